@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# A thin front for CMake. JOBS=N sets the number of parallel jobs; PREFIX and DESTDIR say where `make install` goes.
+
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+RELEASE := build/release
+
+.PHONY: all demo check bench install fuzz format tidy clean
+
+all:
+	@bash scripts/setup.sh build
+	cmake --preset release
+	cmake --build $(RELEASE) -j $(JOBS) --target tessera tessera_cli
+
+demo:
+	@bash scripts/demo.sh
+
+check:
+	@JOBS=$(JOBS) bash scripts/check.sh
+
+bench:
+	@bash scripts/setup.sh build
+	cmake --preset release -DTESS_BUILD_BENCH=ON
+	cmake --build $(RELEASE) -j $(JOBS)
+	@echo "Benchmarks: $$(ls $(RELEASE)/bench/bench_* | tr '\n' ' ')"
+
+install: all
+	cmake --install $(RELEASE) --prefix $(PREFIX)
+
+# make fuzz lists the targets; make fuzz TARGET=fuzz_NAME runs one until stopped.
+fuzz:
+	@bash scripts/setup.sh check
+	cmake --preset fuzz
+	cmake --build build/fuzz -j $(JOBS)
+	bash scripts/fuzz.sh $(TARGET)
+
+format:
+	bash scripts/format.sh
+
+tidy:
+	cmake --preset dev -B build/tidy -DCMAKE_C_COMPILER=clang -DTESS_SANITIZE=OFF
+	bash scripts/tidy.sh build/tidy
+
+clean:
+	rm -rf build

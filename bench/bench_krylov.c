@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CG and BiCGSTAB without preconditioner: time per iteration by the difference of two fixed runs, and time to a verified
+ * tolerance, set-up included; against cuSPARSE+cuBLAS in three variants on a GPU.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+#include "harness_contest.h"
+
+enum { LONG_RUN = 1200, SHORT_SHARE = 6, STRIDE = 10, PROBE = 20, SOLVES = 3, MOST_ITERATIONS = 5000 };
+static const int64_t small_order = 65536;   /* "small" in the means */
+static const double long_run_seconds = 0.5; /* a long run is shortened until it ends within this */
+
+typedef struct krylov_options {
+    double rtol;
+    int64_t max_order; /* of real matrices */
+    bool cg, bicgstab, iterations_only;
+} krylov_options;
+
+typedef struct outcome {
+    bool timed, solved;
+    double seconds_per_iteration;
+    int64_t from, to;                                   /* iterations of the two runs */
+    double solve_seconds, setup_seconds, true_relative; /* solve_seconds: set-up included */
+    int64_t iterations;
+    bool verified; /* claimed by the contestant and true by the independent residual */
+    bool claimed;
+    const char *reason;
+} outcome;
+
+typedef struct means {
+    bench_mean iteration[2][BENCH_CONTESTANTS], solve[2][BENCH_CONTESTANTS]; /* theirs over tessera-graph, small n */
+    bench_mean microseconds[2][BENCH_CONTESTANTS];
+    double slowest[2][BENCH_CONTESTANTS];
+} means;
+
+/* ---- time per iteration ---- */
+
+static tess_status timed_run(bench_contest *c, double rtol, int64_t iterations, int64_t *done, double *seconds)
+{
+    double start = bench_wall_seconds();
+    tess_status status = bench_contest_run(c, rtol, iterations, done);
+
+    *seconds = bench_wall_seconds() - start;
+    return status;
+}
+
+static int64_t round_down(double value)
+{
+    return (int64_t)(value / STRIDE) * STRIDE;
+}
+
+/* A long run that ends in time and before the method stops by itself (an exact solution, a breakdown). */
+static tess_status choose_long_run(bench_contest *c, int64_t *iterations)
+{
+    int64_t done = 0;
+    double seconds = 0.0, first = 0.0;
+    tess_status status = timed_run(c, 0.0, PROBE, &done, &first);
+
+    if (status == TESS_SUCCESS) { status = timed_run(c, 0.0, PROBE, &done, &seconds); }
+    if (status != TESS_SUCCESS) { return status; }
+    seconds = fmin(first, seconds);
+    *iterations = round_down(fmin(LONG_RUN, fmax(60.0, long_run_seconds * PROBE / seconds)));
+    status = timed_run(c, 0.0, *iterations, &done, &seconds);
+    if (done < *iterations) { *iterations = round_down(0.8 * (double)done); }
+    return status;
+}
+
+/* Medians of both runs; the set-up, the first residual and the verification are in each and drop out. */
+static tess_status time_iterations(bench_contest *c, int64_t *long_run, outcome *o)
+{
+    int repeat = c->problem->run->options->repeat, count = repeat < 5 ? 5 : repeat > 9 ? 9 : repeat;
+    double near_samples[9], far_samples[9];
+    int64_t near_done = 0, far_done = 0;
+    tess_status status = TESS_SUCCESS;
+
+    if (*long_run == 0) { status = choose_long_run(c, long_run); }
+    o->to = *long_run;
+    o->from = round_down((double)*long_run / SHORT_SHARE);
+    if (status != TESS_SUCCESS || o->to < 6 * STRIDE) { return status; }
+    for (int k = -1; k < count && status == TESS_SUCCESS; k++) { /* -1: warm-up */
+        status = timed_run(c, 0.0, o->from, &near_done, &near_samples[k < 0 ? 0 : k]);
+        if (status == TESS_SUCCESS) { status = timed_run(c, 0.0, o->to, &far_done, &far_samples[k < 0 ? 0 : k]); }
+    }
+    if (status != TESS_SUCCESS || near_done != o->from || far_done != o->to) { return status; }
+    o->seconds_per_iteration =
+        (bench_time_of_samples(far_samples, count, 1).median - bench_time_of_samples(near_samples, count, 1).median) /
+        (double)(o->to - o->from);
+    o->timed = o->seconds_per_iteration > 0.0;
+    return status;
+}
+
+/* ---- time to a verified tolerance ---- */
+
+static tess_status time_solve(bench_contest *c, double rtol, outcome *o)
+{
+    const bench_problem *p = c->problem;
+    double total[SOLVES], setup[SOLVES];
+    bench_residual truth;
+    tess_status status = TESS_SUCCESS;
+
+    for (int k = -1; k < SOLVES && status == TESS_SUCCESS; k++) { /* -1: warm-up */
+        int place = k < 0 ? 0 : k;
+        double start = bench_wall_seconds();
+
+        bench_contest_close(c);
+        status = tess_context_synchronize(p->run->ctx);
+        start = bench_wall_seconds();
+        if (status == TESS_SUCCESS) { status = bench_contest_open(c); }
+        setup[place] = bench_wall_seconds() - start;
+        if (status == TESS_SUCCESS) { status = bench_contest_run(c, rtol, MOST_ITERATIONS, &o->iterations); }
+        total[place] = bench_wall_seconds() - start;
+    }
+    if (status == TESS_SUCCESS) { status = tess_vector_get(p->x, p->host_x, TESS_PRECISION_FP64, TESS_MEMORY_HOST); }
+    if (status != TESS_SUCCESS) { return status; }
+    truth = bench_true_residual(&p->host, p->host_b, p->host_x);
+    o->true_relative = truth.norm / truth.rhs_norm;
+    o->claimed = c->claimed;
+    o->verified = c->claimed && truth.norm <= rtol * truth.rhs_norm * (1.0 + 1e-15);
+    o->solve_seconds = bench_time_of_samples(total, SOLVES, 1).median;
+    o->setup_seconds = bench_time_of_samples(setup, SOLVES, 1).median;
+    o->reason = bench_contestant_is_ours(c->which) ? tess_reason_name(c->reason) : c->claimed ? "rtol" : "iterations";
+    o->solved = true;
+    return status;
+}
+
+/* ---- report ---- */
+
+/* Doubles that the vectors of one iteration read and write in two fused passes, apart from x and y of the products. */
+static int64_t iteration_bytes(const bench_problem *p, tess_solver_kind solver)
+{
+    int64_t n = p->host.nrows, product = bench_spmv_bytes(n, n, p->host.nnz, 8);
+
+    return solver == TESS_SOLVER_CG ? product + 8 * 9 * n : 2 * product + 8 * 15 * n;
+}
+
+static void add_timing(json_t *row, const outcome *o, int64_t bytes, double ceiling, bool in_cache)
+{
+    double rate = (double)bytes / o->seconds_per_iteration;
+
+    json_object_set_new(row, "seconds_per_iteration", json_real(o->seconds_per_iteration));
+    json_object_set_new(row, "bytes_by_model", json_integer(bytes));
+    json_object_set_new(row, "gbs", json_real(1e-9 * rate));
+    json_object_set_new(row, "share_of_measured_bandwidth", json_real(rate / ceiling));
+    json_object_set_new(row, "in_cache", json_boolean(in_cache));
+}
+
+static void add_solve(json_t *row, const outcome *o)
+{
+    json_object_set_new(row, "solve_seconds", json_real(o->solve_seconds));
+    json_object_set_new(row, "setup_seconds", json_real(o->setup_seconds));
+    json_object_set_new(row, "iterations", json_integer(o->iterations));
+    json_object_set_new(row, "claimed", json_boolean(o->claimed));
+    json_object_set_new(row, "verified", json_boolean(o->verified));
+    json_object_set_new(row, "true_relative_residual",
+                        isfinite(o->true_relative) ? json_real(o->true_relative) : json_null());
+    json_object_set_new(row, "reason", json_string(o->reason));
+}
+
+static void report_row(const bench_problem *p, const char *name, tess_solver_kind solver, int which, const outcome *o)
+{
+    int64_t bytes = iteration_bytes(p, solver);
+    bool in_cache = bytes <= p->run->cache_bytes;
+    double ceiling = bench_ceiling_of(p->run);
+    json_t *row = json_pack("{s:s, s:I, s:I, s:s, s:s, s:s}", "matrix", name, "nrows", (json_int_t)p->host.nrows, "nnz",
+                            (json_int_t)p->host.nnz, "solver", tess_solver_name(solver), "contestant",
+                            bench_contestant_name((bench_contestant)which), "precision", "fp64");
+
+    json_object_set_new(row, "runs", json_pack("[I, I]", (json_int_t)o->from, (json_int_t)o->to));
+    printf("%-20s %8lld %-8s %-17s ", name, (long long)p->host.nrows, tess_solver_name(solver),
+           bench_contestant_name((bench_contestant)which));
+    if (o->timed) {
+        add_timing(row, o, bytes, ceiling, in_cache);
+        printf("%9.2f %8.0f %6.1f%% ", 1e6 * o->seconds_per_iteration, 1e-9 * (double)bytes / o->seconds_per_iteration,
+               100.0 * (double)bytes / o->seconds_per_iteration / ceiling);
+    } else {
+        printf("%9s %8s %7s ", "-", "-", "-");
+    }
+    if (o->solved) {
+        add_solve(row, o);
+        printf("%6lld %9.3f %8.3f %9.2e %-16s", (long long)o->iterations, 1e3 * o->solve_seconds,
+               1e3 * o->setup_seconds, o->true_relative,
+               o->verified  ? "verified"
+               : o->claimed ? "FALSE"
+                            : o->reason);
+    }
+    printf("%s\n", in_cache ? " in cache" : "");
+    bench_add(p->run, row);
+}
+
+static void collect(const bench_problem *p, tess_solver_kind solver, const outcome *all, means *m)
+{
+    int s = solver == TESS_SOLVER_CG ? 0 : 1;
+    const outcome *ours = &all[BENCH_OURS_GRAPH];
+
+    if (p->host.nrows > small_order) { return; }
+    for (int i = 0; i < BENCH_CONTESTANTS; i++) {
+        if (all[i].timed) {
+            bench_mean_add(&m->microseconds[s][i], 1e6 * all[i].seconds_per_iteration);
+            m->slowest[s][i] = fmax(m->slowest[s][i], 1e6 * all[i].seconds_per_iteration);
+        }
+        if (ours->timed && all[i].timed) {
+            bench_mean_add(&m->iteration[s][i], all[i].seconds_per_iteration / ours->seconds_per_iteration);
+        }
+        if (ours->verified && all[i].verified) {
+            bench_mean_add(&m->solve[s][i], all[i].solve_seconds / ours->solve_seconds);
+        }
+    }
+}
+
+static void print_mean(const bench_mean *mean)
+{
+    if (mean->count > 0) {
+        printf("%7.2f (%3d) ", bench_mean_value(mean), mean->count);
+    } else {
+        printf("%7s %5s ", "-", "");
+    }
+}
+
+static void report_means(bench_run *run, const means *m)
+{
+    json_t *json = json_array();
+
+    printf("n <= %lld: geometric means; speed-up of tessera-graph over each\n", (long long)small_order);
+    printf("%-8s %-17s %9s %9s %13s %13s\n", "solver", "contestant", "us/it", "slowest", "per iteration", "solve");
+    for (int s = 0; s < 2; s++) {
+        for (int i = 0; i < BENCH_CONTESTANTS; i++) {
+            const char *solver = s == 0 ? "cg" : "bicgstab", *name = bench_contestant_name((bench_contestant)i);
+
+            if (m->microseconds[s][i].count == 0) { continue; }
+            printf("%-8s %-17s %9.2f %9.2f ", solver, name, bench_mean_value(&m->microseconds[s][i]), m->slowest[s][i]);
+            print_mean(&m->iteration[s][i]);
+            print_mean(&m->solve[s][i]);
+            printf("\n");
+            json_t *row = json_pack("{s:s, s:s, s:f, s:f, s:i}", "solver", solver, "contestant", name,
+                                    "microseconds_per_iteration", bench_mean_value(&m->microseconds[s][i]),
+                                    "slowest_microseconds", m->slowest[s][i], "matrices", m->microseconds[s][i].count);
+
+            if (m->iteration[s][i].count > 0) {
+                json_object_set_new(row, "per_iteration", json_real(bench_mean_value(&m->iteration[s][i])));
+            }
+            if (m->solve[s][i].count > 0) {
+                json_object_set_new(row, "solve", json_real(bench_mean_value(&m->solve[s][i])));
+            }
+            json_array_append_new(json, row);
+        }
+    }
+    json_object_set_new(run->root, "geometric_means_small", json);
+}
+
+/* ---- driver ---- */
+
+static tess_status run_contestant(bench_contest *c, const krylov_options *k, bool with_solve, int64_t *long_run,
+                                  outcome *o)
+{
+    tess_status status = bench_contest_open(c);
+
+    if (status == TESS_SUCCESS) { status = time_iterations(c, long_run, o); }
+    /* a method that cannot work on this matrix says so at once */
+    o->reason = bench_contestant_is_ours(c->which) ? tess_reason_name(c->reason) : "iterations";
+    if (status == TESS_SUCCESS && with_solve && c->reason != TESS_REASON_NONSYMMETRIC) {
+        status = time_solve(c, k->rtol, o);
+    }
+    bench_contest_close(c);
+    return status;
+}
+
+static void run_solver(const bench_problem *p, const char *name, tess_solver_kind solver, const krylov_options *k,
+                       means *m)
+{
+    outcome all[BENCH_CONTESTANTS] = {0};
+    int64_t long_run = 0;
+    bool with_solve = !k->iterations_only;
+
+    for (int i = 0; i < BENCH_CONTESTANTS; i++) {
+        bench_contest c = {.problem = p, .solver = solver, .which = (bench_contestant)i};
+        tess_status status = TESS_SUCCESS;
+
+        if (!bench_contestant_runs(p->run, c.which)) { continue; }
+        status = run_contestant(&c, k, with_solve, &long_run, &all[i]);
+        if (status != TESS_SUCCESS) {
+            bench_fault(p->run, name, bench_contestant_name(c.which), status);
+            return;
+        }
+        if (c.reason == TESS_REASON_NONSYMMETRIC) {
+            bench_skip(p->run, name, "cg: nonsymmetric");
+            return;
+        }
+        report_row(p, name, solver, i, &all[i]);
+        /* what the first contestant cannot solve gives no comparison: the others' time is saved */
+        if (all[i].solved && !all[i].verified) { with_solve = false; }
+    }
+    collect(p, solver, all, m);
+}
+
+static void run_case(bench_run *run, const bench_case *which, const krylov_options *k, means *m)
+{
+    bench_problem p = {0};
+    tess_matrix *a = NULL;
+    char reason[640];
+    tess_status status = TESS_SUCCESS;
+    bool spd = strcmp(which->class_name, "spd") == 0, unsym = strcmp(which->class_name, "unsym") == 0;
+
+    if (which->nrows > k->max_order) {
+        bench_skip(run, which->name, "larger than --max-order");
+        return;
+    }
+    status = bench_case_load(run->ctx, run->options, which, &a, reason, sizeof reason);
+    if (status != TESS_SUCCESS || tess_matrix_nrows(a) != tess_matrix_ncols(a)) {
+        bench_skip(run, which->name, status != TESS_SUCCESS ? reason : "not square");
+        tess_matrix_destroy(a);
+        return;
+    }
+    status = bench_problem_make(run, a, &p);
+    if (status != TESS_SUCCESS) {
+        bench_fault(run, which->name, "vectors", status);
+    } else {
+        if (k->cg && !unsym) { run_solver(&p, which->name, TESS_SOLVER_CG, k, m); }
+        if (k->bicgstab && !spd) { run_solver(&p, which->name, TESS_SOLVER_BICGSTAB, k, m); }
+    }
+    bench_problem_free(&p);
+    tess_matrix_destroy(a);
+}
+
+enum { KEY_SOLVER = 500, KEY_RTOL, KEY_MAX_ORDER, KEY_ITERATIONS_ONLY };
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    krylov_options *k = state->input;
+
+    switch (key) {
+    case KEY_SOLVER:
+        k->cg = strcmp(arg, "cg") == 0 || strcmp(arg, "both") == 0;
+        k->bicgstab = strcmp(arg, "bicgstab") == 0 || strcmp(arg, "both") == 0;
+        if (!k->cg && !k->bicgstab) { argp_error(state, "--solver: '%s' is none of cg, bicgstab, both", arg); }
+        break;
+    case KEY_RTOL:
+        k->rtol = strtod(arg, NULL);
+        if (!(k->rtol > 0.0 && k->rtol < 1.0)) { argp_error(state, "--rtol: '%s' is not between 0 and 1", arg); }
+        break;
+    case KEY_MAX_ORDER: k->max_order = strtoll(arg, NULL, 10); break;
+    case KEY_ITERATIONS_ONLY: k->iterations_only = true; break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static void default_cases(bench_options *options)
+{
+    static const char *const model[] = {"gallery:laplace2d:32",  "gallery:laplace2d:64",  "gallery:laplace2d:128",
+                                        "gallery:laplace2d:181", "gallery:laplace2d:256", "gallery:laplace3d:150"};
+
+    for (size_t i = 0; i < sizeof model / sizeof *model; i++) {
+        options->matrices[options->nmatrices++] = model[i];
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp_option table[] = {
+        {"solver", KEY_SOLVER, "cg|bicgstab|both", 0, "default both; spd matrices run CG, unsym ones BiCGSTAB", 0},
+        {"rtol", KEY_RTOL, "R", 0, "tolerance of the timed solves (default 1e-8)", 0},
+        {"max-order", KEY_MAX_ORDER, "N", 0, "leave out larger real matrices (default 65000)", 0},
+        {"iterations-only", KEY_ITERATIONS_ONLY, NULL, 0, "time iterations, not solves", 0},
+        {0}};
+    static const struct argp program = {
+        .options = table,
+        .parser = parse_option,
+        .doc =
+            "Times CG and BiCGSTAB per iteration and to a tolerance. Default matrices: Laplace2D of 1,024 to 65,536 "
+            "unknowns and Laplace3D150.\v"
+            "Time per iteration is the difference of two fixed runs over the difference of their iterations. A solve's "
+            "time is that of a wall clock and includes the set-up and, for tessera, the verification; 'verified' means "
+            "that an independent residual in quadruple precision met the tolerance, FALSE that the solver claimed it "
+            "and it did not."};
+    krylov_options k = {.rtol = 1e-8, .max_order = 65000, .cg = true, .bicgstab = true};
+    bench_options options;
+    bench_run run;
+    bench_cases cases;
+    means m = {0};
+
+    bench_options_init(&options);
+    bench_parse(argc, argv, &program, &options, &k);
+    if (options.nsets + options.nmatrices == 0) { default_cases(&options); }
+    cases = bench_cases_select(&options, NULL);
+    bench_begin(&run, &options, "bench_krylov", true);
+    json_object_set_new(run.root, "rtol", json_real(k.rtol));
+    printf("%-20s %8s %-8s %-17s %9s %8s %7s %6s %9s %8s %9s\n", "matrix", "rows", "solver", "contestant", "us/it",
+           "GB/s", run.gpu ? "of read" : "of triad", "iter", "solve ms", "setup ms", "true res");
+    for (size_t i = 0; i < cases.count; i++) {
+        run_case(&run, &cases.items[i], &k, &m);
+    }
+    report_means(&run, &m);
+    bench_cases_free(&cases);
+    return bench_end(&run);
+}

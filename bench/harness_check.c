@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slow and trustworthy: products in extended precision and residuals in quadruple precision, on the host. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "harness.h"
+
+tess_status bench_csr_get(const tess_matrix *a, bench_csr *out)
+{
+    *out = (bench_csr){.nrows = tess_matrix_nrows(a), .ncols = tess_matrix_ncols(a), .nnz = tess_matrix_nnz(a)};
+    out->row_ptr = bench_allocate((size_t)out->nrows + 1, sizeof *out->row_ptr);
+    out->col_ind = bench_allocate((size_t)out->nnz, sizeof *out->col_ind);
+    out->val = bench_allocate((size_t)out->nnz, sizeof *out->val);
+    return tess_matrix_get_csr(a, out->row_ptr, out->col_ind, out->val);
+}
+
+void bench_csr_free(bench_csr *csr)
+{
+    free(csr->row_ptr);
+    free(csr->col_ind);
+    free(csr->val);
+    *csr = (bench_csr){0};
+}
+
+/* Bound for any order of summation: gamma(row length + 1) |A| |x|, and an underflow per product. */
+void bench_product_make(const bench_csr *a, const double *x, bench_product *out)
+{
+    const double u = 0.5 * DBL_EPSILON;
+
+    out->nrows = a->nrows;
+    out->value = bench_allocate((size_t)a->nrows, sizeof *out->value);
+    out->bound = bench_allocate((size_t)a->nrows, sizeof *out->bound);
+#pragma omp parallel for schedule(dynamic, 1024)
+    for (int64_t i = 0; i < a->nrows; i++) {
+        long double sum = 0.0L, magnitude = 0.0L;
+        double terms = (double)(a->row_ptr[i + 1] - a->row_ptr[i]) + 2.0;
+
+        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+            long double product = (long double)a->val[k] * (long double)x[a->col_ind[k]];
+
+            sum += product;
+            magnitude += fabsl(product);
+        }
+        out->value[i] = (double)sum;
+        out->bound[i] = terms * u / (1.0 - terms * u) * (double)magnitude + terms * DBL_TRUE_MIN;
+    }
+}
+
+void bench_product_free(bench_product *product)
+{
+    free(product->value);
+    free(product->bound);
+    *product = (bench_product){0};
+}
+
+double bench_product_compare(const bench_product *product, const double *y)
+{
+    double worst = 0.0;
+
+    for (int64_t i = 0; i < product->nrows; i++) {
+        double exact = product->value[i];
+
+        if (!isfinite(exact) || !isfinite(y[i])) {
+            /* an infinite bound excuses an overflow within the sum */
+            if (isfinite(exact) != isfinite(y[i]) && isfinite(product->bound[i])) { return INFINITY; }
+            continue;
+        }
+        worst = fmax(worst, fabs(y[i] - exact) / product->bound[i]);
+    }
+    return worst;
+}
+
+bench_residual bench_true_residual(const bench_csr *a, const double *b, const double *x)
+{
+    __float128 residual = 0, rhs = 0;
+
+    for (int64_t i = 0; i < a->nrows; i++) {
+        __float128 r = b[i];
+
+        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+            r -= (__float128)a->val[k] * (__float128)x[a->col_ind[k]];
+        }
+        residual += r * r;
+        rhs += (__float128)b[i] * b[i];
+    }
+    /* squares of doubles may leave the range of double; long double has quadruple's exponents */
+    return (bench_residual){(double)sqrtl((long double)residual), (double)sqrtl((long double)rhs)};
+}
+
+int64_t bench_spmv_bytes(int64_t nrows, int64_t ncols, int64_t nnz, int value_bytes)
+{
+    int64_t offset_bytes = nnz < INT64_C(2147483648) ? 4 : 8;
+
+    return nnz * (value_bytes + 4) + (nrows + 1) * offset_bytes + 8 * ncols + 8 * nrows;
+}

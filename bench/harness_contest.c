@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The contestants of bench_krylov. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/csr/csr.h"
+#include "harness_contest.h"
+#ifdef BENCH_CUDA
+#include "harness_krylov.h"
+#endif
+
+const char *bench_contestant_name(bench_contestant which)
+{
+    static const char *const names[BENCH_CONTESTANTS] = {"tessera-graph", "tessera-plain", "cu-host-scalars",
+                                                         "cu-device-scalars", "cu-graph"};
+
+    return names[which];
+}
+
+bool bench_contestant_is_ours(bench_contestant which)
+{
+    return which <= BENCH_OURS_PLAIN;
+}
+
+bool bench_contestant_runs(const bench_run *run, bench_contestant which)
+{
+    if (which == BENCH_OURS_PLAIN) { return true; }
+#ifdef BENCH_CUDA
+    return run->gpu;
+#else
+    return run->gpu && bench_contestant_is_ours(which);
+#endif
+}
+
+tess_status bench_problem_make(bench_run *run, const tess_matrix *a, bench_problem *out)
+{
+    int64_t n = tess_matrix_nrows(a);
+    tess_status status = TESS_SUCCESS;
+
+    *out = (bench_problem){.run = run, .a = a};
+    out->host_b = bench_allocate((size_t)n, sizeof *out->host_b);
+    out->host_x = bench_allocate((size_t)n, sizeof *out->host_x);
+    status = bench_csr_get(a, &out->host);
+    if (status == TESS_SUCCESS) { status = tess_vector_create(run->ctx, n, TESS_PRECISION_FP64, &out->b); }
+    if (status == TESS_SUCCESS) { status = tess_vector_create(run->ctx, n, TESS_PRECISION_FP64, &out->x); }
+    if (status == TESS_SUCCESS) { status = tess_vector_set_random(out->b, 1, -1.0, 1.0); }
+    if (status == TESS_SUCCESS) { status = tess_vector_norm2(out->b, &out->rhs_norm); }
+    if (status == TESS_SUCCESS) {
+        status = tess_vector_get(out->b, out->host_b, TESS_PRECISION_FP64, TESS_MEMORY_HOST);
+    }
+#ifdef BENCH_CUDA
+    if (run->gpu) { out->handles = bench_krylov_open(run->ctx); }
+#endif
+    return status;
+}
+
+void bench_problem_free(bench_problem *problem)
+{
+#ifdef BENCH_CUDA
+    bench_krylov_close(problem->handles);
+#endif
+    bench_csr_free(&problem->host);
+    tess_vector_destroy(problem->b);
+    tess_vector_destroy(problem->x);
+    free(problem->host_b);
+    free(problem->host_x);
+}
+
+/* ---- ours ---- */
+
+static void our_options(const bench_contest *c, double rtol, int64_t max_iterations, tess_solve_options *options)
+{
+    tess_solve_options_init(options);
+    options->solver = c->solver;
+    options->engine = c->which == BENCH_OURS_GRAPH ? TESS_ENGINE_GRAPH : TESS_ENGINE_PLAIN;
+    options->guard = rtol > 0.0 ? TESS_GUARD_REPAIR : TESS_GUARD_REPORT;
+    options->rtol = rtol;
+    options->max_iterations = max_iterations;
+    options->history_capacity = 0;
+}
+
+static tess_status open_ours(bench_contest *c)
+{
+    const csr_view *v = &csr_of(c->problem->a)->view;
+    tess_csr_arrays arrays = {.nrows = v->nrows,
+                              .ncols = v->ncols,
+                              .nnz = v->nnz,
+                              .row_ptr = v->row_ptr,
+                              .col_ind = v->col_ind,
+                              .val = v->val,
+                              .row_ptr_bits = v->row_ptr_bits,
+                              .col_ind_bits = 32,
+                              .where = c->problem->run->gpu ? TESS_MEMORY_DEVICE : TESS_MEMORY_HOST,
+                              .ownership = TESS_BORROW};
+    tess_solve_options options;
+    tess_status status = tess_matrix_create_csr(c->problem->run->ctx, &arrays, &c->own);
+
+    our_options(c, 0.0, 1, &options);
+    if (status == TESS_SUCCESS) { status = tess_solver_create(c->own, &options, &c->ours); }
+    return status;
+}
+
+static tess_status run_ours(bench_contest *c, double rtol, int64_t max_iterations, int64_t *done)
+{
+    tess_solve_options options;
+    tess_solve_result result;
+    tess_status status = TESS_SUCCESS;
+
+    our_options(c, rtol, max_iterations, &options);
+    status = tess_solver_set_limits(c->ours, &options);
+    if (status == TESS_SUCCESS) { status = tess_vector_fill(c->problem->x, 0.0); }
+    if (status == TESS_SUCCESS) { status = tess_solver_solve(c->ours, c->problem->b, c->problem->x, &result); }
+    if (status != TESS_SUCCESS) { return status; }
+    *done = result.iterations;
+    c->reason = result.reason;
+    c->claimed = result.converged != 0;
+    return TESS_SUCCESS;
+}
+
+/* ---- both ---- */
+
+#ifdef BENCH_CUDA
+static tess_status run_theirs(bench_contest *c, double rtol, int64_t max_iterations, int64_t *done)
+{
+    *done = bench_krylov_solve(c->theirs, tess_vector_data_const(c->problem->b), tess_vector_data(c->problem->x),
+                               rtol * c->problem->rhs_norm, max_iterations);
+    c->claimed = rtol > 0.0 && *done < max_iterations;
+    return TESS_SUCCESS;
+}
+#endif
+
+tess_status bench_contest_open(bench_contest *c)
+{
+    if (bench_contestant_is_ours(c->which)) { return open_ours(c); }
+#ifdef BENCH_CUDA
+    c->theirs = bench_krylov_create(c->problem->handles, c->problem->a, c->solver,
+                                    (bench_krylov_variant)(c->which - BENCH_THEIRS_HOST));
+    return tess_context_synchronize(c->problem->run->ctx);
+#else
+    return TESS_UNSUPPORTED;
+#endif
+}
+
+tess_status bench_contest_run(bench_contest *c, double rtol, int64_t max_iterations, int64_t *done)
+{
+#ifdef BENCH_CUDA
+    if (!bench_contestant_is_ours(c->which)) { return run_theirs(c, rtol, max_iterations, done); }
+#endif
+    return run_ours(c, rtol, max_iterations, done);
+}
+
+void bench_contest_close(bench_contest *c)
+{
+    tess_solver_destroy(c->ours);
+    tess_matrix_destroy(c->own);
+#ifdef BENCH_CUDA
+    bench_krylov_destroy(c->theirs);
+#endif
+    c->ours = NULL;
+    c->own = NULL;
+    c->theirs = NULL;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CG and BiCGSTAB made of cuSPARSE and cuBLAS calls, as NVIDIA's samples do it: the baseline of solver benchmarks.
+ * Without preconditioner, FP64, x0 = 0, no true residual at the end.
+ */
+#ifndef TESS_BENCH_HARNESS_KRYLOV_H
+#define TESS_BENCH_HARNESS_KRYLOV_H
+
+#include "harness.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum bench_krylov_variant {
+    BENCH_HOST_SCALARS = 0,   /* cublasDdot to the host, which computes alpha and beta */
+    BENCH_DEVICE_SCALARS = 1, /* scalars stay on the device; the residual is read every ten iterations */
+    BENCH_CUDA_GRAPH = 2,     /* the same, ten iterations recorded as one CUDA graph */
+    BENCH_KRYLOV_VARIANTS = 3
+} bench_krylov_variant;
+
+/* Iterations of the variants without host scalars come in multiples of this. */
+enum { BENCH_KRYLOV_STRIDE = 10 };
+
+typedef struct bench_krylov bench_krylov;
+typedef struct bench_krylov_handles bench_krylov_handles;
+
+const char *bench_krylov_name(bench_krylov_variant variant);
+
+/* Library handles and cuBLAS's work space, made once: like our context they belong to no one matrix. */
+bench_krylov_handles *bench_krylov_open(tess_context *ctx);
+void bench_krylov_close(bench_krylov_handles *handles);
+
+/* Set-up for one matrix: descriptors, SpMV work space and preprocessing, vectors, and the recorded graph. */
+bench_krylov *bench_krylov_create(bench_krylov_handles *handles, const tess_matrix *a, tess_solver_kind solver,
+                                  bench_krylov_variant variant);
+void bench_krylov_destroy(bench_krylov *s);
+
+/*
+ * Solves A x = b until the recurrence's residual is at most `tolerance` (0: never looked at) or the limit is reached;
+ * b and x lie on the device. Returns the iterations done; blocks until they are.
+ */
+int64_t bench_krylov_solve(bench_krylov *s, const double *b, double *x, double tolerance, int64_t max_iterations);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pass over the command line before argp: names of options, PETSc's synonyms, presets. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The options of CONVENTIONS that belong to parts which this version does not have. */
+static const char *const later_options[] = {"granularity",
+                                            "policy",
+                                            "share",
+                                            "levels",
+                                            "base",
+                                            "layout",
+                                            "block",
+                                            "arithmetic",
+                                            "tcki-thresholds",
+                                            "reduction",
+                                            "kernel",
+                                            "reorder",
+                                            "scale",
+                                            "restart",
+                                            "recurrence",
+                                            "narrowing",
+                                            "orthogonalization",
+                                            "omega",
+                                            "switch-at",
+                                            "polynomial-form",
+                                            "steps",
+                                            "inner-precision",
+                                            "basis-precision",
+                                            "precond-precision"};
+
+static const cli_preset presets[] = {
+    {"yang",
+     {"--solver=auto", "--precond=none", "--rhs=a-times-ones", "--rtol=1e-10", "--atol=0", "--max-iterations=1000",
+      "--guard=report", NULL}},
+};
+static const char *const later_presets[] = {"loe", "tezcan-jacobi", NULL};
+
+typedef struct synonym {
+    const char *petsc, *ours; /* ours NULL: accepted, says what the report says anyway */
+    bool takes_value;
+} synonym;
+
+static const synonym synonyms[] = {
+    {"-ksp_type", "--solver", true},
+    {"-pc_type", "--precond", true},
+    {"-ksp_rtol", "--rtol", true},
+    {"-ksp_atol", "--atol", true},
+    {"-ksp_divtol", "--divergence-tolerance", true},
+    {"-ksp_max_it", "--max-iterations", true},
+    {"-ksp_gmres_restart", "--restart", true},
+    {"-ksp_monitor_true_residual", "--monitor", false},
+    {"-ksp_converged_reason", NULL, false},
+};
+enum { SYNONYM_COUNT = (int)(sizeof synonyms / sizeof synonyms[0]) };
+
+/* PETSc's values that are called otherwise here. */
+static const char *const value_synonyms[][3] = {
+    {"-ksp_type", "bcgs", "bicgstab"},
+    {"-pc_type", "bjacobi", "block-jacobi"},
+};
+
+enum { NAME_LENGTH = 64, NAME_LIMIT = 128 };
+
+typedef struct known_options {
+    const char *names[NAME_LIMIT];
+    bool takes_value[NAME_LIMIT];
+    int count;
+} known_options;
+
+/* Edit distance in which a swap of neighbours counts once (optimal string alignment). */
+static int edit_distance(const char *a, const char *b)
+{
+    int rows[3][NAME_LENGTH + 1];
+    int la = (int)strnlen(a, NAME_LENGTH), lb = (int)strnlen(b, NAME_LENGTH);
+    for (int j = 0; j <= lb; j++) {
+        rows[0][j] = j;
+    }
+    for (int i = 1; i <= la; i++) {
+        int *now = rows[i % 3];
+        const int *up = rows[(i - 1) % 3];
+        const int *up2 = rows[(i + 1) % 3];
+        now[0] = i;
+        for (int j = 1; j <= lb; j++) {
+            int best = up[j - 1] + (a[i - 1] != b[j - 1]);
+            if (up[j] + 1 < best) { best = up[j] + 1; }
+            if (now[j - 1] + 1 < best) { best = now[j - 1] + 1; }
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (swapped && up2[j - 2] + 1 < best) { best = up2[j - 2] + 1; }
+            now[j] = best;
+        }
+    }
+    return rows[la % 3][lb];
+}
+
+const char *cli_nearest(const char *word, const char *const *candidates, int count)
+{
+    const char *nearest = NULL;
+    int limit = (int)strnlen(word, NAME_LENGTH) / 3;
+    int best = (limit < 2 ? 2 : limit) + 1;
+    for (int i = 0; i < count; i++) {
+        int distance = edit_distance(word, candidates[i]);
+        bool resembles = distance < (int)strlen(candidates[i]); /* something of it must be left */
+        if (resembles && distance < best) {
+            best = distance;
+            nearest = candidates[i];
+        }
+    }
+    return nearest;
+}
+
+static void collect_options(const struct argp *argp, known_options *known)
+{
+    for (const struct argp_option *o = argp->options; o != NULL && (o->name || o->key || o->doc || o->group); o++) {
+        if (o->name == NULL || known->count >= NAME_LIMIT) { continue; }
+        known->names[known->count] = o->name;
+        known->takes_value[known->count++] = o->arg != NULL;
+    }
+    for (const struct argp_child *c = argp->children; c != NULL && c->argp != NULL; c++) {
+        collect_options(c->argp, known);
+    }
+}
+
+static void add_standard_options(known_options *known)
+{
+    static const char *const standard[] = {"help", "usage", "version"};
+    for (int i = 0; i < 3 && known->count < NAME_LIMIT; i++) {
+        known->names[known->count] = standard[i];
+        known->takes_value[known->count++] = false;
+    }
+}
+
+/* Index of an option by its name or an abbreviation of it, -1 when there is none. Whether an abbreviation is
+   ambiguous is for getopt to say. */
+static int find_option(const known_options *known, const char *name, size_t length)
+{
+    int abbreviated = -1;
+    for (int i = 0; i < known->count; i++) {
+        if (strncmp(known->names[i], name, length) != 0) { continue; }
+        if (strlen(known->names[i]) == length) { return i; }
+        abbreviated = i;
+    }
+    return length > 0 ? abbreviated : -1;
+}
+
+static int refuse_option(const known_options *known, const char *argument, size_t name_length)
+{
+    char name[NAME_LENGTH + 1];
+    snprintf(name, sizeof name, "%.*s", (int)(name_length < NAME_LENGTH ? name_length : NAME_LENGTH), argument);
+    for (size_t i = 0; i < sizeof later_options / sizeof later_options[0]; i++) {
+        if (strcmp(later_options[i], name) == 0) {
+            cli_error("option '--%s' is not available in this version of tessera", name);
+            return CLI_USAGE;
+        }
+    }
+    const char *nearest = cli_nearest(name, known->names, known->count);
+    if (nearest != NULL) {
+        cli_error("unknown option '--%s'; did you mean '--%s'?", name, nearest);
+    } else {
+        cli_error("unknown option '--%s'; --help lists the options", name);
+    }
+    return CLI_USAGE;
+}
+
+static int refuse_short(const known_options *known, const char *argument, bool solver_synonyms)
+{
+    if (find_option(known, argument + 1, strlen(argument + 1)) >= 0) {
+        cli_error("unknown option '%s'; did you mean '-%s'?", argument, argument);
+        return CLI_USAGE;
+    }
+    const char *names[SYNONYM_COUNT];
+    for (int i = 0; i < SYNONYM_COUNT; i++) {
+        names[i] = synonyms[i].petsc;
+    }
+    const char *nearest = solver_synonyms ? cli_nearest(argument, names, SYNONYM_COUNT) : NULL;
+    if (nearest != NULL) {
+        cli_error("unknown option '%s'; did you mean '%s'?", argument, nearest);
+    } else {
+        cli_error("unknown option '%s'; --help lists the options", argument);
+    }
+    return CLI_USAGE;
+}
+
+static void append(cli_arguments *out, char *argument)
+{
+    out->argv[out->argc++] = argument;
+    out->argv[out->argc] = NULL;
+}
+
+/* Joins option and value into one argument of our own; false: out of memory. */
+static bool append_joined(cli_arguments *out, const char *option, const char *value)
+{
+    char *joined = NULL;
+    if (asprintf(&joined, "%s=%s", option, value) < 0) { return false; }
+    out->owned[out->owned_count++] = joined;
+    append(out, joined);
+    return true;
+}
+
+static const synonym *find_synonym(const char *argument)
+{
+    for (int i = 0; i < SYNONYM_COUNT; i++) {
+        if (strcmp(synonyms[i].petsc, argument) == 0) { return &synonyms[i]; }
+    }
+    return NULL;
+}
+
+static const char *translate_value(const char *petsc, const char *value)
+{
+    for (size_t i = 0; i < sizeof value_synonyms / sizeof value_synonyms[0]; i++) {
+        if (strcmp(value_synonyms[i][0], petsc) == 0 && strcmp(value_synonyms[i][1], value) == 0) {
+            return value_synonyms[i][2];
+        }
+    }
+    return value;
+}
+
+/* A PETSc option at argv[*i]; moves *i over its value. */
+static int take_synonym(const known_options *known, const synonym *s, int argc, char **argv, int *i, cli_arguments *out)
+{
+    if (s->ours != NULL && find_option(known, s->ours + 2, strlen(s->ours + 2)) < 0) {
+        cli_error("option '%s' (here '%s') is not available in this version of tessera", s->petsc, s->ours);
+        return CLI_USAGE;
+    }
+    if (!s->takes_value) {
+        if (s->ours == NULL) { return 0; }
+        char *copy = strdup(s->ours);
+        if (copy == NULL) { return CLI_DEVICE; }
+        out->owned[out->owned_count++] = copy;
+        append(out, copy);
+        return 0;
+    }
+    if (*i + 1 >= argc) {
+        cli_error("option '%s' requires an argument", s->petsc);
+        return CLI_USAGE;
+    }
+    *i += 1;
+    return append_joined(out, s->ours, translate_value(s->petsc, argv[*i])) ? 0 : CLI_DEVICE;
+}
+
+static int choose_preset(const char *name, cli_arguments *out)
+{
+    const char *known[sizeof presets / sizeof presets[0]];
+    int count = (int)(sizeof presets / sizeof presets[0]);
+    for (int i = 0; i < count; i++) {
+        known[i] = presets[i].name;
+        if (strcmp(presets[i].name, name) == 0) {
+            out->preset = &presets[i];
+            return 0;
+        }
+    }
+    for (int i = 0; later_presets[i] != NULL; i++) {
+        if (strcmp(later_presets[i], name) == 0) {
+            cli_error("preset '%s' is not available in this version of tessera; available: yang", name);
+            return CLI_USAGE;
+        }
+    }
+    const char *nearest = cli_nearest(name, known, count);
+    if (nearest != NULL) {
+        cli_error("unknown preset '%s'; did you mean '%s'?", name, nearest);
+    } else {
+        cli_error("unknown preset '%s'; available: yang", name);
+    }
+    return CLI_USAGE;
+}
+
+/* A long option at argv[*i]; moves *i over its value. */
+static int take_long(const known_options *known, int argc, char **argv, int *i, cli_arguments *out)
+{
+    const char *name = argv[*i] + 2;
+    size_t length = strcspn(name, "=");
+    int index = find_option(known, name, length);
+    if (index < 0) { return refuse_option(known, name, length); }
+    append(out, argv[*i]);
+    const char *value = name[length] == '=' ? name + length + 1 : NULL;
+    if (value == NULL && known->takes_value[index] && *i + 1 < argc) {
+        value = argv[++*i];
+        if (strncmp(value, "--", 2) == 0) {
+            cli_error("option '--%s' requires an argument, but '%s' follows (write --%s=%s if you mean it)",
+                      known->names[index], value, known->names[index], value);
+            return CLI_USAGE;
+        }
+        append(out, argv[*i]);
+    }
+    bool is_preset = strcmp(known->names[index], "preset") == 0;
+    return is_preset && value != NULL ? choose_preset(value, out) : 0;
+}
+
+/* Puts the expansion before everything else, so that what the user writes overrides it. */
+static bool insert_preset(cli_arguments *out)
+{
+    int added = 0;
+    while (out->preset->options[added] != NULL) {
+        added++;
+    }
+    memmove(out->argv + 1 + added, out->argv + 1, (size_t)out->argc * sizeof *out->argv);
+    out->argc += added;
+    for (int i = 0; i < added; i++) {
+        char *copy = strdup(out->preset->options[i]);
+        out->argv[1 + i] = copy;
+        if (copy == NULL) { return false; }
+        out->owned[out->owned_count++] = copy;
+    }
+    return true;
+}
+
+static int take_arguments(const known_options *known, int argc, char **argv, bool solver_synonyms, cli_arguments *out)
+{
+    append(out, argv[0]);
+    for (int i = 1; i < argc; i++) {
+        const char *argument = argv[i];
+        const synonym *s = solver_synonyms ? find_synonym(argument) : NULL;
+        int code = 0;
+        if (strcmp(argument, "--") == 0) {
+            while (i < argc) {
+                append(out, argv[i++]);
+            }
+        } else if (strncmp(argument, "--", 2) == 0) {
+            code = take_long(known, argc, argv, &i, out);
+        } else if (s != NULL) {
+            code = take_synonym(known, s, argc, argv, &i, out);
+        } else if (argument[0] == '-' && argument[1] != '\0' && strcmp(argument, "-V") != 0 &&
+                   strcmp(argument, "-?") != 0) {
+            code = refuse_short(known, argument, solver_synonyms);
+        } else {
+            append(out, argv[i]);
+        }
+        if (code != 0) { return code; }
+    }
+    if (out->preset != NULL && !insert_preset(out)) { return CLI_DEVICE; }
+    return 0;
+}
+
+int cli_arguments_prepare(const struct argp *argp, int argc, char **argv, bool solver_synonyms, cli_arguments *out)
+{
+    enum { ROOM = 16 }; /* for a preset's expansion and the closing NULL */
+    known_options known = {.count = 0};
+    collect_options(argp, &known);
+    add_standard_options(&known);
+    *out = (cli_arguments){.argv = calloc((size_t)argc + ROOM, sizeof(char *)),
+                           .owned = calloc((size_t)argc + ROOM, sizeof(char *))};
+    int code = CLI_DEVICE;
+    if (out->argv != NULL && out->owned != NULL) { code = take_arguments(&known, argc, argv, solver_synonyms, out); }
+    if (code == CLI_DEVICE) { cli_error("out of memory"); }
+    if (code != 0) { cli_arguments_free(out); }
+    return code;
+}
+
+void cli_arguments_free(cli_arguments *arguments)
+{
+    for (int i = 0; i < arguments->owned_count; i++) {
+        free(arguments->owned[i]);
+    }
+    free(arguments->owned);
+    free(arguments->argv);
+    *arguments = (cli_arguments){.argc = 0};
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the commands of the tool share: exit codes, arguments, input, output, progress. */
+#ifndef TESS_CLI_H
+#define TESS_CLI_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <argp.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <tessera/tessera.h>
+
+/* Exit codes: scripts rely on them. */
+enum {
+    CLI_CONVERGED = 0, /* also: the command did what it was asked to */
+    CLI_NOT_CONVERGED = 1,
+    CLI_USAGE = 2,
+    CLI_INPUT = 3, /* input, format, or a file that cannot be written */
+    CLI_DEVICE = 4,
+    CLI_BREAKDOWN = 5
+};
+
+typedef struct cli_command {
+    const char *name;
+    const struct argp *argp;
+    int (*run)(int argc, char **argv);
+} cli_command;
+
+extern const cli_command cli_command_info, cli_command_spmv, cli_command_solve, cli_command_compare,
+    cli_command_generate, cli_command_convert;
+
+/* ---- arguments.c: what happens before argp sees the command line ---- */
+
+typedef struct cli_preset {
+    const char *name;
+    const char *options[12]; /* the full expansion, ended by NULL */
+} cli_preset;
+
+typedef struct cli_arguments {
+    int argc;
+    char **argv; /* owned, and so are the strings listed in `owned` */
+    char **owned;
+    int owned_count;
+    const cli_preset *preset; /* NULL: none was asked for */
+} cli_arguments;
+
+/*
+ * Checks every option's name against `argp` (with the nearest name in the message), refuses those of later versions,
+ * and, with `solver_synonyms`, translates PETSc's names and expands --preset. Returns 0 or CLI_USAGE, message printed.
+ */
+int cli_arguments_prepare(const struct argp *argp, int argc, char **argv, bool solver_synonyms, cli_arguments *out);
+void cli_arguments_free(cli_arguments *arguments);
+
+/* The candidate that resembles `word` most, or NULL when none is near. */
+const char *cli_nearest(const char *word, const char *const *candidates, int count);
+
+/* ---- values.c: values of options; on a bad one they end the program through argp_error (exit 2) ---- */
+
+double cli_parse_real(struct argp_state *state, const char *option, const char *text, double low, double high);
+int64_t cli_parse_integer(struct argp_state *state, const char *option, const char *text, int64_t low, int64_t high);
+uint64_t cli_parse_seed(struct argp_state *state, const char *option, const char *text);
+/* Index of `text` in the list `available`; words in `later` are known but not in this version. Both end with NULL. */
+int cli_parse_word(struct argp_state *state, const char *option, const char *text, const char *const *available,
+                   const char *const *later);
+/* The name of an output file: refuses the empty one, and "-", which the JSON report alone knows. */
+const char *cli_parse_output(struct argp_state *state, const char *option, const char *text);
+tess_solver_kind cli_parse_solver(struct argp_state *state, const char *text);
+tess_engine cli_parse_engine(struct argp_state *state, const char *text);
+tess_precond_options cli_parse_precond(struct argp_state *state, const char *text);
+
+/* A vector named on the command line. */
+typedef enum cli_vector_source {
+    CLI_VECTOR_ONES,
+    CLI_VECTOR_A_TIMES_ONES,
+    CLI_VECTOR_RANDOM,
+    CLI_VECTOR_FILE
+} cli_vector_source;
+
+typedef struct cli_vector_choice {
+    cli_vector_source source;
+    uint64_t seed;
+    bool seeded; /* a seed was given after the colon */
+    const char *path;
+} cli_vector_choice;
+cli_vector_choice cli_parse_vector(struct argp_state *state, const char *option, const char *text, bool a_times_ones);
+/* "ones", "random:7", the path, ...; written into `buffer` */
+const char *cli_vector_describe(const cli_vector_choice *choice, char *buffer, size_t size);
+
+/* ---- shared.c: options that several commands have, context, input ---- */
+
+typedef struct cli_host_options {
+    int threads;
+    const char *json;
+} cli_host_options;
+extern const struct argp cli_host_argp;    /* --threads --json */
+extern const struct argp cli_device_argp;  /* --device; input: tess_device */
+extern const struct argp cli_storage_argp; /* --format --matrix-precision; input: tess_storage_options */
+
+/* Sets the program's name for messages ("tessera solve"). */
+void cli_set_name(const char *name);
+void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Prints the last error of the context (NULL: the status alone) and returns the exit code that belongs to it. */
+int cli_report_failure(const tess_context *ctx, tess_status status);
+
+typedef struct cli_progress cli_progress;
+/* Opens a context whose log goes to stderr; returns an exit code, message printed. */
+int cli_open_context(tess_device device, int threads, cli_progress *progress, tess_context **out);
+const char *cli_device_name(const tess_context *ctx); /* "cpu", "cuda" or "hip" */
+void cli_print_device(const tess_context *ctx);       /* the line of a report */
+
+typedef struct cli_matrix {
+    tess_matrix *a;
+    const char *name;
+    bool from_file;
+    tess_mtx_info info; /* of a file */
+    double seconds;     /* to read or generate it */
+} cli_matrix;
+/* `name` is a file or gallery:NAME[:ARG...]. Returns an exit code, message printed. */
+int cli_load_matrix(tess_context *ctx, const char *name, cli_matrix *out);
+/* A model problem; a wrong name or argument is a usage error. Returns an exit code, message printed. */
+int cli_generate(tess_context *ctx, const char *name, int nargs, const char *const *args, tess_matrix **out);
+/* A vector of n values; `a` is needed for a-times-ones alone. Returns an exit code, message printed. */
+int cli_load_vector(tess_context *ctx, const cli_vector_choice *choice, const char *option, int64_t n,
+                    const tess_matrix *a, tess_vector **out);
+/* Whether `path` ends as a matrix file does (.mtx, .mtx.gz, .tess). */
+bool cli_is_matrix_path(const char *path);
+int cli_write_matrix(const tess_matrix *a, const char *path, bool symmetric);
+double cli_seconds(void);
+
+/* ---- output.c ---- */
+
+/* Checks before the work starts that `path` can be written (NULL is fine). Returns 0 or CLI_INPUT, message printed. */
+int cli_check_output(const char *path);
+/* Writes a whole file aside and renames it; devices and pipes are written directly, "-" is stdout. */
+int cli_write_file(const char *path, int (*write)(FILE *file, const void *user), const void *user);
+int cli_write_json(const char *path, json_t *root); /* takes the reference to root */
+bool cli_text_wanted(const char *json_path);        /* false when the JSON itself goes to stdout */
+json_t *cli_json_real(double value);                /* null for NaN and Inf */
+json_t *cli_json_text(const char *text);            /* bytes that are not UTF-8 become '?' */
+const char *cli_bytes_text(double bytes, char *buffer, size_t size);
+const char *cli_seconds_text(double seconds, char *buffer, size_t size);
+
+/* ---- progress.c ---- */
+
+struct cli_progress {
+    bool terminal;  /* stderr is one: a line that overwrites itself */
+    bool every;     /* --monitor: a line for each iteration */
+    bool line_open; /* something stands on the terminal's current line */
+    double rhs_norm;
+    double first_residual;
+    double next_seconds;
+    int64_t max_iterations;
+};
+void cli_progress_init(cli_progress *progress);
+int cli_progress_monitor(void *user, const tess_progress *state);
+void cli_progress_end(cli_progress *progress);
+void cli_log(void *user, tess_log_level level, const char *message);
+tess_log_level cli_log_level(void);
+/* From here to cli_interrupt_off SIGINT asks the monitor to cancel; a second one ends the program. */
+void cli_interrupt_on(void);
+void cli_interrupt_off(void);
+
+/* ---- product.c: products against an extended-precision reference ---- */
+
+typedef struct cli_reference {
+    int64_t nrows, longest_row;
+    long double *y;         /* A x */
+    long double *magnitude; /* |A| |x| */
+} cli_reference;
+typedef struct cli_error_norms {
+    double componentwise; /* max |y - reference| / (|A| |x|) */
+    double relative;      /* ||y - reference||_2 / ||reference||_2 */
+} cli_error_norms;
+int cli_reference_create(const tess_matrix *a, const tess_vector *x, cli_reference *out);
+void cli_reference_free(cli_reference *reference);
+int cli_reference_error(const cli_reference *reference, const tess_vector *y, cli_error_norms *out);
+
+typedef struct cli_timing {
+    int repeats;
+    double median, fastest; /* seconds of one product */
+    double bytes;           /* moved, by model */
+} cli_timing;
+int cli_time_product(const tess_matrix *a, const tess_vector *x, tess_vector *y, int repeats, cli_timing *out);
+
+/* ---- report.c ---- */
+
+typedef struct cli_solve_run {
+    const cli_matrix *matrix;
+    const tess_context *ctx;
+    const tess_solve_options *options;
+    const tess_solve_result *result;
+    const cli_vector_choice *rhs;
+    const char *initial_guess; /* NULL: zero */
+    const cli_preset *preset;
+    const char *detail; /* of a failed set-up; may be empty */
+    double output_seconds, total_seconds;
+    int exit_code;
+} cli_solve_run;
+void cli_report_solve(const cli_solve_run *run, bool timings);
+json_t *cli_solve_json(const cli_solve_run *run);
+int cli_write_history(const char *path, const tess_solve_result *result);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tessera compare: every storage on every device, against the FP64 product. */
+#include "cli.h"
+
+typedef struct compare_options {
+    cli_host_options host;
+    tess_device device;
+    cli_vector_choice x;
+    uint64_t seed;
+    int repeats;
+    const char *matrix;
+} compare_options;
+
+enum { KEY_X = 600, KEY_REPEAT, KEY_SEED };
+
+static const struct argp_option compare_argp_options[] = {
+    {"x", KEY_X, "FILE|ones|random:SEED", 0, "the vector x (default: random:1)", 0},
+    {"repeat", KEY_REPEAT, "N", 0, "products that are timed for each row, after one that is not (default 21)", 0},
+    {"seed", KEY_SEED, "N", 0, "seed of a random x without one of its own (default 1)", 0},
+    {0}};
+
+static error_t parse_compare(int key, char *arg, struct argp_state *state)
+{
+    compare_options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &options->device;
+        state->child_inputs[1] = &options->host;
+        return 0;
+    case KEY_X: options->x = cli_parse_vector(state, "x", arg, false); return 0;
+    case KEY_REPEAT: options->repeats = (int)cli_parse_integer(state, "repeat", arg, 1, 1000000); return 0;
+    case KEY_SEED: options->seed = cli_parse_seed(state, "seed", arg); return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 0) { argp_error(state, "one matrix at a time, but there is also '%s'", arg); }
+        options->matrix = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "which matrix? Give a file or gallery:NAME"); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child compare_children[] = {
+    {&cli_device_argp, 0, "Device:", 6}, {&cli_host_argp, 0, "Threads and report:", 7}, {0}};
+static const struct argp compare_argp = {
+    .options = compare_argp_options,
+    .parser = parse_compare,
+    .args_doc = "MATRIX",
+    .doc =
+        "Times y = A x for each format and precision on the host and, where there is one, on the GPU, with the error "
+        "against the product of the FP64 matrix in extended precision."
+        "\vMATRIX is a file (.mtx, .mtx.gz, .tess) or gallery:NAME[:ARG...]. --device cpu leaves the GPU out, "
+        "--device cuda asks for it. Products of cuSPARSE are compared in the benchmarks (make bench).",
+    .children = compare_children};
+
+static const tess_storage_options storages[] = {
+    {TESS_FORMAT_CSR, TESS_PRECISION_FP64},
+    {TESS_FORMAT_CSR, TESS_PRECISION_FP32},
+};
+enum { STORAGE_COUNT = (int)(sizeof storages / sizeof storages[0]), ROW_LIMIT = 2 * STORAGE_COUNT };
+
+typedef struct compare_row {
+    const char *device;
+    tess_storage_options storage;
+    int64_t matrix_bytes;
+    cli_timing timing;
+    cli_error_norms error;
+} compare_row;
+
+typedef struct comparison {
+    const compare_options *options;
+    cli_matrix matrix; /* on the host */
+    tess_vector *x;    /* on the host */
+    cli_reference reference;
+    compare_row rows[ROW_LIMIT];
+    int count;
+    char gpu_name[256]; /* empty: no GPU took part */
+    const char *no_gpu; /* why not; NULL: it did */
+} comparison;
+
+static int measure(const tess_matrix *a, const tess_vector *x, tess_vector *y, const tess_storage_options *storage,
+                   comparison *all)
+{
+    tess_matrix *stored = NULL;
+    compare_row *row = &all->rows[all->count];
+    const tess_context *ctx = tess_matrix_context(a);
+    tess_status status = tess_matrix_convert(a, storage, &stored);
+    if (status != TESS_SUCCESS) { return cli_report_failure(ctx, status); }
+    *row =
+        (compare_row){.device = cli_device_name(ctx), .storage = *storage, .matrix_bytes = tess_matrix_bytes(stored)};
+    int code = cli_time_product(stored, x, y, all->options->repeats, &row->timing);
+    if (code == CLI_CONVERGED) { code = cli_reference_error(&all->reference, y, &row->error); }
+    if (code == CLI_CONVERGED) { all->count++; }
+    tess_matrix_destroy(stored);
+    return code;
+}
+
+static int measure_all(const tess_matrix *a, const tess_vector *x, comparison *all)
+{
+    tess_vector *y = NULL;
+    tess_context *ctx = tess_matrix_context(a);
+    tess_status status = tess_vector_create(ctx, tess_matrix_nrows(a), TESS_PRECISION_FP64, &y);
+    int code = status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(ctx, status);
+    for (int i = 0; i < STORAGE_COUNT && code == CLI_CONVERGED; i++) {
+        code = measure(a, x, y, &storages[i], all);
+    }
+    tess_vector_destroy(y);
+    return code;
+}
+
+/* A vector with the same values on another context. */
+static tess_status copy_vector(const tess_vector *x, tess_context *ctx, tess_vector **out)
+{
+    tess_status status = tess_vector_create(ctx, tess_vector_size(x), TESS_PRECISION_FP64, out);
+    if (status != TESS_SUCCESS) { return status; }
+    return tess_vector_set(*out, tess_vector_data_const(x), TESS_PRECISION_FP64, TESS_MEMORY_HOST);
+}
+
+static int measure_on_gpu(comparison *all)
+{
+    if (all->options->device == TESS_DEVICE_CPU) {
+        all->no_gpu = "left out by --device cpu";
+        return CLI_CONVERGED;
+    }
+    tess_context_options gpu;
+    tess_context_options_init(&gpu);
+    gpu.device = TESS_DEVICE_GPU;
+    gpu.threads = all->options->host.threads;
+    tess_context *ctx = NULL;
+    tess_status status = tess_context_create(&gpu, &ctx);
+    if (status == TESS_NO_DEVICE && all->options->device == TESS_DEVICE_AUTO) {
+        all->no_gpu = tess_has_gpu_backend() ? "none can be used here" : "this build has no GPU backend";
+        return CLI_CONVERGED;
+    }
+    if (status != TESS_SUCCESS) { return cli_report_failure(NULL, status); }
+    snprintf(all->gpu_name, sizeof all->gpu_name, "%s", tess_context_device_name(ctx));
+    tess_matrix *a = NULL;
+    tess_vector *x = NULL;
+    status = tess_matrix_copy_to(all->matrix.a, ctx, &a);
+    if (status == TESS_SUCCESS) { status = copy_vector(all->x, ctx, &x); }
+    int code = status == TESS_SUCCESS ? measure_all(a, x, all) : cli_report_failure(ctx, status);
+    tess_vector_destroy(x);
+    tess_matrix_destroy(a);
+    tess_context_destroy(ctx);
+    return code;
+}
+
+static void print_comparison(const comparison *all, const tess_context *ctx)
+{
+    char buffer[64];
+    const tess_matrix *a = all->matrix.a;
+    printf("%-17s %s: %lld x %lld, %lld nonzeros\n", "matrix", all->matrix.name, (long long)tess_matrix_nrows(a),
+           (long long)tess_matrix_ncols(a), (long long)tess_matrix_nnz(a));
+    printf("%-17s %s\n", "cpu", tess_context_device_name(ctx));
+    printf("%-17s %s\n", "gpu", all->no_gpu == NULL ? all->gpu_name : all->no_gpu);
+    printf("%-17s %s; %d products each, median, wall clock\n\n", "x",
+           cli_vector_describe(&all->options->x, buffer, sizeof buffer), all->options->repeats);
+    printf("%-6s %-10s %-9s %10s %10s %8s %15s %15s\n", "device", "format", "precision", "bytes", "time", "GB/s",
+           "componentwise", "norm error");
+    for (int i = 0; i < all->count; i++) {
+        char bytes[32], time[32];
+        const compare_row *row = &all->rows[i];
+        printf("%-6s %-10s %-9s %10s %10s %8.2f %15.2e %15.2e\n", row->device, tess_format_name(row->storage.format),
+               tess_precision_name(row->storage.precision),
+               cli_bytes_text((double)row->matrix_bytes, bytes, sizeof bytes),
+               cli_seconds_text(row->timing.median, time, sizeof time), 1e-9 * row->timing.bytes / row->timing.median,
+               row->error.componentwise, row->error.relative);
+    }
+    if (tess_has_gpu_backend()) { printf("\ncuSPARSE is compared in the benchmarks: make bench\n"); }
+}
+
+static json_t *row_json(const compare_row *row)
+{
+    json_t *item = json_pack("{ss ss ss sI}", "device", row->device, "format", tess_format_name(row->storage.format),
+                             "matrix_precision", tess_precision_name(row->storage.precision), "matrix_bytes",
+                             (json_int_t)row->matrix_bytes);
+    if (item == NULL) { return NULL; }
+    json_object_set_new(item, "seconds_median", cli_json_real(row->timing.median));
+    json_object_set_new(item, "seconds_fastest", cli_json_real(row->timing.fastest));
+    json_object_set_new(item, "bytes_moved", cli_json_real(row->timing.bytes));
+    json_object_set_new(item, "gigabytes_per_second", cli_json_real(1e-9 * row->timing.bytes / row->timing.median));
+    json_object_set_new(item, "fp64_componentwise_error", cli_json_real(row->error.componentwise));
+    json_object_set_new(item, "fp64_relative_error", cli_json_real(row->error.relative));
+    return item;
+}
+
+static json_t *comparison_json(const comparison *all, const tess_context *ctx)
+{
+    char buffer[64];
+    json_t *list = json_array();
+    for (int i = 0; i < all->count; i++) {
+        json_array_append_new(list, row_json(&all->rows[i]));
+    }
+    return json_pack("{ss ss so sI sI sI so si ss? so si so}", "command", "compare", "version", tess_version(),
+                     "matrix", cli_json_text(all->matrix.name), "nrows", (json_int_t)tess_matrix_nrows(all->matrix.a),
+                     "ncols", (json_int_t)tess_matrix_ncols(all->matrix.a), "nnz",
+                     (json_int_t)tess_matrix_nnz(all->matrix.a), "cpu_name",
+                     cli_json_text(tess_context_device_name(ctx)), "threads", tess_context_threads(ctx), "gpu_name",
+                     all->no_gpu == NULL ? all->gpu_name : NULL, "x",
+                     cli_json_text(cli_vector_describe(&all->options->x, buffer, sizeof buffer)), "repeat",
+                     all->options->repeats, "results", list);
+}
+
+static int compare(comparison *all, tess_context *ctx)
+{
+    const compare_options *options = all->options;
+    int code = cli_load_matrix(ctx, options->matrix, &all->matrix);
+    if (code == CLI_CONVERGED) {
+        code = cli_load_vector(ctx, &options->x, "x", tess_matrix_ncols(all->matrix.a), NULL, &all->x);
+    }
+    if (code == CLI_CONVERGED) { code = cli_reference_create(all->matrix.a, all->x, &all->reference); }
+    if (code == CLI_CONVERGED) { code = measure_all(all->matrix.a, all->x, all); }
+    if (code == CLI_CONVERGED) { code = measure_on_gpu(all); }
+    if (code == CLI_CONVERGED && cli_text_wanted(options->host.json)) { print_comparison(all, ctx); }
+    if (code == CLI_CONVERGED && options->host.json != NULL) {
+        code = cli_write_json(options->host.json, comparison_json(all, ctx));
+    }
+    return code;
+}
+
+static int run_compare(int argc, char **argv)
+{
+    cli_arguments arguments;
+    compare_options options = {.x = {.source = CLI_VECTOR_RANDOM}, .seed = 1, .repeats = 21};
+    int code = cli_arguments_prepare(&compare_argp, argc, argv, false, &arguments);
+    if (code != 0) { return code; }
+    argp_parse(&compare_argp, arguments.argc, arguments.argv, 0, NULL, &options);
+    if (!options.x.seeded) { options.x.seed = options.seed; }
+    tess_context *ctx = NULL;
+    comparison all = {.options = &options};
+    code = cli_check_output(options.host.json);
+    if (code == 0) { code = cli_open_context(TESS_DEVICE_CPU, options.host.threads, NULL, &ctx); }
+    if (code == 0) { code = compare(&all, ctx); }
+    cli_reference_free(&all.reference);
+    tess_vector_destroy(all.x);
+    tess_matrix_destroy(all.matrix.a);
+    tess_context_destroy(ctx);
+    cli_arguments_free(&arguments);
+    return code;
+}
+
+const cli_command cli_command_compare = {"compare", &compare_argp, run_compare};

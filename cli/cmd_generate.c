@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tessera generate: writes a model problem of the gallery. */
+#include "cli.h"
+
+typedef struct generate_options {
+    cli_host_options host;
+    const char *output;
+    bool list, symmetric;
+    const char *words[16]; /* the name, then its arguments */
+    int word_count;
+} generate_options;
+
+enum { KEY_OUTPUT = 600, KEY_LIST, KEY_SYMMETRIC, WORD_LIMIT = 16 };
+
+static const struct argp_option generate_argp_options[] = {
+    {"output", KEY_OUTPUT, "FILE", 0, "where to write the matrix: .mtx, .mtx.gz, or .tess (binary cache)", 0},
+    {"symmetric", KEY_SYMMETRIC, NULL, 0, "write the lower triangle of a symmetric matrix", 0},
+    {"list", KEY_LIST, NULL, 0, "list the problems and their arguments", 0},
+    {0}};
+
+static error_t parse_generate(int key, char *arg, struct argp_state *state)
+{
+    generate_options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &options->host; return 0;
+    case KEY_OUTPUT:
+        if (!cli_is_matrix_path(arg)) { argp_error(state, "--output: '%s' must end in .mtx, .mtx.gz or .tess", arg); }
+        options->output = arg;
+        return 0;
+    case KEY_LIST: options->list = true; return 0;
+    case KEY_SYMMETRIC: options->symmetric = true; return 0;
+    case ARGP_KEY_ARG:
+        if (options->word_count == WORD_LIMIT) { argp_error(state, "too many arguments, from '%s' on", arg); }
+        options->words[options->word_count++] = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (options->list) { return 0; }
+        if (options->word_count == 0) { argp_error(state, "which problem? --list names them"); }
+        if (options->output == NULL) { argp_error(state, "--output FILE is missing"); }
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child generate_children[] = {{&cli_host_argp, 0, "Threads and report:", 7}, {0}};
+static const struct argp generate_argp = {
+    .options = generate_argp_options,
+    .parser = parse_generate,
+    .args_doc = "NAME [ARG...]\n--list",
+    .doc = "Makes a model problem and writes it."
+           "\vNumbers below zero go after a double dash: tessera generate NAME --output A.mtx -- -1.",
+    .children = generate_children};
+
+static json_t *list_json(void)
+{
+    size_t count = 0;
+    const tess_gallery_entry *entries = tess_gallery_list(&count);
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) {
+        json_array_append_new(list, json_pack("{ss ss ss}", "name", entries[i].name, "arguments", entries[i].arguments,
+                                              "description", entries[i].description));
+    }
+    return json_pack("{ss ss so}", "command", "generate", "version", tess_version(), "problems", list);
+}
+
+static int print_list(const char *json)
+{
+    size_t count = 0;
+    const tess_gallery_entry *entries = tess_gallery_list(&count);
+    for (size_t i = 0; i < count && cli_text_wanted(json); i++) {
+        printf("%s %s\n    %s\n", entries[i].name, entries[i].arguments, entries[i].description);
+    }
+    return json == NULL ? CLI_CONVERGED : cli_write_json(json, list_json());
+}
+
+static json_t *generate_json(const generate_options *options, const tess_matrix *a, double seconds)
+{
+    json_t *arguments = json_array();
+    for (int i = 1; i < options->word_count; i++) {
+        json_array_append_new(arguments, cli_json_text(options->words[i]));
+    }
+    return json_pack("{ss ss ss so so sI sI sI sf}", "command", "generate", "version", tess_version(), "name",
+                     options->words[0], "arguments", arguments, "output", cli_json_text(options->output), "nrows",
+                     (json_int_t)tess_matrix_nrows(a), "ncols", (json_int_t)tess_matrix_ncols(a), "nnz",
+                     (json_int_t)tess_matrix_nnz(a), "seconds", seconds);
+}
+
+static int make_and_write(const generate_options *options, tess_context *ctx)
+{
+    tess_matrix *a = NULL;
+    double start = cli_seconds();
+    int code = cli_generate(ctx, options->words[0], options->word_count - 1, options->words + 1, &a);
+    if (code == CLI_CONVERGED) { code = cli_write_matrix(a, options->output, options->symmetric); }
+    double seconds = cli_seconds() - start;
+    if (code == CLI_CONVERGED && cli_text_wanted(options->host.json)) {
+        char time[32];
+        printf("%s: %lld x %lld, %lld nonzeros, written in %s\n", options->output, (long long)tess_matrix_nrows(a),
+               (long long)tess_matrix_ncols(a), (long long)tess_matrix_nnz(a),
+               cli_seconds_text(seconds, time, sizeof time));
+    }
+    if (code == CLI_CONVERGED && options->host.json != NULL) {
+        code = cli_write_json(options->host.json, generate_json(options, a, seconds));
+    }
+    tess_matrix_destroy(a);
+    return code;
+}
+
+static int run_generate(int argc, char **argv)
+{
+    cli_arguments arguments;
+    generate_options options = {.output = NULL};
+    int code = cli_arguments_prepare(&generate_argp, argc, argv, false, &arguments);
+    if (code != 0) { return code; }
+    argp_parse(&generate_argp, arguments.argc, arguments.argv, 0, NULL, &options);
+    tess_context *ctx = NULL;
+    code = cli_check_output(options.host.json);
+    if (code == 0 && options.list) {
+        code = print_list(options.host.json);
+    } else if (code == 0) {
+        code = cli_check_output(options.output);
+        if (code == 0) { code = cli_open_context(TESS_DEVICE_CPU, options.host.threads, NULL, &ctx); }
+        if (code == 0) { code = make_and_write(&options, ctx); }
+    }
+    tess_context_destroy(ctx);
+    cli_arguments_free(&arguments);
+    return code;
+}
+
+const cli_command cli_command_generate = {"generate", &generate_argp, run_generate};

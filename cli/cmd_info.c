@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tessera info: what a matrix is like, what it would take to store, and which solver to try. */
+#include "cli.h"
+
+#include <string.h>
+
+typedef struct info_options {
+    cli_host_options host;
+    const char *matrix;
+} info_options;
+
+static error_t parse_info(int key, char *arg, struct argp_state *state)
+{
+    info_options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &options->host; return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 0) { argp_error(state, "one matrix at a time, but there is also '%s'", arg); }
+        options->matrix = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "which matrix? Give a file or gallery:NAME"); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child info_children[] = {{&cli_host_argp, 0, "Threads and report:", 7}, {0}};
+static const struct argp info_argp = {
+    .parser = parse_info,
+    .args_doc = "MATRIX",
+    .doc = "Prints size, symmetry, diagonal, row lengths and value range of a matrix, the share of its nonzeros that "
+           "each precision stores exactly, the memory that each format takes, and a recommendation of solver."
+           "\vMATRIX is a file (.mtx, .mtx.gz, .tess) or gallery:NAME[:ARG...].",
+    .children = info_children};
+
+/* ---- memory per format: a new format adds a function and its lines ---- */
+
+static double csr_bytes(const tess_matrix_analysis *facts, tess_precision precision)
+{
+    double offset = facts->nnz < INT64_C(2147483648) ? 4.0 : 8.0;
+    return offset * ((double)facts->nrows + 1.0) + (double)facts->nnz * (4.0 + (double)tess_precision_bytes(precision));
+}
+
+typedef struct memory_row {
+    tess_format format;
+    tess_precision precision;
+    double (*bytes)(const tess_matrix_analysis *facts, tess_precision precision);
+} memory_row;
+
+static const memory_row memory_rows[] = {
+    {TESS_FORMAT_CSR, TESS_PRECISION_FP64, csr_bytes},
+    {TESS_FORMAT_CSR, TESS_PRECISION_FP32, csr_bytes},
+};
+enum { MEMORY_ROWS = (int)(sizeof memory_rows / sizeof memory_rows[0]) };
+
+/* ---- recommendation ---- */
+
+typedef struct recommendation {
+    const char *solver, *precond; /* NULL: none can be recommended */
+    const char *reason;
+} recommendation;
+
+static recommendation recommend(const tess_matrix_analysis *f)
+{
+    bool whole_diagonal = f->diagonal_missing == 0 && f->diagonal_zero == 0;
+    if (f->nrows != f->ncols) {
+        return (recommendation){NULL, NULL, "the matrix is not square: no solver here applies"};
+    }
+    if (f->not_finite > 0) {
+        return (recommendation){NULL, NULL, "the matrix holds NaN or Inf: no solver can work with it"};
+    }
+    if (f->empty_rows > 0) { return (recommendation){NULL, NULL, "the matrix has empty rows: it is singular"}; }
+    if (f->numerically_symmetric == 1 && f->diagonal_positive == f->nrows) {
+        bool dominant = f->diagonally_dominant_rows == f->nrows;
+        return (recommendation){"cg", "jacobi",
+                                dominant ? "symmetric, positive diagonal, diagonally dominant: positive "
+                                           "(semi)definite, which is what CG needs"
+                                         : "symmetric with a positive diagonal, so it may be positive definite; CG "
+                                           "reports indefinite_matrix if it is not (then take bicgstab)"};
+    }
+    if (f->numerically_symmetric == 1) {
+        return (recommendation){"bicgstab", whole_diagonal ? "jacobi" : "none",
+                                "symmetric, but the diagonal is not all positive, so it is not positive definite and "
+                                "CG does not apply"};
+    }
+    if (f->skew_symmetric == 1) {
+        return (recommendation){"bicgstab", "none",
+                                "skew-symmetric: CG does not apply, and BiCGSTAB may break down on imaginary "
+                                "eigenvalues"};
+    }
+    return (recommendation){"bicgstab", whole_diagonal ? "jacobi" : "none",
+                            whole_diagonal
+                                ? "not symmetric: BiCGSTAB; the diagonal has no zero, so Jacobi costs little"
+                                : "not symmetric: BiCGSTAB; the diagonal has zeros or gaps, so Jacobi does not apply"};
+}
+
+/* ---- text ---- */
+
+static const char *yes_no(int value)
+{
+    return value > 0 ? "yes" : value == 0 ? "no" : "not square";
+}
+
+static void print_file_facts(const tess_mtx_info *info)
+{
+    static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
+    if (info->entries == 0 && info->nrows == 0) { return; } /* the cache keeps no header of the file it came from */
+    const char *symmetry = info->symmetry >= 0 && info->symmetry <= 2 ? symmetries[info->symmetry] : "?";
+    printf("%-17s %s, %s, %s%s; %lld entries, %lld duplicates summed, %lld explicit zeros kept\n", "file",
+           info->coordinate ? "coordinate" : "array",
+           info->pattern   ? "pattern"
+           : info->integer ? "integer"
+                           : "real",
+           symmetry, info->compressed ? ", gzip" : "", (long long)info->entries, (long long)info->duplicates,
+           (long long)info->explicit_zeros);
+}
+
+static void print_structure(const tess_matrix_analysis *f)
+{
+    double full = (double)f->nrows * (double)f->ncols;
+    printf("%-17s %lld x %lld, %lld nonzeros (%.3g %% of all entries)\n", "size", (long long)f->nrows,
+           (long long)f->ncols, (long long)f->nnz, full > 0.0 ? 100.0 * (double)f->nnz / full : 0.0);
+    printf("%-17s pattern %s, numerical %s, skew %s\n", "symmetry", yes_no(f->pattern_symmetric),
+           yes_no(f->numerically_symmetric), yes_no(f->skew_symmetric));
+    printf("%-17s %lld positive, %lld negative, %lld zero, %lld missing; dominant in %lld rows\n", "diagonal",
+           (long long)f->diagonal_positive, (long long)f->diagonal_negative, (long long)f->diagonal_zero,
+           (long long)f->diagonal_missing, (long long)f->diagonally_dominant_rows);
+    printf("%-17s %lld to %lld nonzeros, mean %.2f, standard deviation %.2f; %lld empty, %lld dense\n", "rows",
+           (long long)f->row_nnz_min, (long long)f->row_nnz_max, f->row_nnz_mean, f->row_nnz_stddev,
+           (long long)f->empty_rows, (long long)f->dense_rows);
+    printf("%-17s %lld\n", "bandwidth", (long long)f->bandwidth);
+    printf("%-17s magnitudes %.3g to %.3g; %lld explicit zeros, %lld NaN or Inf\n", "values", f->value_abs_min,
+           f->value_abs_max, (long long)f->explicit_zeros, (long long)f->not_finite);
+}
+
+static void print_info(const cli_matrix *matrix, const tess_matrix_analysis *facts)
+{
+    printf("%-17s %s\n", "matrix", matrix->name);
+    if (matrix->from_file) { print_file_facts(&matrix->info); }
+    print_structure(facts);
+    printf("%-17s", "stored exactly");
+    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
+        printf("%s %s %.4g %%", p == 0 ? "" : ",", tess_precision_name((tess_precision)p),
+               100.0 * facts->exact_share[p]);
+    }
+    printf("\n%-17s", "memory");
+    for (int i = 0; i < MEMORY_ROWS; i++) {
+        char text[32];
+        const memory_row *row = &memory_rows[i];
+        printf("%s %s %s %s", i == 0 ? "" : ",", tess_format_name(row->format), tess_precision_name(row->precision),
+               cli_bytes_text(row->bytes(facts, row->precision), text, sizeof text));
+    }
+    recommendation advice = recommend(facts);
+    printf("\n%-17s ", "recommendation");
+    if (advice.solver != NULL) {
+        printf("--solver %s --precond %s: %s\n", advice.solver, advice.precond, advice.reason);
+    } else {
+        printf("none: %s\n", advice.reason);
+    }
+}
+
+/* ---- JSON ---- */
+
+static json_t *file_json(const tess_mtx_info *info)
+{
+    static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
+    int symmetry = info->symmetry >= 0 && info->symmetry <= 2 ? info->symmetry : 0;
+    return json_pack("{sb sb sb ss sb sI sI sI}", "coordinate", info->coordinate, "pattern", info->pattern, "integer",
+                     info->integer, "symmetry", symmetries[symmetry], "gzip", info->compressed, "entries",
+                     (json_int_t)info->entries, "duplicates", (json_int_t)info->duplicates, "explicit_zeros",
+                     (json_int_t)info->explicit_zeros);
+}
+
+static json_t *symmetry_json(int value)
+{
+    return value < 0 ? json_null() : json_boolean(value);
+}
+
+static json_t *memory_json(const tess_matrix_analysis *facts)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < MEMORY_ROWS; i++) {
+        const memory_row *row = &memory_rows[i];
+        json_array_append_new(list, json_pack("{ss ss sI}", "format", tess_format_name(row->format), "precision",
+                                              tess_precision_name(row->precision), "bytes",
+                                              (json_int_t)row->bytes(facts, row->precision)));
+    }
+    return list;
+}
+
+static json_t *exact_json(const tess_matrix_analysis *facts)
+{
+    json_t *shares = json_object();
+    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
+        json_object_set_new(shares, tess_precision_name((tess_precision)p), cli_json_real(facts->exact_share[p]));
+    }
+    return shares;
+}
+
+static void add_counts(json_t *root, const tess_matrix_analysis *f)
+{
+    const struct {
+        const char *key;
+        int64_t value;
+    } counts[] = {{"nrows", f->nrows},
+                  {"ncols", f->ncols},
+                  {"nnz", f->nnz},
+                  {"explicit_zeros", f->explicit_zeros},
+                  {"not_finite", f->not_finite},
+                  {"diagonal_missing", f->diagonal_missing},
+                  {"diagonal_zero", f->diagonal_zero},
+                  {"diagonal_negative", f->diagonal_negative},
+                  {"diagonal_positive", f->diagonal_positive},
+                  {"diagonally_dominant_rows", f->diagonally_dominant_rows},
+                  {"empty_rows", f->empty_rows},
+                  {"dense_rows", f->dense_rows},
+                  {"row_nnz_min", f->row_nnz_min},
+                  {"row_nnz_max", f->row_nnz_max},
+                  {"bandwidth", f->bandwidth}};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        json_object_set_new(root, counts[i].key, json_integer(counts[i].value));
+    }
+}
+
+static json_t *info_json(const cli_matrix *matrix, const tess_matrix_analysis *f)
+{
+    recommendation advice = recommend(f);
+    json_t *root =
+        json_pack("{ss ss so}", "command", "info", "version", tess_version(), "matrix", cli_json_text(matrix->name));
+    if (root == NULL) { return NULL; }
+    json_object_set_new(root, "file", matrix->from_file ? file_json(&matrix->info) : json_null());
+    add_counts(root, f);
+    json_object_set_new(root, "pattern_symmetric", symmetry_json(f->pattern_symmetric));
+    json_object_set_new(root, "numerically_symmetric", symmetry_json(f->numerically_symmetric));
+    json_object_set_new(root, "skew_symmetric", symmetry_json(f->skew_symmetric));
+    json_object_set_new(root, "row_nnz_mean", cli_json_real(f->row_nnz_mean));
+    json_object_set_new(root, "row_nnz_stddev", cli_json_real(f->row_nnz_stddev));
+    json_object_set_new(root, "value_abs_min", cli_json_real(f->value_abs_min));
+    json_object_set_new(root, "value_abs_max", cli_json_real(f->value_abs_max));
+    json_object_set_new(root, "exact_share", exact_json(f));
+    json_object_set_new(root, "memory", memory_json(f));
+    json_object_set_new(
+        root, "recommendation",
+        json_pack("{ss? ss? ss}", "solver", advice.solver, "precond", advice.precond, "reason", advice.reason));
+    json_object_set_new(root, "read_seconds", cli_json_real(matrix->seconds));
+    return root;
+}
+
+static int analyse(const info_options *options, tess_context *ctx)
+{
+    cli_matrix matrix;
+    tess_matrix_analysis facts;
+    int code = cli_load_matrix(ctx, options->matrix, &matrix);
+    if (code == CLI_CONVERGED) {
+        tess_status status = tess_matrix_analyze(matrix.a, &facts);
+        if (status != TESS_SUCCESS) { code = cli_report_failure(ctx, status); }
+    }
+    if (code == CLI_CONVERGED) {
+        if (cli_text_wanted(options->host.json)) { print_info(&matrix, &facts); }
+        if (options->host.json != NULL) { code = cli_write_json(options->host.json, info_json(&matrix, &facts)); }
+    }
+    tess_matrix_destroy(matrix.a);
+    return code;
+}
+
+static int run_info(int argc, char **argv)
+{
+    cli_arguments arguments;
+    info_options options = {.matrix = NULL};
+    int code = cli_arguments_prepare(&info_argp, argc, argv, false, &arguments);
+    if (code != 0) { return code; }
+    argp_parse(&info_argp, arguments.argc, arguments.argv, 0, NULL, &options);
+    tess_context *ctx = NULL;
+    code = cli_check_output(options.host.json);
+    if (code == 0) { code = cli_open_context(TESS_DEVICE_CPU, options.host.threads, NULL, &ctx); }
+    if (code == 0) { code = analyse(&options, ctx); }
+    tess_context_destroy(ctx);
+    cli_arguments_free(&arguments);
+    return code;
+}
+
+const cli_command cli_command_info = {"info", &info_argp, run_info};

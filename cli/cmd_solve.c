@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tessera solve: A x = b, with a verified result. */
+#include "cli.h"
+
+#include <float.h>
+#include <string.h>
+
+typedef struct solve_options {
+    cli_host_options host;
+    tess_device device;
+    tess_solve_options solve;
+    cli_vector_choice rhs;
+    uint64_t seed;
+    const char *matrix, *initial_guess, *output, *history;
+    bool timings, monitor;
+} solve_options;
+
+enum {
+    KEY_SOLVER = 600,
+    KEY_PRECOND,
+    KEY_ENGINE,
+    KEY_GUARD,
+    KEY_RTOL,
+    KEY_ATOL,
+    KEY_DTOL,
+    KEY_MAX_ITERATIONS,
+    KEY_RHS,
+    KEY_GUESS,
+    KEY_OUTPUT,
+    KEY_HISTORY,
+    KEY_TIMINGS,
+    KEY_MONITOR,
+    KEY_SEED,
+    KEY_PRESET
+};
+
+static const struct argp_option solve_argp_options[] = {
+    {NULL, 0, NULL, 0, "Method:", 1},
+    {"solver", KEY_SOLVER, "auto|cg|bicgstab", 0,
+     "default auto: CG for a symmetric matrix with a positive diagonal, else BiCGSTAB", 1},
+    {"precond", KEY_PRECOND, "none|jacobi|block-jacobi[:K]", 0,
+     "default none; K rows in a diagonal block, 1 to 64 (default 8)", 1},
+    {"engine", KEY_ENGINE, "auto|plain|graph", 0, "how the iterations are launched; graph needs a GPU", 1},
+    {"guard", KEY_GUARD, "repair|report", 0, "when estimate and true residual disagree: mend it (default) or say so",
+     1},
+    {"preset", KEY_PRESET, "NAME", 0,
+     "yang: --solver auto --precond none --rhs a-times-ones --rtol 1e-10 --atol 0 --max-iterations 1000 --guard "
+     "report; options that are given too override it",
+     1},
+    {NULL, 0, NULL, 0, "Stopping, at ||b - A x|| <= max(rtol ||b||, atol):", 2},
+    {"rtol", KEY_RTOL, "R", 0, "relative tolerance (default 1e-5; 0 is allowed)", 2},
+    {"atol", KEY_ATOL, "R", 0, "absolute tolerance (default 0)", 2},
+    {"divergence-tolerance", KEY_DTOL, "R", 0, "give up above R max(||b||, ||r0||) (default 1e10)", 2},
+    {"max-iterations", KEY_MAX_ITERATIONS, "N", 0, "default 10000", 2},
+    {NULL, 0, NULL, 0, "Data:", 3},
+    {"rhs", KEY_RHS, "FILE|ones|a-times-ones|random:SEED", 0, "right-hand side b (default ones)", 3},
+    {"initial-guess", KEY_GUESS, "FILE", 0, "x0 (default zero)", 3},
+    {"seed", KEY_SEED, "N", 0, "seed of a random b without one of its own (default 1)", 3},
+    {"output", KEY_OUTPUT, "FILE", 0, "write x as a Matrix Market array", 3},
+    {"history", KEY_HISTORY, "FILE", 0, "write the residual of each iteration as CSV", 3},
+    {"timings", KEY_TIMINGS, NULL, 0, "say where the time went", 3},
+    {"monitor", KEY_MONITOR, NULL, 0, "print the residual of each iteration to stderr", 3},
+    {0}};
+
+static void parse_guard(struct argp_state *state, const char *arg, tess_solve_options *solve)
+{
+    static const char *const words[] = {"repair", "report", NULL};
+    static const tess_guard guards[] = {TESS_GUARD_REPAIR, TESS_GUARD_REPORT};
+    solve->guard = guards[cli_parse_word(state, "guard", arg, words, NULL)];
+}
+
+/* The options that stand in tess_solve_options. */
+static error_t parse_method(int key, char *arg, struct argp_state *state, tess_solve_options *solve)
+{
+    switch (key) {
+    case KEY_SOLVER: solve->solver = cli_parse_solver(state, arg); return 0;
+    case KEY_PRECOND: solve->precond = cli_parse_precond(state, arg); return 0;
+    case KEY_ENGINE: solve->engine = cli_parse_engine(state, arg); return 0;
+    case KEY_GUARD: parse_guard(state, arg, solve); return 0;
+    case KEY_RTOL: solve->rtol = cli_parse_real(state, "rtol", arg, 0.0, 1.0); return 0;
+    case KEY_ATOL: solve->atol = cli_parse_real(state, "atol", arg, 0.0, DBL_MAX); return 0;
+    case KEY_DTOL:
+        solve->divergence_tolerance = cli_parse_real(state, "divergence-tolerance", arg, 1.0, DBL_MAX);
+        return 0;
+    case KEY_MAX_ITERATIONS:
+        solve->max_iterations = cli_parse_integer(state, "max-iterations", arg, 0, INT64_MAX / 4);
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_data(int key, char *arg, struct argp_state *state, solve_options *options)
+{
+    switch (key) {
+    case KEY_RHS: options->rhs = cli_parse_vector(state, "rhs", arg, true); return 0;
+    case KEY_GUESS: options->initial_guess = arg; return 0;
+    case KEY_OUTPUT: options->output = cli_parse_output(state, "output", arg); return 0;
+    case KEY_HISTORY: options->history = cli_parse_output(state, "history", arg); return 0;
+    case KEY_SEED: options->seed = cli_parse_seed(state, "seed", arg); return 0;
+    case KEY_TIMINGS: options->timings = true; return 0;
+    case KEY_MONITOR: options->monitor = true; return 0;
+    case KEY_PRESET: /* expanded before argp saw the command line */ return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void check_output_names(struct argp_state *state, const solve_options *options)
+{
+    const char *names[] = {options->host.json, options->history, options->output};
+    for (int i = 0; i < 3; i++) {
+        for (int j = i + 1; j < 3; j++) {
+            if (names[i] != NULL && names[j] != NULL && strcmp(names[i], names[j]) == 0) {
+                argp_error(state, "two outputs would go to '%s'", names[i]);
+            }
+        }
+    }
+}
+
+static error_t parse_solve(int key, char *arg, struct argp_state *state)
+{
+    solve_options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &options->solve.storage;
+        state->child_inputs[1] = &options->device;
+        state->child_inputs[2] = &options->host;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 0) { argp_error(state, "one matrix at a time, but there is also '%s'", arg); }
+        options->matrix = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "which matrix? Give a file or gallery:NAME"); return 0;
+    case ARGP_KEY_END:
+        check_output_names(state, options);
+        if (options->solve.engine == TESS_ENGINE_GRAPH && options->device == TESS_DEVICE_CPU) {
+            argp_error(state, "--engine graph needs a GPU, but --device cpu is given");
+        }
+        return 0;
+    default: break;
+    }
+    error_t code = parse_method(key, arg, state, &options->solve);
+    return code == ARGP_ERR_UNKNOWN ? parse_data(key, arg, state, options) : code;
+}
+
+static const struct argp_child solve_children[] = {{&cli_storage_argp, 0, "Storage of the matrix:", 5},
+                                                   {&cli_device_argp, 0, "Device:", 6},
+                                                   {&cli_host_argp, 0, "Threads and report:", 7},
+                                                   {0}};
+static const struct argp solve_argp = {
+    .options = solve_argp_options,
+    .parser = parse_solve,
+    .args_doc = "MATRIX",
+    .doc = "Solves A x = b. The true residual of the FP64 matrix, with a bound on its rounding, decides whether the "
+           "solve has converged."
+           "\vMATRIX is a file (.mtx, .mtx.gz, .tess) or gallery:NAME[:ARG...].\n\n"
+           "PETSc's names are taken as well: -ksp_type cg|bcgs, -pc_type none|jacobi|bjacobi, -ksp_rtol, -ksp_atol, "
+           "-ksp_divtol, -ksp_max_it, -ksp_monitor_true_residual, -ksp_converged_reason.\n\n"
+           "Exit status: 0 converged and verified, 1 not converged, 2 usage, 3 input or format, 4 device or memory, "
+           "5 breakdown.",
+    .children = solve_children};
+
+/* ---- the solve ---- */
+
+typedef struct solve_objects {
+    tess_context *ctx;
+    cli_matrix matrix;
+    tess_vector *b, *x;
+    tess_solver *solver;
+    tess_solve_result result;
+    char detail[sizeof((tess_error *)0)->message];
+} solve_objects;
+
+static int exit_code_of(const tess_solve_result *result)
+{
+    if (result->converged) { return CLI_CONVERGED; }
+    switch (result->reason) {
+    case TESS_REASON_BREAKDOWN:
+    case TESS_REASON_INDEFINITE_PRECOND:
+    case TESS_REASON_NAN_OR_INF:
+    case TESS_REASON_INDEFINITE_MATRIX:
+    case TESS_REASON_PRECOND_SETUP:
+    case TESS_REASON_OVERFLOW: return CLI_BREAKDOWN;
+    default: return CLI_NOT_CONVERGED;
+    }
+}
+
+static int check_outputs(const solve_options *options)
+{
+    int code = cli_check_output(options->host.json);
+    if (code == 0) { code = cli_check_output(options->history); }
+    if (code == 0) { code = cli_check_output(options->output); }
+    return code;
+}
+
+static int check_matrix(const solve_options *options, const solve_objects *o)
+{
+    int64_t nrows = tess_matrix_nrows(o->matrix.a), ncols = tess_matrix_ncols(o->matrix.a);
+    if (nrows != ncols) {
+        cli_error("%s: the matrix is %lld x %lld, and a solve needs a square one", options->matrix, (long long)nrows,
+                  (long long)ncols);
+        return CLI_INPUT;
+    }
+    if (options->solve.engine == TESS_ENGINE_GRAPH && tess_context_device(o->ctx) != TESS_DEVICE_GPU) {
+        cli_error("--engine graph needs a GPU, and there is none here");
+        return CLI_DEVICE;
+    }
+    return CLI_CONVERGED;
+}
+
+static int load_vectors(const solve_options *options, solve_objects *o)
+{
+    int64_t n = tess_matrix_nrows(o->matrix.a);
+    int code = cli_load_vector(o->ctx, &options->rhs, "rhs", n, o->matrix.a, &o->b);
+    if (code != CLI_CONVERGED) { return code; }
+    if (options->initial_guess != NULL) {
+        cli_vector_choice file = {.source = CLI_VECTOR_FILE, .path = options->initial_guess};
+        return cli_load_vector(o->ctx, &file, "initial-guess", n, NULL, &o->x);
+    }
+    tess_status status = tess_vector_create(o->ctx, n, TESS_PRECISION_FP64, &o->x);
+    return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(o->ctx, status);
+}
+
+static int run_solver(const solve_options *options, solve_objects *o, cli_progress *progress)
+{
+    tess_solve_options solve = options->solve;
+    progress->every = options->monitor;
+    progress->max_iterations = solve.max_iterations;
+    solve.monitor = cli_progress_monitor;
+    solve.monitor_user = progress;
+    tess_status status = tess_vector_norm2(o->b, &progress->rhs_norm);
+    if (status == TESS_SUCCESS) { status = tess_solver_create(o->matrix.a, &solve, &o->solver); }
+    if (status == TESS_SUCCESS) {
+        cli_interrupt_on();
+        status = tess_solver_solve(o->solver, o->b, o->x, &o->result);
+        cli_interrupt_off();
+        cli_progress_end(progress);
+    }
+    if (status != TESS_SUCCESS) { return cli_report_failure(o->ctx, status); }
+    if (o->result.reason == TESS_REASON_PRECOND_SETUP) {
+        snprintf(o->detail, sizeof o->detail, "%s", tess_context_last_error(o->ctx)->message);
+    }
+    return CLI_CONVERGED;
+}
+
+static int write_outputs(const solve_options *options, const solve_objects *o)
+{
+    if (options->output != NULL) {
+        tess_status status = tess_vector_write(o->x, options->output);
+        if (status != TESS_SUCCESS) { return cli_report_failure(o->ctx, status); }
+    }
+    return options->history == NULL ? CLI_CONVERGED : cli_write_history(options->history, &o->result);
+}
+
+static int report(const solve_options *options, const solve_objects *o, const cli_preset *preset, double start)
+{
+    double before = cli_seconds();
+    int code = write_outputs(options, o);
+    double now = cli_seconds();
+    cli_solve_run run = {.matrix = &o->matrix,
+                         .ctx = o->ctx,
+                         .options = &options->solve,
+                         .result = &o->result,
+                         .rhs = &options->rhs,
+                         .initial_guess = options->initial_guess,
+                         .preset = preset,
+                         .detail = o->detail,
+                         .output_seconds = now - before,
+                         .total_seconds = now - start,
+                         .exit_code = exit_code_of(&o->result)};
+    if (cli_text_wanted(options->host.json)) { cli_report_solve(&run, options->timings); }
+    if (options->host.json != NULL) {
+        int json_code = cli_write_json(options->host.json, cli_solve_json(&run));
+        if (code == CLI_CONVERGED) { code = json_code; }
+    }
+    return code == CLI_CONVERGED ? run.exit_code : code;
+}
+
+static int solve(const solve_options *options, const cli_preset *preset)
+{
+    double start = cli_seconds();
+    cli_progress progress;
+    cli_progress_init(&progress);
+    solve_objects o = {.ctx = NULL};
+    int code = check_outputs(options);
+    if (code == 0) { code = cli_open_context(options->device, options->host.threads, &progress, &o.ctx); }
+    if (code == 0) { code = cli_load_matrix(o.ctx, options->matrix, &o.matrix); }
+    if (code == 0) { code = check_matrix(options, &o); }
+    if (code == 0) { code = load_vectors(options, &o); }
+    if (code == 0) { code = run_solver(options, &o, &progress); }
+    if (code == 0) { code = report(options, &o, preset, start); }
+    tess_solver_destroy(o.solver);
+    tess_vector_destroy(o.b);
+    tess_vector_destroy(o.x);
+    tess_matrix_destroy(o.matrix.a);
+    tess_context_destroy(o.ctx);
+    return code;
+}
+
+static int run_solve(int argc, char **argv)
+{
+    cli_arguments arguments;
+    solve_options options = {.rhs = {.source = CLI_VECTOR_ONES}, .seed = 1};
+    tess_solve_options_init(&options.solve);
+    int code = cli_arguments_prepare(&solve_argp, argc, argv, true, &arguments);
+    if (code != 0) { return code; }
+    argp_parse(&solve_argp, arguments.argc, arguments.argv, 0, NULL, &options);
+    if (!options.rhs.seeded) { options.rhs.seed = options.seed; }
+    code = solve(&options, arguments.preset);
+    cli_arguments_free(&arguments);
+    return code;
+}
+
+const cli_command cli_command_solve = {"solve", &solve_argp, run_solve};

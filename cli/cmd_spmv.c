@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tessera spmv: y = A x, timed, and checked against an extended-precision product. */
+#include "cli.h"
+
+typedef struct spmv_options {
+    cli_host_options host;
+    tess_device device;
+    tess_storage_options storage;
+    cli_vector_choice x;
+    uint64_t seed;
+    int repeats;
+    const char *matrix, *output;
+} spmv_options;
+
+enum { KEY_X = 600, KEY_OUTPUT, KEY_REPEAT, KEY_SEED };
+
+static const struct argp_option spmv_argp_options[] = {
+    {"x", KEY_X, "FILE|ones|random:SEED", 0, "the vector x (default: ones)", 0},
+    {"output", KEY_OUTPUT, "FILE", 0, "write y as a Matrix Market array", 0},
+    {"repeat", KEY_REPEAT, "N", 0, "products that are timed, after one that is not (default 21)", 0},
+    {"seed", KEY_SEED, "N", 0, "seed of a random x without one of its own (default 1)", 0},
+    {0}};
+
+static error_t parse_spmv(int key, char *arg, struct argp_state *state)
+{
+    spmv_options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &options->storage;
+        state->child_inputs[1] = &options->device;
+        state->child_inputs[2] = &options->host;
+        return 0;
+    case KEY_X: options->x = cli_parse_vector(state, "x", arg, false); return 0;
+    case KEY_OUTPUT: options->output = cli_parse_output(state, "output", arg); return 0;
+    case KEY_REPEAT: options->repeats = (int)cli_parse_integer(state, "repeat", arg, 1, 1000000); return 0;
+    case KEY_SEED: options->seed = cli_parse_seed(state, "seed", arg); return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 0) { argp_error(state, "one matrix at a time, but there is also '%s'", arg); }
+        options->matrix = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "which matrix? Give a file or gallery:NAME"); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child spmv_children[] = {{&cli_storage_argp, 0, "Storage of the matrix:", 5},
+                                                  {&cli_device_argp, 0, "Device:", 6},
+                                                  {&cli_host_argp, 0, "Threads and report:", 7},
+                                                  {0}};
+static const struct argp spmv_argp = {
+    .options = spmv_argp_options,
+    .parser = parse_spmv,
+    .args_doc = "MATRIX",
+    .doc = "Computes y = A x, times it, and compares it with the product in extended precision on the host."
+           "\vMATRIX is a file (.mtx, .mtx.gz, .tess) or gallery:NAME[:ARG...].",
+    .children = spmv_children};
+
+typedef struct spmv_run {
+    const spmv_options *options;
+    const tess_context *ctx;
+    cli_matrix matrix;
+    tess_matrix *stored;
+    tess_vector *x, *y;
+    cli_timing timing;
+    cli_error_norms arithmetic, total; /* against the stored values, and against the FP64 matrix */
+    double bound;                      /* of the arithmetic, componentwise */
+} spmv_run;
+
+/* gamma(longest row + 2), the library's promise. */
+static double error_bound(int64_t longest_row)
+{
+    double ku = (double)(longest_row + 2) * tess_precision_unit_roundoff(TESS_PRECISION_FP64);
+    return ku / (1.0 - ku);
+}
+
+static int measure_errors(spmv_run *run)
+{
+    cli_reference reference;
+    int code = cli_reference_create(run->stored, run->x, &reference);
+    if (code == CLI_CONVERGED) { code = cli_reference_error(&reference, run->y, &run->arithmetic); }
+    run->bound = error_bound(reference.longest_row);
+    cli_reference_free(&reference);
+    if (code != CLI_CONVERGED) { return code; }
+    code = cli_reference_create(run->matrix.a, run->x, &reference);
+    if (code == CLI_CONVERGED) { code = cli_reference_error(&reference, run->y, &run->total); }
+    cli_reference_free(&reference);
+    return code;
+}
+
+static void print_spmv(const spmv_run *run)
+{
+    char buffer[64], bytes[32], time[32];
+    const tess_matrix *a = run->matrix.a;
+    printf("%-17s %s: %lld x %lld, %lld nonzeros\n", "matrix", run->matrix.name, (long long)tess_matrix_nrows(a),
+           (long long)tess_matrix_ncols(a), (long long)tess_matrix_nnz(a));
+    cli_print_device(run->ctx);
+    printf("%-17s %s %s, %s\n", "storage", tess_format_name(tess_matrix_format(run->stored)),
+           tess_precision_name(tess_matrix_precision(run->stored)),
+           cli_bytes_text((double)tess_matrix_bytes(run->stored), bytes, sizeof bytes));
+    printf("%-17s %s\n", "x", cli_vector_describe(&run->options->x, buffer, sizeof buffer));
+    printf("%-17s %s (median of %d, wall clock)\n", "time", cli_seconds_text(run->timing.median, time, sizeof time),
+           run->timing.repeats);
+    printf("%-17s %s by model, %.2f GB/s\n", "moved", cli_bytes_text(run->timing.bytes, bytes, sizeof bytes),
+           1e-9 * run->timing.bytes / run->timing.median);
+    printf("%-17s %.2e componentwise on the stored values (bound %.2e)\n", "arithmetic error",
+           run->arithmetic.componentwise, run->bound);
+    printf("%-17s %.2e componentwise, %.2e in norm, against the FP64 matrix\n", "whole error", run->total.componentwise,
+           run->total.relative);
+}
+
+static json_t *spmv_json(const spmv_run *run)
+{
+    char buffer[64];
+    json_t *root = json_pack(
+        "{ss ss so sI sI sI ss so si ss ss so sI}", "command", "spmv", "version", tess_version(), "matrix",
+        cli_json_text(run->matrix.name), "nrows", (json_int_t)tess_matrix_nrows(run->matrix.a), "ncols",
+        (json_int_t)tess_matrix_ncols(run->matrix.a), "nnz", (json_int_t)tess_matrix_nnz(run->matrix.a), "device",
+        cli_device_name(run->ctx), "device_name", cli_json_text(tess_context_device_name(run->ctx)), "threads",
+        tess_context_threads(run->ctx), "format", tess_format_name(tess_matrix_format(run->stored)), "matrix_precision",
+        tess_precision_name(tess_matrix_precision(run->stored)), "x",
+        cli_json_text(cli_vector_describe(&run->options->x, buffer, sizeof buffer)), "matrix_bytes",
+        (json_int_t)tess_matrix_bytes(run->stored));
+    if (root == NULL) { return NULL; }
+    json_object_set_new(root, "repeat", json_integer(run->timing.repeats));
+    json_object_set_new(root, "seconds_median", cli_json_real(run->timing.median));
+    json_object_set_new(root, "seconds_fastest", cli_json_real(run->timing.fastest));
+    json_object_set_new(root, "bytes_moved", cli_json_real(run->timing.bytes));
+    json_object_set_new(root, "gigabytes_per_second", cli_json_real(1e-9 * run->timing.bytes / run->timing.median));
+    json_object_set_new(root, "componentwise_error", cli_json_real(run->arithmetic.componentwise));
+    json_object_set_new(root, "componentwise_bound", cli_json_real(run->bound));
+    json_object_set_new(root, "fp64_componentwise_error", cli_json_real(run->total.componentwise));
+    json_object_set_new(root, "fp64_relative_error", cli_json_real(run->total.relative));
+    json_object_set_new(root, "read_seconds", cli_json_real(run->matrix.seconds));
+    return root;
+}
+
+static int compute(spmv_run *run, tess_context *ctx)
+{
+    const spmv_options *options = run->options;
+    int code = cli_load_matrix(ctx, options->matrix, &run->matrix);
+    if (code != CLI_CONVERGED) { return code; }
+    code = cli_load_vector(ctx, &options->x, "x", tess_matrix_ncols(run->matrix.a), NULL, &run->x);
+    if (code != CLI_CONVERGED) { return code; }
+    tess_status status = tess_matrix_convert(run->matrix.a, &options->storage, &run->stored);
+    if (status == TESS_SUCCESS) {
+        status = tess_vector_create(ctx, tess_matrix_nrows(run->matrix.a), TESS_PRECISION_FP64, &run->y);
+    }
+    if (status != TESS_SUCCESS) { return cli_report_failure(ctx, status); }
+    code = cli_time_product(run->stored, run->x, run->y, options->repeats, &run->timing);
+    return code == CLI_CONVERGED ? measure_errors(run) : code;
+}
+
+static int report(const spmv_run *run)
+{
+    const spmv_options *options = run->options;
+    if (options->output != NULL) {
+        tess_status status = tess_vector_write(run->y, options->output);
+        if (status != TESS_SUCCESS) { return cli_report_failure(run->ctx, status); }
+    }
+    if (cli_text_wanted(options->host.json)) { print_spmv(run); }
+    return options->host.json == NULL ? CLI_CONVERGED : cli_write_json(options->host.json, spmv_json(run));
+}
+
+static int run_spmv(int argc, char **argv)
+{
+    cli_arguments arguments;
+    spmv_options options = {.x = {.source = CLI_VECTOR_ONES}, .seed = 1, .repeats = 21};
+    tess_storage_options_init(&options.storage);
+    int code = cli_arguments_prepare(&spmv_argp, argc, argv, false, &arguments);
+    if (code != 0) { return code; }
+    argp_parse(&spmv_argp, arguments.argc, arguments.argv, 0, NULL, &options);
+    if (!options.x.seeded) { options.x.seed = options.seed; }
+    tess_context *ctx = NULL;
+    spmv_run run = {.options = &options};
+    code = cli_check_output(options.host.json);
+    if (code == 0) { code = cli_check_output(options.output); }
+    if (code == 0) { code = cli_open_context(options.device, options.host.threads, NULL, &ctx); }
+    run.ctx = ctx;
+    if (code == 0) { code = compute(&run, ctx); }
+    if (code == 0) { code = report(&run); }
+    tess_vector_destroy(run.x);
+    tess_vector_destroy(run.y);
+    tess_matrix_destroy(run.stored);
+    tess_matrix_destroy(run.matrix.a);
+    tess_context_destroy(ctx);
+    cli_arguments_free(&arguments);
+    return code;
+}
+
+const cli_command cli_command_spmv = {"spmv", &spmv_argp, run_spmv};

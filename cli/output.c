@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that appear whole or not at all, JSON values, numbers for people. */
+#include "cli.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_stdout(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+/* An existing device or pipe: written in place, for it cannot be renamed over. */
+static bool is_special(const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+/* A new file beside `path`, with the permissions that a plain creation would give. The caller frees the name. */
+static int create_beside(const char *path, char **name)
+{
+    if (asprintf(name, "%s.XXXXXX", path) < 0) {
+        *name = NULL;
+        errno = ENOMEM;
+        return -1;
+    }
+    int descriptor = mkstemp(*name);
+    if (descriptor < 0) {
+        int reason = errno;
+        free(*name);
+        *name = NULL;
+        errno = reason;
+        return -1;
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    if (fchmod(descriptor, 0666 & ~mask) != 0) { cli_error("%s: permissions stay private", path); }
+    return descriptor;
+}
+
+static int refuse_output(const char *path, int reason)
+{
+    cli_error("%s: cannot be written: %s", path, strerror(reason));
+    return CLI_INPUT;
+}
+
+int cli_check_output(const char *path)
+{
+    if (path == NULL || is_stdout(path)) { return 0; }
+    if (is_directory(path)) { return refuse_output(path, EISDIR); }
+    if (is_special(path)) { return access(path, W_OK) == 0 ? 0 : refuse_output(path, errno); }
+    char *name = NULL;
+    int descriptor = create_beside(path, &name);
+    if (descriptor < 0) { return refuse_output(path, errno); }
+    close(descriptor);
+    unlink(name);
+    free(name);
+    return 0;
+}
+
+static int write_in_place(const char *path, int (*write)(FILE *file, const void *user), const void *user)
+{
+    FILE *file = is_stdout(path) ? stdout : fopen(path, "w");
+    if (file == NULL) { return refuse_output(path, errno); }
+    int failed = write(file, user) != 0 || fflush(file) != 0 || ferror(file);
+    int reason = errno;
+    if (file != stdout && fclose(file) != 0) { failed = 1; }
+    return failed ? refuse_output(path, reason) : 0;
+}
+
+int cli_write_file(const char *path, int (*write)(FILE *file, const void *user), const void *user)
+{
+    if (is_stdout(path) || is_special(path)) { return write_in_place(path, write, user); }
+    char *name = NULL;
+    char *target = access(path, F_OK) == 0 ? realpath(path, NULL) : strdup(path); /* a link stays a link */
+    int descriptor = target == NULL ? -1 : create_beside(target, &name);
+    if (descriptor < 0) {
+        int reason = errno;
+        free(target);
+        return refuse_output(path, reason);
+    }
+    FILE *file = fdopen(descriptor, "w");
+    bool failed = file == NULL || write(file, user) != 0 || fflush(file) != 0;
+    int reason = errno;
+    if (file == NULL) {
+        close(descriptor);
+    } else if (fclose(file) != 0 && !failed) {
+        failed = true;
+        reason = errno;
+    }
+    if (!failed && rename(name, target) != 0) {
+        failed = true;
+        reason = errno;
+    }
+    if (failed) { unlink(name); }
+    free(name);
+    free(target);
+    return failed ? refuse_output(path, reason) : 0;
+}
+
+static int dump_json(FILE *file, const void *user)
+{
+    if (json_dumpf(user, file, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) != 0) { return 1; }
+    return fputc('\n', file) == EOF;
+}
+
+int cli_write_json(const char *path, json_t *root)
+{
+    int code = CLI_DEVICE;
+    if (root == NULL) {
+        cli_error("out of memory for the JSON report");
+    } else {
+        code = cli_write_file(path, dump_json, root);
+    }
+    json_decref(root);
+    return code;
+}
+
+bool cli_text_wanted(const char *json_path)
+{
+    return json_path == NULL || !is_stdout(json_path);
+}
+
+json_t *cli_json_real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *cli_json_text(const char *text)
+{
+    json_t *value = json_string(text);
+    char *copy = value == NULL ? strdup(text) : NULL;
+    if (copy == NULL) { return value; }
+    for (char *c = copy; *c != '\0'; c++) {
+        if ((unsigned char)*c >= 0x80) { *c = '?'; }
+    }
+    value = json_string(copy);
+    free(copy);
+    return value;
+}
+
+const char *cli_bytes_text(double bytes, char *buffer, size_t size)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+    int unit = 0;
+    while (bytes >= 1000.0 && unit < 4) {
+        bytes /= 1000.0;
+        unit++;
+    }
+    snprintf(buffer, size, unit == 0 ? "%.0f %s" : "%.3g %s", bytes, units[unit]);
+    return buffer;
+}
+
+const char *cli_seconds_text(double seconds, char *buffer, size_t size)
+{
+    if (seconds < 1e-3) {
+        snprintf(buffer, size, "%.3g us", 1e6 * seconds);
+    } else if (seconds < 1.0) {
+        snprintf(buffer, size, "%.3g ms", 1e3 * seconds);
+    } else {
+        snprintf(buffer, size, "%.4g s", seconds);
+    }
+    return buffer;
+}

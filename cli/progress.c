@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Progress of a solve on stderr, the log, and interruption. */
+#include "cli.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t interrupted; /* the one thing that a signal handler can reach */
+
+static void note_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+void cli_interrupt_on(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    if (sigaction(SIGINT, NULL, &action) == 0 && action.sa_handler == SIG_IGN) { return; } /* as a shell asked */
+    action.sa_handler = note_interrupt;
+    action.sa_flags = (int)SA_RESETHAND; /* a second one ends the program */
+    sigaction(SIGINT, &action, NULL);
+}
+
+void cli_interrupt_off(void)
+{
+    struct sigaction action;
+    if (sigaction(SIGINT, NULL, &action) == 0 && action.sa_handler == note_interrupt) { signal(SIGINT, SIG_DFL); }
+}
+
+void cli_progress_init(cli_progress *progress)
+{
+    *progress = (cli_progress){.terminal = isatty(STDERR_FILENO) == 1};
+}
+
+/* Seconds left, from the mean rate at which the residual's logarithm fell so far; the iteration limit caps it. */
+static double estimate_left(const cli_progress *progress, const tess_progress *state)
+{
+    double by_limit = INFINITY, by_residual = INFINITY;
+    if (state->iteration > 0) {
+        double per_iteration = state->elapsed_seconds / (double)state->iteration;
+        by_limit = per_iteration * (double)(progress->max_iterations - state->iteration);
+    }
+    double done = log(progress->first_residual / state->residual_norm);
+    double whole = log(progress->first_residual / state->tolerance);
+    if (isfinite(done) && isfinite(whole) && done > 0.0 && whole > done) {
+        by_residual = state->elapsed_seconds * (whole - done) / done;
+    }
+    return fmin(by_limit, by_residual);
+}
+
+static void print_line(cli_progress *progress, const tess_progress *state)
+{
+    char left[32] = "";
+    double seconds = estimate_left(progress, state);
+    if (isfinite(seconds)) { snprintf(left, sizeof left, ", about %.0f s left", ceil(seconds)); }
+    fprintf(stderr, "\r\033[Kiteration %lld, residual %.3e (stops at %.3e)%s", (long long)state->iteration,
+            state->residual_norm, state->tolerance, left);
+    fflush(stderr);
+    progress->line_open = true;
+}
+
+int cli_progress_monitor(void *user, const tess_progress *state)
+{
+    cli_progress *progress = user;
+    if (progress->first_residual == 0.0) { progress->first_residual = state->residual_norm; }
+    if (progress->every) {
+        double scale = progress->rhs_norm > 0.0 ? progress->rhs_norm : 1.0;
+        fprintf(stderr, "%8lld  residual %.12e  relative %.12e\n", (long long)state->iteration, state->residual_norm,
+                state->residual_norm / scale);
+    } else if (progress->terminal && state->elapsed_seconds >= progress->next_seconds) {
+        progress->next_seconds = state->elapsed_seconds + 0.1;
+        print_line(progress, state);
+    }
+    return interrupted != 0;
+}
+
+void cli_progress_end(cli_progress *progress)
+{
+    if (progress->line_open) { fputs("\r\033[K", stderr); }
+    progress->line_open = false;
+}
+
+void cli_log(void *user, tess_log_level level, const char *message)
+{
+    static const char *const names[] = {"", "warning: ", "", "debug: "};
+    if (user != NULL) { cli_progress_end(user); }
+    bool named = level >= TESS_LOG_NONE && level <= TESS_LOG_DEBUG;
+    fprintf(stderr, "tessera: %s%s\n", named ? names[level] : "", message);
+}
+
+tess_log_level cli_log_level(void)
+{
+    const char *text = getenv("TESSERA_LOG");
+    if (text == NULL || text[0] == '\0' || strcmp(text, "warn") == 0) { return TESS_LOG_WARN; }
+    if (strcmp(text, "info") == 0) { return TESS_LOG_INFO; }
+    if (strcmp(text, "debug") == 0) { return TESS_LOG_DEBUG; }
+    cli_error("warning: TESSERA_LOG is '%s'; it takes debug, info or warn (warn is used)", text);
+    return TESS_LOG_WARN;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report of a solve: text, JSON, history. */
+#include "cli.h"
+
+static const char *guard_name(tess_guard guard)
+{
+    return guard == TESS_GUARD_REPORT ? "report" : "repair";
+}
+
+static const char *precond_text(const tess_precond_options *precond, char *buffer, size_t size)
+{
+    if (precond->kind != TESS_PRECOND_BLOCK_JACOBI) { return tess_precond_kind_name(precond->kind); }
+    snprintf(buffer, size, "%s:%d", tess_precond_kind_name(precond->kind), precond->block_size);
+    return buffer;
+}
+
+static void print_preset(const cli_preset *preset)
+{
+    printf("%-17s %s:", "preset", preset->name);
+    for (int i = 0; preset->options[i] != NULL; i++) {
+        printf(" %s", preset->options[i]);
+    }
+    putchar('\n');
+}
+
+static void print_setting(const cli_solve_run *run)
+{
+    char buffer[64];
+    const tess_solve_result *r = run->result;
+    const tess_solve_options *o = run->options;
+    printf("%-17s %s: n = %lld, %lld nonzeros\n", "matrix", run->matrix->name,
+           (long long)tess_matrix_nrows(run->matrix->a), (long long)tess_matrix_nnz(run->matrix->a));
+    cli_print_device(run->ctx);
+    if (run->preset != NULL) { print_preset(run->preset); }
+    printf("%-17s %s, preconditioner %s, engine %s, %s %s, guard %s\n", "method", tess_solver_name(r->solver),
+           precond_text(&o->precond, buffer, sizeof buffer), tess_engine_name(r->engine), tess_format_name(r->format),
+           tess_precision_name(o->storage.precision), guard_name(o->guard));
+    printf("%-17s %s, ||b|| = %.6g; x0 = %s\n", "right-hand side", cli_vector_describe(run->rhs, buffer, sizeof buffer),
+           r->rhs_norm, run->initial_guess == NULL ? "0" : run->initial_guess);
+    printf("%-17s ||b - A x|| <= %.6g (rtol %g, atol %g), at most %lld iterations\n", "stopping", r->tolerance, o->rtol,
+           o->atol, (long long)o->max_iterations);
+}
+
+static void print_outcome(const cli_solve_run *run)
+{
+    const tess_solve_result *r = run->result;
+    printf("%-17s %lld", "iterations", (long long)r->iterations);
+    if (r->refinements > 0) { printf(", with %lld residual replacements", (long long)r->refinements); }
+    if (r->escalated) { printf(", ended in %s", tess_precision_name(r->matrix_precision)); }
+    printf("\n%-17s %s%s (%s, %d)\n", "result", r->converged ? "" : "NOT CONVERGED: ", tess_reason_text(r->reason),
+           tess_reason_name(r->reason), (int)r->reason);
+    if (run->detail[0] != '\0') { printf("%-17s %s\n", "", run->detail); }
+    printf("%-17s %.6e relative, as the solver estimates it\n", "residual", r->estimated_relative_residual);
+    printf("%-17s %.6e relative, TRUE; norm %.6e, rounding bound %.1e\n", "", r->relative_residual, r->residual_norm,
+           r->residual_bound);
+}
+
+static void print_cost(const cli_solve_run *run)
+{
+    char a[32], b[32], c[32], d[32];
+    const tess_solve_result *r = run->result;
+    double each = r->iterations > 0 ? r->solve_seconds / (double)r->iterations : 0.0;
+    printf("%-17s %s set-up, %s solve (%s per iteration)\n", "time", cli_seconds_text(r->setup_seconds, a, sizeof a),
+           cli_seconds_text(r->solve_seconds, b, sizeof b), cli_seconds_text(each, c, sizeof c));
+    printf("%-17s matrix %s (as FP64 CSR %s), resident %s, peak %s\n", "memory",
+           cli_bytes_text((double)r->matrix_bytes, a, sizeof a), cli_bytes_text((double)r->fp64_csr_bytes, b, sizeof b),
+           cli_bytes_text((double)r->resident_bytes, c, sizeof c),
+           cli_bytes_text((double)r->peak_device_bytes, d, sizeof d));
+}
+
+static void print_timings(const cli_solve_run *run)
+{
+    const tess_solve_result *r = run->result;
+    const struct {
+        const char *name;
+        double seconds;
+    } parts[] = {{run->matrix->from_file ? "read" : "generate", run->matrix->seconds},
+                 {"set-up", r->setup_seconds},
+                 {"solve", r->solve_seconds},
+                 {"write", run->output_seconds}};
+    double rest = run->total_seconds;
+    printf("%-17s", "timings");
+    for (int i = 0; i < 4; i++) {
+        printf(" %s %.6f s,", parts[i].name, parts[i].seconds);
+        rest -= parts[i].seconds;
+    }
+    printf(" other %.6f s, total %.6f s\n", rest, run->total_seconds);
+}
+
+void cli_report_solve(const cli_solve_run *run, bool timings)
+{
+    print_setting(run);
+    print_outcome(run);
+    print_cost(run);
+    if (timings) { print_timings(run); }
+}
+
+/* ---- JSON ---- */
+
+static json_t *options_json(const cli_solve_run *run)
+{
+    char buffer[64], rhs[64];
+    const tess_solve_options *o = run->options;
+    json_t *options = json_pack(
+        "{ss ss ss ss ss ss so so so sI so so}", "solver", tess_solver_name(o->solver), "precond",
+        precond_text(&o->precond, buffer, sizeof buffer), "engine", tess_engine_name(o->engine), "guard",
+        guard_name(o->guard), "format", tess_format_name(o->storage.format), "matrix_precision",
+        tess_precision_name(o->storage.precision), "rtol", cli_json_real(o->rtol), "atol", cli_json_real(o->atol),
+        "divergence_tolerance", cli_json_real(o->divergence_tolerance), "max_iterations", (json_int_t)o->max_iterations,
+        "rhs", cli_json_text(cli_vector_describe(run->rhs, rhs, sizeof rhs)), "initial_guess",
+        run->initial_guess == NULL ? json_null() : cli_json_text(run->initial_guess));
+    if (options == NULL) { return NULL; }
+    json_t *expansion = json_array();
+    for (int i = 0; run->preset != NULL && run->preset->options[i] != NULL; i++) {
+        json_array_append_new(expansion, json_string(run->preset->options[i]));
+    }
+    json_object_set_new(options, "preset", run->preset == NULL ? json_null() : json_string(run->preset->name));
+    json_object_set_new(options, "preset_options", expansion);
+    return options;
+}
+
+static json_t *precisions_json(const tess_solve_result *r)
+{
+    json_t *counts = json_object();
+    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
+        json_object_set_new(counts, tess_precision_name((tess_precision)p), json_integer(r->nonzeros_per_precision[p]));
+    }
+    return counts;
+}
+
+static void add_integers(json_t *root, const tess_solve_result *r)
+{
+    const struct {
+        const char *key;
+        int64_t value;
+    } integers[] = {{"reason_code", (int64_t)r->reason},
+                    {"iterations", r->iterations},
+                    {"refinements", r->refinements},
+                    {"matrix_bytes", r->matrix_bytes},
+                    {"fp64_csr_bytes", r->fp64_csr_bytes},
+                    {"resident_bytes", r->resident_bytes},
+                    {"peak_device_bytes", r->peak_device_bytes}};
+    for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
+        json_object_set_new(root, integers[i].key, json_integer(integers[i].value));
+    }
+}
+
+static void add_reals(json_t *root, const cli_solve_run *run)
+{
+    const tess_solve_result *r = run->result;
+    const struct {
+        const char *key;
+        double value;
+    } reals[] = {{"relative_residual", r->relative_residual},
+                 {"residual_norm", r->residual_norm},
+                 {"residual_bound", r->residual_bound},
+                 {"estimated_relative_residual", r->estimated_relative_residual},
+                 {"estimated_residual_norm", r->estimated_residual_norm},
+                 {"rhs_norm", r->rhs_norm},
+                 {"tolerance", r->tolerance},
+                 {"read_seconds", run->matrix->seconds},
+                 {"setup_seconds", r->setup_seconds},
+                 {"solve_seconds", r->solve_seconds},
+                 {"output_seconds", run->output_seconds},
+                 {"total_seconds", run->total_seconds}};
+    for (size_t i = 0; i < sizeof reals / sizeof reals[0]; i++) {
+        json_object_set_new(root, reals[i].key, cli_json_real(reals[i].value));
+    }
+}
+
+json_t *cli_solve_json(const cli_solve_run *run)
+{
+    char buffer[64];
+    const tess_solve_result *r = run->result;
+    json_t *root = json_pack(
+        "{ss ss so sI sI sb ss ss ss ss ss ss ss ss so si sb si}", "command", "solve", "version", tess_version(),
+        "matrix", cli_json_text(run->matrix->name), "n", (json_int_t)tess_matrix_nrows(run->matrix->a), "nnz",
+        (json_int_t)tess_matrix_nnz(run->matrix->a), "converged", r->converged, "reason", tess_reason_name(r->reason),
+        "solver", tess_solver_name(r->solver), "precond", precond_text(&run->options->precond, buffer, sizeof buffer),
+        "format", tess_format_name(r->format), "matrix_precision", tess_precision_name(r->matrix_precision), "policy",
+        "none", "engine", tess_engine_name(r->engine), "device", cli_device_name(run->ctx), "device_name",
+        cli_json_text(tess_context_device_name(run->ctx)), "threads", tess_context_threads(run->ctx), "escalated",
+        r->escalated, "exit_code", run->exit_code);
+    if (root == NULL) { return NULL; }
+    add_integers(root, r);
+    add_reals(root, run);
+    json_object_set_new(root, "nonzeros_per_precision", precisions_json(r));
+    json_object_set_new(root, "options", options_json(run));
+    json_object_set_new(root, "detail", run->detail[0] == '\0' ? json_null() : cli_json_text(run->detail));
+    return root;
+}
+
+/* ---- history ---- */
+
+static int write_history(FILE *file, const void *user)
+{
+    const tess_solve_result *r = user;
+    double scale = r->rhs_norm > 0.0 ? r->rhs_norm : 1.0;
+    fprintf(file, "iteration,residual_norm,relative_residual\n");
+    for (int64_t i = 0; i < r->history_length; i++) {
+        fprintf(file, "%lld,%.17g,%.17g\n", (long long)i, r->history[i], r->history[i] / scale);
+    }
+    return ferror(file);
+}
+
+int cli_write_history(const char *path, const tess_solve_result *result)
+{
+    return cli_write_file(path, write_history, result);
+}

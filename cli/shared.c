@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options that several commands have, messages, the context, matrices and vectors from the command line. */
+#include "cli.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- shared options ---- */
+
+enum { KEY_THREADS = 300, KEY_JSON, KEY_DEVICE, KEY_FORMAT, KEY_PRECISION };
+
+static error_t parse_host(int key, char *arg, struct argp_state *state)
+{
+    cli_host_options *options = state->input;
+    switch (key) {
+    case KEY_THREADS: options->threads = (int)cli_parse_integer(state, "threads", arg, 1, 4096); return 0;
+    case KEY_JSON:
+        if (arg[0] == '\0') { argp_error(state, "--json: empty file name"); }
+        options->json = arg;
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option host_options[] = {
+    {"threads", KEY_THREADS, "N", 0, "OpenMP threads of the host (default: OMP_NUM_THREADS, else all cores)", 0},
+    {"json", KEY_JSON, "FILE", 0, "write the results as JSON; - is standard output, in place of the text", 0},
+    {0}};
+const struct argp cli_host_argp = {.options = host_options, .parser = parse_host};
+
+static error_t parse_device(int key, char *arg, struct argp_state *state)
+{
+    static const char *const names[] = {"auto", "cpu", "cuda", "hip", NULL};
+    static const tess_device devices[] = {TESS_DEVICE_AUTO, TESS_DEVICE_CPU, TESS_DEVICE_GPU, TESS_DEVICE_GPU};
+    if (key != KEY_DEVICE) { return ARGP_ERR_UNKNOWN; }
+    int index = cli_parse_word(state, "device", arg, names, NULL);
+    bool wrong_build = devices[index] == TESS_DEVICE_GPU && strcmp(names[index], tess_gpu_backend()) != 0;
+    if (wrong_build) {
+        cli_error("this build of tessera has no %s backend (GPU backend: %s); use --device cpu", names[index],
+                  tess_gpu_backend());
+        exit(CLI_DEVICE);
+    }
+    *(tess_device *)state->input = devices[index];
+    return 0;
+}
+
+static const struct argp_option device_options[] = {
+    {"device", KEY_DEVICE, "NAME", 0, "auto, cpu or cuda (default auto: the GPU if there is one)", 0}, {0}};
+const struct argp cli_device_argp = {.options = device_options, .parser = parse_device};
+
+static tess_format parse_format(struct argp_state *state, const char *text)
+{
+#define FORMAT_WORD(NAME, value, name) name,
+    static const char *const available[] = {TESS_FORMAT_LIST(FORMAT_WORD) NULL};
+#undef FORMAT_WORD
+    static const char *const later[] = {"ellr",  "sell", "dia", "split", "composite",
+                                        "tiles", "auto", "pbp", "tcki",  NULL};
+    tess_format format = TESS_FORMAT_CSR;
+    cli_parse_word(state, "format", text, available, later);
+    if (tess_format_parse(text, &format) != TESS_SUCCESS) { argp_error(state, "--format: '%s' is refused", text); }
+    return format;
+}
+
+static error_t parse_storage(int key, char *arg, struct argp_state *state)
+{
+    static const char *const precisions[] = {"fp64", "fp32", NULL};
+    static const tess_precision values[] = {TESS_PRECISION_FP64, TESS_PRECISION_FP32};
+    static const char *const later[] = {"bf16",       "fp16",        "fp8",         "e4m3",
+                                        "e5m2",       "fp32:scaled", "fp16:scaled", "bf16:scaled",
+                                        "fp8:scaled", "e4m3:scaled", "e5m2:scaled", NULL};
+    tess_storage_options *options = state->input;
+    switch (key) {
+    case KEY_FORMAT: options->format = parse_format(state, arg); return 0;
+    case KEY_PRECISION:
+        options->precision = values[cli_parse_word(state, "matrix-precision", arg, precisions, later)];
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option storage_options[] = {
+    {"format", KEY_FORMAT, "FORMAT", 0, "storage format of the matrix: csr", 0},
+    {"matrix-precision", KEY_PRECISION, "P", 0, "precision the matrix is stored in: fp64 (default) or fp32", 0},
+    {0}};
+const struct argp cli_storage_argp = {.options = storage_options, .parser = parse_storage};
+
+/* ---- messages ---- */
+
+static char program_name[64] = "tessera";
+
+void cli_set_name(const char *name)
+{
+    snprintf(program_name, sizeof program_name, "%s", name);
+}
+
+void cli_error(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    fprintf(stderr, "%s: ", program_name);
+    vfprintf(stderr, format, list);
+    fputc('\n', stderr);
+    va_end(list);
+}
+
+static int exit_code_of(tess_status status)
+{
+    switch (status) {
+    case TESS_SUCCESS: return CLI_CONVERGED;
+    case TESS_INVALID_ARGUMENT: return CLI_USAGE;
+    case TESS_DIMENSION_MISMATCH:
+    case TESS_OUT_OF_RANGE:
+    case TESS_UNSUPPORTED:
+    case TESS_NOT_FOUND:
+    case TESS_IO:
+    case TESS_PARSE:
+    case TESS_CORRUPT: return CLI_INPUT;
+    case TESS_SINGULAR: return CLI_BREAKDOWN;
+    case TESS_OUT_OF_MEMORY:
+    case TESS_OUT_OF_DEVICE_MEMORY:
+    case TESS_NO_DEVICE:
+    case TESS_DEVICE:
+    case TESS_CALLBACK:
+    case TESS_INTERNAL: break;
+    }
+    return CLI_DEVICE;
+}
+
+int cli_report_failure(const tess_context *ctx, tess_status status)
+{
+    const tess_error *error = ctx == NULL ? NULL : tess_context_last_error(ctx);
+    if (error == NULL || error->status != status || error->message[0] == '\0') {
+        cli_error("%s", tess_status_string(status));
+    } else if (error->file[0] != '\0' && error->line > 0) {
+        cli_error("%s:%lld: %s", error->file, (long long)error->line, error->message);
+    } else if (error->file[0] != '\0') {
+        cli_error("%s: %s", error->file, error->message);
+    } else {
+        cli_error("%s", error->message);
+    }
+    if (error != NULL && error->status == status && error->hint[0] != '\0') { fprintf(stderr, "  %s\n", error->hint); }
+    return exit_code_of(status);
+}
+
+double cli_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* ---- context ---- */
+
+int cli_open_context(tess_device device, int threads, cli_progress *progress, tess_context **out)
+{
+    tess_context_options options;
+    tess_context_options_init(&options);
+    options.device = device;
+    options.threads = threads;
+    options.log = cli_log;
+    options.log_user = progress;
+    options.log_level = cli_log_level();
+    tess_status status = tess_context_create(&options, out);
+    if (status == TESS_SUCCESS) { return CLI_CONVERGED; }
+    int code = cli_report_failure(NULL, status);
+    if (status == TESS_NO_DEVICE) { fprintf(stderr, "  no GPU can be used here; --device cpu works without one\n"); }
+    return code;
+}
+
+const char *cli_device_name(const tess_context *ctx)
+{
+    return tess_context_device(ctx) == TESS_DEVICE_GPU ? tess_gpu_backend() : "cpu";
+}
+
+void cli_print_device(const tess_context *ctx)
+{
+    bool gpu = tess_context_device(ctx) == TESS_DEVICE_GPU;
+    printf("%-17s %s: %s", "device", cli_device_name(ctx), tess_context_device_name(ctx));
+    if (gpu) { printf(", %d host threads", tess_context_threads(ctx)); }
+    putchar('\n');
+}
+
+/* ---- matrices ---- */
+
+static const char gallery_prefix[] = "gallery:";
+
+/* A wrong problem or argument is the command line's fault; a missing or bad file (replicate FILE K) is not. */
+static int report_gallery_failure(const tess_context *ctx, tess_status status)
+{
+    int code = cli_report_failure(ctx, status);
+    bool about_file = tess_context_last_error(ctx)->file[0] != '\0';
+    bool wrong_words = status == TESS_NOT_FOUND || status == TESS_INVALID_ARGUMENT || status == TESS_OUT_OF_RANGE;
+    return wrong_words && !about_file ? CLI_USAGE : code;
+}
+
+int cli_generate(tess_context *ctx, const char *name, int nargs, const char *const *args, tess_matrix **out)
+{
+    tess_status status = tess_gallery_create(ctx, name, nargs, args, out);
+    return status == TESS_SUCCESS ? CLI_CONVERGED : report_gallery_failure(ctx, status);
+}
+
+static int generate_in_place(tess_context *ctx, const char *text, tess_matrix **out)
+{
+    enum { ARGUMENT_LIMIT = 16 };
+    const char *words[ARGUMENT_LIMIT];
+    int count = 0;
+    char *copy = strdup(text + sizeof gallery_prefix - 1);
+    if (copy == NULL) { return cli_report_failure(NULL, TESS_OUT_OF_MEMORY); }
+    char *rest = copy;
+    for (char *word = strsep(&rest, ":"); word != NULL && count < ARGUMENT_LIMIT; word = strsep(&rest, ":")) {
+        words[count++] = word;
+    }
+    int code = CLI_USAGE;
+    if (rest != NULL) {
+        cli_error("too many arguments in '%s'", text);
+    } else {
+        code = cli_generate(ctx, words[0], count - 1, words + 1, out);
+    }
+    free(copy);
+    return code;
+}
+
+int cli_load_matrix(tess_context *ctx, const char *name, cli_matrix *out)
+{
+    *out = (cli_matrix){.name = name};
+    double start = cli_seconds();
+    int code = CLI_CONVERGED;
+    if (strncmp(name, gallery_prefix, sizeof gallery_prefix - 1) == 0) {
+        code = generate_in_place(ctx, name, &out->a);
+    } else {
+        tess_status status = tess_matrix_read(ctx, name, &out->a, &out->info);
+        out->from_file = true;
+        if (status != TESS_SUCCESS) { code = cli_report_failure(ctx, status); }
+    }
+    out->seconds = cli_seconds() - start;
+    return code;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), end_length = strlen(end);
+    return length > end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+bool cli_is_matrix_path(const char *path)
+{
+    return ends_with(path, ".mtx") || ends_with(path, ".mtx.gz") || ends_with(path, ".tess");
+}
+
+int cli_write_matrix(const tess_matrix *a, const char *path, bool symmetric)
+{
+    tess_status status =
+        ends_with(path, ".tess") ? tess_matrix_write_cache(a, path) : tess_matrix_write(a, path, symmetric ? 1 : 0);
+    if (status == TESS_SUCCESS) { return CLI_CONVERGED; }
+    int code = cli_report_failure(tess_matrix_context(a), status);
+    return status == TESS_INVALID_ARGUMENT ? CLI_INPUT : code; /* --symmetric for a matrix that is not */
+}
+
+/* ---- vectors ---- */
+
+static int read_vector(tess_context *ctx, const char *path, const char *option, int64_t n, tess_vector **out)
+{
+    tess_status status = tess_vector_read(ctx, path, out);
+    if (status != TESS_SUCCESS) {
+        int code = cli_report_failure(ctx, status);
+        if (status == TESS_NOT_FOUND) {
+            fprintf(stderr, "  --%s takes a file or one of the words in --help\n", option);
+        }
+        return code;
+    }
+    if (tess_vector_size(*out) == n) { return CLI_CONVERGED; }
+    cli_error("%s: --%s has %lld values, the matrix needs %lld", path, option, (long long)tess_vector_size(*out),
+              (long long)n);
+    return CLI_INPUT;
+}
+
+static tess_status make_a_times_ones(const tess_matrix *a, tess_vector *b)
+{
+    tess_vector *ones = NULL;
+    tess_status status = tess_vector_create(tess_matrix_context(a), tess_matrix_ncols(a), TESS_PRECISION_FP64, &ones);
+    if (status == TESS_SUCCESS) { status = tess_vector_fill(ones, 1.0); }
+    if (status == TESS_SUCCESS) { status = tess_matrix_spmv(a, TESS_OP_NONE, 1.0, ones, 0.0, b); }
+    tess_vector_destroy(ones);
+    return status;
+}
+
+int cli_load_vector(tess_context *ctx, const cli_vector_choice *choice, const char *option, int64_t n,
+                    const tess_matrix *a, tess_vector **out)
+{
+    if (choice->source == CLI_VECTOR_FILE) { return read_vector(ctx, choice->path, option, n, out); }
+    tess_status status = tess_vector_create(ctx, n, TESS_PRECISION_FP64, out);
+    if (status == TESS_SUCCESS) {
+        if (choice->source == CLI_VECTOR_ONES) {
+            status = tess_vector_fill(*out, 1.0);
+        } else if (choice->source == CLI_VECTOR_RANDOM) {
+            status = tess_vector_set_random(*out, choice->seed, -1.0, 1.0);
+        } else {
+            status = make_a_times_ones(a, *out);
+        }
+    }
+    return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(ctx, status);
+}

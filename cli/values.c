@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values of options: numbers, words and vectors. A bad value ends the program with exit code 2 and a message. */
+#include "cli.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double cli_parse_real(struct argp_state *state, const char *option, const char *text, double low, double high)
+{
+    char *end = NULL;
+    double value = strtod(text, &end);
+    if (end == text || *end != '\0') { argp_error(state, "--%s: '%s' is not a number", option, text); }
+    if (!(value >= low && value <= high)) {
+        argp_error(state, "--%s: %s is out of range (%g to %g)", option, text, low, high);
+    }
+    return value;
+}
+
+int64_t cli_parse_integer(struct argp_state *state, const char *option, const char *text, int64_t low, int64_t high)
+{
+    char *end = NULL;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (end == text || *end != '\0') { argp_error(state, "--%s: '%s' is not an integer", option, text); }
+    if (errno == ERANGE || value < low || value > high) {
+        argp_error(state, "--%s: %s is out of range (%" PRId64 " to %" PRId64 ")", option, text, low, high);
+    }
+    return value;
+}
+
+uint64_t cli_parse_seed(struct argp_state *state, const char *option, const char *text)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    bool signed_text = strchr(text, '-') != NULL; /* strtoull would wrap it silently */
+    if (end == text || *end != '\0' || signed_text || errno == ERANGE) {
+        argp_error(state, "--%s: '%s' is not a seed (an integer from 0 to 2^64 - 1)", option, text);
+    }
+    return value;
+}
+
+static int count_words(const char *const *words)
+{
+    int count = 0;
+    while (words != NULL && words[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+static int find_word(const char *text, const char *const *words)
+{
+    for (int i = 0; words != NULL && words[i] != NULL; i++) {
+        if (strcmp(words[i], text) == 0) { return i; }
+    }
+    return -1;
+}
+
+static void join_words(const char *const *words, char *buffer, size_t size)
+{
+    size_t used = 0;
+    buffer[0] = '\0';
+    for (int i = 0; words[i] != NULL && used < size; i++) {
+        int n = snprintf(buffer + used, size - used, "%s%s", i == 0 ? "" : ", ", words[i]);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static void refuse_word(struct argp_state *state, const char *option, const char *text, const char *const *available,
+                        const char *const *later)
+{
+    char list[256];
+    join_words(available, list, sizeof list);
+    if (find_word(text, later) >= 0) {
+        argp_error(state, "--%s: '%s' is not available in this version of tessera; available: %s", option, text, list);
+    }
+    const char *nearest = cli_nearest(text, available, count_words(available));
+    if (nearest != NULL) {
+        argp_error(state, "--%s: unknown value '%s'; did you mean '%s'? Available: %s", option, text, nearest, list);
+    }
+    argp_error(state, "--%s: unknown value '%s'; available: %s", option, text, list);
+}
+
+int cli_parse_word(struct argp_state *state, const char *option, const char *text, const char *const *available,
+                   const char *const *later)
+{
+    int index = find_word(text, available);
+    if (index < 0) { refuse_word(state, option, text, available, later); }
+    return index;
+}
+
+const char *cli_parse_output(struct argp_state *state, const char *option, const char *text)
+{
+    if (text[0] == '\0' || strcmp(text, "-") == 0) { argp_error(state, "--%s: '%s' is not a file name", option, text); }
+    return text;
+}
+
+tess_solver_kind cli_parse_solver(struct argp_state *state, const char *text)
+{
+#define SOLVER_WORD(NAME, value, name) name,
+    static const char *const available[] = {TESS_SOLVER_LIST(SOLVER_WORD) NULL};
+#undef SOLVER_WORD
+    static const char *const later[] = {"gmres", "gmres-ir", "gmres-fd", "jacobi", NULL};
+    tess_solver_kind solver = TESS_SOLVER_AUTO;
+    if (tess_solver_parse(text, &solver) != TESS_SUCCESS) { refuse_word(state, "solver", text, available, later); }
+    return solver;
+}
+
+tess_engine cli_parse_engine(struct argp_state *state, const char *text)
+{
+#define ENGINE_WORD(NAME, value, name) name,
+    static const char *const available[] = {TESS_ENGINE_LIST(ENGINE_WORD) NULL};
+#undef ENGINE_WORD
+    static const char *const later[] = {"single-kernel", NULL};
+    tess_engine engine = TESS_ENGINE_AUTO;
+    if (tess_engine_parse(text, &engine) != TESS_SUCCESS) { refuse_word(state, "engine", text, available, later); }
+    return engine;
+}
+
+tess_precond_options cli_parse_precond(struct argp_state *state, const char *text)
+{
+    static const char *const available[] = {"none", "jacobi", "block-jacobi", "block-jacobi:K", NULL};
+    static const char *const later[] = {"polynomial", "ilu0", "ic0", NULL};
+    tess_precond_options precond;
+    tess_precond_options_init(&precond);
+    if (tess_precond_parse(text, &precond) != TESS_SUCCESS) {
+        if (strncmp(text, "block-jacobi:", 13) == 0) {
+            argp_error(state, "--precond: '%s' is not a block size (1 to 64)", text + 13);
+        }
+        bool polynomial = strncmp(text, "polynomial:", 11) == 0;
+        refuse_word(state, "precond", polynomial ? "polynomial" : text, available, later);
+    }
+    return precond;
+}
+
+cli_vector_choice cli_parse_vector(struct argp_state *state, const char *option, const char *text, bool a_times_ones)
+{
+    cli_vector_choice choice = {.source = CLI_VECTOR_FILE, .path = text};
+    if (strcmp(text, "ones") == 0) {
+        choice.source = CLI_VECTOR_ONES;
+    } else if (a_times_ones && strcmp(text, "a-times-ones") == 0) {
+        choice.source = CLI_VECTOR_A_TIMES_ONES;
+    } else if (strcmp(text, "random") == 0) {
+        choice.source = CLI_VECTOR_RANDOM;
+    } else if (strncmp(text, "random:", 7) == 0) {
+        choice.source = CLI_VECTOR_RANDOM;
+        choice.seed = cli_parse_seed(state, option, text + 7);
+        choice.seeded = true;
+    } else if (text[0] == '\0') {
+        argp_error(state, "--%s: empty value", option);
+    }
+    return choice;
+}
+
+const char *cli_vector_describe(const cli_vector_choice *choice, char *buffer, size_t size)
+{
+    switch (choice->source) {
+    case CLI_VECTOR_ONES: return "ones";
+    case CLI_VECTOR_A_TIMES_ONES: return "a-times-ones";
+    case CLI_VECTOR_RANDOM: snprintf(buffer, size, "random:%" PRIu64, choice->seed); return buffer;
+    case CLI_VECTOR_FILE: break;
+    }
+    return choice->path;
+}

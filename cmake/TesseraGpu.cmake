@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+# The GPU backend: CUDA when nvcc is found, or the same sources through hipcc, or none.
+# Sets TESS_GPU_BACKEND (cuda, hip, none), TESS_GPU_DEFINITIONS, TESS_GPU_INCLUDE_DIRS, TESS_GPU_LINK_LIBRARIES,
+# TESS_GPU_OBJECTS.
+
+set(TESS_GPU_BACKEND none)
+set(TESS_GPU_DEFINITIONS "")
+set(TESS_GPU_INCLUDE_DIRS "")
+set(TESS_GPU_LINK_LIBRARIES "")
+set(TESS_GPU_OBJECTS "")
+
+file(GLOB_RECURSE tess_gpu_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cu)
+file(GLOB_RECURSE tess_gpu_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.h ${PROJECT_SOURCE_DIR}/src/*.cuh
+     ${PROJECT_SOURCE_DIR}/include/*.h ${PROJECT_SOURCE_DIR}/include/*.cuh)
+
+if(TESS_HIP)
+    find_program(TESS_HIPCC hipcc HINTS /opt/rocm/bin REQUIRED)
+    set(TESS_HIP_ARCHITECTURES gfx90a CACHE STRING "AMD architectures to compile for")
+    set(TESS_GPU_BACKEND hip)
+    enable_language(CXX)
+    # Linking needs the runtime, compiling does not: without it the objects are still built.
+    find_library(TESS_AMDHIP64 amdhip64 HINTS /opt/rocm/lib)
+    if(TESS_AMDHIP64)
+        list(APPEND TESS_GPU_LINK_LIBRARIES ${TESS_AMDHIP64})
+    endif()
+elseif(NOT TESS_CUDA STREQUAL "OFF")
+    if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+        find_program(TESS_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
+        if(TESS_NVCC)
+            set(CMAKE_CUDA_COMPILER ${TESS_NVCC})
+        endif()
+    endif()
+    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+        set(CMAKE_CUDA_ARCHITECTURES 90 CACHE STRING "NVIDIA architectures to compile for")
+    endif()
+    include(CheckLanguage)
+    check_language(CUDA)
+    if(CMAKE_CUDA_COMPILER)
+        enable_language(CXX)
+        enable_language(CUDA)
+        find_package(CUDAToolkit REQUIRED)
+        set(TESS_GPU_BACKEND cuda)
+        set(TESS_GPU_INCLUDE_DIRS ${CUDAToolkit_INCLUDE_DIRS})
+        list(APPEND TESS_GPU_LINK_LIBRARIES CUDA::cudart_static)
+    elseif(TESS_CUDA STREQUAL "ON")
+        message(FATAL_ERROR "TESS_CUDA=ON, but no working nvcc was found; set CUDACXX or CMAKE_CUDA_COMPILER")
+    endif()
+endif()
+
+if(NOT TESS_GPU_BACKEND STREQUAL "none")
+    set(TESS_GPU_DEFINITIONS TESS_HAVE_GPU=1 TESS_GPU_BACKEND="${TESS_GPU_BACKEND}")
+    list(APPEND TESS_GPU_LINK_LIBRARIES stdc++)
+endif()
+message(STATUS "GPU backend: ${TESS_GPU_BACKEND}")
+set(TESS_GPU_BACKEND_FOUND ${TESS_GPU_BACKEND} CACHE INTERNAL "Read by scripts/check.sh")
+set(TESS_CUDA_COMPILER "${CMAKE_CUDA_COMPILER}" CACHE INTERNAL "Read by scripts/check.sh")
+
+# hipcc writes one object per source; CMake's own HIP language wants a ROCm tree that Debian does not have.
+function(tess_compile_hip out)
+    set(flags -std=c++17 -O3 -fPIC -fvisibility=hidden -ffp-contract=off -Wall -Wextra)
+    if(TESS_WERROR)
+        list(APPEND flags -Werror)
+    endif()
+    foreach(arch IN LISTS TESS_HIP_ARCHITECTURES)
+        list(APPEND flags --offload-arch=${arch})
+    endforeach()
+    foreach(definition IN LISTS TESS_GPU_DEFINITIONS)
+        list(APPEND flags "-D${definition}")
+    endforeach()
+    set(objects "")
+    foreach(source IN LISTS tess_gpu_sources)
+        file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR}/src ${source})
+        string(REPLACE "/" "_" name ${name})
+        set(object ${PROJECT_BINARY_DIR}/hip/${name}.o)
+        add_custom_command(OUTPUT ${object}
+            COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/hip
+            COMMAND ${TESS_HIPCC} -x hip ${flags} -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src
+                    -c ${source} -o ${object}
+            DEPENDS ${source} ${tess_gpu_headers}
+            COMMENT "Compiling ${name} for ${TESS_HIP_ARCHITECTURES}" VERBATIM)
+        list(APPEND objects ${object})
+    endforeach()
+    set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+    add_custom_target(tessera_hip_objects DEPENDS ${objects})
+    set(${out} ${objects} PARENT_SCOPE)
+endfunction()
+
+function(tess_add_gpu_sources target)
+    target_compile_definitions(${target} PRIVATE ${TESS_GPU_DEFINITIONS})
+    if(TESS_GPU_BACKEND STREQUAL "cuda")
+        target_sources(${target} PRIVATE ${tess_gpu_sources})
+        tess_cuda_options(${target})
+    elseif(TESS_GPU_BACKEND STREQUAL "hip")
+        tess_compile_hip(objects)
+        add_dependencies(${target} tessera_hip_objects)
+        set(TESS_GPU_OBJECTS ${objects} PARENT_SCOPE)
+    endif()
+endfunction()
+
+function(tess_cuda_options target)
+    set_target_properties(${target} PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF
+                          CUDA_VISIBILITY_PRESET hidden CUDA_RUNTIME_LIBRARY Static)
+    set(flags -Xcompiler=-Wall,-Wextra,-ffp-contract=off --extended-lambda --expt-relaxed-constexpr)
+    if(TESS_WERROR)
+        list(APPEND flags -Werror=all-warnings -Xcompiler=-Werror)
+    endif()
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:${flags}>")
+endfunction()

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# Installed tree: headers, library, tool, CMake package, pkg-config file.
+
+include(CMakePackageConfigHelpers)
+
+install(TARGETS tessera EXPORT tessera-targets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh")
+if(TARGET tessera_cli)
+    install(TARGETS tessera_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+set(tess_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
+install(EXPORT tessera-targets NAMESPACE tessera:: DESTINATION ${tess_package_dir})
+configure_package_config_file(cmake/tessera-config.cmake.in ${PROJECT_BINARY_DIR}/tessera-config.cmake
+                              INSTALL_DESTINATION ${tess_package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tessera-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/tessera-config.cmake ${PROJECT_BINARY_DIR}/tessera-config-version.cmake
+        DESTINATION ${tess_package_dir})
+
+# A static library leaves its own needs to the program that links it.
+set(TESS_PC_PRIVATE_LIBS "-lz -lm -lpthread ${OpenMP_C_FLAGS}")
+if(TESS_GPU_BACKEND STREQUAL "cuda")
+    string(APPEND TESS_PC_PRIVATE_LIBS " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt -ldl -lstdc++")
+elseif(TESS_GPU_BACKEND STREQUAL "hip")
+    string(APPEND TESS_PC_PRIVATE_LIBS " -lamdhip64 -lstdc++")
+endif()
+if(BUILD_SHARED_LIBS)
+    set(TESS_PC_LIBS "")
+else()
+    set(TESS_PC_LIBS " ${TESS_PC_PRIVATE_LIBS}")
+endif()
+configure_file(cmake/tessera.pc.in ${PROJECT_BINARY_DIR}/tessera.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/tessera.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# Compiler and linker flags of host code.
+
+find_package(Threads REQUIRED)
+
+set(TESS_SANITIZE_FLAGS "")
+if(TESS_SANITIZE)
+    list(APPEND TESS_SANITIZE_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+endif()
+if(TESS_BUILD_FUZZ)
+    if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
+        message(FATAL_ERROR "TESS_BUILD_FUZZ needs clang: configure with -DCMAKE_C_COMPILER=clang")
+    endif()
+    list(APPEND TESS_SANITIZE_FLAGS -fsanitize=fuzzer-no-link)
+endif()
+if(TESS_COVERAGE)
+    list(APPEND TESS_SANITIZE_FLAGS --coverage)
+endif()
+
+# C17, warnings, and the same results from every compiler: no contraction of a*b+c into a fused operation.
+function(tess_host_options target)
+    set_target_properties(${target} PROPERTIES C_STANDARD 17 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF
+                          C_VISIBILITY_PRESET hidden)
+    set(warnings -Wall -Wextra -Wconversion)
+    if(CMAKE_C_COMPILER_ID MATCHES "Clang")
+        list(APPEND warnings -Wno-pass-failed) # a loop left unvectorised is no fault of the source
+    endif()
+    if(TESS_WERROR)
+        list(APPEND warnings -Werror)
+    endif()
+    set(flags ${warnings} -ffp-contract=off ${TESS_SANITIZE_FLAGS})
+    if(TESS_NATIVE)
+        list(APPEND flags -march=native)
+    endif()
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:C>:${flags}>")
+    # mmap, argp and the like; an empty value agrees with a plain #define in a source
+    target_compile_definitions(${target} PRIVATE "$<$<COMPILE_LANGUAGE:C>:_GNU_SOURCE=>")
+endfunction()
+
+function(tess_link_options target)
+    if(TESS_SANITIZE_FLAGS)
+        target_link_options(${target} PUBLIC "$<BUILD_INTERFACE:${TESS_SANITIZE_FLAGS}>")
+    endif()
+endfunction()

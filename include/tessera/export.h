@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file export.h  Symbol visibility and C/C++ linkage of the public interface. */
+#ifndef TESSERA_EXPORT_H
+#define TESSERA_EXPORT_H
+
+#if defined(__GNUC__)
+#define TESS_EXPORT __attribute__((visibility("default")))
+#else
+#define TESS_EXPORT
+#endif
+
+#ifdef __cplusplus
+#define TESS_BEGIN_DECLS extern "C" {
+#define TESS_END_DECLS }
+#else
+#define TESS_BEGIN_DECLS
+#define TESS_END_DECLS
+#endif
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file matrix.h  Sparse matrices: assembled (FP64 CSR), stored in a format of Tessera's, or the user's own function.
+ *
+ * An *assembled* matrix holds rows in ascending column order without duplicates, in FP64. It is what residuals are
+ * verified against. tess_matrix_convert makes a *stored* matrix from it, in a format and precision of choice.
+ */
+#ifndef TESSERA_MATRIX_H
+#define TESSERA_MATRIX_H
+
+#include <stdint.h>
+
+#include <tessera/context.h>
+#include <tessera/precision.h>
+#include <tessera/vector.h>
+
+TESS_BEGIN_DECLS
+
+typedef struct tess_matrix tess_matrix;
+
+/** Largest number of rows or columns: column indices are int32_t inside. */
+#define TESS_MAX_ROWS INT64_C(2147483647)
+
+/* X(NAME, value, name) */
+#define TESS_FORMAT_LIST(X) X(CSR, 0, "csr")
+
+typedef enum tess_format {
+#define TESS_FORMAT_ENUM(NAME, value, name) TESS_FORMAT_##NAME = (value),
+    TESS_FORMAT_LIST(TESS_FORMAT_ENUM)
+#undef TESS_FORMAT_ENUM
+        TESS_FORMAT_SHELL = 1000 /**< the user's own operator */
+} tess_format;
+
+typedef enum tess_operation { TESS_OP_NONE = 0, TESS_OP_TRANSPOSE = 1 } tess_operation;
+
+/**
+ * CSR arrays of the caller: row_ptr[nrows + 1] (base 0), col_ind[nnz], val[nnz] in FP64. Index arrays are int32_t or
+ * int64_t by @c row_ptr_bits and @c col_ind_bits (32 or 64).
+ */
+typedef struct tess_csr_arrays {
+    int64_t nrows, ncols, nnz;
+    const void *row_ptr;
+    const void *col_ind;
+    const double *val;
+    int row_ptr_bits, col_ind_bits;
+    tess_memory where;
+    /**
+     * BORROW reads the arrays in place for the life of the matrix; it needs them in the memory of the context's device,
+     * 32-bit column indices, and rows sorted without duplicates (checked). COPY takes any valid arrays; unsorted rows
+     * are sorted and duplicates summed.
+     */
+    tess_ownership ownership;
+} tess_csr_arrays;
+
+/** COO triplets of the caller, base 0, in any order; duplicates are summed. Always copied. */
+typedef struct tess_coo_arrays {
+    int64_t nrows, ncols, nnz;
+    const void *row_ind;
+    const void *col_ind;
+    const double *val;
+    int index_bits; /**< 32 or 64 */
+    tess_memory where;
+} tess_coo_arrays;
+
+/**
+ * An operator given by functions. @c apply computes y := A x (or A^T x; may fail for the transpose) for arrays of
+ * FP64 on the context's device, enqueued on the context's stream; 0 means success. @c diagonal (optional, needed by
+ * Jacobi) writes the nrows diagonal entries.
+ */
+typedef struct tess_shell_operator {
+    int (*apply)(void *user, tess_operation operation, const double *x, double *y);
+    int (*diagonal)(void *user, double *diagonal);
+    void *user;
+} tess_shell_operator;
+
+/** How a matrix is stored; mirrors --format and --matrix-precision. */
+typedef struct tess_storage_options {
+    tess_format format;
+    tess_precision precision;
+} tess_storage_options;
+
+/**
+ * Assembled matrix from CSR arrays. Cost: one pass over the arrays, and a sort of unsorted rows.
+ * Errors: OUT_OF_RANGE (sizes, row_ptr not ascending, a column outside), INVALID_ARGUMENT, OUT_OF_MEMORY,
+ * OUT_OF_DEVICE_MEMORY. Host arrays that are copied may be freed when the call returns.
+ */
+TESS_EXPORT tess_status tess_matrix_create_csr(tess_context *ctx, const tess_csr_arrays *arrays, tess_matrix **out);
+
+/** Assembled matrix from COO triplets; errors as for CSR. */
+TESS_EXPORT tess_status tess_matrix_create_coo(tess_context *ctx, const tess_coo_arrays *arrays, tess_matrix **out);
+
+/** A matrix that is the user's function. @p shell is copied; its @c user pointer is borrowed. */
+TESS_EXPORT tess_status tess_matrix_create_shell(tess_context *ctx, int64_t nrows, int64_t ncols,
+                                                 const tess_shell_operator *shell, tess_matrix **out);
+
+/** Copies an assembled matrix into another context (host to device and back). */
+TESS_EXPORT tess_status tess_matrix_copy_to(const tess_matrix *a, tess_context *ctx, tess_matrix **out);
+
+/** Frees the matrix; NULL is allowed. */
+TESS_EXPORT void tess_matrix_destroy(tess_matrix *a);
+
+/**
+ * New values on the same pattern, in the order of the assembled matrix's nonzeros (the caller's order when its arrays
+ * were sorted and without duplicates; otherwise UNSUPPORTED is returned, because the order is gone). For a borrowed
+ * matrix @p val replaces the borrowed pointer when it lies on the device of the context. Stored matrices and solvers
+ * made from @p a notice at their next use and renew values, not structure.
+ */
+TESS_EXPORT tess_status tess_matrix_update_values(tess_matrix *a, const double *val, tess_memory where);
+
+/** A stored matrix in the format and precision of @p options. @p a is borrowed and must outlive *out. */
+TESS_EXPORT tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options *options,
+                                            tess_matrix **out);
+/** Defaults: CSR, fp64. */
+TESS_EXPORT void tess_storage_options_init(tess_storage_options *options);
+
+/**
+ * y := alpha op(A) x + beta y. Vectors are FP64 of matching size, x and y distinct. With beta = 0 y is not read.
+ * Products of FP32 values accumulate in FP64. Deterministic: the same bits on every run and any number of threads.
+ * Error: |computed - exact| <= gamma(longest row + 2) |alpha| |A| |x| + 2u |beta y| componentwise on the stored values.
+ */
+TESS_EXPORT tess_status tess_matrix_spmv(const tess_matrix *a, tess_operation operation, double alpha,
+                                         const tess_vector *x, double beta, tess_vector *y);
+
+TESS_EXPORT int64_t tess_matrix_nrows(const tess_matrix *a);
+TESS_EXPORT int64_t tess_matrix_ncols(const tess_matrix *a);
+/** Stored entries, explicit zeros included; 0 for a shell. */
+TESS_EXPORT int64_t tess_matrix_nnz(const tess_matrix *a);
+TESS_EXPORT tess_context *tess_matrix_context(const tess_matrix *a);
+TESS_EXPORT tess_format tess_matrix_format(const tess_matrix *a);
+TESS_EXPORT tess_precision tess_matrix_precision(const tess_matrix *a);
+/** Bytes of the stored matrix (values, indices, offsets), without work space. */
+TESS_EXPORT int64_t tess_matrix_bytes(const tess_matrix *a);
+TESS_EXPORT const char *tess_format_name(tess_format format);
+TESS_EXPORT tess_status tess_format_parse(const char *name, tess_format *out);
+
+/**
+ * Copies the nonzeros back to host arrays of the caller: row_ptr[nrows + 1], col_ind[nnz], val[nnz]; any may be NULL.
+ * For a stored matrix the values are those that the format holds (decoded to FP64).
+ */
+TESS_EXPORT tess_status tess_matrix_get_csr(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val);
+
+/**
+ * Host arrays of an assembled matrix of a CPU context, without a copy; NULL pointers for any other matrix. row_ptr has
+ * int64_t entries when *row_ptr_bits is 64, else int32_t.
+ */
+typedef struct tess_csr_view {
+    int64_t nrows, ncols, nnz;
+    const void *row_ptr;
+    const int32_t *col_ind;
+    const double *val;
+    int row_ptr_bits;
+} tess_csr_view;
+TESS_EXPORT tess_csr_view tess_matrix_csr_view(const tess_matrix *a);
+
+/** Writes the main diagonal (min(nrows, ncols) entries; missing ones are 0) to @p diagonal, an FP64 vector. */
+TESS_EXPORT tess_status tess_matrix_diagonal(const tess_matrix *a, tess_vector *diagonal);
+
+/** Facts about an assembled matrix, as `tessera info` prints them. */
+typedef struct tess_matrix_analysis {
+    int64_t nrows, ncols, nnz;
+    int64_t explicit_zeros;
+    int64_t not_finite;              /**< NaN or Inf entries */
+    int pattern_symmetric;           /**< 1 yes, 0 no, -1 not square */
+    int numerically_symmetric;       /**< a_ij == a_ji in every bit: 1 yes, 0 no, -1 not square */
+    int skew_symmetric;              /**< a_ij == -a_ji: 1, 0 or -1 */
+    int64_t diagonal_missing;        /**< structurally absent */
+    int64_t diagonal_zero;           /**< present and zero */
+    int64_t diagonal_negative, diagonal_positive;
+    int64_t diagonally_dominant_rows; /**< |a_ii| >= sum of the others' magnitudes */
+    int64_t empty_rows, row_nnz_min, row_nnz_max, dense_rows; /**< dense: longer than 10 % of ncols and than 1,000 */
+    double row_nnz_mean, row_nnz_stddev;
+    int64_t bandwidth;
+    double value_abs_min, value_abs_max; /**< over nonzeros that are not zero */
+    double exact_share[TESS_PRECISION_COUNT]; /**< share of the nonzeros that a precision stores exactly */
+} tess_matrix_analysis;
+
+/** Analyses an assembled matrix on the host. Cost: O(nnz log row) time, one transpose of the pattern in memory. */
+TESS_EXPORT tess_status tess_matrix_analyze(const tess_matrix *a, tess_matrix_analysis *out);
+
+TESS_END_DECLS
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file precision.h  The storage precisions and their properties. */
+#ifndef TESSERA_PRECISION_H
+#define TESSERA_PRECISION_H
+
+#include <stddef.h>
+
+#include <tessera/export.h>
+#include <tessera/status.h>
+
+TESS_BEGIN_DECLS
+
+/*
+ * X(NAME, value, name, bytes, significand bits with the hidden one, smallest normal exponent, largest exponent,
+ *   largest finite magnitude).
+ * The exponents are those of frexp() minus one: a normal number is 1.f * 2^e with emin <= e <= emax.
+ */
+#define TESS_PRECISION_LIST(X)                                  \
+    X(FP64, 0, "fp64", 8, 53, -1022, 1023, 0x1.fffffffffffffp1023) \
+    X(FP32, 1, "fp32", 4, 24, -126, 127, 0x1.fffffep127)        \
+    X(BF16, 2, "bf16", 2, 8, -126, 127, 0x1.fep127)             \
+    X(FP16, 3, "fp16", 2, 11, -14, 15, 65504.0)                 \
+    X(E4M3, 4, "e4m3", 1, 4, -6, 8, 448.0)                      \
+    X(E5M2, 5, "e5m2", 1, 3, -14, 15, 57344.0)
+
+typedef enum tess_precision {
+#define TESS_PRECISION_ENUM(NAME, value, name, bytes, bits, emin, emax, max) TESS_PRECISION_##NAME = (value),
+    TESS_PRECISION_LIST(TESS_PRECISION_ENUM)
+#undef TESS_PRECISION_ENUM
+} tess_precision;
+
+enum { TESS_PRECISION_COUNT = 6 };
+
+/** Bytes of one value; 0 for a value outside the enum. */
+TESS_EXPORT size_t tess_precision_bytes(tess_precision precision);
+
+/** Name as on the command line ("fp64", ...); "?" for a value outside the enum. */
+TESS_EXPORT const char *tess_precision_name(tess_precision precision);
+
+/** Parses a name; returns INVALID_ARGUMENT and leaves *out alone for an unknown one. */
+TESS_EXPORT tess_status tess_precision_parse(const char *name, tess_precision *out);
+
+/** Unit roundoff, 2^-(significand bits). */
+TESS_EXPORT double tess_precision_unit_roundoff(tess_precision precision);
+
+/**
+ * 1 when @p precision stores @p value exactly (subnormals count as stored; NaN and Inf count as stored where the
+ * format has them: everywhere but Inf in e4m3), else 0.
+ */
+TESS_EXPORT int tess_precision_holds(tess_precision precision, double value);
+
+TESS_END_DECLS
+
+#endif

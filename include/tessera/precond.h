@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file precond.h  Preconditioners: z := M^-1 r. */
+#ifndef TESSERA_PRECOND_H
+#define TESSERA_PRECOND_H
+
+#include <tessera/matrix.h>
+
+TESS_BEGIN_DECLS
+
+typedef struct tess_precond tess_precond;
+
+/** Largest block of block Jacobi. */
+#define TESS_MAX_BLOCK_SIZE 64
+
+/* X(NAME, value, name) */
+#define TESS_PRECOND_LIST(X)  \
+    X(NONE, 0, "none")        \
+    X(JACOBI, 1, "jacobi")    \
+    X(BLOCK_JACOBI, 2, "block-jacobi")
+
+typedef enum tess_precond_kind {
+#define TESS_PRECOND_ENUM(NAME, value, name) TESS_PRECOND_##NAME = (value),
+    TESS_PRECOND_LIST(TESS_PRECOND_ENUM)
+#undef TESS_PRECOND_ENUM
+        TESS_PRECOND_SHELL = 1000 /**< the user's own function */
+} tess_precond_kind;
+
+typedef struct tess_precond_options {
+    tess_precond_kind kind;
+    int block_size; /**< block Jacobi: rows per diagonal block, 1 to 64 (default 8) */
+} tess_precond_options;
+
+/** The user's preconditioner: z := M^-1 r on the context's device and stream; 0 means success. */
+typedef struct tess_shell_precond {
+    int (*apply)(void *user, const double *r, double *z);
+    void *user;
+} tess_shell_precond;
+
+TESS_EXPORT void tess_precond_options_init(tess_precond_options *options);
+
+/**
+ * Sets up a preconditioner for the square matrix @p a (assembled, or a shell with a diagonal for Jacobi); @p a is
+ * borrowed. Block Jacobi inverts each diagonal block in FP64 with partial pivoting.
+ * Errors: SINGULAR (a zero, missing or non-finite diagonal entry or a singular block; the message names the row).
+ */
+TESS_EXPORT tess_status tess_precond_create(const tess_matrix *a, const tess_precond_options *options,
+                                            tess_precond **out);
+TESS_EXPORT tess_status tess_precond_create_shell(tess_context *ctx, int64_t n, const tess_shell_precond *shell,
+                                                  tess_precond **out);
+/** Renews the numbers after tess_matrix_update_values; the structure is kept. */
+TESS_EXPORT tess_status tess_precond_update(tess_precond *m);
+/** z := M^-1 r; FP64 vectors of n values, z and r distinct. */
+TESS_EXPORT tess_status tess_precond_apply(const tess_precond *m, const tess_vector *r, tess_vector *z);
+TESS_EXPORT int64_t tess_precond_bytes(const tess_precond *m);
+TESS_EXPORT const char *tess_precond_kind_name(tess_precond_kind kind);
+TESS_EXPORT void tess_precond_destroy(tess_precond *m);
+
+TESS_END_DECLS
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file solver.h  Krylov solvers with a verified result.
+ *
+ * Whatever precision a solve works in, it ends with the true residual b - A x of the original FP64 matrix, accumulated
+ * in two words (compensated). That number plus its rounding bound decides `converged`, nothing else does.
+ */
+#ifndef TESSERA_SOLVER_H
+#define TESSERA_SOLVER_H
+
+#include <stdint.h>
+
+#include <tessera/matrix.h>
+#include <tessera/precond.h>
+
+TESS_BEGIN_DECLS
+
+typedef struct tess_solver tess_solver;
+
+/* X(NAME, value, name) */
+#define TESS_SOLVER_LIST(X) \
+    X(AUTO, 0, "auto")      \
+    X(CG, 1, "cg")          \
+    X(BICGSTAB, 2, "bicgstab")
+
+typedef enum tess_solver_kind {
+#define TESS_SOLVER_ENUM(NAME, value, name) TESS_SOLVER_##NAME = (value),
+    TESS_SOLVER_LIST(TESS_SOLVER_ENUM)
+#undef TESS_SOLVER_ENUM
+} tess_solver_kind;
+
+/* X(NAME, value, name). `graph` needs a GPU; `auto` takes it where the operator and preconditioner allow. */
+#define TESS_ENGINE_LIST(X) \
+    X(AUTO, 0, "auto")      \
+    X(PLAIN, 1, "plain")    \
+    X(GRAPH, 2, "graph")
+
+typedef enum tess_engine {
+#define TESS_ENGINE_ENUM(NAME, value, name) TESS_ENGINE_##NAME = (value),
+    TESS_ENGINE_LIST(TESS_ENGINE_ENUM)
+#undef TESS_ENGINE_ENUM
+} tess_engine;
+
+/** What happens when the estimate and the true residual disagree, or the iteration breaks down. */
+typedef enum tess_guard {
+    TESS_GUARD_REPAIR = 0, /**< replace the residual by the true one and go on (default) */
+    TESS_GUARD_REPORT = 1  /**< verify and report; change nothing */
+} tess_guard;
+
+/* X(NAME, code, name, text). Codes and names are PETSc's where it has one; those from -100 on are ours. */
+#define TESS_REASON_LIST(X)                                                                        \
+    X(RUNNING, 0, "running", "the solve has not ended")                                            \
+    X(RTOL, 2, "rtol", "converged: relative tolerance met")                                        \
+    X(ATOL, 3, "atol", "converged: absolute tolerance met")                                        \
+    X(HAPPY_BREAKDOWN, 7, "happy_breakdown", "converged: exact solution found at a breakdown")     \
+    X(ITERATIONS, -3, "iterations", "iteration limit reached")                                     \
+    X(DIVERGENCE, -4, "divergence", "the residual grew beyond the divergence limit")               \
+    X(BREAKDOWN, -5, "breakdown", "the recurrence broke down")                                     \
+    X(NONSYMMETRIC, -7, "nonsymmetric", "the method needs a symmetric matrix")                     \
+    X(INDEFINITE_PRECOND, -8, "indefinite_precond", "the preconditioner is not positive definite") \
+    X(NAN_OR_INF, -9, "nan_or_inf", "NaN or Inf appeared")                                         \
+    X(INDEFINITE_MATRIX, -10, "indefinite_matrix", "the matrix is not positive definite")          \
+    X(PRECOND_SETUP, -11, "precond_setup", "the preconditioner could not be set up")               \
+    X(FALSE_CONVERGENCE, -100, "false_convergence",                                                \
+      "the estimate met the tolerance, the true residual does not")                                \
+    X(STAGNATION, -101, "stagnation", "no further progress in the working precision")              \
+    X(CANCELLED, -102, "cancelled", "cancelled by the monitor")                                    \
+    X(OVERFLOW, -103, "overflow", "overflow in a low precision")
+
+typedef enum tess_reason {
+#define TESS_REASON_ENUM(NAME, code, name, text) TESS_REASON_##NAME = (code),
+    TESS_REASON_LIST(TESS_REASON_ENUM)
+#undef TESS_REASON_ENUM
+} tess_reason;
+
+typedef struct tess_progress {
+    int64_t iteration;
+    double residual_norm;   /**< the solver's estimate of ||b - A x||_2 */
+    double tolerance;       /**< the solve stops below this */
+    double elapsed_seconds; /**< since tess_solver_solve began */
+} tess_progress;
+
+/**
+ * Called as the solve advances: every iteration on the CPU, at intervals of the engine's own on a GPU (it costs no
+ * synchronisation there). A nonzero return cancels the solve: reason CANCELLED, x is the current iterate.
+ */
+typedef int (*tess_monitor)(void *user, const tess_progress *progress);
+
+/** Options of a solve; they mirror the command line one to one. */
+typedef struct tess_solve_options {
+    tess_solver_kind solver;       /**< --solver; AUTO: CG for a symmetric matrix with positive diagonal, else BiCGSTAB */
+    tess_precond_options precond;  /**< --precond */
+    tess_storage_options storage;  /**< --format, --matrix-precision of the matrix that is iterated with */
+    tess_engine engine;            /**< --engine */
+    tess_guard guard;              /**< --guard */
+    double rtol;                   /**< --rtol (1e-5): stop at ||b - A x|| <= max(rtol ||b||, atol); 0 is allowed */
+    double atol;                   /**< --atol (0) */
+    double divergence_tolerance;   /**< --divergence-tolerance (1e10): give up above this times max(||b||, ||r0||) */
+    int64_t max_iterations;        /**< --max-iterations (10000) */
+    int64_t history_capacity;      /**< residual norms kept; default 1,048,576; 0: none */
+    tess_monitor monitor;          /**< may be NULL */
+    void *monitor_user;
+} tess_solve_options;
+
+/** What a solve did. The history pointer belongs to the solver and is valid until its next solve. */
+typedef struct tess_solve_result {
+    int converged;                        /**< 1 only when verified */
+    tess_reason reason;
+    int64_t iterations;                   /**< in all, repairs included */
+    int64_t refinements;                  /**< residual replacements by the guard */
+    double rhs_norm;                      /**< ||b||_2 */
+    double tolerance;                     /**< max(rtol ||b||, atol) */
+    double residual_norm;                 /**< true ||b - A x||_2, compensated */
+    double relative_residual;             /**< the same over ||b|| (over 1 when b = 0) */
+    double residual_bound;                /**< bound on the rounding error in residual_norm; NaN for a shell matrix */
+    double estimated_residual_norm;       /**< the solver's own last value */
+    double estimated_relative_residual;
+    double setup_seconds, solve_seconds;  /**< set-up: the solver's, preconditioner included; solve: verification included */
+    int64_t matrix_bytes;                 /**< of the matrix that was iterated with */
+    int64_t fp64_csr_bytes;               /**< what FP64 CSR would take */
+    int64_t resident_bytes;               /**< matrix, original where apart, preconditioner, vectors */
+    int64_t peak_device_bytes;
+    int64_t nonzeros_per_precision[TESS_PRECISION_COUNT];
+    tess_solver_kind solver;              /**< resolved, never AUTO */
+    tess_engine engine;                   /**< resolved, never AUTO */
+    tess_precond_kind precond;
+    tess_format format;
+    tess_precision matrix_precision;      /**< the widest used: a repair may have gone up to fp64 */
+    int escalated;                        /**< 1 when the guard went on in a higher precision */
+    const double *history;                /**< estimated residual norm at iteration 0, 1, ... */
+    int64_t history_length;               /**< may be less than iterations + 1 when the capacity was reached */
+} tess_solve_result;
+
+TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
+
+/**
+ * Sets up a solver for the square matrix @p a (assembled or shell), which is borrowed. One set-up serves many right-hand
+ * sides and survives tess_matrix_update_values (values are renewed at the next solve).
+ * A preconditioner that cannot be set up is not an error here: the next solve reports reason PRECOND_SETUP, and
+ * tess_context_last_error says why. Errors: DIMENSION_MISMATCH (not square), INVALID_ARGUMENT, UNSUPPORTED, memory.
+ */
+TESS_EXPORT tess_status tess_solver_create(const tess_matrix *a, const tess_solve_options *options, tess_solver **out);
+
+/** As tess_solver_create with a preconditioner of the caller's (borrowed), which overrides options->precond. */
+TESS_EXPORT tess_status tess_solver_create_with_precond(const tess_matrix *a, const tess_precond *m,
+                                                        const tess_solve_options *options, tess_solver **out);
+
+/** Changes tolerances, limits, guard and monitor for later solves without a new set-up. */
+TESS_EXPORT tess_status tess_solver_set_limits(tess_solver *solver, const tess_solve_options *options);
+
+/**
+ * Solves A x = b. @p x holds the initial guess on entry and the solution on return (also when not converged: the best
+ * known iterate of the method). Both are FP64 vectors of n values. Blocks until done.
+ * Not converging is not an error: see result->reason. b = 0 gives x = 0 at once; a good x0 returns after 0 iterations.
+ */
+TESS_EXPORT tess_status tess_solver_solve(tess_solver *solver, const tess_vector *b, tess_vector *x,
+                                          tess_solve_result *result);
+
+TESS_EXPORT void tess_solver_destroy(tess_solver *solver);
+
+/**
+ * The true residual norm of the original matrix: *norm = ||b - A x||_2 with products and sums in two words, and *bound
+ * >= |*norm - exact| (NaN for a shell matrix, whose rounding is unknown). @p residual (may be NULL) receives b - A x.
+ * Source: Ogita, Rump, Oishi, Accurate sum and dot product, SIAM J. Sci. Comput. 26 (2005), Algorithm 5.3 (Dot2).
+ */
+TESS_EXPORT tess_status tess_verify_residual(const tess_matrix *a, const tess_vector *b, const tess_vector *x,
+                                             tess_vector *residual, double *norm, double *bound);
+
+TESS_EXPORT const char *tess_reason_name(tess_reason reason);
+TESS_EXPORT const char *tess_reason_text(tess_reason reason);
+TESS_EXPORT const char *tess_solver_name(tess_solver_kind solver);
+TESS_EXPORT tess_status tess_solver_parse(const char *name, tess_solver_kind *out);
+TESS_EXPORT const char *tess_engine_name(tess_engine engine);
+TESS_EXPORT tess_status tess_engine_parse(const char *name, tess_engine *out);
+/** Parses `none`, `jacobi`, `block-jacobi` or `block-jacobi:K`. */
+TESS_EXPORT tess_status tess_precond_parse(const char *text, tess_precond_options *out);
+
+TESS_END_DECLS
+
+#endif

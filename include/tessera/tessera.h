@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file tessera.h  All of Tessera's C interface. */
+#ifndef TESSERA_H
+#define TESSERA_H
+
+#include <tessera/context.h>
+#include <tessera/gallery.h>
+#include <tessera/io.h>
+#include <tessera/matrix.h>
+#include <tessera/precision.h>
+#include <tessera/precond.h>
+#include <tessera/solver.h>
+#include <tessera/status.h>
+#include <tessera/vector.h>
+
+#endif

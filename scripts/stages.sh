@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+# Shell functions for check.sh and .ci/run: named stages, their logs, and one sum of what passed and failed.
+# shellcheck shell=bash
+
+passed=0 failed=0 skipped=0
+jobs=${JOBS:-$(nproc)}
+log_dir=${log_dir:-build/check}
+mkdir -p "$log_dir"
+# An outer make's own flags (job server, directory lines) are not for the makes inside the logs.
+export MAKEFLAGS=--no-print-directory
+
+tally()
+{
+    passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
+}
+
+# counts P F S: "P passed, F failed[, S skipped]"
+counts()
+{
+    printf '%d passed, %d failed' "$1" "$2"
+    if [ "$3" -gt 0 ]; then printf ', %d skipped' "$3"; fi
+    printf '\n'
+}
+
+# report NAME TEXT: one aligned line
+report()
+{
+    printf '  %-34s %s\n' "$1" "$2"
+}
+
+show_log()
+{
+    echo "---- $1: errors, then its end ----"
+    grep -nE 'error|Error|undefined reference|FAILED|warning:' "$1" | head -n 30
+    echo "----"
+    tail -n 25 "$1"
+    echo "----"
+}
+
+# run_logged NAME COMMAND...: runs it with output in the log; sets `log` and `seconds`
+run_logged()
+{
+    local name=$1 start=$SECONDS status=0
+    shift
+    log=$log_dir/$(printf '%s' "$name" | tr -c 'A-Za-z0-9\n' '-').log
+    "$@" >"$log" 2>&1 || status=$?
+    seconds=$((SECONDS - start))
+    return $status
+}
+
+# stage NAME COMMAND...: one check that passes or fails as a whole
+stage()
+{
+    local name=$1 status=0
+    run_logged "$@" || status=$?
+    if [ $status -eq 0 ]; then
+        tally 1 0 0
+        report "$name" "ok (${seconds}s)"
+    else
+        tally 0 1 0
+        report "$name" "FAILED (${seconds}s)"
+        show_log "$log"
+    fi
+    return $status
+}
+
+skip()
+{
+    tally 0 0 1
+    report "$1" "skipped: $2"
+}
+
+# test_stage NAME BUILD_DIR [CTEST OPTION...]: ctest, counted by the test cases inside each program
+test_stage()
+{
+    local name=$1 dir=$2 status=0
+    shift 2
+    run_logged "$name" ctest --test-dir "$dir" -V -j "$jobs" "$@" || status=$?
+    # shellcheck disable=SC2046 # three numbers
+    set -- $(awk -f scripts/count_tests.awk "$log")
+    # A failing ctest whose log shows no failure, or a run without a single test, is a failure all the same.
+    if { [ $status -ne 0 ] && [ "$2" -eq 0 ]; } || [ $(($1 + $2 + $3)) -eq 0 ]; then set -- "$1" $(($2 + 1)) "$3"; fi
+    tally "$1" "$2" "$3"
+    report "$name" "$(counts "$1" "$2" "$3") (${seconds}s)"
+    awk -f scripts/count_tests.awk -v list=skipped "$log" | sed 's/^/      skipped: /'
+    if [ "$2" -gt 0 ]; then
+        awk -f scripts/count_tests.awk -v list=failed "$log" | tail -n 200
+        tail -n 20 "$log"
+    fi
+    [ "$2" -eq 0 ]
+}
+
+# The closing line, alone on it, and the exit status that goes with it.
+finish()
+{
+    counts $passed $failed $skipped
+    [ $failed -eq 0 ]
+}

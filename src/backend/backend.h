@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a backend is: memory, fused vector operations, loops, and one table per kind of plug-in (formats,
+ * preconditioners). Each backend fills one const tess_backend; a host-only build has no GPU one.
+ */
+#ifndef TESS_BACKEND_BACKEND_H
+#define TESS_BACKEND_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tessera/matrix.h>
+#include <tessera/precond.h>
+#include <tessera/solver.h>
+
+#include "dense/fused.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tess_format_ops tess_format_ops;
+typedef struct tess_backend tess_backend;
+
+/* A matrix-vector product with its epilogue, for arrays on the backend's device. */
+typedef struct tess_spmv_args {
+    tess_operation operation;
+    const double *x;
+    const float *x_shadow; /* NULL unless the format asks for one */
+    double *y;
+    double alpha, beta;     /* y = alpha A x + beta y; beta = 0: y is not read */
+    const double *residual; /* non-NULL: y = residual - A x instead */
+    tess_reduction reduction; /* dot products with the new y, then a scalar step */
+} tess_spmv_args;
+
+/* What the true-residual pass returns: ||b - A x||^2 in two words and the sum of squared row error bounds. */
+typedef struct tess_residual_norm {
+    double high, low;      /* sum of the squares of 2^-exponent (b - A x)_i */
+    double bound;         /* sum of the squares of the rows' error bounds, scaled likewise */
+    int exponent;      /* in: the scale to use */
+} tess_residual_norm;
+
+/* One storage format on one backend. `storage` is the format's own object. */
+struct tess_format_ops {
+    tess_format format;
+    /* Builds from an assembled matrix (CSR, same context). */
+    tess_status (*build)(const tess_matrix *assembled, const tess_storage_options *options, void **storage);
+    /* New values from the assembled matrix into an existing storage. */
+    tess_status (*refresh)(const tess_matrix *assembled, void *storage);
+    void (*destroy)(tess_context *ctx, void *storage);
+    /* Whatever products need beyond build, so that none allocates; may be called again. */
+    tess_status (*prepare)(const tess_matrix *a);
+    tess_status (*spmv)(const tess_matrix *a, const tess_spmv_args *args);
+    /* Host arrays of the stored nonzeros in CSR order, decoded to FP64; any may be NULL. */
+    tess_status (*decode)(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val);
+    int64_t (*bytes)(const tess_matrix *a);
+    /* Bits of the precisions that build accepts (1 << tess_precision). */
+    unsigned precisions;
+};
+
+/* Diagonal blocks of a block Jacobi preconditioner: inverses stored one after another, column-major. */
+typedef struct tess_block_diagonal {
+    int64_t n;
+    int block_size; /* the last block may be smaller; it is padded with the identity */
+    double *inverse; /* ceil(n / block_size) * block_size^2 */
+} tess_block_diagonal;
+
+/* A loop of a Krylov method: `body` enqueues one iteration through the backend. */
+typedef struct tess_loop {
+    tess_status (*body)(void *solver);
+    void *solver;
+    tess_engine engine;        /* PLAIN or GRAPH */
+    tess_loop_state *state;    /* on the backend's device */
+    double *history;           /* on the backend's device; history_capacity values */
+    double *host_history;      /* copied out as the loop ends */
+    int64_t history_capacity;
+    tess_monitor monitor;
+    void *monitor_user;
+    double start_seconds;      /* wall clock at the start of the solve */
+    void **graph_slot;         /* where the backend keeps the recorded loop between solves; NULL: none is kept */
+    tess_loop_state result;    /* out: the state at the end */
+} tess_loop;
+
+struct tess_backend {
+    const char *name; /* "cpu", "cuda", "hip" */
+    /* context */
+    tess_status (*open)(tess_context *ctx, const tess_context_options *options);
+    void (*close)(tess_context *ctx);
+    tess_status (*synchronize)(tess_context *ctx);
+    void *(*stream)(const tess_context *ctx);
+    /* memory; sizes in bytes. upload and download are complete on return. */
+    void *(*allocate)(tess_context *ctx, size_t bytes);
+    void (*release)(tess_context *ctx, void *pointer, size_t bytes);
+    tess_status (*upload)(tess_context *ctx, void *device, const void *host, size_t bytes);
+    tess_status (*download)(tess_context *ctx, void *host, const void *device, size_t bytes);
+    tess_status (*copy)(tess_context *ctx, void *destination, const void *source, size_t bytes);
+    tess_status (*zero)(tess_context *ctx, void *pointer, size_t bytes);
+    /* vectors */
+    tess_status (*fused)(tess_context *ctx, const tess_fused *op);
+    tess_status (*convert)(tess_context *ctx, int64_t n, tess_precision from, const void *source, tess_precision to,
+                           void *destination);
+    tess_status (*fill)(tess_context *ctx, int64_t n, double value, double *destination);
+    tess_status (*random)(tess_context *ctx, int64_t n, uint64_t seed, double low, double high, double *destination);
+    /* scalar step alone, no vectors */
+    tess_status (*step)(tess_context *ctx, tess_step step, tess_loop_state *state);
+    /* solvers */
+    tess_status (*run_loop)(tess_context *ctx, tess_loop *loop);
+    void (*release_graph)(tess_context *ctx, void *graph);
+    tess_status (*block_jacobi_build)(const tess_matrix *assembled, tess_block_diagonal *blocks,
+                                      int64_t *singular_row);
+    tess_status (*block_jacobi_apply)(tess_context *ctx, const tess_block_diagonal *blocks, const double *r, double *z,
+                                      const tess_reduction *reduction);
+    tess_status (*csr_diagonal)(const tess_matrix *assembled, double *diagonal);
+    /* r = b - A x in two words from assembled CSR; residual may be NULL */
+    tess_status (*csr_true_residual)(const tess_matrix *assembled, const double *b, const double *x, double *residual,
+                                     tess_residual_norm *norm);
+    /* formats, ended by NULL */
+    const tess_format_ops *const *formats;
+};
+
+extern const tess_backend tess_host_backend;
+/* The GPU backend of this build, or NULL. */
+const tess_backend *tess_gpu_backend_table(void);
+/* The plan look-up: NULL when this backend does not have the format. */
+const tess_format_ops *tess_find_format(const tess_backend *backend, tess_format format);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What GPU sources share: the vendor's names, the context's device state, errors, launches. */
+#ifndef TESS_BACKEND_GPU_GPU_H
+#define TESS_BACKEND_GPU_GPU_H
+
+#if defined(__HIPCC__) && !defined(__CUDACC__)
+#include "backend/gpu/vendor_hip.h"
+#else
+#include "backend/gpu/vendor_cuda.h"
+#endif
+
+#include "core/internal.h"
+
+/* Threads of a block in all kernels here. */
+enum { GPU_BLOCK = 256, GPU_RETIRED_ROOMS = 48 };
+
+typedef struct gpu_state {
+    int device;
+    int multiprocessors;
+    GPU(Stream_t) stream;
+    bool owns_stream;
+    bool can_overlap; /* the device knows overlapped launches */
+    bool recording;   /* a loop is being recorded: its kernels may overlap */
+    double *partials; /* of reductions */
+    int64_t capacity;
+    /* Smaller rooms of before: recorded graphs may still use them. Each growth doubles, so that this never fills. */
+    double *retired[GPU_RETIRED_ROOMS];
+    int64_t retired_capacity[GPU_RETIRED_ROOMS];
+    int nretired;
+    unsigned *ticket; /* counts the blocks of a reduction that are done; 0 between kernels */
+} gpu_state;
+
+static inline gpu_state *gpu_state_of(const tess_context *ctx)
+{
+    return (gpu_state *)ctx->device_state;
+}
+
+static inline GPU(Stream_t) gpu_stream_of(const tess_context *ctx)
+{
+    return gpu_state_of(ctx)->stream;
+}
+
+/* Makes the context's device current and restores the caller's at the end of the scope. */
+class gpu_scope {
+  public:
+    explicit gpu_scope(const tess_context *ctx) : previous_(-1), own_(gpu_state_of(ctx)->device)
+    {
+        if (GPU(GetDevice)(&previous_) != GPU(Success)) { previous_ = own_; }
+        if (previous_ != own_) { (void)GPU(SetDevice)(own_); }
+    }
+    ~gpu_scope()
+    {
+        if (previous_ != own_) { (void)GPU(SetDevice)(previous_); }
+    }
+    gpu_scope(const gpu_scope &) = delete;
+    gpu_scope &operator=(const gpu_scope &) = delete;
+
+  private:
+    int previous_, own_;
+};
+
+/* Records a runtime error with what was being done; SUCCESS for Success. */
+tess_status gpu_check(tess_context *ctx, GPU(Error_t) error, const char *doing);
+/* The outcome of the launch just made. */
+tess_status gpu_check_launch(tess_context *ctx, const char *kernel);
+
+/* Room for `count` partial sums. */
+tess_status gpu_partials(tess_context *ctx, int64_t count, double **out);
+
+/* Blocks for n elements, at most `per_multiprocessor` each. */
+static inline unsigned gpu_grid(const tess_context *ctx, int64_t n, int per_multiprocessor)
+{
+    int64_t needed = (n + GPU_BLOCK - 1) / GPU_BLOCK;
+    int64_t most = (int64_t)gpu_state_of(ctx)->multiprocessors * per_multiprocessor;
+
+    return (unsigned)(needed < 1 ? 1 : needed < most ? needed : most);
+}
+
+/*
+ * Launches a kernel of a loop. While a loop is recorded, consecutive kernels overlap: every such kernel calls
+ * GPU_LET_NEXT_START, and GPU_WAIT_FOR_PREVIOUS before it touches anything that a kernel of the loop writes.
+ */
+template <typename... PARAMETERS, typename... ARGUMENTS>
+static inline tess_status gpu_launch(tess_context *ctx, const char *doing, void (*kernel)(PARAMETERS...), unsigned grid,
+                                     size_t shared, const ARGUMENTS &...arguments)
+{
+    const gpu_state *state = gpu_state_of(ctx);
+
+    if (state->recording && state->can_overlap) {
+        gpu_launch_overlapped(kernel, grid, GPU_BLOCK, shared, state->stream, arguments...);
+    } else {
+        kernel<<<grid, GPU_BLOCK, shared, state->stream>>>(PARAMETERS(arguments)...);
+    }
+    return gpu_check_launch(ctx, doing);
+}
+
+extern "C" {
+tess_status gpu_fused(tess_context *ctx, const tess_fused *op);
+tess_status gpu_step(tess_context *ctx, tess_step step, tess_loop_state *state);
+tess_status gpu_run_loop(tess_context *ctx, tess_loop *loop);
+void gpu_release_graph(tess_context *ctx, void *graph);
+tess_status gpu_block_jacobi_build(const tess_matrix *assembled, tess_block_diagonal *blocks, int64_t *singular_row);
+tess_status gpu_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal *blocks, const double *r, double *z,
+                                   const tess_reduction *reduction);
+tess_status gpu_csr_diagonal(const tess_matrix *assembled, double *diagonal);
+tess_status gpu_csr_true_residual(const tess_matrix *assembled, const double *b, const double *x, double *residual,
+                                  tess_residual_norm *norm);
+}
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loops on the GPU. The graph engine records a few iterations once and repeats them on the device in a WHILE node (or,
+ * without such nodes, by launching the recording again); nothing crosses to the host within an iteration. Progress goes
+ * out, and the wish to cancel comes in, through mapped host memory at each end of the recording.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "backend/gpu/gpu.h"
+
+/* Iterations per recording: the cost of the loop's own node is shared by this many. */
+enum { UNROLL = 8 };
+
+/* In mapped host memory. */
+typedef struct loop_mailbox {
+    int64_t iteration;
+    double residual_norm;
+    int32_t phase;
+    int32_t cancel; /* written by the host */
+} loop_mailbox;
+
+typedef struct loop_graph {
+    GPU(Graph_t) graph;
+    GPU(GraphExec_t) executable;
+    volatile loop_mailbox *mailbox; /* host address */
+    loop_mailbox *device_mailbox;
+    GPU(Event_t) done[2];
+} loop_graph;
+
+__device__ static bool exchange_mail(tess_loop_state *state, volatile loop_mailbox *mailbox)
+{
+    mailbox->iteration = state->iteration;
+    mailbox->residual_norm = state->residual_norm;
+    mailbox->phase = state->phase;
+    if (mailbox->cancel) { state->cancel = 1; }
+    return state->phase == TESS_LOOP_RUNNING;
+}
+
+#if GPU_HAS_WHILE_NODE
+__global__ static void close_body_kernel(tess_loop_state *state, loop_mailbox *mailbox,
+                                         cudaGraphConditionalHandle condition)
+{
+    cudaGraphSetConditional(condition, exchange_mail(state, mailbox) ? 1U : 0U);
+}
+#else
+__global__ static void close_body_kernel(tess_loop_state *state, loop_mailbox *mailbox)
+{
+    (void)exchange_mail(state, mailbox);
+}
+#endif
+
+static void release_loop_graph(tess_context *ctx, loop_graph *g)
+{
+    if (!g) { return; }
+    if (g->executable) { (void)GPU(GraphExecDestroy)(g->executable); }
+    if (g->graph) { (void)GPU(GraphDestroy)(g->graph); }
+    if (g->mailbox) { (void)GPU_HOST_FREE((void *)(uintptr_t)g->mailbox); }
+    for (int e = 0; e < 2; e++) {
+        if (g->done[e]) { (void)GPU(EventDestroy)(g->done[e]); }
+    }
+    tess_host_release(ctx, g, 1, sizeof *g);
+}
+
+extern "C" void gpu_release_graph(tess_context *ctx, void *graph)
+{
+    gpu_scope scope(ctx);
+
+    (void)GPU(StreamSynchronize)(gpu_stream_of(ctx));
+    release_loop_graph(ctx, (loop_graph *)graph);
+}
+
+static tess_status record_body(const tess_loop *loop)
+{
+    tess_status status = TESS_SUCCESS;
+
+    for (int u = 0; u < UNROLL && status == TESS_SUCCESS; u++) { status = loop->body(loop->solver); }
+    return status;
+}
+
+/* Ends a recording whatever its outcome; `body_status` is that of the calls recorded. */
+static tess_status end_recording(tess_context *ctx, GPU(Stream_t) stream, tess_status body_status, GPU(Graph_t) *graph)
+{
+    GPU(Error_t) error = GPU(StreamEndCapture)(stream, graph);
+
+    return body_status != TESS_SUCCESS ? body_status : gpu_check(ctx, error, "recording the loop");
+}
+
+/* The graph that the recording fills; with a WHILE node it is the node's body. */
+static tess_status record_graph(tess_context *ctx, const tess_loop *loop, loop_graph *g, GPU(Stream_t) stream)
+{
+    tess_status status = TESS_SUCCESS, body_status = TESS_SUCCESS;
+    GPU(Graph_t) recorded = NULL;
+#if GPU_HAS_WHILE_NODE
+    cudaGraphConditionalHandle condition;
+    cudaGraphNodeParams parameters = {};
+    cudaGraphNode_t node;
+
+    TESS_TRY(gpu_check(ctx, cudaGraphCreate(&g->graph, 0), "creating a graph"));
+    TESS_TRY(gpu_check(ctx, cudaGraphConditionalHandleCreate(&condition, g->graph, 1, cudaGraphCondAssignDefault),
+                       "creating a loop condition"));
+    parameters.type = cudaGraphNodeTypeConditional;
+    parameters.conditional.handle = condition;
+    parameters.conditional.type = cudaGraphCondTypeWhile;
+    parameters.conditional.size = 1;
+    TESS_TRY(gpu_check(ctx, GPU_GRAPH_ADD_NODE(&node, g->graph, &parameters), "adding a WHILE node"));
+    TESS_TRY(gpu_check(ctx,
+                       cudaStreamBeginCaptureToGraph(stream, parameters.conditional.phGraph_out[0], NULL, NULL, 0,
+                                                     cudaStreamCaptureModeRelaxed),
+                       "recording the loop"));
+    body_status = record_body(loop);
+    close_body_kernel<<<1, 1, 0, stream>>>(loop->state, g->device_mailbox, condition);
+    status = end_recording(ctx, stream, body_status, &recorded);
+#else
+    TESS_TRY(gpu_check(ctx, GPU(StreamBeginCapture)(stream, GPU(StreamCaptureModeRelaxed)), "recording the loop"));
+    body_status = record_body(loop);
+    close_body_kernel<<<1, 1, 0, stream>>>(loop->state, g->device_mailbox);
+    status = end_recording(ctx, stream, body_status, &recorded);
+    g->graph = recorded;
+#endif
+cleanup:
+    return status;
+}
+
+static tess_status allocate_mailbox(tess_context *ctx, loop_graph *g)
+{
+    void *host = NULL, *device = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(gpu_check(ctx, GPU_HOST_ALLOC_MAPPED(&host, sizeof(loop_mailbox)), "allocating mapped memory"));
+    memset(host, 0, sizeof(loop_mailbox));
+    g->mailbox = (volatile loop_mailbox *)host;
+    TESS_TRY(gpu_check(ctx, GPU(HostGetDevicePointer)(&device, host, 0), "mapping memory"));
+    g->device_mailbox = (loop_mailbox *)device;
+    for (int e = 0; e < 2; e++) {
+        TESS_TRY(gpu_check(ctx, GPU(EventCreateWithFlags)(&g->done[e], GPU(EventDisableTiming)), "creating an event"));
+    }
+cleanup:
+    return status;
+}
+
+/* Records on a stream of its own, since the user's may not allow it, with the context's stream set aside. */
+static tess_status make_loop_graph(tess_context *ctx, const tess_loop *loop, loop_graph **out)
+{
+    gpu_state *state = gpu_state_of(ctx);
+    GPU(Stream_t) users = state->stream, recording = NULL;
+    loop_graph *g = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *g, (void **)&g));
+    memset(g, 0, sizeof *g);
+    TESS_TRY(allocate_mailbox(ctx, g));
+    TESS_TRY(gpu_check(ctx, GPU(StreamCreateWithFlags)(&recording, GPU(StreamNonBlocking)), "creating a stream"));
+    state->stream = recording;
+    state->recording = true;
+    status = record_graph(ctx, loop, g, recording);
+    state->recording = false;
+    state->stream = users;
+    if (status != TESS_SUCCESS) { goto cleanup; }
+    TESS_TRY(gpu_check(ctx, GPU_GRAPH_INSTANTIATE(&g->executable, g->graph), "instantiating the loop"));
+    *out = g;
+cleanup:
+    if (recording) { (void)GPU(StreamDestroy)(recording); }
+    if (status != TESS_SUCCESS) { release_loop_graph(ctx, g); }
+    return status;
+}
+
+static void tell_monitor(const tess_loop *loop, volatile loop_mailbox *mailbox, double tolerance)
+{
+    tess_progress progress = {mailbox->iteration, mailbox->residual_norm, tolerance,
+                              tess_wall_seconds() - loop->start_seconds};
+
+    if (loop->monitor(loop->monitor_user, &progress) != 0) { mailbox->cancel = 1; }
+}
+
+/* Waits for the stream; with a monitor, looks at the mailbox meanwhile. */
+static tess_status wait_for_loop(tess_context *ctx, const tess_loop *loop, volatile loop_mailbox *mailbox,
+                                 double tolerance)
+{
+    const struct timespec pause = {0, 100000};
+    int64_t seen = mailbox->iteration;
+    GPU(Error_t) error = GPU(Success);
+
+    if (!loop->monitor) { return gpu_check(ctx, GPU(StreamSynchronize)(gpu_stream_of(ctx)), "running the loop"); }
+    while ((error = GPU(StreamQuery)(gpu_stream_of(ctx))) == GPU(ErrorNotReady)) {
+        if (mailbox->iteration != seen) {
+            seen = mailbox->iteration;
+            tell_monitor(loop, mailbox, tolerance);
+        }
+        nanosleep(&pause, NULL);
+    }
+    (void)GPU(GetLastError)(); /* NotReady is no error */
+    if (error == GPU(Success) && mailbox->iteration != seen) { tell_monitor(loop, mailbox, tolerance); }
+    return gpu_check(ctx, error, "running the loop");
+}
+
+static tess_status launch_loop(tess_context *ctx, const tess_loop *loop, loop_graph *g, double tolerance)
+{
+    GPU(Stream_t) stream = gpu_stream_of(ctx);
+    tess_status status = TESS_SUCCESS;
+#if GPU_HAS_WHILE_NODE
+    TESS_TRY(gpu_check(ctx, GPU(GraphLaunch)(g->executable, stream), "launching the loop"));
+#else
+    for (int64_t launched = 0; launched == 0 || g->mailbox->phase == TESS_LOOP_RUNNING; launched++) {
+        TESS_TRY(gpu_check(ctx, GPU(GraphLaunch)(g->executable, stream), "launching the loop"));
+        TESS_TRY(gpu_check(ctx, GPU(EventRecord)(g->done[launched % 2], stream), "recording an event"));
+        if (launched > 0) {
+            TESS_TRY(gpu_check(ctx, GPU(EventSynchronize)(g->done[(launched - 1) % 2]), "running the loop"));
+            if (loop->monitor) { tell_monitor(loop, g->mailbox, tolerance); }
+        }
+    }
+#endif
+    status = wait_for_loop(ctx, loop, g->mailbox, tolerance);
+cleanup:
+    return status;
+}
+
+static tess_status run_graph(tess_context *ctx, tess_loop *loop)
+{
+    loop_graph *g = (loop_graph *)*loop->graph_slot;
+    tess_loop_state start;
+    tess_status status = TESS_SUCCESS;
+
+    if (!g) {
+        TESS_TRY(make_loop_graph(ctx, loop, &g));
+        *loop->graph_slot = g;
+    }
+    TESS_TRY(ctx->backend->download(ctx, &start, loop->state, sizeof start));
+    g->mailbox->iteration = start.iteration;
+    g->mailbox->phase = start.phase;
+    g->mailbox->cancel = 0;
+    if (start.phase == TESS_LOOP_RUNNING) { status = launch_loop(ctx, loop, g, start.tolerance); }
+cleanup:
+    return status;
+}
+
+/* The plain engine: the host looks at the state after every iteration. */
+static tess_status run_plain(tess_context *ctx, tess_loop *loop)
+{
+    tess_status status = TESS_SUCCESS;
+    bool cancel = false;
+
+    for (;;) {
+        TESS_TRY(ctx->backend->download(ctx, &loop->result, loop->state, sizeof loop->result));
+        if (loop->result.phase != TESS_LOOP_RUNNING) { break; }
+        if (loop->monitor && !cancel && loop->result.iteration > 0) {
+            tess_progress progress = {loop->result.iteration, loop->result.residual_norm, loop->result.tolerance,
+                                      tess_wall_seconds() - loop->start_seconds};
+
+            cancel = loop->monitor(loop->monitor_user, &progress) != 0;
+            if (cancel) {
+                const int32_t yes = 1;
+
+                TESS_TRY(ctx->backend->upload(ctx, &loop->state->cancel, &yes, sizeof yes));
+            }
+        }
+        TESS_TRY(loop->body(loop->solver));
+    }
+cleanup:
+    return status;
+}
+
+extern "C" tess_status gpu_run_loop(tess_context *ctx, tess_loop *loop)
+{
+    gpu_scope scope(ctx);
+    int64_t kept = 0;
+    tess_status status = loop->engine == TESS_ENGINE_GRAPH ? run_graph(ctx, loop) : run_plain(ctx, loop);
+
+    if (status != TESS_SUCCESS) { return status; }
+    TESS_TRY(ctx->backend->download(ctx, &loop->result, loop->state, sizeof loop->result));
+    kept = loop->result.iteration + 1 < loop->history_capacity ? loop->result.iteration + 1 : loop->history_capacity;
+    status = ctx->backend->download(ctx, loop->host_history, loop->history, (size_t)kept * sizeof(double));
+cleanup:
+    return status;
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The GPU backend: device, memory, conversions, and its table. */
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/gpu/gpu.h"
+#include "core/random.h"
+#include "format/csr/csr.h"
+
+tess_status gpu_check(tess_context *ctx, GPU(Error_t) error, const char *doing)
+{
+    tess_status status = error == GPU(ErrorMemoryAllocation) ? TESS_OUT_OF_DEVICE_MEMORY : TESS_DEVICE;
+
+    if (error == GPU(Success)) { return TESS_SUCCESS; }
+    (void)GPU(GetLastError)(); /* a failure that is not sticky must not meet the next call */
+    return tess_fail(ctx, status, NULL, "%s on %s: %s (%s)", doing, ctx->device_name, GPU(GetErrorString)(error),
+                     GPU(GetErrorName)(error));
+}
+
+tess_status gpu_check_launch(tess_context *ctx, const char *kernel)
+{
+    return gpu_check(ctx, GPU(GetLastError)(), kernel);
+}
+
+/* ---- device and stream ---- */
+
+static tess_status choose_device(const tess_context_options *options, int *device)
+{
+    int count = 0;
+
+    if (GPU(GetDeviceCount)(&count) != GPU(Success) || count == 0) {
+        (void)GPU(GetLastError)();
+        return TESS_NO_DEVICE;
+    }
+    *device = options->device_index;
+    if (*device < 0 && GPU(GetDevice)(device) != GPU(Success)) { return TESS_NO_DEVICE; }
+    return *device < count ? TESS_SUCCESS : TESS_NO_DEVICE;
+}
+
+static tess_status fill_state(tess_context *ctx, const tess_context_options *options, gpu_state *state)
+{
+    gpu_properties properties;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(gpu_check(ctx, GPU(GetDeviceProperties)(&properties, state->device), "reading device properties"));
+    state->multiprocessors = properties.multiProcessorCount;
+    state->can_overlap = properties.major >= GPU_OVERLAP_CAPABILITY;
+    snprintf(ctx->device_name, sizeof ctx->device_name, "%s", properties.name);
+    state->stream = (GPU(Stream_t))options->stream;
+    if (!state->stream) {
+        TESS_TRY(gpu_check(ctx, GPU(StreamCreateWithFlags)(&state->stream, GPU(StreamNonBlocking)), "creating a stream"));
+        state->owns_stream = true;
+    }
+    state->ticket = (unsigned *)ctx->backend->allocate(ctx, sizeof(unsigned));
+    if (!state->ticket) { return TESS_OUT_OF_DEVICE_MEMORY; }
+    status = ctx->backend->zero(ctx, state->ticket, sizeof(unsigned));
+cleanup:
+    return status;
+}
+
+static void close_gpu(tess_context *ctx)
+{
+    gpu_state *state = gpu_state_of(ctx);
+
+    if (!state) { return; }
+    {
+        gpu_scope scope(ctx);
+
+        if (state->stream) { (void)GPU(StreamSynchronize)(state->stream); }
+        if (state->ticket) { ctx->backend->release(ctx, state->ticket, sizeof(unsigned)); }
+        tess_device_release(ctx, state->partials, state->capacity, sizeof(double));
+        for (int r = 0; r < state->nretired; r++) {
+            tess_device_release(ctx, state->retired[r], state->retired_capacity[r], sizeof(double));
+        }
+        if (state->owns_stream) { (void)GPU(StreamDestroy)(state->stream); }
+    }
+    tess_host_release(ctx, state, 1, sizeof *state);
+    ctx->device_state = NULL;
+}
+
+static tess_status open_gpu(tess_context *ctx, const tess_context_options *options)
+{
+    gpu_state *state = NULL;
+    int device = -1;
+    tess_status status = choose_device(options, &device);
+
+    if (status != TESS_SUCCESS) { return status; }
+    status = tess_host_allocate(ctx, 1, sizeof *state, (void **)&state);
+    if (status != TESS_SUCCESS) { return status; }
+    memset(state, 0, sizeof *state);
+    state->device = device;
+    ctx->device_state = state;
+    {
+        gpu_scope scope(ctx);
+
+        status = fill_state(ctx, options, state);
+    }
+    if (status != TESS_SUCCESS) { close_gpu(ctx); }
+    return status;
+}
+
+static tess_status synchronize_gpu(tess_context *ctx)
+{
+    gpu_scope scope(ctx);
+
+    return gpu_check(ctx, GPU(StreamSynchronize)(gpu_stream_of(ctx)), "waiting for queued work");
+}
+
+static void *stream_gpu(const tess_context *ctx)
+{
+    return (void *)gpu_stream_of(ctx);
+}
+
+/* ---- memory ---- */
+
+static void *allocate_gpu(tess_context *ctx, size_t bytes)
+{
+    gpu_scope scope(ctx);
+    const tess_allocator *own = &ctx->device_allocator;
+    void *pointer = NULL;
+
+    if (own->allocate) { return own->allocate(own->user, bytes); }
+    if (GPU(Malloc)(&pointer, bytes) != GPU(Success)) {
+        (void)GPU(GetLastError)();
+        return NULL;
+    }
+    return pointer;
+}
+
+static void release_gpu(tess_context *ctx, void *pointer, size_t bytes)
+{
+    gpu_scope scope(ctx);
+    const tess_allocator *own = &ctx->device_allocator;
+
+    if (own->release) {
+        (void)GPU(StreamSynchronize)(gpu_stream_of(ctx)); /* the user's allocator may reuse it at once */
+        own->release(own->user, pointer, bytes);
+    } else {
+        (void)GPU(Free)(pointer);
+    }
+}
+
+static tess_status transfer(tess_context *ctx, void *destination, const void *source, size_t bytes,
+                            GPU(MemcpyKind) kind, const char *doing)
+{
+    gpu_scope scope(ctx);
+    tess_status status = TESS_SUCCESS;
+
+    if (bytes == 0) { return TESS_SUCCESS; }
+    status = gpu_check(ctx, GPU(MemcpyAsync)(destination, source, bytes, kind, gpu_stream_of(ctx)), doing);
+    if (status != TESS_SUCCESS || kind == GPU(MemcpyDeviceToDevice)) { return status; }
+    return gpu_check(ctx, GPU(StreamSynchronize)(gpu_stream_of(ctx)), doing);
+}
+
+static tess_status upload_gpu(tess_context *ctx, void *device, const void *host, size_t bytes)
+{
+    return transfer(ctx, device, host, bytes, GPU(MemcpyHostToDevice), "copying to the device");
+}
+
+static tess_status download_gpu(tess_context *ctx, void *host, const void *device, size_t bytes)
+{
+    return transfer(ctx, host, device, bytes, GPU(MemcpyDeviceToHost), "copying from the device");
+}
+
+static tess_status copy_gpu(tess_context *ctx, void *destination, const void *source, size_t bytes)
+{
+    return transfer(ctx, destination, source, bytes, GPU(MemcpyDeviceToDevice), "copying on the device");
+}
+
+static tess_status zero_gpu(tess_context *ctx, void *pointer, size_t bytes)
+{
+    gpu_scope scope(ctx);
+
+    if (bytes == 0) { return TESS_SUCCESS; }
+    return gpu_check(ctx, GPU(MemsetAsync)(pointer, 0, bytes, gpu_stream_of(ctx)), "clearing device memory");
+}
+
+tess_status gpu_partials(tess_context *ctx, int64_t count, double **out)
+{
+    gpu_state *state = gpu_state_of(ctx);
+
+    if (count > state->capacity) {
+        int64_t capacity = count > 2 * state->capacity ? count : 2 * state->capacity;
+        double *room = NULL;
+        tess_status status = tess_device_allocate(ctx, capacity, sizeof *room, (void **)&room);
+
+        if (status != TESS_SUCCESS) { return status; }
+        if (state->partials) {
+            state->retired[state->nretired] = state->partials;
+            state->retired_capacity[state->nretired++] = state->capacity;
+        }
+        state->partials = room;
+        state->capacity = capacity;
+    }
+    *out = state->partials;
+    return TESS_SUCCESS;
+}
+
+/* ---- element-wise ---- */
+
+__global__ static void fill_kernel(int64_t n, double value, double *destination)
+{
+    for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < n; i += (int64_t)gridDim.x * GPU_BLOCK) {
+        destination[i] = value;
+    }
+}
+
+__global__ static void random_kernel(int64_t n, uint64_t seed, double low, double high, double *destination)
+{
+    for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < n; i += (int64_t)gridDim.x * GPU_BLOCK) {
+        destination[i] = tess_random_in(seed, (uint64_t)i, low, high);
+    }
+}
+
+template <typename FROM, typename TO>
+__global__ static void convert_kernel(int64_t n, const FROM *source, TO *destination)
+{
+    for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < n; i += (int64_t)gridDim.x * GPU_BLOCK) {
+        destination[i] = (TO)source[i];
+    }
+}
+
+static tess_status fill_gpu(tess_context *ctx, int64_t n, double value, double *destination)
+{
+    gpu_scope scope(ctx);
+
+    fill_kernel<<<gpu_grid(ctx, n, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(n, value, destination);
+    return gpu_check_launch(ctx, "filling a vector");
+}
+
+static tess_status random_gpu(tess_context *ctx, int64_t n, uint64_t seed, double low, double high, double *destination)
+{
+    gpu_scope scope(ctx);
+
+    random_kernel<<<gpu_grid(ctx, n, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(n, seed, low, high, destination);
+    return gpu_check_launch(ctx, "filling a vector with random numbers");
+}
+
+static tess_status convert_gpu(tess_context *ctx, int64_t n, tess_precision from, const void *source, tess_precision to,
+                               void *destination)
+{
+    gpu_scope scope(ctx);
+    unsigned grid = gpu_grid(ctx, n, 8);
+    GPU(Stream_t) stream = gpu_stream_of(ctx);
+
+    if (from == to) { return copy_gpu(ctx, destination, source, (size_t)n * tess_precision_bytes(to)); }
+    if (from == TESS_PRECISION_FP64 && to == TESS_PRECISION_FP32) {
+        convert_kernel<<<grid, GPU_BLOCK, 0, stream>>>(n, (const double *)source, (float *)destination);
+    } else if (from == TESS_PRECISION_FP32 && to == TESS_PRECISION_FP64) {
+        convert_kernel<<<grid, GPU_BLOCK, 0, stream>>>(n, (const float *)source, (double *)destination);
+    } else {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "use fp64 or fp32", "conversion from %s to %s",
+                         tess_precision_name(from), tess_precision_name(to));
+    }
+    return gpu_check_launch(ctx, "converting a vector");
+}
+
+/* ---- the table ---- */
+
+static tess_backend make_table()
+{
+    static const tess_format_ops *const formats[] = {csr_gpu_ops(), NULL};
+    tess_backend t;
+
+    memset(&t, 0, sizeof t);
+    t.name = GPU_NAME;
+    t.open = open_gpu;
+    t.close = close_gpu;
+    t.synchronize = synchronize_gpu;
+    t.stream = stream_gpu;
+    t.allocate = allocate_gpu;
+    t.release = release_gpu;
+    t.upload = upload_gpu;
+    t.download = download_gpu;
+    t.copy = copy_gpu;
+    t.zero = zero_gpu;
+    t.fused = gpu_fused;
+    t.convert = convert_gpu;
+    t.fill = fill_gpu;
+    t.random = random_gpu;
+    t.step = gpu_step;
+    t.run_loop = gpu_run_loop;
+    t.release_graph = gpu_release_graph;
+    t.block_jacobi_build = gpu_block_jacobi_build;
+    t.block_jacobi_apply = gpu_block_jacobi_apply;
+    t.csr_diagonal = gpu_csr_diagonal;
+    t.csr_true_residual = gpu_csr_true_residual;
+    t.formats = formats;
+    return t;
+}
+
+extern "C" const tess_backend *tess_gpu_backend_table(void)
+{
+    static const tess_backend table = make_table();
+
+    return &table;
+}

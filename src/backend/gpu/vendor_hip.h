@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* HIP under the names that GPU sources use. */
+#ifndef TESS_BACKEND_GPU_VENDOR_HIP_H
+#define TESS_BACKEND_GPU_VENDOR_HIP_H
+
+#include <hip/hip_runtime.h>
+
+#define GPU(name) hip##name
+
+typedef hipDeviceProp_t gpu_properties;
+
+#define GPU_NAME "hip"
+#define GPU_WAVE 64 /* threads of a wave on CDNA */
+
+#define GPU_SHUFFLE_DOWN(value, distance, width) __shfl_down(value, distance, width)
+#define GPU_LOAD_L2(pointer) __builtin_nontemporal_load(pointer)
+
+/* No overlapped launches. */
+#define GPU_LET_NEXT_START() ((void)0)
+#define GPU_WAIT_FOR_PREVIOUS() ((void)0)
+#define GPU_OVERLAP_CAPABILITY 1000
+
+template <typename... PARAMETERS, typename... ARGUMENTS>
+static inline void gpu_launch_overlapped(void (*kernel)(PARAMETERS...), unsigned grid, unsigned block, size_t shared,
+                                         hipStream_t stream, const ARGUMENTS &...arguments)
+{
+    kernel<<<grid, block, shared, stream>>>(PARAMETERS(arguments)...);
+}
+
+template <typename T>
+__device__ static inline T gpu_load_once(const T *pointer)
+{
+    return __builtin_nontemporal_load(pointer);
+}
+
+__device__ static inline unsigned gpu_count_up(unsigned *counter)
+{
+    return __hip_atomic_fetch_add(counter, 1U, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+/* No WHILE node: the recorded body is launched again and again, one launch ahead of the host's look at its phase. */
+#define GPU_HAS_WHILE_NODE 0
+
+#define GPU_HOST_ALLOC_MAPPED(pointer, bytes) hipHostMalloc(pointer, bytes, hipHostMallocMapped)
+#define GPU_HOST_FREE(pointer) hipHostFree(pointer)
+#define GPU_GRAPH_INSTANTIATE(executable, graph) hipGraphInstantiate(executable, graph, NULL, NULL, 0)
+
+#endif

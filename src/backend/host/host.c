@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host backend: memory, conversions, and its table. */
+#include "backend/host/host.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/random.h"
+#include "format/csr/csr.h"
+
+typedef struct host_state {
+    double *partials;
+    int64_t capacity;
+} host_state;
+
+static tess_status open_host(tess_context *ctx, const tess_context_options *options)
+{
+    host_state *state = NULL;
+    tess_status status = tess_host_allocate(ctx, 1, sizeof *state, (void **)&state);
+
+    (void)options;
+    if (status != TESS_SUCCESS) { return status; }
+    memset(state, 0, sizeof *state);
+    ctx->device_state = state;
+    snprintf(ctx->device_name, sizeof ctx->device_name, "CPU, %d thread%s", ctx->threads, ctx->threads == 1 ? "" : "s");
+    return TESS_SUCCESS;
+}
+
+static void close_host(tess_context *ctx)
+{
+    host_state *state = ctx->device_state;
+
+    if (!state) { return; }
+    tess_host_release(ctx, state->partials, state->capacity, sizeof(double));
+    tess_host_release(ctx, state, 1, sizeof *state);
+}
+
+tess_status host_partials(tess_context *ctx, int64_t count, double **out)
+{
+    host_state *state = ctx->device_state;
+    tess_status status = TESS_SUCCESS;
+
+    if (count > state->capacity) {
+        double *room = NULL;
+
+        status = tess_host_allocate(ctx, count, sizeof *room, (void **)&room);
+        if (status != TESS_SUCCESS) { return status; }
+        tess_host_release(ctx, state->partials, state->capacity, sizeof(double));
+        state->partials = room;
+        state->capacity = count;
+    }
+    *out = state->partials;
+    return status;
+}
+
+static tess_status synchronize_host(tess_context *ctx)
+{
+    (void)ctx;
+    return TESS_SUCCESS;
+}
+
+static void *host_stream(const tess_context *ctx)
+{
+    (void)ctx;
+    return NULL;
+}
+
+static void *allocate_host(tess_context *ctx, size_t bytes)
+{
+    return ctx->host_allocator.allocate(ctx->host_allocator.user, bytes);
+}
+
+static void release_host(tess_context *ctx, void *pointer, size_t bytes)
+{
+    ctx->host_allocator.release(ctx->host_allocator.user, pointer, bytes);
+}
+
+static tess_status copy_host(tess_context *ctx, void *destination, const void *source, size_t bytes)
+{
+    (void)ctx;
+    if (bytes > 0) { memmove(destination, source, bytes); }
+    return TESS_SUCCESS;
+}
+
+static tess_status zero_host(tess_context *ctx, void *pointer, size_t bytes)
+{
+    (void)ctx;
+    memset(pointer, 0, bytes);
+    return TESS_SUCCESS;
+}
+
+static tess_status fill_host(tess_context *ctx, int64_t n, double value, double *destination)
+{
+#pragma omp parallel for num_threads(ctx->threads) schedule(static)
+    for (int64_t i = 0; i < n; i++) { destination[i] = value; }
+    return TESS_SUCCESS;
+}
+
+static tess_status random_host(tess_context *ctx, int64_t n, uint64_t seed, double low, double high,
+                               double *destination)
+{
+#pragma omp parallel for num_threads(ctx->threads) schedule(static)
+    for (int64_t i = 0; i < n; i++) { destination[i] = tess_random_in(seed, (uint64_t)i, low, high); }
+    return TESS_SUCCESS;
+}
+
+static tess_status convert_host(tess_context *ctx, int64_t n, tess_precision from, const void *source,
+                                tess_precision to, void *destination)
+{
+    if (from == TESS_PRECISION_FP64 && to == TESS_PRECISION_FP32) {
+        const double *s = source;
+        float *d = destination;
+
+#pragma omp parallel for simd num_threads(ctx->threads) schedule(static)
+        for (int64_t i = 0; i < n; i++) { d[i] = (float)s[i]; }
+    } else if (from == TESS_PRECISION_FP32 && to == TESS_PRECISION_FP64) {
+        const float *s = source;
+        double *d = destination;
+
+#pragma omp parallel for simd num_threads(ctx->threads) schedule(static)
+        for (int64_t i = 0; i < n; i++) { d[i] = s[i]; }
+    } else if (from == to) {
+        return copy_host(ctx, destination, source, (size_t)n * tess_precision_bytes(to));
+    } else {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "use fp64 or fp32", "conversion from %s to %s",
+                         tess_precision_name(from), tess_precision_name(to));
+    }
+    return TESS_SUCCESS;
+}
+
+static tess_status step_host(tess_context *ctx, tess_step step, tess_loop_state *state)
+{
+    (void)ctx;
+    host_finish_reduction(NULL, 0, 0, step, state);
+    return TESS_SUCCESS;
+}
+
+static void release_no_graph(tess_context *ctx, void *graph)
+{
+    (void)ctx;
+    (void)graph;
+}
+
+static const tess_format_ops *const host_formats[] = {&csr_host_ops, NULL};
+
+const tess_backend tess_host_backend = {
+    .name = "cpu",
+    .open = open_host,
+    .close = close_host,
+    .synchronize = synchronize_host,
+    .stream = host_stream,
+    .allocate = allocate_host,
+    .release = release_host,
+    .upload = copy_host,
+    .download = copy_host,
+    .copy = copy_host,
+    .zero = zero_host,
+    .fused = host_fused,
+    .convert = convert_host,
+    .fill = fill_host,
+    .random = random_host,
+    .step = step_host,
+    .run_loop = host_run_loop,
+    .release_graph = release_no_graph,
+    .block_jacobi_build = host_block_jacobi_build,
+    .block_jacobi_apply = host_block_jacobi_apply,
+    .csr_diagonal = host_csr_diagonal,
+    .csr_true_residual = host_csr_true_residual,
+    .formats = host_formats,
+};

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fused vector operations on the GPU: one kernel body, instantiated per operation. */
+#include "backend/gpu/reduce.cuh"
+#include "dense/fused_bodies.h"
+
+/* Blocks per multiprocessor of a pass over vectors: enough to fill it, few enough to keep the partial sums short. */
+enum { FUSED_BLOCKS = 8 };
+
+template <tess_fused_op OP>
+__device__ static inline void apply_body(const tess_fused *op, tess_scalars scalars, int64_t i, double *dots)
+{
+    switch (OP) {
+#define TESS_FUSED(NAME, function, ndots)   \
+    case TESS_FUSED_##NAME:                 \
+        function(op, scalars, i, dots);     \
+        break;
+#include "dense/fused.def"
+#undef TESS_FUSED
+    }
+}
+
+template <tess_fused_op OP, int NDOTS>
+__global__ static void __launch_bounds__(GPU_BLOCK) fused_kernel(const tess_fused op, const reduce_target target)
+{
+    int64_t first = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
+    tess_scalars scalars = {0.0, 0.0, 0.0};
+    double dots[NDOTS > 0 ? NDOTS : 1] = {};
+
+    if (!loop_enter(op.state, op.finishing, NDOTS > 0, &scalars)) { return; }
+    for (int64_t i = first; i < op.n; i += (int64_t)gridDim.x * GPU_BLOCK) { apply_body<OP>(&op, scalars, i, dots); }
+    if (NDOTS > 0) { grid_reduce(dots, target); }
+}
+
+template <tess_fused_op OP, int NDOTS>
+static tess_status launch_fused(tess_context *ctx, const tess_fused *op)
+{
+    gpu_scope scope(ctx);
+    unsigned grid = gpu_grid(ctx, op->n, FUSED_BLOCKS);
+    reduce_target target;
+    tess_status status = prepare_reduction(ctx, grid, NDOTS, op->step, op->state, &target);
+
+    if (status != TESS_SUCCESS) { return status; }
+    return gpu_launch(ctx, "a vector operation", fused_kernel<OP, NDOTS>, grid, 0, *op, target);
+}
+
+extern "C" tess_status gpu_fused(tess_context *ctx, const tess_fused *op)
+{
+    switch (op->op) {
+#define TESS_FUSED(NAME, function, ndots) \
+    case TESS_FUSED_##NAME:               \
+        return launch_fused<TESS_FUSED_##NAME, ndots>(ctx, op);
+#include "dense/fused.def"
+#undef TESS_FUSED
+    }
+    return tess_fail(ctx, TESS_INTERNAL, NULL, "vector operation %d", (int)op->op);
+}
+
+__global__ static void step_kernel(tess_step step, tess_loop_state *state)
+{
+    run_step(step, state);
+}
+
+extern "C" tess_status gpu_step(tess_context *ctx, tess_step step, tess_loop_state *state)
+{
+    gpu_scope scope(ctx);
+
+    step_kernel<<<1, 1, 0, gpu_stream_of(ctx)>>>(step, state);
+    return gpu_check_launch(ctx, "a scalar step");
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CSR format over a backend's functions: building, renewing, transposing, decoding. */
+#include <string.h>
+
+#include "core/internal.h"
+#include "format/csr/csr.h"
+
+const csr_backend *csr_backend_of(const tess_context *ctx)
+{
+#if TESS_HAVE_GPU
+    if (ctx->device == TESS_DEVICE_GPU) { return csr_gpu(); }
+#endif
+    (void)ctx;
+    return &csr_host;
+}
+
+const csr_storage *csr_of(const tess_matrix *a)
+{
+    return a->storage;
+}
+
+static size_t offset_bytes(const csr_view *v)
+{
+    return (size_t)v->row_ptr_bits / 8;
+}
+
+void csr_release_view(tess_context *ctx, const csr_view *v)
+{
+    tess_device_release(ctx, (void *)(uintptr_t)v->row_ptr, v->nrows + 1, offset_bytes(v));
+    tess_device_release(ctx, (void *)(uintptr_t)v->col_ind, v->nnz, sizeof *v->col_ind);
+    tess_device_release(ctx, (void *)(uintptr_t)v->val, v->nnz, tess_precision_bytes(v->precision));
+}
+
+void csr_destroy(tess_context *ctx, void *pointer)
+{
+    csr_storage *s = pointer;
+    const csr_view *v = &s->view;
+
+    if (s->transpose) {
+        csr_destroy(ctx, s->transpose);
+        tess_device_release(ctx, s->transpose_source, v->nnz, sizeof *s->transpose_source);
+    }
+    if (s->owns_index) {
+        tess_device_release(ctx, (void *)(uintptr_t)v->row_ptr, v->nrows + 1, offset_bytes(v));
+        tess_device_release(ctx, (void *)(uintptr_t)v->col_ind, v->nnz, sizeof *v->col_ind);
+    }
+    if (s->owns_values) {
+        tess_device_release(ctx, (void *)(uintptr_t)v->val, v->nnz, tess_precision_bytes(v->precision));
+    }
+    if (s->owns_plan && s->plan) { csr_backend_of(ctx)->free_plan(ctx, s->plan); }
+    tess_host_release(ctx, s, 1, sizeof *s);
+}
+
+static tess_status ensure_plan(tess_context *ctx, csr_storage *s)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (s->plan) { return TESS_SUCCESS; }
+    status = csr_backend_of(ctx)->make_plan(ctx, &s->view, &s->plan);
+    s->owns_plan = status == TESS_SUCCESS;
+    return status;
+}
+
+tess_status csr_prepare(const tess_matrix *a)
+{
+    return ensure_plan(a->ctx, a->storage);
+}
+
+tess_status csr_build(const tess_matrix *assembled, const tess_storage_options *options, void **out)
+{
+    tess_context *ctx = assembled->ctx;
+    csr_storage *from = assembled->storage, *s = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(ensure_plan(ctx, from));
+    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *s, (void **)&s));
+    memset(s, 0, sizeof *s);
+    s->view = from->view;
+    s->plan = from->plan;
+    s->view.precision = options->precision;
+    if (options->precision != TESS_PRECISION_FP64) {
+        void *val = NULL;
+
+        s->view.val = NULL;
+        TESS_TRY(tess_device_allocate(ctx, s->view.nnz, tess_precision_bytes(options->precision), &val));
+        s->view.val = val;
+        s->owns_values = true;
+    }
+    TESS_TRY(csr_refresh(assembled, s));
+    *out = s;
+cleanup:
+    if (status != TESS_SUCCESS && s) { csr_destroy(ctx, s); }
+    return status;
+}
+
+/* The transpose takes its values from the entries it was made of. */
+static tess_status refresh_transpose(tess_context *ctx, csr_storage *s)
+{
+    if (!s->transpose || s->transpose->values_version == s->values_version) { return TESS_SUCCESS; }
+    s->transpose->values_version = s->values_version;
+    return csr_backend_of(ctx)->gather(ctx, s->view.nnz, s->view.val, s->transpose_source, TESS_PRECISION_FP64,
+                                   (void *)(uintptr_t)s->transpose->view.val);
+}
+
+tess_status csr_refresh(const tess_matrix *assembled, void *storage)
+{
+    csr_storage *s = storage;
+    const csr_storage *from = assembled->storage;
+
+    s->values_version = assembled->values_version;
+    if (!s->owns_values) {
+        s->view.val = from->view.val;
+        return TESS_SUCCESS;
+    }
+    return csr_backend_of(assembled->ctx)->gather(assembled->ctx, s->view.nnz, from->view.val, NULL, s->view.precision,
+                                              (void *)(uintptr_t)s->view.val);
+}
+
+/* ---- transpose ---- */
+
+/* Host arrays of a transpose in the making. */
+typedef struct transpose_arrays {
+    int64_t *row_ptr, *source, *own_ptr;
+    int32_t *col_ind, *own_ind;
+    double *val;
+} transpose_arrays;
+
+static void fill_transpose(const csr_view *v, transpose_arrays *t)
+{
+    memset(t->row_ptr, 0, (size_t)(v->ncols + 1) * sizeof *t->row_ptr);
+    for (int64_t k = 0; k < v->nnz; k++) { t->row_ptr[t->own_ind[k] + 1] += 1; }
+    for (int64_t j = 0; j < v->ncols; j++) { t->row_ptr[j + 1] += t->row_ptr[j]; }
+    for (int64_t i = 0; i < v->nrows; i++) {
+        for (int64_t k = t->own_ptr[i]; k < t->own_ptr[i + 1]; k++) {
+            int64_t place = t->row_ptr[t->own_ind[k]]++;
+
+            t->col_ind[place] = (int32_t)i;
+            t->source[place] = k;
+            t->val[place] = 0.0;
+        }
+    }
+    for (int64_t j = v->ncols; j > 0; j--) { t->row_ptr[j] = t->row_ptr[j - 1]; }
+    t->row_ptr[0] = 0;
+}
+
+static tess_status allocate_transpose(tess_context *ctx, const csr_view *v, transpose_arrays *t)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, v->nrows + 1, sizeof *t->own_ptr, (void **)&t->own_ptr));
+    TESS_TRY(tess_host_allocate(ctx, v->nnz, sizeof *t->own_ind, (void **)&t->own_ind));
+    TESS_TRY(tess_host_allocate(ctx, v->nnz, sizeof *t->source, (void **)&t->source));
+    TESS_TRY(tess_host_allocate(ctx, v->ncols + 1, sizeof *t->row_ptr, (void **)&t->row_ptr));
+    TESS_TRY(tess_host_allocate(ctx, v->nnz, sizeof *t->col_ind, (void **)&t->col_ind));
+    TESS_TRY(tess_host_allocate(ctx, v->nnz, sizeof *t->val, (void **)&t->val));
+cleanup:
+    return status;
+}
+
+static void release_transpose(tess_context *ctx, const csr_view *v, transpose_arrays *t)
+{
+    tess_host_release(ctx, t->own_ptr, v->nrows + 1, sizeof *t->own_ptr);
+    tess_host_release(ctx, t->own_ind, v->nnz, sizeof *t->own_ind);
+    tess_host_release(ctx, t->source, v->nnz, sizeof *t->source);
+    tess_host_release(ctx, t->row_ptr, v->ncols + 1, sizeof *t->row_ptr);
+    tess_host_release(ctx, t->col_ind, v->nnz, sizeof *t->col_ind);
+    tess_host_release(ctx, t->val, v->nnz, sizeof *t->val);
+}
+
+/*
+ * Made on the host at the first transposed product, then kept: a product by scattering would need atomics, and with them
+ * lose its fixed order of summation. Costs one more copy of the matrix, and 8 bytes per entry to renew it.
+ */
+static tess_status make_transpose(const tess_matrix *a, csr_storage *s)
+{
+    tess_context *ctx = a->ctx;
+    const csr_view *v = &s->view;
+    transpose_arrays t = {0};
+    tess_matrix *made = NULL;
+    int64_t *source = NULL;
+    csr_view transposed;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(allocate_transpose(ctx, v, &t));
+    TESS_TRY(a->ops->decode(a, t.own_ptr, t.own_ind, NULL));
+    fill_transpose(v, &t);
+    TESS_TRY(tess_device_allocate(ctx, v->nnz, sizeof *source, (void **)&source));
+    TESS_TRY(ctx->backend->upload(ctx, source, t.source, (size_t)v->nnz * sizeof *source));
+    transposed = (csr_view){v->ncols, v->nrows, v->nnz, t.row_ptr, 64, t.col_ind, t.val, TESS_PRECISION_FP64};
+    TESS_TRY(tess_matrix_upload_csr(ctx, &transposed, &made));
+    s->transpose = made->storage;
+    s->transpose->values_version = s->values_version - 1;
+    s->transpose_source = source;
+    source = NULL;
+    made->storage = NULL;
+    status = ensure_plan(ctx, s->transpose);
+cleanup:
+    tess_matrix_destroy(made);
+    tess_device_release(ctx, source, v->nnz, sizeof *source);
+    release_transpose(ctx, v, &t);
+    return status;
+}
+
+tess_status csr_spmv(const tess_matrix *a, const tess_spmv_args *args)
+{
+    csr_storage *s = a->storage;
+    tess_status status = TESS_SUCCESS;
+
+    if (args->operation == TESS_OP_TRANSPOSE) {
+        const tess_matrix *source = a->original ? a->original : a;
+        csr_storage *own = source->storage;
+
+        if (a->precision != TESS_PRECISION_FP64) {
+            return tess_fail(a->ctx, TESS_UNSUPPORTED, "multiply with the FP64 matrix",
+                             "a transposed product of a matrix stored in %s", tess_precision_name(a->precision));
+        }
+        own->values_version = source->values_version;
+        if (!own->transpose) { TESS_TRY(make_transpose(source, own)); }
+        TESS_TRY(refresh_transpose(a->ctx, own));
+        s = own->transpose;
+    }
+    TESS_TRY(ensure_plan(a->ctx, s));
+    status = csr_backend_of(a->ctx)->spmv(a->ctx, &s->view, s->plan, args);
+cleanup:
+    return status;
+}
+
+/* ---- back to the host ---- */
+
+static tess_status decode_offsets(const tess_matrix *a, const csr_view *v, int64_t *row_ptr)
+{
+    tess_context *ctx = a->ctx;
+    void *narrow = row_ptr;
+    size_t bytes = (size_t)(v->nrows + 1) * offset_bytes(v);
+    tess_status status = TESS_SUCCESS;
+
+    /* 32-bit offsets land in the upper half of the caller's array and are widened from the front. */
+    if (v->row_ptr_bits == 32) { narrow = (char *)row_ptr + bytes; }
+    status = ctx->backend->download(ctx, narrow, v->row_ptr, bytes);
+    if (status != TESS_SUCCESS || v->row_ptr_bits == 64) { return status; }
+    for (int64_t i = 0; i <= v->nrows; i++) {
+        int32_t offset = 0;
+
+        memcpy(&offset, (char *)narrow + (size_t)i * sizeof offset, sizeof offset);
+        row_ptr[i] = offset;
+    }
+    return TESS_SUCCESS;
+}
+
+static tess_status decode_values(const tess_matrix *a, const csr_view *v, double *val)
+{
+    tess_context *ctx = a->ctx;
+    size_t bytes = (size_t)v->nnz * tess_precision_bytes(v->precision);
+    float *narrow = (float *)(void *)((char *)val + bytes);
+    tess_status status = TESS_SUCCESS;
+
+    if (v->precision == TESS_PRECISION_FP64) { return ctx->backend->download(ctx, val, v->val, bytes); }
+    status = ctx->backend->download(ctx, narrow, v->val, bytes);
+    if (status != TESS_SUCCESS) { return status; }
+    for (int64_t k = 0; k < v->nnz; k++) {
+        float value = 0.0F;
+
+        memcpy(&value, (char *)narrow + (size_t)k * sizeof value, sizeof value);
+        val[k] = value;
+    }
+    return TESS_SUCCESS;
+}
+
+tess_status csr_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val)
+{
+    const csr_view *v = &csr_of(a)->view;
+    tess_status status = TESS_SUCCESS;
+
+    if (row_ptr) { TESS_TRY(decode_offsets(a, v, row_ptr)); }
+    if (col_ind) {
+        TESS_TRY(a->ctx->backend->download(a->ctx, col_ind, v->col_ind, (size_t)v->nnz * sizeof *col_ind));
+    }
+    if (val) { TESS_TRY(decode_values(a, v, val)); }
+cleanup:
+    return status;
+}
+
+int64_t csr_bytes(const tess_matrix *a)
+{
+    const csr_view *v = &csr_of(a)->view;
+
+    return (v->nrows + 1) * (int64_t)offset_bytes(v) + v->nnz * (int64_t)sizeof *v->col_ind +
+           v->nnz * (int64_t)tess_precision_bytes(v->precision);
+}

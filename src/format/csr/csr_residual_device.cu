@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What solvers ask of an assembled matrix on the GPU besides products: its true residual in two words, its diagonal. */
+#include "backend/gpu/reduce.cuh"
+#include "format/csr/csr.h"
+#include "format/csr/csr_rows.h"
+
+/* Blocks per multiprocessor of the residual pass. */
+enum { RESIDUAL_BLOCKS = 8 };
+
+__device__ static inline two_word shuffle_two_word(two_word v, int distance)
+{
+    two_word other;
+
+    other.high = GPU_SHUFFLE_DOWN(v.high, distance, GPU_WAVE);
+    other.low = GPU_SHUFFLE_DOWN(v.low, distance, GPU_WAVE);
+    return other;
+}
+
+/* Adds up over a block in a fixed order; the result is in thread 0. */
+__device__ static inline void block_norm_sum(two_word *squares, double *bounds)
+{
+    __shared__ two_word square[GPU_BLOCK];
+    __shared__ double bound[GPU_BLOCK];
+
+    square[threadIdx.x] = *squares;
+    bound[threadIdx.x] = *bounds;
+    __syncthreads();
+    for (int half = GPU_BLOCK / 2; half > 0; half /= 2) {
+        if ((int)threadIdx.x < half) {
+            two_word_add_pair(&square[threadIdx.x], square[threadIdx.x + half]);
+            bound[threadIdx.x] += bound[threadIdx.x + half];
+        }
+        __syncthreads();
+    }
+    *squares = square[0];
+    *bounds = bound[0];
+}
+
+/* Groups of `width` threads take a row each; every block leaves {high, low, bound} in partials. */
+template <typename OFFSET>
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    residual_kernel(int64_t nrows, const OFFSET *row_ptr, const int32_t *col_ind, const double *val, const double *b,
+                    const double *x, double *residual, double scale, int width, double *partials)
+{
+    int64_t groups = (int64_t)gridDim.x * GPU_BLOCK / width;
+    int64_t group = ((int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x) / width;
+    int lane = (int)threadIdx.x % width;
+    two_word squares = {0.0, 0.0};
+    double bounds = 0.0;
+
+    for (int64_t base = 0; base < nrows; base += groups) {
+        int64_t i = base + group;
+        int64_t begin = i < nrows ? (int64_t)row_ptr[i] : 0, end = i < nrows ? (int64_t)row_ptr[i + 1] : 0;
+        bool leads = i < nrows && lane == 0;
+        row_residual r = {{leads ? b[i] : 0.0, 0.0}, leads ? fabs(b[i]) : 0.0};
+
+        for (int64_t k = begin + lane; k < end; k += width) { row_residual_add(&r, val[k], x[col_ind[k]]); }
+        for (int distance = width / 2; distance > 0; distance /= 2) {
+            two_word_add_pair(&r.sum, shuffle_two_word(r.sum, distance));
+            r.magnitude += GPU_SHUFFLE_DOWN(r.magnitude, distance, GPU_WAVE);
+        }
+        if (leads) {
+            double value = two_word_value(r.sum);
+
+            if (residual) { residual[i] = value; }
+            norm_add_row(&squares, &bounds, value, dot2_bound((double)(end - begin + 1), r.magnitude, value), scale);
+        }
+    }
+    block_norm_sum(&squares, &bounds);
+    if (threadIdx.x == 0) {
+        partials[3 * blockIdx.x] = squares.high;
+        partials[3 * blockIdx.x + 1] = squares.low;
+        partials[3 * blockIdx.x + 2] = bounds;
+    }
+}
+
+static int choose_width(const csr_view *v)
+{
+    int width = 1;
+
+    while (width < GPU_WAVE && width * v->nrows * 2 < v->nnz) { width *= 2; }
+    return width;
+}
+
+static tess_status launch_residual(tess_context *ctx, const csr_view *v, const double *b, const double *x,
+                                   double *residual, double scale, unsigned grid, double *partials)
+{
+    GPU(Stream_t) stream = gpu_stream_of(ctx);
+    const double *val = (const double *)v->val;
+    int width = choose_width(v);
+
+    if (v->row_ptr_bits == 32) {
+        residual_kernel<<<grid, GPU_BLOCK, 0, stream>>>(v->nrows, (const int32_t *)v->row_ptr, v->col_ind, val, b, x,
+                                                        residual, scale, width, partials);
+    } else {
+        residual_kernel<<<grid, GPU_BLOCK, 0, stream>>>(v->nrows, (const int64_t *)v->row_ptr, v->col_ind, val, b, x,
+                                                        residual, scale, width, partials);
+    }
+    return gpu_check_launch(ctx, "the true residual");
+}
+
+extern "C" tess_status gpu_csr_true_residual(const tess_matrix *assembled, const double *b, const double *x,
+                                             double *residual, tess_residual_norm *norm)
+{
+    tess_context *ctx = assembled->ctx;
+    gpu_scope scope(ctx);
+    const csr_view *v = &csr_of(assembled)->view;
+    unsigned grid = gpu_grid(ctx, v->nrows * choose_width(v), RESIDUAL_BLOCKS);
+    double scale = ldexp(1.0, -norm->exponent), *partials = NULL, *sums = NULL;
+    two_word squares = {0.0, 0.0};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(gpu_partials(ctx, 3 * (int64_t)grid, &partials));
+    TESS_TRY(tess_host_allocate(ctx, 3 * (int64_t)grid, sizeof *sums, (void **)&sums));
+    TESS_TRY(launch_residual(ctx, v, b, x, residual, scale, grid, partials));
+    TESS_TRY(ctx->backend->download(ctx, sums, partials, 3 * (size_t)grid * sizeof *sums));
+    norm->bound = 0.0;
+    for (unsigned block = 0; block < grid; block++) {
+        two_word part = {sums[3 * block], sums[3 * block + 1]};
+
+        two_word_add_pair(&squares, part);
+        norm->bound += sums[3 * block + 2];
+    }
+    norm->high = squares.high;
+    norm->low = squares.low;
+cleanup:
+    tess_host_release(ctx, sums, 3 * (int64_t)grid, sizeof *sums);
+    return status;
+}
+
+template <typename OFFSET>
+__global__ static void diagonal_kernel(int64_t n, const OFFSET *row_ptr, const int32_t *col_ind, const double *val,
+                                       double *diagonal)
+{
+    for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < n; i += (int64_t)gridDim.x * GPU_BLOCK) {
+        OFFSET low = row_ptr[i], high = row_ptr[i + 1], end = high;
+
+        while (low < high) {
+            OFFSET middle = low + (high - low) / 2;
+
+            if (col_ind[middle] >= i) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        diagonal[i] = low < end && col_ind[low] == i ? val[low] : 0.0;
+    }
+}
+
+extern "C" tess_status gpu_csr_diagonal(const tess_matrix *assembled, double *diagonal)
+{
+    tess_context *ctx = assembled->ctx;
+    gpu_scope scope(ctx);
+    const csr_view *v = &csr_of(assembled)->view;
+    const double *val = (const double *)v->val;
+    int64_t n = v->nrows < v->ncols ? v->nrows : v->ncols;
+    unsigned grid = gpu_grid(ctx, n, 8);
+
+    if (v->row_ptr_bits == 32) {
+        diagonal_kernel<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(n, (const int32_t *)v->row_ptr, v->col_ind, val,
+                                                                    diagonal);
+    } else {
+        diagonal_kernel<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(n, (const int64_t *)v->row_ptr, v->col_ind, val,
+                                                                    diagonal);
+    }
+    return gpu_check_launch(ctx, "reading the diagonal");
+}

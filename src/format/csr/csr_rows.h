@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What host and device kernels do with one row of CSR. */
+#ifndef TESS_FORMAT_CSR_CSR_ROWS_H
+#define TESS_FORMAT_CSR_CSR_ROWS_H
+
+#include "backend/backend.h"
+#include "core/host_device.h"
+#include "core/two_word.h"
+
+/* The value that the product writes to y_i, given (A x)_i. */
+TESS_HD double spmv_result(const tess_spmv_args *args, int64_t i, double product)
+{
+    if (args->residual) { return args->residual[i] - product; }
+    if (args->beta == 0.0) { return args->alpha * product; }
+    return args->alpha * product + args->beta * args->y[i];
+}
+
+/* Adds y_i to the dot products that the reduction asks for. */
+TESS_HD void spmv_add_dots(const tess_reduction *reduction, const double *y, int64_t i, double value, double *dots)
+{
+    for (int k = 0; k < reduction->ndots; k++) {
+        dots[k] += value * (reduction->with[k] == y ? value : reduction->with[k][i]);
+    }
+}
+
+/* The residual of one row in the making: b_i - sum a_ij x_j in two words, and the magnitudes that bound its error. */
+typedef struct row_residual {
+    two_word sum;
+    double magnitude;
+} row_residual;
+
+TESS_HD void row_residual_add(row_residual *r, double a, double x)
+{
+    two_word_add_product(&r->sum, -a, x);
+    r->magnitude += fabs(a * x);
+}
+
+/* What one row adds to the norm: scaled squares of the residual and of its bound. */
+TESS_HD void norm_add_row(two_word *squares, double *bound_squares, double value, double bound, double scale)
+{
+    double v = scale * value, e = scale * bound;
+
+    two_word_add_product(squares, v, v);
+    *bound_squares += e * e;
+}
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of model problems and the way from a name to its maker. */
+#include <string.h>
+
+#include "gallery/problem.h"
+#include "gallery/stencils.h"
+
+static const tess_gallery_entry gallery_entries[] = {
+#define TESS_GALLERY(name, maker, least, most, arguments, description) {name, arguments, description},
+#include "gallery/gallery.def"
+#undef TESS_GALLERY
+};
+
+typedef struct gallery_problem {
+    gallery_maker make;
+    int least, most; /* numbers of arguments */
+} gallery_problem;
+
+static const gallery_problem gallery_problems[] = {
+#define TESS_GALLERY(name, maker, least, most, arguments, description) {maker, least, most},
+#include "gallery/gallery.def"
+#undef TESS_GALLERY
+};
+
+enum { PROBLEM_COUNT = sizeof gallery_entries / sizeof gallery_entries[0], NAME_LENGTH = 64 };
+
+const tess_gallery_entry *tess_gallery_list(size_t *count)
+{
+    *count = PROBLEM_COUNT;
+    return gallery_entries;
+}
+
+/* Levenshtein's distance; names longer than NAME_LENGTH count by their first part. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t row[NAME_LENGTH + 1], n = strnlen(a, NAME_LENGTH), m = strnlen(b, NAME_LENGTH);
+
+    for (size_t j = 0; j <= m; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 1; i <= n; i++) {
+        size_t diagonal = row[0];
+
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+            size_t moved = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+
+            diagonal = row[j];
+            row[j] = replaced < moved ? replaced : moved;
+        }
+    }
+    return row[m];
+}
+
+static tess_status fail_unknown(tess_context *ctx, const char *name)
+{
+    char hint[128];
+    size_t nearest = 0, least = SIZE_MAX;
+
+    for (size_t i = 0; i < PROBLEM_COUNT; i++) {
+        size_t distance = edit_distance(name, gallery_entries[i].name);
+
+        if (distance < least) {
+            least = distance;
+            nearest = i;
+        }
+    }
+    snprintf(hint, sizeof hint, "the nearest name is %s", gallery_entries[nearest].name);
+    return tess_fail(ctx, TESS_NOT_FOUND, hint, "no model problem is called '%s'", name);
+}
+
+tess_status tess_gallery_create(tess_context *ctx, const char *name, int nargs, const char *const *args,
+                                tess_matrix **out)
+{
+    size_t i = 0;
+
+    *out = NULL;
+    while (i < PROBLEM_COUNT && strcmp(name, gallery_entries[i].name) != 0) {
+        i++;
+    }
+    if (i == PROBLEM_COUNT) { return fail_unknown(ctx, name); }
+    if (nargs < gallery_problems[i].least || nargs > gallery_problems[i].most) {
+        char hint[160];
+
+        snprintf(hint, sizeof hint, "expected: %s%s%s", name, gallery_entries[i].arguments[0] ? " " : "",
+                 gallery_entries[i].arguments);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, hint, "%s was given %d arguments", name, nargs);
+    }
+    return gallery_problems[i].make(&(gallery_request){ctx, name, gallery_entries[i].arguments, nargs, args}, out);
+}
+
+tess_status gallery_build_stencil(tess_context *ctx, const tess_stencil *stencil, tess_matrix **out)
+{
+#if TESS_HAVE_GPU
+    if (ctx->device == TESS_DEVICE_GPU) { return tess_gallery_generate_device(ctx, stencil, out); }
+#endif
+    return gallery_build_stencil_host(ctx, stencil, out);
+}

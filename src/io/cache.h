@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The binary cache: an assembled matrix as it lies in memory, with version, sizes and checksums. */
+#ifndef TESS_IO_CACHE_H
+#define TESS_IO_CACHE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "io/assemble.h"
+
+enum { CACHE_MAGIC_BYTES = 8 };
+extern const unsigned char tess_cache_magic[CACHE_MAGIC_BYTES];
+
+/* Reads a cache file, or one that lies in memory. *ncols and *out describe the matrix. Errors IO, CORRUPT, memory. */
+tess_status tess_cache_read_file(tess_context *ctx, const char *path, int64_t *ncols, tess_assembled *out);
+tess_status tess_cache_read_memory(tess_context *ctx, const char *name, const void *bytes, size_t count, int64_t *ncols,
+                                   tess_assembled *out);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing matrices and vectors as Matrix Market text, formatted by all threads. */
+#include <stdio.h>
+#include <string.h>
+
+#include "io/assemble.h"
+#include "io/decimal.h"
+#include "io/output_file.h"
+
+enum {
+    BLOCK_ENTRIES = 1 << 14,
+    BLOCKS_PER_THREAD = 4,
+    LINE_BYTES = 2 * 11 + TESS_DECIMAL_LENGTH /* two indices and blanks, a value and a newline */
+};
+
+/* Host arrays of the matrix to write; a vector has only val. */
+typedef struct listing {
+    int64_t nrows, ncols, nnz;
+    int64_t *row_ptr;
+    int32_t *col_ind;
+    double *val;
+    bool lower_only;
+} listing;
+
+static tess_status allocate_listing(tess_context *ctx, listing *l)
+{
+    tess_status status = tess_host_allocate(ctx, l->nrows + 1, sizeof *l->row_ptr, (void **)&l->row_ptr);
+
+    if (status == TESS_SUCCESS) { status = tess_host_allocate(ctx, l->nnz, sizeof *l->col_ind, (void **)&l->col_ind); }
+    if (status == TESS_SUCCESS) { status = tess_host_allocate(ctx, l->nnz, sizeof *l->val, (void **)&l->val); }
+    return status;
+}
+
+static void release_listing(tess_context *ctx, listing *l)
+{
+    tess_host_release(ctx, l->row_ptr, l->nrows + 1, sizeof *l->row_ptr);
+    tess_host_release(ctx, l->col_ind, l->nnz, sizeof *l->col_ind);
+    tess_host_release(ctx, l->val, l->nnz, sizeof *l->val);
+}
+
+/* ---- symmetry ---- */
+
+/* Place of (row, col), or -1. */
+static int64_t find_entry(const listing *l, int64_t row, int32_t col)
+{
+    int64_t low = l->row_ptr[row], high = l->row_ptr[row + 1];
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+
+        if (l->col_ind[middle] < col) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < l->row_ptr[row + 1] && l->col_ind[low] == col ? low : -1;
+}
+
+/* True when each entry of the row has its mirror image with the same bits. */
+static bool row_is_mirrored(const listing *l, int64_t row)
+{
+    for (int64_t k = l->row_ptr[row]; k < l->row_ptr[row + 1]; k++) {
+        int64_t image = find_entry(l, l->col_ind[k], (int32_t)row);
+
+        if (image < 0 || memcmp(&l->val[image], &l->val[k], sizeof(double)) != 0) { return false; }
+    }
+    return true;
+}
+
+static tess_status require_symmetric(tess_context *ctx, const listing *l)
+{
+    int64_t bad = l->nrows == l->ncols ? l->nrows : 0;
+
+    if (l->nrows == l->ncols) {
+#pragma omp parallel for schedule(dynamic, 512) reduction(min : bad) num_threads(tess_io_threads(ctx, l->nnz))
+        for (int64_t i = 0; i < l->nrows; i++) {
+            if (i < bad && !row_is_mirrored(l, i)) { bad = i; }
+        }
+    }
+    if (l->nrows == l->ncols && bad == l->nrows) { return TESS_SUCCESS; }
+    return tess_fail(ctx, TESS_INVALID_ARGUMENT, "write it as a general matrix",
+                     "the matrix is not symmetric: row %lld differs from its column", (long long)bad + 1);
+}
+
+static int64_t count_lower(const tess_context *ctx, const listing *l)
+{
+    int64_t count = 0;
+
+#pragma omp parallel for schedule(dynamic, 512) reduction(+ : count) num_threads(tess_io_threads(ctx, l->nnz))
+    for (int64_t i = 0; i < l->nrows; i++) {
+        for (int64_t k = l->row_ptr[i]; k < l->row_ptr[i + 1]; k++) {
+            count += l->col_ind[k] <= i;
+        }
+    }
+    return count;
+}
+
+/* ---- text ---- */
+
+static int64_t row_of(const listing *l, int64_t k)
+{
+    int64_t low = 0, high = l->nrows;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+
+        if (l->row_ptr[middle + 1] <= k) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static size_t format_values(const listing *l, int64_t first, int64_t end, char *out)
+{
+    char *p = out;
+
+    for (int64_t k = first; k < end; k++) {
+        p += tess_decimal_format(l->val[k], p);
+        *p++ = '\n';
+    }
+    return (size_t)(p - out);
+}
+
+static size_t format_entries(const listing *l, int64_t first, int64_t end, char *out)
+{
+    char *p = out;
+    int64_t row = row_of(l, first);
+
+    for (int64_t k = first; k < end; k++) {
+        while (k >= l->row_ptr[row + 1]) {
+            row++;
+        }
+        if (l->lower_only && l->col_ind[k] > row) { continue; }
+        p += tess_decimal_format_integer((uint64_t)row + 1, p);
+        *p++ = ' ';
+        p += tess_decimal_format_integer((uint64_t)l->col_ind[k] + 1, p);
+        *p++ = ' ';
+        p += tess_decimal_format(l->val[k], p);
+        *p++ = '\n';
+    }
+    return (size_t)(p - out);
+}
+
+/* Blocks of entries are formatted side by side and written in order. */
+static tess_status write_lines(const listing *l, output_file *file)
+{
+    tess_context *ctx = file->ctx;
+    int64_t blocks = (int64_t)ctx->threads * BLOCKS_PER_THREAD;
+    char *text = NULL;
+    size_t *length = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, blocks * BLOCK_ENTRIES, LINE_BYTES, (void **)&text));
+    TESS_TRY(tess_host_allocate(ctx, blocks, sizeof *length, (void **)&length));
+    for (int64_t start = 0; start < l->nnz; start += blocks * BLOCK_ENTRIES) {
+#pragma omp parallel for schedule(dynamic) num_threads(tess_io_threads(ctx, l->nnz))
+        for (int64_t b = 0; b < blocks; b++) {
+            int64_t first = start + b * BLOCK_ENTRIES, end = first + BLOCK_ENTRIES;
+            char *out = text + b * BLOCK_ENTRIES * LINE_BYTES;
+
+            end = end < l->nnz ? end : l->nnz;
+            length[b] = 0;
+            if (first < end) {
+                length[b] = l->row_ptr ? format_entries(l, first, end, out) : format_values(l, first, end, out);
+            }
+        }
+        for (int64_t b = 0; b < blocks; b++) {
+            TESS_TRY(output_file_write(file, text + b * BLOCK_ENTRIES * LINE_BYTES, length[b]));
+        }
+    }
+cleanup:
+    tess_host_release(ctx, text, blocks * BLOCK_ENTRIES, LINE_BYTES);
+    tess_host_release(ctx, length, blocks, sizeof *length);
+    return status;
+}
+
+static tess_status write_listing(tess_context *ctx, const listing *l, const char *header, const char *path)
+{
+    output_file file;
+    tess_status status = output_file_open(ctx, path, output_file_is_gzip_name(path), &file);
+
+    if (status != TESS_SUCCESS) { return status; }
+    status = output_file_write(&file, header, strlen(header));
+    if (status == TESS_SUCCESS) { status = write_lines(l, &file); }
+    return output_file_close(&file, status);
+}
+
+tess_status tess_matrix_write(const tess_matrix *a, const char *path, int symmetric)
+{
+    tess_context *ctx = a->ctx;
+    listing l = {.nrows = a->nrows, .ncols = a->ncols, .nnz = a->nnz, .lower_only = symmetric != 0};
+    char header[128];
+    tess_status status = TESS_SUCCESS;
+
+    if (a->format == TESS_FORMAT_SHELL) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, NULL, "a matrix that is a function has no entries to write");
+    }
+    TESS_TRY(allocate_listing(ctx, &l));
+    TESS_TRY(tess_matrix_get_csr(a, l.row_ptr, l.col_ind, l.val));
+    if (symmetric) { TESS_TRY(require_symmetric(ctx, &l)); }
+    snprintf(header, sizeof header, "%%%%MatrixMarket matrix coordinate real %s\n%lld %lld %lld\n",
+             symmetric ? "symmetric" : "general", (long long)l.nrows, (long long)l.ncols,
+             (long long)(symmetric ? count_lower(ctx, &l) : l.nnz));
+    status = write_listing(ctx, &l, header, path);
+cleanup:
+    release_listing(ctx, &l);
+    return status;
+}
+
+tess_status tess_vector_write(const tess_vector *v, const char *path)
+{
+    tess_context *ctx = v->ctx;
+    listing l = {.nrows = v->n, .ncols = 1, .nnz = v->n};
+    char header[128];
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, l.nnz, sizeof *l.val, (void **)&l.val));
+    TESS_TRY(tess_vector_get(v, l.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    snprintf(header, sizeof header, "%%%%MatrixMarket matrix array real general\n%lld 1\n", (long long)l.nrows);
+    status = write_listing(ctx, &l, header, path);
+cleanup:
+    release_listing(ctx, &l);
+    return status;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that appear whole or not at all; see output_file.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "io/output_file.h"
+
+enum { NAME_ATTEMPTS = 100, GZIP_BUFFER = 1 << 18, LARGEST_WRITE = 1 << 30 };
+
+bool output_file_is_gzip_name(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length >= 3 && strcmp(name + length - 3, ".gz") == 0;
+}
+
+static tess_status fail_errno(output_file *file, const char *what)
+{
+    bool absent = errno == ENOENT || errno == ENOTDIR;
+    char text[64];
+    const char *reason = strerror_r(errno, text, sizeof text);
+
+    return tess_fail_at(file->ctx, absent ? TESS_NOT_FOUND : TESS_IO, file->name, 0,
+                        absent ? "check that the directory exists" : NULL, "%s: %s", what, reason);
+}
+
+/* The target's directory and name with a mark that no other writer uses, opened for writing. */
+static tess_status open_aside(output_file *file)
+{
+    size_t room = strlen(file->target) + 64;
+    const char *slash = strrchr(file->target, '/');
+    int folder = slash ? (int)(slash + 1 - file->target) : 0;
+    struct timespec now;
+
+    file->aside = malloc(room);
+    if (!file->aside) { return fail_errno(file, "cannot be written"); }
+    clock_gettime(CLOCK_REALTIME, &now);
+    for (int attempt = 0; attempt < NAME_ATTEMPTS && file->descriptor < 0; attempt++) {
+        snprintf(file->aside, room, "%.*s.%s.%ld-%lx-%d", folder, file->target, file->target + folder, (long)getpid(),
+                 (unsigned long)now.tv_nsec, attempt);
+        file->descriptor = open(file->aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (file->descriptor < 0 && errno != EEXIST) { break; }
+    }
+    return file->descriptor < 0 ? fail_errno(file, "cannot be written") : TESS_SUCCESS;
+}
+
+static tess_status open_target(output_file *file)
+{
+    struct stat facts;
+    bool exists = stat(file->name, &facts) == 0;
+
+    if (exists && S_ISDIR(facts.st_mode)) {
+        errno = EISDIR;
+        return fail_errno(file, "cannot be written");
+    }
+    file->target = exists ? realpath(file->name, NULL) : strdup(file->name);
+    if (!file->target) { return fail_errno(file, "cannot be written"); }
+    if (!exists || S_ISREG(facts.st_mode)) { return open_aside(file); }
+    file->descriptor = open(file->target, O_WRONLY | O_CLOEXEC);
+    return file->descriptor < 0 ? fail_errno(file, "cannot be written") : TESS_SUCCESS;
+}
+
+tess_status output_file_open(tess_context *ctx, const char *name, bool compress, output_file *file)
+{
+    tess_status status = TESS_SUCCESS;
+
+    *file = (output_file){.ctx = ctx, .name = name, .descriptor = -1};
+    status = open_target(file);
+    if (status == TESS_SUCCESS && compress) {
+        file->compressed = gzdopen(file->descriptor, "wb6");
+        if (file->compressed) {
+            gzbuffer(file->compressed, GZIP_BUFFER);
+        } else {
+            status = tess_fail_at(ctx, TESS_OUT_OF_MEMORY, name, 0, NULL, "no memory to compress");
+        }
+    }
+    return status == TESS_SUCCESS ? status : output_file_close(file, status);
+}
+
+static ssize_t write_some(output_file *file, const void *bytes, size_t count)
+{
+    if (file->compressed) { return gzwrite(file->compressed, bytes, (unsigned)count) > 0 ? (ssize_t)count : -1; }
+    return write(file->descriptor, bytes, count);
+}
+
+tess_status output_file_write(output_file *file, const void *bytes, size_t count)
+{
+    const char *p = bytes;
+
+    while (count > 0) {
+        ssize_t done = write_some(file, p, count < LARGEST_WRITE ? count : LARGEST_WRITE);
+
+        if (done < 0 && errno == EINTR && !file->compressed) { continue; }
+        if (done < 0) { return fail_errno(file, "could not be written"); }
+        p += done;
+        count -= (size_t)done;
+    }
+    return TESS_SUCCESS;
+}
+
+tess_status output_file_close(output_file *file, tess_status status)
+{
+    bool opened = file->descriptor >= 0;
+    int code = 0;
+
+    if (file->compressed) {
+        code = gzclose(file->compressed);
+    } else if (opened) {
+        code = close(file->descriptor);
+    }
+    if (code != 0 && status == TESS_SUCCESS) { status = fail_errno(file, "could not be written"); }
+    if (file->aside && status == TESS_SUCCESS && rename(file->aside, file->target) != 0) {
+        status = fail_errno(file, "could not be put in place");
+    }
+    if (file->aside && opened && status != TESS_SUCCESS) { unlink(file->aside); }
+    free(file->aside);
+    free(file->target);
+    *file = (output_file){.descriptor = -1};
+    return status;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text from a file, a gzip file or memory in windows of whole lines; the next can be fetched while one is read. */
+#ifndef TESS_IO_TEXT_SOURCE_H
+#define TESS_IO_TEXT_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <zlib.h>
+
+#include "core/internal.h"
+
+enum { TEXT_PEEK_BYTES = 16, TEXT_PADDING = 64 };
+
+typedef struct text_source {
+    tess_context *ctx;
+    const char *name; /* for errors */
+    bool compressed;
+    int64_t stored_bytes; /* as stored (compressed, if so); -1 when the file does not tell */
+
+    /* the window: [text, end) are whole lines, the last ends in '\n'; TEXT_PADDING bytes after it are readable */
+    const char *text, *end;
+    int64_t line; /* number of the first line at `text`, from 1; whoever moves `text` keeps it in step */
+
+    /* where bytes come from */
+    int descriptor; /* -1 for memory */
+    const unsigned char *memory;
+    int64_t memory_left;
+    unsigned char peeked[TEXT_PEEK_BYTES];
+    int peeked_bytes, peeked_used;
+    z_stream stream;
+    bool stream_open, stream_between; /* between: at the end of one gzip member */
+    unsigned char *input;
+
+    /* two buffers that take turns */
+    char *buffer[2];
+    int64_t capacity, window;               /* room of each buffer; how much of it the next window takes */
+    int64_t filled;                         /* bytes in the buffer that comes next */
+    const char *fetched_text, *fetched_end; /* the next window, once fetched; empty after a problem */
+    int next;
+    bool fetched, exhausted;
+
+    /* a failure while fetching, kept until the window is asked for: fetching may run beside other threads */
+    tess_status problem_status;
+    char problem[128];
+} text_source;
+
+/* Opens a file; errors NOT_FOUND, IO, memory. `name` and the memory below are borrowed. */
+tess_status text_source_open_file(tess_context *ctx, const char *name, text_source *source);
+tess_status text_source_open_memory(tess_context *ctx, const char *name, const void *text, size_t bytes,
+                                    text_source *source);
+void text_source_close(text_source *source);
+
+/* Allocates the windows, after the first bytes have been looked at. */
+tess_status text_source_begin(text_source *source);
+
+/* Makes the next window current; at the end of the text the window is empty. Errors IO, CORRUPT (gzip), PARSE. */
+tess_status text_source_advance(text_source *source);
+
+/* Fetches the bytes of the next window; one thread may do so while others read the current one. */
+void text_source_fetch(text_source *source);
+
+/* One line without its end ('\n' or "\r\n") and its number; *line = NULL at the end of the text. */
+tess_status text_source_line(text_source *source, const char **line, const char **line_end, int64_t *number);
+
+/* Bytes of text that are still to come, at most; INT64_MAX when that is not known. */
+int64_t text_source_remaining(const text_source *source);
+
+#endif

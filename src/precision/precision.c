@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Properties of the storage precisions, from TESS_PRECISION_LIST. */
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include <tessera/precision.h>
+
+typedef struct precision_traits {
+    const char *name;
+    size_t bytes;
+    int bits, emin, emax;
+    double max;
+} precision_traits;
+
+static const precision_traits traits[TESS_PRECISION_COUNT] = {
+#define TRAITS(NAME, value, name, bytes, bits, emin, emax, max) [value] = {name, bytes, bits, emin, emax, max},
+    TESS_PRECISION_LIST(TRAITS)
+#undef TRAITS
+};
+
+static int is_known(tess_precision precision)
+{
+    return (int)precision >= 0 && (int)precision < TESS_PRECISION_COUNT;
+}
+
+size_t tess_precision_bytes(tess_precision precision)
+{
+    return is_known(precision) ? traits[precision].bytes : 0;
+}
+
+const char *tess_precision_name(tess_precision precision)
+{
+    return is_known(precision) ? traits[precision].name : "?";
+}
+
+tess_status tess_precision_parse(const char *name, tess_precision *out)
+{
+    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
+        if (strcasecmp(name, traits[p].name) == 0) {
+            *out = (tess_precision)p;
+            return TESS_SUCCESS;
+        }
+    }
+    return TESS_INVALID_ARGUMENT;
+}
+
+double tess_precision_unit_roundoff(tess_precision precision)
+{
+    return is_known(precision) ? ldexp(1.0, -traits[precision].bits) : NAN;
+}
+
+int tess_precision_holds(tess_precision precision, double value)
+{
+    const precision_traits *t = is_known(precision) ? &traits[precision] : NULL;
+    double scaled;
+    int exponent = 0, lowest;
+
+    if (!t) { return 0; }
+    if (isnan(value)) { return 1; }
+    if (isinf(value)) { return precision != TESS_PRECISION_E4M3; }
+    if (value == 0.0) { return 1; }
+    if (fabs(value) > t->max) { return 0; }
+    /* The value must be a multiple of the spacing at its exponent, or of the smallest subnormal. */
+    frexp(value, &exponent);
+    exponent -= 1;
+    lowest = (exponent < t->emin ? t->emin : exponent) - (t->bits - 1);
+    scaled = ldexp(fabs(value), -lowest / 2);
+    scaled = ldexp(scaled, -lowest - -lowest / 2);
+    return scaled == floor(scaled);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Preconditioners: set-up, renewal, application. */
+#include "precond/precond.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { DEFAULT_BLOCK_SIZE = 8 };
+
+void tess_precond_options_init(tess_precond_options *options)
+{
+    options->kind = TESS_PRECOND_NONE;
+    options->block_size = DEFAULT_BLOCK_SIZE;
+}
+
+static int64_t inverse_count(const tess_block_diagonal *b)
+{
+    int64_t k = b->block_size;
+
+    return k > 0 ? (b->n + k - 1) / k * k * k : 0;
+}
+
+void tess_precond_destroy(tess_precond *m)
+{
+    if (!m) { return; }
+    tess_device_release(m->ctx, m->blocks.inverse, inverse_count(&m->blocks), sizeof(double));
+    tess_host_release(m->ctx, m, 1, sizeof *m);
+}
+
+static tess_status make_precond(tess_context *ctx, tess_precond_kind kind, int64_t n, tess_precond **out)
+{
+    tess_status status = tess_host_allocate(ctx, 1, sizeof **out, (void **)out);
+
+    if (status != TESS_SUCCESS) { return status; }
+    memset(*out, 0, sizeof **out);
+    (*out)->ctx = ctx;
+    (*out)->kind = kind;
+    (*out)->n = n;
+    return TESS_SUCCESS;
+}
+
+/* Inverts the diagonal that a shell operator gives. */
+static tess_status invert_shell_diagonal(tess_precond *m, int64_t *singular_row)
+{
+    tess_context *ctx = m->ctx;
+    size_t bytes = (size_t)m->n * sizeof(double);
+    double *diagonal = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    *singular_row = -1;
+    TESS_TRY(tess_host_allocate(ctx, m->n, sizeof *diagonal, (void **)&diagonal));
+    TESS_TRY(tess_matrix_raw_diagonal(m->matrix, m->blocks.inverse));
+    TESS_TRY(ctx->backend->download(ctx, diagonal, m->blocks.inverse, bytes));
+    for (int64_t i = 0; i < m->n; i++) {
+        if (*singular_row < 0 && (diagonal[i] == 0.0 || !isfinite(1.0 / diagonal[i]) || !isfinite(diagonal[i]))) {
+            *singular_row = i;
+        }
+        diagonal[i] = 1.0 / diagonal[i];
+    }
+    TESS_TRY(ctx->backend->upload(ctx, m->blocks.inverse, diagonal, bytes));
+cleanup:
+    tess_host_release(ctx, diagonal, m->n, sizeof *diagonal);
+    return status;
+}
+
+static tess_status compute_inverses(tess_precond *m)
+{
+    int64_t singular_row = -1;
+    tess_status status = m->matrix->ops ? m->ctx->backend->block_jacobi_build(m->matrix, &m->blocks, &singular_row)
+                                        : invert_shell_diagonal(m, &singular_row);
+
+    if (status != TESS_SUCCESS) { return status; }
+    if (singular_row >= 0) {
+        return tess_fail(m->ctx, TESS_SINGULAR, "choose another preconditioner or a larger block",
+                         m->blocks.block_size == 1
+                             ? "Jacobi: the diagonal entry of row %lld is zero, missing or not finite"
+                             : "block Jacobi: the diagonal block with row %lld is singular or not finite",
+                         (long long)singular_row + 1);
+    }
+    m->values_version = m->matrix->values_version;
+    return TESS_SUCCESS;
+}
+
+static tess_status check_request(const tess_matrix *a, const tess_precond_options *options)
+{
+    if (a->nrows != a->ncols) {
+        return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, NULL, "a preconditioner of a matrix of %lld by %lld",
+                         (long long)a->nrows, (long long)a->ncols);
+    }
+    if (a->original) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass the assembled matrix", "a preconditioner of a stored matrix");
+    }
+    if (options->kind < TESS_PRECOND_NONE || options->kind > TESS_PRECOND_BLOCK_JACOBI) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "preconditioners: none, jacobi, block-jacobi",
+                         "preconditioner %s cannot be made from a matrix", tess_precond_kind_name(options->kind));
+    }
+    if (options->kind == TESS_PRECOND_BLOCK_JACOBI &&
+        (options->block_size < 1 || options->block_size > TESS_MAX_BLOCK_SIZE)) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "block sizes: 1 to 64", "blocks of %d rows", options->block_size);
+    }
+    if (options->kind == TESS_PRECOND_BLOCK_JACOBI && !a->ops) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use jacobi with a diagonal function, or a shell preconditioner",
+                         "block Jacobi of a shell matrix");
+    }
+    return TESS_SUCCESS;
+}
+
+tess_status tess_precond_create(const tess_matrix *a, const tess_precond_options *options, tess_precond **out)
+{
+    tess_status status = tess_precond_create_renewable(a, options, out);
+
+    if (status != TESS_SUCCESS) {
+        tess_precond_destroy(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+tess_status tess_precond_create_renewable(const tess_matrix *a, const tess_precond_options *options, tess_precond **out)
+{
+    tess_precond *m = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    TESS_TRY(check_request(a, options));
+    TESS_TRY(make_precond(a->ctx, options->kind, a->nrows, &m));
+    m->matrix = a;
+    if (options->kind != TESS_PRECOND_NONE) {
+        m->blocks.n = a->nrows;
+        m->blocks.block_size = options->kind == TESS_PRECOND_JACOBI ? 1 : options->block_size;
+        TESS_TRY(tess_device_allocate(a->ctx, inverse_count(&m->blocks), sizeof(double), (void **)&m->blocks.inverse));
+        status = compute_inverses(m);
+        if (status != TESS_SUCCESS && status != TESS_SINGULAR) { goto cleanup; }
+    }
+    *out = m;
+    return status;
+cleanup:
+    tess_precond_destroy(m);
+    return status;
+}
+
+tess_status tess_precond_create_shell(tess_context *ctx, int64_t n, const tess_shell_precond *shell, tess_precond **out)
+{
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    if (!shell || !shell->apply) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "set tess_shell_precond.apply",
+                         "a shell preconditioner without a function");
+    }
+    status = make_precond(ctx, TESS_PRECOND_SHELL, n, out);
+    if (status == TESS_SUCCESS) { (*out)->shell = *shell; }
+    return status;
+}
+
+tess_status tess_precond_update(tess_precond *m)
+{
+    if (!m->blocks.inverse || m->values_version == m->matrix->values_version) { return TESS_SUCCESS; }
+    return compute_inverses(m);
+}
+
+const double *tess_precond_scale(const tess_precond *m)
+{
+    return m && m->blocks.block_size == 1 ? m->blocks.inverse : NULL;
+}
+
+bool tess_precond_is_identity(const tess_precond *m)
+{
+    return !m || m->kind == TESS_PRECOND_NONE;
+}
+
+tess_status tess_precond_apply_fused(const tess_precond *m, const double *r, double *z, const tess_reduction *reduction)
+{
+    tess_fused dots = {.op = TESS_FUSED_DOT_TWO, .n = m->n, .step = reduction->step, .state = reduction->state};
+    int code = 0;
+
+    if (m->kind != TESS_PRECOND_SHELL) { return m->ctx->backend->block_jacobi_apply(m->ctx, &m->blocks, r, z, reduction); }
+    code = m->shell.apply(m->shell.user, r, z);
+    if (code != 0) {
+        return tess_fail(m->ctx, TESS_CALLBACK, NULL, "the preconditioner's apply function returned %d", code);
+    }
+    if (reduction->ndots == 0) { return TESS_SUCCESS; }
+    dots.in[0] = z;
+    dots.in[1] = reduction->with[0];
+    dots.in[2] = reduction->with[reduction->ndots - 1];
+    if (reduction->ndots == 1) {
+        dots.op = TESS_FUSED_DOT;
+    }
+    return m->ctx->backend->fused(m->ctx, &dots);
+}
+
+tess_status tess_precond_apply(const tess_precond *m, const tess_vector *r, tess_vector *z)
+{
+    tess_context *ctx = m->ctx;
+    tess_reduction none = {0};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_vector_require(ctx, r, m->n, "r"));
+    TESS_TRY(tess_vector_require(ctx, z, m->n, "z"));
+    if (m->n > 0 && r->data == z->data) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "r and z of a preconditioner are the same array");
+    }
+    if (tess_precond_is_identity(m)) { return tess_vector_copy(r, z); }
+    TESS_TRY(tess_precond_apply_fused(m, r->data, z->data, &none));
+    status = tess_vector_refresh_shadow(z);
+cleanup:
+    return status;
+}
+
+int64_t tess_precond_bytes(const tess_precond *m)
+{
+    return inverse_count(&m->blocks) * (int64_t)sizeof(double);
+}

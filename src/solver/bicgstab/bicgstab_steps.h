@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scalar steps of right-preconditioned BiCGSTAB (van der Vorst 1992; the names are the paper's). */
+#ifndef TESS_SOLVER_BICGSTAB_STEPS_H
+#define TESS_SOLVER_BICGSTAB_STEPS_H
+
+#include <math.h>
+
+#include "solver/step_common.h"
+
+/* An inner product below this share of the product of its norms carries no information in FP64. */
+#define TESS_BICGSTAB_ORTHOGONAL 0x1p-53
+
+/* dots = {(r~, r), (r~, r~)}: rho = (r~, r). beta = 0 makes the first direction p = r. */
+TESS_HD void step_bicgstab_start(tess_loop_state *s)
+{
+    s->rho = s->dots[0];
+    s->shadow_norm = sqrt(s->dots[1]);
+    s->beta = 0.0;
+    s->omega = 0.0;
+    s->alpha = 0.0;
+    s->half_converged = 0;
+    if (!step_is_finite(s->rho)) { step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_NAN_OR_INF); }
+}
+
+/* dots = {(r~, v)}: alpha = rho / (r~, v). */
+TESS_HD void step_bicgstab_alpha(tess_loop_state *s)
+{
+    double projection = s->dots[0];
+
+    if (!step_is_finite(projection)) {
+        step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_NAN_OR_INF);
+    } else if (projection == 0.0) {
+        step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_BREAKDOWN);
+    } else {
+        s->alpha = s->rho / projection;
+        if (!step_is_finite(s->alpha)) { step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_BREAKDOWN); }
+    }
+}
+
+/* dots = {(s, s)}: the half step may already meet the tolerance; then omega = 0 ends the iteration with x + alpha p. */
+TESS_HD void step_bicgstab_half(tess_loop_state *s)
+{
+    s->half_converged = sqrt(s->dots[0]) <= s->tolerance;
+}
+
+/* dots = {(t, s), (t, t)}: omega = (t, s) / (t, t). */
+TESS_HD void step_bicgstab_omega(tess_loop_state *s)
+{
+    if (s->half_converged) {
+        s->omega = 0.0;
+    } else if (!step_is_finite(s->dots[0]) || !step_is_finite(s->dots[1])) {
+        step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_NAN_OR_INF);
+    } else {
+        /* t = 0 with s != 0: the step adds nothing; the iteration completes with omega = 0 and breaks down below. */
+        s->omega = s->dots[1] > 0.0 ? s->dots[0] / s->dots[1] : 0.0;
+    }
+}
+
+/* dots = {(r, r), (r~, r)}: beta = (rho_new / rho) (alpha / omega), and the end of the iteration. */
+TESS_HD void step_bicgstab_beta(tess_loop_state *s)
+{
+    double rho_next = s->dots[1];
+
+    s->residual_norm = sqrt(s->dots[0]);
+    step_end_iteration(s, TESS_LOOP_STOPPED);
+    if (s->phase != TESS_LOOP_RUNNING) { return; }
+    s->beta = (rho_next / s->rho) * (s->alpha / s->omega);
+    s->rho = rho_next;
+    if (!step_is_finite(s->beta) ||
+        fabs(rho_next) <= TESS_BICGSTAB_ORTHOGONAL * s->shadow_norm * s->residual_norm) {
+        step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_BREAKDOWN);
+    }
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scalar steps of the preconditioned conjugate gradient method (Saad 2003, Algorithm 9.1; the names are its own). */
+#ifndef TESS_SOLVER_CG_STEPS_H
+#define TESS_SOLVER_CG_STEPS_H
+
+#include <math.h>
+
+#include "solver/step_common.h"
+
+/* dots = {(r, r), (r, z)} of the initial residual: rho = (r, z). */
+TESS_HD void step_cg_start(tess_loop_state *s)
+{
+    s->rho = s->dots[1];
+    if (!step_is_finite(s->rho)) {
+        step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_NAN_OR_INF);
+    } else if (s->rho <= 0.0) {
+        step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_INDEFINITE_PRECOND);
+    }
+}
+
+/* dots = {(p, A p)}: alpha = (r, z) / (p, A p), line 3. */
+TESS_HD void step_cg_alpha(tess_loop_state *s)
+{
+    double curvature = s->dots[0];
+
+    if (!step_is_finite(curvature)) {
+        step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_NAN_OR_INF);
+    } else if (curvature <= 0.0) {
+        step_stop(s, TESS_LOOP_STOPPED, curvature < 0.0 ? TESS_REASON_INDEFINITE_MATRIX : TESS_REASON_BREAKDOWN);
+    } else {
+        s->alpha = s->rho / curvature;
+    }
+}
+
+/* rho_new = (r, z): beta = rho_new / rho, line 7, and the end of the iteration. x is updated afterwards. */
+TESS_HD void cg_close(tess_loop_state *s, double residual_squared, double rho_next)
+{
+    s->residual_norm = sqrt(residual_squared);
+    s->beta = rho_next / s->rho;
+    s->rho = rho_next;
+    step_end_iteration(s, TESS_LOOP_FINISHING);
+    if (s->phase == TESS_LOOP_RUNNING && !(rho_next > 0.0)) {
+        step_stop(s, TESS_LOOP_FINISHING,
+                  step_is_finite(rho_next) ? TESS_REASON_INDEFINITE_PRECOND : TESS_REASON_NAN_OR_INF);
+    }
+}
+
+/* dots = {(r, r), (r, z)} from one pass. */
+TESS_HD void step_cg_beta(tess_loop_state *s)
+{
+    cg_close(s, s->dots[0], s->dots[1]);
+}
+
+/* The preconditioner's own pass gave dots[0] = (r, z); the pass before it left (r, r) in dots[1]. */
+TESS_HD void step_cg_beta_split(tess_loop_state *s)
+{
+    cg_close(s, s->dots[1], s->dots[0]);
+}
+
+#endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A solve: cycles of a Krylov method, each for a correction d to x, each judged by the true residual of the original
+ * FP64 matrix. With the guard on `repair`, a cycle whose estimate was wrong or that broke down is followed by another
+ * from the true residual (residual replacement), in FP64 when a lower precision made no progress.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "format/csr/csr.h"
+#include "solver/solver.h"
+#include "solver/verify.h"
+
+/* A cycle must at least halve the true residual to count as progress; this many in a row may fail to. */
+#define PROGRESS_FACTOR 0.5
+enum { FRUITLESS_CYCLES = 3 };
+/* The loop stops this much below the tolerance, so that the last rounding of the estimate costs no repair. */
+#define STOP_SHARE 0.999
+/* A cycle on a matrix of lower precision asks for no larger reduction than this: beyond it the estimate is about the
+   perturbed matrix only. */
+#define LOW_PRECISION_REDUCTION 0x1p-17
+
+typedef struct solve_run {
+    tess_solver *s;
+    const double *b;
+    double *x;
+    tess_solve_result *result;
+    double start;
+    double norm, bound; /* of the true residual of x; the residual itself is in krylov.r */
+    int fruitless;
+    bool low_precision;
+} solve_run;
+
+static bool is_finite(double v)
+{
+    return isfinite(v) != 0;
+}
+
+static bool meets_tolerance(const solve_run *run, double norm, double bound)
+{
+    double upper = isnan(bound) ? norm : norm + bound;
+
+    return norm == 0.0 || (is_finite(norm) && is_finite(run->result->rhs_norm) && upper <= run->result->tolerance);
+}
+
+static tess_status verify_x(solve_run *run, const double *x, double *norm, double *bound)
+{
+    return verify_residual(run->s->original, run->b, x, run->s->krylov.r, norm, bound);
+}
+
+/* ---- before the first cycle ---- */
+
+static tess_status renew_values(tess_solver *s)
+{
+    const void *values = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (!s->original->ops) { return TESS_SUCCESS; }
+    values = csr_of(s->original)->view.val;
+    if (s->graph && s->graph_values != values) {
+        s->ctx->backend->release_graph(s->ctx, s->graph);
+        s->graph = NULL;
+    }
+    s->graph_values = values;
+    if (s->stored) { TESS_TRY(tess_matrix_refresh(s->stored)); }
+    if (s->own_precond) {
+        status = tess_precond_update(s->own_precond);
+        if (status == TESS_SINGULAR) {
+            s->setup_reason = TESS_REASON_PRECOND_SETUP;
+            s->setup_error = s->ctx->error;
+            status = TESS_SUCCESS;
+        } else if (status == TESS_SUCCESS && s->setup_reason == TESS_REASON_PRECOND_SETUP) {
+            s->setup_reason = TESS_REASON_RUNNING;
+        }
+    }
+cleanup:
+    return status;
+}
+
+static void describe(const tess_solver *s, tess_solve_result *r)
+{
+    const tess_matrix *a = s->original, *m = solver_matrix(s);
+    int64_t offsets = (a->nrows + 1) * (a->nnz < INT32_MAX ? 4 : 8);
+
+    memset(r, 0, sizeof *r);
+    r->setup_seconds = s->setup_seconds;
+    r->matrix_bytes = tess_matrix_bytes(m);
+    r->fp64_csr_bytes = a->ops ? offsets + a->nnz * 12 : 0;
+    r->nonzeros_per_precision[m->precision] = m->nnz;
+    r->solver = s->method->kind;
+    r->engine = s->engine;
+    r->precond = s->precond ? s->precond->kind : TESS_PRECOND_NONE;
+    r->format = m->format;
+    r->matrix_precision = m->precision;
+    r->resident_bytes = tess_matrix_bytes(a) + (s->stored ? r->matrix_bytes : 0) +
+                        (s->precond ? tess_precond_bytes(s->precond) : 0) +
+                        (s->nvectors + 5) * a->nrows * (int64_t)sizeof(double); /* with b, x, d, r, candidate */
+    r->history = s->host_history;
+}
+
+static tess_status start_run(solve_run *run, const tess_vector *b)
+{
+    const tess_solver *s = run->s;
+    tess_solve_result *r = run->result;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_vector_norm2(b, &r->rhs_norm));
+    r->tolerance = fmax(s->options.rtol * r->rhs_norm, s->options.atol);
+    if (r->rhs_norm == 0.0) { TESS_TRY(s->ctx->backend->zero(s->ctx, run->x, (size_t)b->n * sizeof(double))); }
+    TESS_TRY(verify_x(run, run->x, &run->norm, &run->bound));
+    r->estimated_residual_norm = run->norm;
+    if (s->history_capacity > 0) {
+        s->host_history[0] = run->norm;
+        r->history_length = 1;
+        TESS_TRY(s->ctx->backend->upload(s->ctx, s->history, s->host_history, sizeof(double)));
+    }
+    run->low_precision = solver_matrix(s)->precision != TESS_PRECISION_FP64;
+cleanup:
+    return status;
+}
+
+/* ---- one cycle ---- */
+
+static tess_status start_cycle(solve_run *run)
+{
+    tess_solver *s = run->s;
+    tess_krylov *k = &s->krylov;
+    const tess_solve_result *r = run->result;
+    double goal = STOP_SHARE * r->tolerance;
+    tess_loop_state state = {.residual_norm = run->norm,
+                             .divergence_limit = s->options.divergence_tolerance * fmax(r->rhs_norm, run->norm),
+                             .iteration = r->iterations,
+                             .max_iterations = s->options.max_iterations,
+                             .phase = TESS_LOOP_RUNNING,
+                             .history = s->history,
+                             .history_capacity = s->history_capacity};
+    tess_status status = TESS_SUCCESS;
+
+    if (run->low_precision && s->options.guard == TESS_GUARD_REPAIR) {
+        goal = fmax(goal, LOW_PRECISION_REDUCTION * run->norm);
+    }
+    state.tolerance = goal;
+    k->attempt = run->fruitless;
+    TESS_TRY(s->ctx->backend->upload(s->ctx, k->state, &state, sizeof state));
+    TESS_TRY(s->ctx->backend->zero(s->ctx, k->d, (size_t)k->n * sizeof(double)));
+    status = s->method->start(k);
+cleanup:
+    return status;
+}
+
+static tess_status run_loop(solve_run *run, tess_loop_state *end)
+{
+    tess_solver *s = run->s;
+    tess_solve_result *r = run->result;
+    tess_loop loop = {.body = s->method->iterate,
+                      .solver = &s->krylov,
+                      .engine = s->engine,
+                      .state = s->krylov.state,
+                      .history = s->history,
+                      .host_history = s->host_history,
+                      .history_capacity = s->history_capacity,
+                      .monitor = s->options.monitor,
+                      .monitor_user = s->options.monitor_user,
+                      .start_seconds = run->start,
+                      .graph_slot = &s->graph};
+    tess_status status = s->ctx->backend->run_loop(s->ctx, &loop);
+
+    *end = loop.result;
+    r->iterations = end->iteration;
+    r->estimated_residual_norm = end->residual_norm;
+    r->history_length = end->iteration + 1 < s->history_capacity ? end->iteration + 1 : s->history_capacity;
+    return status;
+}
+
+/* x + d is judged before it replaces x: after a breakdown or divergence the better of the two stays. */
+static tess_status judge_cycle(solve_run *run, tess_reason reason, bool *progress)
+{
+    tess_solver *s = run->s;
+    tess_krylov *k = &s->krylov;
+    const tess_backend *backend = s->ctx->backend;
+    size_t bytes = (size_t)k->n * sizeof(double);
+    tess_fused add = {.op = TESS_FUSED_AXPBY, .n = k->n, .in = {run->x}, .out = {s->candidate}, .a = 1.0, .b = 1.0};
+    bool may_worsen = reason == TESS_REASON_ITERATIONS || reason == TESS_REASON_CANCELLED ||
+                      (reason == TESS_REASON_RTOL && s->options.guard == TESS_GUARD_REPORT);
+    double norm = 0.0, bound = 0.0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(backend->copy(s->ctx, s->candidate, k->d, bytes));
+    TESS_TRY(backend->fused(s->ctx, &add));
+    TESS_TRY(verify_x(run, s->candidate, &norm, &bound));
+    *progress = norm <= PROGRESS_FACTOR * run->norm;
+    if (is_finite(norm) && (norm <= run->norm || may_worsen)) {
+        run->norm = norm;
+        run->bound = bound;
+        status = backend->copy(s->ctx, run->x, s->candidate, bytes);
+    } else {
+        status = verify_x(run, run->x, &run->norm, &run->bound); /* brings the residual of x back */
+    }
+cleanup:
+    return status;
+}
+
+/* ---- between cycles ---- */
+
+static void escalate(solve_run *run)
+{
+    tess_solver *s = run->s;
+
+    run->low_precision = false;
+    run->result->escalated = 1;
+    run->result->matrix_precision = TESS_PRECISION_FP64;
+    s->krylov.matrix = s->original;
+    if (s->graph) {
+        s->ctx->backend->release_graph(s->ctx, s->graph);
+        s->graph = NULL;
+    }
+    tess_log(s->ctx, TESS_LOG_INFO, "no progress in %s after %lld iterations: going on in fp64",
+             tess_precision_name(solver_matrix(s)->precision), (long long)run->result->iterations);
+}
+
+/* Whether another cycle may help; if not, *reason is final. */
+static bool may_repair(solve_run *run, tess_reason *reason, bool progress)
+{
+    const tess_solver *s = run->s;
+
+    if (*reason == TESS_REASON_ITERATIONS || *reason == TESS_REASON_CANCELLED) { return false; }
+    if (s->options.guard == TESS_GUARD_REPORT) {
+        if (*reason == TESS_REASON_RTOL) { *reason = TESS_REASON_FALSE_CONVERGENCE; }
+        return false;
+    }
+    if (progress) {
+        run->fruitless = 0;
+        return true;
+    }
+    if (run->low_precision) {
+        escalate(run);
+        return true;
+    }
+    run->fruitless += 1;
+    if (run->fruitless < FRUITLESS_CYCLES) { return true; }
+    if (*reason == TESS_REASON_RTOL) { *reason = TESS_REASON_FALSE_CONVERGENCE; }
+    return false;
+}
+
+static tess_status run_cycles(solve_run *run, tess_reason *reason)
+{
+    tess_solver *s = run->s;
+    tess_status status = TESS_SUCCESS;
+
+    s->krylov.matrix = solver_matrix(s);
+    *reason = TESS_REASON_ITERATIONS;
+    while (run->result->iterations < s->options.max_iterations) {
+        tess_loop_state end;
+        bool progress = false;
+
+        TESS_TRY(start_cycle(run));
+        TESS_TRY(run_loop(run, &end));
+        *reason = (tess_reason)end.reason;
+        TESS_TRY(judge_cycle(run, *reason, &progress));
+        if (meets_tolerance(run, run->norm, run->bound) || !may_repair(run, reason, progress)) { break; }
+        run->result->refinements += 1;
+        tess_log(s->ctx, TESS_LOG_DEBUG, "residual replaced after %lld iterations (%s): true %.3e, estimate %.3e",
+                 (long long)run->result->iterations, tess_reason_name(*reason), run->norm,
+                 run->result->estimated_residual_norm);
+    }
+cleanup:
+    if (run->result->escalated && s->graph) { /* it was recorded for the FP64 matrix */
+        s->ctx->backend->release_graph(s->ctx, s->graph);
+        s->graph = NULL;
+    }
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static void finish_run(const solve_run *run, tess_reason reason)
+{
+    tess_solve_result *r = run->result;
+    const tess_solver *s = run->s;
+    double scale = r->rhs_norm > 0.0 ? r->rhs_norm : 1.0;
+
+    r->residual_norm = run->norm;
+    r->residual_bound = run->bound;
+    r->relative_residual = run->norm / scale;
+    r->estimated_relative_residual = r->estimated_residual_norm / scale;
+    r->converged = meets_tolerance(run, run->norm, run->bound);
+    r->reason = reason;
+    if (r->converged && r->tolerance == 0.0 && r->iterations > 0) {
+        r->reason = TESS_REASON_HAPPY_BREAKDOWN;
+    } else if (r->converged) {
+        r->reason = r->tolerance > s->options.rtol * r->rhs_norm ? TESS_REASON_ATOL : TESS_REASON_RTOL;
+    }
+    r->peak_device_bytes = s->ctx->peak_bytes;
+    r->solve_seconds = tess_wall_seconds() - run->start;
+}
+
+tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
+{
+    solve_run run = {.s = s, .result = result, .start = tess_wall_seconds()};
+    tess_reason reason = TESS_REASON_RUNNING;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_vector_require(s->ctx, b, s->original->nrows, "b"));
+    TESS_TRY(tess_vector_require(s->ctx, x, s->original->nrows, "x"));
+    if (b->n > 0 && b->data == x->data) {
+        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, NULL, "b and x of a solve are the same array");
+    }
+    run.b = b->data;
+    run.x = x->data;
+    TESS_TRY(renew_values(s));
+    describe(s, result);
+    TESS_TRY(start_run(&run, b));
+    if (!is_finite(run.norm) || !is_finite(result->rhs_norm)) {
+        reason = TESS_REASON_NAN_OR_INF;
+    } else if (!meets_tolerance(&run, run.norm, run.bound)) {
+        reason = s->setup_reason;
+        if (reason != TESS_REASON_RUNNING) {
+            s->ctx->error = s->setup_error;
+        } else {
+            TESS_TRY(run_cycles(&run, &reason));
+        }
+    }
+    TESS_TRY(tess_vector_refresh_shadow(x));
+    TESS_TRY(s->ctx->backend->synchronize(s->ctx));
+    finish_run(&run, reason);
+cleanup:
+    return status;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Building blocks of Krylov methods over the backend. */
+#include "solver/krylov.h"
+
+tess_status krylov_fused(const tess_krylov *k, tess_fused op)
+{
+    op.n = k->n;
+    op.state = k->state;
+    return k->ctx->backend->fused(k->ctx, &op);
+}
+
+tess_status krylov_spmv(const tess_krylov *k, const double *x, double *y, tess_reduction reduction)
+{
+    tess_spmv_args args = {.operation = TESS_OP_NONE, .x = x, .y = y, .alpha = 1.0, .reduction = reduction};
+    tess_fused dots = {.op = reduction.ndots == 1 ? TESS_FUSED_DOT : TESS_FUSED_DOT_TWO,
+                       .in = {y, reduction.with[0], reduction.with[1]},
+                       .step = reduction.step};
+    tess_status status = TESS_SUCCESS;
+
+    args.reduction.state = k->state;
+    if (k->matrix->ops) { return k->matrix->ops->spmv(k->matrix, &args); }
+    status = tess_matrix_apply_shell(k->matrix, TESS_OP_NONE, x, y);
+    return status == TESS_SUCCESS ? krylov_fused(k, dots) : status;
+}
+
+tess_status krylov_precondition(const tess_krylov *k, const double *r, double *z, tess_reduction reduction)
+{
+    reduction.state = k->state;
+    return tess_precond_apply_fused(k->precond, r, z, &reduction);
+}
+
+bool krylov_precond_is_apart(const tess_precond *m)
+{
+    return !tess_precond_is_identity(m) && !tess_precond_scale(m);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What Krylov methods are written in: vectors by name, products and preconditioning with their reductions. */
+#ifndef TESS_SOLVER_KRYLOV_H
+#define TESS_SOLVER_KRYLOV_H
+
+#include "core/internal.h"
+#include "precond/precond.h"
+
+enum { TESS_MAX_KRYLOV_VECTORS = 6 };
+
+/* One Krylov process for A d = r: it updates the correction d and the residual r. */
+typedef struct tess_krylov {
+    tess_context *ctx;
+    const tess_matrix *matrix;
+    const tess_precond *precond; /* NULL: none */
+    int64_t n;
+    double *d, *r;
+    double *v[TESS_MAX_KRYLOV_VECTORS]; /* the method's own */
+    tess_loop_state *state;
+    int attempt; /* counts cycles that made no progress: a method may start differently */
+} tess_krylov;
+
+/* A method: how many vectors it needs, how a cycle starts, what an iteration does (all by enqueueing operations). */
+typedef struct tess_method {
+    tess_solver_kind kind;
+    bool needs_symmetry;
+    int (*vectors)(const tess_precond *m);
+    tess_status (*start)(tess_krylov *k);
+    tess_status (*iterate)(void *krylov);
+} tess_method;
+
+extern const tess_method tess_method_cg;
+extern const tess_method tess_method_bicgstab;
+
+/* y = A x, then dots with y and the step. */
+tess_status krylov_spmv(const tess_krylov *k, const double *x, double *y, tess_reduction reduction);
+/* A fused operation with the loop's state filled in. */
+tess_status krylov_fused(const tess_krylov *k, tess_fused op);
+/* z = M^-1 r by the preconditioner's own pass. */
+tess_status krylov_precondition(const tess_krylov *k, const double *r, double *z, tess_reduction reduction);
+/* True where the preconditioner needs that pass: it is neither absent nor a diagonal. */
+bool krylov_precond_is_apart(const tess_precond *m);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The scalars of a Krylov loop. They live on the backend's device for the whole loop: vector operations read them there,
+ * reductions write them there, and scalar steps (step.def) compute one from the other, so that nothing crosses to the
+ * host within an iteration.
+ */
+#ifndef TESS_SOLVER_LOOP_STATE_H
+#define TESS_SOLVER_LOOP_STATE_H
+
+#include <stdint.h>
+
+/* RUNNING: all operations run. FINISHING: the iteration that ended the loop completes its finishing operations (CG's
+   update of x). STOPPED: all operations return at once. */
+enum { TESS_LOOP_RUNNING = 0, TESS_LOOP_FINISHING = 1, TESS_LOOP_STOPPED = 2 };
+
+enum { TESS_MAX_DOTS = 3 };
+
+typedef struct tess_loop_state {
+    double alpha, beta, omega, rho; /* as the method's papers name them */
+    int32_t phase;                  /* with alpha, beta and omega in one cache line: every kernel reads the four */
+    int32_t reason;                 /* tess_reason of the estimate */
+    double dots[TESS_MAX_DOTS];     /* results of the last reduction */
+    double shadow_norm;             /* BiCGSTAB: ||r~|| */
+    double residual_norm;           /* estimate of ||b - A x|| */
+    double tolerance;               /* stop at residual_norm <= tolerance */
+    double divergence_limit;        /* give up above this */
+    int64_t iteration;              /* counts over all cycles of one solve */
+    int64_t max_iterations;
+    int32_t half_converged;         /* BiCGSTAB: ||s|| met the tolerance */
+    int32_t cancel;                 /* set by the engine on the user's wish */
+    double *history;                /* residual norms by iteration; may be NULL */
+    int64_t history_capacity;
+} tess_loop_state;
+
+#endif

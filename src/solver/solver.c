@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Set-up of a solver: choice of method and engine, preconditioner, work space. */
+#include "solver/solver.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "solver/symmetry.h"
+
+static const tess_method *const methods[] = {&tess_method_cg, &tess_method_bicgstab, NULL};
+
+enum { DEFAULT_HISTORY = 1 << 20 };
+
+void tess_solve_options_init(tess_solve_options *o)
+{
+    memset(o, 0, sizeof *o);
+    o->solver = TESS_SOLVER_AUTO;
+    tess_precond_options_init(&o->precond);
+    tess_storage_options_init(&o->storage);
+    o->engine = TESS_ENGINE_AUTO;
+    o->guard = TESS_GUARD_REPAIR;
+    o->rtol = 1e-5;
+    o->atol = 0.0;
+    o->divergence_tolerance = 1e10;
+    o->max_iterations = 10000;
+    o->history_capacity = DEFAULT_HISTORY;
+}
+
+static tess_status check_limits(tess_context *ctx, const tess_solve_options *o)
+{
+    if (!(o->rtol >= 0.0) || !(o->atol >= 0.0) || !(o->divergence_tolerance > 0.0) || o->max_iterations < 0 ||
+        o->history_capacity < 0) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "tolerances and limits are not negative",
+                         "rtol %g, atol %g, divergence tolerance %g, %lld iterations, history of %lld", o->rtol, o->atol,
+                         o->divergence_tolerance, (long long)o->max_iterations, (long long)o->history_capacity);
+    }
+    return TESS_SUCCESS;
+}
+
+static tess_status check_request(const tess_matrix *a, const tess_precond *m, const tess_solve_options *o)
+{
+    if (a->nrows != a->ncols) {
+        return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "solvers need a square matrix", "a matrix of %lld by %lld",
+                         (long long)a->nrows, (long long)a->ncols);
+    }
+    if (a->original) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass the assembled matrix and options.storage",
+                         "a solver on a stored matrix");
+    }
+    if (m && (m->ctx != a->ctx || m->n != a->nrows)) {
+        return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, NULL,
+                         "the preconditioner is of another context or of %lld rows where the matrix has %lld",
+                         (long long)m->n, (long long)a->nrows);
+    }
+    if (o->engine == TESS_ENGINE_GRAPH && a->ctx->device == TESS_DEVICE_CPU) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use --engine plain or auto, or a GPU", "the graph engine on the CPU");
+    }
+    if (o->engine == TESS_ENGINE_GRAPH && (!a->ops || (m && m->kind == TESS_PRECOND_SHELL))) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use the plain engine", "the graph engine with a user's function");
+    }
+    return check_limits(a->ctx, o);
+}
+
+static tess_engine choose_engine(const tess_solver *s)
+{
+    bool recordable = s->original->ops && !(s->precond && s->precond->kind == TESS_PRECOND_SHELL);
+
+    if (s->options.engine != TESS_ENGINE_AUTO) { return s->options.engine; }
+    return s->ctx->device == TESS_DEVICE_GPU && recordable ? TESS_ENGINE_GRAPH : TESS_ENGINE_PLAIN;
+}
+
+static tess_status diagonal_is_positive(const tess_matrix *a, bool *positive)
+{
+    double *diagonal = NULL, *host = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    *positive = false;
+    TESS_TRY(tess_device_allocate(a->ctx, a->nrows, sizeof *diagonal, (void **)&diagonal));
+    TESS_TRY(tess_host_allocate(a->ctx, a->nrows, sizeof *host, (void **)&host));
+    TESS_TRY(tess_matrix_raw_diagonal(a, diagonal));
+    TESS_TRY(a->ctx->backend->download(a->ctx, host, diagonal, (size_t)a->nrows * sizeof *host));
+    *positive = true;
+    for (int64_t i = 0; i < a->nrows && *positive; i++) { *positive = host[i] > 0.0; }
+cleanup:
+    tess_device_release(a->ctx, diagonal, a->nrows, sizeof *diagonal);
+    tess_host_release(a->ctx, host, a->nrows, sizeof *host);
+    return status;
+}
+
+static const tess_method *find_method(tess_solver_kind kind)
+{
+    for (const tess_method *const *m = methods; *m; m++) {
+        if ((*m)->kind == kind) { return *m; }
+    }
+    return NULL;
+}
+
+/* AUTO takes CG for a symmetric matrix with positive diagonal; a method that needs symmetry is refused without it. */
+static tess_status choose_method(tess_solver *s)
+{
+    const tess_matrix *a = s->original;
+    tess_solver_kind kind = s->options.solver;
+    bool symmetric = true, positive = false;
+    tess_status status = TESS_SUCCESS;
+
+    if (a->ops && kind != TESS_SOLVER_BICGSTAB) { TESS_TRY(probe_symmetry(a, &symmetric)); }
+    if (kind == TESS_SOLVER_AUTO) {
+        if (a->ops && symmetric) { TESS_TRY(diagonal_is_positive(a, &positive)); }
+        kind = positive ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB;
+    }
+    s->method = find_method(kind);
+    if (!s->method) {
+        return tess_fail(s->ctx, TESS_UNSUPPORTED, "solvers: cg, bicgstab, auto", "solver %s", tess_solver_name(kind));
+    }
+    if (s->method->needs_symmetry && !symmetric) {
+        s->setup_reason = TESS_REASON_NONSYMMETRIC;
+        tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "use --solver bicgstab", "%s needs a symmetric matrix",
+                  tess_solver_name(kind));
+        s->setup_error = s->ctx->error;
+    }
+cleanup:
+    return status;
+}
+
+static void note_precond_failure(tess_solver *s)
+{
+    s->setup_reason = TESS_REASON_PRECOND_SETUP;
+    s->setup_error = s->ctx->error;
+}
+
+static tess_status setup_precond(tess_solver *s, const tess_precond *given)
+{
+    tess_status status = TESS_SUCCESS;
+
+    s->precond = given;
+    if (given || s->options.precond.kind == TESS_PRECOND_NONE) { return TESS_SUCCESS; }
+    status = tess_precond_create_renewable(s->original, &s->options.precond, &s->own_precond);
+    s->precond = s->own_precond;
+    if (status != TESS_SINGULAR) { return status; }
+    note_precond_failure(s);
+    return TESS_SUCCESS;
+}
+
+static tess_status setup_storage(tess_solver *s)
+{
+    const tess_storage_options *o = &s->options.storage;
+    const tess_matrix *a = s->original;
+    tess_status status = TESS_SUCCESS;
+
+    if (!a->ops) { return TESS_SUCCESS; }
+    TESS_TRY(a->ops->prepare(a)); /* the guard may go up to it within a loop */
+    if (o->format == TESS_FORMAT_CSR && o->precision == TESS_PRECISION_FP64) { return TESS_SUCCESS; }
+    TESS_TRY(tess_matrix_convert(a, o, &s->stored));
+    status = s->stored->ops->prepare(s->stored);
+cleanup:
+    return status;
+}
+
+const tess_matrix *solver_matrix(const tess_solver *s)
+{
+    return s->stored ? s->stored : s->original;
+}
+
+static tess_status allocate_vectors(tess_solver *s)
+{
+    tess_context *ctx = s->ctx;
+    int64_t n = s->original->nrows;
+    tess_krylov *k = &s->krylov;
+    tess_status status = TESS_SUCCESS;
+
+    k->ctx = ctx;
+    k->n = n;
+    k->precond = s->precond;
+    s->nvectors = s->method->vectors(s->precond);
+    s->history_capacity = s->options.history_capacity;
+    if (s->history_capacity - 1 > s->options.max_iterations) { s->history_capacity = s->options.max_iterations + 1; }
+    TESS_TRY(tess_device_allocate(ctx, n, sizeof(double), (void **)&k->d));
+    TESS_TRY(tess_device_allocate(ctx, n, sizeof(double), (void **)&k->r));
+    TESS_TRY(tess_device_allocate(ctx, n, sizeof(double), (void **)&s->candidate));
+    for (int i = 0; i < s->nvectors; i++) {
+        TESS_TRY(tess_device_allocate(ctx, n, sizeof(double), (void **)&k->v[i]));
+    }
+    TESS_TRY(tess_device_allocate(ctx, 1, sizeof *k->state, (void **)&k->state));
+    TESS_TRY(ctx->backend->zero(ctx, k->state, sizeof *k->state));
+    TESS_TRY(tess_device_allocate(ctx, s->history_capacity, sizeof(double), (void **)&s->history));
+    TESS_TRY(tess_host_allocate(ctx, s->history_capacity, sizeof(double), (void **)&s->host_history));
+cleanup:
+    return status;
+}
+
+void tess_solver_destroy(tess_solver *s)
+{
+    int64_t n = 0;
+    tess_context *ctx = NULL;
+
+    if (!s) { return; }
+    ctx = s->ctx;
+    n = s->original->nrows;
+    if (s->graph) { ctx->backend->release_graph(ctx, s->graph); }
+    for (int i = 0; i < s->nvectors; i++) { tess_device_release(ctx, s->krylov.v[i], n, sizeof(double)); }
+    tess_device_release(ctx, s->krylov.d, n, sizeof(double));
+    tess_device_release(ctx, s->krylov.r, n, sizeof(double));
+    tess_device_release(ctx, s->candidate, n, sizeof(double));
+    tess_device_release(ctx, s->krylov.state, 1, sizeof *s->krylov.state);
+    tess_device_release(ctx, s->history, s->history_capacity, sizeof(double));
+    tess_host_release(ctx, s->host_history, s->history_capacity, sizeof(double));
+    tess_precond_destroy(s->own_precond);
+    tess_matrix_destroy(s->stored);
+    tess_host_release(ctx, s, 1, sizeof *s);
+}
+
+tess_status tess_solver_create_with_precond(const tess_matrix *a, const tess_precond *m,
+                                            const tess_solve_options *options, tess_solver **out)
+{
+    tess_solve_options defaults;
+    tess_solver *s = NULL;
+    double start = tess_wall_seconds();
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    tess_solve_options_init(&defaults);
+    options = options ? options : &defaults;
+    TESS_TRY(check_request(a, m, options));
+    TESS_TRY(tess_host_allocate(a->ctx, 1, sizeof *s, (void **)&s));
+    memset(s, 0, sizeof *s);
+    s->ctx = a->ctx;
+    s->original = a;
+    s->options = *options;
+    TESS_TRY(choose_method(s));
+    TESS_TRY(setup_precond(s, m));
+    TESS_TRY(setup_storage(s));
+    s->engine = choose_engine(s);
+    TESS_TRY(allocate_vectors(s));
+    TESS_TRY(a->ctx->backend->synchronize(a->ctx));
+    s->setup_seconds = tess_wall_seconds() - start;
+    *out = s;
+cleanup:
+    if (status != TESS_SUCCESS) { tess_solver_destroy(s); }
+    return status;
+}
+
+tess_status tess_solver_create(const tess_matrix *a, const tess_solve_options *options, tess_solver **out)
+{
+    return tess_solver_create_with_precond(a, NULL, options, out);
+}
+
+tess_status tess_solver_set_limits(tess_solver *s, const tess_solve_options *o)
+{
+    tess_status status = check_limits(s->ctx, o);
+
+    if (status != TESS_SUCCESS) { return status; }
+    s->options.rtol = o->rtol;
+    s->options.atol = o->atol;
+    s->options.divergence_tolerance = o->divergence_tolerance;
+    s->options.max_iterations = o->max_iterations;
+    s->options.guard = o->guard;
+    s->options.monitor = o->monitor;
+    s->options.monitor_user = o->monitor_user;
+    return TESS_SUCCESS;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A cheap test of symmetry on any backend. */
+#include <math.h>
+
+#include "solver/symmetry.h"
+
+/*
+ * For random u, v with independent entries of variance 1/3, u'(A - A')v has standard deviation ||A - A'||_F / 3, and
+ * ||A v|| is near ||A||_F / sqrt(3). The ratio of the two measures the relative asymmetry; rounding adds about
+ * sqrt(n) u to it, and the threshold lies far above that for n < 2^31 and far below any asymmetry that CG would feel.
+ */
+#define ASYMMETRY_LIMIT 1e-9
+
+static tess_status products(const tess_matrix *a, tess_vector *u, tess_vector *v, tess_vector *w, double *asymmetry)
+{
+    double uav = 0.0, vau = 0.0, norm_av = 0.0, norm_au = 0.0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_vector_set_random(u, 1, -1.0, 1.0));
+    TESS_TRY(tess_vector_set_random(v, 2, -1.0, 1.0));
+    TESS_TRY(tess_matrix_spmv(a, TESS_OP_NONE, 1.0, v, 0.0, w));
+    TESS_TRY(tess_vector_dot(u, w, &uav));
+    TESS_TRY(tess_vector_norm2(w, &norm_av));
+    TESS_TRY(tess_matrix_spmv(a, TESS_OP_NONE, 1.0, u, 0.0, w));
+    TESS_TRY(tess_vector_dot(v, w, &vau));
+    TESS_TRY(tess_vector_norm2(w, &norm_au));
+    *asymmetry = norm_av + norm_au > 0.0 ? fabs(uav - vau) / (norm_av + norm_au) : 0.0;
+cleanup:
+    return status;
+}
+
+tess_status probe_symmetry(const tess_matrix *a, bool *symmetric)
+{
+    tess_vector *u = NULL, *v = NULL, *w = NULL;
+    double asymmetry = 0.0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_vector_create(a->ctx, a->nrows, TESS_PRECISION_FP64, &u));
+    TESS_TRY(tess_vector_create(a->ctx, a->nrows, TESS_PRECISION_FP64, &v));
+    TESS_TRY(tess_vector_create(a->ctx, a->nrows, TESS_PRECISION_FP64, &w));
+    TESS_TRY(products(a, u, v, w, &asymmetry));
+    /* NaN and Inf in the matrix are for the solve to report, under their own reason. */
+    *symmetric = !(asymmetry > ASYMMETRY_LIMIT);
+cleanup:
+    tess_vector_destroy(u);
+    tess_vector_destroy(v);
+    tess_vector_destroy(w);
+    return status;
+}

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+# info, spmv, compare, generate, convert.
+expect 0 info spd.mtx --json info.json
+out_has '^recommendation +--solver cg'
+json info.json 'j["nrows"] == 3 and j["nnz"] == 7 and j["numerically_symmetric"] is True and j["diagonal_positive"] == 3'
+json info.json 'j["recommendation"]["solver"] == "cg" and j["exact_share"]["e4m3"] == 1.0'
+json info.json 'j["memory"][0]["bytes"] == 4 * 4 + 7 * 12 and j["memory"][1]["bytes"] == 4 * 4 + 7 * 8'
+json info.json 'j["file"]["symmetry"] == "symmetric" and j["file"]["entries"] == 5'
+expect 0 info unsym.mtx --json info.json
+json info.json 'j["pattern_symmetric"] is True and j["numerically_symmetric"] is False and j["recommendation"]["solver"] == "bicgstab"'
+expect 0 info wide.mtx --json info.json
+json info.json 'j["pattern_symmetric"] is None and j["recommendation"]["solver"] is None'
+expect 0 info duplicates.mtx --json info.json
+json info.json 'j["file"]["duplicates"] == 1 and j["explicit_zeros"] == 1 and j["nnz"] == 3'
+expect 0 info spd.mtx.gz --json -
+json out 'j["file"]["gzip"] is True'
+expect 0 info gallery:laplace2d:10
+out_has '100 x 100'
+cp spd.mtx "$(printf 'na\303\251me\377.mtx')"
+expect 0 info "$(printf 'na\303\251me\377.mtx')" --json info.json
+json info.json 'j["nrows"] == 3'
+
+# the sum needs FP64 arithmetic: in FP32 it would be 1
+for precision in fp64 fp32; do
+    expect 0 spmv half_eps.mtx --matrix-precision $precision --output y.mtx --json spmv.json
+    label="1 + 2^-24 in $precision"
+    awk 'NR == 3 && $1 > 1.00000005 { good = 1 } END { exit !good }' y.mtx && pass || fail "$(cat y.mtx)"
+    json spmv.json 'j["componentwise_error"] <= j["componentwise_bound"]'
+done
+expect 0 spmv gallery:hilbert:20 --matrix-precision fp32 --x random:5 --json spmv.json --repeat 3
+json spmv.json 'j["componentwise_error"] <= j["componentwise_bound"] and 0 < j["fp64_componentwise_error"] < 2.0 ** -23'
+json spmv.json 'j["x"] == "random:5" and j["repeat"] == 3 and j["bytes_moved"] == j["matrix_bytes"] + 8 * 40'
+expect 0 spmv spd.mtx --x b3.mtx --output y.mtx
+label='A [1 2 3]'
+[ "$(tail -n 3 y.mtx | tr '\n' ' ')" = '2 4 10 ' ] && pass || fail "$(cat y.mtx)"
+expect 2 spmv spd.mtx --x a-times-ones --repeat 0
+expect 3 spmv spd.mtx --x a-times-ones
+expect 0 spmv wide.mtx
+expect "0|3" spmv nan.mtx --json spmv.json
+expect 2 spmv spd.mtx --format sell
+
+expect 0 compare gallery:laplace2d:12 --device cpu --repeat 3 --json compare.json
+out_has '^cpu +csr +fp32'
+json compare.json 'len(j["results"]) == 2 and j["gpu_name"] is None and j["results"][0]["fp64_relative_error"] < 1e-14'
+expect 0 compare wide.mtx --repeat 2
+
+expect 0 generate --list
+out_has '^laplace2d '
+expect 0 generate --list --json -
+json out 'len(j["problems"]) > 2'
+expect 2 generate laplace2d 5
+err_has 'output'
+expect 2 generate laplce2d 5 --output a.mtx
+err_has 'laplace2d'
+absent a.mtx
+expect 2 generate laplace2d 5 --output a.txt
+expect 2 generate --output a.mtx
+expect 0 generate laplace2d 5 --output a.mtx --json generate.json
+json generate.json 'j["nrows"] == 25 and j["nnz"] == 105'
+expect 0 generate laplace2d 5 --output a.mtx.gz
+expect 0 generate laplace2d 5 --output lower.mtx --symmetric
+expect 0 info lower.mtx --json info.json
+json info.json 'j["file"]["symmetry"] == "symmetric" and j["nnz"] == 105'
+expect 0 generate laplace2d 5 --output a.tess
+
+expect 2 convert a.mtx
+expect 2 convert a.mtx b.mtx c.mtx
+expect 2 convert a.mtx b.csv
+err_has 'must end in'
+expect 0 convert a.mtx b.tess
+expect 0 convert b.tess b.mtx
+label='a.mtx to .tess and back'
+cmp -s a.mtx b.mtx && pass || fail 'the files differ'
+expect 0 convert a.mtx.gz c.mtx
+cmp -s a.mtx c.mtx && pass || fail 'the files differ'
+expect 3 convert unsym.mtx u.mtx --symmetric
+absent u.mtx
+cp b.tess damaged.tess
+printf '\377' | dd of=damaged.tess bs=1 seek=$(($(wc -c <b.tess) - 9)) conv=notrunc 2>/dev/null
+expect 3 info damaged.tess
+err_has 'damaged.tess'
+head -c 40 b.tess >cut.tess
+expect 3 info cut.tess
+expect 0 solve b.tess
+expect 0 convert a.mtx a.mtx
+cmp -s a.mtx b.mtx && pass || fail 'a file converted onto itself changed'

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Solves on the GPU: the graph engine against the plain one bit for bit, against the host, through new values, growth of
+ * work space, cancellation, the user's stream, several contexts, and the caller's current device left alone.
+ */
+#include <cuda_runtime_api.h>
+
+#include "support/solve.h"
+
+static tess_context *gpu = NULL;
+
+static tess_precond_options preconds(int k)
+{
+    static const tess_precond_options all[] = {
+        {TESS_PRECOND_NONE, 8}, {TESS_PRECOND_JACOBI, 8}, {TESS_PRECOND_BLOCK_JACOBI, 5}};
+
+    return all[k];
+}
+enum { PRECONDS = 3 };
+
+static oracle_csr system_for(int kind, int64_t k)
+{
+    return kind == TESS_SOLVER_CG ? oracle_laplace2d(k) : oracle_convection2d(k, 0.5);
+}
+
+/* x, iterations and history of one solve. */
+typedef struct solved {
+    double *x, *history;
+    tess_solve_result result;
+} solved;
+
+static solved solve_here(tess_context *ctx, const oracle_csr *a, const tess_solve_options *options, const double *b)
+{
+    solved s = {test_allocate(a->nrows, sizeof *s.x), NULL, {0}};
+    tess_matrix *m = make_matrix(ctx, a);
+    tess_solver *solver = NULL;
+
+    assert_ok(ctx, tess_solver_create(m, options, &solver));
+    s.result = solve_with(solver, ctx, a->nrows, b, s.x);
+    s.history = test_allocate(s.result.history_length, sizeof *s.history);
+    memcpy(s.history, s.result.history, (size_t)s.result.history_length * sizeof *s.history);
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(m);
+    return s;
+}
+
+static void discard(solved *s)
+{
+    free(s->x);
+    free(s->history);
+}
+
+static void engines_agree_bit_for_bit(void **state)
+{
+    (void)state;
+    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+        for (int k = 0; k < 2 * PRECONDS; k++) {
+            oracle_csr a = system_for(kind, 70);
+            double *b = random_values(a.nrows, 3, -1.0, 1.0);
+            tess_solve_options options = solve_options((tess_solver_kind)kind);
+            solved graph, plain;
+
+            options.precond = preconds(k % PRECONDS);
+            options.storage.precision = k < PRECONDS ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32;
+            options.engine = TESS_ENGINE_GRAPH;
+            graph = solve_here(gpu, &a, &options, b);
+            options.engine = TESS_ENGINE_PLAIN;
+            plain = solve_here(gpu, &a, &options, b);
+            assert_int_equal(graph.result.engine, TESS_ENGINE_GRAPH);
+            assert_int_equal(plain.result.engine, TESS_ENGINE_PLAIN);
+            assert_int_equal(graph.result.reason, TESS_REASON_RTOL);
+            assert_int_equal(graph.result.iterations, plain.result.iterations);
+            assert_int_equal(graph.result.history_length, graph.result.iterations + 1);
+            assert_true(same_bits(graph.x, plain.x, a.nrows));
+            assert_true(same_bits(graph.history, plain.history, graph.result.history_length));
+            check_honest(&a, b, graph.x, &options, &graph.result);
+            discard(&graph);
+            discard(&plain);
+            oracle_free(&a);
+            free(b);
+        }
+    }
+}
+
+/* A fixed number of iterations is exactly that, whatever the unrolling of the recorded loop. */
+static void iteration_limits_are_exact(void **state)
+{
+    oracle_csr a = oracle_laplace2d(40);
+    double *b = random_values(a.nrows, 3, -1.0, 1.0);
+
+    (void)state;
+    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+        for (int64_t limit = 0; limit <= 19; limit++) {
+            tess_solve_options options = solve_options((tess_solver_kind)kind);
+            solved s;
+
+            options.rtol = 0.0;
+            options.max_iterations = limit;
+            s = solve_here(gpu, &a, &options, b);
+            assert_int_equal(s.result.iterations, limit);
+            assert_int_equal(s.result.reason, TESS_REASON_ITERATIONS);
+            check_honest(&a, b, s.x, &options, &s.result);
+            discard(&s);
+        }
+    }
+    oracle_free(&a);
+    free(b);
+}
+
+static void every_run_gives_the_same_bits(void **state)
+{
+    (void)state;
+    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+        oracle_csr a = system_for(kind, 150);
+        double *b = random_values(a.nrows, 3, -1.0, 1.0);
+        tess_solve_options options = solve_options((tess_solver_kind)kind);
+        solved first = solve_here(gpu, &a, &options, b);
+
+        for (int trial = 0; trial < 5; trial++) {
+            solved again = solve_here(gpu, &a, &options, b);
+
+            assert_true(same_bits(first.x, again.x, a.nrows));
+            assert_int_equal(first.result.iterations, again.result.iterations);
+            discard(&again);
+        }
+        discard(&first);
+        oracle_free(&a);
+        free(b);
+    }
+}
+
+/* Another order of summation: other roundings, but the same verified answer in about as many iterations. */
+static void host_and_device_agree_within_tolerance(void **state)
+{
+    tess_context *cpu = open_cpu(2);
+
+    (void)state;
+    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+        oracle_csr a = system_for(kind, 50);
+        double *b = random_values(a.nrows, 3, -1.0, 1.0), smallest = 8.0 * pow(sin(acos(-1.0) / 102.0), 2.0);
+        double difference = 0.0;
+        tess_solve_options options = solve_options((tess_solver_kind)kind);
+        solved here = solve_here(cpu, &a, &options, b), there = solve_here(gpu, &a, &options, b);
+
+        for (int64_t i = 0; i < a.nrows; i++) { difference = hypot(difference, here.x[i] - there.x[i]); }
+        assert_at_most(difference, (here.result.residual_norm + there.result.residual_norm) / smallest * (1.0 + 1e-6));
+        discard(&here);
+        discard(&there);
+        oracle_free(&a);
+        free(b);
+    }
+    tess_context_destroy(cpu);
+}
+
+/* The recorded loop is played again for new values, other limits and other right-hand sides. */
+static void recorded_loop_serves_later_solves(void **state)
+{
+    (void)state;
+    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+        for (int precision = TESS_PRECISION_FP64; precision <= TESS_PRECISION_FP32; precision++) {
+            oracle_csr a = system_for(kind, 40);
+            tess_matrix *m = make_matrix(gpu, &a);
+            tess_solve_options options = solve_options((tess_solver_kind)kind);
+            tess_solver *solver = NULL;
+
+            options.precond.kind = TESS_PRECOND_BLOCK_JACOBI;
+            options.storage.precision = (tess_precision)precision;
+            assert_ok(gpu, tess_solver_create(m, &options, &solver));
+            for (uint64_t side = 0; side < 4; side++) {
+                double *b = random_values(a.nrows, side, -1.0, 1.0), *x = test_allocate(a.nrows, sizeof *x);
+                tess_solve_result result;
+                solved fresh;
+
+                if (side == 2) {
+                    for (int64_t i = 0; i < a.nrows; i++) {
+                        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+                            if (a.col_ind[k] == i) { a.val[k] *= 1.0 + (double)(i % 13); }
+                        }
+                    }
+                    assert_ok(gpu, tess_matrix_update_values(m, a.val, TESS_MEMORY_HOST));
+                }
+                options.rtol = side % 2 ? 1e-6 : 1e-11;
+                assert_ok(gpu, tess_solver_set_limits(solver, &options));
+                result = solve_with(solver, gpu, a.nrows, b, x);
+                assert_int_equal(result.reason, TESS_REASON_RTOL);
+                check_honest(&a, b, x, &options, &result);
+                fresh = solve_here(gpu, &a, &options, b);
+                assert_true(same_bits(fresh.x, x, a.nrows));
+                discard(&fresh);
+                free(b);
+                free(x);
+            }
+            tess_solver_destroy(solver);
+            tess_matrix_destroy(m);
+            oracle_free(&a);
+        }
+    }
+}
+
+/* A graph keeps the addresses it was recorded with: room for partial sums that grows later must not pull it away. */
+static void scratch_may_grow_after_recording(void **state)
+{
+    oracle_csr small = oracle_laplace2d(20), large = oracle_laplace2d(600);
+    double *b = random_values(large.nrows, 3, -1.0, 1.0);
+    double first[400] = {0.0}, again[400] = {0.0}, *x = test_allocate(large.nrows, sizeof *x);
+    tess_context *ctx = open_gpu();
+    tess_matrix *m = make_matrix(ctx, &small), *big = make_matrix(ctx, &large);
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    tess_solver *solver = NULL, *other = NULL;
+    tess_solve_result result;
+
+    (void)state;
+    options.engine = TESS_ENGINE_GRAPH;
+    assert_ok(ctx, tess_solver_create(m, &options, &solver));
+    result = solve_with(solver, ctx, 400, b, first);
+    assert_true(result.converged);
+    options.max_iterations = 50;
+    assert_ok(ctx, tess_solver_create(big, &options, &other));
+    result = solve_with(other, ctx, large.nrows, b, x);
+    assert_int_equal(result.reason, TESS_REASON_ITERATIONS);
+    for (int trial = 0; trial < 3; trial++) {
+        memset(again, 0, sizeof again);
+        result = solve_with(solver, ctx, 400, b, again);
+        assert_true(result.converged && same_bits(first, again, 400));
+    }
+    tess_solver_destroy(solver);
+    tess_solver_destroy(other);
+    tess_matrix_destroy(m);
+    tess_matrix_destroy(big);
+    tess_context_destroy(ctx);
+    oracle_free(&small);
+    oracle_free(&large);
+    free(b);
+    free(x);
+}
+
+typedef struct monitor_record {
+    int64_t calls, last_iteration, cancel_at;
+    bool monotone;
+} monitor_record;
+
+static int watch(void *user, const tess_progress *progress)
+{
+    monitor_record *r = user;
+
+    r->calls += 1;
+    r->monotone = r->monotone && progress->iteration >= r->last_iteration;
+    r->last_iteration = progress->iteration;
+    return progress->iteration >= r->cancel_at;
+}
+
+static void monitor_cancels_both_engines(void **state)
+{
+    oracle_csr a = oracle_laplace2d(300);
+    double *b = random_values(a.nrows, 3, -1.0, 1.0);
+
+    (void)state;
+    for (int engine = TESS_ENGINE_PLAIN; engine <= TESS_ENGINE_GRAPH; engine++) {
+        monitor_record record = {0, 0, 20, true};
+        tess_solve_options options = solve_options(TESS_SOLVER_CG);
+        solved s;
+
+        options.engine = (tess_engine)engine;
+        options.rtol = 0.0; /* would run for very long */
+        options.max_iterations = 50000000;
+        options.history_capacity = 1000;
+        options.monitor = watch;
+        options.monitor_user = &record;
+        s = solve_here(gpu, &a, &options, b);
+        assert_int_equal(s.result.reason, TESS_REASON_CANCELLED);
+        assert_true(record.calls > 0 && record.monotone && s.result.iterations >= 20);
+        check_honest(&a, b, s.x, &options, &s.result);
+        discard(&s);
+    }
+    oracle_free(&a);
+    free(b);
+}
+
+static void nan_ends_the_loop_and_leaves_no_trace(void **state)
+{
+    oracle_csr a = oracle_laplace2d(30);
+    double *b = random_values(900, 3, -1.0, 1.0), *x = test_allocate(900, sizeof *x);
+    tess_matrix *m = make_matrix(gpu, &a);
+
+    (void)state;
+    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+        tess_solve_options options = solve_options((tess_solver_kind)kind);
+        tess_solver *solver = NULL;
+        tess_solve_result result;
+        solved clean = solve_here(gpu, &a, &options, b);
+        double kept = b[450];
+
+        assert_ok(gpu, tess_solver_create(m, &options, &solver));
+        b[450] = (double)NAN;
+        memset(x, 0, 900 * sizeof *x);
+        result = solve_with(solver, gpu, 900, b, x);
+        assert_int_equal(result.reason, TESS_REASON_NAN_OR_INF);
+        assert_true(result.iterations <= 32);
+        b[450] = kept;
+        memset(x, 0, 900 * sizeof *x);
+        result = solve_with(solver, gpu, 900, b, x);
+        assert_true(result.converged && same_bits(x, clean.x, 900));
+        tess_solver_destroy(solver);
+        discard(&clean);
+    }
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+    free(b);
+    free(x);
+}
+
+/* Vectors too large for FP64 squares fail inside the loop, where the host has not looked before. */
+static void overflow_inside_the_loop_is_found(void **state)
+{
+    oracle_csr a = oracle_laplace2d(30);
+    double *b = random_values(900, 3, -1e160, 1e160);
+
+    (void)state;
+    for (int engine = TESS_ENGINE_PLAIN; engine <= TESS_ENGINE_GRAPH; engine++) {
+        tess_solve_options options = solve_options(TESS_SOLVER_CG);
+        solved s;
+
+        options.engine = (tess_engine)engine;
+        s = solve_here(gpu, &a, &options, b);
+        check_honest(&a, b, s.x, &options, &s.result);
+        assert_true(s.result.converged || s.result.iterations <= 32);
+        discard(&s);
+    }
+    oracle_free(&a);
+    free(b);
+}
+
+static void users_stream_is_used_and_kept(void **state)
+{
+    oracle_csr a = oracle_laplace2d(40);
+    double *b = random_values(a.nrows, 3, -1.0, 1.0);
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    solved reference = solve_here(gpu, &a, &options, b);
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        tess_context_options context_options;
+        tess_context *ctx = NULL;
+        cudaStream_t stream = NULL;
+        solved s;
+
+        if (k == 0) {
+            assert_int_equal(cudaStreamCreate(&stream), cudaSuccess);
+        } else {
+            stream = cudaStreamPerThread;
+        }
+        tess_context_options_init(&context_options);
+        context_options.device = TESS_DEVICE_GPU;
+        context_options.stream = stream;
+        assert_ok(NULL, tess_context_create(&context_options, &ctx));
+        assert_ptr_equal(tess_context_stream(ctx), stream);
+        s = solve_here(ctx, &a, &options, b);
+        assert_true(same_bits(s.x, reference.x, a.nrows));
+        tess_context_destroy(ctx);
+        assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+        if (k == 0) { assert_int_equal(cudaStreamDestroy(stream), cudaSuccess); }
+        discard(&s);
+    }
+    discard(&reference);
+    oracle_free(&a);
+    free(b);
+}
+
+/* Two contexts, their solves interleaved: neither may disturb the other's scratch. */
+static void contexts_are_independent(void **state)
+{
+    oracle_csr a = oracle_laplace2d(40), c = oracle_laplace2d(55);
+    double *b = random_values(c.nrows, 3, -1.0, 1.0);
+    tess_context *other = open_gpu();
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    solved first = solve_here(gpu, &a, &options, b), second = solve_here(other, &c, &options, b);
+
+    (void)state;
+    for (int trial = 0; trial < 3; trial++) {
+        solved one = solve_here(other, &a, &options, b), two = solve_here(gpu, &c, &options, b);
+
+        assert_true(same_bits(one.x, first.x, a.nrows));
+        assert_true(same_bits(two.x, second.x, c.nrows));
+        discard(&one);
+        discard(&two);
+    }
+    tess_context_destroy(other);
+    discard(&first);
+    discard(&second);
+    oracle_free(&a);
+    oracle_free(&c);
+    free(b);
+}
+
+/* Work on one device while another (or none yet) is the caller's current one. */
+static void current_device_is_left_alone(void **state)
+{
+    int count = 0, device = -1;
+    oracle_csr a = oracle_laplace2d(20);
+    double *b = random_values(400, 3, -1.0, 1.0);
+    tess_solve_options options = solve_options(TESS_SOLVER_BICGSTAB);
+
+    (void)state;
+    assert_int_equal(cudaGetDeviceCount(&count), cudaSuccess);
+    for (int other = 0; other < count && other < 2; other++) {
+        tess_context_options context_options;
+        tess_context *ctx = NULL;
+        solved s;
+
+        tess_context_options_init(&context_options);
+        context_options.device = TESS_DEVICE_GPU;
+        context_options.device_index = other;
+        assert_int_equal(cudaSetDevice(0), cudaSuccess);
+        assert_ok(NULL, tess_context_create(&context_options, &ctx));
+        s = solve_here(ctx, &a, &options, b);
+        assert_int_equal(s.result.reason, TESS_REASON_RTOL);
+        tess_context_destroy(ctx);
+        assert_int_equal(cudaGetDevice(&device), cudaSuccess);
+        assert_int_equal(device, 0);
+        discard(&s);
+    }
+    assert_int_equal(cudaGetLastError(), cudaSuccess);
+    oracle_free(&a);
+    free(b);
+}
+
+/* A device that has no room for a vector says so and goes on. */
+static void failed_device_allocation_leaves_the_context_usable(void **state)
+{
+    oracle_csr a = oracle_laplace2d(20);
+    double *b = random_values(400, 3, -1.0, 1.0);
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    tess_vector *huge = NULL;
+    solved s;
+
+    (void)state;
+    assert_fails(gpu, TESS_OUT_OF_DEVICE_MEMORY,
+                 tess_vector_create(gpu, INT64_C(1) << 44, TESS_PRECISION_FP64, &huge));
+    assert_null(huge);
+    s = solve_here(gpu, &a, &options, b);
+    assert_int_equal(s.result.reason, TESS_REASON_RTOL);
+    assert_int_equal(cudaGetLastError(), cudaSuccess);
+    discard(&s);
+    oracle_free(&a);
+    free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(engines_agree_bit_for_bit),
+        cmocka_unit_test(iteration_limits_are_exact),
+        cmocka_unit_test(every_run_gives_the_same_bits),
+        cmocka_unit_test(host_and_device_agree_within_tolerance),
+        cmocka_unit_test(recorded_loop_serves_later_solves),
+        cmocka_unit_test(scratch_may_grow_after_recording),
+        cmocka_unit_test(monitor_cancels_both_engines),
+        cmocka_unit_test(nan_ends_the_loop_and_leaves_no_trace),
+        cmocka_unit_test(overflow_inside_the_loop_is_found),
+        cmocka_unit_test(users_stream_is_used_and_kept),
+        cmocka_unit_test(contexts_are_independent),
+        cmocka_unit_test(current_device_is_left_alone),
+        cmocka_unit_test(failed_device_allocation_leaves_the_context_usable),
+    };
+    int failed;
+
+    gpu = open_gpu();
+    if (!gpu) {
+        printf("SKIPPED: no GPU in this build or machine\n");
+        return TEST_SKIPPED;
+    }
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    tess_context_destroy(gpu);
+    return failed;
+}

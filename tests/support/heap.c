@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/heap.h"
+
+#include "support/test.h"
+
+enum { ALIGNMENT = 256 };
+
+/* Sizes of what is held, to check releases against; a list, since tests hold few allocations at a time. */
+typedef struct block {
+    struct block *next;
+    heap *owner;
+    void *pointer;
+    size_t bytes;
+} block;
+
+static block *held = NULL;
+
+static void *take(const heap *h, size_t bytes)
+{
+    size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+
+    if (h->beneath.allocate) { return h->beneath.allocate(h->beneath.user, bytes); }
+    return rounded < bytes || rounded > ((size_t)1 << 40) ? NULL : aligned_alloc(ALIGNMENT, rounded);
+}
+
+static void *allocate(void *user, size_t bytes)
+{
+    heap *h = user;
+    void *pointer = NULL;
+    block *note = NULL;
+
+    if (h->calls++ == h->fail_at) { return NULL; }
+    pointer = take(h, bytes);
+    if (!pointer) { return NULL; }
+    /* What was there before must not matter. */
+    if (!h->beneath.allocate) { memset(pointer, 0xa5, bytes); }
+    note = malloc(sizeof *note);
+    assert_non_null(note);
+    *note = (block){held, h, pointer, bytes};
+    held = note;
+    h->live += 1;
+    h->live_bytes += (int64_t)bytes;
+    return pointer;
+}
+
+static void release(void *user, void *pointer, size_t bytes)
+{
+    heap *h = user;
+    block **place = &held;
+
+    while (*place && (*place)->pointer != pointer) { place = &(*place)->next; }
+    if (!*place || (*place)->owner != h || (*place)->bytes != bytes) {
+        h->wrong_releases += 1;
+        return;
+    }
+    block *note = *place;
+    *place = note->next;
+    free(note);
+    h->live -= 1;
+    h->live_bytes -= (int64_t)bytes;
+    if (h->beneath.release) {
+        h->beneath.release(h->beneath.user, pointer, bytes);
+    } else {
+        free(pointer);
+    }
+}
+
+tess_allocator heap_allocator(heap *h)
+{
+    return (tess_allocator){allocate, release, h};
+}
+
+void heap_fail_at(heap *h, int64_t k)
+{
+    h->calls = 0;
+    h->fail_at = k;
+}

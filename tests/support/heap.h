@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An allocator that counts what is held and fails where a test wants it to. */
+#ifndef TESS_TESTS_SUPPORT_HEAP_H
+#define TESS_TESTS_SUPPORT_HEAP_H
+
+#include <stdint.h>
+
+#include <tessera/context.h>
+
+typedef struct heap {
+    int64_t calls;   /* allocations asked for since the counter was set to 0 */
+    int64_t fail_at; /* the call with this number, counted from 0, fails; -1: none does */
+    int64_t live, live_bytes;
+    int64_t wrong_releases; /* with another size than was asked for, or of what is not held */
+    tess_allocator beneath; /* where device memory comes from; all zero: host memory */
+} heap;
+
+tess_allocator heap_allocator(heap *h);
+/* Starts counting anew and fails call `k` from now on. */
+void heap_fail_at(heap *h, int64_t k);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/solve.h"
+
+tess_solve_options solve_options(tess_solver_kind solver)
+{
+    tess_solve_options options;
+
+    tess_solve_options_init(&options);
+    options.solver = solver;
+    options.rtol = 1e-10;
+    options.max_iterations = 2000;
+    return options;
+}
+
+tess_solve_result solve_with(tess_solver *solver, tess_context *ctx, int64_t n, const double *b, double *x)
+{
+    tess_vector *vb = make_vector(ctx, n, b), *vx = make_vector(ctx, n, x);
+    tess_solve_result result;
+
+    assert_ok(ctx, tess_solver_solve(solver, vb, vx, &result));
+    read_vector(vx, x);
+    tess_vector_destroy(vb);
+    tess_vector_destroy(vx);
+    return result;
+}
+
+tess_solve_result solve_once(tess_context *ctx, const oracle_csr *a, const tess_solve_options *options, const double *b,
+                             double *x)
+{
+    tess_matrix *m = make_matrix(ctx, a);
+    tess_solver *solver = NULL;
+    tess_solve_result result;
+
+    assert_ok(ctx, tess_solver_create(m, options, &solver));
+    result = solve_with(solver, ctx, a->nrows, b, x);
+    result.history = NULL;
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(m);
+    return result;
+}
+
+void check_honest(const oracle_csr *a, const double *b, const double *x, const tess_solve_options *options,
+                  const tess_solve_result *result)
+{
+    wide exact = oracle_residual_norm(a, b, x), norm_b = oracle_norm2(b, a->nrows);
+    wide tolerance = (wide)options->rtol * norm_b;
+
+    tolerance = tolerance > (wide)options->atol ? tolerance : (wide)options->atol;
+    assert_at_most((double)wide_abs((wide)result->residual_norm - exact), result->residual_bound);
+    assert_true(result->converged == (result->reason > 0));
+    if (result->converged) { assert_at_most((double)exact, (double)tolerance * (1.0 + 0x1p-40)); }
+    assert_true(result->iterations >= 0 && result->iterations <= options->max_iterations);
+}

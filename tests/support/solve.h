@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A solve in one call, its result judged by the oracle. */
+#ifndef TESS_TESTS_SUPPORT_SOLVE_H
+#define TESS_TESTS_SUPPORT_SOLVE_H
+
+#include "support/test.h"
+
+/* Defaults for tests: the solver named, 1e-10, 2,000 iterations. */
+tess_solve_options solve_options(tess_solver_kind solver);
+
+/* Solves with a handle; x is the initial guess and receives the solution. The history pointer stays the handle's. */
+tess_solve_result solve_with(tess_solver *solver, tess_context *ctx, int64_t n, const double *b, double *x);
+
+/* Set-up, solve and destruction; the history pointer of the result is NULL. */
+tess_solve_result solve_once(tess_context *ctx, const oracle_csr *a, const tess_solve_options *options, const double *b,
+                             double *x);
+
+/*
+ * Whatever the result says must be true of x in wide arithmetic: the residual norm within its bound, and `converged` only
+ * where the tolerance is met (to the rounding of the tolerance itself).
+ */
+void check_honest(const oracle_csr *a, const double *b, const double *x, const tess_solve_options *options,
+                  const tess_solve_result *result);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every test includes: cmocka with its prerequisites, the public interface, and the shared fixtures. */
+#ifndef TESS_TESTS_SUPPORT_TEST_H
+#define TESS_TESTS_SUPPORT_TEST_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <tessera/tessera.h>
+
+#include "support/oracle.h"
+
+/* What a test program returns when the machine lacks what it needs. */
+enum { TEST_SKIPPED = 77 };
+
+/* Fails with the library's own words where a call does not succeed. */
+#define assert_ok(ctx, call) check_ok(ctx, call, #call, __FILE__, __LINE__)
+void check_ok(const tess_context *ctx, tess_status status, const char *call, const char *file, int line);
+
+/* The call must fail with `expected` and leave a message in the context. */
+#define assert_fails(ctx, expected, call) check_fails(ctx, expected, call, #call, __FILE__, __LINE__)
+void check_fails(const tess_context *ctx, tess_status expected, tess_status status, const char *call, const char *file,
+                 int line);
+
+/* Fails unless a <= b, and says both. */
+#define assert_at_most(a, b) check_at_most(a, b, #a " <= " #b, __FILE__, __LINE__)
+void check_at_most(double a, double b, const char *what, const char *file, int line);
+
+/* A context on the CPU. */
+tess_context *open_cpu(int threads);
+/* A context on the GPU, or NULL where this build or machine has none. */
+tess_context *open_gpu(void);
+
+/* A matrix of the library made from one of the oracle's by copying. */
+tess_matrix *make_matrix(tess_context *ctx, const oracle_csr *a);
+/* Its CSR arrays as the library takes them: 64-bit offsets, 32-bit columns, host, copy. */
+tess_csr_arrays csr_arrays_of(const oracle_csr *a);
+
+/* FP64 vectors: from an array, of zeros, and back to an array of the caller. */
+tess_vector *make_vector(tess_context *ctx, int64_t n, const double *values);
+tess_vector *make_zeros(tess_context *ctx, int64_t n);
+void read_vector(const tess_vector *v, double *values);
+
+/* Memory that ends the test when there is none. */
+void *test_allocate(int64_t count, size_t size);
+
+/* n reproducible values in (low, high). */
+double *random_values(int64_t n, uint64_t seed, double low, double high);
+
+bool same_bits(const double *a, const double *b, int64_t n);
+
+#endif

@@ -1,0 +1,686 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The gallery: sizes, values in rows worked out by hand, symmetry, definiteness, threads, arguments. */
+#include <unistd.h>
+
+#include "gallery/stencils.h"
+#include "support/heap.h"
+#include "support/product.h"
+#include "support/test.h"
+
+enum { MAX_ARGS = 4 };
+
+/* Splits "NAME ARG ARG" and makes the problem. */
+static tess_status create(tess_context *ctx, const char *request, tess_matrix **out)
+{
+    char text[256], *words[MAX_ARGS + 2] = {0}, *rest = text;
+    int count = 0;
+
+    snprintf(text, sizeof text, "%s", request);
+    while ((words[count] = strtok_r(rest, " ", &rest)) != NULL && count <= MAX_ARGS) {
+        count++;
+    }
+    return tess_gallery_create(ctx, words[0], count - 1, (const char *const *)words + 1, out);
+}
+
+static oracle_csr generate(const char *request, int threads)
+{
+    tess_context *ctx = open_cpu(threads);
+    tess_matrix *m = NULL;
+    oracle_csr a;
+
+    assert_ok(ctx, create(ctx, request, &m));
+    a = decode_matrix(m);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    return a;
+}
+
+static double entry(const oracle_csr *a, int64_t i, int64_t j)
+{
+    for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+        if (a->col_ind[k] == j) { return a->val[k]; }
+    }
+    return 0.0;
+}
+
+static double *to_dense(const oracle_csr *a)
+{
+    double *dense = test_allocate(a->nrows * a->ncols, sizeof *dense);
+
+    memset(dense, 0, (size_t)(a->nrows * a->ncols) * sizeof *dense);
+    for (int64_t i = 0; i < a->nrows; i++) {
+        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+            dense[i * a->ncols + a->col_ind[k]] = a->val[k];
+        }
+    }
+    return dense;
+}
+
+static void assert_sorted(const oracle_csr *a)
+{
+    for (int64_t i = 0; i < a->nrows; i++) {
+        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+            assert_in_range(a->col_ind[k], 0, a->ncols - 1);
+            assert_true(k == a->row_ptr[i] || a->col_ind[k] > a->col_ind[k - 1]);
+        }
+    }
+}
+
+/* a_ij and a_ji agree in every bit. */
+static void assert_symmetric(const oracle_csr *a)
+{
+    double *dense = to_dense(a);
+
+    for (int64_t i = 0; i < a->nrows; i++) {
+        for (int64_t j = 0; j < i; j++) {
+            assert_memory_equal(&dense[i * a->ncols + j], &dense[j * a->ncols + i], sizeof(double));
+        }
+    }
+    free(dense);
+}
+
+/* Smallest pivot of a Cholesky factorisation; stops at the first that is not positive. */
+static double smallest_pivot(const oracle_csr *a)
+{
+    double *l = to_dense(a), least = INFINITY;
+    int64_t n = a->nrows;
+
+    for (int64_t k = 0; k < n && least > 0.0; k++) {
+        double pivot = l[k * n + k];
+
+        least = fmin(least, pivot);
+        for (int64_t i = k + 1; i < n; i++) {
+            double factor = l[i * n + k] / pivot;
+
+            for (int64_t j = k + 1; j < n && factor != 0.0; j++) {
+                l[i * n + j] -= factor * l[k * n + j];
+            }
+        }
+    }
+    free(l);
+    return least;
+}
+
+/* ---- sizes ---- */
+
+static void assert_size(const char *request, int64_t n, int64_t nnz)
+{
+    oracle_csr a = generate(request, 2);
+
+    assert_int_equal(a.nrows, n);
+    assert_int_equal(a.ncols, n);
+    assert_int_equal(a.nnz, nnz);
+    assert_sorted(&a);
+    oracle_free(&a);
+}
+
+static void sizes_follow_from_the_grid(void **state)
+{
+    (void)state;
+    assert_size("laplace1d 10", 10, 28);
+    assert_size("laplace2d 10", 100, 460);
+    assert_size("laplace2d 10 3", 30, 30 + 2 * (9 * 3 + 10 * 2));
+    assert_size("star2d 6", 36, 16 * 16);
+    assert_size("stretched2d 6", 36, 16 * 16);
+    assert_size("laplace3d 5 4 3", 60, 60 + 2 * (4 * 4 * 3 + 5 * 3 * 3 + 5 * 4 * 2));
+    assert_size("laplace3d27 4", 64, 1000);
+    assert_size("uniflow2d 10", 100, 460);
+    assert_size("bentpipe2d 10", 100, 460);
+    assert_size("recirc2d 10", 100, 460);
+    assert_size("anisotropic2d 10 0.01", 100, 460);
+    assert_size("anisotropic2d 10 0.01 90", 100, 460);
+    assert_size("anisotropic2d 10 0.01 30", 100, 28 * 28);
+    assert_size("randomdiffusion2d 10", 100, 460);
+    assert_size("randomdiffusion3d 4", 64, 64 + 6 * 48);
+    assert_size("elasticity3d 4", 300, 10 * 13 * 13 * 9);
+    assert_size("rowscale 6 50", 216, 216 + 6 * 180);
+    assert_size("powerlaw 1000", 1000, 20000);
+    assert_size("powerlaw 7 21", 7, 49);
+    assert_size("powerlaw 1", 1, 1);
+    assert_size("hilbert 12", 12, 144);
+    assert_size("arrow 12", 12, 34);
+    assert_size("denserow 9", 9, 31);
+    assert_size("emptyrows 9", 9, 16);
+    assert_size("one-by-one", 1, 1);
+}
+
+/* The points of the 3 by 3 by 3 box with at most `reach` nonzero offsets. */
+static tess_stencil box_stencil(int64_t nx, int64_t ny, int64_t nz, int reach)
+{
+    tess_stencil s = {.nx = nx, .ny = ny, .nz = nz};
+
+    for (int c = 0; c < 27; c++) {
+        int dx = c % 3 - 1, dy = c / 3 % 3 - 1, dz = c / 9 - 1;
+
+        if (abs(dx) + abs(dy) + abs(dz) > reach) { continue; }
+        s.dx[s.points] = (signed char)dx;
+        s.dy[s.points] = (signed char)dy;
+        s.dz[s.points++] = (signed char)dz;
+    }
+    return s;
+}
+
+static int64_t stencil_nnz(int64_t nx, int64_t ny, int64_t nz, int reach)
+{
+    tess_stencil s = box_stencil(nx, ny, nz, reach);
+
+    return stencil_row_offset(&s, nx * ny * nz);
+}
+
+/* Sizes of the published tables, through the closed form that the device builder uses, without building. */
+static void published_sizes_agree(void **state)
+{
+    (void)state;
+    assert_int_equal(stencil_nnz(150, 150, 150, 1), 23490000); /* Laplace3D150 */
+    assert_int_equal(stencil_nnz(2500, 2500, 1, 1), 31240000); /* UniFlow2D2500 */
+    assert_int_equal(stencil_nnz(1500, 1500, 1, 1), 11244000); /* BentPipe2D1500 */
+    assert_int_equal(stencil_nnz(1500, 1500, 1, 2), 20232004); /* Stretched2D1500 */
+}
+
+static void closed_form_offsets_agree_with_counting(void **state)
+{
+    static const int64_t grids[][3] = {{1, 1, 1}, {2, 1, 1}, {1, 3, 1}, {2, 2, 2}, {5, 4, 3}, {1, 4, 5}, {7, 1, 2}};
+
+    (void)state;
+    for (size_t g = 0; g < sizeof grids / sizeof grids[0]; g++) {
+        tess_stencil s = box_stencil(grids[g][0], grids[g][1], grids[g][2], 3);
+        int64_t counted = 0;
+
+        for (int64_t row = 0; row < s.nx * s.ny * s.nz; row++) {
+            assert_int_equal(stencil_row_offset(&s, row), counted);
+            counted += stencil_row_length(&s, row);
+        }
+        assert_int_equal(stencil_row_offset(&s, s.nx * s.ny * s.nz), counted);
+    }
+}
+
+/* ---- rows by hand ---- */
+
+static void laplacians_have_their_rows(void **state)
+{
+    oracle_csr a = generate("laplace2d 4 3", 1), b = generate("laplace3d27 3", 1),
+               c = generate("stretched2d 3 0.25", 1);
+
+    (void)state;
+    /* point (1, 1) of 4 by 3 is row 5 */
+    assert_int_equal(a.row_ptr[6] - a.row_ptr[5], 5);
+    assert_memory_equal(a.col_ind + a.row_ptr[5], ((int32_t[]){1, 4, 5, 6, 9}), 5 * sizeof(int32_t));
+    assert_memory_equal(a.val + a.row_ptr[5], ((double[]){-1, -1, 4, -1, -1}), 5 * sizeof(double));
+    /* the end of one line is no neighbour of the start of the next */
+    assert_true(entry(&a, 3, 4) == 0.0);
+    assert_int_equal(b.row_ptr[14] - b.row_ptr[13], 27);
+    assert_true(entry(&b, 13, 13) == 26.0 && entry(&b, 13, 0) == -1.0 && entry(&b, 0, 2) == 0.0);
+    assert_memory_equal(c.val + c.row_ptr[4], ((double[]){-1, -3.75, -1, 1.75, 8, 1.75, -1, -3.75, -1}),
+                        9 * sizeof(double));
+    oracle_free(&a);
+    oracle_free(&b);
+    oracle_free(&c);
+}
+
+static void assert_near(double value, double expected)
+{
+    assert_at_most(fabs(value - expected), 16 * U64 * fabs(expected));
+}
+
+/* Powers of two throughout, so that the five coefficients are exact: h = 1/4, diffusion 1/16. */
+static void convection_is_upwinded(void **state)
+{
+    oracle_csr a = generate("uniflow2d 3 2 0.0625", 1), b = generate("uniflow2d 3 -2 0.0625", 1);
+    oracle_csr c = generate("bentpipe2d 3 1 0.0625", 1), d = generate("recirc2d 3 1 0.0625", 1);
+
+    (void)state;
+    /* wind to the right of 2: cx = 8 comes from the left */
+    assert_true(entry(&a, 4, 3) == -9.0 && entry(&a, 4, 5) == -1.0 && entry(&a, 4, 4) == 12.0);
+    assert_true(entry(&a, 4, 1) == -1.0 && entry(&a, 4, 7) == -1.0);
+    assert_true(entry(&b, 4, 3) == -1.0 && entry(&b, 4, 5) == -9.0 && entry(&b, 4, 4) == 12.0);
+    /* x = 1/4, y = 1/4: wind 2/4 (-7/8) (1/2) = -7/32 and -4/4 (-3/4) (3/4) = 9/16, times 4 */
+    assert_near(entry(&c, 0, 1), -1.0 - 0.875);
+    assert_near(entry(&c, 0, 0), 4.0 + 0.875 + 2.25);
+    assert_near(entry(&c, 0, 3), -1.0);
+    assert_near(entry(&c, 3, 0), -1.0 - 4 * (4 * 0.5 * 0.5 * 0.75)); /* y = 1/2: wind_y = 3/4 from below */
+    /* x = 1/4, y = 1/4: wind 4/4 (-3/4) (1/2) = -3/8 and -4/4 (-3/4) (1/2) = 3/8, times 4 */
+    assert_near(entry(&d, 0, 1), -1.0 - 1.5);
+    assert_near(entry(&d, 0, 3), -1.0);
+    assert_near(entry(&d, 0, 0), 4.0 + 1.5 + 1.5);
+    oracle_free(&a);
+    oracle_free(&b);
+    oracle_free(&c);
+    oracle_free(&d);
+}
+
+static void adversaries_are_what_they_say(void **state)
+{
+    oracle_csr zero = generate("zero-row 9", 1), nan_row = generate("nan 9", 1),
+               wide_range = generate("wide-range 7", 1);
+    oracle_csr skew = generate("skew 6", 1), indefinite = generate("indefinite 6", 1),
+               hilbert = generate("hilbert 3", 1);
+    int64_t nans = 0;
+
+    (void)state;
+    assert_int_equal(zero.row_ptr[5] - zero.row_ptr[4], 3);
+    assert_true(entry(&zero, 4, 3) == 0.0 && entry(&zero, 4, 4) == 0.0 && entry(&zero, 3, 4) == -1.0);
+    for (int64_t k = 0; k < nan_row.nnz; k++) {
+        nans += isnan(nan_row.val[k]) != 0;
+    }
+    assert_int_equal(nans, 1);
+    assert_near(entry(&wide_range, 0, 0), 1e-300);
+    assert_near(entry(&wide_range, 6, 6), 1e300);
+    for (int64_t i = 0; i < 5; i++) {
+        assert_true(entry(&skew, i, i + 1) == -entry(&skew, i + 1, i) && entry(&skew, i, i) == 0.0);
+    }
+    assert_true(entry(&indefinite, 0, 0) == 4.0 && entry(&indefinite, 1, 1) == -4.0);
+    assert_true(entry(&hilbert, 1, 2) == 0.25);
+    oracle_free(&zero);
+    oracle_free(&nan_row);
+    oracle_free(&wide_range);
+    oracle_free(&skew);
+    oracle_free(&indefinite);
+    oracle_free(&hilbert);
+}
+
+/* ---- mathematics ---- */
+
+static void symmetric_problems_are_positive_definite(void **state)
+{
+    static const char *const requests[] = {"laplace1d 20",
+                                           "laplace2d 8",
+                                           "star2d 7",
+                                           "laplace3d 5",
+                                           "laplace3d27 5",
+                                           "anisotropic2d 9 0.001 30",
+                                           "anisotropic2d 9 1000 -50",
+                                           "randomdiffusion2d 9 3 5",
+                                           "randomdiffusion3d 5 2",
+                                           "elasticity3d 1",
+                                           "elasticity3d 4 7",
+                                           "unstructured2d 1",
+                                           "unstructured2d 2",
+                                           "unstructured2d 5",
+                                           "unstructured2d 300",
+                                           "unstructured2d-rcm 300",
+                                           "powerlaw 200",
+                                           "randomspd 100",
+                                           "randomspd 1",
+                                           "randomspd 2 3",
+                                           "arrow 20",
+                                           "one-by-one",
+                                           "hilbert 4"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+        oracle_csr a = generate(requests[i], 2);
+
+        assert_sorted(&a);
+        assert_symmetric(&a);
+        if (!(smallest_pivot(&a) > 0.0)) { fail_msg("%s is not positive definite", requests[i]); }
+        oracle_free(&a);
+    }
+}
+
+static void indefinite_problem_is_not_positive_definite(void **state)
+{
+    oracle_csr a = generate("indefinite 8", 1);
+
+    (void)state;
+    assert_symmetric(&a);
+    assert_true(smallest_pivot(&a) < 0.0);
+    oracle_free(&a);
+}
+
+/* Away from the clamped face a translation costs nothing, whatever the coefficients. */
+static void elasticity_leaves_translations_alone(void **state)
+{
+    oracle_csr a = generate("elasticity3d 5 3", 2);
+
+    (void)state;
+    for (int64_t i = 0; i < a.nrows; i++) {
+        double sum[3] = {0.0, 0.0, 0.0}, magnitude = 0.0;
+
+        if (i / 3 < 36) { continue; } /* coupled to the clamped face */
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            sum[a.col_ind[k] % 3] += a.val[k];
+            magnitude += fabs(a.val[k]);
+        }
+        for (int j = 0; j < 3; j++) {
+            assert_at_most(fabs(sum[j]), gamma_of(82) * magnitude);
+        }
+    }
+    oracle_free(&a);
+}
+
+static void triangulation_is_irregular_and_of_the_right_size(void **state)
+{
+    oracle_csr a = generate("unstructured2d 4000", 2);
+    int64_t least = INT64_MAX, most = 0;
+
+    (void)state;
+    assert_int_equal(a.nrows, 4000);
+    for (int64_t i = 0; i < a.nrows; i++) {
+        int64_t length = a.row_ptr[i + 1] - a.row_ptr[i];
+
+        least = length < least ? length : least;
+        most = length > most ? length : most;
+    }
+    assert_in_range(least, 2, 4);
+    assert_in_range(most, 10, 20);
+    assert_in_range(a.nnz, 27000, 28000); /* 7 per row, less at the boundary */
+    oracle_free(&a);
+}
+
+static void random_spd_has_its_smallest_eigenvalue(void **state)
+{
+    /* With v the vector of signs, A v = delta v; signs are those of row 0's neighbours, followed through the graph. */
+    oracle_csr a = generate("randomspd 60 12 1000 9", 1);
+    double sign[60] = {1.0}, delta, largest = 0.0;
+
+    (void)state;
+    for (int pass = 0; pass < 60; pass++) {
+        for (int64_t i = 0; i < 60; i++) {
+            for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+                int64_t j = a.col_ind[k];
+
+                if (sign[i] != 0.0 && j != i) { sign[j] = a.val[k] < 0.0 ? sign[i] : -sign[i]; }
+            }
+        }
+    }
+    for (int64_t i = 0; i < 60; i++) {
+        largest = fmax(largest, entry(&a, i, i));
+    }
+    delta = 2.0 * largest / (1000.0 + 1.0); /* largest = w + delta, delta = 2 w / 999 */
+    for (int64_t i = 0; i < 60; i++) {
+        double sum = 0.0;
+
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            sum += a.val[k] * sign[a.col_ind[k]];
+        }
+        assert_at_most(fabs(sum * sign[i] - delta), gamma_of(40) * 2.0 * largest);
+    }
+    oracle_free(&a);
+}
+
+static void power_law_is_a_graph_laplacian_with_hubs(void **state)
+{
+    oracle_csr a = generate("powerlaw 5000 20000", 2);
+    int64_t most = 0;
+
+    (void)state;
+    assert_int_equal(a.nnz, 5000 + 2 * 20000);
+    for (int64_t i = 0; i < a.nrows; i++) {
+        int64_t length = a.row_ptr[i + 1] - a.row_ptr[i];
+
+        assert_true(entry(&a, i, i) == (double)length);
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            assert_true(a.col_ind[k] == i || a.val[k] == -1.0);
+        }
+        most = length > most ? length : most;
+    }
+    assert_in_range(most, 200, 5000); /* the mean is 9 */
+    oracle_free(&a);
+}
+
+/* ---- row rule ---- */
+
+/* Percentage of the nonzeros in rows whose values all lie strictly inside a tenth of the mean magnitude. */
+static double low_percentage(const oracle_csr *a)
+{
+    double sum = 0.0, r;
+    int64_t low = 0;
+
+    for (int64_t k = 0; k < a->nnz; k++) {
+        sum += fabs(a->val[k]);
+    }
+    r = 0.1 * sum / (double)a->nnz;
+    for (int64_t i = 0; i < a->nrows; i++) {
+        bool inside = true;
+
+        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+            inside = inside && fabs(a->val[k]) < r;
+        }
+        low += inside ? a->row_ptr[i + 1] - a->row_ptr[i] : 0;
+    }
+    return 100.0 * (double)low / (double)a->nnz;
+}
+
+static void assert_low(const char *request, double least, double most)
+{
+    oracle_csr a = generate(request, 2);
+    double percent = low_percentage(&a);
+
+    assert_at_most(least, percent);
+    assert_at_most(percent, most);
+    oracle_free(&a);
+}
+
+/* 27,000 rows: the sequence is even to a few rows, and rows differ by at most 3 nonzeros. */
+static void scaled_rows_are_low_in_the_share_asked_for(void **state)
+{
+    (void)state;
+    assert_low("rowscale 30 0", 0.0, 0.0);
+    assert_low("rowscale 30 10", 9.9, 10.1);
+    assert_low("rowscale 30 25", 24.9, 25.1);
+    assert_low("rowscale 30 50", 49.9, 50.1);
+    assert_low("rowscale 30 75", 74.9, 75.1);
+    assert_low("rowscale 30 99", 98.9, 99.1);
+    assert_low("rowscale 30 100", 99.9, 99.9999);
+    /* small ones: one high row at least */
+    assert_low("rowscale 2 50", 12.5, 87.5);
+    assert_low("rowscale 1 100", 0.0, 0.0);
+}
+
+static void scaled_rows_are_exact_multiples(void **state)
+{
+    oracle_csr a = generate("rowscale 8 50", 1), b = generate("laplace3d 8", 1);
+
+    (void)state;
+    assert_int_equal(a.nnz, b.nnz);
+    for (int64_t i = 0; i < a.nrows; i++) {
+        double scale = a.val[a.row_ptr[i]] / b.val[b.row_ptr[i]];
+        int exponent;
+
+        assert_true(frexp(scale, &exponent) == 0.5);
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            assert_true(a.val[k] == scale * b.val[k]);
+        }
+    }
+    oracle_free(&a);
+    oracle_free(&b);
+}
+
+/* ---- determinism, seeds ---- */
+
+static bool same_matrix(const oracle_csr *a, const oracle_csr *b)
+{
+    return a->nrows == b->nrows && a->nnz == b->nnz &&
+           memcmp(a->row_ptr, b->row_ptr, (size_t)(a->nrows + 1) * sizeof *a->row_ptr) == 0 &&
+           memcmp(a->col_ind, b->col_ind, (size_t)a->nnz * sizeof *a->col_ind) == 0 &&
+           same_bits(a->val, b->val, a->nnz);
+}
+
+static bool agree(const char *left, int left_threads, const char *right, int right_threads)
+{
+    oracle_csr a = generate(left, left_threads), b = generate(right, right_threads);
+    bool same = same_matrix(&a, &b);
+
+    oracle_free(&a);
+    oracle_free(&b);
+    return same;
+}
+
+static void threads_do_not_matter_and_seeds_do(void **state)
+{
+    static const char *const requests[][2] = {{"bentpipe2d 60", "bentpipe2d 60 2"},
+                                              {"randomdiffusion2d 60 1 4", "randomdiffusion2d 60 1 5"},
+                                              {"elasticity3d 12 1", "elasticity3d 12 2"},
+                                              {"unstructured2d 3000 1", "unstructured2d 3000 2"},
+                                              {"unstructured2d-rcm 3000 1", "unstructured2d-rcm 3000 2"},
+                                              {"powerlaw 3000 9000 1", "powerlaw 3000 9000 2"},
+                                              {"rowscale 20 50", "rowscale 20 51"},
+                                              {"randomspd 3000 9 100 1", "randomspd 3000 9 100 2"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+        assert_true(agree(requests[i][0], 1, requests[i][0], 3));
+        assert_false(agree(requests[i][0], 1, requests[i][1], 1));
+    }
+}
+
+/* ---- replicate ---- */
+
+static void replicate_copies_blocks(void **state)
+{
+    char path[] = "/tmp/tess_gallery_XXXXXX.mtx", request[64];
+    int file = mkstemps(path, 4);
+    static const char text[] = "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 1.5\n1 3 -2\n2 2 4\n";
+    oracle_csr a;
+
+    (void)state;
+    assert_true(file >= 0 && write(file, text, sizeof text - 1) == (ssize_t)(sizeof text - 1));
+    assert_int_equal(close(file), 0);
+    snprintf(request, sizeof request, "replicate %s 3", path);
+    a = generate(request, 1);
+    remove(path);
+    assert_int_equal(a.nrows, 6);
+    assert_int_equal(a.ncols, 9);
+    assert_int_equal(a.nnz, 9);
+    for (int64_t b = 0; b < 3; b++) {
+        assert_true(entry(&a, 2 * b, 3 * b) == 1.5 && entry(&a, 2 * b, 3 * b + 2) == -2.0);
+        assert_true(entry(&a, 2 * b + 1, 3 * b + 1) == 4.0);
+    }
+    oracle_free(&a);
+}
+
+/* ---- arguments ---- */
+
+static void wrong_arguments_are_refused(void **state)
+{
+    static const struct {
+        const char *request;
+        tess_status status;
+        const char *hint; /* part of it */
+    } cases[] = {{"laplace2", TESS_NOT_FOUND, "laplace2d"},
+                 {"bentpip2d 5", TESS_NOT_FOUND, "bentpipe2d"},
+                 {"elasticity 4", TESS_NOT_FOUND, "elasticity3d"},
+                 {"laplace2d", TESS_INVALID_ARGUMENT, "laplace2d N [NY]"},
+                 {"laplace1d 4 4", TESS_INVALID_ARGUMENT, "laplace1d N"},
+                 {"one-by-one 1", TESS_INVALID_ARGUMENT, "one-by-one"},
+                 {"laplace2d 0", TESS_INVALID_ARGUMENT, "from 1"},
+                 {"laplace2d -3", TESS_INVALID_ARGUMENT, "from 1"},
+                 {"laplace2d 4x", TESS_INVALID_ARGUMENT, "integer"},
+                 {"laplace2d 4.5", TESS_INVALID_ARGUMENT, "integer"},
+                 {"laplace2d 5 0", TESS_INVALID_ARGUMENT, "NY"},
+                 {"uniflow2d 5 1 -1", TESS_INVALID_ARGUMENT, "DIFF"},
+                 {"uniflow2d 5 nan", TESS_INVALID_ARGUMENT, "CONV"},
+                 {"uniflow2d 5 1,5", TESS_INVALID_ARGUMENT, "CONV"},
+                 {"anisotropic2d 5 0", TESS_INVALID_ARGUMENT, "EPS"},
+                 {"rowscale 5 101", TESS_INVALID_ARGUMENT, "PERCENT"},
+                 {"randomspd 5 5 1", TESS_INVALID_ARGUMENT, "COND"},
+                 {"laplace1d 2147483648", TESS_OUT_OF_RANGE, "2147483647"},
+                 {"laplace1d 99999999999999999999", TESS_OUT_OF_RANGE, "2147483647"},
+                 {"laplace2d 46341", TESS_OUT_OF_RANGE, "smaller"},
+                 {"laplace3d 1291", TESS_OUT_OF_RANGE, "smaller"},
+                 {"laplace3d 2147483647 2147483647 2147483647", TESS_OUT_OF_RANGE, "smaller"},
+                 {"elasticity3d 894", TESS_OUT_OF_RANGE, "893"},
+                 {"hilbert 46341", TESS_OUT_OF_RANGE, "46340"},
+                 {"powerlaw 10 46", TESS_OUT_OF_RANGE, "45"},
+                 {"replicate /nonexistent/a.mtx 2", TESS_NOT_FOUND, ""},
+                 {"replicate /nonexistent/a.mtx 0", TESS_INVALID_ARGUMENT, "K"}};
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        tess_matrix *m = (tess_matrix *)ctx;
+
+        assert_fails(ctx, cases[i].status, create(ctx, cases[i].request, &m));
+        assert_null(m);
+        if (!strstr(tess_context_last_error(ctx)->hint, cases[i].hint)) {
+            fail_msg("%s: the hint is '%s'", cases[i].request, tess_context_last_error(ctx)->hint);
+        }
+    }
+    tess_context_destroy(ctx);
+}
+
+/* The k-th allocation fails, for k = 0, 1, ...: the error says so, and nothing is left behind. */
+static void check_failures(const char *request)
+{
+    heap h = {.fail_at = -1};
+    tess_context_options options;
+    tess_context *ctx = NULL;
+    tess_matrix *m = NULL;
+    tess_status status = TESS_OUT_OF_MEMORY;
+    int64_t before, k = 0;
+
+    tess_context_options_init(&options);
+    options.device = TESS_DEVICE_CPU;
+    options.threads = 2;
+    options.host_allocator = heap_allocator(&h);
+    assert_int_equal(tess_context_create(&options, &ctx), TESS_SUCCESS);
+    before = h.live;
+    for (; status != TESS_SUCCESS; k++) {
+        heap_fail_at(&h, k);
+        status = create(ctx, request, &m);
+        if (status != TESS_SUCCESS) {
+            assert_int_equal(status, TESS_OUT_OF_MEMORY);
+            assert_null(m);
+            assert_int_equal(h.live, before);
+        }
+    }
+    assert_true(k > 3);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    assert_int_equal(h.live, 0);
+    assert_int_equal(h.wrong_releases, 0);
+}
+
+static void failed_allocations_are_reported_and_leave_nothing(void **state)
+{
+    (void)state;
+    check_failures("laplace2d 5");
+    check_failures("randomdiffusion2d 5");
+    check_failures("elasticity3d 2");
+    check_failures("unstructured2d 20");
+    check_failures("unstructured2d-rcm 20");
+    check_failures("powerlaw 20");
+    check_failures("randomspd 20");
+}
+
+static void every_problem_is_listed_with_its_arguments(void **state)
+{
+    size_t count = 0;
+    const tess_gallery_entry *list = tess_gallery_list(&count);
+
+    (void)state;
+    assert_true(count >= 29);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(list[i].name[0] && list[i].description[0] && list[i].arguments);
+        for (size_t j = 0; j < i; j++) {
+            assert_string_not_equal(list[i].name, list[j].name);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_follow_from_the_grid),
+        cmocka_unit_test(published_sizes_agree),
+        cmocka_unit_test(closed_form_offsets_agree_with_counting),
+        cmocka_unit_test(laplacians_have_their_rows),
+        cmocka_unit_test(convection_is_upwinded),
+        cmocka_unit_test(adversaries_are_what_they_say),
+        cmocka_unit_test(symmetric_problems_are_positive_definite),
+        cmocka_unit_test(indefinite_problem_is_not_positive_definite),
+        cmocka_unit_test(elasticity_leaves_translations_alone),
+        cmocka_unit_test(triangulation_is_irregular_and_of_the_right_size),
+        cmocka_unit_test(random_spd_has_its_smallest_eigenvalue),
+        cmocka_unit_test(power_law_is_a_graph_laplacian_with_hubs),
+        cmocka_unit_test(scaled_rows_are_low_in_the_share_asked_for),
+        cmocka_unit_test(scaled_rows_are_exact_multiples),
+        cmocka_unit_test(threads_do_not_matter_and_seeds_do),
+        cmocka_unit_test(replicate_copies_blocks),
+        cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(failed_allocations_are_reported_and_leave_nothing),
+        cmocka_unit_test(every_problem_is_listed_with_its_arguments),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

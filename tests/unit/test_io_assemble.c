@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Entries to CSR against a slow sort, for any number of threads, with memory given back to the last byte. */
+#include "io/assemble.h"
+#include "support/heap.h"
+#include "support/test.h"
+
+typedef struct triplet {
+    int32_t row, col;
+    int64_t order;
+    double val;
+} triplet;
+
+static int compare_triplets(const void *a, const void *b)
+{
+    const triplet *x = a, *y = b;
+
+    if (x->row != y->row) { return x->row < y->row ? -1 : 1; }
+    if (x->col != y->col) { return x->col < y->col ? -1 : 1; }
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+static tess_context *open_counted(heap *h, int threads)
+{
+    tess_context_options options;
+    tess_context *ctx = NULL;
+
+    *h = (heap){.fail_at = -1};
+    tess_context_options_init(&options);
+    options.device = TESS_DEVICE_CPU;
+    options.threads = threads;
+    options.host_allocator = heap_allocator(h);
+    assert_ok(NULL, tess_context_create(&options, &ctx));
+    return ctx;
+}
+
+/* Mirrored entries come right after their originals, as the assembler takes them. */
+static int64_t expand(const tess_entries *e, triplet *list)
+{
+    int64_t n = 0;
+
+    for (int64_t k = 0; k < e->count; k++) {
+        double val = e->val ? e->val[k] : 1.0;
+
+        list[n] = (triplet){e->row[k], e->col[k], n, val};
+        n++;
+        if (e->symmetry != TESS_SYMMETRY_GENERAL && e->row[k] != e->col[k]) {
+            list[n] = (triplet){e->col[k], e->row[k], n, e->symmetry == TESS_SYMMETRY_SKEW ? -val : val};
+            n++;
+        }
+    }
+    return n;
+}
+
+static int64_t offset_of(const tess_assembled *a, int64_t i)
+{
+    return a->row_ptr_bits == 64 ? ((const int64_t *)a->row_ptr)[i] : ((const int32_t *)a->row_ptr)[i];
+}
+
+/* Walks the sorted triplets and the rows together. */
+static void compare_with_sort(const tess_entries *e, const tess_assembled *made)
+{
+    triplet *list = test_allocate(2 * e->count, sizeof *list);
+    int64_t n = expand(e, list), at = 0, duplicates = 0;
+
+    qsort(list, (size_t)n, sizeof *list, compare_triplets);
+    assert_int_equal(offset_of(made, 0), 0);
+    for (int64_t k = 0; k < n; at++) {
+        double sum = list[k].val;
+        int64_t next = k + 1;
+
+        for (; next < n && list[next].row == list[k].row && list[next].col == list[k].col; next++) {
+            sum += list[next].val;
+            duplicates++;
+        }
+        assert_true(at < made->nnz);
+        assert_true(offset_of(made, list[k].row) <= at && at < offset_of(made, list[k].row + 1));
+        assert_int_equal(made->col_ind[at], list[k].col);
+        assert_true(same_bits(&made->val[at], &sum, 1));
+        k = next;
+    }
+    assert_int_equal(at, made->nnz);
+    assert_int_equal(offset_of(made, e->nrows), made->nnz);
+    assert_int_equal(made->duplicates, duplicates);
+    free(list);
+}
+
+static void check_entries(const tess_entries *e)
+{
+    for (int threads = 1; threads <= 5; threads += 2) {
+        heap h;
+        tess_context *ctx = open_counted(&h, threads);
+        int64_t held = h.live_bytes;
+        tess_assembled made;
+
+        assert_ok(ctx, tess_assemble_entries(ctx, e, &made));
+        compare_with_sort(e, &made);
+        tess_assembled_release(ctx, &made);
+        assert_int_equal(h.live_bytes, held);
+        assert_int_equal(h.wrong_releases, 0);
+        tess_context_destroy(ctx);
+        assert_int_equal(h.live, 0);
+    }
+}
+
+typedef struct shape {
+    int64_t nrows, ncols, count;
+    tess_symmetry symmetry;
+    bool pattern, one_row;
+} shape;
+
+/* Random entries: many duplicates where the matrix is small, one long row where asked. */
+static void check_shape(shape s, uint64_t seed)
+{
+    int32_t *row = test_allocate(s.count, sizeof *row), *col = test_allocate(s.count, sizeof *col);
+    double *val = random_values(s.count, seed, -1.0, 1.0);
+    tess_entries e = {s.nrows, s.ncols, s.count, row, col, s.pattern ? NULL : val, s.symmetry};
+
+    for (int64_t k = 0; k < s.count; k++) {
+        row[k] = s.one_row && k % 8 ? (int32_t)(s.nrows / 2) : (int32_t)(oracle_random_bits(&seed) % (uint64_t)s.nrows);
+        col[k] = (int32_t)(oracle_random_bits(&seed) % (uint64_t)s.ncols);
+    }
+    check_entries(&e);
+    free(row);
+    free(col);
+    free(val);
+}
+
+static void test_random_shapes(void **state)
+{
+    const shape shapes[] = {
+        {1, 1, 1, TESS_SYMMETRY_GENERAL, false, false},          {5, 7, 0, TESS_SYMMETRY_GENERAL, false, false},
+        {3, 3, 500, TESS_SYMMETRY_GENERAL, false, false},        {100, 20, 3000, TESS_SYMMETRY_GENERAL, false, false},
+        {20, 1000, 4000, TESS_SYMMETRY_GENERAL, true, false},    {60, 60, 2000, TESS_SYMMETRY_SYMMETRIC, false, false},
+        {300, 300, 2000, TESS_SYMMETRY_SKEW, false, false},      {50, 50, 300, TESS_SYMMETRY_SYMMETRIC, true, false},
+        {10000, 10000, 50, TESS_SYMMETRY_GENERAL, false, false}, {64, 3000, 20000, TESS_SYMMETRY_GENERAL, false, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        check_shape(shapes[i], 10 + i);
+    }
+}
+
+/* A row beyond the length that threads share is sorted on its own. */
+static void test_very_long_row(void **state)
+{
+    (void)state;
+    check_shape((shape){9, 400000, 150000, TESS_SYMMETRY_GENERAL, false, true}, 99);
+}
+
+static void test_unsorted_csr(void **state)
+{
+    heap h;
+    tess_context *ctx = open_counted(&h, 2);
+    int64_t held = h.live_bytes, *row_ptr = NULL;
+    int32_t *col = NULL;
+    double *val = NULL;
+    tess_assembled made;
+
+    (void)state;
+    assert_ok(ctx, tess_host_allocate(ctx, 4, sizeof *row_ptr, (void **)&row_ptr));
+    assert_ok(ctx, tess_host_allocate(ctx, 5, sizeof *col, (void **)&col));
+    assert_ok(ctx, tess_host_allocate(ctx, 5, sizeof *val, (void **)&val));
+    memcpy(row_ptr, (int64_t[]){0, 3, 3, 5}, 4 * sizeof *row_ptr);
+    memcpy(col, (int32_t[]){2, 0, 2, 1, 0}, 5 * sizeof *col);
+    memcpy(val, (double[]){1.0, 2.0, 3.0, 4.0, 5.0}, 5 * sizeof *val);
+    assert_ok(ctx, tess_assemble_csr(ctx, 3, 5, row_ptr, col, val, &made));
+    assert_int_equal(made.nnz, 4);
+    assert_int_equal(made.duplicates, 1);
+    assert_int_equal(made.row_ptr_bits, 32);
+    assert_memory_equal(made.row_ptr, ((int32_t[]){0, 2, 2, 4}), 4 * sizeof(int32_t));
+    assert_memory_equal(made.col_ind, ((int32_t[]){0, 2, 0, 1}), 4 * sizeof(int32_t));
+    assert_true(same_bits(made.val, (double[]){2.0, 4.0, 5.0, 4.0}, 4));
+    tess_assembled_release(ctx, &made);
+    assert_int_equal(h.live_bytes, held);
+    assert_int_equal(h.wrong_releases, 0);
+    tess_context_destroy(ctx);
+}
+
+/* Each allocation fails in turn: the status says so and nothing stays held. */
+static void test_failing_allocations(void **state)
+{
+    const int32_t row[] = {1, 0, 1, 1}, col[] = {1, 0, 0, 1};
+    const double val[] = {1.0, 2.0, 3.0, 4.0};
+    heap h;
+    tess_context *ctx = open_counted(&h, 2);
+    int64_t held = h.live;
+    tess_assembled made;
+    tess_status status = TESS_OUT_OF_MEMORY;
+
+    (void)state;
+    for (int k = 0; status != TESS_SUCCESS && k < 100; k++) {
+        heap_fail_at(&h, k);
+        status = tess_assemble_coo(ctx, 2, 2, 4, row, col, val, &made);
+        if (status == TESS_SUCCESS) {
+            assert_true(k > 5);
+            tess_assembled_release(ctx, &made);
+        } else {
+            assert_int_equal(status, TESS_OUT_OF_MEMORY);
+            assert_null(made.row_ptr);
+        }
+        assert_int_equal(h.live, held);
+    }
+    assert_int_equal(status, TESS_SUCCESS);
+    tess_context_destroy(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_shapes),
+        cmocka_unit_test(test_very_long_row),
+        cmocka_unit_test(test_unsorted_csr),
+        cmocka_unit_test(test_failing_allocations),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Traits of the storage precisions, and tess_precision_holds against a decoding of every 8- and 16-bit pattern. */
+#include "support/test.h"
+
+/* A binary format in the manner of IEEE 754: sign, exponent, fraction. */
+typedef struct layout {
+    tess_precision precision;
+    int exponent_bits, fraction_bits;
+    bool has_infinity; /* e4m3: the top exponent is ordinary but for its last pattern, NaN */
+} layout;
+
+static const layout layouts[] = {{TESS_PRECISION_E4M3, 4, 3, false},
+                                 {TESS_PRECISION_E5M2, 5, 2, true},
+                                 {TESS_PRECISION_FP16, 5, 10, true},
+                                 {TESS_PRECISION_BF16, 8, 7, true}};
+enum { LAYOUTS = sizeof layouts / sizeof *layouts };
+
+/* The value of a pattern, by the definition of the format. */
+static double decode(const layout *l, unsigned pattern)
+{
+    unsigned fraction = pattern & ((1U << l->fraction_bits) - 1);
+    unsigned exponent = (pattern >> l->fraction_bits) & ((1U << l->exponent_bits) - 1);
+    unsigned top = (1U << l->exponent_bits) - 1;
+    int bias = (1 << (l->exponent_bits - 1)) - 1;
+    bool negative = (pattern >> (l->fraction_bits + l->exponent_bits)) & 1U;
+    double value;
+
+    if (exponent == top && l->has_infinity) { return fraction ? (double)NAN : negative ? -HUGE_VAL : HUGE_VAL; }
+    if (exponent == top && fraction == (1U << l->fraction_bits) - 1) { return (double)NAN; }
+    value = exponent == 0 ? ldexp(fraction, 1 - bias - l->fraction_bits)
+                          : ldexp(fraction + (1U << l->fraction_bits), (int)exponent - bias - l->fraction_bits);
+    return negative ? -value : value;
+}
+
+static unsigned patterns_of(const layout *l)
+{
+    return 1U << (1 + l->exponent_bits + l->fraction_bits);
+}
+
+static void every_pattern_is_held(void **state)
+{
+    (void)state;
+    for (int k = 0; k < LAYOUTS; k++) {
+        for (unsigned pattern = 0; pattern < patterns_of(&layouts[k]); pattern++) {
+            assert_int_equal(tess_precision_holds(layouts[k].precision, decode(&layouts[k], pattern)), 1);
+        }
+    }
+}
+
+/* Neighbours in FP64 and midpoints between two neighbours of the format are not values of the format. */
+static void nothing_between_patterns_is_held(void **state)
+{
+    (void)state;
+    for (int k = 0; k < LAYOUTS; k++) {
+        const layout *l = &layouts[k];
+
+        for (unsigned pattern = 0; pattern + 1 < patterns_of(l) / 2; pattern++) {
+            double value = decode(l, pattern), next = decode(l, pattern + 1);
+
+            if (isnan(value) || isinf(value)) { continue; }
+            assert_int_equal(tess_precision_holds(l->precision, nextafter(value, HUGE_VAL)), 0);
+            assert_int_equal(tess_precision_holds(l->precision, -nextafter(value, HUGE_VAL)), 0);
+            if (value > 0.0) { assert_int_equal(tess_precision_holds(l->precision, nextafter(value, 0.0)), 0); }
+            if (!isnan(next) && !isinf(next)) {
+                assert_int_equal(tess_precision_holds(l->precision, (value + next) / 2.0), 0);
+            }
+        }
+    }
+}
+
+/* Sweeps values of few significant bits over all exponents: held exactly when some pattern decodes to them. */
+static void holds_agrees_with_the_set_of_patterns(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) { /* the 8-bit formats: a search over all patterns is affordable */
+        const layout *l = &layouts[k];
+
+        for (int exponent = -30; exponent <= 20; exponent++) {
+            for (int significand = 1; significand < 64; significand += 2) {
+                double value = ldexp(significand, exponent);
+                int found = 0;
+
+                for (unsigned pattern = 0; pattern < patterns_of(l); pattern++) {
+                    found |= decode(l, pattern) == value;
+                }
+                assert_int_equal(tess_precision_holds(l->precision, value), found);
+            }
+        }
+    }
+}
+
+static void fp32_agrees_with_the_compiler(void **state)
+{
+    uint64_t seed = 5;
+
+    (void)state;
+    for (int trial = 0; trial < 200000; trial++) {
+        uint64_t bits = oracle_random_bits(&seed);
+        double value;
+
+        if (trial % 2) { bits &= ~((UINT64_C(1) << 28) - 1) << (oracle_random_bits(&seed) % 4); }
+        memcpy(&value, &bits, sizeof value);
+        if (isnan(value) || fabs(value) > 0x1.fffffep127) { continue; }
+        assert_int_equal(tess_precision_holds(TESS_PRECISION_FP32, value), (double)(float)value == value);
+    }
+    assert_int_equal(tess_precision_holds(TESS_PRECISION_FP32, 0x1p-149), 1);
+    assert_int_equal(tess_precision_holds(TESS_PRECISION_FP32, 0x1.8p-149), 0);
+    assert_int_equal(tess_precision_holds(TESS_PRECISION_FP32, 0x1p-150), 0);
+    assert_int_equal(tess_precision_holds(TESS_PRECISION_FP32, 0x1p128), 0);
+}
+
+static void fp64_holds_all(void **state)
+{
+    static const double values[] = {0.0, -0.0, 0x1p-1074, 0x1.fffffffffffffp1023, 1.0 / 3.0, -HUGE_VAL};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
+        assert_int_equal(tess_precision_holds(TESS_PRECISION_FP64, values[k]), 1);
+    }
+    assert_int_equal(tess_precision_holds(TESS_PRECISION_FP64, (double)NAN), 1);
+    assert_int_equal(tess_precision_holds(TESS_PRECISION_E4M3, HUGE_VAL), 0);
+    assert_int_equal(tess_precision_holds(TESS_PRECISION_E4M3, (double)NAN), 1);
+    assert_int_equal(tess_precision_holds((tess_precision)99, 1.0), 0);
+}
+
+static void traits_match_the_formats(void **state)
+{
+    (void)state;
+    for (int k = 0; k < LAYOUTS; k++) {
+        const layout *l = &layouts[k];
+
+        assert_int_equal(tess_precision_bytes(l->precision) * 8, 1 + l->exponent_bits + l->fraction_bits);
+        assert_true(tess_precision_unit_roundoff(l->precision) == ldexp(1.0, -l->fraction_bits - 1));
+    }
+    assert_int_equal(tess_precision_bytes(TESS_PRECISION_FP64), 8);
+    assert_int_equal(tess_precision_bytes(TESS_PRECISION_FP32), 4);
+    assert_true(tess_precision_unit_roundoff(TESS_PRECISION_FP64) == 0x1p-53);
+    assert_true(tess_precision_unit_roundoff(TESS_PRECISION_FP32) == 0x1p-24);
+    assert_int_equal(tess_precision_bytes((tess_precision)99), 0);
+    assert_true(isnan(tess_precision_unit_roundoff((tess_precision)99)));
+}
+
+static void names_are_parsed(void **state)
+{
+    tess_precision p = TESS_PRECISION_E5M2;
+
+    (void)state;
+    for (int k = 0; k < TESS_PRECISION_COUNT; k++) {
+        assert_int_equal(tess_precision_parse(tess_precision_name((tess_precision)k), &p), TESS_SUCCESS);
+        assert_int_equal(p, k);
+    }
+    assert_int_equal(tess_precision_parse("fp65", &p), TESS_INVALID_ARGUMENT);
+    assert_int_equal(p, TESS_PRECISION_COUNT - 1);
+    assert_string_equal(tess_precision_name((tess_precision)99), "?");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_pattern_is_held),
+        cmocka_unit_test(nothing_between_patterns_is_held),
+        cmocka_unit_test(holds_agrees_with_the_set_of_patterns),
+        cmocka_unit_test(fp32_agrees_with_the_compiler),
+        cmocka_unit_test(fp64_holds_all),
+        cmocka_unit_test(traits_match_the_formats),
+        cmocka_unit_test(names_are_parsed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * No false convergence on real matrices: the small ones of class spd with CG and of class unsym with BiCGSTAB, at three
+ * tolerances, each claim checked in wide arithmetic. Skipped visibly where the matrices are not there.
+ */
+#include "support/product.h"
+#include "support/solve.h"
+
+enum { LARGEST = 3000, MOST_NONZEROS = 60000, ITERATIONS = 600 };
+
+/* What one pass over the manifest counts. */
+typedef struct tally {
+    int matrices, solves, converged;
+} tally;
+
+static void check_one(tess_context *ctx, const char *path, tess_solver_kind kind, tess_precond_kind precond, tally *t)
+{
+    static const double tolerances[] = {1e-5, 1e-8, 1e-10};
+    tess_matrix *m = NULL;
+    tess_solver *solver = NULL;
+    tess_solve_options options = solve_options(kind);
+    oracle_csr a;
+    double *b = NULL, *x = NULL;
+
+    assert_ok(ctx, tess_matrix_read(ctx, path, &m, NULL));
+    a = decode_matrix(m);
+    b = test_allocate(a.nrows, sizeof *b);
+    x = test_allocate(a.nrows, sizeof *x);
+    for (int64_t i = 0; i < a.nrows; i++) { /* b = A * ones, as in the papers */
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) { b[i] += a.val[k]; }
+    }
+    options.max_iterations = ITERATIONS;
+    options.history_capacity = 0;
+    options.precond.kind = precond;
+    assert_ok(ctx, tess_solver_create(m, &options, &solver));
+    for (int k = 0; k < 3; k++) {
+        tess_solve_result result;
+
+        options.rtol = tolerances[k];
+        assert_ok(ctx, tess_solver_set_limits(solver, &options));
+        memset(x, 0, (size_t)a.nrows * sizeof *x);
+        result = solve_with(solver, ctx, a.nrows, b, x);
+        if (result.reason != TESS_REASON_NAN_OR_INF) { check_honest(&a, b, x, &options, &result); }
+        assert_true(result.converged == (result.reason > 0));
+        t->solves += 1;
+        t->converged += result.converged;
+    }
+    t->matrices += 1;
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+    free(b);
+    free(x);
+}
+
+/* One line of the manifest: name, rows, columns, nonzeros, class, tab by tab. */
+static bool read_line(FILE *manifest, char *name, size_t size, long *rows, long *nonzeros, char *class_name)
+{
+    char line[1024], format[64];
+
+    snprintf(format, sizeof format, "%%%zu[^\t]\t%%ld\t%%*d\t%%ld\t%%31[^\t]", size - 1);
+    while (fgets(line, sizeof line, manifest)) {
+        if (sscanf(line, format, name, rows, nonzeros, class_name) == 4) { return true; }
+    }
+    return false;
+}
+
+static void no_false_convergence(void **state)
+{
+    const char *directory = getenv("TESSERA_MATRICES");
+    char name[128], path[512], class_name[32];
+    long rows = 0, nonzeros = 0;
+    tally t = {0, 0, 0};
+    FILE *manifest = NULL;
+    tess_context *ctx = NULL;
+
+    (void)state;
+    directory = directory && directory[0] ? directory : TESS_MATRICES_DIR;
+    snprintf(path, sizeof path, "%s/MANIFEST.tsv", directory);
+    manifest = directory[0] ? fopen(path, "r") : NULL;
+    if (!manifest) {
+        print_message("SKIPPED: no real matrices (set TESSERA_MATRICES)\n");
+        skip();
+    }
+    ctx = open_cpu(1);
+    while (read_line(manifest, name, sizeof name, &rows, &nonzeros, class_name)) {
+        bool spd = strcmp(class_name, "spd") == 0, unsym = strcmp(class_name, "unsym") == 0;
+
+        if ((!spd && !unsym) || rows > LARGEST || nonzeros > MOST_NONZEROS) { continue; }
+        snprintf(path, sizeof path, "%s/%s.mtx.gz", directory, name);
+        check_one(ctx, path, spd ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB, TESS_PRECOND_NONE, &t);
+        check_one(ctx, path, spd ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB, TESS_PRECOND_JACOBI, &t);
+    }
+    fclose(manifest);
+    print_message("             %d systems, %d solves, %d converged, none of them falsely\n", t.matrices, t.solves,
+                  t.converged);
+    assert_true(t.matrices > 10 && t.converged > t.solves / 10);
+    tess_context_destroy(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_false_convergence)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

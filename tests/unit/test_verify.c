@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The true residual: within its own bound of the exact one, for cancelling, scaled and failed systems. */
+#include "support/product.h"
+
+typedef struct verified {
+    double norm, bound;
+} verified;
+
+static verified verify_with(int threads, const oracle_csr *a, const double *b, const double *x)
+{
+    verified v = {0.0, 0.0};
+    tess_context *ctx = open_cpu(threads);
+    tess_matrix *m = make_matrix(ctx, a);
+    tess_vector *vb = make_vector(ctx, a->nrows, b), *vx = make_vector(ctx, a->ncols, x);
+
+    assert_ok(ctx, tess_verify_residual(m, vb, vx, NULL, &v.norm, &v.bound));
+    tess_vector_destroy(vb);
+    tess_vector_destroy(vx);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    return v;
+}
+
+/* The norm within its bound of the oracle's, and the bound no larger than two-word arithmetic promises. */
+static verified check_residual(const oracle_csr *a, const double *b, const double *x)
+{
+    verified v = verify_with(2, a, b, x), again = verify_with(1, a, b, x);
+    wide exact = oracle_residual_norm(a, b, x), *product = test_allocate(a->nrows, sizeof *product), rows = 0;
+    double *magnitude = test_allocate(a->nrows, sizeof *magnitude);
+    double g = gamma_of((double)oracle_longest_row(a, false) + 1.0);
+
+    oracle_multiply(a, false, x, product, magnitude);
+    for (int64_t i = 0; i < a->nrows; i++) {
+        wide row = 4 * (wide)g * (wide)g * ((wide)magnitude[i] + wide_abs((wide)b[i]));
+
+        rows += row * row;
+    }
+    assert_true(isfinite(v.norm) && isfinite(v.bound));
+    assert_memory_equal(&v, &again, sizeof v);
+    assert_at_most((double)wide_abs((wide)v.norm - exact), v.bound);
+    assert_at_most(v.bound, (double)(wide_sqrt(rows) + 16 * (wide)U64 * exact) * (1.0 + 0x1p-20) +
+                                2.0 * ((double)oracle_longest_row(a, false) + 1.0) * sqrt((double)a->nrows) * 0x1p-1022);
+    free(product);
+    free(magnitude);
+    return v;
+}
+
+static void random_systems(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        int64_t n = 1 + (int64_t)(seed * 523 % 9001);
+        oracle_csr a = oracle_random(n, n + 3, 6, seed);
+        double *b = random_values(n, seed + 100, -1.0, 1.0), *x = random_values(n + 3, seed + 200, -1.0, 1.0);
+
+        check_residual(&a, b, x);
+        oracle_free(&a);
+        free(b);
+        free(x);
+    }
+}
+
+/* b is A x rounded: all of the residual is what plain FP64 arithmetic cannot see. */
+static void cancelling_systems(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        int64_t n = 4100;
+        oracle_csr a = oracle_random(n, n, 20, seed);
+        double *b = test_allocate(n, sizeof *b), *x = random_values(n, seed, -1e8, 1e8);
+        wide *product = test_allocate(n, sizeof *product);
+        verified v;
+
+        oracle_multiply(&a, false, x, product, NULL);
+        for (int64_t i = 0; i < n; i++) { b[i] = (double)product[i]; }
+        v = check_residual(&a, b, x);
+        assert_at_most(v.bound, 1e-6 * v.norm); /* still a sharp answer */
+        oracle_free(&a);
+        free(b);
+        free(x);
+        free(product);
+    }
+}
+
+/* Row by row (1, 1e16, -1e16) times ones: only the 1 is left. */
+static void massive_cancellation_within_rows(void **state)
+{
+    oracle_csr a = oracle_open(1000, 3);
+    double *b = test_allocate(1000, sizeof *b), x[3] = {1.0, 0x1p70 / 3.0, 0x1p70 / 3.0};
+    verified v;
+
+    (void)state;
+    for (int64_t i = 0; i < 1000; i++) {
+        oracle_push(&a, 0, 1.0);
+        oracle_push(&a, 1, 1e16);
+        oracle_push(&a, 2, -1e16);
+        oracle_end_row(&a, i);
+    }
+    v = check_residual(&a, b, x);
+    assert_at_most(fabs(v.norm - sqrt(1000.0)), v.bound);
+    oracle_free(&a);
+    free(b);
+}
+
+static void hilbert_systems(void **state)
+{
+    (void)state;
+    for (int64_t n = 2; n <= 48; n += 23) {
+        oracle_csr a = oracle_hilbert(n);
+        double *b = random_values(n, 3, 0.0, 1.0), *x = test_allocate(n, sizeof *x);
+
+        assert_true(oracle_solve_dense(&a, b, x));
+        check_residual(&a, b, x);
+        oracle_free(&a);
+        free(b);
+        free(x);
+    }
+}
+
+/* Values and right-hand sides by powers of two from 2^-1000 to 2^1000. */
+static void scaled_systems(void **state)
+{
+    static const int exponents[] = {-1060, -1000, -520, -500, -450, 450, 500, 520, 1000};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof exponents / sizeof *exponents; k++) {
+        oracle_csr a = oracle_random(500, 500, 5, 12);
+        double *b = random_values(500, 1, -1.0, 1.0), *x = random_values(500, 2, -1.0, 1.0);
+
+        for (int64_t i = 0; i < 500; i++) { b[i] = ldexp(b[i], exponents[k]); }
+        for (int64_t i = 0; i < 500; i++) { x[i] = ldexp(x[i], exponents[k] / 2); }
+        for (int64_t i = 0; i < a.nnz; i++) { a.val[i] = ldexp(a.val[i], exponents[k] - exponents[k] / 2); }
+        check_residual(&a, b, x);
+        oracle_free(&a);
+        free(b);
+        free(x);
+    }
+}
+
+/* Zero residuals of large systems: the norm is 0, the bound is not, and it is finite. */
+static void exact_solutions_of_any_scale(void **state)
+{
+    (void)state;
+    for (int exponent = -1000; exponent <= 1000; exponent += 100) {
+        oracle_csr a = oracle_tridiagonal(64, -1.0, 2.0, -1.0);
+        double b[64] = {0.0}, x[64];
+        verified v;
+
+        for (int i = 0; i < 64; i++) { x[i] = ldexp(1.0, exponent); }
+        b[0] = b[63] = ldexp(1.0, exponent);
+        v = check_residual(&a, b, x);
+        assert_true(v.norm == 0.0);
+        assert_true(v.bound > 0.0);
+        oracle_free(&a);
+    }
+}
+
+/* A residual far below its own terms: the bound exceeds the norm and needs a scale of its own. */
+static void tiny_residual_of_a_large_system(void **state)
+{
+    double diagonal[2] = {0x1p200, 1.0}, b[2] = {0x1p400, 0x1p-500}, x[2] = {0x1p200, 0.0};
+    oracle_csr a = oracle_diagonal(2, diagonal);
+    verified v = check_residual(&a, b, x);
+
+    (void)state;
+    assert_at_most(fabs(v.norm - 0x1p-500), 0x1p-550);
+    assert_true(v.bound > 0x1p250);
+    oracle_free(&a);
+}
+
+static void smallest_subnormal_is_not_nothing(void **state)
+{
+    double one[1] = {1.0}, b[1] = {0x1p-1074}, x[1] = {0.0};
+    oracle_csr a = oracle_diagonal(1, one);
+    verified v = check_residual(&a, b, x);
+
+    (void)state;
+    assert_true(v.norm == 0x1p-1074);
+    oracle_free(&a);
+}
+
+static void not_finite_values_show(void **state)
+{
+    static const double bad[] = {(double)NAN, HUGE_VAL, -HUGE_VAL};
+
+    (void)state;
+    for (int place = 0; place < 3; place++) {
+        for (int k = 0; k < 3; k++) {
+            oracle_csr a = oracle_tridiagonal(30, -1.0, 2.0, -1.0);
+            double *b = random_values(30, 1, -1.0, 1.0), *x = random_values(30, 2, -1.0, 1.0);
+            double *target = place == 0 ? a.val : place == 1 ? b : x;
+            verified v;
+
+            target[17] = bad[k];
+            v = verify_with(2, &a, b, x);
+            assert_true(isfinite(v.norm) == 0);
+            oracle_free(&a);
+            free(b);
+            free(x);
+        }
+    }
+}
+
+static void residual_vector_is_written_with_its_shadow(void **state)
+{
+    oracle_csr a = oracle_random(50, 40, 4, 9);
+    double *b = random_values(50, 1, -1.0, 1.0), *x = random_values(40, 2, -1.0, 1.0), r[50], norm = 0.0, bound = 0.0;
+    wide product[50];
+    tess_context *ctx = open_cpu(2);
+    tess_matrix *m = make_matrix(ctx, &a);
+    tess_vector *vb = make_vector(ctx, 50, b), *vx = make_vector(ctx, 40, x), *vr = make_zeros(ctx, 50);
+
+    (void)state;
+    assert_ok(ctx, tess_vector_add_shadow(vr, TESS_PRECISION_FP32));
+    assert_ok(ctx, tess_verify_residual(m, vb, vx, vr, &norm, &bound));
+    read_vector(vr, r);
+    oracle_multiply(&a, false, x, product, NULL);
+    for (int i = 0; i < 50; i++) {
+        /* two words, rounded once */
+        assert_at_most(fabs((double)((wide)r[i] - ((wide)b[i] - product[i]))), 2.0 * U64 * fabs(r[i]) + 0x1p-90);
+        assert_true(((const float *)tess_vector_shadow(vr))[i] == (float)r[i]);
+    }
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_verify_residual(m, vb, vx, vb, &norm, &bound));
+    assert_fails(ctx, TESS_DIMENSION_MISMATCH, tess_verify_residual(m, vx, vx, NULL, &norm, &bound));
+    tess_vector_destroy(vb);
+    tess_vector_destroy(vx);
+    tess_vector_destroy(vr);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+    free(x);
+}
+
+/* A stored matrix is judged by the FP64 matrix that it came from. */
+static void stored_matrix_is_judged_by_its_original(void **state)
+{
+    const tess_storage_options narrow = {TESS_FORMAT_CSR, TESS_PRECISION_FP32};
+    oracle_csr a = oracle_random(200, 200, 4, 9);
+    double *b = random_values(200, 1, -1.0, 1.0), *x = random_values(200, 2, -1.0, 1.0);
+    double norm[2] = {0.0, 0.0}, bound[2] = {0.0, 0.0};
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *m = make_matrix(ctx, &a), *stored = NULL;
+    tess_vector *vb = make_vector(ctx, 200, b), *vx = make_vector(ctx, 200, x);
+
+    (void)state;
+    assert_ok(ctx, tess_matrix_convert(m, &narrow, &stored));
+    assert_ok(ctx, tess_verify_residual(m, vb, vx, NULL, &norm[0], &bound[0]));
+    assert_ok(ctx, tess_verify_residual(stored, vb, vx, NULL, &norm[1], &bound[1]));
+    assert_true(norm[0] == norm[1] && bound[0] == bound[1]);
+    tess_vector_destroy(vb);
+    tess_vector_destroy(vx);
+    tess_matrix_destroy(stored);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+    free(x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_systems),
+        cmocka_unit_test(cancelling_systems),
+        cmocka_unit_test(massive_cancellation_within_rows),
+        cmocka_unit_test(hilbert_systems),
+        cmocka_unit_test(scaled_systems),
+        cmocka_unit_test(exact_solutions_of_any_scale),
+        cmocka_unit_test(tiny_residual_of_a_large_system),
+        cmocka_unit_test(smallest_subnormal_is_not_nothing),
+        cmocka_unit_test(not_finite_values_show),
+        cmocka_unit_test(residual_vector_is_written_with_its_shadow),
+        cmocka_unit_test(stored_matrix_is_judged_by_its_original),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
