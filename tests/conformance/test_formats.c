@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One suite over every registered format, storage precision and device. A format enters it by being registered. Two
- * separate checks: storage (each value within the precision's rounding of the original) and arithmetic (products against
- * the oracle on the values that are stored).
+ * separate checks: storage (each value within the precision's rounding of the original) and arithmetic (products
+ * against the oracle on the values that are stored).
  */
 #include "core/internal.h"
 #include "support/product.h"
@@ -22,7 +22,9 @@ static oracle_csr make_empty_rows(void)
     oracle_csr a = oracle_random(501, 501, 4, 3), b = oracle_open(501, 501);
 
     for (int64_t i = 0; i < 501; i++) {
-        for (int64_t k = a.row_ptr[i]; i % 4 == 1 && k < a.row_ptr[i + 1]; k++) { oracle_push(&b, a.col_ind[k], a.val[k]); }
+        for (int64_t k = a.row_ptr[i]; i % 4 == 1 && k < a.row_ptr[i + 1]; k++) {
+            oracle_push(&b, a.col_ind[k], a.val[k]);
+        }
         oracle_end_row(&b, i);
     }
     oracle_free(&a);
@@ -35,7 +37,9 @@ static oracle_csr make_dense_row(void)
     uint64_t seed = 4;
 
     for (int64_t i = 0; i < a.nrows; i++) {
-        for (int64_t j = 0; i == 9000 && j < a.ncols; j++) { oracle_push(&a, j, oracle_uniform(&seed, -1.0, 1.0)); }
+        for (int64_t j = 0; i == 9000 && j < a.ncols; j++) {
+            oracle_push(&a, j, oracle_uniform(&seed, -1.0, 1.0));
+        }
         if (i != 9000) { oracle_push(&a, i, oracle_uniform(&seed, -1.0, 1.0)); }
         oracle_end_row(&a, i);
     }
@@ -61,7 +65,9 @@ static oracle_csr make_no_nonzeros(void)
 {
     oracle_csr a = oracle_open(33, 31);
 
-    for (int64_t i = 0; i < 33; i++) { oracle_end_row(&a, i); }
+    for (int64_t i = 0; i < 33; i++) {
+        oracle_end_row(&a, i);
+    }
     return a;
 }
 
@@ -98,7 +104,9 @@ static oracle_csr make_wide_range(void)
 {
     oracle_csr a = oracle_random(400, 400, 6, 8);
 
-    for (int64_t k = 0; k < a.nnz; k++) { a.val[k] = ldexp(a.val[k], (int)(k % 270) - 145); }
+    for (int64_t k = 0; k < a.nnz; k++) {
+        a.val[k] = ldexp(a.val[k], (int)(k % 270) - 145);
+    }
     return a;
 }
 
@@ -107,12 +115,14 @@ static oracle_csr make_subnormal(void)
 {
     oracle_csr a = oracle_random(64, 64, 5, 9);
 
-    for (int64_t k = 0; k < a.nnz; k++) { a.val[k] = ldexp(a.val[k], -1060 - (int)(k % 14)); }
+    for (int64_t k = 0; k < a.nnz; k++) {
+        a.val[k] = ldexp(a.val[k], -1060 - (int)(k % 14));
+    }
     return a;
 }
 
-static const maker makers[] = {make_empty_rows, make_dense_row,  make_tall,   make_wide,   make_power_law,
-                               make_no_nonzeros, make_one_by_one, make_no_rows, make_ragged, make_grid,
+static const maker makers[] = {make_empty_rows,     make_dense_row,  make_tall,     make_wide,   make_power_law,
+                               make_no_nonzeros,    make_one_by_one, make_no_rows,  make_ragged, make_grid,
                                make_explicit_zeros, make_wide_range, make_subnormal};
 enum { MAKERS = sizeof makers / sizeof *makers };
 
@@ -160,7 +170,8 @@ static void check_arithmetic(const combination *c, const tess_matrix *stored, co
 }
 
 /* The same product twice, and once more after a refresh with the same values: not a bit may differ. */
-static void check_repeatable(const combination *c, tess_matrix *assembled, const tess_matrix *stored, const oracle_csr *a)
+static void check_repeatable(const combination *c, tess_matrix *assembled, const tess_matrix *stored,
+                             const oracle_csr *a)
 {
     double *x = random_values(a->ncols, 44, -1.0, 1.0), *y = test_allocate(a->nrows, sizeof *y);
     double *first = test_allocate(a->nrows, sizeof *first);
@@ -208,7 +219,9 @@ static void not_finite_values_stay_in_their_rows(const combination *c)
         assembled = make_matrix(c->ctx, &a);
         stored = convert(c, assembled);
         multiply(stored, TESS_OP_NONE, 1.0, x, 0.0, y, y);
-        for (int i = 0; i < 67; i++) { assert_true((isfinite(y[i]) != 0) == (i < 19 || i > 21)); }
+        for (int i = 0; i < 67; i++) {
+            assert_true((isfinite(y[i]) != 0) == (i < 19 || i > 21));
+        }
         tess_matrix_destroy(stored);
         tess_matrix_destroy(assembled);
         x[20] = 1.0;
@@ -216,7 +229,9 @@ static void not_finite_values_stay_in_their_rows(const combination *c)
         assembled = make_matrix(c->ctx, &a);
         stored = convert(c, assembled);
         multiply(stored, TESS_OP_NONE, 1.0, x, 0.0, y, y);
-        for (int i = 0; i < 67; i++) { assert_true((isfinite(y[i]) != 0) == (i != 40)); }
+        for (int i = 0; i < 67; i++) {
+            assert_true((isfinite(y[i]) != 0) == (i != 40));
+        }
         tess_matrix_destroy(stored);
         tess_matrix_destroy(assembled);
         oracle_free(&a);
@@ -230,9 +245,13 @@ static void nan_in_y_does_not_survive_beta_zero(const combination *c)
     double *x = random_values(a.ncols, 3, 0.5, 1.0), *y = test_allocate(a.nrows, sizeof *y);
     tess_matrix *assembled = make_matrix(c->ctx, &a), *stored = convert(c, assembled);
 
-    for (int64_t i = 0; i < a.nrows; i++) { y[i] = (double)NAN; }
+    for (int64_t i = 0; i < a.nrows; i++) {
+        y[i] = (double)NAN;
+    }
     multiply(stored, TESS_OP_NONE, 1.0, x, 0.0, y, y);
-    for (int64_t i = 0; i < a.nrows; i++) { assert_true(isfinite(y[i]) != 0); }
+    for (int64_t i = 0; i < a.nrows; i++) {
+        assert_true(isfinite(y[i]) != 0);
+    }
     tess_matrix_destroy(stored);
     tess_matrix_destroy(assembled);
     oracle_free(&a);
@@ -261,7 +280,9 @@ static void new_values_arrive(const combination *c)
     tess_matrix *assembled = make_matrix(c->ctx, &a), *stored = convert(c, assembled);
 
     check_product(stored, &a, TESS_OP_NONE, 0.0, 1.0);
-    for (int64_t k = 0; k < a.nnz; k++) { a.val[k] = 1.0 / (double)(k + 3); }
+    for (int64_t k = 0; k < a.nnz; k++) {
+        a.val[k] = 1.0 / (double)(k + 3);
+    }
     assert_ok(c->ctx, tess_matrix_update_values(assembled, a.val, TESS_MEMORY_HOST));
     held = decode_matrix(stored);
     check_storage(c, &a, &held);

@@ -67,9 +67,7 @@ static tess_status convert(scene *s)
     tess_csr_arrays arrays = csr_arrays_of(&s->a);
     tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
 
-    if (status == TESS_SUCCESS) {
-        status = keep_or_destroy_matrix(tess_matrix_convert(fresh, &narrow, &made), &made);
-    }
+    if (status == TESS_SUCCESS) { status = keep_or_destroy_matrix(tess_matrix_convert(fresh, &narrow, &made), &made); }
     tess_matrix_destroy(fresh);
     return status;
 }
@@ -216,7 +214,9 @@ static tess_status write_and_read(scene *s)
     tess_matrix *made = NULL;
     tess_status status = tess_matrix_write(s->m, s->path, 1);
 
-    if (status == TESS_SUCCESS) { status = keep_or_destroy_matrix(tess_matrix_read(s->ctx, s->path, &made, NULL), &made); }
+    if (status == TESS_SUCCESS) {
+        status = keep_or_destroy_matrix(tess_matrix_read(s->ctx, s->path, &made, NULL), &made);
+    }
     return status;
 }
 
@@ -225,7 +225,9 @@ static tess_status cache_and_read(scene *s)
     tess_matrix *made = NULL;
     tess_status status = tess_matrix_write_cache(s->other, s->path);
 
-    if (status == TESS_SUCCESS) { status = keep_or_destroy_matrix(tess_matrix_read(s->ctx, s->path, &made, NULL), &made); }
+    if (status == TESS_SUCCESS) {
+        status = keep_or_destroy_matrix(tess_matrix_read(s->ctx, s->path, &made, NULL), &made);
+    }
     return status;
 }
 
@@ -284,7 +286,9 @@ static scene open_scene(tess_context *ctx)
     scene s = {.ctx = ctx, .a = oracle_laplace2d(8), .unsymmetric = oracle_convection2d(8, 1.0)};
     int file = -1;
 
-    for (int i = 0; i < N; i++) { s.values[i] = 1.0 + i % 5; }
+    for (int i = 0; i < N; i++) {
+        s.values[i] = 1.0 + i % 5;
+    }
     s.m = make_matrix(ctx, &s.a);
     s.other = make_matrix(ctx, &s.unsymmetric);
     s.b = make_vector(ctx, N, s.values);
@@ -373,7 +377,9 @@ static void fail_each(tess_context *ctx, heap *failing, heap *host, tess_status 
         int64_t count = run_scenario(&scenarios[t], &s, failing, host, expected);
         int64_t after = host->live + (failing != host ? failing->live : 0);
 
-        if (after > before + 2) { fail_msg("%s: %lld allocations are lost", scenarios[t].name, (long long)(after - before)); }
+        if (after > before + 2) {
+            fail_msg("%s: %lld allocations are lost", scenarios[t].name, (long long)(after - before));
+        }
         if (must_allocate && count == 0 && scenarios[t].run != verify && scenarios[t].run != analyze) {
             fail_msg("%s: allocates nothing through the context", scenarios[t].name);
         }

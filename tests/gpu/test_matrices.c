@@ -28,9 +28,9 @@ static void discard(device_array *d)
 /* Rows of 0 to 60,000 entries, around the lengths at which kernels change: waves, chunks, segments. */
 static oracle_csr make_mixed_rows(void)
 {
-    static const int64_t lengths[] = {0,   1,   2,   15,  16,   17,   31,   32,   33,   255,  256,  257,  511,   512,
-                                      513, 700, 0,   0,   1023, 1024, 1025, 2047, 2048, 2049, 3000, 8191, 8192,  8193,
-                                      5,   5,   5,   0,   9000, 1,    1,    2048, 2048, 2048, 2049, 1,    60000, 60000};
+    static const int64_t lengths[] = {0,   1,   2, 15, 16,   17,   31,   32,   33,   255,  256,  257,  511,   512,
+                                      513, 700, 0, 0,  1023, 1024, 1025, 2047, 2048, 2049, 3000, 8191, 8192,  8193,
+                                      5,   5,   5, 0,  9000, 1,    1,    2048, 2048, 2048, 2049, 1,    60000, 60000};
     enum { ROWS = sizeof lengths / sizeof *lengths };
     oracle_csr a = oracle_open(4 * ROWS, 60000);
     uint64_t seed = 5;
@@ -39,7 +39,9 @@ static oracle_csr make_mixed_rows(void)
         int64_t length = i % 4 == 0 ? lengths[i / 4] : i % 4 == 1 ? lengths[ROWS - 1 - i / 4] % 40 : i % 3;
         int64_t first = length < 60000 ? (int64_t)(oracle_random_bits(&seed) % (uint64_t)(60000 - length)) : 0;
 
-        for (int64_t j = first; j < first + length; j++) { oracle_push(&a, j, oracle_uniform(&seed, -1.0, 1.0)); }
+        for (int64_t j = first; j < first + length; j++) {
+            oracle_push(&a, j, oracle_uniform(&seed, -1.0, 1.0));
+        }
         oracle_end_row(&a, i);
     }
     return a;
@@ -102,8 +104,11 @@ static void device_arrays_are_copied_or_borrowed(void **state)
         tess_csr_arrays arrays = csr_arrays_of(&a);
         tess_matrix *m = NULL;
 
-        for (int64_t i = 0; i <= a.nrows; i++) { narrow[i] = (int32_t)a.row_ptr[i]; }
-        ptr = wide_offsets ? upload(a.row_ptr, a.nrows + 1, sizeof *a.row_ptr) : upload(narrow, a.nrows + 1, sizeof *narrow);
+        for (int64_t i = 0; i <= a.nrows; i++) {
+            narrow[i] = (int32_t)a.row_ptr[i];
+        }
+        ptr = wide_offsets ? upload(a.row_ptr, a.nrows + 1, sizeof *a.row_ptr)
+                           : upload(narrow, a.nrows + 1, sizeof *narrow);
         col = upload(a.col_ind, a.nnz, sizeof *a.col_ind);
         val = upload(a.val, a.nnz, sizeof *a.val);
         arrays.row_ptr = ptr.data;
@@ -115,7 +120,9 @@ static void device_arrays_are_copied_or_borrowed(void **state)
         assert_ok(gpu, tess_matrix_create_csr(gpu, &arrays, &m));
         check_product(m, &a, TESS_OP_NONE, 1.0, 0.0);
         check_product(m, &a, TESS_OP_TRANSPOSE, 1.0, 0.5);
-        for (int64_t k = 0; k < a.nnz; k++) { a.val[k] = sqrt((double)k); }
+        for (int64_t k = 0; k < a.nnz; k++) {
+            a.val[k] = sqrt((double)k);
+        }
         fresh = upload(a.val, a.nnz, sizeof *a.val);
         assert_ok(gpu, tess_matrix_update_values(m, fresh.data, TESS_MEMORY_DEVICE));
         check_product(m, &a, TESS_OP_NONE, 1.0, 0.0);
@@ -167,7 +174,8 @@ static void coo_from_the_device(void **state)
 {
     static const int64_t row[] = {1, 0, 1, 1}, col[] = {2, 1, 0, 2};
     static const double val[] = {1.0, 2.0, 3.0, 4.0};
-    device_array drow = upload(row, 4, sizeof *row), dcol = upload(col, 4, sizeof *col), dval = upload(val, 4, sizeof *val);
+    device_array drow = upload(row, 4, sizeof *row), dcol = upload(col, 4, sizeof *col),
+                 dval = upload(val, 4, sizeof *val);
     tess_coo_arrays arrays = {2, 3, 4, drow.data, dcol.data, dval.data, 64, TESS_MEMORY_DEVICE};
     tess_matrix *m = NULL;
     oracle_csr got;

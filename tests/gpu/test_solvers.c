@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Solves on the GPU: the graph engine against the plain one bit for bit, against the host, through new values, growth of
- * work space, cancellation, the user's stream, several contexts, and the caller's current device left alone.
+ * Solves on the GPU: the graph engine against the plain one bit for bit, against the host, through new values, growth
+ * of work space, cancellation, the user's stream, several contexts, and the caller's current device left alone.
  */
 #include <cuda_runtime_api.h>
 
@@ -142,7 +142,9 @@ static void host_and_device_agree_within_tolerance(void **state)
         tess_solve_options options = solve_options((tess_solver_kind)kind);
         solved here = solve_here(cpu, &a, &options, b), there = solve_here(gpu, &a, &options, b);
 
-        for (int64_t i = 0; i < a.nrows; i++) { difference = hypot(difference, here.x[i] - there.x[i]); }
+        for (int64_t i = 0; i < a.nrows; i++) {
+            difference = hypot(difference, here.x[i] - there.x[i]);
+        }
         assert_at_most(difference, (here.result.residual_norm + there.result.residual_norm) / smallest * (1.0 + 1e-6));
         discard(&here);
         discard(&there);
@@ -434,8 +436,7 @@ static void failed_device_allocation_leaves_the_context_usable(void **state)
     solved s;
 
     (void)state;
-    assert_fails(gpu, TESS_OUT_OF_DEVICE_MEMORY,
-                 tess_vector_create(gpu, INT64_C(1) << 44, TESS_PRECISION_FP64, &huge));
+    assert_fails(gpu, TESS_OUT_OF_DEVICE_MEMORY, tess_vector_create(gpu, INT64_C(1) << 44, TESS_PRECISION_FP64, &huge));
     assert_null(huge);
     s = solve_here(gpu, &a, &options, b);
     assert_int_equal(s.result.reason, TESS_REASON_RTOL);

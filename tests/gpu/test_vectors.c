@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Vectors on the GPU: transfer, sums that are the same on every run and near the host's, range of norms, random numbers. */
+/* Vectors on the GPU: transfer, sums that are the same on every run, range of norms, random numbers. */
 #include "support/test.h"
 
 static tess_context *gpu = NULL;
@@ -20,10 +20,14 @@ static void transfers_convert(void **state)
     assert_ok(gpu, tess_vector_create(gpu, 5000, TESS_PRECISION_FP32, &w));
     assert_ok(gpu, tess_vector_copy(v, w));
     read_vector(w, back);
-    for (int i = 0; i < 5000; i++) { assert_true(narrow[i] == (float)values[i] && back[i] == (double)narrow[i]); }
+    for (int i = 0; i < 5000; i++) {
+        assert_true(narrow[i] == (float)values[i] && back[i] == (double)narrow[i]);
+    }
     assert_ok(gpu, tess_vector_set(v, tess_vector_data_const(w), TESS_PRECISION_FP32, TESS_MEMORY_DEVICE));
     read_vector(v, back);
-    for (int i = 0; i < 5000; i++) { assert_true(back[i] == (double)narrow[i]); }
+    for (int i = 0; i < 5000; i++) {
+        assert_true(back[i] == (double)narrow[i]);
+    }
     tess_vector_destroy(v);
     tess_vector_destroy(w);
     free(values);
@@ -49,7 +53,9 @@ static void shadows_follow(void **state)
         }
         read_vector(y, data);
         assert_ok(gpu, tess_vector_get(peek, shadow, TESS_PRECISION_FP32, TESS_MEMORY_HOST));
-        for (int i = 0; i < 3000; i++) { assert_true(shadow[i] == (float)data[i]); }
+        for (int i = 0; i < 3000; i++) {
+            assert_true(shadow[i] == (float)data[i]);
+        }
     }
     tess_vector_destroy(peek);
     tess_vector_destroy(x);
@@ -76,7 +82,9 @@ static void sums_repeat_and_meet_their_bound(void **state)
             assert_ok(gpu, tess_vector_dot(vx, vy, &again));
             assert_true(again == dot);
         }
-        for (int64_t i = 0; i < n; i++) { magnitude += fabs(x[i] * y[i]); }
+        for (int64_t i = 0; i < n; i++) {
+            magnitude += fabs(x[i] * y[i]);
+        }
         assert_at_most(fabs((double)((wide)dot - oracle_dot(x, y, n))),
                        gamma_of(ceil((double)n / 4096.0) + 4096.0) * magnitude);
         assert_at_most(fabs((double)((wide)norm - oracle_norm2(x, n))),

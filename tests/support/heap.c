@@ -48,7 +48,9 @@ static void release(void *user, void *pointer, size_t bytes)
     heap *h = user;
     block **place = &held;
 
-    while (*place && (*place)->pointer != pointer) { place = &(*place)->next; }
+    while (*place && (*place)->pointer != pointer) {
+        place = &(*place)->next;
+    }
     if (!*place || (*place)->owner != h || (*place)->bytes != bytes) {
         h->wrong_releases += 1;
         return;

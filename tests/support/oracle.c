@@ -31,7 +31,9 @@ wide wide_sqrt(wide x)
         scale *= (wide)0x1p-100;
     }
     root = (wide)sqrt((double)x);
-    for (int step = 0; step < 3; step++) { root = (root + x / root) / 2; }
+    for (int step = 0; step < 3; step++) {
+        root = (root + x / root) / 2;
+    }
     return root * scale;
 }
 
@@ -118,7 +120,9 @@ oracle_csr oracle_hilbert(int64_t n)
     oracle_csr a = oracle_open(n, n);
 
     for (int64_t i = 0; i < n; i++) {
-        for (int64_t j = 0; j < n; j++) { oracle_push(&a, j, 1.0 / (double)(i + j + 1)); }
+        for (int64_t j = 0; j < n; j++) {
+            oracle_push(&a, j, 1.0 / (double)(i + j + 1));
+        }
         oracle_end_row(&a, i);
     }
     return a;
@@ -193,7 +197,9 @@ oracle_csr oracle_copy(const oracle_csr *a)
 
 void oracle_round_to_fp32(oracle_csr *a)
 {
-    for (int64_t k = 0; k < a->nnz; k++) { a->val[k] = (double)(float)a->val[k]; }
+    for (int64_t k = 0; k < a->nnz; k++) {
+        a->val[k] = (double)(float)a->val[k];
+    }
 }
 
 /* ---- answers ---- */
@@ -245,7 +251,9 @@ wide oracle_residual_norm(const oracle_csr *a, const double *b, const double *x)
     for (int64_t i = 0; i < a->nrows; i++) {
         wide r = (wide)b[i];
 
-        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) { r -= (wide)a->val[k] * (wide)x[a->col_ind[k]]; }
+        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+            r -= (wide)a->val[k] * (wide)x[a->col_ind[k]];
+        }
         sum += r * r;
     }
     return wide_sqrt(sum);
@@ -255,7 +263,9 @@ wide oracle_dot(const double *x, const double *y, int64_t n)
 {
     wide sum = 0;
 
-    for (int64_t i = 0; i < n; i++) { sum += (wide)x[i] * (wide)y[i]; }
+    for (int64_t i = 0; i < n; i++) {
+        sum += (wide)x[i] * (wide)y[i];
+    }
     return sum;
 }
 
@@ -292,7 +302,9 @@ static bool eliminate(long double *m, int64_t n)
         for (int64_t i = s + 1; i < n; i++) {
             long double factor = m[i * width + s] / m[s * width + s];
 
-            for (int64_t j = s; factor != 0.0L && j < width; j++) { m[i * width + j] -= factor * m[s * width + j]; }
+            for (int64_t j = s; factor != 0.0L && j < width; j++) {
+                m[i * width + j] -= factor * m[s * width + j];
+            }
         }
     }
     return true;
@@ -305,14 +317,18 @@ bool oracle_solve_dense(const oracle_csr *a, const double *b, double *x)
     bool regular = false;
 
     for (int64_t i = 0; i < n; i++) {
-        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) { m[i * width + a->col_ind[k]] += a->val[k]; }
+        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+            m[i * width + a->col_ind[k]] += a->val[k];
+        }
         m[i * width + n] = b[i];
     }
     regular = eliminate(m, n);
     for (int64_t i = n - 1; regular && i >= 0; i--) {
         long double sum = m[i * width + n];
 
-        for (int64_t j = i + 1; j < n; j++) { sum -= m[i * width + j] * solution[j]; }
+        for (int64_t j = i + 1; j < n; j++) {
+            sum -= m[i * width + j] * solution[j];
+        }
         solution[i] = sum / m[i * width + i];
         x[i] = (double)solution[i];
     }

@@ -30,8 +30,9 @@ void check_product_of(const tess_matrix *m, const oracle_csr *stored, tess_opera
     multiply(m, operation, alpha, x, beta, y, out);
     for (int64_t i = 0; i < nout; i++) {
         wide exact = (wide)alpha * product[i] + (beta != 0.0 ? (wide)beta * (wide)y[i] : 0);
-        double bound = gamma_of((double)longest + 2.0) * fabs(alpha) * magnitude[i] * (1.0 + gamma_of((double)longest)) +
-                       (beta != 0.0 ? gamma_of(2.0) * fabs(beta * y[i]) : 0.0) + underflow;
+        double bound =
+            gamma_of((double)longest + 2.0) * fabs(alpha) * magnitude[i] * (1.0 + gamma_of((double)longest)) +
+            (beta != 0.0 ? gamma_of(2.0) * fabs(beta * y[i]) : 0.0) + underflow;
 
         assert_at_most((double)wide_abs((wide)out[i] - exact), bound);
     }

@@ -16,8 +16,8 @@ tess_solve_result solve_once(tess_context *ctx, const oracle_csr *a, const tess_
                              double *x);
 
 /*
- * Whatever the result says must be true of x in wide arithmetic: the residual norm within its bound, and `converged` only
- * where the tolerance is met (to the rounding of the tolerance itself).
+ * Whatever the result says must be true of x in wide arithmetic: the residual norm within its bound, and `converged`
+ * only where the tolerance is met (to the rounding of the tolerance itself).
  */
 void check_honest(const oracle_csr *a, const double *b, const double *x, const tess_solve_options *options,
                   const tess_solve_result *result);

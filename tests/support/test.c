@@ -108,7 +108,9 @@ double *random_values(int64_t n, uint64_t seed, double low, double high)
 {
     double *values = test_allocate(n, sizeof *values);
 
-    for (int64_t i = 0; i < n; i++) { values[i] = oracle_uniform(&seed, low, high); }
+    for (int64_t i = 0; i < n; i++) {
+        values[i] = oracle_uniform(&seed, low, high);
+    }
     return values;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices from the caller's arrays: all index widths, order and duplicates, what is refused, new values, conversion. */
+/* Matrices from the caller's arrays: index widths, order and duplicates, what is refused, new values, conversion. */
 #include "support/product.h"
 
 /* 3 by 4:  1 . 2 .   in unsorted rows, with (2, 3) given twice
@@ -251,7 +251,9 @@ static void copies_are_independent_and_borrowed_arrays_are_not(void **state)
     assert_ptr_equal(tess_matrix_csr_view(borrowed).val, a.val);
     assert_ptr_equal(tess_matrix_csr_view(borrowed).row_ptr, a.row_ptr);
     assert_int_equal(tess_matrix_csr_view(borrowed).row_ptr_bits, 64);
-    for (int64_t k = 0; k < a.nnz; k++) { a.val[k] *= 3.0; }
+    for (int64_t k = 0; k < a.nnz; k++) {
+        a.val[k] *= 3.0;
+    }
     check_product(copied, &before, TESS_OP_NONE, 1.0, 0.0);
     check_product(borrowed, &a, TESS_OP_NONE, 1.0, 0.0);
     tess_matrix_destroy(copied);
@@ -304,7 +306,8 @@ static void empty_matrices_work(void **state)
 
 static void new_values_reach_products_transposes_and_stored_matrices(void **state)
 {
-    const tess_storage_options narrow = {TESS_FORMAT_CSR, TESS_PRECISION_FP32}, same = {TESS_FORMAT_CSR, TESS_PRECISION_FP64};
+    const tess_storage_options narrow = {TESS_FORMAT_CSR, TESS_PRECISION_FP32},
+                               same = {TESS_FORMAT_CSR, TESS_PRECISION_FP64};
 
     (void)state;
     for (int ownership = TESS_COPY; ownership <= TESS_BORROW; ownership++) {
@@ -330,7 +333,9 @@ static void new_values_reach_products_transposes_and_stored_matrices(void **stat
         check_product(twin, &a, TESS_OP_NONE, 1.0, 0.0);
         check_product(twin, &a, TESS_OP_TRANSPOSE, 1.0, 0.0);
         low = decode_matrix(stored);
-        for (int64_t k = 0; k < a.nnz; k++) { assert_true(low.val[k] == (double)(float)fresh[k]); }
+        for (int64_t k = 0; k < a.nnz; k++) {
+            assert_true(low.val[k] == (double)(float)fresh[k]);
+        }
         check_product(stored, &low, TESS_OP_NONE, 1.0, 0.0);
         assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_update_values(stored, fresh, TESS_MEMORY_HOST));
         assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_update_values(m, fresh, TESS_MEMORY_DEVICE));
@@ -357,7 +362,9 @@ static void fp32_storage_rounds_to_nearest_and_says_its_size(void **state)
     held = decode_matrix(stored);
     assert_memory_equal(held.row_ptr, a.row_ptr, 101 * sizeof *a.row_ptr);
     assert_memory_equal(held.col_ind, a.col_ind, (size_t)a.nnz * sizeof *a.col_ind);
-    for (int64_t k = 0; k < a.nnz; k++) { assert_at_most(fabs(held.val[k] - a.val[k]), 0x1p-24 * fabs(a.val[k])); }
+    for (int64_t k = 0; k < a.nnz; k++) {
+        assert_at_most(fabs(held.val[k] - a.val[k]), 0x1p-24 * fabs(a.val[k]));
+    }
     assert_int_equal(tess_matrix_bytes(stored), 101 * 4 + a.nnz * 8);
     assert_int_equal(tess_matrix_precision(stored), TESS_PRECISION_FP32);
     assert_null(tess_matrix_csr_view(stored).val);
@@ -437,66 +444,6 @@ static void copy_to_another_context(void **state)
     oracle_free(&a);
 }
 
-/* ---- shells ---- */
-
-typedef struct shell_record {
-    int calls, fail_with;
-    bool transpose_seen;
-} shell_record;
-
-/* y_i = (i + 1) x_i for 4 values; the transpose is not there */
-static int scale_by_index(void *user, tess_operation operation, const double *x, double *y)
-{
-    shell_record *r = user;
-
-    r->calls += 1;
-    if (operation == TESS_OP_TRANSPOSE) {
-        r->transpose_seen = true;
-        return 9;
-    }
-    for (int i = 0; i < 4; i++) { y[i] = (i + 1) * x[i]; }
-    return r->fail_with;
-}
-
-static void shells_multiply_and_report_failures(void **state)
-{
-    shell_record record = {0, 0, false};
-    const tess_shell_operator shell = {scale_by_index, NULL, &record}, none = {NULL, NULL, NULL};
-    const tess_storage_options plain = {TESS_FORMAT_CSR, TESS_PRECISION_FP64};
-    const double x[4] = {1.0, 1.0, 2.0, 2.0}, y[4] = {1.0, 1.0, 1.0, 1.0};
-    double out[4];
-    tess_context *ctx = open_cpu(1);
-    tess_matrix *m = NULL, *refused = NULL;
-
-    (void)state;
-    assert_ok(ctx, tess_matrix_create_shell(ctx, 4, 4, &shell, &m));
-    multiply(m, TESS_OP_NONE, 1.0, x, 0.0, y, out);
-    assert_true(out[0] == 1.0 && out[1] == 2.0 && out[2] == 6.0 && out[3] == 8.0);
-    multiply(m, TESS_OP_NONE, 2.0, x, -1.0, y, out);
-    assert_true(out[0] == 1.0 && out[1] == 3.0 && out[2] == 11.0 && out[3] == 15.0);
-    assert_int_equal(record.calls, 2);
-    tess_vector *vx = make_vector(ctx, 4, x), *vy = make_vector(ctx, 4, y);
-    assert_fails(ctx, TESS_CALLBACK, tess_matrix_spmv(m, TESS_OP_TRANSPOSE, 1.0, vx, 0.0, vy));
-    assert_true(record.transpose_seen);
-    record.fail_with = 5;
-    assert_fails(ctx, TESS_CALLBACK, tess_matrix_spmv(m, TESS_OP_NONE, 1.0, vx, 1.0, vy));
-    assert_non_null(strstr(tess_context_last_error(ctx)->message, "5"));
-    read_vector(vy, out);
-    assert_true(same_bits(out, y, 4)); /* with beta the product goes aside first */
-    assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_diagonal(m, vy));
-    assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(m, &plain, &refused));
-    assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_get_csr(m, NULL, NULL, out));
-    assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_update_values(m, x, TESS_MEMORY_HOST));
-    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_create_shell(ctx, 4, 4, &none, &refused));
-    assert_fails(ctx, TESS_OUT_OF_RANGE, tess_matrix_create_shell(ctx, -4, 4, &shell, &refused));
-    assert_int_equal(tess_matrix_nnz(m), 0);
-    assert_int_equal(tess_matrix_format(m), TESS_FORMAT_SHELL);
-    tess_vector_destroy(vx);
-    tess_vector_destroy(vy);
-    tess_matrix_destroy(m);
-    tess_context_destroy(ctx);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -515,7 +462,6 @@ int main(void)
         cmocka_unit_test(wrong_conversions_are_refused),
         cmocka_unit_test(diagonal_of_rectangles_and_gaps),
         cmocka_unit_test(copy_to_another_context),
-        cmocka_unit_test(shells_multiply_and_report_failures),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

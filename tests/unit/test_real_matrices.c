@@ -27,7 +27,9 @@ static void check_one(tess_context *ctx, const char *path, tess_solver_kind kind
     b = test_allocate(a.nrows, sizeof *b);
     x = test_allocate(a.nrows, sizeof *x);
     for (int64_t i = 0; i < a.nrows; i++) { /* b = A * ones, as in the papers */
-        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) { b[i] += a.val[k]; }
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            b[i] += a.val[k];
+        }
     }
     options.max_iterations = ITERATIONS;
     options.history_capacity = 0;

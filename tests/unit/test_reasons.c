@@ -7,7 +7,9 @@ static double ones[512];
 static int fill_ones(void **state)
 {
     (void)state;
-    for (int i = 0; i < 512; i++) { ones[i] = 1.0; }
+    for (int i = 0; i < 512; i++) {
+        ones[i] = 1.0;
+    }
     return 0;
 }
 
@@ -137,7 +139,9 @@ static void singular_systems_never_converge(void **state)
     tess_context *ctx = open_cpu(1);
 
     (void)state;
-    for (int64_t i = 0; i < 50; i++) { oracle_end_row(&zero, i); }
+    for (int64_t i = 0; i < 50; i++) {
+        oracle_end_row(&zero, i);
+    }
     a.val[0] = a.val[a.nnz - 1] = 1.0; /* Neumann at both ends: constants are the null space */
     for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
         const oracle_csr *const systems[] = {&a, &zero};
@@ -183,7 +187,9 @@ static int negate(void *user, const double *r, double *z)
 {
     const int n = *(const int *)user;
 
-    for (int i = 0; i < n; i++) { z[i] = -r[i]; }
+    for (int i = 0; i < n; i++) {
+        z[i] = -r[i];
+    }
     return 0;
 }
 
@@ -198,7 +204,7 @@ static void indefinite_preconditioner(void **state)
 {
     int n = 100, code = 42;
     const tess_shell_precond negative = {negate, &n}, failing = {refuse, &code};
-    oracle_csr a = oracle_laplace2d(10), indefinite = oracle_laplace2d(10);
+    oracle_csr a = oracle_laplace2d(10);
     double x[100] = {0.0};
     tess_solve_options options = solve_options(TESS_SOLVER_CG);
     tess_solve_result result;
@@ -230,7 +236,6 @@ static void indefinite_preconditioner(void **state)
     tess_matrix_destroy(m);
     tess_context_destroy(ctx);
     oracle_free(&a);
-    oracle_free(&indefinite);
 }
 
 static void indefinite_matrix(void **state)
@@ -366,7 +371,9 @@ static void extreme_scales_are_answered_honestly(void **state)
             tess_solve_options options = solve_options((tess_solver_kind)kind);
             tess_solve_result result;
 
-            for (int i = 0; i < 40; i++) { b[i] = scales[k] * (1.0 + i); }
+            for (int i = 0; i < 40; i++) {
+                b[i] = scales[k] * (1.0 + i);
+            }
             result = solve_once(ctx, &a, &options, b, x);
             check_honest(&a, b, x, &options, &result);
             if (scales[k] >= 1e-100 && scales[k] <= 1e100) { assert_true(result.converged); }
@@ -445,7 +452,8 @@ static oracle_csr graded_matrix(int64_t n)
 
     for (int64_t i = 0; i < n; i++) {
         for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
-            double si = pow(10.0, -3.0 * (double)i / (double)n), sj = pow(10.0, -3.0 * (double)a.col_ind[k] / (double)n);
+            double si = pow(10.0, -3.0 * (double)i / (double)n),
+                   sj = pow(10.0, -3.0 * (double)a.col_ind[k] / (double)n);
 
             a.val[k] *= si * sj;
         }
@@ -468,7 +476,9 @@ static void false_convergence_is_caught_and_repaired(void **state)
         tess_solve_result result;
 
         oracle_multiply(systems[k], false, exact, product, NULL);
-        for (int64_t i = 0; i < systems[k]->nrows; i++) { b[i] = (double)product[i]; }
+        for (int64_t i = 0; i < systems[k]->nrows; i++) {
+            b[i] = (double)product[i];
+        }
         options.storage.precision = TESS_PRECISION_FP32;
         options.guard = TESS_GUARD_REPORT;
         result = solve_once(ctx, systems[k], &options, b, x);

@@ -13,7 +13,9 @@ static oracle_csr make_long_rows(void)
     uint64_t seed = 17;
 
     for (int64_t i = 0; i < ROWS; i++) {
-        for (int64_t j = 40000 - lengths[i]; j < 40000; j++) { oracle_push(&a, j, oracle_uniform(&seed, -1.0, 1.0)); }
+        for (int64_t j = 40000 - lengths[i]; j < 40000; j++) {
+            oracle_push(&a, j, oracle_uniform(&seed, -1.0, 1.0));
+        }
         oracle_end_row(&a, i);
     }
     return a;
@@ -25,7 +27,9 @@ static oracle_csr make_dense_row(void)
     uint64_t seed = 18;
 
     for (int64_t i = 0; i < a.nrows; i++) {
-        for (int64_t j = 0; i == 7000 && j < a.ncols; j++) { oracle_push(&a, j, oracle_uniform(&seed, -1.0, 1.0)); }
+        for (int64_t j = 0; i == 7000 && j < a.ncols; j++) {
+            oracle_push(&a, j, oracle_uniform(&seed, -1.0, 1.0));
+        }
         if (i % 3 == 0 && i != 7000) { oracle_push(&a, i, 1.5); }
         oracle_end_row(&a, i);
     }
@@ -134,17 +138,24 @@ static void products_have_the_same_bits_for_any_threads(void **state)
 static void nan_in_y_does_not_survive_beta_zero(void **state)
 {
     oracle_csr a = oracle_tridiagonal(100, -1.0, 2.0, -1.0);
-    double *x = random_values(100, 5, -1.0, 1.0), *y = test_allocate(100, sizeof *y), *out = test_allocate(100, sizeof *y);
+    double *x = random_values(100, 5, -1.0, 1.0), *y = test_allocate(100, sizeof *y),
+           *out = test_allocate(100, sizeof *y);
     tess_context *ctx = open_cpu(2);
     tess_matrix *m = make_matrix(ctx, &a);
 
     (void)state;
-    for (int i = 0; i < 100; i++) { y[i] = i % 2 ? (double)NAN : HUGE_VAL; }
+    for (int i = 0; i < 100; i++) {
+        y[i] = i % 2 ? (double)NAN : HUGE_VAL;
+    }
     for (int operation = TESS_OP_NONE; operation <= TESS_OP_TRANSPOSE; operation++) {
         multiply(m, (tess_operation)operation, 1.0, x, 0.0, y, out);
-        for (int i = 0; i < 100; i++) { assert_true(isfinite(out[i]) != 0); }
+        for (int i = 0; i < 100; i++) {
+            assert_true(isfinite(out[i]) != 0);
+        }
         multiply(m, (tess_operation)operation, 1.0, x, 1.0, y, out);
-        for (int i = 0; i < 100; i++) { assert_true(isfinite(out[i]) == 0); }
+        for (int i = 0; i < 100; i++) {
+            assert_true(isfinite(out[i]) == 0);
+        }
     }
     tess_matrix_destroy(m);
     tess_context_destroy(ctx);

@@ -120,9 +120,9 @@ static void preconditioners_are_parsed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(status_texts_are_distinct),    cmocka_unit_test(status_outside_the_list_has_a_text),
-        cmocka_unit_test(reasons_carry_petsc_numbers),  cmocka_unit_test(reasons_have_names_and_texts),
-        cmocka_unit_test(parsers_invert_names),         cmocka_unit_test(preconditioners_are_parsed),
+        cmocka_unit_test(status_texts_are_distinct),   cmocka_unit_test(status_outside_the_list_has_a_text),
+        cmocka_unit_test(reasons_carry_petsc_numbers), cmocka_unit_test(reasons_have_names_and_texts),
+        cmocka_unit_test(parsers_invert_names),        cmocka_unit_test(preconditioners_are_parsed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

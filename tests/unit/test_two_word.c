@@ -65,15 +65,21 @@ static void inverse_of_a_block(void **state)
     for (int k = 1; k <= TESS_MAX_BLOCK_SIZE; k += 7) {
         double *a = test_allocate((int64_t)k * k, sizeof *a), *inverse = test_allocate((int64_t)k * k, sizeof *inverse);
 
-        for (int i = 0; i < k * k; i++) { a[i] = oracle_uniform(&seed, -1.0, 1.0); }
-        for (int i = 0; i < k; i++) { a[(i + 1) % k + k * i] += 2.0 * k; } /* large off the diagonal: pivoting needed */
+        for (int i = 0; i < k * k; i++) {
+            a[i] = oracle_uniform(&seed, -1.0, 1.0);
+        }
+        for (int i = 0; i < k; i++) {
+            a[(i + 1) % k + k * i] += 2.0 * k;
+        } /* large off the diagonal: pivoting needed */
         memcpy(inverse, a, (size_t)(k * k) * sizeof *a);
         assert_int_equal(invert_block(inverse, k), -1);
         for (int i = 0; i < k; i++) {
             for (int j = 0; j < k; j++) {
                 wide product = i == j ? -1 : 0;
 
-                for (int l = 0; l < k; l++) { product += (wide)a[i + k * l] * (wide)inverse[l + k * j]; }
+                for (int l = 0; l < k; l++) {
+                    product += (wide)a[i + k * l] * (wide)inverse[l + k * j];
+                }
                 /* condition number below 4: the residual is a small multiple of k u */
                 assert_at_most((double)wide_abs(product), 16.0 * gamma_of(k + 1));
             }

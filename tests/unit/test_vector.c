@@ -24,7 +24,9 @@ static void set_and_get_convert(void **state)
     }
     assert_ok(ctx, tess_vector_set(v, narrow, TESS_PRECISION_FP32, TESS_MEMORY_HOST));
     read_vector(v, back);
-    for (int i = 0; i < N; i++) { assert_true(back[i] == (double)narrow[i]); }
+    for (int i = 0; i < N; i++) {
+        assert_true(back[i] == (double)narrow[i]);
+    }
     assert_int_equal(tess_vector_precision(w), TESS_PRECISION_FP32);
     assert_int_equal(tess_vector_size(w), N);
     tess_vector_destroy(v);
@@ -39,7 +41,9 @@ static void new_vectors_are_zero(void **state)
     const double *data = tess_vector_data_const(v);
 
     (void)state;
-    for (int i = 0; i < 777; i++) { assert_true(data[i] == 0.0); }
+    for (int i = 0; i < 777; i++) {
+        assert_true(data[i] == 0.0);
+    }
     tess_vector_destroy(v);
     tess_vector_destroy(NULL);
     tess_context_destroy(ctx);
@@ -74,7 +78,9 @@ static void assert_shadow_in_step(const tess_vector *v)
     const float *shadow = tess_vector_shadow(v);
 
     assert_non_null(shadow);
-    for (int64_t i = 0; i < tess_vector_size(v); i++) { assert_true(shadow[i] == (float)data[i]); }
+    for (int64_t i = 0; i < tess_vector_size(v); i++) {
+        assert_true(shadow[i] == (float)data[i]);
+    }
 }
 
 /* Every operation that writes the vector writes the shadow. */
@@ -155,7 +161,9 @@ static void dot_has_the_same_bits_for_any_threads_and_meets_its_bound(void **sta
 
             assert_memory_equal(&one, &other, sizeof one);
         }
-        for (int64_t i = 0; i < n; i++) { magnitude += fabs(x[i] * y[i]); }
+        for (int64_t i = 0; i < n; i++) {
+            magnitude += fabs(x[i] * y[i]);
+        }
         assert_at_most(fabs((double)((wide)one.dot - exact)), gamma_of(ceil((double)n / 4096.0) + 4096.0) * magnitude);
         assert_at_most(fabs((double)((wide)one.norm - norm)),
                        gamma_of(ceil((double)n / 4096.0) + 4098.0) * (double)norm);
@@ -167,8 +175,8 @@ static void dot_has_the_same_bits_for_any_threads_and_meets_its_bound(void **sta
 /* Norms from the smallest subnormal to near the largest double, where squares leave the range. */
 static void norm_neither_overflows_nor_underflows(void **state)
 {
-    static const double scales[] = {0x1p-1074, 0x1p-1060, 1e-310, 0x1p-1000, 0x1p-600, 0x1p-540, 0x1p-450,
-                                    1.0,       0x1p500,   0x1p512, 0x1p900,  0x1p1020};
+    static const double scales[] = {0x1p-1074, 0x1p-1060, 1e-310,  0x1p-1000, 0x1p-600, 0x1p-540,
+                                    0x1p-450,  1.0,       0x1p500, 0x1p512,   0x1p900,  0x1p1020};
     tess_context *ctx = open_cpu(2);
 
     (void)state;
@@ -208,10 +216,14 @@ static void axpby_follows_its_definition(void **state)
     (void)state;
     assert_ok(ctx, tess_vector_axpby(2.0, vx, 0.0, vy)); /* y is not read */
     read_vector(vy, out);
-    for (int i = 0; i < 4; i++) { assert_true(out[i] == 2.0 * x[i]); }
+    for (int i = 0; i < 4; i++) {
+        assert_true(out[i] == 2.0 * x[i]);
+    }
     assert_ok(ctx, tess_vector_axpby(-1.0, vx, 0.5, vy));
     read_vector(vy, out);
-    for (int i = 0; i < 4; i++) { assert_true(out[i] == 0.0); }
+    for (int i = 0; i < 4; i++) {
+        assert_true(out[i] == 0.0);
+    }
     assert_fails(ctx, TESS_DIMENSION_MISMATCH, tess_vector_axpby(1.0, vx, 1.0, other));
     assert_ok(ctx, tess_vector_create(ctx, 4, TESS_PRECISION_FP32, &narrow));
     assert_fails(ctx, TESS_UNSUPPORTED, tess_vector_axpby(1.0, narrow, 1.0, vy));

@@ -38,8 +38,9 @@ static verified check_residual(const oracle_csr *a, const double *b, const doubl
     assert_true(isfinite(v.norm) && isfinite(v.bound));
     assert_memory_equal(&v, &again, sizeof v);
     assert_at_most((double)wide_abs((wide)v.norm - exact), v.bound);
-    assert_at_most(v.bound, (double)(wide_sqrt(rows) + 16 * (wide)U64 * exact) * (1.0 + 0x1p-20) +
-                                2.0 * ((double)oracle_longest_row(a, false) + 1.0) * sqrt((double)a->nrows) * 0x1p-1022);
+    assert_at_most(v.bound,
+                   (double)(wide_sqrt(rows) + 16 * (wide)U64 * exact) * (1.0 + 0x1p-20) +
+                       2.0 * ((double)oracle_longest_row(a, false) + 1.0) * sqrt((double)a->nrows) * 0x1p-1022);
     free(product);
     free(magnitude);
     return v;
@@ -72,7 +73,9 @@ static void cancelling_systems(void **state)
         verified v;
 
         oracle_multiply(&a, false, x, product, NULL);
-        for (int64_t i = 0; i < n; i++) { b[i] = (double)product[i]; }
+        for (int64_t i = 0; i < n; i++) {
+            b[i] = (double)product[i];
+        }
         v = check_residual(&a, b, x);
         assert_at_most(v.bound, 1e-6 * v.norm); /* still a sharp answer */
         oracle_free(&a);
@@ -127,9 +130,15 @@ static void scaled_systems(void **state)
         oracle_csr a = oracle_random(500, 500, 5, 12);
         double *b = random_values(500, 1, -1.0, 1.0), *x = random_values(500, 2, -1.0, 1.0);
 
-        for (int64_t i = 0; i < 500; i++) { b[i] = ldexp(b[i], exponents[k]); }
-        for (int64_t i = 0; i < 500; i++) { x[i] = ldexp(x[i], exponents[k] / 2); }
-        for (int64_t i = 0; i < a.nnz; i++) { a.val[i] = ldexp(a.val[i], exponents[k] - exponents[k] / 2); }
+        for (int64_t i = 0; i < 500; i++) {
+            b[i] = ldexp(b[i], exponents[k]);
+        }
+        for (int64_t i = 0; i < 500; i++) {
+            x[i] = ldexp(x[i], exponents[k] / 2);
+        }
+        for (int64_t i = 0; i < a.nnz; i++) {
+            a.val[i] = ldexp(a.val[i], exponents[k] - exponents[k] / 2);
+        }
         check_residual(&a, b, x);
         oracle_free(&a);
         free(b);
@@ -146,7 +155,9 @@ static void exact_solutions_of_any_scale(void **state)
         double b[64] = {0.0}, x[64];
         verified v;
 
-        for (int i = 0; i < 64; i++) { x[i] = ldexp(1.0, exponent); }
+        for (int i = 0; i < 64; i++) {
+            x[i] = ldexp(1.0, exponent);
+        }
         b[0] = b[63] = ldexp(1.0, exponent);
         v = check_residual(&a, b, x);
         assert_true(v.norm == 0.0);
