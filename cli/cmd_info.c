@@ -103,7 +103,10 @@ static const char *yes_no(int value)
 static void print_file_facts(const tess_mtx_info *info)
 {
     static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
-    if (info->entries == 0 && info->nrows == 0) { return; } /* the cache keeps no header of the file it came from */
+    if (info->cache) { /* it keeps no header of the file that it was made from */
+        printf("%-17s binary cache; %lld explicit zeros\n", "file", (long long)info->explicit_zeros);
+        return;
+    }
     const char *symmetry = info->symmetry >= 0 && info->symmetry <= 2 ? symmetries[info->symmetry] : "?";
     printf("%-17s %s, %s, %s%s; %lld entries, %lld duplicates summed, %lld explicit zeros kept\n", "file",
            info->coordinate ? "coordinate" : "array",
@@ -164,10 +167,10 @@ static json_t *file_json(const tess_mtx_info *info)
 {
     static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
     int symmetry = info->symmetry >= 0 && info->symmetry <= 2 ? info->symmetry : 0;
-    return json_pack("{sb sb sb ss sb sI sI sI}", "coordinate", info->coordinate, "pattern", info->pattern, "integer",
-                     info->integer, "symmetry", symmetries[symmetry], "gzip", info->compressed, "entries",
-                     (json_int_t)info->entries, "duplicates", (json_int_t)info->duplicates, "explicit_zeros",
-                     (json_int_t)info->explicit_zeros);
+    return json_pack("{sb sb sb sb ss sb sI sI sI}", "cache", info->cache, "coordinate", info->coordinate, "pattern",
+                     info->pattern, "integer", info->integer, "symmetry", symmetries[symmetry], "gzip",
+                     info->compressed, "entries", (json_int_t)info->entries, "duplicates", (json_int_t)info->duplicates,
+                     "explicit_zeros", (json_int_t)info->explicit_zeros);
 }
 
 static json_t *symmetry_json(int value)

@@ -74,7 +74,8 @@ TESS_EXPORT void tess_context_options_init(tess_context_options *options);
 /**
  * Creates a context. @p options may be NULL for the defaults.
  * Errors: NO_DEVICE when a GPU is asked for and none is usable (with DEVICE_AUTO the CPU is taken instead),
- * OUT_OF_MEMORY, INVALID_ARGUMENT, DEVICE. On failure *out is NULL.
+ * OUT_OF_MEMORY, INVALID_ARGUMENT, DEVICE. On failure *out is NULL; there is no context yet that could keep detail, so
+ * the status is all that is said: tess_status_string has its words.
  */
 TESS_EXPORT tess_status tess_context_create(const tess_context_options *options, tess_context **out);
 

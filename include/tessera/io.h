@@ -12,11 +12,12 @@ TESS_BEGIN_DECLS
 
 /** What a Matrix Market header and its body said. */
 typedef struct tess_mtx_info {
-    int coordinate;      /**< 1 coordinate, 0 array */
-    int pattern;         /**< 1 when the file has no values (they become 1) */
-    int integer;         /**< 1 for field integer */
-    int symmetry;        /**< 0 general, 1 symmetric, 2 skew-symmetric */
-    int compressed;      /**< 1 when the file is gzip */
+    int coordinate; /**< 1 coordinate, 0 array */
+    int pattern;    /**< 1 when the file has no values (they become 1) */
+    int integer;    /**< 1 for field integer */
+    int symmetry;   /**< 0 general, 1 symmetric, 2 skew-symmetric */
+    int compressed; /**< 1 when the file is gzip */
+    int cache;      /**< 1 when the file is a binary cache; the facts above are then not known (coordinate is 1) */
     int64_t nrows, ncols;
     int64_t entries;        /**< as the size line says */
     int64_t nonzeros;       /**< of the assembled matrix */
@@ -30,7 +31,7 @@ typedef struct tess_mtx_info {
  * duplicates summed in file order, explicit zeros kept. Parallel over the context's threads; the result does not depend
  * on their number. @p info may be NULL.
  * Errors: NOT_FOUND, IO, PARSE (file, line, the offending text and what was expected in the last error), OUT_OF_RANGE,
- * UNSUPPORTED (complex), CORRUPT (cache), memory.
+ * UNSUPPORTED (complex), CORRUPT (damaged cache or gzip), memory.
  */
 TESS_EXPORT tess_status tess_matrix_read(tess_context *ctx, const char *path, tess_matrix **out, tess_mtx_info *info);
 

@@ -159,22 +159,27 @@ TESS_EXPORT tess_status tess_matrix_diagonal(const tess_matrix *a, tess_vector *
 typedef struct tess_matrix_analysis {
     int64_t nrows, ncols, nnz;
     int64_t explicit_zeros;
-    int64_t not_finite;              /**< NaN or Inf entries */
-    int pattern_symmetric;           /**< 1 yes, 0 no, -1 not square */
-    int numerically_symmetric;       /**< a_ij == a_ji in every bit: 1 yes, 0 no, -1 not square */
-    int skew_symmetric;              /**< a_ij == -a_ji: 1, 0 or -1 */
-    int64_t diagonal_missing;        /**< structurally absent */
-    int64_t diagonal_zero;           /**< present and zero */
+    int64_t not_finite;        /**< NaN or Inf entries */
+    int pattern_symmetric;     /**< 1 yes, 0 no, -1 not square */
+    int numerically_symmetric; /**< a_ij == a_ji in every bit, +0 == -0: 1 yes, 0 no, -1 not square */
+    int skew_symmetric;        /**< a_ij == -a_ji: 1, 0 or -1 */
+    int64_t diagonal_missing;  /**< structurally absent */
+    int64_t diagonal_zero;     /**< present and zero */
     int64_t diagonal_negative, diagonal_positive;
-    int64_t diagonally_dominant_rows; /**< |a_ii| >= sum of the others' magnitudes */
+    int64_t diagonally_dominant_rows;                         /**< |a_ii| >= sum of the others' magnitudes */
     int64_t empty_rows, row_nnz_min, row_nnz_max, dense_rows; /**< dense: longer than 10 % of ncols and than 1,000 */
     double row_nnz_mean, row_nnz_stddev;
     int64_t bandwidth;
-    double value_abs_min, value_abs_max; /**< over nonzeros that are not zero */
+    double value_abs_min, value_abs_max;      /**< over nonzeros that are not zero */
     double exact_share[TESS_PRECISION_COUNT]; /**< share of the nonzeros that a precision stores exactly */
 } tess_matrix_analysis;
 
-/** Analyses an assembled matrix on the host. Cost: O(nnz log row) time, one transpose of the pattern in memory. */
+/**
+ * Analyses an assembled matrix on the host. Each entry is compared with its mirror image, found by bisection of the other
+ * row: O(nnz log row) time and no memory beside the matrix (of a GPU context: a host copy). For the numerical symmetries
+ * an entry that is absent counts as 0, so an explicit zero without a mirror entry breaks pattern_symmetric only.
+ * The same result for any number of threads. Errors: UNSUPPORTED (shell or stored matrix), INVALID_ARGUMENT, memory.
+ */
 TESS_EXPORT tess_status tess_matrix_analyze(const tess_matrix *a, tess_matrix_analysis *out);
 
 TESS_END_DECLS

@@ -15,12 +15,12 @@ TESS_BEGIN_DECLS
  *   largest finite magnitude).
  * The exponents are those of frexp() minus one: a normal number is 1.f * 2^e with emin <= e <= emax.
  */
-#define TESS_PRECISION_LIST(X)                                  \
+#define TESS_PRECISION_LIST(X)                                     \
     X(FP64, 0, "fp64", 8, 53, -1022, 1023, 0x1.fffffffffffffp1023) \
-    X(FP32, 1, "fp32", 4, 24, -126, 127, 0x1.fffffep127)        \
-    X(BF16, 2, "bf16", 2, 8, -126, 127, 0x1.fep127)             \
-    X(FP16, 3, "fp16", 2, 11, -14, 15, 65504.0)                 \
-    X(E4M3, 4, "e4m3", 1, 4, -6, 8, 448.0)                      \
+    X(FP32, 1, "fp32", 4, 24, -126, 127, 0x1.fffffep127)           \
+    X(BF16, 2, "bf16", 2, 8, -126, 127, 0x1.fep127)                \
+    X(FP16, 3, "fp16", 2, 11, -14, 15, 65504.0)                    \
+    X(E4M3, 4, "e4m3", 1, 4, -6, 8, 448.0)                         \
     X(E5M2, 5, "e5m2", 1, 3, -14, 15, 57344.0)
 
 typedef enum tess_precision {

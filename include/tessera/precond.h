@@ -13,9 +13,9 @@ typedef struct tess_precond tess_precond;
 #define TESS_MAX_BLOCK_SIZE 64
 
 /* X(NAME, value, name) */
-#define TESS_PRECOND_LIST(X)  \
-    X(NONE, 0, "none")        \
-    X(JACOBI, 1, "jacobi")    \
+#define TESS_PRECOND_LIST(X) \
+    X(NONE, 0, "none")       \
+    X(JACOBI, 1, "jacobi")   \
     X(BLOCK_JACOBI, 2, "block-jacobi")
 
 typedef enum tess_precond_kind {

@@ -48,23 +48,22 @@ typedef enum tess_guard {
 } tess_guard;
 
 /* X(NAME, code, name, text). Codes and names are PETSc's where it has one; those from -100 on are ours. */
-#define TESS_REASON_LIST(X)                                                                        \
-    X(RUNNING, 0, "running", "the solve has not ended")                                            \
-    X(RTOL, 2, "rtol", "converged: relative tolerance met")                                        \
-    X(ATOL, 3, "atol", "converged: absolute tolerance met")                                        \
-    X(HAPPY_BREAKDOWN, 7, "happy_breakdown", "converged: exact solution found at a breakdown")     \
-    X(ITERATIONS, -3, "iterations", "iteration limit reached")                                     \
-    X(DIVERGENCE, -4, "divergence", "the residual grew beyond the divergence limit")               \
-    X(BREAKDOWN, -5, "breakdown", "the recurrence broke down")                                     \
-    X(NONSYMMETRIC, -7, "nonsymmetric", "the method needs a symmetric matrix")                     \
-    X(INDEFINITE_PRECOND, -8, "indefinite_precond", "the preconditioner is not positive definite") \
-    X(NAN_OR_INF, -9, "nan_or_inf", "NaN or Inf appeared")                                         \
-    X(INDEFINITE_MATRIX, -10, "indefinite_matrix", "the matrix is not positive definite")          \
-    X(PRECOND_SETUP, -11, "precond_setup", "the preconditioner could not be set up")               \
-    X(FALSE_CONVERGENCE, -100, "false_convergence",                                                \
-      "the estimate met the tolerance, the true residual does not")                                \
-    X(STAGNATION, -101, "stagnation", "no further progress in the working precision")              \
-    X(CANCELLED, -102, "cancelled", "cancelled by the monitor")                                    \
+#define TESS_REASON_LIST(X)                                                                                       \
+    X(RUNNING, 0, "running", "the solve has not ended")                                                           \
+    X(RTOL, 2, "rtol", "converged: relative tolerance met")                                                       \
+    X(ATOL, 3, "atol", "converged: absolute tolerance met")                                                       \
+    X(HAPPY_BREAKDOWN, 7, "happy_breakdown", "converged: exact solution found at a breakdown")                    \
+    X(ITERATIONS, -3, "iterations", "iteration limit reached")                                                    \
+    X(DIVERGENCE, -4, "divergence", "the residual grew beyond the divergence limit")                              \
+    X(BREAKDOWN, -5, "breakdown", "the recurrence broke down")                                                    \
+    X(NONSYMMETRIC, -7, "nonsymmetric", "the method needs a symmetric matrix")                                    \
+    X(INDEFINITE_PRECOND, -8, "indefinite_precond", "the preconditioner is not positive definite")                \
+    X(NAN_OR_INF, -9, "nan_or_inf", "NaN or Inf appeared")                                                        \
+    X(INDEFINITE_MATRIX, -10, "indefinite_matrix", "the matrix is not positive definite")                         \
+    X(PRECOND_SETUP, -11, "precond_setup", "the preconditioner could not be set up")                              \
+    X(FALSE_CONVERGENCE, -100, "false_convergence", "the estimate met the tolerance, the true residual does not") \
+    X(STAGNATION, -101, "stagnation", "no further progress in the working precision")                             \
+    X(CANCELLED, -102, "cancelled", "cancelled by the monitor")                                                   \
     X(OVERFLOW, -103, "overflow", "overflow in a low precision")
 
 typedef enum tess_reason {
@@ -88,47 +87,48 @@ typedef int (*tess_monitor)(void *user, const tess_progress *progress);
 
 /** Options of a solve; they mirror the command line one to one. */
 typedef struct tess_solve_options {
-    tess_solver_kind solver;       /**< --solver; AUTO: CG for a symmetric matrix with positive diagonal, else BiCGSTAB */
-    tess_precond_options precond;  /**< --precond */
-    tess_storage_options storage;  /**< --format, --matrix-precision of the matrix that is iterated with */
-    tess_engine engine;            /**< --engine */
-    tess_guard guard;              /**< --guard */
-    double rtol;                   /**< --rtol (1e-5): stop at ||b - A x|| <= max(rtol ||b||, atol); 0 is allowed */
-    double atol;                   /**< --atol (0) */
-    double divergence_tolerance;   /**< --divergence-tolerance (1e10): give up above this times max(||b||, ||r0||) */
-    int64_t max_iterations;        /**< --max-iterations (10000) */
-    int64_t history_capacity;      /**< residual norms kept; default 1,048,576; 0: none */
-    tess_monitor monitor;          /**< may be NULL */
+    tess_solver_kind solver; /**< --solver; AUTO: CG for a symmetric matrix with positive diagonal, else BiCGSTAB */
+    tess_precond_options precond; /**< --precond */
+    tess_storage_options storage; /**< --format, --matrix-precision of the matrix that is iterated with */
+    tess_engine engine;           /**< --engine */
+    tess_guard guard;             /**< --guard */
+    double rtol;                  /**< --rtol (1e-5): stop at ||b - A x|| <= max(rtol ||b||, atol); 0 is allowed */
+    double atol;                  /**< --atol (0) */
+    double divergence_tolerance;  /**< --divergence-tolerance (1e10): give up above this times max(||b||, ||r0||) */
+    int64_t max_iterations;       /**< --max-iterations (10000) */
+    int64_t history_capacity;     /**< residual norms kept; default 1,048,576; 0: none */
+    tess_monitor monitor;         /**< may be NULL */
     void *monitor_user;
 } tess_solve_options;
 
 /** What a solve did. The history pointer belongs to the solver and is valid until its next solve. */
 typedef struct tess_solve_result {
-    int converged;                        /**< 1 only when verified */
+    int converged; /**< 1 only when verified */
     tess_reason reason;
-    int64_t iterations;                   /**< in all, repairs included */
-    int64_t refinements;                  /**< residual replacements by the guard */
-    double rhs_norm;                      /**< ||b||_2 */
-    double tolerance;                     /**< max(rtol ||b||, atol) */
-    double residual_norm;                 /**< true ||b - A x||_2, compensated */
-    double relative_residual;             /**< the same over ||b|| (over 1 when b = 0) */
-    double residual_bound;                /**< bound on the rounding error in residual_norm; NaN for a shell matrix */
-    double estimated_residual_norm;       /**< the solver's own last value */
+    int64_t iterations;             /**< in all, repairs included */
+    int64_t refinements;            /**< residual replacements by the guard */
+    double rhs_norm;                /**< ||b||_2 */
+    double tolerance;               /**< max(rtol ||b||, atol) */
+    double residual_norm;           /**< true ||b - A x||_2, compensated */
+    double relative_residual;       /**< the same over ||b|| (over 1 when b = 0) */
+    double residual_bound;          /**< bound on the rounding error in residual_norm; NaN for a shell matrix */
+    double estimated_residual_norm; /**< the solver's own last value */
     double estimated_relative_residual;
-    double setup_seconds, solve_seconds;  /**< set-up: the solver's, preconditioner included; solve: verification included */
-    int64_t matrix_bytes;                 /**< of the matrix that was iterated with */
-    int64_t fp64_csr_bytes;               /**< what FP64 CSR would take */
-    int64_t resident_bytes;               /**< matrix, original where apart, preconditioner, vectors */
+    double setup_seconds;   /**< of the solver, preconditioner included */
+    double solve_seconds;   /**< verification included */
+    int64_t matrix_bytes;   /**< of the matrix that was iterated with */
+    int64_t fp64_csr_bytes; /**< what FP64 CSR would take */
+    int64_t resident_bytes; /**< matrix, original where apart, preconditioner, vectors */
     int64_t peak_device_bytes;
     int64_t nonzeros_per_precision[TESS_PRECISION_COUNT];
-    tess_solver_kind solver;              /**< resolved, never AUTO */
-    tess_engine engine;                   /**< resolved, never AUTO */
+    tess_solver_kind solver; /**< resolved, never AUTO */
+    tess_engine engine;      /**< resolved, never AUTO */
     tess_precond_kind precond;
     tess_format format;
-    tess_precision matrix_precision;      /**< the widest used: a repair may have gone up to fp64 */
-    int escalated;                        /**< 1 when the guard went on in a higher precision */
-    const double *history;                /**< estimated residual norm at iteration 0, 1, ... */
-    int64_t history_length;               /**< may be less than iterations + 1 when the capacity was reached */
+    tess_precision matrix_precision; /**< the widest used: a repair may have gone up to fp64 */
+    int escalated;                   /**< 1 when the guard went on in a higher precision */
+    const double *history;           /**< estimated residual norm at iteration 0, 1, ... */
+    int64_t history_length;          /**< may be less than iterations + 1 when the capacity was reached */
 } tess_solve_result;
 
 TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);

@@ -29,16 +29,17 @@ typedef struct tess_spmv_args {
     const double *x;
     const float *x_shadow; /* NULL unless the format asks for one */
     double *y;
-    double alpha, beta;     /* y = alpha A x + beta y; beta = 0: y is not read */
-    const double *residual; /* non-NULL: y = residual - A x instead */
+    double alpha, beta;       /* y = alpha A x + beta y; beta = 0: y is not read */
+    const double *residual;   /* non-NULL: y = residual - A x instead */
     tess_reduction reduction; /* dot products with the new y, then a scalar step */
 } tess_spmv_args;
 
 /* What the true-residual pass returns: ||b - A x||^2 in two words and the sum of squared row error bounds. */
 typedef struct tess_residual_norm {
-    double high, low;      /* sum of the squares of 2^-exponent (b - A x)_i */
-    double bound;         /* sum of the squares of the rows' error bounds, scaled likewise */
-    int exponent;      /* in: the scale to use */
+    double high, low; /* sum of the squares of 2^-exponent (b - A x)_i */
+    double bound;     /* sum of the squares of the rows' error bounds, scaled likewise */
+    int exponent;     /* in: the scale to use */
+    double magnitude; /* sum of the squares of the rows' |b_i| + sum |a_ij x_j|, scaled likewise; 0: unknown */
 } tess_residual_norm;
 
 /* One storage format on one backend. `storage` is the format's own object. */
@@ -62,7 +63,7 @@ struct tess_format_ops {
 /* Diagonal blocks of a block Jacobi preconditioner: inverses stored one after another, column-major. */
 typedef struct tess_block_diagonal {
     int64_t n;
-    int block_size; /* the last block may be smaller; it is padded with the identity */
+    int block_size;  /* the last block may be smaller; it is padded with the identity */
     double *inverse; /* ceil(n / block_size) * block_size^2 */
 } tess_block_diagonal;
 
@@ -70,16 +71,16 @@ typedef struct tess_block_diagonal {
 typedef struct tess_loop {
     tess_status (*body)(void *solver);
     void *solver;
-    tess_engine engine;        /* PLAIN or GRAPH */
-    tess_loop_state *state;    /* on the backend's device */
-    double *history;           /* on the backend's device; history_capacity values */
-    double *host_history;      /* copied out as the loop ends */
+    tess_engine engine;     /* PLAIN or GRAPH */
+    tess_loop_state *state; /* on the backend's device */
+    double *history;        /* on the backend's device; history_capacity values */
+    double *host_history;   /* copied out as the loop ends */
     int64_t history_capacity;
     tess_monitor monitor;
     void *monitor_user;
-    double start_seconds;      /* wall clock at the start of the solve */
-    void **graph_slot;         /* where the backend keeps the recorded loop between solves; NULL: none is kept */
-    tess_loop_state result;    /* out: the state at the end */
+    double start_seconds;   /* wall clock at the start of the solve */
+    void **graph_slot;      /* where the backend keeps the recorded loop between solves; NULL: none is kept */
+    tess_loop_state result; /* out: the state at the end */
 } tess_loop;
 
 struct tess_backend {
@@ -107,8 +108,7 @@ struct tess_backend {
     /* solvers */
     tess_status (*run_loop)(tess_context *ctx, tess_loop *loop);
     void (*release_graph)(tess_context *ctx, void *graph);
-    tess_status (*block_jacobi_build)(const tess_matrix *assembled, tess_block_diagonal *blocks,
-                                      int64_t *singular_row);
+    tess_status (*block_jacobi_build)(const tess_matrix *assembled, tess_block_diagonal *blocks, int64_t *singular_row);
     tess_status (*block_jacobi_apply)(tess_context *ctx, const tess_block_diagonal *blocks, const double *r, double *z,
                                       const tess_reduction *reduction);
     tess_status (*csr_diagonal)(const tess_matrix *assembled, double *diagonal);

@@ -33,9 +33,9 @@ typedef struct tess_fused {
     int64_t n;
     double *out[2];
     const double *in[4];
-    const double *scale;    /* diagonal of a Jacobi preconditioner (its inverse), or NULL */
-    float *shadow;          /* low copy of the vector that the next SpMV multiplies, or NULL */
-    double a, b;            /* literal factors */
+    const double *scale; /* diagonal of a Jacobi preconditioner (its inverse), or NULL */
+    float *shadow;       /* low copy of the vector that the next SpMV multiplies, or NULL */
+    double a, b;         /* literal factors */
     tess_step step;
     tess_loop_state *state; /* NULL: not in a loop (operations that need scalars of the loop may not) */
     bool finishing;         /* runs also in phase FINISHING */

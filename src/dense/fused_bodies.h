@@ -108,13 +108,13 @@ TESS_HD void fused_bicgstab_direction(const tess_fused *f, tess_scalars s, int64
     store_shadow(f, i, p);
 }
 
-/* in = {v}, out = {r, s^}: r = s = r - alpha v; s^ = D^-1 s (only with a scale); (s, s) */
+/* in = {v}, out = {r, s^}: r = s = r - alpha v; s^ = D^-1 s (only with a scale) */
 TESS_HD void fused_bicgstab_half(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
 {
     double r = f->out[0][i] - s.alpha * f->in[0][i];
 
+    (void)dots;
     f->out[0][i] = r;
-    dots[0] += r * r;
     if (f->scale) {
         r *= f->scale[i];
         f->out[1][i] = r;

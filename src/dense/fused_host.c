@@ -6,22 +6,22 @@
 typedef void (*fused_block)(const tess_fused *op, tess_scalars scalars, int64_t begin, int64_t end, double *dots);
 
 /* One function per operation: elements begin .. end - 1, with two running sums that the compiler may vectorise. */
-#define TESS_FUSED(NAME, function, ndots)                                                                        \
+#define TESS_FUSED(NAME, function, ndots)                                                                              \
     static void block_##function(const tess_fused *op, tess_scalars scalars, int64_t begin, int64_t end, double *dots) \
-    {                                                                                                            \
-        const tess_fused local = *op;                                                                            \
-        double d0 = 0.0, d1 = 0.0;                                                                               \
-                                                                                                                 \
-        _Pragma("omp simd reduction(+ : d0, d1)") for (int64_t i = begin; i < end; i++)                          \
-        {                                                                                                        \
-            double element[2] = {0.0, 0.0};                                                                      \
-                                                                                                                 \
-            function(&local, scalars, i, element);                                                               \
-            d0 += element[0];                                                                                    \
-            d1 += element[1];                                                                                    \
-        }                                                                                                        \
-        dots[0] = d0;                                                                                            \
-        dots[1] = d1;                                                                                            \
+    {                                                                                                                  \
+        const tess_fused local = *op;                                                                                  \
+        double d0 = 0.0, d1 = 0.0;                                                                                     \
+                                                                                                                       \
+        _Pragma("omp simd reduction(+ : d0, d1)") for (int64_t i = begin; i < end; i++)                                \
+        {                                                                                                              \
+            double element[2] = {0.0, 0.0};                                                                            \
+                                                                                                                       \
+            function(&local, scalars, i, element);                                                                     \
+            d0 += element[0];                                                                                          \
+            d1 += element[1];                                                                                          \
+        }                                                                                                              \
+        dots[0] = d0;                                                                                                  \
+        dots[1] = d1;                                                                                                  \
     }
 #include "dense/fused.def"
 #undef TESS_FUSED
@@ -59,13 +59,15 @@ tess_status host_fused(tess_context *ctx, const tess_fused *op)
 
         if (status != TESS_SUCCESS) { return status; }
     }
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (nblocks > 1)
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (op->n > HOST_SERIAL_WORK)
     for (int64_t b = 0; b < nblocks; b++) {
         int64_t end = (b + 1) * HOST_BLOCK < op->n ? (b + 1) * HOST_BLOCK : op->n;
         double dots[2];
 
         block(op, scalars, b * HOST_BLOCK, end, dots);
-        for (int k = 0; k < ndots; k++) { partials[k * nblocks + b] = dots[k]; }
+        for (int k = 0; k < ndots; k++) {
+            partials[k * nblocks + b] = dots[k];
+        }
     }
     if (ndots > 0) { host_finish_reduction(partials, nblocks, ndots, op->step, op->state); }
     return TESS_SUCCESS;

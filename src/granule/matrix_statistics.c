@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Facts about an assembled matrix: symmetry, diagonal, rows, range of values, what each precision stores exactly. */
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/internal.h"
+#include "core/offsets.h"
 
 /* A row is dense when it is longer than this and than 10 % of the columns. */
 static const int64_t dense_row_length = 1000;
@@ -22,7 +24,7 @@ typedef struct row_totals {
 
 static inline int64_t row_start(const tess_csr_view *a, int64_t row)
 {
-    return a->row_ptr_bits == 64 ? ((const int64_t *)a->row_ptr)[row] : ((const int32_t *)a->row_ptr)[row];
+    return tess_row_offset(a->row_ptr, a->row_ptr_bits, row);
 }
 
 static row_totals empty_totals(bool square)
@@ -174,21 +176,31 @@ static void add_totals(row_totals *sum, const row_totals *t)
     sum->skew_symmetric = sum->skew_symmetric && t->skew_symmetric;
 }
 
-static row_totals scan_rows(const tess_csr_view *a, int threads)
+/* Each thread keeps its own totals, which are added up at the end: no lock, which would be shared by all contexts. */
+static tess_status scan_rows(tess_context *ctx, const tess_csr_view *a, row_totals *total)
 {
-    bool square = a->nrows == a->ncols;
-    row_totals total = empty_totals(square);
-#pragma omp parallel num_threads(threads)
+    row_totals *partials = NULL;
+    tess_status status = tess_host_allocate(ctx, ctx->threads, sizeof *partials, (void **)&partials);
+
+    if (status != TESS_SUCCESS) { return status; }
+    *total = empty_totals(a->nrows == a->ncols);
+    for (int i = 0; i < ctx->threads; i++) {
+        partials[i] = *total;
+    }
+#pragma omp parallel num_threads(ctx->threads)
     {
-        row_totals own = empty_totals(square);
-#pragma omp for schedule(dynamic, 256) nowait
+        row_totals own = partials[omp_get_thread_num()];
+#pragma omp for schedule(dynamic, 256)
         for (int64_t row = 0; row < a->nrows; row++) {
             scan_row(a, row, &own);
         }
-#pragma omp critical(tess_matrix_statistics)
-        add_totals(&total, &own);
+        partials[omp_get_thread_num()] = own;
     }
-    return total;
+    for (int i = 0; i < ctx->threads; i++) {
+        add_totals(total, &partials[i]);
+    }
+    tess_host_release(ctx, partials, ctx->threads, sizeof *partials);
+    return TESS_SUCCESS;
 }
 
 /* Serial, so that the rounding of the sum is always the same. */
@@ -246,9 +258,10 @@ tess_status tess_matrix_analyze(const tess_matrix *a, tess_matrix_analysis *out)
     tess_status status = tess_matrix_on_host(a, &host_ctx, &host);
     if (status != TESS_SUCCESS) { return status; }
     tess_csr_view view = tess_matrix_csr_view(host);
-    row_totals totals = scan_rows(&view, a->ctx->threads);
-    fill_analysis(&view, &totals, out);
+    row_totals totals;
+    status = scan_rows(a->ctx, &view, &totals);
+    if (status == TESS_SUCCESS) { fill_analysis(&view, &totals, out); }
     if (host != a) { tess_matrix_destroy((tess_matrix *)host); }
     tess_context_destroy(host_ctx);
-    return TESS_SUCCESS;
+    return status;
 }

@@ -2,6 +2,7 @@
 /* CSR with rows in any order to assembled CSR: rows sorted, duplicates summed, arrays of the exact size. */
 #include <string.h>
 
+#include "core/offsets.h"
 #include "io/assemble.h"
 
 enum {
@@ -175,20 +176,6 @@ cleanup:
 
 /* ---- the result's arrays ---- */
 
-static void set_offset(void *row_ptr, int bits, int64_t i, int64_t value)
-{
-    if (bits == 64) {
-        ((int64_t *)row_ptr)[i] = value;
-    } else {
-        ((int32_t *)row_ptr)[i] = (int32_t)value;
-    }
-}
-
-static int64_t get_offset(const void *row_ptr, int bits, int64_t i)
-{
-    return bits == 64 ? ((const int64_t *)row_ptr)[i] : ((const int32_t *)row_ptr)[i];
-}
-
 static tess_status allocate_offsets(tess_context *ctx, const rows *r, tess_assembled *out)
 {
     int64_t at = 0;
@@ -198,10 +185,10 @@ static tess_status allocate_offsets(tess_context *ctx, const rows *r, tess_assem
     status = tess_host_allocate(ctx, r->nrows + 1, (size_t)out->row_ptr_bits / 8, &out->row_ptr);
     if (status != TESS_SUCCESS) { return status; }
     for (int64_t i = 0; i < r->nrows; i++) {
-        set_offset(out->row_ptr, out->row_ptr_bits, i, at);
+        tess_row_offset_set(out->row_ptr, out->row_ptr_bits, i, at);
         at += r->length[i];
     }
-    set_offset(out->row_ptr, out->row_ptr_bits, r->nrows, at);
+    tess_row_offset_set(out->row_ptr, out->row_ptr_bits, r->nrows, at);
     return TESS_SUCCESS;
 }
 
@@ -214,7 +201,7 @@ static tess_status compact(tess_context *ctx, const rows *r, tess_assembled *out
     if (status != TESS_SUCCESS) { return status; }
 #pragma omp parallel for schedule(dynamic, ROWS_AT_ONCE) num_threads(r->threads)
     for (int64_t i = 0; i < r->nrows; i++) {
-        int64_t to = get_offset(out->row_ptr, out->row_ptr_bits, i), from = r->row_ptr[i];
+        int64_t to = tess_row_offset(out->row_ptr, out->row_ptr_bits, i), from = r->row_ptr[i];
 
         memcpy(out->col_ind + to, r->col_ind + from, (size_t)r->length[i] * sizeof *out->col_ind);
         memcpy(out->val + to, r->val + from, (size_t)r->length[i] * sizeof *out->val);

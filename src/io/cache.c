@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "core/offsets.h"
 #include "io/cache.h"
 #include "io/output_file.h"
 
@@ -175,14 +176,10 @@ static tess_status read_cache_header(const cache_source *source, cache_header *h
     return TESS_SUCCESS;
 }
 
-static int64_t offset_at(const tess_assembled *a, int64_t i)
-{
-    return a->row_ptr_bits == 64 ? ((const int64_t *)a->row_ptr)[i] : ((const int32_t *)a->row_ptr)[i];
-}
-
 static bool row_is_sound(const tess_assembled *a, int64_t ncols, int64_t row)
 {
-    int64_t begin = offset_at(a, row), end = offset_at(a, row + 1);
+    int64_t begin = tess_row_offset(a->row_ptr, a->row_ptr_bits, row);
+    int64_t end = tess_row_offset(a->row_ptr, a->row_ptr_bits, row + 1);
     int32_t previous = -1;
 
     if (begin < 0 || begin > end || end > a->nnz) { return false; }
@@ -203,7 +200,8 @@ static tess_status check_structure(const cache_source *source, const tess_assemb
     for (int64_t i = 0; i < a->nrows; i++) {
         unsound += !row_is_sound(a, ncols, i);
     }
-    if (unsound > 0 || offset_at(a, 0) != 0 || offset_at(a, a->nrows) != a->nnz) {
+    if (unsound > 0 || tess_row_offset(a->row_ptr, a->row_ptr_bits, 0) != 0 ||
+        tess_row_offset(a->row_ptr, a->row_ptr_bits, a->nrows) != a->nnz) {
         return fail_corrupt(source, "its rows are not those of an assembled matrix");
     }
     return TESS_SUCCESS;
@@ -297,11 +295,7 @@ static tess_status copy_arrays(const tess_matrix *a, tess_assembled *copy)
     TESS_TRY(tess_host_allocate(a->ctx, a->nrows + 1, sizeof *offsets, (void **)&offsets));
     TESS_TRY(tess_matrix_get_csr(a, offsets, copy->col_ind, copy->val));
     for (int64_t i = 0; i <= a->nrows; i++) {
-        if (copy->row_ptr_bits == 64) {
-            ((int64_t *)copy->row_ptr)[i] = offsets[i];
-        } else {
-            ((int32_t *)copy->row_ptr)[i] = (int32_t)offsets[i];
-        }
+        tess_row_offset_set(copy->row_ptr, copy->row_ptr_bits, i, offsets[i]);
     }
 cleanup:
     tess_host_release(a->ctx, offsets, a->nrows + 1, sizeof *offsets);

@@ -126,6 +126,7 @@ static tess_status finish_cache(tess_context *ctx, int64_t ncols, const tess_ass
 {
     if (info) {
         *info = (tess_mtx_info){.coordinate = 1,
+                                .cache = 1,
                                 .nrows = made->nrows,
                                 .ncols = ncols,
                                 .entries = made->nnz,

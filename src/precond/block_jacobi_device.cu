@@ -10,7 +10,9 @@ template <typename OFFSET>
 __device__ static void extract_block(int64_t nrows, const OFFSET *row_ptr, const int32_t *col_ind, const double *val,
                                      int64_t first, int k, double *a)
 {
-    for (int i = 0; i < k * k; i++) { a[i] = 0.0; }
+    for (int i = 0; i < k * k; i++) {
+        a[i] = 0.0;
+    }
     for (int i = 0; i < k; i++) {
         if (first + i >= nrows) { /* rows past the end are those of the identity */
             a[i + k * i] = 1.0;
@@ -25,8 +27,8 @@ __device__ static void extract_block(int64_t nrows, const OFFSET *row_ptr, const
 }
 
 template <typename OFFSET>
-__global__ static void build_kernel(int64_t nrows, const OFFSET *row_ptr, const int32_t *col_ind, const double *val, int k,
-                                    int64_t nblocks, double *inverse, unsigned long long *first_bad)
+__global__ static void build_kernel(int64_t nrows, const OFFSET *row_ptr, const int32_t *col_ind, const double *val,
+                                    int k, int64_t nblocks, double *inverse, unsigned long long *first_bad)
 {
     for (int64_t b = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; b < nblocks; b += (int64_t)gridDim.x * GPU_BLOCK) {
         double *a = inverse + b * k * k;
@@ -38,7 +40,8 @@ __global__ static void build_kernel(int64_t nrows, const OFFSET *row_ptr, const 
     }
 }
 
-extern "C" tess_status gpu_block_jacobi_build(const tess_matrix *assembled, tess_block_diagonal *m, int64_t *singular_row)
+extern "C" tess_status gpu_block_jacobi_build(const tess_matrix *assembled, tess_block_diagonal *m,
+                                              int64_t *singular_row)
 {
     tess_context *ctx = assembled->ctx;
     gpu_scope scope(ctx);
@@ -69,42 +72,43 @@ cleanup:
 template <int NDOTS>
 __global__ static void __launch_bounds__(GPU_BLOCK)
     apply_kernel(const tess_block_diagonal m, const double *r, double *z, const tess_reduction reduction,
-                 const reduce_target target)
+                 const loop_gate gate, const reduce_target target)
 {
     int k = m.block_size;
     tess_scalars scalars;
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
 
-    if (!loop_enter(reduction.state, false, NDOTS > 0, &scalars)) { return; }
+    if (!loop_enter<false>(gate, NDOTS > 0, &scalars)) { return; }
     for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < m.n; i += (int64_t)gridDim.x * GPU_BLOCK) {
         int64_t block = i / k, first = block * k;
         int row = (int)(i - first), columns = m.n - first < k ? (int)(m.n - first) : k;
         const double *a = m.inverse + block * k * k + row;
         double sum = 0.0;
 
-        for (int j = 0; j < columns; j++) { sum += a[k * j] * r[first + j]; }
+        for (int j = 0; j < columns; j++) {
+            sum += a[k * j] * r[first + j];
+        }
         z[i] = sum;
-        for (int d = 0; d < NDOTS; d++) { dots[d] += sum * (reduction.with[d] == z ? sum : reduction.with[d][i]); }
+        for (int d = 0; d < NDOTS; d++) {
+            dots[d] += sum * (reduction.with[d] == z ? sum : reduction.with[d][i]);
+        }
     }
     if (NDOTS > 0) { grid_reduce(dots, target); }
 }
 
-extern "C" tess_status gpu_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal *m, const double *r, double *z,
-                                              const tess_reduction *reduction)
+extern "C" tess_status gpu_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal *m, const double *r,
+                                              double *z, const tess_reduction *reduction)
 {
     gpu_scope scope(ctx);
     unsigned grid = gpu_grid(ctx, m->n, 8);
+    loop_gate gate = open_gate(ctx, reduction->state, false);
     reduce_target target;
-    tess_status status =
-        prepare_reduction(ctx, grid, reduction->ndots, reduction->step, reduction->state, &target);
+    tess_status status = prepare_reduction(ctx, grid, reduction->ndots, reduction->step, reduction->state, &target);
 
     if (status != TESS_SUCCESS) { return status; }
     switch (reduction->ndots) {
-    case 0:
-        return gpu_launch(ctx, "block Jacobi", apply_kernel<0>, grid, 0, *m, r, z, *reduction, target);
-    case 1:
-        return gpu_launch(ctx, "block Jacobi", apply_kernel<1>, grid, 0, *m, r, z, *reduction, target);
-    default:
-        return gpu_launch(ctx, "block Jacobi", apply_kernel<2>, grid, 0, *m, r, z, *reduction, target);
+    case 0: return gpu_launch(ctx, "block Jacobi", apply_kernel<0>, grid, 0, *m, r, z, *reduction, gate, target);
+    case 1: return gpu_launch(ctx, "block Jacobi", apply_kernel<1>, grid, 0, *m, r, z, *reduction, gate, target);
+    default: return gpu_launch(ctx, "block Jacobi", apply_kernel<2>, grid, 0, *m, r, z, *reduction, gate, target);
     }
 }

@@ -3,13 +3,8 @@
 #include <string.h>
 
 #include "backend/host/host.h"
-#include "format/csr/csr.h"
+#include "format/csr/csr_host.h"
 #include "precond/invert_block.h"
-
-static inline int64_t offset_at(const csr_view *v, int64_t i)
-{
-    return v->row_ptr_bits == 64 ? ((const int64_t *)v->row_ptr)[i] : ((const int32_t *)v->row_ptr)[i];
-}
 
 /* Copies diagonal block number `block` to `a`; rows past the end are those of the identity. */
 static void extract_block(const csr_view *v, int64_t block, int k, double *a)
@@ -23,7 +18,7 @@ static void extract_block(const csr_view *v, int64_t block, int k, double *a)
             a[i + k * i] = 1.0;
             continue;
         }
-        for (int64_t e = offset_at(v, first + i); e < offset_at(v, first + i + 1); e++) {
+        for (int64_t e = csr_offset(v, first + i); e < csr_offset(v, first + i + 1); e++) {
             int64_t j = v->col_ind[e] - first;
 
             if (j >= 0 && j < k) { a[i + k * j] = val[e]; }
@@ -37,7 +32,9 @@ tess_status host_block_jacobi_build(const tess_matrix *assembled, tess_block_dia
     int k = blocks->block_size;
     int64_t nblocks = (blocks->n + k - 1) / k, first_bad = INT64_MAX;
 
-#pragma omp parallel for num_threads(assembled->ctx->threads) schedule(static) reduction(min : first_bad)
+#pragma omp parallel for num_threads(assembled->ctx->threads) schedule(static) \
+    reduction(min                                                              \
+              : first_bad) if (v->nnz > HOST_SERIAL_WORK)
     for (int64_t b = 0; b < nblocks; b++) {
         double *a = blocks->inverse + b * k * k;
         int bad;
@@ -62,7 +59,9 @@ static void apply_block(const tess_block_diagonal *m, int64_t block, const doubl
     for (int i = 0; i < rows; i++) {
         double sum = 0.0;
 
-        for (int j = 0; j < rows; j++) { sum += a[i + k * j] * r[first + j]; }
+        for (int j = 0; j < rows; j++) {
+            sum += a[i + k * j] * r[first + j];
+        }
         z[first + i] = sum;
         for (int d = 0; d < reduction->ndots; d++) {
             dots[d] += sum * (reduction->with[d] == z ? sum : reduction->with[d][first + i]);
@@ -80,12 +79,14 @@ tess_status host_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal
 
     if (status != TESS_SUCCESS) { return status; }
     if (!host_enter(reduction->state, false, reduction->ndots > 0)) { return TESS_SUCCESS; }
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (ngroups > 1)
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (m->n * m->block_size > HOST_SERIAL_WORK)
     for (int64_t g = 0; g < ngroups; g++) {
         int64_t end = (g + 1) * per_group < nblocks ? (g + 1) * per_group : nblocks;
         double dots[2] = {0.0, 0.0};
 
-        for (int64_t b = g * per_group; b < end; b++) { apply_block(m, b, r, z, reduction, dots); }
+        for (int64_t b = g * per_group; b < end; b++) {
+            apply_block(m, b, r, z, reduction, dots);
+        }
         partials[g] = dots[0];
         partials[ngroups + g] = dots[1];
     }

@@ -35,13 +35,17 @@ TESS_HD void eliminate_column(double *a, int k, int s)
     double pivot = a[s + k * s];
 
     a[s + k * s] = 1.0;
-    for (int j = 0; j < k; j++) { a[s + k * j] /= pivot; }
+    for (int j = 0; j < k; j++) {
+        a[s + k * j] /= pivot;
+    }
     for (int i = 0; i < k; i++) {
         double factor = a[i + k * s];
 
         if (i == s || factor == 0.0) { continue; }
         a[i + k * s] = 0.0;
-        for (int j = 0; j < k; j++) { a[i + k * j] -= factor * a[s + k * j]; }
+        for (int j = 0; j < k; j++) {
+            a[i + k * j] -= factor * a[s + k * j];
+        }
     }
 }
 
@@ -64,7 +68,9 @@ TESS_HD int invert_block(double *a, int k)
         swap_rows(a, k, s, pivot);
         eliminate_column(a, k, s);
     }
-    for (int s = k - 1; s >= 0; s--) { swap_columns(a, k, s, swapped[s]); }
+    for (int s = k - 1; s >= 0; s--) {
+        swap_columns(a, k, s, swapped[s]);
+    }
     for (int i = 0; i < k * k; i++) {
         if (a[i] - a[i] != 0.0) { return i % k; }
     }

@@ -96,7 +96,8 @@ static tess_status check_request(const tess_matrix *a, const tess_precond_option
     }
     if (options->kind == TESS_PRECOND_BLOCK_JACOBI &&
         (options->block_size < 1 || options->block_size > TESS_MAX_BLOCK_SIZE)) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "block sizes: 1 to 64", "blocks of %d rows", options->block_size);
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "block sizes: 1 to 64", "blocks of %d rows",
+                         options->block_size);
     }
     if (options->kind == TESS_PRECOND_BLOCK_JACOBI && !a->ops) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "use jacobi with a diagonal function, or a shell preconditioner",
@@ -174,7 +175,9 @@ tess_status tess_precond_apply_fused(const tess_precond *m, const double *r, dou
     tess_fused dots = {.op = TESS_FUSED_DOT_TWO, .n = m->n, .step = reduction->step, .state = reduction->state};
     int code = 0;
 
-    if (m->kind != TESS_PRECOND_SHELL) { return m->ctx->backend->block_jacobi_apply(m->ctx, &m->blocks, r, z, reduction); }
+    if (m->kind != TESS_PRECOND_SHELL) {
+        return m->ctx->backend->block_jacobi_apply(m->ctx, &m->blocks, r, z, reduction);
+    }
     code = m->shell.apply(m->shell.user, r, z);
     if (code != 0) {
         return tess_fail(m->ctx, TESS_CALLBACK, NULL, "the preconditioner's apply function returned %d", code);
@@ -183,9 +186,7 @@ tess_status tess_precond_apply_fused(const tess_precond *m, const double *r, dou
     dots.in[0] = z;
     dots.in[1] = reduction->with[0];
     dots.in[2] = reduction->with[reduction->ndots - 1];
-    if (reduction->ndots == 1) {
-        dots.op = TESS_FUSED_DOT;
-    }
+    if (reduction->ndots == 1) { dots.op = TESS_FUSED_DOT; }
     return m->ctx->backend->fused(m->ctx, &dots);
 }
 

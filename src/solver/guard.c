@@ -5,6 +5,7 @@
  * from the true residual (residual replacement), in FP64 when a lower precision made no progress.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "format/csr/csr.h"
@@ -14,6 +15,11 @@
 /* A cycle must at least halve the true residual to count as progress; this many in a row may fail to. */
 #define PROGRESS_FACTOR 0.5
 enum { FRUITLESS_CYCLES = 3 };
+/* A residual within this factor of what the rounding of x itself costs is as good as FP64 gives. */
+#define STAGNATION_FACTOR 64.0
+/* A cycle whose residual norm is outside 2^-300 .. 2^300 works on it scaled by a power of two, so that no inner product
+   over- or underflows. The exponent is held to where both the scale and its inverse are normal. */
+enum { UNSCALED_EXPONENT = 300, MOST_EXPONENT = 1000 };
 /* The loop stops this much below the tolerance, so that the last rounding of the estimate costs no repair. */
 #define STOP_SHARE 0.999
 /* A cycle on a matrix of lower precision asks for no larger reduction than this: beyond it the estimate is about the
@@ -26,9 +32,10 @@ typedef struct solve_run {
     double *x;
     tess_solve_result *result;
     double start;
-    double norm, bound; /* of the true residual of x; the residual itself is in krylov.r */
+    true_residual now; /* of x; the residual itself is in krylov.r */
     int fruitless;
     bool low_precision;
+    int exponent; /* the present cycle works on 2^-exponent times the residual */
 } solve_run;
 
 static bool is_finite(double v)
@@ -36,16 +43,16 @@ static bool is_finite(double v)
     return isfinite(v) != 0;
 }
 
-static bool meets_tolerance(const solve_run *run, double norm, double bound)
+static bool meets_tolerance(const solve_run *run)
 {
-    double upper = isnan(bound) ? norm : norm + bound;
+    double norm = run->now.norm, upper = isnan(run->now.bound) ? norm : norm + run->now.bound;
 
     return norm == 0.0 || (is_finite(norm) && is_finite(run->result->rhs_norm) && upper <= run->result->tolerance);
 }
 
-static tess_status verify_x(solve_run *run, const double *x, double *norm, double *bound)
+static tess_status verify_x(solve_run *run, const double *x, true_residual *out)
 {
-    return verify_residual(run->s->original, run->b, x, run->s->krylov.r, norm, bound);
+    return verify_residual(run->s->original, run->b, x, run->s->krylov.r, out);
 }
 
 /* ---- before the first cycle ---- */
@@ -62,6 +69,7 @@ static tess_status renew_values(tess_solver *s)
         s->graph = NULL;
     }
     s->graph_values = values;
+    TESS_TRY(check_symmetry(s));
     if (s->stored) { TESS_TRY(tess_matrix_refresh(s->stored)); }
     if (s->own_precond) {
         status = tess_precond_update(s->own_precond);
@@ -107,10 +115,10 @@ static tess_status start_run(solve_run *run, const tess_vector *b)
     TESS_TRY(tess_vector_norm2(b, &r->rhs_norm));
     r->tolerance = fmax(s->options.rtol * r->rhs_norm, s->options.atol);
     if (r->rhs_norm == 0.0) { TESS_TRY(s->ctx->backend->zero(s->ctx, run->x, (size_t)b->n * sizeof(double))); }
-    TESS_TRY(verify_x(run, run->x, &run->norm, &run->bound));
-    r->estimated_residual_norm = run->norm;
+    TESS_TRY(verify_x(run, run->x, &run->now));
+    r->estimated_residual_norm = run->now.norm;
     if (s->history_capacity > 0) {
-        s->host_history[0] = run->norm;
+        s->host_history[0] = run->now.norm;
         r->history_length = 1;
         TESS_TRY(s->ctx->backend->upload(s->ctx, s->history, s->host_history, sizeof(double)));
     }
@@ -121,25 +129,42 @@ cleanup:
 
 /* ---- one cycle ---- */
 
+/* Scales the residual where its norm asks for it; exact but for entries that vanish beside the norm. */
+static tess_status scale_residual(solve_run *run)
+{
+    tess_krylov *k = &run->s->krylov;
+    tess_fused scale = {.op = TESS_FUSED_AXPBY, .n = k->n, .in = {k->r}, .out = {k->r}};
+    int exponent = 0;
+
+    (void)frexp(run->now.norm, &exponent);
+    run->exponent = 0;
+    if (abs(exponent) <= UNSCALED_EXPONENT) { return TESS_SUCCESS; }
+    run->exponent = exponent > MOST_EXPONENT ? MOST_EXPONENT : exponent < -MOST_EXPONENT ? -MOST_EXPONENT : exponent;
+    scale.a = ldexp(1.0, -run->exponent);
+    return k->ctx->backend->fused(k->ctx, &scale);
+}
+
 static tess_status start_cycle(solve_run *run)
 {
     tess_solver *s = run->s;
     tess_krylov *k = &s->krylov;
     const tess_solve_result *r = run->result;
-    double goal = STOP_SHARE * r->tolerance;
-    tess_loop_state state = {.residual_norm = run->norm,
-                             .divergence_limit = s->options.divergence_tolerance * fmax(r->rhs_norm, run->norm),
+    double goal = STOP_SHARE * r->tolerance, largest = fmax(r->rhs_norm, run->now.norm);
+    tess_loop_state state = {.phase = TESS_LOOP_RUNNING,
                              .iteration = r->iterations,
                              .max_iterations = s->options.max_iterations,
-                             .phase = TESS_LOOP_RUNNING,
                              .history = s->history,
                              .history_capacity = s->history_capacity};
     tess_status status = TESS_SUCCESS;
 
     if (run->low_precision && s->options.guard == TESS_GUARD_REPAIR) {
-        goal = fmax(goal, LOW_PRECISION_REDUCTION * run->norm);
+        goal = fmax(goal, LOW_PRECISION_REDUCTION * run->now.norm);
     }
-    state.tolerance = goal;
+    TESS_TRY(scale_residual(run));
+    state.scale = ldexp(1.0, run->exponent);
+    state.residual_norm = ldexp(run->now.norm, -run->exponent);
+    state.tolerance = ldexp(goal, -run->exponent);
+    state.divergence_limit = s->options.divergence_tolerance * ldexp(largest, -run->exponent);
     k->attempt = run->fruitless;
     TESS_TRY(s->ctx->backend->upload(s->ctx, k->state, &state, sizeof state));
     TESS_TRY(s->ctx->backend->zero(s->ctx, k->d, (size_t)k->n * sizeof(double)));
@@ -167,7 +192,7 @@ static tess_status run_loop(solve_run *run, tess_loop_state *end)
 
     *end = loop.result;
     r->iterations = end->iteration;
-    r->estimated_residual_norm = end->residual_norm;
+    r->estimated_residual_norm = end->scale * end->residual_norm;
     r->history_length = end->iteration + 1 < s->history_capacity ? end->iteration + 1 : s->history_capacity;
     return status;
 }
@@ -179,22 +204,26 @@ static tess_status judge_cycle(solve_run *run, tess_reason reason, bool *progres
     tess_krylov *k = &s->krylov;
     const tess_backend *backend = s->ctx->backend;
     size_t bytes = (size_t)k->n * sizeof(double);
-    tess_fused add = {.op = TESS_FUSED_AXPBY, .n = k->n, .in = {run->x}, .out = {s->candidate}, .a = 1.0, .b = 1.0};
+    tess_fused add = {.op = TESS_FUSED_AXPBY,
+                      .n = k->n,
+                      .in = {run->x},
+                      .out = {s->candidate},
+                      .a = 1.0,
+                      .b = ldexp(1.0, run->exponent)};
     bool may_worsen = reason == TESS_REASON_ITERATIONS || reason == TESS_REASON_CANCELLED ||
                       (reason == TESS_REASON_RTOL && s->options.guard == TESS_GUARD_REPORT);
-    double norm = 0.0, bound = 0.0;
+    true_residual next;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(backend->copy(s->ctx, s->candidate, k->d, bytes));
     TESS_TRY(backend->fused(s->ctx, &add));
-    TESS_TRY(verify_x(run, s->candidate, &norm, &bound));
-    *progress = norm <= PROGRESS_FACTOR * run->norm;
-    if (is_finite(norm) && (norm <= run->norm || may_worsen)) {
-        run->norm = norm;
-        run->bound = bound;
+    TESS_TRY(verify_x(run, s->candidate, &next));
+    *progress = next.norm <= PROGRESS_FACTOR * run->now.norm;
+    if (is_finite(next.norm) && (next.norm <= run->now.norm || may_worsen)) {
+        run->now = next;
         status = backend->copy(s->ctx, run->x, s->candidate, bytes);
     } else {
-        status = verify_x(run, run->x, &run->norm, &run->bound); /* brings the residual of x back */
+        status = verify_x(run, run->x, &run->now); /* brings the residual of x back */
     }
 cleanup:
     return status;
@@ -238,7 +267,10 @@ static bool may_repair(solve_run *run, tess_reason *reason, bool progress)
     }
     run->fruitless += 1;
     if (run->fruitless < FRUITLESS_CYCLES) { return true; }
-    if (*reason == TESS_REASON_RTOL) { *reason = TESS_REASON_FALSE_CONVERGENCE; }
+    if (*reason == TESS_REASON_RTOL) {
+        *reason = run->now.norm <= STAGNATION_FACTOR * run->now.rounding ? TESS_REASON_STAGNATION
+                                                                         : TESS_REASON_FALSE_CONVERGENCE;
+    }
     return false;
 }
 
@@ -257,10 +289,14 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
         TESS_TRY(run_loop(run, &end));
         *reason = (tess_reason)end.reason;
         TESS_TRY(judge_cycle(run, *reason, &progress));
-        if (meets_tolerance(run, run->norm, run->bound) || !may_repair(run, reason, progress)) { break; }
+        if (meets_tolerance(run)) { break; }
+        if (end.cancel && s->options.guard == TESS_GUARD_REPAIR) { /* whatever else ended the loop, the wish stands */
+            *reason = TESS_REASON_CANCELLED;
+        }
+        if (!may_repair(run, reason, progress)) { break; }
         run->result->refinements += 1;
         tess_log(s->ctx, TESS_LOG_DEBUG, "residual replaced after %lld iterations (%s): true %.3e, estimate %.3e",
-                 (long long)run->result->iterations, tess_reason_name(*reason), run->norm,
+                 (long long)run->result->iterations, tess_reason_name(*reason), run->now.norm,
                  run->result->estimated_residual_norm);
     }
 cleanup:
@@ -279,11 +315,11 @@ static void finish_run(const solve_run *run, tess_reason reason)
     const tess_solver *s = run->s;
     double scale = r->rhs_norm > 0.0 ? r->rhs_norm : 1.0;
 
-    r->residual_norm = run->norm;
-    r->residual_bound = run->bound;
-    r->relative_residual = run->norm / scale;
+    r->residual_norm = run->now.norm;
+    r->residual_bound = run->now.bound;
+    r->relative_residual = run->now.norm / scale;
     r->estimated_relative_residual = r->estimated_residual_norm / scale;
-    r->converged = meets_tolerance(run, run->norm, run->bound);
+    r->converged = meets_tolerance(run);
     r->reason = reason;
     if (r->converged && r->tolerance == 0.0 && r->iterations > 0) {
         r->reason = TESS_REASON_HAPPY_BREAKDOWN;
@@ -310,12 +346,12 @@ tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector 
     TESS_TRY(renew_values(s));
     describe(s, result);
     TESS_TRY(start_run(&run, b));
-    if (!is_finite(run.norm) || !is_finite(result->rhs_norm)) {
+    if (!is_finite(run.now.norm) || !is_finite(result->rhs_norm)) {
         reason = TESS_REASON_NAN_OR_INF;
-    } else if (!meets_tolerance(&run, run.norm, run.bound)) {
-        reason = s->setup_reason;
+    } else if (!meets_tolerance(&run)) {
+        reason = s->asymmetric ? TESS_REASON_NONSYMMETRIC : s->setup_reason;
         if (reason != TESS_REASON_RUNNING) {
-            s->ctx->error = s->setup_error;
+            s->ctx->error = s->asymmetric ? s->asymmetric_error : s->setup_error;
         } else {
             TESS_TRY(run_cycles(&run, &reason));
         }

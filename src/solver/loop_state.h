@@ -26,10 +26,11 @@ typedef struct tess_loop_state {
     double divergence_limit;        /* give up above this */
     int64_t iteration;              /* counts over all cycles of one solve */
     int64_t max_iterations;
-    int32_t half_converged;         /* BiCGSTAB: ||s|| met the tolerance */
-    int32_t cancel;                 /* set by the engine on the user's wish */
-    double *history;                /* residual norms by iteration; may be NULL */
+    int32_t cancel;  /* set by the engine on the user's wish */
+    double *history; /* residual norms by iteration; may be NULL */
     int64_t history_capacity;
+    double scale; /* a power of two: the cycle works on 1/scale times its residual; histories and monitors see scale
+                     times residual_norm and tolerance */
 } tess_loop_state;
 
 #endif

@@ -31,8 +31,9 @@ static tess_status check_limits(tess_context *ctx, const tess_solve_options *o)
     if (!(o->rtol >= 0.0) || !(o->atol >= 0.0) || !(o->divergence_tolerance > 0.0) || o->max_iterations < 0 ||
         o->history_capacity < 0) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "tolerances and limits are not negative",
-                         "rtol %g, atol %g, divergence tolerance %g, %lld iterations, history of %lld", o->rtol, o->atol,
-                         o->divergence_tolerance, (long long)o->max_iterations, (long long)o->history_capacity);
+                         "rtol %g, atol %g, divergence tolerance %g, %lld iterations, history of %lld", o->rtol,
+                         o->atol, o->divergence_tolerance, (long long)o->max_iterations,
+                         (long long)o->history_capacity);
     }
     return TESS_SUCCESS;
 }
@@ -53,7 +54,8 @@ static tess_status check_request(const tess_matrix *a, const tess_precond *m, co
                          (long long)m->n, (long long)a->nrows);
     }
     if (o->engine == TESS_ENGINE_GRAPH && a->ctx->device == TESS_DEVICE_CPU) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use --engine plain or auto, or a GPU", "the graph engine on the CPU");
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use --engine plain or auto, or a GPU",
+                         "the graph engine on the CPU");
     }
     if (o->engine == TESS_ENGINE_GRAPH && (!a->ops || (m && m->kind == TESS_PRECOND_SHELL))) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "use the plain engine", "the graph engine with a user's function");
@@ -80,7 +82,9 @@ static tess_status diagonal_is_positive(const tess_matrix *a, bool *positive)
     TESS_TRY(tess_matrix_raw_diagonal(a, diagonal));
     TESS_TRY(a->ctx->backend->download(a->ctx, host, diagonal, (size_t)a->nrows * sizeof *host));
     *positive = true;
-    for (int64_t i = 0; i < a->nrows && *positive; i++) { *positive = host[i] > 0.0; }
+    for (int64_t i = 0; i < a->nrows && *positive; i++) {
+        *positive = host[i] > 0.0;
+    }
 cleanup:
     tess_device_release(a->ctx, diagonal, a->nrows, sizeof *diagonal);
     tess_host_release(a->ctx, host, a->nrows, sizeof *host);
@@ -93,6 +97,16 @@ static const tess_method *find_method(tess_solver_kind kind)
         if ((*m)->kind == kind) { return *m; }
     }
     return NULL;
+}
+
+static void note_symmetry(tess_solver *s, bool symmetric)
+{
+    s->probed_version = s->original->values_version;
+    s->asymmetric = s->method->needs_symmetry && !symmetric;
+    if (!s->asymmetric) { return; }
+    tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "use --solver bicgstab", "%s needs a symmetric matrix",
+              tess_solver_name(s->method->kind));
+    s->asymmetric_error = s->ctx->error;
 }
 
 /* AUTO takes CG for a symmetric matrix with positive diagonal; a method that needs symmetry is refused without it. */
@@ -112,12 +126,21 @@ static tess_status choose_method(tess_solver *s)
     if (!s->method) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "solvers: cg, bicgstab, auto", "solver %s", tess_solver_name(kind));
     }
-    if (s->method->needs_symmetry && !symmetric) {
-        s->setup_reason = TESS_REASON_NONSYMMETRIC;
-        tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "use --solver bicgstab", "%s needs a symmetric matrix",
-                  tess_solver_name(kind));
-        s->setup_error = s->ctx->error;
+    note_symmetry(s, symmetric);
+cleanup:
+    return status;
+}
+
+tess_status check_symmetry(tess_solver *s)
+{
+    bool symmetric = true;
+    tess_status status = TESS_SUCCESS;
+
+    if (!s->method->needs_symmetry || !s->original->ops || s->probed_version == s->original->values_version) {
+        return TESS_SUCCESS;
     }
+    TESS_TRY(probe_symmetry(s->original, &symmetric));
+    note_symmetry(s, symmetric);
 cleanup:
     return status;
 }
@@ -197,7 +220,9 @@ void tess_solver_destroy(tess_solver *s)
     ctx = s->ctx;
     n = s->original->nrows;
     if (s->graph) { ctx->backend->release_graph(ctx, s->graph); }
-    for (int i = 0; i < s->nvectors; i++) { tess_device_release(ctx, s->krylov.v[i], n, sizeof(double)); }
+    for (int i = 0; i < s->nvectors; i++) {
+        tess_device_release(ctx, s->krylov.v[i], n, sizeof(double));
+    }
     tess_device_release(ctx, s->krylov.d, n, sizeof(double));
     tess_device_release(ctx, s->krylov.r, n, sizeof(double));
     tess_device_release(ctx, s->candidate, n, sizeof(double));

@@ -14,18 +14,23 @@ struct tess_solver {
     tess_solve_options options;
     const tess_method *method;
     tess_engine engine;
-    tess_reason setup_reason; /* RUNNING, or why no solve can work */
-    tess_error setup_error;   /* detail of that reason */
+    bool asymmetric;             /* the method needs symmetry, and the matrix has none */
+    uint64_t probed_version;     /* of the values that this was found for */
+    tess_reason setup_reason;    /* RUNNING, or why no solve can work */
+    tess_error asymmetric_error; /* details */
+    tess_error setup_error;
     tess_krylov krylov;
-    double *candidate;        /* x + d under examination */
+    double *candidate; /* x + d under examination */
     int nvectors;
     double *history, *host_history;
     int64_t history_capacity;
     void *graph;              /* the recorded loop */
-    const tess_matrix *graph_matrix;
     const void *graph_values; /* what it was recorded for */
     double setup_seconds;
 };
+
+/* For a method that needs symmetry: finds out whether the matrix has it, once per version of its values. */
+tess_status check_symmetry(tess_solver *s);
 
 /* The matrix that the solver iterates with at first. */
 const tess_matrix *solver_matrix(const tess_solver *s);

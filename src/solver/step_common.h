@@ -22,7 +22,7 @@ TESS_HD void step_stop(tess_loop_state *s, int phase, tess_reason reason)
 
 TESS_HD void step_record(tess_loop_state *s)
 {
-    if (s->history && s->iteration < s->history_capacity) { s->history[s->iteration] = s->residual_norm; }
+    if (s->history && s->iteration < s->history_capacity) { s->history[s->iteration] = s->scale * s->residual_norm; }
 }
 
 /*

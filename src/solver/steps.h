@@ -11,8 +11,7 @@
 TESS_HD void run_step(tess_step step, tess_loop_state *state)
 {
     switch (step) {
-    case TESS_STEP_NONE:
-        break;
+    case TESS_STEP_NONE: break;
 #define TESS_STEP(NAME, function) \
     case TESS_STEP_##NAME:        \
         function(state);          \

@@ -4,11 +4,17 @@
 #include <string.h>
 
 #include "core/internal.h"
+#include "core/two_word.h"
 #include "solver/verify.h"
 
 /* Outside this range the sum of squares has overflowed or lost digits to underflow. */
 #define SQUARES_LOW 0x1p-900
 #define SQUARES_HIGH 0x1p1000
+
+static bool is_in_range(double squares)
+{
+    return squares >= SQUARES_LOW && squares <= SQUARES_HIGH;
+}
 
 /* The exponent of a scale that brings a sum of squares into range: squares overflow from 2^512 on and vanish below
    2^-537, residuals reach from 2^-1074 to 2^1024. 0: it is in range as it is (or NaN). */
@@ -31,7 +37,7 @@ static tess_status residual_pass(const tess_matrix *a, const double *b, const do
  * and of the square root.
  */
 static tess_status residual_of_assembled(const tess_matrix *a, const double *b, const double *x, double *residual,
-                                         double *norm, double *bound)
+                                         true_residual *out)
 {
     tess_residual_norm plain, scaled;
     int for_norm = 0, for_bound = 0;
@@ -42,13 +48,17 @@ static tess_status residual_of_assembled(const tess_matrix *a, const double *b, 
     for_bound = fitting_exponent(plain.bound);
     scaled = plain;
     if (for_norm != 0) { TESS_TRY(residual_pass(a, b, x, residual, for_norm, &scaled)); }
-    *norm = ldexp(sqrt(scaled.high + scaled.low), scaled.exponent);
+    out->norm = ldexp(sqrt(scaled.high + scaled.low), scaled.exponent);
+    if (!is_in_range(plain.magnitude)) { plain.magnitude = 0.0; }
+    if (!is_in_range(scaled.magnitude)) { scaled.magnitude = 0.0; }
+    out->rounding =
+        TESS_U64 * (plain.magnitude > 0.0 ? sqrt(plain.magnitude) : ldexp(sqrt(scaled.magnitude), scaled.exponent));
     if (for_bound == 0) {
         scaled = plain;
     } else if (for_bound != for_norm) {
         TESS_TRY(residual_pass(a, b, x, residual, for_bound, &scaled));
     }
-    *bound = ldexp(sqrt(scaled.bound) * (1.0 + 0x1p-40), scaled.exponent) + 4.0 * 0x1p-53 * *norm;
+    out->bound = ldexp(sqrt(scaled.bound) * (1.0 + 0x1p-40), scaled.exponent) + 4.0 * TESS_U64 * out->norm;
 cleanup:
     return status;
 }
@@ -67,12 +77,13 @@ cleanup:
     return status;
 }
 
-tess_status verify_residual(const tess_matrix *a, const double *b, const double *x, double *residual, double *norm,
-                            double *bound)
+tess_status verify_residual(const tess_matrix *a, const double *b, const double *x, double *residual,
+                            true_residual *out)
 {
-    if (a->ops) { return residual_of_assembled(a, b, x, residual, norm, bound); }
-    *bound = NAN;
-    return residual_of_shell(a, b, x, residual, norm);
+    if (a->ops) { return residual_of_assembled(a, b, x, residual, out); }
+    out->bound = NAN;
+    out->rounding = 0.0;
+    return residual_of_shell(a, b, x, residual, &out->norm);
 }
 
 tess_status tess_verify_residual(const tess_matrix *a, const tess_vector *b, const tess_vector *x,
@@ -80,6 +91,7 @@ tess_status tess_verify_residual(const tess_matrix *a, const tess_vector *b, con
 {
     const tess_matrix *original = a->original ? a->original : a;
     tess_vector *scratch = NULL;
+    true_residual found;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_vector_require(a->ctx, b, a->nrows, "b"));
@@ -93,8 +105,10 @@ tess_status tess_verify_residual(const tess_matrix *a, const tess_vector *b, con
         TESS_TRY(tess_vector_create(a->ctx, a->nrows, TESS_PRECISION_FP64, &scratch));
         residual = scratch;
     }
-    status = verify_residual(original, b->data, x->data, residual->data, norm, bound);
-    if (status == TESS_SUCCESS) { status = tess_vector_refresh_shadow(residual); }
+    TESS_TRY(verify_residual(original, b->data, x->data, residual->data, &found));
+    *norm = found.norm;
+    *bound = found.bound;
+    status = tess_vector_refresh_shadow(residual);
 cleanup:
     tess_vector_destroy(scratch);
     return status;

@@ -4,8 +4,15 @@
 
 #include <tessera/matrix.h>
 
+/* What a verification finds about x. */
+typedef struct true_residual {
+    double norm;     /* ||b - A x|| */
+    double bound;    /* on the error of the norm; NaN: unknown */
+    double rounding; /* u || |A| |x| + |b| ||: about what rounding x costs; 0: unknown */
+} true_residual;
+
 /* tess_verify_residual on raw arrays of the device; `a` is assembled or a shell; residual is written. */
-tess_status verify_residual(const tess_matrix *a, const double *b, const double *x, double *residual, double *norm,
-                            double *bound);
+tess_status verify_residual(const tess_matrix *a, const double *b, const double *x, double *residual,
+                            true_residual *out);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Entries to CSR against a slow sort, for any number of threads, with memory given back to the last byte. */
+#include "core/offsets.h"
 #include "io/assemble.h"
 #include "support/heap.h"
 #include "support/test.h"
@@ -53,7 +54,7 @@ static int64_t expand(const tess_entries *e, triplet *list)
 
 static int64_t offset_of(const tess_assembled *a, int64_t i)
 {
-    return a->row_ptr_bits == 64 ? ((const int64_t *)a->row_ptr)[i] : ((const int32_t *)a->row_ptr)[i];
+    return tess_row_offset(a->row_ptr, a->row_ptr_bits, i);
 }
 
 /* Walks the sorted triplets and the rows together. */

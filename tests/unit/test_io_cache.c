@@ -96,6 +96,7 @@ static void test_round_trip(void **state)
             assert_ok(ctx, tess_matrix_read(ctx, path, &again, &info));
             x = tess_matrix_csr_view(m);
             y = tess_matrix_csr_view(again);
+            assert_int_equal(info.cache, 1);
             assert_int_equal(info.nrows, x.nrows);
             assert_int_equal(info.ncols, x.ncols);
             assert_int_equal(info.nonzeros, x.nnz);

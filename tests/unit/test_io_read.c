@@ -63,6 +63,7 @@ static void test_general(void **state)
     assert_int_equal(info.integer, 0);
     assert_int_equal(info.symmetry, 0);
     assert_int_equal(info.compressed, 0);
+    assert_int_equal(info.cache, 0);
     assert_int_equal(info.nrows, 2);
     assert_int_equal(info.ncols, 3);
     assert_int_equal(info.entries, 3);

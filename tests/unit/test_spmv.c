@@ -72,8 +72,37 @@ static oracle_csr make_one(void)
     return oracle_tridiagonal(1, 0.0, 3.0, 0.0);
 }
 
-static const maker makers[] = {make_long_rows, make_dense_row, make_power_law, make_mostly_empty,
-                               make_wide,      make_tall,      make_grid,      make_one};
+/* More long rows than would be summed by all threads together. */
+static oracle_csr make_many_long_rows(void)
+{
+    oracle_csr a = oracle_open(40, 17000);
+    uint64_t seed = 19;
+
+    for (int64_t i = 0; i < a.nrows; i++) {
+        for (int64_t j = i; j < a.ncols; j++) {
+            oracle_push(&a, j, oracle_uniform(&seed, -1.0, 1.0));
+        }
+        oracle_end_row(&a, i);
+    }
+    return a;
+}
+
+static oracle_csr make_every_length(void)
+{
+    oracle_csr a = oracle_open(40, 40);
+    uint64_t seed = 20;
+
+    for (int64_t i = 0; i < a.nrows; i++) {
+        for (int64_t j = 0; j < i; j++) {
+            oracle_push(&a, j, oracle_uniform(&seed, -1.0, 1.0));
+        }
+        oracle_end_row(&a, i);
+    }
+    return a;
+}
+
+static const maker makers[] = {make_long_rows, make_dense_row, make_power_law, make_mostly_empty,   make_wide,
+                               make_tall,      make_grid,      make_one,       make_many_long_rows, make_every_length};
 enum { MAKERS = sizeof makers / sizeof *makers };
 
 static void products_meet_the_bound(void **state)

@@ -11,6 +11,18 @@
 
 #include "core/internal.h"
 
+/*
+ * A reduction whose partial sums lie in memory and whose scalar step has yet to run. While a loop is recorded, kernels do
+ * not finish their reductions: the next kernel does, every block for itself. That is cheaper than waiting at a kernel's end
+ * for its last block.
+ */
+typedef struct gpu_pending {
+    const double *partials; /* ndots * count */
+    unsigned count;
+    int ndots; /* 0: nothing is pending */
+    tess_step step;
+} gpu_pending;
+
 /* Threads of a block in all kernels here. */
 enum { GPU_BLOCK = 256, GPU_RETIRED_ROOMS = 48 };
 
@@ -21,6 +33,10 @@ typedef struct gpu_state {
     bool owns_stream;
     bool can_overlap; /* the device knows overlapped launches */
     bool recording;   /* a loop is being recorded: its kernels may overlap */
+    /* While recording: what the next kernel must finish, and the two copies of the loop's state that take turns. */
+    gpu_pending pending;
+    tess_loop_state *state_now, *state_next;
+    bool upper_half;  /* which half of the partial sums' room the pending reduction lies in */
     double *partials; /* of reductions */
     int64_t capacity;
     /* Smaller rooms of before: recorded graphs may still use them. Each growth doubles, so that this never fills. */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "backend/gpu/gpu.h"
+#include "backend/gpu/reduce.cuh"
 
 /* Iterations per recording: the cost of the loop's own node is shared by this many. */
 enum { UNROLL = 8 };
@@ -25,28 +25,45 @@ typedef struct loop_graph {
     GPU(GraphExec_t) executable;
     volatile loop_mailbox *mailbox; /* host address */
     loop_mailbox *device_mailbox;
+    tess_loop_state *spare; /* takes turns with the loop's state while the body runs */
     GPU(Event_t) done[2];
 } loop_graph;
 
-__device__ static bool exchange_mail(tess_loop_state *state, volatile loop_mailbox *mailbox)
+/* The end of a recording, one block: finishes the last reduction, brings the state home and exchanges mail. True: go on. */
+__device__ static bool close_body(const loop_gate &gate, tess_loop_state *home, volatile loop_mailbox *mailbox)
 {
-    mailbox->iteration = state->iteration;
-    mailbox->residual_norm = state->residual_norm;
-    mailbox->phase = state->phase;
-    if (mailbox->cancel) { state->cancel = 1; }
-    return state->phase == TESS_LOOP_RUNNING;
+    const tess_loop_state *state = gate.state;
+
+    GPU_WAIT_FOR_PREVIOUS();
+    GPU_LET_NEXT_START();
+    if (gate.pending.ndots > 0) { state = finish_pending(gate); }
+    if (threadIdx.x > 0) { return false; }
+    if (state != home) { *home = *state; }
+    mailbox->iteration = home->iteration;
+    mailbox->residual_norm = home->scale * home->residual_norm;
+    mailbox->phase = home->phase;
+    if (mailbox->cancel) { home->cancel = 1; }
+    return home->phase == TESS_LOOP_RUNNING;
 }
 
 #if GPU_HAS_WHILE_NODE
-__global__ static void close_body_kernel(tess_loop_state *state, loop_mailbox *mailbox,
-                                         cudaGraphConditionalHandle condition)
+typedef cudaGraphConditionalHandle loop_condition;
+
+__global__ static void close_body_kernel(const loop_gate gate, tess_loop_state *home, loop_mailbox *mailbox,
+                                         loop_condition condition)
 {
-    cudaGraphSetConditional(condition, exchange_mail(state, mailbox) ? 1U : 0U);
+    bool more = close_body(gate, home, mailbox);
+
+    if (threadIdx.x == 0) { cudaGraphSetConditional(condition, more ? 1U : 0U); }
 }
 #else
-__global__ static void close_body_kernel(tess_loop_state *state, loop_mailbox *mailbox)
+typedef int loop_condition; /* the host looks at the mailbox */
+
+__global__ static void close_body_kernel(const loop_gate gate, tess_loop_state *home, loop_mailbox *mailbox,
+                                         loop_condition condition)
 {
-    (void)exchange_mail(state, mailbox);
+    (void)condition;
+    (void)close_body(gate, home, mailbox);
 }
 #endif
 
@@ -56,6 +73,7 @@ static void release_loop_graph(tess_context *ctx, loop_graph *g)
     if (g->executable) { (void)GPU(GraphExecDestroy)(g->executable); }
     if (g->graph) { (void)GPU(GraphDestroy)(g->graph); }
     if (g->mailbox) { (void)GPU_HOST_FREE((void *)(uintptr_t)g->mailbox); }
+    tess_device_release(ctx, g->spare, 1, sizeof *g->spare);
     for (int e = 0; e < 2; e++) {
         if (g->done[e]) { (void)GPU(EventDestroy)(g->done[e]); }
     }
@@ -70,16 +88,28 @@ extern "C" void gpu_release_graph(tess_context *ctx, void *graph)
     release_loop_graph(ctx, (loop_graph *)graph);
 }
 
-static tess_status record_body(const tess_loop *loop)
+static tess_status record_body(tess_context *ctx, const tess_loop *loop, const loop_graph *g, loop_condition condition)
 {
+    gpu_state *state = gpu_state_of(ctx);
     tess_status status = TESS_SUCCESS;
 
-    for (int u = 0; u < UNROLL && status == TESS_SUCCESS; u++) { status = loop->body(loop->solver); }
+    state->recording = true;
+    state->pending.ndots = 0;
+    state->state_now = loop->state;
+    state->state_next = g->spare;
+    for (int u = 0; u < UNROLL && status == TESS_SUCCESS; u++) {
+        status = loop->body(loop->solver);
+    }
+    if (status == TESS_SUCCESS) {
+        status = gpu_launch(ctx, "the end of a loop's body", close_body_kernel, 1U, 0,
+                            open_gate(ctx, loop->state, false), loop->state, g->device_mailbox, condition);
+    }
+    state->recording = false;
     return status;
 }
 
 /* Ends a recording whatever its outcome; `body_status` is that of the calls recorded. */
-static tess_status end_recording(tess_context *ctx, GPU(Stream_t) stream, tess_status body_status, GPU(Graph_t) *graph)
+static tess_status end_recording(tess_context *ctx, GPU(Stream_t) stream, tess_status body_status, GPU(Graph_t) * graph)
 {
     GPU(Error_t) error = GPU(StreamEndCapture)(stream, graph);
 
@@ -92,7 +122,7 @@ static tess_status record_graph(tess_context *ctx, const tess_loop *loop, loop_g
     tess_status status = TESS_SUCCESS, body_status = TESS_SUCCESS;
     GPU(Graph_t) recorded = NULL;
 #if GPU_HAS_WHILE_NODE
-    cudaGraphConditionalHandle condition;
+    loop_condition condition;
     cudaGraphNodeParams parameters = {};
     cudaGraphNode_t node;
 
@@ -108,13 +138,11 @@ static tess_status record_graph(tess_context *ctx, const tess_loop *loop, loop_g
                        cudaStreamBeginCaptureToGraph(stream, parameters.conditional.phGraph_out[0], NULL, NULL, 0,
                                                      cudaStreamCaptureModeRelaxed),
                        "recording the loop"));
-    body_status = record_body(loop);
-    close_body_kernel<<<1, 1, 0, stream>>>(loop->state, g->device_mailbox, condition);
+    body_status = record_body(ctx, loop, g, condition);
     status = end_recording(ctx, stream, body_status, &recorded);
 #else
     TESS_TRY(gpu_check(ctx, GPU(StreamBeginCapture)(stream, GPU(StreamCaptureModeRelaxed)), "recording the loop"));
-    body_status = record_body(loop);
-    close_body_kernel<<<1, 1, 0, stream>>>(loop->state, g->device_mailbox);
+    body_status = record_body(ctx, loop, g, 0);
     status = end_recording(ctx, stream, body_status, &recorded);
     g->graph = recorded;
 #endif
@@ -150,11 +178,10 @@ static tess_status make_loop_graph(tess_context *ctx, const tess_loop *loop, loo
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *g, (void **)&g));
     memset(g, 0, sizeof *g);
     TESS_TRY(allocate_mailbox(ctx, g));
+    TESS_TRY(tess_device_allocate(ctx, 1, sizeof *g->spare, (void **)&g->spare));
     TESS_TRY(gpu_check(ctx, GPU(StreamCreateWithFlags)(&recording, GPU(StreamNonBlocking)), "creating a stream"));
     state->stream = recording;
-    state->recording = true;
     status = record_graph(ctx, loop, g, recording);
-    state->recording = false;
     state->stream = users;
     if (status != TESS_SUCCESS) { goto cleanup; }
     TESS_TRY(gpu_check(ctx, GPU_GRAPH_INSTANTIATE(&g->executable, g->graph), "instantiating the loop"));
@@ -229,7 +256,7 @@ static tess_status run_graph(tess_context *ctx, tess_loop *loop)
     g->mailbox->iteration = start.iteration;
     g->mailbox->phase = start.phase;
     g->mailbox->cancel = 0;
-    if (start.phase == TESS_LOOP_RUNNING) { status = launch_loop(ctx, loop, g, start.tolerance); }
+    if (start.phase == TESS_LOOP_RUNNING) { status = launch_loop(ctx, loop, g, start.scale * start.tolerance); }
 cleanup:
     return status;
 }
@@ -244,7 +271,8 @@ static tess_status run_plain(tess_context *ctx, tess_loop *loop)
         TESS_TRY(ctx->backend->download(ctx, &loop->result, loop->state, sizeof loop->result));
         if (loop->result.phase != TESS_LOOP_RUNNING) { break; }
         if (loop->monitor && !cancel && loop->result.iteration > 0) {
-            tess_progress progress = {loop->result.iteration, loop->result.residual_norm, loop->result.tolerance,
+            tess_progress progress = {loop->result.iteration, loop->result.scale * loop->result.residual_norm,
+                                      loop->result.scale * loop->result.tolerance,
                                       tess_wall_seconds() - loop->start_seconds};
 
             cancel = loop->monitor(loop->monitor_user, &progress) != 0;
@@ -268,6 +296,10 @@ extern "C" tess_status gpu_run_loop(tess_context *ctx, tess_loop *loop)
 
     if (status != TESS_SUCCESS) { return status; }
     TESS_TRY(ctx->backend->download(ctx, &loop->result, loop->state, sizeof loop->result));
+    /* A wish to cancel may have come after the device's last look at it. */
+    if (loop->engine == TESS_ENGINE_GRAPH && ((loop_graph *)*loop->graph_slot)->mailbox->cancel) {
+        loop->result.cancel = 1;
+    }
     kept = loop->result.iteration + 1 < loop->history_capacity ? loop->result.iteration + 1 : loop->history_capacity;
     status = ctx->backend->download(ctx, loop->host_history, loop->history, (size_t)kept * sizeof(double));
 cleanup:

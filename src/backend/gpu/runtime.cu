@@ -48,7 +48,8 @@ static tess_status fill_state(tess_context *ctx, const tess_context_options *opt
     snprintf(ctx->device_name, sizeof ctx->device_name, "%s", properties.name);
     state->stream = (GPU(Stream_t))options->stream;
     if (!state->stream) {
-        TESS_TRY(gpu_check(ctx, GPU(StreamCreateWithFlags)(&state->stream, GPU(StreamNonBlocking)), "creating a stream"));
+        TESS_TRY(
+            gpu_check(ctx, GPU(StreamCreateWithFlags)(&state->stream, GPU(StreamNonBlocking)), "creating a stream"));
         state->owns_stream = true;
     }
     state->ticket = (unsigned *)ctx->backend->allocate(ctx, sizeof(unsigned));

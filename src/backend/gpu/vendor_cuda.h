@@ -13,6 +13,9 @@ typedef cudaDeviceProp gpu_properties;
 #define GPU_NAME "cuda"
 #define GPU_WAVE 32 /* threads of a warp */
 
+/* At most `threads` threads a block, and registers for `blocks` blocks on a multiprocessor. */
+#define GPU_LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
+
 #define GPU_SHUFFLE_DOWN(value, distance, width) __shfl_down_sync(0xffffffffU, value, distance, width)
 #define GPU_LOAD_L2(pointer) __ldcg(pointer)
 

@@ -12,6 +12,9 @@ typedef hipDeviceProp_t gpu_properties;
 #define GPU_NAME "hip"
 #define GPU_WAVE 64 /* threads of a wave on CDNA */
 
+/* HIP's second bound counts waves of an execution unit, not blocks: it is left to the compiler. */
+#define GPU_LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads)
+
 #define GPU_SHUFFLE_DOWN(value, distance, width) __shfl_down(value, distance, width)
 #define GPU_LOAD_L2(pointer) __builtin_nontemporal_load(pointer)
 

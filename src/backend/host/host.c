@@ -91,16 +91,20 @@ static tess_status zero_host(tess_context *ctx, void *pointer, size_t bytes)
 
 static tess_status fill_host(tess_context *ctx, int64_t n, double value, double *destination)
 {
-#pragma omp parallel for num_threads(ctx->threads) schedule(static)
-    for (int64_t i = 0; i < n; i++) { destination[i] = value; }
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (n > HOST_SERIAL_WORK)
+    for (int64_t i = 0; i < n; i++) {
+        destination[i] = value;
+    }
     return TESS_SUCCESS;
 }
 
 static tess_status random_host(tess_context *ctx, int64_t n, uint64_t seed, double low, double high,
                                double *destination)
 {
-#pragma omp parallel for num_threads(ctx->threads) schedule(static)
-    for (int64_t i = 0; i < n; i++) { destination[i] = tess_random_in(seed, (uint64_t)i, low, high); }
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (n > HOST_SERIAL_WORK)
+    for (int64_t i = 0; i < n; i++) {
+        destination[i] = tess_random_in(seed, (uint64_t)i, low, high);
+    }
     return TESS_SUCCESS;
 }
 
@@ -111,14 +115,18 @@ static tess_status convert_host(tess_context *ctx, int64_t n, tess_precision fro
         const double *s = source;
         float *d = destination;
 
-#pragma omp parallel for simd num_threads(ctx->threads) schedule(static)
-        for (int64_t i = 0; i < n; i++) { d[i] = (float)s[i]; }
+#pragma omp parallel for simd num_threads(ctx->threads) schedule(static) if (n > HOST_SERIAL_WORK)
+        for (int64_t i = 0; i < n; i++) {
+            d[i] = (float)s[i];
+        }
     } else if (from == TESS_PRECISION_FP32 && to == TESS_PRECISION_FP64) {
         const float *s = source;
         double *d = destination;
 
-#pragma omp parallel for simd num_threads(ctx->threads) schedule(static)
-        for (int64_t i = 0; i < n; i++) { d[i] = s[i]; }
+#pragma omp parallel for simd num_threads(ctx->threads) schedule(static) if (n > HOST_SERIAL_WORK)
+        for (int64_t i = 0; i < n; i++) {
+            d[i] = s[i];
+        }
     } else if (from == to) {
         return copy_host(ctx, destination, source, (size_t)n * tess_precision_bytes(to));
     } else {

@@ -7,6 +7,8 @@
 
 /* Elements per partial sum: fixed, so that sums do not depend on the number of threads. */
 enum { HOST_BLOCK = 4096 };
+/* Loops with no more elements or nonzeros than this run on the calling thread: waking others would take longer. */
+enum { HOST_SERIAL_WORK = 16384 };
 
 /* Room for `count` partial sums, kept by the context between calls. */
 tess_status host_partials(tess_context *ctx, int64_t count, double **out);

@@ -18,7 +18,9 @@ void host_finish_reduction(const double *partials, int64_t count, int ndots, tes
     for (int k = 0; k < ndots; k++) {
         double sum = 0.0;
 
-        for (int64_t i = 0; i < count; i++) { sum += partials[k * count + i]; }
+        for (int64_t i = 0; i < count; i++) {
+            sum += partials[k * count + i];
+        }
         state->dots[k] = sum;
     }
     run_step(step, state);
@@ -26,8 +28,8 @@ void host_finish_reduction(const double *partials, int64_t count, int ndots, tes
 
 static void report_progress(const tess_loop *loop)
 {
-    tess_progress progress = {loop->state->iteration, loop->state->residual_norm, loop->state->tolerance,
-                              tess_wall_seconds() - loop->start_seconds};
+    tess_progress progress = {loop->state->iteration, loop->state->scale * loop->state->residual_norm,
+                              loop->state->scale * loop->state->tolerance, tess_wall_seconds() - loop->start_seconds};
 
     if (loop->monitor(loop->monitor_user, &progress) != 0) { loop->state->cancel = 1; }
 }

@@ -33,12 +33,12 @@ typedef struct csr_plan csr_plan;
 /* A CSR matrix on one context's device. */
 typedef struct csr_storage {
     csr_view view;
-    bool owns_index, owns_values;    /* whether row_ptr and col_ind, or val, are freed with it */
-    csr_plan *plan;                  /* of the pattern; NULL until it is needed */
+    bool owns_index, owns_values; /* whether row_ptr and col_ind, or val, are freed with it */
+    csr_plan *plan;               /* of the pattern; NULL until it is needed */
     bool owns_plan;
-    struct csr_storage *transpose;   /* made at the first transposed product; NULL before */
-    int64_t *transpose_source;       /* on the device: entry of val behind each entry of the transpose */
-    uint64_t values_version;         /* of the original's values that are stored here */
+    struct csr_storage *transpose; /* made at the first transposed product; NULL before */
+    int64_t *transpose_source;     /* on the device: entry of val behind each entry of the transpose */
+    uint64_t values_version;       /* of the original's values that are stored here */
 } csr_storage;
 
 /* What a backend supplies for CSR. */

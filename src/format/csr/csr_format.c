@@ -99,21 +99,22 @@ static tess_status refresh_transpose(tess_context *ctx, csr_storage *s)
     if (!s->transpose || s->transpose->values_version == s->values_version) { return TESS_SUCCESS; }
     s->transpose->values_version = s->values_version;
     return csr_backend_of(ctx)->gather(ctx, s->view.nnz, s->view.val, s->transpose_source, TESS_PRECISION_FP64,
-                                   (void *)(uintptr_t)s->transpose->view.val);
+                                       (void *)(uintptr_t)s->transpose->view.val);
 }
 
 tess_status csr_refresh(const tess_matrix *assembled, void *storage)
 {
     csr_storage *s = storage;
     const csr_storage *from = assembled->storage;
+    const csr_backend *backend = csr_backend_of(assembled->ctx);
 
     s->values_version = assembled->values_version;
     if (!s->owns_values) {
         s->view.val = from->view.val;
         return TESS_SUCCESS;
     }
-    return csr_backend_of(assembled->ctx)->gather(assembled->ctx, s->view.nnz, from->view.val, NULL, s->view.precision,
-                                              (void *)(uintptr_t)s->view.val);
+    return backend->gather(assembled->ctx, s->view.nnz, from->view.val, NULL, s->view.precision,
+                           (void *)(uintptr_t)s->view.val);
 }
 
 /* ---- transpose ---- */
@@ -128,8 +129,12 @@ typedef struct transpose_arrays {
 static void fill_transpose(const csr_view *v, transpose_arrays *t)
 {
     memset(t->row_ptr, 0, (size_t)(v->ncols + 1) * sizeof *t->row_ptr);
-    for (int64_t k = 0; k < v->nnz; k++) { t->row_ptr[t->own_ind[k] + 1] += 1; }
-    for (int64_t j = 0; j < v->ncols; j++) { t->row_ptr[j + 1] += t->row_ptr[j]; }
+    for (int64_t k = 0; k < v->nnz; k++) {
+        t->row_ptr[t->own_ind[k] + 1] += 1;
+    }
+    for (int64_t j = 0; j < v->ncols; j++) {
+        t->row_ptr[j + 1] += t->row_ptr[j];
+    }
     for (int64_t i = 0; i < v->nrows; i++) {
         for (int64_t k = t->own_ptr[i]; k < t->own_ptr[i + 1]; k++) {
             int64_t place = t->row_ptr[t->own_ind[k]]++;
@@ -139,7 +144,9 @@ static void fill_transpose(const csr_view *v, transpose_arrays *t)
             t->val[place] = 0.0;
         }
     }
-    for (int64_t j = v->ncols; j > 0; j--) { t->row_ptr[j] = t->row_ptr[j - 1]; }
+    for (int64_t j = v->ncols; j > 0; j--) {
+        t->row_ptr[j] = t->row_ptr[j - 1];
+    }
     t->row_ptr[0] = 0;
 }
 
@@ -272,9 +279,7 @@ tess_status csr_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind,
     tess_status status = TESS_SUCCESS;
 
     if (row_ptr) { TESS_TRY(decode_offsets(a, v, row_ptr)); }
-    if (col_ind) {
-        TESS_TRY(a->ctx->backend->download(a->ctx, col_ind, v->col_ind, (size_t)v->nnz * sizeof *col_ind));
-    }
+    if (col_ind) { TESS_TRY(a->ctx->backend->download(a->ctx, col_ind, v->col_ind, (size_t)v->nnz * sizeof *col_ind)); }
     if (val) { TESS_TRY(decode_values(a, v, val)); }
 cleanup:
     return status;

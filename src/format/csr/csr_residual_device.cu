@@ -16,27 +16,33 @@ __device__ static inline two_word shuffle_two_word(two_word v, int distance)
     return other;
 }
 
+/* Partial sums of a block: the squares in two words, those of the bounds, those of the magnitudes. */
+enum { NORM_SUMS = 4 };
+
 /* Adds up over a block in a fixed order; the result is in thread 0. */
-__device__ static inline void block_norm_sum(two_word *squares, double *bounds)
+__device__ static inline void block_norm_sum(two_word *squares, double *bounds, double *magnitudes)
 {
     __shared__ two_word square[GPU_BLOCK];
-    __shared__ double bound[GPU_BLOCK];
+    __shared__ double bound[GPU_BLOCK], magnitude[GPU_BLOCK];
 
     square[threadIdx.x] = *squares;
     bound[threadIdx.x] = *bounds;
+    magnitude[threadIdx.x] = *magnitudes;
     __syncthreads();
     for (int half = GPU_BLOCK / 2; half > 0; half /= 2) {
         if ((int)threadIdx.x < half) {
             two_word_add_pair(&square[threadIdx.x], square[threadIdx.x + half]);
             bound[threadIdx.x] += bound[threadIdx.x + half];
+            magnitude[threadIdx.x] += magnitude[threadIdx.x + half];
         }
         __syncthreads();
     }
     *squares = square[0];
     *bounds = bound[0];
+    *magnitudes = magnitude[0];
 }
 
-/* Groups of `width` threads take a row each; every block leaves {high, low, bound} in partials. */
+/* Groups of `width` threads take a row each; every block leaves its NORM_SUMS sums in partials. */
 template <typename OFFSET>
 __global__ static void __launch_bounds__(GPU_BLOCK)
     residual_kernel(int64_t nrows, const OFFSET *row_ptr, const int32_t *col_ind, const double *val, const double *b,
@@ -46,7 +52,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     int64_t group = ((int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x) / width;
     int lane = (int)threadIdx.x % width;
     two_word squares = {0.0, 0.0};
-    double bounds = 0.0;
+    double bounds = 0.0, magnitudes = 0.0;
 
     for (int64_t base = 0; base < nrows; base += groups) {
         int64_t i = base + group;
@@ -54,7 +60,9 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
         bool leads = i < nrows && lane == 0;
         row_residual r = {{leads ? b[i] : 0.0, 0.0}, leads ? fabs(b[i]) : 0.0};
 
-        for (int64_t k = begin + lane; k < end; k += width) { row_residual_add(&r, val[k], x[col_ind[k]]); }
+        for (int64_t k = begin + lane; k < end; k += width) {
+            row_residual_add(&r, val[k], x[col_ind[k]]);
+        }
         for (int distance = width / 2; distance > 0; distance /= 2) {
             two_word_add_pair(&r.sum, shuffle_two_word(r.sum, distance));
             r.magnitude += GPU_SHUFFLE_DOWN(r.magnitude, distance, GPU_WAVE);
@@ -64,13 +72,15 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
 
             if (residual) { residual[i] = value; }
             norm_add_row(&squares, &bounds, value, dot2_bound((double)(end - begin + 1), r.magnitude, value), scale);
+            magnitudes += (scale * r.magnitude) * (scale * r.magnitude);
         }
     }
-    block_norm_sum(&squares, &bounds);
+    block_norm_sum(&squares, &bounds, &magnitudes);
     if (threadIdx.x == 0) {
-        partials[3 * blockIdx.x] = squares.high;
-        partials[3 * blockIdx.x + 1] = squares.low;
-        partials[3 * blockIdx.x + 2] = bounds;
+        partials[NORM_SUMS * blockIdx.x] = squares.high;
+        partials[NORM_SUMS * blockIdx.x + 1] = squares.low;
+        partials[NORM_SUMS * blockIdx.x + 2] = bounds;
+        partials[NORM_SUMS * blockIdx.x + 3] = magnitudes;
     }
 }
 
@@ -78,7 +88,9 @@ static int choose_width(const csr_view *v)
 {
     int width = 1;
 
-    while (width < GPU_WAVE && width * v->nrows * 2 < v->nnz) { width *= 2; }
+    while (width < GPU_WAVE && width * v->nrows * 2 < v->nnz) {
+        width *= 2;
+    }
     return width;
 }
 
@@ -110,21 +122,23 @@ extern "C" tess_status gpu_csr_true_residual(const tess_matrix *assembled, const
     two_word squares = {0.0, 0.0};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(gpu_partials(ctx, 3 * (int64_t)grid, &partials));
-    TESS_TRY(tess_host_allocate(ctx, 3 * (int64_t)grid, sizeof *sums, (void **)&sums));
+    TESS_TRY(gpu_partials(ctx, NORM_SUMS * (int64_t)grid, &partials));
+    TESS_TRY(tess_host_allocate(ctx, NORM_SUMS * (int64_t)grid, sizeof *sums, (void **)&sums));
     TESS_TRY(launch_residual(ctx, v, b, x, residual, scale, grid, partials));
-    TESS_TRY(ctx->backend->download(ctx, sums, partials, 3 * (size_t)grid * sizeof *sums));
+    TESS_TRY(ctx->backend->download(ctx, sums, partials, NORM_SUMS * (size_t)grid * sizeof *sums));
     norm->bound = 0.0;
+    norm->magnitude = 0.0;
     for (unsigned block = 0; block < grid; block++) {
-        two_word part = {sums[3 * block], sums[3 * block + 1]};
+        two_word part = {sums[NORM_SUMS * block], sums[NORM_SUMS * block + 1]};
 
         two_word_add_pair(&squares, part);
-        norm->bound += sums[3 * block + 2];
+        norm->bound += sums[NORM_SUMS * block + 2];
+        norm->magnitude += sums[NORM_SUMS * block + 3];
     }
     norm->high = squares.high;
     norm->low = squares.low;
 cleanup:
-    tess_host_release(ctx, sums, 3 * (int64_t)grid, sizeof *sums);
+    tess_host_release(ctx, sums, NORM_SUMS * (int64_t)grid, sizeof *sums);
     return status;
 }
 

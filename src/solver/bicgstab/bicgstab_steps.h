@@ -18,7 +18,6 @@ TESS_HD void step_bicgstab_start(tess_loop_state *s)
     s->beta = 0.0;
     s->omega = 0.0;
     s->alpha = 0.0;
-    s->half_converged = 0;
     if (!step_is_finite(s->rho)) { step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_NAN_OR_INF); }
 }
 
@@ -37,21 +36,13 @@ TESS_HD void step_bicgstab_alpha(tess_loop_state *s)
     }
 }
 
-/* dots = {(s, s)}: the half step may already meet the tolerance; then omega = 0 ends the iteration with x + alpha p. */
-TESS_HD void step_bicgstab_half(tess_loop_state *s)
-{
-    s->half_converged = sqrt(s->dots[0]) <= s->tolerance;
-}
-
 /* dots = {(t, s), (t, t)}: omega = (t, s) / (t, t). */
 TESS_HD void step_bicgstab_omega(tess_loop_state *s)
 {
-    if (s->half_converged) {
-        s->omega = 0.0;
-    } else if (!step_is_finite(s->dots[0]) || !step_is_finite(s->dots[1])) {
+    if (!step_is_finite(s->dots[0]) || !step_is_finite(s->dots[1])) {
         step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_NAN_OR_INF);
     } else {
-        /* t = 0 with s != 0: the step adds nothing; the iteration completes with omega = 0 and breaks down below. */
+        /* t = 0: with s = 0 the half step has met the solution, otherwise the iteration breaks down below. */
         s->omega = s->dots[1] > 0.0 ? s->dots[0] / s->dots[1] : 0.0;
     }
 }
@@ -66,8 +57,7 @@ TESS_HD void step_bicgstab_beta(tess_loop_state *s)
     if (s->phase != TESS_LOOP_RUNNING) { return; }
     s->beta = (rho_next / s->rho) * (s->alpha / s->omega);
     s->rho = rho_next;
-    if (!step_is_finite(s->beta) ||
-        fabs(rho_next) <= TESS_BICGSTAB_ORTHOGONAL * s->shadow_norm * s->residual_norm) {
+    if (!step_is_finite(s->beta) || fabs(rho_next) <= TESS_BICGSTAB_ORTHOGONAL * s->shadow_norm * s->residual_norm) {
         step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_BREAKDOWN);
     }
 }

@@ -66,11 +66,9 @@ static tess_status iterate_cg(void *krylov)
                                      (tess_reduction){.ndots = 1, .with = {k->r}, .step = TESS_STEP_CG_BETA_SPLIT}));
     }
     /* d += alpha p; p = z + beta p */
-    TESS_TRY(krylov_fused(k, (tess_fused){.op = TESS_FUSED_CG_DIRECTION,
-                                          .in = {z},
-                                          .out = {k->d, p},
-                                          .scale = scale,
-                                          .finishing = true}));
+    TESS_TRY(krylov_fused(
+        k,
+        (tess_fused){.op = TESS_FUSED_CG_DIRECTION, .in = {z}, .out = {k->d, p}, .scale = scale, .finishing = true}));
 cleanup:
     return status;
 }

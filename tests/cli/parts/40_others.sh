@@ -13,7 +13,11 @@ json info.json 'j["pattern_symmetric"] is None and j["recommendation"]["solver"]
 expect 0 info duplicates.mtx --json info.json
 json info.json 'j["file"]["duplicates"] == 1 and j["explicit_zeros"] == 1 and j["nnz"] == 3'
 expect 0 info spd.mtx.gz --json -
-json out 'j["file"]["gzip"] is True'
+json out 'j["file"]["gzip"] is True and j["file"]["cache"] is False'
+expect 0 convert spd.mtx spd-info.tess
+expect 0 info spd-info.tess --json info.json
+out_has '^file +binary cache'
+json info.json 'j["file"]["cache"] is True'
 expect 0 info gallery:laplace2d:10
 out_has '100 x 100'
 cp spd.mtx "$(printf 'na\303\251me\377.mtx')"

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Context, errors, memory and objects as the library's own sources see them. */
+#ifndef TESS_CORE_INTERNAL_H
+#define TESS_CORE_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tessera/tessera.h>
+
+#include "backend/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tess_context {
+    tess_device device; /* CPU or GPU */
+    const tess_backend *backend;
+    const tess_backend *host; /* always the host backend */
+    int threads;
+    tess_allocator host_allocator, device_allocator;
+    tess_log_function log;
+    void *log_user;
+    tess_log_level log_level;
+    tess_error error;
+    int64_t held_bytes, peak_bytes; /* in the memory of the context's device */
+    char device_name[256];
+    void *device_state;             /* the backend's own: stream, events, scratch */
+    tess_loop_state *scratch_state; /* on the device: results of reductions outside loops */
+};
+
+/* ---- errors and log ---- */
+
+/* Records the failure and returns `status`, so that callers write `return tess_fail(...)`. hint may be NULL. */
+tess_status tess_fail(tess_context *ctx, tess_status status, const char *hint, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* The same for a place in an input file; line 0: the file as a whole. */
+tess_status tess_fail_at(tess_context *ctx, tess_status status, const char *file, int64_t line, const char *hint,
+                         const char *format, ...) __attribute__((format(printf, 6, 7)));
+void tess_log(tess_context *ctx, tess_log_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Evaluates a call; on failure leaves it in `status` and goes to `cleanup`. */
+#define TESS_TRY(call)                                \
+    do {                                              \
+        status = (call);                              \
+        if (status != TESS_SUCCESS) { goto cleanup; } \
+    } while (0)
+
+/* ---- memory ---- */
+
+/* Host memory through the context's allocator. On failure the error is recorded and *out is NULL. count * size is
+   checked for overflow; count 0 gives a valid pointer. */
+tess_status tess_host_allocate(tess_context *ctx, int64_t count, size_t size, void **out);
+void tess_host_release(tess_context *ctx, void *pointer, int64_t count, size_t size);
+/* Memory of the context's device (host memory for a CPU context). */
+tess_status tess_device_allocate(tess_context *ctx, int64_t count, size_t size, void **out);
+void tess_device_release(tess_context *ctx, void *pointer, int64_t count, size_t size);
+
+/* ---- vectors ---- */
+
+struct tess_vector {
+    tess_context *ctx;
+    int64_t n;
+    tess_precision precision;
+    void *data;
+    bool owned;
+    float *shadow; /* NULL or n floats */
+};
+
+/* Checks that v is an FP64 vector of n values in ctx; the error names it as `role`. */
+tess_status tess_vector_require(tess_context *ctx, const tess_vector *v, int64_t n, const char *role);
+/* Runs a reducing pass outside a loop and brings its dot products to the host. */
+tess_status tess_fused_dots(tess_context *ctx, tess_fused *op, int ndots, double *dots);
+
+/* ---- matrices ---- */
+
+struct tess_matrix {
+    tess_context *ctx;
+    tess_format format;
+    tess_precision precision;
+    int64_t nrows, ncols, nnz;
+    const tess_format_ops *ops;  /* NULL for a shell */
+    void *storage;               /* the format's own, on the context's device */
+    const tess_matrix *original; /* what this was converted from (borrowed); NULL for an assembled matrix or a shell */
+    bool keeps_order;            /* update_values may take the caller's order */
+    uint64_t values_version;     /* counts update_values */
+    tess_shell_operator shell;
+};
+
+/*
+ * Assembled matrix from host arrays that the library allocated with tess_host_allocate; they are taken, also on failure.
+ * row_ptr has nrows + 1 entries, int32_t when nnz < 2^31 (row_ptr_bits 32), else int64_t; rows sorted, no duplicates:
+ * the caller vouches for both. On a GPU context the arrays go to the device and are freed.
+ */
+tess_status tess_matrix_adopt_csr(tess_context *ctx, int64_t nrows, int64_t ncols, int64_t nnz, void *row_ptr,
+                                  int row_ptr_bits, int32_t *col_ind, double *val, tess_matrix **out);
+
+/* The same for arrays on the context's device (allocated with tess_device_allocate; taken, also on failure). */
+tess_status tess_matrix_adopt_device_csr(tess_context *ctx, int64_t nrows, int64_t ncols, int64_t nnz, void *row_ptr,
+                                         int row_ptr_bits, int32_t *col_ind, double *val, tess_matrix **out);
+
+/* Host copy of an assembled matrix as a matrix of a CPU context of its own (*host_ctx, to be destroyed by the caller
+   after *out). For a CPU context's matrix: *out = a and *host_ctx = NULL. */
+tess_status tess_matrix_on_host(const tess_matrix *a, tess_context **host_ctx, const tess_matrix **out);
+
+/* y := op(A) x through the user's function. */
+tess_status tess_matrix_apply_shell(const tess_matrix *a, tess_operation operation, const double *x, double *y);
+/* The diagonal of an assembled or shell matrix to an array on the device. */
+tess_status tess_matrix_raw_diagonal(const tess_matrix *a, double *diagonal);
+
+/* Renews a stored matrix whose original has new values. */
+tess_status tess_matrix_refresh(tess_matrix *a);
+
+double tess_wall_seconds(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

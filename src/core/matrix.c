@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrices: what does not depend on where the entries came from (see matrix_import.c for that). */
+#include <string.h>
+
+#include "core/internal.h"
+#include "format/csr/csr.h"
+
+void tess_matrix_destroy(tess_matrix *a)
+{
+    if (!a) { return; }
+    if (a->ops && a->storage) { a->ops->destroy(a->ctx, a->storage); }
+    tess_host_release(a->ctx, a, 1, sizeof *a);
+}
+
+static tess_status make_matrix(tess_context *ctx, int64_t nrows, int64_t ncols, int64_t nnz, tess_matrix **out)
+{
+    tess_status status = tess_host_allocate(ctx, 1, sizeof **out, (void **)out);
+
+    if (status != TESS_SUCCESS) { return status; }
+    memset(*out, 0, sizeof **out);
+    (*out)->ctx = ctx;
+    (*out)->nrows = nrows;
+    (*out)->ncols = ncols;
+    (*out)->nnz = nnz;
+    (*out)->precision = TESS_PRECISION_FP64;
+    (*out)->values_version = 1;
+    return TESS_SUCCESS;
+}
+
+/* Takes the storage, also on failure. */
+static tess_status assembled_from_storage(tess_context *ctx, csr_storage *storage, tess_matrix **out)
+{
+    const tess_format_ops *ops = tess_find_format(ctx->backend, TESS_FORMAT_CSR);
+    tess_status status = make_matrix(ctx, storage->view.nrows, storage->view.ncols, storage->view.nnz, out);
+
+    if (status != TESS_SUCCESS) {
+        ops->destroy(ctx, storage);
+        return status;
+    }
+    (*out)->format = TESS_FORMAT_CSR;
+    (*out)->ops = ops;
+    (*out)->storage = storage;
+    (*out)->keeps_order = true;
+    storage->values_version = (*out)->values_version;
+    return TESS_SUCCESS;
+}
+
+tess_status tess_matrix_from_view(tess_context *ctx, const csr_view *view, bool owned, tess_matrix **out)
+{
+    csr_storage *storage = NULL;
+    tess_status status = tess_host_allocate(ctx, 1, sizeof *storage, (void **)&storage);
+
+    *out = NULL;
+    if (status != TESS_SUCCESS) {
+        if (owned) { csr_release_view(ctx, view); }
+        return status;
+    }
+    memset(storage, 0, sizeof *storage);
+    storage->view = *view;
+    storage->owns_index = owned;
+    storage->owns_values = owned;
+    return assembled_from_storage(ctx, storage, out);
+}
+
+tess_status tess_matrix_adopt_device_csr(tess_context *ctx, int64_t nrows, int64_t ncols, int64_t nnz, void *row_ptr,
+                                         int row_ptr_bits, int32_t *col_ind, double *val, tess_matrix **out)
+{
+    csr_view view = {nrows, ncols, nnz, row_ptr, row_ptr_bits, col_ind, val, TESS_PRECISION_FP64};
+
+    return tess_matrix_from_view(ctx, &view, true, out);
+}
+
+static void release_host_csr(tess_context *ctx, int64_t nrows, int64_t nnz, void *row_ptr, int row_ptr_bits,
+                             int32_t *col_ind, double *val)
+{
+    tess_host_release(ctx, row_ptr, nrows + 1, (size_t)row_ptr_bits / 8);
+    tess_host_release(ctx, col_ind, nnz, sizeof *col_ind);
+    tess_host_release(ctx, val, nnz, sizeof *val);
+}
+
+/* Device copy of `count` values of `size` bytes. */
+static tess_status upload_array(tess_context *ctx, const void *host, int64_t count, size_t size, void **device)
+{
+    tess_status status = tess_device_allocate(ctx, count, size, device);
+
+    return status == TESS_SUCCESS ? ctx->backend->upload(ctx, *device, host, (size_t)count * size) : status;
+}
+
+tess_status tess_matrix_upload_csr(tess_context *ctx, const csr_view *host, tess_matrix **out)
+{
+    csr_view view = *host;
+    void *row_ptr = NULL, *col_ind = NULL, *val = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    TESS_TRY(upload_array(ctx, host->row_ptr, host->nrows + 1, (size_t)host->row_ptr_bits / 8, &row_ptr));
+    TESS_TRY(upload_array(ctx, host->col_ind, host->nnz, sizeof(int32_t), &col_ind));
+    TESS_TRY(upload_array(ctx, host->val, host->nnz, sizeof(double), &val));
+    view.row_ptr = row_ptr;
+    view.col_ind = col_ind;
+    view.val = val;
+    return tess_matrix_from_view(ctx, &view, true, out);
+cleanup:
+    tess_device_release(ctx, row_ptr, host->nrows + 1, (size_t)host->row_ptr_bits / 8);
+    tess_device_release(ctx, col_ind, host->nnz, sizeof(int32_t));
+    tess_device_release(ctx, val, host->nnz, sizeof(double));
+    return status;
+}
+
+tess_status tess_matrix_adopt_csr(tess_context *ctx, int64_t nrows, int64_t ncols, int64_t nnz, void *row_ptr,
+                                  int row_ptr_bits, int32_t *col_ind, double *val, tess_matrix **out)
+{
+    csr_view view = {nrows, ncols, nnz, row_ptr, row_ptr_bits, col_ind, val, TESS_PRECISION_FP64};
+    tess_status status = TESS_SUCCESS;
+
+    if (ctx->device == TESS_DEVICE_CPU) { return tess_matrix_from_view(ctx, &view, true, out); }
+    status = tess_matrix_upload_csr(ctx, &view, out);
+    release_host_csr(ctx, nrows, nnz, row_ptr, row_ptr_bits, col_ind, val);
+    return status;
+}
+
+tess_status tess_matrix_create_shell(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_shell_operator *shell,
+                                     tess_matrix **out)
+{
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    if (!shell || !shell->apply) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "set tess_shell_operator.apply",
+                         "a shell matrix without a function");
+    }
+    if (nrows < 0 || ncols < 0 || nrows > TESS_MAX_ROWS || ncols > TESS_MAX_ROWS) {
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, NULL, "a shell matrix of %lld by %lld", (long long)nrows,
+                         (long long)ncols);
+    }
+    status = make_matrix(ctx, nrows, ncols, 0, out);
+    if (status == TESS_SUCCESS) {
+        (*out)->format = TESS_FORMAT_SHELL;
+        (*out)->shell = *shell;
+    }
+    return status;
+}
+
+/* ---- conversion ---- */
+
+void tess_storage_options_init(tess_storage_options *options)
+{
+    options->format = TESS_FORMAT_CSR;
+    options->precision = TESS_PRECISION_FP64;
+}
+
+static tess_status require_assembled(const tess_matrix *a, const char *purpose)
+{
+    if (a->ops && !a->original) { return TESS_SUCCESS; }
+    return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass the assembled matrix it was made from",
+                     "%s needs an assembled matrix, not %s", purpose, a->ops ? "a stored one" : "a shell");
+}
+
+tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out)
+{
+    const tess_format_ops *ops = tess_find_format(a->ctx->backend, options->format);
+    tess_matrix *stored = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    TESS_TRY(require_assembled(a, "tess_matrix_convert"));
+    if (!ops || tess_precision_bytes(options->precision) == 0 || !(ops->precisions & (1U << options->precision))) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "formats and precisions: csr in fp64 or fp32",
+                         "format %s in %s on %s", tess_format_name(options->format),
+                         tess_precision_name(options->precision), a->ctx->backend->name);
+    }
+    TESS_TRY(make_matrix(a->ctx, a->nrows, a->ncols, a->nnz, &stored));
+    stored->format = options->format;
+    stored->precision = options->precision;
+    stored->ops = ops;
+    stored->original = a;
+    stored->values_version = a->values_version;
+    TESS_TRY(ops->build(a, options, &stored->storage));
+    *out = stored;
+cleanup:
+    if (status != TESS_SUCCESS) { tess_matrix_destroy(stored); }
+    return status;
+}
+
+tess_status tess_matrix_refresh(tess_matrix *a)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (!a->original || a->values_version == a->original->values_version) { return TESS_SUCCESS; }
+    status = a->ops->refresh(a->original, a->storage);
+    if (status == TESS_SUCCESS) { a->values_version = a->original->values_version; }
+    return status;
+}
+
+tess_status tess_matrix_update_values(tess_matrix *a, const double *val, tess_memory where)
+{
+    tess_context *ctx = a->ctx;
+    bool on_gpu = ctx->device == TESS_DEVICE_GPU;
+    csr_storage *storage = a->storage;
+    tess_status status = require_assembled(a, "tess_matrix_update_values");
+    size_t bytes = (size_t)a->nnz * sizeof *val;
+
+    if (status != TESS_SUCCESS) { return status; }
+    if (!a->keeps_order) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "create the matrix from sorted rows without duplicates",
+                         "the order of the caller's entries was lost when they were sorted");
+    }
+    if (where == TESS_MEMORY_DEVICE && !on_gpu) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "device memory was named in a context on the CPU");
+    }
+    if (!storage->owns_values) {
+        if ((where == TESS_MEMORY_DEVICE) != on_gpu) {
+            return tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass an array in the memory of the context's device",
+                             "a borrowed matrix cannot borrow values from another memory");
+        }
+        storage->view.val = val;
+    } else if ((where == TESS_MEMORY_DEVICE) == on_gpu) {
+        status = ctx->backend->copy(ctx, (void *)(uintptr_t)storage->view.val, val, bytes);
+    } else {
+        status = ctx->backend->upload(ctx, (void *)(uintptr_t)storage->view.val, val, bytes);
+    }
+    if (status == TESS_SUCCESS) { a->values_version += 1; }
+    return status;
+}
+
+/* ---- products ---- */
+
+static tess_status call_shell(const tess_matrix *a, tess_operation operation, const double *x, double *y)
+{
+    int code = a->shell.apply(a->shell.user, operation, x, y);
+
+    if (code == 0) { return TESS_SUCCESS; }
+    return tess_fail(a->ctx, TESS_CALLBACK, NULL, "the operator's apply function returned %d", code);
+}
+
+tess_status tess_matrix_apply_shell(const tess_matrix *a, tess_operation operation, const double *x, double *y)
+{
+    return call_shell(a, operation, x, y);
+}
+
+static tess_status spmv_shell(const tess_matrix *a, const tess_spmv_args *args, int64_t nout)
+{
+    tess_context *ctx = a->ctx;
+    double *product = NULL;
+    tess_fused op = {.op = TESS_FUSED_AXPBY, .n = nout, .out = {args->y}, .a = args->alpha, .b = args->beta};
+    tess_status status = TESS_SUCCESS;
+
+    if (args->alpha == 1.0 && args->beta == 0.0) { return call_shell(a, args->operation, args->x, args->y); }
+    TESS_TRY(tess_device_allocate(ctx, nout, sizeof *product, (void **)&product));
+    TESS_TRY(call_shell(a, args->operation, args->x, product));
+    op.in[0] = product;
+    TESS_TRY(ctx->backend->fused(ctx, &op));
+cleanup:
+    tess_device_release(ctx, product, nout, sizeof *product);
+    return status;
+}
+
+tess_status tess_matrix_spmv(const tess_matrix *a, tess_operation operation, double alpha, const tess_vector *x,
+                             double beta, tess_vector *y)
+{
+    bool transpose = operation == TESS_OP_TRANSPOSE;
+    int64_t nin = transpose ? a->nrows : a->ncols, nout = transpose ? a->ncols : a->nrows;
+    tess_spmv_args args = {.operation = operation, .alpha = alpha, .beta = beta};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_vector_require(a->ctx, x, nin, "x"));
+    TESS_TRY(tess_vector_require(a->ctx, y, nout, "y"));
+    if (nin > 0 && x->data == y->data) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, NULL, "x and y of a product are the same array");
+    }
+    args.x = x->data;
+    args.x_shadow = x->shadow;
+    args.y = y->data;
+    if (a->ops) {
+        TESS_TRY(tess_matrix_refresh((tess_matrix *)(uintptr_t)a));
+        TESS_TRY(a->ops->spmv(a, &args));
+    } else {
+        TESS_TRY(spmv_shell(a, &args, nout));
+    }
+    status = tess_vector_refresh_shadow(y);
+cleanup:
+    return status;
+}
+
+/* ---- questions ---- */
+
+int64_t tess_matrix_nrows(const tess_matrix *a)
+{
+    return a->nrows;
+}
+
+int64_t tess_matrix_ncols(const tess_matrix *a)
+{
+    return a->ncols;
+}
+
+int64_t tess_matrix_nnz(const tess_matrix *a)
+{
+    return a->nnz;
+}
+
+tess_context *tess_matrix_context(const tess_matrix *a)
+{
+    return a->ctx;
+}
+
+tess_format tess_matrix_format(const tess_matrix *a)
+{
+    return a->format;
+}
+
+tess_precision tess_matrix_precision(const tess_matrix *a)
+{
+    return a->precision;
+}
+
+int64_t tess_matrix_bytes(const tess_matrix *a)
+{
+    return a->ops ? a->ops->bytes(a) : 0;
+}
+
+tess_status tess_matrix_get_csr(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (!a->ops) { return require_assembled(a, "tess_matrix_get_csr"); }
+    status = tess_matrix_refresh((tess_matrix *)(uintptr_t)a);
+    return status == TESS_SUCCESS ? a->ops->decode(a, row_ptr, col_ind, val) : status;
+}
+
+tess_csr_view tess_matrix_csr_view(const tess_matrix *a)
+{
+    tess_csr_view out = {.nrows = a->nrows, .ncols = a->ncols, .nnz = a->nnz};
+
+    if (a->ops && !a->original && a->ctx->device == TESS_DEVICE_CPU) {
+        const csr_view *v = &csr_of(a)->view;
+
+        out.row_ptr = v->row_ptr;
+        out.col_ind = v->col_ind;
+        out.val = v->val;
+        out.row_ptr_bits = v->row_ptr_bits;
+    }
+    return out;
+}
+
+tess_status tess_matrix_diagonal(const tess_matrix *a, tess_vector *diagonal)
+{
+    int64_t n = a->nrows < a->ncols ? a->nrows : a->ncols;
+    tess_status status = tess_vector_require(a->ctx, diagonal, n, "diagonal");
+
+    if (status == TESS_SUCCESS) { status = tess_matrix_raw_diagonal(a, diagonal->data); }
+    return status == TESS_SUCCESS ? tess_vector_refresh_shadow(diagonal) : status;
+}
+
+tess_status tess_matrix_raw_diagonal(const tess_matrix *a, double *diagonal)
+{
+    if (a->ops && !a->original) { return a->ctx->backend->csr_diagonal(a, diagonal); }
+    if (!a->ops && a->shell.diagonal) {
+        int code = a->shell.diagonal(a->shell.user, diagonal);
+
+        return code == 0 ? TESS_SUCCESS
+                         : tess_fail(a->ctx, TESS_CALLBACK, NULL, "the operator's diagonal function returned %d", code);
+    }
+    return tess_fail(a->ctx, TESS_UNSUPPORTED,
+                     "give the operator a diagonal function, or choose another preconditioner",
+                     "the matrix has no diagonal to read");
+}
+
+/* ---- between contexts ---- */
+
+static tess_status host_copy(const tess_matrix *a, tess_context *ctx, tess_matrix **out)
+{
+    int64_t *row_ptr = NULL;
+    int32_t *col_ind = NULL;
+    double *val = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, a->nrows + 1, sizeof *row_ptr, (void **)&row_ptr));
+    TESS_TRY(tess_host_allocate(ctx, a->nnz, sizeof *col_ind, (void **)&col_ind));
+    TESS_TRY(tess_host_allocate(ctx, a->nnz, sizeof *val, (void **)&val));
+    TESS_TRY(a->ops->decode(a, row_ptr, col_ind, val));
+    return tess_matrix_adopt_csr(ctx, a->nrows, a->ncols, a->nnz, row_ptr, 64, col_ind, val, out);
+cleanup:
+    release_host_csr(ctx, a->nrows, a->nnz, row_ptr, 64, col_ind, val);
+    return status;
+}
+
+tess_status tess_matrix_copy_to(const tess_matrix *a, tess_context *ctx, tess_matrix **out)
+{
+    tess_status status = require_assembled(a, "tess_matrix_copy_to");
+
+    *out = NULL;
+    if (status == TESS_SUCCESS && a->ctx->device == TESS_DEVICE_CPU && ctx->device == TESS_DEVICE_GPU) {
+        status = tess_matrix_upload_csr(ctx, &csr_of(a)->view, out);
+    } else if (status == TESS_SUCCESS) {
+        status = host_copy(a, ctx, out);
+    }
+    if (status != TESS_SUCCESS && ctx != a->ctx && ctx->error.status == TESS_SUCCESS) { ctx->error = a->ctx->error; }
+    if (status == TESS_SUCCESS) { (*out)->keeps_order = a->keeps_order; }
+    return status;
+}
+
+tess_status tess_matrix_on_host(const tess_matrix *a, tess_context **host_ctx, const tess_matrix **out)
+{
+    tess_context_options options;
+    tess_matrix *copy = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    *host_ctx = NULL;
+    *out = a;
+    if (a->ctx->device == TESS_DEVICE_CPU) { return TESS_SUCCESS; }
+    tess_context_options_init(&options);
+    options.device = TESS_DEVICE_CPU;
+    options.threads = a->ctx->threads;
+    options.host_allocator = a->ctx->host_allocator;
+    status = tess_context_create(&options, host_ctx);
+    if (status != TESS_SUCCESS) { return tess_fail(a->ctx, status, NULL, "could not create a context on the host"); }
+    status = tess_matrix_copy_to(a, *host_ctx, &copy);
+    if (status != TESS_SUCCESS) {
+        a->ctx->error = (*host_ctx)->error;
+        tess_context_destroy(*host_ctx);
+        *host_ctx = NULL;
+        return status;
+    }
+    *out = copy;
+    return TESS_SUCCESS;
+}

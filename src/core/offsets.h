@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Row offsets are 32 bits wide where the nonzeros allow it, else 64. */
+#ifndef TESS_CORE_OFFSETS_H
+#define TESS_CORE_OFFSETS_H
+
+#include <stdint.h>
+
+#include "core/host_device.h"
+
+TESS_HD int64_t tess_row_offset(const void *row_ptr, int bits, int64_t i)
+{
+    return bits == 64 ? ((const int64_t *)row_ptr)[i] : ((const int32_t *)row_ptr)[i];
+}
+
+TESS_HD void tess_row_offset_set(void *row_ptr, int bits, int64_t i, int64_t value)
+{
+    if (bits == 64) {
+        ((int64_t *)row_ptr)[i] = value;
+    } else {
+        ((int32_t *)row_ptr)[i] = (int32_t)value;
+    }
+}
+
+#endif

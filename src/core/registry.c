@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Look-ups in the backends' tables, and the names of what can be looked up. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/internal.h"
+
+#if !TESS_HAVE_GPU
+const tess_backend *tess_gpu_backend_table(void)
+{
+    return NULL;
+}
+#endif
+
+const tess_format_ops *tess_find_format(const tess_backend *backend, tess_format format)
+{
+    for (const tess_format_ops *const *ops = backend->formats; *ops; ops++) {
+        if ((*ops)->format == format) { return *ops; }
+    }
+    return NULL;
+}
+
+/* A list of names with their values; ended by NULL. */
+typedef struct named_value {
+    const char *name;
+    int value;
+} named_value;
+
+#define NAMED(NAME, value, name, ...) {name, value},
+
+static const named_value format_names[] = {TESS_FORMAT_LIST(NAMED){"shell", TESS_FORMAT_SHELL}, {NULL, 0}};
+static const named_value solver_names[] = {TESS_SOLVER_LIST(NAMED){NULL, 0}};
+static const named_value engine_names[] = {TESS_ENGINE_LIST(NAMED){NULL, 0}};
+static const named_value precond_names[] = {TESS_PRECOND_LIST(NAMED){"shell", TESS_PRECOND_SHELL}, {NULL, 0}};
+
+static const char *name_of(const named_value *list, int value)
+{
+    for (; list->name; list++) {
+        if (list->value == value) { return list->name; }
+    }
+    return "?";
+}
+
+static bool value_of(const named_value *list, const char *name, int *value)
+{
+    for (; list->name; list++) {
+        if (strcasecmp(list->name, name) == 0 && strcmp(list->name, "shell") != 0) {
+            *value = list->value;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *tess_format_name(tess_format format)
+{
+    return name_of(format_names, (int)format);
+}
+
+tess_status tess_format_parse(const char *name, tess_format *out)
+{
+    int value = 0;
+
+    if (!value_of(format_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
+    *out = (tess_format)value;
+    return TESS_SUCCESS;
+}
+
+const char *tess_solver_name(tess_solver_kind solver)
+{
+    return name_of(solver_names, (int)solver);
+}
+
+tess_status tess_solver_parse(const char *name, tess_solver_kind *out)
+{
+    int value = 0;
+
+    if (!value_of(solver_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
+    *out = (tess_solver_kind)value;
+    return TESS_SUCCESS;
+}
+
+const char *tess_engine_name(tess_engine engine)
+{
+    return name_of(engine_names, (int)engine);
+}
+
+tess_status tess_engine_parse(const char *name, tess_engine *out)
+{
+    int value = 0;
+
+    if (!value_of(engine_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
+    *out = (tess_engine)value;
+    return TESS_SUCCESS;
+}
+
+const char *tess_precond_kind_name(tess_precond_kind kind)
+{
+    return name_of(precond_names, (int)kind);
+}
+
+tess_status tess_precond_parse(const char *text, tess_precond_options *out)
+{
+    size_t length = strcspn(text, ":");
+    char name[32];
+    int value = 0;
+
+    if (length >= sizeof name) { return TESS_INVALID_ARGUMENT; }
+    memcpy(name, text, length);
+    name[length] = '\0';
+    if (!value_of(precond_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
+    tess_precond_options_init(out);
+    out->kind = (tess_precond_kind)value;
+    if (text[length] == ':') {
+        char *end = NULL;
+        long size = strtol(text + length + 1, &end, 10);
+
+        if (out->kind != TESS_PRECOND_BLOCK_JACOBI || end == text + length + 1 || *end || size < 1 ||
+            size > TESS_MAX_BLOCK_SIZE) {
+            return TESS_INVALID_ARGUMENT;
+        }
+        out->block_size = (int)size;
+    }
+    return TESS_SUCCESS;
+}
+
+const char *tess_reason_name(tess_reason reason)
+{
+    switch (reason) {
+#define TESS_REASON_CASE(NAME, code, name, text) \
+    case TESS_REASON_##NAME: return name;
+        TESS_REASON_LIST(TESS_REASON_CASE)
+#undef TESS_REASON_CASE
+    }
+    return "?";
+}
+
+const char *tess_reason_text(tess_reason reason)
+{
+    switch (reason) {
+#define TESS_REASON_CASE(NAME, code, name, text) \
+    case TESS_REASON_##NAME: return text;
+        TESS_REASON_LIST(TESS_REASON_CASE)
+#undef TESS_REASON_CASE
+    }
+    return "?";
+}

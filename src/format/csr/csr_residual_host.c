@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Diagonal and true residual of assembled matrices on the host. */
+#include <math.h>
+
+#include "backend/host/host.h"
+#include "format/csr/csr_host.h"
+#include "format/csr/csr_rows.h"
+
+tess_status host_csr_diagonal(const tess_matrix *assembled, double *diagonal)
+{
+    const csr_view *v = &csr_of(assembled)->view;
+    const double *val = v->val;
+    int64_t n = v->nrows < v->ncols ? v->nrows : v->ncols;
+
+#pragma omp parallel for num_threads(assembled->ctx->threads) schedule(static) if (v->nnz > HOST_SERIAL_WORK)
+    for (int64_t i = 0; i < n; i++) {
+        double d = 0.0;
+
+        for (int64_t k = csr_offset(v, i); k < csr_offset(v, i + 1); k++) {
+            if (v->col_ind[k] == i) { d = val[k]; }
+        }
+        diagonal[i] = d;
+    }
+    return TESS_SUCCESS;
+}
+
+/* b_i - (A x)_i in two words, its bound, and |b_i| + sum |a_ij x_j|. */
+static double residual_of_row(const csr_view *v, const double *b, const double *x, int64_t i, double *bound,
+                              double *magnitude)
+{
+    const double *val = v->val;
+    int64_t begin = csr_offset(v, i), end = csr_offset(v, i + 1);
+    row_residual r = {{b[i], 0.0}, fabs(b[i])};
+    double value;
+
+    for (int64_t k = begin; k < end; k++) {
+        row_residual_add(&r, val[k], x[v->col_ind[k]]);
+    }
+    value = two_word_value(r.sum);
+    *bound = dot2_bound((double)(end - begin + 1), r.magnitude, value);
+    *magnitude = r.magnitude;
+    return value;
+}
+
+/* Sums of one block of rows. */
+typedef struct block_norm {
+    two_word squares;
+    double bounds, magnitudes;
+} block_norm;
+
+static block_norm residual_of_block(const csr_view *v, const double *b, const double *x, double *residual,
+                                    int64_t block, double scale)
+{
+    int64_t end = (block + 1) * HOST_BLOCK < v->nrows ? (block + 1) * HOST_BLOCK : v->nrows;
+    block_norm sums = {{0.0, 0.0}, 0.0, 0.0};
+
+    for (int64_t i = block * HOST_BLOCK; i < end; i++) {
+        double bound = 0.0, magnitude = 0.0, value = residual_of_row(v, b, x, i, &bound, &magnitude);
+
+        if (residual) { residual[i] = value; }
+        norm_add_row(&sums.squares, &sums.bounds, value, bound, scale);
+        sums.magnitudes += (scale * magnitude) * (scale * magnitude);
+    }
+    return sums;
+}
+
+tess_status host_csr_true_residual(const tess_matrix *assembled, const double *b, const double *x, double *residual,
+                                   tess_residual_norm *norm)
+{
+    tess_context *ctx = assembled->ctx;
+    const csr_view *v = &csr_of(assembled)->view;
+    int64_t nblocks = (v->nrows + HOST_BLOCK - 1) / HOST_BLOCK;
+    double scale = ldexp(1.0, -norm->exponent), *partials = NULL;
+    two_word squares = {0.0, 0.0};
+    tess_status status = host_partials(ctx, 4 * nblocks, &partials);
+
+    if (status != TESS_SUCCESS) { return status; }
+#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 4) if (v->nnz > HOST_SERIAL_WORK)
+    for (int64_t block = 0; block < nblocks; block++) {
+        block_norm sums = residual_of_block(v, b, x, residual, block, scale);
+
+        partials[4 * block] = sums.squares.high;
+        partials[4 * block + 1] = sums.squares.low;
+        partials[4 * block + 2] = sums.bounds;
+        partials[4 * block + 3] = sums.magnitudes;
+    }
+    norm->bound = 0.0;
+    norm->magnitude = 0.0;
+    for (int64_t block = 0; block < nblocks; block++) {
+        two_word_add_pair(&squares, (two_word){partials[4 * block], partials[4 * block + 1]});
+        norm->bound += partials[4 * block + 2];
+        norm->magnitude += partials[4 * block + 3];
+    }
+    norm->high = squares.high;
+    norm->low = squares.low;
+    return TESS_SUCCESS;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Solves at the ends of the range, values that change between solves, wishes to cancel at awkward moments. */
+#include "support/solve.h"
+
+enum { N = 400 };
+
+typedef struct scaled_case {
+    tess_solver_kind solver;
+    tess_precond_kind precond;
+    int matrix_exponent, rhs_exponent;
+} scaled_case;
+
+/* What one solve of the scaled system came to; x and history unscaled again. */
+typedef struct scaled_outcome {
+    tess_solve_result result;
+    double x[N], first, last;
+} scaled_outcome;
+
+static int check_progress(void *user, const tess_progress *progress)
+{
+    double *last = user;
+
+    *last = progress->residual_norm;
+    return 0;
+}
+
+static oracle_csr make_scaled(const scaled_case *c, const double *b, double *scaled_b)
+{
+    oracle_csr a = c->solver == TESS_SOLVER_CG ? oracle_laplace2d(20) : oracle_convection2d(20, 0.3);
+
+    for (int64_t k = 0; k < a.nnz; k++) {
+        a.val[k] = ldexp(a.val[k], c->matrix_exponent);
+    }
+    for (int i = 0; i < N; i++) {
+        scaled_b[i] = ldexp(b[i], c->rhs_exponent);
+    }
+    return a;
+}
+
+static scaled_outcome solve_scaled(const scaled_case *c, const double *b)
+{
+    double scaled_b[N], seen = 0.0;
+    oracle_csr a = make_scaled(c, b, scaled_b);
+    tess_solve_options options = solve_options(c->solver);
+    tess_context *ctx = open_cpu(2);
+    tess_matrix *m = make_matrix(ctx, &a);
+    tess_solver *solver = NULL;
+    scaled_outcome o = {.first = 0.0};
+
+    options.precond.kind = c->precond;
+    options.monitor = check_progress;
+    options.monitor_user = &seen;
+    assert_ok(ctx, tess_solver_create(m, &options, &solver));
+    o.result = solve_with(solver, ctx, N, scaled_b, o.x);
+    assert_int_equal(o.result.reason, TESS_REASON_RTOL);
+    assert_int_equal(o.result.history_length, o.result.iterations + 1);
+    o.first = ldexp(o.result.history[0], -c->rhs_exponent);
+    o.last = ldexp(o.result.history[o.result.iterations], -c->rhs_exponent);
+    assert_true(o.result.history[o.result.iterations] == o.result.estimated_residual_norm);
+    assert_true(seen == o.result.estimated_residual_norm);
+    check_honest(&a, scaled_b, o.x, &options, &o.result);
+    for (int i = 0; i < N; i++) {
+        o.x[i] = ldexp(o.x[i], c->matrix_exponent - c->rhs_exponent);
+    }
+    o.result.history = NULL;
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    return o;
+}
+
+/* Powers of two change no rounding: the same iterations, the same bits. */
+static void powers_of_two_change_nothing(void **state)
+{
+    static const scaled_case cases[] = {
+        {TESS_SOLVER_CG, TESS_PRECOND_NONE, 0, 600},          {TESS_SOLVER_CG, TESS_PRECOND_NONE, 0, -600},
+        {TESS_SOLVER_CG, TESS_PRECOND_NONE, 600, 0},          {TESS_SOLVER_CG, TESS_PRECOND_NONE, -600, 0},
+        {TESS_SOLVER_CG, TESS_PRECOND_NONE, 600, 600},        {TESS_SOLVER_CG, TESS_PRECOND_NONE, -600, -600},
+        {TESS_SOLVER_CG, TESS_PRECOND_JACOBI, -600, 300},     {TESS_SOLVER_BICGSTAB, TESS_PRECOND_NONE, 0, 600},
+        {TESS_SOLVER_BICGSTAB, TESS_PRECOND_NONE, 0, -600},   {TESS_SOLVER_BICGSTAB, TESS_PRECOND_NONE, 240, 600},
+        {TESS_SOLVER_BICGSTAB, TESS_PRECOND_NONE, -240, 600}, {TESS_SOLVER_BICGSTAB, TESS_PRECOND_JACOBI, 600, 600},
+        {TESS_SOLVER_BICGSTAB, TESS_PRECOND_JACOBI, -600, 0}};
+    double *b = random_values(N, 3, -1.0, 1.0);
+
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        scaled_case plain = cases[k];
+        scaled_outcome expected, o = solve_scaled(&cases[k], b);
+
+        plain.matrix_exponent = plain.rhs_exponent = 0;
+        expected = solve_scaled(&plain, b);
+        assert_int_equal(o.result.iterations, expected.result.iterations);
+        assert_int_equal(o.result.refinements, expected.result.refinements);
+        assert_true(same_bits(o.x, expected.x, N));
+        assert_at_most(fabs(o.first - expected.first), gamma_of(4.0) * expected.first);
+        assert_true(o.last == expected.last);
+    }
+    free(b);
+}
+
+static void symmetry_follows_the_values(void **state)
+{
+    static const tess_solver_kind kinds[] = {TESS_SOLVER_CG, TESS_SOLVER_AUTO};
+    oracle_csr a = oracle_laplace2d(12), skewed = oracle_laplace2d(12);
+    double *b = random_values(144, 3, -1.0, 1.0);
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    skewed.val[1] *= 1.5;
+    for (int k = 0; k < 2; k++) {
+        tess_solve_options options = solve_options(kinds[k]);
+        tess_matrix *m = make_matrix(ctx, &a);
+        tess_solver *solver = NULL;
+
+        assert_ok(ctx, tess_solver_create(m, &options, &solver));
+        for (int turn = 0; turn < 4; turn++) {
+            const oracle_csr *now = turn % 2 == 0 ? &a : &skewed;
+            double x[144] = {0.0};
+            tess_solve_result result;
+
+            assert_ok(ctx, tess_matrix_update_values(m, now->val, TESS_MEMORY_HOST));
+            result = solve_with(solver, ctx, 144, b, x);
+            assert_int_equal(result.solver, TESS_SOLVER_CG);
+            assert_int_equal(result.reason, turn % 2 == 0 ? TESS_REASON_RTOL : TESS_REASON_NONSYMMETRIC);
+            check_honest(now, b, x, &options, &result);
+            if (turn % 2 == 1) { assert_non_null(strstr(tess_context_last_error(ctx)->message, "symmetric")); }
+        }
+        tess_solver_destroy(solver);
+        tess_matrix_destroy(m);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    oracle_free(&skewed);
+    free(b);
+}
+
+/* Wishes to stop once, in the iteration whose estimate meets its cycle's tolerance. */
+static int cancel_once(void *user, const tess_progress *progress)
+{
+    int64_t *when = user;
+
+    if (*when >= 0 || progress->residual_norm > progress->tolerance) { return 0; }
+    *when = progress->iteration;
+    return 1;
+}
+
+static void one_wish_to_cancel_is_enough(void **state)
+{
+    oracle_csr a = oracle_laplace2d(20);
+    double *b = random_values(N, 3, -1.0, 1.0);
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (int64_t k = 0; k < a.nnz; k++) {
+        a.val[k] *= 1.0 / 3.0; /* not representable in FP32: the first cycle cannot be the last */
+    }
+    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+        double x[N] = {0.0};
+        int64_t when = -1;
+        tess_solve_options options = solve_options((tess_solver_kind)kind);
+        tess_solve_result result;
+
+        options.storage.precision = TESS_PRECISION_FP32;
+        options.monitor = cancel_once;
+        options.monitor_user = &when;
+        result = solve_once(ctx, &a, &options, b, x);
+        assert_int_equal(result.reason, TESS_REASON_CANCELLED);
+        assert_int_equal(result.iterations, when);
+        check_honest(&a, b, x, &options, &result);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+}
+
+/* The history was sized for fewer iterations than later solves may take. */
+static void raised_limits_keep_the_history_in_its_room(void **state)
+{
+    oracle_csr a = oracle_laplace2d(20);
+    double *b = random_values(N, 3, -1.0, 1.0);
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *m = make_matrix(ctx, &a);
+
+    (void)state;
+    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+        double x[N] = {0.0};
+        tess_solve_options options = solve_options((tess_solver_kind)kind);
+        tess_solver *solver = NULL;
+        tess_solve_result result;
+
+        options.max_iterations = 3;
+        assert_ok(ctx, tess_solver_create(m, &options, &solver));
+        options.max_iterations = 2000;
+        assert_ok(ctx, tess_solver_set_limits(solver, &options));
+        result = solve_with(solver, ctx, N, b, x);
+        assert_int_equal(result.reason, TESS_REASON_RTOL);
+        assert_true(result.iterations > 3);
+        assert_int_equal(result.history_length, 4);
+        tess_solver_destroy(solver);
+    }
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+}
+
+/* A tolerance below what rounding x costs: the estimate meets it, no x does, and the reason says which of the two. */
+static void tolerance_below_rounding_is_stagnation(void **state)
+{
+    oracle_csr a = oracle_laplace2d(20);
+    double *b = random_values(N, 3, -1.0, 1.0);
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+        for (int exponent = -600; exponent <= 600; exponent += 600) {
+            double x[N] = {0.0}, scaled[N];
+            tess_solve_options options = solve_options((tess_solver_kind)kind);
+            tess_solve_result result;
+
+            for (int i = 0; i < N; i++) {
+                scaled[i] = ldexp(b[i], exponent);
+            }
+            options.rtol = 1e-17;
+            result = solve_once(ctx, &a, &options, scaled, x);
+            assert_int_equal(result.reason, TESS_REASON_STAGNATION);
+            assert_int_equal(result.converged, 0);
+            assert_true(result.estimated_residual_norm <= result.tolerance);
+            check_honest(&a, scaled, x, &options, &result);
+        }
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(powers_of_two_change_nothing),
+        cmocka_unit_test(symmetry_follows_the_values),
+        cmocka_unit_test(one_wish_to_cancel_is_enough),
+        cmocka_unit_test(raised_limits_keep_the_history_in_its_room),
+        cmocka_unit_test(tolerance_below_rounding_is_stagnation),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
