@@ -45,7 +45,9 @@ static void print_outcome(const cli_solve_run *run)
 {
     const tess_solve_result *r = run->result;
     printf("%-17s %lld", "iterations", (long long)r->iterations);
-    if (r->refinements > 0) { printf(", with %lld residual replacements", (long long)r->refinements); }
+    if (r->refinements > 0) {
+        printf(", with %lld residual replacement%s", (long long)r->refinements, r->refinements == 1 ? "" : "s");
+    }
     if (r->escalated) { printf(", ended in %s", tess_precision_name(r->matrix_precision)); }
     printf("\n%-17s %s%s (%s, %d)\n", "result", r->converged ? "" : "NOT CONVERGED: ", tess_reason_text(r->reason),
            tess_reason_name(r->reason), (int)r->reason);
