@@ -4,6 +4,8 @@
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 RELEASE := build/release
+# What `make bench` runs: a trial on one matrix. `make bench BENCH_OPTIONS="--set large"` measures.
+BENCH_OPTIONS ?= --quick --matrix gallery:laplace3d:100
 
 .PHONY: all demo check bench install fuzz format tidy clean
 
@@ -22,7 +24,8 @@ bench:
 	@bash scripts/setup.sh build
 	cmake --preset release -DTESS_BUILD_BENCH=ON
 	cmake --build $(RELEASE) -j $(JOBS)
-	@echo "Benchmarks: $$(ls $(RELEASE)/bench/bench_* | tr '\n' ' ')"
+	$(RELEASE)/bench/bench_spmv $(BENCH_OPTIONS)
+	@echo "Benchmarks: $$(ls $(RELEASE)/bench/bench_* | tr '\n' ' ')(each with --help)"
 
 install: all
 	cmake --install $(RELEASE) --prefix $(PREFIX)
