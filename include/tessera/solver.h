@@ -145,12 +145,18 @@ TESS_EXPORT tess_status tess_solver_create(const tess_matrix *a, const tess_solv
 TESS_EXPORT tess_status tess_solver_create_with_precond(const tess_matrix *a, const tess_precond *m,
                                                         const tess_solve_options *options, tess_solver **out);
 
-/** Changes tolerances, limits, guard and monitor for later solves without a new set-up. */
+/**
+ * Changes tolerances, limits, guard and monitor for later solves without a new set-up. The room for the history stays what
+ * it was at creation: min(history_capacity, max_iterations + 1) of then.
+ */
 TESS_EXPORT tess_status tess_solver_set_limits(tess_solver *solver, const tess_solve_options *options);
 
 /**
- * Solves A x = b. @p x holds the initial guess on entry and the solution on return (also when not converged: the best
- * known iterate of the method). Both are FP64 vectors of n values. Blocks until done.
+ * Solves A x = b. @p x holds the initial guess on entry and the solution on return; when not converged, the last iterate,
+ * or after a breakdown or divergence the better of that and the one before the cycle that broke down. Both are FP64
+ * vectors of n values. Blocks until done.
+ * Range: b may lie anywhere in FP64's; BiCGSTAB forms squares of A's entries times its vectors, so that entries beyond
+ * about 1e+-150 break it down (honestly: it never reports a convergence that is not there).
  * Not converging is not an error: see result->reason. b = 0 gives x = 0 at once; a good x0 returns after 0 iterations.
  */
 TESS_EXPORT tess_status tess_solver_solve(tess_solver *solver, const tess_vector *b, tess_vector *x,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/two_word.h"
 #include "format/csr/csr.h"
 #include "solver/solver.h"
 #include "solver/verify.h"
@@ -43,11 +44,16 @@ static bool is_finite(double v)
     return isfinite(v) != 0;
 }
 
+/* A residual of zero is a proof only where its bound is one: at the ends of the range products vanish or overflow. It may
+   exceed the tolerance (which may be zero) as long as it is below the rounding of b itself. */
 static bool meets_tolerance(const solve_run *run)
 {
-    double norm = run->now.norm, upper = isnan(run->now.bound) ? norm : norm + run->now.bound;
+    const tess_solve_result *r = run->result;
+    double norm = run->now.norm, bound = isnan(run->now.bound) ? 0.0 : run->now.bound;
 
-    return norm == 0.0 || (is_finite(norm) && is_finite(run->result->rhs_norm) && upper <= run->result->tolerance);
+    if (!is_finite(norm) || !is_finite(bound) || !is_finite(r->rhs_norm)) { return false; }
+    if (norm == 0.0 && bound <= TESS_U64 * r->rhs_norm) { return true; }
+    return norm + bound <= r->tolerance || (norm == 0.0 && r->rhs_norm == 0.0);
 }
 
 static tess_status verify_x(solve_run *run, const double *x, true_residual *out)
@@ -293,6 +299,15 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
         if (end.cancel && s->options.guard == TESS_GUARD_REPAIR) { /* whatever else ended the loop, the wish stands */
             *reason = TESS_REASON_CANCELLED;
         }
+        if (run->now.norm == 0.0) { /* nothing is left to correct, and nothing is proved */
+            *reason = TESS_REASON_STAGNATION;
+            break;
+        }
+        if (run->result->iterations >= s->options.max_iterations && s->options.guard == TESS_GUARD_REPAIR) {
+            /* The estimate met the tolerance with the last iteration, and none is left to mend it. */
+            if (*reason == TESS_REASON_RTOL) { *reason = TESS_REASON_ITERATIONS; }
+            break;
+        }
         if (!may_repair(run, reason, progress)) { break; }
         run->result->refinements += 1;
         tess_log(s->ctx, TESS_LOG_DEBUG, "residual replaced after %lld iterations (%s): true %.3e, estimate %.3e",
@@ -321,6 +336,7 @@ static void finish_run(const solve_run *run, tess_reason reason)
     r->estimated_relative_residual = r->estimated_residual_norm / scale;
     r->converged = meets_tolerance(run);
     r->reason = reason;
+    if (!r->converged && reason > 0) { r->reason = TESS_REASON_FALSE_CONVERGENCE; } /* no success without proof */
     if (r->converged && r->tolerance == 0.0 && r->iterations > 0) {
         r->reason = TESS_REASON_HAPPY_BREAKDOWN;
     } else if (r->converged) {
@@ -348,6 +364,8 @@ tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector 
     TESS_TRY(start_run(&run, b));
     if (!is_finite(run.now.norm) || !is_finite(result->rhs_norm)) {
         reason = TESS_REASON_NAN_OR_INF;
+    } else if (run.now.norm == 0.0 && !meets_tolerance(&run)) {
+        reason = TESS_REASON_STAGNATION;
     } else if (!meets_tolerance(&run)) {
         reason = s->asymmetric ? TESS_REASON_NONSYMMETRIC : s->setup_reason;
         if (reason != TESS_REASON_RUNNING) {

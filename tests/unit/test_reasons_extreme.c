@@ -235,9 +235,58 @@ static void tolerance_below_rounding_is_stagnation(void **state)
     free(b);
 }
 
+/* An FP32 matrix meets what its cycle asks at some iteration; a limit just there must not read as success. */
+static void estimate_met_at_the_limit_is_no_success(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+    oracle_csr a = oracle_laplace2d(20);
+    double b[N], x[N];
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        b[i] = 1.0;
+    }
+    for (int64_t k = 0; k < a.nnz; k++) {
+        a.val[k] *= 1.0 + 1e-9; /* values that FP32 does not hold */
+    }
+    for (int64_t limit = 1; limit <= 120; limit++) {
+        tess_solve_options options = solve_options(TESS_SOLVER_CG);
+        tess_solve_result result;
+
+        memset(x, 0, sizeof x);
+        options.storage.precision = TESS_PRECISION_FP32;
+        options.max_iterations = limit;
+        result = solve_once(ctx, &a, &options, b, x);
+        assert_int_equal(result.reason, result.converged ? TESS_REASON_RTOL : TESS_REASON_ITERATIONS);
+        check_honest(&a, b, x, &options, &result);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
+/* Where products underflow, a residual that comes out as zero proves nothing: x is wrong by a tenth here. */
+static void zero_residual_by_underflow_is_no_proof(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+    double entry = 1.7e-160;
+    oracle_csr a = oracle_diagonal(1, &entry);
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    double b[1] = {2e-323}, x[1] = {1.046e-163};
+    tess_solve_result result;
+
+    (void)state;
+    result = solve_once(ctx, &a, &options, b, x);
+    assert_int_equal(result.converged, 0);
+    assert_true(result.reason < 0);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(estimate_met_at_the_limit_is_no_success),
+        cmocka_unit_test(zero_residual_by_underflow_is_no_proof),
         cmocka_unit_test(powers_of_two_change_nothing),
         cmocka_unit_test(symmetry_follows_the_values),
         cmocka_unit_test(one_wish_to_cancel_is_enough),
