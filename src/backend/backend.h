@@ -103,8 +103,6 @@ struct tess_backend {
                            void *destination);
     tess_status (*fill)(tess_context *ctx, int64_t n, double value, double *destination);
     tess_status (*random)(tess_context *ctx, int64_t n, uint64_t seed, double low, double high, double *destination);
-    /* scalar step alone, no vectors */
-    tess_status (*step)(tess_context *ctx, tess_step step, tess_loop_state *state);
     /* solvers */
     tess_status (*run_loop)(tess_context *ctx, tess_loop *loop);
     void (*release_graph)(tess_context *ctx, void *graph);

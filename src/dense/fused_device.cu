@@ -62,16 +62,3 @@ extern "C" tess_status gpu_fused(tess_context *ctx, const tess_fused *op)
     }
     return tess_fail(ctx, TESS_INTERNAL, NULL, "vector operation %d", (int)op->op);
 }
-
-__global__ static void step_kernel(tess_step step, tess_loop_state *state)
-{
-    run_step(step, state);
-}
-
-extern "C" tess_status gpu_step(tess_context *ctx, tess_step step, tess_loop_state *state)
-{
-    gpu_scope scope(ctx);
-
-    step_kernel<<<1, 1, 0, gpu_stream_of(ctx)>>>(step, state);
-    return gpu_check_launch(ctx, "a scalar step");
-}

@@ -112,7 +112,6 @@ static inline tess_status gpu_launch(tess_context *ctx, const char *doing, void 
 
 extern "C" {
 tess_status gpu_fused(tess_context *ctx, const tess_fused *op);
-tess_status gpu_step(tess_context *ctx, tess_step step, tess_loop_state *state);
 tess_status gpu_run_loop(tess_context *ctx, tess_loop *loop);
 void gpu_release_graph(tess_context *ctx, void *graph);
 tess_status gpu_block_jacobi_build(const tess_matrix *assembled, tess_block_diagonal *blocks, int64_t *singular_row);

@@ -279,7 +279,6 @@ static tess_backend make_table()
     t.convert = convert_gpu;
     t.fill = fill_gpu;
     t.random = random_gpu;
-    t.step = gpu_step;
     t.run_loop = gpu_run_loop;
     t.release_graph = gpu_release_graph;
     t.block_jacobi_build = gpu_block_jacobi_build;

@@ -136,13 +136,6 @@ static tess_status convert_host(tess_context *ctx, int64_t n, tess_precision fro
     return TESS_SUCCESS;
 }
 
-static tess_status step_host(tess_context *ctx, tess_step step, tess_loop_state *state)
-{
-    (void)ctx;
-    host_finish_reduction(NULL, 0, 0, step, state);
-    return TESS_SUCCESS;
-}
-
 static void release_no_graph(tess_context *ctx, void *graph)
 {
     (void)ctx;
@@ -167,7 +160,6 @@ const tess_backend tess_host_backend = {
     .convert = convert_host,
     .fill = fill_host,
     .random = random_host,
-    .step = step_host,
     .run_loop = host_run_loop,
     .release_graph = release_no_graph,
     .block_jacobi_build = host_block_jacobi_build,
