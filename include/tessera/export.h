@@ -9,6 +9,15 @@
 #define TESS_EXPORT
 #endif
 
+/* Marks inline functions that host and device code share. */
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#define TESS_HD static inline __host__ __device__ __attribute__((unused))
+#elif defined(__GNUC__)
+#define TESS_HD static inline __attribute__((always_inline, unused))
+#else
+#define TESS_HD static inline
+#endif
+
 #ifdef __cplusplus
 #define TESS_BEGIN_DECLS extern "C" {
 #define TESS_END_DECLS }

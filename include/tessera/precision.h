@@ -31,6 +31,9 @@ typedef enum tess_precision {
 
 enum { TESS_PRECISION_COUNT = 6 };
 
+/** The precision in which products and sums are computed, whatever the operands are stored in. */
+typedef enum tess_arithmetic { TESS_ARITHMETIC_FP64 = 0, TESS_ARITHMETIC_FP32 = 1 } tess_arithmetic;
+
 /** Bytes of one value; 0 for a value outside the enum. */
 TESS_EXPORT size_t tess_precision_bytes(tess_precision precision);
 

@@ -3,7 +3,9 @@
 #ifndef TESSERA_H
 #define TESSERA_H
 
+#include <tessera/codec.h>
 #include <tessera/context.h>
+#include <tessera/dense.h>
 #include <tessera/gallery.h>
 #include <tessera/io.h>
 #include <tessera/matrix.h>

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "core/host_device.h"
+#include <tessera/export.h>
 
 TESS_HD int64_t tess_row_offset(const void *row_ptr, int bits, int64_t i)
 {

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "core/host_device.h"
+#include <tessera/export.h>
 
 TESS_HD uint64_t random_mix(uint64_t z)
 {

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "core/host_device.h"
+#include <tessera/export.h>
 
 typedef struct two_word {
     double high, low;

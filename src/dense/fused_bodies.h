@@ -3,8 +3,8 @@
 #ifndef TESS_DENSE_FUSED_BODIES_H
 #define TESS_DENSE_FUSED_BODIES_H
 
-#include "core/host_device.h"
 #include "dense/fused.h"
+#include <tessera/export.h>
 
 /* Scalars of the loop, read once per pass. */
 typedef struct tess_scalars {

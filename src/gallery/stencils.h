@@ -9,8 +9,8 @@
 
 #include <stdint.h>
 
-#include "core/host_device.h"
 #include "core/internal.h"
+#include <tessera/export.h>
 
 enum { TESS_STENCIL_POINTS = 27 };
 

@@ -7,7 +7,7 @@
 
 #include <tessera/precond.h>
 
-#include "core/host_device.h"
+#include <tessera/export.h>
 
 TESS_HD void swap_rows(double *a, int k, int p, int q)
 {

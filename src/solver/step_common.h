@@ -5,8 +5,8 @@
 
 #include <tessera/solver.h>
 
-#include "core/host_device.h"
 #include "solver/loop_state.h"
+#include <tessera/export.h>
 
 /* True for anything but NaN and Inf; x - x is 0 exactly for finite x (no -ffast-math here). */
 TESS_HD int step_is_finite(double x)

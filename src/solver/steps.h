@@ -3,10 +3,10 @@
 #ifndef TESS_SOLVER_STEPS_H
 #define TESS_SOLVER_STEPS_H
 
-#include "core/host_device.h"
 #include "solver/bicgstab/bicgstab_steps.h"
 #include "solver/cg/cg_steps.h"
 #include "solver/step.h"
+#include <tessera/export.h>
 
 TESS_HD void run_step(tess_step step, tess_loop_state *state)
 {

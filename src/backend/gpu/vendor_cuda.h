@@ -3,6 +3,9 @@
 #ifndef TESS_BACKEND_GPU_VENDOR_CUDA_H
 #define TESS_BACKEND_GPU_VENDOR_CUDA_H
 
+#include <stdint.h>
+#include <string.h>
+
 #include <cuda_runtime.h>
 
 /* GPU(Malloc) is cudaMalloc or hipMalloc; the two runtimes agree on the rest of the names used here. */
@@ -41,28 +44,41 @@ typedef cudaDeviceProp gpu_properties;
 #endif
 #define GPU_OVERLAP_CAPABILITY 9
 
-/* Loads of what is read once per kernel and never written by it: they leave the first-level cache to others. */
-__device__ static inline int32_t gpu_load_once(const int32_t *pointer)
+/* Loads of what is read once per kernel and never written by it: they leave the first-level cache to others. Any plain type
+   of 1, 2, 4, 8 or 16 bytes. */
+template <typename T>
+__device__ static inline T gpu_load_once(const T *pointer)
 {
-    int32_t value;
+    T value;
 
-    asm("ld.global.nc.L1::no_allocate.s32 %0, [%1];" : "=r"(value) : "l"(pointer));
-    return value;
-}
+    static_assert(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16, "size");
+    if constexpr (sizeof(T) <= 2) {
+        uint16_t bits;
 
-__device__ static inline double gpu_load_once(const double *pointer)
-{
-    double value;
+        if constexpr (sizeof(T) == 1) {
+            asm("ld.global.nc.L1::no_allocate.u8 %0, [%1];" : "=h"(bits) : "l"(pointer));
+        } else {
+            asm("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(bits) : "l"(pointer));
+        }
+        memcpy(&value, &bits, sizeof value);
+    } else if constexpr (sizeof(T) == 4) {
+        uint32_t bits;
 
-    asm("ld.global.nc.L1::no_allocate.f64 %0, [%1];" : "=d"(value) : "l"(pointer));
-    return value;
-}
+        asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(bits) : "l"(pointer));
+        memcpy(&value, &bits, sizeof value);
+    } else if constexpr (sizeof(T) == 8) {
+        uint64_t bits;
 
-__device__ static inline float gpu_load_once(const float *pointer)
-{
-    float value;
+        asm("ld.global.nc.L1::no_allocate.u64 %0, [%1];" : "=l"(bits) : "l"(pointer));
+        memcpy(&value, &bits, sizeof value);
+    } else {
+        uint4 bits;
 
-    asm("ld.global.nc.L1::no_allocate.f32 %0, [%1];" : "=f"(value) : "l"(pointer));
+        asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+            : "=r"(bits.x), "=r"(bits.y), "=r"(bits.z), "=r"(bits.w)
+            : "l"(pointer));
+        memcpy(&value, &bits, sizeof value);
+    }
     return value;
 }
 

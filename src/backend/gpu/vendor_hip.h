@@ -33,7 +33,27 @@ static inline void gpu_launch_overlapped(void (*kernel)(PARAMETERS...), unsigned
 template <typename T>
 __device__ static inline T gpu_load_once(const T *pointer)
 {
-    return __builtin_nontemporal_load(pointer);
+    T value;
+
+    static_assert(sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16, "size");
+    if constexpr (sizeof(T) == 1) {
+        uint8_t bits = __builtin_nontemporal_load(reinterpret_cast<const uint8_t *>(pointer));
+        memcpy(&value, &bits, sizeof value);
+    } else if constexpr (sizeof(T) == 2) {
+        uint16_t bits = __builtin_nontemporal_load(reinterpret_cast<const uint16_t *>(pointer));
+        memcpy(&value, &bits, sizeof value);
+    } else if constexpr (sizeof(T) == 4) {
+        uint32_t bits = __builtin_nontemporal_load(reinterpret_cast<const uint32_t *>(pointer));
+        memcpy(&value, &bits, sizeof value);
+    } else {
+        uint64_t bits[sizeof(T) / 8];
+
+        for (unsigned i = 0; i < sizeof(T) / 8; i++) {
+            bits[i] = __builtin_nontemporal_load(reinterpret_cast<const uint64_t *>(pointer) + i);
+        }
+        memcpy(&value, bits, sizeof value);
+    }
+    return value;
 }
 
 __device__ static inline unsigned gpu_count_up(unsigned *counter)

@@ -4,8 +4,8 @@
 #define TESS_FORMAT_CSR_CSR_ROWS_H
 
 #include "backend/backend.h"
-#include "core/host_device.h"
 #include "core/two_word.h"
+#include <tessera/export.h>
 
 /* The value that the product writes to y_i, given (A x)_i. */
 TESS_HD double spmv_result(const tess_spmv_args *args, int64_t i, double product)

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file codec.h  Storage precisions as bit patterns: encoding and decoding, for C17, C++17, CUDA and HIP.
+ *
+ * Inline and without dependencies: nothing here needs the library to be linked. 16- and 8-bit storage are plain
+ * unsigned integers.
+ *
+ * Encoding rounds to nearest, ties to even, once (a double is never rounded twice). Subnormals are encoded and decoded
+ * exactly as the format has them. NaN stays NaN and keeps its sign; its payload is not kept (the bits of an FP32 NaN are
+ * not specified, those of the others are the format's canonical quiet NaN). Inf stays Inf; e4m3 has none, there it
+ * becomes NaN. Finite values that round above the largest magnitude overflow as tess_overflow says. With those rules host
+ * and device give the same bits.
+ *
+ * Sources: IEEE 754-2019, section 4.3.1 and 7.4 (rounding and overflow); OCP 8-bit Floating Point Specification 1.0 (e4m3
+ * and e5m2). Rounding to odd in between: Boldo, Melquiond, IEEE Trans. Computers 57 (2008).
+ */
+#ifndef TESSERA_CODEC_H
+#define TESSERA_CODEC_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include <tessera/precision.h>
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+#define TESS_HARDWARE_FP8 1
+#else
+#define TESS_HARDWARE_FP8 0
+#endif
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#define TESS_HARDWARE_HALVES 1
+#else
+#define TESS_HARDWARE_HALVES 0
+#endif
+
+/** What becomes of a finite value that is too large for its storage. */
+typedef enum tess_overflow {
+    TESS_OVERFLOW_INFINITY = 0, /**< Inf with its sign; NaN in e4m3. The default everywhere: overflow shows. */
+    TESS_OVERFLOW_SATURATE = 1  /**< the largest finite magnitude with its sign; Inf itself is kept */
+} tess_overflow;
+
+/* ---- bits ---- */
+
+TESS_HD uint32_t tess_float_bits(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+TESS_HD float tess_float_of_bits(uint32_t bits)
+{
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+TESS_HD double tess_double_of_bits(uint64_t bits)
+{
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* `value` in FP32, rounded to odd: a later rounding to at most 22 bits then equals one rounding of `value`. */
+TESS_HD float tess_round_to_odd(double value)
+{
+    float nearest = (float)value;
+    double back = (double)nearest;
+    uint32_t bits = tess_float_bits(nearest);
+
+    if (back == value || value != value) { return nearest; }
+    if ((back < 0.0 ? -back : back) > (value < 0.0 ? -value : value)) { bits -= 1; } /* also from Inf to the largest */
+    return tess_float_of_bits(bits | 1U);
+}
+
+/* ---- encoding to fewer than 32 bits ---- */
+
+/* A small format: sign, exponent_bits, mantissa_bits. Codes are without the sign. */
+typedef struct tess_small_format {
+    int exponent_bits, mantissa_bits;
+    uint32_t largest;  /* code of the largest finite value */
+    uint32_t infinity; /* code of Inf, or of NaN where there is none */
+    uint32_t nan;
+} tess_small_format;
+
+TESS_HD uint32_t tess_encode_small(float value, tess_small_format format, tess_overflow overflow)
+{
+    uint32_t bits = tess_float_bits(value), magnitude = bits & 0x7fffffffU, code;
+    uint32_t sign = (bits >> 31) << (format.exponent_bits + format.mantissa_bits);
+    int bias = (1 << (format.exponent_bits - 1)) - 1, shift = 23 - format.mantissa_bits;
+    int field = magnitude < 0x800000U ? 1 : (int)(magnitude >> 23); /* subnormal floats have the exponent of field 1 */
+    int exponent = field - 127 + bias;
+
+    if (magnitude > 0x7f800000U) { return sign | format.nan; }
+    if (magnitude == 0x7f800000U) { return sign | format.infinity; }
+    if (exponent < 1) { /* subnormal: the significand in units of the smallest one */
+        magnitude = (magnitude & 0x7fffffU) | (magnitude < 0x800000U ? 0U : 0x800000U);
+        shift += 1 - exponent;
+        if (shift > 24) { return sign; }
+    } else {
+        magnitude -= (uint32_t)(127 - bias) << 23;
+    }
+    code = (magnitude + (1U << (shift - 1)) - 1U + ((magnitude >> shift) & 1U)) >> shift;
+    if (code > format.largest) { code = overflow == TESS_OVERFLOW_SATURATE ? format.largest : format.infinity; }
+    return sign | code;
+}
+
+TESS_HD uint16_t tess_bf16_from_float(float value, tess_overflow overflow)
+{
+    const tess_small_format format = {8, 7, 0x7f7fU, 0x7f80U, 0x7fc0U};
+
+#if TESS_HARDWARE_HALVES
+    if (overflow == TESS_OVERFLOW_INFINITY && value == value) {
+        uint16_t code;
+
+        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(code) : "f"(value));
+        return code;
+    }
+#endif
+    return (uint16_t)tess_encode_small(value, format, overflow);
+}
+
+TESS_HD uint16_t tess_fp16_from_float(float value, tess_overflow overflow)
+{
+    const tess_small_format format = {5, 10, 0x7bffU, 0x7c00U, 0x7e00U};
+
+#if TESS_HARDWARE_HALVES
+    if (overflow == TESS_OVERFLOW_INFINITY && value == value) {
+        uint16_t code;
+
+        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(code) : "f"(value));
+        return code;
+    }
+#endif
+    return (uint16_t)tess_encode_small(value, format, overflow);
+}
+
+TESS_HD uint8_t tess_e4m3_from_float(float value, tess_overflow overflow)
+{
+    const tess_small_format format = {4, 3, 0x7eU, 0x7fU, 0x7fU};
+
+#if TESS_HARDWARE_FP8
+    if (value >= -464.0F && value <= 464.0F) { /* up to the midpoint between 448 and what would be next */
+        uint16_t code;
+
+        asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(code) : "f"(0.0F), "f"(value));
+        return (uint8_t)code;
+    }
+#endif
+    return (uint8_t)tess_encode_small(value, format, overflow);
+}
+
+TESS_HD uint8_t tess_e5m2_from_float(float value, tess_overflow overflow)
+{
+    const tess_small_format format = {5, 2, 0x7bU, 0x7cU, 0x7eU};
+
+#if TESS_HARDWARE_FP8
+    if (value > -61440.0F && value < 61440.0F) { /* below the midpoint between 57,344 and what would be next */
+        uint16_t code;
+
+        asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(code) : "f"(0.0F), "f"(value));
+        return (uint8_t)code;
+    }
+#endif
+    return (uint8_t)tess_encode_small(value, format, overflow);
+}
+
+TESS_HD uint16_t tess_bf16_from_double(double value, tess_overflow overflow)
+{
+    return tess_bf16_from_float(tess_round_to_odd(value), overflow);
+}
+
+TESS_HD uint16_t tess_fp16_from_double(double value, tess_overflow overflow)
+{
+    return tess_fp16_from_float(tess_round_to_odd(value), overflow);
+}
+
+TESS_HD uint8_t tess_e4m3_from_double(double value, tess_overflow overflow)
+{
+    return tess_e4m3_from_float(tess_round_to_odd(value), overflow);
+}
+
+TESS_HD uint8_t tess_e5m2_from_double(double value, tess_overflow overflow)
+{
+    return tess_e5m2_from_float(tess_round_to_odd(value), overflow);
+}
+
+TESS_HD float tess_fp32_from_double(double value, tess_overflow overflow)
+{
+    float nearest = (float)value;
+
+    if (overflow == TESS_OVERFLOW_SATURATE && (tess_float_bits(nearest) & 0x7fffffffU) == 0x7f800000U &&
+        value - value == 0.0) {
+        return value < 0.0 ? -0x1.fffffep127F : 0x1.fffffep127F;
+    }
+    return nearest;
+}
+
+/* ---- decoding: exact ---- */
+
+TESS_HD float tess_bf16_to_float(uint16_t code)
+{
+    return tess_float_of_bits((uint32_t)code << 16);
+}
+
+/*
+ * Exponent and mantissa move to their places in the wider format, and a power of two brings the exponents' biases
+ * together; it turns subnormals into normal numbers by the way. Inf and NaN get the wider format's exponent.
+ */
+TESS_HD float tess_fp16_to_float(uint16_t code)
+{
+#if TESS_HARDWARE_HALVES
+    float value;
+
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(code));
+    return value;
+#else
+    uint32_t magnitude = code & 0x7fffU, sign = (uint32_t)(code & 0x8000U) << 16;
+    uint32_t bits = tess_float_bits(tess_float_of_bits(magnitude << 13) * 0x1p112F);
+
+    bits |= magnitude >= 0x7c00U ? 0x7f800000U : 0U;
+    return tess_float_of_bits(bits | sign);
+#endif
+}
+
+TESS_HD float tess_e4m3_to_float(uint8_t code)
+{
+    uint32_t magnitude = code & 0x7fU, sign = (uint32_t)(code & 0x80U) << 24;
+    uint32_t bits = tess_float_bits(tess_float_of_bits(magnitude << 20) * 0x1p120F);
+
+    bits |= magnitude == 0x7fU ? 0x7fc00000U : 0U;
+    return tess_float_of_bits(bits | sign);
+}
+
+TESS_HD float tess_e5m2_to_float(uint8_t code)
+{
+    return tess_fp16_to_float((uint16_t)(code << 8));
+}
+
+/* ---- one value of an array ---- */
+
+/** Bytes of one value in @p precision; folds away where the precision is a constant. */
+TESS_HD size_t tess_storage_bytes(tess_precision precision)
+{
+    switch (precision) {
+    case TESS_PRECISION_FP64: return 8;
+    case TESS_PRECISION_FP32: return 4;
+    case TESS_PRECISION_BF16:
+    case TESS_PRECISION_FP16: return 2;
+    case TESS_PRECISION_E4M3:
+    case TESS_PRECISION_E5M2: return 1;
+    }
+    return 0;
+}
+
+/** Value @p i of an array stored in @p precision, exactly. A constant precision leaves one load and its conversion. */
+TESS_HD double tess_load(tess_precision precision, const void *data, int64_t i)
+{
+    switch (precision) {
+    case TESS_PRECISION_FP64: return ((const double *)data)[i];
+    case TESS_PRECISION_FP32: return (double)((const float *)data)[i];
+    case TESS_PRECISION_BF16: return (double)tess_bf16_to_float(((const uint16_t *)data)[i]);
+    case TESS_PRECISION_FP16: return (double)tess_fp16_to_float(((const uint16_t *)data)[i]);
+    case TESS_PRECISION_E4M3: return (double)tess_e4m3_to_float(((const uint8_t *)data)[i]);
+    case TESS_PRECISION_E5M2: return (double)tess_e5m2_to_float(((const uint8_t *)data)[i]);
+    }
+    return 0.0;
+}
+
+/** The same in FP32: exact but for FP64 storage, which is rounded to nearest. */
+TESS_HD float tess_load_float(tess_precision precision, const void *data, int64_t i)
+{
+    switch (precision) {
+    case TESS_PRECISION_FP64: return (float)((const double *)data)[i];
+    case TESS_PRECISION_FP32: return ((const float *)data)[i];
+    case TESS_PRECISION_BF16: return tess_bf16_to_float(((const uint16_t *)data)[i]);
+    case TESS_PRECISION_FP16: return tess_fp16_to_float(((const uint16_t *)data)[i]);
+    case TESS_PRECISION_E4M3: return tess_e4m3_to_float(((const uint8_t *)data)[i]);
+    case TESS_PRECISION_E5M2: return tess_e5m2_to_float(((const uint8_t *)data)[i]);
+    }
+    return 0.0F;
+}
+
+/** Stores @p value as element @p i, rounded to nearest even; overflow as @p overflow says. */
+TESS_HD void tess_store(tess_precision precision, void *data, int64_t i, double value, tess_overflow overflow)
+{
+    switch (precision) {
+    case TESS_PRECISION_FP64: ((double *)data)[i] = value; break;
+    case TESS_PRECISION_FP32: ((float *)data)[i] = tess_fp32_from_double(value, overflow); break;
+    case TESS_PRECISION_BF16: ((uint16_t *)data)[i] = tess_bf16_from_double(value, overflow); break;
+    case TESS_PRECISION_FP16: ((uint16_t *)data)[i] = tess_fp16_from_double(value, overflow); break;
+    case TESS_PRECISION_E4M3: ((uint8_t *)data)[i] = tess_e4m3_from_double(value, overflow); break;
+    case TESS_PRECISION_E5M2: ((uint8_t *)data)[i] = tess_e5m2_from_double(value, overflow); break;
+    }
+}
+
+/** The same for an FP32 value: one rounding, without a detour through FP64. */
+TESS_HD void tess_store_float(tess_precision precision, void *data, int64_t i, float value, tess_overflow overflow)
+{
+    switch (precision) {
+    case TESS_PRECISION_FP64: ((double *)data)[i] = (double)value; break;
+    case TESS_PRECISION_FP32: ((float *)data)[i] = value; break;
+    case TESS_PRECISION_BF16: ((uint16_t *)data)[i] = tess_bf16_from_float(value, overflow); break;
+    case TESS_PRECISION_FP16: ((uint16_t *)data)[i] = tess_fp16_from_float(value, overflow); break;
+    case TESS_PRECISION_E4M3: ((uint8_t *)data)[i] = tess_e4m3_from_float(value, overflow); break;
+    case TESS_PRECISION_E5M2: ((uint8_t *)data)[i] = tess_e5m2_from_float(value, overflow); break;
+    }
+}
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file storage.cuh  The storage precisions as C++ types, for C++17, CUDA and HIP; header only.
+ *
+ * double and float are themselves; tess::bf16, tess::fp16, tess::e4m3 and tess::e5m2 hold one bit pattern each.
+ * tess::decode and tess::encode convert (codec.h has the rules); a tess::pack is several neighbouring values that are
+ * loaded at once, as narrow storage needs to reach a memory's bandwidth.
+ */
+#ifndef TESSERA_STORAGE_CUH
+#define TESSERA_STORAGE_CUH
+
+#include <tessera/codec.h>
+
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#define TESS_ATTRIBUTES __host__ __device__
+#define TESS_UNROLL _Pragma("unroll")
+#else
+#define TESS_ATTRIBUTES
+#define TESS_UNROLL
+#endif
+
+namespace tess {
+
+struct bf16 {
+    uint16_t bits;
+};
+struct fp16 {
+    uint16_t bits;
+};
+struct e4m3 {
+    uint8_t bits;
+};
+struct e5m2 {
+    uint8_t bits;
+};
+
+/* What belongs to each storage type: its precision, decoding and encoding. */
+template <typename Storage>
+struct storage_traits;
+
+template <>
+struct storage_traits<double> {
+    static constexpr tess_precision precision = TESS_PRECISION_FP64;
+    TESS_ATTRIBUTES static double to_double(double s)
+    {
+        return s;
+    }
+    TESS_ATTRIBUTES static float to_float(double s)
+    {
+        return static_cast<float>(s);
+    }
+    TESS_ATTRIBUTES static double from(double v, tess_overflow)
+    {
+        return v;
+    }
+    TESS_ATTRIBUTES static double from(float v, tess_overflow)
+    {
+        return static_cast<double>(v);
+    }
+};
+
+template <>
+struct storage_traits<float> {
+    static constexpr tess_precision precision = TESS_PRECISION_FP32;
+    TESS_ATTRIBUTES static double to_double(float s)
+    {
+        return static_cast<double>(s);
+    }
+    TESS_ATTRIBUTES static float to_float(float s)
+    {
+        return s;
+    }
+    TESS_ATTRIBUTES static float from(double v, tess_overflow o)
+    {
+        return tess_fp32_from_double(v, o);
+    }
+    TESS_ATTRIBUTES static float from(float v, tess_overflow)
+    {
+        return v;
+    }
+};
+
+#define TESS_STORAGE_TRAITS(type, PRECISION)                                    \
+    template <>                                                                 \
+    struct storage_traits<type> {                                               \
+        static constexpr tess_precision precision = TESS_PRECISION_##PRECISION; \
+        TESS_ATTRIBUTES static double to_double(type s)                         \
+        {                                                                       \
+            return static_cast<double>(tess_##type##_to_float(s.bits));         \
+        }                                                                       \
+        TESS_ATTRIBUTES static float to_float(type s)                           \
+        {                                                                       \
+            return tess_##type##_to_float(s.bits);                              \
+        }                                                                       \
+        TESS_ATTRIBUTES static type from(double v, tess_overflow o)             \
+        {                                                                       \
+            return type{tess_##type##_from_double(v, o)};                       \
+        }                                                                       \
+        TESS_ATTRIBUTES static type from(float v, tess_overflow o)              \
+        {                                                                       \
+            return type{tess_##type##_from_float(v, o)};                        \
+        }                                                                       \
+    };
+TESS_STORAGE_TRAITS(bf16, BF16)
+TESS_STORAGE_TRAITS(fp16, FP16)
+TESS_STORAGE_TRAITS(e4m3, E4M3)
+TESS_STORAGE_TRAITS(e5m2, E5M2)
+#undef TESS_STORAGE_TRAITS
+
+/** The value that @p stored holds, in arithmetic precision: exact, but for FP64 storage read as float. */
+template <typename Arithmetic, typename Storage>
+TESS_ATTRIBUTES inline Arithmetic decode(Storage stored)
+{
+    static_assert(sizeof(Arithmetic) == 8 || sizeof(Arithmetic) == 4, "arithmetic is double or float");
+    if constexpr (sizeof(Arithmetic) == 8) {
+        return storage_traits<Storage>::to_double(stored);
+    } else {
+        return storage_traits<Storage>::to_float(stored);
+    }
+}
+
+/** @p value rounded to nearest even in Storage. */
+template <typename Storage, typename Arithmetic>
+TESS_ATTRIBUTES inline Storage encode(Arithmetic value, tess_overflow overflow = TESS_OVERFLOW_INFINITY)
+{
+    return storage_traits<Storage>::from(value, overflow);
+}
+
+/** N neighbouring values, aligned so that one instruction can load them (N * sizeof(Storage) up to 16). */
+template <typename Storage, int N>
+struct alignas(sizeof(Storage) * N) pack {
+    static constexpr int count = N;
+    Storage value[N];
+};
+
+/** As many values as 16 bytes hold. */
+template <typename Storage>
+using full_pack = pack<Storage, 16 / static_cast<int>(sizeof(Storage))>;
+
+/** Decodes a pack; device code has faster ways for several values than for one. */
+template <typename Arithmetic, typename Storage, int N>
+TESS_ATTRIBUTES inline void decode_pack(const pack<Storage, N> &from, Arithmetic (&to)[N])
+{
+    TESS_UNROLL
+    for (int i = 0; i < N; i++) {
+        to[i] = decode<Arithmetic>(from.value[i]);
+    }
+}
+
+template <typename Storage, typename Arithmetic, int N>
+TESS_ATTRIBUTES inline pack<Storage, N> encode_pack(const Arithmetic (&from)[N],
+                                                    tess_overflow overflow = TESS_OVERFLOW_INFINITY)
+{
+    pack<Storage, N> to;
+
+    TESS_UNROLL
+    for (int i = 0; i < N; i++) {
+        to.value[i] = encode<Storage>(from[i], overflow);
+    }
+    return to;
+}
+
+} // namespace tess
+
+#endif
