@@ -43,7 +43,7 @@ struct dense_operation {
     /* Restores the operands of set 0, makes one call on it and gives the largest error over the documented bound. */
     tess_status (*check)(dense_trial *t, bench_call call, double *error);
     void (*release)(dense_trial *t); /* also after a failed prepare */
-    dense_baseline baselines[3];     /* up to the first without a name */
+    dense_baseline baselines[4];     /* up to the first without a name */
 };
 
 /* harness_dense_vector.c */

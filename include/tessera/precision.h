@@ -46,6 +46,9 @@ TESS_EXPORT tess_status tess_precision_parse(const char *name, tess_precision *o
 /** Unit roundoff, 2^-(significand bits). */
 TESS_EXPORT double tess_precision_unit_roundoff(tess_precision precision);
 
+/** The smallest positive value, a subnormal: half of it bounds the rounding of what is smaller than the normal numbers. */
+TESS_EXPORT double tess_precision_smallest(tess_precision precision);
+
 /**
  * 1 when @p precision stores @p value exactly (subnormals count as stored; NaN and Inf count as stored where the
  * format has them: everywhere but Inf in e4m3), else 0.

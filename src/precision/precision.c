@@ -50,6 +50,11 @@ double tess_precision_unit_roundoff(tess_precision precision)
     return is_known(precision) ? ldexp(1.0, -traits[precision].bits) : NAN;
 }
 
+double tess_precision_smallest(tess_precision precision)
+{
+    return is_known(precision) ? ldexp(1.0, traits[precision].emin - traits[precision].bits + 1) : NAN;
+}
+
 int tess_precision_holds(tess_precision precision, double value)
 {
     const precision_traits *t = is_known(precision) ? &traits[precision] : NULL;

@@ -118,7 +118,7 @@ static tess_status start_run(solve_run *run, const tess_vector *b)
     tess_solve_result *r = run->result;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_vector_norm2(b, &r->rhs_norm));
+    TESS_TRY(tess_vector_norm2(b, TESS_ARITHMETIC_FP64, &r->rhs_norm));
     r->tolerance = fmax(s->options.rtol * r->rhs_norm, s->options.atol);
     if (r->rhs_norm == 0.0) { TESS_TRY(s->ctx->backend->zero(s->ctx, run->x, (size_t)b->n * sizeof(double))); }
     TESS_TRY(verify_x(run, run->x, &run->now));
@@ -139,7 +139,7 @@ cleanup:
 static tess_status scale_residual(solve_run *run)
 {
     tess_krylov *k = &run->s->krylov;
-    tess_fused scale = {.op = TESS_FUSED_AXPBY, .n = k->n, .in = {k->r}, .out = {k->r}};
+    tess_fused scale = {.op = TESS_FUSED_SCALE, .n = k->n, .x = {.data = k->r}, .result = k->r};
     int exponent = 0;
 
     (void)frexp(run->now.norm, &exponent);
@@ -212,8 +212,9 @@ static tess_status judge_cycle(solve_run *run, tess_reason reason, bool *progres
     size_t bytes = (size_t)k->n * sizeof(double);
     tess_fused add = {.op = TESS_FUSED_AXPBY,
                       .n = k->n,
-                      .in = {run->x},
-                      .out = {s->candidate},
+                      .x = {.data = run->x},
+                      .y = {.data = k->d},
+                      .result = s->candidate,
                       .a = 1.0,
                       .b = ldexp(1.0, run->exponent)};
     bool may_worsen = reason == TESS_REASON_ITERATIONS || reason == TESS_REASON_CANCELLED ||
@@ -221,7 +222,6 @@ static tess_status judge_cycle(solve_run *run, tess_reason reason, bool *progres
     true_residual next;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(backend->copy(s->ctx, s->candidate, k->d, bytes));
     TESS_TRY(backend->fused(s->ctx, &add));
     TESS_TRY(verify_x(run, s->candidate, &next));
     *progress = next.norm <= PROGRESS_FACTOR * run->now.norm;
