@@ -6,7 +6,7 @@
 #include <tessera/codec.h>
 
 /* Values that a BLAS operation decodes at a time, and its running sums: as many as eight vectors of two or two of eight. */
-enum { STRIP = 512, LANES = 16 };
+enum { STRIP = 256, LANES = 16 };
 
 #define REAL double
 #define NAMED(f) f##_fp64

@@ -9,7 +9,7 @@
 #include "format/csr/csr.h"
 
 /* Values converted at a time: their doubles stay in the first-level cache. */
-enum { CONVERT_RUN = 512 };
+enum { CONVERT_RUN = 256 };
 
 typedef struct host_state {
     double *partials;

@@ -4,6 +4,8 @@
 
 #include <tessera/codec.h>
 
+enum { LINE = 64 }; /* bytes of a line of the cache */
+
 typedef void (*read_function)(const void *from, int64_t first, int count, void *to);
 typedef void (*write_function)(void *to, int64_t first, int count, const void *from);
 
@@ -73,9 +75,21 @@ static const write_function writes_fp32[] = {TESS_PRECISION_LIST(WRITE_FP32)};
 #undef WRITE_FP64
 #undef WRITE_FP32
 
+/* Asks for the values that follow: hardware prefetchers lose a stream that is read in bursts, with work between them. */
+static void prefetch_next(tess_operand from, int64_t first, int count)
+{
+    size_t bytes = tess_storage_bytes(from.precision);
+    uintptr_t next = (uintptr_t)from.data + (size_t)(first + count) * bytes;
+
+    for (size_t line = 0; line < (size_t)count * bytes; line += LINE) {
+        __builtin_prefetch((const void *)(next + line), 0, 3);
+    }
+}
+
 const double *host_read_fp64(tess_operand from, int64_t first, int count, double *room)
 {
     if (from.precision == TESS_PRECISION_FP64) { return (const double *)from.data + first; }
+    prefetch_next(from, first, count);
     reads_fp64[from.precision](from.data, first, count, room);
     return room;
 }
@@ -83,6 +97,7 @@ const double *host_read_fp64(tess_operand from, int64_t first, int count, double
 const float *host_read_fp32(tess_operand from, int64_t first, int count, float *room)
 {
     if (from.precision == TESS_PRECISION_FP32) { return (const float *)from.data + first; }
+    prefetch_next(from, first, count);
     reads_fp32[from.precision](from.data, first, count, room);
     return room;
 }
