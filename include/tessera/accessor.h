@@ -240,8 +240,8 @@ TESS_RANGE_ACCESS(4, (int64_t i, int64_t j, int64_t k, int64_t l), i, j, k, l)
 /* ---- scales ---- */
 
 /**
- * The power of two with which values up to @p largest in magnitude use all of @p precision: largest / scale is in the
- * highest binade of the precision whose values all stay finite. 1 for zero, Inf and NaN. At least 2^-1022.
+ * The power of two with which values up to @p largest in magnitude use the whole range of @p precision: largest / scale
+ * is at most the precision's largest finite value and more than half of it. 1 for zero, Inf and NaN; at least 2^-1022.
  */
 TESS_HD double tess_scale_for(tess_precision precision, double largest)
 {
