@@ -192,7 +192,8 @@ tess_status tess_vector_get(const tess_vector *v, void *destination, tess_precis
     return status == TESS_SUCCESS && gpu ? v->ctx->backend->synchronize(v->ctx) : status;
 }
 
-tess_status tess_vector_require(tess_context *ctx, const tess_vector *v, int64_t n, const char *role)
+tess_status tess_vector_require_in(tess_context *ctx, const tess_vector *v, int64_t n, tess_precision precision,
+                                   const char *role)
 {
     if (!v) { return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "vector %s is NULL", role); }
     if (v->ctx != ctx) {
@@ -203,11 +204,17 @@ tess_status tess_vector_require(tess_context *ctx, const tess_vector *v, int64_t
         return tess_fail(ctx, TESS_DIMENSION_MISMATCH, NULL, "vector %s has %lld values where %lld are needed", role,
                          (long long)v->n, (long long)n);
     }
-    if (v->precision != TESS_PRECISION_FP64) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "copy it to an fp64 vector with tess_vector_copy",
-                         "vector %s is stored in %s where fp64 is needed", role, tess_precision_name(v->precision));
+    if (v->precision != precision) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "copy it to a vector in that precision with tess_vector_copy",
+                         "vector %s is stored in %s where %s is needed", role, tess_precision_name(v->precision),
+                         tess_precision_name(precision));
     }
     return TESS_SUCCESS;
+}
+
+tess_status tess_vector_require(tess_context *ctx, const tess_vector *v, int64_t n, const char *role)
+{
+    return tess_vector_require_in(ctx, v, n, TESS_PRECISION_FP64, role);
 }
 
 /* Runs an FP64 writer through a staging array where the vector is not FP64. */
