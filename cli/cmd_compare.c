@@ -53,8 +53,8 @@ static const struct argp compare_argp = {
     .children = compare_children};
 
 static const tess_storage_options storages[] = {
-    {TESS_FORMAT_CSR, TESS_PRECISION_FP64},
-    {TESS_FORMAT_CSR, TESS_PRECISION_FP32},
+    {.format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP64},
+    {.format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP32},
 };
 enum { STORAGE_COUNT = (int)(sizeof storages / sizeof storages[0]), ROW_LIMIT = 2 * STORAGE_COUNT };
 

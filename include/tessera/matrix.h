@@ -22,7 +22,10 @@ typedef struct tess_matrix tess_matrix;
 #define TESS_MAX_ROWS INT64_C(2147483647)
 
 /* X(NAME, value, name) */
-#define TESS_FORMAT_LIST(X) X(CSR, 0, "csr")
+#define TESS_FORMAT_LIST(X) \
+    X(CSR, 0, "csr")        \
+    X(ELLR, 1, "ellr")      \
+    X(SELL, 2, "sell")
 
 typedef enum tess_format {
 #define TESS_FORMAT_ENUM(NAME, value, name) TESS_FORMAT_##NAME = (value),
@@ -73,10 +76,25 @@ typedef struct tess_shell_operator {
     void *user;
 } tess_shell_operator;
 
-/** How a matrix is stored; mirrors --format and --matrix-precision. */
+/**
+ * How a matrix is stored; mirrors --format, --matrix-precision, --max-padding, --sell-window and --arithmetic. Zero stands
+ * for a field's default.
+ */
 typedef struct tess_storage_options {
     tess_format format;
     tess_precision precision;
+    /**
+     * ellr, sell: the most entries, padding included, that may be stored per nonzero (default 3.0). Rows that fill up the
+     * last slice do not count.
+     */
+    double max_padding;
+    /**
+     * sell: rows are sorted by length within windows of this many rows (default 256, at most 4,096, rounded up to whole
+     * slices of 64); 1: the order stays.
+     */
+    int64_t window;
+    /** What products and sums are computed in (default fp64). fp32: ellr and sell, with FP32 vectors. */
+    tess_arithmetic arithmetic;
 } tess_storage_options;
 
 /**
@@ -107,16 +125,26 @@ TESS_EXPORT void tess_matrix_destroy(tess_matrix *a);
  */
 TESS_EXPORT tess_status tess_matrix_update_values(tess_matrix *a, const double *val, tess_memory where);
 
-/** A stored matrix in the format and precision of @p options. @p a is borrowed and must outlive *out. */
+/**
+ * A stored matrix in the format and precision of @p options. @p a is borrowed and must outlive *out. Values round to
+ * nearest; those too large for the precision become Inf (NaN in e4m3). Errors: UNSUPPORTED (no such format, precision or
+ * arithmetic here; more padding than allowed, the message says how much), INVALID_ARGUMENT, OUT_OF_RANGE, memory.
+ *
+ * ellr is ELLPACK-R (Vazquez, Fernandez, Garzon, Concurrency Computat. 23, 2011), sell is SELL-C-sigma with C = 64 (Kreutzer
+ * et al., SIAM J. Sci. Comput. 36, 2014). tests/unit/test_ellr.c
+ */
 TESS_EXPORT tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options *options,
                                             tess_matrix **out);
-/** Defaults: CSR, fp64. */
+/** Defaults: CSR, fp64, padding up to 3.0, windows of 256 rows, FP64 arithmetic. */
 TESS_EXPORT void tess_storage_options_init(tess_storage_options *options);
 
 /**
- * y := alpha op(A) x + beta y. Vectors are FP64 of matching size, x and y distinct. With beta = 0 y is not read.
- * Products of FP32 values accumulate in FP64. Deterministic: the same bits on every run and any number of threads.
- * Error: |computed - exact| <= gamma(longest row + 2) |alpha| |A| |x| + 2u |beta y| componentwise on the stored values.
+ * y := alpha op(A) x + beta y. Vectors are of matching size, x and y distinct, both FP64 or, for ellr and sell without a
+ * transpose, both FP32. With beta = 0 y is not read. Products accumulate in FP64 whatever is stored; a matrix converted
+ * with FP32 arithmetic takes FP32 vectors and computes in FP32. Deterministic: the same bits on every run and any number of
+ * threads. Error: |computed - exact| <= gamma(longest row + 2) |alpha| |A| |x| + 2u |beta y| componentwise on the stored
+ * values, u and gamma those of the arithmetic; FP32 vectors add the rounding of y. Errors: UNSUPPORTED for other
+ * combinations (a transpose needs FP64 values and vectors), DIMENSION_MISMATCH, INVALID_ARGUMENT, memory.
  */
 TESS_EXPORT tess_status tess_matrix_spmv(const tess_matrix *a, tess_operation operation, double alpha,
                                          const tess_vector *x, double beta, tess_vector *y);

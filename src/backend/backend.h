@@ -29,6 +29,9 @@ typedef struct tess_spmv_args {
     const double *x;
     const float *x_shadow; /* NULL unless the format asks for one */
     double *y;
+    tess_precision vectors; /* FP32: x_fp32 and y_fp32 stand for x and y, with neither residual nor reduction */
+    const float *x_fp32;
+    float *y_fp32;
     double alpha, beta;       /* y = alpha A x + beta y; beta = 0: y is not read */
     const double *residual;   /* non-NULL: y = residual - A x instead */
     tess_reduction reduction; /* dot products with the new y, then a scalar step */

@@ -80,6 +80,8 @@ typedef struct tess_value_array {
 
 /* Moves n values between host and device or within one, converting where the precisions differ. */
 tess_status tess_move_values(tess_context *ctx, int64_t n, tess_value_array from, tess_value_array to);
+tess_status tess_vector_require_in(tess_context *ctx, const tess_vector *v, int64_t n, tess_precision precision,
+                                   const char *role);
 /* Runs a reducing pass outside a loop and brings its dot products to the host. */
 tess_status tess_fused_dots(tess_context *ctx, tess_fused *op, int ndots, double *dots);
 
@@ -118,6 +120,11 @@ tess_status tess_matrix_on_host(const tess_matrix *a, tess_context **host_ctx, c
 tess_status tess_matrix_apply_shell(const tess_matrix *a, tess_operation operation, const double *x, double *y);
 /* The diagonal of an assembled or shell matrix to an array on the device. */
 tess_status tess_matrix_raw_diagonal(const tess_matrix *a, double *diagonal);
+
+/* What formats and solvers that know FP64 arithmetic or FP64 vectors alone answer to the others. */
+tess_status tess_storage_require_fp64_arithmetic(tess_context *ctx, const tess_storage_options *options,
+                                                 const char *purpose);
+tess_status tess_spmv_require_fp64_vectors(const tess_matrix *a, const tess_spmv_args *args);
 
 /* Renews a stored matrix whose original has new values. */
 tess_status tess_matrix_refresh(tess_matrix *a);

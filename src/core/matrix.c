@@ -147,6 +147,17 @@ void tess_storage_options_init(tess_storage_options *options)
 {
     options->format = TESS_FORMAT_CSR;
     options->precision = TESS_PRECISION_FP64;
+    options->max_padding = 3.0;
+    options->window = 256;
+    options->arithmetic = TESS_ARITHMETIC_FP64;
+}
+
+tess_status tess_storage_require_fp64_arithmetic(tess_context *ctx, const tess_storage_options *options,
+                                                 const char *purpose)
+{
+    if (options->arithmetic == TESS_ARITHMETIC_FP64) { return TESS_SUCCESS; }
+    return tess_fail(ctx, TESS_UNSUPPORTED, "FP32 arithmetic is for products of ellr and sell with FP32 vectors",
+                     "%s in arithmetic other than fp64", purpose);
 }
 
 static tess_status require_assembled(const tess_matrix *a, const char *purpose)
@@ -165,7 +176,7 @@ tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options
     *out = NULL;
     TESS_TRY(require_assembled(a, "tess_matrix_convert"));
     if (!ops || tess_precision_bytes(options->precision) == 0 || !(ops->precisions & (1U << options->precision))) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "formats and precisions: csr in fp64 or fp32",
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "csr takes fp64 and fp32; ellr and sell take every precision",
                          "format %s in %s on %s", tess_format_name(options->format),
                          tess_precision_name(options->precision), a->ctx->backend->name);
     }
@@ -238,6 +249,14 @@ tess_status tess_matrix_apply_shell(const tess_matrix *a, tess_operation operati
     return call_shell(a, operation, x, y);
 }
 
+tess_status tess_spmv_require_fp64_vectors(const tess_matrix *a, const tess_spmv_args *args)
+{
+    if (args->vectors == TESS_PRECISION_FP64) { return TESS_SUCCESS; }
+    return tess_fail(a->ctx, TESS_UNSUPPORTED, "copy them to fp64 vectors, or store the matrix as ellr or sell",
+                     "a product of a matrix in format %s%s with fp32 vectors", tess_format_name(a->format),
+                     args->operation == TESS_OP_TRANSPOSE ? ", transposed," : "");
+}
+
 static tess_status spmv_shell(const tess_matrix *a, const tess_spmv_args *args, int64_t nout)
 {
     tess_context *ctx = a->ctx;
@@ -250,6 +269,7 @@ static tess_status spmv_shell(const tess_matrix *a, const tess_spmv_args *args, 
                      .b = args->beta};
     tess_status status = TESS_SUCCESS;
 
+    TESS_TRY(tess_spmv_require_fp64_vectors(a, args));
     if (args->alpha == 1.0 && args->beta == 0.0) { return call_shell(a, args->operation, args->x, args->y); }
     TESS_TRY(tess_device_allocate(ctx, nout, sizeof *product, (void **)&product));
     TESS_TRY(call_shell(a, args->operation, args->x, product));
@@ -257,6 +277,23 @@ static tess_status spmv_shell(const tess_matrix *a, const tess_spmv_args *args, 
     TESS_TRY(ctx->backend->fused(ctx, &op));
 cleanup:
     tess_device_release(ctx, product, nout, sizeof *product);
+    return status;
+}
+
+/* Both FP64, or both FP32. */
+static tess_status require_vectors(const tess_matrix *a, const tess_vector *x, int64_t nin, const tess_vector *y,
+                                   int64_t nout, tess_precision *precision)
+{
+    bool fp32 = x && y && x->precision == TESS_PRECISION_FP32 && y->precision == TESS_PRECISION_FP32;
+    tess_status status = TESS_SUCCESS;
+
+    *precision = fp32 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
+    TESS_TRY(tess_vector_require_in(a->ctx, x, nin, *precision, "x"));
+    TESS_TRY(tess_vector_require_in(a->ctx, y, nout, *precision, "y"));
+    if (nin > 0 && x->data == y->data) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, NULL, "x and y of a product are the same array");
+    }
+cleanup:
     return status;
 }
 
@@ -268,14 +305,15 @@ tess_status tess_matrix_spmv(const tess_matrix *a, tess_operation operation, dou
     tess_spmv_args args = {.operation = operation, .alpha = alpha, .beta = beta};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_vector_require(a->ctx, x, nin, "x"));
-    TESS_TRY(tess_vector_require(a->ctx, y, nout, "y"));
-    if (nin > 0 && x->data == y->data) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, NULL, "x and y of a product are the same array");
+    TESS_TRY(require_vectors(a, x, nin, y, nout, &args.vectors));
+    if (args.vectors == TESS_PRECISION_FP32) {
+        args.x_fp32 = x->data;
+        args.y_fp32 = y->data;
+    } else {
+        args.x = x->data;
+        args.x_shadow = x->shadow;
+        args.y = y->data;
     }
-    args.x = x->data;
-    args.x_shadow = x->shadow;
-    args.y = y->data;
     if (a->ops) {
         TESS_TRY(tess_matrix_refresh((tess_matrix *)(uintptr_t)a));
         TESS_TRY(a->ops->spmv(a, &args));

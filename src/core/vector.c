@@ -199,16 +199,23 @@ static tess_status require_vector(tess_context *ctx, const tess_vector *v, int64
     return TESS_SUCCESS;
 }
 
-tess_status tess_vector_require(tess_context *ctx, const tess_vector *v, int64_t n, const char *role)
+tess_status tess_vector_require_in(tess_context *ctx, const tess_vector *v, int64_t n, tess_precision precision,
+                                   const char *role)
 {
     tess_status status = require_vector(ctx, v, n, role);
 
     if (status != TESS_SUCCESS) { return status; }
-    if (v->precision != TESS_PRECISION_FP64) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "copy it to an fp64 vector with tess_vector_copy",
-                         "vector %s is stored in %s where fp64 is needed", role, tess_precision_name(v->precision));
+    if (v->precision != precision) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "copy it to a vector in that precision with tess_vector_copy",
+                         "vector %s is stored in %s where %s is needed", role, tess_precision_name(v->precision),
+                         tess_precision_name(precision));
     }
     return TESS_SUCCESS;
+}
+
+tess_status tess_vector_require(tess_context *ctx, const tess_vector *v, int64_t n, const char *role)
+{
+    return tess_vector_require_in(ctx, v, n, TESS_PRECISION_FP64, role);
 }
 
 /* Runs an FP64 writer through a staging array where the vector is not FP64. */

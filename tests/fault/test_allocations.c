@@ -62,7 +62,7 @@ static tess_status create_coo(scene *s)
 
 static tess_status convert(scene *s)
 {
-    const tess_storage_options narrow = {TESS_FORMAT_CSR, TESS_PRECISION_FP32};
+    const tess_storage_options narrow = {.format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP32};
     tess_matrix *fresh = NULL, *made = NULL;
     tess_csr_arrays arrays = csr_arrays_of(&s->a);
     tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);

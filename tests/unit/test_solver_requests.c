@@ -75,7 +75,7 @@ static void shells_are_solved_like_matrices(void **state)
 static void wrong_requests_are_refused(void **state)
 {
     oracle_csr rectangle = oracle_random(4, 5, 2, 1), a = oracle_laplace2d(3);
-    tess_storage_options storage = {TESS_FORMAT_CSR, TESS_PRECISION_FP32};
+    tess_storage_options storage = {.format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP32};
     tess_context *ctx = open_cpu(1);
     tess_matrix *wrong = make_matrix(ctx, &rectangle), *m = make_matrix(ctx, &a), *stored = NULL;
     tess_solve_options options = solve_options(TESS_SOLVER_CG);

@@ -127,19 +127,6 @@ __device__ static inline int group_width(int rows)
     return width;
 }
 
-/* Writes y_row and adds it to the dot products. */
-template <int NDOTS>
-__device__ static inline void finish_row(const tess_spmv_args &args, int64_t row, double sum, double *dots)
-{
-    double value = spmv_result(&args, row, sum);
-
-    args.y[row] = value;
-#pragma unroll
-    for (int k = 0; k < NDOTS; k++) {
-        dots[k] += value * (args.reduction.with[k] == args.y ? value : args.reduction.with[k][row]);
-    }
-}
-
 /* Where the products of the chunk's row r lie. */
 struct row_range {
     int from, to;

@@ -72,6 +72,7 @@ tess_status csr_build(const tess_matrix *assembled, const tess_storage_options *
     csr_storage *from = assembled->storage, *s = NULL;
     tess_status status = TESS_SUCCESS;
 
+    TESS_TRY(tess_storage_require_fp64_arithmetic(ctx, options, "CSR"));
     TESS_TRY(ensure_plan(ctx, from));
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *s, (void **)&s));
     memset(s, 0, sizeof *s);
@@ -213,6 +214,7 @@ tess_status csr_spmv(const tess_matrix *a, const tess_spmv_args *args)
     csr_storage *s = a->storage;
     tess_status status = TESS_SUCCESS;
 
+    TESS_TRY(tess_spmv_require_fp64_vectors(a, args));
     if (args->operation == TESS_OP_TRANSPOSE) {
         const tess_matrix *source = a->original ? a->original : a;
         csr_storage *own = source->storage;

@@ -3,25 +3,9 @@
 #ifndef TESS_FORMAT_CSR_CSR_ROWS_H
 #define TESS_FORMAT_CSR_CSR_ROWS_H
 
-#include "backend/backend.h"
 #include "core/two_word.h"
+#include "format/row_epilogue.h"
 #include <tessera/export.h>
-
-/* The value that the product writes to y_i, given (A x)_i. */
-TESS_HD double spmv_result(const tess_spmv_args *args, int64_t i, double product)
-{
-    if (args->residual) { return args->residual[i] - product; }
-    if (args->beta == 0.0) { return args->alpha * product; }
-    return args->alpha * product + args->beta * args->y[i];
-}
-
-/* Adds y_i to the dot products that the reduction asks for. */
-TESS_HD void spmv_add_dots(const tess_reduction *reduction, const double *y, int64_t i, double value, double *dots)
-{
-    for (int k = 0; k < reduction->ndots; k++) {
-        dots[k] += value * (reduction->with[k] == y ? value : reduction->with[k][i]);
-    }
-}
 
 /* The residual of one row in the making: b_i - sum a_ij x_j in two words, and the magnitudes that bound its error. */
 typedef struct row_residual {

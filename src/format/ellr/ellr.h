@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ELLPACK-R and SELL-C-sigma: one layout. Rows stand at positions; ELLR_SLICE neighbouring positions are a slice. A slice has
+ * a width, that of its longest row (ellr: of the matrix's longest row), and stores entry k of lane l at k * ELLR_SLICE + l. A
+ * row stops at its own length: what pads it is never multiplied. README.md has a picture.
+ */
+#ifndef TESS_FORMAT_ELLR_ELLR_H
+#define TESS_FORMAT_ELLR_ELLR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tessera/matrix.h>
+
+#include "backend/backend.h"
+#include "format/csr/csr.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* C of SELL-C-sigma on every backend: one wave of AMD's, two rows for each thread of an NVIDIA warp. */
+enum { ELLR_SLICE = 64, ELLR_LARGEST_WINDOW = 4096 };
+
+/* One slice. Places are counted in units of ELLR_SLICE values and of ELLR_SLICE 16-bit words of columns. */
+typedef struct ellr_slice {
+    uint32_t first_value, first_column;
+    uint32_t width; /* entries of its longest row */
+    uint32_t flags;
+} ellr_slice;
+enum {
+    ELLR_PERMUTED = 1, /* its rows are not in their order */
+    ELLR_WIDE = 2      /* columns are 32 bits and absolute; else 16 bits, relative to the row */
+};
+
+/* What a kernel sees: arrays in the memory of the backend that runs it. */
+typedef struct ellr_view {
+    int64_t nrows, ncols, nnz, nslices;
+    ellr_slice *slice; /* nslices */
+    void *length;      /* nslices * ELLR_SLICE row lengths of length_bits; 0 beyond the last row */
+    int length_bits;   /* 8 where no row is longer than 255, else 32 */
+    int16_t *order;    /* row minus position, for each position; NULL: no slice is permuted */
+    void *column;      /* column_units * ELLR_SLICE 16-bit words */
+    void *val;         /* value_units * ELLR_SLICE values of `precision` */
+    int64_t value_units, column_units;
+    tess_precision precision;
+    tess_arithmetic arithmetic;
+} ellr_view;
+
+typedef struct ellr_storage {
+    ellr_view view;
+} ellr_storage;
+
+/* How rows are to be arranged, and what came out. */
+typedef struct ellr_arrangement {
+    int64_t window;       /* in: rows of a sorting window, a multiple of ELLR_SLICE; 0: rows stay in their order */
+    int32_t common_width; /* in: the room of every slice, in entries per row; -1: its own width */
+    int64_t entries;      /* out: stored entries, padding included, in rows that exist */
+    int64_t permuted;     /* out: windows whose rows are not in their order */
+    int64_t value_units, column_units;
+} ellr_arrangement;
+
+/* What a backend supplies; all arrays of the view are there but those that the function before them says the size of. */
+typedef struct ellr_backend {
+    tess_status (*longest_row)(tess_context *ctx, const csr_view *csr, int32_t *longest);
+    /* Fills slice, length and order. */
+    tess_status (*arrange)(tess_context *ctx, const csr_view *csr, const ellr_view *v, ellr_arrangement *arrangement);
+    tess_status (*fill_columns)(tess_context *ctx, const csr_view *csr, const ellr_view *v);
+    tess_status (*fill_values)(tess_context *ctx, const csr_view *csr, const ellr_view *v);
+    /* Host arrays in CSR order; either may be NULL. */
+    tess_status (*decode)(tess_context *ctx, const csr_view *csr, const ellr_view *v, int32_t *col_ind, double *val);
+    tess_status (*prepare)(tess_context *ctx, const ellr_view *v);
+    tess_status (*spmv)(tess_context *ctx, const ellr_view *v, const tess_spmv_args *args);
+} ellr_backend;
+
+/* Both formats over a backend's functions, in ellr_format.c. */
+tess_status ellr_build(const tess_matrix *assembled, const tess_storage_options *options, void **storage);
+tess_status ellr_refresh(const tess_matrix *assembled, void *storage);
+void ellr_destroy(tess_context *ctx, void *storage);
+tess_status ellr_prepare(const tess_matrix *a);
+tess_status ellr_spmv(const tess_matrix *a, const tess_spmv_args *args);
+tess_status ellr_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val);
+int64_t ellr_bytes(const tess_matrix *a);
+
+#define ELLR_PRECISIONS ((1U << TESS_PRECISION_COUNT) - 1U)
+
+extern const ellr_backend ellr_host;
+extern const tess_format_ops ellr_host_ops, sell_host_ops;
+tess_status ellr_host_longest_row(tess_context *ctx, const csr_view *csr, int32_t *longest);
+tess_status ellr_host_arrange(tess_context *ctx, const csr_view *csr, const ellr_view *v,
+                              ellr_arrangement *arrangement);
+tess_status ellr_host_fill_columns(tess_context *ctx, const csr_view *csr, const ellr_view *v);
+tess_status ellr_host_fill_values(tess_context *ctx, const csr_view *csr, const ellr_view *v);
+tess_status ellr_host_decode(tess_context *ctx, const csr_view *csr, const ellr_view *v, int32_t *col_ind, double *val);
+#if TESS_HAVE_GPU
+const ellr_backend *ellr_gpu(void);
+const tess_format_ops *ellr_gpu_ops(void);
+const tess_format_ops *sell_gpu_ops(void);
+tess_status ellr_gpu_longest_row(tess_context *ctx, const csr_view *csr, int32_t *longest);
+tess_status ellr_gpu_arrange(tess_context *ctx, const csr_view *csr, const ellr_view *v, ellr_arrangement *arrangement);
+tess_status ellr_gpu_fill_columns(tess_context *ctx, const csr_view *csr, const ellr_view *v);
+tess_status ellr_gpu_fill_values(tess_context *ctx, const csr_view *csr, const ellr_view *v);
+tess_status ellr_gpu_decode(tess_context *ctx, const csr_view *csr, const ellr_view *v, int32_t *col_ind, double *val);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ELLPACK-R and SELL-C-sigma over a backend's functions: what is the same for all backends. */
+#include <math.h>
+#include <string.h>
+
+#include "core/internal.h"
+#include "format/ellr/ellr.h"
+
+/* What zero stands for in tess_storage_options. */
+static const double default_max_padding = 3.0;
+enum { DEFAULT_WINDOW = 256 };
+
+static const ellr_backend *backend_of(const tess_context *ctx)
+{
+#if TESS_HAVE_GPU
+    if (ctx->device == TESS_DEVICE_GPU) { return ellr_gpu(); }
+#endif
+    (void)ctx;
+    return &ellr_host;
+}
+
+static const ellr_view *view_of(const tess_matrix *a)
+{
+    const ellr_storage *s = a->storage;
+
+    return &s->view;
+}
+
+static int64_t positions_of(const ellr_view *v)
+{
+    return v->nslices * ELLR_SLICE;
+}
+
+static void release_order(tess_context *ctx, ellr_view *v)
+{
+    tess_device_release(ctx, v->order, positions_of(v), sizeof *v->order);
+    v->order = NULL;
+}
+
+void ellr_destroy(tess_context *ctx, void *storage)
+{
+    ellr_storage *s = storage;
+    ellr_view *v = &s->view;
+
+    tess_device_release(ctx, v->slice, v->nslices, sizeof *v->slice);
+    tess_device_release(ctx, v->length, positions_of(v), (size_t)v->length_bits / 8);
+    release_order(ctx, v);
+    tess_device_release(ctx, v->column, v->column_units * ELLR_SLICE, sizeof(int16_t));
+    tess_device_release(ctx, v->val, v->value_units * ELLR_SLICE, tess_precision_bytes(v->precision));
+    tess_host_release(ctx, s, 1, sizeof *s);
+}
+
+/* ---- building ---- */
+
+static tess_status check_options(tess_context *ctx, const tess_storage_options *o)
+{
+    if (!(o->max_padding == 0.0 || o->max_padding >= 1.0)) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "1.0 allows none, 0 stands for the default",
+                         "max_padding = %g entries per nonzero", o->max_padding);
+    }
+    if (o->window < 0 || o->window > ELLR_LARGEST_WINDOW) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "1 keeps the order, 0 stands for the default",
+                         "a sorting window of %lld rows is not between 1 and %d", (long long)o->window,
+                         (int)ELLR_LARGEST_WINDOW);
+    }
+    if (o->arithmetic != TESS_ARITHMETIC_FP64 && o->arithmetic != TESS_ARITHMETIC_FP32) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64 or fp32", "arithmetic number %d", (int)o->arithmetic);
+    }
+    return TESS_SUCCESS;
+}
+
+/* Rows of a sorting window in whole slices; 0: none. */
+static int64_t window_of(const tess_storage_options *o)
+{
+    int64_t window = o->window == 0 ? DEFAULT_WINDOW : o->window;
+
+    if (o->format == TESS_FORMAT_ELLR || window == 1) { return 0; }
+    return (window + ELLR_SLICE - 1) / ELLR_SLICE * ELLR_SLICE;
+}
+
+static tess_status check_padding(tess_context *ctx, const tess_storage_options *o, const ellr_view *v, int64_t entries)
+{
+    double most = o->max_padding == 0.0 ? default_max_padding : o->max_padding;
+    double ratio = v->nnz > 0 ? (double)entries / (double)v->nnz : 0.0;
+    bool ellr = o->format == TESS_FORMAT_ELLR;
+
+    if (ratio <= most) { return TESS_SUCCESS; }
+    return tess_fail(ctx, TESS_UNSUPPORTED,
+                     ellr ? "choose sell or csr, or raise max_padding (--max-padding)"
+                          : "choose csr, a wider window (--sell-window), or raise max_padding (--max-padding)",
+                     "format %s would store %.4g entries per nonzero (%lld for %lld), and max_padding is %g",
+                     tess_format_name(o->format), ratio, (long long)entries, (long long)v->nnz, most);
+}
+
+/* Lengths, order and the slices' places. */
+static tess_status arrange(tess_context *ctx, const csr_view *csr, const tess_storage_options *o, ellr_view *v)
+{
+    const ellr_backend *backend = backend_of(ctx);
+    ellr_arrangement made = {.window = window_of(o), .common_width = -1};
+    int32_t longest = 0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(backend->longest_row(ctx, csr, &longest));
+    if (o->format == TESS_FORMAT_ELLR) {
+        made.common_width = longest;
+        TESS_TRY(check_padding(ctx, o, v, (int64_t)longest * v->nrows)); /* less than 2^62 */
+    }
+    v->length_bits = longest <= UINT8_MAX ? 8 : 32;
+    TESS_TRY(tess_device_allocate(ctx, v->nslices, sizeof *v->slice, (void **)&v->slice));
+    TESS_TRY(tess_device_allocate(ctx, positions_of(v), (size_t)v->length_bits / 8, &v->length));
+    if (made.window > 0) { TESS_TRY(tess_device_allocate(ctx, positions_of(v), sizeof *v->order, (void **)&v->order)); }
+    TESS_TRY(backend->arrange(ctx, csr, v, &made));
+    if (made.permuted == 0) { release_order(ctx, v); }
+    TESS_TRY(check_padding(ctx, o, v, made.entries));
+    if (made.value_units > UINT32_MAX || made.column_units > UINT32_MAX) {
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr", "format %s would store %lld entries",
+                         tess_format_name(o->format), (long long)made.value_units * ELLR_SLICE);
+    }
+    v->value_units = made.value_units;
+    v->column_units = made.column_units;
+cleanup:
+    return status;
+}
+
+tess_status ellr_build(const tess_matrix *assembled, const tess_storage_options *options, void **out)
+{
+    tess_context *ctx = assembled->ctx;
+    const csr_view *csr = &csr_of(assembled)->view;
+    ellr_storage *s = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(check_options(ctx, options));
+    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *s, (void **)&s));
+    memset(s, 0, sizeof *s);
+    s->view = (ellr_view){.nrows = csr->nrows,
+                          .ncols = csr->ncols,
+                          .nnz = csr->nnz,
+                          .nslices = (csr->nrows + ELLR_SLICE - 1) / ELLR_SLICE,
+                          .length_bits = 8,
+                          .precision = options->precision,
+                          .arithmetic = options->arithmetic};
+    TESS_TRY(arrange(ctx, csr, options, &s->view));
+    TESS_TRY(tess_device_allocate(ctx, s->view.column_units * ELLR_SLICE, sizeof(int16_t), &s->view.column));
+    TESS_TRY(tess_device_allocate(ctx, s->view.value_units * ELLR_SLICE, tess_precision_bytes(options->precision),
+                                  &s->view.val));
+    /* what pads is never multiplied, but should be the same on every run */
+    TESS_TRY(ctx->backend->zero(ctx, s->view.column, (size_t)s->view.column_units * ELLR_SLICE * sizeof(int16_t)));
+    TESS_TRY(ctx->backend->zero(ctx, s->view.val,
+                                (size_t)s->view.value_units * ELLR_SLICE * tess_precision_bytes(options->precision)));
+    TESS_TRY(backend_of(ctx)->fill_columns(ctx, csr, &s->view));
+    TESS_TRY(backend_of(ctx)->fill_values(ctx, csr, &s->view));
+    *out = s;
+cleanup:
+    if (status != TESS_SUCCESS && s) { ellr_destroy(ctx, s); }
+    return status;
+}
+
+tess_status ellr_refresh(const tess_matrix *assembled, void *storage)
+{
+    const ellr_storage *s = storage;
+
+    return backend_of(assembled->ctx)->fill_values(assembled->ctx, &csr_of(assembled)->view, &s->view);
+}
+
+/* ---- products ---- */
+
+tess_status ellr_prepare(const tess_matrix *a)
+{
+    return backend_of(a->ctx)->prepare(a->ctx, view_of(a));
+}
+
+/* The transpose of the FP64 matrix holds the very values that are stored here, if they are FP64. */
+static tess_status multiply_transposed(const tess_matrix *a, const tess_spmv_args *args)
+{
+    tess_status status = tess_spmv_require_fp64_vectors(a, args);
+
+    if (status != TESS_SUCCESS) { return status; }
+    if (a->precision != TESS_PRECISION_FP64) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "multiply with the FP64 matrix",
+                         "a transposed product of a matrix stored in %s", tess_precision_name(a->precision));
+    }
+    return a->original->ops->spmv(a->original, args);
+}
+
+tess_status ellr_spmv(const tess_matrix *a, const tess_spmv_args *args)
+{
+    const ellr_view *v = view_of(a);
+
+    if (v->arithmetic == TESS_ARITHMETIC_FP32 && args->vectors != TESS_PRECISION_FP32) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass fp32 vectors, or convert the matrix with fp64 arithmetic",
+                         "a product in fp32 arithmetic with fp64 vectors");
+    }
+    if (args->operation == TESS_OP_TRANSPOSE) { return multiply_transposed(a, args); }
+    return backend_of(a->ctx)->spmv(a->ctx, v, args);
+}
+
+/* ---- back to the host ---- */
+
+tess_status ellr_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val)
+{
+    const csr_view *csr = &csr_of(a->original)->view;
+    tess_status status = TESS_SUCCESS;
+
+    if (row_ptr) { TESS_TRY(a->original->ops->decode(a->original, row_ptr, NULL, NULL)); }
+    if (col_ind || val) { status = backend_of(a->ctx)->decode(a->ctx, csr, view_of(a), col_ind, val); }
+cleanup:
+    return status;
+}
+
+int64_t ellr_bytes(const tess_matrix *a)
+{
+    const ellr_view *v = view_of(a);
+    int64_t per_position = v->length_bits / 8 + (v->order ? (int64_t)sizeof *v->order : 0);
+
+    return v->nslices * (int64_t)sizeof *v->slice + positions_of(v) * per_position +
+           v->column_units * ELLR_SLICE * (int64_t)sizeof(int16_t) +
+           v->value_units * ELLR_SLICE * (int64_t)tess_precision_bytes(v->precision);
+}

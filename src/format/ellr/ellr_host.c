@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products of ELLPACK-R and SELL-C-sigma on the host: GROUP neighbouring rows of a slice at once up to their common length,
+ * then each row's rest. A row's entries are added in their order, so that the result has the same bits for any number of
+ * threads.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "backend/host/host.h"
+#include "format/ellr/ellr_rows.h"
+#include "format/row_epilogue.h"
+
+/* Slices that a thread takes together; their dot products are one partial sum. */
+enum { GROUP = 8, CHUNK = 8 };
+
+/* What an instance is made for; a constant wherever the functions below are inlined. */
+typedef struct product_kind {
+    tess_precision stored, vectors;
+    tess_arithmetic arithmetic;
+    bool wide; /* columns */
+} product_kind;
+
+/* GROUP rows from `position` on. */
+typedef struct row_group {
+    const void *val;    /* of the matrix */
+    int64_t first;      /* value 0 of the first row */
+    const int16_t *col; /* column 0 of the first row */
+    int64_t row[GROUP];
+    int32_t length[GROUP];
+    int32_t common; /* length of the shortest */
+} row_group;
+
+static inline __attribute__((always_inline)) int64_t column_of(const row_group *g, product_kind kind, int64_t place,
+                                                               int lane)
+{
+    return kind.wide ? ((const int32_t *)(const void *)g->col)[place] : g->row[lane] + g->col[place];
+}
+
+static inline __attribute__((always_inline)) double term64(const row_group *g, product_kind kind, const void *x,
+                                                           int64_t k, int lane)
+{
+    int64_t place = k * ELLR_SLICE + lane, column = column_of(g, kind, place, lane);
+
+    return tess_load(kind.stored, g->val, g->first + place) * tess_load(kind.vectors, x, column);
+}
+
+static inline __attribute__((always_inline)) float term32(const row_group *g, product_kind kind, const void *x,
+                                                          int64_t k, int lane)
+{
+    int64_t place = k * ELLR_SLICE + lane, column = column_of(g, kind, place, lane);
+
+    return tess_load_float(kind.stored, g->val, g->first + place) * tess_load_float(kind.vectors, x, column);
+}
+
+static inline __attribute__((always_inline)) void sum_group64(const row_group *g, product_kind kind, const void *x,
+                                                              double *out)
+{
+    double sum[GROUP] = {0.0};
+
+    for (int64_t k = 0; k < g->common; k++) {
+        for (int l = 0; l < GROUP; l++) {
+            sum[l] += term64(g, kind, x, k, l);
+        }
+    }
+    for (int l = 0; l < GROUP; l++) {
+        for (int64_t k = g->common; k < g->length[l]; k++) {
+            sum[l] += term64(g, kind, x, k, l);
+        }
+        out[l] = sum[l];
+    }
+}
+
+static inline __attribute__((always_inline)) void sum_group32(const row_group *g, product_kind kind, const void *x,
+                                                              double *out)
+{
+    float sum[GROUP] = {0.0F};
+
+    for (int64_t k = 0; k < g->common; k++) {
+        for (int l = 0; l < GROUP; l++) {
+            sum[l] += term32(g, kind, x, k, l);
+        }
+    }
+    for (int l = 0; l < GROUP; l++) {
+        for (int64_t k = g->common; k < g->length[l]; k++) {
+            sum[l] += term32(g, kind, x, k, l);
+        }
+        out[l] = (double)sum[l];
+    }
+}
+
+/* The group's place in the slice, without its precision. */
+static inline __attribute__((always_inline)) row_group find_group(const ellr_view *v, ellr_slice s, int64_t position,
+                                                                  bool wide)
+{
+    int64_t lane = position % ELLR_SLICE;
+    row_group g = {.val = v->val, .first = ellr_first_value(s) + lane, .common = INT32_MAX};
+
+    g.col = (const int16_t *)v->column + ellr_first_column(s) + (wide ? 2 * lane : lane);
+    for (int l = 0; l < GROUP; l++) {
+        g.row[l] = ellr_row(v, s, position + l);
+        g.length[l] = ellr_length(v, position + l);
+        g.common = g.length[l] < g.common ? g.length[l] : g.common;
+    }
+    return g;
+}
+
+/* Sums of all rows of slice s. */
+static inline __attribute__((always_inline)) void sum_slice(const ellr_view *v, int64_t s, const void *x,
+                                                            product_kind kind, double *sum)
+{
+    for (int64_t lane = 0; lane < ELLR_SLICE; lane += GROUP) {
+        row_group g = find_group(v, v->slice[s], s * ELLR_SLICE + lane, kind.wide);
+
+        if (kind.arithmetic == TESS_ARITHMETIC_FP64) {
+            sum_group64(&g, kind, x, sum + lane);
+        } else {
+            sum_group32(&g, kind, x, sum + lane);
+        }
+    }
+}
+
+typedef void (*slice_function)(const ellr_view *v, int64_t s, const void *x, double *sum);
+
+#define SLICE_FUNCTION(name, stored, vectors, arithmetic)                       \
+    static void name(const ellr_view *v, int64_t s, const void *x, double *sum) \
+    {                                                                           \
+        const product_kind narrow = {stored, vectors, arithmetic, false};       \
+        const product_kind wide = {stored, vectors, arithmetic, true};          \
+                                                                                \
+        if (ellr_has_wide_columns(v->slice[s])) {                               \
+            sum_slice(v, s, x, wide, sum);                                      \
+        } else {                                                                \
+            sum_slice(v, s, x, narrow, sum);                                    \
+        }                                                                       \
+    }
+#define SLICE_FUNCTIONS(NAME, ...)                                                                           \
+    SLICE_FUNCTION(sum_##NAME, TESS_PRECISION_##NAME, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64)             \
+    SLICE_FUNCTION(sum_##NAME##_vectors32, TESS_PRECISION_##NAME, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64) \
+    SLICE_FUNCTION(sum_##NAME##_arithmetic32, TESS_PRECISION_##NAME, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32)
+TESS_PRECISION_LIST(SLICE_FUNCTIONS)
+#undef SLICE_FUNCTIONS
+#undef SLICE_FUNCTION
+
+static slice_function select_slice_function(const ellr_view *v, const tess_spmv_args *args)
+{
+#define SLICE_ROW(NAME, ...) {sum_##NAME, sum_##NAME##_vectors32, sum_##NAME##_arithmetic32},
+    static const slice_function functions[TESS_PRECISION_COUNT][3] = {TESS_PRECISION_LIST(SLICE_ROW)};
+#undef SLICE_ROW
+
+    if (args->vectors == TESS_PRECISION_FP64) { return functions[v->precision][0]; }
+    return functions[v->precision][v->arithmetic == TESS_ARITHMETIC_FP64 ? 1 : 2];
+}
+
+/* ---- epilogue ---- */
+
+/* y of a slice in FP32, from sums in the arithmetic. */
+static void store_fp32(const ellr_view *v, int64_t s, const tess_spmv_args *args, const double *sum)
+{
+    for (int64_t lane = 0; lane < ELLR_SLICE; lane++) {
+        int64_t row = ellr_row(v, v->slice[s], s * ELLR_SLICE + lane);
+
+        if (row < v->nrows) { args->y_fp32[row] = ellr_result_fp32(v, args, row, sum[lane]); }
+    }
+}
+
+static void store_fp64(const ellr_view *v, int64_t s, const tess_spmv_args *args, const double *sum, double *dots)
+{
+    for (int64_t lane = 0; lane < ELLR_SLICE; lane++) {
+        int64_t row = ellr_row(v, v->slice[s], s * ELLR_SLICE + lane);
+
+        if (row < v->nrows) {
+            double value = spmv_result(args, row, sum[lane]);
+
+            args->y[row] = value;
+            spmv_add_dots(&args->reduction, args->y, row, value, dots);
+        }
+    }
+}
+
+static int64_t chunks_of(const ellr_view *v)
+{
+    return (v->nslices + CHUNK - 1) / CHUNK;
+}
+
+static tess_status prepare(tess_context *ctx, const ellr_view *v)
+{
+    double *partials = NULL;
+
+    return host_partials(ctx, 2 * chunks_of(v), &partials);
+}
+
+static tess_status spmv(tess_context *ctx, const ellr_view *v, const tess_spmv_args *args)
+{
+    const tess_reduction *reduction = &args->reduction;
+    const bool fp32 = args->vectors == TESS_PRECISION_FP32;
+    const void *x = fp32 ? (const void *)args->x_fp32 : args->x;
+    slice_function sum_rows = select_slice_function(v, args);
+    int64_t nchunks = chunks_of(v);
+    double *partials = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (!host_enter(reduction->state, false, true)) { return TESS_SUCCESS; }
+    status = host_partials(ctx, 2 * nchunks, &partials);
+    if (status != TESS_SUCCESS) { return status; }
+#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 4) if (v->nnz > HOST_SERIAL_WORK)
+    for (int64_t c = 0; c < nchunks; c++) {
+        int64_t end = (c + 1) * CHUNK < v->nslices ? (c + 1) * CHUNK : v->nslices;
+        double sum[ELLR_SLICE], dots[2] = {0.0, 0.0};
+
+        for (int64_t s = c * CHUNK; s < end; s++) {
+            sum_rows(v, s, x, sum);
+            if (fp32) {
+                store_fp32(v, s, args, sum);
+            } else {
+                store_fp64(v, s, args, sum, dots);
+            }
+        }
+        partials[c] = dots[0];
+        partials[nchunks + c] = dots[1];
+    }
+    if (reduction->ndots > 0) {
+        host_finish_reduction(partials, nchunks, reduction->ndots, reduction->step, reduction->state);
+    }
+    return TESS_SUCCESS;
+}
+
+const ellr_backend ellr_host = {
+    .longest_row = ellr_host_longest_row,
+    .arrange = ellr_host_arrange,
+    .fill_columns = ellr_host_fill_columns,
+    .fill_values = ellr_host_fill_values,
+    .decode = ellr_host_decode,
+    .prepare = prepare,
+    .spmv = spmv,
+};
+
+#define HOST_OPS(NAME)                                                                           \
+    {                                                                                            \
+        .format = (NAME), .build = ellr_build, .refresh = ellr_refresh, .destroy = ellr_destroy, \
+        .prepare = ellr_prepare, .spmv = ellr_spmv, .decode = ellr_decode, .bytes = ellr_bytes,  \
+        .precisions = ELLR_PRECISIONS,                                                           \
+    }
+const tess_format_ops ellr_host_ops = HOST_OPS(TESS_FORMAT_ELLR);
+const tess_format_ops sell_host_ops = HOST_OPS(TESS_FORMAT_SELL);
+#undef HOST_OPS

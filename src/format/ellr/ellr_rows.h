@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The layout of ellr.h as functions of positions, for host and device. Offsets are counted in 64 bits. */
+#ifndef TESS_FORMAT_ELLR_ELLR_ROWS_H
+#define TESS_FORMAT_ELLR_ELLR_ROWS_H
+
+#include <tessera/codec.h>
+
+#include "core/offsets.h"
+#include "format/ellr/ellr.h"
+
+/* ---- reading ---- */
+
+TESS_HD bool ellr_is_permuted(ellr_slice s)
+{
+    return (s.flags & ELLR_PERMUTED) != 0;
+}
+
+TESS_HD bool ellr_has_wide_columns(ellr_slice s)
+{
+    return (s.flags & ELLR_WIDE) != 0;
+}
+
+/* The slice's first value. */
+TESS_HD int64_t ellr_first_value(ellr_slice s)
+{
+    return (int64_t)s.first_value * ELLR_SLICE;
+}
+
+/* The slice's first column, counted in 16-bit words. */
+TESS_HD int64_t ellr_first_column(ellr_slice s)
+{
+    return (int64_t)s.first_column * ELLR_SLICE;
+}
+
+TESS_HD int32_t ellr_length(const ellr_view *v, int64_t position)
+{
+    return v->length_bits == 8 ? ((const uint8_t *)v->length)[position] : ((const int32_t *)v->length)[position];
+}
+
+/* The row at a position; beyond the last row: a number that is no row. */
+TESS_HD int64_t ellr_row(const ellr_view *v, ellr_slice s, int64_t position)
+{
+    return ellr_is_permuted(s) ? position + v->order[position] : position;
+}
+
+/* Column of entry k of the row at a position. */
+TESS_HD int64_t ellr_column(const ellr_view *v, ellr_slice s, int64_t position, int64_t row, int64_t k)
+{
+    const int16_t *words = (const int16_t *)v->column + ellr_first_column(s);
+    int64_t place = k * ELLR_SLICE + position % ELLR_SLICE;
+
+    return ellr_has_wide_columns(s) ? ((const int32_t *)(const void *)words)[place] : row + words[place];
+}
+
+/* What the product writes to y_i in FP32, given (A x)_i in the arithmetic. */
+TESS_HD float ellr_result_fp32(const ellr_view *v, const tess_spmv_args *args, int64_t i, double product)
+{
+    if (v->arithmetic == TESS_ARITHMETIC_FP32) {
+        float scaled = (float)args->alpha * (float)product;
+
+        return args->beta == 0.0 ? scaled : scaled + (float)args->beta * args->y_fp32[i];
+    }
+    if (args->beta == 0.0) { return (float)(args->alpha * product); }
+    return (float)(args->alpha * product + args->beta * (double)args->y_fp32[i]);
+}
+
+/* ---- building ---- */
+
+TESS_HD int64_t ellr_csr_offset(const csr_view *csr, int64_t i)
+{
+    return tess_row_offset(csr->row_ptr, csr->row_ptr_bits, i);
+}
+
+/* Entries of a row; of rows that do not exist: 0. */
+TESS_HD int32_t ellr_csr_length(const csr_view *csr, int64_t i)
+{
+    return i < csr->nrows ? (int32_t)(ellr_csr_offset(csr, i + 1) - ellr_csr_offset(csr, i)) : 0;
+}
+
+/*
+ * The column that pads a row: its last one, so that padding fetches no more of x than the row does; of an empty row, or one
+ * that does not exist, some column that does. Kernels may fetch that element of x, and never multiply it.
+ */
+TESS_HD int64_t ellr_padding_column(const csr_view *csr, int64_t i)
+{
+    int64_t begin = i < csr->nrows ? ellr_csr_offset(csr, i) : 0,
+            end = i < csr->nrows ? ellr_csr_offset(csr, i + 1) : 0;
+
+    if (end > begin) { return csr->col_ind[end - 1]; }
+    return i < csr->ncols ? i : csr->ncols - 1;
+}
+
+/* Whether all columns of a row fit into 16 bits relative to it. Columns ascend: the ends tell. */
+TESS_HD bool ellr_is_narrow(const csr_view *csr, int64_t i)
+{
+    int64_t last = ellr_padding_column(csr, i), first = last;
+
+    if (ellr_csr_length(csr, i) > 0) { first = csr->col_ind[ellr_csr_offset(csr, i)]; }
+    return first - i >= INT16_MIN && last - i <= INT16_MAX;
+}
+
+/* A window is sorted only where that saves a sixteenth of its entries: a row out of its order costs a look-up. */
+TESS_HD bool ellr_sorting_pays(int64_t width_in_order, int64_t width_sorted)
+{
+    return 16 * width_sorted <= 15 * width_in_order;
+}
+
+TESS_HD void ellr_set_length(const ellr_view *v, int64_t position, int32_t length)
+{
+    if (v->length_bits == 8) {
+        ((uint8_t *)v->length)[position] = (uint8_t)length;
+    } else {
+        ((int32_t *)v->length)[position] = length;
+    }
+}
+
+/* Columns of the row at a position, and those that pad it. */
+TESS_HD void ellr_fill_row_columns(const csr_view *csr, const ellr_view *v, int64_t position)
+{
+    ellr_slice s = v->slice[position / ELLR_SLICE];
+    int64_t length = ellr_length(v, position), row = ellr_row(v, s, position), lane = position % ELLR_SLICE;
+    int64_t begin = length > 0 ? ellr_csr_offset(csr, row) : 0, padding = ellr_padding_column(csr, row);
+    int16_t *narrow = (int16_t *)v->column + ellr_first_column(s);
+    int32_t *wide = (int32_t *)(void *)narrow;
+
+    for (int64_t k = 0; k < s.width; k++) {
+        int64_t column = k < length ? csr->col_ind[begin + k] : padding;
+
+        if (ellr_has_wide_columns(s)) {
+            wide[k * ELLR_SLICE + lane] = (int32_t)column;
+        } else {
+            narrow[k * ELLR_SLICE + lane] = (int16_t)(column - row);
+        }
+    }
+}
+
+TESS_HD void ellr_fill_row_values(const csr_view *csr, const ellr_view *v, int64_t position)
+{
+    ellr_slice s = v->slice[position / ELLR_SLICE];
+    int64_t length = ellr_length(v, position), begin = length > 0 ? ellr_csr_offset(csr, ellr_row(v, s, position)) : 0;
+    int64_t place = ellr_first_value(s) + position % ELLR_SLICE;
+    const double *val = (const double *)csr->val;
+
+    for (int64_t k = 0; k < length; k++) {
+        tess_store(v->precision, v->val, place + k * ELLR_SLICE, val[begin + k], TESS_OVERFLOW_INFINITY);
+    }
+}
+
+/* The row at a position to its place in CSR arrays; either may be NULL. */
+TESS_HD void ellr_decode_row(const csr_view *csr, const ellr_view *v, int64_t position, int32_t *col_ind, double *val)
+{
+    ellr_slice s = v->slice[position / ELLR_SLICE];
+    int64_t length = ellr_length(v, position), row = ellr_row(v, s, position);
+    int64_t begin = length > 0 ? ellr_csr_offset(csr, row) : 0;
+    int64_t place = ellr_first_value(s) + position % ELLR_SLICE;
+
+    for (int64_t k = 0; k < length; k++) {
+        if (col_ind) { col_ind[begin + k] = (int32_t)ellr_column(v, s, position, row, k); }
+        if (val) { val[begin + k] = tess_load(v->precision, v->val, place + k * ELLR_SLICE); }
+    }
+}
+
+#endif
