@@ -165,7 +165,7 @@ tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options
     *out = NULL;
     TESS_TRY(require_assembled(a, "tess_matrix_convert"));
     if (!ops || tess_precision_bytes(options->precision) == 0 || !(ops->precisions & (1U << options->precision))) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "formats and precisions: csr in fp64 or fp32",
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "format csr takes every precision",
                          "format %s in %s on %s", tess_format_name(options->format),
                          tess_precision_name(options->precision), a->ctx->backend->name);
     }
