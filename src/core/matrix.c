@@ -176,7 +176,7 @@ tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options
     *out = NULL;
     TESS_TRY(require_assembled(a, "tess_matrix_convert"));
     if (!ops || tess_precision_bytes(options->precision) == 0 || !(ops->precisions & (1U << options->precision))) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "csr takes fp64 and fp32; ellr and sell take every precision",
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "formats csr, ellr and sell take every precision",
                          "format %s in %s on %s", tess_format_name(options->format),
                          tess_precision_name(options->precision), a->ctx->backend->name);
     }

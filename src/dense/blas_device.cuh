@@ -8,6 +8,7 @@
 #ifndef TESS_DENSE_BLAS_DEVICE_CUH
 #define TESS_DENSE_BLAS_DEVICE_CUH
 
+/* Loads and stores are plain ones, which stay coherent: results may overwrite operands. */
 #include "backend/gpu/reduce.cuh"
 #include "backend/gpu/storage_types.cuh"
 
@@ -48,52 +49,6 @@ constexpr int blas_operands()
     }
 }
 
-/* Plain loads and stores of T in words of up to 16 bytes. They stay coherent, as results may overwrite operands. */
-template <typename T>
-__device__ static inline T load_words(const T *from)
-{
-    T value;
-
-    if constexpr (sizeof(T) % sizeof(uint4) == 0) {
-        uint4 words[sizeof(T) / sizeof(uint4)];
-
-#pragma unroll
-        for (unsigned w = 0; w < sizeof(T) / sizeof(uint4); w++) {
-            words[w] = reinterpret_cast<const uint4 *>(from)[w];
-        }
-        memcpy(&value, words, sizeof value);
-    } else if constexpr (sizeof(T) == sizeof(uint2)) {
-        uint2 words = *reinterpret_cast<const uint2 *>(from);
-        memcpy(&value, &words, sizeof value);
-    } else {
-        uint32_t words = *reinterpret_cast<const uint32_t *>(from);
-        memcpy(&value, &words, sizeof value);
-    }
-    return value;
-}
-
-template <typename T>
-__device__ static inline void store_words(T *to, const T &value)
-{
-    if constexpr (sizeof(T) % sizeof(uint4) == 0) {
-        uint4 words[sizeof(T) / sizeof(uint4)];
-
-        memcpy(words, &value, sizeof value);
-#pragma unroll
-        for (unsigned w = 0; w < sizeof(T) / sizeof(uint4); w++) {
-            reinterpret_cast<uint4 *>(to)[w] = words[w];
-        }
-    } else if constexpr (sizeof(T) == sizeof(uint2)) {
-        uint2 words;
-        memcpy(&words, &value, sizeof value);
-        *reinterpret_cast<uint2 *>(to) = words;
-    } else {
-        uint32_t words;
-        memcpy(&words, &value, sizeof value);
-        *reinterpret_cast<uint32_t *>(to) = words;
-    }
-}
-
 static inline bool is_multiple(const void *pointer, size_t bytes)
 {
     return reinterpret_cast<uintptr_t>(pointer) % bytes == 0;
@@ -123,7 +78,7 @@ struct packed_values {
     }
     __device__ static inline raw load(const tess_operand &from, int64_t i)
     {
-        return load_words(reinterpret_cast<const raw *>(static_cast<const STORAGE *>(from.data) + i));
+        return tess::load_pack<count>(static_cast<const STORAGE *>(from.data) + i);
     }
     template <typename REAL>
     __device__ static inline void decode(const tess_operand &, const raw &from, REAL (&to)[count])
@@ -133,7 +88,7 @@ struct packed_values {
     template <typename REAL>
     __device__ static inline void store(void *to, tess_precision, int64_t i, const REAL (&from)[count])
     {
-        store_words(reinterpret_cast<raw *>(static_cast<STORAGE *>(to) + i), tess::encode_pack<STORAGE>(from));
+        tess::store_pack(static_cast<STORAGE *>(to) + i, tess::encode_pack<STORAGE>(from));
     }
     template <typename REAL>
     __device__ static inline REAL read_one(const tess_operand &from, int64_t i)
@@ -181,14 +136,7 @@ struct quad_values {
 
     static bool fits(const void *data, tess_precision precision)
     {
-        size_t bytes = count * tess_storage_bytes(precision);
-
-        return is_multiple(data, bytes < sizeof(uint4) ? bytes : sizeof(uint4));
-    }
-    template <typename STORAGE>
-    __device__ static inline const tess::pack<STORAGE, count> *place(const void *data, int64_t i)
-    {
-        return reinterpret_cast<const tess::pack<STORAGE, count> *>(static_cast<const STORAGE *>(data) + i);
+        return is_multiple(data, count * tess_storage_bytes(precision));
     }
     /* Loads are enqueued here and waited for in decode: several may be in flight. */
     __device__ static inline raw load(const tess_operand &from, int64_t i)
@@ -196,11 +144,11 @@ struct quad_values {
         raw value = {};
 
         switch (from.precision) {
-#define LOAD(STORAGE, NAME)                                                           \
-    case TESS_PRECISION_##NAME: {                                                     \
-        tess::pack<STORAGE, count> values = load_words(place<STORAGE>(from.data, i)); \
-        memcpy(&value, &values, sizeof values);                                       \
-        break;                                                                        \
+#define LOAD(STORAGE, NAME)                                                                \
+    case TESS_PRECISION_##NAME: {                                                          \
+        auto values = tess::load_pack<count>(static_cast<const STORAGE *>(from.data) + i); \
+        memcpy(&value, &values, sizeof values);                                            \
+        break;                                                                             \
     }
             STORAGE_TYPES(LOAD)
 #undef LOAD
@@ -226,10 +174,9 @@ struct quad_values {
     __device__ static inline void store(void *to, tess_precision precision, int64_t i, const REAL (&from)[count])
     {
         switch (precision) {
-#define STORE(STORAGE, NAME)                                                         \
-    case TESS_PRECISION_##NAME:                                                      \
-        store_words(const_cast<tess::pack<STORAGE, count> *>(place<STORAGE>(to, i)), \
-                    tess::encode_pack<STORAGE>(from));                               \
+#define STORE(STORAGE, NAME)                                                                \
+    case TESS_PRECISION_##NAME:                                                             \
+        tess::store_pack(static_cast<STORAGE *>(to) + i, tess::encode_pack<STORAGE>(from)); \
         break;
             STORAGE_TYPES(STORE)
 #undef STORE

@@ -9,7 +9,7 @@ enum { LINE = 64 }; /* bytes of a line of the cache */
 typedef void (*read_function)(const void *from, int64_t first, int count, void *to);
 typedef void (*write_function)(void *to, int64_t first, int count, const void *from);
 
-#define PRECISION_LOOPS(NAME, value, name, bytes, bits, emin, emax, max)                              \
+#define PRECISION_LOOPS(NAME, value, name, type, bits, emin, emax, max)                              \
     HOST_CLONES static void read_##NAME##_fp64(const void *from, int64_t first, int count, void *to)  \
     {                                                                                                 \
         read_run_fp64(TESS_PRECISION_##NAME, from, first, count, to);                                 \
@@ -62,10 +62,10 @@ static inline __attribute__((always_inline)) void write_run_fp32(tess_precision 
 TESS_PRECISION_LIST(PRECISION_LOOPS)
 #undef PRECISION_LOOPS
 
-#define READ_FP64(NAME, value, name, bytes, bits, emin, emax, max) [value] = read_##NAME##_fp64,
-#define READ_FP32(NAME, value, name, bytes, bits, emin, emax, max) [value] = read_##NAME##_fp32,
-#define WRITE_FP64(NAME, value, name, bytes, bits, emin, emax, max) [value] = write_##NAME##_fp64,
-#define WRITE_FP32(NAME, value, name, bytes, bits, emin, emax, max) [value] = write_##NAME##_fp32,
+#define READ_FP64(NAME, value, name, type, bits, emin, emax, max) [value] = read_##NAME##_fp64,
+#define READ_FP32(NAME, value, name, type, bits, emin, emax, max) [value] = read_##NAME##_fp32,
+#define WRITE_FP64(NAME, value, name, type, bits, emin, emax, max) [value] = write_##NAME##_fp64,
+#define WRITE_FP32(NAME, value, name, type, bits, emin, emax, max) [value] = write_##NAME##_fp32,
 static const read_function reads_fp64[] = {TESS_PRECISION_LIST(READ_FP64)};
 static const read_function reads_fp32[] = {TESS_PRECISION_LIST(READ_FP32)};
 static const write_function writes_fp64[] = {TESS_PRECISION_LIST(WRITE_FP64)};
