@@ -137,6 +137,48 @@ struct alignas(sizeof(Storage) * N) pack {
 template <typename Storage>
 using full_pack = pack<Storage, 16 / static_cast<int>(sizeof(Storage))>;
 
+namespace detail {
+
+/* A pack's bytes as words: what memory instructions move. Left to itself nvcc loads 8- and 16-bit members one by one. */
+template <int Bytes>
+struct __attribute__((may_alias, aligned(Bytes))) words {
+    uint32_t word[Bytes / 4];
+};
+template <>
+struct __attribute__((may_alias)) words<2> {
+    uint16_t word[1];
+};
+template <>
+struct __attribute__((may_alias)) words<1> {
+    uint8_t word[1];
+};
+
+} // namespace detail
+
+/** The N values from @p data on, which is aligned to sizeof(pack<Storage, N>): one load. */
+template <int N, typename Storage>
+TESS_ATTRIBUTES inline pack<Storage, N> load_pack(const Storage *data)
+{
+    constexpr int bytes = N * static_cast<int>(sizeof(Storage));
+    detail::words<bytes> words;
+    pack<Storage, N> to;
+
+    words = *reinterpret_cast<const detail::words<bytes> *>(data);
+    memcpy(&to, &words, bytes);
+    return to;
+}
+
+/** Writes @p from to @p data on, which is aligned to sizeof(pack<Storage, N>): one store. */
+template <int N, typename Storage>
+TESS_ATTRIBUTES inline void store_pack(Storage *data, const pack<Storage, N> &from)
+{
+    constexpr int bytes = N * static_cast<int>(sizeof(Storage));
+    detail::words<bytes> words;
+
+    memcpy(&words, &from, bytes);
+    *reinterpret_cast<detail::words<bytes> *>(data) = words;
+}
+
 /** Decodes a pack; device code has faster ways for several values than for one. */
 template <typename Arithmetic, typename Storage, int N>
 TESS_ATTRIBUTES inline void decode_pack(const pack<Storage, N> &from, Arithmetic (&to)[N])
