@@ -7,7 +7,7 @@
  *
  * Encoding rounds to nearest, ties to even, once (a double is never rounded twice). Subnormals are encoded and decoded
  * exactly as the format has them. NaN stays NaN and keeps its sign; its payload is not kept (the bits of an FP32 NaN are
- * not specified, those of the others are the format's canonical quiet NaN). Inf stays Inf; e4m3 has none, there it
+ * not specified, those of the others are the format's canonical quiet NaN; a decoded NaN has any sign and payload). Inf stays Inf; e4m3 has none, there it
  * becomes NaN. Finite values that round above the largest magnitude overflow as tess_overflow says. With those rules host
  * and device give the same bits.
  *
@@ -57,6 +57,14 @@ TESS_HD float tess_float_of_bits(uint32_t bits)
     return value;
 }
 
+TESS_HD uint64_t tess_double_bits(double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
 TESS_HD double tess_double_of_bits(uint64_t bits)
 {
     double value;
@@ -72,7 +80,10 @@ TESS_HD float tess_round_to_odd(double value)
     double back = (double)nearest;
     uint32_t bits = tess_float_bits(nearest);
 
-    if (back == value || value != value) { return nearest; }
+    if (back == value) { return nearest; }
+    if (value != value) { /* not the conversion's NaN: on a GPU it has lost the sign */
+        return tess_float_of_bits((uint32_t)(tess_double_bits(value) >> 32 & 0x80000000U) | 0x7fc00000U);
+    }
     if ((back < 0.0 ? -back : back) > (value < 0.0 ? -value : value)) { bits -= 1; } /* also from Inf to the largest */
     return tess_float_of_bits(bits | 1U);
 }
@@ -229,11 +240,18 @@ TESS_HD float tess_fp16_to_float(uint16_t code)
 
 TESS_HD float tess_e4m3_to_float(uint8_t code)
 {
+#if TESS_HARDWARE_FP8
+    uint32_t halves;
+
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"((uint16_t)code));
+    return tess_fp16_to_float((uint16_t)halves);
+#else
     uint32_t magnitude = code & 0x7fU, sign = (uint32_t)(code & 0x80U) << 24;
     uint32_t bits = tess_float_bits(tess_float_of_bits(magnitude << 20) * 0x1p120F);
 
     bits |= magnitude == 0x7fU ? 0x7fc00000U : 0U;
     return tess_float_of_bits(bits | sign);
+#endif
 }
 
 TESS_HD float tess_e5m2_to_float(uint8_t code)
