@@ -13,9 +13,12 @@
 
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define TESS_ATTRIBUTES __host__ __device__
-#define TESS_UNROLL _Pragma("unroll")
 #else
 #define TESS_ATTRIBUTES
+#endif
+#if defined(__CUDA_ARCH__) || defined(__HIPCC__)
+#define TESS_UNROLL _Pragma("unroll")
+#else
 #define TESS_UNROLL
 #endif
 
