@@ -24,7 +24,7 @@ typedef struct gpu_pending {
 } gpu_pending;
 
 /* Threads of a block in all kernels here. */
-enum { GPU_BLOCK = 256, GPU_RETIRED_ROOMS = 48 };
+enum { GPU_BLOCK = 256, GPU_RETIRED_ROOMS = 96 };
 
 typedef struct gpu_state {
     int device;
@@ -39,6 +39,8 @@ typedef struct gpu_state {
     bool upper_half;  /* which half of the partial sums' room the pending reduction lies in */
     double *partials; /* of reductions */
     int64_t capacity;
+    double *parts; /* of dense products: apart from the partial sums, which a recorded loop may still need */
+    int64_t parts_capacity;
     /* Smaller rooms of before: recorded graphs may still use them. Each growth doubles, so that this never fills. */
     double *retired[GPU_RETIRED_ROOMS];
     int64_t retired_capacity[GPU_RETIRED_ROOMS];
@@ -82,6 +84,9 @@ tess_status gpu_check_launch(tess_context *ctx, const char *kernel);
 
 /* Room for `count` partial sums. */
 tess_status gpu_partials(tess_context *ctx, int64_t count, double **out);
+
+/* Room for `count` parts of sums that a dense product leaves to its second kernel. */
+tess_status gpu_parts(tess_context *ctx, int64_t count, double **out);
 
 /* Blocks for n elements, at most `per_multiprocessor` each. */
 static inline unsigned gpu_grid(const tess_context *ctx, int64_t n, int per_multiprocessor)

@@ -160,6 +160,7 @@ const tess_backend tess_host_backend = {
     .copy = copy_host,
     .zero = zero_host,
     .fused = host_fused,
+    .gemv = host_gemv,
     .convert = convert_host,
     .fill = fill_host,
     .random = random_host,
