@@ -15,6 +15,7 @@
 #include <tessera/solver.h>
 
 #include "dense/fused.h"
+#include "dense/trsv.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -99,6 +100,7 @@ struct tess_backend {
     tess_status (*zero)(tess_context *ctx, void *pointer, size_t bytes);
     /* vectors */
     tess_status (*fused)(tess_context *ctx, const tess_fused *op);
+    tess_status (*trsv)(tess_context *ctx, const tess_trsv_args *args);
     tess_status (*convert)(tess_context *ctx, int64_t n, tess_precision from, const void *source, tess_precision to,
                            void *destination);
     tess_status (*fill)(tess_context *ctx, int64_t n, double value, double *destination);

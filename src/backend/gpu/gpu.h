@@ -26,6 +26,18 @@ typedef struct gpu_pending {
 /* Threads of a block in all kernels here. */
 enum { GPU_BLOCK = 256, GPU_RETIRED_ROOMS = 48 };
 
+/*
+ * Device memory kept between calls, all zero when it is new. A larger room replaces a smaller one, which stays until the
+ * context ends: recorded graphs may still use it. Each growth doubles, so that `retired` never fills.
+ */
+typedef struct gpu_room {
+    void *memory;
+    int64_t bytes;
+    void *retired[GPU_RETIRED_ROOMS];
+    int64_t retired_bytes[GPU_RETIRED_ROOMS];
+    int nretired;
+} gpu_room;
+
 typedef struct gpu_state {
     int device;
     int multiprocessors;
@@ -44,6 +56,7 @@ typedef struct gpu_state {
     int64_t retired_capacity[GPU_RETIRED_ROOMS];
     int nretired;
     unsigned *ticket; /* counts the blocks of a reduction that are done; 0 between kernels */
+    gpu_room solves;  /* of triangular solves */
 } gpu_state;
 
 static inline gpu_state *gpu_state_of(const tess_context *ctx)
@@ -82,6 +95,9 @@ tess_status gpu_check_launch(tess_context *ctx, const char *kernel);
 
 /* Room for `count` partial sums. */
 tess_status gpu_partials(tess_context *ctx, int64_t count, double **out);
+
+/* Makes room->memory at least `bytes` large. */
+tess_status gpu_room_reserve(tess_context *ctx, gpu_room *room, int64_t bytes);
 
 /* Blocks for n elements, at most `per_multiprocessor` each. */
 static inline unsigned gpu_grid(const tess_context *ctx, int64_t n, int per_multiprocessor)

@@ -59,6 +59,14 @@ cleanup:
     return status;
 }
 
+static void release_room(tess_context *ctx, gpu_room *room)
+{
+    tess_device_release(ctx, room->memory, room->bytes, 1);
+    for (int r = 0; r < room->nretired; r++) {
+        tess_device_release(ctx, room->retired[r], room->retired_bytes[r], 1);
+    }
+}
+
 static void close_gpu(tess_context *ctx)
 {
     gpu_state *state = gpu_state_of(ctx);
@@ -73,6 +81,7 @@ static void close_gpu(tess_context *ctx)
         for (int r = 0; r < state->nretired; r++) {
             tess_device_release(ctx, state->retired[r], state->retired_capacity[r], sizeof(double));
         }
+        release_room(ctx, &state->solves);
         if (state->owns_stream) { (void)GPU(StreamDestroy)(state->stream); }
     }
     tess_host_release(ctx, state, 1, sizeof *state);
@@ -197,6 +206,28 @@ tess_status gpu_partials(tess_context *ctx, int64_t count, double **out)
     return TESS_SUCCESS;
 }
 
+tess_status gpu_room_reserve(tess_context *ctx, gpu_room *room, int64_t bytes)
+{
+    int64_t wanted = bytes > 2 * room->bytes ? bytes : 2 * room->bytes;
+    void *memory = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (bytes <= room->bytes) { return TESS_SUCCESS; }
+    status = tess_device_allocate(ctx, wanted, 1, &memory);
+    if (status == TESS_SUCCESS) { status = ctx->backend->zero(ctx, memory, (size_t)wanted); }
+    if (status != TESS_SUCCESS) {
+        tess_device_release(ctx, memory, wanted, 1);
+        return status;
+    }
+    if (room->memory) {
+        room->retired[room->nretired] = room->memory;
+        room->retired_bytes[room->nretired++] = room->bytes;
+    }
+    room->memory = memory;
+    room->bytes = wanted;
+    return TESS_SUCCESS;
+}
+
 /* ---- element-wise ---- */
 
 __global__ static void fill_kernel(int64_t n, double value, double *destination)
@@ -276,6 +307,7 @@ static tess_backend make_table()
     t.copy = copy_gpu;
     t.zero = zero_gpu;
     t.fused = gpu_fused;
+    t.trsv = gpu_trsv;
     t.convert = convert_gpu;
     t.fill = fill_gpu;
     t.random = random_gpu;

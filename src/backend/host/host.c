@@ -157,6 +157,7 @@ const tess_backend tess_host_backend = {
     .copy = copy_host,
     .zero = zero_host,
     .fused = host_fused,
+    .trsv = host_trsv,
     .convert = convert_host,
     .fill = fill_host,
     .random = random_host,
