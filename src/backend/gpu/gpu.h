@@ -24,7 +24,19 @@ typedef struct gpu_pending {
 } gpu_pending;
 
 /* Threads of a block in all kernels here. */
-enum { GPU_BLOCK = 256, GPU_RETIRED_ROOMS = 96 };
+enum { GPU_BLOCK = 256, GPU_RETIRED_ROOMS = 64 };
+
+/*
+ * Device memory kept between calls. A larger room replaces a smaller one, which stays until the
+ * context ends: recorded graphs may still use it. Each growth doubles, so that `retired` never fills.
+ */
+typedef struct gpu_room {
+    void *memory;
+    int64_t bytes;
+    void *retired[GPU_RETIRED_ROOMS];
+    int64_t retired_bytes[GPU_RETIRED_ROOMS];
+    int nretired;
+} gpu_room;
 
 typedef struct gpu_state {
     int device;
@@ -37,15 +49,10 @@ typedef struct gpu_state {
     gpu_pending pending;
     tess_loop_state *state_now, *state_next;
     bool upper_half;  /* which half of the partial sums' room the pending reduction lies in */
-    double *partials; /* of reductions */
-    int64_t capacity;
-    double *parts; /* of dense products: apart from the partial sums, which a recorded loop may still need */
-    int64_t parts_capacity;
-    /* Smaller rooms of before: recorded graphs may still use them. Each growth doubles, so that this never fills. */
-    double *retired[GPU_RETIRED_ROOMS];
-    int64_t retired_capacity[GPU_RETIRED_ROOMS];
-    int nretired;
-    unsigned *ticket; /* counts the blocks of a reduction that are done; 0 between kernels */
+    gpu_room partials; /* partial sums of reductions */
+    gpu_room parts;    /* of dense products: apart from the partial sums, which a recorded loop may still need */
+    gpu_room solves;   /* of triangular solves */
+    unsigned *ticket;  /* counts the blocks of a reduction that are done; 0 between kernels */
 } gpu_state;
 
 static inline gpu_state *gpu_state_of(const tess_context *ctx)
@@ -87,6 +94,8 @@ tess_status gpu_partials(tess_context *ctx, int64_t count, double **out);
 
 /* Room for `count` parts of sums that a dense product leaves to its second kernel. */
 tess_status gpu_parts(tess_context *ctx, int64_t count, double **out);
+/* Makes room->memory at least `bytes` large. New room is all zero if asked for; a loop that is being recorded may not. */
+tess_status gpu_room_reserve(tess_context *ctx, gpu_room *room, int64_t bytes, bool zeroed);
 
 /* Blocks for n elements, at most `per_multiprocessor` each. */
 static inline unsigned gpu_grid(const tess_context *ctx, int64_t n, int per_multiprocessor)

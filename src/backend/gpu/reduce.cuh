@@ -233,7 +233,7 @@ static inline tess_status prepare_reduction(tess_context *ctx, int64_t blocks, i
     status = gpu_partials(ctx, blocks * ndots * 2, &target->partials);
     if (status != TESS_SUCCESS || !deferred) { return status; }
     gpu->upper_half = !gpu->upper_half;
-    if (gpu->upper_half) { target->partials += gpu->capacity / 2; }
+    if (gpu->upper_half) { target->partials += gpu->partials.bytes / (int64_t)(2 * sizeof(double)); }
     gpu->pending.partials = target->partials;
     gpu->pending.count = (unsigned)blocks;
     gpu->pending.ndots = ndots;

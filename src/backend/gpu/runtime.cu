@@ -60,6 +60,14 @@ cleanup:
     return status;
 }
 
+static void release_room(tess_context *ctx, gpu_room *room)
+{
+    tess_device_release(ctx, room->memory, room->bytes, 1);
+    for (int r = 0; r < room->nretired; r++) {
+        tess_device_release(ctx, room->retired[r], room->retired_bytes[r], 1);
+    }
+}
+
 static void close_gpu(tess_context *ctx)
 {
     gpu_state *state = gpu_state_of(ctx);
@@ -70,11 +78,9 @@ static void close_gpu(tess_context *ctx)
 
         if (state->stream) { (void)GPU(StreamSynchronize)(state->stream); }
         if (state->ticket) { ctx->backend->release(ctx, state->ticket, sizeof(unsigned)); }
-        tess_device_release(ctx, state->partials, state->capacity, sizeof(double));
-        tess_device_release(ctx, state->parts, state->parts_capacity, sizeof(double));
-        for (int r = 0; r < state->nretired; r++) {
-            tess_device_release(ctx, state->retired[r], state->retired_capacity[r], sizeof(double));
-        }
+        release_room(ctx, &state->partials);
+        release_room(ctx, &state->parts);
+        release_room(ctx, &state->solves);
         if (state->owns_stream) { (void)GPU(StreamDestroy)(state->stream); }
     }
     tess_host_release(ctx, state, 1, sizeof *state);
@@ -178,41 +184,43 @@ static tess_status zero_gpu(tess_context *ctx, void *pointer, size_t bytes)
     return gpu_check(ctx, GPU(MemsetAsync)(pointer, 0, bytes, gpu_stream_of(ctx)), "clearing device memory");
 }
 
-/* Makes *room hold `count` doubles; the smaller one of before is retired. */
-static tess_status grow_room(tess_context *ctx, int64_t count, double **room, int64_t *capacity)
+tess_status gpu_room_reserve(tess_context *ctx, gpu_room *room, int64_t bytes, bool zeroed)
 {
-    gpu_state *state = gpu_state_of(ctx);
-    int64_t grown = count > 2 * *capacity ? count : 2 * *capacity;
-    double *larger = NULL;
+    int64_t wanted = bytes > 2 * room->bytes ? bytes : 2 * room->bytes;
+    void *memory = NULL;
     tess_status status = TESS_SUCCESS;
 
-    if (count <= *capacity) { return TESS_SUCCESS; }
-    status = tess_device_allocate(ctx, grown, sizeof *larger, (void **)&larger);
-    if (status != TESS_SUCCESS) { return status; }
-    if (*room) {
-        state->retired[state->nretired] = *room;
-        state->retired_capacity[state->nretired++] = *capacity;
+    if (bytes <= room->bytes) { return TESS_SUCCESS; }
+    status = tess_device_allocate(ctx, wanted, 1, &memory);
+    if (status == TESS_SUCCESS && zeroed) { status = ctx->backend->zero(ctx, memory, (size_t)wanted); }
+    if (status != TESS_SUCCESS) {
+        tess_device_release(ctx, memory, wanted, 1);
+        return status;
     }
-    *room = larger;
-    *capacity = grown;
+    if (room->memory) {
+        room->retired[room->nretired] = room->memory;
+        room->retired_bytes[room->nretired++] = room->bytes;
+    }
+    room->memory = memory;
+    room->bytes = wanted;
     return TESS_SUCCESS;
 }
 
 tess_status gpu_partials(tess_context *ctx, int64_t count, double **out)
 {
-    gpu_state *state = gpu_state_of(ctx);
-    tess_status status = grow_room(ctx, count, &state->partials, &state->capacity);
+    gpu_room *room = &gpu_state_of(ctx)->partials;
+    tess_status status = gpu_room_reserve(ctx, room, count * (int64_t)sizeof(double), false);
 
-    *out = state->partials;
+    *out = (double *)room->memory;
     return status;
 }
 
 tess_status gpu_parts(tess_context *ctx, int64_t count, double **out)
 {
-    gpu_state *state = gpu_state_of(ctx);
-    tess_status status = grow_room(ctx, count, &state->parts, &state->parts_capacity);
+    gpu_room *room = &gpu_state_of(ctx)->parts;
+    tess_status status = gpu_room_reserve(ctx, room, count * (int64_t)sizeof(double), false);
 
-    *out = state->parts;
+    *out = (double *)room->memory;
     return status;
 }
 
@@ -286,6 +294,7 @@ static tess_backend make_table()
     t.zero = zero_gpu;
     t.fused = gpu_fused;
     t.gemv = gpu_gemv;
+    t.trsv = gpu_trsv;
     t.convert = convert_gpu;
     t.fill = fill_gpu;
     t.random = random_gpu;

@@ -98,6 +98,33 @@ __device__ static inline unsigned gpu_count_up(unsigned *counter)
     return before;
 }
 
+/* One or two words of a running kernel's other blocks: each 8-byte word is whole, and what is newest in device memory. Two
+   neighbouring words (16-byte aligned) travel together, but may be of different age. They order nothing else. */
+template <int N>
+__device__ static inline void gpu_peek(const uint64_t *from, uint64_t (&word)[N])
+{
+    static_assert(N == 1 || N == 2, "one or two words");
+    if constexpr (N == 1) {
+        asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word[0]) : "l"(from));
+    } else {
+        asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(word[0]), "=l"(word[1]) : "l"(from));
+    }
+}
+
+template <int N>
+__device__ static inline void gpu_post(uint64_t *to, const uint64_t (&word)[N])
+{
+    static_assert(N == 1 || N == 2, "one or two words");
+    if constexpr (N == 1) {
+        asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"(word[0]));
+    } else {
+        asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(word[0]), "l"(word[1]));
+    }
+}
+
+/* Lets other waves run for about that long. */
+#define GPU_PAUSE(nanoseconds) __nanosleep(nanoseconds)
+
 template <typename... PARAMETERS, typename... ARGUMENTS>
 static inline void gpu_launch_overlapped(void (*kernel)(PARAMETERS...), unsigned grid, unsigned block, size_t shared,
                                          cudaStream_t stream, const ARGUMENTS &...arguments)

@@ -62,6 +62,26 @@ __device__ static inline unsigned gpu_count_up(unsigned *counter)
     return __hip_atomic_fetch_add(counter, 1U, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_AGENT);
 }
 
+/* One or two words of a running kernel's other blocks: each 8-byte word is whole, and what is newest in device memory. */
+template <int N>
+__device__ static inline void gpu_peek(const uint64_t *from, uint64_t (&word)[N])
+{
+    for (int i = 0; i < N; i++) {
+        word[i] = __hip_atomic_load(from + i, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    }
+}
+
+template <int N>
+__device__ static inline void gpu_post(uint64_t *to, const uint64_t (&word)[N])
+{
+    for (int i = 0; i < N; i++) {
+        __hip_atomic_store(to + i, word[i], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    }
+}
+
+/* Lets other waves run for a while. */
+#define GPU_PAUSE(nanoseconds) ((void)(nanoseconds), __builtin_amdgcn_s_sleep(4))
+
 /* No WHILE node: the recorded body is launched again and again, one launch ahead of the host's look at its phase. */
 #define GPU_HAS_WHILE_NODE 0
 

@@ -161,6 +161,7 @@ const tess_backend tess_host_backend = {
     .zero = zero_host,
     .fused = host_fused,
     .gemv = host_gemv,
+    .trsv = host_trsv,
     .convert = convert_host,
     .fill = fill_host,
     .random = random_host,

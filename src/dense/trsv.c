@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dense triangular solves: the checks before a backend gets one. */
+#include "dense/trsv.h"
+
+#include "core/internal.h"
+
+static tess_status check_view(tess_context *ctx, const tess_dense_view *v, const char *role)
+{
+    const size_t bytes = v ? tess_precision_bytes(v->precision) : 0;
+
+    if (!v) { return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "%s is NULL", role); }
+    if (bytes == 0) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "%s has the unknown precision %d", role, (int)v->precision);
+    }
+    if (v->nrows < 0 || v->ncols < 0) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "%s is %lld by %lld", role, (long long)v->nrows,
+                         (long long)v->ncols);
+    }
+    if (v->ld < v->nrows || (v->ncols > 0 && v->ld > INT64_MAX / 16 / v->ncols)) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "ld is the distance of two columns, in values",
+                         "%s has ld = %lld with %lld rows and %lld columns", role, (long long)v->ld,
+                         (long long)v->nrows, (long long)v->ncols);
+    }
+    if (v->nrows == 0 || v->ncols == 0) { return TESS_SUCCESS; }
+    if (!v->data || (uintptr_t)v->data % bytes != 0) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "%s has data at %p: not an array of %zu-byte values", role,
+                         v->data, bytes);
+    }
+    return TESS_SUCCESS;
+}
+
+static tess_status check_options(tess_context *ctx, const tess_trsv_options *options)
+{
+    if (!options) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "all zero: lower, not transposed, FP64", "options are NULL");
+    }
+    /* Each has the values 0 and 1. */
+    if (((unsigned)options->triangle | (unsigned)options->operation | (unsigned)options->diagonal |
+         (unsigned)options->arithmetic | (unsigned)options->inversion) > 1U) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL,
+                         "unknown option: triangle %d, operation %d, diagonal %d, arithmetic %d, inversion %d",
+                         (int)options->triangle, (int)options->operation, (int)options->diagonal,
+                         (int)options->arithmetic, (int)options->inversion);
+    }
+    return TESS_SUCCESS;
+}
+
+static tess_status check_together(tess_context *ctx, const tess_dense_view *a, const tess_dense_view *x)
+{
+    if (a->nrows != a->ncols) {
+        return tess_fail(ctx, TESS_DIMENSION_MISMATCH, NULL, "the triangle's array is %lld by %lld, not square",
+                         (long long)a->nrows, (long long)a->ncols);
+    }
+    if (x->nrows != a->nrows || x->ncols != 1) {
+        return tess_fail(ctx, TESS_DIMENSION_MISMATCH, NULL, "T has %lld rows, but x is %lld by %lld",
+                         (long long)a->nrows, (long long)x->nrows, (long long)x->ncols);
+    }
+    if (x->column_scale) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "multiply x by it first",
+                         "x has column scales, which a result cannot have");
+    }
+    return TESS_SUCCESS;
+}
+
+tess_status tess_trsv(tess_context *ctx, const tess_trsv_options *options, const tess_dense_view *a,
+                      const tess_dense_view *x)
+{
+    tess_trsv_args args;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(check_options(ctx, options));
+    TESS_TRY(check_view(ctx, a, "A"));
+    TESS_TRY(check_view(ctx, x, "x"));
+    TESS_TRY(check_together(ctx, a, x));
+    args.options = *options;
+    args.a = *a;
+    args.x = *x;
+    if (a->nrows > 0) { status = ctx->backend->trsv(ctx, &args); }
+cleanup:
+    return status;
+}

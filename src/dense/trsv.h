@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Dense triangular solves as backends see them, and the order in which host and device solve.
+ *
+ * The triangle is cut into blocks of TRSV_BLOCK rows at multiples of TRSV_BLOCK, so that an aligned array has aligned blocks.
+ * Blocks are solved one after another, the first to last or the last to first; step p solves block p counted that way. Within
+ * a block the same holds for its rows. In that order every case is a lower triangle L: below, L(r, c) is what remains to be
+ * subtracted from row r once x_c is known, r > c. With the operation NONE L's rows are A's rows, transposed A's columns.
+ */
+#ifndef TESS_DENSE_TRSV_H
+#define TESS_DENSE_TRSV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tessera/codec.h>
+#include <tessera/dense.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { TRSV_BLOCK = 64 };
+
+/* x := op(T)^-1 x. The front end has checked the views; n is at least 1. */
+typedef struct tess_trsv_args {
+    tess_trsv_options options;
+    tess_dense_view a, x;
+} tess_trsv_args;
+
+tess_status host_trsv(tess_context *ctx, const tess_trsv_args *args);
+tess_status gpu_trsv(tess_context *ctx, const tess_trsv_args *args);
+
+/* Whether the last row is solved first. */
+static inline bool trsv_backward(const tess_trsv_options *options)
+{
+    return (options->triangle == TESS_UPPER) != (options->operation == TESS_OP_TRANSPOSE);
+}
+
+static inline int64_t trsv_blocks(int64_t n)
+{
+    return (n + TRSV_BLOCK - 1) / TRSV_BLOCK;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

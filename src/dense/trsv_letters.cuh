@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How blocks of a triangular solve tell each other parts of the solution. Every 8-byte word carries 32 bits of a value and
+ * the number of the call, and words are written and read whole: a reader that finds this call's number has the value, so
+ * neither fences nor flags nor a clearing pass are needed, and one trip through memory carries both.
+ */
+#ifndef TESS_DENSE_TRSV_LETTERS_CUH
+#define TESS_DENSE_TRSV_LETTERS_CUH
+
+#include "backend/gpu/gpu.h"
+
+/* What precedes the letters in their room. All zero before the first call; the last block of a call renews it. */
+struct solve_head {
+    unsigned ticket; /* blocks that have begun */
+    unsigned done;   /* blocks that have ended */
+    unsigned calls;  /* calls that have ended; never above UINT32_MAX - 1 */
+    unsigned unused;
+};
+
+/* A value of the solution under way. */
+template <typename T>
+struct letter {
+    static constexpr int WORDS = static_cast<int>(sizeof(T) / 4);
+    uint64_t word[WORDS];
+};
+
+template <typename T>
+__device__ static inline bool is_current(const letter<T> &from, unsigned call)
+{
+    bool current = true;
+
+#pragma unroll
+    for (int w = 0; w < letter<T>::WORDS; w++) {
+        current = current && static_cast<unsigned>(from.word[w]) == call;
+    }
+    return current;
+}
+
+template <typename T>
+__device__ static inline T open_letter(const letter<T> &from)
+{
+    T value;
+
+    if constexpr (sizeof(T) == 8) {
+        uint64_t bits = (from.word[0] >> 32) | (from.word[1] & 0xffffffff00000000U);
+        memcpy(&value, &bits, sizeof value);
+    } else {
+        uint32_t bits = static_cast<uint32_t>(from.word[0] >> 32);
+        memcpy(&value, &bits, sizeof value);
+    }
+    return value;
+}
+
+template <typename T>
+__device__ static inline void post_letter(letter<T> *to, T value, unsigned call)
+{
+    uint64_t word[letter<T>::WORDS];
+
+    if constexpr (sizeof(T) == 8) {
+        uint64_t bits;
+        memcpy(&bits, &value, sizeof bits);
+        word[0] = bits << 32 | call;
+        word[1] = (bits & 0xffffffff00000000U) | call;
+    } else {
+        uint32_t bits;
+        memcpy(&bits, &value, sizeof bits);
+        word[0] = static_cast<uint64_t>(bits) << 32 | call;
+    }
+    gpu_post(to->word, word);
+}
+
+/* Looks at N letters, `stride` apart, without waiting. */
+template <typename T, int N>
+__device__ static inline void peek_letters(const letter<T> *from, int stride, letter<T> (&to)[N])
+{
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        gpu_peek(from[i * stride].word, to[i].word);
+    }
+}
+
+/* Waits until all N letters are of this call; `seen` holds what an earlier look found. With a pause between looks (in
+   nanoseconds, 0: none), so that those who can wait leave the memory to those who cannot. */
+template <typename T, int N>
+__device__ static inline void await_letters(const letter<T> *from, int stride, unsigned call, unsigned pause,
+                                            letter<T> (&seen)[N], T (&value)[N])
+{
+    for (;;) {
+        bool all = true;
+
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            all = all && is_current(seen[i], call);
+        }
+        if (all) { break; }
+        if (pause > 0) { GPU_PAUSE(pause); }
+        peek_letters(from, stride, seen);
+    }
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        value[i] = open_letter(seen[i]);
+    }
+}
+
+#endif
