@@ -23,10 +23,16 @@ void bench_csr_free(bench_csr *csr)
     *csr = (bench_csr){0};
 }
 
-/* Bound for any order of summation: gamma(row length + 1) |A| |x|, and an underflow per product. */
-void bench_product_make(const bench_csr *a, const double *x, bench_product *out)
+/* Roundings of a kernel. */
+typedef struct rounding {
+    double arithmetic, result; /* unit roundoffs; result 0: that of the arithmetic */
+    double underflow;          /* smallest magnitude of the result's precision */
+} rounding;
+
+/* Bound for any order of summation: gamma(row length + 2) |A| |x|, an underflow per product, and the rounding of y. */
+static void make_product(const bench_csr *a, const double *x, rounding r, bench_product *out)
 {
-    const double u = 0.5 * DBL_EPSILON;
+    const double u = r.arithmetic;
 
     out->nrows = a->nrows;
     out->value = bench_allocate((size_t)a->nrows, sizeof *out->value);
@@ -43,8 +49,24 @@ void bench_product_make(const bench_csr *a, const double *x, bench_product *out)
             magnitude += fabsl(product);
         }
         out->value[i] = (double)sum;
-        out->bound[i] = terms * u / (1.0 - terms * u) * (double)magnitude + terms * DBL_TRUE_MIN;
+        out->bound[i] = terms * u / (1.0 - terms * u) * (double)magnitude + terms * r.underflow +
+                        r.result * (1.0 + terms * u) * (double)magnitude;
     }
+}
+
+void bench_product_make(const bench_csr *a, const double *x, bench_product *out)
+{
+    make_product(a, x, (rounding){0.5 * DBL_EPSILON, 0.0, DBL_TRUE_MIN}, out);
+}
+
+void bench_product_make_fp32(const bench_csr *a, const double *x, tess_arithmetic arithmetic, bench_product *out)
+{
+    const double u = 0.5 * (double)FLT_EPSILON, tiny = (double)FLT_TRUE_MIN;
+
+    /* in FP32 arithmetic values beyond FP32 are rounded first: one more rounding than terms count */
+    make_product(a, x,
+                 arithmetic == TESS_ARITHMETIC_FP64 ? (rounding){0.5 * DBL_EPSILON, u, tiny} : (rounding){u, 0.0, tiny},
+                 out);
 }
 
 void bench_product_free(bench_product *product)

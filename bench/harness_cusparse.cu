@@ -15,7 +15,8 @@ namespace {
 
 constexpr int slice_rows = 32;
 constexpr int64_t most_padding = 8; /* padded entries per nonzero beyond which SELL is no contestant */
-const double one = 1.0, zero = 0.0;
+const double one64 = 1.0, zero64 = 0.0;
+const float one32 = 1.0F, zero32 = 0.0F;
 
 cusparseSpMVAlg_t algorithm_of(bench_cusparse_kind kind)
 {
@@ -82,6 +83,11 @@ bool build_sell(const bench_csr *a, sell_arrays *sell, char *reason, size_t reas
     return true;
 }
 
+std::vector<float> rounded(const double *values, size_t count)
+{
+    return std::vector<float>(values, values + count);
+}
+
 template <typename T>
 void *upload(const std::vector<T> &source)
 {
@@ -101,8 +107,30 @@ struct bench_cusparse {
     cusparseSpMatDescr_t matrix = nullptr;
     std::vector<cusparseDnVecDescr_t> x, y;
     bench_cusparse_kind kind = BENCH_CUSPARSE_CSR;
-    void *buffer = nullptr, *sell_offsets = nullptr, *sell_columns = nullptr, *sell_values = nullptr;
+    void *buffer = nullptr, *sell_offsets = nullptr, *sell_columns = nullptr, *values = nullptr;
+    tess_precision precision = TESS_PRECISION_FP64;
     int64_t bytes = 0;
+
+    bool fp64() const
+    {
+        return precision == TESS_PRECISION_FP64;
+    }
+    cudaDataType type() const
+    {
+        return fp64() ? CUDA_R_64F : CUDA_R_32F;
+    }
+    const void *one() const
+    {
+        return fp64() ? static_cast<const void *>(&one64) : &one32;
+    }
+    const void *zero() const
+    {
+        return fp64() ? static_cast<const void *>(&zero64) : &zero32;
+    }
+    int64_t value_bytes() const
+    {
+        return fp64() ? 8 : 4;
+    }
 };
 
 extern "C" const char *bench_cusparse_name(bench_cusparse_kind kind)
@@ -123,21 +151,24 @@ static bool make_matrix(bench_cusparse *s, const tess_matrix *a, const bench_csr
         return false;
     }
     if (s->kind != BENCH_CUSPARSE_SELL) {
-        BENCH_CUSPARSE_CHECK(cusparseCreateCsr(
-            &s->matrix, v.nrows, v.ncols, v.nnz, const_cast<void *>(v.row_ptr), const_cast<int32_t *>(v.col_ind),
-            const_cast<void *>(v.val), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
-        s->bytes = bench_spmv_bytes(v.nrows, v.ncols, v.nnz, 8);
+        if (!s->fp64()) { s->values = upload(rounded(host->val, static_cast<size_t>(host->nnz))); }
+        BENCH_CUSPARSE_CHECK(cusparseCreateCsr(&s->matrix, v.nrows, v.ncols, v.nnz, const_cast<void *>(v.row_ptr),
+                                               const_cast<int32_t *>(v.col_ind),
+                                               s->fp64() ? const_cast<void *>(v.val) : s->values, CUSPARSE_INDEX_32I,
+                                               CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type()));
+        s->bytes = bench_spmv_bytes(v.nrows, v.ncols, v.nnz, static_cast<int>(s->value_bytes())) -
+                   (8 - s->value_bytes()) * (v.ncols + v.nrows);
         return true;
     }
     if (!build_sell(host, &sell, reason, reason_size)) { return false; }
     s->sell_offsets = upload(sell.offsets);
     s->sell_columns = upload(sell.columns);
-    s->sell_values = upload(sell.values);
-    s->bytes = static_cast<int64_t>(sell.values.size()) * 12 + static_cast<int64_t>(sell.offsets.size()) * 4 +
-               8 * (v.ncols + v.nrows);
+    s->values = s->fp64() ? upload(sell.values) : upload(rounded(sell.values.data(), sell.values.size()));
+    s->bytes = static_cast<int64_t>(sell.values.size()) * (4 + s->value_bytes()) +
+               static_cast<int64_t>(sell.offsets.size()) * 4 + s->value_bytes() * (v.ncols + v.nrows);
     BENCH_CUSPARSE_CHECK(cusparseCreateSlicedEll(
         &s->matrix, v.nrows, v.ncols, v.nnz, static_cast<int64_t>(sell.values.size()), slice_rows, s->sell_offsets,
-        s->sell_columns, s->sell_values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
+        s->sell_columns, s->values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type()));
     return true;
 }
 
@@ -146,14 +177,14 @@ static bool prepare(bench_cusparse *s, char *reason, size_t reason_size)
 {
     size_t bytes = 0;
     cusparseSpMVAlg_t algorithm = algorithm_of(s->kind);
-    cusparseStatus_t status = cusparseSpMV_bufferSize(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, s->matrix,
-                                                      s->x[0], &zero, s->y[0], CUDA_R_64F, algorithm, &bytes);
+    cusparseStatus_t status = cusparseSpMV_bufferSize(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, s->one(), s->matrix,
+                                                      s->x[0], s->zero(), s->y[0], s->type(), algorithm, &bytes);
 
     if (status == CUSPARSE_STATUS_SUCCESS) {
         BENCH_CUDA_CHECK(cudaMalloc(&s->buffer, std::max<size_t>(bytes, 16)));
         if (s->kind != BENCH_CUSPARSE_SELL) {
-            status = cusparseSpMV_preprocess(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, s->matrix, s->x[0],
-                                             &zero, s->y[0], CUDA_R_64F, algorithm, s->buffer);
+            status = cusparseSpMV_preprocess(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, s->one(), s->matrix, s->x[0],
+                                             s->zero(), s->y[0], s->type(), algorithm, s->buffer);
             /* an algorithm without a preprocessing step runs without it */
             if (status == CUSPARSE_STATUS_NOT_SUPPORTED) { status = CUSPARSE_STATUS_SUCCESS; }
         }
@@ -163,22 +194,24 @@ static bool prepare(bench_cusparse *s, char *reason, size_t reason_size)
 }
 
 extern "C" tess_status bench_cusparse_create(const tess_matrix *a, const bench_csr *host, bench_cusparse_kind kind,
-                                             int pairs, double *const *x, double *const *y, bench_cusparse **out,
-                                             double *setup_seconds, char *reason, size_t reason_size)
+                                             tess_precision precision, int pairs, void *const *x, void *const *y,
+                                             bench_cusparse **out, double *setup_seconds, char *reason,
+                                             size_t reason_size)
 {
     bench_cusparse *s = new bench_cusparse;
     bool supported = false;
 
     *out = nullptr;
     s->kind = kind;
+    s->precision = precision;
     s->stream = static_cast<cudaStream_t>(tess_context_stream(tess_matrix_context(a)));
     BENCH_CUSPARSE_CHECK(cusparseCreate(&s->handle));
     BENCH_CUSPARSE_CHECK(cusparseSetStream(s->handle, s->stream));
     for (int k = 0; k < pairs; k++) {
         s->x.push_back(nullptr);
         s->y.push_back(nullptr);
-        BENCH_CUSPARSE_CHECK(cusparseCreateDnVec(&s->x.back(), tess_matrix_ncols(a), x[k], CUDA_R_64F));
-        BENCH_CUSPARSE_CHECK(cusparseCreateDnVec(&s->y.back(), tess_matrix_nrows(a), y[k], CUDA_R_64F));
+        BENCH_CUSPARSE_CHECK(cusparseCreateDnVec(&s->x.back(), tess_matrix_ncols(a), x[k], s->type()));
+        BENCH_CUSPARSE_CHECK(cusparseCreateDnVec(&s->y.back(), tess_matrix_nrows(a), y[k], s->type()));
     }
     supported = make_matrix(s, a, host, reason, reason_size);
     BENCH_CUDA_CHECK(cudaDeviceSynchronize());
@@ -208,7 +241,7 @@ extern "C" void bench_cusparse_destroy(bench_cusparse *s)
     cudaFree(s->buffer);
     cudaFree(s->sell_offsets);
     cudaFree(s->sell_columns);
-    cudaFree(s->sell_values);
+    cudaFree(s->values);
     delete s;
 }
 
@@ -216,8 +249,8 @@ extern "C" tess_status bench_cusparse_call(void *user, int k)
 {
     bench_cusparse *s = static_cast<bench_cusparse *>(user);
     size_t pair = static_cast<size_t>(k) % s->x.size();
-    cusparseStatus_t status = cusparseSpMV(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, s->matrix, s->x[pair],
-                                           &zero, s->y[pair], CUDA_R_64F, algorithm_of(s->kind), s->buffer);
+    cusparseStatus_t status = cusparseSpMV(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, s->one(), s->matrix, s->x[pair],
+                                           s->zero(), s->y[pair], s->type(), algorithm_of(s->kind), s->buffer);
 
     return status == CUSPARSE_STATUS_SUCCESS ? TESS_SUCCESS : TESS_DEVICE;
 }

@@ -21,13 +21,13 @@ typedef struct bench_cusparse bench_cusparse;
 const char *bench_cusparse_name(bench_cusparse_kind kind);
 
 /*
- * FP64 SpMV for `pairs` pairs of device vectors x[k], y[k]. Work space and cusparseSpMV_preprocess are done here, outside
+ * SpMV in `precision` (FP64 or FP32: values, vectors and arithmetic) for `pairs` pairs of device vectors x[k], y[k]. Work space and cusparseSpMV_preprocess are done here, outside
  * of what is timed; *setup_seconds is what they took (for SELL without the building of the format, which runs on the
  * host). UNSUPPORTED with a reason where cuSPARSE or the memory does not allow it.
  */
-tess_status bench_cusparse_create(const tess_matrix *a, const bench_csr *host, bench_cusparse_kind kind, int pairs,
-                                  double *const *x, double *const *y, bench_cusparse **out, double *setup_seconds,
-                                  char *reason, size_t reason_size);
+tess_status bench_cusparse_create(const tess_matrix *a, const bench_csr *host, bench_cusparse_kind kind,
+                                  tess_precision precision, int pairs, void *const *x, void *const *y,
+                                  bench_cusparse **out, double *setup_seconds, char *reason, size_t reason_size);
 void bench_cusparse_destroy(bench_cusparse *s);
 /* A bench_call: user is the bench_cusparse, y[k % pairs] = A x[k % pairs]. */
 tess_status bench_cusparse_call(void *user, int k);

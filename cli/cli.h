@@ -97,9 +97,11 @@ typedef struct cli_host_options {
     int threads;
     const char *json;
 } cli_host_options;
-extern const struct argp cli_host_argp;    /* --threads --json */
-extern const struct argp cli_device_argp;  /* --device; input: tess_device */
-extern const struct argp cli_storage_argp; /* --format --matrix-precision; input: tess_storage_options */
+extern const struct argp cli_host_argp;   /* --threads --json */
+extern const struct argp cli_device_argp; /* --device; input: tess_device */
+/* --format --matrix-precision --max-padding --sell-window --arithmetic; input: tess_storage_options */
+extern const struct argp cli_storage_argp;
+json_t *cli_storage_json(const tess_storage_options *options);
 
 /* Sets the program's name for messages ("tessera solve"). */
 void cli_set_name(const char *name);

@@ -5,6 +5,7 @@
 typedef struct compare_options {
     cli_host_options host;
     tess_device device;
+    tess_storage_options storage; /* format and precision NOT_GIVEN: all of them */
     cli_vector_choice x;
     uint64_t seed;
     int repeats;
@@ -12,6 +13,7 @@ typedef struct compare_options {
 } compare_options;
 
 enum { KEY_X = 600, KEY_REPEAT, KEY_SEED };
+enum { NOT_GIVEN = -1 };
 
 static const struct argp_option compare_argp_options[] = {
     {"x", KEY_X, "FILE|ones|random:SEED", 0, "the vector x (default: random:1)", 0},
@@ -24,8 +26,9 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
     compare_options *options = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->device;
-        state->child_inputs[1] = &options->host;
+        state->child_inputs[0] = &options->storage;
+        state->child_inputs[1] = &options->device;
+        state->child_inputs[2] = &options->host;
         return 0;
     case KEY_X: options->x = cli_parse_vector(state, "x", arg, false); return 0;
     case KEY_REPEAT: options->repeats = (int)cli_parse_integer(state, "repeat", arg, 1, 1000000); return 0;
@@ -35,28 +38,35 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
         options->matrix = arg;
         return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "which matrix? Give a file or gallery:NAME"); return 0;
+    case ARGP_KEY_END:
+        if (options->storage.arithmetic != TESS_ARITHMETIC_FP64) {
+            argp_error(state, "--arithmetic fp32 is for spmv; compare computes in fp64");
+        }
+        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct argp_child compare_children[] = {
-    {&cli_device_argp, 0, "Device:", 6}, {&cli_host_argp, 0, "Threads and report:", 7}, {0}};
+static const struct argp_child compare_children[] = {{&cli_storage_argp, 0, "Storage (default: all there are):", 5},
+                                                     {&cli_device_argp, 0, "Device:", 6},
+                                                     {&cli_host_argp, 0, "Threads and report:", 7},
+                                                     {0}};
 static const struct argp compare_argp = {
     .options = compare_argp_options,
     .parser = parse_compare,
     .args_doc = "MATRIX",
     .doc =
         "Times y = A x for each format and precision on the host and, where there is one, on the GPU, with the error "
-        "against the product of the FP64 matrix in extended precision."
+        "against the product of the FP64 matrix in extended precision. Formats that would store too much padding are "
+        "left out."
         "\vMATRIX is a file (.mtx, .mtx.gz, .tess) or gallery:NAME[:ARG...]. --device cpu leaves the GPU out, "
         "--device cuda asks for it. Products of cuSPARSE are compared in the benchmarks (make bench).",
     .children = compare_children};
 
-static const tess_storage_options storages[] = {
-    {.format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP64},
-    {.format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP32},
-};
-enum { STORAGE_COUNT = (int)(sizeof storages / sizeof storages[0]), ROW_LIMIT = 2 * STORAGE_COUNT };
+#define FORMAT_VALUE(NAME, value, name) TESS_FORMAT_##NAME,
+static const tess_format formats[] = {TESS_FORMAT_LIST(FORMAT_VALUE)};
+#undef FORMAT_VALUE
+enum { FORMAT_COUNT = (int)(sizeof formats / sizeof formats[0]), ROW_LIMIT = 2 * FORMAT_COUNT * TESS_PRECISION_COUNT };
 
 typedef struct compare_row {
     const char *device;
@@ -84,6 +94,8 @@ static int measure(const tess_matrix *a, const tess_vector *x, tess_vector *y, c
     compare_row *row = &all->rows[all->count];
     const tess_context *ctx = tess_matrix_context(a);
     tess_status status = tess_matrix_convert(a, storage, &stored);
+    bool chosen = (int)all->options->storage.format != NOT_GIVEN && (int)all->options->storage.precision != NOT_GIVEN;
+    if (status == TESS_UNSUPPORTED && !chosen) { return CLI_CONVERGED; } /* not among those there are */
     if (status != TESS_SUCCESS) { return cli_report_failure(ctx, status); }
     *row =
         (compare_row){.device = cli_device_name(ctx), .storage = *storage, .matrix_bytes = tess_matrix_bytes(stored)};
@@ -94,14 +106,29 @@ static int measure(const tess_matrix *a, const tess_vector *x, tess_vector *y, c
     return code;
 }
 
+static int measure_precisions(const tess_matrix *a, const tess_vector *x, tess_vector *y, tess_format format,
+                              comparison *all)
+{
+    int code = CLI_CONVERGED;
+    int wanted = (int)all->options->storage.precision;
+    for (int p = 0; p < TESS_PRECISION_COUNT && code == CLI_CONVERGED; p++) {
+        tess_storage_options storage = all->options->storage;
+        storage.format = format;
+        storage.precision = (tess_precision)p;
+        if (wanted == NOT_GIVEN || wanted == p) { code = measure(a, x, y, &storage, all); }
+    }
+    return code;
+}
+
 static int measure_all(const tess_matrix *a, const tess_vector *x, comparison *all)
 {
     tess_vector *y = NULL;
     tess_context *ctx = tess_matrix_context(a);
     tess_status status = tess_vector_create(ctx, tess_matrix_nrows(a), TESS_PRECISION_FP64, &y);
     int code = status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(ctx, status);
-    for (int i = 0; i < STORAGE_COUNT && code == CLI_CONVERGED; i++) {
-        code = measure(a, x, y, &storages[i], all);
+    int wanted = (int)all->options->storage.format;
+    for (int i = 0; i < FORMAT_COUNT && code == CLI_CONVERGED; i++) {
+        if (wanted == NOT_GIVEN || wanted == (int)formats[i]) { code = measure_precisions(a, x, y, formats[i], all); }
     }
     tess_vector_destroy(y);
     return code;
@@ -221,6 +248,9 @@ static int run_compare(int argc, char **argv)
 {
     cli_arguments arguments;
     compare_options options = {.x = {.source = CLI_VECTOR_RANDOM}, .seed = 1, .repeats = 21};
+    tess_storage_options_init(&options.storage);
+    options.storage.format = (tess_format)NOT_GIVEN;
+    options.storage.precision = (tess_precision)NOT_GIVEN;
     int code = cli_arguments_prepare(&compare_argp, argc, argv, false, &arguments);
     if (code != 0) { return code; }
     argp_parse(&compare_argp, arguments.argc, arguments.argv, 0, NULL, &options);

@@ -6,6 +6,7 @@
 
 typedef struct info_options {
     cli_host_options host;
+    tess_storage_options storage;
     const char *matrix;
 } info_options;
 
@@ -13,7 +14,10 @@ static error_t parse_info(int key, char *arg, struct argp_state *state)
 {
     info_options *options = state->input;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &options->host; return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &options->storage;
+        state->child_inputs[1] = &options->host;
+        return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 0) { argp_error(state, "one matrix at a time, but there is also '%s'", arg); }
         options->matrix = arg;
@@ -23,12 +27,14 @@ static error_t parse_info(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child info_children[] = {{&cli_host_argp, 0, "Threads and report:", 7}, {0}};
+static const struct argp_child info_children[] = {
+    {&cli_storage_argp, 0, "A storage to try:", 5}, {&cli_host_argp, 0, "Threads and report:", 7}, {0}};
 static const struct argp info_argp = {
     .parser = parse_info,
     .args_doc = "MATRIX",
     .doc = "Prints size, symmetry, diagonal, row lengths and value range of a matrix, the share of its nonzeros that "
-           "each precision stores exactly, the memory that each format takes, and a recommendation of solver."
+           "each precision stores exactly, the memory that each format takes, and a recommendation of solver. With "
+           "--format the matrix is stored in that way, and the report says what it takes or why that is refused."
            "\vMATRIX is a file (.mtx, .mtx.gz, .tess) or gallery:NAME[:ARG...].",
     .children = info_children};
 
@@ -51,6 +57,49 @@ static const memory_row memory_rows[] = {
     {TESS_FORMAT_CSR, TESS_PRECISION_FP32, csr_bytes},
 };
 enum { MEMORY_ROWS = (int)(sizeof memory_rows / sizeof memory_rows[0]) };
+
+/* ---- the storage that was asked for ---- */
+
+typedef struct storage_trial {
+    const tess_storage_options *options;
+    int64_t bytes;      /* -1: refused */
+    const char *reason; /* why */
+} storage_trial;
+
+/* Formats pad as the matrix makes them: only storing it tells what it takes. */
+static int try_storage(const tess_matrix *a, const tess_storage_options *options, storage_trial *out)
+{
+    tess_matrix *stored = NULL;
+    const tess_context *ctx = tess_matrix_context(a);
+    tess_status status = tess_matrix_convert(a, options, &stored);
+    *out = (storage_trial){.options = options, .bytes = status == TESS_SUCCESS ? tess_matrix_bytes(stored) : -1};
+    tess_matrix_destroy(stored);
+    if (status == TESS_UNSUPPORTED || status == TESS_OUT_OF_RANGE) {
+        out->reason = tess_context_last_error(ctx)->message;
+        return CLI_CONVERGED;
+    }
+    return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(ctx, status);
+}
+
+static void print_storage(const storage_trial *trial, int64_t nnz)
+{
+    char text[32];
+    if (trial->bytes < 0) {
+        printf("%-17s refused: %s\n", "storage", trial->reason);
+        return;
+    }
+    printf("%-17s %s %s: %s, %.3g bytes per nonzero\n", "storage", tess_format_name(trial->options->format),
+           tess_precision_name(trial->options->precision), cli_bytes_text((double)trial->bytes, text, sizeof text),
+           nnz > 0 ? (double)trial->bytes / (double)nnz : 0.0);
+}
+
+static json_t *storage_json(const storage_trial *trial)
+{
+    json_t *object = cli_storage_json(trial->options);
+    json_object_set_new(object, "bytes", trial->bytes < 0 ? json_null() : json_integer(trial->bytes));
+    json_object_set_new(object, "refused", trial->bytes < 0 ? cli_json_text(trial->reason) : json_null());
+    return object;
+}
 
 /* ---- recommendation ---- */
 
@@ -135,7 +184,7 @@ static void print_structure(const tess_matrix_analysis *f)
            f->value_abs_max, (long long)f->explicit_zeros, (long long)f->not_finite);
 }
 
-static void print_info(const cli_matrix *matrix, const tess_matrix_analysis *facts)
+static void print_info(const cli_matrix *matrix, const tess_matrix_analysis *facts, const storage_trial *trial)
 {
     printf("%-17s %s\n", "matrix", matrix->name);
     if (matrix->from_file) { print_file_facts(&matrix->info); }
@@ -153,7 +202,9 @@ static void print_info(const cli_matrix *matrix, const tess_matrix_analysis *fac
                cli_bytes_text(row->bytes(facts, row->precision), text, sizeof text));
     }
     recommendation advice = recommend(facts);
-    printf("\n%-17s ", "recommendation");
+    putchar('\n');
+    print_storage(trial, facts->nnz);
+    printf("%-17s ", "recommendation");
     if (advice.solver != NULL) {
         printf("--solver %s --precond %s: %s\n", advice.solver, advice.precond, advice.reason);
     } else {
@@ -224,7 +275,7 @@ static void add_counts(json_t *root, const tess_matrix_analysis *f)
     }
 }
 
-static json_t *info_json(const cli_matrix *matrix, const tess_matrix_analysis *f)
+static json_t *info_json(const cli_matrix *matrix, const tess_matrix_analysis *f, const storage_trial *trial)
 {
     recommendation advice = recommend(f);
     json_t *root =
@@ -241,6 +292,7 @@ static json_t *info_json(const cli_matrix *matrix, const tess_matrix_analysis *f
     json_object_set_new(root, "value_abs_max", cli_json_real(f->value_abs_max));
     json_object_set_new(root, "exact_share", exact_json(f));
     json_object_set_new(root, "memory", memory_json(f));
+    json_object_set_new(root, "storage", storage_json(trial));
     json_object_set_new(
         root, "recommendation",
         json_pack("{ss? ss? ss}", "solver", advice.solver, "precond", advice.precond, "reason", advice.reason));
@@ -252,14 +304,18 @@ static int analyse(const info_options *options, tess_context *ctx)
 {
     cli_matrix matrix;
     tess_matrix_analysis facts;
+    storage_trial trial;
     int code = cli_load_matrix(ctx, options->matrix, &matrix);
     if (code == CLI_CONVERGED) {
         tess_status status = tess_matrix_analyze(matrix.a, &facts);
         if (status != TESS_SUCCESS) { code = cli_report_failure(ctx, status); }
     }
+    if (code == CLI_CONVERGED) { code = try_storage(matrix.a, &options->storage, &trial); }
     if (code == CLI_CONVERGED) {
-        if (cli_text_wanted(options->host.json)) { print_info(&matrix, &facts); }
-        if (options->host.json != NULL) { code = cli_write_json(options->host.json, info_json(&matrix, &facts)); }
+        if (cli_text_wanted(options->host.json)) { print_info(&matrix, &facts, &trial); }
+        if (options->host.json != NULL) {
+            code = cli_write_json(options->host.json, info_json(&matrix, &facts, &trial));
+        }
     }
     tess_matrix_destroy(matrix.a);
     return code;
@@ -269,6 +325,7 @@ static int run_info(int argc, char **argv)
 {
     cli_arguments arguments;
     info_options options = {.matrix = NULL};
+    tess_storage_options_init(&options.storage);
     int code = cli_arguments_prepare(&info_argp, argc, argv, false, &arguments);
     if (code != 0) { return code; }
     argp_parse(&info_argp, arguments.argc, arguments.argv, 0, NULL, &options);

@@ -66,10 +66,16 @@ typedef struct spmv_run {
     double bound;                      /* of the arithmetic, componentwise */
 } spmv_run;
 
-/* gamma(longest row + 2), the library's promise. */
-static double error_bound(int64_t longest_row)
+/* The precision of the arithmetic, and of the vectors. */
+static tess_precision vector_precision(const spmv_options *options)
 {
-    double ku = (double)(longest_row + 2) * tess_precision_unit_roundoff(TESS_PRECISION_FP64);
+    return options->storage.arithmetic == TESS_ARITHMETIC_FP32 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
+}
+
+/* gamma(longest row + 2), the library's promise. */
+static double error_bound(int64_t longest_row, tess_precision arithmetic)
+{
+    double ku = (double)(longest_row + 2) * tess_precision_unit_roundoff(arithmetic);
     return ku / (1.0 - ku);
 }
 
@@ -78,7 +84,7 @@ static int measure_errors(spmv_run *run)
     cli_reference reference;
     int code = cli_reference_create(run->stored, run->x, &reference);
     if (code == CLI_CONVERGED) { code = cli_reference_error(&reference, run->y, &run->arithmetic); }
-    run->bound = error_bound(reference.longest_row);
+    run->bound = error_bound(reference.longest_row, vector_precision(run->options));
     cli_reference_free(&reference);
     if (code != CLI_CONVERGED) { return code; }
     code = cli_reference_create(run->matrix.a, run->x, &reference);
@@ -97,6 +103,9 @@ static void print_spmv(const spmv_run *run)
     printf("%-17s %s %s, %s\n", "storage", tess_format_name(tess_matrix_format(run->stored)),
            tess_precision_name(tess_matrix_precision(run->stored)),
            cli_bytes_text((double)tess_matrix_bytes(run->stored), bytes, sizeof bytes));
+    if (vector_precision(run->options) != TESS_PRECISION_FP64) {
+        printf("%-17s fp32, vectors in fp32\n", "arithmetic");
+    }
     printf("%-17s %s\n", "x", cli_vector_describe(&run->options->x, buffer, sizeof buffer));
     printf("%-17s %s (median of %d, wall clock)\n", "time", cli_seconds_text(run->timing.median, time, sizeof time),
            run->timing.repeats);
@@ -121,6 +130,9 @@ static json_t *spmv_json(const spmv_run *run)
         cli_json_text(cli_vector_describe(&run->options->x, buffer, sizeof buffer)), "matrix_bytes",
         (json_int_t)tess_matrix_bytes(run->stored));
     if (root == NULL) { return NULL; }
+    json_object_set_new(root, "arithmetic", json_string(tess_precision_name(vector_precision(run->options))));
+    json_object_set_new(root, "vector_precision", json_string(tess_precision_name(vector_precision(run->options))));
+    json_object_set_new(root, "options", cli_storage_json(&run->options->storage));
     json_object_set_new(root, "repeat", json_integer(run->timing.repeats));
     json_object_set_new(root, "seconds_median", cli_json_real(run->timing.median));
     json_object_set_new(root, "seconds_fastest", cli_json_real(run->timing.fastest));
@@ -134,6 +146,22 @@ static json_t *spmv_json(const spmv_run *run)
     return root;
 }
 
+/* Replaces an FP64 vector by its copy in another precision. */
+static tess_status narrow_vector(tess_vector **v, tess_precision precision)
+{
+    tess_vector *narrow = NULL;
+    if (precision == TESS_PRECISION_FP64) { return TESS_SUCCESS; }
+    tess_status status = tess_vector_create(tess_vector_context(*v), tess_vector_size(*v), precision, &narrow);
+    if (status == TESS_SUCCESS) { status = tess_vector_copy(*v, narrow); }
+    if (status != TESS_SUCCESS) {
+        tess_vector_destroy(narrow);
+        return status;
+    }
+    tess_vector_destroy(*v);
+    *v = narrow;
+    return TESS_SUCCESS;
+}
+
 static int compute(spmv_run *run, tess_context *ctx)
 {
     const spmv_options *options = run->options;
@@ -142,8 +170,9 @@ static int compute(spmv_run *run, tess_context *ctx)
     code = cli_load_vector(ctx, &options->x, "x", tess_matrix_ncols(run->matrix.a), NULL, &run->x);
     if (code != CLI_CONVERGED) { return code; }
     tess_status status = tess_matrix_convert(run->matrix.a, &options->storage, &run->stored);
+    if (status == TESS_SUCCESS) { status = narrow_vector(&run->x, vector_precision(options)); }
     if (status == TESS_SUCCESS) {
-        status = tess_vector_create(ctx, tess_matrix_nrows(run->matrix.a), TESS_PRECISION_FP64, &run->y);
+        status = tess_vector_create(ctx, tess_matrix_nrows(run->matrix.a), vector_precision(options), &run->y);
     }
     if (status != TESS_SUCCESS) { return cli_report_failure(ctx, status); }
     code = cli_time_product(run->stored, run->x, run->y, options->repeats, &run->timing);

@@ -127,7 +127,8 @@ int cli_time_product(const tess_matrix *a, const tess_vector *x, tess_vector *y,
     if (status == TESS_SUCCESS) {
         qsort(seconds, (size_t)repeats, sizeof *seconds, compare_doubles);
         double middle = 0.5 * (seconds[(repeats - 1) / 2] + seconds[repeats / 2]);
-        double vectors = 8.0 * ((double)tess_matrix_nrows(a) + (double)tess_matrix_ncols(a));
+        double vectors = (double)tess_precision_bytes(tess_vector_precision(x)) *
+                         ((double)tess_matrix_nrows(a) + (double)tess_matrix_ncols(a));
         *out = (cli_timing){.repeats = repeats,
                             .median = middle,
                             .fastest = seconds[0],

@@ -112,6 +112,7 @@ static json_t *options_json(const cli_solve_run *run)
         "rhs", cli_json_text(cli_vector_describe(run->rhs, rhs, sizeof rhs)), "initial_guess",
         run->initial_guess == NULL ? json_null() : cli_json_text(run->initial_guess));
     if (options == NULL) { return NULL; }
+    json_object_update_new(options, cli_storage_json(&o->storage));
     json_t *expansion = json_array();
     for (int i = 0; run->preset != NULL && run->preset->options[i] != NULL; i++) {
         json_array_append_new(expansion, json_string(run->preset->options[i]));

@@ -2,6 +2,7 @@
 /* Options that several commands have, messages, the context, matrices and vectors from the command line. */
 #include "cli.h"
 
+#include <float.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 
 /* ---- shared options ---- */
 
-enum { KEY_THREADS = 300, KEY_JSON, KEY_DEVICE, KEY_FORMAT, KEY_PRECISION };
+enum { KEY_THREADS = 300, KEY_JSON, KEY_DEVICE, KEY_FORMAT, KEY_PRECISION, KEY_PADDING, KEY_WINDOW, KEY_ARITHMETIC };
 
 static error_t parse_host(int key, char *arg, struct argp_state *state)
 {
@@ -55,36 +56,61 @@ static tess_format parse_format(struct argp_state *state, const char *text)
 #define FORMAT_WORD(NAME, value, name) name,
     static const char *const available[] = {TESS_FORMAT_LIST(FORMAT_WORD) NULL};
 #undef FORMAT_WORD
-    static const char *const later[] = {"ellr",  "sell", "dia", "split", "composite",
-                                        "tiles", "auto", "pbp", "tcki",  NULL};
+    static const char *const later[] = {"dia", "split", "composite", "tiles", "auto", "pbp", "tcki", NULL};
     tess_format format = TESS_FORMAT_CSR;
     cli_parse_word(state, "format", text, available, later);
     if (tess_format_parse(text, &format) != TESS_SUCCESS) { argp_error(state, "--format: '%s' is refused", text); }
     return format;
 }
 
+static tess_precision parse_precision(struct argp_state *state, const char *text)
+{
+#define PRECISION_WORD(NAME, value, name, ...) name,
+    static const char *const available[] = {TESS_PRECISION_LIST(PRECISION_WORD) NULL};
+#undef PRECISION_WORD
+    static const char *const later[] = {"fp8",        "fp32:scaled", "fp16:scaled", "bf16:scaled",
+                                        "fp8:scaled", "e4m3:scaled", "e5m2:scaled", NULL};
+    return (tess_precision)cli_parse_word(state, "matrix-precision", text, available, later);
+}
+
+static tess_arithmetic parse_arithmetic(struct argp_state *state, const char *text)
+{
+    static const char *const words[] = {"fp64", "fp32", NULL};
+    static const tess_arithmetic values[] = {TESS_ARITHMETIC_FP64, TESS_ARITHMETIC_FP32};
+    return values[cli_parse_word(state, "arithmetic", text, words, NULL)];
+}
+
 static error_t parse_storage(int key, char *arg, struct argp_state *state)
 {
-    static const char *const precisions[] = {"fp64", "fp32", NULL};
-    static const tess_precision values[] = {TESS_PRECISION_FP64, TESS_PRECISION_FP32};
-    static const char *const later[] = {"bf16",       "fp16",        "fp8",         "e4m3",
-                                        "e5m2",       "fp32:scaled", "fp16:scaled", "bf16:scaled",
-                                        "fp8:scaled", "e4m3:scaled", "e5m2:scaled", NULL};
     tess_storage_options *options = state->input;
     switch (key) {
     case KEY_FORMAT: options->format = parse_format(state, arg); return 0;
-    case KEY_PRECISION:
-        options->precision = values[cli_parse_word(state, "matrix-precision", arg, precisions, later)];
-        return 0;
+    case KEY_PRECISION: options->precision = parse_precision(state, arg); return 0;
+    case KEY_PADDING: options->max_padding = cli_parse_real(state, "max-padding", arg, 1.0, DBL_MAX); return 0;
+    case KEY_WINDOW: options->window = cli_parse_integer(state, "sell-window", arg, 1, 4096); return 0;
+    case KEY_ARITHMETIC: options->arithmetic = parse_arithmetic(state, arg); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
 static const struct argp_option storage_options[] = {
-    {"format", KEY_FORMAT, "FORMAT", 0, "storage format of the matrix: csr", 0},
-    {"matrix-precision", KEY_PRECISION, "P", 0, "precision the matrix is stored in: fp64 (default) or fp32", 0},
+    {"format", KEY_FORMAT, "csr|ellr|sell", 0, "storage format of the matrix (default csr)", 0},
+    {"matrix-precision", KEY_PRECISION, "P", 0,
+     "precision the matrix is stored in: fp64 (default) or fp32; ellr and sell also bf16, fp16, e4m3, e5m2", 0},
+    {"max-padding", KEY_PADDING, "R", 0, "ellr, sell: the most entries stored per nonzero (default 3)", 0},
+    {"sell-window", KEY_WINDOW, "N", 0,
+     "sell: rows sorted by length within N rows, 1 to 4096 (default 256; 1: not sorted)", 0},
+    {"arithmetic", KEY_ARITHMETIC, "fp64|fp32", 0,
+     "what products are computed in (default fp64); fp32: ellr and sell in spmv, with vectors in fp32", 0},
     {0}};
 const struct argp cli_storage_argp = {.options = storage_options, .parser = parse_storage};
+
+json_t *cli_storage_json(const tess_storage_options *o)
+{
+    return json_pack("{ss ss so sI ss}", "format", tess_format_name(o->format), "matrix_precision",
+                     tess_precision_name(o->precision), "max_padding", cli_json_real(o->max_padding), "sell_window",
+                     (json_int_t)o->window, "arithmetic", o->arithmetic == TESS_ARITHMETIC_FP32 ? "fp32" : "fp64");
+}
 
 /* ---- messages ---- */
 

@@ -60,9 +60,9 @@ static tess_status create_coo(scene *s)
     return keep_or_destroy_matrix(tess_matrix_create_coo(s->ctx, &arrays, &made), &made);
 }
 
-static tess_status convert(scene *s)
+static tess_status convert_to(scene *s, tess_format format)
 {
-    const tess_storage_options narrow = {.format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP32};
+    const tess_storage_options narrow = {.format = format, .precision = TESS_PRECISION_FP32};
     tess_matrix *fresh = NULL, *made = NULL;
     tess_csr_arrays arrays = csr_arrays_of(&s->a);
     tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
@@ -70,6 +70,16 @@ static tess_status convert(scene *s)
     if (status == TESS_SUCCESS) { status = keep_or_destroy_matrix(tess_matrix_convert(fresh, &narrow, &made), &made); }
     tess_matrix_destroy(fresh);
     return status;
+}
+
+static tess_status convert(scene *s)
+{
+    return convert_to(s, TESS_FORMAT_CSR);
+}
+
+static tess_status convert_to_slices(scene *s)
+{
+    return convert_to(s, TESS_FORMAT_SELL);
 }
 
 /* A matrix of its own, since products keep plans and transposes with the matrix. */
@@ -262,6 +272,7 @@ static const named_scenario scenarios[] = {
     {"create_unsorted_csr", create_unsorted_csr},
     {"create_coo", create_coo},
     {"convert", convert},
+    {"convert to slices", convert_to_slices},
     {"plain_product", plain_product},
     {"transposed_product", transposed_product},
     {"vector_operations", vector_operations},

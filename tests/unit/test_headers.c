@@ -61,6 +61,8 @@ static void test_published_numbers_stay(void **state)
     assert_int_equal(TESS_PRECISION_FP64, 0);
     assert_int_equal(TESS_PRECISION_E5M2, 5);
     assert_int_equal(TESS_FORMAT_CSR, 0);
+    assert_int_equal(TESS_FORMAT_ELLR, 1);
+    assert_int_equal(TESS_FORMAT_SELL, 2);
     assert_int_equal(TESS_SOLVER_BICGSTAB, 2);
 }
 

@@ -8,11 +8,11 @@
  * Bell, Garland, Implementing sparse matrix-vector multiplication on throughput-oriented processors, SC 2009 (ELL); Vazquez
  * et al. 2011 (ELLPACK-R); Kreutzer et al. 2014 (SELL-C-sigma); Gruetzmacher et al. 2021, section 4.4 (precisions).
  */
-#include <tessera/storage.cuh>
-
 #include "backend/gpu/reduce.cuh"
 #include "format/ellr/ellr_rows.h"
 #include "format/row_epilogue.h"
+
+#include <tessera/storage.cuh> /* after the vendor's header: HIP declares memcpy for the device there */
 
 /*
  * What may be tried, in one place. ROWS: positions of a thread, 1, 2 or 4, with ROWS values in at most 16 bytes. BATCH: entries

@@ -18,7 +18,8 @@ enum { GROUP = 8, CHUNK = 8 };
 typedef struct product_kind {
     tess_precision stored, vectors;
     tess_arithmetic arithmetic;
-    bool wide; /* columns */
+    bool wide;     /* columns */
+    bool permuted; /* rows */
 } product_kind;
 
 /* GROUP rows from `position` on. */
@@ -29,43 +30,58 @@ typedef struct row_group {
     int64_t row[GROUP];
     int32_t length[GROUP];
     int32_t common; /* length of the shortest */
+    int64_t ahead;  /* from an entry to its like in the next slice, if both are as wide */
 } row_group;
 
-static inline __attribute__((always_inline)) int64_t column_of(const row_group *g, product_kind kind, int64_t place,
+/* Column of entry k of row `lane`. */
+static inline __attribute__((always_inline)) int64_t column_of(const row_group *g, product_kind kind, int64_t k,
                                                                int lane)
 {
-    return kind.wide ? ((const int32_t *)(const void *)g->col)[place] : g->row[lane] + g->col[place];
+    int64_t place = k * ELLR_SLICE + lane;
+
+    if (kind.wide) { return ((const int32_t *)(const void *)g->col)[place]; }
+    return (kind.permuted ? g->row[lane] : g->row[0] + lane) + g->col[place];
 }
 
-static inline __attribute__((always_inline)) double term64(const row_group *g, product_kind kind, const void *x,
-                                                           int64_t k, int lane)
+/* tess_precision_bytes as a constant. */
+static inline __attribute__((always_inline)) uintptr_t bytes_of(tess_precision precision)
 {
-    int64_t place = k * ELLR_SLICE + lane, column = column_of(g, kind, place, lane);
-
-    return tess_load(kind.stored, g->val, g->first + place) * tess_load(kind.vectors, x, column);
+    return precision == TESS_PRECISION_FP64   ? 8
+           : precision == TESS_PRECISION_FP32 ? 4
+           : precision <= TESS_PRECISION_FP16 ? 2
+                                              : 1;
 }
 
-static inline __attribute__((always_inline)) float term32(const row_group *g, product_kind kind, const void *x,
-                                                          int64_t k, int lane)
+/* Asks for the next slice's entries: hardware prefetchers alone leave many short streams far from the memory's bandwidth.
+   Beyond the end of the arrays it asks for nothing that is used. */
+static inline __attribute__((always_inline)) void prefetch(const row_group *g, product_kind kind, int64_t k)
 {
-    int64_t place = k * ELLR_SLICE + lane, column = column_of(g, kind, place, lane);
+    uintptr_t place = (uintptr_t)(g->first + k * ELLR_SLICE + g->ahead) * bytes_of(kind.stored);
+    uintptr_t column = (uintptr_t)(k * ELLR_SLICE + g->ahead) * (kind.wide ? sizeof(int32_t) : sizeof(int16_t));
 
-    return tess_load_float(kind.stored, g->val, g->first + place) * tess_load_float(kind.vectors, x, column);
+    __builtin_prefetch((const void *)((uintptr_t)g->val + place), 0, 3);
+    __builtin_prefetch((const void *)((uintptr_t)g->col + column), 0, 3);
 }
 
+/* Values are decoded apart from their use, so that the compiler may decode several at once. */
 static inline __attribute__((always_inline)) void sum_group64(const row_group *g, product_kind kind, const void *x,
                                                               double *out)
 {
-    double sum[GROUP] = {0.0};
+    double sum[GROUP] = {0.0}, value[GROUP];
 
     for (int64_t k = 0; k < g->common; k++) {
+        prefetch(g, kind, k);
         for (int l = 0; l < GROUP; l++) {
-            sum[l] += term64(g, kind, x, k, l);
+            value[l] = tess_load(kind.stored, g->val, g->first + k * ELLR_SLICE + l);
+        }
+        for (int l = 0; l < GROUP; l++) {
+            sum[l] += value[l] * tess_load(kind.vectors, x, column_of(g, kind, k, l));
         }
     }
     for (int l = 0; l < GROUP; l++) {
         for (int64_t k = g->common; k < g->length[l]; k++) {
-            sum[l] += term64(g, kind, x, k, l);
+            sum[l] += tess_load(kind.stored, g->val, g->first + k * ELLR_SLICE + l) *
+                      tess_load(kind.vectors, x, column_of(g, kind, k, l));
         }
         out[l] = sum[l];
     }
@@ -74,31 +90,36 @@ static inline __attribute__((always_inline)) void sum_group64(const row_group *g
 static inline __attribute__((always_inline)) void sum_group32(const row_group *g, product_kind kind, const void *x,
                                                               double *out)
 {
-    float sum[GROUP] = {0.0F};
+    float sum[GROUP] = {0.0F}, value[GROUP];
 
     for (int64_t k = 0; k < g->common; k++) {
+        prefetch(g, kind, k);
         for (int l = 0; l < GROUP; l++) {
-            sum[l] += term32(g, kind, x, k, l);
+            value[l] = tess_load_float(kind.stored, g->val, g->first + k * ELLR_SLICE + l);
+        }
+        for (int l = 0; l < GROUP; l++) {
+            sum[l] += value[l] * tess_load_float(kind.vectors, x, column_of(g, kind, k, l));
         }
     }
     for (int l = 0; l < GROUP; l++) {
         for (int64_t k = g->common; k < g->length[l]; k++) {
-            sum[l] += term32(g, kind, x, k, l);
+            sum[l] += tess_load_float(kind.stored, g->val, g->first + k * ELLR_SLICE + l) *
+                      tess_load_float(kind.vectors, x, column_of(g, kind, k, l));
         }
         out[l] = (double)sum[l];
     }
 }
 
-/* The group's place in the slice, without its precision. */
 static inline __attribute__((always_inline)) row_group find_group(const ellr_view *v, ellr_slice s, int64_t position,
-                                                                  bool wide)
+                                                                  product_kind kind)
 {
     int64_t lane = position % ELLR_SLICE;
     row_group g = {.val = v->val, .first = ellr_first_value(s) + lane, .common = INT32_MAX};
 
-    g.col = (const int16_t *)v->column + ellr_first_column(s) + (wide ? 2 * lane : lane);
+    g.ahead = (int64_t)s.width * ELLR_SLICE;
+    g.col = (const int16_t *)v->column + ellr_first_column(s) + (kind.wide ? 2 * lane : lane);
     for (int l = 0; l < GROUP; l++) {
-        g.row[l] = ellr_row(v, s, position + l);
+        g.row[l] = kind.permuted ? position + l + v->order[position + l] : position + l;
         g.length[l] = ellr_length(v, position + l);
         g.common = g.length[l] < g.common ? g.length[l] : g.common;
     }
@@ -110,7 +131,7 @@ static inline __attribute__((always_inline)) void sum_slice(const ellr_view *v, 
                                                             product_kind kind, double *sum)
 {
     for (int64_t lane = 0; lane < ELLR_SLICE; lane += GROUP) {
-        row_group g = find_group(v, v->slice[s], s * ELLR_SLICE + lane, kind.wide);
+        row_group g = find_group(v, v->slice[s], s * ELLR_SLICE + lane, kind);
 
         if (kind.arithmetic == TESS_ARITHMETIC_FP64) {
             sum_group64(&g, kind, x, sum + lane);
@@ -120,19 +141,29 @@ static inline __attribute__((always_inline)) void sum_slice(const ellr_view *v, 
     }
 }
 
+/* The same for whichever columns and order the slice has; absolute columns need no rows. */
+static inline __attribute__((always_inline)) void sum_any_slice(const ellr_view *v, int64_t s, const void *x,
+                                                                product_kind kind, double *sum)
+{
+    product_kind wide = kind, permuted = kind;
+
+    wide.wide = true;
+    permuted.permuted = true;
+    if (ellr_has_wide_columns(v->slice[s])) {
+        sum_slice(v, s, x, wide, sum);
+    } else if (ellr_is_permuted(v->slice[s])) {
+        sum_slice(v, s, x, permuted, sum);
+    } else {
+        sum_slice(v, s, x, kind, sum);
+    }
+}
+
 typedef void (*slice_function)(const ellr_view *v, int64_t s, const void *x, double *sum);
 
-#define SLICE_FUNCTION(name, stored, vectors, arithmetic)                       \
-    static void name(const ellr_view *v, int64_t s, const void *x, double *sum) \
-    {                                                                           \
-        const product_kind narrow = {stored, vectors, arithmetic, false};       \
-        const product_kind wide = {stored, vectors, arithmetic, true};          \
-                                                                                \
-        if (ellr_has_wide_columns(v->slice[s])) {                               \
-            sum_slice(v, s, x, wide, sum);                                      \
-        } else {                                                                \
-            sum_slice(v, s, x, narrow, sum);                                    \
-        }                                                                       \
+#define SLICE_FUNCTION(name, stored, vectors, arithmetic)                                       \
+    static void name(const ellr_view *v, int64_t s, const void *x, double *sum)                 \
+    {                                                                                           \
+        sum_any_slice(v, s, x, (product_kind){stored, vectors, arithmetic, false, false}, sum); \
     }
 #define SLICE_FUNCTIONS(NAME, ...)                                                                           \
     SLICE_FUNCTION(sum_##NAME, TESS_PRECISION_##NAME, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64)             \

@@ -46,14 +46,14 @@ err_has "unsym.mtx"
 expect 2 spmv spd.mtx --solver cg
 err_has "unknown option '--solver'"
 
-for option in granularity policy share levels base layout block tcki-thresholds arithmetic reduction kernel reorder scale \
+for option in granularity policy share levels base layout block tcki-thresholds reduction kernel reorder scale \
     restart recurrence narrowing orthogonalization inner-precision basis-precision precond-precision switch-at \
     polynomial-form steps omega; do
     expect 2 solve spd.mtx --$option 1
     err_has "'--$option' is not available in this version"
 done
-for value in "format ellr" "format tiles" "format auto" "solver gmres" "solver jacobi" "precond ilu0" \
-    "precond polynomial:4" "engine single-kernel" "matrix-precision fp16" "matrix-precision e4m3" "preset loe"; do
+for value in "format dia" "format tiles" "format auto" "solver gmres" "solver jacobi" "precond ilu0" \
+    "precond polynomial:4" "engine single-kernel" "matrix-precision fp8" "matrix-precision fp16:scaled" "preset loe"; do
     # shellcheck disable=SC2086
     expect 2 solve spd.mtx --$value
     err_has "not available in this version.*available: "

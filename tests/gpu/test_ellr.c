@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ELLPACK-R and SELL-C-sigma on the GPU: every kernel, the layout that the host builds, vectors at odd addresses. */
+#include "core/internal.h"
+#include "format/ellr/ellr.h"
+#include "support/slices.h"
+
+static tess_context *gpu = NULL;
+
+static void every_variant_multiplies(void **state)
+{
+    (void)state;
+    check_slices(gpu);
+}
+
+static void *fetch(const void *device, int64_t bytes)
+{
+    void *host = test_allocate(bytes, 1);
+
+    assert_ok(gpu, gpu->backend->download(gpu, host, device, (size_t)bytes));
+    return host;
+}
+
+static void check_same(const void *host, const void *device, int64_t bytes)
+{
+    void *copy = fetch(device, bytes);
+
+    assert_memory_equal(host, copy, (size_t)bytes);
+    free(copy);
+}
+
+static void the_layout_is_that_of_the_host(void **state)
+{
+    static const int64_t windows[] = {1, 64, 256, 4096};
+    oracle_csr all[] = {make_index_boundaries(), make_uneven_rows(9001, true), oracle_random(1000, 37, 5, 3)};
+    tess_context *cpu = open_cpu(2);
+
+    (void)state;
+    for (int k = 0; k < 12; k++) {
+        const oracle_csr *a = &all[k / 4];
+        const tess_storage_options options = {.format = TESS_FORMAT_SELL,
+                                              .precision = TESS_PRECISION_FP16,
+                                              .max_padding = 100.0,
+                                              .window = windows[k % 4]};
+        tess_matrix *on_cpu = make_matrix(cpu, a), *on_gpu = make_matrix(gpu, a), *host = NULL, *device = NULL;
+        const ellr_view *h, *d;
+
+        assert_ok(cpu, tess_matrix_convert(on_cpu, &options, &host));
+        assert_ok(gpu, tess_matrix_convert(on_gpu, &options, &device));
+        h = &((const ellr_storage *)host->storage)->view;
+        d = &((const ellr_storage *)device->storage)->view;
+        assert_int_equal(h->value_units, d->value_units);
+        assert_int_equal(h->column_units, d->column_units);
+        assert_int_equal(h->length_bits, d->length_bits);
+        assert_int_equal(h->order != NULL, d->order != NULL);
+        check_same(h->slice, d->slice, h->nslices * (int64_t)sizeof *h->slice);
+        check_same(h->length, d->length, h->nslices * 64 * h->length_bits / 8);
+        if (h->order) { check_same(h->order, d->order, h->nslices * 64 * (int64_t)sizeof *h->order); }
+        check_same(h->column, d->column, h->column_units * 64 * 2);
+        check_same(h->val, d->val, h->value_units * 64 * 2);
+        tess_matrix_destroy(host);
+        tess_matrix_destroy(device);
+        tess_matrix_destroy(on_cpu);
+        tess_matrix_destroy(on_gpu);
+    }
+    for (int k = 0; k < 3; k++) {
+        oracle_free(&all[k]);
+    }
+    tess_context_destroy(cpu);
+}
+
+/* x and y one value beyond an aligned address. */
+static void vectors_may_be_at_odd_addresses(void **state)
+{
+    oracle_csr a = make_uneven_rows(777, false);
+    const tess_storage_options options = {.format = TESS_FORMAT_SELL, .precision = TESS_PRECISION_E4M3};
+    tess_matrix *m = make_matrix(gpu, &a), *stored = NULL;
+    double *x = random_values(a.ncols, 4, -1.0, 1.0), *expected = test_allocate(a.nrows, sizeof *expected);
+    double *out = test_allocate(a.nrows, sizeof *out), *place = NULL;
+    int64_t room = a.ncols + a.nrows + 2;
+    tess_vector *vx = NULL, *vy = NULL;
+
+    (void)state;
+    assert_ok(gpu, tess_matrix_convert(m, &options, &stored));
+    multiply(stored, TESS_OP_NONE, 1.0, x, 0.0, expected, expected);
+    assert_ok(gpu, tess_device_allocate(gpu, room, sizeof *place, (void **)&place));
+    assert_ok(gpu, tess_vector_wrap(gpu, a.ncols, TESS_PRECISION_FP64, place + 1, &vx));
+    assert_ok(gpu, tess_vector_wrap(gpu, a.nrows, TESS_PRECISION_FP64, place + 1 + a.ncols, &vy));
+    assert_ok(gpu, tess_vector_set(vx, x, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    assert_ok(gpu, tess_matrix_spmv(stored, TESS_OP_NONE, 1.0, vx, 0.0, vy));
+    read_vector(vy, out);
+    assert_true(same_bits(expected, out, a.nrows));
+    tess_vector_destroy(vx);
+    tess_vector_destroy(vy);
+    tess_device_release(gpu, place, room, sizeof *place);
+    tess_matrix_destroy(stored);
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+    free(x);
+    free(expected);
+    free(out);
+}
+
+static void too_much_padding_is_refused(void **state)
+{
+    oracle_csr a = oracle_power_law(3000, 4);
+    tess_matrix *m = make_matrix(gpu, &a), *stored = NULL;
+    const tess_storage_options options = {.format = TESS_FORMAT_ELLR};
+    int64_t held = gpu->held_bytes;
+
+    (void)state;
+    assert_fails(gpu, TESS_UNSUPPORTED, tess_matrix_convert(m, &options, &stored));
+    assert_non_null(strstr(tess_context_last_error(gpu)->message, "max_padding"));
+    assert_int_equal(gpu->held_bytes, held);
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+}
+
+static int close_gpu(void **state)
+{
+    (void)state;
+    tess_context_destroy(gpu);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_variant_multiplies),
+        cmocka_unit_test(the_layout_is_that_of_the_host),
+        cmocka_unit_test(vectors_may_be_at_odd_addresses),
+        cmocka_unit_test(too_much_padding_is_refused),
+    };
+
+    gpu = open_gpu();
+    if (!gpu) {
+        printf("SKIPPED: no GPU in this build or machine\n");
+        return TEST_SKIPPED;
+    }
+    return cmocka_run_group_tests(tests, NULL, close_gpu);
+}
