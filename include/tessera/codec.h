@@ -211,6 +211,24 @@ TESS_HD float tess_fp32_from_double(double value, tess_overflow overflow)
     return nearest;
 }
 
+TESS_HD float tess_fp32_from_float(float value, tess_overflow overflow)
+{
+    (void)overflow;
+    return value;
+}
+
+TESS_HD double tess_fp64_from_double(double value, tess_overflow overflow)
+{
+    (void)overflow;
+    return value;
+}
+
+TESS_HD double tess_fp64_from_float(float value, tess_overflow overflow)
+{
+    (void)overflow;
+    return (double)value;
+}
+
 /* ---- decoding: exact ---- */
 
 TESS_HD float tess_bf16_to_float(uint16_t code)
@@ -259,18 +277,56 @@ TESS_HD float tess_e5m2_to_float(uint8_t code)
     return tess_fp16_to_float((uint16_t)(code << 8));
 }
 
-/* ---- one value of an array ---- */
+TESS_HD float tess_fp32_to_float(float stored)
+{
+    return stored;
+}
+
+TESS_HD float tess_fp64_to_float(double stored) /* the one that is not exact: rounded to nearest */
+{
+    return (float)stored;
+}
+
+TESS_HD double tess_fp64_to_double(double stored)
+{
+    return stored;
+}
+
+TESS_HD double tess_fp32_to_double(float stored)
+{
+    return (double)stored;
+}
+
+TESS_HD double tess_bf16_to_double(uint16_t code)
+{
+    return (double)tess_bf16_to_float(code);
+}
+
+TESS_HD double tess_fp16_to_double(uint16_t code)
+{
+    return (double)tess_fp16_to_float(code);
+}
+
+TESS_HD double tess_e4m3_to_double(uint8_t code)
+{
+    return (double)tess_e4m3_to_float(code);
+}
+
+TESS_HD double tess_e5m2_to_double(uint8_t code)
+{
+    return (double)tess_e5m2_to_float(code);
+}
+
+/* ---- one value of an array, by TESS_PRECISION_LIST ---- */
 
 /** Bytes of one value in @p precision; folds away where the precision is a constant. */
 TESS_HD size_t tess_storage_bytes(tess_precision precision)
 {
     switch (precision) {
-    case TESS_PRECISION_FP64: return 8;
-    case TESS_PRECISION_FP32: return 4;
-    case TESS_PRECISION_BF16:
-    case TESS_PRECISION_FP16: return 2;
-    case TESS_PRECISION_E4M3:
-    case TESS_PRECISION_E5M2: return 1;
+#define TESS_CASE(NAME, value, name, type, ...) \
+    case TESS_PRECISION_##NAME: return sizeof(type);
+        TESS_PRECISION_LIST(TESS_CASE)
+#undef TESS_CASE
     }
     return 0;
 }
@@ -279,12 +335,10 @@ TESS_HD size_t tess_storage_bytes(tess_precision precision)
 TESS_HD double tess_load(tess_precision precision, const void *data, int64_t i)
 {
     switch (precision) {
-    case TESS_PRECISION_FP64: return ((const double *)data)[i];
-    case TESS_PRECISION_FP32: return (double)((const float *)data)[i];
-    case TESS_PRECISION_BF16: return (double)tess_bf16_to_float(((const uint16_t *)data)[i]);
-    case TESS_PRECISION_FP16: return (double)tess_fp16_to_float(((const uint16_t *)data)[i]);
-    case TESS_PRECISION_E4M3: return (double)tess_e4m3_to_float(((const uint8_t *)data)[i]);
-    case TESS_PRECISION_E5M2: return (double)tess_e5m2_to_float(((const uint8_t *)data)[i]);
+#define TESS_CASE(NAME, value, name, type, ...) \
+    case TESS_PRECISION_##NAME: return tess_##name##_to_double(((const type *)data)[i]);
+        TESS_PRECISION_LIST(TESS_CASE)
+#undef TESS_CASE
     }
     return 0.0;
 }
@@ -293,12 +347,10 @@ TESS_HD double tess_load(tess_precision precision, const void *data, int64_t i)
 TESS_HD float tess_load_float(tess_precision precision, const void *data, int64_t i)
 {
     switch (precision) {
-    case TESS_PRECISION_FP64: return (float)((const double *)data)[i];
-    case TESS_PRECISION_FP32: return ((const float *)data)[i];
-    case TESS_PRECISION_BF16: return tess_bf16_to_float(((const uint16_t *)data)[i]);
-    case TESS_PRECISION_FP16: return tess_fp16_to_float(((const uint16_t *)data)[i]);
-    case TESS_PRECISION_E4M3: return tess_e4m3_to_float(((const uint8_t *)data)[i]);
-    case TESS_PRECISION_E5M2: return tess_e5m2_to_float(((const uint8_t *)data)[i]);
+#define TESS_CASE(NAME, value, name, type, ...) \
+    case TESS_PRECISION_##NAME: return tess_##name##_to_float(((const type *)data)[i]);
+        TESS_PRECISION_LIST(TESS_CASE)
+#undef TESS_CASE
     }
     return 0.0F;
 }
@@ -307,12 +359,10 @@ TESS_HD float tess_load_float(tess_precision precision, const void *data, int64_
 TESS_HD void tess_store(tess_precision precision, void *data, int64_t i, double value, tess_overflow overflow)
 {
     switch (precision) {
-    case TESS_PRECISION_FP64: ((double *)data)[i] = value; break;
-    case TESS_PRECISION_FP32: ((float *)data)[i] = tess_fp32_from_double(value, overflow); break;
-    case TESS_PRECISION_BF16: ((uint16_t *)data)[i] = tess_bf16_from_double(value, overflow); break;
-    case TESS_PRECISION_FP16: ((uint16_t *)data)[i] = tess_fp16_from_double(value, overflow); break;
-    case TESS_PRECISION_E4M3: ((uint8_t *)data)[i] = tess_e4m3_from_double(value, overflow); break;
-    case TESS_PRECISION_E5M2: ((uint8_t *)data)[i] = tess_e5m2_from_double(value, overflow); break;
+#define TESS_CASE(NAME, number, name, type, ...) \
+    case TESS_PRECISION_##NAME: ((type *)data)[i] = tess_##name##_from_double(value, overflow); break;
+        TESS_PRECISION_LIST(TESS_CASE)
+#undef TESS_CASE
     }
 }
 
@@ -320,12 +370,10 @@ TESS_HD void tess_store(tess_precision precision, void *data, int64_t i, double 
 TESS_HD void tess_store_float(tess_precision precision, void *data, int64_t i, float value, tess_overflow overflow)
 {
     switch (precision) {
-    case TESS_PRECISION_FP64: ((double *)data)[i] = (double)value; break;
-    case TESS_PRECISION_FP32: ((float *)data)[i] = value; break;
-    case TESS_PRECISION_BF16: ((uint16_t *)data)[i] = tess_bf16_from_float(value, overflow); break;
-    case TESS_PRECISION_FP16: ((uint16_t *)data)[i] = tess_fp16_from_float(value, overflow); break;
-    case TESS_PRECISION_E4M3: ((uint8_t *)data)[i] = tess_e4m3_from_float(value, overflow); break;
-    case TESS_PRECISION_E5M2: ((uint8_t *)data)[i] = tess_e5m2_from_float(value, overflow); break;
+#define TESS_CASE(NAME, number, name, type, ...) \
+    case TESS_PRECISION_##NAME: ((type *)data)[i] = tess_##name##_from_float(value, overflow); break;
+        TESS_PRECISION_LIST(TESS_CASE)
+#undef TESS_CASE
     }
 }
 

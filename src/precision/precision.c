@@ -14,7 +14,7 @@ typedef struct precision_traits {
 } precision_traits;
 
 static const precision_traits traits[TESS_PRECISION_COUNT] = {
-#define TRAITS(NAME, value, name, bytes, bits, emin, emax, max) [value] = {name, bytes, bits, emin, emax, max},
+#define TRAITS(NAME, value, name, type, bits, emin, emax, max) [value] = {#name, sizeof(type), bits, emin, emax, max},
     TESS_PRECISION_LIST(TRAITS)
 #undef TRAITS
 };
