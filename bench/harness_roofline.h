@@ -149,7 +149,7 @@ typedef struct bench_roofline_host_pass {
     bench_roofline_host *host;
     bench_roofline_config config;
     int exponent;
-    int64_t values;  /* how many of the array's: a multiple of BENCH_ROOFLINE_BLOCK * threads */
+    int64_t values;  /* how many of the array's: from bench_roofline_host_values */
     uint32_t result; /* of the last call */
 } bench_roofline_host_pass;
 

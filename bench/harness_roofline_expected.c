@@ -125,7 +125,7 @@ static uint32_t expected_of_raw(const bench_roofline_launch *l, const bench_roof
     uint32_t bits = 0;
 
     for (int64_t i = thread; i < shape->bytes / 16; i += shape->threads) {
-        uint32_t word[4];
+        uint32_t word[4] = {0};
 
         for (int k = 0; k < width; k++) {
             tess_store(storage, word, k, bench_roofline_value(storage, (uint64_t)(i * width + k)),
@@ -141,7 +141,7 @@ static uint32_t expected_of_decode(const bench_roofline_launch *l, int64_t threa
     tess_precision storage = bench_roofline_infos[l->config].storage;
     int width = 16 / (int)tess_precision_bytes(storage);
     thread_state t = {.arithmetic = TESS_ARITHMETIC_FP64};
-    uint32_t word[4];
+    uint32_t word[4] = {0};
 
     for (int w = 0; w < 4; w++) {
         word[w] = bench_roofline_start((uint32_t)thread, w) & bench_roofline_pattern_mask(storage);
