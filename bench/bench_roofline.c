@@ -10,12 +10,7 @@
 
 #include "harness_roofline.h"
 
-enum {
-    CONFIGS = BENCH_ROOFLINE_CONFIGS,
-    LOWEST = BENCH_ROOFLINE_LOWEST,
-    HIGHEST = BENCH_ROOFLINE_HIGHEST,
-    INTENSITIES = HIGHEST - LOWEST + 1
-};
+enum { CONFIGS = BENCH_ROOFLINE_CONFIGS, LOWEST = BENCH_ROOFLINE_LOWEST, HIGHEST = BENCH_ROOFLINE_HIGHEST };
 
 typedef struct roofline_options {
     const char *csv;
@@ -29,40 +24,18 @@ typedef struct roofline {
     FILE *csv;
     bench_roofline_gpu *gpu;
     bench_roofline_host *host;
-    double peak[2];                      /* operations per second, by tess_arithmetic */
-    double rate[CONFIGS][INTENSITIES];   /* values per second; 0: not measured */
-    double decode[TESS_PRECISION_COUNT]; /* values per second in registers; 0: not measured */
+    bench_roofline_measured measured;
 } roofline;
 
 /* ---- what bounds a configuration ---- */
 
-static double bytes_of(bench_roofline_config config)
-{
-    return (double)tess_precision_bytes(bench_roofline_infos[config].storage);
-}
-
-static double operations(int exponent)
-{
-    return ldexp(1.0, exponent);
-}
-
-/* Operations per value at which memory and arithmetic take the same time. */
-static double balance_of(const roofline *r, bench_roofline_config config)
-{
-    return r->peak[bench_roofline_infos[config].arithmetic] / (r->run.ceiling.read / bytes_of(config));
-}
-
 /* Values per second under the measured ceilings; a sum is one operation where a fused step is two. */
 static double ceiling_of(const roofline *r, bench_roofline_config config, int exponent)
 {
-    double steps = exponent > 0 ? operations(exponent) / 2.0 : operations(exponent);
+    double steps = exponent > 0 ? bench_roofline_operations(exponent) / 2.0 : bench_roofline_operations(exponent);
 
-    return fmin(r->run.ceiling.read / bytes_of(config), r->peak[bench_roofline_infos[config].arithmetic] / 2.0 / steps);
-}
-
-static double rate_at(const roofline *r, bench_roofline_config config, int exponent)
-{
-    return r->rate[config][exponent - LOWEST];
+    return fmin(r->run.ceiling.read / bench_roofline_bytes(config),
+                r->measured.peak[bench_roofline_infos[config].arithmetic] / 2.0 / steps);
 }
 
 /* ---- measuring ---- */
@@ -71,29 +44,30 @@ static void add_row(roofline *r, bench_roofline_config config, int exponent, con
                     int checked)
 {
     const bench_roofline_info *info = &bench_roofline_infos[config];
-    double rate = values / time->median, flops = rate * operations(exponent),
+    double rate = values / time->median, flops = rate * bench_roofline_operations(exponent),
            share = rate / ceiling_of(r, config, exponent);
     json_t *row =
         json_pack("{s:s, s:s, s:s, s:b}", "configuration", info->name, "storage", tess_precision_name(info->storage),
                   "arithmetic", info->arithmetic == TESS_ARITHMETIC_FP32 ? "fp32" : "fp64", "accessor", info->accessor);
 
-    r->rate[config][exponent - LOWEST] = rate;
-    json_object_set_new(row, "ops_per_value", json_real(operations(exponent)));
+    r->measured.rate[config][exponent - LOWEST] = rate;
+    json_object_set_new(row, "ops_per_value", json_real(bench_roofline_operations(exponent)));
     json_object_set_new(row, "values", json_real(values));
     json_object_set_new(row, "seconds", json_real(time->median));
     json_object_set_new(row, "seconds_lowest", json_real(time->lowest));
     json_object_set_new(row, "seconds_highest", json_real(time->highest));
     json_object_set_new(row, "samples", json_integer(time->samples));
     json_object_set_new(row, "gflops", json_real(1e-9 * flops));
-    json_object_set_new(row, "gbs", json_real(1e-9 * rate * bytes_of(config)));
+    json_object_set_new(row, "gbs", json_real(1e-9 * rate * bench_roofline_bytes(config)));
     json_object_set_new(row, "share_of_ceiling", json_real(share));
     json_object_set_new(row, "results_compared", json_integer(checked));
-    printf("%-20s %8g %11.1f %10.1f %9.1f %6.1f%%\n", info->name, operations(exponent), 1e6 * time->median,
-           1e-9 * flops, 1e-9 * rate * bytes_of(config), 100.0 * share);
+    printf("%-20s %8g %11.1f %10.1f %9.1f %6.1f%%\n", info->name, bench_roofline_operations(exponent),
+           1e6 * time->median, 1e-9 * flops, 1e-9 * rate * bench_roofline_bytes(config), 100.0 * share);
     if (r->csv) {
         fprintf(r->csv, "\"%s\",%s,%s,%d,%g,%.9g,%.6g,%.6g,%.4f\n", info->name, tess_precision_name(info->storage),
-                info->arithmetic == TESS_ARITHMETIC_FP32 ? "fp32" : "fp64", info->accessor, operations(exponent),
-                time->median, 1e-9 * flops, 1e-9 * rate * bytes_of(config), share);
+                info->arithmetic == TESS_ARITHMETIC_FP32 ? "fp32" : "fp64", info->accessor,
+                bench_roofline_operations(exponent), time->median, 1e-9 * flops,
+                1e-9 * rate * bench_roofline_bytes(config), share);
     }
     bench_add(&r->run, row);
 }
@@ -102,8 +76,8 @@ static void report_wrong(roofline *r, const char *name, int exponent, int wrong,
 {
     char text[96];
 
-    snprintf(text, sizeof text, "%g operations per value: %d of %d results are wrong", operations(exponent), wrong,
-             compared);
+    snprintf(text, sizeof text, "%g operations per value: %d of %d results are wrong",
+             bench_roofline_operations(exponent), wrong, compared);
     bench_fault(&r->run, name, text, TESS_SUCCESS);
 }
 
@@ -164,9 +138,9 @@ static void measure_peaks_on_gpu(roofline *r)
     bench_time time;
     int compared = 0;
 
-    r->peak[TESS_ARITHMETIC_FP64] = measure_launch(r, &launch, "peak fp64", &time, &compared);
+    r->measured.peak[TESS_ARITHMETIC_FP64] = measure_launch(r, &launch, "peak fp64", &time, &compared);
     launch.config = BENCH_ROOFLINE_PLAIN_FP32;
-    r->peak[TESS_ARITHMETIC_FP32] = measure_launch(r, &launch, "peak fp32", &time, &compared);
+    r->measured.peak[TESS_ARITHMETIC_FP32] = measure_launch(r, &launch, "peak fp32", &time, &compared);
     bench_roofline_gpu_theory(&bandwidth, &fp64, &fp32);
     printf("by properties (0: unknown): %.0f GB/s, fp64 %.0f GFLOP/s, fp32 %.0f GFLOP/s\n", 1e-9 * bandwidth,
            1e-9 * fp64, 1e-9 * fp32);
@@ -188,7 +162,7 @@ static void measure_parts(roofline *r)
         static const bench_roofline_work works[3] = {BENCH_ROOFLINE_RAW, BENCH_ROOFLINE_DECODE_XOR,
                                                      BENCH_ROOFLINE_DECODE_FMA};
         const bench_roofline_info *info = &bench_roofline_infos[c];
-        double rate[3], ceiling = r->run.ceiling.read / bytes_of((bench_roofline_config)c);
+        double rate[3], ceiling = r->run.ceiling.read / bench_roofline_bytes((bench_roofline_config)c);
 
         for (int w = 0; w < 3; w++) {
             bench_roofline_launch launch = {r->gpu, works[w], (bench_roofline_config)c, 0};
@@ -197,8 +171,7 @@ static void measure_parts(roofline *r)
 
             rate[w] = measure_launch(r, &launch, info->name, &time, &compared);
         }
-        rate[0] /= bytes_of((bench_roofline_config)c);
-        r->decode[info->storage] = rate[1];
+        rate[0] /= bench_roofline_bytes((bench_roofline_config)c);
         printf("%-20s %11.0f (%4.0f%%) %11.0f (%4.0f%%) %11.0f (%4.0f%%)\n", info->name, 1e-9 * rate[0],
                100.0 * rate[0] / ceiling, 1e-9 * rate[1], 100.0 * rate[1] / ceiling, 1e-9 * rate[2],
                100.0 * rate[2] / ceiling);
@@ -238,8 +211,8 @@ static void open_device(roofline *r)
            bench_roofline_host_instructions());
     json_object_set_new(r->run.root, "array_bytes", json_integer(megabytes * megabyte));
     json_object_set_new(r->run.root, "instructions", json_string(bench_roofline_host_instructions()));
-    r->peak[TESS_ARITHMETIC_FP64] = bench_roofline_host_peak(r->host, TESS_ARITHMETIC_FP64);
-    r->peak[TESS_ARITHMETIC_FP32] = bench_roofline_host_peak(r->host, TESS_ARITHMETIC_FP32);
+    r->measured.peak[TESS_ARITHMETIC_FP64] = bench_roofline_host_peak(r->host, TESS_ARITHMETIC_FP64);
+    r->measured.peak[TESS_ARITHMETIC_FP32] = bench_roofline_host_peak(r->host, TESS_ARITHMETIC_FP32);
 }
 
 static void measure_all(roofline *r)
@@ -263,14 +236,15 @@ static void print_hardware(roofline *r)
 {
     printf("\nhardware: %s\n  read %.0f GB/s, %s %.0f GB/s, peak fp64 %.0f GFLOP/s, fp32 %.0f GFLOP/s\n",
            tess_context_device_name(r->run.ctx), 1e-9 * r->run.ceiling.read, r->gpu ? "copy" : "triad",
-           1e-9 * (r->gpu ? r->run.ceiling.copy : r->run.ceiling.triad), 1e-9 * r->peak[TESS_ARITHMETIC_FP64],
-           1e-9 * r->peak[TESS_ARITHMETIC_FP32]);
+           1e-9 * (r->gpu ? r->run.ceiling.copy : r->run.ceiling.triad), 1e-9 * r->measured.peak[TESS_ARITHMETIC_FP64],
+           1e-9 * r->measured.peak[TESS_ARITHMETIC_FP32]);
     json_object_set_new(r->run.root, "peak",
-                        json_pack("{s:f, s:f}", "fp64_gflops", 1e-9 * r->peak[TESS_ARITHMETIC_FP64], "fp32_gflops",
-                                  1e-9 * r->peak[TESS_ARITHMETIC_FP32]));
+                        json_pack("{s:f, s:f}", "fp64_gflops", 1e-9 * r->measured.peak[TESS_ARITHMETIC_FP64],
+                                  "fp32_gflops", 1e-9 * r->measured.peak[TESS_ARITHMETIC_FP32]));
     printf("  balance in operations per value:");
     for (int c = 0; c < CONFIGS; c++) {
-        printf("%s %s %.1f", c > 0 ? "," : "", bench_roofline_infos[c].name, balance_of(r, (bench_roofline_config)c));
+        printf("%s %s %.1f", c > 0 ? "," : "", bench_roofline_infos[c].name,
+               bench_roofline_balance(&r->measured, (bench_roofline_config)c));
     }
     printf("\n");
 }
@@ -285,83 +259,14 @@ static void print_rooflines(const roofline *r)
     }
     printf("\n");
     for (int e = LOWEST; e <= HIGHEST; e++) {
-        printf("%8g", operations(e));
+        printf("%8g", bench_roofline_operations(e));
         for (int c = 0; c < CONFIGS; c++) {
-            printf(" %11.1f", 1e-9 * rate_at(r, (bench_roofline_config)c, e) * operations(e));
+            printf(" %11.1f", 1e-9 * bench_roofline_rate(&r->measured, (bench_roofline_config)c, e) *
+                                  bench_roofline_operations(e));
         }
         printf("\n");
     }
     printf("(by storage; *8, *4: through the accessor into 8- or 4-byte arithmetic)\n");
-}
-
-/* ---- goals ---- */
-
-typedef struct goal {
-    const char *text;
-    bench_roofline_config ours, base;
-    double least;        /* of ours over base, in values per second */
-    double up_to;        /* share of our balance; INFINITY: every intensity */
-    bool of_peak, above; /* the share of the arithmetic's peak, above our balance */
-} goal;
-
-static const goal goals[] = {
-    {"accessor fp64 / plain fp64", BENCH_ROOFLINE_ACCESSOR_FP64, BENCH_ROOFLINE_PLAIN_FP64, 0.98, INFINITY, false,
-     false},
-    {"accessor fp32 / plain fp32", BENCH_ROOFLINE_ACCESSOR_FP32, BENCH_ROOFLINE_PLAIN_FP32, 0.98, INFINITY, false,
-     false},
-    {"fp64 on fp32 / plain fp32", BENCH_ROOFLINE_ACCESSOR_FP64_FP32, BENCH_ROOFLINE_PLAIN_FP32, 0.97, 0.5, false,
-     false},
-    {"fp64 on fp32 / plain fp64", BENCH_ROOFLINE_ACCESSOR_FP64_FP32, BENCH_ROOFLINE_PLAIN_FP64, 1.9, 0.5, false, false},
-    {"fp64 on fp32 / fp64 peak", BENCH_ROOFLINE_ACCESSOR_FP64_FP32, BENCH_ROOFLINE_PLAIN_FP64, 0.95, INFINITY, true,
-     true},
-    {"fp64 on fp16 / plain fp64", BENCH_ROOFLINE_ACCESSOR_FP64_FP16, BENCH_ROOFLINE_PLAIN_FP64, 3.6, 0.5, false, false},
-    {"fp64 on bf16 / plain fp64", BENCH_ROOFLINE_ACCESSOR_FP64_BF16, BENCH_ROOFLINE_PLAIN_FP64, 3.6, 0.5, false, false},
-    {"fp64 on e4m3 / plain fp64", BENCH_ROOFLINE_ACCESSOR_FP64_E4M3, BENCH_ROOFLINE_PLAIN_FP64, 6.0, 0.5, false, false},
-    {"fp64 on e5m2 / plain fp64", BENCH_ROOFLINE_ACCESSOR_FP64_E5M2, BENCH_ROOFLINE_PLAIN_FP64, 6.0, 0.5, false, false},
-};
-
-static bool goal_covers(const roofline *r, const goal *g, int exponent)
-{
-    double balance = balance_of(r, g->ours);
-
-    if (rate_at(r, g->ours, exponent) <= 0.0 || rate_at(r, g->base, exponent) <= 0.0) { return false; }
-    return g->above ? operations(exponent) > balance : operations(exponent) <= g->up_to * balance;
-}
-
-static double goal_ratio(const roofline *r, const goal *g, int exponent)
-{
-    double rate = rate_at(r, g->ours, exponent);
-
-    if (g->of_peak) { return rate * operations(exponent) / r->peak[bench_roofline_infos[g->ours].arithmetic]; }
-    return rate / rate_at(r, g->base, exponent);
-}
-
-static void print_goals(roofline *r)
-{
-    json_t *rows = json_array();
-
-    printf("\n%-28s %6s %8s %-5s   at each intensity that counts (operations per value: ratio)\n", "ratio", "goal",
-           "lowest", "");
-    for (size_t i = 0; i < sizeof goals / sizeof goals[0]; i++) {
-        const goal *g = &goals[i];
-        double lowest = INFINITY;
-        char list[512] = "";
-        size_t used = 0;
-
-        for (int e = LOWEST; e <= HIGHEST; e++) {
-            double ratio;
-
-            if (!goal_covers(r, g, e)) { continue; }
-            ratio = goal_ratio(r, g, e);
-            lowest = fmin(lowest, ratio);
-            used += (size_t)snprintf(list + used, sizeof list - used, " %g: %.3f", operations(e), ratio);
-        }
-        if (!isfinite(lowest)) { continue; }
-        printf("%-28s %6.2f %8.3f %-5s  %s\n", g->text, g->least, lowest, lowest >= g->least ? "met" : "NOT", list);
-        json_array_append_new(rows, json_pack("{s:s, s:f, s:f, s:b}", "ratio", g->text, "goal", g->least, "lowest",
-                                              lowest, "met", lowest >= g->least));
-    }
-    json_object_set_new(r->run.root, "goals", rows);
 }
 
 /* ---- program ---- */
@@ -416,6 +321,8 @@ int main(int argc, char **argv)
     bench_parse(argc, argv, &program, &r.options, &r.own);
     open_csv(&r);
     bench_begin(&r.run, &r.options, "bench_roofline", true);
+    r.measured.gpu = r.run.gpu;
+    r.measured.bandwidth = r.run.ceiling.read;
     open_device(&r);
     print_hardware(&r);
 #ifdef BENCH_CUDA
@@ -423,7 +330,7 @@ int main(int argc, char **argv)
 #endif
     measure_all(&r);
     print_rooflines(&r);
-    print_goals(&r);
+    json_object_set_new(r.run.root, "goals", bench_roofline_goals(&r.measured));
 #ifdef BENCH_CUDA
     bench_roofline_gpu_destroy(r.gpu);
 #endif

@@ -162,6 +162,24 @@ uint32_t bench_roofline_host_expected(const bench_roofline_host_pass *pass);
 /* Operations per second of fused (or separate) multiplications and additions in registers, all threads. */
 double bench_roofline_host_peak(const bench_roofline_host *host, tess_arithmetic arithmetic);
 
+/* ---- what one run measured (harness_roofline_goals.c) ---- */
+
+typedef struct bench_roofline_measured {
+    bool gpu;
+    double bandwidth; /* bytes per second of reading */
+    double peak[2];   /* operations per second, by tess_arithmetic */
+    double rate[BENCH_ROOFLINE_CONFIGS]
+               [BENCH_ROOFLINE_HIGHEST - BENCH_ROOFLINE_LOWEST + 1]; /* values per second, or 0 */
+} bench_roofline_measured;
+
+double bench_roofline_bytes(bench_roofline_config config);
+double bench_roofline_operations(int exponent);
+/* Operations per value at which memory and arithmetic take the same time. */
+double bench_roofline_balance(const bench_roofline_measured *m, bench_roofline_config config);
+double bench_roofline_rate(const bench_roofline_measured *m, bench_roofline_config config, int exponent);
+/* Prints the goals and what became of them; the same as JSON. */
+json_t *bench_roofline_goals(const bench_roofline_measured *m);
+
 #ifdef __cplusplus
 }
 #endif
