@@ -377,4 +377,34 @@ TESS_HD void tess_store_float(tess_precision precision, void *data, int64_t i, f
     }
 }
 
+/* ---- a scale for stored values ---- */
+
+/**
+ * The power of two with which values up to @p largest in magnitude use the whole range of @p precision: largest / scale
+ * is at most the precision's largest finite value and more than half of it. 1 for zero, Inf and NaN; at least 2^-1022.
+ */
+TESS_HD double tess_scale_for(tess_precision precision, double largest)
+{
+    double magnitude = largest < 0.0 ? -largest : largest, top = 0.0, fraction;
+    int emax = 0, exponent;
+
+    if (!(magnitude > 0.0) || magnitude - magnitude != 0.0) { return 1.0; }
+    switch (precision) {
+#define TESS_CASE(NAME, value, name, type, bits, emin, highest, max) \
+    case TESS_PRECISION_##NAME:                                      \
+        emax = highest;                                              \
+        top = max;                                                   \
+        break;
+        TESS_PRECISION_LIST(TESS_CASE)
+#undef TESS_CASE
+    }
+    exponent = magnitude < 0x1p-1022 ? -54 : 0;
+    magnitude = magnitude < 0x1p-1022 ? magnitude * 0x1p54 : magnitude;
+    exponent += (int)(tess_double_bits(magnitude) >> 52) - 1023;
+    fraction = tess_double_of_bits((tess_double_bits(magnitude) & 0xfffffffffffffU) | (uint64_t)1023 << 52);
+    exponent -= emax;
+    if (fraction > top / tess_double_of_bits((uint64_t)(emax + 1023) << 52)) { exponent += 1; }
+    return tess_double_of_bits((uint64_t)((exponent < -1022 ? -1022 : exponent) + 1023) << 52);
+}
+
 #endif

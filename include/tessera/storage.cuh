@@ -13,9 +13,14 @@
 
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define TESS_ATTRIBUTES __host__ __device__
-#define TESS_UNROLL _Pragma("unroll")
 #else
 #define TESS_ATTRIBUTES
+#endif
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#define TESS_DEVICE_CODE 1
+#define TESS_UNROLL _Pragma("unroll")
+#else
+#define TESS_DEVICE_CODE 0
 #define TESS_UNROLL
 #endif
 
@@ -340,7 +345,7 @@ TESS_ATTRIBUTES inline void decode_by_words(const pack<Storage, N> &from, Arithm
 template <typename Arithmetic, int Strategy = TESS_DECODE_STRATEGY, typename Storage, int N>
 TESS_ATTRIBUTES inline void decode_pack(const pack<Storage, N> &from, Arithmetic (&to)[N])
 {
-#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#if TESS_DEVICE_CODE
     if constexpr (detail::fields_of<Storage>::known && sizeof from % 4 == 0) {
         detail::decode_by_words<Arithmetic, Strategy>(from, to);
         return;

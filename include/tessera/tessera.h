@@ -3,6 +3,7 @@
 #ifndef TESSERA_H
 #define TESSERA_H
 
+#include <tessera/accessor.h>
 #include <tessera/codec.h>
 #include <tessera/context.h>
 #include <tessera/dense.h>
