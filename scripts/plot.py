@@ -1,0 +1,349 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of what the benchmarks report: PNG and SVG, the same bytes for the same input.
+
+    plot.py roofline roofline.json -o out/roofline      GFLOP/s over operations per value (bench_roofline)
+    plot.py error    accuracy.csv  -o out/error         mean relative error over size (bench_accuracy)
+    plot.py speed    dense.json    -o out/speed         GFLOP/s over size (bench_dense)
+    plot.py speedup  spmv.json     -o out/speedup       bars per matrix (bench_spmv)
+
+Colour says in what precision values are stored; line style in what they are computed: solid fp64, dashed fp32, dotted
+what we are compared with. Needs matplotlib (Debian: python3-matplotlib).
+"""
+import argparse
+import csv
+import json
+import math
+import pathlib
+import sys
+import tempfile
+
+try:
+    import matplotlib
+except ImportError:
+    sys.exit("plot.py needs matplotlib (Debian: apt-get install python3-matplotlib, then /usr/bin/python3)")
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+# Okabe and Ito's colours: told apart by colour-blind readers and, by lightness, in print.
+COLOURS = {"fp64": "#000000", "fp32": "#0072B2", "fp16": "#009E73", "bf16": "#56B4E9", "e4m3": "#D55E00", "e5m2": "#CC79A7"}
+OTHERS = ["#E69F00", "#666666", "#999999"]
+MARKERS = {"fp64": "o", "fp32": "s", "fp16": "^", "bf16": "v", "e4m3": "D", "e5m2": "P"}
+ORDER = list(COLOURS)
+STYLE = {
+    "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 10, "axes.labelsize": 9, "legend.fontsize": 8,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.6, "axes.axisbelow": True, "lines.linewidth": 1.6, "lines.markersize": 4.5,
+    "legend.frameon": False, "svg.hashsalt": "tessera", "figure.dpi": 100, "savefig.dpi": 160,
+}
+# Floating-point operations by size; elsewhere a row's bandwidth is drawn.
+FLOPS = {
+    "dot": lambda n: 2 * n, "nrm2": lambda n: 2 * n, "axpy": lambda n: 2 * n, "scal": lambda n: n,
+    "gemv": lambda n: 2 * n * n, "trsv": lambda n: n * n,
+}
+
+
+def colour(storage, index=0):
+    return COLOURS.get(storage, OTHERS[index % len(OTHERS)])
+
+
+def by_precision(key):
+    """Sorts (storage, arithmetic): wide storage first, fp64 arithmetic before fp32."""
+    storage, arithmetic = key[:2]
+    return (ORDER.index(storage) if storage in ORDER else len(ORDER), arithmetic, *key[2:])
+
+
+def name_of(storage, arithmetic):
+    return storage if storage == arithmetic else f"{arithmetic} on {storage}"
+
+
+def plain_number(value, _=None):
+    """Axis labels: 0.25, 16, 1,024; powers of ten from a million on."""
+    if value <= 0:
+        return ""
+    if value >= 1e6 or value < 1e-3:
+        return f"$10^{{{math.log10(value):.0f}}}$"
+    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
+
+
+def read_rows(path):
+    """Rows of a report (JSON) or table (CSV), and the report's head."""
+    if path.suffix == ".csv":
+        with open(path, newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(line for line in file if not line.startswith("#"))), {}
+    report = json.loads(path.read_text(encoding="utf-8"))
+    return report["results"], report
+
+
+def groups(rows, *keys):
+    found = {}
+    for row in rows:
+        found.setdefault(tuple(str(row.get(key, "")) for key in keys), []).append(row)
+    return found
+
+
+def panels(count, width=4.4, height=3.5):
+    """A row of up to three axes, or several rows."""
+    columns = min(count, 3)
+    rows = -(-count // columns)
+    figure, axes = plt.subplots(rows, columns, figsize=(width * columns + 0.4, height * rows), squeeze=False,
+                                layout="constrained")
+    flat = list(axes.flat)
+    for unused in flat[count:]:
+        unused.remove()
+    return figure, flat[:count]
+
+
+def legend_below(figure, axes, columns=5):
+    """One legend for all panels, each entry once."""
+    entries = {}
+    for axis in axes:
+        for handle, label in zip(*axis.get_legend_handles_labels()):
+            entries.setdefault(label, handle)
+    figure.legend(entries.values(), entries.keys(), loc="upper center", bbox_to_anchor=(0.5, 0.0),
+                  ncols=min(len(entries), columns), handlelength=2.6, columnspacing=1.6)
+
+
+def save(figure, out):
+    out.parent.mkdir(parents=True, exist_ok=True)
+    png, svg = out.with_name(out.name + ".png"), out.with_name(out.name + ".svg")
+    figure.savefig(png, bbox_inches="tight", metadata={"Software": None})
+    figure.savefig(svg, bbox_inches="tight", metadata={"Date": None, "Creator": None})
+    plt.close(figure)
+    return [png, svg]
+
+
+# ---- rooflines: the paper's Figures 3 to 5 ----
+
+def draw_ceilings(axis, head, storages, low, high):
+    """Dashed: what bandwidth and arithmetic allow, as measured in the same run."""
+    dashed = {"color": "#b0b0b0", "linewidth": 0.9, "linestyle": (0, (4, 3)), "zorder": 1}
+    peaks = {name: head.get("peak", {}).get(f"{name}_gflops", 0.0) for name in ("fp64", "fp32")}
+    size = {"fp64": 8, "fp32": 4, "fp16": 2, "bf16": 2, "e4m3": 1, "e5m2": 1}
+    for name, peak in peaks.items():
+        if peak > 0:
+            axis.plot([low, high], [peak, peak], **dashed)
+            axis.annotate(f"{name} peak {peak:,.0f}", (low, peak), xytext=(2, 3), textcoords="offset points",
+                          fontsize=7.5, color="#606060")
+    read = head.get("bandwidth", {}).get("read_gbs", 0.0)
+    for width in sorted({size[s] for s in storages if s in size}):
+        if read > 0 and max(peaks.values()) > 0:
+            end = min(high, max(peaks.values()) * width / read)
+            axis.plot([low, end], [read / width * low, read / width * end], **dashed)
+
+
+def draw_roofline(paths, options):
+    figure, axes = panels(len(paths), 5.6, 4.6)
+    for axis, path in zip(axes, paths):
+        rows, head = read_rows(path)
+        lines = groups(rows, "storage", "arithmetic", "accessor")
+        intensities = [float(row["ops_per_value"]) for row in rows]
+        low, high = min(intensities), max(intensities)
+        draw_ceilings(axis, head, {key[0] for key in lines}, low, high)
+        for (storage, arithmetic, accessor), line in sorted(lines.items(), key=lambda item: by_precision(item[0])):
+            plain = accessor.lower() in ("false", "0")
+            points = sorted((float(row["ops_per_value"]), float(row["gflops"])) for row in line)
+            axis.plot(*zip(*points), color=colour(storage), linestyle="-" if arithmetic == "fp64" else "--",
+                      marker=MARKERS.get(storage, "o"), markersize=8 if plain else 3.5,
+                      markerfacecolor="none" if plain else colour(storage), linewidth=0.8 if plain else 1.6,
+                      label=f"{storage}, plain" if plain else f"accessor<{arithmetic}, {storage}>")
+        axis.set_xscale("log", base=2)
+        axis.set_yscale("log")
+        axis.xaxis.set_major_locator(LogLocator(base=4, numticks=20))
+        axis.xaxis.set_major_formatter(FuncFormatter(plain_number))
+        axis.xaxis.set_minor_formatter(NullFormatter())
+        axis.yaxis.set_major_formatter(FuncFormatter(plain_number))
+        axis.set_xlabel("operations per value")
+        axis.set_title(options.title or head.get("device", path.stem), loc="left")
+    axes[0].set_ylabel("GFLOP/s")
+    legend_below(figure, axes)
+    return figure
+
+
+# ---- errors: Figures 7, 9, 11, 14 and A1 ----
+
+def draw_error(paths, options):
+    rows = [row for path in paths for row in read_rows(path)[0] if keep(row, options)]
+    if not rows:
+        sys.exit("no rows left to draw")
+    parts = groups(rows, "operation", "distribution", "reference")
+    references = {key[2] for key in parts}
+    figure, axes = panels(len(parts))
+    for axis, ((operation, distribution, reference), part) in zip(axes, parts.items()):
+        lines = groups(part, "storage", "arithmetic")
+        for (storage, arithmetic), line in sorted(lines.items(), key=lambda item: by_precision(item[0])):
+            points = sorted((float(row["n"]), float(row["error"])) for row in line if float(row["error"]) > 0)
+            if not points:
+                continue
+            axis.plot(*zip(*points), color=colour(storage), marker=MARKERS.get(storage, "o"),
+                      linestyle="-" if arithmetic == "fp64" else "--", label=name_of(storage, arithmetic))
+        axis.set_xscale("log")
+        axis.set_yscale("log")
+        axis.yaxis.set_major_locator(LogLocator(numticks=8))
+        axis.yaxis.set_minor_formatter(NullFormatter())
+        axis.set_xlabel("n")
+        title = ", ".join(part for part in (operation, distribution) if part)
+        axis.set_title(title + (f", against {reference}" if len(references) > 1 and reference else ""), loc="left")
+    axes[0].set_ylabel(f"{options.statistic} relative error")
+    legend_below(figure, axes)
+    return figure
+
+
+def keep(row, options):
+    if options.operation and row.get("operation") not in options.operation.split(","):
+        return False
+    if options.reference and row.get("reference") != options.reference:
+        return False
+    return row.get("statistic", options.statistic) == options.statistic
+
+
+# ---- speed over size: Figures 8, 10 and 12 ----
+
+def rate(row, seconds):
+    """(value, unit): GFLOP/s where the operation's count is known, else GB/s."""
+    count = FLOPS.get(row["operation"].split("_")[0].split("-")[0])
+    if count:
+        return 1e-9 * count(float(row["n"])) / seconds, "GFLOP/s"
+    return 1e-9 * float(row["bytes_by_model"]) / seconds, "GB/s"
+
+
+def baseline_lines(rows):
+    """Those we are compared with: (name, storage) -> points."""
+    found = {}
+    for row in rows:
+        for baseline in row.get("baselines", []):
+            value = rate(row, float(baseline["seconds"]))[0]
+            found.setdefault((baseline["name"], row["storage"]), {})[float(row["n"])] = value
+    return found
+
+
+def draw_speed(paths, options):
+    rows = [row for path in paths for row in read_rows(path)[0]]
+    rows = [row for row in rows if not options.operation or row["operation"] in options.operation.split(",")]
+    parts = groups(rows, "operation")
+    if not parts:
+        sys.exit("no rows left to draw")
+    figure, axes = panels(len(parts))
+    for axis, ((operation,), part) in zip(axes, parts.items()):
+        lines = groups(part, "storage", "arithmetic")
+        for (name, storage), points in baseline_lines(part).items():
+            axis.plot(*zip(*sorted(points.items())), color=colour(storage), linestyle=":", linewidth=1.3,
+                      label=f"{name} {storage}")
+        for (storage, arithmetic), line in sorted(lines.items(), key=lambda item: by_precision(item[0])):
+            points = sorted((float(row["n"]), rate(row, float(row["seconds"]))[0]) for row in line)
+            axis.plot(*zip(*points), color=colour(storage), marker=MARKERS.get(storage, "o"),
+                      linestyle="-" if arithmetic == "fp64" else "--", label=name_of(storage, arithmetic))
+        axis.set_xscale("log")
+        axis.set_ylim(bottom=0)
+        axis.set_xlabel("n")
+        axis.set_ylabel(rate(part[0], 1.0)[1])
+        axis.set_title(operation, loc="left")
+    legend_below(figure, axes)
+    return figure
+
+
+# ---- speed-up per matrix: Figure 13 ----
+
+def kernel_name(row):
+    vectors = row.get("vectors", "fp64")
+    return row["kernel"] + ("" if vectors == "fp64" else f", {vectors} vectors")
+
+
+def speedups(rows, baseline, kernels):
+    """{kernel: {matrix: time of the baseline over its own}}, matrices in the order of the report."""
+    seconds = {(row["matrix"], kernel_name(row)): float(row["seconds"]) for row in rows}
+    names = list(dict.fromkeys(kernel_name(row) for row in rows))
+    baseline = baseline or names[0]
+    if baseline not in names:
+        sys.exit(f"no kernel '{baseline}'; there are: {'; '.join(names)}")
+    wanted = [name for name in names if name != baseline and (not kernels or name in kernels.split(";"))]
+    return baseline, {name: {matrix: seconds[matrix, baseline] / time for (matrix, kernel), time in seconds.items()
+                             if kernel == name and (matrix, baseline) in seconds} for name in wanted}
+
+
+def kernel_colours(names):
+    """The colour of the precision in a kernel's name; a second kernel of the same precision gets another."""
+    chosen, spare = {}, iter([OTHERS[0], "#F0E442", *OTHERS[1:], *COLOURS.values()])
+    for name in names:
+        own = next((COLOURS[p] for p in reversed(ORDER) if p in name), None)
+        chosen[name] = own if own and own not in chosen.values() else next(c for c in spare if c not in chosen.values())
+    return chosen
+
+
+def draw_speedup(paths, options):
+    rows = [row for path in paths for row in read_rows(path)[0]]
+    baseline, series = speedups(rows, options.baseline, options.kernels)
+    matrices = list(dict.fromkeys(matrix for points in series.values() for matrix in points))
+    if not matrices:
+        sys.exit("no rows left to draw")
+    thick = 0.8 / len(series)
+    figure, axis = plt.subplots(figsize=(6.4, 1.4 + len(matrices) * max(0.24, 0.13 * len(series))), layout="constrained")
+    colours = kernel_colours(series)
+    for index, (name, points) in enumerate(series.items()):
+        place = [matrices.index(matrix) + (index - (len(series) - 1) / 2) * thick for matrix in points]
+        axis.barh(place, list(points.values()), height=0.92 * thick, color=colours[name], label=name)
+    axis.axvline(1.0, color="#404040", linewidth=1.0)
+    axis.set_yticks(range(len(matrices)), matrices)
+    axis.set_ylim(len(matrices) - 0.4, -0.6)
+    axis.grid(axis="y", visible=False)
+    axis.tick_params(axis="y", length=0)
+    axis.set_xlabel(f"speed-up over {baseline}")
+    axis.set_title(options.title or "", loc="left")
+    legend_below(figure, [axis], 3)
+    return figure
+
+
+DRAW = {"roofline": draw_roofline, "error": draw_error, "speed": draw_speed, "speedup": draw_speedup}
+
+
+# ---- self-test ----
+
+def self_test(folder):
+    """Draws every kind from small samples, twice: something is drawn, and the same bytes both times."""
+    failures = 0
+    with tempfile.TemporaryDirectory() as work:
+        for kind in DRAW:
+            sample = next(iter(sorted(pathlib.Path(folder).glob(f"{kind}.*"))))
+            runs = []
+            for attempt in ("first", "second"):
+                options = parse([kind, str(sample), "-o", f"{work}/{attempt}/{kind}"])
+                runs.append([path.read_bytes() for path in draw(options)])
+            good = runs[0] == runs[1] and runs[0][0].startswith(b"\x89PNG") and b"</svg>" in runs[0][1]
+            good = good and all(len(data) > 5000 for data in runs[0])
+            failures += not good
+            print(f"{kind}: {'ok' if good else 'FAILED: empty, or not the same twice'}")
+    print(f"{len(DRAW) - failures} passed, {failures} failed")
+    return 1 if failures else 0
+
+
+def draw(options):
+    with plt.rc_context(STYLE):
+        figure = DRAW[options.kind]([pathlib.Path(path) for path in options.input], options)
+        return save(figure, pathlib.Path(options.output))
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=DRAW)
+    parser.add_argument("input", nargs="+", help="JSON or CSV of a benchmark; for roofline one panel each")
+    parser.add_argument("-o", "--output", required=True, help="file name without .png and .svg")
+    parser.add_argument("--title", help="default: the device's name (roofline)")
+    parser.add_argument("--operation", help="error, speed: only these, with commas")
+    parser.add_argument("--statistic", default="mean", help="error: which one (default: mean)")
+    parser.add_argument("--reference", help="error: only against this one")
+    parser.add_argument("--baseline", help="speedup: the kernel that counts as 1 (default: the first)")
+    parser.add_argument("--kernels", help="speedup: only these, with semicolons")
+    return parser.parse_args(arguments)
+
+
+def main():
+    if sys.argv[1:2] == ["--self-test"]:
+        return self_test(sys.argv[2] if len(sys.argv) > 2 else pathlib.Path(__file__).parent.parent / "tests" / "plots")
+    for path in draw(parse(sys.argv[1:])):
+        print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
