@@ -65,7 +65,7 @@ static tess_format parse_format(struct argp_state *state, const char *text)
 
 static tess_precision parse_precision(struct argp_state *state, const char *text)
 {
-#define PRECISION_WORD(NAME, value, name, ...) name,
+#define PRECISION_WORD(NAME, value, name, ...) #name,
     static const char *const available[] = {TESS_PRECISION_LIST(PRECISION_WORD) NULL};
 #undef PRECISION_WORD
     static const char *const later[] = {"fp8",        "fp32:scaled", "fp16:scaled", "bf16:scaled",
