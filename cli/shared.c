@@ -96,7 +96,7 @@ static error_t parse_storage(int key, char *arg, struct argp_state *state)
 static const struct argp_option storage_options[] = {
     {"format", KEY_FORMAT, "csr|ellr|sell", 0, "storage format of the matrix (default csr)", 0},
     {"matrix-precision", KEY_PRECISION, "P", 0,
-     "precision the matrix is stored in: fp64 (default) or fp32; ellr and sell also bf16, fp16, e4m3, e5m2", 0},
+     "precision the matrix is stored in: fp64 (default), fp32, bf16, fp16, e4m3 or e5m2", 0},
     {"max-padding", KEY_PADDING, "R", 0, "ellr, sell: the most entries stored per nonzero (default 3)", 0},
     {"sell-window", KEY_WINDOW, "N", 0,
      "sell: rows sorted by length within N rows, 1 to 4096 (default 256; 1: not sorted)", 0},

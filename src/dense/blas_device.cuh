@@ -56,7 +56,7 @@ static inline bool is_multiple(const void *pointer, size_t bytes)
 
 /*
  * ---- the three ways to read and write ----
- * `count` values at a time, i being a multiple of that; read_one and write_one take any. A thread has loads() loads of each
+ * `count` values at a time, i being a multiple of that, decoded in parts of `piece`; read_one and write_one take any i. A thread has loads() loads of each
  * operand in flight; registers must allow `blocks` blocks per multiprocessor.
  */
 
@@ -64,7 +64,8 @@ template <typename STORAGE>
 struct packed_values {
     typedef tess::full_pack<STORAGE> raw;
     static constexpr int count = raw::count;
-    static constexpr int blocks = count <= 4 ? 5 : 4; /* more values take more registers */
+    static constexpr int piece = count < 8 ? count : 8; /* decoded at a time */
+    static constexpr int blocks = count <= 4 ? 5 : 4;   /* more values take more registers */
 
     template <bool READS_Y, bool WRITES>
     static constexpr int loads()
@@ -81,14 +82,23 @@ struct packed_values {
         return tess::load_pack<count>(static_cast<const STORAGE *>(from.data) + i);
     }
     template <typename REAL>
-    __device__ static inline void decode(const tess_operand &, const raw &from, REAL (&to)[count])
+    __device__ static inline void decode(tess_precision, const raw &from, int part, REAL (&to)[piece])
     {
-        tess::decode_pack<REAL>(from, to);
+        tess::pack<STORAGE, piece> values;
+
+        memcpy(&values, from.value + part * piece, sizeof values);
+        tess::decode_pack<REAL>(values, to);
     }
     template <typename REAL>
-    __device__ static inline void store(void *to, tess_precision, int64_t i, const REAL (&from)[count])
+    __device__ static inline void encode(tess_precision, const REAL (&from)[piece], int part, raw *to)
     {
-        tess::store_pack(static_cast<STORAGE *>(to) + i, tess::encode_pack<STORAGE>(from));
+        tess::pack<STORAGE, piece> values = tess::encode_pack<STORAGE>(from);
+
+        memcpy(to->value + part * piece, &values, sizeof values);
+    }
+    __device__ static inline void store(void *to, tess_precision, int64_t i, const raw &from)
+    {
+        tess::store_pack(static_cast<STORAGE *>(to) + i, from);
     }
     template <typename REAL>
     __device__ static inline REAL read_one(const tess_operand &from, int64_t i)
@@ -123,7 +133,7 @@ __device__ static inline void write_any(void *to, tess_precision precision, int6
 }
 
 struct quad_values {
-    static constexpr int count = 4, blocks = 5;
+    static constexpr int count = 4, piece = 4, blocks = 5;
 
     template <bool READS_Y, bool WRITES>
     static constexpr int loads()
@@ -156,28 +166,44 @@ struct quad_values {
         return value;
     }
     template <typename REAL>
-    __device__ static inline void decode(const tess_operand &from, const raw &value, REAL (&to)[count])
+    __device__ static inline void decode(tess_precision precision, const raw &from, int, REAL (&to)[piece])
     {
-        switch (from.precision) {
-#define DECODE(STORAGE, NAME)                   \
-    case TESS_PRECISION_##NAME: {               \
-        tess::pack<STORAGE, count> values;      \
-        memcpy(&values, &value, sizeof values); \
-        tess::decode_pack<REAL>(values, to);    \
-        break;                                  \
+        switch (precision) {
+#define DECODE(STORAGE, NAME)                  \
+    case TESS_PRECISION_##NAME: {              \
+        tess::pack<STORAGE, count> values;     \
+        memcpy(&values, &from, sizeof values); \
+        tess::decode_pack<REAL>(values, to);   \
+        break;                                 \
     }
             STORAGE_TYPES(DECODE)
 #undef DECODE
         }
     }
     template <typename REAL>
-    __device__ static inline void store(void *to, tess_precision precision, int64_t i, const REAL (&from)[count])
+    __device__ static inline void encode(tess_precision precision, const REAL (&from)[piece], int, raw *to)
     {
         switch (precision) {
-#define STORE(STORAGE, NAME)                                                                \
-    case TESS_PRECISION_##NAME:                                                             \
-        tess::store_pack(static_cast<STORAGE *>(to) + i, tess::encode_pack<STORAGE>(from)); \
-        break;
+#define ENCODE(STORAGE, NAME)                           \
+    case TESS_PRECISION_##NAME: {                       \
+        auto values = tess::encode_pack<STORAGE>(from); \
+        memcpy(to, &values, sizeof values);             \
+        break;                                          \
+    }
+            STORAGE_TYPES(ENCODE)
+#undef ENCODE
+        }
+    }
+    __device__ static inline void store(void *to, tess_precision precision, int64_t i, const raw &from)
+    {
+        switch (precision) {
+#define STORE(STORAGE, NAME)                                      \
+    case TESS_PRECISION_##NAME: {                                 \
+        tess::pack<STORAGE, count> values;                        \
+        memcpy(&values, &from, sizeof values);                    \
+        tess::store_pack(static_cast<STORAGE *>(to) + i, values); \
+        break;                                                    \
+    }
             STORAGE_TYPES(STORE)
 #undef STORE
         }
@@ -197,7 +223,7 @@ struct quad_values {
 /* A value is decoded as it is loaded: one at a time, they are few. */
 struct single_values {
     typedef double raw;
-    static constexpr int count = 1, blocks = 5;
+    static constexpr int count = 1, piece = 1, blocks = 5;
 
     template <bool READS_Y, bool WRITES>
     static constexpr int loads()
@@ -210,14 +236,18 @@ struct single_values {
         return tess_load(from.precision, from.data, i);
     }
     template <typename REAL>
-    __device__ static inline void decode(const tess_operand &, const raw &value, REAL (&to)[1])
+    __device__ static inline void decode(tess_precision, const raw &from, int, REAL (&to)[1])
     {
-        to[0] = (REAL)value;
+        to[0] = (REAL)from;
     }
     template <typename REAL>
-    __device__ static inline void store(void *to, tess_precision precision, int64_t i, const REAL (&from)[1])
+    __device__ static inline void encode(tess_precision, const REAL (&from)[1], int, raw *to)
     {
-        write_any(to, precision, i, from[0]);
+        *to = (raw)from[0];
+    }
+    __device__ static inline void store(void *to, tess_precision precision, int64_t i, const raw &from)
+    {
+        tess_store(precision, to, i, from, TESS_OVERFLOW_INFINITY);
     }
     template <typename REAL>
     __device__ static inline REAL read_one(const tess_operand &from, int64_t i)
@@ -246,21 +276,25 @@ struct blas_pass {
     __device__ static inline void finish(const tess_fused &op, REAL a, REAL b, int64_t i, const raw &from_x,
                                          const raw &from_y, REAL *sum)
     {
-        REAL x[count], y[count] = {};
+        raw out;
 
-        VALUES::decode(op.x, from_x, x);
-        if (reads_y) { VALUES::decode(op.y, from_y, y); }
 #pragma unroll
-        for (int k = 0; k < count; k++) {
-            y[k] = blas_element<OP, REAL>(a, b, x[k], y[k], sum);
-        }
-        if (!writes) { return; }
-        VALUES::store(op.result, op.y.precision, i, y);
-        if (op.shadow) {
-            for (int k = 0; k < count; k++) {
-                op.shadow[i + k] = (float)y[k];
+        for (int part = 0; part < count / VALUES::piece; part++) {
+            REAL x[VALUES::piece], y[VALUES::piece] = {};
+
+            VALUES::decode(op.x.precision, from_x, part, x);
+            if (reads_y) { VALUES::decode(op.y.precision, from_y, part, y); }
+#pragma unroll
+            for (int k = 0; k < VALUES::piece; k++) {
+                y[k] = blas_element<OP, REAL>(a, b, x[k], y[k], sum);
+            }
+            if (!writes) { continue; }
+            VALUES::encode(op.y.precision, y, part, &out);
+            for (int k = 0; op.shadow && k < VALUES::piece; k++) {
+                op.shadow[i + part * VALUES::piece + k] = (float)y[k];
             }
         }
+        if (writes) { VALUES::store(op.result, op.y.precision, i, out); }
     }
 
     /* The last n % count elements, one thread each. */

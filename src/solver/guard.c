@@ -23,9 +23,11 @@ enum { FRUITLESS_CYCLES = 3 };
 enum { UNSCALED_EXPONENT = 300, MOST_EXPONENT = 1000 };
 /* The loop stops this much below the tolerance, so that the last rounding of the estimate costs no repair. */
 #define STOP_SHARE 0.999
-/* A cycle on a matrix of lower precision asks for no larger reduction than this: beyond it the estimate is about the
-   perturbed matrix only. */
-#define LOW_PRECISION_REDUCTION 0x1p-17
+/* A cycle on a matrix of lower precision asks for no larger reduction than this many unit roundoffs of that precision,
+   nor than LARGEST_REDUCTION: beyond it the estimate is about the perturbed matrix only. It always asks for progress. */
+#define REDUCTION_ROUNDOFFS 8.0
+#define LARGEST_REDUCTION 0x1p-17
+#define SMALLEST_REDUCTION (0.5 * PROGRESS_FACTOR)
 
 typedef struct solve_run {
     tess_solver *s;
@@ -150,6 +152,13 @@ static tess_status scale_residual(solve_run *run)
     return k->ctx->backend->fused(k->ctx, &scale);
 }
 
+static double low_precision_reduction(const tess_solver *s)
+{
+    double roundoff = tess_precision_unit_roundoff(s->krylov.matrix->precision);
+
+    return fmin(fmax(REDUCTION_ROUNDOFFS * roundoff, LARGEST_REDUCTION), SMALLEST_REDUCTION);
+}
+
 static tess_status start_cycle(solve_run *run)
 {
     tess_solver *s = run->s;
@@ -164,7 +173,7 @@ static tess_status start_cycle(solve_run *run)
     tess_status status = TESS_SUCCESS;
 
     if (run->low_precision && s->options.guard == TESS_GUARD_REPAIR) {
-        goal = fmax(goal, LOW_PRECISION_REDUCTION * run->now.norm);
+        goal = fmax(goal, low_precision_reduction(s) * run->now.norm);
     }
     TESS_TRY(scale_residual(run));
     state.scale = ldexp(1.0, run->exponent);

@@ -105,6 +105,13 @@ static void traits_match_the_formats(void **state)
     assert_true(tess_precision_unit_roundoff(TESS_PRECISION_FP32) == 0x1p-24);
     assert_int_equal(tess_precision_bytes((tess_precision)99), 0);
     assert_true(isnan(tess_precision_unit_roundoff((tess_precision)99)));
+    assert_true(tess_precision_smallest(TESS_PRECISION_FP64) == 0x1p-1074);
+    assert_true(tess_precision_smallest(TESS_PRECISION_FP32) == 0x1p-149);
+    assert_true(tess_precision_smallest(TESS_PRECISION_BF16) == 0x1p-133);
+    assert_true(tess_precision_smallest(TESS_PRECISION_FP16) == 0x1p-24);
+    assert_true(tess_precision_smallest(TESS_PRECISION_E4M3) == 0x1p-9);
+    assert_true(tess_precision_smallest(TESS_PRECISION_E5M2) == 0x1p-16);
+    assert_true(isnan(tess_precision_smallest((tess_precision)99)));
 }
 
 static void names_are_parsed(void **state)
