@@ -45,7 +45,7 @@ tess_status bench_problem_make(bench_run *run, const tess_matrix *a, bench_probl
     if (status == TESS_SUCCESS) { status = tess_vector_create(run->ctx, n, TESS_PRECISION_FP64, &out->b); }
     if (status == TESS_SUCCESS) { status = tess_vector_create(run->ctx, n, TESS_PRECISION_FP64, &out->x); }
     if (status == TESS_SUCCESS) { status = tess_vector_set_random(out->b, 1, -1.0, 1.0); }
-    if (status == TESS_SUCCESS) { status = tess_vector_norm2(out->b, &out->rhs_norm); }
+    if (status == TESS_SUCCESS) { status = tess_vector_norm2(out->b, TESS_ARITHMETIC_FP64, &out->rhs_norm); }
     if (status == TESS_SUCCESS) {
         status = tess_vector_get(out->b, out->host_b, TESS_PRECISION_FP64, TESS_MEMORY_HOST);
     }

@@ -2,6 +2,7 @@
 /* A build without CUDA never has a GPU context here, so none of these is reached. */
 #ifndef BENCH_CUDA
 
+#include "harness_cublas.h"
 #include "harness_device.h"
 
 tess_status bench_device_time(void *stream, int count, int calls, bench_call call, void *user, double *samples)
@@ -31,6 +32,65 @@ int64_t bench_device_cache_bytes(void)
 void bench_device_describe(json_t *root)
 {
     (void)root;
+}
+
+bench_cublas *bench_cublas_open(void *stream)
+{
+    (void)stream;
+    return NULL;
+}
+
+void bench_cublas_close(bench_cublas *c)
+{
+    (void)c;
+}
+
+double bench_cublas_result(bench_cublas *c)
+{
+    (void)c;
+    return 0.0;
+}
+
+tess_status bench_cublas_dot(bench_cublas *c, tess_precision precision, int64_t n, const void *x, const void *y)
+{
+    (void)c, (void)precision, (void)n, (void)x, (void)y;
+    return TESS_UNSUPPORTED;
+}
+
+tess_status bench_cublas_nrm2(bench_cublas *c, tess_precision precision, int64_t n, const void *x)
+{
+    (void)c, (void)precision, (void)n, (void)x;
+    return TESS_UNSUPPORTED;
+}
+
+tess_status bench_cublas_axpy(bench_cublas *c, tess_precision precision, int64_t n, double alpha, const void *x,
+                              void *y)
+{
+    (void)c, (void)precision, (void)n, (void)alpha, (void)x, (void)y;
+    return TESS_UNSUPPORTED;
+}
+
+tess_status bench_cublas_scal(bench_cublas *c, tess_precision precision, int64_t n, double alpha, void *x)
+{
+    (void)c, (void)precision, (void)n, (void)alpha, (void)x;
+    return TESS_UNSUPPORTED;
+}
+
+tess_status bench_cublas_gemv(bench_cublas *c, tess_precision precision, tess_operation operation, int64_t nrows,
+                              int64_t ncols, double alpha, const void *a, int64_t ld, const void *x, double beta,
+                              void *y)
+{
+    (void)c, (void)precision, (void)operation, (void)nrows, (void)ncols;
+    (void)alpha, (void)a, (void)ld, (void)x, (void)beta, (void)y;
+    return TESS_UNSUPPORTED;
+}
+
+tess_status bench_cublas_trsv(bench_cublas *c, tess_precision precision, tess_triangle triangle,
+                              tess_operation operation, tess_unit_diagonal diagonal, int64_t n, const void *a,
+                              int64_t ld, void *x)
+{
+    (void)c, (void)precision, (void)triangle, (void)operation, (void)diagonal, (void)n, (void)a, (void)ld, (void)x;
+    return TESS_UNSUPPORTED;
 }
 
 #else

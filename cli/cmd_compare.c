@@ -53,8 +53,9 @@ static const struct argp compare_argp = {
     .children = compare_children};
 
 static const tess_storage_options storages[] = {
-    {TESS_FORMAT_CSR, TESS_PRECISION_FP64},
-    {TESS_FORMAT_CSR, TESS_PRECISION_FP32},
+    {TESS_FORMAT_CSR, TESS_PRECISION_FP64}, {TESS_FORMAT_CSR, TESS_PRECISION_FP32},
+    {TESS_FORMAT_CSR, TESS_PRECISION_BF16}, {TESS_FORMAT_CSR, TESS_PRECISION_FP16},
+    {TESS_FORMAT_CSR, TESS_PRECISION_E4M3}, {TESS_FORMAT_CSR, TESS_PRECISION_E5M2},
 };
 enum { STORAGE_COUNT = (int)(sizeof storages / sizeof storages[0]), ROW_LIMIT = 2 * STORAGE_COUNT };
 

@@ -227,7 +227,7 @@ static int run_solver(const solve_options *options, solve_objects *o, cli_progre
     progress->max_iterations = solve.max_iterations;
     solve.monitor = cli_progress_monitor;
     solve.monitor_user = progress;
-    tess_status status = tess_vector_norm2(o->b, &progress->rhs_norm);
+    tess_status status = tess_vector_norm2(o->b, TESS_ARITHMETIC_FP64, &progress->rhs_norm);
     if (status == TESS_SUCCESS) { status = tess_solver_create(o->matrix.a, &solve, &o->solver); }
     if (status == TESS_SUCCESS) {
         cli_interrupt_on();

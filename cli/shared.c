@@ -65,10 +65,14 @@ static tess_format parse_format(struct argp_state *state, const char *text)
 
 static error_t parse_storage(int key, char *arg, struct argp_state *state)
 {
-    static const char *const precisions[] = {"fp64", "fp32", NULL};
-    static const tess_precision values[] = {TESS_PRECISION_FP64, TESS_PRECISION_FP32};
-    static const char *const later[] = {"bf16",       "fp16",        "fp8",         "e4m3",
-                                        "e5m2",       "fp32:scaled", "fp16:scaled", "bf16:scaled",
+#define PRECISION_WORD(NAME, value, name, ...) #name,
+#define PRECISION_VALUE(NAME, value, name, ...) TESS_PRECISION_##NAME,
+    static const char *const precisions[] = {TESS_PRECISION_LIST(PRECISION_WORD) NULL};
+    static const tess_precision values[] = {TESS_PRECISION_LIST(PRECISION_VALUE)};
+#undef PRECISION_WORD
+#undef PRECISION_VALUE
+    /* fp8: e4m3 or e5m2, whichever holds the values better, is for the user to say */
+    static const char *const later[] = {"fp8",        "fp32:scaled", "fp16:scaled", "bf16:scaled",
                                         "fp8:scaled", "e4m3:scaled", "e5m2:scaled", NULL};
     tess_storage_options *options = state->input;
     switch (key) {
@@ -82,7 +86,8 @@ static error_t parse_storage(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option storage_options[] = {
     {"format", KEY_FORMAT, "FORMAT", 0, "storage format of the matrix: csr", 0},
-    {"matrix-precision", KEY_PRECISION, "P", 0, "precision the matrix is stored in: fp64 (default) or fp32", 0},
+    {"matrix-precision", KEY_PRECISION, "P", 0,
+     "precision the matrix is stored in: fp64 (default), fp32, bf16, fp16, e4m3 or e5m2", 0},
     {0}};
 const struct argp cli_storage_argp = {.options = storage_options, .parser = parse_storage};
 

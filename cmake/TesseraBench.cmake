@@ -14,6 +14,7 @@ if(TESS_GPU_BACKEND STREQUAL "cuda")
 endif()
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(TESS_BENCH_JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(TESS_BENCH_CBLAS IMPORTED_TARGET openblas)
 
 # Reports name the commit they were made at, as it was when CMake ran.
 execute_process(COMMAND git describe --always --dirty WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
@@ -38,6 +39,10 @@ if(tess_harness_sources)
     target_include_directories(tess_bench_harness PUBLIC ${PROJECT_SOURCE_DIR}/bench ${TESS_GPU_INCLUDE_DIRS})
     target_link_libraries(tess_bench_harness PUBLIC tessera_internal PkgConfig::TESS_BENCH_JANSSON
                           ${tess_bench_libraries})
+    if(TESS_BENCH_CBLAS_FOUND) # another baseline on the host
+        target_compile_definitions(tess_bench_harness PRIVATE BENCH_CBLAS)
+        target_link_libraries(tess_bench_harness PUBLIC PkgConfig::TESS_BENCH_CBLAS)
+    endif()
     list(PREPEND tess_bench_libraries tess_bench_harness)
 endif()
 

@@ -38,12 +38,22 @@ for path in "$include"/tessera/*.h; do
         skipped=$((skipped + 1))
     fi
 done
+for path in "$include"/tessera/*.cuh; do
+    header=tessera/$(basename "$path")
+    if command -v "$cxx" >/dev/null; then
+        printf '#include <%s>\n#include <%s>\nint main() { return 0; }\n' "$header" "$header" >"$work/t.cpp"
+        try C++17 "$header" "$cxx" -std=c++17 -Wall -Wextra -Wconversion -pedantic -Werror -I"$include" -fsyntax-only \
+            "$work/t.cpp"
+    else
+        skipped=$((skipped + 1))
+    fi
+done
 if [ -n "$nvcc" ]; then
     mkdir "$work/cuda"
     for path in "$include"/tessera/*.h "$include"/tessera/*.cuh; do
         [ -e "$path" ] || continue
         header=$(basename "$path")
-        printf '#include <tessera/%s>\n#include <tessera/%s>\n' "$header" "$header" >"$work/cuda/${header%.*}.cu"
+        printf '#include <tessera/%s>\n#include <tessera/%s>\n' "$header" "$header" >"$work/cuda/${header//./_}.cu"
     done
     cd "$work/cuda" || exit 1
     try CUDA "a header" "$nvcc" -std=c++17 -arch=sm_90 -t 2 -I"$include" -c ./*.cu

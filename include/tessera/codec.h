@@ -7,7 +7,7 @@
  *
  * Encoding rounds to nearest, ties to even, once (a double is never rounded twice). Subnormals are encoded and decoded
  * exactly as the format has them. NaN stays NaN and keeps its sign; its payload is not kept (the bits of an FP32 NaN are
- * not specified, those of the others are the format's canonical quiet NaN). Inf stays Inf; e4m3 has none, there it
+ * not specified, those of the others are the format's canonical quiet NaN; a decoded NaN has any sign and payload). Inf stays Inf; e4m3 has none, there it
  * becomes NaN. Finite values that round above the largest magnitude overflow as tess_overflow says. With those rules host
  * and device give the same bits.
  *
@@ -57,6 +57,14 @@ TESS_HD float tess_float_of_bits(uint32_t bits)
     return value;
 }
 
+TESS_HD uint64_t tess_double_bits(double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
 TESS_HD double tess_double_of_bits(uint64_t bits)
 {
     double value;
@@ -72,7 +80,10 @@ TESS_HD float tess_round_to_odd(double value)
     double back = (double)nearest;
     uint32_t bits = tess_float_bits(nearest);
 
-    if (back == value || value != value) { return nearest; }
+    if (back == value) { return nearest; }
+    if (value != value) { /* not the conversion's NaN: on a GPU it has lost the sign */
+        return tess_float_of_bits((uint32_t)(tess_double_bits(value) >> 32 & 0x80000000U) | 0x7fc00000U);
+    }
     if ((back < 0.0 ? -back : back) > (value < 0.0 ? -value : value)) { bits -= 1; } /* also from Inf to the largest */
     return tess_float_of_bits(bits | 1U);
 }
@@ -200,6 +211,24 @@ TESS_HD float tess_fp32_from_double(double value, tess_overflow overflow)
     return nearest;
 }
 
+TESS_HD float tess_fp32_from_float(float value, tess_overflow overflow)
+{
+    (void)overflow;
+    return value;
+}
+
+TESS_HD double tess_fp64_from_double(double value, tess_overflow overflow)
+{
+    (void)overflow;
+    return value;
+}
+
+TESS_HD double tess_fp64_from_float(float value, tess_overflow overflow)
+{
+    (void)overflow;
+    return (double)value;
+}
+
 /* ---- decoding: exact ---- */
 
 TESS_HD float tess_bf16_to_float(uint16_t code)
@@ -229,11 +258,18 @@ TESS_HD float tess_fp16_to_float(uint16_t code)
 
 TESS_HD float tess_e4m3_to_float(uint8_t code)
 {
+#if TESS_HARDWARE_FP8
+    uint32_t halves;
+
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"((uint16_t)code));
+    return tess_fp16_to_float((uint16_t)halves);
+#else
     uint32_t magnitude = code & 0x7fU, sign = (uint32_t)(code & 0x80U) << 24;
     uint32_t bits = tess_float_bits(tess_float_of_bits(magnitude << 20) * 0x1p120F);
 
     bits |= magnitude == 0x7fU ? 0x7fc00000U : 0U;
     return tess_float_of_bits(bits | sign);
+#endif
 }
 
 TESS_HD float tess_e5m2_to_float(uint8_t code)
@@ -241,18 +277,56 @@ TESS_HD float tess_e5m2_to_float(uint8_t code)
     return tess_fp16_to_float((uint16_t)(code << 8));
 }
 
-/* ---- one value of an array ---- */
+TESS_HD float tess_fp32_to_float(float stored)
+{
+    return stored;
+}
+
+TESS_HD float tess_fp64_to_float(double stored) /* the one that is not exact: rounded to nearest */
+{
+    return (float)stored;
+}
+
+TESS_HD double tess_fp64_to_double(double stored)
+{
+    return stored;
+}
+
+TESS_HD double tess_fp32_to_double(float stored)
+{
+    return (double)stored;
+}
+
+TESS_HD double tess_bf16_to_double(uint16_t code)
+{
+    return (double)tess_bf16_to_float(code);
+}
+
+TESS_HD double tess_fp16_to_double(uint16_t code)
+{
+    return (double)tess_fp16_to_float(code);
+}
+
+TESS_HD double tess_e4m3_to_double(uint8_t code)
+{
+    return (double)tess_e4m3_to_float(code);
+}
+
+TESS_HD double tess_e5m2_to_double(uint8_t code)
+{
+    return (double)tess_e5m2_to_float(code);
+}
+
+/* ---- one value of an array, by TESS_PRECISION_LIST ---- */
 
 /** Bytes of one value in @p precision; folds away where the precision is a constant. */
 TESS_HD size_t tess_storage_bytes(tess_precision precision)
 {
     switch (precision) {
-    case TESS_PRECISION_FP64: return 8;
-    case TESS_PRECISION_FP32: return 4;
-    case TESS_PRECISION_BF16:
-    case TESS_PRECISION_FP16: return 2;
-    case TESS_PRECISION_E4M3:
-    case TESS_PRECISION_E5M2: return 1;
+#define TESS_CASE(NAME, value, name, type, ...) \
+    case TESS_PRECISION_##NAME: return sizeof(type);
+        TESS_PRECISION_LIST(TESS_CASE)
+#undef TESS_CASE
     }
     return 0;
 }
@@ -261,12 +335,10 @@ TESS_HD size_t tess_storage_bytes(tess_precision precision)
 TESS_HD double tess_load(tess_precision precision, const void *data, int64_t i)
 {
     switch (precision) {
-    case TESS_PRECISION_FP64: return ((const double *)data)[i];
-    case TESS_PRECISION_FP32: return (double)((const float *)data)[i];
-    case TESS_PRECISION_BF16: return (double)tess_bf16_to_float(((const uint16_t *)data)[i]);
-    case TESS_PRECISION_FP16: return (double)tess_fp16_to_float(((const uint16_t *)data)[i]);
-    case TESS_PRECISION_E4M3: return (double)tess_e4m3_to_float(((const uint8_t *)data)[i]);
-    case TESS_PRECISION_E5M2: return (double)tess_e5m2_to_float(((const uint8_t *)data)[i]);
+#define TESS_CASE(NAME, value, name, type, ...) \
+    case TESS_PRECISION_##NAME: return tess_##name##_to_double(((const type *)data)[i]);
+        TESS_PRECISION_LIST(TESS_CASE)
+#undef TESS_CASE
     }
     return 0.0;
 }
@@ -275,12 +347,10 @@ TESS_HD double tess_load(tess_precision precision, const void *data, int64_t i)
 TESS_HD float tess_load_float(tess_precision precision, const void *data, int64_t i)
 {
     switch (precision) {
-    case TESS_PRECISION_FP64: return (float)((const double *)data)[i];
-    case TESS_PRECISION_FP32: return ((const float *)data)[i];
-    case TESS_PRECISION_BF16: return tess_bf16_to_float(((const uint16_t *)data)[i]);
-    case TESS_PRECISION_FP16: return tess_fp16_to_float(((const uint16_t *)data)[i]);
-    case TESS_PRECISION_E4M3: return tess_e4m3_to_float(((const uint8_t *)data)[i]);
-    case TESS_PRECISION_E5M2: return tess_e5m2_to_float(((const uint8_t *)data)[i]);
+#define TESS_CASE(NAME, value, name, type, ...) \
+    case TESS_PRECISION_##NAME: return tess_##name##_to_float(((const type *)data)[i]);
+        TESS_PRECISION_LIST(TESS_CASE)
+#undef TESS_CASE
     }
     return 0.0F;
 }
@@ -289,12 +359,10 @@ TESS_HD float tess_load_float(tess_precision precision, const void *data, int64_
 TESS_HD void tess_store(tess_precision precision, void *data, int64_t i, double value, tess_overflow overflow)
 {
     switch (precision) {
-    case TESS_PRECISION_FP64: ((double *)data)[i] = value; break;
-    case TESS_PRECISION_FP32: ((float *)data)[i] = tess_fp32_from_double(value, overflow); break;
-    case TESS_PRECISION_BF16: ((uint16_t *)data)[i] = tess_bf16_from_double(value, overflow); break;
-    case TESS_PRECISION_FP16: ((uint16_t *)data)[i] = tess_fp16_from_double(value, overflow); break;
-    case TESS_PRECISION_E4M3: ((uint8_t *)data)[i] = tess_e4m3_from_double(value, overflow); break;
-    case TESS_PRECISION_E5M2: ((uint8_t *)data)[i] = tess_e5m2_from_double(value, overflow); break;
+#define TESS_CASE(NAME, number, name, type, ...) \
+    case TESS_PRECISION_##NAME: ((type *)data)[i] = tess_##name##_from_double(value, overflow); break;
+        TESS_PRECISION_LIST(TESS_CASE)
+#undef TESS_CASE
     }
 }
 
@@ -302,12 +370,10 @@ TESS_HD void tess_store(tess_precision precision, void *data, int64_t i, double 
 TESS_HD void tess_store_float(tess_precision precision, void *data, int64_t i, float value, tess_overflow overflow)
 {
     switch (precision) {
-    case TESS_PRECISION_FP64: ((double *)data)[i] = (double)value; break;
-    case TESS_PRECISION_FP32: ((float *)data)[i] = value; break;
-    case TESS_PRECISION_BF16: ((uint16_t *)data)[i] = tess_bf16_from_float(value, overflow); break;
-    case TESS_PRECISION_FP16: ((uint16_t *)data)[i] = tess_fp16_from_float(value, overflow); break;
-    case TESS_PRECISION_E4M3: ((uint8_t *)data)[i] = tess_e4m3_from_float(value, overflow); break;
-    case TESS_PRECISION_E5M2: ((uint8_t *)data)[i] = tess_e5m2_from_float(value, overflow); break;
+#define TESS_CASE(NAME, number, name, type, ...) \
+    case TESS_PRECISION_##NAME: ((type *)data)[i] = tess_##name##_from_float(value, overflow); break;
+        TESS_PRECISION_LIST(TESS_CASE)
+#undef TESS_CASE
     }
 }
 

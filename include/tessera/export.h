@@ -9,6 +9,10 @@
 #define TESS_EXPORT
 #endif
 
+#if defined(__HIPCC__)
+#include <hip/hip_runtime.h> /* device versions of memcpy and assert; nvcc includes its own */
+#endif
+
 /* Marks inline functions that host and device code share. */
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define TESS_HD static inline __host__ __device__ __attribute__((unused))

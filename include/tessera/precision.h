@@ -4,6 +4,7 @@
 #define TESSERA_PRECISION_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <tessera/export.h>
 #include <tessera/status.h>
@@ -11,20 +12,21 @@
 TESS_BEGIN_DECLS
 
 /*
- * X(NAME, value, name, bytes, significand bits with the hidden one, smallest normal exponent, largest exponent,
- *   largest finite magnitude).
- * The exponents are those of frexp() minus one: a normal number is 1.f * 2^e with emin <= e <= emax.
+ * X(NAME, value, name, type that holds one value, significand bits with the hidden one, smallest normal exponent,
+ *   largest exponent, largest finite magnitude).
+ * The exponents are those of frexp() minus one: a normal number is 1.f * 2^e with emin <= e <= emax. codec.h has
+ * tess_<name>_{from,to}_{float,double} for each.
  */
-#define TESS_PRECISION_LIST(X)                                     \
-    X(FP64, 0, "fp64", 8, 53, -1022, 1023, 0x1.fffffffffffffp1023) \
-    X(FP32, 1, "fp32", 4, 24, -126, 127, 0x1.fffffep127)           \
-    X(BF16, 2, "bf16", 2, 8, -126, 127, 0x1.fep127)                \
-    X(FP16, 3, "fp16", 2, 11, -14, 15, 65504.0)                    \
-    X(E4M3, 4, "e4m3", 1, 4, -6, 8, 448.0)                         \
-    X(E5M2, 5, "e5m2", 1, 3, -14, 15, 57344.0)
+#define TESS_PRECISION_LIST(X)                                        \
+    X(FP64, 0, fp64, double, 53, -1022, 1023, 0x1.fffffffffffffp1023) \
+    X(FP32, 1, fp32, float, 24, -126, 127, 0x1.fffffep127)            \
+    X(BF16, 2, bf16, uint16_t, 8, -126, 127, 0x1.fep127)              \
+    X(FP16, 3, fp16, uint16_t, 11, -14, 15, 65504.0)                  \
+    X(E4M3, 4, e4m3, uint8_t, 4, -6, 8, 448.0)                        \
+    X(E5M2, 5, e5m2, uint8_t, 3, -14, 15, 57344.0)
 
 typedef enum tess_precision {
-#define TESS_PRECISION_ENUM(NAME, value, name, bytes, bits, emin, emax, max) TESS_PRECISION_##NAME = (value),
+#define TESS_PRECISION_ENUM(NAME, value, name, type, bits, emin, emax, max) TESS_PRECISION_##NAME = (value),
     TESS_PRECISION_LIST(TESS_PRECISION_ENUM)
 #undef TESS_PRECISION_ENUM
 } tess_precision;
@@ -45,6 +47,9 @@ TESS_EXPORT tess_status tess_precision_parse(const char *name, tess_precision *o
 
 /** Unit roundoff, 2^-(significand bits). */
 TESS_EXPORT double tess_precision_unit_roundoff(tess_precision precision);
+
+/** The smallest positive value, a subnormal: half of it bounds the rounding of what is smaller than the normal numbers. */
+TESS_EXPORT double tess_precision_smallest(tess_precision precision);
 
 /**
  * 1 when @p precision stores @p value exactly (subnormals count as stored; NaN and Inf count as stored where the

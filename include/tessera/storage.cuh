@@ -13,9 +13,12 @@
 
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define TESS_ATTRIBUTES __host__ __device__
-#define TESS_UNROLL _Pragma("unroll")
 #else
 #define TESS_ATTRIBUTES
+#endif
+#if defined(__CUDA_ARCH__) || defined(__HIPCC__)
+#define TESS_UNROLL _Pragma("unroll")
+#else
 #define TESS_UNROLL
 #endif
 
@@ -137,14 +140,216 @@ struct alignas(sizeof(Storage) * N) pack {
 template <typename Storage>
 using full_pack = pack<Storage, 16 / static_cast<int>(sizeof(Storage))>;
 
-/** Decodes a pack; device code has faster ways for several values than for one. */
+namespace detail {
+
+/* A pack's bytes as words: what memory instructions move. Left to itself nvcc loads 8- and 16-bit members one by one. */
+template <int Bytes>
+struct __attribute__((may_alias, aligned(Bytes))) words {
+    uint32_t word[Bytes / 4];
+};
+template <>
+struct __attribute__((may_alias)) words<2> {
+    uint16_t word[1];
+};
+template <>
+struct __attribute__((may_alias)) words<1> {
+    uint8_t word[1];
+};
+
+} // namespace detail
+
+/** The N values from @p data on, which is aligned to sizeof(pack<Storage, N>): one load. */
+template <int N, typename Storage>
+TESS_ATTRIBUTES inline pack<Storage, N> load_pack(const Storage *data)
+{
+    constexpr int bytes = N * static_cast<int>(sizeof(Storage));
+    detail::words<bytes> words;
+    pack<Storage, N> to;
+
+    words = *reinterpret_cast<const detail::words<bytes> *>(data);
+    memcpy(&to, &words, bytes);
+    return to;
+}
+
+/** Writes @p from to @p data on, which is aligned to sizeof(pack<Storage, N>): one store. */
+template <int N, typename Storage>
+TESS_ATTRIBUTES inline void store_pack(Storage *data, const pack<Storage, N> &from)
+{
+    constexpr int bytes = N * static_cast<int>(sizeof(Storage));
+    detail::words<bytes> words;
+
+    memcpy(&words, &from, bytes);
+    *reinterpret_cast<detail::words<bytes> *>(data) = words;
+}
+
+namespace detail {
+
+/* The 8- and 16-bit types by their fields; codes at and above `special` (without the sign) are Inf or NaN. */
+template <int ExponentBits, int MantissaBits, uint32_t Special>
+struct bit_fields {
+    static constexpr bool known = true;
+    static constexpr int bits = 1 + ExponentBits + MantissaBits;
+    /* A code at the top of a 32-bit word goes here in the upper word of a double: exponent's end above mantissa's top. */
+    static constexpr int shift = 11 - ExponentBits;
+    static constexpr uint32_t mask = 0x80000000U | ((1U << (ExponentBits + MantissaBits)) - 1U) << (20 - MantissaBits);
+    /* What the biases differ by, as a power of two; the product makes subnormals normal by the way. Exact. */
+    static constexpr uint64_t power = static_cast<uint64_t>(2046 - ((1 << (ExponentBits - 1)) - 1)) << 52;
+    /* In all codes of a word at once: (word & special) + step carries into the sign of those that are Inf or NaN. */
+    static constexpr uint32_t every = bits == 8 ? 0x01010101U : 0x00010001U;
+    static constexpr uint32_t special = Special * every;
+    static constexpr uint32_t step = ((1U << (ExponentBits + MantissaBits)) - Special) * every;
+    static constexpr uint32_t signs = (1U << (bits - 1)) * every;
+};
+
+template <typename Storage>
+struct fields_of {
+    static constexpr bool known = false;
+};
+template <>
+struct fields_of<bf16> : bit_fields<8, 7, 0x7f80> {
+};
+template <>
+struct fields_of<fp16> : bit_fields<5, 10, 0x7c00> {
+};
+template <>
+struct fields_of<e4m3> : bit_fields<4, 3, 0x7f> {
+};
+template <>
+struct fields_of<e5m2> : bit_fields<5, 2, 0x7c> {
+};
+
+/* The code at the top of @p word, which is neither Inf nor NaN: two integer operations and one product. */
+template <typename Storage>
+TESS_ATTRIBUTES inline double decode_bits(uint32_t word)
+{
+    using fields = fields_of<Storage>;
+    uint32_t high = static_cast<uint32_t>(static_cast<int32_t>(word) >> fields::shift) & fields::mask;
+
+    return tess_double_of_bits(static_cast<uint64_t>(high) << 32) * tess_double_of_bits(fields::power);
+}
+
+/* The two 8-bit codes in the lower half of @p word as two fp16 codes: all of both types are fp16 values. */
+template <typename Storage>
+TESS_ATTRIBUTES inline uint32_t widen_two(uint32_t word)
+{
+    uint32_t halves;
+
+#if TESS_HARDWARE_FP8
+    if constexpr (storage_traits<Storage>::precision == TESS_PRECISION_E4M3) {
+        asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"(static_cast<uint16_t>(word)));
+    } else {
+        halves = __byte_perm(word, 0, 0x1404);
+    }
+#else
+    Storage low{static_cast<uint8_t>(word)}, high{static_cast<uint8_t>(word >> 8)};
+
+    halves = tess_fp16_from_float(decode<float>(low), TESS_OVERFLOW_INFINITY) |
+             static_cast<uint32_t>(tess_fp16_from_float(decode<float>(high), TESS_OVERFLOW_INFINITY)) << 16;
+#endif
+    return halves;
+}
+
+/* Two codes, in the lower half of @p word (8-bit types) or all of it (16-bit types), by conversion instructions. */
+template <typename Arithmetic, typename Storage>
+TESS_ATTRIBUTES inline void decode_two(uint32_t word, Arithmetic *to)
+{
+    if constexpr (sizeof(Storage) == 1) {
+        decode_two<Arithmetic, fp16>(widen_two<Storage>(word), to);
+    } else {
+        to[0] = decode<Arithmetic>(Storage{static_cast<uint16_t>(word)});
+        to[1] = decode<Arithmetic>(Storage{static_cast<uint16_t>(word >> 16)});
+    }
+}
+
+/* Two codes as above, neither Inf nor NaN, to double; the first is number `code` of its word. */
+template <int Strategy, typename Storage>
+TESS_ATTRIBUTES inline void decode_two_finite(uint32_t word, int code, double *to)
+{
+    constexpr int bits = fields_of<Storage>::bits;
+
+    if (Strategy == 0 || (Strategy == 2 && bits == 8 && code == 0)) {
+        decode_two<double, Storage>(word, to);
+    } else if constexpr (Strategy == 2 && bits == 16) {
+        to[0] = decode<double>(Storage{static_cast<uint16_t>(word)});
+        to[1] = decode_bits<Storage>(word);
+    } else if constexpr (Strategy == 3 && bits == 8) {
+        decode_two_finite<3, fp16>(widen_two<Storage>(word), 0, to);
+    } else {
+        to[0] = decode_bits<Storage>(word << (32 - bits));
+        to[1] = decode_bits<Storage>(word << (32 - 2 * bits));
+    }
+}
+
+template <typename Storage, int Words>
+TESS_ATTRIBUTES inline bool any_special(const uint32_t (&word)[Words])
+{
+    using fields = fields_of<Storage>;
+    uint32_t found = 0;
+
+    TESS_UNROLL
+    for (int i = 0; i < Words; i++) {
+        found |= (word[i] & fields::special) + fields::step;
+    }
+    return (found & fields::signs) != 0;
+}
+
+} // namespace detail
+
+/*
+ * How device code decodes a pack to double. A conversion instruction takes 16 values per multiprocessor and clock, where
+ * memory may deliver 17 values of 8 bits. 0: conversion instructions; 1: integer operations and a product; 2: half each;
+ * 3: 8 bits to fp16 by conversion instructions, the rest as 1.
+ */
+#ifndef TESS_DECODE_STRATEGY
+#define TESS_DECODE_STRATEGY 3
+#endif
+
+namespace detail {
+
 template <typename Arithmetic, typename Storage, int N>
-TESS_ATTRIBUTES inline void decode_pack(const pack<Storage, N> &from, Arithmetic (&to)[N])
+TESS_ATTRIBUTES inline void decode_one_by_one(const pack<Storage, N> &from, Arithmetic (&to)[N])
 {
     TESS_UNROLL
     for (int i = 0; i < N; i++) {
         to[i] = decode<Arithmetic>(from.value[i]);
     }
+}
+
+template <typename Arithmetic, int Strategy, typename Storage, int N>
+TESS_ATTRIBUTES inline void decode_by_words(const pack<Storage, N> &from, Arithmetic (&to)[N])
+{
+    constexpr int words = static_cast<int>(sizeof from) / 4, codes = 4 / static_cast<int>(sizeof(Storage));
+    uint32_t word[words];
+
+    memcpy(word, &from, sizeof from);
+    TESS_UNROLL
+    for (int i = 0; i < N; i += 2) {
+        uint32_t two = word[i / codes] >> (i % codes * fields_of<Storage>::bits);
+
+        if constexpr (sizeof(Arithmetic) == 4) {
+            decode_two<Arithmetic, Storage>(two, to + i);
+        } else {
+            decode_two_finite<Strategy, Storage>(two, i % codes, to + i);
+        }
+    }
+    if constexpr (sizeof(Arithmetic) == 8 && Strategy != 0) {
+        if (any_special<Storage>(word)) { decode_one_by_one(from, to); }
+    }
+}
+
+} // namespace detail
+
+/** Decodes a pack: the same values as decode gives one by one, in device code by ways that are faster for several. */
+template <typename Arithmetic, int Strategy = TESS_DECODE_STRATEGY, typename Storage, int N>
+TESS_ATTRIBUTES inline void decode_pack(const pack<Storage, N> &from, Arithmetic (&to)[N])
+{
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+    if constexpr (detail::fields_of<Storage>::known && sizeof from % 4 == 0) {
+        detail::decode_by_words<Arithmetic, Strategy>(from, to);
+        return;
+    }
+#endif
+    detail::decode_one_by_one(from, to);
 }
 
 template <typename Storage, typename Arithmetic, int N>

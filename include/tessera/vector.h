@@ -17,12 +17,12 @@ TESS_BEGIN_DECLS
 
 typedef struct tess_vector tess_vector;
 
-/** A vector of @p n zeros (n >= 0) stored in @p precision (fp64 or fp32). Errors: OUT_OF_MEMORY, UNSUPPORTED. */
+/** A vector of @p n zeros (n >= 0) stored in any @p precision. Errors: OUT_OF_MEMORY, OUT_OF_RANGE, INVALID_ARGUMENT. */
 TESS_EXPORT tess_status tess_vector_create(tess_context *ctx, int64_t n, tess_precision precision, tess_vector **out);
 
 /**
  * A vector over the caller's array of @p n values, borrowed: it must stay valid and lie in the memory of the
- * context's device (host memory for a CPU context). Nothing is copied.
+ * context's device (host memory for a CPU context). Nothing is copied. 16- and 8-bit values are bit patterns (codec.h).
  */
 TESS_EXPORT tess_status tess_vector_wrap(tess_context *ctx, int64_t n, tess_precision precision, void *data,
                                          tess_vector **out);
@@ -45,8 +45,8 @@ TESS_EXPORT const void *tess_vector_shadow(const tess_vector *v);
 TESS_EXPORT tess_status tess_vector_refresh_shadow(tess_vector *v);
 
 /**
- * Copies all n values in from the caller's array of doubles or floats (@p precision) in host or device memory,
- * converting by rounding to nearest. Host sources may be reused when the call returns.
+ * Copies all n values in from the caller's array, stored in any @p precision, in host or device memory, converting by one
+ * rounding to nearest even; what is too large becomes Inf (NaN in e4m3). Host sources may be reused when the call returns.
  */
 TESS_EXPORT tess_status tess_vector_set(tess_vector *v, const void *source, tess_precision precision,
                                         tess_memory where);
@@ -62,15 +62,41 @@ TESS_EXPORT tess_status tess_vector_fill(tess_vector *v, double value);
 TESS_EXPORT tess_status tess_vector_set_random(tess_vector *v, uint64_t seed, double low, double high);
 /** y := x. Sizes must agree; precisions may differ. */
 TESS_EXPORT tess_status tess_vector_copy(const tess_vector *x, tess_vector *y);
-/** y := alpha x + beta y; both FP64. With beta = 0, y is not read (NaN in it does not survive). */
-TESS_EXPORT tess_status tess_vector_axpby(double alpha, const tess_vector *x, double beta, tess_vector *y);
-/**
- * *result := x . y in FP64, summed in a fixed order (the same bits on every run); both FP64. Waits for the device.
- * Error bound: |result - exact| <= gamma(ceil(n / 4096) + 4096) sum |x_i y_i|.
+
+/*
+ * Operations on vectors in any precision, equal or not: values are decoded as they are read, all products and sums are made
+ * in `arithmetic`, and what is written is rounded once more, to its storage. With FP32 arithmetic alpha, beta and values
+ * stored in FP64 are rounded to FP32 as they are read, and bounds hold for the rounded ones. u is the unit roundoff of
+ * `arithmetic` and gamma(k) = k u / (1 - k u); bounds leave out underflow. Operands of one precision at multiples of 16 bytes
+ * are fastest. Every operation gives the same bits on every run on one device.
+ * Errors of all: INVALID_ARGUMENT (other contexts, unknown arithmetic), DIMENSION_MISMATCH, OUT_OF_MEMORY or
+ * OUT_OF_DEVICE_MEMORY (partial sums, kept by the context).
+ * Source: Gruetzmacher, Anzt, Quintana-Orti, Softw. Pract. Exper. 53 (2023), section 4 (one precision for memory, another
+ * for arithmetic). Tests: tests/unit/test_blas.c, tests/gpu/test_blas.c.
  */
-TESS_EXPORT tess_status tess_vector_dot(const tess_vector *x, const tess_vector *y, double *result);
-/** *result := ||x||_2, scaled where x.x would overflow or underflow. Waits for the device. */
-TESS_EXPORT tess_status tess_vector_norm2(const tess_vector *x, double *result);
+
+/**
+ * y := alpha x + beta y. With beta = 0, y is not read (NaN in it does not survive). Does not wait for the device.
+ * Cost: the bytes of x once, of y twice; 3n flops.
+ * Accuracy: |computed - exact| <= gamma(2) (|alpha x_i| + |beta y_i|) before the rounding to y's storage.
+ */
+TESS_EXPORT tess_status tess_vector_axpby(double alpha, const tess_vector *x, double beta, tess_vector *y,
+                                          tess_arithmetic arithmetic);
+/** x := alpha x, rounded in @p arithmetic and then to x's storage. Cost: the bytes of x twice. Does not wait. */
+TESS_EXPORT tess_status tess_vector_scale(double alpha, tess_vector *x, tess_arithmetic arithmetic);
+/**
+ * *result := x . y, summed in a fixed order, with FP32 arithmetic in FP32 down to the last sum. Waits for the device.
+ * Cost: the bytes of x and y once; 2n flops.
+ * Accuracy: |result - exact| <= gamma(ceil(n / 4096) + 512) sum |x_i y_i|.
+ */
+TESS_EXPORT tess_status tess_vector_dot(const tess_vector *x, const tess_vector *y, tess_arithmetic arithmetic,
+                                        double *result);
+/**
+ * *result := ||x||_2, scaled by a power of two where x.x would overflow or underflow. Waits for the device.
+ * Cost: the bytes of x once, twice where it has to be scaled; 2n flops.
+ * Accuracy: |result - exact| <= gamma(ceil(n / 4096) + 512) exact.
+ */
+TESS_EXPORT tess_status tess_vector_norm2(const tess_vector *x, tess_arithmetic arithmetic, double *result);
 
 TESS_END_DECLS
 

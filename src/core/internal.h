@@ -71,6 +71,15 @@ struct tess_vector {
 
 /* Checks that v is an FP64 vector of n values in ctx; the error names it as `role`. */
 tess_status tess_vector_require(tess_context *ctx, const tess_vector *v, int64_t n, const char *role);
+/* A place of n values that a transfer reads or writes. */
+typedef struct tess_value_array {
+    void *data;
+    tess_precision precision;
+    bool on_device; /* in the memory of the context's device, where that is not the host */
+} tess_value_array;
+
+/* Moves n values between host and device or within one, converting where the precisions differ. */
+tess_status tess_move_values(tess_context *ctx, int64_t n, tess_value_array from, tess_value_array to);
 /* Runs a reducing pass outside a loop and brings its dot products to the host. */
 tess_status tess_fused_dots(tess_context *ctx, tess_fused *op, int ndots, double *dots);
 

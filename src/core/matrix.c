@@ -165,7 +165,7 @@ tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options
     *out = NULL;
     TESS_TRY(require_assembled(a, "tess_matrix_convert"));
     if (!ops || tess_precision_bytes(options->precision) == 0 || !(ops->precisions & (1U << options->precision))) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "formats and precisions: csr in fp64 or fp32",
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "format csr takes every precision",
                          "format %s in %s on %s", tess_format_name(options->format),
                          tess_precision_name(options->precision), a->ctx->backend->name);
     }
@@ -242,13 +242,18 @@ static tess_status spmv_shell(const tess_matrix *a, const tess_spmv_args *args, 
 {
     tess_context *ctx = a->ctx;
     double *product = NULL;
-    tess_fused op = {.op = TESS_FUSED_AXPBY, .n = nout, .out = {args->y}, .a = args->alpha, .b = args->beta};
+    tess_fused op = {.op = args->beta == 0.0 ? TESS_FUSED_SCALE : TESS_FUSED_AXPBY,
+                     .n = nout,
+                     .y = {.data = args->y},
+                     .result = args->y,
+                     .a = args->alpha,
+                     .b = args->beta};
     tess_status status = TESS_SUCCESS;
 
     if (args->alpha == 1.0 && args->beta == 0.0) { return call_shell(a, args->operation, args->x, args->y); }
     TESS_TRY(tess_device_allocate(ctx, nout, sizeof *product, (void **)&product));
     TESS_TRY(call_shell(a, args->operation, args->x, product));
-    op.in[0] = product;
+    op.x.data = product;
     TESS_TRY(ctx->backend->fused(ctx, &op));
 cleanup:
     tess_device_release(ctx, product, nout, sizeof *product);

@@ -13,8 +13,8 @@ static size_t value_bytes(const tess_vector *v)
 static tess_status check_type(tess_context *ctx, int64_t n, tess_precision precision)
 {
     if (n < 0) { return tess_fail(ctx, TESS_OUT_OF_RANGE, NULL, "a vector of %lld values", (long long)n); }
-    if (precision != TESS_PRECISION_FP64 && precision != TESS_PRECISION_FP32) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "use fp64 or fp32", "vectors in %s", tess_precision_name(precision));
+    if (tess_precision_bytes(precision) == 0) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "%d is no storage precision", (int)precision);
     }
     return TESS_SUCCESS;
 }
@@ -120,15 +120,7 @@ tess_status tess_vector_add_shadow(tess_vector *v, tess_precision precision)
     return status == TESS_SUCCESS ? tess_vector_refresh_shadow(v) : status;
 }
 
-/* A place of n values that a transfer reads or writes. */
-typedef struct value_array {
-    void *data;
-    tess_precision precision;
-    bool on_device; /* in the memory of the context's device, where that is not the host */
-} value_array;
-
-/* Moves n values between host and device or within one, converting where the precisions differ. */
-static tess_status move_values(tess_context *ctx, int64_t n, value_array from, value_array to)
+tess_status tess_move_values(tess_context *ctx, int64_t n, tess_value_array from, tess_value_array to)
 {
     size_t from_bytes = (size_t)n * tess_precision_bytes(from.precision);
     size_t to_bytes = (size_t)n * tess_precision_bytes(to.precision);
@@ -174,10 +166,10 @@ tess_status tess_vector_set(tess_vector *v, const void *source, tess_precision p
 {
     tess_status status = check_place(v, precision, where);
     bool gpu = v->ctx->device == TESS_DEVICE_GPU;
-    value_array from = {(void *)(uintptr_t)source, precision, where == TESS_MEMORY_DEVICE};
-    value_array to = {v->data, v->precision, gpu};
+    tess_value_array from = {(void *)(uintptr_t)source, precision, where == TESS_MEMORY_DEVICE};
+    tess_value_array to = {v->data, v->precision, gpu};
 
-    if (status == TESS_SUCCESS) { status = move_values(v->ctx, v->n, from, to); }
+    if (status == TESS_SUCCESS) { status = tess_move_values(v->ctx, v->n, from, to); }
     return status == TESS_SUCCESS ? tess_vector_refresh_shadow(v) : status;
 }
 
@@ -185,14 +177,15 @@ tess_status tess_vector_get(const tess_vector *v, void *destination, tess_precis
 {
     tess_status status = check_place(v, precision, where);
     bool gpu = v->ctx->device == TESS_DEVICE_GPU;
-    value_array from = {v->data, v->precision, gpu};
-    value_array to = {destination, precision, where == TESS_MEMORY_DEVICE};
+    tess_value_array from = {v->data, v->precision, gpu};
+    tess_value_array to = {destination, precision, where == TESS_MEMORY_DEVICE};
 
-    if (status == TESS_SUCCESS) { status = move_values(v->ctx, v->n, from, to); }
+    if (status == TESS_SUCCESS) { status = tess_move_values(v->ctx, v->n, from, to); }
     return status == TESS_SUCCESS && gpu ? v->ctx->backend->synchronize(v->ctx) : status;
 }
 
-tess_status tess_vector_require(tess_context *ctx, const tess_vector *v, int64_t n, const char *role)
+/* Checks that v is a vector of n values in ctx, in any precision. */
+static tess_status require_vector(tess_context *ctx, const tess_vector *v, int64_t n, const char *role)
 {
     if (!v) { return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "vector %s is NULL", role); }
     if (v->ctx != ctx) {
@@ -203,6 +196,14 @@ tess_status tess_vector_require(tess_context *ctx, const tess_vector *v, int64_t
         return tess_fail(ctx, TESS_DIMENSION_MISMATCH, NULL, "vector %s has %lld values where %lld are needed", role,
                          (long long)v->n, (long long)n);
     }
+    return TESS_SUCCESS;
+}
+
+tess_status tess_vector_require(tess_context *ctx, const tess_vector *v, int64_t n, const char *role)
+{
+    tess_status status = require_vector(ctx, v, n, role);
+
+    if (status != TESS_SUCCESS) { return status; }
     if (v->precision != TESS_PRECISION_FP64) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "copy it to an fp64 vector with tess_vector_copy",
                          "vector %s is stored in %s where fp64 is needed", role, tess_precision_name(v->precision));
@@ -262,7 +263,7 @@ tess_status tess_vector_set_random(tess_vector *v, uint64_t seed, double low, do
 tess_status tess_vector_copy(const tess_vector *x, tess_vector *y)
 {
     bool gpu = y->ctx->device == TESS_DEVICE_GPU;
-    value_array from = {x->data, x->precision, gpu}, to = {y->data, y->precision, gpu};
+    tess_value_array from = {x->data, x->precision, gpu}, to = {y->data, y->precision, gpu};
     tess_status status = TESS_SUCCESS;
 
     if (x->ctx != y->ctx || x->n != y->n) {
@@ -271,22 +272,51 @@ tess_status tess_vector_copy(const tess_vector *x, tess_vector *y)
                          (long long)x->n, (long long)y->n);
     }
     if (x == y) { return TESS_SUCCESS; }
-    status = move_values(y->ctx, y->n, from, to);
+    status = tess_move_values(y->ctx, y->n, from, to);
     return status == TESS_SUCCESS ? tess_vector_refresh_shadow(y) : status;
 }
 
-tess_status tess_vector_axpby(double alpha, const tess_vector *x, double beta, tess_vector *y)
-{
-    tess_fused op = {.op = TESS_FUSED_AXPBY, .a = alpha, .b = beta};
-    tess_status status = tess_vector_require(y->ctx, x, y->n, "x");
+/* ---- BLAS ---- */
 
-    if (status == TESS_SUCCESS) { status = tess_vector_require(y->ctx, y, y->n, "y"); }
+static tess_operand operand_of(const tess_vector *v)
+{
+    return (tess_operand){v->data, v->precision};
+}
+
+/* An operation on x and y, which are checked; its result, if any, goes to y. */
+static tess_status begin_blas(const tess_vector *x, tess_vector *y, tess_arithmetic arithmetic, tess_fused *op)
+{
+    tess_status status = require_vector(y->ctx, x, y->n, "x");
+
     if (status != TESS_SUCCESS) { return status; }
-    op.n = y->n;
-    op.in[0] = x->data;
-    op.out[0] = y->data;
-    op.shadow = y->shadow;
-    return y->ctx->backend->fused(y->ctx, &op);
+    if (arithmetic != TESS_ARITHMETIC_FP64 && arithmetic != TESS_ARITHMETIC_FP32) {
+        return tess_fail(y->ctx, TESS_INVALID_ARGUMENT, NULL, "%d is no arithmetic precision", (int)arithmetic);
+    }
+    op->n = y->n;
+    op->x = operand_of(x);
+    op->y = operand_of(y);
+    op->result = y->data;
+    op->shadow = y->shadow;
+    op->arithmetic = arithmetic;
+    return TESS_SUCCESS;
+}
+
+tess_status tess_vector_axpby(double alpha, const tess_vector *x, double beta, tess_vector *y,
+                              tess_arithmetic arithmetic)
+{
+    /* with beta = 0 y is not read */
+    tess_fused op = {.op = beta == 0.0 ? TESS_FUSED_SCALE : TESS_FUSED_AXPBY, .a = alpha, .b = beta};
+    tess_status status = begin_blas(x, y, arithmetic, &op);
+
+    return status == TESS_SUCCESS ? y->ctx->backend->fused(y->ctx, &op) : status;
+}
+
+tess_status tess_vector_scale(double alpha, tess_vector *x, tess_arithmetic arithmetic)
+{
+    tess_fused op = {.op = TESS_FUSED_SCALE, .a = alpha};
+    tess_status status = begin_blas(x, x, arithmetic, &op);
+
+    return status == TESS_SUCCESS ? x->ctx->backend->fused(x->ctx, &op) : status;
 }
 
 tess_status tess_fused_dots(tess_context *ctx, tess_fused *op, int ndots, double *dots)
@@ -303,33 +333,38 @@ cleanup:
     return status;
 }
 
-tess_status tess_vector_dot(const tess_vector *x, const tess_vector *y, double *result)
+tess_status tess_vector_dot(const tess_vector *x, const tess_vector *y, tess_arithmetic arithmetic, double *result)
 {
-    tess_fused op = {.op = TESS_FUSED_DOT, .n = y->n, .in = {x->data, y->data}};
-    tess_status status = tess_vector_require(y->ctx, x, y->n, "x");
+    tess_fused op = {.op = TESS_FUSED_DOT};
+    tess_status status = begin_blas(x, (tess_vector *)(uintptr_t)y, arithmetic, &op);
 
-    if (status == TESS_SUCCESS) { status = tess_vector_require(y->ctx, y, y->n, "y"); }
     return status == TESS_SUCCESS ? tess_fused_dots(y->ctx, &op, 1, result) : status;
 }
 
-/* Squares outside this range have lost digits to underflow or have overflowed. */
-#define SQUARES_LOW 0x1p-900
-#define SQUARES_HIGH 0x1p1000
+/* Sums of squares outside low .. high have lost digits to underflow, or may have overflowed: they are made once more from
+   values scaled by powers of two that bring every such sum back, whatever the length of the vector. */
+typedef struct squares_range {
+    double low, up, high, down;
+} squares_range;
 
-tess_status tess_vector_norm2(const tess_vector *x, double *result)
+static const squares_range squares_ranges[] = {[TESS_ARITHMETIC_FP64] = {0x1p-900, 0x1p800, 0x1p1000, 0x1p-600},
+                                               [TESS_ARITHMETIC_FP32] = {0x1p-100, 0x1p100, 0x1p120, 0x1p-80}};
+
+tess_status tess_vector_norm2(const tess_vector *x, tess_arithmetic arithmetic, double *result)
 {
-    tess_fused op = {.op = TESS_FUSED_SQUARES, .n = x->n, .in = {x->data}, .a = 1.0};
-    tess_status status = tess_vector_require(x->ctx, x, x->n, "x");
+    tess_fused op = {.op = TESS_FUSED_SQUARES, .a = 1.0};
+    const squares_range *range = NULL;
     double sum = 0.0;
+    tess_status status = TESS_SUCCESS;
 
-    if (status == TESS_SUCCESS) { status = tess_fused_dots(x->ctx, &op, 1, &sum); }
-    if (status == TESS_SUCCESS && sum < SQUARES_LOW) { /* too small, or zero */
-        op.a = 0x1p800;
-        status = tess_fused_dots(x->ctx, &op, 1, &sum);
-    } else if (status == TESS_SUCCESS && sum > SQUARES_HIGH) {
-        op.a = 0x1p-600;
-        status = tess_fused_dots(x->ctx, &op, 1, &sum);
+    TESS_TRY(begin_blas(x, (tess_vector *)(uintptr_t)x, arithmetic, &op));
+    range = &squares_ranges[arithmetic];
+    TESS_TRY(tess_fused_dots(x->ctx, &op, 1, &sum));
+    if (sum < range->low || sum > range->high) { /* zero too */
+        op.a = sum < range->low ? range->up : range->down;
+        TESS_TRY(tess_fused_dots(x->ctx, &op, 1, &sum));
     }
     *result = sqrt(sum) / op.a;
+cleanup:
     return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each fused operation does to element i. Scalars of the loop come by value; dots accumulate in FP64. */
+/* What each pass of the solvers does to element i. Scalars of the loop come by value; dots accumulate in FP64. */
 #ifndef TESS_DENSE_FUSED_BODIES_H
 #define TESS_DENSE_FUSED_BODIES_H
 
@@ -21,13 +21,6 @@ TESS_HD void store_shadow(const tess_fused *f, int64_t i, double value)
     if (f->shadow) { f->shadow[i] = (float)value; }
 }
 
-/* in = {x, y}: (x, y) */
-TESS_HD void fused_dot(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
-{
-    (void)s;
-    dots[0] += f->in[0][i] * f->in[1][i];
-}
-
 /* in = {y, u, w}: (y, u), (y, w) */
 TESS_HD void fused_dot_two(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
 {
@@ -36,27 +29,6 @@ TESS_HD void fused_dot_two(const tess_fused *f, tess_scalars s, int64_t i, doubl
     (void)s;
     dots[0] += y * f->in[1][i];
     dots[1] += y * f->in[2][i];
-}
-
-/* in = {x}: (a x, a x); a power of two in a keeps the sum in range */
-TESS_HD void fused_squares(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
-{
-    double x = f->a * f->in[0][i];
-
-    (void)s;
-    dots[0] += x * x;
-}
-
-/* in = {x}, out = {y}: y = a x + b y */
-TESS_HD void fused_axpby(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
-{
-    double y = f->a * f->in[0][i];
-
-    (void)s;
-    (void)dots;
-    if (f->b != 0.0) { y += f->b * f->out[0][i]; }
-    f->out[0][i] = y;
-    store_shadow(f, i, y);
 }
 
 /* in = {r}, out = {p}: p = z = D^-1 r; (r, r), (r, z) */

@@ -3,9 +3,25 @@
 #include "backend/host/host.h"
 #include "dense/fused_bodies.h"
 
+#include <tessera/codec.h>
+
+/* Values that a BLAS operation decodes at a time, and its running sums: as many as eight vectors of two or two of eight. */
+enum { STRIP = 256, LANES = 16 };
+
+#define REAL double
+#define NAMED(f) f##_fp64
+#include "dense/blas_host.h"
+#undef REAL
+#undef NAMED
+#define REAL float
+#define NAMED(f) f##_fp32
+#include "dense/blas_host.h"
+#undef REAL
+#undef NAMED
+
 typedef void (*fused_block)(const tess_fused *op, tess_scalars scalars, int64_t begin, int64_t end, double *dots);
 
-/* One function per operation: elements begin .. end - 1, with two running sums that the compiler may vectorise. */
+/* One function per pass of the solvers: elements begin .. end - 1, with two running sums that the compiler may vectorise. */
 #define TESS_FUSED(NAME, function, ndots)                                                                              \
     static void block_##function(const tess_fused *op, tess_scalars scalars, int64_t begin, int64_t end, double *dots) \
     {                                                                                                                  \
@@ -23,18 +39,21 @@ typedef void (*fused_block)(const tess_fused *op, tess_scalars scalars, int64_t 
         dots[0] = d0;                                                                                                  \
         dots[1] = d1;                                                                                                  \
     }
+#define TESS_BLAS(NAME, function, operands, ndots)
 #include "dense/fused.def"
+#undef TESS_BLAS
 #undef TESS_FUSED
 
-static const fused_block blocks[] = {
-#define TESS_FUSED(NAME, function, ndots) [TESS_FUSED_##NAME] = block_##function,
+/* What runs an operation, by arithmetic; the solvers' passes have FP64 only. */
+static const struct fused_entry {
+    fused_block block[2];
+    int ndots;
+} entries[] = {
+#define TESS_FUSED(NAME, function, ndots) [TESS_FUSED_##NAME] = {{block_##function, block_##function}, ndots},
+#define TESS_BLAS(NAME, function, operands, ndots) \
+    [TESS_FUSED_##NAME] = {{block_##function##_fp64, block_##function##_fp32}, ndots},
 #include "dense/fused.def"
-#undef TESS_FUSED
-};
-
-static const int dot_counts[] = {
-#define TESS_FUSED(NAME, function, ndots) [TESS_FUSED_##NAME] = (ndots),
-#include "dense/fused.def"
+#undef TESS_BLAS
 #undef TESS_FUSED
 };
 
@@ -45,10 +64,22 @@ static tess_scalars read_scalars(const tess_loop_state *state)
     return state ? (tess_scalars){state->alpha, state->beta, state->omega} : none;
 }
 
+/* FP32 arithmetic adds up its partial sums in FP32 as well: one is left. */
+static int64_t add_in_fp32(double *partials, int64_t count)
+{
+    float sum = 0.0F;
+
+    for (int64_t i = 0; i < count; i++) {
+        sum += (float)partials[i];
+    }
+    partials[0] = (double)sum;
+    return 1;
+}
+
 tess_status host_fused(tess_context *ctx, const tess_fused *op)
 {
-    fused_block block = blocks[op->op];
-    int ndots = dot_counts[op->op];
+    fused_block block = entries[op->op].block[op->arithmetic];
+    int ndots = entries[op->op].ndots;
     int64_t nblocks = (op->n + HOST_BLOCK - 1) / HOST_BLOCK;
     tess_scalars scalars = read_scalars(op->state);
     double *partials = NULL;
@@ -68,6 +99,9 @@ tess_status host_fused(tess_context *ctx, const tess_fused *op)
         for (int k = 0; k < ndots; k++) {
             partials[k * nblocks + b] = dots[k];
         }
+    }
+    if (ndots > 0 && op->arithmetic == TESS_ARITHMETIC_FP32 && nblocks > 0) {
+        nblocks = add_in_fp32(partials, nblocks);
     }
     if (ndots > 0) { host_finish_reduction(partials, nblocks, ndots, op->step, op->state); }
     return TESS_SUCCESS;

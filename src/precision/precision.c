@@ -14,7 +14,7 @@ typedef struct precision_traits {
 } precision_traits;
 
 static const precision_traits traits[TESS_PRECISION_COUNT] = {
-#define TRAITS(NAME, value, name, bytes, bits, emin, emax, max) [value] = {name, bytes, bits, emin, emax, max},
+#define TRAITS(NAME, value, name, type, bits, emin, emax, max) [value] = {#name, sizeof(type), bits, emin, emax, max},
     TESS_PRECISION_LIST(TRAITS)
 #undef TRAITS
 };
@@ -48,6 +48,11 @@ tess_status tess_precision_parse(const char *name, tess_precision *out)
 double tess_precision_unit_roundoff(tess_precision precision)
 {
     return is_known(precision) ? ldexp(1.0, -traits[precision].bits) : NAN;
+}
+
+double tess_precision_smallest(tess_precision precision)
+{
+    return is_known(precision) ? ldexp(1.0, traits[precision].emin - traits[precision].bits + 1) : NAN;
 }
 
 int tess_precision_holds(tess_precision precision, double value)

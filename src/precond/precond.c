@@ -186,7 +186,11 @@ tess_status tess_precond_apply_fused(const tess_precond *m, const double *r, dou
     dots.in[0] = z;
     dots.in[1] = reduction->with[0];
     dots.in[2] = reduction->with[reduction->ndots - 1];
-    if (reduction->ndots == 1) { dots.op = TESS_FUSED_DOT; }
+    if (reduction->ndots == 1) {
+        dots.op = TESS_FUSED_DOT;
+        dots.x.data = z;
+        dots.y.data = reduction->with[0];
+    }
     return m->ctx->backend->fused(m->ctx, &dots);
 }
 

@@ -23,9 +23,11 @@ enum { FRUITLESS_CYCLES = 3 };
 enum { UNSCALED_EXPONENT = 300, MOST_EXPONENT = 1000 };
 /* The loop stops this much below the tolerance, so that the last rounding of the estimate costs no repair. */
 #define STOP_SHARE 0.999
-/* A cycle on a matrix of lower precision asks for no larger reduction than this: beyond it the estimate is about the
-   perturbed matrix only. */
-#define LOW_PRECISION_REDUCTION 0x1p-17
+/* A cycle on a matrix of lower precision asks for no larger reduction than this many unit roundoffs of that precision,
+   nor than LARGEST_REDUCTION: beyond it the estimate is about the perturbed matrix only. It always asks for progress. */
+#define REDUCTION_ROUNDOFFS 8.0
+#define LARGEST_REDUCTION 0x1p-17
+#define SMALLEST_REDUCTION (0.5 * PROGRESS_FACTOR)
 
 typedef struct solve_run {
     tess_solver *s;
@@ -118,7 +120,7 @@ static tess_status start_run(solve_run *run, const tess_vector *b)
     tess_solve_result *r = run->result;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_vector_norm2(b, &r->rhs_norm));
+    TESS_TRY(tess_vector_norm2(b, TESS_ARITHMETIC_FP64, &r->rhs_norm));
     r->tolerance = fmax(s->options.rtol * r->rhs_norm, s->options.atol);
     if (r->rhs_norm == 0.0) { TESS_TRY(s->ctx->backend->zero(s->ctx, run->x, (size_t)b->n * sizeof(double))); }
     TESS_TRY(verify_x(run, run->x, &run->now));
@@ -139,7 +141,7 @@ cleanup:
 static tess_status scale_residual(solve_run *run)
 {
     tess_krylov *k = &run->s->krylov;
-    tess_fused scale = {.op = TESS_FUSED_AXPBY, .n = k->n, .in = {k->r}, .out = {k->r}};
+    tess_fused scale = {.op = TESS_FUSED_SCALE, .n = k->n, .x = {.data = k->r}, .result = k->r};
     int exponent = 0;
 
     (void)frexp(run->now.norm, &exponent);
@@ -148,6 +150,13 @@ static tess_status scale_residual(solve_run *run)
     run->exponent = exponent > MOST_EXPONENT ? MOST_EXPONENT : exponent < -MOST_EXPONENT ? -MOST_EXPONENT : exponent;
     scale.a = ldexp(1.0, -run->exponent);
     return k->ctx->backend->fused(k->ctx, &scale);
+}
+
+static double low_precision_reduction(const tess_solver *s)
+{
+    double roundoff = tess_precision_unit_roundoff(s->krylov.matrix->precision);
+
+    return fmin(fmax(REDUCTION_ROUNDOFFS * roundoff, LARGEST_REDUCTION), SMALLEST_REDUCTION);
 }
 
 static tess_status start_cycle(solve_run *run)
@@ -164,7 +173,7 @@ static tess_status start_cycle(solve_run *run)
     tess_status status = TESS_SUCCESS;
 
     if (run->low_precision && s->options.guard == TESS_GUARD_REPAIR) {
-        goal = fmax(goal, LOW_PRECISION_REDUCTION * run->now.norm);
+        goal = fmax(goal, low_precision_reduction(s) * run->now.norm);
     }
     TESS_TRY(scale_residual(run));
     state.scale = ldexp(1.0, run->exponent);
@@ -212,8 +221,9 @@ static tess_status judge_cycle(solve_run *run, tess_reason reason, bool *progres
     size_t bytes = (size_t)k->n * sizeof(double);
     tess_fused add = {.op = TESS_FUSED_AXPBY,
                       .n = k->n,
-                      .in = {run->x},
-                      .out = {s->candidate},
+                      .x = {.data = run->x},
+                      .y = {.data = k->d},
+                      .result = s->candidate,
                       .a = 1.0,
                       .b = ldexp(1.0, run->exponent)};
     bool may_worsen = reason == TESS_REASON_ITERATIONS || reason == TESS_REASON_CANCELLED ||
@@ -221,7 +231,6 @@ static tess_status judge_cycle(solve_run *run, tess_reason reason, bool *progres
     true_residual next;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(backend->copy(s->ctx, s->candidate, k->d, bytes));
     TESS_TRY(backend->fused(s->ctx, &add));
     TESS_TRY(verify_x(run, s->candidate, &next));
     *progress = next.norm <= PROGRESS_FACTOR * run->now.norm;

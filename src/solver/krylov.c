@@ -13,6 +13,8 @@ tess_status krylov_spmv(const tess_krylov *k, const double *x, double *y, tess_r
 {
     tess_spmv_args args = {.operation = TESS_OP_NONE, .x = x, .y = y, .alpha = 1.0, .reduction = reduction};
     tess_fused dots = {.op = reduction.ndots == 1 ? TESS_FUSED_DOT : TESS_FUSED_DOT_TWO,
+                       .x = {.data = y},
+                       .y = {.data = reduction.with[0]},
                        .in = {y, reduction.with[0], reduction.with[1]},
                        .step = reduction.step};
     tess_status status = TESS_SUCCESS;

@@ -19,11 +19,11 @@ static tess_status products(const tess_matrix *a, tess_vector *u, tess_vector *v
     TESS_TRY(tess_vector_set_random(u, 1, -1.0, 1.0));
     TESS_TRY(tess_vector_set_random(v, 2, -1.0, 1.0));
     TESS_TRY(tess_matrix_spmv(a, TESS_OP_NONE, 1.0, v, 0.0, w));
-    TESS_TRY(tess_vector_dot(u, w, &uav));
-    TESS_TRY(tess_vector_norm2(w, &norm_av));
+    TESS_TRY(tess_vector_dot(u, w, TESS_ARITHMETIC_FP64, &uav));
+    TESS_TRY(tess_vector_norm2(w, TESS_ARITHMETIC_FP64, &norm_av));
     TESS_TRY(tess_matrix_spmv(a, TESS_OP_NONE, 1.0, u, 0.0, w));
-    TESS_TRY(tess_vector_dot(v, w, &vau));
-    TESS_TRY(tess_vector_norm2(w, &norm_au));
+    TESS_TRY(tess_vector_dot(v, w, TESS_ARITHMETIC_FP64, &vau));
+    TESS_TRY(tess_vector_norm2(w, TESS_ARITHMETIC_FP64, &norm_au));
     *asymmetry = norm_av + norm_au > 0.0 ? fabs(uav - vau) / (norm_av + norm_au) : 0.0;
 cleanup:
     return status;

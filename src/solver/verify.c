@@ -66,13 +66,19 @@ cleanup:
 static tess_status residual_of_shell(const tess_matrix *a, const double *b, const double *x, double *residual,
                                      double *norm)
 {
-    tess_fused subtract = {.op = TESS_FUSED_AXPBY, .n = a->nrows, .in = {b}, .out = {residual}, .a = 1.0, .b = -1.0};
+    tess_fused subtract = {.op = TESS_FUSED_AXPBY,
+                           .n = a->nrows,
+                           .x = {.data = b},
+                           .y = {.data = residual},
+                           .result = residual,
+                           .a = 1.0,
+                           .b = -1.0};
     tess_vector view = {.ctx = a->ctx, .n = a->nrows, .precision = TESS_PRECISION_FP64, .data = residual};
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_matrix_apply_shell(a, TESS_OP_NONE, x, residual));
     TESS_TRY(a->ctx->backend->fused(a->ctx, &subtract));
-    status = tess_vector_norm2(&view, norm);
+    status = tess_vector_norm2(&view, TESS_ARITHMETIC_FP64, norm);
 cleanup:
     return status;
 }

@@ -101,7 +101,7 @@ static tess_status vector_operations(scene *s)
     tess_status status = tess_vector_create(s->ctx, 20000, TESS_PRECISION_FP64, &v);
 
     if (status == TESS_SUCCESS) { status = tess_vector_add_shadow(v, TESS_PRECISION_FP32); }
-    if (status == TESS_SUCCESS) { status = tess_vector_dot(v, v, &value); }
+    if (status == TESS_SUCCESS) { status = tess_vector_dot(v, v, TESS_ARITHMETIC_FP64, &value); }
     if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, N, TESS_PRECISION_FP32, &narrow); }
     if (status == TESS_SUCCESS) { status = tess_vector_set_random(narrow, 1, 0.0, 1.0); }
     if (status == TESS_SUCCESS) { status = tess_vector_fill(narrow, 1.0); }
@@ -317,7 +317,7 @@ static void assert_usable(scene *s)
     double dot = 0.0;
 
     assert_ok(s->ctx, tess_matrix_spmv(s->m, TESS_OP_NONE, 1.0, s->b, 0.0, s->x));
-    assert_ok(s->ctx, tess_vector_dot(s->b, s->x, &dot));
+    assert_ok(s->ctx, tess_vector_dot(s->b, s->x, TESS_ARITHMETIC_FP64, &dot));
     assert_true(dot > 0.0);
 }
 

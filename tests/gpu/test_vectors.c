@@ -47,7 +47,7 @@ static void shadows_follow(void **state)
     for (int step = 0; step < 4; step++) {
         switch (step) {
         case 0: assert_ok(gpu, tess_vector_copy(x, y)); break;
-        case 1: assert_ok(gpu, tess_vector_axpby(1.0 / 3.0, x, 0.7, y)); break;
+        case 1: assert_ok(gpu, tess_vector_axpby(1.0 / 3.0, x, 0.7, y, TESS_ARITHMETIC_FP64)); break;
         case 2: assert_ok(gpu, tess_vector_set_random(y, 9, -1.0, 1.0)); break;
         default: assert_ok(gpu, tess_vector_fill(y, 0.1)); break;
         }
@@ -74,12 +74,12 @@ static void sums_repeat_and_meet_their_bound(void **state)
         tess_vector *vx = make_vector(gpu, n, x), *vy = make_vector(gpu, n, y);
         double dot = 0.0, norm = 0.0;
 
-        assert_ok(gpu, tess_vector_dot(vx, vy, &dot));
-        assert_ok(gpu, tess_vector_norm2(vx, &norm));
+        assert_ok(gpu, tess_vector_dot(vx, vy, TESS_ARITHMETIC_FP64, &dot));
+        assert_ok(gpu, tess_vector_norm2(vx, TESS_ARITHMETIC_FP64, &norm));
         for (int trial = 0; trial < 50; trial++) {
             double again = 0.0;
 
-            assert_ok(gpu, tess_vector_dot(vx, vy, &again));
+            assert_ok(gpu, tess_vector_dot(vx, vy, TESS_ARITHMETIC_FP64, &again));
             assert_true(again == dot);
         }
         for (int64_t i = 0; i < n; i++) {
@@ -105,7 +105,7 @@ static void norm_keeps_its_range(void **state)
         double x[3] = {3.0 * scales[k], -4.0 * scales[k], 0.0}, norm = 0.0;
         tess_vector *v = make_vector(gpu, 3, x);
 
-        assert_ok(gpu, tess_vector_norm2(v, &norm));
+        assert_ok(gpu, tess_vector_norm2(v, TESS_ARITHMETIC_FP64, &norm));
         assert_at_most(fabs(norm / scales[k] - 5.0), 5.0 * 8.0 * U64);
         tess_vector_destroy(v);
     }
@@ -137,7 +137,7 @@ static void axpby_with_beta_zero_does_not_read_y(void **state)
     tess_vector *vx = make_vector(gpu, 2, x), *vy = make_vector(gpu, 2, y);
 
     (void)state;
-    assert_ok(gpu, tess_vector_axpby(3.0, vx, 0.0, vy));
+    assert_ok(gpu, tess_vector_axpby(3.0, vx, 0.0, vy, TESS_ARITHMETIC_FP64));
     read_vector(vy, y);
     assert_true(y[0] == 3.0 && y[1] == 6.0);
     tess_vector_destroy(vx);

@@ -1,48 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Traits of the storage precisions, and tess_precision_holds against a decoding of every 8- and 16-bit pattern. */
+#include "support/formats.h"
 #include "support/test.h"
-
-/* A binary format in the manner of IEEE 754: sign, exponent, fraction. */
-typedef struct layout {
-    tess_precision precision;
-    int exponent_bits, fraction_bits;
-    bool has_infinity; /* e4m3: the top exponent is ordinary but for its last pattern, NaN */
-} layout;
-
-static const layout layouts[] = {{TESS_PRECISION_E4M3, 4, 3, false},
-                                 {TESS_PRECISION_E5M2, 5, 2, true},
-                                 {TESS_PRECISION_FP16, 5, 10, true},
-                                 {TESS_PRECISION_BF16, 8, 7, true}};
-enum { LAYOUTS = sizeof layouts / sizeof *layouts };
-
-/* The value of a pattern, by the definition of the format. */
-static double decode(const layout *l, unsigned pattern)
-{
-    unsigned fraction = pattern & ((1U << l->fraction_bits) - 1);
-    unsigned exponent = (pattern >> l->fraction_bits) & ((1U << l->exponent_bits) - 1);
-    unsigned top = (1U << l->exponent_bits) - 1;
-    int bias = (1 << (l->exponent_bits - 1)) - 1;
-    bool negative = (pattern >> (l->fraction_bits + l->exponent_bits)) & 1U;
-    double value;
-
-    if (exponent == top && l->has_infinity) { return fraction ? (double)NAN : negative ? -HUGE_VAL : HUGE_VAL; }
-    if (exponent == top && fraction == (1U << l->fraction_bits) - 1) { return (double)NAN; }
-    value = exponent == 0 ? ldexp(fraction, 1 - bias - l->fraction_bits)
-                          : ldexp(fraction + (1U << l->fraction_bits), (int)exponent - bias - l->fraction_bits);
-    return negative ? -value : value;
-}
-
-static unsigned patterns_of(const layout *l)
-{
-    return 1U << (1 + l->exponent_bits + l->fraction_bits);
-}
 
 static void every_pattern_is_held(void **state)
 {
     (void)state;
-    for (int k = 0; k < LAYOUTS; k++) {
-        for (unsigned pattern = 0; pattern < patterns_of(&layouts[k]); pattern++) {
-            assert_int_equal(tess_precision_holds(layouts[k].precision, decode(&layouts[k], pattern)), 1);
+    for (int k = 0; k < SMALL_FORMATS; k++) {
+        for (unsigned pattern = 0; pattern < format_codes(&small_formats[k]); pattern++) {
+            assert_int_equal(tess_precision_holds(small_formats[k].precision, format_value(&small_formats[k], pattern)),
+                             1);
         }
     }
 }
@@ -51,11 +18,11 @@ static void every_pattern_is_held(void **state)
 static void nothing_between_patterns_is_held(void **state)
 {
     (void)state;
-    for (int k = 0; k < LAYOUTS; k++) {
-        const layout *l = &layouts[k];
+    for (int k = 0; k < SMALL_FORMATS; k++) {
+        const small_format *l = &small_formats[k];
 
-        for (unsigned pattern = 0; pattern + 1 < patterns_of(l) / 2; pattern++) {
-            double value = decode(l, pattern), next = decode(l, pattern + 1);
+        for (unsigned pattern = 0; pattern + 1 < format_codes(l) / 2; pattern++) {
+            double value = format_value(l, pattern), next = format_value(l, pattern + 1);
 
             if (isnan(value) || isinf(value)) { continue; }
             assert_int_equal(tess_precision_holds(l->precision, nextafter(value, HUGE_VAL)), 0);
@@ -73,15 +40,15 @@ static void holds_agrees_with_the_set_of_patterns(void **state)
 {
     (void)state;
     for (int k = 0; k < 2; k++) { /* the 8-bit formats: a search over all patterns is affordable */
-        const layout *l = &layouts[k];
+        const small_format *l = &small_formats[k];
 
         for (int exponent = -30; exponent <= 20; exponent++) {
             for (int significand = 1; significand < 64; significand += 2) {
                 double value = ldexp(significand, exponent);
                 int found = 0;
 
-                for (unsigned pattern = 0; pattern < patterns_of(l); pattern++) {
-                    found |= decode(l, pattern) == value;
+                for (unsigned pattern = 0; pattern < format_codes(l); pattern++) {
+                    found |= format_value(l, pattern) == value;
                 }
                 assert_int_equal(tess_precision_holds(l->precision, value), found);
             }
@@ -126,8 +93,8 @@ static void fp64_holds_all(void **state)
 static void traits_match_the_formats(void **state)
 {
     (void)state;
-    for (int k = 0; k < LAYOUTS; k++) {
-        const layout *l = &layouts[k];
+    for (int k = 0; k < SMALL_FORMATS; k++) {
+        const small_format *l = &small_formats[k];
 
         assert_int_equal(tess_precision_bytes(l->precision) * 8, 1 + l->exponent_bits + l->fraction_bits);
         assert_true(tess_precision_unit_roundoff(l->precision) == ldexp(1.0, -l->fraction_bits - 1));
@@ -138,6 +105,13 @@ static void traits_match_the_formats(void **state)
     assert_true(tess_precision_unit_roundoff(TESS_PRECISION_FP32) == 0x1p-24);
     assert_int_equal(tess_precision_bytes((tess_precision)99), 0);
     assert_true(isnan(tess_precision_unit_roundoff((tess_precision)99)));
+    assert_true(tess_precision_smallest(TESS_PRECISION_FP64) == 0x1p-1074);
+    assert_true(tess_precision_smallest(TESS_PRECISION_FP32) == 0x1p-149);
+    assert_true(tess_precision_smallest(TESS_PRECISION_BF16) == 0x1p-133);
+    assert_true(tess_precision_smallest(TESS_PRECISION_FP16) == 0x1p-24);
+    assert_true(tess_precision_smallest(TESS_PRECISION_E4M3) == 0x1p-9);
+    assert_true(tess_precision_smallest(TESS_PRECISION_E5M2) == 0x1p-16);
+    assert_true(isnan(tess_precision_smallest((tess_precision)99)));
 }
 
 static void names_are_parsed(void **state)

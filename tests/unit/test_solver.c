@@ -174,7 +174,7 @@ static void new_values_are_solved_with(void **state)
     tess_context *ctx = open_cpu(2);
 
     (void)state;
-    for (int precision = TESS_PRECISION_FP64; precision <= TESS_PRECISION_FP32; precision++) {
+    for (int precision = TESS_PRECISION_FP64; precision < TESS_PRECISION_COUNT; precision++) {
         oracle_csr changed = oracle_copy(&a);
         tess_matrix *m = make_matrix(ctx, &a);
         tess_solve_options options = solve_options(TESS_SOLVER_CG);
@@ -407,23 +407,27 @@ static void fp32_storage_reaches_fp64_accuracy_by_repair(void **state)
     free(b);
 }
 
-/* Values beyond FP32's range break the cycle in FP32; the solve ends in FP64 and says so. */
-static void overflow_of_fp32_escalates(void **state)
+/* Values beyond a precision's range break the cycle in it; the solve ends in FP64 and says so. */
+static void overflow_of_low_precisions_escalates(void **state)
 {
-    double diagonal[3] = {1e100, 1.0, 2.0}, b[3] = {1e100, 1.0, 1.0}, x[3] = {0.0};
+    double diagonal[3] = {1e100, 1.0, 2.0}, b[3] = {1e100, 1.0, 1.0};
     oracle_csr a = oracle_diagonal(3, diagonal);
     tess_solve_options options = solve_options(TESS_SOLVER_BICGSTAB);
     tess_solve_result result;
     tess_context *ctx = open_cpu(1);
 
     (void)state;
-    options.storage.precision = TESS_PRECISION_FP32;
     options.precond.kind = TESS_PRECOND_JACOBI;
-    result = solve_once(ctx, &a, &options, b, x);
-    assert_true(result.converged);
-    assert_true(result.escalated);
-    assert_int_equal(result.matrix_precision, TESS_PRECISION_FP64);
-    check_honest(&a, b, x, &options, &result);
+    for (int precision = TESS_PRECISION_FP32; precision < TESS_PRECISION_COUNT; precision++) {
+        double x[3] = {0.0};
+
+        options.storage.precision = (tess_precision)precision;
+        result = solve_once(ctx, &a, &options, b, x);
+        assert_true(result.converged);
+        assert_true(result.escalated);
+        assert_int_equal(result.matrix_precision, TESS_PRECISION_FP64);
+        check_honest(&a, b, x, &options, &result);
+    }
     tess_context_destroy(ctx);
     oracle_free(&a);
 }
@@ -463,7 +467,7 @@ int main(void)
         cmocka_unit_test(history_and_limits),
         cmocka_unit_test(monitor_sees_every_iteration_and_cancels),
         cmocka_unit_test(fp32_storage_reaches_fp64_accuracy_by_repair),
-        cmocka_unit_test(overflow_of_fp32_escalates),
+        cmocka_unit_test(overflow_of_low_precisions_escalates),
         cmocka_unit_test(auto_chooses_by_symmetry_and_diagonal),
     };
 

@@ -27,11 +27,11 @@ struct loop_gate {
     bool finishing; /* the kernel runs also in phase FINISHING */
 };
 
-/* Sums over the threads of a block; the result is in thread 0. */
-template <int N>
-__device__ static inline void block_sum(double (&value)[N])
+/* Sums over the threads of a block, in the arithmetic REAL; the result is in thread 0. */
+template <typename REAL, int N>
+__device__ static inline void block_sum(REAL (&value)[N])
 {
-    __shared__ double wave_sum[N][GPU_BLOCK / GPU_WAVE];
+    __shared__ REAL wave_sum[N][GPU_BLOCK / GPU_WAVE];
     int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
 
 #pragma unroll
@@ -46,7 +46,7 @@ __device__ static inline void block_sum(double (&value)[N])
     if (threadIdx.x == 0) {
 #pragma unroll
         for (int k = 0; k < N; k++) {
-            double sum = 0.0;
+            REAL sum = 0;
 
 #pragma unroll
             for (int w = 0; w < GPU_BLOCK / GPU_WAVE; w++) {
@@ -58,15 +58,15 @@ __device__ static inline void block_sum(double (&value)[N])
 }
 
 /* Adds up `count` partial sums of N dot products, always in the same order; the result is in thread 0. */
-template <int N>
-__device__ static inline void sum_partials(const double *partials, unsigned count, double (&value)[N])
+template <typename REAL, int N>
+__device__ static inline void sum_partials(const double *partials, unsigned count, REAL (&value)[N])
 {
 #pragma unroll
     for (int k = 0; k < N; k++) {
-        value[k] = 0.0;
+        value[k] = 0;
 #pragma unroll 4
         for (unsigned b = threadIdx.x; b < count; b += GPU_BLOCK) {
-            value[k] += GPU_LOAD_L2(&partials[(int64_t)k * count + b]);
+            value[k] += (REAL)GPU_LOAD_L2(&partials[(int64_t)k * count + b]);
         }
     }
     block_sum(value);
@@ -147,9 +147,9 @@ __device__ static inline bool is_last_block(unsigned *ticket)
     return last;
 }
 
-/* All threads of all blocks call this once with their own sums. */
-template <int N>
-__device__ static inline void grid_reduce(double (&value)[N], const reduce_target &target)
+/* All threads of all blocks call this once with their own sums. Sums in FP32 stay FP32, but in memory. */
+template <typename REAL, int N>
+__device__ static inline void grid_reduce(REAL (&value)[N], const reduce_target &target)
 {
     block_sum(value);
     if (gridDim.x > 1 || !target.ticket) {

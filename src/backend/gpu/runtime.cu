@@ -244,14 +244,6 @@ __global__ static void random_kernel(int64_t n, uint64_t seed, double low, doubl
     }
 }
 
-template <typename FROM, typename TO>
-__global__ static void convert_kernel(int64_t n, const FROM *source, TO *destination)
-{
-    for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < n; i += (int64_t)gridDim.x * GPU_BLOCK) {
-        destination[i] = (TO)source[i];
-    }
-}
-
 static tess_status fill_gpu(tess_context *ctx, int64_t n, double value, double *destination)
 {
     gpu_scope scope(ctx);
@@ -268,23 +260,21 @@ static tess_status random_gpu(tess_context *ctx, int64_t n, uint64_t seed, doubl
     return gpu_check_launch(ctx, "filling a vector with random numbers");
 }
 
+/* A scaling by one between operands of different precisions. */
 static tess_status convert_gpu(tess_context *ctx, int64_t n, tess_precision from, const void *source, tess_precision to,
                                void *destination)
 {
-    gpu_scope scope(ctx);
-    unsigned grid = gpu_grid(ctx, n, 8);
-    GPU(Stream_t) stream = gpu_stream_of(ctx);
+    tess_fused op = {};
 
     if (from == to) { return copy_gpu(ctx, destination, source, (size_t)n * tess_precision_bytes(to)); }
-    if (from == TESS_PRECISION_FP64 && to == TESS_PRECISION_FP32) {
-        convert_kernel<<<grid, GPU_BLOCK, 0, stream>>>(n, (const double *)source, (float *)destination);
-    } else if (from == TESS_PRECISION_FP32 && to == TESS_PRECISION_FP64) {
-        convert_kernel<<<grid, GPU_BLOCK, 0, stream>>>(n, (const float *)source, (double *)destination);
-    } else {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "use fp64 or fp32", "conversion from %s to %s",
-                         tess_precision_name(from), tess_precision_name(to));
-    }
-    return gpu_check_launch(ctx, "converting a vector");
+    op.op = TESS_FUSED_SCALE;
+    op.n = n;
+    op.x.data = source;
+    op.x.precision = from;
+    op.y.precision = to;
+    op.result = destination;
+    op.a = 1.0;
+    return gpu_fused(ctx, &op);
 }
 
 /* ---- the table ---- */

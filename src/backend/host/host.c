@@ -8,6 +8,9 @@
 #include "core/random.h"
 #include "format/csr/csr.h"
 
+/* Values converted at a time: their doubles stay in the first-level cache. */
+enum { CONVERT_RUN = 256 };
+
 typedef struct host_state {
     double *partials;
     int64_t capacity;
@@ -108,30 +111,29 @@ static tess_status random_host(tess_context *ctx, int64_t n, uint64_t seed, doub
     return TESS_SUCCESS;
 }
 
+/* Values first .. first + count - 1, through FP64, which holds every precision. */
+static void convert_run(tess_operand from, tess_operand to, int64_t first, int count)
+{
+    double room[CONVERT_RUN];
+
+    if (to.precision == TESS_PRECISION_FP64) {
+        (void)host_read_fp64(from, first, count, (double *)(uintptr_t)to.data + first);
+    } else {
+        const double *values = host_read_fp64(from, first, count, room);
+
+        host_write_fp64(to.precision, (void *)(uintptr_t)to.data, first, count, values);
+    }
+}
+
 static tess_status convert_host(tess_context *ctx, int64_t n, tess_precision from, const void *source,
                                 tess_precision to, void *destination)
 {
-    if (from == TESS_PRECISION_FP64 && to == TESS_PRECISION_FP32) {
-        const double *s = source;
-        float *d = destination;
+    const tess_operand x = {source, from}, y = {destination, to};
 
-#pragma omp parallel for simd num_threads(ctx->threads) schedule(static) if (n > HOST_SERIAL_WORK)
-        for (int64_t i = 0; i < n; i++) {
-            d[i] = (float)s[i];
-        }
-    } else if (from == TESS_PRECISION_FP32 && to == TESS_PRECISION_FP64) {
-        const float *s = source;
-        double *d = destination;
-
-#pragma omp parallel for simd num_threads(ctx->threads) schedule(static) if (n > HOST_SERIAL_WORK)
-        for (int64_t i = 0; i < n; i++) {
-            d[i] = s[i];
-        }
-    } else if (from == to) {
-        return copy_host(ctx, destination, source, (size_t)n * tess_precision_bytes(to));
-    } else {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "use fp64 or fp32", "conversion from %s to %s",
-                         tess_precision_name(from), tess_precision_name(to));
+    if (from == to) { return copy_host(ctx, destination, source, (size_t)n * tess_precision_bytes(to)); }
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (n > HOST_SERIAL_WORK)
+    for (int64_t first = 0; first < n; first += CONVERT_RUN) {
+        convert_run(x, y, first, n - first < CONVERT_RUN ? (int)(n - first) : CONVERT_RUN);
     }
     return TESS_SUCCESS;
 }

@@ -10,6 +10,24 @@ enum { HOST_BLOCK = 4096 };
 /* Loops with no more elements or nonzeros than this run on the calling thread: waking others would take longer. */
 enum { HOST_SERIAL_WORK = 16384 };
 
+/*
+ * Compiled a second time for wider vectors, where compiler, C library and processor let the program choose as it is
+ * loaded. Results do not depend on it: sums have a fixed number of running sums, and nothing is contracted.
+ */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define HOST_CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
+#else
+#define HOST_CLONES
+#endif
+
+/* `count` values of an array from value `first` on, decoded: into `room`, or where they are if they need no decoding. */
+const double *host_read_fp64(tess_operand from, int64_t first, int count, double *room);
+const float *host_read_fp32(tess_operand from, int64_t first, int count, float *room);
+/* The reverse: encodes `count` values to the places from `first` on. */
+void host_write_fp64(tess_precision precision, void *to, int64_t first, int count, const double *values);
+void host_write_fp32(tess_precision precision, void *to, int64_t first, int count, const float *values);
+
 /* Room for `count` partial sums, kept by the context between calls. */
 tess_status host_partials(tess_context *ctx, int64_t count, double **out);
 

@@ -23,7 +23,7 @@ typedef struct csr_view {
     const void *row_ptr; /* nrows + 1 offsets of row_ptr_bits */
     int row_ptr_bits;    /* 32 or 64 */
     const int32_t *col_ind;
-    const void *val; /* nnz values of `precision`: fp64 or fp32 */
+    const void *val; /* nnz values of `precision` */
     tess_precision precision;
 } csr_view;
 
@@ -46,9 +46,8 @@ typedef struct csr_backend {
     tess_status (*make_plan)(tess_context *ctx, const csr_view *view, csr_plan **out);
     void (*free_plan)(tess_context *ctx, csr_plan *plan);
     tess_status (*spmv)(tess_context *ctx, const csr_view *view, const csr_plan *plan, const tess_spmv_args *args);
-    /* values[k] = source[from[k]] for k < n, converted to `precision`; from = NULL: identity */
-    tess_status (*gather)(tess_context *ctx, int64_t n, const double *source, const int64_t *from,
-                          tess_precision precision, void *values);
+    /* values[k] = source[from[k]] for k < n */
+    tess_status (*gather)(tess_context *ctx, int64_t n, const double *source, const int64_t *from, double *values);
     /* *bad_row: first row with an offset out of order, a column out of range, unsorted or duplicate; -1 when none */
     tess_status (*check)(tess_context *ctx, const csr_view *view, int64_t *bad_row);
 } csr_backend;

@@ -12,6 +12,7 @@
 #include <limits.h>
 
 #include "backend/gpu/reduce.cuh"
+#include "backend/gpu/storage_types.cuh"
 #include "format/csr/csr_plan.cuh"
 #include "format/csr/csr_rows.h"
 
@@ -90,7 +91,7 @@ struct nonzero_batch {
         }
 #pragma unroll
         for (int u = 0; u < LOADS; u++) {
-            if (column[u] >= 0) { to[skewed(u * GPU_BLOCK)] = (double)value[u] * factor[u]; }
+            if (column[u] >= 0) { to[skewed(u * GPU_BLOCK)] = tess::decode<double>(value[u]) * factor[u]; }
         }
     }
 };
@@ -232,7 +233,7 @@ __device__ static inline double block_row_sum(const int32_t *col_ind, const VALU
 
 #pragma unroll 4
     for (OFFSET k = begin + (OFFSET)threadIdx.x; k < end; k += GPU_BLOCK) {
-        sum[0] += (double)gpu_load_once(val + k) * x[gpu_load_once(col_ind + k)];
+        sum[0] += tess::decode<double>(gpu_load_once(val + k)) * x[gpu_load_once(col_ind + k)];
     }
     block_sum(sum);
     return sum[0];
@@ -375,35 +376,32 @@ static tess_status select_dots(tess_context *ctx, const csr_view *v, const csr_p
 static tess_status spmv(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
 {
     gpu_scope scope(ctx);
-    bool fp64 = v->precision == TESS_PRECISION_FP64;
 
-    if (v->row_ptr_bits == 32) {
-        return fp64 ? select_dots<double, int32_t>(ctx, v, p, args) : select_dots<float, int32_t>(ctx, v, p, args);
+    switch (v->precision) {
+#define SELECT_VALUE(VALUE, NAME)                                                   \
+    case TESS_PRECISION_##NAME:                                                     \
+        return v->row_ptr_bits == 32 ? select_dots<VALUE, int32_t>(ctx, v, p, args) \
+                                     : select_dots<VALUE, int64_t>(ctx, v, p, args);
+        STORAGE_TYPES(SELECT_VALUE)
+#undef SELECT_VALUE
     }
-    return fp64 ? select_dots<double, int64_t>(ctx, v, p, args) : select_dots<float, int64_t>(ctx, v, p, args);
+    return tess_fail(ctx, TESS_INTERNAL, NULL, "values in precision %d", (int)v->precision);
 }
 
 /* ---- values and checks ---- */
 
-template <typename TO>
-__global__ static void gather_kernel(int64_t n, const double *source, const int64_t *from, TO *values)
+__global__ static void gather_kernel(int64_t n, const double *source, const int64_t *from, double *values)
 {
     for (int64_t k = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; k < n; k += (int64_t)gridDim.x * GPU_BLOCK) {
-        values[k] = (TO)source[from ? from[k] : k];
+        values[k] = source[from[k]];
     }
 }
 
-static tess_status gather(tess_context *ctx, int64_t n, const double *source, const int64_t *from,
-                          tess_precision precision, void *values)
+static tess_status gather(tess_context *ctx, int64_t n, const double *source, const int64_t *from, double *values)
 {
     gpu_scope scope(ctx);
-    unsigned grid = gpu_grid(ctx, n, 8);
 
-    if (precision == TESS_PRECISION_FP64) {
-        gather_kernel<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(n, source, from, (double *)values);
-    } else {
-        gather_kernel<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(n, source, from, (float *)values);
-    }
+    gather_kernel<<<gpu_grid(ctx, n, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(n, source, from, values);
     return gpu_check_launch(ctx, "copying matrix values");
 }
 
@@ -460,7 +458,7 @@ extern "C" const tess_format_ops *csr_gpu_ops(void)
     static const tess_format_ops table = {
         TESS_FORMAT_CSR, csr_build,   csr_refresh,
         csr_destroy,     csr_prepare, csr_spmv,
-        csr_decode,      csr_bytes,   (1U << TESS_PRECISION_FP64) | (1U << TESS_PRECISION_FP32),
+        csr_decode,      csr_bytes,   (1U << TESS_PRECISION_COUNT) - 1U,
     };
 
     return &table;

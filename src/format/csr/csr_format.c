@@ -98,23 +98,23 @@ static tess_status refresh_transpose(tess_context *ctx, csr_storage *s)
 {
     if (!s->transpose || s->transpose->values_version == s->values_version) { return TESS_SUCCESS; }
     s->transpose->values_version = s->values_version;
-    return csr_backend_of(ctx)->gather(ctx, s->view.nnz, s->view.val, s->transpose_source, TESS_PRECISION_FP64,
-                                       (void *)(uintptr_t)s->transpose->view.val);
+    return csr_backend_of(ctx)->gather(ctx, s->view.nnz, s->view.val, s->transpose_source,
+                                       (double *)(uintptr_t)s->transpose->view.val);
 }
 
 tess_status csr_refresh(const tess_matrix *assembled, void *storage)
 {
     csr_storage *s = storage;
     const csr_storage *from = assembled->storage;
-    const csr_backend *backend = csr_backend_of(assembled->ctx);
+    tess_context *ctx = assembled->ctx;
 
     s->values_version = assembled->values_version;
     if (!s->owns_values) {
         s->view.val = from->view.val;
         return TESS_SUCCESS;
     }
-    return backend->gather(assembled->ctx, s->view.nnz, from->view.val, NULL, s->view.precision,
-                           (void *)(uintptr_t)s->view.val);
+    return ctx->backend->convert(ctx, s->view.nnz, TESS_PRECISION_FP64, from->view.val, s->view.precision,
+                                 (void *)(uintptr_t)s->view.val);
 }
 
 /* ---- transpose ---- */
@@ -256,21 +256,10 @@ static tess_status decode_offsets(const tess_matrix *a, const csr_view *v, int64
 
 static tess_status decode_values(const tess_matrix *a, const csr_view *v, double *val)
 {
-    tess_context *ctx = a->ctx;
-    size_t bytes = (size_t)v->nnz * tess_precision_bytes(v->precision);
-    float *narrow = (float *)(void *)((char *)val + bytes);
-    tess_status status = TESS_SUCCESS;
+    const tess_value_array from = {(void *)(uintptr_t)v->val, v->precision, a->ctx->device == TESS_DEVICE_GPU};
+    const tess_value_array to = {val, TESS_PRECISION_FP64, false};
 
-    if (v->precision == TESS_PRECISION_FP64) { return ctx->backend->download(ctx, val, v->val, bytes); }
-    status = ctx->backend->download(ctx, narrow, v->val, bytes);
-    if (status != TESS_SUCCESS) { return status; }
-    for (int64_t k = 0; k < v->nnz; k++) {
-        float value = 0.0F;
-
-        memcpy(&value, (char *)narrow + (size_t)k * sizeof value, sizeof value);
-        val[k] = value;
-    }
-    return TESS_SUCCESS;
+    return tess_move_values(a->ctx, v->nnz, from, to);
 }
 
 tess_status csr_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val)

@@ -126,8 +126,13 @@ static double sum_segment(const csr_view *v, const double *x, int64_t begin, int
     csr_entries e = {v->val, v->col_ind, x};
 
     end = begin + SEGMENT < end ? begin + SEGMENT : end;
-    return v->precision == TESS_PRECISION_FP64 ? sum_range(e, TESS_PRECISION_FP64, begin, end)
-                                               : sum_range(e, TESS_PRECISION_FP32, begin, end);
+    switch (v->precision) {
+#define SUM_RANGE(NAME, value, name, type, bits, emin, emax, max) \
+    case TESS_PRECISION_##NAME: return sum_range(e, TESS_PRECISION_##NAME, begin, end);
+        TESS_PRECISION_LIST(SUM_RANGE)
+#undef SUM_RANGE
+    }
+    return 0.0;
 }
 
 /* The last r < count with first[r] <= value. */
@@ -245,31 +250,35 @@ typedef void (*chunk_function)(const csr_view *v, const csr_plan *p, const tess_
     {                                                                                                 \
         multiply_rows(v, p, args, chunk, bits, precision, epilogue);                                  \
     }
-#define CHUNK_FUNCTIONS(name, bits, precision)                     \
-    CHUNK_FUNCTION(name##_general, bits, precision, GENERAL)       \
-    CHUNK_FUNCTION(name##_store, bits, precision, STORE)           \
-    CHUNK_FUNCTION(name##_dot, bits, precision, STORE_DOT)         \
-    CHUNK_FUNCTION(name##_dot_two, bits, precision, STORE_DOT_TWO) \
-    static const chunk_function name[EPILOGUES] = {name##_general, name##_store, name##_dot, name##_dot_two};
-CHUNK_FUNCTIONS(multiply_32_fp64, 32, TESS_PRECISION_FP64)
-CHUNK_FUNCTIONS(multiply_32_fp32, 32, TESS_PRECISION_FP32)
-CHUNK_FUNCTIONS(multiply_64_fp64, 64, TESS_PRECISION_FP64)
-CHUNK_FUNCTIONS(multiply_64_fp32, 64, TESS_PRECISION_FP32)
+#define CHUNK_FUNCTIONS(name, bits, precision)               \
+    CHUNK_FUNCTION(name##_general, bits, precision, GENERAL) \
+    CHUNK_FUNCTION(name##_store, bits, precision, STORE)     \
+    CHUNK_FUNCTION(name##_dot, bits, precision, STORE_DOT)   \
+    CHUNK_FUNCTION(name##_dot_two, bits, precision, STORE_DOT_TWO)
+#define CHUNK_FUNCTION_TABLES(NAME, value, name, type, bits, emin, emax, max) \
+    CHUNK_FUNCTIONS(multiply_32_##name, 32, TESS_PRECISION_##NAME)            \
+    CHUNK_FUNCTIONS(multiply_64_##name, 64, TESS_PRECISION_##NAME)
+TESS_PRECISION_LIST(CHUNK_FUNCTION_TABLES)
+#undef CHUNK_FUNCTION_TABLES
 #undef CHUNK_FUNCTIONS
 #undef CHUNK_FUNCTION
 
-static chunk_function select_chunk_function(const csr_view *v, const tess_spmv_args *args)
-{
-    bool fp64 = v->precision == TESS_PRECISION_FP64;
-    chunk_epilogue epilogue = epilogue_of(args);
-
-    if (v->row_ptr_bits == 32) { return (fp64 ? multiply_32_fp64 : multiply_32_fp32)[epilogue]; }
-    return (fp64 ? multiply_64_fp64 : multiply_64_fp32)[epilogue];
-}
+/* By precision, 64-bit offsets, epilogue. */
+static const chunk_function chunk_functions[TESS_PRECISION_COUNT][2][EPILOGUES] = {
+#define ALL_EPILOGUES(name)                                      \
+    {                                                            \
+        name##_general, name##_store, name##_dot, name##_dot_two \
+    }
+#define CHUNK_ENTRY(NAME, value, name, type, bits, emin, emax, max) \
+    [value] = {ALL_EPILOGUES(multiply_32_##name), ALL_EPILOGUES(multiply_64_##name)},
+    TESS_PRECISION_LIST(CHUNK_ENTRY)
+#undef CHUNK_ENTRY
+#undef ALL_EPILOGUES
+};
 
 static tess_status spmv(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
 {
-    chunk_function multiply = select_chunk_function(v, args);
+    chunk_function multiply = chunk_functions[v->precision][v->row_ptr_bits == 64][epilogue_of(args)];
     const tess_reduction *reduction = &args->reduction;
 
     if (!host_enter(reduction->state, false, true)) { return TESS_SUCCESS; }
@@ -284,21 +293,11 @@ static tess_status spmv(tess_context *ctx, const csr_view *v, const csr_plan *p,
     return TESS_SUCCESS;
 }
 
-static tess_status gather(tess_context *ctx, int64_t n, const double *source, const int64_t *from,
-                          tess_precision precision, void *values)
+static tess_status gather(tess_context *ctx, int64_t n, const double *source, const int64_t *from, double *values)
 {
-    double *fp64 = values;
-    float *fp32 = values;
-
 #pragma omp parallel for num_threads(ctx->threads) schedule(static) if (n > HOST_SERIAL_WORK)
     for (int64_t k = 0; k < n; k++) {
-        double value = source[from ? from[k] : k];
-
-        if (precision == TESS_PRECISION_FP64) {
-            fp64[k] = value;
-        } else {
-            fp32[k] = (float)value;
-        }
+        values[k] = source[from[k]];
     }
     return TESS_SUCCESS;
 }
@@ -343,5 +342,5 @@ const tess_format_ops csr_host_ops = {
     .spmv = csr_spmv,
     .decode = csr_decode,
     .bytes = csr_bytes,
-    .precisions = (1U << TESS_PRECISION_FP64) | (1U << TESS_PRECISION_FP32),
+    .precisions = (1U << TESS_PRECISION_COUNT) - 1U,
 };

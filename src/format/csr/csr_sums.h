@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include <tessera/precision.h>
+#include <tessera/codec.h>
 
 /* Entries that a row asks for ahead of their use: about 4 KiB of values. Hardware prefetchers alone leave a stream of
    short rows far from the memory's bandwidth. */
@@ -23,15 +23,13 @@ typedef struct csr_entries {
 
 static inline __attribute__((always_inline)) double term(csr_entries e, tess_precision precision, int64_t k)
 {
-    double a = precision == TESS_PRECISION_FP64 ? ((const double *)e.val)[k] : (double)((const float *)e.val)[k];
-
-    return a * e.x[e.col_ind[k]];
+    return tess_load(precision, e.val, k) * e.x[e.col_ind[k]];
 }
 
 /* Asks for the entries AHEAD of k; beyond the end of the arrays it asks for nothing that is used. */
 static inline __attribute__((always_inline)) void prefetch(csr_entries e, tess_precision precision, int64_t k)
 {
-    uintptr_t bytes = precision == TESS_PRECISION_FP64 ? sizeof(double) : sizeof(float);
+    uintptr_t bytes = tess_storage_bytes(precision);
 
     __builtin_prefetch((const void *)((uintptr_t)e.val + (uintptr_t)(k + AHEAD) * bytes), 0, 3);
     __builtin_prefetch((const void *)((uintptr_t)e.col_ind + (uintptr_t)(k + AHEAD) * sizeof *e.col_ind), 0, 3);

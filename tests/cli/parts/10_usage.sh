@@ -53,7 +53,7 @@ for option in granularity policy share levels base layout block tcki-thresholds 
     err_has "'--$option' is not available in this version"
 done
 for value in "format ellr" "format tiles" "format auto" "solver gmres" "solver jacobi" "precond ilu0" \
-    "precond polynomial:4" "engine single-kernel" "matrix-precision fp16" "matrix-precision e4m3" "preset loe"; do
+    "precond polynomial:4" "engine single-kernel" "matrix-precision fp8" "matrix-precision e4m3:scaled" "preset loe"; do
     # shellcheck disable=SC2086
     expect 2 solve spd.mtx --$value
     err_has "not available in this version.*available: "

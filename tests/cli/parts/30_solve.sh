@@ -33,7 +33,7 @@ expect 0 solve identity.mtx --rtol 0 --json solve.json
 json solve.json 'j["residual_norm"] == 0 and j["iterations"] <= 2'
 for solver in cg bicgstab; do
     for precond in none jacobi block-jacobi block-jacobi:2; do
-        for precision in fp64 fp32; do
+        for precision in fp64 fp32 bf16 fp16 e4m3 e5m2; do
             expect 0 solve gallery:laplace2d:20 --solver $solver --precond $precond --matrix-precision $precision \
                 --rtol 1e-8 --json solve.json
             json solve.json 'j["relative_residual"] <= 1e-8 * (1 + 1e-15)'

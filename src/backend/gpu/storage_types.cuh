@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The storage types by precision: STORAGE_TYPES(X) expands X(type, NAME) for each, for switches over a run-time precision. */
+#ifndef TESS_BACKEND_GPU_STORAGE_TYPES_CUH
+#define TESS_BACKEND_GPU_STORAGE_TYPES_CUH
+
+#include <tessera/storage.cuh>
+
+#define STORAGE_TYPES(X) \
+    X(double, FP64)      \
+    X(float, FP32)       \
+    X(tess::bf16, BF16)  \
+    X(tess::fp16, FP16)  \
+    X(tess::e4m3, E4M3)  \
+    X(tess::e5m2, E5M2)
+
+#endif
