@@ -16,6 +16,7 @@
 
 #include "dense/fused.h"
 #include "dense/trsv.h"
+#include "dense/gemv.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -101,6 +102,7 @@ struct tess_backend {
     /* vectors */
     tess_status (*fused)(tess_context *ctx, const tess_fused *op);
     tess_status (*trsv)(tess_context *ctx, const tess_trsv_args *args);
+    tess_status (*gemv)(tess_context *ctx, const tess_gemv_args *args);
     tess_status (*convert)(tess_context *ctx, int64_t n, tess_precision from, const void *source, tess_precision to,
                            void *destination);
     tess_status (*fill)(tess_context *ctx, int64_t n, double value, double *destination);

@@ -24,7 +24,7 @@ typedef struct gpu_pending {
 } gpu_pending;
 
 /* Threads of a block in all kernels here. */
-enum { GPU_BLOCK = 256, GPU_RETIRED_ROOMS = 48 };
+enum { GPU_BLOCK = 256, GPU_RETIRED_ROOMS = 96 };
 
 /*
  * Device memory kept between calls, all zero when it is new. A larger room replaces a smaller one, which stays until the
@@ -51,6 +51,8 @@ typedef struct gpu_state {
     bool upper_half;  /* which half of the partial sums' room the pending reduction lies in */
     double *partials; /* of reductions */
     int64_t capacity;
+    double *parts; /* of dense products: apart from the partial sums, which a recorded loop may still need */
+    int64_t parts_capacity;
     /* Smaller rooms of before: recorded graphs may still use them. Each growth doubles, so that this never fills. */
     double *retired[GPU_RETIRED_ROOMS];
     int64_t retired_capacity[GPU_RETIRED_ROOMS];
@@ -98,6 +100,8 @@ tess_status gpu_partials(tess_context *ctx, int64_t count, double **out);
 
 /* Makes room->memory at least `bytes` large. */
 tess_status gpu_room_reserve(tess_context *ctx, gpu_room *room, int64_t bytes);
+/* Room for `count` parts of sums that a dense product leaves to its second kernel. */
+tess_status gpu_parts(tess_context *ctx, int64_t count, double **out);
 
 /* Blocks for n elements, at most `per_multiprocessor` each. */
 static inline unsigned gpu_grid(const tess_context *ctx, int64_t n, int per_multiprocessor)

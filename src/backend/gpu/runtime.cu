@@ -78,6 +78,7 @@ static void close_gpu(tess_context *ctx)
         if (state->stream) { (void)GPU(StreamSynchronize)(state->stream); }
         if (state->ticket) { ctx->backend->release(ctx, state->ticket, sizeof(unsigned)); }
         tess_device_release(ctx, state->partials, state->capacity, sizeof(double));
+        tess_device_release(ctx, state->parts, state->parts_capacity, sizeof(double));
         for (int r = 0; r < state->nretired; r++) {
             tess_device_release(ctx, state->retired[r], state->retired_capacity[r], sizeof(double));
         }
@@ -185,25 +186,42 @@ static tess_status zero_gpu(tess_context *ctx, void *pointer, size_t bytes)
     return gpu_check(ctx, GPU(MemsetAsync)(pointer, 0, bytes, gpu_stream_of(ctx)), "clearing device memory");
 }
 
+/* Makes *room hold `count` doubles; the smaller one of before is retired. */
+static tess_status grow_room(tess_context *ctx, int64_t count, double **room, int64_t *capacity)
+{
+    gpu_state *state = gpu_state_of(ctx);
+    int64_t grown = count > 2 * *capacity ? count : 2 * *capacity;
+    double *larger = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (count <= *capacity) { return TESS_SUCCESS; }
+    status = tess_device_allocate(ctx, grown, sizeof *larger, (void **)&larger);
+    if (status != TESS_SUCCESS) { return status; }
+    if (*room) {
+        state->retired[state->nretired] = *room;
+        state->retired_capacity[state->nretired++] = *capacity;
+    }
+    *room = larger;
+    *capacity = grown;
+    return TESS_SUCCESS;
+}
+
 tess_status gpu_partials(tess_context *ctx, int64_t count, double **out)
 {
     gpu_state *state = gpu_state_of(ctx);
+    tess_status status = grow_room(ctx, count, &state->partials, &state->capacity);
 
-    if (count > state->capacity) {
-        int64_t capacity = count > 2 * state->capacity ? count : 2 * state->capacity;
-        double *room = NULL;
-        tess_status status = tess_device_allocate(ctx, capacity, sizeof *room, (void **)&room);
-
-        if (status != TESS_SUCCESS) { return status; }
-        if (state->partials) {
-            state->retired[state->nretired] = state->partials;
-            state->retired_capacity[state->nretired++] = state->capacity;
-        }
-        state->partials = room;
-        state->capacity = capacity;
-    }
     *out = state->partials;
-    return TESS_SUCCESS;
+    return status;
+}
+
+tess_status gpu_parts(tess_context *ctx, int64_t count, double **out)
+{
+    gpu_state *state = gpu_state_of(ctx);
+    tess_status status = grow_room(ctx, count, &state->parts, &state->parts_capacity);
+
+    *out = state->parts;
+    return status;
 }
 
 tess_status gpu_room_reserve(tess_context *ctx, gpu_room *room, int64_t bytes)
@@ -298,6 +316,7 @@ static tess_backend make_table()
     t.zero = zero_gpu;
     t.fused = gpu_fused;
     t.trsv = gpu_trsv;
+    t.gemv = gpu_gemv;
     t.convert = convert_gpu;
     t.fill = fill_gpu;
     t.random = random_gpu;

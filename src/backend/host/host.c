@@ -160,6 +160,7 @@ const tess_backend tess_host_backend = {
     .zero = zero_host,
     .fused = host_fused,
     .trsv = host_trsv,
+    .gemv = host_gemv,
     .convert = convert_host,
     .fill = fill_host,
     .random = random_host,

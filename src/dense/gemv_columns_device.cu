@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Y := alpha A^T X + beta Y on a GPU. A block keeps X of its rows in shared memory, in the arithmetic precision. A thread
+ * keeps the sums of a few columns in registers while it goes down the rows; the waves' sums meet in shared memory.
+ */
+#include "dense/gemv_device.cuh"
+
+namespace {
+
+enum {
+    ROWS = 4096, /* values of X in shared memory, over both columns */
+    PANEL = 32,  /* columns whose sums the waves bring together at once */
+    WAVES = GPU_BLOCK / GPU_WAVE,
+    IN_FLIGHT = 64, /* bytes of A a thread, in at most MOST_LOADS loads */
+    MOST_LOADS = 8,
+    FEWEST_COLUMNS = 32 /* worth a block's loading X */
+};
+
+/* Columns whose sums a thread keeps at once. Decoding narrow storage to FP64 takes registers of its own. */
+template <typename S, typename T, int NV>
+constexpr int columns_at_once()
+{
+    return (sizeof(S) < 4 && sizeof(T) == 8 ? 4 : 8) / NV;
+}
+
+/* Values of X that one load from shared memory brings: at most 16 bytes. */
+template <typename T, int V>
+constexpr int unit()
+{
+    constexpr int fitting = 16 / static_cast<int>(sizeof(T));
+
+    return V < fitting ? V : fitting;
+}
+
+/*
+ * Where the shared array has X of a block's row r. Thread t multiplies rows t V .. t V + V - 1 of every step of GPU_BLOCK V
+ * rows; its values lie in units, and the units of neighbouring threads next to each other: no bank is asked twice.
+ */
+template <typename T, int V>
+__device__ inline int place_of(int r)
+{
+    constexpr int STEP = GPU_BLOCK * V, U = unit<T, V>();
+    const int in_step = r % STEP, thread = in_step / V, v = in_step % V;
+
+    return r - in_step + (v / U * GPU_BLOCK + thread) * U + v % U;
+}
+
+template <tess_precision PRECISION, typename T, int V>
+__device__ inline void load_x_stored(const tess_dense_view &x, int64_t at, int count, T *to)
+{
+#pragma unroll 8
+    for (int r = static_cast<int>(threadIdx.x); r < count; r += GPU_BLOCK) {
+        if constexpr (sizeof(T) == 4) {
+            to[place_of<T, V>(r)] = tess_load_float(PRECISION, x.data, at + r);
+        } else {
+            to[place_of<T, V>(r)] = tess_load(PRECISION, x.data, at + r);
+        }
+    }
+}
+
+/* X of `count` rows from element `at` on into shared memory. */
+template <typename T, int V>
+__device__ inline void load_x(const tess_dense_view &x, int64_t at, int count, T *to)
+{
+    switch (x.precision) {
+    case TESS_PRECISION_FP64: load_x_stored<TESS_PRECISION_FP64, T, V>(x, at, count, to); break;
+    case TESS_PRECISION_FP32: load_x_stored<TESS_PRECISION_FP32, T, V>(x, at, count, to); break;
+    case TESS_PRECISION_BF16: load_x_stored<TESS_PRECISION_BF16, T, V>(x, at, count, to); break;
+    case TESS_PRECISION_FP16: load_x_stored<TESS_PRECISION_FP16, T, V>(x, at, count, to); break;
+    case TESS_PRECISION_E4M3: load_x_stored<TESS_PRECISION_E4M3, T, V>(x, at, count, to); break;
+    case TESS_PRECISION_E5M2: load_x_stored<TESS_PRECISION_E5M2, T, V>(x, at, count, to); break;
+    }
+}
+
+/* The thread's V values of X(:, k) in a step; step: its first row. */
+template <typename T, int V>
+__device__ inline void load_factors(const T *x, int step, T (&factor)[V])
+{
+    constexpr int U = unit<T, V>();
+
+    TESS_UNROLL
+    for (int q = 0; q < V / U; q++) {
+        const tess::pack<T, U> some =
+            *reinterpret_cast<const tess::pack<T, U> *>(x + step + (q * GPU_BLOCK + static_cast<int>(threadIdx.x)) * U);
+
+        TESS_UNROLL
+        for (int e = 0; e < U; e++) {
+            factor[q * U + e] = some.value[e];
+        }
+    }
+}
+
+/* sum[k * N + u] += packs[u] times X(:, k), for the V rows of one step. */
+template <int N, typename S, typename T, int V, int NV>
+__device__ inline void add_step(const tess::pack<S, V> (&packs)[N], const T *x, int step, T (&sum)[NV * N])
+{
+    T factor[NV][V];
+
+    TESS_UNROLL
+    for (int k = 0; k < NV; k++) {
+        load_factors(x + k * (ROWS / NV), step, factor[k]);
+    }
+    TESS_UNROLL
+    for (int u = 0; u < N; u++) {
+        T value[V];
+
+        tess::decode_pack(packs[u], value);
+        TESS_UNROLL
+        for (int k = 0; k < NV; k++) {
+            TESS_UNROLL
+            for (int v = 0; v < V; v++) {
+                sum[k * N + u] += value[v] * factor[k][v];
+            }
+        }
+    }
+}
+
+/* Fewer than V rows, the last of A: row r and those after it. */
+template <int N, typename S, typename T, int V, int NV>
+__device__ inline void add_ragged(const S *column, int64_t ld, const T *x, int r, int count, T (&sum)[NV * N])
+{
+#pragma unroll 1
+    for (; r < count; r++) {
+        TESS_UNROLL
+        for (int u = 0; u < N; u++) {
+            const T value = tess::decode<T>(gpu_load_once(column + u * ld + r));
+
+            TESS_UNROLL
+            for (int k = 0; k < NV; k++) {
+                sum[k * N + u] += value * x[k * (ROWS / NV) + place_of<T, V>(r)];
+            }
+        }
+    }
+}
+
+/* The wave's sums of N values at once: each exchange halves the values that a thread keeps, until one is left, number
+   lane / (GPU_WAVE / N). */
+template <int DISTANCE, int N, typename T>
+__device__ inline T wave_sums(const T (&value)[N], int lane)
+{
+    if constexpr (DISTANCE == 0) {
+        return value[0];
+    } else if constexpr (N == 1) {
+        const T sum[1] = {value[0] + GPU_SHUFFLE_XOR(value[0], DISTANCE)};
+
+        return wave_sums<DISTANCE / 2>(sum, lane);
+    } else {
+        const bool upper = (lane & DISTANCE) != 0;
+        T half[N / 2];
+
+        TESS_UNROLL
+        for (int i = 0; i < N / 2; i++) {
+            const T kept = upper ? value[i + N / 2] : value[i];
+            const T given = upper ? value[i] : value[i + N / 2];
+
+            half[i] = kept + GPU_SHUFFLE_XOR(given, DISTANCE);
+        }
+        return wave_sums<DISTANCE / 2>(half, lane);
+    }
+}
+
+/* Steps whose loads of N columns are in flight together. */
+template <typename S, int V, int N>
+constexpr int steps_ahead()
+{
+    constexpr int by_bytes = IN_FLIGHT / (N * V * static_cast<int>(sizeof(S))), by_loads = MOST_LOADS / N;
+    constexpr int fewer = by_bytes < by_loads ? by_bytes : by_loads;
+
+    return fewer > 1 ? fewer : 1;
+}
+
+/* Sums of N columns over the block's rows 0 .. count - 1, each wave its own share, to found[k * PANEL] and on. All threads
+   of a wave come here together. */
+template <int N, typename S, typename T, int V, int NV>
+__device__ inline void sum_columns(const S *column, int64_t ld, const T *x, int count, T *found)
+{
+    constexpr int STEP = GPU_BLOCK * V, AHEAD = steps_ahead<S, V, N>();
+    const int lane = static_cast<int>(threadIdx.x) % GPU_WAVE, own = static_cast<int>(threadIdx.x) * V;
+    T sum[NV * N] = {};
+    int step = 0;
+
+    for (; step + (AHEAD - 1) * STEP + own + V <= count; step += AHEAD * STEP) {
+        tess::pack<S, V> packs[AHEAD][N];
+
+        TESS_UNROLL
+        for (int a = 0; a < AHEAD; a++) {
+            gemv_load_columns(column + step + a * STEP + own, ld, packs[a]);
+        }
+        TESS_UNROLL
+        for (int a = 0; a < AHEAD; a++) {
+            add_step<N, S, T, V, NV>(packs[a], x, step + a * STEP, sum);
+        }
+    }
+    if constexpr (AHEAD > 1) {
+        for (; step + own + V <= count; step += STEP) {
+            tess::pack<S, V> packs[N];
+
+            gemv_load_columns(column + step + own, ld, packs);
+            add_step<N, S, T, V, NV>(packs, x, step, sum);
+        }
+    }
+    if constexpr (V > 1) { add_ragged<N, S, T, V, NV>(column, ld, x, step + own, count, sum); }
+    {
+        const T total = wave_sums<GPU_WAVE / 2>(sum, lane);
+        constexpr int SHARING = GPU_WAVE / (NV * N); /* threads that have the same sum */
+        const int number = lane / SHARING;
+
+        if (lane % SHARING == 0) { found[number / N * PANEL + number % N] = total; }
+    }
+}
+
+/* `width` columns: N at once as long as there are, then half as many, and so on. */
+template <int N, typename S, typename T, int V, int NV>
+__device__ inline void sum_panel(const S *column, int64_t ld, int width, const T *x, int count, T *found)
+{
+    for (; width >= N; width -= N, column += N * ld, found += N) {
+        sum_columns<N, S, T, V, NV>(column, ld, x, count, found);
+    }
+    if constexpr (N > 1) { sum_panel<N / 2, S, T, V, NV>(column, ld, width, x, count, found); }
+}
+
+template <typename S, typename T, int V, int NV>
+__global__ void GPU_LAUNCH_BOUNDS(GPU_BLOCK, GEMV_BLOCKS) multiply_columns(const gemv_task task)
+{
+    alignas(16) __shared__ T x[ROWS];
+    __shared__ T found[2][WAVES][NV * PANEL];
+    const gemv_plan &plan = task.plan;
+    const unsigned tiles = static_cast<unsigned>(plan.row_tiles);
+    const int tile = static_cast<int>(blockIdx.x % tiles), range = static_cast<int>(blockIdx.x / tiles);
+    const int64_t first_row = tile * plan.rows, ld = task.g.a.ld;
+    const int64_t first_column = plan.columns * range;
+    /* Of the range; a memory that holds A has no room for 2^31 columns in one. */
+    const int columns = static_cast<int>(min(plan.columns, task.g.a.ncols - first_column));
+    const int count = static_cast<int>(min(task.g.a.nrows - first_row, plan.rows));
+    const int thread = static_cast<int>(threadIdx.x), wave = thread / GPU_WAVE;
+    int turn = 0;
+
+    GPU_WAIT_FOR_PREVIOUS();
+    GPU_LET_NEXT_START();
+    TESS_UNROLL
+    for (int k = 0; k < NV; k++) {
+        load_x<T, V>(task.g.x, first_row + k * task.g.x.ld, count, x + k * (ROWS / NV));
+    }
+    __syncthreads();
+    for (int begin = 0; begin < columns; begin += PANEL) {
+        const int width = min(columns - begin, static_cast<int>(PANEL));
+        const S *column = static_cast<const S *>(task.g.a.data) + (first_column + begin) * ld + first_row;
+
+        sum_panel<columns_at_once<S, T, NV>(), S, T, V, NV>(column, ld, width, x, count, found[turn][wave]);
+        /* The next panel goes to the other copy: a thread that is still adding here holds up nobody. */
+        __syncthreads();
+        for (int e = thread; e < NV * PANEL; e += GPU_BLOCK) {
+            const int k = e / PANEL, c = e % PANEL;
+            T total = 0;
+
+            if (c >= width) { continue; }
+            for (int w = 0; w < WAVES; w++) {
+                total += found[turn][w][e];
+            }
+            gemv_emit(task, tile, first_column + begin + c, k, total);
+        }
+        turn = 1 - turn;
+    }
+}
+
+template <typename S, typename T, int NV>
+struct columns_family {
+    /* 16 bytes, if that leaves at most 32 bytes of X to a thread at once. */
+    static constexpr int in_load = 16 / static_cast<int>(sizeof(S));
+    static constexpr int in_x = 32 / (NV * static_cast<int>(sizeof(T)));
+    static constexpr int width = in_load < in_x ? in_load : in_x;
+
+    template <int V>
+    static auto kernel()
+    {
+        return multiply_columns<S, T, V, NV>;
+    }
+};
+
+} // namespace
+
+gemv_choice gemv_choose_columns(const tess_gemv_args &g)
+{
+    return gemv_choose<columns_family>(g);
+}
+
+/*
+ * As few row tiles as give every multiprocessor its blocks, if column ranges are made short enough; a tile's rows are a
+ * multiple of a step, up to what shared memory holds. Then as many column ranges as blocks are still missing.
+ */
+gemv_plan gemv_plan_columns(const tess_gemv_args &g, int width, int multiprocessors)
+{
+    const int64_t wanted = static_cast<int64_t>(multiprocessors) * GEMV_BLOCKS, nrows = g.a.nrows, ncols = g.a.ncols;
+    const int64_t step = static_cast<int64_t>(GPU_BLOCK) * width, most = ROWS / g.y.ncols;
+    const int64_t most_ranges = gemv_between(ncols / FEWEST_COLUMNS, 1, INT64_MAX);
+    const int64_t tiles = gemv_divide_up(wanted, most_ranges);
+    gemv_plan plan = {};
+
+    plan.rows = gemv_between(gemv_round_up(gemv_divide_up(nrows, tiles), step), step, most);
+    plan.row_tiles = gemv_between(gemv_divide_up(nrows, plan.rows), 1, INT64_MAX);
+    plan.column_ranges = gemv_between(wanted / plan.row_tiles, 1, gemv_divide_up(ncols, 8));
+    plan.columns = gemv_round_up(gemv_divide_up(ncols, plan.column_ranges), 8);
+    plan.column_ranges = gemv_divide_up(ncols, plan.columns);
+    plan.parts = plan.row_tiles;
+    return plan;
+}

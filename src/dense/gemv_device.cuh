@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Dense matrix-vector products on a GPU: what the kernels for A and for its transpose share. Each is a template over A's
+ * storage, the arithmetic, the values that a thread loads at once and the number of columns of Y; X and Y are decoded by
+ * a switch that is the same for all threads, away from the loops over A.
+ */
+#ifndef TESS_DENSE_GEMV_DEVICE_CUH
+#define TESS_DENSE_GEMV_DEVICE_CUH
+
+#include <tessera/storage.cuh>
+
+#include "backend/gpu/gpu.h"
+#include "dense/gemv.h"
+
+/*
+ * How a product is spread over blocks: block b has row tile b % row_tiles and columns range b / row_tiles. Where several
+ * blocks add to one element of Y, each leaves its part in memory and a second kernel adds them up in order. The plan
+ * follows from shape, storage and device alone, and so do the bits of the result.
+ */
+struct gemv_plan {
+    int64_t row_tiles, rows;        /* rows: of a tile */
+    int64_t column_ranges, columns; /* columns: of a range */
+    int64_t parts;                  /* row_tiles or column_ranges: parts of an element of Y */
+    /* A itself: groups of threads, each on columns of its own, and the threads of a group, each on rows of its own */
+    int groups, row_threads;
+};
+
+struct gemv_task {
+    tess_gemv_args g;
+    gemv_plan plan;
+    void *parts; /* in the arithmetic precision; NULL when there is one part */
+};
+
+/* Blocks wanted on each multiprocessor: as many as its registers are planned for. */
+enum { GEMV_BLOCKS = 4 };
+
+/* Parts lie so that the second kernel reads neighbours: of A [part][column of Y][row], transposed [column of Y][row][part]. */
+__host__ __device__ static inline int64_t gemv_part_at(const gemv_task &task, int64_t part, int k, int64_t i)
+{
+    return task.g.operation == TESS_OP_TRANSPOSE ? (k * task.g.y.nrows + i) * task.plan.parts + part
+                                                 : (part * task.g.y.ncols + k) * task.g.y.nrows + i;
+}
+
+/* What a block has found for element i of column k: the result, or its part of it. */
+template <typename T>
+__device__ static inline void gemv_emit(const gemv_task &task, int64_t part, int64_t i, int k, T sum)
+{
+    if (task.plan.parts > 1) {
+        static_cast<T *>(task.parts)[gemv_part_at(task, part, k, i)] = sum;
+    } else {
+        gemv_store(&task.g, i, k, static_cast<double>(sum));
+    }
+}
+
+/* The first N columns, or fewer, from `column` on, V rows of each, all loads before the first use. */
+template <typename S, int V, int N>
+__device__ static inline void gemv_load_columns(const S *column, int64_t ld, tess::pack<S, V> (&packs)[N])
+{
+    TESS_UNROLL
+    for (int u = 0; u < N; u++) {
+        packs[u] = gpu_load_once(reinterpret_cast<const tess::pack<S, V> *>(column + u * ld));
+    }
+}
+
+static inline int64_t gemv_divide_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static inline int64_t gemv_round_up(int64_t a, int64_t to)
+{
+    return gemv_divide_up(a, to) * to;
+}
+
+static inline int64_t gemv_between(int64_t value, int64_t low, int64_t high)
+{
+    return value > high ? high : value < low ? low : value; /* low wins over a smaller high */
+}
+
+/* A kernel, and the values that one of its loads brings. */
+struct gemv_choice {
+    void (*kernel)(const gemv_task task);
+    int width;
+};
+
+/* Wide loads need columns that all begin at a multiple of their width. */
+static inline bool gemv_loads_wide(const tess_dense_view &a, int width)
+{
+    const int64_t bytes = width * static_cast<int64_t>(tess_storage_bytes(a.precision));
+
+    return reinterpret_cast<uintptr_t>(a.data) % static_cast<uintptr_t>(bytes) == 0 &&
+           (a.ncols < 2 || a.ld % width == 0);
+}
+
+/* FAMILY<S, T, NV> has the wide loads' width and, for a width V, kernel<V>(). */
+template <typename FAMILY>
+static gemv_choice gemv_choose_width(const tess_gemv_args &g)
+{
+    if (gemv_loads_wide(g.a, FAMILY::width)) { return {FAMILY::template kernel<FAMILY::width>(), FAMILY::width}; }
+    return {FAMILY::template kernel<1>(), 1};
+}
+
+template <template <typename, typename, int> class FAMILY, typename S>
+static gemv_choice gemv_choose_arithmetic(const tess_gemv_args &g)
+{
+    if (g.arithmetic == TESS_ARITHMETIC_FP32) {
+        return g.y.ncols == 2 ? gemv_choose_width<FAMILY<S, float, 2>>(g) : gemv_choose_width<FAMILY<S, float, 1>>(g);
+    }
+    return g.y.ncols == 2 ? gemv_choose_width<FAMILY<S, double, 2>>(g) : gemv_choose_width<FAMILY<S, double, 1>>(g);
+}
+
+template <template <typename, typename, int> class FAMILY>
+static gemv_choice gemv_choose(const tess_gemv_args &g)
+{
+    switch (g.a.precision) {
+    case TESS_PRECISION_FP64: return gemv_choose_arithmetic<FAMILY, double>(g);
+    case TESS_PRECISION_FP32: return gemv_choose_arithmetic<FAMILY, float>(g);
+    case TESS_PRECISION_BF16: return gemv_choose_arithmetic<FAMILY, tess::bf16>(g);
+    case TESS_PRECISION_FP16: return gemv_choose_arithmetic<FAMILY, tess::fp16>(g);
+    case TESS_PRECISION_E4M3: return gemv_choose_arithmetic<FAMILY, tess::e4m3>(g);
+    case TESS_PRECISION_E5M2: return gemv_choose_arithmetic<FAMILY, tess::e5m2>(g);
+    }
+    return {nullptr, 0};
+}
+
+/* gemv_rows_device.cu, gemv_columns_device.cu: A itself and A transposed. */
+gemv_choice gemv_choose_rows(const tess_gemv_args &g);
+gemv_choice gemv_choose_columns(const tess_gemv_args &g);
+gemv_plan gemv_plan_rows(const tess_gemv_args &g, int width, int multiprocessors);
+gemv_plan gemv_plan_columns(const tess_gemv_args &g, int width, int multiprocessors);
+
+#endif

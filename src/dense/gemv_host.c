@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Dense matrix-vector products on the host. Tiles of A of a fixed shape; what several tiles add to one element of Y is
+ * stored apart and added up in order, so that every number of threads gives the same bits.
+ */
+#include <string.h>
+
+#include "dense/gemv_host.h"
+
+/* Wider vectors where the processor has them. The order of every sum is in the source: the bits stay the same. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 && defined(__gnu_linux__) && \
+    !defined(__SANITIZE_ADDRESS__)
+#define GEMV_CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
+#else
+#define GEMV_CLONES
+#endif
+
+static int64_t clamp(int64_t value, int64_t low, int64_t high)
+{
+    return value > high ? high : value < low ? low : value; /* low wins over a smaller high */
+}
+
+static int64_t divide_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static gemv_tiling make_tiling(const tess_gemv_args *g)
+{
+    const bool transposed = g->operation == TESS_OP_TRANSPOSE;
+    gemv_tiling t;
+    int64_t wanted = 0;
+
+    /* Transposed, each range of rows gives a part of every sum: a few long ranges. */
+    t.rows = transposed ? divide_up(divide_up(g->a.nrows, GEMV_TILES), GEMV_ROWS) * GEMV_ROWS : GEMV_ROWS;
+    t.rows = t.rows > 0 ? t.rows : GEMV_ROWS;
+    t.row_tiles = clamp(divide_up(g->a.nrows, t.rows), 1, INT64_MAX);
+    wanted = clamp(g->a.ncols / GEMV_FEWEST_COLUMNS, 1, divide_up(GEMV_TILES, t.row_tiles));
+    t.columns = divide_up(divide_up(g->a.ncols, wanted), 4) * 4;
+    t.columns = t.columns > 0 ? t.columns : 4;
+    t.column_tiles = clamp(divide_up(g->a.ncols, t.columns), 1, INT64_MAX);
+    t.parts = transposed ? t.row_tiles : t.column_tiles;
+    return t;
+}
+
+static gemv_tile tile_of(const tess_gemv_args *g, const gemv_tiling *tiling, int64_t index)
+{
+    const int64_t r = index % tiling->row_tiles, c = index / tiling->row_tiles;
+    gemv_tile tile = {.row = r * tiling->rows, .column = c * tiling->columns};
+
+    tile.row_end = clamp(tile.row + tiling->rows, 0, g->a.nrows);
+    tile.column_end = clamp(tile.column + tiling->columns, 0, g->a.ncols);
+    tile.part = g->operation == TESS_OP_TRANSPOSE ? r : c;
+    return tile;
+}
+
+#define REAL double
+#define LOAD tess_load
+#define LANES 8
+#define NAMED(name) name##_in_fp64
+#include "dense/gemv_host_tile.h"
+#undef REAL
+#undef LOAD
+#undef LANES
+#undef NAMED
+
+#define REAL float
+#define LOAD tess_load_float
+#define LANES 16
+#define NAMED(name) name##_in_fp32
+#include "dense/gemv_host_tile.h"
+
+tess_status host_gemv(tess_context *ctx, const tess_gemv_args *args)
+{
+    const gemv_tiling tiling = make_tiling(args);
+    double *parts = NULL;
+
+    /* Transposed, sums begin in the parts even where there is one. */
+    if (tiling.parts > 1 || args->operation == TESS_OP_TRANSPOSE) {
+        tess_status status = host_partials(ctx, tiling.parts * args->y.nrows * args->y.ncols, &parts);
+
+        if (status != TESS_SUCCESS) { return status; }
+    }
+    if (args->arithmetic == TESS_ARITHMETIC_FP32) {
+        multiply_in_fp32(args, &tiling, ctx->threads, (float *)parts);
+    } else {
+        multiply_in_fp64(args, &tiling, ctx->threads, parts);
+    }
+    return TESS_SUCCESS;
+}

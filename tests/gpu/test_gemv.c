@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dense matrix-vector products on the GPU: every kernel, its tails and plans. */
+#include "support/gemv_cases.h"
+
+static tess_context *gpu = NULL;
+
+static void products_meet_their_bound(void **state)
+{
+    (void)state;
+    check_gemv_everywhere(gpu);
+}
+
+static void specials_come_out_where_they_belong(void **state)
+{
+    (void)state;
+    check_gemv_specials(gpu);
+}
+
+static void wrong_arguments_are_refused(void **state)
+{
+    (void)state;
+    check_gemv_refusals(gpu);
+}
+
+/* Shapes that reach every plan: many row tiles, several ranges of columns, more coefficients than fit at once, tails. */
+static void plans_meet_their_bound(void **state)
+{
+    static const int64_t shapes[][2] = {{1000000, 9}, {1000003, 5}, {300000, 50}, {140000, 601},
+                                        {2048, 2048}, {1025, 3001}, {300, 9000},  {40, 100000}};
+    static const tess_precision storages[] = {TESS_PRECISION_FP64, TESS_PRECISION_FP32, TESS_PRECISION_BF16,
+                                              TESS_PRECISION_E5M2};
+
+    (void)state;
+    for (int combination = 0; combination < 64; combination++) {
+        const int64_t *shape = shapes[combination % 8];
+        gemv_case c = {.a = storages[(combination + combination / 8) % 4],
+                       .operation = combination / 8 % 2 ? TESS_OP_TRANSPOSE : TESS_OP_NONE,
+                       .nvec = 1 + combination / 16 % 2,
+                       .arithmetic = combination / 32 ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64,
+                       .nrows = shape[0],
+                       .ncols = shape[1],
+                       .alpha = -1.0,
+                       .beta = 1.0,
+                       .scale_a = combination % 3 == 0};
+
+        check_gemv(gpu, &c);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_meet_their_bound),
+        cmocka_unit_test(specials_come_out_where_they_belong),
+        cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(plans_meet_their_bound),
+    };
+    int failed;
+
+    gpu = open_gpu();
+    if (!gpu) {
+        printf("SKIPPED: no GPU in this build or machine\n");
+        return TEST_SKIPPED;
+    }
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    tess_context_destroy(gpu);
+    return failed;
+}
