@@ -243,6 +243,9 @@ int main(int argc, char **argv)
     for (const dense_operation *const *gemv = dense_gemv; *gemv; gemv++) {
         run_operation(&run, cublas, *gemv, &dense);
     }
+    for (const dense_operation *const *trsv = dense_trsv; *trsv; trsv++) {
+        run_operation(&run, cublas, *trsv, &dense);
+    }
     bench_cublas_close(cublas);
     return bench_end(&run);
 }

@@ -52,6 +52,8 @@ extern const dense_operation dense_dot, dense_nrm2, dense_axpy, dense_scal;
 
 /* harness_dense_gemv.c; ended by NULL */
 extern const dense_operation *const dense_gemv[];
+/* harness_dense_trsv.c; ended by NULL */
+extern const dense_operation *const dense_trsv[];
 
 /* Fits where cuBLAS has the storage and there is a device: fp64, fp32, fp16, bf16. */
 bool dense_cublas_fits(const dense_trial *t);
