@@ -119,7 +119,7 @@ static json_t *describe_row(const dense_trial *t, const bench_time *time, double
     json_object_set_new(row, "operand_sets", json_integer(t->sets));
     json_object_set_new(row, "error_over_bound", json_real(error));
     if (fp64_seconds > 0.0) { json_object_set_new(row, "speedup_over_fp64", json_real(fp64_seconds / time->median)); }
-    printf("%-6s %10lld  %-4s on %-4s %10.2f %8.1f %6.1f%% %7.2f %9.1e", t->operation->name, (long long)t->n,
+    printf("%-7s %9lld  %-4s on %-4s %10.2f %8.1f %6.1f%% %7.2f %9.1e", t->operation->name, (long long)t->n,
            arithmetic_name(t->arithmetic), tess_precision_name(t->storage), 1e6 * time->median, 1e-9 * rate,
            100.0 * rate / t->run->ceiling.read, fp64_seconds > 0.0 ? fp64_seconds / time->median : 1.0, error);
     return row;
@@ -200,6 +200,19 @@ static void run_trials(bench_run *run, bench_cublas *cublas, const dense_operati
     }
 }
 
+static void run_operation(bench_run *run, bench_cublas *cublas, const dense_operation *operation,
+                          const dense_options *options)
+{
+    const int64_t *sizes = run->gpu ? operation->device_sizes : operation->host_sizes;
+    const bool given = options->sizes[0] > 0;
+
+    if (!is_named(options->operations, operation->name)) { return; }
+    for (const int64_t *n = given ? options->sizes : sizes; *n > 0; n++) {
+        if (!given && run->options->quick && operation->quick_most > 0 && *n > operation->quick_most) { continue; }
+        run_trials(run, cublas, operation, *n, options);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct argp_option own[] = {{"operation", 'o', "NAME[,NAME..]", 0, "only these operations", 0},
@@ -222,15 +235,16 @@ int main(int argc, char **argv)
     bench_parse(argc, argv, &program, &options, &dense);
     bench_begin(&run, &options, "bench_dense", true);
     if (run.gpu) { cublas = bench_cublas_open(tess_context_stream(run.ctx)); }
-    printf("%-6s %10s  %-12s %10s %8s %7s %7s %9s  %s\n", "", "n", "arithmetic", "us", "GB/s", "share", "x fp64",
+    printf("%-7s %9s  %-12s %10s %8s %7s %7s %9s  %s\n", "", "n", "arithmetic", "us", "GB/s", "share", "x fp64",
            "error", "baseline, our speed-up");
     for (int k = 0; k < OPERATIONS; k++) {
-        const int64_t *sizes = run.gpu ? operations[k]->device_sizes : operations[k]->host_sizes;
-
-        if (!is_named(dense.operations, operations[k]->name)) { continue; }
-        for (const int64_t *n = dense.sizes[0] > 0 ? dense.sizes : sizes; *n > 0; n++) {
-            run_trials(&run, cublas, operations[k], *n, &dense);
-        }
+        run_operation(&run, cublas, operations[k], &dense);
+    }
+    for (const dense_operation *const *gemv = dense_gemv; *gemv; gemv++) {
+        run_operation(&run, cublas, *gemv, &dense);
+    }
+    for (const dense_operation *const *trsv = dense_trsv; *trsv; trsv++) {
+        run_operation(&run, cublas, *trsv, &dense);
     }
     bench_cublas_close(cublas);
     return bench_end(&run);

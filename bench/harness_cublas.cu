@@ -183,6 +183,22 @@ extern "C" tess_status bench_cublas_gemv(bench_cublas *c, tess_precision precisi
                                    CUBLAS_GEMM_DEFAULT));
 }
 
+extern "C" tess_status bench_cublas_gemm(bench_cublas *c, tess_precision precision, tess_operation operation,
+                                         int64_t nrows, int64_t ncols, int nvec, double alpha, const void *a,
+                                         int64_t ld, const void *x, double beta, void *y)
+{
+    types t = types_of(precision);
+    scalar first(alpha, t.arithmetic), second(beta, t.arithmetic);
+    int64_t nout = operation == TESS_OP_TRANSPOSE ? ncols : nrows, nin = operation == TESS_OP_TRANSPOSE ? nrows : ncols;
+
+    if (!t.known) { return TESS_UNSUPPORTED; }
+    point_to(c, CUBLAS_POINTER_MODE_HOST);
+    return outcome(cublasGemmEx_64(c->handle, operation_of(operation), CUBLAS_OP_N, nout, nvec, nin, first.pointer(), a,
+                                   t.storage, ld, x, t.storage, nin, second.pointer(), y, t.storage, nout,
+                                   precision == TESS_PRECISION_FP64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
+                                   CUBLAS_GEMM_DEFAULT));
+}
+
 extern "C" tess_status bench_cublas_trsv(bench_cublas *c, tess_precision precision, tess_triangle triangle,
                                          tess_operation operation, tess_unit_diagonal diagonal, int64_t n,
                                          const void *a, int64_t ld, void *x)

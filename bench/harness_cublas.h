@@ -34,6 +34,10 @@ tess_status bench_cublas_scal(bench_cublas *c, tess_precision precision, int64_t
 tess_status bench_cublas_gemv(bench_cublas *c, tess_precision precision, tess_operation operation, int64_t nrows,
                               int64_t ncols, double alpha, const void *a, int64_t ld, const void *x, double beta,
                               void *y);
+/* Y := alpha op(A) X + beta Y for nvec columns, one after another in X and in Y, through cublasGemmEx. */
+tess_status bench_cublas_gemm(bench_cublas *c, tess_precision precision, tess_operation operation, int64_t nrows,
+                              int64_t ncols, int nvec, double alpha, const void *a, int64_t ld, const void *x,
+                              double beta, void *y);
 /* x := op(T)^-1 x with one triangle of A (fp64, fp32) */
 tess_status bench_cublas_trsv(bench_cublas *c, tess_precision precision, tess_triangle triangle,
                               tess_operation operation, tess_unit_diagonal diagonal, int64_t n, const void *a,

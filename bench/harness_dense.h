@@ -36,6 +36,7 @@ typedef struct dense_baseline {
 struct dense_operation {
     const char *name;
     const int64_t *device_sizes, *host_sizes;   /* ended by 0 */
+    int64_t quick_most;                         /* with --quick, larger sizes are left out; 0: none is */
     int64_t (*footprint)(const dense_trial *t); /* bytes of one set of operands */
     int64_t (*bytes)(const dense_trial *t);     /* bytes that one call must move */
     tess_status (*prepare)(dense_trial *t);     /* makes t->state with t->sets sets */
@@ -48,6 +49,11 @@ struct dense_operation {
 
 /* harness_dense_vector.c */
 extern const dense_operation dense_dot, dense_nrm2, dense_axpy, dense_scal;
+
+/* harness_dense_gemv.c; ended by NULL */
+extern const dense_operation *const dense_gemv[];
+/* harness_dense_trsv.c; ended by NULL */
+extern const dense_operation *const dense_trsv[];
 
 /* Fits where cuBLAS has the storage and there is a device: fp64, fp32, fp16, bf16. */
 bool dense_cublas_fits(const dense_trial *t);

@@ -85,6 +85,15 @@ tess_status bench_cublas_gemv(bench_cublas *c, tess_precision precision, tess_op
     return TESS_UNSUPPORTED;
 }
 
+tess_status bench_cublas_gemm(bench_cublas *c, tess_precision precision, tess_operation operation, int64_t nrows,
+                              int64_t ncols, int nvec, double alpha, const void *a, int64_t ld, const void *x,
+                              double beta, void *y)
+{
+    (void)c, (void)precision, (void)operation, (void)nrows, (void)ncols, (void)nvec;
+    (void)alpha, (void)a, (void)ld, (void)x, (void)beta, (void)y;
+    return TESS_UNSUPPORTED;
+}
+
 tess_status bench_cublas_trsv(bench_cublas *c, tess_precision precision, tess_triangle triangle,
                               tess_operation operation, tess_unit_diagonal diagonal, int64_t n, const void *a,
                               int64_t ld, void *x)

@@ -143,22 +143,27 @@ __device__ static inline void fold(const solve_job &job, const S (&tile)[TRSV_EA
 
 #pragma unroll 1
     for (int first = 0; first < TRSV_BLOCK; first += TRSV_CHUNK) {
+        int thread = static_cast<int>(threadIdx.x);
+
         __syncthreads();
+        GPU_NOT_BEFORE(thread);
 #pragma unroll
         for (int s = 0; s < TRSV_EACH; s++) {
-            const int index = static_cast<int>(threadIdx.x) + s * GPU_BLOCK;
+            const int index = thread + s * GPU_BLOCK;
             const int i = index % TRSV_BLOCK, j = index / TRSV_BLOCK;
             const int row = in_order(job, i), column = in_order(job, j);
             const int k = (TRANSPOSED ? column : row) - first, c = TRANSPOSED ? row : column;
-            T value = tess::decode<T>(tile[s]);
 
-            if (TRANSPOSED) { value *= static_cast<T>(room->scale[j]); } /* A's columns are L's rows */
-            if (k >= 0 && k < TRSV_CHUNK) { room->chunk[k][c] = value; }
+            if (k >= 0 && k < TRSV_CHUNK) { room->chunk[k][c] = tess::decode<T>(tile[s]); }
         }
         __syncthreads();
 #pragma unroll 2
         for (int k = 0; k < TRSV_CHUNK && first + k <= q; k++) {
-            const T factor = y[first + k];
+            T factor = y[first + k];
+
+            if (TRANSPOSED) { /* A's columns are L's rows */
+                factor *= static_cast<T>(room->scale[in_order(job, first + k)]);
+            }
 
 #pragma unroll
             for (int m = 0; m < TRSV_PAIRS; m++) {

@@ -33,7 +33,8 @@ struct solve_job {
 
 template <typename S, bool TRANSPOSED>
 struct tile_shape {
-    static constexpr int V = sizeof(S) == 1 ? 8 : 16 / static_cast<int>(sizeof(S)); /* values of a pack */
+    /* Values of a pack: 16 bytes where registers allow. */
+    static constexpr int V = sizeof(S) == 8 ? 2 : sizeof(S) == 2 && !TRANSPOSED ? 8 : 4;
     static constexpr int RG = TRSV_BLOCK / V, CG = GPU_BLOCK / RG, K = TRSV_BLOCK / CG;
     static constexpr int SUMS = TRANSPOSED ? K : V;    /* of a thread */
     static constexpr int FACTORS = TRANSPOSED ? V : K; /* values of the solution that a thread needs for a tile */
@@ -54,7 +55,7 @@ load_tile(const solve_job &job, int64_t row, int64_t column,
 {
     typedef tile_shape<S, TRANSPOSED> shape;
     typedef tess::pack<S, shape::V> pack;
-    const int i = static_cast<int>(threadIdx.x) % shape::RG * shape::V, j = static_cast<int>(threadIdx.x) / shape::RG;
+    int i = static_cast<int>(threadIdx.x) % shape::RG * shape::V, j = static_cast<int>(threadIdx.x) / shape::RG;
     const int rows = left_of(job.n, row), columns = left_of(job.n, column);
     const S *from = static_cast<const S *>(job.a) + (column + j) * job.ld + (row + i);
 
@@ -65,6 +66,9 @@ load_tile(const solve_job &job, int64_t row, int64_t column,
         }
         return;
     }
+    GPU_NOT_BEFORE(i);
+    GPU_NOT_BEFORE(j);
+    from = static_cast<const S *>(job.a) + (column + j) * job.ld + (row + i);
 #pragma unroll
     for (int k = 0; k < shape::K; k++) {
 #pragma unroll
@@ -146,7 +150,7 @@ class tile_stream {
                   (TRANSPOSED ? thread % shape::RG * shape::V : thread / shape::RG);
         if (count_ > 0) {
             load(0, now_);
-            peek_letters(letters_of(0), STRIDE, seen_);
+            if (EARLY) { peek_letters(letters_of(0), STRIDE, seen_); }
         }
         if (count_ > 1) { load(1, next_); }
     }
@@ -156,8 +160,9 @@ class tile_stream {
         for (int j = 0; j + 1 < count_; j++) {
             T factor[shape::FACTORS];
 
+            if (!EARLY) { peek_letters(letters_of(j), STRIDE, seen_); }
             await_letters(letters_of(j), STRIDE, call_, pause(j), seen_, factor);
-            peek_letters(letters_of(j + 1), STRIDE, seen_);
+            if (EARLY) { peek_letters(letters_of(j + 1), STRIDE, seen_); }
             add_tile<S, T, TRANSPOSED>(now_, factor, sum);
 #pragma unroll
             for (int k = 0; k < shape::K; k++) {
@@ -172,6 +177,7 @@ class tile_stream {
         if (count_ > 0) {
             T factor[shape::FACTORS];
 
+            if (!EARLY) { peek_letters(letters_of(count_ - 1), STRIDE, seen_); }
             await_letters(letters_of(count_ - 1), STRIDE, call_, pause(count_ - 1), seen_, factor);
             add_tile<S, T, TRANSPOSED>(now_, factor, sum);
         }
@@ -179,6 +185,8 @@ class tile_stream {
 
   private:
     static constexpr int STRIDE = TRANSPOSED ? 1 : shape::CG;
+    /* Letters of the next tile are looked at while this one is added, where registers allow. */
+    static constexpr bool EARLY = !TRANSPOSED || sizeof(T) == 4 || sizeof(S) == 8;
 
     __device__ int64_t first_of(int step) const /* row or column of the block solved at that step */
     {

@@ -122,6 +122,9 @@ __device__ static inline void gpu_post(uint64_t *to, const uint64_t (&word)[N])
     }
 }
 
+/* What depends on this int is computed from here on, not ahead of a loop: for rare branches that would take registers. */
+#define GPU_NOT_BEFORE(value) asm volatile("" : "+r"(value))
+
 /* Lets other waves run for about that long. */
 #define GPU_PAUSE(nanoseconds) __nanosleep(nanoseconds)
 
