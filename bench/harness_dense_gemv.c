@@ -235,6 +235,18 @@ static bool fits_two(const dense_trial *t)
 
 /* ---- check: elements of the first set's result in long double, against the bound of tessera/dense.h ---- */
 
+/* Half the distance of neighbours among a storage's smallest values. */
+static double smallest_half(tess_precision precision)
+{
+    switch (precision) {
+#define HALF(NAME, value, name, bytes, bits, emin, ...) \
+    case TESS_PRECISION_##NAME: return ldexp(1.0, (emin) - (bits));
+        TESS_PRECISION_LIST(HALF)
+#undef HALF
+    }
+    return 0.0;
+}
+
 static double check_element(const dense_trial *t, const gemv_state *s, int64_t i, int k, double computed)
 {
     const int64_t in = s->x[0].view.nrows, ld = s->a[0].view.ld;
@@ -251,7 +263,7 @@ static double check_element(const dense_trial *t, const gemv_state *s, int64_t i
         magnitude += fabs((double)term);
     }
     bound = dense_gamma(u, (double)in + 2.0) * magnitude;
-    bound += u_out * (fabs((double)sum) + bound);
+    bound += u_out * (fabs((double)sum) + bound) + smallest_half(vector_precision(t));
     return fabs((double)((long double)computed - (long double)alpha_of(t) * sum)) / bound;
 }
 

@@ -40,7 +40,9 @@ TESS_EXPORT tess_dense_view tess_dense_view_of(tess_vector *v);
  * stored in other precisions than A. With beta = 0, Y is not read. A must not overlap Y, nor X overlap Y.
  * Cost: the bytes of A once, of X and Y about once. Nothing waits for the device.
  * Accuracy in each element: |computed - exact| <= gamma(nin + 2) |alpha| |op(A)| |X| + 2u |beta Y| with u of
- * @p arithmetic, on the decoded operands, before the one rounding to Y's precision.
+ * @p arithmetic, on the decoded operands, before the one rounding to Y's precision; nin + 3 where A or X has column
+ * scales, nin + 4 where both have. alpha, beta and scales are applied in FP64. NaN and Inf in A and X reach Y also with
+ * alpha = 0.
  * Errors: DIMENSION_MISMATCH, INVALID_ARGUMENT (ld, NULL data, scale on Y), UNSUPPORTED (more than two columns),
  * OUT_OF_DEVICE_MEMORY (work space, kept by the context).
  */

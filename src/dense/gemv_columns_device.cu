@@ -301,6 +301,6 @@ gemv_plan gemv_plan_columns(const tess_gemv_args &g, int width, int multiprocess
     plan.column_ranges = gemv_between(wanted / plan.row_tiles, 1, gemv_divide_up(ncols, 8));
     plan.columns = gemv_round_up(gemv_divide_up(ncols, plan.column_ranges), 8);
     plan.column_ranges = gemv_divide_up(ncols, plan.columns);
-    plan.parts = plan.row_tiles;
+    plan.parts = plan.row_blocks = plan.row_tiles;
     return plan;
 }

@@ -67,7 +67,7 @@ extern "C" tess_status gpu_gemv(tess_context *ctx, const tess_gemv_args *args)
 
     task.plan = transposed ? gemv_plan_columns(*args, choice.width, processors)
                            : gemv_plan_rows(*args, choice.width, processors);
-    const int64_t blocks = task.plan.row_tiles * task.plan.column_ranges;
+    const int64_t blocks = task.plan.row_blocks * task.plan.column_ranges;
 
     if (blocks > INT32_MAX) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "split A into smaller views", "a dense product of %lld blocks",

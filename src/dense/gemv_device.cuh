@@ -13,11 +13,12 @@
 #include "dense/gemv.h"
 
 /*
- * How a product is spread over blocks: block b has row tile b % row_tiles and columns range b / row_tiles. Where several
- * blocks add to one element of Y, each leaves its part in memory and a second kernel adds them up in order. The plan
- * follows from shape, storage and device alone, and so do the bits of the result.
+ * How a product is spread over blocks: block b has row tile b % row_blocks (and every row_blocks-th after it) and columns
+ * range b / row_blocks. Where several blocks add to one element of Y, each leaves its part in memory and a second kernel
+ * adds them up in order. The plan follows from shape, storage and device alone, and so do the bits of the result.
  */
 struct gemv_plan {
+    int64_t row_blocks;             /* row_tiles, or fewer */
     int64_t row_tiles, rows;        /* rows: of a tile */
     int64_t column_ranges, columns; /* columns: of a range */
     int64_t parts;                  /* row_tiles or column_ranges: parts of an element of Y */

@@ -125,33 +125,40 @@ __device__ inline void emit_rows(const gemv_task &task, int64_t first_row, int64
     }
 }
 
-template <typename S, typename T, int V, int NV>
-__global__ void GPU_LAUNCH_BOUNDS(GPU_BLOCK, GEMV_BLOCKS) multiply_rows(const gemv_task task)
+/* Coefficients for the columns from `begin` to the end of its range, or as many as there is room for; returns their number. */
+template <typename T, int NV>
+__device__ inline int stage_coefficients(const gemv_task &task, int64_t begin, T (&coefficient)[NV][COLUMNS])
 {
-    __shared__ T coefficient[NV][COLUMNS];
+    const int64_t end = min((begin / task.plan.columns + 1) * task.plan.columns, task.g.a.ncols);
+    const int count = static_cast<int>(min(end - begin, static_cast<int64_t>(COLUMNS)));
+
+    __syncthreads();
+#pragma unroll 1
+    for (int e = static_cast<int>(threadIdx.x); e < count * NV; e += GPU_BLOCK) {
+        const int k = e / count, c = e - k * count;
+
+        coefficient[k][c] = static_cast<T>(gemv_coefficient(&task.g, begin + c, k));
+    }
+    __syncthreads();
+    return count;
+}
+
+/* The rows of one tile times the columns of one range. Where all its coefficients fit, they are there already. */
+template <typename S, typename T, int V, int NV>
+__device__ inline void multiply_tile(const gemv_task &task, int tile, int range, T (&coefficient)[NV][COLUMNS])
+{
     const gemv_plan &plan = task.plan;
-    const unsigned tiles = static_cast<unsigned>(plan.row_tiles);
-    const int tile = static_cast<int>(blockIdx.x % tiles), range = static_cast<int>(blockIdx.x / tiles);
     const int64_t first_row = tile * plan.rows, nrows = task.g.a.nrows, ld = task.g.a.ld;
     const int thread = static_cast<int>(threadIdx.x), group = thread / plan.row_threads;
     const int64_t row = first_row + static_cast<int64_t>(thread % plan.row_threads) * V;
     const int64_t end = min(plan.columns * (range + 1), task.g.a.ncols);
     T sum[NV][V] = {};
 
-    GPU_WAIT_FOR_PREVIOUS();
-    GPU_LET_NEXT_START();
     for (int64_t begin = range * plan.columns; begin < end; begin += COLUMNS) {
-        const int count = static_cast<int>(min(end - begin, static_cast<int64_t>(COLUMNS)));
         const S *rows = static_cast<const S *>(task.g.a.data) + begin * ld + row;
+        int count = static_cast<int>(min(end - begin, static_cast<int64_t>(COLUMNS)));
 
-        __syncthreads();
-#pragma unroll 1
-        for (int e = thread; e < count * NV; e += GPU_BLOCK) {
-            const int k = e / count, c = e - k * count;
-
-            coefficient[k][c] = static_cast<T>(gemv_coefficient(&task.g, begin + c, k));
-        }
-        __syncthreads();
+        if (plan.columns > COLUMNS) { count = stage_coefficients(task, begin, coefficient); }
         if (row + V <= nrows) {
             add_columns(rows, ld, group, plan.groups, count, coefficient, sum);
         } else if (row < nrows) {
@@ -161,11 +168,28 @@ __global__ void GPU_LAUNCH_BOUNDS(GPU_BLOCK, GEMV_BLOCKS) multiply_rows(const ge
     emit_rows<T, V, NV>(task, first_row, range, sum);
 }
 
+template <typename S, typename T, int V, int NV>
+__global__ void GPU_LAUNCH_BOUNDS(GPU_BLOCK, GEMV_BLOCKS) multiply_rows(const gemv_task task)
+{
+    __shared__ T coefficient[NV][COLUMNS];
+    const gemv_plan &plan = task.plan;
+    const unsigned blocks = static_cast<unsigned>(plan.row_blocks);
+    const int range = static_cast<int>(blockIdx.x / blocks);
+    int tile = static_cast<int>(blockIdx.x % blocks);
+
+    GPU_WAIT_FOR_PREVIOUS();
+    GPU_LET_NEXT_START();
+    if (plan.columns <= COLUMNS) { stage_coefficients(task, plan.columns * range, coefficient); }
+    for (; tile < plan.row_tiles; tile += plan.row_blocks) {
+        multiply_tile<S, T, V, NV>(task, tile, range, coefficient);
+    }
+}
+
 template <typename S, typename T, int NV>
 struct rows_family {
-    /* 16 bytes, if that leaves at most 32 bytes of sums to a thread. */
+    /* 16 bytes, if that leaves at most 4 sums in all to a thread. */
     static constexpr int in_load = 16 / static_cast<int>(sizeof(S));
-    static constexpr int in_sums = 32 / (NV * static_cast<int>(sizeof(T)));
+    static constexpr int in_sums = 4 / NV;
     static constexpr int width = in_load < in_sums ? in_load : in_sums;
 
     template <int V>
@@ -185,7 +209,8 @@ gemv_choice gemv_choose_rows(const tess_gemv_args &g)
 /*
  * Few columns: all threads along the rows. More columns: 4 groups of threads, so that a tile is small and the last ones
  * to run are done soon; 8 where even that leaves multiprocessors without work. Then columns are split into ranges until
- * there are blocks enough, as long as each group of threads has two batches of columns.
+ * there are blocks enough, as long as each group of threads has two batches of columns. With few columns a block takes
+ * several tiles, one after another, so that it makes its coefficients once.
  */
 gemv_plan gemv_plan_rows(const tess_gemv_args &g, int width, int multiprocessors)
 {
@@ -205,5 +230,6 @@ gemv_plan gemv_plan_rows(const tess_gemv_args &g, int width, int multiprocessors
     if (plan.columns < 1) { plan.columns = 1; }
     plan.column_ranges = gemv_between(gemv_divide_up(ncols, plan.columns), 1, INT64_MAX);
     plan.parts = plan.column_ranges;
+    plan.row_blocks = groups == 1 ? gemv_between(plan.row_tiles, 1, wanted) : plan.row_tiles;
     return plan;
 }
