@@ -182,7 +182,7 @@ static void dense_row(void **state)
 static size_t edge_values(double *values)
 {
     size_t count = 0;
-#define EDGES(NAME, index, name, type, digits, emin, emax, max)       \
+#define EDGES(NAME, index, name, type, digits, emin, emax, max)        \
     values[count++] = (max);                                           \
     values[count++] = (max) / 2 + (max) / 4;                           \
     values[count++] = ldexp(1.0, (emax) < 1023 ? (emax) + 1 : (emax)); \
