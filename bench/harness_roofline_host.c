@@ -276,7 +276,7 @@ double bench_roofline_host_peak(const bench_roofline_host *host, tess_arithmetic
     double best = INFINITY, value[ROOFLINE_PEAK_BLOCKS * ROOFLINE_BLOCK] = {0.0};
     volatile uint64_t sink = 0;
 
-    for (int sample = 0; sample < 5; sample++) {
+    for (int sample = 0; sample < 15; sample++) {
         double from = bench_wall_seconds();
         uint64_t bits = 0;
 

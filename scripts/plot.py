@@ -61,7 +61,7 @@ def name_of(storage, arithmetic):
 def plain_number(value, _=None):
     """Axis labels: 0.25, 16, 1,024; powers of ten from a million on."""
     if value <= 0:
-        return ""
+        return "0" if value == 0 else ""
     if value >= 1e6 or value < 1e-3:
         return f"$10^{{{math.log10(value):.0f}}}$"
     return f"{value:,.0f}" if value >= 1 else f"{value:g}"
@@ -83,19 +83,19 @@ def groups(rows, *keys):
     return found
 
 
-def panels(count, width=4.4, height=3.5):
-    """A row of up to three axes, or several rows."""
-    columns = min(count, 3)
+def panels(count, width=4.0, height=3.3, **sharing):
+    """Axes in rows of up to three, or of two where there are four."""
+    columns = 2 if count == 4 else min(count, 3)
     rows = -(-count // columns)
     figure, axes = plt.subplots(rows, columns, figsize=(width * columns + 0.4, height * rows), squeeze=False,
-                                layout="constrained")
+                                layout="constrained", **sharing)
     flat = list(axes.flat)
     for unused in flat[count:]:
         unused.remove()
     return figure, flat[:count]
 
 
-def legend_below(figure, axes, columns=5):
+def legend_below(figure, axes, columns=6):
     """One legend for all panels, each entry once."""
     entries = {}
     for axis in axes:
@@ -157,7 +157,7 @@ def draw_roofline(paths, options):
         axis.set_xlabel("operations per value")
         axis.set_title(options.title or head.get("device", path.stem), loc="left")
     axes[0].set_ylabel("GFLOP/s")
-    legend_below(figure, axes)
+    legend_below(figure, axes, 3 * len(paths))
     return figure
 
 
@@ -169,7 +169,7 @@ def draw_error(paths, options):
         sys.exit("no rows left to draw")
     parts = groups(rows, "operation", "distribution", "reference")
     references = {key[2] for key in parts}
-    figure, axes = panels(len(parts))
+    figure, axes = panels(len(parts), sharey=True)
     for axis, ((operation, distribution, reference), part) in zip(axes, parts.items()):
         lines = groups(part, "storage", "arithmetic")
         for (storage, arithmetic), line in sorted(lines.items(), key=lambda item: by_precision(item[0])):
@@ -185,7 +185,8 @@ def draw_error(paths, options):
         axis.set_xlabel("n")
         title = ", ".join(part for part in (operation, distribution) if part)
         axis.set_title(title + (f", against {reference}" if len(references) > 1 and reference else ""), loc="left")
-    axes[0].set_ylabel(f"{options.statistic} relative error")
+        if axis.get_subplotspec().is_first_col():
+            axis.set_ylabel(f"{options.statistic} relative error")
     legend_below(figure, axes)
     return figure
 
@@ -227,15 +228,16 @@ def draw_speed(paths, options):
     figure, axes = panels(len(parts))
     for axis, ((operation,), part) in zip(axes, parts.items()):
         lines = groups(part, "storage", "arithmetic")
-        for (name, storage), points in baseline_lines(part).items():
-            axis.plot(*zip(*sorted(points.items())), color=colour(storage), linestyle=":", linewidth=1.3,
-                      label=f"{name} {storage}")
         for (storage, arithmetic), line in sorted(lines.items(), key=lambda item: by_precision(item[0])):
             points = sorted((float(row["n"]), rate(row, float(row["seconds"]))[0]) for row in line)
             axis.plot(*zip(*points), color=colour(storage), marker=MARKERS.get(storage, "o"),
                       linestyle="-" if arithmetic == "fp64" else "--", label=name_of(storage, arithmetic))
+        for (name, storage), points in baseline_lines(part).items():
+            axis.plot(*zip(*sorted(points.items())), color=colour(storage), linestyle=":", linewidth=1.3,
+                      label=f"{name}, {storage}")
         axis.set_xscale("log")
         axis.set_ylim(bottom=0)
+        axis.yaxis.set_major_formatter(FuncFormatter(plain_number))
         axis.set_xlabel("n")
         axis.set_ylabel(rate(part[0], 1.0)[1])
         axis.set_title(operation, loc="left")
@@ -290,7 +292,7 @@ def draw_speedup(paths, options):
     axis.tick_params(axis="y", length=0)
     axis.set_xlabel(f"speed-up over {baseline}")
     axis.set_title(options.title or "", loc="left")
-    legend_below(figure, [axis], 3)
+    legend_below(figure, [axis], 4)
     return figure
 
 
