@@ -146,9 +146,8 @@ static void last_error_says_what_and_stays(void **state)
     v = make_zeros(ctx, 4);
     assert_int_equal(tess_context_last_error(ctx)->status, TESS_OUT_OF_RANGE);
     tess_vector_destroy(v);
-    assert_fails(ctx, TESS_UNSUPPORTED, tess_vector_create(ctx, 4, TESS_PRECISION_FP16, &v));
-    assert_non_null(strstr(tess_context_last_error(ctx)->message, "fp16"));
-    assert_true(strlen(tess_context_last_error(ctx)->hint) > 0);
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_vector_create(ctx, 4, (tess_precision)99, &v));
+    assert_non_null(strstr(tess_context_last_error(ctx)->message, "99"));
     tess_context_destroy(ctx);
 }
 
