@@ -56,31 +56,6 @@ double dense_gamma(double u, double k)
 
 /* ---- options ---- */
 
-static bool is_named(const char *list, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (const char *at = list; at; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) { return true; }
-    }
-    return list == NULL;
-}
-
-static void read_sizes(struct argp_state *state, dense_options *options, char *text)
-{
-    char *rest = NULL;
-    int count = 0;
-
-    for (char *word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-        char *end = NULL;
-        long long size = strtoll(word, &end, 10);
-
-        if (*end != '\0' || size < 1 || count == MOST_SIZES) { argp_error(state, "--sizes: '%s'", word); }
-        options->sizes[count++] = size;
-    }
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     dense_options *options = state->input;
@@ -88,7 +63,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'o': options->operations = arg; break;
     case 's': options->storages = arg; break;
-    case 'n': read_sizes(state, options, arg); break;
+    case 'n': bench_read_sizes(state, arg, MOST_SIZES, options->sizes); break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
@@ -190,7 +165,7 @@ static void run_trials(bench_run *run, bench_cublas *cublas, const dense_operati
         bench_rotation rotation;
         tess_status status = TESS_SUCCESS;
 
-        if (!is_named(options->storages, tess_precision_name(t.storage))) { continue; }
+        if (!bench_is_named(options->storages, tess_precision_name(t.storage))) { continue; }
         rotation = bench_rotate(run, 0, operation->footprint(&t));
         t.sets = rotation.pairs < DENSE_MOST_SETS ? rotation.pairs : DENSE_MOST_SETS;
         t.in_cache = rotation.in_cache;
@@ -206,7 +181,7 @@ static void run_operation(bench_run *run, bench_cublas *cublas, const dense_oper
     const int64_t *sizes = run->gpu ? operation->device_sizes : operation->host_sizes;
     const bool given = options->sizes[0] > 0;
 
-    if (!is_named(options->operations, operation->name)) { return; }
+    if (!bench_is_named(options->operations, operation->name)) { return; }
     for (const int64_t *n = given ? options->sizes : sizes; *n > 0; n++) {
         if (!given && run->options->quick && operation->quick_most > 0 && *n > operation->quick_most) { continue; }
         run_trials(run, cublas, operation, *n, options);

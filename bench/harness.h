@@ -45,6 +45,11 @@ void bench_options_init(bench_options *options);
 /* Parses argv with bench_argp as a child of `program`, whose own options (if any) get `input`. */
 void bench_parse(int argc, char **argv, const struct argp *program, bench_options *options, void *input);
 
+/* Whether a comma-separated list has the name; NULL has all. */
+bool bench_is_named(const char *list, const char *name);
+/* The sizes of a comma-separated list (changed), at most `most`, then 0; argp's usage error on a wrong one. */
+void bench_read_sizes(struct argp_state *state, char *text, int most, int64_t *sizes);
+
 /* ---- matrix sets (harness_sets.c) ---- */
 
 typedef struct bench_case {

@@ -146,3 +146,29 @@ void bench_parse(int argc, char **argv, const struct argp *program, bench_option
     if (program && program->parser) { children[1] = (struct argp_child){&own, 0, "This benchmark:", 0}; }
     if (argp_parse(&top, argc, argv, 0, NULL, &in) != 0) { bench_die("cannot read the options"); }
 }
+
+bool bench_is_named(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) { return true; }
+    }
+    return list == NULL;
+}
+
+void bench_read_sizes(struct argp_state *state, char *text, int most, int64_t *sizes)
+{
+    char *rest = NULL;
+    int count = 0;
+
+    for (char *word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        char *end = NULL;
+        const long long size = strtoll(word, &end, 10);
+
+        if (*end != '\0' || size < 1 || count == most) { argp_error(state, "sizes: '%s'", word); }
+        sizes[count++] = size;
+    }
+    sizes[count] = 0;
+}

@@ -15,6 +15,7 @@ endif()
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(TESS_BENCH_JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(TESS_BENCH_CBLAS IMPORTED_TARGET openblas)
+pkg_check_modules(TESS_BENCH_LAPACKE IMPORTED_TARGET lapacke)
 
 # Reports name the commit they were made at, as it was when CMake ran.
 execute_process(COMMAND git describe --always --dirty WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
@@ -42,6 +43,10 @@ if(tess_harness_sources)
     if(TESS_BENCH_CBLAS_FOUND) # another baseline on the host
         target_compile_definitions(tess_bench_harness PRIVATE BENCH_CBLAS)
         target_link_libraries(tess_bench_harness PUBLIC PkgConfig::TESS_BENCH_CBLAS)
+    endif()
+    if(TESS_BENCH_LAPACKE_FOUND) # LU factors for the study of triangular solves
+        target_compile_definitions(tess_bench_harness PRIVATE BENCH_LAPACKE)
+        target_link_libraries(tess_bench_harness PUBLIC PkgConfig::TESS_BENCH_LAPACKE)
     endif()
     list(PREPEND tess_bench_libraries tess_bench_harness)
 endif()

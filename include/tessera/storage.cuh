@@ -263,22 +263,15 @@ TESS_ATTRIBUTES inline void decode_two(uint32_t word, Arithmetic *to)
     }
 }
 
-/* Two codes as above, neither Inf nor NaN, to double; the first is number `code` of its word. */
-template <int Strategy, typename Storage>
-TESS_ATTRIBUTES inline void decode_two_finite(uint32_t word, int code, double *to)
+/* Two codes as above, neither Inf nor NaN, to double. */
+template <typename Storage>
+TESS_ATTRIBUTES inline void decode_two_finite(uint32_t word, double *to)
 {
-    constexpr int bits = fields_of<Storage>::bits;
-
-    if (Strategy == 0 || (Strategy == 2 && bits == 8 && code == 0)) {
-        decode_two<double, Storage>(word, to);
-    } else if constexpr (Strategy == 2 && bits == 16) {
-        to[0] = decode<double>(Storage{static_cast<uint16_t>(word)});
-        to[1] = decode_bits<Storage>(word);
-    } else if constexpr (Strategy == 3 && bits == 8) {
-        decode_two_finite<3, fp16>(widen_two<Storage>(word), 0, to);
+    if constexpr (sizeof(Storage) == 1) {
+        decode_two_finite<fp16>(widen_two<Storage>(word), to);
     } else {
-        to[0] = decode_bits<Storage>(word << (32 - bits));
-        to[1] = decode_bits<Storage>(word << (32 - 2 * bits));
+        to[0] = decode_bits<Storage>(word << 16);
+        to[1] = decode_bits<Storage>(word);
     }
 }
 
@@ -295,19 +288,6 @@ TESS_ATTRIBUTES inline bool any_special(const uint32_t (&word)[Words])
     return (found & fields::signs) != 0;
 }
 
-} // namespace detail
-
-/*
- * How device code decodes a pack to double. A conversion instruction takes 16 values per multiprocessor and clock, where
- * memory may deliver 17 values of 8 bits. 0: conversion instructions; 1: integer operations and a product; 2: half each;
- * 3: 8 bits to fp16 by conversion instructions, the rest as 1.
- */
-#ifndef TESS_DECODE_STRATEGY
-#define TESS_DECODE_STRATEGY 3
-#endif
-
-namespace detail {
-
 template <typename Arithmetic, typename Storage, int N>
 TESS_ATTRIBUTES inline void decode_one_by_one(const pack<Storage, N> &from, Arithmetic (&to)[N])
 {
@@ -317,11 +297,15 @@ TESS_ATTRIBUTES inline void decode_one_by_one(const pack<Storage, N> &from, Arit
     }
 }
 
-template <typename Arithmetic, int Strategy, typename Storage, int N>
+/*
+ * A conversion instruction takes 16 values per multiprocessor and clock, where memory may deliver 17 values of 8 bits. So
+ * only 8 bits go to fp16 by conversion, two at once; from there integer operations and a product give doubles.
+ */
+template <typename Arithmetic, typename Storage, int N>
 TESS_ATTRIBUTES inline void decode_by_words(const pack<Storage, N> &from, Arithmetic (&to)[N])
 {
-    constexpr int words = static_cast<int>(sizeof from) / 4, codes = 4 / static_cast<int>(sizeof(Storage));
-    uint32_t word[words];
+    constexpr int words = (static_cast<int>(sizeof from) + 3) / 4, codes = 4 / static_cast<int>(sizeof(Storage));
+    uint32_t word[words] = {};
 
     memcpy(word, &from, sizeof from);
     TESS_UNROLL
@@ -331,10 +315,10 @@ TESS_ATTRIBUTES inline void decode_by_words(const pack<Storage, N> &from, Arithm
         if constexpr (sizeof(Arithmetic) == 4) {
             decode_two<Arithmetic, Storage>(two, to + i);
         } else {
-            decode_two_finite<Strategy, Storage>(two, i % codes, to + i);
+            decode_two_finite<Storage>(two, to + i);
         }
     }
-    if constexpr (sizeof(Arithmetic) == 8 && Strategy != 0) {
+    if constexpr (sizeof(Arithmetic) == 8) {
         if (any_special<Storage>(word)) { decode_one_by_one(from, to); }
     }
 }
@@ -342,12 +326,12 @@ TESS_ATTRIBUTES inline void decode_by_words(const pack<Storage, N> &from, Arithm
 } // namespace detail
 
 /** Decodes a pack: the same values as decode gives one by one, in device code by ways that are faster for several. */
-template <typename Arithmetic, int Strategy = TESS_DECODE_STRATEGY, typename Storage, int N>
+template <typename Arithmetic, typename Storage, int N>
 TESS_ATTRIBUTES inline void decode_pack(const pack<Storage, N> &from, Arithmetic (&to)[N])
 {
 #if TESS_DEVICE_CODE
-    if constexpr (detail::fields_of<Storage>::known && sizeof from % 4 == 0) {
-        detail::decode_by_words<Arithmetic, Strategy>(from, to);
+    if constexpr (detail::fields_of<Storage>::known && N % 2 == 0) {
+        detail::decode_by_words<Arithmetic>(from, to);
         return;
     }
 #endif

@@ -202,7 +202,7 @@ __global__ void decode_all(const Storage *from, int64_t n, Arithmetic *to)
     if (i < n) { to[i] = tess::decode<Arithmetic>(from[i]); }
 }
 
-template <typename Arithmetic, int Strategy, int N, typename Storage>
+template <typename Arithmetic, int N, typename Storage>
 __global__ void decode_packs(const Storage *from, int64_t packs, Arithmetic *to)
 {
     int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -210,7 +210,7 @@ __global__ void decode_packs(const Storage *from, int64_t packs, Arithmetic *to)
     if (i < packs) {
         Arithmetic values[N];
 
-        tess::decode_pack<Arithmetic, Strategy>(tess::load_pack<N>(from + i * N), values);
+        tess::decode_pack<Arithmetic>(tess::load_pack<N>(from + i * N), values);
         for (int k = 0; k < N; k++) {
             to[i * N + k] = values[k];
         }
@@ -232,7 +232,7 @@ static void check_decoded(const std::vector<Storage> &codes, const device_array<
     assert_int_equal(wrong, 0);
 }
 
-template <typename Arithmetic, int Strategy, int N, typename Storage>
+template <typename Arithmetic, int N, typename Storage>
 static void check_packs(const std::vector<Storage> &codes, const device_array<Storage> &there)
 {
     device_array<Arithmetic> values(there.n);
@@ -240,18 +240,18 @@ static void check_packs(const std::vector<Storage> &codes, const device_array<St
 
     assert_int_equal(there.n % N, 0);
     assert_cuda(cudaMemset(values.data, 0x5a, codes.size() * sizeof(Arithmetic)));
-    decode_packs<Arithmetic, Strategy, N><<<blocks(packs), BLOCK>>>(there.data, packs, values.data);
+    decode_packs<Arithmetic, N><<<blocks(packs), BLOCK>>>(there.data, packs, values.data);
     check_decoded(codes, values);
 }
 
-template <typename Arithmetic, int Strategy, typename Storage>
+template <typename Arithmetic, typename Storage>
 static void check_pack_sizes(const std::vector<Storage> &codes, const device_array<Storage> &there)
 {
-    check_packs<Arithmetic, Strategy, 1>(codes, there);
-    check_packs<Arithmetic, Strategy, 2>(codes, there);
-    check_packs<Arithmetic, Strategy, 4>(codes, there);
-    check_packs<Arithmetic, Strategy, 8>(codes, there);
-    if constexpr (sizeof(Storage) == 1) { check_packs<Arithmetic, Strategy, 16>(codes, there); }
+    check_packs<Arithmetic, 1>(codes, there);
+    check_packs<Arithmetic, 2>(codes, there);
+    check_packs<Arithmetic, 4>(codes, there);
+    check_packs<Arithmetic, 8>(codes, there);
+    if constexpr (sizeof(Storage) == 1) { check_packs<Arithmetic, 16>(codes, there); }
 }
 
 /* Every code, in an order that puts each at each place of a pack, next to Inf and NaN and far from them. */
@@ -283,11 +283,8 @@ static void check_decoding()
     check_decoded(codes, doubles);
     decode_all<<<blocks(there.n), BLOCK>>>(there.data, there.n, floats.data);
     check_decoded(codes, floats);
-    check_pack_sizes<double, 0>(codes, there);
-    check_pack_sizes<double, 1>(codes, there);
-    check_pack_sizes<double, 2>(codes, there);
-    check_pack_sizes<double, 3>(codes, there);
-    check_pack_sizes<float, TESS_DECODE_STRATEGY>(codes, there);
+    check_pack_sizes<double>(codes, there);
+    check_pack_sizes<float>(codes, there);
 }
 
 static void codes_and_packs_are_decoded_as_on_the_host(void **)

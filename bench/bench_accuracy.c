@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Relative errors by storage and arithmetic precision, over seeds (Gruetzmacher et al. 2023, section 4 and appendix: Figures
+ * 7, 9, 11, 14), against the exact result for the values before they are rounded to storage ("unrounded") and for those that
+ * were stored ("stored": what arithmetic and the result's rounding alone do).
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness_accuracy.h"
+
+typedef struct accuracy_study {
+    const char *name;
+    accuracy_operation operation;
+    int64_t sizes[10]; /* ended by 0 */
+} accuracy_study;
+
+static const accuracy_study studies[] = {
+    {"dot", ACCURACY_DOT, {64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 16777216, 0}},
+    {"gemv", ACCURACY_GEMV, {64, 128, 256, 512, 1024, 2048, 4096, 8192, 0}},
+    {"trsv-lower", ACCURACY_TRSV_LOWER, {64, 128, 256, 512, 1024, 2048, 4096, 0}},
+    {"trsv-upper", ACCURACY_TRSV_UPPER, {64, 128, 256, 512, 1024, 2048, 4096, 0}},
+};
+enum { STUDIES = sizeof studies / sizeof *studies, MOST_SEEDS = 1000, MOST_SIZES = 16, QUICK_MOST = 1024 };
+
+/* FP32 throughout comes before FP64 on FP32, which is held against it. */
+static const accuracy_kind kinds[] = {
+    {TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64, false}, {TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32, false},
+    {TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32, true},  {TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64, false},
+    {TESS_PRECISION_BF16, TESS_ARITHMETIC_FP64, false}, {TESS_PRECISION_FP16, TESS_ARITHMETIC_FP64, false},
+    {TESS_PRECISION_E4M3, TESS_ARITHMETIC_FP64, false}, {TESS_PRECISION_E5M2, TESS_ARITHMETIC_FP64, false},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static const char *const distributions[] = {"uniform", "normal"};
+static const char *const references[] = {"unrounded", "stored"};
+enum { DISTRIBUTIONS = 2, REFERENCES = 2 };
+
+typedef struct accuracy_options {
+    const char *operations, *distributions; /* comma-separated; NULL: all */
+    int64_t sizes[MOST_SIZES + 1];          /* ended by 0; none: the study's own */
+    int seeds;
+} accuracy_options;
+
+/* Errors of every kind at one size, over the seeds. */
+typedef struct accuracy_table {
+    bool known[KINDS];
+    double error[KINDS][REFERENCES][MOST_SEEDS];
+} accuracy_table;
+
+typedef struct accuracy_run {
+    bench_run *run;
+    bench_cublas *cublas;
+    const accuracy_options *own;
+    accuracy_table *table;
+} accuracy_run;
+
+/* What is measured at: one line of the report for each kind. */
+typedef struct accuracy_point {
+    const char *operation, *distribution, *matrix; /* matrix: NULL but for sparse ones */
+    int64_t n;
+} accuracy_point;
+
+/* ---- errors ---- */
+
+/* ||y - exact||_2 / ||exact||_2; infinite where y is not finite. */
+static double relative_error(int64_t n, const double *y, const long double *exact)
+{
+    long double difference = 0.0L, norm = 0.0L;
+
+    for (int64_t i = 0; i < n; i++) {
+        difference += (y[i] - exact[i]) * (y[i] - exact[i]);
+        norm += exact[i] * exact[i];
+    }
+    if (norm == 0.0L) { return difference == 0.0L ? 0.0 : INFINITY; }
+    difference = sqrtl(difference / norm);
+    return isfinite((double)difference) ? (double)difference : INFINITY;
+}
+
+/* Adds the errors of all kinds on one problem as number `seed`. */
+static tess_status measure(const accuracy_run *r, const accuracy_problem *p, int seed)
+{
+    double *a = bench_allocate((size_t)p->na, sizeof *a), *x = bench_allocate((size_t)p->nx, sizeof *x);
+    double *y = bench_allocate((size_t)p->ny, sizeof *y);
+    long double *exact = bench_allocate((size_t)p->ny, sizeof *exact);
+    long double *unrounded = bench_allocate((size_t)p->ny, sizeof *unrounded);
+    tess_status status = TESS_SUCCESS;
+
+    accuracy_exact(p, p->a, p->x, unrounded);
+    for (int k = 0; k < KINDS && status == TESS_SUCCESS; k++) {
+        status = accuracy_compute(r->run, r->cublas, p, &kinds[k], a, x, y);
+        r->table->known[k] = status == TESS_SUCCESS;
+        if (status == TESS_UNSUPPORTED) {
+            status = TESS_SUCCESS;
+            continue;
+        }
+        if (k == 0 || kinds[k].storage != kinds[k - 1].storage) { accuracy_exact(p, a, x, exact); }
+        r->table->error[k][0][seed] = relative_error(p->ny, y, unrounded);
+        r->table->error[k][1][seed] = relative_error(p->ny, y, exact);
+    }
+    free(a);
+    free(x);
+    free(y);
+    free(exact);
+    free(unrounded);
+    return status;
+}
+
+/* ---- report ---- */
+
+static int ascending(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+static double mean_of(const double *errors, int count)
+{
+    double sum = 0.0;
+
+    for (int i = 0; i < count; i++) {
+        sum += errors[i];
+    }
+    return sum / count;
+}
+
+static double median_of(const double *errors, int count)
+{
+    double sorted[MOST_SEEDS];
+
+    memcpy(sorted, errors, (size_t)count * sizeof *sorted);
+    qsort(sorted, (size_t)count, sizeof *sorted, ascending);
+    return 0.5 * (sorted[(count - 1) / 2] + sorted[count / 2]);
+}
+
+static void add_row(const accuracy_run *r, const accuracy_point *at, int k, const char *reference,
+                    const char *statistic, double error)
+{
+    json_t *row = json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:s, s:s, s:i}", "operation", at->operation,
+                            "distribution", at->distribution, "n", (json_int_t)at->n, "storage",
+                            tess_precision_name(kinds[k].storage), "arithmetic",
+                            kinds[k].arithmetic == TESS_ARITHMETIC_FP64 ? "fp64" : "fp32", "library",
+                            kinds[k].cublas ? "cublas" : "tessera", "reference", reference, "statistic", statistic,
+                            "seeds", r->own->seeds);
+
+    if (at->matrix) { json_object_set_new(row, "matrix", json_string(at->matrix)); }
+    json_object_set_new(row, "error", isfinite(error) ? json_real(error) : json_null());
+    bench_add(r->run, row);
+}
+
+static void report(const accuracy_run *r, const accuracy_point *at)
+{
+    double ours[REFERENCES] = {0.0};
+
+    for (int k = 0; k < KINDS; k++) {
+        const bool fp32_by_us = kinds[k].storage == TESS_PRECISION_FP32 && !kinds[k].cublas;
+
+        if (!r->table->known[k]) { continue; }
+        printf("%-10s %-8s %10lld  %s on %-4s %-7s", at->matrix ? at->matrix : at->operation, at->distribution,
+               (long long)at->n, kinds[k].arithmetic == TESS_ARITHMETIC_FP64 ? "fp64" : "fp32",
+               tess_precision_name(kinds[k].storage), kinds[k].cublas ? "cublas" : "");
+        for (int reference = 0; reference < REFERENCES; reference++) {
+            const double *errors = r->table->error[k][reference];
+            const double mean = mean_of(errors, r->own->seeds), median = median_of(errors, r->own->seeds);
+
+            printf("  %9.2e %9.2e", mean, median);
+            add_row(r, at, k, references[reference], "mean", mean);
+            add_row(r, at, k, references[reference], "median", median);
+            if (fp32_by_us && kinds[k].arithmetic == TESS_ARITHMETIC_FP32) { ours[reference] = mean; }
+            if (fp32_by_us && kinds[k].arithmetic == TESS_ARITHMETIC_FP64) { printf(" %6.2f", ours[reference] / mean); }
+        }
+        printf("\n");
+    }
+}
+
+/* ---- studies ---- */
+
+static void run_dense(const accuracy_run *r, const accuracy_study *study, accuracy_distribution distribution, int64_t n)
+{
+    const accuracy_point at = {.operation = study->name, .distribution = distributions[distribution], .n = n};
+    tess_status status = TESS_SUCCESS;
+
+    for (int seed = 0; seed < r->own->seeds && status == TESS_SUCCESS; seed++) {
+        accuracy_problem p;
+
+        accuracy_make(&p, study->operation, distribution, n, (uint64_t)seed + 1);
+        status = measure(r, &p, seed);
+        accuracy_free(&p);
+    }
+    if (status == TESS_SUCCESS) {
+        report(r, &at);
+    } else {
+        bench_fault(r->run, study->name, "a study", status);
+    }
+}
+
+static void run_study(const accuracy_run *r, const accuracy_study *study)
+{
+    const int64_t *sizes = r->own->sizes[0] > 0 ? r->own->sizes : study->sizes;
+    const char *reason = "";
+
+    if (!bench_is_named(r->own->operations, study->name)) { return; }
+    if (!accuracy_possible(study->operation, &reason)) {
+        bench_skip(r->run, study->name, reason);
+        return;
+    }
+    for (int d = 0; d < DISTRIBUTIONS; d++) {
+        if (!bench_is_named(r->own->distributions, distributions[d])) { continue; }
+        for (const int64_t *n = sizes; *n > 0; n++) {
+            if (r->run->options->quick && *n > QUICK_MOST) { break; }
+            run_dense(r, study, (accuracy_distribution)d, *n);
+        }
+    }
+}
+
+static tess_status run_seeds(const accuracy_run *r, const tess_matrix *matrix, const bench_csr *csr,
+                             accuracy_distribution distribution)
+{
+    tess_status status = TESS_SUCCESS;
+
+    for (int seed = 0; seed < r->own->seeds && status == TESS_SUCCESS; seed++) {
+        accuracy_problem p;
+
+        accuracy_make_spmv(&p, matrix, csr, distribution, (uint64_t)seed + 1);
+        status = measure(r, &p, seed);
+        accuracy_free(&p);
+    }
+    return status;
+}
+
+static void run_matrix(const accuracy_run *r, const bench_case *which)
+{
+    char reason[256] = "";
+    tess_matrix *matrix = NULL;
+    bench_csr csr = {0};
+    tess_status status = bench_case_load(r->run->ctx, r->run->options, which, &matrix, reason, sizeof reason);
+
+    if (!matrix) {
+        bench_skip(r->run, which->name, reason);
+        return;
+    }
+    if (status == TESS_SUCCESS) { status = bench_csr_get(matrix, &csr); }
+    for (int d = 0; d < DISTRIBUTIONS && status == TESS_SUCCESS; d++) {
+        const accuracy_point at = {
+            .operation = "spmv", .distribution = distributions[d], .matrix = which->name, .n = csr.nrows};
+
+        if (!bench_is_named(r->own->distributions, distributions[d])) { continue; }
+        status = run_seeds(r, matrix, &csr, (accuracy_distribution)d);
+        if (status == TESS_SUCCESS) { report(r, &at); }
+    }
+    if (status == TESS_UNSUPPORTED) {
+        bench_skip(r->run, which->name, tess_context_last_error(r->run->ctx)->message);
+    } else if (status != TESS_SUCCESS) {
+        bench_fault(r->run, which->name, "a product", status);
+    }
+    bench_csr_free(&csr);
+    tess_matrix_destroy(matrix);
+}
+
+/* ---- the program ---- */
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    accuracy_options *own = state->input;
+
+    switch (key) {
+    case 'o': own->operations = arg; break;
+    case 'D': own->distributions = arg; break;
+    case 'S':
+        own->seeds = atoi(arg);
+        if (own->seeds < 1 || own->seeds > MOST_SEEDS) { argp_error(state, "--seeds: '%s' is not in 1..1000", arg); }
+        break;
+    case 'n': bench_read_sizes(state, arg, MOST_SIZES, own->sizes); break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp_option table[] = {
+        {"operation", 'o', "NAME[,NAME..]", 0, "only these: dot, gemv, trsv-lower, trsv-upper, spmv", 0},
+        {"distribution", 'D', "NAME", 0, "only uniform (in (-1, 1)) or normal", 0},
+        {"seeds", 'S', "N", 0, "default 10", 0},
+        {"sizes", 'n', "N[,N..]", 0, "these sizes for every dense operation", 0},
+        {0}};
+    static const struct argp program = {
+        .options = table,
+        .parser = parse,
+        .doc = "Relative errors of products, dot products and triangular solves by storage and arithmetic precision; the "
+               "sparse ones on the matrices of --set and --matrix, in sliced ELLPACK.\v"
+               "Columns: mean and median over the seeds against the exact result for unrounded values, then for the values "
+               "as stored; after FP64 on FP32, how many times larger the mean of FP32 throughout is."};
+    accuracy_options own = {.seeds = 10};
+    bench_options options;
+    bench_run run;
+    accuracy_run r = {.run = &run, .own = &own};
+    bench_cases cases;
+
+    bench_options_init(&options);
+    bench_parse(argc, argv, &program, &options, &own);
+    bench_begin(&run, &options, "bench_accuracy", false);
+    r.table = bench_allocate(1, sizeof *r.table);
+    if (run.gpu) { r.cublas = bench_cublas_open(tess_context_stream(run.ctx)); }
+    printf("%-10s %-8s %10s  %-12s %-7s  %9s %9s\n", "", "", "n", "arithmetic", "", "unrounded", "stored");
+    for (int k = 0; k < STUDIES; k++) {
+        run_study(&r, &studies[k]);
+    }
+    if (bench_is_named(own.operations, "spmv")) {
+        cases = bench_cases_select(&options, "papers");
+        for (size_t i = 0; i < cases.count; i++) {
+            run_matrix(&r, &cases.items[i]);
+        }
+        bench_cases_free(&cases);
+    }
+    bench_cublas_close(r.cublas);
+    free(r.table);
+    return bench_end(&run);
+}
