@@ -136,18 +136,43 @@ static double median_of(const double *errors, int count)
     return 0.5 * (sorted[(count - 1) / 2] + sorted[count / 2]);
 }
 
+/* E[d^2] / E[v^2] of rounding to nearest, in units of u^2; docs/reference/accessor-accuracy.md derives them. */
+static const double rounding_variance[DISTRIBUTIONS] = {1.0 / 7.0, 0.180953};
+
+/*
+ * What storage alone does to a dense product, summed in FP64 (mean), or to a dot product (median): 0 where there is no
+ * prediction. A result is nearly normal, whatever the values are.
+ */
+static double predicted_error(const accuracy_point *at, int k, const char *reference)
+{
+    const bool uniform = strcmp(at->distribution, distributions[ACCURACY_UNIFORM]) == 0;
+    const bool unrounded = strcmp(reference, references[0]) == 0;
+    const double u = tess_precision_unit_roundoff(kinds[k].storage);
+    const double in = rounding_variance[uniform ? ACCURACY_UNIFORM : ACCURACY_NORMAL];
+    const double out = tess_precision_unit_roundoff(TESS_PRECISION_FP32);
+    double variance = unrounded ? 2.0 * in * u * u : 0.0;
+
+    if (kinds[k].arithmetic != TESS_ARITHMETIC_FP64 || kinds[k].storage == TESS_PRECISION_FP64 || at->matrix) {
+        return 0.0;
+    }
+    if (strcmp(at->operation, "gemv") == 0) { variance += rounding_variance[ACCURACY_NORMAL] * out * out; }
+    return strncmp(at->operation, "trsv", 4) == 0 ? 0.0 : sqrt(variance);
+}
+
 static void add_row(const accuracy_run *r, const accuracy_point *at, int k, const char *reference,
                     const char *statistic, double error)
 {
-    json_t *row = json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:s, s:s, s:i}", "operation", at->operation,
-                            "distribution", at->distribution, "n", (json_int_t)at->n, "storage",
-                            tess_precision_name(kinds[k].storage), "arithmetic",
-                            kinds[k].arithmetic == TESS_ARITHMETIC_FP64 ? "fp64" : "fp32", "library",
+    json_t *row = json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:s, s:s, s:i}", "operation", at->operation, "distribution",
+                            at->distribution, "n", (json_int_t)at->n, "storage", tess_precision_name(kinds[k].storage),
+                            "arithmetic", kinds[k].arithmetic == TESS_ARITHMETIC_FP64 ? "fp64" : "fp32", "library",
                             kinds[k].cublas ? "cublas" : "tessera", "reference", reference, "statistic", statistic,
                             "seeds", r->own->seeds);
 
     if (at->matrix) { json_object_set_new(row, "matrix", json_string(at->matrix)); }
     json_object_set_new(row, "error", isfinite(error) ? json_real(error) : json_null());
+    if (predicted_error(at, k, reference) > 0.0) {
+        json_object_set_new(row, "predicted_by_storage", json_real(predicted_error(at, k, reference)));
+    }
     bench_add(r->run, row);
 }
 
@@ -171,6 +196,10 @@ static void report(const accuracy_run *r, const accuracy_point *at)
             add_row(r, at, k, references[reference], "median", median);
             if (fp32_by_us && kinds[k].arithmetic == TESS_ARITHMETIC_FP32) { ours[reference] = mean; }
             if (fp32_by_us && kinds[k].arithmetic == TESS_ARITHMETIC_FP64) { printf(" %6.2f", ours[reference] / mean); }
+        }
+        if (predicted_error(at, k, references[0]) > 0.0) {
+            printf("  predicted %.2e %.2e", predicted_error(at, k, references[0]),
+                   predicted_error(at, k, references[1]));
         }
         printf("\n");
     }
@@ -290,10 +319,14 @@ int main(int argc, char **argv)
     static const struct argp program = {
         .options = table,
         .parser = parse,
-        .doc = "Relative errors of products, dot products and triangular solves by storage and arithmetic precision; the "
-               "sparse ones on the matrices of --set and --matrix, in sliced ELLPACK.\v"
-               "Columns: mean and median over the seeds against the exact result for unrounded values, then for the values "
-               "as stored; after FP64 on FP32, how many times larger the mean of FP32 throughout is."};
+        .doc =
+            "Relative errors of products, dot products and triangular solves by storage and arithmetic precision; the "
+            "sparse ones on the matrices of --set and --matrix, in sliced ELLPACK.\v"
+            "Columns: mean and median over the seeds against the exact result for unrounded values, then for the "
+            "values "
+            "as stored; after FP64 on FP32, how many times larger the mean of FP32 throughout is; what rounding to "
+            "storage "
+            "alone should give (gemv: mean, dot: median)."};
     accuracy_options own = {.seeds = 10};
     bench_options options;
     bench_run run;

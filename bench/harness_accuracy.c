@@ -213,8 +213,7 @@ static tess_status compute_gemv(bench_cublas *cublas, const accuracy_kind *kind,
         return bench_cublas_gemv(cublas, kind->storage, TESS_OP_NONE, n, n, 1.0, views[0].data, n, views[1].data, 0.0,
                                  views[2].data);
     }
-    return tess_gemv(tess_vector_context(a), TESS_OP_NONE, 1.0, &views[0], &views[1], 0.0, &views[2],
-                     kind->arithmetic);
+    return tess_gemv(tess_vector_context(a), TESS_OP_NONE, 1.0, &views[0], &views[1], 0.0, &views[2], kind->arithmetic);
 }
 
 static tess_status compute_trsv(bench_cublas *cublas, const accuracy_kind *kind, bool lower, int64_t n, tess_vector *a,
@@ -241,9 +240,7 @@ static tess_status compute_dense(const bench_run *run, bench_cublas *cublas, con
     tess_vector *a = NULL, *x = NULL, *result = NULL;
     tess_status status = store(run->ctx, p->na, p->a, kind->storage, stored_a, &a);
 
-    if (status == TESS_SUCCESS) {
-        status = store(run->ctx, p->nx, p->x, solve ? wide : kind->storage, stored_x, &x);
-    }
+    if (status == TESS_SUCCESS) { status = store(run->ctx, p->nx, p->x, solve ? wide : kind->storage, stored_x, &x); }
     if (status == TESS_SUCCESS) { status = tess_vector_create(run->ctx, p->ny, wide, &result); }
     if (status == TESS_SUCCESS) {
         switch (p->operation) {

@@ -22,8 +22,8 @@ typedef enum accuracy_distribution { ACCURACY_UNIFORM, ACCURACY_NORMAL } accurac
 /* The values before they are rounded to any storage. */
 typedef struct accuracy_problem {
     accuracy_operation operation;
-    int64_t n, na, nx, ny; /* size; values in A, in x (or b), in the result */
-    double *a, *x;         /* DOT: the two vectors; dense A column-major */
+    int64_t n, na, nx, ny;     /* size; values in A, in x (or b), in the result */
+    double *a, *x;             /* DOT: the two vectors; dense A column-major */
     const tess_matrix *matrix; /* SPMV: as assembled, borrowed */
     const bench_csr *csr;      /* SPMV: its pattern, borrowed; a is a copy of its values */
 } accuracy_problem;

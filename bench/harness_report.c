@@ -145,8 +145,10 @@ void bench_fault(bench_run *run, const char *name, const char *what, tess_status
     const tess_error *error = tess_context_last_error(run->ctx);
     char text[640];
 
-    snprintf(text, sizeof text, "%s: %s%s%s", what, tess_status_string(status), status != TESS_SUCCESS ? ": " : "",
-             status != TESS_SUCCESS && error ? error->message : "");
+    snprintf(text, sizeof text, "%s", what);
+    if (status != TESS_SUCCESS) {
+        snprintf(text, sizeof text, "%s: %s: %s", what, tess_status_string(status), error ? error->message : "");
+    }
     printf("%-22s FAILED: %s\n", name, text);
     json_array_append_new(run->skipped, json_pack("{s:s, s:s, s:b}", "name", name, "reason", text, "failed", 1));
     run->failures += 1;

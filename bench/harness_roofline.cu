@@ -89,12 +89,10 @@ static outcome outcome_of(const bench_roofline_gpu *gpu)
 template <typename Source, int EXPONENT>
 static void launch(const bench_roofline_gpu *gpu, int chunks)
 {
-    using T = typename Source::arithmetic;
     int64_t packs = gpu->shape.bytes / 16;
 
     pass_kernel<Source, EXPONENT><<<gpu->blocks, block_threads, 0, gpu->stream>>>(
-        Source(gpu->data, packs * Source::width), packs, static_cast<T>(BENCH_ROOFLINE_FACTOR), chunks,
-        outcome_of(gpu));
+        Source(gpu->data, packs * Source::width), packs, chunks, outcome_of(gpu));
 }
 
 template <typename Source>
@@ -146,8 +144,7 @@ static void launch_decode(const bench_roofline_gpu *gpu, bool steps)
 
     auto kernel = steps ? decode_kernel<Storage, true> : decode_kernel<Storage, false>;
 
-    kernel<<<gpu->blocks, block_threads, 0, gpu->stream>>>(by, BENCH_ROOFLINE_FACTOR, BENCH_ROOFLINE_DECODE_ROUNDS,
-                                                           outcome_of(gpu));
+    kernel<<<gpu->blocks, block_threads, 0, gpu->stream>>>(by, BENCH_ROOFLINE_DECODE_ROUNDS, outcome_of(gpu));
 }
 
 static void launch_decode_of(const bench_roofline_gpu *gpu, tess_precision storage, bool steps)
@@ -164,15 +161,9 @@ static void launch_decode_of(const bench_roofline_gpu *gpu, tess_precision stora
 
 static void launch_peak(const bench_roofline_gpu *gpu, tess_arithmetic arithmetic)
 {
-    const double factor = BENCH_ROOFLINE_FACTOR;
+    auto kernel = arithmetic == TESS_ARITHMETIC_FP32 ? peak_kernel<float> : peak_kernel<double>;
 
-    if (arithmetic == TESS_ARITHMETIC_FP32) {
-        peak_kernel<<<gpu->blocks, block_threads, 0, gpu->stream>>>(static_cast<float>(factor),
-                                                                    BENCH_ROOFLINE_PEAK_STEPS / chunk, outcome_of(gpu));
-    } else {
-        peak_kernel<<<gpu->blocks, block_threads, 0, gpu->stream>>>(factor, BENCH_ROOFLINE_PEAK_STEPS / chunk,
-                                                                    outcome_of(gpu));
-    }
+    kernel<<<gpu->blocks, block_threads, 0, gpu->stream>>>(BENCH_ROOFLINE_PEAK_STEPS / chunk, outcome_of(gpu));
 }
 
 extern "C" tess_status bench_roofline_gpu_call(void *user, int)

@@ -8,7 +8,7 @@
 #include "core/random.h"
 #include "harness_roofline.h"
 
-enum { LOADS = BENCH_ROOFLINE_LOADS, CHAINS = BENCH_ROOFLINE_CHAINS };
+enum { CHAINS = BENCH_ROOFLINE_CHAINS };
 
 const bench_roofline_info bench_roofline_infos[BENCH_ROOFLINE_CONFIGS] = {
 #define INFO(NAME, name, storage, arithmetic, accessor) \
@@ -87,7 +87,7 @@ static uint32_t leave(const thread_state *t)
     return bits;
 }
 
-/* Value w of those in flight. */
+/* Value w of those taken together. */
 static void use(thread_state *t, int w, int exponent, double value)
 {
     int period = exponent < 0 ? 1 << -exponent : 1, j = exponent < 0 ? w / period % CHAINS : w % CHAINS;
@@ -104,11 +104,11 @@ static void use(thread_state *t, int w, int exponent, double value)
 static uint32_t expected_of_pass(const bench_roofline_launch *l, const bench_roofline_shape *shape, int64_t thread)
 {
     const bench_roofline_info *info = &bench_roofline_infos[l->config];
-    int width = 16 / (int)tess_precision_bytes(info->storage);
+    int width = 16 / (int)tess_precision_bytes(info->storage), together = width < CHAINS ? CHAINS / width : 1;
     thread_state t = {.arithmetic = info->arithmetic};
 
-    for (int64_t i = thread; i < shape->bytes / 16; i += LOADS * shape->threads) {
-        for (int w = 0; w < LOADS * width; w++) {
+    for (int64_t i = thread; i < shape->bytes / 16; i += together * shape->threads) {
+        for (int w = 0; w < together * width; w++) {
             int64_t index = (i + w / width * shape->threads) * width + w % width;
 
             use(&t, w, l->exponent, bench_roofline_value(info->storage, (uint64_t)index));

@@ -31,8 +31,7 @@ struct builtin<float> {
 };
 
 /*
- * fetch only loads, decode only converts: all loads of a round are in flight before the first value is needed. Decoding
- * may branch (for Inf and NaN), and no compiler moves a load across that.
+ * fetch only loads, decode only converts: all loads of a round are in flight before the first value is needed.
  */
 template <typename T>
 struct plain_source {
@@ -103,7 +102,7 @@ __device__ void leave(const T (&chain)[chains], uint32_t bits, const outcome &ou
     if ((bits & out.mask) == out.wanted) { out.result[blockIdx.x * block_threads + threadIdx.x] = bits; }
 }
 
-/* Value number w of those in flight, with 2^EXPONENT operations. */
+/* Value number w of those taken together, with 2^EXPONENT operations. */
 template <int EXPONENT, typename T>
 __device__ void use_below_two(T value, int w, T (&chain)[chains], uint32_t &bits)
 {
@@ -116,9 +115,12 @@ __device__ void use_below_two(T value, int w, T (&chain)[chains], uint32_t &bits
     }
 }
 
+/* The factor is part of the instruction: in a register it costs a tenth of the rate where operands share a bank. */
 template <int STEPS, typename T>
-__device__ void use_group(const T (&value)[chains], T factor, T (&chain)[chains])
+__device__ void use_group(const T (&value)[chains], T (&chain)[chains])
 {
+    constexpr T factor = static_cast<T>(BENCH_ROOFLINE_FACTOR);
+
 #pragma unroll
     for (int s = 0; s < STEPS; s++) {
 #pragma unroll
@@ -128,14 +130,14 @@ __device__ void use_group(const T (&value)[chains], T factor, T (&chain)[chains]
     }
 }
 
-/* COUNT values, of which the first is number FIRST of those in flight. EXPONENT 5: `chunks` times 32 operations. */
+/* Values taken together. EXPONENT 5: `chunks` times 32 operations. */
 template <int EXPONENT, int COUNT, typename T>
-__device__ void use(const T (&value)[COUNT], int first, T factor, int chunks, T (&chain)[chains], uint32_t &bits)
+__device__ void use(const T (&value)[COUNT], int chunks, T (&chain)[chains], uint32_t &bits)
 {
     if constexpr (EXPONENT < 1) {
 #pragma unroll
         for (int w = 0; w < COUNT; w++) {
-            use_below_two<EXPONENT>(value[w], first + w, chain, bits);
+            use_below_two<EXPONENT>(value[w], w, chain, bits);
         }
     } else {
 #pragma unroll
@@ -147,52 +149,69 @@ __device__ void use(const T (&value)[COUNT], int first, T factor, int chunks, T 
                 group[j] = value[w + j];
             }
             if constexpr (EXPONENT < chunk_exponent) {
-                use_group<(1 << EXPONENT) / 2>(group, factor, chain);
+                use_group<(1 << EXPONENT) / 2>(group, chain);
             } else {
 #pragma unroll 1
                 for (int c = 0; c < chunks; c++) {
-                    use_group<chunk>(group, factor, chain);
+                    use_group<chunk>(group, chain);
                 }
             }
         }
     }
 }
 
+/* COUNT packs from number `first` of the thread's stride on. */
+template <typename Source, int COUNT>
+__device__ void fetch_packs(const Source &source, int64_t first, int64_t step, typename Source::fetched *to)
+{
+#pragma unroll
+    for (int u = 0; u < COUNT; u++) {
+        to[u] = source.fetch(first + u * step);
+    }
+}
+
+/* `loads` packs are always on their way: as soon as the first are taken, as many follow behind the last. */
 template <typename Source, int EXPONENT>
 __global__ void __launch_bounds__(block_threads, resident_blocks)
-    pass_kernel(Source source, int64_t packs, typename Source::arithmetic factor, int chunks, outcome out)
+    pass_kernel(Source source, int64_t packs, int chunks, outcome out)
 {
     using T = typename Source::arithmetic;
     constexpr int width = Source::width,
                   together = width < chains ? chains / width : 1; /* packs with a value per chain */
     const int64_t step = static_cast<int64_t>(gridDim.x) * block_threads;
+    int64_t i = static_cast<int64_t>(blockIdx.x) * block_threads + threadIdx.x;
+    typename Source::fetched coming[loads];
     T chain[chains] = {};
     uint32_t bits = 0;
 
+    fetch_packs<Source, loads>(source, i, step, coming);
 #pragma unroll 1
-    for (int64_t i = static_cast<int64_t>(blockIdx.x) * block_threads + threadIdx.x; i < packs; i += loads * step) {
-        typename Source::fetched fetched[loads];
+    for (; i < packs; i += together * step) {
+        typename Source::fetched taken[together];
+        T value[together * width];
 
 #pragma unroll
-        for (int u = 0; u < loads; u++) {
-            fetched[u] = source.fetch(i + u * step);
+        for (int t = 0; t < together; t++) {
+            taken[t] = coming[t];
         }
 #pragma unroll
-        for (int u = 0; u < loads; u += together) {
-            T value[together * width];
-
+        for (int t = together; t < loads; t++) {
+            coming[t - together] = coming[t];
+        }
+        if (i + loads * step < packs) {
+            fetch_packs<Source, together>(source, i + loads * step, step, coming + loads - together);
+        }
 #pragma unroll
-            for (int t = 0; t < together; t++) {
-                T some[width];
+        for (int t = 0; t < together; t++) {
+            T some[width];
 
-                source.decode(fetched[u + t], some);
+            source.decode(taken[t], some);
 #pragma unroll
-                for (int k = 0; k < width; k++) {
-                    value[t * width + k] = some[k];
-                }
+            for (int k = 0; k < width; k++) {
+                value[t * width + k] = some[k];
             }
-            use<EXPONENT>(value, u * width, factor, chunks, chain, bits);
         }
+        use<EXPONENT>(value, chunks, chain, bits);
     }
     leave(chain, bits, out);
 }
@@ -229,7 +248,7 @@ struct decode_patterns {
 
 template <typename Storage, bool FMA>
 __global__ void __launch_bounds__(block_threads, resident_blocks)
-    decode_kernel(decode_patterns by, double factor, int rounds, outcome out)
+    decode_kernel(decode_patterns by, int rounds, outcome out)
 {
     constexpr int width = 16 / sizeof(Storage);
     double chain[chains] = {};
@@ -255,7 +274,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
 #pragma unroll
             for (int k = 0; k < width; k++) {
                 if constexpr (FMA) {
-                    chain[k % chains] = fma(chain[k % chains], factor, value[k]);
+                    chain[k % chains] = fma(chain[k % chains], BENCH_ROOFLINE_FACTOR, value[k]);
                 } else {
                     bits ^= fold(value[k]);
                 }
@@ -266,7 +285,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
 }
 
 template <typename T>
-__global__ void __launch_bounds__(block_threads, resident_blocks) peak_kernel(T factor, int chunks, outcome out)
+__global__ void __launch_bounds__(block_threads, resident_blocks) peak_kernel(int chunks, outcome out)
 {
     T chain[chains] = {}, value[chains];
 
@@ -276,7 +295,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks) peak_kernel(T 
     }
 #pragma unroll 1
     for (int c = 0; c < chunks; c++) {
-        use_group<chunk>(value, factor, chain);
+        use_group<chunk>(value, chain);
     }
     leave(chain, 0U, out);
 }

@@ -163,21 +163,54 @@ def draw_roofline(paths, options):
 
 # ---- errors: Figures 7, 9, 11, 14 and A1 ----
 
+def label_of(storage, arithmetic, library):
+    return f"{library}, {storage}" if library == "cublas" else name_of(storage, arithmetic)
+
+
+def line_style(arithmetic, library):
+    return ":" if library == "cublas" else "-" if arithmetic == "fp64" else "--"
+
+
+def draw_error_by_matrix(rows, options):
+    """One row of points per matrix: Figure 14."""
+    matrices = list(dict.fromkeys(row["matrix"] for row in rows))
+    figure, axis = plt.subplots(figsize=(6.4, 1.4 + 0.24 * len(matrices)), layout="constrained")
+    for (storage, arithmetic), line in sorted(groups(rows, "storage", "arithmetic").items(),
+                                              key=lambda item: by_precision(item[0])):
+        points = [(float(row["error"]), matrices.index(row["matrix"])) for row in line if positive(row)]
+        if points:
+            solid = arithmetic == "fp64"
+            axis.plot(*zip(*points), linestyle="none", color=colour(storage), marker=MARKERS.get(storage, "o"),
+                      markerfacecolor=colour(storage) if solid else "none", label=name_of(storage, arithmetic))
+    axis.set_xscale("log")
+    axis.set_yticks(range(len(matrices)), matrices, fontsize=7.5)
+    axis.set_ylim(len(matrices) - 0.5, -0.5)
+    axis.set_xlabel(f"{options.statistic} relative error")
+    legend_below(figure, [axis])
+    return figure
+
+
+def positive(row):
+    return row["error"] not in (None, "") and float(row["error"]) > 0
+
+
 def draw_error(paths, options):
     rows = [row for path in paths for row in read_rows(path)[0] if keep(row, options)]
     if not rows:
         sys.exit("no rows left to draw")
+    if any(row.get("matrix") for row in rows):
+        return draw_error_by_matrix(rows, options)
     parts = groups(rows, "operation", "distribution", "reference")
     references = {key[2] for key in parts}
     figure, axes = panels(len(parts), sharey=True)
     for axis, ((operation, distribution, reference), part) in zip(axes, parts.items()):
-        lines = groups(part, "storage", "arithmetic")
-        for (storage, arithmetic), line in sorted(lines.items(), key=lambda item: by_precision(item[0])):
-            points = sorted((float(row["n"]), float(row["error"])) for row in line if float(row["error"]) > 0)
+        lines = groups(part, "storage", "arithmetic", "library")
+        for (storage, arithmetic, library), line in sorted(lines.items(), key=lambda item: by_precision(item[0])):
+            points = sorted((float(row["n"]), float(row["error"])) for row in line if positive(row))
             if not points:
                 continue
             axis.plot(*zip(*points), color=colour(storage), marker=MARKERS.get(storage, "o"),
-                      linestyle="-" if arithmetic == "fp64" else "--", label=name_of(storage, arithmetic))
+                      linestyle=line_style(arithmetic, library), label=label_of(storage, arithmetic, library))
         axis.set_xscale("log")
         axis.set_yscale("log")
         axis.yaxis.set_major_locator(LogLocator(numticks=8))
@@ -192,6 +225,8 @@ def draw_error(paths, options):
 
 
 def keep(row, options):
+    if options.distribution and row.get("distribution") != options.distribution:
+        return False
     if options.operation and row.get("operation") not in options.operation.split(","):
         return False
     if options.reference and row.get("reference") != options.reference:
@@ -332,6 +367,7 @@ def parse(arguments):
     parser.add_argument("-o", "--output", required=True, help="file name without .png and .svg")
     parser.add_argument("--title", help="default: the device's name (roofline)")
     parser.add_argument("--operation", help="error, speed: only these, with commas")
+    parser.add_argument("--distribution", help="error: only this one")
     parser.add_argument("--statistic", default="mean", help="error: which one (default: mean)")
     parser.add_argument("--reference", help="error: only against this one")
     parser.add_argument("--baseline", help="speedup: the kernel that counts as 1 (default: the first)")

@@ -7,9 +7,9 @@
  *
  * Encoding rounds to nearest, ties to even, once (a double is never rounded twice). Subnormals are encoded and decoded
  * exactly as the format has them. NaN stays NaN and keeps its sign; its payload is not kept (the bits of an FP32 NaN are
- * not specified, those of the others are the format's canonical quiet NaN; a decoded NaN has any sign and payload). Inf stays Inf; e4m3 has none, there it
- * becomes NaN. Finite values that round above the largest magnitude overflow as tess_overflow says. With those rules host
- * and device give the same bits.
+ * not specified, those of the others are the format's canonical quiet NaN; a decoded NaN has any sign and
+ * payload). Inf stays Inf; e4m3 has none, there it becomes NaN. Finite values that round above the largest magnitude
+ * overflow as tess_overflow says. With those rules host and device give the same bits.
  *
  * Sources: IEEE 754-2019, section 4.3.1 and 7.4 (rounding and overflow); OCP 8-bit Floating Point Specification 1.0 (e4m3
  * and e5m2). Rounding to odd in between: Boldo, Melquiond, IEEE Trans. Computers 57 (2008).
@@ -256,13 +256,29 @@ TESS_HD float tess_fp16_to_float(uint16_t code)
 #endif
 }
 
+#if TESS_HARDWARE_FP8
+/* Two e4m3 or e5m2 codes as two fp16 codes: all their values are fp16 values. */
+TESS_HD uint32_t tess_e4m3_to_halves(uint16_t two)
+{
+    uint32_t halves;
+
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"(two));
+    return halves;
+}
+
+TESS_HD uint32_t tess_e5m2_to_halves(uint16_t two)
+{
+    uint32_t halves;
+
+    asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(halves) : "h"(two));
+    return halves;
+}
+#endif
+
 TESS_HD float tess_e4m3_to_float(uint8_t code)
 {
 #if TESS_HARDWARE_FP8
-    uint32_t halves;
-
-    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"((uint16_t)code));
-    return tess_fp16_to_float((uint16_t)halves);
+    return tess_fp16_to_float((uint16_t)tess_e4m3_to_halves(code));
 #else
     uint32_t magnitude = code & 0x7fU, sign = (uint32_t)(code & 0x80U) << 24;
     uint32_t bits = tess_float_bits(tess_float_of_bits(magnitude << 20) * 0x1p120F);
@@ -304,17 +320,28 @@ TESS_HD double tess_bf16_to_double(uint16_t code)
 
 TESS_HD double tess_fp16_to_double(uint16_t code)
 {
+#if TESS_HARDWARE_HALVES
+    double value;
+
+    asm("cvt.f64.f16 %0, %1;" : "=d"(value) : "h"(code));
+    return value;
+#else
     return (double)tess_fp16_to_float(code);
+#endif
 }
 
 TESS_HD double tess_e4m3_to_double(uint8_t code)
 {
+#if TESS_HARDWARE_FP8
+    return tess_fp16_to_double((uint16_t)tess_e4m3_to_halves(code));
+#else
     return (double)tess_e4m3_to_float(code);
+#endif
 }
 
 TESS_HD double tess_e5m2_to_double(uint8_t code)
 {
-    return (double)tess_e5m2_to_float(code);
+    return tess_fp16_to_double((uint16_t)(code << 8));
 }
 
 /* ---- one value of an array, by TESS_PRECISION_LIST ---- */
@@ -331,12 +358,22 @@ TESS_HD size_t tess_storage_bytes(tess_precision precision)
     return 0;
 }
 
+#if defined(__GNUC__)
+#define TESS_MAY_ALIAS __attribute__((may_alias)) /* an array is bytes here: its owner may see it as another type */
+#else
+#define TESS_MAY_ALIAS
+#endif
+
 /** Value @p i of an array stored in @p precision, exactly. A constant precision leaves one load and its conversion. */
 TESS_HD double tess_load(tess_precision precision, const void *data, int64_t i)
 {
     switch (precision) {
-#define TESS_CASE(NAME, value, name, type, ...) \
-    case TESS_PRECISION_##NAME: return tess_##name##_to_double(((const type *)data)[i]);
+#define TESS_CASE(NAME, value, name, type, ...)                    \
+    case TESS_PRECISION_##NAME: {                                  \
+        typedef type TESS_MAY_ALIAS stored;                        \
+                                                                   \
+        return tess_##name##_to_double(((const stored *)data)[i]); \
+    }
         TESS_PRECISION_LIST(TESS_CASE)
 #undef TESS_CASE
     }
@@ -347,8 +384,12 @@ TESS_HD double tess_load(tess_precision precision, const void *data, int64_t i)
 TESS_HD float tess_load_float(tess_precision precision, const void *data, int64_t i)
 {
     switch (precision) {
-#define TESS_CASE(NAME, value, name, type, ...) \
-    case TESS_PRECISION_##NAME: return tess_##name##_to_float(((const type *)data)[i]);
+#define TESS_CASE(NAME, value, name, type, ...)                   \
+    case TESS_PRECISION_##NAME: {                                 \
+        typedef type TESS_MAY_ALIAS stored;                       \
+                                                                  \
+        return tess_##name##_to_float(((const stored *)data)[i]); \
+    }
         TESS_PRECISION_LIST(TESS_CASE)
 #undef TESS_CASE
     }
@@ -359,8 +400,12 @@ TESS_HD float tess_load_float(tess_precision precision, const void *data, int64_
 TESS_HD void tess_store(tess_precision precision, void *data, int64_t i, double value, tess_overflow overflow)
 {
     switch (precision) {
-#define TESS_CASE(NAME, number, name, type, ...) \
-    case TESS_PRECISION_##NAME: ((type *)data)[i] = tess_##name##_from_double(value, overflow); break;
+#define TESS_CASE(NAME, number, name, type, ...)                          \
+    case TESS_PRECISION_##NAME: {                                         \
+        typedef type TESS_MAY_ALIAS stored;                               \
+                                                                          \
+        ((stored *)data)[i] = tess_##name##_from_double(value, overflow); \
+    } break;
         TESS_PRECISION_LIST(TESS_CASE)
 #undef TESS_CASE
     }
@@ -370,8 +415,12 @@ TESS_HD void tess_store(tess_precision precision, void *data, int64_t i, double 
 TESS_HD void tess_store_float(tess_precision precision, void *data, int64_t i, float value, tess_overflow overflow)
 {
     switch (precision) {
-#define TESS_CASE(NAME, number, name, type, ...) \
-    case TESS_PRECISION_##NAME: ((type *)data)[i] = tess_##name##_from_float(value, overflow); break;
+#define TESS_CASE(NAME, number, name, type, ...)                         \
+    case TESS_PRECISION_##NAME: {                                        \
+        typedef type TESS_MAY_ALIAS stored;                              \
+                                                                         \
+        ((stored *)data)[i] = tess_##name##_from_float(value, overflow); \
+    } break;
         TESS_PRECISION_LIST(TESS_CASE)
 #undef TESS_CASE
     }

@@ -31,6 +31,11 @@ struct solve_job {
     int64_t letter_bytes;
 };
 
+/* Bytes of each column that a transposed solve asks for together. */
+#ifndef GPU_PREFETCHED
+#define GPU_PREFETCHED 1024
+#endif
+
 template <typename S, bool TRANSPOSED>
 struct tile_shape {
     /* Values of a pack: 16 bytes where registers allow. */
@@ -130,8 +135,10 @@ __device__ static inline void gather_sums(T (&sum)[SUMS], T (*room)[TRSV_BLOCK])
 
 /*
  * A thread's sums over the tiles of steps 0 .. step - 2, in that order. Two tiles are on their way while it waits for the
- * solution of a third. The last
- * tile is left for finish(), so that the caller can get ready in the meantime.
+ * solution of a third. The last tile is left for finish(), so that the caller can get ready in the meantime.
+ *
+ * Transposed, the blocks that run side by side read the same rows of different columns, far apart: the memory delivers that at a
+ * fraction of its bandwidth. So there each asks for GPU_PREFETCHED bytes of its columns at once, a chunk of tiles ahead.
  */
 template <typename S, typename T, bool TRANSPOSED>
 class tile_stream {
@@ -148,6 +155,7 @@ class tile_stream {
 
         letter_ = static_cast<const letter<T> *>(job.letters) +
                   (TRANSPOSED ? thread % shape::RG * shape::V : thread / shape::RG);
+        if (TRANSPOSED) { prefetch(0); }
         if (count_ > 0) {
             load(0, now_);
             if (EARLY) { peek_letters(letters_of(0), STRIDE, seen_); }
@@ -160,6 +168,7 @@ class tile_stream {
         for (int j = 0; j + 1 < count_; j++) {
             T factor[shape::FACTORS];
 
+            if (TRANSPOSED && j % CHUNK == 0) { prefetch(j + CHUNK); }
             if (!EARLY) { peek_letters(letters_of(j), STRIDE, seen_); }
             await_letters(letters_of(j), STRIDE, call_, pause(j), seen_, factor);
             if (EARLY) { peek_letters(letters_of(j + 1), STRIDE, seen_); }
@@ -188,6 +197,25 @@ class tile_stream {
     /* Letters of the next tile are looked at while this one is added, where registers allow. */
     static constexpr bool EARLY = !TRANSPOSED || sizeof(T) == 4 || sizeof(S) == 8;
 
+    static constexpr int LINE = 128 / static_cast<int>(sizeof(S)); /* values of a line of the cache */
+    static constexpr int CHUNK = GPU_PREFETCHED / (TRSV_BLOCK * static_cast<int>(sizeof(S)));
+
+    /* The tiles of steps step .. step + CHUNK - 1: 64 columns, the threads of a column on lines one after another. */
+    __device__ void prefetch(int step) const
+    {
+        constexpr int THREADS = GPU_BLOCK / TRSV_BLOCK;
+        const int last = min(step + CHUNK, count_) - 1, thread = static_cast<int>(threadIdx.x);
+        const int64_t column = static_cast<int64_t>(block_) * TRSV_BLOCK + thread / THREADS;
+
+        if (step > last || column >= job_.n) { return; }
+        const int64_t low = first_of(job_.backward ? last : step),
+                      high = min(first_of(job_.backward ? step : last) + TRSV_BLOCK, job_.n);
+
+#pragma unroll 1
+        for (int64_t row = low + thread % THREADS * LINE; row < high; row += THREADS * LINE) {
+            GPU_PREFETCH(static_cast<const S *>(job_.a) + column * job_.ld + row);
+        }
+    }
     __device__ int64_t first_of(int step) const /* row or column of the block solved at that step */
     {
         return static_cast<int64_t>(job_.backward ? job_.blocks - 1 - step : step) * TRSV_BLOCK;

@@ -48,7 +48,7 @@ typedef struct gpu_state {
     /* While recording: what the next kernel must finish, and the two copies of the loop's state that take turns. */
     gpu_pending pending;
     tess_loop_state *state_now, *state_next;
-    bool upper_half;  /* which half of the partial sums' room the pending reduction lies in */
+    bool upper_half;   /* which half of the partial sums' room the pending reduction lies in */
     gpu_room partials; /* partial sums of reductions */
     gpu_room parts;    /* of dense products: apart from the partial sums, which a recorded loop may still need */
     gpu_room solves;   /* of triangular solves */

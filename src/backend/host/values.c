@@ -9,7 +9,7 @@ enum { LINE = 64 }; /* bytes of a line of the cache */
 typedef void (*read_function)(const void *from, int64_t first, int count, void *to);
 typedef void (*write_function)(void *to, int64_t first, int count, const void *from);
 
-#define PRECISION_LOOPS(NAME, value, name, type, bits, emin, emax, max)                              \
+#define PRECISION_LOOPS(NAME, value, name, type, bits, emin, emax, max)                               \
     HOST_CLONES static void read_##NAME##_fp64(const void *from, int64_t first, int count, void *to)  \
     {                                                                                                 \
         read_run_fp64(TESS_PRECISION_##NAME, from, first, count, to);                                 \

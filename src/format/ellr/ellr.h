@@ -25,7 +25,7 @@ enum { ELLR_SLICE = 64, ELLR_LARGEST_WINDOW = 4096 };
 /* One slice. Places are counted in units of ELLR_SLICE values and of ELLR_SLICE 16-bit words of columns. */
 typedef struct ellr_slice {
     uint32_t first_value, first_column;
-    uint32_t width; /* entries of its longest row */
+    uint32_t width; /* entries of its longest row; where slices are uniform, of the matrix's */
     uint32_t flags;
 } ellr_slice;
 enum {
@@ -43,6 +43,8 @@ typedef struct ellr_view {
     void *column;      /* column_units * ELLR_SLICE 16-bit words */
     void *val;         /* value_units * ELLR_SLICE values of `precision` */
     int64_t value_units, column_units;
+    int32_t
+        uniform_width; /* > 0: all slices are that wide, in order, narrow, one after another: no need to look at them */
     tess_precision precision;
     tess_arithmetic arithmetic;
 } ellr_view;
@@ -55,6 +57,7 @@ typedef struct ellr_storage {
 typedef struct ellr_arrangement {
     int64_t window;       /* in: rows of a sorting window, a multiple of ELLR_SLICE; 0: rows stay in their order */
     int32_t common_width; /* in: the room of every slice, in entries per row; -1: its own width */
+    bool uniform;         /* in: the common width is also every slice's width */
     int64_t entries;      /* out: stored entries, padding included, in rows that exist */
     int64_t permuted;     /* out: windows whose rows are not in their order */
     int64_t value_units, column_units;

@@ -110,8 +110,9 @@ __device__ static inline bool sort_window(const ellr_view &v, int64_t first, int
 }
 
 /* A block takes a window: order and lengths of its positions, widths and flags of its slices. */
-__global__ static void __launch_bounds__(GPU_BLOCK) arrange_kernel(const csr_view csr, const ellr_view v, int window,
-                                                                   bool sorting, int common_width, ellr_totals *totals)
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    arrange_kernel(const csr_view csr, const ellr_view v, int window, bool sorting, int common_width, bool uniform,
+                   ellr_totals *totals)
 {
     __shared__ window_notes notes;
     int64_t positions = v.nslices * ELLR_SLICE;
@@ -135,7 +136,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK) arrange_kernel(const csr_vie
             int width = sorted ? notes.sorted_width[s] : notes.width[s];
             ellr_slice *slice = &v.slice[begin / ELLR_SLICE];
 
-            slice->width = (uint32_t)width;
+            slice->width = (uint32_t)(uniform ? common_width : width);
             slice->flags = (sorted ? (uint32_t)ELLR_PERMUTED : 0U) | (notes.wide[s] ? (uint32_t)ELLR_WIDE : 0U);
             atomicAdd(&totals->entries, (unsigned long long)((common_width >= 0 ? common_width : width) * rows));
         }
@@ -209,7 +210,8 @@ extern "C" tess_status ellr_gpu_arrange(tess_context *ctx, const csr_view *csr, 
 
     TESS_TRY(tess_device_allocate(ctx, 1, sizeof *device, (void **)&device));
     TESS_TRY(ctx->backend->zero(ctx, device, sizeof *device));
-    arrange_kernel<<<grid, GPU_BLOCK, 0, stream>>>(*csr, *v, (int)window, a->window > 0, a->common_width, device);
+    arrange_kernel<<<grid, GPU_BLOCK, 0, stream>>>(*csr, *v, (int)window, a->window > 0, a->common_width, a->uniform,
+                                                   device);
     TESS_TRY(gpu_check_launch(ctx, "arranging rows"));
     place_kernel<<<1, PLACE_BLOCK, 0, stream>>>(*v, a->common_width, device);
     TESS_TRY(gpu_check_launch(ctx, "placing slices"));

@@ -55,7 +55,8 @@ static bool sort_window(const csr_view *csr, const ellr_view *v, int64_t first, 
 }
 
 /* Lengths of a slice's rows; leaves its width and flags in the slice. Returns the entries of rows that exist. */
-static int64_t measure_slice(const csr_view *csr, const ellr_view *v, int64_t s, bool permuted, int32_t common_width)
+static int64_t measure_slice(const csr_view *csr, const ellr_view *v, int64_t s, bool permuted,
+                             const ellr_arrangement *a)
 {
     int64_t begin = s * ELLR_SLICE, rows = csr->nrows - begin < ELLR_SLICE ? csr->nrows - begin : ELLR_SLICE;
     int32_t width = 0;
@@ -69,9 +70,9 @@ static int64_t measure_slice(const csr_view *csr, const ellr_view *v, int64_t s,
         width = length > width ? length : width;
         narrow = narrow && ellr_is_narrow(csr, row);
     }
-    v->slice[s].width = (uint32_t)width;
+    v->slice[s].width = (uint32_t)(a->uniform ? a->common_width : width);
     v->slice[s].flags = (permuted ? (uint32_t)ELLR_PERMUTED : 0U) | (narrow ? 0U : (uint32_t)ELLR_WIDE);
-    return (common_width >= 0 ? common_width : width) * rows;
+    return (a->common_width >= 0 ? a->common_width : width) * rows;
 }
 
 static void place_slices(const ellr_view *v, ellr_arrangement *a)
@@ -100,7 +101,7 @@ tess_status ellr_host_arrange(tess_context *ctx, const csr_view *csr, const ellr
 
         permuted += sorted;
         for (int64_t s = first / ELLR_SLICE; s < (first + count) / ELLR_SLICE; s++) {
-            entries += measure_slice(csr, v, s, sorted, a->common_width);
+            entries += measure_slice(csr, v, s, sorted, a);
         }
     }
     a->entries = entries;

@@ -54,9 +54,11 @@ struct thread_rows {
 
     __device__ inline void find(const ellr_view &v, int64_t position)
     {
-        ellr_slice slice = gpu_load_once(v.slice + position / ELLR_SLICE);
+        int64_t s = position / ELLR_SLICE, first = s * v.uniform_width;
+        ellr_slice slice = {(uint32_t)first, (uint32_t)first, (uint32_t)v.uniform_width, 0};
         int lane = (int)(position % ELLR_SLICE);
 
+        if (v.uniform_width == 0) { slice = gpu_load_once(v.slice + s); }
         if (v.length_bits == 8) {
             read_lengths((const uint8_t *)v.length + position);
         } else {
