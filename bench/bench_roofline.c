@@ -307,7 +307,7 @@ int main(int argc, char **argv)
     static const struct argp_option table[] = {
         {"csv", 'c', "FILE", 0, "write the rows as CSV", 0},
         {"megabytes", 'm', "N", 0, "size of the array (default: GPU 2048, host 8 times the last-level cache)", 0},
-        {"blocks", 'b', "N", 0, "blocks of the grid per multiprocessor (default 18)", 0},
+        {"blocks", 'b', "N", 0, "blocks of the grid per multiprocessor (default 16)", 0},
         {0}};
     static const struct argp program = {
         .options = table,

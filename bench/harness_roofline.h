@@ -68,7 +68,7 @@ double bench_roofline_value(tess_precision storage, uint64_t i);
 
 /* What kernels and their expected results agree on. */
 enum {
-    BENCH_ROOFLINE_LOADS = 4,  /* of 16 bytes, in flight per thread */
+    BENCH_ROOFLINE_LOADS = 8,  /* of 16 bytes, in flight per thread */
     BENCH_ROOFLINE_CHAINS = 8, /* of dependent steps per thread; value w of those taken together enters chain w % 8 */
     BENCH_ROOFLINE_DECODE_ROUNDS =
         511, /* of BENCH_ROOFLINE_PATTERNS decoded packs each; odd: the exclusive or remains */

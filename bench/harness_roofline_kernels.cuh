@@ -12,7 +12,7 @@
 
 namespace {
 
-constexpr int block_threads = 256, resident_blocks = 3, default_blocks = 18;
+constexpr int block_threads = 256, resident_blocks = 4, default_blocks = 16;
 constexpr int loads = BENCH_ROOFLINE_LOADS, chains = BENCH_ROOFLINE_CHAINS;
 constexpr int chunk = 16;         /* steps unrolled; more of them are a loop over chunks */
 constexpr int chunk_exponent = 5; /* 32 operations per value are one chunk */
@@ -30,9 +30,7 @@ struct builtin<float> {
     using type = float4;
 };
 
-/*
- * fetch only loads, decode only converts: all loads of a round are in flight before the first value is needed.
- */
+/* Where a pack is, and how what was loaded from there is decoded. */
 template <typename T>
 struct plain_source {
     using arithmetic = T;
@@ -43,9 +41,13 @@ struct plain_source {
     plain_source(const void *from, int64_t) : data(static_cast<const fetched *>(from))
     {
     }
-    __device__ fetched fetch(int64_t pack) const
+    __device__ const void *at(int64_t pack) const
     {
-        return data[pack];
+        return data + pack;
+    }
+    __device__ static fetched read(const void *from)
+    {
+        return *static_cast<const fetched *>(from);
     }
     __device__ static void decode(const fetched &from, T (&to)[width])
     {
@@ -64,15 +66,92 @@ struct accessor_source {
     accessor_source(const void *from, int64_t n) : x(tess::shape(n), static_cast<const Storage *>(from))
     {
     }
-    __device__ fetched fetch(int64_t pack) const
+    __device__ const void *at(int64_t pack) const
     {
-        return tess::load_pack<width>(x->data() + pack * width);
+        return x->data() + pack * width;
+    }
+    __device__ static fetched read(const void *from)
+    {
+        return tess::load_pack<width>(static_cast<const Storage *>(from));
     }
     __device__ static void decode(const fetched &from, Arithmetic (&to)[width])
     {
         tess::decode_pack(from, to);
     }
 };
+
+/* Words as they are. */
+struct raw_source {
+    using fetched = uint4;
+    const uint4 *data;
+
+    __device__ const void *at(int64_t pack) const
+    {
+        return data + pack;
+    }
+    __device__ static uint4 read(const void *from)
+    {
+        return *static_cast<const uint4 *>(from);
+    }
+};
+
+/* ---- how they come: each thread has `loads` packs on their way into its own places in shared memory ---- */
+
+__device__ void start_copy(uint4 *to, const void *from)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+                 :
+                 : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(to))), "l"(from)
+                 : "memory");
+}
+
+/* Ends the copies that belong together, be there any or none. */
+__device__ void close_group()
+{
+    asm volatile("cp.async.commit_group;" : : : "memory");
+}
+
+/* All groups but the last COUNT are there. */
+template <int COUNT>
+__device__ void await_groups()
+{
+    asm volatile("cp.async.wait_group %0;" : : "n"(COUNT) : "memory");
+}
+
+/* Hands the thread's packs to `use`, TOGETHER at a time; as soon as those are read, as many follow behind the last. */
+template <int TOGETHER, typename Source, typename Use>
+__device__ void stream(const Source &source, int64_t packs, Use use)
+{
+    __shared__ uint4 room[loads][block_threads];
+    constexpr int groups = loads / TOGETHER;
+    const int64_t step = static_cast<int64_t>(gridDim.x) * block_threads;
+    int64_t i = static_cast<int64_t>(blockIdx.x) * block_threads + threadIdx.x;
+
+#pragma unroll
+    for (int u = 0; u < loads; u++) {
+        start_copy(&room[u][threadIdx.x], source.at(i + u * step));
+        if (u % TOGETHER == TOGETHER - 1) { close_group(); }
+    }
+#pragma unroll 1
+    for (int place = 0; i < packs; i += TOGETHER * step, place = (place + TOGETHER) % loads) {
+        typename Source::fetched taken[TOGETHER];
+
+        await_groups<groups - 1>();
+#pragma unroll
+        for (int t = 0; t < TOGETHER; t++) {
+            taken[t] = Source::read(&room[place + t][threadIdx.x]);
+        }
+        use(taken, [&] {
+            if (i + loads * step < packs) {
+#pragma unroll
+                for (int t = 0; t < TOGETHER; t++) {
+                    start_copy(&room[place + t][threadIdx.x], source.at(i + (loads + t) * step));
+                }
+            }
+            close_group();
+        });
+    }
+}
 
 /* ---- what becomes of them ---- */
 
@@ -160,17 +239,6 @@ __device__ void use(const T (&value)[COUNT], int chunks, T (&chain)[chains], uin
     }
 }
 
-/* COUNT packs from number `first` of the thread's stride on. */
-template <typename Source, int COUNT>
-__device__ void fetch_packs(const Source &source, int64_t first, int64_t step, typename Source::fetched *to)
-{
-#pragma unroll
-    for (int u = 0; u < COUNT; u++) {
-        to[u] = source.fetch(first + u * step);
-    }
-}
-
-/* `loads` packs are always on their way: as soon as the first are taken, as many follow behind the last. */
 template <typename Source, int EXPONENT>
 __global__ void __launch_bounds__(block_threads, resident_blocks)
     pass_kernel(Source source, int64_t packs, int chunks, outcome out)
@@ -178,29 +246,12 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
     using T = typename Source::arithmetic;
     constexpr int width = Source::width,
                   together = width < chains ? chains / width : 1; /* packs with a value per chain */
-    const int64_t step = static_cast<int64_t>(gridDim.x) * block_threads;
-    int64_t i = static_cast<int64_t>(blockIdx.x) * block_threads + threadIdx.x;
-    typename Source::fetched coming[loads];
     T chain[chains] = {};
     uint32_t bits = 0;
 
-    fetch_packs<Source, loads>(source, i, step, coming);
-#pragma unroll 1
-    for (; i < packs; i += together * step) {
-        typename Source::fetched taken[together];
+    stream<together>(source, packs, [&](const auto &taken, auto go_on) {
         T value[together * width];
 
-#pragma unroll
-        for (int t = 0; t < together; t++) {
-            taken[t] = coming[t];
-        }
-#pragma unroll
-        for (int t = together; t < loads; t++) {
-            coming[t - together] = coming[t];
-        }
-        if (i + loads * step < packs) {
-            fetch_packs<Source, together>(source, i + loads * step, step, coming + loads - together);
-        }
 #pragma unroll
         for (int t = 0; t < together; t++) {
             T some[width];
@@ -211,8 +262,9 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
                 value[t * width + k] = some[k];
             }
         }
+        go_on();
         use<EXPONENT>(value, chunks, chain, bits);
-    }
+    });
     leave(chain, bits, out);
 }
 
@@ -220,23 +272,13 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
 __global__ void __launch_bounds__(block_threads, resident_blocks)
     raw_kernel(const uint4 *data, int64_t packs, outcome out)
 {
-    const int64_t step = static_cast<int64_t>(gridDim.x) * block_threads;
     const float chain[chains] = {};
     uint32_t bits = 0;
 
-#pragma unroll 1
-    for (int64_t i = static_cast<int64_t>(blockIdx.x) * block_threads + threadIdx.x; i < packs; i += loads * step) {
-        uint4 value[loads];
-
-#pragma unroll
-        for (int u = 0; u < loads; u++) {
-            value[u] = data[i + u * step];
-        }
-#pragma unroll
-        for (int u = 0; u < loads; u++) {
-            bits ^= value[u].x ^ value[u].y ^ value[u].z ^ value[u].w;
-        }
-    }
+    stream<1>(raw_source{data}, packs, [&](const auto &taken, auto go_on) {
+        bits ^= taken[0].x ^ taken[0].y ^ taken[0].z ^ taken[0].w;
+        go_on();
+    });
     leave(chain, bits, out);
 }
 
@@ -247,8 +289,7 @@ struct decode_patterns {
 };
 
 template <typename Storage, bool FMA>
-__global__ void __launch_bounds__(block_threads, resident_blocks)
-    decode_kernel(decode_patterns by, int rounds, outcome out)
+__global__ void __launch_bounds__(block_threads) decode_kernel(decode_patterns by, int rounds, outcome out)
 {
     constexpr int width = 16 / sizeof(Storage);
     double chain[chains] = {};
@@ -285,7 +326,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
 }
 
 template <typename T>
-__global__ void __launch_bounds__(block_threads, resident_blocks) peak_kernel(int chunks, outcome out)
+__global__ void __launch_bounds__(block_threads) peak_kernel(int chunks, outcome out)
 {
     T chain[chains] = {}, value[chains];
 

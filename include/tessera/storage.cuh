@@ -193,23 +193,24 @@ TESS_ATTRIBUTES inline void decode_pack(const pack<Storage, N> &from, Arithmetic
 {
 #if TESS_HARDWARE_FP8
     if constexpr (sizeof(Storage) == 1 && N % 2 == 0) {
+        constexpr bool is_e4m3 = storage_traits<Storage>::precision == TESS_PRECISION_E4M3;
         uint16_t two[N / 2];
 
         memcpy(two, &from, sizeof two);
         TESS_UNROLL
         for (int i = 0; i < N / 2; i++) {
-            constexpr bool is_e4m3 = storage_traits<Storage>::precision == TESS_PRECISION_E4M3;
             uint32_t halves = is_e4m3 ? tess_e4m3_to_halves(two[i]) : tess_e5m2_to_halves(two[i]);
 
             to[2 * i] = decode<Arithmetic>(fp16{static_cast<uint16_t>(halves)});
             to[2 * i + 1] = decode<Arithmetic>(fp16{static_cast<uint16_t>(halves >> 16)});
         }
-        return;
-    }
+    } else
 #endif
-    TESS_UNROLL
-    for (int i = 0; i < N; i++) {
-        to[i] = decode<Arithmetic>(from.value[i]);
+    {
+        TESS_UNROLL
+        for (int i = 0; i < N; i++) {
+            to[i] = decode<Arithmetic>(from.value[i]);
+        }
     }
 }
 

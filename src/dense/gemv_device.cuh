@@ -75,7 +75,7 @@ static inline int64_t gemv_round_up(int64_t a, int64_t to)
 
 static inline int64_t gemv_between(int64_t value, int64_t low, int64_t high)
 {
-    return value > high ? high : value < low ? low : value; /* low wins over a smaller high */
+    return value < low || high < low ? low : value > high ? high : value;
 }
 
 /* A kernel, and the values that one of its loads brings. */

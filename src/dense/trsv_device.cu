@@ -28,6 +28,7 @@ struct solve_room {
         T chunk[TRSV_CHUNK][TRSV_PITCH];
         T sums[TRSV_WAVES][TRSV_BLOCK];
     };
+    solution_room<T> solution;
     double scale[TRSV_BLOCK];         /* of the block's columns of A */
     alignas(16) T right[TRSV_BLOCK];  /* b_i - ... */
     alignas(16) T before[TRSV_BLOCK]; /* x_(i-1) */
@@ -285,7 +286,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (sizeof(S) == 8 ? 1 : 2)) tr
         fold<S, T, TRANSPOSED>(job, tile, &room, q, part, w);
     }
 
-    tile_stream<S, T, TRANSPOSED> stream(job, call, step, block);
+    tile_stream<S, T, TRANSPOSED> stream(job, &room.solution, call, step, block);
     stream.run();
 #pragma unroll
     for (int m = 0; m < TRSV_PAIRS; m++) {

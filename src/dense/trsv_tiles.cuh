@@ -31,18 +31,12 @@ struct solve_job {
     int64_t letter_bytes;
 };
 
-/* Bytes of each column that a transposed solve asks for together. */
-#ifndef GPU_PREFETCHED
-#define GPU_PREFETCHED 1024
-#endif
-
 template <typename S, bool TRANSPOSED>
 struct tile_shape {
     /* Values of a pack: 16 bytes where registers allow. */
     static constexpr int V = sizeof(S) == 8 ? 2 : sizeof(S) == 2 && !TRANSPOSED ? 8 : 4;
     static constexpr int RG = TRSV_BLOCK / V, CG = GPU_BLOCK / RG, K = TRSV_BLOCK / CG;
-    static constexpr int SUMS = TRANSPOSED ? K : V;    /* of a thread */
-    static constexpr int FACTORS = TRANSPOSED ? V : K; /* values of the solution that a thread needs for a tile */
+    static constexpr int SUMS = TRANSPOSED ? K : V; /* of a thread */
     static_assert(RG <= GPU_WAVE && K >= 1, "sums over rows stay within a wave");
 };
 
@@ -86,13 +80,14 @@ load_tile(const solve_job &job, int64_t row, int64_t column,
     }
 }
 
-/* sums += tile (or its transpose) times the factors */
+/* sums += tile (or its transpose) times the block of the solution that belongs to its columns (rows) */
 template <typename S, typename T, bool TRANSPOSED>
 __device__ static inline void
 add_tile(const tess::pack<S, tile_shape<S, TRANSPOSED>::V> (&tile)[tile_shape<S, TRANSPOSED>::K],
-         const T (&factor)[tile_shape<S, TRANSPOSED>::FACTORS], T (&sum)[tile_shape<S, TRANSPOSED>::SUMS])
+         const T (&solution)[TRSV_BLOCK], T (&sum)[tile_shape<S, TRANSPOSED>::SUMS])
 {
     typedef tile_shape<S, TRANSPOSED> shape;
+    const int thread = static_cast<int>(threadIdx.x), i = thread % shape::RG * shape::V, j = thread / shape::RG;
 
 #pragma unroll
     for (int k = 0; k < shape::K; k++) {
@@ -101,7 +96,7 @@ add_tile(const tess::pack<S, tile_shape<S, TRANSPOSED>::V> (&tile)[tile_shape<S,
         tess::decode_pack(tile[k], value);
 #pragma unroll
         for (int v = 0; v < shape::V; v++) {
-            sum[TRANSPOSED ? k : v] += value[v] * factor[TRANSPOSED ? v : k];
+            sum[TRANSPOSED ? k : v] += value[v] * solution[TRANSPOSED ? i + v : j + shape::CG * k];
         }
     }
 }
@@ -133,12 +128,18 @@ __device__ static inline void gather_sums(T (&sum)[SUMS], T (*room)[TRSV_BLOCK])
     }
 }
 
+/* Blocks of the solution that a thread block has in shared memory: what is added, and what comes next. */
+template <typename T>
+struct solution_room {
+    alignas(16) T block[2][TRSV_BLOCK];
+};
+
 /*
  * A thread's sums over the tiles of steps 0 .. step - 2, in that order. Two tiles are on their way while it waits for the
  * solution of a third. The last tile is left for finish(), so that the caller can get ready in the meantime.
  *
- * Transposed, the blocks that run side by side read the same rows of different columns, far apart: the memory delivers that at a
- * fraction of its bandwidth. So there each asks for GPU_PREFETCHED bytes of its columns at once, a chunk of tiles ahead.
+ * TRSV_BLOCK threads look for one letter each and share what they find: all blocks look at the same few lines of the cache, and
+ * were every thread to look for itself, those lines would be the bottleneck.
  */
 template <typename S, typename T, bool TRANSPOSED>
 class tile_stream {
@@ -148,17 +149,13 @@ class tile_stream {
     T sum[shape::SUMS] = {};
 
     /* For the block row solved at `step`, which is the block row `block` of A (transposed: block column). */
-    __device__ tile_stream(const solve_job &job, unsigned call, int step, int block)
-        : job_(job), call_(call), step_(step), block_(block), count_(step - 1)
+    __device__ tile_stream(const solve_job &job, solution_room<T> *room, unsigned call, int step, int block)
+        : job_(job), room_(room), call_(call), step_(step), block_(block), count_(step - 1)
     {
-        const int thread = static_cast<int>(threadIdx.x);
-
-        letter_ = static_cast<const letter<T> *>(job.letters) +
-                  (TRANSPOSED ? thread % shape::RG * shape::V : thread / shape::RG);
-        if (TRANSPOSED) { prefetch(0); }
+        letter_ = static_cast<const letter<T> *>(job.letters) + threadIdx.x;
         if (count_ > 0) {
             load(0, now_);
-            if (EARLY) { peek_letters(letters_of(0), STRIDE, seen_); }
+            look(0);
         }
         if (count_ > 1) { load(1, next_); }
     }
@@ -166,13 +163,9 @@ class tile_stream {
     __device__ void run()
     {
         for (int j = 0; j + 1 < count_; j++) {
-            T factor[shape::FACTORS];
-
-            if (TRANSPOSED && j % CHUNK == 0) { prefetch(j + CHUNK); }
-            if (!EARLY) { peek_letters(letters_of(j), STRIDE, seen_); }
-            await_letters(letters_of(j), STRIDE, call_, pause(j), seen_, factor);
-            if (EARLY) { peek_letters(letters_of(j + 1), STRIDE, seen_); }
-            add_tile<S, T, TRANSPOSED>(now_, factor, sum);
+            await(j);
+            look(j + 1);
+            add_tile<S, T, TRANSPOSED>(now_, room_->block[j % 2], sum);
 #pragma unroll
             for (int k = 0; k < shape::K; k++) {
                 now_[k] = next_[k];
@@ -184,51 +177,37 @@ class tile_stream {
     __device__ void finish()
     {
         if (count_ > 0) {
-            T factor[shape::FACTORS];
-
-            if (!EARLY) { peek_letters(letters_of(count_ - 1), STRIDE, seen_); }
-            await_letters(letters_of(count_ - 1), STRIDE, call_, pause(count_ - 1), seen_, factor);
-            add_tile<S, T, TRANSPOSED>(now_, factor, sum);
+            await(count_ - 1);
+            add_tile<S, T, TRANSPOSED>(now_, room_->block[(count_ - 1) % 2], sum);
         }
     }
 
   private:
-    static constexpr int STRIDE = TRANSPOSED ? 1 : shape::CG;
-    /* Letters of the next tile are looked at while this one is added, where registers allow. */
-    static constexpr bool EARLY = !TRANSPOSED || sizeof(T) == 4 || sizeof(S) == 8;
-
-    static constexpr int LINE = 128 / static_cast<int>(sizeof(S)); /* values of a line of the cache */
-    static constexpr int CHUNK = GPU_PREFETCHED / (TRSV_BLOCK * static_cast<int>(sizeof(S)));
-
-    /* The tiles of steps step .. step + CHUNK - 1: 64 columns, the threads of a column on lines one after another. */
-    __device__ void prefetch(int step) const
-    {
-        constexpr int THREADS = GPU_BLOCK / TRSV_BLOCK;
-        const int last = min(step + CHUNK, count_) - 1, thread = static_cast<int>(threadIdx.x);
-        const int64_t column = static_cast<int64_t>(block_) * TRSV_BLOCK + thread / THREADS;
-
-        if (step > last || column >= job_.n) { return; }
-        const int64_t low = first_of(job_.backward ? last : step),
-                      high = min(first_of(job_.backward ? step : last) + TRSV_BLOCK, job_.n);
-
-#pragma unroll 1
-        for (int64_t row = low + thread % THREADS * LINE; row < high; row += THREADS * LINE) {
-            GPU_PREFETCH(static_cast<const S *>(job_.a) + column * job_.ld + row);
-        }
-    }
     __device__ int64_t first_of(int step) const /* row or column of the block solved at that step */
     {
         return static_cast<int64_t>(job_.backward ? job_.blocks - 1 - step : step) * TRSV_BLOCK;
-    }
-    __device__ const letter<T> *letters_of(int step) const
-    {
-        return letter_ + first_of(step);
     }
     __device__ void load(int step, tess::pack<S, shape::V> (&to)[shape::K]) const
     {
         const int64_t other = first_of(step), own = static_cast<int64_t>(block_) * TRSV_BLOCK;
 
         load_tile<S, TRANSPOSED>(job_, TRANSPOSED ? other : own, TRANSPOSED ? own : other, to);
+    }
+    __device__ void look(int step)
+    {
+        if (threadIdx.x < TRSV_BLOCK) { peek_letters(letter_ + first_of(step), 0, seen_); }
+    }
+    /* All threads: the solution of that step is in its half of the room. Nobody reads that half any more: since then all have
+       been here for the other. */
+    __device__ void await(int step)
+    {
+        if (threadIdx.x < TRSV_BLOCK) {
+            T value[1];
+
+            await_letters(letter_ + first_of(step), 0, call_, pause(step), seen_, value);
+            room_->block[step % 2][threadIdx.x] = value[0];
+        }
+        __syncthreads();
     }
     /* Blocks whose turn is far off look seldom. */
     __device__ unsigned pause(int j) const
@@ -239,11 +218,12 @@ class tile_stream {
     }
 
     const solve_job &job_;
+    solution_room<T> *const room_;
     const unsigned call_;
     const int step_, block_, count_;
     const letter<T> *letter_;
     tess::pack<S, shape::V> now_[shape::K], next_[shape::K];
-    letter<T> seen_[shape::FACTORS];
+    letter<T> seen_[1];
 };
 
 #endif

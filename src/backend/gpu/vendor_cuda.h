@@ -125,9 +125,6 @@ __device__ static inline void gpu_post(uint64_t *to, const uint64_t (&word)[N])
 /* What depends on this int is computed from here on, not ahead of a loop: for rare branches that would take registers. */
 #define GPU_NOT_BEFORE(value) asm volatile("" : "+r"(value))
 
-/* Asks for the line of an address; waits for nothing. */
-#define GPU_PREFETCH(address) asm volatile("prefetch.global.L2 [%0];" : : "l"(address))
-
 /* Lets other waves run for about that long. */
 #define GPU_PAUSE(nanoseconds) __nanosleep(nanoseconds)
 

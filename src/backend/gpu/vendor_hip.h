@@ -82,9 +82,6 @@ __device__ static inline void gpu_post(uint64_t *to, const uint64_t (&word)[N])
 /* What depends on this int is computed from here on, not ahead of a loop: for rare branches that would take registers. */
 #define GPU_NOT_BEFORE(value) asm volatile("" : "+v"(value))
 
-/* No prefetching. */
-#define GPU_PREFETCH(address) ((void)(address))
-
 /* Lets other waves run for a while. */
 #define GPU_PAUSE(nanoseconds) ((void)(nanoseconds), __builtin_amdgcn_s_sleep(4))
 
