@@ -91,8 +91,12 @@ static void sorting_is_stable_within_windows(void **state)
 
     (void)state;
     assert_non_null(v->order);
-    for (int64_t p = 0; p < 1024; p++) {
-        int64_t row = ellr_row(v, v->slice[p / 64], p), before = p > 0 ? ellr_row(v, v->slice[(p - 1) / 64], p - 1) : 0;
+    for (int64_t p = 0; p < 1024; p++) { /* ranks: the two halves of a slice alternate */
+        int64_t at = ellr_position_of(p), row = ellr_row(v, v->slice[p / 64], at), last = p > 0 ? p - 1 : 0;
+        int64_t before = ellr_row(v, v->slice[last / 64], ellr_position_of(last));
+
+        assert_int_equal(ellr_rank_at(at), p);
+        assert_int_equal(at / 64, p / 64);
 
         assert_int_equal(row / 256, p / 256);
         assert_false(seen[row]);

@@ -111,17 +111,25 @@ static inline unsigned gpu_grid(const tess_context *ctx, int64_t n, int per_mult
  * GPU_LET_NEXT_START, and GPU_WAIT_FOR_PREVIOUS before it touches anything that a kernel of the loop writes.
  */
 template <typename... PARAMETERS, typename... ARGUMENTS>
-static inline tess_status gpu_launch(tess_context *ctx, const char *doing, void (*kernel)(PARAMETERS...), unsigned grid,
-                                     size_t shared, const ARGUMENTS &...arguments)
+static inline tess_status gpu_launch_blocks(tess_context *ctx, const char *doing, void (*kernel)(PARAMETERS...),
+                                            unsigned grid, unsigned block, size_t shared, const ARGUMENTS &...arguments)
 {
     const gpu_state *state = gpu_state_of(ctx);
 
     if (state->recording && state->can_overlap) {
-        gpu_launch_overlapped(kernel, grid, GPU_BLOCK, shared, state->stream, arguments...);
+        gpu_launch_overlapped(kernel, grid, block, shared, state->stream, arguments...);
     } else {
-        kernel<<<grid, GPU_BLOCK, shared, state->stream>>>(PARAMETERS(arguments)...);
+        kernel<<<grid, block, shared, state->stream>>>(PARAMETERS(arguments)...);
     }
     return gpu_check_launch(ctx, doing);
+}
+
+/* The same with blocks of GPU_BLOCK threads. */
+template <typename... PARAMETERS, typename... ARGUMENTS>
+static inline tess_status gpu_launch(tess_context *ctx, const char *doing, void (*kernel)(PARAMETERS...), unsigned grid,
+                                     size_t shared, const ARGUMENTS &...arguments)
+{
+    return gpu_launch_blocks(ctx, doing, kernel, grid, GPU_BLOCK, shared, arguments...);
 }
 
 extern "C" {

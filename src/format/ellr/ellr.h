@@ -2,7 +2,9 @@
 /*
  * ELLPACK-R and SELL-C-sigma: one layout. Rows stand at positions; ELLR_SLICE neighbouring positions are a slice. A slice has
  * a width, that of its longest row (ellr: of the matrix's longest row), and stores entry k of lane l at k * ELLR_SLICE + l. A
- * row stops at its own length: what pads it is never multiplied. README.md has a picture.
+ * row stops at its own length: what pads it is never multiplied. The two halves of a slice's rows alternate: lane 2 i + h has
+ * row 32 h + i of the slice. So a thread that loads two lanes at once has rows 32 apart, and the threads of a wave fetch
+ * neighbouring elements of x and write neighbouring ones of y. README.md has a picture.
  */
 #ifndef TESS_FORMAT_ELLR_ELLR_H
 #define TESS_FORMAT_ELLR_ELLR_H
@@ -39,7 +41,7 @@ typedef struct ellr_view {
     ellr_slice *slice; /* nslices */
     void *length;      /* nslices * ELLR_SLICE row lengths of length_bits; 0 beyond the last row */
     int length_bits;   /* 8 where no row is longer than 255, else 32 */
-    int16_t *order;    /* row minus position, for each position; NULL: no slice is permuted */
+    int16_t *order;    /* row minus position, for each position of permuted slices; NULL: there is none */
     void *column;      /* column_units * ELLR_SLICE 16-bit words */
     void *val;         /* value_units * ELLR_SLICE values of `precision` */
     int64_t value_units, column_units;

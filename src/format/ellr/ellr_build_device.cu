@@ -86,9 +86,9 @@ __device__ static inline void read_lengths(const csr_view &csr, int64_t first, i
 __device__ static inline bool sort_window(const ellr_view &v, int64_t first, int count, window_notes *notes)
 {
     for (int i = (int)threadIdx.x; i < count; i += GPU_BLOCK) {
-        int rank = rank_of(*notes, count, i);
+        int rank = rank_of(*notes, count, i), place = (int)ellr_position_of(rank);
 
-        v.order[first + rank] = (int16_t)(i - rank);
+        v.order[first + place] = (int16_t)(i - place);
         if (rank % ELLR_SLICE == 0) { notes->sorted_width[rank / ELLR_SLICE] = notes->length[i]; }
     }
     __syncthreads();
@@ -124,7 +124,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
         read_lengths(csr, first, count, &notes);
         if (sorting) { sorted = sort_window(v, first, count, &notes); }
         for (int i = (int)threadIdx.x; i < count; i += GPU_BLOCK) {
-            int row = sorted ? i + v.order[first + i] : i;
+            int row = (int)(ellr_row_at(&v, sorted, first + i) - first);
 
             ellr_set_length(&v, first + i, notes.length[row]);
             atomicOr(&notes.wide[i / ELLR_SLICE], ellr_is_narrow(&csr, first + row) ? 0 : 1);

@@ -49,7 +49,9 @@ static bool sort_window(const csr_view *csr, const ellr_view *v, int64_t first, 
     }
     pays = ellr_sorting_pays(in_order, sorted) && in_order > 0;
     for (int64_t i = 0; i < count; i++) {
-        v->order[first + i] = (int16_t)(pays ? (int64_t)(key[i] & UINT32_MAX) - i : 0);
+        const int64_t place = ellr_position_of(i);
+
+        v->order[first + place] = (int16_t)(pays ? (int64_t)(key[i] & UINT32_MAX) - place : 0);
     }
     return pays;
 }
@@ -63,7 +65,7 @@ static int64_t measure_slice(const csr_view *csr, const ellr_view *v, int64_t s,
     bool narrow = true;
 
     for (int64_t p = begin; p < begin + ELLR_SLICE; p++) {
-        int64_t row = permuted ? p + v->order[p] : p;
+        int64_t row = ellr_row_at(v, permuted, p);
         int32_t length = ellr_csr_length(csr, row);
 
         ellr_set_length(v, p, length);

@@ -16,32 +16,30 @@
 
 /*
  * What may be tried, in one place. ROWS: positions of a thread, 1, 2 or 4, with ROWS values in at most 16 bytes. BATCH: entries
- * of a row in flight, up to 8; WIDE_BATCH: the same with 32-bit columns. BLOCKS: resident blocks per multiprocessor that
- * registers must allow. WHOLE_GRID: a product without dot products gets a block for every GPU_BLOCK * ROWS positions,
- * instead of as many blocks as are resident.
+ * of a row in flight, up to 8; WIDE_BATCH: the same with 32-bit columns. THREADS: resident threads of a multiprocessor that
+ * registers must allow. BLOCK: threads of a block where each makes one pass over its positions, which needs no reduction: small
+ * blocks make room for the next one sooner. With dot products blocks have GPU_BLOCK threads, are as many as are resident, and
+ * make several passes. Conversions to FP64 take registers of their own: then fewer entries in more threads are better.
  */
-template <typename STORED>
+template <typename STORED, typename VECTOR>
 struct tuning {
     static constexpr int ROWS = 2;
-    static constexpr int BATCH = 7;
+    static constexpr bool CONVERTED = sizeof(VECTOR) == sizeof(double) && sizeof(STORED) < sizeof(double);
+    static constexpr int BATCH = CONVERTED ? 4 : 7;
     static constexpr int WIDE_BATCH = 4;
-    static constexpr int BLOCKS = 5;
-    static constexpr int BLOCKS_WITH_DOTS = 4;
-    static constexpr bool WHOLE_GRID = true;
+    static constexpr int BLOCK = 128;
+    static constexpr int THREADS = CONVERTED ? 1536 : 1280;
+    static constexpr int THREADS_WITH_DOTS = 1024;
 };
 
-template <typename STORED, int NDOTS>
-constexpr int resident_blocks()
-{
-    return NDOTS > 0 ? tuning<STORED>::BLOCKS_WITH_DOTS : tuning<STORED>::BLOCKS;
-}
-
-/* Whether every block makes one pass. Partial sums of dot products are as many as blocks, and should be few. */
-template <typename STORED, int NDOTS>
-constexpr bool takes_whole_grid()
-{
-    return NDOTS == 0 && tuning<STORED>::WHOLE_GRID;
-}
+template <int NDOTS, typename STORED, typename VECTOR>
+struct shape {
+    static constexpr bool ONE_PASS = NDOTS == 0;
+    static constexpr int BLOCK = ONE_PASS ? tuning<STORED, VECTOR>::BLOCK : GPU_BLOCK;
+    static constexpr int PASS = BLOCK * tuning<STORED, VECTOR>::ROWS; /* positions */
+    static constexpr int BLOCKS =
+        (ONE_PASS ? tuning<STORED, VECTOR>::THREADS : tuning<STORED, VECTOR>::THREADS_WITH_DOTS) / BLOCK;
+};
 
 /* The rows of a thread. */
 template <typename STORED, int ROWS>
@@ -89,7 +87,7 @@ struct thread_rows {
         if (ellr_is_permuted(slice)) { order = gpu_load_once((const tess::pack<int16_t, ROWS> *)(v.order + position)); }
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
-            row[r] = (int)(position + r + order.value[r]);
+            row[r] = (int)(ellr_is_permuted(slice) ? position + r + order.value[r] : ellr_rank_at(position + r));
         }
     }
 };
@@ -177,7 +175,7 @@ __device__ static inline void sum_rows(const thread_rows<STORED, ROWS> &rows, co
             at.base[r] = 0;
             at.left[r] = rows.length[r];
         }
-        multiply_rows<tuning<STORED>::WIDE_BATCH>(at, rows.width, x, sum);
+        multiply_rows<tuning<STORED, VECTOR>::WIDE_BATCH>(at, rows.width, x, sum);
     } else {
         entry_cursor<STORED, int16_t, ROWS> at = {rows.val, rows.col, {}, {}};
 
@@ -186,7 +184,7 @@ __device__ static inline void sum_rows(const thread_rows<STORED, ROWS> &rows, co
             at.base[r] = rows.row[r];
             at.left[r] = rows.length[r];
         }
-        multiply_rows<tuning<STORED>::BATCH>(at, rows.width, x, sum);
+        multiply_rows<tuning<STORED, VECTOR>::BATCH>(at, rows.width, x, sum);
     }
 }
 
@@ -214,10 +212,10 @@ __device__ static inline const VECTOR *factors_of(const tess_spmv_args &args)
 }
 
 template <typename STORED, typename VECTOR, typename ARITHMETIC, int NDOTS>
-__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (resident_blocks<STORED, NDOTS>()))
+__global__ static void GPU_LAUNCH_BOUNDS((shape<NDOTS, STORED, VECTOR>::BLOCK), (shape<NDOTS, STORED, VECTOR>::BLOCKS))
     slice_kernel(const ellr_view v, const tess_spmv_args args, const loop_gate gate, const reduce_target target)
 {
-    constexpr int ROWS = tuning<STORED>::ROWS, PASS = GPU_BLOCK * ROWS;
+    constexpr int ROWS = tuning<STORED, VECTOR>::ROWS, PASS = shape<NDOTS, STORED, VECTOR>::PASS;
     const int64_t positions = v.nslices * ELLR_SLICE;
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
     bool entered = false;
@@ -239,7 +237,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (resident_blocks<STORED, NDO
         for (int r = 0; r < ROWS; r++) {
             store_row<VECTOR, ARITHMETIC, NDOTS>(v, args, rows.row[r], sum[r], dots);
         }
-        if (takes_whole_grid<STORED, NDOTS>()) { break; }
+        if (shape<NDOTS, STORED, VECTOR>::ONE_PASS) { break; }
     }
     if (NDOTS > 0) { grid_reduce(dots, target); }
 }
@@ -249,10 +247,10 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (resident_blocks<STORED, NDO
 template <typename STORED, typename VECTOR, typename ARITHMETIC, int NDOTS>
 static tess_status launch(tess_context *ctx, const ellr_view *v, const tess_spmv_args *args)
 {
-    constexpr int PASS = GPU_BLOCK * tuning<STORED>::ROWS;
-    int64_t needed = (v->nslices * ELLR_SLICE + PASS - 1) / PASS;
-    int64_t resident = (int64_t)resident_blocks<STORED, NDOTS>() * gpu_state_of(ctx)->multiprocessors;
-    unsigned grid = (unsigned)(takes_whole_grid<STORED, NDOTS>() || needed < resident ? needed : resident);
+    typedef shape<NDOTS, STORED, VECTOR> blocks;
+    int64_t needed = (v->nslices * ELLR_SLICE + blocks::PASS - 1) / blocks::PASS;
+    int64_t resident = (int64_t)blocks::BLOCKS * gpu_state_of(ctx)->multiprocessors;
+    unsigned grid = (unsigned)(blocks::ONE_PASS || needed < resident ? needed : resident);
     loop_gate gate;
     reduce_target target;
     tess_status status = TESS_SUCCESS;
@@ -260,8 +258,8 @@ static tess_status launch(tess_context *ctx, const ellr_view *v, const tess_spmv
     if (needed == 0) { return TESS_SUCCESS; }
     TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
     TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
-    status = gpu_launch(ctx, "a product by slices", slice_kernel<STORED, VECTOR, ARITHMETIC, NDOTS>, grid, 0, *v, *args,
-                        gate, target);
+    status = gpu_launch_blocks(ctx, "a product by slices", slice_kernel<STORED, VECTOR, ARITHMETIC, NDOTS>, grid,
+                               blocks::BLOCK, 0, *v, *args, gate, target);
 cleanup:
     return status;
 }

@@ -40,7 +40,7 @@ static inline __attribute__((always_inline)) int64_t column_of(const row_group *
     int64_t place = k * ELLR_SLICE + lane;
 
     if (kind.wide) { return ((const int32_t *)(const void *)g->col)[place]; }
-    return (kind.permuted ? g->row[lane] : g->row[0] + lane) + g->col[place];
+    return (kind.permuted ? g->row[lane] : g->row[0] + ellr_rank_at(lane)) + g->col[place];
 }
 
 /* tess_precision_bytes as a constant. */
@@ -119,7 +119,7 @@ static inline __attribute__((always_inline)) row_group find_group(const ellr_vie
     g.ahead = (int64_t)s.width * ELLR_SLICE;
     g.col = (const int16_t *)v->column + ellr_first_column(s) + (kind.wide ? 2 * lane : lane);
     for (int l = 0; l < GROUP; l++) {
-        g.row[l] = kind.permuted ? position + l + v->order[position + l] : position + l;
+        g.row[l] = ellr_row_at(v, kind.permuted, position + l);
         g.length[l] = ellr_length(v, position + l);
         g.common = g.length[l] < g.common ? g.length[l] : g.common;
     }

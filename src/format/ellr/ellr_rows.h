@@ -37,10 +37,31 @@ TESS_HD int32_t ellr_length(const ellr_view *v, int64_t position)
     return v->length_bits == 8 ? ((const uint8_t *)v->length)[position] : ((const int32_t *)v->length)[position];
 }
 
+/* Which of its slice's rows, in their order, is at a position: the two halves alternate. */
+TESS_HD int64_t ellr_rank_at(int64_t position)
+{
+    int64_t lane = position % ELLR_SLICE;
+
+    return position - lane + lane % 2 * (ELLR_SLICE / 2) + lane / 2;
+}
+
+/* The inverse. */
+TESS_HD int64_t ellr_position_of(int64_t rank)
+{
+    int64_t place = rank % ELLR_SLICE;
+
+    return rank - place + place % (ELLR_SLICE / 2) * 2 + place / (ELLR_SLICE / 2);
+}
+
 /* The row at a position; beyond the last row: a number that is no row. */
+TESS_HD int64_t ellr_row_at(const ellr_view *v, bool permuted, int64_t position)
+{
+    return permuted ? position + v->order[position] : ellr_rank_at(position);
+}
+
 TESS_HD int64_t ellr_row(const ellr_view *v, ellr_slice s, int64_t position)
 {
-    return ellr_is_permuted(s) ? position + v->order[position] : position;
+    return ellr_row_at(v, ellr_is_permuted(s), position);
 }
 
 /* Column of entry k of the row at a position. */
