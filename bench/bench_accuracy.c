@@ -18,8 +18,8 @@ typedef struct accuracy_study {
 } accuracy_study;
 
 static const accuracy_study studies[] = {
-    {"dot", ACCURACY_DOT, {64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 16777216, 0}},
-    {"gemv", ACCURACY_GEMV, {64, 128, 256, 512, 1024, 2048, 4096, 8192, 0}},
+    {"dot", ACCURACY_DOT, {64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 0}},
+    {"gemv", ACCURACY_GEMV, {64, 128, 256, 512, 1024, 2048, 4096, 0}},
     {"trsv-lower", ACCURACY_TRSV_LOWER, {64, 128, 256, 512, 1024, 2048, 4096, 0}},
     {"trsv-upper", ACCURACY_TRSV_UPPER, {64, 128, 256, 512, 1024, 2048, 4096, 0}},
 };
