@@ -6,26 +6,30 @@
  */
 #include "dense/blas_bodies.h"
 
-/* `count` elements; element i adds to sums[i % LANES]. The result may overwrite an operand. */
-static inline __attribute__((always_inline)) void
-NAMED(run_strip)(tess_fused_op op, REAL a, REAL b, int count, const REAL *x, const REAL *y, REAL *result, REAL *sums)
-{
-    int i = 0;
-
-    for (; i + LANES <= count; i += LANES) {
-#pragma omp simd
-        for (int k = 0; k < LANES; k++) {
-            REAL value = NAMED(apply_blas)(op, a, b, x[i + k], y[i + k], &sums[k]);
-
-            if (result) { result[i + k] = value; }
-        }
+/* `count` elements; element i adds to sums[i % LANES]. The result may overwrite an operand of the same type. */
+#define BLAS_STRIP(name, TYPE)                                                                                         \
+    static inline __attribute__((always_inline)) void name(tess_fused_op op, REAL a, REAL b, int count, const TYPE *x, \
+                                                           const TYPE *y, REAL *result, REAL *sums)                    \
+    {                                                                                                                  \
+        int i = 0;                                                                                                     \
+                                                                                                                       \
+        for (; i + LANES <= count; i += LANES) {                                                                       \
+            _Pragma("omp simd") for (int k = 0; k < LANES; k++)                                                        \
+            {                                                                                                          \
+                REAL value = NAMED(apply_blas)(op, a, b, (REAL)x[i + k], (REAL)y[i + k], &sums[k]);                    \
+                                                                                                                       \
+                if (result) { result[i + k] = value; }                                                                 \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (int k = 0; i + k < count; k++) {                                                                          \
+            REAL value = NAMED(apply_blas)(op, a, b, (REAL)x[i + k], (REAL)y[i + k], &sums[k]);                        \
+                                                                                                                       \
+            if (result) { result[i + k] = value; }                                                                     \
+        }                                                                                                              \
     }
-    for (int k = 0; i + k < count; k++) {
-        REAL value = NAMED(apply_blas)(op, a, b, x[i + k], y[i + k], &sums[k]);
-
-        if (result) { result[i + k] = value; }
-    }
-}
+BLAS_STRIP(NAMED(run_strip), REAL)
+BLAS_STRIP(NAMED(run_narrow_strip), float)
+#undef BLAS_STRIP
 
 static inline __attribute__((always_inline)) void NAMED(write_strip)(const tess_fused *f, int64_t first, int count,
                                                                      const REAL *values)
@@ -44,15 +48,26 @@ static inline __attribute__((always_inline)) void NAMED(run_block)(tess_fused_op
                                                                    double *dots)
 {
     const bool in_place = tess_storage_bytes(f->y.precision) == sizeof(REAL);
+    /* FP32 storage is the commonest of the narrow ones: converted as it is used, it needs no room. */
+    const bool narrow = sizeof(REAL) == sizeof(double) && f->x.precision == TESS_PRECISION_FP32 &&
+                        (operands == 1 || f->y.precision == TESS_PRECISION_FP32);
     REAL x_room[STRIP], y_room[STRIP], sums[LANES] = {0};
 
     for (int64_t first = begin; first < end; first += STRIP) {
         int count = end - first < STRIP ? (int)(end - first) : STRIP;
-        const REAL *x = NAMED(host_read)(f->x, first, count, x_room);
-        const REAL *y = operands == 2 ? NAMED(host_read)(f->y, first, count, y_room) : x;
         REAL *result = ndots > 0 ? NULL : in_place ? (REAL *)f->result + first : y_room;
 
-        NAMED(run_strip)(op, (REAL)f->a, (REAL)f->b, count, x, y, result, sums);
+        if (narrow) {
+            const float *x = (const float *)f->x.data + first;
+            const float *y = operands == 2 ? (const float *)f->y.data + first : x;
+
+            NAMED(run_narrow_strip)(op, (REAL)f->a, (REAL)f->b, count, x, y, result, sums);
+        } else {
+            const REAL *x = NAMED(host_read)(f->x, first, count, x_room);
+            const REAL *y = operands == 2 ? NAMED(host_read)(f->y, first, count, y_room) : x;
+
+            NAMED(run_strip)(op, (REAL)f->a, (REAL)f->b, count, x, y, result, sums);
+        }
         if (ndots == 0) { NAMED(write_strip)(f, first, count, result); }
     }
     for (int width = LANES / 2; width > 0; width /= 2) {

@@ -5,19 +5,12 @@
  */
 #include <string.h>
 
+#include "backend/host/host.h"
 #include "dense/gemv_host.h"
-
-/* Wider vectors where the processor has them. The order of every sum is in the source: the bits stay the same. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 && defined(__gnu_linux__) && \
-    !defined(__SANITIZE_ADDRESS__)
-#define GEMV_CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
-#else
-#define GEMV_CLONES
-#endif
 
 static int64_t clamp(int64_t value, int64_t low, int64_t high)
 {
-    return value > high ? high : value < low ? low : value; /* low wins over a smaller high */
+    return value < low || high < low ? low : value > high ? high : value;
 }
 
 static int64_t divide_up(int64_t a, int64_t b)

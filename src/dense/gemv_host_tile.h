@@ -61,7 +61,7 @@ TESS_HD void NAMED(dot_body)(tess_precision precision, int width, const void *a,
 }
 
 #define TESS_GEMV_BODIES(NAME, ...)                                                                           \
-    GEMV_CLONES static void NAMED(add_##NAME)(int width, const void *a, int64_t at, int64_t ld, int64_t rows, \
+    HOST_CLONES static void NAMED(add_##NAME)(int width, const void *a, int64_t at, int64_t ld, int64_t rows, \
                                               const REAL *c, REAL *sum)                                       \
     {                                                                                                         \
         if (width == 4) {                                                                                     \
@@ -70,7 +70,7 @@ TESS_HD void NAMED(dot_body)(tess_precision precision, int width, const void *a,
             NAMED(add_body)(TESS_PRECISION_##NAME, 1, a, at, ld, rows, c, sum);                               \
         }                                                                                                     \
     }                                                                                                         \
-    GEMV_CLONES static void NAMED(dot_##NAME)(int width, const void *a, int64_t at, int64_t ld, int64_t rows, \
+    HOST_CLONES static void NAMED(dot_##NAME)(int width, const void *a, int64_t at, int64_t ld, int64_t rows, \
                                               const REAL *x, REAL *sum)                                       \
     {                                                                                                         \
         if (width == 4) {                                                                                     \
