@@ -8,8 +8,9 @@
  */
 
 /* sum[i] += c[0] A(i, 0) + ... + c[width - 1] A(i, width - 1), added from left to right. */
-TESS_HD void NAMED(add_body)(tess_precision precision, int width, const void *a, int64_t at, int64_t ld, int64_t rows,
-                             const REAL *c, REAL *restrict sum)
+static inline __attribute__((always_inline)) void NAMED(add_rows)(tess_precision precision, int width, const void *a,
+                                                                  int64_t at, int64_t ld, int64_t rows, const REAL *c,
+                                                                  REAL *restrict sum)
 {
     const int64_t a0 = at, a1 = at + ld, a2 = at + 2 * ld, a3 = at + 3 * ld;
 
@@ -23,6 +24,21 @@ TESS_HD void NAMED(add_body)(tess_precision precision, int width, const void *a,
         }
         sum[i] = s;
     }
+}
+
+/* The same a line of the cache at a time. */
+static inline __attribute__((always_inline)) void NAMED(add_body)(tess_precision precision, int width, const void *a,
+                                                                  int64_t at, int64_t ld, int64_t rows, const REAL *c,
+                                                                  REAL *restrict sum)
+{
+    const int64_t line = 64 / (int64_t)tess_storage_bytes(precision);
+    int64_t i = 0;
+
+    for (; i + line <= rows; i += line) {
+        gemv_prefetch(precision, width, a, at + i, ld);
+        NAMED(add_rows)(precision, width, a, at + i, ld, line, c, sum + i);
+    }
+    NAMED(add_rows)(precision, width, a, at + i, ld, rows - i, c, sum + i);
 }
 
 /* The sums of a dot product's lanes, added in pairs. */
@@ -44,6 +60,7 @@ TESS_HD void NAMED(dot_body)(tess_precision precision, int width, const void *a,
     int64_t i = 0;
 
     for (; i + LANES <= rows; i += LANES) {
+        if (i * (int64_t)tess_storage_bytes(precision) % 64 == 0) { gemv_prefetch(precision, width, a, at + i, ld); }
         for (int w = 0; w < width; w++) {
             for (int l = 0; l < LANES; l++) {
                 lane[w][l] += LOAD(precision, a, at + w * ld + i + l) * x[i + l];
