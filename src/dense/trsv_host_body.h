@@ -41,20 +41,20 @@ TESS_HD void NAMED(multiply_transposed_body)(tess_precision precision, const trs
     }
 }
 
-#define TESS_TRSV_BODIES(NAME, ...)                                                                           \
-    static void NAMED(multiply_##NAME)(const trsv_tile *tile, const REAL *x, REAL *sum)                       \
-    {                                                                                                         \
-        NAMED(multiply_body)(TESS_PRECISION_##NAME, tile, x, sum);                                            \
-    }                                                                                                         \
-    static void NAMED(multiply_transposed_##NAME)(const trsv_tile *tile, const REAL *x, REAL *sum)            \
-    {                                                                                                         \
-        NAMED(multiply_transposed_body)(TESS_PRECISION_##NAME, tile, x, sum);                                 \
+#define TESS_TRSV_BODIES(NAME, ...)                                                                \
+    static void NAMED(multiply_##NAME)(const trsv_tile *tile, const REAL *x, REAL *sum)            \
+    {                                                                                              \
+        NAMED(multiply_body)(TESS_PRECISION_##NAME, tile, x, sum);                                 \
+    }                                                                                              \
+    static void NAMED(multiply_transposed_##NAME)(const trsv_tile *tile, const REAL *x, REAL *sum) \
+    {                                                                                              \
+        NAMED(multiply_transposed_body)(TESS_PRECISION_##NAME, tile, x, sum);                      \
     }
 TESS_PRECISION_LIST(TESS_TRSV_BODIES)
 #undef TESS_TRSV_BODIES
 
-#define TESS_TRSV_ENTRY(NAME, ...) \
-    [TESS_PRECISION_##NAME] = {NAMED(multiply_##NAME), NAMED(multiply_transposed_##NAME)},
+/* By precision, in the order of the list. */
+#define TESS_TRSV_ENTRY(NAME, ...) {NAMED(multiply_##NAME), NAMED(multiply_transposed_##NAME)},
 static const NAMED(tile_function) NAMED(multiply)[][2] = {TESS_PRECISION_LIST(TESS_TRSV_ENTRY)};
 #undef TESS_TRSV_ENTRY
 
@@ -108,7 +108,8 @@ static void NAMED(update_rows)(const trsv_args_in_order *s, int64_t row, int64_t
 }
 
 /* Takes x_I out of all rows that are still to be solved, begin .. end - 1. */
-static void NAMED(update)(const trsv_args_in_order *s, int threads, int64_t begin, int64_t end, int64_t first, REAL *work)
+static void NAMED(update)(const trsv_args_in_order *s, int threads, int64_t begin, int64_t end, int64_t first,
+                          REAL *work)
 {
     const double *scale = s->args->a.column_scale;
     const int64_t block = trsv_rows(s, first), chunks = (end - begin + HOST_TRSV_ROWS - 1) / HOST_TRSV_ROWS;
