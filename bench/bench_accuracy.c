@@ -25,13 +25,19 @@ static const accuracy_study studies[] = {
 };
 enum { STUDIES = sizeof studies / sizeof *studies, MOST_SEEDS = 1000, MOST_SIZES = 16, QUICK_MOST = 1024 };
 
-/* FP32 throughout comes before FP64 on FP32, which is held against it. */
+/* FP32 throughout comes before FP64 on FP32, which is held against it; kinds of one storage stand together. */
+#define ACCURACY_KIND(STORAGE, ARITHMETIC, INVERSION, cublas)                                       \
+    {                                                                                               \
+        TESS_PRECISION_##STORAGE, TESS_ARITHMETIC_##ARITHMETIC, TESS_ARITHMETIC_##INVERSION, cublas \
+    }
 static const accuracy_kind kinds[] = {
-    {TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64, false}, {TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32, false},
-    {TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32, true},  {TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64, false},
-    {TESS_PRECISION_BF16, TESS_ARITHMETIC_FP64, false}, {TESS_PRECISION_FP16, TESS_ARITHMETIC_FP64, false},
-    {TESS_PRECISION_E4M3, TESS_ARITHMETIC_FP64, false}, {TESS_PRECISION_E5M2, TESS_ARITHMETIC_FP64, false},
+    ACCURACY_KIND(FP64, FP64, FP64, false), ACCURACY_KIND(FP32, FP32, FP32, false),
+    ACCURACY_KIND(FP32, FP32, FP32, true),  ACCURACY_KIND(FP32, FP64, FP64, false),
+    ACCURACY_KIND(FP32, FP64, FP32, false), ACCURACY_KIND(BF16, FP64, FP64, false),
+    ACCURACY_KIND(FP16, FP64, FP64, false), ACCURACY_KIND(E4M3, FP64, FP64, false),
+    ACCURACY_KIND(E5M2, FP64, FP64, false),
 };
+#undef ACCURACY_KIND
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static const char *const distributions[] = {"uniform", "normal"};
@@ -159,13 +165,19 @@ static double predicted_error(const accuracy_point *at, int k, const char *refer
     return strncmp(at->operation, "trsv", 4) == 0 ? 0.0 : sqrt(variance);
 }
 
+/* What sets a kind apart from the others of its storage and arithmetic. */
+static const char *note_of(int k)
+{
+    return kinds[k].cublas ? "cublas" : kinds[k].inversion != kinds[k].arithmetic ? "inv-fp32" : "";
+}
+
 static void add_row(const accuracy_run *r, const accuracy_point *at, int k, const char *reference,
                     const char *statistic, double error)
 {
     json_t *row = json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:s, s:s, s:i}", "operation", at->operation, "distribution",
                             at->distribution, "n", (json_int_t)at->n, "storage", tess_precision_name(kinds[k].storage),
                             "arithmetic", kinds[k].arithmetic == TESS_ARITHMETIC_FP64 ? "fp64" : "fp32", "library",
-                            kinds[k].cublas ? "cublas" : "tessera", "reference", reference, "statistic", statistic,
+                            note_of(k)[0] ? note_of(k) : "tessera", "reference", reference, "statistic", statistic,
                             "seeds", r->own->seeds);
 
     if (at->matrix) { json_object_set_new(row, "matrix", json_string(at->matrix)); }
@@ -184,9 +196,9 @@ static void report(const accuracy_run *r, const accuracy_point *at)
         const bool fp32_by_us = kinds[k].storage == TESS_PRECISION_FP32 && !kinds[k].cublas;
 
         if (!r->table->known[k]) { continue; }
-        printf("%-10s %-8s %10lld  %s on %-4s %-7s", at->matrix ? at->matrix : at->operation, at->distribution,
+        printf("%-10s %-8s %10lld  %s on %-4s %-8s", at->matrix ? at->matrix : at->operation, at->distribution,
                (long long)at->n, kinds[k].arithmetic == TESS_ARITHMETIC_FP64 ? "fp64" : "fp32",
-               tess_precision_name(kinds[k].storage), kinds[k].cublas ? "cublas" : "");
+               tess_precision_name(kinds[k].storage), note_of(k));
         for (int reference = 0; reference < REFERENCES; reference++) {
             const double *errors = r->table->error[k][reference];
             const double mean = mean_of(errors, r->own->seeds), median = median_of(errors, r->own->seeds);
@@ -338,7 +350,7 @@ int main(int argc, char **argv)
     bench_begin(&run, &options, "bench_accuracy", false);
     r.table = bench_allocate(1, sizeof *r.table);
     if (run.gpu) { r.cublas = bench_cublas_open(tess_context_stream(run.ctx)); }
-    printf("%-10s %-8s %10s  %-12s %-7s  %9s %9s\n", "", "", "n", "arithmetic", "", "unrounded", "stored");
+    printf("%-10s %-8s %10s  %-12s %-8s  %9s %9s\n", "", "", "n", "arithmetic", "", "unrounded", "stored");
     for (int k = 0; k < STUDIES; k++) {
         run_study(&r, &studies[k]);
     }

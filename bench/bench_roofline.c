@@ -68,8 +68,8 @@ static void add_row(roofline *r, bench_roofline_config config, int exponent, con
     if (r->csv) {
         fprintf(r->csv, "\"%s\",%s,%s,%d,%g,%.9g,%.6g,%.6g,%.4f\n", info->name, tess_precision_name(info->storage),
                 info->arithmetic == TESS_ARITHMETIC_FP32 ? "fp32" : "fp64", info->accessor,
-                bench_roofline_operations(exponent), time->median, 1e-9 * flops,
-                1e-9 * rate * bench_roofline_bytes(config), share);
+                bench_roofline_operations(exponent), seconds, 1e-9 * flops, 1e-9 * rate * bench_roofline_bytes(config),
+                share);
     }
     bench_add(&r->run, row);
 }
@@ -88,10 +88,15 @@ static void measure_on_host(roofline *r, bench_roofline_config config, int expon
     const bench_roofline_info *info = &bench_roofline_infos[config];
     bench_roofline_host_pass pass = {.host = r->host, .config = config, .exponent = exponent};
     bench_time time;
+    tess_status status;
 
     bench_roofline_host_fill(r->host, info->storage);
     pass.values = bench_roofline_host_values(r->host, info->storage, exponent);
-    bench_measure(&r->run, bench_roofline_host_call, &pass, &time);
+    status = bench_measure(&r->run, bench_roofline_host_call, &pass, &time);
+    if (status != TESS_SUCCESS) {
+        bench_fault(&r->run, info->name, "a measurement", status);
+        return;
+    }
     if (pass.result != bench_roofline_host_expected(&pass)) {
         report_wrong(r, info->name, exponent, 1, 1);
         return;

@@ -10,7 +10,7 @@
 #include "core/random.h"
 #include "harness_accuracy.h"
 
-enum { ROWS_AT_ONCE = 256 };
+enum { ROWS_AT_ONCE = 256, VALUES_AT_ONCE = 4096 };
 
 /* ---- problems ---- */
 
@@ -103,12 +103,21 @@ void accuracy_free(accuracy_problem *p)
 
 static long double exact_dot(int64_t n, const double *a, const double *x)
 {
-    long double sum = 0.0L;
+    const int64_t blocks = (n + VALUES_AT_ONCE - 1) / VALUES_AT_ONCE;
+    long double *part = bench_allocate((size_t)blocks, sizeof *part), sum = 0.0L;
 
-#pragma omp parallel for reduction(+ : sum)
-    for (int64_t i = 0; i < n; i++) {
-        sum += (long double)a[i] * x[i];
+#pragma omp parallel for
+    for (int64_t b = 0; b < blocks; b++) {
+        const int64_t end = (b + 1) * VALUES_AT_ONCE < n ? (b + 1) * VALUES_AT_ONCE : n;
+
+        for (int64_t i = b * VALUES_AT_ONCE; i < end; i++) {
+            part[b] += (long double)a[i] * x[i];
+        }
     }
+    for (int64_t b = 0; b < blocks; b++) {
+        sum += part[b];
+    }
+    free(part);
     return sum;
 }
 
@@ -222,7 +231,7 @@ static tess_status compute_trsv(bench_cublas *cublas, const accuracy_kind *kind,
     const tess_trsv_options options = {.triangle = lower ? TESS_LOWER : TESS_UPPER,
                                        .diagonal = lower ? TESS_UNIT : TESS_NON_UNIT,
                                        .arithmetic = kind->arithmetic,
-                                       .inversion = kind->arithmetic};
+                                       .inversion = kind->inversion};
     const tess_dense_view views[] = {square_view(a, n), tess_dense_view_of(x)};
 
     if (kind->cublas) {
@@ -291,6 +300,7 @@ tess_status accuracy_compute(const bench_run *run, bench_cublas *cublas, const a
                              const accuracy_kind *kind, double *stored_a, double *stored_x, double *y)
 {
     if (kind->cublas && !cublas) { return TESS_UNSUPPORTED; }
+    if (kind->inversion != kind->arithmetic && !is_trsv(p->operation)) { return TESS_UNSUPPORTED; }
     if (p->operation == ACCURACY_SPMV) { return compute_spmv(run, p, kind, stored_a, stored_x, y); }
     return compute_dense(run, cublas, p, kind, stored_a, stored_x, y);
 }

@@ -32,6 +32,7 @@ typedef struct accuracy_problem {
 typedef struct accuracy_kind {
     tess_precision storage;
     tess_arithmetic arithmetic;
+    tess_arithmetic inversion; /* of TRSV's diagonal blocks; elsewhere only kinds that have both alike are computed */
     bool cublas;
 } accuracy_kind;
 

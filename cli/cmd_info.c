@@ -52,10 +52,9 @@ typedef struct memory_row {
     double (*bytes)(const tess_matrix_analysis *facts, tess_precision precision);
 } memory_row;
 
-static const memory_row memory_rows[] = {
-    {TESS_FORMAT_CSR, TESS_PRECISION_FP64, csr_bytes},
-    {TESS_FORMAT_CSR, TESS_PRECISION_FP32, csr_bytes},
-};
+#define CSR_ROW(NAME, ...) {TESS_FORMAT_CSR, TESS_PRECISION_##NAME, csr_bytes},
+static const memory_row memory_rows[] = {TESS_PRECISION_LIST(CSR_ROW)};
+#undef CSR_ROW
 enum { MEMORY_ROWS = (int)(sizeof memory_rows / sizeof memory_rows[0]) };
 
 /* ---- the storage that was asked for ---- */

@@ -164,11 +164,12 @@ def draw_roofline(paths, options):
 # ---- errors: Figures 7, 9, 11, 14 and A1 ----
 
 def label_of(storage, arithmetic, library):
-    return f"{library}, {storage}" if library == "cublas" else name_of(storage, arithmetic)
+    """inv-fp32: FP64 arithmetic, diagonal blocks inverted in FP32."""
+    return name_of(storage, arithmetic) if library in ("", "tessera") else f"{library}, {storage}"
 
 
 def line_style(arithmetic, library):
-    return ":" if library == "cublas" else "-" if arithmetic == "fp64" else "--"
+    return ":" if library not in ("", "tessera") else "-" if arithmetic == "fp64" else "--"
 
 
 def draw_error_by_matrix(rows, options):

@@ -15,7 +15,8 @@
  * N = 1..4. Storage: double, float, tess::bf16, tess::fp16, tess::e4m3, tess::e5m2; const Storage cannot be written.
  * Indices are 64 bits and checked by assert (so not under NDEBUG). A range holds pointers and owns nothing: it is copied
  * by value, into kernels too. Reading is exact (but for FP64 storage read as float), writing rounds to nearest even once
- * and overflows as the Overflow parameter says (codec.h).
+ * and overflows as the Overflow parameter says (codec.h). A scale that is no power of two adds a rounding, in Arithmetic, of the
+ * quotient that is stored and of the product that is read.
  *
  * x(i) of a reduced range is a reference object. It converts to Arithmetic by itself, also in comparisons and sums; but
  * `auto v = x(i);` makes another reference, which reads when it is used: write `double v = x(i);`.
@@ -114,6 +115,7 @@ TESS_ATTRIBUTES constexpr span as_span(int64_t index)
 template <int N, int Unit, typename Element>
 class strided {
     static_assert(N >= 1 && N <= 4, "one to four dimensions");
+    static_assert(Unit >= 0, "columns need two dimensions");
 
   public:
     using arithmetic_type = typename Element::arithmetic_type;

@@ -13,7 +13,8 @@
  *
  * Ranges are passed by value; they hold pointers and own nothing. Indices are checked by assert, so not under NDEBUG.
  * Reading is exact (but for FP64 storage read as float); writing rounds to nearest even once, and overflows as
- * `overflow` says (codec.h). With a scale, value / scale is stored and stored * scale is read.
+ * `overflow` says (codec.h). With a scale, value / scale is stored and stored * scale is read:
+ * exact for powers of two, else with a rounding of the quotient (product) before. The float forms compute it in double.
  *
  * Source: Gruetzmacher, Anzt, Quintana-Orti, Softw. Pract. Exper. 53 (2023), section 2. Test: tests/unit/test_accessor.c.
  */

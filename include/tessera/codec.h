@@ -431,6 +431,7 @@ TESS_HD void tess_store_float(tess_precision precision, void *data, int64_t i, f
 /**
  * The power of two with which values up to @p largest in magnitude use the whole range of @p precision: largest / scale
  * is at most the precision's largest finite value and more than half of it. 1 for zero, Inf and NaN; at least 2^-1022.
+ * FP32 arithmetic takes scales as float: tess_scale_for_float.
  */
 TESS_HD double tess_scale_for(tess_precision precision, double largest)
 {
@@ -454,6 +455,14 @@ TESS_HD double tess_scale_for(tess_precision precision, double largest)
     exponent -= emax;
     if (fraction > top / tess_double_of_bits((uint64_t)(emax + 1023) << 52)) { exponent += 1; }
     return tess_double_of_bits((uint64_t)((exponent < -1022 ? -1022 : exponent) + 1023) << 52);
+}
+
+/** The same for accessors with FP32 arithmetic, whose scales are float: kept within 2^-126 ... 2^127. */
+TESS_HD float tess_scale_for_float(tess_precision precision, double largest)
+{
+    double scale = tess_scale_for(precision, largest);
+
+    return scale < 0x1p-126 ? 0x1p-126F : scale > 0x1p127 ? 0x1p127F : (float)scale;
 }
 
 #endif

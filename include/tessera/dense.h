@@ -32,7 +32,10 @@ typedef struct tess_dense_view {
     const double *column_scale; /**< ncols factors on the context's device; NULL: 1 */
 } tess_dense_view;
 
-/** A view of @p v: n by 1, ld n, no scale. It is valid as long as the vector is. */
+/**
+ * A view of @p v: n by 1, ld n, no scale. It is valid as long as the vector is. What is written through it does not reach the
+ * vector's shadow: call tess_vector_refresh_shadow.
+ */
 TESS_EXPORT tess_dense_view tess_dense_view_of(tess_vector *v);
 
 /**
@@ -44,7 +47,7 @@ TESS_EXPORT tess_dense_view tess_dense_view_of(tess_vector *v);
  * scales, nin + 4 where both have. alpha, beta and scales are applied in FP64. NaN and Inf in A and X reach Y also with
  * alpha = 0.
  * Errors: DIMENSION_MISMATCH, INVALID_ARGUMENT (ld, NULL data, scale on Y), UNSUPPORTED (more than two columns),
- * OUT_OF_DEVICE_MEMORY (work space, kept by the context).
+ * OUT_OF_MEMORY or OUT_OF_DEVICE_MEMORY (work space, kept by the context).
  */
 TESS_EXPORT tess_status tess_gemv(tess_context *ctx, tess_operation operation, double alpha, const tess_dense_view *a,
                                   const tess_dense_view *x, double beta, const tess_dense_view *y,
@@ -66,7 +69,7 @@ typedef struct tess_trsv_options {
  * x := op(T)^-1 x, T being one triangle of the square array @p a (the other is not read); x is n by 1. Blocked, with
  * inverted diagonal blocks (Hogg, SIAM J. Sci. Comput. 35 (2013), section 3). x is kept in @p arithmetic between the
  * blocks and rounded to its storage once. A zero on the diagonal gives Inf or NaN in x, as in BLAS.
- * Errors: DIMENSION_MISMATCH, INVALID_ARGUMENT, OUT_OF_DEVICE_MEMORY.
+ * Errors: DIMENSION_MISMATCH, INVALID_ARGUMENT, OUT_OF_MEMORY or OUT_OF_DEVICE_MEMORY (work space, kept by the context).
  */
 TESS_EXPORT tess_status tess_trsv(tess_context *ctx, const tess_trsv_options *options, const tess_dense_view *a,
                                   const tess_dense_view *x);

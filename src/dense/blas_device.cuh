@@ -56,8 +56,8 @@ static inline bool is_multiple(const void *pointer, size_t bytes)
 
 /*
  * ---- the three ways to read and write ----
- * `count` values at a time, i being a multiple of that, decoded in parts of `piece`; read_one and write_one take any i. A thread has loads() loads of each
- * operand in flight; registers must allow `blocks` blocks per multiprocessor.
+ * `count` values at a time, i being a multiple of that, decoded in parts of `piece`; read_one and write_one take any i. A
+ * thread has loads() loads of each operand in flight; registers must allow `blocks` blocks per multiprocessor.
  */
 
 template <typename STORAGE>

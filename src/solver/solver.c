@@ -170,8 +170,8 @@ static tess_status setup_storage(tess_solver *s)
     const tess_matrix *a = s->original;
     tess_status status = TESS_SUCCESS;
 
-    if (!a->ops) { return TESS_SUCCESS; }
     TESS_TRY(tess_storage_require_fp64_arithmetic(s->ctx, o, "a solve"));
+    if (!a->ops) { return TESS_SUCCESS; }
     TESS_TRY(a->ops->prepare(a)); /* the guard may go up to it within a loop */
     if (o->format == TESS_FORMAT_CSR && o->precision == TESS_PRECISION_FP64) { return TESS_SUCCESS; }
     TESS_TRY(tess_matrix_convert(a, o, &s->stored));

@@ -180,6 +180,36 @@ static void scales_vary_as_the_mask_says(void **)
     check_scales<3>();
 }
 
+/* The helper's scales as float: no magnitude makes them 0 or Inf, and values come back to the storage's accuracy. */
+template <typename Storage>
+static void check_float_scales()
+{
+    const tess_precision precision = tess::storage_traits<Storage>::precision;
+
+    for (double largest : {1e-37, 1e-10, 1.0, 3e4, 1e38}) {
+        const float scale = tess_scale_for_float(precision, largest);
+        Storage memory[2];
+        tess::range<tess::scaled_reduced_row_major<1, float, Storage>> a(shape(2), memory, &scale);
+
+        assert_true(scale > 0.0F && std::isfinite(scale));
+        a(0) = static_cast<float>(largest);
+        a(1) = static_cast<float>(-0.7 * largest);
+        assert_true(std::fabs(a(0) / largest - 1.0) <= 2.0 * tess_precision_unit_roundoff(precision) + 0x1p-23);
+        assert_true(std::fabs(a(1) / (-0.7 * largest) - 1.0) <=
+                    2.0 * tess_precision_unit_roundoff(precision) + 0x1p-23);
+    }
+}
+
+static void scales_for_float_arithmetic_stay_in_range(void **)
+{
+    check_float_scales<double>();
+    check_float_scales<float>();
+    check_float_scales<tess::bf16>();
+    check_float_scales<tess::fp16>();
+    check_float_scales<tess::e4m3>();
+    check_float_scales<tess::e5m2>();
+}
+
 static void spans_give_parts(void **)
 {
     std::vector<double> data = numbers(60);
@@ -284,10 +314,15 @@ static void bounds_are_checked(void **)
 int main()
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layouts_are_those_of_c),          cmocka_unit_test(strides_leave_gaps),
-        cmocka_unit_test(references_behave_as_numbers),    cmocka_unit_test(overflow_is_chosen_by_the_type),
-        cmocka_unit_test(scales_vary_as_the_mask_says),    cmocka_unit_test(spans_give_parts),
-        cmocka_unit_test(packed_access_is_element_access), cmocka_unit_test(bounds_are_checked),
+        cmocka_unit_test(layouts_are_those_of_c),
+        cmocka_unit_test(strides_leave_gaps),
+        cmocka_unit_test(references_behave_as_numbers),
+        cmocka_unit_test(overflow_is_chosen_by_the_type),
+        cmocka_unit_test(scales_vary_as_the_mask_says),
+        cmocka_unit_test(scales_for_float_arithmetic_stay_in_range),
+        cmocka_unit_test(spans_give_parts),
+        cmocka_unit_test(packed_access_is_element_access),
+        cmocka_unit_test(bounds_are_checked),
     };
 
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -189,6 +189,36 @@ static void bytes_count_the_padding(void **state)
 }
 
 /* 300 rows of one entry and a row of 300: 300 * 300 over 599 entries for ellr. */
+/* The last slice's rows are shorter: slices of one width would pad by 0.3 %, which is taken only where it may be. */
+static void uniform_slices_keep_to_the_padding_allowed(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+    oracle_csr a = oracle_open(6400, 6400);
+    tess_storage_options options = {.format = TESS_FORMAT_SELL, .max_padding = 1.0};
+    tess_matrix *m = NULL, *tight = NULL, *uniform = NULL;
+
+    (void)state;
+    for (int64_t i = 0; i < 6400; i++) {
+        for (int64_t j = 0; j < (i < 6336 ? 5 : 4); j++) {
+            oracle_push(&a, j, 1.0);
+        }
+        oracle_end_row(&a, i);
+    }
+    m = make_matrix(ctx, &a);
+    assert_ok(ctx, tess_matrix_convert(m, &options, &tight));
+    options.max_padding = 0.0;
+    assert_ok(ctx, tess_matrix_convert(m, &options, &uniform));
+    assert_int_equal(view_of(tight)->uniform_width, 0);
+    assert_int_equal(view_of(tight)->value_units * 64, a.nnz);
+    assert_int_equal(view_of(uniform)->uniform_width, 5);
+    assert_int_equal(view_of(uniform)->value_units * 64, 6400 * 5);
+    tess_matrix_destroy(tight);
+    tess_matrix_destroy(uniform);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
 static void too_much_padding_is_refused(void **state)
 {
     tess_context *ctx = open_cpu(1);
@@ -371,6 +401,7 @@ int main(void)
         cmocka_unit_test(windows_that_gain_nothing_stay),
         cmocka_unit_test(columns_take_16_bits_where_they_fit),
         cmocka_unit_test(bytes_count_the_padding),
+        cmocka_unit_test(uniform_slices_keep_to_the_padding_allowed),
         cmocka_unit_test(too_much_padding_is_refused),
         cmocka_unit_test(every_variant_multiplies),
         cmocka_unit_test(padding_of_tall_matrices_is_a_column),

@@ -95,8 +95,9 @@ tess_status ellr_host_arrange(tess_context *ctx, const csr_view *csr, const ellr
 {
     int64_t window = a->window > 0 ? a->window : ELLR_SLICE, positions = v->nslices * ELLR_SLICE;
     int64_t nwindows = (positions + window - 1) / window, entries = 0, permuted = 0;
+    const bool parallel = csr->nnz > HOST_SERIAL_WORK;
 
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(+ : entries, permuted) if (csr->nnz > HOST_SERIAL_WORK)
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(+ : entries, permuted) if (parallel)
     for (int64_t w = 0; w < nwindows; w++) {
         int64_t first = w * window, count = positions - first < window ? positions - first : window;
         bool sorted = a->window > 0 && sort_window(csr, v, first, count);

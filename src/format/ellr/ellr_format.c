@@ -78,9 +78,14 @@ static int64_t window_of(const tess_storage_options *o)
     return (window + ELLR_SLICE - 1) / ELLR_SLICE * ELLR_SLICE;
 }
 
+static double most_padding(const tess_storage_options *o)
+{
+    return o->max_padding == 0.0 ? default_max_padding : o->max_padding;
+}
+
 static tess_status check_padding(tess_context *ctx, const tess_storage_options *o, const ellr_view *v, int64_t entries)
 {
-    double most = o->max_padding == 0.0 ? default_max_padding : o->max_padding;
+    double most = most_padding(o);
     double ratio = v->nnz > 0 ? (double)entries / (double)v->nnz : 0.0;
     bool ellr = o->format == TESS_FORMAT_ELLR;
 
@@ -93,9 +98,11 @@ static tess_status check_padding(tess_context *ctx, const tess_storage_options *
 }
 
 /* Slices of one width cost padding, and save a kernel the look at each slice: taken where they cost less than a hundredth. */
-static bool uniform_pays(const ellr_view *v, int32_t longest)
+static bool uniform_pays(const ellr_view *v, const tess_storage_options *o, int32_t longest)
 {
-    return longest > 0 && 100.0 * (double)longest * (double)v->nrows <= 101.0 * (double)v->nnz;
+    const double ratio = v->nnz > 0 ? (double)longest * (double)v->nrows / (double)v->nnz : INFINITY;
+
+    return ratio <= 1.01 && ratio <= most_padding(o);
 }
 
 /* Lengths, order and the slices' places. */
@@ -111,7 +118,7 @@ static tess_status arrange(tess_context *ctx, const csr_view *csr, const tess_st
         made.common_width = longest;
         TESS_TRY(check_padding(ctx, o, v, (int64_t)longest * v->nrows)); /* less than 2^62 */
     }
-    if (uniform_pays(v, longest)) {
+    if (uniform_pays(v, o, longest)) {
         made.uniform = true;
         made.common_width = longest;
         made.window = 0;
