@@ -364,16 +364,29 @@ TESS_HD size_t tess_storage_bytes(tess_precision precision)
 #define TESS_MAY_ALIAS
 #endif
 
+/* tess_<name>_get and tess_<name>_put: element i as it is stored. */
+#define TESS_ELEMENT(NAME, value, name, type, ...)                      \
+    TESS_HD type tess_##name##_get(const void *data, int64_t i)         \
+    {                                                                   \
+        typedef type TESS_MAY_ALIAS stored;                             \
+                                                                        \
+        return ((const stored *)data)[i];                               \
+    }                                                                   \
+    TESS_HD void tess_##name##_put(void *data, int64_t i, type element) \
+    {                                                                   \
+        typedef type TESS_MAY_ALIAS stored;                             \
+                                                                        \
+        ((stored *)data)[i] = element;                                  \
+    }
+TESS_PRECISION_LIST(TESS_ELEMENT)
+#undef TESS_ELEMENT
+
 /** Value @p i of an array stored in @p precision, exactly. A constant precision leaves one load and its conversion. */
 TESS_HD double tess_load(tess_precision precision, const void *data, int64_t i)
 {
     switch (precision) {
-#define TESS_CASE(NAME, value, name, type, ...)                    \
-    case TESS_PRECISION_##NAME: {                                  \
-        typedef type TESS_MAY_ALIAS stored;                        \
-                                                                   \
-        return tess_##name##_to_double(((const stored *)data)[i]); \
-    }
+#define TESS_CASE(NAME, value, name, ...) \
+    case TESS_PRECISION_##NAME: return tess_##name##_to_double(tess_##name##_get(data, i));
         TESS_PRECISION_LIST(TESS_CASE)
 #undef TESS_CASE
     }
@@ -384,12 +397,8 @@ TESS_HD double tess_load(tess_precision precision, const void *data, int64_t i)
 TESS_HD float tess_load_float(tess_precision precision, const void *data, int64_t i)
 {
     switch (precision) {
-#define TESS_CASE(NAME, value, name, type, ...)                   \
-    case TESS_PRECISION_##NAME: {                                 \
-        typedef type TESS_MAY_ALIAS stored;                       \
-                                                                  \
-        return tess_##name##_to_float(((const stored *)data)[i]); \
-    }
+#define TESS_CASE(NAME, value, name, ...) \
+    case TESS_PRECISION_##NAME: return tess_##name##_to_float(tess_##name##_get(data, i));
         TESS_PRECISION_LIST(TESS_CASE)
 #undef TESS_CASE
     }
@@ -400,12 +409,8 @@ TESS_HD float tess_load_float(tess_precision precision, const void *data, int64_
 TESS_HD void tess_store(tess_precision precision, void *data, int64_t i, double value, tess_overflow overflow)
 {
     switch (precision) {
-#define TESS_CASE(NAME, number, name, type, ...)                          \
-    case TESS_PRECISION_##NAME: {                                         \
-        typedef type TESS_MAY_ALIAS stored;                               \
-                                                                          \
-        ((stored *)data)[i] = tess_##name##_from_double(value, overflow); \
-    } break;
+#define TESS_CASE(NAME, number, name, ...) \
+    case TESS_PRECISION_##NAME: tess_##name##_put(data, i, tess_##name##_from_double(value, overflow)); break;
         TESS_PRECISION_LIST(TESS_CASE)
 #undef TESS_CASE
     }
@@ -415,12 +420,8 @@ TESS_HD void tess_store(tess_precision precision, void *data, int64_t i, double 
 TESS_HD void tess_store_float(tess_precision precision, void *data, int64_t i, float value, tess_overflow overflow)
 {
     switch (precision) {
-#define TESS_CASE(NAME, number, name, type, ...)                         \
-    case TESS_PRECISION_##NAME: {                                        \
-        typedef type TESS_MAY_ALIAS stored;                              \
-                                                                         \
-        ((stored *)data)[i] = tess_##name##_from_float(value, overflow); \
-    } break;
+#define TESS_CASE(NAME, number, name, ...) \
+    case TESS_PRECISION_##NAME: tess_##name##_put(data, i, tess_##name##_from_float(value, overflow)); break;
         TESS_PRECISION_LIST(TESS_CASE)
 #undef TESS_CASE
     }
@@ -457,10 +458,10 @@ TESS_HD double tess_scale_for(tess_precision precision, double largest)
     return tess_double_of_bits((uint64_t)((exponent < -1022 ? -1022 : exponent) + 1023) << 52);
 }
 
-/** The same for accessors with FP32 arithmetic, whose scales are float: kept within 2^-126 ... 2^127. */
+/** The same for accessors with FP32 arithmetic: a float in 2^-126 ... 2^127, and largest / scale is finite in FP32. */
 TESS_HD float tess_scale_for_float(tess_precision precision, double largest)
 {
-    double scale = tess_scale_for(precision, largest);
+    double scale = tess_scale_for(precision == TESS_PRECISION_FP64 ? TESS_PRECISION_FP32 : precision, largest);
 
     return scale < 0x1p-126 ? 0x1p-126F : scale > 0x1p127 ? 0x1p127F : (float)scale;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The BLAS operations over one block on the host, in the arithmetic REAL (NAMED(f) is f's name for it). Included once per
+ * The BLAS operations over one block on the host, in the arithmetic REAL (NAMED(f) is f's name for it, WIDENS_FP32 whether it
+ * is wider than FP32). Included once per
  * arithmetic, so without a guard. Operands in another precision than REAL pass strip by strip through arrays that stay in the
  * first-level cache, so that every precision has a vectorised loop and mixed operands need none of their own.
  */
@@ -49,7 +50,7 @@ static inline __attribute__((always_inline)) void NAMED(run_block)(tess_fused_op
 {
     const bool in_place = tess_storage_bytes(f->y.precision) == sizeof(REAL);
     /* FP32 storage is the commonest of the narrow ones: converted as it is used, it needs no room. */
-    const bool narrow = sizeof(REAL) == sizeof(double) && f->x.precision == TESS_PRECISION_FP32 &&
+    const bool narrow = WIDENS_FP32 && f->x.precision == TESS_PRECISION_FP32 &&
                         (operands == 1 || f->y.precision == TESS_PRECISION_FP32);
     REAL x_room[STRIP], y_room[STRIP], sums[LANES] = {0};
 

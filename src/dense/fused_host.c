@@ -9,14 +9,18 @@
 enum { STRIP = 256, LANES = 16 };
 
 #define REAL double
+#define WIDENS_FP32 true
 #define NAMED(f) f##_fp64
 #include "dense/blas_host.h"
 #undef REAL
+#undef WIDENS_FP32
 #undef NAMED
 #define REAL float
+#define WIDENS_FP32 false
 #define NAMED(f) f##_fp32
 #include "dense/blas_host.h"
 #undef REAL
+#undef WIDENS_FP32
 #undef NAMED
 
 typedef void (*fused_block)(const tess_fused *op, tess_scalars scalars, int64_t begin, int64_t end, double *dots);

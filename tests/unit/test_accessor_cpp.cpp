@@ -185,6 +185,10 @@ template <typename Storage>
 static void check_float_scales()
 {
     const tess_precision precision = tess::storage_traits<Storage>::precision;
+#define ROUNDOFF(NAME, value, name, type, bits, ...) std::ldexp(1.0, -(bits)),
+    const double roundoffs[] = {TESS_PRECISION_LIST(ROUNDOFF)};
+#undef ROUNDOFF
+    const double bound = 2.0 * roundoffs[precision] + 0x1p-23;
 
     for (double largest : {1e-37, 1e-10, 1.0, 3e4, 1e38}) {
         const float scale = tess_scale_for_float(precision, largest);
@@ -194,9 +198,8 @@ static void check_float_scales()
         assert_true(scale > 0.0F && std::isfinite(scale));
         a(0) = static_cast<float>(largest);
         a(1) = static_cast<float>(-0.7 * largest);
-        assert_true(std::fabs(a(0) / largest - 1.0) <= 2.0 * tess_precision_unit_roundoff(precision) + 0x1p-23);
-        assert_true(std::fabs(a(1) / (-0.7 * largest) - 1.0) <=
-                    2.0 * tess_precision_unit_roundoff(precision) + 0x1p-23);
+        assert_true(std::fabs(a(0) / largest - 1.0) <= bound);
+        assert_true(std::fabs(a(1) / (-0.7 * largest) - 1.0) <= bound);
     }
 }
 
