@@ -346,12 +346,16 @@ TESS_HD double tess_e5m2_to_double(uint8_t code)
 
 /* ---- one value of an array, by TESS_PRECISION_LIST ---- */
 
+#define TESS_BYTES(NAME, value, name, type, ...) TESS_BYTES_##NAME = sizeof(type),
+enum { TESS_PRECISION_LIST(TESS_BYTES) };
+#undef TESS_BYTES
+
 /** Bytes of one value in @p precision; folds away where the precision is a constant. */
 TESS_HD size_t tess_storage_bytes(tess_precision precision)
 {
     switch (precision) {
-#define TESS_CASE(NAME, value, name, type, ...) \
-    case TESS_PRECISION_##NAME: return sizeof(type);
+#define TESS_CASE(NAME, ...) \
+    case TESS_PRECISION_##NAME: return (size_t)TESS_BYTES_##NAME;
         TESS_PRECISION_LIST(TESS_CASE)
 #undef TESS_CASE
     }
