@@ -169,6 +169,9 @@ void bench_product_free(bench_product *product);
 /* Largest |y - exact| / bound; at most 1 for a right kernel. Infinite where y or the exact value alone is not finite. */
 double bench_product_compare(const bench_product *product, const double *y);
 
+/* x . y in long double, and the sum of the magnitudes of its terms unless NULL: the same for any number of threads. */
+long double bench_exact_dot(int64_t n, const double *x, const double *y, long double *magnitude);
+
 /* ||b - A x||_2 and ||b||_2, every product and sum in __float128: shares no code with the library. */
 typedef struct bench_residual {
     double norm, rhs_norm;

@@ -10,7 +10,7 @@
 #include "core/random.h"
 #include "harness_accuracy.h"
 
-enum { ROWS_AT_ONCE = 256, VALUES_AT_ONCE = 4096 };
+enum { ROWS_AT_ONCE = 256 };
 
 /* ---- problems ---- */
 
@@ -101,26 +101,6 @@ void accuracy_free(accuracy_problem *p)
 
 /* ---- exact results ---- */
 
-static long double exact_dot(int64_t n, const double *a, const double *x)
-{
-    const int64_t blocks = (n + VALUES_AT_ONCE - 1) / VALUES_AT_ONCE;
-    long double *part = bench_allocate((size_t)blocks, sizeof *part), sum = 0.0L;
-
-#pragma omp parallel for
-    for (int64_t b = 0; b < blocks; b++) {
-        const int64_t end = (b + 1) * VALUES_AT_ONCE < n ? (b + 1) * VALUES_AT_ONCE : n;
-
-        for (int64_t i = b * VALUES_AT_ONCE; i < end; i++) {
-            part[b] += (long double)a[i] * x[i];
-        }
-    }
-    for (int64_t b = 0; b < blocks; b++) {
-        sum += part[b];
-    }
-    free(part);
-    return sum;
-}
-
 static void exact_gemv(int64_t n, const double *a, const double *x, long double *y)
 {
 #pragma omp parallel for
@@ -168,7 +148,7 @@ static void exact_spmv(const bench_csr *csr, const double *a, const double *x, l
 void accuracy_exact(const accuracy_problem *p, const double *a, const double *x, long double *y)
 {
     switch (p->operation) {
-    case ACCURACY_DOT: *y = exact_dot(p->n, a, x); break;
+    case ACCURACY_DOT: *y = bench_exact_dot(p->n, a, x, NULL); break;
     case ACCURACY_GEMV: exact_gemv(p->n, a, x, y); break;
     case ACCURACY_TRSV_LOWER: exact_trsv(true, p->n, a, x, y); break;
     case ACCURACY_TRSV_UPPER: exact_trsv(false, p->n, a, x, y); break;

@@ -116,3 +116,27 @@ int64_t bench_spmv_bytes(int64_t nrows, int64_t ncols, int64_t nnz, int value_by
 
     return nnz * (value_bytes + 4) + (nrows + 1) * offset_bytes + 8 * ncols + 8 * nrows;
 }
+
+long double bench_exact_dot(int64_t n, const double *x, const double *y, long double *magnitude)
+{
+    enum { BLOCK = 4096 };
+    const int64_t blocks = (n + BLOCK - 1) / BLOCK;
+    long double *part = bench_allocate(2 * (size_t)blocks, sizeof *part), sum = 0.0L, sizes = 0.0L;
+
+#pragma omp parallel for
+    for (int64_t b = 0; b < blocks; b++) {
+        const int64_t end = (b + 1) * BLOCK < n ? (b + 1) * BLOCK : n;
+
+        for (int64_t i = b * BLOCK; i < end; i++) {
+            part[2 * b] += (long double)x[i] * y[i];
+            part[2 * b + 1] += fabsl((long double)x[i] * y[i]);
+        }
+    }
+    for (int64_t b = 0; b < blocks; b++) {
+        sum += part[2 * b];
+        sizes += part[2 * b + 1];
+    }
+    if (magnitude) { *magnitude = sizes; }
+    free(part);
+    return sum;
+}

@@ -144,13 +144,8 @@ static tess_status check_sum(const dense_trial *t, double squared, double result
 {
     const vector_state *s = t->state;
     const double *x = s->host_x, *y = has_y(t) ? s->host_y : s->host_x;
-    long double exact = 0.0L, magnitude = 0.0L;
+    long double magnitude = 0.0L, exact = bench_exact_dot(t->n, x, y, &magnitude);
 
-#pragma omp parallel for reduction(+ : exact, magnitude)
-    for (int64_t i = 0; i < t->n; i++) {
-        exact += (long double)x[i] * (long double)y[i];
-        magnitude += fabsl((long double)x[i] * (long double)y[i]);
-    }
     *error = (double)(fabsl((long double)squared - exact) / (sum_gamma(t) * magnitude));
     if (!has_y(t)) { exact = magnitude = sqrtl(exact); }
     *error = fmax(*error, (double)(fabsl((long double)result - exact) / (sum_gamma(t) * magnitude)));
