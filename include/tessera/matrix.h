@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include <tessera/context.h>
+#include <tessera/policy.h>
 #include <tessera/precision.h>
 #include <tessera/vector.h>
 
@@ -25,7 +26,9 @@ typedef struct tess_matrix tess_matrix;
 #define TESS_FORMAT_LIST(X) \
     X(CSR, 0, "csr")        \
     X(ELLR, 1, "ellr")      \
-    X(SELL, 2, "sell")
+    X(SELL, 2, "sell")      \
+    X(SPLIT, 3, "split")    \
+    X(COMPOSITE, 4, "composite")
 
 typedef enum tess_format {
 #define TESS_FORMAT_ENUM(NAME, value, name) TESS_FORMAT_##NAME = (value),
@@ -76,9 +79,16 @@ typedef struct tess_shell_operator {
     void *user;
 } tess_shell_operator;
 
+/** Which order the rows of y (and the entries of x) of a split or composite matrix are in. */
+typedef enum tess_row_order {
+    TESS_ROW_ORDER_ORIGINAL = 0, /**< x and y as in the assembled matrix (default): kernels scatter y, 4 bytes per row */
+    TESS_ROW_ORDER_PERMUTED = 1, /**< y in the format's row order */
+    TESS_ROW_ORDER_SYMMETRIC = 2 /**< x and y in the format's row order: rows and columns are permuted alike */
+} tess_row_order;
+
 /**
- * How a matrix is stored; mirrors --format, --matrix-precision, --max-padding, --sell-window and --arithmetic. Zero stands
- * for a field's default.
+ * How a matrix is stored; mirrors --format, --matrix-precision, --max-padding, --sell-window, --arithmetic, --base, --row-order
+ * and the options of the policy. Zero stands for a field's default.
  */
 typedef struct tess_storage_options {
     tess_format format;
@@ -93,8 +103,17 @@ typedef struct tess_storage_options {
      * slices of 64); 1: the order stays.
      */
     int64_t window;
-    /** What products and sums are computed in (default fp64). fp32: ellr and sell, with FP32 vectors. */
+    /**
+     * What products and sums are computed in (default fp64). fp32 for ellr and sell: with FP32 vectors. fp32 for split and
+     * composite: values below fp64 are multiplied in FP32 by x rounded to FP32 (its shadow where it has one), and the
+     * products are summed in FP64 (Tezcan et al. 2022, section IV).
+     */
     tess_arithmetic arithmetic;
+    /** split, composite: what decides the precisions (`precision` is not read). */
+    tess_policy_options policy;
+    /** split, composite: the format of the parts, csr (default) or ellr. */
+    tess_format base;
+    tess_row_order row_order;
 } tess_storage_options;
 
 /**

@@ -150,6 +150,9 @@ void tess_storage_options_init(tess_storage_options *options)
     options->max_padding = 3.0;
     options->window = 256;
     options->arithmetic = TESS_ARITHMETIC_FP64;
+    tess_policy_options_init(&options->policy);
+    options->base = TESS_FORMAT_CSR;
+    options->row_order = TESS_ROW_ORDER_ORIGINAL;
 }
 
 tess_status tess_storage_require_fp64_arithmetic(tess_context *ctx, const tess_storage_options *options,

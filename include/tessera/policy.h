@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file policy.h  Which part of a matrix is stored in which precision: granularity, policy, assignment.
+ *
+ * A *granularity* cuts the stored entries into granules (the matrix, its rows, its entries). A *policy* decides, from the
+ * statistics of a granule and of the matrix, which of a few *levels* (precisions, high to low) the granule is stored in. The
+ * *assignment* is the outcome, a value of its own: builders of formats take it, `tessera info --policy` prints it.
+ */
+#ifndef TESSERA_POLICY_H
+#define TESSERA_POLICY_H
+
+#include <stdint.h>
+
+#include <tessera/context.h>
+#include <tessera/precision.h>
+
+TESS_BEGIN_DECLS
+
+struct tess_matrix;
+
+/* X(NAME, value, name) */
+#define TESS_GRANULARITY_LIST(X) \
+    X(MATRIX, 0, "matrix")       \
+    X(ROW, 1, "row")             \
+    X(ENTRY, 2, "entry")
+
+typedef enum tess_granularity {
+#define TESS_GRANULARITY_ENUM(NAME, value, name) TESS_GRANULARITY_##NAME = (value),
+    TESS_GRANULARITY_LIST(TESS_GRANULARITY_ENUM)
+#undef TESS_GRANULARITY_ENUM
+} tess_granularity;
+
+/* X(NAME, value, name) */
+#define TESS_POLICY_LIST(X)           \
+    X(NONE, 0, "none")                \
+    X(FIXED_RANGE, 1, "fixed-range")  \
+    X(MEAN_RANGE, 2, "mean-range")
+
+typedef enum tess_policy {
+#define TESS_POLICY_ENUM(NAME, value, name) TESS_POLICY_##NAME = (value),
+    TESS_POLICY_LIST(TESS_POLICY_ENUM)
+#undef TESS_POLICY_ENUM
+} tess_policy;
+
+/** Most levels that a policy may assign. */
+enum { TESS_MOST_LEVELS = 3 };
+
+/** One level. A scaled level stores a granule's values over a power of two of its own, where any granule needs it. */
+typedef struct tess_level {
+    tess_precision precision;
+    int scaled; /**< only with granularity `row` */
+} tess_level;
+
+/**
+ * How precisions are chosen; mirrors --granularity, --policy, --share and --levels. Zero stands for a field's default.
+ *
+ * A value is *inside* when it lies strictly in (-r, r), with r = R (fixed-range) or r = F mean|a|, the mean over stored
+ * entries that are not zero (mean-range). NaN and Inf are never inside. A row is low when
+ * 100 * (number of its values inside) >= share * (number of its entries), counted in integers, and all its values fit: no
+ * magnitude above the precision's largest, none that is not zero below its smallest normal number. An entry is low when it is
+ * inside and fits. With three levels the lowest has a range of its own, r times the ratio of the unit roundoffs (fp32 over
+ * fp16: 2^-13), so that the absolute rounding error of what is inside is the same at both.
+ * Source: Tezcan et al. 2022, section III-A (row rule, matrix-specific range), II-B (entry rule, fixed range).
+ */
+typedef struct tess_policy_options {
+    tess_granularity granularity; /**< default `row` for the format composite, and for split unless `entry` is given */
+    tess_policy policy;
+    double parameter;      /**< R (default 1.0) or F (default 0.1) */
+    double share;          /**< percent of a row's values that must be inside: above 0, at most 100; default 99 */
+    int at_most_one;       /**< nonzero: in place of the share, rows of up to 100 entries may have one value outside, longer
+                                ones 1 percent (the authors' published code) */
+    int allow_underflow;   /**< nonzero: values too small for a level may become subnormal or zero there */
+    int without_diagonal;  /**< nonzero: the main diagonal is left out, of statistics and of what is built */
+    int nlevels;           /**< 1 to TESS_MOST_LEVELS; 0: fp64, fp32 */
+    tess_level level[TESS_MOST_LEVELS]; /**< from high to low */
+} tess_policy_options;
+
+/** Zeros, then granularity row, policy none, the defaults above spelled out, levels fp64 and fp32. */
+TESS_EXPORT void tess_policy_options_init(tess_policy_options *options);
+
+/** What an assignment amounts to. */
+typedef struct tess_assignment_summary {
+    tess_policy_options options; /**< as resolved: no field stands for a default */
+    int64_t granules;            /**< rows, entries, or 1 */
+    int64_t empty;               /**< rows without entries; they have no level */
+    double mean_magnitude;       /**< mean |a| over entries that are not zero; 0 where no policy asked for it */
+    double range[TESS_MOST_LEVELS]; /**< r of each level; Inf for the highest */
+    int64_t granules_at[TESS_MOST_LEVELS], nonzeros_at[TESS_MOST_LEVELS];
+    double largest_relative_error;  /**< max |a - stored(a)| / |a| over entries that are finite and not zero */
+    int scaled[TESS_MOST_LEVELS];   /**< whether some granule at that level needs its scale */
+} tess_assignment_summary;
+
+typedef struct tess_assignment tess_assignment;
+
+/**
+ * Gathers statistics and applies the policy of @p options to the assembled matrix @p a, on the matrix's device. The
+ * assignment is independent of @p a afterwards. The same on every device and for any number of threads.
+ * Cost: one pass over the values (two for mean-range), plus the columns where the diagonal is left out.
+ * Errors: UNSUPPORTED (not an assembled matrix, scaled entries), INVALID_ARGUMENT (share, parameter, levels that do not
+ * descend), memory.
+ */
+TESS_EXPORT tess_status tess_assignment_create(const struct tess_matrix *a, const tess_policy_options *options,
+                                               tess_assignment **out);
+TESS_EXPORT void tess_assignment_destroy(tess_assignment *assignment);
+TESS_EXPORT void tess_assignment_get_summary(const tess_assignment *assignment, tess_assignment_summary *out);
+/** The level of each granule, in the matrix's order, to a host array; empty rows and left-out entries: 255. */
+TESS_EXPORT tess_status tess_assignment_get_levels(const tess_assignment *assignment, uint8_t *levels);
+
+TESS_EXPORT const char *tess_granularity_name(tess_granularity granularity);
+TESS_EXPORT tess_status tess_granularity_parse(const char *name, tess_granularity *out);
+TESS_EXPORT const char *tess_policy_name(tess_policy policy);
+/** Parses `none`, `fixed-range[:R]` or `mean-range[:F]` into policy and parameter. */
+TESS_EXPORT tess_status tess_policy_parse(const char *text, tess_policy_options *out);
+/** Parses a list of precisions, `fp64,fp32` or `fp64,fp16:scaled`, into nlevels and level. */
+TESS_EXPORT tess_status tess_levels_parse(const char *text, tess_policy_options *out);
+
+TESS_END_DECLS
+
+#endif
