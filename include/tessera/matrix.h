@@ -81,7 +81,8 @@ typedef struct tess_shell_operator {
 
 /** Which order the rows of y (and the entries of x) of a split or composite matrix are in. */
 typedef enum tess_row_order {
-    TESS_ROW_ORDER_ORIGINAL = 0, /**< x and y as in the assembled matrix (default): kernels scatter y, 4 bytes per row */
+    TESS_ROW_ORDER_ORIGINAL =
+        0, /**< x and y as in the assembled matrix (default): kernels scatter y, 4 bytes per row */
     TESS_ROW_ORDER_PERMUTED = 1, /**< y in the format's row order */
     TESS_ROW_ORDER_SYMMETRIC = 2 /**< x and y in the format's row order: rows and columns are permuted alike */
 } tess_row_order;
@@ -154,6 +155,12 @@ TESS_EXPORT tess_status tess_matrix_update_values(tess_matrix *a, const double *
  */
 TESS_EXPORT tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options *options,
                                             tess_matrix **out);
+/**
+ * As tess_matrix_convert to split or composite with the precisions of @p assignment, which was made from @p a (its options
+ * stand for options->policy) and is borrowed until *out is destroyed. Errors also: DIMENSION_MISMATCH (another matrix's).
+ */
+TESS_EXPORT tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storage_options *options,
+                                                     const tess_assignment *assignment, tess_matrix **out);
 /** Defaults: CSR, fp64, padding up to 3.0, windows of 256 rows, FP64 arithmetic. */
 TESS_EXPORT void tess_storage_options_init(tess_storage_options *options);
 
@@ -167,6 +174,19 @@ TESS_EXPORT void tess_storage_options_init(tess_storage_options *options);
  */
 TESS_EXPORT tess_status tess_matrix_spmv(const tess_matrix *a, tess_operation operation, double alpha,
                                          const tess_vector *x, double beta, tess_vector *y);
+
+/**
+ * y := alpha A x + beta y from one of the copies of a composite matrix: all rows in the precision of level @p level (0: the
+ * highest). Otherwise as tess_matrix_spmv, which multiplies each row in the precision assigned to it.
+ */
+TESS_EXPORT tess_status tess_matrix_spmv_level(const tess_matrix *a, int level, double alpha, const tess_vector *x,
+                                               double beta, tess_vector *y);
+
+/**
+ * The row order of a split or composite matrix: perm[position] = row of the assembled matrix, nrows entries in a host array,
+ * rows of low precision first, empty rows last. Errors: UNSUPPORTED (other formats), memory.
+ */
+TESS_EXPORT tess_status tess_matrix_row_permutation(const tess_matrix *a, int32_t *perm);
 
 TESS_EXPORT int64_t tess_matrix_nrows(const tess_matrix *a);
 TESS_EXPORT int64_t tess_matrix_ncols(const tess_matrix *a);

@@ -25,6 +25,24 @@ extern "C" {
 typedef struct tess_format_ops tess_format_ops;
 typedef struct tess_backend tess_backend;
 
+/* What becomes of a row's sum in place of alpha, beta and residual: an iteration that writes the next vector at once. */
+typedef enum tess_update_kind {
+    TESS_UPDATE_NONE = 0,
+    TESS_UPDATE_JACOBI, /* y_i = x_i + omega ((rhs_i - sum) scale_i - x_i); omega = 1: (rhs_i - sum) scale_i */
+    TESS_UPDATE_STEP    /* y_i = sum + scale_i x_i */
+} tess_update_kind;
+
+typedef struct tess_update {
+    tess_update_kind kind;
+    const double *rhs, *scale;
+    double omega;
+    /* JACOBI with a reduction of one dot product: with[0] is not read, dots[0] adds ((y_i - x_i) / (omega scale_i))^2, the square
+       of the residual of x at row i. */
+} tess_update;
+
+/* Which of a composite matrix's copies are multiplied: those assigned to the rows, or level k - 1 throughout. */
+enum { TESS_COPY_ASSIGNED = 0, TESS_COPY_LEVEL = 1 };
+
 /* A matrix-vector product with its epilogue, for arrays on the backend's device. */
 typedef struct tess_spmv_args {
     tess_operation operation;
@@ -37,6 +55,13 @@ typedef struct tess_spmv_args {
     double alpha, beta;       /* y = alpha A x + beta y; beta = 0: y is not read */
     const double *residual;   /* non-NULL: y = residual - A x instead */
     tess_reduction reduction; /* dot products with the new y, then a scalar step */
+    /* The rest: split and composite formats alone. */
+    const double *partial; /* non-NULL: added to the sums of the rows first; may be y */
+    tess_update update;    /* x is the vector before, at the rows of y */
+    float *y_shadow;       /* non-NULL: y is written here too, rounded; y may be NULL then */
+    /* FP32: rows stored below fp64 multiply with x_shadow in FP32 and sum up in FP64 */
+    tess_arithmetic low_arithmetic;
+    int copy; /* TESS_COPY_ASSIGNED, or TESS_COPY_LEVEL + level */
 } tess_spmv_args;
 
 /* What the true-residual pass returns: ||b - A x||^2 in two words and the sum of squared row error bounds. */

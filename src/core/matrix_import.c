@@ -182,7 +182,14 @@ static tess_status check_view(tess_context *ctx, const csr_view *view)
 
 static tess_status borrow_csr(tess_context *ctx, const tess_csr_arrays *a, tess_matrix **out)
 {
-    csr_view view = {a->nrows, a->ncols, a->nnz, a->row_ptr, a->row_ptr_bits, a->col_ind, a->val, TESS_PRECISION_FP64};
+    csr_view view = {.nrows = a->nrows,
+                     .ncols = a->ncols,
+                     .nnz = a->nnz,
+                     .row_ptr = a->row_ptr,
+                     .row_ptr_bits = a->row_ptr_bits,
+                     .col_ind = a->col_ind,
+                     .val = a->val,
+                     .precision = TESS_PRECISION_FP64};
     tess_status status = TESS_SUCCESS;
 
     if (a->col_ind_bits != 32 || (a->where == TESS_MEMORY_DEVICE) != (ctx->device == TESS_DEVICE_GPU)) {

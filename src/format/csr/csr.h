@@ -25,6 +25,14 @@ typedef struct csr_view {
     const int32_t *col_ind;
     const void *val; /* nnz values of `precision` */
     tess_precision precision;
+    /*
+     * Where the view is a part of a matrix that is stored in a row order of its own (src/format/split): the row of y of each
+     * row, and what its stored values are over. A part may begin amid the arrays it shares with others: row_ptr[0] > 0 then.
+     * row_ptr NULL: all rows are empty.
+     */
+    const int32_t *row_of; /* NULL: row i is row_shift + i of y */
+    int64_t row_shift;
+    const int16_t *exponent; /* of a row's scale: its values are stored over 2^exponent; NULL: none has one */
 } csr_view;
 
 /* The plan of the SpMV, made once per pattern by the backend: what is run where. */
@@ -41,11 +49,19 @@ typedef struct csr_storage {
     uint64_t values_version;       /* of the original's values that are stored here */
 } csr_storage;
 
+/* One of at most TESS_MOST_LEVELS + 1 parts of a matrix. */
+typedef struct csr_part {
+    csr_view view;
+    const csr_plan *plan;
+} csr_part;
+
 /* What a backend supplies for CSR. */
 typedef struct csr_backend {
     tess_status (*make_plan)(tess_context *ctx, const csr_view *view, csr_plan **out);
     void (*free_plan)(tess_context *ctx, csr_plan *plan);
     tess_status (*spmv)(tess_context *ctx, const csr_view *view, const csr_plan *plan, const tess_spmv_args *args);
+    /* The same for a matrix in parts, which own disjoint rows of y: one launch. */
+    tess_status (*spmv_parts)(tess_context *ctx, int count, const csr_part *parts, const tess_spmv_args *args);
     /* values[k] = source[from[k]] for k < n */
     tess_status (*gather)(tess_context *ctx, int64_t n, const double *source, const int64_t *from, double *values);
     /* *bad_row: first row with an offset out of order, a column out of range, unsorted or duplicate; -1 when none */

@@ -435,7 +435,7 @@ cleanup:
 /* Behind functions: a table that is visible outside would be emitted for the device as well by HIP. */
 extern "C" const csr_backend *csr_gpu(void)
 {
-    static const csr_backend table = {csr_make_plan, csr_free_plan, spmv, gather, check};
+    static const csr_backend table = {csr_make_plan, csr_free_plan, spmv, NULL, gather, check};
 
     return &table;
 }

@@ -194,7 +194,14 @@ static tess_status make_transpose(const tess_matrix *a, csr_storage *s)
     fill_transpose(v, &t);
     TESS_TRY(tess_device_allocate(ctx, v->nnz, sizeof *source, (void **)&source));
     TESS_TRY(ctx->backend->upload(ctx, source, t.source, (size_t)v->nnz * sizeof *source));
-    transposed = (csr_view){v->ncols, v->nrows, v->nnz, t.row_ptr, 64, t.col_ind, t.val, TESS_PRECISION_FP64};
+    transposed = (csr_view){.nrows = v->ncols,
+                            .ncols = v->nrows,
+                            .nnz = v->nnz,
+                            .row_ptr = t.row_ptr,
+                            .row_ptr_bits = 64,
+                            .col_ind = t.col_ind,
+                            .val = t.val,
+                            .precision = TESS_PRECISION_FP64};
     TESS_TRY(tess_matrix_upload_csr(ctx, &transposed, &made));
     s->transpose = made->storage;
     s->transpose->values_version = s->values_version - 1;

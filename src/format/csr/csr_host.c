@@ -331,7 +331,14 @@ static tess_status check(tess_context *ctx, const csr_view *v, int64_t *bad_row)
     return TESS_SUCCESS;
 }
 
-const csr_backend csr_host = {make_plan, free_plan, spmv, gather, check};
+const csr_backend csr_host = {
+    .make_plan = make_plan,
+    .free_plan = free_plan,
+    .spmv = spmv,
+    .spmv_parts = NULL,
+    .gather = gather,
+    .check = check,
+};
 
 const tess_format_ops csr_host_ops = {
     .format = TESS_FORMAT_CSR,

@@ -49,6 +49,10 @@ typedef struct ellr_view {
         uniform_width; /* > 0: all slices are that wide, in order, narrow, one after another: no need to look at them */
     tess_precision precision;
     tess_arithmetic arithmetic;
+    /* As in csr_view, of the CSR rows that the slices were made of. Narrow columns are relative to the row of y. */
+    const int32_t *row_of; /* NULL: row i is row_shift + i of y */
+    int64_t row_shift;
+    const int16_t *exponent;
 } ellr_view;
 
 typedef struct ellr_storage {
@@ -76,6 +80,8 @@ typedef struct ellr_backend {
     tess_status (*decode)(tess_context *ctx, const csr_view *csr, const ellr_view *v, int32_t *col_ind, double *val);
     tess_status (*prepare)(tess_context *ctx, const ellr_view *v);
     tess_status (*spmv)(tess_context *ctx, const ellr_view *v, const tess_spmv_args *args);
+    /* The same for a matrix in parts, which own disjoint rows of y: one launch. */
+    tess_status (*spmv_parts)(tess_context *ctx, int count, const ellr_view *views, const tess_spmv_args *args);
 } ellr_backend;
 
 /* Both formats over a backend's functions, in ellr_format.c. */

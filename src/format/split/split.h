@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Split and composite storage (Tezcan et al. 2022): a short list of CSR or ELLPACK-R parts, each of one precision.
+ *
+ * Row-wise: rows stand at positions, by level from the lowest precision to the highest, in their order within a level; empty
+ * rows come last. Split: each level's rows are a matrix of their own (row_ptr from 0, columns, values). Composite: one
+ * row_ptr and one array of columns for all, and a full copy of the values for each level; parts are ranges of its rows. Last
+ * comes a part of empty rows, without arrays, where there are any.
+ *
+ * Entry-wise (split only): each level is a matrix over all rows, in their order, with the entries of that level; products are
+ * added up level by level.
+ */
+#ifndef TESS_FORMAT_SPLIT_SPLIT_H
+#define TESS_FORMAT_SPLIT_SPLIT_H
+
+#include "format/csr/csr.h"
+#include "format/ellr/ellr.h"
+#include "granule/assignment.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { SPLIT_MOST_PARTS = TESS_MOST_LEVELS + 1 };
+
+/* What the builder's functions work on: which entries of the assembled matrix go where. */
+typedef struct split_source {
+    const csr_view *csr;     /* assembled, FP64 */
+    const uint8_t *level;    /* of rows, or of entries (granularity entry); NULL: all at level 0 */
+    const int16_t *exponent; /* of rows of the assembled matrix; NULL: none */
+    bool without_diagonal;
+} split_source;
+
+/* The order of rows. All arrays on the context's device. */
+typedef struct split_order {
+    int64_t nrows, filled; /* filled: rows with entries */
+    int64_t begin[SPLIT_MOST_PARTS +
+                  1];     /* first position of part p: lowest level first, empty rows last; begin[nparts] = nrows */
+    int nparts;           /* with the empty rows, whether or not there are any */
+    int32_t *row_of;      /* nrows: row of the assembled matrix at each position */
+    int32_t *position_of; /* its inverse; NULL unless columns are renumbered */
+} split_order;
+
+/* Builds by level (row-wise) or by entries. `rows` lists `count` rows of the assembled matrix; NULL: all, in their order. */
+typedef struct split_rows {
+    const int32_t *rows;
+    int64_t count;
+    int entry_level; /* entry-wise: only entries of this level; -1: all entries of the row */
+} split_rows;
+
+/* What a backend supplies to build. Arrays are on the context's device. */
+typedef struct split_backend {
+    /* row_of by level, stable; begin and filled are known from the assignment. position_of too, where it is not NULL. */
+    tess_status (*order)(tess_context *ctx, const split_source *source, int nlevels, const split_order *order);
+    /* row_ptr[count + 1] of view->row_ptr_bits from 0, for the listed rows; *nnz its last. */
+    tess_status (*offsets)(tess_context *ctx, const split_source *source, const split_rows *rows, int row_ptr_bits,
+                           void *row_ptr, int64_t *nnz);
+    /* Columns in the order of the assembled row; renumbered through position_of where it is not NULL. */
+    tess_status (*columns)(tess_context *ctx, const split_source *source, const split_rows *rows, const csr_view *to,
+                           const int32_t *position_of, int32_t *col_ind);
+    /* Values, rounded to to->precision, over 2^exponent of the row where `scaled`. */
+    tess_status (*values)(tess_context *ctx, const split_source *source, const split_rows *rows, const csr_view *to,
+                          bool scaled, void *val);
+    /* exponent[i] of the listed rows. */
+    tess_status (*exponents)(tess_context *ctx, const split_source *source, const split_rows *rows, int16_t *exponent);
+} split_backend;
+
+typedef struct split_storage {
+    tess_storage_options options;
+    tess_assignment_summary summary;
+    tess_assignment *assignment; /* kept to renew values; its levels by row or entry */
+    bool owns_assignment;
+    bool composite, entrywise;
+    tess_format base;
+    split_order order;
+    int16_t *exponent; /* by position; NULL: none is scaled */
+    /* CSR. Split: parts own their arrays. Composite: they share row_ptr, col_ind and the copies. */
+    csr_view whole;                  /* composite: all filled rows, values of level 0 */
+    void *copies[TESS_MOST_LEVELS];  /* composite: nnz values for each level */
+    csr_part part[SPLIT_MOST_PARTS]; /* entry-wise: one for each level, high to low */
+    ellr_view slices[SPLIT_MOST_PARTS];
+    void *slice_copies[SPLIT_MOST_PARTS][TESS_MOST_LEVELS]; /* composite over ellr: values of part p at level l */
+    int nparts;
+    float *x_shadow; /* room for x rounded, for products in FP32 with a vector that has no shadow; made by prepare */
+} split_storage;
+
+/* Both formats over a backend's functions, in split_format.c. */
+tess_status split_build(const tess_matrix *assembled, const tess_storage_options *options, void **storage);
+/* The same with an assignment of the caller's, which is borrowed; NULL: made from options->policy. */
+tess_status split_build_assigned(const tess_matrix *assembled, const tess_storage_options *options,
+                                 const tess_assignment *assignment, void **storage);
+tess_status split_refresh(const tess_matrix *assembled, void *storage);
+void split_destroy(tess_context *ctx, void *storage);
+tess_status split_prepare(const tess_matrix *a);
+tess_status split_spmv(const tess_matrix *a, const tess_spmv_args *args);
+tess_status split_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val);
+int64_t split_bytes(const tess_matrix *a);
+
+extern const split_backend split_host;
+extern const tess_format_ops split_host_ops, composite_host_ops;
+#if TESS_HAVE_GPU
+const split_backend *split_gpu(void);
+const tess_format_ops *split_gpu_ops(void);
+const tess_format_ops *composite_gpu_ops(void);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
