@@ -82,12 +82,6 @@ int main(void)
         cmocka_unit_test(problems_from_the_host_agree),
         cmocka_unit_test(too_large_a_problem_is_refused_and_the_context_lives),
     };
-    tess_context *gpu = open_gpu();
 
-    if (!gpu) {
-        fprintf(stderr, "skipped: no usable GPU\n");
-        return TEST_SKIPPED;
-    }
-    tess_context_destroy(gpu);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_gpu_tests(tests, NULL);
 }
