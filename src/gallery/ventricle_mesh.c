@@ -19,15 +19,14 @@ static const double inner_fibre = PI / 3.0;       /* radians; the outer one is m
 static const double greatest_displacement = 0.15; /* of a node, in cells of the grid: below 1/6 none is turned over */
 
 /* Axes from a hexahedron's lowest corner to its highest, even permutations first. */
-static const signed char paths[6][3] = {{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 2, 1}, {1, 0, 2}, {2, 1, 0}};
+static const int paths[6][3] = {{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 2, 1}, {1, 0, 2}, {2, 1, 0}};
 
 /*
  * Path (a, b, c) has the corners w0, w1 = w0 + a, w2 = w1 + b, w3 = w2 + c. Opposite to w0 begins the path (b, c, a) of the
  * hexahedron one further along a, opposite to w3 ends the path (c, a, b) of the one before along c; opposite to w1 and w2
  * lie (b, a, c) and (a, c, b) of the same.
  */
-static const signed char paths_across[4][6] = {
-    {1, 2, 0, 5, 3, 4}, {4, 5, 3, 2, 0, 1}, {3, 4, 5, 0, 1, 2}, {2, 0, 1, 4, 5, 3}};
+static const int paths_across[4][6] = {{1, 2, 0, 5, 3, 4}, {4, 5, 3, 2, 0, 1}, {3, 4, 5, 0, 1, 2}, {2, 0, 1, 4, 5, 3}};
 
 /* ---- the grid ---- */
 
@@ -65,7 +64,7 @@ void ventricle_corners(const ventricle *v, int64_t cell, int64_t *corner)
     locate_hexahedron(v, cell, at);
     corner[0] = node_at(v, at);
     for (int i = 0; i < 3; i++) {
-        at[(int)paths[cell % 6][i]]++;
+        at[paths[cell % 6][i]]++;
         corner[i + 1] = node_at(v, at);
     }
 }
