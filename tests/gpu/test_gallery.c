@@ -57,6 +57,7 @@ static void problems_from_the_host_agree(void **state)
     compare("randomspd", 1, (const char *[]){"500"});
     compare("elasticity3d", 1, (const char *[]){"5"});
     compare("powerlaw", 1, (const char *[]){"2000"});
+    compare("ventricle", 2, (const char *[]){"2000", "rcm"});
 }
 
 static void too_large_a_problem_is_refused_and_the_context_lives(void **state)

@@ -1,22 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ventricle: its mesh, conservation and signs of the time step, orders, points, arguments. */
 #include "gallery/ventricle.h"
+#include "support/gallery.h"
 #include "support/heap.h"
-#include "support/product.h"
-#include "support/test.h"
-
-static oracle_csr generate(int threads, int nargs, const char *const *args)
-{
-    tess_context *ctx = open_cpu(threads);
-    tess_matrix *m = NULL;
-    oracle_csr a;
-
-    assert_ok(ctx, tess_gallery_create(ctx, "ventricle", nargs, args, &m));
-    a = decode_matrix(m);
-    tess_matrix_destroy(m);
-    tess_context_destroy(ctx);
-    return a;
-}
 
 static ventricle make_mesh(tess_context *ctx, int64_t cells, ventricle_order order, int64_t seed)
 {
@@ -102,21 +88,11 @@ static void fibres_turn_through_the_wall(void **state)
 
 /* ---- operator ---- */
 
-/* The entry in row i, column j; 0 where there is none. */
-static double entry(const oracle_csr *a, int64_t i, int64_t j)
-{
-    for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
-        if (a->col_ind[k] == j) { return a->val[k]; }
-    }
-    return 0.0;
-}
-
 static void steps_conserve_and_keep_signs(void **state)
 {
-    const char *const args[] = {"3000", "natural", "5"};
     tess_context *ctx = open_cpu(2);
     ventricle v = make_mesh(ctx, 3000, VENTRICLE_NATURAL, 5);
-    oracle_csr a = generate(2, 3, args);
+    oracle_csr a = generate_problem("ventricle 3000 natural 5", 2);
     double smallest = 1.0;
 
     (void)state;
@@ -148,12 +124,11 @@ static void steps_conserve_and_keep_signs(void **state)
 }
 
 /* Bit for bit the natural matrix, permuted. Returns the greatest distance of an entry from the diagonal. */
-static int64_t check_order(const oracle_csr *natural, const char *name, ventricle_order order)
+static int64_t check_order(const oracle_csr *natural, const char *request, ventricle_order order)
 {
-    const char *const args[] = {"2000", name, "4"};
     tess_context *ctx = open_cpu(2);
     ventricle v = make_mesh(ctx, 2000, order, 4);
-    oracle_csr a = generate(2, 3, args);
+    oracle_csr a = generate_problem(request, 2);
     int64_t bandwidth = 0;
 
     assert_int_equal(a.nnz, natural->nnz);
@@ -174,10 +149,9 @@ static int64_t check_order(const oracle_csr *natural, const char *name, ventricl
 
 static void orders_permute_one_matrix(void **state)
 {
-    const char *const args[] = {"2000", "natural", "4"};
-    oracle_csr natural = generate(1, 3, args);
-    int64_t random_width = check_order(&natural, "random", VENTRICLE_RANDOM);
-    int64_t rcm_width = check_order(&natural, "rcm", VENTRICLE_RCM);
+    oracle_csr natural = generate_problem("ventricle 2000 natural 4", 1);
+    int64_t random_width = check_order(&natural, "ventricle 2000 random 4", VENTRICLE_RANDOM);
+    int64_t rcm_width = check_order(&natural, "ventricle 2000 rcm 4", VENTRICLE_RCM);
 
     (void)state;
     assert_true(random_width > natural.nrows / 2);
@@ -185,24 +159,11 @@ static void orders_permute_one_matrix(void **state)
     oracle_free(&natural);
 }
 
-static bool agree(const char *const *left, int left_threads, const char *const *right, int right_threads)
-{
-    oracle_csr a = generate(left_threads, 3, left), b = generate(right_threads, 3, right);
-    bool same = a.nnz == b.nnz && memcmp(a.col_ind, b.col_ind, (size_t)a.nnz * sizeof *a.col_ind) == 0 &&
-                same_bits(a.val, b.val, a.nnz);
-
-    oracle_free(&a);
-    oracle_free(&b);
-    return same;
-}
-
 static void threads_do_not_matter_and_seeds_do(void **state)
 {
-    static const char *const args[] = {"2000", "rcm", "1"}, *const other[] = {"2000", "rcm", "2"};
-
     (void)state;
-    assert_true(agree(args, 1, args, 3));
-    assert_false(agree(args, 1, other, 1));
+    assert_true(problems_agree("ventricle 2000 rcm 1", 1, "ventricle 2000 rcm 1", 3));
+    assert_false(problems_agree("ventricle 2000 rcm 1", 1, "ventricle 2000 rcm 2", 1));
 }
 
 /* ---- points and potential ---- */
