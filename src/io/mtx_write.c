@@ -213,10 +213,16 @@ cleanup:
 
 tess_status tess_array_write(tess_context *ctx, const double *values, int64_t nrows, int64_t ncols, const char *path)
 {
-    const listing l = {
-        .nrows = nrows, .ncols = ncols, .nnz = nrows * ncols, .val = (double *)(uintptr_t)values /* only read */};
+    const listing l = {.nrows = nrows,
+                       .ncols = ncols,
+                       .nnz = (int64_t)((uint64_t)nrows * (uint64_t)ncols),
+                       .val = (double *)(uintptr_t)values /* only read */};
     char header[128];
 
+    if (nrows < 0 || ncols < 0 || (ncols > 0 && nrows > INT64_MAX / ncols)) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "an array of %lld by %lld values", (long long)nrows,
+                         (long long)ncols);
+    }
     snprintf(header, sizeof header, "%%%%MatrixMarket matrix array real general\n%lld %lld\n", (long long)nrows,
              (long long)ncols);
     return write_listing(ctx, &l, header, path);
