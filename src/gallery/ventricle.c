@@ -12,7 +12,7 @@
 
 /*
  * mm^2/ms: the harmonic means of intra- and extracellular conductivity, 0.17 and 0.62 S/m along fibres, 0.019 and 0.24
- * across, over 140 mm^-1 times 0.01 uF/mm^2 (Niederer et al., Phil. Trans. R. Soc. A 369 (2011), table 1).
+ * across, over 140 mm^-1 times 0.01 uF/mm^2 (Niederer et al., Phil. Trans. R. Soc. A 369 (2011)).
  */
 static const double along_fibre = 0.17 * 0.62 / (0.17 + 0.62) / 1.4;
 static const double across_fibre = 0.019 * 0.24 / (0.019 + 0.24) / 1.4;
