@@ -55,11 +55,18 @@ typedef struct tess_level {
  * How precisions are chosen; mirrors --granularity, --policy, --share and --levels. Zero stands for a field's default.
  *
  * A value is *inside* when it lies strictly in (-r, r), with r = R (fixed-range) or r = F mean|a|, the mean over stored
- * entries that are not zero (mean-range). NaN and Inf are never inside. A row is low when
- * 100 * (number of its values inside) >= share * (number of its entries), counted in integers, and all its values fit: no
- * magnitude above the precision's largest, none that is not zero below its smallest normal number. An entry is low when it is
- * inside and fits. With three levels the lowest has a range of its own, r times the ratio of the unit roundoffs (fp32 over
- * fp16: 2^-13), so that the absolute rounding error of what is inside is the same at both.
+ * entries that are finite and not zero (mean-range). NaN and Inf are never inside. A row is low when
+ * 100 * (number of its values inside) >= share * (number of its entries), counted in integers (exact for a whole number of
+ * percent; share * entries is rounded once for another), and all its values fit: finite, no magnitude above the precision's
+ * largest, none that is not zero below its smallest normal number. An entry is low when it is inside and fits. With three
+ * levels the lowest has a range of its own, r times the ratio of the unit roundoffs (fp32 over fp16: 2^-13), so that the
+ * absolute rounding error of what is inside is the same at both. A granule is at the lowest level whose rule it meets, and
+ * at level 0 where it meets none. Policy none puts everything at level 0, and so does granularity matrix, which takes no other
+ * policy.
+ *
+ * At a scaled level a row whose values would not all fit is stored over a power of two: its largest magnitude lands in the
+ * upper part of the precision's range (fp16: in [2^14, 2^15); fp32 and bf16: in [2^62, 2^63)), and it fits when its smallest
+ * one is a normal number there. Rows that fit as they are have no scale.
  * Source: Tezcan et al. 2022, section III-A (row rule, matrix-specific range), II-B (entry rule, fixed range).
  */
 typedef struct tess_policy_options {
@@ -80,14 +87,16 @@ TESS_EXPORT void tess_policy_options_init(tess_policy_options *options);
 
 /** What an assignment amounts to. */
 typedef struct tess_assignment_summary {
-    tess_policy_options options;    /**< as resolved: no field stands for a default */
-    int64_t granules;               /**< rows, entries, or 1 */
-    int64_t empty;                  /**< rows without entries; they have no level */
-    double mean_magnitude;          /**< mean |a| over entries that are not zero; 0 where no policy asked for it */
-    double range[TESS_MOST_LEVELS]; /**< r of each level; Inf for the highest */
+    tess_policy_options options; /**< as resolved: no field stands for a default */
+    int64_t granules;            /**< rows, entries, or 1 */
+    int64_t empty;               /**< granularity row: rows without entries; they have no level */
+    double mean_magnitude; /**< mean |a| over entries that are finite and not zero; 0 where no policy asked for it */
+    double range[TESS_MOST_LEVELS]; /**< r of each level; Inf for the highest, 0 for levels that are not assigned */
     int64_t granules_at[TESS_MOST_LEVELS], nonzeros_at[TESS_MOST_LEVELS];
-    double largest_relative_error; /**< max |a - stored(a)| / |a| over entries that are finite and not zero */
-    int scaled[TESS_MOST_LEVELS];  /**< whether some granule at that level needs its scale */
+    /** max |a - stored(a)| / |a| over entries that are finite and not zero (Inf: one overflows); -1 until
+        tess_assignment_measure_error has found it */
+    double largest_relative_error;
+    int scaled[TESS_MOST_LEVELS]; /**< whether some granule at that level needs its scale */
 } tess_assignment_summary;
 
 typedef struct tess_assignment tess_assignment;
@@ -96,13 +105,18 @@ typedef struct tess_assignment tess_assignment;
  * Gathers statistics and applies the policy of @p options to the assembled matrix @p a, on the matrix's device. The
  * assignment is independent of @p a afterwards. The same on every device and for any number of threads.
  * Cost: one pass over the values (two for mean-range), plus the columns where the diagonal is left out.
- * Errors: UNSUPPORTED (not an assembled matrix, scaled entries), INVALID_ARGUMENT (share, parameter, levels that do not
- * descend), memory.
+ * NULL options stand for the defaults. Errors: UNSUPPORTED (not an assembled matrix, scaled entries), INVALID_ARGUMENT (share,
+ * parameter, levels that do not descend), memory. tests/unit/test_policy.c
  */
 TESS_EXPORT tess_status tess_assignment_create(const struct tess_matrix *a, const tess_policy_options *options,
                                                tess_assignment **out);
 TESS_EXPORT void tess_assignment_destroy(tess_assignment *assignment);
 TESS_EXPORT void tess_assignment_get_summary(const tess_assignment *assignment, tess_assignment_summary *out);
+/**
+ * Finds the largest relative error of storing @p a, the matrix that the assignment was made for, as assigned, for the summary:
+ * a pass over the values that set-up does not need. Errors: INVALID_ARGUMENT (another matrix), memory.
+ */
+TESS_EXPORT tess_status tess_assignment_measure_error(tess_assignment *assignment, const struct tess_matrix *a);
 /** The level of each granule, in the matrix's order, to a host array; empty rows and left-out entries: 255. */
 TESS_EXPORT tess_status tess_assignment_get_levels(const tess_assignment *assignment, uint8_t *levels);
 

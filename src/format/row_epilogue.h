@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every format does with the sum of a row: the value of y_i, and the dot products that go with it. */
+/*
+ * What every format does with the sum of a row: the value of y_i, and the dot products that go with it. Formats in parts also
+ * have scales, partial sums, updates and shadows: the second half.
+ */
 #ifndef TESS_FORMAT_ROW_EPILOGUE_H
 #define TESS_FORMAT_ROW_EPILOGUE_H
 
 #include "backend/backend.h"
+#include "policy/rules.h"
 #include <tessera/export.h>
 
 /* The value that the product writes to y_i, given (A x)_i. */
@@ -22,9 +26,63 @@ TESS_HD void spmv_add_dots(const tess_reduction *reduction, const double *y, int
     }
 }
 
+/* ---- rows of a part ---- */
+
+/* What the sum of row i is to be multiplied by: its values are stored over that. */
+TESS_HD double part_row_scale(const int16_t *exponent, int64_t i)
+{
+    return exponent ? policy_power_of_two(exponent[i]) : 1.0;
+}
+
+/* Element i of the vector that is multiplied, where rows and columns are numbered alike. */
+TESS_HD double spmv_previous(const tess_spmv_args *args, int64_t i)
+{
+    return args->x ? args->x[i] : (double)args->x_shadow[i];
+}
+
+/* What an iteration makes of (A x)_i. Tezcan et al. 2022, Algorithm 1, line 4, and Algorithm 2, line 4. */
+TESS_HD double spmv_updated(const tess_spmv_args *args, int64_t i, double product)
+{
+    const tess_update *u = &args->update;
+    double x, next;
+
+    if (u->kind == TESS_UPDATE_STEP) { return product + u->scale[i] * spmv_previous(args, i); }
+    next = (u->rhs[i] - product) * u->scale[i];
+    if (u->omega == 1.0) { return next; }
+    x = spmv_previous(args, i);
+    return x + u->omega * (next - x);
+}
+
+/* Writes y_i and its shadow, given the sum of row i of y over one part's entries, which its scale has been applied to.
+   Returns y_i. */
+TESS_HD double spmv_finish_row(const tess_spmv_args *args, int64_t i, double sum)
+{
+    double product = args->partial ? args->partial[i] + sum : sum;
+    double value =
+        args->update.kind == TESS_UPDATE_NONE ? spmv_result(args, i, product) : spmv_updated(args, i, product);
+
+    if (args->y) { args->y[i] = value; }
+    if (args->y_shadow) { args->y_shadow[i] = (float)value; }
+    return value;
+}
+
+/* Adds row i to the dot products: `ndots` of them, a constant where that matters. */
+TESS_HD void spmv_add_row_dots(const tess_spmv_args *args, int ndots, int64_t i, double value, double *dots)
+{
+    if (ndots > 0 && args->update.kind == TESS_UPDATE_JACOBI) {
+        double residual = (value - spmv_previous(args, i)) / (args->update.omega * args->update.scale[i]);
+
+        dots[0] += residual * residual;
+        return;
+    }
+    for (int k = 0; k < ndots; k++) {
+        dots[k] += value * (args->reduction.with[k] == args->y ? value : args->reduction.with[k][i]);
+    }
+}
+
 #ifdef __cplusplus
 
-/* The same with a constant number of dot products, for device code: writes y_row and adds it to them. */
+/* What formats of one part do, with a constant number of dot products, for device code: writes y_row and adds it to them. */
 template <int NDOTS>
 TESS_HD void finish_row(const tess_spmv_args &args, int64_t row, double sum, double *dots)
 {

@@ -1,16 +1,234 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and defaults of granularities and policies. */
+/* Names, defaults and checks of granularities, policies and levels, and the rules that they amount to. */
+#include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "granule/assignment.h"
+#include "io/decimal.h"
+#include "policy/rules.h"
+
+static const double default_share = 99.0, default_range = 1.0, default_factor = 0.1;
 
 void tess_policy_options_init(tess_policy_options *o)
 {
     memset(o, 0, sizeof *o);
     o->granularity = TESS_GRANULARITY_ROW;
     o->policy = TESS_POLICY_NONE;
-    o->share = 99.0;
+    o->share = default_share;
     o->nlevels = 2;
     o->level[0].precision = TESS_PRECISION_FP64;
     o->level[1].precision = TESS_PRECISION_FP32;
+}
+
+/* ---- names ---- */
+
+#define NAME_OF(NAME, value, name) [value] = name,
+static const char *const granularity_names[] = {TESS_GRANULARITY_LIST(NAME_OF)};
+static const char *const policy_names[] = {TESS_POLICY_LIST(NAME_OF)};
+#undef NAME_OF
+enum {
+    GRANULARITY_COUNT = sizeof granularity_names / sizeof granularity_names[0],
+    POLICY_COUNT = sizeof policy_names / sizeof policy_names[0]
+};
+
+/* Index of the name that the first `length` characters are; -1: of none. */
+static int find_name(const char *const *names, int count, const char *text, size_t length)
+{
+    for (int i = 0; i < count; i++) {
+        if (strlen(names[i]) == length && strncasecmp(names[i], text, length) == 0) { return i; }
+    }
+    return -1;
+}
+
+const char *tess_granularity_name(tess_granularity granularity)
+{
+    return (int)granularity >= 0 && (int)granularity < GRANULARITY_COUNT ? granularity_names[granularity] : "?";
+}
+
+tess_status tess_granularity_parse(const char *name, tess_granularity *out)
+{
+    int index = find_name(granularity_names, GRANULARITY_COUNT, name, strlen(name));
+
+    if (index < 0) { return TESS_INVALID_ARGUMENT; }
+    *out = (tess_granularity)index;
+    return TESS_SUCCESS;
+}
+
+const char *tess_policy_name(tess_policy policy)
+{
+    return (int)policy >= 0 && (int)policy < POLICY_COUNT ? policy_names[policy] : "?";
+}
+
+/* All of the text as a number above 0 and finite. */
+static bool parse_parameter(const char *text, double *out)
+{
+    char padded[64 + TESS_DECIMAL_PADDING] = {0};
+    const char *end = NULL;
+    double value = 0.0;
+
+    if (strlen(text) >= 64) { return false; }
+    memcpy(padded, text, strlen(text));
+    end = tess_decimal_parse(padded, &value);
+    if (!end || *end != '\0' || !isfinite(value) || value <= 0.0) { return false; }
+    *out = value;
+    return true;
+}
+
+tess_status tess_policy_parse(const char *text, tess_policy_options *out)
+{
+    size_t length = strcspn(text, ":");
+    int index = find_name(policy_names, POLICY_COUNT, text, length);
+    double parameter = 0.0;
+
+    if (index < 0) { return TESS_INVALID_ARGUMENT; }
+    if (text[length] == ':' && (index == TESS_POLICY_NONE || !parse_parameter(text + length + 1, &parameter))) {
+        return TESS_INVALID_ARGUMENT;
+    }
+    out->policy = (tess_policy)index;
+    out->parameter = parameter;
+    return TESS_SUCCESS;
+}
+
+/* The first `length` characters as a precision, perhaps with `:scaled`. */
+static bool parse_level(const char *text, size_t length, tess_level *out)
+{
+    char word[32] = "", *suffix = NULL;
+
+    if (length >= sizeof word) { return false; }
+    memcpy(word, text, length);
+    suffix = strchr(word, ':');
+    if (suffix) { *suffix++ = '\0'; }
+    out->scaled = suffix != NULL;
+    return (!suffix || strcasecmp(suffix, "scaled") == 0) &&
+           tess_precision_parse(word, &out->precision) == TESS_SUCCESS;
+}
+
+tess_status tess_levels_parse(const char *text, tess_policy_options *out)
+{
+    tess_level level[TESS_MOST_LEVELS] = {{TESS_PRECISION_FP64, 0}};
+    int count = 0;
+
+    for (const char *at = text;; at++) {
+        size_t length = strcspn(at, ",");
+
+        if (count == TESS_MOST_LEVELS || !parse_level(at, length, &level[count])) { return TESS_INVALID_ARGUMENT; }
+        count++;
+        at += length;
+        if (*at == '\0') { break; }
+    }
+    out->nlevels = count;
+    memcpy(out->level, level, sizeof level);
+    return TESS_SUCCESS;
+}
+
+/* ---- options without defaults ---- */
+
+static tess_status check_levels(tess_context *ctx, const tess_policy_options *o)
+{
+    for (int l = 0; l < o->nlevels; l++) {
+        const tess_level *level = &o->level[l];
+
+        if (tess_precision_bytes(level->precision) == 0) {
+            return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "level %d has precision number %d", l,
+                             (int)level->precision);
+        }
+        if (l > 0 &&
+            !(tess_precision_unit_roundoff(level->precision) > tess_precision_unit_roundoff(level[-1].precision))) {
+            return tess_fail(ctx, TESS_INVALID_ARGUMENT, "name them from high to low, such as fp64,fp32",
+                             "levels do not descend: %s comes after %s", tess_precision_name(level->precision),
+                             tess_precision_name(level[-1].precision));
+        }
+        if (level->scaled && o->granularity != TESS_GRANULARITY_ROW) {
+            return tess_fail(ctx, TESS_UNSUPPORTED, "only rows have scales (--granularity row)",
+                             "a scaled level with granularity %s", tess_granularity_name(o->granularity));
+        }
+    }
+    return TESS_SUCCESS;
+}
+
+static tess_status check_numbers(tess_context *ctx, const tess_policy_options *o)
+{
+    if ((int)o->granularity < 0 || (int)o->granularity >= GRANULARITY_COUNT) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "granularity number %d", (int)o->granularity);
+    }
+    if ((int)o->policy < 0 || (int)o->policy >= POLICY_COUNT) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "policy number %d", (int)o->policy);
+    }
+    if (o->granularity == TESS_GRANULARITY_MATRIX && o->policy != TESS_POLICY_NONE) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT,
+                         "choose the matrix's precision with policy none, or granularity row",
+                         "policy %s with granularity matrix", tess_policy_name(o->policy));
+    }
+    if (!(o->share > 0.0 && o->share <= 100.0)) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "percent of a row's values: above 0, at most 100", "share = %g",
+                         o->share);
+    }
+    if (o->policy != TESS_POLICY_NONE && !(o->parameter > 0.0 && isfinite(o->parameter))) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "a finite number above 0", "policy %s with parameter %g",
+                         tess_policy_name(o->policy), o->parameter);
+    }
+    if (o->nlevels < 1 || o->nlevels > TESS_MOST_LEVELS) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "%d levels, and 1 to %d are known", o->nlevels,
+                         (int)TESS_MOST_LEVELS);
+    }
+    return TESS_SUCCESS;
+}
+
+tess_status tess_policy_resolve(tess_context *ctx, const tess_policy_options *options, tess_policy_options *resolved)
+{
+    tess_policy_options o, defaults;
+    tess_status status = TESS_SUCCESS;
+
+    tess_policy_options_init(&defaults);
+    o = options ? *options : defaults;
+    if (o.share == 0.0) { o.share = defaults.share; }
+    if (o.nlevels == 0) {
+        o.nlevels = defaults.nlevels;
+        memcpy(o.level, defaults.level, sizeof o.level);
+    }
+    if (o.policy == TESS_POLICY_NONE) { o.parameter = 0.0; }
+    if (o.policy == TESS_POLICY_FIXED_RANGE && o.parameter == 0.0) { o.parameter = default_range; }
+    if (o.policy == TESS_POLICY_MEAN_RANGE && o.parameter == 0.0) { o.parameter = default_factor; }
+    TESS_TRY(check_numbers(ctx, &o));
+    TESS_TRY(check_levels(ctx, &o));
+    for (int l = o.nlevels; l < TESS_MOST_LEVELS; l++) {
+        o.level[l] = (tess_level){TESS_PRECISION_FP64, 0};
+    }
+    *resolved = o;
+cleanup:
+    return status;
+}
+
+/* ---- rules ---- */
+
+static policy_limits limits_of(tess_precision precision)
+{
+    switch (precision) {
+#define LIMITS(NAME, value, name, type, bits, emin, emax, max)                               \
+    case TESS_PRECISION_##NAME:                                                              \
+        return (policy_limits){max, (value) == TESS_PRECISION_FP64 ? 0.0 : ldexp(1.0, emin), \
+                               (emax) < 64 ? (emax)-1 : 62};
+        TESS_PRECISION_LIST(LIMITS)
+#undef LIMITS
+    }
+    return (policy_limits){0.0, 0.0, 0};
+}
+
+policy_rules tess_policy_rules(const tess_policy_options *o)
+{
+    policy_rules rules = {.nlevels = o->policy == TESS_POLICY_NONE ? 1 : o->nlevels,
+                          .entries = o->granularity == TESS_GRANULARITY_ENTRY,
+                          .at_most_one = o->at_most_one != 0,
+                          .allow_underflow = o->allow_underflow != 0,
+                          .share = o->share};
+    double first = tess_precision_unit_roundoff(o->level[1].precision);
+
+    for (int l = 0; l < rules.nlevels; l++) {
+        rules.limits[l] = limits_of(o->level[l].precision);
+        rules.precision[l] = o->level[l].precision;
+        rules.scaled[l] = o->level[l].scaled != 0;
+        rules.ratio[l] = first / tess_precision_unit_roundoff(o->level[l].precision);
+    }
+    return rules;
 }

@@ -33,6 +33,7 @@ typedef struct csr_view {
     const int32_t *row_of; /* NULL: row i is row_shift + i of y */
     int64_t row_shift;
     const int16_t *exponent; /* of a row's scale: its values are stored over 2^exponent; NULL: none has one */
+    bool unsorted;           /* columns were renumbered, and do not ascend within a row */
 } csr_view;
 
 /* The plan of the SpMV, made once per pattern by the backend: what is run where. */

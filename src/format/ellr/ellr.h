@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include <tessera/matrix.h>
+#include <tessera/policy.h>
 
 #include "backend/backend.h"
 #include "format/csr/csr.h"
@@ -22,7 +23,7 @@ extern "C" {
 #endif
 
 /* C of SELL-C-sigma on every backend: one wave of AMD's, two rows for each thread of an NVIDIA warp. */
-enum { ELLR_SLICE = 64, ELLR_LARGEST_WINDOW = 4096 };
+enum { ELLR_SLICE = 64, ELLR_LARGEST_WINDOW = 4096, ELLR_MOST_PARTS = TESS_MOST_LEVELS + 1 };
 
 /* One slice. Places are counted in units of ELLR_SLICE values and of ELLR_SLICE 16-bit words of columns. */
 typedef struct ellr_slice {
@@ -49,10 +50,11 @@ typedef struct ellr_view {
         uniform_width; /* > 0: all slices are that wide, in order, narrow, one after another: no need to look at them */
     tess_precision precision;
     tess_arithmetic arithmetic;
-    /* As in csr_view, of the CSR rows that the slices were made of. Narrow columns are relative to the row of y. */
+    /* As in csr_view, of the CSR rows that the slices were made of; borrowed. Narrow columns are relative to the row of y.
+       A part of empty rows has nslices 0 and no arrays: only products by parts know of it, as of these three. */
     const int32_t *row_of; /* NULL: row i is row_shift + i of y */
     int64_t row_shift;
-    const int16_t *exponent;
+    const int16_t *exponent; /* NULL: values are stored as they are */
 } ellr_view;
 
 typedef struct ellr_storage {
@@ -80,9 +82,33 @@ typedef struct ellr_backend {
     tess_status (*decode)(tess_context *ctx, const csr_view *csr, const ellr_view *v, int32_t *col_ind, double *val);
     tess_status (*prepare)(tess_context *ctx, const ellr_view *v);
     tess_status (*spmv)(tess_context *ctx, const ellr_view *v, const tess_spmv_args *args);
-    /* The same for a matrix in parts, which own disjoint rows of y: one launch. */
+    /* The same for a matrix in at most ELLR_MOST_PARTS parts, which own disjoint rows of y, with all that split and composite
+       formats may ask for: one launch. Precisions and scales may differ from part to part. */
     tess_status (*spmv_parts)(tess_context *ctx, int count, const ellr_view *views, const tess_spmv_args *args);
 } ellr_backend;
+
+/* ---- views, as parts of other formats ---- */
+
+/*
+ * Slices of the rows of `rows`, whose values are FP64 and whose offsets may begin above 0; rows->nnz counts the entries of
+ * these rows alone. options: format (ELLR: room for the longest of these rows; SELL), precision, arithmetic, window,
+ * max_padding. Where rows->exponent is not NULL values are stored over 2^exponent. row_of and exponent are borrowed for the
+ * life of the view. row_ptr NULL: a view of empty rows. On failure *out is not written. Errors as for conversion.
+ */
+tess_status ellr_build_view(tess_context *ctx, const csr_view *rows, const tess_storage_options *options,
+                            ellr_view *out);
+void ellr_release_view(tess_context *ctx, ellr_view *v);
+/* Bytes of the arrays that the view owns. */
+int64_t ellr_view_bytes(const ellr_view *v);
+/* Renews v->val from the rows that the view was made of. */
+tess_status ellr_fill_values(tess_context *ctx, const csr_view *rows, const ellr_view *v);
+/* Values for another precision over the same slices, over rows->exponent where `scaled`. A copy of the view with these three
+   (precision, exponent, val) multiplies with them; ellr_fill_values renews them through it. Empty rows: *val is NULL. */
+tess_status ellr_make_values(tess_context *ctx, const csr_view *rows, const ellr_view *slices, tess_precision precision,
+                             bool scaled, void **val);
+void ellr_release_values(tess_context *ctx, const ellr_view *slices, tess_precision precision, void *val);
+/* The functions for the context's device. */
+const ellr_backend *ellr_backend_of(const tess_context *ctx);
 
 /* Both formats over a backend's functions, in ellr_format.c. */
 tess_status ellr_build(const tess_matrix *assembled, const tess_storage_options *options, void **storage);
@@ -112,6 +138,7 @@ tess_status ellr_gpu_arrange(tess_context *ctx, const csr_view *csr, const ellr_
 tess_status ellr_gpu_fill_columns(tess_context *ctx, const csr_view *csr, const ellr_view *v);
 tess_status ellr_gpu_fill_values(tess_context *ctx, const csr_view *csr, const ellr_view *v);
 tess_status ellr_gpu_decode(tess_context *ctx, const csr_view *csr, const ellr_view *v, int32_t *col_ind, double *val);
+tess_status ellr_gpu_spmv_parts(tess_context *ctx, int count, const ellr_view *views, const tess_spmv_args *args);
 #endif
 
 #ifdef __cplusplus

@@ -10,7 +10,7 @@
 static const double default_max_padding = 3.0;
 enum { DEFAULT_WINDOW = 256 };
 
-static const ellr_backend *backend_of(const tess_context *ctx)
+const ellr_backend *ellr_backend_of(const tess_context *ctx)
 {
 #if TESS_HAVE_GPU
     if (ctx->device == TESS_DEVICE_GPU) { return ellr_gpu(); }
@@ -37,16 +37,25 @@ static void release_order(tess_context *ctx, ellr_view *v)
     v->order = NULL;
 }
 
-void ellr_destroy(tess_context *ctx, void *storage)
+void ellr_release_values(tess_context *ctx, const ellr_view *slices, tess_precision precision, void *val)
 {
-    ellr_storage *s = storage;
-    ellr_view *v = &s->view;
+    tess_device_release(ctx, val, slices->value_units * ELLR_SLICE, tess_precision_bytes(precision));
+}
 
+void ellr_release_view(tess_context *ctx, ellr_view *v)
+{
     tess_device_release(ctx, v->slice, v->nslices, sizeof *v->slice);
     tess_device_release(ctx, v->length, positions_of(v), (size_t)v->length_bits / 8);
     release_order(ctx, v);
     tess_device_release(ctx, v->column, v->column_units * ELLR_SLICE, sizeof(int16_t));
-    tess_device_release(ctx, v->val, v->value_units * ELLR_SLICE, tess_precision_bytes(v->precision));
+    ellr_release_values(ctx, v, v->precision, v->val);
+}
+
+void ellr_destroy(tess_context *ctx, void *storage)
+{
+    ellr_storage *s = storage;
+
+    ellr_release_view(ctx, &s->view);
     tess_host_release(ctx, s, 1, sizeof *s);
 }
 
@@ -108,7 +117,7 @@ static bool uniform_pays(const ellr_view *v, const tess_storage_options *o, int3
 /* Lengths, order and the slices' places. */
 static tess_status arrange(tess_context *ctx, const csr_view *csr, const tess_storage_options *o, ellr_view *v)
 {
-    const ellr_backend *backend = backend_of(ctx);
+    const ellr_backend *backend = ellr_backend_of(ctx);
     ellr_arrangement made = {.window = window_of(o), .common_width = -1};
     int32_t longest = 0;
     tess_status status = TESS_SUCCESS;
@@ -141,33 +150,82 @@ cleanup:
     return status;
 }
 
-tess_status ellr_build(const tess_matrix *assembled, const tess_storage_options *options, void **out)
+/* Room for the columns, and the columns. */
+static tess_status make_columns(tess_context *ctx, const csr_view *rows, ellr_view *v)
 {
-    tess_context *ctx = assembled->ctx;
-    const csr_view *csr = &csr_of(assembled)->view;
-    ellr_storage *s = NULL;
+    const int64_t words = v->column_units * ELLR_SLICE;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_device_allocate(ctx, words, sizeof(int16_t), &v->column));
+    /* what pads is never multiplied, but should be the same on every run */
+    TESS_TRY(ctx->backend->zero(ctx, v->column, (size_t)words * sizeof(int16_t)));
+    TESS_TRY(ellr_backend_of(ctx)->fill_columns(ctx, rows, v));
+cleanup:
+    return status;
+}
+
+tess_status ellr_fill_values(tess_context *ctx, const csr_view *rows, const ellr_view *v)
+{
+    return v->slice ? ellr_backend_of(ctx)->fill_values(ctx, rows, v) : TESS_SUCCESS;
+}
+
+tess_status ellr_make_values(tess_context *ctx, const csr_view *rows, const ellr_view *slices, tess_precision precision,
+                             bool scaled, void **val)
+{
+    const int64_t count = slices->value_units * ELLR_SLICE;
+    ellr_view v = *slices;
+    tess_status status = TESS_SUCCESS;
+
+    v.precision = precision;
+    v.exponent = scaled ? rows->exponent : NULL;
+    v.val = NULL;
+    if (v.slice) {
+        TESS_TRY(tess_device_allocate(ctx, count, tess_precision_bytes(precision), &v.val));
+        TESS_TRY(ctx->backend->zero(ctx, v.val, (size_t)count * tess_precision_bytes(precision)));
+        TESS_TRY(ellr_fill_values(ctx, rows, &v));
+    }
+    *val = v.val;
+cleanup:
+    if (status != TESS_SUCCESS) { ellr_release_values(ctx, &v, precision, v.val); }
+    return status;
+}
+
+tess_status ellr_build_view(tess_context *ctx, const csr_view *rows, const tess_storage_options *options,
+                            ellr_view *out)
+{
+    ellr_view v = {.nrows = rows->nrows,
+                   .ncols = rows->ncols,
+                   .nnz = rows->nnz,
+                   .length_bits = 8,
+                   .precision = options->precision,
+                   .arithmetic = options->arithmetic,
+                   .row_of = rows->row_of,
+                   .row_shift = rows->row_shift,
+                   .exponent = rows->exponent};
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(check_options(ctx, options));
+    if (rows->row_ptr) {
+        v.nslices = (rows->nrows + ELLR_SLICE - 1) / ELLR_SLICE;
+        TESS_TRY(arrange(ctx, rows, options, &v));
+        TESS_TRY(make_columns(ctx, rows, &v));
+        TESS_TRY(ellr_make_values(ctx, rows, &v, v.precision, v.exponent != NULL, &v.val));
+    }
+    *out = v;
+cleanup:
+    if (status != TESS_SUCCESS) { ellr_release_view(ctx, &v); }
+    return status;
+}
+
+tess_status ellr_build(const tess_matrix *assembled, const tess_storage_options *options, void **out)
+{
+    tess_context *ctx = assembled->ctx;
+    ellr_storage *s = NULL;
+    tess_status status = TESS_SUCCESS;
+
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *s, (void **)&s));
     memset(s, 0, sizeof *s);
-    s->view = (ellr_view){.nrows = csr->nrows,
-                          .ncols = csr->ncols,
-                          .nnz = csr->nnz,
-                          .nslices = (csr->nrows + ELLR_SLICE - 1) / ELLR_SLICE,
-                          .length_bits = 8,
-                          .precision = options->precision,
-                          .arithmetic = options->arithmetic};
-    TESS_TRY(arrange(ctx, csr, options, &s->view));
-    TESS_TRY(tess_device_allocate(ctx, s->view.column_units * ELLR_SLICE, sizeof(int16_t), &s->view.column));
-    TESS_TRY(tess_device_allocate(ctx, s->view.value_units * ELLR_SLICE, tess_precision_bytes(options->precision),
-                                  &s->view.val));
-    /* what pads is never multiplied, but should be the same on every run */
-    TESS_TRY(ctx->backend->zero(ctx, s->view.column, (size_t)s->view.column_units * ELLR_SLICE * sizeof(int16_t)));
-    TESS_TRY(ctx->backend->zero(ctx, s->view.val,
-                                (size_t)s->view.value_units * ELLR_SLICE * tess_precision_bytes(options->precision)));
-    TESS_TRY(backend_of(ctx)->fill_columns(ctx, csr, &s->view));
-    TESS_TRY(backend_of(ctx)->fill_values(ctx, csr, &s->view));
+    TESS_TRY(ellr_build_view(ctx, &csr_of(assembled)->view, options, &s->view));
     *out = s;
 cleanup:
     if (status != TESS_SUCCESS && s) { ellr_destroy(ctx, s); }
@@ -178,14 +236,14 @@ tess_status ellr_refresh(const tess_matrix *assembled, void *storage)
 {
     const ellr_storage *s = storage;
 
-    return backend_of(assembled->ctx)->fill_values(assembled->ctx, &csr_of(assembled)->view, &s->view);
+    return ellr_fill_values(assembled->ctx, &csr_of(assembled)->view, &s->view);
 }
 
 /* ---- products ---- */
 
 tess_status ellr_prepare(const tess_matrix *a)
 {
-    return backend_of(a->ctx)->prepare(a->ctx, view_of(a));
+    return ellr_backend_of(a->ctx)->prepare(a->ctx, view_of(a));
 }
 
 /* The transpose of the FP64 matrix holds the very values that are stored here, if they are FP64. */
@@ -210,7 +268,7 @@ tess_status ellr_spmv(const tess_matrix *a, const tess_spmv_args *args)
                          "a product in fp32 arithmetic with fp64 vectors");
     }
     if (args->operation == TESS_OP_TRANSPOSE) { return multiply_transposed(a, args); }
-    return backend_of(a->ctx)->spmv(a->ctx, v, args);
+    return ellr_backend_of(a->ctx)->spmv(a->ctx, v, args);
 }
 
 /* ---- back to the host ---- */
@@ -221,17 +279,21 @@ tess_status ellr_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind
     tess_status status = TESS_SUCCESS;
 
     if (row_ptr) { TESS_TRY(a->original->ops->decode(a->original, row_ptr, NULL, NULL)); }
-    if (col_ind || val) { status = backend_of(a->ctx)->decode(a->ctx, csr, view_of(a), col_ind, val); }
+    if (col_ind || val) { status = ellr_backend_of(a->ctx)->decode(a->ctx, csr, view_of(a), col_ind, val); }
 cleanup:
     return status;
 }
 
-int64_t ellr_bytes(const tess_matrix *a)
+int64_t ellr_view_bytes(const ellr_view *v)
 {
-    const ellr_view *v = view_of(a);
     int64_t per_position = v->length_bits / 8 + (v->order ? (int64_t)sizeof *v->order : 0);
 
     return v->nslices * (int64_t)sizeof *v->slice + positions_of(v) * per_position +
            v->column_units * ELLR_SLICE * (int64_t)sizeof(int16_t) +
            v->value_units * ELLR_SLICE * (int64_t)tess_precision_bytes(v->precision);
+}
+
+int64_t ellr_bytes(const tess_matrix *a)
+{
+    return ellr_view_bytes(view_of(a));
 }

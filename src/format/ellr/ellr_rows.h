@@ -7,6 +7,7 @@
 
 #include "core/offsets.h"
 #include "format/ellr/ellr.h"
+#include "format/row_epilogue.h"
 
 /* ---- reading ---- */
 
@@ -64,13 +65,21 @@ TESS_HD int64_t ellr_row(const ellr_view *v, ellr_slice s, int64_t position)
     return ellr_row_at(v, ellr_is_permuted(s), position);
 }
 
+/* The row of y that row i of the view is; of a row that does not exist: some number that columns can be relative to. */
+TESS_HD int64_t ellr_target(const ellr_view *v, int64_t i)
+{
+    if (v->row_of) { return v->row_of[i < v->nrows ? i : v->nrows - 1]; }
+    return v->row_shift + i;
+}
+
 /* Column of entry k of the row at a position. */
 TESS_HD int64_t ellr_column(const ellr_view *v, ellr_slice s, int64_t position, int64_t row, int64_t k)
 {
     const int16_t *words = (const int16_t *)v->column + ellr_first_column(s);
     int64_t place = k * ELLR_SLICE + position % ELLR_SLICE;
 
-    return ellr_has_wide_columns(s) ? ((const int32_t *)(const void *)words)[place] : row + words[place];
+    return ellr_has_wide_columns(s) ? ((const int32_t *)(const void *)words)[place]
+                                    : ellr_target(v, row) + words[place];
 }
 
 /* What the product writes to y_i in FP32, given (A x)_i in the arithmetic. */
@@ -92,6 +101,13 @@ TESS_HD int64_t ellr_csr_offset(const csr_view *csr, int64_t i)
     return tess_row_offset(csr->row_ptr, csr->row_ptr_bits, i);
 }
 
+/* ellr_target, from the rows that the view is made of. */
+TESS_HD int64_t ellr_csr_target(const csr_view *csr, int64_t i)
+{
+    if (csr->row_of) { return csr->row_of[i < csr->nrows ? i : csr->nrows - 1]; }
+    return csr->row_shift + i;
+}
+
 /* Entries of a row; of rows that do not exist: 0. */
 TESS_HD int32_t ellr_csr_length(const csr_view *csr, int64_t i)
 {
@@ -105,19 +121,27 @@ TESS_HD int32_t ellr_csr_length(const csr_view *csr, int64_t i)
 TESS_HD int64_t ellr_padding_column(const csr_view *csr, int64_t i)
 {
     int64_t begin = i < csr->nrows ? ellr_csr_offset(csr, i) : 0,
-            end = i < csr->nrows ? ellr_csr_offset(csr, i + 1) : 0;
+            end = i < csr->nrows ? ellr_csr_offset(csr, i + 1) : 0, target;
 
     if (end > begin) { return csr->col_ind[end - 1]; }
-    return i < csr->ncols ? i : csr->ncols - 1;
+    target = ellr_csr_target(csr, i);
+    return target < csr->ncols ? target : csr->ncols - 1;
 }
 
-/* Whether all columns of a row fit into 16 bits relative to it. Columns ascend: the ends tell. */
+/* Whether all columns of a row fit into 16 bits relative to its row of y. Where they ascend the ends tell. */
 TESS_HD bool ellr_is_narrow(const csr_view *csr, int64_t i)
 {
-    int64_t last = ellr_padding_column(csr, i), first = last;
+    int64_t last = ellr_padding_column(csr, i), first = last, target = ellr_csr_target(csr, i);
+    int32_t length = ellr_csr_length(csr, i);
 
-    if (ellr_csr_length(csr, i) > 0) { first = csr->col_ind[ellr_csr_offset(csr, i)]; }
-    return first - i >= INT16_MIN && last - i <= INT16_MAX;
+    if (length > 0) { first = csr->col_ind[ellr_csr_offset(csr, i)]; }
+    for (int32_t k = 0; csr->unsorted && k < length; k++) {
+        int64_t column = csr->col_ind[ellr_csr_offset(csr, i) + k];
+
+        first = column < first ? column : first;
+        last = column > last ? column : last;
+    }
+    return first - target >= INT16_MIN && last - target <= INT16_MAX;
 }
 
 /* A window is sorted only where that saves a sixteenth of its entries: a row out of its order costs a look-up. */
@@ -141,6 +165,7 @@ TESS_HD void ellr_fill_row_columns(const csr_view *csr, const ellr_view *v, int6
     ellr_slice s = v->slice[position / ELLR_SLICE];
     int64_t length = ellr_length(v, position), row = ellr_row(v, s, position), lane = position % ELLR_SLICE;
     int64_t begin = length > 0 ? ellr_csr_offset(csr, row) : 0, padding = ellr_padding_column(csr, row);
+    int64_t target = ellr_csr_target(csr, row);
     int16_t *narrow = (int16_t *)v->column + ellr_first_column(s);
     int32_t *wide = (int32_t *)(void *)narrow;
 
@@ -150,34 +175,38 @@ TESS_HD void ellr_fill_row_columns(const csr_view *csr, const ellr_view *v, int6
         if (ellr_has_wide_columns(s)) {
             wide[k * ELLR_SLICE + lane] = (int32_t)column;
         } else {
-            narrow[k * ELLR_SLICE + lane] = (int16_t)(column - row);
+            narrow[k * ELLR_SLICE + lane] = (int16_t)(column - target);
         }
     }
 }
 
+/* Values of the row at a position, over its scale. */
 TESS_HD void ellr_fill_row_values(const csr_view *csr, const ellr_view *v, int64_t position)
-{
-    ellr_slice s = v->slice[position / ELLR_SLICE];
-    int64_t length = ellr_length(v, position), begin = length > 0 ? ellr_csr_offset(csr, ellr_row(v, s, position)) : 0;
-    int64_t place = ellr_first_value(s) + position % ELLR_SLICE;
-    const double *val = (const double *)csr->val;
-
-    for (int64_t k = 0; k < length; k++) {
-        tess_store(v->precision, v->val, place + k * ELLR_SLICE, val[begin + k], TESS_OVERFLOW_INFINITY);
-    }
-}
-
-/* The row at a position to its place in CSR arrays; either may be NULL. */
-TESS_HD void ellr_decode_row(const csr_view *csr, const ellr_view *v, int64_t position, int32_t *col_ind, double *val)
 {
     ellr_slice s = v->slice[position / ELLR_SLICE];
     int64_t length = ellr_length(v, position), row = ellr_row(v, s, position);
     int64_t begin = length > 0 ? ellr_csr_offset(csr, row) : 0;
     int64_t place = ellr_first_value(s) + position % ELLR_SLICE;
+    const double *val = (const double *)csr->val;
+    double inverse = length > 0 && v->exponent ? policy_power_of_two(-v->exponent[row]) : 1.0;
+
+    for (int64_t k = 0; k < length; k++) {
+        tess_store(v->precision, v->val, place + k * ELLR_SLICE, val[begin + k] * inverse, TESS_OVERFLOW_INFINITY);
+    }
+}
+
+/* The row at a position to its place in CSR arrays, counted from the first row's entries; either may be NULL. */
+TESS_HD void ellr_decode_row(const csr_view *csr, const ellr_view *v, int64_t position, int32_t *col_ind, double *val)
+{
+    ellr_slice s = v->slice[position / ELLR_SLICE];
+    int64_t length = ellr_length(v, position), row = ellr_row(v, s, position);
+    int64_t begin = length > 0 ? ellr_csr_offset(csr, row) - ellr_csr_offset(csr, 0) : 0;
+    int64_t place = ellr_first_value(s) + position % ELLR_SLICE;
+    double scale = length > 0 ? part_row_scale(v->exponent, row) : 1.0;
 
     for (int64_t k = 0; k < length; k++) {
         if (col_ind) { col_ind[begin + k] = (int32_t)ellr_column(v, s, position, row, k); }
-        if (val) { val[begin + k] = tess_load(v->precision, v->val, place + k * ELLR_SLICE); }
+        if (val) { val[begin + k] = tess_load(v->precision, v->val, place + k * ELLR_SLICE) * scale; }
     }
 }
 

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The product of a matrix in parts on the GPU, each part slices of its own precision: one launch. A block takes BLOCK * ROWS
+ * positions of one part, finds which by its place, and switches over the part's precision: all its threads go the same way.
+ * ellr_product.cuh has the method; the shape is that of a part in FP64, which needs the most registers. What there is to know
+ * of a part besides takes some: without dot products, where blocks are many, fewer entries are in flight than in one view.
+ */
+#include "format/ellr/ellr_product.cuh"
+
+/* The parts as a kernel argument: passes first[p] .. first[p + 1] - 1 over the positions are part p's. */
+struct part_arguments {
+    ellr_view view[ELLR_MOST_PARTS];
+    int first[ELLR_MOST_PARTS + 1]; /* beyond the last part: all passes */
+};
+
+template <int NDOTS>
+struct parts_shape : shape<NDOTS, double, double> {
+    static constexpr int ROWS = tuning<double, double>::ROWS;
+    static constexpr int BATCH = NDOTS == 0 ? 6 : 8; /* at most */
+};
+
+/* Rows of a part: as they are found in its slices, then as rows of y. */
+template <int ROWS>
+struct part_rows : thread_rows<any_value, ROWS> {
+    int exponent[ROWS]; /* of the scale */
+
+    /* A part without slices has empty rows only. */
+    __device__ inline void find_in(const ellr_view &v, int64_t position)
+    {
+        if (v.nslices > 0) {
+            this->find(v, position);
+        } else {
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) {
+                this->length[r] = 0;
+                this->row[r] = (int)ellr_rank_at(position + r);
+            }
+            this->width = 0;
+            this->wide = false;
+            this->val = NULL;
+            this->col = NULL;
+        }
+        map(v);
+    }
+
+    /* Rows that do not exist get a negative length; their number is one that columns can be relative to. */
+    __device__ inline void map(const ellr_view &v)
+    {
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            int i = this->row[r], last = (int)v.nrows - 1;
+
+            if (i > last) { this->length[r] = -1; }
+            exponent[r] = v.exponent ? gpu_load_once(v.exponent + min(i, last)) : 0;
+            this->row[r] = v.row_of ? gpu_load_once(v.row_of + min(i, last)) : (int)v.row_shift + i;
+        }
+    }
+};
+
+/* The part that a pass belongs to. */
+__device__ static inline int part_of(const part_arguments &parts, int pass)
+{
+    int p = 0;
+
+#pragma unroll
+    for (int next = 1; next < ELLR_MOST_PARTS; next++) {
+        p += pass >= parts.first[next];
+    }
+    return p;
+}
+
+/* Sums of rows that are stored below FP64: in FP32 products of the rounded x, or all in FP64. */
+template <typename STORED, bool LOW, int BATCH, int ROWS>
+__device__ static inline void sum_low_rows(const part_rows<ROWS> &rows, const tess_spmv_args &args, double (&sum)[ROWS])
+{
+    if constexpr (LOW) {
+        sum_rows<STORED, float, BATCH>(rows, args.x_shadow, sum);
+    } else {
+        sum_rows<STORED, double, BATCH>(rows, args.x, sum);
+    }
+}
+
+template <bool LOW, int BATCH, int ROWS>
+__device__ static inline void sum_part_rows(tess_precision stored, const part_rows<ROWS> &rows,
+                                            const tess_spmv_args &args, double (&sum)[ROWS])
+{
+    switch (stored) {
+    case TESS_PRECISION_FP64: sum_rows<double, double, BATCH>(rows, args.x, sum); break;
+    case TESS_PRECISION_FP32: sum_low_rows<float, LOW, BATCH>(rows, args, sum); break;
+    case TESS_PRECISION_BF16: sum_low_rows<tess::bf16, LOW, BATCH>(rows, args, sum); break;
+    case TESS_PRECISION_FP16: sum_low_rows<tess::fp16, LOW, BATCH>(rows, args, sum); break;
+    case TESS_PRECISION_E4M3: sum_low_rows<tess::e4m3, LOW, BATCH>(rows, args, sum); break;
+    case TESS_PRECISION_E5M2: sum_low_rows<tess::e5m2, LOW, BATCH>(rows, args, sum); break;
+    }
+}
+
+template <int NDOTS, bool LOW>
+__global__ static void GPU_LAUNCH_BOUNDS(parts_shape<NDOTS>::BLOCK, parts_shape<NDOTS>::BLOCKS)
+    parts_kernel(const part_arguments parts, const tess_spmv_args args, const loop_gate gate,
+                 const reduce_target target)
+{
+    constexpr int ROWS = parts_shape<NDOTS>::ROWS, PASS = parts_shape<NDOTS>::PASS;
+    double dots[NDOTS > 0 ? NDOTS : 1] = {};
+    bool entered = false;
+
+    /* A block's threads stay together: all of them enter the gate, and all get to the reduction. */
+    for (int pass = (int)blockIdx.x; pass < parts.first[ELLR_MOST_PARTS]; pass += (int)gridDim.x) {
+        int p = part_of(parts, pass);
+        const ellr_view &v = parts.view[p];
+        int64_t position = (int64_t)(pass - parts.first[p]) * PASS + (int64_t)threadIdx.x * ROWS;
+        bool inside = position < (v.nrows + ELLR_SLICE - 1) / ELLR_SLICE * ELLR_SLICE;
+        part_rows<ROWS> rows;
+        double sum[ROWS] = {};
+        tess_scalars scalars;
+
+        if (inside) { rows.find_in(v, position); }
+        /* No kernel of a loop writes what was fetched so far; x comes from the kernel before this one. */
+        if (!entered && !loop_enter<true>(gate, NDOTS > 0, &scalars)) { return; }
+        entered = true;
+        if (!inside) { continue; }
+        sum_part_rows<LOW, parts_shape<NDOTS>::BATCH>(v.precision, rows, args, sum);
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            if (rows.length[r] >= 0) {
+                double value = spmv_finish_row(&args, rows.row[r], sum[r] * policy_power_of_two(rows.exponent[r]));
+
+                spmv_add_row_dots(&args, NDOTS, rows.row[r], value, dots);
+            }
+        }
+        if (parts_shape<NDOTS>::ONE_PASS) { break; }
+    }
+    if (NDOTS > 0) { grid_reduce(dots, target); }
+}
+
+/* ---- launching ---- */
+
+template <int NDOTS, bool LOW>
+static tess_status launch(tess_context *ctx, int count, const ellr_view *views, const tess_spmv_args *args)
+{
+    typedef parts_shape<NDOTS> blocks;
+    int64_t needed = 0, resident = (int64_t)blocks::BLOCKS * gpu_state_of(ctx)->multiprocessors;
+    part_arguments parts = {};
+    unsigned grid;
+    loop_gate gate;
+    reduce_target target;
+    tess_status status = TESS_SUCCESS;
+
+    for (int p = 0; p < ELLR_MOST_PARTS; p++) {
+        parts.first[p] = (int)needed;
+        if (p >= count) { continue; }
+        parts.view[p] = views[p];
+        needed += (views[p].nrows + blocks::PASS - 1) / blocks::PASS;
+    }
+    parts.first[ELLR_MOST_PARTS] = (int)needed;
+    if (needed == 0) { return TESS_SUCCESS; }
+    grid = (unsigned)(blocks::ONE_PASS || needed < resident ? needed : resident);
+    TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
+    TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
+    status = gpu_launch_blocks(ctx, "a product by parts in slices", parts_kernel<NDOTS, LOW>, grid, blocks::BLOCK, 0,
+                               parts, *args, gate, target);
+cleanup:
+    return status;
+}
+
+template <bool LOW>
+static tess_status select_kernel(tess_context *ctx, int count, const ellr_view *views, const tess_spmv_args *args)
+{
+    switch (args->reduction.ndots) {
+    case 0: return launch<0, LOW>(ctx, count, views, args);
+    case 1: return launch<1, LOW>(ctx, count, views, args);
+    default: return launch<2, LOW>(ctx, count, views, args);
+    }
+}
+
+/* Each part needs the x that it multiplies: FP64, or what it was rounded to. */
+static bool has_factors(int count, const ellr_view *views, const tess_spmv_args *args)
+{
+    for (int p = 0; p < count; p++) {
+        bool low = args->low_arithmetic == TESS_ARITHMETIC_FP32 && views[p].precision != TESS_PRECISION_FP64;
+
+        if (views[p].nslices > 0 && !(low ? (const void *)args->x_shadow : args->x)) { return false; }
+    }
+    return true;
+}
+
+extern "C" tess_status ellr_gpu_spmv_parts(tess_context *ctx, int count, const ellr_view *views,
+                                           const tess_spmv_args *args)
+{
+    gpu_scope scope(ctx);
+
+    if (count > ELLR_MOST_PARTS || !has_factors(count, views, args)) {
+        return tess_fail(ctx, TESS_INTERNAL, NULL, "a product of %d parts (%d is most) without the x that they need",
+                         count, (int)ELLR_MOST_PARTS);
+    }
+    if (args->vectors != TESS_PRECISION_FP64) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "pass fp64 vectors", "a product by parts with %s vectors",
+                         tess_precision_name(args->vectors));
+    }
+    return args->low_arithmetic == TESS_ARITHMETIC_FP32 ? select_kernel<true>(ctx, count, views, args)
+                                                        : select_kernel<false>(ctx, count, views, args);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Assignments over a backend's passes: what is the same for all backends. */
+#include <string.h>
+
+#include "granule/assign.h"
+
+static const assign_backend *backend_of(const tess_context *ctx)
+{
+#if TESS_HAVE_GPU
+    if (ctx->device == TESS_DEVICE_GPU) { return assign_gpu(); }
+#endif
+    (void)ctx;
+    return &assign_host;
+}
+
+/* Levels that the array holds. */
+static int64_t level_count(const tess_assignment *assignment)
+{
+    switch (assignment->summary.options.granularity) {
+    case TESS_GRANULARITY_MATRIX: break;
+    case TESS_GRANULARITY_ROW: return assignment->nrows;
+    case TESS_GRANULARITY_ENTRY: return assignment->nnz;
+    }
+    return 0;
+}
+
+void tess_assignment_destroy(tess_assignment *assignment)
+{
+    if (!assignment) { return; }
+    tess_device_release(assignment->ctx, assignment->level, level_count(assignment), sizeof *assignment->level);
+    tess_device_release(assignment->ctx, assignment->exponent, assignment->nrows, sizeof *assignment->exponent);
+    tess_host_release(assignment->ctx, assignment, 1, sizeof *assignment);
+}
+
+static tess_status require_assembled(const tess_matrix *a)
+{
+    if (a->ops && !a->original) { return TESS_SUCCESS; }
+    return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass the assembled matrix it was made from",
+                     "an assignment of precisions needs an assembled matrix, not %s",
+                     a->ops ? "a stored one" : "a shell");
+}
+
+static assign_task task_of(const tess_assignment *assignment, const tess_matrix *a)
+{
+    const tess_policy_options *o = &assignment->summary.options;
+
+    return (assign_task){.csr = csr_of(a)->view,
+                         .rules = tess_policy_rules(o),
+                         .policy = o->policy,
+                         .parameter = o->parameter,
+                         .level = assignment->level,
+                         .exponent = assignment->exponent};
+}
+
+/*
+ * Where the diagonal is left out: marks its entries in the levels, if those are by entry, else in an array of its own (*own,
+ * to be released by the caller), and has the task skip them.
+ */
+static tess_status skip_diagonal(const tess_assignment *assignment, assign_task *task, uint8_t **own)
+{
+    bool by_entry = assignment->summary.options.granularity == TESS_GRANULARITY_ENTRY;
+    uint8_t *skip = assignment->level;
+    tess_status status = TESS_SUCCESS;
+
+    *own = NULL;
+    if (!assignment->summary.options.without_diagonal) { return TESS_SUCCESS; }
+    if (!by_entry) {
+        TESS_TRY(tess_device_allocate(assignment->ctx, assignment->nnz, sizeof *skip, (void **)own));
+        skip = *own;
+    }
+    TESS_TRY(backend_of(assignment->ctx)->mark_diagonal(assignment->ctx, &task->csr, skip));
+    task->skip = skip;
+cleanup:
+    return status;
+}
+
+static void fill_summary(tess_assignment *assignment, const assign_totals *totals)
+{
+    tess_assignment_summary *s = &assignment->summary;
+    bool whole = s->options.granularity == TESS_GRANULARITY_MATRIX;
+
+    s->granules = whole ? 1 : level_count(assignment);
+    s->empty = whole ? 0 : (int64_t)totals->count[ASSIGN_EMPTY];
+    s->mean_magnitude = totals->mean;
+    for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+        s->range[l] = totals->ranges.range[l];
+        s->granules_at[l] = whole ? l == 0 : (int64_t)totals->count[ASSIGN_GRANULES + l];
+        s->nonzeros_at[l] = (int64_t)totals->count[ASSIGN_NONZEROS + l];
+        s->scaled[l] = totals->count[ASSIGN_SCALED + l] > 0;
+    }
+    s->largest_relative_error = -1.0;
+}
+
+static tess_status make_levels(tess_assignment *assignment, const tess_matrix *a)
+{
+    tess_context *ctx = assignment->ctx;
+    const tess_policy_options *o = &assignment->summary.options;
+    bool scaled = false;
+    uint8_t *skip = NULL;
+    assign_task task;
+    assign_totals totals;
+    tess_status status = TESS_SUCCESS;
+
+    for (int l = 0; l < o->nlevels; l++) {
+        scaled = scaled || o->level[l].scaled;
+    }
+    if (o->granularity != TESS_GRANULARITY_MATRIX) {
+        TESS_TRY(
+            tess_device_allocate(ctx, level_count(assignment), sizeof *assignment->level, (void **)&assignment->level));
+    }
+    if (scaled) {
+        TESS_TRY(tess_device_allocate(ctx, a->nrows, sizeof *assignment->exponent, (void **)&assignment->exponent));
+    }
+    task = task_of(assignment, a);
+    TESS_TRY(skip_diagonal(assignment, &task, &skip));
+    TESS_TRY(backend_of(ctx)->assign(ctx, &task, &totals));
+    fill_summary(assignment, &totals);
+    if (!assignment->summary.scaled[0] && !assignment->summary.scaled[1] && !assignment->summary.scaled[2]) {
+        tess_device_release(ctx, assignment->exponent, a->nrows, sizeof *assignment->exponent);
+        assignment->exponent = NULL;
+    }
+cleanup:
+    tess_device_release(ctx, skip, assignment->nnz, sizeof *skip);
+    return status;
+}
+
+tess_status tess_assignment_create(const tess_matrix *a, const tess_policy_options *options, tess_assignment **out)
+{
+    tess_context *ctx = a->ctx;
+    tess_policy_options resolved;
+    tess_assignment *made = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    TESS_TRY(require_assembled(a));
+    TESS_TRY(tess_policy_resolve(ctx, options, &resolved));
+    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *made, (void **)&made));
+    memset(made, 0, sizeof *made);
+    made->ctx = ctx;
+    made->nrows = a->nrows;
+    made->nnz = a->nnz;
+    made->summary.options = resolved;
+    TESS_TRY(make_levels(made, a));
+    *out = made;
+cleanup:
+    if (status != TESS_SUCCESS) { tess_assignment_destroy(made); }
+    return status;
+}
+
+void tess_assignment_get_summary(const tess_assignment *assignment, tess_assignment_summary *out)
+{
+    *out = assignment->summary;
+}
+
+tess_status tess_assignment_get_levels(const tess_assignment *assignment, uint8_t *levels)
+{
+    if (!assignment->level) {
+        levels[0] = 0;
+        return TESS_SUCCESS;
+    }
+    return assignment->ctx->backend->download(assignment->ctx, levels, assignment->level,
+                                              (size_t)level_count(assignment));
+}
+
+tess_status tess_assignment_measure_error(tess_assignment *assignment, const tess_matrix *a)
+{
+    tess_context *ctx = assignment->ctx;
+    uint8_t *skip = NULL;
+    assign_task task;
+    tess_status status = TESS_SUCCESS;
+
+    if (a->ctx != ctx || a->nrows != assignment->nrows || a->nnz != assignment->nnz) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass the matrix that it was made for",
+                         "the assignment was made for another matrix");
+    }
+    TESS_TRY(require_assembled(a));
+    task = task_of(assignment, a);
+    if (!task.rules.entries) { TESS_TRY(skip_diagonal(assignment, &task, &skip)); }
+    TESS_TRY(backend_of(ctx)->measure(ctx, &task, &assignment->summary.largest_relative_error));
+cleanup:
+    tess_device_release(ctx, skip, assignment->nnz, sizeof *skip);
+    return status;
+}

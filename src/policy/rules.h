@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules of the policies, for host and device alike: from the statistics of a granule to its level and scale. */
+#ifndef TESS_POLICY_RULES_H
+#define TESS_POLICY_RULES_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tessera/codec.h>
+#include <tessera/policy.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a precision can take. */
+typedef struct policy_limits {
+    double largest;         /* finite magnitude */
+    double smallest_normal; /* 0 for fp64, where everything fits */
+    /* A scaled row's largest magnitude comes to lie in [2^scaled_top, 2^(scaled_top + 1)): no rounding overflows, and what is
+       small finds most room; of bf16 and fp32 half the range stays free for products in FP32. */
+    int scaled_top;
+} policy_limits;
+
+/* A policy in numbers, without the matrix's range. Level 0 takes what no other may have. */
+typedef struct policy_rules {
+    int nlevels; /* 1 for policy none */
+    bool entries, at_most_one, allow_underflow;
+    bool scaled[TESS_MOST_LEVELS];
+    double share;
+    double ratio[TESS_MOST_LEVELS]; /* of a level's range to that of level 1; that of level 0 is not used */
+    policy_limits limits[TESS_MOST_LEVELS];
+    tess_precision precision[TESS_MOST_LEVELS];
+} policy_rules;
+
+/* From options as resolved. */
+policy_rules tess_policy_rules(const tess_policy_options *resolved);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* Where the values of each level must lie: magnitudes below range[l]. */
+typedef struct policy_ranges {
+    double range[TESS_MOST_LEVELS];
+} policy_ranges;
+
+TESS_HD policy_ranges policy_ranges_of(const policy_rules *rules, double range)
+{
+    policy_ranges r;
+
+    for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+        r.range[l] = l >= rules->nlevels ? 0.0 : l == 0 ? (double)INFINITY : range * rules->ratio[l];
+    }
+    return r;
+}
+
+/* What a policy looks at in a granule. */
+typedef struct granule_statistics {
+    int32_t count;                     /* entries */
+    int32_t outside[TESS_MOST_LEVELS]; /* of the range of each level but the first; NaN and Inf always */
+    int32_t not_finite;
+    double smallest, largest; /* magnitudes of entries that are finite and not zero; Inf and 0 where there is none */
+} granule_statistics;
+
+TESS_HD granule_statistics granule_start(void)
+{
+    granule_statistics s = {0, {0}, 0, (double)INFINITY, 0.0};
+
+    return s;
+}
+
+TESS_HD void granule_add(granule_statistics *s, const policy_ranges *r, double value)
+{
+    double magnitude = fabs(value);
+    bool finite = magnitude < (double)INFINITY;
+
+    s->count += 1;
+    s->not_finite += !finite;
+    for (int l = 1; l < TESS_MOST_LEVELS; l++) {
+        s->outside[l] += !(finite && magnitude < r->range[l]);
+    }
+    if (finite) {
+        s->largest = magnitude > s->largest ? magnitude : s->largest;
+        if (magnitude > 0.0) { s->smallest = magnitude < s->smallest ? magnitude : s->smallest; }
+    }
+}
+
+/* 2^exponent, normal. */
+TESS_HD double policy_power_of_two(int exponent)
+{
+    return tess_double_of_bits((uint64_t)(exponent + 1023) << 52);
+}
+
+/* The exponent of a positive finite number's leading bit. */
+TESS_HD int policy_leading_exponent(double value)
+{
+    int offset = value < 0x1p-1022 ? 54 : 0;
+
+    value = offset ? value * 0x1p54 : value;
+    return (int)(tess_double_bits(value) >> 52) - 1023 - offset;
+}
+
+/* Whether magnitudes over 2^exponent are within a precision's normal numbers. */
+TESS_HD bool policy_is_normal(const policy_limits *limits, const granule_statistics *s, int exponent)
+{
+    double scale = policy_power_of_two(-exponent);
+
+    return s->largest * scale <= limits->largest && s->smallest * scale >= limits->smallest_normal;
+}
+
+/* The exponent of the scale of a granule at level l: 0 where its values are normal numbers as they are. 2^exponent and its
+   inverse are normal numbers in FP64. */
+TESS_HD int policy_exponent(const policy_rules *rules, int l, const granule_statistics *s)
+{
+    int exponent;
+
+    if (!rules->scaled[l] || s->not_finite > 0 || s->largest == 0.0) { return 0; }
+    if (policy_is_normal(&rules->limits[l], s, 0)) { return 0; }
+    exponent = policy_leading_exponent(s->largest) - rules->limits[l].scaled_top;
+    return exponent < -1022 ? -1022 : exponent > 1022 ? 1022 : exponent;
+}
+
+TESS_HD bool policy_fits(const policy_rules *rules, int l, const granule_statistics *s)
+{
+    const policy_limits *limits = &rules->limits[l];
+    int exponent = policy_exponent(rules, l, s);
+
+    if (s->not_finite > 0) { return false; }
+    return policy_is_normal(limits, s, exponent) ||
+           (rules->allow_underflow && s->largest * policy_power_of_two(-exponent) <= limits->largest);
+}
+
+/*
+ * Whether enough of a granule is inside. With a whole number of percent both products are integers below 2^53, so the
+ * comparison is exact; another share is taken as the double that it is, and rounds share * count once.
+ */
+TESS_HD bool policy_is_inside(const policy_rules *rules, int l, const granule_statistics *s)
+{
+    int32_t outside = s->outside[l];
+    double percent = 100.0 * (double)(s->count - outside), count = (double)s->count;
+
+    if (rules->entries) { return outside == 0; }
+    if (rules->at_most_one) { return s->count <= 100 ? outside <= 1 : percent >= 99.0 * count; }
+    return percent >= rules->share * count;
+}
+
+/* The lowest level that takes the granule. */
+TESS_HD int policy_level(const policy_rules *rules, const granule_statistics *s)
+{
+    for (int l = rules->nlevels - 1; l > 0; l--) {
+        if (policy_is_inside(rules, l, s) && policy_fits(rules, l, s)) { return l; }
+    }
+    return 0;
+}
+
+/* |a - stored(a)| / |a| at a level; 0 for what is zero or not finite, Inf for what overflows. */
+TESS_HD double policy_relative_error(tess_precision precision, int exponent, double value)
+{
+    double code = 0.0, stored, error;
+
+    if (value == 0.0 || value - value != 0.0) { return 0.0; }
+    tess_store(precision, &code, 0, value * policy_power_of_two(-exponent), TESS_OVERFLOW_INFINITY);
+    stored = tess_load(precision, &code, 0) * policy_power_of_two(exponent);
+    error = fabs(value - stored) / fabs(value);
+    return error <= 1.0 ? error : (double)INFINITY;
+}
+
+#endif
