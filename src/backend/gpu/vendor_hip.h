@@ -57,6 +57,10 @@ __device__ static inline T gpu_load_once(const T *pointer)
     return value;
 }
 
+/* No copies into shared memory that run on their own. */
+#define GPU_HAS_BULK_COPY 0
+typedef uint64_t gpu_arrival;
+
 __device__ static inline unsigned gpu_count_up(unsigned *counter)
 {
     return __hip_atomic_fetch_add(counter, 1U, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_AGENT);

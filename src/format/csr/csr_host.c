@@ -441,6 +441,7 @@ const csr_backend csr_host = {
     .make_plan = make_plan,
     .free_plan = free_plan,
     .spmv = spmv,
+    .prepare_parts = NULL,
     .spmv_parts = spmv_parts,
     .gather = gather,
     .check = check,
