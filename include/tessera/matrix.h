@@ -81,7 +81,8 @@ typedef struct tess_shell_operator {
 
 /** Which order the rows of y (and the entries of x) of a split or composite matrix are in. */
 typedef enum tess_row_order {
-    TESS_ROW_ORDER_ORIGINAL = 0, /**< x and y as in the assembled matrix (default): kernels scatter y, 4 bytes per row */
+    TESS_ROW_ORDER_ORIGINAL =
+        0, /**< x and y as in the assembled matrix (default): kernels scatter y, 4 bytes per row */
     TESS_ROW_ORDER_PERMUTED = 1, /**< y in the format's row order */
     TESS_ROW_ORDER_SYMMETRIC = 2 /**< x and y in the format's row order: rows and columns are permuted alike */
 } tess_row_order;

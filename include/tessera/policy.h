@@ -31,9 +31,9 @@ typedef enum tess_granularity {
 } tess_granularity;
 
 /* X(NAME, value, name) */
-#define TESS_POLICY_LIST(X)           \
-    X(NONE, 0, "none")                \
-    X(FIXED_RANGE, 1, "fixed-range")  \
+#define TESS_POLICY_LIST(X)          \
+    X(NONE, 0, "none")               \
+    X(FIXED_RANGE, 1, "fixed-range") \
     X(MEAN_RANGE, 2, "mean-range")
 
 typedef enum tess_policy {
@@ -65,13 +65,13 @@ typedef struct tess_level {
 typedef struct tess_policy_options {
     tess_granularity granularity; /**< default `row` for the format composite, and for split unless `entry` is given */
     tess_policy policy;
-    double parameter;      /**< R (default 1.0) or F (default 0.1) */
-    double share;          /**< percent of a row's values that must be inside: above 0, at most 100; default 99 */
-    int at_most_one;       /**< nonzero: in place of the share, rows of up to 100 entries may have one value outside, longer
+    double parameter; /**< R (default 1.0) or F (default 0.1) */
+    double share;     /**< percent of a row's values that must be inside: above 0, at most 100; default 99 */
+    int at_most_one;  /**< nonzero: in place of the share, rows of up to 100 entries may have one value outside, longer
                                 ones 1 percent (the authors' published code) */
-    int allow_underflow;   /**< nonzero: values too small for a level may become subnormal or zero there */
-    int without_diagonal;  /**< nonzero: the main diagonal is left out, of statistics and of what is built */
-    int nlevels;           /**< 1 to TESS_MOST_LEVELS; 0: fp64, fp32 */
+    int allow_underflow;  /**< nonzero: values too small for a level may become subnormal or zero there */
+    int without_diagonal; /**< nonzero: the main diagonal is left out, of statistics and of what is built */
+    int nlevels;          /**< 1 to TESS_MOST_LEVELS; 0: fp64, fp32 */
     tess_level level[TESS_MOST_LEVELS]; /**< from high to low */
 } tess_policy_options;
 
@@ -80,14 +80,14 @@ TESS_EXPORT void tess_policy_options_init(tess_policy_options *options);
 
 /** What an assignment amounts to. */
 typedef struct tess_assignment_summary {
-    tess_policy_options options; /**< as resolved: no field stands for a default */
-    int64_t granules;            /**< rows, entries, or 1 */
-    int64_t empty;               /**< rows without entries; they have no level */
-    double mean_magnitude;       /**< mean |a| over entries that are not zero; 0 where no policy asked for it */
+    tess_policy_options options;    /**< as resolved: no field stands for a default */
+    int64_t granules;               /**< rows, entries, or 1 */
+    int64_t empty;                  /**< rows without entries; they have no level */
+    double mean_magnitude;          /**< mean |a| over entries that are not zero; 0 where no policy asked for it */
     double range[TESS_MOST_LEVELS]; /**< r of each level; Inf for the highest */
     int64_t granules_at[TESS_MOST_LEVELS], nonzeros_at[TESS_MOST_LEVELS];
-    double largest_relative_error;  /**< max |a - stored(a)| / |a| over entries that are finite and not zero */
-    int scaled[TESS_MOST_LEVELS];   /**< whether some granule at that level needs its scale */
+    double largest_relative_error; /**< max |a - stored(a)| / |a| over entries that are finite and not zero */
+    int scaled[TESS_MOST_LEVELS];  /**< whether some granule at that level needs its scale */
 } tess_assignment_summary;
 
 typedef struct tess_assignment tess_assignment;

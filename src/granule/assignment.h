@@ -15,10 +15,10 @@ enum { TESS_LEVEL_NONE = 255 };
 /* All arrays are on the context's device. */
 struct tess_assignment {
     tess_context *ctx;
-    int64_t nrows, nnz;             /* of the matrix it was made for */
+    int64_t nrows, nnz; /* of the matrix it was made for */
     tess_assignment_summary summary;
-    uint8_t *level;                 /* by row, or by entry in the matrix's order; granularity matrix: NULL, all at level 0 */
-    int16_t *exponent;              /* by row: of the scale, values are stored over 2^exponent; NULL: no level is scaled */
+    uint8_t *level;    /* by row, or by entry in the matrix's order; granularity matrix: NULL, all at level 0 */
+    int16_t *exponent; /* by row: of the scale, values are stored over 2^exponent; NULL: no level is scaled */
 };
 
 /* options with every default spelled out, or INVALID_ARGUMENT. */
