@@ -174,7 +174,7 @@ TESS_EXPORT tess_status tess_solver_set_limits(tess_solver *solver, const tess_s
  * With options->scale or reorder, B y = P_r D_r (b - A x) is solved to the relative reduction that the original's residual
  * needs, and x is corrected by D_c P_c^T y. The true residual of the original system decides; where it has not met its
  * tolerance although B's has, further such rounds follow (up to ten in all, none with the guard on report) as long as one
- * of the two residuals falls by half, else the reason is FALSE_CONVERGENCE. Iterations, their limit, the monitor and the
+ * of the two residuals falls by half, else the reason is STAGNATION (at the rounding of x) or FALSE_CONVERGENCE. Iterations, their limit, the monitor and the
  * history run through all rounds; estimates are those of B's system, multiplied by ||b|| / ||P_r D_r b||. After
  * tess_matrix_update_values the order and the scaling are found anew, with the errors of the set-up.
  * Not converging is not an error: see result->reason. b = 0 gives x = 0 at once; a good x0 returns after 0 iterations.

@@ -12,6 +12,8 @@
 /* A round must at least halve the true residual, or else that of the transformed system, which weighs rows otherwise. */
 #define PROGRESS_FACTOR 0.5
 enum { MOST_ROUNDS = 10 };
+/* A residual within this factor of what the rounding of x itself costs is as good as FP64 gives. */
+#define STAGNATION_FACTOR 64.0
 /* Later rounds ask the transformed system for this share of the reduction that the original one still needs, and for no
    larger reduction than SMALLEST_GOAL at once. */
 #define ROUND_SHARE 0.1
@@ -234,7 +236,11 @@ static bool may_refine(const refinement *run, int round, bool useful, tess_reaso
         return false;
     }
     if (o->guard == TESS_GUARD_REPAIR && useful && round + 1 < MOST_ROUNDS) { return true; }
-    if (solved) { *reason = TESS_REASON_FALSE_CONVERGENCE; }
+    if (solved) {
+        bool floor = o->guard == TESS_GUARD_REPAIR && run->now.norm <= STAGNATION_FACTOR * run->now.rounding;
+
+        *reason = floor ? TESS_REASON_STAGNATION : TESS_REASON_FALSE_CONVERGENCE;
+    }
     return false;
 }
 
