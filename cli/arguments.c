@@ -6,29 +6,10 @@
 #include <string.h>
 
 /* The options of CONVENTIONS that belong to parts which this version does not have. */
-static const char *const later_options[] = {"granularity",
-                                            "policy",
-                                            "share",
-                                            "levels",
-                                            "base",
-                                            "layout",
-                                            "block",
-                                            "tcki-thresholds",
-                                            "reduction",
-                                            "kernel",
-                                            "reorder",
-                                            "scale",
-                                            "restart",
-                                            "recurrence",
-                                            "narrowing",
-                                            "orthogonalization",
-                                            "omega",
-                                            "switch-at",
-                                            "polynomial-form",
-                                            "steps",
-                                            "inner-precision",
-                                            "basis-precision",
-                                            "precond-precision"};
+static const char *const later_options[] = {
+    "layout",  "block",           "tcki-thresholds", "reduction",         "kernel", "reorder",   "scale",
+    "restart", "recurrence",      "narrowing",       "orthogonalization", "omega",  "switch-at", "polynomial-form",
+    "steps",   "inner-precision", "basis-precision", "precond-precision"};
 
 static const cli_preset presets[] = {
     {"yang",

@@ -134,6 +134,31 @@ bool cli_is_matrix_path(const char *path);
 int cli_write_matrix(const tess_matrix *a, const char *path, bool symmetric);
 double cli_seconds(void);
 
+/* ---- policy_options.c: precisions by policy ---- */
+
+/* --granularity --policy --share --levels --allow-underflow --base --row-order; input: tess_storage_options. A child of
+   cli_storage_argp. */
+extern const struct argp cli_policy_argp;
+bool cli_takes_policy(tess_format format);
+/* A policy for a format that has one precision is a usage error. Returns 0 or CLI_USAGE, message printed. */
+int cli_require_policy_format(const tess_storage_options *options);
+const char *cli_levels_text(const tess_policy_options *options, char *buffer, size_t size);
+void cli_print_assignment(const tess_assignment_summary *summary, int64_t nrows);
+json_t *cli_assignment_json(const tess_assignment_summary *summary, int64_t nrows);
+/* Adds the options above to an object. */
+void cli_add_policy_json(json_t *object, const tess_storage_options *options);
+
+/* ---- plot.c: a picture of the precisions ---- */
+
+typedef struct cli_plot {
+    const char *path;
+    int width, height;
+} cli_plot;
+/* Draws the matrix, of a CPU context, and sets width and height. Returns an exit code, message printed. */
+int cli_plot_assignment(const tess_matrix *a, const tess_assignment *assignment, cli_plot *plot);
+void cli_print_plot(const cli_plot *plot, const tess_policy_options *options);
+json_t *cli_plot_json(const cli_plot *plot, const tess_policy_options *options);
+
 /* ---- output.c ---- */
 
 /* Checks before the work starts that `path` can be written (NULL is fine). Returns 0 or CLI_INPUT, message printed. */

@@ -94,7 +94,8 @@ static int measure(const tess_matrix *a, const tess_vector *x, tess_vector *y, c
     compare_row *row = &all->rows[all->count];
     const tess_context *ctx = tess_matrix_context(a);
     tess_status status = tess_matrix_convert(a, storage, &stored);
-    bool chosen = (int)all->options->storage.format != NOT_GIVEN && (int)all->options->storage.precision != NOT_GIVEN;
+    bool chosen = (int)all->options->storage.format != NOT_GIVEN &&
+                  ((int)all->options->storage.precision != NOT_GIVEN || cli_takes_policy(storage->format));
     if (status == TESS_UNSUPPORTED && !chosen) { return CLI_CONVERGED; } /* not among those there are */
     if (status != TESS_SUCCESS) { return cli_report_failure(ctx, status); }
     *row =
@@ -106,11 +107,25 @@ static int measure(const tess_matrix *a, const tess_vector *x, tess_vector *y, c
     return code;
 }
 
+/* A policy chooses the precisions: one row, left out where none was given. */
+static int measure_mixed(const tess_matrix *a, const tess_vector *x, tess_vector *y, tess_format format,
+                         comparison *all)
+{
+    tess_storage_options storage = all->options->storage;
+    bool wanted = (int)storage.format == (int)format;
+    bool fits = storage.policy.policy != TESS_POLICY_NONE && (int)storage.precision == NOT_GIVEN;
+    if (!wanted && !fits) { return CLI_CONVERGED; }
+    storage.format = format;
+    storage.precision = TESS_PRECISION_FP64;
+    return measure(a, x, y, &storage, all);
+}
+
 static int measure_precisions(const tess_matrix *a, const tess_vector *x, tess_vector *y, tess_format format,
                               comparison *all)
 {
     int code = CLI_CONVERGED;
     int wanted = (int)all->options->storage.precision;
+    if (cli_takes_policy(format)) { return measure_mixed(a, x, y, format, all); }
     for (int p = 0; p < TESS_PRECISION_COUNT && code == CLI_CONVERGED; p++) {
         tess_storage_options storage = all->options->storage;
         storage.format = format;
@@ -171,6 +186,12 @@ static int measure_on_gpu(comparison *all)
     return code;
 }
 
+static const char *precisions_text(const tess_storage_options *storage, char *buffer, size_t size)
+{
+    if (!cli_takes_policy(storage->format)) { return tess_precision_name(storage->precision); }
+    return cli_levels_text(&storage->policy, buffer, size);
+}
+
 static void print_comparison(const comparison *all, const tess_context *ctx)
 {
     char buffer[64];
@@ -184,10 +205,10 @@ static void print_comparison(const comparison *all, const tess_context *ctx)
     printf("%-6s %-10s %-9s %10s %10s %8s %15s %15s\n", "device", "format", "precision", "bytes", "time", "GB/s",
            "componentwise", "norm error");
     for (int i = 0; i < all->count; i++) {
-        char bytes[32], time[32];
+        char bytes[32], time[32], levels[64];
         const compare_row *row = &all->rows[i];
         printf("%-6s %-10s %-9s %10s %10s %8.2f %15.2e %15.2e\n", row->device, tess_format_name(row->storage.format),
-               tess_precision_name(row->storage.precision),
+               precisions_text(&row->storage, levels, sizeof levels),
                cli_bytes_text((double)row->matrix_bytes, bytes, sizeof bytes),
                cli_seconds_text(row->timing.median, time, sizeof time), 1e-9 * row->timing.bytes / row->timing.median,
                row->error.componentwise, row->error.relative);
@@ -201,6 +222,8 @@ static json_t *row_json(const compare_row *row)
                              "matrix_precision", tess_precision_name(row->storage.precision), "matrix_bytes",
                              (json_int_t)row->matrix_bytes);
     if (item == NULL) { return NULL; }
+    bool mixed = cli_takes_policy(row->storage.format);
+    json_object_set_new(item, "policy", json_string(mixed ? tess_policy_name(row->storage.policy.policy) : "none"));
     json_object_set_new(item, "seconds_median", cli_json_real(row->timing.median));
     json_object_set_new(item, "seconds_fastest", cli_json_real(row->timing.fastest));
     json_object_set_new(item, "bytes_moved", cli_json_real(row->timing.bytes));
@@ -257,7 +280,8 @@ static int run_compare(int argc, char **argv)
     if (!options.x.seeded) { options.x.seed = options.seed; }
     tess_context *ctx = NULL;
     comparison all = {.options = &options};
-    code = cli_check_output(options.host.json);
+    if ((int)options.storage.format != NOT_GIVEN) { code = cli_require_policy_format(&options.storage); }
+    if (code == 0) { code = cli_check_output(options.host.json); }
     if (code == 0) { code = cli_open_context(TESS_DEVICE_CPU, options.host.threads, NULL, &ctx); }
     if (code == 0) { code = compare(&all, ctx); }
     cli_reference_free(&all.reference);

@@ -8,7 +8,10 @@ typedef struct info_options {
     cli_host_options host;
     tess_storage_options storage;
     const char *matrix;
+    const char *plot; /* NULL: none */
 } info_options;
+
+enum { KEY_PLOT = 1 };
 
 static error_t parse_info(int key, char *arg, struct argp_state *state)
 {
@@ -18,6 +21,7 @@ static error_t parse_info(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &options->storage;
         state->child_inputs[1] = &options->host;
         return 0;
+    case KEY_PLOT: options->plot = cli_parse_output(state, "plot", arg); return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 0) { argp_error(state, "one matrix at a time, but there is also '%s'", arg); }
         options->matrix = arg;
@@ -27,14 +31,19 @@ static error_t parse_info(int key, char *arg, struct argp_state *state)
     }
 }
 
+static const struct argp_option info_own_options[] = {
+    {"plot", KEY_PLOT, "FILE.png", 0, "draw the matrix, coloured by the precision that each entry is assigned", 6},
+    {0}};
 static const struct argp_child info_children[] = {
     {&cli_storage_argp, 0, "A storage to try:", 5}, {&cli_host_argp, 0, "Threads and report:", 7}, {0}};
 static const struct argp info_argp = {
+    .options = info_own_options,
     .parser = parse_info,
     .args_doc = "MATRIX",
     .doc = "Prints size, symmetry, diagonal, row lengths and value range of a matrix, the share of its nonzeros that "
            "each precision stores exactly, the memory that each format takes, and a recommendation of solver. With "
-           "--format the matrix is stored in that way, and the report says what it takes or why that is refused."
+           "--format the matrix is stored in that way, and the report says what it takes or why that is refused. With "
+           "--policy it also says which part gets which precision."
            "\vMATRIX is a file (.mtx, .mtx.gz, .tess) or gallery:NAME[:ARG...].",
     .children = info_children};
 
@@ -82,14 +91,16 @@ static int try_storage(const tess_matrix *a, const tess_storage_options *options
 
 static void print_storage(const storage_trial *trial, int64_t nnz)
 {
-    char text[32];
+    char text[32], levels[64];
     if (trial->bytes < 0) {
         printf("%-17s refused: %s\n", "storage", trial->reason);
         return;
     }
+    bool mixed = cli_takes_policy(trial->options->format);
     printf("%-17s %s %s: %s, %.3g bytes per nonzero\n", "storage", tess_format_name(trial->options->format),
-           tess_precision_name(trial->options->precision), cli_bytes_text((double)trial->bytes, text, sizeof text),
-           nnz > 0 ? (double)trial->bytes / (double)nnz : 0.0);
+           mixed ? cli_levels_text(&trial->options->policy, levels, sizeof levels)
+                 : tess_precision_name(trial->options->precision),
+           cli_bytes_text((double)trial->bytes, text, sizeof text), nnz > 0 ? (double)trial->bytes / (double)nnz : 0.0);
 }
 
 static json_t *storage_json(const storage_trial *trial)
@@ -98,6 +109,43 @@ static json_t *storage_json(const storage_trial *trial)
     json_object_set_new(object, "bytes", trial->bytes < 0 ? json_null() : json_integer(trial->bytes));
     json_object_set_new(object, "refused", trial->bytes < 0 ? cli_json_text(trial->reason) : json_null());
     return object;
+}
+
+/* ---- the precisions that a policy assigns ---- */
+
+typedef struct info_assignment {
+    tess_assignment *assignment; /* NULL: none was asked for */
+    tess_assignment_summary summary;
+    cli_plot plot; /* path NULL: none */
+} info_assignment;
+
+static int assign(const tess_matrix *a, const info_options *options, info_assignment *out)
+{
+    const tess_policy_options *policy = &options->storage.policy;
+    bool wanted =
+        policy->policy != TESS_POLICY_NONE || cli_takes_policy(options->storage.format) || options->plot != NULL;
+    *out = (info_assignment){.plot = {.path = options->plot}};
+    if (!wanted) { return CLI_CONVERGED; }
+    tess_status status = tess_assignment_create(a, policy, &out->assignment);
+    if (status == TESS_SUCCESS) { status = tess_assignment_measure_error(out->assignment, a); }
+    if (status != TESS_SUCCESS) { return cli_report_failure(tess_matrix_context(a), status); }
+    tess_assignment_get_summary(out->assignment, &out->summary);
+    return options->plot == NULL ? CLI_CONVERGED : cli_plot_assignment(a, out->assignment, &out->plot);
+}
+
+static void print_assignment(const info_assignment *made, int64_t nrows)
+{
+    if (made->assignment == NULL) { return; }
+    cli_print_assignment(&made->summary, nrows);
+    if (made->plot.path != NULL) { cli_print_plot(&made->plot, &made->summary.options); }
+}
+
+static void add_assignment(json_t *root, const info_assignment *made, int64_t nrows)
+{
+    bool plotted = made->assignment != NULL && made->plot.path != NULL;
+    json_object_set_new(root, "assignment",
+                        made->assignment == NULL ? json_null() : cli_assignment_json(&made->summary, nrows));
+    json_object_set_new(root, "plot", plotted ? cli_plot_json(&made->plot, &made->summary.options) : json_null());
 }
 
 /* ---- recommendation ---- */
@@ -183,7 +231,8 @@ static void print_structure(const tess_matrix_analysis *f)
            f->value_abs_max, (long long)f->explicit_zeros, (long long)f->not_finite);
 }
 
-static void print_info(const cli_matrix *matrix, const tess_matrix_analysis *facts, const storage_trial *trial)
+static void print_info(const cli_matrix *matrix, const tess_matrix_analysis *facts, const storage_trial *trial,
+                       const info_assignment *made)
 {
     printf("%-17s %s\n", "matrix", matrix->name);
     if (matrix->from_file) { print_file_facts(&matrix->info); }
@@ -203,6 +252,7 @@ static void print_info(const cli_matrix *matrix, const tess_matrix_analysis *fac
     recommendation advice = recommend(facts);
     putchar('\n');
     print_storage(trial, facts->nnz);
+    print_assignment(made, facts->nrows);
     printf("%-17s ", "recommendation");
     if (advice.solver != NULL) {
         printf("--solver %s --precond %s: %s\n", advice.solver, advice.precond, advice.reason);
@@ -274,7 +324,8 @@ static void add_counts(json_t *root, const tess_matrix_analysis *f)
     }
 }
 
-static json_t *info_json(const cli_matrix *matrix, const tess_matrix_analysis *f, const storage_trial *trial)
+static json_t *info_json(const cli_matrix *matrix, const tess_matrix_analysis *f, const storage_trial *trial,
+                         const info_assignment *made)
 {
     recommendation advice = recommend(f);
     json_t *root =
@@ -292,6 +343,7 @@ static json_t *info_json(const cli_matrix *matrix, const tess_matrix_analysis *f
     json_object_set_new(root, "exact_share", exact_json(f));
     json_object_set_new(root, "memory", memory_json(f));
     json_object_set_new(root, "storage", storage_json(trial));
+    add_assignment(root, made, f->nrows);
     json_object_set_new(
         root, "recommendation",
         json_pack("{ss? ss? ss}", "solver", advice.solver, "precond", advice.precond, "reason", advice.reason));
@@ -304,18 +356,21 @@ static int analyse(const info_options *options, tess_context *ctx)
     cli_matrix matrix;
     tess_matrix_analysis facts;
     storage_trial trial;
+    info_assignment made = {.assignment = NULL};
     int code = cli_load_matrix(ctx, options->matrix, &matrix);
     if (code == CLI_CONVERGED) {
         tess_status status = tess_matrix_analyze(matrix.a, &facts);
         if (status != TESS_SUCCESS) { code = cli_report_failure(ctx, status); }
     }
     if (code == CLI_CONVERGED) { code = try_storage(matrix.a, &options->storage, &trial); }
+    if (code == CLI_CONVERGED) { code = assign(matrix.a, options, &made); }
     if (code == CLI_CONVERGED) {
-        if (cli_text_wanted(options->host.json)) { print_info(&matrix, &facts, &trial); }
+        if (cli_text_wanted(options->host.json)) { print_info(&matrix, &facts, &trial, &made); }
         if (options->host.json != NULL) {
-            code = cli_write_json(options->host.json, info_json(&matrix, &facts, &trial));
+            code = cli_write_json(options->host.json, info_json(&matrix, &facts, &trial, &made));
         }
     }
+    tess_assignment_destroy(made.assignment);
     tess_matrix_destroy(matrix.a);
     return code;
 }
@@ -330,6 +385,7 @@ static int run_info(int argc, char **argv)
     argp_parse(&info_argp, arguments.argc, arguments.argv, 0, NULL, &options);
     tess_context *ctx = NULL;
     code = cli_check_output(options.host.json);
+    if (code == 0) { code = cli_check_output(options.plot); }
     if (code == 0) { code = cli_open_context(TESS_DEVICE_CPU, options.host.threads, NULL, &ctx); }
     if (code == 0) { code = analyse(&options, ctx); }
     tess_context_destroy(ctx);

@@ -184,9 +184,10 @@ static int exit_code_of(const tess_solve_result *result)
     }
 }
 
-static int check_outputs(const solve_options *options)
+static int check_options(const solve_options *options)
 {
-    int code = cli_check_output(options->host.json);
+    int code = cli_require_policy_format(&options->solve.storage);
+    if (code == 0) { code = cli_check_output(options->host.json); }
     if (code == 0) { code = cli_check_output(options->history); }
     if (code == 0) { code = cli_check_output(options->output); }
     return code;
@@ -281,7 +282,7 @@ static int solve(const solve_options *options, const cli_preset *preset)
     cli_progress progress;
     cli_progress_init(&progress);
     solve_objects o = {.ctx = NULL};
-    int code = check_outputs(options);
+    int code = check_options(options);
     if (code == 0) { code = cli_open_context(options->device, options->host.threads, &progress, &o.ctx); }
     if (code == 0) { code = cli_load_matrix(o.ctx, options->matrix, &o.matrix); }
     if (code == 0) { code = check_matrix(options, &o); }

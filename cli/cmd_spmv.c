@@ -66,17 +66,25 @@ typedef struct spmv_run {
     double bound;                      /* of the arithmetic, componentwise */
 } spmv_run;
 
-/* The precision of the arithmetic, and of the vectors. */
-static tess_precision vector_precision(const spmv_options *options)
+static tess_precision arithmetic_precision(const spmv_options *options)
 {
     return options->storage.arithmetic == TESS_ARITHMETIC_FP32 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
 }
 
-/* gamma(longest row + 2), the library's promise. */
-static double error_bound(int64_t longest_row, tess_precision arithmetic)
+/* Formats that take a policy keep FP64 vectors and sums whatever their products are computed in. */
+static tess_precision vector_precision(const spmv_options *options)
 {
-    double ku = (double)(longest_row + 2) * tess_precision_unit_roundoff(arithmetic);
-    return ku / (1.0 - ku);
+    return cli_takes_policy(options->storage.format) ? TESS_PRECISION_FP64 : arithmetic_precision(options);
+}
+
+/* gamma(longest row + 2), the library's promise; FP32 products summed in FP64 add two roundings, of x and of the product. */
+static double error_bound(int64_t longest_row, const spmv_options *options)
+{
+    double ku = (double)(longest_row + 2) * tess_precision_unit_roundoff(vector_precision(options));
+    double u = arithmetic_precision(options) == vector_precision(options)
+                   ? 0.0
+                   : tess_precision_unit_roundoff(TESS_PRECISION_FP32);
+    return ku / (1.0 - ku) + 2.0 * u + u * u;
 }
 
 static int measure_errors(spmv_run *run)
@@ -84,7 +92,7 @@ static int measure_errors(spmv_run *run)
     cli_reference reference;
     int code = cli_reference_create(run->stored, run->x, &reference);
     if (code == CLI_CONVERGED) { code = cli_reference_error(&reference, run->y, &run->arithmetic); }
-    run->bound = error_bound(reference.longest_row, vector_precision(run->options));
+    run->bound = error_bound(reference.longest_row, run->options);
     cli_reference_free(&reference);
     if (code != CLI_CONVERGED) { return code; }
     code = cli_reference_create(run->matrix.a, run->x, &reference);
@@ -100,11 +108,14 @@ static void print_spmv(const spmv_run *run)
     printf("%-17s %s: %lld x %lld, %lld nonzeros\n", "matrix", run->matrix.name, (long long)tess_matrix_nrows(a),
            (long long)tess_matrix_ncols(a), (long long)tess_matrix_nnz(a));
     cli_print_device(run->ctx);
+    bool mixed = cli_takes_policy(run->options->storage.format);
     printf("%-17s %s %s, %s\n", "storage", tess_format_name(tess_matrix_format(run->stored)),
-           tess_precision_name(tess_matrix_precision(run->stored)),
+           mixed ? cli_levels_text(&run->options->storage.policy, buffer, sizeof buffer)
+                 : tess_precision_name(tess_matrix_precision(run->stored)),
            cli_bytes_text((double)tess_matrix_bytes(run->stored), bytes, sizeof bytes));
-    if (vector_precision(run->options) != TESS_PRECISION_FP64) {
-        printf("%-17s fp32, vectors in fp32\n", "arithmetic");
+    if (arithmetic_precision(run->options) != TESS_PRECISION_FP64) {
+        printf("%-17s %s\n", "arithmetic",
+               mixed ? "products of low values in fp32, sums in fp64" : "fp32, vectors in fp32");
     }
     printf("%-17s %s\n", "x", cli_vector_describe(&run->options->x, buffer, sizeof buffer));
     printf("%-17s %s (median of %d, wall clock)\n", "time", cli_seconds_text(run->timing.median, time, sizeof time),
@@ -130,7 +141,7 @@ static json_t *spmv_json(const spmv_run *run)
         cli_json_text(cli_vector_describe(&run->options->x, buffer, sizeof buffer)), "matrix_bytes",
         (json_int_t)tess_matrix_bytes(run->stored));
     if (root == NULL) { return NULL; }
-    json_object_set_new(root, "arithmetic", json_string(tess_precision_name(vector_precision(run->options))));
+    json_object_set_new(root, "arithmetic", json_string(tess_precision_name(arithmetic_precision(run->options))));
     json_object_set_new(root, "vector_precision", json_string(tess_precision_name(vector_precision(run->options))));
     json_object_set_new(root, "options", cli_storage_json(&run->options->storage));
     json_object_set_new(root, "repeat", json_integer(run->timing.repeats));
@@ -201,7 +212,8 @@ static int run_spmv(int argc, char **argv)
     if (!options.x.seeded) { options.x.seed = options.seed; }
     tess_context *ctx = NULL;
     spmv_run run = {.options = &options};
-    code = cli_check_output(options.host.json);
+    code = cli_require_policy_format(&options.storage);
+    if (code == 0) { code = cli_check_output(options.host.json); }
     if (code == 0) { code = cli_check_output(options.output); }
     if (code == 0) { code = cli_open_context(options.device, options.host.threads, NULL, &ctx); }
     run.ctx = ctx;

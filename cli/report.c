@@ -25,16 +25,19 @@ static void print_preset(const cli_preset *preset)
 
 static void print_setting(const cli_solve_run *run)
 {
-    char buffer[64];
+    char buffer[64], levels[64];
     const tess_solve_result *r = run->result;
     const tess_solve_options *o = run->options;
+    bool mixed = cli_takes_policy(r->format);
     printf("%-17s %s: n = %lld, %lld nonzeros\n", "matrix", run->matrix->name,
            (long long)tess_matrix_nrows(run->matrix->a), (long long)tess_matrix_nnz(run->matrix->a));
     cli_print_device(run->ctx);
     if (run->preset != NULL) { print_preset(run->preset); }
     printf("%-17s %s, preconditioner %s, engine %s, %s %s, guard %s\n", "method", tess_solver_name(r->solver),
            precond_text(&o->precond, buffer, sizeof buffer), tess_engine_name(r->engine), tess_format_name(r->format),
-           tess_precision_name(o->storage.precision), guard_name(o->guard));
+           mixed ? cli_levels_text(&o->storage.policy, levels, sizeof levels)
+                 : tess_precision_name(o->storage.precision),
+           guard_name(o->guard));
     printf("%-17s %s, ||b|| = %.6g; x0 = %s\n", "right-hand side", cli_vector_describe(run->rhs, buffer, sizeof buffer),
            r->rhs_norm, run->initial_guess == NULL ? "0" : run->initial_guess);
     printf("%-17s ||b - A x|| <= %.6g (rtol %g, atol %g), at most %lld iterations\n", "stopping", r->tolerance, o->rtol,
@@ -181,7 +184,8 @@ json_t *cli_solve_json(const cli_solve_run *run)
         (json_int_t)tess_matrix_nnz(run->matrix->a), "converged", r->converged, "reason", tess_reason_name(r->reason),
         "solver", tess_solver_name(r->solver), "precond", precond_text(&run->options->precond, buffer, sizeof buffer),
         "format", tess_format_name(r->format), "matrix_precision", tess_precision_name(r->matrix_precision), "policy",
-        "none", "engine", tess_engine_name(r->engine), "device", cli_device_name(run->ctx), "device_name",
+        cli_takes_policy(r->format) ? tess_policy_name(run->options->storage.policy.policy) : "none", "engine",
+        tess_engine_name(r->engine), "device", cli_device_name(run->ctx), "device_name",
         cli_json_text(tess_context_device_name(run->ctx)), "threads", tess_context_threads(run->ctx), "escalated",
         r->escalated, "exit_code", run->exit_code);
     if (root == NULL) { return NULL; }

@@ -56,7 +56,7 @@ static tess_format parse_format(struct argp_state *state, const char *text)
 #define FORMAT_WORD(NAME, value, name) name,
     static const char *const available[] = {TESS_FORMAT_LIST(FORMAT_WORD) NULL};
 #undef FORMAT_WORD
-    static const char *const later[] = {"dia", "split", "composite", "tiles", "auto", "pbp", "tcki", NULL};
+    static const char *const later[] = {"dia", "tiles", "auto", "pbp", "tcki", NULL};
     tess_format format = TESS_FORMAT_CSR;
     cli_parse_word(state, "format", text, available, later);
     if (tess_format_parse(text, &format) != TESS_SUCCESS) { argp_error(state, "--format: '%s' is refused", text); }
@@ -84,6 +84,7 @@ static error_t parse_storage(int key, char *arg, struct argp_state *state)
 {
     tess_storage_options *options = state->input;
     switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = options; return 0;
     case KEY_FORMAT: options->format = parse_format(state, arg); return 0;
     case KEY_PRECISION: options->precision = parse_precision(state, arg); return 0;
     case KEY_PADDING: options->max_padding = cli_parse_real(state, "max-padding", arg, 1.0, DBL_MAX); return 0;
@@ -94,22 +95,30 @@ static error_t parse_storage(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option storage_options[] = {
-    {"format", KEY_FORMAT, "csr|ellr|sell", 0, "storage format of the matrix (default csr)", 0},
+    {"format", KEY_FORMAT, "NAME", 0, "csr (default), ellr, sell, split or composite", 0},
     {"matrix-precision", KEY_PRECISION, "P", 0,
      "precision the matrix is stored in: fp64 (default), fp32, bf16, fp16, e4m3 or e5m2", 0},
     {"max-padding", KEY_PADDING, "R", 0, "ellr, sell: the most entries stored per nonzero (default 3)", 0},
     {"sell-window", KEY_WINDOW, "N", 0,
      "sell: rows sorted by length within N rows, 1 to 4096 (default 256; 1: not sorted)", 0},
     {"arithmetic", KEY_ARITHMETIC, "fp64|fp32", 0,
-     "what products are computed in (default fp64); fp32: ellr and sell in spmv, with vectors in fp32", 0},
+     "what products are computed in (default fp64); fp32: ellr and sell in spmv, with vectors in fp32, and the low "
+     "parts of "
+     "split and composite",
+     0},
     {0}};
-const struct argp cli_storage_argp = {.options = storage_options, .parser = parse_storage};
+static const struct argp_child storage_children[] = {{&cli_policy_argp, 0, NULL, 0}, {0}};
+const struct argp cli_storage_argp = {
+    .options = storage_options, .parser = parse_storage, .children = storage_children};
 
 json_t *cli_storage_json(const tess_storage_options *o)
 {
-    return json_pack("{ss ss so sI ss}", "format", tess_format_name(o->format), "matrix_precision",
-                     tess_precision_name(o->precision), "max_padding", cli_json_real(o->max_padding), "sell_window",
-                     (json_int_t)o->window, "arithmetic", o->arithmetic == TESS_ARITHMETIC_FP32 ? "fp32" : "fp64");
+    json_t *object =
+        json_pack("{ss ss so sI ss}", "format", tess_format_name(o->format), "matrix_precision",
+                  tess_precision_name(o->precision), "max_padding", cli_json_real(o->max_padding), "sell_window",
+                  (json_int_t)o->window, "arithmetic", o->arithmetic == TESS_ARITHMETIC_FP32 ? "fp32" : "fp64");
+    cli_add_policy_json(object, o);
+    return object;
 }
 
 /* ---- messages ---- */

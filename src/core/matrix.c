@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices: what does not depend on where the entries came from (see matrix_import.c for that). */
+/* Matrices: what does not depend on where the entries came from (see matrix_import.c for that). Products
+   are in matrix_product.c. */
 #include <string.h>
 
 #include "core/internal.h"
 #include "format/csr/csr.h"
+#include "format/split/split.h"
 
 void tess_matrix_destroy(tess_matrix *a)
 {
@@ -184,30 +186,67 @@ static tess_status require_assembled(const tess_matrix *a, const char *purpose)
                      "%s needs an assembled matrix, not %s", purpose, a->ops ? "a stored one" : "a shell");
 }
 
-tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out)
+static bool is_split(tess_format format)
+{
+    return format == TESS_FORMAT_SPLIT || format == TESS_FORMAT_COMPOSITE;
+}
+
+/* The precision that the stored matrix goes by: of split and composite, that of the highest level. */
+static tess_precision precision_of(const tess_storage_options *options, const tess_assignment *assignment)
+{
+    const tess_policy_options *policy = assignment ? &assignment->summary.options : &options->policy;
+
+    if (!is_split(options->format)) { return options->precision; }
+    return policy->nlevels > 0 ? policy->level[0].precision : TESS_PRECISION_FP64;
+}
+
+static tess_status convert(const tess_matrix *a, const tess_storage_options *options, const tess_assignment *assignment,
+                           tess_matrix **out)
 {
     const tess_format_ops *ops = tess_find_format(a->ctx->backend, options->format);
+    tess_precision precision = precision_of(options, assignment);
     tess_matrix *stored = NULL;
     tess_status status = TESS_SUCCESS;
 
-    *out = NULL;
-    TESS_TRY(require_assembled(a, "tess_matrix_convert"));
-    if (!ops || tess_precision_bytes(options->precision) == 0 || !(ops->precisions & (1U << options->precision))) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "formats csr, ellr and sell take every precision",
-                         "format %s in %s on %s", tess_format_name(options->format),
-                         tess_precision_name(options->precision), a->ctx->backend->name);
+    if (!ops || tess_precision_bytes(precision) == 0 || !(ops->precisions & (1U << precision))) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "formats csr, ellr, sell, split and composite take every precision",
+                         "format %s in %s on %s", tess_format_name(options->format), tess_precision_name(precision),
+                         a->ctx->backend->name);
     }
     TESS_TRY(make_matrix(a->ctx, a->nrows, a->ncols, a->nnz, &stored));
     stored->format = options->format;
-    stored->precision = options->precision;
+    stored->precision = precision;
     stored->ops = ops;
     stored->original = a;
     stored->values_version = a->values_version;
-    TESS_TRY(ops->build(a, options, &stored->storage));
+    TESS_TRY(assignment ? split_build_assigned(a, options, assignment, &stored->storage)
+                        : ops->build(a, options, &stored->storage));
     *out = stored;
 cleanup:
     if (status != TESS_SUCCESS) { tess_matrix_destroy(stored); }
     return status;
+}
+
+tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out)
+{
+    tess_status status = require_assembled(a, "tess_matrix_convert");
+
+    *out = NULL;
+    return status == TESS_SUCCESS ? convert(a, options, NULL, out) : status;
+}
+
+tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storage_options *options,
+                                         const tess_assignment *assignment, tess_matrix **out)
+{
+    tess_status status = require_assembled(a, "tess_matrix_convert_assigned");
+
+    *out = NULL;
+    if (status != TESS_SUCCESS) { return status; }
+    if (!is_split(options->format)) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "split and composite take one", "an assignment for format %s",
+                         tess_format_name(options->format));
+    }
+    return convert(a, options, assignment, out);
 }
 
 tess_status tess_matrix_refresh(tess_matrix *a)
@@ -248,97 +287,6 @@ tess_status tess_matrix_update_values(tess_matrix *a, const double *val, tess_me
         status = ctx->backend->upload(ctx, (void *)(uintptr_t)storage->view.val, val, bytes);
     }
     if (status == TESS_SUCCESS) { a->values_version += 1; }
-    return status;
-}
-
-/* ---- products ---- */
-
-static tess_status call_shell(const tess_matrix *a, tess_operation operation, const double *x, double *y)
-{
-    int code = a->shell.apply(a->shell.user, operation, x, y);
-
-    if (code == 0) { return TESS_SUCCESS; }
-    return tess_fail(a->ctx, TESS_CALLBACK, NULL, "the operator's apply function returned %d", code);
-}
-
-tess_status tess_matrix_apply_shell(const tess_matrix *a, tess_operation operation, const double *x, double *y)
-{
-    return call_shell(a, operation, x, y);
-}
-
-tess_status tess_spmv_require_fp64_vectors(const tess_matrix *a, const tess_spmv_args *args)
-{
-    if (args->vectors == TESS_PRECISION_FP64) { return TESS_SUCCESS; }
-    return tess_fail(a->ctx, TESS_UNSUPPORTED, "copy them to fp64 vectors, or store the matrix as ellr or sell",
-                     "a product of a matrix in format %s%s with fp32 vectors", tess_format_name(a->format),
-                     args->operation == TESS_OP_TRANSPOSE ? ", transposed," : "");
-}
-
-static tess_status spmv_shell(const tess_matrix *a, const tess_spmv_args *args, int64_t nout)
-{
-    tess_context *ctx = a->ctx;
-    double *product = NULL;
-    tess_fused op = {.op = args->beta == 0.0 ? TESS_FUSED_SCALE : TESS_FUSED_AXPBY,
-                     .n = nout,
-                     .y = {.data = args->y},
-                     .result = args->y,
-                     .a = args->alpha,
-                     .b = args->beta};
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(tess_spmv_require_fp64_vectors(a, args));
-    if (args->alpha == 1.0 && args->beta == 0.0) { return call_shell(a, args->operation, args->x, args->y); }
-    TESS_TRY(tess_device_allocate(ctx, nout, sizeof *product, (void **)&product));
-    TESS_TRY(call_shell(a, args->operation, args->x, product));
-    op.x.data = product;
-    TESS_TRY(ctx->backend->fused(ctx, &op));
-cleanup:
-    tess_device_release(ctx, product, nout, sizeof *product);
-    return status;
-}
-
-/* Both FP64, or both FP32. */
-static tess_status require_vectors(const tess_matrix *a, const tess_vector *x, int64_t nin, const tess_vector *y,
-                                   int64_t nout, tess_precision *precision)
-{
-    bool fp32 = x && y && x->precision == TESS_PRECISION_FP32 && y->precision == TESS_PRECISION_FP32;
-    tess_status status = TESS_SUCCESS;
-
-    *precision = fp32 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
-    TESS_TRY(tess_vector_require_in(a->ctx, x, nin, *precision, "x"));
-    TESS_TRY(tess_vector_require_in(a->ctx, y, nout, *precision, "y"));
-    if (nin > 0 && x->data == y->data) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, NULL, "x and y of a product are the same array");
-    }
-cleanup:
-    return status;
-}
-
-tess_status tess_matrix_spmv(const tess_matrix *a, tess_operation operation, double alpha, const tess_vector *x,
-                             double beta, tess_vector *y)
-{
-    bool transpose = operation == TESS_OP_TRANSPOSE;
-    int64_t nin = transpose ? a->nrows : a->ncols, nout = transpose ? a->ncols : a->nrows;
-    tess_spmv_args args = {.operation = operation, .alpha = alpha, .beta = beta};
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(require_vectors(a, x, nin, y, nout, &args.vectors));
-    if (args.vectors == TESS_PRECISION_FP32) {
-        args.x_fp32 = x->data;
-        args.y_fp32 = y->data;
-    } else {
-        args.x = x->data;
-        args.x_shadow = x->shadow;
-        args.y = y->data;
-    }
-    if (a->ops) {
-        TESS_TRY(tess_matrix_refresh((tess_matrix *)(uintptr_t)a));
-        TESS_TRY(a->ops->spmv(a, &args));
-    } else {
-        TESS_TRY(spmv_shell(a, &args, nout));
-    }
-    status = tess_vector_refresh_shadow(y);
-cleanup:
     return status;
 }
 

@@ -82,6 +82,23 @@ static tess_status convert_to_slices(scene *s)
     return convert_to(s, TESS_FORMAT_SELL);
 }
 
+static tess_status assign_precisions(scene *s)
+{
+    tess_policy_options options;
+    tess_assignment *made = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    tess_policy_options_init(&options);
+    options.policy = TESS_POLICY_MEAN_RANGE;
+    options.level[1] = (tess_level){TESS_PRECISION_FP16, 1};
+    options.without_diagonal = 1;
+    status = tess_assignment_create(s->m, &options, &made);
+    assert_true((status == TESS_SUCCESS) == (made != NULL));
+    if (status == TESS_SUCCESS) { status = tess_assignment_measure_error(made, s->m); }
+    tess_assignment_destroy(made);
+    return status;
+}
+
 /* A matrix of its own, since products keep plans and transposes with the matrix. */
 static tess_status product(scene *s, tess_operation operation)
 {
@@ -273,6 +290,7 @@ static const named_scenario scenarios[] = {
     {"create_coo", create_coo},
     {"convert", convert},
     {"convert to slices", convert_to_slices},
+    {"assign precisions", assign_precisions},
     {"plain_product", plain_product},
     {"transposed_product", transposed_product},
     {"vector_operations", vector_operations},

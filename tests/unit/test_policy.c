@@ -46,14 +46,12 @@ static tess_policy_options options_of(const char *policy, const char *levels)
 /* One row of `count` values, the first ones given and the rest `rest`. */
 static oracle_csr one_row(int64_t count, const double *first, int64_t nfirst, double rest)
 {
-    oracle_csr a = oracle_allocate(1, count, count);
+    oracle_csr a = oracle_open(1, count);
 
-    a.row_ptr[0] = 0;
-    a.row_ptr[1] = count;
     for (int64_t k = 0; k < count; k++) {
-        a.col_ind[k] = (int32_t)k;
-        a.val[k] = k < nfirst ? first[k] : rest;
+        oracle_push(&a, k, k < nfirst ? first[k] : rest);
     }
+    oracle_end_row(&a, 0);
     return a;
 }
 
@@ -64,4 +62,540 @@ static int level_of(int64_t count, const double *first, int64_t nfirst, const te
 
     oracle_free(&a);
     return level;
+}
+
+/* ---- names and options ---- */
+
+static void names_are_parsed(void **state)
+{
+    tess_policy_options o;
+    tess_granularity granularity = TESS_GRANULARITY_MATRIX;
+
+    (void)state;
+    tess_policy_options_init(&o);
+    assert_int_equal(tess_granularity_parse("ENTRY", &granularity), TESS_SUCCESS);
+    assert_int_equal(granularity, TESS_GRANULARITY_ENTRY);
+    assert_int_equal(tess_granularity_parse("ent", &granularity), TESS_INVALID_ARGUMENT);
+    assert_string_equal(tess_granularity_name(TESS_GRANULARITY_ROW), "row");
+    assert_string_equal(tess_policy_name(TESS_POLICY_MEAN_RANGE), "mean-range");
+    assert_string_equal(tess_policy_name((tess_policy)99), "?");
+    assert_int_equal(tess_policy_parse("fixed-range:1e-5", &o), TESS_SUCCESS);
+    assert_int_equal(o.policy, TESS_POLICY_FIXED_RANGE);
+    assert_true(o.parameter == 1e-5);
+    assert_int_equal(tess_policy_parse("mean-range", &o), TESS_SUCCESS);
+    assert_true(o.parameter == 0.0);
+    assert_int_equal(tess_levels_parse("fp64,fp16:scaled", &o), TESS_SUCCESS);
+    assert_int_equal(o.nlevels, 2);
+    assert_int_equal(o.level[1].precision, TESS_PRECISION_FP16);
+    assert_true(o.level[1].scaled && !o.level[0].scaled);
+}
+
+static void wrong_words_leave_options_alone(void **state)
+{
+    static const char *const policies[] = {"",
+                                           "mean",
+                                           "none:1",
+                                           "mean-range:",
+                                           "mean-range:x",
+                                           "mean-range:1x",
+                                           "fixed-range:0",
+                                           "fixed-range:-1",
+                                           "fixed-range:inf",
+                                           "fixed-range:nan"};
+    static const char *const levels[] = {"",     ",", "fp64,", "fp64,fp31", "fp64,fp32:scale", "fp64,fp32,bf16,e4m3",
+                                         "fp64:"};
+    tess_policy_options o, before;
+
+    (void)state;
+    tess_policy_options_init(&o);
+    before = o;
+    for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
+        assert_int_equal(tess_policy_parse(policies[i], &o), TESS_INVALID_ARGUMENT);
+    }
+    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
+        assert_int_equal(tess_levels_parse(levels[i], &o), TESS_INVALID_ARGUMENT);
+    }
+    assert_memory_equal(&o, &before, sizeof o);
+}
+
+static void zeros_stand_for_defaults(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+    tess_policy_options zeros = {.granularity = TESS_GRANULARITY_ROW, .policy = TESS_POLICY_MEAN_RANGE}, o;
+
+    (void)state;
+    assert_ok(ctx, tess_policy_resolve(ctx, &zeros, &o));
+    assert_true(o.parameter == 0.1 && o.share == 99.0 && o.nlevels == 2);
+    assert_int_equal(o.level[0].precision, TESS_PRECISION_FP64);
+    assert_int_equal(o.level[1].precision, TESS_PRECISION_FP32);
+    zeros.policy = TESS_POLICY_FIXED_RANGE;
+    assert_ok(ctx, tess_policy_resolve(ctx, &zeros, &o));
+    assert_true(o.parameter == 1.0);
+    tess_context_destroy(ctx);
+}
+
+static void wrong_options_are_refused(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+    const tess_policy_options good = options_of("mean-range:2", "fp64,fp32");
+    tess_policy_options o, out;
+
+    (void)state;
+#define REFUSED(status, change) \
+    o = good;                   \
+    change;                     \
+    assert_fails(ctx, status, tess_policy_resolve(ctx, &o, &out))
+    REFUSED(TESS_INVALID_ARGUMENT, o.share = 100.5);
+    REFUSED(TESS_INVALID_ARGUMENT, o.share = -1.0);
+    REFUSED(TESS_INVALID_ARGUMENT, o.share = NAN);
+    REFUSED(TESS_INVALID_ARGUMENT, o.parameter = -1.0);
+    REFUSED(TESS_INVALID_ARGUMENT, o.parameter = (double)INFINITY);
+    REFUSED(TESS_INVALID_ARGUMENT, o.nlevels = 4);
+    REFUSED(TESS_INVALID_ARGUMENT, o.nlevels = -1);
+    REFUSED(TESS_INVALID_ARGUMENT, o.level[1].precision = TESS_PRECISION_FP64);
+    REFUSED(TESS_INVALID_ARGUMENT, o.level[0].precision = TESS_PRECISION_FP16);
+    REFUSED(TESS_INVALID_ARGUMENT, o.level[1].precision = (tess_precision)77);
+    REFUSED(TESS_INVALID_ARGUMENT, o.granularity = TESS_GRANULARITY_MATRIX);
+    REFUSED(TESS_INVALID_ARGUMENT, o.policy = (tess_policy)9);
+    REFUSED(TESS_UNSUPPORTED, (o.granularity = TESS_GRANULARITY_ENTRY, o.level[1].scaled = 1));
+#undef REFUSED
+    tess_context_destroy(ctx);
+}
+
+static void stored_matrices_are_refused(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+    oracle_csr a = oracle_laplace2d(4);
+    tess_matrix *m = make_matrix(ctx, &a), *stored = NULL;
+    const tess_storage_options sell = {.format = TESS_FORMAT_SELL};
+    tess_assignment *assignment = NULL;
+
+    (void)state;
+    assert_ok(ctx, tess_matrix_convert(m, &sell, &stored));
+    assert_fails(ctx, TESS_UNSUPPORTED, tess_assignment_create(stored, NULL, &assignment));
+    assert_null(assignment);
+    tess_matrix_destroy(stored);
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
+/* ---- ranges and shares ---- */
+
+static void the_boundary_is_outside(void **state)
+{
+    const tess_policy_options o = options_of("fixed-range:2", "fp64,fp32");
+    const double inside = nextafter(2.0, 0.0), negative = -2.0, at = 2.0;
+
+    (void)state;
+    assert_int_equal(level_of(3, &inside, 1, &o), 1);
+    assert_int_equal(level_of(3, &at, 1, &o), 0);
+    assert_int_equal(level_of(3, &negative, 1, &o), 0);
+}
+
+static void a_share_is_counted_in_integers(void **state)
+{
+    static const double out[6] = {5.0, 5.0, 5.0, 5.0, 5.0, 5.0};
+    tess_policy_options o = options_of("fixed-range", "fp64,fp32");
+
+    (void)state;
+    assert_int_equal(level_of(100, out, 1, &o), 1); /* 99 of 100 are 99 % */
+    assert_int_equal(level_of(99, out, 1, &o), 0);
+    assert_int_equal(level_of(199, out, 2, &o), 0); /* 197 / 199 = 98.99... % */
+    assert_int_equal(level_of(200, out, 2, &o), 1);
+    o.share = 100.0;
+    assert_int_equal(level_of(4000, out, 1, &o), 0);
+    assert_int_equal(level_of(4000, out, 0, &o), 1);
+    o.share = 70.0;
+    assert_int_equal(level_of(10, out, 3, &o), 1);
+    assert_int_equal(level_of(10, out, 4, &o), 0);
+    assert_int_equal(level_of(20, out, 6, &o), 1);
+    o.share = 99.5;
+    assert_int_equal(level_of(200, out, 1, &o), 1);
+    assert_int_equal(level_of(199, out, 1, &o), 0);
+}
+
+static void one_outlier_as_in_the_published_code(void **state)
+{
+    static const double out[3] = {5.0, 5.0, 5.0};
+    tess_policy_options o = options_of("fixed-range", "fp64,fp32");
+
+    (void)state;
+    o.at_most_one = 1;
+    o.share = 100.0; /* not read */
+    assert_int_equal(level_of(1, out, 1, &o), 1);
+    assert_int_equal(level_of(7, out, 1, &o), 1);
+    assert_int_equal(level_of(100, out, 2, &o), 0);
+    assert_int_equal(level_of(199, out, 2, &o), 0);
+    assert_int_equal(level_of(200, out, 2, &o), 1);
+    assert_int_equal(level_of(200, out, 3, &o), 0);
+}
+
+/* The range of mean-range is the factor times the mean over what is finite and not zero. */
+static void the_mean_leaves_zeros_and_what_is_not_finite_out(void **state)
+{
+    const double values[] = {1.0, -3.0, 0.0, -0.0, 8.0, NAN, (double)INFINITY};
+    oracle_csr a = oracle_diagonal(7, values);
+    const tess_policy_options o = options_of("mean-range:0.75", "fp64,fp32");
+    outcome r = assign(&a, &o);
+
+    (void)state;
+    assert_true(r.summary.mean_magnitude == 4.0);
+    assert_true(r.summary.range[1] == 3.0);
+    assert_true(isinf(r.summary.range[0]));
+    assert_int_equal(r.level[0], 1);
+    assert_int_equal(r.level[1], 0); /* exactly at r */
+    assert_int_equal(r.level[2], 1); /* zeros are inside, and fit */
+    assert_int_equal(r.level[3], 1);
+    assert_int_equal(r.level[4], 0);
+    assert_int_equal(r.level[5], 0);
+    assert_int_equal(r.level[6], 0);
+    assert_int_equal(r.summary.granules_at[1], 3);
+    assert_int_equal(r.summary.nonzeros_at[0], 4);
+    oracle_free(&a);
+}
+
+/* ---- what fits ---- */
+
+/* One outlier of 100 is tolerated, but not one that the precision cannot take. */
+static void every_value_must_fit(void **state)
+{
+    tess_policy_options o = options_of("fixed-range", "fp64,fp32");
+    const double largest = (double)FLT_MAX, above = nextafter((double)FLT_MAX, (double)INFINITY), nan_value = NAN;
+    const double infinite = -(double)INFINITY, smallest = 0x1p-126, below = nextafter(0x1p-126, 0.0), tiny = 0x1p-1074;
+
+    (void)state;
+    assert_int_equal(level_of(100, &largest, 1, &o), 1);
+    assert_int_equal(level_of(100, &above, 1, &o), 0);
+    assert_int_equal(level_of(100, &nan_value, 1, &o), 0);
+    assert_int_equal(level_of(100, &infinite, 1, &o), 0);
+    assert_int_equal(level_of(100, &smallest, 1, &o), 1);
+    assert_int_equal(level_of(100, &below, 1, &o), 0);
+    assert_int_equal(level_of(100, &tiny, 1, &o), 0);
+    o.allow_underflow = 1;
+    assert_int_equal(level_of(100, &below, 1, &o), 1);
+    assert_int_equal(level_of(100, &tiny, 1, &o), 1);
+    assert_int_equal(level_of(100, &above, 1, &o), 0);
+    assert_int_equal(level_of(100, &nan_value, 1, &o), 0);
+}
+
+static void errors_are_those_of_storage(void **state)
+{
+    const double values[] = {1.0 + 0x1p-24, 1.0, 3.0 + 0x1p-30}, small[] = {0x1p-127 + 0x1p-150, 1.0};
+    oracle_csr a = oracle_diagonal(3, values), b = oracle_diagonal(2, small);
+    tess_policy_options o = options_of("fixed-range:2", "fp64,fp32");
+    outcome r = assign(&a, &o);
+
+    (void)state;
+    assert_true(r.summary.largest_relative_error == 0x1p-24 / (1.0 + 0x1p-24)); /* the third is kept in FP64 */
+    o.allow_underflow = 1;
+    r = assign(&b, &o);
+    assert_true(r.summary.largest_relative_error == 0x1p-150 / (0x1p-127 + 0x1p-150)); /* to even */
+    o = options_of("none", "e4m3");
+    r = assign(&a, &o);
+    assert_true(r.summary.largest_relative_error > 0.0 && r.summary.largest_relative_error <= 0x1p-4);
+    a.val[1] = 1e9;
+    r = assign(&a, &o);
+    assert_true(isinf(r.summary.largest_relative_error));
+    oracle_free(&a);
+    oracle_free(&b);
+}
+
+/* ---- scales ---- */
+
+static void rows_that_do_not_fit_have_a_scale(void **state)
+{
+    const tess_policy_options plain = options_of("fixed-range:1e300", "fp64,fp16");
+    const tess_policy_options scaled = options_of("fixed-range:1e300", "fp64,fp16:scaled");
+    /* fits as it is; too large; too small; too far apart; at the limits of what may be apart */
+    const double pairs[5][2] = {{1.0, 2.0}, {1e9, 3e9}, {1e-9, 2e-9}, {1e-9, 1.0}, {0x1p20, 0x1.8p48}};
+    static const int plain_level[] = {1, 0, 0, 0, 0}, scaled_level[] = {1, 1, 1, 0, 1};
+    static const int exponent[] = {0, 31 - 14, -29 - 14, 0, 48 - 14};
+    oracle_csr a = oracle_open(5, 2);
+    outcome r;
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        oracle_push(&a, 0, pairs[i][0]);
+        oracle_push(&a, 1, pairs[i][1]);
+        oracle_end_row(&a, i);
+    }
+    r = assign(&a, &plain);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(r.level[i], plain_level[i]);
+        assert_int_equal(r.exponent[i], 0);
+    }
+    assert_false(r.summary.scaled[1]);
+    r = assign(&a, &scaled);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(r.level[i], scaled_level[i]);
+        assert_int_equal(r.exponent[i], exponent[i]);
+    }
+    assert_true(r.summary.scaled[1]);
+    assert_true(r.summary.largest_relative_error > 0.0);
+    assert_at_most(r.summary.largest_relative_error, 0x1p-11);
+    a.val[8] = 0x1p19; /* 2^-15 of what is stored: a subnormal */
+    assert_int_equal(assign(&a, &scaled).level[4], 0);
+    oracle_free(&a);
+}
+
+/* Without a row that needs one there are no exponents at all. */
+static void scales_that_nothing_needs_are_not_kept(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+    oracle_csr a = oracle_laplace2d(5);
+    tess_matrix *m = make_matrix(ctx, &a);
+    const tess_policy_options o = options_of("fixed-range:100", "fp64,fp16:scaled");
+    tess_assignment *assignment = NULL;
+
+    (void)state;
+    assert_ok(ctx, tess_assignment_create(m, &o, &assignment));
+    assert_null(assignment->exponent);
+    assert_int_equal(assignment->summary.granules_at[1], 25);
+    tess_assignment_destroy(assignment);
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
+/* Whatever the magnitude, exponents are such that 2^e and 2^-e are normal and nothing overflows. */
+static void scales_reach_all_of_fp64(void **state)
+{
+    static const char *const levels[] = {"fp64,fp32:scaled", "fp64,bf16:scaled", "fp64,fp16:scaled", "fp64,e4m3:scaled",
+                                         "fp64,e5m2:scaled"};
+    const double values[] = {DBL_MAX, -1e300, 1e200, 1e-200, 1e-300, -0x1p-1022, 0x1p-1074};
+    oracle_csr a = oracle_diagonal(7, values);
+
+    (void)state;
+    for (int k = 0; k < 5; k++) {
+        tess_policy_options o = options_of("fixed-range:1.7e308", levels[k]);
+        outcome r;
+
+        r = assign(&a, &o);
+        for (int i = 1; i < 6; i++) {
+            assert_int_equal(r.level[i], 1);
+            assert_true(r.exponent[i] != 0 && abs(r.exponent[i]) <= 1022);
+        }
+        assert_int_equal(r.level[0], 0); /* outside */
+        assert_at_most(r.summary.largest_relative_error, tess_precision_unit_roundoff(o.level[1].precision));
+    }
+    oracle_free(&a);
+}
+
+/* ---- levels, granularities ---- */
+
+/* fp16 holds what is below r 2^-13; zeros go as low as they can. */
+static void the_third_level_has_a_range_of_its_own(void **state)
+{
+    const double values[] = {1.0, nextafter(1.0, 0.0), 0x1p-13, nextafter(0x1p-13, 0.0), 0x1p-14, 0x1p-15, 0.0};
+    static const int expected[] = {0, 1, 1, 2, 2, 1, 2}; /* 2^-15 is a subnormal of fp16 */
+    const tess_policy_options o = options_of("fixed-range", "fp64,fp32,fp16");
+    oracle_csr a = oracle_diagonal(7, values);
+    outcome r = assign(&a, &o);
+
+    (void)state;
+    assert_true(r.summary.range[2] == 0x1p-13);
+    for (int i = 0; i < 7; i++) {
+        assert_int_equal(r.level[i], expected[i]);
+    }
+    assert_int_equal(r.summary.granules_at[0], 1);
+    assert_int_equal(r.summary.granules_at[1], 3);
+    assert_int_equal(r.summary.granules_at[2], 3);
+    oracle_free(&a);
+}
+
+static void empty_rows_have_no_level(void **state)
+{
+    oracle_csr a = oracle_open(3, 3);
+    const tess_policy_options ranged = options_of("mean-range", "fp64,fp32"), none = options_of("none", "fp64,fp32");
+    outcome r;
+
+    (void)state;
+    oracle_end_row(&a, 0);
+    oracle_push(&a, 1, 4.0);
+    oracle_end_row(&a, 1);
+    oracle_end_row(&a, 2);
+    for (int k = 0; k < 2; k++) {
+        r = assign(&a, k == 0 ? &ranged : &none);
+        assert_int_equal(r.level[0], TESS_LEVEL_NONE);
+        assert_int_equal(r.level[1], 0);
+        assert_int_equal(r.level[2], TESS_LEVEL_NONE);
+        assert_int_equal(r.summary.empty, 2);
+        assert_int_equal(r.summary.granules, 3);
+        assert_int_equal(r.summary.granules_at[0], 1);
+    }
+    oracle_free(&a);
+}
+
+static void without_the_diagonal(void **state)
+{
+    oracle_csr a = oracle_tridiagonal(50, -1.0, 1e6, -1.0), d = oracle_diagonal(4, (const double[]){1, 2, 3, 4});
+    tess_policy_options o = options_of("mean-range:2", "fp64,fp32");
+    outcome r;
+
+    (void)state;
+    assert_int_equal(assign(&a, &o).summary.granules_at[0], 50);
+    o.without_diagonal = 1;
+    r = assign(&a, &o);
+    assert_true(r.summary.mean_magnitude == 1.0);
+    assert_int_equal(r.summary.granules_at[1], 50);
+    assert_int_equal(r.summary.nonzeros_at[1], 98);
+    r = assign(&d, &o); /* nothing is left */
+    assert_int_equal(r.summary.empty, 4);
+    assert_int_equal(r.level[2], TESS_LEVEL_NONE);
+    assert_true(r.summary.mean_magnitude == 0.0);
+    o.granularity = TESS_GRANULARITY_ENTRY;
+    r = assign(&a, &o);
+    for (int64_t i = 0, k = 0; i < a.nrows; i++) {
+        for (; k < a.row_ptr[i + 1]; k++) {
+            assert_int_equal(r.level[k], a.col_ind[k] == i ? TESS_LEVEL_NONE : 1);
+        }
+    }
+    assert_int_equal(r.summary.nonzeros_at[1], 98);
+    assert_true(r.summary.largest_relative_error == 0.0);
+    o = options_of("none", "fp64");
+    o.granularity = TESS_GRANULARITY_MATRIX;
+    o.without_diagonal = 1;
+    assert_int_equal(assign(&a, &o).summary.nonzeros_at[0], 98);
+    oracle_free(&a);
+    oracle_free(&d);
+}
+
+static void entries_are_judged_alone(void **state)
+{
+    tess_policy_options o = options_of("fixed-range", "fp64,fp32");
+    const double values[] = {0.5, -1.0, 1.0, 0.0, 1e-40, NAN, (double)INFINITY, nextafter(-1.0, 0.0)};
+    static const int expected[] = {1, 0, 0, 1, 0, 0, 0, 1};
+    oracle_csr a = one_row(8, values, 8, 0.0);
+    outcome r;
+
+    (void)state;
+    o.granularity = TESS_GRANULARITY_ENTRY;
+    o.share = 1.0; /* not read */
+    r = assign(&a, &o);
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(r.level[i], expected[i]);
+    }
+    assert_int_equal(r.summary.granules, 8);
+    assert_int_equal(r.summary.granules_at[1], 3);
+    assert_int_equal(r.summary.nonzeros_at[0], 5);
+    oracle_free(&a);
+}
+
+static void one_level_or_no_policy_is_level_0(void **state)
+{
+    oracle_csr a = oracle_laplace2d(6);
+    tess_policy_options all[] = {options_of("fixed-range:1e9", "fp32"), options_of("none", "fp64,fp32"),
+                                 options_of("none", "fp64,fp32")};
+
+    (void)state;
+    all[2].granularity = TESS_GRANULARITY_MATRIX;
+    for (int k = 0; k < 3; k++) {
+        outcome r = assign(&a, &all[k]);
+
+        assert_int_equal(r.summary.nonzeros_at[0], a.nnz);
+        assert_int_equal(r.summary.granules_at[0], k == 2 ? 1 : 36);
+        assert_int_equal(r.level[0], 0);
+    }
+    oracle_free(&a);
+}
+
+/* ---- whole matrices ---- */
+
+static double low_share_of_rowscale(tess_context *ctx, const char *percent)
+{
+    const char *const args[] = {"30", percent};
+    const tess_policy_options o = options_of("mean-range", "fp64,fp32");
+    tess_matrix *m = NULL;
+    tess_assignment *assignment = NULL;
+    tess_assignment_summary s;
+
+    assert_ok(ctx, tess_gallery_create(ctx, "rowscale", 2, args, &m));
+    assert_ok(ctx, tess_assignment_create(m, &o, &assignment));
+    tess_assignment_get_summary(assignment, &s);
+    assert_int_equal(s.nonzeros_at[0] + s.nonzeros_at[1], m->nnz);
+    assert_int_equal(s.granules_at[0] + s.granules_at[1], m->nrows);
+    tess_assignment_destroy(assignment);
+    tess_matrix_destroy(m);
+    return 100.0 * (double)s.nonzeros_at[1] / (double)(s.nonzeros_at[0] + s.nonzeros_at[1]);
+}
+
+/* The gallery promises the share up to the evenness of its choice of rows: 30^3 rows, a tenth of a percent. */
+static void rowscale_has_the_share_that_it_promises(void **state)
+{
+    static const char *const percents[] = {"0", "10", "25", "50", "75", "90", "100"};
+    tess_context *ctx = open_cpu(2);
+
+    (void)state;
+    for (int k = 0; k < 7; k++) {
+        double share = low_share_of_rowscale(ctx, percents[k]);
+
+        assert_at_most(fabs(share - strtod(percents[k], NULL)), 0.1);
+    }
+    tess_context_destroy(ctx);
+}
+
+/* More than a tile of values, so that the order of the sum matters; compared with a sum in more digits. */
+static void assignments_do_not_depend_on_threads(void **state)
+{
+    oracle_csr a = oracle_random(5000, 5000, 20, 7);
+    const tess_policy_options o = options_of("mean-range:0.7", "fp64,fp32,fp16");
+    uint8_t *first = test_allocate(a.nrows, 1), *level = test_allocate(a.nrows, 1);
+    double mean = 0.0;
+    wide sum = 0;
+
+    (void)state;
+    for (int64_t k = 0; k < a.nnz; k++) {
+        sum += wide_abs((wide)a.val[k]);
+    }
+    for (int threads = 1; threads <= 3; threads++) {
+        tess_context *ctx = open_cpu(threads);
+        tess_matrix *m = make_matrix(ctx, &a);
+        tess_assignment *assignment = NULL;
+
+        assert_ok(ctx, tess_assignment_create(m, &o, &assignment));
+        assert_ok(ctx, tess_assignment_get_levels(assignment, threads == 1 ? first : level));
+        if (threads == 1) {
+            mean = assignment->summary.mean_magnitude;
+        } else {
+            assert_memory_equal(first, level, (size_t)a.nrows);
+            assert_true(assignment->summary.mean_magnitude == mean);
+        }
+        tess_assignment_destroy(assignment);
+        tess_matrix_destroy(m);
+        tess_context_destroy(ctx);
+    }
+    assert_at_most(fabs(mean - (double)(sum / (wide)a.nnz)), 2.0 * U64 * mean); /* two roundings */
+    oracle_free(&a);
+    free(first);
+    free(level);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_are_parsed),
+        cmocka_unit_test(wrong_words_leave_options_alone),
+        cmocka_unit_test(zeros_stand_for_defaults),
+        cmocka_unit_test(wrong_options_are_refused),
+        cmocka_unit_test(stored_matrices_are_refused),
+        cmocka_unit_test(the_boundary_is_outside),
+        cmocka_unit_test(a_share_is_counted_in_integers),
+        cmocka_unit_test(one_outlier_as_in_the_published_code),
+        cmocka_unit_test(the_mean_leaves_zeros_and_what_is_not_finite_out),
+        cmocka_unit_test(every_value_must_fit),
+        cmocka_unit_test(errors_are_those_of_storage),
+        cmocka_unit_test(rows_that_do_not_fit_have_a_scale),
+        cmocka_unit_test(scales_that_nothing_needs_are_not_kept),
+        cmocka_unit_test(scales_reach_all_of_fp64),
+        cmocka_unit_test(the_third_level_has_a_range_of_its_own),
+        cmocka_unit_test(empty_rows_have_no_level),
+        cmocka_unit_test(without_the_diagonal),
+        cmocka_unit_test(entries_are_judged_alone),
+        cmocka_unit_test(one_level_or_no_policy_is_level_0),
+        cmocka_unit_test(rowscale_has_the_share_that_it_promises),
+        cmocka_unit_test(assignments_do_not_depend_on_threads),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include "core/random.h"
 #include "format/csr/csr.h"
 #include "format/ellr/ellr.h"
+#include "format/split/split.h"
 
 /* Values converted at a time: their doubles stay in the first-level cache. */
 enum { CONVERT_RUN = 256 };
@@ -145,7 +146,8 @@ static void release_no_graph(tess_context *ctx, void *graph)
     (void)graph;
 }
 
-static const tess_format_ops *const host_formats[] = {&csr_host_ops, &ellr_host_ops, &sell_host_ops, NULL};
+static const tess_format_ops *const host_formats[] = {&csr_host_ops, &ellr_host_ops, &sell_host_ops, &split_host_ops,
+ &composite_host_ops, NULL};
 
 const tess_backend tess_host_backend = {
     .name = "cpu",

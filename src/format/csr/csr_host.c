@@ -26,15 +26,15 @@ struct csr_plan {
     double *long_sum;
 };
 
-/* First row i with offset(i) + i >= target. */
+/* First row i with offset(i) + i >= target, offsets counted from that of the first row. */
 static int64_t find_row(const csr_view *v, int64_t target)
 {
-    int64_t low = 0, high = v->nrows;
+    int64_t low = 0, high = v->nrows, first = csr_offset(v, 0);
 
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
 
-        if (csr_offset(v, middle) + middle >= target) {
+        if (csr_offset(v, middle) - first + middle >= target) {
             high = middle;
         } else {
             low = middle + 1;
@@ -121,14 +121,23 @@ cleanup:
 
 /* ---- long rows ---- */
 
-static double sum_segment(const csr_view *v, const double *x, int64_t begin, int64_t end)
+/* Where a part's products are in FP32. */
+static bool is_low(const csr_view *v, const tess_spmv_args *args)
 {
-    csr_entries e = {v->val, v->col_ind, x};
+    return args->low_arithmetic == TESS_ARITHMETIC_FP32 && v->precision != TESS_PRECISION_FP64;
+}
+
+static double sum_segment(const csr_view *v, const tess_spmv_args *args, int64_t begin, int64_t end)
+{
+    const csr_entries e = {v->val, v->col_ind, args->x, NULL, false};
+    const csr_entries low = {v->val, v->col_ind, NULL, args->x_shadow, true};
 
     end = begin + SEGMENT < end ? begin + SEGMENT : end;
     switch (v->precision) {
-#define SUM_RANGE(NAME, value, name, type, bits, emin, emax, max) \
-    case TESS_PRECISION_##NAME: return sum_range(e, TESS_PRECISION_##NAME, begin, end);
+#define SUM_RANGE(NAME, value, name, type, bits, emin, emax, max)                             \
+    case TESS_PRECISION_##NAME:                                                               \
+        return is_low(v, args) ? sum_range(low, TESS_PRECISION_##NAME, begin, end)            \
+                               : sum_range(e, TESS_PRECISION_##NAME, begin, end);
         TESS_PRECISION_LIST(SUM_RANGE)
 #undef SUM_RANGE
     }
@@ -149,7 +158,7 @@ static int64_t find_last(const int64_t *first, int64_t count, int64_t value)
     return low;
 }
 
-static void sum_long_rows(tess_context *ctx, const csr_view *v, const csr_plan *p, const double *x)
+static void sum_long_rows(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
 {
     int64_t segments = segment_count(p);
 
@@ -159,7 +168,7 @@ static void sum_long_rows(tess_context *ctx, const csr_view *v, const csr_plan *
         int64_t r = find_last(p->first_segment, p->nlong, s), row = p->long_row[r];
 
         p->segment_sum[s] =
-            sum_segment(v, x, csr_offset(v, row) + (s - p->first_segment[r]) * SEGMENT, csr_offset(v, row + 1));
+            sum_segment(v, args, csr_offset(v, row) + (s - p->first_segment[r]) * SEGMENT, csr_offset(v, row + 1));
     }
     for (int64_t r = 0; r < p->nlong; r++) {
         double sum = 0.0;
@@ -172,7 +181,8 @@ static void sum_long_rows(tess_context *ctx, const csr_view *v, const csr_plan *
 }
 
 /* The sum of a row longer than SEGMENT: done beforehand, or now. */
-static __attribute__((noinline)) double long_row_sum(const csr_view *v, const csr_plan *p, const double *x, int64_t row)
+static __attribute__((noinline)) double long_row_sum(const csr_view *v, const csr_plan *p, const tess_spmv_args *args,
+                                                     int64_t row)
 {
     int64_t low = 0, high = p->nlong;
     double sum = 0.0;
@@ -188,15 +198,18 @@ static __attribute__((noinline)) double long_row_sum(const csr_view *v, const cs
     }
     if (low < p->nlong) { return p->long_sum[low]; }
     for (int64_t k = csr_offset(v, row); k < csr_offset(v, row + 1); k += SEGMENT) {
-        sum += sum_segment(v, x, k, csr_offset(v, row + 1));
+        sum += sum_segment(v, args, k, csr_offset(v, row + 1));
     }
     return sum;
 }
 
 /* ---- products ---- */
 
-/* What a chunk does besides y = A x: the common cases have no tests in their loop over rows. */
-typedef enum chunk_epilogue { GENERAL, STORE, STORE_DOT, STORE_DOT_TWO, EPILOGUES } chunk_epilogue;
+/*
+ * What a chunk does besides y = A x: the common cases have no tests in their loop over rows. PART: of a matrix in parts, with
+ * all that these may ask for; LOW_PART: the same with products in FP32.
+ */
+typedef enum chunk_epilogue { GENERAL, STORE, STORE_DOT, STORE_DOT_TWO, PART, LOW_PART, EPILOGUES } chunk_epilogue;
 
 static chunk_epilogue epilogue_of(const tess_spmv_args *args)
 {
@@ -204,11 +217,26 @@ static chunk_epilogue epilogue_of(const tess_spmv_args *args)
     return args->reduction.ndots == 0 ? STORE : args->reduction.ndots == 1 ? STORE_DOT : STORE_DOT_TWO;
 }
 
-static inline __attribute__((always_inline)) void finish_row(const tess_spmv_args *args, chunk_epilogue epilogue,
-                                                             int64_t row, double sum, double *dots)
+/* Row i of a part. */
+static inline __attribute__((always_inline)) void finish_part_row(const csr_view *v, const tess_spmv_args *args,
+                                                                  int64_t i, double sum, double *dots)
+{
+    int64_t row = v->row_of ? v->row_of[i] : v->row_shift + i;
+    double value = spmv_finish_row(args, row, v->exponent ? sum * part_row_scale(v->exponent, i) : sum);
+
+    spmv_add_row_dots(args, args->reduction.ndots, row, value, dots);
+}
+
+static inline __attribute__((always_inline)) void finish_row(const csr_view *v, const tess_spmv_args *args,
+                                                             chunk_epilogue epilogue, int64_t row, double sum,
+                                                             double *dots)
 {
     const double *u = args->reduction.with[0], *w = args->reduction.with[1];
 
+    if (epilogue == PART || epilogue == LOW_PART) {
+        finish_part_row(v, args, row, sum, dots);
+        return;
+    }
     if (epilogue == GENERAL) { sum = spmv_result(args, row, sum); }
     args->y[row] = sum;
     if (epilogue == GENERAL) { spmv_add_dots(&args->reduction, args->y, row, sum, dots); }
@@ -216,14 +244,16 @@ static inline __attribute__((always_inline)) void finish_row(const tess_spmv_arg
     if (epilogue == STORE_DOT_TWO) { dots[1] += sum * w[row]; }
 }
 
-/* One chunk of rows; the constants fold away in each instance. */
-static inline __attribute__((always_inline)) void multiply_rows(const csr_view *v, const csr_plan *p,
-                                                                const tess_spmv_args *args, int64_t chunk, int bits,
-                                                                tess_precision precision, chunk_epilogue epilogue)
+/* One chunk of rows, and its dot products to `out`; the constants fold away in each instance. */
+static inline __attribute__((always_inline)) void multiply_rows(const csr_view *view, const csr_plan *p,
+                                                                const tess_spmv_args *args, int64_t chunk, double *out,
+                                                                int bits, tess_precision precision,
+                                                                chunk_epilogue epilogue)
 {
-    const int32_t *ptr32 = v->row_ptr;
-    const int64_t *ptr64 = v->row_ptr;
-    const csr_entries entries = {v->val, v->col_ind, args->x};
+    const csr_view v = *view;
+    const int32_t *ptr32 = v.row_ptr;
+    const int64_t *ptr64 = v.row_ptr;
+    const csr_entries entries = {v.val, v.col_ind, args->x, args->x_shadow, epilogue == LOW_PART};
     const tess_spmv_args local = *args;
     const int64_t last = p->chunk_row[chunk + 1];
     int64_t row = p->chunk_row[chunk], end = bits == 32 ? ptr32[row] : ptr64[row];
@@ -236,25 +266,28 @@ static inline __attribute__((always_inline)) void multiply_rows(const csr_view *
         end = bits == 32 ? ptr32[row + 1] : ptr64[row + 1];
         sum = end - begin <= SHORT     ? sum_short_row(entries, precision, begin, end)
               : end - begin <= SEGMENT ? sum_range(entries, precision, begin, end)
-                                       : long_row_sum(v, p, local.x, row);
-        finish_row(&local, epilogue, row, sum, dots);
+                                       : long_row_sum(view, p, args, row);
+        finish_row(&v, &local, epilogue, row, sum, dots);
     }
-    p->partials[chunk] = dots[0];
-    p->partials[p->nchunks + chunk] = dots[1];
+    out[0] = dots[0];
+    out[1] = dots[1];
 }
 
-typedef void (*chunk_function)(const csr_view *v, const csr_plan *p, const tess_spmv_args *args, int64_t chunk);
+typedef void (*chunk_function)(const csr_view *v, const csr_plan *p, const tess_spmv_args *args, int64_t chunk,
+                               double *dots);
 
-#define CHUNK_FUNCTION(name, bits, precision, epilogue)                                               \
-    static void name(const csr_view *v, const csr_plan *p, const tess_spmv_args *args, int64_t chunk) \
-    {                                                                                                 \
-        multiply_rows(v, p, args, chunk, bits, precision, epilogue);                                  \
+#define CHUNK_FUNCTION(name, bits, precision, epilogue)                                                             \
+    static void name(const csr_view *v, const csr_plan *p, const tess_spmv_args *args, int64_t chunk, double *dots) \
+    {                                                                                                               \
+        multiply_rows(v, p, args, chunk, dots, bits, precision, epilogue);                                          \
     }
-#define CHUNK_FUNCTIONS(name, bits, precision)               \
-    CHUNK_FUNCTION(name##_general, bits, precision, GENERAL) \
-    CHUNK_FUNCTION(name##_store, bits, precision, STORE)     \
-    CHUNK_FUNCTION(name##_dot, bits, precision, STORE_DOT)   \
-    CHUNK_FUNCTION(name##_dot_two, bits, precision, STORE_DOT_TWO)
+#define CHUNK_FUNCTIONS(name, bits, precision)                 \
+    CHUNK_FUNCTION(name##_general, bits, precision, GENERAL)   \
+    CHUNK_FUNCTION(name##_store, bits, precision, STORE)       \
+    CHUNK_FUNCTION(name##_dot, bits, precision, STORE_DOT)     \
+    CHUNK_FUNCTION(name##_dot_two, bits, precision, STORE_DOT_TWO) \
+    CHUNK_FUNCTION(name##_part, bits, precision, PART)         \
+    CHUNK_FUNCTION(name##_low_part, bits, precision, LOW_PART)
 #define CHUNK_FUNCTION_TABLES(NAME, value, name, type, bits, emin, emax, max) \
     CHUNK_FUNCTIONS(multiply_32_##name, 32, TESS_PRECISION_##NAME)            \
     CHUNK_FUNCTIONS(multiply_64_##name, 64, TESS_PRECISION_##NAME)
@@ -265,9 +298,9 @@ TESS_PRECISION_LIST(CHUNK_FUNCTION_TABLES)
 
 /* By precision, 64-bit offsets, epilogue. */
 static const chunk_function chunk_functions[TESS_PRECISION_COUNT][2][EPILOGUES] = {
-#define ALL_EPILOGUES(name)                                      \
-    {                                                            \
-        name##_general, name##_store, name##_dot, name##_dot_two \
+#define ALL_EPILOGUES(name)                                                                    \
+    {                                                                                          \
+        name##_general, name##_store, name##_dot, name##_dot_two, name##_part, name##_low_part \
     }
 #define CHUNK_ENTRY(NAME, value, name, type, bits, emin, emax, max) \
     [value] = {ALL_EPILOGUES(multiply_32_##name), ALL_EPILOGUES(multiply_64_##name)},
@@ -276,19 +309,92 @@ static const chunk_function chunk_functions[TESS_PRECISION_COUNT][2][EPILOGUES] 
 #undef ALL_EPILOGUES
 };
 
+static chunk_function select_function(const csr_view *v, chunk_epilogue epilogue)
+{
+    return chunk_functions[v->precision][v->row_ptr_bits == 64][epilogue];
+}
+
 static tess_status spmv(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
 {
-    chunk_function multiply = chunk_functions[v->precision][v->row_ptr_bits == 64][epilogue_of(args)];
+    chunk_function multiply = select_function(v, epilogue_of(args));
     const tess_reduction *reduction = &args->reduction;
 
     if (!host_enter(reduction->state, false, true)) { return TESS_SUCCESS; }
-    sum_long_rows(ctx, v, p, args->x);
+    sum_long_rows(ctx, v, p, args);
 #pragma omp parallel for num_threads(ctx->threads) schedule(static) if (p->nchunks > 1)
     for (int64_t c = 0; c < p->nchunks; c++) {
-        multiply(v, p, args, c);
+        double dots[2];
+
+        multiply(v, p, args, c, dots);
+        p->partials[c] = dots[0];
+        p->partials[p->nchunks + c] = dots[1];
     }
     if (reduction->ndots > 0) {
         host_finish_reduction(p->partials, p->nchunks, reduction->ndots, reduction->step, reduction->state);
+    }
+    return TESS_SUCCESS;
+}
+
+/* ---- products by parts ---- */
+
+/* Rows of an empty part that are a chunk. */
+static void finish_empty_rows(const csr_view *v, const tess_spmv_args *args, int64_t chunk, double *dots)
+{
+    int64_t end = (chunk + 1) * CHUNK < v->nrows ? (chunk + 1) * CHUNK : v->nrows;
+
+    dots[0] = 0.0;
+    dots[1] = 0.0;
+    for (int64_t i = chunk * CHUNK; i < end; i++) {
+        finish_part_row(v, args, i, 0.0, dots);
+    }
+}
+
+static int64_t part_chunks(const csr_part *part)
+{
+    return part->view.row_ptr ? part->plan->nchunks : (part->view.nrows + CHUNK - 1) / CHUNK;
+}
+
+/* A chunk of a part. */
+static void multiply_part(const csr_part *part, const tess_spmv_args *args, int64_t chunk, double *dots)
+{
+    if (part->view.row_ptr) {
+        chunk_function multiply = select_function(&part->view, is_low(&part->view, args) ? LOW_PART : PART);
+
+        multiply(&part->view, part->plan, args, chunk, dots);
+    } else {
+        finish_empty_rows(&part->view, args, chunk, dots);
+    }
+}
+
+static tess_status spmv_parts(tess_context *ctx, int count, const csr_part *parts, const tess_spmv_args *args)
+{
+    const tess_reduction *reduction = &args->reduction;
+    int64_t nchunks = 0;
+    double *partials = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (!host_enter(reduction->state, false, true)) { return TESS_SUCCESS; }
+    for (int p = 0; p < count; p++) {
+        nchunks += part_chunks(&parts[p]);
+        if (parts[p].view.row_ptr) { sum_long_rows(ctx, &parts[p].view, parts[p].plan, args); }
+    }
+    status = host_partials(ctx, 2 * nchunks, &partials);
+    if (status != TESS_SUCCESS) { return status; }
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (nchunks > 1)
+    for (int64_t c = 0; c < nchunks; c++) {
+        int64_t chunk = c;
+        double dots[2];
+        int p = 0;
+
+        for (; chunk >= part_chunks(&parts[p]); p++) {
+            chunk -= part_chunks(&parts[p]);
+        }
+        multiply_part(&parts[p], args, chunk, dots);
+        partials[c] = dots[0];
+        partials[nchunks + c] = dots[1];
+    }
+    if (reduction->ndots > 0) {
+        host_finish_reduction(partials, nchunks, reduction->ndots, reduction->step, reduction->state);
     }
     return TESS_SUCCESS;
 }
@@ -335,7 +441,7 @@ const csr_backend csr_host = {
     .make_plan = make_plan,
     .free_plan = free_plan,
     .spmv = spmv,
-    .spmv_parts = NULL,
+    .spmv_parts = spmv_parts,
     .gather = gather,
     .check = check,
 };

@@ -3,6 +3,7 @@
 #ifndef TESS_FORMAT_CSR_CSR_SUMS_H
 #define TESS_FORMAT_CSR_CSR_SUMS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <tessera/codec.h>
@@ -14,15 +15,19 @@ enum { AHEAD = 512 };
 /* Rows up to this length are summed without a loop. */
 enum { SHORT = 7 };
 
-/* Entries of one row or segment; the precision is a constant wherever these functions are inlined. */
+/* Entries of one row or segment; the precision, and whether products are in FP32, are constants wherever these functions are
+   inlined. */
 typedef struct csr_entries {
     const void *val;
     const int32_t *col_ind;
     const double *x;
+    const float *x_shadow;
+    bool low; /* products in FP32, of x_shadow */
 } csr_entries;
 
 static inline __attribute__((always_inline)) double term(csr_entries e, tess_precision precision, int64_t k)
 {
+    if (e.low) { return (double)(tess_load_float(precision, e.val, k) * e.x_shadow[e.col_ind[k]]); }
     return tess_load(precision, e.val, k) * e.x[e.col_ind[k]];
 }
 

@@ -26,7 +26,7 @@ enum { SPLIT_MOST_PARTS = TESS_MOST_LEVELS + 1 };
 /* What the builder's functions work on: which entries of the assembled matrix go where. */
 typedef struct split_source {
     const csr_view *csr;     /* assembled, FP64 */
-    const uint8_t *level;    /* of rows, or of entries (granularity entry); NULL: all at level 0 */
+    const uint8_t *level;    /* of rows, or of entries (granularity entry) */
     const int16_t *exponent; /* of rows of the assembled matrix; NULL: none */
     bool without_diagonal;
 } split_source;
@@ -81,7 +81,11 @@ typedef struct split_storage {
     ellr_view slices[SPLIT_MOST_PARTS];
     void *slice_copies[SPLIT_MOST_PARTS][TESS_MOST_LEVELS]; /* composite over ellr: values of part p at level l */
     int nparts;
-    float *x_shadow; /* room for x rounded, for products in FP32 with a vector that has no shadow; made by prepare */
+    int64_t nrows, ncols;
+    /* Made by prepare, where products may need them. */
+    bool prepared;
+    float *x_shadow; /* ncols: x rounded, for products in FP32 with a vector that has no shadow */
+    double *work;    /* nrows: entry-wise, the sums of all levels but the last */
 } split_storage;
 
 /* Both formats over a backend's functions, in split_format.c. */

@@ -46,7 +46,7 @@ err_has "unsym.mtx"
 expect 2 spmv spd.mtx --solver cg
 err_has "unknown option '--solver'"
 
-for option in granularity policy share levels base layout block tcki-thresholds reduction kernel reorder scale \
+for option in layout block tcki-thresholds reduction kernel reorder scale \
     restart recurrence narrowing orthogonalization inner-precision basis-precision precond-precision switch-at \
     polynomial-form steps omega; do
     expect 2 solve spd.mtx --$option 1

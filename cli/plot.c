@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A picture of where a matrix has which precision, after Yang et al., "Mille-feuille: a tile-grained mixed precision
+ * single-kernel conjugate gradient solver on GPUs", SC 2024, Fig. 1.
+ */
+#include "cli.h"
+
+#include <png.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The longer side has at most MOST_PIXELS; small matrices have squares of several pixels, so that it has about LEAST_PIXELS. */
+enum { MOST_PIXELS = 1200, LEAST_PIXELS = 600 };
+
+/* By palette entry: paper, then the levels from high to low. The colours stay apart in all common kinds of colour blindness
+   (Okabe and Ito). */
+typedef struct plot_colour {
+    const char *name;
+    png_byte red, green, blue;
+} plot_colour;
+static const plot_colour palette[1 + TESS_MOST_LEVELS] = {
+    {"white", 0xff, 0xff, 0xff}, {"red", 0xd5, 0x5e, 0x00}, {"blue", 0x00, 0x72, 0xb2}, {"green", 0x00, 0x9e, 0x73}};
+
+/* Pixels of the palette, row by row. */
+typedef struct picture {
+    int64_t nrows, ncols;
+    int width, height; /* of the whole, in pixels */
+    int zoom;          /* a cell is zoom x zoom pixels */
+    int cells_across, cells_down;
+    png_bytep pixel;
+} picture;
+
+static int cells_of(int64_t count, int64_t longest)
+{
+    if (longest <= MOST_PIXELS) { return (int)count; }
+    return (int)((count * MOST_PIXELS + longest - 1) / longest);
+}
+
+static picture frame(int64_t nrows, int64_t ncols)
+{
+    int64_t longest = nrows > ncols ? nrows : ncols;
+    picture p = {.nrows = nrows, .ncols = ncols};
+    p.cells_across = cells_of(ncols, longest);
+    p.cells_down = cells_of(nrows, longest);
+    p.zoom = longest < LEAST_PIXELS && longest > 0 ? (int)(LEAST_PIXELS / longest) : 1;
+    p.width = p.zoom * p.cells_across;
+    p.height = p.zoom * p.cells_down;
+    return p;
+}
+
+/* The palette entry of the cell becomes that of the level, unless a higher precision (a lower entry) is there. */
+static void mark_cell(const picture *p, int64_t row, int64_t col, png_byte entry)
+{
+    int64_t down = row * p->cells_down / p->nrows, across = col * p->cells_across / p->ncols;
+    png_bytep corner = p->pixel + down * p->zoom * p->width + across * p->zoom;
+    if (*corner != 0 && *corner <= entry) { return; }
+    for (int i = 0; i < p->zoom; i++) {
+        memset(corner + (ptrdiff_t)i * p->width, entry, (size_t)p->zoom);
+    }
+}
+
+static int64_t row_start(const tess_csr_view *a, int64_t row)
+{
+    return a->row_ptr_bits == 64 ? ((const int64_t *)a->row_ptr)[row] : ((const int32_t *)a->row_ptr)[row];
+}
+
+static void draw(const picture *p, const tess_csr_view *a, tess_granularity granularity, const uint8_t *level)
+{
+    for (int64_t row = 0; row < a->nrows; row++) {
+        int64_t end = row_start(a, row + 1);
+        for (int64_t k = row_start(a, row); k < end; k++) {
+            uint8_t own = 0;
+            if (granularity == TESS_GRANULARITY_ROW) { own = level[row]; }
+            if (granularity == TESS_GRANULARITY_ENTRY) { own = level[k]; }
+            if (own < TESS_MOST_LEVELS) { mark_cell(p, row, a->col_ind[k], (png_byte)(1 + own)); }
+        }
+    }
+}
+
+static int write_png(FILE *file, const void *user)
+{
+    const picture *p = user;
+    png_byte colours[3 * (1 + TESS_MOST_LEVELS)];
+    png_image image = {.version = PNG_IMAGE_VERSION,
+                       .width = (png_uint_32)p->width,
+                       .height = (png_uint_32)p->height,
+                       .format = PNG_FORMAT_RGB_COLORMAP,
+                       .colormap_entries = 1 + TESS_MOST_LEVELS};
+    for (int i = 0; i <= TESS_MOST_LEVELS; i++) {
+        colours[3 * i] = palette[i].red;
+        colours[3 * i + 1] = palette[i].green;
+        colours[3 * i + 2] = palette[i].blue;
+    }
+    return png_image_write_to_stdio(&image, file, 0, p->pixel, p->width, colours) == 0;
+}
+
+int cli_plot_assignment(const tess_matrix *a, const tess_assignment *assignment, cli_plot *plot)
+{
+    tess_assignment_summary summary;
+    tess_csr_view view = tess_matrix_csr_view(a);
+    picture p = frame(view.nrows, view.ncols);
+    if (p.width == 0 || p.height == 0) {
+        cli_error("%s: a matrix of %lld by %lld has no picture", plot->path, (long long)view.nrows,
+                  (long long)view.ncols);
+        return CLI_INPUT;
+    }
+    tess_assignment_get_summary(assignment, &summary);
+    uint8_t *level = malloc((size_t)summary.granules + 1);
+    p.pixel = calloc((size_t)p.width, (size_t)p.height);
+    int code = level == NULL || p.pixel == NULL ? cli_report_failure(NULL, TESS_OUT_OF_MEMORY) : CLI_CONVERGED;
+    if (code == CLI_CONVERGED) {
+        tess_status status = tess_assignment_get_levels(assignment, level);
+        if (status != TESS_SUCCESS) { code = cli_report_failure(tess_matrix_context(a), status); }
+    }
+    if (code == CLI_CONVERGED) {
+        draw(&p, &view, summary.options.granularity, level);
+        plot->width = p.width;
+        plot->height = p.height;
+        code = cli_write_file(plot->path, write_png, &p);
+    }
+    free(p.pixel);
+    free(level);
+    return code;
+}
+
+void cli_print_plot(const cli_plot *plot, const tess_policy_options *options)
+{
+    printf("%-17s %s, %d x %d pixels, each the highest precision in it:", "plot", plot->path, plot->width,
+           plot->height);
+    for (int l = 0; l < options->nlevels; l++) {
+        const plot_colour *c = &palette[1 + l];
+        printf("%s %s %s (#%02x%02x%02x)", l == 0 ? "" : ",", tess_precision_name(options->level[l].precision), c->name,
+               c->red, c->green, c->blue);
+    }
+    putchar('\n');
+}
+
+json_t *cli_plot_json(const cli_plot *plot, const tess_policy_options *options)
+{
+    json_t *colours = json_object();
+    for (int l = 0; l < options->nlevels; l++) {
+        char text[8];
+        snprintf(text, sizeof text, "#%02x%02x%02x", palette[1 + l].red, palette[1 + l].green, palette[1 + l].blue);
+        json_object_set_new(colours, tess_precision_name(options->level[l].precision), json_string(text));
+    }
+    return json_pack("{so si si so}", "file", cli_json_text(plot->path), "width", plot->width, "height", plot->height,
+                     "colours", colours);
+}

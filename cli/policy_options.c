@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options that choose precisions, and what an assignment amounts to, as text and JSON. */
+#include "cli.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- options ---- */
+
+enum { KEY_GRANULARITY = 400, KEY_POLICY, KEY_SHARE, KEY_LEVELS, KEY_UNDERFLOW, KEY_BASE, KEY_ROW_ORDER };
+
+static const char *const row_orders[] = {"original", "permuted", "symmetric", NULL};
+
+static tess_granularity parse_granularity(struct argp_state *state, const char *text)
+{
+#define WORD(NAME, value, name) name,
+    static const char *const available[] = {TESS_GRANULARITY_LIST(WORD) NULL};
+#undef WORD
+    static const char *const later[] = {"block", NULL};
+    return (tess_granularity)cli_parse_word(state, "granularity", text, available, later);
+}
+
+static void parse_policy(struct argp_state *state, const char *text, tess_policy_options *policy)
+{
+    static const char *const available[] = {"none", "fixed-range", "fixed-range:R", "mean-range", "mean-range:F", NULL};
+    static const char *const later[] = {"mean-3std", "lossless", "error-bound", NULL};
+    char name[32];
+    if (tess_policy_parse(text, policy) == TESS_SUCCESS) { return; }
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
+    if (strchr(text, ':') != NULL && (strcmp(name, "fixed-range") == 0 || strcmp(name, "mean-range") == 0)) {
+        argp_error(state, "--policy: '%s' is not a number above 0", strchr(text, ':') + 1);
+    }
+    if (strcmp(name, "none") == 0) { argp_error(state, "--policy: none takes no parameter"); }
+    cli_parse_word(state, "policy", name, available, later);
+}
+
+static void parse_share(struct argp_state *state, const char *text, tess_policy_options *policy)
+{
+    policy->at_most_one = strcmp(text, "at-most-one") == 0;
+    if (policy->at_most_one) { return; }
+    policy->share = cli_parse_real(state, "share", text, 0.0, 100.0);
+    if (policy->share == 0.0) { argp_error(state, "--share: a share of 0 would ask for nothing"); }
+}
+
+static void parse_levels(struct argp_state *state, const char *text, tess_policy_options *policy)
+{
+    if (tess_levels_parse(text, policy) != TESS_SUCCESS) {
+        argp_error(state,
+                   "--levels: '%s' is not a list of up to %d precisions from high to low, such as fp64,fp32 or "
+                   "fp64,fp16:scaled",
+                   text, (int)TESS_MOST_LEVELS);
+    }
+    for (int l = 1; l < policy->nlevels; l++) {
+        if (tess_precision_unit_roundoff(policy->level[l].precision) <=
+            tess_precision_unit_roundoff(policy->level[l - 1].precision)) {
+            argp_error(state, "--levels: '%s' does not go from high to low", text);
+        }
+    }
+}
+
+static tess_format parse_base(struct argp_state *state, const char *text)
+{
+    static const char *const available[] = {"csr", "ellr", NULL};
+    static const char *const later[] = {"sell", "dia", "auto", NULL};
+    static const tess_format formats[] = {TESS_FORMAT_CSR, TESS_FORMAT_ELLR};
+    return formats[cli_parse_word(state, "base", text, available, later)];
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    tess_storage_options *options = state->input;
+    switch (key) {
+    case KEY_GRANULARITY: options->policy.granularity = parse_granularity(state, arg); return 0;
+    case KEY_POLICY: parse_policy(state, arg, &options->policy); return 0;
+    case KEY_SHARE: parse_share(state, arg, &options->policy); return 0;
+    case KEY_LEVELS: parse_levels(state, arg, &options->policy); return 0;
+    case KEY_UNDERFLOW: options->policy.allow_underflow = 1; return 0;
+    case KEY_BASE: options->base = parse_base(state, arg); return 0;
+    case KEY_ROW_ORDER:
+        options->row_order = (tess_row_order)cli_parse_word(state, "row-order", arg, row_orders, NULL);
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option policy_options[] = {
+    {"granularity", KEY_GRANULARITY, "matrix|row|entry", 0, "what has one precision (default row)", 0},
+    {"policy", KEY_POLICY, "NAME", 0,
+     "none (default), fixed-range[:R]: magnitudes below R (1) may be low, or mean-range[:F]: those below F (0.1) times "
+     "the mean",
+     0},
+    {"share", KEY_SHARE, "P|at-most-one", 0,
+     "percent of a row's values that must be in the range (default 99); at-most-one: all but one of up to 100", 0},
+    {"levels", KEY_LEVELS, "HIGH,..,LOW", 0,
+     "precisions to choose from (default fp64,fp32; up to three; P:scaled: over a power of two per row)", 0},
+    {"allow-underflow", KEY_UNDERFLOW, NULL, 0, "values too small for a low precision keep nothing high", 0},
+    {"base", KEY_BASE, "csr|ellr", 0, "split, composite: format of the parts (default csr)", 0},
+    {"row-order", KEY_ROW_ORDER, "original|permuted|symmetric", 0,
+     "split, composite: order of y, or of x and y (default original)", 0},
+    {0}};
+const struct argp cli_policy_argp = {.options = policy_options, .parser = parse_option};
+
+bool cli_takes_policy(tess_format format)
+{
+    return format == TESS_FORMAT_SPLIT || format == TESS_FORMAT_COMPOSITE;
+}
+
+int cli_require_policy_format(const tess_storage_options *options)
+{
+    if (options->policy.policy == TESS_POLICY_NONE || cli_takes_policy(options->format)) { return 0; }
+    cli_error("--policy %s chooses among precisions, but --format %s has one; --format split or composite takes it",
+              tess_policy_name(options->policy.policy), tess_format_name(options->format));
+    return CLI_USAGE;
+}
+
+/* ---- text ---- */
+
+const char *cli_levels_text(const tess_policy_options *options, char *buffer, size_t size)
+{
+    size_t used = 0;
+    buffer[0] = '\0';
+    for (int l = 0; l < options->nlevels && used < size; l++) {
+        int n = snprintf(buffer + used, size - used, "%s%s%s", l == 0 ? "" : ",",
+                         tess_precision_name(options->level[l].precision), options->level[l].scaled ? ":scaled" : "");
+        used += n > 0 ? (size_t)n : 0;
+    }
+    return buffer;
+}
+
+static void print_choice(const tess_assignment_summary *s)
+{
+    const tess_policy_options *o = &s->options;
+    printf("%-17s by %s, policy %s", "assignment", tess_granularity_name(o->granularity), tess_policy_name(o->policy));
+    if (o->policy != TESS_POLICY_NONE) { printf(":%g", o->parameter); }
+    if (o->policy != TESS_POLICY_NONE && o->granularity == TESS_GRANULARITY_ROW) {
+        if (o->at_most_one) {
+            printf(", share at-most-one");
+        } else {
+            printf(", share %g %%", o->share);
+        }
+    }
+    if (o->policy == TESS_POLICY_MEAN_RANGE) { printf("; mean magnitude %.4g", s->mean_magnitude); }
+    if (o->allow_underflow) { printf("; underflow allowed"); }
+    if (s->empty > 0) { printf("; %lld empty rows", (long long)s->empty); }
+    putchar('\n');
+}
+
+static void print_level(const tess_assignment_summary *s, int l)
+{
+    static const char *const granules[] = {"matrix", "rows", "entries"};
+    const tess_policy_options *o = &s->options;
+    int64_t all = s->nonzeros_at[0] + s->nonzeros_at[1] + s->nonzeros_at[2];
+    char label[32], range[32] = "all else";
+    snprintf(label, sizeof label, "  %s%s", tess_precision_name(o->level[l].precision), s->scaled[l] ? ":scaled" : "");
+    if (l > 0) { snprintf(range, sizeof range, "|a| < %.4g", s->range[l]); }
+    printf("%-17s %s: %lld %s, %lld nonzeros (%.4g %%)\n", label, range, (long long)s->granules_at[l],
+           granules[o->granularity], (long long)s->nonzeros_at[l],
+           all > 0 ? 100.0 * (double)s->nonzeros_at[l] / (double)all : 0.0);
+}
+
+/* ---- bytes by formula ---- */
+
+typedef struct policy_bytes {
+    double split, composite; /* row pointers over the rows that are not empty; composite < 0: there is none */
+    double paper_split, paper_composite; /* Tezcan et al. 2022, Table I, for any number of levels */
+    double permutation;                  /* 4 bytes a row, where y is scattered to its original order */
+} policy_bytes;
+
+/*
+ * With M rows (m not empty), V nonzeros, V_l of them at level l of L, b_l bytes a value and offsets of o bytes: split is
+ * o (m + 1) + sum V_l (4 + b_l), composite o (m + 1) + V (4 + sum b_l); scales add 2 m. The paper's have a row pointer per
+ * part, o (M + L), or one, o (M + 1), and 4 bytes for each separation. Split by entry: L row pointers of M + 1.
+ */
+static policy_bytes bytes_of(const tess_assignment_summary *s, int64_t nrows)
+{
+    double nnz = 0.0, values = 0.0, copies = 0.0, rows = (double)(nrows - s->empty), scales = 0.0;
+    double levels = s->options.nlevels, all_rows = (double)nrows;
+    for (int l = 0; l < s->options.nlevels; l++) {
+        double bytes = (double)tess_precision_bytes(s->options.level[l].precision);
+        nnz += (double)s->nonzeros_at[l];
+        values += (double)s->nonzeros_at[l] * (4.0 + bytes);
+        copies += bytes;
+        if (s->scaled[l]) { scales = 2.0 * rows; }
+    }
+    double offset = nnz < 0x1p31 ? 4.0 : 8.0, separations = 4.0 * (levels - 1.0);
+    if (s->options.granularity == TESS_GRANULARITY_ENTRY) {
+        double split = levels * offset * (all_rows + 1.0) + values;
+        return (policy_bytes){split, -1.0, split, -1.0, 0.0};
+    }
+    return (policy_bytes){.split = offset * (rows + 1.0) + values + scales,
+                          .composite = offset * (rows + 1.0) + nnz * (4.0 + copies) + scales,
+                          .paper_split = offset * (all_rows + levels) + separations + values,
+                          .paper_composite = offset * (all_rows + 1.0) + separations + nnz * (4.0 + copies),
+                          .permutation = 4.0 * rows};
+}
+
+void cli_print_assignment(const tess_assignment_summary *s, int64_t nrows)
+{
+    char split[32], composite[32], permutation[32];
+    policy_bytes bytes = bytes_of(s, nrows);
+    print_choice(s);
+    for (int l = 0; l < s->options.nlevels; l++) {
+        print_level(s, l);
+    }
+    printf("%-17s %.3g relative at most\n", "storage error", s->largest_relative_error);
+    printf("%-17s split %s", "mixed memory", cli_bytes_text(bytes.split, split, sizeof split));
+    if (bytes.composite >= 0.0) {
+        printf(", composite %s; y in its original order adds %s",
+               cli_bytes_text(bytes.composite, composite, sizeof composite),
+               cli_bytes_text(bytes.permutation, permutation, sizeof permutation));
+    }
+    putchar('\n');
+}
+
+/* ---- JSON ---- */
+
+static void set(json_t *object, const char *key, json_t *value)
+{
+    json_object_set_new(object, key, value);
+}
+
+void cli_add_policy_json(json_t *object, const tess_storage_options *options)
+{
+    char text[64];
+    const tess_policy_options *o = &options->policy;
+    set(object, "granularity", json_string(tess_granularity_name(o->granularity)));
+    set(object, "policy", json_string(tess_policy_name(o->policy)));
+    set(object, "policy_parameter", o->parameter > 0.0 ? cli_json_real(o->parameter) : json_null());
+    set(object, "share", o->at_most_one ? json_string("at-most-one") : cli_json_real(o->share));
+    set(object, "levels", json_string(cli_levels_text(o, text, sizeof text)));
+    set(object, "allow_underflow", json_boolean(o->allow_underflow));
+    set(object, "base", json_string(tess_format_name(options->base)));
+    set(object, "row_order", json_string(row_orders[options->row_order]));
+}
+
+static json_t *level_json(const tess_assignment_summary *s, int l)
+{
+    return json_pack("{ss sb so sI sI}", "precision", tess_precision_name(s->options.level[l].precision), "scaled",
+                     s->scaled[l], "range", cli_json_real(l == 0 ? (double)INFINITY : s->range[l]), "granules",
+                     (json_int_t)s->granules_at[l], "nonzeros", (json_int_t)s->nonzeros_at[l]);
+}
+
+static json_t *bytes_json(double bytes)
+{
+    return bytes < 0.0 ? json_null() : json_integer((json_int_t)bytes);
+}
+
+json_t *cli_assignment_json(const tess_assignment_summary *s, int64_t nrows)
+{
+    policy_bytes bytes = bytes_of(s, nrows);
+    const tess_policy_options *o = &s->options;
+    json_t *root = json_object(), *levels = json_array();
+    for (int l = 0; l < o->nlevels; l++) {
+        json_array_append_new(levels, level_json(s, l));
+    }
+    set(root, "granularity", json_string(tess_granularity_name(o->granularity)));
+    set(root, "policy", json_string(tess_policy_name(o->policy)));
+    set(root, "policy_parameter", o->policy == TESS_POLICY_NONE ? json_null() : cli_json_real(o->parameter));
+    set(root, "share", o->at_most_one ? json_string("at-most-one") : cli_json_real(o->share));
+    set(root, "allow_underflow", json_boolean(o->allow_underflow));
+    set(root, "granules", json_integer(s->granules));
+    set(root, "empty", json_integer(s->empty));
+    set(root, "mean_magnitude", o->policy == TESS_POLICY_MEAN_RANGE ? cli_json_real(s->mean_magnitude) : json_null());
+    set(root, "levels", levels);
+    set(root, "largest_relative_error", cli_json_real(s->largest_relative_error));
+    set(root, "split_bytes", bytes_json(bytes.split));
+    set(root, "composite_bytes", bytes_json(bytes.composite));
+    set(root, "paper_split_bytes", bytes_json(bytes.paper_split));
+    set(root, "paper_composite_bytes", bytes_json(bytes.paper_composite));
+    set(root, "permutation_bytes", bytes_json(bytes.permutation));
+    return root;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of split and composite storage: their arrays made, renewed, released. */
+#include "core/internal.h"
+#include "format/split/split_parts.h"
+
+/* A matrix of fewer nonzeros has 32-bit offsets. */
+static const int64_t wide_from = INT64_C(1) << 31;
+
+static tess_precision precision_at(const split_storage *s, int level)
+{
+    return s->summary.options.level[level].precision;
+}
+
+bool split_scatters(const split_storage *s)
+{
+    const split_order *order = &s->order;
+
+    if (s->entrywise || s->options.row_order != TESS_ROW_ORDER_ORIGINAL) { return false; }
+    for (int p = 0; p < order->nparts; p++) {
+        if (order->begin[p] == 0 && order->begin[p + 1] == order->nrows) { return false; } /* nothing has moved */
+    }
+    return true;
+}
+
+csr_view split_bare_view(const split_storage *s, const split_shape *shape)
+{
+    csr_view v = {.nrows = shape->rows.count,
+                  .ncols = s->ncols,
+                  .nnz = shape->nnz,
+                  .row_ptr_bits = shape->nnz < wide_from ? 32 : 64,
+                  .precision = precision_at(s, shape->level),
+                  .row_shift = shape->begin,
+                  .unsorted = s->options.row_order == TESS_ROW_ORDER_SYMMETRIC && !s->entrywise};
+
+    if (split_scatters(s)) { v.row_of = shape->rows.rows; }
+    if (!shape->empty && split_is_scaled(s, shape->level)) { v.exponent = s->exponent + shape->begin; }
+    return v;
+}
+
+/* ---- arrays ---- */
+
+tess_status split_make_offsets(tess_context *ctx, const split_source *source, const split_rows *rows, csr_view *v)
+{
+    int64_t nnz = 0;
+    void *row_ptr = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_device_allocate(ctx, rows->count + 1, (size_t)v->row_ptr_bits / 8, &row_ptr));
+    v->row_ptr = row_ptr;
+    status = split_backend_of(ctx)->offsets(ctx, source, rows, v->row_ptr_bits, row_ptr, &nnz);
+    if (status == TESS_SUCCESS && nnz != v->nnz) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "make the assignment from the matrix that is converted",
+                         "the assignment counts %lld nonzeros where the matrix has %lld", (long long)v->nnz,
+                         (long long)nnz);
+    }
+cleanup:
+    return status;
+}
+
+static tess_status make_columns(tess_context *ctx, const split_storage *s, const split_source *source,
+                                const split_rows *rows, csr_view *v)
+{
+    int32_t *col_ind = NULL;
+    tess_status status = tess_device_allocate(ctx, v->nnz, sizeof *col_ind, (void **)&col_ind);
+
+    if (status != TESS_SUCCESS) { return status; }
+    v->col_ind = col_ind;
+    return split_backend_of(ctx)->columns(ctx, source, rows, v, s->order.position_of, col_ind);
+}
+
+static tess_status make_values(tess_context *ctx, const split_source *source, const split_rows *rows, const csr_view *v,
+                               bool scaled, void **val)
+{
+    tess_status status = tess_device_allocate(ctx, v->nnz, tess_precision_bytes(v->precision), val);
+
+    if (status != TESS_SUCCESS) { return status; }
+    return split_backend_of(ctx)->values(ctx, source, rows, v, scaled, *val);
+}
+
+/* ---- CSR ---- */
+
+static tess_status build_split_csr(tess_context *ctx, split_storage *s, const split_source *source, int p)
+{
+    const split_shape shape = split_shape_of(s, p);
+    csr_view *v = &s->part[p].view;
+    void *val = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    *v = split_bare_view(s, &shape);
+    if (shape.empty) { return TESS_SUCCESS; }
+    TESS_TRY(split_make_offsets(ctx, source, &shape.rows, v));
+    TESS_TRY(make_columns(ctx, s, source, &shape.rows, v));
+    status = make_values(ctx, source, &shape.rows, v, split_is_scaled(s, shape.level), &val);
+    v->val = val;
+cleanup:
+    return status;
+}
+
+/* All filled rows of a composite. */
+static split_shape whole_shape(const split_storage *s)
+{
+    split_shape shape = {.rows = {s->order.row_of, s->order.filled, -1}};
+
+    for (int l = 0; l < s->summary.options.nlevels; l++) {
+        shape.nnz += s->summary.nonzeros_at[l];
+    }
+    return shape;
+}
+
+/* The view that values of copy `level` are made for. */
+static csr_view copy_view(const split_storage *s, int level)
+{
+    csr_view v = s->whole;
+
+    v.precision = precision_at(s, level);
+    return v;
+}
+
+static tess_status build_composite_csr(tess_context *ctx, split_storage *s, const split_source *source)
+{
+    const split_shape whole = whole_shape(s);
+    tess_status status = TESS_SUCCESS;
+
+    s->whole = split_bare_view(s, &whole);
+    TESS_TRY(split_make_offsets(ctx, source, &whole.rows, &s->whole));
+    TESS_TRY(make_columns(ctx, s, source, &whole.rows, &s->whole));
+    for (int l = 0; l < s->summary.options.nlevels; l++) {
+        const csr_view v = copy_view(s, l);
+
+        TESS_TRY(make_values(ctx, source, &whole.rows, &v, split_is_scaled(s, l), &s->copies[l]));
+    }
+    s->whole.val = s->copies[0];
+    for (int p = 0; p < s->nparts; p++) {
+        const split_shape shape = split_shape_of(s, p);
+        csr_view *v = &s->part[p].view;
+
+        *v = split_bare_view(s, &shape);
+        v->row_ptr_bits = s->whole.row_ptr_bits;
+        if (shape.empty) { continue; }
+        v->row_ptr = (const char *)s->whole.row_ptr + shape.begin * (s->whole.row_ptr_bits / 8);
+        v->col_ind = s->whole.col_ind;
+        v->val = s->copies[shape.level];
+    }
+cleanup:
+    return status;
+}
+
+static tess_status refresh_csr(tess_context *ctx, const split_storage *s, const split_source *source)
+{
+    const split_shape whole = whole_shape(s);
+    const split_backend *backend = split_backend_of(ctx);
+    tess_status status = TESS_SUCCESS;
+
+    for (int l = 0; s->composite && l < s->summary.options.nlevels; l++) {
+        const csr_view v = copy_view(s, l);
+
+        TESS_TRY(backend->values(ctx, source, &whole.rows, &v, split_is_scaled(s, l), s->copies[l]));
+    }
+    for (int p = 0; !s->composite && p < s->nparts; p++) {
+        const split_shape shape = split_shape_of(s, p);
+        const csr_view *v = &s->part[p].view;
+
+        if (shape.empty) { continue; }
+        TESS_TRY(backend->values(ctx, source, &shape.rows, v, split_is_scaled(s, shape.level), (void *)(uintptr_t)v->val));
+    }
+cleanup:
+    return status;
+}
+
+/* ---- ELLPACK-R ---- */
+
+/* A part's rows with FP64 values, which slices are made of; columns only where asked. Released by the caller. */
+static tess_status make_rows(tess_context *ctx, const split_storage *s, const split_source *source, int p,
+                             bool with_columns, csr_view *out)
+{
+    const split_shape shape = split_shape_of(s, p);
+    void *val = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    *out = split_bare_view(s, &shape);
+    out->precision = TESS_PRECISION_FP64;
+    if (s->exponent && !shape.empty) { out->exponent = s->exponent + shape.begin; }
+    if (shape.empty) { return TESS_SUCCESS; }
+    TESS_TRY(split_make_offsets(ctx, source, &shape.rows, out));
+    if (with_columns) { TESS_TRY(make_columns(ctx, s, source, &shape.rows, out)); }
+    status = make_values(ctx, source, &shape.rows, out, false, &val);
+    out->val = val;
+cleanup:
+    return status;
+}
+
+/* Slices of part p; of a composite the values of every level too. */
+static tess_status build_slices(tess_context *ctx, split_storage *s, const split_source *source, int p)
+{
+    const split_shape shape = split_shape_of(s, p);
+    const tess_storage_options options = {
+        .format = TESS_FORMAT_ELLR, .precision = precision_at(s, shape.level), .max_padding = s->options.max_padding};
+    csr_view rows, own;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(make_rows(ctx, s, source, p, true, &rows));
+    own = rows;
+    if (!split_is_scaled(s, shape.level)) { own.exponent = NULL; }
+    TESS_TRY(ellr_build_view(ctx, &own, &options, &s->slices[p]));
+    for (int l = 0; s->composite && l < s->summary.options.nlevels; l++) {
+        if (l == shape.level) { continue; }
+        TESS_TRY(ellr_make_values(ctx, &rows, &s->slices[p], precision_at(s, l), split_is_scaled(s, l),
+                                  &s->slice_copies[p][l]));
+    }
+cleanup:
+    csr_release_view(ctx, &rows);
+    return status;
+}
+
+ellr_view split_slices_at(const split_storage *s, int p, int level)
+{
+    const split_shape shape = split_shape_of(s, p);
+    ellr_view v = s->slices[p];
+
+    if (shape.empty || level == shape.level) { return v; }
+    v.precision = precision_at(s, level);
+    v.val = s->slice_copies[p][level];
+    v.exponent = split_is_scaled(s, level) ? s->exponent + shape.begin : NULL;
+    return v;
+}
+
+static tess_status refresh_slices(tess_context *ctx, const split_storage *s, const split_source *source, int p)
+{
+    const split_shape shape = split_shape_of(s, p);
+    csr_view rows;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(make_rows(ctx, s, source, p, false, &rows));
+    for (int l = 0; l < s->summary.options.nlevels; l++) {
+        const ellr_view v = split_slices_at(s, p, l);
+
+        if (s->composite || l == shape.level) { TESS_TRY(ellr_fill_values(ctx, &rows, &v)); }
+    }
+cleanup:
+    csr_release_view(ctx, &rows);
+    return status;
+}
+
+/* ---- both ---- */
+
+tess_status split_build_parts(const tess_matrix *assembled, split_storage *s)
+{
+    tess_context *ctx = assembled->ctx;
+    const split_source source = split_source_of(s, assembled);
+    tess_status status = TESS_SUCCESS;
+
+    if (s->composite && s->base == TESS_FORMAT_CSR) { return build_composite_csr(ctx, s, &source); }
+    for (int p = 0; p < s->nparts; p++) {
+        if (s->base == TESS_FORMAT_CSR) {
+            TESS_TRY(build_split_csr(ctx, s, &source, p));
+        } else {
+            TESS_TRY(build_slices(ctx, s, &source, p));
+        }
+    }
+cleanup:
+    return status;
+}
+
+tess_status split_refresh(const tess_matrix *assembled, void *storage)
+{
+    const split_storage *s = storage;
+    const split_source source = split_source_of(s, assembled);
+    tess_status status = TESS_SUCCESS;
+
+    if (s->base == TESS_FORMAT_CSR) { return refresh_csr(assembled->ctx, s, &source); }
+    for (int p = 0; p < s->nparts; p++) {
+        TESS_TRY(refresh_slices(assembled->ctx, s, &source, p));
+    }
+cleanup:
+    return status;
+}
+
+void split_release_parts(tess_context *ctx, split_storage *s)
+{
+    for (int p = 0; p < s->nparts; p++) {
+        if (s->part[p].plan) { csr_backend_of(ctx)->free_plan(ctx, (csr_plan *)(uintptr_t)s->part[p].plan); }
+        if (!s->composite) { csr_release_view(ctx, &s->part[p].view); }
+        for (int l = 0; l < s->summary.options.nlevels; l++) {
+            ellr_release_values(ctx, &s->slices[p], precision_at(s, l), s->slice_copies[p][l]);
+        }
+        ellr_release_view(ctx, &s->slices[p]);
+    }
+    for (int l = 0; l < s->summary.options.nlevels; l++) {
+        tess_device_release(ctx, s->copies[l], s->whole.nnz, tess_precision_bytes(precision_at(s, l)));
+    }
+    s->whole.val = NULL;
+    csr_release_view(ctx, &s->whole);
+}

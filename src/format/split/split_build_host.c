@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Building split and composite storage on the host. Every row or entry has one place: no order of threads shows. */
+#include <string.h>
+
+#include "backend/host/host.h"
+#include "core/offsets.h"
+#include "format/split/split.h"
+#include "format/split/split_rows.h"
+
+/* Rows that are counted together. */
+enum { RUN = 4096 };
+
+static int64_t runs_of(int64_t count)
+{
+    return (count + RUN - 1) / RUN;
+}
+
+static int64_t run_end(int64_t run, int64_t count)
+{
+    return (run + 1) * RUN < count ? (run + 1) * RUN : count;
+}
+
+/* ---- order ---- */
+
+/* Rows of each part in a run. */
+static void count_run(const split_source *source, int nlevels, int64_t run, int64_t nrows, int64_t *count)
+{
+    memset(count, 0, SPLIT_MOST_PARTS * sizeof *count);
+    for (int64_t i = run * RUN; i < run_end(run, nrows); i++) {
+        count[split_part_of(source, nlevels, i)] += 1;
+    }
+}
+
+static void place_run(const split_source *source, int nlevels, int64_t run, const split_order *order,
+                      const int64_t *first)
+{
+    int64_t place[SPLIT_MOST_PARTS];
+
+    memcpy(place, first, sizeof place);
+    for (int64_t i = run * RUN; i < run_end(run, order->nrows); i++) {
+        int64_t position = place[split_part_of(source, nlevels, i)]++;
+
+        order->row_of[position] = (int32_t)i;
+        if (order->position_of) { order->position_of[i] = (int32_t)position; }
+    }
+}
+
+static tess_status order_rows(tess_context *ctx, const split_source *source, int nlevels, const split_order *order)
+{
+    int64_t nruns = runs_of(order->nrows), next[SPLIT_MOST_PARTS];
+    int64_t(*first)[SPLIT_MOST_PARTS] = NULL;
+    tess_status status = tess_host_allocate(ctx, nruns, sizeof *first, (void **)&first);
+
+    if (status != TESS_SUCCESS) { return status; }
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (nruns > 4)
+    for (int64_t r = 0; r < nruns; r++) {
+        count_run(source, nlevels, r, order->nrows, first[r]);
+    }
+    memcpy(next, order->begin, sizeof next);
+    for (int64_t r = 0; r < nruns; r++) {
+        for (int p = 0; p < SPLIT_MOST_PARTS; p++) {
+            int64_t count = first[r][p];
+
+            first[r][p] = next[p];
+            next[p] += count;
+        }
+    }
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (nruns > 4)
+    for (int64_t r = 0; r < nruns; r++) {
+        place_run(source, nlevels, r, order, first[r]);
+    }
+    tess_host_release(ctx, first, nruns, sizeof *first);
+    return TESS_SUCCESS;
+}
+
+/* ---- entries ---- */
+
+static int64_t count_entries(const split_source *source, const split_rows *rows, int64_t i)
+{
+    split_span span = split_span_of(source, rows, i);
+    int64_t count = 0;
+
+    if (split_keeps_all(source, rows)) { return span.end - span.begin; }
+    for (int64_t k = span.begin; k < span.end; k++) {
+        count += split_keeps(source, rows, span.row, k);
+    }
+    return count;
+}
+
+static tess_status offsets(tess_context *ctx, const split_source *source, const split_rows *rows, int row_ptr_bits,
+                           void *row_ptr, int64_t *nnz)
+{
+    int64_t total = 0;
+
+    tess_row_offset_set(row_ptr, row_ptr_bits, 0, 0);
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (source->csr->nnz > HOST_SERIAL_WORK)
+    for (int64_t i = 0; i < rows->count; i++) {
+        tess_row_offset_set(row_ptr, row_ptr_bits, i + 1, count_entries(source, rows, i));
+    }
+    for (int64_t i = 0; i < rows->count; i++) {
+        total += tess_row_offset(row_ptr, row_ptr_bits, i + 1);
+        tess_row_offset_set(row_ptr, row_ptr_bits, i + 1, total);
+    }
+    *nnz = total;
+    return TESS_SUCCESS;
+}
+
+static tess_status columns(tess_context *ctx, const split_source *source, const split_rows *rows, const csr_view *to,
+                           const int32_t *position_of, int32_t *col_ind)
+{
+    const int32_t *from = source->csr->col_ind;
+
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (to->nnz > HOST_SERIAL_WORK)
+    for (int64_t i = 0; i < rows->count; i++) {
+        split_span span = split_span_of(source, rows, i);
+        int64_t place = tess_row_offset(to->row_ptr, to->row_ptr_bits, i);
+
+        for (int64_t k = span.begin; k < span.end; k++) {
+            if (split_keeps(source, rows, span.row, k)) {
+                col_ind[place++] = position_of ? position_of[from[k]] : from[k];
+            }
+        }
+    }
+    return TESS_SUCCESS;
+}
+
+static tess_status values(tess_context *ctx, const split_source *source, const split_rows *rows, const csr_view *to,
+                          bool scaled, void *val)
+{
+    const double *from = source->csr->val;
+
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (to->nnz > HOST_SERIAL_WORK)
+    for (int64_t i = 0; i < rows->count; i++) {
+        split_span span = split_span_of(source, rows, i);
+        int64_t place = tess_row_offset(to->row_ptr, to->row_ptr_bits, i);
+        double inverse = scaled ? policy_power_of_two(-source->exponent[span.row]) : 1.0;
+
+        for (int64_t k = span.begin; k < span.end; k++) {
+            if (split_keeps(source, rows, span.row, k)) {
+                tess_store(to->precision, val, place++, from[k] * inverse, TESS_OVERFLOW_INFINITY);
+            }
+        }
+    }
+    return TESS_SUCCESS;
+}
+
+static tess_status exponents(tess_context *ctx, const split_source *source, const split_rows *rows, int16_t *exponent)
+{
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (rows->count > HOST_SERIAL_WORK)
+    for (int64_t i = 0; i < rows->count; i++) {
+        exponent[i] = source->exponent[split_row(rows, i)];
+    }
+    return TESS_SUCCESS;
+}
+
+const split_backend split_host = {
+    .order = order_rows, .offsets = offsets, .columns = columns, .values = values, .exponents = exponents};
+
+#define HOST_OPS(NAME)                                                                              \
+    {                                                                                               \
+        .format = (NAME), .build = split_build, .refresh = split_refresh, .destroy = split_destroy, \
+        .prepare = split_prepare, .spmv = split_spmv, .decode = split_decode, .bytes = split_bytes, \
+        .precisions = (1U << TESS_PRECISION_COUNT) - 1U,                                            \
+    }
+const tess_format_ops split_host_ops = HOST_OPS(TESS_FORMAT_SPLIT);
+const tess_format_ops composite_host_ops = HOST_OPS(TESS_FORMAT_COMPOSITE);
+#undef HOST_OPS

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Split and composite storage over a backend's functions: options, the order of rows, what is freed and counted. */
+#include <string.h>
+
+#include "core/internal.h"
+#include "format/split/split_parts.h"
+
+const split_backend *split_backend_of(const tess_context *ctx)
+{
+#if TESS_HAVE_GPU
+    if (ctx->device == TESS_DEVICE_GPU) { return split_gpu(); }
+#endif
+    (void)ctx;
+    return &split_host;
+}
+
+split_shape split_shape_of(const split_storage *s, int part)
+{
+    const tess_assignment_summary *summary = &s->summary;
+    const split_order *order = &s->order;
+    split_shape shape = {.rows = {NULL, s->nrows, part}, .level = part, .nnz = 0};
+
+    if (!s->entrywise) {
+        shape.empty = part == summary->options.nlevels;
+        shape.level = shape.empty ? 0 : summary->options.nlevels - 1 - part;
+        shape.begin = order->begin[part];
+        shape.rows = (split_rows){order->row_of + shape.begin, order->begin[part + 1] - shape.begin, -1};
+    }
+    if (!shape.empty) { shape.nnz = summary->nonzeros_at[shape.level]; }
+    return shape;
+}
+
+bool split_is_scaled(const split_storage *s, int level)
+{
+    return s->exponent && s->summary.options.level[level].scaled != 0;
+}
+
+split_source split_source_of(const split_storage *s, const tess_matrix *assembled)
+{
+    return (split_source){.csr = &csr_of(assembled)->view,
+                          .level = s->assignment->level,
+                          .exponent = s->assignment->exponent,
+                          .without_diagonal = s->summary.options.without_diagonal != 0};
+}
+
+/* ---- options ---- */
+
+static tess_status check_options(const tess_matrix *a, const tess_storage_options *o, tess_granularity granularity)
+{
+    tess_context *ctx = a->ctx;
+
+    if (granularity == TESS_GRANULARITY_MATRIX || (granularity == TESS_GRANULARITY_ENTRY && o->format != TESS_FORMAT_SPLIT)) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "split takes granularity row or entry, composite row",
+                         "format %s of granularity %s", tess_format_name(o->format), tess_granularity_name(granularity));
+    }
+    if (o->base != TESS_FORMAT_CSR && o->base != TESS_FORMAT_ELLR) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "csr or ellr", "format %s over parts in format %s",
+                         tess_format_name(o->format), tess_format_name(o->base));
+    }
+    if (o->row_order != TESS_ROW_ORDER_ORIGINAL && o->row_order != TESS_ROW_ORDER_PERMUTED &&
+        o->row_order != TESS_ROW_ORDER_SYMMETRIC) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "row order number %d", (int)o->row_order);
+    }
+    if (o->row_order == TESS_ROW_ORDER_SYMMETRIC && a->nrows != a->ncols) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "a rectangular matrix can have its rows permuted alone",
+                         "a symmetric row order of a matrix of %lld rows and %lld columns", (long long)a->nrows,
+                         (long long)a->ncols);
+    }
+    if (o->arithmetic != TESS_ARITHMETIC_FP64 && o->arithmetic != TESS_ARITHMETIC_FP32) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64 or fp32", "arithmetic number %d", (int)o->arithmetic);
+    }
+    return TESS_SUCCESS;
+}
+
+/* The caller's assignment, or one made by the policy of the options. */
+static tess_status take_assignment(const tess_matrix *a, const tess_assignment *given, split_storage *s)
+{
+    tess_policy_options policy = s->options.policy;
+    tess_status status = TESS_SUCCESS;
+
+    if (given) {
+        if (given->ctx != a->ctx || given->nrows != a->nrows || given->nnz != a->nnz) {
+            return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "make the assignment from the matrix that is converted",
+                             "an assignment for %lld rows and %lld nonzeros, a matrix of %lld and %lld",
+                             (long long)given->nrows, (long long)given->nnz, (long long)a->nrows, (long long)a->nnz);
+        }
+        s->assignment = (tess_assignment *)(uintptr_t)given;
+    } else {
+        if (policy.granularity == TESS_GRANULARITY_MATRIX) { policy.granularity = TESS_GRANULARITY_ROW; }
+        TESS_TRY(check_options(a, &s->options, policy.granularity));
+        TESS_TRY(tess_assignment_create(a, &policy, &s->assignment));
+        s->owns_assignment = true;
+    }
+    s->summary = s->assignment->summary;
+    s->options.policy = s->summary.options;
+    status = check_options(a, &s->options, s->summary.options.granularity);
+cleanup:
+    return status;
+}
+
+/* ---- the order of rows ---- */
+
+/* First positions of the parts: lowest level first. */
+static void place_parts(split_storage *s)
+{
+    split_order *order = &s->order;
+    int nlevels = s->summary.options.nlevels;
+
+    order->nparts = nlevels + 1;
+    for (int p = 0; p < nlevels; p++) {
+        order->begin[p + 1] = order->begin[p] + s->summary.granules_at[nlevels - 1 - p];
+    }
+    order->filled = order->begin[nlevels];
+    for (int p = nlevels; p < SPLIT_MOST_PARTS; p++) {
+        order->begin[p + 1] = order->nrows;
+    }
+}
+
+static tess_status make_order(const tess_matrix *assembled, split_storage *s)
+{
+    tess_context *ctx = assembled->ctx;
+    split_order *order = &s->order;
+    const split_source source = split_source_of(s, assembled);
+    split_rows all;
+    tess_status status = TESS_SUCCESS;
+
+    place_parts(s);
+    TESS_TRY(tess_device_allocate(ctx, s->nrows, sizeof *order->row_of, (void **)&order->row_of));
+    if (s->options.row_order == TESS_ROW_ORDER_SYMMETRIC) {
+        TESS_TRY(tess_device_allocate(ctx, s->nrows, sizeof *order->position_of, (void **)&order->position_of));
+    }
+    TESS_TRY(split_backend_of(ctx)->order(ctx, &source, s->summary.options.nlevels, order));
+    if (source.exponent) {
+        all = (split_rows){order->row_of, s->nrows, -1};
+        TESS_TRY(tess_device_allocate(ctx, s->nrows, sizeof *s->exponent, (void **)&s->exponent));
+        TESS_TRY(split_backend_of(ctx)->exponents(ctx, &source, &all, s->exponent));
+    }
+cleanup:
+    return status;
+}
+
+/* ---- life ---- */
+
+tess_status split_build_assigned(const tess_matrix *assembled, const tess_storage_options *options,
+                                 const tess_assignment *assignment, void **out)
+{
+    tess_context *ctx = assembled->ctx;
+    split_storage *s = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *s, (void **)&s));
+    memset(s, 0, sizeof *s);
+    s->options = *options;
+    s->composite = options->format == TESS_FORMAT_COMPOSITE;
+    s->base = options->base;
+    s->nrows = assembled->nrows;
+    s->ncols = assembled->ncols;
+    s->order.nrows = assembled->nrows;
+    TESS_TRY(take_assignment(assembled, assignment, s));
+    s->entrywise = s->summary.options.granularity == TESS_GRANULARITY_ENTRY;
+    if (!s->entrywise) { TESS_TRY(make_order(assembled, s)); }
+    s->nparts = s->summary.options.nlevels + (!s->entrywise && s->order.filled < s->nrows);
+    TESS_TRY(split_build_parts(assembled, s));
+    *out = s;
+cleanup:
+    if (status != TESS_SUCCESS && s) { split_destroy(ctx, s); }
+    return status;
+}
+
+tess_status split_build(const tess_matrix *assembled, const tess_storage_options *options, void **out)
+{
+    return split_build_assigned(assembled, options, NULL, out);
+}
+
+void split_destroy(tess_context *ctx, void *storage)
+{
+    split_storage *s = storage;
+
+    split_release_parts(ctx, s);
+    tess_device_release(ctx, s->order.row_of, s->nrows, sizeof *s->order.row_of);
+    tess_device_release(ctx, s->order.position_of, s->nrows, sizeof *s->order.position_of);
+    tess_device_release(ctx, s->exponent, s->nrows, sizeof *s->exponent);
+    tess_device_release(ctx, s->x_shadow, s->ncols, sizeof *s->x_shadow);
+    tess_device_release(ctx, s->work, s->nrows, sizeof *s->work);
+    if (s->owns_assignment) { tess_assignment_destroy(s->assignment); }
+    tess_host_release(ctx, s, 1, sizeof *s);
+}
+
+/* ---- bytes: Tezcan et al. 2022, Table I, for any number of levels ---- */
+
+/* Offsets and columns of a matrix of nrows rows. */
+static int64_t index_bytes(const csr_view *v)
+{
+    return (v->nrows + 1) * (int64_t)(v->row_ptr_bits / 8) + v->nnz * (int64_t)sizeof *v->col_ind;
+}
+
+/* All copies of `count` values in a composite. */
+static int64_t copies_bytes(const split_storage *s, int64_t count)
+{
+    int64_t bytes = 0;
+
+    for (int l = 0; l < s->summary.options.nlevels; l++) {
+        bytes += count * (int64_t)tess_precision_bytes(s->summary.options.level[l].precision);
+    }
+    return bytes;
+}
+
+static int64_t slices_bytes(const split_storage *s, const ellr_view *v)
+{
+    int64_t count = v->value_units * ELLR_SLICE;
+
+    if (!s->composite) { return ellr_view_bytes(v); }
+    return ellr_view_bytes(v) - count * (int64_t)tess_precision_bytes(v->precision) + copies_bytes(s, count);
+}
+
+int64_t split_bytes(const tess_matrix *a)
+{
+    const split_storage *s = a->storage;
+    int64_t bytes = 0;
+
+    for (int p = 0; p < s->nparts; p++) {
+        const csr_view *v = &s->part[p].view;
+
+        if (s->base == TESS_FORMAT_ELLR) {
+            bytes += slices_bytes(s, &s->slices[p]);
+        } else if (!s->composite && v->row_ptr) {
+            bytes += index_bytes(v) + v->nnz * (int64_t)tess_precision_bytes(v->precision);
+        }
+    }
+    if (s->composite && s->base == TESS_FORMAT_CSR) { bytes += index_bytes(&s->whole) + copies_bytes(s, s->whole.nnz); }
+    if (s->entrywise) { return bytes; }
+    bytes += (int64_t)(s->summary.options.nlevels - 1) * (int64_t)sizeof(int32_t); /* where levels meet */
+    if (split_scatters(s)) { bytes += s->nrows * (int64_t)sizeof *s->order.row_of; }
+    if (s->exponent) { bytes += s->nrows * (int64_t)sizeof *s->exponent; }
+    return bytes;
+}
+
+/* ---- public ---- */
+
+tess_status tess_matrix_row_permutation(const tess_matrix *a, int32_t *perm)
+{
+    const split_storage *s = a->storage;
+
+    if (a->format != TESS_FORMAT_SPLIT && a->format != TESS_FORMAT_COMPOSITE) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "rows of other formats are in the matrix's order",
+                         "the row permutation of a matrix in format %s", tess_format_name(a->format));
+    }
+    if (s->entrywise) {
+        for (int64_t i = 0; i < s->nrows; i++) {
+            perm[i] = (int32_t)i;
+        }
+        return TESS_SUCCESS;
+    }
+    return a->ctx->backend->download(a->ctx, perm, s->order.row_of, (size_t)s->nrows * sizeof *perm);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the sources of split and composite storage share that no backend needs to know. */
+#ifndef TESS_FORMAT_SPLIT_SPLIT_PARTS_H
+#define TESS_FORMAT_SPLIT_SPLIT_PARTS_H
+
+#include "format/split/split.h"
+
+/* What a part takes. */
+typedef struct split_shape {
+    split_rows rows;
+    int64_t begin; /* its first row's position */
+    int64_t nnz;
+    int level;
+    bool empty; /* the part of empty rows, which has no arrays */
+} split_shape;
+split_shape split_shape_of(const split_storage *s, int part);
+
+/* Whether values at a level are stored over their row's scale. */
+bool split_is_scaled(const split_storage *s, int level);
+/* Whether kernels look up the row of y of each row. */
+bool split_scatters(const split_storage *s);
+split_source split_source_of(const split_storage *s, const tess_matrix *assembled);
+const split_backend *split_backend_of(const tess_context *ctx);
+
+/* The part's view without arrays: sizes, precision, rows of y, scales. */
+csr_view split_bare_view(const split_storage *s, const split_shape *shape);
+/* Row offsets of the part to v->row_ptr. The caller releases them by csr_release_view. */
+tess_status split_make_offsets(tess_context *ctx, const split_source *source, const split_rows *rows, csr_view *v);
+
+/* Slices of part p with the values of a level: its own, or any of a composite. */
+ellr_view split_slices_at(const split_storage *s, int p, int level);
+
+/* Fills the parts of a storage whose order is known; on failure split_release_parts frees what is there. */
+tess_status split_build_parts(const tess_matrix *assembled, split_storage *s);
+void split_release_parts(tess_context *ctx, split_storage *s);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of split and composite storage. */
+#include "core/internal.h"
+#include "format/split/split_parts.h"
+
+/* ---- preparing ---- */
+
+static tess_status make_plan(tess_context *ctx, csr_part *part)
+{
+    csr_plan *plan = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (part->plan || !part->view.row_ptr) { return TESS_SUCCESS; }
+    status = csr_backend_of(ctx)->make_plan(ctx, &part->view, &plan);
+    if (status == TESS_SUCCESS) { part->plan = plan; }
+    return status;
+}
+
+static tess_status prepare(tess_context *ctx, split_storage *s)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (s->prepared) { return TESS_SUCCESS; }
+    for (int p = 0; p < s->nparts; p++) {
+        if (s->base == TESS_FORMAT_CSR) {
+            TESS_TRY(make_plan(ctx, &s->part[p]));
+        } else if (s->slices[p].slice) {
+            TESS_TRY(ellr_backend_of(ctx)->prepare(ctx, &s->slices[p]));
+        }
+    }
+    if (s->options.arithmetic == TESS_ARITHMETIC_FP32 && !s->x_shadow) {
+        TESS_TRY(tess_device_allocate(ctx, s->ncols, sizeof *s->x_shadow, (void **)&s->x_shadow));
+    }
+    if (s->entrywise && !s->work) {
+        TESS_TRY(tess_device_allocate(ctx, s->nrows, sizeof *s->work, (void **)&s->work));
+    }
+    s->prepared = true;
+cleanup:
+    return status;
+}
+
+tess_status split_prepare(const tess_matrix *a)
+{
+    return prepare(a->ctx, a->storage);
+}
+
+/* ---- what is multiplied ---- */
+
+/* The parts of a product, in either base. */
+typedef struct chosen_parts {
+    int count;
+    csr_part part[SPLIT_MOST_PARTS];
+    ellr_view slices[SPLIT_MOST_PARTS];
+} chosen_parts;
+
+/* Adds part p with the values of a level. */
+static void choose(const split_storage *s, int p, int level, chosen_parts *chosen)
+{
+    const split_shape shape = split_shape_of(s, p);
+    csr_part part = s->part[p];
+
+    if (s->base == TESS_FORMAT_ELLR) {
+        chosen->slices[chosen->count++] = split_slices_at(s, p, level);
+        return;
+    }
+    if (s->composite && !shape.empty) {
+        part.view.precision = s->summary.options.level[level].precision;
+        part.view.val = s->copies[level];
+        part.view.exponent = split_is_scaled(s, level) ? s->exponent + shape.begin : NULL;
+    }
+    chosen->part[chosen->count++] = part;
+}
+
+/* All parts that have rows, or one that has none: a product has an end to announce even so. */
+static void choose_by_rows(const split_storage *s, int copy, chosen_parts *chosen)
+{
+    chosen->count = 0;
+    for (int p = 0; p < s->nparts; p++) {
+        const split_shape shape = split_shape_of(s, p);
+
+        if (shape.rows.count == 0 && (p + 1 < s->nparts || chosen->count > 0)) { continue; }
+        choose(s, p, copy == TESS_COPY_ASSIGNED || shape.empty ? shape.level : copy - TESS_COPY_LEVEL, chosen);
+    }
+}
+
+static bool is_below_fp64(const split_storage *s, const chosen_parts *chosen, int k)
+{
+    if (s->base == TESS_FORMAT_ELLR) { return chosen->slices[k].precision != TESS_PRECISION_FP64; }
+    return chosen->part[k].view.precision != TESS_PRECISION_FP64;
+}
+
+static bool has_entries(const split_storage *s, const chosen_parts *chosen, int k)
+{
+    return (s->base == TESS_FORMAT_ELLR ? chosen->slices[k].nnz : chosen->part[k].view.nnz) > 0;
+}
+
+static tess_status multiply(tess_context *ctx, const split_storage *s, const chosen_parts *chosen,
+                            const tess_spmv_args *args)
+{
+    if (s->base == TESS_FORMAT_ELLR) {
+        return ellr_backend_of(ctx)->spmv_parts(ctx, chosen->count, chosen->slices, args);
+    }
+    return csr_backend_of(ctx)->spmv_parts(ctx, chosen->count, chosen->part, args);
+}
+
+/* ---- products ---- */
+
+/*
+ * x for products in FP32: the caller's shadow, or x rounded into room of the format's own. A caller may have a shadow alone
+ * where no part needs more.
+ */
+static tess_status provide_x(tess_context *ctx, const split_storage *s, const chosen_parts *chosen,
+                             tess_spmv_args *args)
+{
+    bool low = false, high = false;
+
+    for (int k = 0; k < chosen->count; k++) {
+        bool takes_shadow = args->low_arithmetic == TESS_ARITHMETIC_FP32 && is_below_fp64(s, chosen, k);
+
+        if (!has_entries(s, chosen, k)) { continue; }
+        low = low || takes_shadow;
+        high = high || !takes_shadow;
+    }
+    if (high && !args->x) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "a product in FP64 of a vector that is there in FP32 alone");
+    }
+    if (!low || args->x_shadow) { return TESS_SUCCESS; }
+    args->x_shadow = s->x_shadow;
+    return ctx->backend->convert(ctx, s->ncols, TESS_PRECISION_FP64, args->x, TESS_PRECISION_FP32, s->x_shadow);
+}
+
+/* Whether a first pass may leave sums in y: nothing of the last one reads what was there. */
+static bool may_overwrite_y(const tess_spmv_args *args)
+{
+    return args->y && args->y != args->residual && args->beta == 0.0 && args->update.kind == TESS_UPDATE_NONE;
+}
+
+/* y = A_0 x, y += A_1 x, ..., each level that has entries; the caller's epilogue goes with the last one. */
+static tess_status multiply_by_entries(tess_context *ctx, const split_storage *s, tess_spmv_args *args)
+{
+    double *sums = may_overwrite_y(args) ? args->y : s->work;
+    chosen_parts level[TESS_MOST_LEVELS], all = {0};
+    int count = 0;
+    tess_status status = TESS_SUCCESS;
+
+    for (int l = 0; l < s->nparts; l++) {
+        level[count].count = 0;
+        choose(s, l, l, &level[count]);
+        if (!has_entries(s, &level[count], 0) && (l + 1 < s->nparts || count > 0)) { continue; }
+        choose(s, l, l, &all);
+        count += 1;
+    }
+    TESS_TRY(provide_x(ctx, s, &all, args));
+    for (int l = 0; l + 1 < count; l++) {
+        const tess_spmv_args sum = {.x = args->x,
+                                    .x_shadow = args->x_shadow,
+                                    .y = sums,
+                                    .alpha = 1.0,
+                                    .partial = args->partial,
+                                    .low_arithmetic = args->low_arithmetic,
+                                    .reduction = {.state = args->reduction.state}};
+
+        TESS_TRY(multiply(ctx, s, &level[l], &sum));
+        args->partial = sums;
+    }
+    status = multiply(ctx, s, &level[count - 1], args);
+cleanup:
+    return status;
+}
+
+static tess_status check_copy(const tess_matrix *a, const split_storage *s, int copy)
+{
+    if (copy == TESS_COPY_ASSIGNED) { return TESS_SUCCESS; }
+    if (!s->composite) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "composite has copies in every precision",
+                         "a product at one level of a matrix in format %s", tess_format_name(a->format));
+    }
+    if (copy < TESS_COPY_LEVEL || copy >= TESS_COPY_LEVEL + s->summary.options.nlevels) {
+        return tess_fail(a->ctx, TESS_OUT_OF_RANGE, NULL, "level %d of %d", copy - TESS_COPY_LEVEL,
+                         s->summary.options.nlevels);
+    }
+    return TESS_SUCCESS;
+}
+
+/* The transpose of the FP64 matrix holds the very values that are stored here, if all are FP64 and in their places. */
+static tess_status multiply_transposed(const tess_matrix *a, const split_storage *s, const tess_spmv_args *args)
+{
+    const tess_assignment_summary *summary = &s->summary;
+    int level = args->copy == TESS_COPY_ASSIGNED ? 0 : args->copy - TESS_COPY_LEVEL;
+    bool exact = summary->options.level[level].precision == TESS_PRECISION_FP64 && !split_is_scaled(s, level) &&
+                 !summary->options.without_diagonal;
+
+    if (args->copy == TESS_COPY_ASSIGNED) { exact = exact && summary->nonzeros_at[0] == a->nnz; }
+    if (!exact || (!s->entrywise && s->options.row_order != TESS_ROW_ORDER_ORIGINAL)) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "multiply with the FP64 matrix",
+                         "a transposed product of a matrix in format %s that is not all FP64 in its order",
+                         tess_format_name(a->format));
+    }
+    return a->original->ops->spmv(a->original, args);
+}
+
+tess_status split_spmv(const tess_matrix *a, const tess_spmv_args *args)
+{
+    split_storage *s = a->storage;
+    tess_spmv_args local = *args;
+    chosen_parts chosen;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_spmv_require_fp64_vectors(a, args));
+    TESS_TRY(check_copy(a, s, args->copy));
+    if (args->operation == TESS_OP_TRANSPOSE) { return multiply_transposed(a, s, args); }
+    TESS_TRY(prepare(a->ctx, s));
+    local.low_arithmetic = s->options.arithmetic;
+    if (s->entrywise) { return multiply_by_entries(a->ctx, s, &local); }
+    choose_by_rows(s, args->copy, &chosen);
+    TESS_TRY(provide_x(a->ctx, s, &chosen, &local));
+    status = multiply(a->ctx, s, &chosen, &local);
+cleanup:
+    return status;
+}

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+# Policies from the command line: what info says of an assignment, pictures, refusals.
+# png FILE EXPRESSION: over p, rows of pixels, and the colours white, high, low, lowest
+png() {
+    python3 "$here/check_png.py" "$1" "$2" 2>png_err && pass || fail "PNG: $2: $(tail -n 1 png_err)"
+}
+{
+    printf '%%%%MatrixMarket matrix coordinate real general\n4 5 6\n'
+    printf '1 1 0.5\n1 2 8\n2 2 0.25\n2 5 0.1\n4 3 1e-5\n4 5 0\n'
+} >levels.mtx
+
+expect 0 info spd.mtx --json info.json
+json info.json 'j["assignment"] is None and j["plot"] is None'
+expect 0 info levels.mtx --policy fixed-range --json info.json
+out_has '^assignment +by row, policy fixed-range:1, share 99 %; 1 empty rows'
+out_has '^  fp64 +all else: 1 rows, 2 nonzeros .33.33 %.'
+out_has '^  fp32 +.a. < 1: 2 rows, 4 nonzeros .66.67 %.'
+out_has '^storage error +[0-9.e-]+ relative at most'
+json info.json '[l["granules"] for l in j["assignment"]["levels"]] == [1, 2] and j["assignment"]["empty"] == 1'
+json info.json '[l["nonzeros"] for l in j["assignment"]["levels"]] == [2, 4] and j["assignment"]["levels"][1]["range"] == 1'
+json info.json '0 < j["assignment"]["largest_relative_error"] <= 2.0 ** -24'
+# split: offsets of 3 rows and the end, 4 bytes of index and 8 or 4 of value; composite: both values of all
+json info.json 'j["assignment"]["split_bytes"] == 4 * 4 + 2 * 12 + 4 * 8'
+json info.json 'j["assignment"]["composite_bytes"] == 4 * 4 + 6 * 16 and j["assignment"]["permutation_bytes"] == 12'
+# the paper, Table I: 4 M + 8 V + 4 V64 + 12, and 4 M + 16 V + 8
+json info.json 'j["assignment"]["paper_split_bytes"] == 4 * 4 + 8 * 6 + 4 * 2 + 12'
+json info.json 'j["assignment"]["paper_composite_bytes"] == 4 * 4 + 16 * 6 + 8'
+expect 0 info levels.mtx --policy fixed-range --granularity entry --json info.json
+json info.json '[l["nonzeros"] for l in j["assignment"]["levels"]] == [1, 5]'
+# prior art there: 8 M + 8 V + 4 V64 + 8
+json info.json 'j["assignment"]["split_bytes"] == 8 * 4 + 8 * 6 + 4 * 1 + 8 and j["assignment"]["composite_bytes"] is None'
+expect 0 info levels.mtx --policy fixed-range --share 50 --json info.json
+json info.json '[l["granules"] for l in j["assignment"]["levels"]] == [0, 3] and j["assignment"]["share"] == 50'
+expect 0 info levels.mtx --policy fixed-range --share at-most-one --json info.json
+json info.json '[l["granules"] for l in j["assignment"]["levels"]] == [0, 3] and j["assignment"]["share"] == "at-most-one"'
+expect 0 info levels.mtx --policy mean-range:0.1 --json info.json
+json info.json 'abs(j["assignment"]["mean_magnitude"] - 8.85001 / 5) < 1e-15'
+json info.json 'j["assignment"]["policy"] == "mean-range" and j["assignment"]["policy_parameter"] == 0.1'
+expect 0 info levels.mtx --policy fixed-range --levels fp64,fp16 --json info.json
+json info.json '[l["granules"] for l in j["assignment"]["levels"]] == [2, 1]' # 1e-5 is a subnormal
+expect 0 info levels.mtx --policy fixed-range --levels fp64,fp16 --allow-underflow --json info.json
+json info.json '[l["granules"] for l in j["assignment"]["levels"]] == [1, 2] and j["assignment"]["allow_underflow"]'
+expect 0 info levels.mtx --policy fixed-range --levels fp64,fp16:scaled --json info.json
+out_has '^  fp16:scaled +.a. < 1: 2 rows'
+json info.json 'j["assignment"]["levels"][1]["scaled"] and j["storage"]["levels"] == "fp64,fp16:scaled"'
+for percent in 10 50 90; do
+    expect 0 info gallery:rowscale:16:$percent --policy mean-range --json info.json
+    json info.json "abs(100 * j['assignment']['levels'][1]['nonzeros'] / j['nnz'] - $percent) < 0.2"
+done
+
+# pictures: squares of several pixels for a small matrix, the highest precision in each pixel of a large one
+expect 0 info levels.mtx --policy fixed-range --granularity entry --plot map.png --json info.json
+out_has '^plot +map.png, 600 x 480 pixels, .*: fp64 red .#d55e00., fp32 blue .#0072b2.'
+json info.json 'j["plot"] == {"file": "map.png", "width": 600, "height": 480, "colours": {"fp64": "#d55e00", "fp32": "#0072b2"}}'
+png map.png 'len(p) == 480 and len(p[0]) == 600'
+png map.png '[p[60][x] for x in (60, 180, 300, 599)] == [low, high, white, white]'
+png map.png 'p[0][119] == low and p[0][120] == high and p[119][239] == high and p[120][239] == low'
+png map.png '[p[180][x] for x in (60, 180, 300, 599)] == [white, low, white, low]'
+png map.png 'all(c == white for c in p[300]) and [p[479][x] for x in (239, 240, 359, 360, 599)] == [white, low, low, white, low]'
+expect 0 info levels.mtx --policy fixed-range --plot map.png
+png map.png 'p[60][60] == high and p[60][180] == high and p[180][180] == low'
+expect 0 info levels.mtx --policy fixed-range:10 --levels fp64,fp32,fp16 --allow-underflow --granularity entry --plot map.png
+png map.png 'p[479][250] == lowest and p[0][0] == low and not any(high in row for row in p)'
+expect 0 info levels.mtx --plot map.png
+png map.png 'p[0][0] == high and p[479][250] == high'
+# row 0 of four columns is high, all others low: a pixel of two rows shows the high one
+{
+    printf '%%%%MatrixMarket matrix coordinate real general\n2400 4 2403\n1 2 9\n1 3 9\n1 4 9\n'
+    awk 'BEGIN { for (i = 1; i <= 2400; i++) { print i, 1, i == 1 ? 9 : 0.5 } }'
+} >tall.mtx
+expect 0 info tall.mtx --policy fixed-range --plot map.png
+png map.png 'len(p) == 1200 and len(p[0]) == 2'
+png map.png 'p[0] == [high, high] and all(row == [low, white] for row in p[1:])'
+expect 3 info levels.mtx --plot no/such/map.png
+err_has 'no/such/map.png: cannot be written'
+expect 3 info missing.mtx --plot map2.png
+absent map2.png
+expect 2 info levels.mtx --plot ''
+
+expect 2 spmv spd.mtx --policy mean-range
+err_has 'format split or composite'
+expect 2 solve spd.mtx --policy mean-range --format sell
+err_has 'format split or composite'
+for bad in "granularity rows" "granularity block" "policy mean" "policy none:1" "policy mean-range:x" "policy fixed-range:-1" \
+    "policy lossless" "share 0" "share 101" "share most" "levels fp32,fp64" "levels fp64,fp33" \
+    "levels fp64,fp32,fp16,e4m3" "base sell" "base coo" "row-order none"; do
+    # shellcheck disable=SC2086
+    expect 2 info spd.mtx --$bad
+done
+expect 2 info spd.mtx --granularity matrix --policy mean-range
+err_has 'granularity matrix'
+expect 3 info spd.mtx --granularity entry --levels fp64,fp16:scaled --policy mean-range
+err_has 'scaled level'
