@@ -172,7 +172,8 @@ static void views_decode_into_their_rows(void **state)
     tess_context *ctx = open_cpu(2);
     oracle_csr a = make_uneven_rows(900, true);
     slice_part part = make_part(ctx, &a, (part_rule){.first = 0, .step = 2, .scaled = true, .unsorted = true});
-    const tess_storage_options options = {.format = TESS_FORMAT_SELL, .precision = TESS_PRECISION_BF16};
+    const tess_storage_options options = {
+        .format = TESS_FORMAT_SELL, .precision = TESS_PRECISION_BF16, .max_padding = 100.0};
     int32_t *columns = test_allocate(part.host.nnz, sizeof *columns);
     double *values = test_allocate(part.host.nnz, sizeof *values);
     int64_t first = part_offset(&part, 0);
