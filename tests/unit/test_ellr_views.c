@@ -236,6 +236,15 @@ static void refusals_leave_nothing_behind(void **state)
     oracle_free(&a);
 }
 
+static void parts_multiply_with_every_epilogue(void **state)
+{
+    tess_context *ctx = open_cpu(2);
+
+    (void)state;
+    check_slice_parts(ctx);
+    tess_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +254,7 @@ int main(void)
         cmocka_unit_test(views_decode_into_their_rows),
         cmocka_unit_test(empty_rows_have_no_arrays),
         cmocka_unit_test(refusals_leave_nothing_behind),
+        cmocka_unit_test(parts_multiply_with_every_epilogue),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
