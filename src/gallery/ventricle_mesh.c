@@ -249,7 +249,7 @@ static tess_status order_by_rcm(tess_context *ctx, ventricle *v)
     pattern.nnz = row_ptr[v->cells];
     pattern.row_ptr = row_ptr;
     pattern.col_ind = col;
-    TESS_TRY(tess_order_rcm(ctx, &pattern, perm));
+    TESS_TRY(order_rcm_of_pattern(ctx, &pattern, perm));
     for (int64_t i = 0; i < v->cells; i++) {
         perm[i] = v->cell_of[perm[i]];
     }

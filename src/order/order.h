@@ -21,6 +21,11 @@ void close_order_input(order_input *in);
 /* Errors: DIMENSION_MISMATCH */
 tess_status require_square(const tess_matrix *a, const char *purpose);
 
+/* ---- rcm.c ---- */
+
+/* tess_order_rcm for rows on the host: square, columns ascending; values are not read. */
+tess_status order_rcm_of_pattern(tess_context *ctx, const tess_csr_view *a, int32_t *perm);
+
 /* ---- matching.c ---- */
 
 /* An entry that is not there. */

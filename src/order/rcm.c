@@ -266,7 +266,7 @@ static int64_t longest_row(const graph *g)
     return longest;
 }
 
-static tess_status order_rows(tess_context *ctx, const tess_csr_view *a, int32_t *perm)
+tess_status order_rcm_of_pattern(tess_context *ctx, const tess_csr_view *a, int32_t *perm)
 {
     pattern p = {.joined_count = 0};
     graph g = {.n = 0};
@@ -295,7 +295,7 @@ tess_status tess_order_rcm(const tess_matrix *a, int32_t *perm)
 
     if (status != TESS_SUCCESS) { return status; }
     status = open_order_input(a, purpose, &in);
-    if (status == TESS_SUCCESS) { status = order_rows(a->ctx, &in.view, perm); }
+    if (status == TESS_SUCCESS) { status = order_rcm_of_pattern(a->ctx, &in.view, perm); }
     close_order_input(&in);
     return status;
 }

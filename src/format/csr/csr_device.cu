@@ -26,9 +26,9 @@ struct one_matrix {
     __device__ inline void work_on(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
                                    const tess_spmv_args &args, double *dots) const
     {
-        sum_chunk<VALUE, OFFSET, IRREGULAR>(
-            stage, layout, chunk, m, args.x,
-            [&](int r, double sum) { finish_row<NDOTS>(args, (int64_t)chunk.first_row + r, sum, dots); });
+        sum_chunk<VALUE, OFFSET, IRREGULAR>(stage, layout, chunk, m, args.x, [&](int r, double sum) {
+            finish_row<NDOTS>(args, (int64_t)chunk.first_row + r, sum, dots);
+        });
     }
 };
 
@@ -36,8 +36,7 @@ template <typename VALUE, typename OFFSET, int NDOTS>
 static tess_status launch_product(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
 {
     const one_matrix<VALUE> matrix = {make_matrix_argument(v, p)};
-    const chunks_argument chunks = {p->chunk, p->nchunks,
-                                    make_stage_layout(p->places, sizeof(OFFSET), sizeof(VALUE))};
+    const chunks_argument chunks = {p->chunk, p->nchunks, make_stage_layout(p->places, sizeof(OFFSET), sizeof(VALUE))};
     loop_gate gate;
     tess_status status = TESS_SUCCESS;
 

@@ -56,9 +56,7 @@ struct many_parts {
                                           const tess_spmv_args &args, double *dots) const
     {
         const part_argument &p = parts[chunk.part];
-        auto finish_one = [&](int r, double sum) {
-            finish<NDOTS>(p, args, (int64_t)chunk.first_row + r, sum, dots);
-        };
+        auto finish_one = [&](int r, double sum) { finish<NDOTS>(p, args, (int64_t)chunk.first_row + r, sum, dots); };
 
         if constexpr (sizeof(VALUE) < sizeof(double)) {
             if (args.low_arithmetic == TESS_ARITHMETIC_FP32) {
@@ -82,8 +80,8 @@ struct many_parts {
             return;
         }
         switch (p.precision) {
-#define WORK_ON(VALUE, NAME)                                                                     \
-    case TESS_PRECISION_##NAME:                                                                  \
+#define WORK_ON(VALUE, NAME)                                                               \
+    case TESS_PRECISION_##NAME:                                                            \
         work_on_values<VALUE, OFFSET, NDOTS, IRREGULAR>(stage, layout, chunk, args, dots); \
         break;
             PART_TYPES(WORK_ON)

@@ -33,8 +33,8 @@ __device__ static inline int64_t find_row(int64_t nrows, const OFFSET *row_ptr, 
 
 /* most_staged: the most nonzeros that a chunk stages. */
 template <typename OFFSET>
-__global__ static void cut_chunks_kernel(int64_t nrows, const OFFSET *row_ptr, int work, int nchunks,
-                                         csr_chunk *chunks, int *most_staged)
+__global__ static void cut_chunks_kernel(int64_t nrows, const OFFSET *row_ptr, int work, int nchunks, csr_chunk *chunks,
+                                         int *most_staged)
 {
     int64_t c = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
     int64_t origin, row, next, end;

@@ -308,8 +308,8 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
         if (c + step < chunks.nchunks) { next = chunks.chunk[c + step]; }
         if (!matrix.is_empty(chunk)) { await_stage(&arrivals[stage], parity); }
         if (runs) {
-            matrix.template work_on<OFFSET, NDOTS, IRREGULAR>(stages + stage * chunks.layout.stage, chunks.layout, chunk,
-                                                              args, dots);
+            matrix.template work_on<OFFSET, NDOTS, IRREGULAR>(stages + stage * chunks.layout.stage, chunks.layout,
+                                                              chunk, args, dots);
             __syncthreads();
             request_chunk<MATRIX, OFFSET>(matrix, chunks, c + STAGES * step, stages + stage * chunks.layout.stage,
                                           &arrivals[stage]);
@@ -374,10 +374,9 @@ static tess_status launch_chunks(tess_context *ctx, const MATRIX &matrix, const 
     resident *= state->multiprocessors;
     grid = (unsigned)(chunks.nchunks < resident ? chunks.nchunks : resident);
     if (shared > PLAIN_SHARED) {
-        TESS_TRY(gpu_check(ctx,
-                           GPU(FuncSetAttribute)((const void *)kernel,
-                                                 GPU(FuncAttributeMaxDynamicSharedMemorySize), (int)shared),
-                           "asking for shared memory"));
+        TESS_TRY(gpu_check(
+            ctx, GPU(FuncSetAttribute)((const void *)kernel, GPU(FuncAttributeMaxDynamicSharedMemorySize), (int)shared),
+            "asking for shared memory"));
     }
     TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
     status = gpu_launch(ctx, "a sparse product", kernel, grid, shared, matrix, chunks, *args, gate, target);
