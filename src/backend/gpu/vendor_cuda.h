@@ -20,6 +20,7 @@ typedef cudaDeviceProp gpu_properties;
 #define GPU_LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 
 #define GPU_SHUFFLE_DOWN(value, distance, width) __shfl_down_sync(0xffffffffU, value, distance, width)
+#define GPU_SHUFFLE_UP(value, distance, width) __shfl_up_sync(0xffffffffU, value, distance, width)
 #define GPU_SHUFFLE_XOR(value, mask) __shfl_xor_sync(0xffffffffU, value, mask)
 #define GPU_LOAD_L2(pointer) __ldcg(pointer)
 
