@@ -98,9 +98,18 @@ static __attribute__((noinline)) double long_row_sum(const csr_view *v, const cs
 
 /*
  * What a chunk does besides y = A x: the common cases have no tests in their loop over rows. PART: of a matrix in parts, with
- * all that these may ask for; LOW_PART: the same with products in FP32.
+ * all that these may ask for; PLAIN_PART: without any of it but a place for each row; LOW_PART: all of it, products in FP32.
  */
-typedef enum chunk_epilogue { GENERAL, STORE, STORE_DOT, STORE_DOT_TWO, PART, LOW_PART, EPILOGUES } chunk_epilogue;
+typedef enum chunk_epilogue {
+    GENERAL,
+    STORE,
+    STORE_DOT,
+    STORE_DOT_TWO,
+    PART,
+    PLAIN_PART,
+    LOW_PART,
+    EPILOGUES
+} chunk_epilogue;
 
 static chunk_epilogue epilogue_of(const tess_spmv_args *args)
 {
@@ -108,11 +117,24 @@ static chunk_epilogue epilogue_of(const tess_spmv_args *args)
     return args->reduction.ndots == 0 ? STORE : args->reduction.ndots == 1 ? STORE_DOT : STORE_DOT_TWO;
 }
 
+/* Nothing that plain products do not have. */
+static bool is_plain(const csr_view *v, const tess_spmv_args *args)
+{
+    return !v->exponent && !args->partial && args->update.kind == TESS_UPDATE_NONE && !args->y_shadow &&
+           args->reduction.ndots == 0;
+}
+
+/* The row of y that row i of a part is. */
+static inline __attribute__((always_inline)) int64_t target_of(const csr_view *v, int64_t i)
+{
+    return v->row_of ? v->row_of[i] : v->row_shift + i;
+}
+
 /* Row i of a part. */
 static inline __attribute__((always_inline)) void finish_part_row(const csr_view *v, const tess_spmv_args *args,
                                                                   int64_t i, double sum, double *dots)
 {
-    int64_t row = v->row_of ? v->row_of[i] : v->row_shift + i;
+    int64_t row = target_of(v, i);
     double value = spmv_finish_row(args, row, v->exponent ? sum * part_row_scale(v->exponent, i) : sum);
 
     spmv_add_row_dots(args, args->reduction.ndots, row, value, dots);
@@ -126,6 +148,11 @@ static inline __attribute__((always_inline)) void finish_row(const csr_view *v, 
 
     if (epilogue == PART || epilogue == LOW_PART) {
         finish_part_row(v, args, row, sum, dots);
+        return;
+    }
+    if (epilogue == PLAIN_PART) {
+        row = target_of(v, row);
+        args->y[row] = spmv_result(args, row, sum);
         return;
     }
     if (epilogue == GENERAL) { sum = spmv_result(args, row, sum); }
@@ -178,6 +205,7 @@ typedef void (*chunk_function)(const csr_view *v, const csr_plan *p, const tess_
     CHUNK_FUNCTION(name##_dot, bits, precision, STORE_DOT)         \
     CHUNK_FUNCTION(name##_dot_two, bits, precision, STORE_DOT_TWO) \
     CHUNK_FUNCTION(name##_part, bits, precision, PART)             \
+    CHUNK_FUNCTION(name##_plain_part, bits, precision, PLAIN_PART) \
     CHUNK_FUNCTION(name##_low_part, bits, precision, LOW_PART)
 #define CHUNK_FUNCTION_TABLES(NAME, value, name, type, bits, emin, emax, max) \
     CHUNK_FUNCTIONS(multiply_32_##name, 32, TESS_PRECISION_##NAME)            \
@@ -189,9 +217,9 @@ TESS_PRECISION_LIST(CHUNK_FUNCTION_TABLES)
 
 /* By precision, 64-bit offsets, epilogue. */
 static const chunk_function chunk_functions[TESS_PRECISION_COUNT][2][EPILOGUES] = {
-#define ALL_EPILOGUES(name)                                                                    \
-    {                                                                                          \
-        name##_general, name##_store, name##_dot, name##_dot_two, name##_part, name##_low_part \
+#define ALL_EPILOGUES(name)                                                                                       \
+    {                                                                                                             \
+        name##_general, name##_store, name##_dot, name##_dot_two, name##_part, name##_plain_part, name##_low_part \
     }
 #define CHUNK_ENTRY(NAME, value, name, type, bits, emin, emax, max) \
     [value] = {ALL_EPILOGUES(multiply_32_##name), ALL_EPILOGUES(multiply_64_##name)},
@@ -245,11 +273,17 @@ static int64_t part_chunks(const csr_part *part)
     return part->view.row_ptr ? part->plan->nchunks : (part->view.nrows + CSR_CHUNK - 1) / CSR_CHUNK;
 }
 
+static chunk_epilogue part_epilogue(const csr_view *v, const tess_spmv_args *args)
+{
+    if (is_low(v, args)) { return LOW_PART; }
+    return is_plain(v, args) ? PLAIN_PART : PART;
+}
+
 /* A chunk of a part. */
 static void multiply_part(const csr_part *part, const tess_spmv_args *args, int64_t chunk, double *dots)
 {
     if (part->view.row_ptr) {
-        chunk_function multiply = select_function(&part->view, is_low(&part->view, args) ? LOW_PART : PART);
+        chunk_function multiply = select_function(&part->view, part_epilogue(&part->view, args));
 
         multiply(&part->view, part->plan, args, chunk, dots);
     } else {
