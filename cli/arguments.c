@@ -7,9 +7,10 @@
 
 /* The options of CONVENTIONS that belong to parts which this version does not have. */
 static const char *const later_options[] = {
-    "layout",  "block",           "tcki-thresholds", "reduction",         "kernel", "reorder",   "scale",
-    "restart", "recurrence",      "narrowing",       "orthogonalization", "omega",  "switch-at", "polynomial-form",
-    "steps",   "inner-precision", "basis-precision", "precond-precision"};
+    "layout",           "block",           "tcki-thresholds", "reduction",         "kernel",
+    "restart",          "recurrence",      "narrowing",       "orthogonalization", "omega",
+    "switch-at",        "polynomial-form", "steps",           "inner-precision",   "basis-precision",
+    "precond-precision"};
 
 static const cli_preset presets[] = {
     {"yang",

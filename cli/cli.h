@@ -72,6 +72,8 @@ const char *cli_parse_output(struct argp_state *state, const char *option, const
 tess_solver_kind cli_parse_solver(struct argp_state *state, const char *text);
 tess_engine cli_parse_engine(struct argp_state *state, const char *text);
 tess_precond_options cli_parse_precond(struct argp_state *state, const char *text);
+tess_scaling cli_parse_scaling(struct argp_state *state, const char *text);
+tess_reordering cli_parse_reordering(struct argp_state *state, const char *text);
 
 /* A vector named on the command line. */
 typedef enum cli_vector_source {
