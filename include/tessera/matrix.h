@@ -172,9 +172,9 @@ TESS_EXPORT void tess_storage_options_init(tess_storage_options *options);
  * converted with FP32 arithmetic takes FP32 vectors and computes in FP32. Deterministic: the same bits on every run and any
  * number of threads. Error: |computed - exact| <= gamma(longest row + 2) |alpha| |A| |x| + 2u |beta y| componentwise on the
  * stored values, u and gamma those of the arithmetic; FP32 vectors add the rounding of y; split and composite with FP32
- * arithmetic stay with the u of FP64 and add 2^-23 (1 + 2^-25) |alpha| |A_low| |x|, A_low what is stored below fp64, where neither x
- * nor a product leaves the normal range of FP32. Errors: UNSUPPORTED for other combinations (a transpose needs FP64 values and vectors, and rows in their order),
- * DIMENSION_MISMATCH, INVALID_ARGUMENT, memory.
+ * arithmetic stay with the u of FP64 and add 2^-23 (1 + 2^-25) |alpha| |A_low| |x|, A_low what is stored below fp64, where
+ * neither x nor a product leaves the normal range of FP32. Errors: UNSUPPORTED for other combinations (a transpose needs FP64
+ * values and vectors, and rows in their order), DIMENSION_MISMATCH, INVALID_ARGUMENT, memory.
  */
 TESS_EXPORT tess_status tess_matrix_spmv(const tess_matrix *a, tess_operation operation, double alpha,
                                          const tess_vector *x, double beta, tess_vector *y);
