@@ -54,6 +54,9 @@ __global__ static void cut_chunks_kernel(int64_t nrows, const OFFSET *row_ptr, i
         chunk.short_rows -= 1;
     }
     chunk.staged = (int32_t)(end - chunk.begin);
+    while (2 << chunk.group_log <= GPU_WAVE && (2 << chunk.group_log) * chunk.rows <= GPU_BLOCK) {
+        chunk.group_log += 1;
+    }
     chunks[c] = chunk;
     atomicMax(&most[0], chunk.staged);
     atomicMax(&most[1], chunk.rows);
