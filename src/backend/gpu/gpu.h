@@ -26,6 +26,9 @@ typedef struct gpu_pending {
 /* Threads of a block in all kernels here. */
 enum { GPU_BLOCK = 256, GPU_RETIRED_ROOMS = 64, GPU_SHARING_KERNELS = 64 };
 
+/* Bytes. Kernels read whole cache lines: no array of the library ends within one. */
+enum { GPU_ALLOCATION_UNIT = 128 };
+
 /*
  * Device memory kept between calls. A larger room replaces a smaller one, which stays until the
  * context ends: recorded graphs may still use it. Each growth doubles, so that `retired` never fills.

@@ -143,9 +143,6 @@ static void *stream_gpu(const tess_context *ctx)
 
 /* ---- memory ---- */
 
-/* Kernels copy in units of 16 bytes, and may read up to the end of the last one. */
-enum { ALLOCATION_UNIT = 16 };
-
 static void *allocate_gpu(tess_context *ctx, size_t bytes)
 {
     gpu_scope scope(ctx);
@@ -153,7 +150,7 @@ static void *allocate_gpu(tess_context *ctx, size_t bytes)
     void *pointer = NULL;
 
     if (own->allocate) { return own->allocate(own->user, bytes); }
-    bytes = (bytes + ALLOCATION_UNIT - 1) / ALLOCATION_UNIT * ALLOCATION_UNIT;
+    bytes = (bytes + GPU_ALLOCATION_UNIT - 1) / GPU_ALLOCATION_UNIT * GPU_ALLOCATION_UNIT;
     if (GPU(Malloc)(&pointer, bytes) != GPU(Success)) {
         (void)GPU(GetLastError)();
         return NULL;

@@ -5,6 +5,8 @@
 /* A matrix of one precision, as the kernel sees it. */
 template <typename VALUE>
 struct one_matrix {
+    static constexpr int STREAM_BLOCKS =
+        6; /* by nonzeros: resident blocks per multiprocessor that registers must allow */
     matrix_argument m;
 
     __device__ inline const matrix_argument &part(const csr_chunk &) const
@@ -22,11 +24,20 @@ struct one_matrix {
         return false;
     }
 
-    template <typename OFFSET, int NDOTS, bool BY_ROWS>
+    template <typename OFFSET, int NDOTS>
     __device__ inline void work_on(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
                                    const tess_spmv_args &args, double *dots) const
     {
-        sum_chunk<VALUE, OFFSET, BY_ROWS>(stage, layout, chunk, m, args.x, [&](int r, double sum) {
+        sum_by_rows<VALUE, OFFSET>(stage, layout, chunk, m, args.x, [&](int r, double sum) {
+            finish_row<NDOTS>(args, (int64_t)chunk.first_row + r, sum, dots);
+        });
+    }
+
+    template <typename OFFSET, int NDOTS, typename ENTER>
+    __device__ inline bool stream(const csr_chunk &chunk, const tess_spmv_args &args, double *products, ENTER enter,
+                                  double *dots) const
+    {
+        return stream_chunk<VALUE, OFFSET>(chunk, m, args.x, products, enter, [&](int r, double sum) {
             finish_row<NDOTS>(args, (int64_t)chunk.first_row + r, sum, dots);
         });
     }

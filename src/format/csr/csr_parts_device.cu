@@ -19,6 +19,7 @@ struct part_argument {
     X(tess::fp16, FP16)
 
 struct many_parts {
+    static constexpr int STREAM_BLOCKS = 4; /* more would leave too few registers for several value types */
     part_argument parts[TESS_MOST_LEVELS + 1];
 
     __device__ inline const matrix_argument &part(const csr_chunk &chunk) const
@@ -50,42 +51,62 @@ struct many_parts {
         spmv_add_row_dots(&args, NDOTS, target, spmv_finish_row(&args, target, scaled), dots);
     }
 
-    /* x in FP64, or, with FP32 arithmetic below fp64, its shadow. */
-    template <typename VALUE, typename OFFSET, int NDOTS, bool BY_ROWS>
-    __device__ inline void work_on_values(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
-                                          const tess_spmv_args &args, double *dots) const
+    /* Calls use(value type, x): x in FP64, or, with FP32 arithmetic below fp64, its shadow. */
+    template <typename USE>
+    __device__ inline bool with_types(const part_argument &p, const tess_spmv_args &args, USE use) const
     {
-        const part_argument &p = parts[chunk.part];
-        auto finish_one = [&](int r, double sum) { finish<NDOTS>(p, args, (int64_t)chunk.first_row + r, sum, dots); };
+        bool low = args.low_arithmetic == TESS_ARITHMETIC_FP32;
 
-        if constexpr (sizeof(VALUE) < sizeof(double)) {
-            if (args.low_arithmetic == TESS_ARITHMETIC_FP32) {
-                sum_chunk<VALUE, OFFSET, BY_ROWS>(stage, layout, chunk, p.m, args.x_shadow, finish_one);
-                return;
-            }
+        switch (p.precision) {
+        case TESS_PRECISION_FP32: return low ? use(float(), args.x_shadow) : use(float(), args.x);
+        case TESS_PRECISION_BF16: return low ? use(tess::bf16(), args.x_shadow) : use(tess::bf16(), args.x);
+        case TESS_PRECISION_FP16: return low ? use(tess::fp16(), args.x_shadow) : use(tess::fp16(), args.x);
+        default: return use(double(), args.x);
         }
-        sum_chunk<VALUE, OFFSET, BY_ROWS>(stage, layout, chunk, p.m, args.x, finish_one);
     }
 
-    template <typename OFFSET, int NDOTS, bool BY_ROWS>
+    template <int NDOTS>
+    __device__ inline void finish_empty_rows(const csr_chunk &chunk, const tess_spmv_args &args, double *dots) const
+    {
+        for (int r = (int)threadIdx.x; r < chunk.rows; r += GPU_BLOCK) {
+            finish<NDOTS>(parts[chunk.part], args, (int64_t)chunk.first_row + r, 0.0, dots);
+        }
+    }
+
+    template <typename OFFSET, int NDOTS>
     __device__ inline void work_on(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
                                    const tess_spmv_args &args, double *dots) const
     {
         const part_argument &p = parts[chunk.part];
 
         if (!p.m.row_ptr) {
-            for (int r = (int)threadIdx.x; r < chunk.rows; r += GPU_BLOCK) {
-                finish<NDOTS>(p, args, (int64_t)chunk.first_row + r, 0.0, dots);
-            }
+            finish_empty_rows<NDOTS>(chunk, args, dots);
             return;
         }
-        switch (p.precision) {
-#define WORK_ON(VALUE, NAME) \
-    case TESS_PRECISION_##NAME: work_on_values<VALUE, OFFSET, NDOTS, BY_ROWS>(stage, layout, chunk, args, dots); break;
-            PART_TYPES(WORK_ON)
-#undef WORK_ON
-        default: break;
+        (void)with_types(p, args, [&](auto value, const auto *x) {
+            sum_by_rows<decltype(value), OFFSET>(stage, layout, chunk, p.m, x, [&](int r, double sum) {
+                finish<NDOTS>(p, args, (int64_t)chunk.first_row + r, sum, dots);
+            });
+            return true;
+        });
+    }
+
+    template <typename OFFSET, int NDOTS, typename ENTER>
+    __device__ inline bool stream(const csr_chunk &chunk, const tess_spmv_args &args, double *products, ENTER enter,
+                                  double *dots) const
+    {
+        const part_argument &p = parts[chunk.part];
+
+        if (!p.m.row_ptr) {
+            if (!enter()) { return false; }
+            finish_empty_rows<NDOTS>(chunk, args, dots);
+            return true;
         }
+        return with_types(p, args, [&](auto value, const auto *x) {
+            return stream_chunk<decltype(value), OFFSET>(chunk, p.m, x, products, enter, [&](int r, double sum) {
+                finish<NDOTS>(p, args, (int64_t)chunk.first_row + r, sum, dots);
+            });
+        });
     }
 };
 

@@ -7,17 +7,18 @@
 #include "format/csr/csr.h"
 
 enum {
-    STAGES = 2,            /* chunks that a block has in shared memory: one is worked on, one is on its way */
-    CHUNK_MIN = 256,       /* least work of a chunk, in rows + nonzeros */
-    CHUNK_MOST = 2304,     /* most work of a chunk taken by rows, but for the last row's nonzeros */
-    CHUNK_STREAMED = 1536, /* the same where a chunk is taken by nonzeros */
-    CHUNK_BLOCKS = 4,      /* resident blocks per multiprocessor that registers must allow */
-    GROUP_NONZEROS = 8,    /* nonzeros of a mean row that a thread may take; more threads share longer rows */
-    SMALL_BLOCKS = 2,      /* chunks per multiprocessor for small matrices: more of them cost more in reductions */
-    TAIL_ROW = 256,        /* a row at a chunk's end with more nonzeros than this is not staged */
-    IRREGULARITY = 4,      /* longest row over mean row from which a matrix is taken by nonzeros */
-    MOST_ROWS = 512,       /* rows of a chunk from which a matrix is taken by nonzeros */
-    GROUP_STEPS = 32,      /* a row with more nonzeros per thread of a group than this goes to a wave */
+    STAGES = 2,                     /* chunks that a block has in shared memory: one is worked on, one is on its way */
+    CHUNK_MIN = 256,                /* least work of a chunk, in rows + nonzeros */
+    CHUNK_MOST = 2304,              /* most work of a chunk taken by rows, but for the last row's nonzeros */
+    CHUNK_BLOCKS = 4,               /* by rows: resident blocks per multiprocessor that registers must allow */
+    LOADS = 4,                      /* by nonzeros: nonzeros in flight per thread */
+    CHUNK_PASS = LOADS * GPU_BLOCK, /* and per block */
+    GROUP_NONZEROS = 10,            /* nonzeros of a mean row that a thread may take; more threads share longer rows */
+    SMALL_BLOCKS = 2, /* chunks per multiprocessor for small matrices: more of them cost more in reductions */
+    TAIL_ROW = 256,   /* a row at a chunk's end with more nonzeros than this is not staged */
+    IRREGULARITY = 4, /* longest row over mean row from which a matrix is taken by nonzeros */
+    MOST_ROWS = 512,  /* rows of a chunk from which a matrix is taken by nonzeros */
+    GROUP_STEPS = 32, /* a row with more nonzeros per thread of a group than this goes to a wave */
     WAVES = GPU_BLOCK / GPU_WAVE, /* waves of a block */
     SEGMENT = 8192,               /* nonzeros of a split row per block; rows longer than this are split */
     SAMPLED_ROWS = 16,            /* one row in so many is looked at to see whether its neighbour's columns are near */

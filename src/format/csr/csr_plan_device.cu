@@ -134,19 +134,24 @@ static int group_width(double mean)
 }
 
 /*
- * Work of a chunk: as many rows of mean length as a block has groups of threads, a few less to have room for shorter rows. A
- * small matrix is cut into no more chunks than it takes to use all multiprocessors.
+ * Work of a chunk. By rows: as many rows of mean length as a block has groups of threads, a few less to have room for shorter
+ * ones. By nonzeros: what fills two passes, with room for what alignment costs and for a last row that reaches past its share,
+ * unless that takes more rows than the block has threads. A small matrix is cut into no more chunks than it takes to use all
+ * multiprocessors.
  */
 static int choose_work(const tess_context *ctx, const csr_view *v, bool by_rows)
 {
     int64_t share = (v->nrows + v->nnz) / ((int64_t)SMALL_BLOCKS * gpu_state_of(ctx)->multiprocessors) + 1;
     double mean = v->nrows > 0 ? (double)v->nnz / (double)v->nrows : 1.0;
-    double rows = (double)GPU_BLOCK / group_width(mean), most = (rows - rows / 64.0) * (mean + 1.0);
+    double rows = by_rows ? (double)GPU_BLOCK / group_width(mean) : (double)GPU_BLOCK;
+    double most = (rows - rows / 64.0) * (mean + 1.0);
 
-    if (!by_rows) {
-        most = CHUNK_STREAMED;
-    } else if (most > CHUNK_MOST) {
-        most = CHUNK_MOST;
+    if (by_rows) {
+        most = most < (double)CHUNK_MOST ? most : (double)CHUNK_MOST;
+    } else {
+        double filled = (2.0 * CHUNK_PASS - CHUNK_PASS / 8.0 - GPU_WAVE) * (mean + 1.0) / (mean > 0.0 ? mean : 1.0);
+
+        most = most < filled ? most : filled;
     }
     return (double)share >= most ? (int)most : share > CHUNK_MIN ? (int)share : (int)CHUNK_MIN;
 }

@@ -117,7 +117,7 @@ struct staged_chunk {
     }
 };
 
-/* Sums up a chunk's rows by groups of threads; `finish` takes each row's sum. */
+/* A chunk by rows: groups of threads sum up a row each; `finish` takes each row's sum. */
 template <typename VALUE, typename OFFSET, typename FACTOR, typename FINISH>
 __device__ static inline void sum_by_rows(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
                                           const matrix_argument &m, const FACTOR *x, FINISH finish)
@@ -247,39 +247,74 @@ __device__ static inline double long_row_sum(const matrix_argument &m, const FAC
     return sum;
 }
 
-/* Products of a chunk's nonzeros in shared memory, then the sums of its rows. */
-template <typename VALUE, typename OFFSET, typename FACTOR, typename FINISH>
-__device__ static inline void sum_by_nonzeros(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
-                                              const matrix_argument &m, const FACTOR *x, double *products,
-                                              FINISH finish)
-{
-    const staged_chunk<VALUE> staged(stage, layout, chunk, m);
+/* All threads: leaves value * x[column] of the nonzero at each place at products[skewed(place)], from `base` on. */
+template <typename VALUE>
+struct nonzero_batch {
+    int32_t column[LOADS];
+    VALUE value[LOADS];
 
-    staged.multiply(x, (int)threadIdx.x, chunk.staged, GPU_BLOCK,
-                    [&](int k, double product) { products[skewed((unsigned)k)] = product; });
+    __device__ inline void load(const VALUE *val, const int32_t *col_ind, int high, int base)
+    {
+#pragma unroll
+        for (int u = 0; u < LOADS; u++) {
+            int k = base + u * GPU_BLOCK + (int)threadIdx.x;
+
+            column[u] = -1;
+            if (k < high) {
+                column[u] = gpu_load_once(col_ind + k);
+                value[u] = gpu_load_once(val + k);
+            }
+        }
+    }
+
+    template <typename FACTOR>
+    __device__ inline void multiply(const FACTOR *x, int base, double *products) const
+    {
+        double *to = products + skewed((unsigned)base) + skewed(threadIdx.x); /* base is a multiple of the block */
+        FACTOR factor[LOADS];
+
+#pragma unroll
+        for (int u = 0; u < LOADS; u++) {
+            if (column[u] >= 0) { factor[u] = x[column[u]]; }
+        }
+#pragma unroll
+        for (int u = 0; u < LOADS; u++) {
+            if (column[u] >= 0) { to[skewed(u * GPU_BLOCK)] = product_of(value[u], factor[u]); }
+        }
+    }
+};
+
+/*
+ * A chunk by nonzeros. Places are counted from an aligned start, so that each wave's loads are aligned; the first ones may belong
+ * to the chunk before: their products are made, and not used. `enter` is called when the first loads are on their way; where it
+ * says no, nothing else happens and the result is false.
+ */
+template <typename VALUE, typename OFFSET, typename FACTOR, typename ENTER, typename FINISH>
+__device__ static inline bool stream_chunk(const csr_chunk &chunk, const matrix_argument &m, const FACTOR *x,
+                                           double *products, ENTER enter, FINISH finish)
+{
+    int64_t start = chunk.begin / GPU_WAVE * GPU_WAVE;
+    int high = (int)(chunk.begin - start) + chunk.staged;
+    const VALUE *val = (const VALUE *)m.val + start;
+    nonzero_batch<VALUE> batch;
+
+    batch.load(val, m.col_ind + start, high, 0);
+    if (!enter()) { return false; }
+    batch.multiply(x, 0, products);
+    for (int base = CHUNK_PASS; base < high; base += CHUNK_PASS) {
+        batch.load(val, m.col_ind + start, high, base);
+        batch.multiply(x, base, products);
+    }
     __syncthreads();
-    sum_uneven_rows((const OFFSET *)m.row_ptr + chunk.first_row, (OFFSET)chunk.begin, chunk.short_rows, products,
-                    finish);
+    sum_uneven_rows((const OFFSET *)m.row_ptr + chunk.first_row, (OFFSET)start, chunk.short_rows, chunk.group_log,
+                    products, finish);
     if (chunk.short_rows < chunk.rows) {
         double sum = long_row_sum<VALUE, OFFSET>(m, x, (int64_t)chunk.first_row + chunk.short_rows);
 
         if (threadIdx.x == 0) { finish(chunk.short_rows, sum); }
     }
-}
-
-/* All rows of a chunk that is in shared memory. */
-template <typename VALUE, typename OFFSET, bool BY_ROWS, typename FACTOR, typename FINISH>
-__device__ static inline void sum_chunk(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
-                                        const matrix_argument &m, const FACTOR *x, FINISH finish)
-{
-    extern __shared__ uint4 shared[];
-
-    if constexpr (BY_ROWS) {
-        sum_by_rows<VALUE, OFFSET>(stage, layout, chunk, m, x, finish);
-    } else {
-        sum_by_nonzeros<VALUE, OFFSET>(stage, layout, chunk, m, x,
-                                       (double *)(void *)((char *)(void *)shared + STAGES * layout.stage), finish);
-    }
+    __syncthreads();
+    return true;
 }
 
 /* The chunks of a product, as a kernel argument. */
@@ -292,9 +327,11 @@ struct chunks_argument {
 /* The layout for chunks of at most that many nonzeros and rows. */
 static inline stage_layout make_layout(bool by_rows, int places, int most_rows, size_t offset_bytes, size_t value_bytes)
 {
-    if (by_rows) { return make_stage_layout(places, most_rows, offset_bytes, value_bytes, 0); }
-    return make_stage_layout(places, 0, offset_bytes, value_bytes,
-                             (int64_t)(skewed((unsigned)places) + 1) * (int64_t)sizeof(double));
+    stage_layout products = {};
+
+    if (by_rows) { return make_stage_layout(places, most_rows, offset_bytes, value_bytes); }
+    products.all = (int)((skewed((unsigned)places + GPU_WAVE) + 1) * sizeof(double));
+    return products;
 }
 
 /* All threads: asks for chunk c, if there is one. MATRIX says where its arrays are. */
@@ -309,24 +346,24 @@ __device__ static inline void request_chunk(const MATRIX &matrix, const chunks_a
     const csr_chunk chunk = chunks.chunk[c];
     const matrix_argument &m = matrix.part(chunk);
     const OFFSET *offsets = (const OFFSET *)m.row_ptr + chunk.first_row;
-    int64_t noffsets = chunks.layout.offsets > 0 ? chunk.rows + 1 : 0;
     int value_bytes = matrix.value_bytes(chunk);
 
-    if (!m.row_ptr || (chunk.staged == 0 && noffsets == 0)) { return; }
-    request_stage(stage, chunks.layout, arrival, stage_stretch(offsets, noffsets * (int64_t)sizeof(OFFSET)),
+    if (!m.row_ptr) { return; }
+    request_stage(stage, chunks.layout, arrival,
+                  stage_stretch(offsets, (int64_t)(chunk.rows + 1) * (int64_t)sizeof(OFFSET)),
                   stage_stretch(m.col_ind + chunk.begin, chunk.staged * (int64_t)sizeof(int32_t)),
                   stage_stretch((const char *)m.val + chunk.begin * value_bytes, (int64_t)chunk.staged * value_bytes));
 }
 
-/* A block works on chunks blockIdx.x, + gridDim.x, ... MATRIX: one_matrix or the parts of csr_parts_device.cu. */
-template <typename MATRIX, typename OFFSET, int NDOTS, bool BY_ROWS>
+/* By rows: a block works on chunks blockIdx.x, + gridDim.x, ... MATRIX: one_matrix or the parts of csr_parts_device.cu. */
+template <typename MATRIX, typename OFFSET, int NDOTS>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
-    chunk_kernel(const MATRIX matrix, const chunks_argument chunks, const tess_spmv_args args, const loop_gate gate,
-                 const reduce_target target)
+    rows_kernel(const MATRIX matrix, const chunks_argument chunks, const tess_spmv_args args, const loop_gate gate,
+                const reduce_target target)
 {
-    extern __shared__ uint4 shared[];
+    extern __shared__ __align__(
+        128) char stages[]; /* copies in bulk are slow unless both ends are at the same place of a line */
     __shared__ gpu_arrival arrivals[STAGES];
-    char *const stages = (char *)(void *)shared;
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
     tess_scalars scalars;
     const int step = (int)gridDim.x;
@@ -346,13 +383,13 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
         csr_chunk next = {};
 
         if (c + step < chunks.nchunks) { next = chunks.chunk[c + step]; }
-        if (!matrix.is_empty(chunk) && (BY_ROWS || chunk.staged > 0)) {
+        if (!matrix.is_empty(chunk)) {
             await_stage(&arrivals[stage], parities >> stage & 1U);
             parities ^= 1U << stage;
         }
         if (runs) {
-            matrix.template work_on<OFFSET, NDOTS, BY_ROWS>(stages + stage * chunks.layout.stage, chunks.layout, chunk,
-                                                            args, dots);
+            matrix.template work_on<OFFSET, NDOTS>(stages + stage * chunks.layout.stage, chunks.layout, chunk, args,
+                                                   dots);
             __syncthreads();
             request_chunk<MATRIX, OFFSET>(matrix, chunks, c + STAGES * step, stages + stage * chunks.layout.stage,
                                           &arrivals[stage]);
@@ -363,6 +400,28 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
         chunk = next;
     }
     if (NDOTS > 0 && runs) { grid_reduce(dots, target); }
+}
+
+/* The same by nonzeros. */
+template <typename MATRIX, typename OFFSET, int NDOTS>
+__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, MATRIX::STREAM_BLOCKS)
+    nonzeros_kernel(const MATRIX matrix, const chunks_argument chunks, const tess_spmv_args args, const loop_gate gate,
+                    const reduce_target target)
+{
+    extern __shared__ double products[];
+    double dots[NDOTS > 0 ? NDOTS : 1] = {};
+    bool entered = false;
+    auto enter = [&]() {
+        tess_scalars scalars;
+
+        entered = entered || loop_enter<true>(gate, NDOTS > 0, &scalars);
+        return entered;
+    };
+
+    for (int c = (int)blockIdx.x; c < chunks.nchunks; c += (int)gridDim.x) {
+        if (!matrix.template stream<OFFSET, NDOTS>(chunks.chunk[c], args, products, enter, dots)) { return; }
+    }
+    if (NDOTS > 0) { grid_reduce(dots, target); }
 }
 
 template <typename VALUE, typename OFFSET, typename FACTOR>
@@ -400,19 +459,20 @@ static tess_status launch_chunks(tess_context *ctx, const MATRIX &matrix, const 
                                  const tess_spmv_args *args, const loop_gate &gate)
 {
     void (*kernel)(const MATRIX, const chunks_argument, const tess_spmv_args, const loop_gate, const reduce_target) =
-        by_rows ? chunk_kernel<MATRIX, OFFSET, NDOTS, true> : chunk_kernel<MATRIX, OFFSET, NDOTS, false>;
+        by_rows ? rows_kernel<MATRIX, OFFSET, NDOTS> : nonzeros_kernel<MATRIX, OFFSET, NDOTS>;
     enum { RESERVED_SHARED = 1280 }; /* bytes that each block takes besides */
     const gpu_state *state = gpu_state_of(ctx);
     size_t shared = (size_t)chunks.layout.all;
+    int64_t most = by_rows ? (int64_t)CHUNK_BLOCKS : (int64_t)MATRIX::STREAM_BLOCKS;
     int64_t resident = state->shared_bytes / ((int64_t)shared + RESERVED_SHARED);
     reduce_target target;
     unsigned grid;
     tess_status status = TESS_SUCCESS;
 
-    resident = resident < 1 ? 1 : resident < (int64_t)CHUNK_BLOCKS ? resident : (int64_t)CHUNK_BLOCKS;
+    resident = resident < 1 ? 1 : resident < most ? resident : most;
     resident *= state->multiprocessors;
     grid = (unsigned)(chunks.nchunks < resident ? chunks.nchunks : resident);
-    TESS_TRY(gpu_allow_shared(ctx, (const void *)kernel));
+    if (by_rows) { TESS_TRY(gpu_allow_shared(ctx, (const void *)kernel)); }
     TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
     status = gpu_launch(ctx, "a sparse product", kernel, grid, shared, matrix, chunks, *args, gate, target);
 cleanup:

@@ -2,36 +2,34 @@
 /*
  * Chunks of a CSR matrix on their way into shared memory. Where the device copies stretches of memory by itself, one thread
  * asks for a chunk's offsets, columns and values, and the block goes on working until they are there; elsewhere the block's
- * threads copy them. Each array keeps its place modulo LINE: what is copied begins up to LINE - 1 bytes early, within the same
- * cache line, and ends up to BULK_UNIT - 1 bytes late.
+ * threads copy them. Whole cache lines are copied, and every array keeps its place within a line: a copy between different places of
+ * lines takes the device half as long again. So what is copied may begin and end up to LINE - 1 bytes beyond what is needed.
  */
 #ifndef TESS_FORMAT_CSR_CSR_STAGE_CUH
 #define TESS_FORMAT_CSR_CSR_STAGE_CUH
 
 #include "format/csr/csr_plan.cuh"
 
-enum { BULK_UNIT = 16, LINE = 128 }; /* bytes */
+enum { BULK_UNIT = 16, LINE = GPU_ALLOCATION_UNIT }; /* bytes */
 
-/* How a block's shared memory is laid out: STAGES times offsets, columns, values; then products. Sizes in bytes. */
+/* How a block's shared memory is laid out: STAGES times offsets, columns, values. Sizes in bytes; `all` is what a block has. */
 struct stage_layout {
     int offsets, columns, stage, all;
 };
 
 static inline int line_room(int64_t bytes)
 {
-    return (int)((bytes + BULK_UNIT + 2 * LINE - 1) / LINE * LINE);
+    return (int)((bytes + 3 * LINE - 2) / LINE * LINE);
 }
 
-/* rows: whose offsets are staged; 0: none. */
-static inline stage_layout make_stage_layout(int places, int rows, size_t offset_bytes, size_t value_bytes,
-                                             int64_t product_bytes)
+static inline stage_layout make_stage_layout(int places, int rows, size_t offset_bytes, size_t value_bytes)
 {
     stage_layout layout;
 
-    layout.offsets = rows > 0 ? line_room((int64_t)(rows + 1) * (int64_t)offset_bytes) : 0;
+    layout.offsets = line_room((int64_t)(rows + 1) * (int64_t)offset_bytes);
     layout.columns = line_room((int64_t)places * 4);
     layout.stage = layout.offsets + layout.columns + line_room((int64_t)places * (int64_t)value_bytes);
-    layout.all = STAGES * layout.stage + (int)product_bytes;
+    layout.all = STAGES * layout.stage;
     return layout;
 }
 
@@ -51,7 +49,7 @@ struct stage_stretch {
         uint32_t excess = line_excess(begin);
 
         from = (const char *)begin - excess;
-        bytes = length > 0 ? (uint32_t)(excess + length + BULK_UNIT - 1) / BULK_UNIT * BULK_UNIT : 0U;
+        bytes = length > 0 ? (uint32_t)(excess + length + LINE - 1) / LINE * LINE : 0U;
     }
 };
 
@@ -63,7 +61,7 @@ __device__ static inline void request_stage(char *stage, const stage_layout &lay
 #if GPU_HAS_BULK_COPY
     if (threadIdx.x == 0) {
         gpu_arrival_expect(arrival, offsets.bytes + columns.bytes + values.bytes);
-        if (offsets.bytes > 0) { gpu_bulk_copy(stage, offsets.from, offsets.bytes, arrival); }
+        gpu_bulk_copy(stage, offsets.from, offsets.bytes, arrival);
         if (columns.bytes > 0) {
             gpu_bulk_copy(stage + layout.offsets, columns.from, columns.bytes, arrival);
             gpu_bulk_copy(stage + layout.offsets + layout.columns, values.from, values.bytes, arrival);
