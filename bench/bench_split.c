@@ -351,6 +351,39 @@ static void run_case(trial *t, bench_run *run, const bench_case *which)
     bench_trial_close(&t->of);
 }
 
+/* One product and nothing else. */
+static void run_product(bench_run *run, const bench_case *which, const bench_contestant *c)
+{
+    const bench_trial_options options = {.reach = 1.0};
+    bench_trial t;
+    bench_outcome o = {0};
+    tess_matrix *stored = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (!bench_trial_open(run, which, &options, &t)) { return; }
+    status = bench_trial_convert(&t, c, &o, &stored);
+    if (status == TESS_SUCCESS) { status = tess_matrix_spmv(stored, TESS_OP_NONE, 1.0, t.fp64.x[0], 0.0, t.fp64.y[0]); }
+    if (status == TESS_SUCCESS) { status = tess_context_synchronize(run->ctx); }
+    if (status == TESS_SUCCESS) { printf("%-22s one product of %s\n", which->name, c->name); }
+    if (status != TESS_SUCCESS && status != TESS_UNSUPPORTED) { bench_fault(run, which->name, c->name, status); }
+    tess_matrix_destroy(stored);
+    bench_trial_close(&t);
+}
+
+static void run_products(bench_run *run, const bench_cases *cases, const char *name, const bench_contestant *list,
+                         int count)
+{
+    int index = 0;
+
+    while (index < count && (!list[index].ours || strcmp(list[index].name, name) != 0)) {
+        index += 1;
+    }
+    if (index == count) { bench_die("no kernel '%s' of ours takes part", name); }
+    for (size_t i = 0; i < cases->count; i++) {
+        run_product(run, &cases->items[i], &list[index]);
+    }
+}
+
 /* ---- driver ---- */
 
 static void print_head(bool gpu)
@@ -374,6 +407,26 @@ static void report_left_out(bench_run *run, const bench_split_records *records)
     json_object_set_new(run->root, "left_out", names);
 }
 
+static void run_study(bench_run *run, const bench_cases *cases, const bench_split_options *split,
+                      const bench_contestant *list, int count)
+{
+    bench_split_records records = {bench_allocate(cases->count, sizeof *records.items), 0};
+
+    json_object_set_new(run->root, "protocol", json_string(split->tezcan ? "tezcan" : "default"));
+    bench_load_kernels(run, list, count);
+    print_head(run->gpu);
+    for (size_t i = 0; i < cases->count; i++) {
+        trial t = {.options = split, .list = list, .count = count, .record = &records.items[records.count]};
+
+        run_case(&t, run, &cases->items[i]);
+        records.count += t.record->name[0] != '\0';
+    }
+    report_left_out(run, &records);
+    bench_split_report_classes(run, list, count, &records);
+    bench_split_report_goals(run, list, count, &records);
+    free(records.items);
+}
+
 int main(int argc, char **argv)
 {
     static const struct argp program = {
@@ -388,7 +441,6 @@ int main(int argc, char **argv)
     bench_options options;
     bench_split_options split;
     bench_contestant list[BENCH_SPLIT_MOST] = {0};
-    bench_split_records records = {0};
     bench_run run;
     bench_cases cases;
     int count;
@@ -397,22 +449,13 @@ int main(int argc, char **argv)
     bench_split_options_init(&split);
     bench_parse(argc, argv, &program, &options, &split);
     cases = bench_cases_select(&options, "large");
-    bench_begin(&run, &options, "bench_split", true);
+    bench_begin(&run, &options, "bench_split", split.product == NULL);
     count = bench_split_contestants(&split, list);
-    json_object_set_new(run.root, "protocol", json_string(split.tezcan ? "tezcan" : "default"));
-    bench_load_kernels(&run, list, count);
-    records.items = bench_allocate(cases.count, sizeof *records.items);
-    print_head(run.gpu);
-    for (size_t i = 0; i < cases.count; i++) {
-        trial t = {.options = &split, .list = list, .count = count, .record = &records.items[records.count]};
-
-        run_case(&t, &run, &cases.items[i]);
-        records.count += t.record->name[0] != '\0';
+    if (split.product) {
+        run_products(&run, &cases, split.product, list, count);
+    } else {
+        run_study(&run, &cases, &split, list, count);
     }
-    report_left_out(&run, &records);
-    bench_split_report_classes(&run, list, count, &records);
-    bench_split_report_goals(&run, list, count, &records);
-    free(records.items);
     bench_cases_free(&cases);
     return bench_end(&run);
 }

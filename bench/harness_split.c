@@ -74,7 +74,7 @@ int bench_split_contestants(const bench_split_options *o, bench_contestant *list
 
 /* ---- options ---- */
 
-enum { KEY_POLICY = 700, KEY_SHARE, KEY_LEVELS, KEY_ENTRY, KEY_BASE, KEY_PROTOCOL };
+enum { KEY_POLICY = 700, KEY_SHARE, KEY_LEVELS, KEY_ENTRY, KEY_BASE, KEY_PROTOCOL, KEY_PRODUCT };
 
 const struct argp_option bench_split_table[] = {
     {"policy", KEY_POLICY, "NAME[:X]", 0, "by rows: fixed-range[:R] or mean-range[:F] (default mean-range:0.1)", 0},
@@ -87,6 +87,7 @@ const struct argp_option bench_split_table[] = {
      "of "
      "their nonzeros low left out",
      0},
+    {"product", KEY_PRODUCT, "KERNEL", 0, "only one product of this kernel with each matrix, for profilers", 0},
     {0}};
 
 void bench_split_options_init(bench_split_options *o)
@@ -159,6 +160,7 @@ error_t bench_split_parse(int key, char *arg, struct argp_state *state)
         bench_read_levels(state, arg, &o->entries);
         return 0;
     case KEY_ENTRY: bench_read_policy(state, arg, &o->entries); return 0;
+    case KEY_PRODUCT: o->product = arg; return 0;
     case KEY_BASE: o->base = read_base(state, arg); return 0;
     case KEY_PROTOCOL:
         if (strcmp(arg, "tezcan") != 0) { argp_error(state, "--protocol: there is tezcan, not '%s'", arg); }

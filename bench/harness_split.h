@@ -14,9 +14,10 @@ typedef struct bench_split_options {
     tess_policy_options entries; /* of split by entries */
     tess_format base;            /* csr or ellr */
     bool tezcan;                 /* the protocol of Tezcan et al. 2022, section IV-A */
+    const char *product;         /* only one product of this contestant, for profilers; NULL: the study */
 } bench_split_options;
 
-/* --policy, --share, --levels, --entry-policy, --base, --protocol; the parser's input is what init filled. */
+/* --policy, --share, --levels, --entry-policy, --base, --protocol, --product; the parser's input is what init filled. */
 extern const struct argp_option bench_split_table[];
 error_t bench_split_parse(int key, char *arg, struct argp_state *state);
 void bench_split_options_init(bench_split_options *o);

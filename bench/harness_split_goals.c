@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness_goal.h"
 #include "harness_split.h"
 
 /* ---- Table II: by density ---- */
@@ -84,18 +85,18 @@ typedef enum measure {
     OF_ITS_BYTES, /* measured speed-up over the one that the bytes predict */
     SPEEDUP,
     OVER_CUSPARSE,
-    SETUP /* in products of FP64; at most */
+    SETUP /* in products of FP64 */
 } measure;
 
-typedef struct goal {
+typedef struct split_goal {
     const char *kernel; /* how its name begins; * stands for the base's */
     const char *matrix; /* NULL: all */
     measure what;
-    bool mean; /* geometric mean, else the worst case */
+    bool mean;
     double bound;
-} goal;
+} split_goal;
 
-static const goal goals[] = {
+static const split_goal goals[] = {
     {"*-fp32", NULL, OF_ITS_BYTES, false, 0.92},
     {"*-fp32", NULL, SPEEDUP, true, 1.30},
     {"split-row", NULL, OF_ITS_BYTES, false, 0.94},
@@ -126,52 +127,27 @@ static double value_of(const bench_split_result *r, measure what)
     }
 }
 
-static bool is_of(const goal *g, const char *name)
+static bool is_of(const split_goal *g, const char *name)
 {
     if (g->kernel[0] == '*') { return strstr(name, g->kernel + 1) != NULL; }
     return strncmp(name, g->kernel, strlen(g->kernel)) == 0;
 }
 
-typedef struct reached {
-    bench_mean mean;
-    double worst;
-    const char *where;
-} reached;
-
-static reached collect(const goal *g, int index, const bench_split_records *records)
+static void report_goal(const split_goal *g, const char *kernel, int index, const bench_split_records *records,
+                        json_t *rows)
 {
-    reached r = {.worst = NAN, .where = ""};
+    const bench_goal goal = {measure_names[g->what], g->mean, g->what == SETUP, g->bound};
+    bench_reached reached = {.worst = 0.0};
 
     for (int m = 0; m < records->count; m++) {
-        const bench_split_record *record = &records->items[m];
-        double value = record->of[index].ran ? value_of(&record->of[index], g->what) : NAN;
+        const bench_split_record *r = &records->items[m];
 
-        if (record->in_cache || record->left_out || !isfinite(value) ||
-            (g->matrix && strcmp(g->matrix, record->name) != 0)) {
+        if (!r->of[index].ran || r->in_cache || r->left_out || (g->matrix && strcmp(g->matrix, r->name) != 0)) {
             continue;
         }
-        bench_mean_add(&r.mean, value);
-        if (isnan(r.worst) || (g->what == SETUP ? value > r.worst : value < r.worst)) {
-            r.worst = value;
-            r.where = record->name;
-        }
+        bench_goal_add(&goal, r->name, value_of(&r->of[index], g->what), &reached);
     }
-    return r;
-}
-
-static void report_goal(json_t *rows, const goal *g, const bench_contestant *c, const reached *r)
-{
-    const double value = g->mean ? bench_mean_value(&r->mean) : r->worst;
-    const bool met = g->what == SETUP ? value <= g->bound : value >= g->bound;
-
-    printf("  %-34s %-18s %-8s %s %6.3f  %8.3f  %-12s %-20s (mean %.3f, %d matrices)\n", c->name,
-           measure_names[g->what], g->mean ? "mean" : "worst", g->what == SETUP ? "<=" : ">=", g->bound, value,
-           met ? "reached" : "NOT REACHED", g->mean ? "" : r->where, bench_mean_value(&r->mean), r->mean.count);
-    json_array_append_new(rows,
-                          json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:s, s:i, s:b}", "kernel", c->name, "measure",
-                                    measure_names[g->what], "statistic", g->mean ? "geometric mean" : "worst case",
-                                    "goal", g->bound, "value", value, "geometric_mean", bench_mean_value(&r->mean),
-                                    "worst_matrix", r->where, "matrices", r->mean.count, "reached", met));
+    bench_goal_report(&goal, kernel, &reached, rows);
 }
 
 void bench_split_report_goals(bench_run *run, const bench_contestant *list, int count,
@@ -182,10 +158,7 @@ void bench_split_report_goals(bench_run *run, const bench_contestant *list, int 
     printf("\ngoals, over matrices that do not lie in the cache\n");
     for (size_t k = 0; k < sizeof goals / sizeof goals[0]; k++) {
         for (int i = BENCH_SPLIT_FP32; i < count; i++) {
-            if (!is_of(&goals[k], list[i].name)) { continue; }
-            const reached r = collect(&goals[k], i, records);
-
-            if (r.mean.count > 0) { report_goal(rows, &goals[k], &list[i], &r); }
+            if (is_of(&goals[k], list[i].name)) { report_goal(&goals[k], list[i].name, i, records, rows); }
         }
     }
     json_object_set_new(run->root, "goals", rows);
