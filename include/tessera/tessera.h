@@ -15,6 +15,7 @@
 #include <tessera/precond.h>
 #include <tessera/solver.h>
 #include <tessera/status.h>
+#include <tessera/steps.h>
 #include <tessera/vector.h>
 
 #endif

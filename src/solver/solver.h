@@ -27,6 +27,7 @@ struct tess_solver {
     void *graph;              /* the recorded loop */
     const void *graph_values; /* what it was recorded for */
     double setup_seconds;
+    void *own; /* the method's own, where it has set-up of its own */
 };
 
 /* For a method that needs symmetry: finds out whether the matrix has it, once per version of its values. */

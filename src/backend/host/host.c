@@ -146,8 +146,8 @@ static void release_no_graph(tess_context *ctx, void *graph)
     (void)graph;
 }
 
-static const tess_format_ops *const host_formats[] = {&csr_host_ops, &ellr_host_ops, &sell_host_ops, &split_host_ops,
- &composite_host_ops, NULL};
+static const tess_format_ops *const host_formats[] = {&csr_host_ops,   &ellr_host_ops,      &sell_host_ops,
+                                                      &split_host_ops, &composite_host_ops, NULL};
 
 const tess_backend tess_host_backend = {
     .name = "cpu",
@@ -168,6 +168,7 @@ const tess_backend tess_host_backend = {
     .fill = fill_host,
     .random = random_host,
     .run_loop = host_run_loop,
+    .repeat = host_repeat,
     .release_graph = release_no_graph,
     .block_jacobi_build = host_block_jacobi_build,
     .block_jacobi_apply = host_block_jacobi_apply,

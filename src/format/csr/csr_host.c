@@ -134,9 +134,9 @@ static double sum_segment(const csr_view *v, const tess_spmv_args *args, int64_t
 
     end = begin + SEGMENT < end ? begin + SEGMENT : end;
     switch (v->precision) {
-#define SUM_RANGE(NAME, value, name, type, bits, emin, emax, max)                             \
-    case TESS_PRECISION_##NAME:                                                               \
-        return is_low(v, args) ? sum_range(low, TESS_PRECISION_##NAME, begin, end)            \
+#define SUM_RANGE(NAME, value, name, type, bits, emin, emax, max)                  \
+    case TESS_PRECISION_##NAME:                                                    \
+        return is_low(v, args) ? sum_range(low, TESS_PRECISION_##NAME, begin, end) \
                                : sum_range(e, TESS_PRECISION_##NAME, begin, end);
         TESS_PRECISION_LIST(SUM_RANGE)
 #undef SUM_RANGE
@@ -281,12 +281,12 @@ typedef void (*chunk_function)(const csr_view *v, const csr_plan *p, const tess_
     {                                                                                                               \
         multiply_rows(v, p, args, chunk, dots, bits, precision, epilogue);                                          \
     }
-#define CHUNK_FUNCTIONS(name, bits, precision)                 \
-    CHUNK_FUNCTION(name##_general, bits, precision, GENERAL)   \
-    CHUNK_FUNCTION(name##_store, bits, precision, STORE)       \
-    CHUNK_FUNCTION(name##_dot, bits, precision, STORE_DOT)     \
+#define CHUNK_FUNCTIONS(name, bits, precision)                     \
+    CHUNK_FUNCTION(name##_general, bits, precision, GENERAL)       \
+    CHUNK_FUNCTION(name##_store, bits, precision, STORE)           \
+    CHUNK_FUNCTION(name##_dot, bits, precision, STORE_DOT)         \
     CHUNK_FUNCTION(name##_dot_two, bits, precision, STORE_DOT_TWO) \
-    CHUNK_FUNCTION(name##_part, bits, precision, PART)         \
+    CHUNK_FUNCTION(name##_part, bits, precision, PART)             \
     CHUNK_FUNCTION(name##_low_part, bits, precision, LOW_PART)
 #define CHUNK_FUNCTION_TABLES(NAME, value, name, type, bits, emin, emax, max) \
     CHUNK_FUNCTIONS(multiply_32_##name, 32, TESS_PRECISION_##NAME)            \

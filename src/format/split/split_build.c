@@ -161,7 +161,8 @@ static tess_status refresh_csr(tess_context *ctx, const split_storage *s, const 
         const csr_view *v = &s->part[p].view;
 
         if (shape.empty) { continue; }
-        TESS_TRY(backend->values(ctx, source, &shape.rows, v, split_is_scaled(s, shape.level), (void *)(uintptr_t)v->val));
+        TESS_TRY(
+            backend->values(ctx, source, &shape.rows, v, split_is_scaled(s, shape.level), (void *)(uintptr_t)v->val));
     }
 cleanup:
     return status;

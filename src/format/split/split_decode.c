@@ -9,13 +9,13 @@
 /* Host copies of what says where values go, and the values of one part. */
 typedef struct decoder {
     const split_storage *s;
-    int64_t nnz;        /* of the matrix */
-    int64_t *row_ptr;   /* of the matrix */
-    int32_t *col_ind;   /* of the matrix; NULL unless the diagonal is left out */
-    int32_t *row_of;    /* by position; NULL: entry-wise */
-    int16_t *exponent;  /* by position; NULL: none */
-    uint8_t *level;     /* by entry; NULL: row-wise */
-    double *part;       /* nnz */
+    int64_t nnz;       /* of the matrix */
+    int64_t *row_ptr;  /* of the matrix */
+    int32_t *col_ind;  /* of the matrix; NULL unless the diagonal is left out */
+    int32_t *row_of;   /* by position; NULL: entry-wise */
+    int16_t *exponent; /* by position; NULL: none */
+    uint8_t *level;    /* by entry; NULL: row-wise */
+    double *part;      /* nnz */
 } decoder;
 
 static void close_decoder(tess_context *ctx, decoder *d)
@@ -54,9 +54,7 @@ static tess_status open_decoder(const tess_matrix *a, decoder *d)
     TESS_TRY(original->ops->decode(original, d->row_ptr, d->col_ind, NULL));
     TESS_TRY(fetch(ctx, s->order.row_of, s->nrows, sizeof *d->row_of, (void **)&d->row_of));
     TESS_TRY(fetch(ctx, s->exponent, s->nrows, sizeof *d->exponent, (void **)&d->exponent));
-    if (s->entrywise) {
-        TESS_TRY(fetch(ctx, s->assignment->level, d->nnz, sizeof *d->level, (void **)&d->level));
-    }
+    if (s->entrywise) { TESS_TRY(fetch(ctx, s->assignment->level, d->nnz, sizeof *d->level, (void **)&d->level)); }
     status = tess_host_allocate(ctx, d->nnz, sizeof *d->part, (void **)&d->part);
 cleanup:
     return status;

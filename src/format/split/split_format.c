@@ -49,9 +49,11 @@ static tess_status check_options(const tess_matrix *a, const tess_storage_option
 {
     tess_context *ctx = a->ctx;
 
-    if (granularity == TESS_GRANULARITY_MATRIX || (granularity == TESS_GRANULARITY_ENTRY && o->format != TESS_FORMAT_SPLIT)) {
+    if (granularity == TESS_GRANULARITY_MATRIX ||
+        (granularity == TESS_GRANULARITY_ENTRY && o->format != TESS_FORMAT_SPLIT)) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "split takes granularity row or entry, composite row",
-                         "format %s of granularity %s", tess_format_name(o->format), tess_granularity_name(granularity));
+                         "format %s of granularity %s", tess_format_name(o->format),
+                         tess_granularity_name(granularity));
     }
     if (o->base != TESS_FORMAT_CSR && o->base != TESS_FORMAT_ELLR) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "csr or ellr", "format %s over parts in format %s",

@@ -31,9 +31,7 @@ static tess_status prepare(tess_context *ctx, split_storage *s)
     if (s->options.arithmetic == TESS_ARITHMETIC_FP32 && !s->x_shadow) {
         TESS_TRY(tess_device_allocate(ctx, s->ncols, sizeof *s->x_shadow, (void **)&s->x_shadow));
     }
-    if (s->entrywise && !s->work) {
-        TESS_TRY(tess_device_allocate(ctx, s->nrows, sizeof *s->work, (void **)&s->work));
-    }
+    if (s->entrywise && !s->work) { TESS_TRY(tess_device_allocate(ctx, s->nrows, sizeof *s->work, (void **)&s->work)); }
     s->prepared = true;
 cleanup:
     return status;
