@@ -99,6 +99,59 @@ static tess_status assign_precisions(scene *s)
     return status;
 }
 
+/* Parts of two levels, the room of products, new values, and the values back. */
+static tess_status split_matrix(scene *s, tess_storage_options options)
+{
+    tess_csr_arrays arrays = csr_arrays_of(&s->unsymmetric);
+    tess_matrix *fresh = NULL, *made = NULL;
+    double *val = test_allocate(s->unsymmetric.nnz, sizeof *val);
+    tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
+
+    options.arithmetic = TESS_ARITHMETIC_FP32;
+    options.max_padding = 100.0;
+    options.policy.policy = TESS_POLICY_FIXED_RANGE;
+    options.policy.parameter = 2.0;
+    options.policy.share = 50.0;
+    options.policy.without_diagonal = 1;
+    if (status == TESS_SUCCESS) {
+        status = tess_matrix_convert(fresh, &options, &made);
+        assert_true((status == TESS_SUCCESS) == (made != NULL));
+    }
+    if (status == TESS_SUCCESS) { status = tess_matrix_spmv(made, TESS_OP_NONE, 1.5, s->b, 0.5, s->x); }
+    if (status == TESS_SUCCESS) { status = tess_matrix_update_values(fresh, s->unsymmetric.val, TESS_MEMORY_HOST); }
+    if (status == TESS_SUCCESS) { status = tess_matrix_get_csr(made, NULL, NULL, val); }
+    tess_matrix_destroy(made);
+    tess_matrix_destroy(fresh);
+    free(val);
+    return status;
+}
+
+static tess_status convert_to_split(scene *s)
+{
+    return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_SPLIT, .row_order = TESS_ROW_ORDER_SYMMETRIC});
+}
+
+static tess_status convert_to_split_entries(scene *s)
+{
+    return split_matrix(
+        s, (tess_storage_options){.format = TESS_FORMAT_SPLIT, .policy = {.granularity = TESS_GRANULARITY_ENTRY}});
+}
+
+static tess_status convert_to_split_slices(scene *s)
+{
+    return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_SPLIT, .base = TESS_FORMAT_ELLR});
+}
+
+static tess_status convert_to_composite(scene *s)
+{
+    return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_COMPOSITE});
+}
+
+static tess_status convert_to_composite_slices(scene *s)
+{
+    return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_COMPOSITE, .base = TESS_FORMAT_ELLR});
+}
+
 /* A matrix of its own, since products keep plans and transposes with the matrix. */
 static tess_status product(scene *s, tess_operation operation)
 {
@@ -290,6 +343,11 @@ static const named_scenario scenarios[] = {
     {"create_coo", create_coo},
     {"convert", convert},
     {"convert to slices", convert_to_slices},
+    {"convert to split", convert_to_split},
+    {"convert to split entries", convert_to_split_entries},
+    {"convert to split slices", convert_to_split_slices},
+    {"convert to composite", convert_to_composite},
+    {"convert to composite slices", convert_to_composite_slices},
     {"assign precisions", assign_precisions},
     {"plain_product", plain_product},
     {"transposed_product", transposed_product},

@@ -4,120 +4,11 @@
  * threads. A row longer than a segment is summed segment by segment; where few rows are that long, all threads sum
  * their segments beforehand. Either way each sum has the same order, so that the result has the same bits.
  */
-#include <string.h>
-
+#include "format/csr/csr_host.h"
 #include "backend/host/host.h"
 #include "format/csr/csr.h"
-#include "format/csr/csr_host.h"
 #include "format/csr/csr_rows.h"
 #include "format/csr/csr_sums.h"
-
-/* With LONG_ROWS_PER_THREAD long rows for each thread the chunks alone keep all threads busy. */
-enum { CHUNK = HOST_SERIAL_WORK, SEGMENT = 16384, LONG_ROWS_PER_THREAD = 4 };
-
-struct csr_plan {
-    int64_t nchunks;
-    int32_t *chunk_row;     /* nchunks + 1 */
-    double *partials;       /* 2 * nchunks */
-    int64_t nlong;          /* rows longer than SEGMENT that are summed beforehand */
-    int32_t *long_row;      /* ascending */
-    int64_t *first_segment; /* nlong + 1: of each long row */
-    double *segment_sum;    /* first_segment[nlong] */
-    double *long_sum;
-};
-
-/* First row i with offset(i) + i >= target, offsets counted from that of the first row. */
-static int64_t find_row(const csr_view *v, int64_t target)
-{
-    int64_t low = 0, high = v->nrows, first = csr_offset(v, 0);
-
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-
-        if (csr_offset(v, middle) - first + middle >= target) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low;
-}
-
-static int64_t row_length(const csr_view *v, int64_t i)
-{
-    return csr_offset(v, i + 1) - csr_offset(v, i);
-}
-
-static int64_t segments_of(int64_t length)
-{
-    return (length + SEGMENT - 1) / SEGMENT;
-}
-
-static int64_t segment_count(const csr_plan *p)
-{
-    return p->first_segment ? p->first_segment[p->nlong] : 0;
-}
-
-static void free_plan(tess_context *ctx, csr_plan *p)
-{
-    if (!p) { return; }
-    tess_host_release(ctx, p->chunk_row, p->nchunks + 1, sizeof *p->chunk_row);
-    tess_host_release(ctx, p->partials, 2 * p->nchunks, sizeof *p->partials);
-    tess_host_release(ctx, p->long_row, p->nlong, sizeof *p->long_row);
-    tess_host_release(ctx, p->long_sum, p->nlong, sizeof *p->long_sum);
-    tess_host_release(ctx, p->segment_sum, segment_count(p), sizeof *p->segment_sum);
-    tess_host_release(ctx, p->first_segment, p->nlong + 1, sizeof *p->first_segment);
-    tess_host_release(ctx, p, 1, sizeof *p);
-}
-
-static int64_t count_long_rows(const csr_view *v, int threads)
-{
-    int64_t count = 0;
-
-    for (int64_t i = 0; i < v->nrows; i++) {
-        count += row_length(v, i) > SEGMENT;
-    }
-    return count < (int64_t)LONG_ROWS_PER_THREAD * threads ? count : 0;
-}
-
-static void find_long_rows(const csr_view *v, csr_plan *p)
-{
-    int64_t found = 0;
-
-    p->first_segment[0] = 0;
-    for (int64_t i = 0; i < v->nrows && found < p->nlong; i++) {
-        if (row_length(v, i) <= SEGMENT) { continue; }
-        p->long_row[found] = (int32_t)i;
-        p->first_segment[found + 1] = p->first_segment[found] + segments_of(row_length(v, i));
-        found += 1;
-    }
-}
-
-static tess_status make_plan(tess_context *ctx, const csr_view *v, csr_plan **out)
-{
-    csr_plan *p = NULL;
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *p, (void **)&p));
-    memset(p, 0, sizeof *p);
-    p->nchunks = (v->nnz + v->nrows + CHUNK - 1) / CHUNK;
-    p->nlong = count_long_rows(v, ctx->threads);
-    TESS_TRY(tess_host_allocate(ctx, p->nchunks + 1, sizeof *p->chunk_row, (void **)&p->chunk_row));
-    TESS_TRY(tess_host_allocate(ctx, 2 * p->nchunks, sizeof *p->partials, (void **)&p->partials));
-    TESS_TRY(tess_host_allocate(ctx, p->nlong, sizeof *p->long_row, (void **)&p->long_row));
-    TESS_TRY(tess_host_allocate(ctx, p->nlong, sizeof *p->long_sum, (void **)&p->long_sum));
-    TESS_TRY(tess_host_allocate(ctx, p->nlong + 1, sizeof *p->first_segment, (void **)&p->first_segment));
-    find_long_rows(v, p);
-    TESS_TRY(tess_host_allocate(ctx, segment_count(p), sizeof *p->segment_sum, (void **)&p->segment_sum));
-    for (int64_t c = 0; c <= p->nchunks; c++) {
-        p->chunk_row[c] = (int32_t)find_row(v, c * CHUNK);
-    }
-    p->chunk_row[p->nchunks] = (int32_t)v->nrows;
-    *out = p;
-cleanup:
-    if (status != TESS_SUCCESS) { free_plan(ctx, p); }
-    return status;
-}
 
 /* ---- long rows ---- */
 
@@ -132,7 +23,7 @@ static double sum_segment(const csr_view *v, const tess_spmv_args *args, int64_t
     const csr_entries e = {v->val, v->col_ind, args->x, NULL, false};
     const csr_entries low = {v->val, v->col_ind, NULL, args->x_shadow, true};
 
-    end = begin + SEGMENT < end ? begin + SEGMENT : end;
+    end = begin + CSR_SEGMENT < end ? begin + CSR_SEGMENT : end;
     switch (v->precision) {
 #define SUM_RANGE(NAME, value, name, type, bits, emin, emax, max)                  \
     case TESS_PRECISION_##NAME:                                                    \
@@ -160,7 +51,7 @@ static int64_t find_last(const int64_t *first, int64_t count, int64_t value)
 
 static void sum_long_rows(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
 {
-    int64_t segments = segment_count(p);
+    int64_t segments = csr_plan_segments(p);
 
     if (segments == 0) { return; }
 #pragma omp parallel for num_threads(ctx->threads) schedule(static)
@@ -168,7 +59,7 @@ static void sum_long_rows(tess_context *ctx, const csr_view *v, const csr_plan *
         int64_t r = find_last(p->first_segment, p->nlong, s), row = p->long_row[r];
 
         p->segment_sum[s] =
-            sum_segment(v, args, csr_offset(v, row) + (s - p->first_segment[r]) * SEGMENT, csr_offset(v, row + 1));
+            sum_segment(v, args, csr_offset(v, row) + (s - p->first_segment[r]) * CSR_SEGMENT, csr_offset(v, row + 1));
     }
     for (int64_t r = 0; r < p->nlong; r++) {
         double sum = 0.0;
@@ -180,7 +71,7 @@ static void sum_long_rows(tess_context *ctx, const csr_view *v, const csr_plan *
     }
 }
 
-/* The sum of a row longer than SEGMENT: done beforehand, or now. */
+/* The sum of a row longer than CSR_SEGMENT: done beforehand, or now. */
 static __attribute__((noinline)) double long_row_sum(const csr_view *v, const csr_plan *p, const tess_spmv_args *args,
                                                      int64_t row)
 {
@@ -197,7 +88,7 @@ static __attribute__((noinline)) double long_row_sum(const csr_view *v, const cs
         }
     }
     if (low < p->nlong) { return p->long_sum[low]; }
-    for (int64_t k = csr_offset(v, row); k < csr_offset(v, row + 1); k += SEGMENT) {
+    for (int64_t k = csr_offset(v, row); k < csr_offset(v, row + 1); k += CSR_SEGMENT) {
         sum += sum_segment(v, args, k, csr_offset(v, row + 1));
     }
     return sum;
@@ -217,26 +108,39 @@ static chunk_epilogue epilogue_of(const tess_spmv_args *args)
     return args->reduction.ndots == 0 ? STORE : args->reduction.ndots == 1 ? STORE_DOT : STORE_DOT_TWO;
 }
 
-/* Row i of a part. */
-static inline __attribute__((always_inline)) void finish_part_row(const csr_view *v, const tess_spmv_args *args,
-                                                                  int64_t i, double sum, double *dots)
+/* Nothing that plain products do not have. */
+static bool is_plain(const csr_view *v, const tess_spmv_args *args)
 {
-    int64_t row = v->row_of ? v->row_of[i] : v->row_shift + i;
-    double value = spmv_finish_row(args, row, v->exponent ? sum * part_row_scale(v->exponent, i) : sum);
-
-    spmv_add_row_dots(args, args->reduction.ndots, row, value, dots);
+    return !v->exponent && !args->partial && args->update.kind == TESS_UPDATE_NONE && !args->y_shadow &&
+           args->reduction.ndots == 0;
 }
 
-static inline __attribute__((always_inline)) void finish_row(const csr_view *v, const tess_spmv_args *args,
-                                                             chunk_epilogue epilogue, int64_t row, double sum,
-                                                             double *dots)
+/* The row of y that row i of a part is. */
+static inline __attribute__((always_inline)) int64_t target_of(const csr_view *v, int64_t i)
+{
+    return v->row_of ? v->row_of[i] : v->row_shift + i;
+}
+
+/* Row i of a part; `plain` says once for all rows what is_plain does. */
+static inline __attribute__((always_inline)) void finish_part_row(const csr_view *v, const tess_spmv_args *args,
+                                                                  bool plain, int64_t i, double sum, double *dots)
+{
+    int64_t row = target_of(v, i);
+
+    if (plain) {
+        args->y[row] = spmv_result(args, row, sum);
+    } else {
+        double value = spmv_finish_row(args, row, v->exponent ? sum * part_row_scale(v->exponent, i) : sum);
+
+        spmv_add_row_dots(args, args->reduction.ndots, row, value, dots);
+    }
+}
+
+static inline __attribute__((always_inline)) void finish_row(const tess_spmv_args *args, chunk_epilogue epilogue,
+                                                             int64_t row, double sum, double *dots)
 {
     const double *u = args->reduction.with[0], *w = args->reduction.with[1];
 
-    if (epilogue == PART || epilogue == LOW_PART) {
-        finish_part_row(v, args, row, sum, dots);
-        return;
-    }
     if (epilogue == GENERAL) { sum = spmv_result(args, row, sum); }
     args->y[row] = sum;
     if (epilogue == GENERAL) { spmv_add_dots(&args->reduction, args->y, row, sum, dots); }
@@ -255,6 +159,7 @@ static inline __attribute__((always_inline)) void multiply_rows(const csr_view *
     const int64_t *ptr64 = v.row_ptr;
     const csr_entries entries = {v.val, v.col_ind, args->x, args->x_shadow, epilogue == LOW_PART};
     const tess_spmv_args local = *args;
+    const bool plain = is_plain(&v, args);
     const int64_t last = p->chunk_row[chunk + 1];
     int64_t row = p->chunk_row[chunk], end = bits == 32 ? ptr32[row] : ptr64[row];
     double dots[2] = {0.0, 0.0};
@@ -264,10 +169,14 @@ static inline __attribute__((always_inline)) void multiply_rows(const csr_view *
         double sum;
 
         end = bits == 32 ? ptr32[row + 1] : ptr64[row + 1];
-        sum = end - begin <= SHORT     ? sum_short_row(entries, precision, begin, end)
-              : end - begin <= SEGMENT ? sum_range(entries, precision, begin, end)
-                                       : long_row_sum(view, p, args, row);
-        finish_row(&v, &local, epilogue, row, sum, dots);
+        sum = end - begin <= SHORT         ? sum_short_row(entries, precision, begin, end)
+              : end - begin <= CSR_SEGMENT ? sum_range(entries, precision, begin, end)
+                                           : long_row_sum(view, p, args, row);
+        if (epilogue == PART || epilogue == LOW_PART) {
+            finish_part_row(&v, &local, plain, row, sum, dots);
+        } else {
+            finish_row(&local, epilogue, row, sum, dots);
+        }
     }
     out[0] = dots[0];
     out[1] = dots[1];
@@ -340,18 +249,18 @@ static tess_status spmv(tess_context *ctx, const csr_view *v, const csr_plan *p,
 /* Rows of an empty part that are a chunk. */
 static void finish_empty_rows(const csr_view *v, const tess_spmv_args *args, int64_t chunk, double *dots)
 {
-    int64_t end = (chunk + 1) * CHUNK < v->nrows ? (chunk + 1) * CHUNK : v->nrows;
+    int64_t end = (chunk + 1) * CSR_CHUNK < v->nrows ? (chunk + 1) * CSR_CHUNK : v->nrows;
 
     dots[0] = 0.0;
     dots[1] = 0.0;
-    for (int64_t i = chunk * CHUNK; i < end; i++) {
-        finish_part_row(v, args, i, 0.0, dots);
+    for (int64_t i = chunk * CSR_CHUNK; i < end; i++) {
+        finish_part_row(v, args, is_plain(v, args), i, 0.0, dots);
     }
 }
 
 static int64_t part_chunks(const csr_part *part)
 {
-    return part->view.row_ptr ? part->plan->nchunks : (part->view.nrows + CHUNK - 1) / CHUNK;
+    return part->view.row_ptr ? part->plan->nchunks : (part->view.nrows + CSR_CHUNK - 1) / CSR_CHUNK;
 }
 
 /* A chunk of a part. */
@@ -438,8 +347,8 @@ static tess_status check(tess_context *ctx, const csr_view *v, int64_t *bad_row)
 }
 
 const csr_backend csr_host = {
-    .make_plan = make_plan,
-    .free_plan = free_plan,
+    .make_plan = csr_host_make_plan,
+    .free_plan = csr_host_free_plan,
     .spmv = spmv,
     .spmv_parts = spmv_parts,
     .gather = gather,

@@ -3,6 +3,7 @@
 #ifndef TESS_FORMAT_CSR_CSR_HOST_H
 #define TESS_FORMAT_CSR_CSR_HOST_H
 
+#include "backend/host/host.h"
 #include "core/offsets.h"
 #include "format/csr/csr.h"
 
@@ -10,5 +11,27 @@ static inline int64_t csr_offset(const csr_view *v, int64_t i)
 {
     return tess_row_offset(v->row_ptr, v->row_ptr_bits, i);
 }
+
+/* Rows and nonzeros of a chunk; nonzeros that are summed together. */
+enum { CSR_CHUNK = HOST_SERIAL_WORK, CSR_SEGMENT = 16384 };
+
+struct csr_plan {
+    int64_t nchunks;
+    int32_t *chunk_row;     /* nchunks + 1 */
+    double *partials;       /* 2 * nchunks */
+    int64_t nlong;          /* rows longer than CSR_SEGMENT that are summed beforehand */
+    int32_t *long_row;      /* ascending */
+    int64_t *first_segment; /* nlong + 1: of each long row */
+    double *segment_sum;    /* first_segment[nlong] */
+    double *long_sum;
+};
+
+static inline int64_t csr_plan_segments(const csr_plan *p)
+{
+    return p->first_segment ? p->first_segment[p->nlong] : 0;
+}
+
+tess_status csr_host_make_plan(tess_context *ctx, const csr_view *v, csr_plan **out);
+void csr_host_free_plan(tess_context *ctx, csr_plan *p);
 
 #endif

@@ -18,8 +18,9 @@ enum { GROUP = 8, CHUNK = 8 };
 typedef struct product_kind {
     tess_precision stored, vectors;
     tess_arithmetic arithmetic;
+    bool low;      /* products in FP32, sums in FP64 */
     bool wide;     /* columns */
-    bool permuted; /* rows */
+    bool permuted; /* rows, or rows of y that are looked up */
 } product_kind;
 
 /* GROUP rows from `position` on. */
@@ -27,7 +28,7 @@ typedef struct row_group {
     const void *val;    /* of the matrix */
     int64_t first;      /* value 0 of the first row */
     const int16_t *col; /* column 0 of the first row */
-    int64_t row[GROUP];
+    int64_t row[GROUP]; /* of y */
     int32_t length[GROUP];
     int32_t common; /* length of the shortest */
     int64_t ahead;  /* from an entry to its like in the next slice, if both are as wide */
@@ -110,6 +111,30 @@ static inline __attribute__((always_inline)) void sum_group32(const row_group *g
     }
 }
 
+static inline __attribute__((always_inline)) void sum_group_low(const row_group *g, product_kind kind, const void *x,
+                                                                double *out)
+{
+    double sum[GROUP] = {0.0};
+    float value[GROUP];
+
+    for (int64_t k = 0; k < g->common; k++) {
+        prefetch(g, kind, k);
+        for (int l = 0; l < GROUP; l++) {
+            value[l] = tess_load_float(kind.stored, g->val, g->first + k * ELLR_SLICE + l);
+        }
+        for (int l = 0; l < GROUP; l++) {
+            sum[l] += (double)(value[l] * tess_load_float(kind.vectors, x, column_of(g, kind, k, l)));
+        }
+    }
+    for (int l = 0; l < GROUP; l++) {
+        for (int64_t k = g->common; k < g->length[l]; k++) {
+            sum[l] += (double)(tess_load_float(kind.stored, g->val, g->first + k * ELLR_SLICE + l) *
+                               tess_load_float(kind.vectors, x, column_of(g, kind, k, l)));
+        }
+        out[l] = sum[l];
+    }
+}
+
 static inline __attribute__((always_inline)) row_group find_group(const ellr_view *v, ellr_slice s, int64_t position,
                                                                   product_kind kind)
 {
@@ -119,7 +144,8 @@ static inline __attribute__((always_inline)) row_group find_group(const ellr_vie
     g.ahead = (int64_t)s.width * ELLR_SLICE;
     g.col = (const int16_t *)v->column + ellr_first_column(s) + (kind.wide ? 2 * lane : lane);
     for (int l = 0; l < GROUP; l++) {
-        g.row[l] = ellr_row_at(v, kind.permuted, position + l);
+        g.row[l] =
+            kind.permuted ? ellr_target(v, ellr_row(v, s, position + l)) : ellr_rank_at(position + l) + v->row_shift;
         g.length[l] = ellr_length(v, position + l);
         g.common = g.length[l] < g.common ? g.length[l] : g.common;
     }
@@ -133,7 +159,9 @@ static inline __attribute__((always_inline)) void sum_slice(const ellr_view *v, 
     for (int64_t lane = 0; lane < ELLR_SLICE; lane += GROUP) {
         row_group g = find_group(v, v->slice[s], s * ELLR_SLICE + lane, kind);
 
-        if (kind.arithmetic == TESS_ARITHMETIC_FP64) {
+        if (kind.low) {
+            sum_group_low(&g, kind, x, sum + lane);
+        } else if (kind.arithmetic == TESS_ARITHMETIC_FP64) {
             sum_group64(&g, kind, x, sum + lane);
         } else {
             sum_group32(&g, kind, x, sum + lane);
@@ -151,7 +179,7 @@ static inline __attribute__((always_inline)) void sum_any_slice(const ellr_view 
     permuted.permuted = true;
     if (ellr_has_wide_columns(v->slice[s])) {
         sum_slice(v, s, x, wide, sum);
-    } else if (ellr_is_permuted(v->slice[s])) {
+    } else if (v->row_of || ellr_is_permuted(v->slice[s])) {
         sum_slice(v, s, x, permuted, sum);
     } else {
         sum_slice(v, s, x, kind, sum);
@@ -160,25 +188,37 @@ static inline __attribute__((always_inline)) void sum_any_slice(const ellr_view 
 
 typedef void (*slice_function)(const ellr_view *v, int64_t s, const void *x, double *sum);
 
-#define SLICE_FUNCTION(name, stored, vectors, arithmetic)                                       \
-    static void name(const ellr_view *v, int64_t s, const void *x, double *sum)                 \
-    {                                                                                           \
-        sum_any_slice(v, s, x, (product_kind){stored, vectors, arithmetic, false, false}, sum); \
+#define SLICE_FUNCTION(name, stored, vectors, arithmetic, low)                                       \
+    static void name(const ellr_view *v, int64_t s, const void *x, double *sum)                      \
+    {                                                                                                \
+        sum_any_slice(v, s, x, (product_kind){stored, vectors, arithmetic, low, false, false}, sum); \
     }
-#define SLICE_FUNCTIONS(NAME, ...)                                                                           \
-    SLICE_FUNCTION(sum_##NAME, TESS_PRECISION_##NAME, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64)             \
-    SLICE_FUNCTION(sum_##NAME##_vectors32, TESS_PRECISION_##NAME, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64) \
-    SLICE_FUNCTION(sum_##NAME##_arithmetic32, TESS_PRECISION_##NAME, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32)
+#define SLICE_FUNCTIONS(NAME, ...)                                                                                     \
+    SLICE_FUNCTION(sum_##NAME, TESS_PRECISION_##NAME, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64, false)                \
+    SLICE_FUNCTION(sum_##NAME##_vectors32, TESS_PRECISION_##NAME, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64, false)    \
+    SLICE_FUNCTION(sum_##NAME##_arithmetic32, TESS_PRECISION_##NAME, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32, false) \
+    SLICE_FUNCTION(sum_##NAME##_low, TESS_PRECISION_##NAME, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64, true)
 TESS_PRECISION_LIST(SLICE_FUNCTIONS)
 #undef SLICE_FUNCTIONS
 #undef SLICE_FUNCTION
 
-static slice_function select_slice_function(const ellr_view *v, const tess_spmv_args *args)
+static bool is_low(const ellr_view *v, const tess_spmv_args *args)
 {
-#define SLICE_ROW(NAME, ...) {sum_##NAME, sum_##NAME##_vectors32, sum_##NAME##_arithmetic32},
-    static const slice_function functions[TESS_PRECISION_COUNT][3] = {TESS_PRECISION_LIST(SLICE_ROW)};
+    return args->low_arithmetic == TESS_ARITHMETIC_FP32 && v->precision != TESS_PRECISION_FP64;
+}
+
+/* And the x that it takes. */
+static slice_function select_slice_function(const ellr_view *v, const tess_spmv_args *args, const void **x)
+{
+#define SLICE_ROW(NAME, ...) {sum_##NAME, sum_##NAME##_vectors32, sum_##NAME##_arithmetic32, sum_##NAME##_low},
+    static const slice_function functions[TESS_PRECISION_COUNT][4] = {TESS_PRECISION_LIST(SLICE_ROW)};
 #undef SLICE_ROW
 
+    if (is_low(v, args)) {
+        *x = args->x_shadow;
+        return functions[v->precision][3];
+    }
+    *x = args->vectors == TESS_PRECISION_FP32 ? (const void *)args->x_fp32 : args->x;
     if (args->vectors == TESS_PRECISION_FP64) { return functions[v->precision][0]; }
     return functions[v->precision][v->arithmetic == TESS_ARITHMETIC_FP64 ? 1 : 2];
 }
@@ -225,8 +265,8 @@ static tess_status spmv(tess_context *ctx, const ellr_view *v, const tess_spmv_a
 {
     const tess_reduction *reduction = &args->reduction;
     const bool fp32 = args->vectors == TESS_PRECISION_FP32;
-    const void *x = fp32 ? (const void *)args->x_fp32 : args->x;
-    slice_function sum_rows = select_slice_function(v, args);
+    const void *x = NULL;
+    slice_function sum_rows = select_slice_function(v, args, &x);
     int64_t nchunks = chunks_of(v);
     double *partials = NULL;
     tess_status status = TESS_SUCCESS;
@@ -256,6 +296,77 @@ static tess_status spmv(tess_context *ctx, const ellr_view *v, const tess_spmv_a
     return TESS_SUCCESS;
 }
 
+/* ---- products by parts ---- */
+
+/* Rows of an empty part that a thread takes together: as many as of slices. */
+static int64_t part_chunks(const ellr_view *v)
+{
+    return v->slice ? chunks_of(v) : (v->nrows + CHUNK * ELLR_SLICE - 1) / (CHUNK * ELLR_SLICE);
+}
+
+/* Row i of a part. */
+static void finish_part_row(const ellr_view *v, const tess_spmv_args *args, int64_t i, double sum, double *dots)
+{
+    int64_t row = ellr_target(v, i);
+    double value = spmv_finish_row(args, row, v->exponent ? sum * part_row_scale(v->exponent, i) : sum);
+
+    spmv_add_row_dots(args, args->reduction.ndots, row, value, dots);
+}
+
+/* A chunk of a part. */
+static void multiply_part(const ellr_view *v, const tess_spmv_args *args, int64_t chunk, double *dots)
+{
+    int64_t last = (chunk + 1) * CHUNK, end = last < v->nslices ? last : v->nslices;
+    int64_t empty_end = last * ELLR_SLICE < v->nrows ? last * ELLR_SLICE : v->nrows;
+    const void *x = NULL;
+    slice_function sum_rows = select_slice_function(v, args, &x);
+    double sum[ELLR_SLICE];
+
+    for (int64_t s = chunk * CHUNK; s < end; s++) {
+        sum_rows(v, s, x, sum);
+        for (int64_t lane = 0; lane < ELLR_SLICE; lane++) {
+            int64_t row = ellr_row(v, v->slice[s], s * ELLR_SLICE + lane);
+
+            if (row < v->nrows) { finish_part_row(v, args, row, sum[lane], dots); }
+        }
+    }
+    for (int64_t i = chunk * CHUNK * ELLR_SLICE; !v->slice && i < empty_end; i++) {
+        finish_part_row(v, args, i, 0.0, dots);
+    }
+}
+
+static tess_status spmv_parts(tess_context *ctx, int count, const ellr_view *views, const tess_spmv_args *args)
+{
+    const tess_reduction *reduction = &args->reduction;
+    int64_t nchunks = 0;
+    double *partials = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (!host_enter(reduction->state, false, true)) { return TESS_SUCCESS; }
+    for (int p = 0; p < count; p++) {
+        nchunks += part_chunks(&views[p]);
+    }
+    status = host_partials(ctx, 2 * nchunks, &partials);
+    if (status != TESS_SUCCESS) { return status; }
+#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 4) if (nchunks > 4)
+    for (int64_t c = 0; c < nchunks; c++) {
+        int64_t chunk = c;
+        double dots[2] = {0.0, 0.0};
+        int p = 0;
+
+        for (; chunk >= part_chunks(&views[p]); p++) {
+            chunk -= part_chunks(&views[p]);
+        }
+        multiply_part(&views[p], args, chunk, dots);
+        partials[c] = dots[0];
+        partials[nchunks + c] = dots[1];
+    }
+    if (reduction->ndots > 0) {
+        host_finish_reduction(partials, nchunks, reduction->ndots, reduction->step, reduction->state);
+    }
+    return TESS_SUCCESS;
+}
+
 const ellr_backend ellr_host = {
     .longest_row = ellr_host_longest_row,
     .arrange = ellr_host_arrange,
@@ -264,6 +375,7 @@ const ellr_backend ellr_host = {
     .decode = ellr_host_decode,
     .prepare = prepare,
     .spmv = spmv,
+    .spmv_parts = spmv_parts,
 };
 
 #define HOST_OPS(NAME)                                                                           \

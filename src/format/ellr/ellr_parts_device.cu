@@ -178,7 +178,7 @@ static bool has_factors(int count, const ellr_view *views, const tess_spmv_args 
     for (int p = 0; p < count; p++) {
         bool low = args->low_arithmetic == TESS_ARITHMETIC_FP32 && views[p].precision != TESS_PRECISION_FP64;
 
-        if (views[p].nslices > 0 && !(low ? (const void *)args->x_shadow : args->x)) { return false; }
+        if (views[p].nnz > 0 && !(low ? (const void *)args->x_shadow : args->x)) { return false; }
     }
     return true;
 }

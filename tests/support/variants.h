@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Split and composite storage in many variants, and what a test needs to judge what they store. */
+#ifndef TESS_TESTS_SUPPORT_VARIANTS_H
+#define TESS_TESTS_SUPPORT_VARIANTS_H
+
+#include "support/test.h"
+
+typedef struct split_variant {
+    const char *name;
+    tess_storage_options storage;
+} split_variant;
+
+enum { SPLIT_VARIANTS = 14 };
+/* Formats split and composite over both bases, with all row orders, two and three levels, scales. */
+extern const split_variant split_variants[SPLIT_VARIANTS];
+
+/* The options with every default of the policy that the library would fill in for these formats. */
+tess_policy_options policy_of(const tess_storage_options *storage);
+/* The level that the policy gives to each entry of an assembled matrix; 255 for what is left out. */
+uint8_t *levels_of_entries(const tess_matrix *assembled, const oracle_csr *a, const tess_policy_options *policy);
+/* The matrix that products of a stored one are with, given the values it holds: rows, or rows and columns, in its order. */
+oracle_csr reordered(const tess_matrix *stored, const oracle_csr *held, tess_row_order order);
+/* The row permutation, and its inverse. */
+int32_t *permutation_of(const tess_matrix *stored);
+int32_t *inverse_permutation(int64_t n, const int32_t *perm);
+
+#endif
