@@ -72,11 +72,16 @@ const char *cli_parse_output(struct argp_state *state, const char *option, const
 tess_solver_kind cli_parse_solver(struct argp_state *state, const char *text);
 tess_engine cli_parse_engine(struct argp_state *state, const char *text);
 tess_precond_options cli_parse_precond(struct argp_state *state, const char *text);
+tess_step_list cli_parse_steps(struct argp_state *state, const char *text);
+/* "fp32:20,mixed,fp64"; written into `buffer`, cut off where it is too small */
+enum { CLI_STEPS_TEXT = 256 };
+const char *cli_steps_text(const tess_step_list *steps, char *buffer, size_t size);
 
 /* A vector named on the command line. */
 typedef enum cli_vector_source {
     CLI_VECTOR_ONES,
     CLI_VECTOR_A_TIMES_ONES,
+    CLI_VECTOR_A_TIMES_RAMP, /* A x with x_i = i / n, i from 1 */
     CLI_VECTOR_RANDOM,
     CLI_VECTOR_FILE
 } cli_vector_source;
