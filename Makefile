@@ -15,7 +15,7 @@ all:
 	cmake --build $(RELEASE) -j $(JOBS) --target tessera tessera_cli
 
 demo:
-	@bash scripts/demo.sh
+	@JOBS=$(JOBS) bash scripts/demo.sh
 
 check:
 	@JOBS=$(JOBS) bash scripts/check.sh

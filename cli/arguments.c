@@ -6,30 +6,19 @@
 #include <string.h>
 
 /* The options of CONVENTIONS that belong to parts which this version does not have. */
-static const char *const later_options[] = {"layout",
-                                            "block",
-                                            "tcki-thresholds",
-                                            "reduction",
-                                            "kernel",
-                                            "reorder",
-                                            "scale",
-                                            "restart",
-                                            "recurrence",
-                                            "narrowing",
-                                            "orthogonalization",
-                                            "switch-at",
-                                            "polynomial-form",
-                                            "inner-precision",
-                                            "basis-precision",
-                                            "precond-precision"};
+static const char *const later_options[] = {
+    "layout",          "block",           "tcki-thresholds", "reduction",         "kernel",
+    "restart",         "recurrence",      "narrowing",       "orthogonalization", "switch-at",
+    "polynomial-form", "inner-precision", "basis-precision", "precond-precision"};
 
 static const cli_preset presets[] = {
     {"yang",
      {"--solver=auto", "--precond=none", "--rhs=a-times-ones", "--rtol=1e-10", "--atol=0", "--max-iterations=1000",
       "--guard=report", NULL}},
     {"tezcan-jacobi",
-     {"--solver=jacobi", "--format=composite", "--steps=fp32,mixed,fp64", "--policy=mean-range:0.1", "--share=99",
-      "--rhs=a-times-ramp", "--rtol=0", "--atol=0", "--max-iterations=2000", "--guard=report", NULL}},
+     {"--solver=jacobi", "--scale=max-product", "--format=composite", "--steps=fp32,mixed,fp64",
+      "--policy=mean-range:0.1", "--share=99", "--rhs=a-times-ramp", "--rtol=0", "--atol=0", "--max-iterations=2000",
+      "--guard=report", NULL}},
 };
 static const char *const later_presets[] = {"loe", NULL};
 

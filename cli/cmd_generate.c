@@ -2,21 +2,36 @@
 /* tessera generate: writes a model problem of the gallery. */
 #include "cli.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 typedef struct generate_options {
     cli_host_options host;
-    const char *output;
+    const char *output, *points, *initial;
     bool list, symmetric;
     const char *words[16]; /* the name, then its arguments */
     int word_count;
 } generate_options;
 
-enum { KEY_OUTPUT = 600, KEY_LIST, KEY_SYMMETRIC, WORD_LIMIT = 16 };
+enum { KEY_OUTPUT = 600, KEY_LIST, KEY_SYMMETRIC, KEY_POINTS, KEY_INITIAL, WORD_LIMIT = 16 };
 
 static const struct argp_option generate_argp_options[] = {
     {"output", KEY_OUTPUT, "FILE", 0, "where to write the matrix: .mtx, .mtx.gz, or .tess (binary cache)", 0},
     {"symmetric", KEY_SYMMETRIC, NULL, 0, "write the lower triangle of a symmetric matrix", 0},
+    {"points", KEY_POINTS, "FILE", 0, "ventricle: write the cells' centres in mm, n by 3", 0},
+    {"initial", KEY_INITIAL, "FILE", 0, "ventricle: write an initial potential in mV", 0},
     {"list", KEY_LIST, NULL, 0, "list the problems and their arguments", 0},
     {0}};
+
+static void check_words(struct argp_state *state, const generate_options *options)
+{
+    if (options->word_count == 0) { argp_error(state, "which problem? --list names them"); }
+    if (options->output == NULL) { argp_error(state, "--output FILE is missing"); }
+    if ((options->points != NULL || options->initial != NULL) && strcmp(options->words[0], "ventricle") != 0) {
+        argp_error(state, "--%s: only the problem ventricle has one, not '%s'",
+                   options->points != NULL ? "points" : "initial", options->words[0]);
+    }
+}
 
 static error_t parse_generate(int key, char *arg, struct argp_state *state)
 {
@@ -27,6 +42,8 @@ static error_t parse_generate(int key, char *arg, struct argp_state *state)
         if (!cli_is_matrix_path(arg)) { argp_error(state, "--output: '%s' must end in .mtx, .mtx.gz or .tess", arg); }
         options->output = arg;
         return 0;
+    case KEY_POINTS: options->points = cli_parse_output(state, "points", arg); return 0;
+    case KEY_INITIAL: options->initial = cli_parse_output(state, "initial", arg); return 0;
     case KEY_LIST: options->list = true; return 0;
     case KEY_SYMMETRIC: options->symmetric = true; return 0;
     case ARGP_KEY_ARG:
@@ -34,9 +51,7 @@ static error_t parse_generate(int key, char *arg, struct argp_state *state)
         options->words[options->word_count++] = arg;
         return 0;
     case ARGP_KEY_END:
-        if (options->list) { return 0; }
-        if (options->word_count == 0) { argp_error(state, "which problem? --list names them"); }
-        if (options->output == NULL) { argp_error(state, "--output FILE is missing"); }
+        if (!options->list) { check_words(state, options); }
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -85,12 +100,36 @@ static json_t *generate_json(const generate_options *options, const tess_matrix 
                      (json_int_t)tess_matrix_nnz(a), "seconds", seconds);
 }
 
+/* The files beside the matrix, of n rows, that `ventricle` can have. */
+static int write_extras(const generate_options *options, tess_context *ctx, int64_t n)
+{
+    int nargs = options->word_count - 1;
+    const char *const *args = options->words + 1;
+    double *xyz = NULL;
+    tess_vector *potential = NULL;
+    tess_status status = TESS_SUCCESS;
+    if (options->points != NULL) {
+        xyz = malloc(3 * (size_t)n * sizeof *xyz);
+        if (xyz == NULL) { return cli_report_failure(NULL, TESS_OUT_OF_MEMORY); }
+        status = tess_gallery_ventricle_points(ctx, nargs, args, xyz);
+        if (status == TESS_SUCCESS) { status = tess_array_write(ctx, xyz, n, 3, options->points); }
+    }
+    if (status == TESS_SUCCESS && options->initial != NULL) {
+        status = tess_gallery_ventricle_potential(ctx, nargs, args, &potential);
+        if (status == TESS_SUCCESS) { status = tess_vector_write(potential, options->initial); }
+    }
+    tess_vector_destroy(potential);
+    free(xyz);
+    return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(ctx, status);
+}
+
 static int make_and_write(const generate_options *options, tess_context *ctx)
 {
     tess_matrix *a = NULL;
     double start = cli_seconds();
     int code = cli_generate(ctx, options->words[0], options->word_count - 1, options->words + 1, &a);
     if (code == CLI_CONVERGED) { code = cli_write_matrix(a, options->output, options->symmetric); }
+    if (code == CLI_CONVERGED) { code = write_extras(options, ctx, tess_matrix_nrows(a)); }
     double seconds = cli_seconds() - start;
     if (code == CLI_CONVERGED && cli_text_wanted(options->host.json)) {
         char time[32];
@@ -118,6 +157,8 @@ static int run_generate(int argc, char **argv)
         code = print_list(options.host.json);
     } else if (code == 0) {
         code = cli_check_output(options.output);
+        if (code == 0) { code = cli_check_output(options.points); }
+        if (code == 0) { code = cli_check_output(options.initial); }
         if (code == 0) { code = cli_open_context(TESS_DEVICE_CPU, options.host.threads, NULL, &ctx); }
         if (code == 0) { code = make_and_write(&options, ctx); }
     }

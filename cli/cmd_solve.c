@@ -20,6 +20,8 @@ enum {
     KEY_PRECOND,
     KEY_ENGINE,
     KEY_GUARD,
+    KEY_SCALE,
+    KEY_REORDER,
     KEY_RTOL,
     KEY_ATOL,
     KEY_DTOL,
@@ -50,9 +52,13 @@ static const struct argp_option solve_argp_options[] = {
     {"engine", KEY_ENGINE, "auto|plain|graph", 0, "how the iterations are launched; graph needs a GPU", 1},
     {"guard", KEY_GUARD, "repair|report", 0, "when estimate and true residual disagree: mend it (default) or say so",
      1},
+    {"scale", KEY_SCALE, "none|max-product", 0,
+     "max-product: permute rows for the largest product on the diagonal, scale it to 1 and the rest to at most 1", 1},
+    {"reorder", KEY_REORDER, "none|rcm", 0, "rcm: reverse Cuthill-McKee of rows and columns alike", 1},
     {"preset", KEY_PRESET, "NAME", 0,
      "yang: --solver auto --precond none --rhs a-times-ones --rtol 1e-10 --atol 0 --max-iterations 1000 --guard "
-     "report; tezcan-jacobi: --solver jacobi --format composite --steps fp32,mixed,fp64 --policy mean-range:0.1 "
+     "report; tezcan-jacobi: --solver jacobi --scale max-product --format composite --steps fp32,mixed,fp64 --policy "
+     "mean-range:0.1 "
      "--share 99 --rhs a-times-ramp --rtol 0 --atol 0 --max-iterations 2000 --guard report; options that are given "
      "too override it",
      1},
@@ -89,6 +95,8 @@ static error_t parse_method(int key, char *arg, struct argp_state *state, tess_s
     case KEY_GUARD: parse_guard(state, arg, solve); return 0;
     case KEY_STEPS: solve->steps = cli_parse_steps(state, arg); return 0;
     case KEY_OMEGA: solve->omega = cli_parse_real(state, "omega", arg, DBL_MIN, DBL_MAX); return 0;
+    case KEY_SCALE: solve->scale = cli_parse_scaling(state, arg); return 0;
+    case KEY_REORDER: solve->reorder = cli_parse_reordering(state, arg); return 0;
     case KEY_RTOL: solve->rtol = cli_parse_real(state, "rtol", arg, 0.0, 1.0); return 0;
     case KEY_ATOL: solve->atol = cli_parse_real(state, "atol", arg, 0.0, DBL_MAX); return 0;
     case KEY_DTOL:

@@ -38,6 +38,10 @@ static void print_setting(const cli_solve_run *run)
            mixed ? cli_levels_text(&o->storage.policy, levels, sizeof levels)
                  : tess_precision_name(o->storage.precision),
            guard_name(o->guard));
+    if (r->scale != TESS_SCALING_NONE || r->reorder != TESS_REORDERING_NONE) {
+        printf("%-17s scale %s, reorder %s; estimates and history are of the transformed system\n", "transformation",
+               tess_scaling_name(r->scale), tess_reordering_name(r->reorder));
+    }
     printf("%-17s %s, ||b|| = %.6g; x0 = %s\n", "right-hand side", cli_vector_describe(run->rhs, buffer, sizeof buffer),
            r->rhs_norm, run->initial_guess == NULL ? "0" : run->initial_guess);
     printf("%-17s ||b - A x|| <= %.6g (rtol %g, atol %g), at most %lld iterations\n", "stopping", r->tolerance, o->rtol,
@@ -124,6 +128,8 @@ static json_t *options_json(const cli_solve_run *run)
                         o->steps.count == 0 ? json_null()
                                             : json_string(cli_steps_text(&o->steps, steps, sizeof steps)));
     json_object_set_new(options, "omega", cli_json_real(o->omega));
+    json_object_set_new(options, "scale", json_string(tess_scaling_name(o->scale)));
+    json_object_set_new(options, "reorder", json_string(tess_reordering_name(o->reorder)));
     json_t *expansion = json_array();
     for (int i = 0; run->preset != NULL && run->preset->options[i] != NULL; i++) {
         json_array_append_new(expansion, json_string(run->preset->options[i]));
@@ -209,6 +215,8 @@ json_t *cli_solve_json(const cli_solve_run *run)
         cli_json_text(tess_context_device_name(run->ctx)), "threads", tess_context_threads(run->ctx), "escalated",
         r->escalated, "exit_code", run->exit_code);
     if (root == NULL) { return NULL; }
+    json_object_set_new(root, "scale", json_string(tess_scaling_name(r->scale)));
+    json_object_set_new(root, "reorder", json_string(tess_reordering_name(r->reorder)));
     add_integers(root, r);
     add_reals(root, run);
     json_object_set_new(root, "nonzeros_per_precision", precisions_json(r));

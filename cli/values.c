@@ -121,6 +121,28 @@ tess_engine cli_parse_engine(struct argp_state *state, const char *text)
     return engine;
 }
 
+tess_scaling cli_parse_scaling(struct argp_state *state, const char *text)
+{
+#define SCALING_WORD(NAME, value, name) name,
+    static const char *const available[] = {TESS_SCALING_LIST(SCALING_WORD) NULL};
+#undef SCALING_WORD
+    tess_scaling scaling = TESS_SCALING_NONE;
+    if (tess_scaling_parse(text, &scaling) != TESS_SUCCESS) { refuse_word(state, "scale", text, available, NULL); }
+    return scaling;
+}
+
+tess_reordering cli_parse_reordering(struct argp_state *state, const char *text)
+{
+#define REORDERING_WORD(NAME, value, name) name,
+    static const char *const available[] = {TESS_REORDERING_LIST(REORDERING_WORD) NULL};
+#undef REORDERING_WORD
+    tess_reordering reordering = TESS_REORDERING_NONE;
+    if (tess_reordering_parse(text, &reordering) != TESS_SUCCESS) {
+        refuse_word(state, "reorder", text, available, NULL);
+    }
+    return reordering;
+}
+
 tess_precond_options cli_parse_precond(struct argp_state *state, const char *text)
 {
     static const char *const available[] = {"none", "jacobi", "block-jacobi", "block-jacobi:K", NULL};

@@ -2,116 +2,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of what the benchmarks report: PNG and SVG, the same bytes for the same input.
 
-    plot.py roofline roofline.json -o out/roofline      GFLOP/s over operations per value (bench_roofline)
-    plot.py error    accuracy.csv  -o out/error         mean relative error over size (bench_accuracy)
-    plot.py speed    dense.json    -o out/speed         GFLOP/s over size (bench_dense)
-    plot.py speedup  spmv.json     -o out/speedup       bars per matrix (bench_spmv)
+    plot.py roofline  roofline.json -o out/roofline     GFLOP/s over operations per value (bench_roofline)
+    plot.py error     accuracy.csv  -o out/error        mean relative error over size (bench_accuracy)
+    plot.py speed     dense.json    -o out/speed        GFLOP/s over size (bench_dense)
+    plot.py speedup   spmv.json     -o out/speedup      bars per matrix (bench_spmv)
+    plot.py profile   spmv.json     -o out/profile      share of matrices within a factor of the fastest (bench_spmv)
+    plot.py residuals rows.json     -o out/residuals    relative residuals over matrices
+    plot.py bars      rows.json     -o out/bars         speed-ups per matrix and variant
+    plot.py wave      points.mtx x0.mtx x1.mtx -o out/wave     snapshots of the ventricle, unrolled
 
 Colour says in what precision values are stored; line style in what they are computed: solid fp64, dashed fp32, dotted
 what we are compared with. Needs matplotlib (Debian: python3-matplotlib).
 """
 import argparse
-import csv
-import json
-import math
 import pathlib
 import sys
 import tempfile
 
-try:
-    import matplotlib
-except ImportError:
-    sys.exit("plot.py needs matplotlib (Debian: apt-get install python3-matplotlib, then /usr/bin/python3)")
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
+sys.dont_write_bytecode = True  # nothing beside the sources
+
+import plot_mixed
+from plot_common import (COLOURS, MARKERS, STYLE, by_precision, colour, groups, kernel_colours, kernel_name,
+                         legend_below, name_of, panels, plain_number, plt, read_rows, save)
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-# Okabe and Ito's colours: told apart by colour-blind readers and, by lightness, in print.
-COLOURS = {"fp64": "#000000", "fp32": "#0072B2", "fp16": "#009E73", "bf16": "#56B4E9", "e4m3": "#D55E00", "e5m2": "#CC79A7"}
-OTHERS = ["#E69F00", "#666666", "#999999"]
-MARKERS = {"fp64": "o", "fp32": "s", "fp16": "^", "bf16": "v", "e4m3": "D", "e5m2": "P"}
-ORDER = list(COLOURS)
-STYLE = {
-    "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 10, "axes.labelsize": 9, "legend.fontsize": 8,
-    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#e6e6e6",
-    "grid.linewidth": 0.6, "axes.axisbelow": True, "lines.linewidth": 1.6, "lines.markersize": 4.5,
-    "legend.frameon": False, "svg.hashsalt": "tessera", "figure.dpi": 100, "savefig.dpi": 160,
-}
 # Floating-point operations by size; elsewhere a row's bandwidth is drawn.
 FLOPS = {
     "dot": lambda n: 2 * n, "nrm2": lambda n: 2 * n, "axpy": lambda n: 2 * n, "scal": lambda n: n,
     "gemv": lambda n: 2 * n * n, "trsv": lambda n: n * n,
 }
-
-
-def colour(storage, index=0):
-    return COLOURS.get(storage, OTHERS[index % len(OTHERS)])
-
-
-def by_precision(key):
-    """Sorts (storage, arithmetic): wide storage first, fp64 arithmetic before fp32."""
-    storage, arithmetic = key[:2]
-    return (ORDER.index(storage) if storage in ORDER else len(ORDER), arithmetic, *key[2:])
-
-
-def name_of(storage, arithmetic):
-    return storage if storage == arithmetic else f"{arithmetic} on {storage}"
-
-
-def plain_number(value, _=None):
-    """Axis labels: 0.25, 16, 1,024; powers of ten from a million on."""
-    if value <= 0:
-        return "0" if value == 0 else ""
-    if value >= 1e6 or value < 1e-3:
-        return f"$10^{{{math.log10(value):.0f}}}$"
-    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
-
-
-def read_rows(path):
-    """Rows of a report (JSON) or table (CSV), and the report's head."""
-    if path.suffix == ".csv":
-        with open(path, newline="", encoding="utf-8") as file:
-            return list(csv.DictReader(line for line in file if not line.startswith("#"))), {}
-    report = json.loads(path.read_text(encoding="utf-8"))
-    return report["results"], report
-
-
-def groups(rows, *keys):
-    found = {}
-    for row in rows:
-        found.setdefault(tuple(str(row.get(key, "")) for key in keys), []).append(row)
-    return found
-
-
-def panels(count, width=4.0, height=3.3, **sharing):
-    """Axes in rows of up to three, or of two where there are four."""
-    columns = 2 if count == 4 else min(count, 3)
-    rows = -(-count // columns)
-    figure, axes = plt.subplots(rows, columns, figsize=(width * columns + 0.4, height * rows), squeeze=False,
-                                layout="constrained", **sharing)
-    flat = list(axes.flat)
-    for unused in flat[count:]:
-        unused.remove()
-    return figure, flat[:count]
-
-
-def legend_below(figure, axes, columns=6):
-    """One legend for all panels, each entry once."""
-    entries = {}
-    for axis in axes:
-        for handle, label in zip(*axis.get_legend_handles_labels()):
-            entries.setdefault(label, handle)
-    figure.legend(entries.values(), entries.keys(), loc="upper center", bbox_to_anchor=(0.5, 0.0),
-                  ncols=min(len(entries), columns), handlelength=2.6, columnspacing=1.6)
-
-
-def save(figure, out):
-    out.parent.mkdir(parents=True, exist_ok=True)
-    png, svg = out.with_name(out.name + ".png"), out.with_name(out.name + ".svg")
-    figure.savefig(png, bbox_inches="tight", metadata={"Software": None})
-    figure.savefig(svg, bbox_inches="tight", metadata={"Date": None, "Creator": None})
-    plt.close(figure)
-    return [png, svg]
 
 
 # ---- rooflines: the paper's Figures 3 to 5 ----
@@ -283,11 +202,6 @@ def draw_speed(paths, options):
 
 # ---- speed-up per matrix: Figure 13 ----
 
-def kernel_name(row):
-    vectors = row.get("vectors", "fp64")
-    return row["kernel"] + ("" if vectors == "fp64" else f", {vectors} vectors")
-
-
 def speedups(rows, baseline, kernels):
     """{kernel: {matrix: time of the baseline over its own}}, matrices in the order of the report."""
     seconds = {(row["matrix"], kernel_name(row)): float(row["seconds"]) for row in rows}
@@ -298,15 +212,6 @@ def speedups(rows, baseline, kernels):
     wanted = [name for name in names if name != baseline and (not kernels or name in kernels.split(";"))]
     return baseline, {name: {matrix: seconds[matrix, baseline] / time for (matrix, kernel), time in seconds.items()
                              if kernel == name and (matrix, baseline) in seconds} for name in wanted}
-
-
-def kernel_colours(names):
-    """The colour of the precision in a kernel's name; a second kernel of the same precision gets another."""
-    chosen, spare = {}, iter([OTHERS[0], "#F0E442", *OTHERS[1:], *COLOURS.values()])
-    for name in names:
-        own = next((COLOURS[p] for p in reversed(ORDER) if p in name), None)
-        chosen[name] = own if own and own not in chosen.values() else next(c for c in spare if c not in chosen.values())
-    return chosen
 
 
 def draw_speedup(paths, options):
@@ -332,7 +237,8 @@ def draw_speedup(paths, options):
     return figure
 
 
-DRAW = {"roofline": draw_roofline, "error": draw_error, "speed": draw_speed, "speedup": draw_speedup}
+DRAW = {"roofline": draw_roofline, "error": draw_error, "speed": draw_speed, "speedup": draw_speedup,
+        **plot_mixed.DRAW}
 
 
 # ---- self-test ----
@@ -342,10 +248,10 @@ def self_test(folder):
     failures = 0
     with tempfile.TemporaryDirectory() as work:
         for kind in DRAW:
-            sample = next(iter(sorted(pathlib.Path(folder).glob(f"{kind}.*"))))
+            samples = [str(path) for path in sorted(pathlib.Path(folder).glob(f"{kind}.*"))]
             runs = []
             for attempt in ("first", "second"):
-                options = parse([kind, str(sample), "-o", f"{work}/{attempt}/{kind}"])
+                options = parse([kind, *samples, "-o", f"{work}/{attempt}/{kind}"])
                 runs.append([path.read_bytes() for path in draw(options)])
             good = runs[0] == runs[1] and runs[0][0].startswith(b"\x89PNG") and b"</svg>" in runs[0][1]
             good = good and all(len(data) > 5000 for data in runs[0])
@@ -364,15 +270,19 @@ def draw(options):
 def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kind", choices=DRAW)
-    parser.add_argument("input", nargs="+", help="JSON or CSV of a benchmark; for roofline one panel each")
+    parser.add_argument("input", nargs="+", help="JSON or CSV of a benchmark; for roofline one panel each; wave: points, then snapshots")
     parser.add_argument("-o", "--output", required=True, help="file name without .png and .svg")
     parser.add_argument("--title", help="default: the device's name (roofline)")
     parser.add_argument("--operation", help="error, speed: only these, with commas")
     parser.add_argument("--distribution", help="error: only this one")
     parser.add_argument("--statistic", default="mean", help="error: which one (default: mean)")
     parser.add_argument("--reference", help="error: only against this one")
-    parser.add_argument("--baseline", help="speedup: the kernel that counts as 1 (default: the first)")
-    parser.add_argument("--kernels", help="speedup: only these, with semicolons")
+    parser.add_argument("--baseline", 
+                        help="speedup: the kernel that counts as 1, residuals: the one that sorts (default: the first); "
+                             "bars: its name on the axis")
+    parser.add_argument("--kernels", 
+                        help="speedup, profile, residuals, bars: only these, with semicolons")
+    parser.add_argument("--labels", help="wave: titles of the snapshots, with semicolons (default: their files' names)")
     return parser.parse_args(arguments)
 
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include <tessera/matrix.h>
+#include <tessera/vector.h>
 
 TESS_BEGIN_DECLS
 
@@ -28,6 +29,21 @@ TESS_EXPORT const tess_gallery_entry *tess_gallery_list(size_t *count);
  */
 TESS_EXPORT tess_status tess_gallery_create(tess_context *ctx, const char *name, int nargs, const char *const *args,
                                             tess_matrix **out);
+
+/**
+ * Centres of the cells of `ventricle` made with the same arguments, in mm: @p xyz (host, 3 n values) receives the x of all n
+ * rows of the matrix, then y, then z. The apex points down: z from -20 to 5. Errors: INVALID_ARGUMENT, OUT_OF_RANGE,
+ * memory. tests/unit/test_ventricle.c
+ */
+TESS_EXPORT tess_status tess_gallery_ventricle_points(tess_context *ctx, int nargs, const char *const *args,
+                                                      double *xyz);
+
+/**
+ * An initial potential for it, in mV: -85 at rest, and a pulse of 100 exp(-d^2 / (2 w^2)), w = 2 mm, around a point of the
+ * inner surface, d the distance from (5.02, 0, -11.84). Errors as above.
+ */
+TESS_EXPORT tess_status tess_gallery_ventricle_potential(tess_context *ctx, int nargs, const char *const *args,
+                                                         tess_vector **out);
 
 TESS_END_DECLS
 

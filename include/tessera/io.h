@@ -54,6 +54,13 @@ TESS_EXPORT tess_status tess_vector_read(tess_context *ctx, const char *path, te
 /** Writes a Matrix Market array with 17 significant digits. */
 TESS_EXPORT tess_status tess_vector_write(const tess_vector *v, const char *path);
 
+/**
+ * Writes @p nrows by @p ncols host values, column after column, in the same way: points, several vectors.
+ * Errors: INVALID_ARGUMENT (negative sizes), IO, memory.
+ */
+TESS_EXPORT tess_status tess_array_write(tess_context *ctx, const double *values, int64_t nrows, int64_t ncols,
+                                         const char *path);
+
 TESS_END_DECLS
 
 #endif

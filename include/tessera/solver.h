@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include <tessera/matrix.h>
+#include <tessera/order.h>
 #include <tessera/precond.h>
 #include <tessera/steps.h>
 
@@ -92,14 +93,21 @@ typedef struct tess_solve_options {
     tess_solver_kind solver; /**< --solver; AUTO: CG for a symmetric matrix with positive diagonal, else BiCGSTAB */
     tess_precond_options precond; /**< --precond */
     tess_storage_options storage; /**< --format, --matrix-precision of the matrix that is iterated with */
-    tess_engine engine;           /**< --engine */
-    tess_guard guard;             /**< --guard */
-    double rtol;                  /**< --rtol (1e-5): stop at ||b - A x|| <= max(rtol ||b||, atol); 0 is allowed */
-    double atol;                  /**< --atol (0) */
-    double divergence_tolerance;  /**< --divergence-tolerance (1e10): give up above this times max(||b||, ||r0||) */
-    int64_t max_iterations;       /**< --max-iterations (10000) */
-    int64_t history_capacity;     /**< residual norms kept; default 1,048,576; 0: none */
-    tess_monitor monitor;         /**< may be NULL */
+    /**
+     * --scale and --reorder: the solver works on B = P_r D_r A D_c P_c^T instead of A. max-product permutes rows so that the
+     * matching of tess_order_max_product is the diagonal, and scales with its factors; rcm then reorders rows and columns of
+     * the result alike. Everything else in these options applies to B: solver AUTO judges B, the preconditioner is that of B.
+     */
+    tess_scaling scale;
+    tess_reordering reorder;
+    tess_engine engine;          /**< --engine */
+    tess_guard guard;            /**< --guard */
+    double rtol;                 /**< --rtol (1e-5): stop at ||b - A x|| <= max(rtol ||b||, atol); 0 is allowed */
+    double atol;                 /**< --atol (0) */
+    double divergence_tolerance; /**< --divergence-tolerance (1e10): give up above this times max(||b||, ||r0||) */
+    int64_t max_iterations;      /**< --max-iterations (10000) */
+    int64_t history_capacity;    /**< residual norms kept; default 1,048,576; 0: none */
+    tess_monitor monitor;        /**< may be NULL */
     void *monitor_user;
     /**
      * --steps: Jacobi alone. Default: fp32, mixed, fp64 for the format composite; mixed for split, which has no other; for
@@ -116,13 +124,13 @@ typedef struct tess_solve_result {
     int converged; /**< 1 only when verified */
     tess_reason reason;
     int64_t iterations;             /**< in all, repairs included */
-    int64_t refinements;            /**< residual replacements by the guard */
+    int64_t refinements;            /**< residual replacements by the guard, rounds after the first where transformed */
     double rhs_norm;                /**< ||b||_2 */
     double tolerance;               /**< max(rtol ||b||, atol) */
     double residual_norm;           /**< true ||b - A x||_2, compensated */
     double relative_residual;       /**< the same over ||b|| (over 1 when b = 0) */
     double residual_bound;          /**< bound on the rounding error in residual_norm; NaN for a shell matrix */
-    double estimated_residual_norm; /**< the solver's own last value */
+    double estimated_residual_norm; /**< the solver's own last value; of a transformed system times ||b|| / ||its b|| */
     double estimated_relative_residual;
     double setup_seconds;   /**< of the solver, preconditioner included */
     double solve_seconds;   /**< verification included */
@@ -134,6 +142,8 @@ typedef struct tess_solve_result {
     tess_solver_kind solver; /**< resolved, never AUTO */
     tess_engine engine;      /**< resolved, never AUTO */
     tess_precond_kind precond;
+    tess_scaling scale;
+    tess_reordering reorder;
     tess_format format;
     tess_precision matrix_precision; /**< the widest used: a repair may have gone up to fp64 */
     int escalated;                   /**< 1 when the guard went on in a higher precision */
@@ -145,10 +155,11 @@ typedef struct tess_solve_result {
 TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
 
 /**
- * Sets up a solver for the square matrix @p a (assembled; for CG and BiCGSTAB also a shell), which is borrowed. One set-up serves many right-hand
- * sides and survives tess_matrix_update_values (values are renewed at the next solve).
+ * Sets up a solver for the square matrix @p a (assembled; for CG and BiCGSTAB also a shell), which is borrowed. One set-up
+ * serves many right-hand sides and survives tess_matrix_update_values (values are renewed at the next solve).
  * A preconditioner that cannot be set up is not an error here: the next solve reports reason PRECOND_SETUP, and
- * tess_context_last_error says why. Errors: DIMENSION_MISMATCH (not square), INVALID_ARGUMENT, UNSUPPORTED, memory.
+ * tess_context_last_error says why. Errors: DIMENSION_MISMATCH (not square), INVALID_ARGUMENT, UNSUPPORTED, memory; with
+ * options->scale or reorder also those of tess_order_max_product, and UNSUPPORTED for a shell matrix.
  *
  * Jacobi splits A = D + R and multiplies with R, in composite storage with rows and columns permuted alike: one copy of its
  * values for each precision that a step names, and for `mixed` those of the policy's levels (policy none stands for
@@ -159,7 +170,10 @@ TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
  */
 TESS_EXPORT tess_status tess_solver_create(const tess_matrix *a, const tess_solve_options *options, tess_solver **out);
 
-/** As tess_solver_create with a preconditioner of the caller's (borrowed), which overrides options->precond. */
+/**
+ * As tess_solver_create with a preconditioner of the caller's (borrowed), which overrides options->precond. UNSUPPORTED together
+ * with options->scale or reorder.
+ */
 TESS_EXPORT tess_status tess_solver_create_with_precond(const tess_matrix *a, const tess_precond *m,
                                                         const tess_solve_options *options, tess_solver **out);
 
@@ -175,6 +189,12 @@ TESS_EXPORT tess_status tess_solver_set_limits(tess_solver *solver, const tess_s
  * vectors of n values. Blocks until done.
  * Range: b may lie anywhere in FP64's; BiCGSTAB forms squares of A's entries times its vectors, so that entries beyond
  * about 1e+-150 break it down (honestly: it never reports a convergence that is not there).
+ * With options->scale or reorder, B y = P_r D_r (b - A x) is solved to the relative reduction that the original's residual
+ * needs, and x is corrected by D_c P_c^T y. The true residual of the original system decides; where it has not met its
+ * tolerance although B's has, further such rounds follow (up to ten in all, none with the guard on report) as long as one
+ * of the two residuals falls by half, else the reason is STAGNATION (at the rounding of x) or FALSE_CONVERGENCE. Iterations, their limit, the monitor and the
+ * history run through all rounds; estimates are those of B's system, multiplied by ||b|| / ||P_r D_r b||. After
+ * tess_matrix_update_values the order and the scaling are found anew, with the errors of the set-up.
  * Not converging is not an error: see result->reason. b = 0 gives x = 0 at once; a good x0 returns after 0 iterations.
  */
 TESS_EXPORT tess_status tess_solver_solve(tess_solver *solver, const tess_vector *b, tess_vector *x,

@@ -10,12 +10,14 @@
 #include <tessera/gallery.h>
 #include <tessera/io.h>
 #include <tessera/matrix.h>
+#include <tessera/order.h>
 #include <tessera/policy.h>
 #include <tessera/precision.h>
 #include <tessera/precond.h>
 #include <tessera/solver.h>
 #include <tessera/status.h>
 #include <tessera/steps.h>
+#include <tessera/timestep.h>
 #include <tessera/vector.h>
 
 #endif

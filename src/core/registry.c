@@ -32,6 +32,8 @@ typedef struct named_value {
 static const named_value format_names[] = {TESS_FORMAT_LIST(NAMED){"shell", TESS_FORMAT_SHELL}, {NULL, 0}};
 static const named_value solver_names[] = {TESS_SOLVER_LIST(NAMED){NULL, 0}};
 static const named_value engine_names[] = {TESS_ENGINE_LIST(NAMED){NULL, 0}};
+static const named_value scaling_names[] = {TESS_SCALING_LIST(NAMED){NULL, 0}};
+static const named_value reordering_names[] = {TESS_REORDERING_LIST(NAMED){NULL, 0}};
 static const named_value precond_names[] = {TESS_PRECOND_LIST(NAMED){"shell", TESS_PRECOND_SHELL}, {NULL, 0}};
 
 static const char *name_of(const named_value *list, int value)
@@ -92,6 +94,34 @@ tess_status tess_engine_parse(const char *name, tess_engine *out)
 
     if (!value_of(engine_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
     *out = (tess_engine)value;
+    return TESS_SUCCESS;
+}
+
+const char *tess_scaling_name(tess_scaling scaling)
+{
+    return name_of(scaling_names, (int)scaling);
+}
+
+tess_status tess_scaling_parse(const char *name, tess_scaling *out)
+{
+    int value = 0;
+
+    if (!value_of(scaling_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
+    *out = (tess_scaling)value;
+    return TESS_SUCCESS;
+}
+
+const char *tess_reordering_name(tess_reordering reordering)
+{
+    return name_of(reordering_names, (int)reordering);
+}
+
+tess_status tess_reordering_parse(const char *name, tess_reordering *out)
+{
+    int value = 0;
+
+    if (!value_of(reordering_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
+    *out = (tess_reordering)value;
     return TESS_SUCCESS;
 }
 

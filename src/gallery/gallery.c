@@ -70,15 +70,22 @@ static tess_status fail_unknown(tess_context *ctx, const char *name)
     return tess_fail(ctx, TESS_NOT_FOUND, hint, "no model problem is called '%s'", name);
 }
 
-tess_status tess_gallery_create(tess_context *ctx, const char *name, int nargs, const char *const *args,
-                                tess_matrix **out)
+/* Index of the problem that the list calls `name`; PROBLEM_COUNT if none. */
+static size_t find_problem(const char *name)
 {
     size_t i = 0;
 
-    *out = NULL;
     while (i < PROBLEM_COUNT && strcmp(name, gallery_entries[i].name) != 0) {
         i++;
     }
+    return i;
+}
+
+tess_status gallery_request_create(tess_context *ctx, const char *name, int nargs, const char *const *args,
+                                   gallery_request *out)
+{
+    size_t i = find_problem(name);
+
     if (i == PROBLEM_COUNT) { return fail_unknown(ctx, name); }
     if (nargs < gallery_problems[i].least || nargs > gallery_problems[i].most) {
         char hint[160];
@@ -87,7 +94,20 @@ tess_status tess_gallery_create(tess_context *ctx, const char *name, int nargs, 
                  gallery_entries[i].arguments);
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, hint, "%s was given %d arguments", name, nargs);
     }
-    return gallery_problems[i].make(&(gallery_request){ctx, name, gallery_entries[i].arguments, nargs, args}, out);
+    *out = (gallery_request){ctx, name, gallery_entries[i].arguments, nargs, args};
+    return TESS_SUCCESS;
+}
+
+tess_status tess_gallery_create(tess_context *ctx, const char *name, int nargs, const char *const *args,
+                                tess_matrix **out)
+{
+    gallery_request request;
+    tess_status status;
+
+    *out = NULL;
+    status = gallery_request_create(ctx, name, nargs, args, &request);
+    if (status != TESS_SUCCESS) { return status; }
+    return gallery_problems[find_problem(name)].make(&request, out);
 }
 
 tess_status gallery_build_stencil(tess_context *ctx, const tess_stencil *stencil, tess_matrix **out)

@@ -65,6 +65,23 @@ tess_status gallery_real(const gallery_request *request, int position, const cha
     return TESS_SUCCESS;
 }
 
+tess_status gallery_word(const gallery_request *request, int position, const char *role, const char *const *words,
+                         int *out)
+{
+    char expected[96] = "";
+    size_t length = 0;
+
+    if (position >= request->nargs) { return TESS_SUCCESS; }
+    for (int i = 0; words[i]; i++) {
+        if (strcmp(request->args[position], words[i]) == 0) {
+            *out = i;
+            return TESS_SUCCESS;
+        }
+        length += (size_t)snprintf(expected + length, sizeof expected - length, "%s%s", i ? ", " : "one of ", words[i]);
+    }
+    return refuse(request, TESS_INVALID_ARGUMENT, position, role, expected);
+}
+
 tess_status gallery_grid(const gallery_request *request, int dimensions, int64_t unknowns_per_point, int64_t *counts)
 {
     static const char *const roles[3] = {"N", "NY", "NZ"};

@@ -23,6 +23,10 @@ typedef struct gallery_request {
     const char *const *args;
 } gallery_request;
 
+/* A request for the problem `name`. Errors: NOT_FOUND; INVALID_ARGUMENT for too few or too many arguments. */
+tess_status gallery_request_create(tess_context *ctx, const char *name, int nargs, const char *const *args,
+                                   gallery_request *out);
+
 typedef tess_status (*gallery_maker)(const gallery_request *request, tess_matrix **out);
 
 /*
@@ -33,6 +37,10 @@ tess_status gallery_integer(const gallery_request *request, int position, const 
                             int64_t *out);
 tess_status gallery_real(const gallery_request *request, int position, const char *role, double least, double most,
                          double *out);
+
+/* Argument `position` as the index of a word in `words`, which NULL ends. */
+tess_status gallery_word(const gallery_request *request, int position, const char *role, const char *const *words,
+                         int *out);
 
 /* Sizes N [NY [NZ]] of a grid from the arguments; counts[0 .. dimensions). Later ones default to N. Their product times
    `unknowns_per_point` must be a possible number of rows. */

@@ -7,7 +7,6 @@
 
 #include "gallery/problem.h"
 #include "gallery/triangulation.h"
-#include "order/order.h"
 
 typedef struct unstructured {
     triangulation mesh; /* `unknown` renumbered */
@@ -170,27 +169,17 @@ tess_status gallery_unstructured2d(const gallery_request *request, tess_matrix *
     return make_unstructured(request, out);
 }
 
-/* On the host for every context: the order is found there. */
 static tess_status reorder(tess_context *ctx, const tess_matrix *random, tess_matrix **out)
 {
-    tess_context *host_ctx = NULL;
-    const tess_matrix *on_host = NULL;
-    tess_csr_view view;
-    tess_assembled a = {.nrows = 0};
     int32_t *perm = NULL;
     int64_t n = tess_matrix_nrows(random);
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_matrix_on_host(random, &host_ctx, &on_host));
-    view = tess_matrix_csr_view(on_host);
     TESS_TRY(tess_host_allocate(ctx, n, sizeof *perm, (void **)&perm));
-    TESS_TRY(tess_order_rcm(ctx, &view, perm));
-    TESS_TRY(tess_order_permute_symmetric(ctx, &view, perm, &a));
-    status = tess_matrix_adopt_csr(ctx, n, n, a.nnz, a.row_ptr, a.row_ptr_bits, a.col_ind, a.val, out);
+    TESS_TRY(tess_order_rcm(random, perm));
+    status = tess_matrix_reorder_symmetric(random, perm, out);
 cleanup:
     tess_host_release(ctx, perm, n, sizeof *perm);
-    if (host_ctx) { tess_matrix_destroy((tess_matrix *)(uintptr_t)on_host); }
-    tess_context_destroy(host_ctx);
     return status;
 }
 

@@ -83,7 +83,10 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
         }
 #pragma unroll
         for (int i = 0; i < MAGNITUDE_TILE / MAGNITUDE_LANES; i++) {
-            magnitude_add(&own, value[i]);
+            double magnitude = magnitude_of(value[i]);
+
+            two_word_add(&own.sum, magnitude);
+            own.count += magnitude > 0.0;
         }
         join_lanes(&own);
         if (threadIdx.x == 0) { tile[t] = own; }

@@ -31,16 +31,46 @@ static magnitude_sum join_lanes(magnitude_sum *lane)
     return lane[0];
 }
 
+/* Lanes side by side, so that the compiler can add many at once. */
+typedef struct magnitude_lanes {
+    double high[MAGNITUDE_LANES], low[MAGNITUDE_LANES];
+    int64_t count[MAGNITUDE_LANES];
+} magnitude_lanes;
+
+/* Each of the first `count` lanes adds its value. */
+HOST_CLONES static void add_to_lanes(magnitude_lanes *lanes, const double *value, int count)
+{
+    for (int j = 0; j < count; j++) {
+        double magnitude = magnitude_of(value[j]);
+        two_word s = two_sum(lanes->high[j], magnitude);
+
+        lanes->high[j] = s.high;
+        lanes->low[j] += s.low;
+        lanes->count[j] += magnitude > 0.0;
+    }
+}
+
 static magnitude_sum sum_tile(const assign_task *task, int64_t first)
 {
-    magnitude_sum lane[MAGNITUDE_LANES] = {{{0.0, 0.0}, 0}};
-    int64_t left = task->csr.nnz - first;
-    int count = left < MAGNITUDE_TILE ? (int)left : (int)MAGNITUDE_TILE;
+    magnitude_lanes lanes = {{0.0}, {0.0}, {0}};
+    magnitude_sum lane[MAGNITUDE_LANES];
+    double kept[MAGNITUDE_LANES];
+    int64_t end = first + MAGNITUDE_TILE < task->csr.nnz ? first + MAGNITUDE_TILE : task->csr.nnz;
 
-    for (int i = 0; i < count; i++) {
-        if (!assign_skips(task->skip, first + i)) {
-            magnitude_add(&lane[i % MAGNITUDE_LANES], assign_value(&task->csr, first + i));
+    for (int64_t k = first; k < end; k += MAGNITUDE_LANES) {
+        const double *value = (const double *)task->csr.val + k;
+        int count = end - k < MAGNITUDE_LANES ? (int)(end - k) : (int)MAGNITUDE_LANES;
+
+        if (task->skip) {
+            for (int j = 0; j < count; j++) {
+                kept[j] = task->skip[k + j] ? 0.0 : value[j];
+            }
+            value = kept;
         }
+        add_to_lanes(&lanes, value, count);
+    }
+    for (int j = 0; j < MAGNITUDE_LANES; j++) {
+        lane[j] = (magnitude_sum){{lanes.high[j], lanes.low[j]}, lanes.count[j]};
     }
     return join_lanes(lane);
 }

@@ -211,18 +211,33 @@ cleanup:
     return status;
 }
 
+tess_status tess_array_write(tess_context *ctx, const double *values, int64_t nrows, int64_t ncols, const char *path)
+{
+    const listing l = {.nrows = nrows,
+                       .ncols = ncols,
+                       .nnz = (int64_t)((uint64_t)nrows * (uint64_t)ncols),
+                       .val = (double *)(uintptr_t)values /* only read */};
+    char header[128];
+
+    if (nrows < 0 || ncols < 0 || (ncols > 0 && nrows > INT64_MAX / ncols)) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "an array of %lld by %lld values", (long long)nrows,
+                         (long long)ncols);
+    }
+    snprintf(header, sizeof header, "%%%%MatrixMarket matrix array real general\n%lld %lld\n", (long long)nrows,
+             (long long)ncols);
+    return write_listing(ctx, &l, header, path);
+}
+
 tess_status tess_vector_write(const tess_vector *v, const char *path)
 {
     tess_context *ctx = v->ctx;
-    listing l = {.nrows = v->n, .ncols = 1, .nnz = v->n};
-    char header[128];
+    double *values = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_host_allocate(ctx, l.nnz, sizeof *l.val, (void **)&l.val));
-    TESS_TRY(tess_vector_get(v, l.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
-    snprintf(header, sizeof header, "%%%%MatrixMarket matrix array real general\n%lld 1\n", (long long)l.nrows);
-    status = write_listing(ctx, &l, header, path);
+    TESS_TRY(tess_host_allocate(ctx, v->n, sizeof *values, (void **)&values));
+    TESS_TRY(tess_vector_get(v, values, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+    status = tess_array_write(ctx, values, v->n, 1, path);
 cleanup:
-    release_listing(ctx, &l);
+    tess_host_release(ctx, values, v->n, sizeof *values);
     return status;
 }

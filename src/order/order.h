@@ -1,33 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orderings of square sparse matrices on the host. A permutation lists old indices in new order: perm[new] = old. */
+/* What the orderings share: the matrix on the host, and the matching behind tess_order_max_product. */
 #ifndef TESS_ORDER_ORDER_H
 #define TESS_ORDER_ORDER_H
 
 #include "core/internal.h"
-#include "io/assemble.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+/* ---- input.c ---- */
+
+/* The rows of an assembled matrix on the host, whatever context it is of. */
+typedef struct order_input {
+    tess_context *ctx; /* the matrix's own: work space and errors */
+    tess_csr_view view;
+    const tess_matrix *on_host;
+    tess_context *host_ctx; /* of a copy; NULL where there is none */
+} order_input;
+
+/* Errors: UNSUPPORTED (shell or stored matrix; the message begins with `purpose`), memory. */
+tess_status open_order_input(const tess_matrix *a, const char *purpose, order_input *in);
+void close_order_input(order_input *in);
+/* Errors: DIMENSION_MISMATCH */
+tess_status require_square(const tess_matrix *a, const char *purpose);
+
+/* ---- rcm.c ---- */
+
+/* tess_order_rcm for rows on the host: square, columns ascending; values are not read. */
+tess_status order_rcm_of_pattern(tess_context *ctx, const tess_csr_view *a, int32_t *perm);
+
+/* ---- matching.c ---- */
+
+/* An entry that is not there. */
+#define ORDER_NO_COST INT64_MAX
+/* Costs lie in 0 .. ORDER_MOST_COST; duals and distances may grow to ORDER_MOST_DUAL in magnitude. A sum of one cost and
+   three of the others still fits int64_t. */
+#define ORDER_MOST_COST (INT64_C(1) << 60)
+#define ORDER_MOST_DUAL (INT64_C(1) << 61)
+
+/* Assignment of least cost: rows to columns along the entries of n sparse rows. */
+typedef struct order_matching {
+    int64_t n;
+    const int64_t *first;  /* n + 1 */
+    const int32_t *column; /* first[n] */
+    const int64_t *cost;   /* first[n] */
+    int32_t *column_of;    /* n, of a row; -1: unmatched */
+    int32_t *row_of;       /* n, of a column */
+    int64_t *u, *v;        /* n: duals of rows and columns */
+    int64_t count;         /* pairs */
+} order_matching;
 
 /*
- * Reverse Cuthill-McKee of the pattern of A + A^T, component by component, each from a pseudo-peripheral node; equal
- * degrees by index, so that the result is unique. perm has nrows entries. `a` holds rows in ascending order (an
- * assembled matrix on the host); values are not read. Work space: the pattern of A^T, and of A + A^T when A's is not
- * symmetric.
- * Errors: DIMENSION_MISMATCH (not square), memory.
- * Source: E. Cuthill, J. McKee, 1969; A. George, J. W. H. Liu, "An implementation of a pseudoperipheral node finder",
- * ACM TOMS 5 (1979).
+ * Fills column_of, row_of, u, v and count. With count == n the assignment costs least, and the duals prove it:
+ * u[i] + v[j] <= cost of entry (i, j), with equality where j = column_of[i]. Otherwise count is the structural rank, and the
+ * duals mean nothing. Errors: OUT_OF_RANGE (duals beyond ORDER_MOST_DUAL), memory.
  */
-tess_status tess_order_rcm(tess_context *ctx, const tess_csr_view *a, int32_t *perm);
-
-/* B = P A P^T, B[i][j] = A[perm[i]][perm[j]], as arrays ready for tess_matrix_adopt_csr. Errors: DIMENSION_MISMATCH,
-   INVALID_ARGUMENT (not a permutation), memory. */
-tess_status tess_order_permute_symmetric(tess_context *ctx, const tess_csr_view *a, const int32_t *perm,
-                                         tess_assembled *out);
-
-#ifdef __cplusplus
-}
-#endif
+tess_status match_rows(tess_context *ctx, order_matching *m);
 
 #endif

@@ -266,7 +266,7 @@ static int64_t longest_row(const graph *g)
     return longest;
 }
 
-tess_status tess_order_rcm(tess_context *ctx, const tess_csr_view *a, int32_t *perm)
+tess_status order_rcm_of_pattern(tess_context *ctx, const tess_csr_view *a, int32_t *perm)
 {
     pattern p = {.joined_count = 0};
     graph g = {.n = 0};
@@ -275,10 +275,6 @@ tess_status tess_order_rcm(tess_context *ctx, const tess_csr_view *a, int32_t *p
     int64_t longest = 0;
     tess_status status = TESS_SUCCESS;
 
-    if (a->nrows != a->ncols) {
-        return tess_fail(ctx, TESS_DIMENSION_MISMATCH, "reordering needs a square matrix",
-                         "reverse Cuthill-McKee of a %lld by %lld matrix", (long long)a->nrows, (long long)a->ncols);
-    }
     TESS_TRY(symmetrize(ctx, a, &p, &g));
     longest = longest_row(&g);
     TESS_TRY(tess_host_allocate(ctx, g.n, sizeof *visit, (void **)&visit));
@@ -288,5 +284,18 @@ cleanup:
     tess_host_release(ctx, visit, a->nrows, sizeof *visit);
     tess_host_release(ctx, ranked, longest, sizeof *ranked);
     release_pattern(ctx, a, &p);
+    return status;
+}
+
+tess_status tess_order_rcm(const tess_matrix *a, int32_t *perm)
+{
+    static const char *const purpose = "reverse Cuthill-McKee";
+    order_input in = {.ctx = NULL};
+    tess_status status = require_square(a, purpose);
+
+    if (status != TESS_SUCCESS) { return status; }
+    status = open_order_input(a, purpose, &in);
+    if (status == TESS_SUCCESS) { status = order_rcm_of_pattern(a->ctx, &in.view, perm); }
+    close_order_input(&in);
     return status;
 }

@@ -75,16 +75,16 @@ TESS_HD void granule_add(granule_statistics *s, const policy_ranges *r, double v
 {
     double magnitude = fabs(value);
     bool finite = magnitude < (double)INFINITY;
+    double above_zero = finite && magnitude > 0.0 ? magnitude : (double)INFINITY;
+    double largest = finite ? magnitude : 0.0;
 
     s->count += 1;
     s->not_finite += !finite;
     for (int l = 1; l < TESS_MOST_LEVELS; l++) {
         s->outside[l] += !(finite && magnitude < r->range[l]);
     }
-    if (finite) {
-        s->largest = magnitude > s->largest ? magnitude : s->largest;
-        if (magnitude > 0.0) { s->smallest = magnitude < s->smallest ? magnitude : s->smallest; }
-    }
+    s->largest = largest > s->largest ? largest : s->largest;
+    s->smallest = above_zero < s->smallest ? above_zero : s->smallest;
 }
 
 /* 2^exponent, normal. */

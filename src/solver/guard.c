@@ -11,6 +11,7 @@
 #include "core/two_word.h"
 #include "format/csr/csr.h"
 #include "solver/solver.h"
+#include "solver/transform.h"
 #include "solver/verify.h"
 
 /* A cycle must at least halve the true residual to count as progress; this many in a row may fail to. */
@@ -50,10 +51,9 @@ static bool is_finite(double v)
 
 /* A residual of zero is a proof only where its bound is one: at the ends of the range products vanish or overflow. It may
    exceed the tolerance (which may be zero) as long as it is below the rounding of b itself. */
-static bool meets_tolerance(const solve_run *run)
+bool meets_tolerance(const tess_solve_result *r, const true_residual *now)
 {
-    const tess_solve_result *r = run->result;
-    double norm = run->now.norm, bound = isnan(run->now.bound) ? 0.0 : run->now.bound;
+    double norm = now->norm, bound = isnan(now->bound) ? 0.0 : now->bound;
 
     if (!is_finite(norm) || !is_finite(bound) || !is_finite(r->rhs_norm)) { return false; }
     if (norm == 0.0 && bound <= TESS_U64 * r->rhs_norm) { return true; }
@@ -96,7 +96,7 @@ cleanup:
     return status;
 }
 
-static void describe(const tess_solver *s, tess_solve_result *r)
+void describe_solver(const tess_solver *s, tess_solve_result *r)
 {
     const tess_matrix *a = s->original, *m = solver_matrix(s);
     int64_t offsets = (a->nrows + 1) * (a->nnz < INT32_MAX ? 4 : 8);
@@ -317,7 +317,7 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
         TESS_TRY(run_loop(run, &end));
         *reason = (tess_reason)end.reason;
         TESS_TRY(judge_cycle(run, *reason, &progress));
-        if (meets_tolerance(run)) { break; }
+        if (meets_tolerance(run->result, &run->now)) { break; }
         if (end.cancel && run->guard == TESS_GUARD_REPAIR) { /* whatever else ended the loop, the wish stands */
             *reason = TESS_REASON_CANCELLED;
         }
@@ -346,17 +346,16 @@ cleanup:
 
 /* ---- the whole ---- */
 
-static void finish_run(const solve_run *run, tess_reason reason)
+void finish_result(const tess_solver *s, const true_residual *now, tess_reason reason, double start,
+                   tess_solve_result *r)
 {
-    tess_solve_result *r = run->result;
-    const tess_solver *s = run->s;
     double scale = r->rhs_norm > 0.0 ? r->rhs_norm : 1.0;
 
-    r->residual_norm = run->now.norm;
-    r->residual_bound = run->now.bound;
-    r->relative_residual = run->now.norm / scale;
+    r->residual_norm = now->norm;
+    r->residual_bound = now->bound;
+    r->relative_residual = now->norm / scale;
     r->estimated_relative_residual = r->estimated_residual_norm / scale;
-    r->converged = meets_tolerance(run);
+    r->converged = meets_tolerance(r, now);
     r->reason = reason;
     if (!r->converged && reason > 0) { r->reason = TESS_REASON_FALSE_CONVERGENCE; } /* no success without proof */
     if (r->converged && r->tolerance == 0.0 && r->iterations > 0) {
@@ -364,9 +363,9 @@ static void finish_run(const solve_run *run, tess_reason reason)
     } else if (r->converged) {
         r->reason = r->tolerance > s->options.rtol * r->rhs_norm ? TESS_REASON_ATOL : TESS_REASON_RTOL;
     }
-    if (s->method->report) { s->method->report(s, r); }
+    if (s->method && s->method->report) { s->method->report(s, r); }
     r->peak_device_bytes = s->ctx->peak_bytes;
-    r->solve_seconds = tess_wall_seconds() - run->start;
+    r->solve_seconds = tess_wall_seconds() - start;
 }
 
 tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
@@ -380,16 +379,17 @@ tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector 
     if (b->n > 0 && b->data == x->data) {
         return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, NULL, "b and x of a solve are the same array");
     }
+    if (s->transform) { return solve_transformed(s, b, x, result); }
     run.b = b->data;
     run.x = x->data;
     TESS_TRY(renew_values(s));
-    describe(s, result);
+    describe_solver(s, result);
     TESS_TRY(start_run(&run, b));
     if (!is_finite(run.now.norm) || !is_finite(result->rhs_norm)) {
         reason = TESS_REASON_NAN_OR_INF;
-    } else if (run.now.norm == 0.0 && !meets_tolerance(&run)) {
+    } else if (run.now.norm == 0.0 && !meets_tolerance(result, &run.now)) {
         reason = TESS_REASON_STAGNATION;
-    } else if (!meets_tolerance(&run)) {
+    } else if (!meets_tolerance(result, &run.now)) {
         reason = s->asymmetric ? TESS_REASON_NONSYMMETRIC : s->setup_reason;
         if (reason != TESS_REASON_RUNNING) {
             s->ctx->error = s->asymmetric ? s->asymmetric_error : s->setup_error;
@@ -399,7 +399,7 @@ tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector 
     }
     TESS_TRY(tess_vector_refresh_shadow(x));
     TESS_TRY(s->ctx->backend->synchronize(s->ctx));
-    finish_run(&run, reason);
+    finish_result(s, &run.now, reason, run.start, result);
 cleanup:
     return status;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "solver/symmetry.h"
+#include "solver/transform.h"
 
 static const tess_method *const methods[] = {&tess_method_cg, &tess_method_bicgstab, &tess_method_jacobi, NULL};
 
@@ -17,6 +18,8 @@ void tess_solve_options_init(tess_solve_options *o)
     o->solver = TESS_SOLVER_AUTO;
     tess_precond_options_init(&o->precond);
     tess_storage_options_init(&o->storage);
+    o->scale = TESS_SCALING_NONE;
+    o->reorder = TESS_REORDERING_NONE;
     o->engine = TESS_ENGINE_AUTO;
     o->guard = TESS_GUARD_REPAIR;
     o->rtol = 1e-5;
@@ -236,7 +239,21 @@ void tess_solver_destroy(tess_solver *s)
     tess_host_release(ctx, s->host_history, s->history_capacity, sizeof(double));
     tess_precond_destroy(s->own_precond);
     tess_matrix_destroy(s->stored);
+    destroy_transform(ctx, s->transform);
     tess_host_release(ctx, s, 1, sizeof *s);
+}
+
+static tess_status setup_plain(tess_solver *s, const tess_precond *given)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(choose_method(s));
+    TESS_TRY(setup_precond(s, given));
+    TESS_TRY(setup_storage(s));
+    s->engine = choose_engine(s);
+    status = allocate_vectors(s);
+cleanup:
+    return status;
 }
 
 tess_status tess_solver_create_with_precond(const tess_matrix *a, const tess_precond *m,
@@ -256,11 +273,7 @@ tess_status tess_solver_create_with_precond(const tess_matrix *a, const tess_pre
     s->ctx = a->ctx;
     s->original = a;
     s->options = *options;
-    TESS_TRY(choose_method(s));
-    TESS_TRY(setup_precond(s, m));
-    TESS_TRY(setup_storage(s));
-    s->engine = choose_engine(s);
-    TESS_TRY(allocate_vectors(s));
+    TESS_TRY(wants_transform(options) ? setup_transform(s, m) : setup_plain(s, m));
     TESS_TRY(a->ctx->backend->synchronize(a->ctx));
     s->setup_seconds = tess_wall_seconds() - start;
     *out = s;

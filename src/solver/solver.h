@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The solver object: set-up in solver.c, solves in guard.c. */
+/* The solver object: set-up in solver.c, solves in guard.c; those of a transformed system in transform.c and refine.c. */
 #ifndef TESS_SOLVER_SOLVER_H
 #define TESS_SOLVER_SOLVER_H
 
 #include "solver/krylov.h"
+#include "solver/verify.h"
+
+typedef struct solver_transform solver_transform;
 
 struct tess_solver {
     tess_context *ctx;
@@ -27,7 +30,8 @@ struct tess_solver {
     void *graph;              /* the recorded loop */
     const void *graph_values; /* what it was recorded for */
     double setup_seconds;
-    void *own; /* the method's own, where it has set-up of its own */
+    solver_transform *transform; /* non-NULL: it does the work, and of the rest only options and host_history serve */
+    void *own;                   /* the method's own, where it has set-up of its own */
 };
 
 /* For a method that needs symmetry: finds out whether the matrix has it, once per version of its values. */
@@ -35,5 +39,13 @@ tess_status check_symmetry(tess_solver *s);
 
 /* The matrix that the solver iterates with at first. */
 const tess_matrix *solver_matrix(const tess_solver *s);
+
+/* Fills a result with what is known before the solve. */
+void describe_solver(const tess_solver *s, tess_solve_result *r);
+/* Whether a true residual proves convergence to r->tolerance. */
+bool meets_tolerance(const tess_solve_result *r, const true_residual *now);
+/* Fills in what is known after the solve, and decides `converged` and the reason. */
+void finish_result(const tess_solver *s, const true_residual *now, tess_reason reason, double start,
+                   tess_solve_result *r);
 
 #endif

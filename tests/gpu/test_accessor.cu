@@ -243,12 +243,6 @@ int main()
         cmocka_unit_test(scales_vary_as_the_mask_says),
         cmocka_unit_test(packed_access_is_element_access),
     };
-    tess_context *gpu = open_gpu();
 
-    if (!gpu) {
-        printf("SKIPPED: no GPU in this build or machine\n");
-        return TEST_SKIPPED;
-    }
-    tess_context_destroy(gpu);
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
+    return run_gpu_tests(tests, nullptr);
 }

@@ -303,12 +303,6 @@ int main()
         cmocka_unit_test(stretches_of_floats_are_encoded_as_on_the_host),
         cmocka_unit_test(codes_and_packs_are_decoded_as_on_the_host),
     };
-    tess_context *gpu = open_gpu();
 
-    if (!gpu) {
-        printf("SKIPPED: no GPU in this build or machine\n");
-        return TEST_SKIPPED;
-    }
-    tess_context_destroy(gpu);
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
+    return run_gpu_tests(tests, nullptr);
 }

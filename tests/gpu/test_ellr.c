@@ -165,13 +165,6 @@ static void too_much_padding_is_refused(void **state)
     oracle_free(&a);
 }
 
-static int close_gpu(void **state)
-{
-    (void)state;
-    tess_context_destroy(gpu);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,10 +173,5 @@ int main(void)
         cmocka_unit_test(vectors_may_be_at_odd_addresses), cmocka_unit_test(too_much_padding_is_refused),
     };
 
-    gpu = open_gpu();
-    if (!gpu) {
-        printf("SKIPPED: no GPU in this build or machine\n");
-        return TEST_SKIPPED;
-    }
-    return cmocka_run_group_tests(tests, NULL, close_gpu);
+    return run_gpu_tests(tests, &gpu);
 }

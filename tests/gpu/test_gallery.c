@@ -57,6 +57,7 @@ static void problems_from_the_host_agree(void **state)
     compare("randomspd", 1, (const char *[]){"500"});
     compare("elasticity3d", 1, (const char *[]){"5"});
     compare("powerlaw", 1, (const char *[]){"2000"});
+    compare("ventricle", 2, (const char *[]){"2000", "rcm"});
 }
 
 static void too_large_a_problem_is_refused_and_the_context_lives(void **state)
@@ -82,12 +83,6 @@ int main(void)
         cmocka_unit_test(problems_from_the_host_agree),
         cmocka_unit_test(too_large_a_problem_is_refused_and_the_context_lives),
     };
-    tess_context *gpu = open_gpu();
 
-    if (!gpu) {
-        fprintf(stderr, "skipped: no usable GPU\n");
-        return TEST_SKIPPED;
-    }
-    tess_context_destroy(gpu);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_gpu_tests(tests, NULL);
 }

@@ -79,14 +79,6 @@ int main(void)
         cmocka_unit_test(repeats),
         cmocka_unit_test(meets_its_bound_when_large),
     };
-    int failed;
 
-    gpu = open_gpu();
-    if (!gpu) {
-        printf("SKIPPED: no GPU in this build or machine\n");
-        return TEST_SKIPPED;
-    }
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
-    tess_context_destroy(gpu);
-    return failed;
+    return run_gpu_tests(tests, &gpu);
 }

@@ -154,14 +154,6 @@ int main(void)
         cmocka_unit_test(random_numbers_are_the_hosts),
         cmocka_unit_test(axpby_with_beta_zero_does_not_read_y),
     };
-    int failed;
 
-    gpu = open_gpu();
-    if (!gpu) {
-        printf("SKIPPED: no GPU in this build or machine\n");
-        return TEST_SKIPPED;
-    }
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
-    tess_context_destroy(gpu);
-    return failed;
+    return run_gpu_tests(tests, &gpu);
 }

@@ -52,6 +52,21 @@ tess_context *open_gpu(void)
     return ctx;
 }
 
+int run_group_on_gpu(const char *name, const struct CMUnitTest *tests, size_t count, tess_context **gpu)
+{
+    tess_context *ctx = open_gpu();
+    int failed;
+
+    if (!ctx) {
+        printf("SKIPPED: no GPU in this build or machine\n");
+        return TEST_SKIPPED;
+    }
+    if (gpu) { *gpu = ctx; }
+    failed = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
+    tess_context_destroy(ctx);
+    return failed;
+}
+
 tess_csr_arrays csr_arrays_of(const oracle_csr *a)
 {
     return (tess_csr_arrays){.nrows = a->nrows,

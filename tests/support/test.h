@@ -40,6 +40,13 @@ tess_context *open_cpu(int threads);
 /* A context on the GPU, or NULL where this build or machine has none. */
 tess_context *open_gpu(void);
 
+/*
+ * What main of a test program that needs a GPU returns: opens a context in *gpu (NULL: the tests open their own), runs the
+ * array of tests, closes the context. TEST_SKIPPED, with a line that says so, where this build or machine has no GPU.
+ */
+#define run_gpu_tests(tests, gpu) run_group_on_gpu(#tests, tests, sizeof(tests) / sizeof((tests)[0]), gpu)
+int run_group_on_gpu(const char *name, const struct CMUnitTest *tests, size_t count, tess_context **gpu);
+
 /* A matrix of the library made from one of the oracle's by copying. */
 tess_matrix *make_matrix(tess_context *ctx, const oracle_csr *a);
 /* Its CSR arrays as the library takes them: 64-bit offsets, 32-bit columns, host, copy. */

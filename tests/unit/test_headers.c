@@ -23,6 +23,8 @@ static const list_entry reasons[] = {TESS_REASON_LIST(ENTRY_VALUE_FIRST)};
 static const list_entry formats[] = {TESS_FORMAT_LIST(ENTRY_VALUE_FIRST)};
 static const list_entry solvers[] = {TESS_SOLVER_LIST(ENTRY_VALUE_FIRST)};
 static const list_entry engines[] = {TESS_ENGINE_LIST(ENTRY_VALUE_FIRST)};
+static const list_entry scalings[] = {TESS_SCALING_LIST(ENTRY_VALUE_FIRST)};
+static const list_entry reorderings[] = {TESS_REORDERING_LIST(ENTRY_VALUE_FIRST)};
 static const list_entry preconds[] = {TESS_PRECOND_LIST(ENTRY_VALUE_FIRST)};
 static const list_entry precisions[] = {TESS_PRECISION_LIST(ENTRY_VALUE_FIRST)};
 
@@ -44,6 +46,8 @@ static void test_numbers_are_unique(void **state)
     assert_unique(formats, COUNT(formats));
     assert_unique(solvers, COUNT(solvers));
     assert_unique(engines, COUNT(engines));
+    assert_unique(scalings, COUNT(scalings));
+    assert_unique(reorderings, COUNT(reorderings));
     assert_unique(preconds, COUNT(preconds));
     assert_unique(precisions, COUNT(precisions));
 }
@@ -64,6 +68,8 @@ static void test_published_numbers_stay(void **state)
     assert_int_equal(TESS_FORMAT_ELLR, 1);
     assert_int_equal(TESS_FORMAT_SELL, 2);
     assert_int_equal(TESS_SOLVER_BICGSTAB, 2);
+    assert_int_equal(TESS_SCALING_MAX_PRODUCT, 1);
+    assert_int_equal(TESS_REORDERING_RCM, 1);
 }
 
 static void test_precisions_are_counted(void **state)
@@ -81,6 +87,8 @@ static void test_names_parse_back(void **state)
     tess_format format;
     tess_solver_kind solver;
     tess_engine engine;
+    tess_scaling scaling;
+    tess_reordering reordering;
 
     (void)state;
     for (size_t i = 0; i < COUNT(precisions); i++) {
@@ -100,6 +108,18 @@ static void test_names_parse_back(void **state)
     for (size_t i = 0; i < COUNT(engines); i++) {
         assert_int_equal(tess_engine_parse(tess_engine_name((tess_engine)engines[i].value), &engine), TESS_SUCCESS);
         assert_int_equal(engine, engines[i].value);
+    }
+    for (size_t i = 0; i < COUNT(scalings); i++) {
+        const char *name = tess_scaling_name((tess_scaling)scalings[i].value);
+
+        assert_int_equal(tess_scaling_parse(name, &scaling), TESS_SUCCESS);
+        assert_int_equal(scaling, scalings[i].value);
+    }
+    for (size_t i = 0; i < COUNT(reorderings); i++) {
+        const char *name = tess_reordering_name((tess_reordering)reorderings[i].value);
+
+        assert_int_equal(tess_reordering_parse(name, &reordering), TESS_SUCCESS);
+        assert_int_equal(reordering, reorderings[i].value);
     }
 }
 

@@ -170,6 +170,10 @@ static void test_text_form(void **state)
     read_text(path_of("a.mtx"), text, sizeof text);
     assert_string_equal(text, "%%MatrixMarket matrix array real general\n3 1\n1\n-2.5e-300\n"
                               "0.33333333333333331\n");
+    assert_ok(ctx, tess_array_write(ctx, (const double[]){1.0, 2.0, 3.0, 4.0, 5.0, 6.5}, 2, 3, path_of("a.mtx")));
+    read_text(path_of("a.mtx"), text, sizeof text);
+    assert_string_equal(text, "%%MatrixMarket matrix array real general\n2 3\n1\n2\n3\n4\n5\n6.5\n");
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_array_write(ctx, NULL, -1, 3, path_of("a.mtx")));
     assert_int_equal(count_files(), 1);
     unlink(path_of("a.mtx"));
     tess_matrix_destroy(m);

@@ -41,6 +41,7 @@ typedef struct gpu_room {
 typedef struct gpu_state {
     int device;
     int multiprocessors;
+    int64_t shared_bytes; /* shared memory of a multiprocessor */
     GPU(Stream_t) stream;
     bool owns_stream;
     bool can_overlap; /* the device knows overlapped launches */

@@ -7,6 +7,7 @@
 #include "core/random.h"
 #include "format/csr/csr.h"
 #include "format/ellr/ellr.h"
+#include "format/split/split.h"
 
 tess_status gpu_check(tess_context *ctx, GPU(Error_t) error, const char *doing)
 {
@@ -45,6 +46,7 @@ static tess_status fill_state(tess_context *ctx, const tess_context_options *opt
 
     TESS_TRY(gpu_check(ctx, GPU(GetDeviceProperties)(&properties, state->device), "reading device properties"));
     state->multiprocessors = properties.multiProcessorCount;
+    state->shared_bytes = (int64_t)properties.sharedMemPerMultiprocessor;
     state->can_overlap = properties.major >= GPU_OVERLAP_CAPABILITY;
     snprintf(ctx->device_name, sizeof ctx->device_name, "%s", properties.name);
     state->stream = (GPU(Stream_t))options->stream;
@@ -122,6 +124,9 @@ static void *stream_gpu(const tess_context *ctx)
 
 /* ---- memory ---- */
 
+/* Kernels copy in units of 16 bytes, and may read up to the end of the last one. */
+enum { ALLOCATION_UNIT = 16 };
+
 static void *allocate_gpu(tess_context *ctx, size_t bytes)
 {
     gpu_scope scope(ctx);
@@ -129,6 +134,7 @@ static void *allocate_gpu(tess_context *ctx, size_t bytes)
     void *pointer = NULL;
 
     if (own->allocate) { return own->allocate(own->user, bytes); }
+    bytes = (bytes + ALLOCATION_UNIT - 1) / ALLOCATION_UNIT * ALLOCATION_UNIT;
     if (GPU(Malloc)(&pointer, bytes) != GPU(Success)) {
         (void)GPU(GetLastError)();
         return NULL;
@@ -277,7 +283,8 @@ static tess_status convert_gpu(tess_context *ctx, int64_t n, tess_precision from
 
 static tess_backend make_table()
 {
-    static const tess_format_ops *const formats[] = {csr_gpu_ops(), ellr_gpu_ops(), sell_gpu_ops(), NULL};
+    static const tess_format_ops *const formats[] = {csr_gpu_ops(),   ellr_gpu_ops(),      sell_gpu_ops(),
+                                                     split_gpu_ops(), composite_gpu_ops(), NULL};
     tess_backend t;
 
     memset(&t, 0, sizeof t);

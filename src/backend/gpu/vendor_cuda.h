@@ -20,6 +20,7 @@ typedef cudaDeviceProp gpu_properties;
 #define GPU_LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 
 #define GPU_SHUFFLE_DOWN(value, distance, width) __shfl_down_sync(0xffffffffU, value, distance, width)
+#define GPU_SHUFFLE_UP(value, distance, width) __shfl_up_sync(0xffffffffU, value, distance, width)
 #define GPU_SHUFFLE_XOR(value, mask) __shfl_xor_sync(0xffffffffU, value, mask)
 #define GPU_LOAD_L2(pointer) __ldcg(pointer)
 
@@ -82,6 +83,66 @@ __device__ static inline T gpu_load_once(const T *pointer)
     }
     return value;
 }
+
+/*
+ * Copies of whole stretches into shared memory that run on their own (Hopper on): one thread asks for them, all wait for the
+ * bytes that the arrival expects. Addresses and sizes are multiples of 16 bytes. Elsewhere GPU_HAS_BULK_COPY is 0, and the
+ * threads of a block copy themselves.
+ */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define GPU_HAS_BULK_COPY 1
+#else
+#define GPU_HAS_BULK_COPY 0
+#endif
+
+typedef uint64_t gpu_arrival;
+
+#if GPU_HAS_BULK_COPY
+__device__ static inline uint32_t gpu_shared_address(const void *pointer)
+{
+    return (uint32_t)__cvta_generic_to_shared(pointer);
+}
+
+/* By one thread, before a barrier of the block. */
+__device__ static inline void gpu_arrival_create(gpu_arrival *arrival)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(gpu_shared_address(arrival)) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+/* By the thread that asks, first: how many bytes there will be; what other threads read before is read by then. */
+__device__ static inline void gpu_arrival_expect(gpu_arrival *arrival, uint32_t bytes)
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(gpu_shared_address(arrival)), "r"(bytes)
+                 : "memory");
+}
+
+__device__ static inline void gpu_bulk_copy(void *to, const void *from, uint32_t bytes, gpu_arrival *arrival)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                     gpu_shared_address(to)),
+                 "l"(from), "r"(bytes), "r"(gpu_shared_address(arrival))
+                 : "memory");
+}
+
+/* Waits until the arrival's bytes are there for the time whose number has this parity. */
+__device__ static inline void gpu_arrival_wait(gpu_arrival *arrival, uint32_t parity)
+{
+    uint32_t done;
+
+    do {
+        asm volatile("{\n"
+                     ".reg .pred p;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                     "selp.u32 %0, 1, 0, p;\n"
+                     "}"
+                     : "=r"(done)
+                     : "r"(gpu_shared_address(arrival)), "r"(parity)
+                     : "memory");
+    } while (!done);
+}
+#endif
 
 /* Fetch-and-add that publishes the thread's earlier writes and sees those of the threads before it. */
 __device__ static inline unsigned gpu_count_up(unsigned *counter)

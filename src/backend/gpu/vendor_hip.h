@@ -16,6 +16,7 @@ typedef hipDeviceProp_t gpu_properties;
 #define GPU_LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads)
 
 #define GPU_SHUFFLE_DOWN(value, distance, width) __shfl_down(value, distance, width)
+#define GPU_SHUFFLE_UP(value, distance, width) __shfl_up(value, distance, width)
 #define GPU_SHUFFLE_XOR(value, mask) __shfl_xor(value, mask)
 #define GPU_LOAD_L2(pointer) __builtin_nontemporal_load(pointer)
 
@@ -56,6 +57,10 @@ __device__ static inline T gpu_load_once(const T *pointer)
     }
     return value;
 }
+
+/* No copies into shared memory that run on their own. */
+#define GPU_HAS_BULK_COPY 0
+typedef uint64_t gpu_arrival;
 
 __device__ static inline unsigned gpu_count_up(unsigned *counter)
 {

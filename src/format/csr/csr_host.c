@@ -350,6 +350,7 @@ const csr_backend csr_host = {
     .make_plan = csr_host_make_plan,
     .free_plan = csr_host_free_plan,
     .spmv = spmv,
+    .prepare_parts = NULL,
     .spmv_parts = spmv_parts,
     .gather = gather,
     .check = check,

@@ -7,35 +7,52 @@
 #include "format/csr/csr.h"
 
 enum {
-    LOADS = 4,                      /* nonzeros in flight per thread */
-    CHUNK_PASS = LOADS * GPU_BLOCK, /* nonzeros that a block has in flight */
-    CHUNK_MIN = 256,                /* least work of a chunk, in rows + nonzeros */
-    CHUNK_BLOCKS = 8,               /* resident blocks per multiprocessor that registers must allow */
-    FEWER_BLOCKS = 6,               /* the same where rows differ much or with dot products: both take registers */
-    SMALL_BLOCKS = 2,               /* the same for small matrices, where each block's reduction costs more */
-    TAIL_ROW = 256,                 /* a row at a chunk's end with more nonzeros than this is not staged */
-    IRREGULARITY = 8,               /* longest row over mean row from which rows are looked at one by one */
-    GROUP_STEPS = 32,               /* a row with more nonzeros per thread of a group than this goes to a wave */
-    WAVES = GPU_BLOCK / GPU_WAVE,   /* waves of a block */
-    SEGMENT = 8192                  /* nonzeros of a split row per block; rows longer than this are split */
+    STAGES = 2,            /* chunks that a block has in shared memory: one is worked on, one is on its way */
+    CHUNK_MIN = 256,       /* least work of a chunk, in rows + nonzeros */
+    CHUNK_MOST = 2304,     /* most work of a chunk taken by rows, but for the last row's nonzeros */
+    CHUNK_STREAMED = 1536, /* the same where a chunk is taken by nonzeros */
+    CHUNK_BLOCKS = 4,      /* resident blocks per multiprocessor that registers must allow */
+    GROUP_NONZEROS = 8,    /* nonzeros of a mean row that a thread may take; more threads share longer rows */
+    SMALL_BLOCKS = 2,      /* chunks per multiprocessor for small matrices: more of them cost more in reductions */
+    TAIL_ROW = 256,        /* a row at a chunk's end with more nonzeros than this is not staged */
+    IRREGULARITY = 4,      /* longest row over mean row from which a matrix is taken by nonzeros */
+    MOST_ROWS = 512,       /* rows of a chunk from which a matrix is taken by nonzeros */
+    GROUP_STEPS = 32,      /* a row with more nonzeros per thread of a group than this goes to a wave */
+    WAVES = GPU_BLOCK / GPU_WAVE, /* waves of a block */
+    SEGMENT = 8192,               /* nonzeros of a split row per block; rows longer than this are split */
+    SAMPLED_ROWS = 16,            /* one row in so many is looked at to see whether its neighbour's columns are near */
+    NEAR_COLUMNS = 8              /* how near */
+};
+
+/* A chunk of rows: what a block works on at a time. */
+struct csr_chunk {
+    int64_t begin; /* its first nonzero */
+    int32_t first_row, rows;
+    int32_t short_rows; /* rows but for one at the end that is too long to be staged */
+    int32_t staged;     /* nonzeros of the short rows */
+    int32_t part;       /* of the matrix, where it has several */
+    int32_t unused;
 };
 
 struct csr_plan {
-    int chunk; /* work per chunk */
     int nchunks;
-    int32_t *chunk_row;     /* nchunks + 1: first row */
-    int64_t *chunk_begin;   /* nchunks + 1: first nonzero */
-    int64_t *chunk_end;     /* nchunks: end of the nonzeros but for those of a long row at the end */
-    int longest;            /* nonzeros of the longest row up to TAIL_ROW */
-    bool irregular;         /* some rows are so long that a group of threads must not sum them */
-    int nsplit;             /* rows longer than SEGMENT */
+    csr_chunk *chunk;      /* nchunks */
+    int places, most_rows; /* most nonzeros that a chunk stages, most rows that it has */
+    bool by_rows; /* rows are about as long, and neighbours have neighbouring columns: a thread or group gathers for
+                               a row; else threads gather for neighbouring nonzeros, whatever rows these belong to */
+    int nsplit;   /* rows longer than SEGMENT */
     int32_t *split_row;     /* nsplit, ascending */
     int32_t *split_segment; /* nsplit + 1: first segment of each */
     int nsegments;
     double *segment_sum;
+    /* The first part's plan of a matrix in parts: the chunks of all parts, interleaved. */
+    csr_chunk *merged;
+    int nmerged;
 };
 
 tess_status csr_make_plan(tess_context *ctx, const csr_view *v, csr_plan **out);
 void csr_free_plan(tess_context *ctx, csr_plan *p);
+tess_status csr_prepare_parts(tess_context *ctx, int count, const csr_part *parts);
+tess_status csr_spmv_parts(tess_context *ctx, int count, const csr_part *parts, const tess_spmv_args *args);
 
 #endif

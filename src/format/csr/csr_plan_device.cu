@@ -31,76 +31,128 @@ __device__ static inline int64_t find_row(int64_t nrows, const OFFSET *row_ptr, 
     return low;
 }
 
+/* most[0]: the most nonzeros that a chunk stages; most[1]: the most rows that it has. */
 template <typename OFFSET>
-__global__ static void cut_chunks_kernel(int64_t nrows, const OFFSET *row_ptr, int chunk, int nchunks,
-                                         int32_t *chunk_row, int64_t *chunk_begin, int64_t *chunk_end)
+__global__ static void cut_chunks_kernel(int64_t nrows, const OFFSET *row_ptr, int work, int nchunks, csr_chunk *chunks,
+                                         int *most_staged)
 {
     int64_t c = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
-    int64_t row, next, end;
+    int64_t origin, row, next, end;
+    csr_chunk chunk = {};
 
-    if (c > nchunks) { return; }
-    row = c < nchunks ? find_row(nrows, row_ptr, c * chunk) : nrows;
-    chunk_row[c] = (int32_t)row;
-    chunk_begin[c] = row_ptr[row];
-    if (c == nchunks) { return; }
-    next = c + 1 < nchunks ? find_row(nrows, row_ptr, (c + 1) * chunk) : nrows;
+    if (c >= nchunks) { return; }
+    origin = row_ptr[0]; /* a part of a matrix may begin amid its arrays */
+    row = find_row(nrows, row_ptr, origin + c * work);
+    next = c + 1 < nchunks ? find_row(nrows, row_ptr, origin + (c + 1) * work) : nrows;
     end = row_ptr[next];
-    if (next > row && end - (int64_t)row_ptr[next - 1] > TAIL_ROW) { end = row_ptr[next - 1]; }
-    chunk_end[c] = end;
+    chunk.begin = row_ptr[row];
+    chunk.first_row = (int32_t)row;
+    chunk.rows = (int32_t)(next - row);
+    chunk.short_rows = chunk.rows;
+    if (next > row && end - (int64_t)row_ptr[next - 1] > TAIL_ROW) {
+        end = row_ptr[next - 1];
+        chunk.short_rows -= 1;
+    }
+    chunk.staged = (int32_t)(end - chunk.begin);
+    chunks[c] = chunk;
+    atomicMax(&most[0], chunk.staged);
+    atomicMax(&most[1], chunk.rows);
 }
 
-/* counts[0]: rows longer than SEGMENT, listed in any order; counts[1]: length of the longest row up to TAIL_ROW; counts[2]:
-   whether there is a longer one. */
+/* Chunks of rows without nonzeros. */
+__global__ static void cut_empty_rows_kernel(int64_t nrows, int rows, int nchunks, csr_chunk *chunks)
+{
+    int64_t c = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
+    csr_chunk chunk = {};
+
+    if (c >= nchunks) { return; }
+    chunk.first_row = (int32_t)(c * rows);
+    chunk.rows = (int32_t)(nrows - c * rows < rows ? nrows - c * rows : rows);
+    chunks[c] = chunk;
+}
+
+/* What row_lengths_kernel counts. */
+struct row_counts {
+    int split;                        /* rows longer than SEGMENT, listed in any order */
+    int longest;                      /* length of the longest row up to TAIL_ROW */
+    int has_longer;                   /* than that */
+    unsigned long long sampled, near; /* entries looked at, and those beside which the next row has a near column */
+};
+
+/* Whether the k-th column of a row is near that of the next. */
 template <typename OFFSET>
-__global__ static void row_lengths_kernel(int64_t nrows, const OFFSET *row_ptr, int32_t *split_row, int *counts)
+__device__ static inline void sample_row(const OFFSET *row_ptr, const int32_t *col_ind, int64_t i, unsigned *sampled,
+                                         unsigned *near)
+{
+    int64_t begin = row_ptr[i], end = row_ptr[i + 1], next_end = row_ptr[i + 2];
+
+    for (int64_t k = 0; k < end - begin && k < NEAR_COLUMNS; k++) {
+        *sampled += 1;
+        if (end + k < next_end) {
+            int distance = col_ind[end + k] - col_ind[begin + k];
+
+            *near += distance >= -NEAR_COLUMNS && distance <= NEAR_COLUMNS;
+        }
+    }
+}
+
+template <typename OFFSET>
+__global__ static void row_lengths_kernel(int64_t nrows, const OFFSET *row_ptr, const int32_t *col_ind,
+                                          int32_t *split_row, row_counts *counts)
 {
     int longest = 0;
+    unsigned sampled = 0, near = 0;
 
     for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < nrows; i += (int64_t)gridDim.x * GPU_BLOCK) {
         int64_t length = (int64_t)row_ptr[i + 1] - (int64_t)row_ptr[i];
 
-        if (length > SEGMENT) { split_row[atomicAdd(&counts[0], 1)] = (int32_t)i; }
+        if (length > SEGMENT) { split_row[atomicAdd(&counts->split, 1)] = (int32_t)i; }
         if (length > TAIL_ROW) {
-            counts[2] = 1;
+            counts->has_longer = 1;
         } else if (length > longest) {
             longest = (int)length;
         }
+        if (i % SAMPLED_ROWS == 0 && i + 1 < nrows) { sample_row(row_ptr, col_ind, i, &sampled, &near); }
     }
-    if (longest > 0) { atomicMax(&counts[1], longest); }
+    if (longest > 0) { atomicMax(&counts->longest, longest); }
+    if (sampled > 0) { atomicAdd(&counts->sampled, (unsigned long long)sampled); }
+    if (near > 0) { atomicAdd(&counts->near, (unsigned long long)near); }
 }
 
-/* Nonzeros that fill `passes` passes with room for what alignment costs and for the last row to reach past its share. */
-static double fitting_nonzeros(int passes, int longest_row)
+/* Threads that share a row of mean length. */
+static int group_width(double mean)
 {
-    int spare = CHUNK_PASS / 8;
+    int width = 1;
 
-    return passes * CHUNK_PASS - GPU_WAVE - (longest_row < spare ? longest_row : spare);
+    while (width < GPU_WAVE && mean > GROUP_NONZEROS * width) {
+        width *= 2;
+    }
+    return width;
 }
 
 /*
- * Work of a chunk. Its nonzeros should fill two passes, unless that takes more rows than the block has threads: where
- * cutting the rows leaves the passes badly filled, one full pass is better. A small matrix is cut into no more chunks than
- * it takes to use all multiprocessors.
+ * Work of a chunk: as many rows of mean length as a block has groups of threads, a few less to have room for shorter rows. A
+ * small matrix is cut into no more chunks than it takes to use all multiprocessors.
  */
-static int choose_chunk(const tess_context *ctx, const csr_view *v, int longest_row)
+static int choose_work(const tess_context *ctx, const csr_view *v, bool by_rows)
 {
     int64_t share = (v->nrows + v->nnz) / ((int64_t)SMALL_BLOCKS * gpu_state_of(ctx)->multiprocessors) + 1;
-    double mean = v->nnz > 0 ? (double)v->nnz / (double)v->nrows : 1.0, work_per_nonzero = (mean + 1.0) / mean;
-    double rows_limit = (GPU_BLOCK - GPU_BLOCK / 64) * (mean + 1.0),
-           most = fitting_nonzeros(2, longest_row) * work_per_nonzero;
+    double mean = v->nrows > 0 ? (double)v->nnz / (double)v->nrows : 1.0;
+    double rows = (double)GPU_BLOCK / group_width(mean), most = (rows - rows / 64.0) * (mean + 1.0);
 
-    if (rows_limit < most) {
-        most = rows_limit >= 0.75 * most ? rows_limit : fitting_nonzeros(1, longest_row) * work_per_nonzero;
+    if (!by_rows) {
+        most = CHUNK_STREAMED;
+    } else if (most > CHUNK_MOST) {
+        most = CHUNK_MOST;
     }
-    return (double)share >= most ? (int)most : share > CHUNK_MIN ? (int)share : CHUNK_MIN;
+    return (double)share >= most ? (int)most : share > CHUNK_MIN ? (int)share : (int)CHUNK_MIN;
 }
 
 void csr_free_plan(tess_context *ctx, csr_plan *p)
 {
     if (!p) { return; }
-    tess_device_release(ctx, p->chunk_row, p->nchunks + 1, sizeof *p->chunk_row);
-    tess_device_release(ctx, p->chunk_begin, p->nchunks + 1, sizeof *p->chunk_begin);
-    tess_device_release(ctx, p->chunk_end, p->nchunks, sizeof *p->chunk_end);
+    tess_device_release(ctx, p->chunk, p->nchunks, sizeof *p->chunk);
+    tess_device_release(ctx, p->merged, p->nmerged, sizeof *p->merged);
     tess_device_release(ctx, p->split_row, p->nsplit, sizeof *p->split_row);
     tess_device_release(ctx, p->split_segment, p->nsplit + 1, sizeof *p->split_segment);
     tess_device_release(ctx, p->segment_sum, p->nsegments, sizeof *p->segment_sum);
@@ -110,15 +162,34 @@ void csr_free_plan(tess_context *ctx, csr_plan *p)
 template <typename OFFSET>
 static tess_status cut_chunks(tess_context *ctx, const csr_view *v, csr_plan *p)
 {
+    int work = choose_work(ctx, v, p->by_rows), most[2] = {0, 0}, *device_most = NULL;
     tess_status status = TESS_SUCCESS;
-    unsigned grid = (unsigned)(p->nchunks / GPU_BLOCK + 1);
 
-    TESS_TRY(tess_device_allocate(ctx, p->nchunks + 1, sizeof *p->chunk_row, (void **)&p->chunk_row));
-    TESS_TRY(tess_device_allocate(ctx, p->nchunks + 1, sizeof *p->chunk_begin, (void **)&p->chunk_begin));
-    TESS_TRY(tess_device_allocate(ctx, p->nchunks, sizeof *p->chunk_end, (void **)&p->chunk_end));
-    cut_chunks_kernel<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
-        v->nrows, (const OFFSET *)v->row_ptr, p->chunk, p->nchunks, p->chunk_row, p->chunk_begin, p->chunk_end);
-    status = gpu_check_launch(ctx, "cutting rows into chunks");
+    p->nchunks = (int)((v->nrows + v->nnz + work - 1) / work);
+    TESS_TRY(tess_device_allocate(ctx, p->nchunks, sizeof *p->chunk, (void **)&p->chunk));
+    TESS_TRY(tess_device_allocate(ctx, 2, sizeof *device_most, (void **)&device_most));
+    TESS_TRY(ctx->backend->zero(ctx, device_most, sizeof most));
+    cut_chunks_kernel<<<(unsigned)(p->nchunks / GPU_BLOCK + 1), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
+        v->nrows, (const OFFSET *)v->row_ptr, work, p->nchunks, p->chunk, device_most);
+    TESS_TRY(gpu_check_launch(ctx, "cutting rows into chunks"));
+    TESS_TRY(ctx->backend->download(ctx, most, device_most, sizeof most));
+    p->places = most[0];
+    p->most_rows = most[1];
+    p->by_rows = p->by_rows && p->most_rows <= MOST_ROWS;
+cleanup:
+    tess_device_release(ctx, device_most, 2, sizeof *device_most);
+    return status;
+}
+
+static tess_status cut_empty_rows(tess_context *ctx, const csr_view *v, csr_plan *p)
+{
+    tess_status status = TESS_SUCCESS;
+
+    p->nchunks = (int)((v->nrows + CHUNK_MOST - 1) / CHUNK_MOST);
+    TESS_TRY(tess_device_allocate(ctx, p->nchunks, sizeof *p->chunk, (void **)&p->chunk));
+    cut_empty_rows_kernel<<<(unsigned)(p->nchunks / GPU_BLOCK + 1), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
+        v->nrows, CHUNK_MOST, p->nchunks, p->chunk);
+    status = gpu_check_launch(ctx, "cutting empty rows into chunks");
 cleanup:
     return status;
 }
@@ -127,27 +198,26 @@ cleanup:
 template <typename OFFSET>
 static tess_status find_split_rows(tess_context *ctx, const csr_view *v, csr_plan *p, int32_t **rows, int64_t *room)
 {
-    int counts[3] = {0, 0, 0};
-    int *device_counts = NULL;
+    row_counts counts = {}, *device_counts = NULL;
     int32_t *device_rows = NULL;
     tess_status status = TESS_SUCCESS;
 
     *room = v->nnz / SEGMENT + 1; /* no more rows than that can be so long */
-    TESS_TRY(tess_device_allocate(ctx, 3, sizeof *device_counts, (void **)&device_counts));
+    TESS_TRY(tess_device_allocate(ctx, 1, sizeof *device_counts, (void **)&device_counts));
     TESS_TRY(tess_device_allocate(ctx, *room, sizeof *device_rows, (void **)&device_rows));
     TESS_TRY(tess_host_allocate(ctx, *room, sizeof **rows, (void **)rows));
     TESS_TRY(ctx->backend->zero(ctx, device_counts, sizeof counts));
     row_lengths_kernel<<<gpu_grid(ctx, v->nrows, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
-        v->nrows, (const OFFSET *)v->row_ptr, device_rows, device_counts);
+        v->nrows, (const OFFSET *)v->row_ptr, v->col_ind, device_rows, device_counts);
     TESS_TRY(gpu_check_launch(ctx, "measuring rows"));
-    TESS_TRY(ctx->backend->download(ctx, counts, device_counts, sizeof counts));
-    p->nsplit = counts[0];
-    p->longest = counts[1];
-    p->irregular = counts[2] != 0 || p->longest * v->nrows > IRREGULARITY * v->nnz;
+    TESS_TRY(ctx->backend->download(ctx, &counts, device_counts, sizeof counts));
+    p->nsplit = counts.split;
+    p->by_rows = counts.has_longer == 0 && counts.longest * v->nrows <= IRREGULARITY * v->nnz &&
+                 2 * counts.near >= counts.sampled;
     TESS_TRY(ctx->backend->download(ctx, *rows, device_rows, (size_t)p->nsplit * sizeof **rows));
     std::sort(*rows, *rows + p->nsplit); /* atomics listed them in any order */
 cleanup:
-    tess_device_release(ctx, device_counts, 3, sizeof *device_counts);
+    tess_device_release(ctx, device_counts, 1, sizeof *device_counts);
     tess_device_release(ctx, device_rows, *room, sizeof *device_rows);
     return status;
 }
@@ -196,8 +266,6 @@ static tess_status fill_plan(tess_context *ctx, const csr_view *v, csr_plan *p)
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(find_split_rows<OFFSET>(ctx, v, p, &rows, &room));
-    p->chunk = choose_chunk(ctx, v, p->longest);
-    p->nchunks = (int)((v->nrows + v->nnz + p->chunk - 1) / p->chunk);
     TESS_TRY(cut_chunks<OFFSET>(ctx, v, p));
     TESS_TRY(plan_segments<OFFSET>(ctx, v, p, rows));
 cleanup:
@@ -216,9 +284,69 @@ tess_status csr_make_plan(tess_context *ctx, const csr_view *v, csr_plan **out)
     }
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *p, (void **)&p));
     memset(p, 0, sizeof *p);
-    TESS_TRY(v->row_ptr_bits == 32 ? fill_plan<int32_t>(ctx, v, p) : fill_plan<int64_t>(ctx, v, p));
+    TESS_TRY(!v->row_ptr             ? cut_empty_rows(ctx, v, p)
+             : v->row_ptr_bits == 32 ? fill_plan<int32_t>(ctx, v, p)
+                                     : fill_plan<int64_t>(ctx, v, p));
     *out = p;
 cleanup:
     if (status != TESS_SUCCESS) { csr_free_plan(ctx, p); }
+    return status;
+}
+
+/* ---- matrices in parts ---- */
+
+/* How many of `count` chunks come before chunk c of another part with `own` chunks, when both are spread evenly: those whose
+   place (2 k + 1) / count is below (2 c + 1) / own, and, for a part that comes earlier, those at the same place. */
+__device__ static inline int64_t chunks_before(int64_t c, int64_t own, int64_t count, bool earlier)
+{
+    int64_t scaled = (2 * c + 1) * count;
+
+    return earlier ? (scaled / own + 1) / 2 : (scaled + own - 1) / own / 2;
+}
+
+struct part_counts {
+    int chunks[TESS_MOST_LEVELS + 1];
+    int parts;
+};
+
+/* Parts take turns, so that what they read of x at about the same time is about the same. */
+__global__ static void merge_kernel(const csr_chunk *chunks, const part_counts counts, int part, csr_chunk *merged)
+{
+    int64_t c = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x, place = c;
+    csr_chunk chunk;
+
+    if (c >= counts.chunks[part]) { return; }
+    for (int other = 0; other < counts.parts; other++) {
+        if (other != part) { place += chunks_before(c, counts.chunks[part], counts.chunks[other], other < part); }
+    }
+    chunk = chunks[c];
+    chunk.part = part;
+    merged[place] = chunk;
+}
+
+tess_status csr_prepare_parts(tess_context *ctx, int count, const csr_part *parts)
+{
+    gpu_scope scope(ctx);
+    csr_plan *first = (csr_plan *)(uintptr_t)parts[0].plan;
+    part_counts counts = {};
+    int64_t total = 0;
+    tess_status status = TESS_SUCCESS;
+
+    if (first->merged) { return TESS_SUCCESS; }
+    counts.parts = count;
+    for (int p = 0; p < count; p++) {
+        counts.chunks[p] = parts[p].plan->nchunks;
+        total += parts[p].plan->nchunks;
+    }
+    if (total >= INT_MAX) { return tess_fail(ctx, TESS_OUT_OF_RANGE, NULL, "too many nonzeros for one device"); }
+    TESS_TRY(tess_device_allocate(ctx, total, sizeof *first->merged, (void **)&first->merged));
+    first->nmerged = (int)total;
+    for (int p = 0; p < count; p++) {
+        if (counts.chunks[p] == 0) { continue; }
+        merge_kernel<<<(unsigned)(counts.chunks[p] / GPU_BLOCK + 1), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
+            parts[p].plan->chunk, counts, p, first->merged);
+        TESS_TRY(gpu_check_launch(ctx, "merging chunks"));
+    }
+cleanup:
     return status;
 }

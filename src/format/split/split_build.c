@@ -22,12 +22,23 @@ bool split_scatters(const split_storage *s)
     return true;
 }
 
+/* All offsets of a matrix have the same width: kernels take all parts at once. */
+static int offset_bits(const split_storage *s)
+{
+    int64_t nnz = 0;
+
+    for (int l = 0; l < s->summary.options.nlevels; l++) {
+        nnz += s->summary.nonzeros_at[l];
+    }
+    return nnz < wide_from ? 32 : 64;
+}
+
 csr_view split_bare_view(const split_storage *s, const split_shape *shape)
 {
     csr_view v = {.nrows = shape->rows.count,
                   .ncols = s->ncols,
                   .nnz = shape->nnz,
-                  .row_ptr_bits = shape->nnz < wide_from ? 32 : 64,
+                  .row_ptr_bits = offset_bits(s),
                   .precision = precision_at(s, shape->level),
                   .row_shift = shape->begin,
                   .unsorted = s->options.row_order == TESS_ROW_ORDER_SYMMETRIC && !s->entrywise};

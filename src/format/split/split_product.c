@@ -3,43 +3,19 @@
 #include "core/internal.h"
 #include "format/split/split_parts.h"
 
-/* ---- preparing ---- */
+/* ---- plans ---- */
 
+/* Empty rows need a plan only where parts are prepared together. */
 static tess_status make_plan(tess_context *ctx, csr_part *part)
 {
+    const csr_backend *backend = csr_backend_of(ctx);
     csr_plan *plan = NULL;
     tess_status status = TESS_SUCCESS;
 
-    if (part->plan || !part->view.row_ptr) { return TESS_SUCCESS; }
-    status = csr_backend_of(ctx)->make_plan(ctx, &part->view, &plan);
+    if (part->plan || (!part->view.row_ptr && !backend->prepare_parts)) { return TESS_SUCCESS; }
+    status = backend->make_plan(ctx, &part->view, &plan);
     if (status == TESS_SUCCESS) { part->plan = plan; }
     return status;
-}
-
-static tess_status prepare(tess_context *ctx, split_storage *s)
-{
-    tess_status status = TESS_SUCCESS;
-
-    if (s->prepared) { return TESS_SUCCESS; }
-    for (int p = 0; p < s->nparts; p++) {
-        if (s->base == TESS_FORMAT_CSR) {
-            TESS_TRY(make_plan(ctx, &s->part[p]));
-        } else if (s->slices[p].slice) {
-            TESS_TRY(ellr_backend_of(ctx)->prepare(ctx, &s->slices[p]));
-        }
-    }
-    if (s->options.arithmetic == TESS_ARITHMETIC_FP32 && !s->x_shadow) {
-        TESS_TRY(tess_device_allocate(ctx, s->ncols, sizeof *s->x_shadow, (void **)&s->x_shadow));
-    }
-    if (s->entrywise && !s->work) { TESS_TRY(tess_device_allocate(ctx, s->nrows, sizeof *s->work, (void **)&s->work)); }
-    s->prepared = true;
-cleanup:
-    return status;
-}
-
-tess_status split_prepare(const tess_matrix *a)
-{
-    return prepare(a->ctx, a->storage);
 }
 
 /* ---- what is multiplied ---- */
@@ -79,6 +55,54 @@ static void choose_by_rows(const split_storage *s, int copy, chosen_parts *chose
         if (shape.rows.count == 0 && (p + 1 < s->nparts || chosen->count > 0)) { continue; }
         choose(s, p, copy == TESS_COPY_ASSIGNED || shape.empty ? shape.level : copy - TESS_COPY_LEVEL, chosen);
     }
+}
+
+/* ---- preparing what is multiplied ---- */
+
+/* What the backend needs for the lists of parts that products will have: those by rows together, levels of entries alone. */
+static tess_status prepare_parts(tess_context *ctx, const split_storage *s)
+{
+    const csr_backend *backend = csr_backend_of(ctx);
+    chosen_parts chosen;
+    tess_status status = TESS_SUCCESS;
+
+    if (s->base != TESS_FORMAT_CSR || !backend->prepare_parts) { return TESS_SUCCESS; }
+    if (!s->entrywise) {
+        choose_by_rows(s, TESS_COPY_ASSIGNED, &chosen);
+        return backend->prepare_parts(ctx, chosen.count, chosen.part);
+    }
+    for (int p = 0; p < s->nparts; p++) {
+        TESS_TRY(backend->prepare_parts(ctx, 1, &s->part[p]));
+    }
+cleanup:
+    return status;
+}
+
+static tess_status prepare(tess_context *ctx, split_storage *s)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (s->prepared) { return TESS_SUCCESS; }
+    for (int p = 0; p < s->nparts; p++) {
+        if (s->base == TESS_FORMAT_CSR) {
+            TESS_TRY(make_plan(ctx, &s->part[p]));
+        } else if (s->slices[p].slice) {
+            TESS_TRY(ellr_backend_of(ctx)->prepare(ctx, &s->slices[p]));
+        }
+    }
+    TESS_TRY(prepare_parts(ctx, s));
+    if (s->options.arithmetic == TESS_ARITHMETIC_FP32 && !s->x_shadow) {
+        TESS_TRY(tess_device_allocate(ctx, s->ncols, sizeof *s->x_shadow, (void **)&s->x_shadow));
+    }
+    if (s->entrywise && !s->work) { TESS_TRY(tess_device_allocate(ctx, s->nrows, sizeof *s->work, (void **)&s->work)); }
+    s->prepared = true;
+cleanup:
+    return status;
+}
+
+tess_status split_prepare(const tess_matrix *a)
+{
+    return prepare(a->ctx, a->storage);
 }
 
 static bool is_below_fp64(const split_storage *s, const chosen_parts *chosen, int k)

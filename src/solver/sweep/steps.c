@@ -129,3 +129,14 @@ void steps_append(tess_step_list *steps, int what, int64_t iterations)
     }
     steps->entry[steps->count++] = (tess_step_entry){what, iterations};
 }
+
+void steps_add(tess_step_list *to, const tess_step_list *more)
+{
+    for (int i = 0; i < more->count; i++) {
+        if (i < to->count) {
+            to->entry[i].iterations += more->entry[i].iterations;
+        } else {
+            steps_append(to, more->entry[i].what, more->entry[i].iterations);
+        }
+    }
+}

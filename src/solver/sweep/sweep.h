@@ -38,9 +38,11 @@ typedef struct tess_sweep {
     double *rhs;                   /* JACOBI */
     int largest_exponent;          /* JACOBI: 2^this is about the largest entry of |D^-1| */
     double *x[2];
-    float *low[2];     /* NULL where no step reads them */
-    int now;           /* which of the two is the iterate */
-    bool has, has_low; /* whether x[now] and low[now] hold it */
+    float *low[2];           /* NULL where no step reads them */
+    uint64_t values_version; /* that scale, and what was recorded, are of */
+    bool renewed;            /* without an error */
+    int now;                 /* which of the two is the iterate */
+    bool has, has_low;       /* whether x[now] and low[now] hold it */
     void *graphs[TESS_PRECISION_COUNT + 1];
 } tess_sweep;
 
@@ -49,7 +51,7 @@ typedef struct tess_sweep {
 tess_status sweep_resolve(tess_context *ctx, tess_sweep_request *request);
 /* A sweep over the assembled matrix, which is borrowed. Not resolved requests are. sweep_renew has yet to be called. */
 tess_status sweep_create(const tess_matrix *a, const tess_sweep_request *request, tess_sweep **out);
-/* Takes the values of the matrix as they are now. JACOBI: SINGULAR where a diagonal entry cannot be inverted. */
+/* Takes the values of the matrix as they are now, unless it has. JACOBI: SINGULAR where a diagonal entry cannot be inverted. */
 tess_status sweep_renew(tess_sweep *w);
 void sweep_destroy(tess_sweep *w);
 /* Bytes on the device beside the stored matrix. */

@@ -282,9 +282,13 @@ tess_status sweep_renew(tess_sweep *w)
     int64_t bad = -1;
     tess_status status = TESS_SUCCESS;
 
+    if (w->renewed && w->values_version == w->original->values_version) { return TESS_SUCCESS; }
+    w->renewed = false;
     release_graphs(w);
     if (w->stored) { TESS_TRY(tess_matrix_refresh(w->stored)); }
-    if (w->request.kind == TESS_UPDATE_NONE) { return TESS_SUCCESS; }
+    w->values_version = w->original->values_version;
+    w->renewed = w->request.kind == TESS_UPDATE_NONE;
+    if (w->renewed) { return TESS_SUCCESS; }
     TESS_TRY(tess_host_allocate(ctx, w->n, sizeof *host, (void **)&host));
     TESS_TRY(tess_matrix_raw_diagonal(w->original, work));
     if (w->request.kind == TESS_UPDATE_JACOBI) {
@@ -301,6 +305,7 @@ tess_status sweep_renew(tess_sweep *w)
         status = tess_fail(ctx, TESS_SINGULAR, "try --scale max-product, which moves large entries there",
                            "Jacobi: row %lld has no diagonal entry to divide by", (long long)bad + 1);
     }
+    w->renewed = status == TESS_SUCCESS;
 cleanup:
     tess_host_release(ctx, host, w->n, sizeof *host);
     return status;

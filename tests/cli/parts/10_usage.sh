@@ -46,7 +46,7 @@ err_has "unsym.mtx"
 expect 2 spmv spd.mtx --solver cg
 err_has "unknown option '--solver'"
 
-for option in layout block tcki-thresholds reduction kernel reorder scale \
+for option in layout block tcki-thresholds reduction kernel \
     restart recurrence narrowing orthogonalization inner-precision basis-precision precond-precision switch-at \
     polynomial-form; do
     expect 2 solve spd.mtx --$option 1
@@ -64,6 +64,11 @@ expect 2 solve spd.mtx --guard repare
 err_has "did you mean 'repair'"
 expect 2 solve spd.mtx --precond jacoby
 err_has "did you mean 'jacobi'"
+expect 2 solve spd.mtx --scale max-prodct
+err_has "did you mean 'max-product'"
+expect 2 solve spd.mtx --reorder rmc
+err_has "did you mean 'rcm'"
+expect 2 spmv spd.mtx --reorder rcm
 expect 2 solve spd.mtx --preset yong
 err_has "did you mean 'yang'"
 expect 2 solve spd.mtx --device gpu0

@@ -65,6 +65,16 @@ expect 0 generate laplace2d 5 --output lower.mtx --symmetric
 expect 0 info lower.mtx --json info.json
 json info.json 'j["file"]["symmetry"] == "symmetric" and j["nnz"] == 105'
 expect 0 generate laplace2d 5 --output a.tess
+expect 0 generate ventricle 1000 rcm 7 --output v.mtx --points points.mtx --initial potential.mtx
+label='points and potential beside the matrix'
+n=$(sed -n '2s/ .*//p' v.mtx)
+[ "$(sed -n 2p points.mtx) $(sed -n 2p potential.mtx)" = "$n 3 $n 1" ] && pass || fail "$(sed -n 2p points.mtx potential.mtx)"
+expect 0 spmv v.mtx --x potential.mtx
+expect 2 generate laplace2d 5 --output p.mtx --points points.mtx
+err_has 'only the problem ventricle'
+expect 2 generate ventricle 1000 --output p.mtx --initial -
+expect 3 generate ventricle 1000 --output p.mtx --initial none/u.mtx
+absent p.mtx
 
 expect 2 convert a.mtx
 expect 2 convert a.mtx b.mtx c.mtx

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CSR products on the GPU, for csr_device.cu (a matrix of one precision) and csr_parts_device.cu (parts of several). Rows are
+ * cut into chunks of about equal work (rows + nonzeros). A block takes a chunk: its columns and values come into shared memory
+ * in whole stretches, while the block works on the chunk before. Then, by rows: groups of threads, as wide as the chunk's rows
+ * are few, gather x and sum up a row each; neighbouring threads have neighbouring rows, and where those have neighbouring
+ * columns, as in stencils and bands, a wave fetches stretches of x. Or by nonzeros, for all other matrices: threads gather x for
+ * neighbouring nonzeros, whatever the rows' lengths, leave the products in shared memory, and groups and waves sum up the rows
+ * from there. A row of more than TAIL_ROW nonzeros at a chunk's end is summed by the block from memory, or, where it is longer
+ * than a segment, by several blocks beforehand. Every sum has a fixed order.
+ *
+ * Staging runs of rows in shared memory is the idea of CSR-Stream (Greathouse and Daga, SC 2014), cutting by rows + nonzeros
+ * that of merge-based CSR (Merrill and Garland, SC 2016), here without rows shared between blocks; groups of 1 to 32 threads
+ * for a row are CSR-Vector's (Bell and Garland, SC 2009).
+ */
+#ifndef TESS_FORMAT_CSR_CSR_PRODUCT_CUH
+#define TESS_FORMAT_CSR_CSR_PRODUCT_CUH
+
+#include <limits.h>
+
+#include "backend/gpu/reduce.cuh"
+#include "backend/gpu/storage_types.cuh"
+#include "format/csr/csr_rows.h"
+#include "format/csr/csr_stage.cuh"
+
+enum { IN_FLIGHT = 8 }; /* elements of x that a thread asks for at once */
+
+/* Rows longer than a segment, and their segments' sums. */
+struct split_rows_argument {
+    int nsplit;
+    const int32_t *split_row, *split_segment;
+    const double *segment_sum;
+};
+
+/* One matrix, or one part, in device memory. */
+struct matrix_argument {
+    const void *row_ptr;
+    const int32_t *col_ind;
+    const void *val;
+    split_rows_argument split;
+};
+
+static inline matrix_argument make_matrix_argument(const csr_view *v, const csr_plan *p)
+{
+    matrix_argument m = {v->row_ptr, v->col_ind, v->val, {p->nsplit, p->split_row, p->split_segment, p->segment_sum}};
+
+    return m;
+}
+
+/* The product of a stored value with an element of x, in the arithmetic of that element. */
+template <typename VALUE>
+__device__ static inline double product_of(VALUE value, double factor)
+{
+    return tess::decode<double>(value) * factor;
+}
+
+template <typename VALUE>
+__device__ static inline double product_of(VALUE value, float factor)
+{
+    return (double)(tess::decode<float>(value) * factor);
+}
+
+/* Threads that share a row: as many as the block has for each row of the chunk, a power of two up to a wave. */
+__device__ static inline int chunk_group_width(int rows)
+{
+    int width = 1;
+
+    while (width < GPU_WAVE && 2 * width * rows <= GPU_BLOCK) {
+        width *= 2;
+    }
+    return width;
+}
+
+/* Adds up what `width` neighbouring threads have; the result is in the first. All threads of a wave take part. */
+__device__ static inline double sum_group(double sum, int width)
+{
+    for (int distance = width / 2; distance > 0; distance /= 2) {
+        sum += GPU_SHUFFLE_DOWN(sum, distance, GPU_WAVE);
+    }
+    return sum;
+}
+
+/* A staged chunk; its nonzeros are counted from the first. */
+template <typename VALUE>
+struct staged_chunk {
+    const int32_t *column;
+    const VALUE *value;
+
+    __device__ inline staged_chunk(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
+                                   const matrix_argument &m)
+    {
+        const char *columns = stage + layout.offsets, *values = columns + layout.columns;
+
+        column = (const int32_t *)(const void *)(columns + line_excess(m.col_ind + chunk.begin));
+        value = (const VALUE *)(const void *)(values + line_excess((const VALUE *)m.val + chunk.begin));
+    }
+
+    /* Calls use(k, product) for k = from, from + step, ... below `to`; IN_FLIGHT elements of x are asked for at once. */
+    template <typename FACTOR, typename USE>
+    __device__ inline void multiply(const FACTOR *x, int from, int to, int step, USE use) const
+    {
+#pragma unroll 1
+        for (int base = from; base < to; base += IN_FLIGHT * step) {
+            FACTOR factor[IN_FLIGHT];
+
+#pragma unroll
+            for (int u = 0; u < IN_FLIGHT; u++) {
+                if (base + u * step < to) { factor[u] = x[column[base + u * step]]; }
+            }
+#pragma unroll
+            for (int u = 0; u < IN_FLIGHT; u++) {
+                int k = base + u * step;
+
+                if (k < to) { use(k, product_of(value[k], factor[u])); }
+            }
+        }
+    }
+};
+
+/* Sums up a chunk's rows by groups of threads; `finish` takes each row's sum. */
+template <typename VALUE, typename OFFSET, typename FACTOR, typename FINISH>
+__device__ static inline void sum_by_rows(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
+                                          const matrix_argument &m, const FACTOR *x, FINISH finish)
+{
+    const staged_chunk<VALUE> staged(stage, layout, chunk, m);
+    const OFFSET *offset =
+        (const OFFSET *)(const void *)(stage + line_excess((const OFFSET *)m.row_ptr + chunk.first_row));
+    int width = chunk_group_width(chunk.rows);
+    int lane = (int)threadIdx.x % width, group = (int)threadIdx.x / width, groups = GPU_BLOCK / width;
+
+    for (int r0 = 0; r0 < chunk.rows; r0 += groups) {
+        int r = r0 + group;
+        double sum = 0.0;
+
+        if (r < chunk.rows) {
+            staged.multiply(x, (int)(offset[r] - (OFFSET)chunk.begin) + lane,
+                            (int)(offset[r + 1] - (OFFSET)chunk.begin), width,
+                            [&](int, double product) { sum += product; });
+        }
+        sum = sum_group(sum, width);
+        if (r < chunk.rows && lane == 0) { finish(r, sum); }
+    }
+}
+
+/* Place of product k in shared memory: one place in 17 is skipped, so that rows of 8, 16 or 32 nonzeros do not all start in
+   the same bank. */
+__host__ __device__ static inline unsigned skewed(unsigned k)
+{
+    return k + k / 16U;
+}
+
+/* Sum of products [from, to) by `width` neighbouring threads, this one being number `lane`; the result is in lane 0. */
+__device__ static inline double sum_products(const double *products, int from, int to, int lane, int width)
+{
+    double sum = 0.0;
+
+#pragma unroll 4
+    for (int k = from + lane; k < to; k += width) {
+        sum += products[skewed((unsigned)k)];
+    }
+    return sum_group(sum, width);
+}
+
+/* Sums up a chunk's rows from their products; those that are too long for a group wait for a wave. */
+template <typename OFFSET, typename FINISH>
+__device__ static inline void sum_uneven_rows(const OFFSET *offset, OFFSET begin, int rows, const double *products,
+                                              FINISH finish)
+{
+    int width = chunk_group_width(rows), most = width == GPU_WAVE ? INT_MAX : GROUP_STEPS * width;
+    int lane = (int)threadIdx.x % width, group = (int)threadIdx.x / width, groups = GPU_BLOCK / width;
+    bool left_over = false;
+
+    for (int r0 = 0; r0 < rows; r0 += groups) {
+        int r = r0 + group, from = 0, to = 0;
+        bool own = r < rows;
+        double sum;
+
+        if (own) {
+            from = (int)(offset[r] - begin);
+            to = (int)(offset[r + 1] - begin);
+            own = to - from <= most;
+            left_over = left_over || !own;
+        }
+        sum = sum_products(products, from, own ? to : from, lane, width);
+        if (own && lane == 0) { finish(r, sum); }
+    }
+    if (!__syncthreads_or(left_over)) { return; }
+    lane = (int)threadIdx.x % GPU_WAVE;
+    for (int r = (int)threadIdx.x / GPU_WAVE; r < rows; r += WAVES) {
+        int from = (int)(offset[r] - begin), to = (int)(offset[r + 1] - begin);
+
+        if (to - from > most) {
+            double sum = sum_products(products, from, to, lane, GPU_WAVE);
+
+            if (lane == 0) { finish(r, sum); }
+        }
+    }
+}
+
+/* Sum of nonzeros [begin, end) by a whole block, from memory; the result is in thread 0. */
+template <typename VALUE, typename OFFSET, typename FACTOR>
+__device__ static inline double block_row_sum(const matrix_argument &m, const FACTOR *x, OFFSET begin, OFFSET end)
+{
+    const VALUE *val = (const VALUE *)m.val;
+    double sum[1] = {0.0};
+
+#pragma unroll 4
+    for (OFFSET k = begin + (OFFSET)threadIdx.x; k < end; k += GPU_BLOCK) {
+        sum[0] += product_of(gpu_load_once(val + k), x[gpu_load_once(m.col_ind + k)]);
+    }
+    block_sum(sum);
+    return sum[0];
+}
+
+/* Sum of a split row from its segments, by one thread in order. */
+__device__ static inline double split_row_sum(const split_rows_argument &split, int64_t row)
+{
+    int low = 0, high = split.nsplit - 1;
+    double sum = 0.0;
+
+    while (low < high) {
+        int middle = (low + high) / 2;
+
+        if (split.split_row[middle] >= row) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    for (int s = split.split_segment[low]; s < split.split_segment[low + 1]; s++) {
+        sum += split.segment_sum[s];
+    }
+    return sum;
+}
+
+/* The row at a chunk's end that is too long to be staged; the sum is in thread 0. */
+template <typename VALUE, typename OFFSET, typename FACTOR>
+__device__ static inline double long_row_sum(const matrix_argument &m, const FACTOR *x, int64_t row)
+{
+    const OFFSET *row_ptr = (const OFFSET *)m.row_ptr;
+    OFFSET begin = row_ptr[row], end = row_ptr[row + 1];
+    double sum = 0.0;
+
+    if (end - begin <= SEGMENT) {
+        sum = block_row_sum<VALUE>(m, x, begin, end);
+    } else if (threadIdx.x == 0) {
+        sum = split_row_sum(m.split, row);
+    }
+    return sum;
+}
+
+/* Products of a chunk's nonzeros in shared memory, then the sums of its rows. */
+template <typename VALUE, typename OFFSET, typename FACTOR, typename FINISH>
+__device__ static inline void sum_by_nonzeros(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
+                                              const matrix_argument &m, const FACTOR *x, double *products,
+                                              FINISH finish)
+{
+    const staged_chunk<VALUE> staged(stage, layout, chunk, m);
+
+    staged.multiply(x, (int)threadIdx.x, chunk.staged, GPU_BLOCK,
+                    [&](int k, double product) { products[skewed((unsigned)k)] = product; });
+    __syncthreads();
+    sum_uneven_rows((const OFFSET *)m.row_ptr + chunk.first_row, (OFFSET)chunk.begin, chunk.short_rows, products,
+                    finish);
+    if (chunk.short_rows < chunk.rows) {
+        double sum = long_row_sum<VALUE, OFFSET>(m, x, (int64_t)chunk.first_row + chunk.short_rows);
+
+        if (threadIdx.x == 0) { finish(chunk.short_rows, sum); }
+    }
+}
+
+/* All rows of a chunk that is in shared memory. */
+template <typename VALUE, typename OFFSET, bool BY_ROWS, typename FACTOR, typename FINISH>
+__device__ static inline void sum_chunk(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
+                                        const matrix_argument &m, const FACTOR *x, FINISH finish)
+{
+    extern __shared__ uint4 shared[];
+
+    if constexpr (BY_ROWS) {
+        sum_by_rows<VALUE, OFFSET>(stage, layout, chunk, m, x, finish);
+    } else {
+        sum_by_nonzeros<VALUE, OFFSET>(stage, layout, chunk, m, x,
+                                       (double *)(void *)((char *)(void *)shared + STAGES * layout.stage), finish);
+    }
+}
+
+/* The chunks of a product, as a kernel argument. */
+struct chunks_argument {
+    const csr_chunk *chunk;
+    int nchunks;
+    stage_layout layout;
+};
+
+/* The layout for chunks of at most that many nonzeros and rows. */
+static inline stage_layout make_layout(bool by_rows, int places, int most_rows, size_t offset_bytes, size_t value_bytes)
+{
+    if (by_rows) { return make_stage_layout(places, most_rows, offset_bytes, value_bytes, 0); }
+    return make_stage_layout(places, 0, offset_bytes, value_bytes,
+                             (int64_t)(skewed((unsigned)places) + 1) * (int64_t)sizeof(double));
+}
+
+/* All threads: asks for chunk c, if there is one. MATRIX says where its arrays are. */
+template <typename MATRIX, typename OFFSET>
+__device__ static inline void request_chunk(const MATRIX &matrix, const chunks_argument &chunks, int c, char *stage,
+                                            gpu_arrival *arrival)
+{
+    if (c >= chunks.nchunks) { return; }
+#if GPU_HAS_BULK_COPY
+    if (threadIdx.x != 0) { return; }
+#endif
+    const csr_chunk chunk = chunks.chunk[c];
+    const matrix_argument &m = matrix.part(chunk);
+    const OFFSET *offsets = (const OFFSET *)m.row_ptr + chunk.first_row;
+    int64_t noffsets = chunks.layout.offsets > 0 ? chunk.rows + 1 : 0;
+    int value_bytes = matrix.value_bytes(chunk);
+
+    if (!m.row_ptr || (chunk.staged == 0 && noffsets == 0)) { return; }
+    request_stage(stage, chunks.layout, arrival, stage_stretch(offsets, noffsets * (int64_t)sizeof(OFFSET)),
+                  stage_stretch(m.col_ind + chunk.begin, chunk.staged * (int64_t)sizeof(int32_t)),
+                  stage_stretch((const char *)m.val + chunk.begin * value_bytes, (int64_t)chunk.staged * value_bytes));
+}
+
+/* A block works on chunks blockIdx.x, + gridDim.x, ... MATRIX: one_matrix or the parts of csr_parts_device.cu. */
+template <typename MATRIX, typename OFFSET, int NDOTS, bool BY_ROWS>
+__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
+    chunk_kernel(const MATRIX matrix, const chunks_argument chunks, const tess_spmv_args args, const loop_gate gate,
+                 const reduce_target target)
+{
+    extern __shared__ uint4 shared[];
+    __shared__ gpu_arrival arrivals[STAGES];
+    char *const stages = (char *)(void *)shared;
+    double dots[NDOTS > 0 ? NDOTS : 1] = {};
+    tess_scalars scalars;
+    const int step = (int)gridDim.x;
+    uint32_t stage = 0, parity = 0;
+    bool runs;
+    csr_chunk chunk = {};
+
+    create_arrivals(arrivals);
+    for (int s = 0; s < STAGES; s++) {
+        request_chunk<MATRIX, OFFSET>(matrix, chunks, (int)blockIdx.x + s * step, stages + s * chunks.layout.stage,
+                                      &arrivals[s]);
+    }
+    if ((int)blockIdx.x < chunks.nchunks) { chunk = chunks.chunk[blockIdx.x]; }
+    /* No kernel of a loop writes what was fetched so far; x comes from the kernel before this one. */
+    runs = loop_enter<true>(gate, NDOTS > 0, &scalars);
+    for (int c = (int)blockIdx.x; c < chunks.nchunks; c += step) {
+        csr_chunk next = {};
+
+        if (c + step < chunks.nchunks) { next = chunks.chunk[c + step]; }
+        if (!matrix.is_empty(chunk) && (BY_ROWS || chunk.staged > 0)) { await_stage(&arrivals[stage], parity); }
+        if (runs) {
+            matrix.template work_on<OFFSET, NDOTS, BY_ROWS>(stages + stage * chunks.layout.stage, chunks.layout, chunk,
+                                                            args, dots);
+            __syncthreads();
+            request_chunk<MATRIX, OFFSET>(matrix, chunks, c + STAGES * step, stages + stage * chunks.layout.stage,
+                                          &arrivals[stage]);
+        } else if (c >= (int)blockIdx.x + (STAGES - 1) * step) { /* what is on its way must arrive before the end */
+            return;
+        }
+        stage += 1;
+        if (stage == STAGES) {
+            stage = 0;
+            parity ^= 1;
+        }
+        chunk = next;
+    }
+    if (NDOTS > 0 && runs) { grid_reduce(dots, target); }
+}
+
+template <typename VALUE, typename OFFSET, typename FACTOR>
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    segment_kernel(const matrix_argument m, const FACTOR *x, const loop_gate gate, double *segment_sum)
+{
+    const split_rows_argument &split = m.split;
+    const OFFSET *row_ptr = (const OFFSET *)m.row_ptr;
+    int low = 0, high = split.nsplit - 1, segment = (int)blockIdx.x;
+    double sum;
+    int64_t row;
+    tess_scalars scalars;
+    OFFSET begin, end;
+
+    if (!loop_enter<true>(gate, false, &scalars)) { return; }
+    while (low < high) { /* the row that this segment belongs to */
+        int middle = (low + high + 1) / 2;
+
+        if (split.split_segment[middle] <= segment) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    row = split.split_row[low];
+    begin = row_ptr[row] + (OFFSET)(segment - split.split_segment[low]) * SEGMENT;
+    end = row_ptr[row + 1] - begin > SEGMENT ? begin + SEGMENT : row_ptr[row + 1];
+    sum = block_row_sum<VALUE>(m, x, begin, end);
+    if (threadIdx.x == 0) { segment_sum[segment] = sum; }
+}
+
+/* Launches the product over `chunks`; the gate is open, and segments are summed. */
+template <typename MATRIX, typename OFFSET, int NDOTS>
+static tess_status launch_chunks(tess_context *ctx, const MATRIX &matrix, const chunks_argument &chunks, bool by_rows,
+                                 const tess_spmv_args *args, const loop_gate &gate)
+{
+    void (*kernel)(const MATRIX, const chunks_argument, const tess_spmv_args, const loop_gate, const reduce_target) =
+        by_rows ? chunk_kernel<MATRIX, OFFSET, NDOTS, true> : chunk_kernel<MATRIX, OFFSET, NDOTS, false>;
+    enum { PLAIN_SHARED = 48 << 10, RESERVED_SHARED = 1280 }; /* what needs no asking; what each block takes besides */
+    const gpu_state *state = gpu_state_of(ctx);
+    size_t shared = (size_t)chunks.layout.all;
+    int64_t resident = state->shared_bytes / ((int64_t)shared + RESERVED_SHARED);
+    reduce_target target;
+    unsigned grid;
+    tess_status status = TESS_SUCCESS;
+
+    resident = resident < 1 ? 1 : resident < (int64_t)CHUNK_BLOCKS ? resident : (int64_t)CHUNK_BLOCKS;
+    resident *= state->multiprocessors;
+    grid = (unsigned)(chunks.nchunks < resident ? chunks.nchunks : resident);
+    if (shared > PLAIN_SHARED) {
+        TESS_TRY(gpu_check(
+            ctx, GPU(FuncSetAttribute)((const void *)kernel, GPU(FuncAttributeMaxDynamicSharedMemorySize), (int)shared),
+            "asking for shared memory"));
+    }
+    TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
+    status = gpu_launch(ctx, "a sparse product", kernel, grid, shared, matrix, chunks, *args, gate, target);
+cleanup:
+    return status;
+}
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chunks of a CSR matrix on their way into shared memory. Where the device copies stretches of memory by itself, one thread
+ * asks for a chunk's offsets, columns and values, and the block goes on working until they are there; elsewhere the block's
+ * threads copy them. Each array keeps its place modulo LINE: what is copied begins up to LINE - 1 bytes early, within the same
+ * cache line, and ends up to BULK_UNIT - 1 bytes late.
+ */
+#ifndef TESS_FORMAT_CSR_CSR_STAGE_CUH
+#define TESS_FORMAT_CSR_CSR_STAGE_CUH
+
+#include "format/csr/csr_plan.cuh"
+
+enum { BULK_UNIT = 16, LINE = 128 }; /* bytes */
+
+/* How a block's shared memory is laid out: STAGES times offsets, columns, values; then products. Sizes in bytes. */
+struct stage_layout {
+    int offsets, columns, stage, all;
+};
+
+static inline int line_room(int64_t bytes)
+{
+    return (int)((bytes + BULK_UNIT + 2 * LINE - 1) / LINE * LINE);
+}
+
+/* rows: whose offsets are staged; 0: none. */
+static inline stage_layout make_stage_layout(int places, int rows, size_t offset_bytes, size_t value_bytes,
+                                             int64_t product_bytes)
+{
+    stage_layout layout;
+
+    layout.offsets = rows > 0 ? line_room((int64_t)(rows + 1) * (int64_t)offset_bytes) : 0;
+    layout.columns = line_room((int64_t)places * 4);
+    layout.stage = layout.offsets + layout.columns + line_room((int64_t)places * (int64_t)value_bytes);
+    layout.all = STAGES * layout.stage + (int)product_bytes;
+    return layout;
+}
+
+/* Bytes by which `pointer` is past the beginning of its line. */
+__device__ static inline uint32_t line_excess(const void *pointer)
+{
+    return (uint32_t)((uintptr_t)pointer % LINE);
+}
+
+/* One array's part of a request. */
+struct stage_stretch {
+    const char *from;
+    uint32_t bytes;
+
+    __device__ inline stage_stretch(const void *begin, int64_t length)
+    {
+        uint32_t excess = line_excess(begin);
+
+        from = (const char *)begin - excess;
+        bytes = length > 0 ? (uint32_t)(excess + length + BULK_UNIT - 1) / BULK_UNIT * BULK_UNIT : 0U;
+    }
+};
+
+/* All threads call this with the same arguments. */
+__device__ static inline void request_stage(char *stage, const stage_layout &layout, gpu_arrival *arrival,
+                                            const stage_stretch &offsets, const stage_stretch &columns,
+                                            const stage_stretch &values)
+{
+#if GPU_HAS_BULK_COPY
+    if (threadIdx.x == 0) {
+        gpu_arrival_expect(arrival, offsets.bytes + columns.bytes + values.bytes);
+        if (offsets.bytes > 0) { gpu_bulk_copy(stage, offsets.from, offsets.bytes, arrival); }
+        if (columns.bytes > 0) {
+            gpu_bulk_copy(stage + layout.offsets, columns.from, columns.bytes, arrival);
+            gpu_bulk_copy(stage + layout.offsets + layout.columns, values.from, values.bytes, arrival);
+        }
+    }
+#else
+    const stage_stretch *const all[3] = {&offsets, &columns, &values};
+    char *const to[3] = {stage, stage + layout.offsets, stage + layout.offsets + layout.columns};
+
+    (void)arrival;
+    for (int k = 0; k < 3; k++) {
+        for (uint32_t at = threadIdx.x * BULK_UNIT; at < all[k]->bytes; at += GPU_BLOCK * BULK_UNIT) {
+            *(uint4 *)(void *)(to[k] + at) = *(const uint4 *)(const void *)(all[k]->from + at);
+        }
+    }
+#endif
+}
+
+/* Once, by all threads. */
+__device__ static inline void create_arrivals(gpu_arrival *arrivals)
+{
+#if GPU_HAS_BULK_COPY
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < STAGES; s++) {
+            gpu_arrival_create(&arrivals[s]);
+        }
+    }
+    __syncthreads();
+#else
+    (void)arrivals;
+#endif
+}
+
+__device__ static inline void await_stage(gpu_arrival *arrival, uint32_t parity)
+{
+#if GPU_HAS_BULK_COPY
+    gpu_arrival_wait(arrival, parity);
+#else
+    (void)arrival;
+    (void)parity;
+    __syncthreads();
+#endif
+}
+
+#endif

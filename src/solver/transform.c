@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Set-up of a transformed system B y = c with B = P_r D_r A D_c P_c^T, c = P_r D_r b and x = D_c P_c^T y. The matrix comes from
+ * the orderings; the two maps between vectors are matrices of one entry per row, so that they run on every device.
+ */
+#include "solver/transform.h"
+
+#include <string.h>
+
+#include "solver/transform_parts.h"
+
+/* The order and scale of the system, on the host. Scales are NULL where there are none. */
+typedef struct system_order {
+    int64_t n;
+    int32_t *rows, *columns; /* P_r and P_c: old indices in new order */
+    double *row_scale, *col_scale;
+} system_order;
+
+bool wants_transform(const tess_solve_options *options)
+{
+    return options->scale != TESS_SCALING_NONE || options->reorder != TESS_REORDERING_NONE;
+}
+
+static tess_status allocate_order(tess_context *ctx, bool scaled, system_order *o)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, o->n, sizeof *o->rows, (void **)&o->rows));
+    TESS_TRY(tess_host_allocate(ctx, o->n, sizeof *o->columns, (void **)&o->columns));
+    for (int64_t i = 0; i < o->n; i++) {
+        o->rows[i] = o->columns[i] = (int32_t)i;
+    }
+    if (!scaled) { return TESS_SUCCESS; }
+    TESS_TRY(tess_host_allocate(ctx, o->n, sizeof *o->row_scale, (void **)&o->row_scale));
+    TESS_TRY(tess_host_allocate(ctx, o->n, sizeof *o->col_scale, (void **)&o->col_scale));
+cleanup:
+    return status;
+}
+
+static void release_order(tess_context *ctx, system_order *o)
+{
+    tess_host_release(ctx, o->rows, o->n, sizeof *o->rows);
+    tess_host_release(ctx, o->columns, o->n, sizeof *o->columns);
+    tess_host_release(ctx, o->row_scale, o->n, sizeof *o->row_scale);
+    tess_host_release(ctx, o->col_scale, o->n, sizeof *o->col_scale);
+}
+
+/* Reverse Cuthill-McKee of *matrix, which is replaced, joined to the order so far. */
+static tess_status apply_rcm(system_order *o, tess_matrix **matrix)
+{
+    tess_context *ctx = (*matrix)->ctx;
+    tess_matrix *reordered = NULL;
+    int32_t *rows = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, o->n, sizeof *rows, (void **)&rows));
+    TESS_TRY(tess_order_rcm(*matrix, o->columns)); /* the columns kept their order until now */
+    TESS_TRY(tess_matrix_reorder_symmetric(*matrix, o->columns, &reordered));
+    memcpy(rows, o->rows, (size_t)o->n * sizeof *rows);
+    for (int64_t i = 0; i < o->n; i++) {
+        o->rows[i] = rows[o->columns[i]];
+    }
+    tess_matrix_destroy(*matrix);
+    *matrix = reordered;
+cleanup:
+    tess_host_release(ctx, rows, o->n, sizeof *rows);
+    return status;
+}
+
+/* The matrix with value[i] (1 where that is NULL) in row i and column[i]. */
+static tess_status make_map(tess_context *ctx, int64_t n, const int32_t *column, const double *value, tess_matrix **out)
+{
+    tess_csr_arrays arrays = {.nrows = n,
+                              .ncols = n,
+                              .nnz = n,
+                              .col_ind = column,
+                              .row_ptr_bits = 64,
+                              .col_ind_bits = 32,
+                              .where = TESS_MEMORY_HOST,
+                              .ownership = TESS_COPY};
+    int64_t *row_ptr = NULL;
+    double *ones = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, n + 1, sizeof *row_ptr, (void **)&row_ptr));
+    TESS_TRY(tess_host_allocate(ctx, n, sizeof *ones, (void **)&ones));
+    for (int64_t i = 0; i <= n; i++) {
+        row_ptr[i] = i;
+        if (i < n) { ones[i] = 1.0; }
+    }
+    arrays.row_ptr = row_ptr;
+    arrays.val = value ? value : ones;
+    status = tess_matrix_create_csr(ctx, &arrays, out);
+cleanup:
+    tess_host_release(ctx, row_ptr, n + 1, sizeof *row_ptr);
+    tess_host_release(ctx, ones, n, sizeof *ones);
+    return status;
+}
+
+/* c = to_rows b: entry i is row_scale[r] b[r] with r = rows[i]; x = from_columns y: entry columns[i] is col_scale times y_i. */
+static tess_status make_maps(tess_context *ctx, const system_order *o, solver_transform *t)
+{
+    int32_t *place = NULL;
+    double *scale = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, o->n, sizeof *place, (void **)&place));
+    TESS_TRY(tess_host_allocate(ctx, o->n, sizeof *scale, (void **)&scale));
+    for (int64_t i = 0; i < o->n; i++) {
+        place[o->columns[i]] = (int32_t)i;
+        scale[i] = o->row_scale ? o->row_scale[o->rows[i]] : 1.0;
+    }
+    TESS_TRY(make_map(ctx, o->n, o->rows, scale, &t->to_rows));
+    status = make_map(ctx, o->n, place, o->col_scale, &t->from_columns);
+cleanup:
+    tess_host_release(ctx, place, o->n, sizeof *place);
+    tess_host_release(ctx, scale, o->n, sizeof *scale);
+    return status;
+}
+
+static void release_system(solver_transform *t)
+{
+    tess_solver_destroy(t->inner);
+    tess_matrix_destroy(t->matrix);
+    tess_matrix_destroy(t->to_rows);
+    tess_matrix_destroy(t->from_columns);
+    t->inner = NULL;
+    t->matrix = t->to_rows = t->from_columns = NULL;
+    t->values_version = 0;
+}
+
+static tess_status build_system(const tess_solver *s, solver_transform *t)
+{
+    const tess_matrix *a = s->original;
+    tess_solve_options inner = s->options;
+    bool scaled = s->options.scale == TESS_SCALING_MAX_PRODUCT;
+    system_order o = {.n = a->nrows};
+    tess_status status = TESS_SUCCESS;
+
+    inner.scale = TESS_SCALING_NONE;
+    inner.reorder = TESS_REORDERING_NONE;
+    TESS_TRY(allocate_order(s->ctx, scaled, &o));
+    if (scaled) { TESS_TRY(tess_order_max_product(a, o.rows, o.row_scale, o.col_scale)); }
+    TESS_TRY(tess_matrix_reorder(a, scaled ? o.rows : NULL, NULL, o.row_scale, o.col_scale, &t->matrix));
+    if (s->options.reorder == TESS_REORDERING_RCM) { TESS_TRY(apply_rcm(&o, &t->matrix)); }
+    TESS_TRY(make_maps(s->ctx, &o, t));
+    TESS_TRY(tess_solver_create(t->matrix, &inner, &t->inner));
+    t->values_version = a->values_version;
+cleanup:
+    if (status != TESS_SUCCESS) { release_system(t); }
+    release_order(s->ctx, &o);
+    return status;
+}
+
+tess_status renew_system(const tess_solver *s)
+{
+    solver_transform *t = s->transform;
+
+    if (t->values_version == s->original->values_version) { return TESS_SUCCESS; }
+    release_system(t);
+    return build_system(s, t);
+}
+
+static tess_status check_transform(const tess_solver *s, const tess_precond *given)
+{
+    const tess_solve_options *o = &s->options;
+
+    if ((o->scale != TESS_SCALING_NONE && o->scale != TESS_SCALING_MAX_PRODUCT) ||
+        (o->reorder != TESS_REORDERING_NONE && o->reorder != TESS_REORDERING_RCM)) {
+        return tess_fail(s->ctx, TESS_UNSUPPORTED, "scale: none, max-product; reorder: none, rcm",
+                         "scale %d, reorder %d", (int)o->scale, (int)o->reorder);
+    }
+    if (given) {
+        return tess_fail(s->ctx, TESS_UNSUPPORTED, "name a preconditioner in the options",
+                         "a preconditioner of the matrix as it was, for a solve that reorders or scales it");
+    }
+    return TESS_SUCCESS;
+}
+
+tess_status setup_transform(tess_solver *s, const tess_precond *given)
+{
+    tess_context *ctx = s->ctx;
+    int64_t n = s->original->nrows, capacity = s->options.history_capacity;
+    solver_transform *t = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(check_transform(s, given));
+    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *t, (void **)&t));
+    memset(t, 0, sizeof *t);
+    s->transform = t;
+    TESS_TRY(build_system(s, t));
+    TESS_TRY(tess_vector_create(ctx, n, TESS_PRECISION_FP64, &t->residual));
+    TESS_TRY(tess_vector_create(ctx, n, TESS_PRECISION_FP64, &t->rhs));
+    TESS_TRY(tess_vector_create(ctx, n, TESS_PRECISION_FP64, &t->correction));
+    TESS_TRY(tess_vector_create(ctx, n, TESS_PRECISION_FP64, &t->candidate));
+    if (capacity - 1 > s->options.max_iterations) { capacity = s->options.max_iterations + 1; }
+    s->history_capacity = capacity;
+    status = tess_host_allocate(ctx, capacity, sizeof(double), (void **)&s->host_history);
+cleanup:
+    return status;
+}
+
+void destroy_transform(tess_context *ctx, solver_transform *t)
+{
+    if (!t) { return; }
+    release_system(t);
+    tess_vector_destroy(t->residual);
+    tess_vector_destroy(t->rhs);
+    tess_vector_destroy(t->correction);
+    tess_vector_destroy(t->candidate);
+    tess_host_release(ctx, t, 1, sizeof *t);
+}

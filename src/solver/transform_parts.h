@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a transformed solve consists of: set-up in transform.c, solves in refine.c. */
+#ifndef TESS_SOLVER_TRANSFORM_PARTS_H
+#define TESS_SOLVER_TRANSFORM_PARTS_H
+
+#include "solver/solver.h"
+
+struct solver_transform {
+    uint64_t values_version;   /* of the original's values that the rest was made from; 0: there is no rest */
+    tess_matrix *matrix;       /* B */
+    tess_matrix *to_rows;      /* c = to_rows b */
+    tess_matrix *from_columns; /* x = from_columns y */
+    tess_solver *inner;        /* of B */
+    tess_vector *residual;     /* b - A x */
+    tess_vector *rhs;          /* of the system for the correction */
+    tess_vector *correction;   /* its solution */
+    tess_vector *candidate;    /* x and the correction, under examination */
+};
+
+/* Brings the system up to date after tess_matrix_update_values: all of it, because other values match otherwise. */
+tess_status renew_system(const tess_solver *s);
+
+#endif
