@@ -17,20 +17,42 @@ typedef struct bench {
     double *magnitude;
 } bench;
 
-/* Diagonally dominant, with empty rows. */
-static oracle_csr make_sample(int64_t n)
+/* Rows of 0 to 8 entries, some small, some large: all variants find rows for all their levels. */
+static oracle_csr make_sample(void)
 {
-    oracle_csr a = oracle_random(n, n, 4, 31);
+    oracle_csr a = oracle_random(1500, 1500, 4, 31);
 
     for (int64_t k = 0; k < a.nnz; k += 3) {
         a.val[k] *= 0x1p-7;
     }
+    for (int64_t i = 3; i < a.nrows; i += 7) {
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            a.val[k] *= 0x1p10;
+        }
+    }
     return a;
 }
 
-static bench open_bench(tess_context *ctx, const split_variant *variant, tess_arithmetic arithmetic)
+/* The same with rows that are summed in segments. */
+static oracle_csr make_long_rows(void)
 {
-    oracle_csr a = make_sample(1500), held;
+    oracle_csr a = oracle_open(21000, 21000);
+    uint64_t seed = 32;
+
+    for (int64_t i = 0; i < a.nrows; i++) {
+        int64_t count = i == 7 ? 17000 : i == 20000 ? a.ncols : i % 4;
+
+        for (int64_t j = 0; j < count; j++) {
+            oracle_push(&a, count > 4 ? j : (i + 5000 * j) % a.ncols, oracle_uniform(&seed, i == 7 ? 0.9 : -1.0, 1.0));
+        }
+        oracle_end_row(&a, i);
+    }
+    return a;
+}
+
+static bench open_bench_with(tess_context *ctx, const split_variant *variant, tess_arithmetic arithmetic, oracle_csr a)
+{
+    oracle_csr held;
     bench b = {.ctx = ctx, .variant = variant, .n = a.nrows};
     tess_storage_options o = variant->storage;
 
@@ -55,6 +77,11 @@ static bench open_bench(tess_context *ctx, const split_variant *variant, tess_ar
     oracle_free(&a);
     oracle_free(&held);
     return b;
+}
+
+static bench open_bench(tess_context *ctx, const split_variant *variant, tess_arithmetic arithmetic)
+{
+    return open_bench_with(ctx, variant, arithmetic, make_sample());
 }
 
 static void close_bench(bench *b)
@@ -319,7 +346,7 @@ static int64_t check_low_product(const bench *b, const uint8_t *level, const tes
 /* Level of each row of y, by its first entry. */
 static uint8_t *levels_of_rows(const bench *b, const tess_policy_options *policy)
 {
-    oracle_csr a = make_sample(b->n);
+    oracle_csr a = make_sample();
     uint8_t *by_entry = levels_of_entries(b->m, &a, policy), *level = test_allocate(b->n, 1);
     int32_t *perm = permutation_of(b->stored);
 
@@ -399,6 +426,74 @@ static void a_vector_may_be_there_in_fp32_alone(void **state)
     tess_context_destroy(ctx);
 }
 
+/* y and a dot product with `threads` threads. */
+static double *product_with(int threads, const split_variant *variant, double *dot)
+{
+    tess_context *ctx = open_cpu(threads);
+    bench b = open_bench_with(ctx, variant, TESS_ARITHMETIC_FP32, make_long_rows());
+    double *y = test_allocate(b.n, sizeof *y);
+    tess_spmv_args args = plain_args(&b);
+    const tess_policy_options policy = policy_of(&variant->storage);
+
+    args.reduction.ndots = 1;
+    args.reduction.with[0] = args.y;
+    run_product(&b, &args, y, dot);
+    for (int64_t i = 0; i < b.n; i++) {
+        double error = (double)wide_abs((wide)y[i] - b.sum[i]);
+        bool low = policy.nlevels > 0 && policy.policy != TESS_POLICY_NONE;
+
+        assert_at_most(error, ((low ? 0x1.01p-23 : 0.0) + 2.0 * gamma_of(21010.0)) * b.magnitude[i]);
+    }
+    close_bench(&b);
+    tess_context_destroy(ctx);
+    return y;
+}
+
+static void the_number_of_threads_does_not_show(void **state)
+{
+    (void)state;
+    for (int k = 0; k < SPLIT_VARIANTS; k++) {
+        double dots[2] = {0.0, -1.0}, *one = NULL, *five = NULL;
+
+        if (split_variants[k].storage.base != TESS_FORMAT_CSR) {
+            continue;
+        } /* slices would be as wide as the long rows */
+        one = product_with(1, &split_variants[k], &dots[0]);
+        five = product_with(5, &split_variants[k], &dots[1]);
+        assert_true(same_bits(one, five, 21000));
+        assert_true(dots[0] == dots[1]);
+        free(one);
+        free(five);
+    }
+}
+
+/* What the other tests stand on. */
+static void all_variants_have_rows_at_all_levels(void **state)
+{
+    tess_context *ctx = open_cpu(2);
+    oracle_csr a = make_sample();
+    tess_matrix *m = make_matrix(ctx, &a);
+
+    (void)state;
+    for (int k = 1; k < SPLIT_VARIANTS; k++) {
+        tess_policy_options policy = policy_of(&split_variants[k].storage);
+        tess_assignment *assignment = NULL;
+        tess_assignment_summary summary;
+
+        assert_ok(ctx, tess_assignment_create(m, &policy, &assignment));
+        tess_assignment_get_summary(assignment, &summary);
+        assert_true(summary.empty > 0 || policy.granularity == TESS_GRANULARITY_ENTRY);
+        for (int l = 0; l < policy.nlevels; l++) {
+            assert_true(summary.nonzeros_at[l] > 0);
+            assert_true(summary.scaled[l] == policy.level[l].scaled);
+        }
+        tess_assignment_destroy(assignment);
+    }
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
 /* A = [1, eps32/2], x = [1, 1]: in FP32 sums the answer would be 1. */
 static void a_sum_is_not_rounded_to_fp32(void **state)
 {
@@ -434,9 +529,10 @@ static void a_sum_is_not_rounded_to_fp32(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(updates_write_the_next_vector),       cmocka_unit_test(partial_sums_come_first),
-        cmocka_unit_test(a_stopped_loop_leaves_y_alone),       cmocka_unit_test(fp32_products_are_within_their_bound),
-        cmocka_unit_test(a_vector_may_be_there_in_fp32_alone), cmocka_unit_test(a_sum_is_not_rounded_to_fp32),
+        cmocka_unit_test(all_variants_have_rows_at_all_levels), cmocka_unit_test(the_number_of_threads_does_not_show),
+        cmocka_unit_test(updates_write_the_next_vector),        cmocka_unit_test(partial_sums_come_first),
+        cmocka_unit_test(a_stopped_loop_leaves_y_alone),        cmocka_unit_test(fp32_products_are_within_their_bound),
+        cmocka_unit_test(a_vector_may_be_there_in_fp32_alone),  cmocka_unit_test(a_sum_is_not_rounded_to_fp32),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

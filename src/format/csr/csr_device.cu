@@ -22,11 +22,11 @@ struct one_matrix {
         return false;
     }
 
-    template <typename OFFSET, int NDOTS, bool IRREGULAR>
+    template <typename OFFSET, int NDOTS, bool BY_ROWS>
     __device__ inline void work_on(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
                                    const tess_spmv_args &args, double *dots) const
     {
-        sum_chunk<VALUE, OFFSET, IRREGULAR>(stage, layout, chunk, m, args.x, [&](int r, double sum) {
+        sum_chunk<VALUE, OFFSET, BY_ROWS>(stage, layout, chunk, m, args.x, [&](int r, double sum) {
             finish_row<NDOTS>(args, (int64_t)chunk.first_row + r, sum, dots);
         });
     }
@@ -36,7 +36,8 @@ template <typename VALUE, typename OFFSET, int NDOTS>
 static tess_status launch_product(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
 {
     const one_matrix<VALUE> matrix = {make_matrix_argument(v, p)};
-    const chunks_argument chunks = {p->chunk, p->nchunks, make_stage_layout(p->places, sizeof(OFFSET), sizeof(VALUE))};
+    const chunks_argument chunks = {p->chunk, p->nchunks,
+                                    make_layout(p->by_rows, p->places, p->most_rows, sizeof(OFFSET), sizeof(VALUE))};
     loop_gate gate;
     tess_status status = TESS_SUCCESS;
 
@@ -46,7 +47,7 @@ static tess_status launch_product(tess_context *ctx, const csr_view *v, const cs
         TESS_TRY(gpu_launch(ctx, "summing split rows", segment_kernel<VALUE, OFFSET, double>, (unsigned)p->nsegments, 0,
                             matrix.m, args->x, gate, p->segment_sum));
     }
-    status = launch_chunks<one_matrix<VALUE>, OFFSET, NDOTS>(ctx, matrix, chunks, p->irregular, args, gate);
+    status = launch_chunks<one_matrix<VALUE>, OFFSET, NDOTS>(ctx, matrix, chunks, p->by_rows, args, gate);
 cleanup:
     return status;
 }

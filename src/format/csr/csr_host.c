@@ -98,18 +98,9 @@ static __attribute__((noinline)) double long_row_sum(const csr_view *v, const cs
 
 /*
  * What a chunk does besides y = A x: the common cases have no tests in their loop over rows. PART: of a matrix in parts, with
- * all that these may ask for; PLAIN_PART: without any of it but a place for each row; LOW_PART: all of it, products in FP32.
+ * all that these may ask for; LOW_PART: the same with products in FP32.
  */
-typedef enum chunk_epilogue {
-    GENERAL,
-    STORE,
-    STORE_DOT,
-    STORE_DOT_TWO,
-    PART,
-    PLAIN_PART,
-    LOW_PART,
-    EPILOGUES
-} chunk_epilogue;
+typedef enum chunk_epilogue { GENERAL, STORE, STORE_DOT, STORE_DOT_TWO, PART, LOW_PART, EPILOGUES } chunk_epilogue;
 
 static chunk_epilogue epilogue_of(const tess_spmv_args *args)
 {
@@ -130,31 +121,26 @@ static inline __attribute__((always_inline)) int64_t target_of(const csr_view *v
     return v->row_of ? v->row_of[i] : v->row_shift + i;
 }
 
-/* Row i of a part. */
+/* Row i of a part; `plain` says once for all rows what is_plain does. */
 static inline __attribute__((always_inline)) void finish_part_row(const csr_view *v, const tess_spmv_args *args,
-                                                                  int64_t i, double sum, double *dots)
+                                                                  bool plain, int64_t i, double sum, double *dots)
 {
     int64_t row = target_of(v, i);
-    double value = spmv_finish_row(args, row, v->exponent ? sum * part_row_scale(v->exponent, i) : sum);
 
-    spmv_add_row_dots(args, args->reduction.ndots, row, value, dots);
+    if (plain) {
+        args->y[row] = spmv_result(args, row, sum);
+    } else {
+        double value = spmv_finish_row(args, row, v->exponent ? sum * part_row_scale(v->exponent, i) : sum);
+
+        spmv_add_row_dots(args, args->reduction.ndots, row, value, dots);
+    }
 }
 
-static inline __attribute__((always_inline)) void finish_row(const csr_view *v, const tess_spmv_args *args,
-                                                             chunk_epilogue epilogue, int64_t row, double sum,
-                                                             double *dots)
+static inline __attribute__((always_inline)) void finish_row(const tess_spmv_args *args, chunk_epilogue epilogue,
+                                                             int64_t row, double sum, double *dots)
 {
     const double *u = args->reduction.with[0], *w = args->reduction.with[1];
 
-    if (epilogue == PART || epilogue == LOW_PART) {
-        finish_part_row(v, args, row, sum, dots);
-        return;
-    }
-    if (epilogue == PLAIN_PART) {
-        row = target_of(v, row);
-        args->y[row] = spmv_result(args, row, sum);
-        return;
-    }
     if (epilogue == GENERAL) { sum = spmv_result(args, row, sum); }
     args->y[row] = sum;
     if (epilogue == GENERAL) { spmv_add_dots(&args->reduction, args->y, row, sum, dots); }
@@ -173,6 +159,7 @@ static inline __attribute__((always_inline)) void multiply_rows(const csr_view *
     const int64_t *ptr64 = v.row_ptr;
     const csr_entries entries = {v.val, v.col_ind, args->x, args->x_shadow, epilogue == LOW_PART};
     const tess_spmv_args local = *args;
+    const bool plain = is_plain(&v, args);
     const int64_t last = p->chunk_row[chunk + 1];
     int64_t row = p->chunk_row[chunk], end = bits == 32 ? ptr32[row] : ptr64[row];
     double dots[2] = {0.0, 0.0};
@@ -185,7 +172,11 @@ static inline __attribute__((always_inline)) void multiply_rows(const csr_view *
         sum = end - begin <= SHORT         ? sum_short_row(entries, precision, begin, end)
               : end - begin <= CSR_SEGMENT ? sum_range(entries, precision, begin, end)
                                            : long_row_sum(view, p, args, row);
-        finish_row(&v, &local, epilogue, row, sum, dots);
+        if (epilogue == PART || epilogue == LOW_PART) {
+            finish_part_row(&v, &local, plain, row, sum, dots);
+        } else {
+            finish_row(&local, epilogue, row, sum, dots);
+        }
     }
     out[0] = dots[0];
     out[1] = dots[1];
@@ -205,7 +196,6 @@ typedef void (*chunk_function)(const csr_view *v, const csr_plan *p, const tess_
     CHUNK_FUNCTION(name##_dot, bits, precision, STORE_DOT)         \
     CHUNK_FUNCTION(name##_dot_two, bits, precision, STORE_DOT_TWO) \
     CHUNK_FUNCTION(name##_part, bits, precision, PART)             \
-    CHUNK_FUNCTION(name##_plain_part, bits, precision, PLAIN_PART) \
     CHUNK_FUNCTION(name##_low_part, bits, precision, LOW_PART)
 #define CHUNK_FUNCTION_TABLES(NAME, value, name, type, bits, emin, emax, max) \
     CHUNK_FUNCTIONS(multiply_32_##name, 32, TESS_PRECISION_##NAME)            \
@@ -217,9 +207,9 @@ TESS_PRECISION_LIST(CHUNK_FUNCTION_TABLES)
 
 /* By precision, 64-bit offsets, epilogue. */
 static const chunk_function chunk_functions[TESS_PRECISION_COUNT][2][EPILOGUES] = {
-#define ALL_EPILOGUES(name)                                                                                       \
-    {                                                                                                             \
-        name##_general, name##_store, name##_dot, name##_dot_two, name##_part, name##_plain_part, name##_low_part \
+#define ALL_EPILOGUES(name)                                                                    \
+    {                                                                                          \
+        name##_general, name##_store, name##_dot, name##_dot_two, name##_part, name##_low_part \
     }
 #define CHUNK_ENTRY(NAME, value, name, type, bits, emin, emax, max) \
     [value] = {ALL_EPILOGUES(multiply_32_##name), ALL_EPILOGUES(multiply_64_##name)},
@@ -264,7 +254,7 @@ static void finish_empty_rows(const csr_view *v, const tess_spmv_args *args, int
     dots[0] = 0.0;
     dots[1] = 0.0;
     for (int64_t i = chunk * CSR_CHUNK; i < end; i++) {
-        finish_part_row(v, args, i, 0.0, dots);
+        finish_part_row(v, args, is_plain(v, args), i, 0.0, dots);
     }
 }
 
@@ -273,17 +263,11 @@ static int64_t part_chunks(const csr_part *part)
     return part->view.row_ptr ? part->plan->nchunks : (part->view.nrows + CSR_CHUNK - 1) / CSR_CHUNK;
 }
 
-static chunk_epilogue part_epilogue(const csr_view *v, const tess_spmv_args *args)
-{
-    if (is_low(v, args)) { return LOW_PART; }
-    return is_plain(v, args) ? PLAIN_PART : PART;
-}
-
 /* A chunk of a part. */
 static void multiply_part(const csr_part *part, const tess_spmv_args *args, int64_t chunk, double *dots)
 {
     if (part->view.row_ptr) {
-        chunk_function multiply = select_function(&part->view, part_epilogue(&part->view, args));
+        chunk_function multiply = select_function(&part->view, is_low(&part->view, args) ? LOW_PART : PART);
 
         multiply(&part->view, part->plan, args, chunk, dots);
     } else {

@@ -51,7 +51,7 @@ struct many_parts {
     }
 
     /* x in FP64, or, with FP32 arithmetic below fp64, its shadow. */
-    template <typename VALUE, typename OFFSET, int NDOTS, bool IRREGULAR>
+    template <typename VALUE, typename OFFSET, int NDOTS, bool BY_ROWS>
     __device__ inline void work_on_values(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
                                           const tess_spmv_args &args, double *dots) const
     {
@@ -60,14 +60,14 @@ struct many_parts {
 
         if constexpr (sizeof(VALUE) < sizeof(double)) {
             if (args.low_arithmetic == TESS_ARITHMETIC_FP32) {
-                sum_chunk<VALUE, OFFSET, IRREGULAR>(stage, layout, chunk, p.m, args.x_shadow, finish_one);
+                sum_chunk<VALUE, OFFSET, BY_ROWS>(stage, layout, chunk, p.m, args.x_shadow, finish_one);
                 return;
             }
         }
-        sum_chunk<VALUE, OFFSET, IRREGULAR>(stage, layout, chunk, p.m, args.x, finish_one);
+        sum_chunk<VALUE, OFFSET, BY_ROWS>(stage, layout, chunk, p.m, args.x, finish_one);
     }
 
-    template <typename OFFSET, int NDOTS, bool IRREGULAR>
+    template <typename OFFSET, int NDOTS, bool BY_ROWS>
     __device__ inline void work_on(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
                                    const tess_spmv_args &args, double *dots) const
     {
@@ -80,10 +80,8 @@ struct many_parts {
             return;
         }
         switch (p.precision) {
-#define WORK_ON(VALUE, NAME)                                                               \
-    case TESS_PRECISION_##NAME:                                                            \
-        work_on_values<VALUE, OFFSET, NDOTS, IRREGULAR>(stage, layout, chunk, args, dots); \
-        break;
+#define WORK_ON(VALUE, NAME) \
+    case TESS_PRECISION_##NAME: work_on_values<VALUE, OFFSET, NDOTS, BY_ROWS>(stage, layout, chunk, args, dots); break;
             PART_TYPES(WORK_ON)
 #undef WORK_ON
         default: break;
@@ -125,9 +123,9 @@ static tess_status launch_parts(tess_context *ctx, int count, const csr_part *pa
     const csr_plan *first = parts[0].plan;
     many_parts matrix = {};
     chunks_argument chunks = {first->merged, first->nmerged, {}};
-    int places = 0;
+    int places = 0, most_rows = 0;
     size_t value_bytes = 0;
-    bool irregular = false;
+    bool by_rows = true;
     loop_gate gate;
     tess_status status = TESS_SUCCESS;
 
@@ -139,16 +137,18 @@ static tess_status launch_parts(tess_context *ctx, int count, const csr_part *pa
         size_t bytes = tess_precision_bytes(v->precision);
 
         matrix.parts[p] = {make_matrix_argument(v, plan), v->precision, v->row_of, v->row_shift, v->exponent};
+        if (!v->row_ptr) { continue; }
         places = plan->places > places ? plan->places : places;
-        value_bytes = v->row_ptr && bytes > value_bytes ? bytes : value_bytes;
-        irregular = irregular || plan->irregular;
+        most_rows = plan->most_rows > most_rows ? plan->most_rows : most_rows;
+        value_bytes = bytes > value_bytes ? bytes : value_bytes;
+        by_rows = by_rows && plan->by_rows;
         TESS_TRY(sum_part_segments<OFFSET>(ctx, &parts[p], matrix.parts[p].m, args, gate));
     }
-    chunks.layout = make_stage_layout(places, sizeof(OFFSET), value_bytes);
+    chunks.layout = make_layout(by_rows, places, most_rows, sizeof(OFFSET), value_bytes);
     switch (args->reduction.ndots) {
-    case 0: return launch_chunks<many_parts, OFFSET, 0>(ctx, matrix, chunks, irregular, args, gate);
-    case 1: return launch_chunks<many_parts, OFFSET, 1>(ctx, matrix, chunks, irregular, args, gate);
-    default: return launch_chunks<many_parts, OFFSET, 2>(ctx, matrix, chunks, irregular, args, gate);
+    case 0: return launch_chunks<many_parts, OFFSET, 0>(ctx, matrix, chunks, by_rows, args, gate);
+    case 1: return launch_chunks<many_parts, OFFSET, 1>(ctx, matrix, chunks, by_rows, args, gate);
+    default: return launch_chunks<many_parts, OFFSET, 2>(ctx, matrix, chunks, by_rows, args, gate);
     }
 cleanup:
     return status;

@@ -7,20 +7,21 @@
 #include "format/csr/csr.h"
 
 enum {
-    STAGES = 2,          /* chunks that a block has in shared memory: one is worked on, one is on its way */
-    CHUNK_MIN = 256,     /* least work of a chunk, in rows + nonzeros */
-    CHUNK_MOST = 2304,   /* most work of a chunk, but for the last row's nonzeros */
-    CHUNK_BLOCKS = 4,    /* resident blocks per multiprocessor that registers must allow */
-    GROUP_NONZEROS = 10, /* nonzeros of a mean row that a thread may take; more threads share longer rows */
-    SMALL_BLOCKS = 2,    /* chunks per multiprocessor for small matrices: more of them cost more in reductions */
-    TAIL_ROW = 256,      /* a row at a chunk's end with more nonzeros than this is not staged */
-    IRREGULARITY = 8,    /* longest row over mean row from which rows are looked at one by one */
-    GROUP_STEPS = 32,    /* a row with more nonzeros per thread of a group than this goes to a wave */
+    STAGES = 2,            /* chunks that a block has in shared memory: one is worked on, one is on its way */
+    CHUNK_MIN = 256,       /* least work of a chunk, in rows + nonzeros */
+    CHUNK_MOST = 2304,     /* most work of a chunk taken by rows, but for the last row's nonzeros */
+    CHUNK_STREAMED = 1536, /* the same where a chunk is taken by nonzeros */
+    CHUNK_BLOCKS = 4,      /* resident blocks per multiprocessor that registers must allow */
+    GROUP_NONZEROS = 8,    /* nonzeros of a mean row that a thread may take; more threads share longer rows */
+    SMALL_BLOCKS = 2,      /* chunks per multiprocessor for small matrices: more of them cost more in reductions */
+    TAIL_ROW = 256,        /* a row at a chunk's end with more nonzeros than this is not staged */
+    IRREGULARITY = 4,      /* longest row over mean row from which a matrix is taken by nonzeros */
+    MOST_ROWS = 512,       /* rows of a chunk from which a matrix is taken by nonzeros */
+    GROUP_STEPS = 32,      /* a row with more nonzeros per thread of a group than this goes to a wave */
     WAVES = GPU_BLOCK / GPU_WAVE, /* waves of a block */
     SEGMENT = 8192,               /* nonzeros of a split row per block; rows longer than this are split */
-    STAGED_ROWS =
-        GPU_BLOCK, /* rows of a chunk whose offsets are staged; those of more rows are read as they are needed */
-    BULK_UNIT = 16 /* bytes: staged stretches begin and end at multiples of this in memory */
+    SAMPLED_ROWS = 16,            /* one row in so many is looked at to see whether its neighbour's columns are near */
+    NEAR_COLUMNS = 8              /* how near */
 };
 
 /* A chunk of rows: what a block works on at a time. */
@@ -35,10 +36,11 @@ struct csr_chunk {
 
 struct csr_plan {
     int nchunks;
-    csr_chunk *chunk;       /* nchunks */
-    int places;             /* most nonzeros that a chunk stages */
-    bool irregular;         /* some rows are so long that a group of threads must not sum them */
-    int nsplit;             /* rows longer than SEGMENT */
+    csr_chunk *chunk;      /* nchunks */
+    int places, most_rows; /* most nonzeros that a chunk stages, most rows that it has */
+    bool by_rows; /* rows are about as long, and neighbours have neighbouring columns: a thread or group gathers for
+                               a row; else threads gather for neighbouring nonzeros, whatever rows these belong to */
+    int nsplit;   /* rows longer than SEGMENT */
     int32_t *split_row;     /* nsplit, ascending */
     int32_t *split_segment; /* nsplit + 1: first segment of each */
     int nsegments;

@@ -31,7 +31,7 @@ __device__ static inline int64_t find_row(int64_t nrows, const OFFSET *row_ptr, 
     return low;
 }
 
-/* most_staged: the most nonzeros that a chunk stages. */
+/* most[0]: the most nonzeros that a chunk stages; most[1]: the most rows that it has. */
 template <typename OFFSET>
 __global__ static void cut_chunks_kernel(int64_t nrows, const OFFSET *row_ptr, int work, int nchunks, csr_chunk *chunks,
                                          int *most_staged)
@@ -55,7 +55,8 @@ __global__ static void cut_chunks_kernel(int64_t nrows, const OFFSET *row_ptr, i
     }
     chunk.staged = (int32_t)(end - chunk.begin);
     chunks[c] = chunk;
-    atomicMax(most_staged, chunk.staged);
+    atomicMax(&most[0], chunk.staged);
+    atomicMax(&most[1], chunk.rows);
 }
 
 /* Chunks of rows without nonzeros. */
@@ -70,24 +71,52 @@ __global__ static void cut_empty_rows_kernel(int64_t nrows, int rows, int nchunk
     chunks[c] = chunk;
 }
 
-/* counts[0]: rows longer than SEGMENT, listed in any order; counts[1]: length of the longest row up to TAIL_ROW; counts[2]:
-   whether there is a longer one. */
+/* What row_lengths_kernel counts. */
+struct row_counts {
+    int split;                        /* rows longer than SEGMENT, listed in any order */
+    int longest;                      /* length of the longest row up to TAIL_ROW */
+    int has_longer;                   /* than that */
+    unsigned long long sampled, near; /* entries looked at, and those beside which the next row has a near column */
+};
+
+/* Whether the k-th column of a row is near that of the next. */
 template <typename OFFSET>
-__global__ static void row_lengths_kernel(int64_t nrows, const OFFSET *row_ptr, int32_t *split_row, int *counts)
+__device__ static inline void sample_row(const OFFSET *row_ptr, const int32_t *col_ind, int64_t i, unsigned *sampled,
+                                         unsigned *near)
+{
+    int64_t begin = row_ptr[i], end = row_ptr[i + 1], next_end = row_ptr[i + 2];
+
+    for (int64_t k = 0; k < end - begin && k < NEAR_COLUMNS; k++) {
+        *sampled += 1;
+        if (end + k < next_end) {
+            int distance = col_ind[end + k] - col_ind[begin + k];
+
+            *near += distance >= -NEAR_COLUMNS && distance <= NEAR_COLUMNS;
+        }
+    }
+}
+
+template <typename OFFSET>
+__global__ static void row_lengths_kernel(int64_t nrows, const OFFSET *row_ptr, const int32_t *col_ind,
+                                          int32_t *split_row, row_counts *counts)
 {
     int longest = 0;
+    unsigned sampled = 0, near = 0;
 
     for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < nrows; i += (int64_t)gridDim.x * GPU_BLOCK) {
         int64_t length = (int64_t)row_ptr[i + 1] - (int64_t)row_ptr[i];
 
-        if (length > SEGMENT) { split_row[atomicAdd(&counts[0], 1)] = (int32_t)i; }
+        if (length > SEGMENT) { split_row[atomicAdd(&counts->split, 1)] = (int32_t)i; }
         if (length > TAIL_ROW) {
-            counts[2] = 1;
+            counts->has_longer = 1;
         } else if (length > longest) {
             longest = (int)length;
         }
+        if (i % SAMPLED_ROWS == 0 && i + 1 < nrows) { sample_row(row_ptr, col_ind, i, &sampled, &near); }
     }
-    if (longest > 0) { atomicMax(&counts[1], longest); }
+    if (longest > 0) { atomicMax(&counts->longest, longest); }
+    if (sampled > 0) { atomicAdd(&counts->sampled, (unsigned long long)sampled); }
+    if (near > 0) { atomicAdd(&counts->near, (unsigned long long)near); }
 }
 
 /* Threads that share a row of mean length. */
@@ -105,13 +134,17 @@ static int group_width(double mean)
  * Work of a chunk: as many rows of mean length as a block has groups of threads, a few less to have room for shorter rows. A
  * small matrix is cut into no more chunks than it takes to use all multiprocessors.
  */
-static int choose_work(const tess_context *ctx, const csr_view *v)
+static int choose_work(const tess_context *ctx, const csr_view *v, bool by_rows)
 {
     int64_t share = (v->nrows + v->nnz) / ((int64_t)SMALL_BLOCKS * gpu_state_of(ctx)->multiprocessors) + 1;
     double mean = v->nrows > 0 ? (double)v->nnz / (double)v->nrows : 1.0;
     double rows = (double)GPU_BLOCK / group_width(mean), most = (rows - rows / 64.0) * (mean + 1.0);
 
-    most = most < (double)CHUNK_MOST ? most : (double)CHUNK_MOST;
+    if (!by_rows) {
+        most = CHUNK_STREAMED;
+    } else if (most > CHUNK_MOST) {
+        most = CHUNK_MOST;
+    }
     return (double)share >= most ? (int)most : share > CHUNK_MIN ? (int)share : (int)CHUNK_MIN;
 }
 
@@ -129,19 +162,22 @@ void csr_free_plan(tess_context *ctx, csr_plan *p)
 template <typename OFFSET>
 static tess_status cut_chunks(tess_context *ctx, const csr_view *v, csr_plan *p)
 {
-    int work = choose_work(ctx, v), *most_staged = NULL;
+    int work = choose_work(ctx, v, p->by_rows), most[2] = {0, 0}, *device_most = NULL;
     tess_status status = TESS_SUCCESS;
 
     p->nchunks = (int)((v->nrows + v->nnz + work - 1) / work);
     TESS_TRY(tess_device_allocate(ctx, p->nchunks, sizeof *p->chunk, (void **)&p->chunk));
-    TESS_TRY(tess_device_allocate(ctx, 1, sizeof *most_staged, (void **)&most_staged));
-    TESS_TRY(ctx->backend->zero(ctx, most_staged, sizeof *most_staged));
+    TESS_TRY(tess_device_allocate(ctx, 2, sizeof *device_most, (void **)&device_most));
+    TESS_TRY(ctx->backend->zero(ctx, device_most, sizeof most));
     cut_chunks_kernel<<<(unsigned)(p->nchunks / GPU_BLOCK + 1), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
-        v->nrows, (const OFFSET *)v->row_ptr, work, p->nchunks, p->chunk, most_staged);
+        v->nrows, (const OFFSET *)v->row_ptr, work, p->nchunks, p->chunk, device_most);
     TESS_TRY(gpu_check_launch(ctx, "cutting rows into chunks"));
-    status = ctx->backend->download(ctx, &p->places, most_staged, sizeof *most_staged);
+    TESS_TRY(ctx->backend->download(ctx, most, device_most, sizeof most));
+    p->places = most[0];
+    p->most_rows = most[1];
+    p->by_rows = p->by_rows && p->most_rows <= MOST_ROWS;
 cleanup:
-    tess_device_release(ctx, most_staged, 1, sizeof *most_staged);
+    tess_device_release(ctx, device_most, 2, sizeof *device_most);
     return status;
 }
 
@@ -162,26 +198,26 @@ cleanup:
 template <typename OFFSET>
 static tess_status find_split_rows(tess_context *ctx, const csr_view *v, csr_plan *p, int32_t **rows, int64_t *room)
 {
-    int counts[3] = {0, 0, 0}; /* as row_lengths_kernel says */
-    int *device_counts = NULL;
+    row_counts counts = {}, *device_counts = NULL;
     int32_t *device_rows = NULL;
     tess_status status = TESS_SUCCESS;
 
     *room = v->nnz / SEGMENT + 1; /* no more rows than that can be so long */
-    TESS_TRY(tess_device_allocate(ctx, 3, sizeof *device_counts, (void **)&device_counts));
+    TESS_TRY(tess_device_allocate(ctx, 1, sizeof *device_counts, (void **)&device_counts));
     TESS_TRY(tess_device_allocate(ctx, *room, sizeof *device_rows, (void **)&device_rows));
     TESS_TRY(tess_host_allocate(ctx, *room, sizeof **rows, (void **)rows));
     TESS_TRY(ctx->backend->zero(ctx, device_counts, sizeof counts));
     row_lengths_kernel<<<gpu_grid(ctx, v->nrows, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
-        v->nrows, (const OFFSET *)v->row_ptr, device_rows, device_counts);
+        v->nrows, (const OFFSET *)v->row_ptr, v->col_ind, device_rows, device_counts);
     TESS_TRY(gpu_check_launch(ctx, "measuring rows"));
-    TESS_TRY(ctx->backend->download(ctx, counts, device_counts, sizeof counts));
-    p->nsplit = counts[0];
-    p->irregular = counts[2] != 0 || counts[1] * v->nrows > IRREGULARITY * v->nnz;
+    TESS_TRY(ctx->backend->download(ctx, &counts, device_counts, sizeof counts));
+    p->nsplit = counts.split;
+    p->by_rows = counts.has_longer == 0 && counts.longest * v->nrows <= IRREGULARITY * v->nnz &&
+                 2 * counts.near >= counts.sampled;
     TESS_TRY(ctx->backend->download(ctx, *rows, device_rows, (size_t)p->nsplit * sizeof **rows));
     std::sort(*rows, *rows + p->nsplit); /* atomics listed them in any order */
 cleanup:
-    tess_device_release(ctx, device_counts, 3, sizeof *device_counts);
+    tess_device_release(ctx, device_counts, 1, sizeof *device_counts);
     tess_device_release(ctx, device_rows, *room, sizeof *device_rows);
     return status;
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CSR products on the GPU, for csr_device.cu (a matrix of one precision) and csr_parts_device.cu (parts of several). Rows are
- * cut into chunks of about equal work (rows + nonzeros). A block takes a chunk: its offsets, columns and values come into
- * shared memory in whole stretches, while the block works on the chunk before; then groups of threads, as wide as the chunk's
- * rows are few, gather x and sum up a row each, and waves the rows that are too long for a group. A row of more than TAIL_ROW
- * nonzeros at a chunk's end is summed by the block from memory, or, where it is longer than a segment, by several blocks
- * beforehand. Every sum has a fixed order.
+ * cut into chunks of about equal work (rows + nonzeros). A block takes a chunk: its columns and values come into shared memory
+ * in whole stretches, while the block works on the chunk before. Then, by rows: groups of threads, as wide as the chunk's rows
+ * are few, gather x and sum up a row each; neighbouring threads have neighbouring rows, and where those have neighbouring
+ * columns, as in stencils and bands, a wave fetches stretches of x. Or by nonzeros, for all other matrices: threads gather x for
+ * neighbouring nonzeros, whatever the rows' lengths, leave the products in shared memory, and groups and waves sum up the rows
+ * from there. A row of more than TAIL_ROW nonzeros at a chunk's end is summed by the block from memory, or, where it is longer
+ * than a segment, by several blocks beforehand. Every sum has a fixed order.
  *
- * Neighbouring threads have neighbouring rows: where those have neighbouring columns, as in stencils and bands, a wave fetches
- * stretches of x. Staging runs of rows in shared memory is the idea of CSR-Stream (Greathouse and Daga, SC 2014), cutting by
- * rows + nonzeros that of merge-based CSR (Merrill and Garland, SC 2016), here without rows shared between blocks; groups of
- * 1 to 32 threads for a row are CSR-Vector's (Bell and Garland, SC 2009).
+ * Staging runs of rows in shared memory is the idea of CSR-Stream (Greathouse and Daga, SC 2014), cutting by rows + nonzeros
+ * that of merge-based CSR (Merrill and Garland, SC 2016), here without rows shared between blocks; groups of 1 to 32 threads
+ * for a row are CSR-Vector's (Bell and Garland, SC 2009).
  */
 #ifndef TESS_FORMAT_CSR_CSR_PRODUCT_CUH
 #define TESS_FORMAT_CSR_CSR_PRODUCT_CUH
@@ -59,54 +60,6 @@ __device__ static inline double product_of(VALUE value, float factor)
     return (double)(tess::decode<float>(value) * factor);
 }
 
-/* A staged chunk; nonzeros are counted from the chunk's first. */
-template <typename VALUE, typename OFFSET>
-struct staged_chunk {
-    const OFFSET *offset; /* of the chunk's rows, staged or not */
-    const int32_t *column;
-    const VALUE *value;
-    OFFSET begin;
-
-    __device__ inline staged_chunk(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
-                                   const matrix_argument &m)
-    {
-        const char *columns = stage + layout.offsets, *values = columns + layout.columns;
-
-        begin = (OFFSET)chunk.begin;
-        offset = (const OFFSET *)m.row_ptr + chunk.first_row;
-        if (chunk.rows <= STAGED_ROWS) { offset = (const OFFSET *)(const void *)(stage + bulk_excess(offset)); }
-        column = (const int32_t *)(const void *)(columns + bulk_excess(m.col_ind + chunk.begin));
-        value = (const VALUE *)(const void *)(values + bulk_excess((const VALUE *)m.val + chunk.begin));
-    }
-
-    __device__ inline int row_begin(int r) const
-    {
-        return (int)(offset[r] - begin);
-    }
-
-    /* Sum over nonzeros from, from + step, ... below `to`. */
-    template <typename FACTOR>
-    __device__ inline double sum(const FACTOR *x, int from, int to, int step) const
-    {
-        double result = 0.0;
-
-#pragma unroll 1
-        for (int k = from; k < to; k += IN_FLIGHT * step) {
-            FACTOR factor[IN_FLIGHT];
-
-#pragma unroll
-            for (int u = 0; u < IN_FLIGHT; u++) {
-                if (k + u * step < to) { factor[u] = x[column[k + u * step]]; }
-            }
-#pragma unroll
-            for (int u = 0; u < IN_FLIGHT; u++) {
-                if (k + u * step < to) { result += product_of(value[k + u * step], factor[u]); }
-            }
-        }
-        return result;
-    }
-};
-
 /* Threads that share a row: as many as the block has for each row of the chunk, a power of two up to a wave. */
 __device__ static inline int chunk_group_width(int rows)
 {
@@ -127,26 +80,91 @@ __device__ static inline double sum_group(double sum, int width)
     return sum;
 }
 
-/* Sums up the rows of a chunk by groups of threads; `finish` takes each row's sum. */
-template <typename CHUNK, typename FACTOR, typename FINISH>
-__device__ static inline void sum_rows(const CHUNK &staged, const FACTOR *x, int rows, FINISH finish)
+/* A staged chunk; its nonzeros are counted from the first. */
+template <typename VALUE>
+struct staged_chunk {
+    const int32_t *column;
+    const VALUE *value;
+
+    __device__ inline staged_chunk(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
+                                   const matrix_argument &m)
+    {
+        const char *columns = stage + layout.offsets, *values = columns + layout.columns;
+
+        column = (const int32_t *)(const void *)(columns + line_excess(m.col_ind + chunk.begin));
+        value = (const VALUE *)(const void *)(values + line_excess((const VALUE *)m.val + chunk.begin));
+    }
+
+    /* Calls use(k, product) for k = from, from + step, ... below `to`; IN_FLIGHT elements of x are asked for at once. */
+    template <typename FACTOR, typename USE>
+    __device__ inline void multiply(const FACTOR *x, int from, int to, int step, USE use) const
+    {
+#pragma unroll 1
+        for (int base = from; base < to; base += IN_FLIGHT * step) {
+            FACTOR factor[IN_FLIGHT];
+
+#pragma unroll
+            for (int u = 0; u < IN_FLIGHT; u++) {
+                if (base + u * step < to) { factor[u] = x[column[base + u * step]]; }
+            }
+#pragma unroll
+            for (int u = 0; u < IN_FLIGHT; u++) {
+                int k = base + u * step;
+
+                if (k < to) { use(k, product_of(value[k], factor[u])); }
+            }
+        }
+    }
+};
+
+/* Sums up a chunk's rows by groups of threads; `finish` takes each row's sum. */
+template <typename VALUE, typename OFFSET, typename FACTOR, typename FINISH>
+__device__ static inline void sum_by_rows(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
+                                          const matrix_argument &m, const FACTOR *x, FINISH finish)
 {
-    int width = chunk_group_width(rows);
+    const staged_chunk<VALUE> staged(stage, layout, chunk, m);
+    const OFFSET *offset =
+        (const OFFSET *)(const void *)(stage + line_excess((const OFFSET *)m.row_ptr + chunk.first_row));
+    int width = chunk_group_width(chunk.rows);
     int lane = (int)threadIdx.x % width, group = (int)threadIdx.x / width, groups = GPU_BLOCK / width;
 
-    for (int r0 = 0; r0 < rows; r0 += groups) {
+    for (int r0 = 0; r0 < chunk.rows; r0 += groups) {
         int r = r0 + group;
         double sum = 0.0;
 
-        if (r < rows) { sum = staged.sum(x, staged.row_begin(r) + lane, staged.row_begin(r + 1), width); }
+        if (r < chunk.rows) {
+            staged.multiply(x, (int)(offset[r] - (OFFSET)chunk.begin) + lane,
+                            (int)(offset[r + 1] - (OFFSET)chunk.begin), width,
+                            [&](int, double product) { sum += product; });
+        }
         sum = sum_group(sum, width);
-        if (r < rows && lane == 0) { finish(r, sum); }
+        if (r < chunk.rows && lane == 0) { finish(r, sum); }
     }
 }
 
-/* The same where rows differ much: those that are too long for a group wait for a wave. */
-template <typename CHUNK, typename FACTOR, typename FINISH>
-__device__ static inline void sum_uneven_rows(const CHUNK &staged, const FACTOR *x, int rows, FINISH finish)
+/* Place of product k in shared memory: one place in 17 is skipped, so that rows of 8, 16 or 32 nonzeros do not all start in
+   the same bank. */
+__host__ __device__ static inline unsigned skewed(unsigned k)
+{
+    return k + k / 16U;
+}
+
+/* Sum of products [from, to) by `width` neighbouring threads, this one being number `lane`; the result is in lane 0. */
+__device__ static inline double sum_products(const double *products, int from, int to, int lane, int width)
+{
+    double sum = 0.0;
+
+#pragma unroll 4
+    for (int k = from + lane; k < to; k += width) {
+        sum += products[skewed((unsigned)k)];
+    }
+    return sum_group(sum, width);
+}
+
+/* Sums up a chunk's rows from their products; those that are too long for a group wait for a wave. */
+template <typename OFFSET, typename FINISH>
+__device__ static inline void sum_uneven_rows(const OFFSET *offset, OFFSET begin, int rows, const double *products,
+                                              FINISH finish)
 {
     int width = chunk_group_width(rows), most = width == GPU_WAVE ? INT_MAX : GROUP_STEPS * width;
     int lane = (int)threadIdx.x % width, group = (int)threadIdx.x / width, groups = GPU_BLOCK / width;
@@ -154,25 +172,25 @@ __device__ static inline void sum_uneven_rows(const CHUNK &staged, const FACTOR 
 
     for (int r0 = 0; r0 < rows; r0 += groups) {
         int r = r0 + group, from = 0, to = 0;
-        bool own = false;
+        bool own = r < rows;
         double sum;
 
-        if (r < rows) {
-            from = staged.row_begin(r);
-            to = staged.row_begin(r + 1);
+        if (own) {
+            from = (int)(offset[r] - begin);
+            to = (int)(offset[r + 1] - begin);
             own = to - from <= most;
             left_over = left_over || !own;
         }
-        sum = sum_group(own ? staged.sum(x, from + lane, to, width) : 0.0, width);
+        sum = sum_products(products, from, own ? to : from, lane, width);
         if (own && lane == 0) { finish(r, sum); }
     }
     if (!__syncthreads_or(left_over)) { return; }
     lane = (int)threadIdx.x % GPU_WAVE;
     for (int r = (int)threadIdx.x / GPU_WAVE; r < rows; r += WAVES) {
-        int from = staged.row_begin(r), to = staged.row_begin(r + 1);
+        int from = (int)(offset[r] - begin), to = (int)(offset[r + 1] - begin);
 
         if (to - from > most) {
-            double sum = sum_group(staged.sum(x, from + lane, to, GPU_WAVE), GPU_WAVE);
+            double sum = sum_products(products, from, to, lane, GPU_WAVE);
 
             if (lane == 0) { finish(r, sum); }
         }
@@ -231,22 +249,38 @@ __device__ static inline double long_row_sum(const matrix_argument &m, const FAC
     return sum;
 }
 
+/* Products of a chunk's nonzeros in shared memory, then the sums of its rows. */
+template <typename VALUE, typename OFFSET, typename FACTOR, typename FINISH>
+__device__ static inline void sum_by_nonzeros(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
+                                              const matrix_argument &m, const FACTOR *x, double *products,
+                                              FINISH finish)
+{
+    const staged_chunk<VALUE> staged(stage, layout, chunk, m);
+
+    staged.multiply(x, (int)threadIdx.x, chunk.staged, GPU_BLOCK,
+                    [&](int k, double product) { products[skewed((unsigned)k)] = product; });
+    __syncthreads();
+    sum_uneven_rows((const OFFSET *)m.row_ptr + chunk.first_row, (OFFSET)chunk.begin, chunk.short_rows, products,
+                    finish);
+    if (chunk.short_rows < chunk.rows) {
+        double sum = long_row_sum<VALUE, OFFSET>(m, x, (int64_t)chunk.first_row + chunk.short_rows);
+
+        if (threadIdx.x == 0) { finish(chunk.short_rows, sum); }
+    }
+}
+
 /* All rows of a chunk that is in shared memory. */
-template <typename VALUE, typename OFFSET, bool IRREGULAR, typename FACTOR, typename FINISH>
+template <typename VALUE, typename OFFSET, bool BY_ROWS, typename FACTOR, typename FINISH>
 __device__ static inline void sum_chunk(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
                                         const matrix_argument &m, const FACTOR *x, FINISH finish)
 {
-    const staged_chunk<VALUE, OFFSET> staged(stage, layout, chunk, m);
+    extern __shared__ uint4 shared[];
 
-    if (IRREGULAR) {
-        sum_uneven_rows(staged, x, chunk.short_rows, finish);
-        if (chunk.short_rows < chunk.rows) {
-            double sum = long_row_sum<VALUE, OFFSET>(m, x, (int64_t)chunk.first_row + chunk.short_rows);
-
-            if (threadIdx.x == 0) { finish(chunk.short_rows, sum); }
-        }
+    if constexpr (BY_ROWS) {
+        sum_by_rows<VALUE, OFFSET>(stage, layout, chunk, m, x, finish);
     } else {
-        sum_rows(staged, x, chunk.rows, finish);
+        sum_by_nonzeros<VALUE, OFFSET>(stage, layout, chunk, m, x,
+                                       (double *)(void *)((char *)(void *)shared + STAGES * layout.stage), finish);
     }
 }
 
@@ -256,6 +290,14 @@ struct chunks_argument {
     int nchunks;
     stage_layout layout;
 };
+
+/* The layout for chunks of at most that many nonzeros and rows. */
+static inline stage_layout make_layout(bool by_rows, int places, int most_rows, size_t offset_bytes, size_t value_bytes)
+{
+    if (by_rows) { return make_stage_layout(places, most_rows, offset_bytes, value_bytes, 0); }
+    return make_stage_layout(places, 0, offset_bytes, value_bytes,
+                             (int64_t)(skewed((unsigned)places) + 1) * (int64_t)sizeof(double));
+}
 
 /* All threads: asks for chunk c, if there is one. MATRIX says where its arrays are. */
 template <typename MATRIX, typename OFFSET>
@@ -268,18 +310,18 @@ __device__ static inline void request_chunk(const MATRIX &matrix, const chunks_a
 #endif
     const csr_chunk chunk = chunks.chunk[c];
     const matrix_argument &m = matrix.part(chunk);
-    int rows = chunk.rows <= STAGED_ROWS ? chunk.rows : 0;
     const OFFSET *offsets = (const OFFSET *)m.row_ptr + chunk.first_row;
+    int64_t noffsets = chunks.layout.offsets > 0 ? chunk.rows + 1 : 0;
     int value_bytes = matrix.value_bytes(chunk);
 
-    if (!m.row_ptr) { return; }
-    request_stage(stage, chunks.layout, arrival, stage_stretch(offsets, (int64_t)(rows + 1) * (int64_t)sizeof(OFFSET)),
+    if (!m.row_ptr || (chunk.staged == 0 && noffsets == 0)) { return; }
+    request_stage(stage, chunks.layout, arrival, stage_stretch(offsets, noffsets * (int64_t)sizeof(OFFSET)),
                   stage_stretch(m.col_ind + chunk.begin, chunk.staged * (int64_t)sizeof(int32_t)),
                   stage_stretch((const char *)m.val + chunk.begin * value_bytes, (int64_t)chunk.staged * value_bytes));
 }
 
 /* A block works on chunks blockIdx.x, + gridDim.x, ... MATRIX: one_matrix or the parts of csr_parts_device.cu. */
-template <typename MATRIX, typename OFFSET, int NDOTS, bool IRREGULAR>
+template <typename MATRIX, typename OFFSET, int NDOTS, bool BY_ROWS>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
     chunk_kernel(const MATRIX matrix, const chunks_argument chunks, const tess_spmv_args args, const loop_gate gate,
                  const reduce_target target)
@@ -306,10 +348,10 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
         csr_chunk next = {};
 
         if (c + step < chunks.nchunks) { next = chunks.chunk[c + step]; }
-        if (!matrix.is_empty(chunk)) { await_stage(&arrivals[stage], parity); }
+        if (!matrix.is_empty(chunk) && (BY_ROWS || chunk.staged > 0)) { await_stage(&arrivals[stage], parity); }
         if (runs) {
-            matrix.template work_on<OFFSET, NDOTS, IRREGULAR>(stages + stage * chunks.layout.stage, chunks.layout,
-                                                              chunk, args, dots);
+            matrix.template work_on<OFFSET, NDOTS, BY_ROWS>(stages + stage * chunks.layout.stage, chunks.layout, chunk,
+                                                            args, dots);
             __syncthreads();
             request_chunk<MATRIX, OFFSET>(matrix, chunks, c + STAGES * step, stages + stage * chunks.layout.stage,
                                           &arrivals[stage]);
@@ -357,14 +399,14 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
 
 /* Launches the product over `chunks`; the gate is open, and segments are summed. */
 template <typename MATRIX, typename OFFSET, int NDOTS>
-static tess_status launch_chunks(tess_context *ctx, const MATRIX &matrix, const chunks_argument &chunks, bool irregular,
+static tess_status launch_chunks(tess_context *ctx, const MATRIX &matrix, const chunks_argument &chunks, bool by_rows,
                                  const tess_spmv_args *args, const loop_gate &gate)
 {
     void (*kernel)(const MATRIX, const chunks_argument, const tess_spmv_args, const loop_gate, const reduce_target) =
-        irregular ? chunk_kernel<MATRIX, OFFSET, NDOTS, true> : chunk_kernel<MATRIX, OFFSET, NDOTS, false>;
+        by_rows ? chunk_kernel<MATRIX, OFFSET, NDOTS, true> : chunk_kernel<MATRIX, OFFSET, NDOTS, false>;
     enum { PLAIN_SHARED = 48 << 10, RESERVED_SHARED = 1280 }; /* what needs no asking; what each block takes besides */
     const gpu_state *state = gpu_state_of(ctx);
-    size_t shared = (size_t)STAGES * (size_t)chunks.layout.stage;
+    size_t shared = (size_t)chunks.layout.all;
     int64_t resident = state->shared_bytes / ((int64_t)shared + RESERVED_SHARED);
     reduce_target target;
     unsigned grid;

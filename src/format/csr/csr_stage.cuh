@@ -2,34 +2,43 @@
 /*
  * Chunks of a CSR matrix on their way into shared memory. Where the device copies stretches of memory by itself, one thread
  * asks for a chunk's offsets, columns and values, and the block goes on working until they are there; elsewhere the block's
- * threads copy them. Each array keeps its place modulo BULK_UNIT: what is copied begins up to BULK_UNIT - 1 bytes early.
+ * threads copy them. Each array keeps its place modulo LINE: what is copied begins up to LINE - 1 bytes early, within the same
+ * cache line, and ends up to BULK_UNIT - 1 bytes late.
  */
 #ifndef TESS_FORMAT_CSR_CSR_STAGE_CUH
 #define TESS_FORMAT_CSR_CSR_STAGE_CUH
 
 #include "format/csr/csr_plan.cuh"
 
-/* How a block's shared memory is laid out: STAGES times offsets, columns, values. Sizes in bytes, multiples of BULK_UNIT. */
+enum { BULK_UNIT = 16, LINE = 128 }; /* bytes */
+
+/* How a block's shared memory is laid out: STAGES times offsets, columns, values; then products. Sizes in bytes. */
 struct stage_layout {
-    int offsets, columns, stage;
+    int offsets, columns, stage, all;
 };
 
-static inline stage_layout make_stage_layout(int places, size_t offset_bytes, size_t value_bytes)
+static inline int line_room(int64_t bytes)
+{
+    return (int)((bytes + BULK_UNIT + 2 * LINE - 1) / LINE * LINE);
+}
+
+/* rows: whose offsets are staged; 0: none. */
+static inline stage_layout make_stage_layout(int places, int rows, size_t offset_bytes, size_t value_bytes,
+                                             int64_t product_bytes)
 {
     stage_layout layout;
-    int64_t offsets = (int64_t)(STAGED_ROWS + 1) * (int64_t)offset_bytes, columns = (int64_t)places * 4;
-    int64_t values = (int64_t)places * (int64_t)value_bytes, room = 2 * BULK_UNIT; /* for both ends */
 
-    layout.offsets = (int)((offsets + room) / BULK_UNIT * BULK_UNIT);
-    layout.columns = (int)((columns + room) / BULK_UNIT * BULK_UNIT);
-    layout.stage = layout.offsets + layout.columns + (int)((values + room) / BULK_UNIT * BULK_UNIT);
+    layout.offsets = rows > 0 ? line_room((int64_t)(rows + 1) * (int64_t)offset_bytes) : 0;
+    layout.columns = line_room((int64_t)places * 4);
+    layout.stage = layout.offsets + layout.columns + line_room((int64_t)places * (int64_t)value_bytes);
+    layout.all = STAGES * layout.stage + (int)product_bytes;
     return layout;
 }
 
-/* Bytes by which `pointer` is past a multiple of BULK_UNIT. */
-__device__ static inline uint32_t bulk_excess(const void *pointer)
+/* Bytes by which `pointer` is past the beginning of its line. */
+__device__ static inline uint32_t line_excess(const void *pointer)
 {
-    return (uint32_t)((uintptr_t)pointer % BULK_UNIT);
+    return (uint32_t)((uintptr_t)pointer % LINE);
 }
 
 /* One array's part of a request. */
@@ -39,10 +48,10 @@ struct stage_stretch {
 
     __device__ inline stage_stretch(const void *begin, int64_t length)
     {
-        uint32_t excess = bulk_excess(begin);
+        uint32_t excess = line_excess(begin);
 
         from = (const char *)begin - excess;
-        bytes = (uint32_t)(excess + length + BULK_UNIT - 1) / BULK_UNIT * BULK_UNIT;
+        bytes = length > 0 ? (uint32_t)(excess + length + BULK_UNIT - 1) / BULK_UNIT * BULK_UNIT : 0U;
     }
 };
 
@@ -54,7 +63,7 @@ __device__ static inline void request_stage(char *stage, const stage_layout &lay
 #if GPU_HAS_BULK_COPY
     if (threadIdx.x == 0) {
         gpu_arrival_expect(arrival, offsets.bytes + columns.bytes + values.bytes);
-        gpu_bulk_copy(stage, offsets.from, offsets.bytes, arrival);
+        if (offsets.bytes > 0) { gpu_bulk_copy(stage, offsets.from, offsets.bytes, arrival); }
         if (columns.bytes > 0) {
             gpu_bulk_copy(stage + layout.offsets, columns.from, columns.bytes, arrival);
             gpu_bulk_copy(stage + layout.offsets + layout.columns, values.from, values.bytes, arrival);
