@@ -155,76 +155,10 @@ static double distance(int64_t n, const double *y, const double *y64)
     return norm;
 }
 
-static json_t *real_or_null(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-static json_t *names_of(const trial *t, const bench_contestant *c)
-{
-    static const char *const orders[] = {"original", "permuted", "symmetric"};
-    const tess_storage_options *s = &c->storage;
-    const bool mixed = c->ours && (s->format == TESS_FORMAT_SPLIT || s->format == TESS_FORMAT_COMPOSITE);
-    char levels[64];
-    json_t *row =
-        json_pack("{s:s, s:I, s:I, s:I, s:f, s:s, s:s}", "matrix", t->of.which->name, "nrows",
-                  (json_int_t)t->of.host.nrows, "ncols", (json_int_t)t->of.host.ncols, "nnz",
-                  (json_int_t)t->of.host.nnz, "density", t->record->density, "kernel", c->name, "precision",
-                  mixed ? bench_levels_text(&s->policy, levels, sizeof levels) : tess_precision_name(s->precision));
-
-    json_object_set_new(row, "base", json_string(tess_format_name(mixed ? s->base : s->format)));
-    json_object_set_new(row, "row_order", json_string(orders[s->row_order]));
-    json_object_set_new(row, "vectors", json_string("fp64"));
-    json_object_set_new(row, "arithmetic", json_string(s->arithmetic == TESS_ARITHMETIC_FP32 ? "fp32" : "fp64"));
-    if (bench_split_has_policy(c)) {
-        json_object_set_new(row, "granularity", json_string(tess_granularity_name(s->policy.granularity)));
-        json_object_set_new(row, "policy", json_string(tess_policy_name(s->policy.policy)));
-        json_object_set_new(row, "policy_parameter", json_real(s->policy.parameter));
-        json_object_set_new(row, "share",
-                            s->policy.at_most_one ? json_string("at-most-one") : json_real(s->policy.share));
-    }
-    return row;
-}
-
-/* Share of the nonzeros below the first level; NaN where there is but one. */
+/* Share of the nonzeros below the first level. */
 static double low_share(const bench_split_levels *levels, int64_t nnz)
 {
     return 1.0 - (double)levels->summary.nonzeros_at[0] / (double)nnz;
-}
-
-static void add_times(json_t *row, const trial *t, const bench_outcome *o, const bench_split_result *r)
-{
-    const double rate = (double)o->bytes / o->time.median;
-
-    json_object_set_new(row, "seconds", json_real(o->time.median));
-    json_object_set_new(row, "seconds_lowest", json_real(o->time.lowest));
-    json_object_set_new(row, "seconds_highest", json_real(o->time.highest));
-    json_object_set_new(row, "samples", json_integer(o->time.samples));
-    json_object_set_new(row, "calls_per_sample", json_integer(o->time.calls));
-    json_object_set_new(row, "bytes_by_model", json_integer(o->bytes));
-    json_object_set_new(row, "gbs", json_real(1e-9 * rate));
-    json_object_set_new(row, "share_of_measured_bandwidth", json_real(rate / bench_ceiling_of(t->of.run)));
-    json_object_set_new(row, "in_cache", json_boolean(t->of.rotation.in_cache));
-    json_object_set_new(row, "speedup", json_real(r->speedup));
-    json_object_set_new(row, "predicted_speedup", json_real(r->predicted));
-    json_object_set_new(row, "of_its_bytes", json_real(r->speedup / r->predicted));
-    json_object_set_new(row, "speedup_over_cusparse", real_or_null(r->over_cusparse));
-    json_object_set_new(row, "setup_seconds", real_or_null(o->setup_seconds));
-    json_object_set_new(row, "setup_in_spmvs", real_or_null(r->setup_in_spmvs));
-}
-
-static void print_row(const trial *t, const bench_contestant *c, const bench_outcome *o, const bench_split_result *r,
-                      double share, double over_bound)
-{
-    const double rate = (double)o->bytes / o->time.median;
-    char over_cusparse[32] = "-";
-
-    if (isfinite(r->over_cusparse)) { snprintf(over_cusparse, sizeof over_cusparse, "%.3f", r->over_cusparse); }
-    printf("%-20s %-30s %9.2f %8.1f %8.1f %5.1f%% %7.3f %7.3f %6.3f %8s %6.1f %8.1f %9.2e %8.3f %s\n",
-           t->of.which->name, c->name, 1e6 * o->time.median, 1e-6 * (double)o->bytes, 1e-9 * rate,
-           100.0 * rate / bench_ceiling_of(t->of.run), r->speedup, r->predicted, r->speedup / r->predicted,
-           over_cusparse, 100.0 * share, r->setup_in_spmvs, r->residual, over_bound,
-           t->of.rotation.in_cache ? "in cache" : "");
 }
 
 /* The residual against FP64 and its bound: above it something is wrong that the first check cannot see. */
@@ -232,12 +166,10 @@ static void report_row(trial *t, int index, const double *y, const bench_outcome
 {
     const bench_contestant *c = &t->list[index];
     bench_split_result *r = &t->record->of[index];
-    const bool policy = bench_split_has_policy(c);
-    const double share = policy ? low_share(levels_of(t, c), t->of.host.nnz) : 0.0;
+    const bench_split_levels *levels = levels_of(t, c);
     const double difference = distance(t->of.host.nrows, y, t->y64);
-    const double bound = bench_split_bound(c, levels_of(t, c), &t->of.host, t->of.fp64.host_x);
-    const double over_bound = difference == 0.0 ? 0.0 : difference / bound;
-    json_t *row = names_of(t, c);
+    const double bound = bench_split_bound(c, levels, &t->of.host, t->of.fp64.host_x);
+    bench_split_row line = {&t->of, c, o, r, .density = t->record->density, .bound = bound / t->y64_norm};
 
     *r = (bench_split_result){.ran = true,
                               .seconds = o->time.median,
@@ -246,20 +178,16 @@ static void report_row(trial *t, int index, const double *y, const bench_outcome
                               .over_cusparse = t->cusparse_time > 0.0 ? t->cusparse_time / o->time.median : NAN,
                               .residual = difference == 0.0 ? 0.0 : difference / t->y64_norm,
                               .setup_in_spmvs = o->setup_seconds / t->fp64_time};
-    add_times(row, t, o, r);
-    json_object_set_new(row, "error_over_bound", json_real(o->error));
-    json_object_set_new(row, "low_share", policy ? json_real(share) : json_null());
-    json_object_set_new(row, "relative_residual", real_or_null(r->residual));
-    json_object_set_new(row, "relative_residual_bound", real_or_null(bound / t->y64_norm));
-    json_object_set_new(row, "residual_over_bound", real_or_null(over_bound));
-    print_row(t, c, o, r, share, over_bound);
-    if (over_bound > 1.0) {
+    line.has_share = bench_split_has_policy(c);
+    line.low_share = low_share(levels, t->of.host.nnz);
+    line.over_bound = difference == 0.0 ? 0.0 : difference / bound;
+    bench_split_report(&line);
+    if (line.over_bound > 1.0) {
         char text[128];
 
-        snprintf(text, sizeof text, "%s: residual %.3g times its bound", c->name, over_bound);
+        snprintf(text, sizeof text, "%s: residual %.3g times its bound", c->name, line.over_bound);
         bench_fault(t->of.run, t->of.which->name, text, TESS_SUCCESS);
     }
-    bench_add(t->of.run, row);
 }
 
 /* ---- one matrix ---- */
@@ -386,14 +314,6 @@ static void run_products(bench_run *run, const bench_cases *cases, const char *n
 
 /* ---- driver ---- */
 
-static void print_head(bool gpu)
-{
-    printf("%-20s %-30s %9s %8s %8s %6s %7s %7s %6s %8s %6s %8s %9s %8s\n", "matrix", "kernel", "us", "MB", "GB/s",
-           "share", "speed-", "by", "of its", "over", "% low", "set-up", "relative", "over");
-    printf("%-20s %-30s %9s %8s %8s %6s %7s %7s %6s %8s %6s %8s %9s %8s\n", "", "", "median", "by model", "",
-           gpu ? "read" : "triad", "up", "bytes", "bytes", "cusparse", "", "in SpMVs", "residual", "bound");
-}
-
 static void report_left_out(bench_run *run, const bench_split_records *records)
 {
     json_t *names = json_array();
@@ -414,7 +334,7 @@ static void run_study(bench_run *run, const bench_cases *cases, const bench_spli
 
     json_object_set_new(run->root, "protocol", json_string(split->tezcan ? "tezcan" : "default"));
     bench_load_kernels(run, list, count);
-    print_head(run->gpu);
+    bench_split_print_head(run->gpu);
     for (size_t i = 0; i < cases->count; i++) {
         trial t = {.options = split, .list = list, .count = count, .record = &records.items[records.count]};
 

@@ -82,6 +82,20 @@ typedef struct bench_split_records {
     int count;
 } bench_split_records;
 
+/* One measured row (harness_split_report.c). */
+typedef struct bench_split_row {
+    const bench_trial *trial;
+    const bench_contestant *contestant;
+    const bench_outcome *outcome;
+    const bench_split_result *result;
+    bool has_share; /* whether a policy chose precisions */
+    double density, low_share;
+    double bound, over_bound; /* of the relative residual, and the residual over it */
+} bench_split_row;
+
+void bench_split_print_head(bool gpu);
+void bench_split_report(const bench_split_row *line);
+
 /* Table II: geometric means by class of density, and how many matrices are not slower than FP64. */
 void bench_split_report_classes(bench_run *run, const bench_contestant *list, int count,
                                 const bench_split_records *records);
