@@ -32,7 +32,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_command_info, cli_command_spmv, cli_command_solve, cli_command_compare,
-    cli_command_generate, cli_command_convert;
+    cli_command_generate, cli_command_convert, cli_command_timestep;
 
 /* ---- arguments.c: what happens before argp sees the command line ---- */
 
@@ -147,6 +147,8 @@ double cli_seconds(void);
    cli_storage_argp. */
 extern const struct argp cli_policy_argp;
 bool cli_takes_policy(tess_format format);
+/* What Jacobi and time steps make of split and composite whatever is asked, so that reports say it. */
+void cli_note_sweep(tess_storage_options *options);
 /* A policy for a format that has one precision is a usage error. Returns 0 or CLI_USAGE, message printed. */
 int cli_require_policy_format(const tess_storage_options *options);
 const char *cli_levels_text(const tess_policy_options *options, char *buffer, size_t size);

@@ -152,13 +152,15 @@ static void complete_jacobi(struct argp_state *state, solve_options *options)
     for (int i = 0; i < solve->steps.count; i++) {
         mixed = mixed || solve->steps.entry[i].what == TESS_MIXED;
     }
-    if (!mixed || policy->policy != TESS_POLICY_NONE) { return; }
-    policy->policy = TESS_POLICY_MEAN_RANGE;
-    policy->parameter = 0.1;
-    if (!cli_takes_policy(solve->storage.format)) {
+    if (mixed && policy->policy == TESS_POLICY_NONE) {
+        policy->policy = TESS_POLICY_MEAN_RANGE;
+        policy->parameter = 0.1;
+    }
+    if (mixed && !cli_takes_policy(solve->storage.format)) {
         solve->storage.base = solve->storage.format;
         solve->storage.format = TESS_FORMAT_COMPOSITE;
     }
+    if (cli_takes_policy(solve->storage.format)) { cli_note_sweep(&solve->storage); }
 }
 
 static error_t parse_solve(int key, char *arg, struct argp_state *state)

@@ -98,8 +98,8 @@ tess_status sweep_resolve(tess_context *ctx, tess_sweep_request *r)
 
     default_steps(r);
     TESS_TRY(steps_check(ctx, &r->steps));
+    if (r->kind == TESS_UPDATE_NONE) { return tess_storage_require_fp64_arithmetic(ctx, o, "x := A x"); }
     TESS_TRY(check_format(ctx, r));
-    if (r->kind == TESS_UPDATE_NONE) { return TESS_SUCCESS; }
     if (o->format == TESS_FORMAT_CSR || o->format == TESS_FORMAT_ELLR) {
         o->base = o->format;
         o->format = TESS_FORMAT_COMPOSITE;
