@@ -165,6 +165,8 @@ typedef struct bench_product {
 void bench_product_make(const bench_csr *a, const double *x, bench_product *out);
 /* The same for a kernel that computes with FP32 vectors, in FP32 or FP64 arithmetic; x holds what its floats are. */
 void bench_product_make_fp32(const bench_csr *a, const double *x, tess_arithmetic arithmetic, bench_product *out);
+/* The same in FP64 but for products of entries with low[k] != 0, made in FP32 of x rounded to FP32. */
+void bench_product_make_low(const bench_csr *a, const double *x, const uint8_t *low, bench_product *out);
 void bench_product_free(bench_product *product);
 /* Largest |y - exact| / bound; at most 1 for a right kernel. Infinite where y or the exact value alone is not finite. */
 double bench_product_compare(const bench_product *product, const double *y);

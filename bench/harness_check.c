@@ -69,6 +69,23 @@ void bench_product_make_fp32(const bench_csr *a, const double *x, tess_arithmeti
                  out);
 }
 
+void bench_product_make_low(const bench_csr *a, const double *x, const uint8_t *low, bench_product *out)
+{
+    const double u = 0.5 * (double)FLT_EPSILON, tiny = (double)FLT_TRUE_MIN;
+
+    bench_product_make(a, x, out);
+#pragma omp parallel for schedule(dynamic, 1024)
+    for (int64_t i = 0; i < a->nrows; i++) {
+        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+            double product = fabs(a->val[k] * x[a->col_ind[k]]);
+
+            if (low[k] == 0) { continue; }
+            /* the roundings of x and of the product, also as they grow in the sum; beyond FP32 it is infinite */
+            out->bound[i] += product > (double)FLT_MAX * (1.0 - u) ? (double)INFINITY : 2.001 * u * product + tiny;
+        }
+    }
+}
+
 void bench_product_free(bench_product *product)
 {
     free(product->value);

@@ -103,6 +103,7 @@ void *upload(const std::vector<T> &source)
 
 struct bench_cusparse {
     cusparseHandle_t handle = nullptr;
+    bool adds = false; /* y += A x */
     cudaStream_t stream = nullptr;
     cusparseSpMatDescr_t matrix = nullptr;
     std::vector<cusparseDnVecDescr_t> x, y;
@@ -126,6 +127,10 @@ struct bench_cusparse {
     const void *zero() const
     {
         return fp64() ? static_cast<const void *>(&zero64) : &zero32;
+    }
+    const void *beta() const
+    {
+        return adds ? one() : zero();
     }
     int64_t value_bytes() const
     {
@@ -245,12 +250,17 @@ extern "C" void bench_cusparse_destroy(bench_cusparse *s)
     delete s;
 }
 
+extern "C" void bench_cusparse_add(bench_cusparse *s)
+{
+    s->adds = true;
+}
+
 extern "C" tess_status bench_cusparse_call(void *user, int k)
 {
     bench_cusparse *s = static_cast<bench_cusparse *>(user);
     size_t pair = static_cast<size_t>(k) % s->x.size();
     cusparseStatus_t status = cusparseSpMV(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, s->one(), s->matrix, s->x[pair],
-                                           s->zero(), s->y[pair], s->type(), algorithm_of(s->kind), s->buffer);
+                                           s->beta(), s->y[pair], s->type(), algorithm_of(s->kind), s->buffer);
 
     return status == CUSPARSE_STATUS_SUCCESS ? TESS_SUCCESS : TESS_DEVICE;
 }

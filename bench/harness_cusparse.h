@@ -29,6 +29,8 @@ tess_status bench_cusparse_create(const tess_matrix *a, const bench_csr *host, b
                                   tess_precision precision, int pairs, void *const *x, void *const *y,
                                   bench_cusparse **out, double *setup_seconds, char *reason, size_t reason_size);
 void bench_cusparse_destroy(bench_cusparse *s);
+/* From now on y += A x; reading y is not in bench_cusparse_bytes. */
+void bench_cusparse_add(bench_cusparse *s);
 /* A bench_call: user is the bench_cusparse, y[k % pairs] = A x[k % pairs]. */
 tess_status bench_cusparse_call(void *user, int k);
 /* Bytes of the format's arrays and vectors, padding included: what this contestant has to move. */

@@ -3,14 +3,10 @@
 #ifndef TESS_BENCH_HARNESS_SPMV_H
 #define TESS_BENCH_HARNESS_SPMV_H
 
-#include "harness.h"
+#include "harness_product.h"
 
 #define COUNT_FORMAT(NAME, value, name) +1
-enum {
-    BENCH_MOST_PAIRS = 8,
-    BENCH_FORMATS = TESS_FORMAT_LIST(COUNT_FORMAT),
-    BENCH_MOST_CONTESTANTS = 10 * BENCH_FORMATS + 8
-};
+enum { BENCH_FORMATS = TESS_FORMAT_LIST(COUNT_FORMAT), BENCH_MOST_CONTESTANTS = 10 * BENCH_FORMATS + 8 };
 #undef COUNT_FORMAT
 
 typedef struct bench_spmv_options {
@@ -20,15 +16,6 @@ typedef struct bench_spmv_options {
     double max_padding;
     int64_t window;
 } bench_spmv_options;
-
-/* What is timed: a storage of ours, or a kind of cuSPARSE's. */
-typedef struct bench_contestant {
-    char name[48];
-    bool ours;
-    int kind; /* bench_cusparse_kind */
-    tess_storage_options storage;
-    tess_precision vectors; /* cuSPARSE: of values and arithmetic too */
-} bench_contestant;
 
 /* --format, --precision, --max-padding, --sell-window; the parser's input is a bench_spmv_options of zeros. */
 extern const struct argp_option bench_spmv_table[];

@@ -32,13 +32,13 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_command_info, cli_command_spmv, cli_command_solve, cli_command_compare,
-    cli_command_generate, cli_command_convert;
+    cli_command_generate, cli_command_convert, cli_command_timestep;
 
 /* ---- arguments.c: what happens before argp sees the command line ---- */
 
 typedef struct cli_preset {
     const char *name;
-    const char *options[12]; /* the full expansion, ended by NULL */
+    const char *options[13]; /* the full expansion, ended by NULL */
 } cli_preset;
 
 typedef struct cli_arguments {
@@ -72,6 +72,10 @@ const char *cli_parse_output(struct argp_state *state, const char *option, const
 tess_solver_kind cli_parse_solver(struct argp_state *state, const char *text);
 tess_engine cli_parse_engine(struct argp_state *state, const char *text);
 tess_precond_options cli_parse_precond(struct argp_state *state, const char *text);
+tess_step_list cli_parse_steps(struct argp_state *state, const char *text);
+/* "fp32:20,mixed,fp64"; written into `buffer`, cut off where it is too small */
+enum { CLI_STEPS_TEXT = 256 };
+const char *cli_steps_text(const tess_step_list *steps, char *buffer, size_t size);
 tess_scaling cli_parse_scaling(struct argp_state *state, const char *text);
 tess_reordering cli_parse_reordering(struct argp_state *state, const char *text);
 
@@ -79,6 +83,7 @@ tess_reordering cli_parse_reordering(struct argp_state *state, const char *text)
 typedef enum cli_vector_source {
     CLI_VECTOR_ONES,
     CLI_VECTOR_A_TIMES_ONES,
+    CLI_VECTOR_A_TIMES_RAMP, /* A x with x_i = i / n, i from 1 */
     CLI_VECTOR_RANDOM,
     CLI_VECTOR_FILE
 } cli_vector_source;
@@ -142,6 +147,8 @@ double cli_seconds(void);
    cli_storage_argp. */
 extern const struct argp cli_policy_argp;
 bool cli_takes_policy(tess_format format);
+/* What Jacobi and time steps make of split and composite whatever is asked, so that reports say it. */
+void cli_note_sweep(tess_storage_options *options);
 /* A policy for a format that has one precision is a usage error. Returns 0 or CLI_USAGE, message printed. */
 int cli_require_policy_format(const tess_storage_options *options);
 const char *cli_levels_text(const tess_policy_options *options, char *buffer, size_t size);

@@ -33,15 +33,22 @@ enum {
     KEY_TIMINGS,
     KEY_MONITOR,
     KEY_SEED,
-    KEY_PRESET
+    KEY_PRESET,
+    KEY_STEPS,
+    KEY_OMEGA
 };
 
 static const struct argp_option solve_argp_options[] = {
     {NULL, 0, NULL, 0, "Method:", 1},
-    {"solver", KEY_SOLVER, "auto|cg|bicgstab", 0,
+    {"solver", KEY_SOLVER, "auto|cg|bicgstab|jacobi", 0,
      "default auto: CG for a symmetric matrix with a positive diagonal, else BiCGSTAB", 1},
     {"precond", KEY_PRECOND, "none|jacobi|block-jacobi[:K]", 0,
      "default none; K rows in a diagonal block, 1 to 64 (default 8)", 1},
+    {"steps", KEY_STEPS, "LIST", 0,
+     "jacobi: mixed and precisions, one after another, each with :N for N iterations (default fp32,mixed,fp64 for "
+     "composite, mixed for split, else --matrix-precision)",
+     1},
+    {"omega", KEY_OMEGA, "W", 0, "jacobi: weight of the update (default 1)", 1},
     {"engine", KEY_ENGINE, "auto|plain|graph", 0, "how the iterations are launched; graph needs a GPU", 1},
     {"guard", KEY_GUARD, "repair|report", 0, "when estimate and true residual disagree: mend it (default) or say so",
      1},
@@ -50,7 +57,10 @@ static const struct argp_option solve_argp_options[] = {
     {"reorder", KEY_REORDER, "none|rcm", 0, "rcm: reverse Cuthill-McKee of rows and columns alike", 1},
     {"preset", KEY_PRESET, "NAME", 0,
      "yang: --solver auto --precond none --rhs a-times-ones --rtol 1e-10 --atol 0 --max-iterations 1000 --guard "
-     "report; options that are given too override it",
+     "report; tezcan-jacobi: --solver jacobi --scale max-product --format composite --steps fp32,mixed,fp64 --policy "
+     "mean-range:0.1 "
+     "--share 99 --rhs a-times-ramp --rtol 0 --atol 0 --max-iterations 2000 --guard report; options that are given "
+     "too override it",
      1},
     {NULL, 0, NULL, 0, "Stopping, at ||b - A x|| <= max(rtol ||b||, atol):", 2},
     {"rtol", KEY_RTOL, "R", 0, "relative tolerance (default 1e-5; 0 is allowed)", 2},
@@ -58,7 +68,8 @@ static const struct argp_option solve_argp_options[] = {
     {"divergence-tolerance", KEY_DTOL, "R", 0, "give up above R max(||b||, ||r0||) (default 1e10)", 2},
     {"max-iterations", KEY_MAX_ITERATIONS, "N", 0, "default 10000", 2},
     {NULL, 0, NULL, 0, "Data:", 3},
-    {"rhs", KEY_RHS, "FILE|ones|a-times-ones|random:SEED", 0, "right-hand side b (default ones)", 3},
+    {"rhs", KEY_RHS, "FILE|ones|a-times-ones|a-times-ramp|random:SEED", 0,
+     "right-hand side b (default ones); a-times-ramp: A x with x_i = i / n", 3},
     {"initial-guess", KEY_GUESS, "FILE", 0, "x0 (default zero)", 3},
     {"seed", KEY_SEED, "N", 0, "seed of a random b without one of its own (default 1)", 3},
     {"output", KEY_OUTPUT, "FILE", 0, "write x as a Matrix Market array", 3},
@@ -82,6 +93,8 @@ static error_t parse_method(int key, char *arg, struct argp_state *state, tess_s
     case KEY_PRECOND: solve->precond = cli_parse_precond(state, arg); return 0;
     case KEY_ENGINE: solve->engine = cli_parse_engine(state, arg); return 0;
     case KEY_GUARD: parse_guard(state, arg, solve); return 0;
+    case KEY_STEPS: solve->steps = cli_parse_steps(state, arg); return 0;
+    case KEY_OMEGA: solve->omega = cli_parse_real(state, "omega", arg, DBL_MIN, DBL_MAX); return 0;
     case KEY_SCALE: solve->scale = cli_parse_scaling(state, arg); return 0;
     case KEY_REORDER: solve->reorder = cli_parse_reordering(state, arg); return 0;
     case KEY_RTOL: solve->rtol = cli_parse_real(state, "rtol", arg, 0.0, 1.0); return 0;
@@ -123,6 +136,33 @@ static void check_output_names(struct argp_state *state, const solve_options *op
     }
 }
 
+/* The policy that a mixed step of a stored matrix stands for is written out, so that reports name it. */
+static void complete_jacobi(struct argp_state *state, solve_options *options)
+{
+    tess_solve_options *solve = &options->solve;
+    tess_policy_options *policy = &solve->storage.policy;
+    if (solve->solver != TESS_SOLVER_JACOBI) {
+        if (solve->steps.count > 0 || solve->omega != 1.0) {
+            argp_error(state, "--%s is for --solver jacobi", solve->steps.count > 0 ? "steps" : "omega");
+        }
+        return;
+    }
+    if (solve->precond.kind != TESS_PRECOND_NONE) { argp_error(state, "--solver jacobi takes no preconditioner"); }
+    bool mixed = cli_takes_policy(solve->storage.format) && solve->steps.count == 0;
+    for (int i = 0; i < solve->steps.count; i++) {
+        mixed = mixed || solve->steps.entry[i].what == TESS_MIXED;
+    }
+    if (mixed && policy->policy == TESS_POLICY_NONE) {
+        policy->policy = TESS_POLICY_MEAN_RANGE;
+        policy->parameter = 0.1;
+    }
+    if (mixed && !cli_takes_policy(solve->storage.format)) {
+        solve->storage.base = solve->storage.format;
+        solve->storage.format = TESS_FORMAT_COMPOSITE;
+    }
+    if (cli_takes_policy(solve->storage.format)) { cli_note_sweep(&solve->storage); }
+}
+
 static error_t parse_solve(int key, char *arg, struct argp_state *state)
 {
     solve_options *options = state->input;
@@ -139,6 +179,7 @@ static error_t parse_solve(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_NO_ARGS: argp_error(state, "which matrix? Give a file or gallery:NAME"); return 0;
     case ARGP_KEY_END:
         check_output_names(state, options);
+        complete_jacobi(state, options);
         if (options->solve.engine == TESS_ENGINE_GRAPH && options->device == TESS_DEVICE_CPU) {
             argp_error(state, "--engine graph needs a GPU, but --device cpu is given");
         }
@@ -174,7 +215,7 @@ typedef struct solve_objects {
     tess_vector *b, *x;
     tess_solver *solver;
     tess_solve_result result;
-    char detail[sizeof((tess_error *)0)->message];
+    char detail[sizeof((tess_error *)0)->message + sizeof((tess_error *)0)->hint + 2];
 } solve_objects;
 
 static int exit_code_of(const tess_solve_result *result)
@@ -245,7 +286,9 @@ static int run_solver(const solve_options *options, solve_objects *o, cli_progre
     }
     if (status != TESS_SUCCESS) { return cli_report_failure(o->ctx, status); }
     if (o->result.reason == TESS_REASON_PRECOND_SETUP) {
-        snprintf(o->detail, sizeof o->detail, "%s", tess_context_last_error(o->ctx)->message);
+        const tess_error *error = tess_context_last_error(o->ctx);
+        snprintf(o->detail, sizeof o->detail, "%s%s%s", error->message, error->hint[0] == '\0' ? "" : "; ",
+                 error->hint);
     }
     return CLI_CONVERGED;
 }

@@ -13,6 +13,7 @@ static const command_entry commands[] = {
     {&cli_command_info, "facts about a matrix, memory per format, a recommendation of solver"},
     {&cli_command_spmv, "y = A x, timed and checked"},
     {&cli_command_solve, "solve A x = b and prove the answer by its true residual"},
+    {&cli_command_timestep, "x := A x again and again, in low, mixed and full precision"},
     {&cli_command_compare, "SpMV error, time and bytes of each precision on each device"},
     {&cli_command_generate, "write a model problem"},
     {&cli_command_convert, "between Matrix Market and the binary cache"},

@@ -105,6 +105,13 @@ bool cli_takes_policy(tess_format format)
     return format == TESS_FORMAT_SPLIT || format == TESS_FORMAT_COMPOSITE;
 }
 
+void cli_note_sweep(tess_storage_options *options)
+{
+    options->row_order = TESS_ROW_ORDER_SYMMETRIC;
+    options->arithmetic = TESS_ARITHMETIC_FP32;
+    options->policy.without_diagonal = 1;
+}
+
 int cli_require_policy_format(const tess_storage_options *options)
 {
     if (options->policy.policy == TESS_POLICY_NONE || cli_takes_policy(options->format)) { return 0; }

@@ -56,6 +56,10 @@ static void print_outcome(const cli_solve_run *run)
         printf(", with %lld residual replacement%s", (long long)r->refinements, r->refinements == 1 ? "" : "s");
     }
     if (r->escalated) { printf(", ended in %s", tess_precision_name(r->matrix_precision)); }
+    if (r->steps.count > 0) {
+        char steps[CLI_STEPS_TEXT];
+        printf(" (%s)", cli_steps_text(&r->steps, steps, sizeof steps));
+    }
     printf("\n%-17s %s%s (%s, %d)\n", "result", r->converged ? "" : "NOT CONVERGED: ", tess_reason_text(r->reason),
            tess_reason_name(r->reason), (int)r->reason);
     if (run->detail[0] != '\0') { printf("%-17s %s\n", "", run->detail); }
@@ -108,7 +112,7 @@ void cli_report_solve(const cli_solve_run *run, bool timings)
 
 static json_t *options_json(const cli_solve_run *run)
 {
-    char buffer[64], rhs[64];
+    char buffer[64], rhs[64], steps[CLI_STEPS_TEXT];
     const tess_solve_options *o = run->options;
     json_t *options = json_pack(
         "{ss ss ss ss ss ss so so so sI so so}", "solver", tess_solver_name(o->solver), "precond",
@@ -120,6 +124,10 @@ static json_t *options_json(const cli_solve_run *run)
         run->initial_guess == NULL ? json_null() : cli_json_text(run->initial_guess));
     if (options == NULL) { return NULL; }
     json_object_update_new(options, cli_storage_json(&o->storage));
+    json_object_set_new(options, "steps",
+                        o->steps.count == 0 ? json_null()
+                                            : json_string(cli_steps_text(&o->steps, steps, sizeof steps)));
+    json_object_set_new(options, "omega", cli_json_real(o->omega));
     json_object_set_new(options, "scale", json_string(tess_scaling_name(o->scale)));
     json_object_set_new(options, "reorder", json_string(tess_reordering_name(o->reorder)));
     json_t *expansion = json_array();
@@ -138,6 +146,18 @@ static json_t *precisions_json(const tess_solve_result *r)
         json_object_set_new(counts, tess_precision_name((tess_precision)p), json_integer(r->nonzeros_per_precision[p]));
     }
     return counts;
+}
+
+/* The steps with the iterations that each ran; null for solvers without steps. */
+static json_t *steps_json(const tess_step_list *steps)
+{
+    if (steps->count == 0) { return json_null(); }
+    json_t *list = json_array();
+    for (int i = 0; i < steps->count; i++) {
+        json_array_append_new(list, json_pack("{ss sI}", "what", tess_step_what_name(steps->entry[i].what),
+                                              "iterations", (json_int_t)steps->entry[i].iterations));
+    }
+    return list;
 }
 
 static void add_integers(json_t *root, const tess_solve_result *r)
@@ -200,6 +220,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
     add_integers(root, r);
     add_reals(root, run);
     json_object_set_new(root, "nonzeros_per_precision", precisions_json(r));
+    json_object_set_new(root, "steps", steps_json(&r->steps));
     json_object_set_new(root, "options", options_json(run));
     json_object_set_new(root, "detail", run->detail[0] == '\0' ? json_null() : cli_json_text(run->detail));
     return root;
@@ -213,6 +234,7 @@ static int write_history(FILE *file, const void *user)
     double scale = r->rhs_norm > 0.0 ? r->rhs_norm : 1.0;
     fprintf(file, "iteration,residual_norm,relative_residual\n");
     for (int64_t i = 0; i < r->history_length; i++) {
+        if (r->history[i] != r->history[i]) { continue; } /* not measured */
         fprintf(file, "%lld,%.17g,%.17g\n", (long long)i, r->history[i], r->history[i] / scale);
     }
     return ferror(file);

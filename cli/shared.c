@@ -311,13 +311,27 @@ static int read_vector(tess_context *ctx, const char *path, const char *option, 
     return CLI_INPUT;
 }
 
-static tess_status make_a_times_ones(const tess_matrix *a, tess_vector *b)
+/* 1 / n, 2 / n, ..., 1: the solution of Tezcan et al. 2022, section IV-B. */
+static tess_status fill_ramp(tess_vector *x)
 {
-    tess_vector *ones = NULL;
-    tess_status status = tess_vector_create(tess_matrix_context(a), tess_matrix_ncols(a), TESS_PRECISION_FP64, &ones);
-    if (status == TESS_SUCCESS) { status = tess_vector_fill(ones, 1.0); }
-    if (status == TESS_SUCCESS) { status = tess_matrix_spmv(a, TESS_OP_NONE, 1.0, ones, 0.0, b); }
-    tess_vector_destroy(ones);
+    int64_t n = tess_vector_size(x);
+    double *values = malloc(n > 0 ? (size_t)n * sizeof *values : 1);
+    if (values == NULL) { return TESS_OUT_OF_MEMORY; }
+    for (int64_t i = 0; i < n; i++) {
+        values[i] = (double)(i + 1) / (double)n;
+    }
+    tess_status status = tess_vector_set(x, values, TESS_PRECISION_FP64, TESS_MEMORY_HOST);
+    free(values);
+    return status;
+}
+
+static tess_status make_product(const tess_matrix *a, bool ramp, tess_vector *b)
+{
+    tess_vector *x = NULL;
+    tess_status status = tess_vector_create(tess_matrix_context(a), tess_matrix_ncols(a), TESS_PRECISION_FP64, &x);
+    if (status == TESS_SUCCESS) { status = ramp ? fill_ramp(x) : tess_vector_fill(x, 1.0); }
+    if (status == TESS_SUCCESS) { status = tess_matrix_spmv(a, TESS_OP_NONE, 1.0, x, 0.0, b); }
+    tess_vector_destroy(x);
     return status;
 }
 
@@ -332,7 +346,7 @@ int cli_load_vector(tess_context *ctx, const cli_vector_choice *choice, const ch
         } else if (choice->source == CLI_VECTOR_RANDOM) {
             status = tess_vector_set_random(*out, choice->seed, -1.0, 1.0);
         } else {
-            status = make_a_times_ones(a, *out);
+            status = make_product(a, choice->source == CLI_VECTOR_A_TIMES_RAMP, *out);
         }
     }
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(ctx, status);

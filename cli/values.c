@@ -104,7 +104,7 @@ tess_solver_kind cli_parse_solver(struct argp_state *state, const char *text)
 #define SOLVER_WORD(NAME, value, name) name,
     static const char *const available[] = {TESS_SOLVER_LIST(SOLVER_WORD) NULL};
 #undef SOLVER_WORD
-    static const char *const later[] = {"gmres", "gmres-ir", "gmres-fd", "jacobi", NULL};
+    static const char *const later[] = {"gmres", "gmres-ir", "gmres-fd", NULL};
     tess_solver_kind solver = TESS_SOLVER_AUTO;
     if (tess_solver_parse(text, &solver) != TESS_SUCCESS) { refuse_word(state, "solver", text, available, later); }
     return solver;
@@ -159,6 +159,33 @@ tess_precond_options cli_parse_precond(struct argp_state *state, const char *tex
     return precond;
 }
 
+tess_step_list cli_parse_steps(struct argp_state *state, const char *text)
+{
+    tess_step_list steps = {.count = 0};
+    if (tess_steps_parse(text, &steps) != TESS_SUCCESS) {
+        argp_error(state,
+                   "--steps: '%s' is not a list of up to %d of mixed and the precisions, each with :N for N "
+                   "iterations, such as fp32,mixed,fp64 or mixed:100,fp64:50",
+                   text, (int)TESS_MOST_STEPS);
+    }
+    return steps;
+}
+
+const char *cli_steps_text(const tess_step_list *steps, char *buffer, size_t size)
+{
+    size_t used = 0;
+    buffer[0] = '\0';
+    for (int i = 0; i < steps->count && used < size; i++) {
+        const tess_step_entry *entry = &steps->entry[i];
+        int n = snprintf(buffer + used, size - used, "%s%s", i == 0 ? "" : ",", tess_step_what_name(entry->what));
+        used += n > 0 ? (size_t)n : 0;
+        if (entry->iterations == 0 || used >= size) { continue; }
+        n = snprintf(buffer + used, size - used, ":%" PRId64, entry->iterations);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    return buffer;
+}
+
 cli_vector_choice cli_parse_vector(struct argp_state *state, const char *option, const char *text, bool a_times_ones)
 {
     cli_vector_choice choice = {.source = CLI_VECTOR_FILE, .path = text};
@@ -166,6 +193,8 @@ cli_vector_choice cli_parse_vector(struct argp_state *state, const char *option,
         choice.source = CLI_VECTOR_ONES;
     } else if (a_times_ones && strcmp(text, "a-times-ones") == 0) {
         choice.source = CLI_VECTOR_A_TIMES_ONES;
+    } else if (a_times_ones && strcmp(text, "a-times-ramp") == 0) {
+        choice.source = CLI_VECTOR_A_TIMES_RAMP;
     } else if (strcmp(text, "random") == 0) {
         choice.source = CLI_VECTOR_RANDOM;
     } else if (strncmp(text, "random:", 7) == 0) {
@@ -183,6 +212,7 @@ const char *cli_vector_describe(const cli_vector_choice *choice, char *buffer, s
     switch (choice->source) {
     case CLI_VECTOR_ONES: return "ones";
     case CLI_VECTOR_A_TIMES_ONES: return "a-times-ones";
+    case CLI_VECTOR_A_TIMES_RAMP: return "a-times-ramp";
     case CLI_VECTOR_RANDOM: snprintf(buffer, size, "random:%" PRIu64, choice->seed); return buffer;
     case CLI_VECTOR_FILE: break;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * @file solver.h  Krylov solvers with a verified result.
+ * @file solver.h  Iterative solvers with a verified result.
  *
  * Whatever precision a solve works in, it ends with the true residual b - A x of the original FP64 matrix, accumulated
  * in two words (compensated). That number plus its rounding bound decides `converged`, nothing else does.
@@ -13,16 +13,18 @@
 #include <tessera/matrix.h>
 #include <tessera/order.h>
 #include <tessera/precond.h>
+#include <tessera/steps.h>
 
 TESS_BEGIN_DECLS
 
 typedef struct tess_solver tess_solver;
 
 /* X(NAME, value, name) */
-#define TESS_SOLVER_LIST(X) \
-    X(AUTO, 0, "auto")      \
-    X(CG, 1, "cg")          \
-    X(BICGSTAB, 2, "bicgstab")
+#define TESS_SOLVER_LIST(X)    \
+    X(AUTO, 0, "auto")         \
+    X(CG, 1, "cg")             \
+    X(BICGSTAB, 2, "bicgstab") \
+    X(JACOBI, 3, "jacobi")
 
 typedef enum tess_solver_kind {
 #define TESS_SOLVER_ENUM(NAME, value, name) TESS_SOLVER_##NAME = (value),
@@ -107,6 +109,14 @@ typedef struct tess_solve_options {
     int64_t history_capacity;    /**< residual norms kept; default 1,048,576; 0: none */
     tess_monitor monitor;        /**< may be NULL */
     void *monitor_user;
+    /**
+     * --steps: Jacobi alone. Default: fp32, mixed, fp64 for the format composite; mixed for split, which has no other; for
+     * csr and ellr the precision of `storage`. Where a step names its iterations, or rtol and atol are 0, the run is fixed:
+     * steps without a number share max_iterations equally (the remainder goes to the last of them), and no residual is looked
+     * at in between. Otherwise a step ends where its residual stops falling or is as low as its precision can make it.
+     */
+    tess_step_list steps;
+    double omega; /**< --omega: Jacobi alone, above 0 (1): x := x + omega (D^-1 (b - R x) - x) */
 } tess_solve_options;
 
 /** What a solve did. The history pointer belongs to the solver and is valid until its next solve. */
@@ -137,18 +147,26 @@ typedef struct tess_solve_result {
     tess_format format;
     tess_precision matrix_precision; /**< the widest used: a repair may have gone up to fp64 */
     int escalated;                   /**< 1 when the guard went on in a higher precision */
-    const double *history;           /**< estimated residual norm at iteration 0, 1, ... */
-    int64_t history_length;          /**< may be less than iterations + 1 when the capacity was reached */
+    const double *history;  /**< estimated residual norm at iteration 0, 1, ...; NaN where it was not measured */
+    int64_t history_length; /**< may be less than iterations + 1 when the capacity was reached */
+    tess_step_list steps;   /**< Jacobi: the steps with the iterations that each ran; a repair may have added one */
 } tess_solve_result;
 
 TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
 
 /**
- * Sets up a solver for the square matrix @p a (assembled or shell), which is borrowed. One set-up serves many right-hand
- * sides and survives tess_matrix_update_values (values are renewed at the next solve).
+ * Sets up a solver for the square matrix @p a (assembled; for CG and BiCGSTAB also a shell), which is borrowed. One set-up
+ * serves many right-hand sides and survives tess_matrix_update_values (values are renewed at the next solve).
  * A preconditioner that cannot be set up is not an error here: the next solve reports reason PRECOND_SETUP, and
  * tess_context_last_error says why. Errors: DIMENSION_MISMATCH (not square), INVALID_ARGUMENT, UNSUPPORTED, memory; with
  * options->scale or reorder also those of tess_order_max_product, and UNSUPPORTED for a shell matrix.
+ *
+ * Jacobi splits A = D + R and multiplies with R, in composite storage with rows and columns permuted alike: one copy of its
+ * values for each precision that a step names, and for `mixed` those of the policy's levels (policy none stands for
+ * mean-range with F = 0.1). The formats csr and ellr name the base of the parts; split serves a list of `mixed` alone, by
+ * rows or by entries. Values below fp64 are multiplied in FP32 with an FP32 copy of x and summed up in FP64; D^-1 and, where
+ * a step reads it, x are FP64. It takes no preconditioner. A diagonal entry that is zero or missing is reported by the solve
+ * as PRECOND_SETUP. Source: Tezcan et al. 2022, section III-D, Algorithm 1. tests/unit/test_jacobi.c
  */
 TESS_EXPORT tess_status tess_solver_create(const tess_matrix *a, const tess_solve_options *options, tess_solver **out);
 

@@ -16,6 +16,8 @@
 #include <tessera/precond.h>
 #include <tessera/solver.h>
 #include <tessera/status.h>
+#include <tessera/steps.h>
+#include <tessera/timestep.h>
 #include <tessera/vector.h>
 
 #endif

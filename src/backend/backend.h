@@ -137,6 +137,10 @@ struct tess_backend {
     tess_status (*random)(tess_context *ctx, int64_t n, uint64_t seed, double low, double high, double *destination);
     /* solvers */
     tess_status (*run_loop)(tess_context *ctx, tess_loop *loop);
+    /* `count` times body(user), which enqueues the same operations each time and neither waits nor reduces. A backend may record
+       it once, for this and later calls that pass the same slot (NULL at first, freed by release_graph). */
+    tess_status (*repeat)(tess_context *ctx, tess_status (*body)(void *user), void *user, int64_t count,
+                          void **graph_slot);
     void (*release_graph)(tess_context *ctx, void *graph);
     tess_status (*block_jacobi_build)(const tess_matrix *assembled, tess_block_diagonal *blocks, int64_t *singular_row);
     tess_status (*block_jacobi_apply)(tess_context *ctx, const tess_block_diagonal *blocks, const double *r, double *z,

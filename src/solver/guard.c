@@ -39,7 +39,9 @@ typedef struct solve_run {
     true_residual now; /* of x; the residual itself is in krylov.r */
     int fruitless;
     bool low_precision;
-    int exponent; /* the present cycle works on 2^-exponent times the residual */
+    tess_guard guard; /* a fixed run is never repaired */
+    int exponent;     /* the present cycle works on 2^-exponent times the residual */
+    tess_loop_state begin;
 } solve_run;
 
 static bool is_finite(double v)
@@ -79,6 +81,7 @@ static tess_status renew_values(tess_solver *s)
     s->graph_values = values;
     TESS_TRY(check_symmetry(s));
     if (s->stored) { TESS_TRY(tess_matrix_refresh(s->stored)); }
+    if (s->method->renew) { TESS_TRY(s->method->renew(s)); }
     if (s->own_precond) {
         status = tess_precond_update(s->own_precond);
         if (status == TESS_SINGULAR) {
@@ -112,6 +115,13 @@ void describe_solver(const tess_solver *s, tess_solve_result *r)
                         (s->precond ? tess_precond_bytes(s->precond) : 0) +
                         (s->nvectors + 5) * a->nrows * (int64_t)sizeof(double); /* with b, x, d, r, candidate */
     r->history = s->host_history;
+    if (s->method->describe) { s->method->describe(s, r); }
+}
+
+/* The precision that cycles work in until they are escalated. */
+static tess_precision working_precision(const tess_solver *s)
+{
+    return s->method->working_precision ? s->method->working_precision(s) : solver_matrix(s)->precision;
 }
 
 static tess_status start_run(solve_run *run, const tess_vector *b)
@@ -130,14 +140,16 @@ static tess_status start_run(solve_run *run, const tess_vector *b)
         r->history_length = 1;
         TESS_TRY(s->ctx->backend->upload(s->ctx, s->history, s->host_history, sizeof(double)));
     }
-    run->low_precision = solver_matrix(s)->precision != TESS_PRECISION_FP64;
+    run->low_precision = working_precision(s) != TESS_PRECISION_FP64;
+    run->guard = s->method->is_fixed && s->method->is_fixed(s) ? TESS_GUARD_REPORT : s->options.guard;
 cleanup:
     return status;
 }
 
 /* ---- one cycle ---- */
 
-/* Scales the residual where its norm asks for it; exact but for entries that vanish beside the norm. */
+/* Scales the residual where its norm asks for it; exact but for entries that vanish beside the norm. A method with vectors of
+   its own, of low precision perhaps, always gets it near 1. */
 static tess_status scale_residual(solve_run *run)
 {
     tess_krylov *k = &run->s->krylov;
@@ -146,7 +158,7 @@ static tess_status scale_residual(solve_run *run)
 
     (void)frexp(run->now.norm, &exponent);
     run->exponent = 0;
-    if (abs(exponent) <= UNSCALED_EXPONENT) { return TESS_SUCCESS; }
+    if (!run->s->method->run && abs(exponent) <= UNSCALED_EXPONENT) { return TESS_SUCCESS; }
     run->exponent = exponent > MOST_EXPONENT ? MOST_EXPONENT : exponent < -MOST_EXPONENT ? -MOST_EXPONENT : exponent;
     scale.a = ldexp(1.0, -run->exponent);
     return k->ctx->backend->fused(k->ctx, &scale);
@@ -154,7 +166,7 @@ static tess_status scale_residual(solve_run *run)
 
 static double low_precision_reduction(const tess_solver *s)
 {
-    double roundoff = tess_precision_unit_roundoff(s->krylov.matrix->precision);
+    double roundoff = tess_precision_unit_roundoff(working_precision(s));
 
     return fmin(fmax(REDUCTION_ROUNDOFFS * roundoff, LARGEST_REDUCTION), SMALLEST_REDUCTION);
 }
@@ -172,7 +184,7 @@ static tess_status start_cycle(solve_run *run)
                              .history_capacity = s->history_capacity};
     tess_status status = TESS_SUCCESS;
 
-    if (run->low_precision && s->options.guard == TESS_GUARD_REPAIR) {
+    if (run->low_precision && run->guard == TESS_GUARD_REPAIR) {
         goal = fmax(goal, low_precision_reduction(s) * run->now.norm);
     }
     TESS_TRY(scale_residual(run));
@@ -181,6 +193,8 @@ static tess_status start_cycle(solve_run *run)
     state.tolerance = ldexp(goal, -run->exponent);
     state.divergence_limit = s->options.divergence_tolerance * ldexp(largest, -run->exponent);
     k->attempt = run->fruitless;
+    run->begin = state;
+    if (s->method->run) { return TESS_SUCCESS; }
     TESS_TRY(s->ctx->backend->upload(s->ctx, k->state, &state, sizeof state));
     TESS_TRY(s->ctx->backend->zero(s->ctx, k->d, (size_t)k->n * sizeof(double)));
     status = s->method->start(k);
@@ -202,8 +216,9 @@ static tess_status run_loop(solve_run *run, tess_loop_state *end)
                       .monitor = s->options.monitor,
                       .monitor_user = s->options.monitor_user,
                       .start_seconds = run->start,
-                      .graph_slot = &s->graph};
-    tess_status status = s->ctx->backend->run_loop(s->ctx, &loop);
+                      .graph_slot = &s->graph,
+                      .result = run->begin};
+    tess_status status = s->method->run ? s->method->run(s, &loop) : s->ctx->backend->run_loop(s->ctx, &loop);
 
     *end = loop.result;
     r->iterations = end->iteration;
@@ -227,7 +242,7 @@ static tess_status judge_cycle(solve_run *run, tess_reason reason, bool *progres
                       .a = 1.0,
                       .b = ldexp(1.0, run->exponent)};
     bool may_worsen = reason == TESS_REASON_ITERATIONS || reason == TESS_REASON_CANCELLED ||
-                      (reason == TESS_REASON_RTOL && s->options.guard == TESS_GUARD_REPORT);
+                      (reason == TESS_REASON_RTOL && run->guard == TESS_GUARD_REPORT);
     true_residual next;
     tess_status status = TESS_SUCCESS;
 
@@ -265,10 +280,8 @@ static void escalate(solve_run *run)
 /* Whether another cycle may help; if not, *reason is final. */
 static bool may_repair(solve_run *run, tess_reason *reason, bool progress)
 {
-    const tess_solver *s = run->s;
-
     if (*reason == TESS_REASON_ITERATIONS || *reason == TESS_REASON_CANCELLED) { return false; }
-    if (s->options.guard == TESS_GUARD_REPORT) {
+    if (run->guard == TESS_GUARD_REPORT) {
         if (*reason == TESS_REASON_RTOL) { *reason = TESS_REASON_FALSE_CONVERGENCE; }
         return false;
     }
@@ -305,14 +318,14 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
         *reason = (tess_reason)end.reason;
         TESS_TRY(judge_cycle(run, *reason, &progress));
         if (meets_tolerance(run->result, &run->now)) { break; }
-        if (end.cancel && s->options.guard == TESS_GUARD_REPAIR) { /* whatever else ended the loop, the wish stands */
+        if (end.cancel && run->guard == TESS_GUARD_REPAIR) { /* whatever else ended the loop, the wish stands */
             *reason = TESS_REASON_CANCELLED;
         }
         if (run->now.norm == 0.0) { /* nothing is left to correct, and nothing is proved */
             *reason = TESS_REASON_STAGNATION;
             break;
         }
-        if (run->result->iterations >= s->options.max_iterations && s->options.guard == TESS_GUARD_REPAIR) {
+        if (run->result->iterations >= s->options.max_iterations && run->guard == TESS_GUARD_REPAIR) {
             /* The estimate met the tolerance with the last iteration, and none is left to mend it. */
             if (*reason == TESS_REASON_RTOL) { *reason = TESS_REASON_ITERATIONS; }
             break;
@@ -350,6 +363,7 @@ void finish_result(const tess_solver *s, const true_residual *now, tess_reason r
     } else if (r->converged) {
         r->reason = r->tolerance > s->options.rtol * r->rhs_norm ? TESS_REASON_ATOL : TESS_REASON_RTOL;
     }
+    if (s->method && s->method->report) { s->method->report(s, r); }
     r->peak_device_bytes = s->ctx->peak_bytes;
     r->solve_seconds = tess_wall_seconds() - start;
 }

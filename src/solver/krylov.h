@@ -20,17 +20,31 @@ typedef struct tess_krylov {
     int attempt; /* counts cycles that made no progress: a method may start differently */
 } tess_krylov;
 
-/* A method: how many vectors it needs, how a cycle starts, what an iteration does (all by enqueueing operations). */
+/*
+ * A method: how many vectors it needs, how a cycle starts, what an iteration does (all by enqueueing operations). A method that
+ * has `run` does all that itself, and what is after it too.
+ */
 typedef struct tess_method {
     tess_solver_kind kind;
     bool needs_symmetry;
     int (*vectors)(const tess_precond *m);
     tess_status (*start)(tess_krylov *k);
     tess_status (*iterate)(void *krylov);
+    /* A cycle: d from r, with the state that the loop's result holds at first and at the end, and the host's history. */
+    tess_status (*run)(tess_solver *s, tess_loop *loop);
+    tess_status (*setup)(tess_solver *s); /* in place of the storage's */
+    void (*destroy)(tess_solver *s);
+    tess_status (*renew)(tess_solver *s); /* before each solve */
+    /* More of what results say: before the solve, after it. */
+    void (*describe)(const tess_solver *s, tess_solve_result *r);
+    void (*report)(const tess_solver *s, tess_solve_result *r);
+    tess_precision (*working_precision)(const tess_solver *s); /* in place of the matrix's */
+    bool (*is_fixed)(const tess_solver *s);                    /* so many iterations and no more: nothing is repaired */
 } tess_method;
 
 extern const tess_method tess_method_cg;
 extern const tess_method tess_method_bicgstab;
+extern const tess_method tess_method_jacobi;
 
 /* y = A x, then dots with y and the step. */
 tess_status krylov_spmv(const tess_krylov *k, const double *x, double *y, tess_reduction reduction);

@@ -6,6 +6,7 @@
  */
 #include <math.h>
 
+#include "solver/sweep/steps.h"
 #include "solver/transform.h"
 #include "solver/transform_parts.h"
 
@@ -153,6 +154,7 @@ static void add_results(refinement *run, const tess_solve_result *inner)
     take_history(run, inner);
     r->iterations += inner->iterations;
     r->refinements += inner->refinements;
+    steps_add(&r->steps, &inner->steps);
     r->estimated_residual_norm = ldexp(run->unit, run->exponent) * inner->estimated_residual_norm;
     if (inner->escalated) {
         r->escalated = 1;

@@ -8,7 +8,7 @@
 #include "solver/symmetry.h"
 #include "solver/transform.h"
 
-static const tess_method *const methods[] = {&tess_method_cg, &tess_method_bicgstab, NULL};
+static const tess_method *const methods[] = {&tess_method_cg, &tess_method_bicgstab, &tess_method_jacobi, NULL};
 
 enum { DEFAULT_HISTORY = 1 << 20 };
 
@@ -27,6 +27,7 @@ void tess_solve_options_init(tess_solve_options *o)
     o->divergence_tolerance = 1e10;
     o->max_iterations = 10000;
     o->history_capacity = DEFAULT_HISTORY;
+    o->omega = 1.0;
 }
 
 static tess_status check_limits(tess_context *ctx, const tess_solve_options *o)
@@ -120,14 +121,15 @@ static tess_status choose_method(tess_solver *s)
     bool symmetric = true, positive = false;
     tess_status status = TESS_SUCCESS;
 
-    if (a->ops && kind != TESS_SOLVER_BICGSTAB) { TESS_TRY(probe_symmetry(a, &symmetric)); }
+    if (a->ops && (kind == TESS_SOLVER_AUTO || kind == TESS_SOLVER_CG)) { TESS_TRY(probe_symmetry(a, &symmetric)); }
     if (kind == TESS_SOLVER_AUTO) {
         if (a->ops && symmetric) { TESS_TRY(diagonal_is_positive(a, &positive)); }
         kind = positive ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB;
     }
     s->method = find_method(kind);
     if (!s->method) {
-        return tess_fail(s->ctx, TESS_UNSUPPORTED, "solvers: cg, bicgstab, auto", "solver %s", tess_solver_name(kind));
+        return tess_fail(s->ctx, TESS_UNSUPPORTED, "solvers: cg, bicgstab, jacobi, auto", "solver %s",
+                         tess_solver_name(kind));
     }
     note_symmetry(s, symmetric);
 cleanup:
@@ -173,6 +175,7 @@ static tess_status setup_storage(tess_solver *s)
     const tess_matrix *a = s->original;
     tess_status status = TESS_SUCCESS;
 
+    if (s->method->setup) { return s->method->setup(s); }
     TESS_TRY(tess_storage_require_fp64_arithmetic(s->ctx, o, "a solve"));
     if (!a->ops) { return TESS_SUCCESS; }
     TESS_TRY(a->ops->prepare(a)); /* the guard may go up to it within a loop */
@@ -224,6 +227,7 @@ void tess_solver_destroy(tess_solver *s)
     ctx = s->ctx;
     n = s->original->nrows;
     if (s->graph) { ctx->backend->release_graph(ctx, s->graph); }
+    if (s->method && s->method->destroy) { s->method->destroy(s); }
     for (int i = 0; i < s->nvectors; i++) {
         tess_device_release(ctx, s->krylov.v[i], n, sizeof(double));
     }

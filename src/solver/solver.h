@@ -31,6 +31,7 @@ struct tess_solver {
     const void *graph_values; /* what it was recorded for */
     double setup_seconds;
     solver_transform *transform; /* non-NULL: it does the work, and of the rest only options and host_history serve */
+    void *own;                   /* the method's own, where it has set-up of its own */
 };
 
 /* For a method that needs symmetry: finds out whether the matrix has it, once per version of its values. */

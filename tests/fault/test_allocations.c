@@ -279,6 +279,56 @@ static tess_status solve_transformed(scene *s)
     return status;
 }
 
+static tess_status solve_by_steps(scene *s, tess_format format)
+{
+    tess_solve_options options = solve_options(TESS_SOLVER_JACOBI);
+    tess_csr_arrays arrays = csr_arrays_of(&s->unsymmetric);
+    tess_matrix *fresh = NULL;
+    tess_solver *solver = NULL;
+    tess_solve_result result;
+    tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
+
+    options.storage.format = format;
+    options.storage.policy.policy = TESS_POLICY_FIXED_RANGE;
+    options.storage.policy.parameter = 100.0; /* all of it is low */
+    options.max_iterations = 20000;
+    options.history_capacity = 100;
+    if (status == TESS_SUCCESS) { status = tess_solver_create(fresh, &options, &solver); }
+    if (status == TESS_SUCCESS) { status = tess_vector_fill(s->x, 0.0); }
+    if (status == TESS_SUCCESS) { status = tess_solver_solve(solver, s->b, s->x, &result); }
+    if (status == TESS_SUCCESS) { assert_int_equal(result.reason, TESS_REASON_RTOL); }
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(fresh);
+    return status;
+}
+
+static tess_status solve_jacobi(scene *s)
+{
+    return solve_by_steps(s, TESS_FORMAT_COMPOSITE);
+}
+
+static tess_status solve_jacobi_split(scene *s)
+{
+    return solve_by_steps(s, TESS_FORMAT_SPLIT);
+}
+
+static tess_status make_time_steps(scene *s)
+{
+    tess_timestep *ts = NULL;
+    tess_timestep_result result;
+    tess_csr_arrays arrays = csr_arrays_of(&s->unsymmetric);
+    tess_matrix *fresh = NULL;
+    tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
+
+    if (status == TESS_SUCCESS) { status = tess_timestep_create(fresh, NULL, &ts); }
+    if (status == TESS_SUCCESS) { status = tess_vector_fill(s->x, 1.0); }
+    if (status == TESS_SUCCESS) { status = tess_timestep_run(ts, s->x, 5, NULL, NULL, 2, &result); }
+    if (status == TESS_SUCCESS) { assert_int_equal(result.count, 5); }
+    tess_timestep_destroy(ts);
+    tess_matrix_destroy(fresh);
+    return status;
+}
+
 static tess_status verify(scene *s)
 {
     double norm = 0.0, bound = 0.0;
@@ -383,6 +433,9 @@ static const named_scenario scenarios[] = {
     {"solve_bicgstab", solve_bicgstab},
     {"solve_auto", solve_auto},
     {"solve_transformed", solve_transformed},
+    {"solve_jacobi", solve_jacobi},
+    {"solve_jacobi_split", solve_jacobi_split},
+    {"make_time_steps", make_time_steps},
     {"verify", verify},
     {"analyze", analyze},
     {"shell_product", shell_product},

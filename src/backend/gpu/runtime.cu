@@ -322,6 +322,7 @@ static tess_backend make_table()
     t.fill = fill_gpu;
     t.random = random_gpu;
     t.run_loop = gpu_run_loop;
+    t.repeat = gpu_repeat;
     t.release_graph = gpu_release_graph;
     t.block_jacobi_build = gpu_block_jacobi_build;
     t.block_jacobi_apply = gpu_block_jacobi_apply;

@@ -168,6 +168,7 @@ const tess_backend tess_host_backend = {
     .fill = fill_host,
     .random = random_host,
     .run_loop = host_run_loop,
+    .repeat = host_repeat,
     .release_graph = release_no_graph,
     .block_jacobi_build = host_block_jacobi_build,
     .block_jacobi_apply = host_block_jacobi_apply,

@@ -39,6 +39,8 @@ bool host_enter(tess_loop_state *state, bool finishing, bool reduces);
 
 tess_status host_fused(tess_context *ctx, const tess_fused *op);
 tess_status host_run_loop(tess_context *ctx, tess_loop *loop);
+tess_status host_repeat(tess_context *ctx, tess_status (*body)(void *user), void *user, int64_t count,
+                        void **graph_slot);
 tess_status host_block_jacobi_build(const tess_matrix *assembled, tess_block_diagonal *blocks, int64_t *singular_row);
 tess_status host_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal *blocks, const double *r, double *z,
                                     const tess_reduction *reduction);

@@ -52,3 +52,16 @@ tess_status host_run_loop(tess_context *ctx, tess_loop *loop)
     }
     return status;
 }
+
+tess_status host_repeat(tess_context *ctx, tess_status (*body)(void *user), void *user, int64_t count,
+                        void **graph_slot)
+{
+    tess_status status = TESS_SUCCESS;
+
+    (void)ctx;
+    (void)graph_slot;
+    for (int64_t i = 0; i < count && status == TESS_SUCCESS; i++) {
+        status = body(user);
+    }
+    return status;
+}

@@ -73,5 +73,5 @@ cleanup:
     return status;
 }
 
-const tess_method tess_method_bicgstab = {TESS_SOLVER_BICGSTAB, false, bicgstab_vectors, start_bicgstab,
-                                          iterate_bicgstab};
+const tess_method tess_method_bicgstab = {
+    .kind = TESS_SOLVER_BICGSTAB, .vectors = bicgstab_vectors, .start = start_bicgstab, .iterate = iterate_bicgstab};

@@ -73,4 +73,5 @@ cleanup:
     return status;
 }
 
-const tess_method tess_method_cg = {TESS_SOLVER_CG, true, cg_vectors, start_cg, iterate_cg};
+const tess_method tess_method_cg = {
+    .kind = TESS_SOLVER_CG, .needs_symmetry = true, .vectors = cg_vectors, .start = start_cg, .iterate = iterate_cg};

@@ -48,11 +48,11 @@ err_has "unknown option '--solver'"
 
 for option in layout block tcki-thresholds reduction kernel \
     restart recurrence narrowing orthogonalization inner-precision basis-precision precond-precision switch-at \
-    polynomial-form steps omega; do
+    polynomial-form; do
     expect 2 solve spd.mtx --$option 1
     err_has "'--$option' is not available in this version"
 done
-for value in "format dia" "format tiles" "format auto" "solver gmres" "solver jacobi" "precond ilu0" \
+for value in "format dia" "format tiles" "format auto" "solver gmres" "solver gmres-ir" "precond ilu0" \
     "precond polynomial:4" "engine single-kernel" "matrix-precision fp8" "matrix-precision fp16:scaled" "preset loe"; do
     # shellcheck disable=SC2086
     expect 2 solve spd.mtx --$value

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Goals: a measure over matrices, its geometric mean and worst case, and whether it is where it should be. */
+#ifndef TESS_BENCH_HARNESS_GOAL_H
+#define TESS_BENCH_HARNESS_GOAL_H
+
+#include "harness.h"
+
+/* What is asked of a measure. */
+typedef struct bench_goal {
+    const char *measure;
+    bool mean;    /* of the geometric mean, else of the worst case */
+    bool at_most; /* else at least */
+    double bound;
+} bench_goal;
+
+/* What was measured; zeros to begin with. */
+typedef struct bench_reached {
+    bench_mean mean;
+    double worst;
+    char where[80]; /* matrix of the worst case */
+} bench_reached;
+
+/* Takes a matrix in; a value that is not finite is none. */
+void bench_goal_add(const bench_goal *goal, const char *matrix, double value, bench_reached *reached);
+/* Prints a line and appends to the JSON array `rows`, unless no matrix had a value. */
+void bench_goal_report(const bench_goal *goal, const char *kernel, const bench_reached *reached, json_t *rows);
+
+#endif

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tessera timestep: x := A x, again and again, in precisions that change. */
+#include "cli.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct timestep_options {
+    cli_host_options host;
+    tess_device device;
+    tess_timestep_options steps;
+    cli_vector_choice initial;
+    uint64_t seed;
+    int64_t count, every;
+    const char *matrix, *output, *snapshots;
+    bool compare;
+} timestep_options;
+
+enum {
+    KEY_INITIAL = 600,
+    KEY_COUNT,
+    KEY_STEPS,
+    KEY_OUTPUT,
+    KEY_SNAPSHOTS,
+    KEY_EVERY,
+    KEY_COMPARE,
+    KEY_SEED,
+    KEY_ENGINE
+};
+
+static const struct argp_option timestep_argp_options[] = {
+    {"count", KEY_COUNT, "N", 0, "number of time steps (default 1000)", 1},
+    {"initial", KEY_INITIAL, "FILE|ones|random:SEED", 0, "x at the beginning (default ones)", 1},
+    {"seed", KEY_SEED, "N", 0, "seed of a random x without one of its own (default 1)", 1},
+    {"steps", KEY_STEPS, "LIST", 0,
+     "mixed and precisions, one after another, each with :N for N time steps, the others sharing the rest equally "
+     "(default mixed; --format csr, ellr or sell without a list: plain products with the whole matrix)",
+     1},
+    {"engine", KEY_ENGINE, "auto|plain|graph", 0, "how the steps are launched; graph needs a GPU", 1},
+    {"compare", KEY_COMPARE, NULL, 0, "run FP64 too, and say by how much x differs", 1},
+    {"output", KEY_OUTPUT, "FILE", 0, "write the last x as a Matrix Market array", 2},
+    {"snapshots", KEY_SNAPSHOTS, "PREFIX", 0, "write x to PREFIX and the number of the step and .mtx", 2},
+    {"every", KEY_EVERY, "K", 0, "time steps between snapshots (default: a tenth of --count)", 2},
+    {0}};
+
+static void complete_options(struct argp_state *state, timestep_options *o)
+{
+    tess_policy_options *policy = &o->steps.storage.policy;
+    bool mixed = cli_takes_policy(o->steps.storage.format) && o->steps.steps.count == 0;
+    for (int i = 0; i < o->steps.steps.count; i++) {
+        mixed = mixed || o->steps.steps.entry[i].what == TESS_MIXED;
+    }
+    if (mixed && policy->policy == TESS_POLICY_NONE) { /* Tezcan et al. 2022, section IV */
+        policy->policy = TESS_POLICY_MEAN_RANGE;
+        policy->parameter = 2.0;
+    }
+    if (mixed && !cli_takes_policy(o->steps.storage.format)) {
+        o->steps.storage.base = o->steps.storage.format;
+        o->steps.storage.format = TESS_FORMAT_COMPOSITE;
+    }
+    if (cli_takes_policy(o->steps.storage.format)) { cli_note_sweep(&o->steps.storage); }
+    if (o->every > 0 && o->snapshots == NULL) { argp_error(state, "--every is for --snapshots"); }
+    if (o->every == 0 && o->snapshots != NULL) { o->every = o->count < 10 ? 1 : o->count / 10; }
+    if (o->steps.engine == TESS_ENGINE_GRAPH && o->device == TESS_DEVICE_CPU) {
+        argp_error(state, "--engine graph needs a GPU, but --device cpu is given");
+    }
+}
+
+static error_t parse_timestep(int key, char *arg, struct argp_state *state)
+{
+    timestep_options *o = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->steps.storage;
+        state->child_inputs[1] = &o->device;
+        state->child_inputs[2] = &o->host;
+        return 0;
+    case KEY_INITIAL: o->initial = cli_parse_vector(state, "initial", arg, false); return 0;
+    case KEY_SEED: o->seed = cli_parse_seed(state, "seed", arg); return 0;
+    case KEY_COUNT: o->count = cli_parse_integer(state, "count", arg, 0, INT64_MAX / 4); return 0;
+    case KEY_EVERY: o->every = cli_parse_integer(state, "every", arg, 1, INT64_MAX / 4); return 0;
+    case KEY_STEPS: o->steps.steps = cli_parse_steps(state, arg); return 0;
+    case KEY_ENGINE: o->steps.engine = cli_parse_engine(state, arg); return 0;
+    case KEY_OUTPUT: o->output = cli_parse_output(state, "output", arg); return 0;
+    case KEY_SNAPSHOTS: o->snapshots = cli_parse_output(state, "snapshots", arg); return 0;
+    case KEY_COMPARE: o->compare = true; return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num > 0) { argp_error(state, "one matrix at a time, but there is also '%s'", arg); }
+        o->matrix = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "which matrix? Give a file or gallery:NAME"); return 0;
+    case ARGP_KEY_END: complete_options(state, o); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child timestep_children[] = {
+    {&cli_storage_argp, 0, "Storage of the matrix (default composite):", 5},
+    {&cli_device_argp, 0, "Device:", 6},
+    {&cli_host_argp, 0, "Threads and report:", 7},
+    {0}};
+static const struct argp timestep_argp = {
+    .options = timestep_argp_options,
+    .parser = parse_timestep,
+    .args_doc = "MATRIX",
+    .doc = "Makes explicit time steps x := A x. The diagonal of A stays in FP64; the rest is multiplied in the "
+           "precisions of "
+           "the steps."
+           "\vMATRIX is a file (.mtx, .mtx.gz, .tess) or gallery:NAME[:ARG...].\n\n"
+           "Exit status: 0 done, 2 usage, 3 input or format, 4 device or memory, 5 NaN or Inf in x.",
+    .children = timestep_children};
+
+/* ---- the run ---- */
+
+typedef struct timestep_objects {
+    const timestep_options *options;
+    tess_context *ctx;
+    cli_matrix matrix;
+    tess_vector *x, *reference; /* reference: NULL without --compare */
+    tess_timestep_result result, fp64;
+    int64_t snapshots;
+    int snapshot_code;
+    double difference; /* ||x - x64|| / ||x64|| */
+} timestep_objects;
+
+/* What comes after the prefix has a fixed form: one name stands for all. */
+static int check_snapshots(const char *prefix)
+{
+    char *path = NULL;
+    if (prefix == NULL) { return CLI_CONVERGED; }
+    if (asprintf(&path, "%s%08d.mtx", prefix, 0) < 0) { return CLI_DEVICE; }
+    int code = cli_check_output(path);
+    free(path);
+    return code;
+}
+
+static int write_snapshot(void *user, int64_t step, const tess_vector *x)
+{
+    timestep_objects *o = user;
+    char *path = NULL;
+    if (asprintf(&path, "%s%08lld.mtx", o->options->snapshots, (long long)step) < 0) {
+        o->snapshot_code = CLI_DEVICE;
+        return 1;
+    }
+    tess_status status = tess_vector_write(x, path);
+    free(path);
+    if (status != TESS_SUCCESS) { o->snapshot_code = cli_report_failure(o->ctx, status); }
+    o->snapshots += status == TESS_SUCCESS;
+    return status != TESS_SUCCESS;
+}
+
+static tess_status run_steps(timestep_objects *o, const tess_timestep_options *steps, bool snapshots, tess_vector *x,
+                             tess_timestep_result *result)
+{
+    tess_timestep *ts = NULL;
+    tess_status status = tess_timestep_create(o->matrix.a, steps, &ts);
+    if (status == TESS_SUCCESS) {
+        status = tess_timestep_run(ts, x, o->options->count, snapshots ? write_snapshot : NULL, o,
+                                   snapshots ? o->options->every : 0, result);
+    }
+    tess_timestep_destroy(ts);
+    return status;
+}
+
+static tess_status compare(timestep_objects *o)
+{
+    tess_timestep_options plain;
+    tess_vector *difference = NULL;
+    double norm = 0.0, size = 0.0;
+    tess_timestep_options_init(&plain);
+    tess_storage_options_init(&plain.storage); /* CSR, fp64 */
+    plain.engine = o->options->steps.engine;
+    tess_status status = run_steps(o, &plain, false, o->reference, &o->fp64);
+    if (status == TESS_SUCCESS) {
+        status = tess_vector_create(o->ctx, tess_vector_size(o->x), TESS_PRECISION_FP64, &difference);
+    }
+    if (status == TESS_SUCCESS) { status = tess_vector_copy(o->x, difference); }
+    if (status == TESS_SUCCESS) {
+        status = tess_vector_axpby(-1.0, o->reference, 1.0, difference, TESS_ARITHMETIC_FP64);
+    }
+    if (status == TESS_SUCCESS) { status = tess_vector_norm2(difference, TESS_ARITHMETIC_FP64, &norm); }
+    if (status == TESS_SUCCESS) { status = tess_vector_norm2(o->reference, TESS_ARITHMETIC_FP64, &size); }
+    o->difference = norm == 0.0 ? 0.0 : norm / size;
+    tess_vector_destroy(difference);
+    return status;
+}
+
+static int make_steps(timestep_objects *o)
+{
+    const timestep_options *options = o->options;
+    int64_t n = tess_matrix_nrows(o->matrix.a);
+    if (n != tess_matrix_ncols(o->matrix.a)) {
+        cli_error("%s: the matrix is %lld x %lld, and x := A x needs a square one", options->matrix, (long long)n,
+                  (long long)tess_matrix_ncols(o->matrix.a));
+        return CLI_INPUT;
+    }
+    int code = cli_load_vector(o->ctx, &options->initial, "initial", n, NULL, &o->x);
+    if (code != CLI_CONVERGED) { return code; }
+    tess_status status = TESS_SUCCESS;
+    if (options->compare) {
+        status = tess_vector_create(o->ctx, n, TESS_PRECISION_FP64, &o->reference);
+        if (status == TESS_SUCCESS) { status = tess_vector_copy(o->x, o->reference); }
+    }
+    if (status == TESS_SUCCESS) {
+        status = run_steps(o, &options->steps, options->snapshots != NULL, o->x, &o->result);
+    }
+    if (status == TESS_SUCCESS && o->snapshot_code != 0) { return o->snapshot_code; }
+    if (status == TESS_SUCCESS && options->compare) { status = compare(o); }
+    return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(o->ctx, status);
+}
+
+/* ---- the report ---- */
+
+static double bytes_moved(const tess_timestep_result *r)
+{
+    double bytes = 0.0;
+    for (int i = 0; i < r->steps.count; i++) {
+        bytes += (double)r->bytes_per_step[i] * (double)r->steps.entry[i].iterations;
+    }
+    return bytes;
+}
+
+static double seconds_per_step(const tess_timestep_result *r)
+{
+    return r->count > 0 ? r->seconds / (double)r->count : 0.0;
+}
+
+static void print_timestep(const timestep_objects *o)
+{
+    char buffer[64], steps[CLI_STEPS_TEXT], bytes[32];
+    const tess_timestep_result *r = &o->result;
+    bool mixed = cli_takes_policy(r->format);
+    printf("%-17s %s: n = %lld, %lld nonzeros\n", "matrix", o->matrix.name, (long long)tess_matrix_nrows(o->matrix.a),
+           (long long)tess_matrix_nnz(o->matrix.a));
+    cli_print_device(o->ctx);
+    printf("%-17s %s, %s; %lld nonzeros in fp64, %lld in fp32\n", "storage", tess_format_name(r->format),
+           cli_bytes_text((double)r->matrix_bytes, bytes, sizeof bytes),
+           (long long)r->nonzeros_per_precision[TESS_PRECISION_FP64],
+           (long long)r->nonzeros_per_precision[TESS_PRECISION_FP32]);
+    printf("%-17s %s; x0 = %s\n", "diagonal", mixed ? "apart, in fp64" : "in the matrix",
+           cli_vector_describe(&o->options->initial, buffer, sizeof buffer));
+    printf("%-17s %lld (%s)%s\n", "time steps", (long long)r->count, cli_steps_text(&r->steps, steps, sizeof steps),
+           r->finite ? "" : ": NaN OR INF in x");
+    printf("%-17s %s set-up,", "time", cli_seconds_text(r->setup_seconds, buffer, sizeof buffer));
+    printf(" %s steps", cli_seconds_text(r->seconds, buffer, sizeof buffer));
+    printf(" (%s each)\n", cli_seconds_text(seconds_per_step(r), buffer, sizeof buffer));
+    printf("%-17s %s by model, %.2f GB/s\n", "moved", cli_bytes_text(bytes_moved(r), bytes, sizeof bytes),
+           r->seconds > 0.0 ? 1e-9 * bytes_moved(r) / r->seconds : 0.0);
+    if (o->snapshots > 0) {
+        printf("%-17s %lld, %s*.mtx\n", "snapshots", (long long)o->snapshots, o->options->snapshots);
+    }
+    if (o->reference == NULL) { return; }
+    printf("%-17s %s steps,", "fp64 csr", cli_seconds_text(o->fp64.seconds, buffer, sizeof buffer));
+    printf(" speed-up %.3f; x differs by %.3e relative\n", o->fp64.seconds / r->seconds, o->difference);
+}
+
+static json_t *steps_json(const tess_timestep_result *r)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < r->steps.count; i++) {
+        json_array_append_new(list, json_pack("{ss sI sI}", "what", tess_step_what_name(r->steps.entry[i].what),
+                                              "count", (json_int_t)r->steps.entry[i].iterations, "bytes_per_step",
+                                              (json_int_t)r->bytes_per_step[i]));
+    }
+    return list;
+}
+
+static void add_comparison(json_t *root, const timestep_objects *o)
+{
+    bool compared = o->reference != NULL;
+    json_object_set_new(root, "relative_difference", compared ? cli_json_real(o->difference) : json_null());
+    json_object_set_new(root, "fp64_seconds", compared ? cli_json_real(o->fp64.seconds) : json_null());
+    json_object_set_new(root, "speedup", compared ? cli_json_real(o->fp64.seconds / o->result.seconds) : json_null());
+}
+
+static json_t *timestep_json(const timestep_objects *o)
+{
+    char buffer[64];
+    const tess_timestep_result *r = &o->result;
+    json_t *root =
+        json_pack("{ss ss so sI sI ss so si ss so sI sb sI sI so}", "command", "timestep", "version", tess_version(),
+                  "matrix", cli_json_text(o->matrix.name), "n", (json_int_t)tess_matrix_nrows(o->matrix.a), "nnz",
+                  (json_int_t)tess_matrix_nnz(o->matrix.a), "device", cli_device_name(o->ctx), "device_name",
+                  cli_json_text(tess_context_device_name(o->ctx)), "threads", tess_context_threads(o->ctx), "format",
+                  tess_format_name(r->format), "initial",
+                  cli_json_text(cli_vector_describe(&o->options->initial, buffer, sizeof buffer)), "count",
+                  (json_int_t)r->count, "finite", r->finite, "matrix_bytes", (json_int_t)r->matrix_bytes, "snapshots",
+                  (json_int_t)o->snapshots, "steps", steps_json(r));
+    if (root == NULL) { return NULL; }
+    json_t *counts = json_object();
+    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
+        json_object_set_new(counts, tess_precision_name((tess_precision)p), json_integer(r->nonzeros_per_precision[p]));
+    }
+    json_object_set_new(root, "nonzeros_per_precision", counts);
+    json_object_set_new(root, "read_seconds", cli_json_real(o->matrix.seconds));
+    json_object_set_new(root, "setup_seconds", cli_json_real(r->setup_seconds));
+    json_object_set_new(root, "seconds", cli_json_real(r->seconds));
+    json_object_set_new(root, "seconds_per_step", cli_json_real(seconds_per_step(r)));
+    json_object_set_new(root, "bytes_moved", cli_json_real(bytes_moved(r)));
+    add_comparison(root, o);
+    json_object_set_new(root, "options", cli_storage_json(&o->options->steps.storage));
+    return root;
+}
+
+static int report(const timestep_objects *o)
+{
+    const timestep_options *options = o->options;
+    if (options->output != NULL) {
+        tess_status status = tess_vector_write(o->x, options->output);
+        if (status != TESS_SUCCESS) { return cli_report_failure(o->ctx, status); }
+    }
+    if (cli_text_wanted(options->host.json)) { print_timestep(o); }
+    int code = options->host.json == NULL ? CLI_CONVERGED : cli_write_json(options->host.json, timestep_json(o));
+    return code == CLI_CONVERGED && !o->result.finite ? CLI_BREAKDOWN : code;
+}
+
+static int run_timestep(int argc, char **argv)
+{
+    cli_arguments arguments;
+    timestep_options options = {.initial = {.source = CLI_VECTOR_ONES}, .seed = 1, .count = 1000};
+    tess_timestep_options_init(&options.steps);
+    options.steps.storage.policy.policy = TESS_POLICY_NONE; /* until the options say what is mixed */
+    options.steps.storage.policy.parameter = 0.0;
+    int code = cli_arguments_prepare(&timestep_argp, argc, argv, false, &arguments);
+    if (code != 0) { return code; }
+    argp_parse(&timestep_argp, arguments.argc, arguments.argv, 0, NULL, &options);
+    if (!options.initial.seeded) { options.initial.seed = options.seed; }
+    timestep_objects o = {.options = &options};
+    code = cli_require_policy_format(&options.steps.storage);
+    if (code == 0) { code = cli_check_output(options.host.json); }
+    if (code == 0) { code = cli_check_output(options.output); }
+    if (code == 0) { code = check_snapshots(options.snapshots); }
+    if (code == 0) { code = cli_open_context(options.device, options.host.threads, NULL, &o.ctx); }
+    if (code == 0) { code = cli_load_matrix(o.ctx, options.matrix, &o.matrix); }
+    if (code == 0) { code = make_steps(&o); }
+    if (code == 0) { code = report(&o); }
+    tess_vector_destroy(o.x);
+    tess_vector_destroy(o.reference);
+    tess_matrix_destroy(o.matrix.a);
+    tess_context_destroy(o.ctx);
+    cli_arguments_free(&arguments);
+    return code;
+}
+
+const cli_command cli_command_timestep = {"timestep", &timestep_argp, run_timestep};

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Set-up of sweeps: what the steps ask of the storage, the order of rows, the diagonal. */
+#include <math.h>
+#include <string.h>
+
+#include "format/csr/csr.h"
+#include "format/split/split.h"
+#include "solver/sweep/sweep.h"
+
+/* ---- what the request amounts to ---- */
+
+static void default_steps(tess_sweep_request *r)
+{
+    static const int three[] = {TESS_PRECISION_FP32, TESS_MIXED, TESS_PRECISION_FP64};
+
+    if (r->steps.count != 0) { return; }
+    if (r->storage.format == TESS_FORMAT_COMPOSITE) {
+        for (int i = 0; i < 3; i++) {
+            steps_append(&r->steps, three[i], 0);
+        }
+    } else {
+        steps_append(&r->steps, r->storage.format == TESS_FORMAT_SPLIT ? TESS_MIXED : (int)r->storage.precision, 0);
+    }
+}
+
+/* Adds a precision in its place from high to low, if it is not there. */
+static tess_status add_level(tess_context *ctx, tess_policy_options *policy, int what)
+{
+    double roundoff = 0.0;
+    int at = 0;
+
+    if (what == TESS_MIXED) { return TESS_SUCCESS; }
+    roundoff = tess_precision_unit_roundoff((tess_precision)what);
+    while (at < policy->nlevels && tess_precision_unit_roundoff(policy->level[at].precision) < roundoff) {
+        at++;
+    }
+    if (at < policy->nlevels && (int)policy->level[at].precision == what) { return TESS_SUCCESS; }
+    if (policy->nlevels == TESS_MOST_LEVELS) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "name fewer precisions in steps and levels",
+                         "the steps and levels need more than %d precisions", (int)TESS_MOST_LEVELS);
+    }
+    for (int l = policy->nlevels; l > at; l--) {
+        policy->level[l] = policy->level[l - 1];
+    }
+    policy->level[at] = (tess_level){(tess_precision)what, what != TESS_PRECISION_FP64 && what != TESS_PRECISION_FP32};
+    policy->nlevels += 1;
+    return TESS_SUCCESS;
+}
+
+/* The levels of the policy where a step is mixed, and those of the other steps. */
+static tess_status choose_levels(tess_context *ctx, tess_sweep_request *r)
+{
+    tess_policy_options *policy = &r->storage.policy;
+    bool mixed = steps_have(&r->steps, TESS_MIXED);
+    tess_status status = TESS_SUCCESS;
+
+    if (!mixed) {
+        policy->nlevels = 0;
+        policy->policy = TESS_POLICY_NONE;
+    } else if (policy->policy == TESS_POLICY_NONE) {
+        policy->policy = TESS_POLICY_MEAN_RANGE;
+        policy->parameter = r->factor;
+    }
+    if (mixed && policy->nlevels == 0) {
+        TESS_TRY(add_level(ctx, policy, TESS_PRECISION_FP64));
+        TESS_TRY(add_level(ctx, policy, TESS_PRECISION_FP32));
+    }
+    if (r->storage.format == TESS_FORMAT_SPLIT) { return TESS_SUCCESS; }
+    for (int i = 0; i < r->steps.count; i++) {
+        TESS_TRY(add_level(ctx, policy, r->steps.entry[i].what));
+    }
+cleanup:
+    return status;
+}
+
+static tess_status check_format(tess_context *ctx, const tess_sweep_request *r)
+{
+    tess_format format = r->storage.format;
+
+    if (format != TESS_FORMAT_CSR && format != TESS_FORMAT_ELLR && format != TESS_FORMAT_SPLIT &&
+        format != TESS_FORMAT_COMPOSITE) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "csr, ellr, split or composite", "iterations by steps in format %s",
+                         tess_format_name(format));
+    }
+    for (int i = 0; i < r->steps.count && format == TESS_FORMAT_SPLIT; i++) {
+        if (r->steps.entry[i].what != TESS_MIXED) {
+            return tess_fail(ctx, TESS_UNSUPPORTED, "composite has copies in every precision",
+                             "a step in %s of a matrix in format split", tess_step_what_name(r->steps.entry[i].what));
+        }
+    }
+    return TESS_SUCCESS;
+}
+
+tess_status sweep_resolve(tess_context *ctx, tess_sweep_request *r)
+{
+    tess_storage_options *o = &r->storage;
+    tess_status status = TESS_SUCCESS;
+
+    default_steps(r);
+    TESS_TRY(steps_check(ctx, &r->steps));
+    if (r->kind == TESS_UPDATE_NONE) { return tess_storage_require_fp64_arithmetic(ctx, o, "x := A x"); }
+    TESS_TRY(check_format(ctx, r));
+    if (o->format == TESS_FORMAT_CSR || o->format == TESS_FORMAT_ELLR) {
+        o->base = o->format;
+        o->format = TESS_FORMAT_COMPOSITE;
+    }
+    if (o->format == TESS_FORMAT_COMPOSITE) { o->policy.granularity = TESS_GRANULARITY_ROW; }
+    o->row_order = TESS_ROW_ORDER_SYMMETRIC;
+    o->policy.without_diagonal = 1;
+    o->arithmetic = TESS_ARITHMETIC_FP32;
+    status = choose_levels(ctx, r);
+cleanup:
+    return status;
+}
+
+/* ---- set-up ---- */
+
+static bool is_identity(int64_t n, const int32_t *perm)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (perm[i] != i) { return false; }
+    }
+    return true;
+}
+
+static tess_status upload_map(tess_sweep *w, const int64_t *host, int64_t **out)
+{
+    tess_status status = tess_device_allocate(w->ctx, w->n, sizeof **out, (void **)out);
+
+    return status == TESS_SUCCESS ? w->ctx->backend->upload(w->ctx, *out, host, (size_t)w->n * sizeof *host) : status;
+}
+
+static tess_status make_maps(tess_sweep *w)
+{
+    int32_t *perm = NULL;
+    int64_t *map = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(w->ctx, w->n, sizeof *perm, (void **)&perm));
+    TESS_TRY(tess_host_allocate(w->ctx, w->n, sizeof *map, (void **)&map));
+    TESS_TRY(tess_matrix_row_permutation(w->stored, perm));
+    if (is_identity(w->n, perm)) { goto cleanup; }
+    for (int64_t i = 0; i < w->n; i++) {
+        map[i] = perm[i];
+    }
+    TESS_TRY(upload_map(w, map, &w->row_at));
+    for (int64_t i = 0; i < w->n; i++) {
+        map[perm[i]] = i;
+    }
+    status = upload_map(w, map, &w->position_of);
+cleanup:
+    tess_host_release(w->ctx, perm, w->n, sizeof *perm);
+    tess_host_release(w->ctx, map, w->n, sizeof *map);
+    return status;
+}
+
+static bool reads_low(const tess_sweep *w)
+{
+    for (int i = 0; i < w->request.steps.count; i++) {
+        if (sweep_way_of(w, w->request.steps.entry[i].what).reads_fp32) { return true; }
+    }
+    return false;
+}
+
+static tess_status allocate_vectors(tess_sweep *w)
+{
+    const tess_update_kind kind = w->request.kind;
+    tess_context *ctx = w->ctx;
+    tess_status status = TESS_SUCCESS;
+
+    for (int i = 0; i < 2; i++) {
+        TESS_TRY(tess_device_allocate(ctx, w->n, sizeof *w->x[i], (void **)&w->x[i]));
+        if (reads_low(w)) { TESS_TRY(tess_device_allocate(ctx, w->n, sizeof *w->low[i], (void **)&w->low[i])); }
+    }
+    if (kind != TESS_UPDATE_NONE) { TESS_TRY(tess_device_allocate(ctx, w->n, sizeof *w->scale, (void **)&w->scale)); }
+    if (kind == TESS_UPDATE_JACOBI) { TESS_TRY(tess_device_allocate(ctx, w->n, sizeof *w->rhs, (void **)&w->rhs)); }
+cleanup:
+    return status;
+}
+
+/* x := A x takes the assembled matrix, or one in another format, with its diagonal. */
+static tess_status store_matrix(tess_sweep *w)
+{
+    const tess_storage_options *o = &w->request.storage;
+    const tess_matrix *matrix = w->original;
+    tess_status status = TESS_SUCCESS;
+
+    if (w->request.kind != TESS_UPDATE_NONE || o->format != TESS_FORMAT_CSR) {
+        TESS_TRY(tess_matrix_convert(w->original, o, &w->stored));
+        matrix = w->stored;
+    }
+    TESS_TRY(matrix->ops->prepare(matrix));
+    if (w->request.kind != TESS_UPDATE_NONE) { status = make_maps(w); }
+cleanup:
+    return status;
+}
+
+tess_status sweep_create(const tess_matrix *a, const tess_sweep_request *request, tess_sweep **out)
+{
+    tess_sweep *w = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    TESS_TRY(tess_host_allocate(a->ctx, 1, sizeof *w, (void **)&w));
+    memset(w, 0, sizeof *w);
+    w->ctx = a->ctx;
+    w->original = a;
+    w->n = a->nrows;
+    w->request = *request;
+    TESS_TRY(sweep_resolve(a->ctx, &w->request));
+    TESS_TRY(store_matrix(w));
+    TESS_TRY(allocate_vectors(w));
+    *out = w;
+cleanup:
+    if (status != TESS_SUCCESS) { sweep_destroy(w); }
+    return status;
+}
+
+static void release_graphs(tess_sweep *w)
+{
+    for (int i = 0; i <= TESS_PRECISION_COUNT; i++) {
+        if (w->graphs[i]) { w->ctx->backend->release_graph(w->ctx, w->graphs[i]); }
+        w->graphs[i] = NULL;
+    }
+}
+
+void sweep_destroy(tess_sweep *w)
+{
+    if (!w) { return; }
+    release_graphs(w);
+    tess_matrix_destroy(w->stored);
+    tess_device_release(w->ctx, w->row_at, w->n, sizeof *w->row_at);
+    tess_device_release(w->ctx, w->position_of, w->n, sizeof *w->position_of);
+    tess_device_release(w->ctx, w->scale, w->n, sizeof *w->scale);
+    tess_device_release(w->ctx, w->rhs, w->n, sizeof *w->rhs);
+    for (int i = 0; i < 2; i++) {
+        tess_device_release(w->ctx, w->x[i], w->n, sizeof *w->x[i]);
+        tess_device_release(w->ctx, w->low[i], w->n, sizeof *w->low[i]);
+    }
+    tess_host_release(w->ctx, w, 1, sizeof *w);
+}
+
+int64_t sweep_bytes(const tess_sweep *w)
+{
+    int64_t each = 2 * 8;
+
+    if (w->low[0]) { each += 2 * 4; }
+    if (w->row_at) { each += 2 * 8; }
+    if (w->scale) { each += 8; }
+    if (w->rhs) { each += 8; }
+    return each * w->n;
+}
+
+/* ---- the diagonal ---- */
+
+/* D := D^-1 on the host; the first row that has none, -1 where all have one. */
+static int64_t invert(double *diagonal, int64_t n, int *largest_exponent)
+{
+    double largest = 0.0;
+    int64_t bad = -1;
+
+    for (int64_t i = n - 1; i >= 0; i--) {
+        double inverse = 1.0 / diagonal[i];
+
+        if (diagonal[i] == 0.0 || !isfinite(inverse) || !isfinite(diagonal[i])) {
+            bad = i;
+            inverse = 0.0;
+        }
+        diagonal[i] = inverse;
+        largest = fmax(largest, fabs(inverse));
+    }
+    *largest_exponent = 0;
+    if (largest > 0.0) { (void)frexp(largest, largest_exponent); }
+    return bad;
+}
+
+tess_status sweep_renew(tess_sweep *w)
+{
+    tess_context *ctx = w->ctx;
+    const size_t bytes = (size_t)w->n * sizeof(double);
+    double *host = NULL, *work = w->x[0]; /* free between runs */
+    int64_t bad = -1;
+    tess_status status = TESS_SUCCESS;
+
+    if (w->renewed && w->values_version == w->original->values_version) { return TESS_SUCCESS; }
+    w->renewed = false;
+    release_graphs(w);
+    if (w->stored) { TESS_TRY(tess_matrix_refresh(w->stored)); }
+    w->values_version = w->original->values_version;
+    w->renewed = w->request.kind == TESS_UPDATE_NONE;
+    if (w->renewed) { return TESS_SUCCESS; }
+    TESS_TRY(tess_host_allocate(ctx, w->n, sizeof *host, (void **)&host));
+    TESS_TRY(tess_matrix_raw_diagonal(w->original, work));
+    if (w->request.kind == TESS_UPDATE_JACOBI) {
+        TESS_TRY(ctx->backend->download(ctx, host, work, bytes));
+        bad = invert(host, w->n, &w->largest_exponent);
+        TESS_TRY(ctx->backend->upload(ctx, work, host, bytes));
+    }
+    if (w->row_at) {
+        TESS_TRY(csr_backend_of(ctx)->gather(ctx, w->n, work, w->row_at, w->scale));
+    } else {
+        TESS_TRY(ctx->backend->copy(ctx, w->scale, work, bytes));
+    }
+    if (bad >= 0) {
+        status = tess_fail(ctx, TESS_SINGULAR, "try --scale max-product, which moves large entries there",
+                           "Jacobi: row %lld has no diagonal entry to divide by", (long long)bad + 1);
+    }
+    w->renewed = status == TESS_SUCCESS;
+cleanup:
+    tess_host_release(ctx, host, w->n, sizeof *host);
+    return status;
+}

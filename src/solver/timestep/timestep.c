@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Time steps x := R x + D o x in precisions that change (Tezcan et al. 2022, Algorithm 2), over sweeps. */
+#include <math.h>
+#include <string.h>
+
+#include <tessera/timestep.h>
+
+#include "format/split/split.h"
+#include "solver/sweep/sweep.h"
+
+/* The mean range that section IV takes for these matrices. */
+static const double default_factor = 2.0;
+/* x of a norm outside 2^-60 .. 2^60 is scaled by a power of two on its way in and out, so that its copy in FP32 has room. */
+enum { UNSCALED_EXPONENT = 60, MOST_EXPONENT = 1000 };
+
+struct tess_timestep {
+    tess_sweep *sweep;
+    tess_vector *snapshot;
+    double setup_seconds;
+};
+
+/* One run. */
+typedef struct timestep_run {
+    tess_timestep *ts;
+    tess_observer observer;
+    void *user;
+    int64_t every;
+    tess_timestep_result *result;
+    double unit; /* x is this times the sweep's */
+    bool stopped;
+} timestep_run;
+
+void tess_timestep_options_init(tess_timestep_options *options)
+{
+    memset(options, 0, sizeof *options);
+    tess_storage_options_init(&options->storage);
+    options->storage.format = TESS_FORMAT_COMPOSITE;
+    options->storage.policy.policy = TESS_POLICY_MEAN_RANGE;
+    options->storage.policy.parameter = default_factor;
+    options->engine = TESS_ENGINE_AUTO;
+}
+
+/* ---- set-up ---- */
+
+static tess_status check_matrix(const tess_matrix *a)
+{
+    if (!a->ops || a->original) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass the assembled matrix and options.storage",
+                         "time steps with %s matrix", a->ops ? "a stored" : "a shell");
+    }
+    if (a->nrows != a->ncols) {
+        return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "x := A x needs a square matrix",
+                         "time steps with a matrix of %lld by %lld", (long long)a->nrows, (long long)a->ncols);
+    }
+    return TESS_SUCCESS;
+}
+
+static tess_sweep_request request_of(const tess_timestep_options *o)
+{
+    bool parts = o->storage.format == TESS_FORMAT_SPLIT || o->storage.format == TESS_FORMAT_COMPOSITE;
+    tess_sweep_request request = {.storage = o->storage,
+                                  .steps = o->steps,
+                                  .kind = parts || o->steps.count > 0 ? TESS_UPDATE_STEP : TESS_UPDATE_NONE,
+                                  .factor = default_factor,
+                                  .launches_apart = o->engine == TESS_ENGINE_PLAIN};
+
+    if (parts && request.steps.count == 0) { steps_append(&request.steps, TESS_MIXED, 0); }
+    return request;
+}
+
+tess_status tess_timestep_create(const tess_matrix *a, const tess_timestep_options *options, tess_timestep **out)
+{
+    tess_timestep_options defaults;
+    tess_sweep_request request;
+    tess_timestep *ts = NULL;
+    double start = tess_wall_seconds();
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    tess_timestep_options_init(&defaults);
+    request = request_of(options ? options : &defaults);
+    TESS_TRY(check_matrix(a));
+    TESS_TRY(tess_host_allocate(a->ctx, 1, sizeof *ts, (void **)&ts));
+    memset(ts, 0, sizeof *ts);
+    TESS_TRY(sweep_create(a, &request, &ts->sweep));
+    TESS_TRY(sweep_renew(ts->sweep));
+    TESS_TRY(tess_vector_create(a->ctx, a->nrows, TESS_PRECISION_FP64, &ts->snapshot));
+    TESS_TRY(a->ctx->backend->synchronize(a->ctx));
+    ts->setup_seconds = tess_wall_seconds() - start;
+    *out = ts;
+cleanup:
+    if (status != TESS_SUCCESS && ts) {
+        sweep_destroy(ts->sweep);
+        tess_vector_destroy(ts->snapshot);
+        tess_host_release(a->ctx, ts, 1, sizeof *ts);
+    }
+    return status;
+}
+
+void tess_timestep_destroy(tess_timestep *ts)
+{
+    tess_context *ctx = NULL;
+
+    if (!ts) { return; }
+    ctx = ts->sweep->ctx;
+    sweep_destroy(ts->sweep);
+    tess_vector_destroy(ts->snapshot);
+    tess_host_release(ctx, ts, 1, sizeof *ts);
+}
+
+/* ---- a run ---- */
+
+static void describe(const tess_timestep *ts, tess_timestep_result *r)
+{
+    const tess_sweep *w = ts->sweep;
+    const tess_matrix *matrix = w->stored ? w->stored : w->original;
+    const tess_assignment_summary *summary = NULL;
+
+    memset(r, 0, sizeof *r);
+    r->steps = w->request.steps;
+    r->finite = 1;
+    r->setup_seconds = ts->setup_seconds;
+    r->format = matrix->format;
+    r->matrix_bytes = tess_matrix_bytes(matrix);
+    for (int i = 0; i < r->steps.count; i++) {
+        r->steps.entry[i].iterations = 0;
+        r->bytes_per_step[i] = sweep_iteration_bytes(w, r->steps.entry[i].what);
+    }
+    if (w->request.kind == TESS_UPDATE_NONE) {
+        r->nonzeros_per_precision[matrix->precision] = matrix->nnz;
+        return;
+    }
+    r->matrix_bytes += w->n * (int64_t)sizeof(double); /* the diagonal */
+    summary = &((const split_storage *)matrix->storage)->summary;
+    for (int l = 0; l < summary->options.nlevels; l++) {
+        r->nonzeros_per_precision[summary->options.level[l].precision] += summary->nonzeros_at[l];
+    }
+}
+
+static tess_status load(timestep_run *run, tess_vector *x)
+{
+    double norm = 0.0;
+    int exponent = 0;
+    tess_status status = TESS_SUCCESS;
+
+    run->unit = 1.0;
+    TESS_TRY(tess_vector_norm2(x, TESS_ARITHMETIC_FP64, &norm));
+    if (isfinite(norm) && norm > 0.0) { (void)frexp(norm, &exponent); }
+    if (exponent < -UNSCALED_EXPONENT || exponent > UNSCALED_EXPONENT) {
+        exponent = exponent > MOST_EXPONENT ? MOST_EXPONENT : exponent < -MOST_EXPONENT ? -MOST_EXPONENT : exponent;
+        run->unit = ldexp(1.0, exponent);
+        TESS_TRY(tess_vector_scale(ldexp(1.0, -exponent), x, TESS_ARITHMETIC_FP64));
+    }
+    status = sweep_load(run->ts->sweep, x->data);
+cleanup:
+    return status;
+}
+
+/* The present x in its own order and scale, and whether it is finite. */
+static tess_status store(timestep_run *run, tess_vector *x)
+{
+    double norm = 0.0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(sweep_store(run->ts->sweep, x->data));
+    if (run->unit != 1.0) { TESS_TRY(tess_vector_scale(run->unit, x, TESS_ARITHMETIC_FP64)); }
+    TESS_TRY(tess_vector_norm2(x, TESS_ARITHMETIC_FP64, &norm));
+    if (!isfinite(norm)) { run->result->finite = 0; }
+    status = tess_vector_refresh_shadow(x);
+cleanup:
+    return status;
+}
+
+static tess_status show(timestep_run *run)
+{
+    tess_vector *x = run->ts->snapshot;
+    tess_status status = store(run, x);
+
+    if (status != TESS_SUCCESS) { return status; }
+    run->stopped = !run->result->finite;
+    if (run->observer && run->observer(run->user, run->result->count, x) != 0) { run->stopped = true; }
+    return TESS_SUCCESS;
+}
+
+/* `count` steps of entry i, in pieces from snapshot to snapshot. */
+static tess_status run_entry(timestep_run *run, int i, int64_t count)
+{
+    tess_timestep_result *r = run->result;
+    tess_status status = TESS_SUCCESS;
+
+    while (count > 0 && !run->stopped) {
+        int64_t piece = run->every > 0 ? run->every - r->count % run->every : count;
+
+        if (piece > count) { piece = count; }
+        TESS_TRY(sweep_run(run->ts->sweep, r->steps.entry[i].what, piece));
+        count -= piece;
+        r->count += piece;
+        r->steps.entry[i].iterations += piece;
+        if (run->every > 0 && r->count % run->every == 0) { TESS_TRY(show(run)); }
+    }
+cleanup:
+    return status;
+}
+
+tess_status tess_timestep_run(tess_timestep *ts, tess_vector *x, int64_t count, tess_observer observer, void *user,
+                              int64_t every, tess_timestep_result *result)
+{
+    tess_context *ctx = ts->sweep->ctx;
+    timestep_run run = {.ts = ts, .observer = observer, .user = user, .every = every, .result = result};
+    int64_t counts[TESS_MOST_STEPS] = {0};
+    double start = tess_wall_seconds();
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_vector_require(ctx, x, ts->sweep->n, "x"));
+    if (count < 0 || every < 0) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "counts are not negative", "%lld time steps, a look every %lld",
+                         (long long)count, (long long)every);
+    }
+    TESS_TRY(sweep_renew(ts->sweep));
+    describe(ts, result);
+    steps_share(&ts->sweep->request.steps, count, counts);
+    TESS_TRY(load(&run, x));
+    for (int i = 0; i < result->steps.count && !run.stopped; i++) {
+        TESS_TRY(run_entry(&run, i, counts[i]));
+    }
+    TESS_TRY(store(&run, x));
+    TESS_TRY(ctx->backend->synchronize(ctx));
+    result->seconds = tess_wall_seconds() - start;
+cleanup:
+    return status;
+}
