@@ -152,6 +152,8 @@ TESS_EXPORT tess_status tess_matrix_update_values(tess_matrix *a, const double *
  *
  * ellr is ELLPACK-R (Vazquez, Fernandez, Garzon, Concurrency Computat. 23, 2011), sell is SELL-C-sigma with C = 64 (Kreutzer
  * et al., SIAM J. Sci. Comput. 36, 2014). tests/unit/test_ellr.c
+ * split and composite: Tezcan et al. 2022, sections III-A and III-B; src/format/split/README.md has the layouts. INVALID_ARGUMENT
+ * also for a composite by entries and a symmetric row order of a rectangular matrix. tests/unit/test_split.c
  */
 TESS_EXPORT tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options *options,
                                             tess_matrix **out);
@@ -166,18 +168,21 @@ TESS_EXPORT void tess_storage_options_init(tess_storage_options *options);
 
 /**
  * y := alpha op(A) x + beta y. Vectors are of matching size, x and y distinct, both FP64 or, for ellr and sell without a
- * transpose, both FP32. With beta = 0 y is not read. Products accumulate in FP64 whatever is stored; a matrix converted
- * with FP32 arithmetic takes FP32 vectors and computes in FP32. Deterministic: the same bits on every run and any number of
- * threads. Error: |computed - exact| <= gamma(longest row + 2) |alpha| |A| |x| + 2u |beta y| componentwise on the stored
- * values, u and gamma those of the arithmetic; FP32 vectors add the rounding of y. Errors: UNSUPPORTED for other
- * combinations (a transpose needs FP64 values and vectors), DIMENSION_MISMATCH, INVALID_ARGUMENT, memory.
+ * transpose, both FP32. With beta = 0 y is not read. Products accumulate in FP64 whatever is stored; an ellr or sell matrix
+ * converted with FP32 arithmetic takes FP32 vectors and computes in FP32. Deterministic: the same bits on every run and any
+ * number of threads. Error: |computed - exact| <= gamma(longest row + 2) |alpha| |A| |x| + 2u |beta y| componentwise on the
+ * stored values, u and gamma those of the arithmetic; FP32 vectors add the rounding of y; split and composite with FP32
+ * arithmetic stay with the u of FP64 and add 2^-23 (1 + 2^-25) |alpha| |A_low| |x|, A_low what is stored below fp64, where
+ * neither x nor a product leaves the normal range of FP32. Errors: UNSUPPORTED for other combinations (a transpose needs FP64
+ * values and vectors, and rows in their order), DIMENSION_MISMATCH, INVALID_ARGUMENT, memory.
  */
 TESS_EXPORT tess_status tess_matrix_spmv(const tess_matrix *a, tess_operation operation, double alpha,
                                          const tess_vector *x, double beta, tess_vector *y);
 
 /**
  * y := alpha A x + beta y from one of the copies of a composite matrix: all rows in the precision of level @p level (0: the
- * highest). Otherwise as tess_matrix_spmv, which multiplies each row in the precision assigned to it.
+ * highest). Otherwise as tess_matrix_spmv, which multiplies each row in the precision assigned to it. A row that does not fit
+ * a level overflows in its copy. Errors also: UNSUPPORTED (other formats), OUT_OF_RANGE (level). tests/unit/test_split.c
  */
 TESS_EXPORT tess_status tess_matrix_spmv_level(const tess_matrix *a, int level, double alpha, const tess_vector *x,
                                                double beta, tess_vector *y);

@@ -24,7 +24,7 @@ typedef struct gpu_pending {
 } gpu_pending;
 
 /* Threads of a block in all kernels here. */
-enum { GPU_BLOCK = 256, GPU_RETIRED_ROOMS = 64 };
+enum { GPU_BLOCK = 256, GPU_RETIRED_ROOMS = 64, GPU_SHARING_KERNELS = 64 };
 
 /*
  * Device memory kept between calls. A larger room replaces a smaller one, which stays until the
@@ -44,8 +44,10 @@ typedef struct gpu_state {
     int64_t shared_bytes; /* shared memory of a multiprocessor */
     GPU(Stream_t) stream;
     bool owns_stream;
-    bool can_overlap; /* the device knows overlapped launches */
-    bool recording;   /* a loop is being recorded: its kernels may overlap */
+    int64_t shared_bytes_per_block;           /* the most that a block may ask for */
+    const void *sharing[GPU_SHARING_KERNELS]; /* kernels that gpu_allow_shared knows; hashed by address */
+    bool can_overlap;                         /* the device knows overlapped launches */
+    bool recording;                           /* a loop is being recorded: its kernels may overlap */
     /* While recording: what the next kernel must finish, and the two copies of the loop's state that take turns. */
     gpu_pending pending;
     tess_loop_state *state_now, *state_next;
@@ -89,6 +91,10 @@ class gpu_scope {
 tess_status gpu_check(tess_context *ctx, GPU(Error_t) error, const char *doing);
 /* The outcome of the launch just made. */
 tess_status gpu_check_launch(tess_context *ctx, const char *kernel);
+
+/* Lets a kernel's blocks have as much shared memory as the device has, and its multiprocessors share rather than cache: to be
+   called before launches that ask for more than the usual. Costs nothing the second time. */
+tess_status gpu_allow_shared(tess_context *ctx, const void *kernel);
 
 /* Room for `count` partial sums. */
 tess_status gpu_partials(tess_context *ctx, int64_t count, double **out);

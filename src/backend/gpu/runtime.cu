@@ -47,6 +47,7 @@ static tess_status fill_state(tess_context *ctx, const tess_context_options *opt
     TESS_TRY(gpu_check(ctx, GPU(GetDeviceProperties)(&properties, state->device), "reading device properties"));
     state->multiprocessors = properties.multiProcessorCount;
     state->shared_bytes = (int64_t)properties.sharedMemPerMultiprocessor;
+    state->shared_bytes_per_block = (int64_t)GPU_SHARED_PER_BLOCK(properties);
     state->can_overlap = properties.major >= GPU_OVERLAP_CAPABILITY;
     snprintf(ctx->device_name, sizeof ctx->device_name, "%s", properties.name);
     state->stream = (GPU(Stream_t))options->stream;
@@ -58,6 +59,24 @@ static tess_status fill_state(tess_context *ctx, const tess_context_options *opt
     state->ticket = (unsigned *)ctx->backend->allocate(ctx, sizeof(unsigned));
     if (!state->ticket) { return TESS_OUT_OF_DEVICE_MEMORY; }
     status = ctx->backend->zero(ctx, state->ticket, sizeof(unsigned));
+cleanup:
+    return status;
+}
+
+tess_status gpu_allow_shared(tess_context *ctx, const void *kernel)
+{
+    gpu_state *state = gpu_state_of(ctx);
+    const void **known = &state->sharing[(uintptr_t)kernel / 16 % GPU_SHARING_KERNELS];
+    tess_status status = TESS_SUCCESS;
+
+    if (*known == kernel) { return TESS_SUCCESS; }
+    TESS_TRY(gpu_check(ctx,
+                       GPU(FuncSetAttribute)(kernel, GPU(FuncAttributeMaxDynamicSharedMemorySize),
+                                             (int)state->shared_bytes_per_block - GPU_STATIC_SHARED),
+                       "asking for shared memory"));
+    TESS_TRY(gpu_check(ctx, GPU(FuncSetAttribute)(kernel, GPU(FuncAttributePreferredSharedMemoryCarveout), 100),
+                       "preferring shared memory"));
+    *known = kernel;
 cleanup:
     return status;
 }

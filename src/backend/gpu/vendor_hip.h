@@ -62,6 +62,9 @@ __device__ static inline T gpu_load_once(const T *pointer)
 #define GPU_HAS_BULK_COPY 0
 typedef uint64_t gpu_arrival;
 
+#define GPU_SHARED_PER_BLOCK(properties) ((properties).sharedMemPerBlock)
+#define GPU_STATIC_SHARED 2048
+
 __device__ static inline unsigned gpu_count_up(unsigned *counter)
 {
     return __hip_atomic_fetch_add(counter, 1U, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_AGENT);

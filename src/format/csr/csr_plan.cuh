@@ -31,7 +31,7 @@ struct csr_chunk {
     int32_t short_rows; /* rows but for one at the end that is too long to be staged */
     int32_t staged;     /* nonzeros of the short rows */
     int32_t part;       /* of the matrix, where it has several */
-    int32_t unused;
+    int32_t group_log;  /* 2^group_log threads share a row: as many as a block has for each, up to a wave */
 };
 
 struct csr_plan {

@@ -34,7 +34,7 @@ __device__ static inline int64_t find_row(int64_t nrows, const OFFSET *row_ptr, 
 /* most[0]: the most nonzeros that a chunk stages; most[1]: the most rows that it has. */
 template <typename OFFSET>
 __global__ static void cut_chunks_kernel(int64_t nrows, const OFFSET *row_ptr, int work, int nchunks, csr_chunk *chunks,
-                                         int *most_staged)
+                                         int *most)
 {
     int64_t c = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
     int64_t origin, row, next, end;
@@ -54,6 +54,9 @@ __global__ static void cut_chunks_kernel(int64_t nrows, const OFFSET *row_ptr, i
         chunk.short_rows -= 1;
     }
     chunk.staged = (int32_t)(end - chunk.begin);
+    while (2 << chunk.group_log <= GPU_WAVE && (2 << chunk.group_log) * chunk.rows <= GPU_BLOCK) {
+        chunk.group_log += 1;
+    }
     chunks[c] = chunk;
     atomicMax(&most[0], chunk.staged);
     atomicMax(&most[1], chunk.rows);

@@ -60,16 +60,16 @@ __device__ static inline double product_of(VALUE value, float factor)
     return (double)(tess::decode<float>(value) * factor);
 }
 
-/* Threads that share a row: as many as the block has for each row of the chunk, a power of two up to a wave. */
-__device__ static inline int chunk_group_width(int rows)
-{
-    int width = 1;
+/* How a chunk's rows are shared out among groups of threads. */
+struct row_groups {
+    int width, lane, group, groups;
 
-    while (width < GPU_WAVE && 2 * width * rows <= GPU_BLOCK) {
-        width *= 2;
+    __device__ inline explicit row_groups(int width_log)
+        : width(1 << width_log), lane((int)threadIdx.x & (width - 1)), group((int)threadIdx.x >> width_log),
+          groups(GPU_BLOCK >> width_log)
+    {
     }
-    return width;
-}
+};
 
 /* Adds up what `width` neighbouring threads have; the result is in the first. All threads of a wave take part. */
 __device__ static inline double sum_group(double sum, int width)
@@ -125,20 +125,19 @@ __device__ static inline void sum_by_rows(const char *stage, const stage_layout 
     const staged_chunk<VALUE> staged(stage, layout, chunk, m);
     const OFFSET *offset =
         (const OFFSET *)(const void *)(stage + line_excess((const OFFSET *)m.row_ptr + chunk.first_row));
-    int width = chunk_group_width(chunk.rows);
-    int lane = (int)threadIdx.x % width, group = (int)threadIdx.x / width, groups = GPU_BLOCK / width;
+    const row_groups by(chunk.group_log);
 
-    for (int r0 = 0; r0 < chunk.rows; r0 += groups) {
-        int r = r0 + group;
+    for (int r0 = 0; r0 < chunk.rows; r0 += by.groups) {
+        int r = r0 + by.group;
         double sum = 0.0;
 
         if (r < chunk.rows) {
-            staged.multiply(x, (int)(offset[r] - (OFFSET)chunk.begin) + lane,
-                            (int)(offset[r + 1] - (OFFSET)chunk.begin), width,
+            staged.multiply(x, (int)(offset[r] - (OFFSET)chunk.begin) + by.lane,
+                            (int)(offset[r + 1] - (OFFSET)chunk.begin), by.width,
                             [&](int, double product) { sum += product; });
         }
-        sum = sum_group(sum, width);
-        if (r < chunk.rows && lane == 0) { finish(r, sum); }
+        sum = sum_group(sum, by.width);
+        if (r < chunk.rows && by.lane == 0) { finish(r, sum); }
     }
 }
 
@@ -163,15 +162,15 @@ __device__ static inline double sum_products(const double *products, int from, i
 
 /* Sums up a chunk's rows from their products; those that are too long for a group wait for a wave. */
 template <typename OFFSET, typename FINISH>
-__device__ static inline void sum_uneven_rows(const OFFSET *offset, OFFSET begin, int rows, const double *products,
-                                              FINISH finish)
+__device__ static inline void sum_uneven_rows(const OFFSET *offset, OFFSET begin, int rows, int group_log,
+                                              const double *products, FINISH finish)
 {
-    int width = chunk_group_width(rows), most = width == GPU_WAVE ? INT_MAX : GROUP_STEPS * width;
-    int lane = (int)threadIdx.x % width, group = (int)threadIdx.x / width, groups = GPU_BLOCK / width;
+    const row_groups by(group_log);
+    int most = by.width == GPU_WAVE ? INT_MAX : GROUP_STEPS * by.width, lane = (int)threadIdx.x % GPU_WAVE;
     bool left_over = false;
 
-    for (int r0 = 0; r0 < rows; r0 += groups) {
-        int r = r0 + group, from = 0, to = 0;
+    for (int r0 = 0; r0 < rows; r0 += by.groups) {
+        int r = r0 + by.group, from = 0, to = 0;
         bool own = r < rows;
         double sum;
 
@@ -181,11 +180,10 @@ __device__ static inline void sum_uneven_rows(const OFFSET *offset, OFFSET begin
             own = to - from <= most;
             left_over = left_over || !own;
         }
-        sum = sum_products(products, from, own ? to : from, lane, width);
-        if (own && lane == 0) { finish(r, sum); }
+        sum = sum_products(products, from, own ? to : from, by.lane, by.width);
+        if (own && by.lane == 0) { finish(r, sum); }
     }
     if (!__syncthreads_or(left_over)) { return; }
-    lane = (int)threadIdx.x % GPU_WAVE;
     for (int r = (int)threadIdx.x / GPU_WAVE; r < rows; r += WAVES) {
         int from = (int)(offset[r] - begin), to = (int)(offset[r + 1] - begin);
 
@@ -332,7 +330,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
     tess_scalars scalars;
     const int step = (int)gridDim.x;
-    uint32_t stage = 0, parity = 0;
+    uint32_t stage = 0, parities = 0; /* bit s: of the next arrival at stage s */
     bool runs;
     csr_chunk chunk = {};
 
@@ -348,7 +346,10 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
         csr_chunk next = {};
 
         if (c + step < chunks.nchunks) { next = chunks.chunk[c + step]; }
-        if (!matrix.is_empty(chunk) && (BY_ROWS || chunk.staged > 0)) { await_stage(&arrivals[stage], parity); }
+        if (!matrix.is_empty(chunk) && (BY_ROWS || chunk.staged > 0)) {
+            await_stage(&arrivals[stage], parities >> stage & 1U);
+            parities ^= 1U << stage;
+        }
         if (runs) {
             matrix.template work_on<OFFSET, NDOTS, BY_ROWS>(stages + stage * chunks.layout.stage, chunks.layout, chunk,
                                                             args, dots);
@@ -358,11 +359,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
         } else if (c >= (int)blockIdx.x + (STAGES - 1) * step) { /* what is on its way must arrive before the end */
             return;
         }
-        stage += 1;
-        if (stage == STAGES) {
-            stage = 0;
-            parity ^= 1;
-        }
+        stage = stage + 1 == STAGES ? 0 : stage + 1;
         chunk = next;
     }
     if (NDOTS > 0 && runs) { grid_reduce(dots, target); }
@@ -404,7 +401,7 @@ static tess_status launch_chunks(tess_context *ctx, const MATRIX &matrix, const 
 {
     void (*kernel)(const MATRIX, const chunks_argument, const tess_spmv_args, const loop_gate, const reduce_target) =
         by_rows ? chunk_kernel<MATRIX, OFFSET, NDOTS, true> : chunk_kernel<MATRIX, OFFSET, NDOTS, false>;
-    enum { PLAIN_SHARED = 48 << 10, RESERVED_SHARED = 1280 }; /* what needs no asking; what each block takes besides */
+    enum { RESERVED_SHARED = 1280 }; /* bytes that each block takes besides */
     const gpu_state *state = gpu_state_of(ctx);
     size_t shared = (size_t)chunks.layout.all;
     int64_t resident = state->shared_bytes / ((int64_t)shared + RESERVED_SHARED);
@@ -415,11 +412,7 @@ static tess_status launch_chunks(tess_context *ctx, const MATRIX &matrix, const 
     resident = resident < 1 ? 1 : resident < (int64_t)CHUNK_BLOCKS ? resident : (int64_t)CHUNK_BLOCKS;
     resident *= state->multiprocessors;
     grid = (unsigned)(chunks.nchunks < resident ? chunks.nchunks : resident);
-    if (shared > PLAIN_SHARED) {
-        TESS_TRY(gpu_check(
-            ctx, GPU(FuncSetAttribute)((const void *)kernel, GPU(FuncAttributeMaxDynamicSharedMemorySize), (int)shared),
-            "asking for shared memory"));
-    }
+    TESS_TRY(gpu_allow_shared(ctx, (const void *)kernel));
     TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
     status = gpu_launch(ctx, "a sparse product", kernel, grid, shared, matrix, chunks, *args, gate, target);
 cleanup:
