@@ -399,6 +399,11 @@ static void a_handle_serves_many_sides_and_values(void **state)
             assert_int_equal(result.iterations, fresh.iterations);
             assert_true(same_bits(x, y, N));
             check_honest(&a, b, x, &options, &result);
+            result = solve_with(solver, ctx, N, b, x); /* from the solution */
+            assert_int_equal(result.iterations, 0);
+            for (int i = 0; i < result.steps.count; i++) {
+                assert_int_equal(result.steps.entry[i].iterations, 0);
+            }
             free(b);
         }
         tess_solver_destroy(solver);
