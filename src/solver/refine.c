@@ -222,9 +222,9 @@ static tess_status measure_progress(refinement *run, double norm_before, bool *p
 static bool may_refine(const refinement *run, int round, bool useful, tess_reason *reason)
 {
     const tess_solve_options *o = &run->s->options;
-    bool solved = *reason > 0;
+    bool repair = o->guard == TESS_GUARD_REPAIR && !steps_are_counted(&o->steps), solved = *reason > 0;
 
-    if (run->cancelled && o->guard == TESS_GUARD_REPAIR) {
+    if (run->cancelled && repair) {
         *reason = TESS_REASON_CANCELLED;
         return false;
     }
@@ -233,13 +233,13 @@ static bool may_refine(const refinement *run, int round, bool useful, tess_reaso
         *reason = TESS_REASON_STAGNATION;
         return false;
     }
-    if (o->guard == TESS_GUARD_REPAIR && run->result->iterations >= o->max_iterations) {
+    if (repair && run->result->iterations >= o->max_iterations) {
         if (solved) { *reason = TESS_REASON_ITERATIONS; }
         return false;
     }
-    if (o->guard == TESS_GUARD_REPAIR && useful && round + 1 < MOST_ROUNDS) { return true; }
+    if (repair && useful && round + 1 < MOST_ROUNDS) { return true; }
     if (solved) {
-        bool floor = o->guard == TESS_GUARD_REPAIR && run->now.norm <= STAGNATION_FACTOR * run->now.rounding;
+        bool floor = repair && run->now.norm <= STAGNATION_FACTOR * run->now.rounding;
 
         *reason = floor ? TESS_REASON_STAGNATION : TESS_REASON_FALSE_CONVERGENCE;
     }

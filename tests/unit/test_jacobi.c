@@ -67,7 +67,7 @@ static void fp64_iterates_are_those_of_a_naive_loop(void **state)
 {
     oracle_csr a = uneven_matrix();
     double *b = random_values(N, 3, -5.0, 5.0);
-    tess_context *ctx = open_cpu(2);
+    tess_context *ctx = open_cpu(1);
 
     (void)state;
     for (int c = 0; c < FP64_STORAGES; c++) {
@@ -110,7 +110,7 @@ static void fp32_iterates_stay_near(void **state)
 {
     oracle_csr a = uneven_matrix();
     double *b = random_values(N, 3, -5.0, 5.0);
-    tess_context *ctx = open_cpu(2);
+    tess_context *ctx = open_cpu(1);
 
     (void)state;
     for (int c = 0; c < FP64_STORAGES; c++) {
@@ -264,7 +264,7 @@ static void three_steps_end_as_good_as_fp64(void **state)
 {
     oracle_csr matrices[] = {oracle_laplace2d(12), oracle_convection2d(12, 4.0),
                              oracle_tridiagonal(200, -1.0, 2.5, -0.7), uneven_matrix()};
-    tess_context *ctx = open_cpu(2);
+    tess_context *ctx = open_cpu(1);
 
     (void)state;
     for (int m = 0; m < 4; m++) {

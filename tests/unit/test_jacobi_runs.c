@@ -72,7 +72,7 @@ static void dominant_systems_converge(void **state)
                              oracle_tridiagonal(100, -1.0, 2.5, -0.7),
                              dominant_matrix(300, 60, 1.1, 0, 4),
                              oracle_tridiagonal(1, 0.0, 3.0, 0.0)};
-    tess_context *ctx = open_cpu(2);
+    tess_context *ctx = open_cpu(1);
 
     (void)state;
     for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++) {
@@ -179,6 +179,46 @@ static void values_beyond_fp32_are_left_to_fp64(void **state)
     }
     tess_context_destroy(ctx);
     oracle_free(&a);
+}
+
+/* Rows of a dominant matrix turned by one, and scaled: without the transformation nothing stands on the diagonal. */
+static void transformed_systems_keep_count_of_steps(void **state)
+{
+    oracle_csr dominant = dominant_matrix(N, ROW, 3.0, 3, 11), a = oracle_open(N, N);
+    double *b = random_values(N, 7, -1.0, 1.0);
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (int64_t i = 0; i < N; i++) {
+        int64_t r = (i + 1) % N;
+
+        for (int64_t k = dominant.row_ptr[r]; k < dominant.row_ptr[r + 1]; k++) {
+            oracle_push(&a, dominant.col_ind[k], dominant.val[k]);
+        }
+        oracle_end_row(&a, i);
+    }
+    for (int fixed = 0; fixed < 3; fixed++) {
+        tess_solve_options options = jacobi(TESS_FORMAT_COMPOSITE, fixed == 2 ? "fp32:5,fp64:6" : NULL);
+        double x[N] = {0.0};
+        tess_solve_result result;
+        int64_t sum = 0;
+
+        options.scale = TESS_SCALING_MAX_PRODUCT;
+        if (fixed == 1) { options.rtol = 0.0; }
+        if (fixed > 0) { options.max_iterations = 50; }
+        result = solve_once(ctx, &a, &options, b, x);
+        assert_int_equal(result.reason, fixed ? TESS_REASON_ITERATIONS : TESS_REASON_RTOL);
+        if (fixed > 0) { assert_int_equal(result.iterations, fixed == 1 ? 50 : 11); }
+        for (int i = 0; i < result.steps.count; i++) {
+            sum += result.steps.entry[i].iterations;
+        }
+        assert_int_equal(sum, result.iterations);
+        check_honest(&a, b, x, &options, &result);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&dominant);
+    oracle_free(&a);
+    free(b);
 }
 
 /* ---- the ends that are not convergence ---- */
@@ -359,6 +399,11 @@ static void a_handle_serves_many_sides_and_values(void **state)
             assert_int_equal(result.iterations, fresh.iterations);
             assert_true(same_bits(x, y, N));
             check_honest(&a, b, x, &options, &result);
+            result = solve_with(solver, ctx, N, b, x); /* from the solution */
+            assert_int_equal(result.iterations, 0);
+            for (int i = 0; i < result.steps.count; i++) {
+                assert_int_equal(result.steps.entry[i].iterations, 0);
+            }
             free(b);
         }
         tess_solver_destroy(solver);
@@ -507,6 +552,7 @@ int main(void)
                                        cmocka_unit_test(low_steps_do_most_of_the_work),
                                        cmocka_unit_test(the_guard_mends_what_low_steps_leave),
                                        cmocka_unit_test(values_beyond_fp32_are_left_to_fp64),
+                                       cmocka_unit_test(transformed_systems_keep_count_of_steps),
                                        cmocka_unit_test(divergence_is_reported),
                                        cmocka_unit_test(an_overflow_of_a_fixed_run_is_reported),
                                        cmocka_unit_test(nothing_better_than_rounding_is_found),

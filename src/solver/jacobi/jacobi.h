@@ -2,6 +2,7 @@
 #ifndef TESS_SOLVER_JACOBI_JACOBI_H
 #define TESS_SOLVER_JACOBI_JACOBI_H
 
+#include "solver/solver.h"
 #include "solver/sweep/sweep.h"
 
 /* What a solver of this kind has beside the rest. */
@@ -11,5 +12,23 @@ typedef struct tess_jacobi {
     bool diverged;       /* how the last cycle ended */
     tess_step_list done; /* of the present solve, with the iterations of each */
 } tess_jacobi;
+
+/* A cycle. */
+typedef struct jacobi_run {
+    tess_solver *s;
+    tess_jacobi *j;
+    tess_sweep *w;
+    tess_loop *loop;
+    tess_loop_state *state; /* loop->result: iterations, tolerance and limits in, the outcome out */
+    const tess_step_list *steps;
+    double unit;  /* norms here are this times those of the sweep's scaled right-hand side */
+    double first; /* the cycle's first residual norm */
+} jacobi_run;
+
+/* Run the cycle's steps from d = 0 and leave reason and estimate in the state: the shares of a fixed run with no look at the
+   residual, or steps that end by the residual's course. */
+tess_status jacobi_run_fixed(jacobi_run *run);
+tess_status jacobi_run_to_tolerance(jacobi_run *run);
+void jacobi_end(jacobi_run *run, tess_reason reason);
 
 #endif
