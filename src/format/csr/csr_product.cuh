@@ -290,7 +290,7 @@ struct nonzero_batch {
  * says no, nothing else happens and the result is false.
  */
 template <typename VALUE, typename OFFSET, typename FACTOR, typename ENTER, typename FINISH>
-__device__ static inline bool stream_chunk(const csr_chunk &chunk, const matrix_argument &m, const FACTOR *x,
+__device__ static __forceinline__ bool stream_chunk(const csr_chunk &chunk, const matrix_argument &m, const FACTOR *x,
                                            double *products, ENTER enter, FINISH finish)
 {
     int64_t start = chunk.begin / GPU_WAVE * GPU_WAVE;
