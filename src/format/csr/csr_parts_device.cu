@@ -36,16 +36,25 @@ struct many_parts {
         }
     }
 
+    /* The rows of y of the chunk's rows. */
+    __device__ inline const int32_t *map_of(const csr_chunk &chunk) const
+    {
+        const part_argument &p = parts[chunk.part];
+
+        return p.row_of ? p.row_of + chunk.first_row : NULL;
+    }
+
     __device__ inline bool is_empty(const csr_chunk &chunk) const
     {
         return !parts[chunk.part].m.row_ptr;
     }
 
+    /* row_of: of the chunk's rows, wherever it is; NULL where rows are only shifted. */
     template <int NDOTS>
-    __device__ inline void finish(const part_argument &p, const tess_spmv_args &args, int64_t row, double sum,
-                                  double *dots) const
+    __device__ inline void finish(const part_argument &p, const tess_spmv_args &args, const csr_chunk &chunk, int r,
+                                  const int32_t *row_of, double sum, double *dots) const
     {
-        int64_t target = p.row_of ? p.row_of[row] : p.row_shift + row;
+        int64_t row = (int64_t)chunk.first_row + r, target = row_of ? row_of[r] : p.row_shift + row;
         double scaled = p.exponent ? sum * part_row_scale(p.exponent, row) : sum;
 
         spmv_add_row_dots(&args, NDOTS, target, spmv_finish_row(&args, target, scaled), dots);
@@ -68,8 +77,10 @@ struct many_parts {
     template <int NDOTS>
     __device__ inline void finish_empty_rows(const csr_chunk &chunk, const tess_spmv_args &args, double *dots) const
     {
+        const part_argument &p = parts[chunk.part];
+
         for (int r = (int)threadIdx.x; r < chunk.rows; r += GPU_BLOCK) {
-            finish<NDOTS>(parts[chunk.part], args, (int64_t)chunk.first_row + r, 0.0, dots);
+            finish<NDOTS>(p, args, chunk, r, map_of(chunk), 0.0, dots);
         }
     }
 
@@ -83,9 +94,12 @@ struct many_parts {
             finish_empty_rows<NDOTS>(chunk, args, dots);
             return;
         }
+        const int32_t *map = map_of(chunk);
+
+        if (map) { map = (const int32_t *)(const void *)(stage + layout.map + line_excess(map)); }
         (void)with_types(p, args, [&](auto value, const auto *x) {
             sum_by_rows<decltype(value), OFFSET>(stage, layout, chunk, p.m, x, [&](int r, double sum) {
-                finish<NDOTS>(p, args, (int64_t)chunk.first_row + r, sum, dots);
+                finish<NDOTS>(p, args, chunk, r, map, sum, dots);
             });
             return true;
         });
@@ -104,7 +118,7 @@ struct many_parts {
         }
         return with_types(p, args, [&](auto value, const auto *x) {
             return stream_chunk<decltype(value), OFFSET>(chunk, p.m, x, products, enter, [&](int r, double sum) {
-                finish<NDOTS>(p, args, (int64_t)chunk.first_row + r, sum, dots);
+                finish<NDOTS>(p, args, chunk, r, map_of(chunk), sum, dots);
             });
         });
     }
@@ -145,8 +159,9 @@ static tess_status launch_parts(tess_context *ctx, int count, const csr_part *pa
     many_parts matrix = {};
     chunks_argument chunks = {first->merged, first->nmerged, {}};
     int places = 0, most_rows = 0;
+    int64_t nnz = 0, nnz_by_rows = 0;
     size_t value_bytes = 0;
-    bool by_rows = true;
+    bool stages = true, has_map = false, by_rows;
     loop_gate gate;
     tess_status status = TESS_SUCCESS;
 
@@ -162,10 +177,14 @@ static tess_status launch_parts(tess_context *ctx, int count, const csr_part *pa
         places = plan->places > places ? plan->places : places;
         most_rows = plan->most_rows > most_rows ? plan->most_rows : most_rows;
         value_bytes = bytes > value_bytes ? bytes : value_bytes;
-        by_rows = by_rows && plan->by_rows;
+        has_map = has_map || v->row_of;
+        stages = stages && plan->stages;
+        nnz += v->nnz;
+        nnz_by_rows += plan->by_rows ? v->nnz : 0;
         TESS_TRY(sum_part_segments<OFFSET>(ctx, &parts[p], matrix.parts[p].m, args, gate));
     }
-    chunks.layout = make_layout(by_rows, places, most_rows, sizeof(OFFSET), value_bytes);
+    by_rows = stages && 2 * nnz_by_rows >= nnz; /* all parts the same way: the one that suits most of them */
+    chunks.layout = make_layout(by_rows, places, most_rows, sizeof(OFFSET), value_bytes, has_map);
     switch (args->reduction.ndots) {
     case 0: return launch_chunks<many_parts, OFFSET, 0>(ctx, matrix, chunks, by_rows, args, gate);
     case 1: return launch_chunks<many_parts, OFFSET, 1>(ctx, matrix, chunks, by_rows, args, gate);

@@ -291,7 +291,7 @@ struct nonzero_batch {
  */
 template <typename VALUE, typename OFFSET, typename FACTOR, typename ENTER, typename FINISH>
 __device__ static __forceinline__ bool stream_chunk(const csr_chunk &chunk, const matrix_argument &m, const FACTOR *x,
-                                           double *products, ENTER enter, FINISH finish)
+                                                    double *products, ENTER enter, FINISH finish)
 {
     int64_t start = chunk.begin / GPU_WAVE * GPU_WAVE;
     int high = (int)(chunk.begin - start) + chunk.staged;
@@ -325,11 +325,12 @@ struct chunks_argument {
 };
 
 /* The layout for chunks of at most that many nonzeros and rows. */
-static inline stage_layout make_layout(bool by_rows, int places, int most_rows, size_t offset_bytes, size_t value_bytes)
+static inline stage_layout make_layout(bool by_rows, int places, int most_rows, size_t offset_bytes, size_t value_bytes,
+                                       bool has_map)
 {
     stage_layout products = {};
 
-    if (by_rows) { return make_stage_layout(places, most_rows, offset_bytes, value_bytes); }
+    if (by_rows) { return make_stage_layout(places, most_rows, offset_bytes, value_bytes, has_map); }
     products.all = (int)((skewed((unsigned)places + GPU_WAVE) + 1) * sizeof(double));
     return products;
 }
@@ -346,13 +347,15 @@ __device__ static inline void request_chunk(const MATRIX &matrix, const chunks_a
     const csr_chunk chunk = chunks.chunk[c];
     const matrix_argument &m = matrix.part(chunk);
     const OFFSET *offsets = (const OFFSET *)m.row_ptr + chunk.first_row;
+    const int32_t *map = matrix.map_of(chunk);
     int value_bytes = matrix.value_bytes(chunk);
 
     if (!m.row_ptr) { return; }
     request_stage(stage, chunks.layout, arrival,
                   stage_stretch(offsets, (int64_t)(chunk.rows + 1) * (int64_t)sizeof(OFFSET)),
                   stage_stretch(m.col_ind + chunk.begin, chunk.staged * (int64_t)sizeof(int32_t)),
-                  stage_stretch((const char *)m.val + chunk.begin * value_bytes, (int64_t)chunk.staged * value_bytes));
+                  stage_stretch((const char *)m.val + chunk.begin * value_bytes, (int64_t)chunk.staged * value_bytes),
+                  stage_stretch(map, map ? chunk.rows * (int64_t)sizeof *map : 0));
 }
 
 /* By rows: a block works on chunks blockIdx.x, + gridDim.x, ... MATRIX: one_matrix or the parts of csr_parts_device.cu. */
