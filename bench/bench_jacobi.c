@@ -338,13 +338,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static void options_init(jacobi_options *o)
 {
     *o = (jacobi_options){.most = 0.1};
-    tess_policy_options_init(&o->rows);
-    o->rows.policy = TESS_POLICY_MEAN_RANGE;
-    o->rows.parameter = 0.1;
-    o->entries = o->rows;
-    o->entries.granularity = TESS_GRANULARITY_ENTRY;
-    o->entries.policy = TESS_POLICY_FIXED_RANGE;
-    o->entries.parameter = 0.01;
+    bench_steps_policies(0.1, 0.01, &o->rows, &o->entries);
 }
 
 int main(int argc, char **argv)

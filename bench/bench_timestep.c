@@ -249,13 +249,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static void options_init(timestep_options *o)
 {
     *o = (timestep_options){.count = 0};
-    tess_policy_options_init(&o->rows);
-    o->rows.policy = TESS_POLICY_MEAN_RANGE;
-    o->rows.parameter = 2.0;
-    o->entries = o->rows;
-    o->entries.granularity = TESS_GRANULARITY_ENTRY;
-    o->entries.policy = TESS_POLICY_FIXED_RANGE;
-    o->entries.parameter = 1e-5;
+    bench_steps_policies(2.0, 1e-5, &o->rows, &o->entries);
 }
 
 /* Unless matrices are named: every size in every numbering. The texts last until the program ends. */

@@ -6,6 +6,18 @@
 
 #include "harness_steps.h"
 
+void bench_steps_policies(double mean_range, double fixed_range, tess_policy_options *rows,
+                          tess_policy_options *entries)
+{
+    tess_policy_options_init(rows);
+    rows->policy = TESS_POLICY_MEAN_RANGE;
+    rows->parameter = mean_range;
+    *entries = *rows;
+    entries->granularity = TESS_GRANULARITY_ENTRY;
+    entries->policy = TESS_POLICY_FIXED_RANGE;
+    entries->parameter = fixed_range;
+}
+
 bool bench_steps_storage(const bench_steps_variant *v, const tess_policy_options *rows,
                          const tess_policy_options *entries, tess_storage_options *out)
 {

@@ -26,6 +26,9 @@ typedef struct bench_steps_result {
     double error_ratio; /* over that of FP64; NaN where that is zero */
 } bench_steps_result;
 
+/* The policies of Tezcan et al.: by rows within `mean_range` times the mean, by entries within `fixed_range`. */
+void bench_steps_policies(double mean_range, double fixed_range, tess_policy_options *rows,
+                          tess_policy_options *entries);
 /* Storage for a variant: by rows with `rows`, by entries with `entries`. False: its levels cannot be read. */
 bool bench_steps_storage(const bench_steps_variant *v, const tess_policy_options *rows,
                          const tess_policy_options *entries, tess_storage_options *out);

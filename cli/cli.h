@@ -147,6 +147,8 @@ double cli_seconds(void);
    cli_storage_argp. */
 extern const struct argp cli_policy_argp;
 bool cli_takes_policy(tess_format format);
+/* --row-order where the format has one. */
+tess_row_order cli_row_order(const tess_storage_options *options);
 /* What Jacobi and time steps make of split and composite whatever is asked, so that reports say it. */
 void cli_note_sweep(tess_storage_options *options);
 /* A policy for a format that has one precision is a usage error. Returns 0 or CLI_USAGE, message printed. */
@@ -221,7 +223,9 @@ typedef struct cli_timing {
     double median, fastest; /* seconds of one product */
     double bytes;           /* moved, by model */
 } cli_timing;
-int cli_time_product(const tess_matrix *a, const tess_vector *x, tess_vector *y, int repeats, cli_timing *out);
+/* y := A x, x and y in the order of the matrix: they are brought into that of the storage, and back, outside of the times. */
+int cli_time_product(const tess_matrix *a, tess_row_order order, const tess_vector *x, tess_vector *y, int repeats,
+                     cli_timing *out);
 
 /* ---- report.c ---- */
 

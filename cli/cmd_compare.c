@@ -100,7 +100,7 @@ static int measure(const tess_matrix *a, const tess_vector *x, tess_vector *y, c
     if (status != TESS_SUCCESS) { return cli_report_failure(ctx, status); }
     *row =
         (compare_row){.device = cli_device_name(ctx), .storage = *storage, .matrix_bytes = tess_matrix_bytes(stored)};
-    int code = cli_time_product(stored, x, y, all->options->repeats, &row->timing);
+    int code = cli_time_product(stored, cli_row_order(storage), x, y, all->options->repeats, &row->timing);
     if (code == CLI_CONVERGED) { code = cli_reference_error(&all->reference, y, &row->error); }
     if (code == CLI_CONVERGED) { all->count++; }
     tess_matrix_destroy(stored);

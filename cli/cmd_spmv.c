@@ -186,7 +186,8 @@ static int compute(spmv_run *run, tess_context *ctx)
         status = tess_vector_create(ctx, tess_matrix_nrows(run->matrix.a), vector_precision(options), &run->y);
     }
     if (status != TESS_SUCCESS) { return cli_report_failure(ctx, status); }
-    code = cli_time_product(run->stored, run->x, run->y, options->repeats, &run->timing);
+    code =
+        cli_time_product(run->stored, cli_row_order(&options->storage), run->x, run->y, options->repeats, &run->timing);
     return code == CLI_CONVERGED ? measure_errors(run) : code;
 }
 

@@ -105,6 +105,11 @@ bool cli_takes_policy(tess_format format)
     return format == TESS_FORMAT_SPLIT || format == TESS_FORMAT_COMPOSITE;
 }
 
+tess_row_order cli_row_order(const tess_storage_options *options)
+{
+    return cli_takes_policy(options->format) ? options->row_order : TESS_ROW_ORDER_ORIGINAL;
+}
+
 void cli_note_sweep(tess_storage_options *options)
 {
     options->row_order = TESS_ROW_ORDER_SYMMETRIC;

@@ -116,7 +116,7 @@ static tess_status time_once(const tess_matrix *a, const tess_vector *x, tess_ve
     return status;
 }
 
-int cli_time_product(const tess_matrix *a, const tess_vector *x, tess_vector *y, int repeats, cli_timing *out)
+static int time_products(const tess_matrix *a, const tess_vector *x, tess_vector *y, int repeats, cli_timing *out)
 {
     double *seconds = malloc((size_t)repeats * sizeof *seconds);
     if (seconds == NULL) { return cli_report_failure(NULL, TESS_OUT_OF_MEMORY); }
@@ -136,4 +136,42 @@ int cli_time_product(const tess_matrix *a, const tess_vector *x, tess_vector *y,
     }
     free(seconds);
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(tess_matrix_context(a), status);
+}
+
+/* to[i] := from[perm[i]], or back: to[perm[i]] := from[i]; FP64. */
+static tess_status permute_vector(const tess_matrix *a, const tess_vector *from, bool back, tess_vector *to)
+{
+    size_t n = (size_t)tess_vector_size(from) + 1; /* never zero */
+    int32_t *perm = malloc(n * sizeof *perm);
+    double *old = malloc(n * sizeof *old), *next = malloc(n * sizeof *next);
+    tess_status status = perm == NULL || old == NULL || next == NULL ? TESS_OUT_OF_MEMORY : TESS_SUCCESS;
+    if (status == TESS_SUCCESS) { status = tess_matrix_row_permutation(a, perm); }
+    if (status == TESS_SUCCESS) { status = tess_vector_get(from, old, TESS_PRECISION_FP64, TESS_MEMORY_HOST); }
+    for (size_t i = 0; i + 1 < n && status == TESS_SUCCESS; i++) {
+        next[back ? (size_t)perm[i] : i] = old[back ? i : (size_t)perm[i]];
+    }
+    if (status == TESS_SUCCESS) { status = tess_vector_set(to, next, TESS_PRECISION_FP64, TESS_MEMORY_HOST); }
+    free(perm);
+    free(old);
+    free(next);
+    return status;
+}
+
+int cli_time_product(const tess_matrix *a, tess_row_order order, const tess_vector *x, tess_vector *y, int repeats,
+                     cli_timing *out)
+{
+    tess_context *ctx = tess_matrix_context(a);
+    tess_vector *moved = NULL;
+    tess_status status = TESS_SUCCESS;
+    if (order == TESS_ROW_ORDER_ORIGINAL) { return time_products(a, x, y, repeats, out); }
+    if (order == TESS_ROW_ORDER_SYMMETRIC) {
+        status = tess_vector_create(ctx, tess_vector_size(x), TESS_PRECISION_FP64, &moved);
+        if (status == TESS_SUCCESS) { status = permute_vector(a, x, false, moved); }
+    }
+    int code = status == TESS_SUCCESS ? time_products(a, moved == NULL ? x : moved, y, repeats, out)
+                                      : cli_report_failure(ctx, status);
+    tess_vector_destroy(moved);
+    if (code != CLI_CONVERGED) { return code; }
+    status = permute_vector(a, y, true, y);
+    return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(ctx, status);
 }

@@ -159,7 +159,8 @@ TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
  * serves many right-hand sides and survives tess_matrix_update_values (values are renewed at the next solve).
  * A preconditioner that cannot be set up is not an error here: the next solve reports reason PRECOND_SETUP, and
  * tess_context_last_error says why. Errors: DIMENSION_MISMATCH (not square), INVALID_ARGUMENT, UNSUPPORTED, memory; with
- * options->scale or reorder also those of tess_order_max_product, and UNSUPPORTED for a shell matrix.
+ * options->scale or reorder also those of tess_order_max_product, and UNSUPPORTED for a shell matrix; for
+ * CG and BiCGSTAB UNSUPPORTED too where options->storage.row_order of split or composite is not original.
  *
  * Jacobi splits A = D + R and multiplies with R, in composite storage with rows and columns permuted alike: one copy of its
  * values for each precision that a step names, and for `mixed` those of the policy's levels (policy none stands for

@@ -64,17 +64,23 @@ tess_status tess_matrix_from_view(tess_context *ctx, const csr_view *view, bool 
     return assembled_from_storage(ctx, storage, out);
 }
 
+static csr_view fp64_view(int64_t nrows, int64_t ncols, int64_t nnz, void *row_ptr, int row_ptr_bits, int32_t *col_ind,
+                          double *val)
+{
+    return (csr_view){.nrows = nrows,
+                      .ncols = ncols,
+                      .nnz = nnz,
+                      .row_ptr = row_ptr,
+                      .row_ptr_bits = row_ptr_bits,
+                      .col_ind = col_ind,
+                      .val = val,
+                      .precision = TESS_PRECISION_FP64};
+}
+
 tess_status tess_matrix_adopt_device_csr(tess_context *ctx, int64_t nrows, int64_t ncols, int64_t nnz, void *row_ptr,
                                          int row_ptr_bits, int32_t *col_ind, double *val, tess_matrix **out)
 {
-    csr_view view = {.nrows = nrows,
-                     .ncols = ncols,
-                     .nnz = nnz,
-                     .row_ptr = row_ptr,
-                     .row_ptr_bits = row_ptr_bits,
-                     .col_ind = col_ind,
-                     .val = val,
-                     .precision = TESS_PRECISION_FP64};
+    const csr_view view = fp64_view(nrows, ncols, nnz, row_ptr, row_ptr_bits, col_ind, val);
 
     return tess_matrix_from_view(ctx, &view, true, out);
 }
@@ -119,14 +125,7 @@ cleanup:
 tess_status tess_matrix_adopt_csr(tess_context *ctx, int64_t nrows, int64_t ncols, int64_t nnz, void *row_ptr,
                                   int row_ptr_bits, int32_t *col_ind, double *val, tess_matrix **out)
 {
-    csr_view view = {.nrows = nrows,
-                     .ncols = ncols,
-                     .nnz = nnz,
-                     .row_ptr = row_ptr,
-                     .row_ptr_bits = row_ptr_bits,
-                     .col_ind = col_ind,
-                     .val = val,
-                     .precision = TESS_PRECISION_FP64};
+    const csr_view view = fp64_view(nrows, ncols, nnz, row_ptr, row_ptr_bits, col_ind, val);
     tess_status status = TESS_SUCCESS;
 
     if (ctx->device == TESS_DEVICE_CPU) { return tess_matrix_from_view(ctx, &view, true, out); }

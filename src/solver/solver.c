@@ -169,6 +169,16 @@ static tess_status setup_precond(tess_solver *s, const tess_precond *given)
     return TESS_SUCCESS;
 }
 
+/* The vectors of Krylov methods are in the order of the matrix. */
+static tess_status require_original_order(tess_context *ctx, const tess_storage_options *o)
+{
+    const int mixed = o->format == TESS_FORMAT_SPLIT || o->format == TESS_FORMAT_COMPOSITE;
+
+    if (!mixed || o->row_order == TESS_ROW_ORDER_ORIGINAL) { return TESS_SUCCESS; }
+    return tess_fail(ctx, TESS_UNSUPPORTED, "leave row_order (--row-order) original; Jacobi permutes by itself",
+                     "a solve with rows in the order of their precisions");
+}
+
 static tess_status setup_storage(tess_solver *s)
 {
     const tess_storage_options *o = &s->options.storage;
@@ -177,6 +187,7 @@ static tess_status setup_storage(tess_solver *s)
 
     if (s->method->setup) { return s->method->setup(s); }
     TESS_TRY(tess_storage_require_fp64_arithmetic(s->ctx, o, "a solve"));
+    TESS_TRY(require_original_order(s->ctx, o));
     if (!a->ops) { return TESS_SUCCESS; }
     TESS_TRY(a->ops->prepare(a)); /* the guard may go up to it within a loop */
     if (o->format == TESS_FORMAT_CSR && o->precision == TESS_PRECISION_FP64) { return TESS_SUCCESS; }

@@ -208,14 +208,6 @@ int main(void)
         cmocka_unit_test(divergence_and_missing_diagonals_are_reported),
         cmocka_unit_test(time_steps_agree_with_the_host),
     };
-    int failed;
 
-    gpu = open_gpu();
-    if (!gpu) {
-        printf("SKIPPED: no GPU in this build or machine\n");
-        return TEST_SKIPPED;
-    }
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
-    tess_context_destroy(gpu);
-    return failed;
+    return run_gpu_tests(tests, &gpu);
 }

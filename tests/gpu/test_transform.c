@@ -88,14 +88,6 @@ int main(void)
         cmocka_unit_test(orderings_are_those_of_the_host),
         cmocka_unit_test(transformed_solves_are_honest),
     };
-    int failed;
 
-    gpu = open_gpu();
-    if (!gpu) {
-        printf("SKIPPED: no GPU in this build or machine\n");
-        return TEST_SKIPPED;
-    }
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
-    tess_context_destroy(gpu);
-    return failed;
+    return run_gpu_tests(tests, &gpu);
 }

@@ -77,6 +77,23 @@ expect 3 info missing.mtx --plot map2.png
 absent map2.png
 expect 2 info levels.mtx --plot ''
 
+# y comes back in the matrix's order whatever the storage's
+expect 0 spmv levels.mtx --format split --policy fixed-range --x random:1 --output y_original.mtx
+for order in permuted symmetric; do
+    matrix=levels.mtx
+    [ $order = permuted ] || matrix=unsym.mtx
+    expect 0 spmv $matrix --format composite --policy fixed-range:4 --row-order $order --x random:1 --json order.json
+    json order.json 'j["componentwise_error"] <= j["componentwise_bound"] and j["fp64_componentwise_error"] <= 2.0 ** -23'
+    expect 0 compare $matrix --format split --policy fixed-range:4 --row-order $order --json order.json
+    json order.json 'all(r["fp64_componentwise_error"] <= 2.0 ** -23 for r in j["results"])'
+done
+expect 0 spmv levels.mtx --format split --policy fixed-range --x random:1 --row-order permuted --output y_permuted.mtx
+if cmp -s y_original.mtx y_permuted.mtx; then pass; else fail 'y depends on --row-order'; fi
+for solver in cg bicgstab; do
+    expect 3 solve spd.mtx --solver $solver --format split --policy mean-range --row-order permuted
+    err_has 'row-order'
+done
+
 expect 2 spmv spd.mtx --policy mean-range
 err_has 'format split or composite'
 expect 2 solve spd.mtx --policy mean-range --format sell
