@@ -46,7 +46,6 @@ typedef struct gpu_state {
     int multiprocessors;
     int64_t shared_bytes; /* shared memory of a multiprocessor */
     GPU(Stream_t) stream;
-    gpu_pool pool; /* of device memory; NULL: there is none */
     bool owns_stream;
     int64_t shared_bytes_per_block;           /* the most that a block may ask for */
     const void *sharing[GPU_SHARING_KERNELS]; /* kernels that gpu_allow_shared knows; hashed by address */

@@ -39,9 +39,6 @@ static tess_status choose_device(const tess_context_options *options, int *devic
     return *device < count ? TESS_SUCCESS : TESS_NO_DEVICE;
 }
 
-/* Bytes of released memory that a context keeps for its next allocations. */
-static const uint64_t POOL_KEEPS = UINT64_C(2) << 30;
-
 static tess_status fill_state(tess_context *ctx, const tess_context_options *options, gpu_state *state)
 {
     gpu_properties properties;
@@ -59,7 +56,6 @@ static tess_status fill_state(tess_context *ctx, const tess_context_options *opt
             gpu_check(ctx, GPU(StreamCreateWithFlags)(&state->stream, GPU(StreamNonBlocking)), "creating a stream"));
         state->owns_stream = true;
     }
-    if (!gpu_pool_create(state->device, POOL_KEEPS, &state->pool)) { (void)GPU(GetLastError)(); }
     state->ticket = (unsigned *)ctx->backend->allocate(ctx, sizeof(unsigned));
     if (!state->ticket) { return TESS_OUT_OF_DEVICE_MEMORY; }
     status = ctx->backend->zero(ctx, state->ticket, sizeof(unsigned));
@@ -106,10 +102,6 @@ static void close_gpu(tess_context *ctx)
         release_room(ctx, &state->partials);
         release_room(ctx, &state->parts);
         release_room(ctx, &state->solves);
-        if (state->pool) {
-            (void)GPU(StreamSynchronize)(state->stream);
-            (void)GPU_POOL_DESTROY(state->pool);
-        }
         if (state->owns_stream) { (void)GPU(StreamDestroy)(state->stream); }
     }
     tess_host_release(ctx, state, 1, sizeof *state);
@@ -155,13 +147,11 @@ static void *allocate_gpu(tess_context *ctx, size_t bytes)
 {
     gpu_scope scope(ctx);
     const tess_allocator *own = &ctx->device_allocator;
-    const gpu_state *state = gpu_state_of(ctx);
     void *pointer = NULL;
 
     if (own->allocate) { return own->allocate(own->user, bytes); }
     bytes = (bytes + GPU_ALLOCATION_UNIT - 1) / GPU_ALLOCATION_UNIT * GPU_ALLOCATION_UNIT;
-    if ((state->pool ? GPU_POOL_ALLOCATE(&pointer, bytes, state->pool, state->stream) : GPU(Malloc)(&pointer, bytes)) !=
-        GPU(Success)) {
+    if (GPU(Malloc)(&pointer, bytes) != GPU(Success)) {
         (void)GPU(GetLastError)();
         return NULL;
     }
@@ -176,8 +166,6 @@ static void release_gpu(tess_context *ctx, void *pointer, size_t bytes)
     if (own->release) {
         (void)GPU(StreamSynchronize)(gpu_stream_of(ctx)); /* the user's allocator may reuse it at once */
         own->release(own->user, pointer, bytes);
-    } else if (gpu_state_of(ctx)->pool) {
-        (void)GPU_POOL_RELEASE(pointer, gpu_stream_of(ctx));
     } else {
         (void)GPU(Free)(pointer);
     }

@@ -211,36 +211,6 @@ static inline void gpu_launch_overlapped(void (*kernel)(PARAMETERS...), unsigned
     (void)cudaLaunchKernelEx(&config, kernel, PARAMETERS(arguments)...); /* cudaGetLastError tells */
 }
 
-/*
- * Memory in the order of a stream, from a pool of the context's own that keeps up to `keep` bytes of what is released: set-ups
- * that follow one another do not wait for the system. False: this device has none.
- */
-typedef cudaMemPool_t gpu_pool;
-
-static inline bool gpu_pool_create(int device, uint64_t keep, gpu_pool *pool)
-{
-    cudaMemPoolProps properties = {};
-    int supported = 0;
-
-    *pool = NULL;
-    if (cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device) != cudaSuccess || !supported) {
-        return false;
-    }
-    properties.allocType = cudaMemAllocationTypePinned;
-    properties.location.type = cudaMemLocationTypeDevice;
-    properties.location.id = device;
-    if (cudaMemPoolCreate(pool, &properties) != cudaSuccess) {
-        (void)cudaGetLastError();
-        *pool = NULL;
-        return false;
-    }
-    return cudaMemPoolSetAttribute(*pool, cudaMemPoolAttrReleaseThreshold, &keep) == cudaSuccess;
-}
-
-#define GPU_POOL_DESTROY(pool) cudaMemPoolDestroy(pool)
-#define GPU_POOL_ALLOCATE(pointer, bytes, pool, stream) cudaMallocFromPoolAsync(pointer, bytes, pool, stream)
-#define GPU_POOL_RELEASE(pointer, stream) cudaFreeAsync(pointer, stream)
-
 #define GPU_HOST_ALLOC_MAPPED(pointer, bytes) cudaHostAlloc(pointer, bytes, cudaHostAllocMapped)
 #define GPU_HOST_FREE(pointer) cudaFreeHost(pointer)
 #define GPU_GRAPH_INSTANTIATE(executable, graph) cudaGraphInstantiate(executable, graph, 0)

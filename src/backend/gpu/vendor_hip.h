@@ -96,17 +96,6 @@ __device__ static inline void gpu_post(uint64_t *to, const uint64_t (&word)[N])
 /* No WHILE node: the recorded body is launched again and again, one launch ahead of the host's look at its phase. */
 #define GPU_HAS_WHILE_NODE 0
 
-/* No pools: memory comes from the system. */
-typedef void *gpu_pool;
-static inline bool gpu_pool_create(int, uint64_t, gpu_pool *pool)
-{
-    *pool = NULL;
-    return false;
-}
-#define GPU_POOL_DESTROY(pool) ((void)(pool))
-#define GPU_POOL_ALLOCATE(pointer, bytes, pool, stream) ((void)(pool), (void)(stream), hipMalloc(pointer, bytes))
-#define GPU_POOL_RELEASE(pointer, stream) ((void)(stream), hipFree(pointer))
-
 #define GPU_HOST_ALLOC_MAPPED(pointer, bytes) hipHostMalloc(pointer, bytes, hipHostMallocMapped)
 #define GPU_HOST_FREE(pointer) hipHostFree(pointer)
 #define GPU_GRAPH_INSTANTIATE(executable, graph) hipGraphInstantiate(executable, graph, NULL, NULL, 0)

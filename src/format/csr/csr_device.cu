@@ -53,7 +53,8 @@ static tess_status launch_product(tess_context *ctx, const csr_view *v, const cs
 {
     const one_matrix<VALUE> matrix = {make_matrix_argument(v, p)};
     const chunks_argument chunks = {
-        p->chunk, p->nchunks, make_layout(p->by_rows, p->places, p->most_rows, sizeof(OFFSET), sizeof(VALUE), false)};
+        p->chunk, p->nchunks, make_layout(p->by_rows, p->places, p->most_rows, sizeof(OFFSET), sizeof(VALUE), false),
+        0};
     loop_gate gate;
     tess_status status = TESS_SUCCESS;
 

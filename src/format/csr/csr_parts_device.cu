@@ -11,6 +11,10 @@ struct part_argument {
     const int16_t *exponent;
 };
 
+/* Chunks of several parts that are neighbours read the same of x: a block takes 2^RUN_LOG of them, where there are at least
+   RUNS_FROM chunks for each multiprocessor. */
+enum { RUN_LOG = 2, RUNS_FROM = 64 };
+
 /* The precisions that parts may have; the value type is chosen where a block knows its chunk. */
 #define PART_TYPES(X)   \
     X(double, FP64)     \
@@ -19,8 +23,11 @@ struct part_argument {
     X(tess::fp16, FP16)
 
 struct many_parts {
+    static constexpr int RUN =
+        4; /* neighbouring chunks that a block takes: those of several parts read the same of x */
     static constexpr int STREAM_BLOCKS = 4; /* more would leave too few registers for several value types */
     part_argument parts[TESS_MOST_LEVELS + 1];
+    bool stores; /* y is the sums, and nothing else is done with them */
 
     __device__ inline const matrix_argument &part(const csr_chunk &chunk) const
     {
@@ -57,6 +64,10 @@ struct many_parts {
         int64_t row = (int64_t)chunk.first_row + r, target = row_of ? row_of[r] : p.row_shift + row;
         double scaled = p.exponent ? sum * part_row_scale(p.exponent, row) : sum;
 
+        if (NDOTS == 0 && stores) {
+            args.y[target] = scaled;
+            return;
+        }
         spmv_add_row_dots(&args, NDOTS, target, spmv_finish_row(&args, target, scaled), dots);
     }
 
@@ -152,12 +163,29 @@ static tess_status sum_part_segments(tess_context *ctx, const csr_part *part, co
     }
 }
 
+/* Whether y = A x is all that is asked for. */
+static bool only_stores(const tess_spmv_args *args)
+{
+    return args->y && !args->y_shadow && !args->partial && !args->residual && args->alpha == 1.0 && args->beta == 0.0 &&
+           args->update.kind == TESS_UPDATE_NONE;
+}
+
+/* Whether the only part is a matrix like any other, and the product too. */
+static bool is_plain(int count, const csr_part *parts, const tess_spmv_args *args)
+{
+    const csr_view *v = &parts[0].view;
+
+    return count == 1 && v->row_ptr && !v->row_of && v->row_shift == 0 && !v->exponent && !args->y_shadow &&
+           !args->partial && args->y && args->update.kind == TESS_UPDATE_NONE &&
+           (args->low_arithmetic == TESS_ARITHMETIC_FP64 || v->precision == TESS_PRECISION_FP64);
+}
+
 template <typename OFFSET>
 static tess_status launch_parts(tess_context *ctx, int count, const csr_part *parts, const tess_spmv_args *args)
 {
     const csr_plan *first = parts[0].plan;
     many_parts matrix = {};
-    chunks_argument chunks = {first->merged, first->nmerged, {}};
+    chunks_argument chunks = {first->merged, first->nmerged, {}, 0};
     int places = 0, most_rows = 0;
     int64_t nnz = 0, nnz_by_rows = 0;
     size_t value_bytes = 0;
@@ -166,6 +194,7 @@ static tess_status launch_parts(tess_context *ctx, int count, const csr_part *pa
     tess_status status = TESS_SUCCESS;
 
     if (first->nmerged == 0) { return TESS_SUCCESS; }
+    matrix.stores = only_stores(args);
     TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
     for (int p = 0; p < count; p++) {
         const csr_view *v = &parts[p].view;
@@ -185,6 +214,7 @@ static tess_status launch_parts(tess_context *ctx, int count, const csr_part *pa
     }
     by_rows = stages && 2 * nnz_by_rows >= nnz; /* all parts the same way: the one that suits most of them */
     chunks.layout = make_layout(by_rows, places, most_rows, sizeof(OFFSET), value_bytes, has_map);
+    if (count > 1 && chunks.nchunks >= RUNS_FROM * gpu_state_of(ctx)->multiprocessors) { chunks.run_log = RUN_LOG; }
     switch (args->reduction.ndots) {
     case 0: return launch_chunks<many_parts, OFFSET, 0>(ctx, matrix, chunks, by_rows, args, gate);
     case 1: return launch_chunks<many_parts, OFFSET, 1>(ctx, matrix, chunks, by_rows, args, gate);
@@ -198,6 +228,7 @@ tess_status csr_spmv_parts(tess_context *ctx, int count, const csr_part *parts, 
 {
     gpu_scope scope(ctx);
 
+    if (is_plain(count, parts, args)) { return csr_gpu()->spmv(ctx, &parts[0].view, parts[0].plan, args); }
     for (int p = 0; p < count; p++) {
         if (tess_precision_bytes(parts[p].view.precision) < 2) {
             return tess_fail(ctx, TESS_UNSUPPORTED, "fp64, fp32, bf16 or fp16", "parts stored in %s on a GPU",

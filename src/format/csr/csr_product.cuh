@@ -322,6 +322,7 @@ struct chunks_argument {
     const csr_chunk *chunk;
     int nchunks;
     stage_layout layout;
+    int run_log; /* a block takes 2^run_log neighbouring chunks at a time */
 };
 
 /* The layout for chunks of at most that many nonzeros and rows. */
@@ -358,7 +359,15 @@ __device__ static inline void request_chunk(const MATRIX &matrix, const chunks_a
                   stage_stretch(map, map ? chunk.rows * (int64_t)sizeof *map : 0));
 }
 
-/* By rows: a block works on chunks blockIdx.x, + gridDim.x, ... MATRIX: one_matrix or the parts of csr_parts_device.cu. */
+/* The i-th chunk of a block: blocks take turns at runs of 2^run_log neighbouring chunks. */
+__device__ static inline int chunk_of(const chunks_argument &chunks, int i)
+{
+    int run = i >> chunks.run_log, place = i - (run << chunks.run_log);
+
+    return ((run * (int)gridDim.x + (int)blockIdx.x) << chunks.run_log) + place;
+}
+
+/* By rows. MATRIX: one_matrix or the parts of csr_parts_device.cu. */
 template <typename MATRIX, typename OFFSET, int NDOTS>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
     rows_kernel(const MATRIX matrix, const chunks_argument chunks, const tess_spmv_args args, const loop_gate gate,
@@ -369,23 +378,22 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
     __shared__ gpu_arrival arrivals[STAGES];
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
     tess_scalars scalars;
-    const int step = (int)gridDim.x;
     uint32_t stage = 0, parities = 0; /* bit s: of the next arrival at stage s */
     bool runs;
     csr_chunk chunk = {};
 
     create_arrivals(arrivals);
     for (int s = 0; s < STAGES; s++) {
-        request_chunk<MATRIX, OFFSET>(matrix, chunks, (int)blockIdx.x + s * step, stages + s * chunks.layout.stage,
+        request_chunk<MATRIX, OFFSET>(matrix, chunks, chunk_of(chunks, s), stages + s * chunks.layout.stage,
                                       &arrivals[s]);
     }
-    if ((int)blockIdx.x < chunks.nchunks) { chunk = chunks.chunk[blockIdx.x]; }
+    if (chunk_of(chunks, 0) < chunks.nchunks) { chunk = chunks.chunk[chunk_of(chunks, 0)]; }
     /* No kernel of a loop writes what was fetched so far; x comes from the kernel before this one. */
     runs = loop_enter<true>(gate, NDOTS > 0, &scalars);
-    for (int c = (int)blockIdx.x; c < chunks.nchunks; c += step) {
+    for (int i = 0; chunk_of(chunks, i) < chunks.nchunks; i++) {
         csr_chunk next = {};
 
-        if (c + step < chunks.nchunks) { next = chunks.chunk[c + step]; }
+        if (chunk_of(chunks, i + 1) < chunks.nchunks) { next = chunks.chunk[chunk_of(chunks, i + 1)]; }
         if (!matrix.is_empty(chunk)) {
             await_stage(&arrivals[stage], parities >> stage & 1U);
             parities ^= 1U << stage;
@@ -394,9 +402,9 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
             matrix.template work_on<OFFSET, NDOTS>(stages + stage * chunks.layout.stage, chunks.layout, chunk, args,
                                                    dots);
             __syncthreads();
-            request_chunk<MATRIX, OFFSET>(matrix, chunks, c + STAGES * step, stages + stage * chunks.layout.stage,
-                                          &arrivals[stage]);
-        } else if (c >= (int)blockIdx.x + (STAGES - 1) * step) { /* what is on its way must arrive before the end */
+            request_chunk<MATRIX, OFFSET>(matrix, chunks, chunk_of(chunks, i + STAGES),
+                                          stages + stage * chunks.layout.stage, &arrivals[stage]);
+        } else if (i >= STAGES - 1) { /* what is on its way must arrive before the end */
             return;
         }
         stage = stage + 1 == STAGES ? 0 : stage + 1;
@@ -421,8 +429,10 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, MATRIX::STREAM_BLOCKS)
         return entered;
     };
 
-    for (int c = (int)blockIdx.x; c < chunks.nchunks; c += (int)gridDim.x) {
-        if (!matrix.template stream<OFFSET, NDOTS>(chunks.chunk[c], args, products, enter, dots)) { return; }
+    for (int i = 0; chunk_of(chunks, i) < chunks.nchunks; i++) {
+        if (!matrix.template stream<OFFSET, NDOTS>(chunks.chunk[chunk_of(chunks, i)], args, products, enter, dots)) {
+            return;
+        }
     }
     if (NDOTS > 0) { grid_reduce(dots, target); }
 }
@@ -468,13 +478,14 @@ static tess_status launch_chunks(tess_context *ctx, const MATRIX &matrix, const 
     size_t shared = (size_t)chunks.layout.all;
     int64_t most = by_rows ? (int64_t)CHUNK_BLOCKS : (int64_t)MATRIX::STREAM_BLOCKS;
     int64_t resident = state->shared_bytes / ((int64_t)shared + RESERVED_SHARED);
+    int64_t runs = (chunks.nchunks + (1 << chunks.run_log) - 1) >> chunks.run_log;
     reduce_target target;
     unsigned grid;
     tess_status status = TESS_SUCCESS;
 
     resident = resident < 1 ? 1 : resident < most ? resident : most;
     resident *= state->multiprocessors;
-    grid = (unsigned)(chunks.nchunks < resident ? chunks.nchunks : resident);
+    grid = (unsigned)(runs < resident ? runs : resident);
     if (by_rows) { TESS_TRY(gpu_allow_shared(ctx, (const void *)kernel)); }
     TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
     status = gpu_launch(ctx, "a sparse product", kernel, grid, shared, matrix, chunks, *args, gate, target);
