@@ -169,8 +169,8 @@ static int write_snapshot(void *user, int64_t step, const tess_vector *x)
     return status != TESS_SUCCESS;
 }
 
-static tess_status run_steps(timestep_objects *o, const tess_timestep_options *steps, bool snapshots, int64_t count,
-                             tess_vector *x, tess_timestep_result *result)
+static tess_status run_steps(timestep_objects *o, const tess_timestep_options *steps, bool snapshots, tess_vector *x,
+                             int64_t count, tess_timestep_result *result)
 {
     tess_timestep *ts = NULL;
     tess_status status = tess_timestep_create(o->matrix.a, steps, &ts);
@@ -190,7 +190,7 @@ static tess_status compare(timestep_objects *o)
     tess_timestep_options_init(&plain);
     tess_storage_options_init(&plain.storage); /* CSR, fp64 */
     plain.engine = o->options->steps.engine;
-    tess_status status = run_steps(o, &plain, false, o->result.count, o->reference, &o->fp64);
+    tess_status status = run_steps(o, &plain, false, o->reference, o->result.count, &o->fp64);
     if (status == TESS_SUCCESS) {
         status = tess_vector_create(o->ctx, tess_vector_size(o->x), TESS_PRECISION_FP64, &difference);
     }
@@ -222,7 +222,7 @@ static int make_steps(timestep_objects *o)
         if (status == TESS_SUCCESS) { status = tess_vector_copy(o->x, o->reference); }
     }
     if (status == TESS_SUCCESS) {
-        status = run_steps(o, &options->steps, options->snapshots != NULL, options->count, o->x, &o->result);
+        status = run_steps(o, &options->steps, options->snapshots != NULL, o->x, options->count, &o->result);
     }
     if (status == TESS_SUCCESS && o->snapshot_code != 0) { return o->snapshot_code; }
     if (status == TESS_SUCCESS && options->compare) { status = compare(o); }
