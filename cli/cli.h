@@ -151,7 +151,8 @@ bool cli_takes_policy(tess_format format);
 tess_row_order cli_row_order(const tess_storage_options *options);
 /* What Jacobi and time steps make of split and composite whatever is asked, so that reports say it. */
 void cli_note_sweep(tess_storage_options *options);
-/* A policy for a format that has one precision is a usage error. Returns 0 or CLI_USAGE, message printed. */
+/* Options of several precisions for a format that has one, or the reverse, are a usage error. Returns 0 or CLI_USAGE, message
+   printed. */
 int cli_require_policy_format(const tess_storage_options *options);
 const char *cli_levels_text(const tess_policy_options *options, char *buffer, size_t size);
 void cli_print_assignment(const tess_assignment_summary *summary, int64_t nrows);

@@ -26,11 +26,12 @@ enum {
     KEY_EVERY,
     KEY_COMPARE,
     KEY_SEED,
-    KEY_ENGINE
+    KEY_ENGINE,
+    DEFAULT_COUNT = 1000
 };
 
 static const struct argp_option timestep_argp_options[] = {
-    {"count", KEY_COUNT, "N", 0, "number of time steps (default 1000)", 1},
+    {"count", KEY_COUNT, "N", 0, "number of time steps (default: what --steps names, else 1000)", 1},
     {"initial", KEY_INITIAL, "FILE|ones|random:SEED", 0, "x at the beginning (default ones)", 1},
     {"seed", KEY_SEED, "N", 0, "seed of a random x without one of its own (default 1)", 1},
     {"steps", KEY_STEPS, "LIST", 0,
@@ -43,6 +44,23 @@ static const struct argp_option timestep_argp_options[] = {
     {"snapshots", KEY_SNAPSHOTS, "PREFIX", 0, "write x to PREFIX and the number of the step and .mtx", 2},
     {"every", KEY_EVERY, "K", 0, "time steps between snapshots (default: a tenth of --count)", 2},
     {0}};
+
+/* --count: what the steps name in all where each names its own, else 1000. A --count that contradicts them is refused. */
+static void complete_count(struct argp_state *state, timestep_options *o)
+{
+    const tess_step_list *steps = &o->steps.steps;
+    double named = 0.0; /* exact where it matters: counts may be as large as 10^18 */
+    bool all = steps->count > 0;
+    for (int i = 0; i < steps->count; i++) {
+        named += (double)steps->entry[i].iterations;
+        all = all && steps->entry[i].iterations > 0;
+    }
+    if (o->count < 0 && named > 0x1p53) { argp_error(state, "--steps names %g time steps", named); }
+    if (o->count < 0) { o->count = all ? (int64_t)named : DEFAULT_COUNT; }
+    if (named > (double)o->count || (all && named < (double)o->count)) {
+        argp_error(state, "--steps names %.0f time steps, but --count is %lld", named, (long long)o->count);
+    }
+}
 
 static void complete_options(struct argp_state *state, timestep_options *o)
 {
@@ -60,6 +78,7 @@ static void complete_options(struct argp_state *state, timestep_options *o)
         o->steps.storage.format = TESS_FORMAT_COMPOSITE;
     }
     if (cli_takes_policy(o->steps.storage.format)) { cli_note_sweep(&o->steps.storage); }
+    complete_count(state, o);
     if (o->every > 0 && o->snapshots == NULL) { argp_error(state, "--every is for --snapshots"); }
     if (o->every == 0 && o->snapshots != NULL) { o->every = o->count < 10 ? 1 : o->count / 10; }
     if (o->steps.engine == TESS_ENGINE_GRAPH && o->device == TESS_DEVICE_CPU) {
@@ -151,12 +170,12 @@ static int write_snapshot(void *user, int64_t step, const tess_vector *x)
 }
 
 static tess_status run_steps(timestep_objects *o, const tess_timestep_options *steps, bool snapshots, tess_vector *x,
-                             tess_timestep_result *result)
+                             int64_t count, tess_timestep_result *result)
 {
     tess_timestep *ts = NULL;
     tess_status status = tess_timestep_create(o->matrix.a, steps, &ts);
     if (status == TESS_SUCCESS) {
-        status = tess_timestep_run(ts, x, o->options->count, snapshots ? write_snapshot : NULL, o,
+        status = tess_timestep_run(ts, x, count, snapshots ? write_snapshot : NULL, o,
                                    snapshots ? o->options->every : 0, result);
     }
     tess_timestep_destroy(ts);
@@ -171,7 +190,7 @@ static tess_status compare(timestep_objects *o)
     tess_timestep_options_init(&plain);
     tess_storage_options_init(&plain.storage); /* CSR, fp64 */
     plain.engine = o->options->steps.engine;
-    tess_status status = run_steps(o, &plain, false, o->reference, &o->fp64);
+    tess_status status = run_steps(o, &plain, false, o->reference, o->result.count, &o->fp64);
     if (status == TESS_SUCCESS) {
         status = tess_vector_create(o->ctx, tess_vector_size(o->x), TESS_PRECISION_FP64, &difference);
     }
@@ -203,7 +222,7 @@ static int make_steps(timestep_objects *o)
         if (status == TESS_SUCCESS) { status = tess_vector_copy(o->x, o->reference); }
     }
     if (status == TESS_SUCCESS) {
-        status = run_steps(o, &options->steps, options->snapshots != NULL, o->x, &o->result);
+        status = run_steps(o, &options->steps, options->snapshots != NULL, o->x, options->count, &o->result);
     }
     if (status == TESS_SUCCESS && o->snapshot_code != 0) { return o->snapshot_code; }
     if (status == TESS_SUCCESS && options->compare) { status = compare(o); }
@@ -226,6 +245,18 @@ static double seconds_per_step(const tess_timestep_result *r)
     return r->count > 0 ? r->seconds / (double)r->count : 0.0;
 }
 
+static void print_nonzeros(const tess_timestep_result *r)
+{
+    const char *separator = "";
+    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
+        if (r->nonzeros_per_precision[p] == 0) { continue; }
+        printf("%s %lld in %s", separator, (long long)r->nonzeros_per_precision[p],
+               tess_precision_name((tess_precision)p));
+        separator = ",";
+    }
+    printf("%s\n", separator[0] == '\0' ? " 0" : "");
+}
+
 static void print_timestep(const timestep_objects *o)
 {
     char buffer[64], steps[CLI_STEPS_TEXT], bytes[32];
@@ -234,10 +265,9 @@ static void print_timestep(const timestep_objects *o)
     printf("%-17s %s: n = %lld, %lld nonzeros\n", "matrix", o->matrix.name, (long long)tess_matrix_nrows(o->matrix.a),
            (long long)tess_matrix_nnz(o->matrix.a));
     cli_print_device(o->ctx);
-    printf("%-17s %s, %s; %lld nonzeros in fp64, %lld in fp32\n", "storage", tess_format_name(r->format),
-           cli_bytes_text((double)r->matrix_bytes, bytes, sizeof bytes),
-           (long long)r->nonzeros_per_precision[TESS_PRECISION_FP64],
-           (long long)r->nonzeros_per_precision[TESS_PRECISION_FP32]);
+    printf("%-17s %s, %s; nonzeros", "storage", tess_format_name(r->format),
+           cli_bytes_text((double)r->matrix_bytes, bytes, sizeof bytes));
+    print_nonzeros(r);
     printf("%-17s %s; x0 = %s\n", "diagonal", mixed ? "apart, in fp64" : "in the matrix",
            cli_vector_describe(&o->options->initial, buffer, sizeof buffer));
     printf("%-17s %lld (%s)%s\n", "time steps", (long long)r->count, cli_steps_text(&r->steps, steps, sizeof steps),
@@ -318,7 +348,7 @@ static int report(const timestep_objects *o)
 static int run_timestep(int argc, char **argv)
 {
     cli_arguments arguments;
-    timestep_options options = {.initial = {.source = CLI_VECTOR_ONES}, .seed = 1, .count = 1000};
+    timestep_options options = {.initial = {.source = CLI_VECTOR_ONES}, .seed = 1, .count = -1};
     tess_timestep_options_init(&options.steps);
     options.steps.storage.policy.policy = TESS_POLICY_NONE; /* until the options say what is mixed */
     options.steps.storage.policy.parameter = 0.0;

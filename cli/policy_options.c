@@ -117,11 +117,49 @@ void cli_note_sweep(tess_storage_options *options)
     options->policy.without_diagonal = 1;
 }
 
+/* The first option beside --policy that only split and composite take and that is not at its default; NULL: none is. */
+static const char *find_mixed_option(const tess_storage_options *o)
+{
+    tess_storage_options defaults;
+    tess_storage_options_init(&defaults);
+    const tess_policy_options *policy = &o->policy, *plain = &defaults.policy;
+    bool levels = policy->nlevels != plain->nlevels;
+    for (int l = 0; l < policy->nlevels; l++) {
+        levels = levels || policy->level[l].precision != plain->level[l].precision ||
+                 policy->level[l].scaled != plain->level[l].scaled;
+    }
+    if (policy->granularity != plain->granularity) { return "granularity"; }
+    if (policy->share != plain->share || policy->at_most_one) { return "share"; }
+    if (levels) { return "levels"; }
+    if (policy->allow_underflow) { return "allow-underflow"; }
+    if (o->base != defaults.base) { return "base"; }
+    return o->row_order != defaults.row_order ? "row-order" : NULL;
+}
+
 int cli_require_policy_format(const tess_storage_options *options)
 {
-    if (options->policy.policy == TESS_POLICY_NONE || cli_takes_policy(options->format)) { return 0; }
-    cli_error("--policy %s chooses among precisions, but --format %s has one; --format split or composite takes it",
-              tess_policy_name(options->policy.policy), tess_format_name(options->format));
+    const char *format = tess_format_name(options->format);
+    bool one = (int)options->precision > (int)TESS_PRECISION_FP64; /* compare: below 0 where none is given */
+    if (!cli_takes_policy(options->format)) {
+        const char *option = find_mixed_option(options);
+        if (options->policy.policy != TESS_POLICY_NONE) {
+            cli_error("--policy %s chooses among precisions, but --format %s has one; --format split or composite "
+                      "takes it",
+                      tess_policy_name(options->policy.policy), format);
+            return CLI_USAGE;
+        }
+        if (option != NULL) { cli_error("--%s is for --format split or composite, not %s", option, format); }
+        return option == NULL ? 0 : CLI_USAGE;
+    }
+    if (one) {
+        cli_error("--matrix-precision %s: --format %s has the precisions of --levels",
+                  tess_precision_name(options->precision), format);
+    } else if (options->policy.granularity == TESS_GRANULARITY_MATRIX) {
+        cli_error("--granularity matrix: --format %s takes %s", format,
+                  options->format == TESS_FORMAT_SPLIT ? "row or entry" : "row");
+    } else {
+        return 0;
+    }
     return CLI_USAGE;
 }
 

@@ -32,7 +32,8 @@ typedef struct tess_timestep_options {
 } tess_timestep_options;
 
 typedef struct tess_timestep_result {
-    int64_t count;        /**< steps made: fewer than asked for where the observer stopped them or x was not finite */
+    /** Steps made: fewer than asked for where the observer stopped them, x was not finite, or all steps are named and fewer. */
+    int64_t count;
     tess_step_list steps; /**< by kind, with the number made of each */
     /** Bytes that a step of each kind moves, by model: matrix as multiplied, x read once and written, diagonal. */
     int64_t bytes_per_step[TESS_MOST_STEPS];

@@ -10,6 +10,7 @@
 
 #include "core/two_word.h"
 #include "format/csr/csr.h"
+#include "format/split/split.h"
 #include "solver/solver.h"
 #include "solver/transform.h"
 #include "solver/verify.h"
@@ -96,6 +97,36 @@ cleanup:
     return status;
 }
 
+/* What the parts of split and composite were assigned; NULL for other formats. */
+static const tess_assignment_summary *assigned_to(const tess_matrix *m)
+{
+    bool split = m->format == TESS_FORMAT_SPLIT || m->format == TESS_FORMAT_COMPOSITE;
+
+    return split ? &((const split_storage *)m->storage)->summary : NULL;
+}
+
+static void count_nonzeros(const tess_matrix *m, tess_solve_result *r)
+{
+    const tess_assignment_summary *summary = assigned_to(m);
+
+    if (!summary) { r->nonzeros_per_precision[m->precision] = m->nnz; }
+    for (int l = 0; summary && l < summary->options.nlevels; l++) {
+        r->nonzeros_per_precision[summary->options.level[l].precision] += summary->nonzeros_at[l];
+    }
+}
+
+/* The lowest precision that values of a matrix are in. */
+static tess_precision lowest_precision(const tess_matrix *m)
+{
+    const tess_assignment_summary *summary = assigned_to(m);
+    tess_precision lowest = m->precision;
+
+    for (int l = 0; summary && l < summary->options.nlevels; l++) {
+        if (summary->nonzeros_at[l] > 0) { lowest = summary->options.level[l].precision; }
+    }
+    return lowest;
+}
+
 void describe_solver(const tess_solver *s, tess_solve_result *r)
 {
     const tess_matrix *a = s->original, *m = solver_matrix(s);
@@ -105,7 +136,7 @@ void describe_solver(const tess_solver *s, tess_solve_result *r)
     r->setup_seconds = s->setup_seconds;
     r->matrix_bytes = tess_matrix_bytes(m);
     r->fp64_csr_bytes = a->ops ? offsets + a->nnz * 12 : 0;
-    r->nonzeros_per_precision[m->precision] = m->nnz;
+    count_nonzeros(m, r);
     r->solver = s->method->kind;
     r->engine = s->engine;
     r->precond = s->precond ? s->precond->kind : TESS_PRECOND_NONE;
@@ -121,7 +152,7 @@ void describe_solver(const tess_solver *s, tess_solve_result *r)
 /* The precision that cycles work in until they are escalated. */
 static tess_precision working_precision(const tess_solver *s)
 {
-    return s->method->working_precision ? s->method->working_precision(s) : solver_matrix(s)->precision;
+    return s->method->working_precision ? s->method->working_precision(s) : lowest_precision(solver_matrix(s));
 }
 
 static tess_status start_run(solve_run *run, const tess_vector *b)
@@ -274,7 +305,7 @@ static void escalate(solve_run *run)
         s->graph = NULL;
     }
     tess_log(s->ctx, TESS_LOG_INFO, "no progress in %s after %lld iterations: going on in fp64",
-             tess_precision_name(solver_matrix(s)->precision), (long long)run->result->iterations);
+             tess_precision_name(working_precision(s)), (long long)run->result->iterations);
 }
 
 /* Whether another cycle may help; if not, *reason is final. */

@@ -432,6 +432,34 @@ static void overflow_of_low_precisions_escalates(void **state)
     oracle_free(&a);
 }
 
+/* In e4m3 0.97 is 1, and the matrix singular: the low parts of split and composite make no progress, FP64 does. */
+static void useless_low_parts_escalate(void **state)
+{
+    static const tess_format formats[] = {TESS_FORMAT_SPLIT, TESS_FORMAT_COMPOSITE};
+    double b[2] = {1.0, -1.0};
+    oracle_csr a = oracle_tridiagonal(2, 0.97, 1.0, 0.97);
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    assert_int_equal(tess_policy_parse("fixed-range:10", &options.storage.policy), TESS_SUCCESS);
+    assert_int_equal(tess_levels_parse("fp64,e4m3", &options.storage.policy), TESS_SUCCESS);
+    for (int f = 0; f < 2; f++) {
+        double x[2] = {0.0};
+        tess_solve_result result;
+
+        options.storage.format = formats[f];
+        result = solve_once(ctx, &a, &options, b, x);
+        assert_true(result.converged);
+        assert_true(result.escalated);
+        assert_int_equal(result.nonzeros_per_precision[TESS_PRECISION_E4M3], 4);
+        assert_int_equal(result.nonzeros_per_precision[TESS_PRECISION_FP64], 0);
+        check_honest(&a, b, x, &options, &result);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
 static void auto_chooses_by_symmetry_and_diagonal(void **state)
 {
     oracle_csr spd = oracle_laplace2d(8), unsymmetric = oracle_convection2d(8, 1.0);
@@ -468,6 +496,7 @@ int main(void)
         cmocka_unit_test(monitor_sees_every_iteration_and_cancels),
         cmocka_unit_test(fp32_storage_reaches_fp64_accuracy_by_repair),
         cmocka_unit_test(overflow_of_low_precisions_escalates),
+        cmocka_unit_test(useless_low_parts_escalate),
         cmocka_unit_test(auto_chooses_by_symmetry_and_diagonal),
     };
 

@@ -147,6 +147,30 @@ static void results_count_steps_and_bytes(void **state)
     free(x);
 }
 
+/* Plain products round the matrix to the precision of the storage, in every format. */
+static void plain_products_take_a_precision(void **state)
+{
+    static const tess_format formats[] = {TESS_FORMAT_CSR, TESS_FORMAT_ELLR, TESS_FORMAT_SELL};
+    double diagonal[2] = {1.0 / 3.0, 0.1};
+    oracle_csr a = oracle_diagonal(2, diagonal);
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (int f = 0; f < 3; f++) {
+        tess_timestep_options options = options_for(formats[f], NULL);
+        double x[2] = {1.0, 1.0};
+        tess_timestep_result result;
+
+        options.storage.precision = TESS_PRECISION_FP32;
+        result = run_once(ctx, &a, &options, 1, x);
+        assert_true(x[0] == (double)(float)diagonal[0] && x[1] == (double)(float)diagonal[1]);
+        assert_int_equal(result.nonzeros_per_precision[TESS_PRECISION_FP32], 2);
+        assert_int_equal(result.steps.entry[0].what, TESS_PRECISION_FP32);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
 /* ---- snapshots ---- */
 
 typedef struct album {
@@ -362,13 +386,11 @@ static void wrong_requests_are_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(steps_are_those_of_a_naive_loop),
-                                       cmocka_unit_test(results_count_steps_and_bytes),
-                                       cmocka_unit_test(snapshots_are_what_shorter_runs_give),
-                                       cmocka_unit_test(nan_and_inf_are_found),
-                                       cmocka_unit_test(the_size_of_x_does_not_matter),
-                                       cmocka_unit_test(a_handle_notices_new_values),
-                                       cmocka_unit_test(wrong_requests_are_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_are_those_of_a_naive_loop),      cmocka_unit_test(results_count_steps_and_bytes),
+        cmocka_unit_test(snapshots_are_what_shorter_runs_give), cmocka_unit_test(nan_and_inf_are_found),
+        cmocka_unit_test(plain_products_take_a_precision),      cmocka_unit_test(the_size_of_x_does_not_matter),
+        cmocka_unit_test(a_handle_notices_new_values),          cmocka_unit_test(wrong_requests_are_refused)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

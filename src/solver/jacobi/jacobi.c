@@ -124,10 +124,6 @@ static void describe(const tess_solver *s, tess_solve_result *r)
     if (summary->options.nlevels == 1) {
         r->format = s->options.storage.format;
     } /* a composite of one copy is its base */
-    memset(r->nonzeros_per_precision, 0, sizeof r->nonzeros_per_precision);
-    for (int l = 0; l < summary->options.nlevels; l++) {
-        r->nonzeros_per_precision[summary->options.level[l].precision] += summary->nonzeros_at[l];
-    }
 }
 
 /* ---- a cycle ---- */
@@ -149,6 +145,7 @@ static tess_status choose_steps(jacobi_run *run)
     if (!j->fp64) {
         request.steps = fp64;
         request.storage.format = TESS_FORMAT_COMPOSITE;
+        request.storage.policy.granularity = TESS_GRANULARITY_ROW;
         TESS_TRY(sweep_create(s->original, &request, &j->fp64));
         TESS_TRY(sweep_renew(j->fp64));
     }

@@ -104,7 +104,6 @@ tess_status sweep_resolve(tess_context *ctx, tess_sweep_request *r)
         o->base = o->format;
         o->format = TESS_FORMAT_COMPOSITE;
     }
-    if (o->format == TESS_FORMAT_COMPOSITE) { o->policy.granularity = TESS_GRANULARITY_ROW; }
     o->row_order = TESS_ROW_ORDER_SYMMETRIC;
     o->policy.without_diagonal = 1;
     o->arithmetic = TESS_ARITHMETIC_FP32;
@@ -178,14 +177,14 @@ cleanup:
     return status;
 }
 
-/* x := A x takes the assembled matrix, or one in another format, with its diagonal. */
+/* x := A x takes the assembled matrix, or one in another format or precision, with its diagonal. */
 static tess_status store_matrix(tess_sweep *w)
 {
     const tess_storage_options *o = &w->request.storage;
     const tess_matrix *matrix = w->original;
     tess_status status = TESS_SUCCESS;
 
-    if (w->request.kind != TESS_UPDATE_NONE || o->format != TESS_FORMAT_CSR) {
+    if (w->request.kind != TESS_UPDATE_NONE || o->format != TESS_FORMAT_CSR || o->precision != TESS_PRECISION_FP64) {
         TESS_TRY(tess_matrix_convert(w->original, o, &w->stored));
         matrix = w->stored;
     }

@@ -23,6 +23,17 @@ json step.json 'j["format"] == "split" and j["initial"] == "ones" and j["relativ
 expect 0 timestep heart.mtx --count 10 --base ellr --steps mixed:3,fp64 --json -
 err_empty
 
+expect 0 timestep heart.mtx --steps mixed:7,fp32:5 --compare --json step.json
+json step.json 'j["count"] == 12 and [s["count"] for s in j["steps"]] == [7, 5]'
+expect 0 timestep heart.mtx --count 1 --format csr --matrix-precision bf16 --compare --initial heart0.mtx --json step.json
+json step.json '1e-6 < j["relative_difference"] < 2**-8 and j["nonzeros_per_precision"]["bf16"] == j["nnz"]'
+out_has '^storage +csr, .*; nonzeros [0-9]+ in bf16$'
+for contradiction in "mixed:7,fp32:5 --count 11" "mixed:7,fp32:5 --count 13" "mixed:7,fp32 --count 6"; do
+    # shellcheck disable=SC2086
+    expect 2 timestep heart.mtx --steps $contradiction
+    err_has 'steps names .* time steps, but --count is'
+done
+
 # the last snapshot is the output; each is that of a shorter run
 expect 0 timestep heart.mtx --initial heart0.mtx --count 50 --snapshots snap --every 25 --json step.json
 json step.json 'j["snapshots"] == 2'
