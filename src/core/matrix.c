@@ -199,22 +199,38 @@ static tess_precision precision_of(const tess_storage_options *options, const te
     return policy->nlevels > 0 ? policy->level[0].precision : TESS_PRECISION_FP64;
 }
 
+/* Whether the backend's format takes every precision that values may be stored in. */
+static bool takes_precisions(const tess_format_ops *ops, const tess_storage_options *options,
+                             const tess_assignment *assignment, tess_precision *refused)
+{
+    const tess_policy_options *policy = assignment ? &assignment->summary.options : &options->policy;
+    int count = is_split(options->format) && policy->nlevels > 1 ? policy->nlevels : 1;
+
+    for (int l = 0; l < count; l++) {
+        *refused = l == 0 ? precision_of(options, assignment) : policy->level[l].precision;
+        if (tess_precision_bytes(*refused) == 0 || !(ops->precisions & (1U << *refused))) { return false; }
+    }
+    return true;
+}
+
 static tess_status convert(const tess_matrix *a, const tess_storage_options *options, const tess_assignment *assignment,
                            tess_matrix **out)
 {
     const tess_format_ops *ops = tess_find_format(a->ctx->backend, options->format);
-    tess_precision precision = precision_of(options, assignment);
+    tess_precision refused = TESS_PRECISION_FP64;
     tess_matrix *stored = NULL;
     tess_status status = TESS_SUCCESS;
 
-    if (!ops || tess_precision_bytes(precision) == 0 || !(ops->precisions & (1U << precision))) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "formats csr, ellr, sell, split and composite take every precision",
-                         "format %s in %s on %s", tess_format_name(options->format), tess_precision_name(precision),
-                         a->ctx->backend->name);
+    if (!ops || !takes_precisions(ops, options, assignment, &refused)) {
+        return tess_fail(
+            a->ctx, TESS_UNSUPPORTED,
+            "csr, ellr and sell take every precision, split and composite on a GPU fp64, fp32, bf16 and fp16",
+            "format %s in %s on %s", tess_format_name(options->format), tess_precision_name(refused),
+            a->ctx->backend->name);
     }
     TESS_TRY(make_matrix(a->ctx, a->nrows, a->ncols, a->nnz, &stored));
     stored->format = options->format;
-    stored->precision = precision;
+    stored->precision = precision_of(options, assignment);
     stored->ops = ops;
     stored->original = a;
     stored->values_version = a->values_version;

@@ -135,8 +135,8 @@ void steps_add(tess_step_list *to, const tess_step_list *more)
     for (int i = 0; i < more->count; i++) {
         if (i < to->count) {
             to->entry[i].iterations += more->entry[i].iterations;
-        } else {
-            steps_append(to, more->entry[i].what, more->entry[i].iterations);
+        } else if (to->count <= TESS_MOST_STEPS) {
+            to->entry[to->count++] = more->entry[i];
         }
     }
 }
