@@ -24,11 +24,6 @@ struct one_matrix {
         return false;
     }
 
-    __device__ inline const int32_t *map_of(const csr_chunk &) const
-    {
-        return NULL;
-    }
-
     template <typename OFFSET, int NDOTS>
     __device__ inline void work_on(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
                                    const tess_spmv_args &args, double *dots) const
@@ -52,9 +47,8 @@ template <typename VALUE, typename OFFSET, int NDOTS>
 static tess_status launch_product(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
 {
     const one_matrix<VALUE> matrix = {make_matrix_argument(v, p)};
-    const chunks_argument chunks = {
-        p->chunk, p->nchunks, make_layout(p->by_rows, p->places, p->most_rows, sizeof(OFFSET), sizeof(VALUE), false),
-        0};
+    const chunks_argument chunks = {p->chunk, p->nchunks,
+                                    make_layout(p->by_rows, p->places, p->most_rows, sizeof(OFFSET), sizeof(VALUE))};
     loop_gate gate;
     tess_status status = TESS_SUCCESS;
 

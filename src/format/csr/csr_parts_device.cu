@@ -11,10 +11,6 @@ struct part_argument {
     const int16_t *exponent;
 };
 
-/* Chunks of several parts that are neighbours read the same of x: a block takes 2^RUN_LOG of them, where there are at least
-   RUNS_FROM chunks for each multiprocessor. */
-enum { RUN_LOG = 2, RUNS_FROM = 64 };
-
 /* The precisions that parts may have; the value type is chosen where a block knows its chunk. */
 #define PART_TYPES(X)   \
     X(double, FP64)     \
@@ -23,11 +19,8 @@ enum { RUN_LOG = 2, RUNS_FROM = 64 };
     X(tess::fp16, FP16)
 
 struct many_parts {
-    static constexpr int RUN =
-        4; /* neighbouring chunks that a block takes: those of several parts read the same of x */
     static constexpr int STREAM_BLOCKS = 4; /* more would leave too few registers for several value types */
     part_argument parts[TESS_MOST_LEVELS + 1];
-    bool stores; /* y is the sums, and nothing else is done with them */
 
     __device__ inline const matrix_argument &part(const csr_chunk &chunk) const
     {
@@ -43,31 +36,18 @@ struct many_parts {
         }
     }
 
-    /* The rows of y of the chunk's rows. */
-    __device__ inline const int32_t *map_of(const csr_chunk &chunk) const
-    {
-        const part_argument &p = parts[chunk.part];
-
-        return p.row_of ? p.row_of + chunk.first_row : NULL;
-    }
-
     __device__ inline bool is_empty(const csr_chunk &chunk) const
     {
         return !parts[chunk.part].m.row_ptr;
     }
 
-    /* row_of: of the chunk's rows, wherever it is; NULL where rows are only shifted. */
     template <int NDOTS>
-    __device__ inline void finish(const part_argument &p, const tess_spmv_args &args, const csr_chunk &chunk, int r,
-                                  const int32_t *row_of, double sum, double *dots) const
+    __device__ inline void finish(const part_argument &p, const tess_spmv_args &args, int64_t row, double sum,
+                                  double *dots) const
     {
-        int64_t row = (int64_t)chunk.first_row + r, target = row_of ? row_of[r] : p.row_shift + row;
+        int64_t target = p.row_of ? p.row_of[row] : p.row_shift + row;
         double scaled = p.exponent ? sum * part_row_scale(p.exponent, row) : sum;
 
-        if (NDOTS == 0 && stores) {
-            args.y[target] = scaled;
-            return;
-        }
         spmv_add_row_dots(&args, NDOTS, target, spmv_finish_row(&args, target, scaled), dots);
     }
 
@@ -88,10 +68,8 @@ struct many_parts {
     template <int NDOTS>
     __device__ inline void finish_empty_rows(const csr_chunk &chunk, const tess_spmv_args &args, double *dots) const
     {
-        const part_argument &p = parts[chunk.part];
-
         for (int r = (int)threadIdx.x; r < chunk.rows; r += GPU_BLOCK) {
-            finish<NDOTS>(p, args, chunk, r, map_of(chunk), 0.0, dots);
+            finish<NDOTS>(parts[chunk.part], args, (int64_t)chunk.first_row + r, 0.0, dots);
         }
     }
 
@@ -105,12 +83,9 @@ struct many_parts {
             finish_empty_rows<NDOTS>(chunk, args, dots);
             return;
         }
-        const int32_t *map = map_of(chunk);
-
-        if (map) { map = (const int32_t *)(const void *)(stage + layout.map + line_excess(map)); }
         (void)with_types(p, args, [&](auto value, const auto *x) {
             sum_by_rows<decltype(value), OFFSET>(stage, layout, chunk, p.m, x, [&](int r, double sum) {
-                finish<NDOTS>(p, args, chunk, r, map, sum, dots);
+                finish<NDOTS>(p, args, (int64_t)chunk.first_row + r, sum, dots);
             });
             return true;
         });
@@ -129,7 +104,7 @@ struct many_parts {
         }
         return with_types(p, args, [&](auto value, const auto *x) {
             return stream_chunk<decltype(value), OFFSET>(chunk, p.m, x, products, enter, [&](int r, double sum) {
-                finish<NDOTS>(p, args, chunk, r, map_of(chunk), sum, dots);
+                finish<NDOTS>(p, args, (int64_t)chunk.first_row + r, sum, dots);
             });
         });
     }
@@ -163,38 +138,19 @@ static tess_status sum_part_segments(tess_context *ctx, const csr_part *part, co
     }
 }
 
-/* Whether y = A x is all that is asked for. */
-static bool only_stores(const tess_spmv_args *args)
-{
-    return args->y && !args->y_shadow && !args->partial && !args->residual && args->alpha == 1.0 && args->beta == 0.0 &&
-           args->update.kind == TESS_UPDATE_NONE;
-}
-
-/* Whether the only part is a matrix like any other, and the product too. */
-static bool is_plain(int count, const csr_part *parts, const tess_spmv_args *args)
-{
-    const csr_view *v = &parts[0].view;
-
-    return count == 1 && v->row_ptr && !v->row_of && v->row_shift == 0 && !v->exponent && !args->y_shadow &&
-           !args->partial && args->y && args->update.kind == TESS_UPDATE_NONE &&
-           (args->low_arithmetic == TESS_ARITHMETIC_FP64 || v->precision == TESS_PRECISION_FP64);
-}
-
 template <typename OFFSET>
 static tess_status launch_parts(tess_context *ctx, int count, const csr_part *parts, const tess_spmv_args *args)
 {
     const csr_plan *first = parts[0].plan;
     many_parts matrix = {};
-    chunks_argument chunks = {first->merged, first->nmerged, {}, 0};
+    chunks_argument chunks = {first->merged, first->nmerged, {}};
     int places = 0, most_rows = 0;
-    int64_t nnz = 0, nnz_by_rows = 0;
     size_t value_bytes = 0;
-    bool stages = true, has_map = false, by_rows;
+    bool by_rows = true;
     loop_gate gate;
     tess_status status = TESS_SUCCESS;
 
     if (first->nmerged == 0) { return TESS_SUCCESS; }
-    matrix.stores = only_stores(args);
     TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
     for (int p = 0; p < count; p++) {
         const csr_view *v = &parts[p].view;
@@ -206,15 +162,10 @@ static tess_status launch_parts(tess_context *ctx, int count, const csr_part *pa
         places = plan->places > places ? plan->places : places;
         most_rows = plan->most_rows > most_rows ? plan->most_rows : most_rows;
         value_bytes = bytes > value_bytes ? bytes : value_bytes;
-        has_map = has_map || v->row_of;
-        stages = stages && plan->stages;
-        nnz += v->nnz;
-        nnz_by_rows += plan->by_rows ? v->nnz : 0;
+        by_rows = by_rows && plan->by_rows;
         TESS_TRY(sum_part_segments<OFFSET>(ctx, &parts[p], matrix.parts[p].m, args, gate));
     }
-    by_rows = stages && 2 * nnz_by_rows >= nnz; /* all parts the same way: the one that suits most of them */
-    chunks.layout = make_layout(by_rows, places, most_rows, sizeof(OFFSET), value_bytes, has_map);
-    if (count > 1 && chunks.nchunks >= RUNS_FROM * gpu_state_of(ctx)->multiprocessors) { chunks.run_log = RUN_LOG; }
+    chunks.layout = make_layout(by_rows, places, most_rows, sizeof(OFFSET), value_bytes);
     switch (args->reduction.ndots) {
     case 0: return launch_chunks<many_parts, OFFSET, 0>(ctx, matrix, chunks, by_rows, args, gate);
     case 1: return launch_chunks<many_parts, OFFSET, 1>(ctx, matrix, chunks, by_rows, args, gate);
@@ -228,7 +179,6 @@ tess_status csr_spmv_parts(tess_context *ctx, int count, const csr_part *parts, 
 {
     gpu_scope scope(ctx);
 
-    if (is_plain(count, parts, args)) { return csr_gpu()->spmv(ctx, &parts[0].view, parts[0].plan, args); }
     for (int p = 0; p < count; p++) {
         if (tess_precision_bytes(parts[p].view.precision) < 2) {
             return tess_fail(ctx, TESS_UNSUPPORTED, "fp64, fp32, bf16 or fp16", "parts stored in %s on a GPU",

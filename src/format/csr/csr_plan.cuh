@@ -39,11 +39,9 @@ struct csr_plan {
     int nchunks;
     csr_chunk *chunk;      /* nchunks */
     int places, most_rows; /* most nonzeros that a chunk stages, most rows that it has */
-    bool stages; /* chunks fit into shared memory as they are: no row is too long, and rows are not too many */
-    bool
-        by_rows; /* and it pays: rows are about as long, and neighbours have neighbouring columns: a thread or group gathers for
+    bool by_rows; /* rows are about as long, and neighbours have neighbouring columns: a thread or group gathers for
                                a row; else threads gather for neighbouring nonzeros, whatever rows these belong to */
-    int nsplit;             /* rows longer than SEGMENT */
+    int nsplit;   /* rows longer than SEGMENT */
     int32_t *split_row;     /* nsplit, ascending */
     int32_t *split_segment; /* nsplit + 1: first segment of each */
     int nsegments;

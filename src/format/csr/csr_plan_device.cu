@@ -183,8 +183,7 @@ static tess_status cut_chunks(tess_context *ctx, const csr_view *v, csr_plan *p)
     TESS_TRY(ctx->backend->download(ctx, most, device_most, sizeof most));
     p->places = most[0];
     p->most_rows = most[1];
-    p->stages = p->stages && p->most_rows <= MOST_ROWS;
-    p->by_rows = p->by_rows && p->stages;
+    p->by_rows = p->by_rows && p->most_rows <= MOST_ROWS;
 cleanup:
     tess_device_release(ctx, device_most, 2, sizeof *device_most);
     return status;
@@ -221,8 +220,8 @@ static tess_status find_split_rows(tess_context *ctx, const csr_view *v, csr_pla
     TESS_TRY(gpu_check_launch(ctx, "measuring rows"));
     TESS_TRY(ctx->backend->download(ctx, &counts, device_counts, sizeof counts));
     p->nsplit = counts.split;
-    p->stages = counts.has_longer == 0;
-    p->by_rows = p->stages && counts.longest * v->nrows <= IRREGULARITY * v->nnz && 2 * counts.near >= counts.sampled;
+    p->by_rows = counts.has_longer == 0 && counts.longest * v->nrows <= IRREGULARITY * v->nnz &&
+                 2 * counts.near >= counts.sampled;
     TESS_TRY(ctx->backend->download(ctx, *rows, device_rows, (size_t)p->nsplit * sizeof **rows));
     std::sort(*rows, *rows + p->nsplit); /* atomics listed them in any order */
 cleanup:

@@ -291,7 +291,7 @@ struct nonzero_batch {
  */
 template <typename VALUE, typename OFFSET, typename FACTOR, typename ENTER, typename FINISH>
 __device__ static __forceinline__ bool stream_chunk(const csr_chunk &chunk, const matrix_argument &m, const FACTOR *x,
-                                                    double *products, ENTER enter, FINISH finish)
+                                           double *products, ENTER enter, FINISH finish)
 {
     int64_t start = chunk.begin / GPU_WAVE * GPU_WAVE;
     int high = (int)(chunk.begin - start) + chunk.staged;
@@ -322,16 +322,14 @@ struct chunks_argument {
     const csr_chunk *chunk;
     int nchunks;
     stage_layout layout;
-    int run_log; /* a block takes 2^run_log neighbouring chunks at a time */
 };
 
 /* The layout for chunks of at most that many nonzeros and rows. */
-static inline stage_layout make_layout(bool by_rows, int places, int most_rows, size_t offset_bytes, size_t value_bytes,
-                                       bool has_map)
+static inline stage_layout make_layout(bool by_rows, int places, int most_rows, size_t offset_bytes, size_t value_bytes)
 {
     stage_layout products = {};
 
-    if (by_rows) { return make_stage_layout(places, most_rows, offset_bytes, value_bytes, has_map); }
+    if (by_rows) { return make_stage_layout(places, most_rows, offset_bytes, value_bytes); }
     products.all = (int)((skewed((unsigned)places + GPU_WAVE) + 1) * sizeof(double));
     return products;
 }
@@ -348,26 +346,16 @@ __device__ static inline void request_chunk(const MATRIX &matrix, const chunks_a
     const csr_chunk chunk = chunks.chunk[c];
     const matrix_argument &m = matrix.part(chunk);
     const OFFSET *offsets = (const OFFSET *)m.row_ptr + chunk.first_row;
-    const int32_t *map = matrix.map_of(chunk);
     int value_bytes = matrix.value_bytes(chunk);
 
     if (!m.row_ptr) { return; }
     request_stage(stage, chunks.layout, arrival,
                   stage_stretch(offsets, (int64_t)(chunk.rows + 1) * (int64_t)sizeof(OFFSET)),
                   stage_stretch(m.col_ind + chunk.begin, chunk.staged * (int64_t)sizeof(int32_t)),
-                  stage_stretch((const char *)m.val + chunk.begin * value_bytes, (int64_t)chunk.staged * value_bytes),
-                  stage_stretch(map, map ? chunk.rows * (int64_t)sizeof *map : 0));
+                  stage_stretch((const char *)m.val + chunk.begin * value_bytes, (int64_t)chunk.staged * value_bytes));
 }
 
-/* The i-th chunk of a block: blocks take turns at runs of 2^run_log neighbouring chunks. */
-__device__ static inline int chunk_of(const chunks_argument &chunks, int i)
-{
-    int run = i >> chunks.run_log, place = i - (run << chunks.run_log);
-
-    return ((run * (int)gridDim.x + (int)blockIdx.x) << chunks.run_log) + place;
-}
-
-/* By rows. MATRIX: one_matrix or the parts of csr_parts_device.cu. */
+/* By rows: a block works on chunks blockIdx.x, + gridDim.x, ... MATRIX: one_matrix or the parts of csr_parts_device.cu. */
 template <typename MATRIX, typename OFFSET, int NDOTS>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
     rows_kernel(const MATRIX matrix, const chunks_argument chunks, const tess_spmv_args args, const loop_gate gate,
@@ -378,22 +366,23 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
     __shared__ gpu_arrival arrivals[STAGES];
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
     tess_scalars scalars;
+    const int step = (int)gridDim.x;
     uint32_t stage = 0, parities = 0; /* bit s: of the next arrival at stage s */
     bool runs;
     csr_chunk chunk = {};
 
     create_arrivals(arrivals);
     for (int s = 0; s < STAGES; s++) {
-        request_chunk<MATRIX, OFFSET>(matrix, chunks, chunk_of(chunks, s), stages + s * chunks.layout.stage,
+        request_chunk<MATRIX, OFFSET>(matrix, chunks, (int)blockIdx.x + s * step, stages + s * chunks.layout.stage,
                                       &arrivals[s]);
     }
-    if (chunk_of(chunks, 0) < chunks.nchunks) { chunk = chunks.chunk[chunk_of(chunks, 0)]; }
+    if ((int)blockIdx.x < chunks.nchunks) { chunk = chunks.chunk[blockIdx.x]; }
     /* No kernel of a loop writes what was fetched so far; x comes from the kernel before this one. */
     runs = loop_enter<true>(gate, NDOTS > 0, &scalars);
-    for (int i = 0; chunk_of(chunks, i) < chunks.nchunks; i++) {
+    for (int c = (int)blockIdx.x; c < chunks.nchunks; c += step) {
         csr_chunk next = {};
 
-        if (chunk_of(chunks, i + 1) < chunks.nchunks) { next = chunks.chunk[chunk_of(chunks, i + 1)]; }
+        if (c + step < chunks.nchunks) { next = chunks.chunk[c + step]; }
         if (!matrix.is_empty(chunk)) {
             await_stage(&arrivals[stage], parities >> stage & 1U);
             parities ^= 1U << stage;
@@ -402,9 +391,9 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
             matrix.template work_on<OFFSET, NDOTS>(stages + stage * chunks.layout.stage, chunks.layout, chunk, args,
                                                    dots);
             __syncthreads();
-            request_chunk<MATRIX, OFFSET>(matrix, chunks, chunk_of(chunks, i + STAGES),
-                                          stages + stage * chunks.layout.stage, &arrivals[stage]);
-        } else if (i >= STAGES - 1) { /* what is on its way must arrive before the end */
+            request_chunk<MATRIX, OFFSET>(matrix, chunks, c + STAGES * step, stages + stage * chunks.layout.stage,
+                                          &arrivals[stage]);
+        } else if (c >= (int)blockIdx.x + (STAGES - 1) * step) { /* what is on its way must arrive before the end */
             return;
         }
         stage = stage + 1 == STAGES ? 0 : stage + 1;
@@ -429,10 +418,8 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, MATRIX::STREAM_BLOCKS)
         return entered;
     };
 
-    for (int i = 0; chunk_of(chunks, i) < chunks.nchunks; i++) {
-        if (!matrix.template stream<OFFSET, NDOTS>(chunks.chunk[chunk_of(chunks, i)], args, products, enter, dots)) {
-            return;
-        }
+    for (int c = (int)blockIdx.x; c < chunks.nchunks; c += (int)gridDim.x) {
+        if (!matrix.template stream<OFFSET, NDOTS>(chunks.chunk[c], args, products, enter, dots)) { return; }
     }
     if (NDOTS > 0) { grid_reduce(dots, target); }
 }
@@ -478,14 +465,13 @@ static tess_status launch_chunks(tess_context *ctx, const MATRIX &matrix, const 
     size_t shared = (size_t)chunks.layout.all;
     int64_t most = by_rows ? (int64_t)CHUNK_BLOCKS : (int64_t)MATRIX::STREAM_BLOCKS;
     int64_t resident = state->shared_bytes / ((int64_t)shared + RESERVED_SHARED);
-    int64_t runs = (chunks.nchunks + (1 << chunks.run_log) - 1) >> chunks.run_log;
     reduce_target target;
     unsigned grid;
     tess_status status = TESS_SUCCESS;
 
     resident = resident < 1 ? 1 : resident < most ? resident : most;
     resident *= state->multiprocessors;
-    grid = (unsigned)(runs < resident ? runs : resident);
+    grid = (unsigned)(chunks.nchunks < resident ? chunks.nchunks : resident);
     if (by_rows) { TESS_TRY(gpu_allow_shared(ctx, (const void *)kernel)); }
     TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
     status = gpu_launch(ctx, "a sparse product", kernel, grid, shared, matrix, chunks, *args, gate, target);
