@@ -291,7 +291,7 @@ struct nonzero_batch {
  */
 template <typename VALUE, typename OFFSET, typename FACTOR, typename ENTER, typename FINISH>
 __device__ static __forceinline__ bool stream_chunk(const csr_chunk &chunk, const matrix_argument &m, const FACTOR *x,
-                                           double *products, ENTER enter, FINISH finish)
+                                                    double *products, ENTER enter, FINISH finish)
 {
     int64_t start = chunk.begin / GPU_WAVE * GPU_WAVE;
     int high = (int)(chunk.begin - start) + chunk.staged;
