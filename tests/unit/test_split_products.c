@@ -4,6 +4,14 @@
 #include "support/product.h"
 #include "support/variants.h"
 
+/* tests/gpu/test_split_products.c runs the same tests on a GPU. */
+#ifndef SPLIT_ON_GPU
+static tess_context *open_device(int threads)
+{
+    return open_cpu(threads);
+}
+#endif
+
 /* One stored matrix, what it multiplies with in its own order, and vectors of host and device. */
 typedef struct bench {
     tess_context *ctx;
@@ -217,7 +225,7 @@ static void check_shadow_alone(const bench *b)
 
 static void updates_write_the_next_vector(void **state)
 {
-    tess_context *ctx = open_cpu(3);
+    tess_context *ctx = open_device(3);
 
     (void)state;
     for (int k = 0; k < SPLIT_VARIANTS; k++) {
@@ -275,7 +283,7 @@ static void check_residual(const bench *b, bool is_y)
 
 static void partial_sums_come_first(void **state)
 {
-    tess_context *ctx = open_cpu(3);
+    tess_context *ctx = open_device(3);
 
     (void)state;
     for (int k = 0; k < SPLIT_VARIANTS; k++) {
@@ -295,21 +303,25 @@ static void partial_sums_come_first(void **state)
 /* A state that has stopped: nothing is written, by any pass. */
 static void a_stopped_loop_leaves_y_alone(void **state)
 {
-    tess_context *ctx = open_cpu(2);
+    tess_context *ctx = open_device(2);
+    const tess_loop_state stopped = {.phase = TESS_LOOP_STOPPED};
+    tess_loop_state *on_device = NULL;
 
     (void)state;
+    assert_ok(ctx, tess_device_allocate(ctx, 1, sizeof *on_device, (void **)&on_device));
+    assert_ok(ctx, ctx->backend->upload(ctx, on_device, &stopped, sizeof stopped));
     for (int k = 0; k < SPLIT_VARIANTS; k++) {
         bench b = open_bench(ctx, &split_variants[k], TESS_ARITHMETIC_FP64);
-        tess_loop_state stopped = {.phase = TESS_LOOP_STOPPED};
         tess_spmv_args args = plain_args(&b);
         double *y = test_allocate(b.n, sizeof *y);
 
-        args.reduction.state = &stopped;
+        args.reduction.state = on_device;
         run_product(&b, &args, y, NULL);
         assert_true(same_bits(y, b.y, b.n));
         close_bench(&b);
         free(y);
     }
+    tess_device_release(ctx, on_device, 1, sizeof *on_device);
     tess_context_destroy(ctx);
 }
 
@@ -363,7 +375,7 @@ static uint8_t *levels_of_rows(const bench *b, const tess_policy_options *policy
 
 static void fp32_products_are_within_their_bound(void **state)
 {
-    tess_context *ctx = open_cpu(2);
+    tess_context *ctx = open_device(2);
 
     (void)state;
     for (int k = 1; k < SPLIT_VARIANTS; k++) {
@@ -390,7 +402,7 @@ static void fp32_products_are_within_their_bound(void **state)
 /* Where all rows are low a vector may be there in FP32 alone; where one is not, that is refused. */
 static void a_vector_may_be_there_in_fp32_alone(void **state)
 {
-    tess_context *ctx = open_cpu(2);
+    tess_context *ctx = open_device(2);
     split_variant variant = {
         "composite",
         {.format = TESS_FORMAT_COMPOSITE, .policy = {.policy = TESS_POLICY_FIXED_RANGE, .parameter = 0.7}}};
@@ -429,7 +441,7 @@ static void a_vector_may_be_there_in_fp32_alone(void **state)
 /* y and a dot product with `threads` threads. */
 static double *product_with(int threads, const split_variant *variant, double *dot)
 {
-    tess_context *ctx = open_cpu(threads);
+    tess_context *ctx = open_device(threads);
     bench b = open_bench_with(ctx, variant, TESS_ARITHMETIC_FP32, make_long_rows());
     double *y = test_allocate(b.n, sizeof *y);
     tess_spmv_args args = plain_args(&b);
@@ -470,7 +482,7 @@ static void the_number_of_threads_does_not_show(void **state)
 /* What the other tests stand on. */
 static void all_variants_have_rows_at_all_levels(void **state)
 {
-    tess_context *ctx = open_cpu(2);
+    tess_context *ctx = open_device(2);
     oracle_csr a = make_sample();
     tess_matrix *m = make_matrix(ctx, &a);
 
@@ -497,7 +509,7 @@ static void all_variants_have_rows_at_all_levels(void **state)
 /* A = [1, eps32/2], x = [1, 1]: in FP32 sums the answer would be 1. */
 static void a_sum_is_not_rounded_to_fp32(void **state)
 {
-    tess_context *ctx = open_cpu(1);
+    tess_context *ctx = open_device(1);
     const double x[2] = {1.0, 1.0};
     oracle_csr a = oracle_open(1, 2);
     tess_matrix *m = NULL;
@@ -526,6 +538,7 @@ static void a_sum_is_not_rounded_to_fp32(void **state)
     tess_context_destroy(ctx);
 }
 
+#ifndef SPLIT_ON_GPU
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -537,3 +550,4 @@ int main(void)
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products with split and composite storage on the GPU: the tests of the host, and matrices of many chunks. */
+#include "support/test.h"
+
+#define SPLIT_ON_GPU
+static tess_context *open_device(int threads)
+{
+    tess_context *ctx = open_gpu();
+
+    (void)threads; /* of the host: they do not matter here */
+    assert_non_null(ctx);
+    return ctx;
+}
+#include "../unit/test_split_products.c" /* the same tests, in another context */
+
+/* A k by k Laplacian; every third row is small enough for the low level. */
+static oracle_csr make_large(int64_t k)
+{
+    oracle_csr a = oracle_laplace2d(k);
+
+    for (int64_t i = 0; i < a.nrows; i += 3) {
+        for (int64_t e = a.row_ptr[i]; e < a.row_ptr[i + 1]; e++) {
+            a.val[e] *= 0x1p-10;
+        }
+    }
+    return a;
+}
+
+/* So many chunks that blocks take several, of both parts in turn; values and vectors are exact in FP32, and so are the sums. */
+static void large_matrices_are_multiplied_exactly(void **state)
+{
+    enum { SIDE = 2000 };
+    tess_context *ctx = open_device(0);
+    oracle_csr a = make_large(SIDE);
+    tess_matrix *m = make_matrix(ctx, &a);
+    double *x = test_allocate(a.ncols, sizeof *x), *y = test_allocate(a.nrows, sizeof *y);
+
+    (void)state;
+    for (int64_t j = 0; j < a.ncols; j++) {
+        x[j] = (double)(j % 1024 - 512);
+    }
+    for (int kind = 0; kind < 8; kind++) {
+        const tess_storage_options o = {
+            .format = kind & 1 ? TESS_FORMAT_COMPOSITE : TESS_FORMAT_SPLIT,
+            .base = kind & 2 ? TESS_FORMAT_ELLR : TESS_FORMAT_CSR,
+            .arithmetic = kind & 4 ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64,
+            .policy = {.policy = TESS_POLICY_FIXED_RANGE, .parameter = 0.5, .share = 100.0}};
+        tess_matrix *stored = NULL;
+        int64_t wrong = 0;
+
+        assert_ok(ctx, tess_matrix_convert(m, &o, &stored));
+        multiply(stored, TESS_OP_NONE, 1.0, x, 0.0, y, y);
+        for (int64_t i = 0; i < a.nrows; i++) {
+            double sum = 0.0;
+
+            for (int64_t e = a.row_ptr[i]; e < a.row_ptr[i + 1]; e++) {
+                sum += a.val[e] * x[a.col_ind[e]];
+            }
+            wrong += y[i] != sum;
+        }
+        assert_int_equal(wrong, 0);
+        tess_matrix_destroy(stored);
+    }
+    free(x);
+    free(y);
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_variants_have_rows_at_all_levels),  cmocka_unit_test(the_number_of_threads_does_not_show),
+        cmocka_unit_test(updates_write_the_next_vector),         cmocka_unit_test(partial_sums_come_first),
+        cmocka_unit_test(a_stopped_loop_leaves_y_alone),         cmocka_unit_test(fp32_products_are_within_their_bound),
+        cmocka_unit_test(a_vector_may_be_there_in_fp32_alone),   cmocka_unit_test(a_sum_is_not_rounded_to_fp32),
+        cmocka_unit_test(large_matrices_are_multiplied_exactly),
+    };
+
+    return run_gpu_tests(tests, NULL);
+}
