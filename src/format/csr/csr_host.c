@@ -278,18 +278,19 @@ static void multiply_part(const csr_part *part, const tess_spmv_args *args, int6
 static tess_status spmv_parts(tess_context *ctx, int count, const csr_part *parts, const tess_spmv_args *args)
 {
     const tess_reduction *reduction = &args->reduction;
-    int64_t nchunks = 0;
+    int64_t nchunks = 0, work = 0;
     double *partials = NULL;
     tess_status status = TESS_SUCCESS;
 
     if (!host_enter(reduction->state, false, true)) { return TESS_SUCCESS; }
     for (int p = 0; p < count; p++) {
         nchunks += part_chunks(&parts[p]);
+        work += parts[p].view.nrows + parts[p].view.nnz;
         if (parts[p].view.row_ptr) { sum_long_rows(ctx, &parts[p].view, parts[p].plan, args); }
     }
     status = host_partials(ctx, 2 * nchunks, &partials);
     if (status != TESS_SUCCESS) { return status; }
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (nchunks > 1)
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (work > HOST_SERIAL_WORK)
     for (int64_t c = 0; c < nchunks; c++) {
         int64_t chunk = c;
         double dots[2];
