@@ -137,25 +137,43 @@ static long double entry_bound(const bench_contestant *c, tess_precision precisi
     return ((1.0L + u) * (1.0L + u32) * (1.0L + u32) - 1.0L) * term + 1.001L * tiny + (long double)FLT_TRUE_MIN;
 }
 
+/* The square of row i's bound. */
+static long double squared_row_bound(const bench_contestant *c, const bench_split_levels *levels, const bench_csr *a,
+                                     const double *x, int64_t i)
+{
+    const long double ku = (long double)(a->row_ptr[i + 1] - a->row_ptr[i] + 2) * (0.5L * DBL_EPSILON);
+    long double low = 0.0L, magnitude = 0.0L;
+
+    for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+        const double xj = x[a->col_ind[k]];
+
+        low += entry_bound(c, bench_split_precision(c, levels, i, k), a->val[k], xj);
+        magnitude += fabsl((long double)a->val[k] * xj);
+    }
+    /* both products round, the second one with values that are off by `low` */
+    low += ku / (1.0L - ku) * (2.0L * magnitude + low);
+    return low * low;
+}
+
+/* By blocks of rows: clang has no reduction of long double. */
 double bench_split_bound(const bench_contestant *c, const bench_split_levels *levels, const bench_csr *a,
                          const double *x)
 {
-    const long double u = 0.5L * DBL_EPSILON;
-    long double sum = 0.0L;
+    enum { ROWS_AT_ONCE = 4096 };
+    const int64_t blocks = (a->nrows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
+    long double *part = bench_allocate((size_t)blocks, sizeof *part), sum = 0.0L;
 
-#pragma omp parallel for schedule(static) reduction(+ : sum)
-    for (int64_t i = 0; i < a->nrows; i++) {
-        long double low = 0.0L, magnitude = 0.0L, ku = (long double)(a->row_ptr[i + 1] - a->row_ptr[i] + 2) * u;
+#pragma omp parallel for schedule(static)
+    for (int64_t b = 0; b < blocks; b++) {
+        const int64_t end = (b + 1) * ROWS_AT_ONCE < a->nrows ? (b + 1) * ROWS_AT_ONCE : a->nrows;
 
-        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
-            const double xj = x[a->col_ind[k]];
-
-            low += entry_bound(c, bench_split_precision(c, levels, i, k), a->val[k], xj);
-            magnitude += fabsl((long double)a->val[k] * xj);
+        for (int64_t i = b * ROWS_AT_ONCE; i < end; i++) {
+            part[b] += squared_row_bound(c, levels, a, x, i);
         }
-        /* both products round, the second one with values that are off by `low` */
-        low += ku / (1.0L - ku) * (2.0L * magnitude + low);
-        sum += low * low;
     }
+    for (int64_t b = 0; b < blocks; b++) {
+        sum += part[b];
+    }
+    free(part);
     return (double)sqrtl(sum);
 }
