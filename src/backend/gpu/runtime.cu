@@ -46,7 +46,7 @@ static tess_status fill_state(tess_context *ctx, const tess_context_options *opt
 
     TESS_TRY(gpu_check(ctx, GPU(GetDeviceProperties)(&properties, state->device), "reading device properties"));
     state->multiprocessors = properties.multiProcessorCount;
-    state->shared_bytes = (int64_t)properties.sharedMemPerMultiprocessor;
+    state->shared_bytes = (int64_t)GPU_SHARED_PER_MULTIPROCESSOR(properties);
     state->shared_bytes_per_block = (int64_t)GPU_SHARED_PER_BLOCK(properties);
     state->can_overlap = properties.major >= GPU_OVERLAP_CAPABILITY;
     snprintf(ctx->device_name, sizeof ctx->device_name, "%s", properties.name);

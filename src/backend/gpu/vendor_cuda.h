@@ -97,7 +97,8 @@ __device__ static inline T gpu_load_once(const T *pointer)
 
 typedef uint64_t gpu_arrival;
 
-/* The most shared memory that a block may ask for, and what its kernels' own variables take of it at most. */
+/* Shared memory of a multiprocessor, the most that a block may ask for, and what its kernels' own variables take of it at most. */
+#define GPU_SHARED_PER_MULTIPROCESSOR(properties) ((properties).sharedMemPerMultiprocessor)
 #define GPU_SHARED_PER_BLOCK(properties) ((properties).sharedMemPerBlockOptin)
 #define GPU_STATIC_SHARED 2048
 

@@ -62,6 +62,7 @@ __device__ static inline T gpu_load_once(const T *pointer)
 #define GPU_HAS_BULK_COPY 0
 typedef uint64_t gpu_arrival;
 
+#define GPU_SHARED_PER_MULTIPROCESSOR(properties) ((properties).maxSharedMemoryPerMultiProcessor)
 #define GPU_SHARED_PER_BLOCK(properties) ((properties).sharedMemPerBlock)
 #define GPU_STATIC_SHARED 2048
 
