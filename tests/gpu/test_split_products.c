@@ -39,12 +39,8 @@ static void large_matrices_are_multiplied_exactly(void **state)
     for (int64_t j = 0; j < a.ncols; j++) {
         x[j] = (double)(j % 1024 - 512);
     }
-    for (int kind = 0; kind < 8; kind++) {
-        const tess_storage_options o = {
-            .format = kind & 1 ? TESS_FORMAT_COMPOSITE : TESS_FORMAT_SPLIT,
-            .base = kind & 2 ? TESS_FORMAT_ELLR : TESS_FORMAT_CSR,
-            .arithmetic = kind & 4 ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64,
-            .policy = {.policy = TESS_POLICY_FIXED_RANGE, .parameter = 0.5, .share = 100.0}};
+    for (int kind = 0; kind < STORAGE_KINDS; kind++) {
+        const tess_storage_options o = storage_kind(kind, 0.5);
         tess_matrix *stored = NULL;
         int64_t wrong = 0;
 

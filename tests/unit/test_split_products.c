@@ -506,6 +506,16 @@ static void all_variants_have_rows_at_all_levels(void **state)
     tess_context_destroy(ctx);
 }
 
+/* Both formats over both bases in both arithmetics; what lies in (-range, range) is low. */
+enum { STORAGE_KINDS = 8 };
+static tess_storage_options storage_kind(int kind, double range)
+{
+    return (tess_storage_options){.format = kind & 1 ? TESS_FORMAT_COMPOSITE : TESS_FORMAT_SPLIT,
+                                  .base = kind & 2 ? TESS_FORMAT_ELLR : TESS_FORMAT_CSR,
+                                  .arithmetic = kind & 4 ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64,
+                                  .policy = {.policy = TESS_POLICY_FIXED_RANGE, .parameter = range, .share = 100.0}};
+}
+
 /* A = [1, eps32/2], x = [1, 1]: in FP32 sums the answer would be 1. */
 static void a_sum_is_not_rounded_to_fp32(void **state)
 {
@@ -519,12 +529,8 @@ static void a_sum_is_not_rounded_to_fp32(void **state)
     oracle_push(&a, 1, 0x1p-24);
     oracle_end_row(&a, 0);
     m = make_matrix(ctx, &a);
-    for (int kind = 0; kind < 8; kind++) {
-        const tess_storage_options o = {
-            .format = kind & 1 ? TESS_FORMAT_COMPOSITE : TESS_FORMAT_SPLIT,
-            .base = kind & 2 ? TESS_FORMAT_ELLR : TESS_FORMAT_CSR,
-            .arithmetic = kind & 4 ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64,
-            .policy = {.policy = TESS_POLICY_FIXED_RANGE, .parameter = 2.0, .share = 100.0}};
+    for (int kind = 0; kind < STORAGE_KINDS; kind++) {
+        const tess_storage_options o = storage_kind(kind, 2.0);
         tess_matrix *stored = NULL;
         double y = 7.0;
 

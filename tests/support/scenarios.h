@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls of the library, each of which a test may let fail at any allocation. */
+#ifndef TESS_TESTS_SUPPORT_SCENARIOS_H
+#define TESS_TESTS_SUPPORT_SCENARIOS_H
+
+#include "support/solve.h"
+
+enum { SCENE_N = 64 }; /* rows of its matrices */
+
+/* What every scenario starts from, made without failures. */
+typedef struct scene {
+    tess_context *ctx;
+    oracle_csr a, unsymmetric;
+    tess_matrix *m, *other; /* of a and of unsymmetric */
+    tess_vector *b, *x;
+    double values[SCENE_N];
+    char path[64];
+} scene;
+
+/* A call under test. It undoes what it did when it succeeds. */
+typedef tess_status (*scenario)(scene *s);
+
+typedef struct named_scenario {
+    const char *name;
+    scenario run;
+    bool may_do_without; /* allocations */
+} named_scenario;
+
+/* Ended by an entry without a name. */
+extern const named_scenario scenarios[];
+
+#endif
