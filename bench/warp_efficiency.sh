@@ -6,7 +6,7 @@
 # KERNELS: names in bench_split, with spaces. Exit code 77: no Nsight Compute here, or it may not read the counters.
 set -euo pipefail
 kernels=${KERNELS:-csr-fp64 split-entry split-row split-entry-shadow split-row-shadow}
-products='regex:rows_kernel|nonzeros_kernel|segment_kernel|slice_kernel|parts_kernel' # those that multiply
+products='regex:^(rows_kernel|nonzeros_kernel|segment_kernel|slice_kernel|parts_kernel)$' # those that multiply
 executed=smsp__inst_executed.sum
 threads=smsp__thread_inst_executed.sum
 

@@ -96,7 +96,9 @@ typedef struct tess_assignment_summary {
     /** max |a - stored(a)| / |a| over entries that are finite and not zero (Inf: one overflows); -1 until
         tess_assignment_measure_error has found it */
     double largest_relative_error;
-    int scaled[TESS_MOST_LEVELS]; /**< whether some granule at that level needs its scale */
+    /** Whether some row needs a scale at that level. At the lowest scaled level rows of unscaled ones count too: composites keep
+     * copies of their values there. */
+    int scaled[TESS_MOST_LEVELS];
 } tess_assignment_summary;
 
 typedef struct tess_assignment tess_assignment;

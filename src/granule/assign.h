@@ -135,30 +135,45 @@ TESS_HD int64_t assign_find_diagonal(const csr_view *csr, int64_t row)
 typedef struct assign_outcome {
     int level; /* TESS_LEVEL_NONE for an empty row */
     int exponent;
+    int scaled_level; /* what the exponent is for */
     int32_t nonzeros;
 } assign_outcome;
 
-/* Writes the level and the exponent of a row. */
-TESS_HD assign_outcome assign_row(const assign_task *task, int64_t row, const granule_statistics *s)
+/* The level that a row's exponent is for: its own, or, where that has no scales, the lowest that has: composites keep copies of
+   all rows at all levels. */
+TESS_HD int assign_scaled_level(const policy_rules *rules, int level)
 {
-    assign_outcome o = {TESS_LEVEL_NONE, 0, s->count};
+    int lowest = level;
+
+    if (rules->scaled[level]) { return level; }
+    for (int l = 0; l < rules->nlevels; l++) {
+        if (rules->scaled[l]) { lowest = l; }
+    }
+    return lowest;
+}
+
+/* Writes the level, below `bound`, and the exponent of a row. */
+TESS_HD assign_outcome assign_row(const assign_task *task, int bound, int64_t row, const granule_statistics *s)
+{
+    assign_outcome o = {TESS_LEVEL_NONE, 0, 0, s->count};
 
     if (s->count > 0) {
-        o.level = policy_level(&task->rules, s);
-        o.exponent = policy_exponent(&task->rules, o.level, s);
+        o.level = policy_level(&task->rules, bound, s);
+        o.scaled_level = assign_scaled_level(&task->rules, o.level);
+        o.exponent = policy_exponent(&task->rules, o.scaled_level, s);
     }
     if (task->level) { task->level[row] = (uint8_t)o.level; }
     if (task->exponent) { task->exponent[row] = (int16_t)o.exponent; }
     return o;
 }
 
-/* The level of an entry that is not left out. */
-TESS_HD int assign_entry_level(const assign_task *task, const policy_ranges *ranges, double value)
+/* The level, below `bound`, of an entry that is not left out. */
+TESS_HD int assign_entry_level(const assign_task *task, int bound, const policy_ranges *ranges, double value)
 {
     granule_statistics s = granule_start();
 
     granule_add(&s, ranges, value);
-    return policy_level(&task->rules, &s);
+    return policy_level(&task->rules, bound, &s);
 }
 
 /* The error of entry k in row `row` as stored; 0 for one that is left out. */
@@ -167,7 +182,8 @@ TESS_HD double assign_error(const assign_task *task, int64_t row, int64_t k)
     int level = !task->level ? 0 : task->rules.entries ? task->level[k] : task->level[row];
 
     if (level == TESS_LEVEL_NONE || assign_skips(task->skip, k)) { return 0.0; }
-    return policy_relative_error(task->rules.precision[level], task->exponent ? task->exponent[row] : 0,
+    return policy_relative_error(task->rules.precision[level],
+                                 task->exponent && task->rules.scaled[level] ? task->exponent[row] : 0,
                                  assign_value(&task->csr, k));
 }
 

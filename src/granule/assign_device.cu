@@ -6,8 +6,15 @@
 #include "backend/gpu/gpu.h"
 #include "granule/assign.h"
 
-/* Rows longer than LONG_ROW are left to a kernel that gives each a whole block. */
-enum { LONG_ROW = 2048, BLOCKS_PER_MULTIPROCESSOR = 8 };
+enum {
+    GROUP_MEAN = 7,  /* entries of a mean row that a thread may take; more threads share longer rows */
+    LONG_STEPS = 64, /* a row with more entries for each of its threads goes to a kernel that gives it a block */
+    STAGED = 2048,   /* values that a block has in shared memory: a seventh more than its rows of mean length have */
+    STAGE_GAP = 16,  /* values after which there is a gap: threads some power of two apart meet in no bank */
+    BATCH = 4,       /* entries in flight per thread where each has a level of its own */
+    ROW_BLOCKS = 5,  /* blocks per multiprocessor that stage rows: as many as registers allow at once */
+    BLOCKS_PER_MULTIPROCESSOR = 8
+};
 
 static_assert((int)MAGNITUDE_LANES == (int)GPU_BLOCK, "a thread is a lane");
 
@@ -116,30 +123,21 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
 
 /* ---- counts ---- */
 
-__device__ static inline void count_outcome(unsigned long long *count, const assign_outcome &o)
-{
-    if (o.level == TESS_LEVEL_NONE) {
-        atomicAdd(&count[ASSIGN_EMPTY], 1ULL);
-        return;
-    }
-    atomicAdd(&count[ASSIGN_GRANULES + o.level], 1ULL);
-    atomicAdd(&count[ASSIGN_NONZEROS + o.level], (unsigned long long)o.nonzeros);
-    if (o.exponent != 0) { atomicAdd(&count[ASSIGN_SCALED + o.level], 1ULL); }
-}
-
-/* What one thread has counted so far: of each level, and of rows without entries. */
+/* What one thread has counted so far: of each level, and of rows without entries. No thread sees 2^32 entries. */
+template <int LEVELS>
 struct thread_counts {
-    unsigned long long granules[TESS_MOST_LEVELS], nonzeros[TESS_MOST_LEVELS], scaled[TESS_MOST_LEVELS], empty;
+    unsigned granules[LEVELS], nonzeros[LEVELS], scaled[LEVELS], empty;
 };
 
-__device__ static inline void count_in_thread(thread_counts *own, const assign_outcome &o)
+template <int LEVELS>
+__device__ static inline void count_in_thread(thread_counts<LEVELS> *own, const assign_outcome &o)
 {
     own->empty += o.level == TESS_LEVEL_NONE;
 #pragma unroll
-    for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+    for (int l = 0; l < LEVELS; l++) {
         own->granules[l] += o.level == l;
         own->nonzeros[l] += o.level == l ? (unsigned)o.nonzeros : 0U;
-        own->scaled[l] += o.level == l && o.exponent != 0;
+        own->scaled[l] += o.scaled_level == l && o.exponent != 0;
     }
 }
 
@@ -154,14 +152,15 @@ __device__ static inline void add_wave(unsigned long long *counter, unsigned lon
 }
 
 /* All threads of a block. */
-__device__ static inline void add_counts(const thread_counts &own, assign_totals *totals)
+template <int LEVELS>
+__device__ static inline void add_counts(const thread_counts<LEVELS> &own, assign_totals *totals)
 {
     __shared__ unsigned long long count[ASSIGN_COUNTS];
 
     if (threadIdx.x < ASSIGN_COUNTS) { count[threadIdx.x] = 0; }
     __syncthreads();
 #pragma unroll
-    for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+    for (int l = 0; l < LEVELS; l++) {
         add_wave(&count[ASSIGN_GRANULES + l], own.granules[l]);
         add_wave(&count[ASSIGN_NONZEROS + l], own.nonzeros[l]);
         add_wave(&count[ASSIGN_SCALED + l], own.scaled[l]);
@@ -175,12 +174,13 @@ __device__ static inline void add_counts(const thread_counts &own, assign_totals
 
 /* ---- levels of rows ---- */
 
+template <int LEVELS>
 __device__ static inline void granule_join(granule_statistics *s, const granule_statistics &other)
 {
     s->count += other.count;
     s->not_finite += other.not_finite;
 #pragma unroll
-    for (int l = 1; l < TESS_MOST_LEVELS; l++) {
+    for (int l = 1; l < LEVELS; l++) {
         s->outside[l] += other.outside[l];
     }
     s->smallest = other.smallest < s->smallest ? other.smallest : s->smallest;
@@ -188,7 +188,7 @@ __device__ static inline void granule_join(granule_statistics *s, const granule_
 }
 
 /* The statistics of GROUP neighbouring threads, in the first of them. All threads of the wave take part. */
-template <int GROUP>
+template <int LEVELS, int GROUP>
 __device__ static inline void join_group(granule_statistics *s)
 {
 #pragma unroll
@@ -197,140 +197,242 @@ __device__ static inline void join_group(granule_statistics *s)
 
         other.count = GPU_SHUFFLE_DOWN(s->count, distance, GROUP);
         other.not_finite = GPU_SHUFFLE_DOWN(s->not_finite, distance, GROUP);
-        other.outside[0] = 0;
 #pragma unroll
-        for (int l = 1; l < TESS_MOST_LEVELS; l++) {
+        for (int l = 1; l < LEVELS; l++) {
             other.outside[l] = GPU_SHUFFLE_DOWN(s->outside[l], distance, GROUP);
         }
         other.smallest = GPU_SHUFFLE_DOWN(s->smallest, distance, GROUP);
         other.largest = GPU_SHUFFLE_DOWN(s->largest, distance, GROUP);
-        granule_join(s, other);
+        granule_join<LEVELS>(s, other);
     }
 }
 
-/* Statistics of entries start, start + step, ... below end. */
-__device__ static inline granule_statistics look_at(const assign_task &task, const policy_ranges &ranges, int64_t start,
-                                                    int64_t end, int step)
+/* Statistics of entries start, start + step, ... below end; value(k) is that of entry k. */
+template <bool SKIPS, typename VALUE>
+__device__ static inline granule_statistics look_at_entries(const uint8_t *skip, const policy_ranges &ranges,
+                                                            unsigned start, unsigned end, unsigned step, VALUE value)
 {
     granule_statistics s = granule_start();
 
 #pragma unroll 4
-    for (int64_t k = start; k < end; k += step) {
-        if (!assign_skips(task.skip, k)) { granule_add(&s, &ranges, assign_value(&task.csr, k)); }
+    for (unsigned k = start; k < end; k += step) {
+        if (!SKIPS || !assign_skips(skip, k)) { granule_add(&s, &ranges, value(k)); }
     }
     return s;
 }
 
-/* GROUP threads take a row. */
-template <int GROUP>
-__global__ static void __launch_bounds__(GPU_BLOCK)
+/* The same with entries counted from entry `origin`. Whether any are left out is asked once, not for each. */
+template <typename VALUE>
+__device__ static inline granule_statistics look_at(const assign_task &task, const policy_ranges &ranges,
+                                                    int64_t origin, unsigned start, unsigned end, unsigned step,
+                                                    VALUE value)
+{
+    return task.skip ? look_at_entries<true>(task.skip + origin, ranges, start, end, step, value)
+                     : look_at_entries<false>(NULL, ranges, start, end, step, value);
+}
+
+/* Rows that a block takes together: where their entries begin and end, and where those of the thread's own row do. */
+template <typename OFFSET>
+struct row_tile {
+    OFFSET begin, end, own_begin, own_end;
+};
+
+/* Of `rows` rows from `first` on, as far as there are any, each shared by neighbouring threads. */
+template <typename OFFSET>
+__device__ static inline row_tile<OFFSET> find_tile(const csr_view &csr, int64_t first, int rows)
+{
+    const OFFSET *row_ptr = (const OFFSET *)csr.row_ptr;
+    int64_t row = first + (int)threadIdx.x / (GPU_BLOCK / rows);
+
+    return {row_ptr[min(first, csr.nrows)], row_ptr[min(first + rows, csr.nrows)], row_ptr[min(row, csr.nrows)],
+            row_ptr[min(row + 1, csr.nrows)]};
+}
+
+__device__ static inline unsigned staged_place(unsigned k)
+{
+    return k + k / STAGE_GAP;
+}
+
+/* Brings `count` values, at most STAGED, to shared memory. All threads of a block. */
+__device__ static inline void stage_values(const double *from, int count, double *staged)
+{
+    double value[STAGED / GPU_BLOCK];
+
+#pragma unroll
+    for (int i = 0; i < STAGED / GPU_BLOCK; i++) { /* all loads at once */
+        int k = i * GPU_BLOCK + (int)threadIdx.x;
+
+        value[i] = k < count ? gpu_load_once(from + k) : 0.0;
+    }
+#pragma unroll
+    for (int i = 0; i < STAGED / GPU_BLOCK; i++) {
+        staged[staged_place(i * GPU_BLOCK + threadIdx.x)] = value[i];
+    }
+}
+
+/* GROUP threads take a row; offsets are read a tile ahead. Where rows are too long for a stage, their threads read memory. */
+template <typename OFFSET, int LEVELS, int GROUP>
+__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
     assign_rows_kernel(const assign_task task, int32_t *long_row, assign_totals *totals)
 {
     enum { ROWS = GPU_BLOCK / GROUP };
+    __shared__ double staged[STAGED + STAGED / STAGE_GAP];
+    const double *val = (const double *)task.csr.val;
     const policy_ranges ranges = totals->ranges;
-    thread_counts own = {};
-    int member = (int)threadIdx.x % GROUP;
+    const int64_t step = (int64_t)gridDim.x * ROWS;
+    const unsigned member = threadIdx.x % GROUP;
+    int64_t first = (int64_t)blockIdx.x * ROWS;
+    row_tile<OFFSET> tile = find_tile<OFFSET>(task.csr, first, ROWS);
+    thread_counts<LEVELS> own = {};
 
-    for (int64_t first = (int64_t)blockIdx.x * ROWS; first < task.csr.nrows; first += (int64_t)gridDim.x * ROWS) {
+    for (; first < task.csr.nrows; first += step) {
+        const row_tile<OFFSET> next = find_tile<OFFSET>(task.csr, first + step, ROWS);
         int64_t row = first + (int)threadIdx.x / GROUP;
-        bool exists = row < task.csr.nrows;
-        int64_t start = exists ? assign_row_start(&task.csr, row) : 0;
-        int64_t end = exists ? assign_row_start(&task.csr, row + 1) : 0;
-        bool is_long = end - start > LONG_ROW;
-        granule_statistics s = look_at(task, ranges, start + member, is_long ? start : end, GROUP);
+        bool is_long = tile.own_end - tile.own_begin > LONG_STEPS * GROUP;
+        unsigned length = is_long ? 0 : (unsigned)(tile.own_end - tile.own_begin);
+        granule_statistics s;
 
-        join_group<GROUP>(&s);
-        if (member > 0 || !exists) { continue; }
-        if (is_long) {
-            long_row[atomicAdd(&totals->long_rows, 1ULL)] = (int32_t)row;
+        if (tile.end - tile.begin <= STAGED) {
+            const double *own_values = staged;
+            unsigned before = (unsigned)(tile.own_begin - tile.begin);
+
+            stage_values(val + tile.begin, (int)(tile.end - tile.begin), staged);
+            __syncthreads();
+            s = look_at(task, ranges, tile.begin, before + member, before + length, GROUP,
+                        [=](unsigned k) { return own_values[staged_place(k)]; });
+            __syncthreads();
         } else {
-            count_in_thread(&own, assign_row(&task, row, &s));
+            const double *own_values = val + tile.own_begin;
+
+            s = look_at(task, ranges, tile.own_begin, member, length, GROUP, [=](unsigned k) { return own_values[k]; });
         }
+        join_group<LEVELS, GROUP>(&s);
+        if (member == 0 && row < task.csr.nrows) {
+            if (is_long) {
+                long_row[atomicAdd(&totals->long_rows, 1ULL)] = (int32_t)row;
+            } else {
+                count_in_thread(&own, assign_row(&task, LEVELS, row, &s));
+            }
+        }
+        tile = next;
     }
     add_counts(own, totals);
 }
 
 /* A block takes a row of those that were left. */
-__global__ static void __launch_bounds__(GPU_BLOCK)
+template <int LEVELS>
+__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
     assign_long_rows_kernel(const assign_task task, const int32_t *long_row, assign_totals *totals)
 {
     __shared__ granule_statistics wave[GPU_BLOCK / GPU_WAVE];
     const policy_ranges ranges = totals->ranges;
-    unsigned long long nrows = totals->long_rows;
+    const unsigned long long nrows = totals->long_rows;
+    thread_counts<LEVELS> own = {};
 
     for (unsigned long long i = blockIdx.x; i < nrows; i += gridDim.x) {
-        int64_t row = long_row[i], end = assign_row_start(&task.csr, row + 1);
-        granule_statistics s = look_at(task, ranges, assign_row_start(&task.csr, row) + threadIdx.x, end, GPU_BLOCK);
+        int64_t row = long_row[i], begin = assign_row_start(&task.csr, row);
+        unsigned length = (unsigned)(assign_row_start(&task.csr, row + 1) - begin);
+        const double *values = (const double *)task.csr.val + begin;
+        granule_statistics s =
+            look_at(task, ranges, begin, threadIdx.x, length, GPU_BLOCK, [=](unsigned k) { return values[k]; });
 
-        join_group<GPU_WAVE>(&s);
+        join_group<LEVELS, GPU_WAVE>(&s);
         if (threadIdx.x % GPU_WAVE == 0) { wave[threadIdx.x / GPU_WAVE] = s; }
         __syncthreads();
         if (threadIdx.x == 0) {
             for (int w = 1; w < GPU_BLOCK / GPU_WAVE; w++) {
-                granule_join(&s, wave[w]);
+                granule_join<LEVELS>(&s, wave[w]);
             }
-            count_outcome(totals->count, assign_row(&task, row, &s));
+            count_in_thread(&own, assign_row(&task, LEVELS, row, &s));
         }
         __syncthreads();
     }
+    add_counts(own, totals);
 }
 
 /* ---- levels of entries ---- */
 
+template <int LEVELS>
 __global__ static void __launch_bounds__(GPU_BLOCK) assign_entries_kernel(const assign_task task, assign_totals *totals)
 {
+    enum { TILE = BATCH * GPU_BLOCK };
     const policy_ranges ranges = totals->ranges;
-    int64_t step = (int64_t)gridDim.x * GPU_BLOCK;
-    thread_counts own = {};
+    thread_counts<LEVELS> own = {};
 
-#pragma unroll 4
-    for (int64_t k = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; k < task.csr.nnz; k += step) {
-        assign_outcome o = {0, 0, 1};
+    for (int64_t first = (int64_t)blockIdx.x * TILE; first < task.csr.nnz; first += (int64_t)gridDim.x * TILE) {
+        double value[BATCH];
+        bool taken[BATCH];
 
-        if (assign_skips(task.skip, k)) { continue; } /* its level says so already */
-        o.level = assign_entry_level(&task, &ranges, assign_value(&task.csr, k));
-        task.level[k] = (uint8_t)o.level;
-        count_in_thread(&own, o);
+#pragma unroll
+        for (int i = 0; i < BATCH; i++) { /* all loads at once */
+            int64_t k = first + i * GPU_BLOCK + threadIdx.x;
+
+            taken[i] =
+                k < task.csr.nnz && !assign_skips(task.skip, k); /* the level of what is skipped says so already */
+            value[i] = taken[i] ? assign_value(&task.csr, k) : 0.0;
+        }
+#pragma unroll
+        for (int i = 0; i < BATCH; i++) {
+            assign_outcome o = {0, 0, 0, 1};
+
+            if (!taken[i]) { continue; }
+            o.level = assign_entry_level(&task, LEVELS, &ranges, value[i]);
+            task.level[first + i * GPU_BLOCK + threadIdx.x] = (uint8_t)o.level;
+            count_in_thread(&own, o);
+        }
     }
     add_counts(own, totals);
 }
 
 /* ---- all of it ---- */
 
-template <int GROUP>
+template <int LEVELS, int GROUP>
 static tess_status launch_rows(tess_context *ctx, const assign_task *task, int32_t *long_row, assign_totals *totals)
 {
-    unsigned grid = gpu_grid(ctx, task->csr.nrows * GROUP, BLOCKS_PER_MULTIPROCESSOR);
+    const unsigned most = (unsigned)gpu_state_of(ctx)->multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
+    const unsigned grid = gpu_grid(ctx, task->csr.nrows * GROUP, ROW_BLOCKS);
+    tess_status status;
 
-    assign_rows_kernel<GROUP><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, long_row, totals);
-    return gpu_check_launch(ctx, "choosing precisions of rows");
-}
-
-static tess_status assign_rows(tess_context *ctx, const assign_task *task, int32_t *long_row, assign_totals *totals)
-{
-    int64_t length = task->csr.nrows > 0 ? task->csr.nnz / task->csr.nrows : 0;
-    unsigned grid = (unsigned)gpu_state_of(ctx)->multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
-    tess_status status = TESS_SUCCESS;
-
-    if (length <= 6) {
-        status = launch_rows<4>(ctx, task, long_row, totals);
-    } else if (length <= 24) {
-        status = launch_rows<8>(ctx, task, long_row, totals);
-    } else if (length <= 48) {
-        status = launch_rows<16>(ctx, task, long_row, totals);
+    if (task->csr.row_ptr_bits == 32) {
+        assign_rows_kernel<int32_t, LEVELS, GROUP><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, long_row, totals);
     } else {
-        status = launch_rows<32>(ctx, task, long_row, totals);
+        assign_rows_kernel<int64_t, LEVELS, GROUP><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, long_row, totals);
     }
-    if (status != TESS_SUCCESS || task->csr.nnz <= LONG_ROW) { return status; }
-    assign_long_rows_kernel<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, long_row, totals);
+    status = gpu_check_launch(ctx, "choosing precisions of rows");
+    if (status != TESS_SUCCESS || task->csr.nnz <= LONG_STEPS * GROUP) { return status; }
+    assign_long_rows_kernel<LEVELS><<<most, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, long_row, totals);
     return gpu_check_launch(ctx, "choosing precisions of long rows");
 }
 
+template <int LEVELS>
+static tess_status assign_rows(tess_context *ctx, const assign_task *task, int32_t *long_row, assign_totals *totals)
+{
+    const double mean = (double)task->csr.nnz / (double)task->csr.nrows;
+
+    if (mean <= GROUP_MEAN) { return launch_rows<LEVELS, 1>(ctx, task, long_row, totals); }
+    if (mean <= 2 * GROUP_MEAN) { return launch_rows<LEVELS, 2>(ctx, task, long_row, totals); }
+    if (mean <= 4 * GROUP_MEAN) { return launch_rows<LEVELS, 4>(ctx, task, long_row, totals); }
+    if (mean <= 8 * GROUP_MEAN) { return launch_rows<LEVELS, 8>(ctx, task, long_row, totals); }
+    if (mean <= 16 * GROUP_MEAN) { return launch_rows<LEVELS, 16>(ctx, task, long_row, totals); }
+    return launch_rows<LEVELS, 32>(ctx, task, long_row, totals);
+}
+
+template <int LEVELS>
 static tess_status assign_entries(tess_context *ctx, const assign_task *task, assign_totals *totals)
 {
-    assign_entries_kernel<<<gpu_grid(ctx, task->csr.nnz, BLOCKS_PER_MULTIPROCESSOR), GPU_BLOCK, 0,
-                            gpu_stream_of(ctx)>>>(*task, totals);
+    const unsigned grid = gpu_grid(ctx, task->csr.nnz, BLOCKS_PER_MULTIPROCESSOR);
+
+    assign_entries_kernel<LEVELS><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, totals);
     return gpu_check_launch(ctx, "choosing precisions of entries");
+}
+
+/* Kernels that know how few levels there are leave out what others need. */
+template <int LEVELS>
+static tess_status assign_granules(tess_context *ctx, const assign_task *task, int32_t *long_row, assign_totals *totals)
+{
+    if (task->csr.nrows == 0) { return TESS_SUCCESS; }
+    return task->rules.entries ? assign_entries<LEVELS>(ctx, task, totals)
+                               : assign_rows<LEVELS>(ctx, task, long_row, totals);
 }
 
 static tess_status assign_levels(tess_context *ctx, const assign_task *task, assign_totals *out)
@@ -338,7 +440,7 @@ static tess_status assign_levels(tess_context *ctx, const assign_task *task, ass
     gpu_scope scope(ctx);
     GPU(Stream_t) stream = gpu_stream_of(ctx);
     int64_t ntiles = task->policy == TESS_POLICY_MEAN_RANGE ? (task->csr.nnz + MAGNITUDE_TILE - 1) / MAGNITUDE_TILE : 0;
-    int64_t most_long = task->csr.nnz / LONG_ROW + 1, nblocks = (int64_t)gpu_state_of(ctx)->multiprocessors * 8;
+    int64_t most_long = task->csr.nnz / LONG_STEPS + 1, nblocks = (int64_t)gpu_state_of(ctx)->multiprocessors * 8;
     int64_t words = (int64_t)(sizeof(assign_totals) + (size_t)ntiles * sizeof(magnitude_sum)) / 8;
     double *room = NULL;
     tess_status status = gpu_parts(ctx, words + (most_long + 1) / 2, &room);
@@ -354,7 +456,8 @@ static tess_status assign_levels(tess_context *ctx, const assign_task *task, ass
     }
     find_ranges_kernel<<<1, GPU_BLOCK, 0, stream>>>(*task, ntiles, tile, totals);
     TESS_TRY(gpu_check_launch(ctx, "finding the range of each precision"));
-    TESS_TRY(task->rules.entries ? assign_entries(ctx, task, totals) : assign_rows(ctx, task, long_row, totals));
+    TESS_TRY(task->rules.nlevels <= 2 ? assign_granules<2>(ctx, task, long_row, totals)
+                                      : assign_granules<TESS_MOST_LEVELS>(ctx, task, long_row, totals));
     status = ctx->backend->download(ctx, out, totals, sizeof *out);
 cleanup:
     return status;

@@ -105,14 +105,14 @@ static void assign_one_row(const assign_task *task, const policy_ranges *ranges,
     for (int64_t k = assign_row_start(&task->csr, row); k < end; k++) {
         if (!assign_skips(task->skip, k)) { granule_add(&s, ranges, assign_value(&task->csr, k)); }
     }
-    o = assign_row(task, row, &s);
+    o = assign_row(task, TESS_MOST_LEVELS, row, &s);
     if (o.level == TESS_LEVEL_NONE) {
         count[ASSIGN_EMPTY] += 1;
         return;
     }
     count[ASSIGN_GRANULES + o.level] += 1;
     count[ASSIGN_NONZEROS + o.level] += (unsigned)o.nonzeros;
-    count[ASSIGN_SCALED + o.level] += o.exponent != 0;
+    count[ASSIGN_SCALED + o.scaled_level] += o.exponent != 0;
 }
 
 static void assign_one_entry(const assign_task *task, const policy_ranges *ranges, int64_t k, unsigned long long *count)
@@ -120,7 +120,7 @@ static void assign_one_entry(const assign_task *task, const policy_ranges *range
     int level;
 
     if (assign_skips(task->skip, k)) { return; } /* its level says so already */
-    level = assign_entry_level(task, ranges, assign_value(&task->csr, k));
+    level = assign_entry_level(task, TESS_MOST_LEVELS, ranges, assign_value(&task->csr, k));
     task->level[k] = (uint8_t)level;
     count[ASSIGN_GRANULES + level] += 1;
     count[ASSIGN_NONZEROS + level] += 1;

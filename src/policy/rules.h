@@ -146,11 +146,11 @@ TESS_HD bool policy_is_inside(const policy_rules *rules, int l, const granule_st
     return percent >= rules->share * count;
 }
 
-/* The lowest level that takes the granule. */
-TESS_HD int policy_level(const policy_rules *rules, const granule_statistics *s)
+/* The lowest level that takes the granule. Levels are below `bound`: where compilers know it, they compute no more than that. */
+TESS_HD int policy_level(const policy_rules *rules, int bound, const granule_statistics *s)
 {
-    for (int l = rules->nlevels - 1; l > 0; l--) {
-        if (policy_is_inside(rules, l, s) && policy_fits(rules, l, s)) { return l; }
+    for (int l = bound - 1; l > 0; l--) {
+        if (l < rules->nlevels && policy_is_inside(rules, l, s) && policy_fits(rules, l, s)) { return l; }
     }
     return 0;
 }

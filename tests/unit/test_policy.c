@@ -307,10 +307,10 @@ static void rows_that_do_not_fit_have_a_scale(void **state)
 {
     const tess_policy_options plain = options_of("fixed-range:1e300", "fp64,fp16");
     const tess_policy_options scaled = options_of("fixed-range:1e300", "fp64,fp16:scaled");
-    /* fits as it is; too large; too small; too far apart; at the limits of what may be apart */
+    /* fits as it is; too large; too small; too far apart, but for a copy; at the limits of what may be apart */
     const double pairs[5][2] = {{1.0, 2.0}, {1e9, 3e9}, {1e-9, 2e-9}, {1e-9, 1.0}, {0x1p20, 0x1.8p48}};
     static const int plain_level[] = {1, 0, 0, 0, 0}, scaled_level[] = {1, 1, 1, 0, 1};
-    static const int exponent[] = {0, 31 - 14, -29 - 14, 0, 48 - 14};
+    static const int exponent[] = {0, 31 - 14, -29 - 14, 0 - 14, 48 - 14};
     oracle_csr a = oracle_open(5, 2);
     outcome r;
 

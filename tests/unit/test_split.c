@@ -204,6 +204,54 @@ static double *plain_product(const tess_matrix *m, tess_format format, tess_prec
     return y;
 }
 
+/* A row of an unscaled level may be far beyond the range of a scaled one: its copy there is stored over a scale too. */
+static void copies_at_a_scaled_level_hold_all_rows(void **state)
+{
+    tess_context *ctx = open_cpu(2);
+    oracle_csr a = oracle_random(700, 700, 5, 24);
+    tess_storage_options o = options_of(TESS_FORMAT_COMPOSITE, TESS_FORMAT_CSR, TESS_ROW_ORDER_ORIGINAL);
+    double *x = random_values(a.ncols, 6, 1.0, 2.0);
+
+    (void)state;
+    for (int64_t k = 0; k < a.nnz; k++) {
+        a.val[k] = (a.val[k] < 0.0 ? -1.0 : 1.0) * (1.0 + (double)(k % 1000) / 1000.0);
+    }
+    for (int64_t i = 0; i < a.nrows; i += 3) { /* 2^20 is beyond FP16 */
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            a.val[k] *= 0x1p20;
+        }
+    }
+    o.policy.policy = TESS_POLICY_FIXED_RANGE;
+    o.policy.parameter = 0x1p15;
+    o.policy.nlevels = 2;
+    o.policy.level[1] = (tess_level){TESS_PRECISION_FP16, 1};
+    for (int base = 0; base < 2; base++) {
+        tess_matrix *m = make_matrix(ctx, &a), *composite = NULL;
+        const tess_assignment_summary summary = summary_of(m, &o.policy);
+        double *y = NULL;
+
+        assert_true(summary.nonzeros_at[0] > 0 && summary.nonzeros_at[1] > 0 && summary.scaled[1]);
+        o.base = base ? TESS_FORMAT_ELLR : TESS_FORMAT_CSR;
+        composite = convert(m, &o);
+        y = product_at(composite, 1, x, o.row_order);
+        for (int64_t i = 0; i < a.nrows; i++) {
+            double sum = 0.0, magnitude = 0.0;
+
+            for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+                sum += 1.5 * a.val[k] * x[a.col_ind[k]];
+                magnitude += fabs(1.5 * a.val[k] * x[a.col_ind[k]]);
+            }
+            assert_true(fabs(y[i] - sum) <= (0x1p-11 + 0x1p-40) * magnitude);
+        }
+        free(y);
+        tess_matrix_destroy(composite);
+        tess_matrix_destroy(m);
+    }
+    free(x);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
 static void check_copies(tess_context *ctx, tess_format base, tess_row_order order)
 {
     oracle_csr a = make_sample();
@@ -452,6 +500,7 @@ static void wrong_products_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_at_a_scaled_level_hold_all_rows),
         cmocka_unit_test(bytes_are_those_of_table_one),
         cmocka_unit_test(three_levels_cost_what_they_hold),
         cmocka_unit_test(rows_are_sorted_by_level_and_keep_their_order),

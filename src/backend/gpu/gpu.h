@@ -102,7 +102,7 @@ tess_status gpu_allow_shared(tess_context *ctx, const void *kernel);
 /* Room for `count` partial sums. */
 tess_status gpu_partials(tess_context *ctx, int64_t count, double **out);
 
-/* Room for `count` parts of sums that a dense product leaves to its second kernel. */
+/* Room for `count` values of work space that one function needs: parts of sums of dense products, counts of set-ups. */
 tess_status gpu_parts(tess_context *ctx, int64_t count, double **out);
 /* Makes room->memory at least `bytes` large. New room is all zero if asked for; a loop that is being recorded may not. */
 tess_status gpu_room_reserve(tess_context *ctx, gpu_room *room, int64_t bytes, bool zeroed);

@@ -12,6 +12,7 @@
 #define GPU(name) cuda##name
 
 typedef cudaDeviceProp gpu_properties;
+typedef uint32_t gpu_lanes; /* of a ballot */
 
 #define GPU_NAME "cuda"
 #define GPU_WAVE 32 /* threads of a warp */
@@ -22,6 +23,9 @@ typedef cudaDeviceProp gpu_properties;
 #define GPU_SHUFFLE_DOWN(value, distance, width) __shfl_down_sync(0xffffffffU, value, distance, width)
 #define GPU_SHUFFLE_UP(value, distance, width) __shfl_up_sync(0xffffffffU, value, distance, width)
 #define GPU_SHUFFLE_XOR(value, mask) __shfl_xor_sync(0xffffffffU, value, mask)
+/* A bit for each lane of the wave: those where `predicate` holds. All lanes take part. */
+#define GPU_BALLOT(predicate) __ballot_sync(0xffffffffU, predicate)
+#define GPU_COUNT_LANES(lanes) __popc(lanes)
 #define GPU_LOAD_L2(pointer) __ldcg(pointer)
 
 /* A loop on the device through a WHILE node, from CUDA 12.4 on. */

@@ -8,6 +8,7 @@
 #define GPU(name) hip##name
 
 typedef hipDeviceProp_t gpu_properties;
+typedef uint64_t gpu_lanes; /* of a ballot */
 
 #define GPU_NAME "hip"
 #define GPU_WAVE 64 /* threads of a wave on CDNA */
@@ -18,6 +19,8 @@ typedef hipDeviceProp_t gpu_properties;
 #define GPU_SHUFFLE_DOWN(value, distance, width) __shfl_down(value, distance, width)
 #define GPU_SHUFFLE_UP(value, distance, width) __shfl_up(value, distance, width)
 #define GPU_SHUFFLE_XOR(value, mask) __shfl_xor(value, mask)
+#define GPU_BALLOT(predicate) __ballot(predicate)
+#define GPU_COUNT_LANES(lanes) __popcll(lanes)
 #define GPU_LOAD_L2(pointer) __builtin_nontemporal_load(pointer)
 
 /* No overlapped launches. */

@@ -5,9 +5,11 @@
 /* A matrix of one precision, as the kernel sees it. */
 template <typename VALUE>
 struct one_matrix {
+    static constexpr bool TURNS = false;
     static constexpr int STREAM_BLOCKS =
         6; /* by nonzeros: resident blocks per multiprocessor that registers must allow */
     matrix_argument m;
+    bool stores; /* y is the sums, and nothing else is done with them */
 
     __device__ inline const matrix_argument &part(const csr_chunk &) const
     {
@@ -19,17 +21,27 @@ struct one_matrix {
         return (int)sizeof(VALUE);
     }
 
-    __device__ inline bool is_empty(const csr_chunk &) const
+    __device__ inline const int32_t *map_of(const csr_chunk &) const
     {
-        return false;
+        return NULL;
+    }
+
+    template <int NDOTS>
+    __device__ inline void finish(const tess_spmv_args &args, int64_t row, double sum, double *dots) const
+    {
+        if (NDOTS == 0 && stores) {
+            args.y[row] = sum;
+        } else {
+            finish_row<NDOTS>(args, row, sum, dots);
+        }
     }
 
     template <typename OFFSET, int NDOTS>
-    __device__ inline void work_on(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
-                                   const tess_spmv_args &args, double *dots) const
+    __device__ inline void work_on(const char *stage, const staged_chunk &chunk, const tess_spmv_args &args,
+                                   double *dots) const
     {
-        sum_by_rows<VALUE, OFFSET>(stage, layout, chunk, m, args.x, [&](int r, double sum) {
-            finish_row<NDOTS>(args, (int64_t)chunk.first_row + r, sum, dots);
+        sum_by_rows<VALUE, OFFSET>(stage, chunk, args.x, [&](int r, double sum) {
+            finish<NDOTS>(args, (int64_t)chunk.first_row + r, sum, dots);
         });
     }
 
@@ -38,7 +50,7 @@ struct one_matrix {
                                   double *dots) const
     {
         return stream_chunk<VALUE, OFFSET>(chunk, m, args.x, products, enter, [&](int r, double sum) {
-            finish_row<NDOTS>(args, (int64_t)chunk.first_row + r, sum, dots);
+            finish<NDOTS>(args, (int64_t)chunk.first_row + r, sum, dots);
         });
     }
 };
@@ -46,9 +58,10 @@ struct one_matrix {
 template <typename VALUE, typename OFFSET, int NDOTS>
 static tess_status launch_product(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
 {
-    const one_matrix<VALUE> matrix = {make_matrix_argument(v, p)};
-    const chunks_argument chunks = {p->chunk, p->nchunks,
-                                    make_layout(p->by_rows, p->places, p->most_rows, sizeof(OFFSET), sizeof(VALUE))};
+    const one_matrix<VALUE> matrix = {make_matrix_argument(v, p), only_stores(args)};
+    const chunks_argument chunks = {
+        p->chunk, p->nchunks, make_layout(p->by_rows, p->places, p->most_rows, sizeof(OFFSET), sizeof(VALUE), false),
+        0};
     loop_gate gate;
     tess_status status = TESS_SUCCESS;
 

@@ -12,13 +12,91 @@ struct part_argument {
 };
 
 /* The precisions that parts may have; the value type is chosen where a block knows its chunk. */
-#define PART_TYPES(X)   \
-    X(double, FP64)     \
+#define LOW_TYPES(X)    \
     X(float, FP32)      \
     X(tess::bf16, BF16) \
     X(tess::fp16, FP16)
+#define PART_TYPES(X) \
+    X(double, FP64)   \
+    LOW_TYPES(X)
 
+/* The rows of y of a part's rows from `first_row` on; NULL where rows are only shifted. */
+__device__ static inline const int32_t *part_map(const part_argument &p, int32_t first_row)
+{
+    return p.row_of ? p.row_of + first_row : NULL;
+}
+
+/* Row first_row + r of a part has this sum; row_of: where its map is, of rows from first_row on. STORES: y is the sums, and
+   nothing else is done with them; such kernels need fewer registers. */
+template <bool STORES, int NDOTS>
+__device__ static inline void finish_part_row(const part_argument &p, const tess_spmv_args &args, int32_t first_row,
+                                              int r, const int32_t *row_of, double sum, double *dots)
+{
+    int64_t row = (int64_t)first_row + r, target = row_of ? row_of[r] : p.row_shift + row;
+    double scaled = p.exponent ? sum * part_row_scale(p.exponent, row) : sum;
+
+    if constexpr (STORES) {
+        args.y[target] = scaled;
+    } else {
+        spmv_add_row_dots(&args, NDOTS, target, spmv_finish_row(&args, target, scaled), dots);
+    }
+}
+
+template <bool STORES, int NDOTS>
+__device__ static inline void finish_empty_rows(const part_argument &p, int32_t first_row, int rows,
+                                                const tess_spmv_args &args, double *dots)
+{
+    const int32_t *map = part_map(p, first_row);
+
+    for (int r = (int)threadIdx.x; r < rows; r += GPU_BLOCK) {
+        finish_part_row<STORES, NDOTS>(p, args, first_row, r, map, 0.0, dots);
+    }
+}
+
+/* A chunk of a part by nonzeros, or of rows without any. */
+template <typename VALUE, typename OFFSET, bool STORES, int NDOTS, typename FACTOR, typename ENTER>
+__device__ static __forceinline__ bool stream_part(const part_argument &p, const csr_chunk &chunk,
+                                                   const tess_spmv_args &args, const FACTOR *x, double *products,
+                                                   ENTER enter, double *dots)
+{
+    const int32_t *map = part_map(p, chunk.first_row);
+
+    if (!p.m.row_ptr) {
+        if (!enter()) { return false; }
+        finish_empty_rows<STORES, NDOTS>(p, chunk.first_row, chunk.rows, args, dots);
+        return true;
+    }
+    return stream_chunk<VALUE, OFFSET>(chunk, p.m, x, products, enter, [&](int r, double sum) {
+        finish_part_row<STORES, NDOTS>(p, args, chunk.first_row, r, map, sum, dots);
+    });
+}
+
+/* One part alone, by nonzeros: where types are known, registers allow more blocks. */
+template <typename VALUE, typename FACTOR, bool STORES>
+struct one_part {
+    static constexpr bool TURNS = false;
+    static constexpr int STREAM_BLOCKS = 5;
+    part_argument p;
+
+    template <typename OFFSET, int NDOTS, typename ENTER>
+    __device__ inline bool stream(const csr_chunk &chunk, const tess_spmv_args &args, double *products, ENTER enter,
+                                  double *dots) const
+    {
+        const FACTOR *x;
+
+        if constexpr (sizeof(FACTOR) == sizeof(float)) {
+            x = args.x_shadow;
+        } else {
+            x = args.x;
+        }
+        return stream_part<VALUE, OFFSET, STORES, NDOTS>(p, chunk, args, x, products, enter, dots);
+    }
+};
+
+/* The parts together. */
+template <bool STORES>
 struct many_parts {
+    static constexpr bool TURNS = true;
     static constexpr int STREAM_BLOCKS = 4; /* more would leave too few registers for several value types */
     part_argument parts[TESS_MOST_LEVELS + 1];
 
@@ -36,19 +114,9 @@ struct many_parts {
         }
     }
 
-    __device__ inline bool is_empty(const csr_chunk &chunk) const
+    __device__ inline const int32_t *map_of(const csr_chunk &chunk) const
     {
-        return !parts[chunk.part].m.row_ptr;
-    }
-
-    template <int NDOTS>
-    __device__ inline void finish(const part_argument &p, const tess_spmv_args &args, int64_t row, double sum,
-                                  double *dots) const
-    {
-        int64_t target = p.row_of ? p.row_of[row] : p.row_shift + row;
-        double scaled = p.exponent ? sum * part_row_scale(p.exponent, row) : sum;
-
-        spmv_add_row_dots(&args, NDOTS, target, spmv_finish_row(&args, target, scaled), dots);
+        return part_map(parts[chunk.part], chunk.first_row);
     }
 
     /* Calls use(value type, x): x in FP64, or, with FP32 arithmetic below fp64, its shadow. */
@@ -65,27 +133,20 @@ struct many_parts {
         }
     }
 
-    template <int NDOTS>
-    __device__ inline void finish_empty_rows(const csr_chunk &chunk, const tess_spmv_args &args, double *dots) const
-    {
-        for (int r = (int)threadIdx.x; r < chunk.rows; r += GPU_BLOCK) {
-            finish<NDOTS>(parts[chunk.part], args, (int64_t)chunk.first_row + r, 0.0, dots);
-        }
-    }
-
     template <typename OFFSET, int NDOTS>
-    __device__ inline void work_on(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
-                                   const tess_spmv_args &args, double *dots) const
+    __device__ inline void work_on(const char *stage, const staged_chunk &chunk, const tess_spmv_args &args,
+                                   double *dots) const
     {
         const part_argument &p = parts[chunk.part];
+        const int32_t *map = chunk.map < 0 ? NULL : (const int32_t *)(const void *)(stage + chunk.map);
 
-        if (!p.m.row_ptr) {
-            finish_empty_rows<NDOTS>(chunk, args, dots);
+        if (chunk.offsets < 0) {
+            finish_empty_rows<STORES, NDOTS>(p, chunk.first_row, chunk.rows, args, dots);
             return;
         }
         (void)with_types(p, args, [&](auto value, const auto *x) {
-            sum_by_rows<decltype(value), OFFSET>(stage, layout, chunk, p.m, x, [&](int r, double sum) {
-                finish<NDOTS>(p, args, (int64_t)chunk.first_row + r, sum, dots);
+            sum_by_rows<decltype(value), OFFSET>(stage, chunk, x, [&](int r, double sum) {
+                finish_part_row<STORES, NDOTS>(p, args, chunk.first_row, r, map, sum, dots);
             });
             return true;
         });
@@ -97,15 +158,8 @@ struct many_parts {
     {
         const part_argument &p = parts[chunk.part];
 
-        if (!p.m.row_ptr) {
-            if (!enter()) { return false; }
-            finish_empty_rows<NDOTS>(chunk, args, dots);
-            return true;
-        }
         return with_types(p, args, [&](auto value, const auto *x) {
-            return stream_chunk<decltype(value), OFFSET>(chunk, p.m, x, products, enter, [&](int r, double sum) {
-                finish<NDOTS>(p, args, (int64_t)chunk.first_row + r, sum, dots);
-            });
+            return stream_part<decltype(value), OFFSET, STORES, NDOTS>(p, chunk, args, x, products, enter, dots);
         });
     }
 };
@@ -138,15 +192,56 @@ static tess_status sum_part_segments(tess_context *ctx, const csr_part *part, co
     }
 }
 
-template <typename OFFSET>
+/* Whether the only part is a matrix like any other, and the product too. */
+static bool is_plain(int count, const csr_part *parts, const tess_spmv_args *args)
+{
+    const csr_view *v = &parts[0].view;
+
+    return count == 1 && v->row_ptr && !v->row_of && v->row_shift == 0 && !v->exponent && !args->y_shadow &&
+           !args->partial && args->y && args->update.kind == TESS_UPDATE_NONE &&
+           (args->low_arithmetic == TESS_ARITHMETIC_FP64 || v->precision == TESS_PRECISION_FP64);
+}
+
+template <typename VALUE, typename FACTOR, typename OFFSET, bool STORES>
+static tess_status launch_part(tess_context *ctx, const csr_plan *plan, const part_argument &p,
+                               const tess_spmv_args *args, const loop_gate &gate)
+{
+    const one_part<VALUE, FACTOR, STORES> matrix = {p};
+    const chunks_argument chunks = {plan->chunk, plan->nchunks, make_layout(false, plan->places, 0, 0, 0, false), 0};
+
+    return launch_nonzeros<one_part<VALUE, FACTOR, STORES>, OFFSET, 0>(ctx, matrix, chunks, args, gate);
+}
+
+/* One part by nonzeros, in a launch of its own. */
+template <typename OFFSET, bool STORES>
+static tess_status launch_alone(tess_context *ctx, const csr_plan *plan, const part_argument &p,
+                                const tess_spmv_args *args, const loop_gate &gate)
+{
+    bool low = args->low_arithmetic == TESS_ARITHMETIC_FP32;
+
+    if (plan->nchunks == 0) { return TESS_SUCCESS; }
+    switch (p.precision) {
+    case TESS_PRECISION_FP64: return launch_part<double, double, OFFSET, STORES>(ctx, plan, p, args, gate);
+#define LAUNCH_PART(VALUE, NAME)                                                         \
+    case TESS_PRECISION_##NAME:                                                          \
+        return low ? launch_part<VALUE, float, OFFSET, STORES>(ctx, plan, p, args, gate) \
+                   : launch_part<VALUE, double, OFFSET, STORES>(ctx, plan, p, args, gate);
+        LOW_TYPES(LAUNCH_PART)
+#undef LAUNCH_PART
+    default: return TESS_UNSUPPORTED;
+    }
+}
+
+template <typename OFFSET, bool STORES>
 static tess_status launch_parts(tess_context *ctx, int count, const csr_part *parts, const tess_spmv_args *args)
 {
     const csr_plan *first = parts[0].plan;
-    many_parts matrix = {};
-    chunks_argument chunks = {first->merged, first->nmerged, {}};
+    many_parts<STORES> matrix = {};
+    chunks_argument chunks = {first->merged, first->nmerged, {}, 0};
     int places = 0, most_rows = 0;
+    int64_t nnz = 0, nnz_by_rows = 0;
     size_t value_bytes = 0;
-    bool by_rows = true;
+    bool stages = true, has_map = false, by_rows;
     loop_gate gate;
     tess_status status = TESS_SUCCESS;
 
@@ -162,14 +257,27 @@ static tess_status launch_parts(tess_context *ctx, int count, const csr_part *pa
         places = plan->places > places ? plan->places : places;
         most_rows = plan->most_rows > most_rows ? plan->most_rows : most_rows;
         value_bytes = bytes > value_bytes ? bytes : value_bytes;
-        by_rows = by_rows && plan->by_rows;
+        has_map = has_map || v->row_of;
+        stages = stages && plan->stages;
+        nnz += v->nnz;
+        nnz_by_rows += plan->by_rows ? v->nnz : 0;
         TESS_TRY(sum_part_segments<OFFSET>(ctx, &parts[p], matrix.parts[p].m, args, gate));
     }
-    chunks.layout = make_layout(by_rows, places, most_rows, sizeof(OFFSET), value_bytes);
-    switch (args->reduction.ndots) {
-    case 0: return launch_chunks<many_parts, OFFSET, 0>(ctx, matrix, chunks, by_rows, args, gate);
-    case 1: return launch_chunks<many_parts, OFFSET, 1>(ctx, matrix, chunks, by_rows, args, gate);
-    default: return launch_chunks<many_parts, OFFSET, 2>(ctx, matrix, chunks, by_rows, args, gate);
+    by_rows = stages && 2 * nnz_by_rows >= nnz; /* all parts the same way: the one that suits most of them */
+    if (!by_rows && args->reduction.ndots == 0) {
+        for (int p = 0; p < count; p++) {
+            TESS_TRY((launch_alone<OFFSET, STORES>(ctx, parts[p].plan, matrix.parts[p], args, gate)));
+        }
+        return TESS_SUCCESS;
+    }
+    chunks.layout = make_layout(by_rows, places, most_rows, sizeof(OFFSET), value_bytes, has_map);
+    if (args->reduction.ndots == 0) {
+        return launch_rows<many_parts<STORES>, OFFSET, 0>(ctx, matrix, chunks, args, gate);
+    }
+    if constexpr (!STORES) {
+        return args->reduction.ndots == 1
+                   ? launch_chunks<many_parts<false>, OFFSET, 1>(ctx, matrix, chunks, by_rows, args, gate)
+                   : launch_chunks<many_parts<false>, OFFSET, 2>(ctx, matrix, chunks, by_rows, args, gate);
     }
 cleanup:
     return status;
@@ -179,12 +287,19 @@ tess_status csr_spmv_parts(tess_context *ctx, int count, const csr_part *parts, 
 {
     gpu_scope scope(ctx);
 
+    if (is_plain(count, parts, args)) { return csr_gpu()->spmv(ctx, &parts[0].view, parts[0].plan, args); }
     for (int p = 0; p < count; p++) {
         if (tess_precision_bytes(parts[p].view.precision) < 2) {
             return tess_fail(ctx, TESS_UNSUPPORTED, "fp64, fp32, bf16 or fp16", "parts stored in %s on a GPU",
                              tess_precision_name(parts[p].view.precision));
         }
     }
-    return parts[0].view.row_ptr_bits == 64 ? launch_parts<int64_t>(ctx, count, parts, args)
-                                            : launch_parts<int32_t>(ctx, count, parts, args);
+    bool wide = parts[0].view.row_ptr_bits == 64;
+
+    if (only_stores(args) && args->reduction.ndots == 0) {
+        return wide ? launch_parts<int64_t, true>(ctx, count, parts, args)
+                    : launch_parts<int32_t, true>(ctx, count, parts, args);
+    }
+    return wide ? launch_parts<int64_t, false>(ctx, count, parts, args)
+                : launch_parts<int32_t, false>(ctx, count, parts, args);
 }

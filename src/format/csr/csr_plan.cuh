@@ -21,8 +21,10 @@ enum {
     GROUP_STEPS = 32, /* a row with more nonzeros per thread of a group than this goes to a wave */
     WAVES = GPU_BLOCK / GPU_WAVE, /* waves of a block */
     SEGMENT = 8192,               /* nonzeros of a split row per block; rows longer than this are split */
-    SAMPLED_ROWS = 16,            /* one row in so many is looked at to see whether its neighbour's columns are near */
-    NEAR_COLUMNS = 8              /* how near */
+    ROWS_AT_ONCE = 4,             /* rows in flight per thread where they are measured */
+    SAMPLED_ROWS = 1024, /* rows that are at least looked at to see whether their neighbours' columns are near */
+    SAMPLE_STRIDE = 251, /* one row in so many at least; a prime: grids are often as wide as powers of two */
+    NEAR_COLUMNS = 8     /* how near */
 };
 
 /* A chunk of rows: what a block works on at a time. */
@@ -39,9 +41,11 @@ struct csr_plan {
     int nchunks;
     csr_chunk *chunk;      /* nchunks */
     int places, most_rows; /* most nonzeros that a chunk stages, most rows that it has */
-    bool by_rows; /* rows are about as long, and neighbours have neighbouring columns: a thread or group gathers for
+    bool stages; /* chunks fit into shared memory as they are: no row is too long, and rows are not too many */
+    bool
+        by_rows; /* and it pays: rows are about as long, and neighbours have neighbouring columns: a thread or group gathers for
                                a row; else threads gather for neighbouring nonzeros, whatever rows these belong to */
-    int nsplit;   /* rows longer than SEGMENT */
+    int nsplit;             /* rows longer than SEGMENT */
     int32_t *split_row;     /* nsplit, ascending */
     int32_t *split_segment; /* nsplit + 1: first segment of each */
     int nsegments;

@@ -13,12 +13,10 @@ __device__ static inline int64_t row_work(const OFFSET *row_ptr, int64_t i)
     return (int64_t)row_ptr[i] + i;
 }
 
-/* The first row that starts at or after `target`, counted in rows + nonzeros. */
+/* The first row from `low` to `high` that starts at or after `target`, counted in rows + nonzeros. */
 template <typename OFFSET>
-__device__ static inline int64_t find_row(int64_t nrows, const OFFSET *row_ptr, int64_t target)
+__device__ static inline int64_t find_row(int64_t low, int64_t high, const OFFSET *row_ptr, int64_t target)
 {
-    int64_t low = 0, high = nrows;
-
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
 
@@ -42,8 +40,9 @@ __global__ static void cut_chunks_kernel(int64_t nrows, const OFFSET *row_ptr, i
 
     if (c >= nchunks) { return; }
     origin = row_ptr[0]; /* a part of a matrix may begin amid its arrays */
-    row = find_row(nrows, row_ptr, origin + c * work);
-    next = c + 1 < nchunks ? find_row(nrows, row_ptr, origin + (c + 1) * work) : nrows;
+    row = find_row(0, nrows, row_ptr, origin + c * work);
+    next = nrows; /* every row is some work: the next chunk begins at most `work` rows on */
+    if (c + 1 < nchunks) { next = find_row(row, min(row + work, nrows), row_ptr, origin + (c + 1) * work); }
     end = row_ptr[next];
     chunk.begin = row_ptr[row];
     chunk.first_row = (int32_t)row;
@@ -76,50 +75,74 @@ __global__ static void cut_empty_rows_kernel(int64_t nrows, int rows, int nchunk
 
 /* What row_lengths_kernel counts. */
 struct row_counts {
-    int split;                        /* rows longer than SEGMENT, listed in any order */
-    int longest;                      /* length of the longest row up to TAIL_ROW */
-    int has_longer;                   /* than that */
+    int split;   /* rows longer than SEGMENT, listed in any order */
+    int longest; /* length of the longest row; TAIL_ROW + 1 for all that are longer than TAIL_ROW */
     unsigned long long sampled, near; /* entries looked at, and those beside which the next row has a near column */
 };
 
-/* Whether the k-th column of a row is near that of the next. */
+/* Whether the k-th column of a row is near that of the next. All loads at once. */
 template <typename OFFSET>
 __device__ static inline void sample_row(const OFFSET *row_ptr, const int32_t *col_ind, int64_t i, unsigned *sampled,
                                          unsigned *near)
 {
     int64_t begin = row_ptr[i], end = row_ptr[i + 1], next_end = row_ptr[i + 2];
 
-    for (int64_t k = 0; k < end - begin && k < NEAR_COLUMNS; k++) {
-        *sampled += 1;
-        if (end + k < next_end) {
-            int distance = col_ind[end + k] - col_ind[begin + k];
+#pragma unroll
+    for (int k = 0; k < NEAR_COLUMNS; k++) {
+        bool both = k < end - begin && k < next_end - end;
+        int64_t distance = both ? (int64_t)col_ind[end + k] - col_ind[begin + k] : NEAR_COLUMNS + 1;
 
-            *near += distance >= -NEAR_COLUMNS && distance <= NEAR_COLUMNS;
-        }
+        *sampled += k < end - begin;
+        *near += distance >= -NEAR_COLUMNS && distance <= NEAR_COLUMNS;
     }
 }
 
+/* One row in `stride` is sampled: by a few threads of each block, so that no others wait for columns. */
 template <typename OFFSET>
-__global__ static void row_lengths_kernel(int64_t nrows, const OFFSET *row_ptr, const int32_t *col_ind,
-                                          int32_t *split_row, row_counts *counts)
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    row_lengths_kernel(int64_t nrows, const OFFSET *row_ptr, const int32_t *col_ind, int64_t stride, int32_t *split_row,
+                       row_counts *counts)
 {
-    int longest = 0;
+    __shared__ int block_longest;
+    __shared__ unsigned block_sampled, block_near;
+    const int64_t sample = (int64_t)threadIdx.x * gridDim.x + blockIdx.x, step = (int64_t)gridDim.x * GPU_BLOCK;
+    int64_t longest = 0;
     unsigned sampled = 0, near = 0;
 
-    for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < nrows; i += (int64_t)gridDim.x * GPU_BLOCK) {
-        int64_t length = (int64_t)row_ptr[i + 1] - (int64_t)row_ptr[i];
-
-        if (length > SEGMENT) { split_row[atomicAdd(&counts->split, 1)] = (int32_t)i; }
-        if (length > TAIL_ROW) {
-            counts->has_longer = 1;
-        } else if (length > longest) {
-            longest = (int)length;
-        }
-        if (i % SAMPLED_ROWS == 0 && i + 1 < nrows) { sample_row(row_ptr, col_ind, i, &sampled, &near); }
+    if (threadIdx.x == 0) {
+        block_longest = 0;
+        block_sampled = block_near = 0;
     }
-    if (longest > 0) { atomicMax(&counts->longest, longest); }
-    if (sampled > 0) { atomicAdd(&counts->sampled, (unsigned long long)sampled); }
-    if (near > 0) { atomicAdd(&counts->near, (unsigned long long)near); }
+    __syncthreads();
+    for (int64_t i = sample * stride; i + 1 < nrows; i += step * stride) {
+        sample_row(row_ptr, col_ind, i, &sampled, &near);
+    }
+    for (int64_t first = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; first < nrows; first += ROWS_AT_ONCE * step) {
+        int64_t length[ROWS_AT_ONCE];
+
+#pragma unroll
+        for (int r = 0; r < ROWS_AT_ONCE; r++) {
+            int64_t i = min(first + r * step, nrows - 1);
+
+            length[r] = (int64_t)row_ptr[i + 1] - (int64_t)row_ptr[i];
+        }
+#pragma unroll
+        for (int r = 0; r < ROWS_AT_ONCE; r++) {
+            int64_t i = first + r * step;
+
+            if (length[r] > SEGMENT && i < nrows) { split_row[atomicAdd(&counts->split, 1)] = (int32_t)i; }
+            longest = length[r] > longest ? length[r] : longest;
+        }
+    }
+    if (longest > 0) { atomicMax(&block_longest, (int)min(longest, (int64_t)TAIL_ROW + 1)); }
+    if (sampled > 0) { atomicAdd(&block_sampled, sampled); }
+    if (near > 0) { atomicAdd(&block_near, near); }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        atomicMax(&counts->longest, block_longest);
+        atomicAdd(&counts->sampled, (unsigned long long)block_sampled);
+        atomicAdd(&counts->near, (unsigned long long)block_near);
+    }
 }
 
 /* Threads that share a row of mean length. */
@@ -171,11 +194,13 @@ template <typename OFFSET>
 static tess_status cut_chunks(tess_context *ctx, const csr_view *v, csr_plan *p)
 {
     int work = choose_work(ctx, v, p->by_rows), most[2] = {0, 0}, *device_most = NULL;
+    double *room = NULL;
     tess_status status = TESS_SUCCESS;
 
     p->nchunks = (int)((v->nrows + v->nnz + work - 1) / work);
     TESS_TRY(tess_device_allocate(ctx, p->nchunks, sizeof *p->chunk, (void **)&p->chunk));
-    TESS_TRY(tess_device_allocate(ctx, 2, sizeof *device_most, (void **)&device_most));
+    TESS_TRY(gpu_parts(ctx, 1, &room));
+    device_most = (int *)(void *)room;
     TESS_TRY(ctx->backend->zero(ctx, device_most, sizeof most));
     cut_chunks_kernel<<<(unsigned)(p->nchunks / GPU_BLOCK + 1), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
         v->nrows, (const OFFSET *)v->row_ptr, work, p->nchunks, p->chunk, device_most);
@@ -183,9 +208,9 @@ static tess_status cut_chunks(tess_context *ctx, const csr_view *v, csr_plan *p)
     TESS_TRY(ctx->backend->download(ctx, most, device_most, sizeof most));
     p->places = most[0];
     p->most_rows = most[1];
-    p->by_rows = p->by_rows && p->most_rows <= MOST_ROWS;
+    p->stages = p->stages && p->most_rows <= MOST_ROWS;
+    p->by_rows = p->by_rows && p->stages;
 cleanup:
-    tess_device_release(ctx, device_most, 2, sizeof *device_most);
     return status;
 }
 
@@ -206,27 +231,31 @@ cleanup:
 template <typename OFFSET>
 static tess_status find_split_rows(tess_context *ctx, const csr_view *v, csr_plan *p, int32_t **rows, int64_t *room)
 {
+    enum { WORDS = (sizeof(row_counts) + sizeof(double) - 1) / sizeof(double) };
+    const int64_t stride = std::min(std::max(v->nrows / SAMPLED_ROWS, (int64_t)1), (int64_t)SAMPLE_STRIDE);
     row_counts counts = {}, *device_counts = NULL;
     int32_t *device_rows = NULL;
+    double *work = NULL;
     tess_status status = TESS_SUCCESS;
 
     *room = v->nnz / SEGMENT + 1; /* no more rows than that can be so long */
-    TESS_TRY(tess_device_allocate(ctx, 1, sizeof *device_counts, (void **)&device_counts));
-    TESS_TRY(tess_device_allocate(ctx, *room, sizeof *device_rows, (void **)&device_rows));
+    TESS_TRY(gpu_parts(ctx, WORDS + (*room + 1) / 2, &work));
+    device_counts = (row_counts *)(void *)work;
+    device_rows = (int32_t *)(void *)(work + WORDS);
     TESS_TRY(tess_host_allocate(ctx, *room, sizeof **rows, (void **)rows));
     TESS_TRY(ctx->backend->zero(ctx, device_counts, sizeof counts));
     row_lengths_kernel<<<gpu_grid(ctx, v->nrows, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
-        v->nrows, (const OFFSET *)v->row_ptr, v->col_ind, device_rows, device_counts);
+        v->nrows, (const OFFSET *)v->row_ptr, v->col_ind, stride, device_rows, device_counts);
     TESS_TRY(gpu_check_launch(ctx, "measuring rows"));
     TESS_TRY(ctx->backend->download(ctx, &counts, device_counts, sizeof counts));
     p->nsplit = counts.split;
-    p->by_rows = counts.has_longer == 0 && counts.longest * v->nrows <= IRREGULARITY * v->nnz &&
-                 2 * counts.near >= counts.sampled;
-    TESS_TRY(ctx->backend->download(ctx, *rows, device_rows, (size_t)p->nsplit * sizeof **rows));
-    std::sort(*rows, *rows + p->nsplit); /* atomics listed them in any order */
+    p->stages = counts.longest <= TAIL_ROW;
+    p->by_rows = p->stages && counts.longest * v->nrows <= IRREGULARITY * v->nnz && 2 * counts.near >= counts.sampled;
+    if (p->nsplit > 0) {
+        TESS_TRY(ctx->backend->download(ctx, *rows, device_rows, (size_t)p->nsplit * sizeof **rows));
+        std::sort(*rows, *rows + p->nsplit); /* atomics listed them in any order */
+    }
 cleanup:
-    tess_device_release(ctx, device_counts, 1, sizeof *device_counts);
-    tess_device_release(ctx, device_rows, *room, sizeof *device_rows);
     return status;
 }
 
@@ -247,6 +276,7 @@ static tess_status plan_segments(tess_context *ctx, const csr_view *v, csr_plan 
     int32_t *segment = NULL;
     tess_status status = TESS_SUCCESS;
 
+    if (p->nsplit == 0) { return TESS_SUCCESS; }
     TESS_TRY(tess_host_allocate(ctx, p->nsplit + 1, sizeof *segment, (void **)&segment));
     segment[0] = 0;
     for (int r = 0; r < p->nsplit; r++) {

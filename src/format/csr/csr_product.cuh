@@ -23,7 +23,7 @@
 #include "format/csr/csr_rows.h"
 #include "format/csr/csr_stage.cuh"
 
-enum { IN_FLIGHT = 8 }; /* elements of x that a thread asks for at once */
+enum { IN_FLIGHT = 8 /* elements of x that a thread asks for at once */ };
 
 /* Rows longer than a segment, and their segments' sums. */
 struct split_rows_argument {
@@ -80,64 +80,79 @@ __device__ static inline double sum_group(double sum, int width)
     return sum;
 }
 
-/* A staged chunk; its nonzeros are counted from the first. */
-template <typename VALUE>
+/* What a block knows of a chunk in one of its stages; in shared memory too. The last four are bytes from the stage's
+   beginning. */
 struct staged_chunk {
-    const int32_t *column;
-    const VALUE *value;
-
-    __device__ inline staged_chunk(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
-                                   const matrix_argument &m)
-    {
-        const char *columns = stage + layout.offsets, *values = columns + layout.columns;
-
-        column = (const int32_t *)(const void *)(columns + line_excess(m.col_ind + chunk.begin));
-        value = (const VALUE *)(const void *)(values + line_excess((const VALUE *)m.val + chunk.begin));
-    }
-
-    /* Calls use(k, product) for k = from, from + step, ... below `to`; IN_FLIGHT elements of x are asked for at once. */
-    template <typename FACTOR, typename USE>
-    __device__ inline void multiply(const FACTOR *x, int from, int to, int step, USE use) const
-    {
-#pragma unroll 1
-        for (int base = from; base < to; base += IN_FLIGHT * step) {
-            FACTOR factor[IN_FLIGHT];
-
-#pragma unroll
-            for (int u = 0; u < IN_FLIGHT; u++) {
-                if (base + u * step < to) { factor[u] = x[column[base + u * step]]; }
-            }
-#pragma unroll
-            for (int u = 0; u < IN_FLIGHT; u++) {
-                int k = base + u * step;
-
-                if (k < to) { use(k, product_of(value[k], factor[u])); }
-            }
-        }
-    }
+    int64_t begin;
+    int32_t first_row, rows, part, group_log;
+    int32_t offsets, columns, values, map; /* offsets < 0: a part without nonzeros has none; map < 0: no map */
 };
 
-/* A chunk by rows: groups of threads sum up a row each; `finish` takes each row's sum. */
-template <typename VALUE, typename OFFSET, typename FACTOR, typename FINISH>
-__device__ static inline void sum_by_rows(const char *stage, const stage_layout &layout, const csr_chunk &chunk,
-                                          const matrix_argument &m, const FACTOR *x, FINISH finish)
+/*
+ * The products of a thread's elements of a row, `count` of them, WIDTH apart; there are `rest` elements in the row from the
+ * first on. All elements of x that fit into registers are asked for before the first is used: for that, loads and sums must not
+ * share conditions, since predicates are few; so the second asks for the same in another way.
+ */
+template <int WIDTH, typename VALUE, typename FACTOR>
+__device__ static inline double sum_elements(const int32_t *column, const VALUE *value, const FACTOR *x, int count,
+                                             int rest)
 {
-    const staged_chunk<VALUE> staged(stage, layout, chunk, m);
-    const OFFSET *offset =
-        (const OFFSET *)(const void *)(stage + line_excess((const OFFSET *)m.row_ptr + chunk.first_row));
-    const row_groups by(chunk.group_log);
+    double sum = 0.0;
 
-    for (int r0 = 0; r0 < chunk.rows; r0 += by.groups) {
-        int r = r0 + by.group;
+#pragma unroll 1
+    for (; count > 0; count -= IN_FLIGHT) {
+        unsigned scaled = (unsigned)rest * 3U;
+        FACTOR factor[IN_FLIGHT];
+
+#pragma unroll
+        for (int u = 0; u < IN_FLIGHT; u++) {
+            if (u < count) { factor[u] = x[column[u * WIDTH]]; }
+        }
+#pragma unroll
+        for (int u = 0; u < IN_FLIGHT; u++) {
+            if (scaled > 3U * (unsigned)(u * WIDTH)) { sum += product_of(value[u * WIDTH], factor[u]); }
+        }
+        column += IN_FLIGHT * WIDTH;
+        value += IN_FLIGHT * WIDTH;
+        rest -= IN_FLIGHT * WIDTH;
+    }
+    return sum;
+}
+
+/* WIDTH threads sum up a row. */
+template <int WIDTH, typename VALUE, typename OFFSET, typename FACTOR, typename FINISH>
+__device__ static inline void sum_rows(const char *stage, const staged_chunk &chunk, const FACTOR *x, FINISH finish)
+{
+    const OFFSET *offset = (const OFFSET *)(const void *)(stage + chunk.offsets);
+    const int32_t *column = (const int32_t *)(const void *)(stage + chunk.columns);
+    const VALUE *value = (const VALUE *)(const void *)(stage + chunk.values);
+    const int lane = (int)(threadIdx.x % WIDTH), group = (int)(threadIdx.x / WIDTH);
+
+    for (int r0 = 0; r0 < chunk.rows; r0 += GPU_BLOCK / WIDTH) {
+        int r = r0 + group;
         double sum = 0.0;
 
         if (r < chunk.rows) {
-            staged.multiply(x, (int)(offset[r] - (OFFSET)chunk.begin) + by.lane,
-                            (int)(offset[r + 1] - (OFFSET)chunk.begin), by.width,
-                            [&](int, double product) { sum += product; });
+            int from = (int)(offset[r] - (OFFSET)chunk.begin) + lane, to = (int)(offset[r + 1] - (OFFSET)chunk.begin);
+
+            sum = sum_elements<WIDTH>(column + from, value + from, x, (to - from + WIDTH - 1) / WIDTH, to - from);
         }
-        sum = sum_group(sum, by.width);
-        if (r < chunk.rows && by.lane == 0) { finish(r, sum); }
+        sum = sum_group(sum, WIDTH);
+        if (r < chunk.rows && lane == 0) { finish(r, sum); }
+    }
+}
+
+/* A chunk by rows: groups of threads sum up a row each; `finish` takes each row's sum. */
+template <typename VALUE, typename OFFSET, typename FACTOR, typename FINISH>
+__device__ static inline void sum_by_rows(const char *stage, const staged_chunk &chunk, const FACTOR *x, FINISH finish)
+{
+    switch (chunk.group_log) {
+    case 0: sum_rows<1, VALUE, OFFSET>(stage, chunk, x, finish); break;
+    case 1: sum_rows<2, VALUE, OFFSET>(stage, chunk, x, finish); break;
+    case 2: sum_rows<4, VALUE, OFFSET>(stage, chunk, x, finish); break;
+    case 3: sum_rows<8, VALUE, OFFSET>(stage, chunk, x, finish); break;
+    case 4: sum_rows<16, VALUE, OFFSET>(stage, chunk, x, finish); break;
+    default: sum_rows<32, VALUE, OFFSET>(stage, chunk, x, finish); break;
     }
 }
 
@@ -317,45 +332,95 @@ __device__ static __forceinline__ bool stream_chunk(const csr_chunk &chunk, cons
     return true;
 }
 
+/* Whether y = A x is all that is asked for. */
+static inline bool only_stores(const tess_spmv_args *args)
+{
+    return args->y && !args->y_shadow && !args->partial && !args->residual && args->alpha == 1.0 && args->beta == 0.0 &&
+           args->update.kind == TESS_UPDATE_NONE;
+}
+
 /* The chunks of a product, as a kernel argument. */
 struct chunks_argument {
     const csr_chunk *chunk;
     int nchunks;
     stage_layout layout;
+    int turning; /* of block_chunks */
 };
 
 /* The layout for chunks of at most that many nonzeros and rows. */
-static inline stage_layout make_layout(bool by_rows, int places, int most_rows, size_t offset_bytes, size_t value_bytes)
+static inline stage_layout make_layout(bool by_rows, int places, int most_rows, size_t offset_bytes, size_t value_bytes,
+                                       bool has_map)
 {
     stage_layout products = {};
 
-    if (by_rows) { return make_stage_layout(places, most_rows, offset_bytes, value_bytes); }
+    if (by_rows) { return make_stage_layout(places, most_rows, offset_bytes, value_bytes, has_map); }
     products.all = (int)((skewed((unsigned)places + GPU_WAVE) + 1) * sizeof(double));
     return products;
 }
 
-/* All threads: asks for chunk c, if there is one. MATRIX says where its arrays are. */
-template <typename MATRIX, typename OFFSET>
-__device__ static inline void request_chunk(const MATRIX &matrix, const chunks_argument &chunks, int c, char *stage,
-                                            gpu_arrival *arrival)
+/* Whether this thread asks for chunks: one of a block does where the device copies by itself, else all. */
+__device__ static inline bool asks_for_chunks(void)
 {
-    if (c >= chunks.nchunks) { return; }
-#if GPU_HAS_BULK_COPY
-    if (threadIdx.x != 0) { return; }
-#endif
-    const csr_chunk chunk = chunks.chunk[c];
-    const matrix_argument &m = matrix.part(chunk);
-    const OFFSET *offsets = (const OFFSET *)m.row_ptr + chunk.first_row;
-    int value_bytes = matrix.value_bytes(chunk);
-
-    if (!m.row_ptr) { return; }
-    request_stage(stage, chunks.layout, arrival,
-                  stage_stretch(offsets, (int64_t)(chunk.rows + 1) * (int64_t)sizeof(OFFSET)),
-                  stage_stretch(m.col_ind + chunk.begin, chunk.staged * (int64_t)sizeof(int32_t)),
-                  stage_stretch((const char *)m.val + chunk.begin * value_bytes, (int64_t)chunk.staged * value_bytes));
+    return !GPU_HAS_BULK_COPY || threadIdx.x == 0;
 }
 
-/* By rows: a block works on chunks blockIdx.x, + gridDim.x, ... MATRIX: one_matrix or the parts of csr_parts_device.cu. */
+/* By the threads that ask for chunks: fills *header, and asks for the chunk. MATRIX says where its arrays are. */
+template <typename MATRIX, typename OFFSET>
+__device__ static inline void request_chunk(const MATRIX &matrix, const stage_layout &layout, const csr_chunk &chunk,
+                                            char *stage, staged_chunk *header, gpu_arrival *arrival)
+{
+    const matrix_argument &m = matrix.part(chunk);
+    const OFFSET *offsets = (const OFFSET *)m.row_ptr + chunk.first_row;
+    const int32_t *columns = m.col_ind + chunk.begin, *map = matrix.map_of(chunk);
+    int value_bytes = matrix.value_bytes(chunk);
+    const char *values = (const char *)m.val + chunk.begin * value_bytes;
+    staged_chunk h = {chunk.begin, chunk.first_row, chunk.rows, chunk.part, chunk.group_log, -1, 0, 0, -1};
+
+    if (m.row_ptr) {
+        h.offsets = (int32_t)line_excess(offsets);
+        h.columns = layout.offsets + (int32_t)line_excess(columns);
+        h.values = layout.offsets + layout.columns + (int32_t)line_excess(values);
+        if (map) { h.map = layout.map + (int32_t)line_excess(map); }
+        request_stage(stage, layout, arrival,
+                      stage_stretch(offsets, (int64_t)(chunk.rows + 1) * (int64_t)sizeof(OFFSET)),
+                      stage_stretch(columns, chunk.staged * (int64_t)sizeof(int32_t)),
+                      stage_stretch(values, (int64_t)chunk.staged * value_bytes),
+                      stage_stretch(map, map ? chunk.rows * (int64_t)sizeof *map : 0));
+    }
+    if (threadIdx.x == 0) { *header = h; }
+}
+
+/*
+ * The chunks of a block, one of each round of as many chunks as there are blocks. TURNS: chunks of several parts alternate, so a
+ * block's place in the round moves on each time, among `turning` neighbours, and the next `turning` blocks, which share
+ * multiprocessors with these, are one place ahead: then no block has all of the part that takes longest, and no multiprocessor
+ * has it at one time. turning = 0: places stay.
+ */
+template <bool TURNS>
+class block_chunks {
+  public:
+    __device__ inline explicit block_chunks(int turning) : begin_(0), place_((int)blockIdx.x), turning_(turning)
+    {
+        if (TURNS && turning > 0) {
+            begin_ = place_ / turning * turning;
+            place_ = (place_ - begin_ + begin_ / turning) % turning;
+        }
+    }
+
+    __device__ inline int next()
+    {
+        int chunk = begin_ + place_;
+
+        begin_ += (int)gridDim.x;
+        if (TURNS && turning_ > 0) { place_ = place_ + 1 < turning_ ? place_ + 1 : 0; }
+        return chunk;
+    }
+
+  private:
+    int begin_, place_, turning_;
+};
+
+/* By rows. MATRIX: one_matrix or the parts of csr_parts_device.cu. */
 template <typename MATRIX, typename OFFSET, int NDOTS>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
     rows_kernel(const MATRIX matrix, const chunks_argument chunks, const tess_spmv_args args, const loop_gate gate,
@@ -364,40 +429,49 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
     extern __shared__ __align__(
         128) char stages[]; /* copies in bulk are slow unless both ends are at the same place of a line */
     __shared__ gpu_arrival arrivals[STAGES];
+    __shared__ staged_chunk headers[STAGES];
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
     tess_scalars scalars;
-    const int step = (int)gridDim.x;
     uint32_t stage = 0, parities = 0; /* bit s: of the next arrival at stage s */
+    block_chunks<MATRIX::TURNS> own(chunks.turning);
+    int coming[STAGES] = {own.next(), own.next()};
     bool runs;
-    csr_chunk chunk = {};
 
+    static_assert(STAGES == 2, "one chunk is worked on, the next is on its way");
     create_arrivals(arrivals);
-    for (int s = 0; s < STAGES; s++) {
-        request_chunk<MATRIX, OFFSET>(matrix, chunks, (int)blockIdx.x + s * step, stages + s * chunks.layout.stage,
-                                      &arrivals[s]);
+    if (asks_for_chunks()) {
+        for (int s = 0; s < STAGES && coming[s] < chunks.nchunks; s++) {
+            request_chunk<MATRIX, OFFSET>(matrix, chunks.layout, chunks.chunk[coming[s]],
+                                          stages + s * chunks.layout.stage, &headers[s], &arrivals[s]);
+        }
     }
-    if ((int)blockIdx.x < chunks.nchunks) { chunk = chunks.chunk[blockIdx.x]; }
+    __syncthreads();
     /* No kernel of a loop writes what was fetched so far; x comes from the kernel before this one. */
     runs = loop_enter<true>(gate, NDOTS > 0, &scalars);
-    for (int c = (int)blockIdx.x; c < chunks.nchunks; c += step) {
+    for (bool first = true; coming[0] < chunks.nchunks; first = false) {
+        const staged_chunk chunk = headers[stage];
+        char *const at = stages + stage * chunks.layout.stage;
+        const int after = own.next();
+        const bool asks = asks_for_chunks() && after < chunks.nchunks;
         csr_chunk next = {};
 
-        if (c + step < chunks.nchunks) { next = chunks.chunk[c + step]; }
-        if (!matrix.is_empty(chunk)) {
+        if (asks) { next = chunks.chunk[after]; } /* here, so that nobody waits for it when it is asked for */
+        if (chunk.offsets >= 0) {
             await_stage(&arrivals[stage], parities >> stage & 1U);
             parities ^= 1U << stage;
         }
         if (runs) {
-            matrix.template work_on<OFFSET, NDOTS>(stages + stage * chunks.layout.stage, chunks.layout, chunk, args,
-                                                   dots);
+            matrix.template work_on<OFFSET, NDOTS>(at, chunk, args, dots);
             __syncthreads();
-            request_chunk<MATRIX, OFFSET>(matrix, chunks, c + STAGES * step, stages + stage * chunks.layout.stage,
-                                          &arrivals[stage]);
-        } else if (c >= (int)blockIdx.x + (STAGES - 1) * step) { /* what is on its way must arrive before the end */
+            if (asks) {
+                request_chunk<MATRIX, OFFSET>(matrix, chunks.layout, next, at, &headers[stage], &arrivals[stage]);
+            }
+        } else if (!first) { /* what was on its way has arrived */
             return;
         }
-        stage = stage + 1 == STAGES ? 0 : stage + 1;
-        chunk = next;
+        stage ^= 1U;
+        coming[0] = coming[1];
+        coming[1] = after;
     }
     if (NDOTS > 0 && runs) { grid_reduce(dots, target); }
 }
@@ -418,7 +492,9 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, MATRIX::STREAM_BLOCKS)
         return entered;
     };
 
-    for (int c = (int)blockIdx.x; c < chunks.nchunks; c += (int)gridDim.x) {
+    block_chunks<MATRIX::TURNS> own(chunks.turning);
+
+    for (int c; (c = own.next()) < chunks.nchunks;) {
         if (!matrix.template stream<OFFSET, NDOTS>(chunks.chunk[c], args, products, enter, dots)) { return; }
     }
     if (NDOTS > 0) { grid_reduce(dots, target); }
@@ -453,17 +529,17 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     if (threadIdx.x == 0) { segment_sum[segment] = sum; }
 }
 
-/* Launches the product over `chunks`; the gate is open, and segments are summed. */
-template <typename MATRIX, typename OFFSET, int NDOTS>
-static tess_status launch_chunks(tess_context *ctx, const MATRIX &matrix, const chunks_argument &chunks, bool by_rows,
+/* Launches a product over `chunks` by at most `most` blocks on a multiprocessor. */
+template <typename MATRIX>
+static tess_status launch_kernel(tess_context *ctx,
+                                 void (*kernel)(const MATRIX, const chunks_argument, const tess_spmv_args,
+                                                const loop_gate, const reduce_target),
+                                 int64_t most, const MATRIX &matrix, chunks_argument chunks, int ndots,
                                  const tess_spmv_args *args, const loop_gate &gate)
 {
-    void (*kernel)(const MATRIX, const chunks_argument, const tess_spmv_args, const loop_gate, const reduce_target) =
-        by_rows ? rows_kernel<MATRIX, OFFSET, NDOTS> : nonzeros_kernel<MATRIX, OFFSET, NDOTS>;
     enum { RESERVED_SHARED = 1280 }; /* bytes that each block takes besides */
     const gpu_state *state = gpu_state_of(ctx);
     size_t shared = (size_t)chunks.layout.all;
-    int64_t most = by_rows ? (int64_t)CHUNK_BLOCKS : (int64_t)MATRIX::STREAM_BLOCKS;
     int64_t resident = state->shared_bytes / ((int64_t)shared + RESERVED_SHARED);
     reduce_target target;
     unsigned grid;
@@ -472,11 +548,39 @@ static tess_status launch_chunks(tess_context *ctx, const MATRIX &matrix, const 
     resident = resident < 1 ? 1 : resident < most ? resident : most;
     resident *= state->multiprocessors;
     grid = (unsigned)(chunks.nchunks < resident ? chunks.nchunks : resident);
-    if (by_rows) { TESS_TRY(gpu_allow_shared(ctx, (const void *)kernel)); }
-    TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
+    chunks.turning = MATRIX::TURNS && grid % (unsigned)state->multiprocessors == 0 ? state->multiprocessors : 0;
+    TESS_TRY(prepare_reduction(ctx, grid, ndots, args->reduction.step, args->reduction.state, &target));
     status = gpu_launch(ctx, "a sparse product", kernel, grid, shared, matrix, chunks, *args, gate, target);
 cleanup:
     return status;
+}
+
+/* By rows; the gate is open. */
+template <typename MATRIX, typename OFFSET, int NDOTS>
+static tess_status launch_rows(tess_context *ctx, const MATRIX &matrix, const chunks_argument &chunks,
+                               const tess_spmv_args *args, const loop_gate &gate)
+{
+    tess_status status = gpu_allow_shared(ctx, (const void *)rows_kernel<MATRIX, OFFSET, NDOTS>);
+
+    if (status != TESS_SUCCESS) { return status; }
+    return launch_kernel(ctx, rows_kernel<MATRIX, OFFSET, NDOTS>, CHUNK_BLOCKS, matrix, chunks, NDOTS, args, gate);
+}
+
+/* By nonzeros; the gate is open, and segments are summed. */
+template <typename MATRIX, typename OFFSET, int NDOTS>
+static tess_status launch_nonzeros(tess_context *ctx, const MATRIX &matrix, const chunks_argument &chunks,
+                                   const tess_spmv_args *args, const loop_gate &gate)
+{
+    return launch_kernel(ctx, nonzeros_kernel<MATRIX, OFFSET, NDOTS>, MATRIX::STREAM_BLOCKS, matrix, chunks, NDOTS,
+                         args, gate);
+}
+
+template <typename MATRIX, typename OFFSET, int NDOTS>
+static tess_status launch_chunks(tess_context *ctx, const MATRIX &matrix, const chunks_argument &chunks, bool by_rows,
+                                 const tess_spmv_args *args, const loop_gate &gate)
+{
+    return by_rows ? launch_rows<MATRIX, OFFSET, NDOTS>(ctx, matrix, chunks, args, gate)
+                   : launch_nonzeros<MATRIX, OFFSET, NDOTS>(ctx, matrix, chunks, args, gate);
 }
 
 #endif

@@ -12,9 +12,10 @@
 
 enum { BULK_UNIT = 16, LINE = GPU_ALLOCATION_UNIT }; /* bytes */
 
-/* How a block's shared memory is laid out: STAGES times offsets, columns, values. Sizes in bytes; `all` is what a block has. */
+/* How a block's shared memory is laid out: STAGES times offsets, columns, values, and the map of
+   rows to those of y, where there is one. Sizes in bytes; `all` is what a block has. */
 struct stage_layout {
-    int offsets, columns, stage, all;
+    int offsets, columns, map, stage, all; /* map: where it begins */
 };
 
 static inline int line_room(int64_t bytes)
@@ -22,13 +23,15 @@ static inline int line_room(int64_t bytes)
     return (int)((bytes + 3 * LINE - 2) / LINE * LINE);
 }
 
-static inline stage_layout make_stage_layout(int places, int rows, size_t offset_bytes, size_t value_bytes)
+static inline stage_layout make_stage_layout(int places, int rows, size_t offset_bytes, size_t value_bytes,
+                                             bool has_map)
 {
     stage_layout layout;
 
     layout.offsets = line_room((int64_t)(rows + 1) * (int64_t)offset_bytes);
     layout.columns = line_room((int64_t)places * 4);
-    layout.stage = layout.offsets + layout.columns + line_room((int64_t)places * (int64_t)value_bytes);
+    layout.map = layout.offsets + layout.columns + line_room((int64_t)places * (int64_t)value_bytes);
+    layout.stage = layout.map + (has_map ? line_room((int64_t)rows * 4) : 0);
     layout.all = STAGES * layout.stage;
     return layout;
 }
@@ -53,26 +56,25 @@ struct stage_stretch {
     }
 };
 
-/* All threads call this with the same arguments. */
+/* By one thread where the device copies by itself, else by all. */
 __device__ static inline void request_stage(char *stage, const stage_layout &layout, gpu_arrival *arrival,
                                             const stage_stretch &offsets, const stage_stretch &columns,
-                                            const stage_stretch &values)
+                                            const stage_stretch &values, const stage_stretch &map)
 {
 #if GPU_HAS_BULK_COPY
-    if (threadIdx.x == 0) {
-        gpu_arrival_expect(arrival, offsets.bytes + columns.bytes + values.bytes);
-        gpu_bulk_copy(stage, offsets.from, offsets.bytes, arrival);
-        if (columns.bytes > 0) {
-            gpu_bulk_copy(stage + layout.offsets, columns.from, columns.bytes, arrival);
-            gpu_bulk_copy(stage + layout.offsets + layout.columns, values.from, values.bytes, arrival);
-        }
+    gpu_arrival_expect(arrival, offsets.bytes + columns.bytes + values.bytes + map.bytes);
+    gpu_bulk_copy(stage, offsets.from, offsets.bytes, arrival);
+    if (columns.bytes > 0) {
+        gpu_bulk_copy(stage + layout.offsets, columns.from, columns.bytes, arrival);
+        gpu_bulk_copy(stage + layout.offsets + layout.columns, values.from, values.bytes, arrival);
     }
+    if (map.bytes > 0) { gpu_bulk_copy(stage + layout.map, map.from, map.bytes, arrival); }
 #else
-    const stage_stretch *const all[3] = {&offsets, &columns, &values};
-    char *const to[3] = {stage, stage + layout.offsets, stage + layout.offsets + layout.columns};
+    const stage_stretch *const all[4] = {&offsets, &columns, &values, &map};
+    char *const to[4] = {stage, stage + layout.offsets, stage + layout.offsets + layout.columns, stage + layout.map};
 
     (void)arrival;
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         for (uint32_t at = threadIdx.x * BULK_UNIT; at < all[k]->bytes; at += GPU_BLOCK * BULK_UNIT) {
             *(uint4 *)(void *)(to[k] + at) = *(const uint4 *)(const void *)(all[k]->from + at);
         }
@@ -80,7 +82,7 @@ __device__ static inline void request_stage(char *stage, const stage_layout &lay
 #endif
 }
 
-/* Once, by all threads. */
+/* Once, by all threads, before a barrier of the block. */
 __device__ static inline void create_arrivals(gpu_arrival *arrivals)
 {
 #if GPU_HAS_BULK_COPY
@@ -89,7 +91,6 @@ __device__ static inline void create_arrivals(gpu_arrival *arrivals)
             gpu_arrival_create(&arrivals[s]);
         }
     }
-    __syncthreads();
 #else
     (void)arrivals;
 #endif

@@ -45,22 +45,27 @@ typedef struct split_order {
 typedef struct split_rows {
     const int32_t *rows;
     int64_t count;
-    int entry_level; /* entry-wise: only entries of this level; -1: all entries of the row */
+    int entry_level; /* entry-wise: only entries of this level, of all rows; -1: all entries of the row */
 } split_rows;
+
+/* What is made of the entries of a list: NULL is not wanted. */
+typedef struct split_target {
+    int32_t *col_ind;
+    const int32_t *position_of; /* columns are renumbered through it; NULL: they stay */
+    void *val;                  /* of the view's precision */
+    bool scaled;                /* over 2^exponent of the row; row-wise only */
+} split_target;
 
 /* What a backend supplies to build. Arrays are on the context's device. */
 typedef struct split_backend {
     /* row_of by level, stable; begin and filled are known from the assignment. position_of too, where it is not NULL. */
     tess_status (*order)(tess_context *ctx, const split_source *source, int nlevels, const split_order *order);
-    /* row_ptr[count + 1] of view->row_ptr_bits from 0, for the listed rows; *nnz its last. */
+    /* row_ptr[count + 1] of view->row_ptr_bits from 0, for the listed rows; *nnz its last, unless nnz is NULL: it takes a wait. */
     tess_status (*offsets)(tess_context *ctx, const split_source *source, const split_rows *rows, int row_ptr_bits,
                            void *row_ptr, int64_t *nnz);
-    /* Columns in the order of the assembled row; renumbered through position_of where it is not NULL. */
-    tess_status (*columns)(tess_context *ctx, const split_source *source, const split_rows *rows, const csr_view *to,
-                           const int32_t *position_of, int32_t *col_ind);
-    /* Values, rounded to to->precision, over 2^exponent of the row where `scaled`. */
-    tess_status (*values)(tess_context *ctx, const split_source *source, const split_rows *rows, const csr_view *to,
-                          bool scaled, void *val);
+    /* Columns and values of the listed rows, in the order of the assembled row, to the places that to->row_ptr says. */
+    tess_status (*copy)(tess_context *ctx, const split_source *source, const split_rows *rows, const csr_view *to,
+                        const split_target *target);
     /* exponent[i] of the listed rows. */
     tess_status (*exponents)(tess_context *ctx, const split_source *source, const split_rows *rows, int16_t *exponent);
 } split_backend;

@@ -50,15 +50,18 @@ csr_view split_bare_view(const split_storage *s, const split_shape *shape)
 
 /* ---- arrays ---- */
 
-tess_status split_make_offsets(tess_context *ctx, const split_source *source, const split_rows *rows, csr_view *v)
+tess_status split_make_offsets(tess_context *ctx, const split_storage *s, const split_source *source,
+                               const split_rows *rows, csr_view *v)
 {
-    int64_t nnz = 0;
+    int64_t nnz = v->nnz;
     void *row_ptr = NULL;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_device_allocate(ctx, rows->count + 1, (size_t)v->row_ptr_bits / 8, &row_ptr));
     v->row_ptr = row_ptr;
-    status = split_backend_of(ctx)->offsets(ctx, source, rows, v->row_ptr_bits, row_ptr, &nnz);
+    /* An assignment made here counted this matrix: there is nothing to wait for. */
+    status =
+        split_backend_of(ctx)->offsets(ctx, source, rows, v->row_ptr_bits, row_ptr, s->owns_assignment ? NULL : &nnz);
     if (status == TESS_SUCCESS && nnz != v->nnz) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "make the assignment from the matrix that is converted",
                          "the assignment counts %lld nonzeros where the matrix has %lld", (long long)v->nnz,
@@ -68,24 +71,22 @@ cleanup:
     return status;
 }
 
-static tess_status make_columns(tess_context *ctx, const split_storage *s, const split_source *source,
-                                const split_rows *rows, csr_view *v)
+/* Values of v's rows, and columns to v->col_ind where asked. */
+static tess_status make_entries(tess_context *ctx, const split_storage *s, const split_source *source,
+                                const split_rows *rows, csr_view *v, bool with_columns, bool scaled, void **val)
 {
-    int32_t *col_ind = NULL;
-    tess_status status = tess_device_allocate(ctx, v->nnz, sizeof *col_ind, (void **)&col_ind);
+    split_target target = {.position_of = s->order.position_of, .scaled = scaled};
+    tess_status status = TESS_SUCCESS;
 
-    if (status != TESS_SUCCESS) { return status; }
-    v->col_ind = col_ind;
-    return split_backend_of(ctx)->columns(ctx, source, rows, v, s->order.position_of, col_ind);
-}
-
-static tess_status make_values(tess_context *ctx, const split_source *source, const split_rows *rows, const csr_view *v,
-                               bool scaled, void **val)
-{
-    tess_status status = tess_device_allocate(ctx, v->nnz, tess_precision_bytes(v->precision), val);
-
-    if (status != TESS_SUCCESS) { return status; }
-    return split_backend_of(ctx)->values(ctx, source, rows, v, scaled, *val);
+    if (with_columns) {
+        TESS_TRY(tess_device_allocate(ctx, v->nnz, sizeof *target.col_ind, (void **)&target.col_ind));
+        v->col_ind = target.col_ind;
+    }
+    TESS_TRY(tess_device_allocate(ctx, v->nnz, tess_precision_bytes(v->precision), val));
+    target.val = *val;
+    status = split_backend_of(ctx)->copy(ctx, source, rows, v, &target);
+cleanup:
+    return status;
 }
 
 /* ---- CSR ---- */
@@ -99,9 +100,8 @@ static tess_status build_split_csr(tess_context *ctx, split_storage *s, const sp
 
     *v = split_bare_view(s, &shape);
     if (shape.empty) { return TESS_SUCCESS; }
-    TESS_TRY(split_make_offsets(ctx, source, &shape.rows, v));
-    TESS_TRY(make_columns(ctx, s, source, &shape.rows, v));
-    status = make_values(ctx, source, &shape.rows, v, split_is_scaled(s, shape.level), &val);
+    TESS_TRY(split_make_offsets(ctx, s, source, &shape.rows, v));
+    status = make_entries(ctx, s, source, &shape.rows, v, true, split_is_scaled(s, shape.level), &val);
     v->val = val;
 cleanup:
     return status;
@@ -133,12 +133,13 @@ static tess_status build_composite_csr(tess_context *ctx, split_storage *s, cons
     tess_status status = TESS_SUCCESS;
 
     s->whole = split_bare_view(s, &whole);
-    TESS_TRY(split_make_offsets(ctx, source, &whole.rows, &s->whole));
-    TESS_TRY(make_columns(ctx, s, source, &whole.rows, &s->whole));
+    TESS_TRY(split_make_offsets(ctx, s, source, &whole.rows, &s->whole));
     for (int l = 0; l < s->summary.options.nlevels; l++) {
-        const csr_view v = copy_view(s, l);
+        csr_view v = copy_view(s, l);
 
-        TESS_TRY(make_values(ctx, source, &whole.rows, &v, split_is_scaled(s, l), &s->copies[l]));
+        status = make_entries(ctx, s, source, &whole.rows, &v, l == 0, split_is_scaled(s, l), &s->copies[l]);
+        s->whole.col_ind = v.col_ind; /* columns come with the first copy */
+        if (status != TESS_SUCCESS) { return status; }
     }
     s->whole.val = s->copies[0];
     for (int p = 0; p < s->nparts; p++) {
@@ -156,24 +157,32 @@ cleanup:
     return status;
 }
 
+/* Values of v's rows again. */
+static tess_status renew_values(tess_context *ctx, const split_source *source, const split_rows *rows,
+                                const csr_view *v, bool scaled, void *val)
+{
+    const split_target target = {.val = val, .scaled = scaled};
+
+    return split_backend_of(ctx)->copy(ctx, source, rows, v, &target);
+}
+
 static tess_status refresh_csr(tess_context *ctx, const split_storage *s, const split_source *source)
 {
     const split_shape whole = whole_shape(s);
-    const split_backend *backend = split_backend_of(ctx);
     tess_status status = TESS_SUCCESS;
 
     for (int l = 0; s->composite && l < s->summary.options.nlevels; l++) {
         const csr_view v = copy_view(s, l);
 
-        TESS_TRY(backend->values(ctx, source, &whole.rows, &v, split_is_scaled(s, l), s->copies[l]));
+        TESS_TRY(renew_values(ctx, source, &whole.rows, &v, split_is_scaled(s, l), s->copies[l]));
     }
     for (int p = 0; !s->composite && p < s->nparts; p++) {
         const split_shape shape = split_shape_of(s, p);
         const csr_view *v = &s->part[p].view;
+        const bool scaled = split_is_scaled(s, shape.level);
 
         if (shape.empty) { continue; }
-        TESS_TRY(
-            backend->values(ctx, source, &shape.rows, v, split_is_scaled(s, shape.level), (void *)(uintptr_t)v->val));
+        TESS_TRY(renew_values(ctx, source, &shape.rows, v, scaled, (void *)(uintptr_t)v->val));
     }
 cleanup:
     return status;
@@ -193,9 +202,8 @@ static tess_status make_rows(tess_context *ctx, const split_storage *s, const sp
     out->precision = TESS_PRECISION_FP64;
     if (s->exponent && !shape.empty) { out->exponent = s->exponent + shape.begin; }
     if (shape.empty) { return TESS_SUCCESS; }
-    TESS_TRY(split_make_offsets(ctx, source, &shape.rows, out));
-    if (with_columns) { TESS_TRY(make_columns(ctx, s, source, &shape.rows, out)); }
-    status = make_values(ctx, source, &shape.rows, out, false, &val);
+    TESS_TRY(split_make_offsets(ctx, s, source, &shape.rows, out));
+    status = make_entries(ctx, s, source, &shape.rows, out, with_columns, false, &val);
     out->val = val;
 cleanup:
     return status;

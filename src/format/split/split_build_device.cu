@@ -4,15 +4,15 @@
  * turns counts into places, and blocks place their rows in order. Every row and entry has one place: no order of threads shows.
  */
 #include "backend/gpu/gpu.h"
+#include "backend/gpu/storage_types.cuh"
 #include "format/split/split.h"
 #include "format/split/split_rows.h"
 #include "granule/assign.h"
 
 enum {
-    RUN_ROUNDS = 4,               /* rows of a run are taken in rounds, one row per thread */
-    RUN = RUN_ROUNDS * GPU_BLOCK, /* rows that a block counts and places */
+    RUN_ROUNDS = 4,               /* rows or entries of a run are taken in rounds, one per thread */
+    RUN = RUN_ROUNDS * GPU_BLOCK, /* rows or entries that a block counts and places */
     SCAN_BLOCK = 1024,            /* threads that turn counts into places */
-    GROUP = 8,                    /* threads that copy a row together */
     WAVES = GPU_BLOCK / GPU_WAVE,
     BLOCKS_PER_MULTIPROCESSOR = 8
 };
@@ -45,6 +45,25 @@ static device_source make_source(const split_source *source, const split_rows *r
     return s;
 }
 
+/* An offset from its 32-bit words: where its width chose between two loads, each would be waited for before the next begins. */
+__device__ static inline int64_t load_offset(const void *row_ptr, int bits, int64_t i)
+{
+    const int32_t *word = (const int32_t *)row_ptr + (bits == 64 ? 2 * i : i);
+    uint32_t low = (uint32_t)word[0];
+    int32_t high = bits == 64 ? word[1] : 0; /* 32-bit offsets are not negative */
+
+    return (int64_t)((uint64_t)(uint32_t)high << 32 | low);
+}
+
+/* split_span_of by such loads. */
+__device__ static inline split_span load_span(const device_source &s, int64_t i)
+{
+    const int64_t row = split_row(&s.rows, i);
+
+    return {row, load_offset(s.csr.row_ptr, s.csr.row_ptr_bits, row),
+            load_offset(s.csr.row_ptr, s.csr.row_ptr_bits, row + 1)};
+}
+
 /* ---- sums within a block ---- */
 
 /* Sum over the threads before this one; *total receives the sum over all. Every thread of the block takes part. */
@@ -71,50 +90,118 @@ __device__ static inline int64_t scan_block(int64_t value, int64_t *total)
     return before + inclusive - value;
 }
 
-/* Turns `counts`, `nseries` series of `count` numbers each, into the sums of those before within a series, plus base[series]. One
-   block. totals[series], where it is not NULL, receives the sum of a series and its base. */
+/*
+ * The threads of a block hold RUN_ROUNDS things each, of series 0 to SERIES - 1 or of none (-1). rank[round] becomes how many of
+ * the same series come before, in the order of rounds and of threads within a round; total[series] how many there are. Every
+ * thread of the block takes part.
+ */
+template <int SERIES>
+__device__ static inline void rank_in_run(const int (&series)[RUN_ROUNDS], int (&rank)[RUN_ROUNDS],
+                                          int (&total)[SERIES])
+{
+    enum { COUNTS = RUN_ROUNDS * WAVES };
+    __shared__ int before[SERIES][COUNTS], all[SERIES];
+    const int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
+    const gpu_lanes earlier = ((gpu_lanes)1 << lane) - 1;
+
+    static_assert((int)COUNTS <= (int)GPU_WAVE && SERIES <= (int)WAVES, "a wave adds up the counts of a series");
+#pragma unroll
+    for (int round = 0; round < RUN_ROUNDS; round++) {
+        rank[round] = 0;
+#pragma unroll
+        for (int p = 0; p < SERIES; p++) {
+            gpu_lanes same = GPU_BALLOT(series[round] == p);
+
+            if (series[round] == p) { rank[round] = GPU_COUNT_LANES(same & earlier); }
+            if (lane == 0) { before[p][round * WAVES + wave] = GPU_COUNT_LANES(same); }
+        }
+    }
+    __syncthreads();
+    if (wave < SERIES) {
+        int own = lane < COUNTS ? before[wave][lane] : 0, inclusive = own;
+
+        for (int distance = 1; distance < COUNTS; distance *= 2) {
+            int other = GPU_SHUFFLE_UP(inclusive, distance, GPU_WAVE);
+
+            if (lane >= distance) { inclusive += other; }
+        }
+        if (lane < COUNTS) { before[wave][lane] = inclusive - own; }
+        if (lane == COUNTS - 1) { all[wave] = inclusive; }
+    }
+    __syncthreads();
+#pragma unroll
+    for (int round = 0; round < RUN_ROUNDS; round++) {
+        if (series[round] >= 0) { rank[round] += before[series[round]][round * WAVES + wave]; }
+    }
+    for (int p = 0; p < SERIES; p++) {
+        total[p] = all[p];
+    }
+    __syncthreads(); /* the counts may be overwritten */
+}
+
+/* Turns `counts`, a series of `count` numbers for each block, into the sums of those before within a series, plus base[series].
+   totals[series], where it is not NULL, receives the sum of a series and its base. */
 struct series_base {
     int64_t begin[SPLIT_MOST_PARTS];
 };
 
 __global__ static void __launch_bounds__(SCAN_BLOCK)
-    scan_series_kernel(int nseries, int64_t count, const series_base base, int64_t *counts, int64_t *totals)
+    scan_series_kernel(int64_t count, const series_base base, int64_t *counts, int64_t *totals)
 {
-    int64_t run = (count + SCAN_BLOCK - 1) / SCAN_BLOCK;
+    int64_t run = (count + SCAN_BLOCK - 1) / SCAN_BLOCK, *own = counts + blockIdx.x * count;
     int64_t first = min((int64_t)threadIdx.x * run, count), last = min(first + run, count);
+    int64_t sum = 0, total = 0, place;
 
-    for (int series = 0; series < nseries; series++) {
-        int64_t *own = counts + series * count;
-        int64_t sum = 0, total = 0, place;
-
-        for (int64_t i = first; i < last; i++) {
-            sum += own[i];
-        }
-        place = base.begin[series] + scan_block<SCAN_BLOCK>(sum, &total);
-        for (int64_t i = first; i < last; i++) {
-            int64_t here = own[i];
-
-            own[i] = place;
-            place += here;
-        }
-        if (totals && threadIdx.x == 0) { totals[series] = base.begin[series] + total; }
+#pragma unroll 4
+    for (int64_t i = first; i < last; i++) {
+        sum += own[i];
     }
+    place = base.begin[blockIdx.x] + scan_block<SCAN_BLOCK>(sum, &total);
+    for (int64_t i = first; i < last; i++) {
+        int64_t here = own[i];
+
+        own[i] = place;
+        place += here;
+    }
+    if (totals && threadIdx.x == 0) { totals[blockIdx.x] = base.begin[blockIdx.x] + total; }
 }
 
 /* ---- order ---- */
+
+/* The parts of the thread's rows of a run: -1 past the last row. */
+__device__ static inline void read_parts(const split_source &source, int nlevels, int64_t nrows,
+                                         int (&part)[RUN_ROUNDS])
+{
+    const int64_t begin = (int64_t)blockIdx.x * RUN + threadIdx.x;
+    uint8_t level[RUN_ROUNDS];
+
+#pragma unroll
+    for (int round = 0; round < RUN_ROUNDS; round++) { /* all loads at once */
+        level[round] = source.level[min(begin + round * GPU_BLOCK, nrows - 1)];
+    }
+#pragma unroll
+    for (int round = 0; round < RUN_ROUNDS; round++) {
+        part[round] = begin + round * GPU_BLOCK < nrows ? split_part_of(level[round], nlevels) : -1;
+    }
+}
 
 __global__ static void __launch_bounds__(GPU_BLOCK)
     count_parts_kernel(const split_source source, int nlevels, int64_t nrows, int64_t nruns, int64_t *counts)
 {
     __shared__ int count[SPLIT_MOST_PARTS];
-    int64_t begin = (int64_t)blockIdx.x * RUN;
+    int part[RUN_ROUNDS];
 
     if (threadIdx.x < SPLIT_MOST_PARTS) { count[threadIdx.x] = 0; }
+    read_parts(source, nlevels, nrows, part);
     __syncthreads();
-    for (int round = 0; round < RUN_ROUNDS; round++) {
-        int64_t i = begin + round * GPU_BLOCK + threadIdx.x;
+    for (int p = 0; p < SPLIT_MOST_PARTS; p++) {
+        int own = 0;
 
-        if (i < nrows) { atomicAdd(&count[split_part_of(&source, nlevels, i)], 1); }
+#pragma unroll
+        for (int round = 0; round < RUN_ROUNDS; round++) {
+            own += GPU_COUNT_LANES(GPU_BALLOT(part[round] == p));
+        }
+        if (threadIdx.x % GPU_WAVE == 0) { atomicAdd(&count[p], own); }
     }
     __syncthreads();
     if (threadIdx.x < SPLIT_MOST_PARTS) { counts[threadIdx.x * nruns + blockIdx.x] = count[threadIdx.x]; }
@@ -124,25 +211,18 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     place_rows_kernel(const split_source source, int nlevels, const split_order order, int64_t nruns,
                       const int64_t *first)
 {
-    int64_t begin = (int64_t)blockIdx.x * RUN, next[SPLIT_MOST_PARTS];
+    int part[RUN_ROUNDS], rank[RUN_ROUNDS], total[SPLIT_MOST_PARTS];
 
-    for (int p = 0; p < SPLIT_MOST_PARTS; p++) {
-        next[p] = first[p * nruns + blockIdx.x];
-    }
+    read_parts(source, nlevels, order.nrows, part);
+    rank_in_run(part, rank, total);
+#pragma unroll
     for (int round = 0; round < RUN_ROUNDS; round++) {
-        int64_t i = begin + round * GPU_BLOCK + threadIdx.x, position = 0;
-        int part = i < order.nrows ? split_part_of(&source, nlevels, i) : -1;
+        int64_t i = (int64_t)blockIdx.x * RUN + round * GPU_BLOCK + threadIdx.x, position;
 
-        for (int p = 0; p < SPLIT_MOST_PARTS; p++) {
-            int64_t total, before = scan_block<GPU_BLOCK>(part == p, &total);
-
-            if (part == p) { position = next[p] + before; }
-            next[p] += total;
-        }
-        if (part >= 0) {
-            order.row_of[position] = (int32_t)i;
-            if (order.position_of) { order.position_of[i] = (int32_t)position; }
-        }
+        if (part[round] < 0) { continue; }
+        position = first[part[round] * nruns + blockIdx.x] + rank[round];
+        order.row_of[position] = (int32_t)i;
+        if (order.position_of) { order.position_of[i] = (int32_t)position; }
     }
 }
 
@@ -151,6 +231,7 @@ static tess_status order_rows(tess_context *ctx, const split_source *source, int
     gpu_scope scope(ctx);
     GPU(Stream_t) stream = gpu_stream_of(ctx);
     int64_t nruns = runs_of(order->nrows), *counts = NULL;
+    double *room = NULL;
     series_base base = {};
     tess_status status = TESS_SUCCESS;
 
@@ -158,24 +239,23 @@ static tess_status order_rows(tess_context *ctx, const split_source *source, int
     for (int p = 0; p < SPLIT_MOST_PARTS; p++) {
         base.begin[p] = order->begin[p];
     }
-    TESS_TRY(tess_device_allocate(ctx, SPLIT_MOST_PARTS * nruns, sizeof *counts, (void **)&counts));
+    TESS_TRY(gpu_parts(ctx, SPLIT_MOST_PARTS * nruns, &room));
+    counts = (int64_t *)(void *)room;
     count_parts_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(*source, nlevels, order->nrows, nruns, counts);
     TESS_TRY(gpu_check_launch(ctx, "counting rows by level"));
-    scan_series_kernel<<<1, SCAN_BLOCK, 0, stream>>>(SPLIT_MOST_PARTS, nruns, base, counts, NULL);
+    scan_series_kernel<<<SPLIT_MOST_PARTS, SCAN_BLOCK, 0, stream>>>(nruns, base, counts, NULL);
     TESS_TRY(gpu_check_launch(ctx, "placing runs of rows"));
     place_rows_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(*source, nlevels, *order, nruns, counts);
     status = gpu_check_launch(ctx, "placing rows");
 cleanup:
-    tess_device_release(ctx, counts, SPLIT_MOST_PARTS * nruns, sizeof *counts);
     return status;
 }
 
 /* ---- offsets ---- */
 
-__device__ static inline int64_t count_entries(const device_source &s, int64_t i)
+__device__ static inline int64_t count_entries(const device_source &s, const split_span &span)
 {
     const split_source source = s.with_csr();
-    split_span span = split_span_of(&source, &s.rows, i);
     int64_t count = 0;
 
     if (split_keeps_all(&source, &s.rows)) { return span.end - span.begin; }
@@ -192,13 +272,19 @@ __device__ static inline int64_t count_entries(const device_source &s, int64_t i
 __global__ static void __launch_bounds__(GPU_BLOCK)
     count_entries_kernel(const device_source s, int row_ptr_bits, void *row_ptr, int64_t *counts)
 {
-    int64_t begin = (int64_t)blockIdx.x * RUN, sum = 0, total;
+    int64_t begin = (int64_t)blockIdx.x * RUN + threadIdx.x, sum = 0, total;
+    split_span span[RUN_ROUNDS];
 
+#pragma unroll
+    for (int round = 0; round < RUN_ROUNDS; round++) { /* all loads before the first store */
+        span[round] = load_span(s, min(begin + round * GPU_BLOCK, s.rows.count - 1));
+    }
+#pragma unroll
     for (int round = 0; round < RUN_ROUNDS; round++) {
-        int64_t i = begin + round * GPU_BLOCK + threadIdx.x;
+        int64_t i = begin + round * GPU_BLOCK;
 
         if (i < s.rows.count) {
-            int64_t length = count_entries(s, i);
+            int64_t length = count_entries(s, span[round]);
 
             tess_row_offset_set(row_ptr, row_ptr_bits, i + 1, length);
             sum += length;
@@ -208,19 +294,24 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     if (threadIdx.x == 0) { counts[blockIdx.x] = total; }
 }
 
+/* A thread takes neighbouring rows of a run: one scan is enough. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
     place_entries_kernel(int64_t count, int row_ptr_bits, void *row_ptr, const int64_t *first)
 {
-    int64_t begin = (int64_t)blockIdx.x * RUN, next = first[blockIdx.x];
+    int64_t begin = (int64_t)blockIdx.x * RUN + (int64_t)threadIdx.x * RUN_ROUNDS, length[RUN_ROUNDS];
+    int64_t sum = 0, total, place;
 
+#pragma unroll
+    for (int r = 0; r < RUN_ROUNDS; r++) {
+        length[r] = begin + r < count ? load_offset(row_ptr, row_ptr_bits, begin + r + 1) : 0;
+        sum += length[r];
+    }
+    place = first[blockIdx.x] + scan_block<GPU_BLOCK>(sum, &total);
     if (blockIdx.x == 0 && threadIdx.x == 0) { tess_row_offset_set(row_ptr, row_ptr_bits, 0, 0); }
-    for (int round = 0; round < RUN_ROUNDS; round++) {
-        int64_t i = begin + round * GPU_BLOCK + threadIdx.x, total;
-        int64_t length = i < count ? tess_row_offset(row_ptr, row_ptr_bits, i + 1) : 0;
-        int64_t before = scan_block<GPU_BLOCK>(length, &total);
-
-        if (i < count) { tess_row_offset_set(row_ptr, row_ptr_bits, i + 1, next + before + length); }
-        next += total;
+#pragma unroll
+    for (int r = 0; r < RUN_ROUNDS; r++) {
+        place += length[r];
+        if (begin + r < count) { tess_row_offset_set(row_ptr, row_ptr_bits, begin + r + 1, place); }
     }
 }
 
@@ -230,101 +321,184 @@ static tess_status offsets(tess_context *ctx, const split_source *source, const 
     gpu_scope scope(ctx);
     GPU(Stream_t) stream = gpu_stream_of(ctx);
     int64_t nruns = runs_of(rows->count), *counts = NULL;
+    double *room = NULL;
     const series_base base = {};
     tess_status status = TESS_SUCCESS;
 
-    *nnz = 0;
+    if (nnz) { *nnz = 0; }
     if (nruns == 0) { return ctx->backend->zero(ctx, row_ptr, (size_t)row_ptr_bits / 8); }
-    TESS_TRY(tess_device_allocate(ctx, nruns + 1, sizeof *counts, (void **)&counts));
+    TESS_TRY(gpu_parts(ctx, nruns + 1, &room));
+    counts = (int64_t *)(void *)room;
     count_entries_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(make_source(source, rows), row_ptr_bits, row_ptr,
                                                                     counts);
     TESS_TRY(gpu_check_launch(ctx, "counting entries"));
-    scan_series_kernel<<<1, SCAN_BLOCK, 0, stream>>>(1, nruns, base, counts, counts + nruns);
+    scan_series_kernel<<<1, SCAN_BLOCK, 0, stream>>>(nruns, base, counts, counts + nruns);
     TESS_TRY(gpu_check_launch(ctx, "placing runs of entries"));
     place_entries_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(rows->count, row_ptr_bits, row_ptr, counts);
     TESS_TRY(gpu_check_launch(ctx, "placing entries"));
-    status = ctx->backend->download(ctx, nnz, counts + nruns, sizeof *nnz);
+    if (nnz) { status = ctx->backend->download(ctx, nnz, counts + nruns, sizeof *nnz); }
 cleanup:
-    tess_device_release(ctx, counts, nruns + 1, sizeof *counts);
     return status;
 }
 
 /* ---- columns and values ---- */
 
-/* Calls put(source entry, place) for every entry of row i, GROUP threads sharing the row where its entries' places are known
-   without counting. */
-template <typename PUT>
-__device__ static inline void copy_row(const device_source &s, const csr_view &to, int64_t i, int lane, PUT put)
+enum { COPIES = RUN_ROUNDS }; /* entries in flight per thread */
+
+struct copied_entries {
+    int32_t column[COPIES];
+    double value[COPIES];
+};
+
+/* Entries from[c] of the assembled matrix, where they are not negative: all loads at once. */
+__device__ static inline void load_entries(const csr_view &csr, const split_target &target,
+                                           const int64_t (&from)[COPIES], copied_entries *e)
 {
-    const split_source source = s.with_csr();
-    split_span span = split_span_of(&source, &s.rows, i);
-    int64_t place = tess_row_offset(to.row_ptr, to.row_ptr_bits, i), diagonal = INT64_MAX;
+#pragma unroll
+    for (int c = 0; c < COPIES; c++) {
+        e->column[c] = target.col_ind && from[c] >= 0 ? gpu_load_once(csr.col_ind + from[c]) : 0;
+        e->value[c] = target.val && from[c] >= 0 ? gpu_load_once((const double *)csr.val + from[c]) : 0.0;
+    }
+#pragma unroll
+    for (int c = 0; c < COPIES; c++) {
+        if (target.position_of && target.col_ind && from[c] >= 0) { e->column[c] = target.position_of[e->column[c]]; }
+    }
+}
+
+template <tess_precision PRECISION>
+__device__ static inline void store_entry(const split_target &target, int64_t place, int32_t column, double value)
+{
+    if (target.col_ind) { target.col_ind[place] = column; }
+    if (target.val) { tess_store(PRECISION, target.val, place, value, TESS_OVERFLOW_INFINITY); }
+}
+
+/* Neighbouring rows of a list, one for each thread of a block. */
+struct row_tile {
+    int64_t place[GPU_BLOCK + 1]; /* of each row's first entry; last, past them all */
+    int64_t shift[GPU_BLOCK];     /* from a place to the entry that goes there */
+    int64_t gap[GPU_BLOCK];       /* place from which on that is one entry further: the diagonal's is left out */
+    double inverse[GPU_BLOCK];    /* of the row's scale, where values are scaled */
+};
+
+/* All threads of a block. */
+__device__ static inline void load_tile(const device_source &s, const csr_view &to, bool scaled, int64_t first,
+                                        row_tile *tile)
+{
+    const int t = (int)threadIdx.x;
+    const int64_t count = s.rows.count, i = first + t, row = split_row(&s.rows, min(i, count - 1));
+    const int64_t place = load_offset(to.row_ptr, to.row_ptr_bits, min(i, count));
+    const int64_t end = load_offset(to.row_ptr, to.row_ptr_bits, min(first + GPU_BLOCK, count));
+    const int64_t begin = load_offset(s.csr.row_ptr, s.csr.row_ptr_bits, row);
+    const int64_t diagonal = s.source.without_diagonal ? assign_find_diagonal(&s.csr, row) : -1;
+
+    tile->place[t] = place;
+    if (t == 0) { tile->place[GPU_BLOCK] = end; }
+    tile->shift[t] = begin - place;
+    tile->gap[t] = diagonal >= 0 ? place + (diagonal - begin) : INT64_MAX;
+    if (scaled) { tile->inverse[t] = policy_power_of_two(-s.source.exponent[row]); }
+    __syncthreads();
+}
+
+/* The row of a tile that has a place: the last one that begins there or before. */
+__device__ static inline int find_place(const row_tile &tile, int64_t place)
+{
+    int row = 0;
+
+#pragma unroll
+    for (int step = GPU_BLOCK / 2; step > 0; step /= 2) {
+        row += tile.place[row + step] <= place ? step : 0;
+    }
+    return row;
+}
+
+/* A block takes rows whose entries go to neighbouring places; threads share these, however long the rows are. */
+template <tess_precision PRECISION>
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    copy_rows_kernel(const device_source s, const csr_view to, const split_target target)
+{
+    __shared__ row_tile tile;
+
+    load_tile(s, to, target.scaled, (int64_t)blockIdx.x * GPU_BLOCK, &tile);
+    for (int64_t first = tile.place[0]; first < tile.place[GPU_BLOCK]; first += COPIES * GPU_BLOCK) {
+        copied_entries e;
+        int64_t from[COPIES];
+        int row[COPIES];
+
+#pragma unroll
+        for (int c = 0; c < COPIES; c++) {
+            int64_t place = first + c * GPU_BLOCK + threadIdx.x;
+
+            row[c] = find_place(tile, place);
+            from[c] = place < tile.place[GPU_BLOCK] ? place + tile.shift[row[c]] + (place >= tile.gap[row[c]]) : -1;
+        }
+        load_entries(s.csr, target, from, &e);
+#pragma unroll
+        for (int c = 0; c < COPIES; c++) {
+            if (from[c] < 0) { continue; }
+            if (target.scaled) { e.value[c] *= tile.inverse[row[c]]; }
+            store_entry<PRECISION>(target, first + c * GPU_BLOCK + threadIdx.x, e.column[c], e.value[c]);
+        }
+    }
+}
+
+/* Entries of one level, out of all rows in their order: those of a block's rows go to neighbouring places. */
+template <tess_precision PRECISION>
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    copy_level_kernel(const device_source s, const csr_view to, const split_target target)
+{
+    const int64_t first_row = (int64_t)blockIdx.x * GPU_BLOCK;
+    const int64_t end = assign_row_start(&s.csr, min(first_row + GPU_BLOCK, s.rows.count));
+    int64_t place = tess_row_offset(to.row_ptr, to.row_ptr_bits, first_row);
+
+    for (int64_t first = assign_row_start(&s.csr, first_row); first < end; first += RUN) {
+        copied_entries e;
+        int64_t from[COPIES];
+        int series[COPIES], rank[COPIES], total[1];
+
+#pragma unroll
+        for (int c = 0; c < COPIES; c++) {
+            int64_t k = first + c * GPU_BLOCK + threadIdx.x;
+            int level = s.source.level[min(k, end - 1)];
+
+            series[c] = k < end && level == s.rows.entry_level ? 0 : -1;
+            from[c] = series[c] < 0 ? -1 : k;
+        }
+        load_entries(s.csr, target, from, &e);
+        rank_in_run(series, rank, total);
+#pragma unroll
+        for (int c = 0; c < COPIES; c++) {
+            if (from[c] >= 0) { store_entry<PRECISION>(target, place + rank[c], e.column[c], e.value[c]); }
+        }
+        place += total[0];
+    }
+}
+
+template <tess_precision PRECISION>
+static void launch_copy(tess_context *ctx, const device_source &s, const csr_view *to, const split_target *target)
+{
+    unsigned grid = (unsigned)((s.rows.count + GPU_BLOCK - 1) / GPU_BLOCK);
 
     if (s.rows.entry_level >= 0) {
-        for (int64_t k = span.begin; k < span.end && lane == 0; k++) {
-            if (split_keeps(&source, &s.rows, span.row, k)) { put(span.row, k, place++); }
-        }
-        return;
-    }
-    if (source.without_diagonal) {
-        int64_t found = assign_find_diagonal(&s.csr, span.row);
-
-        if (found >= 0) { diagonal = found; }
-    }
-    for (int64_t k = span.begin + lane; k < span.end; k += GROUP) {
-        if (k != diagonal) { put(span.row, k, place + (k - span.begin) - (k > diagonal ? 1 : 0)); }
+        copy_level_kernel<PRECISION><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(s, *to, *target);
+    } else {
+        copy_rows_kernel<PRECISION><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(s, *to, *target);
     }
 }
 
-__global__ static void __launch_bounds__(GPU_BLOCK)
-    columns_kernel(const device_source s, const csr_view to, const int32_t *position_of, int32_t *col_ind)
-{
-    int64_t thread = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x, step = (int64_t)gridDim.x * GPU_BLOCK / GROUP;
-    int lane = (int)(thread % GROUP);
-
-    for (int64_t i = thread / GROUP; i < s.rows.count; i += step) {
-        copy_row(s, to, i, lane, [&](int64_t, int64_t from, int64_t place) {
-            int32_t column = gpu_load_once(s.csr.col_ind + from);
-
-            col_ind[place] = position_of ? position_of[column] : column;
-        });
-    }
-}
-
-__global__ static void __launch_bounds__(GPU_BLOCK)
-    values_kernel(const device_source s, const csr_view to, bool scaled, void *val)
-{
-    const double *from_values = (const double *)s.csr.val;
-    int64_t thread = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x, step = (int64_t)gridDim.x * GPU_BLOCK / GROUP;
-    int lane = (int)(thread % GROUP);
-
-    for (int64_t i = thread / GROUP; i < s.rows.count; i += step) {
-        copy_row(s, to, i, lane, [&](int64_t row, int64_t from, int64_t place) {
-            double inverse = scaled ? policy_power_of_two(-s.source.exponent[row]) : 1.0;
-
-            tess_store(to.precision, val, place, gpu_load_once(from_values + from) * inverse, TESS_OVERFLOW_INFINITY);
-        });
-    }
-}
-
-static tess_status columns(tess_context *ctx, const split_source *source, const split_rows *rows, const csr_view *to,
-                           const int32_t *position_of, int32_t *col_ind)
+static tess_status copy_entries(tess_context *ctx, const split_source *source, const split_rows *rows,
+                                const csr_view *to, const split_target *target)
 {
     gpu_scope scope(ctx);
-    unsigned grid = gpu_grid(ctx, rows->count * GROUP, BLOCKS_PER_MULTIPROCESSOR);
+    const device_source s = make_source(source, rows);
 
-    columns_kernel<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(make_source(source, rows), *to, position_of, col_ind);
-    return gpu_check_launch(ctx, "copying columns by level");
-}
-
-static tess_status values(tess_context *ctx, const split_source *source, const split_rows *rows, const csr_view *to,
-                          bool scaled, void *val)
-{
-    gpu_scope scope(ctx);
-    unsigned grid = gpu_grid(ctx, rows->count * GROUP, BLOCKS_PER_MULTIPROCESSOR);
-
-    values_kernel<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(make_source(source, rows), *to, scaled, val);
-    return gpu_check_launch(ctx, "copying values by level");
+    if (rows->count == 0) { return TESS_SUCCESS; }
+    switch (to->precision) {
+#define LAUNCH(TYPE, NAME) \
+    case TESS_PRECISION_##NAME: launch_copy<TESS_PRECISION_##NAME>(ctx, s, to, target); break;
+        STORAGE_TYPES(LAUNCH)
+#undef LAUNCH
+    }
+    return gpu_check_launch(ctx, "copying entries by level");
 }
 
 __global__ static void __launch_bounds__(GPU_BLOCK) exponents_kernel(const device_source s, int16_t *exponent)
@@ -347,7 +521,7 @@ static tess_status exponents(tess_context *ctx, const split_source *source, cons
 /* Behind functions: a table that is visible outside would be emitted for the device as well by HIP. */
 extern "C" const split_backend *split_gpu(void)
 {
-    static const split_backend table = {order_rows, offsets, columns, values, exponents};
+    static const split_backend table = {order_rows, offsets, copy_entries, exponents};
 
     return &table;
 }

@@ -27,7 +27,7 @@ static void count_run(const split_source *source, int nlevels, int64_t run, int6
 {
     memset(count, 0, SPLIT_MOST_PARTS * sizeof *count);
     for (int64_t i = run * RUN; i < run_end(run, nrows); i++) {
-        count[split_part_of(source, nlevels, i)] += 1;
+        count[split_part_of(source->level[i], nlevels)] += 1;
     }
 }
 
@@ -38,7 +38,7 @@ static void place_run(const split_source *source, int nlevels, int64_t run, cons
 
     memcpy(place, first, sizeof place);
     for (int64_t i = run * RUN; i < run_end(run, order->nrows); i++) {
-        int64_t position = place[split_part_of(source, nlevels, i)]++;
+        int64_t position = place[split_part_of(source->level[i], nlevels)]++;
 
         order->row_of[position] = (int32_t)i;
         if (order->position_of) { order->position_of[i] = (int32_t)position; }
@@ -101,45 +101,36 @@ static tess_status offsets(tess_context *ctx, const split_source *source, const 
         total += tess_row_offset(row_ptr, row_ptr_bits, i + 1);
         tess_row_offset_set(row_ptr, row_ptr_bits, i + 1, total);
     }
-    *nnz = total;
+    if (nnz) { *nnz = total; }
     return TESS_SUCCESS;
 }
 
-static tess_status columns(tess_context *ctx, const split_source *source, const split_rows *rows, const csr_view *to,
-                           const int32_t *position_of, int32_t *col_ind)
+static void copy_row(const split_source *source, const split_rows *rows, int64_t i, const csr_view *to,
+                     const split_target *target)
 {
-    const int32_t *from = source->csr->col_ind;
+    const split_span span = split_span_of(source, rows, i);
+    const double *val = source->csr->val;
+    int64_t place = tess_row_offset(to->row_ptr, to->row_ptr_bits, i);
+    double inverse = target->scaled ? policy_power_of_two(-source->exponent[span.row]) : 1.0;
 
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (to->nnz > HOST_SERIAL_WORK)
-    for (int64_t i = 0; i < rows->count; i++) {
-        split_span span = split_span_of(source, rows, i);
-        int64_t place = tess_row_offset(to->row_ptr, to->row_ptr_bits, i);
+    for (int64_t k = span.begin; k < span.end; k++) {
+        if (!split_keeps(source, rows, span.row, k)) { continue; }
+        if (target->col_ind) {
+            int32_t column = source->csr->col_ind[k];
 
-        for (int64_t k = span.begin; k < span.end; k++) {
-            if (split_keeps(source, rows, span.row, k)) {
-                col_ind[place++] = position_of ? position_of[from[k]] : from[k];
-            }
+            target->col_ind[place] = target->position_of ? target->position_of[column] : column;
         }
+        if (target->val) { tess_store(to->precision, target->val, place, val[k] * inverse, TESS_OVERFLOW_INFINITY); }
+        place += 1;
     }
-    return TESS_SUCCESS;
 }
 
-static tess_status values(tess_context *ctx, const split_source *source, const split_rows *rows, const csr_view *to,
-                          bool scaled, void *val)
+static tess_status copy_entries(tess_context *ctx, const split_source *source, const split_rows *rows,
+                                const csr_view *to, const split_target *target)
 {
-    const double *from = source->csr->val;
-
 #pragma omp parallel for num_threads(ctx->threads) schedule(static) if (to->nnz > HOST_SERIAL_WORK)
     for (int64_t i = 0; i < rows->count; i++) {
-        split_span span = split_span_of(source, rows, i);
-        int64_t place = tess_row_offset(to->row_ptr, to->row_ptr_bits, i);
-        double inverse = scaled ? policy_power_of_two(-source->exponent[span.row]) : 1.0;
-
-        for (int64_t k = span.begin; k < span.end; k++) {
-            if (split_keeps(source, rows, span.row, k)) {
-                tess_store(to->precision, val, place++, from[k] * inverse, TESS_OVERFLOW_INFINITY);
-            }
-        }
+        copy_row(source, rows, i, to, target);
     }
     return TESS_SUCCESS;
 }
@@ -154,7 +145,7 @@ static tess_status exponents(tess_context *ctx, const split_source *source, cons
 }
 
 const split_backend split_host = {
-    .order = order_rows, .offsets = offsets, .columns = columns, .values = values, .exponents = exponents};
+    .order = order_rows, .offsets = offsets, .copy = copy_entries, .exponents = exponents};
 
 #define HOST_OPS(NAME)                                                                              \
     {                                                                                               \

@@ -91,7 +91,7 @@ static tess_status read_slices(const tess_matrix *a, const decoder *d, int p)
     csr_view rows = split_bare_view(d->s, &shape);
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(split_make_offsets(ctx, &source, &shape.rows, &rows));
+    TESS_TRY(split_make_offsets(ctx, d->s, &source, &shape.rows, &rows));
     status = ellr_backend_of(ctx)->decode(ctx, &rows, &d->s->slices[p], NULL, d->part);
 cleanup:
     csr_release_view(ctx, &rows);

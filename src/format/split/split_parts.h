@@ -25,7 +25,8 @@ const split_backend *split_backend_of(const tess_context *ctx);
 /* The part's view without arrays: sizes, precision, rows of y, scales. */
 csr_view split_bare_view(const split_storage *s, const split_shape *shape);
 /* Row offsets of the part to v->row_ptr. The caller releases them by csr_release_view. */
-tess_status split_make_offsets(tess_context *ctx, const split_source *source, const split_rows *rows, csr_view *v);
+tess_status split_make_offsets(tess_context *ctx, const split_storage *s, const split_source *source,
+                               const split_rows *rows, csr_view *v);
 
 /* Slices of part p with the values of a level: its own, or any of a composite. */
 ellr_view split_slices_at(const split_storage *s, int p, int level);

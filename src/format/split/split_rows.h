@@ -9,10 +9,10 @@
 #include "format/split/split.h"
 #include "policy/rules.h"
 
-/* The part of row i: by level from the lowest, empty rows last. */
-TESS_HD int split_part_of(const split_source *source, int nlevels, int64_t i)
+/* The part of a row of a level: from the lowest, empty rows last. */
+TESS_HD int split_part_of(int level, int nlevels)
 {
-    return source->level[i] == TESS_LEVEL_NONE ? nlevels : nlevels - 1 - source->level[i];
+    return level == TESS_LEVEL_NONE ? nlevels : nlevels - 1 - level;
 }
 
 /* The row of the assembled matrix that is number i of a list. */
