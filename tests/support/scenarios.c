@@ -191,25 +191,32 @@ static tess_status block_jacobi(scene *s)
     return precond(s, TESS_PRECOND_BLOCK_JACOBI);
 }
 
-static tess_status solve(scene *s, tess_solver_kind kind, tess_precision precision, tess_precond_kind preconditioner)
+/* With a matrix of its own. */
+static tess_status solve_fresh(scene *s, const oracle_csr *a, const tess_solve_options *options)
 {
-    tess_solve_options options = solve_options(kind);
+    tess_csr_arrays arrays = csr_arrays_of(a);
     tess_matrix *fresh = NULL;
-    tess_csr_arrays arrays = csr_arrays_of(kind == TESS_SOLVER_CG ? &s->a : &s->unsymmetric);
     tess_solver *solver = NULL;
     tess_solve_result result;
     tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
 
-    options.storage.precision = precision;
-    options.precond.kind = preconditioner;
-    options.history_capacity = 100;
-    if (status == TESS_SUCCESS) { status = tess_solver_create(fresh, &options, &solver); }
+    if (status == TESS_SUCCESS) { status = tess_solver_create(fresh, options, &solver); }
     if (status == TESS_SUCCESS) { status = tess_vector_fill(s->x, 0.0); }
     if (status == TESS_SUCCESS) { status = tess_solver_solve(solver, s->b, s->x, &result); }
     if (status == TESS_SUCCESS) { assert_int_equal(result.reason, TESS_REASON_RTOL); }
     tess_solver_destroy(solver);
     tess_matrix_destroy(fresh);
     return status;
+}
+
+static tess_status solve(scene *s, tess_solver_kind kind, tess_precision precision, tess_precond_kind preconditioner)
+{
+    tess_solve_options options = solve_options(kind);
+
+    options.storage.precision = precision;
+    options.precond.kind = preconditioner;
+    options.history_capacity = 100;
+    return solve_fresh(s, kind == TESS_SOLVER_CG ? &s->a : &s->unsymmetric, &options);
 }
 
 static tess_status solve_cg(scene *s)
@@ -259,24 +266,13 @@ static tess_status solve_transformed(scene *s)
 static tess_status solve_by_steps(scene *s, tess_format format)
 {
     tess_solve_options options = solve_options(TESS_SOLVER_JACOBI);
-    tess_csr_arrays arrays = csr_arrays_of(&s->unsymmetric);
-    tess_matrix *fresh = NULL;
-    tess_solver *solver = NULL;
-    tess_solve_result result;
-    tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
 
     options.storage.format = format;
     options.storage.policy.policy = TESS_POLICY_FIXED_RANGE;
     options.storage.policy.parameter = 100.0; /* all of it is low */
     options.max_iterations = 20000;
     options.history_capacity = 100;
-    if (status == TESS_SUCCESS) { status = tess_solver_create(fresh, &options, &solver); }
-    if (status == TESS_SUCCESS) { status = tess_vector_fill(s->x, 0.0); }
-    if (status == TESS_SUCCESS) { status = tess_solver_solve(solver, s->b, s->x, &result); }
-    if (status == TESS_SUCCESS) { assert_int_equal(result.reason, TESS_REASON_RTOL); }
-    tess_solver_destroy(solver);
-    tess_matrix_destroy(fresh);
-    return status;
+    return solve_fresh(s, &s->unsymmetric, &options);
 }
 
 static tess_status solve_jacobi(scene *s)

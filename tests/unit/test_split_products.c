@@ -544,14 +544,18 @@ static void a_sum_is_not_rounded_to_fp32(void **state)
     tess_context_destroy(ctx);
 }
 
+/* What stands here, for a GPU too. */
+#define SPLIT_PRODUCT_TESTS                                                                                        \
+    cmocka_unit_test(all_variants_have_rows_at_all_levels), cmocka_unit_test(the_number_of_threads_does_not_show), \
+        cmocka_unit_test(updates_write_the_next_vector), cmocka_unit_test(partial_sums_come_first),                \
+        cmocka_unit_test(a_stopped_loop_leaves_y_alone), cmocka_unit_test(fp32_products_are_within_their_bound),   \
+        cmocka_unit_test(a_vector_may_be_there_in_fp32_alone), cmocka_unit_test(a_sum_is_not_rounded_to_fp32)
+
 #ifndef SPLIT_ON_GPU
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_variants_have_rows_at_all_levels), cmocka_unit_test(the_number_of_threads_does_not_show),
-        cmocka_unit_test(updates_write_the_next_vector),        cmocka_unit_test(partial_sums_come_first),
-        cmocka_unit_test(a_stopped_loop_leaves_y_alone),        cmocka_unit_test(fp32_products_are_within_their_bound),
-        cmocka_unit_test(a_vector_may_be_there_in_fp32_alone),  cmocka_unit_test(a_sum_is_not_rounded_to_fp32),
+        SPLIT_PRODUCT_TESTS,
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

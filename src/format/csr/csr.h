@@ -63,7 +63,7 @@ typedef struct csr_backend {
     tess_status (*spmv)(tess_context *ctx, const csr_view *view, const csr_plan *plan, const tess_spmv_args *args);
     /* What products by parts need beyond the parts' plans, once these are made; NULL: nothing. It belongs to the first plan. */
     tess_status (*prepare_parts)(tess_context *ctx, int count, const csr_part *parts);
-    /* The product of a matrix in parts, which own disjoint rows of y: one launch. All offsets have the same width. */
+    /* The product of a matrix in parts, which own disjoint rows of y. All offsets have the same width. */
     tess_status (*spmv_parts)(tess_context *ctx, int count, const csr_part *parts, const tess_spmv_args *args);
     /* values[k] = source[from[k]] for k < n */
     tess_status (*gather)(tess_context *ctx, int64_t n, const double *source, const int64_t *from, double *values);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products on the GPU of CSR matrices in parts of several precisions (src/format/split): one launch for all parts. */
+/* Products on the GPU of CSR matrices in parts of several precisions (src/format/split): by rows one launch for all parts, by
+   nonzeros one for each, unless they end in dot products. */
 #include "format/csr/csr_product.cuh"
 
 /* A part, with what its rows need beyond a matrix of its own. */
