@@ -24,7 +24,8 @@ typedef struct bench_outcome {
     bool ran;
     bench_time time;
     int64_t bytes;        /* moved, by model */
-    double setup_seconds; /* NaN: not measured */
+    double setup_seconds;       /* NaN: not measured */
+    double first_setup_seconds; /* with memory that the device has yet to allocate; 0: not measured */
     double error;         /* largest error over its bound */
 } bench_outcome;
 

@@ -66,7 +66,7 @@ double bench_split_bound(const bench_contestant *c, const bench_split_levels *le
 typedef struct bench_split_result {
     bool ran;
     double seconds, speedup, predicted, over_cusparse; /* over_cusparse NaN: none */
-    double residual, setup_in_spmvs;
+    double residual, setup_in_spmvs, first_setup_in_spmvs;
 } bench_split_result;
 
 typedef struct bench_split_record {

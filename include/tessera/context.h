@@ -38,6 +38,10 @@ typedef enum tess_log_level {
 /**
  * Allocation functions. @c allocate returns NULL when it cannot serve @p bytes; host memory must be aligned
  * to 64 bytes, device memory to 256. @c release gets the size that was asked for.
+ *
+ * Without a device allocator, a context keeps released device memory of 64 KiB and more, up to a sixteenth of the device's, for
+ * its own later use, in the order of its stream: finish what other streams do with an array before its owner is destroyed.
+ * @ref tess_context_trim gives it back.
  */
 typedef struct tess_allocator {
     void *(*allocate)(void *user, size_t bytes);
@@ -84,6 +88,9 @@ TESS_EXPORT void tess_context_destroy(tess_context *ctx);
 
 /** Waits for all work queued on the context's stream. Reports errors of asynchronous work. */
 TESS_EXPORT tess_status tess_context_synchronize(tess_context *ctx);
+
+/** Gives back the device memory that the context keeps for later use; what is queued is waited for. */
+TESS_EXPORT tess_status tess_context_trim(tess_context *ctx);
 
 /** The last failure in @p ctx (status SUCCESS when there was none). Valid until the next failing call. */
 TESS_EXPORT const tess_error *tess_context_last_error(const tess_context *ctx);

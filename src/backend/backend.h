@@ -119,6 +119,7 @@ struct tess_backend {
     tess_status (*open)(tess_context *ctx, const tess_context_options *options);
     void (*close)(tess_context *ctx);
     tess_status (*synchronize)(tess_context *ctx);
+    tess_status (*trim)(tess_context *ctx); /* frees what is kept for later use */
     void *(*stream)(const tess_context *ctx);
     /* memory; sizes in bytes. upload and download are complete on return. */
     void *(*allocate)(tess_context *ctx, size_t bytes);

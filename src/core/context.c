@@ -155,6 +155,11 @@ tess_status tess_context_synchronize(tess_context *ctx)
     return ctx->backend->synchronize(ctx);
 }
 
+tess_status tess_context_trim(tess_context *ctx)
+{
+    return ctx->backend->trim(ctx);
+}
+
 const tess_error *tess_context_last_error(const tess_context *ctx)
 {
     return &ctx->error;

@@ -24,6 +24,7 @@ static void defaults_work(void **state)
     assert_true(strlen(tess_context_device_name(ctx)) > 0);
     assert_int_equal(tess_context_last_error(ctx)->status, TESS_SUCCESS);
     assert_ok(ctx, tess_context_synchronize(ctx));
+    assert_ok(ctx, tess_context_trim(ctx));
     tess_context_destroy(ctx);
     tess_context_destroy(NULL);
 }

@@ -245,6 +245,43 @@ static void parts_multiply_with_every_epilogue(void **state)
     tess_context_destroy(ctx);
 }
 
+/* Every pass over every part comes once, in order, and parts advance together. */
+static void parts_take_turns(void **state)
+{
+    static const int passes[][ELLR_MOST_PARTS] = {{7},
+                                                  {0, 5},
+                                                  {1, 1, 1, 1},
+                                                  {1000, 1},
+                                                  {1, 1000, 0, 3},
+                                                  {333, 334, 333, 17},
+                                                  {0, 0, 0, 9},
+                                                  {123457, 7919, 65537, 1}};
+
+    (void)state;
+    for (size_t c = 0; c < sizeof passes / sizeof *passes; c++) {
+        const ellr_turns turns = ellr_make_turns(passes[c]);
+        int seen[ELLR_MOST_PARTS] = {0}, all = 0;
+
+        for (int p = 0; p < ELLR_MOST_PARTS; p++) {
+            all += passes[c][p];
+        }
+        for (int pass = 0; pass < all; pass++) {
+            const ellr_turn turn = ellr_turn_of(&turns, pass);
+
+            assert_int_equal(turn.index, seen[turn.part]);
+            seen[turn.part] += 1;
+            for (int p = 0; p < ELLR_MOST_PARTS; p++) { /* each part before it rounds once */
+                double share = (double)passes[c][p] * (pass + 1) / all;
+
+                assert_true(fabs(seen[p] - share) <= ELLR_MOST_PARTS);
+            }
+        }
+        for (int p = 0; p < ELLR_MOST_PARTS; p++) {
+            assert_int_equal(seen[p], passes[c][p]);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +292,7 @@ int main(void)
         cmocka_unit_test(empty_rows_have_no_arrays),
         cmocka_unit_test(refusals_leave_nothing_behind),
         cmocka_unit_test(parts_multiply_with_every_epilogue),
+        cmocka_unit_test(parts_take_turns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,7 @@ typedef struct gpu_pending {
 } gpu_pending;
 
 /* Threads of a block in all kernels here. */
-enum { GPU_BLOCK = 256, GPU_RETIRED_ROOMS = 64, GPU_SHARING_KERNELS = 64 };
+enum { GPU_BLOCK = 256, GPU_RETIRED_ROOMS = 64, GPU_SHARING_KERNELS = 64, GPU_MOST_SPARES = 64 };
 
 /* Bytes. Kernels read whole cache lines: no array of the library ends within one. */
 enum { GPU_ALLOCATION_UNIT = 128 };
@@ -40,6 +40,14 @@ typedef struct gpu_room {
     int64_t retired_bytes[GPU_RETIRED_ROOMS];
     int nretired;
 } gpu_room;
+
+/* Released memory that is kept for the next who asks for as much: allocations take longer than kernels, and wait for them. */
+typedef struct gpu_spares {
+    void *memory[GPU_MOST_SPARES]; /* the oldest first */
+    size_t bytes[GPU_MOST_SPARES];
+    int count;
+    size_t held, limit; /* bytes */
+} gpu_spares;
 
 typedef struct gpu_state {
     int device;
@@ -59,6 +67,7 @@ typedef struct gpu_state {
     gpu_room parts;    /* of dense products: apart from the partial sums, which a recorded loop may still need */
     gpu_room solves;   /* of triangular solves */
     unsigned *ticket;  /* counts the blocks of a reduction that are done; 0 between kernels */
+    gpu_spares spares;
 } gpu_state;
 
 static inline gpu_state *gpu_state_of(const tess_context *ctx)
@@ -140,6 +149,20 @@ static inline tess_status gpu_launch(tess_context *ctx, const char *doing, void 
                                      size_t shared, const ARGUMENTS &...arguments)
 {
     return gpu_launch_blocks(ctx, doing, kernel, grid, GPU_BLOCK, shared, arguments...);
+}
+
+/* The same beside the kernel launched just before, where the device can: this one takes the multiprocessors that the other no
+   longer needs. Neither reads what the other writes; the other calls GPU_LET_NEXT_START once it may run, and this one
+   GPU_WAIT_FOR_PREVIOUS at its end: what comes next waits for both. */
+template <typename... PARAMETERS, typename... ARGUMENTS>
+static inline tess_status gpu_launch_beside(tess_context *ctx, const char *doing, void (*kernel)(PARAMETERS...),
+                                            unsigned grid, size_t shared, const ARGUMENTS &...arguments)
+{
+    const gpu_state *state = gpu_state_of(ctx);
+
+    if (!state->can_overlap) { return gpu_launch(ctx, doing, kernel, grid, shared, arguments...); }
+    gpu_launch_overlapped(kernel, grid, GPU_BLOCK, shared, state->stream, arguments...);
+    return gpu_check_launch(ctx, doing);
 }
 
 extern "C" {

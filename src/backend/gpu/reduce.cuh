@@ -113,14 +113,15 @@ __device__ static inline const tess_loop_state *finish_pending(const loop_gate &
     return &local;
 }
 
-/* Waits for the kernel before, brings the loop's state up to date (unless the gate is a settled one) and reads what kernels
-   need of it. False: this kernel must not run. */
+/* Waits for the kernel before (unless this one was launched beside it), brings the loop's state up to date (unless the gate is a
+   settled one) and reads what kernels need of it. False: this kernel must not run. */
 template <bool SETTLED>
-__device__ static inline bool loop_enter(const loop_gate &gate, bool reduces, tess_scalars *scalars)
+__device__ static inline bool loop_enter(const loop_gate &gate, bool reduces, tess_scalars *scalars,
+                                         bool beside = false)
 {
     const tess_loop_state *state = gate.state;
 
-    GPU_WAIT_FOR_PREVIOUS();
+    if (!beside) { GPU_WAIT_FOR_PREVIOUS(); }
     GPU_LET_NEXT_START();
     if (!state) { return true; }
     if (!SETTLED && gate.pending.ndots > 0) { state = finish_pending(gate); }

@@ -39,6 +39,10 @@ static tess_status choose_device(const tess_context_options *options, int *devic
     return *device < count ? TESS_SUCCESS : TESS_NO_DEVICE;
 }
 
+/* Bytes: what is smaller is not kept; below SPARE_LARGE allocations are multiples of SPARE_LEAST, above of that. One byte in
+   SPARE_SHARE of the device may be spare. */
+enum { SPARE_LEAST = 1 << 16, SPARE_LARGE = 1 << 20, SPARE_SHARE = 16 };
+
 static tess_status fill_state(tess_context *ctx, const tess_context_options *options, gpu_state *state)
 {
     gpu_properties properties;
@@ -47,6 +51,7 @@ static tess_status fill_state(tess_context *ctx, const tess_context_options *opt
     TESS_TRY(gpu_check(ctx, GPU(GetDeviceProperties)(&properties, state->device), "reading device properties"));
     state->multiprocessors = properties.multiProcessorCount;
     state->shared_bytes = (int64_t)GPU_SHARED_PER_MULTIPROCESSOR(properties);
+    state->spares.limit = properties.totalGlobalMem / SPARE_SHARE;
     state->shared_bytes_per_block = (int64_t)GPU_SHARED_PER_BLOCK(properties);
     state->can_overlap = properties.major >= GPU_OVERLAP_CAPABILITY;
     snprintf(ctx->device_name, sizeof ctx->device_name, "%s", properties.name);
@@ -89,6 +94,38 @@ static void release_room(tess_context *ctx, gpu_room *room)
     }
 }
 
+/* ---- spares ---- */
+
+/* What is allocated for so many bytes: few sizes, so that spares fit. */
+static size_t capacity_of(size_t bytes)
+{
+    size_t unit =
+        bytes < SPARE_LEAST ? (size_t)GPU_ALLOCATION_UNIT : (size_t)(bytes < SPARE_LARGE ? SPARE_LEAST : SPARE_LARGE);
+
+    return (bytes + unit - 1) / unit * unit;
+}
+
+static void *take_spare(gpu_spares *spares, int i)
+{
+    void *memory = spares->memory[i];
+
+    spares->held -= spares->bytes[i];
+    spares->count -= 1;
+    for (; i < spares->count; i++) {
+        spares->memory[i] = spares->memory[i + 1];
+        spares->bytes[i] = spares->bytes[i + 1];
+    }
+    return memory;
+}
+
+/* Frees the oldest until `more` bytes have room. */
+static void drop_spares(gpu_spares *spares, size_t more)
+{
+    while (spares->count > 0 && (spares->count == GPU_MOST_SPARES || spares->held + more > spares->limit)) {
+        (void)GPU(Free)(take_spare(spares, 0));
+    }
+}
+
 static void close_gpu(tess_context *ctx)
 {
     gpu_state *state = gpu_state_of(ctx);
@@ -102,6 +139,7 @@ static void close_gpu(tess_context *ctx)
         release_room(ctx, &state->partials);
         release_room(ctx, &state->parts);
         release_room(ctx, &state->solves);
+        drop_spares(&state->spares, state->spares.limit);
         if (state->owns_stream) { (void)GPU(StreamDestroy)(state->stream); }
     }
     tess_host_release(ctx, state, 1, sizeof *state);
@@ -136,6 +174,16 @@ static tess_status synchronize_gpu(tess_context *ctx)
     return gpu_check(ctx, GPU(StreamSynchronize)(gpu_stream_of(ctx)), "waiting for queued work");
 }
 
+static tess_status trim_gpu(tess_context *ctx)
+{
+    gpu_scope scope(ctx);
+    gpu_spares *spares = &gpu_state_of(ctx)->spares;
+    tess_status status = synchronize_gpu(ctx);
+
+    if (status == TESS_SUCCESS) { drop_spares(spares, spares->limit); }
+    return status;
+}
+
 static void *stream_gpu(const tess_context *ctx)
 {
     return (void *)gpu_stream_of(ctx);
@@ -147,27 +195,40 @@ static void *allocate_gpu(tess_context *ctx, size_t bytes)
 {
     gpu_scope scope(ctx);
     const tess_allocator *own = &ctx->device_allocator;
+    gpu_spares *spares = &gpu_state_of(ctx)->spares;
+    size_t capacity = capacity_of(bytes);
     void *pointer = NULL;
 
     if (own->allocate) { return own->allocate(own->user, bytes); }
-    bytes = (bytes + GPU_ALLOCATION_UNIT - 1) / GPU_ALLOCATION_UNIT * GPU_ALLOCATION_UNIT;
-    if (GPU(Malloc)(&pointer, bytes) != GPU(Success)) {
-        (void)GPU(GetLastError)();
-        return NULL;
+    for (int i = 0; i < spares->count; i++) {
+        if (spares->bytes[i] == capacity) { return take_spare(spares, i); }
     }
-    return pointer;
+    if (GPU(Malloc)(&pointer, capacity) == GPU(Success)) { return pointer; }
+    (void)GPU(GetLastError)();
+    drop_spares(spares, spares->limit);
+    if (GPU(Malloc)(&pointer, capacity) == GPU(Success)) { return pointer; }
+    (void)GPU(GetLastError)();
+    return NULL;
 }
 
 static void release_gpu(tess_context *ctx, void *pointer, size_t bytes)
 {
     gpu_scope scope(ctx);
     const tess_allocator *own = &ctx->device_allocator;
+    gpu_spares *spares = &gpu_state_of(ctx)->spares;
+    size_t capacity = capacity_of(bytes);
 
     if (own->release) {
         (void)GPU(StreamSynchronize)(gpu_stream_of(ctx)); /* the user's allocator may reuse it at once */
         own->release(own->user, pointer, bytes);
-    } else {
+    } else if (capacity < SPARE_LEAST || capacity > spares->limit) {
         (void)GPU(Free)(pointer);
+    } else { /* whoever gets it uses it after what is queued */
+        drop_spares(spares, capacity);
+        spares->memory[spares->count] = pointer;
+        spares->bytes[spares->count] = capacity;
+        spares->held += capacity;
+        spares->count += 1;
     }
 }
 
@@ -308,6 +369,7 @@ static tess_backend make_table()
     t.open = open_gpu;
     t.close = close_gpu;
     t.synchronize = synchronize_gpu;
+    t.trim = trim_gpu;
     t.stream = stream_gpu;
     t.allocate = allocate_gpu;
     t.release = release_gpu;

@@ -154,6 +154,7 @@ const tess_backend tess_host_backend = {
     .open = open_host,
     .close = close_host,
     .synchronize = synchronize_host,
+    .trim = synchronize_host, /* nothing is kept */
     .stream = host_stream,
     .allocate = allocate_host,
     .release = release_host,

@@ -58,7 +58,8 @@ typedef struct csr_part {
 
 /* What a backend supplies for CSR. */
 typedef struct csr_backend {
-    tess_status (*make_plan)(tess_context *ctx, const csr_view *view, csr_plan **out);
+    /* Plans of `count` matrices, or of as many parts of one, at most TESS_MOST_LEVELS + 1; NULL all of them on failure. */
+    tess_status (*make_plans)(tess_context *ctx, int count, const csr_view *const *views, csr_plan **out);
     void (*free_plan)(tess_context *ctx, csr_plan *plan);
     tess_status (*spmv)(tess_context *ctx, const csr_view *view, const csr_plan *plan, const tess_spmv_args *args);
     /* What products by parts need beyond the parts' plans, once these are made; NULL: nothing. It belongs to the first plan. */

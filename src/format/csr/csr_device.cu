@@ -60,8 +60,8 @@ static tess_status launch_product(tess_context *ctx, const csr_view *v, const cs
 {
     const one_matrix<VALUE> matrix = {make_matrix_argument(v, p), only_stores(args)};
     const chunks_argument chunks = {
-        p->chunk, p->nchunks, make_layout(p->by_rows, p->places, p->most_rows, sizeof(OFFSET), sizeof(VALUE), false),
-        0};
+        p->chunk, p->nchunks, make_layout(p->by_rows, p->places, p->most_rows, sizeof(OFFSET), sizeof(VALUE), false), 0,
+        false};
     loop_gate gate;
     tess_status status = TESS_SUCCESS;
 
@@ -161,7 +161,7 @@ cleanup:
 /* Behind functions: a table that is visible outside would be emitted for the device as well by HIP. */
 extern "C" const csr_backend *csr_gpu(void)
 {
-    static const csr_backend table = {csr_make_plan,  csr_free_plan, spmv, csr_prepare_parts,
+    static const csr_backend table = {csr_make_plans, csr_free_plan, spmv, csr_prepare_parts,
                                       csr_spmv_parts, gather,        check};
 
     return &table;

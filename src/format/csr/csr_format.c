@@ -53,10 +53,11 @@ void csr_destroy(tess_context *ctx, void *pointer)
 
 static tess_status ensure_plan(tess_context *ctx, csr_storage *s)
 {
+    const csr_view *const view = &s->view;
     tess_status status = TESS_SUCCESS;
 
     if (s->plan) { return TESS_SUCCESS; }
-    status = csr_backend_of(ctx)->make_plan(ctx, &s->view, &s->plan);
+    status = csr_backend_of(ctx)->make_plans(ctx, 1, &view, &s->plan);
     s->owns_plan = status == TESS_SUCCESS;
     return status;
 }

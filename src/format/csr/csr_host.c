@@ -348,7 +348,7 @@ static tess_status check(tess_context *ctx, const csr_view *v, int64_t *bad_row)
 }
 
 const csr_backend csr_host = {
-    .make_plan = csr_host_make_plan,
+    .make_plans = csr_host_make_plans,
     .free_plan = csr_host_free_plan,
     .spmv = spmv,
     .prepare_parts = NULL,

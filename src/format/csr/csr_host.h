@@ -31,7 +31,7 @@ static inline int64_t csr_plan_segments(const csr_plan *p)
     return p->first_segment ? p->first_segment[p->nlong] : 0;
 }
 
-tess_status csr_host_make_plan(tess_context *ctx, const csr_view *v, csr_plan **out);
+tess_status csr_host_make_plans(tess_context *ctx, int count, const csr_view *const *views, csr_plan **out);
 void csr_host_free_plan(tess_context *ctx, csr_plan *p);
 
 #endif

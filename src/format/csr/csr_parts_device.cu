@@ -204,29 +204,29 @@ static bool is_plain(int count, const csr_part *parts, const tess_spmv_args *arg
 }
 
 template <typename VALUE, typename FACTOR, typename OFFSET, bool STORES>
-static tess_status launch_part(tess_context *ctx, const csr_plan *plan, const part_argument &p,
+static tess_status launch_part(tess_context *ctx, const csr_plan *plan, bool beside, const part_argument &p,
                                const tess_spmv_args *args, const loop_gate &gate)
 {
     const one_part<VALUE, FACTOR, STORES> matrix = {p};
-    const chunks_argument chunks = {plan->chunk, plan->nchunks, make_layout(false, plan->places, 0, 0, 0, false), 0};
+    const chunks_argument chunks = {plan->chunk, plan->nchunks, make_layout(false, plan->places, 0, 0, 0, false), 0,
+                                    beside};
 
     return launch_nonzeros<one_part<VALUE, FACTOR, STORES>, OFFSET, 0>(ctx, matrix, chunks, args, gate);
 }
 
-/* One part by nonzeros, in a launch of its own. */
+/* One part by nonzeros, in a launch of its own, beside that of another part if there is one. */
 template <typename OFFSET, bool STORES>
-static tess_status launch_alone(tess_context *ctx, const csr_plan *plan, const part_argument &p,
+static tess_status launch_alone(tess_context *ctx, const csr_plan *plan, bool beside, const part_argument &p,
                                 const tess_spmv_args *args, const loop_gate &gate)
 {
     bool low = args->low_arithmetic == TESS_ARITHMETIC_FP32;
 
-    if (plan->nchunks == 0) { return TESS_SUCCESS; }
     switch (p.precision) {
-    case TESS_PRECISION_FP64: return launch_part<double, double, OFFSET, STORES>(ctx, plan, p, args, gate);
-#define LAUNCH_PART(VALUE, NAME)                                                         \
-    case TESS_PRECISION_##NAME:                                                          \
-        return low ? launch_part<VALUE, float, OFFSET, STORES>(ctx, plan, p, args, gate) \
-                   : launch_part<VALUE, double, OFFSET, STORES>(ctx, plan, p, args, gate);
+    case TESS_PRECISION_FP64: return launch_part<double, double, OFFSET, STORES>(ctx, plan, beside, p, args, gate);
+#define LAUNCH_PART(VALUE, NAME)                                                                 \
+    case TESS_PRECISION_##NAME:                                                                  \
+        return low ? launch_part<VALUE, float, OFFSET, STORES>(ctx, plan, beside, p, args, gate) \
+                   : launch_part<VALUE, double, OFFSET, STORES>(ctx, plan, beside, p, args, gate);
         LOW_TYPES(LAUNCH_PART)
 #undef LAUNCH_PART
     default: return TESS_UNSUPPORTED;
@@ -238,11 +238,11 @@ static tess_status launch_parts(tess_context *ctx, int count, const csr_part *pa
 {
     const csr_plan *first = parts[0].plan;
     many_parts<STORES> matrix = {};
-    chunks_argument chunks = {first->merged, first->nmerged, {}, 0};
+    chunks_argument chunks = {first->merged, first->nmerged, {}, 0, false};
     int places = 0, most_rows = 0;
     int64_t nnz = 0, nnz_by_rows = 0;
     size_t value_bytes = 0;
-    bool stages = true, has_map = false, by_rows;
+    bool stages = true, has_map = false, by_rows, beside = false;
     loop_gate gate;
     tess_status status = TESS_SUCCESS;
 
@@ -267,7 +267,9 @@ static tess_status launch_parts(tess_context *ctx, int count, const csr_part *pa
     by_rows = stages && 2 * nnz_by_rows >= nnz; /* all parts the same way: the one that suits most of them */
     if (!by_rows && args->reduction.ndots == 0) {
         for (int p = 0; p < count; p++) {
-            TESS_TRY((launch_alone<OFFSET, STORES>(ctx, parts[p].plan, matrix.parts[p], args, gate)));
+            if (parts[p].plan->nchunks == 0) { continue; }
+            TESS_TRY((launch_alone<OFFSET, STORES>(ctx, parts[p].plan, beside, matrix.parts[p], args, gate)));
+            beside = true;
         }
         return TESS_SUCCESS;
     }

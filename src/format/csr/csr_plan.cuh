@@ -7,9 +7,11 @@
 #include "format/csr/csr.h"
 
 enum {
-    STAGES = 2,                     /* chunks that a block has in shared memory: one is worked on, one is on its way */
-    CHUNK_MIN = 256,                /* least work of a chunk, in rows + nonzeros */
-    CHUNK_MOST = 2304,              /* most work of a chunk taken by rows, but for the last row's nonzeros */
+    STAGES = 2,      /* chunks that a block has in shared memory: one is worked on, one is on its way */
+    CHUNK_MIN = 256, /* least work of a chunk, in rows + nonzeros */
+    /* Most work of a chunk taken by rows, with the row that reaches past its share: in FP64 CHUNK_BLOCKS blocks have room for
+       two such chunks each. */
+    CHUNK_MOST = 2240,
     CHUNK_BLOCKS = 4,               /* by rows: resident blocks per multiprocessor that registers must allow */
     LOADS = 4,                      /* by nonzeros: nonzeros in flight per thread */
     CHUNK_PASS = LOADS * GPU_BLOCK, /* and per block */
@@ -24,7 +26,10 @@ enum {
     ROWS_AT_ONCE = 4,             /* rows in flight per thread where they are measured */
     SAMPLED_ROWS = 1024, /* rows that are at least looked at to see whether their neighbours' columns are near */
     SAMPLE_STRIDE = 251, /* one row in so many at least; a prime: grids are often as wide as powers of two */
-    NEAR_COLUMNS = 8     /* how near */
+    NEAR_COLUMNS = 8,    /* how near */
+    /* One column in so many must be near for rows to be neighbours: of a matrix in two parts whose rows and columns are permuted
+       alike, half of them lie in the other part. */
+    NEAR_PART = 4
 };
 
 /* A chunk of rows: what a block works on at a time. */
@@ -40,6 +45,7 @@ struct csr_chunk {
 struct csr_plan {
     int nchunks;
     csr_chunk *chunk;      /* nchunks */
+    int longest;           /* row, but for those longer than TAIL_ROW */
     int places, most_rows; /* most nonzeros that a chunk stages, most rows that it has */
     bool stages; /* chunks fit into shared memory as they are: no row is too long, and rows are not too many */
     bool
@@ -55,7 +61,7 @@ struct csr_plan {
     int nmerged;
 };
 
-tess_status csr_make_plan(tess_context *ctx, const csr_view *v, csr_plan **out);
+tess_status csr_make_plans(tess_context *ctx, int count, const csr_view *const *views, csr_plan **out);
 void csr_free_plan(tess_context *ctx, csr_plan *p);
 tess_status csr_prepare_parts(tess_context *ctx, int count, const csr_part *parts);
 tess_status csr_spmv_parts(tess_context *ctx, int count, const csr_part *parts, const tess_spmv_args *args);

@@ -73,9 +73,14 @@ __global__ static void cut_empty_rows_kernel(int64_t nrows, int rows, int nchunk
     chunks[c] = chunk;
 }
 
+/* A row longer than SEGMENT. */
+struct long_row {
+    int32_t row, length;
+};
+
 /* What row_lengths_kernel counts. */
 struct row_counts {
-    int split;   /* rows longer than SEGMENT, listed in any order */
+    int split;   /* long rows, listed in any order */
     int longest; /* length of the longest row; TAIL_ROW + 1 for all that are longer than TAIL_ROW */
     unsigned long long sampled, near; /* entries looked at, and those beside which the next row has a near column */
 };
@@ -100,8 +105,8 @@ __device__ static inline void sample_row(const OFFSET *row_ptr, const int32_t *c
 /* One row in `stride` is sampled: by a few threads of each block, so that no others wait for columns. */
 template <typename OFFSET>
 __global__ static void __launch_bounds__(GPU_BLOCK)
-    row_lengths_kernel(int64_t nrows, const OFFSET *row_ptr, const int32_t *col_ind, int64_t stride, int32_t *split_row,
-                       row_counts *counts)
+    row_lengths_kernel(int64_t nrows, const OFFSET *row_ptr, const int32_t *col_ind, int64_t stride,
+                       long_row *split_row, row_counts *counts)
 {
     __shared__ int block_longest;
     __shared__ unsigned block_sampled, block_near;
@@ -130,7 +135,9 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
         for (int r = 0; r < ROWS_AT_ONCE; r++) {
             int64_t i = first + r * step;
 
-            if (length[r] > SEGMENT && i < nrows) { split_row[atomicAdd(&counts->split, 1)] = (int32_t)i; }
+            if (length[r] > SEGMENT && i < nrows) {
+                split_row[atomicAdd(&counts->split, 1)] = {(int32_t)i, (int32_t)length[r]};
+            }
             longest = length[r] > longest ? length[r] : longest;
         }
     }
@@ -162,7 +169,7 @@ static int group_width(double mean)
  * unless that takes more rows than the block has threads. A small matrix is cut into no more chunks than it takes to use all
  * multiprocessors.
  */
-static int choose_work(const tess_context *ctx, const csr_view *v, bool by_rows)
+static int choose_work(const tess_context *ctx, const csr_view *v, bool by_rows, int longest)
 {
     int64_t share = (v->nrows + v->nnz) / ((int64_t)SMALL_BLOCKS * gpu_state_of(ctx)->multiprocessors) + 1;
     double mean = v->nrows > 0 ? (double)v->nnz / (double)v->nrows : 1.0;
@@ -170,7 +177,7 @@ static int choose_work(const tess_context *ctx, const csr_view *v, bool by_rows)
     double most = (rows - rows / 64.0) * (mean + 1.0);
 
     if (by_rows) {
-        most = most < (double)CHUNK_MOST ? most : (double)CHUNK_MOST;
+        most = most < (double)(CHUNK_MOST - longest) ? most : (double)(CHUNK_MOST - longest);
     } else {
         double filled = (2.0 * CHUNK_PASS - CHUNK_PASS / 8.0 - GPU_WAVE) * (mean + 1.0) / (mean > 0.0 ? mean : 1.0);
 
@@ -190,30 +197,6 @@ void csr_free_plan(tess_context *ctx, csr_plan *p)
     tess_host_release(ctx, p, 1, sizeof *p);
 }
 
-template <typename OFFSET>
-static tess_status cut_chunks(tess_context *ctx, const csr_view *v, csr_plan *p)
-{
-    int work = choose_work(ctx, v, p->by_rows), most[2] = {0, 0}, *device_most = NULL;
-    double *room = NULL;
-    tess_status status = TESS_SUCCESS;
-
-    p->nchunks = (int)((v->nrows + v->nnz + work - 1) / work);
-    TESS_TRY(tess_device_allocate(ctx, p->nchunks, sizeof *p->chunk, (void **)&p->chunk));
-    TESS_TRY(gpu_parts(ctx, 1, &room));
-    device_most = (int *)(void *)room;
-    TESS_TRY(ctx->backend->zero(ctx, device_most, sizeof most));
-    cut_chunks_kernel<<<(unsigned)(p->nchunks / GPU_BLOCK + 1), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
-        v->nrows, (const OFFSET *)v->row_ptr, work, p->nchunks, p->chunk, device_most);
-    TESS_TRY(gpu_check_launch(ctx, "cutting rows into chunks"));
-    TESS_TRY(ctx->backend->download(ctx, most, device_most, sizeof most));
-    p->places = most[0];
-    p->most_rows = most[1];
-    p->stages = p->stages && p->most_rows <= MOST_ROWS;
-    p->by_rows = p->by_rows && p->stages;
-cleanup:
-    return status;
-}
-
 static tess_status cut_empty_rows(tess_context *ctx, const csr_view *v, csr_plan *p)
 {
     tess_status status = TESS_SUCCESS;
@@ -227,107 +210,199 @@ cleanup:
     return status;
 }
 
-/* Measures the rows, and brings those to split to the host: *rows, in ascending order, of *room allocated. */
-template <typename OFFSET>
-static tess_status find_split_rows(tess_context *ctx, const csr_view *v, csr_plan *p, int32_t **rows, int64_t *room)
+/* ---- plans in the making: for several matrices at a time, since each look at what the device found is a wait ---- */
+
+struct plan_draft {
+    const csr_view *view;
+    csr_plan *plan;
+    long_row *rows; /* to split, in ascending order; on the host */
+    int64_t room;   /* of rows: no more can be so long */
+};
+
+/* What was counted of a draft's rows, as far as the plan goes. */
+static tess_status take_counts(tess_context *ctx, plan_draft *draft, const row_counts &counts,
+                               const long_row *device_rows)
 {
-    enum { WORDS = (sizeof(row_counts) + sizeof(double) - 1) / sizeof(double) };
-    const int64_t stride = std::min(std::max(v->nrows / SAMPLED_ROWS, (int64_t)1), (int64_t)SAMPLE_STRIDE);
-    row_counts counts = {}, *device_counts = NULL;
-    int32_t *device_rows = NULL;
+    const csr_view *v = draft->view;
+    csr_plan *p = draft->plan;
+    tess_status status = TESS_SUCCESS;
+
+    p->nsplit = counts.split;
+    p->stages = counts.longest <= TAIL_ROW;
+    p->longest = counts.longest < TAIL_ROW ? counts.longest : (int)TAIL_ROW;
+    p->by_rows =
+        p->stages && counts.longest * v->nrows <= IRREGULARITY * v->nnz && NEAR_PART * counts.near >= counts.sampled;
+    if (p->nsplit == 0) { return TESS_SUCCESS; }
+    TESS_TRY(tess_host_allocate(ctx, draft->room, sizeof *draft->rows, (void **)&draft->rows));
+    TESS_TRY(ctx->backend->download(ctx, draft->rows, device_rows, (size_t)p->nsplit * sizeof *draft->rows));
+    std::sort(draft->rows, draft->rows + p->nsplit, /* atomics listed them in any order */
+              [](const long_row &a, const long_row &b) { return a.row < b.row; });
+cleanup:
+    return status;
+}
+
+/* Measures the rows, and brings those to split to the host. */
+static tess_status find_split_rows(tess_context *ctx, int count, plan_draft *drafts)
+{
+    row_counts counts[TESS_MOST_LEVELS + 1] = {}, *device_counts = NULL;
+    long_row *device_rows = NULL, *next = NULL;
+    int64_t words = (int64_t)((size_t)count * sizeof *counts + sizeof(double) - 1) / (int64_t)sizeof(double), rows = 0;
     double *work = NULL;
     tess_status status = TESS_SUCCESS;
 
-    *room = v->nnz / SEGMENT + 1; /* no more rows than that can be so long */
-    TESS_TRY(gpu_parts(ctx, WORDS + (*room + 1) / 2, &work));
+    for (int i = 0; i < count; i++) {
+        drafts[i].room = drafts[i].view->nnz / SEGMENT + 1;
+        rows += drafts[i].room;
+    }
+    TESS_TRY(gpu_parts(ctx, words + rows, &work));
     device_counts = (row_counts *)(void *)work;
-    device_rows = (int32_t *)(void *)(work + WORDS);
-    TESS_TRY(tess_host_allocate(ctx, *room, sizeof **rows, (void **)rows));
-    TESS_TRY(ctx->backend->zero(ctx, device_counts, sizeof counts));
-    row_lengths_kernel<<<gpu_grid(ctx, v->nrows, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
-        v->nrows, (const OFFSET *)v->row_ptr, v->col_ind, stride, device_rows, device_counts);
-    TESS_TRY(gpu_check_launch(ctx, "measuring rows"));
-    TESS_TRY(ctx->backend->download(ctx, &counts, device_counts, sizeof counts));
-    p->nsplit = counts.split;
-    p->stages = counts.longest <= TAIL_ROW;
-    p->by_rows = p->stages && counts.longest * v->nrows <= IRREGULARITY * v->nnz && 2 * counts.near >= counts.sampled;
-    if (p->nsplit > 0) {
-        TESS_TRY(ctx->backend->download(ctx, *rows, device_rows, (size_t)p->nsplit * sizeof **rows));
-        std::sort(*rows, *rows + p->nsplit); /* atomics listed them in any order */
+    device_rows = next = (long_row *)(void *)(work + words);
+    TESS_TRY(ctx->backend->zero(ctx, device_counts, (size_t)count * sizeof *counts));
+    for (int i = 0; i < count; i++) {
+        const csr_view *v = drafts[i].view;
+        const int64_t stride = std::min(std::max(v->nrows / SAMPLED_ROWS, (int64_t)1), (int64_t)SAMPLE_STRIDE);
+        unsigned grid = gpu_grid(ctx, v->nrows, 8);
+
+        if (v->row_ptr_bits == 32) {
+            row_lengths_kernel<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(v->nrows, (const int32_t *)v->row_ptr,
+                                                                           v->col_ind, stride, next, &device_counts[i]);
+        } else {
+            row_lengths_kernel<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(v->nrows, (const int64_t *)v->row_ptr,
+                                                                           v->col_ind, stride, next, &device_counts[i]);
+        }
+        TESS_TRY(gpu_check_launch(ctx, "measuring rows"));
+        next += drafts[i].room;
+    }
+    TESS_TRY(ctx->backend->download(ctx, counts, device_counts, (size_t)count * sizeof *counts));
+    for (int i = 0; i < count; i++) {
+        TESS_TRY(take_counts(ctx, &drafts[i], counts[i], device_rows));
+        device_rows += drafts[i].room;
     }
 cleanup:
     return status;
 }
 
-template <typename OFFSET>
-static tess_status read_length(tess_context *ctx, const csr_view *v, int32_t row, int64_t *length)
+static tess_status cut_chunks(tess_context *ctx, int count, const plan_draft *drafts)
 {
-    OFFSET ends[2] = {0, 0};
-    tess_status status = ctx->backend->download(ctx, ends, (const OFFSET *)v->row_ptr + row, sizeof ends);
+    int most[TESS_MOST_LEVELS + 1][2] = {}, *device_most = NULL;
+    double *room = NULL;
+    tess_status status = TESS_SUCCESS;
 
-    *length = (int64_t)ends[1] - (int64_t)ends[0];
+    TESS_TRY(gpu_parts(ctx, count, &room));
+    device_most = (int *)(void *)room;
+    TESS_TRY(ctx->backend->zero(ctx, device_most, (size_t)count * sizeof *most));
+    for (int i = 0; i < count; i++) {
+        const csr_view *v = drafts[i].view;
+        csr_plan *p = drafts[i].plan;
+        int work = choose_work(ctx, v, p->by_rows, p->longest);
+        unsigned grid;
+
+        p->nchunks = (int)((v->nrows + v->nnz + work - 1) / work);
+        grid = (unsigned)(p->nchunks / GPU_BLOCK + 1);
+        TESS_TRY(tess_device_allocate(ctx, p->nchunks, sizeof *p->chunk, (void **)&p->chunk));
+        if (v->row_ptr_bits == 32) {
+            cut_chunks_kernel<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(v->nrows, (const int32_t *)v->row_ptr, work,
+                                                                          p->nchunks, p->chunk, device_most + 2 * i);
+        } else {
+            cut_chunks_kernel<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(v->nrows, (const int64_t *)v->row_ptr, work,
+                                                                          p->nchunks, p->chunk, device_most + 2 * i);
+        }
+        TESS_TRY(gpu_check_launch(ctx, "cutting rows into chunks"));
+    }
+    TESS_TRY(ctx->backend->download(ctx, most, device_most, (size_t)count * sizeof *most));
+    for (int i = 0; i < count; i++) {
+        csr_plan *p = drafts[i].plan;
+
+        p->places = most[i][0];
+        p->most_rows = most[i][1];
+        p->stages = p->stages && p->most_rows <= MOST_ROWS;
+        p->by_rows = p->by_rows && p->stages;
+    }
+cleanup:
     return status;
 }
 
-/* Segments of the split rows, to the device. */
-template <typename OFFSET>
-static tess_status plan_segments(tess_context *ctx, const csr_view *v, csr_plan *p, const int32_t *rows)
+/* The split rows and their segments, to the device. */
+static tess_status plan_segments(tess_context *ctx, const plan_draft *draft)
 {
-    int32_t *segment = NULL;
+    csr_plan *p = draft->plan;
+    int32_t *row = NULL, *segment = NULL;
     tess_status status = TESS_SUCCESS;
 
     if (p->nsplit == 0) { return TESS_SUCCESS; }
+    TESS_TRY(tess_host_allocate(ctx, p->nsplit, sizeof *row, (void **)&row));
     TESS_TRY(tess_host_allocate(ctx, p->nsplit + 1, sizeof *segment, (void **)&segment));
     segment[0] = 0;
     for (int r = 0; r < p->nsplit; r++) {
-        int64_t length = 0;
-
-        TESS_TRY(read_length<OFFSET>(ctx, v, rows[r], &length));
-        segment[r + 1] = segment[r] + (int32_t)((length + SEGMENT - 1) / SEGMENT);
+        row[r] = draft->rows[r].row;
+        segment[r + 1] = segment[r] + (draft->rows[r].length - 1) / SEGMENT + 1;
     }
     p->nsegments = segment[p->nsplit];
     TESS_TRY(tess_device_allocate(ctx, p->nsplit, sizeof *p->split_row, (void **)&p->split_row));
     TESS_TRY(tess_device_allocate(ctx, p->nsplit + 1, sizeof *p->split_segment, (void **)&p->split_segment));
     TESS_TRY(tess_device_allocate(ctx, p->nsegments, sizeof *p->segment_sum, (void **)&p->segment_sum));
-    TESS_TRY(ctx->backend->upload(ctx, p->split_row, rows, (size_t)p->nsplit * sizeof *rows));
+    TESS_TRY(ctx->backend->upload(ctx, p->split_row, row, (size_t)p->nsplit * sizeof *row));
     TESS_TRY(ctx->backend->upload(ctx, p->split_segment, segment, (size_t)(p->nsplit + 1) * sizeof *segment));
 cleanup:
+    tess_host_release(ctx, row, p->nsplit, sizeof *row);
     tess_host_release(ctx, segment, p->nsplit + 1, sizeof *segment);
     return status;
 }
 
-template <typename OFFSET>
-static tess_status fill_plan(tess_context *ctx, const csr_view *v, csr_plan *p)
+static tess_status fill_plans(tess_context *ctx, int count, plan_draft *drafts)
 {
-    int32_t *rows = NULL;
-    int64_t room = 0;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(find_split_rows<OFFSET>(ctx, v, p, &rows, &room));
-    TESS_TRY(cut_chunks<OFFSET>(ctx, v, p));
-    TESS_TRY(plan_segments<OFFSET>(ctx, v, p, rows));
+    if (count == 0) { return TESS_SUCCESS; }
+    TESS_TRY(find_split_rows(ctx, count, drafts));
+    TESS_TRY(cut_chunks(ctx, count, drafts));
+    for (int i = 0; i < count; i++) {
+        TESS_TRY(plan_segments(ctx, &drafts[i]));
+    }
 cleanup:
-    tess_host_release(ctx, rows, room, sizeof *rows);
+    for (int i = 0; i < count; i++) {
+        tess_host_release(ctx, drafts[i].rows, drafts[i].room, sizeof *drafts[i].rows);
+    }
     return status;
 }
 
-tess_status csr_make_plan(tess_context *ctx, const csr_view *v, csr_plan **out)
+static tess_status create_plan(tess_context *ctx, const csr_view *v, csr_plan **out)
 {
-    gpu_scope scope(ctx);
-    csr_plan *p = NULL;
     tess_status status = TESS_SUCCESS;
 
     if ((v->nrows + v->nnz) / CHUNK_MIN >= INT_MAX - 1) {
         return tess_fail(ctx, TESS_OUT_OF_RANGE, NULL, "%lld nonzeros are too many for one device", (long long)v->nnz);
     }
-    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *p, (void **)&p));
-    memset(p, 0, sizeof *p);
-    TESS_TRY(!v->row_ptr             ? cut_empty_rows(ctx, v, p)
-             : v->row_ptr_bits == 32 ? fill_plan<int32_t>(ctx, v, p)
-                                     : fill_plan<int64_t>(ctx, v, p));
-    *out = p;
+    TESS_TRY(tess_host_allocate(ctx, 1, sizeof **out, (void **)out));
+    memset(*out, 0, sizeof **out);
 cleanup:
-    if (status != TESS_SUCCESS) { csr_free_plan(ctx, p); }
+    return status;
+}
+
+tess_status csr_make_plans(tess_context *ctx, int count, const csr_view *const *views, csr_plan **out)
+{
+    gpu_scope scope(ctx);
+    plan_draft drafts[TESS_MOST_LEVELS + 1] = {};
+    int ndrafts = 0;
+    tess_status status = TESS_SUCCESS;
+
+    for (int i = 0; i < count; i++) {
+        out[i] = NULL;
+    }
+    for (int i = 0; i < count; i++) {
+        TESS_TRY(create_plan(ctx, views[i], &out[i]));
+        if (views[i]->row_ptr) {
+            drafts[ndrafts++] = {views[i], out[i], NULL, 0};
+        } else {
+            TESS_TRY(cut_empty_rows(ctx, views[i], out[i]));
+        }
+    }
+    status = fill_plans(ctx, ndrafts, drafts);
+cleanup:
+    for (int i = 0; i < count && status != TESS_SUCCESS; i++) {
+        csr_free_plan(ctx, out[i]);
+        out[i] = NULL;
+    }
     return status;
 }
 

@@ -70,7 +70,7 @@ static void find_long_rows(const csr_view *v, csr_plan *p)
     }
 }
 
-tess_status csr_host_make_plan(tess_context *ctx, const csr_view *v, csr_plan **out)
+static tess_status make_plan(tess_context *ctx, const csr_view *v, csr_plan **out)
 {
     csr_plan *p = NULL;
     tess_status status = TESS_SUCCESS;
@@ -93,5 +93,23 @@ tess_status csr_host_make_plan(tess_context *ctx, const csr_view *v, csr_plan **
     *out = p;
 cleanup:
     if (status != TESS_SUCCESS) { csr_host_free_plan(ctx, p); }
+    return status;
+}
+
+tess_status csr_host_make_plans(tess_context *ctx, int count, const csr_view *const *views, csr_plan **out)
+{
+    tess_status status = TESS_SUCCESS;
+
+    for (int i = 0; i < count; i++) {
+        out[i] = NULL;
+    }
+    for (int i = 0; i < count; i++) {
+        TESS_TRY(make_plan(ctx, views[i], &out[i]));
+    }
+cleanup:
+    for (int i = 0; i < count && status != TESS_SUCCESS; i++) {
+        csr_host_free_plan(ctx, out[i]);
+        out[i] = NULL;
+    }
     return status;
 }

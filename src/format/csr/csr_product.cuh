@@ -345,6 +345,7 @@ struct chunks_argument {
     int nchunks;
     stage_layout layout;
     int turning; /* of block_chunks */
+    bool beside; /* by nonzeros: launched beside another part's product */
 };
 
 /* The layout for chunks of at most that many nonzeros and rows. */
@@ -484,20 +485,21 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, MATRIX::STREAM_BLOCKS)
 {
     extern __shared__ double products[];
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
-    bool entered = false;
+    bool entered = false, runs = true;
     auto enter = [&]() {
         tess_scalars scalars;
 
-        entered = entered || loop_enter<true>(gate, NDOTS > 0, &scalars);
+        entered = entered || loop_enter<true>(gate, NDOTS > 0, &scalars, chunks.beside);
         return entered;
     };
 
     block_chunks<MATRIX::TURNS> own(chunks.turning);
 
-    for (int c; (c = own.next()) < chunks.nchunks;) {
-        if (!matrix.template stream<OFFSET, NDOTS>(chunks.chunk[c], args, products, enter, dots)) { return; }
+    for (int c; runs && (c = own.next()) < chunks.nchunks;) {
+        runs = matrix.template stream<OFFSET, NDOTS>(chunks.chunk[c], args, products, enter, dots);
     }
-    if (NDOTS > 0) { grid_reduce(dots, target); }
+    if (chunks.beside) { GPU_WAIT_FOR_PREVIOUS(); }
+    if (NDOTS > 0 && runs) { grid_reduce(dots, target); }
 }
 
 template <typename VALUE, typename OFFSET, typename FACTOR>
@@ -550,7 +552,11 @@ static tess_status launch_kernel(tess_context *ctx,
     grid = (unsigned)(chunks.nchunks < resident ? chunks.nchunks : resident);
     chunks.turning = MATRIX::TURNS && grid % (unsigned)state->multiprocessors == 0 ? state->multiprocessors : 0;
     TESS_TRY(prepare_reduction(ctx, grid, ndots, args->reduction.step, args->reduction.state, &target));
-    status = gpu_launch(ctx, "a sparse product", kernel, grid, shared, matrix, chunks, *args, gate, target);
+    if (chunks.beside) {
+        status = gpu_launch_beside(ctx, "a sparse product", kernel, grid, shared, matrix, chunks, *args, gate, target);
+    } else {
+        status = gpu_launch(ctx, "a sparse product", kernel, grid, shared, matrix, chunks, *args, gate, target);
+    }
 cleanup:
     return status;
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Building ELLPACK-R and SELL-C-sigma on the GPU, and reading them back. Atomics here are of integers: no order shows. */
-#include "backend/gpu/gpu.h"
+#include "backend/gpu/scan.cuh"
 #include "format/ellr/ellr_rows.h"
 
-/* Threads that turn widths into places; rows that a block measures where nothing is sorted. */
-enum { PLACE_BLOCK = 1024, PLAIN_WINDOW = 256, WINDOW_SLICES = ELLR_LARGEST_WINDOW / ELLR_SLICE };
+/* PLAIN_WINDOW: rows that a block measures where nothing is sorted. */
+enum { PLAIN_WINDOW = 256, WINDOW_SLICES = ELLR_LARGEST_WINDOW / ELLR_SLICE };
 
 /* What the kernels leave for the host. */
 struct ellr_totals {
-    unsigned long long entries, value_units, column_units;
+    unsigned long long entries;
+    int64_t units[2]; /* of values, of columns */
     unsigned permuted;
     int longest;
 };
@@ -145,56 +146,72 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     }
 }
 
-/* Exclusive sums over a block of PLACE_BLOCK threads; *total receives the whole. */
-__device__ static inline unsigned long long scan_block(unsigned long long value, unsigned long long *total)
+/* Places that a slice takes, in units of columns of values. */
+struct slice_room {
+    int64_t values, columns;
+};
+
+__device__ static inline slice_room room_of(const ellr_view &v, int64_t s, int common_width)
 {
-    __shared__ unsigned long long sum[PLACE_BLOCK];
-    unsigned long long inclusive;
+    const ellr_slice slice = v.slice[s];
+    const int64_t room = common_width >= 0 ? common_width : (int64_t)slice.width;
 
-    sum[threadIdx.x] = value;
-    __syncthreads();
-    for (int distance = 1; distance < PLACE_BLOCK; distance *= 2) {
-        unsigned long long before = (int)threadIdx.x >= distance ? sum[threadIdx.x - distance] : 0;
-
-        __syncthreads();
-        sum[threadIdx.x] += before;
-        __syncthreads();
-    }
-    inclusive = sum[threadIdx.x];
-    *total = sum[PLACE_BLOCK - 1];
-    __syncthreads();
-    return inclusive - value;
+    return {room, ellr_has_wide_columns(slice) ? 2 * room : room};
 }
 
-/* One block finds the slices' places; each thread takes a run of slices. */
-__global__ static void __launch_bounds__(PLACE_BLOCK)
-    place_kernel(const ellr_view v, int common_width, ellr_totals *totals)
+/* Runs of as many slices as a block has threads: what run r takes goes to counts[r] and counts[nruns + r]. */
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    count_places_kernel(const ellr_view v, int common_width, int64_t nruns, int64_t *counts)
 {
-    int64_t run = (v.nslices + PLACE_BLOCK - 1) / PLACE_BLOCK;
-    int64_t begin = min((int64_t)threadIdx.x * run, v.nslices), end = min(begin + run, v.nslices);
-    unsigned long long values = 0, columns = 0, all_values, all_columns;
+    const int64_t s = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
+    slice_room own = {0, 0}, all;
 
-#pragma unroll 4
-    for (int64_t s = begin; s < end; s++) {
-        unsigned long long room = common_width >= 0 ? (unsigned)common_width : v.slice[s].width;
-
-        values += room;
-        columns += ellr_has_wide_columns(v.slice[s]) ? 2 * room : room;
-    }
-    values = scan_block(values, &all_values);
-    columns = scan_block(columns, &all_columns);
-    for (int64_t s = begin; s < end; s++) {
-        unsigned long long room = common_width >= 0 ? (unsigned)common_width : v.slice[s].width;
-
-        v.slice[s].first_value = (uint32_t)values;
-        v.slice[s].first_column = (uint32_t)columns;
-        values += room;
-        columns += ellr_has_wide_columns(v.slice[s]) ? 2 * room : room;
-    }
+    if (s < v.nslices) { own = room_of(v, s, common_width); }
+    (void)scan_block<GPU_BLOCK>(own.values, &all.values);
+    (void)scan_block<GPU_BLOCK>(own.columns, &all.columns);
     if (threadIdx.x == 0) {
-        totals->value_units = all_values;
-        totals->column_units = all_columns;
+        counts[blockIdx.x] = all.values;
+        counts[nruns + blockIdx.x] = all.columns;
     }
+}
+
+/* The same runs take their places from those of the runs. */
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    place_slices_kernel(const ellr_view v, int common_width, int64_t nruns, const int64_t *first)
+{
+    const int64_t s = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
+    slice_room own = {0, 0}, before, all;
+
+    if (s < v.nslices) { own = room_of(v, s, common_width); }
+    before.values = scan_block<GPU_BLOCK>(own.values, &all.values);
+    before.columns = scan_block<GPU_BLOCK>(own.columns, &all.columns);
+    if (s < v.nslices) {
+        v.slice[s].first_value = (uint32_t)(first[blockIdx.x] + before.values);
+        v.slice[s].first_column = (uint32_t)(first[nruns + blockIdx.x] + before.columns);
+    }
+}
+
+/* Places of all slices; totals[0] and [1], on the device, receive what all of them take of values and of columns. */
+static tess_status place_slices(tess_context *ctx, const ellr_view *v, int common_width, int64_t *totals)
+{
+    GPU(Stream_t) stream = gpu_stream_of(ctx);
+    const int64_t nruns = (v->nslices + GPU_BLOCK - 1) / GPU_BLOCK;
+    const series_base base = {};
+    double *room = NULL;
+    int64_t *counts = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (nruns == 0) { return TESS_SUCCESS; }
+    TESS_TRY(gpu_parts(ctx, 2 * nruns, &room));
+    counts = (int64_t *)(void *)room;
+    count_places_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(*v, common_width, nruns, counts);
+    TESS_TRY(gpu_check_launch(ctx, "measuring slices"));
+    scan_series_kernel<<<2, SCAN_BLOCK, 0, stream>>>(nruns, base, counts, totals);
+    TESS_TRY(gpu_check_launch(ctx, "placing runs of slices"));
+    place_slices_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(*v, common_width, nruns, counts);
+    status = gpu_check_launch(ctx, "placing slices");
+cleanup:
+    return status;
 }
 
 extern "C" tess_status ellr_gpu_arrange(tess_context *ctx, const csr_view *csr, const ellr_view *v, ellr_arrangement *a)
@@ -213,13 +230,12 @@ extern "C" tess_status ellr_gpu_arrange(tess_context *ctx, const csr_view *csr, 
     arrange_kernel<<<grid, GPU_BLOCK, 0, stream>>>(*csr, *v, (int)window, a->window > 0, a->common_width, a->uniform,
                                                    device);
     TESS_TRY(gpu_check_launch(ctx, "arranging rows"));
-    place_kernel<<<1, PLACE_BLOCK, 0, stream>>>(*v, a->common_width, device);
-    TESS_TRY(gpu_check_launch(ctx, "placing slices"));
+    TESS_TRY(place_slices(ctx, v, a->common_width, device->units));
     TESS_TRY(ctx->backend->download(ctx, &totals, device, sizeof totals));
     a->entries = (int64_t)totals.entries;
     a->permuted = totals.permuted;
-    a->value_units = (int64_t)totals.value_units;
-    a->column_units = (int64_t)totals.column_units;
+    a->value_units = totals.units[0];
+    a->column_units = totals.units[1];
 cleanup:
     tess_device_release(ctx, device, 1, sizeof *device);
     return status;

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The product of a matrix in parts on the GPU, each part slices of its own precision: one launch. A block takes BLOCK * ROWS
- * positions of one part, finds which by its place, and switches over the part's precision: all its threads go the same way.
+ * positions of one part, finds which by its place (parts take turns, so that what they read of x is read at about the same
+ * time), and switches over the part's precision: all its threads go the same way.
  * ellr_product.cuh has the method; the shape is that of a part in FP64, which needs the most registers. What there is to know
  * of a part besides takes some: without dot products, where blocks are many, fewer entries are in flight than in one view.
  */
 #include "format/ellr/ellr_product.cuh"
 
-/* The parts as a kernel argument: passes first[p] .. first[p + 1] - 1 over the positions are part p's. */
+/* The parts as a kernel argument. */
 struct part_arguments {
     ellr_view view[ELLR_MOST_PARTS];
-    int first[ELLR_MOST_PARTS + 1]; /* beyond the last part: all passes */
+    ellr_turns turns;
+    int passes; /* over the positions of all parts */
 };
 
 template <int NDOTS>
@@ -57,18 +59,6 @@ struct part_rows : thread_rows<any_value, ROWS> {
     }
 };
 
-/* The part that a pass belongs to. */
-__device__ static inline int part_of(const part_arguments &parts, int pass)
-{
-    int p = 0;
-
-#pragma unroll
-    for (int next = 1; next < ELLR_MOST_PARTS; next++) {
-        p += pass >= parts.first[next];
-    }
-    return p;
-}
-
 /* Sums of rows that are stored below FP64: in FP32 products of the rounded x, or all in FP64. */
 template <typename STORED, bool LOW, int BATCH, int ROWS>
 __device__ static inline void sum_low_rows(const part_rows<ROWS> &rows, const tess_spmv_args &args, double (&sum)[ROWS])
@@ -104,10 +94,10 @@ __global__ static void GPU_LAUNCH_BOUNDS(parts_shape<NDOTS>::BLOCK, parts_shape<
     bool entered = false;
 
     /* A block's threads stay together: all of them enter the gate, and all get to the reduction. */
-    for (int pass = (int)blockIdx.x; pass < parts.first[ELLR_MOST_PARTS]; pass += (int)gridDim.x) {
-        int p = part_of(parts, pass);
-        const ellr_view &v = parts.view[p];
-        int64_t position = (int64_t)(pass - parts.first[p]) * PASS + (int64_t)threadIdx.x * ROWS;
+    for (int pass = (int)blockIdx.x; pass < parts.passes; pass += (int)gridDim.x) {
+        const ellr_turn turn = ellr_turn_of(&parts.turns, pass);
+        const ellr_view &v = parts.view[turn.part];
+        int64_t position = (int64_t)turn.index * PASS + (int64_t)threadIdx.x * ROWS;
         bool inside = position < (v.nrows + ELLR_SLICE - 1) / ELLR_SLICE * ELLR_SLICE;
         part_rows<ROWS> rows;
         double sum[ROWS] = {};
@@ -140,18 +130,19 @@ static tess_status launch(tess_context *ctx, int count, const ellr_view *views, 
     typedef parts_shape<NDOTS> blocks;
     int64_t needed = 0, resident = (int64_t)blocks::BLOCKS * gpu_state_of(ctx)->multiprocessors;
     part_arguments parts = {};
+    int passes[ELLR_MOST_PARTS] = {};
     unsigned grid;
     loop_gate gate;
     reduce_target target;
     tess_status status = TESS_SUCCESS;
 
-    for (int p = 0; p < ELLR_MOST_PARTS; p++) {
-        parts.first[p] = (int)needed;
-        if (p >= count) { continue; }
+    for (int p = 0; p < count; p++) {
         parts.view[p] = views[p];
-        needed += (views[p].nrows + blocks::PASS - 1) / blocks::PASS;
+        passes[p] = (int)((views[p].nrows + blocks::PASS - 1) / blocks::PASS);
+        needed += passes[p];
     }
-    parts.first[ELLR_MOST_PARTS] = (int)needed;
+    parts.turns = ellr_make_turns(passes);
+    parts.passes = (int)needed;
     if (needed == 0) { return TESS_SUCCESS; }
     grid = (unsigned)(blocks::ONE_PASS || needed < resident ? needed : resident);
     TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
@@ -183,6 +174,16 @@ static bool has_factors(int count, const ellr_view *views, const tess_spmv_args 
     return true;
 }
 
+/* Whether the only part is a matrix like any other, and the product too. */
+static bool is_plain(int count, const ellr_view *views, const tess_spmv_args *args)
+{
+    const ellr_view *v = &views[0];
+
+    return count == 1 && v->nslices > 0 && !v->row_of && v->row_shift == 0 && !v->exponent && !args->y_shadow &&
+           !args->partial && args->y && args->update.kind == TESS_UPDATE_NONE &&
+           (args->low_arithmetic == TESS_ARITHMETIC_FP64 || v->precision == TESS_PRECISION_FP64);
+}
+
 extern "C" tess_status ellr_gpu_spmv_parts(tess_context *ctx, int count, const ellr_view *views,
                                            const tess_spmv_args *args)
 {
@@ -196,6 +197,7 @@ extern "C" tess_status ellr_gpu_spmv_parts(tess_context *ctx, int count, const e
         return tess_fail(ctx, TESS_UNSUPPORTED, "pass fp64 vectors", "a product by parts with %s vectors",
                          tess_precision_name(args->vectors));
     }
+    if (is_plain(count, views, args)) { return ellr_gpu()->spmv(ctx, &views[0], args); }
     return args->low_arithmetic == TESS_ARITHMETIC_FP32 ? select_kernel<true>(ctx, count, views, args)
                                                         : select_kernel<false>(ctx, count, views, args);
 }

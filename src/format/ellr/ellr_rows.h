@@ -210,4 +210,51 @@ TESS_HD void ellr_decode_row(const csr_view *csr, const ellr_view *v, int64_t po
     }
 }
 
+/* ---- parts that take turns ---- */
+
+/* The passes over several parts in turns: as evenly as their numbers allow. Part p takes share[p] / 2^32 of the passes that the
+   parts before it leave. */
+typedef struct ellr_turns {
+    uint64_t share[ELLR_MOST_PARTS];
+} ellr_turns;
+
+/* A pass: number `index` of those over a part. */
+typedef struct ellr_turn {
+    int part, index;
+} ellr_turn;
+
+static inline ellr_turns ellr_make_turns(const int passes[ELLR_MOST_PARTS])
+{
+    ellr_turns turns;
+    uint64_t left = 0;
+
+    for (int p = 0; p < ELLR_MOST_PARTS; p++) {
+        left += (uint64_t)passes[p];
+    }
+    for (int p = 0; p < ELLR_MOST_PARTS; p++) { /* rounded up: no more than one in 2^32 passes too many */
+        turns.share[p] = left > 0 ? (((uint64_t)passes[p] << 32) + left - 1) / left : 0;
+        left -= (uint64_t)passes[p];
+    }
+    return turns;
+}
+
+/* Pass `pass` of all: part p takes those at which the whole part of pass * share rises. */
+TESS_HD ellr_turn ellr_turn_of(const ellr_turns *turns, int pass)
+{
+    ellr_turn turn = {0, pass};
+
+    while (turn.part < ELLR_MOST_PARTS - 1) {
+        uint64_t share = turns->share[turn.part];
+        int before = (int)((uint64_t)turn.index * share >> 32);
+
+        if ((int)(((uint64_t)turn.index + 1) * share >> 32) > before) {
+            turn.index = before;
+            return turn;
+        }
+        turn.index -= before;
+        turn.part += 1;
+    }
+    return turn;
+}
+
 #endif

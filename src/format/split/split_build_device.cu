@@ -3,7 +3,7 @@
  * Building split and composite storage on the GPU. Rows are placed by counting: runs of rows are counted by block, one block
  * turns counts into places, and blocks place their rows in order. Every row and entry has one place: no order of threads shows.
  */
-#include "backend/gpu/gpu.h"
+#include "backend/gpu/scan.cuh"
 #include "backend/gpu/storage_types.cuh"
 #include "format/split/split.h"
 #include "format/split/split_rows.h"
@@ -12,7 +12,6 @@
 enum {
     RUN_ROUNDS = 4,               /* rows or entries of a run are taken in rounds, one per thread */
     RUN = RUN_ROUNDS * GPU_BLOCK, /* rows or entries that a block counts and places */
-    SCAN_BLOCK = 1024,            /* threads that turn counts into places */
     WAVES = GPU_BLOCK / GPU_WAVE,
     BLOCKS_PER_MULTIPROCESSOR = 8
 };
@@ -66,30 +65,6 @@ __device__ static inline split_span load_span(const device_source &s, int64_t i)
 
 /* ---- sums within a block ---- */
 
-/* Sum over the threads before this one; *total receives the sum over all. Every thread of the block takes part. */
-template <int THREADS>
-__device__ static inline int64_t scan_block(int64_t value, int64_t *total)
-{
-    __shared__ int64_t wave_sum[THREADS / GPU_WAVE];
-    int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
-    int64_t inclusive = value, before = 0, all = 0;
-
-    for (int distance = 1; distance < GPU_WAVE; distance *= 2) {
-        int64_t other = GPU_SHUFFLE_UP(inclusive, distance, GPU_WAVE);
-
-        if (lane >= distance) { inclusive += other; }
-    }
-    if (lane == GPU_WAVE - 1) { wave_sum[wave] = inclusive; }
-    __syncthreads();
-    for (int w = 0; w < THREADS / GPU_WAVE; w++) {
-        before += w < wave ? wave_sum[w] : 0;
-        all += wave_sum[w];
-    }
-    __syncthreads();
-    *total = all;
-    return before + inclusive - value;
-}
-
 /*
  * The threads of a block hold RUN_ROUNDS things each, of series 0 to SERIES - 1 or of none (-1). rank[round] becomes how many of
  * the same series come before, in the order of rounds and of threads within a round; total[series] how many there are. Every
@@ -137,33 +112,6 @@ __device__ static inline void rank_in_run(const int (&series)[RUN_ROUNDS], int (
         total[p] = all[p];
     }
     __syncthreads(); /* the counts may be overwritten */
-}
-
-/* Turns `counts`, a series of `count` numbers for each block, into the sums of those before within a series, plus base[series].
-   totals[series], where it is not NULL, receives the sum of a series and its base. */
-struct series_base {
-    int64_t begin[SPLIT_MOST_PARTS];
-};
-
-__global__ static void __launch_bounds__(SCAN_BLOCK)
-    scan_series_kernel(int64_t count, const series_base base, int64_t *counts, int64_t *totals)
-{
-    int64_t run = (count + SCAN_BLOCK - 1) / SCAN_BLOCK, *own = counts + blockIdx.x * count;
-    int64_t first = min((int64_t)threadIdx.x * run, count), last = min(first + run, count);
-    int64_t sum = 0, total = 0, place;
-
-#pragma unroll 4
-    for (int64_t i = first; i < last; i++) {
-        sum += own[i];
-    }
-    place = base.begin[blockIdx.x] + scan_block<SCAN_BLOCK>(sum, &total);
-    for (int64_t i = first; i < last; i++) {
-        int64_t here = own[i];
-
-        own[i] = place;
-        place += here;
-    }
-    if (totals && threadIdx.x == 0) { totals[blockIdx.x] = base.begin[blockIdx.x] + total; }
 }
 
 /* ---- order ---- */
@@ -235,6 +183,7 @@ static tess_status order_rows(tess_context *ctx, const split_source *source, int
     series_base base = {};
     tess_status status = TESS_SUCCESS;
 
+    static_assert((int)SPLIT_MOST_PARTS <= (int)SCAN_SERIES, "parts are series of counts");
     if (nruns == 0) { return TESS_SUCCESS; }
     for (int p = 0; p < SPLIT_MOST_PARTS; p++) {
         base.begin[p] = order->begin[p];

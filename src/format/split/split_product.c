@@ -5,16 +5,27 @@
 
 /* ---- plans ---- */
 
-/* Empty rows need a plan only where parts are prepared together. */
-static tess_status make_plan(tess_context *ctx, csr_part *part)
+/* Of all parts at a time. Empty rows need a plan only where parts are prepared together. */
+static tess_status make_plans(tess_context *ctx, split_storage *s)
 {
     const csr_backend *backend = csr_backend_of(ctx);
-    csr_plan *plan = NULL;
+    const csr_view *views[SPLIT_MOST_PARTS];
+    csr_plan *plans[SPLIT_MOST_PARTS] = {NULL};
+    csr_part *lacking[SPLIT_MOST_PARTS];
+    int count = 0;
     tess_status status = TESS_SUCCESS;
 
-    if (part->plan || (!part->view.row_ptr && !backend->prepare_parts)) { return TESS_SUCCESS; }
-    status = backend->make_plan(ctx, &part->view, &plan);
-    if (status == TESS_SUCCESS) { part->plan = plan; }
+    for (int p = 0; p < s->nparts; p++) {
+        csr_part *part = &s->part[p];
+
+        if (part->plan || (!part->view.row_ptr && !backend->prepare_parts)) { continue; }
+        lacking[count] = part;
+        views[count++] = &part->view;
+    }
+    status = backend->make_plans(ctx, count, views, plans);
+    for (int k = 0; k < count; k++) {
+        lacking[k]->plan = plans[k];
+    }
     return status;
 }
 
@@ -83,12 +94,9 @@ static tess_status prepare(tess_context *ctx, split_storage *s)
     tess_status status = TESS_SUCCESS;
 
     if (s->prepared) { return TESS_SUCCESS; }
-    for (int p = 0; p < s->nparts; p++) {
-        if (s->base == TESS_FORMAT_CSR) {
-            TESS_TRY(make_plan(ctx, &s->part[p]));
-        } else if (s->slices[p].slice) {
-            TESS_TRY(ellr_backend_of(ctx)->prepare(ctx, &s->slices[p]));
-        }
+    if (s->base == TESS_FORMAT_CSR) { TESS_TRY(make_plans(ctx, s)); }
+    for (int p = 0; p < s->nparts && s->base == TESS_FORMAT_ELLR; p++) {
+        if (s->slices[p].slice) { TESS_TRY(ellr_backend_of(ctx)->prepare(ctx, &s->slices[p])); }
     }
     TESS_TRY(prepare_parts(ctx, s));
     if (s->options.arithmetic == TESS_ARITHMETIC_FP32 && !s->x_shadow) {
