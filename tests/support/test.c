@@ -62,6 +62,7 @@ int run_group_on_gpu(const char *name, const struct CMUnitTest *tests, size_t co
         return TEST_SKIPPED;
     }
     if (gpu) { *gpu = ctx; }
+    if (getenv("TESSERA_TESTS")) { cmocka_set_test_filter(getenv("TESSERA_TESTS")); }
     failed = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
     tess_context_destroy(ctx);
     return failed;

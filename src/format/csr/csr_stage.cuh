@@ -91,6 +91,7 @@ __device__ static inline void create_arrivals(gpu_arrival *arrivals)
             gpu_arrival_create(&arrivals[s]);
         }
     }
+    __syncwarp(); /* racecheck takes the creation for the wave's */
 #else
     (void)arrivals;
 #endif
