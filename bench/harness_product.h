@@ -23,10 +23,10 @@ typedef struct bench_contestant {
 typedef struct bench_outcome {
     bool ran;
     bench_time time;
-    int64_t bytes;        /* moved, by model */
+    int64_t bytes;              /* moved, by model */
     double setup_seconds;       /* NaN: not measured */
     double first_setup_seconds; /* with memory that the device has yet to allocate; 0: not measured */
-    double error;         /* largest error over its bound */
+    double error;               /* largest error over its bound */
 } bench_outcome;
 
 /* Vectors of one precision, and x as it is stored there. */
