@@ -436,6 +436,39 @@ static void wrong_options_are_refused(void **state)
     tess_context_destroy(ctx);
 }
 
+/* As many nonzeros in all, but not at each level: row 0 is low and has one more. */
+static void assignments_of_other_patterns_are_refused(void **state)
+{
+    static const tess_format formats[] = {TESS_FORMAT_SPLIT, TESS_FORMAT_COMPOSITE};
+    tess_context *ctx = open_cpu(1);
+    oracle_csr a = oracle_tridiagonal(40, -1.0, 2.0, -1.0), b = oracle_tridiagonal(40, -1.0, 2.0, -1.0);
+    tess_assignment *assignment = NULL;
+    tess_storage_options o = base_options;
+
+    (void)state;
+    a.val[0] = a.val[1] = 0.25;
+    b.row_ptr[1] = 3;
+    b.col_ind[2] = 2;
+    tess_matrix *m = make_matrix(ctx, &a), *other = make_matrix(ctx, &b), *stored = NULL;
+
+    assert_ok(ctx, tess_policy_parse("fixed-range:1", &o.policy));
+    assert_ok(ctx, tess_assignment_create(m, &o.policy, &assignment));
+    for (int f = 0; f < 2; f++) {
+        o.format = formats[f];
+        assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_convert_assigned(other, &o, assignment, &stored));
+        assert_null(stored);
+        assert_ok(ctx, tess_matrix_convert_assigned(m, &o, assignment, &stored));
+        tess_matrix_destroy(stored);
+        stored = NULL;
+    }
+    tess_assignment_destroy(assignment);
+    tess_matrix_destroy(m);
+    tess_matrix_destroy(other);
+    oracle_free(&a);
+    oracle_free(&b);
+    tess_context_destroy(ctx);
+}
+
 static void wrong_assignments_are_refused(void **state)
 {
     tess_context *ctx = open_cpu(1);
@@ -509,6 +542,7 @@ int main(void)
         cmocka_unit_test(the_diagonal_may_be_left_out),
         cmocka_unit_test(wrong_options_are_refused),
         cmocka_unit_test(wrong_assignments_are_refused),
+        cmocka_unit_test(assignments_of_other_patterns_are_refused),
         cmocka_unit_test(wrong_products_are_refused),
     };
 

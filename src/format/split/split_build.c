@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of split and composite storage: their arrays made, renewed, released. */
 #include "core/internal.h"
+#include "core/offsets.h"
 #include "format/split/split_parts.h"
 
 /* A matrix of fewer nonzeros has 32-bit offsets. */
@@ -50,6 +51,14 @@ csr_view split_bare_view(const split_storage *s, const split_shape *shape)
 
 /* ---- arrays ---- */
 
+static tess_status check_count(tess_context *ctx, int64_t assigned, int64_t found)
+{
+    if (assigned == found) { return TESS_SUCCESS; }
+    return tess_fail(ctx, TESS_INVALID_ARGUMENT, "make the assignment from the matrix that is converted",
+                     "the assignment counts %lld nonzeros where the matrix has %lld", (long long)assigned,
+                     (long long)found);
+}
+
 tess_status split_make_offsets(tess_context *ctx, const split_storage *s, const split_source *source,
                                const split_rows *rows, csr_view *v)
 {
@@ -62,11 +71,7 @@ tess_status split_make_offsets(tess_context *ctx, const split_storage *s, const 
     /* An assignment made here counted this matrix: there is nothing to wait for. */
     status =
         split_backend_of(ctx)->offsets(ctx, source, rows, v->row_ptr_bits, row_ptr, s->owns_assignment ? NULL : &nnz);
-    if (status == TESS_SUCCESS && nnz != v->nnz) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "make the assignment from the matrix that is converted",
-                         "the assignment counts %lld nonzeros where the matrix has %lld", (long long)v->nnz,
-                         (long long)nnz);
-    }
+    if (status == TESS_SUCCESS) { status = check_count(ctx, v->nnz, nnz); }
 cleanup:
     return status;
 }
@@ -127,6 +132,31 @@ static csr_view copy_view(const split_storage *s, int level)
     return v;
 }
 
+/* Whether the parts of a composite have the nonzeros that an assignment of the caller's counts for them. */
+static tess_status check_parts(tess_context *ctx, const split_storage *s)
+{
+    const int bits = s->whole.row_ptr_bits;
+    tess_status status = TESS_SUCCESS;
+
+    for (int p = 0; p < s->nparts && !s->owns_assignment; p++) {
+        const split_shape shape = split_shape_of(s, p);
+        const int64_t end[2] = {shape.begin, shape.begin + shape.rows.count};
+        int64_t place[2] = {0};
+
+        if (shape.empty) { continue; }
+        for (int e = 0; e < 2; e++) {
+            int64_t word = 0;
+
+            TESS_TRY(ctx->backend->download(ctx, &word, (const char *)s->whole.row_ptr + end[e] * (bits / 8),
+                                            (size_t)bits / 8));
+            place[e] = tess_row_offset(&word, bits, 0);
+        }
+        TESS_TRY(check_count(ctx, shape.nnz, place[1] - place[0]));
+    }
+cleanup:
+    return status;
+}
+
 static tess_status build_composite_csr(tess_context *ctx, split_storage *s, const split_source *source)
 {
     const split_shape whole = whole_shape(s);
@@ -134,6 +164,7 @@ static tess_status build_composite_csr(tess_context *ctx, split_storage *s, cons
 
     s->whole = split_bare_view(s, &whole);
     TESS_TRY(split_make_offsets(ctx, s, source, &whole.rows, &s->whole));
+    TESS_TRY(check_parts(ctx, s));
     for (int l = 0; l < s->summary.options.nlevels; l++) {
         csr_view v = copy_view(s, l);
 
