@@ -107,7 +107,8 @@ TESS_EXPORT int tess_context_threads(const tess_context *ctx);
 /** The stream in use (cudaStream_t / hipStream_t), or NULL on the CPU. */
 TESS_EXPORT void *tess_context_stream(const tess_context *ctx);
 
-/** Largest number of bytes this context ever held on its device (host bytes for a CPU context), without what it keeps for later use. */
+/** Largest number of bytes this context ever held on its device (host bytes for a CPU context), without what it keeps for
+    later use. */
 TESS_EXPORT int64_t tess_context_peak_bytes(const tess_context *ctx);
 
 /** Library version "major.minor.patch". */

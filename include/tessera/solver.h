@@ -164,8 +164,8 @@ TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
  *
  * Jacobi splits A = D + R and multiplies with R, in composite storage with rows and columns permuted alike: one copy of its
  * values for each precision that a step names, and for `mixed` those of the policy's levels (policy none stands for
- * mean-range with F = 0.1; where no step is mixed, the policy is not asked). The formats csr and ellr name the base of the parts; split serves a list of `mixed` alone, by
- * rows or by entries. Values below fp64 are multiplied in FP32 with an FP32 copy of x and summed up in FP64; D^-1 and, where
+ * mean-range with F = 0.1; where no step is mixed, the policy is not asked). The formats csr and ellr name the base of the
+ * parts; split serves a list of `mixed` alone, by rows or by entries. Values below fp64 are multiplied in FP32 with an FP32 copy of x and summed up in FP64; D^-1 and, where
  * a step reads it, x are FP64. It takes no preconditioner. A diagonal entry that is zero or missing is reported by the solve
  * as PRECOND_SETUP. Source: Tezcan et al. 2022, section III-D, Algorithm 1. tests/unit/test_jacobi.c
  */

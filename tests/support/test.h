@@ -42,7 +42,8 @@ tess_context *open_gpu(void);
 
 /*
  * What main of a test program that needs a GPU returns: opens a context in *gpu (NULL: the tests open their own), runs the
- * array of tests (of these the ones that TESSERA_TESTS matches, where it is set), closes the context. TEST_SKIPPED, with a line that says so, where this build or machine has no GPU.
+ * array of tests (of these the ones whose names match TESSERA_TESTS, where it is set; none is a failure), closes the context.
+ * TEST_SKIPPED, with a line that says so, where this build or machine has no GPU.
  */
 #define run_gpu_tests(tests, gpu) run_group_on_gpu(#tests, tests, sizeof(tests) / sizeof((tests)[0]), gpu)
 int run_group_on_gpu(const char *name, const struct CMUnitTest *tests, size_t count, tess_context **gpu);

@@ -436,64 +436,79 @@ static void wrong_options_are_refused(void **state)
     tess_context_destroy(ctx);
 }
 
+/* Two matrices of one context, made from two of the oracle's, which are freed with them. */
+typedef struct matrix_pair {
+    tess_context *ctx;
+    oracle_csr *a, *b;
+    tess_matrix *m, *other;
+} matrix_pair;
+
+static matrix_pair open_pair(oracle_csr *a, oracle_csr *b)
+{
+    tess_context *ctx = open_cpu(1);
+
+    return (matrix_pair){ctx, a, b, make_matrix(ctx, a), make_matrix(ctx, b)};
+}
+
+static void close_pair(const matrix_pair *p)
+{
+    tess_matrix_destroy(p->m);
+    tess_matrix_destroy(p->other);
+    oracle_free(p->a);
+    oracle_free(p->b);
+    tess_context_destroy(p->ctx);
+}
+
 /* As many nonzeros in all, but not at each level: row 0 is low and has one more. */
 static void assignments_of_other_patterns_are_refused(void **state)
 {
     static const tess_format formats[] = {TESS_FORMAT_SPLIT, TESS_FORMAT_COMPOSITE};
-    tess_context *ctx = open_cpu(1);
     oracle_csr a = oracle_tridiagonal(40, -1.0, 2.0, -1.0), b = oracle_tridiagonal(40, -1.0, 2.0, -1.0);
+    tess_matrix *stored = NULL;
     tess_assignment *assignment = NULL;
     tess_storage_options o = base_options;
+    matrix_pair p;
 
     (void)state;
     a.val[0] = a.val[1] = 0.25;
     b.row_ptr[1] = 3;
     b.col_ind[2] = 2;
-    tess_matrix *m = make_matrix(ctx, &a), *other = make_matrix(ctx, &b), *stored = NULL;
-
-    assert_ok(ctx, tess_policy_parse("fixed-range:1", &o.policy));
-    assert_ok(ctx, tess_assignment_create(m, &o.policy, &assignment));
+    p = open_pair(&a, &b);
+    assert_ok(p.ctx, tess_policy_parse("fixed-range:1", &o.policy));
+    assert_ok(p.ctx, tess_assignment_create(p.m, &o.policy, &assignment));
     for (int f = 0; f < 2; f++) {
         o.format = formats[f];
-        assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_convert_assigned(other, &o, assignment, &stored));
+        assert_fails(p.ctx, TESS_INVALID_ARGUMENT, tess_matrix_convert_assigned(p.other, &o, assignment, &stored));
         assert_null(stored);
-        assert_ok(ctx, tess_matrix_convert_assigned(m, &o, assignment, &stored));
+        assert_ok(p.ctx, tess_matrix_convert_assigned(p.m, &o, assignment, &stored));
         tess_matrix_destroy(stored);
         stored = NULL;
     }
     tess_assignment_destroy(assignment);
-    tess_matrix_destroy(m);
-    tess_matrix_destroy(other);
-    oracle_free(&a);
-    oracle_free(&b);
-    tess_context_destroy(ctx);
+    close_pair(&p);
 }
 
 static void wrong_assignments_are_refused(void **state)
 {
-    tess_context *ctx = open_cpu(1);
     oracle_csr a = oracle_tridiagonal(40, -1.0, 2.0, -1.0), b = oracle_tridiagonal(41, -1.0, 2.0, -1.0);
-    tess_matrix *m = make_matrix(ctx, &a), *other = make_matrix(ctx, &b), *stored = NULL;
+    matrix_pair p = open_pair(&a, &b);
+    tess_matrix *stored = NULL;
     tess_storage_options o = base_options;
     tess_assignment *assignment = NULL;
 
     (void)state;
-    assert_ok(ctx, tess_assignment_create(other, &o.policy, &assignment));
-    assert_fails(ctx, TESS_DIMENSION_MISMATCH, tess_matrix_convert_assigned(m, &o, assignment, &stored));
+    assert_ok(p.ctx, tess_assignment_create(p.other, &o.policy, &assignment));
+    assert_fails(p.ctx, TESS_DIMENSION_MISMATCH, tess_matrix_convert_assigned(p.m, &o, assignment, &stored));
     o.format = TESS_FORMAT_CSR;
-    assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert_assigned(other, &o, assignment, &stored));
+    assert_fails(p.ctx, TESS_UNSUPPORTED, tess_matrix_convert_assigned(p.other, &o, assignment, &stored));
     tess_assignment_destroy(assignment);
     o.policy = (tess_policy_options){.granularity = TESS_GRANULARITY_MATRIX};
     o.format = TESS_FORMAT_SPLIT;
-    assert_ok(ctx, tess_assignment_create(m, &o.policy, &assignment));
-    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_convert_assigned(m, &o, assignment, &stored));
+    assert_ok(p.ctx, tess_assignment_create(p.m, &o.policy, &assignment));
+    assert_fails(p.ctx, TESS_INVALID_ARGUMENT, tess_matrix_convert_assigned(p.m, &o, assignment, &stored));
     assert_null(stored);
     tess_assignment_destroy(assignment);
-    tess_matrix_destroy(m);
-    tess_matrix_destroy(other);
-    oracle_free(&a);
-    oracle_free(&b);
-    tess_context_destroy(ctx);
+    close_pair(&p);
 }
 
 static void wrong_products_are_refused(void **state)
