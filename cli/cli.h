@@ -69,6 +69,8 @@ int cli_parse_word(struct argp_state *state, const char *option, const char *tex
                    const char *const *later);
 /* The name of an output file: refuses the empty one, and "-", which the JSON report alone knows. */
 const char *cli_parse_output(struct argp_state *state, const char *option, const char *text);
+/* A precision of an option with that name. */
+tess_precision cli_parse_precision(struct argp_state *state, const char *option, const char *text);
 tess_solver_kind cli_parse_solver(struct argp_state *state, const char *text);
 tess_engine cli_parse_engine(struct argp_state *state, const char *text);
 tess_precond_options cli_parse_precond(struct argp_state *state, const char *text);

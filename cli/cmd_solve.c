@@ -35,12 +35,14 @@ enum {
     KEY_SEED,
     KEY_PRESET,
     KEY_STEPS,
-    KEY_OMEGA
+    KEY_OMEGA,
+    KEY_RESTART,
+    KEY_BASIS
 };
 
 static const struct argp_option solve_argp_options[] = {
     {NULL, 0, NULL, 0, "Method:", 1},
-    {"solver", KEY_SOLVER, "auto|cg|bicgstab|jacobi", 0,
+    {"solver", KEY_SOLVER, "auto|cg|bicgstab|gmres|jacobi", 0,
      "default auto: CG for a symmetric matrix with a positive diagonal, else BiCGSTAB", 1},
     {"precond", KEY_PRECOND, "none|jacobi|block-jacobi[:K]", 0,
      "default none; K rows in a diagonal block, 1 to 64 (default 8)", 1},
@@ -49,6 +51,8 @@ static const struct argp_option solve_argp_options[] = {
      "composite, mixed for split, else --matrix-precision)",
      1},
     {"omega", KEY_OMEGA, "W", 0, "jacobi: weight of the update (default 1)", 1},
+    {"restart", KEY_RESTART, "M", 0, "gmres: vectors of a cycle (default 50)", 1},
+    {"basis-precision", KEY_BASIS, "P", 0, "gmres: what the Krylov basis is stored in (default fp64)", 1},
     {"engine", KEY_ENGINE, "auto|plain|graph", 0, "how the iterations are launched; graph needs a GPU", 1},
     {"guard", KEY_GUARD, "repair|report", 0, "when estimate and true residual disagree: mend it (default) or say so",
      1},
@@ -95,6 +99,8 @@ static error_t parse_method(int key, char *arg, struct argp_state *state, tess_s
     case KEY_GUARD: parse_guard(state, arg, solve); return 0;
     case KEY_STEPS: solve->steps = cli_parse_steps(state, arg); return 0;
     case KEY_OMEGA: solve->omega = cli_parse_real(state, "omega", arg, DBL_MIN, DBL_MAX); return 0;
+    case KEY_RESTART: solve->restart = (int)cli_parse_integer(state, "restart", arg, 1, 1 << 20); return 0;
+    case KEY_BASIS: solve->basis = cli_parse_precision(state, "basis-precision", arg); return 0;
     case KEY_SCALE: solve->scale = cli_parse_scaling(state, arg); return 0;
     case KEY_REORDER: solve->reorder = cli_parse_reordering(state, arg); return 0;
     case KEY_RTOL: solve->rtol = cli_parse_real(state, "rtol", arg, 0.0, 1.0); return 0;

@@ -63,14 +63,14 @@ static tess_format parse_format(struct argp_state *state, const char *text)
     return format;
 }
 
-static tess_precision parse_precision(struct argp_state *state, const char *text)
+tess_precision cli_parse_precision(struct argp_state *state, const char *option, const char *text)
 {
 #define PRECISION_WORD(NAME, value, name, ...) #name,
     static const char *const available[] = {TESS_PRECISION_LIST(PRECISION_WORD) NULL};
 #undef PRECISION_WORD
     static const char *const later[] = {"fp8",        "fp32:scaled", "fp16:scaled", "bf16:scaled",
                                         "fp8:scaled", "e4m3:scaled", "e5m2:scaled", NULL};
-    return (tess_precision)cli_parse_word(state, "matrix-precision", text, available, later);
+    return (tess_precision)cli_parse_word(state, option, text, available, later);
 }
 
 static tess_arithmetic parse_arithmetic(struct argp_state *state, const char *text)
@@ -86,7 +86,7 @@ static error_t parse_storage(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = options; return 0;
     case KEY_FORMAT: options->format = parse_format(state, arg); return 0;
-    case KEY_PRECISION: options->precision = parse_precision(state, arg); return 0;
+    case KEY_PRECISION: options->precision = cli_parse_precision(state, "matrix-precision", arg); return 0;
     case KEY_PADDING: options->max_padding = cli_parse_real(state, "max-padding", arg, 1.0, DBL_MAX); return 0;
     case KEY_WINDOW: options->window = cli_parse_integer(state, "sell-window", arg, 1, 4096); return 0;
     case KEY_ARITHMETIC: options->arithmetic = parse_arithmetic(state, arg); return 0;

@@ -104,7 +104,7 @@ tess_solver_kind cli_parse_solver(struct argp_state *state, const char *text)
 #define SOLVER_WORD(NAME, value, name) name,
     static const char *const available[] = {TESS_SOLVER_LIST(SOLVER_WORD) NULL};
 #undef SOLVER_WORD
-    static const char *const later[] = {"gmres", "gmres-ir", "gmres-fd", NULL};
+    static const char *const later[] = {"gmres-ir", "gmres-fd", NULL};
     tess_solver_kind solver = TESS_SOLVER_AUTO;
     if (tess_solver_parse(text, &solver) != TESS_SUCCESS) { refuse_word(state, "solver", text, available, later); }
     return solver;

@@ -24,7 +24,8 @@ typedef struct tess_solver tess_solver;
     X(AUTO, 0, "auto")         \
     X(CG, 1, "cg")             \
     X(BICGSTAB, 2, "bicgstab") \
-    X(JACOBI, 3, "jacobi")
+    X(JACOBI, 3, "jacobi")     \
+    X(GMRES, 4, "gmres")
 
 typedef enum tess_solver_kind {
 #define TESS_SOLVER_ENUM(NAME, value, name) TESS_SOLVER_##NAME = (value),
@@ -117,6 +118,8 @@ typedef struct tess_solve_options {
      */
     tess_step_list steps;
     double omega; /**< --omega: Jacobi alone, above 0 (1): x := x + omega (D^-1 (b - R x) - x) */
+    int restart;  /**< --restart: GMRES alone, from 1 (50): vectors of a cycle; no more than the matrix has rows */
+    tess_precision basis; /**< --basis-precision: GMRES alone (fp64): what the Krylov basis is stored in */
 } tess_solve_options;
 
 /** What a solve did. The history pointer belongs to the solver and is valid until its next solve. */

@@ -17,6 +17,7 @@
 #include "dense/fused.h"
 #include "dense/gemv.h"
 #include "dense/trsv.h"
+#include "solver/gmres/arnoldi.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -137,6 +138,7 @@ struct tess_backend {
     tess_status (*fill)(tess_context *ctx, int64_t n, double value, double *destination);
     tess_status (*random)(tess_context *ctx, int64_t n, uint64_t seed, double low, double high, double *destination);
     /* solvers */
+    tess_status (*arnoldi)(tess_context *ctx, const tess_arnoldi *a, tess_arnoldi_stage stage);
     tess_status (*run_loop)(tess_context *ctx, tess_loop *loop);
     /* `count` times body(user), which enqueues the same operations each time and neither waits nor reduces. A backend may record
        it once, for this and later calls that pass the same slot (NULL at first, freed by release_graph). */

@@ -17,6 +17,9 @@
 
 /* A cycle must at least halve the true residual to count as progress; this many in a row may fail to. */
 #define PROGRESS_FACTOR 0.5
+/* A cycle that ended because its basis was full counts as progress if the residual fell by more than rounding: slow as it may
+   be, that is how restarted methods go. */
+#define RESTART_FACTOR (1.0 - 0x1p-20)
 enum { FRUITLESS_CYCLES = 3 };
 /* A residual within this factor of what the rounding of x itself costs is as good as FP64 gives. */
 #define STAGNATION_FACTOR 64.0
@@ -127,6 +130,11 @@ static tess_precision lowest_precision(const tess_matrix *m)
     return lowest;
 }
 
+tess_precision solver_lowest_precision(const tess_solver *s)
+{
+    return lowest_precision(solver_matrix(s));
+}
+
 void describe_solver(const tess_solver *s, tess_solve_result *r)
 {
     const tess_matrix *a = s->original, *m = solver_matrix(s);
@@ -146,13 +154,14 @@ void describe_solver(const tess_solver *s, tess_solve_result *r)
                         (s->precond ? tess_precond_bytes(s->precond) : 0) +
                         (s->nvectors + 5) * a->nrows * (int64_t)sizeof(double); /* with b, x, d, r, candidate */
     r->history = s->host_history;
+    if (s->method->bytes) { r->resident_bytes += s->method->bytes(s); }
     if (s->method->describe) { s->method->describe(s, r); }
 }
 
 /* The precision that cycles work in until they are escalated. */
 static tess_precision working_precision(const tess_solver *s)
 {
-    return s->method->working_precision ? s->method->working_precision(s) : lowest_precision(solver_matrix(s));
+    return s->method->working_precision ? s->method->working_precision(s) : solver_lowest_precision(s);
 }
 
 static tess_status start_run(solve_run *run, const tess_vector *b)
@@ -251,6 +260,7 @@ static tess_status run_loop(solve_run *run, tess_loop_state *end)
                       .result = run->begin};
     tess_status status = s->method->run ? s->method->run(s, &loop) : s->ctx->backend->run_loop(s->ctx, &loop);
 
+    if (status == TESS_SUCCESS && s->method->finish) { status = s->method->finish(&s->krylov); }
     *end = loop.result;
     r->iterations = end->iteration;
     r->estimated_residual_norm = end->scale * end->residual_norm;
@@ -279,7 +289,7 @@ static tess_status judge_cycle(solve_run *run, tess_reason reason, bool *progres
 
     TESS_TRY(backend->fused(s->ctx, &add));
     TESS_TRY(verify_x(run, s->candidate, &next));
-    *progress = next.norm <= PROGRESS_FACTOR * run->now.norm;
+    *progress = next.norm <= (reason == TESS_REASON_RUNNING ? RESTART_FACTOR : PROGRESS_FACTOR) * run->now.norm;
     if (is_finite(next.norm) && (next.norm <= run->now.norm || may_worsen)) {
         run->now = next;
         status = backend->copy(s->ctx, run->x, s->candidate, bytes);
@@ -292,7 +302,7 @@ cleanup:
 
 /* ---- between cycles ---- */
 
-static void escalate(solve_run *run)
+static tess_status escalate(solve_run *run)
 {
     tess_solver *s = run->s;
 
@@ -306,26 +316,30 @@ static void escalate(solve_run *run)
     }
     tess_log(s->ctx, TESS_LOG_INFO, "no progress in %s after %lld iterations: going on in fp64",
              tess_precision_name(working_precision(s)), (long long)run->result->iterations);
+    return s->method->escalate ? s->method->escalate(s) : TESS_SUCCESS;
+}
+
+/* After a cycle with the guard on `report`: only a basis that was full is no end. */
+static bool may_restart(tess_reason *reason, bool progress)
+{
+    if (*reason == TESS_REASON_RTOL) { *reason = TESS_REASON_FALSE_CONVERGENCE; }
+    if (*reason == TESS_REASON_RUNNING && !progress) { *reason = TESS_REASON_STAGNATION; }
+    return *reason == TESS_REASON_RUNNING;
 }
 
 /* Whether another cycle may help; if not, *reason is final. */
 static bool may_repair(solve_run *run, tess_reason *reason, bool progress)
 {
     if (*reason == TESS_REASON_ITERATIONS || *reason == TESS_REASON_CANCELLED) { return false; }
-    if (run->guard == TESS_GUARD_REPORT) {
-        if (*reason == TESS_REASON_RTOL) { *reason = TESS_REASON_FALSE_CONVERGENCE; }
-        return false;
-    }
+    if (run->guard == TESS_GUARD_REPORT) { return may_restart(reason, progress); }
     if (progress) {
         run->fruitless = 0;
         return true;
     }
-    if (run->low_precision) {
-        escalate(run);
-        return true;
-    }
+    if (run->low_precision) { return true; }
     run->fruitless += 1;
     if (run->fruitless < FRUITLESS_CYCLES) { return true; }
+    if (*reason == TESS_REASON_RUNNING) { *reason = TESS_REASON_STAGNATION; }
     if (*reason == TESS_REASON_RTOL) {
         *reason = run->now.norm <= STAGNATION_FACTOR * run->now.rounding ? TESS_REASON_STAGNATION
                                                                          : TESS_REASON_FALSE_CONVERGENCE;
@@ -362,6 +376,8 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
             break;
         }
         if (!may_repair(run, reason, progress)) { break; }
+        if (run->guard == TESS_GUARD_REPAIR && !progress && run->low_precision) { TESS_TRY(escalate(run)); }
+        if (*reason == TESS_REASON_RUNNING) { continue; }
         run->result->refinements += 1;
         tess_log(s->ctx, TESS_LOG_DEBUG, "residual replaced after %lld iterations (%s): true %.3e, estimate %.3e",
                  (long long)run->result->iterations, tess_reason_name(*reason), run->now.norm,

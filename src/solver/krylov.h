@@ -18,6 +18,7 @@ typedef struct tess_krylov {
     double *v[TESS_MAX_KRYLOV_VECTORS]; /* the method's own */
     tess_loop_state *state;
     int attempt; /* counts cycles that made no progress: a method may start differently */
+    void *own;   /* what the method keeps besides */
 } tess_krylov;
 
 /*
@@ -30,9 +31,10 @@ typedef struct tess_method {
     int (*vectors)(const tess_precond *m);
     tess_status (*start)(tess_krylov *k);
     tess_status (*iterate)(void *krylov);
+    tess_status (*finish)(tess_krylov *k); /* d, where iterations do not keep it; NULL: they do */
     /* A cycle: d from r, with the state that the loop's result holds at first and at the end, and the host's history. */
     tess_status (*run)(tess_solver *s, tess_loop *loop);
-    tess_status (*setup)(tess_solver *s); /* in place of the storage's */
+    tess_status (*setup)(tess_solver *s); /* in place of solver_setup_storage */
     void (*destroy)(tess_solver *s);
     tess_status (*renew)(tess_solver *s); /* before each solve */
     /* More of what results say: before the solve, after it. */
@@ -40,10 +42,13 @@ typedef struct tess_method {
     void (*report)(const tess_solver *s, tess_solve_result *r);
     tess_precision (*working_precision)(const tess_solver *s); /* in place of the matrix's */
     bool (*is_fixed)(const tess_solver *s);                    /* so many iterations and no more: nothing is repaired */
+    tess_status (*escalate)(tess_solver *s);                   /* cycles go on in FP64; NULL: the matrix is all */
+    int64_t (*bytes)(const tess_solver *s);                    /* of what is its own on the device; NULL: none */
 } tess_method;
 
 extern const tess_method tess_method_cg;
 extern const tess_method tess_method_bicgstab;
+extern const tess_method tess_method_gmres;
 extern const tess_method tess_method_jacobi;
 
 /* y = A x, then dots with y and the step. */

@@ -8,9 +8,10 @@
 #include "solver/symmetry.h"
 #include "solver/transform.h"
 
-static const tess_method *const methods[] = {&tess_method_cg, &tess_method_bicgstab, &tess_method_jacobi, NULL};
+static const tess_method *const methods[] = {&tess_method_cg, &tess_method_bicgstab, &tess_method_gmres,
+                                          &tess_method_jacobi, NULL};
 
-enum { DEFAULT_HISTORY = 1 << 20 };
+enum { DEFAULT_HISTORY = 1 << 20, DEFAULT_RESTART = 50 };
 
 void tess_solve_options_init(tess_solve_options *o)
 {
@@ -28,6 +29,8 @@ void tess_solve_options_init(tess_solve_options *o)
     o->max_iterations = 10000;
     o->history_capacity = DEFAULT_HISTORY;
     o->omega = 1.0;
+    o->restart = DEFAULT_RESTART;
+    o->basis = TESS_PRECISION_FP64;
 }
 
 static tess_status check_limits(tess_context *ctx, const tess_solve_options *o)
@@ -128,7 +131,7 @@ static tess_status choose_method(tess_solver *s)
     }
     s->method = find_method(kind);
     if (!s->method) {
-        return tess_fail(s->ctx, TESS_UNSUPPORTED, "solvers: cg, bicgstab, jacobi, auto", "solver %s",
+        return tess_fail(s->ctx, TESS_UNSUPPORTED, "solvers: cg, bicgstab, gmres, jacobi, auto", "solver %s",
                          tess_solver_name(kind));
     }
     note_symmetry(s, symmetric);
@@ -179,13 +182,12 @@ static tess_status require_original_order(tess_context *ctx, const tess_storage_
                      "a solve with rows in the order of their precisions");
 }
 
-static tess_status setup_storage(tess_solver *s)
+tess_status solver_setup_storage(tess_solver *s)
 {
     const tess_storage_options *o = &s->options.storage;
     const tess_matrix *a = s->original;
     tess_status status = TESS_SUCCESS;
 
-    if (s->method->setup) { return s->method->setup(s); }
     TESS_TRY(tess_storage_require_fp64_arithmetic(s->ctx, o, "a solve"));
     TESS_TRY(require_original_order(s->ctx, o));
     if (!a->ops) { return TESS_SUCCESS; }
@@ -260,7 +262,7 @@ static tess_status setup_plain(tess_solver *s, const tess_precond *given)
 
     TESS_TRY(choose_method(s));
     TESS_TRY(setup_precond(s, given));
-    TESS_TRY(setup_storage(s));
+    TESS_TRY(s->method->setup ? s->method->setup(s) : solver_setup_storage(s));
     s->engine = choose_engine(s);
     status = allocate_vectors(s);
 cleanup:

@@ -37,8 +37,13 @@ struct tess_solver {
 /* For a method that needs symmetry: finds out whether the matrix has it, once per version of its values. */
 tess_status check_symmetry(tess_solver *s);
 
+/* The matrix in the storage that the options name. */
+tess_status solver_setup_storage(tess_solver *s);
 /* The matrix that the solver iterates with at first. */
 const tess_matrix *solver_matrix(const tess_solver *s);
+
+/* The lowest precision that values of it are in. */
+tess_precision solver_lowest_precision(const tess_solver *s);
 
 /* Fills a result with what is known before the solve. */
 void describe_solver(const tess_solver *s, tess_solve_result *r);

@@ -168,6 +168,7 @@ const tess_backend tess_host_backend = {
     .convert = convert_host,
     .fill = fill_host,
     .random = random_host,
+    .arnoldi = host_arnoldi,
     .run_loop = host_run_loop,
     .repeat = host_repeat,
     .release_graph = release_no_graph,

@@ -38,6 +38,7 @@ void host_finish_reduction(const double *partials, int64_t count, int ndots, tes
 bool host_enter(tess_loop_state *state, bool finishing, bool reduces);
 
 tess_status host_fused(tess_context *ctx, const tess_fused *op);
+tess_status host_arnoldi(tess_context *ctx, const tess_arnoldi *a, tess_arnoldi_stage stage);
 tess_status host_run_loop(tess_context *ctx, tess_loop *loop);
 tess_status host_repeat(tess_context *ctx, tess_status (*body)(void *user), void *user, int64_t count,
                         void **graph_slot);

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The small problem of GMRES, min || gamma e1 - H y ||, by Givens rotations (Saad 2003, section 6.5.3), one column at a time. One
+   thread runs it; the same code on host and device. */
+#ifndef TESS_SOLVER_GMRES_HESSENBERG_H
+#define TESS_SOLVER_GMRES_HESSENBERG_H
+
+#include <math.h>
+
+#include <tessera/export.h>
+
+#include "solver/gmres/arnoldi.h"
+#include "solver/step_common.h"
+
+/* What is left of a product after two projections is rounding where its norm is below this many roundoffs of the product's:
+   the space is invariant. */
+#define ARNOLDI_ROUNDOFFS 0x1p-50
+/* The estimate of a norm is no smaller than this times the norm before: below, it is rounding. */
+#define ARNOLDI_LEAST_SHARE 0x1p-26
+
+/* Power of two that columns are stored times: entries of a vector of norm 1 are at most 1, and small as a rule. */
+TESS_HD int arnoldi_exponent(tess_precision precision)
+{
+    switch (precision) {
+    case TESS_PRECISION_FP16:
+    case TESS_PRECISION_E5M2: return 14;
+    case TESS_PRECISION_E4M3: return 7;
+    default: return 0;
+    }
+}
+
+/* What the vector after the second pass is divided by before it is stored: about its norm, never zero where it is not. */
+TESS_HD double arnoldi_divisor(const arnoldi_small *a)
+{
+    const double once = a->norms[ARNOLDI_ONCE], least = ARNOLDI_LEAST_SHARE * sqrt(once);
+    double twice = once, norm;
+
+    for (int k = 0; k <= *a->last; k++) {
+        twice -= a->second[k] * a->second[k];
+    }
+    norm = twice > 0.0 ? sqrt(twice) : 0.0;
+    norm = norm > least ? norm : least;
+    return norm > 0.0 ? norm : 1.0;
+}
+
+/* Rotates (x, y); both are written. */
+TESS_HD void arnoldi_rotate(double c, double s, double *x, double *y)
+{
+    double turned = c * *x + s * *y;
+
+    *y = c * *y - s * *x;
+    *x = turned;
+}
+
+/* sqrt(x^2 + y^2) without overflow; hypot is not the same on every device. */
+TESS_HD double arnoldi_length(double x, double y)
+{
+    double large = fabs(x) > fabs(y) ? fabs(x) : fabs(y), small = fabs(x) > fabs(y) ? fabs(y) : fabs(x);
+
+    if (large == 0.0) { return 0.0; }
+    small /= large;
+    return large * sqrt(1.0 + small * small);
+}
+
+/*
+ * Closes an iteration: the new column of H from the projections and norms, its rotations, the residual's estimate, the tests of
+ * the loop. divisor: what the new vector was stored over; power: arnoldi_exponent. The loop stops with reason RUNNING when
+ * the basis is full, and with BREAKDOWN where the column adds nothing: it is left out then.
+ */
+TESS_HD void arnoldi_close(const arnoldi_small *a, double divisor, int power, tess_loop_state *s)
+{
+    const int j = *a->last;
+    const double unit = a->unit[j], whole = sqrt(a->norms[ARNOLDI_WHOLE]);
+    double *column = a->r + (int64_t)j * (j + 1) / 2;
+    double norm = sqrt(a->norms[ARNOLDI_TWICE]), next, length;
+
+    if (norm <= ARNOLDI_ROUNDOFFS * whole) { norm = 0.0; }
+    next = unit * norm;
+    for (int k = 0; k <= j; k++) {
+        column[k] = unit * (a->first[k] + a->second[k]);
+    }
+    for (int k = 0; k < j; k++) {
+        arnoldi_rotate(a->cosine[k], a->sine[k], &column[k], &column[k + 1]);
+    }
+    length = arnoldi_length(column[j], next);
+    if (!step_is_finite(length)) {
+        step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_NAN_OR_INF);
+        return;
+    }
+    if (length <= ARNOLDI_ROUNDOFFS * unit * whole) { /* A M^-1 is singular on this space */
+        step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_BREAKDOWN);
+        return;
+    }
+    a->cosine[j] = column[j] / length;
+    a->sine[j] = next / length;
+    column[j] = length;
+    a->g[j + 1] = -a->sine[j] * a->g[j];
+    a->g[j] *= a->cosine[j];
+    a->unit[j + 1] = norm > 0.0 ? divisor / norm : 0.0;
+    a->scale[j + 1] = ldexp(a->unit[j + 1], -power);
+    *a->last = j + 1;
+    s->residual_norm = fabs(a->g[j + 1]);
+    step_end_iteration(s, TESS_LOOP_STOPPED);
+    if (s->phase == TESS_LOOP_RUNNING && j + 1 == a->most) { step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_RUNNING); }
+}
+
+/* y from the triangle, by back substitution; then times the columns' scales. */
+TESS_HD void arnoldi_solve(const arnoldi_small *a)
+{
+    for (int i = *a->last - 1; i >= 0; i--) {
+        double sum = a->g[i];
+
+        for (int k = i + 1; k < *a->last; k++) {
+            sum -= a->r[(int64_t)k * (k + 1) / 2 + i] * a->y[k];
+        }
+        a->y[i] = sum / a->r[(int64_t)i * (i + 1) / 2 + i];
+    }
+    for (int i = 0; i < *a->last; i++) {
+        a->y[i] *= a->scale[i];
+    }
+}
+
+#endif
