@@ -3,6 +3,7 @@
  * Y := alpha A^T X + beta Y on a GPU. A block keeps X of its rows in shared memory, in the arithmetic precision. A thread
  * keeps the sums of a few columns in registers while it goes down the rows; the waves' sums meet in shared memory.
  */
+#include "backend/gpu/wave_sums.cuh"
 #include "dense/gemv_device.cuh"
 
 namespace {
@@ -130,32 +131,6 @@ __device__ inline void add_ragged(const S *column, int64_t ld, const T *x, int r
                 sum[k * N + u] += value * x[k * (ROWS / NV) + place_of<T, V>(r)];
             }
         }
-    }
-}
-
-/* The wave's sums of N values at once: each exchange halves the values that a thread keeps, until one is left, number
-   lane / (GPU_WAVE / N). */
-template <int DISTANCE, int N, typename T>
-__device__ inline T wave_sums(const T (&value)[N], int lane)
-{
-    if constexpr (DISTANCE == 0) {
-        return value[0];
-    } else if constexpr (N == 1) {
-        const T sum[1] = {value[0] + GPU_SHUFFLE_XOR(value[0], DISTANCE)};
-
-        return wave_sums<DISTANCE / 2>(sum, lane);
-    } else {
-        const bool upper = (lane & DISTANCE) != 0;
-        T half[N / 2];
-
-        TESS_UNROLL
-        for (int i = 0; i < N / 2; i++) {
-            const T kept = upper ? value[i + N / 2] : value[i];
-            const T given = upper ? value[i] : value[i + N / 2];
-
-            half[i] = kept + GPU_SHUFFLE_XOR(given, DISTANCE);
-        }
-        return wave_sums<DISTANCE / 2>(half, lane);
     }
 }
 

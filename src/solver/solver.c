@@ -9,7 +9,7 @@
 #include "solver/transform.h"
 
 static const tess_method *const methods[] = {&tess_method_cg, &tess_method_bicgstab, &tess_method_gmres,
-                                          &tess_method_jacobi, NULL};
+                                             &tess_method_jacobi, NULL};
 
 enum { DEFAULT_HISTORY = 1 << 20, DEFAULT_RESTART = 50 };
 

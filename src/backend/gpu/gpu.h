@@ -167,6 +167,7 @@ static inline tess_status gpu_launch_beside(tess_context *ctx, const char *doing
 
 extern "C" {
 tess_status gpu_fused(tess_context *ctx, const tess_fused *op);
+tess_status gpu_arnoldi(tess_context *ctx, const tess_arnoldi *a, tess_arnoldi_stage stage);
 tess_status gpu_run_loop(tess_context *ctx, tess_loop *loop);
 tess_status gpu_repeat(tess_context *ctx, tess_status (*body)(void *user), void *user, int64_t count,
                        void **graph_slot);

@@ -383,6 +383,7 @@ static tess_backend make_table()
     t.convert = convert_gpu;
     t.fill = fill_gpu;
     t.random = random_gpu;
+    t.arnoldi = gpu_arnoldi;
     t.run_loop = gpu_run_loop;
     t.repeat = gpu_repeat;
     t.release_graph = gpu_release_graph;

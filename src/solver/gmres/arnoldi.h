@@ -29,15 +29,15 @@ enum { ARNOLDI_WHOLE, ARNOLDI_ONCE, ARNOLDI_TWICE, ARNOLDI_NORMS };
 /* The small problem. `most` is the restart length m. */
 typedef struct arnoldi_small {
     int most;
-    int32_t *last;           /* number of the newest basis vector: vectors 0 .. *last are there */
-    double *first, *second;  /* most: coefficients of the two passes, of the stored columns times their scales */
-    double *norms;           /* ARNOLDI_NORMS squares */
-    double *scale;           /* most + 1 */
-    double *unit;            /* most + 1: vector k is unit[k] times what `vector` held when k was the newest */
-    double *r;               /* columns of the triangle, column j from j (j + 1) / 2 on */
-    double *cosine, *sine;   /* most: rotations */
-    double *g;               /* most + 1: the rotated right-hand side; |g[*last]| is the residual's norm */
-    double *y;               /* most: the solution */
+    int32_t *last;          /* number of the newest basis vector: vectors 0 .. *last are there */
+    double *first, *second; /* most: coefficients of the two passes, of the stored columns times their scales */
+    double *norms;          /* ARNOLDI_NORMS squares */
+    double *scale;          /* most + 1 */
+    double *unit;           /* most + 1: vector k is unit[k] times what `vector` held when k was the newest */
+    double *r;              /* columns of the triangle, column j from j (j + 1) / 2 on */
+    double *cosine, *sine;  /* most: rotations */
+    double *g;              /* most + 1: the rotated right-hand side; |g[*last]| is the residual's norm */
+    double *y;              /* most: the solution */
 } arnoldi_small;
 
 typedef struct tess_arnoldi {
@@ -52,8 +52,8 @@ typedef struct tess_arnoldi {
 } tess_arnoldi;
 
 typedef enum tess_arnoldi_stage {
-    TESS_ARNOLDI_START,  /* vector 0 is w over state->residual_norm */
-    TESS_ARNOLDI_STEP,   /* w becomes the next vector, the residual's estimate is brought up to date, the iteration ends */
+    TESS_ARNOLDI_START, /* vector 0 is w over state->residual_norm */
+    TESS_ARNOLDI_STEP, /* w becomes the next vector, the residual's estimate is brought up to date, the iteration ends */
     TESS_ARNOLDI_COMBINE /* sum := V y with the y that minimises the residual over the vectors so far; runs in any phase */
 } tess_arnoldi_stage;
 

@@ -120,6 +120,16 @@ static const double *of_columns(const arnoldi_small *small, const double *coeffi
     return small->y;
 }
 
+static double sum_of_squares(const double *values, int count)
+{
+    double sum = 0.0;
+
+    for (int k = 0; k < count; k++) {
+        sum += values[k] * values[k];
+    }
+    return sum;
+}
+
 static tess_status step(tess_context *ctx, const tess_arnoldi *a)
 {
     const arnoldi_small *small = &a->small;
@@ -133,7 +143,7 @@ static tess_status step(tess_context *ctx, const tess_arnoldi *a)
     correct.remove = of_columns(small, small->first, columns);
     TESS_TRY(run_sweep(ctx, correct, small->second, &small->norms[ARNOLDI_ONCE]));
     append.remove = of_columns(small, small->second, columns);
-    append.divisor = arnoldi_divisor(small);
+    append.divisor = arnoldi_divisor(small->norms[ARNOLDI_ONCE], sum_of_squares(small->second, columns));
     TESS_TRY(run_sweep(ctx, append, NULL, &small->norms[ARNOLDI_TWICE]));
     arnoldi_close(small, append.divisor, arnoldi_exponent(a->precision), a->state);
 cleanup:

@@ -11,8 +11,8 @@
 #include "solver/solver.h"
 
 enum { VECTOR, W, PRECONDITIONED };
-/* Columns begin at multiples of this many values: of whole cache lines, whatever their precision. */
-enum { COLUMN_UNIT = 128 };
+/* Columns begin at multiples of this many values: of what a wave takes, whatever their precision. */
+enum { COLUMN_UNIT = 256 };
 
 typedef struct tess_gmres {
     tess_arnoldi arnoldi;

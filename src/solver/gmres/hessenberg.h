@@ -28,15 +28,13 @@ TESS_HD int arnoldi_exponent(tess_precision precision)
     }
 }
 
-/* What the vector after the second pass is divided by before it is stored: about its norm, never zero where it is not. */
-TESS_HD double arnoldi_divisor(const arnoldi_small *a)
+/* What the vector after the second pass is divided by before it is stored: about its norm, never zero where it is not. Squares:
+   of the norm before that pass, of what it takes away. */
+TESS_HD double arnoldi_divisor(double once, double removed)
 {
-    const double once = a->norms[ARNOLDI_ONCE], least = ARNOLDI_LEAST_SHARE * sqrt(once);
-    double twice = once, norm;
+    const double least = ARNOLDI_LEAST_SHARE * sqrt(once), twice = once - removed;
+    double norm;
 
-    for (int k = 0; k <= *a->last; k++) {
-        twice -= a->second[k] * a->second[k];
-    }
     norm = twice > 0.0 ? sqrt(twice) : 0.0;
     norm = norm > least ? norm : least;
     return norm > 0.0 ? norm : 1.0;
