@@ -73,6 +73,10 @@ static tess_status setup(tess_solver *s)
         return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "from 1 on; 50 is the default", "a restart after %d vectors",
                          o->restart);
     }
+    if ((int)o->basis < 0 || (int)o->basis >= TESS_PRECISION_COUNT) {
+        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "fp64, fp32, bf16, fp16, e4m3, e5m2",
+                         "a Krylov basis in precision %d", (int)o->basis);
+    }
     TESS_TRY(solver_setup_storage(s));
     TESS_TRY(tess_host_allocate(s->ctx, 1, sizeof *g, (void **)&g));
     memset(g, 0, sizeof *g);
