@@ -6,10 +6,9 @@
 #include <string.h>
 
 /* The options of CONVENTIONS that belong to parts which this version does not have. */
-static const char *const later_options[] = {
-    "layout",          "block",           "tcki-thresholds", "reduction",         "kernel",
-    "restart",         "recurrence",      "narrowing",       "orthogonalization", "switch-at",
-    "polynomial-form", "inner-precision", "basis-precision", "precond-precision"};
+static const char *const later_options[] = {"layout",    "block",           "tcki-thresholds", "reduction",
+                                            "kernel",    "recurrence",      "narrowing",       "orthogonalization",
+                                            "switch-at", "polynomial-form", "inner-precision", "precond-precision"};
 
 static const cli_preset presets[] = {
     {"yang",

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GMRES on the GPU: both engines bit for bit, the host's answers, every basis, bases longer than what a block keeps of them. */
+#include "support/solve.h"
+
+static tess_context *gpu = NULL;
+
+static const tess_precond_options preconds[] = {
+    {TESS_PRECOND_NONE, 8}, {TESS_PRECOND_JACOBI, 8}, {TESS_PRECOND_BLOCK_JACOBI, 5}};
+enum { PRECONDS = sizeof preconds / sizeof *preconds };
+
+static tess_solve_options gmres_options(int restart, tess_precision basis)
+{
+    tess_solve_options options = solve_options(TESS_SOLVER_GMRES);
+
+    options.restart = restart;
+    options.basis = basis;
+    options.max_iterations = 20000;
+    return options;
+}
+
+static void engines_agree_bit_for_bit(void **state)
+{
+    oracle_csr a = oracle_convection2d(70, 0.5);
+    double *b = random_values(a.nrows, 3, -1.0, 1.0), *x = test_allocate(a.nrows, sizeof *x);
+    double *y = test_allocate(a.nrows, sizeof *y);
+
+    (void)state;
+    for (int precision = 0; precision < TESS_PRECISION_COUNT; precision++) {
+        for (int k = 0; k < PRECONDS; k++) {
+            tess_solve_options options = gmres_options(30, (tess_precision)precision);
+            tess_solve_result graph, plain;
+
+            options.precond = preconds[k];
+            options.max_iterations = 100; /* some cycles; e5m2 would take long */
+            options.engine = TESS_ENGINE_GRAPH;
+            memset(x, 0, (size_t)a.nrows * sizeof *x);
+            graph = solve_once(gpu, &a, &options, b, x);
+            options.engine = TESS_ENGINE_PLAIN;
+            memset(y, 0, (size_t)a.nrows * sizeof *y);
+            plain = solve_once(gpu, &a, &options, b, y);
+            assert_int_equal(graph.engine, TESS_ENGINE_GRAPH);
+            assert_int_equal(plain.engine, TESS_ENGINE_PLAIN);
+            assert_int_equal(graph.reason, plain.reason);
+            assert_int_equal(graph.iterations, plain.iterations);
+            assert_true(graph.residual_norm == plain.residual_norm);
+            assert_true(same_bits(x, y, a.nrows));
+            check_honest(&a, b, x, &options, &graph);
+        }
+    }
+    oracle_free(&a);
+    free(b);
+    free(x);
+    free(y);
+}
+
+/* Sums are in another order than on the host: the same number of iterations but for a few. */
+static void iterations_are_the_hosts(void **state)
+{
+    static const int restarts[] = {7, 50, 90}; /* of the last, blocks keep a part */
+    oracle_csr a = oracle_convection2d(150, 0.3);
+    double *b = random_values(a.nrows, 3, -1.0, 1.0), *x = test_allocate(a.nrows, sizeof *x);
+    tess_context *host = open_cpu(2);
+
+    (void)state;
+    for (int r = 0; r < 3; r++) {
+        for (int precision = TESS_PRECISION_FP64; precision <= TESS_PRECISION_FP16; precision++) {
+            tess_solve_options options = gmres_options(restarts[r], (tess_precision)precision);
+            tess_solve_result there, here;
+
+            options.rtol = 1e-8;
+            memset(x, 0, (size_t)a.nrows * sizeof *x);
+            here = solve_once(host, &a, &options, b, x);
+            memset(x, 0, (size_t)a.nrows * sizeof *x);
+            there = solve_once(gpu, &a, &options, b, x);
+            assert_int_equal(there.reason, TESS_REASON_RTOL);
+            check_honest(&a, b, x, &options, &there);
+            assert_at_most(fabs((double)(there.iterations - here.iterations)), 2.0 + 0.1 * (double)here.iterations);
+        }
+    }
+    tess_context_destroy(host);
+    oracle_free(&a);
+    free(b);
+    free(x);
+}
+
+/* Sizes at and beside the tiles' ends; bases as long as the matrix. */
+static void small_systems_are_solved(void **state)
+{
+    static const int64_t sizes[] = {1, 2, 31, 255, 256, 257, 2049};
+
+    (void)state;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        oracle_csr a = oracle_tridiagonal(sizes[s], -1.0, 3.0, -1.5);
+        double *b = random_values(a.nrows, 3, -1.0, 1.0), *x = test_allocate(a.nrows, sizeof *x);
+
+        for (int precision = 0; precision < TESS_PRECISION_COUNT; precision++) {
+            tess_solve_options options = gmres_options(64, (tess_precision)precision);
+            tess_solve_result result;
+
+            memset(x, 0, (size_t)a.nrows * sizeof *x);
+            result = solve_once(gpu, &a, &options, b, x);
+            assert_int_equal(result.reason, TESS_REASON_RTOL);
+            check_honest(&a, b, x, &options, &result);
+        }
+        oracle_free(&a);
+        free(b);
+        free(x);
+    }
+}
+
+/* The basis goes up to fp64 where a lower one makes no progress, and comes back for the next solve. */
+static void breakdowns_are_reported(void **state)
+{
+    double values[5] = {1.0, 2.0, 0.0, 3.0, 4.0}, b[5] = {1.0, 1.0, 1.0, 1.0, 1.0}, x[5] = {0.0};
+    oracle_csr a = oracle_diagonal(5, values);
+
+    (void)state;
+    for (int precision = 0; precision < TESS_PRECISION_COUNT; precision++) {
+        tess_solve_options options = gmres_options(50, (tess_precision)precision);
+        tess_solve_result result;
+
+        memset(x, 0, sizeof x);
+        result = solve_once(gpu, &a, &options, b, x);
+        assert_false(result.converged);
+        check_honest(&a, b, x, &options, &result);
+    }
+    oracle_free(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(engines_agree_bit_for_bit),
+        cmocka_unit_test(iterations_are_the_hosts),
+        cmocka_unit_test(small_systems_are_solved),
+        cmocka_unit_test(breakdowns_are_reported),
+    };
+
+    return run_gpu_tests(tests, &gpu);
+}
