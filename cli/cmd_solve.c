@@ -100,7 +100,9 @@ static error_t parse_method(int key, char *arg, struct argp_state *state, tess_s
     case KEY_STEPS: solve->steps = cli_parse_steps(state, arg); return 0;
     case KEY_OMEGA: solve->omega = cli_parse_real(state, "omega", arg, DBL_MIN, DBL_MAX); return 0;
     case KEY_RESTART: solve->restart = (int)cli_parse_integer(state, "restart", arg, 1, 1 << 20); return 0;
-    case KEY_BASIS: solve->basis = cli_parse_precision(state, "basis-precision", arg); return 0;
+    case KEY_BASIS:
+        solve->basis = (tess_role_precision){.given = 1, .storage = cli_parse_precision(state, "basis-precision", arg)};
+        return 0;
     case KEY_SCALE: solve->scale = cli_parse_scaling(state, arg); return 0;
     case KEY_REORDER: solve->reorder = cli_parse_reordering(state, arg); return 0;
     case KEY_RTOL: solve->rtol = cli_parse_real(state, "rtol", arg, 0.0, 1.0); return 0;

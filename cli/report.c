@@ -129,7 +129,7 @@ static json_t *options_json(const cli_solve_run *run)
                                             : json_string(cli_steps_text(&o->steps, steps, sizeof steps)));
     json_object_set_new(options, "omega", cli_json_real(o->omega));
     json_object_set_new(options, "restart", json_integer(o->restart));
-    json_object_set_new(options, "basis_precision", json_string(tess_precision_name(o->basis)));
+    json_object_set_new(options, "basis_precision", json_string(tess_precision_name(o->basis.storage)));
     json_object_set_new(options, "scale", json_string(tess_scaling_name(o->scale)));
     json_object_set_new(options, "reorder", json_string(tess_reordering_name(o->reorder)));
     json_t *expansion = json_array();

@@ -36,6 +36,13 @@ enum { TESS_PRECISION_COUNT = 6 };
 /** The precision in which products and sums are computed, whatever the operands are stored in. */
 typedef enum tess_arithmetic { TESS_ARITHMETIC_FP64 = 0, TESS_ARITHMETIC_FP32 = 1 } tess_arithmetic;
 
+/** What one part of a computation (matrix, vectors, Krylov basis, preconditioner) is stored and computed in. */
+typedef struct tess_role_precision {
+    int given; /**< 0: the default of the place */
+    tess_precision storage;
+    tess_arithmetic arithmetic;
+} tess_role_precision;
+
 /** Bytes of one value; 0 for a value outside the enum. */
 TESS_EXPORT size_t tess_precision_bytes(tess_precision precision);
 

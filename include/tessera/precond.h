@@ -13,10 +13,11 @@ typedef struct tess_precond tess_precond;
 #define TESS_MAX_BLOCK_SIZE 64
 
 /* X(NAME, value, name) */
-#define TESS_PRECOND_LIST(X) \
-    X(NONE, 0, "none")       \
-    X(JACOBI, 1, "jacobi")   \
-    X(BLOCK_JACOBI, 2, "block-jacobi")
+#define TESS_PRECOND_LIST(X)           \
+    X(NONE, 0, "none")                 \
+    X(JACOBI, 1, "jacobi")             \
+    X(BLOCK_JACOBI, 2, "block-jacobi") \
+    X(POLYNOMIAL, 3, "polynomial")
 
 typedef enum tess_precond_kind {
 #define TESS_PRECOND_ENUM(NAME, value, name) TESS_PRECOND_##NAME = (value),
@@ -25,9 +26,22 @@ typedef enum tess_precond_kind {
         TESS_PRECOND_SHELL = 1000 /**< the user's own function */
 } tess_precond_kind;
 
+/** How a polynomial of the matrix is evaluated. */
+typedef enum tess_polynomial_form {
+    TESS_POLYNOMIAL_ROOTS =
+        0, /**< as a product over its residual polynomial's roots, in modified Leja order (default) */
+    TESS_POLYNOMIAL_POWERS = 1 /**< by its coefficients (Horner's rule) */
+} tess_polynomial_form;
+
 typedef struct tess_precond_options {
     tess_precond_kind kind;
-    int block_size; /**< block Jacobi: rows per diagonal block, 1 to 64 (default 8) */
+    int block_size;            /**< block Jacobi: rows per diagonal block, 1 to 64 (default 8) */
+    int degree;                /**< polynomial: products with the matrix, 1 to 200 (default 10) */
+    tess_polynomial_form form; /**< polynomial */
+    uint64_t seed;             /**< polynomial: of the random vector that its Krylov space begins with (default 1) */
+    /** --precond-precision: what it is stored and applied in. Not set: that of the solver it is made for, else fp64. */
+    tess_role_precision role;
+    int adaptive; /**< block Jacobi: 1: each block in the lowest precision that its condition allows, up to role.storage */
 } tess_precond_options;
 
 /** The user's preconditioner: z := M^-1 r on the context's device and stream; 0 means success. */

@@ -25,7 +25,9 @@ typedef struct tess_solver tess_solver;
     X(CG, 1, "cg")             \
     X(BICGSTAB, 2, "bicgstab") \
     X(JACOBI, 3, "jacobi")     \
-    X(GMRES, 4, "gmres")
+    X(GMRES, 4, "gmres")       \
+    X(GMRES_IR, 5, "gmres-ir") \
+    X(GMRES_FD, 6, "gmres-fd")
 
 typedef enum tess_solver_kind {
 #define TESS_SOLVER_ENUM(NAME, value, name) TESS_SOLVER_##NAME = (value),
@@ -38,6 +40,13 @@ typedef enum tess_solver_kind {
     X(AUTO, 0, "auto")      \
     X(PLAIN, 1, "plain")    \
     X(GRAPH, 2, "graph")
+
+/** How GMRES makes its basis orthogonal: two passes of classical Gram-Schmidt, at once or the second one later. */
+typedef enum tess_orthogonalization {
+    TESS_ORTHOGONALIZATION_CGS2 = 0, /**< both passes in one iteration */
+    TESS_ORTHOGONALIZATION_CGS2_DELAYED =
+        1 /**< the second pass goes with the first of the next iteration: one reduction */
+} tess_orthogonalization;
 
 typedef enum tess_engine {
 #define TESS_ENGINE_ENUM(NAME, value, name) TESS_ENGINE_##NAME = (value),
@@ -119,7 +128,16 @@ typedef struct tess_solve_options {
     tess_step_list steps;
     double omega; /**< --omega: Jacobi alone, above 0 (1): x := x + omega (D^-1 (b - R x) - x) */
     int restart;  /**< --restart: GMRES alone, from 1 (50): vectors of a cycle; no more than the matrix has rows */
-    tess_precision basis; /**< --basis-precision: GMRES alone (fp64): what the Krylov basis is stored in */
+    /**
+     * --inner-precision STORAGE[/ARITHMETIC]: GMRES alone. ARITHMETIC is what the vectors of a cycle are in, STORAGE what the
+     * matrix (where `storage` does not say), the basis and the preconditioner (where not set) are stored in. Default: fp64/fp64
+     * for gmres, fp32/fp32 for gmres-ir and for the first iterations of gmres-fd.
+     */
+    tess_role_precision inner;
+    tess_role_precision
+        basis; /**< --basis-precision: GMRES alone: what the Krylov basis is stored in (that of `inner`) */
+    tess_orthogonalization orthogonalization; /**< --orthogonalization: GMRES alone */
+    int64_t switch_at; /**< --switch-at: gmres-fd: in FP64 from the first restart at or after this iteration on */
 } tess_solve_options;
 
 /** What a solve did. The history pointer belongs to the solver and is valid until its next solve. */

@@ -29,8 +29,9 @@ typedef struct tess_backend tess_backend;
 /* What becomes of a row's sum in place of alpha, beta and residual: an iteration that writes the next vector at once. */
 typedef enum tess_update_kind {
     TESS_UPDATE_NONE = 0,
-    TESS_UPDATE_JACOBI, /* y_i = x_i + omega ((rhs_i - sum) scale_i - x_i); omega = 1: (rhs_i - sum) scale_i */
-    TESS_UPDATE_STEP    /* y_i = sum + scale_i x_i */
+    TESS_UPDATE_JACOBI,    /* y_i = x_i + omega ((rhs_i - sum) scale_i - x_i); omega = 1: (rhs_i - sum) scale_i */
+    TESS_UPDATE_STEP,      /* y_i = sum + scale_i x_i */
+    TESS_UPDATE_POLYNOMIAL /* y_i = alpha sum + beta base_i; total_i = total_i + gamma y_i. CSR alone */
 } tess_update_kind;
 
 typedef struct tess_update {
@@ -39,6 +40,12 @@ typedef struct tess_update {
     double omega;
     /* JACOBI with a reduction of one dot product: with[0] is not read, dots[0] adds ((y_i - x_i) / (omega scale_i))^2, the square
        of the residual of x at row i. */
+    /* POLYNOMIAL: base and total have the precision of the vectors; base may be x or y, y may be absent. wide_total (with FP32
+       vectors): the new total goes there in FP64 instead. Nothing is reduced. */
+    const void *base;
+    void *total;
+    double *wide_total;
+    double gamma;
 } tess_update;
 
 /* Which of a composite matrix's copies are multiplied: those assigned to the rows, or level k - 1 throughout. */
@@ -56,9 +63,9 @@ typedef struct tess_spmv_args {
     double alpha, beta;       /* y = alpha A x + beta y; beta = 0: y is not read */
     const double *residual;   /* non-NULL: y = residual - A x instead */
     tess_reduction reduction; /* dot products with the new y, then a scalar step */
+    tess_update update; /* x is the vector before, at the rows of y; but for POLYNOMIAL split and composite alone */
     /* The rest: split and composite formats alone. */
     const double *partial; /* non-NULL: added to the sums of the rows first; may be y */
-    tess_update update;    /* x is the vector before, at the rows of y */
     float *y_shadow;       /* non-NULL: y is written here too, rounded; y may be NULL then */
     /* FP32: rows stored below fp64 multiply with x_shadow in FP32 and sum up in FP64 */
     tess_arithmetic low_arithmetic;
@@ -146,8 +153,9 @@ struct tess_backend {
                           void **graph_slot);
     void (*release_graph)(tess_context *ctx, void *graph);
     tess_status (*block_jacobi_build)(const tess_matrix *assembled, tess_block_diagonal *blocks, int64_t *singular_row);
-    tess_status (*block_jacobi_apply)(tess_context *ctx, const tess_block_diagonal *blocks, const double *r, double *z,
-                                      const tess_reduction *reduction);
+    /* r and z have the precision `vectors`, FP64 or FP32; a reduction goes with FP64. */
+    tess_status (*block_jacobi_apply)(tess_context *ctx, const tess_block_diagonal *blocks, tess_precision vectors,
+                                      const void *r, void *z, const tess_reduction *reduction);
     tess_status (*csr_diagonal)(const tess_matrix *assembled, double *diagonal);
     /* r = b - A x in two words from assembled CSR; residual may be NULL */
     tess_status (*csr_true_residual)(const tess_matrix *assembled, const double *b, const double *x, double *residual,

@@ -80,6 +80,42 @@ TESS_HD void spmv_add_row_dots(const tess_spmv_args *args, int ndots, int64_t i,
     }
 }
 
+/* ---- FP32 vectors, and steps of a polynomial ---- */
+
+/* Element i of an array of FP32 or FP64; `fp32` is a constant where that matters. */
+TESS_HD double spmv_element(const void *array, bool fp32, int64_t i)
+{
+    return fp32 ? (double)((const float *)array)[i] : ((const double *)array)[i];
+}
+
+TESS_HD void spmv_store_element(void *array, bool fp32, int64_t i, double value)
+{
+    if (fp32) {
+        ((float *)array)[i] = (float)value;
+    } else {
+        ((double *)array)[i] = value;
+    }
+}
+
+/* Row i of a product in formats of one part, where vectors are FP32 or the update is POLYNOMIAL. */
+TESS_HD void spmv_finish_step(const tess_spmv_args *args, bool fp32, int64_t i, double sum)
+{
+    const tess_update *u = &args->update;
+    const bool polynomial = u->kind == TESS_UPDATE_POLYNOMIAL;
+    void *const y = fp32 ? (void *)args->y_fp32 : (void *)args->y;
+    double value = args->alpha * sum;
+
+    if (args->beta != 0.0) { value += args->beta * spmv_element(polynomial ? u->base : y, fp32, i); }
+    if (y) { spmv_store_element(y, fp32, i, value); }
+    if (!polynomial) { return; }
+    value = spmv_element(u->total, fp32, i) + u->gamma * value;
+    if (u->wide_total) {
+        u->wide_total[i] = value;
+    } else {
+        spmv_store_element(u->total, fp32, i, value);
+    }
+}
+
 #ifdef __cplusplus
 
 /* What formats of one part do, with a constant number of dot products, for device code: writes y_row and adds it to them. */

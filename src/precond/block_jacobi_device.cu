@@ -96,9 +96,13 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     if (NDOTS > 0) { grid_reduce(dots, target); }
 }
 
-extern "C" tess_status gpu_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal *m, const double *r,
-                                              double *z, const tess_reduction *reduction)
+extern "C" tess_status gpu_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal *m, tess_precision vectors,
+                                              const void *vr, void *vz, const tess_reduction *reduction)
 {
+    const double *r = (const double *)vr;
+    double *z = (double *)vz;
+
+    (void)vectors;
     gpu_scope scope(ctx);
     unsigned grid = gpu_grid(ctx, m->n, 8);
     loop_gate gate = open_gate(ctx, reduction->state, false);

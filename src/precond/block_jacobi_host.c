@@ -69,13 +69,15 @@ static void apply_block(const tess_block_diagonal *m, int64_t block, const doubl
     }
 }
 
-tess_status host_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal *m, const double *r, double *z,
-                                    const tess_reduction *reduction)
+tess_status host_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal *m, tess_precision vectors,
+                                    const void *r, void *z, const tess_reduction *reduction)
 {
     int64_t nblocks = (m->n + m->block_size - 1) / m->block_size;
     int64_t per_group = HOST_BLOCK / m->block_size, ngroups = (nblocks + per_group - 1) / per_group;
     double *partials = NULL;
     tess_status status = host_partials(ctx, 2 * ngroups, &partials);
+
+    (void)vectors;
 
     if (status != TESS_SUCCESS) { return status; }
     if (!host_enter(reduction->state, false, reduction->ndots > 0)) { return TESS_SUCCESS; }

@@ -170,13 +170,18 @@ bool tess_precond_is_identity(const tess_precond *m)
     return !m || m->kind == TESS_PRECOND_NONE;
 }
 
-tess_status tess_precond_apply_fused(const tess_precond *m, const double *r, double *z, const tess_reduction *reduction)
+tess_status tess_precond_apply_fused(const tess_precond *m, tess_precision vectors, const void *r, void *z,
+                                     const tess_reduction *reduction)
 {
     tess_fused dots = {.op = TESS_FUSED_DOT_TWO, .n = m->n, .step = reduction->step, .state = reduction->state};
     int code = 0;
 
     if (m->kind != TESS_PRECOND_SHELL) {
-        return m->ctx->backend->block_jacobi_apply(m->ctx, &m->blocks, r, z, reduction);
+        return m->ctx->backend->block_jacobi_apply(m->ctx, &m->blocks, vectors, r, z, reduction);
+    }
+    if (vectors != TESS_PRECISION_FP64) {
+        return tess_fail(m->ctx, TESS_UNSUPPORTED, "use --inner-precision fp64",
+                         "a user's preconditioner of %s vectors", tess_precision_name(vectors));
     }
     code = m->shell.apply(m->shell.user, r, z);
     if (code != 0) {
@@ -206,7 +211,7 @@ tess_status tess_precond_apply(const tess_precond *m, const tess_vector *r, tess
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "r and z of a preconditioner are the same array");
     }
     if (tess_precond_is_identity(m)) { return tess_vector_copy(r, z); }
-    TESS_TRY(tess_precond_apply_fused(m, r->data, z->data, &none));
+    TESS_TRY(tess_precond_apply_fused(m, TESS_PRECISION_FP64, r->data, z->data, &none));
     status = tess_vector_refresh_shadow(z);
 cleanup:
     return status;

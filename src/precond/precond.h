@@ -22,8 +22,8 @@ tess_status tess_precond_create_renewable(const tess_matrix *a, const tess_preco
 const double *tess_precond_scale(const tess_precond *m);
 /* True where z = r: no preconditioner, or none of its own pass. */
 bool tess_precond_is_identity(const tess_precond *m);
-/* z := M^-1 r with dot products of z; for preconditioners that are no diagonal and no shell. */
-tess_status tess_precond_apply_fused(const tess_precond *m, const double *r, double *z,
+/* z := M^-1 r with dot products of z; r and z have the precision `vectors`, FP64 or FP32 (a reduction goes with FP64 alone). */
+tess_status tess_precond_apply_fused(const tess_precond *m, tess_precision vectors, const void *r, void *z,
                                      const tess_reduction *reduction);
 
 #endif

@@ -28,7 +28,7 @@ tess_status krylov_spmv(const tess_krylov *k, const double *x, double *y, tess_r
 tess_status krylov_precondition(const tess_krylov *k, const double *r, double *z, tess_reduction reduction)
 {
     reduction.state = k->state;
-    return tess_precond_apply_fused(k->precond, r, z, &reduction);
+    return tess_precond_apply_fused(k->precond, TESS_PRECISION_FP64, r, z, &reduction);
 }
 
 bool krylov_precond_is_apart(const tess_precond *m)

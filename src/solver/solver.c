@@ -30,7 +30,6 @@ void tess_solve_options_init(tess_solve_options *o)
     o->history_capacity = DEFAULT_HISTORY;
     o->omega = 1.0;
     o->restart = DEFAULT_RESTART;
-    o->basis = TESS_PRECISION_FP64;
 }
 
 static tess_status check_limits(tess_context *ctx, const tess_solve_options *o)

@@ -7,7 +7,7 @@ static tess_solve_options gmres_options(int restart, tess_precision basis)
     tess_solve_options options = solve_options(TESS_SOLVER_GMRES);
 
     options.restart = restart;
-    options.basis = basis;
+    options.basis = (tess_role_precision){.given = 1, .storage = basis};
     return options;
 }
 

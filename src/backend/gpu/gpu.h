@@ -173,8 +173,8 @@ tess_status gpu_repeat(tess_context *ctx, tess_status (*body)(void *user), void 
                        void **graph_slot);
 void gpu_release_graph(tess_context *ctx, void *graph);
 tess_status gpu_block_jacobi_build(const tess_matrix *assembled, tess_block_diagonal *blocks, int64_t *singular_row);
-tess_status gpu_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal *blocks, const double *r, double *z,
-                                   const tess_reduction *reduction);
+tess_status gpu_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal *blocks, tess_precision vectors,
+                                   const void *r, void *z, const tess_reduction *reduction);
 tess_status gpu_csr_diagonal(const tess_matrix *assembled, double *diagonal);
 tess_status gpu_csr_true_residual(const tess_matrix *assembled, const double *b, const double *x, double *residual,
                                   tess_residual_norm *norm);

@@ -12,16 +12,22 @@
 
 /* ---- long rows ---- */
 
-/* Where a part's products are in FP32. */
+/* Where x is read in FP32: all vectors are, or a part's products. */
 static bool is_low(const csr_view *v, const tess_spmv_args *args)
 {
-    return args->low_arithmetic == TESS_ARITHMETIC_FP32 && v->precision != TESS_PRECISION_FP64;
+    return args->vectors == TESS_PRECISION_FP32 ||
+           (args->low_arithmetic == TESS_ARITHMETIC_FP32 && v->precision != TESS_PRECISION_FP64);
+}
+
+static inline const float *low_x(const tess_spmv_args *args)
+{
+    return args->vectors == TESS_PRECISION_FP32 ? args->x_fp32 : args->x_shadow;
 }
 
 static double sum_segment(const csr_view *v, const tess_spmv_args *args, int64_t begin, int64_t end)
 {
     const csr_entries e = {v->val, v->col_ind, args->x, NULL, false};
-    const csr_entries low = {v->val, v->col_ind, NULL, args->x_shadow, true};
+    const csr_entries low = {v->val, v->col_ind, NULL, low_x(args), true};
 
     end = begin + CSR_SEGMENT < end ? begin + CSR_SEGMENT : end;
     switch (v->precision) {
@@ -98,12 +104,24 @@ static __attribute__((noinline)) double long_row_sum(const csr_view *v, const cs
 
 /*
  * What a chunk does besides y = A x: the common cases have no tests in their loop over rows. PART: of a matrix in parts, with
- * all that these may ask for; LOW_PART: the same with products in FP32.
+ * all that these may ask for; LOW_PART: the same with products in FP32. LOW: FP32 vectors; STEP: of a polynomial, in FP64.
  */
-typedef enum chunk_epilogue { GENERAL, STORE, STORE_DOT, STORE_DOT_TWO, PART, LOW_PART, EPILOGUES } chunk_epilogue;
+typedef enum chunk_epilogue {
+    GENERAL,
+    STORE,
+    STORE_DOT,
+    STORE_DOT_TWO,
+    PART,
+    LOW_PART,
+    LOW,
+    STEP,
+    EPILOGUES
+} chunk_epilogue;
 
 static chunk_epilogue epilogue_of(const tess_spmv_args *args)
 {
+    if (args->vectors == TESS_PRECISION_FP32) { return LOW; }
+    if (args->update.kind == TESS_UPDATE_POLYNOMIAL) { return STEP; }
     if (args->residual || args->alpha != 1.0 || args->beta != 0.0) { return GENERAL; }
     return args->reduction.ndots == 0 ? STORE : args->reduction.ndots == 1 ? STORE_DOT : STORE_DOT_TWO;
 }
@@ -157,7 +175,8 @@ static inline __attribute__((always_inline)) void multiply_rows(const csr_view *
     const csr_view v = *view;
     const int32_t *ptr32 = v.row_ptr;
     const int64_t *ptr64 = v.row_ptr;
-    const csr_entries entries = {v.val, v.col_ind, args->x, args->x_shadow, epilogue == LOW_PART};
+    const csr_entries entries = {v.val, v.col_ind, args->x, epilogue == LOW ? args->x_fp32 : args->x_shadow,
+                                 epilogue == LOW_PART || epilogue == LOW};
     const tess_spmv_args local = *args;
     const bool plain = is_plain(&v, args);
     const int64_t last = p->chunk_row[chunk + 1];
@@ -174,6 +193,8 @@ static inline __attribute__((always_inline)) void multiply_rows(const csr_view *
                                            : long_row_sum(view, p, args, row);
         if (epilogue == PART || epilogue == LOW_PART) {
             finish_part_row(&v, &local, plain, row, sum, dots);
+        } else if (epilogue == LOW || epilogue == STEP) {
+            spmv_finish_step(&local, epilogue == LOW, row, sum);
         } else {
             finish_row(&local, epilogue, row, sum, dots);
         }
@@ -196,7 +217,9 @@ typedef void (*chunk_function)(const csr_view *v, const csr_plan *p, const tess_
     CHUNK_FUNCTION(name##_dot, bits, precision, STORE_DOT)         \
     CHUNK_FUNCTION(name##_dot_two, bits, precision, STORE_DOT_TWO) \
     CHUNK_FUNCTION(name##_part, bits, precision, PART)             \
-    CHUNK_FUNCTION(name##_low_part, bits, precision, LOW_PART)
+    CHUNK_FUNCTION(name##_low_part, bits, precision, LOW_PART)     \
+    CHUNK_FUNCTION(name##_low, bits, precision, LOW)               \
+    CHUNK_FUNCTION(name##_step, bits, precision, STEP)
 #define CHUNK_FUNCTION_TABLES(NAME, value, name, type, bits, emin, emax, max) \
     CHUNK_FUNCTIONS(multiply_32_##name, 32, TESS_PRECISION_##NAME)            \
     CHUNK_FUNCTIONS(multiply_64_##name, 64, TESS_PRECISION_##NAME)
@@ -207,9 +230,10 @@ TESS_PRECISION_LIST(CHUNK_FUNCTION_TABLES)
 
 /* By precision, 64-bit offsets, epilogue. */
 static const chunk_function chunk_functions[TESS_PRECISION_COUNT][2][EPILOGUES] = {
-#define ALL_EPILOGUES(name)                                                                    \
-    {                                                                                          \
-        name##_general, name##_store, name##_dot, name##_dot_two, name##_part, name##_low_part \
+#define ALL_EPILOGUES(name)                                                                                 \
+    {                                                                                                       \
+        name##_general, name##_store, name##_dot, name##_dot_two, name##_part, name##_low_part, name##_low, \
+            name##_step                                                                                     \
     }
 #define CHUNK_ENTRY(NAME, value, name, type, bits, emin, emax, max) \
     [value] = {ALL_EPILOGUES(multiply_32_##name), ALL_EPILOGUES(multiply_64_##name)},

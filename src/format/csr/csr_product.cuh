@@ -57,6 +57,7 @@ __device__ static inline double product_of(VALUE value, double factor)
 template <typename VALUE>
 __device__ static inline double product_of(VALUE value, float factor)
 {
+    if constexpr (sizeof(VALUE) == sizeof(double)) { return value * (double)factor; }
     return (double)(tess::decode<float>(value) * factor);
 }
 
@@ -335,8 +336,10 @@ __device__ static __forceinline__ bool stream_chunk(const csr_chunk &chunk, cons
 /* Whether y = A x is all that is asked for. */
 static inline bool only_stores(const tess_spmv_args *args)
 {
-    return args->y && !args->y_shadow && !args->partial && !args->residual && args->alpha == 1.0 && args->beta == 0.0 &&
-           args->update.kind == TESS_UPDATE_NONE;
+    const bool fp32 = args->vectors == TESS_PRECISION_FP32;
+
+    return (fp32 ? args->y_fp32 != NULL : args->y != NULL) && !args->y_shadow && !args->partial && !args->residual &&
+           args->alpha == 1.0 && args->beta == 0.0 && args->update.kind == TESS_UPDATE_NONE;
 }
 
 /* The chunks of a product, as a kernel argument. */

@@ -22,11 +22,14 @@ typedef struct csr_entries {
     const int32_t *col_ind;
     const double *x;
     const float *x_shadow;
-    bool low; /* products in FP32, of x_shadow */
+    bool low; /* of x_shadow; products in FP32 but for values in FP64 */
 } csr_entries;
 
 static inline __attribute__((always_inline)) double term(csr_entries e, tess_precision precision, int64_t k)
 {
+    if (e.low && precision == TESS_PRECISION_FP64) {
+        return tess_load(precision, e.val, k) * (double)e.x_shadow[e.col_ind[k]];
+    }
     if (e.low) { return (double)(tess_load_float(precision, e.val, k) * e.x_shadow[e.col_ind[k]]); }
     return tess_load(precision, e.val, k) * e.x[e.col_ind[k]];
 }

@@ -73,9 +73,9 @@ static tess_status setup(tess_solver *s)
         return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "from 1 on; 50 is the default", "a restart after %d vectors",
                          o->restart);
     }
-    if ((int)o->basis < 0 || (int)o->basis >= TESS_PRECISION_COUNT) {
+    if ((int)o->basis.storage < 0 || (int)o->basis.storage >= TESS_PRECISION_COUNT) {
         return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "fp64, fp32, bf16, fp16, e4m3, e5m2",
-                         "a Krylov basis in precision %d", (int)o->basis);
+                         "a Krylov basis in precision %d", (int)o->basis.storage);
     }
     TESS_TRY(solver_setup_storage(s));
     TESS_TRY(tess_host_allocate(s->ctx, 1, sizeof *g, (void **)&g));
@@ -87,7 +87,7 @@ static tess_status setup(tess_solver *s)
     g->arnoldi.ld = (n + COLUMN_UNIT - 1) / COLUMN_UNIT * COLUMN_UNIT;
     g->arnoldi.small.most = (int)most;
     g->nnumbers = ARNOLDI_NORMS + 9 * most + 3 + most * (most + 1) / 2;
-    TESS_TRY(allocate_basis(s->ctx, &g->arnoldi, o->basis));
+    TESS_TRY(allocate_basis(s->ctx, &g->arnoldi, o->basis.storage));
     TESS_TRY(tess_device_allocate(s->ctx, g->nnumbers, sizeof *g->numbers, (void **)&g->numbers));
     TESS_TRY(tess_device_allocate(s->ctx, 1, sizeof *g->arnoldi.small.last, (void **)&g->arnoldi.small.last));
     place_numbers(g);
@@ -119,7 +119,7 @@ static int64_t bytes(const tess_solver *s)
 
 static tess_precision working_precision(const tess_solver *s)
 {
-    const tess_precision matrix = solver_lowest_precision(s), basis = s->options.basis;
+    const tess_precision matrix = solver_lowest_precision(s), basis = s->options.basis.storage;
 
     return tess_precision_unit_roundoff(basis) > tess_precision_unit_roundoff(matrix) ? basis : matrix;
 }
@@ -139,9 +139,9 @@ static tess_status renew(tess_solver *s)
 {
     tess_arnoldi *a = &gmres_of(s)->arnoldi;
 
-    if (a->basis && a->precision == s->options.basis) { return TESS_SUCCESS; }
+    if (a->basis && a->precision == s->options.basis.storage) { return TESS_SUCCESS; }
     release_basis(s->ctx, a);
-    return allocate_basis(s->ctx, a, s->options.basis);
+    return allocate_basis(s->ctx, a, s->options.basis.storage);
 }
 
 /* ---- a cycle ---- */
@@ -190,7 +190,7 @@ static tess_status finish_gmres(tess_krylov *k)
 
     a.sum = plain ? k->d : a.w;
     TESS_TRY(k->ctx->backend->arnoldi(k->ctx, &a, TESS_ARNOLDI_COMBINE));
-    if (!plain) { status = tess_precond_apply_fused(k->precond, a.w, k->d, &(tess_reduction){0}); }
+    if (!plain) { status = tess_precond_apply_fused(k->precond, TESS_PRECISION_FP64, a.w, k->d, &(tess_reduction){0}); }
 cleanup:
     return status;
 }
