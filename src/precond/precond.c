@@ -5,12 +5,15 @@
 #include <math.h>
 #include <string.h>
 
-enum { DEFAULT_BLOCK_SIZE = 8 };
+enum { DEFAULT_BLOCK_SIZE = 8, DEFAULT_DEGREE = 10 };
 
 void tess_precond_options_init(tess_precond_options *options)
 {
+    memset(options, 0, sizeof *options);
     options->kind = TESS_PRECOND_NONE;
     options->block_size = DEFAULT_BLOCK_SIZE;
+    options->degree = DEFAULT_DEGREE;
+    options->seed = 1;
 }
 
 static int64_t inverse_count(const tess_block_diagonal *b)

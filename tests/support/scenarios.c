@@ -171,9 +171,14 @@ static tess_status vector_operations(scene *s)
 
 static tess_status precond(scene *s, tess_precond_kind kind)
 {
-    const tess_precond_options options = {kind, 5};
+    tess_precond_options options;
     tess_precond *made = NULL;
-    tess_status status = tess_precond_create(s->m, &options, &made);
+    tess_status status = TESS_SUCCESS;
+
+    tess_precond_options_init(&options);
+    options.kind = kind;
+    options.block_size = 5;
+    status = tess_precond_create(s->m, &options, &made);
 
     assert_true((status == TESS_SUCCESS) == (made != NULL));
     if (status == TESS_SUCCESS) { status = tess_precond_apply(made, s->b, s->x); }
