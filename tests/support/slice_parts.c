@@ -230,8 +230,10 @@ static tess_spmv_args epilogue(const parts_scene *t, int k)
     if (k == 3) { args.residual = t->dresidual; }
     if (k == 4) { args.partial = t->dy; }
     if (k >= 5) {
-        args.update =
-            (tess_update){k == 7 ? TESS_UPDATE_STEP : TESS_UPDATE_JACOBI, t->drhs, t->dscale, k == 6 ? 0.625 : 1.0};
+        args.update = (tess_update){.kind = k == 7 ? TESS_UPDATE_STEP : TESS_UPDATE_JACOBI,
+                                    .rhs = t->drhs,
+                                    .scale = t->dscale,
+                                    .omega = k == 6 ? 0.625 : 1.0};
         args.y_shadow = t->dy_shadow;
     }
     return args;

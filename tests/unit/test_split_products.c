@@ -165,7 +165,8 @@ static void check_jacobi(const bench *b, double omega)
     double *y = test_allocate(b->n, sizeof *y), *residual = test_allocate(b->n, sizeof *residual), dot = -1.0;
     tess_spmv_args args = plain_args(b);
 
-    args.update = (tess_update){TESS_UPDATE_JACOBI, b->vrhs->data, b->vscale->data, omega};
+    args.update =
+        (tess_update){.kind = TESS_UPDATE_JACOBI, .rhs = b->vrhs->data, .scale = b->vscale->data, .omega = omega};
     args.y_shadow = b->shadow->data;
     args.reduction.ndots = 1;
     run_product(b, &args, y, &dot);
@@ -212,7 +213,8 @@ static void check_shadow_alone(const bench *b)
     double *y = test_allocate(b->n, sizeof *y), *kept = test_allocate(b->n, sizeof *kept);
     tess_spmv_args args = plain_args(b);
 
-    args.update = (tess_update){TESS_UPDATE_JACOBI, b->vrhs->data, b->vscale->data, 1.0};
+    args.update =
+        (tess_update){.kind = TESS_UPDATE_JACOBI, .rhs = b->vrhs->data, .scale = b->vscale->data, .omega = 1.0};
     run_product(b, &args, y, NULL);
     args.y = NULL;
     args.y_shadow = b->shadow->data;
@@ -419,7 +421,8 @@ static void a_vector_may_be_there_in_fp32_alone(void **state)
         same = test_allocate(b.n, sizeof *same);
         args = plain_args(&b);
         args.copy = TESS_COPY_LEVEL + 1;
-        args.update = (tess_update){TESS_UPDATE_JACOBI, b.vrhs->data, b.vscale->data, 0.5};
+        args.update =
+            (tess_update){.kind = TESS_UPDATE_JACOBI, .rhs = b.vrhs->data, .scale = b.vscale->data, .omega = 0.5};
         /* x that FP32 holds, so that both see the same */
         assert_ok(ctx, tess_vector_set(b.shadow, b.x, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         assert_ok(
