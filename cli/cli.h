@@ -73,6 +73,10 @@ const char *cli_parse_output(struct argp_state *state, const char *option, const
 tess_precision cli_parse_precision(struct argp_state *state, const char *option, const char *text);
 tess_solver_kind cli_parse_solver(struct argp_state *state, const char *text);
 tess_engine cli_parse_engine(struct argp_state *state, const char *text);
+tess_orthogonalization cli_parse_orthogonalization(struct argp_state *state, const char *text);
+/* STORAGE or STORAGE/ARITHMETIC, and the reverse. */
+tess_role_precision cli_parse_role(struct argp_state *state, const char *option, const char *text);
+const char *cli_role_text(const tess_role_precision *role, char *buffer, size_t size);
 tess_precond_options cli_parse_precond(struct argp_state *state, const char *text);
 tess_step_list cli_parse_steps(struct argp_state *state, const char *text);
 /* "fp32:20,mixed,fp64"; written into `buffer`, cut off where it is too small */

@@ -37,22 +37,47 @@ enum {
     KEY_STEPS,
     KEY_OMEGA,
     KEY_RESTART,
-    KEY_BASIS
+    KEY_BASIS,
+    KEY_INNER,
+    KEY_ORTHOGONALIZATION,
+    KEY_SWITCH,
+    KEY_PRECOND_PRECISION,
+    KEY_FORM
 };
 
 static const struct argp_option solve_argp_options[] = {
     {NULL, 0, NULL, 0, "Method:", 1},
-    {"solver", KEY_SOLVER, "auto|cg|bicgstab|gmres|jacobi", 0,
-     "default auto: CG for a symmetric matrix with a positive diagonal, else BiCGSTAB", 1},
-    {"precond", KEY_PRECOND, "none|jacobi|block-jacobi[:K]", 0,
-     "default none; K rows in a diagonal block, 1 to 64 (default 8)", 1},
+    {"solver", KEY_SOLVER, "auto|cg|bicgstab|gmres|gmres-ir|gmres-fd|jacobi", 0,
+     "default auto: CG for a symmetric matrix with a positive diagonal, else BiCGSTAB; gmres-ir: cycles in fp32, "
+     "residuals "
+     "in fp64; gmres-fd: all in fp32 up to --switch-at, then all in fp64",
+     1},
+    {"precond", KEY_PRECOND, "none|jacobi|block-jacobi[:K]|polynomial[:D]", 0,
+     "default none; K rows in a diagonal block, 1 to 64 (default 8); the GMRES polynomial of degree D, 1 to 200 "
+     "(default 10)",
+     1},
+    {"precond-precision", KEY_PRECOND_PRECISION, "STORAGE[/ARITHMETIC]", 0,
+     "what the preconditioner is stored and applied in (default fp64; with gmres that of --inner-precision); "
+     "block-jacobi: adaptive gives each block the lowest that its condition allows",
+     1},
+    {"polynomial-form", KEY_FORM, "roots|powers", 0, "how polynomial is evaluated (default roots)", 1},
     {"steps", KEY_STEPS, "LIST", 0,
      "jacobi: mixed and precisions, one after another, each with :N for N iterations (default fp32,mixed,fp64 for "
      "composite, mixed for split, else --matrix-precision)",
      1},
     {"omega", KEY_OMEGA, "W", 0, "jacobi: weight of the update (default 1)", 1},
     {"restart", KEY_RESTART, "M", 0, "gmres: vectors of a cycle (default 50)", 1},
-    {"basis-precision", KEY_BASIS, "P", 0, "gmres: what the Krylov basis is stored in (default fp64)", 1},
+    {"inner-precision", KEY_INNER, "STORAGE[/ARITHMETIC]", 0,
+     "gmres: what cycles are in: ARITHMETIC the vectors; STORAGE the matrix, the basis and the preconditioner, where "
+     "no "
+     "other option says so (default fp64/fp64; gmres-ir and gmres-fd: fp32/fp32)",
+     1},
+    {"basis-precision", KEY_BASIS, "P", 0,
+     "gmres: what the Krylov basis is stored in (default that of --inner-precision)", 1},
+    {"orthogonalization", KEY_ORTHOGONALIZATION, "cgs2|cgs2-delayed", 0,
+     "gmres: two passes of classical Gram-Schmidt at once, or the second with the first of the next iteration", 1},
+    {"switch-at", KEY_SWITCH, "ITERATION", 0,
+     "gmres-fd: to fp64 at the first restart from here on (default: when fp32 makes no more progress)", 1},
     {"engine", KEY_ENGINE, "auto|plain|graph", 0, "how the iterations are launched; graph needs a GPU", 1},
     {"guard", KEY_GUARD, "repair|report", 0, "when estimate and true residual disagree: mend it (default) or say so",
      1},
@@ -63,8 +88,9 @@ static const struct argp_option solve_argp_options[] = {
      "yang: --solver auto --precond none --rhs a-times-ones --rtol 1e-10 --atol 0 --max-iterations 1000 --guard "
      "report; tezcan-jacobi: --solver jacobi --scale max-product --format composite --steps fp32,mixed,fp64 --policy "
      "mean-range:0.1 "
-     "--share 99 --rhs a-times-ramp --rtol 0 --atol 0 --max-iterations 2000 --guard report; options that are given "
-     "too override it",
+     "--share 99 --rhs a-times-ramp --rtol 0 --atol 0 --max-iterations 2000 --guard report; loe: --solver gmres --rhs "
+     "ones --rtol 1e-10 --atol 0 --restart 50 --max-iterations 100000 --guard report; options that are given too "
+     "override it",
      1},
     {NULL, 0, NULL, 0, "Stopping, at ||b - A x|| <= max(rtol ||b||, atol):", 2},
     {"rtol", KEY_RTOL, "R", 0, "relative tolerance (default 1e-5; 0 is allowed)", 2},
@@ -89,12 +115,37 @@ static void parse_guard(struct argp_state *state, const char *arg, tess_solve_op
     solve->guard = guards[cli_parse_word(state, "guard", arg, words, NULL)];
 }
 
+/* What other options say of it stays. */
+static void parse_precond(struct argp_state *state, const char *arg, tess_precond_options *precond)
+{
+    const tess_precond_options parsed = cli_parse_precond(state, arg);
+    precond->kind = parsed.kind;
+    precond->block_size = parsed.block_size;
+    precond->degree = parsed.degree;
+}
+
+static void parse_precond_precision(struct argp_state *state, const char *arg, tess_precond_options *precond)
+{
+    precond->adaptive = strcmp(arg, "adaptive") == 0;
+    precond->role =
+        precond->adaptive ? (tess_role_precision){.given = 0} : cli_parse_role(state, "precond-precision", arg);
+}
+
+static tess_polynomial_form parse_form(struct argp_state *state, const char *arg)
+{
+    static const char *const words[] = {"roots", "powers", NULL};
+    static const tess_polynomial_form forms[] = {TESS_POLYNOMIAL_ROOTS, TESS_POLYNOMIAL_POWERS};
+    return forms[cli_parse_word(state, "polynomial-form", arg, words, NULL)];
+}
+
 /* The options that stand in tess_solve_options. */
 static error_t parse_method(int key, char *arg, struct argp_state *state, tess_solve_options *solve)
 {
     switch (key) {
     case KEY_SOLVER: solve->solver = cli_parse_solver(state, arg); return 0;
-    case KEY_PRECOND: solve->precond = cli_parse_precond(state, arg); return 0;
+    case KEY_PRECOND: parse_precond(state, arg, &solve->precond); return 0;
+    case KEY_PRECOND_PRECISION: parse_precond_precision(state, arg, &solve->precond); return 0;
+    case KEY_FORM: solve->precond.form = parse_form(state, arg); return 0;
     case KEY_ENGINE: solve->engine = cli_parse_engine(state, arg); return 0;
     case KEY_GUARD: parse_guard(state, arg, solve); return 0;
     case KEY_STEPS: solve->steps = cli_parse_steps(state, arg); return 0;
@@ -103,6 +154,9 @@ static error_t parse_method(int key, char *arg, struct argp_state *state, tess_s
     case KEY_BASIS:
         solve->basis = (tess_role_precision){.given = 1, .storage = cli_parse_precision(state, "basis-precision", arg)};
         return 0;
+    case KEY_INNER: solve->inner = cli_parse_role(state, "inner-precision", arg); return 0;
+    case KEY_ORTHOGONALIZATION: solve->orthogonalization = cli_parse_orthogonalization(state, arg); return 0;
+    case KEY_SWITCH: solve->switch_at = cli_parse_integer(state, "switch-at", arg, 1, INT64_MAX / 4); return 0;
     case KEY_SCALE: solve->scale = cli_parse_scaling(state, arg); return 0;
     case KEY_REORDER: solve->reorder = cli_parse_reordering(state, arg); return 0;
     case KEY_RTOL: solve->rtol = cli_parse_real(state, "rtol", arg, 0.0, 1.0); return 0;
@@ -206,13 +260,14 @@ static const struct argp solve_argp = {
     .options = solve_argp_options,
     .parser = parse_solve,
     .args_doc = "MATRIX",
-    .doc = "Solves A x = b. The true residual of the FP64 matrix, with a bound on its rounding, decides whether the "
-           "solve has converged."
-           "\vMATRIX is a file (.mtx, .mtx.gz, .tess) or gallery:NAME[:ARG...].\n\n"
-           "PETSc's names are taken as well: -ksp_type cg|bcgs, -pc_type none|jacobi|bjacobi, -ksp_rtol, -ksp_atol, "
-           "-ksp_divtol, -ksp_max_it, -ksp_monitor_true_residual, -ksp_converged_reason.\n\n"
-           "Exit status: 0 converged and verified, 1 not converged, 2 usage, 3 input or format, 4 device or memory, "
-           "5 breakdown.",
+    .doc =
+        "Solves A x = b. The true residual of the FP64 matrix, with a bound on its rounding, decides whether the "
+        "solve has converged."
+        "\vMATRIX is a file (.mtx, .mtx.gz, .tess) or gallery:NAME[:ARG...].\n\n"
+        "PETSc's names are taken as well: -ksp_type cg|bcgs|gmres, -pc_type none|jacobi|bjacobi, -ksp_rtol, -ksp_atol, "
+        "-ksp_divtol, -ksp_max_it, -ksp_gmres_restart, -ksp_monitor_true_residual, -ksp_converged_reason.\n\n"
+        "Exit status: 0 converged and verified, 1 not converged, 2 usage, 3 input or format, 4 device or memory, "
+        "5 breakdown.",
     .children = solve_children};
 
 /* ---- the solve ---- */

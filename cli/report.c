@@ -110,6 +110,25 @@ void cli_report_solve(const cli_solve_run *run, bool timings)
 
 /* ---- JSON ---- */
 
+static json_t *role_json(const tess_role_precision *role)
+{
+    char text[32];
+    return role->given ? json_string(cli_role_text(role, text, sizeof text)) : json_null();
+}
+
+static void add_roles_json(json_t *options, const tess_solve_options *o)
+{
+    json_object_set_new(options, "inner_precision", role_json(&o->inner));
+    json_object_set_new(options, "basis_precision",
+                        o->basis.given ? json_string(tess_precision_name(o->basis.storage)) : json_null());
+    json_object_set_new(options, "precond_precision",
+                        o->precond.adaptive ? json_string("adaptive") : role_json(&o->precond.role));
+    json_object_set_new(options, "polynomial_form",
+                        json_string(o->precond.form == TESS_POLYNOMIAL_POWERS ? "powers" : "roots"));
+    json_object_set_new(options, "orthogonalization", json_string(tess_orthogonalization_name(o->orthogonalization)));
+    json_object_set_new(options, "switch_at", o->switch_at > 0 ? json_integer(o->switch_at) : json_null());
+}
+
 static json_t *options_json(const cli_solve_run *run)
 {
     char buffer[64], rhs[64], steps[CLI_STEPS_TEXT];
@@ -129,7 +148,7 @@ static json_t *options_json(const cli_solve_run *run)
                                             : json_string(cli_steps_text(&o->steps, steps, sizeof steps)));
     json_object_set_new(options, "omega", cli_json_real(o->omega));
     json_object_set_new(options, "restart", json_integer(o->restart));
-    json_object_set_new(options, "basis_precision", json_string(tess_precision_name(o->basis.storage)));
+    add_roles_json(options, o);
     json_object_set_new(options, "scale", json_string(tess_scaling_name(o->scale)));
     json_object_set_new(options, "reorder", json_string(tess_reordering_name(o->reorder)));
     json_t *expansion = json_array();

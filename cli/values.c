@@ -104,9 +104,8 @@ tess_solver_kind cli_parse_solver(struct argp_state *state, const char *text)
 #define SOLVER_WORD(NAME, value, name) name,
     static const char *const available[] = {TESS_SOLVER_LIST(SOLVER_WORD) NULL};
 #undef SOLVER_WORD
-    static const char *const later[] = {"gmres-ir", "gmres-fd", NULL};
     tess_solver_kind solver = TESS_SOLVER_AUTO;
-    if (tess_solver_parse(text, &solver) != TESS_SUCCESS) { refuse_word(state, "solver", text, available, later); }
+    if (tess_solver_parse(text, &solver) != TESS_SUCCESS) { refuse_word(state, "solver", text, available, NULL); }
     return solver;
 }
 
@@ -119,6 +118,35 @@ tess_engine cli_parse_engine(struct argp_state *state, const char *text)
     tess_engine engine = TESS_ENGINE_AUTO;
     if (tess_engine_parse(text, &engine) != TESS_SUCCESS) { refuse_word(state, "engine", text, available, later); }
     return engine;
+}
+
+tess_orthogonalization cli_parse_orthogonalization(struct argp_state *state, const char *text)
+{
+    static const char *const words[] = {"cgs2", "cgs2-delayed", NULL};
+    tess_orthogonalization way = TESS_ORTHOGONALIZATION_CGS2;
+    if (tess_orthogonalization_parse(text, &way) != TESS_SUCCESS) {
+        refuse_word(state, "orthogonalization", text, words, NULL);
+    }
+    return way;
+}
+
+tess_role_precision cli_parse_role(struct argp_state *state, const char *option, const char *text)
+{
+    tess_role_precision role = {.given = 0};
+    if (tess_role_parse(text, &role) != TESS_SUCCESS) {
+        argp_error(state,
+                   "--%s: '%s' is not STORAGE or STORAGE/ARITHMETIC; storage: fp64, fp32, bf16, fp16, e4m3, e5m2; "
+                   "arithmetic: fp64, or fp32 with storage below fp64",
+                   option, text);
+    }
+    return role;
+}
+
+const char *cli_role_text(const tess_role_precision *role, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%s/%s", tess_precision_name(role->storage),
+             role->arithmetic == TESS_ARITHMETIC_FP32 ? "fp32" : "fp64");
+    return buffer;
 }
 
 tess_scaling cli_parse_scaling(struct argp_state *state, const char *text)
@@ -145,16 +173,19 @@ tess_reordering cli_parse_reordering(struct argp_state *state, const char *text)
 
 tess_precond_options cli_parse_precond(struct argp_state *state, const char *text)
 {
-    static const char *const available[] = {"none", "jacobi", "block-jacobi", "block-jacobi:K", NULL};
-    static const char *const later[] = {"polynomial", "ilu0", "ic0", NULL};
+    static const char *const available[] = {"none",         "jacobi", "block-jacobi", "block-jacobi:K", "polynomial",
+                                            "polynomial:D", NULL};
+    static const char *const later[] = {"ilu0", "ic0", NULL};
     tess_precond_options precond;
     tess_precond_options_init(&precond);
     if (tess_precond_parse(text, &precond) != TESS_SUCCESS) {
         if (strncmp(text, "block-jacobi:", 13) == 0) {
             argp_error(state, "--precond: '%s' is not a block size (1 to 64)", text + 13);
         }
-        bool polynomial = strncmp(text, "polynomial:", 11) == 0;
-        refuse_word(state, "precond", polynomial ? "polynomial" : text, available, later);
+        if (strncmp(text, "polynomial:", 11) == 0) {
+            argp_error(state, "--precond: '%s' is not a degree (1 to 200)", text + 11);
+        }
+        refuse_word(state, "precond", text, available, later);
     }
     return precond;
 }

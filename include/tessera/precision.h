@@ -52,6 +52,12 @@ TESS_EXPORT const char *tess_precision_name(tess_precision precision);
 /** Parses a name; returns INVALID_ARGUMENT and leaves *out alone for an unknown one. */
 TESS_EXPORT tess_status tess_precision_parse(const char *name, tess_precision *out);
 
+/**
+ * Parses `STORAGE` or `STORAGE/ARITHMETIC`, as in fp16/fp64. Without an arithmetic: fp64 for storage in fp64, else fp32. Returns
+ * INVALID_ARGUMENT and leaves *out alone for anything else, and for fp64/fp32.
+ */
+TESS_EXPORT tess_status tess_role_parse(const char *text, tess_role_precision *out);
+
 /** Unit roundoff, 2^-(significand bits). */
 TESS_EXPORT double tess_precision_unit_roundoff(tess_precision precision);
 

@@ -236,6 +236,8 @@ TESS_EXPORT const char *tess_reason_name(tess_reason reason);
 TESS_EXPORT const char *tess_reason_text(tess_reason reason);
 TESS_EXPORT const char *tess_solver_name(tess_solver_kind solver);
 TESS_EXPORT tess_status tess_solver_parse(const char *name, tess_solver_kind *out);
+TESS_EXPORT const char *tess_orthogonalization_name(tess_orthogonalization orthogonalization);
+TESS_EXPORT tess_status tess_orthogonalization_parse(const char *name, tess_orthogonalization *out);
 TESS_EXPORT const char *tess_engine_name(tess_engine engine);
 TESS_EXPORT tess_status tess_engine_parse(const char *name, tess_engine *out);
 /** Parses `none`, `jacobi`, `block-jacobi` or `block-jacobi:K`. */

@@ -32,6 +32,8 @@ typedef struct named_value {
 static const named_value format_names[] = {TESS_FORMAT_LIST(NAMED){"shell", TESS_FORMAT_SHELL}, {NULL, 0}};
 static const named_value solver_names[] = {TESS_SOLVER_LIST(NAMED){NULL, 0}};
 static const named_value engine_names[] = {TESS_ENGINE_LIST(NAMED){NULL, 0}};
+static const named_value orthogonalization_names[] = {
+    {"cgs2", TESS_ORTHOGONALIZATION_CGS2}, {"cgs2-delayed", TESS_ORTHOGONALIZATION_CGS2_DELAYED}, {NULL, 0}};
 static const named_value scaling_names[] = {TESS_SCALING_LIST(NAMED){NULL, 0}};
 static const named_value reordering_names[] = {TESS_REORDERING_LIST(NAMED){NULL, 0}};
 static const named_value precond_names[] = {TESS_PRECOND_LIST(NAMED){"shell", TESS_PRECOND_SHELL}, {NULL, 0}};
@@ -94,6 +96,20 @@ tess_status tess_engine_parse(const char *name, tess_engine *out)
 
     if (!value_of(engine_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
     *out = (tess_engine)value;
+    return TESS_SUCCESS;
+}
+
+const char *tess_orthogonalization_name(tess_orthogonalization orthogonalization)
+{
+    return name_of(orthogonalization_names, (int)orthogonalization);
+}
+
+tess_status tess_orthogonalization_parse(const char *name, tess_orthogonalization *out)
+{
+    int value = 0;
+
+    if (!value_of(orthogonalization_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
+    *out = (tess_orthogonalization)value;
     return TESS_SUCCESS;
 }
 

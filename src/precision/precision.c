@@ -45,6 +45,30 @@ tess_status tess_precision_parse(const char *name, tess_precision *out)
     return TESS_INVALID_ARGUMENT;
 }
 
+tess_status tess_role_parse(const char *text, tess_role_precision *out)
+{
+    static const char *const arithmetics[] = {"/fp64", "/fp32"}; /* by tess_arithmetic */
+    const size_t length = strcspn(text, "/");
+    tess_role_precision role = {.given = 1};
+    char storage[8];
+
+    if (length >= sizeof storage) { return TESS_INVALID_ARGUMENT; }
+    memcpy(storage, text, length);
+    storage[length] = '\0';
+    if (tess_precision_parse(storage, &role.storage) != TESS_SUCCESS) { return TESS_INVALID_ARGUMENT; }
+    role.arithmetic = role.storage == TESS_PRECISION_FP64 ? TESS_ARITHMETIC_FP64 : TESS_ARITHMETIC_FP32;
+    if (text[length] != '\0') {
+        if (strcasecmp(text + length, arithmetics[TESS_ARITHMETIC_FP64]) == 0) {
+            role.arithmetic = TESS_ARITHMETIC_FP64;
+        } else if (strcasecmp(text + length, arithmetics[TESS_ARITHMETIC_FP32]) != 0 ||
+                   role.storage == TESS_PRECISION_FP64) {
+            return TESS_INVALID_ARGUMENT;
+        }
+    }
+    *out = role;
+    return TESS_SUCCESS;
+}
+
 double tess_precision_unit_roundoff(tess_precision precision)
 {
     return is_known(precision) ? ldexp(1.0, -traits[precision].bits) : NAN;

@@ -129,6 +129,7 @@ tess_status tess_precond_create_renewable(const tess_matrix *a, const tess_preco
     TESS_TRY(check_request(a, options));
     TESS_TRY(make_precond(a->ctx, options->kind, a->nrows, &m));
     m->matrix = a;
+    m->role = options->role;
     if (options->kind != TESS_PRECOND_NONE) {
         m->blocks.n = a->nrows;
         m->blocks.block_size = options->kind == TESS_PRECOND_JACOBI ? 1 : options->block_size;

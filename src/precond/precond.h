@@ -9,6 +9,7 @@ struct tess_precond {
     tess_context *ctx;
     tess_precond_kind kind;
     int64_t n;
+    tess_role_precision role;  /* what it is stored and applied in */
     const tess_matrix *matrix; /* borrowed; NULL for a shell */
     uint64_t values_version;
     tess_block_diagonal blocks; /* Jacobi is block Jacobi with blocks of one row */

@@ -41,6 +41,8 @@ typedef struct solve_run {
     tess_solve_result *result;
     double start;
     true_residual now; /* of x; the residual itself is in krylov.r */
+    double norm;       /* of krylov.r: the same, but for low residuals */
+    bool low_residuals;
     int fruitless;
     bool low_precision;
     tess_guard guard; /* a fixed run is never repaired */
@@ -152,7 +154,8 @@ void describe_solver(const tess_solver *s, tess_solve_result *r)
     r->matrix_precision = m->precision;
     r->resident_bytes = tess_matrix_bytes(a) + (s->stored ? r->matrix_bytes : 0) +
                         (s->precond ? tess_precond_bytes(s->precond) : 0) +
-                        (s->nvectors + 5) * a->nrows * (int64_t)sizeof(double); /* with b, x, d, r, candidate */
+                        s->nvectors * a->nrows * (int64_t)tess_precision_bytes(s->krylov.vectors) +
+                        5 * a->nrows * (int64_t)sizeof(double); /* b, x, d, r, candidate */
     r->history = s->host_history;
     if (s->method->bytes) { r->resident_bytes += s->method->bytes(s); }
     if (s->method->describe) { s->method->describe(s, r); }
@@ -181,6 +184,8 @@ static tess_status start_run(solve_run *run, const tess_vector *b)
         TESS_TRY(s->ctx->backend->upload(s->ctx, s->history, s->host_history, sizeof(double)));
     }
     run->low_precision = working_precision(s) != TESS_PRECISION_FP64;
+    run->low_residuals = run->low_precision && s->method->low_residual;
+    run->norm = run->now.norm;
     run->guard = s->method->is_fixed && s->method->is_fixed(s) ? TESS_GUARD_REPORT : s->options.guard;
 cleanup:
     return status;
@@ -196,9 +201,11 @@ static tess_status scale_residual(solve_run *run)
     tess_fused scale = {.op = TESS_FUSED_SCALE, .n = k->n, .x = {.data = k->r}, .result = k->r};
     int exponent = 0;
 
-    (void)frexp(run->now.norm, &exponent);
+    (void)frexp(run->norm, &exponent);
     run->exponent = 0;
-    if (!run->s->method->run && abs(exponent) <= UNSCALED_EXPONENT) { return TESS_SUCCESS; }
+    if (!run->s->method->run && k->vectors == TESS_PRECISION_FP64 && abs(exponent) <= UNSCALED_EXPONENT) {
+        return TESS_SUCCESS;
+    }
     run->exponent = exponent > MOST_EXPONENT ? MOST_EXPONENT : exponent < -MOST_EXPONENT ? -MOST_EXPONENT : exponent;
     scale.a = ldexp(1.0, -run->exponent);
     return k->ctx->backend->fused(k->ctx, &scale);
@@ -216,7 +223,7 @@ static tess_status start_cycle(solve_run *run)
     tess_solver *s = run->s;
     tess_krylov *k = &s->krylov;
     const tess_solve_result *r = run->result;
-    double goal = STOP_SHARE * r->tolerance, largest = fmax(r->rhs_norm, run->now.norm);
+    double goal = STOP_SHARE * r->tolerance, largest = fmax(r->rhs_norm, run->norm);
     tess_loop_state state = {.phase = TESS_LOOP_RUNNING,
                              .iteration = r->iterations,
                              .max_iterations = s->options.max_iterations,
@@ -225,11 +232,11 @@ static tess_status start_cycle(solve_run *run)
     tess_status status = TESS_SUCCESS;
 
     if (run->low_precision && run->guard == TESS_GUARD_REPAIR) {
-        goal = fmax(goal, low_precision_reduction(s) * run->now.norm);
+        goal = fmax(goal, low_precision_reduction(s) * run->norm);
     }
     TESS_TRY(scale_residual(run));
     state.scale = ldexp(1.0, run->exponent);
-    state.residual_norm = ldexp(run->now.norm, -run->exponent);
+    state.residual_norm = ldexp(run->norm, -run->exponent);
     state.tolerance = ldexp(goal, -run->exponent);
     state.divergence_limit = s->options.divergence_tolerance * ldexp(largest, -run->exponent);
     k->attempt = run->fruitless;
@@ -282,7 +289,7 @@ static tess_status judge_cycle(solve_run *run, tess_reason reason, bool *progres
                       .result = s->candidate,
                       .a = 1.0,
                       .b = ldexp(1.0, run->exponent)};
-    bool may_worsen = reason == TESS_REASON_ITERATIONS || reason == TESS_REASON_CANCELLED ||
+    bool may_worsen = run->low_residuals || reason == TESS_REASON_ITERATIONS || reason == TESS_REASON_CANCELLED ||
                       (reason == TESS_REASON_RTOL && run->guard == TESS_GUARD_REPORT);
     true_residual next;
     tess_status status = TESS_SUCCESS;
@@ -296,27 +303,53 @@ static tess_status judge_cycle(solve_run *run, tess_reason reason, bool *progres
     } else {
         status = verify_x(run, run->x, &run->now); /* brings the residual of x back */
     }
+    run->norm = run->now.norm;
 cleanup:
     return status;
 }
 
 /* ---- between cycles ---- */
 
-static tess_status escalate(solve_run *run)
+static tess_status go_on_in_fp64(solve_run *run)
 {
     tess_solver *s = run->s;
 
     run->low_precision = false;
-    run->result->escalated = 1;
+    run->low_residuals = false;
     run->result->matrix_precision = TESS_PRECISION_FP64;
     s->krylov.matrix = s->original;
     if (s->graph) {
         s->ctx->backend->release_graph(s->ctx, s->graph);
         s->graph = NULL;
     }
-    tess_log(s->ctx, TESS_LOG_INFO, "no progress in %s after %lld iterations: going on in fp64",
-             tess_precision_name(working_precision(s)), (long long)run->result->iterations);
+    tess_log(s->ctx, TESS_LOG_INFO, "from %s to fp64 after %lld iterations", tess_precision_name(working_precision(s)),
+             (long long)run->result->iterations);
     return s->method->escalate ? s->method->escalate(s) : TESS_SUCCESS;
+}
+
+static tess_status escalate(solve_run *run)
+{
+    run->result->escalated = 1;
+    return go_on_in_fp64(run);
+}
+
+/* Between cycles with residuals in low precision: the next one, or the end of them. */
+static tess_status replace_low_residual(solve_run *run, tess_reason reason, bool progress)
+{
+    const tess_solve_options *o = &run->s->options;
+    const bool stuck =
+        reason == TESS_REASON_NAN_OR_INF || reason == TESS_REASON_BREAKDOWN || (o->switch_at == 0 && !progress);
+    tess_status status = TESS_SUCCESS;
+
+    if (stuck || (o->switch_at > 0 && run->result->iterations >= o->switch_at)) { return go_on_in_fp64(run); }
+    TESS_TRY(run->s->method->low_residual(run->s, run->b, run->x, &run->norm));
+    if (run->norm == 0.0 || !is_finite(run->norm)) {
+        TESS_TRY(verify_x(run, run->x, &run->now));
+        run->norm = run->now.norm;
+        status = go_on_in_fp64(run);
+    }
+cleanup:
+    return status;
 }
 
 /* After a cycle with the guard on `report`: only a basis that was full is no end. */
@@ -374,6 +407,10 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
             /* The estimate met the tolerance with the last iteration, and none is left to mend it. */
             if (*reason == TESS_REASON_RTOL) { *reason = TESS_REASON_ITERATIONS; }
             break;
+        }
+        if (run->low_residuals && *reason != TESS_REASON_ITERATIONS && *reason != TESS_REASON_CANCELLED) {
+            TESS_TRY(replace_low_residual(run, *reason, progress));
+            continue;
         }
         if (!may_repair(run, reason, progress)) { break; }
         if (run->guard == TESS_GUARD_REPAIR && !progress && run->low_precision) { TESS_TRY(escalate(run)); }

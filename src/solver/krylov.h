@@ -15,7 +15,8 @@ typedef struct tess_krylov {
     const tess_precond *precond; /* NULL: none */
     int64_t n;
     double *d, *r;
-    double *v[TESS_MAX_KRYLOV_VECTORS]; /* the method's own */
+    void *v[TESS_MAX_KRYLOV_VECTORS]; /* the method's own */
+    tess_precision vectors;           /* what they are in */
     tess_loop_state *state;
     int attempt; /* counts cycles that made no progress: a method may start differently */
     void *own;   /* what the method keeps besides */
@@ -29,6 +30,7 @@ typedef struct tess_method {
     tess_solver_kind kind;
     bool needs_symmetry;
     int (*vectors)(const tess_precond *m);
+    tess_status (*complete_options)(tess_solver *s); /* first of all: what options leave open; NULL: nothing */
     tess_status (*start)(tess_krylov *k);
     tess_status (*iterate)(void *krylov);
     tess_status (*finish)(tess_krylov *k); /* d, where iterations do not keep it; NULL: they do */
@@ -44,11 +46,16 @@ typedef struct tess_method {
     bool (*is_fixed)(const tess_solver *s);                    /* so many iterations and no more: nothing is repaired */
     tess_status (*escalate)(tess_solver *s);                   /* cycles go on in FP64; NULL: the matrix is all */
     int64_t (*bytes)(const tess_solver *s);                    /* of what is its own on the device; NULL: none */
+    /* A method whose first cycles are in low precision throughout: x is rounded, and krylov.r := b - A x, of that norm, computed
+       in it. NULL: cycles start from the true residual. */
+    tess_status (*low_residual)(tess_solver *s, const double *b, double *x, double *norm);
 } tess_method;
 
 extern const tess_method tess_method_cg;
 extern const tess_method tess_method_bicgstab;
 extern const tess_method tess_method_gmres;
+extern const tess_method tess_method_gmres_ir;
+extern const tess_method tess_method_gmres_fd;
 extern const tess_method tess_method_jacobi;
 
 /* y = A x, then dots with y and the step. */

@@ -8,8 +8,13 @@
 #include "solver/symmetry.h"
 #include "solver/transform.h"
 
-static const tess_method *const methods[] = {&tess_method_cg, &tess_method_bicgstab, &tess_method_gmres,
-                                             &tess_method_jacobi, NULL};
+static const tess_method *const methods[] = {&tess_method_cg,
+                                             &tess_method_bicgstab,
+                                             &tess_method_gmres,
+                                             &tess_method_gmres_ir,
+                                             &tess_method_gmres_fd,
+                                             &tess_method_jacobi,
+                                             NULL};
 
 enum { DEFAULT_HISTORY = 1 << 20, DEFAULT_RESTART = 50 };
 
@@ -130,8 +135,8 @@ static tess_status choose_method(tess_solver *s)
     }
     s->method = find_method(kind);
     if (!s->method) {
-        return tess_fail(s->ctx, TESS_UNSUPPORTED, "solvers: cg, bicgstab, gmres, jacobi, auto", "solver %s",
-                         tess_solver_name(kind));
+        return tess_fail(s->ctx, TESS_UNSUPPORTED, "solvers: cg, bicgstab, gmres, gmres-ir, gmres-fd, jacobi, auto",
+                         "solver %s", tess_solver_name(kind));
     }
     note_symmetry(s, symmetric);
 cleanup:
@@ -203,6 +208,52 @@ const tess_matrix *solver_matrix(const tess_solver *s)
     return s->stored ? s->stored : s->original;
 }
 
+static void release_vectors(tess_solver *s)
+{
+    tess_krylov *k = &s->krylov;
+
+    for (int i = 0; i < s->nvectors; i++) {
+        tess_device_release(s->ctx, k->v[i], k->n, tess_precision_bytes(k->vectors));
+        k->v[i] = NULL;
+    }
+}
+
+tess_status solver_change_vectors(tess_solver *s, tess_precision precision)
+{
+    tess_krylov *k = &s->krylov;
+    tess_status status = TESS_SUCCESS;
+
+    release_vectors(s);
+    k->vectors = precision;
+    for (int i = 0; i < s->nvectors; i++) {
+        TESS_TRY(tess_device_allocate(s->ctx, k->n, tess_precision_bytes(precision), &k->v[i]));
+    }
+cleanup:
+    return status;
+}
+
+tess_status solver_change_precond(tess_solver *s, tess_role_precision role)
+{
+    tess_precond_options options = s->options.precond;
+    const tess_role_precision now = s->own_precond ? s->own_precond->role : role;
+    tess_precond *made = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (now.storage == role.storage && now.arithmetic == role.arithmetic) { return TESS_SUCCESS; }
+    options.role = role;
+    status = tess_precond_create_renewable(s->original, &options, &made);
+    if (status == TESS_SINGULAR) {
+        note_precond_failure(s);
+        status = TESS_SUCCESS;
+    }
+    if (status != TESS_SUCCESS) { return status; }
+    tess_precond_destroy(s->own_precond);
+    s->own_precond = made;
+    s->precond = made;
+    s->krylov.precond = made;
+    return TESS_SUCCESS;
+}
+
 static tess_status allocate_vectors(tess_solver *s)
 {
     tess_context *ctx = s->ctx;
@@ -220,7 +271,7 @@ static tess_status allocate_vectors(tess_solver *s)
     TESS_TRY(tess_device_allocate(ctx, n, sizeof(double), (void **)&k->r));
     TESS_TRY(tess_device_allocate(ctx, n, sizeof(double), (void **)&s->candidate));
     for (int i = 0; i < s->nvectors; i++) {
-        TESS_TRY(tess_device_allocate(ctx, n, sizeof(double), (void **)&k->v[i]));
+        TESS_TRY(tess_device_allocate(ctx, n, tess_precision_bytes(k->vectors), &k->v[i]));
     }
     TESS_TRY(tess_device_allocate(ctx, 1, sizeof *k->state, (void **)&k->state));
     TESS_TRY(ctx->backend->zero(ctx, k->state, sizeof *k->state));
@@ -240,9 +291,7 @@ void tess_solver_destroy(tess_solver *s)
     n = s->original->nrows;
     if (s->graph) { ctx->backend->release_graph(ctx, s->graph); }
     if (s->method && s->method->destroy) { s->method->destroy(s); }
-    for (int i = 0; i < s->nvectors; i++) {
-        tess_device_release(ctx, s->krylov.v[i], n, sizeof(double));
-    }
+    release_vectors(s);
     tess_device_release(ctx, s->krylov.d, n, sizeof(double));
     tess_device_release(ctx, s->krylov.r, n, sizeof(double));
     tess_device_release(ctx, s->candidate, n, sizeof(double));
@@ -260,6 +309,7 @@ static tess_status setup_plain(tess_solver *s, const tess_precond *given)
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(choose_method(s));
+    if (s->method->complete_options) { TESS_TRY(s->method->complete_options(s)); }
     TESS_TRY(setup_precond(s, given));
     TESS_TRY(s->method->setup ? s->method->setup(s) : solver_setup_storage(s));
     s->engine = choose_engine(s);

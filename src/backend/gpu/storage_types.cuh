@@ -5,12 +5,15 @@
 
 #include <tessera/storage.cuh>
 
+/* Those below fp64. */
+#define LOW_STORAGE_TYPES(X) \
+    X(float, FP32)           \
+    X(tess::bf16, BF16)      \
+    X(tess::fp16, FP16)      \
+    X(tess::e4m3, E4M3)      \
+    X(tess::e5m2, E5M2)
 #define STORAGE_TYPES(X) \
     X(double, FP64)      \
-    X(float, FP32)       \
-    X(tess::bf16, BF16)  \
-    X(tess::fp16, FP16)  \
-    X(tess::e4m3, E4M3)  \
-    X(tess::e5m2, E5M2)
+    LOW_STORAGE_TYPES(X)
 
 #endif

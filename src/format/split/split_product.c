@@ -159,6 +159,17 @@ static tess_status provide_x(tess_context *ctx, const split_storage *s, const ch
     return ctx->backend->convert(ctx, s->ncols, TESS_PRECISION_FP64, args->x, TESS_PRECISION_FP32, s->x_shadow);
 }
 
+/* FP32 vectors are the shadows of vectors that are not there. */
+static void adopt_fp32_vectors(tess_spmv_args *args)
+{
+    args->x = NULL;
+    args->y = NULL;
+    args->x_shadow = args->x_fp32;
+    args->y_shadow = args->y_fp32;
+    args->low_arithmetic = TESS_ARITHMETIC_FP32;
+    args->vectors = TESS_PRECISION_FP64;
+}
+
 /* Whether a first pass may leave sums in y: nothing of the last one reads what was there. */
 static bool may_overwrite_y(const tess_spmv_args *args)
 {
@@ -236,11 +247,12 @@ tess_status split_spmv(const tess_matrix *a, const tess_spmv_args *args)
     chosen_parts chosen;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_spmv_require_fp64_vectors(a, args));
     TESS_TRY(check_copy(a, s, args->copy));
+    if (args->operation == TESS_OP_TRANSPOSE || s->entrywise) { TESS_TRY(tess_spmv_require_fp64_vectors(a, args)); }
     if (args->operation == TESS_OP_TRANSPOSE) { return multiply_transposed(a, s, args); }
     TESS_TRY(prepare(a->ctx, s));
     local.low_arithmetic = s->options.arithmetic;
+    if (args->vectors == TESS_PRECISION_FP32) { adopt_fp32_vectors(&local); }
     if (s->entrywise) { return multiply_by_entries(a->ctx, s, &local); }
     choose_by_rows(s, args->copy, &chosen);
     TESS_TRY(provide_x(a->ctx, s, &chosen, &local));

@@ -4,14 +4,26 @@
  * problem that goes with it, as a backend sees them. Everything lies in the memory of the backend's device: how many vectors there
  * are is read there, so that an iteration is the same sequence of operations whatever their number.
  *
- * Basis vector k is scale[k] times its stored column. Columns are stored as they come out of the second pass of classical
- * Gram-Schmidt, over an estimate of their norm that is known before it (Pythagoras), and for precisions of few exponent bits
- * times a power of two; the norm itself comes out of the same pass and goes into scale[k]. Compressed bases: Aliaga, Anzt,
- * Gruetzmacher, Quintana-Orti, Tomas, Compressed basis GMRES on high-performance GPUs, IJHPCA 37 (2023).
+ * Orthogonal by two passes of classical Gram-Schmidt, in one of two ways.
+ *
+ * CGS2: w = A M^-1 v_j is projected, corrected and projected, corrected. Basis vector k is scale[k] times its stored column.
+ * Columns are stored as they come out of the second pass, over an estimate of their norm that is known before it (Pythagoras),
+ * and for precisions of few exponent bits times a power of two; the norm itself comes out of the same pass and goes into scale[k].
+ *
+ * Delayed: the second pass of a vector goes with the first one of the next, so that an iteration has one reduction and two
+ * passes over the basis (Bielich, Langou, Thomas, Swirydowicz, Yamazaki, Boman, Low-synch Gram-Schmidt with delayed
+ * reorthogonalization for Krylov solvers, Parallel Computing 112 (2022)). What is multiplied, u, has had one pass: with the
+ * finished columns Q, s = Q^T u, alpha = ||u - Q s||, q = (u - Q s) / alpha, and w = A M^-1 u, the next u is
+ * (w - Q (Q^T w) - q (q^T w)) / nu. The column of H that belongs to q is known one iteration later: see hessenberg.h. A cycle of
+ * m vectors has m + 1 iterations, the last of which closes column m and adds nothing.
+ *
+ * Compressed bases: Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Compressed basis GMRES on high-performance GPUs, IJHPCA 37
+ * (2023).
  */
 #ifndef TESS_SOLVER_GMRES_ARNOLDI_H
 #define TESS_SOLVER_GMRES_ARNOLDI_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <tessera/precision.h>
@@ -26,34 +38,47 @@ extern "C" {
 /* In the order of `norms`: of w as the product gave it, after the first pass, after the second. */
 enum { ARNOLDI_WHOLE, ARNOLDI_ONCE, ARNOLDI_TWICE, ARNOLDI_NORMS };
 
+/* What the delayed way carries from one iteration to the next. */
+enum { ARNOLDI_ALPHA, ARNOLDI_NU, ARNOLDI_WHOLE_BEFORE, ARNOLDI_CARRIED };
+
 /* The small problem. `most` is the restart length m. */
 typedef struct arnoldi_small {
     int most;
-    int32_t *last;          /* number of the newest basis vector: vectors 0 .. *last are there */
-    double *first, *second; /* most: coefficients of the two passes, of the stored columns times their scales */
-    double *norms;          /* ARNOLDI_NORMS squares */
+    int32_t *last;          /* columns of H that are closed; CGS2: vectors 0 .. *last are there */
+    int32_t *stored;        /* delayed: vectors that are there */
+    double *first, *second; /* most + 1: coefficients of the two passes, of the stored columns times their scales */
+    double *remove;         /* 2 most: the same of the columns as they are stored: second (or either), first */
+    double *norms;          /* ARNOLDI_NORMS squares; delayed: ||u||^2, (u, w), ||w||^2 */
     double *scale;          /* most + 1 */
     double *unit;           /* most + 1: vector k is unit[k] times what `vector` held when k was the newest */
     double *r;              /* columns of the triangle, column j from j (j + 1) / 2 on */
     double *cosine, *sine;  /* most: rotations */
     double *g;              /* most + 1: the rotated right-hand side; |g[*last]| is the residual's norm */
     double *y;              /* most: the solution */
+    /* delayed: */
+    double *h;                            /* columns of H, column j from j (j + 3) / 2 on */
+    double *first_before, *second_before; /* most + 1: of the iteration before */
+    double *carried;                      /* ARNOLDI_CARRIED */
 } arnoldi_small;
 
 typedef struct tess_arnoldi {
     int64_t n, ld; /* rows, and from one column to the next */
-    tess_precision precision;
-    void *basis;    /* ld by most + 1, column-major */
-    double *vector; /* the newest basis vector over its unit, unrounded: what is multiplied next */
-    double *w;      /* A M^-1 vector; orthogonalised in place */
-    double *sum;    /* COMBINE: where the combination goes */
+    bool delayed;
+    tess_precision precision; /* of the basis */
+    tess_precision vectors;   /* of vector and w, FP64 or FP32: what everything but sums over rows is computed in too */
+    void *basis;              /* ld by most + 1, column-major */
+    void *vector; /* CGS2: the newest basis vector over its unit, unrounded; delayed: u. What is multiplied next */
+    void *w;      /* A M^-1 vector; CGS2: orthogonalised in place */
+    const double *residual; /* START */
+    void *sum;              /* COMBINE: where the combination goes */
+    tess_precision sum_precision;
     arnoldi_small small;
     tess_loop_state *state;
 } tess_arnoldi;
 
 typedef enum tess_arnoldi_stage {
-    TESS_ARNOLDI_START, /* vector 0 is w over state->residual_norm */
-    TESS_ARNOLDI_STEP, /* w becomes the next vector, the residual's estimate is brought up to date, the iteration ends */
+    TESS_ARNOLDI_START, /* from `residual`, of norm state->residual_norm */
+    TESS_ARNOLDI_STEP,  /* w gives the next vector; the residual's estimate is brought up to date; the iteration ends */
     TESS_ARNOLDI_COMBINE /* sum := V y with the y that minimises the residual over the vectors so far; runs in any phase */
 } tess_arnoldi_stage;
 

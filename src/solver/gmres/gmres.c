@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Restarted GMRES with right preconditioning (Saad and Schultz, SIAM J. Sci. Stat. Comput. 7 (1986); Saad 2003, Algorithm 9.5;
- * Loe et al. 2021, Algorithm 1), orthogonalised by two passes of classical Gram-Schmidt. A cycle of the solve is one of GMRES: it starts
- * from the true residual in FP64 and ends when its basis is full. With a matrix or a basis below fp64 that is GMRES with
- * iterative refinement (Loe et al. 2021, Algorithm 2).
+ * Loe et al. 2021, Algorithm 1), orthogonalised by two passes of classical Gram-Schmidt. A cycle of the solve is one of GMRES: it
+ * starts from the true residual in FP64 and ends when its basis is full. With a matrix, vectors or a basis below fp64 that is
+ * GMRES with iterative refinement (gmres-ir; Loe et al. 2021, Algorithm 2). gmres-fd makes its first cycles, residuals between
+ * them included, in the inner precision (section III-C).
  */
 #include <string.h>
 
-#include "format/csr/csr.h"
+#include "format/split/split.h"
 #include "solver/solver.h"
 
 enum { VECTOR, W, PRECONDITIONED };
@@ -18,6 +19,7 @@ typedef struct tess_gmres {
     tess_arnoldi arnoldi;
     double *numbers; /* of the small problem */
     int64_t nnumbers;
+    int copy; /* of a composite matrix */
 } tess_gmres;
 
 static tess_gmres *gmres_of(const tess_solver *s)
@@ -28,6 +30,89 @@ static tess_gmres *gmres_of(const tess_solver *s)
 static int gmres_vectors(const tess_precond *m)
 {
     return tess_precond_is_identity(m) ? 2 : 3;
+}
+
+/* ---- roles ---- */
+
+static tess_status check_role(tess_context *ctx, const tess_role_precision *role, const char *name)
+{
+    if ((int)role->storage < 0 || (int)role->storage >= TESS_PRECISION_COUNT) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64, fp32, bf16, fp16, e4m3, e5m2", "%s precision %d", name,
+                         (int)role->storage);
+    }
+    if (role->storage == TESS_PRECISION_FP64 && role->arithmetic == TESS_ARITHMETIC_FP32) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64/fp64, or a lower storage",
+                         "%s storage in fp64 with fp32 arithmetic", name);
+    }
+    return TESS_SUCCESS;
+}
+
+/* The precisions that options leave open. */
+static tess_status complete_options(tess_solver *s)
+{
+    tess_solve_options *o = &s->options;
+    const bool low = o->solver != TESS_SOLVER_GMRES;
+    tess_storage_options *matrix = &o->storage;
+    tess_status status = TESS_SUCCESS;
+
+    if (o->restart < 1) {
+        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "from 1 on; 50 is the default", "a restart after %d vectors",
+                         o->restart);
+    }
+    if (!o->inner.given) {
+        o->inner = (tess_role_precision){1, low ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64,
+                                         low ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64};
+    }
+    if (!o->basis.given) { o->basis = o->inner; }
+    o->basis.arithmetic = o->inner.arithmetic;
+    if (!o->precond.role.given) { o->precond.role = o->inner; }
+    if (matrix->format == TESS_FORMAT_CSR && matrix->precision == TESS_PRECISION_FP64 && s->original->ops) {
+        matrix->precision = o->inner.storage;
+    }
+    TESS_TRY(check_role(s->ctx, &o->inner, "inner"));
+    TESS_TRY(check_role(s->ctx, &o->basis, "basis"));
+    status = check_role(s->ctx, &o->precond.role, "preconditioner");
+cleanup:
+    return status;
+}
+
+/* Of a composite's copies: that in the inner precision, if there is one. */
+static int copy_of(const tess_solver *s)
+{
+    const tess_matrix *m = solver_matrix(s);
+    const tess_policy_options *assigned = NULL;
+
+    if (m->format != TESS_FORMAT_COMPOSITE) { return TESS_COPY_ASSIGNED; }
+    assigned = &((const split_storage *)m->storage)->summary.options;
+    for (int l = 0; l < assigned->nlevels; l++) {
+        if (assigned->level[l].precision == s->options.inner.storage) { return TESS_COPY_LEVEL + l; }
+    }
+    return TESS_COPY_ASSIGNED;
+}
+
+/* Entries in FP64 want vectors in FP64: so do rows of a split matrix, and shells. */
+static tess_precision vector_precision(const tess_solver *s)
+{
+    const tess_matrix *m = solver_matrix(s);
+    const bool split = m->format == TESS_FORMAT_SPLIT || m->format == TESS_FORMAT_COMPOSITE;
+
+    if (s->options.inner.arithmetic == TESS_ARITHMETIC_FP64 || !m->ops) { return TESS_PRECISION_FP64; }
+    if (!split || copy_of(s) != TESS_COPY_ASSIGNED) { return TESS_PRECISION_FP32; }
+    return ((const split_storage *)m->storage)->summary.nonzeros_at[0] > 0 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32;
+}
+
+static tess_precision lower_of(tess_precision p, tess_precision q)
+{
+    return tess_precision_unit_roundoff(p) > tess_precision_unit_roundoff(q) ? p : q;
+}
+
+static tess_precision working_precision(const tess_solver *s)
+{
+    const tess_solve_options *o = &s->options;
+    const tess_precision matrix = copy_of(s) == TESS_COPY_ASSIGNED ? solver_lowest_precision(s) : o->inner.storage;
+    const tess_precision lowest = lower_of(matrix, lower_of(o->basis.storage, vector_precision(s)));
+
+    return s->own_precond ? lower_of(lowest, o->precond.role.storage) : lowest;
 }
 
 /* ---- set-up ---- */
@@ -44,21 +129,35 @@ static void release_basis(tess_context *ctx, tess_arnoldi *a)
     a->basis = NULL;
 }
 
-/* Shares `numbers` out among the arrays of the small problem. */
-static void place_numbers(tess_gmres *g)
+/* Shares `numbers` out among the arrays of the small problem; without room for them, says how much they need. */
+static int64_t place_numbers(arnoldi_small *small, double *numbers)
 {
-    arnoldi_small *small = &g->arnoldi.small;
-    const int64_t most = small->most;
-    double *next = g->numbers;
-    double **const arrays[] = {&small->norms, &small->first,  &small->second, &small->scale, &small->unit,
-                               &small->g,     &small->cosine, &small->sine,   &small->y};
-    const int64_t counts[] = {ARNOLDI_NORMS, most, most, most + 1, most + 1, most + 1, most, most, most};
+    const int64_t most = small->most, packed = most * (most + 1) / 2;
+    const struct {
+        double **array;
+        int64_t count;
+    } arrays[] = {{&small->norms, ARNOLDI_NORMS},
+                  {&small->first, most + 1},
+                  {&small->second, most + 1},
+                  {&small->remove, 2 * most + 2},
+                  {&small->scale, most + 1},
+                  {&small->unit, most + 1},
+                  {&small->g, most + 1},
+                  {&small->cosine, most},
+                  {&small->sine, most},
+                  {&small->y, most},
+                  {&small->r, packed},
+                  {&small->h, packed + most},
+                  {&small->first_before, most + 1},
+                  {&small->second_before, most + 1},
+                  {&small->carried, ARNOLDI_CARRIED}};
+    int64_t count = 0;
 
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        *arrays[i] = next;
-        next += counts[i];
+        if (numbers) { *arrays[i].array = numbers + count; }
+        count += arrays[i].count;
     }
-    small->r = next;
+    return count;
 }
 
 static tess_status setup(tess_solver *s)
@@ -66,31 +165,28 @@ static tess_status setup(tess_solver *s)
     const tess_solve_options *o = &s->options;
     const int64_t n = s->original->nrows;
     tess_gmres *g = NULL;
+    arnoldi_small *small = NULL;
     int64_t most = n < o->restart ? n : o->restart;
     tess_status status = TESS_SUCCESS;
 
-    if (o->restart < 1) {
-        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "from 1 on; 50 is the default", "a restart after %d vectors",
-                         o->restart);
-    }
-    if ((int)o->basis.storage < 0 || (int)o->basis.storage >= TESS_PRECISION_COUNT) {
-        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "fp64, fp32, bf16, fp16, e4m3, e5m2",
-                         "a Krylov basis in precision %d", (int)o->basis.storage);
-    }
     TESS_TRY(solver_setup_storage(s));
     TESS_TRY(tess_host_allocate(s->ctx, 1, sizeof *g, (void **)&g));
     memset(g, 0, sizeof *g);
     s->own = g;
     s->krylov.own = g;
-    most = most < 1 ? 1 : most;
+    s->krylov.vectors = vector_precision(s);
+    g->copy = copy_of(s);
     g->arnoldi.n = n;
     g->arnoldi.ld = (n + COLUMN_UNIT - 1) / COLUMN_UNIT * COLUMN_UNIT;
-    g->arnoldi.small.most = (int)most;
-    g->nnumbers = ARNOLDI_NORMS + 9 * most + 3 + most * (most + 1) / 2;
+    g->arnoldi.delayed = o->orthogonalization == TESS_ORTHOGONALIZATION_CGS2_DELAYED;
+    small = &g->arnoldi.small;
+    small->most = (int)(most < 1 ? 1 : most);
+    g->nnumbers = place_numbers(small, NULL);
     TESS_TRY(allocate_basis(s->ctx, &g->arnoldi, o->basis.storage));
     TESS_TRY(tess_device_allocate(s->ctx, g->nnumbers, sizeof *g->numbers, (void **)&g->numbers));
-    TESS_TRY(tess_device_allocate(s->ctx, 1, sizeof *g->arnoldi.small.last, (void **)&g->arnoldi.small.last));
-    place_numbers(g);
+    TESS_TRY(tess_device_allocate(s->ctx, 2, sizeof *small->last, (void **)&small->last));
+    small->stored = small->last + 1;
+    (void)place_numbers(small, g->numbers);
 cleanup:
     return status;
 }
@@ -102,7 +198,7 @@ static void destroy(tess_solver *s)
     if (!g) { return; }
     release_basis(s->ctx, &g->arnoldi);
     tess_device_release(s->ctx, g->numbers, g->nnumbers, sizeof *g->numbers);
-    tess_device_release(s->ctx, g->arnoldi.small.last, 1, sizeof *g->arnoldi.small.last);
+    tess_device_release(s->ctx, g->arnoldi.small.last, 2, sizeof *g->arnoldi.small.last);
     tess_host_release(s->ctx, g, 1, sizeof *g);
     s->own = NULL;
 }
@@ -115,33 +211,36 @@ static int64_t bytes(const tess_solver *s)
            g->nnumbers * (int64_t)sizeof *g->numbers;
 }
 
-/* ---- precision ---- */
+/* ---- changes of precision ---- */
 
-static tess_precision working_precision(const tess_solver *s)
-{
-    const tess_precision matrix = solver_lowest_precision(s), basis = s->options.basis.storage;
-
-    return tess_precision_unit_roundoff(basis) > tess_precision_unit_roundoff(matrix) ? basis : matrix;
-}
-
-/* Cycles go on with the FP64 matrix: the basis follows. */
-static tess_status escalate(tess_solver *s)
+static tess_status work_in(tess_solver *s, tess_precision basis, tess_precision vectors)
 {
     tess_arnoldi *a = &gmres_of(s)->arnoldi;
+    tess_status status = TESS_SUCCESS;
 
-    if (a->precision == TESS_PRECISION_FP64) { return TESS_SUCCESS; }
+    if (s->krylov.vectors != vectors) { TESS_TRY(solver_change_vectors(s, vectors)); }
+    if (a->basis && a->precision == basis) { return TESS_SUCCESS; }
     release_basis(s->ctx, a);
-    return allocate_basis(s->ctx, a, TESS_PRECISION_FP64);
+    status = allocate_basis(s->ctx, a, basis);
+cleanup:
+    return status;
+}
+
+/* Cycles go on with the FP64 matrix: all else follows. */
+static tess_status escalate(tess_solver *s)
+{
+    tess_status status = work_in(s, TESS_PRECISION_FP64, TESS_PRECISION_FP64);
+
+    if (status != TESS_SUCCESS) { return status; }
+    return solver_change_precond(s, (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64});
 }
 
 /* Before each solve: what an escalation changed comes back. */
 static tess_status renew(tess_solver *s)
 {
-    tess_arnoldi *a = &gmres_of(s)->arnoldi;
+    tess_status status = work_in(s, s->options.basis.storage, vector_precision(s));
 
-    if (a->basis && a->precision == s->options.basis.storage) { return TESS_SUCCESS; }
-    release_basis(s->ctx, a);
-    return allocate_basis(s->ctx, a, s->options.basis.storage);
+    return status == TESS_SUCCESS ? solver_change_precond(s, s->options.precond.role) : status;
 }
 
 /* ---- a cycle ---- */
@@ -150,17 +249,34 @@ static tess_arnoldi arnoldi_of(const tess_krylov *k)
 {
     tess_arnoldi a = ((const tess_gmres *)k->own)->arnoldi;
 
+    a.vectors = k->vectors;
     a.vector = k->v[VECTOR];
     a.w = k->v[W];
+    a.residual = k->r;
     a.state = k->state;
     return a;
 }
 
+static tess_status multiply(const tess_krylov *k, const void *x, void *y)
+{
+    const bool low = k->vectors != TESS_PRECISION_FP64;
+    const tess_spmv_args args = {.alpha = 1.0,
+                                 .x = low ? NULL : x,
+                                 .y = low ? NULL : y,
+                                 .vectors = k->vectors,
+                                 .x_fp32 = low ? x : NULL,
+                                 .y_fp32 = low ? y : NULL,
+                                 .reduction = {.state = k->state},
+                                 .copy = k->matrix->original ? ((const tess_gmres *)k->own)->copy : TESS_COPY_ASSIGNED};
+
+    if (!k->matrix->ops) { return tess_matrix_apply_shell(k->matrix, TESS_OP_NONE, x, y); }
+    return k->matrix->ops->spmv(k->matrix, &args);
+}
+
 static tess_status start_gmres(tess_krylov *k)
 {
-    tess_arnoldi a = arnoldi_of(k);
+    const tess_arnoldi a = arnoldi_of(k);
 
-    a.w = k->r;
     return k->ctx->backend->arnoldi(k->ctx, &a, TESS_ARNOLDI_START);
 }
 
@@ -168,14 +284,15 @@ static tess_status iterate_gmres(void *krylov)
 {
     tess_krylov *k = krylov;
     const tess_arnoldi a = arnoldi_of(k);
-    const double *z = a.vector;
+    const tess_reduction running = {.state = k->state};
+    const void *z = a.vector;
     tess_status status = TESS_SUCCESS;
 
     if (!tess_precond_is_identity(k->precond)) {
-        TESS_TRY(krylov_precondition(k, a.vector, k->v[PRECONDITIONED], (tess_reduction){0}));
+        TESS_TRY(tess_precond_apply_fused(k->precond, k->vectors, a.vector, k->v[PRECONDITIONED], &running));
         z = k->v[PRECONDITIONED];
     }
-    TESS_TRY(krylov_spmv(k, z, a.w, (tess_reduction){0}));
+    TESS_TRY(multiply(k, z, a.w));
     status = k->ctx->backend->arnoldi(k->ctx, &a, TESS_ARNOLDI_STEP);
 cleanup:
     return status;
@@ -184,25 +301,58 @@ cleanup:
 /* d = M^-1 V y */
 static tess_status finish_gmres(tess_krylov *k)
 {
-    const bool plain = tess_precond_is_identity(k->precond);
+    const bool plain = tess_precond_is_identity(k->precond), low = k->vectors != TESS_PRECISION_FP64;
     tess_arnoldi a = arnoldi_of(k);
     tess_status status = TESS_SUCCESS;
 
     a.sum = plain ? k->d : a.w;
+    a.sum_precision = plain ? TESS_PRECISION_FP64 : k->vectors;
     TESS_TRY(k->ctx->backend->arnoldi(k->ctx, &a, TESS_ARNOLDI_COMBINE));
-    if (!plain) { status = tess_precond_apply_fused(k->precond, TESS_PRECISION_FP64, a.w, k->d, &(tess_reduction){0}); }
+    if (plain) { return TESS_SUCCESS; }
+    TESS_TRY(
+        tess_precond_apply_fused(k->precond, k->vectors, a.w, low ? k->v[PRECONDITIONED] : k->d, &(tess_reduction){0}));
+    if (low) {
+        status = k->ctx->backend->convert(k->ctx, k->n, k->vectors, k->v[PRECONDITIONED], TESS_PRECISION_FP64, k->d);
+    }
 cleanup:
     return status;
 }
 
-const tess_method tess_method_gmres = {.kind = TESS_SOLVER_GMRES,
-                                       .vectors = gmres_vectors,
-                                       .start = start_gmres,
-                                       .iterate = iterate_gmres,
-                                       .finish = finish_gmres,
-                                       .setup = setup,
-                                       .destroy = destroy,
-                                       .renew = renew,
-                                       .escalate = escalate,
-                                       .bytes = bytes,
-                                       .working_precision = working_precision};
+/* ---- gmres-fd ---- */
+
+/* x, rounded to the vectors' precision, and its residual in that precision (from the matrix that is iterated with) take the
+   places of x and of krylov.r. */
+static tess_status low_residual(tess_solver *s, const double *b, double *x, double *norm)
+{
+    tess_krylov *k = &s->krylov;
+    const tess_backend *backend = s->ctx->backend;
+    void *const low = k->v[VECTOR], *const product = k->v[W];
+    const tess_fused subtract = {.op = TESS_FUSED_AXPBY,
+                                 .n = k->n,
+                                 .x = {b, TESS_PRECISION_FP64},
+                                 .y = {product, k->vectors},
+                                 .result = product,
+                                 .a = 1.0,
+                                 .b = -1.0};
+    const tess_vector r = {.ctx = s->ctx, .n = k->n, .precision = TESS_PRECISION_FP64, .data = k->r};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(backend->convert(s->ctx, k->n, TESS_PRECISION_FP64, x, k->vectors, low));
+    TESS_TRY(backend->convert(s->ctx, k->n, k->vectors, low, TESS_PRECISION_FP64, x));
+    TESS_TRY(s->ctx->backend->zero(s->ctx, k->state, sizeof *k->state)); /* products run in a loop's phase RUNNING */
+    TESS_TRY(multiply(k, low, product));
+    TESS_TRY(backend->fused(s->ctx, &subtract));
+    TESS_TRY(backend->convert(s->ctx, k->n, k->vectors, product, TESS_PRECISION_FP64, k->r));
+    status = tess_vector_norm2(&r, TESS_ARITHMETIC_FP64, norm);
+cleanup:
+    return status;
+}
+
+#define GMRES_METHOD                                                                                                  \
+    .vectors = gmres_vectors, .complete_options = complete_options, .start = start_gmres, .iterate = iterate_gmres,   \
+    .finish = finish_gmres, .setup = setup, .destroy = destroy, .renew = renew, .escalate = escalate, .bytes = bytes, \
+    .working_precision = working_precision
+
+const tess_method tess_method_gmres = {.kind = TESS_SOLVER_GMRES, GMRES_METHOD};
+const tess_method tess_method_gmres_ir = {.kind = TESS_SOLVER_GMRES_IR, GMRES_METHOD};
+const tess_method tess_method_gmres_fd = {.kind = TESS_SOLVER_GMRES_FD, GMRES_METHOD, .low_residual = low_residual};

@@ -60,22 +60,15 @@ TESS_HD double arnoldi_length(double x, double y)
 }
 
 /*
- * Closes an iteration: the new column of H from the projections and norms, its rotations, the residual's estimate, the tests of
- * the loop. divisor: what the new vector was stored over; power: arnoldi_exponent. The loop stops with reason RUNNING when
- * the basis is full, and with BREAKDOWN where the column adds nothing: it is left out then.
+ * Closes column j of the triangle: `column` holds H's first j + 1 entries, with `next` below them. Its rotations, the residual's
+ * estimate, the tests of the loop. least: a column of this length is rounding. The loop stops with reason RUNNING when the
+ * basis is full, and with BREAKDOWN where the column adds nothing: it is left out then.
  */
-TESS_HD void arnoldi_close(const arnoldi_small *a, double divisor, int power, tess_loop_state *s)
+TESS_HD void arnoldi_close_column(const arnoldi_small *a, int j, double *column, double next, double least,
+                                  tess_loop_state *s)
 {
-    const int j = *a->last;
-    const double unit = a->unit[j], whole = sqrt(a->norms[ARNOLDI_WHOLE]);
-    double *column = a->r + (int64_t)j * (j + 1) / 2;
-    double norm = sqrt(a->norms[ARNOLDI_TWICE]), next, length;
+    double length;
 
-    if (norm <= ARNOLDI_ROUNDOFFS * whole) { norm = 0.0; }
-    next = unit * norm;
-    for (int k = 0; k <= j; k++) {
-        column[k] = unit * (a->first[k] + a->second[k]);
-    }
     for (int k = 0; k < j; k++) {
         arnoldi_rotate(a->cosine[k], a->sine[k], &column[k], &column[k + 1]);
     }
@@ -84,7 +77,7 @@ TESS_HD void arnoldi_close(const arnoldi_small *a, double divisor, int power, te
         step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_NAN_OR_INF);
         return;
     }
-    if (length <= ARNOLDI_ROUNDOFFS * unit * whole) { /* A M^-1 is singular on this space */
+    if (length <= least) { /* A M^-1 is singular on this space */
         step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_BREAKDOWN);
         return;
     }
@@ -93,12 +86,90 @@ TESS_HD void arnoldi_close(const arnoldi_small *a, double divisor, int power, te
     column[j] = length;
     a->g[j + 1] = -a->sine[j] * a->g[j];
     a->g[j] *= a->cosine[j];
-    a->unit[j + 1] = norm > 0.0 ? divisor / norm : 0.0;
-    a->scale[j + 1] = ldexp(a->unit[j + 1], -power);
     *a->last = j + 1;
     s->residual_norm = fabs(a->g[j + 1]);
     step_end_iteration(s, TESS_LOOP_STOPPED);
     if (s->phase == TESS_LOOP_RUNNING && j + 1 == a->most) { step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_RUNNING); }
+}
+
+/* CGS2: closes an iteration. divisor: what the new vector was stored over; power: arnoldi_exponent. */
+TESS_HD void arnoldi_close(const arnoldi_small *a, double divisor, int power, tess_loop_state *s)
+{
+    const int j = *a->last;
+    const double unit = a->unit[j], whole = sqrt(a->norms[ARNOLDI_WHOLE]);
+    double *column = a->r + (int64_t)j * (j + 1) / 2;
+    double norm = sqrt(a->norms[ARNOLDI_TWICE]);
+
+    if (norm <= ARNOLDI_ROUNDOFFS * whole) { norm = 0.0; }
+    for (int k = 0; k <= j; k++) {
+        column[k] = unit * (a->first[k] + a->second[k]);
+    }
+    a->unit[j + 1] = norm > 0.0 ? divisor / norm : 0.0;
+    a->scale[j + 1] = ldexp(a->unit[j + 1], -power);
+    arnoldi_close_column(a, j, column, unit * norm, ARNOLDI_ROUNDOFFS * unit * whole, s);
+}
+
+/* ---- delayed ---- */
+
+/*
+ * Entry i of the column of H that iteration k closes, column k - 1 (k >= 1, i < k). With names from arnoldi.h, of the iteration
+ * before where primed: A u' = Q t' + nu' u with t' = (Q'^T w', q'^T w'), u' = Q' s' + alpha' q', u = Q s + alpha q, and
+ * A Q' = Q H', so that A q' = (Q (t' + nu' s - H' s') + nu' alpha q) / alpha'. product: entry i of H' s'.
+ */
+TESS_HD double arnoldi_delayed_entry(const arnoldi_small *a, int i, double product)
+{
+    return (a->first_before[i] + a->carried[ARNOLDI_NU] * a->second[i] - product) / a->carried[ARNOLDI_ALPHA];
+}
+
+/* Terms `from`, from + stride, ... of entry i of H' s'. */
+TESS_HD double arnoldi_delayed_product(const arnoldi_small *a, int k, int i, int from, int stride)
+{
+    double sum = 0.0;
+
+    for (int l = from; l < k - 1; l += stride) {
+        if (i <= l + 1) { sum += a->h[(int64_t)l * (l + 3) / 2 + i] * a->second_before[l]; }
+    }
+    return sum;
+}
+
+/* Squares that differ by less than this share of them are equal but for rounding. */
+#define ARNOLDI_SQUARE_ROUNDOFFS 0x1p-44
+
+/* ||u - Q s||; 0 where that is rounding. The second square: of s. */
+TESS_HD double arnoldi_delayed_alpha(const arnoldi_small *a, double removed)
+{
+    const double square = a->norms[0], left = square - removed;
+
+    return left > ARNOLDI_SQUARE_ROUNDOFFS * square ? sqrt(left) : left - left; /* NaN and Inf stay */
+}
+
+/* What stands below column k - 1 of H, for column k - 1 to be closed with; *least: see arnoldi_close_column. */
+TESS_HD double arnoldi_delayed_next(const arnoldi_small *a, double alpha, double *least)
+{
+    const double next = a->carried[ARNOLDI_NU] * alpha / a->carried[ARNOLDI_ALPHA];
+
+    *least = ARNOLDI_ROUNDOFFS * a->carried[ARNOLDI_WHOLE_BEFORE] / a->carried[ARNOLDI_ALPHA];
+    return next <= *least ? 0.0 : next;
+}
+
+/* The rest of iteration k: the coefficient of q, what the next u is divided by, and what the next iteration needs of this one.
+   The sums: of second times first, of the squares of first. */
+TESS_HD void arnoldi_continue_delayed(const arnoldi_small *a, int k, double alpha, double cross, double removed,
+                                      int power, tess_loop_state *s)
+{
+    const double along = (a->norms[1] - cross) / alpha;
+
+    if (!step_is_finite(along) || !(alpha > 0.0)) {
+        step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_NAN_OR_INF);
+        return;
+    }
+    if (k == 0) { a->g[0] *= alpha; }
+    a->first[k] = along;
+    a->carried[ARNOLDI_ALPHA] = alpha;
+    a->carried[ARNOLDI_NU] = arnoldi_divisor(a->norms[2], removed + along * along);
+    a->carried[ARNOLDI_WHOLE_BEFORE] = sqrt(a->norms[2]);
+    a->scale[k] = ldexp(1.0, -power);
+    *a->stored = k + 1;
 }
 
 /* y from the triangle, by back substitution; then times the columns' scales. */
