@@ -4,16 +4,20 @@
 
 static tess_context *gpu = NULL;
 
-static const tess_precond_options preconds[] = {
-    {TESS_PRECOND_NONE, 8}, {TESS_PRECOND_JACOBI, 8}, {TESS_PRECOND_BLOCK_JACOBI, 5}};
-enum { PRECONDS = sizeof preconds / sizeof *preconds };
+static const char *const preconds[] = {"none", "jacobi", "block-jacobi:5", "polynomial:4"};
+enum { PRECONDS = sizeof preconds / sizeof *preconds, WAYS = TESS_ORTHOGONALIZATION_CGS2_DELAYED + 1 };
 
-static tess_solve_options gmres_options(int restart, tess_precision basis)
+/* Vectors in FP64, or, with a basis below fp64, in FP32; both ways to orthogonalise: `variant` is one of VARIANTS. */
+enum { VARIANTS = 2 * WAYS };
+
+static tess_solve_options gmres_options(int restart, tess_precision basis, int variant)
 {
-    tess_solve_options options = solve_options(TESS_SOLVER_GMRES);
+    const bool low = variant >= WAYS && basis != TESS_PRECISION_FP64;
+    tess_solve_options options = solve_options(low ? TESS_SOLVER_GMRES_IR : TESS_SOLVER_GMRES);
 
     options.restart = restart;
     options.basis = (tess_role_precision){.given = 1, .storage = basis};
+    options.orthogonalization = (tess_orthogonalization)(variant % WAYS);
     options.max_iterations = 20000;
     return options;
 }
@@ -26,11 +30,11 @@ static void engines_agree_bit_for_bit(void **state)
 
     (void)state;
     for (int precision = 0; precision < TESS_PRECISION_COUNT; precision++) {
-        for (int k = 0; k < PRECONDS; k++) {
-            tess_solve_options options = gmres_options(30, (tess_precision)precision);
+        for (int k = 0; k < PRECONDS * VARIANTS; k++) {
+            tess_solve_options options = gmres_options(30, (tess_precision)precision, k / PRECONDS);
             tess_solve_result graph, plain;
 
-            options.precond = preconds[k];
+            assert_int_equal(tess_precond_parse(preconds[k % PRECONDS], &options.precond), TESS_SUCCESS);
             options.max_iterations = 100; /* some cycles; e5m2 would take long */
             options.engine = TESS_ENGINE_GRAPH;
             memset(x, 0, (size_t)a.nrows * sizeof *x);
@@ -62,9 +66,9 @@ static void iterations_are_the_hosts(void **state)
     tess_context *host = open_cpu(2);
 
     (void)state;
-    for (int r = 0; r < 3; r++) {
+    for (int r = 0; r < 3 * VARIANTS; r++) {
         for (int precision = TESS_PRECISION_FP64; precision <= TESS_PRECISION_FP16; precision++) {
-            tess_solve_options options = gmres_options(restarts[r], (tess_precision)precision);
+            tess_solve_options options = gmres_options(restarts[r % 3], (tess_precision)precision, r / 3);
             tess_solve_result there, here;
 
             options.rtol = 1e-8;
@@ -93,8 +97,8 @@ static void small_systems_are_solved(void **state)
         oracle_csr a = oracle_tridiagonal(sizes[s], -1.0, 3.0, -1.5);
         double *b = random_values(a.nrows, 3, -1.0, 1.0), *x = test_allocate(a.nrows, sizeof *x);
 
-        for (int precision = 0; precision < TESS_PRECISION_COUNT; precision++) {
-            tess_solve_options options = gmres_options(64, (tess_precision)precision);
+        for (int k = 0; k < VARIANTS * TESS_PRECISION_COUNT; k++) {
+            tess_solve_options options = gmres_options(64, (tess_precision)(k / VARIANTS), k % VARIANTS);
             tess_solve_result result;
 
             memset(x, 0, (size_t)a.nrows * sizeof *x);
@@ -115,8 +119,8 @@ static void breakdowns_are_reported(void **state)
     oracle_csr a = oracle_diagonal(5, values);
 
     (void)state;
-    for (int precision = 0; precision < TESS_PRECISION_COUNT; precision++) {
-        tess_solve_options options = gmres_options(50, (tess_precision)precision);
+    for (int k = 0; k < VARIANTS * TESS_PRECISION_COUNT; k++) {
+        tess_solve_options options = gmres_options(50, (tess_precision)(k / VARIANTS), k % VARIANTS);
         tess_solve_result result;
 
         memset(x, 0, sizeof x);

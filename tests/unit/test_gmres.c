@@ -2,12 +2,15 @@
 /* GMRES on the CPU: right answers with every basis and preconditioner, least residuals, restarts, breakdowns, honest ends. */
 #include "support/solve.h"
 
-static tess_solve_options gmres_options(int restart, tess_precision basis)
+enum { WAYS = TESS_ORTHOGONALIZATION_CGS2_DELAYED + 1 };
+
+static tess_solve_options gmres_options(int restart, tess_precision basis, int way)
 {
     tess_solve_options options = solve_options(TESS_SOLVER_GMRES);
 
     options.restart = restart;
     options.basis = (tess_role_precision){.given = 1, .storage = basis};
+    options.orthogonalization = (tess_orthogonalization)way;
     return options;
 }
 
@@ -20,11 +23,11 @@ static void every_basis_and_preconditioner_converges(void **state)
 
     (void)state;
     for (int precision = 0; precision < TESS_PRECISION_COUNT; precision++) {
-        for (int k = 0; k < 3; k++) {
-            tess_solve_options options = gmres_options(30, (tess_precision)precision);
+        for (int k = 0; k < 3 * WAYS; k++) {
+            tess_solve_options options = gmres_options(30, (tess_precision)precision, k / 3);
             tess_solve_result result;
 
-            options.precond.kind = kinds[k];
+            options.precond.kind = kinds[k % 3];
             options.max_iterations = 20000;
             memset(x, 0, 1600 * sizeof *x);
             result = solve_once(ctx, &a, &options, b, x);
@@ -40,7 +43,7 @@ static void every_basis_and_preconditioner_converges(void **state)
 }
 
 /* After k iterations the estimate is the true residual, and none is larger than the one before. */
-static void estimates_are_the_least_residuals(void **state)
+static void check_estimates(int way)
 {
     enum { N = 400, STEPS = 25 };
     oracle_csr a = oracle_convection2d(20, 2.0);
@@ -49,9 +52,8 @@ static void estimates_are_the_least_residuals(void **state)
     double magnitude[N];
     tess_context *ctx = open_cpu(1);
 
-    (void)state;
     for (int steps = 1; steps <= STEPS; steps++) {
-        tess_solve_options options = gmres_options(STEPS, TESS_PRECISION_FP64);
+        tess_solve_options options = gmres_options(STEPS, TESS_PRECISION_FP64, way);
         tess_solve_result result;
 
         options.rtol = 1e-14;
@@ -82,17 +84,24 @@ static void estimates_are_the_least_residuals(void **state)
     free(x);
 }
 
+static void estimates_are_the_least_residuals(void **state)
+{
+    (void)state;
+    for (int way = 0; way < WAYS; way++) {
+        check_estimates(way);
+    }
+}
+
 /* As many iterations as there are eigenvalues; a basis longer than the matrix is cut to it. */
-static void invariant_spaces_end_the_cycle(void **state)
+static void check_invariant_space(int way)
 {
     enum { N = 60 };
     double values[N], b[N], x[N] = {0.0};
-    tess_solve_options options = gmres_options(1000, TESS_PRECISION_FP64);
+    tess_solve_options options = gmres_options(1000, TESS_PRECISION_FP64, way);
     tess_context *ctx = open_cpu(1);
     tess_solve_result result;
     oracle_csr a;
 
-    (void)state;
     for (int i = 0; i < N; i++) {
         values[i] = (double)(1 + i % 3);
         b[i] = 1.0 + i;
@@ -112,6 +121,14 @@ static void invariant_spaces_end_the_cycle(void **state)
     oracle_free(&a);
 }
 
+static void invariant_spaces_end_the_cycle(void **state)
+{
+    (void)state;
+    for (int way = 0; way < WAYS; way++) {
+        check_invariant_space(way);
+    }
+}
+
 /* The cyclic shift: no residual falls before iteration n (Greenbaum, Ptak, Strakos 1996). */
 static void cycles_without_progress_end_in_stagnation(void **state)
 {
@@ -126,12 +143,12 @@ static void cycles_without_progress_end_in_stagnation(void **state)
         oracle_push(&a, (i + 1) % N, 1.0);
         oracle_end_row(&a, i);
     }
-    for (int g = 0; g < 2; g++) {
+    for (int g = 0; g < 2 * WAYS; g++) {
         for (int restart = N - 1; restart <= N; restart++) {
-            tess_solve_options options = gmres_options(restart, TESS_PRECISION_FP64);
+            tess_solve_options options = gmres_options(restart, TESS_PRECISION_FP64, g / 2);
             tess_solve_result result;
 
-            options.guard = guards[g];
+            options.guard = guards[g % 2];
             memset(x, 0, sizeof x);
             result = solve_once(ctx, &a, &options, b, x);
             check_honest(&a, b, x, &options, &result);
@@ -148,18 +165,23 @@ static void singular_matrices_do_not_converge(void **state)
 {
     double values[5] = {1.0, 2.0, 0.0, 3.0, 4.0}, b[5] = {1.0, 1.0, 1.0, 1.0, 1.0}, x[5] = {0.0}, zero[5] = {0.0};
     oracle_csr a = oracle_diagonal(5, values), none = oracle_diagonal(5, zero);
-    tess_solve_options options = gmres_options(50, TESS_PRECISION_FP64);
     tess_context *ctx = open_cpu(1);
-    tess_solve_result result = solve_once(ctx, &a, &options, b, x);
 
     (void)state;
-    assert_false(result.converged);
-    check_honest(&a, b, x, &options, &result);
-    assert_at_most(result.residual_norm, 1.0 + 1e-12); /* all but the third component is solved */
-    memset(x, 0, sizeof x);
-    result = solve_once(ctx, &none, &options, b, x);
-    assert_int_equal(result.reason, TESS_REASON_BREAKDOWN);
-    assert_int_equal(result.iterations, 0);
+    for (int way = 0; way < WAYS; way++) {
+        tess_solve_options options = gmres_options(50, TESS_PRECISION_FP64, way);
+        tess_solve_result result;
+
+        memset(x, 0, sizeof x);
+        result = solve_once(ctx, &a, &options, b, x);
+        assert_false(result.converged);
+        check_honest(&a, b, x, &options, &result);
+        assert_at_most(result.residual_norm, 1.0 + 1e-12); /* all but the third component is solved */
+        memset(x, 0, sizeof x);
+        result = solve_once(ctx, &none, &options, b, x);
+        assert_int_equal(result.reason, TESS_REASON_BREAKDOWN);
+        assert_int_equal(result.iterations, 0);
+    }
     tess_context_destroy(ctx);
     oracle_free(&a);
     oracle_free(&none);
@@ -173,8 +195,8 @@ static void hilbert_matrices_are_judged_honestly(void **state)
     tess_context *ctx = open_cpu(1);
 
     (void)state;
-    for (int precision = TESS_PRECISION_FP64; precision <= TESS_PRECISION_FP16; precision++) {
-        tess_solve_options options = gmres_options(20, (tess_precision)precision);
+    for (int k = 0; k < WAYS * (TESS_PRECISION_FP16 + 1); k++) {
+        tess_solve_options options = gmres_options(20, (tess_precision)(k / WAYS), k % WAYS);
         tess_solve_result result;
 
         options.max_iterations = 50;
@@ -197,8 +219,8 @@ static void bits_do_not_depend_on_threads(void **state)
     double *b = random_values(N, 2, -1.0, 1.0), *x = test_allocate(N, sizeof *x), *y = test_allocate(N, sizeof *y);
 
     (void)state;
-    for (int precision = 0; precision < TESS_PRECISION_COUNT; precision++) {
-        tess_solve_options options = gmres_options(20, (tess_precision)precision);
+    for (int k = 0; k < WAYS * TESS_PRECISION_COUNT; k++) {
+        tess_solve_options options = gmres_options(20, (tess_precision)(k / WAYS), k % WAYS);
         tess_context *one = open_cpu(1), *three = open_cpu(3);
         tess_matrix *m = make_matrix(three, &a);
         tess_solver *solver = NULL;
@@ -229,17 +251,148 @@ static void wrong_options_are_refused(void **state)
     oracle_csr a = oracle_laplace2d(3);
     tess_context *ctx = open_cpu(1);
     tess_matrix *m = make_matrix(ctx, &a);
-    tess_solve_options options = gmres_options(0, TESS_PRECISION_FP64);
+    tess_solve_options options = gmres_options(0, TESS_PRECISION_FP64, 0);
     tess_solver *solver = NULL;
 
     (void)state;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));
-    options = gmres_options(5, (tess_precision)TESS_PRECISION_COUNT);
+    options = gmres_options(5, (tess_precision)TESS_PRECISION_COUNT, 0);
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));
+    options = solve_options(TESS_SOLVER_GMRES_IR);
+    options.basis = (tess_role_precision){.given = 1, .storage = TESS_PRECISION_FP64}; /* of FP32 vectors */
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));
+    options = solve_options(TESS_SOLVER_GMRES);
+    options.inner = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP32};
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));
     assert_null(solver);
     tess_matrix_destroy(m);
     tess_context_destroy(ctx);
     oracle_free(&a);
+}
+
+/* ---- several precisions ---- */
+
+static const tess_role_precision inner_roles[] = {
+    {0, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64}, /* fp32/fp32 */
+    {1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64}, {1, TESS_PRECISION_BF16, TESS_ARITHMETIC_FP32},
+    {1, TESS_PRECISION_FP16, TESS_ARITHMETIC_FP32}, {1, TESS_PRECISION_FP16, TESS_ARITHMETIC_FP64},
+    {1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64},
+};
+enum { ROLES = sizeof inner_roles / sizeof *inner_roles };
+
+/* Whatever cycles are in, the answer is that of FP64; a right-hand side and a power of two times it have the same cycles. */
+static void refinement_reaches_fp64(void **state)
+{
+    enum { N = 40 * 40 };
+    static const int powers[] = {0, 400, -400};
+    oracle_csr a = oracle_convection2d(40, 3.0);
+    double *b = random_values(N, 7, -1.0, 1.0), *x = test_allocate(N, sizeof *x), *scaled = test_allocate(N, sizeof *b);
+    tess_context *ctx = open_cpu(2);
+
+    (void)state;
+    for (int k = 0; k < ROLES * WAYS; k++) {
+        int64_t iterations = 0;
+
+        for (int p = 0; p < 3; p++) {
+            tess_solve_options options = solve_options(TESS_SOLVER_GMRES_IR);
+            tess_solve_result result;
+
+            options.inner = inner_roles[k % ROLES];
+            options.orthogonalization = (tess_orthogonalization)(k / ROLES);
+            options.rtol = 1e-12;
+            for (int i = 0; i < N; i++) {
+                scaled[i] = ldexp(b[i], powers[p]);
+            }
+            memset(x, 0, N * sizeof *x);
+            result = solve_once(ctx, &a, &options, scaled, x);
+            assert_int_equal(result.reason, TESS_REASON_RTOL);
+            assert_int_equal(result.escalated, 0);
+            check_honest(&a, scaled, x, &options, &result);
+            assert_true(p == 0 || result.iterations == iterations);
+            iterations = result.iterations;
+        }
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+    free(x);
+    free(scaled);
+}
+
+/* The matrix in every format; a composite gives its copy in fp32. */
+static void refinement_works_with_every_format(void **state)
+{
+    static const tess_format formats[] = {TESS_FORMAT_CSR, TESS_FORMAT_ELLR, TESS_FORMAT_SELL, TESS_FORMAT_SPLIT,
+                                          TESS_FORMAT_COMPOSITE};
+    oracle_csr a = oracle_convection2d(30, 1.0);
+    double *b = random_values(a.nrows, 7, -1.0, 1.0), *x = test_allocate(a.nrows, sizeof *x);
+    tess_context *ctx = open_cpu(2);
+
+    (void)state;
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+        tess_solve_options options = solve_options(TESS_SOLVER_GMRES_IR);
+        tess_solve_result result;
+
+        options.storage.format = formats[f];
+        if (f == 1 || f == 2) { options.storage.precision = TESS_PRECISION_FP32; }
+        if (f > 2) {
+            options.storage.policy.policy = TESS_POLICY_MEAN_RANGE;
+            options.storage.policy.parameter = 0.1;
+        }
+        options.rtol = 1e-11;
+        memset(x, 0, (size_t)a.nrows * sizeof *x);
+        result = solve_once(ctx, &a, &options, b, x);
+        assert_int_equal(result.reason, TESS_REASON_RTOL);
+        assert_int_equal(result.format, formats[f]);
+        check_honest(&a, b, x, &options, &result);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+    free(x);
+}
+
+/* In FP32 throughout the residual stays above FP32's rounding; after the switch it goes on falling. */
+static void first_in_fp32_then_in_fp64(void **state)
+{
+    enum { RESTART = 20, LONG = 400 };
+    oracle_csr a = oracle_convection2d(40, 3.0);
+    double *b = random_values(a.nrows, 7, -1.0, 1.0), *x = test_allocate(a.nrows, sizeof *x), low = 0.0;
+    tess_context *ctx = open_cpu(2);
+    tess_matrix *m = make_matrix(ctx, &a);
+
+    (void)state;
+    for (int k = 0; k < 3; k++) { /* never switched; switched at 2 * RESTART; when FP32 is done */
+        tess_solve_options options = solve_options(TESS_SOLVER_GMRES_FD);
+        tess_solver *solver = NULL;
+        tess_solve_result result;
+
+        options.restart = RESTART;
+        options.rtol = 1e-12;
+        options.guard = TESS_GUARD_REPORT;
+        options.switch_at = k == 0 ? 2 * LONG : k == 1 ? 2 * RESTART - 3 : 0;
+        options.max_iterations = k == 0 ? LONG : 20000;
+        memset(x, 0, (size_t)a.nrows * sizeof *x);
+        assert_ok(ctx, tess_solver_create(m, &options, &solver));
+        result = solve_with(solver, ctx, a.nrows, b, x);
+        check_honest(&a, b, x, &options, &result);
+        if (k == 0) {
+            assert_int_equal(result.reason, TESS_REASON_ITERATIONS);
+            low = result.relative_residual;
+            assert_true(low > 0x1p-24 && low < 1e-4); /* x alone is rounded to FP32 */
+        } else {
+            assert_int_equal(result.reason, TESS_REASON_RTOL);
+            assert_int_equal(result.matrix_precision, TESS_PRECISION_FP64);
+            assert_int_equal(result.escalated, 0);
+        }
+        if (k == 1) { assert_true(result.history[2 * RESTART] > low * result.rhs_norm); }
+        tess_solver_destroy(solver);
+    }
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+    free(x);
 }
 
 int main(void)
@@ -253,6 +406,9 @@ int main(void)
         cmocka_unit_test(hilbert_matrices_are_judged_honestly),
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(wrong_options_are_refused),
+        cmocka_unit_test(refinement_reaches_fp64),
+        cmocka_unit_test(refinement_works_with_every_format),
+        cmocka_unit_test(first_in_fp32_then_in_fp64),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
