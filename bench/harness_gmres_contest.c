@@ -43,7 +43,7 @@ static tess_status make_rhs(gmres_problem *p, gmres_rhs rhs)
 }
 
 tess_status gmres_problem_make(bench_run *run, const tess_matrix *a, const bench_case *which, const char *set,
-                               gmres_rhs rhs, gmres_problem *out)
+                               gmres_rhs rhs, bool baseline, gmres_problem *out)
 {
     const int64_t n = tess_matrix_nrows(a);
     tess_status status = TESS_SUCCESS;
@@ -56,7 +56,7 @@ tess_status gmres_problem_make(bench_run *run, const tess_matrix *a, const bench
     if (status == TESS_SUCCESS) { status = tess_vector_create(run->ctx, n, TESS_PRECISION_FP64, &out->b); }
     if (status == TESS_SUCCESS) { status = tess_vector_create(run->ctx, n, TESS_PRECISION_FP64, &out->x); }
     if (status == TESS_SUCCESS) { status = make_rhs(out, rhs); }
-    if (run->gpu) { out->handles = bench_gmres_open(run->ctx, out->no_baseline, sizeof out->no_baseline); }
+    if (run->gpu && baseline) { out->handles = bench_gmres_open(run->ctx, out->no_baseline, sizeof out->no_baseline); }
     return status;
 }
 

@@ -66,8 +66,9 @@ typedef struct gmres_problem {
 
 typedef enum gmres_rhs { GMRES_RHS_ONES, GMRES_RHS_A_TIMES_ONES } gmres_rhs;
 
+/* baseline: cuSPARSE and cuBLAS will be wanted. */
 tess_status gmres_problem_make(bench_run *run, const tess_matrix *a, const bench_case *which, const char *set,
-                               gmres_rhs rhs, gmres_problem *out);
+                               gmres_rhs rhs, bool baseline, gmres_problem *out);
 void gmres_problem_free(gmres_problem *p);
 
 /* What a contestant did with a problem under given settings. */
@@ -139,8 +140,7 @@ typedef struct gmres_row {
     int64_t max_iterations;
     int64_t switch_to, switch_step; /* fd at each multiple */
     tess_reordering reorder;
-    const char *what; /* a word on it */
-    bool profile;     /* the time by kernels too */
+    bool profile; /* the time by kernels too */
 } gmres_row;
 
 extern const gmres_row gmres_studies[];
