@@ -110,19 +110,36 @@ double bench_product_compare(const bench_product *product, const double *y)
     return worst;
 }
 
-bench_residual bench_true_residual(const bench_csr *a, const double *b, const double *x)
+/* Squares of b - A x and of b over a block of rows. */
+static void add_residual(const bench_csr *a, const double *b, const double *x, int64_t from, int64_t to,
+                         __float128 *sums)
 {
-    __float128 residual = 0, rhs = 0;
-
-    for (int64_t i = 0; i < a->nrows; i++) {
+    for (int64_t i = from; i < to; i++) {
         __float128 r = b[i];
 
         for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
             r -= (__float128)a->val[k] * (__float128)x[a->col_ind[k]];
         }
-        residual += r * r;
-        rhs += (__float128)b[i] * b[i];
+        sums[0] += r * r;
+        sums[1] += (__float128)b[i] * b[i];
     }
+}
+
+bench_residual bench_true_residual(const bench_csr *a, const double *b, const double *x)
+{
+    enum { BLOCK = 4096 };
+    const int64_t blocks = (a->nrows + BLOCK - 1) / BLOCK;
+    __float128 *part = bench_allocate(2 * (size_t)blocks, sizeof *part), residual = 0, rhs = 0;
+
+#pragma omp parallel for
+    for (int64_t k = 0; k < blocks; k++) {
+        add_residual(a, b, x, k * BLOCK, (k + 1) * BLOCK < a->nrows ? (k + 1) * BLOCK : a->nrows, part + 2 * k);
+    }
+    for (int64_t k = 0; k < blocks; k++) {
+        residual += part[2 * k];
+        rhs += part[2 * k + 1];
+    }
+    free(part);
     /* squares of doubles may leave the range of double; long double has quadruple's exponents */
     return (bench_residual){(double)sqrtl((long double)residual), (double)sqrtl((long double)rhs)};
 }

@@ -2,8 +2,11 @@
 /* A build without CUDA never has a GPU context here, so none of these is reached. */
 #ifndef BENCH_CUDA
 
+#include <stdio.h>
+
 #include "harness_cublas.h"
 #include "harness_device.h"
+#include "harness_gmres.h"
 
 tess_status bench_device_time(void *stream, int count, int calls, bench_call call, void *user, double *samples)
 {
@@ -99,6 +102,57 @@ tess_status bench_cublas_trsv(bench_cublas *c, tess_precision precision, tess_tr
                               int64_t ld, void *x)
 {
     (void)c, (void)precision, (void)triangle, (void)operation, (void)diagonal, (void)n, (void)a, (void)ld, (void)x;
+    return TESS_UNSUPPORTED;
+}
+
+bench_gmres_handles *bench_gmres_open(tess_context *ctx, char *reason, size_t reason_size)
+{
+    (void)ctx;
+    snprintf(reason, reason_size, "needs CUDA");
+    return NULL;
+}
+
+void bench_gmres_close(bench_gmres_handles *handles)
+{
+    (void)handles;
+}
+
+bench_gmres *bench_gmres_create(bench_gmres_handles *handles, const tess_matrix *a, bench_gmres_kind kind, int restart,
+                                char *reason, size_t reason_size)
+{
+    (void)handles, (void)a, (void)kind, (void)restart;
+    snprintf(reason, reason_size, "needs CUDA");
+    return NULL;
+}
+
+void bench_gmres_destroy(bench_gmres *s)
+{
+    (void)s;
+}
+
+bool bench_gmres_solve(bench_gmres *s, const double *b, double *x, const bench_gmres_limits *limits,
+                       bench_gmres_result *out)
+{
+    (void)s, (void)b, (void)x, (void)limits;
+    snprintf(out->reason, sizeof out->reason, "needs CUDA");
+    return false;
+}
+
+int64_t bench_gmres_bytes(const bench_gmres *s)
+{
+    (void)s;
+    return 0;
+}
+
+int64_t bench_gmres_matrix_bytes(const bench_gmres *s)
+{
+    (void)s;
+    return 0;
+}
+
+tess_status bench_gmres_product(void *user, int k)
+{
+    (void)user, (void)k;
     return TESS_UNSUPPORTED;
 }
 

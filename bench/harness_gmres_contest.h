@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The contestants of bench_gmres, what they did, and what is asked of them. */
+#ifndef TESS_BENCH_HARNESS_GMRES_CONTEST_H
+#define TESS_BENCH_HARNESS_GMRES_CONTEST_H
+
+#include <stdio.h>
+
+#include "harness_gmres.h"
+#include "harness_goal.h"
+
+enum { GMRES_MOST_SAMPLES = 64, GMRES_MOST_VARIANTS = 48, GMRES_NAME = 64 };
+
+/* ---- contestants (harness_gmres_variant.c) ---- */
+
+/*
+ * A contestant is its name: cu-fp64, cu-ir or cu-fp32 (cuSPARSE and cuBLAS); or fp64, ir, fd or fp32 (ours; fp32 is fd that never
+ * switches), then any of -basis-P, -inner-P, -precond-P with P a precision, -delayed, and for fd the iteration of the switch.
+ */
+typedef struct gmres_variant {
+    char name[GMRES_NAME];
+    bool theirs;
+    bench_gmres_kind kind; /* of theirs */
+    tess_solver_kind solver;
+    tess_role_precision inner, basis, precond;
+    tess_orthogonalization orthogonalization;
+    int64_t switch_at; /* -1: not given */
+} gmres_variant;
+
+typedef struct gmres_variants {
+    int count;
+    gmres_variant items[GMRES_MOST_VARIANTS];
+} gmres_variants;
+
+/* Adds those of a comma-separated list of names and patterns (`ir*`, `all`); false at a wrong one, which is copied to *wrong. */
+bool gmres_variants_add(gmres_variants *list, const char *names, char *wrong, size_t wrong_size);
+/* Adds fd-FROM, fd-FROM+STEP, .. up to fd-TO as far as there is room. */
+void gmres_variants_add_switches(gmres_variants *list, int64_t from, int64_t to, int64_t step);
+
+/* ---- a problem and one solver on it (harness_gmres_contest.c) ---- */
+
+typedef struct gmres_settings {
+    double rtol;
+    int64_t max_iterations;
+    int restart;
+    tess_guard guard;
+    const char *precond; /* as on the command line: none, jacobi, block-jacobi:K, polynomial:D */
+    tess_precond_options precond_options;
+    tess_reordering reorder;
+    bool history, profile;
+} gmres_settings;
+
+bool gmres_parse_precond(const char *text, tess_precond_options *out);
+
+/* The problem A x = b that all solve, from x = 0. */
+typedef struct gmres_problem {
+    bench_run *run;
+    const tess_matrix *a;
+    char name[80];
+    const char *set; /* where it is from; empty: named by itself */
+    bench_csr host;
+    tess_vector *b, *x;
+    double *host_b, *host_x;
+    bench_gmres_handles *handles; /* NULL: no baseline, and why */
+    char no_baseline[BENCH_GMRES_REASON];
+} gmres_problem;
+
+typedef enum gmres_rhs { GMRES_RHS_ONES, GMRES_RHS_A_TIMES_ONES } gmres_rhs;
+
+/* baseline: cuSPARSE and cuBLAS will be wanted. */
+tess_status gmres_problem_make(bench_run *run, const tess_matrix *a, const bench_case *which, const char *set,
+                               gmres_rhs rhs, bool baseline, gmres_problem *out);
+void gmres_problem_free(gmres_problem *p);
+
+/* What a contestant did with a problem under given settings. */
+typedef struct gmres_outcome {
+    const gmres_variant *variant;
+    bool refused; /* it could not run: `reason` */
+    tess_status status;
+    char reason[256];
+    int samples;
+    double solve[GMRES_MOST_SAMPLES], setup[GMRES_MOST_SAMPLES], spent;
+    double solve_seconds, setup_seconds; /* medians */
+    int64_t iterations, refinements, switched_at;
+    bool claimed, verified; /* verified: claimed, and true by the independent residual */
+    double true_relative, estimated_relative;
+    int64_t peak_bytes, resident_bytes, matrix_bytes;
+    double model_bytes;
+    tess_format format;
+    tess_precision matrix_precision;
+    bool escalated, profiled;
+    double part_seconds[BENCH_GMRES_PARTS];
+    double product_seconds; /* of one product of a cycle; 0: not measured */
+    double *history;        /* relative estimates */
+    int64_t history_length;
+} gmres_outcome;
+
+/* One set-up and one timed solve after a short one; the first also verifies. */
+void gmres_run_once(const gmres_problem *p, const gmres_settings *settings, gmres_outcome *o);
+void gmres_outcome_finish(const gmres_problem *p, const gmres_settings *settings, gmres_outcome *o);
+void gmres_outcome_free(gmres_outcome *o);
+
+/* Bytes that the outcome's iterations move, by model (harness_gmres_model.c). */
+double gmres_model_bytes(const gmres_problem *p, const gmres_settings *settings, const gmres_outcome *o);
+/* Of the matrix and a full basis in FP64. */
+int64_t gmres_working_set(const gmres_problem *p, int restart);
+
+/* ---- report and goals (harness_gmres_report.c, harness_gmres_goals.c) ---- */
+
+/* What was solved, how long it took: what goals are about. */
+typedef struct gmres_record {
+    char matrix[80], set[16], precond[32], contestant[GMRES_NAME];
+    int restart;
+    bool theirs, claimed, verified, refused;
+    double seconds;
+    int64_t iterations, working_set;
+} gmres_record;
+
+typedef struct gmres_records {
+    gmres_record *items;
+    size_t count;
+} gmres_records;
+
+void gmres_print_head(const bench_run *run);
+void gmres_report(const gmres_problem *p, const gmres_settings *settings, const char *study, const gmres_outcome *all,
+                  int count, gmres_records *records);
+/* Appends the histories of all outcomes as CSV. */
+void gmres_write_histories(FILE *file, const gmres_problem *p, const gmres_settings *settings, const char *study,
+                           const gmres_outcome *all, int count);
+/* Prints the goals and the number of false convergences, which it returns. */
+int gmres_report_goals(bench_run *run, const gmres_records *records);
+
+/* ---- studies (harness_gmres_studies.c) ---- */
+
+/* Solves of a study: every matrix with every preconditioner and restart length by every contestant. NULL or 0: by the options. */
+typedef struct gmres_row {
+    const char *study;  /* comma-separated: it may belong to several */
+    const char *matrix; /* gallery:NAME:ARG.. or NULL */
+    const char *set;    /* or NULL */
+    const char *contestants, *preconds, *restarts;
+    int64_t max_iterations;
+    int64_t switch_to, switch_step; /* fd at each multiple */
+    tess_reordering reorder;
+    bool profile; /* the time by kernels too */
+} gmres_row;
+
+extern const gmres_row gmres_studies[];
+extern const int gmres_study_rows;
+/* A size of the table or of a set over `factor`: counts, not percentages. */
+void gmres_scale_down(int64_t factor, char *source, size_t size);
+
+#endif
