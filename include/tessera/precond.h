@@ -11,6 +11,8 @@ typedef struct tess_precond tess_precond;
 
 /** Largest block of block Jacobi. */
 #define TESS_MAX_BLOCK_SIZE 64
+/** Highest degree of a polynomial. */
+#define TESS_MAX_POLYNOMIAL_DEGREE 200
 
 /* X(NAME, value, name) */
 #define TESS_PRECOND_LIST(X)           \
@@ -26,11 +28,19 @@ typedef enum tess_precond_kind {
         TESS_PRECOND_SHELL = 1000 /**< the user's own function */
 } tess_precond_kind;
 
-/** How a polynomial of the matrix is evaluated. */
+/*
+ * How a polynomial of the matrix is evaluated: as a product over its residual polynomial's roots, in modified Leja order
+ * (default), or by its coefficients, a power of the matrix at a time: for low degrees alone, as they overflow and cancel.
+ * X(NAME, value, name)
+ */
+#define TESS_POLYNOMIAL_FORM_LIST(X) \
+    X(ROOTS, 0, "roots")             \
+    X(POWERS, 1, "powers")
+
 typedef enum tess_polynomial_form {
-    TESS_POLYNOMIAL_ROOTS =
-        0, /**< as a product over its residual polynomial's roots, in modified Leja order (default) */
-    TESS_POLYNOMIAL_POWERS = 1 /**< by its coefficients (Horner's rule) */
+#define TESS_POLYNOMIAL_FORM_ENUM(NAME, value, name) TESS_POLYNOMIAL_##NAME = (value),
+    TESS_POLYNOMIAL_FORM_LIST(TESS_POLYNOMIAL_FORM_ENUM)
+#undef TESS_POLYNOMIAL_FORM_ENUM
 } tess_polynomial_form;
 
 typedef struct tess_precond_options {
@@ -55,7 +65,18 @@ TESS_EXPORT void tess_precond_options_init(tess_precond_options *options);
 /**
  * Sets up a preconditioner for the square matrix @p a (assembled, or a shell with a diagonal for Jacobi); @p a is
  * borrowed. Block Jacobi inverts each diagonal block in FP64 with partial pivoting.
- * Errors: SINGULAR (a zero, missing or non-finite diagonal entry or a singular block; the message names the row).
+ *
+ * Polynomial: M^-1 = p(A) of options->degree d, where 1 - z p(z) is the residual polynomial of GMRES after d + 1 steps from a random
+ * vector. It costs d products; a few more where roots with a steep product are repeated for stability (form roots), fewer
+ * where the Krylov space of that vector is smaller. role.storage is what the matrix is copied to for it (fp64: no copy, A itself
+ * is multiplied), role.arithmetic what its vectors are in, in the set-up too; sums of products are FP64. FP32 vectors limit r to
+ * FP32's range. The set-up takes d + 1 products and, for its time, d + 2 vectors. A shell matrix: fp64/fp64 alone.
+ * Source: Loe, Thornquist, Boman, Polynomial preconditioned GMRES in Trilinos, SIAM PP 2020; Embree, Loe, Morgan, SIAM J. Sci.
+ * Comput. 43 (2021), for the order of the roots and the repeated ones. tests/unit/test_polynomial.c
+ *
+ * Errors: SINGULAR (a zero, missing or non-finite diagonal entry or a singular block; the message names the row; a polynomial of a
+ * matrix that is zero or not finite), OUT_OF_RANGE (coefficients that overflow, form powers), INVALID_ARGUMENT (block size,
+ * degree, form, precision), UNSUPPORTED, memory.
  */
 TESS_EXPORT tess_status tess_precond_create(const tess_matrix *a, const tess_precond_options *options,
                                             tess_precond **out);
@@ -65,8 +86,12 @@ TESS_EXPORT tess_status tess_precond_create_shell(tess_context *ctx, int64_t n, 
 TESS_EXPORT tess_status tess_precond_update(tess_precond *m);
 /** z := M^-1 r; FP64 vectors of n values, z and r distinct. */
 TESS_EXPORT tess_status tess_precond_apply(const tess_precond *m, const tess_vector *r, tess_vector *z);
+/** Bytes on the device that are its own: of a polynomial the copied values and its vectors. */
 TESS_EXPORT int64_t tess_precond_bytes(const tess_precond *m);
 TESS_EXPORT const char *tess_precond_kind_name(tess_precond_kind kind);
+TESS_EXPORT const char *tess_polynomial_form_name(tess_polynomial_form form);
+/** INVALID_ARGUMENT leaves *out alone. */
+TESS_EXPORT tess_status tess_polynomial_form_parse(const char *name, tess_polynomial_form *out);
 TESS_EXPORT void tess_precond_destroy(tess_precond *m);
 
 TESS_END_DECLS

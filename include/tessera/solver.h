@@ -240,7 +240,7 @@ TESS_EXPORT const char *tess_orthogonalization_name(tess_orthogonalization ortho
 TESS_EXPORT tess_status tess_orthogonalization_parse(const char *name, tess_orthogonalization *out);
 TESS_EXPORT const char *tess_engine_name(tess_engine engine);
 TESS_EXPORT tess_status tess_engine_parse(const char *name, tess_engine *out);
-/** Parses `none`, `jacobi`, `block-jacobi` or `block-jacobi:K`. */
+/** Parses `none`, `jacobi`, `block-jacobi`, `block-jacobi:K`, `polynomial` or `polynomial:D`. */
 TESS_EXPORT tess_status tess_precond_parse(const char *text, tess_precond_options *out);
 
 TESS_END_DECLS

@@ -37,6 +37,7 @@ static const named_value orthogonalization_names[] = {
 static const named_value scaling_names[] = {TESS_SCALING_LIST(NAMED){NULL, 0}};
 static const named_value reordering_names[] = {TESS_REORDERING_LIST(NAMED){NULL, 0}};
 static const named_value precond_names[] = {TESS_PRECOND_LIST(NAMED){"shell", TESS_PRECOND_SHELL}, {NULL, 0}};
+static const named_value form_names[] = {TESS_POLYNOMIAL_FORM_LIST(NAMED){NULL, 0}};
 
 static const char *name_of(const named_value *list, int value)
 {
@@ -146,6 +147,34 @@ const char *tess_precond_kind_name(tess_precond_kind kind)
     return name_of(precond_names, (int)kind);
 }
 
+const char *tess_polynomial_form_name(tess_polynomial_form form)
+{
+    return name_of(form_names, (int)form);
+}
+
+tess_status tess_polynomial_form_parse(const char *name, tess_polynomial_form *out)
+{
+    int value = 0;
+
+    if (!value_of(form_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
+    *out = (tess_polynomial_form)value;
+    return TESS_SUCCESS;
+}
+
+/* The number after the colon: rows of a block, or a degree. */
+static tess_status parse_precond_number(const char *text, tess_precond_options *out)
+{
+    const bool blocks = out->kind == TESS_PRECOND_BLOCK_JACOBI;
+    const long most = blocks ? TESS_MAX_BLOCK_SIZE : TESS_MAX_POLYNOMIAL_DEGREE;
+    char *end = NULL;
+    const long number = strtol(text, &end, 10);
+
+    if (!blocks && out->kind != TESS_PRECOND_POLYNOMIAL) { return TESS_INVALID_ARGUMENT; }
+    if (end == text || *end || number < 1 || number > most) { return TESS_INVALID_ARGUMENT; }
+    *(blocks ? &out->block_size : &out->degree) = (int)number;
+    return TESS_SUCCESS;
+}
+
 tess_status tess_precond_parse(const char *text, tess_precond_options *out)
 {
     size_t length = strcspn(text, ":");
@@ -158,17 +187,7 @@ tess_status tess_precond_parse(const char *text, tess_precond_options *out)
     if (!value_of(precond_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
     tess_precond_options_init(out);
     out->kind = (tess_precond_kind)value;
-    if (text[length] == ':') {
-        char *end = NULL;
-        long size = strtol(text + length + 1, &end, 10);
-
-        if (out->kind != TESS_PRECOND_BLOCK_JACOBI || end == text + length + 1 || *end || size < 1 ||
-            size > TESS_MAX_BLOCK_SIZE) {
-            return TESS_INVALID_ARGUMENT;
-        }
-        out->block_size = (int)size;
-    }
-    return TESS_SUCCESS;
+    return text[length] == ':' ? parse_precond_number(text + length + 1, out) : TESS_SUCCESS;
 }
 
 const char *tess_reason_name(tess_reason reason)

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "precond/polynomial.h"
+
 enum { DEFAULT_BLOCK_SIZE = 8, DEFAULT_DEGREE = 10 };
 
 void tess_precond_options_init(tess_precond_options *options)
@@ -27,6 +29,7 @@ void tess_precond_destroy(tess_precond *m)
 {
     if (!m) { return; }
     tess_device_release(m->ctx, m->blocks.inverse, inverse_count(&m->blocks), sizeof(double));
+    polynomial_destroy(m->polynomial);
     tess_host_release(m->ctx, m, 1, sizeof *m);
 }
 
@@ -84,6 +87,28 @@ static tess_status compute_inverses(tess_precond *m)
     return TESS_SUCCESS;
 }
 
+static tess_status check_polynomial(const tess_matrix *a, const tess_precond_options *o)
+{
+    const tess_role_precision role = o->role.given ? o->role : (tess_role_precision){0};
+    const bool fp64 = role.storage == TESS_PRECISION_FP64 && role.arithmetic == TESS_ARITHMETIC_FP64;
+
+    if (o->degree < 1 || o->degree > TESS_MAX_POLYNOMIAL_DEGREE) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "degrees: 1 to 200", "a polynomial of degree %d", o->degree);
+    }
+    if (strcmp(tess_polynomial_form_name(o->form), "?") == 0) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "roots, powers", "form %d of a polynomial", (int)o->form);
+    }
+    if (tess_precision_bytes(role.storage) == 0 ||
+        (role.arithmetic != TESS_ARITHMETIC_FP64 && role.arithmetic != TESS_ARITHMETIC_FP32)) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "fp64, fp32, bf16, fp16, e4m3, e5m2; arithmetic: fp64, fp32",
+                         "a preconditioner in precision %d, arithmetic %d", (int)role.storage, (int)role.arithmetic);
+    }
+    if (!a->ops && !fp64) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use fp64/fp64", "a polynomial of a shell matrix below fp64");
+    }
+    return TESS_SUCCESS;
+}
+
 static tess_status check_request(const tess_matrix *a, const tess_precond_options *options)
 {
     if (a->nrows != a->ncols) {
@@ -93,8 +118,8 @@ static tess_status check_request(const tess_matrix *a, const tess_precond_option
     if (a->original) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass the assembled matrix", "a preconditioner of a stored matrix");
     }
-    if (options->kind < TESS_PRECOND_NONE || options->kind > TESS_PRECOND_BLOCK_JACOBI) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "preconditioners: none, jacobi, block-jacobi",
+    if (options->kind < TESS_PRECOND_NONE || options->kind > TESS_PRECOND_POLYNOMIAL) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "preconditioners: none, jacobi, block-jacobi, polynomial",
                          "preconditioner %s cannot be made from a matrix", tess_precond_kind_name(options->kind));
     }
     if (options->kind == TESS_PRECOND_BLOCK_JACOBI &&
@@ -106,7 +131,7 @@ static tess_status check_request(const tess_matrix *a, const tess_precond_option
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "use jacobi with a diagonal function, or a shell preconditioner",
                          "block Jacobi of a shell matrix");
     }
-    return TESS_SUCCESS;
+    return options->kind == TESS_PRECOND_POLYNOMIAL ? check_polynomial(a, options) : TESS_SUCCESS;
 }
 
 tess_status tess_precond_create(const tess_matrix *a, const tess_precond_options *options, tess_precond **out)
@@ -120,6 +145,14 @@ tess_status tess_precond_create(const tess_matrix *a, const tess_precond_options
     return status;
 }
 
+static tess_status setup_polynomial(tess_precond *m, const tess_precond_options *options)
+{
+    const tess_status status = polynomial_create(m->matrix, options, &m->polynomial);
+
+    if (status == TESS_SUCCESS) { m->values_version = m->matrix->values_version; }
+    return status;
+}
+
 tess_status tess_precond_create_renewable(const tess_matrix *a, const tess_precond_options *options, tess_precond **out)
 {
     tess_precond *m = NULL;
@@ -130,7 +163,10 @@ tess_status tess_precond_create_renewable(const tess_matrix *a, const tess_preco
     TESS_TRY(make_precond(a->ctx, options->kind, a->nrows, &m));
     m->matrix = a;
     m->role = options->role;
-    if (options->kind != TESS_PRECOND_NONE) {
+    if (options->kind == TESS_PRECOND_POLYNOMIAL) {
+        status = setup_polynomial(m, options);
+        if (status != TESS_SUCCESS && status != TESS_SINGULAR) { goto cleanup; }
+    } else if (options->kind != TESS_PRECOND_NONE) {
         m->blocks.n = a->nrows;
         m->blocks.block_size = options->kind == TESS_PRECOND_JACOBI ? 1 : options->block_size;
         TESS_TRY(tess_device_allocate(a->ctx, inverse_count(&m->blocks), sizeof(double), (void **)&m->blocks.inverse));
@@ -160,8 +196,20 @@ tess_status tess_precond_create_shell(tess_context *ctx, int64_t n, const tess_s
 
 tess_status tess_precond_update(tess_precond *m)
 {
-    if (!m->blocks.inverse || m->values_version == m->matrix->values_version) { return TESS_SUCCESS; }
-    return compute_inverses(m);
+    tess_status status = TESS_SUCCESS;
+
+    if (!m->matrix || m->values_version == m->matrix->values_version) { return TESS_SUCCESS; }
+    if (m->polynomial) {
+        status = polynomial_renew(m->polynomial);
+        if (status == TESS_SUCCESS) { m->values_version = m->matrix->values_version; }
+        return status;
+    }
+    return m->blocks.inverse ? compute_inverses(m) : TESS_SUCCESS;
+}
+
+uint64_t tess_precond_revision(const tess_precond *m)
+{
+    return m && m->polynomial ? m->polynomial->revision : 0;
 }
 
 const double *tess_precond_scale(const tess_precond *m)
@@ -174,23 +222,24 @@ bool tess_precond_is_identity(const tess_precond *m)
     return !m || m->kind == TESS_PRECOND_NONE;
 }
 
-tess_status tess_precond_apply_fused(const tess_precond *m, tess_precision vectors, const void *r, void *z,
-                                     const tess_reduction *reduction)
+static tess_status apply_shell(const tess_precond *m, tess_precision vectors, const void *r, void *z)
 {
-    tess_fused dots = {.op = TESS_FUSED_DOT_TWO, .n = m->n, .step = reduction->step, .state = reduction->state};
     int code = 0;
 
-    if (m->kind != TESS_PRECOND_SHELL) {
-        return m->ctx->backend->block_jacobi_apply(m->ctx, &m->blocks, vectors, r, z, reduction);
-    }
     if (vectors != TESS_PRECISION_FP64) {
         return tess_fail(m->ctx, TESS_UNSUPPORTED, "use --inner-precision fp64",
                          "a user's preconditioner of %s vectors", tess_precision_name(vectors));
     }
     code = m->shell.apply(m->shell.user, r, z);
-    if (code != 0) {
-        return tess_fail(m->ctx, TESS_CALLBACK, NULL, "the preconditioner's apply function returned %d", code);
-    }
+    if (code == 0) { return TESS_SUCCESS; }
+    return tess_fail(m->ctx, TESS_CALLBACK, NULL, "the preconditioner's apply function returned %d", code);
+}
+
+/* The dot products of z, in a pass of their own. */
+static tess_status reduce_apart(const tess_precond *m, const double *z, const tess_reduction *reduction)
+{
+    tess_fused dots = {.op = TESS_FUSED_DOT_TWO, .n = m->n, .step = reduction->step, .state = reduction->state};
+
     if (reduction->ndots == 0) { return TESS_SUCCESS; }
     dots.in[0] = z;
     dots.in[1] = reduction->with[0];
@@ -201,6 +250,21 @@ tess_status tess_precond_apply_fused(const tess_precond *m, tess_precision vecto
         dots.y.data = reduction->with[0];
     }
     return m->ctx->backend->fused(m->ctx, &dots);
+}
+
+tess_status tess_precond_apply_fused(const tess_precond *m, tess_precision vectors, const void *r, void *z,
+                                     const tess_reduction *reduction)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (m->kind == TESS_PRECOND_SHELL) {
+        status = apply_shell(m, vectors, r, z);
+    } else if (m->kind == TESS_PRECOND_POLYNOMIAL) {
+        status = polynomial_apply(m->polynomial, vectors, r, z, reduction->state);
+    } else {
+        return m->ctx->backend->block_jacobi_apply(m->ctx, &m->blocks, vectors, r, z, reduction);
+    }
+    return status == TESS_SUCCESS ? reduce_apart(m, z, reduction) : status;
 }
 
 tess_status tess_precond_apply(const tess_precond *m, const tess_vector *r, tess_vector *z)
@@ -223,5 +287,6 @@ cleanup:
 
 int64_t tess_precond_bytes(const tess_precond *m)
 {
+    if (m->polynomial) { return polynomial_bytes(m->polynomial); }
     return inverse_count(&m->blocks) * (int64_t)sizeof(double);
 }

@@ -14,6 +14,7 @@ struct tess_precond {
     uint64_t values_version;
     tess_block_diagonal blocks; /* Jacobi is block Jacobi with blocks of one row */
     tess_shell_precond shell;
+    struct tess_polynomial *polynomial;
 };
 
 /* As tess_precond_create, but with SINGULAR *out is made all the same: tess_precond_update may succeed on later values. */
@@ -21,6 +22,8 @@ tess_status tess_precond_create_renewable(const tess_matrix *a, const tess_preco
                                           tess_precond **out);
 /* The inverse diagonal that fused vector operations apply themselves, or NULL. */
 const double *tess_precond_scale(const tess_precond *m);
+/* Changes with what a recorded application has become out of date by. */
+uint64_t tess_precond_revision(const tess_precond *m);
 /* True where z = r: no preconditioner, or none of its own pass. */
 bool tess_precond_is_identity(const tess_precond *m);
 /* z := M^-1 r with dot products of z; r and z have the precision `vectors`, FP64 or FP32 (a reduction goes with FP64 alone). */

@@ -73,18 +73,25 @@ static tess_status verify_x(solve_run *run, const double *x, true_residual *out)
 
 /* ---- before the first cycle ---- */
 
-static tess_status renew_values(tess_solver *s)
+/* What was recorded holds pointers and numbers that may be others now. */
+static void drop_stale_graph(tess_solver *s)
 {
-    const void *values = NULL;
-    tess_status status = TESS_SUCCESS;
+    const void *values = csr_of(s->original)->view.val;
+    const uint64_t revision = tess_precond_revision(s->precond);
 
-    if (!s->original->ops) { return TESS_SUCCESS; }
-    values = csr_of(s->original)->view.val;
-    if (s->graph && s->graph_values != values) {
+    if (s->graph && (s->graph_values != values || s->graph_revision != revision)) {
         s->ctx->backend->release_graph(s->ctx, s->graph);
         s->graph = NULL;
     }
     s->graph_values = values;
+    s->graph_revision = revision;
+}
+
+static tess_status renew_values(tess_solver *s)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (!s->original->ops) { return TESS_SUCCESS; }
     TESS_TRY(check_symmetry(s));
     if (s->stored) { TESS_TRY(tess_matrix_refresh(s->stored)); }
     if (s->method->renew) { TESS_TRY(s->method->renew(s)); }
@@ -98,6 +105,7 @@ static tess_status renew_values(tess_solver *s)
             s->setup_reason = TESS_REASON_RUNNING;
         }
     }
+    drop_stale_graph(s);
 cleanup:
     return status;
 }

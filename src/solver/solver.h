@@ -28,7 +28,8 @@ struct tess_solver {
     double *history, *host_history;
     int64_t history_capacity;
     void *graph;              /* the recorded loop */
-    const void *graph_values; /* what it was recorded for */
+    const void *graph_values; /* what it was recorded for, */
+    uint64_t graph_revision;  /* and of which preconditioner */
     double setup_seconds;
     solver_transform *transform; /* non-NULL: it does the work, and of the rest only options and host_history serve */
     void *own;                   /* the method's own, where it has set-up of its own */

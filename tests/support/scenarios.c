@@ -169,7 +169,7 @@ static tess_status vector_operations(scene *s)
     return status;
 }
 
-static tess_status precond(scene *s, tess_precond_kind kind)
+static tess_status precond(scene *s, tess_precond_kind kind, tess_role_precision role)
 {
     tess_precond_options options;
     tess_precond *made = NULL;
@@ -178,6 +178,7 @@ static tess_status precond(scene *s, tess_precond_kind kind)
     tess_precond_options_init(&options);
     options.kind = kind;
     options.block_size = 5;
+    options.role = role;
     status = tess_precond_create(s->m, &options, &made);
 
     assert_true((status == TESS_SUCCESS) == (made != NULL));
@@ -188,12 +189,48 @@ static tess_status precond(scene *s, tess_precond_kind kind)
 
 static tess_status jacobi(scene *s)
 {
-    return precond(s, TESS_PRECOND_JACOBI);
+    return precond(s, TESS_PRECOND_JACOBI, (tess_role_precision){0});
 }
 
 static tess_status block_jacobi(scene *s)
 {
-    return precond(s, TESS_PRECOND_BLOCK_JACOBI);
+    return precond(s, TESS_PRECOND_BLOCK_JACOBI, (tess_role_precision){0});
+}
+
+static tess_status polynomial(scene *s)
+{
+    return precond(s, TESS_PRECOND_POLYNOMIAL, (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32});
+}
+
+/* Copies of a root, and coefficients. */
+static tess_status outlying_polynomial(scene *s)
+{
+    double values[SCENE_N];
+    oracle_csr a;
+    tess_csr_arrays arrays;
+    tess_precond_options options;
+    tess_matrix *fresh = NULL;
+    tess_precond *made = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    for (int i = 0; i < SCENE_N; i++) {
+        values[i] = i == 3 ? 3e4 : 1.0 + (double)i / SCENE_N;
+    }
+    a = oracle_diagonal(SCENE_N, values);
+    arrays = csr_arrays_of(&a);
+    tess_precond_options_init(&options);
+    options.kind = TESS_PRECOND_POLYNOMIAL;
+    status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
+    for (int form = 0; form < 2 && status == TESS_SUCCESS; form++) {
+        options.form = (tess_polynomial_form)form;
+        status = tess_precond_create(fresh, &options, &made);
+        if (status == TESS_SUCCESS) { status = tess_precond_apply(made, s->b, s->x); }
+        tess_precond_destroy(made);
+        made = NULL;
+    }
+    tess_matrix_destroy(fresh);
+    oracle_free(&a);
+    return status;
 }
 
 /* With a matrix of its own. */
@@ -401,6 +438,8 @@ const named_scenario scenarios[] = {
     {"vector_operations", vector_operations, false},
     {"jacobi", jacobi, false},
     {"block_jacobi", block_jacobi, false},
+    {"polynomial", polynomial, false},
+    {"outlying_polynomial", outlying_polynomial, false},
     {"solve_cg", solve_cg, false},
     {"solve_cg_fp32", solve_cg_fp32, false},
     {"solve_bicgstab", solve_bicgstab, false},
