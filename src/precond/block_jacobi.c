@@ -63,8 +63,8 @@ tess_status block_jacobi_open(const tess_matrix *a, const tess_precond_options *
     m->block_size = options->kind == TESS_PRECOND_JACOBI ? 1 : options->block_size;
     m->storage = role->given ? role->storage : adaptive ? TESS_PRECISION_FP16 : TESS_PRECISION_FP64;
     m->arithmetic = role->given ? role->arithmetic : TESS_ARITHMETIC_FP64;
-    if (adaptive && m->block_size == 1) { /* all have condition 1 */
-        m->storage = choose_block_precision(m->storage, 1.0);
+    if (adaptive && (m->block_size == 1 || m->storage == TESS_PRECISION_FP64)) {
+        m->storage = choose_block_precision(m->storage, 1.0); /* for all of them: blocks of one row have condition 1 */
         adaptive = false;
     }
     nblocks = block_count(m);

@@ -169,7 +169,7 @@ static tess_status vector_operations(scene *s)
     return status;
 }
 
-static tess_status precond(scene *s, tess_precond_kind kind)
+static tess_status precond(scene *s, tess_precond_kind kind, int adaptive)
 {
     tess_precond_options options;
     tess_precond *made = NULL;
@@ -178,6 +178,7 @@ static tess_status precond(scene *s, tess_precond_kind kind)
     tess_precond_options_init(&options);
     options.kind = kind;
     options.block_size = 5;
+    options.adaptive = adaptive;
     status = tess_precond_create(s->m, &options, &made);
 
     assert_true((status == TESS_SUCCESS) == (made != NULL));
@@ -188,12 +189,17 @@ static tess_status precond(scene *s, tess_precond_kind kind)
 
 static tess_status jacobi(scene *s)
 {
-    return precond(s, TESS_PRECOND_JACOBI);
+    return precond(s, TESS_PRECOND_JACOBI, 0);
 }
 
 static tess_status block_jacobi(scene *s)
 {
-    return precond(s, TESS_PRECOND_BLOCK_JACOBI);
+    return precond(s, TESS_PRECOND_BLOCK_JACOBI, 0);
+}
+
+static tess_status adaptive_block_jacobi(scene *s)
+{
+    return precond(s, TESS_PRECOND_BLOCK_JACOBI, 1);
 }
 
 /* With a matrix of its own. */
@@ -401,6 +407,7 @@ const named_scenario scenarios[] = {
     {"vector_operations", vector_operations, false},
     {"jacobi", jacobi, false},
     {"block_jacobi", block_jacobi, false},
+    {"adaptive_block_jacobi", adaptive_block_jacobi, false},
     {"solve_cg", solve_cg, false},
     {"solve_cg_fp32", solve_cg_fp32, false},
     {"solve_bicgstab", solve_bicgstab, false},
