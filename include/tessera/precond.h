@@ -51,7 +51,7 @@ typedef struct tess_precond_options {
     uint64_t seed;             /**< polynomial: of the random vector that its Krylov space begins with (default 1) */
     /** --precond-precision: what it is stored and applied in. Not set: that of the solver it is made for, else fp64. */
     tess_role_precision role;
-    int adaptive; /**< block Jacobi: 1: each block in the lowest precision that its condition allows, up to role.storage */
+    int adaptive; /**< block Jacobi: 1: each block in the lowest precision that its condition allows, down to role.storage */
 } tess_precond_options;
 
 /** The user's preconditioner: z := M^-1 r on the context's device and stream; 0 means success. */
@@ -64,7 +64,15 @@ TESS_EXPORT void tess_precond_options_init(tess_precond_options *options);
 
 /**
  * Sets up a preconditioner for the square matrix @p a (assembled, or a shell with a diagonal for Jacobi); @p a is
- * borrowed. Block Jacobi inverts each diagonal block in FP64 with partial pivoting.
+ * borrowed. Block Jacobi inverts each diagonal block B in FP64 with partial pivoting and stores the inverse in
+ * options->role.storage, below fp64 over a power of two of the block's own, so that blocks of any magnitude keep its unit
+ * roundoff u: its error in the 1-norm is at most about u ||B^-1||_1. Then z is a pass of products in
+ * role.arithmetic; with FP32 arithmetic r must be within FP32's range (below about 1e31).
+ *
+ * options->adaptive: a block may have a precision of unit roundoff u where ||B||_1 ||B^-1||_1 u < 1/10, and gets the lowest of
+ * role.storage (not set: fp16), fp16, fp32; fp64 where none may be had. bf16 goes up to fp32 at once. Every block is inverted
+ * twice. Source: Anzt, Dongarra, Flegar, Higham, Quintana-Orti, Concurrency Computat. Pract. Exper. 31 (2019), e4460.
+ * Tests: tests/unit/test_precond.c, tests/unit/test_precond_precisions.c, tests/gpu/test_precond.c.
  *
  * Polynomial: M^-1 = p(A) of options->degree d, where 1 - z p(z) is the residual polynomial of GMRES after d + 1 steps from a random
  * vector. It costs d products; a few more where roots with a steep product are repeated for stability (form roots), fewer
@@ -86,8 +94,11 @@ TESS_EXPORT tess_status tess_precond_create_shell(tess_context *ctx, int64_t n, 
 TESS_EXPORT tess_status tess_precond_update(tess_precond *m);
 /** z := M^-1 r; FP64 vectors of n values, z and r distinct. */
 TESS_EXPORT tess_status tess_precond_apply(const tess_precond *m, const tess_vector *r, tess_vector *z);
-/** Bytes on the device that are its own: of a polynomial the copied values and its vectors. */
+/** Bytes on the device that are its own: inverses with their exponents and what finds them where their lengths differ; of a
+    polynomial the copied values and its vectors. */
 TESS_EXPORT int64_t tess_precond_bytes(const tess_precond *m);
+/** Blocks of block Jacobi (rows of Jacobi) stored in each precision; zeros for other preconditioners. */
+TESS_EXPORT void tess_precond_blocks_per_precision(const tess_precond *m, int64_t counts[TESS_PRECISION_COUNT]);
 TESS_EXPORT const char *tess_precond_kind_name(tess_precond_kind kind);
 TESS_EXPORT const char *tess_polynomial_form_name(tess_polynomial_form form);
 /** INVALID_ARGUMENT leaves *out alone. */

@@ -98,12 +98,25 @@ struct tess_format_ops {
     unsigned precisions;
 };
 
-/* Diagonal blocks of a block Jacobi preconditioner: inverses stored one after another, column-major. */
+/* Diagonal blocks of a block Jacobi preconditioner: their inverses, one after another, column-major. precond/block_storage.h
+   reads it. */
 typedef struct tess_block_diagonal {
     int64_t n;
-    int block_size;  /* the last block may be smaller; it is padded with the identity */
-    double *inverse; /* ceil(n / block_size) * block_size^2 */
+    int block_size;             /* the last block may be smaller; it is filled up with zeros */
+    tess_precision storage;     /* of all blocks; adaptive: the lowest that one may have */
+    tess_arithmetic arithmetic; /* of the products */
+    void *inverse;
+    int64_t bytes;       /* of inverse */
+    int16_t *exponents;  /* a block is stored over 2^exponent; NULL: as it is */
+    uint8_t *precisions; /* adaptive: of each block; else NULL */
+    char **
+        places; /* adaptive: where each block begins, a multiple of 8 bytes, and where the last ends; else NULL. Recorded
+                            loops read them from here, so that `inverse` may move. */
+    int64_t counts[TESS_PRECISION_COUNT]; /* blocks in each precision */
 } tess_block_diagonal;
+
+/* What a pass over the blocks does with their inverses: choose the precisions by their condition, or store them. */
+typedef enum tess_block_stage { TESS_BLOCKS_JUDGE, TESS_BLOCKS_STORE } tess_block_stage;
 
 /* A loop of a Krylov method: `body` enqueues one iteration through the backend. */
 typedef struct tess_loop {
@@ -152,7 +165,9 @@ struct tess_backend {
     tess_status (*repeat)(tess_context *ctx, tess_status (*body)(void *user), void *user, int64_t count,
                           void **graph_slot);
     void (*release_graph)(tess_context *ctx, void *graph);
-    tess_status (*block_jacobi_build)(const tess_matrix *assembled, tess_block_diagonal *blocks, int64_t *singular_row);
+    /* The first row without a usable pivot, or -1, goes to singular_row. */
+    tess_status (*block_jacobi_build)(const tess_matrix *assembled, const tess_block_diagonal *blocks,
+                                      tess_block_stage stage, int64_t *singular_row);
     /* r and z have the precision `vectors`, FP64 or FP32; a reduction goes with FP64. */
     tess_status (*block_jacobi_apply)(tess_context *ctx, const tess_block_diagonal *blocks, tess_precision vectors,
                                       const void *r, void *z, const tess_reduction *reduction);

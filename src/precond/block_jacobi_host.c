@@ -4,7 +4,11 @@
 
 #include "backend/host/host.h"
 #include "format/csr/csr_host.h"
+#include "precond/block_jacobi.h"
+#include "precond/block_storage.h"
 #include "precond/invert_block.h"
+
+/* ---- set-up ---- */
 
 /* Copies diagonal block number `block` to `a`; rows past the end are those of the identity. */
 static void extract_block(const csr_view *v, int64_t block, int k, double *a)
@@ -26,58 +30,212 @@ static void extract_block(const csr_view *v, int64_t block, int k, double *a)
     }
 }
 
-tess_status host_block_jacobi_build(const tess_matrix *assembled, tess_block_diagonal *blocks, int64_t *singular_row)
+static double norm_1(const double *a, int k, int rows)
+{
+    double norm = 0.0;
+
+    for (int j = 0; j < rows; j++) {
+        norm = larger_of(norm, column_sum(a, k, rows, j));
+    }
+    return norm;
+}
+
+static double largest_entry(const double *a, int k, int rows)
+{
+    double largest = 0.0;
+
+    for (int e = 0; e < k * rows; e++) {
+        if (e % k < rows) { largest = larger_of(largest, fabs(a[e])); }
+    }
+    return largest;
+}
+
+void host_store_block(const tess_block_diagonal *m, int64_t block, const double *a)
+{
+    const int k = m->block_size, rows = block_rows(m, block);
+    const tess_precision precision = block_precision(m, block);
+    void *place = block_place(m, block);
+    double factor = 1.0;
+
+    if (m->exponents) {
+        int exponent = block_exponent(precision, largest_entry(a, k, rows));
+
+        m->exponents[block] = (int16_t)exponent;
+        factor = power_of_two(-exponent);
+    }
+    for (int e = 0; e < k * k; e++) {
+        bool inside = e % k < rows && e / k < rows;
+
+        tess_store(precision, place, e, inside ? a[e] * factor : 0.0, TESS_OVERFLOW_INFINITY);
+    }
+}
+
+/* Returns the number of the block's first row without a usable pivot, or -1. */
+static int build_block(const csr_view *v, const tess_block_diagonal *m, tess_block_stage stage, int64_t block)
+{
+    const int k = m->block_size, rows = block_rows(m, block);
+    double a[TESS_MAX_BLOCK_SIZE * TESS_MAX_BLOCK_SIZE], condition = 0.0;
+    int bad = -1;
+
+    extract_block(v, block, k, a);
+    if (stage == TESS_BLOCKS_JUDGE) { condition = norm_1(a, k, rows); }
+    bad = invert_block(a, k);
+    if (stage == TESS_BLOCKS_STORE) {
+        host_store_block(m, block, a);
+    } else {
+        condition *= norm_1(a, k, rows);
+        m->precisions[block] = (uint8_t)choose_block_precision(m->storage, condition);
+    }
+    return bad;
+}
+
+tess_status host_block_jacobi_build(const tess_matrix *assembled, const tess_block_diagonal *m, tess_block_stage stage,
+                                    int64_t *singular_row)
 {
     const csr_view *v = &csr_of(assembled)->view;
-    int k = blocks->block_size;
-    int64_t nblocks = (blocks->n + k - 1) / k, first_bad = INT64_MAX;
+    int64_t nblocks = block_count(m), first_bad = INT64_MAX;
 
 #pragma omp parallel for num_threads(assembled->ctx->threads) schedule(static) \
     reduction(min                                                              \
               : first_bad) if (v->nnz > HOST_SERIAL_WORK)
     for (int64_t b = 0; b < nblocks; b++) {
-        double *a = blocks->inverse + b * k * k;
-        int bad;
+        int bad = build_block(v, m, stage, b);
 
-        extract_block(v, b, k, a);
-        bad = invert_block(a, k);
-        if (bad >= 0 && b * k + bad < first_bad) { first_bad = b * k + bad; }
+        if (bad >= 0 && b * m->block_size + bad < first_bad) { first_bad = b * m->block_size + bad; }
     }
     *singular_row = first_bad == INT64_MAX ? -1 : first_bad;
     return TESS_SUCCESS;
 }
 
-/* z = inverse * r for one block; returns its share of the dot products in dots. */
-static void apply_block(const tess_block_diagonal *m, int64_t block, const double *r, double *z,
-                        const tess_reduction *reduction, double *dots)
+/* ---- application ---- */
+
+/* Blocks of one precision that are decoded at once. */
+enum { BATCH_VALUES = TESS_MAX_BLOCK_SIZE * TESS_MAX_BLOCK_SIZE, BATCH_ROWS = 512 };
+
+/* sum = A x for `count` column-major blocks, one after another; each row's sum in the order of its columns. */
+HOST_CLONES static void multiply_fp64(int count, int k, const double *restrict a, const double *restrict x,
+                                      double *restrict sum)
 {
-    int k = m->block_size;
-    int64_t first = block * k;
-    int rows = m->n - first < k ? (int)(m->n - first) : k;
-    const double *a = m->inverse + block * k * k;
-
-    for (int i = 0; i < rows; i++) {
-        double sum = 0.0;
-
-        for (int j = 0; j < rows; j++) {
-            sum += a[i + k * j] * r[first + j];
+    for (int b = 0; b < count; b++, a += k * k, x += k, sum += k) {
+        for (int i = 0; i < k; i++) {
+            sum[i] = 0.0;
         }
-        z[first + i] = sum;
-        for (int d = 0; d < reduction->ndots; d++) {
-            dots[d] += sum * (reduction->with[d] == z ? sum : reduction->with[d][first + i]);
+        for (int j = 0; j < k; j++) {
+            for (int i = 0; i < k; i++) {
+                sum[i] += a[i + k * j] * x[j];
+            }
         }
     }
+}
+
+HOST_CLONES static void multiply_fp32(int count, int k, const float *restrict a, const float *restrict x,
+                                      float *restrict sum)
+{
+    for (int b = 0; b < count; b++, a += k * k, x += k, sum += k) {
+        for (int i = 0; i < k; i++) {
+            sum[i] = 0.0F;
+        }
+        for (int j = 0; j < k; j++) {
+            for (int i = 0; i < k; i++) {
+                sum[i] += a[i + k * j] * x[j];
+            }
+        }
+    }
+}
+
+/* Rows of r from `first` on, and zeros up to `padded` of them. */
+static const double *rows_fp64(tess_operand r, int64_t first, int rows, int padded, double *room)
+{
+    const double *x = host_read_fp64(r, first, rows, room);
+
+    if (rows == padded) { return x; }
+    if (x != room) { memcpy(room, x, (size_t)rows * sizeof *room); }
+    memset(room + rows, 0, (size_t)(padded - rows) * sizeof *room);
+    return room;
+}
+
+static const float *rows_fp32(tess_operand r, int64_t first, int rows, int padded, float *room)
+{
+    const float *x = host_read_fp32(r, first, rows, room);
+
+    if (rows == padded) { return x; }
+    if (x != room) { memcpy(room, x, (size_t)rows * sizeof *room); }
+    memset(room + rows, 0, (size_t)(padded - rows) * sizeof *room);
+    return room;
+}
+
+/* The products of `count` blocks of one precision from number `first` on, without their scales. */
+static void multiply_batch(const tess_block_diagonal *m, tess_operand r, int64_t first, int count, double *sum)
+{
+    const int k = m->block_size, values = count * k * k, padded = count * k;
+    const int64_t row = first * k;
+    const int rows = m->n - row < padded ? (int)(m->n - row) : padded;
+    const tess_operand blocks = {block_place(m, first), block_precision(m, first)};
+
+    if (m->arithmetic == TESS_ARITHMETIC_FP64) {
+        double a[BATCH_VALUES], x[BATCH_ROWS];
+
+        multiply_fp64(count, k, host_read_fp64(blocks, 0, values, a), rows_fp64(r, row, rows, padded, x), sum);
+    } else {
+        float a[BATCH_VALUES], x[BATCH_ROWS], narrow[BATCH_ROWS];
+
+        multiply_fp32(count, k, host_read_fp32(blocks, 0, values, a), rows_fp32(r, row, rows, padded, x), narrow);
+        for (int i = 0; i < rows; i++) {
+            sum[i] = (double)narrow[i];
+        }
+    }
+}
+
+typedef struct block_task {
+    const tess_block_diagonal *m;
+    tess_operand r;
+    void *z;
+    const tess_reduction *reduction;
+} block_task;
+
+/* z for `count` blocks; adds their share of the dot products to dots. */
+static void apply_batch(const block_task *task, int64_t first, int count, double *dots)
+{
+    const tess_block_diagonal *m = task->m;
+    const int k = m->block_size;
+    const int64_t row = first * k;
+    const int rows = m->n - row < count * k ? (int)(m->n - row) : count * k;
+    double value[BATCH_ROWS];
+
+    multiply_batch(m, task->r, first, count, value);
+    for (int b = 0; m->exponents && b < count; b++) {
+        double scale = block_scale(m, first + b);
+
+        for (int i = b * k; i < (b + 1) * k && i < rows; i++) {
+            value[i] *= scale;
+        }
+    }
+    host_write_fp64(task->r.precision, task->z, row, rows, value);
+    for (int d = 0; d < task->reduction->ndots; d++) {
+        const double *with = task->reduction->with[d] == task->z ? value : task->reduction->with[d] + row;
+
+        for (int i = 0; i < rows; i++) {
+            dots[d] += value[i] * with[i];
+        }
+    }
+}
+
+/* Blocks in a batch: adaptive ones go one by one. */
+static int batch_of(const tess_block_diagonal *m)
+{
+    const int k = m->block_size, by_values = BATCH_VALUES / (k * k), by_rows = BATCH_ROWS / k;
+
+    return m->precisions ? 1 : by_values < by_rows ? by_values : by_rows;
 }
 
 tess_status host_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal *m, tess_precision vectors,
                                     const void *r, void *z, const tess_reduction *reduction)
 {
-    int64_t nblocks = (m->n + m->block_size - 1) / m->block_size;
-    int64_t per_group = HOST_BLOCK / m->block_size, ngroups = (nblocks + per_group - 1) / per_group;
+    const block_task task = {m, {r, vectors}, z, reduction};
+    const int64_t nblocks = block_count(m), per_group = HOST_BLOCK / m->block_size;
+    const int64_t ngroups = (nblocks + per_group - 1) / per_group, batch = batch_of(m);
     double *partials = NULL;
     tess_status status = host_partials(ctx, 2 * ngroups, &partials);
-
-    (void)vectors;
 
     if (status != TESS_SUCCESS) { return status; }
     if (!host_enter(reduction->state, false, reduction->ndots > 0)) { return TESS_SUCCESS; }
@@ -86,8 +244,8 @@ tess_status host_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal
         int64_t end = (g + 1) * per_group < nblocks ? (g + 1) * per_group : nblocks;
         double dots[2] = {0.0, 0.0};
 
-        for (int64_t b = g * per_group; b < end; b++) {
-            apply_block(m, b, r, z, reduction, dots);
+        for (int64_t b = g * per_group; b < end; b += batch) {
+            apply_batch(&task, b, (int)(end - b < batch ? end - b : batch), dots);
         }
         partials[g] = dots[0];
         partials[ngroups + g] = dots[1];

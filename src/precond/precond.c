@@ -2,9 +2,9 @@
 /* Preconditioners: set-up, renewal, application. */
 #include "precond/precond.h"
 
-#include <math.h>
 #include <string.h>
 
+#include "precond/block_jacobi.h"
 #include "precond/polynomial.h"
 
 enum { DEFAULT_BLOCK_SIZE = 8, DEFAULT_DEGREE = 10 };
@@ -18,18 +18,11 @@ void tess_precond_options_init(tess_precond_options *options)
     options->seed = 1;
 }
 
-static int64_t inverse_count(const tess_block_diagonal *b)
-{
-    int64_t k = b->block_size;
-
-    return k > 0 ? (b->n + k - 1) / k * k * k : 0;
-}
-
 void tess_precond_destroy(tess_precond *m)
 {
     if (!m) { return; }
-    tess_device_release(m->ctx, m->blocks.inverse, inverse_count(&m->blocks), sizeof(double));
     polynomial_destroy(m->polynomial);
+    block_jacobi_close(m->ctx, &m->blocks);
     tess_host_release(m->ctx, m, 1, sizeof *m);
 }
 
@@ -45,35 +38,10 @@ static tess_status make_precond(tess_context *ctx, tess_precond_kind kind, int64
     return TESS_SUCCESS;
 }
 
-/* Inverts the diagonal that a shell operator gives. */
-static tess_status invert_shell_diagonal(tess_precond *m, int64_t *singular_row)
-{
-    tess_context *ctx = m->ctx;
-    size_t bytes = (size_t)m->n * sizeof(double);
-    double *diagonal = NULL;
-    tess_status status = TESS_SUCCESS;
-
-    *singular_row = -1;
-    TESS_TRY(tess_host_allocate(ctx, m->n, sizeof *diagonal, (void **)&diagonal));
-    TESS_TRY(tess_matrix_raw_diagonal(m->matrix, m->blocks.inverse));
-    TESS_TRY(ctx->backend->download(ctx, diagonal, m->blocks.inverse, bytes));
-    for (int64_t i = 0; i < m->n; i++) {
-        if (*singular_row < 0 && (diagonal[i] == 0.0 || !isfinite(1.0 / diagonal[i]) || !isfinite(diagonal[i]))) {
-            *singular_row = i;
-        }
-        diagonal[i] = 1.0 / diagonal[i];
-    }
-    TESS_TRY(ctx->backend->upload(ctx, m->blocks.inverse, diagonal, bytes));
-cleanup:
-    tess_host_release(ctx, diagonal, m->n, sizeof *diagonal);
-    return status;
-}
-
 static tess_status compute_inverses(tess_precond *m)
 {
     int64_t singular_row = -1;
-    tess_status status = m->matrix->ops ? m->ctx->backend->block_jacobi_build(m->matrix, &m->blocks, &singular_row)
-                                        : invert_shell_diagonal(m, &singular_row);
+    tess_status status = block_jacobi_compute(m->matrix, &m->blocks, &singular_row);
 
     if (status != TESS_SUCCESS) { return status; }
     if (singular_row >= 0) {
@@ -122,16 +90,11 @@ static tess_status check_request(const tess_matrix *a, const tess_precond_option
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "preconditioners: none, jacobi, block-jacobi, polynomial",
                          "preconditioner %s cannot be made from a matrix", tess_precond_kind_name(options->kind));
     }
-    if (options->kind == TESS_PRECOND_BLOCK_JACOBI &&
-        (options->block_size < 1 || options->block_size > TESS_MAX_BLOCK_SIZE)) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "block sizes: 1 to 64", "blocks of %d rows",
-                         options->block_size);
+    switch (options->kind) {
+    case TESS_PRECOND_NONE: return TESS_SUCCESS;
+    case TESS_PRECOND_POLYNOMIAL: return check_polynomial(a, options);
+    default: return block_jacobi_check(a, options);
     }
-    if (options->kind == TESS_PRECOND_BLOCK_JACOBI && !a->ops) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use jacobi with a diagonal function, or a shell preconditioner",
-                         "block Jacobi of a shell matrix");
-    }
-    return options->kind == TESS_PRECOND_POLYNOMIAL ? check_polynomial(a, options) : TESS_SUCCESS;
 }
 
 tess_status tess_precond_create(const tess_matrix *a, const tess_precond_options *options, tess_precond **out)
@@ -167,9 +130,7 @@ tess_status tess_precond_create_renewable(const tess_matrix *a, const tess_preco
         status = setup_polynomial(m, options);
         if (status != TESS_SUCCESS && status != TESS_SINGULAR) { goto cleanup; }
     } else if (options->kind != TESS_PRECOND_NONE) {
-        m->blocks.n = a->nrows;
-        m->blocks.block_size = options->kind == TESS_PRECOND_JACOBI ? 1 : options->block_size;
-        TESS_TRY(tess_device_allocate(a->ctx, inverse_count(&m->blocks), sizeof(double), (void **)&m->blocks.inverse));
+        TESS_TRY(block_jacobi_open(a, options, &m->blocks));
         status = compute_inverses(m);
         if (status != TESS_SUCCESS && status != TESS_SINGULAR) { goto cleanup; }
     }
@@ -214,7 +175,7 @@ uint64_t tess_precond_revision(const tess_precond *m)
 
 const double *tess_precond_scale(const tess_precond *m)
 {
-    return m && m->blocks.block_size == 1 ? m->blocks.inverse : NULL;
+    return m && m->blocks.block_size == 1 && !m->blocks.exponents ? m->blocks.inverse : NULL;
 }
 
 bool tess_precond_is_identity(const tess_precond *m)
@@ -288,5 +249,10 @@ cleanup:
 int64_t tess_precond_bytes(const tess_precond *m)
 {
     if (m->polynomial) { return polynomial_bytes(m->polynomial); }
-    return inverse_count(&m->blocks) * (int64_t)sizeof(double);
+    return block_jacobi_bytes(&m->blocks);
+}
+
+void tess_precond_blocks_per_precision(const tess_precond *m, int64_t counts[TESS_PRECISION_COUNT])
+{
+    memcpy(counts, m->blocks.counts, sizeof m->blocks.counts);
 }

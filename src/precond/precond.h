@@ -20,7 +20,7 @@ struct tess_precond {
 /* As tess_precond_create, but with SINGULAR *out is made all the same: tess_precond_update may succeed on later values. */
 tess_status tess_precond_create_renewable(const tess_matrix *a, const tess_precond_options *options,
                                           tess_precond **out);
-/* The inverse diagonal that fused vector operations apply themselves, or NULL. */
+/* The inverse diagonal that fused vector operations apply themselves: FP64 Jacobi's. Else NULL. */
 const double *tess_precond_scale(const tess_precond *m);
 /* Changes with what a recorded application has become out of date by. */
 uint64_t tess_precond_revision(const tess_precond *m);

@@ -73,16 +73,20 @@ static tess_status verify_x(solve_run *run, const double *x, true_residual *out)
 
 /* ---- before the first cycle ---- */
 
+static void drop_graph(tess_solver *s)
+{
+    if (!s->graph) { return; }
+    s->ctx->backend->release_graph(s->ctx, s->graph);
+    s->graph = NULL;
+}
+
 /* What was recorded holds pointers and numbers that may be others now. */
 static void drop_stale_graph(tess_solver *s)
 {
     const void *values = csr_of(s->original)->view.val;
     const uint64_t revision = tess_precond_revision(s->precond);
 
-    if (s->graph && (s->graph_values != values || s->graph_revision != revision)) {
-        s->ctx->backend->release_graph(s->ctx, s->graph);
-        s->graph = NULL;
-    }
+    if (s->graph_values != values || s->graph_revision != revision) { drop_graph(s); }
     s->graph_values = values;
     s->graph_revision = revision;
 }
@@ -326,10 +330,7 @@ static tess_status go_on_in_fp64(solve_run *run)
     run->low_residuals = false;
     run->result->matrix_precision = TESS_PRECISION_FP64;
     s->krylov.matrix = s->original;
-    if (s->graph) {
-        s->ctx->backend->release_graph(s->ctx, s->graph);
-        s->graph = NULL;
-    }
+    drop_graph(s);
     tess_log(s->ctx, TESS_LOG_INFO, "from %s to fp64 after %lld iterations", tess_precision_name(working_precision(s)),
              (long long)run->result->iterations);
     return s->method->escalate ? s->method->escalate(s) : TESS_SUCCESS;
@@ -337,8 +338,17 @@ static tess_status go_on_in_fp64(solve_run *run)
 
 static tess_status escalate(solve_run *run)
 {
+    tess_solver *s = run->s;
+    bool widened = false;
+    tess_status status = TESS_SUCCESS;
+
     run->result->escalated = 1;
-    return go_on_in_fp64(run);
+    if (s->method->widen) { TESS_TRY(s->method->widen(s, &widened)); }
+    if (!widened) { return go_on_in_fp64(run); }
+    drop_graph(s);
+    run->low_precision = s->method->working_precision(s) != TESS_PRECISION_FP64;
+cleanup:
+    return status;
 }
 
 /* Between cycles with residuals in low precision: the next one, or the end of them. */
@@ -429,10 +439,7 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
                  run->result->estimated_residual_norm);
     }
 cleanup:
-    if (run->result->escalated && s->graph) { /* it was recorded for the FP64 matrix */
-        s->ctx->backend->release_graph(s->ctx, s->graph);
-        s->graph = NULL;
-    }
+    if (s->krylov.matrix != solver_matrix(s) || run->result->escalated) { drop_graph(s); } /* it was recorded for these */
     return status;
 }
 

@@ -45,6 +45,8 @@ typedef struct tess_method {
     tess_precision (*working_precision)(const tess_solver *s); /* in place of the matrix's */
     bool (*is_fixed)(const tess_solver *s);                    /* so many iterations and no more: nothing is repaired */
     tess_status (*escalate)(tess_solver *s);                   /* cycles go on in FP64; NULL: the matrix is all */
+    /* Before that: some of what is low goes up, if *widened; NULL: nothing does. */
+    tess_status (*widen)(tess_solver *s, bool *widened);
     int64_t (*bytes)(const tess_solver *s);                    /* of what is its own on the device; NULL: none */
     /* A method whose first cycles are in low precision throughout: x is rounded, and krylov.r := b - A x, of that norm, computed
        in it. NULL: cycles start from the true residual. */

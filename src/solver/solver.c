@@ -241,6 +241,7 @@ tess_status solver_change_precond(tess_solver *s, tess_role_precision role)
 
     if (now.storage == role.storage && now.arithmetic == role.arithmetic) { return TESS_SUCCESS; }
     options.role = role;
+    if (role.storage == TESS_PRECISION_FP64) { options.adaptive = 0; }
     status = tess_precond_create_renewable(s->original, &options, &made);
     if (status == TESS_SINGULAR) {
         note_precond_failure(s);

@@ -11,8 +11,9 @@ static tess_context *gpu = NULL;
 
 static tess_precond_options preconds(int k)
 {
-    static const tess_precond_options all[] = {
-        {TESS_PRECOND_NONE, 8}, {TESS_PRECOND_JACOBI, 8}, {TESS_PRECOND_BLOCK_JACOBI, 5}};
+    static const tess_precond_options all[] = {{.kind = TESS_PRECOND_NONE, .block_size = 8},
+                                               {.kind = TESS_PRECOND_JACOBI, .block_size = 8},
+                                               {.kind = TESS_PRECOND_BLOCK_JACOBI, .block_size = 5}};
 
     return all[k];
 }

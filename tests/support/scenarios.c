@@ -169,7 +169,7 @@ static tess_status vector_operations(scene *s)
     return status;
 }
 
-static tess_status precond(scene *s, tess_precond_kind kind, tess_role_precision role)
+static tess_status precond(scene *s, tess_precond_kind kind, tess_role_precision role, int adaptive)
 {
     tess_precond_options options;
     tess_precond *made = NULL;
@@ -179,6 +179,7 @@ static tess_status precond(scene *s, tess_precond_kind kind, tess_role_precision
     options.kind = kind;
     options.block_size = 5;
     options.role = role;
+    options.adaptive = adaptive;
     status = tess_precond_create(s->m, &options, &made);
 
     assert_true((status == TESS_SUCCESS) == (made != NULL));
@@ -189,17 +190,17 @@ static tess_status precond(scene *s, tess_precond_kind kind, tess_role_precision
 
 static tess_status jacobi(scene *s)
 {
-    return precond(s, TESS_PRECOND_JACOBI, (tess_role_precision){0});
+    return precond(s, TESS_PRECOND_JACOBI, (tess_role_precision){0}, 0);
 }
 
 static tess_status block_jacobi(scene *s)
 {
-    return precond(s, TESS_PRECOND_BLOCK_JACOBI, (tess_role_precision){0});
+    return precond(s, TESS_PRECOND_BLOCK_JACOBI, (tess_role_precision){0}, 0);
 }
 
 static tess_status polynomial(scene *s)
 {
-    return precond(s, TESS_PRECOND_POLYNOMIAL, (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32});
+    return precond(s, TESS_PRECOND_POLYNOMIAL, (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32}, 0);
 }
 
 /* Copies of a root, and coefficients. */
@@ -231,6 +232,11 @@ static tess_status outlying_polynomial(scene *s)
     tess_matrix_destroy(fresh);
     oracle_free(&a);
     return status;
+}
+
+static tess_status adaptive_block_jacobi(scene *s)
+{
+    return precond(s, TESS_PRECOND_BLOCK_JACOBI, (tess_role_precision){0}, 1);
 }
 
 /* With a matrix of its own. */
@@ -440,6 +446,7 @@ const named_scenario scenarios[] = {
     {"block_jacobi", block_jacobi, false},
     {"polynomial", polynomial, false},
     {"outlying_polynomial", outlying_polynomial, false},
+    {"adaptive_block_jacobi", adaptive_block_jacobi, false},
     {"solve_cg", solve_cg, false},
     {"solve_cg_fp32", solve_cg_fp32, false},
     {"solve_bicgstab", solve_bicgstab, false},

@@ -18,6 +18,16 @@ static oracle_csr block_of(const oracle_csr *a, int64_t first, int64_t size)
     return block;
 }
 
+static tess_precond_options options_of(tess_precond_kind kind, int block_size)
+{
+    tess_precond_options options;
+
+    tess_precond_options_init(&options);
+    options.kind = kind;
+    options.block_size = block_size;
+    return options;
+}
+
 /* Blocks of these tests have condition numbers below 10 and entries of their inverses below 1. */
 static void check_apply(tess_context *ctx, const tess_precond *m, const oracle_csr *a, int64_t block_size)
 {
@@ -56,7 +66,7 @@ static void blocks_are_solved(void **state)
         tess_matrix *matrix = make_matrix(ctx, &a);
 
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-            tess_precond_options options = {TESS_PRECOND_BLOCK_JACOBI, sizes[k]};
+            tess_precond_options options = options_of(TESS_PRECOND_BLOCK_JACOBI, sizes[k]);
             int64_t blocks = (225 + sizes[k] - 1) / sizes[k];
             tess_precond *m = NULL;
 
@@ -65,7 +75,7 @@ static void blocks_are_solved(void **state)
             assert_int_equal(tess_precond_bytes(m), blocks * sizes[k] * sizes[k] * 8);
             tess_precond_destroy(m);
         }
-        tess_precond_options jacobi = {TESS_PRECOND_JACOBI, 64};
+        tess_precond_options jacobi = options_of(TESS_PRECOND_JACOBI, 64);
         tess_precond *m = NULL;
         assert_ok(ctx, tess_precond_create(matrix, &jacobi, &m));
         check_apply(ctx, m, &a, 1);
@@ -81,7 +91,7 @@ static void update_follows_the_values(void **state)
     oracle_csr a = oracle_convection2d(10, 0.5);
     tess_context *ctx = open_cpu(2);
     tess_matrix *matrix = make_matrix(ctx, &a);
-    tess_precond_options options = {TESS_PRECOND_BLOCK_JACOBI, 6};
+    tess_precond_options options = options_of(TESS_PRECOND_BLOCK_JACOBI, 6);
     tess_precond *m = NULL;
 
     (void)state;
@@ -137,7 +147,7 @@ static void singular_blocks_name_a_row(void **state)
 {
     oracle_csr a = oracle_tridiagonal(20, -1.0, 2.0, -1.0), missing = oracle_open(3, 3);
     tess_context *ctx = open_cpu(2);
-    tess_precond_options jacobi = {TESS_PRECOND_JACOBI, 1}, blocks = {TESS_PRECOND_BLOCK_JACOBI, 2};
+    tess_precond_options jacobi = options_of(TESS_PRECOND_JACOBI, 1), blocks = options_of(TESS_PRECOND_BLOCK_JACOBI, 2);
     tess_precond *m = NULL;
 
     (void)state;
@@ -184,9 +194,12 @@ static void wrong_requests_are_refused(void **state)
     const tess_shell_operator bare = {identity_operator, NULL, &bytes};
     const tess_shell_operator failing = {identity_operator, fail_with_three, &bytes};
     const tess_shell_precond none = {NULL, NULL};
-    const tess_precond_options jacobi = {TESS_PRECOND_JACOBI, 1}, blocks = {TESS_PRECOND_BLOCK_JACOBI, 2};
-    const tess_precond_options shell_kind = {TESS_PRECOND_SHELL, 2}, unknown = {(tess_precond_kind)77, 0};
-    const tess_precond_options too_large = {TESS_PRECOND_BLOCK_JACOBI, 65}, zero = {TESS_PRECOND_BLOCK_JACOBI, 0};
+    const tess_precond_options jacobi = options_of(TESS_PRECOND_JACOBI, 1),
+                               blocks = options_of(TESS_PRECOND_BLOCK_JACOBI, 2);
+    const tess_precond_options shell_kind = options_of(TESS_PRECOND_SHELL, 2),
+                               unknown = options_of((tess_precond_kind)77, 0);
+    const tess_precond_options too_large = options_of(TESS_PRECOND_BLOCK_JACOBI, 65),
+                               zero = options_of(TESS_PRECOND_BLOCK_JACOBI, 0);
     const tess_precond_options *const wrong_sizes[] = {&too_large, &zero};
     oracle_csr rectangle = oracle_random(3, 4, 2, 1), square = oracle_laplace2d(3);
     tess_context *ctx = open_cpu(1);

@@ -97,9 +97,10 @@ static void wrong_requests_are_refused(void **state)
     options.rtol = (double)NAN;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));
     options = solve_options(TESS_SOLVER_CG);
-    options.precond = (tess_precond_options){TESS_PRECOND_BLOCK_JACOBI, 65};
+    options.precond = (tess_precond_options){.kind = TESS_PRECOND_BLOCK_JACOBI, .block_size = 65};
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));
-    options.precond = (tess_precond_options){TESS_PRECOND_SHELL, 8}; /* a shell cannot be made from a matrix */
+    options.precond =
+        (tess_precond_options){.kind = TESS_PRECOND_SHELL, .block_size = 8}; /* a shell cannot be made from a matrix */
     assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
     options = solve_options(TESS_SOLVER_CG);
     options.storage.precision = (tess_precision)TESS_PRECISION_COUNT;

@@ -42,7 +42,8 @@ tess_status host_arnoldi(tess_context *ctx, const tess_arnoldi *a, tess_arnoldi_
 tess_status host_run_loop(tess_context *ctx, tess_loop *loop);
 tess_status host_repeat(tess_context *ctx, tess_status (*body)(void *user), void *user, int64_t count,
                         void **graph_slot);
-tess_status host_block_jacobi_build(const tess_matrix *assembled, tess_block_diagonal *blocks, int64_t *singular_row);
+tess_status host_block_jacobi_build(const tess_matrix *assembled, const tess_block_diagonal *blocks,
+                                    tess_block_stage stage, int64_t *singular_row);
 tess_status host_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal *blocks, tess_precision vectors,
                                     const void *r, void *z, const tess_reduction *reduction);
 tess_status host_csr_diagonal(const tess_matrix *assembled, double *diagonal);

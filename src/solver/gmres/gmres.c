@@ -65,7 +65,10 @@ static tess_status complete_options(tess_solver *s)
     }
     if (!o->basis.given) { o->basis = o->inner; }
     o->basis.arithmetic = o->inner.arithmetic;
-    if (!o->precond.role.given) { o->precond.role = o->inner; }
+    if (!o->precond.role.given) {
+        o->precond.role = o->inner;
+        if (o->precond.adaptive) { o->precond.role.storage = TESS_PRECISION_FP16; }
+    }
     if (matrix->format == TESS_FORMAT_CSR && matrix->precision == TESS_PRECISION_FP64 && s->original->ops) {
         matrix->precision = o->inner.storage;
     }
@@ -106,13 +109,15 @@ static tess_precision lower_of(tess_precision p, tess_precision q)
     return tess_precision_unit_roundoff(p) > tess_precision_unit_roundoff(q) ? p : q;
 }
 
+/* Not what a preconditioner is stored in: it is as linear as its arithmetic makes it. */
 static tess_precision working_precision(const tess_solver *s)
 {
     const tess_solve_options *o = &s->options;
+    const bool low_precond = s->own_precond && o->precond.role.arithmetic == TESS_ARITHMETIC_FP32;
     const tess_precision matrix = copy_of(s) == TESS_COPY_ASSIGNED ? solver_lowest_precision(s) : o->inner.storage;
-    const tess_precision lowest = lower_of(matrix, lower_of(o->basis.storage, vector_precision(s)));
+    const tess_precision lowest = lower_of(matrix, lower_of(gmres_of(s)->arnoldi.precision, vector_precision(s)));
 
-    return s->own_precond ? lower_of(lowest, o->precond.role.storage) : lowest;
+    return low_precond ? lower_of(lowest, TESS_PRECISION_FP32) : lowest;
 }
 
 /* ---- set-up ---- */
@@ -224,6 +229,15 @@ static tess_status work_in(tess_solver *s, tess_precision basis, tess_precision 
     status = allocate_basis(s->ctx, a, basis);
 cleanup:
     return status;
+}
+
+/* A basis below the precision of the vectors goes up to that; false where it is there. */
+static tess_status widen(tess_solver *s, bool *widened)
+{
+    const tess_arnoldi *a = &gmres_of(s)->arnoldi;
+
+    *widened = lower_of(a->precision, s->krylov.vectors) != s->krylov.vectors;
+    return *widened ? work_in(s, s->krylov.vectors, s->krylov.vectors) : TESS_SUCCESS;
 }
 
 /* Cycles go on with the FP64 matrix: all else follows. */
@@ -350,7 +364,7 @@ cleanup:
 
 #define GMRES_METHOD                                                                                                  \
     .vectors = gmres_vectors, .complete_options = complete_options, .start = start_gmres, .iterate = iterate_gmres,   \
-    .finish = finish_gmres, .setup = setup, .destroy = destroy, .renew = renew, .escalate = escalate, .bytes = bytes, \
+    .finish = finish_gmres, .setup = setup, .destroy = destroy, .renew = renew, .escalate = escalate, .widen = widen, .bytes = bytes, \
     .working_precision = working_precision
 
 const tess_method tess_method_gmres = {.kind = TESS_SOLVER_GMRES, GMRES_METHOD};
