@@ -179,7 +179,10 @@ static error_t parse_data(int key, char *arg, struct argp_state *state, solve_op
     case KEY_OUTPUT: options->output = cli_parse_output(state, "output", arg); return 0;
     case KEY_HISTORY: options->history = cli_parse_output(state, "history", arg); return 0;
     case KEY_SEED: options->seed = cli_parse_seed(state, "seed", arg); return 0;
-    case KEY_TIMINGS: options->timings = true; return 0;
+    case KEY_TIMINGS:
+        options->timings = true;
+        options->solve.timings = 1;
+        return 0;
     case KEY_MONITOR: options->monitor = true; return 0;
     case KEY_PRESET: /* expanded before argp saw the command line */ return 0;
     default: return ARGP_ERR_UNKNOWN;

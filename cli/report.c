@@ -98,6 +98,15 @@ static void print_timings(const cli_solve_run *run)
         rest -= parts[i].seconds;
     }
     printf(" other %.6f s, total %.6f s\n", rest, run->total_seconds);
+    if (!r->timed) { return; }
+    printf("%-17s", "solve");
+    for (int p = TESS_PHASE_SPMV; p <= TESS_PHASES; p++) { /* other comes last */
+        tess_phase phase = (tess_phase)(p % TESS_PHASES);
+        double share = r->solve_seconds > 0.0 ? 100.0 * r->phase_seconds[phase] / r->solve_seconds : 0.0;
+        printf(" %s %.6f s (%.0f %%)%s", tess_phase_name(phase), r->phase_seconds[phase], share,
+               phase == TESS_PHASE_OTHER ? "" : ",");
+    }
+    printf(", by the %s clock\n", strcmp(cli_device_name(run->ctx), "cpu") == 0 ? "host's" : "device's");
 }
 
 void cli_report_solve(const cli_solve_run *run, bool timings)
@@ -221,6 +230,17 @@ static void add_reals(json_t *root, const cli_solve_run *run)
     }
 }
 
+/* Seconds by phase; null where they were not measured. */
+static json_t *phases_json(const tess_solve_result *r)
+{
+    if (!r->timed) { return json_null(); }
+    json_t *object = json_object();
+    for (int p = 0; p < TESS_PHASES; p++) {
+        json_object_set_new(object, tess_phase_name((tess_phase)p), cli_json_real(r->phase_seconds[p]));
+    }
+    return object;
+}
+
 json_t *cli_solve_json(const cli_solve_run *run)
 {
     char buffer[64];
@@ -238,6 +258,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
     if (root == NULL) { return NULL; }
     json_object_set_new(root, "scale", json_string(tess_scaling_name(r->scale)));
     json_object_set_new(root, "reorder", json_string(tess_reordering_name(r->reorder)));
+    json_object_set_new(root, "phases", phases_json(r));
     add_integers(root, r);
     add_reals(root, run);
     json_object_set_new(root, "nonzeros_per_precision", precisions_json(r));

@@ -85,6 +85,27 @@ typedef enum tess_reason {
 #undef TESS_REASON_ENUM
 } tess_reason;
 
+/**
+ * What the time of a solve goes into, X(NAME, value, name). A fused pass counts where most of its bytes belong: norms go with
+ * the pass that they are made in, and of GMRES' middle pass, which subtracts and projects, all is gemv_n. refinement: between
+ * cycles, the true residual above all; other: vector updates, small problems, launches.
+ */
+#define TESS_PHASE_LIST(X)   \
+    X(OTHER, 0, "other")     \
+    X(SPMV, 1, "spmv")       \
+    X(GEMV_T, 2, "gemv_t")   \
+    X(GEMV_N, 3, "gemv_n")   \
+    X(NORM, 4, "norm")       \
+    X(PRECOND, 5, "precond") \
+    X(REFINEMENT, 6, "refinement")
+
+typedef enum tess_phase {
+#define TESS_PHASE_ENUM(NAME, value, name) TESS_PHASE_##NAME = (value),
+    TESS_PHASE_LIST(TESS_PHASE_ENUM)
+#undef TESS_PHASE_ENUM
+        TESS_PHASES
+} tess_phase;
+
 typedef struct tess_progress {
     int64_t iteration;
     double residual_norm;   /**< the solver's estimate of ||b - A x||_2 */
@@ -137,6 +158,7 @@ typedef struct tess_solve_options {
     tess_role_precision
         basis; /**< --basis-precision: GMRES alone: what the Krylov basis is stored in (that of `inner`) */
     tess_orthogonalization orthogonalization; /**< --orthogonalization: GMRES alone */
+    int timings; /**< --timings: 1: phase_seconds of the result are measured, by the device's clock on a GPU (0) */
     int64_t switch_at; /**< --switch-at: gmres-fd: in FP64 from the first restart at or after this iteration on */
 } tess_solve_options;
 
@@ -170,7 +192,9 @@ typedef struct tess_solve_result {
     int escalated;                   /**< 1 when the guard went on in a higher precision */
     const double *history;  /**< estimated residual norm at iteration 0, 1, ...; NaN where it was not measured */
     int64_t history_length; /**< may be less than iterations + 1 when the capacity was reached */
-    tess_step_list steps;   /**< Jacobi: the steps with the iterations that each ran; a repair may have added one */
+    int timed;              /**< 1: phase_seconds were measured: CG, BiCGSTAB and GMRES with `timings` */
+    double phase_seconds[TESS_PHASES]; /**< they add up to solve_seconds */
+    tess_step_list steps; /**< Jacobi: the steps with the iterations that each ran; a repair may have added one */
 } tess_solve_result;
 
 TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
@@ -234,6 +258,7 @@ TESS_EXPORT tess_status tess_verify_residual(const tess_matrix *a, const tess_ve
 
 TESS_EXPORT const char *tess_reason_name(tess_reason reason);
 TESS_EXPORT const char *tess_reason_text(tess_reason reason);
+TESS_EXPORT const char *tess_phase_name(tess_phase phase);
 TESS_EXPORT const char *tess_solver_name(tess_solver_kind solver);
 TESS_EXPORT tess_status tess_solver_parse(const char *name, tess_solver_kind *out);
 TESS_EXPORT const char *tess_orthogonalization_name(tess_orthogonalization orthogonalization);

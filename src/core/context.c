@@ -50,6 +50,15 @@ double tess_wall_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+void tess_enter_phase(tess_context *ctx, tess_phase phase)
+{
+    if (!ctx->clock) { return; }
+    ctx->phase = phase;
+    if (ctx->device == TESS_DEVICE_CPU) {
+        phase_stamp(ctx->clock, (int32_t)phase, (int64_t)(1e9 * tess_wall_seconds()));
+    }
+}
+
 /* ---- default host allocator ---- */
 
 enum { HOST_ALIGNMENT = 64 };

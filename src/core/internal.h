@@ -10,6 +10,7 @@
 #include <tessera/tessera.h>
 
 #include "backend/backend.h"
+#include "solver/phases.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,6 +30,8 @@ struct tess_context {
     char device_name[256];
     void *device_state;             /* the backend's own: stream, events, scratch */
     tess_loop_state *scratch_state; /* on the device: results of reductions outside loops */
+    tess_phase_clock *clock;        /* on the device; NULL: time is not measured */
+    tess_phase phase;               /* of what is enqueued next */
 };
 
 /* ---- errors and log ---- */
@@ -47,6 +50,9 @@ void tess_log(tess_context *ctx, tess_log_level level, const char *format, ...) 
         status = (call);                              \
         if (status != TESS_SUCCESS) { goto cleanup; } \
     } while (0)
+
+/* What is enqueued next belongs to `phase`. */
+void tess_enter_phase(tess_context *ctx, tess_phase phase);
 
 /* ---- memory ---- */
 

@@ -34,6 +34,7 @@ static const named_value solver_names[] = {TESS_SOLVER_LIST(NAMED){NULL, 0}};
 static const named_value engine_names[] = {TESS_ENGINE_LIST(NAMED){NULL, 0}};
 static const named_value orthogonalization_names[] = {
     {"cgs2", TESS_ORTHOGONALIZATION_CGS2}, {"cgs2-delayed", TESS_ORTHOGONALIZATION_CGS2_DELAYED}, {NULL, 0}};
+static const named_value phase_names[] = {TESS_PHASE_LIST(NAMED){NULL, 0}};
 static const named_value scaling_names[] = {TESS_SCALING_LIST(NAMED){NULL, 0}};
 static const named_value reordering_names[] = {TESS_REORDERING_LIST(NAMED){NULL, 0}};
 static const named_value precond_names[] = {TESS_PRECOND_LIST(NAMED){"shell", TESS_PRECOND_SHELL}, {NULL, 0}};
@@ -112,6 +113,11 @@ tess_status tess_orthogonalization_parse(const char *name, tess_orthogonalizatio
     if (!value_of(orthogonalization_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
     *out = (tess_orthogonalization)value;
     return TESS_SUCCESS;
+}
+
+const char *tess_phase_name(tess_phase phase)
+{
+    return name_of(phase_names, (int)phase);
 }
 
 const char *tess_scaling_name(tess_scaling scaling)

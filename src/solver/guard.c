@@ -48,6 +48,7 @@ typedef struct solve_run {
     tess_guard guard; /* a fixed run is never repaired */
     int exponent;     /* the present cycle works on 2^-exponent times the residual */
     tess_loop_state begin;
+    double refinement_seconds;
 } solve_run;
 
 static bool is_finite(double v)
@@ -409,10 +410,14 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
         tess_loop_state end;
         bool progress = false;
 
+        double ended;
+
         TESS_TRY(start_cycle(run));
         TESS_TRY(run_loop(run, &end));
+        ended = tess_wall_seconds();
         *reason = (tess_reason)end.reason;
         TESS_TRY(judge_cycle(run, *reason, &progress));
+        run->refinement_seconds += tess_wall_seconds() - ended;
         if (meets_tolerance(run->result, &run->now)) { break; }
         if (end.cancel && run->guard == TESS_GUARD_REPAIR) { /* whatever else ended the loop, the wish stands */
             *reason = TESS_REASON_CANCELLED;
@@ -441,6 +446,38 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
 cleanup:
     if (s->krylov.matrix != solver_matrix(s) || run->result->escalated) { drop_graph(s); } /* it was recorded for these */
     return status;
+}
+
+/* ---- time by phases ---- */
+
+static tess_status start_clock(tess_solver *s)
+{
+    s->ctx->clock = s->clock;
+    s->ctx->phase = TESS_PHASE_OTHER;
+    return s->clock ? s->ctx->backend->zero(s->ctx, s->clock, sizeof *s->clock) : TESS_SUCCESS;
+}
+
+/* What no phase of the loops has is `other`, but for the time between loops. */
+static tess_status stop_clock(solve_run *run)
+{
+    tess_context *ctx = run->s->ctx;
+    tess_solve_result *r = run->result;
+    tess_phase_clock clock;
+    double named = run->refinement_seconds;
+    tess_status status = TESS_SUCCESS;
+
+    ctx->clock = NULL;
+    if (!run->s->clock) { return TESS_SUCCESS; }
+    status = ctx->backend->download(ctx, &clock, run->s->clock, sizeof clock);
+    if (status != TESS_SUCCESS) { return status; }
+    for (int p = 0; p < TESS_PHASES; p++) {
+        r->phase_seconds[p] = p == TESS_PHASE_OTHER ? 0.0 : 1e-9 * (double)clock.total[p];
+        named += r->phase_seconds[p];
+    }
+    r->phase_seconds[TESS_PHASE_REFINEMENT] = run->refinement_seconds;
+    r->phase_seconds[TESS_PHASE_OTHER] = r->solve_seconds - named;
+    r->timed = 1;
+    return TESS_SUCCESS;
 }
 
 /* ---- the whole ---- */
@@ -481,6 +518,7 @@ tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector 
     if (s->transform) { return solve_transformed(s, b, x, result); }
     run.b = b->data;
     run.x = x->data;
+    TESS_TRY(start_clock(s));
     TESS_TRY(renew_values(s));
     describe_solver(s, result);
     TESS_TRY(start_run(&run, b));
@@ -499,6 +537,8 @@ tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector 
     TESS_TRY(tess_vector_refresh_shadow(x));
     TESS_TRY(s->ctx->backend->synchronize(s->ctx));
     finish_result(s, &run.now, reason, run.start, result);
+    status = stop_clock(&run);
 cleanup:
+    s->ctx->clock = NULL;
     return status;
 }

@@ -6,6 +6,7 @@ tess_status krylov_fused(const tess_krylov *k, tess_fused op)
 {
     op.n = k->n;
     op.state = k->state;
+    tess_enter_phase(k->ctx, TESS_PHASE_OTHER);
     return k->ctx->backend->fused(k->ctx, &op);
 }
 
@@ -20,6 +21,7 @@ tess_status krylov_spmv(const tess_krylov *k, const double *x, double *y, tess_r
     tess_status status = TESS_SUCCESS;
 
     args.reduction.state = k->state;
+    tess_enter_phase(k->ctx, TESS_PHASE_SPMV);
     if (k->matrix->ops) { return k->matrix->ops->spmv(k->matrix, &args); }
     status = tess_matrix_apply_shell(k->matrix, TESS_OP_NONE, x, y);
     return status == TESS_SUCCESS ? krylov_fused(k, dots) : status;
@@ -28,6 +30,7 @@ tess_status krylov_spmv(const tess_krylov *k, const double *x, double *y, tess_r
 tess_status krylov_precondition(const tess_krylov *k, const double *r, double *z, tess_reduction reduction)
 {
     reduction.state = k->state;
+    tess_enter_phase(k->ctx, TESS_PHASE_PRECOND);
     return tess_precond_apply_fused(k->precond, TESS_PRECISION_FP64, r, z, &reduction);
 }
 

@@ -155,6 +155,10 @@ static void add_results(refinement *run, const tess_solve_result *inner)
     r->iterations += inner->iterations;
     r->refinements += inner->refinements;
     steps_add(&r->steps, &inner->steps);
+    r->timed = inner->timed;
+    for (int p = 0; p < TESS_PHASES; p++) {
+        r->phase_seconds[p] += inner->phase_seconds[p];
+    }
     r->estimated_residual_norm = ldexp(run->unit, run->exponent) * inner->estimated_residual_norm;
     if (inner->escalated) {
         r->escalated = 1;
@@ -271,6 +275,17 @@ cleanup:
     return status;
 }
 
+/* What is done around the inner solves is refinement. */
+static void add_rest(tess_solve_result *r)
+{
+    double rest = r->solve_seconds;
+
+    for (int p = 0; p < TESS_PHASES; p++) {
+        rest -= r->phase_seconds[p];
+    }
+    if (r->timed) { r->phase_seconds[TESS_PHASE_REFINEMENT] += rest; }
+}
+
 tess_status solve_transformed(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
 {
     refinement run = {
@@ -288,6 +303,7 @@ tess_status solve_transformed(tess_solver *s, const tess_vector *b, tess_vector 
     }
     TESS_TRY(s->ctx->backend->synchronize(s->ctx));
     finish_result(s, &run.now, reason, run.start, result);
+    add_rest(result);
 cleanup:
     return status;
 }

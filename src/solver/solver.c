@@ -276,6 +276,9 @@ static tess_status allocate_vectors(tess_solver *s)
     }
     TESS_TRY(tess_device_allocate(ctx, 1, sizeof *k->state, (void **)&k->state));
     TESS_TRY(ctx->backend->zero(ctx, k->state, sizeof *k->state));
+    if (s->options.timings && !s->method->run) {
+        TESS_TRY(tess_device_allocate(ctx, 1, sizeof *s->clock, (void **)&s->clock));
+    }
     TESS_TRY(tess_device_allocate(ctx, s->history_capacity, sizeof(double), (void **)&s->history));
     TESS_TRY(tess_host_allocate(ctx, s->history_capacity, sizeof(double), (void **)&s->host_history));
 cleanup:
@@ -297,6 +300,7 @@ void tess_solver_destroy(tess_solver *s)
     tess_device_release(ctx, s->krylov.r, n, sizeof(double));
     tess_device_release(ctx, s->candidate, n, sizeof(double));
     tess_device_release(ctx, s->krylov.state, 1, sizeof *s->krylov.state);
+    tess_device_release(ctx, s->clock, 1, sizeof *s->clock);
     tess_device_release(ctx, s->history, s->history_capacity, sizeof(double));
     tess_host_release(ctx, s->host_history, s->history_capacity, sizeof(double));
     tess_precond_destroy(s->own_precond);

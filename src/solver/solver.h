@@ -27,6 +27,7 @@ struct tess_solver {
     int nvectors;
     double *history, *host_history;
     int64_t history_capacity;
+    tess_phase_clock *clock;  /* on the device; NULL: time is not measured by phases */
     void *graph;              /* the recorded loop */
     const void *graph_values; /* what it was recorded for, */
     uint64_t graph_revision;  /* and of which preconditioner */

@@ -25,7 +25,16 @@ struct loop_gate {
     tess_loop_state *state_next; /* where the state goes when there is a reduction to finish */
     gpu_pending pending;
     bool finishing; /* the kernel runs also in phase FINISHING */
+    tess_phase phase;
+    tess_phase_clock *clock; /* NULL: time is not measured */
 };
+
+/* The gate of another kernel in the same state. */
+static inline loop_gate at_phase(loop_gate gate, tess_phase phase)
+{
+    gate.phase = phase;
+    return gate;
+}
 
 /* Sums over the threads of a block, in the arithmetic REAL; the result is in thread 0. */
 template <typename REAL, int N>
@@ -131,7 +140,12 @@ __device__ static inline bool loop_enter(const loop_gate &gate, bool reduces, te
     scalars->alpha = state->alpha;
     scalars->beta = state->beta;
     scalars->omega = state->omega;
-    if (phase == TESS_LOOP_RUNNING || (phase == TESS_LOOP_FINISHING && gate.finishing)) { return true; }
+    if (phase == TESS_LOOP_RUNNING || (phase == TESS_LOOP_FINISHING && gate.finishing)) {
+        if (gate.clock && blockIdx.x == 0 && threadIdx.x == 0) {
+            phase_stamp(gate.clock, gate.phase, GPU_NANOSECONDS());
+        }
+        return true;
+    }
     if (reduces && phase == TESS_LOOP_FINISHING && blockIdx.x == 0 && threadIdx.x == 0 && gate.pending.ndots == 0) {
         gate.state->phase = TESS_LOOP_STOPPED;
     }
@@ -181,7 +195,7 @@ static inline bool is_recorded(const tess_context *ctx, const tess_loop_state *s
 static inline loop_gate open_gate(tess_context *ctx, tess_loop_state *state, bool finishing)
 {
     gpu_state *gpu = gpu_state_of(ctx);
-    loop_gate gate = {state, NULL, {NULL, 0, 0, TESS_STEP_NONE}, finishing};
+    loop_gate gate = {state, NULL, {NULL, 0, 0, TESS_STEP_NONE}, finishing, ctx->phase, ctx->clock};
 
     if (!is_recorded(ctx, state)) { return gate; }
     gate.state = gpu->state_now;

@@ -20,6 +20,16 @@ typedef uint32_t gpu_lanes; /* of a ballot */
 /* At most `threads` threads a block, and registers for `blocks` blocks on a multiprocessor. */
 #define GPU_LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads, blocks)
 
+/* The device's clock, the same on all multiprocessors. */
+__device__ static inline int64_t gpu_nanoseconds(void)
+{
+    int64_t now;
+
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+#define GPU_NANOSECONDS() gpu_nanoseconds()
+
 #define GPU_SHUFFLE_DOWN(value, distance, width) __shfl_down_sync(0xffffffffU, value, distance, width)
 #define GPU_SHUFFLE_UP(value, distance, width) __shfl_up_sync(0xffffffffU, value, distance, width)
 #define GPU_SHUFFLE_XOR(value, mask) __shfl_xor_sync(0xffffffffU, value, mask)

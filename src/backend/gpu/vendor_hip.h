@@ -16,6 +16,9 @@ typedef uint64_t gpu_lanes; /* of a ballot */
 /* HIP's second bound counts waves of an execution unit, not blocks: it is left to the compiler. */
 #define GPU_LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads)
 
+/* The device's clock, the same on all multiprocessors: 100 MHz. */
+#define GPU_NANOSECONDS() ((int64_t)(10 * wall_clock64()))
+
 #define GPU_SHUFFLE_DOWN(value, distance, width) __shfl_down(value, distance, width)
 #define GPU_SHUFFLE_UP(value, distance, width) __shfl_up(value, distance, width)
 #define GPU_SHUFFLE_XOR(value, mask) __shfl_xor(value, mask)

@@ -717,13 +717,13 @@ static tess_status step_cgs2(tess_context *ctx, const tess_arnoldi *a)
 
     TESS_TRY(gpu_parts(ctx, (int64_t)(a->small.most + 1) * wide, &task.partials));
     TESS_TRY(open_settled_gate(ctx, a->state, &gate));
-    TESS_TRY(run_sweep<PROJECT>(ctx, task, a->vectors, wide, gate));
-    TESS_TRY(collect(ctx, task, wide, a->small.first, ARNOLDI_WHOLE, gate));
-    TESS_TRY(run_sweep<CORRECT>(ctx, task, a->vectors, narrow, gate));
-    TESS_TRY(collect(ctx, task, narrow, a->small.second, ARNOLDI_ONCE, gate));
-    TESS_TRY(run_sweep<APPEND>(ctx, task, a->vectors, wide, gate));
+    TESS_TRY(run_sweep<PROJECT>(ctx, task, a->vectors, wide, at_phase(gate, TESS_PHASE_GEMV_T)));
+    TESS_TRY(collect(ctx, task, wide, a->small.first, ARNOLDI_WHOLE, at_phase(gate, TESS_PHASE_GEMV_T)));
+    TESS_TRY(run_sweep<CORRECT>(ctx, task, a->vectors, narrow, at_phase(gate, TESS_PHASE_GEMV_N)));
+    TESS_TRY(collect(ctx, task, narrow, a->small.second, ARNOLDI_ONCE, at_phase(gate, TESS_PHASE_GEMV_N)));
+    TESS_TRY(run_sweep<APPEND>(ctx, task, a->vectors, wide, at_phase(gate, TESS_PHASE_GEMV_N)));
     status = gpu_launch(ctx, "the end of an iteration", close_kernel, 1U, 4 * (size_t)a->small.most * sizeof(double),
-                        task, gate, wide);
+                        task, at_phase(gate, TESS_PHASE_OTHER), wide);
 cleanup:
     return status;
 }
@@ -738,11 +738,13 @@ static tess_status step_delayed(tess_context *ctx, const tess_arnoldi *a)
 
     TESS_TRY(gpu_parts(ctx, (int64_t)sums * grid, &task.partials));
     TESS_TRY(open_settled_gate(ctx, a->state, &gate));
-    TESS_TRY(select_types<projecting_both>(ctx, a->precision, a->vectors, task, grid, gate));
-    TESS_TRY(gpu_launch(ctx, "the sums of projections", collect_both_kernel, sums, 0, task, gate, grid));
+    TESS_TRY(
+        select_types<projecting_both>(ctx, a->precision, a->vectors, task, grid, at_phase(gate, TESS_PHASE_GEMV_T)));
+    TESS_TRY(gpu_launch(ctx, "the sums of projections", collect_both_kernel, sums, 0, task,
+                        at_phase(gate, TESS_PHASE_GEMV_T), grid));
     TESS_TRY(gpu_launch(ctx, "the end of an iteration", close_both_kernel, 1U,
-                        3 * (size_t)a->small.most * sizeof(double), task, gate));
-    status = select_types<finishing_both>(ctx, a->precision, a->vectors, task, grid, gate);
+                        3 * (size_t)a->small.most * sizeof(double), task, at_phase(gate, TESS_PHASE_OTHER)));
+    status = select_types<finishing_both>(ctx, a->precision, a->vectors, task, grid, at_phase(gate, TESS_PHASE_GEMV_N));
 cleanup:
     return status;
 }

@@ -229,10 +229,12 @@ static tess_status step_cgs2(tess_context *ctx, const tess_arnoldi *a)
     sweep s = {.a = a, .columns = columns, .nsums = columns + 1, .work = project};
     tess_status status = TESS_SUCCESS;
 
+    tess_enter_phase(ctx, TESS_PHASE_GEMV_T);
     TESS_TRY(run_sweep(ctx, &s));
     take_coefficients(&s, 0, small->first, small->remove);
     small->norms[ARNOLDI_WHOLE] = add_partials(&s, columns);
     s.work = correct;
+    tess_enter_phase(ctx, TESS_PHASE_GEMV_N);
     TESS_TRY(run_sweep(ctx, &s));
     take_coefficients(&s, 0, small->second, small->remove);
     small->norms[ARNOLDI_ONCE] = add_partials(&s, columns);
@@ -241,6 +243,7 @@ static tess_status step_cgs2(tess_context *ctx, const tess_arnoldi *a)
     s.divisor = arnoldi_divisor(small->norms[ARNOLDI_ONCE], dot_small(small->second, small->second, columns));
     TESS_TRY(run_sweep(ctx, &s));
     small->norms[ARNOLDI_TWICE] = add_partials(&s, 0);
+    tess_enter_phase(ctx, TESS_PHASE_OTHER);
     arnoldi_close(small, s.divisor, arnoldi_exponent(a->precision), a->state);
 cleanup:
     return status;
@@ -285,14 +288,17 @@ static tess_status step_delayed(tess_context *ctx, const tess_arnoldi *a)
     sweep s = {.a = a, .columns = k, .nsums = 2 * k + 3, .work = project_both};
     tess_status status = TESS_SUCCESS;
 
+    tess_enter_phase(ctx, TESS_PHASE_GEMV_T);
     TESS_TRY(run_sweep(ctx, &s));
     take_coefficients(&s, 0, small->second, small->remove);
     take_coefficients(&s, k, small->first, small->remove + small->most);
     for (int i = 0; i < ARNOLDI_NORMS; i++) {
         small->norms[i] = add_partials(&s, 2 * k + i);
     }
+    tess_enter_phase(ctx, TESS_PHASE_OTHER);
     close_delayed(a, k);
     if (a->state->phase != TESS_LOOP_RUNNING) { return TESS_SUCCESS; }
+    tess_enter_phase(ctx, TESS_PHASE_GEMV_N);
     s.work = finish_both;
     s.nsums = 0;
     status = run_sweep(ctx, &s);

@@ -303,9 +303,11 @@ static tess_status iterate_gmres(void *krylov)
     tess_status status = TESS_SUCCESS;
 
     if (!tess_precond_is_identity(k->precond)) {
+        tess_enter_phase(k->ctx, TESS_PHASE_PRECOND);
         TESS_TRY(tess_precond_apply_fused(k->precond, k->vectors, a.vector, k->v[PRECONDITIONED], &running));
         z = k->v[PRECONDITIONED];
     }
+    tess_enter_phase(k->ctx, TESS_PHASE_SPMV);
     TESS_TRY(multiply(k, z, a.w));
     status = k->ctx->backend->arnoldi(k->ctx, &a, TESS_ARNOLDI_STEP);
 cleanup:

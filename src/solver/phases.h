@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Time by phases, measured where the work is done. Each operation names its phase as it is enqueued (tess_enter_phase); as it
+ * begins, the time since the operation before began goes to that one's phase: on the host at once, on a GPU by the
+ * first thread of each kernel of a loop, with the device's clock. Nothing waits for it.
+ */
+#ifndef TESS_SOLVER_PHASES_H
+#define TESS_SOLVER_PHASES_H
+
+#include <tessera/export.h>
+#include <tessera/solver.h>
+
+/* In the memory of the backend's device. Nanoseconds. */
+typedef struct tess_phase_clock {
+    int64_t total[TESS_PHASES];
+    int64_t last; /* when the present phase began; 0: none has */
+    int32_t now;
+} tess_phase_clock;
+
+TESS_HD void phase_stamp(tess_phase_clock *clock, int32_t phase, int64_t time)
+{
+    if (clock->last != 0) { clock->total[clock->now] += time - clock->last; }
+    clock->last = time;
+    clock->now = phase;
+}
+
+#endif
