@@ -18,8 +18,8 @@ static const cli_preset presets[] = {
       "--policy=mean-range:0.1", "--share=99", "--rhs=a-times-ramp", "--rtol=0", "--atol=0", "--max-iterations=2000",
       "--guard=report", NULL}},
     {"loe",
-     {"--solver=gmres", "--rhs=ones", "--rtol=1e-10", "--atol=0", "--restart=50", "--max-iterations=100000",
-      "--guard=report", NULL}},
+     {"--solver=gmres", "--rhs=ones", "--rtol=1e-10", "--atol=0", "--restart=50", "--orthogonalization=cgs2",
+      "--max-iterations=100000", "--guard=report", NULL}},
 };
 
 typedef struct synonym {

@@ -75,7 +75,9 @@ static const struct argp_option solve_argp_options[] = {
     {"basis-precision", KEY_BASIS, "P", 0,
      "gmres: what the Krylov basis is stored in (default that of --inner-precision)", 1},
     {"orthogonalization", KEY_ORTHOGONALIZATION, "cgs2|cgs2-delayed", 0,
-     "gmres: two passes of classical Gram-Schmidt at once, or the second with the first of the next iteration", 1},
+     "gmres: two passes of classical Gram-Schmidt at once, or (default) the second with the first of the next "
+     "iteration",
+     1},
     {"switch-at", KEY_SWITCH, "ITERATION", 0,
      "gmres-fd: to fp64 at the first restart from here on (default: when fp32 makes no more progress)", 1},
     {"engine", KEY_ENGINE, "auto|plain|graph", 0, "how the iterations are launched; graph needs a GPU", 1},
@@ -89,7 +91,8 @@ static const struct argp_option solve_argp_options[] = {
      "report; tezcan-jacobi: --solver jacobi --scale max-product --format composite --steps fp32,mixed,fp64 --policy "
      "mean-range:0.1 "
      "--share 99 --rhs a-times-ramp --rtol 0 --atol 0 --max-iterations 2000 --guard report; loe: --solver gmres --rhs "
-     "ones --rtol 1e-10 --atol 0 --restart 50 --max-iterations 100000 --guard report; options that are given too "
+     "ones --rtol 1e-10 --atol 0 --restart 50 --orthogonalization cgs2 --max-iterations 100000 --guard report; options "
+     "that are given too "
      "override it",
      1},
     {NULL, 0, NULL, 0, "Stopping, at ||b - A x|| <= max(rtol ||b||, atol):", 2},

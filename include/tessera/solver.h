@@ -157,7 +157,7 @@ typedef struct tess_solve_options {
     tess_role_precision inner;
     tess_role_precision
         basis; /**< --basis-precision: GMRES alone: what the Krylov basis is stored in (that of `inner`) */
-    tess_orthogonalization orthogonalization; /**< --orthogonalization: GMRES alone */
+    tess_orthogonalization orthogonalization; /**< --orthogonalization: GMRES alone (cgs2-delayed) */
     int timings; /**< --timings: 1: phase_seconds of the result are measured, by the device's clock on a GPU (0) */
     int64_t switch_at; /**< --switch-at: gmres-fd: in FP64 from the first restart at or after this iteration on */
 } tess_solve_options;

@@ -44,7 +44,7 @@ typedef struct solve_run {
     double norm;       /* of krylov.r: the same, but for low residuals */
     bool low_residuals;
     int fruitless;
-    bool low_precision;
+    bool low_precision, began_low;
     tess_guard guard; /* a fixed run is never repaired */
     int exponent;     /* the present cycle works on 2^-exponent times the residual */
     tess_loop_state begin;
@@ -197,6 +197,7 @@ static tess_status start_run(solve_run *run, const tess_vector *b)
         TESS_TRY(s->ctx->backend->upload(s->ctx, s->history, s->host_history, sizeof(double)));
     }
     run->low_precision = working_precision(s) != TESS_PRECISION_FP64;
+    run->began_low = run->low_precision;
     run->low_residuals = run->low_precision && s->method->low_residual;
     run->norm = run->now.norm;
     run->guard = s->method->is_fixed && s->method->is_fixed(s) ? TESS_GUARD_REPORT : s->options.guard;
@@ -444,7 +445,9 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
                  run->result->estimated_residual_norm);
     }
 cleanup:
-    if (s->krylov.matrix != solver_matrix(s) || run->result->escalated) { drop_graph(s); } /* it was recorded for these */
+    if (run->low_precision != run->began_low || run->result->escalated) {
+        drop_graph(s);
+    } /* recorded for other arrays */
     return status;
 }
 

@@ -47,7 +47,7 @@ typedef struct tess_method {
     tess_status (*escalate)(tess_solver *s);                   /* cycles go on in FP64; NULL: the matrix is all */
     /* Before that: some of what is low goes up, if *widened; NULL: nothing does. */
     tess_status (*widen)(tess_solver *s, bool *widened);
-    int64_t (*bytes)(const tess_solver *s);                    /* of what is its own on the device; NULL: none */
+    int64_t (*bytes)(const tess_solver *s); /* of what is its own on the device; NULL: none */
     /* A method whose first cycles are in low precision throughout: x is rounded, and krylov.r := b - A x, of that norm, computed
        in it. NULL: cycles start from the true residual. */
     tess_status (*low_residual)(tess_solver *s, const double *b, double *x, double *norm);

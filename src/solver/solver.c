@@ -35,6 +35,7 @@ void tess_solve_options_init(tess_solve_options *o)
     o->history_capacity = DEFAULT_HISTORY;
     o->omega = 1.0;
     o->restart = DEFAULT_RESTART;
+    o->orthogonalization = TESS_ORTHOGONALIZATION_CGS2_DELAYED;
 }
 
 static tess_status check_limits(tess_context *ctx, const tess_solve_options *o)

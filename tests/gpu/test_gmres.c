@@ -57,7 +57,8 @@ static void engines_agree_bit_for_bit(void **state)
     free(y);
 }
 
-/* Sums are in another order than on the host: the same number of iterations but for a few. */
+/* Sums are in another order than on the host: about the same number of iterations. Restarts in low precision are chaotic: there to
+   within a half. */
 static void iterations_are_the_hosts(void **state)
 {
     static const int restarts[] = {7, 50, 90}; /* of the last, blocks keep a part */
@@ -78,7 +79,8 @@ static void iterations_are_the_hosts(void **state)
             there = solve_once(gpu, &a, &options, b, x);
             assert_int_equal(there.reason, TESS_REASON_RTOL);
             check_honest(&a, b, x, &options, &there);
-            assert_at_most(fabs((double)(there.iterations - here.iterations)), 2.0 + 0.1 * (double)here.iterations);
+            assert_at_most(fabs((double)(there.iterations - here.iterations)),
+                           2.0 + (precision == TESS_PRECISION_FP64 ? 0.1 : 0.5) * (double)here.iterations);
         }
     }
     tess_context_destroy(host);

@@ -13,7 +13,8 @@
 #include "solver/gmres/hessenberg.h"
 
 enum {
-    ROW_BYTES = 8, /* of a column that a thread takes at once */
+    ROW_BYTES = 8, /* of a column that a thread takes at once, but for ... */
+    MOST_ROWS = 4, /* ... no more than these */
     ONCE = 8,      /* columns at once */
     WAVES = GPU_BLOCK / GPU_WAVE,
     KEPT_BYTES = 100 * 1024, /* shared memory for rows that are read again, so that two blocks fit */
@@ -30,14 +31,25 @@ struct sweep_task {
     double *partials; /* [column][block]; last the square of w. Both: of u, of w; squares of u, (u, w), squares of w */
 };
 
-template <typename S>
-constexpr int rows_of_thread()
+constexpr int rows_of_bytes(int bytes)
 {
-    return ROW_BYTES / (int)sizeof(S);
+    return ROW_BYTES / bytes < MOST_ROWS ? ROW_BYTES / bytes : MOST_ROWS;
 }
 
 template <typename S>
-using row_pack = tess::pack<S, ROW_BYTES / (int)sizeof(S)>;
+constexpr int rows_of_thread()
+{
+    return rows_of_bytes((int)sizeof(S));
+}
+
+/* Blocks on a multiprocessor for kernels that keep two sums for each of ONCE columns: what registers allow. */
+constexpr int blocks_of_both(int storage_bytes, int vector_bytes)
+{
+    return SWEEP_BLOCKS - (vector_bytes == 8 ? 1 : 0) - (storage_bytes < 4 ? 1 : 0);
+}
+
+template <typename S>
+using row_pack = tess::pack<S, rows_of_thread<S>()>;
 
 /* The tile's rows of a thread, out of a vector of n values; 0 past its end. */
 template <typename C, int V>
@@ -331,7 +343,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (KIND == CORRECT ? KEEP_BLOC
 
 /* Delayed: all sums of an iteration. */
 template <typename S, typename C>
-__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, SWEEP_BLOCKS)
+__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (blocks_of_both(sizeof(S), sizeof(C))))
     project_both_kernel(const sweep_task task, const loop_gate gate)
 {
     constexpr int V = rows_of_thread<S>(), TILE = GPU_BLOCK * V;
@@ -502,8 +514,12 @@ __device__ static inline void find_entries(const arnoldi_small &small, int k, do
 
     for (int i0 = 0; i0 < k; i0 += GPU_BLOCK / ENTRY_THREADS) {
         const int i = i0 + (int)threadIdx.x / ENTRY_THREADS;
-        double product = i < k ? arnoldi_delayed_product(&small, k, i, lane, ENTRY_THREADS) : 0.0;
+        double product = 0.0;
 
+#pragma unroll 8
+        for (int l = lane; l < k - 1; l += ENTRY_THREADS) {
+            product += i < k ? arnoldi_delayed_term(&small, i, l) : 0.0;
+        }
         product += GPU_SHUFFLE_XOR(product, 1);
         product += GPU_SHUFFLE_XOR(product, 2);
         if (i < k && lane == 0) {
@@ -513,15 +529,58 @@ __device__ static inline void find_entries(const arnoldi_small &small, int k, do
     }
 }
 
+/* What one thread needs at the end of an iteration, brought into shared memory by many: it would wait for each by itself. */
+struct close_data {
+    tess_loop_state state;
+    double norms[ARNOLDI_NORMS], carried[ARNOLDI_CARRIED];
+};
+
+enum { STATE_WORDS = sizeof(tess_loop_state) / sizeof(int64_t) };
+
+__device__ static inline void fetch_close_data(const tess_arnoldi &a, close_data *to)
+{
+    const int t = (int)threadIdx.x;
+
+    if (t < STATE_WORDS) { ((int64_t *)&to->state)[t] = ((const int64_t *)a.state)[t]; }
+    if (t < ARNOLDI_NORMS) { to->norms[t] = a.small.norms[t]; }
+    if (t < ARNOLDI_CARRIED) { to->carried[t] = a.small.carried[t]; }
+}
+
+__device__ static inline void return_close_data(const tess_arnoldi &a, const close_data *from)
+{
+    const int t = (int)threadIdx.x;
+
+    if (t < STATE_WORDS) { ((int64_t *)a.state)[t] = ((const int64_t *)&from->state)[t]; }
+    if (t < ARNOLDI_CARRIED) { a.small.carried[t] = from->carried[t]; }
+}
+
+/* Closes column k - 1 and prepares the next vector, by one thread. The sums: second second, second first, first first. */
+__device__ static inline void close_and_continue(const arnoldi_small &small, int k, double *column,
+                                                 const double (&sums)[3], int power, tess_loop_state *state)
+{
+    const double alpha = arnoldi_delayed_alpha(&small, sums[0]);
+
+    if (k > 0) {
+        double least;
+        const double next = arnoldi_delayed_next(&small, alpha, &least);
+
+        small.h[(int64_t)(k - 1) * (k + 2) / 2 + k] = next;
+        arnoldi_close_column(&small, k - 1, column, next, least, state);
+    }
+    if (state->phase == TESS_LOOP_RUNNING) {
+        arnoldi_continue_delayed(&small, k, alpha, sums[1], sums[2], power, state);
+    }
+}
+
 /* Delayed: the small problem of an iteration, by one block. */
 __global__ static void __launch_bounds__(GPU_BLOCK) close_both_kernel(const sweep_task task, const loop_gate gate)
 {
     extern __shared__ double shared[];
+    __shared__ close_data data;
     const arnoldi_small &in_memory = task.a.small;
     arnoldi_small small = in_memory;
-    tess_loop_state *state = task.a.state;
     tess_scalars scalars;
-    double sums[3] = {0.0, 0.0, 0.0}; /* second second, second first, first first */
+    double sums[3] = {0.0, 0.0, 0.0};
 
     if (!loop_enter<true>(gate, false, &scalars)) { return; }
     const int k = *small.stored;
@@ -529,6 +588,9 @@ __global__ static void __launch_bounds__(GPU_BLOCK) close_both_kernel(const swee
 
     small.cosine = column + k;
     small.sine = small.cosine + k;
+    small.norms = data.norms;
+    small.carried = data.carried;
+    fetch_close_data(task.a, &data);
     if (k > 0) {
         find_entries(in_memory, k, column);
         copy_values(small.cosine, in_memory.cosine, k - 1);
@@ -543,23 +605,17 @@ __global__ static void __launch_bounds__(GPU_BLOCK) close_both_kernel(const swee
     }
     block_sum(sums); /* synchronises */
     if (threadIdx.x == 0) {
-        const double alpha = arnoldi_delayed_alpha(&small, sums[0]);
-
-        if (k > 0) {
-            double least;
-            const double next = arnoldi_delayed_next(&small, alpha, &least);
-
-            in_memory.h[(int64_t)(k - 1) * (k + 2) / 2 + k] = next;
-            arnoldi_close_column(&small, k - 1, column, next, least, state);
+        close_and_continue(small, k, column, sums, arnoldi_exponent(task.a.precision), &data.state);
+    }
+    __syncthreads();
+    return_close_data(task.a, &data);
+    if (k > 0) {
+        copy_values(small.r + (int64_t)(k - 1) * k / 2, column, k);
+        if (threadIdx.x == 0) {
             in_memory.cosine[k - 1] = small.cosine[k - 1];
             in_memory.sine[k - 1] = small.sine[k - 1];
         }
-        if (state->phase == TESS_LOOP_RUNNING) {
-            arnoldi_continue_delayed(&small, k, alpha, sums[1], sums[2], arnoldi_exponent(task.a.precision), state);
-        }
     }
-    __syncthreads();
-    if (k > 0) { copy_values(small.r + (int64_t)(k - 1) * k / 2, column, k); }
     copy_values(small.first_before, small.first, k + 1);
     copy_values(small.second_before, small.second, k);
 }
@@ -619,7 +675,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK) solve_kernel(const arnoldi_s
 
 static unsigned sweep_grid(const tess_context *ctx, const tess_arnoldi *a, int blocks)
 {
-    const int64_t tile = GPU_BLOCK * (ROW_BYTES / (int64_t)tess_storage_bytes(a->precision));
+    const int64_t tile = GPU_BLOCK * rows_of_bytes((int)tess_storage_bytes(a->precision));
     const int64_t needed = (a->n + tile - 1) / tile, most = (int64_t)gpu_state_of(ctx)->multiprocessors * blocks;
 
     return (unsigned)(needed < 1 ? 1 : needed < most ? needed : most);
@@ -730,7 +786,8 @@ cleanup:
 
 static tess_status step_delayed(tess_context *ctx, const tess_arnoldi *a)
 {
-    const unsigned grid = sweep_grid(ctx, a, SWEEP_BLOCKS);
+    const int blocks = blocks_of_both((int)tess_storage_bytes(a->precision), a->vectors == TESS_PRECISION_FP32 ? 4 : 8);
+    const unsigned grid = sweep_grid(ctx, a, blocks), wide = sweep_grid(ctx, a, SWEEP_BLOCKS);
     const unsigned sums = 2U * (unsigned)a->small.most + ARNOLDI_NORMS;
     sweep_task task = {*a, 0, NULL};
     loop_gate gate;
@@ -744,7 +801,7 @@ static tess_status step_delayed(tess_context *ctx, const tess_arnoldi *a)
                         at_phase(gate, TESS_PHASE_GEMV_T), grid));
     TESS_TRY(gpu_launch(ctx, "the end of an iteration", close_both_kernel, 1U,
                         3 * (size_t)a->small.most * sizeof(double), task, at_phase(gate, TESS_PHASE_OTHER)));
-    status = select_types<finishing_both>(ctx, a->precision, a->vectors, task, grid, at_phase(gate, TESS_PHASE_GEMV_N));
+    status = select_types<finishing_both>(ctx, a->precision, a->vectors, task, wide, at_phase(gate, TESS_PHASE_GEMV_N));
 cleanup:
     return status;
 }

@@ -260,7 +260,12 @@ static void close_column_before(const tess_arnoldi *a, int k, double alpha)
     const double next = arnoldi_delayed_next(small, alpha, &least);
 
     for (int i = 0; i < k; i++) {
-        column[i] = arnoldi_delayed_entry(small, i, arnoldi_delayed_product(small, k, i, 0, 1));
+        double product = 0.0;
+
+        for (int l = 0; l < k - 1; l++) {
+            product += arnoldi_delayed_term(small, i, l);
+        }
+        column[i] = arnoldi_delayed_entry(small, i, product);
         h[i] = column[i];
     }
     h[k] = next;

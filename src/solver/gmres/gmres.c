@@ -366,8 +366,8 @@ cleanup:
 
 #define GMRES_METHOD                                                                                                  \
     .vectors = gmres_vectors, .complete_options = complete_options, .start = start_gmres, .iterate = iterate_gmres,   \
-    .finish = finish_gmres, .setup = setup, .destroy = destroy, .renew = renew, .escalate = escalate, .widen = widen, .bytes = bytes, \
-    .working_precision = working_precision
+    .finish = finish_gmres, .setup = setup, .destroy = destroy, .renew = renew, .escalate = escalate, .widen = widen, \
+    .bytes = bytes, .working_precision = working_precision
 
 const tess_method tess_method_gmres = {.kind = TESS_SOLVER_GMRES, GMRES_METHOD};
 const tess_method tess_method_gmres_ir = {.kind = TESS_SOLVER_GMRES_IR, GMRES_METHOD};

@@ -121,15 +121,10 @@ TESS_HD double arnoldi_delayed_entry(const arnoldi_small *a, int i, double produ
     return (a->first_before[i] + a->carried[ARNOLDI_NU] * a->second[i] - product) / a->carried[ARNOLDI_ALPHA];
 }
 
-/* Terms `from`, from + stride, ... of entry i of H' s'. */
-TESS_HD double arnoldi_delayed_product(const arnoldi_small *a, int k, int i, int from, int stride)
+/* Term l of entry i of H' s'. */
+TESS_HD double arnoldi_delayed_term(const arnoldi_small *a, int i, int l)
 {
-    double sum = 0.0;
-
-    for (int l = from; l < k - 1; l += stride) {
-        if (i <= l + 1) { sum += a->h[(int64_t)l * (l + 3) / 2 + i] * a->second_before[l]; }
-    }
-    return sum;
+    return i <= l + 1 ? a->h[(int64_t)l * (l + 3) / 2 + i] * a->second_before[l] : 0.0;
 }
 
 /* Squares that differ by less than this share of them are equal but for rounding. */
