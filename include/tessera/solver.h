@@ -155,6 +155,11 @@ typedef struct tess_solve_options {
      * for gmres, fp32/fp32 for gmres-ir and for the first iterations of gmres-fd.
      */
     tess_role_precision inner;
+    /**
+     * --inner-precision auto: 1: `inner`, where not given, is fp64/fp64 if matrix and basis in FP64 take 48 MiB or less, else
+     * fp32/fp32: below, launches and not bytes take the time, and lower precision can only cost iterations.
+     */
+    int inner_auto;
     tess_role_precision
         basis; /**< --basis-precision: GMRES alone: what the Krylov basis is stored in (that of `inner`) */
     tess_orthogonalization orthogonalization; /**< --orthogonalization: GMRES alone (cgs2-delayed) */
