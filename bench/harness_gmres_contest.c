@@ -139,6 +139,7 @@ static void our_options(const gmres_settings *s, const gmres_variant *v, tess_so
     o->history_capacity = s->history ? s->max_iterations + 1 : 0;
     o->restart = s->restart;
     o->inner = v->inner;
+    o->inner_auto = v->chooses;
     o->basis = v->basis;
     o->orthogonalization = v->orthogonalization;
     o->switch_at = v->switch_at < 0 ? 0 : v->switch_at;

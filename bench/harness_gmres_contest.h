@@ -14,7 +14,7 @@ enum { GMRES_MOST_SAMPLES = 64, GMRES_MOST_VARIANTS = 48, GMRES_NAME = 64 };
 
 /*
  * A contestant is its name: cu-fp64, cu-ir or cu-fp32 (cuSPARSE and cuBLAS); or fp64, ir, fd or fp32 (ours; fp32 is fd that never
- * switches), then any of -basis-P, -inner-P, -precond-P with P a precision, -delayed, and for fd the iteration of the switch.
+ * switches), then any of -basis-P, -inner-P, -precond-P with P a precision, -cgs2, and for fd the iteration of the switch.
  */
 typedef struct gmres_variant {
     char name[GMRES_NAME];
@@ -23,6 +23,7 @@ typedef struct gmres_variant {
     tess_solver_kind solver;
     tess_role_precision inner, basis, precond;
     tess_orthogonalization orthogonalization;
+    bool chooses;      /* the solver the inner precision */
     int64_t switch_at; /* -1: not given */
 } gmres_variant;
 

@@ -38,7 +38,7 @@ static const gmres_goal goals[] = {
     {"ir over fp64, p 40", AT_LEAST(1.5), "stretched2d-*", "polynomial:40", NULL, "ir", "fp64", 0},
     {"ir, 16-bit p 40, over fp64", AT_LEAST(1.75), "stretched2d-*", "polynomial:40", NULL, "ir-precond-*16", "fp64", 0},
     {"ir over fp64, set large", {"speed-up", true, false, 1.5}, "*", "none", "large", "ir", "fp64", LARGE_BYTES},
-    {"ir over fp64, set unsym", AT_LEAST(0.95), "*", "none", "unsym", "ir", "fp64", 0},
+    {"auto over fp64, set unsym", AT_LEAST(0.95), "*", "none", "unsym", "auto", "fp64", 0},
 };
 
 static bool same_problem(const gmres_record *a, const gmres_record *b)

@@ -16,9 +16,8 @@
 #define FOUR "cu-fp64,cu-ir,fp64,ir"
 #define PLACEMENTS "fp64,fp64-precond-fp32,ir"
 #define RESTARTS "25,50,100,150,200,300,400"
-#define COMPRESSED                                                                                               \
-    "fp64-delayed,fp64-basis-fp32,fp64-basis-fp16,ir-delayed,ir-basis-bf16,ir-basis-fp16,ir-basis-fp16-delayed," \
-    "ir-inner-bf16,ir-inner-fp16,ir-inner-fp16-delayed"
+#define COMPRESSED \
+    "fp64-cgs2,fp64-basis-fp32,fp64-basis-fp16,ir-cgs2,ir-basis-bf16,ir-basis-fp16,ir-inner-bf16,ir-inner-fp16"
 
 const gmres_row gmres_studies[] = {
     {.study = "goals", .matrix = LAPLACE, .contestants = FOUR "," COMPRESSED},
@@ -33,7 +32,7 @@ const gmres_row gmres_studies[] = {
      .contestants = PLACEMENTS,
      .preconds = "polynomial:10,polynomial:20,polynomial:30,polynomial:40,polynomial:50,polynomial:60,polynomial:70"},
     {.study = "goals,large,table3", .set = "large", .contestants = BOTH, .max_iterations = 15000},
-    {.study = "goals,unsym,table3", .set = "unsym", .contestants = BOTH, .max_iterations = 5000},
+    {.study = "goals,unsym,table3", .set = "unsym", .contestants = BOTH ",auto", .max_iterations = 5000},
 
     {.study = "fig1", .matrix = FINER, .contestants = BOTH, .switch_to = 4000, .switch_step = 200},
     {.study = "fig2", .matrix = UNIFLOW, .contestants = BOTH, .switch_to = 2800, .switch_step = 200},

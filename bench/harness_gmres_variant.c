@@ -8,29 +8,11 @@
 #include "harness_gmres_contest.h"
 
 /* What `all` and patterns choose from; other combinations are run by their names. */
-static const char *const known[] = {"cu-fp64",
-                                    "cu-ir",
-                                    "fp64",
-                                    "fp64-delayed",
-                                    "fp64-basis-fp32",
-                                    "fp64-basis-bf16",
-                                    "fp64-basis-fp16",
-                                    "fp64-basis-fp16-delayed",
-                                    "ir",
-                                    "ir-delayed",
-                                    "ir-basis-bf16",
-                                    "ir-basis-fp16",
-                                    "ir-basis-fp16-delayed",
-                                    "ir-inner-bf16",
-                                    "ir-inner-fp16",
-                                    "ir-inner-fp16-delayed",
-                                    "fd-500",
-                                    "fp64-precond-fp32",
-                                    "fp64-precond-fp16",
-                                    "ir-precond-bf16",
-                                    "ir-precond-fp16",
-                                    "fp32",
-                                    "cu-fp32"};
+static const char *const known[] = {
+    "cu-fp64",         "cu-ir", "fp64",    "fp64-cgs2",         "fp64-basis-fp32",   "fp64-basis-bf16",
+    "fp64-basis-fp16", "ir",    "ir-cgs2", "ir-basis-bf16",     "ir-basis-fp16",     "ir-inner-bf16",
+    "ir-inner-fp16",   "auto",  "fd-500",  "fp64-precond-fp32", "fp64-precond-fp16", "ir-precond-bf16",
+    "ir-precond-fp16", "fp32",  "cu-fp32"};
 
 static bool parse_base(const char *word, gmres_variant *v)
 {
@@ -40,13 +22,16 @@ static bool parse_base(const char *word, gmres_variant *v)
         bench_gmres_kind kind;
     } bases[] = {{"fp64", TESS_SOLVER_GMRES, BENCH_GMRES_FP64},
                  {"ir", TESS_SOLVER_GMRES_IR, BENCH_GMRES_IR},
+                 {"auto", TESS_SOLVER_GMRES, BENCH_GMRES_FP64},
                  {"fd", TESS_SOLVER_GMRES_FD, BENCH_GMRES_FP64},
                  {"fp32", TESS_SOLVER_GMRES_FD, BENCH_GMRES_FP32}};
 
     for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
-        if (strcmp(word, bases[i].name) == 0 && !(v->theirs && strcmp(word, "fd") == 0)) {
+        if (strcmp(word, bases[i].name) == 0 &&
+            !(v->theirs && (strcmp(word, "fd") == 0 || strcmp(word, "auto") == 0))) {
             v->solver = bases[i].solver;
             v->kind = bases[i].kind;
+            v->chooses = strcmp(word, "auto") == 0;
             v->switch_at = strcmp(word, "fp32") == 0 ? INT64_MAX / 4 : -1;
             return true;
         }
@@ -79,8 +64,8 @@ static bool parse_words(char *text, gmres_variant *v)
     if (!word || !parse_base(word, v)) { return false; }
     while ((word = strtok_r(NULL, "-", &rest)) != NULL) {
         if (v->theirs) { return false; }
-        if (strcmp(word, "delayed") == 0) {
-            v->orthogonalization = TESS_ORTHOGONALIZATION_CGS2_DELAYED;
+        if (strcmp(word, "cgs2") == 0) {
+            v->orthogonalization = TESS_ORTHOGONALIZATION_CGS2;
         } else if (isdigit((unsigned char)word[0]) && v->solver == TESS_SOLVER_GMRES_FD) {
             v->switch_at = strtoll(word, NULL, 10);
         } else if (!parse_role(word, strtok_r(NULL, "-", &rest), v)) {
@@ -92,7 +77,7 @@ static bool parse_words(char *text, gmres_variant *v)
 
 static bool add_one(gmres_variants *list, const char *name)
 {
-    gmres_variant v = {.switch_at = -1};
+    gmres_variant v = {.switch_at = -1, .orthogonalization = TESS_ORTHOGONALIZATION_CGS2_DELAYED};
     char text[GMRES_NAME];
 
     for (int i = 0; i < list->count; i++) {

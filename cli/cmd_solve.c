@@ -67,10 +67,10 @@ static const struct argp_option solve_argp_options[] = {
      1},
     {"omega", KEY_OMEGA, "W", 0, "jacobi: weight of the update (default 1)", 1},
     {"restart", KEY_RESTART, "M", 0, "gmres: vectors of a cycle (default 50)", 1},
-    {"inner-precision", KEY_INNER, "STORAGE[/ARITHMETIC]", 0,
+    {"inner-precision", KEY_INNER, "STORAGE[/ARITHMETIC]|auto", 0,
      "gmres: what cycles are in: ARITHMETIC the vectors; STORAGE the matrix, the basis and the preconditioner, where "
      "no "
-     "other option says so (default fp64/fp64; gmres-ir and gmres-fd: fp32/fp32)",
+     "other option says so (default fp64/fp64; gmres-ir and gmres-fd: fp32/fp32); auto: fp32/fp32 where bytes count",
      1},
     {"basis-precision", KEY_BASIS, "P", 0,
      "gmres: what the Krylov basis is stored in (default that of --inner-precision)", 1},
@@ -157,7 +157,11 @@ static error_t parse_method(int key, char *arg, struct argp_state *state, tess_s
     case KEY_BASIS:
         solve->basis = (tess_role_precision){.given = 1, .storage = cli_parse_precision(state, "basis-precision", arg)};
         return 0;
-    case KEY_INNER: solve->inner = cli_parse_role(state, "inner-precision", arg); return 0;
+    case KEY_INNER:
+        solve->inner_auto = strcmp(arg, "auto") == 0;
+        solve->inner =
+            solve->inner_auto ? (tess_role_precision){.given = 0} : cli_parse_role(state, "inner-precision", arg);
+        return 0;
     case KEY_ORTHOGONALIZATION: solve->orthogonalization = cli_parse_orthogonalization(state, arg); return 0;
     case KEY_SWITCH: solve->switch_at = cli_parse_integer(state, "switch-at", arg, 1, INT64_MAX / 4); return 0;
     case KEY_SCALE: solve->scale = cli_parse_scaling(state, arg); return 0;

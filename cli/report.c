@@ -127,7 +127,7 @@ static json_t *role_json(const tess_role_precision *role)
 
 static void add_roles_json(json_t *options, const tess_solve_options *o)
 {
-    json_object_set_new(options, "inner_precision", role_json(&o->inner));
+    json_object_set_new(options, "inner_precision", o->inner_auto ? json_string("auto") : role_json(&o->inner));
     json_object_set_new(options, "basis_precision",
                         o->basis.given ? json_string(tess_precision_name(o->basis.storage)) : json_null());
     json_object_set_new(options, "precond_precision",
@@ -258,6 +258,9 @@ json_t *cli_solve_json(const cli_solve_run *run)
     if (root == NULL) { return NULL; }
     json_object_set_new(root, "scale", json_string(tess_scaling_name(r->scale)));
     json_object_set_new(root, "reorder", json_string(tess_reordering_name(r->reorder)));
+    json_object_set_new(root, "inner_precision", role_json(&r->inner));
+    json_object_set_new(root, "basis_precision",
+                        r->basis.given ? json_string(tess_precision_name(r->basis.storage)) : json_null());
     json_object_set_new(root, "phases", phases_json(r));
     add_integers(root, r);
     add_reals(root, run);

@@ -199,6 +199,7 @@ typedef struct tess_solve_result {
     int64_t history_length; /**< may be less than iterations + 1 when the capacity was reached */
     int timed;              /**< 1: phase_seconds were measured: CG, BiCGSTAB and GMRES with `timings` */
     double phase_seconds[TESS_PHASES]; /**< they add up to solve_seconds */
+    tess_role_precision inner, basis;  /**< GMRES: what cycles began in; not given for other solvers */
     tess_step_list steps; /**< Jacobi: the steps with the iterations that each ran; a repair may have added one */
 } tess_solve_result;
 

@@ -14,6 +14,8 @@
 enum { VECTOR, W, PRECONDITIONED };
 /* Columns begin at multiples of this many values: of what a wave takes, whatever their precision. */
 enum { COLUMN_UNIT = 256 };
+/* For options.inner_auto. */
+enum { SMALL_BYTES = 48 << 20 };
 
 typedef struct tess_gmres {
     tess_arnoldi arnoldi;
@@ -47,11 +49,20 @@ static tess_status check_role(tess_context *ctx, const tess_role_precision *role
     return TESS_SUCCESS;
 }
 
+/* Of matrix and basis in FP64: what is small stays in caches, and is bound by launches. */
+static bool is_small(const tess_solver *s)
+{
+    const int64_t n = s->original->nrows, most = n < s->options.restart ? n : s->options.restart;
+    const int64_t matrix = s->original->ops ? tess_matrix_bytes(s->original) : 0;
+
+    return matrix + n * (most + 1) * (int64_t)sizeof(double) <= SMALL_BYTES;
+}
+
 /* The precisions that options leave open. */
 static tess_status complete_options(tess_solver *s)
 {
     tess_solve_options *o = &s->options;
-    const bool low = o->solver != TESS_SOLVER_GMRES;
+    const bool low = o->inner_auto ? !is_small(s) : o->solver != TESS_SOLVER_GMRES;
     tess_storage_options *matrix = &o->storage;
     tess_status status = TESS_SUCCESS;
 
@@ -257,6 +268,12 @@ static tess_status renew(tess_solver *s)
     return status == TESS_SUCCESS ? solver_change_precond(s, s->options.precond.role) : status;
 }
 
+static void describe(const tess_solver *s, tess_solve_result *r)
+{
+    r->inner = s->options.inner;
+    r->basis = s->options.basis;
+}
+
 /* ---- a cycle ---- */
 
 static tess_arnoldi arnoldi_of(const tess_krylov *k)
@@ -364,10 +381,10 @@ cleanup:
     return status;
 }
 
-#define GMRES_METHOD                                                                                                  \
-    .vectors = gmres_vectors, .complete_options = complete_options, .start = start_gmres, .iterate = iterate_gmres,   \
-    .finish = finish_gmres, .setup = setup, .destroy = destroy, .renew = renew, .escalate = escalate, .widen = widen, \
-    .bytes = bytes, .working_precision = working_precision
+#define GMRES_METHOD                                                                                                \
+    .vectors = gmres_vectors, .complete_options = complete_options, .start = start_gmres, .iterate = iterate_gmres, \
+    .finish = finish_gmres, .setup = setup, .describe = describe, .destroy = destroy, .renew = renew,               \
+    .escalate = escalate, .widen = widen, .bytes = bytes, .working_precision = working_precision
 
 const tess_method tess_method_gmres = {.kind = TESS_SOLVER_GMRES, GMRES_METHOD};
 const tess_method tess_method_gmres_ir = {.kind = TESS_SOLVER_GMRES_IR, GMRES_METHOD};
