@@ -24,6 +24,8 @@ typedef enum bench_gmres_part {
     BENCH_GMRES_PROJECT,  /* GEMV, transposed */
     BENCH_GMRES_SUBTRACT, /* GEMV, not transposed */
     BENCH_GMRES_NORM,
+    BENCH_GMRES_PRECOND,    /* ours alone */
+    BENCH_GMRES_REFINEMENT, /* ours alone: between cycles */
     BENCH_GMRES_PARTS
 } bench_gmres_part;
 

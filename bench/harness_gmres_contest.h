@@ -89,6 +89,7 @@ typedef struct gmres_outcome {
     tess_format format;
     tess_precision matrix_precision;
     bool escalated, profiled;
+    double profiled_seconds; /* ours: of the solve that was profiled */
     double part_seconds[BENCH_GMRES_PARTS];
     double product_seconds; /* of one product of a cycle; 0: not measured */
     double *history;        /* relative estimates */
