@@ -15,8 +15,9 @@
 #include "solver/transform.h"
 #include "solver/verify.h"
 
-/* A cycle must at least halve the true residual to count as progress; this many in a row may fail to. */
-#define PROGRESS_FACTOR 0.5
+/* A cycle must bring the true residual down by at least this share of what it was asked for to count as progress; so many
+   cycles in a row may fail to. */
+#define PROGRESS_SHARE 0.5
 /* A cycle that ended because its basis was full counts as progress if the residual fell by more than rounding: slow as it may
    be, that is how restarted methods go. */
 #define RESTART_FACTOR (1.0 - 0x1p-20)
@@ -32,7 +33,7 @@ enum { UNSCALED_EXPONENT = 300, MOST_EXPONENT = 1000 };
    nor than LARGEST_REDUCTION: beyond it the estimate is about the perturbed matrix only. It always asks for progress. */
 #define REDUCTION_ROUNDOFFS 8.0
 #define LARGEST_REDUCTION 0x1p-17
-#define SMALLEST_REDUCTION (0.5 * PROGRESS_FACTOR)
+#define SMALLEST_REDUCTION (0.5 * PROGRESS_SHARE)
 
 typedef struct solve_run {
     tess_solver *s;
@@ -42,6 +43,7 @@ typedef struct solve_run {
     double start;
     true_residual now; /* of x; the residual itself is in krylov.r */
     double norm;       /* of krylov.r: the same, but for low residuals */
+    double goal;       /* the norm that the present cycle is to reach */
     bool low_residuals;
     int fruitless;
     bool low_precision, began_low;
@@ -248,6 +250,7 @@ static tess_status start_cycle(solve_run *run)
     if (run->low_precision && run->guard == TESS_GUARD_REPAIR) {
         goal = fmax(goal, low_precision_reduction(s) * run->norm);
     }
+    run->goal = goal;
     TESS_TRY(scale_residual(run));
     state.scale = ldexp(1.0, run->exponent);
     state.residual_norm = ldexp(run->norm, -run->exponent);
@@ -305,12 +308,14 @@ static tess_status judge_cycle(solve_run *run, tess_reason reason, bool *progres
                       .b = ldexp(1.0, run->exponent)};
     bool may_worsen = run->low_residuals || reason == TESS_REASON_ITERATIONS || reason == TESS_REASON_CANCELLED ||
                       (reason == TESS_REASON_RTOL && run->guard == TESS_GUARD_REPORT);
+    const double asked = fmax(run->now.norm - run->goal, 0.0);
     true_residual next;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(backend->fused(s->ctx, &add));
     TESS_TRY(verify_x(run, s->candidate, &next));
-    *progress = next.norm <= (reason == TESS_REASON_RUNNING ? RESTART_FACTOR : PROGRESS_FACTOR) * run->now.norm;
+    *progress = next.norm <= (reason == TESS_REASON_RUNNING ? RESTART_FACTOR * run->now.norm
+                                                            : run->now.norm - PROGRESS_SHARE * asked);
     if (is_finite(next.norm) && (next.norm <= run->now.norm || may_worsen)) {
         run->now = next;
         status = backend->copy(s->ctx, run->x, s->candidate, bytes);

@@ -338,7 +338,7 @@ static void arithmetic_is_what_was_asked_for(void **state)
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_spmv(fp32, TESS_OP_NONE, 1.0, x, 0.0, y));
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_spmv(fp64, TESS_OP_NONE, 1.0, x32, 0.0, y));
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_spmv(fp64, TESS_OP_TRANSPOSE, 1.0, y32, 0.0, x32));
-    assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_spmv(m, TESS_OP_NONE, 1.0, x32, 0.0, y32));
+    assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_spmv(m, TESS_OP_TRANSPOSE, 1.0, y32, 0.0, x32));
     tess_matrix_destroy(fp64);
     tess_matrix_destroy(fp32);
     tess_matrix_destroy(m);

@@ -2,13 +2,15 @@
 /* Products of ELLPACK-R and SELL-C-sigma on the GPU; ellr_product.cuh has the method. */
 #include "format/ellr/ellr_product.cuh"
 
-/* Writes y_row: FP64 with its dot products, or FP32. */
-template <typename VECTOR, typename ARITHMETIC, int NDOTS>
+/* What is done with sums: y is written, FP64 with its dot products or FP32; STEP: a step of a polynomial. */
+template <typename VECTOR, typename ARITHMETIC, int NDOTS, bool STEP>
 __device__ static inline void store_row(const ellr_view &v, const tess_spmv_args &args, int row, ARITHMETIC sum,
                                         double *dots)
 {
     if (row >= v.nrows) { return; }
-    if constexpr (sizeof(VECTOR) == sizeof(double)) {
+    if constexpr (STEP) {
+        spmv_finish_step(&args, sizeof(VECTOR) == sizeof(float), row, (double)sum);
+    } else if constexpr (sizeof(VECTOR) == sizeof(double)) {
         finish_row<NDOTS>(args, row, sum, dots);
     } else {
         args.y_fp32[row] = ellr_result_fp32(&v, &args, row, (double)sum);
@@ -25,7 +27,7 @@ __device__ static inline const VECTOR *factors_of(const tess_spmv_args &args)
     }
 }
 
-template <typename STORED, typename VECTOR, typename ARITHMETIC, int NDOTS>
+template <typename STORED, typename VECTOR, typename ARITHMETIC, int NDOTS, bool STEP>
 __global__ static void GPU_LAUNCH_BOUNDS((shape<NDOTS, STORED, VECTOR>::BLOCK), (shape<NDOTS, STORED, VECTOR>::BLOCKS))
     slice_kernel(const ellr_view v, const tess_spmv_args args, const loop_gate gate, const reduce_target target)
 {
@@ -49,7 +51,7 @@ __global__ static void GPU_LAUNCH_BOUNDS((shape<NDOTS, STORED, VECTOR>::BLOCK), 
         sum_rows<STORED, ARITHMETIC>(rows, factors_of<VECTOR>(args), sum);
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
-            store_row<VECTOR, ARITHMETIC, NDOTS>(v, args, rows.row[r], sum[r], dots);
+            store_row<VECTOR, ARITHMETIC, NDOTS, STEP>(v, args, rows.row[r], sum[r], dots);
         }
         if (shape<NDOTS, STORED, VECTOR>::ONE_PASS) { break; }
     }
@@ -58,7 +60,7 @@ __global__ static void GPU_LAUNCH_BOUNDS((shape<NDOTS, STORED, VECTOR>::BLOCK), 
 
 /* ---- launching ---- */
 
-template <typename STORED, typename VECTOR, typename ARITHMETIC, int NDOTS>
+template <typename STORED, typename VECTOR, typename ARITHMETIC, int NDOTS, bool STEP>
 static tess_status launch(tess_context *ctx, const ellr_view *v, const tess_spmv_args *args)
 {
     typedef shape<NDOTS, STORED, VECTOR> blocks;
@@ -72,23 +74,28 @@ static tess_status launch(tess_context *ctx, const ellr_view *v, const tess_spmv
     if (needed == 0) { return TESS_SUCCESS; }
     TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
     TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
-    status = gpu_launch_blocks(ctx, "a product by slices", slice_kernel<STORED, VECTOR, ARITHMETIC, NDOTS>, grid,
+    status = gpu_launch_blocks(ctx, "a product by slices", slice_kernel<STORED, VECTOR, ARITHMETIC, NDOTS, STEP>, grid,
                                blocks::BLOCK, 0, *v, *args, gate, target);
 cleanup:
     return status;
 }
 
+template <typename STORED, bool STEP>
+static tess_status select_vectors(tess_context *ctx, const ellr_view *v, const tess_spmv_args *args)
+{
+    if (args->vectors == TESS_PRECISION_FP64) { return launch<STORED, double, double, 0, STEP>(ctx, v, args); }
+    return v->arithmetic == TESS_ARITHMETIC_FP64 ? launch<STORED, float, double, 0, STEP>(ctx, v, args)
+                                                 : launch<STORED, float, float, 0, STEP>(ctx, v, args);
+}
+
 template <typename STORED>
 static tess_status select_kernel(tess_context *ctx, const ellr_view *v, const tess_spmv_args *args)
 {
-    if (args->vectors == TESS_PRECISION_FP32) {
-        return v->arithmetic == TESS_ARITHMETIC_FP64 ? launch<STORED, float, double, 0>(ctx, v, args)
-                                                     : launch<STORED, float, float, 0>(ctx, v, args);
-    }
+    if (args->update.kind == TESS_UPDATE_POLYNOMIAL) { return select_vectors<STORED, true>(ctx, v, args); }
     switch (args->reduction.ndots) {
-    case 0: return launch<STORED, double, double, 0>(ctx, v, args);
-    case 1: return launch<STORED, double, double, 1>(ctx, v, args);
-    default: return launch<STORED, double, double, 2>(ctx, v, args);
+    case 0: return select_vectors<STORED, false>(ctx, v, args);
+    case 1: return launch<STORED, double, double, 1, false>(ctx, v, args);
+    default: return launch<STORED, double, double, 2, false>(ctx, v, args);
     }
 }
 

@@ -249,6 +249,16 @@ static void store_fp64(const ellr_view *v, int64_t s, const tess_spmv_args *args
     }
 }
 
+/* A step of a polynomial. */
+static void store_step(const ellr_view *v, int64_t s, const tess_spmv_args *args, bool fp32, const double *sum)
+{
+    for (int64_t lane = 0; lane < ELLR_SLICE; lane++) {
+        int64_t row = ellr_row(v, v->slice[s], s * ELLR_SLICE + lane);
+
+        if (row < v->nrows) { spmv_finish_step(args, fp32, row, sum[lane]); }
+    }
+}
+
 static int64_t chunks_of(const ellr_view *v)
 {
     return (v->nslices + CHUNK - 1) / CHUNK;
@@ -281,7 +291,9 @@ static tess_status spmv(tess_context *ctx, const ellr_view *v, const tess_spmv_a
 
         for (int64_t s = c * CHUNK; s < end; s++) {
             sum_rows(v, s, x, sum);
-            if (fp32) {
+            if (args->update.kind == TESS_UPDATE_POLYNOMIAL) {
+                store_step(v, s, args, fp32, sum);
+            } else if (fp32) {
                 store_fp32(v, s, args, sum);
             } else {
                 store_fp64(v, s, args, sum, dots);
