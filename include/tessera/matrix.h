@@ -105,7 +105,8 @@ typedef struct tess_storage_options {
      */
     int64_t window;
     /**
-     * What products and sums are computed in (default fp64). fp32 for ellr and sell: with FP32 vectors. fp32 for split and
+     * What products and sums are computed in (default fp64). csr: fp64 alone, but FP32 vectors are multiplied in FP32
+     * by values below fp64 (see tess_matrix_spmv). fp32 for ellr and sell: with FP32 vectors. fp32 for split and
      * composite: values below fp64 are multiplied in FP32 by x rounded to FP32 (its shadow where it has one), and the
      * products are summed in FP64 (Tezcan et al. 2022, section IV).
      */
@@ -167,14 +168,20 @@ TESS_EXPORT tess_status tess_matrix_convert_assigned(const tess_matrix *a, const
 TESS_EXPORT void tess_storage_options_init(tess_storage_options *options);
 
 /**
- * y := alpha op(A) x + beta y. Vectors are of matching size, x and y distinct, both FP64 or, for ellr and sell without a
- * transpose, both FP32. With beta = 0 y is not read. Products accumulate in FP64 whatever is stored; an ellr or sell matrix
- * converted with FP32 arithmetic takes FP32 vectors and computes in FP32. Deterministic: the same bits on every run and any
- * number of threads. Error: |computed - exact| <= gamma(longest row + 2) |alpha| |A| |x| + 2u |beta y| componentwise on the
- * stored values, u and gamma those of the arithmetic; FP32 vectors add the rounding of y; split and composite with FP32
- * arithmetic stay with the u of FP64 and add 2^-23 (1 + 2^-25) |alpha| |A_low| |x|, A_low what is stored below fp64, where
- * neither x nor a product leaves the normal range of FP32. Errors: UNSUPPORTED for other combinations (a transpose needs FP64
- * values and vectors, and rows in their order), DIMENSION_MISMATCH, INVALID_ARGUMENT, memory.
+ * y := alpha op(A) x + beta y. Vectors are of matching size, x and y distinct, both FP64 or, without a transpose, both
+ * FP32: for csr, ellr and sell, and with beta = 0 for split and composite by rows where no row that is multiplied is in
+ * fp64. With beta = 0 y is not read. Sums are FP64 whatever is stored, and so are their terms, but with FP32 vectors
+ * csr, split and composite round the terms of values below fp64 to FP32; an ellr or sell matrix converted with FP32
+ * arithmetic takes FP32 vectors and computes in FP32. Deterministic: the same bits on every run and any number of
+ * threads.
+ * Error: |computed - exact| <= gamma(longest row + 2) |alpha| |A| |x| + 2u |beta y| componentwise on the stored values,
+ * u and gamma those of the arithmetic; FP32 vectors add the rounding of y, and in csr, split and composite
+ * 2^-24 |alpha| |A_low| |x|; split and composite with FP32 arithmetic and FP64 vectors stay with the u of FP64 and add
+ * 2^-23 (1 + 2^-25) |alpha| |A_low| |x|. A_low is what is stored below fp64, where neither x nor a product leaves the
+ * normal range of FP32. Errors: UNSUPPORTED for other combinations (a transpose needs FP64 values and vectors, and rows in their
+ * order), INVALID_ARGUMENT (also FP32 vectors where a row of split or composite is in fp64), DIMENSION_MISMATCH,
+ * memory.
+ * tests/unit/test_spmv.c, tests/unit/test_split_products.c, tests/conformance/test_formats.c
  */
 TESS_EXPORT tess_status tess_matrix_spmv(const tess_matrix *a, tess_operation operation, double alpha,
                                          const tess_vector *x, double beta, tess_vector *y);

@@ -49,12 +49,15 @@ typedef struct tess_precond_options {
     int degree;                /**< polynomial: products with the matrix, 1 to 200 (default 10) */
     tess_polynomial_form form; /**< polynomial */
     uint64_t seed;             /**< polynomial: of the random vector that its Krylov space begins with (default 1) */
-    /** --precond-precision: what it is stored and applied in. Not set: that of the solver it is made for, else fp64. */
+    /**
+     * --precond-precision: what it is stored and applied in. Not set: with GMRES that of its `inner` (fp16 with
+     * `adaptive`), else fp64/fp64. GMRES refuses fp64/fp32.
+     */
     tess_role_precision role;
     int adaptive; /**< block Jacobi: 1: each block in the lowest precision that its condition allows, down to role.storage */
 } tess_precond_options;
 
-/** The user's preconditioner: z := M^-1 r on the context's device and stream; 0 means success. */
+/** The user's preconditioner: z := M^-1 r of FP64 arrays on the context's device and stream; 0 means success. */
 typedef struct tess_shell_precond {
     int (*apply)(void *user, const double *r, double *z);
     void *user;
@@ -65,9 +68,11 @@ TESS_EXPORT void tess_precond_options_init(tess_precond_options *options);
 /**
  * Sets up a preconditioner for the square matrix @p a (assembled, or a shell with a diagonal for Jacobi); @p a is
  * borrowed. Block Jacobi inverts each diagonal block B in FP64 with partial pivoting and stores the inverse in
- * options->role.storage, below fp64 over a power of two of the block's own, so that blocks of any magnitude keep its unit
- * roundoff u: its error in the 1-norm is at most about u ||B^-1||_1. Then z is a pass of products in
- * role.arithmetic; with FP32 arithmetic r must be within FP32's range (below about 1e31).
+ * options->role.storage, below fp64 over a power of two of the block's own, so that blocks of any magnitude keep its
+ * unit roundoff u: its error in the 1-norm is at most about u ||B^-1||_1. Then z is a pass of products in
+ * role.arithmetic; with FP32 arithmetic r must be within FP32's range (below about 1e31). Jacobi is block Jacobi with
+ * blocks of one row. n block_size values are stored, the last block padded, and below fp64 (or with FP32 arithmetic) an
+ * exponent for each block.
  *
  * options->adaptive: a block may have a precision of unit roundoff u where ||B||_1 ||B^-1||_1 u < 1/10, and gets the lowest of
  * role.storage (not set: fp16), fp16, fp32; fp64 where none may be had. bf16 goes up to fp32 at once. Every block is inverted
@@ -90,9 +95,13 @@ TESS_EXPORT tess_status tess_precond_create(const tess_matrix *a, const tess_pre
                                             tess_precond **out);
 TESS_EXPORT tess_status tess_precond_create_shell(tess_context *ctx, int64_t n, const tess_shell_precond *shell,
                                                   tess_precond **out);
-/** Renews the numbers after tess_matrix_update_values; the structure is kept. */
+/** Renews the numbers after tess_matrix_update_values; the structure is kept. Errors as for tess_precond_create. */
 TESS_EXPORT tess_status tess_precond_update(tess_precond *m);
-/** z := M^-1 r; FP64 vectors of n values, z and r distinct. */
+/**
+ * z := M^-1 r; FP64 vectors of n values, z and r distinct. A preconditioner with FP32 arithmetic rounds r to FP32
+ * first; with GMRES in FP32 vectors it is applied to these as they are. Errors: DIMENSION_MISMATCH, INVALID_ARGUMENT,
+ * SINGULAR (a polynomial whose renewal failed), CALLBACK (a shell's function).
+ */
 TESS_EXPORT tess_status tess_precond_apply(const tess_precond *m, const tess_vector *r, tess_vector *z);
 /** Bytes on the device that are its own: inverses with their exponents and what finds them where their lengths differ; of a
     polynomial the copied values and its vectors. */

@@ -41,7 +41,11 @@ typedef enum tess_solver_kind {
     X(PLAIN, 1, "plain")    \
     X(GRAPH, 2, "graph")
 
-/** How GMRES makes its basis orthogonal: two passes of classical Gram-Schmidt, at once or the second one later. */
+/**
+ * How GMRES makes its basis orthogonal: two passes of classical Gram-Schmidt, at once or the second one later. At once,
+ * an iteration sweeps over the basis three times; delayed, twice, with one reduction, and a cycle of m vectors has one
+ * product more than vectors.
+ */
 typedef enum tess_orthogonalization {
     TESS_ORTHOGONALIZATION_CGS2 = 0, /**< both passes in one iteration */
     TESS_ORTHOGONALIZATION_CGS2_DELAYED =
@@ -150,9 +154,10 @@ typedef struct tess_solve_options {
     double omega; /**< --omega: Jacobi alone, above 0 (1): x := x + omega (D^-1 (b - R x) - x) */
     int restart;  /**< --restart: GMRES alone, from 1 (50): vectors of a cycle; no more than the matrix has rows */
     /**
-     * --inner-precision STORAGE[/ARITHMETIC]: GMRES alone. ARITHMETIC is what the vectors of a cycle are in, STORAGE what the
-     * matrix (where `storage` does not say), the basis and the preconditioner (where not set) are stored in. Default: fp64/fp64
-     * for gmres, fp32/fp32 for gmres-ir and for the first iterations of gmres-fd.
+     * --inner-precision STORAGE[/ARITHMETIC]: GMRES alone. ARITHMETIC is what the vectors of a cycle are in, STORAGE
+     * what the matrix (csr where `storage` leaves it in fp64), the basis and the preconditioner (where not set) are
+     * stored in. Default: fp64/fp64 for gmres, fp32/fp32 for gmres-ir and for the first iterations of gmres-fd.
+     * fp64/fp32 is refused.
      */
     tess_role_precision inner;
     /**
@@ -160,19 +165,24 @@ typedef struct tess_solve_options {
      * fp32/fp32: below, launches and not bytes take the time, and lower precision can only cost iterations.
      */
     int inner_auto;
-    tess_role_precision
-        basis; /**< --basis-precision: GMRES alone: what the Krylov basis is stored in (that of `inner`) */
+    /**
+     * --basis-precision: GMRES alone: what the Krylov basis is stored in (that of `inner`); its arithmetic is that of
+     * `inner`, whatever is set here. fp64 is refused where that is fp32.
+     */
+    tess_role_precision basis;
     tess_orthogonalization orthogonalization; /**< --orthogonalization: GMRES alone (cgs2-delayed) */
     int timings; /**< --timings: 1: phase_seconds of the result are measured, by the device's clock on a GPU (0) */
-    int64_t switch_at; /**< --switch-at: gmres-fd: in FP64 from the first restart at or after this iteration on */
+    /** --switch-at: gmres-fd: in FP64 from the first restart at or after this iteration on; 0: once FP32 gets no further */
+    int64_t switch_at;
 } tess_solve_options;
 
 /** What a solve did. The history pointer belongs to the solver and is valid until its next solve. */
 typedef struct tess_solve_result {
     int converged; /**< 1 only when verified */
     tess_reason reason;
-    int64_t iterations;             /**< in all, repairs included */
-    int64_t refinements;            /**< residual replacements by the guard, rounds after the first where transformed */
+    int64_t iterations; /**< in all, repairs included */
+    /** Residual replacements by the guard, rounds after the first where transformed; full cycles of GMRES do not count. */
+    int64_t refinements;
     double rhs_norm;                /**< ||b||_2 */
     double tolerance;               /**< max(rtol ||b||, atol) */
     double residual_norm;           /**< true ||b - A x||_2, compensated */
@@ -194,7 +204,7 @@ typedef struct tess_solve_result {
     tess_reordering reorder;
     tess_format format;
     tess_precision matrix_precision; /**< the widest used: a repair may have gone up to fp64 */
-    int escalated;                   /**< 1 when the guard went on in a higher precision */
+    int escalated;          /**< 1 when the guard went on in a higher precision; the switch of gmres-fd is none */
     const double *history;  /**< estimated residual norm at iteration 0, 1, ...; NaN where it was not measured */
     int64_t history_length; /**< may be less than iterations + 1 when the capacity was reached */
     int timed;              /**< 1: phase_seconds were measured: CG, BiCGSTAB and GMRES with `timings` */
@@ -206,12 +216,12 @@ typedef struct tess_solve_result {
 TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
 
 /**
- * Sets up a solver for the square matrix @p a (assembled; for CG and BiCGSTAB also a shell), which is borrowed. One set-up
+ * Sets up a solver for the square matrix @p a (assembled; but for Jacobi also a shell), which is borrowed. One set-up
  * serves many right-hand sides and survives tess_matrix_update_values (values are renewed at the next solve).
  * A preconditioner that cannot be set up is not an error here: the next solve reports reason PRECOND_SETUP, and
  * tess_context_last_error says why. Errors: DIMENSION_MISMATCH (not square), INVALID_ARGUMENT, UNSUPPORTED, memory; with
- * options->scale or reorder also those of tess_order_max_product, and UNSUPPORTED for a shell matrix; for
- * CG and BiCGSTAB UNSUPPORTED too where options->storage.row_order of split or composite is not original.
+ * options->scale or reorder also those of tess_order_max_product, and UNSUPPORTED for a shell matrix; but for
+ * Jacobi UNSUPPORTED too where options->storage.row_order of split or composite is not original.
  *
  * Jacobi splits A = D + R and multiplies with R, in composite storage with rows and columns permuted alike: one copy of its
  * values for each precision that a step names, and for `mixed` those of the policy's levels (policy none stands for
@@ -219,12 +229,51 @@ TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
  * parts; split serves a list of `mixed` alone, by rows or by entries. Values below fp64 are multiplied in FP32 with an FP32 copy of x and summed up in FP64; D^-1 and, where
  * a step reads it, x are FP64. It takes no preconditioner. A diagonal entry that is zero or missing is reported by the solve
  * as PRECOND_SETUP. Source: Tezcan et al. 2022, section III-D, Algorithm 1. tests/unit/test_jacobi.c
+ *
+ * GMRES restarts after m = min(options->restart, n) vectors, preconditioned from the right: A M^-1 u = r, d = M^-1 u. A
+ * cycle begins with the true residual of the FP64 matrix, and ends when its basis is full, by the guard's goal, or at a
+ * breakdown; x and its corrections are FP64. gmres-ir is gmres with options->inner in fp32/fp32 (iterative refinement:
+ * one round is one cycle). The vectors of a cycle, two and with a preconditioner three, are FP64 where ARITHMETIC of
+ * options->inner is fp64. Where it is fp32 they are FP32, and sums over a row of the matrix stay FP64, if the format
+ * allows:
+ * - csr, ellr, sell: always. csr whose options->storage.precision is fp64 is stored in options->inner.storage; ellr and
+ *   sell stay in the precision that options->storage says.
+ * - split: where none of its rows is at the first level; else vectors are FP64. By entries FP32 vectors cannot be
+ *   multiplied, and where no entry is at the first level the solve fails with UNSUPPORTED: set options->inner to
+ *   fp32/fp64.
+ * - composite: always where one of its levels is options->inner.storage; all rows are then multiplied in that copy.
+ *   Else as split.
+ * - a shell matrix: never. Its options->precond must be none, jacobi, or polynomial with the role fp64/fp64.
+ * A shell preconditioner needs FP64 vectors, or the solve fails with UNSUPPORTED. Errors also: INVALID_ARGUMENT for a
+ * restart below 1 and for fp64/fp32 in options->inner, options->basis (fp64 with the arithmetic of inner) or
+ * options->precond.role. Memory beside the vectors: (n rounded up to 256) (m + 1) values of options->basis, and about
+ * m^2 + 20 m doubles.
+ *
+ * gmres-fd computes all its first cycles in options->inner: x is rounded to the vectors' precision at each restart, and
+ * the residual that the next cycle begins with is computed in it, from the stored matrix. These residuals decide
+ * nothing: the true one is found after each cycle too, and ends the solve. From options->switch_at on, or, where that
+ * is 0, after a cycle without progress, it is gmres in FP64 from the x so far.
+ *
+ * Where the product adds nothing to the space the cycle ends with the exact least-squares solution in it (a happy
+ * breakdown where the true residual agrees); where A M^-1 is singular on the space, with BREAKDOWN. With the guard on
+ * repair a cycle in which anything is below FP64 asks for a reduction by 2^-17 at most (8 unit roundoffs of the lowest
+ * precision where these are more, 1/4 at most). After a cycle without progress a basis goes up to the precision of the
+ * vectors, and if it is there, all goes up to FP64: matrix, vectors, basis, and the preconditioner made here. A cycle
+ * with a full basis has made progress where the residual fell by more than a share of 2^-20, any other where it fell by
+ * half. In FP64 three cycles without progress end the solve; a full basis then has the reason STAGNATION. With the
+ * guard on report the tolerance itself is the goal of every cycle, so that one whose estimate meets it and whose true
+ * residual does not ends the solve (FALSE_CONVERGENCE), and one full cycle without progress is STAGNATION. After a
+ * solve that went up the next begins as this one did.
+ * Sources: Saad, Schultz, SIAM J. Sci. Stat. Comput. 7 (1986); Loe et al. 2021, Algorithms 1 and 2, section III-C;
+ * delayed passes: Bielich et al., Parallel Computing 112 (2022); bases in low precision: Aliaga et al., IJHPCA 37
+ * (2023).
+ * tests/unit/test_gmres.c, tests/gpu/test_gmres.c
  */
 TESS_EXPORT tess_status tess_solver_create(const tess_matrix *a, const tess_solve_options *options, tess_solver **out);
 
 /**
- * As tess_solver_create with a preconditioner of the caller's (borrowed), which overrides options->precond. UNSUPPORTED together
- * with options->scale or reorder.
+ * As tess_solver_create with a preconditioner of the caller's (borrowed), which overrides options->precond and stays as
+ * it is where the guard goes up in precision. UNSUPPORTED together with options->scale or reorder.
  */
 TESS_EXPORT tess_status tess_solver_create_with_precond(const tess_matrix *a, const tess_precond *m,
                                                         const tess_solve_options *options, tess_solver **out);
@@ -268,6 +317,7 @@ TESS_EXPORT const char *tess_phase_name(tess_phase phase);
 TESS_EXPORT const char *tess_solver_name(tess_solver_kind solver);
 TESS_EXPORT tess_status tess_solver_parse(const char *name, tess_solver_kind *out);
 TESS_EXPORT const char *tess_orthogonalization_name(tess_orthogonalization orthogonalization);
+/** `cgs2` or `cgs2-delayed`; INVALID_ARGUMENT leaves *out alone. */
 TESS_EXPORT tess_status tess_orthogonalization_parse(const char *name, tess_orthogonalization *out);
 TESS_EXPORT const char *tess_engine_name(tess_engine engine);
 TESS_EXPORT tess_status tess_engine_parse(const char *name, tess_engine *out);
