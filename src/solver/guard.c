@@ -254,7 +254,7 @@ static tess_status start_cycle(solve_run *run)
     TESS_TRY(scale_residual(run));
     state.scale = ldexp(1.0, run->exponent);
     state.residual_norm = ldexp(run->norm, -run->exponent);
-    state.tolerance = ldexp(goal, -run->exponent);
+    state.tolerance = run->guard == TESS_GUARD_REPORT && s->method->restarts_judge ? 0.0 : ldexp(goal, -run->exponent);
     state.divergence_limit = s->options.divergence_tolerance * ldexp(largest, -run->exponent);
     k->attempt = run->fruitless;
     run->begin = state;
@@ -378,9 +378,11 @@ cleanup:
 }
 
 /* After a cycle with the guard on `report`: only a basis that was full is no end. */
-static bool may_restart(tess_reason *reason, bool progress)
+static bool may_restart(const tess_method *method, tess_reason *reason, bool progress)
 {
-    if (*reason == TESS_REASON_RTOL) { *reason = TESS_REASON_FALSE_CONVERGENCE; }
+    if (*reason == TESS_REASON_RTOL) {
+        *reason = method->restarts_judge ? TESS_REASON_RUNNING : TESS_REASON_FALSE_CONVERGENCE;
+    }
     if (*reason == TESS_REASON_RUNNING && !progress) { *reason = TESS_REASON_STAGNATION; }
     return *reason == TESS_REASON_RUNNING;
 }
@@ -389,7 +391,7 @@ static bool may_restart(tess_reason *reason, bool progress)
 static bool may_repair(solve_run *run, tess_reason *reason, bool progress)
 {
     if (*reason == TESS_REASON_ITERATIONS || *reason == TESS_REASON_CANCELLED) { return false; }
-    if (run->guard == TESS_GUARD_REPORT) { return may_restart(reason, progress); }
+    if (run->guard == TESS_GUARD_REPORT) { return may_restart(run->s->method, reason, progress); }
     if (progress) {
         run->fruitless = 0;
         return true;

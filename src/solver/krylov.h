@@ -29,6 +29,7 @@ typedef struct tess_krylov {
 typedef struct tess_method {
     tess_solver_kind kind;
     bool needs_symmetry;
+    bool restarts_judge; /* with the guard on `report` no estimate ends a cycle: true residuals alone decide */
     int (*vectors)(const tess_precond *m);
     tess_status (*complete_options)(tess_solver *s); /* first of all: what options leave open; NULL: nothing */
     tess_status (*start)(tess_krylov *k);

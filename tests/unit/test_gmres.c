@@ -352,6 +352,58 @@ static void refinement_works_with_every_format(void **state)
     free(x);
 }
 
+/* With the guard on `report` no estimate ends a cycle of gmres-ir. */
+static void refinement_that_is_reported_looks_at_restarts(void **state)
+{
+    enum { RESTART = 15 };
+    oracle_csr a = oracle_convection2d(30, 1.0);
+    double *b = random_values(a.nrows, 7, -1.0, 1.0), *x = test_allocate(a.nrows, sizeof *x);
+    tess_context *ctx = open_cpu(2);
+    tess_solve_options options = solve_options(TESS_SOLVER_GMRES_IR);
+    tess_solve_result result;
+
+    (void)state;
+    options.restart = RESTART;
+    options.guard = TESS_GUARD_REPORT;
+    options.rtol = 1e-10;
+    memset(x, 0, (size_t)a.nrows * sizeof *x);
+    result = solve_once(ctx, &a, &options, b, x);
+    assert_int_equal(result.reason, TESS_REASON_RTOL);
+    assert_int_equal(result.iterations % RESTART, 0);
+    assert_int_equal(result.refinements, 0);
+    check_honest(&a, b, x, &options, &result);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+    free(x);
+}
+
+/* Small systems are left in FP64, large ones are not. */
+static void inner_precision_is_chosen_by_size(void **state)
+{
+    tess_context *ctx = open_cpu(2);
+
+    (void)state;
+    for (int large = 0; large < 2; large++) {
+        oracle_csr a = oracle_laplace2d(large ? 380 : 30); /* 8 (50 + 1) n is 59 MB, 0.4 MB */
+        double *b = random_values(a.nrows, 7, -1.0, 1.0), *x = test_allocate(a.nrows, sizeof *x);
+        tess_solve_options options = solve_options(TESS_SOLVER_GMRES);
+        tess_solve_result result;
+
+        options.inner_auto = 1;
+        options.max_iterations = 2;
+        memset(x, 0, (size_t)a.nrows * sizeof *x);
+        result = solve_once(ctx, &a, &options, b, x);
+        assert_int_equal(result.inner.given, 1);
+        assert_int_equal(result.inner.storage, large ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64);
+        assert_int_equal(result.basis.storage, result.inner.storage);
+        oracle_free(&a);
+        free(b);
+        free(x);
+    }
+    tess_context_destroy(ctx);
+}
+
 /* In FP32 throughout the residual stays above FP32's rounding; after the switch it goes on falling. */
 static void first_in_fp32_then_in_fp64(void **state)
 {
@@ -408,6 +460,8 @@ int main(void)
         cmocka_unit_test(wrong_options_are_refused),
         cmocka_unit_test(refinement_reaches_fp64),
         cmocka_unit_test(refinement_works_with_every_format),
+        cmocka_unit_test(refinement_that_is_reported_looks_at_restarts),
+        cmocka_unit_test(inner_precision_is_chosen_by_size),
         cmocka_unit_test(first_in_fp32_then_in_fp64),
     };
 

@@ -387,5 +387,5 @@ cleanup:
     .escalate = escalate, .widen = widen, .bytes = bytes, .working_precision = working_precision
 
 const tess_method tess_method_gmres = {.kind = TESS_SOLVER_GMRES, GMRES_METHOD};
-const tess_method tess_method_gmres_ir = {.kind = TESS_SOLVER_GMRES_IR, GMRES_METHOD};
+const tess_method tess_method_gmres_ir = {.kind = TESS_SOLVER_GMRES_IR, GMRES_METHOD, .restarts_judge = true};
 const tess_method tess_method_gmres_fd = {.kind = TESS_SOLVER_GMRES_FD, GMRES_METHOD, .low_residual = low_residual};
