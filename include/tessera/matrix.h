@@ -178,9 +178,8 @@ TESS_EXPORT void tess_storage_options_init(tess_storage_options *options);
  * u and gamma those of the arithmetic; FP32 vectors add the rounding of y, and in csr, split and composite
  * 2^-24 |alpha| |A_low| |x|; split and composite with FP32 arithmetic and FP64 vectors stay with the u of FP64 and add
  * 2^-23 (1 + 2^-25) |alpha| |A_low| |x|. A_low is what is stored below fp64, where neither x nor a product leaves the
- * normal range of FP32. Errors: UNSUPPORTED for other combinations (a transpose needs FP64 values and vectors, and rows in their
- * order), INVALID_ARGUMENT (also FP32 vectors where a row of split or composite is in fp64), DIMENSION_MISMATCH,
- * memory.
+ * normal range of FP32. Errors: UNSUPPORTED for other combinations (a transpose needs FP64 values and vectors, and rows
+ * in their order), INVALID_ARGUMENT, DIMENSION_MISMATCH, memory.
  * tests/unit/test_spmv.c, tests/unit/test_split_products.c, tests/conformance/test_formats.c
  */
 TESS_EXPORT tess_status tess_matrix_spmv(const tess_matrix *a, tess_operation operation, double alpha,

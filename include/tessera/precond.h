@@ -51,7 +51,7 @@ typedef struct tess_precond_options {
     uint64_t seed;             /**< polynomial: of the random vector that its Krylov space begins with (default 1) */
     /**
      * --precond-precision: what it is stored and applied in. Not set: with GMRES that of its `inner` (fp16 with
-     * `adaptive`), else fp64/fp64. GMRES refuses fp64/fp32.
+     * `adaptive`), else fp64/fp64. fp64/fp32 is for callers in C: FP64 storage applied to r rounded to FP32.
      */
     tess_role_precision role;
     int adaptive; /**< block Jacobi: 1: each block in the lowest precision that its condition allows, down to role.storage */
@@ -81,9 +81,11 @@ TESS_EXPORT void tess_precond_options_init(tess_precond_options *options);
  *
  * Polynomial: M^-1 = p(A) of options->degree d, where 1 - z p(z) is the residual polynomial of GMRES after d + 1 steps from a random
  * vector. It costs d products; a few more where roots with a steep product are repeated for stability (form roots), fewer
- * where the Krylov space of that vector is smaller. role.storage is what the matrix is copied to for it (fp64: no copy, A itself
- * is multiplied), role.arithmetic what its vectors are in, in the set-up too; sums of products are FP64. FP32 vectors limit r to
- * FP32's range. The set-up takes d + 1 products and, for its time, d + 2 vectors. A shell matrix: fp64/fp64 alone.
+ * where the Krylov space of that vector is smaller. role.storage is what the matrix is copied to for it (fp64: no copy, A
+ * itself is multiplied): in slices (sell) where these hold at most 1.15 entries per nonzero, else as csr. role.arithmetic is
+ * what its vectors are in, in the set-up too. Sums of products are FP64, but those in slices with FP32 vectors, which are
+ * FP32. FP32 vectors limit r to FP32's range. The set-up takes d + 1 products and, for its time, d + 2 vectors. A shell
+ * matrix: fp64/fp64 alone.
  * Source: Loe, Thornquist, Boman, Polynomial preconditioned GMRES in Trilinos, SIAM PP 2020; Embree, Loe, Morgan, SIAM J. Sci.
  * Comput. 43 (2021), for the order of the roots and the repeated ones. tests/unit/test_polynomial.c
  *

@@ -245,8 +245,7 @@ TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
  *   Else as split.
  * - a shell matrix: never. Its options->precond must be none, jacobi, or polynomial with the role fp64/fp64.
  * A shell preconditioner needs FP64 vectors, or the solve fails with UNSUPPORTED. Errors also: INVALID_ARGUMENT for a
- * restart below 1 and for fp64/fp32 in options->inner, options->basis (fp64 with the arithmetic of inner) or
- * options->precond.role. Memory beside the vectors: (n rounded up to 256) (m + 1) values of options->basis, and about
+ * restart below 1 and for fp64/fp32 in options->inner or options->basis (fp64 with the arithmetic of inner). Memory beside the vectors: (n rounded up to 256) (m + 1) values of options->basis, and about
  * m^2 + 20 m doubles.
  *
  * gmres-fd computes all its first cycles in options->inner: x is rounded to the vectors' precision at each restart, and
@@ -260,7 +259,7 @@ TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
  * precision where these are more, 1/4 at most). After a cycle without progress a basis goes up to the precision of the
  * vectors, and if it is there, all goes up to FP64: matrix, vectors, basis, and the preconditioner made here. A cycle
  * with a full basis has made progress where the residual fell by more than a share of 2^-20, any other where it fell by
- * half. In FP64 three cycles without progress end the solve; a full basis then has the reason STAGNATION. With the
+ * half of what the cycle was asked for. In FP64 three cycles without progress end the solve; a full basis then has the reason STAGNATION. With the
  * guard on report the tolerance itself is the goal of every cycle, so that one whose estimate meets it and whose true
  * residual does not ends the solve (FALSE_CONVERGENCE), and one full cycle without progress is STAGNATION. After a
  * solve that went up the next begins as this one did.
