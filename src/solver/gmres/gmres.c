@@ -40,6 +40,9 @@ static tess_status check_role(tess_context *ctx, const tess_role_precision *role
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64, fp32, bf16, fp16, e4m3, e5m2", "%s precision %d", name,
                          (int)role->storage);
     }
+    if (role->arithmetic != TESS_ARITHMETIC_FP64 && role->arithmetic != TESS_ARITHMETIC_FP32) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64, fp32", "%s arithmetic %d", name, (int)role->arithmetic);
+    }
     if (role->storage == TESS_PRECISION_FP64 && role->arithmetic == TESS_ARITHMETIC_FP32) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64/fp64, or a lower storage",
                          "%s storage in fp64 with fp32 arithmetic", name);
@@ -59,6 +62,11 @@ static tess_status complete_options(tess_solver *s)
         return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "from 1 on; 50 is the default", "a restart after %d vectors",
                          o->restart);
     }
+    if (o->orthogonalization != TESS_ORTHOGONALIZATION_CGS2 &&
+        o->orthogonalization != TESS_ORTHOGONALIZATION_CGS2_DELAYED) {
+        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "cgs2, cgs2-delayed", "orthogonalization %d",
+                         (int)o->orthogonalization);
+    }
     if (!o->inner.given) {
         o->inner = (tess_role_precision){1, low ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64,
                                          low ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64};
@@ -67,7 +75,9 @@ static tess_status complete_options(tess_solver *s)
     o->basis.arithmetic = o->inner.arithmetic;
     if (!o->precond.role.given) {
         o->precond.role = o->inner;
-        if (o->precond.adaptive) { o->precond.role.storage = TESS_PRECISION_FP16; }
+        if (o->precond.adaptive && o->precond.kind == TESS_PRECOND_BLOCK_JACOBI) {
+            o->precond.role.storage = TESS_PRECISION_FP16;
+        }
     }
     if (matrix->format == TESS_FORMAT_CSR && matrix->precision == TESS_PRECISION_FP64 && s->original->ops) {
         matrix->precision = o->inner.storage;
@@ -223,7 +233,7 @@ static tess_status work_in(tess_solver *s, tess_precision basis, tess_precision 
     tess_arnoldi *a = &gmres_of(s)->arnoldi;
     tess_status status = TESS_SUCCESS;
 
-    if (s->krylov.vectors != vectors) { TESS_TRY(solver_change_vectors(s, vectors)); }
+    TESS_TRY(solver_change_vectors(s, vectors));
     if (a->basis && a->precision == basis) { return TESS_SUCCESS; }
     release_basis(s->ctx, a);
     status = allocate_basis(s->ctx, a, basis);
