@@ -159,15 +159,19 @@ static tess_status provide_x(tess_context *ctx, const split_storage *s, const ch
     return ctx->backend->convert(ctx, s->ncols, TESS_PRECISION_FP64, args->x, TESS_PRECISION_FP32, s->x_shadow);
 }
 
-/* FP32 vectors are the shadows of vectors that are not there. */
-static void adopt_fp32_vectors(tess_spmv_args *args)
+/* FP32 vectors are the shadows of vectors that are not there, and so cannot be added. */
+static tess_status adopt_fp32_vectors(tess_context *ctx, tess_spmv_args *args)
 {
+    if (args->beta != 0.0) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "use FP64 vectors, or CSR", "a product added to a vector in FP32");
+    }
     args->x = NULL;
     args->y = NULL;
     args->x_shadow = args->x_fp32;
     args->y_shadow = args->y_fp32;
     args->low_arithmetic = TESS_ARITHMETIC_FP32;
     args->vectors = TESS_PRECISION_FP64;
+    return TESS_SUCCESS;
 }
 
 /* Whether a first pass may leave sums in y: nothing of the last one reads what was there. */
@@ -252,7 +256,7 @@ tess_status split_spmv(const tess_matrix *a, const tess_spmv_args *args)
     if (args->operation == TESS_OP_TRANSPOSE) { return multiply_transposed(a, s, args); }
     TESS_TRY(prepare(a->ctx, s));
     local.low_arithmetic = s->options.arithmetic;
-    if (args->vectors == TESS_PRECISION_FP32) { adopt_fp32_vectors(&local); }
+    if (args->vectors == TESS_PRECISION_FP32) { TESS_TRY(adopt_fp32_vectors(a->ctx, &local)); }
     if (s->entrywise) { return multiply_by_entries(a->ctx, s, &local); }
     choose_by_rows(s, args->copy, &chosen);
     TESS_TRY(provide_x(a->ctx, s, &chosen, &local));
