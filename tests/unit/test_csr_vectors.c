@@ -147,7 +147,8 @@ static bench open_bench(tess_context *ctx, const tess_matrix *m, bool fp32)
 {
     oracle_csr held = decode_matrix(m);
     const int64_t n = held.nrows;
-    bench b = {.ctx = ctx, .m = m, .fp32 = fp32, .low = fp32 && tess_matrix_precision(m) != TESS_PRECISION_FP64, .n = n};
+    bench b = {
+        .ctx = ctx, .m = m, .fp32 = fp32, .low = fp32 && tess_matrix_precision(m) != TESS_PRECISION_FP64, .n = n};
 
     b.longest = oracle_longest_row(&held, false);
     b.x = make_side(ctx, n, fp32, 1);
@@ -454,7 +455,7 @@ static void parts_multiply_fp32_vectors(void **state)
 }
 
 /* What stands here, for a GPU too. */
-#define CSR_VECTOR_TESTS                                                                                      \
+#define CSR_VECTOR_TESTS                                                                                        \
     cmocka_unit_test(products_are_within_their_bound), cmocka_unit_test(segmented_rows_are_within_their_bound), \
         cmocka_unit_test(stopped_loops_leave_vectors_alone), cmocka_unit_test(what_is_not_read_does_not_count), \
         cmocka_unit_test(parts_multiply_fp32_vectors)

@@ -20,7 +20,7 @@ static void high_degrees_in_fp32_are_judged_honestly(void **state)
     static const char *const problems[] = {"stretched2d 60", "laplace3d 12", "uniflow2d 60", "bentpipe2d 60"};
     static const tess_solver_kind solvers[] = {TESS_SOLVER_GMRES, TESS_SOLVER_GMRES_IR};
     tess_context *ctx = open_cpu(2);
-    int converged = 0;
+    int converged = 0, caught = 0;
 
     (void)state;
     for (size_t p = 0; p < sizeof problems / sizeof *problems; p++) {
@@ -41,12 +41,14 @@ static void high_degrees_in_fp32_are_judged_honestly(void **state)
             result = solve_once(ctx, &a, &options, b, x);
             check_honest(&a, b, x, &options, &result);
             converged += result.converged;
+            caught += result.reason == TESS_REASON_FALSE_CONVERGENCE;
+            if (options.guard == TESS_GUARD_REPAIR) { assert_true(result.reason != TESS_REASON_FALSE_CONVERGENCE); }
         }
         oracle_free(&a);
         free(b);
         free(x);
     }
-    assert_true(converged > 0);
+    assert_true(converged > 0 && caught > 0);
     tess_context_destroy(ctx);
 }
 

@@ -7,8 +7,8 @@
 
 enum { SIDE = 20, N = SIDE * SIDE };
 
-static const tess_solver_kind solvers[] = {TESS_SOLVER_CG, TESS_SOLVER_BICGSTAB, TESS_SOLVER_GMRES, TESS_SOLVER_GMRES_IR,
-                                           TESS_SOLVER_GMRES_FD};
+static const tess_solver_kind solvers[] = {TESS_SOLVER_CG, TESS_SOLVER_BICGSTAB, TESS_SOLVER_GMRES,
+                                           TESS_SOLVER_GMRES_IR, TESS_SOLVER_GMRES_FD};
 enum { SOLVERS = sizeof solvers / sizeof *solvers };
 
 static bool has_basis(tess_solver_kind kind)
@@ -180,8 +180,7 @@ static void sleeps_are_found_where_they_were(void **state)
         assert_at_most((s.products - 1) * product, r.phase_seconds[TESS_PHASE_SPMV] + between);
         assert_true(r.phase_seconds[TESS_PHASE_SPMV] >= (double)r.iterations * product);
         /* of GMRES the one that makes d is after the loop */
-        assert_true(r.phase_seconds[TESS_PHASE_PRECOND] >=
-                    (s.preconds - (k >= 2)) * 1e-3 * PRECOND_MILLISECONDS);
+        assert_true(r.phase_seconds[TESS_PHASE_PRECOND] >= (s.preconds - (k >= 2)) * 1e-3 * PRECOND_MILLISECONDS);
         assert_true(r.phase_seconds[TESS_PHASE_OTHER] >= product);
         /* a product that fails leaves no clock, and the next solve is as good as any */
         s = (sleeper){.fail_at = 3};
@@ -205,7 +204,8 @@ static void sleeps_are_found_where_they_were(void **state)
 
 static void names_are_known(void **state)
 {
-    static const char *const names[TESS_PHASES] = {"other", "spmv", "gemv_t", "gemv_n", "norm", "precond", "refinement"};
+    static const char *const names[TESS_PHASES] = {"other", "spmv",    "gemv_t",    "gemv_n",
+                                                   "norm",  "precond", "refinement"};
     tess_orthogonalization way = TESS_ORTHOGONALIZATION_CGS2;
 
     (void)state;

@@ -130,9 +130,9 @@ static void names_are_parsed(void **state)
 
 static void roles_are_parsed(void **state)
 {
-    static const char *const wrong[] = {"",          "fp64/fp32", "fp32/",     "/fp32",   "/",         "fp32/fp16",
-                                        "fp32/bf16", "fp8",       "fp33",      " fp32",   "fp32 ",     "fp32/fp32/fp32",
-                                        "fp32//fp32", "fp32/fp",  "adaptive",  "fp32fp32", "fp64\\fp64"};
+    static const char *const wrong[] = {
+        "",      "fp64/fp32", "fp32/",          "/fp32",      "/",       "fp32/fp16", "fp32/bf16", "fp8",       "fp33",
+        " fp32", "fp32 ",     "fp32/fp32/fp32", "fp32//fp32", "fp32/fp", "adaptive",  "fp32fp32",  "fp64\\fp64"};
     const tess_role_precision untouched = {7, TESS_PRECISION_E5M2, TESS_ARITHMETIC_FP32};
     char text[32];
 
