@@ -256,7 +256,7 @@ void gmres_write_histories(FILE *file, const gmres_problem *p, const gmres_setti
     for (int i = 0; i < count; i++) {
         for (int64_t k = 0; k < all[i].history_length; k++) {
             if (isnan(all[i].history[k])) { continue; }
-            fprintf(file, "%s,%s,%s,%d,%s,%lld,%.9e\n", study, p->name, settings->precond, settings->restart,
+            fprintf(file, "\"%s\",%s,%s,%d,%s,%lld,%.9e\n", study, p->name, settings->precond, settings->restart,
                     all[i].variant->name, (long long)k, all[i].history[k]);
         }
     }

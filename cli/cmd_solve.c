@@ -235,6 +235,53 @@ static void complete_jacobi(struct argp_state *state, solve_options *options)
     if (cli_takes_policy(solve->storage.format)) { cli_note_sweep(&solve->storage); }
 }
 
+static bool is_gmres(tess_solver_kind solver)
+{
+    return solver == TESS_SOLVER_GMRES || solver == TESS_SOLVER_GMRES_IR || solver == TESS_SOLVER_GMRES_FD;
+}
+
+/* The precisions that the solver would fill in are written out, so that reports name them. */
+static void complete_gmres(struct argp_state *state, tess_solve_options *solve)
+{
+    tess_solve_options defaults;
+    tess_solve_options_init(&defaults);
+    const struct {
+        const char *name;
+        bool given;
+    } options[] = {{"restart", solve->restart != defaults.restart},
+                   {"inner-precision", solve->inner.given != 0 || solve->inner_auto},
+                   {"basis-precision", solve->basis.given != 0},
+                   {"orthogonalization", solve->orthogonalization != defaults.orthogonalization}};
+    if (solve->switch_at > 0 && solve->solver != TESS_SOLVER_GMRES_FD) {
+        argp_error(state, "--switch-at is for --solver gmres-fd");
+    }
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        if (options[i].given && !is_gmres(solve->solver)) {
+            argp_error(state, "--%s is for --solver gmres, gmres-ir or gmres-fd", options[i].name);
+        }
+    }
+    if (!is_gmres(solve->solver) || solve->inner_auto) { return; }
+    if (!solve->inner.given) {
+        const bool low = solve->solver != TESS_SOLVER_GMRES;
+        solve->inner = (tess_role_precision){1, low ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64,
+                                             low ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64};
+    }
+    if (!solve->basis.given) { solve->basis = solve->inner; }
+}
+
+static void check_precond(struct argp_state *state, const tess_precond_options *precond)
+{
+    if (precond->adaptive && precond->kind != TESS_PRECOND_BLOCK_JACOBI) {
+        argp_error(state, "--precond-precision adaptive is for --precond block-jacobi");
+    }
+    if (precond->role.given && precond->kind == TESS_PRECOND_NONE) {
+        argp_error(state, "--precond-precision needs a --precond");
+    }
+    if (precond->form != TESS_POLYNOMIAL_ROOTS && precond->kind != TESS_PRECOND_POLYNOMIAL) {
+        argp_error(state, "--polynomial-form is for --precond polynomial");
+    }
+}
+
 static error_t parse_solve(int key, char *arg, struct argp_state *state)
 {
     solve_options *options = state->input;
@@ -252,6 +299,8 @@ static error_t parse_solve(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         check_output_names(state, options);
         complete_jacobi(state, options);
+        complete_gmres(state, &options->solve);
+        check_precond(state, &options->solve.precond);
         if (options->solve.engine == TESS_ENGINE_GRAPH && options->device == TESS_DEVICE_CPU) {
             argp_error(state, "--engine graph needs a GPU, but --device cpu is given");
         }

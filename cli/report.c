@@ -9,8 +9,10 @@ static const char *guard_name(tess_guard guard)
 
 static const char *precond_text(const tess_precond_options *precond, char *buffer, size_t size)
 {
-    if (precond->kind != TESS_PRECOND_BLOCK_JACOBI) { return tess_precond_kind_name(precond->kind); }
-    snprintf(buffer, size, "%s:%d", tess_precond_kind_name(precond->kind), precond->block_size);
+    const bool polynomial = precond->kind == TESS_PRECOND_POLYNOMIAL;
+    if (precond->kind != TESS_PRECOND_BLOCK_JACOBI && !polynomial) { return tess_precond_kind_name(precond->kind); }
+    snprintf(buffer, size, "%s:%d", tess_precond_kind_name(precond->kind),
+             polynomial ? precond->degree : precond->block_size);
     return buffer;
 }
 
@@ -21,6 +23,23 @@ static void print_preset(const cli_preset *preset)
         printf(" %s", preset->options[i]);
     }
     putchar('\n');
+}
+
+/* What cycles of GMRES began in. */
+static void print_roles(const tess_solve_options *o, const tess_solve_result *r)
+{
+    char inner[32];
+    if (!r->inner.given) { return; }
+    printf("%-17s inner %s, basis %s, restart after %d vectors, %s\n", "cycles",
+           cli_role_text(&r->inner, inner, sizeof inner), tess_precision_name(r->basis.storage), o->restart,
+           tess_orthogonalization_name(o->orthogonalization));
+}
+
+/* The storage of csr follows the inner precision of GMRES. */
+static tess_precision stored_precision(const tess_solve_options *o, const tess_solve_result *r)
+{
+    const bool follows = r->inner.given && r->format == TESS_FORMAT_CSR && o->storage.precision == TESS_PRECISION_FP64;
+    return follows ? r->inner.storage : o->storage.precision;
 }
 
 static void print_setting(const cli_solve_run *run)
@@ -36,8 +55,9 @@ static void print_setting(const cli_solve_run *run)
     printf("%-17s %s, preconditioner %s, engine %s, %s %s, guard %s\n", "method", tess_solver_name(r->solver),
            precond_text(&o->precond, buffer, sizeof buffer), tess_engine_name(r->engine), tess_format_name(r->format),
            mixed ? cli_levels_text(&o->storage.policy, levels, sizeof levels)
-                 : tess_precision_name(o->storage.precision),
+                 : tess_precision_name(stored_precision(o, r)),
            guard_name(o->guard));
+    print_roles(o, r);
     if (r->scale != TESS_SCALING_NONE || r->reorder != TESS_REORDERING_NONE) {
         printf("%-17s scale %s, reorder %s; estimates and history are of the transformed system\n", "transformation",
                tess_scaling_name(r->scale), tess_reordering_name(r->reorder));

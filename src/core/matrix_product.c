@@ -18,7 +18,7 @@ tess_status tess_matrix_apply_shell(const tess_matrix *a, tess_operation operati
 tess_status tess_spmv_require_fp64_vectors(const tess_matrix *a, const tess_spmv_args *args)
 {
     if (args->vectors == TESS_PRECISION_FP64) { return TESS_SUCCESS; }
-    return tess_fail(a->ctx, TESS_UNSUPPORTED, "copy them to fp64 vectors, or store the matrix as ellr or sell",
+    return tess_fail(a->ctx, TESS_UNSUPPORTED, "copy them to fp64 vectors, or store the matrix as csr, ellr or sell",
                      "a product of a matrix in format %s%s with fp32 vectors", tess_format_name(a->format),
                      args->operation == TESS_OP_TRANSPOSE ? ", transposed," : "");
 }

@@ -209,8 +209,16 @@ cleanup:
 
 /* ---- one cycle ---- */
 
+/* Whether what the preconditioner is given must be within FP32's range. */
+static bool has_fp32_precond(const tess_solver *s)
+{
+    const tess_precond *m = s->krylov.precond;
+
+    return m && m->role.given && m->role.arithmetic == TESS_ARITHMETIC_FP32;
+}
+
 /* Scales the residual where its norm asks for it; exact but for entries that vanish beside the norm. A method with vectors of
-   its own, of low precision perhaps, always gets it near 1. */
+   its own, of low precision perhaps, always gets it near 1, and so does one with a preconditioner in FP32. */
 static tess_status scale_residual(solve_run *run)
 {
     tess_krylov *k = &run->s->krylov;
@@ -219,7 +227,8 @@ static tess_status scale_residual(solve_run *run)
 
     (void)frexp(run->norm, &exponent);
     run->exponent = 0;
-    if (!run->s->method->run && k->vectors == TESS_PRECISION_FP64 && abs(exponent) <= UNSCALED_EXPONENT) {
+    if (!run->s->method->run && k->vectors == TESS_PRECISION_FP64 && !has_fp32_precond(run->s) &&
+        abs(exponent) <= UNSCALED_EXPONENT) {
         return TESS_SUCCESS;
     }
     run->exponent = exponent > MOST_EXPONENT ? MOST_EXPONENT : exponent < -MOST_EXPONENT ? -MOST_EXPONENT : exponent;
@@ -232,6 +241,12 @@ static double low_precision_reduction(const tess_solver *s)
     double roundoff = tess_precision_unit_roundoff(working_precision(s));
 
     return fmin(fmax(REDUCTION_ROUNDOFFS * roundoff, LARGEST_REDUCTION), SMALLEST_REDUCTION);
+}
+
+/* What is between two loops is no phase of theirs. */
+static tess_status pause_clock(const tess_solver *s)
+{
+    return s->clock ? s->ctx->backend->zero(s->ctx, &s->clock->last, sizeof s->clock->last) : TESS_SUCCESS;
 }
 
 static tess_status start_cycle(solve_run *run)
@@ -251,6 +266,7 @@ static tess_status start_cycle(solve_run *run)
         goal = fmax(goal, low_precision_reduction(s) * run->norm);
     }
     run->goal = goal;
+    TESS_TRY(pause_clock(s));
     TESS_TRY(scale_residual(run));
     state.scale = ldexp(1.0, run->exponent);
     state.residual_norm = ldexp(run->norm, -run->exponent);
@@ -417,8 +433,7 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
     while (run->result->iterations < s->options.max_iterations) {
         tess_loop_state end;
         bool progress = false;
-
-        double ended;
+        double ended = 0.0;
 
         TESS_TRY(start_cycle(run));
         TESS_TRY(run_loop(run, &end));

@@ -224,9 +224,10 @@ tess_status solver_change_vectors(tess_solver *s, tess_precision precision)
     tess_krylov *k = &s->krylov;
     tess_status status = TESS_SUCCESS;
 
-    release_vectors(s);
+    if (k->vectors != precision) { release_vectors(s); }
     k->vectors = precision;
-    for (int i = 0; i < s->nvectors; i++) {
+    for (int i = 0; i < s->nvectors; i++) { /* some may be there, where there was no memory for all the last time */
+        if (k->v[i]) { continue; }
         TESS_TRY(tess_device_allocate(s->ctx, k->n, tess_precision_bytes(precision), &k->v[i]));
     }
 cleanup:

@@ -41,7 +41,7 @@ tess_status check_symmetry(tess_solver *s);
 
 /* The matrix in the storage that the options name. */
 tess_status solver_setup_storage(tess_solver *s);
-/* Krylov vectors in another precision: their contents are lost. */
+/* Krylov vectors in this precision: the contents of those in another are lost. */
 tess_status solver_change_vectors(tess_solver *s, tess_precision precision);
 /* The solver's own preconditioner, if any, in another precision. */
 tess_status solver_change_precond(tess_solver *s, tess_role_precision role);

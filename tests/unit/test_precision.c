@@ -128,6 +128,39 @@ static void names_are_parsed(void **state)
     assert_string_equal(tess_precision_name((tess_precision)99), "?");
 }
 
+static void roles_are_parsed(void **state)
+{
+    static const char *const wrong[] = {
+        "",      "fp64/fp32", "fp32/",          "/fp32",      "/",       "fp32/fp16", "fp32/bf16", "fp8",       "fp33",
+        " fp32", "fp32 ",     "fp32/fp32/fp32", "fp32//fp32", "fp32/fp", "adaptive",  "fp32fp32",  "fp64\\fp64"};
+    const tess_role_precision untouched = {7, TESS_PRECISION_E5M2, TESS_ARITHMETIC_FP32};
+    char text[32];
+
+    (void)state;
+    for (int k = 0; k < 3 * TESS_PRECISION_COUNT; k++) {
+        static const char *const arithmetics[] = {"", "/fp64", "/fp32"};
+        const tess_precision storage = (tess_precision)(k / 3);
+        const bool fp64 = storage == TESS_PRECISION_FP64;
+        tess_role_precision role = untouched;
+
+        snprintf(text, sizeof text, "%s%s", tess_precision_name(storage), arithmetics[k % 3]);
+        if (fp64 && k % 3 == 2) { continue; }
+        assert_int_equal(tess_role_parse(text, &role), TESS_SUCCESS);
+        assert_int_equal(role.given, 1);
+        assert_int_equal(role.storage, storage);
+        assert_int_equal(role.arithmetic,
+                         k % 3 == 1 || (fp64 && k % 3 == 0) ? TESS_ARITHMETIC_FP64 : TESS_ARITHMETIC_FP32);
+    }
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        tess_role_precision role = untouched;
+
+        assert_int_equal(tess_role_parse(wrong[k], &role), TESS_INVALID_ARGUMENT);
+        assert_int_equal(role.given, untouched.given);
+        assert_int_equal(role.storage, untouched.storage);
+        assert_int_equal(role.arithmetic, untouched.arithmetic);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +171,7 @@ int main(void)
         cmocka_unit_test(fp64_holds_all),
         cmocka_unit_test(traits_match_the_formats),
         cmocka_unit_test(names_are_parsed),
+        cmocka_unit_test(roles_are_parsed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -159,10 +159,13 @@ static tess_status provide_x(tess_context *ctx, const split_storage *s, const ch
     return ctx->backend->convert(ctx, s->ncols, TESS_PRECISION_FP64, args->x, TESS_PRECISION_FP32, s->x_shadow);
 }
 
-/* FP32 vectors are the shadows of vectors that are not there: parts in FP64 have none. */
+/* FP32 vectors are the shadows of vectors that are not there: parts in FP64 have none, and nothing is added to them. */
 static tess_status adopt_fp32_vectors(const tess_matrix *a, const split_storage *s, const chosen_parts *chosen,
                                       tess_spmv_args *args)
 {
+    if (args->beta != 0.0) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use FP64 vectors, or CSR", "a product added to a vector in FP32");
+    }
     for (int k = 0; k < chosen->count; k++) {
         if (has_entries(s, chosen, k) && !is_below_fp64(s, chosen, k)) {
             return tess_spmv_require_fp64_vectors(a, args);

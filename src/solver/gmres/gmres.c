@@ -42,6 +42,9 @@ static tess_status check_role(tess_context *ctx, const tess_role_precision *role
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64, fp32, bf16, fp16, e4m3, e5m2", "%s precision %d", name,
                          (int)role->storage);
     }
+    if (role->arithmetic != TESS_ARITHMETIC_FP64 && role->arithmetic != TESS_ARITHMETIC_FP32) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64, fp32", "%s arithmetic %d", name, (int)role->arithmetic);
+    }
     if (strict && role->storage == TESS_PRECISION_FP64 && role->arithmetic == TESS_ARITHMETIC_FP32) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64/fp64, or a lower storage",
                          "%s storage in fp64 with fp32 arithmetic", name);
@@ -70,6 +73,11 @@ static tess_status complete_options(tess_solver *s)
         return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "from 1 on; 50 is the default", "a restart after %d vectors",
                          o->restart);
     }
+    if (o->orthogonalization != TESS_ORTHOGONALIZATION_CGS2 &&
+        o->orthogonalization != TESS_ORTHOGONALIZATION_CGS2_DELAYED) {
+        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "cgs2, cgs2-delayed", "orthogonalization %d",
+                         (int)o->orthogonalization);
+    }
     if (!o->inner.given) {
         o->inner = (tess_role_precision){1, low ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64,
                                          low ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64};
@@ -78,7 +86,9 @@ static tess_status complete_options(tess_solver *s)
     o->basis.arithmetic = o->inner.arithmetic;
     if (!o->precond.role.given) {
         o->precond.role = o->inner;
-        if (o->precond.adaptive) { o->precond.role.storage = TESS_PRECISION_FP16; }
+        if (o->precond.adaptive && o->precond.kind == TESS_PRECOND_BLOCK_JACOBI) {
+            o->precond.role.storage = TESS_PRECISION_FP16;
+        }
     }
     if (matrix->format == TESS_FORMAT_CSR && matrix->precision == TESS_PRECISION_FP64 && s->original->ops) {
         matrix->precision = o->inner.storage;
@@ -104,15 +114,18 @@ static int copy_of(const tess_solver *s)
     return TESS_COPY_ASSIGNED;
 }
 
-/* Entries in FP64 want vectors in FP64: so do rows of a split matrix, and shells. */
+/* Entries in FP64 want vectors in FP64: so do rows of a split matrix; so do splits by entries, and shells. */
 static tess_precision vector_precision(const tess_solver *s)
 {
     const tess_matrix *m = solver_matrix(s);
     const bool split = m->format == TESS_FORMAT_SPLIT || m->format == TESS_FORMAT_COMPOSITE;
+    const split_storage *stored = NULL;
 
     if (s->options.inner.arithmetic == TESS_ARITHMETIC_FP64 || !m->ops) { return TESS_PRECISION_FP64; }
+    if (s->precond && s->precond->kind == TESS_PRECOND_SHELL) { return TESS_PRECISION_FP64; }
     if (!split || copy_of(s) != TESS_COPY_ASSIGNED) { return TESS_PRECISION_FP32; }
-    return ((const split_storage *)m->storage)->summary.nonzeros_at[0] > 0 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32;
+    stored = m->storage;
+    return stored->entrywise || stored->summary.nonzeros_at[0] > 0 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32;
 }
 
 static tess_precision lower_of(tess_precision p, tess_precision q)
@@ -234,7 +247,7 @@ static tess_status work_in(tess_solver *s, tess_precision basis, tess_precision 
     tess_arnoldi *a = &gmres_of(s)->arnoldi;
     tess_status status = TESS_SUCCESS;
 
-    if (s->krylov.vectors != vectors) { TESS_TRY(solver_change_vectors(s, vectors)); }
+    TESS_TRY(solver_change_vectors(s, vectors));
     if (a->basis && a->precision == basis) { return TESS_SUCCESS; }
     release_basis(s->ctx, a);
     status = allocate_basis(s->ctx, a, basis);

@@ -46,14 +46,12 @@ err_has "unsym.mtx"
 expect 2 spmv spd.mtx --solver cg
 err_has "unknown option '--solver'"
 
-for option in layout block tcki-thresholds reduction kernel \
-    recurrence narrowing orthogonalization inner-precision precond-precision switch-at \
-    polynomial-form; do
+for option in layout block tcki-thresholds reduction kernel recurrence narrowing; do
     expect 2 solve spd.mtx --$option 1
     err_has "'--$option' is not available in this version"
 done
-for value in "format dia" "format tiles" "format auto" "solver gmres-ir" "precond ilu0" \
-    "precond polynomial:4" "engine single-kernel" "matrix-precision fp8" "matrix-precision fp16:scaled" "preset loe"; do
+for value in "format dia" "format tiles" "format auto" "precond ilu0" "engine single-kernel" "matrix-precision fp8" \
+    "matrix-precision fp16:scaled"; do
     # shellcheck disable=SC2086
     expect 2 solve spd.mtx --$value
     err_has "not available in this version.*available: "
@@ -69,6 +67,8 @@ err_has "did you mean 'max-product'"
 expect 2 solve spd.mtx --reorder rmc
 err_has "did you mean 'rcm'"
 expect 2 spmv spd.mtx --reorder rcm
+expect 2 solve spd.mtx --solver gmres-if
+err_has "did you mean 'gmres-i[rf]'|did you mean 'gmres-fd'"
 expect 2 solve spd.mtx --preset yong
 err_has "did you mean 'yang'"
 expect 2 solve spd.mtx --device gpu0
@@ -77,7 +77,8 @@ err_has 'unknown value'
 for bad in "rtol abc" "rtol 1e-8x" "rtol nan" "rtol=-1" "atol inf" "max-iterations 1.5" "max-iterations=-1" \
     "max-iterations 99999999999999999999" "threads 0" "threads two" "seed=-1" "seed 18446744073709551616" \
     "rhs random:x" "precond block-jacobi:0" "precond block-jacobi:65" "precond block-jacobi:" \
-    "divergence-tolerance 0"; do
+    "divergence-tolerance 0" "restart 0" "restart=-3" "restart 1.5" "switch-at 0" "precond polynomial:0" \
+    "precond polynomial:201" "precond polynomial:" "precond polynomial:4x"; do
     # shellcheck disable=SC2086
     expect 2 solve spd.mtx --$bad
 done
@@ -94,6 +95,8 @@ expect 0 solve unsym.mtx -ksp_type bcgs --json petsc.json
 json petsc.json 'j["solver"] == "bicgstab"'
 expect 0 solve unsym.mtx -ksp_type gmres -ksp_gmres_restart 30 --json petsc.json
 json petsc.json 'j["solver"] == "gmres" and j["options"]["restart"] == 30 and j["options"]["basis_precision"] == "fp64"'
+expect 2 solve unsym.mtx -ksp_type gmres -ksp_gmres_restart 0
+err_has 'restart'
 expect 2 solve spd.mtx -ksp_rtoll 1
 err_has "did you mean '-ksp_rtol'"
 expect 2 solve spd.mtx -ksp_rtol
