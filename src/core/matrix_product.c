@@ -71,6 +71,9 @@ static tess_status multiply(const tess_matrix *a, const tess_vector *x, tess_vec
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(require_vectors(a, x, nin, y, nout, &args.vectors));
+    if (a->format != TESS_FORMAT_ELLR && a->format != TESS_FORMAT_SELL) { /* others round products: solvers know */
+        TESS_TRY(tess_spmv_require_fp64_vectors(a, &args));
+    }
     if (args.vectors == TESS_PRECISION_FP32) {
         args.x_fp32 = x->data;
         args.y_fp32 = y->data;

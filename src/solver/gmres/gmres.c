@@ -83,8 +83,7 @@ static tess_status complete_options(tess_solver *s)
         matrix->precision = o->inner.storage;
     }
     TESS_TRY(check_role(s->ctx, &o->inner, "inner"));
-    TESS_TRY(check_role(s->ctx, &o->basis, "basis"));
-    status = check_role(s->ctx, &o->precond.role, "preconditioner");
+    status = check_role(s->ctx, &o->basis, "basis"); /* the preconditioner's is for it to judge */
 cleanup:
     return status;
 }
