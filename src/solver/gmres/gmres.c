@@ -36,7 +36,7 @@ static int gmres_vectors(const tess_precond *m)
 
 /* ---- roles ---- */
 
-static tess_status check_role(tess_context *ctx, const tess_role_precision *role, bool strict, const char *name)
+static tess_status check_role(tess_context *ctx, const tess_role_precision *role, const char *name)
 {
     if ((int)role->storage < 0 || (int)role->storage >= TESS_PRECISION_COUNT) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64, fp32, bf16, fp16, e4m3, e5m2", "%s precision %d", name,
@@ -45,7 +45,7 @@ static tess_status check_role(tess_context *ctx, const tess_role_precision *role
     if (role->arithmetic != TESS_ARITHMETIC_FP64 && role->arithmetic != TESS_ARITHMETIC_FP32) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64, fp32", "%s arithmetic %d", name, (int)role->arithmetic);
     }
-    if (strict && role->storage == TESS_PRECISION_FP64 && role->arithmetic == TESS_ARITHMETIC_FP32) {
+    if (role->storage == TESS_PRECISION_FP64 && role->arithmetic == TESS_ARITHMETIC_FP32) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64/fp64, or a lower storage",
                          "%s storage in fp64 with fp32 arithmetic", name);
     }
@@ -93,9 +93,8 @@ static tess_status complete_options(tess_solver *s)
     if (matrix->format == TESS_FORMAT_CSR && matrix->precision == TESS_PRECISION_FP64 && s->original->ops) {
         matrix->precision = o->inner.storage;
     }
-    TESS_TRY(check_role(s->ctx, &o->inner, true, "inner"));
-    TESS_TRY(check_role(s->ctx, &o->basis, true, "basis"));
-    status = check_role(s->ctx, &o->precond.role, false, "preconditioner");
+    TESS_TRY(check_role(s->ctx, &o->inner, "inner"));
+    status = check_role(s->ctx, &o->basis, "basis"); /* the preconditioner's is for it to judge */
 cleanup:
     return status;
 }
