@@ -19,7 +19,8 @@ enum {
     WAVES = GPU_BLOCK / GPU_WAVE,
     KEPT_BYTES = 100 * 1024, /* shared memory for rows that are read again, so that two blocks fit */
     SWEEP_BLOCKS = 4,
-    KEEP_BLOCKS = 2 /* on a multiprocessor */
+    KEEP_BLOCKS = 2,      /* on a multiprocessor */
+    RESERVED_BYTES = 2048 /* of shared memory, for what kernels have besides */
 };
 
 enum sweep_kind { PROJECT, CORRECT, APPEND, COMBINE, PROJECT_BOTH, FINISH_BOTH };
@@ -777,6 +778,7 @@ static tess_status step_cgs2(tess_context *ctx, const tess_arnoldi *a)
     TESS_TRY(collect(ctx, task, wide, a->small.first, ARNOLDI_WHOLE, at_phase(gate, TESS_PHASE_GEMV_T)));
     TESS_TRY(run_sweep<CORRECT>(ctx, task, a->vectors, narrow, at_phase(gate, TESS_PHASE_GEMV_N)));
     TESS_TRY(collect(ctx, task, narrow, a->small.second, ARNOLDI_ONCE, at_phase(gate, TESS_PHASE_GEMV_N)));
+    TESS_TRY(gpu_allow_shared(ctx, (const void *)close_kernel));
     TESS_TRY(run_sweep<APPEND>(ctx, task, a->vectors, wide, at_phase(gate, TESS_PHASE_GEMV_N)));
     status = gpu_launch(ctx, "the end of an iteration", close_kernel, 1U, 4 * (size_t)a->small.most * sizeof(double),
                         task, at_phase(gate, TESS_PHASE_OTHER), wide);
@@ -797,6 +799,7 @@ static tess_status step_delayed(tess_context *ctx, const tess_arnoldi *a)
     TESS_TRY(open_settled_gate(ctx, a->state, &gate));
     TESS_TRY(
         select_types<projecting_both>(ctx, a->precision, a->vectors, task, grid, at_phase(gate, TESS_PHASE_GEMV_T)));
+    TESS_TRY(gpu_allow_shared(ctx, (const void *)close_both_kernel));
     TESS_TRY(gpu_launch(ctx, "the sums of projections", collect_both_kernel, sums, 0, task,
                         at_phase(gate, TESS_PHASE_GEMV_T), grid));
     TESS_TRY(gpu_launch(ctx, "the end of an iteration", close_both_kernel, 1U,
@@ -812,6 +815,7 @@ static tess_status combine(tess_context *ctx, const tess_arnoldi *a)
     const loop_gate none = {};
     tess_status status = TESS_SUCCESS;
 
+    TESS_TRY(gpu_allow_shared(ctx, (const void *)solve_kernel));
     TESS_TRY(
         gpu_launch(ctx, "a triangular system", solve_kernel, 1U, (size_t)a->small.most * sizeof(double), a->small));
     status = run_sweep<COMBINE>(ctx, task, a->sum_precision, sweep_grid(ctx, a, SWEEP_BLOCKS), none);
@@ -823,7 +827,8 @@ cleanup:
 static tess_status check_length(tess_context *ctx, const tess_arnoldi *a)
 {
     const int64_t each = (a->delayed ? 2 : 1) * WAVES * (int64_t)sizeof(double);
-    const int64_t most = (gpu_state_of(ctx)->shared_bytes_per_block - KEPT_BYTES - 1024) / each;
+    const int64_t kept = a->delayed ? 0 : KEPT_BYTES;
+    const int64_t most = (gpu_state_of(ctx)->shared_bytes_per_block - kept - RESERVED_BYTES) / each;
 
     if (a->small.most <= most) { return TESS_SUCCESS; }
     return tess_fail(ctx, TESS_UNSUPPORTED, "restart earlier, or use --device cpu",
