@@ -60,7 +60,10 @@ static bool parse_words(char *text, gmres_variant *v)
     char *rest = NULL, *word = strtok_r(text, "-", &rest);
 
     v->theirs = word && strcmp(word, "cu") == 0;
-    if (v->theirs) { word = strtok_r(NULL, "-", &rest); }
+    if (v->theirs) {
+        v->orthogonalization = TESS_ORTHOGONALIZATION_CGS2;
+        word = strtok_r(NULL, "-", &rest);
+    }
     if (!word || !parse_base(word, v)) { return false; }
     while ((word = strtok_r(NULL, "-", &rest)) != NULL) {
         if (v->theirs) { return false; }

@@ -9,6 +9,9 @@
     plot.py profile   spmv.json     -o out/profile      share of matrices within a factor of the fastest (bench_spmv)
     plot.py residuals rows.json     -o out/residuals    relative residuals over matrices
     plot.py bars      rows.json     -o out/bars         speed-ups per matrix and variant
+    plot.py convergence histories.csv -o out/convergence   residuals over iterations (bench_gmres --histories)
+    plot.py parts     gmres.json    -o out/parts        time by kernels (bench_gmres --profile)
+    plot.py switch    gmres.json    -o out/switch       time over the iteration of the switch to fp64 (bench_gmres, fd-N)
     plot.py wave      points.mtx x0.mtx x1.mtx -o out/wave     snapshots of the ventricle, unrolled
 
 Colour says in what precision values are stored; line style in what they are computed: solid fp64, dashed fp32, dotted
@@ -21,6 +24,7 @@ import tempfile
 
 sys.dont_write_bytecode = True  # nothing beside the sources
 
+import plot_gmres
 import plot_mixed
 from plot_common import (COLOURS, MARKERS, STYLE, by_precision, colour, groups, kernel_colours, kernel_name,
                          legend_below, name_of, panels, plain_number, plt, read_rows, save)
@@ -238,7 +242,7 @@ def draw_speedup(paths, options):
 
 
 DRAW = {"roofline": draw_roofline, "error": draw_error, "speed": draw_speed, "speedup": draw_speedup,
-        **plot_mixed.DRAW}
+        **plot_mixed.DRAW, **plot_gmres.DRAW}
 
 
 # ---- self-test ----
@@ -281,7 +285,7 @@ def parse(arguments):
                         help="speedup: the kernel that counts as 1, residuals: the one that sorts (default: the first); "
                              "bars: its name on the axis")
     parser.add_argument("--kernels", 
-                        help="speedup, profile, residuals, bars: only these, with semicolons")
+                        help="speedup, profile, residuals, bars, and those of bench_gmres: only these, with semicolons")
     parser.add_argument("--labels", help="wave: titles of the snapshots, with semicolons (default: their files' names)")
     return parser.parse_args(arguments)
 
