@@ -16,8 +16,16 @@ typedef uint64_t gpu_lanes; /* of a ballot */
 /* HIP's second bound counts waves of an execution unit, not blocks: it is left to the compiler. */
 #define GPU_LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads)
 
-/* The device's clock, the same on all multiprocessors: 100 MHz. */
-#define GPU_NANOSECONDS() ((int64_t)(10 * wall_clock64()))
+/* The device's clock, the same on all multiprocessors: 100 MHz. The compiler's pass for the host knows no such function. */
+__device__ static inline int64_t gpu_nanoseconds(void)
+{
+#if defined(__HIP_DEVICE_COMPILE__)
+    return 10 * (int64_t)__builtin_amdgcn_s_memrealtime();
+#else
+    return 0;
+#endif
+}
+#define GPU_NANOSECONDS() gpu_nanoseconds()
 
 #define GPU_SHUFFLE_DOWN(value, distance, width) __shfl_down(value, distance, width)
 #define GPU_SHUFFLE_UP(value, distance, width) __shfl_up(value, distance, width)
