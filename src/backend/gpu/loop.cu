@@ -54,7 +54,8 @@ __global__ static void close_body_kernel(const loop_gate gate, tess_loop_state *
 {
     bool more = close_body(gate, home, mailbox);
 
-    if (threadIdx.x == 0) { cudaGraphSetConditional(condition, more ? 1U : 0U); }
+    /* It is 1 from the launch on. */
+    if (threadIdx.x == 0 && !more) { cudaGraphSetConditional(condition, 0U); }
 }
 #else
 typedef int loop_condition; /* the host looks at the mailbox */
