@@ -423,14 +423,50 @@ static bool may_repair(solve_run *run, tess_reason *reason, bool progress)
     return false;
 }
 
+/* After a cycle that has not met the tolerance: whether another follows; if not, *reason is final. */
+static tess_status go_on(solve_run *run, const tess_loop_state *end, bool progress, tess_reason *reason, bool *goes_on)
+{
+    const tess_solver *s = run->s;
+    const bool repair = run->guard == TESS_GUARD_REPAIR;
+    tess_status status = TESS_SUCCESS;
+
+    *goes_on = false;
+    if (end->cancel && repair) { *reason = TESS_REASON_CANCELLED; } /* whatever else ended the loop, the wish stands */
+    if (run->now.norm == 0.0) { /* nothing is left to correct, and nothing is proved */
+        *reason = TESS_REASON_STAGNATION;
+        return TESS_SUCCESS;
+    }
+    if (run->result->iterations >= s->options.max_iterations && repair) {
+        /* The estimate met the tolerance with the last iteration, and none is left to mend it. */
+        if (*reason == TESS_REASON_RTOL) { *reason = TESS_REASON_ITERATIONS; }
+        return TESS_SUCCESS;
+    }
+    if (run->low_residuals && *reason != TESS_REASON_ITERATIONS && *reason != TESS_REASON_CANCELLED) {
+        *goes_on = true;
+        return replace_low_residual(run, *reason, progress);
+    }
+    if (!may_repair(run, reason, progress)) { return TESS_SUCCESS; }
+    if (repair && !progress && run->low_precision) { TESS_TRY(escalate(run)); }
+    *goes_on = s->setup_reason == TESS_REASON_RUNNING;
+    if (!*goes_on) { *reason = s->setup_reason; } /* a preconditioner that FP64 has not */
+    if (!*goes_on || *reason == TESS_REASON_RUNNING) { return TESS_SUCCESS; }
+    run->result->refinements += 1;
+    tess_log(s->ctx, TESS_LOG_DEBUG, "residual replaced after %lld iterations (%s): true %.3e, estimate %.3e",
+             (long long)run->result->iterations, tess_reason_name(*reason), run->now.norm,
+             run->result->estimated_residual_norm);
+cleanup:
+    return status;
+}
+
 static tess_status run_cycles(solve_run *run, tess_reason *reason)
 {
     tess_solver *s = run->s;
+    bool goes_on = true;
     tess_status status = TESS_SUCCESS;
 
     s->krylov.matrix = solver_matrix(s);
     *reason = TESS_REASON_ITERATIONS;
-    while (run->result->iterations < s->options.max_iterations) {
+    while (goes_on && run->result->iterations < s->options.max_iterations) {
         tess_loop_state end;
         bool progress = false;
         double ended = 0.0;
@@ -442,34 +478,11 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
         TESS_TRY(judge_cycle(run, *reason, &progress));
         run->refinement_seconds += tess_wall_seconds() - ended;
         if (meets_tolerance(run->result, &run->now)) { break; }
-        if (end.cancel && run->guard == TESS_GUARD_REPAIR) { /* whatever else ended the loop, the wish stands */
-            *reason = TESS_REASON_CANCELLED;
-        }
-        if (run->now.norm == 0.0) { /* nothing is left to correct, and nothing is proved */
-            *reason = TESS_REASON_STAGNATION;
-            break;
-        }
-        if (run->result->iterations >= s->options.max_iterations && run->guard == TESS_GUARD_REPAIR) {
-            /* The estimate met the tolerance with the last iteration, and none is left to mend it. */
-            if (*reason == TESS_REASON_RTOL) { *reason = TESS_REASON_ITERATIONS; }
-            break;
-        }
-        if (run->low_residuals && *reason != TESS_REASON_ITERATIONS && *reason != TESS_REASON_CANCELLED) {
-            TESS_TRY(replace_low_residual(run, *reason, progress));
-            continue;
-        }
-        if (!may_repair(run, reason, progress)) { break; }
-        if (run->guard == TESS_GUARD_REPAIR && !progress && run->low_precision) { TESS_TRY(escalate(run)); }
-        if (*reason == TESS_REASON_RUNNING) { continue; }
-        run->result->refinements += 1;
-        tess_log(s->ctx, TESS_LOG_DEBUG, "residual replaced after %lld iterations (%s): true %.3e, estimate %.3e",
-                 (long long)run->result->iterations, tess_reason_name(*reason), run->now.norm,
-                 run->result->estimated_residual_norm);
+        TESS_TRY(go_on(run, &end, progress, reason, &goes_on));
     }
 cleanup:
-    if (run->low_precision != run->began_low || run->result->escalated) {
-        drop_graph(s);
-    } /* recorded for other arrays */
+    /* What was recorded for other arrays. */
+    if (run->low_precision != run->began_low || run->result->escalated) { drop_graph(s); }
     return status;
 }
 

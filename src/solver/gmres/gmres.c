@@ -86,7 +86,9 @@ static tess_status complete_options(tess_solver *s)
     o->basis.arithmetic = o->inner.arithmetic;
     if (!o->precond.role.given) {
         o->precond.role = o->inner;
-        if (!s->original->ops) { o->precond.role = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64}; }
+        if (!s->original->ops) {
+            o->precond.role = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64};
+        }
         if (o->precond.adaptive && o->precond.kind == TESS_PRECOND_BLOCK_JACOBI) {
             o->precond.role.storage = TESS_PRECISION_FP16;
         }
