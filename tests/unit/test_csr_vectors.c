@@ -416,6 +416,10 @@ static void check_parts(tess_context *ctx, const tess_matrix *assembled, int kin
     tess_spmv_args args;
     bench b;
 
+    if (!(tess_find_format(ctx->backend, storage.format)->precisions & 1U << low)) {
+        assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(assembled, &storage, &stored));
+        return;
+    }
     assert_ok(ctx, tess_matrix_convert(assembled, &storage, &stored));
     assert_ok(ctx, stored->ops->prepare(stored));
     b = open_bench(ctx, stored, true);
