@@ -90,7 +90,8 @@ typedef enum cli_vector_source {
     CLI_VECTOR_ONES,
     CLI_VECTOR_A_TIMES_ONES,
     CLI_VECTOR_A_TIMES_RAMP, /* A x with x_i = i / n, i from 1 */
-    CLI_VECTOR_RANDOM,
+    CLI_VECTOR_RANDOM,       /* in (-1, 1) */
+    CLI_VECTOR_UNIFORM,      /* in (0, 1) */
     CLI_VECTOR_FILE
 } cli_vector_source;
 
@@ -233,6 +234,31 @@ typedef struct cli_timing {
 /* y := A x, x and y in the order of the matrix: they are brought into that of the storage, and back, outside of the times. */
 int cli_time_product(const tess_matrix *a, tess_row_order order, const tess_vector *x, tess_vector *y, int repeats,
                      cli_timing *out);
+
+/* ---- digits.c: significant digits of products ---- */
+
+enum { CLI_EXACT_FP64, CLI_EXACT_EXTENDED, CLI_EXACT_COUNT };
+
+typedef struct cli_digits_options {
+    bool wanted, reference_given, leave_out[CLI_EXACT_COUNT];
+} cli_digits_options;                     /* to begin with: against the FP64 product alone */
+extern const struct argp cli_digits_argp; /* --digits --reference; input: cli_digits_options */
+
+/* What digits are counted against, on the host; NULL: not asked for. */
+typedef struct cli_exact {
+    tess_vector *y[CLI_EXACT_COUNT];
+} cli_exact;
+typedef struct cli_digits {
+    tess_digit_counts counts[CLI_EXACT_COUNT];
+} cli_digits;
+/* `reference` is that of a and x, and is rounded to FP64. What is not asked for is not made; free it whatever comes back. */
+int cli_exact_create(const tess_matrix *a, const tess_vector *x, const cli_reference *reference,
+                     const cli_digits_options *options, cli_exact *out);
+void cli_exact_free(cli_exact *exact);
+int cli_count_digits(const cli_exact *exact, const tess_vector *y, cli_digits *out);
+void cli_print_digits_head(int reference);
+void cli_print_digits(const tess_digit_counts *counts);                    /* the rest of a line */
+json_t *cli_digits_json(const cli_exact *exact, const cli_digits *digits); /* null where there is no reference */
 
 /* ---- report.c ---- */
 

@@ -2,21 +2,27 @@
 /* tessera compare: every storage on every device, against the FP64 product. */
 #include "cli.h"
 
+#include <float.h>
+
 typedef struct compare_options {
     cli_host_options host;
     tess_device device;
     tess_storage_options storage; /* format and precision NOT_GIVEN: all of them */
+    cli_digits_options digits;
     cli_vector_choice x;
+    double x_magnitude;
     uint64_t seed;
     int repeats;
     const char *matrix;
 } compare_options;
 
-enum { KEY_X = 600, KEY_REPEAT, KEY_SEED };
+enum { KEY_X = 600, KEY_MAGNITUDE, KEY_REPEAT, KEY_SEED };
 enum { NOT_GIVEN = -1 };
 
 static const struct argp_option compare_argp_options[] = {
-    {"x", KEY_X, "FILE|ones|random:SEED", 0, "the vector x (default: random:1)", 0},
+    {"x", KEY_X, "FILE|ones|random:SEED|uniform:SEED", 0,
+     "the vector x (default: random:1); random: in (-1, 1), uniform: in (0, 1)", 0},
+    {"x-magnitude", KEY_MAGNITUDE, "M", 0, "x is multiplied by M (default 1)", 0},
     {"repeat", KEY_REPEAT, "N", 0, "products that are timed for each row, after one that is not (default 21)", 0},
     {"seed", KEY_SEED, "N", 0, "seed of a random x without one of its own (default 1)", 0},
     {0}};
@@ -27,10 +33,12 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->storage;
-        state->child_inputs[1] = &options->device;
-        state->child_inputs[2] = &options->host;
+        state->child_inputs[1] = &options->digits;
+        state->child_inputs[2] = &options->device;
+        state->child_inputs[3] = &options->host;
         return 0;
     case KEY_X: options->x = cli_parse_vector(state, "x", arg, false); return 0;
+    case KEY_MAGNITUDE: options->x_magnitude = cli_parse_real(state, "x-magnitude", arg, DBL_MIN, DBL_MAX); return 0;
     case KEY_REPEAT: options->repeats = (int)cli_parse_integer(state, "repeat", arg, 1, 1000000); return 0;
     case KEY_SEED: options->seed = cli_parse_seed(state, "seed", arg); return 0;
     case ARGP_KEY_ARG:
@@ -39,8 +47,8 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "which matrix? Give a file or gallery:NAME"); return 0;
     case ARGP_KEY_END:
-        if (options->storage.arithmetic != TESS_ARITHMETIC_FP64) {
-            argp_error(state, "--arithmetic fp32 is for spmv; compare computes in fp64");
+        if (options->storage.arithmetic != TESS_ARITHMETIC_FP64 && !cli_takes_policy(options->storage.format)) {
+            argp_error(state, "--arithmetic fp32 is for --format split or composite here; for others, see spmv");
         }
         return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -48,6 +56,7 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_child compare_children[] = {{&cli_storage_argp, 0, "Storage (default: all there are):", 5},
+                                                     {&cli_digits_argp, 0, "Accuracy in significant digits:", 5},
                                                      {&cli_device_argp, 0, "Device:", 6},
                                                      {&cli_host_argp, 0, "Threads and report:", 7},
                                                      {0}};
@@ -58,7 +67,7 @@ static const struct argp compare_argp = {
     .doc =
         "Times y = A x for each format and precision on the host and, where there is one, on the GPU, with the error "
         "against the product of the FP64 matrix in extended precision. Formats that would store too much padding are "
-        "left out."
+        "left out. --digits adds how many significant digits the elements of y have."
         "\vMATRIX is a file (.mtx, .mtx.gz, .tess) or gallery:NAME[:ARG...]. --device cpu leaves the GPU out, "
         "--device cuda asks for it. Products of cuSPARSE are compared in the benchmarks (make bench).",
     .children = compare_children};
@@ -66,14 +75,19 @@ static const struct argp compare_argp = {
 #define FORMAT_VALUE(NAME, value, name) TESS_FORMAT_##NAME,
 static const tess_format formats[] = {TESS_FORMAT_LIST(FORMAT_VALUE)};
 #undef FORMAT_VALUE
-enum { FORMAT_COUNT = (int)(sizeof formats / sizeof formats[0]), ROW_LIMIT = 2 * FORMAT_COUNT * TESS_PRECISION_COUNT };
+enum {
+    FORMAT_COUNT = (int)(sizeof formats / sizeof formats[0]),
+    ROW_LIMIT = 2 * (FORMAT_COUNT * TESS_PRECISION_COUNT + 1)
+};
 
 typedef struct compare_row {
     const char *device;
     tess_storage_options storage;
+    tess_precision vectors; /* what x and y are in */
     int64_t matrix_bytes;
     cli_timing timing;
     cli_error_norms error;
+    cli_digits digits;
 } compare_row;
 
 typedef struct comparison {
@@ -81,6 +95,7 @@ typedef struct comparison {
     cli_matrix matrix; /* on the host */
     tess_vector *x;    /* on the host */
     cli_reference reference;
+    cli_exact exact;
     compare_row rows[ROW_LIMIT];
     int count;
     char gpu_name[256]; /* empty: no GPU took part */
@@ -98,10 +113,13 @@ static int measure(const tess_matrix *a, const tess_vector *x, tess_vector *y, c
                   ((int)all->options->storage.precision != NOT_GIVEN || cli_takes_policy(storage->format));
     if (status == TESS_UNSUPPORTED && !chosen) { return CLI_CONVERGED; } /* not among those there are */
     if (status != TESS_SUCCESS) { return cli_report_failure(ctx, status); }
-    *row =
-        (compare_row){.device = cli_device_name(ctx), .storage = *storage, .matrix_bytes = tess_matrix_bytes(stored)};
+    *row = (compare_row){.device = cli_device_name(ctx),
+                         .storage = *storage,
+                         .vectors = tess_vector_precision(x),
+                         .matrix_bytes = tess_matrix_bytes(stored)};
     int code = cli_time_product(stored, cli_row_order(storage), x, y, all->options->repeats, &row->timing);
     if (code == CLI_CONVERGED) { code = cli_reference_error(&all->reference, y, &row->error); }
+    if (code == CLI_CONVERGED) { code = cli_count_digits(&all->exact, y, &row->digits); }
     if (code == CLI_CONVERGED) { all->count++; }
     tess_matrix_destroy(stored);
     return code;
@@ -135,6 +153,25 @@ static int measure_precisions(const tess_matrix *a, const tess_vector *x, tess_v
     return code;
 }
 
+/* What digits are compared with (Zhao et al. 2024, Table 3): all of the matrix, x, y and the products in FP32. */
+static int measure_single(const tess_matrix *a, const tess_vector *x, comparison *all)
+{
+    tess_context *ctx = tess_matrix_context(a);
+    tess_vector *x_single = NULL, *y_single = NULL;
+    tess_storage_options storage;
+    tess_storage_options_init(&storage);
+    storage.precision = TESS_PRECISION_FP32;
+    tess_status status = tess_vector_create(ctx, tess_matrix_ncols(a), TESS_PRECISION_FP32, &x_single);
+    if (status == TESS_SUCCESS) { status = tess_vector_copy(x, x_single); }
+    if (status == TESS_SUCCESS) {
+        status = tess_vector_create(ctx, tess_matrix_nrows(a), TESS_PRECISION_FP32, &y_single);
+    }
+    int code = status == TESS_SUCCESS ? measure(a, x_single, y_single, &storage, all) : cli_report_failure(ctx, status);
+    tess_vector_destroy(x_single);
+    tess_vector_destroy(y_single);
+    return code;
+}
+
 static int measure_all(const tess_matrix *a, const tess_vector *x, comparison *all)
 {
     tess_vector *y = NULL;
@@ -146,7 +183,7 @@ static int measure_all(const tess_matrix *a, const tess_vector *x, comparison *a
         if (wanted == NOT_GIVEN || wanted == (int)formats[i]) { code = measure_precisions(a, x, y, formats[i], all); }
     }
     tess_vector_destroy(y);
-    return code;
+    return code == CLI_CONVERGED && all->options->digits.wanted ? measure_single(a, x, all) : code;
 }
 
 /* A vector with the same values on another context. */
@@ -186,10 +223,29 @@ static int measure_on_gpu(comparison *all)
     return code;
 }
 
-static const char *precisions_text(const tess_storage_options *storage, char *buffer, size_t size)
+/* "fp32/fp32" where vectors and products are in FP32 too. */
+static const char *precisions_text(const compare_row *row, char *buffer, size_t size)
 {
-    if (!cli_takes_policy(storage->format)) { return tess_precision_name(storage->precision); }
-    return cli_levels_text(&storage->policy, buffer, size);
+    const char *name = tess_precision_name(row->storage.precision);
+    if (cli_takes_policy(row->storage.format)) { return cli_levels_text(&row->storage.policy, buffer, size); }
+    if (row->vectors == TESS_PRECISION_FP64) { return name; }
+    snprintf(buffer, size, "%s/%s", name, tess_precision_name(row->vectors));
+    return buffer;
+}
+
+static void print_digits(const comparison *all)
+{
+    for (int k = 0; k < CLI_EXACT_COUNT; k++) {
+        if (all->exact.y[k] == NULL) { continue; }
+        cli_print_digits_head(k);
+        for (int i = 0; i < all->count; i++) {
+            char levels[64];
+            const compare_row *row = &all->rows[i];
+            printf("%-6s %-10s %-9s", row->device, tess_format_name(row->storage.format),
+                   precisions_text(row, levels, sizeof levels));
+            cli_print_digits(&row->digits.counts[k]);
+        }
+    }
 }
 
 static void print_comparison(const comparison *all, const tess_context *ctx)
@@ -200,23 +256,28 @@ static void print_comparison(const comparison *all, const tess_context *ctx)
            (long long)tess_matrix_ncols(a), (long long)tess_matrix_nnz(a));
     printf("%-17s %s\n", "cpu", tess_context_device_name(ctx));
     printf("%-17s %s\n", "gpu", all->no_gpu == NULL ? all->gpu_name : all->no_gpu);
-    printf("%-17s %s; %d products each, median, wall clock\n\n", "x",
-           cli_vector_describe(&all->options->x, buffer, sizeof buffer), all->options->repeats);
+    if (all->options->storage.arithmetic == TESS_ARITHMETIC_FP32) {
+        printf("%-17s products of low values in fp32, sums in fp64\n", "arithmetic");
+    }
+    printf("%-17s %s", "x", cli_vector_describe(&all->options->x, buffer, sizeof buffer));
+    if (all->options->x_magnitude != 1.0) { printf(" times %g", all->options->x_magnitude); }
+    printf("; %d products each, median, wall clock\n\n", all->options->repeats);
     printf("%-6s %-10s %-9s %10s %10s %8s %15s %15s\n", "device", "format", "precision", "bytes", "time", "GB/s",
            "componentwise", "norm error");
     for (int i = 0; i < all->count; i++) {
         char bytes[32], time[32], levels[64];
         const compare_row *row = &all->rows[i];
         printf("%-6s %-10s %-9s %10s %10s %8.2f %15.2e %15.2e\n", row->device, tess_format_name(row->storage.format),
-               precisions_text(&row->storage, levels, sizeof levels),
+               precisions_text(row, levels, sizeof levels),
                cli_bytes_text((double)row->matrix_bytes, bytes, sizeof bytes),
                cli_seconds_text(row->timing.median, time, sizeof time), 1e-9 * row->timing.bytes / row->timing.median,
                row->error.componentwise, row->error.relative);
     }
+    print_digits(all);
     if (tess_has_gpu_backend()) { printf("\ncuSPARSE is compared in the benchmarks: make bench\n"); }
 }
 
-static json_t *row_json(const compare_row *row)
+static json_t *row_json(const compare_row *row, const cli_exact *exact)
 {
     json_t *item = json_pack("{ss ss ss sI}", "device", row->device, "format", tess_format_name(row->storage.format),
                              "matrix_precision", tess_precision_name(row->storage.precision), "matrix_bytes",
@@ -230,6 +291,10 @@ static json_t *row_json(const compare_row *row)
     json_object_set_new(item, "gigabytes_per_second", cli_json_real(1e-9 * row->timing.bytes / row->timing.median));
     json_object_set_new(item, "fp64_componentwise_error", cli_json_real(row->error.componentwise));
     json_object_set_new(item, "fp64_relative_error", cli_json_real(row->error.relative));
+    json_object_set_new(item, "arithmetic",
+                        json_string(row->storage.arithmetic == TESS_ARITHMETIC_FP32 ? "fp32" : "fp64"));
+    json_object_set_new(item, "vector_precision", json_string(tess_precision_name(row->vectors)));
+    json_object_set_new(item, "digits", cli_digits_json(exact, &row->digits));
     return item;
 }
 
@@ -238,16 +303,16 @@ static json_t *comparison_json(const comparison *all, const tess_context *ctx)
     char buffer[64];
     json_t *list = json_array();
     for (int i = 0; i < all->count; i++) {
-        json_array_append_new(list, row_json(&all->rows[i]));
+        json_array_append_new(list, row_json(&all->rows[i], &all->exact));
     }
-    return json_pack("{ss ss so sI sI sI so si ss? so si so}", "command", "compare", "version", tess_version(),
+    return json_pack("{ss ss so sI sI sI so si ss? so so si so}", "command", "compare", "version", tess_version(),
                      "matrix", cli_json_text(all->matrix.name), "nrows", (json_int_t)tess_matrix_nrows(all->matrix.a),
                      "ncols", (json_int_t)tess_matrix_ncols(all->matrix.a), "nnz",
                      (json_int_t)tess_matrix_nnz(all->matrix.a), "cpu_name",
                      cli_json_text(tess_context_device_name(ctx)), "threads", tess_context_threads(ctx), "gpu_name",
                      all->no_gpu == NULL ? all->gpu_name : NULL, "x",
-                     cli_json_text(cli_vector_describe(&all->options->x, buffer, sizeof buffer)), "repeat",
-                     all->options->repeats, "results", list);
+                     cli_json_text(cli_vector_describe(&all->options->x, buffer, sizeof buffer)), "x_magnitude",
+                     cli_json_real(all->options->x_magnitude), "repeat", all->options->repeats, "results", list);
 }
 
 static int compare(comparison *all, tess_context *ctx)
@@ -257,7 +322,14 @@ static int compare(comparison *all, tess_context *ctx)
     if (code == CLI_CONVERGED) {
         code = cli_load_vector(ctx, &options->x, "x", tess_matrix_ncols(all->matrix.a), NULL, &all->x);
     }
+    if (code == CLI_CONVERGED && options->x_magnitude != 1.0) {
+        tess_status status = tess_vector_scale(options->x_magnitude, all->x, TESS_ARITHMETIC_FP64);
+        code = status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(ctx, status);
+    }
     if (code == CLI_CONVERGED) { code = cli_reference_create(all->matrix.a, all->x, &all->reference); }
+    if (code == CLI_CONVERGED) {
+        code = cli_exact_create(all->matrix.a, all->x, &all->reference, &options->digits, &all->exact);
+    }
     if (code == CLI_CONVERGED) { code = measure_all(all->matrix.a, all->x, all); }
     if (code == CLI_CONVERGED) { code = measure_on_gpu(all); }
     if (code == CLI_CONVERGED && cli_text_wanted(options->host.json)) { print_comparison(all, ctx); }
@@ -270,7 +342,11 @@ static int compare(comparison *all, tess_context *ctx)
 static int run_compare(int argc, char **argv)
 {
     cli_arguments arguments;
-    compare_options options = {.x = {.source = CLI_VECTOR_RANDOM}, .seed = 1, .repeats = 21};
+    compare_options options = {.digits = {.leave_out = {[CLI_EXACT_EXTENDED] = true}},
+                               .x = {.source = CLI_VECTOR_RANDOM},
+                               .x_magnitude = 1.0,
+                               .seed = 1,
+                               .repeats = 21};
     tess_storage_options_init(&options.storage);
     options.storage.format = (tess_format)NOT_GIVEN;
     options.storage.precision = (tess_precision)NOT_GIVEN;
@@ -284,6 +360,7 @@ static int run_compare(int argc, char **argv)
     if (code == 0) { code = cli_check_output(options.host.json); }
     if (code == 0) { code = cli_open_context(TESS_DEVICE_CPU, options.host.threads, NULL, &ctx); }
     if (code == 0) { code = compare(&all, ctx); }
+    cli_exact_free(&all.exact);
     cli_reference_free(&all.reference);
     tess_vector_destroy(all.x);
     tess_matrix_destroy(all.matrix.a);

@@ -101,7 +101,7 @@ static const struct argp_option solve_argp_options[] = {
     {"divergence-tolerance", KEY_DTOL, "R", 0, "give up above R max(||b||, ||r0||) (default 1e10)", 2},
     {"max-iterations", KEY_MAX_ITERATIONS, "N", 0, "default 10000", 2},
     {NULL, 0, NULL, 0, "Data:", 3},
-    {"rhs", KEY_RHS, "FILE|ones|a-times-ones|a-times-ramp|random:SEED", 0,
+    {"rhs", KEY_RHS, "FILE|ones|a-times-ones|a-times-ramp|random:SEED|uniform:SEED", 0,
      "right-hand side b (default ones); a-times-ramp: A x with x_i = i / n", 3},
     {"initial-guess", KEY_GUESS, "FILE", 0, "x0 (default zero)", 3},
     {"seed", KEY_SEED, "N", 0, "seed of a random b without one of its own (default 1)", 3},

@@ -15,7 +15,7 @@ typedef struct spmv_options {
 enum { KEY_X = 600, KEY_OUTPUT, KEY_REPEAT, KEY_SEED };
 
 static const struct argp_option spmv_argp_options[] = {
-    {"x", KEY_X, "FILE|ones|random:SEED", 0, "the vector x (default: ones)", 0},
+    {"x", KEY_X, "FILE|ones|random:SEED|uniform:SEED", 0, "the vector x (default: ones)", 0},
     {"output", KEY_OUTPUT, "FILE", 0, "write y as a Matrix Market array", 0},
     {"repeat", KEY_REPEAT, "N", 0, "products that are timed, after one that is not (default 21)", 0},
     {"seed", KEY_SEED, "N", 0, "seed of a random x without one of its own (default 1)", 0},

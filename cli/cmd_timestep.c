@@ -32,7 +32,7 @@ enum {
 
 static const struct argp_option timestep_argp_options[] = {
     {"count", KEY_COUNT, "N", 0, "number of time steps (default: what --steps names, else 1000)", 1},
-    {"initial", KEY_INITIAL, "FILE|ones|random:SEED", 0, "x at the beginning (default ones)", 1},
+    {"initial", KEY_INITIAL, "FILE|ones|random:SEED|uniform:SEED", 0, "x at the beginning (default ones)", 1},
     {"seed", KEY_SEED, "N", 0, "seed of a random x without one of its own (default 1)", 1},
     {"steps", KEY_STEPS, "LIST", 0,
      "mixed and precisions, one after another, each with :N for N time steps, the others sharing the rest equally "

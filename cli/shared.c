@@ -345,6 +345,8 @@ int cli_load_vector(tess_context *ctx, const cli_vector_choice *choice, const ch
             status = tess_vector_fill(*out, 1.0);
         } else if (choice->source == CLI_VECTOR_RANDOM) {
             status = tess_vector_set_random(*out, choice->seed, -1.0, 1.0);
+        } else if (choice->source == CLI_VECTOR_UNIFORM) {
+            status = tess_vector_set_random(*out, choice->seed, 0.0, 1.0);
         } else {
             status = make_product(a, choice->source == CLI_VECTOR_A_TIMES_RAMP, *out);
         }

@@ -217,6 +217,17 @@ const char *cli_steps_text(const tess_step_list *steps, char *buffer, size_t siz
     return buffer;
 }
 
+/* NAME, or NAME:SEED. */
+static bool parse_random(struct argp_state *state, const char *option, const char *text, const char *name,
+                         cli_vector_choice *choice)
+{
+    size_t length = strlen(name);
+    if (strncmp(text, name, length) != 0 || (text[length] != '\0' && text[length] != ':')) { return false; }
+    choice->seeded = text[length] == ':';
+    if (choice->seeded) { choice->seed = cli_parse_seed(state, option, text + length + 1); }
+    return true;
+}
+
 cli_vector_choice cli_parse_vector(struct argp_state *state, const char *option, const char *text, bool a_times_ones)
 {
     cli_vector_choice choice = {.source = CLI_VECTOR_FILE, .path = text};
@@ -226,12 +237,10 @@ cli_vector_choice cli_parse_vector(struct argp_state *state, const char *option,
         choice.source = CLI_VECTOR_A_TIMES_ONES;
     } else if (a_times_ones && strcmp(text, "a-times-ramp") == 0) {
         choice.source = CLI_VECTOR_A_TIMES_RAMP;
-    } else if (strcmp(text, "random") == 0) {
+    } else if (parse_random(state, option, text, "random", &choice)) {
         choice.source = CLI_VECTOR_RANDOM;
-    } else if (strncmp(text, "random:", 7) == 0) {
-        choice.source = CLI_VECTOR_RANDOM;
-        choice.seed = cli_parse_seed(state, option, text + 7);
-        choice.seeded = true;
+    } else if (parse_random(state, option, text, "uniform", &choice)) {
+        choice.source = CLI_VECTOR_UNIFORM;
     } else if (text[0] == '\0') {
         argp_error(state, "--%s: empty value", option);
     }
@@ -245,6 +254,7 @@ const char *cli_vector_describe(const cli_vector_choice *choice, char *buffer, s
     case CLI_VECTOR_A_TIMES_ONES: return "a-times-ones";
     case CLI_VECTOR_A_TIMES_RAMP: return "a-times-ramp";
     case CLI_VECTOR_RANDOM: snprintf(buffer, size, "random:%" PRIu64, choice->seed); return buffer;
+    case CLI_VECTOR_UNIFORM: snprintf(buffer, size, "uniform:%" PRIu64, choice->seed); return buffer;
     case CLI_VECTOR_FILE: break;
     }
     return choice->path;

@@ -7,6 +7,7 @@
 #include <tessera/codec.h>
 #include <tessera/context.h>
 #include <tessera/dense.h>
+#include <tessera/digits.h>
 #include <tessera/gallery.h>
 #include <tessera/io.h>
 #include <tessera/matrix.h>

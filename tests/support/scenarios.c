@@ -154,6 +154,7 @@ static tess_status transposed_product(scene *s)
 static tess_status vector_operations(scene *s)
 {
     tess_vector *v = NULL, *narrow = NULL;
+    tess_digit_counts counts;
     double value = 0.0;
     tess_status status = tess_vector_create(s->ctx, 20000, TESS_PRECISION_FP64, &v);
 
@@ -164,6 +165,7 @@ static tess_status vector_operations(scene *s)
     if (status == TESS_SUCCESS) { status = tess_vector_fill(narrow, 1.0); }
     if (status == TESS_SUCCESS) { status = tess_vector_set(narrow, s->values, TESS_PRECISION_FP64, TESS_MEMORY_HOST); }
     if (status == TESS_SUCCESS) { status = tess_vector_get(narrow, s->values, TESS_PRECISION_FP64, TESS_MEMORY_HOST); }
+    if (status == TESS_SUCCESS) { status = tess_vector_count_digits(s->b, narrow, &counts); }
     tess_vector_destroy(v);
     tess_vector_destroy(narrow);
     return status;
