@@ -16,8 +16,7 @@ static tess_granularity parse_granularity(struct argp_state *state, const char *
 #define WORD(NAME, value, name) name,
     static const char *const available[] = {TESS_GRANULARITY_LIST(WORD) NULL};
 #undef WORD
-    static const char *const later[] = {"block", NULL};
-    return (tess_granularity)cli_parse_word(state, "granularity", text, available, later);
+    return (tess_granularity)cli_parse_word(state, "granularity", text, available, NULL);
 }
 
 static void parse_policy(struct argp_state *state, const char *text, tess_policy_options *policy)
@@ -197,7 +196,7 @@ static void print_choice(const tess_assignment_summary *s)
 
 static void print_level(const tess_assignment_summary *s, int l)
 {
-    static const char *const granules[] = {"matrix", "rows", "entries"};
+    static const char *const granules[] = {"matrix", "rows", "entries", "blocks"};
     const tess_policy_options *o = &s->options;
     int64_t all = s->nonzeros_at[0] + s->nonzeros_at[1] + s->nonzeros_at[2];
     char label[32], range[32] = "all else";
@@ -233,7 +232,7 @@ static policy_bytes bytes_of(const tess_assignment_summary *s, int64_t nrows)
         if (s->scaled[l]) { scales = 2.0 * rows; }
     }
     double offset = nnz < 0x1p31 ? 4.0 : 8.0, separations = 4.0 * (levels - 1.0);
-    if (s->options.granularity == TESS_GRANULARITY_ENTRY) {
+    if (s->options.granularity == TESS_GRANULARITY_ENTRY || s->options.granularity == TESS_GRANULARITY_BLOCK) {
         double split = levels * offset * (all_rows + 1.0) + values;
         return (policy_bytes){split, -1.0, split, -1.0, 0.0};
     }

@@ -2,9 +2,9 @@
 /**
  * @file policy.h  Which part of a matrix is stored in which precision: granularity, policy, assignment.
  *
- * A *granularity* cuts the stored entries into granules (the matrix, its rows, its entries). A *policy* decides, from the
- * statistics of a granule and of the matrix, which of a few *levels* (precisions, high to low) the granule is stored in. The
- * *assignment* is the outcome, a value of its own: builders of formats take it, `tessera info --policy` prints it.
+ * A *granularity* cuts the stored entries into granules (the matrix, its rows, its entries, its blocks). A *policy* decides,
+ * from the statistics of a granule and of the matrix, which of a few *levels* (precisions, high to low) the granule is stored
+ * in. The *assignment* is the outcome, a value of its own: builders of formats take it, `tessera info --policy` prints it.
  */
 #ifndef TESSERA_POLICY_H
 #define TESSERA_POLICY_H
@@ -22,7 +22,8 @@ struct tess_matrix;
 #define TESS_GRANULARITY_LIST(X) \
     X(MATRIX, 0, "matrix")       \
     X(ROW, 1, "row")             \
-    X(ENTRY, 2, "entry")
+    X(ENTRY, 2, "entry")         \
+    X(BLOCK, 3, "block")
 
 typedef enum tess_granularity {
 #define TESS_GRANULARITY_ENUM(NAME, value, name) TESS_GRANULARITY_##NAME = (value),
@@ -34,7 +35,8 @@ typedef enum tess_granularity {
 #define TESS_POLICY_LIST(X)          \
     X(NONE, 0, "none")               \
     X(FIXED_RANGE, 1, "fixed-range") \
-    X(MEAN_RANGE, 2, "mean-range")
+    X(MEAN_RANGE, 2, "mean-range")   \
+    X(MEAN_3STD, 3, "mean-3std")
 
 typedef enum tess_policy {
 #define TESS_POLICY_ENUM(NAME, value, name) TESS_POLICY_##NAME = (value),
@@ -48,17 +50,19 @@ enum { TESS_MOST_LEVELS = 3 };
 /** One level. A scaled level stores a granule's values over a power of two of its own, where any granule needs it. */
 typedef struct tess_level {
     tess_precision precision;
-    int scaled; /**< only with granularity `row` */
+    int scaled; /**< only with granularity `row` or `block` */
 } tess_level;
 
 /**
- * How precisions are chosen; mirrors --granularity, --policy, --share and --levels. Zero stands for a field's default.
+ * How precisions are chosen; mirrors --granularity, --policy, --share, --levels and --block. Zero stands for a field's default.
  *
- * A value is *inside* when it lies strictly in (-r, r), with r = R (fixed-range) or r = F mean|a|, the mean over stored
- * entries that are finite and not zero (mean-range). NaN and Inf are never inside. A row is low when
+ * A value is *inside* when it lies strictly in (-r, r), with r = R (fixed-range), r = F mean|a| (mean-range) or
+ * r = F (mean|a| + 3 std|a|) (mean-3std): the mean and the population standard deviation over stored entries that are finite
+ * and not zero. NaN and Inf are never inside. A row is low when
  * 100 * (number of its values inside) >= share * (number of its entries), counted in integers (exact for a whole number of
  * percent; share * entries is rounded once for another), and all its values fit: finite, no magnitude above the precision's
- * largest, none that is not zero below its smallest normal number. An entry is low when it is inside and fits. With three
+ * largest, none that is not zero below its smallest normal number. An entry is low when it is inside and fits. A block is low
+ * when all its values are inside and fit: shares are for rows, and not read. With three
  * levels the lowest has a range of its own, r times the ratio of the unit roundoffs (fp32 over fp16: 2^-13), so that the
  * absolute rounding error of what is inside is the same at both. A granule is at the lowest level whose rule it meets, and
  * at level 0 where it meets none. Policy none puts everything at level 0, and so does granularity matrix, which takes no other
@@ -66,20 +70,25 @@ typedef struct tess_level {
  *
  * At a scaled level a row whose values would not all fit is stored over a power of two: its largest magnitude lands in the
  * upper part of the precision's range (fp16: in [2^14, 2^15); fp32 and bf16: in [2^62, 2^63)), and it fits when its smallest
- * one is a normal number there. Rows that fit as they are have no scale.
- * Source: Tezcan et al. 2022, section III-A (row rule, matrix-specific range), II-B (entry rule, fixed range).
+ * one is a normal number there. Rows that fit as they are have no scale. Blocks likewise: one power of two for each.
+ *
+ * Blocks are those of a grid whose lines are at multiples of block_rows and block_cols; the last ones may be cut off by the
+ * matrix. A block with entries, explicit zeros too, is a granule; other places of the grid are none.
+ * Source: Tezcan et al. 2022, section III-A (row rule, matrix-specific range), II-B (entry rule, fixed range); Zhao et al. 2024,
+ * section 3.1.1 (blocks), 3.1.2, equation (5) (mean-3std).
  */
 typedef struct tess_policy_options {
     tess_granularity granularity; /**< default `row` for the format composite, and for split unless `entry` is given */
     tess_policy policy;
-    double parameter; /**< R (default 1.0) or F (default 0.1) */
+    double parameter; /**< R (default 1.0), F of mean-range (default 0.1) or F of mean-3std (default 0.5) */
     double share;     /**< percent of a row's values that must be inside: above 0, at most 100; default 99 */
     int at_most_one;  /**< nonzero: in place of the share, rows of up to 100 entries may have one value outside, longer
                                 ones 1 percent (the authors' published code) */
-    int allow_underflow;  /**< nonzero: values too small for a level may become subnormal or zero there */
-    int without_diagonal; /**< nonzero: the main diagonal is left out, of statistics and of what is built */
+    int allow_underflow; /**< nonzero: values too small for a level may become subnormal or zero there */
+    int without_diagonal; /**< nonzero: the main diagonal is left out, of statistics and of what is built; not with blocks */
     int nlevels;          /**< 1 to TESS_MOST_LEVELS; 0: fp64, fp32 */
     tess_level level[TESS_MOST_LEVELS]; /**< from high to low */
+    int block_rows, block_cols;         /**< granularity block: sides of a block, 16 (default) or 32 each */
 } tess_policy_options;
 
 /** Zeros, then granularity row, policy none, the defaults above spelled out, levels fp64 and fp32. */
@@ -88,9 +97,13 @@ TESS_EXPORT void tess_policy_options_init(tess_policy_options *options);
 /** What an assignment amounts to. */
 typedef struct tess_assignment_summary {
     tess_policy_options options; /**< as resolved: no field stands for a default */
-    int64_t granules;            /**< rows, entries, or 1 */
+    int64_t granules;            /**< rows, entries, blocks that hold entries, or 1 */
     int64_t empty;               /**< granularity row: rows without entries; they have no level */
     double mean_magnitude; /**< mean |a| over entries that are finite and not zero; 0 where no policy asked for it */
+    /** Population standard deviation of the same magnitudes; 0 where the policy is not mean-3std. One below 2^-40 of their
+     * root mean square counts as 0. With u = 2^-53 and d = 40 + nnz / 2^20 it is within
+     * 8 u std + 4 d^2 u^2 (mean^2 + std^2) / std of the exact one. Inf where the mean is. */
+    double std_magnitude;
     double range[TESS_MOST_LEVELS]; /**< r of each level; Inf for the highest, 0 for levels that are not assigned */
     int64_t granules_at[TESS_MOST_LEVELS], nonzeros_at[TESS_MOST_LEVELS];
     /** max |a - stored(a)| / |a| over entries that are finite and not zero (Inf: one overflows); -1 until
@@ -106,9 +119,11 @@ typedef struct tess_assignment tess_assignment;
 /**
  * Gathers statistics and applies the policy of @p options to the assembled matrix @p a, on the matrix's device. The
  * assignment is independent of @p a afterwards. The same on every device and for any number of threads.
- * Cost: one pass over the values (two for mean-range), plus the columns where the diagonal is left out.
- * NULL options stand for the defaults. Errors: UNSUPPORTED (not an assembled matrix, scaled entries), INVALID_ARGUMENT (share,
- * parameter, levels that do not descend), memory. tests/unit/test_policy.c
+ * Cost: one pass over the values (two for mean-range and mean-3std), plus the columns where the diagonal is left out and for
+ * blocks. These need 8 bytes an entry of device memory in addition meanwhile, and 7 (with scales 9) a block for good.
+ * NULL options stand for the defaults. Errors: UNSUPPORTED (not an assembled matrix, scaled entries, blocks without the
+ * diagonal), INVALID_ARGUMENT (share, parameter, levels that do not descend, a block's sides), memory.
+ * tests/unit/test_policy.c, tests/unit/test_blocks.c
  */
 TESS_EXPORT tess_status tess_assignment_create(const struct tess_matrix *a, const tess_policy_options *options,
                                                tess_assignment **out);
@@ -119,13 +134,22 @@ TESS_EXPORT void tess_assignment_get_summary(const tess_assignment *assignment, 
  * a pass over the values that set-up does not need. Errors: INVALID_ARGUMENT (another matrix), memory.
  */
 TESS_EXPORT tess_status tess_assignment_measure_error(tess_assignment *assignment, const struct tess_matrix *a);
-/** The level of each granule, in the matrix's order, to a host array; empty rows and left-out entries: 255. */
+/** The level of each granule, in the matrix's order, to a host array; empty rows and left-out entries: 255. Blocks are in the
+ * order of tess_assignment_get_blocks. */
 TESS_EXPORT tess_status tess_assignment_get_levels(const tess_assignment *assignment, uint8_t *levels);
+/**
+ * The blocks of granularity block to host arrays, row by row of the grid and with ascending columns; any array may be NULL.
+ * Block row i has blocks first[i] to first[i + 1] - 1: @p first holds ceil(nrows / block_rows) + 1 numbers. Block b begins at
+ * column block_cols * column[b] and has count[b] entries: @p column and @p count hold as many as there are granules.
+ * Errors: INVALID_ARGUMENT (another granularity), DEVICE. tests/unit/test_blocks.c
+ */
+TESS_EXPORT tess_status tess_assignment_get_blocks(const tess_assignment *assignment, int64_t *first, int32_t *column,
+                                                   uint16_t *count);
 
 TESS_EXPORT const char *tess_granularity_name(tess_granularity granularity);
 TESS_EXPORT tess_status tess_granularity_parse(const char *name, tess_granularity *out);
 TESS_EXPORT const char *tess_policy_name(tess_policy policy);
-/** Parses `none`, `fixed-range[:R]` or `mean-range[:F]` into policy and parameter. */
+/** Parses `none`, `fixed-range[:R]`, `mean-range[:F]` or `mean-3std[:F]` into policy and parameter. */
 TESS_EXPORT tess_status tess_policy_parse(const char *text, tess_policy_options *out);
 /** Parses a list of precisions, `fp64,fp32` or `fp64,fp16:scaled`, into nlevels and level. */
 TESS_EXPORT tess_status tess_levels_parse(const char *text, tess_policy_options *out);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the makers of assignments on host and device share: the order of the sum of magnitudes, what passes take and leave. */
+/* What the makers of assignments on host and device share: what passes take and leave, what becomes of a granule. */
 #ifndef TESS_GRANULE_ASSIGN_H
 #define TESS_GRANULE_ASSIGN_H
 
 #include "core/offsets.h"
-#include "core/two_word.h"
 #include "format/csr/csr.h"
 #include "granule/assignment.h"
 #include "policy/rules.h"
@@ -22,6 +21,7 @@ typedef struct assign_task {
     const uint8_t *skip; /* by entry: not 0 for entries that are left out; NULL: none is */
     uint8_t *level;      /* by row or entry; NULL: not wanted */
     int16_t *exponent;   /* by row; NULL: no level is scaled */
+    block_grid grid; /* granularity block: its sides; for `measure` all of it, and level and exponent are by block */
 } assign_task;
 
 /* What is counted: by level from these places on, and empty rows. Sums of integers: no order shows. */
@@ -35,10 +35,11 @@ enum {
 
 /* What the passes leave for the host. */
 typedef struct assign_totals {
-    double mean;
+    double mean, std;
     policy_ranges ranges;
     unsigned long long count[ASSIGN_COUNTS];
-    unsigned long long long_rows; /* the device's own */
+    unsigned long long long_rows; /* the device's own: rows or block rows left to another kernel */
+    int64_t nblocks;
 } assign_totals;
 
 /* What a backend supplies; arrays are in its memory. */
@@ -47,11 +48,17 @@ typedef struct assign_backend {
     tess_status (*mark_diagonal)(tess_context *ctx, const csr_view *csr, uint8_t *skip);
     /* Fills level and exponent. */
     tess_status (*assign)(tess_context *ctx, const assign_task *task, assign_totals *totals);
+    /* Granularity block: allocates and fills grid, level and, if a level is scaled, exponent of `out`, whose grid has its sides.
+       On failure what has been allocated stays there. */
+    tess_status (*assign_blocks)(tess_context *ctx, const assign_task *task, tess_assignment *out,
+                                 assign_totals *totals);
     /* The largest relative error of what is stored, from level and exponent (task->level NULL: level 0). */
     tess_status (*measure)(tess_context *ctx, const assign_task *task, double *largest);
 } assign_backend;
 
 extern const assign_backend assign_host;
+tess_status assign_blocks_host(tess_context *ctx, const assign_task *task, tess_assignment *out,
+                               assign_totals *totals); /* its own, for blocks */
 #if TESS_HAVE_GPU
 const assign_backend *assign_gpu(void);
 #endif
@@ -59,43 +66,6 @@ const assign_backend *assign_gpu(void);
 #ifdef __cplusplus
 }
 #endif
-
-/* ---- the sum of magnitudes ---- */
-
-/*
- * Two words throughout and one order everywhere, so that all devices get the same double: tiles of MAGNITUDE_TILE entries;
- * lane j of a tile adds up its entries j, j + MAGNITUDE_LANES, ...; then lanes j and j + h become one, for h = LANES / 2 down
- * to 1. The tiles' sums are added up in the same manner.
- */
-enum { MAGNITUDE_LANES = 256, MAGNITUDE_TILE = 4096 };
-
-typedef struct magnitude_sum {
-    two_word sum;
-    int64_t count;
-} magnitude_sum;
-
-/* What an entry adds: its magnitude if that is finite, and else nothing. Adding 0 changes no word. On bits, where a comparison
-   of integers is no branch. */
-TESS_HD double magnitude_of(double value)
-{
-    const int64_t infinity = INT64_C(0x7ff) << 52;
-    int64_t bits = (int64_t)(tess_double_bits(value) & ~(UINT64_C(1) << 63));
-
-    return tess_double_of_bits((uint64_t)(bits & -(int64_t)(bits < infinity)));
-}
-
-TESS_HD void magnitude_join(magnitude_sum *s, magnitude_sum other)
-{
-    two_word_add_pair(&s->sum, other.sum);
-    s->count += other.count;
-}
-
-/* A sum that overflows is Inf: what is a tenth of it does not fit into a lower precision anyway. */
-TESS_HD double magnitude_mean(magnitude_sum s)
-{
-    if (s.count == 0) { return 0.0; }
-    return s.sum.high < (double)INFINITY ? two_word_value(s.sum) / (double)s.count : (double)INFINITY;
-}
 
 /* ---- rows ---- */
 
@@ -176,14 +146,46 @@ TESS_HD int assign_entry_level(const assign_task *task, int bound, const policy_
     return policy_level(&task->rules, bound, &s);
 }
 
+/* What becomes of a block. */
+TESS_HD assign_outcome assign_block(const policy_rules *rules, int bound, const granule_statistics *s)
+{
+    int level = policy_level(rules, bound, s);
+    assign_outcome o = {level, policy_exponent(rules, level, s), level, s->count};
+
+    return o;
+}
+
+/* The block of entry k, which its grid has. */
+TESS_HD int64_t assign_find_block(const assign_task *task, int64_t row, int64_t k)
+{
+    const block_grid *grid = &task->grid;
+    int64_t low = grid->first[row / grid->rows], high = grid->first[row / grid->rows + 1] - 1;
+    int32_t column = task->csr.col_ind[k] / grid->cols;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+
+        if (grid->column[middle] < column) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 /* The error of entry k in row `row` as stored; 0 for one that is left out. */
 TESS_HD double assign_error(const assign_task *task, int64_t row, int64_t k)
 {
-    int level = !task->level ? 0 : task->rules.entries ? task->level[k] : task->level[row];
+    int64_t granule = !task->level          ? 0
+                      : task->rules.entries ? k
+                      : task->grid.rows > 0 ? assign_find_block(task, row, k)
+                                            : row;
+    int level = !task->level ? 0 : task->level[granule];
 
     if (level == TESS_LEVEL_NONE || assign_skips(task->skip, k)) { return 0.0; }
     return policy_relative_error(task->rules.precision[level],
-                                 task->exponent && task->rules.scaled[level] ? task->exponent[row] : 0,
+                                 task->exponent && task->rules.scaled[level] ? task->exponent[granule] : 0,
                                  assign_value(&task->csr, k));
 }
 

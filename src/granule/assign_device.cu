@@ -3,8 +3,7 @@
  * Assignments on the GPU. The mean and the ranges stay on the device for the passes after them; one download at the end brings
  * everything to the host. Atomics here are of integers: no order shows.
  */
-#include "backend/gpu/gpu.h"
-#include "granule/assign.h"
+#include "granule/assign_device.cuh"
 
 enum {
     GROUP_MEAN = 7,  /* entries of a mean row that a thread may take; more threads share longer rows */
@@ -15,8 +14,6 @@ enum {
     ROW_BLOCKS = 5,  /* blocks per multiprocessor that stage rows: as many as registers allow at once */
     BLOCKS_PER_MULTIPROCESSOR = 8
 };
-
-static_assert((int)MAGNITUDE_LANES == (int)GPU_BLOCK, "a thread is a lane");
 
 /* ---- the diagonal ---- */
 
@@ -41,171 +38,7 @@ static tess_status mark_diagonal(tess_context *ctx, const csr_view *csr, uint8_t
     return gpu_check_launch(ctx, "marking the diagonal");
 }
 
-/* ---- the mean magnitude ---- */
-
-__device__ static inline magnitude_sum shuffle_down(const magnitude_sum &s, int distance)
-{
-    magnitude_sum other;
-
-    other.sum.high = GPU_SHUFFLE_DOWN(s.sum.high, distance, GPU_WAVE);
-    other.sum.low = GPU_SHUFFLE_DOWN(s.sum.low, distance, GPU_WAVE);
-    other.count = GPU_SHUFFLE_DOWN(s.count, distance, GPU_WAVE);
-    return other;
-}
-
-/* All threads of a block, in the order that the header prescribes; the result is in thread 0. */
-__device__ static inline void join_lanes(magnitude_sum *own)
-{
-    __shared__ magnitude_sum lane[MAGNITUDE_LANES / 2];
-    int j = (int)threadIdx.x;
-
-    for (int half = MAGNITUDE_LANES / 2; half >= GPU_WAVE; half /= 2) {
-        if (j >= half && j < 2 * half) { lane[j - half] = *own; }
-        __syncthreads();
-        if (j < half) { magnitude_join(own, lane[j]); }
-        __syncthreads();
-    }
-    if (j < GPU_WAVE) {
-#pragma unroll
-        for (int half = GPU_WAVE / 2; half > 0; half /= 2) {
-            magnitude_sum other = shuffle_down(*own, half);
-
-            magnitude_join(own, other);
-        }
-    }
-}
-
-__global__ static void __launch_bounds__(GPU_BLOCK)
-    sum_tiles_kernel(const assign_task task, int64_t ntiles, magnitude_sum *tile)
-{
-    for (int64_t t = blockIdx.x; t < ntiles; t += gridDim.x) {
-        magnitude_sum own = {{0.0, 0.0}, 0};
-        double value[MAGNITUDE_TILE / MAGNITUDE_LANES];
-
-#pragma unroll
-        for (int i = 0; i < MAGNITUDE_TILE / MAGNITUDE_LANES; i++) { /* all loads at once */
-            int64_t k = t * MAGNITUDE_TILE + i * MAGNITUDE_LANES + threadIdx.x;
-
-            value[i] = k < task.csr.nnz && !assign_skips(task.skip, k) ? assign_value(&task.csr, k) : 0.0;
-        }
-#pragma unroll
-        for (int i = 0; i < MAGNITUDE_TILE / MAGNITUDE_LANES; i++) {
-            double magnitude = magnitude_of(value[i]);
-
-            two_word_add(&own.sum, magnitude);
-            own.count += magnitude > 0.0;
-        }
-        join_lanes(&own);
-        if (threadIdx.x == 0) { tile[t] = own; }
-    }
-}
-
-/* One block: the sum over the tiles, then what the passes over rows or entries need. */
-__global__ static void __launch_bounds__(GPU_BLOCK)
-    find_ranges_kernel(const assign_task task, int64_t ntiles, const magnitude_sum *tile, assign_totals *totals)
-{
-    magnitude_sum own = {{0.0, 0.0}, 0};
-    double range = task.parameter;
-
-#pragma unroll 4
-    for (int64_t t = threadIdx.x; t < ntiles; t += MAGNITUDE_LANES) {
-        magnitude_join(&own, tile[t]);
-    }
-    join_lanes(&own);
-    if (threadIdx.x > 0) { return; }
-    memset(totals, 0, sizeof *totals);
-    if (task.policy == TESS_POLICY_MEAN_RANGE) {
-        totals->mean = magnitude_mean(own);
-        range = task.parameter * totals->mean;
-    }
-    totals->ranges = policy_ranges_of(&task.rules, range);
-}
-
-/* ---- counts ---- */
-
-/* What one thread has counted so far: of each level, and of rows without entries. No thread sees 2^32 entries. */
-template <int LEVELS>
-struct thread_counts {
-    unsigned granules[LEVELS], nonzeros[LEVELS], scaled[LEVELS], empty;
-};
-
-template <int LEVELS>
-__device__ static inline void count_in_thread(thread_counts<LEVELS> *own, const assign_outcome &o)
-{
-    own->empty += o.level == TESS_LEVEL_NONE;
-#pragma unroll
-    for (int l = 0; l < LEVELS; l++) {
-        own->granules[l] += o.level == l;
-        own->nonzeros[l] += o.level == l ? (unsigned)o.nonzeros : 0U;
-        own->scaled[l] += o.scaled_level == l && o.exponent != 0;
-    }
-}
-
-/* Sums over the wave of what all its threads counted, added to counters in memory. */
-__device__ static inline void add_wave(unsigned long long *counter, unsigned long long value)
-{
-#pragma unroll
-    for (int distance = GPU_WAVE / 2; distance > 0; distance /= 2) {
-        value += GPU_SHUFFLE_DOWN(value, distance, GPU_WAVE);
-    }
-    if (threadIdx.x % GPU_WAVE == 0 && value > 0) { atomicAdd(counter, value); }
-}
-
-/* All threads of a block. */
-template <int LEVELS>
-__device__ static inline void add_counts(const thread_counts<LEVELS> &own, assign_totals *totals)
-{
-    __shared__ unsigned long long count[ASSIGN_COUNTS];
-
-    if (threadIdx.x < ASSIGN_COUNTS) { count[threadIdx.x] = 0; }
-    __syncthreads();
-#pragma unroll
-    for (int l = 0; l < LEVELS; l++) {
-        add_wave(&count[ASSIGN_GRANULES + l], own.granules[l]);
-        add_wave(&count[ASSIGN_NONZEROS + l], own.nonzeros[l]);
-        add_wave(&count[ASSIGN_SCALED + l], own.scaled[l]);
-    }
-    add_wave(&count[ASSIGN_EMPTY], own.empty);
-    __syncthreads();
-    if (threadIdx.x < ASSIGN_COUNTS && count[threadIdx.x] > 0) {
-        atomicAdd(&totals->count[threadIdx.x], count[threadIdx.x]);
-    }
-}
-
 /* ---- levels of rows ---- */
-
-template <int LEVELS>
-__device__ static inline void granule_join(granule_statistics *s, const granule_statistics &other)
-{
-    s->count += other.count;
-    s->not_finite += other.not_finite;
-#pragma unroll
-    for (int l = 1; l < LEVELS; l++) {
-        s->outside[l] += other.outside[l];
-    }
-    s->smallest = other.smallest < s->smallest ? other.smallest : s->smallest;
-    s->largest = other.largest > s->largest ? other.largest : s->largest;
-}
-
-/* The statistics of GROUP neighbouring threads, in the first of them. All threads of the wave take part. */
-template <int LEVELS, int GROUP>
-__device__ static inline void join_group(granule_statistics *s)
-{
-#pragma unroll
-    for (int distance = GROUP / 2; distance > 0; distance /= 2) {
-        granule_statistics other;
-
-        other.count = GPU_SHUFFLE_DOWN(s->count, distance, GROUP);
-        other.not_finite = GPU_SHUFFLE_DOWN(s->not_finite, distance, GROUP);
-#pragma unroll
-        for (int l = 1; l < LEVELS; l++) {
-            other.outside[l] = GPU_SHUFFLE_DOWN(s->outside[l], distance, GROUP);
-        }
-        other.smallest = GPU_SHUFFLE_DOWN(s->smallest, distance, GROUP);
-        other.largest = GPU_SHUFFLE_DOWN(s->largest, distance, GROUP);
-        granule_join<LEVELS>(s, other);
-    }
-}
 
 /* Statistics of entries start, start + step, ... below end; value(k) is that of entry k. */
 template <bool SKIPS, typename VALUE>
@@ -438,24 +271,14 @@ static tess_status assign_granules(tess_context *ctx, const assign_task *task, i
 static tess_status assign_levels(tess_context *ctx, const assign_task *task, assign_totals *out)
 {
     gpu_scope scope(ctx);
-    GPU(Stream_t) stream = gpu_stream_of(ctx);
-    int64_t ntiles = task->policy == TESS_POLICY_MEAN_RANGE ? (task->csr.nnz + MAGNITUDE_TILE - 1) / MAGNITUDE_TILE : 0;
-    int64_t most_long = task->csr.nnz / LONG_STEPS + 1, nblocks = (int64_t)gpu_state_of(ctx)->multiprocessors * 8;
-    int64_t words = (int64_t)(sizeof(assign_totals) + (size_t)ntiles * sizeof(magnitude_sum)) / 8;
+    const int64_t words = magnitudes_room(task), most_long = task->csr.nnz / LONG_STEPS + 1;
     double *room = NULL;
     tess_status status = gpu_parts(ctx, words + (most_long + 1) / 2, &room);
     assign_totals *totals = (assign_totals *)room;
-    magnitude_sum *tile = (magnitude_sum *)(totals + 1);
-    int32_t *long_row = (int32_t *)(tile + ntiles);
+    int32_t *long_row = (int32_t *)(room + words);
 
     if (status != TESS_SUCCESS) { return status; }
-    if (ntiles > 0) {
-        sum_tiles_kernel<<<(unsigned)(ntiles < nblocks ? ntiles : nblocks), GPU_BLOCK, 0, stream>>>(*task, ntiles,
-                                                                                                    tile);
-        TESS_TRY(gpu_check_launch(ctx, "adding up magnitudes"));
-    }
-    find_ranges_kernel<<<1, GPU_BLOCK, 0, stream>>>(*task, ntiles, tile, totals);
-    TESS_TRY(gpu_check_launch(ctx, "finding the range of each precision"));
+    TESS_TRY(magnitudes_launch(ctx, task, totals));
     TESS_TRY(task->rules.nlevels <= 2 ? assign_granules<2>(ctx, task, long_row, totals)
                                       : assign_granules<TESS_MOST_LEVELS>(ctx, task, long_row, totals));
     status = ctx->backend->download(ctx, out, totals, sizeof *out);
@@ -497,7 +320,7 @@ cleanup:
     return status;
 }
 
-static const assign_backend table = {mark_diagonal, assign_levels, measure_error};
+static const assign_backend table = {mark_diagonal, assign_levels, assign_blocks_gpu, measure_error};
 
 extern "C" const assign_backend *assign_gpu(void)
 {

@@ -20,15 +20,29 @@ static int64_t level_count(const tess_assignment *assignment)
     case TESS_GRANULARITY_MATRIX: break;
     case TESS_GRANULARITY_ROW: return assignment->nrows;
     case TESS_GRANULARITY_ENTRY: return assignment->nnz;
+    case TESS_GRANULARITY_BLOCK: return assignment->grid.nblocks;
     }
     return 0;
+}
+
+static int64_t exponent_count(const tess_assignment *assignment)
+{
+    return assignment->grid.rows > 0 ? assignment->grid.nblocks : assignment->nrows;
+}
+
+static void release_exponents(tess_assignment *assignment)
+{
+    tess_device_release(assignment->ctx, assignment->exponent, exponent_count(assignment),
+                        sizeof *assignment->exponent);
+    assignment->exponent = NULL;
 }
 
 void tess_assignment_destroy(tess_assignment *assignment)
 {
     if (!assignment) { return; }
     tess_device_release(assignment->ctx, assignment->level, level_count(assignment), sizeof *assignment->level);
-    tess_device_release(assignment->ctx, assignment->exponent, assignment->nrows, sizeof *assignment->exponent);
+    release_exponents(assignment);
+    block_grid_release(assignment->ctx, &assignment->grid);
     tess_host_release(assignment->ctx, assignment, 1, sizeof *assignment);
 }
 
@@ -49,7 +63,8 @@ static assign_task task_of(const tess_assignment *assignment, const tess_matrix 
                          .policy = o->policy,
                          .parameter = o->parameter,
                          .level = assignment->level,
-                         .exponent = assignment->exponent};
+                         .exponent = assignment->exponent,
+                         .grid = assignment->grid};
 }
 
 /*
@@ -82,6 +97,7 @@ static void fill_summary(tess_assignment *assignment, const assign_totals *total
     s->granules = whole ? 1 : level_count(assignment);
     s->empty = whole ? 0 : (int64_t)totals->count[ASSIGN_EMPTY];
     s->mean_magnitude = totals->mean;
+    s->std_magnitude = totals->std;
     for (int l = 0; l < TESS_MOST_LEVELS; l++) {
         s->range[l] = totals->ranges.range[l];
         s->granules_at[l] = whole ? l == 0 : (int64_t)totals->count[ASSIGN_GRANULES + l];
@@ -91,36 +107,55 @@ static void fill_summary(tess_assignment *assignment, const assign_totals *total
     s->largest_relative_error = -1.0;
 }
 
-static tess_status make_levels(tess_assignment *assignment, const tess_matrix *a)
+/* Arrays that are as long as the matrix says, and what goes into them. */
+static tess_status make_levels(tess_assignment *assignment, const tess_matrix *a, assign_totals *totals)
 {
     tess_context *ctx = assignment->ctx;
     const tess_policy_options *o = &assignment->summary.options;
-    bool scaled = false;
+    const policy_rules rules = tess_policy_rules(o);
     uint8_t *skip = NULL;
     assign_task task;
-    assign_totals totals;
     tess_status status = TESS_SUCCESS;
 
-    for (int l = 0; l < o->nlevels; l++) {
-        scaled = scaled || o->level[l].scaled;
-    }
     if (o->granularity != TESS_GRANULARITY_MATRIX) {
         TESS_TRY(
             tess_device_allocate(ctx, level_count(assignment), sizeof *assignment->level, (void **)&assignment->level));
     }
-    if (scaled) {
+    if (policy_has_scales(&rules)) {
         TESS_TRY(tess_device_allocate(ctx, a->nrows, sizeof *assignment->exponent, (void **)&assignment->exponent));
     }
     task = task_of(assignment, a);
     TESS_TRY(skip_diagonal(assignment, &task, &skip));
-    TESS_TRY(backend_of(ctx)->assign(ctx, &task, &totals));
-    fill_summary(assignment, &totals);
-    if (!assignment->summary.scaled[0] && !assignment->summary.scaled[1] && !assignment->summary.scaled[2]) {
-        tess_device_release(ctx, assignment->exponent, a->nrows, sizeof *assignment->exponent);
-        assignment->exponent = NULL;
-    }
+    TESS_TRY(backend_of(ctx)->assign(ctx, &task, totals));
 cleanup:
     tess_device_release(ctx, skip, assignment->nnz, sizeof *skip);
+    return status;
+}
+
+static tess_status make_block_levels(tess_assignment *assignment, const tess_matrix *a, assign_totals *totals)
+{
+    const tess_policy_options *o = &assignment->summary.options;
+    assign_task task;
+
+    assignment->grid.rows = o->block_rows;
+    assignment->grid.cols = o->block_cols;
+    task = task_of(assignment, a);
+    return backend_of(a->ctx)->assign_blocks(a->ctx, &task, assignment, totals);
+}
+
+static tess_status make(tess_assignment *assignment, const tess_matrix *a)
+{
+    assign_totals totals;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(assignment->summary.options.granularity == TESS_GRANULARITY_BLOCK
+                 ? make_block_levels(assignment, a, &totals)
+                 : make_levels(assignment, a, &totals));
+    fill_summary(assignment, &totals);
+    if (!assignment->summary.scaled[0] && !assignment->summary.scaled[1] && !assignment->summary.scaled[2]) {
+        release_exponents(assignment);
+    }
+cleanup:
     return status;
 }
 
@@ -140,7 +175,7 @@ tess_status tess_assignment_create(const tess_matrix *a, const tess_policy_optio
     made->nrows = a->nrows;
     made->nnz = a->nnz;
     made->summary.options = resolved;
-    TESS_TRY(make_levels(made, a));
+    TESS_TRY(make(made, a));
     *out = made;
 cleanup:
     if (status != TESS_SUCCESS) { tess_assignment_destroy(made); }
@@ -160,6 +195,28 @@ tess_status tess_assignment_get_levels(const tess_assignment *assignment, uint8_
     }
     return assignment->ctx->backend->download(assignment->ctx, levels, assignment->level,
                                               (size_t)level_count(assignment));
+}
+
+tess_status tess_assignment_get_blocks(const tess_assignment *assignment, int64_t *first, int32_t *column,
+                                       uint16_t *count)
+{
+    tess_context *ctx = assignment->ctx;
+    const block_grid *grid = &assignment->grid;
+    const size_t nblocks = (size_t)grid->nblocks;
+    tess_status status = TESS_SUCCESS;
+
+    if (grid->rows == 0) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "make the assignment with granularity block",
+                         "the blocks of an assignment of granularity %s",
+                         tess_granularity_name(assignment->summary.options.granularity));
+    }
+    if (first) {
+        TESS_TRY(ctx->backend->download(ctx, first, grid->first, (size_t)(grid->nblock_rows + 1) * sizeof *first));
+    }
+    if (column) { TESS_TRY(ctx->backend->download(ctx, column, grid->column, nblocks * sizeof *column)); }
+    if (count) { TESS_TRY(ctx->backend->download(ctx, count, grid->count, nblocks * sizeof *count)); }
+cleanup:
+    return status;
 }
 
 tess_status tess_assignment_measure_error(tess_assignment *assignment, const tess_matrix *a)

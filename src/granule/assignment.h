@@ -4,6 +4,7 @@
 #define TESS_GRANULE_ASSIGNMENT_H
 
 #include "core/internal.h"
+#include "granule/block_grid.h"
 #include <tessera/policy.h>
 
 #ifdef __cplusplus
@@ -17,8 +18,12 @@ struct tess_assignment {
     tess_context *ctx;
     int64_t nrows, nnz; /* of the matrix it was made for */
     tess_assignment_summary summary;
-    uint8_t *level;    /* by row, or by entry in the matrix's order; granularity matrix: NULL, all at level 0 */
-    int16_t *exponent; /* by row: of the scale, values are stored over 2^exponent; NULL: no level is scaled */
+    /* By row, by entry in the matrix's order, or by block in the grid's; granularity matrix: NULL, all at level 0. */
+    uint8_t *level;
+    /* By row or block: of the scale, values are stored over 2^exponent; NULL: nothing is scaled. A row's is that of the lowest
+       scaled level where its own has none; a block's is 0 then. */
+    int16_t *exponent;
+    block_grid grid; /* granularity block; else all zero */
 };
 
 /* options with every default spelled out, or INVALID_ARGUMENT. */

@@ -9,6 +9,12 @@
 
 #include <stdint.h>
 
+#include <tessera/context.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* All arrays are on the context's device. */
 typedef struct block_grid {
     int rows, cols; /* of a block: 16 or 32 each; 0: there is no grid */
@@ -17,5 +23,25 @@ typedef struct block_grid {
     int32_t *column; /* nblocks: block columns, ascending in a block row */
     uint16_t *count; /* nblocks: entries of each block, 1 to rows * cols */
 } block_grid;
+
+/* No block column is as large. */
+#define BLOCK_GRID_NO_COLUMN INT32_MAX
+
+/* log2 of a side. */
+static inline int block_grid_shift(int side)
+{
+    return side == 32 ? 5 : 4;
+}
+
+/* Where the number of a matrix's rows is known: nblock_rows, and room for first. */
+tess_status block_grid_allocate_rows(tess_context *ctx, int64_t nrows, block_grid *grid);
+/* Where nblocks is known: room for column and count. */
+tess_status block_grid_allocate_blocks(tess_context *ctx, int64_t nblocks, block_grid *grid);
+/* The arrays; NULL ones are none. */
+void block_grid_release(tess_context *ctx, block_grid *grid);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -8,7 +8,9 @@
 #include "io/decimal.h"
 #include "policy/rules.h"
 
-static const double default_share = 99.0, default_range = 1.0, default_factor = 0.1;
+static const double default_share = 99.0, default_range = 1.0;
+static const double default_factor = 0.1, default_std_factor = 0.5;
+enum { DEFAULT_SIDE = 16 };
 
 void tess_policy_options_init(tess_policy_options *o)
 {
@@ -19,6 +21,7 @@ void tess_policy_options_init(tess_policy_options *o)
     o->nlevels = 2;
     o->level[0].precision = TESS_PRECISION_FP64;
     o->level[1].precision = TESS_PRECISION_FP32;
+    o->block_rows = o->block_cols = DEFAULT_SIDE;
 }
 
 /* ---- names ---- */
@@ -139,10 +142,28 @@ static tess_status check_levels(tess_context *ctx, const tess_policy_options *o)
                              "levels do not descend: %s comes after %s", tess_precision_name(level->precision),
                              tess_precision_name(level[-1].precision));
         }
-        if (level->scaled && o->granularity != TESS_GRANULARITY_ROW) {
-            return tess_fail(ctx, TESS_UNSUPPORTED, "only rows have scales (--granularity row)",
+        if (level->scaled && o->granularity != TESS_GRANULARITY_ROW && o->granularity != TESS_GRANULARITY_BLOCK) {
+            return tess_fail(ctx, TESS_UNSUPPORTED, "rows and blocks have scales (--granularity row or block)",
                              "a scaled level with granularity %s", tess_granularity_name(o->granularity));
         }
+    }
+    return TESS_SUCCESS;
+}
+
+static bool is_side(int side)
+{
+    return side == 16 || side == 32;
+}
+
+static tess_status check_blocks(tess_context *ctx, const tess_policy_options *o)
+{
+    if (!is_side(o->block_rows) || !is_side(o->block_cols)) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "16x16, 16x32, 32x16 or 32x32", "blocks of %d x %d", o->block_rows,
+                         o->block_cols);
+    }
+    if (o->granularity == TESS_GRANULARITY_BLOCK && o->without_diagonal) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "granularity row or entry leaves the diagonal out",
+                         "granularity block without the diagonal");
     }
     return TESS_SUCCESS;
 }
@@ -190,7 +211,11 @@ tess_status tess_policy_resolve(tess_context *ctx, const tess_policy_options *op
     if (o.policy == TESS_POLICY_NONE) { o.parameter = 0.0; }
     if (o.policy == TESS_POLICY_FIXED_RANGE && o.parameter == 0.0) { o.parameter = default_range; }
     if (o.policy == TESS_POLICY_MEAN_RANGE && o.parameter == 0.0) { o.parameter = default_factor; }
+    if (o.policy == TESS_POLICY_MEAN_3STD && o.parameter == 0.0) { o.parameter = default_std_factor; }
+    if (o.block_rows == 0) { o.block_rows = DEFAULT_SIDE; }
+    if (o.block_cols == 0) { o.block_cols = DEFAULT_SIDE; }
     TESS_TRY(check_numbers(ctx, &o));
+    TESS_TRY(check_blocks(ctx, &o));
     TESS_TRY(check_levels(ctx, &o));
     for (int l = o.nlevels; l < TESS_MOST_LEVELS; l++) {
         o.level[l] = (tess_level){TESS_PRECISION_FP64, 0};
@@ -219,6 +244,8 @@ policy_rules tess_policy_rules(const tess_policy_options *o)
 {
     policy_rules rules = {.nlevels = o->policy == TESS_POLICY_NONE ? 1 : o->nlevels,
                           .entries = o->granularity == TESS_GRANULARITY_ENTRY,
+                          .every_value =
+                              o->granularity == TESS_GRANULARITY_ENTRY || o->granularity == TESS_GRANULARITY_BLOCK,
                           .at_most_one = o->at_most_one != 0,
                           .allow_underflow = o->allow_underflow != 0,
                           .share = o->share};

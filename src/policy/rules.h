@@ -25,8 +25,8 @@ typedef struct policy_limits {
 
 /* A policy in numbers, without the matrix's range. Level 0 takes what no other may have. */
 typedef struct policy_rules {
-    int nlevels; /* 1 for policy none */
-    bool entries, at_most_one, allow_underflow;
+    int nlevels;                                             /* 1 for policy none */
+    bool entries, every_value, at_most_one, allow_underflow; /* every_value: of a granule must be inside */
     bool scaled[TESS_MOST_LEVELS];
     double share;
     double ratio[TESS_MOST_LEVELS]; /* of a level's range to that of level 1; that of level 0 is not used */
@@ -54,6 +54,17 @@ TESS_HD policy_ranges policy_ranges_of(const policy_rules *rules, double range)
         r.range[l] = l >= rules->nlevels ? 0.0 : l == 0 ? (double)INFINITY : range * rules->ratio[l];
     }
     return r;
+}
+
+/* Whether a level that is assigned has scales. */
+TESS_HD bool policy_has_scales(const policy_rules *rules)
+{
+    bool scaled = false;
+
+    for (int l = 0; l < rules->nlevels; l++) {
+        scaled = scaled || rules->scaled[l];
+    }
+    return scaled;
 }
 
 /* What a policy looks at in a granule. */
@@ -141,7 +152,7 @@ TESS_HD bool policy_is_inside(const policy_rules *rules, int l, const granule_st
     int32_t outside = s->outside[l];
     double percent = 100.0 * (double)(s->count - outside), count = (double)s->count;
 
-    if (rules->entries) { return outside == 0; }
+    if (rules->every_value) { return outside == 0; }
     if (rules->at_most_one) { return s->count <= 100 ? outside <= 1 : percent >= 99.0 * count; }
     return percent >= rules->share * count;
 }

@@ -49,7 +49,7 @@ static tess_status check_options(const tess_matrix *a, const tess_storage_option
 {
     tess_context *ctx = a->ctx;
 
-    if (granularity == TESS_GRANULARITY_MATRIX ||
+    if (granularity == TESS_GRANULARITY_MATRIX || granularity == TESS_GRANULARITY_BLOCK ||
         (granularity == TESS_GRANULARITY_ENTRY && o->format != TESS_FORMAT_SPLIT)) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "split takes granularity row or entry, composite row",
                          "format %s of granularity %s", tess_format_name(o->format),

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Granularity block held against a search through the whole matrix, on whatever device the context has. */
+#ifndef TESS_TESTS_SUPPORT_BLOCKS_H
+#define TESS_TESTS_SUPPORT_BLOCKS_H
+
+#include "support/test.h"
+
+/* Mean and standard deviation of magnitudes that are finite and not zero, in wide arithmetic. */
+void oracle_magnitudes(const oracle_csr *a, wide *mean, wide *std);
+
+/* Makes the assignment of blocks and checks all that it holds. Returns its summary, with the largest error. */
+tess_assignment_summary check_blocks(tess_context *ctx, const oracle_csr *a, const tess_policy_options *options);
+
+#endif
