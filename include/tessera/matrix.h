@@ -28,7 +28,8 @@ typedef struct tess_matrix tess_matrix;
     X(ELLR, 1, "ellr")      \
     X(SELL, 2, "sell")      \
     X(SPLIT, 3, "split")    \
-    X(COMPOSITE, 4, "composite")
+    X(COMPOSITE, 4, "composite") \
+    X(TILES, 6, "tiles")
 
 typedef enum tess_format {
 #define TESS_FORMAT_ENUM(NAME, value, name) TESS_FORMAT_##NAME = (value),

@@ -6,6 +6,7 @@
 #include "core/internal.h"
 #include "format/csr/csr.h"
 #include "format/split/split.h"
+#include "format/tiles/tiles.h"
 
 void tess_matrix_destroy(tess_matrix *a)
 {
@@ -185,17 +186,18 @@ static tess_status require_assembled(const tess_matrix *a, const char *purpose)
                      "%s needs an assembled matrix, not %s", purpose, a->ops ? "a stored one" : "a shell");
 }
 
-static bool is_split(tess_format format)
+/* Whether a policy decides the precisions of the format. */
+static bool takes_policy(tess_format format)
 {
-    return format == TESS_FORMAT_SPLIT || format == TESS_FORMAT_COMPOSITE;
+    return format == TESS_FORMAT_SPLIT || format == TESS_FORMAT_COMPOSITE || format == TESS_FORMAT_TILES;
 }
 
-/* The precision that the stored matrix goes by: of split and composite, that of the highest level. */
+/* The precision that the stored matrix goes by: where a policy decides, that of the highest level. */
 static tess_precision precision_of(const tess_storage_options *options, const tess_assignment *assignment)
 {
     const tess_policy_options *policy = assignment ? &assignment->summary.options : &options->policy;
 
-    if (!is_split(options->format)) { return options->precision; }
+    if (!takes_policy(options->format)) { return options->precision; }
     return policy->nlevels > 0 ? policy->level[0].precision : TESS_PRECISION_FP64;
 }
 
@@ -204,7 +206,7 @@ static bool takes_precisions(const tess_format_ops *ops, const tess_storage_opti
                              const tess_assignment *assignment, tess_precision *refused)
 {
     const tess_policy_options *policy = assignment ? &assignment->summary.options : &options->policy;
-    int count = is_split(options->format) && policy->nlevels > 1 ? policy->nlevels : 1;
+    int count = takes_policy(options->format) && policy->nlevels > 1 ? policy->nlevels : 1;
 
     for (int l = 0; l < count; l++) {
         *refused = l == 0 ? precision_of(options, assignment) : policy->level[l].precision;
@@ -234,8 +236,9 @@ static tess_status convert(const tess_matrix *a, const tess_storage_options *opt
     stored->ops = ops;
     stored->original = a;
     stored->values_version = a->values_version;
-    TESS_TRY(assignment ? split_build_assigned(a, options, assignment, &stored->storage)
-                        : ops->build(a, options, &stored->storage));
+    TESS_TRY(!assignment                             ? ops->build(a, options, &stored->storage)
+             : options->format == TESS_FORMAT_TILES ? tiles_build_assigned(a, options, assignment, &stored->storage)
+                                                    : split_build_assigned(a, options, assignment, &stored->storage));
     *out = stored;
 cleanup:
     if (status != TESS_SUCCESS) { tess_matrix_destroy(stored); }
@@ -257,8 +260,8 @@ tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storag
 
     *out = NULL;
     if (status != TESS_SUCCESS) { return status; }
-    if (!is_split(options->format)) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "split and composite take one", "an assignment for format %s",
+    if (!takes_policy(options->format)) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "split, composite and tiles take one", "an assignment for format %s",
                          tess_format_name(options->format));
     }
     return convert(a, options, assignment, out);

@@ -11,7 +11,7 @@
 typedef struct combination {
     tess_context *ctx;
     tess_format format;
-    tess_precision precision; /* of split and composite: of the highest level */
+    tess_precision precision; /* where a policy decides: of the highest level */
     tess_storage_options storage;
 } combination;
 
@@ -189,9 +189,10 @@ static void check_stored(tess_precision precision, double held, double value)
     assert_true(tess_precision_holds(precision, held));
 }
 
-static bool is_split(const combination *c)
+/* Whether a policy decides the precisions. */
+static bool takes_policy(tess_format format)
 {
-    return c->format == TESS_FORMAT_SPLIT || c->format == TESS_FORMAT_COMPOSITE;
+    return format == TESS_FORMAT_SPLIT || format == TESS_FORMAT_COMPOSITE || format == TESS_FORMAT_TILES;
 }
 
 /* The level of each entry; NULL where there is one precision. */
@@ -199,7 +200,7 @@ static uint8_t *levels_of(const combination *c, const tess_matrix *assembled, co
 {
     const tess_policy_options policy = policy_of(&c->storage);
 
-    return is_split(c) ? levels_of_entries(assembled, a, &policy) : NULL;
+    return takes_policy(c->format) ? levels_of_entries(assembled, a, &policy) : NULL;
 }
 
 /* Stored at a level. A scale keeps values that are assigned a level within its normal numbers, or its largest value does. */
@@ -251,7 +252,7 @@ static bool all_highest(const oracle_csr *a, const uint8_t *level)
 static void check_arithmetic(const combination *c, const tess_matrix *stored, const oracle_csr *held,
                              const uint8_t *level)
 {
-    oracle_csr seen = is_split(c) ? reordered(stored, held, c->storage.row_order) : oracle_copy(held);
+    oracle_csr seen = reordered(stored, held, c->storage.row_order);
 
     check_product(stored, &seen, TESS_OP_NONE, 1.0, 0.0);
     check_product(stored, &seen, TESS_OP_NONE, -2.5, 0.0);
@@ -287,7 +288,7 @@ static int64_t least_bytes(const combination *c)
 {
     const tess_policy_options policy = policy_of(&c->storage);
 
-    return (int64_t)tess_precision_bytes(is_split(c) ? policy.level[policy.nlevels - 1].precision : c->precision);
+    return (int64_t)tess_precision_bytes(takes_policy(c->format) ? policy.level[policy.nlevels - 1].precision : c->precision);
 }
 
 static void shapes(const combination *c)
@@ -475,13 +476,13 @@ static int run_variants(tess_context *ctx, tess_format format)
 {
     int count = 0;
 
-    for (int k = 0; k < SPLIT_VARIANTS; k++) {
-        combination c = {ctx, format, TESS_PRECISION_FP64, split_variants[k].storage};
+    for (int k = 0; k < POLICY_VARIANTS; k++) {
+        combination c = {ctx, format, TESS_PRECISION_FP64, policy_variants[k].storage};
 
         if (c.storage.format != format) { continue; }
         c.precision = policy_of(&c.storage).level[0].precision;
         c.storage.max_padding = 4.0 * MOST_PADDING; /* a level of few entries among many rows pads more */
-        print_message("             %s, %s, on %s\n", tess_format_name(format), split_variants[k].name,
+        print_message("             %s, %s, on %s\n", tess_format_name(format), policy_variants[k].name,
                       ctx->backend->name);
         run_combination(&c);
         count += 1;
@@ -496,8 +497,7 @@ static int run_combinations(tess_context *ctx)
     for (const tess_format_ops *const *format = ctx->backend->formats; *format; format++) {
         const tess_format kind = (*format)->format;
 
-        count += kind == TESS_FORMAT_SPLIT || kind == TESS_FORMAT_COMPOSITE ? run_variants(ctx, kind)
-                                                                            : run_precisions(ctx, *format);
+        count += takes_policy(kind) ? run_variants(ctx, kind) : run_precisions(ctx, *format);
     }
     return count;
 }
@@ -507,7 +507,7 @@ static void every_combination_on_the_cpu(void **state)
     tess_context *ctx = open_cpu(2);
 
     (void)state;
-    assert_true(run_combinations(ctx) >= 3 * TESS_PRECISION_COUNT + SPLIT_VARIANTS);
+    assert_true(run_combinations(ctx) >= 3 * TESS_PRECISION_COUNT + POLICY_VARIANTS);
     tess_context_destroy(ctx);
 }
 

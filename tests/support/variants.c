@@ -25,13 +25,20 @@
             __VA_ARGS__                                                                                     \
         }                                                                                                   \
     }
+#define BLOCK32(KIND, number, count, ...)                                                                           \
+    {                                                                                                               \
+        .granularity = TESS_GRANULARITY_BLOCK, .policy = TESS_POLICY_##KIND, .parameter = (number),                 \
+        .nlevels = (count), .block_rows = 32, .block_cols = 32, .level = {                                          \
+            __VA_ARGS__                                                                                             \
+        }                                                                                                           \
+    }
 #define STORAGE(FORMAT, BASE, ORDER, ...)                                                                \
     {                                                                                                    \
         .format = TESS_FORMAT_##FORMAT, .base = TESS_FORMAT_##BASE, .row_order = TESS_ROW_ORDER_##ORDER, \
         .policy = __VA_ARGS__                                                                            \
     }
 
-const split_variant split_variants[SPLIT_VARIANTS] = {
+const policy_variant policy_variants[POLICY_VARIANTS] = {
     {"all fp64", STORAGE(SPLIT, CSR, ORIGINAL, {.policy = TESS_POLICY_NONE})},
     {"csr fp64,fp32", STORAGE(SPLIT, CSR, ORIGINAL, POLICY(ROW, FIXED_RANGE, 0.7, 2, FP64, FP32))},
     {"csr fp64,bf16 permuted", STORAGE(SPLIT, CSR, PERMUTED, POLICY(ROW, MEAN_RANGE, 1.0, 2, FP64, BF16))},
@@ -50,19 +57,59 @@ const split_variant split_variants[SPLIT_VARIANTS] = {
      STORAGE(COMPOSITE, CSR, SYMMETRIC, POLICY(ROW, FIXED_RANGE, 300.0, 3, FP64, FP32, FP16_SCALED))},
     {"ellr fp64,fp16:scaled", STORAGE(COMPOSITE, ELLR, ORIGINAL, POLICY(ROW, MEAN_RANGE, 1.2, 2, FP64, FP16_SCALED))},
     {"ellr fp64,fp32 symmetric", STORAGE(COMPOSITE, ELLR, SYMMETRIC, POLICY(ROW, FIXED_RANGE, 0.7, 2, FP64, FP32))},
+    {"all fp64", STORAGE(TILES, CSR, ORIGINAL, {.policy = TESS_POLICY_NONE})},
+    {"fp64,fp32", STORAGE(TILES, CSR, ORIGINAL, POLICY(BLOCK, MEAN_3STD, 0.5, 2, FP64, FP32))},
+    {"fp64,fp16:scaled", STORAGE(TILES, CSR, ORIGINAL, POLICY(BLOCK, FIXED_RANGE, 0.9, 2, FP64, FP16_SCALED))},
+    {"32x32 fp64,fp32,bf16", STORAGE(TILES, CSR, ORIGINAL, BLOCK32(FIXED_RANGE, 300.0, 3, FP64, FP32, BF16))},
+    {"32x32 fp32,bf16", STORAGE(TILES, CSR, ORIGINAL, BLOCK32(FIXED_RANGE, 0.9, 2, FP32, BF16))},
 };
 
 tess_policy_options policy_of(const tess_storage_options *storage)
 {
     tess_policy_options policy = storage->policy;
 
-    if (policy.granularity == TESS_GRANULARITY_MATRIX) { policy.granularity = TESS_GRANULARITY_ROW; }
+    if (policy.granularity == TESS_GRANULARITY_MATRIX) {
+        policy.granularity = storage->format == TESS_FORMAT_TILES ? TESS_GRANULARITY_BLOCK : TESS_GRANULARITY_ROW;
+    }
     if (policy.nlevels == 0) {
         policy.nlevels = 2;
         policy.level[0].precision = TESS_PRECISION_FP64;
         policy.level[1].precision = TESS_PRECISION_FP32;
     }
     return policy;
+}
+
+/* By block, in the order of the grid; to each block's entries. */
+static void spread_blocks(const tess_assignment *assignment, const oracle_csr *a, uint8_t *level)
+{
+    tess_assignment_summary summary;
+    int64_t *first = NULL;
+    int32_t *column = NULL;
+    uint8_t *block_level = NULL;
+    int rows, cols;
+
+    tess_assignment_get_summary(assignment, &summary);
+    rows = summary.options.block_rows;
+    cols = summary.options.block_cols;
+    first = test_allocate((a->nrows + rows - 1) / rows + 1, sizeof *first);
+    column = test_allocate(summary.granules + 1, sizeof *column);
+    block_level = test_allocate(summary.granules + 1, 1);
+    assert_int_equal(tess_assignment_get_blocks(assignment, first, column, NULL), TESS_SUCCESS);
+    assert_int_equal(tess_assignment_get_levels(assignment, block_level), TESS_SUCCESS);
+    for (int64_t i = 0; i < a->nrows; i++) {
+        int64_t b = first[i / rows];
+
+        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+            while (column[b] < a->col_ind[k] / cols) {
+                b++;
+            }
+            assert_true(b < first[i / rows + 1] && column[b] == a->col_ind[k] / cols);
+            level[k] = block_level[b];
+        }
+    }
+    free(first);
+    free(column);
+    free(block_level);
 }
 
 uint8_t *levels_of_entries(const tess_matrix *assembled, const oracle_csr *a, const tess_policy_options *policy)
@@ -72,8 +119,13 @@ uint8_t *levels_of_entries(const tess_matrix *assembled, const oracle_csr *a, co
     uint8_t *level = test_allocate(a->nnz, 1), *row_level = test_allocate(a->nrows, 1);
 
     assert_ok(tess_matrix_context(assembled), tess_assignment_create(assembled, policy, &assignment));
-    assert_ok(tess_matrix_context(assembled), tess_assignment_get_levels(assignment, by_entry ? level : row_level));
-    for (int64_t i = 0; !by_entry && i < a->nrows; i++) {
+    if (policy->granularity == TESS_GRANULARITY_BLOCK) {
+        spread_blocks(assignment, a, level);
+    } else {
+        assert_ok(tess_matrix_context(assembled),
+                  tess_assignment_get_levels(assignment, by_entry ? level : row_level));
+    }
+    for (int64_t i = 0; policy->granularity == TESS_GRANULARITY_ROW && i < a->nrows; i++) {
         for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
             level[k] = policy->without_diagonal && a->col_ind[k] == i ? 255 : row_level[i];
         }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Split and composite storage in many variants, and what a test needs to judge what they store. */
+/* Storage whose precisions a policy decides in many variants, and what a test needs to judge what they store. */
 #ifndef TESS_TESTS_SUPPORT_VARIANTS_H
 #define TESS_TESTS_SUPPORT_VARIANTS_H
 
 #include "support/test.h"
 
-typedef struct split_variant {
+typedef struct policy_variant {
     const char *name;
     tess_storage_options storage;
-} split_variant;
+} policy_variant;
 
-enum { SPLIT_VARIANTS = 14 };
-/* Formats split and composite over both bases, with all row orders, two and three levels, scales. */
-extern const split_variant split_variants[SPLIT_VARIANTS];
+enum { POLICY_VARIANTS = 19 };
+/* Formats split and composite over both bases, with all row orders, and tiles; two and three levels, scales. */
+extern const policy_variant policy_variants[POLICY_VARIANTS];
 
 /* The options with every default of the policy that the library would fill in for these formats. */
 tess_policy_options policy_of(const tess_storage_options *storage);

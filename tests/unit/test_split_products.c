@@ -15,7 +15,7 @@ static tess_context *open_device(int threads)
 /* One stored matrix, what it multiplies with in its own order, and vectors of host and device. */
 typedef struct bench {
     tess_context *ctx;
-    const split_variant *variant;
+    const policy_variant *variant;
     tess_matrix *m, *stored;
     oracle_csr seen;
     int64_t n;
@@ -58,7 +58,7 @@ static oracle_csr make_long_rows(void)
     return a;
 }
 
-static bench open_bench_with(tess_context *ctx, const split_variant *variant, tess_arithmetic arithmetic, oracle_csr a)
+static bench open_bench_with(tess_context *ctx, const policy_variant *variant, tess_arithmetic arithmetic, oracle_csr a)
 {
     oracle_csr held;
     bench b = {.ctx = ctx, .variant = variant, .n = a.nrows};
@@ -87,7 +87,7 @@ static bench open_bench_with(tess_context *ctx, const split_variant *variant, te
     return b;
 }
 
-static bench open_bench(tess_context *ctx, const split_variant *variant, tess_arithmetic arithmetic)
+static bench open_bench(tess_context *ctx, const policy_variant *variant, tess_arithmetic arithmetic)
 {
     return open_bench_with(ctx, variant, arithmetic, make_sample());
 }
@@ -230,8 +230,8 @@ static void updates_write_the_next_vector(void **state)
     tess_context *ctx = open_device(3);
 
     (void)state;
-    for (int k = 0; k < SPLIT_VARIANTS; k++) {
-        bench b = open_bench(ctx, &split_variants[k], TESS_ARITHMETIC_FP64);
+    for (int k = 0; k < POLICY_VARIANTS; k++) {
+        bench b = open_bench(ctx, &policy_variants[k], TESS_ARITHMETIC_FP64);
 
         check_jacobi(&b, 1.0);
         check_jacobi(&b, 0.625);
@@ -288,8 +288,8 @@ static void partial_sums_come_first(void **state)
     tess_context *ctx = open_device(3);
 
     (void)state;
-    for (int k = 0; k < SPLIT_VARIANTS; k++) {
-        bench b = open_bench(ctx, &split_variants[k], TESS_ARITHMETIC_FP64);
+    for (int k = 0; k < POLICY_VARIANTS; k++) {
+        bench b = open_bench(ctx, &policy_variants[k], TESS_ARITHMETIC_FP64);
 
         check_partial(&b, true, 1.0, 0.0);
         check_partial(&b, false, 1.0, 0.0);
@@ -312,8 +312,8 @@ static void a_stopped_loop_leaves_y_alone(void **state)
     (void)state;
     assert_ok(ctx, tess_device_allocate(ctx, 1, sizeof *on_device, (void **)&on_device));
     assert_ok(ctx, ctx->backend->upload(ctx, on_device, &stopped, sizeof stopped));
-    for (int k = 0; k < SPLIT_VARIANTS; k++) {
-        bench b = open_bench(ctx, &split_variants[k], TESS_ARITHMETIC_FP64);
+    for (int k = 0; k < POLICY_VARIANTS; k++) {
+        bench b = open_bench(ctx, &policy_variants[k], TESS_ARITHMETIC_FP64);
         tess_spmv_args args = plain_args(&b);
         double *y = test_allocate(b.n, sizeof *y);
 
@@ -380,9 +380,9 @@ static void fp32_products_are_within_their_bound(void **state)
     tess_context *ctx = open_device(2);
 
     (void)state;
-    for (int k = 1; k < SPLIT_VARIANTS; k++) {
-        bench b = open_bench(ctx, &split_variants[k], TESS_ARITHMETIC_FP32);
-        tess_policy_options policy = policy_of(&split_variants[k].storage);
+    for (int k = 1; k < POLICY_VARIANTS; k++) {
+        bench b = open_bench(ctx, &policy_variants[k], TESS_ARITHMETIC_FP32);
+        tess_policy_options policy = policy_of(&policy_variants[k].storage);
         uint8_t *level = policy.granularity == TESS_GRANULARITY_ROW ? levels_of_rows(&b, &policy) : NULL;
         double *y = test_allocate(b.n, sizeof *y), *shadowed = test_allocate(b.n, sizeof *shadowed);
         tess_spmv_args args = plain_args(&b);
@@ -405,7 +405,7 @@ static void fp32_products_are_within_their_bound(void **state)
 static void a_vector_may_be_there_in_fp32_alone(void **state)
 {
     tess_context *ctx = open_device(2);
-    split_variant variant = {
+    policy_variant variant = {
         "composite",
         {.format = TESS_FORMAT_COMPOSITE, .policy = {.policy = TESS_POLICY_FIXED_RANGE, .parameter = 0.7}}};
 
@@ -442,7 +442,7 @@ static void a_vector_may_be_there_in_fp32_alone(void **state)
 }
 
 /* y and a dot product with `threads` threads. */
-static double *product_with(int threads, const split_variant *variant, double *dot)
+static double *product_with(int threads, const policy_variant *variant, double *dot)
 {
     tess_context *ctx = open_device(threads);
     bench b = open_bench_with(ctx, variant, TESS_ARITHMETIC_FP32, make_long_rows());
@@ -467,14 +467,14 @@ static double *product_with(int threads, const split_variant *variant, double *d
 static void the_number_of_threads_does_not_show(void **state)
 {
     (void)state;
-    for (int k = 0; k < SPLIT_VARIANTS; k++) {
+    for (int k = 0; k < POLICY_VARIANTS; k++) {
         double dots[2] = {0.0, -1.0}, *one = NULL, *five = NULL;
 
-        if (split_variants[k].storage.base != TESS_FORMAT_CSR) {
+        if (policy_variants[k].storage.base != TESS_FORMAT_CSR) {
             continue;
         } /* slices would be as wide as the long rows */
-        one = product_with(1, &split_variants[k], &dots[0]);
-        five = product_with(5, &split_variants[k], &dots[1]);
+        one = product_with(1, &policy_variants[k], &dots[0]);
+        five = product_with(5, &policy_variants[k], &dots[1]);
         assert_true(same_bits(one, five, 21000));
         assert_true(dots[0] == dots[1]);
         free(one);
@@ -490,8 +490,8 @@ static void all_variants_have_rows_at_all_levels(void **state)
     tess_matrix *m = make_matrix(ctx, &a);
 
     (void)state;
-    for (int k = 1; k < SPLIT_VARIANTS; k++) {
-        tess_policy_options policy = policy_of(&split_variants[k].storage);
+    for (int k = 1; k < POLICY_VARIANTS; k++) {
+        tess_policy_options policy = policy_of(&policy_variants[k].storage);
         tess_assignment *assignment = NULL;
         tess_assignment_summary summary;
 

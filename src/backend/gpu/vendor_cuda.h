@@ -30,11 +30,14 @@ __device__ static inline int64_t gpu_nanoseconds(void)
 }
 #define GPU_NANOSECONDS() gpu_nanoseconds()
 
+#define GPU_SHUFFLE(value, source, width) __shfl_sync(0xffffffffU, value, source, width)
 #define GPU_SHUFFLE_DOWN(value, distance, width) __shfl_down_sync(0xffffffffU, value, distance, width)
 #define GPU_SHUFFLE_UP(value, distance, width) __shfl_up_sync(0xffffffffU, value, distance, width)
 #define GPU_SHUFFLE_XOR(value, mask) __shfl_xor_sync(0xffffffffU, value, mask)
 /* A bit for each lane of the wave: those where `predicate` holds. All lanes take part. */
 #define GPU_BALLOT(predicate) __ballot_sync(0xffffffffU, predicate)
+/* What lanes of the wave wrote to memory before, the others read after it. */
+#define GPU_SYNC_WAVE() __syncwarp()
 #define GPU_COUNT_LANES(lanes) __popc(lanes)
 #define GPU_LOAD_L2(pointer) __ldcg(pointer)
 

@@ -27,10 +27,12 @@ __device__ static inline int64_t gpu_nanoseconds(void)
 }
 #define GPU_NANOSECONDS() gpu_nanoseconds()
 
+#define GPU_SHUFFLE(value, source, width) __shfl(value, source, width)
 #define GPU_SHUFFLE_DOWN(value, distance, width) __shfl_down(value, distance, width)
 #define GPU_SHUFFLE_UP(value, distance, width) __shfl_up(value, distance, width)
 #define GPU_SHUFFLE_XOR(value, mask) __shfl_xor(value, mask)
 #define GPU_BALLOT(predicate) __ballot(predicate)
+#define GPU_SYNC_WAVE() (__threadfence_block(), __builtin_amdgcn_wave_barrier())
 #define GPU_COUNT_LANES(lanes) __popcll(lanes)
 #define GPU_LOAD_L2(pointer) __builtin_nontemporal_load(pointer)
 

@@ -9,6 +9,7 @@
 #include "format/csr/csr.h"
 #include "format/ellr/ellr.h"
 #include "format/split/split.h"
+#include "format/tiles/tiles.h"
 
 /* Values converted at a time: their doubles stay in the first-level cache. */
 enum { CONVERT_RUN = 256 };
@@ -147,7 +148,8 @@ static void release_no_graph(tess_context *ctx, void *graph)
 }
 
 static const tess_format_ops *const host_formats[] = {&csr_host_ops,   &ellr_host_ops,      &sell_host_ops,
-                                                      &split_host_ops, &composite_host_ops, NULL};
+                                                      &split_host_ops, &composite_host_ops, &tiles_host_ops,
+                                                      NULL};
 
 const tess_backend tess_host_backend = {
     .name = "cpu",

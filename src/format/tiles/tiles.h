@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tiles: a matrix stored block row by block row, on the grid of src/granule/block_grid.h, each block in a precision of its own.
+ *
+ * Layout tcki (Zhao et al. 2024, section 3.2.2). A *strip* is a block row. Its blocks are taken in *runs* of up to TILES_SLOTS;
+ * the blocks of a run that have the same level are a *group*, and the entries of a group are stored together, so that tiny blocks
+ * cost no more than their column. A strip is one record in a stream of bytes; `start` says where, in units of TILES_UNIT bytes:
+ *
+ *   u32 number of runs
+ *   u32 header of each group: for each run, from the lowest level to the highest; 0 where there is none (tiles_header)
+ *   groups, one after another, each at a multiple of 4 bytes:
+ *     i16 or i32  block column of each of its slots; i16: less that of the strip's diagonal
+ *     i16         exponent of each slot, if the level is scaled: values are stored over 2^exponent
+ *     u8          entries of each row of the strip
+ *     u8          of each entry: slot << column_bits | column in the block
+ *     value       of each entry, at a multiple of their size
+ *
+ * Entries stand by steps: the first of every row that has one, then the second, ... (jagged diagonals within a strip). A lane
+ * takes a row and knows from the rows' lengths where its next entry is: no row index is stored, no entry is padded, and each
+ * element of y has one owner.
+ */
+#ifndef TESS_FORMAT_TILES_TILES_H
+#define TESS_FORMAT_TILES_TILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/csr/csr.h"
+#include "granule/assignment.h"
+#include "granule/block_grid.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    TILES_UNIT = 16,  /* bytes: strips begin at multiples of it */
+    TILES_SLOTS = 16, /* no group has more; by the block's columns: 15 or 7, so that a row's entries are below 256 */
+    TILES_SIDE = 32   /* no block has more rows or columns */
+};
+
+/* What a kernel sees: arrays in the memory of the backend that runs it. */
+typedef struct tiles_view {
+    int64_t nrows, ncols, nnz, nstrips;
+    int rows, column_bits; /* rows of a block; its columns are 1 << column_bits */
+    int slots;             /* most slots of a group */
+    int nlevels;
+    tess_precision precision[TESS_MOST_LEVELS];
+    const uint32_t *start; /* nstrips + 1 */
+    const char *record;
+    int64_t units; /* of record: start[nstrips] */
+} tiles_view;
+
+typedef struct tiles_storage {
+    tiles_view view;
+    tess_assignment *assignment; /* kept to renew values */
+    bool owns_assignment;
+    tess_assignment_summary summary;
+    int64_t longest; /* bytes of the longest strip */
+} tiles_storage;
+
+/* What a builder works on. */
+typedef struct tiles_source {
+    const csr_view *csr;      /* assembled, FP64 */
+    const block_grid *grid;
+    const uint8_t *level;     /* of blocks; NULL: all at level 0 */
+    const int16_t *exponent;  /* of blocks; NULL: no level is scaled */
+    bool scaled[TESS_MOST_LEVELS];
+} tiles_source;
+
+/* What a backend supplies. */
+typedef struct tiles_backend {
+    /* Fills start, nstrips + 1 places from 0, in units; *units is the last, *longest the most bytes of a strip. */
+    tess_status (*measure)(tess_context *ctx, const tiles_source *source, const tiles_view *v, uint32_t *start,
+                           int64_t *units, int64_t *longest);
+    /* Writes the records. Bytes that pad are not written: the caller has cleared them. */
+    tess_status (*fill)(tess_context *ctx, const tiles_source *source, const tiles_view *v, char *record);
+    /* Whatever products need beyond that, so that none allocates. */
+    tess_status (*prepare)(tess_context *ctx, const tiles_view *v);
+    /* longest: bytes of the longest strip */
+    tess_status (*spmv)(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args);
+} tiles_backend;
+
+tess_status tiles_build(const tess_matrix *assembled, const tess_storage_options *options, void **storage);
+tess_status tiles_build_assigned(const tess_matrix *assembled, const tess_storage_options *options,
+                                 const tess_assignment *assignment, void **storage);
+tess_status tiles_refresh(const tess_matrix *assembled, void *storage);
+void tiles_destroy(tess_context *ctx, void *storage);
+tess_status tiles_prepare(const tess_matrix *a);
+tess_status tiles_spmv(const tess_matrix *a, const tess_spmv_args *args);
+tess_status tiles_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val);
+int64_t tiles_bytes(const tess_matrix *a);
+
+extern const tiles_backend tiles_host;
+extern const tess_format_ops tiles_host_ops;
+#if TESS_HAVE_GPU
+const tiles_backend *tiles_gpu(void);
+const tess_format_ops *tiles_gpu_ops(void);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Building tiles on the GPU. Atomics here are of integers: no order shows. */
+#include "backend/gpu/scan.cuh"
+#include "core/offsets.h"
+#include "format/tiles/tiles_device.cuh"
+
+/* ---- runs ---- */
+
+/* What a lane knows of its block of a run, and all lanes of the headers. Lanes from `nblocks` on have none. */
+struct lane_block {
+    int32_t column;
+    int entries, level, slot; /* level < 0: no block */
+};
+
+/* The lane's block of run `number` of a strip; `first` and `last` are the strip's blocks. */
+__device__ static inline lane_block find_block(const tiles_source &source, const tiles_view &v, int64_t first,
+                                               int64_t last, int number, int lane)
+{
+    const int64_t block = first + (int64_t)number * v.slots + lane;
+    lane_block own = {0, 0, -1, 0};
+
+    if (lane < v.slots && block < last) {
+        own.column = source.grid->column[block];
+        own.entries = source.grid->count[block];
+        own.level = source.level ? source.level[block] : 0;
+    }
+    return own;
+}
+
+/* Header of the group of level l; 0 where there is none. Sets the slot of lanes that have a block in it. All lanes take part. */
+template <int ROWS>
+__device__ static inline uint32_t make_header(const tiles_lanes<ROWS> &at, lane_block *own, int l, int32_t diagonal,
+                                              bool scaled)
+{
+    const bool member = own->level == l;
+    const uint32_t members = at.group_part(GPU_BALLOT(member));
+    const uint32_t far = at.group_part(GPU_BALLOT(member && !tiles_fits_narrow(own->column, diagonal)));
+    int entries = member ? own->entries : 0;
+
+#pragma unroll
+    for (int mask = ROWS / 2; mask > 0; mask /= 2) {
+        entries += GPU_SHUFFLE_XOR(entries, mask);
+    }
+    if (member) { own->slot = __popc(members & at.below()); }
+    return members ? tiles_header(entries, __popc(members), far != 0, scaled) : 0U;
+}
+
+/* What the kernels get by value: a source whose parts are in host memory. */
+struct source_argument {
+    tiles_source source;
+    csr_view csr;
+    block_grid grid;
+
+    explicit source_argument(const tiles_source *from) : source(*from), csr(*from->csr), grid(*from->grid)
+    {
+    }
+};
+
+/* The source with its parts where the kernel has them. */
+__device__ static inline tiles_source source_in(const source_argument &argument)
+{
+    tiles_source source = argument.source;
+
+    source.csr = &argument.csr;
+    source.grid = &argument.grid;
+    return source;
+}
+
+/* ---- places ---- */
+
+struct tiles_totals {
+    int64_t units;
+    unsigned long long longest; /* units */
+};
+
+/* units[strip]: what each takes. */
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    measure_kernel(const source_argument argument, const tiles_view v, uint32_t *units, tiles_totals *totals)
+{
+    const tiles_lanes<16> at;
+    const tiles_source source = source_in(argument);
+    const int64_t step = (int64_t)gridDim.x * (GPU_BLOCK / 16), begin = (int64_t)blockIdx.x * (GPU_BLOCK / 16);
+    unsigned long long most = 0;
+
+    for (int64_t s0 = begin; s0 < v.nstrips; s0 += step) {
+        const int64_t strip = s0 + (int)threadIdx.x / 16;
+        const bool has = strip < v.nstrips;
+        const int64_t first = has ? source.grid->first[strip] : 0, last = has ? source.grid->first[strip + 1] : 0;
+        const int nruns = (int)((last - first + v.slots - 1) / v.slots);
+        uint32_t end = tiles_head_bytes(nruns, v.nlevels);
+
+        for (int run = 0; GPU_BALLOT(run < nruns); run++) {
+            lane_block own = find_block(source, v, first, last, run, at.lane);
+
+            for (int l = v.nlevels - 1; l >= 0; l--) {
+                const uint32_t header =
+                    make_header<16>(at, &own, l, tiles_diagonal_column(&v, strip), source.scaled[l]);
+
+                if (header) {
+                    end = tiles_group_at(header, end, v.rows, (int)tess_storage_bytes(v.precision[l])).end;
+                }
+            }
+        }
+        if (has && at.lane == 0) {
+            const uint32_t own_units = (end + TILES_UNIT - 1) / TILES_UNIT;
+
+            units[strip] = own_units;
+            most = own_units > most ? own_units : most;
+        }
+    }
+    if (most > 0) { atomicMax(&totals->longest, most); }
+}
+
+/* Runs of as many strips as a block has threads: what run r takes goes to counts[r]. */
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    count_units_kernel(const uint32_t *units, int64_t nstrips, int64_t *counts)
+{
+    const int64_t strip = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
+    int64_t all;
+
+    (void)scan_block<GPU_BLOCK>(strip < nstrips ? (int64_t)units[strip] : 0, &all);
+    if (threadIdx.x == 0) { counts[blockIdx.x] = all; }
+}
+
+/* The same runs take their places from those of the runs. */
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    place_strips_kernel(uint32_t *start, int64_t nstrips, const int64_t *first, const tiles_totals *totals)
+{
+    const int64_t strip = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
+    int64_t all, before = scan_block<GPU_BLOCK>(strip < nstrips ? (int64_t)start[strip] : 0, &all);
+
+    if (strip < nstrips) { start[strip] = (uint32_t)(first[blockIdx.x] + before); }
+    if (strip == nstrips - 1) { start[nstrips] = (uint32_t)totals->units; }
+}
+
+extern "C" tess_status tiles_gpu_measure(tess_context *ctx, const tiles_source *source, const tiles_view *v,
+                                         uint32_t *start, int64_t *units, int64_t *longest)
+{
+    gpu_scope scope(ctx);
+    GPU(Stream_t) stream = gpu_stream_of(ctx);
+    const int64_t nruns = (v->nstrips + GPU_BLOCK - 1) / GPU_BLOCK;
+    const int64_t words = (int64_t)(sizeof(tiles_totals) / sizeof(int64_t));
+    const series_base base = {};
+    double *room = NULL;
+    int64_t *counts = NULL;
+    tiles_totals *totals = NULL, out = {0, 0};
+    tess_status status = TESS_SUCCESS;
+
+    if (v->nstrips == 0) {
+        TESS_TRY(ctx->backend->zero(ctx, start, sizeof *start));
+    } else {
+        TESS_TRY(gpu_parts(ctx, words + nruns, &room));
+        totals = (tiles_totals *)(void *)room;
+        counts = (int64_t *)(void *)(room + words);
+        TESS_TRY(ctx->backend->zero(ctx, totals, sizeof *totals));
+        measure_kernel<<<gpu_grid(ctx, v->nstrips * 16, 8), GPU_BLOCK, 0, stream>>>(source_argument(source), *v, start,
+                                                                                   totals);
+        TESS_TRY(gpu_check_launch(ctx, "measuring strips of tiles"));
+        count_units_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(start, v->nstrips, counts);
+        TESS_TRY(gpu_check_launch(ctx, "adding up strips of tiles"));
+        scan_series_kernel<<<1, SCAN_BLOCK, 0, stream>>>(nruns, base, counts, &totals->units);
+        TESS_TRY(gpu_check_launch(ctx, "placing runs of strips"));
+        place_strips_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(start, v->nstrips, counts, totals);
+        TESS_TRY(gpu_check_launch(ctx, "placing strips"));
+        TESS_TRY(ctx->backend->download(ctx, &out, totals, sizeof out));
+    }
+    *units = out.units;
+    *longest = (int64_t)out.longest * TILES_UNIT;
+cleanup:
+    return status;
+}
+
+/* ---- records ---- */
+
+/* A run's blocks, for the lanes of a group. */
+struct run_blocks {
+    int32_t column[TILES_SLOTS];
+    int16_t exponent[TILES_SLOTS];
+    uint8_t level[TILES_SLOTS], slot[TILES_SLOTS];
+};
+
+/* A lane's way along its row: entries from `next` on, below `end`. */
+struct row_cursor {
+    int64_t next, end;
+};
+
+/* The block, from `block` on, that the entry is in. */
+__device__ static inline int block_of(const run_blocks &run, int32_t block_column, int block)
+{
+    while (run.column[block] < block_column) {
+        block++;
+    }
+    return block;
+}
+
+/* Counts the lane's entries of each level in the run; returns the place after them. */
+template <int ROWS>
+__device__ static inline int64_t count_entries(const csr_view &csr, const tiles_view &v, const run_blocks &run,
+                                               int nblocks, row_cursor at, int (&length)[TESS_MOST_LEVELS])
+{
+    const int32_t last = nblocks > 0 ? run.column[nblocks - 1] : -1;
+    int block = 0;
+
+    for (; at.next < at.end; at.next++) {
+        const int32_t column = csr.col_ind[at.next] >> v.column_bits;
+
+        if (column > last) { break; }
+        block = block_of(run, column, block);
+#pragma unroll
+        for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+            length[l] += run.level[block] == l;
+        }
+    }
+    return at.next;
+}
+
+/* Writes the entries of level l, step by step. All lanes take part; lanes without a group have length 0. */
+template <int ROWS>
+__device__ static inline void write_entries(const csr_view &csr, const tiles_view &v, const run_blocks &run,
+                                            const tiles_lanes<ROWS> &at, int l, bool scaled, row_cursor row, int length,
+                                            char *record, const tiles_group &g)
+{
+    const double *val = (const double *)csr.val;
+    const int32_t mask = (1 << v.column_bits) - 1;
+    int before = 0, block = 0;
+
+    for (int step = 0;; step++) {
+        const gpu_lanes active = GPU_BALLOT(step < length);
+        const uint32_t members = at.group_part(active);
+
+        if (active == 0) { break; }
+        if (step < length) {
+            const int place = before + __popc(members & at.below());
+            int32_t column;
+            double value;
+
+            for (;; row.next++) { /* to the next entry of this level: there is one */
+                column = csr.col_ind[row.next];
+                block = block_of(run, column >> v.column_bits, block);
+                if (run.level[block] == l) { break; }
+            }
+            value = val[row.next++];
+            if (scaled) { value *= policy_power_of_two(-run.exponent[block]); }
+            ((uint8_t *)record)[g.index + (uint32_t)place] =
+                (uint8_t)(run.slot[block] << v.column_bits | (column & mask));
+            tess_store(v.precision[l], record + g.values, place, value, TESS_OVERFLOW_INFINITY);
+        }
+        before += __popc(members);
+    }
+}
+
+template <int ROWS>
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    fill_kernel(const source_argument argument, const tiles_view v, char *records)
+{
+    enum { GROUPS = GPU_BLOCK / ROWS };
+    __shared__ run_blocks all_runs[GROUPS];
+    const tiles_lanes<ROWS> at;
+    const tiles_source source = source_in(argument);
+    const csr_view &csr = argument.csr;
+    run_blocks &run = all_runs[(int)threadIdx.x / ROWS];
+
+    for (int64_t s0 = (int64_t)blockIdx.x * GROUPS; s0 < v.nstrips; s0 += (int64_t)gridDim.x * GROUPS) {
+        const int64_t strip = s0 + (int)threadIdx.x / ROWS, row = strip * ROWS + at.lane;
+        const bool has = strip < v.nstrips;
+        const int64_t first = has ? source.grid->first[strip] : 0, last = has ? source.grid->first[strip + 1] : 0;
+        const int nruns = (int)((last - first + v.slots - 1) / v.slots);
+        const int32_t diagonal = tiles_diagonal_column(&v, strip);
+        char *const record = records + (has ? (int64_t)v.start[strip] * TILES_UNIT : 0);
+        uint32_t *const words = (uint32_t *)(void *)record;
+        uint32_t end = tiles_head_bytes(nruns, v.nlevels);
+        row_cursor cursor = {0, 0};
+
+        if (has && row < v.nrows) {
+            cursor.next = tess_row_offset(csr.row_ptr, csr.row_ptr_bits, row);
+            cursor.end = tess_row_offset(csr.row_ptr, csr.row_ptr_bits, row + 1);
+        }
+        if (has && at.lane == 0) { words[0] = (uint32_t)nruns; }
+        for (int number = 0; GPU_BALLOT(number < nruns); number++) {
+            const int64_t left = last - first - (int64_t)number * v.slots;
+            const int nblocks = left <= 0 ? 0 : left < v.slots ? (int)left : v.slots;
+            lane_block own = find_block(source, v, first, last, number, at.lane);
+            uint32_t header[TESS_MOST_LEVELS];
+            int length[TESS_MOST_LEVELS] = {};
+            int64_t after;
+
+#pragma unroll
+            for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+                header[l] = l < v.nlevels ? make_header<ROWS>(at, &own, l, diagonal, source.scaled[l]) : 0U;
+            }
+            if (own.level >= 0) {
+                run.column[at.lane] = own.column;
+                run.level[at.lane] = (uint8_t)own.level;
+                run.slot[at.lane] = (uint8_t)own.slot;
+                run.exponent[at.lane] =
+                    source.exponent ? source.exponent[first + (int64_t)number * v.slots + at.lane] : (int16_t)0;
+            }
+            GPU_SYNC_WAVE();
+            after = count_entries<ROWS>(csr, v, run, nblocks, cursor, length);
+#pragma unroll
+            for (int l = TESS_MOST_LEVELS - 1; l >= 0; l--) {
+                tiles_group g = {};
+
+                if (l >= v.nlevels) { continue; }
+                if (header[l]) {
+                    g = tiles_group_at(header[l], end, ROWS, (int)tess_storage_bytes(v.precision[l]));
+                    end = g.end;
+                    ((uint8_t *)record)[g.lengths + (uint32_t)at.lane] = (uint8_t)length[l];
+                }
+                if (own.level == l) {
+                    if (tiles_is_wide(header[l])) {
+                        ((int32_t *)(void *)(record + g.slots))[own.slot] = own.column;
+                    } else {
+                        ((int16_t *)(void *)(record + g.slots))[own.slot] = (int16_t)(own.column - diagonal);
+                    }
+                    if (source.scaled[l]) {
+                        ((int16_t *)(void *)(record + g.exponents))[own.slot] = run.exponent[at.lane];
+                    }
+                }
+                if (nblocks > 0 && at.lane == 0) {
+                    words[1 + tiles_header_place(number, l, v.nlevels)] = header[l];
+                }
+                write_entries<ROWS>(csr, v, run, at, l, source.scaled[l], cursor, header[l] ? length[l] : 0, record, g);
+            }
+            cursor.next = after;
+            GPU_SYNC_WAVE();
+        }
+    }
+}
+
+extern "C" tess_status tiles_gpu_fill(tess_context *ctx, const tiles_source *source, const tiles_view *v, char *record)
+{
+    gpu_scope scope(ctx);
+    const unsigned grid = gpu_grid(ctx, v->nstrips * v->rows, 8);
+
+    if (v->nstrips == 0) { return TESS_SUCCESS; }
+    if (v->rows == 16) {
+        fill_kernel<16><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(source_argument(source), *v, record);
+    } else {
+        fill_kernel<32><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(source_argument(source), *v, record);
+    }
+    return gpu_check_launch(ctx, "filling strips of tiles");
+}

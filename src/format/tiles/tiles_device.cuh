@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the builder and the products of tiles on the GPU share: the lanes of a strip. */
+#ifndef TESS_FORMAT_TILES_TILES_DEVICE_CUH
+#define TESS_FORMAT_TILES_TILES_DEVICE_CUH
+
+#include "backend/gpu/gpu.h"
+#include "format/tiles/tiles_record.h"
+#include "policy/rules.h"
+
+#include <tessera/storage.cuh> /* after the vendor's header: HIP declares memcpy for the device there */
+
+/* A thread's place among the ROWS neighbouring threads of a wave that share a strip. */
+template <int ROWS>
+struct tiles_lanes {
+    int lane, shift;
+
+    __device__ inline tiles_lanes()
+        : lane((int)threadIdx.x % ROWS), shift((int)threadIdx.x % GPU_WAVE / ROWS * ROWS)
+    {
+    }
+
+    /* The part of a ballot that is the group's. */
+    __device__ inline uint32_t group_part(gpu_lanes ballot) const
+    {
+        return (uint32_t)(ballot >> shift) & (ROWS == 32 ? 0xffffffffU : (1U << (ROWS % 32)) - 1U);
+    }
+
+    /* The lanes before this one, in the group. */
+    __device__ inline uint32_t below(void) const
+    {
+        return (1U << lane) - 1U;
+    }
+};
+
+extern "C" tess_status tiles_gpu_measure(tess_context *ctx, const tiles_source *source, const tiles_view *v,
+                                         uint32_t *start, int64_t *units, int64_t *longest);
+extern "C" tess_status tiles_gpu_fill(tess_context *ctx, const tiles_source *source, const tiles_view *v, char *record);
+
+#endif

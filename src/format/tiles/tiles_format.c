@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tiles over a backend's functions: options, building, renewing, decoding. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/internal.h"
+#include "format/tiles/tiles_record.h"
+#include "policy/rules.h"
+
+static const tiles_backend *backend_of(const tess_context *ctx)
+{
+#if TESS_HAVE_GPU
+    if (ctx->device == TESS_DEVICE_GPU) { return tiles_gpu(); }
+#endif
+    (void)ctx;
+    return &tiles_host;
+}
+
+static const tiles_storage *storage_of(const tess_matrix *a)
+{
+    return a->storage;
+}
+
+void tiles_destroy(tess_context *ctx, void *pointer)
+{
+    tiles_storage *s = pointer;
+    tiles_view *v = &s->view;
+
+    tess_device_release(ctx, (void *)(uintptr_t)v->record, v->units, TILES_UNIT);
+    tess_device_release(ctx, (void *)(uintptr_t)v->start, v->nstrips + 1, sizeof *v->start);
+    if (s->owns_assignment) { tess_assignment_destroy(s->assignment); }
+    tess_host_release(ctx, s, 1, sizeof *s);
+}
+
+/* ---- building ---- */
+
+static tiles_source source_of(const tiles_storage *s, const tess_matrix *assembled)
+{
+    tiles_source source = {.csr = &csr_of(assembled)->view,
+                           .grid = &s->assignment->grid,
+                           .level = s->assignment->level,
+                           .exponent = s->assignment->exponent};
+
+    for (int l = 0; l < s->summary.options.nlevels; l++) {
+        source.scaled[l] = s->assignment->exponent && s->summary.options.level[l].scaled != 0;
+    }
+    return source;
+}
+
+/* The caller's assignment, or one made by the policy of the options. */
+static tess_status take_assignment(const tess_matrix *a, const tess_storage_options *options,
+                                   const tess_assignment *given, tiles_storage *s)
+{
+    tess_policy_options policy = options->policy;
+    tess_status status = TESS_SUCCESS;
+
+    if (given) {
+        if (given->ctx != a->ctx || given->nrows != a->nrows || given->nnz != a->nnz) {
+            return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "make the assignment from the matrix that is converted",
+                             "an assignment for %lld rows and %lld nonzeros, a matrix of %lld and %lld",
+                             (long long)given->nrows, (long long)given->nnz, (long long)a->nrows, (long long)a->nnz);
+        }
+        if (given->summary.options.granularity != TESS_GRANULARITY_BLOCK) {
+            return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "make the assignment with granularity block",
+                             "tiles from an assignment of granularity %s",
+                             tess_granularity_name(given->summary.options.granularity));
+        }
+        s->assignment = (tess_assignment *)(uintptr_t)given;
+    } else {
+        if (policy.granularity == TESS_GRANULARITY_MATRIX) { policy.granularity = TESS_GRANULARITY_BLOCK; }
+        if (policy.granularity != TESS_GRANULARITY_BLOCK) {
+            return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "tiles take granularity block", "tiles of granularity %s",
+                             tess_granularity_name(policy.granularity));
+        }
+        TESS_TRY(tess_assignment_create(a, &policy, &s->assignment));
+        s->owns_assignment = true;
+    }
+    s->summary = s->assignment->summary;
+cleanup:
+    return status;
+}
+
+static tiles_view bare_view(const tess_matrix *a, const tiles_storage *s)
+{
+    const block_grid *grid = &s->assignment->grid;
+    tiles_view v = {.nrows = a->nrows,
+                    .ncols = a->ncols,
+                    .nnz = a->nnz,
+                    .nstrips = grid->nblock_rows,
+                    .rows = grid->rows,
+                    .column_bits = grid->cols == 32 ? 5 : 4,
+                    .nlevels = s->summary.options.nlevels};
+
+    v.slots = tiles_slots_of(v.column_bits);
+    for (int l = 0; l < v.nlevels; l++) {
+        v.precision[l] = s->summary.options.level[l].precision;
+    }
+    return v;
+}
+
+static tess_status make_records(const tess_matrix *assembled, tiles_storage *s)
+{
+    tess_context *ctx = assembled->ctx;
+    const tiles_source source = source_of(s, assembled);
+    tiles_view *v = &s->view;
+    uint32_t *start = NULL;
+    char *record = NULL;
+    int64_t units = 0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_device_allocate(ctx, v->nstrips + 1, sizeof *start, (void **)&start));
+    v->start = start;
+    TESS_TRY(backend_of(ctx)->measure(ctx, &source, v, start, &units, &s->longest));
+    if (units > (int64_t)UINT32_MAX) {
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr", "format tiles would take %lld bytes",
+                         (long long)units * TILES_UNIT);
+    }
+    TESS_TRY(tess_device_allocate(ctx, units, TILES_UNIT, (void **)&record));
+    v->record = record;
+    v->units = units;
+    TESS_TRY(ctx->backend->zero(ctx, record, (size_t)units * TILES_UNIT));
+    TESS_TRY(backend_of(ctx)->fill(ctx, &source, v, record));
+cleanup:
+    return status;
+}
+
+static tess_status build(const tess_matrix *assembled, const tess_storage_options *options,
+                         const tess_assignment *assignment, void **out)
+{
+    tess_context *ctx = assembled->ctx;
+    tiles_storage *s = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_storage_require_fp64_arithmetic(ctx, options, "format tiles"));
+    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *s, (void **)&s));
+    memset(s, 0, sizeof *s);
+    TESS_TRY(take_assignment(assembled, options, assignment, s));
+    s->view = bare_view(assembled, s);
+    TESS_TRY(make_records(assembled, s));
+    *out = s;
+cleanup:
+    if (status != TESS_SUCCESS && s) { tiles_destroy(ctx, s); }
+    return status;
+}
+
+tess_status tiles_build(const tess_matrix *assembled, const tess_storage_options *options, void **out)
+{
+    return build(assembled, options, NULL, out);
+}
+
+tess_status tiles_build_assigned(const tess_matrix *assembled, const tess_storage_options *options,
+                                 const tess_assignment *assignment, void **out)
+{
+    return build(assembled, options, assignment, out);
+}
+
+/* Blocks keep their levels and scales; the records have the same places. */
+tess_status tiles_refresh(const tess_matrix *assembled, void *storage)
+{
+    tiles_storage *s = storage;
+    const tiles_source source = source_of(s, assembled);
+
+    return backend_of(assembled->ctx)->fill(assembled->ctx, &source, &s->view, (char *)(uintptr_t)s->view.record);
+}
+
+/* ---- products ---- */
+
+tess_status tiles_prepare(const tess_matrix *a)
+{
+    return backend_of(a->ctx)->prepare(a->ctx, &storage_of(a)->view);
+}
+
+/* The transpose of the assembled matrix holds the very values that are stored here, if all are in FP64. */
+static tess_status multiply_transposed(const tess_matrix *a, const tess_spmv_args *args)
+{
+    const tess_assignment_summary *summary = &storage_of(a)->summary;
+    tess_status status = tess_spmv_require_fp64_vectors(a, args);
+
+    if (status != TESS_SUCCESS) { return status; }
+    if (a->precision != TESS_PRECISION_FP64 || summary->nonzeros_at[0] != a->nnz) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "multiply with the FP64 matrix",
+                         "a transposed product of tiles below fp64");
+    }
+    return a->original->ops->spmv(a->original, args);
+}
+
+tess_status tiles_spmv(const tess_matrix *a, const tess_spmv_args *args)
+{
+    const tiles_storage *s = storage_of(a);
+
+    if (args->operation == TESS_OP_TRANSPOSE) { return multiply_transposed(a, args); }
+    return backend_of(a->ctx)->spmv(a->ctx, &s->view, s->longest, args);
+}
+
+/* ---- back to the host ---- */
+
+/* One decoded entry. */
+typedef struct tiles_entry {
+    int32_t column;
+    double value;
+} tiles_entry;
+
+static int by_column(const void *left, const void *right)
+{
+    const tiles_entry *a = left, *b = right;
+
+    return (a->column > b->column) - (a->column < b->column);
+}
+
+/* Adds the entries of a group to those of their rows: `taken` of each row so far. */
+static void decode_group(const tiles_view *v, int64_t strip, const char *record, uint32_t header, const tiles_group *g,
+                         tess_precision precision, tiles_entry *const *row, int *taken)
+{
+    const uint8_t *length = (const uint8_t *)record + g->lengths, *index = (const uint8_t *)record + g->index;
+    const int32_t diagonal = tiles_diagonal_column(v, strip);
+    int place = 0;
+
+    for (int step = 0; place < tiles_entries(header); step++) {
+        for (int r = 0; r < v->rows; r++) {
+            int slot;
+            tiles_entry *e;
+
+            if (length[r] <= step) { continue; }
+            slot = index[place] >> v->column_bits;
+            e = &row[r][taken[r]++];
+            e->column = (tiles_slot_column(record, g, header, slot, diagonal) << v->column_bits) +
+                        (index[place] & ((1 << v->column_bits) - 1));
+            e->value = tess_load(precision, record + g->values, place);
+            if (tiles_is_scaled(header)) {
+                e->value *= policy_power_of_two(tiles_slot_exponent(record, g, slot));
+            }
+            place++;
+        }
+    }
+}
+
+/* The entries of a strip, row by row, to `entries`, which has room for them; row r begins at row[r]. */
+static void decode_strip(const tiles_view *v, int64_t strip, const char *record, tiles_entry *const *row)
+{
+    const uint32_t *words = (const uint32_t *)(const void *)record;
+    const int nruns = (int)words[0];
+    uint32_t at = tiles_head_bytes(nruns, v->nlevels);
+    int taken[TILES_SIDE] = {0};
+
+    for (int run = 0; run < nruns; run++) {
+        for (int l = v->nlevels - 1; l >= 0; l--) {
+            const uint32_t header = words[1 + tiles_header_place(run, l, v->nlevels)];
+            tiles_group g;
+
+            if (header == 0) { continue; }
+            g = tiles_group_at(header, at, v->rows, (int)tess_precision_bytes(v->precision[l]));
+            decode_group(v, strip, record, header, &g, v->precision[l], row, taken);
+            at = g.end;
+        }
+    }
+}
+
+/* Host copies of what is decoded. */
+typedef struct tiles_copy {
+    uint32_t *start;
+    char *record;
+    int64_t *row_ptr;
+    tiles_entry *entry;
+} tiles_copy;
+
+static void decode_all(const tiles_view *v, const tiles_copy *copy, int32_t *col_ind, double *val)
+{
+    for (int64_t strip = 0; strip < v->nstrips; strip++) {
+        tiles_entry *row[TILES_SIDE];
+        int64_t first = strip * v->rows, last = first + v->rows < v->nrows ? first + v->rows : v->nrows;
+
+        for (int64_t i = first; i < last; i++) {
+            row[i - first] = copy->entry + copy->row_ptr[i];
+        }
+        decode_strip(v, strip, copy->record + (int64_t)copy->start[strip] * TILES_UNIT, row);
+        for (int64_t i = first; i < last; i++) {
+            qsort(row[i - first], (size_t)(copy->row_ptr[i + 1] - copy->row_ptr[i]), sizeof(tiles_entry), by_column);
+        }
+    }
+    for (int64_t k = 0; k < v->nnz; k++) {
+        if (col_ind) { col_ind[k] = copy->entry[k].column; }
+        if (val) { val[k] = copy->entry[k].value; }
+    }
+}
+
+tess_status tiles_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val)
+{
+    const tiles_view *v = &storage_of(a)->view;
+    tess_context *ctx = a->ctx;
+    tiles_copy copy = {0};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, v->nrows + 1, sizeof *copy.row_ptr, (void **)&copy.row_ptr));
+    TESS_TRY(a->original->ops->decode(a->original, copy.row_ptr, NULL, NULL));
+    if (row_ptr) { memcpy(row_ptr, copy.row_ptr, (size_t)(v->nrows + 1) * sizeof *row_ptr); }
+    if (col_ind || val) {
+        TESS_TRY(tess_host_allocate(ctx, v->nstrips + 1, sizeof *copy.start, (void **)&copy.start));
+        TESS_TRY(tess_host_allocate(ctx, v->units, TILES_UNIT, (void **)&copy.record));
+        TESS_TRY(tess_host_allocate(ctx, v->nnz, sizeof *copy.entry, (void **)&copy.entry));
+        TESS_TRY(ctx->backend->download(ctx, copy.start, v->start, (size_t)(v->nstrips + 1) * sizeof *copy.start));
+        TESS_TRY(ctx->backend->download(ctx, copy.record, v->record, (size_t)v->units * TILES_UNIT));
+        decode_all(v, &copy, col_ind, val);
+    }
+cleanup:
+    tess_host_release(ctx, copy.row_ptr, v->nrows + 1, sizeof *copy.row_ptr);
+    tess_host_release(ctx, copy.start, v->nstrips + 1, sizeof *copy.start);
+    tess_host_release(ctx, copy.record, v->units, TILES_UNIT);
+    tess_host_release(ctx, copy.entry, v->nnz, sizeof *copy.entry);
+    return status;
+}
+
+int64_t tiles_bytes(const tess_matrix *a)
+{
+    const tiles_view *v = &storage_of(a)->view;
+
+    return v->units * TILES_UNIT + (v->nstrips + 1) * (int64_t)sizeof *v->start;
+}

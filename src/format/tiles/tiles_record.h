@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a strip's record is laid out, for builders and products on host and device: headers, and where things are in a group. */
+#ifndef TESS_FORMAT_TILES_TILES_RECORD_H
+#define TESS_FORMAT_TILES_TILES_RECORD_H
+
+#include "format/tiles/tiles.h"
+#include <tessera/codec.h>
+#include <tessera/export.h>
+
+/* ---- the header of a group ---- */
+
+enum { TILES_WIDE = 1U << 20, TILES_SCALED = 1U << 21 };
+
+/* Entries in bits 0 to 15, slots in bits 16 to 19, then the flags. Most entries: 15 slots of 32 x 16. */
+TESS_HD uint32_t tiles_header(int entries, int slots, bool wide, bool scaled)
+{
+    return (uint32_t)entries | (uint32_t)slots << 16 | (wide ? (uint32_t)TILES_WIDE : 0U) |
+           (scaled ? (uint32_t)TILES_SCALED : 0U);
+}
+
+TESS_HD int tiles_entries(uint32_t header)
+{
+    return (int)(header & 0xffffU);
+}
+
+TESS_HD int tiles_slots(uint32_t header)
+{
+    return (int)(header >> 16 & 15U);
+}
+
+TESS_HD bool tiles_is_wide(uint32_t header)
+{
+    return (header & TILES_WIDE) != 0;
+}
+
+TESS_HD bool tiles_is_scaled(uint32_t header)
+{
+    return (header & TILES_SCALED) != 0;
+}
+
+/* Slots of a group: as many as one byte of index has room for, less one. */
+TESS_HD int tiles_slots_of(int column_bits)
+{
+    return (1 << (8 - column_bits)) - 1;
+}
+
+/* Bytes before the groups. */
+TESS_HD uint32_t tiles_head_bytes(int nruns, int nlevels)
+{
+    return 4U * (1U + (uint32_t)(nruns * nlevels));
+}
+
+/* Place of the header of level l in run r, counted in words after the number of runs: the lowest precision comes first. */
+TESS_HD int tiles_header_place(int run, int level, int nlevels)
+{
+    return run * nlevels + (nlevels - 1 - level);
+}
+
+/* ---- a group ---- */
+
+/* Bytes from the record's beginning; `end` is where the next group begins. */
+typedef struct tiles_group {
+    uint32_t slots, exponents, lengths, index, values, end;
+} tiles_group;
+
+TESS_HD tiles_group tiles_group_at(uint32_t header, uint32_t at, int rows, int value_bytes)
+{
+    const uint32_t nslots = (uint32_t)tiles_slots(header), entries = (uint32_t)tiles_entries(header);
+    const uint32_t size = (uint32_t)value_bytes;
+    tiles_group g;
+
+    g.slots = at;
+    g.exponents = at + nslots * (tiles_is_wide(header) ? 4U : 2U);
+    g.lengths = g.exponents + (tiles_is_scaled(header) ? 2U * nslots : 0U);
+    g.index = g.lengths + (uint32_t)rows;
+    g.values = (g.index + entries + size - 1U) / size * size;
+    g.end = (g.values + entries * size + 3U) / 4U * 4U;
+    return g;
+}
+
+/* The block column that narrow slots of a strip are counted from. */
+TESS_HD int32_t tiles_diagonal_column(const tiles_view *v, int64_t strip)
+{
+    return (int32_t)(strip * v->rows >> v->column_bits);
+}
+
+TESS_HD bool tiles_fits_narrow(int32_t column, int32_t diagonal)
+{
+    int64_t distance = (int64_t)column - diagonal;
+
+    return distance >= INT16_MIN && distance <= INT16_MAX;
+}
+
+TESS_HD int32_t tiles_slot_column(const char *record, const tiles_group *g, uint32_t header, int slot, int32_t diagonal)
+{
+    const char *slots = record + g->slots;
+
+    return tiles_is_wide(header) ? ((const int32_t *)(const void *)slots)[slot]
+                                 : diagonal + ((const int16_t *)(const void *)slots)[slot];
+}
+
+TESS_HD int tiles_slot_exponent(const char *record, const tiles_group *g, int slot)
+{
+    return ((const int16_t *)(const void *)(record + g->exponents))[slot];
+}
+
+#endif

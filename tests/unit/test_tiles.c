@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tiles: the records of strips, what they hold, products by strips. The conformance suite has the rest. */
+#include "support/product.h"
+#include "support/test.h"
+#include "support/variants.h"
+
+#include "core/internal.h"
+#include "format/tiles/tiles_record.h"
+#include <tessera/codec.h>
+
+static tess_context *open_device(int threads);
+
+#ifndef TILES_ON_GPU
+static tess_context *open_device(int threads)
+{
+    return open_cpu(threads);
+}
+#endif
+
+/* Magnitudes below `range` go to the second level. */
+static tess_storage_options tiles_of(int block_rows, int block_cols, double range, tess_precision high, tess_level low)
+{
+    return (tess_storage_options){.format = TESS_FORMAT_TILES,
+                                  .policy = {.granularity = TESS_GRANULARITY_BLOCK,
+                                             .policy = TESS_POLICY_FIXED_RANGE,
+                                             .parameter = range,
+                                             .nlevels = 2,
+                                             .level = {{high, 0}, low},
+                                             .block_rows = block_rows,
+                                             .block_cols = block_cols}};
+}
+
+static const tess_level fp32 = {TESS_PRECISION_FP32, 0};
+
+static tess_matrix *convert(const tess_matrix *assembled, const tess_storage_options *options)
+{
+    tess_matrix *stored = NULL;
+
+    assert_ok(tess_matrix_context(assembled), tess_matrix_convert(assembled, options, &stored));
+    return stored;
+}
+
+/* Where strips begin, in units, and the records, on the host. */
+typedef struct records {
+    uint32_t *start;
+    char *record;
+    int64_t nstrips, units;
+} records;
+
+static records read_records(const tess_matrix *stored)
+{
+    const tiles_view *v = &((const tiles_storage *)stored->storage)->view;
+    records r = {NULL, NULL, v->nstrips, v->units};
+
+    r.start = test_allocate(r.nstrips + 1, sizeof *r.start);
+    r.record = test_allocate(r.units + 1, TILES_UNIT);
+    assert_ok(stored->ctx,
+              stored->ctx->backend->download(stored->ctx, r.start, v->start, (size_t)(r.nstrips + 1) * sizeof *r.start));
+    assert_ok(stored->ctx,
+              stored->ctx->backend->download(stored->ctx, r.record, v->record, (size_t)r.units * TILES_UNIT));
+    return r;
+}
+
+static void free_records(records *r)
+{
+    free(r->start);
+    free(r->record);
+}
+
+/* ---- a record, byte by byte ---- */
+
+/*
+ * 20 x 40, blocks of 16 x 16. Strip 0: block 0 with (0,0) = 100, (0,3) = 2, (5,1) = 3, all in FP64 since 100 is outside;
+ * block 1 with (0,16) = 0.5 and block 2 with (0,39) = 0.25, (2,32) = 0.125 in FP32. Strip 1: block 1 with (19,17) = 7.
+ */
+static tess_matrix *make_small(tess_context *ctx)
+{
+    oracle_csr a = oracle_open(20, 40);
+    tess_matrix *m = NULL;
+
+    for (int64_t i = 0; i < 20; i++) {
+        if (i == 0) {
+            oracle_push(&a, 0, 100.0);
+            oracle_push(&a, 3, 2.0);
+            oracle_push(&a, 16, 0.5);
+            oracle_push(&a, 39, 0.25);
+        }
+        if (i == 2) { oracle_push(&a, 32, 0.125); }
+        if (i == 5) { oracle_push(&a, 1, 3.0); }
+        if (i == 19) { oracle_push(&a, 17, 7.0); }
+        oracle_end_row(&a, i);
+    }
+    m = make_matrix(ctx, &a);
+    oracle_free(&a);
+    return m;
+}
+
+static const void *at(const records *r, int64_t strip, uint32_t offset)
+{
+    return r->record + (int64_t)r->start[strip] * TILES_UNIT + offset;
+}
+
+/* One group as it must be; lengths by row, then by entry. */
+typedef struct expected_group {
+    uint32_t header, offset;
+    int nslots, entries;
+    int16_t slot[2];
+    uint8_t length[16], index[4];
+    double value[4];
+    tess_precision precision;
+} expected_group;
+
+static uint32_t check_group(const records *r, int64_t strip, int place, const expected_group *e)
+{
+    const tiles_group g =
+        tiles_group_at(e->header, e->offset, 16, (int)tess_precision_bytes(e->precision));
+
+    assert_int_equal(((const uint32_t *)at(r, strip, 0))[1 + place], e->header);
+    assert_memory_equal(at(r, strip, g.slots), e->slot, (size_t)e->nslots * sizeof *e->slot);
+    assert_memory_equal(at(r, strip, g.lengths), e->length, 16);
+    assert_memory_equal(at(r, strip, g.index), e->index, (size_t)e->entries);
+    assert_int_equal(g.values % tess_precision_bytes(e->precision), 0);
+    for (int k = 0; k < e->entries; k++) {
+        assert_true(tess_load(e->precision, at(r, strip, g.values), k) == e->value[k]);
+    }
+    return g.end;
+}
+
+static void records_are_laid_out_as_documented(void **state)
+{
+    const tess_storage_options options = tiles_of(16, 16, 4.0, TESS_PRECISION_FP64, fp32);
+    /* low first: two slots, one and two entries; entries by steps: rows 0 and 2, then row 0 again */
+    const expected_group low = {tiles_header(3, 2, false, false), 12, 2, 3, {1, 2}, {[0] = 2, [2] = 1},
+                                {0x00, 0x10, 0x17}, {0.5, 0.125, 0.25}, TESS_PRECISION_FP32};
+    expected_group high = {tiles_header(3, 1, false, false), 0, 1, 3, {0}, {[0] = 2, [5] = 1},
+                           {0x00, 0x01, 0x03}, {100.0, 3.0, 2.0}, TESS_PRECISION_FP64};
+    const expected_group last = {tiles_header(1, 1, false, false), 12, 1, 1, {0}, {[3] = 1},
+                                 {0x01}, {7.0}, TESS_PRECISION_FP64};
+    tess_context *ctx = open_device(1);
+    tess_matrix *assembled = make_small(ctx), *stored = convert(assembled, &options);
+    records r = read_records(stored);
+
+    (void)state;
+    assert_int_equal(r.nstrips, 2);
+    assert_int_equal(*(const uint32_t *)at(&r, 0, 0), 1);
+    /* 12 of heads, 4 of slots, 16 of lengths, 3 of index, 1 of padding, 12 of values: 48 */
+    high.offset = check_group(&r, 0, 0, &low);
+    assert_int_equal(high.offset, 48);
+    /* 2 of slots, 16 of lengths, 3 of index, 3 of padding, 24 of values: 96 */
+    assert_int_equal(check_group(&r, 0, 1, &high), 96);
+    assert_int_equal(r.start[1], 6);
+    assert_int_equal(((const uint32_t *)at(&r, 1, 0))[1], 0); /* 7 is outside: nothing is low */
+    assert_int_equal(check_group(&r, 1, 1, &last), 40);
+    assert_int_equal(r.start[2], 9);
+    assert_int_equal(tess_matrix_bytes(stored), 9 * 16 + 3 * 4);
+    free_records(&r);
+    tess_matrix_destroy(stored);
+    tess_matrix_destroy(assembled);
+    tess_context_destroy(ctx);
+}
+
+/* ---- what is stored, and products ---- */
+
+typedef struct shape {
+    int rows, cols;
+} shape;
+static const shape shapes[] = {{16, 16}, {16, 32}, {32, 16}, {32, 32}};
+
+static double rounded(tess_precision precision, double value)
+{
+    double code = 0.0;
+
+    tess_store(precision, &code, 0, value, TESS_OVERFLOW_INFINITY);
+    return tess_load(precision, &code, 0);
+}
+
+/* Held values are those of the entry's level, the pattern is the matrix's, and products are within their bound. */
+static void check_tiles(tess_context *ctx, const oracle_csr *a, const tess_storage_options *options)
+{
+    tess_matrix *assembled = make_matrix(ctx, a), *stored = convert(assembled, options);
+    uint8_t *level = levels_of_entries(assembled, a, &options->policy);
+    oracle_csr held = decode_matrix(stored);
+
+    assert_int_equal(held.nnz, a->nnz);
+    assert_memory_equal(held.row_ptr, a->row_ptr, (size_t)(a->nrows + 1) * sizeof *a->row_ptr);
+    for (int64_t k = 0; k < a->nnz; k++) {
+        const tess_level *l = &options->policy.level[level[k]];
+        const double u = tess_precision_unit_roundoff(l->precision);
+
+        assert_int_equal(held.col_ind[k], a->col_ind[k]);
+        if (l->scaled) {
+            assert_at_most(fabs(held.val[k] - a->val[k]), u * fabs(a->val[k]));
+        } else {
+            assert_true(held.val[k] == rounded(l->precision, a->val[k]));
+        }
+    }
+    check_product(stored, &held, TESS_OP_NONE, 1.0, 0.0);
+    check_product(stored, &held, TESS_OP_NONE, -0.75, 0.5);
+    oracle_free(&held);
+    free(level);
+    tess_matrix_destroy(stored);
+    tess_matrix_destroy(assembled);
+}
+
+static void every_shape_holds_its_levels(void **state)
+{
+    static const int64_t sizes[][2] = {{1, 1}, {16, 16}, {17, 33}, {100, 1000}, {1000, 100}, {257, 257}};
+    tess_context *ctx = open_device(2);
+
+    (void)state;
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+            for (int64_t dense = 1; dense <= 64; dense *= 8) {
+                const tess_storage_options options = tiles_of(shapes[s].rows, shapes[s].cols,
+                                                              dense == 1 ? 0.5 : 0.99, TESS_PRECISION_FP64, fp32);
+                oracle_csr a = oracle_random(sizes[k][0], sizes[k][1], dense, 7 * k + s);
+
+                check_tiles(ctx, &a, &options);
+                oracle_free(&a);
+            }
+        }
+    }
+    tess_context_destroy(ctx);
+}
+
+/* Values over many binades: fp16 needs scales; three levels, the lowest of 8 bits. */
+static void scales_and_three_levels_hold(void **state)
+{
+    static const tess_level fp16_scaled = {TESS_PRECISION_FP16, 1};
+    tess_storage_options two = tiles_of(16, 16, 1e30, TESS_PRECISION_FP64, fp16_scaled);
+    tess_storage_options three = tiles_of(16, 32, 2.0, TESS_PRECISION_FP64, fp32);
+    oracle_csr a = oracle_random(300, 500, 6, 5), b = oracle_random(300, 500, 6, 6);
+    uint64_t seed = 99;
+    tess_context *ctx = open_device(2);
+
+    (void)state;
+    for (int64_t i = 0; i < a.nrows; i++) {
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            a.val[k] = (a.val[k] < 0.0 ? -1.0 : 1.0) * oracle_uniform(&seed, 1.0, 100.0);
+            a.val[k] = ldexp(a.val[k], (int)(i / 16 * 9 + a.col_ind[k] / 16) % 120 - 60);
+        }
+    }
+    check_tiles(ctx, &a, &two);
+    three.policy.nlevels = 3;
+    three.policy.level[2] = (tess_level){TESS_PRECISION_E5M2, 1};
+    for (int64_t k = 0; k < b.nnz; k++) {
+        b.val[k] = ldexp(1.0 + b.val[k] * b.val[k], -(int)(b.col_ind[k] / 32 * 3));
+    }
+    check_tiles(ctx, &b, &three);
+    oracle_free(&a);
+    oracle_free(&b);
+    tess_context_destroy(ctx);
+}
+
+/* Strips with many runs and one row of thousands of entries; far columns need wide slots. */
+static void long_and_wide_strips_hold(void **state)
+{
+    const tess_storage_options options = tiles_of(16, 16, 0.5, TESS_PRECISION_FP64, fp32);
+    oracle_csr power = oracle_power_law(5000, 3), far = oracle_open(20, 2000000);
+    tess_context *ctx = open_device(2);
+
+    (void)state;
+    for (int64_t i = 0; i < 20; i++) {
+        oracle_push(&far, i, 0.25);
+        oracle_push(&far, 100000 * (i + 1) - 1, i % 2 == 0 ? 3.0 : 0.125);
+        oracle_end_row(&far, i);
+    }
+    check_tiles(ctx, &power, &options);
+    check_tiles(ctx, &far, &options);
+    oracle_free(&power);
+    oracle_free(&far);
+    tess_context_destroy(ctx);
+}
+
+static void new_values_keep_their_levels(void **state)
+{
+    const tess_storage_options options = tiles_of(16, 16, 0.5, TESS_PRECISION_FP64, fp32);
+    oracle_csr a = oracle_random(200, 200, 5, 8), held;
+    tess_context *ctx = open_device(1);
+    tess_matrix *assembled = make_matrix(ctx, &a), *stored = convert(assembled, &options);
+    uint8_t *level = levels_of_entries(assembled, &a, &options.policy);
+
+    (void)state;
+    for (int64_t k = 0; k < a.nnz; k++) {
+        a.val[k] = 3.0 * a.val[k] + 1.0 / 3.0;
+    }
+    assert_ok(ctx, tess_matrix_update_values(assembled, a.val, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_matrix_refresh(stored)); /* as the next product does */
+    held = decode_matrix(stored);
+    for (int64_t k = 0; k < a.nnz; k++) {
+        assert_true(held.val[k] == (level[k] == 0 ? a.val[k] : (double)(float)a.val[k]));
+    }
+    check_product(stored, &held, TESS_OP_NONE, 1.0, 0.0);
+    oracle_free(&held);
+    oracle_free(&a);
+    free(level);
+    tess_matrix_destroy(stored);
+    tess_matrix_destroy(assembled);
+    tess_context_destroy(ctx);
+}
+
+/* A column that no entry of a row is in may hold anything. */
+static void what_is_not_read_does_not_count(void **state)
+{
+    const tess_storage_options options = tiles_of(16, 16, 4.0, TESS_PRECISION_FP64, fp32);
+    tess_context *ctx = open_device(1);
+    tess_matrix *assembled = make_small(ctx), *stored = convert(assembled, &options);
+    double x[40], y[20], zero[20] = {0.0};
+
+    (void)state;
+    for (int j = 0; j < 40; j++) {
+        x[j] = NAN;
+    }
+    x[0] = x[1] = x[3] = x[16] = x[32] = x[39] = 1.0;
+    multiply(stored, TESS_OP_NONE, 1.0, x, 0.0, zero, y);
+    assert_true(y[0] == 102.75 && y[2] == 0.125 && y[5] == 3.0 && y[7] == 0.0 && isnan(y[19]));
+    tess_matrix_destroy(stored);
+    tess_matrix_destroy(assembled);
+    tess_context_destroy(ctx);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    tess_storage_options options = tiles_of(16, 16, 0.5, TESS_PRECISION_FP64, fp32);
+    tess_context *ctx = open_device(1);
+    tess_matrix *assembled = make_small(ctx), *stored = NULL;
+
+    (void)state;
+    options.policy.granularity = TESS_GRANULARITY_ROW;
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_convert(assembled, &options, &stored));
+    options = tiles_of(16, 16, 0.5, TESS_PRECISION_FP64, fp32);
+    options.arithmetic = TESS_ARITHMETIC_FP32;
+    assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(assembled, &options, &stored));
+    options = tiles_of(16, 24, 0.5, TESS_PRECISION_FP64, fp32);
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_convert(assembled, &options, &stored));
+    assert_null(stored);
+    tess_matrix_destroy(assembled);
+    tess_context_destroy(ctx);
+}
+
+/* What stands here, for a GPU too. */
+#define TILES_TESTS                                                                                        \
+    cmocka_unit_test(records_are_laid_out_as_documented), cmocka_unit_test(every_shape_holds_its_levels),  \
+        cmocka_unit_test(scales_and_three_levels_hold), cmocka_unit_test(long_and_wide_strips_hold),       \
+        cmocka_unit_test(new_values_keep_their_levels), cmocka_unit_test(what_is_not_read_does_not_count), \
+        cmocka_unit_test(what_cannot_be_is_refused)
+
+#ifndef TILES_ON_GPU
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TILES_TESTS,
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#endif
