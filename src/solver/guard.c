@@ -11,6 +11,7 @@
 #include "core/two_word.h"
 #include "format/csr/csr.h"
 #include "format/split/split.h"
+#include "format/tiles/tiles.h"
 #include "solver/solver.h"
 #include "solver/transform.h"
 #include "solver/verify.h"
@@ -117,11 +118,12 @@ cleanup:
     return status;
 }
 
-/* What the parts of split and composite were assigned; NULL for other formats. */
+/* What the parts of split and composite, or tiles, were assigned; NULL for other formats. */
 static const tess_assignment_summary *assigned_to(const tess_matrix *m)
 {
-    bool split = m->format == TESS_FORMAT_SPLIT || m->format == TESS_FORMAT_COMPOSITE;
+    const bool split = m->format == TESS_FORMAT_SPLIT || m->format == TESS_FORMAT_COMPOSITE;
 
+    if (m->format == TESS_FORMAT_TILES) { return &((const tiles_storage *)m->storage)->summary; }
     return split ? &((const split_storage *)m->storage)->summary : NULL;
 }
 

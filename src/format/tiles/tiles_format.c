@@ -132,6 +132,10 @@ static tess_status build(const tess_matrix *assembled, const tess_storage_option
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_storage_require_fp64_arithmetic(ctx, options, "format tiles"));
+    if (options->row_order != TESS_ROW_ORDER_ORIGINAL) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "leave the row order (--row-order) original",
+                         "tiles with rows in another order");
+    }
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *s, (void **)&s));
     memset(s, 0, sizeof *s);
     TESS_TRY(take_assignment(assembled, options, assignment, s));
