@@ -28,7 +28,7 @@ typedef struct block_grid {
 #define BLOCK_GRID_NO_COLUMN INT32_MAX
 
 /* log2 of a side. */
-static inline int block_grid_shift(int side)
+TESS_HD int block_grid_shift(int side)
 {
     return side == 32 ? 5 : 4;
 }
