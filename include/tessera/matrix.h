@@ -23,11 +23,11 @@ typedef struct tess_matrix tess_matrix;
 #define TESS_MAX_ROWS INT64_C(2147483647)
 
 /* X(NAME, value, name) */
-#define TESS_FORMAT_LIST(X) \
-    X(CSR, 0, "csr")        \
-    X(ELLR, 1, "ellr")      \
-    X(SELL, 2, "sell")      \
-    X(SPLIT, 3, "split")    \
+#define TESS_FORMAT_LIST(X)      \
+    X(CSR, 0, "csr")             \
+    X(ELLR, 1, "ellr")           \
+    X(SELL, 2, "sell")           \
+    X(SPLIT, 3, "split")         \
     X(COMPOSITE, 4, "composite") \
     X(TILES, 6, "tiles")
 

@@ -236,7 +236,7 @@ static tess_status convert(const tess_matrix *a, const tess_storage_options *opt
     stored->ops = ops;
     stored->original = a;
     stored->values_version = a->values_version;
-    TESS_TRY(!assignment                             ? ops->build(a, options, &stored->storage)
+    TESS_TRY(!assignment                            ? ops->build(a, options, &stored->storage)
              : options->format == TESS_FORMAT_TILES ? tiles_build_assigned(a, options, assignment, &stored->storage)
                                                     : split_build_assigned(a, options, assignment, &stored->storage));
     *out = stored;

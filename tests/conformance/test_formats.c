@@ -288,7 +288,8 @@ static int64_t least_bytes(const combination *c)
 {
     const tess_policy_options policy = policy_of(&c->storage);
 
-    return (int64_t)tess_precision_bytes(takes_policy(c->format) ? policy.level[policy.nlevels - 1].precision : c->precision);
+    return (int64_t)tess_precision_bytes(takes_policy(c->format) ? policy.level[policy.nlevels - 1].precision
+                                                                 : c->precision);
 }
 
 static void shapes(const combination *c)

@@ -25,12 +25,12 @@
             __VA_ARGS__                                                                                     \
         }                                                                                                   \
     }
-#define BLOCK32(KIND, number, count, ...)                                                                           \
-    {                                                                                                               \
-        .granularity = TESS_GRANULARITY_BLOCK, .policy = TESS_POLICY_##KIND, .parameter = (number),                 \
-        .nlevels = (count), .block_rows = 32, .block_cols = 32, .level = {                                          \
-            __VA_ARGS__                                                                                             \
-        }                                                                                                           \
+#define BLOCK32(KIND, number, count, ...)                                                           \
+    {                                                                                               \
+        .granularity = TESS_GRANULARITY_BLOCK, .policy = TESS_POLICY_##KIND, .parameter = (number), \
+        .nlevels = (count), .block_rows = 32, .block_cols = 32, .level = {                          \
+            __VA_ARGS__                                                                             \
+        }                                                                                           \
     }
 #define STORAGE(FORMAT, BASE, ORDER, ...)                                                                \
     {                                                                                                    \
@@ -122,8 +122,7 @@ uint8_t *levels_of_entries(const tess_matrix *assembled, const oracle_csr *a, co
     if (policy->granularity == TESS_GRANULARITY_BLOCK) {
         spread_blocks(assignment, a, level);
     } else {
-        assert_ok(tess_matrix_context(assembled),
-                  tess_assignment_get_levels(assignment, by_entry ? level : row_level));
+        assert_ok(tess_matrix_context(assembled), tess_assignment_get_levels(assignment, by_entry ? level : row_level));
     }
     for (int64_t i = 0; policy->granularity == TESS_GRANULARITY_ROW && i < a->nrows; i++) {
         for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {

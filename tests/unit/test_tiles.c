@@ -54,8 +54,8 @@ static records read_records(const tess_matrix *stored)
 
     r.start = test_allocate(r.nstrips + 1, sizeof *r.start);
     r.record = test_allocate(r.units + 1, TILES_UNIT);
-    assert_ok(stored->ctx,
-              stored->ctx->backend->download(stored->ctx, r.start, v->start, (size_t)(r.nstrips + 1) * sizeof *r.start));
+    assert_ok(stored->ctx, stored->ctx->backend->download(stored->ctx, r.start, v->start,
+                                                          (size_t)(r.nstrips + 1) * sizeof *r.start));
     assert_ok(stored->ctx,
               stored->ctx->backend->download(stored->ctx, r.record, v->record, (size_t)r.units * TILES_UNIT));
     return r;
@@ -112,8 +112,7 @@ typedef struct expected_group {
 
 static uint32_t check_group(const records *r, int64_t strip, int place, const expected_group *e)
 {
-    const tiles_group g =
-        tiles_group_at(e->header, e->offset, 16, (int)tess_precision_bytes(e->precision));
+    const tiles_group g = tiles_group_at(e->header, e->offset, 16, (int)tess_precision_bytes(e->precision));
 
     assert_int_equal(((const uint32_t *)at(r, strip, 0))[1 + place], e->header);
     assert_memory_equal(at(r, strip, g.slots), e->slot, (size_t)e->nslots * sizeof *e->slot);
@@ -129,13 +128,27 @@ static uint32_t check_group(const records *r, int64_t strip, int place, const ex
 static void records_are_laid_out_as_documented(void **state)
 {
     const tess_storage_options options = tiles_of(16, 16, 4.0, TESS_PRECISION_FP64, fp32);
-    /* low first: two slots, one and two entries; entries by steps: rows 0 and 2, then row 0 again */
-    const expected_group low = {tiles_header(3, 2, false, false), 12, 2, 3, {1, 2}, {[0] = 2, [2] = 1},
-                                {0x00, 0x10, 0x17}, {0.5, 0.125, 0.25}, TESS_PRECISION_FP32};
-    expected_group high = {tiles_header(3, 1, false, false), 0, 1, 3, {0}, {[0] = 2, [5] = 1},
-                           {0x00, 0x01, 0x03}, {100.0, 3.0, 2.0}, TESS_PRECISION_FP64};
-    const expected_group last = {tiles_header(1, 1, false, false), 12, 1, 1, {0}, {[3] = 1},
-                                 {0x01}, {7.0}, TESS_PRECISION_FP64};
+    /* low first: two slots, one and two entries; rows 0 and 2 */
+    const expected_group low = {tiles_header(3, 2, false, false),
+                                12,
+                                2,
+                                3,
+                                {1, 2},
+                                {[0] = 2, [2] = 1},
+                                {0x00, 0x17, 0x10},
+                                {0.5, 0.25, 0.125},
+                                TESS_PRECISION_FP32};
+    expected_group high = {tiles_header(3, 1, false, false),
+                           0,
+                           1,
+                           3,
+                           {0},
+                           {[0] = 2, [5] = 1},
+                           {0x00, 0x03, 0x01},
+                           {100.0, 2.0, 3.0},
+                           TESS_PRECISION_FP64};
+    const expected_group last = {
+        tiles_header(1, 1, false, false), 12, 1, 1, {0}, {[3] = 1}, {0x01}, {7.0}, TESS_PRECISION_FP64};
     tess_context *ctx = open_device(1);
     tess_matrix *assembled = make_small(ctx), *stored = convert(assembled, &options);
     records r = read_records(stored);
@@ -211,8 +224,8 @@ static void every_shape_holds_its_levels(void **state)
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
             for (int64_t dense = 1; dense <= 64; dense *= 8) {
-                const tess_storage_options options = tiles_of(shapes[s].rows, shapes[s].cols,
-                                                              dense == 1 ? 0.5 : 0.99, TESS_PRECISION_FP64, fp32);
+                const tess_storage_options options =
+                    tiles_of(shapes[s].rows, shapes[s].cols, dense == 1 ? 0.5 : 0.99, TESS_PRECISION_FP64, fp32);
                 oracle_csr a = oracle_random(sizes[k][0], sizes[k][1], dense, 7 * k + s);
 
                 check_tiles(ctx, &a, &options);

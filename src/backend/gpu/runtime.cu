@@ -361,9 +361,8 @@ static tess_status convert_gpu(tess_context *ctx, int64_t n, tess_precision from
 
 static tess_backend make_table()
 {
-    static const tess_format_ops *const formats[] = {csr_gpu_ops(),   ellr_gpu_ops(),      sell_gpu_ops(),
-                                                     split_gpu_ops(), composite_gpu_ops(), tiles_gpu_ops(),
-                                                     NULL};
+    static const tess_format_ops *const formats[] = {
+        csr_gpu_ops(), ellr_gpu_ops(), sell_gpu_ops(), split_gpu_ops(), composite_gpu_ops(), tiles_gpu_ops(), NULL};
     tess_backend t;
 
     memset(&t, 0, sizeof t);

@@ -38,6 +38,9 @@ __device__ static inline int64_t gpu_nanoseconds(void)
 #define GPU_BALLOT(predicate) __ballot_sync(0xffffffffU, predicate)
 /* What lanes of the wave wrote to memory before, the others read after it. */
 #define GPU_SYNC_WAVE() __syncwarp()
+/* Extremes over the wave of a number that is not negative. All lanes take part. */
+#define GPU_WAVE_MOST(value) ((int)__reduce_max_sync(0xffffffffU, (unsigned)(value)))
+#define GPU_WAVE_LEAST(value) ((int)__reduce_min_sync(0xffffffffU, (unsigned)(value)))
 #define GPU_COUNT_LANES(lanes) __popc(lanes)
 #define GPU_LOAD_L2(pointer) __ldcg(pointer)
 

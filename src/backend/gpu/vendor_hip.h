@@ -33,6 +33,18 @@ __device__ static inline int64_t gpu_nanoseconds(void)
 #define GPU_SHUFFLE_XOR(value, mask) __shfl_xor(value, mask)
 #define GPU_BALLOT(predicate) __ballot(predicate)
 #define GPU_SYNC_WAVE() (__threadfence_block(), __builtin_amdgcn_wave_barrier())
+template <bool MOST>
+__device__ static inline int gpu_wave_extreme(int value)
+{
+    for (int mask = GPU_WAVE / 2; mask > 0; mask /= 2) {
+        const int other = __shfl_xor(value, mask);
+
+        value = (other > value) == MOST ? other : value;
+    }
+    return value;
+}
+#define GPU_WAVE_MOST(value) gpu_wave_extreme<true>(value)
+#define GPU_WAVE_LEAST(value) gpu_wave_extreme<false>(value)
 #define GPU_COUNT_LANES(lanes) __popcll(lanes)
 #define GPU_LOAD_L2(pointer) __builtin_nontemporal_load(pointer)
 

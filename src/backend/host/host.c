@@ -147,9 +147,8 @@ static void release_no_graph(tess_context *ctx, void *graph)
     (void)graph;
 }
 
-static const tess_format_ops *const host_formats[] = {&csr_host_ops,   &ellr_host_ops,      &sell_host_ops,
-                                                      &split_host_ops, &composite_host_ops, &tiles_host_ops,
-                                                      NULL};
+static const tess_format_ops *const host_formats[] = {
+    &csr_host_ops, &ellr_host_ops, &sell_host_ops, &split_host_ops, &composite_host_ops, &tiles_host_ops, NULL};
 
 const tess_backend tess_host_backend = {
     .name = "cpu",

@@ -15,9 +15,8 @@
  *     u8          of each entry: slot << column_bits | column in the block
  *     value       of each entry, at a multiple of their size
  *
- * Entries stand by steps: the first of every row that has one, then the second, ... (jagged diagonals within a strip). A lane
- * takes a row and knows from the rows' lengths where its next entry is: no row index is stored, no entry is padded, and each
- * element of y has one owner.
+ * Entries stand row by row, in the order of their columns. A thread takes a row and knows from the rows' lengths where its
+ * entries begin: no row index is stored, no entry is padded, and each element of y has one owner.
  */
 #ifndef TESS_FORMAT_TILES_TILES_H
 #define TESS_FORMAT_TILES_TILES_H
@@ -61,10 +60,10 @@ typedef struct tiles_storage {
 
 /* What a builder works on. */
 typedef struct tiles_source {
-    const csr_view *csr;      /* assembled, FP64 */
+    const csr_view *csr; /* assembled, FP64 */
     const block_grid *grid;
-    const uint8_t *level;     /* of blocks; NULL: all at level 0 */
-    const int16_t *exponent;  /* of blocks; NULL: no level is scaled */
+    const uint8_t *level;    /* of blocks; NULL: all at level 0 */
+    const int16_t *exponent; /* of blocks; NULL: no level is scaled */
     bool scaled[TESS_MOST_LEVELS];
 } tiles_source;
 

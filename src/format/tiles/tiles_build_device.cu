@@ -96,9 +96,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
                 const uint32_t header =
                     make_header<16>(at, &own, l, tiles_diagonal_column(&v, strip), source.scaled[l]);
 
-                if (header) {
-                    end = tiles_group_at(header, end, v.rows, (int)tess_storage_bytes(v.precision[l])).end;
-                }
+                if (header) { end = tiles_group_at(header, end, v.rows, (int)tess_storage_bytes(v.precision[l])).end; }
             }
         }
         if (has && at.lane == 0) {
@@ -154,7 +152,7 @@ extern "C" tess_status tiles_gpu_measure(tess_context *ctx, const tiles_source *
         counts = (int64_t *)(void *)(room + words);
         TESS_TRY(ctx->backend->zero(ctx, totals, sizeof *totals));
         measure_kernel<<<gpu_grid(ctx, v->nstrips * 16, 8), GPU_BLOCK, 0, stream>>>(source_argument(source), *v, start,
-                                                                                   totals);
+                                                                                    totals);
         TESS_TRY(gpu_check_launch(ctx, "measuring strips of tiles"));
         count_units_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(start, v->nstrips, counts);
         TESS_TRY(gpu_check_launch(ctx, "adding up strips of tiles"));
@@ -214,38 +212,26 @@ __device__ static inline int64_t count_entries(const csr_view &csr, const tiles_
     return at.next;
 }
 
-/* Writes the entries of level l, step by step. All lanes take part; lanes without a group have length 0. */
-template <int ROWS>
-__device__ static inline void write_entries(const csr_view &csr, const tiles_view &v, const run_blocks &run,
-                                            const tiles_lanes<ROWS> &at, int l, bool scaled, row_cursor row, int length,
-                                            char *record, const tiles_group &g)
+/* Writes the lane's entries of level l; `place` is that of its first. */
+__device__ static inline void write_entries(const csr_view &csr, const tiles_view &v, const run_blocks &run, int l,
+                                            bool scaled, row_cursor row, int length, int place, char *record,
+                                            const tiles_group &g)
 {
     const double *val = (const double *)csr.val;
     const int32_t mask = (1 << v.column_bits) - 1;
-    int before = 0, block = 0;
+    int block = 0;
 
-    for (int step = 0;; step++) {
-        const gpu_lanes active = GPU_BALLOT(step < length);
-        const uint32_t members = at.group_part(active);
+    for (int last = place + length; place < last; row.next++) {
+        const int32_t column = csr.col_ind[row.next];
+        double value;
 
-        if (active == 0) { break; }
-        if (step < length) {
-            const int place = before + __popc(members & at.below());
-            int32_t column;
-            double value;
-
-            for (;; row.next++) { /* to the next entry of this level: there is one */
-                column = csr.col_ind[row.next];
-                block = block_of(run, column >> v.column_bits, block);
-                if (run.level[block] == l) { break; }
-            }
-            value = val[row.next++];
-            if (scaled) { value *= policy_power_of_two(-run.exponent[block]); }
-            ((uint8_t *)record)[g.index + (uint32_t)place] =
-                (uint8_t)(run.slot[block] << v.column_bits | (column & mask));
-            tess_store(v.precision[l], record + g.values, place, value, TESS_OVERFLOW_INFINITY);
-        }
-        before += __popc(members);
+        block = block_of(run, column >> v.column_bits, block);
+        if (run.level[block] != l) { continue; }
+        value = val[row.next];
+        if (scaled) { value *= policy_power_of_two(-run.exponent[block]); }
+        ((uint8_t *)record)[g.index + (uint32_t)place] = (uint8_t)(run.slot[block] << v.column_bits | (column & mask));
+        tess_store(v.precision[l], record + g.values, place, value, TESS_OVERFLOW_INFINITY);
+        place++;
     }
 }
 
@@ -317,10 +303,10 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
                         ((int16_t *)(void *)(record + g.exponents))[own.slot] = run.exponent[at.lane];
                     }
                 }
-                if (nblocks > 0 && at.lane == 0) {
-                    words[1 + tiles_header_place(number, l, v.nlevels)] = header[l];
-                }
-                write_entries<ROWS>(csr, v, run, at, l, source.scaled[l], cursor, header[l] ? length[l] : 0, record, g);
+                if (nblocks > 0 && at.lane == 0) { words[1 + tiles_header_place(number, l, v.nlevels)] = header[l]; }
+                const int place = at.before(length[l]);
+
+                write_entries(csr, v, run, l, source.scaled[l], cursor, length[l], place, record, g);
             }
             cursor.next = after;
             GPU_SYNC_WAVE();

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tiles times a vector on the GPU. As many neighbouring threads as a block has rows take a strip, a row each; a wave has one or
- * two strips. The records of a few strips at a time come into shared memory in one stretch, while the wave works on those
- * before; waves do not wait for each other. A lane finds its entries by counting, with a ballot for each step, the rows before it
- * that have one. Strips too long for that, and all where the mean one is, are read from memory. Every row is added up by one
- * thread in a fixed order.
+ * Tiles times a vector on the GPU. A strip has a thread for each row, or two where strips are long; a wave has one or two strips.
+ * The records of a few strips at a time come into shared memory in one stretch, while the wave works on those before; waves
+ * do not wait for each other. What does not fit there is read from memory. Every row is added up by one thread, or by two whose
+ * sums are added, in a fixed order.
  */
 #include "backend/gpu/reduce.cuh"
+#include "backend/gpu/storage_types.cuh"
 #include "format/row_epilogue.h"
 #include "format/tiles/tiles_device.cuh"
 
 enum {
-    BATCH = 4,           /* entries of a row in flight */
+    BATCH = 4, /* entries of a row in flight */
     WAVES = GPU_BLOCK / GPU_WAVE,
-    STAGES = 2,          /* stretches that a wave has in shared memory: one is worked on, one is on its way */
-    STAGE_BYTES = 3072,  /* of a stretch, about */
-    STAGE_STRIPS = 8,    /* most of a stretch */
-    LONG_STRIP = 4096,   /* bytes of a mean strip from which records are read from memory */
-    BLOCKS = 4,          /* resident blocks per multiprocessor that registers must allow */
+    STAGES = 2,         /* stretches that a wave has in shared memory: one is worked on, one is on its way */
+    STAGE_BYTES = 3072, /* of a stretch of several strips, about */
+    STAGE_STRIPS = 8,   /* most of a stretch */
+    LONG_STRIP = 3072,  /* bytes of a mean strip from which a wave takes one strip, two threads a row */
+    BLOCKS = 3,         /* resident blocks per multiprocessor that registers must allow */
     LINE = GPU_ALLOCATION_UNIT
 };
 
@@ -46,73 +46,129 @@ struct strips_output {
 
 /* ---- a group ---- */
 
-/* Adds the group's products to the row's sum; header 0: there is no group, for this lane's strip. All lanes take part. */
-template <typename VALUE, typename VECTOR, int ROWS>
-__device__ static inline double add_group(const tiles_view &v, const tiles_lanes<ROWS> &at, const char *record,
-                                          uint32_t header, const tiles_group &g, bool scaled, int32_t diagonal,
-                                          const VECTOR *x, double sum)
+/* A thread's entries of a group: `count` of them, every SPLIT-th from place `first` on; `last` is a place with an entry. */
+struct group_row {
+    int first, count, last;
+};
+
+/* What the entries of a group refer to. base: of the slot that is the lane's; 1 << column_bits columns from there on. */
+template <typename VALUE, typename VECTOR>
+struct group_source {
+    const uint8_t *index;
+    const VALUE *values;
+    const VECTOR *x;
+    int32_t base;
+    double scale; /* of the lane's slot */
+    int column_bits;
+};
+
+/*
+ * The sum of COUNT entries of a thread's row, from number k on. FULL: every thread of the wave has as many. Else loads go to some
+ * entry of the group all the same, so that all are on their way before the first is used, and what is beyond the row's end is
+ * not added. All lanes take part.
+ */
+template <int COUNT, bool FULL, bool SCALED, int ROWS, int SPLIT, typename VALUE, typename VECTOR>
+__device__ static inline double add_entries(const group_source<VALUE, VECTOR> &g, const group_row &row, int k,
+                                            double sum)
 {
-    const uint8_t *index = (const uint8_t *)record + g.index;
-    const VALUE *values = (const VALUE *)(const void *)(record + g.values);
-    const int length = header ? (int)((const uint8_t *)record)[g.lengths + (uint32_t)at.lane] : 0;
-    const bool has_slot = at.lane < tiles_slots(header);
-    const int32_t base = has_slot ? tiles_slot_column(record, &g, header, at.lane, diagonal) << v.column_bits : 0;
-    const double scale = scaled && has_slot ? policy_power_of_two(tiles_slot_exponent(record, &g, at.lane)) : 1.0;
-    const unsigned mask = (1U << v.column_bits) - 1U;
-    int before = 0;
-
-    for (int step = 0; GPU_BALLOT(step < length); step += BATCH) {
-        int place[BATCH];
-        VECTOR factor[BATCH];
-        int slot[BATCH];
+    const unsigned mask = (1U << g.column_bits) - 1U;
+    int place[COUNT];
+    unsigned entry[COUNT];
+    VECTOR factor[COUNT];
+    VALUE value[COUNT];
 
 #pragma unroll
-        for (int u = 0; u < BATCH; u++) {
-            const uint32_t members = at.group_part(GPU_BALLOT(step + u < length));
-            unsigned entry = 0;
-            int32_t column;
-
-            place[u] = before + __popc(members & at.below());
-            before += __popc(members);
-            if (step + u < length) { entry = index[place[u]]; }
-            slot[u] = (int)(entry >> v.column_bits);
-            column = GPU_SHUFFLE(base, slot[u], ROWS) + (int32_t)(entry & mask);
-            if (step + u < length) { factor[u] = x[column]; }
-        }
+    for (int u = 0; u < COUNT; u++) {
+        place[u] = row.first + (k + u) * SPLIT;
+        if (!FULL) { place[u] = min(place[u], row.last); }
+        entry[u] = g.index[place[u]];
+    }
 #pragma unroll
-        for (int u = 0; u < BATCH; u++) {
-            const double power = scaled ? GPU_SHUFFLE(scale, slot[u], ROWS) : 1.0;
+    for (int u = 0; u < COUNT; u++) {
+        const int32_t column = GPU_SHUFFLE(g.base, (int)(entry[u] >> g.column_bits), ROWS < 16 ? ROWS : 16);
 
-            if (step + u < length) {
-                double product = tess::decode<double>(values[place[u]]) * (double)factor[u];
+        factor[u] = g.x[column + (int32_t)(entry[u] & mask)];
+    }
+#pragma unroll
+    for (int u = 0; u < COUNT; u++) {
+        value[u] = g.values[place[u]];
+    }
+#pragma unroll
+    for (int u = 0; u < COUNT; u++) {
+        double product = tess::decode<double>(value[u]);
 
-                sum += scaled ? product * power : product;
-            }
-        }
+        if (SCALED) { product *= GPU_SHUFFLE(g.scale, (int)(entry[u] >> g.column_bits), ROWS < 16 ? ROWS : 16); }
+        product *= (double)factor[u];
+        if (FULL || k + u < row.count) { sum += product; }
     }
     return sum;
 }
 
-template <typename VECTOR, int ROWS>
+/* The sum of all entries of a thread's row; `least` and `most` are the fewest and most that a thread of the wave has. */
+template <bool SCALED, int ROWS, int SPLIT, typename VALUE, typename VECTOR>
+__device__ static inline double add_row(const group_source<VALUE, VECTOR> &g, const group_row &row, int least, int most,
+                                        double sum)
+{
+    int k = 0;
+
+#pragma unroll 1
+    for (; k + BATCH <= least; k += BATCH) {
+        sum = add_entries<BATCH, true, SCALED, ROWS, SPLIT>(g, row, k, sum);
+    }
+#pragma unroll 1
+    for (; k + BATCH <= most; k += BATCH) {
+        sum = add_entries<BATCH, false, SCALED, ROWS, SPLIT>(g, row, k, sum);
+    }
+    switch (most - k) { /* less than BATCH: the compiler drops the cases that are not */
+    case 1: sum = add_entries<1, false, SCALED, ROWS, SPLIT>(g, row, k, sum); break;
+    case 2: sum = add_entries < BATCH >= 3 ? 2 : 1, false, SCALED, ROWS, SPLIT > (g, row, k, sum); break;
+    case 3: sum = add_entries < BATCH >= 4 ? 3 : 1, false, SCALED, ROWS, SPLIT > (g, row, k, sum); break;
+    default: break;
+    }
+    return sum;
+}
+
+/* Adds the group's products to the row's sum; header 0: there is no group, for this lane's strip. All lanes take part. */
+template <typename VALUE, typename VECTOR, int ROWS, int SPLIT>
+__device__ static inline double add_group(const tiles_view &v, const tiles_lanes<ROWS> &at, const char *record,
+                                          uint32_t header, const tiles_group &g, int32_t diagonal, const VECTOR *x,
+                                          double sum)
+{
+    const int length = header ? (int)((const uint8_t *)record)[g.lengths + (uint32_t)at.lane] : 0;
+    const int before = at.before(length), part = at.shift / ROWS % SPLIT, slot = at.lane % 16;
+    const bool has_slot = slot < tiles_slots(header), scaled = tiles_is_scaled(header);
+    const group_row row = {before + part, (length - part + SPLIT - 1) / SPLIT, max(before + length - 1, 0)};
+    const int least = GPU_WAVE_LEAST(row.count), most = GPU_WAVE_MOST(row.count);
+    const group_source<VALUE, VECTOR> source = {
+        (const uint8_t *)record + g.index,
+        (const VALUE *)(const void *)(record + g.values),
+        x,
+        has_slot ? tiles_slot_column(record, &g, header, slot, diagonal) << v.column_bits : 0,
+        has_slot && scaled ? policy_power_of_two(tiles_slot_exponent(record, &g, slot)) : 1.0,
+        v.column_bits};
+
+    if (GPU_BALLOT(scaled)) { return add_row<true, ROWS, SPLIT>(source, row, least, most, sum); }
+    return add_row<false, ROWS, SPLIT>(source, row, least, most, sum);
+}
+
+template <typename VECTOR, int ROWS, int SPLIT>
 __device__ static inline double add_any_group(const tiles_view &v, tess_precision precision,
-                                              const tiles_lanes<ROWS> &at,
-                                              const char *record, uint32_t header, const tiles_group &g, bool scaled,
-                                              int32_t diagonal, const VECTOR *x, double sum)
+                                              const tiles_lanes<ROWS> &at, const char *record, uint32_t header,
+                                              const tiles_group &g, int32_t diagonal, const VECTOR *x, double sum)
 {
     switch (precision) {
-    case TESS_PRECISION_FP64: return add_group<double>(v, at, record, header, g, scaled, diagonal, x, sum);
-    case TESS_PRECISION_FP32: return add_group<float>(v, at, record, header, g, scaled, diagonal, x, sum);
-    case TESS_PRECISION_BF16: return add_group<tess::bf16>(v, at, record, header, g, scaled, diagonal, x, sum);
-    case TESS_PRECISION_FP16: return add_group<tess::fp16>(v, at, record, header, g, scaled, diagonal, x, sum);
-    case TESS_PRECISION_E4M3: return add_group<tess::e4m3>(v, at, record, header, g, scaled, diagonal, x, sum);
-    case TESS_PRECISION_E5M2: return add_group<tess::e5m2>(v, at, record, header, g, scaled, diagonal, x, sum);
+#define ADD_GROUP(VALUE, NAME)  \
+    case TESS_PRECISION_##NAME: \
+        return add_group<VALUE, VECTOR, ROWS, SPLIT>(v, at, record, header, g, diagonal, x, sum);
+        STORAGE_TYPES(ADD_GROUP)
+#undef ADD_GROUP
     }
     return sum;
 }
 
-/* The sum of the lane's row of its strip, whose record is in shared or device memory. All lanes of the wave take part; `has`:
-   the lane's group has a strip. */
-template <typename VECTOR, int ROWS>
+/* The sum of the lane's row of its strip (SPLIT: its part of it), whose record is in shared or device memory. All lanes of the
+   wave take part; `has`: the lane has a strip. */
+template <typename VECTOR, int ROWS, int SPLIT>
 __device__ static __forceinline__ double sum_strip_row(const tiles_view &v, const strips_plan &plan,
                                                        const tiles_lanes<ROWS> &at, bool has, int32_t strip,
                                                        const char *record, const VECTOR *x)
@@ -135,8 +191,7 @@ __device__ static __forceinline__ double sum_strip_row(const tiles_view &v, cons
                 g = tiles_group_at(header, end, ROWS, plan.bytes_of(l));
                 end = g.end;
             }
-            sum = add_any_group(v, plan.precision(l), at, record, header, g, GPU_BALLOT(tiles_is_scaled(header)) != 0, diagonal, x,
-                                sum);
+            sum = add_any_group<VECTOR, ROWS, SPLIT>(v, plan.precision(l), at, record, header, g, diagonal, x, sum);
         }
     }
     return sum;
@@ -231,26 +286,29 @@ __device__ static inline void finish(const tess_spmv_args &args, const strips_ou
 }
 
 /* All strips of a stretch; `records` is where strip 0's record is. */
-template <typename VECTOR, int ROWS, int NDOTS>
+template <typename VECTOR, int ROWS, int SPLIT, int NDOTS>
 __device__ static __forceinline__ void work_on(const tiles_view &v, const strips_plan &plan, const stretch &own,
                                                const char *records, const tess_spmv_args &args,
                                                const strips_output &output, const VECTOR *x, double *dots)
 {
-    constexpr int AT_ONCE = GPU_WAVE / ROWS;
+    constexpr int AT_ONCE = GPU_WAVE / (ROWS * SPLIT);
     const tiles_lanes<ROWS> at;
     const uint32_t origin = own.start_of(0);
 
 #pragma unroll 1
     for (int s = 0; s < plan.strips; s += AT_ONCE) {
-        const int mine = s + at.shift / ROWS;
+        const int mine = s + at.shift / (ROWS * SPLIT);
         const int32_t strip = own.first + mine;
         const int64_t row = (int64_t)strip * ROWS + at.lane;
         const uint32_t start = own.start_of(mine);
         const bool has = strip < (int)v.nstrips;
-        const double sum =
-            sum_strip_row<VECTOR, ROWS>(v, plan, at, has, strip, records + (int64_t)(start - origin) * TILES_UNIT, x);
+        double sum = sum_strip_row<VECTOR, ROWS, SPLIT>(v, plan, at, has, strip,
+                                                        records + (int64_t)(start - origin) * TILES_UNIT, x);
 
-        if (has && row < v.nrows) { finish<VECTOR, NDOTS>(args, output, row, sum, dots); }
+        if (SPLIT == 2) { sum += GPU_SHUFFLE_XOR(sum, ROWS); }
+        if (has && row < v.nrows && at.shift / ROWS % SPLIT == 0) {
+            finish<VECTOR, NDOTS>(args, output, row, sum, dots);
+        }
     }
 }
 
@@ -264,7 +322,7 @@ __device__ static inline const VECTOR *vector_of(const tess_spmv_args &args)
     }
 }
 
-template <typename VECTOR, int ROWS, int NDOTS>
+template <typename VECTOR, int ROWS, int SPLIT, int NDOTS>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, BLOCKS)
     strips_kernel(const tiles_view v, const strips_plan plan, const strips_output output, const tess_spmv_args args,
                   const loop_gate gate, const reduce_target target)
@@ -305,11 +363,11 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, BLOCKS)
             const int64_t begin = (int64_t)own.start_of(0) * TILES_UNIT;
 
             if (request.fits) {
-                work_on<VECTOR, ROWS, NDOTS>(v, plan, own, at + (v.record + begin - request.from), args, output,
-                                             vector_of<VECTOR>(args), dots);
+                work_on<VECTOR, ROWS, SPLIT, NDOTS>(v, plan, own, at + (v.record + begin - request.from), args, output,
+                                                    vector_of<VECTOR>(args), dots);
             } else {
-                work_on<VECTOR, ROWS, NDOTS>(v, plan, own, v.record + begin, args, output, vector_of<VECTOR>(args),
-                                             dots);
+                work_on<VECTOR, ROWS, SPLIT, NDOTS>(v, plan, own, v.record + begin, args, output,
+                                                    vector_of<VECTOR>(args), dots);
             }
             GPU_SYNC_WAVE();
             request_stretch(stage_request(v, plan, after), at, &arrivals[wave][stage]);
@@ -324,33 +382,39 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, BLOCKS)
 
 /* ---- launching ---- */
 
-static strips_plan make_plan(const tiles_view *v, int64_t longest)
+static int64_t mean_strip(const tiles_view *v)
 {
-    const int at_once = GPU_WAVE / v->rows;
-    const int64_t mean = v->units * TILES_UNIT / v->nstrips;
-    int64_t strips = at_once, room;
-    strips_plan plan = {at_once, 0, 0, 0};
+    return v->units * TILES_UNIT / v->nstrips;
+}
+
+/* THREADS: of a strip. */
+template <int THREADS>
+static strips_plan make_plan(const gpu_state *state, const tiles_view *v, int64_t longest)
+{
+    enum { RESERVED_SHARED = 2048 }; /* bytes that each block takes besides */
+    const int64_t mean = mean_strip(v), most = (state->shared_bytes_per_block - RESERVED_SHARED) / (WAVES * STAGES);
+    int64_t strips = GPU_WAVE / THREADS, room;
+    strips_plan plan = {0, 0, 0, 0};
 
     for (int l = 0; l < v->nlevels; l++) {
         plan.precisions |= (unsigned)v->precision[l] << (4 * l);
         plan.value_bytes |= (unsigned)tess_precision_bytes(v->precision[l]) << (4 * l);
     }
-    if (mean > LONG_STRIP) { return plan; }
     while (2 * strips <= STAGE_STRIPS && 2 * strips * mean <= STAGE_BYTES) {
         strips *= 2;
     }
-    room = longest < 2 * mean ? strips * longest : 2 * strips * mean;
+    room = (longest < 2 * mean ? strips * longest : 2 * strips * mean) + 3 * LINE - 2;
     plan.strips = (int)strips;
-    plan.room = (int)((room + 3 * LINE - 2) / LINE * LINE);
+    plan.room = (int)((room < most ? room : most) / LINE * LINE);
     return plan;
 }
 
-template <typename VECTOR, int ROWS, int NDOTS>
+template <typename VECTOR, int ROWS, int SPLIT, int NDOTS>
 static tess_status launch(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args)
 {
     enum { RESERVED_SHARED = 2048 }; /* bytes that each block takes besides */
     const gpu_state *state = gpu_state_of(ctx);
-    const strips_plan plan = make_plan(v, longest);
+    const strips_plan plan = make_plan<ROWS * SPLIT>(gpu_state_of(ctx), v, longest);
     const bool fp32 = args->vectors == TESS_PRECISION_FP32;
     const strips_output output = {(fp32 || args->y) && !args->residual && args->alpha == 1.0 && args->beta == 0.0 &&
                                       args->update.kind == TESS_UPDATE_NONE,
@@ -366,23 +430,23 @@ static tess_status launch(tess_context *ctx, const tiles_view *v, int64_t longes
     resident = resident < 1 ? 1 : resident < BLOCKS ? resident : (int64_t)BLOCKS;
     resident *= state->multiprocessors;
     grid = (unsigned)(needed < resident ? needed : resident);
-    TESS_TRY(gpu_allow_shared(ctx, (const void *)strips_kernel<VECTOR, ROWS, NDOTS>));
+    TESS_TRY(gpu_allow_shared(ctx, (const void *)strips_kernel<VECTOR, ROWS, SPLIT, NDOTS>));
     TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
     TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
-    status = gpu_launch(ctx, "a product of tiles", strips_kernel<VECTOR, ROWS, NDOTS>, grid, shared, *v, plan, output,
-                        *args, gate, target);
+    status = gpu_launch(ctx, "a product of tiles", strips_kernel<VECTOR, ROWS, SPLIT, NDOTS>, grid, shared, *v, plan,
+                        output, *args, gate, target);
 cleanup:
     return status;
 }
 
-template <int ROWS>
+template <int ROWS, int SPLIT>
 static tess_status select_kernel(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args)
 {
-    if (args->vectors == TESS_PRECISION_FP32) { return launch<float, ROWS, 0>(ctx, v, longest, args); }
+    if (args->vectors == TESS_PRECISION_FP32) { return launch<float, ROWS, SPLIT, 0>(ctx, v, longest, args); }
     switch (args->reduction.ndots) {
-    case 0: return launch<double, ROWS, 0>(ctx, v, longest, args);
-    case 1: return launch<double, ROWS, 1>(ctx, v, longest, args);
-    default: return launch<double, ROWS, 2>(ctx, v, longest, args);
+    case 0: return launch<double, ROWS, SPLIT, 0>(ctx, v, longest, args);
+    case 1: return launch<double, ROWS, SPLIT, 1>(ctx, v, longest, args);
+    default: return launch<double, ROWS, SPLIT, 2>(ctx, v, longest, args);
     }
 }
 
@@ -391,7 +455,9 @@ static tess_status spmv(tess_context *ctx, const tiles_view *v, int64_t longest,
     gpu_scope scope(ctx);
 
     if (v->nstrips == 0) { return TESS_SUCCESS; }
-    return v->rows == 16 ? select_kernel<16>(ctx, v, longest, args) : select_kernel<32>(ctx, v, longest, args);
+    if (v->rows == 32) { return select_kernel<32, 1>(ctx, v, longest, args); }
+    return mean_strip(v) < LONG_STRIP ? select_kernel<16, 1>(ctx, v, longest, args)
+                                      : select_kernel<16, 2>(ctx, v, longest, args);
 }
 
 /* Products need nothing beyond the build. */
@@ -410,9 +476,9 @@ extern "C" const tiles_backend *tiles_gpu(void)
 
 extern "C" const tess_format_ops *tiles_gpu_ops(void)
 {
-    static const tess_format_ops table = {TESS_FORMAT_TILES, tiles_build, tiles_refresh,
+    static const tess_format_ops table = {TESS_FORMAT_TILES, tiles_build,   tiles_refresh,
                                           tiles_destroy,     tiles_prepare, tiles_spmv,
-                                          tiles_decode,      tiles_bytes, (1U << TESS_PRECISION_COUNT) - 1U};
+                                          tiles_decode,      tiles_bytes,   (1U << TESS_PRECISION_COUNT) - 1U};
 
     return &table;
 }

@@ -14,8 +14,7 @@ template <int ROWS>
 struct tiles_lanes {
     int lane, shift;
 
-    __device__ inline tiles_lanes()
-        : lane((int)threadIdx.x % ROWS), shift((int)threadIdx.x % GPU_WAVE / ROWS * ROWS)
+    __device__ inline tiles_lanes() : lane((int)threadIdx.x % ROWS), shift((int)threadIdx.x % GPU_WAVE / ROWS * ROWS)
     {
     }
 
@@ -23,6 +22,20 @@ struct tiles_lanes {
     __device__ inline uint32_t group_part(gpu_lanes ballot) const
     {
         return (uint32_t)(ballot >> shift) & (ROWS == 32 ? 0xffffffffU : (1U << (ROWS % 32)) - 1U);
+    }
+
+    /* Sum over the lanes before this one. All lanes of the wave take part. */
+    __device__ inline int before(int own) const
+    {
+        int sum = own;
+
+#pragma unroll
+        for (int distance = 1; distance < ROWS; distance *= 2) {
+            const int other = GPU_SHUFFLE_UP(sum, distance, ROWS);
+
+            if (lane >= distance) { sum += other; }
+        }
+        return sum - own;
     }
 
     /* The lanes before this one, in the group. */

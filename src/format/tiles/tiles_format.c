@@ -219,21 +219,15 @@ static void decode_group(const tiles_view *v, int64_t strip, const char *record,
     const int32_t diagonal = tiles_diagonal_column(v, strip);
     int place = 0;
 
-    for (int step = 0; place < tiles_entries(header); step++) {
-        for (int r = 0; r < v->rows; r++) {
-            int slot;
-            tiles_entry *e;
+    for (int r = 0; r < v->rows; r++) {
+        for (int k = 0; k < length[r]; k++, place++) {
+            const int slot = index[place] >> v->column_bits;
+            tiles_entry *e = &row[r][taken[r]++];
 
-            if (length[r] <= step) { continue; }
-            slot = index[place] >> v->column_bits;
-            e = &row[r][taken[r]++];
             e->column = (tiles_slot_column(record, g, header, slot, diagonal) << v->column_bits) +
                         (index[place] & ((1 << v->column_bits) - 1));
             e->value = tess_load(precision, record + g->values, place);
-            if (tiles_is_scaled(header)) {
-                e->value *= policy_power_of_two(tiles_slot_exponent(record, g, slot));
-            }
-            place++;
+            if (tiles_is_scaled(header)) { e->value *= policy_power_of_two(tiles_slot_exponent(record, g, slot)); }
         }
     }
 }

@@ -154,22 +154,16 @@ static void write_entries(const tiles_source *source, const tiles_view *v, const
     const int32_t mask = (1 << v->column_bits) - 1;
     uint8_t *index = (uint8_t *)record + g->index;
     int place = 0;
-    bool any = true;
 
     memcpy(record + g->lengths, entries->length, (size_t)v->rows);
-    for (int step = 0; any; step++) {
-        any = false;
-        for (int r = 0; r < v->rows; r++) {
-            const int slot = entries->slot[r][step];
-            const int64_t k = entries->entry[r][step];
-            double value;
+    for (int r = 0; r < v->rows; r++) {
+        for (int i = 0; i < entries->length[r]; i++, place++) {
+            const int slot = entries->slot[r][i];
+            const int64_t k = entries->entry[r][i];
+            const double value = source->scaled[level] ? val[k] * policy_power_of_two(-exponents[slot]) : val[k];
 
-            if (entries->length[r] <= step) { continue; }
-            any = true;
-            value = source->scaled[level] ? val[k] * policy_power_of_two(-exponents[slot]) : val[k];
             index[place] = (uint8_t)(slot << v->column_bits | (source->csr->col_ind[k] & mask));
             tess_store(v->precision[level], record + g->values, place, value, TESS_OVERFLOW_INFINITY);
-            place++;
         }
     }
 }
@@ -227,7 +221,7 @@ static inline __attribute__((always_inline)) void add_group(const tiles_view *v,
                                                             int32_t diagonal, const void *x, bool fp32, double *sum)
 {
     const uint8_t *length = (const uint8_t *)record + g->lengths, *index = (const uint8_t *)record + g->index;
-    const int nslots = tiles_slots(header), entries = tiles_entries(header), mask = (1 << v->column_bits) - 1;
+    const int nslots = tiles_slots(header), mask = (1 << v->column_bits) - 1;
     int64_t base[TILES_SLOTS];
     double scale[TILES_SLOTS];
     int place = 0;
@@ -236,32 +230,30 @@ static inline __attribute__((always_inline)) void add_group(const tiles_view *v,
         base[s] = (int64_t)tiles_slot_column(record, g, header, s, diagonal) << v->column_bits;
         scale[s] = tiles_is_scaled(header) ? policy_power_of_two(tiles_slot_exponent(record, g, s)) : 1.0;
     }
-    for (int step = 0; place < entries; step++) {
-        for (int r = 0; r < v->rows; r++) {
-            int slot;
-            double product;
+    for (int r = 0; r < v->rows; r++) {
+        double own = 0.0;
 
-            if (length[r] <= step) { continue; }
-            slot = index[place] >> v->column_bits;
-            product =
-                tess_load(precision, record + g->values, place) * spmv_element(x, fp32, base[slot] + (index[place] & mask));
-            sum[r] += product * scale[slot];
-            place++;
+        for (int end = place + length[r]; place < end; place++) {
+            const int slot = index[place] >> v->column_bits;
+
+            own += tess_load(precision, record + g->values, place) *
+                   spmv_element(x, fp32, base[slot] + (index[place] & mask)) * scale[slot];
         }
+        sum[r] += own;
     }
 }
 
 typedef void (*group_function)(const tiles_view *v, const char *record, uint32_t header, const tiles_group *g,
                                int32_t diagonal, const void *x, double *sum);
 
-#define GROUP_FUNCTION(name, stored, fp32)                                                                       \
-    static void name(const tiles_view *v, const char *record, uint32_t header, const tiles_group *g,             \
-                     int32_t diagonal, const void *x, double *sum)                                               \
-    {                                                                                                            \
-        add_group(v, record, header, g, stored, diagonal, x, fp32, sum);                                         \
+#define GROUP_FUNCTION(name, stored, fp32)                                                                             \
+    static void name(const tiles_view *v, const char *record, uint32_t header, const tiles_group *g, int32_t diagonal, \
+                     const void *x, double *sum)                                                                       \
+    {                                                                                                                  \
+        add_group(v, record, header, g, stored, diagonal, x, fp32, sum);                                               \
     }
-#define GROUP_FUNCTIONS(NAME, ...)                             \
-    GROUP_FUNCTION(add_##NAME, TESS_PRECISION_##NAME, false)   \
+#define GROUP_FUNCTIONS(NAME, ...)                           \
+    GROUP_FUNCTION(add_##NAME, TESS_PRECISION_##NAME, false) \
     GROUP_FUNCTION(add_##NAME##_fp32, TESS_PRECISION_##NAME, true)
 TESS_PRECISION_LIST(GROUP_FUNCTIONS)
 #undef GROUP_FUNCTIONS
