@@ -21,6 +21,13 @@ for solver in gmres-ir gmres-fd; do
     expect 0 solve spd.mtx --solver $solver --json solve.json
     json solve.json 'j["options"]["inner_precision"] == "fp32/fp32" and j["options"]["basis_precision"] == "fp32"'
 done
+# what the solver took is what is reported, whoever chose it
+expect 0 solve spd.mtx --solver gmres --inner-precision auto --json solve.json
+json solve.json 'j["options"]["inner_precision"] == "auto" and j["options"]["basis_precision"] == "fp64"'
+json solve.json 'j["inner_precision"] == "fp64/fp64" and j["basis_precision"] == "fp64"'
+expect 0 solve spd.mtx --solver gmres-ir --reorder rcm --basis-precision fp16 --json solve.json
+json solve.json 'j["options"]["inner_precision"] == j["inner_precision"] == "fp32/fp32"'
+json solve.json 'j["options"]["basis_precision"] == j["basis_precision"] == "fp16"'
 expect 0 solve spd.mtx --solver cg --json solve.json
 json solve.json 'j["options"]["inner_precision"] is None and j["options"]["basis_precision"] is None'
 
