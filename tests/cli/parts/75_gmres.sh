@@ -96,6 +96,15 @@ json loe.json 'j["options"]["max_iterations"] == 100000 and j["options"]["preset
 expect 0 solve $problem --solver gmres-ir --preset loe --restart 20 --json loe.json
 json loe.json 'j["solver"] == "gmres-ir" and j["options"]["restart"] == 20'
 
+# Table III: Jacobi and blocks of 42 rows after reverse Cuthill-McKee, polynomials of degree 25
+for options in '--reorder rcm --precond block-jacobi:1' '--reorder rcm --precond block-jacobi:42' '--precond polynomial:25'; do
+    for solver in gmres gmres-ir; do
+        # shellcheck disable=SC2086
+        expect 0 solve gallery:bentpipe2d:30 --solver $solver $options --rtol 1e-10 --json solve.json
+        json solve.json 'j["converged"] and j["relative_residual"] <= 1e-10 * (1 + 1e-15)'
+    done
+done
+
 # time by phases: it adds up to the solve's, and none is negative but by what clocks resolve
 for options in '--solver cg' '--solver bicgstab --precond block-jacobi' '--solver gmres' '--solver gmres --reorder rcm' \
     '--solver gmres-ir --precond polynomial:4' '--solver gmres-fd --orthogonalization cgs2'; do
