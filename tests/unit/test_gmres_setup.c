@@ -245,6 +245,36 @@ static void preconditioners_that_fp64_has_not_end_the_solve(void **state)
     oracle_free(&a);
 }
 
+/* ---- gmres-fd ---- */
+
+/* A residual in FP32 is that of x as rounded to FP32: where products are exact, a second cycle corrects all of the rounding. */
+static void fp32_residuals_are_those_of_the_rounded_x(void **state)
+{
+    enum { N = 40 };
+    double values[N], *b = random_values(N, 7, -1.0, 1.0), *x = random_values(N, 8, -1.0, 1.0);
+    tess_solve_options options = solve_options(TESS_SOLVER_GMRES_FD);
+    tess_context *ctx = open_cpu(1);
+    tess_solve_result result;
+    oracle_csr a;
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        values[i] = 2.0;
+    }
+    a = oracle_diagonal(N, values);
+    options.rtol = 1e-12;
+    options.switch_at = 1000; /* never */
+    options.max_iterations = 10;
+    result = solve_once(ctx, &a, &options, b, x);
+    assert_int_equal(result.reason, TESS_REASON_RTOL);
+    assert_int_equal(result.matrix_precision, TESS_PRECISION_FP32);
+    check_honest(&a, b, x, &options, &result);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+    free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +282,7 @@ int main(void)
         cmocka_unit_test(operators_have_preconditioners_in_fp64),
         cmocka_unit_test(handles_begin_again_after_escalation),
         cmocka_unit_test(preconditioners_that_fp64_has_not_end_the_solve),
+        cmocka_unit_test(fp32_residuals_are_those_of_the_rounded_x),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
