@@ -240,8 +240,7 @@ static bool is_gmres(tess_solver_kind solver)
     return solver == TESS_SOLVER_GMRES || solver == TESS_SOLVER_GMRES_IR || solver == TESS_SOLVER_GMRES_FD;
 }
 
-/* The precisions that the solver would fill in are written out, so that reports name them. */
-static void complete_gmres(struct argp_state *state, tess_solve_options *solve)
+static void check_gmres(struct argp_state *state, const tess_solve_options *solve)
 {
     tess_solve_options defaults;
     tess_solve_options_init(&defaults);
@@ -260,13 +259,6 @@ static void complete_gmres(struct argp_state *state, tess_solve_options *solve)
             argp_error(state, "--%s is for --solver gmres, gmres-ir or gmres-fd", options[i].name);
         }
     }
-    if (!is_gmres(solve->solver) || solve->inner_auto) { return; }
-    if (!solve->inner.given) {
-        const bool low = solve->solver != TESS_SOLVER_GMRES;
-        solve->inner = (tess_role_precision){1, low ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64,
-                                             low ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64};
-    }
-    if (!solve->basis.given) { solve->basis = solve->inner; }
 }
 
 static void check_precond(struct argp_state *state, const tess_precond_options *precond)
@@ -299,7 +291,7 @@ static error_t parse_solve(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         check_output_names(state, options);
         complete_jacobi(state, options);
-        complete_gmres(state, &options->solve);
+        check_gmres(state, &options->solve);
         check_precond(state, &options->solve.precond);
         if (options->solve.engine == TESS_ENGINE_GRAPH && options->device == TESS_DEVICE_CPU) {
             argp_error(state, "--engine graph needs a GPU, but --device cpu is given");

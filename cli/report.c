@@ -145,11 +145,16 @@ static json_t *role_json(const tess_role_precision *role)
     return role->given ? json_string(cli_role_text(role, text, sizeof text)) : json_null();
 }
 
-static void add_roles_json(json_t *options, const tess_solve_options *o)
+static json_t *storage_json(const tess_role_precision *role)
 {
-    json_object_set_new(options, "inner_precision", o->inner_auto ? json_string("auto") : role_json(&o->inner));
-    json_object_set_new(options, "basis_precision",
-                        o->basis.given ? json_string(tess_precision_name(o->basis.storage)) : json_null());
+    return role->given ? json_string(tess_precision_name(role->storage)) : json_null();
+}
+
+/* What was not given is what the solver took. */
+static void add_roles_json(json_t *options, const tess_solve_options *o, const tess_solve_result *r)
+{
+    json_object_set_new(options, "inner_precision", o->inner_auto ? json_string("auto") : role_json(&r->inner));
+    json_object_set_new(options, "basis_precision", storage_json(&r->basis));
     json_object_set_new(options, "precond_precision",
                         o->precond.adaptive ? json_string("adaptive") : role_json(&o->precond.role));
     json_object_set_new(options, "polynomial_form",
@@ -177,7 +182,7 @@ static json_t *options_json(const cli_solve_run *run)
                                             : json_string(cli_steps_text(&o->steps, steps, sizeof steps)));
     json_object_set_new(options, "omega", cli_json_real(o->omega));
     json_object_set_new(options, "restart", json_integer(o->restart));
-    add_roles_json(options, o);
+    add_roles_json(options, o, run->result);
     json_object_set_new(options, "scale", json_string(tess_scaling_name(o->scale)));
     json_object_set_new(options, "reorder", json_string(tess_reordering_name(o->reorder)));
     json_t *expansion = json_array();
@@ -279,8 +284,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
     json_object_set_new(root, "scale", json_string(tess_scaling_name(r->scale)));
     json_object_set_new(root, "reorder", json_string(tess_reordering_name(r->reorder)));
     json_object_set_new(root, "inner_precision", role_json(&r->inner));
-    json_object_set_new(root, "basis_precision",
-                        r->basis.given ? json_string(tess_precision_name(r->basis.storage)) : json_null());
+    json_object_set_new(root, "basis_precision", storage_json(&r->basis));
     json_object_set_new(root, "phases", phases_json(r));
     add_integers(root, r);
     add_reals(root, run);

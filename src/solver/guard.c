@@ -99,7 +99,7 @@ static tess_status renew_values(tess_solver *s)
 {
     tess_status status = TESS_SUCCESS;
 
-    if (!s->original->ops) { return TESS_SUCCESS; }
+    if (!s->original->ops) { return s->method->renew ? s->method->renew(s) : TESS_SUCCESS; }
     TESS_TRY(check_symmetry(s));
     if (s->stored) { TESS_TRY(tess_matrix_refresh(s->stored)); }
     if (s->method->renew) { TESS_TRY(s->method->renew(s)); }

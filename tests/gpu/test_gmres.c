@@ -133,6 +133,24 @@ static void breakdowns_are_reported(void **state)
     oracle_free(&a);
 }
 
+/* Before memory is taken: a basis of this one would be 5 GB. */
+static void bases_too_long_are_refused_at_creation(void **state)
+{
+    oracle_csr a = oracle_tridiagonal(40000, -1.0, 3.0, -1.5);
+    tess_matrix *m = make_matrix(gpu, &a);
+
+    (void)state;
+    for (int variant = 0; variant < VARIANTS; variant++) {
+        tess_solve_options options = gmres_options(32000, TESS_PRECISION_FP32, variant);
+        tess_solver *solver = NULL;
+
+        assert_fails(gpu, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
+        assert_null(solver);
+    }
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +158,7 @@ int main(void)
         cmocka_unit_test(iterations_are_the_hosts),
         cmocka_unit_test(small_systems_are_solved),
         cmocka_unit_test(breakdowns_are_reported),
+        cmocka_unit_test(bases_too_long_are_refused_at_creation),
     };
 
     return run_gpu_tests(tests, &gpu);

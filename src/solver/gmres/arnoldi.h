@@ -77,6 +77,7 @@ typedef struct tess_arnoldi {
 } tess_arnoldi;
 
 typedef enum tess_arnoldi_stage {
+    TESS_ARNOLDI_CHECK, /* whether the device can do with a basis of that length; reads n, small.most and delayed alone */
     TESS_ARNOLDI_START, /* from `residual`, of norm state->residual_norm */
     TESS_ARNOLDI_STEP,  /* w gives the next vector; the residual's estimate is brought up to date; the iteration ends */
     TESS_ARNOLDI_COMBINE /* sum := V y with the y that minimises the residual over the vectors so far; runs in any phase */

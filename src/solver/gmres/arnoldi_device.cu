@@ -322,13 +322,12 @@ extern "C" tess_status gpu_arnoldi(tess_context *ctx, const tess_arnoldi *a, tes
     tess_status status = TESS_SUCCESS;
 
     switch (stage) {
+    case TESS_ARNOLDI_CHECK: status = check_length(ctx, a); break;
     case TESS_ARNOLDI_START:
-        TESS_TRY(check_length(ctx, a));
         status = select_types<beginning>(ctx, a->precision, a->vectors, *a, sweep_grid(ctx, a, SWEEP_BLOCKS));
         break;
     case TESS_ARNOLDI_STEP: status = a->delayed ? step_delayed(ctx, a) : step_cgs2(ctx, a); break;
     default: status = combine(ctx, a); break;
     }
-cleanup:
     return status;
 }

@@ -362,6 +362,7 @@ static tess_status combine(tess_context *ctx, const tess_arnoldi *a)
 tess_status host_arnoldi(tess_context *ctx, const tess_arnoldi *a, tess_arnoldi_stage stage)
 {
     switch (stage) {
+    case TESS_ARNOLDI_CHECK: return TESS_SUCCESS;
     case TESS_ARNOLDI_START: return start(ctx, a);
     case TESS_ARNOLDI_COMBINE: return combine(ctx, a);
     default: break;

@@ -212,6 +212,7 @@ static tess_status setup(tess_solver *s)
     g->arnoldi.delayed = o->orthogonalization == TESS_ORTHOGONALIZATION_CGS2_DELAYED;
     small = &g->arnoldi.small;
     small->most = (int)(most < 1 ? 1 : most);
+    TESS_TRY(s->ctx->backend->arnoldi(s->ctx, &g->arnoldi, TESS_ARNOLDI_CHECK));
     g->nnumbers = place_numbers(small, NULL);
     TESS_TRY(allocate_basis(s->ctx, &g->arnoldi, o->basis.storage));
     TESS_TRY(tess_device_allocate(s->ctx, g->nnumbers, sizeof *g->numbers, (void **)&g->numbers));

@@ -21,6 +21,13 @@ for solver in gmres-ir gmres-fd; do
     expect 0 solve spd.mtx --solver $solver --json solve.json
     json solve.json 'j["options"]["inner_precision"] == "fp32/fp32" and j["options"]["basis_precision"] == "fp32"'
 done
+# what the solver took is what is reported, whoever chose it
+expect 0 solve spd.mtx --solver gmres --inner-precision auto --json solve.json
+json solve.json 'j["options"]["inner_precision"] == "auto" and j["options"]["basis_precision"] == "fp64"'
+json solve.json 'j["inner_precision"] == "fp64/fp64" and j["basis_precision"] == "fp64"'
+expect 0 solve spd.mtx --solver gmres-ir --reorder rcm --basis-precision fp16 --json solve.json
+json solve.json 'j["options"]["inner_precision"] == j["inner_precision"] == "fp32/fp32"'
+json solve.json 'j["options"]["basis_precision"] == j["basis_precision"] == "fp16"'
 expect 0 solve spd.mtx --solver cg --json solve.json
 json solve.json 'j["options"]["inner_precision"] is None and j["options"]["basis_precision"] is None'
 
@@ -88,6 +95,15 @@ json loe.json 'j["options"]["orthogonalization"] == "cgs2" and j["options"]["gua
 json loe.json 'j["options"]["max_iterations"] == 100000 and j["options"]["preset"] == "loe"'
 expect 0 solve $problem --solver gmres-ir --preset loe --restart 20 --json loe.json
 json loe.json 'j["solver"] == "gmres-ir" and j["options"]["restart"] == 20'
+
+# Table III: Jacobi and blocks of 42 rows after reverse Cuthill-McKee, polynomials of degree 25
+for options in '--reorder rcm --precond block-jacobi:1' '--reorder rcm --precond block-jacobi:42' '--precond polynomial:25'; do
+    for solver in gmres gmres-ir; do
+        # shellcheck disable=SC2086
+        expect 0 solve gallery:bentpipe2d:30 --solver $solver $options --rtol 1e-10 --json solve.json
+        json solve.json 'j["converged"] and j["relative_residual"] <= 1e-10 * (1 + 1e-15)'
+    done
+done
 
 # time by phases: it adds up to the solve's, and none is negative but by what clocks resolve
 for options in '--solver cg' '--solver bicgstab --precond block-jacobi' '--solver gmres' '--solver gmres --reorder rcm' \
