@@ -129,23 +129,33 @@ static void sum_block32(const dia_view *v, const tess_spmv_args *args, int64_t f
 
 /* ---- epilogue ---- */
 
+/* y of a block in FP64. The arguments are copied: what stores into y cannot change them, and the loop vectorises. */
+static void store_fp64(const tess_spmv_args *from, int64_t first, int count, const double *restrict sum, double *dots)
+{
+    const tess_spmv_args args = *from;
+
+    for (int i = 0; i < count; i++) {
+        args.y[first + i] = spmv_result(&args, first + i, sum[i]);
+    }
+    for (int i = 0; args.reduction.ndots > 0 && i < count; i++) {
+        spmv_add_dots(&args.reduction, args.y, first + i, args.y[first + i], dots);
+    }
+}
+
 static void store_block(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, const double *sum,
                         double *dots)
 {
     const bool fp32 = args->vectors == TESS_PRECISION_FP32;
 
-    for (int i = 0; i < count; i++) {
-        int64_t row = first + i;
-
+    if (!fp32 && args->update.kind == TESS_UPDATE_NONE) {
+        store_fp64(args, first, count, sum, dots);
+        return;
+    }
+    for (int64_t row = first; row < first + count; row++) {
         if (args->update.kind == TESS_UPDATE_POLYNOMIAL) {
-            spmv_finish_step(args, fp32, row, sum[i]);
-        } else if (fp32) {
-            args->y_fp32[row] = spmv_result_fp32(args, v->arithmetic, row, sum[i]);
+            spmv_finish_step(args, fp32, row, sum[row - first]);
         } else {
-            double value = spmv_result(args, row, sum[i]);
-
-            args->y[row] = value;
-            spmv_add_dots(&args->reduction, args->y, row, value, dots);
+            args->y_fp32[row] = spmv_result_fp32(args, v->arithmetic, row, sum[row - first]);
         }
     }
 }
