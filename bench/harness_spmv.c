@@ -22,14 +22,14 @@ static void name_contestant(bench_contestant *c, const char *format)
 static void add_ours(bench_contestant *list, int *count, const bench_spmv_options *o, tess_format format,
                      tess_precision precision)
 {
-    const bool slices = format == TESS_FORMAT_ELLR || format == TESS_FORMAT_SELL;
+    const bool padded = format == TESS_FORMAT_ELLR || format == TESS_FORMAT_SELL || format == TESS_FORMAT_DIA;
     bench_contestant c = {.ours = true, .vectors = TESS_PRECISION_FP64};
 
     c.storage = (tess_storage_options){
         .format = format, .precision = precision, .max_padding = o->max_padding, .window = o->window};
     name_contestant(&c, tess_format_name(format));
     list[(*count)++] = c;
-    if (!slices || precision != TESS_PRECISION_FP32) { return; }
+    if (!padded || precision != TESS_PRECISION_FP32) { return; }
     c.vectors = TESS_PRECISION_FP32;
     name_contestant(&c, tess_format_name(format));
     list[(*count)++] = c;
@@ -84,10 +84,10 @@ int bench_spmv_contestants(const bench_spmv_options *o, bool gpu, bench_contesta
 enum { KEY_FORMAT = 700, KEY_PRECISION, KEY_PADDING, KEY_WINDOW };
 
 const struct argp_option bench_spmv_table[] = {
-    {"format", KEY_FORMAT, "NAME[,NAME..]", 0, "formats: csr, ellr, sell; may be repeated (default csr)", 0},
+    {"format", KEY_FORMAT, "NAME[,NAME..]", 0, "formats: csr, ellr, sell, dia; may be repeated (default csr)", 0},
     {"precision", KEY_PRECISION, "P[,P..]", 0,
      "storage precisions; may be repeated; those that a format does not have are skipped (default fp64,fp32)", 0},
-    {"max-padding", KEY_PADDING, "R", 0, "ellr, sell: the most entries stored per nonzero (default 3)", 0},
+    {"max-padding", KEY_PADDING, "R", 0, "ellr, sell, dia: the most entries stored per nonzero (default 3)", 0},
     {"sell-window", KEY_WINDOW, "N", 0, "sell: rows of a sorting window (default 256)", 0},
     {0}};
 

@@ -36,7 +36,7 @@ static const struct argp_option timestep_argp_options[] = {
     {"seed", KEY_SEED, "N", 0, "seed of a random x without one of its own (default 1)", 1},
     {"steps", KEY_STEPS, "LIST", 0,
      "mixed and precisions, one after another, each with :N for N time steps, the others sharing the rest equally "
-     "(default mixed; --format csr, ellr or sell without a list: plain products with the whole matrix)",
+     "(default mixed; --format csr, ellr, sell or dia without a list: plain products with the whole matrix)",
      1},
     {"engine", KEY_ENGINE, "auto|plain|graph", 0, "how the steps are launched; graph needs a GPU", 1},
     {"compare", KEY_COMPARE, NULL, 0, "run FP64 too, and say by how much x differs", 1},

@@ -56,7 +56,7 @@ static tess_format parse_format(struct argp_state *state, const char *text)
 #define FORMAT_WORD(NAME, value, name) name,
     static const char *const available[] = {TESS_FORMAT_LIST(FORMAT_WORD) NULL};
 #undef FORMAT_WORD
-    static const char *const later[] = {"dia", "tiles", "auto", "pbp", "tcki", NULL};
+    static const char *const later[] = {"tiles", "auto", "pbp", "tcki", NULL};
     tess_format format = TESS_FORMAT_CSR;
     cli_parse_word(state, "format", text, available, later);
     if (tess_format_parse(text, &format) != TESS_SUCCESS) { argp_error(state, "--format: '%s' is refused", text); }
@@ -95,14 +95,15 @@ static error_t parse_storage(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option storage_options[] = {
-    {"format", KEY_FORMAT, "NAME", 0, "csr (default), ellr, sell, split or composite", 0},
+    {"format", KEY_FORMAT, "NAME", 0, "csr (default), ellr, sell, dia, split or composite", 0},
     {"matrix-precision", KEY_PRECISION, "P", 0,
      "precision the matrix is stored in: fp64 (default), fp32, bf16, fp16, e4m3 or e5m2", 0},
-    {"max-padding", KEY_PADDING, "R", 0, "ellr, sell: the most entries stored per nonzero (default 3)", 0},
+    {"max-padding", KEY_PADDING, "R", 0, "ellr, sell, dia: the most entries stored per nonzero (default 3)", 0},
     {"sell-window", KEY_WINDOW, "N", 0,
      "sell: rows sorted by length within N rows, 1 to 4096 (default 256; 1: not sorted)", 0},
     {"arithmetic", KEY_ARITHMETIC, "fp64|fp32", 0,
-     "what products are computed in (default fp64); fp32: ellr and sell in spmv, with vectors in fp32, and the low "
+     "what products are computed in (default fp64); fp32: ellr, sell and dia in spmv, with vectors in fp32, and the "
+     "low "
      "parts of "
      "split and composite",
      0},

@@ -29,6 +29,7 @@ typedef struct tess_matrix tess_matrix;
     X(SELL, 2, "sell")           \
     X(SPLIT, 3, "split")         \
     X(COMPOSITE, 4, "composite") \
+    X(DIA, 5, "dia")             \
     X(TILES, 6, "tiles")
 
 typedef enum tess_format {
@@ -96,8 +97,8 @@ typedef struct tess_storage_options {
     tess_format format;
     tess_precision precision;
     /**
-     * ellr, sell: the most entries, padding included, that may be stored per nonzero (default 3.0). Rows that fill up the
-     * last slice do not count.
+     * ellr, sell, dia: the most entries, padding included, that may be stored per nonzero (default 3.0). Rows that fill up the
+     * last slice do not count; a diagonal of dia counts as many entries as there are rows.
      */
     double max_padding;
     /**
@@ -107,7 +108,7 @@ typedef struct tess_storage_options {
     int64_t window;
     /**
      * What products and sums are computed in (default fp64). csr: fp64 alone, but FP32 vectors are multiplied in FP32
-     * by values below fp64 (see tess_matrix_spmv). fp32 for ellr and sell: with FP32 vectors. fp32 for split and
+     * by values below fp64 (see tess_matrix_spmv). fp32 for ellr, sell and dia: with FP32 vectors. fp32 for split and
      * composite: values below fp64 are multiplied in FP32 by x rounded to FP32 (its shadow where it has one), and the
      * products are summed in FP64 (Tezcan et al. 2022, section IV).
      */
@@ -154,6 +155,7 @@ TESS_EXPORT tess_status tess_matrix_update_values(tess_matrix *a, const double *
  *
  * ellr is ELLPACK-R (Vazquez, Fernandez, Garzon, Concurrency Computat. 23, 2011), sell is SELL-C-sigma with C = 64 (Kreutzer
  * et al., SIAM J. Sci. Comput. 36, 2014). tests/unit/test_ellr.c
+ * dia is the diagonal format (Zhao et al. 2024, section 2.1); src/format/dia/README.md has the layout. tests/unit/test_dia.c
  * split and composite: Tezcan et al. 2022, sections III-A and III-B; src/format/split/README.md has the layouts. INVALID_ARGUMENT
  * also for a composite by entries and a symmetric row order of a rectangular matrix. tests/unit/test_split.c
  */
@@ -170,9 +172,9 @@ TESS_EXPORT void tess_storage_options_init(tess_storage_options *options);
 
 /**
  * y := alpha op(A) x + beta y. Vectors are of matching size, x and y distinct, both FP64 or, without a transpose, both
- * FP32: for csr, ellr and sell, and with beta = 0 for split and composite by rows where no row that is multiplied is in
+ * FP32: for csr, ellr, sell and dia, and with beta = 0 for split and composite by rows where no row that is multiplied is in
  * fp64. With beta = 0 y is not read. Sums are FP64 whatever is stored, and so are their terms, but with FP32 vectors
- * csr, split and composite round the terms of values below fp64 to FP32; an ellr or sell matrix converted with FP32
+ * csr, split and composite round the terms of values below fp64 to FP32; an ellr, sell or dia matrix converted with FP32
  * arithmetic takes FP32 vectors and computes in FP32. Deterministic: the same bits on every run and any number of
  * threads.
  * Error: |computed - exact| <= gamma(longest row + 2) |alpha| |A| |x| + 2u |beta y| componentwise on the stored values,

@@ -20,7 +20,7 @@ typedef struct tess_timestep tess_timestep;
 /** How the steps are made; mirrors the options of `tessera timestep`. */
 typedef struct tess_timestep_options {
     /**
-     * composite (default) or split: as said above, with rows and columns permuted alike. csr, ellr or sell without a list of
+     * composite (default) or split: as said above, with rows and columns permuted alike. csr, ellr, sell or dia without a list of
      * steps: plain products x := A x in `storage.precision`, diagonal and all, the two vectors taking turns: in fp64 the ground
      * truth that others are compared with. csr and ellr with a list of steps: a composite over them. Default of the policy:
      * mean-range with F = 2, share 99 (the paper, section IV).

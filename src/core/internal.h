@@ -131,6 +131,8 @@ tess_status tess_matrix_raw_diagonal(const tess_matrix *a, double *diagonal);
 tess_status tess_storage_require_fp64_arithmetic(tess_context *ctx, const tess_storage_options *options,
                                                  const char *purpose);
 tess_status tess_spmv_require_fp64_vectors(const tess_matrix *a, const tess_spmv_args *args);
+/* A transposed product by the matrix that a stored one was made from: it holds the very values, if they are stored in FP64. */
+tess_status tess_spmv_of_original(const tess_matrix *a, const tess_spmv_args *args);
 
 /* Renews a stored matrix whose original has new values. */
 tess_status tess_matrix_refresh(tess_matrix *a);

@@ -175,7 +175,7 @@ tess_status tess_storage_require_fp64_arithmetic(tess_context *ctx, const tess_s
                                                  const char *purpose)
 {
     if (options->arithmetic == TESS_ARITHMETIC_FP64) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_UNSUPPORTED, "FP32 arithmetic is for products of ellr and sell with FP32 vectors",
+    return tess_fail(ctx, TESS_UNSUPPORTED, "FP32 arithmetic is for products of ellr, sell and dia with FP32 vectors",
                      "%s in arithmetic other than fp64", purpose);
 }
 
@@ -226,7 +226,7 @@ static tess_status convert(const tess_matrix *a, const tess_storage_options *opt
     if (!ops || !takes_precisions(ops, options, assignment, &refused)) {
         return tess_fail(
             a->ctx, TESS_UNSUPPORTED,
-            "csr, ellr and sell take every precision, split and composite on a GPU fp64, fp32, bf16 and fp16",
+            "csr, ellr, sell and dia take every precision, split and composite on a GPU fp64, fp32, bf16 and fp16",
             "format %s in %s on %s", tess_format_name(options->format), tess_precision_name(refused),
             a->ctx->backend->name);
     }

@@ -18,9 +18,22 @@ tess_status tess_matrix_apply_shell(const tess_matrix *a, tess_operation operati
 tess_status tess_spmv_require_fp64_vectors(const tess_matrix *a, const tess_spmv_args *args)
 {
     if (args->vectors == TESS_PRECISION_FP64) { return TESS_SUCCESS; }
-    return tess_fail(a->ctx, TESS_UNSUPPORTED, "copy them to fp64 vectors, or store the matrix as csr, ellr or sell",
+    return tess_fail(a->ctx, TESS_UNSUPPORTED,
+                     "copy them to fp64 vectors, or store the matrix as csr, ellr, sell or dia",
                      "a product of a matrix in format %s%s with fp32 vectors", tess_format_name(a->format),
                      args->operation == TESS_OP_TRANSPOSE ? ", transposed," : "");
+}
+
+tess_status tess_spmv_of_original(const tess_matrix *a, const tess_spmv_args *args)
+{
+    tess_status status = tess_spmv_require_fp64_vectors(a, args);
+
+    if (status != TESS_SUCCESS) { return status; }
+    if (a->precision != TESS_PRECISION_FP64) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "multiply with the FP64 matrix",
+                         "a transposed product of a matrix stored in %s", tess_precision_name(a->precision));
+    }
+    return a->original->ops->spmv(a->original, args);
 }
 
 static tess_status spmv_shell(const tess_matrix *a, const tess_spmv_args *args, int64_t nout)

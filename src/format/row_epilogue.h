@@ -97,6 +97,18 @@ TESS_HD void spmv_store_element(void *array, bool fp32, int64_t i, double value)
     }
 }
 
+/* The value that the product writes to y_i in FP32, given (A x)_i in the arithmetic. */
+TESS_HD float spmv_result_fp32(const tess_spmv_args *args, tess_arithmetic arithmetic, int64_t i, double product)
+{
+    if (arithmetic == TESS_ARITHMETIC_FP32) {
+        float scaled = (float)args->alpha * (float)product;
+
+        return args->beta == 0.0 ? scaled : scaled + (float)args->beta * args->y_fp32[i];
+    }
+    if (args->beta == 0.0) { return (float)(args->alpha * product); }
+    return (float)(args->alpha * product + args->beta * (double)args->y_fp32[i]);
+}
+
 /* Row i of a product in formats of one part, where vectors are FP32 or the update is POLYNOMIAL. */
 TESS_HD void spmv_finish_step(const tess_spmv_args *args, bool fp32, int64_t i, double sum)
 {

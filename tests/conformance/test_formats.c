@@ -145,8 +145,8 @@ static const double MOST_PADDING = 64.0;
 /* NULL where the format would store too much padding. */
 static tess_matrix *convert(const combination *c, const tess_matrix *assembled)
 {
-    const bool pads =
-        c->format == TESS_FORMAT_ELLR || c->format == TESS_FORMAT_SELL || c->storage.base == TESS_FORMAT_ELLR;
+    const bool pads = c->format == TESS_FORMAT_ELLR || c->format == TESS_FORMAT_SELL || c->format == TESS_FORMAT_DIA ||
+                      c->storage.base == TESS_FORMAT_ELLR;
     const bool square = tess_matrix_nrows(assembled) == tess_matrix_ncols(assembled);
     tess_matrix *stored = NULL;
     tess_status status = tess_matrix_convert(assembled, &c->storage, &stored);
@@ -508,7 +508,7 @@ static void every_combination_on_the_cpu(void **state)
     tess_context *ctx = open_cpu(2);
 
     (void)state;
-    assert_true(run_combinations(ctx) >= 3 * TESS_PRECISION_COUNT + POLICY_VARIANTS);
+    assert_true(run_combinations(ctx) >= 4 * TESS_PRECISION_COUNT + POLICY_VARIANTS);
     tess_context_destroy(ctx);
 }
 
@@ -521,7 +521,7 @@ static void every_combination_on_the_gpu(void **state)
         print_message("SKIPPED: no GPU in this build or machine\n");
         skip();
     }
-    assert_true(run_combinations(ctx) >= 3 * TESS_PRECISION_COUNT);
+    assert_true(run_combinations(ctx) >= 4 * TESS_PRECISION_COUNT);
     tess_context_destroy(ctx);
 }
 

@@ -59,6 +59,11 @@ static tess_status convert_to_slices(scene *s)
     return convert_to(s, TESS_FORMAT_SELL);
 }
 
+static tess_status convert_to_diagonals(scene *s)
+{
+    return convert_to(s, TESS_FORMAT_DIA);
+}
+
 static tess_status assign_precisions(scene *s)
 {
     tess_policy_options options;
@@ -532,6 +537,7 @@ const named_scenario scenarios[] = {
     {"create_coo", create_coo, false},
     {"convert", convert, false},
     {"convert to slices", convert_to_slices, false},
+    {"convert to diagonals", convert_to_diagonals, false},
     {"convert to split", convert_to_split, false},
     {"convert to split entries", convert_to_split_entries, false},
     {"convert to split slices", convert_to_split_slices, false},

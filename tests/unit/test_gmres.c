@@ -322,8 +322,8 @@ static void refinement_reaches_fp64(void **state)
 /* The matrix in every format; a composite gives its copy in fp32. */
 static void refinement_works_with_every_format(void **state)
 {
-    static const tess_format formats[] = {TESS_FORMAT_CSR, TESS_FORMAT_ELLR, TESS_FORMAT_SELL, TESS_FORMAT_SPLIT,
-                                          TESS_FORMAT_COMPOSITE};
+    static const tess_format formats[] = {TESS_FORMAT_CSR, TESS_FORMAT_ELLR,  TESS_FORMAT_SELL,
+                                          TESS_FORMAT_DIA, TESS_FORMAT_SPLIT, TESS_FORMAT_COMPOSITE};
     oracle_csr a = oracle_convection2d(30, 1.0);
     double *b = random_values(a.nrows, 7, -1.0, 1.0), *x = test_allocate(a.nrows, sizeof *x);
     tess_context *ctx = open_cpu(2);
@@ -334,8 +334,8 @@ static void refinement_works_with_every_format(void **state)
         tess_solve_result result;
 
         options.storage.format = formats[f];
-        if (f == 1 || f == 2) { options.storage.precision = TESS_PRECISION_FP32; }
-        if (f > 2) {
+        if (f >= 1 && f <= 3) { options.storage.precision = TESS_PRECISION_FP32; }
+        if (f > 3) {
             options.storage.policy.policy = TESS_POLICY_MEAN_RANGE;
             options.storage.policy.parameter = 0.1;
         }

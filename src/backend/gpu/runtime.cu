@@ -6,6 +6,7 @@
 #include "backend/gpu/gpu.h"
 #include "core/random.h"
 #include "format/csr/csr.h"
+#include "format/dia/dia.h"
 #include "format/ellr/ellr.h"
 #include "format/split/split.h"
 #include "format/tiles/tiles.h"
@@ -362,7 +363,8 @@ static tess_status convert_gpu(tess_context *ctx, int64_t n, tess_precision from
 static tess_backend make_table()
 {
     static const tess_format_ops *const formats[] = {
-        csr_gpu_ops(), ellr_gpu_ops(), sell_gpu_ops(), split_gpu_ops(), composite_gpu_ops(), tiles_gpu_ops(), NULL};
+        csr_gpu_ops(),       ellr_gpu_ops(), sell_gpu_ops(),  split_gpu_ops(),
+        composite_gpu_ops(), dia_gpu_ops(),  tiles_gpu_ops(), NULL};
     tess_backend t;
 
     memset(&t, 0, sizeof t);

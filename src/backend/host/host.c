@@ -7,6 +7,7 @@
 
 #include "core/random.h"
 #include "format/csr/csr.h"
+#include "format/dia/dia.h"
 #include "format/ellr/ellr.h"
 #include "format/split/split.h"
 #include "format/tiles/tiles.h"
@@ -148,7 +149,8 @@ static void release_no_graph(tess_context *ctx, void *graph)
 }
 
 static const tess_format_ops *const host_formats[] = {
-    &csr_host_ops, &ellr_host_ops, &sell_host_ops, &split_host_ops, &composite_host_ops, &tiles_host_ops, NULL};
+    &csr_host_ops,       &ellr_host_ops, &sell_host_ops,  &split_host_ops,
+    &composite_host_ops, &dia_host_ops,  &tiles_host_ops, NULL};
 
 const tess_backend tess_host_backend = {
     .name = "cpu",

@@ -13,7 +13,7 @@ __device__ static inline void store_row(const ellr_view &v, const tess_spmv_args
     } else if constexpr (sizeof(VECTOR) == sizeof(double)) {
         finish_row<NDOTS>(args, row, sum, dots);
     } else {
-        args.y_fp32[row] = ellr_result_fp32(&v, &args, row, (double)sum);
+        args.y_fp32[row] = spmv_result_fp32(&args, v.arithmetic, row, (double)sum);
     }
 }
 

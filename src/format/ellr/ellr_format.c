@@ -246,19 +246,6 @@ tess_status ellr_prepare(const tess_matrix *a)
     return ellr_backend_of(a->ctx)->prepare(a->ctx, view_of(a));
 }
 
-/* The transpose of the FP64 matrix holds the very values that are stored here, if they are FP64. */
-static tess_status multiply_transposed(const tess_matrix *a, const tess_spmv_args *args)
-{
-    tess_status status = tess_spmv_require_fp64_vectors(a, args);
-
-    if (status != TESS_SUCCESS) { return status; }
-    if (a->precision != TESS_PRECISION_FP64) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "multiply with the FP64 matrix",
-                         "a transposed product of a matrix stored in %s", tess_precision_name(a->precision));
-    }
-    return a->original->ops->spmv(a->original, args);
-}
-
 tess_status ellr_spmv(const tess_matrix *a, const tess_spmv_args *args)
 {
     const ellr_view *v = view_of(a);
@@ -267,7 +254,7 @@ tess_status ellr_spmv(const tess_matrix *a, const tess_spmv_args *args)
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass fp32 vectors, or convert the matrix with fp64 arithmetic",
                          "a product in fp32 arithmetic with fp64 vectors");
     }
-    if (args->operation == TESS_OP_TRANSPOSE) { return multiply_transposed(a, args); }
+    if (args->operation == TESS_OP_TRANSPOSE) { return tess_spmv_of_original(a, args); }
     return ellr_backend_of(a->ctx)->spmv(a->ctx, v, args);
 }
 

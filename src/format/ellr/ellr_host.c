@@ -231,7 +231,7 @@ static void store_fp32(const ellr_view *v, int64_t s, const tess_spmv_args *args
     for (int64_t lane = 0; lane < ELLR_SLICE; lane++) {
         int64_t row = ellr_row(v, v->slice[s], s * ELLR_SLICE + lane);
 
-        if (row < v->nrows) { args->y_fp32[row] = ellr_result_fp32(v, args, row, sum[lane]); }
+        if (row < v->nrows) { args->y_fp32[row] = spmv_result_fp32(args, v->arithmetic, row, sum[lane]); }
     }
 }
 

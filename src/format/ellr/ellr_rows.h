@@ -82,18 +82,6 @@ TESS_HD int64_t ellr_column(const ellr_view *v, ellr_slice s, int64_t position, 
                                     : ellr_target(v, row) + words[place];
 }
 
-/* What the product writes to y_i in FP32, given (A x)_i in the arithmetic. */
-TESS_HD float ellr_result_fp32(const ellr_view *v, const tess_spmv_args *args, int64_t i, double product)
-{
-    if (v->arithmetic == TESS_ARITHMETIC_FP32) {
-        float scaled = (float)args->alpha * (float)product;
-
-        return args->beta == 0.0 ? scaled : scaled + (float)args->beta * args->y_fp32[i];
-    }
-    if (args->beta == 0.0) { return (float)(args->alpha * product); }
-    return (float)(args->alpha * product + args->beta * (double)args->y_fp32[i]);
-}
-
 /* ---- building ---- */
 
 TESS_HD int64_t ellr_csr_offset(const csr_view *csr, int64_t i)

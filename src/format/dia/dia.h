@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DIA: the diagonals that hold an entry, in ascending order of column minus row, so that a row meets its entries in the order
+ * of their columns. Each diagonal has a place for every row: that of row i of diagonal d is d * stride + i of val. Of a
+ * diagonal that the matrix fills, the range of its columns tells which places are entries; of one with holes a bitmap does. What
+ * is not an entry is never added: not even 0 times NaN. README.md has a picture.
+ */
+#ifndef TESS_FORMAT_DIA_DIA_H
+#define TESS_FORMAT_DIA_DIA_H
+
+#include <stdint.h>
+
+#include <tessera/matrix.h>
+
+#include "backend/backend.h"
+#include "format/csr/csr.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bytes that each diagonal begins at a multiple of; rows of a word of a bitmap, and bits of a word of marks. */
+enum { DIA_ALIGNMENT = 128, DIA_WORD = 32 };
+
+typedef struct dia_diagonal {
+    int32_t offset; /* column minus row */
+    int32_t bitmap; /* its number among the bitmaps; -1: every place within the matrix is an entry */
+} dia_diagonal;
+
+/* What a kernel sees: arrays in the memory of the backend that runs it. */
+typedef struct dia_view {
+    int64_t nrows, ncols, nnz;
+    int64_t ndiagonals, nbitmaps;
+    int64_t stride; /* places of a diagonal: nrows, rounded up to DIA_ALIGNMENT bytes of values */
+    int64_t words;  /* of a bitmap: nrows / DIA_WORD, rounded up */
+    dia_diagonal *diagonal;
+    uint32_t
+        *bitmap; /* nbitmaps * words; bit i % DIA_WORD of word i / DIA_WORD: row i has an entry; 0 beyond the matrix */
+    void *val;   /* ndiagonals * stride values of `precision`; 0 where there is no entry */
+    tess_precision precision;
+    tess_arithmetic arithmetic;
+} dia_view;
+
+typedef struct dia_storage {
+    dia_view view;
+} dia_storage;
+
+/* What a backend supplies; all arrays are in its memory, and those of the view are there but for what a function makes. */
+typedef struct dia_backend {
+    /* Sets bit column - row + nrows - 1 of `marks` for each entry; they are 0 before. */
+    tess_status (*mark)(tess_context *ctx, const csr_view *csr, uint32_t *marks);
+    /* How many of `words` words' bits are set. */
+    tess_status (*count_marks)(tess_context *ctx, int64_t words, const uint32_t *marks, int64_t *count);
+    /* Makes a list of diagonals from the marks; v->diagonal has room for all of them. */
+    tess_status (*list_marks)(tess_context *ctx, int64_t words, const uint32_t *marks, const dia_view *v);
+    /* Adds to entries[d] how many entries diagonal d has; they are 0 before. */
+    tess_status (*count_entries)(tess_context *ctx, const csr_view *csr, const dia_view *v, uint32_t *entries);
+    tess_status (*fill_bitmaps)(tess_context *ctx, const csr_view *csr, const dia_view *v);
+    tess_status (*fill_values)(tess_context *ctx, const csr_view *csr, const dia_view *v);
+    /* Host arrays in CSR order; either may be NULL. */
+    tess_status (*decode)(tess_context *ctx, const csr_view *csr, const dia_view *v, int32_t *col_ind, double *val);
+    tess_status (*prepare)(tess_context *ctx, const dia_view *v);
+    tess_status (*spmv)(tess_context *ctx, const dia_view *v, const tess_spmv_args *args);
+} dia_backend;
+
+/* The format over a backend's functions, in dia_format.c. */
+tess_status dia_build(const tess_matrix *assembled, const tess_storage_options *options, void **storage);
+tess_status dia_refresh(const tess_matrix *assembled, void *storage);
+void dia_destroy(tess_context *ctx, void *storage);
+tess_status dia_prepare(const tess_matrix *a);
+tess_status dia_spmv(const tess_matrix *a, const tess_spmv_args *args);
+tess_status dia_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val);
+int64_t dia_bytes(const tess_matrix *a);
+
+#define DIA_PRECISIONS ((1U << TESS_PRECISION_COUNT) - 1U)
+
+extern const dia_backend dia_host;
+extern const tess_format_ops dia_host_ops;
+tess_status dia_host_mark(tess_context *ctx, const csr_view *csr, uint32_t *marks);
+tess_status dia_host_count_marks(tess_context *ctx, int64_t words, const uint32_t *marks, int64_t *count);
+tess_status dia_host_list_marks(tess_context *ctx, int64_t words, const uint32_t *marks, const dia_view *v);
+tess_status dia_host_count_entries(tess_context *ctx, const csr_view *csr, const dia_view *v, uint32_t *entries);
+tess_status dia_host_fill_bitmaps(tess_context *ctx, const csr_view *csr, const dia_view *v);
+tess_status dia_host_fill_values(tess_context *ctx, const csr_view *csr, const dia_view *v);
+tess_status dia_host_decode(tess_context *ctx, const csr_view *csr, const dia_view *v, int32_t *col_ind, double *val);
+#if TESS_HAVE_GPU
+const dia_backend *dia_gpu(void);
+const tess_format_ops *dia_gpu_ops(void);
+tess_status dia_gpu_mark(tess_context *ctx, const csr_view *csr, uint32_t *marks);
+tess_status dia_gpu_count_marks(tess_context *ctx, int64_t words, const uint32_t *marks, int64_t *count);
+tess_status dia_gpu_list_marks(tess_context *ctx, int64_t words, const uint32_t *marks, const dia_view *v);
+tess_status dia_gpu_count_entries(tess_context *ctx, const csr_view *csr, const dia_view *v, uint32_t *entries);
+tess_status dia_gpu_fill_bitmaps(tess_context *ctx, const csr_view *csr, const dia_view *v);
+tess_status dia_gpu_fill_values(tess_context *ctx, const csr_view *csr, const dia_view *v);
+tess_status dia_gpu_decode(tess_context *ctx, const csr_view *csr, const dia_view *v, int32_t *col_ind, double *val);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* DIA over a backend's functions: what is the same for all backends. */
+#include <string.h>
+
+#include "core/internal.h"
+#include "format/dia/dia_rows.h"
+
+/* What zero stands for in tess_storage_options. */
+static const double default_max_padding = 3.0;
+
+static const dia_backend *backend_of(const tess_context *ctx)
+{
+#if TESS_HAVE_GPU
+    if (ctx->device == TESS_DEVICE_GPU) { return dia_gpu(); }
+#endif
+    (void)ctx;
+    return &dia_host;
+}
+
+static const dia_view *view_of(const tess_matrix *a)
+{
+    const dia_storage *s = a->storage;
+
+    return &s->view;
+}
+
+void dia_destroy(tess_context *ctx, void *storage)
+{
+    dia_storage *s = storage;
+    dia_view *v = &s->view;
+
+    tess_device_release(ctx, v->diagonal, v->ndiagonals, sizeof *v->diagonal);
+    tess_device_release(ctx, v->bitmap, v->nbitmaps * v->words, sizeof *v->bitmap);
+    tess_device_release(ctx, v->val, v->ndiagonals * v->stride, tess_precision_bytes(v->precision));
+    tess_host_release(ctx, s, 1, sizeof *s);
+}
+
+/* ---- building ---- */
+
+static tess_status check_options(tess_context *ctx, const tess_storage_options *o)
+{
+    if (!(o->max_padding == 0.0 || o->max_padding >= 1.0)) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "1.0 allows none, 0 stands for the default",
+                         "max_padding = %g entries per nonzero", o->max_padding);
+    }
+    if (o->arithmetic != TESS_ARITHMETIC_FP64 && o->arithmetic != TESS_ARITHMETIC_FP32) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64 or fp32", "arithmetic number %d", (int)o->arithmetic);
+    }
+    return TESS_SUCCESS;
+}
+
+/* Places of rows that exist, also those outside of the matrix: products look at all of them. */
+static tess_status check_padding(tess_context *ctx, const tess_storage_options *o, const dia_view *v)
+{
+    double most = o->max_padding == 0.0 ? default_max_padding : o->max_padding;
+    double places = (double)v->ndiagonals * (double)v->nrows;
+    double ratio = v->nnz > 0 ? places / (double)v->nnz : 0.0;
+
+    if (ratio > most) {
+        return tess_fail(
+            ctx, TESS_UNSUPPORTED, "choose csr, ellr or sell, or raise max_padding (--max-padding)",
+            "format dia would store %lld diagonals, %.4g entries per nonzero (%.0f for %lld), and max_padding is %g",
+            (long long)v->ndiagonals, ratio, places, (long long)v->nnz, most);
+    }
+    if (v->ndiagonals > INT32_MAX) {
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr", "format dia would store %lld diagonals",
+                         (long long)v->ndiagonals);
+    }
+    return TESS_SUCCESS;
+}
+
+/* Which diagonals there are. */
+static tess_status find_diagonals(tess_context *ctx, const csr_view *csr, const tess_storage_options *o, dia_view *v)
+{
+    const dia_backend *backend = backend_of(ctx);
+    const int64_t bits = csr->nnz > 0 ? csr->nrows + csr->ncols - 1 : 0, words = (bits + DIA_WORD - 1) / DIA_WORD;
+    uint32_t *marks = NULL;
+    int64_t count = 0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_device_allocate(ctx, words, sizeof *marks, (void **)&marks));
+    TESS_TRY(ctx->backend->zero(ctx, marks, (size_t)words * sizeof *marks));
+    TESS_TRY(backend->mark(ctx, csr, marks));
+    TESS_TRY(backend->count_marks(ctx, words, marks, &count));
+    v->ndiagonals = count;
+    TESS_TRY(check_padding(ctx, o, v));
+    TESS_TRY(tess_device_allocate(ctx, count, sizeof *v->diagonal, (void **)&v->diagonal));
+    status = backend->list_marks(ctx, words, marks, v);
+cleanup:
+    tess_device_release(ctx, marks, words, sizeof *marks);
+    return status;
+}
+
+/* Numbers those of the diagonals, which lie on the host, that do not have as many entries as places within the matrix. */
+static void number_bitmaps(dia_view *v, dia_diagonal *diagonal, const uint32_t *entries)
+{
+    v->nbitmaps = 0;
+    for (int64_t d = 0; d < v->ndiagonals; d++) {
+        int64_t places = dia_end_row(v, diagonal[d].offset) - dia_first_row(diagonal[d].offset);
+
+        diagonal[d].bitmap = entries[d] == places ? -1 : (int32_t)v->nbitmaps++;
+    }
+}
+
+/* Which diagonals have holes. */
+static tess_status find_holes(tess_context *ctx, const csr_view *csr, dia_view *v)
+{
+    const int64_t count = v->ndiagonals;
+    const size_t bytes = (size_t)count * sizeof(uint32_t), list_bytes = (size_t)count * sizeof(dia_diagonal);
+    uint32_t *entries = NULL, *host_entries = NULL;
+    dia_diagonal *host_list = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_device_allocate(ctx, count, sizeof *entries, (void **)&entries));
+    TESS_TRY(tess_host_allocate(ctx, count, sizeof *host_entries, (void **)&host_entries));
+    TESS_TRY(tess_host_allocate(ctx, count, sizeof *host_list, (void **)&host_list));
+    TESS_TRY(ctx->backend->zero(ctx, entries, bytes));
+    TESS_TRY(backend_of(ctx)->count_entries(ctx, csr, v, entries));
+    TESS_TRY(ctx->backend->download(ctx, host_entries, entries, bytes));
+    TESS_TRY(ctx->backend->download(ctx, host_list, v->diagonal, list_bytes));
+    number_bitmaps(v, host_list, host_entries);
+    status = ctx->backend->upload(ctx, v->diagonal, host_list, list_bytes);
+cleanup:
+    tess_device_release(ctx, entries, count, sizeof *entries);
+    tess_host_release(ctx, host_entries, count, sizeof *host_entries);
+    tess_host_release(ctx, host_list, count, sizeof *host_list);
+    return status;
+}
+
+static tess_status fill(tess_context *ctx, const csr_view *csr, dia_view *v)
+{
+    const dia_backend *backend = backend_of(ctx);
+    const int64_t unit = (int64_t)DIA_ALIGNMENT / (int64_t)tess_precision_bytes(v->precision);
+    tess_status status = TESS_SUCCESS;
+
+    v->stride = (v->nrows + unit - 1) / unit * unit;
+    v->words = (v->nrows + DIA_WORD - 1) / DIA_WORD;
+    TESS_TRY(tess_device_allocate(ctx, v->nbitmaps * v->words, sizeof *v->bitmap, (void **)&v->bitmap));
+    TESS_TRY(
+        tess_device_allocate(ctx, v->ndiagonals * v->stride, tess_precision_bytes(v->precision), (void **)&v->val));
+    TESS_TRY(backend->fill_bitmaps(ctx, csr, v));
+    status = backend->fill_values(ctx, csr, v);
+cleanup:
+    return status;
+}
+
+tess_status dia_build(const tess_matrix *assembled, const tess_storage_options *options, void **out)
+{
+    tess_context *ctx = assembled->ctx;
+    const csr_view *csr = &csr_of(assembled)->view;
+    dia_storage *s = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(check_options(ctx, options));
+    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *s, (void **)&s));
+    memset(s, 0, sizeof *s);
+    s->view = (dia_view){.nrows = csr->nrows,
+                         .ncols = csr->ncols,
+                         .nnz = csr->nnz,
+                         .precision = options->precision,
+                         .arithmetic = options->arithmetic};
+    TESS_TRY(find_diagonals(ctx, csr, options, &s->view));
+    TESS_TRY(find_holes(ctx, csr, &s->view));
+    TESS_TRY(fill(ctx, csr, &s->view));
+    *out = s;
+cleanup:
+    if (status != TESS_SUCCESS && s) { dia_destroy(ctx, s); }
+    return status;
+}
+
+tess_status dia_refresh(const tess_matrix *assembled, void *storage)
+{
+    const dia_storage *s = storage;
+
+    return backend_of(assembled->ctx)->fill_values(assembled->ctx, &csr_of(assembled)->view, &s->view);
+}
+
+/* ---- products ---- */
+
+tess_status dia_prepare(const tess_matrix *a)
+{
+    return backend_of(a->ctx)->prepare(a->ctx, view_of(a));
+}
+
+tess_status dia_spmv(const tess_matrix *a, const tess_spmv_args *args)
+{
+    const dia_view *v = view_of(a);
+
+    if (v->arithmetic == TESS_ARITHMETIC_FP32 && args->vectors != TESS_PRECISION_FP32) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass fp32 vectors, or convert the matrix with fp64 arithmetic",
+                         "a product in fp32 arithmetic with fp64 vectors");
+    }
+    if (args->operation == TESS_OP_TRANSPOSE) { return tess_spmv_of_original(a, args); }
+    return backend_of(a->ctx)->spmv(a->ctx, v, args);
+}
+
+/* ---- back to the host ---- */
+
+tess_status dia_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val)
+{
+    const csr_view *csr = &csr_of(a->original)->view;
+    tess_status status = TESS_SUCCESS;
+
+    if (row_ptr) { TESS_TRY(a->original->ops->decode(a->original, row_ptr, NULL, NULL)); }
+    if (col_ind || val) { status = backend_of(a->ctx)->decode(a->ctx, csr, view_of(a), col_ind, val); }
+cleanup:
+    return status;
+}
+
+int64_t dia_bytes(const tess_matrix *a)
+{
+    const dia_view *v = view_of(a);
+
+    return v->ndiagonals * (int64_t)sizeof *v->diagonal + v->nbitmaps * v->words * (int64_t)sizeof *v->bitmap +
+           v->ndiagonals * v->stride * (int64_t)tess_precision_bytes(v->precision);
+}

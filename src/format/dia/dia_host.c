@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products of DIA on the host: a block of rows at a time, diagonal after diagonal, in runs of neighbouring rows that have an
+ * entry. All rows of a run are independent, so that loops over them vectorise, and each row adds its entries in the order of
+ * its columns: the bits of a sequential sum, for any number of threads.
+ */
+#include <string.h>
+
+#include "backend/host/host.h"
+#include "format/dia/dia_rows.h"
+
+/* Rows of a block: its sums stay in the first cache. Its dot products are one partial sum. */
+enum { BLOCK = 1024 };
+
+/* ---- runs of entries ---- */
+
+/* The bits of a word's rows from `row` on, at the positions of their rows. */
+static uint32_t bits_from(const uint32_t *bitmap, int64_t row, uint32_t inverted)
+{
+    return (bitmap[row / DIA_WORD] ^ inverted) & (UINT32_MAX << (row % DIA_WORD));
+}
+
+/* The first row from `row` on, before `end`, whose bit is set (inverted: is not); else `end`. */
+static int64_t find_row(const uint32_t *bitmap, int64_t row, int64_t end, uint32_t inverted)
+{
+    while (row < end) {
+        const uint32_t bits = bits_from(bitmap, row, inverted);
+        const int64_t word = row - row % DIA_WORD;
+
+        if (bits != 0) {
+            row = word + __builtin_ctz(bits);
+            return row < end ? row : end;
+        }
+        row = word + DIA_WORD;
+    }
+    return end;
+}
+
+/* The next run of rows, before `end`, with an entry on the diagonal: from *row up to *run_end. False: there is none. */
+static bool next_run(const dia_view *v, dia_diagonal diagonal, int64_t *row, int64_t end, int64_t *run_end)
+{
+    const uint32_t *bitmap = v->bitmap;
+
+    if (*row >= end) { return false; }
+    *run_end = end;
+    if (diagonal.bitmap < 0) { return true; }
+    bitmap += dia_word(v, diagonal, 0);
+    *row = find_row(bitmap, *row, end, 0);
+    *run_end = find_row(bitmap, *row, end, UINT32_MAX);
+    return *row < end;
+}
+
+/* ---- sums ---- */
+
+HOST_CLONES static void add_fp64(int64_t count, const double *value, const double *x, double *restrict sum)
+{
+    for (int64_t i = 0; i < count; i++) {
+        sum[i] += value[i] * x[i];
+    }
+}
+
+HOST_CLONES static void add_fp32_vector(int64_t count, const double *value, const float *x, double *restrict sum)
+{
+    for (int64_t i = 0; i < count; i++) {
+        sum[i] += value[i] * (double)x[i];
+    }
+}
+
+HOST_CLONES static void add_fp32(int64_t count, const float *value, const float *x, float *restrict sum)
+{
+    for (int64_t i = 0; i < count; i++) {
+        sum[i] += value[i] * x[i];
+    }
+}
+
+/* Rows of a block in which a diagonal is within the matrix. */
+static int64_t clip(const dia_view *v, int32_t offset, int64_t first, int count, int64_t *begin)
+{
+    int64_t end = dia_end_row(v, offset);
+
+    *begin = dia_first_row(offset) > first ? dia_first_row(offset) : first;
+    return end < first + count ? end : first + count;
+}
+
+static void sum_block64(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, double *sum)
+{
+    const tess_operand values = {v->val, v->precision};
+    double room[BLOCK];
+
+    memset(sum, 0, (size_t)count * sizeof *sum);
+    for (int64_t d = 0; d < v->ndiagonals; d++) {
+        const dia_diagonal diagonal = v->diagonal[d];
+        int64_t begin = 0, end = clip(v, diagonal.offset, first, count, &begin), row = begin, run_end = 0;
+        const double *value = NULL;
+
+        if (begin >= end) { continue; }
+        value = host_read_fp64(values, dia_place(v, d, begin), (int)(end - begin), room);
+        for (; next_run(v, diagonal, &row, end, &run_end); row = run_end) {
+            if (args->vectors == TESS_PRECISION_FP32) {
+                add_fp32_vector(run_end - row, value + (row - begin), args->x_fp32 + row + diagonal.offset,
+                                sum + (row - first));
+            } else {
+                add_fp64(run_end - row, value + (row - begin), args->x + row + diagonal.offset, sum + (row - first));
+            }
+        }
+    }
+}
+
+static void sum_block32(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, double *out)
+{
+    const tess_operand values = {v->val, v->precision};
+    float room[BLOCK], sum[BLOCK] = {0.0F};
+
+    for (int64_t d = 0; d < v->ndiagonals; d++) {
+        const dia_diagonal diagonal = v->diagonal[d];
+        int64_t begin = 0, end = clip(v, diagonal.offset, first, count, &begin), row = begin, run_end = 0;
+        const float *value = NULL;
+
+        if (begin >= end) { continue; }
+        value = host_read_fp32(values, dia_place(v, d, begin), (int)(end - begin), room);
+        for (; next_run(v, diagonal, &row, end, &run_end); row = run_end) {
+            add_fp32(run_end - row, value + (row - begin), args->x_fp32 + row + diagonal.offset, sum + (row - first));
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        out[i] = (double)sum[i];
+    }
+}
+
+/* ---- epilogue ---- */
+
+/* y of a block in FP64. The arguments are copied: what stores into y cannot change them, and the loop vectorises. */
+static void store_fp64(const tess_spmv_args *from, int64_t first, int count, const double *restrict sum, double *dots)
+{
+    const tess_spmv_args args = *from;
+
+    for (int i = 0; i < count; i++) {
+        args.y[first + i] = spmv_result(&args, first + i, sum[i]);
+    }
+    for (int i = 0; args.reduction.ndots > 0 && i < count; i++) {
+        spmv_add_dots(&args.reduction, args.y, first + i, args.y[first + i], dots);
+    }
+}
+
+static void store_block(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, const double *sum,
+                        double *dots)
+{
+    const bool fp32 = args->vectors == TESS_PRECISION_FP32;
+
+    if (!fp32 && args->update.kind == TESS_UPDATE_NONE) {
+        store_fp64(args, first, count, sum, dots);
+        return;
+    }
+    for (int64_t row = first; row < first + count; row++) {
+        if (args->update.kind == TESS_UPDATE_POLYNOMIAL) {
+            spmv_finish_step(args, fp32, row, sum[row - first]);
+        } else {
+            args->y_fp32[row] = spmv_result_fp32(args, v->arithmetic, row, sum[row - first]);
+        }
+    }
+}
+
+static int64_t blocks_of(const dia_view *v)
+{
+    return (v->nrows + BLOCK - 1) / BLOCK;
+}
+
+static tess_status prepare(tess_context *ctx, const dia_view *v)
+{
+    double *partials = NULL;
+
+    return host_partials(ctx, 2 * blocks_of(v), &partials);
+}
+
+static tess_status spmv(tess_context *ctx, const dia_view *v, const tess_spmv_args *args)
+{
+    const tess_reduction *reduction = &args->reduction;
+    const bool fp32 = args->vectors == TESS_PRECISION_FP32 && v->arithmetic == TESS_ARITHMETIC_FP32;
+    int64_t nblocks = blocks_of(v);
+    double *partials = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (!host_enter(reduction->state, false, true)) { return TESS_SUCCESS; }
+    status = host_partials(ctx, 2 * nblocks, &partials);
+    if (status != TESS_SUCCESS) { return status; }
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (v->nnz > HOST_SERIAL_WORK)
+    for (int64_t b = 0; b < nblocks; b++) {
+        int64_t first = b * BLOCK;
+        int count = v->nrows - first < BLOCK ? (int)(v->nrows - first) : BLOCK;
+        double sum[BLOCK], dots[2] = {0.0, 0.0};
+
+        if (fp32) {
+            sum_block32(v, args, first, count, sum);
+        } else {
+            sum_block64(v, args, first, count, sum);
+        }
+        store_block(v, args, first, count, sum, dots);
+        partials[b] = dots[0];
+        partials[nblocks + b] = dots[1];
+    }
+    if (reduction->ndots > 0) {
+        host_finish_reduction(partials, nblocks, reduction->ndots, reduction->step, reduction->state);
+    }
+    return TESS_SUCCESS;
+}
+
+const dia_backend dia_host = {
+    .mark = dia_host_mark,
+    .count_marks = dia_host_count_marks,
+    .list_marks = dia_host_list_marks,
+    .count_entries = dia_host_count_entries,
+    .fill_bitmaps = dia_host_fill_bitmaps,
+    .fill_values = dia_host_fill_values,
+    .decode = dia_host_decode,
+    .prepare = prepare,
+    .spmv = spmv,
+};
+
+const tess_format_ops dia_host_ops = {
+    .format = TESS_FORMAT_DIA,
+    .build = dia_build,
+    .refresh = dia_refresh,
+    .destroy = dia_destroy,
+    .prepare = dia_prepare,
+    .spmv = dia_spmv,
+    .decode = dia_decode,
+    .bytes = dia_bytes,
+    .precisions = DIA_PRECISIONS,
+};
