@@ -150,7 +150,7 @@ double cli_seconds(void);
 
 /* ---- policy_options.c: precisions by policy ---- */
 
-/* --granularity --policy --share --levels --allow-underflow --base --row-order; input: tess_storage_options. A child of
+/* --granularity --policy --block --share --levels --allow-underflow --base --row-order; input: tess_storage_options. A child of
    cli_storage_argp. */
 extern const struct argp cli_policy_argp;
 bool cli_takes_policy(tess_format format);

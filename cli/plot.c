@@ -64,14 +64,61 @@ static int64_t row_start(const tess_csr_view *a, int64_t row)
     return a->row_ptr_bits == 64 ? ((const int64_t *)a->row_ptr)[row] : ((const int32_t *)a->row_ptr)[row];
 }
 
-static void draw(const picture *p, const tess_csr_view *a, tess_granularity granularity, const uint8_t *level)
+/* Levels, and the grid that they are in where the granules are blocks. */
+typedef struct granule_levels {
+    tess_granularity granularity;
+    int block_rows, block_cols;
+    uint8_t *level;
+    int64_t *first; /* of blocks; else NULL */
+    int32_t *column;
+} granule_levels;
+
+static void free_levels(granule_levels *g)
+{
+    free(g->level);
+    free(g->first);
+    free(g->column);
+}
+
+/* Returns an exit code, message printed. */
+static int fetch_levels(const tess_matrix *a, const tess_assignment *assignment, const tess_assignment_summary *summary,
+                        granule_levels *out)
+{
+    const tess_policy_options *o = &summary->options;
+    bool blocks = o->granularity == TESS_GRANULARITY_BLOCK;
+    size_t nblock_rows = (size_t)(tess_matrix_csr_view(a).nrows / o->block_rows) + 1;
+    *out = (granule_levels){.granularity = o->granularity,
+                            .block_rows = o->block_rows,
+                            .block_cols = o->block_cols,
+                            .level = malloc((size_t)summary->granules + 1)};
+    if (blocks) {
+        out->first = malloc((nblock_rows + 1) * sizeof *out->first);
+        out->column = malloc(((size_t)summary->granules + 1) * sizeof *out->column);
+    }
+    if (out->level == NULL || (blocks && (out->first == NULL || out->column == NULL))) {
+        return cli_report_failure(NULL, TESS_OUT_OF_MEMORY);
+    }
+    tess_status status = tess_assignment_get_levels(assignment, out->level);
+    if (status == TESS_SUCCESS && blocks) {
+        status = tess_assignment_get_blocks(assignment, out->first, out->column, NULL);
+    }
+    return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(tess_matrix_context(a), status);
+}
+
+static void draw(const picture *p, const tess_csr_view *a, const granule_levels *g)
 {
     for (int64_t row = 0; row < a->nrows; row++) {
-        int64_t end = row_start(a, row + 1);
+        int64_t end = row_start(a, row + 1), block = g->first == NULL ? 0 : g->first[row / g->block_rows];
         for (int64_t k = row_start(a, row); k < end; k++) {
             uint8_t own = 0;
-            if (granularity == TESS_GRANULARITY_ROW) { own = level[row]; }
-            if (granularity == TESS_GRANULARITY_ENTRY) { own = level[k]; }
+            if (g->granularity == TESS_GRANULARITY_ROW) { own = g->level[row]; }
+            if (g->granularity == TESS_GRANULARITY_ENTRY) { own = g->level[k]; }
+            if (g->first != NULL) {
+                while (g->column[block] < a->col_ind[k] / g->block_cols) { /* both ascend, and the block is there */
+                    block++;
+                }
+                own = g->level[block];
+            }
             if (own < TESS_MOST_LEVELS) { mark_cell(p, row, a->col_ind[k], (png_byte)(1 + own)); }
         }
     }
@@ -105,21 +152,18 @@ int cli_plot_assignment(const tess_matrix *a, const tess_assignment *assignment,
         return CLI_INPUT;
     }
     tess_assignment_get_summary(assignment, &summary);
-    uint8_t *level = malloc((size_t)summary.granules + 1);
+    granule_levels levels = {.level = NULL};
     p.pixel = calloc((size_t)p.width, (size_t)p.height);
-    int code = level == NULL || p.pixel == NULL ? cli_report_failure(NULL, TESS_OUT_OF_MEMORY) : CLI_CONVERGED;
+    int code =
+        p.pixel == NULL ? cli_report_failure(NULL, TESS_OUT_OF_MEMORY) : fetch_levels(a, assignment, &summary, &levels);
     if (code == CLI_CONVERGED) {
-        tess_status status = tess_assignment_get_levels(assignment, level);
-        if (status != TESS_SUCCESS) { code = cli_report_failure(tess_matrix_context(a), status); }
-    }
-    if (code == CLI_CONVERGED) {
-        draw(&p, &view, summary.options.granularity, level);
+        draw(&p, &view, &levels);
         plot->width = p.width;
         plot->height = p.height;
         code = cli_write_file(plot->path, write_png, &p);
     }
     free(p.pixel);
-    free(level);
+    free_levels(&levels);
     return code;
 }
 

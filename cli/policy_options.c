@@ -7,7 +7,7 @@
 
 /* ---- options ---- */
 
-enum { KEY_GRANULARITY = 400, KEY_POLICY, KEY_SHARE, KEY_LEVELS, KEY_UNDERFLOW, KEY_BASE, KEY_ROW_ORDER };
+enum { KEY_GRANULARITY = 400, KEY_POLICY, KEY_SHARE, KEY_LEVELS, KEY_UNDERFLOW, KEY_BASE, KEY_ROW_ORDER, KEY_BLOCK };
 
 static const char *const row_orders[] = {"original", "permuted", "symmetric", NULL};
 
@@ -21,12 +21,14 @@ static tess_granularity parse_granularity(struct argp_state *state, const char *
 
 static void parse_policy(struct argp_state *state, const char *text, tess_policy_options *policy)
 {
-    static const char *const available[] = {"none", "fixed-range", "fixed-range:R", "mean-range", "mean-range:F", NULL};
-    static const char *const later[] = {"mean-3std", "lossless", "error-bound", NULL};
+    static const char *const available[] = {"none",         "fixed-range", "fixed-range:R", "mean-range",
+                                            "mean-range:F", "mean-3std",   "mean-3std:F",   NULL};
+    static const char *const later[] = {"lossless", "error-bound", NULL};
     char name[32];
     if (tess_policy_parse(text, policy) == TESS_SUCCESS) { return; }
     snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
-    if (strchr(text, ':') != NULL && (strcmp(name, "fixed-range") == 0 || strcmp(name, "mean-range") == 0)) {
+    if (strchr(text, ':') != NULL &&
+        (strcmp(name, "fixed-range") == 0 || strcmp(name, "mean-range") == 0 || strcmp(name, "mean-3std") == 0)) {
         argp_error(state, "--policy: '%s' is not a number above 0", strchr(text, ':') + 1);
     }
     if (strcmp(name, "none") == 0) { argp_error(state, "--policy: none takes no parameter"); }
@@ -57,6 +59,14 @@ static void parse_levels(struct argp_state *state, const char *text, tess_policy
     }
 }
 
+static void parse_block(struct argp_state *state, const char *text, tess_policy_options *policy)
+{
+    static const char *const available[] = {"16x16", "16x32", "32x16", "32x32", NULL};
+    int shape = cli_parse_word(state, "block", text, available, NULL);
+    policy->block_rows = shape < 2 ? 16 : 32;
+    policy->block_cols = shape % 2 == 0 ? 16 : 32;
+}
+
 static tess_format parse_base(struct argp_state *state, const char *text)
 {
     static const char *const available[] = {"csr", "ellr", NULL};
@@ -74,6 +84,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_SHARE: parse_share(state, arg, &options->policy); return 0;
     case KEY_LEVELS: parse_levels(state, arg, &options->policy); return 0;
     case KEY_UNDERFLOW: options->policy.allow_underflow = 1; return 0;
+    case KEY_BLOCK: parse_block(state, arg, &options->policy); return 0;
     case KEY_BASE: options->base = parse_base(state, arg); return 0;
     case KEY_ROW_ORDER:
         options->row_order = (tess_row_order)cli_parse_word(state, "row-order", arg, row_orders, NULL);
@@ -83,15 +94,17 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option policy_options[] = {
-    {"granularity", KEY_GRANULARITY, "matrix|row|entry", 0, "what has one precision (default row)", 0},
+    {"granularity", KEY_GRANULARITY, "matrix|row|entry|block", 0, "what has one precision (default row)", 0},
     {"policy", KEY_POLICY, "NAME", 0,
-     "none (default), fixed-range[:R]: magnitudes below R (1) may be low, or mean-range[:F]: those below F (0.1) times "
-     "the mean",
+     "none (default), fixed-range[:R]: magnitudes below R (1) may be low, mean-range[:F]: those below F (0.1) times "
+     "the mean, or mean-3std[:F]: those below F (0.5) times the mean and three standard deviations",
+     0},
+    {"block", KEY_BLOCK, "16x16|16x32|32x16|32x32", 0, "granularity block: rows and columns of a block (default 16x16)",
      0},
     {"share", KEY_SHARE, "P|at-most-one", 0,
      "percent of a row's values that must be in the range (default 99); at-most-one: all but one of up to 100", 0},
     {"levels", KEY_LEVELS, "HIGH,..,LOW", 0,
-     "precisions to choose from (default fp64,fp32; up to three; P:scaled: over a power of two per row)", 0},
+     "precisions to choose from (default fp64,fp32; up to three; P:scaled: over a power of two per row or block)", 0},
     {"allow-underflow", KEY_UNDERFLOW, NULL, 0, "values too small for a low precision keep nothing high", 0},
     {"base", KEY_BASE, "csr|ellr", 0, "split, composite: format of the parts (default csr)", 0},
     {"row-order", KEY_ROW_ORDER, "original|permuted|symmetric", 0,
@@ -128,6 +141,7 @@ static const char *find_mixed_option(const tess_storage_options *o)
                  policy->level[l].scaled != plain->level[l].scaled;
     }
     if (policy->granularity != plain->granularity) { return "granularity"; }
+    if (policy->block_rows != plain->block_rows || policy->block_cols != plain->block_cols) { return "block"; }
     if (policy->share != plain->share || policy->at_most_one) { return "share"; }
     if (levels) { return "levels"; }
     if (policy->allow_underflow) { return "allow-underflow"; }
@@ -153,8 +167,9 @@ int cli_require_policy_format(const tess_storage_options *options)
     if (one) {
         cli_error("--matrix-precision %s: --format %s has the precisions of --levels",
                   tess_precision_name(options->precision), format);
-    } else if (options->policy.granularity == TESS_GRANULARITY_MATRIX) {
-        cli_error("--granularity matrix: --format %s takes %s", format,
+    } else if (options->policy.granularity == TESS_GRANULARITY_MATRIX ||
+               options->policy.granularity == TESS_GRANULARITY_BLOCK) {
+        cli_error("--granularity %s: --format %s takes %s", tess_granularity_name(options->policy.granularity), format,
                   options->format == TESS_FORMAT_SPLIT ? "row or entry" : "row");
     } else {
         return 0;
@@ -176,6 +191,30 @@ const char *cli_levels_text(const tess_policy_options *options, char *buffer, si
     return buffer;
 }
 
+/* `16x16`; NULL where there are no blocks. */
+static const char *block_text(const tess_policy_options *o, char *buffer, size_t size)
+{
+    if (o->granularity != TESS_GRANULARITY_BLOCK) { return NULL; }
+    snprintf(buffer, size, "%dx%d", o->block_rows, o->block_cols);
+    return buffer;
+}
+
+static int64_t all_nonzeros(const tess_assignment_summary *s)
+{
+    return s->nonzeros_at[0] + s->nonzeros_at[1] + s->nonzeros_at[2];
+}
+
+/* 0 where there are none. */
+static double nonzeros_per_granule(const tess_assignment_summary *s)
+{
+    return s->granules > 0 ? (double)all_nonzeros(s) / (double)s->granules : 0.0;
+}
+
+static bool has_mean(const tess_policy_options *o)
+{
+    return o->policy == TESS_POLICY_MEAN_RANGE || o->policy == TESS_POLICY_MEAN_3STD;
+}
+
 static void print_choice(const tess_assignment_summary *s)
 {
     const tess_policy_options *o = &s->options;
@@ -188,7 +227,9 @@ static void print_choice(const tess_assignment_summary *s)
             printf(", share %g %%", o->share);
         }
     }
-    if (o->policy == TESS_POLICY_MEAN_RANGE) { printf("; mean magnitude %.4g", s->mean_magnitude); }
+    if (has_mean(o)) { printf("; mean magnitude %.4g", s->mean_magnitude); }
+    if (o->policy == TESS_POLICY_MEAN_3STD) { printf(", standard deviation %.4g", s->std_magnitude); }
+    if (o->policy == TESS_POLICY_MEAN_3STD && o->nlevels > 1) { printf(", lambda %.4g", s->range[1]); }
     if (o->allow_underflow) { printf("; underflow allowed"); }
     if (s->empty > 0) { printf("; %lld empty rows", (long long)s->empty); }
     putchar('\n');
@@ -198,7 +239,7 @@ static void print_level(const tess_assignment_summary *s, int l)
 {
     static const char *const granules[] = {"matrix", "rows", "entries", "blocks"};
     const tess_policy_options *o = &s->options;
-    int64_t all = s->nonzeros_at[0] + s->nonzeros_at[1] + s->nonzeros_at[2];
+    int64_t all = all_nonzeros(s);
     char label[32], range[32] = "all else";
     snprintf(label, sizeof label, "  %s%s", tess_precision_name(o->level[l].precision), s->scaled[l] ? ":scaled" : "");
     if (l > 0) { snprintf(range, sizeof range, "|a| < %.4g", s->range[l]); }
@@ -218,7 +259,8 @@ typedef struct policy_bytes {
 /*
  * With M rows (m not empty), V nonzeros, V_l of them at level l of L, b_l bytes a value and offsets of o bytes: split is
  * o (m + 1) + sum V_l (4 + b_l), composite o (m + 1) + V (4 + sum b_l); scales add 2 m. The paper's have a row pointer per
- * part, o (M + L), or one, o (M + 1), and 4 bytes for each separation. Split by entry: L row pointers of M + 1.
+ * part, o (M + L), or one, o (M + 1), and 4 bytes for each separation. Split by entry or block: L row pointers of M + 1 (Zhao et
+ * al. 2024, Table 2, without the vectors).
  */
 static policy_bytes bytes_of(const tess_assignment_summary *s, int64_t nrows)
 {
@@ -233,7 +275,7 @@ static policy_bytes bytes_of(const tess_assignment_summary *s, int64_t nrows)
     }
     double offset = nnz < 0x1p31 ? 4.0 : 8.0, separations = 4.0 * (levels - 1.0);
     if (s->options.granularity == TESS_GRANULARITY_ENTRY || s->options.granularity == TESS_GRANULARITY_BLOCK) {
-        double split = levels * offset * (all_rows + 1.0) + values;
+        double split = levels * offset * (all_rows + 1.0) + values + (scales > 0.0 ? 2.0 * (double)s->granules : 0.0);
         return (policy_bytes){split, -1.0, split, -1.0, 0.0};
     }
     return (policy_bytes){.split = offset * (rows + 1.0) + values + scales,
@@ -245,9 +287,13 @@ static policy_bytes bytes_of(const tess_assignment_summary *s, int64_t nrows)
 
 void cli_print_assignment(const tess_assignment_summary *s, int64_t nrows)
 {
-    char split[32], composite[32], permutation[32];
+    char split[32], composite[32], permutation[32], block[16];
     policy_bytes bytes = bytes_of(s, nrows);
     print_choice(s);
+    if (block_text(&s->options, block, sizeof block) != NULL) {
+        printf("%-17s %lld of %s, %.4g nonzeros each on average\n", "blocks", (long long)s->granules, block,
+               nonzeros_per_granule(s));
+    }
     for (int l = 0; l < s->options.nlevels; l++) {
         print_level(s, l);
     }
@@ -276,6 +322,7 @@ void cli_add_policy_json(json_t *object, const tess_storage_options *options)
     set(object, "policy", json_string(tess_policy_name(o->policy)));
     set(object, "policy_parameter", o->parameter > 0.0 ? cli_json_real(o->parameter) : json_null());
     set(object, "share", o->at_most_one ? json_string("at-most-one") : cli_json_real(o->share));
+    set(object, "block", json_pack("s?", block_text(o, text, sizeof text)));
     set(object, "levels", json_string(cli_levels_text(o, text, sizeof text)));
     set(object, "allow_underflow", json_boolean(o->allow_underflow));
     set(object, "base", json_string(tess_format_name(options->base)));
@@ -298,6 +345,7 @@ json_t *cli_assignment_json(const tess_assignment_summary *s, int64_t nrows)
 {
     policy_bytes bytes = bytes_of(s, nrows);
     const tess_policy_options *o = &s->options;
+    char block[16];
     json_t *root = json_object(), *levels = json_array();
     for (int l = 0; l < o->nlevels; l++) {
         json_array_append_new(levels, level_json(s, l));
@@ -309,7 +357,11 @@ json_t *cli_assignment_json(const tess_assignment_summary *s, int64_t nrows)
     set(root, "allow_underflow", json_boolean(o->allow_underflow));
     set(root, "granules", json_integer(s->granules));
     set(root, "empty", json_integer(s->empty));
-    set(root, "mean_magnitude", o->policy == TESS_POLICY_MEAN_RANGE ? cli_json_real(s->mean_magnitude) : json_null());
+    set(root, "mean_magnitude", has_mean(o) ? cli_json_real(s->mean_magnitude) : json_null());
+    set(root, "std_magnitude", o->policy == TESS_POLICY_MEAN_3STD ? cli_json_real(s->std_magnitude) : json_null());
+    set(root, "block", json_pack("s?", block_text(o, block, sizeof block)));
+    set(root, "nonzeros_per_block",
+        o->granularity == TESS_GRANULARITY_BLOCK ? cli_json_real(nonzeros_per_granule(s)) : json_null());
     set(root, "levels", levels);
     set(root, "largest_relative_error", cli_json_real(s->largest_relative_error));
     set(root, "split_bytes", bytes_json(bytes.split));

@@ -4,6 +4,7 @@
 
 #include "core/internal.h"
 #include "granule/assignment.h"
+#include "support/blocks.h"
 #include "support/test.h"
 
 static tess_context *gpu = NULL;
@@ -19,6 +20,7 @@ static void *fetch(const void *device, int64_t count, size_t size)
 static void check_summary(const tess_assignment_summary *h, const tess_assignment_summary *d)
 {
     assert_true(same_bits(&h->mean_magnitude, &d->mean_magnitude, 1));
+    assert_true(same_bits(&h->std_magnitude, &d->std_magnitude, 1));
     assert_true(same_bits(h->range, d->range, TESS_MOST_LEVELS));
     assert_true(same_bits(&h->largest_relative_error, &d->largest_relative_error, 1));
     assert_int_equal(h->granules, d->granules);
@@ -41,12 +43,37 @@ static void check_levels(const tess_assignment *h, const tess_assignment *d)
     assert_memory_equal(expected, level, (size_t)count);
     assert_int_equal(h->exponent != NULL, d->exponent != NULL);
     if (h->exponent) {
-        exponent = fetch(d->exponent, h->nrows, sizeof *exponent);
-        assert_memory_equal(h->exponent, exponent, (size_t)h->nrows * sizeof *exponent);
+        int64_t exponents = h->grid.rows > 0 ? count : h->nrows;
+
+        exponent = fetch(d->exponent, exponents, sizeof *exponent);
+        assert_memory_equal(h->exponent, exponent, (size_t)exponents * sizeof *exponent);
     }
     free(exponent);
     free(expected);
     free(level);
+}
+
+static void check_grids(const block_grid *h, const block_grid *d)
+{
+    const size_t nblocks = (size_t)h->nblocks, rows = (size_t)h->nblock_rows + 1;
+    int64_t *first = NULL;
+    int32_t *column = NULL;
+    uint16_t *count = NULL;
+
+    assert_int_equal(h->rows, d->rows);
+    assert_int_equal(h->cols, d->cols);
+    assert_int_equal(h->nblock_rows, d->nblock_rows);
+    assert_int_equal(h->nblocks, d->nblocks);
+    if (h->rows == 0) { return; }
+    first = fetch(d->first, h->nblock_rows + 1, sizeof *first);
+    column = fetch(d->column, h->nblocks, sizeof *column);
+    count = fetch(d->count, h->nblocks, sizeof *count);
+    assert_memory_equal(h->first, first, rows * sizeof *first);
+    assert_memory_equal(h->column, column, nblocks * sizeof *column);
+    assert_memory_equal(h->count, count, nblocks * sizeof *count);
+    free(first);
+    free(column);
+    free(count);
 }
 
 static void check_same(const tess_matrix *host, const tess_matrix *device, const tess_policy_options *o)
@@ -62,6 +89,7 @@ static void check_same(const tess_matrix *host, const tess_matrix *device, const
     tess_assignment_get_summary(d, &ds);
     check_summary(&hs, &ds);
     check_levels(h, d);
+    check_grids(&h->grid, &d->grid);
     tess_assignment_destroy(h);
     tess_assignment_destroy(d);
 }
@@ -102,6 +130,8 @@ static void check_all_options(const oracle_csr *a)
                                        options_of(TESS_GRANULARITY_ROW, "fixed-range:0.7", "fp64,fp16:scaled"),
                                        options_of(TESS_GRANULARITY_ROW, "fixed-range:1e300", "fp32:scaled,e4m3:scaled"),
                                        options_of(TESS_GRANULARITY_ROW, "none", "bf16:scaled"),
+                                       options_of(TESS_GRANULARITY_ROW, "mean-3std", "fp64,fp32"),
+                                       options_of(TESS_GRANULARITY_ENTRY, "mean-3std:0.2", "fp64,fp16"),
                                        options_of(TESS_GRANULARITY_ENTRY, "mean-range", "fp64,fp32,bf16"),
                                        options_of(TESS_GRANULARITY_ENTRY, "fixed-range", "fp64,e5m2"),
                                        options_of(TESS_GRANULARITY_MATRIX, "none", "fp16")};
@@ -120,6 +150,72 @@ static void check_all_options(const oracle_csr *a)
     tess_matrix_destroy(host);
     tess_matrix_destroy(device);
     tess_context_destroy(cpu);
+}
+
+/* The host's blocks, and those of a search through the matrix: of all four shapes. */
+static void check_block_options(const oracle_csr *a)
+{
+    const tess_policy_options all[] = {options_of(TESS_GRANULARITY_BLOCK, "mean-3std", "fp64,fp32"),
+                                       options_of(TESS_GRANULARITY_BLOCK, "mean-3std:0.1", "fp64,fp32,fp16"),
+                                       options_of(TESS_GRANULARITY_BLOCK, "fixed-range:0.7", "fp64,fp16:scaled"),
+                                       options_of(TESS_GRANULARITY_BLOCK, "fixed-range:1e300", "fp32,bf16,e4m3:scaled"),
+                                       options_of(TESS_GRANULARITY_BLOCK, "none", "bf16:scaled"),
+                                       options_of(TESS_GRANULARITY_BLOCK, "none", "fp64")};
+    tess_context *cpu = open_cpu(2);
+    tess_matrix *host = make_matrix(cpu, a), *device = make_matrix(gpu, a);
+
+    for (size_t k = 0; k < 8 * (sizeof all / sizeof all[0]); k++) {
+        tess_policy_options o = all[k / 8];
+
+        o.block_rows = k & 1 ? 32 : 16;
+        o.block_cols = k & 2 ? 32 : 16;
+        o.allow_underflow = (int)(k >> 2 & 1);
+        check_same(host, device, &o);
+        if (a->nnz < 20000) { (void)check_blocks(gpu, a, &o); }
+    }
+    tess_matrix_destroy(host);
+    tess_matrix_destroy(device);
+    tess_context_destroy(cpu);
+}
+
+/* Magnitudes whose squares overflow or underflow, in one tile and in many: the unit of their sum changes. */
+static void deviations_are_those_of_the_host(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        oracle_csr a = oracle_random(2000, 2000, 9, (uint64_t)k);
+
+        for (int64_t i = 0; i < a.nnz; i++) {
+            a.val[i] = k == 0   ? ldexp(a.val[i], -1000)
+                       : k == 1 ? ldexp(a.val[i], 1000)
+                       : k == 2 ? ldexp(a.val[i], (int)(i / 3000) * 300 - 900)
+                                : 1.0 + ldexp(a.val[i], -25);
+        }
+        check_block_options(&a);
+        oracle_free(&a);
+    }
+}
+
+/* Blocks at all edges, full ones, block rows without any, rows that a block of threads takes. */
+static void blocks_are_those_of_the_host(void **state)
+{
+    oracle_csr all[] = {oracle_open(0, 0),
+                        oracle_random(17, 33, 3, 1),
+                        oracle_random(33, 17, 9, 2),
+                        oracle_laplace2d(70),
+                        oracle_hilbert(80),
+                        oracle_random(900, 900, 33, 3),
+                        oracle_random(300, 3000, 200, 4),
+                        oracle_random(100, 60000, 500, 5),
+                        oracle_power_law(9000, 6)};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
+        check_block_options(&all[k]);
+        make_wild(&all[k], k);
+        check_block_options(&all[k]);
+        oracle_free(&all[k]);
+    }
 }
 
 /* Rows of each length that a group of threads takes, long ones, empty ones, no rows; tiles that are not full. */
@@ -150,14 +246,15 @@ static void nothing_is_left_behind(void **state)
     int64_t held = 0;
 
     (void)state;
-    o.without_diagonal = 1;
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         tess_assignment *assignment = NULL;
 
+        o.granularity = k % 2 ? TESS_GRANULARITY_ROW : TESS_GRANULARITY_BLOCK;
+        o.without_diagonal = k % 2;
         assert_ok(gpu, tess_assignment_create(m, &o, &assignment));
         assert_ok(gpu, tess_assignment_measure_error(assignment, m));
         tess_assignment_destroy(assignment);
-        if (k == 0) { held = gpu->held_bytes; } /* with the room that the context keeps */
+        if (k <= 1) { held = gpu->held_bytes; } /* with the room that the context keeps */
         assert_int_equal(gpu->held_bytes, held);
     }
     tess_matrix_destroy(m);
@@ -175,6 +272,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(levels_are_those_of_the_host),
+        cmocka_unit_test(blocks_are_those_of_the_host),
+        cmocka_unit_test(deviations_are_those_of_the_host),
         cmocka_unit_test(nothing_is_left_behind),
     };
 

@@ -81,6 +81,23 @@ static tess_status assign_precisions(scene *s)
     return status;
 }
 
+static tess_status assign_block_precisions(scene *s)
+{
+    tess_policy_options options;
+    tess_assignment *made = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    tess_policy_options_init(&options);
+    options.granularity = TESS_GRANULARITY_BLOCK;
+    options.policy = TESS_POLICY_MEAN_3STD;
+    options.level[1] = (tess_level){TESS_PRECISION_FP16, 1};
+    status = tess_assignment_create(s->m, &options, &made);
+    assert_true((status == TESS_SUCCESS) == (made != NULL));
+    if (status == TESS_SUCCESS) { status = tess_assignment_measure_error(made, s->m); }
+    tess_assignment_destroy(made);
+    return status;
+}
+
 /* Parts of two levels, the room of products, new values, and the values back. */
 static tess_status split_matrix(scene *s, tess_storage_options options)
 {
@@ -544,6 +561,7 @@ const named_scenario scenarios[] = {
     {"convert to composite", convert_to_composite, false},
     {"convert to composite slices", convert_to_composite_slices, false},
     {"assign precisions", assign_precisions, false},
+    {"assign precisions of blocks", assign_block_precisions, false},
     {"plain_product", plain_product, false},
     {"transposed_product", transposed_product, false},
     {"vector_operations", vector_operations, false},

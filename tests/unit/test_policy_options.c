@@ -66,9 +66,15 @@ static void zeros_stand_for_defaults(void **state)
     assert_true(o.parameter == 0.1 && o.share == 99.0 && o.nlevels == 2);
     assert_int_equal(o.level[0].precision, TESS_PRECISION_FP64);
     assert_int_equal(o.level[1].precision, TESS_PRECISION_FP32);
+    assert_true(o.block_rows == 16 && o.block_cols == 16);
     zeros.policy = TESS_POLICY_FIXED_RANGE;
     assert_ok(ctx, tess_policy_resolve(ctx, &zeros, &o));
     assert_true(o.parameter == 1.0);
+    zeros.policy = TESS_POLICY_MEAN_3STD;
+    zeros.block_cols = 32;
+    assert_ok(ctx, tess_policy_resolve(ctx, &zeros, &o));
+    assert_true(o.parameter == 0.5);
+    assert_true(o.block_rows == 16 && o.block_cols == 32);
     tess_context_destroy(ctx);
 }
 
@@ -97,6 +103,11 @@ static void wrong_options_are_refused(void **state)
     REFUSED(TESS_INVALID_ARGUMENT, o.granularity = TESS_GRANULARITY_MATRIX);
     REFUSED(TESS_INVALID_ARGUMENT, o.policy = (tess_policy)9);
     REFUSED(TESS_UNSUPPORTED, (o.granularity = TESS_GRANULARITY_ENTRY, o.level[1].scaled = 1));
+    REFUSED(TESS_INVALID_ARGUMENT, o.granularity = (tess_granularity)4);
+    REFUSED(TESS_INVALID_ARGUMENT, o.block_rows = 8);
+    REFUSED(TESS_INVALID_ARGUMENT, o.block_rows = -16);
+    REFUSED(TESS_INVALID_ARGUMENT, o.block_cols = 64);
+    REFUSED(TESS_UNSUPPORTED, (o.granularity = TESS_GRANULARITY_BLOCK, o.without_diagonal = 1));
 #undef REFUSED
     tess_context_destroy(ctx);
 }

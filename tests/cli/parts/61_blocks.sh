@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# Granularity block and mean-3std from the command line: what info says, pictures, what goes with what.
+# 40 by 40, blocks of 16 by 16: (0, 0) with two entries, (1, 0) with a large one, (2, 2) with three; mean 2, variance 4.5
+{
+    printf '%%%%MatrixMarket matrix coordinate real general\n40 40 8\n'
+    printf '1 1 1\n16 16 -1\n17 1 7\n17 2 1\n40 33 1\n40 39 -1\n40 40 0\n33 40 2\n'
+} >blocks.mtx
+expect 0 info blocks.mtx --granularity block --policy mean-3std --json info.json
+out_has '^assignment +by block, policy mean-3std:0.5; mean magnitude 2, standard deviation 2.07, lambda 4.105$'
+out_has '^blocks +3 of 16x16, 2.667 nonzeros each on average'
+out_has '^  fp64 +all else: 1 blocks, 2 nonzeros .25 %.'
+out_has '^  fp32 +.a. < 4.105: 2 blocks, 6 nonzeros .75 %.'
+json info.json 'j["assignment"]["granules"] == 3 and j["assignment"]["block"] == "16x16" and j["storage"]["block"] == "16x16"'
+json info.json 'j["assignment"]["mean_magnitude"] == 2 and abs(j["assignment"]["std_magnitude"] - (30 / 7) ** 0.5) < 1e-15'
+json info.json 'abs(j["assignment"]["levels"][1]["range"] - (1 + 1.5 * (30 / 7) ** 0.5)) < 1e-14'
+json info.json 'j["assignment"]["nonzeros_per_block"] == 8 / 3 and j["assignment"]["policy_parameter"] == 0.5'
+json info.json '[l["granules"] for l in j["assignment"]["levels"]] == [1, 2] and [l["nonzeros"] for l in j["assignment"]["levels"]] == [2, 6]'
+# Zhao et al. 2024, Table 2 without the vectors: 8 NNZ_s + 12 NNZ_d + 8 N + 8
+json info.json 'j["assignment"]["split_bytes"] == 8 * 6 + 12 * 2 + 8 * 40 + 8 and j["assignment"]["composite_bytes"] is None'
+expect 0 info blocks.mtx --granularity block --block 32x16 --policy mean-3std --json info.json
+json info.json 'j["assignment"]["granules"] == 2 and [l["nonzeros"] for l in j["assignment"]["levels"]] == [4, 4]'
+out_has '^blocks +2 of 32x16, 4 nonzeros'
+expect 0 info blocks.mtx --granularity block --block 32x32 --policy fixed-range:8 --json info.json
+json info.json '[l["granules"] for l in j["assignment"]["levels"]] == [0, 2]'
+json info.json 'j["assignment"]["mean_magnitude"] is None and j["assignment"]["std_magnitude"] is None'
+expect 0 info blocks.mtx --granularity block --block 16x32 --policy mean-3std:2 --levels fp64,fp16:scaled --json info.json
+json info.json '[l["granules"] for l in j["assignment"]["levels"]] == [0, 3]'
+for granularity in row entry; do
+    expect 0 info blocks.mtx --granularity $granularity --policy mean-3std:1 --json info.json
+    json info.json 'abs(j["assignment"]["levels"][1]["range"] - (2 + 3 * (30 / 7) ** 0.5)) < 1e-14'
+    json info.json 'j["assignment"]["block"] is None and j["assignment"]["nonzeros_per_block"] is None'
+done
+expect 0 spmv blocks.mtx --format split --policy mean-3std --json spmv.json
+json spmv.json 'j["componentwise_error"] <= j["componentwise_bound"]'
+# the block (1, 0) is red as a whole: its low entry too
+expect 0 info blocks.mtx --granularity block --policy mean-3std --plot map.png
+png map.png 'len(p) == 600 and p[0][0] == low and p[16 * 15][0] == high and p[16 * 15][15] == high'
+png map.png 'p[39 * 15][32 * 15] == low and p[32 * 15][39 * 15] == low and p[39 * 15][39 * 15] == low and p[16][16] == white'
+
+for bad in 16 16x8 16X16x16 32x64 x; do
+    expect 2 info blocks.mtx --granularity block --policy mean-3std --block $bad
+    err_has "block"
+done
+expect 2 info blocks.mtx --granularity block --policy mean-3std:-1
+err_has 'not a number above 0'
+expect 2 info blocks.mtx --granularity blocks --policy mean-3std
+expect 2 info blocks.mtx --granularity matrix --policy mean-3std
+err_has 'granularity matrix'
+expect 2 spmv blocks.mtx --policy mean-3std
+err_has 'format split or composite'
+for format in split composite; do
+    expect 2 spmv blocks.mtx --format $format --granularity block --policy mean-3std
+    err_has "granularity block: --format $format takes row"
+done
+expect 2 solve blocks.mtx --solver jacobi --format split --granularity block
+err_has 'granularity block'
