@@ -154,6 +154,10 @@ double cli_seconds(void);
    cli_storage_argp. */
 extern const struct argp cli_policy_argp;
 bool cli_takes_policy(tess_format format);
+/* The granularity that a format has where none is given: tiles have blocks. */
+void cli_settle_granularity(tess_storage_options *options);
+/* Of formats that take a policy: whether the format takes the granularity. */
+bool cli_storage_is_possible(const tess_storage_options *options);
 /* --row-order where the format has one. */
 tess_row_order cli_row_order(const tess_storage_options *options);
 /* What Jacobi and time steps make of split and composite whatever is asked, so that reports say it. */

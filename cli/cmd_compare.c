@@ -132,9 +132,10 @@ static int measure_mixed(const tess_matrix *a, const tess_vector *x, tess_vector
     tess_storage_options storage = all->options->storage;
     bool wanted = (int)storage.format == (int)format;
     bool fits = storage.policy.policy != TESS_POLICY_NONE && (int)storage.precision == NOT_GIVEN;
-    if (!wanted && !fits) { return CLI_CONVERGED; }
     storage.format = format;
     storage.precision = TESS_PRECISION_FP64;
+    cli_settle_granularity(&storage);
+    if (!wanted && !(fits && cli_storage_is_possible(&storage))) { return CLI_CONVERGED; }
     return measure(a, x, y, &storage, all);
 }
 

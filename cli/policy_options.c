@@ -75,6 +75,13 @@ static tess_format parse_base(struct argp_state *state, const char *text)
     return formats[cli_parse_word(state, "base", text, available, later)];
 }
 
+void cli_settle_granularity(tess_storage_options *options)
+{
+    if (options->format == TESS_FORMAT_TILES && options->policy.granularity == TESS_GRANULARITY_ROW) {
+        options->policy.granularity = TESS_GRANULARITY_BLOCK;
+    }
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     tess_storage_options *options = state->input;
@@ -89,6 +96,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_ROW_ORDER:
         options->row_order = (tess_row_order)cli_parse_word(state, "row-order", arg, row_orders, NULL);
         return 0;
+    case ARGP_KEY_END: cli_settle_granularity(options); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -114,7 +122,27 @@ const struct argp cli_policy_argp = {.options = policy_options, .parser = parse_
 
 bool cli_takes_policy(tess_format format)
 {
-    return format == TESS_FORMAT_SPLIT || format == TESS_FORMAT_COMPOSITE;
+    return format == TESS_FORMAT_SPLIT || format == TESS_FORMAT_COMPOSITE || format == TESS_FORMAT_TILES;
+}
+
+/* Whether parts of that granularity may have a precision each. */
+static bool takes_granularity(tess_format format, tess_granularity granularity)
+{
+    switch (format) {
+    case TESS_FORMAT_SPLIT: return granularity == TESS_GRANULARITY_ROW || granularity == TESS_GRANULARITY_ENTRY;
+    case TESS_FORMAT_TILES: return granularity == TESS_GRANULARITY_BLOCK;
+    default: return granularity == TESS_GRANULARITY_ROW;
+    }
+}
+
+static const char *granularities_of(tess_format format)
+{
+    return format == TESS_FORMAT_SPLIT ? "row or entry" : format == TESS_FORMAT_TILES ? "block" : "row";
+}
+
+bool cli_storage_is_possible(const tess_storage_options *options)
+{
+    return takes_granularity(options->format, options->policy.granularity);
 }
 
 tess_row_order cli_row_order(const tess_storage_options *options)
@@ -156,21 +184,20 @@ int cli_require_policy_format(const tess_storage_options *options)
     if (!cli_takes_policy(options->format)) {
         const char *option = find_mixed_option(options);
         if (options->policy.policy != TESS_POLICY_NONE) {
-            cli_error("--policy %s chooses among precisions, but --format %s has one; --format split or composite "
-                      "takes it",
+            cli_error("--policy %s chooses among precisions, but --format %s has one; --format split, composite or "
+                      "tiles takes it",
                       tess_policy_name(options->policy.policy), format);
             return CLI_USAGE;
         }
-        if (option != NULL) { cli_error("--%s is for --format split or composite, not %s", option, format); }
+        if (option != NULL) { cli_error("--%s is for --format split, composite or tiles, not %s", option, format); }
         return option == NULL ? 0 : CLI_USAGE;
     }
     if (one) {
         cli_error("--matrix-precision %s: --format %s has the precisions of --levels",
                   tess_precision_name(options->precision), format);
-    } else if (options->policy.granularity == TESS_GRANULARITY_MATRIX ||
-               options->policy.granularity == TESS_GRANULARITY_BLOCK) {
+    } else if (!takes_granularity(options->format, options->policy.granularity)) {
         cli_error("--granularity %s: --format %s takes %s", tess_granularity_name(options->policy.granularity), format,
-                  options->format == TESS_FORMAT_SPLIT ? "row or entry" : "row");
+                  granularities_of(options->format));
     } else {
         return 0;
     }

@@ -56,7 +56,7 @@ static tess_format parse_format(struct argp_state *state, const char *text)
 #define FORMAT_WORD(NAME, value, name) name,
     static const char *const available[] = {TESS_FORMAT_LIST(FORMAT_WORD) NULL};
 #undef FORMAT_WORD
-    static const char *const later[] = {"tiles", "auto", "pbp", "tcki", NULL};
+    static const char *const later[] = {"auto", "pbp", "tcki", NULL};
     tess_format format = TESS_FORMAT_CSR;
     cli_parse_word(state, "format", text, available, later);
     if (tess_format_parse(text, &format) != TESS_SUCCESS) { argp_error(state, "--format: '%s' is refused", text); }

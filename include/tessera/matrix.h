@@ -113,7 +113,7 @@ typedef struct tess_storage_options {
      * products are summed in FP64 (Tezcan et al. 2022, section IV).
      */
     tess_arithmetic arithmetic;
-    /** split, composite: what decides the precisions (`precision` is not read). */
+    /** split, composite, tiles: what decides the precisions (`precision` is not read). */
     tess_policy_options policy;
     /** split, composite: the format of the parts, csr (default) or ellr. */
     tess_format base;
@@ -158,6 +158,8 @@ TESS_EXPORT tess_status tess_matrix_update_values(tess_matrix *a, const double *
  * dia is the diagonal format (Zhao et al. 2024, section 2.1); src/format/dia/README.md has the layout. tests/unit/test_dia.c
  * split and composite: Tezcan et al. 2022, sections III-A and III-B; src/format/split/README.md has the layouts. INVALID_ARGUMENT
  * also for a composite by entries and a symmetric row order of a rectangular matrix. tests/unit/test_split.c
+ * tiles: Zhao et al. 2024, section 3.2.2; blocks of 16 or 32 rows and columns, each in the precision that the policy gives it; rows in
+ * their order, FP64 arithmetic, FP64 or FP32 vectors; src/format/tiles/README.md has the layout. tests/unit/test_tiles.c
  */
 TESS_EXPORT tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options *options,
                                             tess_matrix **out);
@@ -172,7 +174,7 @@ TESS_EXPORT void tess_storage_options_init(tess_storage_options *options);
 
 /**
  * y := alpha op(A) x + beta y. Vectors are of matching size, x and y distinct, both FP64 or, without a transpose, both
- * FP32: for csr, ellr, sell and dia, and with beta = 0 for split and composite by rows where no row that is multiplied is in
+ * FP32: for csr, ellr, sell, dia and tiles, and with beta = 0 for split and composite by rows where no row that is multiplied is in
  * fp64. With beta = 0 y is not read. Sums are FP64 whatever is stored, and so are their terms, but with FP32 vectors
  * csr, split and composite round the terms of values below fp64 to FP32; an ellr, sell or dia matrix converted with FP32
  * arithmetic takes FP32 vectors and computes in FP32. Deterministic: the same bits on every run and any number of

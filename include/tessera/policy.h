@@ -78,7 +78,8 @@ typedef struct tess_level {
  * section 3.1.1 (blocks), 3.1.2, equation (5) (mean-3std).
  */
 typedef struct tess_policy_options {
-    tess_granularity granularity; /**< default `row` for the format composite, and for split unless `entry` is given */
+    tess_granularity
+        granularity; /**< default `row` for the format composite, and for split unless another is given; tiles have `block` */
     tess_policy policy;
     double parameter; /**< R (default 1.0), F of mean-range (default 0.1) or F of mean-3std (default 0.5) */
     double share;     /**< percent of a row's values that must be inside: above 0, at most 100; default 99 */

@@ -339,7 +339,7 @@ static void what_cannot_be_is_refused(void **state)
     tess_matrix *assembled = make_small(ctx), *stored = NULL;
 
     (void)state;
-    options.policy.granularity = TESS_GRANULARITY_ROW;
+    options.policy.granularity = TESS_GRANULARITY_ENTRY;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_convert(assembled, &options, &stored));
     options = tiles_of(16, 16, 0.5, TESS_PRECISION_FP64, fp32);
     options.arithmetic = TESS_ARITHMETIC_FP32;

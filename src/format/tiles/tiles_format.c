@@ -67,7 +67,9 @@ static tess_status take_assignment(const tess_matrix *a, const tess_storage_opti
         }
         s->assignment = (tess_assignment *)(uintptr_t)given;
     } else {
-        if (policy.granularity == TESS_GRANULARITY_MATRIX) { policy.granularity = TESS_GRANULARITY_BLOCK; }
+        if (policy.granularity == TESS_GRANULARITY_MATRIX || policy.granularity == TESS_GRANULARITY_ROW) {
+            policy.granularity = TESS_GRANULARITY_BLOCK; /* both stand for the default */
+        }
         if (policy.granularity != TESS_GRANULARITY_BLOCK) {
             return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "tiles take granularity block", "tiles of granularity %s",
                              tess_granularity_name(policy.granularity));
