@@ -311,6 +311,9 @@ static void errors_are_those_of_blocks(void **state)
     a.val[0] = 1.0 + 0x1p-30; /* block (0, 0) is high for another's sake */
     a.val[1] = 4.0;
     assert_true(summary_of(&a, &o).largest_relative_error == 0.0);
+    a.val[3 * 20] = 4.0; /* so is (1, 1), which is not the first of its block row */
+    a.val[3 * 20 + 3] = 1.0 + 0x1p-30;
+    assert_true(summary_of(&a, &o).largest_relative_error == 0.0);
     a.val[a.nnz - 1] = 1.0 + 0x1p-30;
     assert_true(summary_of(&a, &o).largest_relative_error == 0x1p-30 / (1.0 + 0x1p-30));
     oracle_free(&a);
