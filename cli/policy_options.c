@@ -157,7 +157,17 @@ void cli_note_sweep(tess_storage_options *options)
     options->policy.without_diagonal = 1;
 }
 
-/* The first option beside --policy that only split and composite take and that is not at its default; NULL: none is. */
+/* The first option that only split and composite take and that is not at its default; NULL: none is. */
+static const char *find_parts_option(const tess_storage_options *o)
+{
+    tess_storage_options defaults;
+    tess_storage_options_init(&defaults);
+    if (o->policy.share != defaults.policy.share || o->policy.at_most_one) { return "share"; }
+    if (o->base != defaults.base) { return "base"; }
+    return o->row_order != defaults.row_order ? "row-order" : NULL;
+}
+
+/* The same of those beside --policy that tiles take as well. */
 static const char *find_mixed_option(const tess_storage_options *o)
 {
     tess_storage_options defaults;
@@ -170,16 +180,16 @@ static const char *find_mixed_option(const tess_storage_options *o)
     }
     if (policy->granularity != plain->granularity) { return "granularity"; }
     if (policy->block_rows != plain->block_rows || policy->block_cols != plain->block_cols) { return "block"; }
-    if (policy->share != plain->share || policy->at_most_one) { return "share"; }
     if (levels) { return "levels"; }
-    if (policy->allow_underflow) { return "allow-underflow"; }
-    if (o->base != defaults.base) { return "base"; }
-    return o->row_order != defaults.row_order ? "row-order" : NULL;
+    return policy->allow_underflow ? "allow-underflow" : NULL;
 }
 
 int cli_require_policy_format(const tess_storage_options *options)
 {
     const char *format = tess_format_name(options->format);
+    const char *parts_option = options->format == TESS_FORMAT_SPLIT || options->format == TESS_FORMAT_COMPOSITE
+                                   ? NULL
+                                   : find_parts_option(options);
     bool one = (int)options->precision > (int)TESS_PRECISION_FP64; /* compare: below 0 where none is given */
     if (!cli_takes_policy(options->format)) {
         const char *option = find_mixed_option(options);
@@ -190,9 +200,13 @@ int cli_require_policy_format(const tess_storage_options *options)
             return CLI_USAGE;
         }
         if (option != NULL) { cli_error("--%s is for --format split, composite or tiles, not %s", option, format); }
-        return option == NULL ? 0 : CLI_USAGE;
+        if (option != NULL) { return CLI_USAGE; }
     }
-    if (one) {
+    if (parts_option != NULL) {
+        cli_error("--%s is for --format split or composite, not %s", parts_option, format);
+    } else if (!cli_takes_policy(options->format)) {
+        return 0;
+    } else if (one) {
         cli_error("--matrix-precision %s: --format %s has the precisions of --levels",
                   tess_precision_name(options->precision), format);
     } else if (!takes_granularity(options->format, options->policy.granularity)) {

@@ -10,8 +10,8 @@ typedef struct policy_variant {
     tess_storage_options storage;
 } policy_variant;
 
-enum { POLICY_VARIANTS = 19 };
-/* Formats split and composite over both bases, with all row orders, and tiles; two and three levels, scales. */
+enum { SPLIT_VARIANTS = 14, POLICY_VARIANTS = 19 };
+/* Two and three levels, scales. First formats split and composite over both bases, with all row orders; then tiles. */
 extern const policy_variant policy_variants[POLICY_VARIANTS];
 
 /* The options with every default of the policy that the library would fill in for these formats. */

@@ -348,7 +348,7 @@ static void new_values_reach_every_copy(void **state)
     tess_context *ctx = open_cpu(2);
 
     (void)state;
-    for (int k = 0; k < POLICY_VARIANTS; k++) {
+    for (int k = 0; k < SPLIT_VARIANTS; k++) {
         tess_storage_options o = policy_variants[k].storage;
 
         o.policy = policy_of(&o);
@@ -370,7 +370,7 @@ static void the_diagonal_may_be_left_out(void **state)
             a.val[k] = a.col_ind[k] == i ? 0.0 : a.val[k];
         }
     }
-    for (int k = 0; k < POLICY_VARIANTS; k++) {
+    for (int k = 0; k < SPLIT_VARIANTS; k++) {
         tess_storage_options o = policy_variants[k].storage;
         tess_matrix *stored = NULL;
         oracle_csr held, seen;

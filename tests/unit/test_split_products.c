@@ -230,7 +230,7 @@ static void updates_write_the_next_vector(void **state)
     tess_context *ctx = open_device(3);
 
     (void)state;
-    for (int k = 0; k < POLICY_VARIANTS; k++) {
+    for (int k = 0; k < SPLIT_VARIANTS; k++) {
         bench b = open_bench(ctx, &policy_variants[k], TESS_ARITHMETIC_FP64);
 
         check_jacobi(&b, 1.0);
@@ -288,7 +288,7 @@ static void partial_sums_come_first(void **state)
     tess_context *ctx = open_device(3);
 
     (void)state;
-    for (int k = 0; k < POLICY_VARIANTS; k++) {
+    for (int k = 0; k < SPLIT_VARIANTS; k++) {
         bench b = open_bench(ctx, &policy_variants[k], TESS_ARITHMETIC_FP64);
 
         check_partial(&b, true, 1.0, 0.0);
@@ -312,7 +312,7 @@ static void a_stopped_loop_leaves_y_alone(void **state)
     (void)state;
     assert_ok(ctx, tess_device_allocate(ctx, 1, sizeof *on_device, (void **)&on_device));
     assert_ok(ctx, ctx->backend->upload(ctx, on_device, &stopped, sizeof stopped));
-    for (int k = 0; k < POLICY_VARIANTS; k++) {
+    for (int k = 0; k < SPLIT_VARIANTS; k++) {
         bench b = open_bench(ctx, &policy_variants[k], TESS_ARITHMETIC_FP64);
         tess_spmv_args args = plain_args(&b);
         double *y = test_allocate(b.n, sizeof *y);
@@ -380,7 +380,7 @@ static void fp32_products_are_within_their_bound(void **state)
     tess_context *ctx = open_device(2);
 
     (void)state;
-    for (int k = 1; k < POLICY_VARIANTS; k++) {
+    for (int k = 1; k < SPLIT_VARIANTS; k++) {
         bench b = open_bench(ctx, &policy_variants[k], TESS_ARITHMETIC_FP32);
         tess_policy_options policy = policy_of(&policy_variants[k].storage);
         uint8_t *level = policy.granularity == TESS_GRANULARITY_ROW ? levels_of_rows(&b, &policy) : NULL;
@@ -467,7 +467,7 @@ static double *product_with(int threads, const policy_variant *variant, double *
 static void the_number_of_threads_does_not_show(void **state)
 {
     (void)state;
-    for (int k = 0; k < POLICY_VARIANTS; k++) {
+    for (int k = 0; k < SPLIT_VARIANTS; k++) {
         double dots[2] = {0.0, -1.0}, *one = NULL, *five = NULL;
 
         if (policy_variants[k].storage.base != TESS_FORMAT_CSR) {
@@ -490,7 +490,7 @@ static void all_variants_have_rows_at_all_levels(void **state)
     tess_matrix *m = make_matrix(ctx, &a);
 
     (void)state;
-    for (int k = 1; k < POLICY_VARIANTS; k++) {
+    for (int k = 1; k < SPLIT_VARIANTS; k++) {
         tess_policy_options policy = policy_of(&policy_variants[k].storage);
         tess_assignment *assignment = NULL;
         tess_assignment_summary summary;

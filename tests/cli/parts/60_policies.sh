@@ -95,20 +95,27 @@ for solver in cg bicgstab; do
 done
 
 expect 2 spmv spd.mtx --policy mean-range
-err_has 'format split or composite'
+err_has 'format split, composite or tiles'
 expect 2 solve spd.mtx --policy mean-range --format sell
-err_has 'format split or composite'
-for option in "levels fp64,bf16" "share 50" "granularity entry" "block 16x32" "base ellr" "row-order permuted" allow-underflow; do
+err_has 'format split, composite or tiles'
+for option in "levels fp64,bf16" "granularity entry" "block 16x32" allow-underflow; do
     # shellcheck disable=SC2086
     expect 2 spmv spd.mtx --$option
-    err_has "${option%% *} is for --format split or composite, not csr"
+    err_has "${option%% *} is for --format split, composite or tiles, not csr"
+done
+for option in "share 50" "base ellr" "row-order permuted"; do
+    for format in csr tiles; do
+        # shellcheck disable=SC2086
+        expect 2 spmv spd.mtx --format $format --$option
+        err_has "${option%% *} is for --format split or composite, not $format"
+    done
 done
 expect 2 spmv spd.mtx --format split --matrix-precision fp32
 err_has 'split has the precisions of --levels'
 expect 2 spmv spd.mtx --format split --granularity matrix
 err_has 'takes row or entry'
 expect 2 solve spd.mtx --solver jacobi --format composite --granularity entry
-err_has 'composite of granularity entry'
+err_has 'format composite takes row'
 for bad in "granularity rows" "policy mean" "policy mean-3std:0" "policy mean-3std:x" "block 16" "block 16x8" "block 16x16x16" "policy none:1" "policy mean-range:x" "policy fixed-range:-1" \
     "policy lossless" "share 0" "share 101" "share most" "levels fp32,fp64" "levels fp64,fp33" \
     "levels fp64,fp32,fp16,e4m3" "base sell" "base coo" "row-order none"; do

@@ -47,7 +47,17 @@ expect 2 info blocks.mtx --granularity blocks --policy mean-3std
 expect 2 info blocks.mtx --granularity matrix --policy mean-3std
 err_has 'granularity matrix'
 expect 2 spmv blocks.mtx --policy mean-3std
-err_has 'format split or composite'
+err_has 'format split, composite or tiles'
+for policy in none mean-3std mean-3std:0.9 fixed-range:1; do
+    expect 0 spmv blocks.mtx --format csr --output y.mtx
+    expect 0 spmv blocks.mtx --format tiles --policy $policy --block 32x16 --x ones --output y.mtx
+    expect 0 solve spd.mtx --solver cg --format tiles --policy $policy --rtol 1e-10 --json tiles.json
+    json tiles.json 'j["converged"] and j["format"] == "tiles" and sum(j["nonzeros_per_precision"].values()) == 7'
+done
+expect 0 info blocks.mtx --format tiles --policy mean-3std
+out_has 'storage +tiles fp64,fp32'
+expect 2 spmv blocks.mtx --format tiles --granularity entry
+err_has 'granularity entry: --format tiles takes block'
 for format in split composite; do
     expect 2 spmv blocks.mtx --format $format --granularity block --policy mean-3std
     err_has "granularity block: --format $format takes row"
