@@ -60,6 +60,8 @@ struct group_source {
     int32_t base;
     double scale; /* of the lane's slot */
     int column_bits;
+    /* Of the column in a block; 0 where the lane's strip has no such group, and what it reads means nothing. */
+    unsigned mask;
 };
 
 /*
@@ -71,7 +73,6 @@ template <int COUNT, bool FULL, bool SCALED, int ROWS, int SPLIT, typename VALUE
 __device__ static inline double add_entries(const group_source<VALUE, VECTOR> &g, const group_row &row, int k,
                                             double sum)
 {
-    const unsigned mask = (1U << g.column_bits) - 1U;
     int place[COUNT];
     unsigned entry[COUNT];
     VECTOR factor[COUNT];
@@ -87,7 +88,7 @@ __device__ static inline double add_entries(const group_source<VALUE, VECTOR> &g
     for (int u = 0; u < COUNT; u++) {
         const int32_t column = GPU_SHUFFLE(g.base, (int)(entry[u] >> g.column_bits), ROWS < 16 ? ROWS : 16);
 
-        factor[u] = g.x[column + (int32_t)(entry[u] & mask)];
+        factor[u] = g.x[column + (int32_t)(entry[u] & g.mask)];
     }
 #pragma unroll
     for (int u = 0; u < COUNT; u++) {
@@ -145,7 +146,8 @@ __device__ static inline double add_group(const tiles_view &v, const tiles_lanes
         x,
         has_slot ? tiles_slot_column(record, &g, header, slot, diagonal) << v.column_bits : 0,
         has_slot && scaled ? policy_power_of_two(tiles_slot_exponent(record, &g, slot)) : 1.0,
-        v.column_bits};
+        v.column_bits,
+        header ? (1U << v.column_bits) - 1U : 0U};
 
     if (GPU_BALLOT(scaled)) { return add_row<true, ROWS, SPLIT>(source, row, least, most, sum); }
     return add_row<false, ROWS, SPLIT>(source, row, least, most, sum);
@@ -300,8 +302,8 @@ __device__ static __forceinline__ void work_on(const tiles_view &v, const strips
         const int mine = s + at.shift / (ROWS * SPLIT);
         const int32_t strip = own.first + mine;
         const int64_t row = (int64_t)strip * ROWS + at.lane;
-        const uint32_t start = own.start_of(mine);
         const bool has = strip < (int)v.nstrips;
+        const uint32_t start = own.start_of(has ? mine : 0);
         double sum = sum_strip_row<VECTOR, ROWS, SPLIT>(v, plan, at, has, strip,
                                                         records + (int64_t)(start - origin) * TILES_UNIT, x);
 
