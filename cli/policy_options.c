@@ -202,14 +202,13 @@ int cli_require_policy_format(const tess_storage_options *options)
         if (option != NULL) { cli_error("--%s is for --format split, composite or tiles, not %s", option, format); }
         if (option != NULL) { return CLI_USAGE; }
     }
+    const bool mixed = cli_takes_policy(options->format);
     if (parts_option != NULL) {
         cli_error("--%s is for --format split or composite, not %s", parts_option, format);
-    } else if (!cli_takes_policy(options->format)) {
-        return 0;
-    } else if (one) {
+    } else if (mixed && one) {
         cli_error("--matrix-precision %s: --format %s has the precisions of --levels",
                   tess_precision_name(options->precision), format);
-    } else if (!takes_granularity(options->format, options->policy.granularity)) {
+    } else if (mixed && !takes_granularity(options->format, options->policy.granularity)) {
         cli_error("--granularity %s: --format %s takes %s", tess_granularity_name(options->policy.granularity), format,
                   granularities_of(options->format));
     } else {
