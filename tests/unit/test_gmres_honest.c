@@ -139,6 +139,41 @@ static void ends_of_the_ranges_are_served(void **state)
     tess_context_destroy(ctx);
 }
 
+/* Products of 2^-600 and x of about 2^-474 are at the end of the range: a residual of zero is no proof there, and
+   nothing is left to correct. */
+static void zero_residuals_that_prove_nothing_end_the_solve(void **state)
+{
+    enum { N = 5 };
+    static const tess_solver_kind solvers[] = {TESS_SOLVER_CG, TESS_SOLVER_BICGSTAB, TESS_SOLVER_GMRES,
+                                               TESS_SOLVER_GMRES_FD};
+    double values[N], b[N], x[N];
+    tess_context *ctx = open_cpu(1);
+    oracle_csr a;
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        values[i] = 0x1p-600;
+        b[i] = (1.0 + i) * 0x1p-1074;
+    }
+    a = oracle_diagonal(N, values);
+    for (int k = 0; k < 4 * 2; k++) {
+        tess_solve_options options = solve_options(solvers[k / 2]);
+        tess_solve_result result;
+
+        options.guard = k % 2 ? TESS_GUARD_REPORT : TESS_GUARD_REPAIR;
+        memset(x, 0, sizeof x);
+        for (int again = 0; again < 2; again++) { /* from zero; from there */
+            result = solve_once(ctx, &a, &options, b, x);
+            assert_int_equal(result.reason, TESS_REASON_STAGNATION);
+            assert_int_equal(result.iterations, again ? 0 : 1);
+            assert_true(result.residual_norm == 0.0 && result.residual_bound > result.tolerance);
+            check_honest(&a, b, x, &options, &result);
+        }
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
 static void wrong_options_are_refused(void **state)
 {
     oracle_csr a = oracle_laplace2d(3);
@@ -170,6 +205,7 @@ int main(void)
         cmocka_unit_test(high_degrees_in_fp32_are_judged_honestly),
         cmocka_unit_test(fp32_preconditioners_serve_any_magnitude),
         cmocka_unit_test(ends_of_the_ranges_are_served),
+        cmocka_unit_test(zero_residuals_that_prove_nothing_end_the_solve),
         cmocka_unit_test(wrong_options_are_refused),
     };
 
