@@ -28,6 +28,8 @@ json solve.json 'j["inner_precision"] == "fp64/fp64" and j["basis_precision"] ==
 expect 0 solve spd.mtx --solver gmres-ir --reorder rcm --basis-precision fp16 --json solve.json
 json solve.json 'j["options"]["inner_precision"] == j["inner_precision"] == "fp32/fp32"'
 json solve.json 'j["options"]["basis_precision"] == j["basis_precision"] == "fp16"'
+out_has '^cycles +inner fp32/fp32, basis fp16, restart after 50 vectors, cgs2-delayed$'
+out_has '^method +gmres-ir, .*, csr fp32, '
 expect 0 solve spd.mtx --solver cg --json solve.json
 json solve.json 'j["options"]["inner_precision"] is None and j["options"]["basis_precision"] is None'
 
@@ -89,7 +91,7 @@ json solve.json 'j["options"]["switch_at"] == 40 and j["relative_residual"] <= 1
 
 # the paper's preset
 expect 0 solve $problem --preset loe --json loe.json
-out_has '^preset +loe: .*--solver=gmres .*--restart=50 --orthogonalization=cgs2'
+out_has '^preset +loe: --solver=gmres --rhs=ones --rtol=1e-10 --atol=0 --restart=50 --orthogonalization=cgs2 --max-iterations=100000 --guard=report$'
 json loe.json 'j["solver"] == "gmres" and j["options"]["rtol"] == 1e-10 and j["options"]["restart"] == 50'
 json loe.json 'j["options"]["orthogonalization"] == "cgs2" and j["options"]["guard"] == "report" and j["options"]["rhs"] == "ones"'
 json loe.json 'j["options"]["max_iterations"] == 100000 and j["options"]["preset"] == "loe"'
