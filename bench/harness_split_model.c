@@ -53,32 +53,29 @@ static int64_t unread_bytes(const split_storage *s)
     return bytes;
 }
 
-/* What a product by rows or by entries moves of x and y. */
+/* What a product moves of x and y. */
 static int64_t vector_bytes(const split_storage *s)
 {
     const tess_assignment_summary *summary = &s->summary;
     const bool fp32 = s->options.arithmetic == TESS_ARITHMETIC_FP32;
-    int64_t high = 0, low = 0; /* levels with entries that read x, or its shadow */
+    bool high = false, low = false; /* whether levels with entries read x, or its shadow */
 
     for (int l = 0; l < summary->options.nlevels; l++) {
         const bool shadow = fp32 && summary->options.level[l].precision != TESS_PRECISION_FP64;
 
         if (summary->nonzeros_at[l] == 0) { continue; }
-        low += shadow;
-        high += !shadow;
+        low = low || shadow;
+        high = high || !shadow;
     }
-    const int64_t passes = s->entrywise && high + low > 1 ? high + low : 1;
-
-    if (!s->entrywise) { high = high > 0, low = low > 0; }
-    return s->ncols * (8 * high + 4 * low + (low > 0 ? 12 : 0)) + 8 * s->nrows * (2 * passes - 1);
+    return s->ncols * ((high ? 8 : 0) + (low ? 16 : 0)) + 8 * s->nrows;
 }
 
-/* Offsets of levels without entries, which have no pass. */
+/* Offsets of layers without entries, which products leave out. */
 static int64_t idle_bytes(const split_storage *s)
 {
     int64_t idle = 0;
 
-    for (int l = 0; s->entrywise && s->base == TESS_FORMAT_CSR && l < s->nparts; l++) {
+    for (int l = 0; s->layered && s->base == TESS_FORMAT_CSR && l < s->nparts; l++) {
         if (s->summary.nonzeros_at[l] == 0) { idle += (s->nrows + 1) * (s->part[l].view.row_ptr_bits / 8); }
     }
     return idle;

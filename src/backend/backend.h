@@ -65,8 +65,7 @@ typedef struct tess_spmv_args {
     tess_reduction reduction; /* dot products with the new y, then a scalar step */
     tess_update update; /* x is the vector before, at the rows of y; but for POLYNOMIAL split and composite alone */
     /* The rest: split and composite formats alone. */
-    const double *partial; /* non-NULL: added to the sums of the rows first; may be y */
-    float *y_shadow;       /* non-NULL: y is written here too, rounded; y may be NULL then */
+    float *y_shadow; /* non-NULL: y is written here too, rounded; y may be NULL then */
     /* FP32: rows stored below fp64 multiply with x_shadow in FP32 and sum up in FP64 */
     tess_arithmetic low_arithmetic;
     int copy; /* TESS_COPY_ASSIGNED, or TESS_COPY_LEVEL + level */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What every format does with the sum of a row: the value of y_i, and the dot products that go with it. Formats in parts also
- * have scales, partial sums, updates and shadows: the second half.
+ * have scales, updates and shadows: the second half.
  */
 #ifndef TESS_FORMAT_ROW_EPILOGUE_H
 #define TESS_FORMAT_ROW_EPILOGUE_H
@@ -53,11 +53,9 @@ TESS_HD double spmv_updated(const tess_spmv_args *args, int64_t i, double produc
     return x + u->omega * (next - x);
 }
 
-/* Writes y_i and its shadow, given the sum of row i of y over one part's entries, which its scale has been applied to.
-   Returns y_i. */
-TESS_HD double spmv_finish_row(const tess_spmv_args *args, int64_t i, double sum)
+/* Writes y_i and its shadow, given (A x)_i. Returns y_i. */
+TESS_HD double spmv_finish_row(const tess_spmv_args *args, int64_t i, double product)
 {
-    double product = args->partial ? args->partial[i] + sum : sum;
     double value =
         args->update.kind == TESS_UPDATE_NONE ? spmv_result(args, i, product) : spmv_updated(args, i, product);
 

@@ -109,20 +109,20 @@ void free_part(slice_part *part)
 
 /* ---- products ---- */
 
-enum { PARTS = 4, EPILOGUES = 8 };
+enum { PARTS = 4, EPILOGUES = 7 };
 
 /* A matrix in parts, rows 4 i + p being part p's, and arrays for products. */
 typedef struct parts_scene {
     tess_context *ctx;
     slice_part part[PARTS];
     ellr_view view[PARTS];
-    oracle_csr stored;                                /* what the parts hold */
-    double *x, *y, *residual, *partial, *rhs, *scale; /* host */
-    double *out;                                      /* host: y afterwards */
+    oracle_csr stored;                      /* what the parts hold */
+    double *x, *y, *residual, *rhs, *scale; /* host */
+    double *out;                            /* host: y afterwards */
     float *out_shadow;
     wide *product;
     double *magnitude;
-    double *dx, *dy, *dresidual, *dpartial, *drhs, *dscale; /* device */
+    double *dx, *dy, *dresidual, *drhs, *dscale; /* device */
     float *dx_shadow, *dy_shadow;
 } parts_scene;
 
@@ -176,7 +176,6 @@ static void make_arrays(parts_scene *t)
     t->x = make_array(ctx, ncols, 1, &t->dx);
     t->y = make_array(ctx, n, 2, &t->dy);
     t->residual = make_array(ctx, n, 3, &t->dresidual);
-    t->partial = make_array(ctx, n, 4, &t->dpartial);
     t->rhs = make_array(ctx, n, 5, &t->drhs);
     t->scale = make_array(ctx, n, 6, &t->dscale);
     for (int64_t i = 0; i < ncols; i++) {
@@ -195,8 +194,8 @@ static void make_arrays(parts_scene *t)
 static void free_scene(parts_scene *t)
 {
     int64_t n = t->stored.nrows;
-    double *const host[] = {t->x, t->y, t->residual, t->partial, t->rhs, t->scale, t->out, t->magnitude};
-    double *const device[] = {t->dy, t->dresidual, t->dpartial, t->drhs, t->dscale};
+    double *const host[] = {t->x, t->y, t->residual, t->rhs, t->scale, t->out, t->magnitude};
+    double *const device[] = {t->dy, t->dresidual, t->drhs, t->dscale};
 
     for (size_t k = 0; k < sizeof host / sizeof *host; k++) {
         free(host[k]);
@@ -216,7 +215,7 @@ static void free_scene(parts_scene *t)
     oracle_free(&t->stored);
 }
 
-/* Epilogue k: plain, with beta, with a partial sum, residual, partial sum in y, Jacobi, damped Jacobi, step. */
+/* Epilogue k: plain, with beta, residual, the same of y itself, Jacobi, damped Jacobi, step. */
 static tess_spmv_args epilogue(const parts_scene *t, int k)
 {
     tess_spmv_args args = {
@@ -226,14 +225,12 @@ static tess_spmv_args epilogue(const parts_scene *t, int k)
         args.alpha = -0.5;
         args.beta = 0.75;
     }
-    if (k == 2 || k == 7) { args.partial = t->dpartial; }
-    if (k == 3) { args.residual = t->dresidual; }
-    if (k == 4) { args.partial = t->dy; }
-    if (k >= 5) {
-        args.update = (tess_update){.kind = k == 7 ? TESS_UPDATE_STEP : TESS_UPDATE_JACOBI,
+    if (k == 2 || k == 3) { args.residual = k == 2 ? t->dresidual : t->dy; }
+    if (k >= 4) {
+        args.update = (tess_update){.kind = k == 6 ? TESS_UPDATE_STEP : TESS_UPDATE_JACOBI,
                                     .rhs = t->drhs,
                                     .scale = t->dscale,
-                                    .omega = k == 6 ? 0.625 : 1.0};
+                                    .omega = k == 5 ? 0.625 : 1.0};
         args.y_shadow = t->dy_shadow;
     }
     return args;
@@ -242,13 +239,14 @@ static tess_spmv_args epilogue(const parts_scene *t, int k)
 /* What y_i should be, and the sum of the magnitudes that its rounding errors are relative to. */
 static wide expected_value(const parts_scene *t, const tess_spmv_args *args, int64_t i, double *size)
 {
-    double partial = args->partial ? (args->partial == t->dy ? t->y[i] : t->partial[i]) : 0.0;
-    wide sum = t->product[i] + (wide)partial;
+    const wide sum = t->product[i];
 
-    *size = fabs(partial) + t->magnitude[i];
+    *size = t->magnitude[i];
     if (args->residual) {
-        *size += fabs(t->residual[i]);
-        return (wide)t->residual[i] - sum;
+        double from = args->residual == t->dy ? t->y[i] : t->residual[i];
+
+        *size += fabs(from);
+        return (wide)from - sum;
     }
     if (args->update.kind == TESS_UPDATE_STEP) {
         *size += fabs(t->scale[i] * t->x[i]);
@@ -339,7 +337,7 @@ static void check_scene(const parts_scene *t)
             if (ndots > 0) { args.reduction.state = t->ctx->scratch_state; }
             check_epilogue(t, args);
         }
-        if (args.y_shadow && args.partial == NULL) { /* the next vector in FP32 alone */
+        if (args.y_shadow) { /* the next vector in FP32 alone */
             args.reduction = (tess_reduction){.ndots = 0};
             args.y = NULL;
             check_epilogue(t, args);

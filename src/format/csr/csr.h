@@ -56,6 +56,12 @@ typedef struct csr_part {
     const csr_plan *plan;
 } csr_part;
 
+/*
+ * The plan of a product by layers. Layers are 2 to TESS_MOST_LEVELS parts over all rows of a matrix and in their order, of different
+ * precisions, without scales, each with offsets from 0; the matrix is their sum.
+ */
+typedef struct csr_layers csr_layers;
+
 /* What a backend supplies for CSR. */
 typedef struct csr_backend {
     /* Plans of `count` matrices, or of as many parts of one, at most TESS_MOST_LEVELS + 1; NULL all of them on failure. */
@@ -66,6 +72,12 @@ typedef struct csr_backend {
     tess_status (*prepare_parts)(tess_context *ctx, int count, const csr_part *parts);
     /* The product of a matrix in parts, which own disjoint rows of y. All offsets have the same width. */
     tess_status (*spmv_parts)(tess_context *ctx, int count, const csr_part *parts, const tess_spmv_args *args);
+    /* NULL on failure. */
+    tess_status (*make_layers)(tess_context *ctx, int count, const csr_view *layers, csr_layers **out);
+    void (*free_layers)(tess_context *ctx, csr_layers *plan);
+    /* The product of a matrix in layers, in one pass over its rows: sums go from layer to layer. All offsets have the same width. */
+    tess_status (*spmv_layers)(tess_context *ctx, int count, const csr_view *layers, const csr_layers *plan,
+                               const tess_spmv_args *args);
     /* values[k] = source[from[k]] for k < n */
     tess_status (*gather)(tess_context *ctx, int64_t n, const double *source, const int64_t *from, double *values);
     /* *bad_row: first row with an offset out of order, a column out of range, unsorted or duplicate; -1 when none */

@@ -12,8 +12,7 @@
 
 /* ---- long rows ---- */
 
-/* Where x is read in FP32: all vectors are, or a part's products. */
-static bool is_low(const csr_view *v, const tess_spmv_args *args)
+bool csr_host_is_low(const csr_view *v, const tess_spmv_args *args)
 {
     return args->vectors == TESS_PRECISION_FP32 ||
            (args->low_arithmetic == TESS_ARITHMETIC_FP32 && v->precision != TESS_PRECISION_FP64);
@@ -31,10 +30,10 @@ static double sum_segment(const csr_view *v, const tess_spmv_args *args, int64_t
 
     end = begin + CSR_SEGMENT < end ? begin + CSR_SEGMENT : end;
     switch (v->precision) {
-#define SUM_RANGE(NAME, value, name, type, bits, emin, emax, max)                  \
-    case TESS_PRECISION_##NAME:                                                    \
-        return is_low(v, args) ? sum_range(low, TESS_PRECISION_##NAME, begin, end) \
-                               : sum_range(e, TESS_PRECISION_##NAME, begin, end);
+#define SUM_RANGE(NAME, value, name, type, bits, emin, emax, max)                           \
+    case TESS_PRECISION_##NAME:                                                             \
+        return csr_host_is_low(v, args) ? sum_range(low, TESS_PRECISION_##NAME, begin, end) \
+                                        : sum_range(e, TESS_PRECISION_##NAME, begin, end);
         TESS_PRECISION_LIST(SUM_RANGE)
 #undef SUM_RANGE
     }
@@ -55,7 +54,7 @@ static int64_t find_last(const int64_t *first, int64_t count, int64_t value)
     return low;
 }
 
-static void sum_long_rows(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
+void csr_host_sum_long_rows(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
 {
     int64_t segments = csr_plan_segments(p);
 
@@ -77,9 +76,7 @@ static void sum_long_rows(tess_context *ctx, const csr_view *v, const csr_plan *
     }
 }
 
-/* The sum of a row longer than CSR_SEGMENT: done beforehand, or now. */
-static __attribute__((noinline)) double long_row_sum(const csr_view *v, const csr_plan *p, const tess_spmv_args *args,
-                                                     int64_t row)
+double csr_host_long_row_sum(const csr_view *v, const csr_plan *p, const tess_spmv_args *args, int64_t row)
 {
     int64_t low = 0, high = p->nlong;
     double sum = 0.0;
@@ -129,8 +126,7 @@ static chunk_epilogue epilogue_of(const tess_spmv_args *args)
 /* Nothing that plain products do not have. */
 static bool is_plain(const csr_view *v, const tess_spmv_args *args)
 {
-    return !v->exponent && !args->partial && args->update.kind == TESS_UPDATE_NONE && !args->y_shadow &&
-           args->reduction.ndots == 0;
+    return !v->exponent && args->update.kind == TESS_UPDATE_NONE && !args->y_shadow && args->reduction.ndots == 0;
 }
 
 /* The row of y that row i of a part is. */
@@ -190,7 +186,7 @@ static inline __attribute__((always_inline)) void multiply_rows(const csr_view *
         end = bits == 32 ? ptr32[row + 1] : ptr64[row + 1];
         sum = end - begin <= SHORT         ? sum_short_row(entries, precision, begin, end)
               : end - begin <= CSR_SEGMENT ? sum_range(entries, precision, begin, end)
-                                           : long_row_sum(view, p, args, row);
+                                           : csr_host_long_row_sum(view, p, args, row);
         if (epilogue == PART || epilogue == LOW_PART) {
             finish_part_row(&v, &local, plain, row, sum, dots);
         } else if (epilogue == LOW || epilogue == STEP) {
@@ -253,7 +249,7 @@ static tess_status spmv(tess_context *ctx, const csr_view *v, const csr_plan *p,
     const tess_reduction *reduction = &args->reduction;
 
     if (!host_enter(reduction->state, false, true)) { return TESS_SUCCESS; }
-    sum_long_rows(ctx, v, p, args);
+    csr_host_sum_long_rows(ctx, v, p, args);
 #pragma omp parallel for num_threads(ctx->threads) schedule(static) if (p->nchunks > 1)
     for (int64_t c = 0; c < p->nchunks; c++) {
         double dots[2];
@@ -291,7 +287,7 @@ static int64_t part_chunks(const csr_part *part)
 static void multiply_part(const csr_part *part, const tess_spmv_args *args, int64_t chunk, double *dots)
 {
     if (part->view.row_ptr) {
-        chunk_function multiply = select_function(&part->view, is_low(&part->view, args) ? LOW_PART : PART);
+        chunk_function multiply = select_function(&part->view, csr_host_is_low(&part->view, args) ? LOW_PART : PART);
 
         multiply(&part->view, part->plan, args, chunk, dots);
     } else {
@@ -310,7 +306,7 @@ static tess_status spmv_parts(tess_context *ctx, int count, const csr_part *part
     for (int p = 0; p < count; p++) {
         nchunks += part_chunks(&parts[p]);
         work += parts[p].view.nrows + parts[p].view.nnz;
-        if (parts[p].view.row_ptr) { sum_long_rows(ctx, &parts[p].view, parts[p].plan, args); }
+        if (parts[p].view.row_ptr) { csr_host_sum_long_rows(ctx, &parts[p].view, parts[p].plan, args); }
     }
     status = host_partials(ctx, 2 * nchunks, &partials);
     if (status != TESS_SUCCESS) { return status; }
@@ -377,6 +373,9 @@ const csr_backend csr_host = {
     .spmv = spmv,
     .prepare_parts = NULL,
     .spmv_parts = spmv_parts,
+    .make_layers = csr_host_make_layers,
+    .free_layers = csr_host_free_layers,
+    .spmv_layers = csr_host_spmv_layers,
     .gather = gather,
     .check = check,
 };

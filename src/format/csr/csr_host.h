@@ -33,5 +33,16 @@ static inline int64_t csr_plan_segments(const csr_plan *p)
 
 tess_status csr_host_make_plans(tess_context *ctx, int count, const csr_view *const *views, csr_plan **out);
 void csr_host_free_plan(tess_context *ctx, csr_plan *p);
+tess_status csr_host_make_layers(tess_context *ctx, int count, const csr_view *layers, csr_layers **out);
+void csr_host_free_layers(tess_context *ctx, csr_layers *plan);
+tess_status csr_host_spmv_layers(tess_context *ctx, int count, const csr_view *layers, const csr_layers *plan,
+                                 const tess_spmv_args *args);
+
+/* Whether x is read in FP32: all vectors are, or the products of a part are. */
+bool csr_host_is_low(const csr_view *v, const tess_spmv_args *args);
+/* Sums up the plan's long rows, by all threads. */
+void csr_host_sum_long_rows(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args);
+/* The sum of a row longer than CSR_SEGMENT: done beforehand, or now. */
+double csr_host_long_row_sum(const csr_view *v, const csr_plan *p, const tess_spmv_args *args, int64_t row);
 
 #endif

@@ -198,8 +198,8 @@ static bool is_plain(int count, const csr_part *parts, const tess_spmv_args *arg
 {
     const csr_view *v = &parts[0].view;
 
-    return count == 1 && v->row_ptr && !v->row_of && v->row_shift == 0 && !v->exponent && !args->y_shadow &&
-           !args->partial && args->y && args->update.kind == TESS_UPDATE_NONE &&
+    return count == 1 && v->row_ptr && !v->row_of && v->row_shift == 0 && !v->exponent && !args->y_shadow && args->y &&
+           args->update.kind == TESS_UPDATE_NONE &&
            (args->low_arithmetic == TESS_ARITHMETIC_FP64 || v->precision == TESS_PRECISION_FP64);
 }
 

@@ -338,7 +338,7 @@ static inline bool only_stores(const tess_spmv_args *args)
 {
     const bool fp32 = args->vectors == TESS_PRECISION_FP32;
 
-    return (fp32 ? args->y_fp32 != NULL : args->y != NULL) && !args->y_shadow && !args->partial && !args->residual &&
+    return (fp32 ? args->y_fp32 != NULL : args->y != NULL) && !args->y_shadow && !args->residual &&
            args->alpha == 1.0 && args->beta == 0.0 && args->update.kind == TESS_UPDATE_NONE;
 }
 

@@ -85,6 +85,9 @@ typedef struct ellr_backend {
     /* The same for a matrix in at most ELLR_MOST_PARTS parts, which own disjoint rows of y, with all that split and composite
        formats may ask for: one launch. Precisions and scales may differ from part to part. */
     tess_status (*spmv_parts)(tess_context *ctx, int count, const ellr_view *views, const tess_spmv_args *args);
+    /* The same for 2 to TESS_MOST_LEVELS layers: slices of all rows in their order, each for other entries, without scales. One
+       pass over the rows: sums go from layer to layer. */
+    tess_status (*spmv_layers)(tess_context *ctx, int count, const ellr_view *layers, const tess_spmv_args *args);
 } ellr_backend;
 
 /* ---- views, as parts of other formats ---- */
@@ -139,6 +142,7 @@ tess_status ellr_gpu_fill_columns(tess_context *ctx, const csr_view *csr, const 
 tess_status ellr_gpu_fill_values(tess_context *ctx, const csr_view *csr, const ellr_view *v);
 tess_status ellr_gpu_decode(tess_context *ctx, const csr_view *csr, const ellr_view *v, int32_t *col_ind, double *val);
 tess_status ellr_gpu_spmv_parts(tess_context *ctx, int count, const ellr_view *views, const tess_spmv_args *args);
+tess_status ellr_gpu_spmv_layers(tess_context *ctx, int count, const ellr_view *layers, const tess_spmv_args *args);
 #endif
 
 #ifdef __cplusplus

@@ -379,6 +379,54 @@ static tess_status spmv_parts(tess_context *ctx, int count, const ellr_view *vie
     return TESS_SUCCESS;
 }
 
+/* ---- products by layers ---- */
+
+/* Slices s of all layers have the same rows. */
+static void multiply_layers(int count, const ellr_view *layers, const tess_spmv_args *args, int64_t s, double *dots)
+{
+    double sum[ELLR_SLICE] = {0.0}, own[ELLR_SLICE];
+
+    for (int l = 0; l < count; l++) {
+        const void *x = NULL;
+
+        select_slice_function(&layers[l], args, &x)(&layers[l], s, x, own);
+        for (int lane = 0; lane < ELLR_SLICE; lane++) {
+            sum[lane] += own[lane];
+        }
+    }
+    for (int64_t lane = 0; lane < ELLR_SLICE; lane++) {
+        int64_t row = ellr_rank_at(s * ELLR_SLICE + lane);
+
+        if (row < layers->nrows) { finish_part_row(layers, args, row, sum[lane], dots); }
+    }
+}
+
+static tess_status spmv_layers(tess_context *ctx, int count, const ellr_view *layers, const tess_spmv_args *args)
+{
+    const tess_reduction *reduction = &args->reduction;
+    const int64_t nchunks = chunks_of(layers), nslices = layers->nslices;
+    double *partials = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (!host_enter(reduction->state, false, true)) { return TESS_SUCCESS; }
+    status = host_partials(ctx, 2 * nchunks, &partials);
+    if (status != TESS_SUCCESS) { return status; }
+#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 4) if (nchunks > 4)
+    for (int64_t c = 0; c < nchunks; c++) {
+        double dots[2] = {0.0, 0.0};
+
+        for (int64_t s = c * CHUNK; s < (c + 1) * CHUNK && s < nslices; s++) {
+            multiply_layers(count, layers, args, s, dots);
+        }
+        partials[c] = dots[0];
+        partials[nchunks + c] = dots[1];
+    }
+    if (reduction->ndots > 0) {
+        host_finish_reduction(partials, nchunks, reduction->ndots, reduction->step, reduction->state);
+    }
+    return TESS_SUCCESS;
+}
+
 const ellr_backend ellr_host = {
     .longest_row = ellr_host_longest_row,
     .arrange = ellr_host_arrange,
@@ -388,6 +436,7 @@ const ellr_backend ellr_host = {
     .prepare = prepare,
     .spmv = spmv,
     .spmv_parts = spmv_parts,
+    .spmv_layers = spmv_layers,
 };
 
 #define HOST_OPS(NAME)                                                                           \

@@ -180,7 +180,7 @@ static bool is_plain(int count, const ellr_view *views, const tess_spmv_args *ar
     const ellr_view *v = &views[0];
 
     return count == 1 && v->nslices > 0 && !v->row_of && v->row_shift == 0 && !v->exponent && !args->y_shadow &&
-           !args->partial && args->y && args->update.kind == TESS_UPDATE_NONE &&
+           args->y && args->update.kind == TESS_UPDATE_NONE &&
            (args->low_arithmetic == TESS_ARITHMETIC_FP64 || v->precision == TESS_PRECISION_FP64);
 }
 

@@ -7,8 +7,8 @@
  * row_ptr and one array of columns for all, and a full copy of the values for each level; parts are ranges of its rows. Last
  * comes a part of empty rows, without arrays, where there are any.
  *
- * Entry-wise (split only): each level is a matrix over all rows, in their order, with the entries of that level; products are
- * added up level by level.
+ * In layers (split by entries or blocks): each level is a matrix over all rows, in their order, with the entries of that level, or of
+ * the blocks of that level; products add them up row by row.
  */
 #ifndef TESS_FORMAT_SPLIT_SPLIT_H
 #define TESS_FORMAT_SPLIT_SPLIT_H
@@ -26,7 +26,8 @@ enum { SPLIT_MOST_PARTS = TESS_MOST_LEVELS + 1 };
 /* What the builder's functions work on: which entries of the assembled matrix go where. */
 typedef struct split_source {
     const csr_view *csr;     /* assembled, FP64 */
-    const uint8_t *level;    /* of rows, or of entries (granularity entry) */
+    const uint8_t *level;    /* of rows; in layers, of entries */
+    uint8_t *own_level;      /* by blocks: made of the blocks' levels, freed with the source; else NULL */
     const int16_t *exponent; /* of rows of the assembled matrix; NULL: none */
     bool without_diagonal;
 } split_source;
@@ -41,11 +42,11 @@ typedef struct split_order {
     int32_t *position_of; /* its inverse; NULL unless columns are renumbered */
 } split_order;
 
-/* Builds by level (row-wise) or by entries. `rows` lists `count` rows of the assembled matrix; NULL: all, in their order. */
+/* Builds by level (row-wise) or by layers. `rows` lists `count` rows of the assembled matrix; NULL: all, in their order. */
 typedef struct split_rows {
     const int32_t *rows;
     int64_t count;
-    int entry_level; /* entry-wise: only entries of this level, of all rows; -1: all entries of the row */
+    int entry_level; /* in layers: only entries of this level, of all rows; -1: all entries of the row */
 } split_rows;
 
 /* What is made of the entries of a list: NULL is not wanted. */
@@ -58,6 +59,9 @@ typedef struct split_target {
 
 /* What a backend supplies to build. Arrays are on the context's device. */
 typedef struct split_backend {
+    /* level[k] of each entry: that of its block, `of_block` in the grid's order; TESS_LEVEL_NONE where the grid has none. */
+    tess_status (*spread)(tess_context *ctx, const csr_view *csr, const block_grid *grid, const uint8_t *of_block,
+                          uint8_t *level);
     /* row_of by level, stable; begin and filled are known from the assignment. position_of too, where it is not NULL. */
     tess_status (*order)(tess_context *ctx, const split_source *source, int nlevels, const split_order *order);
     /* row_ptr[count + 1] of view->row_ptr_bits from 0, for the listed rows; *nnz its last, unless nnz is NULL: it takes a wait. */
@@ -73,24 +77,24 @@ typedef struct split_backend {
 typedef struct split_storage {
     tess_storage_options options;
     tess_assignment_summary summary;
-    tess_assignment *assignment; /* kept to renew values; its levels by row or entry */
+    tess_assignment *assignment; /* kept to renew values; its levels by row, entry or block */
     bool owns_assignment;
-    bool composite, entrywise;
+    bool composite, layered; /* layered: parts are layers, each over all rows */
     tess_format base;
     split_order order;
     int16_t *exponent; /* by position; NULL: none is scaled */
     /* CSR. Split: parts own their arrays. Composite: they share row_ptr, col_ind and the copies. */
     csr_view whole;                  /* composite: all filled rows, values of level 0 */
     void *copies[TESS_MOST_LEVELS];  /* composite: nnz values for each level */
-    csr_part part[SPLIT_MOST_PARTS]; /* entry-wise: one for each level, high to low */
+    csr_part part[SPLIT_MOST_PARTS]; /* in layers: one for each level, high to low */
     ellr_view slices[SPLIT_MOST_PARTS];
     void *slice_copies[SPLIT_MOST_PARTS][TESS_MOST_LEVELS]; /* composite over ellr: values of part p at level l */
     int nparts;
     int64_t nrows, ncols;
     /* Made by prepare, where products may need them. */
     bool prepared;
-    float *x_shadow; /* ncols: x rounded, for products in FP32 with a vector that has no shadow */
-    double *work;    /* nrows: entry-wise, the sums of all levels but the last */
+    float *x_shadow;    /* ncols: x rounded, for products in FP32 with a vector that has no shadow */
+    csr_layers *layers; /* over csr: the plan of those layers that have entries, where these are several */
 } split_storage;
 
 /* Both formats over a backend's functions, in split_format.c. */

@@ -16,7 +16,7 @@ bool split_scatters(const split_storage *s)
 {
     const split_order *order = &s->order;
 
-    if (s->entrywise || s->options.row_order != TESS_ROW_ORDER_ORIGINAL) { return false; }
+    if (s->layered || s->options.row_order != TESS_ROW_ORDER_ORIGINAL) { return false; }
     for (int p = 0; p < order->nparts; p++) {
         if (order->begin[p] == 0 && order->begin[p + 1] == order->nrows) { return false; } /* nothing has moved */
     }
@@ -42,7 +42,7 @@ csr_view split_bare_view(const split_storage *s, const split_shape *shape)
                   .row_ptr_bits = offset_bits(s),
                   .precision = precision_at(s, shape->level),
                   .row_shift = shape->begin,
-                  .unsorted = s->options.row_order == TESS_ROW_ORDER_SYMMETRIC && !s->entrywise};
+                  .unsorted = s->options.row_order == TESS_ROW_ORDER_SYMMETRIC && !s->layered};
 
     if (split_scatters(s)) { v.row_of = shape->rows.rows; }
     if (!shape->empty && split_is_scaled(s, shape->level)) { v.exponent = s->exponent + shape->begin; }
@@ -297,11 +297,13 @@ cleanup:
 tess_status split_build_parts(const tess_matrix *assembled, split_storage *s)
 {
     tess_context *ctx = assembled->ctx;
-    const split_source source = split_source_of(s, assembled);
+    const bool shares = s->composite && s->base == TESS_FORMAT_CSR;
+    split_source source;
     tess_status status = TESS_SUCCESS;
 
-    if (s->composite && s->base == TESS_FORMAT_CSR) { return build_composite_csr(ctx, s, &source); }
-    for (int p = 0; p < s->nparts; p++) {
+    TESS_TRY(split_open_source(s, assembled, &source));
+    if (shares) { TESS_TRY(build_composite_csr(ctx, s, &source)); }
+    for (int p = 0; p < s->nparts && !shares; p++) {
         if (s->base == TESS_FORMAT_CSR) {
             TESS_TRY(build_split_csr(ctx, s, &source, p));
         } else {
@@ -309,25 +311,29 @@ tess_status split_build_parts(const tess_matrix *assembled, split_storage *s)
         }
     }
 cleanup:
+    split_close_source(ctx, &source);
     return status;
 }
 
 tess_status split_refresh(const tess_matrix *assembled, void *storage)
 {
     const split_storage *s = storage;
-    const split_source source = split_source_of(s, assembled);
+    split_source source;
     tess_status status = TESS_SUCCESS;
 
-    if (s->base == TESS_FORMAT_CSR) { return refresh_csr(assembled->ctx, s, &source); }
-    for (int p = 0; p < s->nparts; p++) {
+    TESS_TRY(split_open_source(s, assembled, &source));
+    if (s->base == TESS_FORMAT_CSR) { TESS_TRY(refresh_csr(assembled->ctx, s, &source)); }
+    for (int p = 0; p < s->nparts && s->base == TESS_FORMAT_ELLR; p++) {
         TESS_TRY(refresh_slices(assembled->ctx, s, &source, p));
     }
 cleanup:
+    split_close_source(assembled->ctx, &source);
     return status;
 }
 
 void split_release_parts(tess_context *ctx, split_storage *s)
 {
+    if (s->layers) { csr_backend_of(ctx)->free_layers(ctx, s->layers); }
     for (int p = 0; p < s->nparts; p++) {
         if (s->part[p].plan) { csr_backend_of(ctx)->free_plan(ctx, (csr_plan *)(uintptr_t)s->part[p].plan); }
         if (!s->composite) { csr_release_view(ctx, &s->part[p].view); }

@@ -73,6 +73,36 @@ static tess_status order_rows(tess_context *ctx, const split_source *source, int
     return TESS_SUCCESS;
 }
 
+/* ---- levels of entries, from those of blocks ---- */
+
+static void spread_row(const csr_view *csr, const block_grid *grid, const uint8_t *of_block, int64_t row,
+                       uint8_t *level)
+{
+    const int64_t block_row = row / grid->rows, end = grid->first[block_row + 1];
+    const int shift = block_grid_shift(grid->cols);
+    int64_t b = grid->first[block_row];
+
+    for (int64_t k = tess_row_offset(csr->row_ptr, csr->row_ptr_bits, row);
+         k < tess_row_offset(csr->row_ptr, csr->row_ptr_bits, row + 1); k++) {
+        const int32_t column = csr->col_ind[k] >> shift;
+
+        while (b < end && grid->column[b] < column) {
+            b++;
+        }
+        level[k] = b < end && grid->column[b] == column ? of_block[b] : (uint8_t)TESS_LEVEL_NONE;
+    }
+}
+
+static tess_status spread(tess_context *ctx, const csr_view *csr, const block_grid *grid, const uint8_t *of_block,
+                          uint8_t *level)
+{
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (csr->nnz > HOST_SERIAL_WORK)
+    for (int64_t row = 0; row < csr->nrows; row++) {
+        spread_row(csr, grid, of_block, row, level);
+    }
+    return TESS_SUCCESS;
+}
+
 /* ---- entries ---- */
 
 static int64_t count_entries(const split_source *source, const split_rows *rows, int64_t i)
@@ -145,7 +175,7 @@ static tess_status exponents(tess_context *ctx, const split_source *source, cons
 }
 
 const split_backend split_host = {
-    .order = order_rows, .offsets = offsets, .copy = copy_entries, .exponents = exponents};
+    .spread = spread, .order = order_rows, .offsets = offsets, .copy = copy_entries, .exponents = exponents};
 
 #define HOST_OPS(NAME)                                                                              \
     {                                                                                               \

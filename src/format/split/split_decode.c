@@ -9,17 +9,19 @@
 /* Host copies of what says where values go, and the values of one part. */
 typedef struct decoder {
     const split_storage *s;
+    split_source source;
     int64_t nnz;       /* of the matrix */
     int64_t *row_ptr;  /* of the matrix */
     int32_t *col_ind;  /* of the matrix; NULL unless the diagonal is left out */
-    int32_t *row_of;   /* by position; NULL: entry-wise */
+    int32_t *row_of;   /* by position; NULL: in layers */
     int16_t *exponent; /* by position; NULL: none */
-    uint8_t *level;    /* by entry; NULL: row-wise */
+    uint8_t *level;    /* by entry, in layers; NULL: row-wise */
     double *part;      /* nnz */
 } decoder;
 
 static void close_decoder(tess_context *ctx, decoder *d)
 {
+    split_close_source(ctx, &d->source);
     tess_host_release(ctx, d->row_ptr, d->s->nrows + 1, sizeof *d->row_ptr);
     tess_host_release(ctx, d->col_ind, d->nnz, sizeof *d->col_ind);
     tess_host_release(ctx, d->row_of, d->s->nrows, sizeof *d->row_of);
@@ -47,14 +49,15 @@ static tess_status open_decoder(const tess_matrix *a, decoder *d)
     const tess_matrix *original = a->original;
     tess_status status = TESS_SUCCESS;
 
+    TESS_TRY(split_open_source(s, original, &d->source));
     TESS_TRY(tess_host_allocate(ctx, s->nrows + 1, sizeof *d->row_ptr, (void **)&d->row_ptr));
-    if (s->summary.options.without_diagonal && !s->entrywise) {
+    if (s->summary.options.without_diagonal && !s->layered) {
         TESS_TRY(tess_host_allocate(ctx, d->nnz, sizeof *d->col_ind, (void **)&d->col_ind));
     }
     TESS_TRY(original->ops->decode(original, d->row_ptr, d->col_ind, NULL));
     TESS_TRY(fetch(ctx, s->order.row_of, s->nrows, sizeof *d->row_of, (void **)&d->row_of));
     TESS_TRY(fetch(ctx, s->exponent, s->nrows, sizeof *d->exponent, (void **)&d->exponent));
-    if (s->entrywise) { TESS_TRY(fetch(ctx, s->assignment->level, d->nnz, sizeof *d->level, (void **)&d->level)); }
+    if (s->layered) { TESS_TRY(fetch(ctx, d->source.level, d->nnz, sizeof *d->level, (void **)&d->level)); }
     status = tess_host_allocate(ctx, d->nnz, sizeof *d->part, (void **)&d->part);
 cleanup:
     return status;
@@ -86,12 +89,11 @@ static tess_status read_csr(tess_context *ctx, const decoder *d, int p)
 static tess_status read_slices(const tess_matrix *a, const decoder *d, int p)
 {
     tess_context *ctx = a->ctx;
-    const split_source source = split_source_of(d->s, a->original);
     const split_shape shape = split_shape_of(d->s, p);
     csr_view rows = split_bare_view(d->s, &shape);
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(split_make_offsets(ctx, d->s, &source, &shape.rows, &rows));
+    TESS_TRY(split_make_offsets(ctx, d->s, &d->source, &shape.rows, &rows));
     status = ellr_backend_of(ctx)->decode(ctx, &rows, &d->s->slices[p], NULL, d->part);
 cleanup:
     csr_release_view(ctx, &rows);

@@ -20,7 +20,7 @@ split_shape split_shape_of(const split_storage *s, int part)
     const split_order *order = &s->order;
     split_shape shape = {.rows = {NULL, s->nrows, part}, .level = part, .nnz = 0};
 
-    if (!s->entrywise) {
+    if (!s->layered) {
         shape.empty = part == summary->options.nlevels;
         shape.level = shape.empty ? 0 : summary->options.nlevels - 1 - part;
         shape.begin = order->begin[part];
@@ -35,23 +35,54 @@ bool split_is_scaled(const split_storage *s, int level)
     return s->exponent && s->summary.options.level[level].scaled != 0;
 }
 
-split_source split_source_of(const split_storage *s, const tess_matrix *assembled)
+tess_status split_open_source(const split_storage *s, const tess_matrix *assembled, split_source *out)
 {
-    return (split_source){.csr = &csr_of(assembled)->view,
+    tess_context *ctx = assembled->ctx;
+    const csr_view *csr = &csr_of(assembled)->view;
+    tess_status status = TESS_SUCCESS;
+
+    *out = (split_source){.csr = csr,
                           .level = s->assignment->level,
                           .exponent = s->assignment->exponent,
                           .without_diagonal = s->summary.options.without_diagonal != 0};
+    if (s->summary.options.granularity == TESS_GRANULARITY_BLOCK) {
+        TESS_TRY(tess_device_allocate(ctx, csr->nnz, sizeof *out->own_level, (void **)&out->own_level));
+        TESS_TRY(split_backend_of(ctx)->spread(ctx, csr, &s->assignment->grid, s->assignment->level, out->own_level));
+        out->level = out->own_level;
+    }
+cleanup:
+    if (status != TESS_SUCCESS) { split_close_source(ctx, out); }
+    return status;
+}
+
+void split_close_source(tess_context *ctx, split_source *source)
+{
+    if (source->csr) { tess_device_release(ctx, source->own_level, source->csr->nnz, sizeof *source->own_level); }
+    source->own_level = NULL;
 }
 
 /* ---- options ---- */
+
+/* A scale belongs to a row's values here, and by blocks a row has several. */
+static tess_status check_scales(const tess_matrix *a, const tess_storage_options *o, tess_granularity granularity)
+{
+    bool scaled = false;
+
+    for (int l = 0; l < o->policy.nlevels && l < TESS_MOST_LEVELS; l++) {
+        scaled = scaled || o->policy.level[l].scaled;
+    }
+    if (!scaled || granularity != TESS_GRANULARITY_BLOCK) { return TESS_SUCCESS; }
+    return tess_fail(a->ctx, TESS_UNSUPPORTED, "choose format tiles, or levels without scales",
+                     "format split of granularity block with a scaled level");
+}
 
 static tess_status check_options(const tess_matrix *a, const tess_storage_options *o, tess_granularity granularity)
 {
     tess_context *ctx = a->ctx;
 
-    if (granularity == TESS_GRANULARITY_MATRIX || granularity == TESS_GRANULARITY_BLOCK ||
-        (granularity == TESS_GRANULARITY_ENTRY && o->format != TESS_FORMAT_SPLIT)) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "split takes granularity row or entry, composite row",
+    if (granularity == TESS_GRANULARITY_MATRIX ||
+        (granularity != TESS_GRANULARITY_ROW && o->format != TESS_FORMAT_SPLIT)) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "split takes granularity row, entry or block, composite row",
                          "format %s of granularity %s", tess_format_name(o->format),
                          tess_granularity_name(granularity));
     }
@@ -71,7 +102,7 @@ static tess_status check_options(const tess_matrix *a, const tess_storage_option
     if (o->arithmetic != TESS_ARITHMETIC_FP64 && o->arithmetic != TESS_ARITHMETIC_FP32) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64 or fp32", "arithmetic number %d", (int)o->arithmetic);
     }
-    return TESS_SUCCESS;
+    return check_scales(a, o, granularity);
 }
 
 /* The caller's assignment, or one made by the policy of the options. */
@@ -122,10 +153,11 @@ static tess_status make_order(const tess_matrix *assembled, split_storage *s)
 {
     tess_context *ctx = assembled->ctx;
     split_order *order = &s->order;
-    const split_source source = split_source_of(s, assembled);
+    split_source source;
     split_rows all;
     tess_status status = TESS_SUCCESS;
 
+    TESS_TRY(split_open_source(s, assembled, &source));
     place_parts(s);
     TESS_TRY(tess_device_allocate(ctx, s->nrows, sizeof *order->row_of, (void **)&order->row_of));
     if (s->options.row_order == TESS_ROW_ORDER_SYMMETRIC) {
@@ -138,6 +170,7 @@ static tess_status make_order(const tess_matrix *assembled, split_storage *s)
         TESS_TRY(split_backend_of(ctx)->exponents(ctx, &source, &all, s->exponent));
     }
 cleanup:
+    split_close_source(ctx, &source);
     return status;
 }
 
@@ -159,9 +192,9 @@ tess_status split_build_assigned(const tess_matrix *assembled, const tess_storag
     s->ncols = assembled->ncols;
     s->order.nrows = assembled->nrows;
     TESS_TRY(take_assignment(assembled, assignment, s));
-    s->entrywise = s->summary.options.granularity == TESS_GRANULARITY_ENTRY;
-    if (!s->entrywise) { TESS_TRY(make_order(assembled, s)); }
-    s->nparts = s->summary.options.nlevels + (!s->entrywise && s->order.filled < s->nrows);
+    s->layered = s->summary.options.granularity != TESS_GRANULARITY_ROW;
+    if (!s->layered) { TESS_TRY(make_order(assembled, s)); }
+    s->nparts = s->summary.options.nlevels + (!s->layered && s->order.filled < s->nrows);
     TESS_TRY(split_build_parts(assembled, s));
     *out = s;
 cleanup:
@@ -183,7 +216,6 @@ void split_destroy(tess_context *ctx, void *storage)
     tess_device_release(ctx, s->order.position_of, s->nrows, sizeof *s->order.position_of);
     tess_device_release(ctx, s->exponent, s->nrows, sizeof *s->exponent);
     tess_device_release(ctx, s->x_shadow, s->ncols, sizeof *s->x_shadow);
-    tess_device_release(ctx, s->work, s->nrows, sizeof *s->work);
     if (s->owns_assignment) { tess_assignment_destroy(s->assignment); }
     tess_host_release(ctx, s, 1, sizeof *s);
 }
@@ -230,7 +262,7 @@ int64_t split_bytes(const tess_matrix *a)
         }
     }
     if (s->composite && s->base == TESS_FORMAT_CSR) { bytes += index_bytes(&s->whole) + copies_bytes(s, s->whole.nnz); }
-    if (s->entrywise) { return bytes; }
+    if (s->layered) { return bytes; }
     bytes += (int64_t)(s->summary.options.nlevels - 1) * (int64_t)sizeof(int32_t); /* where levels meet */
     if (split_scatters(s)) { bytes += s->nrows * (int64_t)sizeof *s->order.row_of; }
     if (s->exponent) { bytes += s->nrows * (int64_t)sizeof *s->exponent; }
@@ -247,7 +279,7 @@ tess_status tess_matrix_row_permutation(const tess_matrix *a, int32_t *perm)
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "rows of other formats are in the matrix's order",
                          "the row permutation of a matrix in format %s", tess_format_name(a->format));
     }
-    if (s->entrywise) {
+    if (s->layered) {
         for (int64_t i = 0; i < s->nrows; i++) {
             perm[i] = (int32_t)i;
         }

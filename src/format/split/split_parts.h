@@ -19,7 +19,9 @@ split_shape split_shape_of(const split_storage *s, int part);
 bool split_is_scaled(const split_storage *s, int level);
 /* Whether kernels look up the row of y of each row. */
 bool split_scatters(const split_storage *s);
-split_source split_source_of(const split_storage *s, const tess_matrix *assembled);
+/* What builders read. By blocks the entries' levels are made here, and freed by split_close_source. */
+tess_status split_open_source(const split_storage *s, const tess_matrix *assembled, split_source *out);
+void split_close_source(tess_context *ctx, split_source *source);
 const split_backend *split_backend_of(const tess_context *ctx);
 
 /* The part's view without arrays: sizes, precision, rows of y, scales. */

@@ -68,23 +68,63 @@ static void choose_by_rows(const split_storage *s, int copy, chosen_parts *chose
     }
 }
 
+static bool has_entries(const split_storage *s, const chosen_parts *chosen, int k)
+{
+    return (s->base == TESS_FORMAT_ELLR ? chosen->slices[k].nnz : chosen->part[k].view.nnz) > 0;
+}
+
+/* The layers that have entries, lowest level first; the lowest where none has. */
+static void choose_layers(const split_storage *s, chosen_parts *chosen)
+{
+    chosen->count = 0;
+    for (int l = s->nparts - 1; l >= 0; l--) {
+        if (s->summary.nonzeros_at[l] > 0) { choose(s, l, l, chosen); }
+    }
+    if (chosen->count == 0) { choose(s, s->nparts - 1, s->nparts - 1, chosen); }
+}
+
 /* ---- preparing what is multiplied ---- */
 
-/* What the backend needs for the lists of parts that products will have: those by rows together, levels of entries alone. */
-static tess_status prepare_parts(tess_context *ctx, const split_storage *s)
+/* What is multiplied together unless a copy is asked for. */
+static void choose_assigned(const split_storage *s, chosen_parts *chosen)
+{
+    if (s->layered) {
+        choose_layers(s, chosen);
+    } else {
+        choose_by_rows(s, TESS_COPY_ASSIGNED, chosen);
+    }
+}
+
+/* Whether parts are added up; else they own their rows. */
+static bool adds_up(const split_storage *s, const chosen_parts *chosen)
+{
+    return s->layered && chosen->count > 1;
+}
+
+/* The layers as views; returns how many there are. */
+static int views_of(const chosen_parts *chosen, csr_view *views)
+{
+    for (int k = 0; k < chosen->count; k++) {
+        views[k] = chosen->part[k].view;
+    }
+    return chosen->count;
+}
+
+static tess_status prepare_csr(tess_context *ctx, split_storage *s)
 {
     const csr_backend *backend = csr_backend_of(ctx);
+    csr_view views[SPLIT_MOST_PARTS];
     chosen_parts chosen;
     tess_status status = TESS_SUCCESS;
 
-    if (s->base != TESS_FORMAT_CSR || !backend->prepare_parts) { return TESS_SUCCESS; }
-    if (!s->entrywise) {
-        choose_by_rows(s, TESS_COPY_ASSIGNED, &chosen);
-        return backend->prepare_parts(ctx, chosen.count, chosen.part);
+    choose_assigned(s, &chosen);
+    if (adds_up(s, &chosen)) {
+        if (s->layers) { return TESS_SUCCESS; }
+        return backend->make_layers(ctx, views_of(&chosen, views), views, &s->layers);
     }
-    for (int p = 0; p < s->nparts; p++) {
-        TESS_TRY(backend->prepare_parts(ctx, 1, &s->part[p]));
-    }
+    TESS_TRY(make_plans(ctx, s));
+    choose_assigned(s, &chosen); /* with their plans */
+    if (backend->prepare_parts) { status = backend->prepare_parts(ctx, chosen.count, chosen.part); }
 cleanup:
     return status;
 }
@@ -94,15 +134,13 @@ static tess_status prepare(tess_context *ctx, split_storage *s)
     tess_status status = TESS_SUCCESS;
 
     if (s->prepared) { return TESS_SUCCESS; }
-    if (s->base == TESS_FORMAT_CSR) { TESS_TRY(make_plans(ctx, s)); }
+    if (s->base == TESS_FORMAT_CSR) { TESS_TRY(prepare_csr(ctx, s)); }
     for (int p = 0; p < s->nparts && s->base == TESS_FORMAT_ELLR; p++) {
         if (s->slices[p].slice) { TESS_TRY(ellr_backend_of(ctx)->prepare(ctx, &s->slices[p])); }
     }
-    TESS_TRY(prepare_parts(ctx, s));
     if (s->options.arithmetic == TESS_ARITHMETIC_FP32 && !s->x_shadow) {
         TESS_TRY(tess_device_allocate(ctx, s->ncols, sizeof *s->x_shadow, (void **)&s->x_shadow));
     }
-    if (s->entrywise && !s->work) { TESS_TRY(tess_device_allocate(ctx, s->nrows, sizeof *s->work, (void **)&s->work)); }
     s->prepared = true;
 cleanup:
     return status;
@@ -119,16 +157,19 @@ static bool is_below_fp64(const split_storage *s, const chosen_parts *chosen, in
     return chosen->part[k].view.precision != TESS_PRECISION_FP64;
 }
 
-static bool has_entries(const split_storage *s, const chosen_parts *chosen, int k)
-{
-    return (s->base == TESS_FORMAT_ELLR ? chosen->slices[k].nnz : chosen->part[k].view.nnz) > 0;
-}
-
 static tess_status multiply(tess_context *ctx, const split_storage *s, const chosen_parts *chosen,
                             const tess_spmv_args *args)
 {
+    csr_view views[SPLIT_MOST_PARTS];
+
     if (s->base == TESS_FORMAT_ELLR) {
-        return ellr_backend_of(ctx)->spmv_parts(ctx, chosen->count, chosen->slices, args);
+        const ellr_backend *backend = ellr_backend_of(ctx);
+
+        return adds_up(s, chosen) ? backend->spmv_layers(ctx, chosen->count, chosen->slices, args)
+                                  : backend->spmv_parts(ctx, chosen->count, chosen->slices, args);
+    }
+    if (adds_up(s, chosen)) {
+        return csr_backend_of(ctx)->spmv_layers(ctx, views_of(chosen, views), views, s->layers, args);
     }
     return csr_backend_of(ctx)->spmv_parts(ctx, chosen->count, chosen->part, args);
 }
@@ -180,45 +221,6 @@ static tess_status adopt_fp32_vectors(const tess_matrix *a, const split_storage 
     return TESS_SUCCESS;
 }
 
-/* Whether a first pass may leave sums in y: nothing of the last one reads what was there. */
-static bool may_overwrite_y(const tess_spmv_args *args)
-{
-    return args->y && args->y != args->residual && args->beta == 0.0 && args->update.kind == TESS_UPDATE_NONE;
-}
-
-/* y = A_0 x, y += A_1 x, ..., each level that has entries; the caller's epilogue goes with the last one. */
-static tess_status multiply_by_entries(tess_context *ctx, const split_storage *s, tess_spmv_args *args)
-{
-    double *sums = may_overwrite_y(args) ? args->y : s->work;
-    chosen_parts level[TESS_MOST_LEVELS], all = {0};
-    int count = 0;
-    tess_status status = TESS_SUCCESS;
-
-    for (int l = 0; l < s->nparts; l++) {
-        level[count].count = 0;
-        choose(s, l, l, &level[count]);
-        if (!has_entries(s, &level[count], 0) && (l + 1 < s->nparts || count > 0)) { continue; }
-        choose(s, l, l, &all);
-        count += 1;
-    }
-    TESS_TRY(provide_x(ctx, s, &all, args));
-    for (int l = 0; l + 1 < count; l++) {
-        const tess_spmv_args sum = {.x = args->x,
-                                    .x_shadow = args->x_shadow,
-                                    .y = sums,
-                                    .alpha = 1.0,
-                                    .partial = args->partial,
-                                    .low_arithmetic = args->low_arithmetic,
-                                    .reduction = {.state = args->reduction.state}};
-
-        TESS_TRY(multiply(ctx, s, &level[l], &sum));
-        args->partial = sums;
-    }
-    status = multiply(ctx, s, &level[count - 1], args);
-cleanup:
-    return status;
-}
-
 static tess_status check_copy(const tess_matrix *a, const split_storage *s, int copy)
 {
     if (copy == TESS_COPY_ASSIGNED) { return TESS_SUCCESS; }
@@ -242,7 +244,7 @@ static tess_status multiply_transposed(const tess_matrix *a, const split_storage
                  !summary->options.without_diagonal;
 
     if (args->copy == TESS_COPY_ASSIGNED) { exact = exact && summary->nonzeros_at[0] == a->nnz; }
-    if (!exact || (!s->entrywise && s->options.row_order != TESS_ROW_ORDER_ORIGINAL)) {
+    if (!exact || (!s->layered && s->options.row_order != TESS_ROW_ORDER_ORIGINAL)) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "multiply with the FP64 matrix",
                          "a transposed product of a matrix in format %s that is not all FP64 in its order",
                          tess_format_name(a->format));
@@ -258,12 +260,15 @@ tess_status split_spmv(const tess_matrix *a, const tess_spmv_args *args)
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(check_copy(a, s, args->copy));
-    if (args->operation == TESS_OP_TRANSPOSE || s->entrywise) { TESS_TRY(tess_spmv_require_fp64_vectors(a, args)); }
+    if (args->operation == TESS_OP_TRANSPOSE || s->layered) { TESS_TRY(tess_spmv_require_fp64_vectors(a, args)); }
     if (args->operation == TESS_OP_TRANSPOSE) { return multiply_transposed(a, s, args); }
     TESS_TRY(prepare(a->ctx, s));
     local.low_arithmetic = s->options.arithmetic;
-    if (s->entrywise) { return multiply_by_entries(a->ctx, s, &local); }
-    choose_by_rows(s, args->copy, &chosen);
+    if (s->layered) {
+        choose_layers(s, &chosen);
+    } else {
+        choose_by_rows(s, args->copy, &chosen);
+    }
     if (args->vectors == TESS_PRECISION_FP32) { TESS_TRY(adopt_fp32_vectors(a, s, &chosen, &local)); }
     TESS_TRY(provide_x(a->ctx, s, &chosen, &local));
     status = multiply(a->ctx, s, &chosen, &local);

@@ -127,7 +127,7 @@ static tess_precision vector_precision(const tess_solver *s)
     if (s->precond && s->precond->kind == TESS_PRECOND_SHELL) { return TESS_PRECISION_FP64; }
     if (!split || copy_of(s) != TESS_COPY_ASSIGNED) { return TESS_PRECISION_FP32; }
     stored = m->storage;
-    return stored->entrywise || stored->summary.nonzeros_at[0] > 0 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32;
+    return stored->layered || stored->summary.nonzeros_at[0] > 0 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32;
 }
 
 static tess_precision lower_of(tess_precision p, tess_precision q)
