@@ -111,7 +111,8 @@ static tess_status split_matrix(scene *s, tess_storage_options options)
     options.policy.policy = TESS_POLICY_FIXED_RANGE;
     options.policy.parameter = 2.0;
     options.policy.share = 50.0;
-    options.policy.without_diagonal = 1;
+    /* which blocks have no way to do */
+    options.policy.without_diagonal = options.policy.granularity != TESS_GRANULARITY_BLOCK;
     if (status == TESS_SUCCESS) {
         status = tess_matrix_convert(fresh, &options, &made);
         assert_true((status == TESS_SUCCESS) == (made != NULL));
@@ -134,6 +135,19 @@ static tess_status convert_to_split_entries(scene *s)
 {
     return split_matrix(
         s, (tess_storage_options){.format = TESS_FORMAT_SPLIT, .policy = {.granularity = TESS_GRANULARITY_ENTRY}});
+}
+
+static tess_status convert_to_split_blocks(scene *s)
+{
+    return split_matrix(
+        s, (tess_storage_options){.format = TESS_FORMAT_SPLIT, .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
+}
+
+static tess_status convert_to_split_block_slices(scene *s)
+{
+    return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_SPLIT,
+                                                  .base = TESS_FORMAT_ELLR,
+                                                  .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
 }
 
 static tess_status convert_to_split_slices(scene *s)
@@ -557,6 +571,8 @@ const named_scenario scenarios[] = {
     {"convert to diagonals", convert_to_diagonals, false},
     {"convert to split", convert_to_split, false},
     {"convert to split entries", convert_to_split_entries, false},
+    {"convert to split blocks", convert_to_split_blocks, false},
+    {"convert to split block slices", convert_to_split_block_slices, false},
     {"convert to split slices", convert_to_split_slices, false},
     {"convert to composite", convert_to_composite, false},
     {"convert to composite slices", convert_to_composite_slices, false},

@@ -5,6 +5,9 @@
 /* A matrix of one precision, as the kernel sees it. VECTOR: what x and y are in. */
 template <typename VALUE, typename VECTOR>
 struct one_matrix {
+    typedef csr_chunk CHUNK;
+    typedef staged_chunk STAGED;
+    typedef const staged_chunk HELD;
     static constexpr bool TURNS = false, IS_FP32 = sizeof(VECTOR) == sizeof(float);
     static constexpr int STREAM_BLOCKS =
         6; /* by nonzeros: resident blocks per multiprocessor that registers must allow */
@@ -76,7 +79,7 @@ static tess_status launch_product(tess_context *ctx, const csr_view *v, const cs
 {
     const one_matrix<VALUE, VECTOR> matrix = {make_matrix_argument(v, p), only_stores(args),
                                               args->update.kind == TESS_UPDATE_POLYNOMIAL};
-    const chunks_argument chunks = {
+    const chunks_argument<csr_chunk> chunks = {
         p->chunk, p->nchunks, make_layout(p->by_rows, p->places, p->most_rows, sizeof(OFFSET), sizeof(VALUE), false), 0,
         false};
     loop_gate gate;
@@ -179,8 +182,9 @@ cleanup:
 /* Behind functions: a table that is visible outside would be emitted for the device as well by HIP. */
 extern "C" const csr_backend *csr_gpu(void)
 {
-    static const csr_backend table = {csr_make_plans, csr_free_plan, spmv, csr_prepare_parts,
-                                      csr_spmv_parts, gather,        check};
+    static const csr_backend table = {
+        csr_make_plans,  csr_free_plan, spmv, csr_prepare_parts, csr_spmv_parts, csr_make_layers, csr_free_layers,
+        csr_spmv_layers, gather,        check};
 
     return &table;
 }

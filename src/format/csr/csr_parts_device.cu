@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products on the GPU of CSR matrices in parts of several precisions (src/format/split): by rows one launch for all parts, by
    nonzeros one for each, unless they end in dot products. */
-#include "format/csr/csr_product.cuh"
+#include "format/csr/csr_parts.cuh"
 
 /* A part, with what its rows need beyond a matrix of its own. */
 struct part_argument {
@@ -11,15 +11,6 @@ struct part_argument {
     int64_t row_shift;
     const int16_t *exponent;
 };
-
-/* The precisions that parts may have; the value type is chosen where a block knows its chunk. */
-#define LOW_TYPES(X)    \
-    X(float, FP32)      \
-    X(tess::bf16, BF16) \
-    X(tess::fp16, FP16)
-#define PART_TYPES(X) \
-    X(double, FP64)   \
-    LOW_TYPES(X)
 
 /* The rows of y of a part's rows from `first_row` on; NULL where rows are only shifted. */
 __device__ static inline const int32_t *part_map(const part_argument &p, int32_t first_row)
@@ -75,6 +66,9 @@ __device__ static __forceinline__ bool stream_part(const part_argument &p, const
 /* One part alone, by nonzeros: where types are known, registers allow more blocks. */
 template <typename VALUE, typename FACTOR, bool STORES>
 struct one_part {
+    typedef csr_chunk CHUNK;
+    typedef staged_chunk STAGED;
+    typedef const staged_chunk HELD;
     static constexpr bool TURNS = false;
     static constexpr int STREAM_BLOCKS = 5;
     part_argument p;
@@ -97,6 +91,9 @@ struct one_part {
 /* The parts together. */
 template <bool STORES>
 struct many_parts {
+    typedef csr_chunk CHUNK;
+    typedef staged_chunk STAGED;
+    typedef const staged_chunk HELD;
     static constexpr bool TURNS = true;
     static constexpr int STREAM_BLOCKS = 4; /* more would leave too few registers for several value types */
     part_argument parts[TESS_MOST_LEVELS + 1];
@@ -120,20 +117,6 @@ struct many_parts {
         return part_map(parts[chunk.part], chunk.first_row);
     }
 
-    /* Calls use(value type, x): x in FP64, or, with FP32 arithmetic below fp64, its shadow. */
-    template <typename USE>
-    __device__ inline bool with_types(const part_argument &p, const tess_spmv_args &args, USE use) const
-    {
-        bool low = args.low_arithmetic == TESS_ARITHMETIC_FP32;
-
-        switch (p.precision) {
-        case TESS_PRECISION_FP32: return low ? use(float(), args.x_shadow) : use(float(), args.x);
-        case TESS_PRECISION_BF16: return low ? use(tess::bf16(), args.x_shadow) : use(tess::bf16(), args.x);
-        case TESS_PRECISION_FP16: return low ? use(tess::fp16(), args.x_shadow) : use(tess::fp16(), args.x);
-        default: return use(double(), args.x);
-        }
-    }
-
     template <typename OFFSET, int NDOTS>
     __device__ inline void work_on(const char *stage, const staged_chunk &chunk, const tess_spmv_args &args,
                                    double *dots) const
@@ -145,7 +128,7 @@ struct many_parts {
             finish_empty_rows<STORES, NDOTS>(p, chunk.first_row, chunk.rows, args, dots);
             return;
         }
-        (void)with_types(p, args, [&](auto value, const auto *x) {
+        (void)with_part_types(p.precision, args, [&](auto value, const auto *x) {
             sum_by_rows<decltype(value), OFFSET>(stage, chunk, x, [&](int r, double sum) {
                 finish_part_row<STORES, NDOTS>(p, args, chunk.first_row, r, map, sum, dots);
             });
@@ -159,39 +142,13 @@ struct many_parts {
     {
         const part_argument &p = parts[chunk.part];
 
-        return with_types(p, args, [&](auto value, const auto *x) {
+        return with_part_types(p.precision, args, [&](auto value, const auto *x) {
             return stream_part<decltype(value), OFFSET, STORES, NDOTS>(p, chunk, args, x, products, enter, dots);
         });
     }
 };
 
 /* ---- launching ---- */
-
-template <typename VALUE, typename OFFSET>
-static tess_status sum_segments(tess_context *ctx, const matrix_argument &m, const csr_plan *p,
-                                const tess_spmv_args *args, const loop_gate &gate)
-{
-    if (sizeof(VALUE) < sizeof(double) && args->low_arithmetic == TESS_ARITHMETIC_FP32) {
-        return gpu_launch(ctx, "summing split rows", segment_kernel<VALUE, OFFSET, float>, (unsigned)p->nsegments, 0, m,
-                          args->x_shadow, gate, p->segment_sum);
-    }
-    return gpu_launch(ctx, "summing split rows", segment_kernel<VALUE, OFFSET, double>, (unsigned)p->nsegments, 0, m,
-                      args->x, gate, p->segment_sum);
-}
-
-template <typename OFFSET>
-static tess_status sum_part_segments(tess_context *ctx, const csr_part *part, const matrix_argument &m,
-                                     const tess_spmv_args *args, const loop_gate &gate)
-{
-    if (part->plan->nsplit == 0) { return TESS_SUCCESS; }
-    switch (part->view.precision) {
-#define SUM_SEGMENTS(VALUE, NAME) \
-    case TESS_PRECISION_##NAME: return sum_segments<VALUE, OFFSET>(ctx, m, part->plan, args, gate);
-        PART_TYPES(SUM_SEGMENTS)
-#undef SUM_SEGMENTS
-    default: return TESS_UNSUPPORTED;
-    }
-}
 
 /* Whether the only part is a matrix like any other, and the product too. */
 static bool is_plain(int count, const csr_part *parts, const tess_spmv_args *args)
@@ -208,8 +165,8 @@ static tess_status launch_part(tess_context *ctx, const csr_plan *plan, bool bes
                                const tess_spmv_args *args, const loop_gate &gate)
 {
     const one_part<VALUE, FACTOR, STORES> matrix = {p};
-    const chunks_argument chunks = {plan->chunk, plan->nchunks, make_layout(false, plan->places, 0, 0, 0, false), 0,
-                                    beside};
+    const chunks_argument<csr_chunk> chunks = {plan->chunk, plan->nchunks,
+                                               make_layout(false, plan->places, 0, 0, 0, false), 0, beside};
 
     return launch_nonzeros<one_part<VALUE, FACTOR, STORES>, OFFSET, 0>(ctx, matrix, chunks, args, gate);
 }
@@ -238,7 +195,7 @@ static tess_status launch_parts(tess_context *ctx, int count, const csr_part *pa
 {
     const csr_plan *first = parts[0].plan;
     many_parts<STORES> matrix = {};
-    chunks_argument chunks = {first->merged, first->nmerged, {}, 0, false};
+    chunks_argument<csr_chunk> chunks = {first->merged, first->nmerged, {}, 0, false};
     int places = 0, most_rows = 0;
     int64_t nnz = 0, nnz_by_rows = 0;
     size_t value_bytes = 0;
@@ -262,7 +219,7 @@ static tess_status launch_parts(tess_context *ctx, int count, const csr_part *pa
         stages = stages && plan->stages;
         nnz += v->nnz;
         nnz_by_rows += plan->by_rows ? v->nnz : 0;
-        TESS_TRY(sum_part_segments<OFFSET>(ctx, &parts[p], matrix.parts[p].m, args, gate));
+        TESS_TRY(sum_part_segments<OFFSET>(ctx, v->precision, plan, matrix.parts[p].m, args, gate));
     }
     by_rows = stages && 2 * nnz_by_rows >= nnz; /* all parts the same way: the one that suits most of them */
     if (!by_rows && args->reduction.ndots == 0) {
@@ -291,14 +248,13 @@ tess_status csr_spmv_parts(tess_context *ctx, int count, const csr_part *parts, 
     gpu_scope scope(ctx);
 
     if (is_plain(count, parts, args)) { return csr_gpu()->spmv(ctx, &parts[0].view, parts[0].plan, args); }
-    for (int p = 0; p < count; p++) {
-        if (tess_precision_bytes(parts[p].view.precision) < 2) {
-            return tess_fail(ctx, TESS_UNSUPPORTED, "fp64, fp32, bf16 or fp16", "parts stored in %s on a GPU",
-                             tess_precision_name(parts[p].view.precision));
-        }
-    }
     bool wide = parts[0].view.row_ptr_bits == 64;
 
+    for (int p = 0; p < count; p++) {
+        tess_status status = csr_check_part(ctx, &parts[p].view);
+
+        if (status != TESS_SUCCESS) { return status; }
+    }
     if (only_stores(args) && args->reduction.ndots == 0) {
         return wide ? launch_parts<int64_t, true>(ctx, count, parts, args)
                     : launch_parts<int32_t, true>(ctx, count, parts, args);

@@ -61,6 +61,80 @@ struct csr_plan {
     int nmerged;
 };
 
+/* ---- layers ---- */
+
+/* By rows: most work of a chunk of layers. Each of up to nine stretches may be longer than its array by two lines. */
+enum { LAYERS_CHUNK_MOST = CHUNK_MOST - 160 };
+
+/* A chunk of rows of a matrix in layers, all of them together. */
+struct layer_chunk {
+    int64_t begin[TESS_MOST_LEVELS];  /* of each layer: the first nonzero, */
+    int32_t staged[TESS_MOST_LEVELS]; /* and the nonzeros of the short rows */
+    int32_t first_row, rows;
+    int32_t short_rows, group_log; /* as in csr_chunk */
+};
+
+struct csr_layers {
+    int count, nchunks;
+    layer_chunk *chunk;
+    int places, most_rows; /* by nonzeros: most places of products that a chunk takes; most rows that it has */
+    int stage_bytes;       /* by rows: most bytes that it stages */
+    bool by_rows;
+    csr_plan layer[TESS_MOST_LEVELS]; /* of each layer: its rows longer than SEGMENT, and no more */
+};
+
+/* By nonzeros: the places that a layer takes of a chunk's products. */
+__host__ __device__ static inline int layer_places(int64_t begin, int32_t staged)
+{
+    return ((int)(begin % GPU_WAVE) + staged + GPU_WAVE - 1) / GPU_WAVE * GPU_WAVE;
+}
+
+tess_status csr_make_layers(tess_context *ctx, int count, const csr_view *layers, csr_layers **out);
+void csr_free_layers(tess_context *ctx, csr_layers *plan);
+tess_status csr_spmv_layers(tess_context *ctx, int count, const csr_view *layers, const csr_layers *plan,
+                            const tess_spmv_args *args);
+
+/* ---- both ---- */
+
+/* A row longer than SEGMENT. */
+struct long_row {
+    int32_t row, length;
+};
+
+/* Rows + nonzeros of a chunk. */
+int csr_choose_work(const tess_context *ctx, int64_t nrows, int64_t nnz, bool by_rows, int longest, int most);
+/* Sorts p->nsplit rows to split, and brings them and their segments to the device. */
+tess_status csr_plan_segments(tess_context *ctx, csr_plan *p, long_row *rows);
+void csr_free_segments(tess_context *ctx, const csr_plan *p);
+
+/* Whether the k-th column of a row is near that of the next. All loads at once. */
+template <typename OFFSET>
+__device__ static inline void sample_row(const OFFSET *row_ptr, const int32_t *col_ind, int64_t i, unsigned *sampled,
+                                         unsigned *near)
+{
+    int64_t begin = row_ptr[i], end = row_ptr[i + 1], next_end = row_ptr[i + 2];
+
+#pragma unroll
+    for (int k = 0; k < NEAR_COLUMNS; k++) {
+        bool both = k < end - begin && k < next_end - end;
+        int64_t distance = both ? (int64_t)col_ind[end + k] - col_ind[begin + k] : NEAR_COLUMNS + 1;
+
+        *sampled += k < end - begin;
+        *near += distance >= -NEAR_COLUMNS && distance <= NEAR_COLUMNS;
+    }
+}
+
+/* log2 of the threads that share a row of a chunk of so many. */
+__device__ static inline int32_t choose_group(int32_t rows)
+{
+    int32_t group_log = 0;
+
+    while (2 << group_log <= GPU_WAVE && (2 << group_log) * rows <= GPU_BLOCK) {
+        group_log += 1;
+    }
+    return group_log;
+}
+
 tess_status csr_make_plans(tess_context *ctx, int count, const csr_view *const *views, csr_plan **out);
 void csr_free_plan(tess_context *ctx, csr_plan *p);
 tess_status csr_prepare_parts(tess_context *ctx, int count, const csr_part *parts);

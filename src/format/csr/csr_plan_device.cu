@@ -53,9 +53,7 @@ __global__ static void cut_chunks_kernel(int64_t nrows, const OFFSET *row_ptr, i
         chunk.short_rows -= 1;
     }
     chunk.staged = (int32_t)(end - chunk.begin);
-    while (2 << chunk.group_log <= GPU_WAVE && (2 << chunk.group_log) * chunk.rows <= GPU_BLOCK) {
-        chunk.group_log += 1;
-    }
+    chunk.group_log = choose_group(chunk.rows);
     chunks[c] = chunk;
     atomicMax(&most[0], chunk.staged);
     atomicMax(&most[1], chunk.rows);
@@ -73,34 +71,12 @@ __global__ static void cut_empty_rows_kernel(int64_t nrows, int rows, int nchunk
     chunks[c] = chunk;
 }
 
-/* A row longer than SEGMENT. */
-struct long_row {
-    int32_t row, length;
-};
-
 /* What row_lengths_kernel counts. */
 struct row_counts {
     int split;   /* long rows, listed in any order */
     int longest; /* length of the longest row; TAIL_ROW + 1 for all that are longer than TAIL_ROW */
     unsigned long long sampled, near; /* entries looked at, and those beside which the next row has a near column */
 };
-
-/* Whether the k-th column of a row is near that of the next. All loads at once. */
-template <typename OFFSET>
-__device__ static inline void sample_row(const OFFSET *row_ptr, const int32_t *col_ind, int64_t i, unsigned *sampled,
-                                         unsigned *near)
-{
-    int64_t begin = row_ptr[i], end = row_ptr[i + 1], next_end = row_ptr[i + 2];
-
-#pragma unroll
-    for (int k = 0; k < NEAR_COLUMNS; k++) {
-        bool both = k < end - begin && k < next_end - end;
-        int64_t distance = both ? (int64_t)col_ind[end + k] - col_ind[begin + k] : NEAR_COLUMNS + 1;
-
-        *sampled += k < end - begin;
-        *near += distance >= -NEAR_COLUMNS && distance <= NEAR_COLUMNS;
-    }
-}
 
 /* One row in `stride` is sampled: by a few threads of each block, so that no others wait for columns. */
 template <typename OFFSET>
@@ -169,21 +145,28 @@ static int group_width(double mean)
  * unless that takes more rows than the block has threads. A small matrix is cut into no more chunks than it takes to use all
  * multiprocessors.
  */
-static int choose_work(const tess_context *ctx, const csr_view *v, bool by_rows, int longest)
+int csr_choose_work(const tess_context *ctx, int64_t nrows, int64_t nnz, bool by_rows, int longest, int most)
 {
-    int64_t share = (v->nrows + v->nnz) / ((int64_t)SMALL_BLOCKS * gpu_state_of(ctx)->multiprocessors) + 1;
-    double mean = v->nrows > 0 ? (double)v->nnz / (double)v->nrows : 1.0;
+    int64_t share = (nrows + nnz) / ((int64_t)SMALL_BLOCKS * gpu_state_of(ctx)->multiprocessors) + 1;
+    double mean = nrows > 0 ? (double)nnz / (double)nrows : 1.0;
     double rows = by_rows ? (double)GPU_BLOCK / group_width(mean) : (double)GPU_BLOCK;
-    double most = (rows - rows / 64.0) * (mean + 1.0);
+    double work = (rows - rows / 64.0) * (mean + 1.0);
 
     if (by_rows) {
-        most = most < (double)(CHUNK_MOST - longest) ? most : (double)(CHUNK_MOST - longest);
+        work = work < (double)(most - longest) ? work : (double)(most - longest);
     } else {
         double filled = (2.0 * CHUNK_PASS - CHUNK_PASS / 8.0 - GPU_WAVE) * (mean + 1.0) / (mean > 0.0 ? mean : 1.0);
 
-        most = most < filled ? most : filled;
+        work = work < filled ? work : filled;
     }
-    return (double)share >= most ? (int)most : share > CHUNK_MIN ? (int)share : (int)CHUNK_MIN;
+    return (double)share >= work ? (int)work : share > CHUNK_MIN ? (int)share : (int)CHUNK_MIN;
+}
+
+void csr_free_segments(tess_context *ctx, const csr_plan *p)
+{
+    tess_device_release(ctx, p->split_row, p->nsplit, sizeof *p->split_row);
+    tess_device_release(ctx, p->split_segment, p->nsplit + 1, sizeof *p->split_segment);
+    tess_device_release(ctx, p->segment_sum, p->nsegments, sizeof *p->segment_sum);
 }
 
 void csr_free_plan(tess_context *ctx, csr_plan *p)
@@ -191,9 +174,7 @@ void csr_free_plan(tess_context *ctx, csr_plan *p)
     if (!p) { return; }
     tess_device_release(ctx, p->chunk, p->nchunks, sizeof *p->chunk);
     tess_device_release(ctx, p->merged, p->nmerged, sizeof *p->merged);
-    tess_device_release(ctx, p->split_row, p->nsplit, sizeof *p->split_row);
-    tess_device_release(ctx, p->split_segment, p->nsplit + 1, sizeof *p->split_segment);
-    tess_device_release(ctx, p->segment_sum, p->nsegments, sizeof *p->segment_sum);
+    csr_free_segments(ctx, p);
     tess_host_release(ctx, p, 1, sizeof *p);
 }
 
@@ -215,7 +196,7 @@ cleanup:
 struct plan_draft {
     const csr_view *view;
     csr_plan *plan;
-    long_row *rows; /* to split, in ascending order; on the host */
+    long_row *rows; /* to split; on the host */
     int64_t room;   /* of rows: no more can be so long */
 };
 
@@ -234,9 +215,7 @@ static tess_status take_counts(tess_context *ctx, plan_draft *draft, const row_c
         p->stages && counts.longest * v->nrows <= IRREGULARITY * v->nnz && NEAR_PART * counts.near >= counts.sampled;
     if (p->nsplit == 0) { return TESS_SUCCESS; }
     TESS_TRY(tess_host_allocate(ctx, draft->room, sizeof *draft->rows, (void **)&draft->rows));
-    TESS_TRY(ctx->backend->download(ctx, draft->rows, device_rows, (size_t)p->nsplit * sizeof *draft->rows));
-    std::sort(draft->rows, draft->rows + p->nsplit, /* atomics listed them in any order */
-              [](const long_row &a, const long_row &b) { return a.row < b.row; });
+    status = ctx->backend->download(ctx, draft->rows, device_rows, (size_t)p->nsplit * sizeof *draft->rows);
 cleanup:
     return status;
 }
@@ -294,7 +273,7 @@ static tess_status cut_chunks(tess_context *ctx, int count, const plan_draft *dr
     for (int i = 0; i < count; i++) {
         const csr_view *v = drafts[i].view;
         csr_plan *p = drafts[i].plan;
-        int work = choose_work(ctx, v, p->by_rows, p->longest);
+        int work = csr_choose_work(ctx, v->nrows, v->nnz, p->by_rows, p->longest, CHUNK_MOST);
         unsigned grid;
 
         p->nchunks = (int)((v->nrows + v->nnz + work - 1) / work);
@@ -322,20 +301,20 @@ cleanup:
     return status;
 }
 
-/* The split rows and their segments, to the device. */
-static tess_status plan_segments(tess_context *ctx, const plan_draft *draft)
+tess_status csr_plan_segments(tess_context *ctx, csr_plan *p, long_row *rows)
 {
-    csr_plan *p = draft->plan;
     int32_t *row = NULL, *segment = NULL;
     tess_status status = TESS_SUCCESS;
 
     if (p->nsplit == 0) { return TESS_SUCCESS; }
     TESS_TRY(tess_host_allocate(ctx, p->nsplit, sizeof *row, (void **)&row));
     TESS_TRY(tess_host_allocate(ctx, p->nsplit + 1, sizeof *segment, (void **)&segment));
+    std::sort(rows, rows + p->nsplit, /* atomics listed them in any order */
+              [](const long_row &a, const long_row &b) { return a.row < b.row; });
     segment[0] = 0;
     for (int r = 0; r < p->nsplit; r++) {
-        row[r] = draft->rows[r].row;
-        segment[r + 1] = segment[r] + (draft->rows[r].length - 1) / SEGMENT + 1;
+        row[r] = rows[r].row;
+        segment[r + 1] = segment[r] + (rows[r].length - 1) / SEGMENT + 1;
     }
     p->nsegments = segment[p->nsplit];
     TESS_TRY(tess_device_allocate(ctx, p->nsplit, sizeof *p->split_row, (void **)&p->split_row));
@@ -357,7 +336,7 @@ static tess_status fill_plans(tess_context *ctx, int count, plan_draft *drafts)
     TESS_TRY(find_split_rows(ctx, count, drafts));
     TESS_TRY(cut_chunks(ctx, count, drafts));
     for (int i = 0; i < count; i++) {
-        TESS_TRY(plan_segments(ctx, &drafts[i]));
+        TESS_TRY(csr_plan_segments(ctx, drafts[i].plan, drafts[i].rows));
     }
 cleanup:
     for (int i = 0; i < count; i++) {

@@ -164,8 +164,8 @@ __host__ __device__ static inline unsigned skewed(unsigned k)
     return k + k / 16U;
 }
 
-/* Sum of products [from, to) by `width` neighbouring threads, this one being number `lane`; the result is in lane 0. */
-__device__ static inline double sum_products(const double *products, int from, int to, int lane, int width)
+/* What thread `lane` of `width` adds up of products [from, to). */
+__device__ static inline double add_products(const double *products, int from, int to, int lane, int width)
 {
     double sum = 0.0;
 
@@ -173,7 +173,13 @@ __device__ static inline double sum_products(const double *products, int from, i
     for (int k = from + lane; k < to; k += width) {
         sum += products[skewed((unsigned)k)];
     }
-    return sum_group(sum, width);
+    return sum;
+}
+
+/* Their sum by `width` neighbouring threads; the result is in lane 0. */
+__device__ static inline double sum_products(const double *products, int from, int to, int lane, int width)
+{
+    return sum_group(add_products(products, from, to, lane, width), width);
 }
 
 /* Sums up a chunk's rows from their products; those that are too long for a group wait for a wave. */
@@ -301,16 +307,16 @@ struct nonzero_batch {
 };
 
 /*
- * A chunk by nonzeros. Places are counted from an aligned start, so that each wave's loads are aligned; the first ones may belong
- * to the chunk before: their products are made, and not used. `enter` is called when the first loads are on their way; where it
- * says no, nothing else happens and the result is false.
+ * The products of nonzeros `begin` to begin + count - 1. Places are counted from an aligned start, so that each wave's loads are
+ * aligned; the first ones may belong to the chunk before: their products are made, and not used. `enter` is called when the first
+ * loads are on their way; where it says no, nothing else happens and the result is false.
  */
-template <typename VALUE, typename OFFSET, typename FACTOR, typename ENTER, typename FINISH>
-__device__ static __forceinline__ bool stream_chunk(const csr_chunk &chunk, const matrix_argument &m, const FACTOR *x,
-                                                    double *products, ENTER enter, FINISH finish)
+template <typename VALUE, typename FACTOR, typename ENTER>
+__device__ static __forceinline__ bool multiply_nonzeros(const matrix_argument &m, int64_t begin, int count,
+                                                         const FACTOR *x, double *products, ENTER enter)
 {
-    int64_t start = chunk.begin / GPU_WAVE * GPU_WAVE;
-    int high = (int)(chunk.begin - start) + chunk.staged;
+    int64_t start = begin / GPU_WAVE * GPU_WAVE;
+    int high = (int)(begin - start) + count;
     const VALUE *val = (const VALUE *)m.val + start;
     nonzero_batch<VALUE> batch;
 
@@ -321,6 +327,17 @@ __device__ static __forceinline__ bool stream_chunk(const csr_chunk &chunk, cons
         batch.load(val, m.col_ind + start, high, base);
         batch.multiply(x, base, products);
     }
+    return true;
+}
+
+/* A chunk by nonzeros. */
+template <typename VALUE, typename OFFSET, typename FACTOR, typename ENTER, typename FINISH>
+__device__ static __forceinline__ bool stream_chunk(const csr_chunk &chunk, const matrix_argument &m, const FACTOR *x,
+                                                    double *products, ENTER enter, FINISH finish)
+{
+    int64_t start = chunk.begin / GPU_WAVE * GPU_WAVE;
+
+    if (!multiply_nonzeros<VALUE>(m, chunk.begin, chunk.staged, x, products, enter)) { return false; }
     __syncthreads();
     sum_uneven_rows((const OFFSET *)m.row_ptr + chunk.first_row, (OFFSET)start, chunk.short_rows, chunk.group_log,
                     products, finish);
@@ -343,8 +360,9 @@ static inline bool only_stores(const tess_spmv_args *args)
 }
 
 /* The chunks of a product, as a kernel argument. */
+template <typename CHUNK>
 struct chunks_argument {
-    const csr_chunk *chunk;
+    const CHUNK *chunk;
     int nchunks;
     stage_layout layout;
     int turning; /* of block_chunks */
@@ -366,6 +384,12 @@ static inline stage_layout make_layout(bool by_rows, int places, int most_rows, 
 __device__ static inline bool asks_for_chunks(void)
 {
     return !GPU_HAS_BULK_COPY || threadIdx.x == 0;
+}
+
+/* Whether there is anything to wait for. */
+__device__ static inline bool is_staged(const staged_chunk &chunk)
+{
+    return chunk.offsets >= 0;
 }
 
 /* By the threads that ask for chunks: fills *header, and asks for the chunk. MATRIX says where its arrays are. */
@@ -424,16 +448,17 @@ class block_chunks {
     int begin_, place_, turning_;
 };
 
-/* By rows. MATRIX: one_matrix or the parts of csr_parts_device.cu. */
+/* By rows. MATRIX: one_matrix, the parts of csr_parts_device.cu, or the layers of csr_layers_device.cu. Of each kind of matrix there
+   are chunks (CHUNK), what a block knows of a staged one (STAGED), and how it holds that while it works on it (HELD). */
 template <typename MATRIX, typename OFFSET, int NDOTS>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
-    rows_kernel(const MATRIX matrix, const chunks_argument chunks, const tess_spmv_args args, const loop_gate gate,
-                const reduce_target target)
+    rows_kernel(const MATRIX matrix, const chunks_argument<typename MATRIX::CHUNK> chunks, const tess_spmv_args args,
+                const loop_gate gate, const reduce_target target)
 {
     extern __shared__ __align__(
         128) char stages[]; /* copies in bulk are slow unless both ends are at the same place of a line */
     __shared__ gpu_arrival arrivals[STAGES];
-    __shared__ staged_chunk headers[STAGES];
+    __shared__ typename MATRIX::STAGED headers[STAGES];
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
     tess_scalars scalars;
     uint32_t stage = 0, parities = 0; /* bit s: of the next arrival at stage s */
@@ -453,14 +478,14 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
     /* No kernel of a loop writes what was fetched so far; x comes from the kernel before this one. */
     runs = loop_enter<true>(gate, NDOTS > 0, &scalars);
     for (bool first = true; coming[0] < chunks.nchunks; first = false) {
-        const staged_chunk chunk = headers[stage];
+        typename MATRIX::HELD chunk = headers[stage];
         char *const at = stages + stage * chunks.layout.stage;
         const int after = own.next();
         const bool asks = asks_for_chunks() && after < chunks.nchunks;
-        csr_chunk next = {};
+        typename MATRIX::CHUNK next = {};
 
         if (asks) { next = chunks.chunk[after]; } /* here, so that nobody waits for it when it is asked for */
-        if (chunk.offsets >= 0) {
+        if (is_staged(chunk)) {
             await_stage(&arrivals[stage], parities >> stage & 1U);
             parities ^= 1U << stage;
         }
@@ -483,8 +508,8 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
 /* The same by nonzeros. */
 template <typename MATRIX, typename OFFSET, int NDOTS>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, MATRIX::STREAM_BLOCKS)
-    nonzeros_kernel(const MATRIX matrix, const chunks_argument chunks, const tess_spmv_args args, const loop_gate gate,
-                    const reduce_target target)
+    nonzeros_kernel(const MATRIX matrix, const chunks_argument<typename MATRIX::CHUNK> chunks,
+                    const tess_spmv_args args, const loop_gate gate, const reduce_target target)
 {
     extern __shared__ double products[];
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
@@ -537,10 +562,10 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
 /* Launches a product over `chunks` by at most `most` blocks on a multiprocessor. */
 template <typename MATRIX>
 static tess_status launch_kernel(tess_context *ctx,
-                                 void (*kernel)(const MATRIX, const chunks_argument, const tess_spmv_args,
-                                                const loop_gate, const reduce_target),
-                                 int64_t most, const MATRIX &matrix, chunks_argument chunks, int ndots,
-                                 const tess_spmv_args *args, const loop_gate &gate)
+                                 void (*kernel)(const MATRIX, const chunks_argument<typename MATRIX::CHUNK>,
+                                                const tess_spmv_args, const loop_gate, const reduce_target),
+                                 int64_t most, const MATRIX &matrix, chunks_argument<typename MATRIX::CHUNK> chunks,
+                                 int ndots, const tess_spmv_args *args, const loop_gate &gate)
 {
     enum { RESERVED_SHARED = 1280 }; /* bytes that each block takes besides */
     const gpu_state *state = gpu_state_of(ctx);
@@ -566,8 +591,9 @@ cleanup:
 
 /* By rows; the gate is open. */
 template <typename MATRIX, typename OFFSET, int NDOTS>
-static tess_status launch_rows(tess_context *ctx, const MATRIX &matrix, const chunks_argument &chunks,
-                               const tess_spmv_args *args, const loop_gate &gate)
+static tess_status launch_rows(tess_context *ctx, const MATRIX &matrix,
+                               const chunks_argument<typename MATRIX::CHUNK> &chunks, const tess_spmv_args *args,
+                               const loop_gate &gate)
 {
     tess_status status = gpu_allow_shared(ctx, (const void *)rows_kernel<MATRIX, OFFSET, NDOTS>);
 
@@ -577,15 +603,17 @@ static tess_status launch_rows(tess_context *ctx, const MATRIX &matrix, const ch
 
 /* By nonzeros; the gate is open, and segments are summed. */
 template <typename MATRIX, typename OFFSET, int NDOTS>
-static tess_status launch_nonzeros(tess_context *ctx, const MATRIX &matrix, const chunks_argument &chunks,
-                                   const tess_spmv_args *args, const loop_gate &gate)
+static tess_status launch_nonzeros(tess_context *ctx, const MATRIX &matrix,
+                                   const chunks_argument<typename MATRIX::CHUNK> &chunks, const tess_spmv_args *args,
+                                   const loop_gate &gate)
 {
     return launch_kernel(ctx, nonzeros_kernel<MATRIX, OFFSET, NDOTS>, MATRIX::STREAM_BLOCKS, matrix, chunks, NDOTS,
                          args, gate);
 }
 
 template <typename MATRIX, typename OFFSET, int NDOTS>
-static tess_status launch_chunks(tess_context *ctx, const MATRIX &matrix, const chunks_argument &chunks, bool by_rows,
+static tess_status launch_chunks(tess_context *ctx, const MATRIX &matrix,
+                                 const chunks_argument<typename MATRIX::CHUNK> &chunks, bool by_rows,
                                  const tess_spmv_args *args, const loop_gate &gate)
 {
     return by_rows ? launch_rows<MATRIX, OFFSET, NDOTS>(ctx, matrix, chunks, args, gate)

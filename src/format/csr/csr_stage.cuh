@@ -56,30 +56,36 @@ struct stage_stretch {
     }
 };
 
-/* By one thread where the device copies by itself, else by all. */
+/* Most bytes of a stretch for an array of that length. */
+__host__ __device__ static inline int stretch_room(int64_t length)
+{
+    return length > 0 ? (int)((length + 2 * LINE - 2) / LINE * LINE) : 0;
+}
+
+/* By one thread where the device copies by itself, else by all; as is the next. */
+__device__ static inline void copy_stretch(char *to, const stage_stretch &from, gpu_arrival *arrival)
+{
+#if GPU_HAS_BULK_COPY
+    if (from.bytes > 0) { gpu_bulk_copy(to, from.from, from.bytes, arrival); }
+#else
+    (void)arrival;
+    for (uint32_t at = threadIdx.x * BULK_UNIT; at < from.bytes; at += GPU_BLOCK * BULK_UNIT) {
+        *(uint4 *)(void *)(to + at) = *(const uint4 *)(const void *)(from.from + at);
+    }
+#endif
+}
+
 __device__ static inline void request_stage(char *stage, const stage_layout &layout, gpu_arrival *arrival,
                                             const stage_stretch &offsets, const stage_stretch &columns,
                                             const stage_stretch &values, const stage_stretch &map)
 {
 #if GPU_HAS_BULK_COPY
     gpu_arrival_expect(arrival, offsets.bytes + columns.bytes + values.bytes + map.bytes);
-    gpu_bulk_copy(stage, offsets.from, offsets.bytes, arrival);
-    if (columns.bytes > 0) {
-        gpu_bulk_copy(stage + layout.offsets, columns.from, columns.bytes, arrival);
-        gpu_bulk_copy(stage + layout.offsets + layout.columns, values.from, values.bytes, arrival);
-    }
-    if (map.bytes > 0) { gpu_bulk_copy(stage + layout.map, map.from, map.bytes, arrival); }
-#else
-    const stage_stretch *const all[4] = {&offsets, &columns, &values, &map};
-    char *const to[4] = {stage, stage + layout.offsets, stage + layout.offsets + layout.columns, stage + layout.map};
-
-    (void)arrival;
-    for (int k = 0; k < 4; k++) {
-        for (uint32_t at = threadIdx.x * BULK_UNIT; at < all[k]->bytes; at += GPU_BLOCK * BULK_UNIT) {
-            *(uint4 *)(void *)(to[k] + at) = *(const uint4 *)(const void *)(all[k]->from + at);
-        }
-    }
 #endif
+    copy_stretch(stage, offsets, arrival);
+    copy_stretch(stage + layout.offsets, columns, arrival);
+    copy_stretch(stage + layout.offsets + layout.columns, values, arrival);
+    copy_stretch(stage + layout.map, map, arrival);
 }
 
 /* Once, by all threads, before a barrier of the block. */

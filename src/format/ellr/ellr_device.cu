@@ -130,7 +130,8 @@ extern "C" const ellr_backend *ellr_gpu(void)
                                        ellr_gpu_decode,
                                        prepare,
                                        spmv,
-                                       ellr_gpu_spmv_parts};
+                                       ellr_gpu_spmv_parts,
+                                       ellr_gpu_spmv_layers};
 
     return &table;
 }

@@ -6,7 +6,7 @@
  * ellr_product.cuh has the method; the shape is that of a part in FP64, which needs the most registers. What there is to know
  * of a part besides takes some: without dot products, where blocks are many, fewer entries are in flight than in one view.
  */
-#include "format/ellr/ellr_product.cuh"
+#include "format/ellr/ellr_parts.cuh"
 
 /* The parts as a kernel argument. */
 struct part_arguments {
@@ -58,31 +58,6 @@ struct part_rows : thread_rows<any_value, ROWS> {
         }
     }
 };
-
-/* Sums of rows that are stored below FP64: in FP32 products of the rounded x, or all in FP64. */
-template <typename STORED, bool LOW, int BATCH, int ROWS>
-__device__ static inline void sum_low_rows(const part_rows<ROWS> &rows, const tess_spmv_args &args, double (&sum)[ROWS])
-{
-    if constexpr (LOW) {
-        sum_rows<STORED, float, BATCH>(rows, args.x_shadow, sum);
-    } else {
-        sum_rows<STORED, double, BATCH>(rows, args.x, sum);
-    }
-}
-
-template <bool LOW, int BATCH, int ROWS>
-__device__ static inline void sum_part_rows(tess_precision stored, const part_rows<ROWS> &rows,
-                                            const tess_spmv_args &args, double (&sum)[ROWS])
-{
-    switch (stored) {
-    case TESS_PRECISION_FP64: sum_rows<double, double, BATCH>(rows, args.x, sum); break;
-    case TESS_PRECISION_FP32: sum_low_rows<float, LOW, BATCH>(rows, args, sum); break;
-    case TESS_PRECISION_BF16: sum_low_rows<tess::bf16, LOW, BATCH>(rows, args, sum); break;
-    case TESS_PRECISION_FP16: sum_low_rows<tess::fp16, LOW, BATCH>(rows, args, sum); break;
-    case TESS_PRECISION_E4M3: sum_low_rows<tess::e4m3, LOW, BATCH>(rows, args, sum); break;
-    case TESS_PRECISION_E5M2: sum_low_rows<tess::e5m2, LOW, BATCH>(rows, args, sum); break;
-    }
-}
 
 template <int NDOTS, bool LOW>
 __global__ static void GPU_LAUNCH_BOUNDS(parts_shape<NDOTS>::BLOCK, parts_shape<NDOTS>::BLOCKS)
@@ -163,17 +138,6 @@ static tess_status select_kernel(tess_context *ctx, int count, const ellr_view *
     }
 }
 
-/* Each part needs the x that it multiplies: FP64, or what it was rounded to. */
-static bool has_factors(int count, const ellr_view *views, const tess_spmv_args *args)
-{
-    for (int p = 0; p < count; p++) {
-        bool low = args->low_arithmetic == TESS_ARITHMETIC_FP32 && views[p].precision != TESS_PRECISION_FP64;
-
-        if (views[p].nnz > 0 && !(low ? (const void *)args->x_shadow : args->x)) { return false; }
-    }
-    return true;
-}
-
 /* Whether the only part is a matrix like any other, and the product too. */
 static bool is_plain(int count, const ellr_view *views, const tess_spmv_args *args)
 {
@@ -188,15 +152,9 @@ extern "C" tess_status ellr_gpu_spmv_parts(tess_context *ctx, int count, const e
                                            const tess_spmv_args *args)
 {
     gpu_scope scope(ctx);
+    tess_status status = ellr_check_parts(ctx, count, views, args);
 
-    if (count > ELLR_MOST_PARTS || !has_factors(count, views, args)) {
-        return tess_fail(ctx, TESS_INTERNAL, NULL, "a product of %d parts (%d is most) without the x that they need",
-                         count, (int)ELLR_MOST_PARTS);
-    }
-    if (args->vectors != TESS_PRECISION_FP64) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "pass fp64 vectors", "a product by parts with %s vectors",
-                         tess_precision_name(args->vectors));
-    }
+    if (status != TESS_SUCCESS) { return status; }
     if (is_plain(count, views, args)) { return ellr_gpu()->spmv(ctx, &views[0], args); }
     return args->low_arithmetic == TESS_ARITHMETIC_FP32 ? select_kernel<true>(ctx, count, views, args)
                                                         : select_kernel<false>(ctx, count, views, args);

@@ -113,6 +113,8 @@ extern const split_backend split_host;
 extern const tess_format_ops split_host_ops, composite_host_ops;
 #if TESS_HAVE_GPU
 const split_backend *split_gpu(void);
+tess_status split_gpu_spread(tess_context *ctx, const csr_view *csr, const block_grid *grid, const uint8_t *of_block,
+                             uint8_t *level);
 const tess_format_ops *split_gpu_ops(void);
 const tess_format_ops *composite_gpu_ops(void);
 #endif

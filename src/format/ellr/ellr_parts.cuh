@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What products of several slices share on the GPU, whether these are parts that own their rows or layers. */
+#ifndef TESS_FORMAT_ELLR_ELLR_PARTS_CUH
+#define TESS_FORMAT_ELLR_ELLR_PARTS_CUH
+
+#include "format/ellr/ellr_product.cuh"
+
+/* Sums of rows that are stored below FP64: in FP32 products of the rounded x, or all in FP64. */
+template <typename STORED, bool LOW, int BATCH, int ROWS>
+__device__ static inline void sum_low_rows(const thread_rows<any_value, ROWS> &rows, const tess_spmv_args &args,
+                                           double (&sum)[ROWS])
+{
+    if constexpr (LOW) {
+        sum_rows<STORED, float, BATCH>(rows, args.x_shadow, sum);
+    } else {
+        sum_rows<STORED, double, BATCH>(rows, args.x, sum);
+    }
+}
+
+template <bool LOW, int BATCH, int ROWS>
+__device__ static inline void sum_part_rows(tess_precision stored, const thread_rows<any_value, ROWS> &rows,
+                                            const tess_spmv_args &args, double (&sum)[ROWS])
+{
+    switch (stored) {
+    case TESS_PRECISION_FP64: sum_rows<double, double, BATCH>(rows, args.x, sum); break;
+    case TESS_PRECISION_FP32: sum_low_rows<float, LOW, BATCH>(rows, args, sum); break;
+    case TESS_PRECISION_BF16: sum_low_rows<tess::bf16, LOW, BATCH>(rows, args, sum); break;
+    case TESS_PRECISION_FP16: sum_low_rows<tess::fp16, LOW, BATCH>(rows, args, sum); break;
+    case TESS_PRECISION_E4M3: sum_low_rows<tess::e4m3, LOW, BATCH>(rows, args, sum); break;
+    case TESS_PRECISION_E5M2: sum_low_rows<tess::e5m2, LOW, BATCH>(rows, args, sum); break;
+    }
+}
+
+/* Each part needs the x that it multiplies: FP64, or what it was rounded to. */
+static inline bool ellr_has_factors(int count, const ellr_view *views, const tess_spmv_args *args)
+{
+    for (int p = 0; p < count; p++) {
+        bool low = args->low_arithmetic == TESS_ARITHMETIC_FP32 && views[p].precision != TESS_PRECISION_FP64;
+
+        if (views[p].nnz > 0 && !(low ? (const void *)args->x_shadow : args->x)) { return false; }
+    }
+    return true;
+}
+
+static inline tess_status ellr_check_parts(tess_context *ctx, int count, const ellr_view *views,
+                                           const tess_spmv_args *args)
+{
+    if (count > ELLR_MOST_PARTS || !ellr_has_factors(count, views, args)) {
+        return tess_fail(ctx, TESS_INTERNAL, NULL, "a product of %d parts (%d is most) without the x that they need",
+                         count, (int)ELLR_MOST_PARTS);
+    }
+    if (args->vectors != TESS_PRECISION_FP64) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "pass fp64 vectors", "a product by parts with %s vectors",
+                         tess_precision_name(args->vectors));
+    }
+    return TESS_SUCCESS;
+}
+
+#endif
