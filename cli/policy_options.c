@@ -129,7 +129,7 @@ bool cli_takes_policy(tess_format format)
 static bool takes_granularity(tess_format format, tess_granularity granularity)
 {
     switch (format) {
-    case TESS_FORMAT_SPLIT: return granularity == TESS_GRANULARITY_ROW || granularity == TESS_GRANULARITY_ENTRY;
+    case TESS_FORMAT_SPLIT: return granularity != TESS_GRANULARITY_MATRIX;
     case TESS_FORMAT_TILES: return granularity == TESS_GRANULARITY_BLOCK;
     default: return granularity == TESS_GRANULARITY_ROW;
     }
@@ -137,7 +137,7 @@ static bool takes_granularity(tess_format format, tess_granularity granularity)
 
 static const char *granularities_of(tess_format format)
 {
-    return format == TESS_FORMAT_SPLIT ? "row or entry" : format == TESS_FORMAT_TILES ? "block" : "row";
+    return format == TESS_FORMAT_SPLIT ? "row, entry or block" : format == TESS_FORMAT_TILES ? "block" : "row";
 }
 
 bool cli_storage_is_possible(const tess_storage_options *options)

@@ -51,16 +51,20 @@ static const struct argp_option device_options[] = {
     {"device", KEY_DEVICE, "NAME", 0, "auto, cpu or cuda (default auto: the GPU if there is one)", 0}, {0}};
 const struct argp cli_device_argp = {.options = device_options, .parser = parse_device};
 
-static tess_format parse_format(struct argp_state *state, const char *text)
+/* `pbp` stands for split by blocks with the policy of its paper, unless --policy says otherwise. */
+static void parse_format(struct argp_state *state, const char *text, tess_storage_options *options)
 {
 #define FORMAT_WORD(NAME, value, name) name,
-    static const char *const available[] = {TESS_FORMAT_LIST(FORMAT_WORD) NULL};
+    static const char *const available[] = {TESS_FORMAT_LIST(FORMAT_WORD) "pbp", NULL};
 #undef FORMAT_WORD
-    static const char *const later[] = {"auto", "pbp", "tcki", NULL};
-    tess_format format = TESS_FORMAT_CSR;
-    cli_parse_word(state, "format", text, available, later);
-    if (tess_format_parse(text, &format) != TESS_SUCCESS) { argp_error(state, "--format: '%s' is refused", text); }
-    return format;
+    static const char *const later[] = {"auto", "tcki", NULL};
+    if (strcmp(available[cli_parse_word(state, "format", text, available, later)], "pbp") == 0) {
+        options->format = TESS_FORMAT_SPLIT;
+        options->policy.granularity = TESS_GRANULARITY_BLOCK;
+        if (options->policy.policy == TESS_POLICY_NONE) { tess_policy_parse("mean-3std", &options->policy); }
+    } else if (tess_format_parse(text, &options->format) != TESS_SUCCESS) {
+        argp_error(state, "--format: '%s' is refused", text);
+    }
 }
 
 tess_precision cli_parse_precision(struct argp_state *state, const char *option, const char *text)
@@ -85,7 +89,7 @@ static error_t parse_storage(int key, char *arg, struct argp_state *state)
     tess_storage_options *options = state->input;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = options; return 0;
-    case KEY_FORMAT: options->format = parse_format(state, arg); return 0;
+    case KEY_FORMAT: parse_format(state, arg, options); return 0;
     case KEY_PRECISION: options->precision = cli_parse_precision(state, "matrix-precision", arg); return 0;
     case KEY_PADDING: options->max_padding = cli_parse_real(state, "max-padding", arg, 1.0, DBL_MAX); return 0;
     case KEY_WINDOW: options->window = cli_parse_integer(state, "sell-window", arg, 1, 4096); return 0;
@@ -95,7 +99,8 @@ static error_t parse_storage(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option storage_options[] = {
-    {"format", KEY_FORMAT, "NAME", 0, "csr (default), ellr, sell, dia, split or composite", 0},
+    {"format", KEY_FORMAT, "NAME", 0,
+     "csr (default), ellr, sell, dia, split, composite or tiles; pbp: split by blocks, --policy mean-3std", 0},
     {"matrix-precision", KEY_PRECISION, "P", 0,
      "precision the matrix is stored in: fp64 (default), fp32, bf16, fp16, e4m3 or e5m2", 0},
     {"max-padding", KEY_PADDING, "R", 0, "ellr, sell, dia: the most entries stored per nonzero (default 3)", 0},

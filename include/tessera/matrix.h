@@ -156,8 +156,9 @@ TESS_EXPORT tess_status tess_matrix_update_values(tess_matrix *a, const double *
  * ellr is ELLPACK-R (Vazquez, Fernandez, Garzon, Concurrency Computat. 23, 2011), sell is SELL-C-sigma with C = 64 (Kreutzer
  * et al., SIAM J. Sci. Comput. 36, 2014). tests/unit/test_ellr.c
  * dia is the diagonal format (Zhao et al. 2024, section 2.1); src/format/dia/README.md has the layout. tests/unit/test_dia.c
- * split and composite: Tezcan et al. 2022, sections III-A and III-B; src/format/split/README.md has the layouts. INVALID_ARGUMENT
- * also for a composite by entries and a symmetric row order of a rectangular matrix. tests/unit/test_split.c
+ * split and composite: Tezcan et al. 2022, sections III-A and III-B; src/format/split/README.md has the layouts; split by
+ * blocks: Zhao et al. 2024, section 3.2.1. INVALID_ARGUMENT also for a composite by entries or blocks and a symmetric row order of a
+ * rectangular matrix, UNSUPPORTED for split by blocks with a scaled level. tests/unit/test_split.c, tests/unit/test_split_blocks.c
  * tiles: Zhao et al. 2024, section 3.2.2; blocks of 16 or 32 rows and columns, each in the precision that the policy gives it; rows in
  * their order, FP64 arithmetic, FP64 or FP32 vectors; src/format/tiles/README.md has the layout. tests/unit/test_tiles.c
  */

@@ -113,7 +113,7 @@ done
 expect 2 spmv spd.mtx --format split --matrix-precision fp32
 err_has 'split has the precisions of --levels'
 expect 2 spmv spd.mtx --format split --granularity matrix
-err_has 'takes row or entry'
+err_has 'takes row, entry or block'
 expect 2 solve spd.mtx --solver jacobi --format composite --granularity entry
 err_has 'format composite takes row'
 for bad in "granularity rows" "policy mean" "policy mean-3std:0" "policy mean-3std:x" "block 16" "block 16x8" "block 16x16x16" "policy none:1" "policy mean-range:x" "policy fixed-range:-1" \

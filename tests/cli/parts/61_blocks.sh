@@ -58,9 +58,29 @@ expect 0 info blocks.mtx --format tiles --policy mean-3std
 out_has 'storage +tiles fp64,fp32'
 expect 2 spmv blocks.mtx --format tiles --granularity entry
 err_has 'granularity entry: --format tiles takes block'
-for format in split composite; do
-    expect 2 spmv blocks.mtx --format $format --granularity block --policy mean-3std
-    err_has "granularity block: --format $format takes row"
-done
-expect 2 solve blocks.mtx --solver jacobi --format split --granularity block
+expect 2 spmv blocks.mtx --format composite --granularity block --policy mean-3std
+err_has "granularity block: --format composite takes row"
+expect 3 solve blocks.mtx --solver jacobi --format split --granularity block
 err_has 'granularity block'
+
+# split by blocks; its bytes are those that info gives by formula
+expect 0 info blocks.mtx --format split --granularity block --policy mean-3std --json info.json
+json info.json 'j["storage"]["bytes"] == j["assignment"]["split_bytes"] == 8 * 6 + 12 * 2 + 8 * 40 + 8'
+expect 0 spmv blocks.mtx --format split --granularity block --block 32x16 --policy mean-3std --json spmv.json
+json spmv.json 'j["componentwise_error"] <= j["componentwise_bound"] and j["options"]["block"] == "32x16"'
+for base in csr ellr; do
+    expect 0 spmv gallery:rowscale:16:50 --format pbp --base $base --max-padding 100 --json spmv.json
+    json spmv.json 'j["componentwise_error"] <= j["componentwise_bound"] and j["format"] == "split"'
+    json spmv.json '[j["options"][k] for k in ("granularity", "policy", "block")] == ["block", "mean-3std", "16x16"]'
+done
+expect 0 solve spd.mtx --solver cg --format pbp --rtol 1e-10 --json pbp.json
+json pbp.json 'j["converged"] and j["format"] == "split" and sum(j["nonzeros_per_precision"].values()) == 7'
+# a policy given before or after is taken
+expect 0 spmv gallery:rowscale:16:50 --policy fixed-range:2 --format pbp --block 32x32 --json spmv.json
+json spmv.json '[j["options"][k] for k in ("policy", "policy_parameter", "block")] == ["fixed-range", 2, "32x32"]'
+expect 0 spmv gallery:rowscale:16:50 --format pbp --policy fixed-range:2 --json spmv.json
+json spmv.json '[j["options"][k] for k in ("policy", "granularity")] == ["fixed-range", "block"]'
+expect 0 compare gallery:rowscale:16:50 --device cpu --repeat 1 --granularity block --policy mean-3std --json compare.json
+json compare.json '{"split", "tiles"} <= {r["format"] for r in j["results"]} and "composite" not in {r["format"] for r in j["results"]}'
+expect 3 spmv blocks.mtx --format pbp --levels fp64,fp16:scaled
+err_has 'granularity block with a scaled level'
