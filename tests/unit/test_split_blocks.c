@@ -348,8 +348,8 @@ static void one_layer_or_none_is_enough(void **state)
 /* Rows of every length that a kernel may take in a way of its own, for all layers together and for one of them. */
 static oracle_csr make_lengths(void)
 {
-    static const int64_t length[] = {0, 1, 7, 8, 31, 33, 255, 256, 257, 400, 1000, 8192, 8193, 20000};
-    oracle_csr a = oracle_open(3000, 40000);
+    static const int64_t length[] = {0, 1, 7, 8, 31, 33, 255, 256, 257, 400, 1000, 8192, 8193, 50000};
+    oracle_csr a = oracle_open(3000, 60000);
 
     for (int64_t i = 0; i < a.nrows; i++) {
         int64_t count = i % 40 == 39 ? length[i / 40 % 14] : i % 4;
