@@ -126,6 +126,21 @@ TESS_HD void spmv_finish_step(const tess_spmv_args *args, bool fp32, int64_t i, 
     }
 }
 
+/* Row i of a product in formats of one part, whatever the vectors and the update. */
+TESS_HD void spmv_finish_single(const tess_spmv_args *args, int64_t i, double sum, double *dots)
+{
+    const bool fp32 = args->vectors == TESS_PRECISION_FP32;
+
+    if (fp32 || args->update.kind == TESS_UPDATE_POLYNOMIAL) {
+        spmv_finish_step(args, fp32, i, sum);
+    } else {
+        const double value = spmv_result(args, i, sum);
+
+        args->y[i] = value;
+        spmv_add_dots(&args->reduction, args->y, i, value, dots);
+    }
+}
+
 #ifdef __cplusplus
 
 /* What formats of one part do, with a constant number of dot products, for device code: writes y_row and adds it to them. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Building tiles on the GPU. Atomics here are of integers: no order shows. */
-#include "backend/gpu/scan.cuh"
 #include "core/offsets.h"
 #include "format/tiles/tiles_device.cuh"
+#include "format/tiles/tiles_places.cuh"
 
 /* ---- runs ---- */
 
@@ -109,57 +109,25 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     if (most > 0) { atomicMax(&totals->longest, most); }
 }
 
-/* Runs of as many strips as a block has threads: what run r takes goes to counts[r]. */
-__global__ static void __launch_bounds__(GPU_BLOCK)
-    count_units_kernel(const uint32_t *units, int64_t nstrips, int64_t *counts)
-{
-    const int64_t strip = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
-    int64_t all;
-
-    (void)scan_block<GPU_BLOCK>(strip < nstrips ? (int64_t)units[strip] : 0, &all);
-    if (threadIdx.x == 0) { counts[blockIdx.x] = all; }
-}
-
-/* The same runs take their places from those of the runs. */
-__global__ static void __launch_bounds__(GPU_BLOCK)
-    place_strips_kernel(uint32_t *start, int64_t nstrips, const int64_t *first, const tiles_totals *totals)
-{
-    const int64_t strip = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
-    int64_t all, before = scan_block<GPU_BLOCK>(strip < nstrips ? (int64_t)start[strip] : 0, &all);
-
-    if (strip < nstrips) { start[strip] = (uint32_t)(first[blockIdx.x] + before); }
-    if (strip == nstrips - 1) { start[nstrips] = (uint32_t)totals->units; }
-}
-
 extern "C" tess_status tiles_gpu_measure(tess_context *ctx, const tiles_source *source, const tiles_view *v,
                                          uint32_t *start, int64_t *units, int64_t *longest)
 {
     gpu_scope scope(ctx);
-    GPU(Stream_t) stream = gpu_stream_of(ctx);
-    const int64_t nruns = (v->nstrips + GPU_BLOCK - 1) / GPU_BLOCK;
     const int64_t words = (int64_t)(sizeof(tiles_totals) / sizeof(int64_t));
-    const series_base base = {};
     double *room = NULL;
-    int64_t *counts = NULL;
     tiles_totals *totals = NULL, out = {0, 0};
     tess_status status = TESS_SUCCESS;
 
     if (v->nstrips == 0) {
         TESS_TRY(ctx->backend->zero(ctx, start, sizeof *start));
     } else {
-        TESS_TRY(gpu_parts(ctx, words + nruns, &room));
+        TESS_TRY(gpu_parts(ctx, words + place_units_room(v->nstrips), &room));
         totals = (tiles_totals *)(void *)room;
-        counts = (int64_t *)(void *)(room + words);
         TESS_TRY(ctx->backend->zero(ctx, totals, sizeof *totals));
-        measure_kernel<<<gpu_grid(ctx, v->nstrips * 16, 8), GPU_BLOCK, 0, stream>>>(source_argument(source), *v, start,
-                                                                                    totals);
+        measure_kernel<<<gpu_grid(ctx, v->nstrips * 16, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(source_argument(source),
+                                                                                                *v, start, totals);
         TESS_TRY(gpu_check_launch(ctx, "measuring strips of tiles"));
-        count_units_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(start, v->nstrips, counts);
-        TESS_TRY(gpu_check_launch(ctx, "adding up strips of tiles"));
-        scan_series_kernel<<<1, SCAN_BLOCK, 0, stream>>>(nruns, base, counts, &totals->units);
-        TESS_TRY(gpu_check_launch(ctx, "placing runs of strips"));
-        place_strips_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(start, v->nstrips, counts, totals);
-        TESS_TRY(gpu_check_launch(ctx, "placing strips"));
+        TESS_TRY(place_units(ctx, start, v->nstrips, (int64_t *)(void *)(room + words), &totals->units));
         TESS_TRY(ctx->backend->download(ctx, &out, totals, sizeof out));
     }
     *units = out.units;

@@ -294,18 +294,10 @@ static void sum_strip(const tiles_view *v, int64_t strip, const void *x, bool fp
 static void finish_strip(const tiles_view *v, int64_t strip, const tess_spmv_args *args, const double *sum,
                          double *dots)
 {
-    const bool fp32 = args->vectors == TESS_PRECISION_FP32;
     const int64_t first = strip * v->rows;
 
     for (int r = 0; r < v->rows && first + r < v->nrows; r++) {
-        if (fp32 || args->update.kind == TESS_UPDATE_POLYNOMIAL) {
-            spmv_finish_step(args, fp32, first + r, sum[r]);
-        } else {
-            const double value = spmv_result(args, first + r, sum[r]);
-
-            args->y[first + r] = value;
-            spmv_add_dots(&args->reduction, args->y, first + r, value, dots);
-        }
+        spmv_finish_single(args, first + r, sum[r], dots);
     }
 }
 

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where strips and runs of tiles begin, from what each takes, on the GPU. */
+#ifndef TESS_FORMAT_TILES_TILES_PLACES_CUH
+#define TESS_FORMAT_TILES_TILES_PLACES_CUH
+
+#include "backend/gpu/scan.cuh"
+
+/* Stretches of as many numbers as a block has threads: what stretch r adds up to goes to counts[r]. */
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    count_units_kernel(const uint32_t *units, int64_t count, int64_t *counts)
+{
+    const int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
+    int64_t all;
+
+    (void)scan_block<GPU_BLOCK>(i < count ? (int64_t)units[i] : 0, &all);
+    if (threadIdx.x == 0) { counts[blockIdx.x] = all; }
+}
+
+/* The same stretches take their places from those of the stretches; start[count] is where the last ends. */
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    place_units_kernel(uint32_t *start, int64_t count, const int64_t *first, const int64_t *total)
+{
+    const int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
+    int64_t all, before = scan_block<GPU_BLOCK>(i < count ? (int64_t)start[i] : 0, &all);
+
+    if (i < count) { start[i] = (uint32_t)(first[blockIdx.x] + before); }
+    if (i == count - 1) { start[count] = (uint32_t)*total; }
+}
+
+/* Room that place_units needs, in 8-byte words. */
+static inline int64_t place_units_room(int64_t count)
+{
+    return (count + GPU_BLOCK - 1) / GPU_BLOCK;
+}
+
+/* Turns `count` > 0 numbers in start into the sums of those before each; start[count] and *total, in device memory, receive the
+   sum of all. */
+static inline tess_status place_units(tess_context *ctx, uint32_t *start, int64_t count, int64_t *room, int64_t *total)
+{
+    GPU(Stream_t) stream = gpu_stream_of(ctx);
+    const int64_t stretches = place_units_room(count);
+    const series_base base = {};
+    tess_status status = TESS_SUCCESS;
+
+    count_units_kernel<<<(unsigned)stretches, GPU_BLOCK, 0, stream>>>(start, count, room);
+    TESS_TRY(gpu_check_launch(ctx, "adding up strips of tiles"));
+    scan_series_kernel<<<1, SCAN_BLOCK, 0, stream>>>(stretches, base, room, total);
+    TESS_TRY(gpu_check_launch(ctx, "placing stretches of strips"));
+    place_units_kernel<<<(unsigned)stretches, GPU_BLOCK, 0, stream>>>(start, count, room, total);
+    status = gpu_check_launch(ctx, "placing strips");
+cleanup:
+    return status;
+}
+
+#endif
