@@ -10,6 +10,7 @@
  */
 #include "backend/gpu/reduce.cuh"
 #include "format/dia/dia_rows.h"
+#include "format/select_product.cuh"
 
 #include <tessera/storage.cuh> /* after the vendor's header: HIP declares memcpy for the device there */
 
@@ -98,31 +99,6 @@ __device__ static inline void sum_rows(const dia_view &v, int64_t row, const VEC
     }
 }
 
-/* What is done with a sum: y is written, FP64 with its dot products or FP32; STEP: a step of a polynomial. */
-template <typename VECTOR, typename ARITHMETIC, int NDOTS, bool STEP>
-__device__ static inline void store_row(const dia_view &v, const tess_spmv_args &args, int64_t row, ARITHMETIC sum,
-                                        double *dots)
-{
-    if (row >= v.nrows) { return; }
-    if constexpr (STEP) {
-        spmv_finish_step(&args, sizeof(VECTOR) == sizeof(float), row, (double)sum);
-    } else if constexpr (sizeof(VECTOR) == sizeof(double)) {
-        finish_row<NDOTS>(args, row, sum, dots);
-    } else {
-        args.y_fp32[row] = spmv_result_fp32(&args, v.arithmetic, row, (double)sum);
-    }
-}
-
-template <typename VECTOR>
-__device__ static inline const VECTOR *factors_of(const tess_spmv_args &args)
-{
-    if constexpr (sizeof(VECTOR) == sizeof(double)) {
-        return args.x;
-    } else {
-        return args.x_fp32;
-    }
-}
-
 template <typename STORED, typename VECTOR, typename ARITHMETIC, int NDOTS, bool STEP>
 __global__ static void GPU_LAUNCH_BOUNDS((shape<NDOTS>::BLOCK), (shape<NDOTS>::BLOCKS))
     diagonal_kernel(const dia_view v, const tess_spmv_args args, const loop_gate gate, const reduce_target target)
@@ -141,7 +117,7 @@ __global__ static void GPU_LAUNCH_BOUNDS((shape<NDOTS>::BLOCK), (shape<NDOTS>::B
         sum_rows<STORED>(v, row, factors_of<VECTOR>(args), sum);
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
-            store_row<VECTOR, ARITHMETIC, NDOTS, STEP>(v, args, row + r, sum[r], dots);
+            store_row<VECTOR, NDOTS, STEP>(v, args, row + r, sum[r], dots);
         }
         if (shape<NDOTS>::ONE_PASS) { break; }
     }
@@ -150,58 +126,34 @@ __global__ static void GPU_LAUNCH_BOUNDS((shape<NDOTS>::BLOCK), (shape<NDOTS>::B
 
 /* ---- launching ---- */
 
-template <typename STORED, typename VECTOR, typename ARITHMETIC, int NDOTS, bool STEP>
-static tess_status launch(tess_context *ctx, const dia_view *v, const tess_spmv_args *args)
-{
-    typedef shape<NDOTS> blocks;
-    int64_t needed = (v->nrows + blocks::PASS - 1) / blocks::PASS;
-    int64_t resident = (int64_t)blocks::BLOCKS * gpu_state_of(ctx)->multiprocessors;
-    unsigned grid = (unsigned)(blocks::ONE_PASS || needed < resident ? needed : resident);
-    loop_gate gate;
-    reduce_target target;
-    tess_status status = TESS_SUCCESS;
+struct diagonals {
+    template <typename STORED, typename VECTOR, typename ARITHMETIC, int NDOTS, bool STEP>
+    static tess_status launch(tess_context *ctx, const dia_view *v, const tess_spmv_args *args)
+    {
+        typedef shape<NDOTS> blocks;
+        int64_t needed = (v->nrows + blocks::PASS - 1) / blocks::PASS;
+        int64_t resident = (int64_t)blocks::BLOCKS * gpu_state_of(ctx)->multiprocessors;
+        unsigned grid = (unsigned)(blocks::ONE_PASS || needed < resident ? needed : resident);
+        loop_gate gate;
+        reduce_target target;
+        tess_status status = TESS_SUCCESS;
 
-    if (needed == 0) { return TESS_SUCCESS; }
-    TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
-    TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
-    status = gpu_launch_blocks(ctx, "a product by diagonals", diagonal_kernel<STORED, VECTOR, ARITHMETIC, NDOTS, STEP>,
-                               grid, blocks::BLOCK, 0, *v, *args, gate, target);
-cleanup:
-    return status;
-}
-
-template <typename STORED, bool STEP>
-static tess_status select_vectors(tess_context *ctx, const dia_view *v, const tess_spmv_args *args)
-{
-    if (args->vectors == TESS_PRECISION_FP64) { return launch<STORED, double, double, 0, STEP>(ctx, v, args); }
-    return v->arithmetic == TESS_ARITHMETIC_FP64 ? launch<STORED, float, double, 0, STEP>(ctx, v, args)
-                                                 : launch<STORED, float, float, 0, STEP>(ctx, v, args);
-}
-
-template <typename STORED>
-static tess_status select_kernel(tess_context *ctx, const dia_view *v, const tess_spmv_args *args)
-{
-    if (args->update.kind == TESS_UPDATE_POLYNOMIAL) { return select_vectors<STORED, true>(ctx, v, args); }
-    switch (args->reduction.ndots) {
-    case 0: return select_vectors<STORED, false>(ctx, v, args);
-    case 1: return launch<STORED, double, double, 1, false>(ctx, v, args);
-    default: return launch<STORED, double, double, 2, false>(ctx, v, args);
+        if (needed == 0) { return TESS_SUCCESS; }
+        TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
+        TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
+        status =
+            gpu_launch_blocks(ctx, "a product by diagonals", diagonal_kernel<STORED, VECTOR, ARITHMETIC, NDOTS, STEP>,
+                              grid, blocks::BLOCK, 0, *v, *args, gate, target);
+    cleanup:
+        return status;
     }
-}
+};
 
 static tess_status spmv(tess_context *ctx, const dia_view *v, const tess_spmv_args *args)
 {
     gpu_scope scope(ctx);
 
-    switch (v->precision) {
-    case TESS_PRECISION_FP64: return select_kernel<double>(ctx, v, args);
-    case TESS_PRECISION_FP32: return select_kernel<float>(ctx, v, args);
-    case TESS_PRECISION_BF16: return select_kernel<tess::bf16>(ctx, v, args);
-    case TESS_PRECISION_FP16: return select_kernel<tess::fp16>(ctx, v, args);
-    case TESS_PRECISION_E4M3: return select_kernel<tess::e4m3>(ctx, v, args);
-    case TESS_PRECISION_E5M2: return select_kernel<tess::e5m2>(ctx, v, args);
-    }
-    return TESS_INTERNAL;
+    return select_product<diagonals>(ctx, v, args);
 }
 
 /* Products need nothing beyond the build. */

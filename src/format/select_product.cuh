@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which kernel multiplies, for formats that have one for each precision of values, vectors and arithmetic, number of dot products,
+ * and steps of a polynomial; and what such a kernel does with a sum.
+ *
+ * FORMAT::launch<STORED, VECTOR, ARITHMETIC, NDOTS, STEP>(ctx, view, args) launches it. A view has `nrows`, `precision` and
+ * `arithmetic`.
+ */
+#ifndef TESS_FORMAT_SELECT_PRODUCT_CUH
+#define TESS_FORMAT_SELECT_PRODUCT_CUH
+
+#include "backend/gpu/reduce.cuh"
+#include "backend/gpu/storage_types.cuh" /* after the vendor's header: HIP declares memcpy for the device there */
+#include "format/row_epilogue.h"
+
+/* ---- in the kernel ---- */
+
+/* y is written, FP64 with its dot products or FP32; STEP: a step of a polynomial. Rows past the end are left out. */
+template <typename VECTOR, int NDOTS, bool STEP, typename VIEW, typename ARITHMETIC>
+__device__ static inline void store_row(const VIEW &v, const tess_spmv_args &args, int64_t row, ARITHMETIC sum,
+                                        double *dots)
+{
+    if (row >= v.nrows) { return; }
+    if constexpr (STEP) {
+        spmv_finish_step(&args, sizeof(VECTOR) == sizeof(float), row, (double)sum);
+    } else if constexpr (sizeof(VECTOR) == sizeof(double)) {
+        finish_row<NDOTS>(args, row, sum, dots);
+    } else {
+        args.y_fp32[row] = spmv_result_fp32(&args, v.arithmetic, row, (double)sum);
+    }
+}
+
+template <typename VECTOR>
+__device__ static inline const VECTOR *factors_of(const tess_spmv_args &args)
+{
+    if constexpr (sizeof(VECTOR) == sizeof(double)) {
+        return args.x;
+    } else {
+        return args.x_fp32;
+    }
+}
+
+/* ---- selecting ---- */
+
+template <typename FORMAT, typename STORED, bool STEP, typename VIEW>
+static tess_status select_vectors(tess_context *ctx, const VIEW *v, const tess_spmv_args *args)
+{
+    if (args->vectors == TESS_PRECISION_FP64) {
+        return FORMAT::template launch<STORED, double, double, 0, STEP>(ctx, v, args);
+    }
+    return v->arithmetic == TESS_ARITHMETIC_FP64 ? FORMAT::template launch<STORED, float, double, 0, STEP>(ctx, v, args)
+                                                 : FORMAT::template launch<STORED, float, float, 0, STEP>(ctx, v, args);
+}
+
+template <typename FORMAT, typename STORED, typename VIEW>
+static tess_status select_kernel(tess_context *ctx, const VIEW *v, const tess_spmv_args *args)
+{
+    if (args->update.kind == TESS_UPDATE_POLYNOMIAL) { return select_vectors<FORMAT, STORED, true>(ctx, v, args); }
+    switch (args->reduction.ndots) {
+    case 0: return select_vectors<FORMAT, STORED, false>(ctx, v, args);
+    case 1: return FORMAT::template launch<STORED, double, double, 1, false>(ctx, v, args);
+    default: return FORMAT::template launch<STORED, double, double, 2, false>(ctx, v, args);
+    }
+}
+
+template <typename FORMAT, typename VIEW>
+static tess_status select_product(tess_context *ctx, const VIEW *v, const tess_spmv_args *args)
+{
+    switch (v->precision) {
+#define SELECT_STORED(STORED, NAME) \
+    case TESS_PRECISION_##NAME: return select_kernel<FORMAT, STORED>(ctx, v, args);
+        STORAGE_TYPES(SELECT_STORED)
+#undef SELECT_STORED
+    }
+    return tess_fail(ctx, TESS_INTERNAL, NULL, "values in precision %d", (int)v->precision);
+}
+
+#endif
