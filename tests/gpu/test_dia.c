@@ -1,22 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DIA on the GPU: the tests of the host, and the layout that the host builds. */
-#include "support/test.h"
-
-#define DIA_ON_GPU
-static tess_context *open_device(int threads)
-{
-    tess_context *ctx = open_gpu();
-
-    (void)threads; /* of the host: they do not matter here */
-    assert_non_null(ctx);
-    return ctx;
-}
-
-/* One step of a sum: device code rounds once. */
-static double add_product(double sum, double a, double x)
-{
-    return fma(a, x, sum);
-}
+#define TESTS_ON_GPU
 #include "../unit/test_dia.c" /* the same tests, in another context */
 
 static void check_same(const tess_matrix *host, const void *h, const tess_matrix *device, const void *d, int64_t bytes)

@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products with split and composite storage on the GPU: the tests of the host, and matrices of many chunks. */
-#include "support/test.h"
-
-#define SPLIT_ON_GPU
-static tess_context *open_device(int threads)
-{
-    tess_context *ctx = open_gpu();
-
-    (void)threads; /* of the host: they do not matter here */
-    assert_non_null(ctx);
-    return ctx;
-}
+#define TESTS_ON_GPU
 #include "../unit/test_split_products.c" /* the same tests, in another context */
 
 /* A k by k Laplacian; every third row is small enough for the low level. */

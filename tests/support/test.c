@@ -54,6 +54,14 @@ tess_context *open_gpu(void)
     return ctx;
 }
 
+tess_context *open_on(tess_device device, int threads)
+{
+    tess_context *ctx = device == TESS_DEVICE_GPU ? open_gpu() : open_cpu(threads);
+
+    assert_non_null(ctx);
+    return ctx;
+}
+
 /* Only those that TESSERA_TESTS matches, where it is set; false: none does. */
 static bool choose_tests(const struct CMUnitTest *tests, size_t count)
 {

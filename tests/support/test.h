@@ -41,6 +41,21 @@ tess_context *open_cpu(int threads);
 tess_context *open_gpu(void);
 
 /*
+ * A context on the device that a program's tests are for: the CPU, with so many threads. Programs of tests/gpu that take the tests of
+ * tests/unit define TESTS_ON_GPU before they include anything: theirs is the GPU, which must be there.
+ */
+#ifdef TESTS_ON_GPU
+#define TEST_DEVICE TESS_DEVICE_GPU
+#else
+#define TEST_DEVICE TESS_DEVICE_CPU
+#endif
+tess_context *open_on(tess_device device, int threads);
+static inline tess_context *open_device(int threads)
+{
+    return open_on(TEST_DEVICE, threads);
+}
+
+/*
  * What main of a test program that needs a GPU returns: opens a context in *gpu (NULL: the tests open their own), runs the
  * array of tests (of these the ones whose names match TESSERA_TESTS, where it is set; none is a failure), closes the context.
  * TEST_SKIPPED, with a line that says so, where this build or machine has no GPU.

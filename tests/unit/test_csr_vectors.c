@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products with vectors in FP32, and steps of a polynomial, against the oracle: CSR in every storage, split and composite by rows. */
+/* Products with vectors in FP32, and steps of a polynomial, against the oracle: CSR in every storage, split and composite by rows.
+   tests/gpu/test_csr_vectors.c runs the same tests on a GPU. */
 #include "core/internal.h"
 #include "format/csr/csr.h"
 #include "support/product.h"
-
-/* tests/gpu/test_csr_vectors.c runs the same tests on a GPU. */
-#ifndef CSR_VECTORS_ON_GPU
-static tess_context *open_device(int threads)
-{
-    return open_cpu(threads);
-}
-#endif
 
 #define U32 0x1p-24
 
@@ -464,7 +457,7 @@ static void parts_multiply_fp32_vectors(void **state)
         cmocka_unit_test(stopped_loops_leave_vectors_alone), cmocka_unit_test(what_is_not_read_does_not_count), \
         cmocka_unit_test(parts_multiply_fp32_vectors)
 
-#ifndef CSR_VECTORS_ON_GPU
+#ifndef TESTS_ON_GPU
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Split storage in layers, by blocks and by entries: what each layer holds, bytes, products in one pass, what is refused. Zhao et al.
-   2024, section 3.2.1. */
+   2024, section 3.2.1. tests/gpu/test_split_blocks.c runs the same tests on a GPU. */
 #include "core/internal.h"
 #include "format/split/split.h"
 #include "support/product.h"
 #include "support/variants.h"
-
-/* tests/gpu/test_split_blocks.c runs the same tests on a GPU. */
-#ifndef SPLIT_ON_GPU
-static tess_context *open_device(int threads)
-{
-    return open_cpu(threads);
-}
-#endif
 
 static const int sides[4][2] = {{16, 16}, {16, 32}, {32, 16}, {32, 32}};
 
@@ -469,7 +461,7 @@ static void scaled_blocks_and_composites_are_refused(void **state)
         cmocka_unit_test(blocks_of_another_pattern_are_refused),                                                 \
         cmocka_unit_test(scaled_blocks_and_composites_are_refused)
 
-#ifndef SPLIT_ON_GPU
+#ifndef TESTS_ON_GPU
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What iterations ask of products with split and composite storage: updates, residuals, shadows, FP32 products. */
+/* What iterations ask of products with split and composite storage: updates, residuals, shadows, FP32 products.
+   tests/gpu/test_split_products.c runs the same tests on a GPU. */
 #include "core/internal.h"
 #include "support/product.h"
 #include "support/variants.h"
-
-/* tests/gpu/test_split_products.c runs the same tests on a GPU. */
-#ifndef SPLIT_ON_GPU
-static tess_context *open_device(int threads)
-{
-    return open_cpu(threads);
-}
-#endif
 
 /* One stored matrix, what it multiplies with in its own order, and vectors of host and device. */
 typedef struct bench {
@@ -553,7 +546,7 @@ static void a_sum_is_not_rounded_to_fp32(void **state)
         cmocka_unit_test(a_stopped_loop_leaves_y_alone), cmocka_unit_test(fp32_products_are_within_their_bound),   \
         cmocka_unit_test(a_vector_may_be_there_in_fp32_alone), cmocka_unit_test(a_sum_is_not_rounded_to_fp32)
 
-#ifndef SPLIT_ON_GPU
+#ifndef TESTS_ON_GPU
 int main(void)
 {
     const struct CMUnitTest tests[] = {

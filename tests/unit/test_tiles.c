@@ -8,15 +8,6 @@
 #include "format/tiles/tiles_record.h"
 #include <tessera/codec.h>
 
-static tess_context *open_device(int threads);
-
-#ifndef TILES_ON_GPU
-static tess_context *open_device(int threads)
-{
-    return open_cpu(threads);
-}
-#endif
-
 /* Magnitudes below `range` go to the second level. */
 static tess_storage_options tiles_of(int block_rows, int block_cols, double range, tess_precision high, tess_level low)
 {
@@ -358,7 +349,7 @@ static void what_cannot_be_is_refused(void **state)
         cmocka_unit_test(new_values_keep_their_levels), cmocka_unit_test(what_is_not_read_does_not_count), \
         cmocka_unit_test(what_cannot_be_is_refused)
 
-#ifndef TILES_ON_GPU
+#ifndef TESTS_ON_GPU
 int main(void)
 {
     const struct CMUnitTest tests[] = {
