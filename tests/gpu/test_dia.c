@@ -21,7 +21,7 @@ static void the_layout_is_that_of_the_host(void **state)
         const tess_precision precision = (tess_precision)(k / BANDS);
         oracle_csr a = make_band(&bands[k % BANDS]);
         tess_matrix *on_cpu = make_matrix(cpu, &a), *on_gpu = make_matrix(gpu, &a);
-        tess_matrix *host = convert(on_cpu, precision), *device = convert(on_gpu, precision);
+        tess_matrix *host = to_diagonals(on_cpu, precision), *device = to_diagonals(on_gpu, precision);
         const dia_view *h = view_of(host), *d = view_of(device);
 
         assert_int_equal(h->ndiagonals, d->ndiagonals);

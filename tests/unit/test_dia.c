@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DIA: the layout itself, its limits, what is no entry, FP32 vectors, every epilogue. tests/gpu/test_dia.c runs the tests of
- * DIA_TESTS in a context of a GPU.
+ * DIA: the layout itself, its limits, what is no entry, FP32 vectors. tests/gpu/test_dia.c runs the tests of DIA_TESTS in a
+ * context of a GPU.
  */
 #include "core/internal.h"
 #include "format/dia/dia.h"
+#include "support/bands.h"
 #include "support/product.h"
 #include "support/slices.h"
 
@@ -19,15 +20,6 @@ static const dia_view *view_of(const tess_matrix *m)
     return &((const dia_storage *)m->storage)->view;
 }
 
-static tess_matrix *convert(const tess_matrix *a, tess_precision precision)
-{
-    const tess_storage_options options = {.format = TESS_FORMAT_DIA, .precision = precision, .max_padding = 1000.0};
-    tess_matrix *stored = NULL;
-
-    assert_ok(a->ctx, tess_matrix_convert(a, &options, &stored));
-    return stored;
-}
-
 /* Bytes of an array of the view, on the host. */
 static void *fetch(const tess_matrix *m, const void *device, int64_t bytes)
 {
@@ -36,69 +28,6 @@ static void *fetch(const tess_matrix *m, const void *device, int64_t bytes)
     assert_ok(m->ctx, m->ctx->backend->download(m->ctx, host, device, (size_t)bytes));
     return host;
 }
-
-/* A band of a matrix: offsets of its diagonals, and which of their places are entries. */
-typedef struct band {
-    int64_t nrows, ncols;
-    int count;
-    int32_t offset[8];
-    bool (*is_entry)(int64_t row, int32_t offset);
-} band;
-
-static bool everywhere(int64_t row, int32_t offset)
-{
-    (void)row;
-    (void)offset;
-    return true;
-}
-
-/* Every diagonal but the main one has holes: short ones, ones longer than a word, and ends that are absent. */
-static bool with_holes(int64_t row, int32_t offset)
-{
-    if (offset == 0) { return true; }
-    if (offset == 1) { return row % 7 != 6; }
-    if (offset < 0) { return row % 97 < 40; }
-    return row > 100 && row % 5 != 0 && row % 1300 < 900;
-}
-
-/* One in each diagonal, in the first, a middle and the last word, where x is not finite below. */
-static bool with_one_hole(int64_t row, int32_t offset)
-{
-    return !(offset == 0 ? row == 99 : offset == 1 ? row == 10 : row == 67);
-}
-
-static oracle_csr make_band(const band *b)
-{
-    oracle_csr a = oracle_open(b->nrows, b->ncols);
-    uint64_t seed = 5;
-
-    for (int64_t i = 0; i < b->nrows; i++) {
-        for (int d = 0; d < b->count; d++) {
-            int64_t column = i + b->offset[d];
-
-            if (column < 0 || column >= b->ncols || !b->is_entry(i, b->offset[d])) { continue; }
-            oracle_push(&a, column, oracle_uniform(&seed, -1.0, 1.0));
-        }
-        oracle_end_row(&a, i);
-    }
-    return a;
-}
-
-static const band bands[] = {
-    {5000, 5000, 7, {-70, -32, -1, 0, 1, 33, 71}, with_holes},
-    {5000, 5000, 5, {-64, -1, 0, 1, 64}, everywhere},
-    {300, 1100, 6, {-3, 0, 1, 500, 799, 900}, everywhere},
-    {1100, 300, 6, {-900, -799, -500, -1, 0, 4}, everywhere},
-    {300, 1100, 6, {-3, 0, 1, 120, 799, 800}, with_holes},
-    {1100, 300, 4, {-1099, -801, 0, 1}, with_holes},
-    {1023, 1023, 3, {-1, 0, 1}, with_holes},
-    {100, 100, 3, {-1, 0, 1}, with_one_hole},
-    {1025, 1025, 8, {-1024, -2, -1, 0, 1, 2, 3, 1024}, everywhere},
-    {1, 1, 1, {0}, everywhere},
-    {1, 50, 8, {0, 1, 2, 3, 10, 20, 30, 49}, everywhere},
-    {50, 1, 3, {-49, -20, 0}, everywhere},
-};
-enum { BANDS = sizeof bands / sizeof *bands };
 
 /*
  *     1  .  2  .
@@ -125,7 +54,7 @@ static void layout_of_a_small_matrix(void **state)
     }
     m = make_matrix(ctx, &a);
     for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
-        tess_matrix *stored = convert(m, (tess_precision)p);
+        tess_matrix *stored = to_diagonals(m, (tess_precision)p);
         const dia_view *v = view_of(stored);
         const int64_t bytes = (int64_t)tess_precision_bytes(v->precision), stride = 128 / bytes;
         dia_diagonal *diagonal = fetch(stored, v->diagonal, 3 * (int64_t)sizeof *diagonal);
@@ -162,7 +91,7 @@ static void full_diagonals_have_no_bitmap(void **state)
     (void)state;
     for (int k = 0; k < BANDS; k++) {
         oracle_csr a = make_band(&bands[k]);
-        tess_matrix *m = make_matrix(ctx, &a), *stored = convert(m, TESS_PRECISION_FP16);
+        tess_matrix *m = make_matrix(ctx, &a), *stored = to_diagonals(m, TESS_PRECISION_FP16);
         const dia_view *v = view_of(stored);
         dia_diagonal *diagonal = fetch(stored, v->diagonal, v->ndiagonals * (int64_t)sizeof *diagonal);
 
@@ -219,7 +148,7 @@ static void sums_have_the_bits_of_sequential_ones(void **state)
             double *expected = test_allocate(a.nrows, sizeof *expected);
 
             for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
-                tess_matrix *stored = convert(m, (tess_precision)p);
+                tess_matrix *stored = to_diagonals(m, (tess_precision)p);
                 oracle_csr held = decode_matrix(stored);
 
                 if (p == TESS_PRECISION_FP64) { check_decoded(stored, &a); }
@@ -264,7 +193,7 @@ static void what_is_no_entry_is_not_multiplied(void **state)
             x[j] = bad[j % 3];
         }
         for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
-            tess_matrix *stored = convert(m, (tess_precision)p);
+            tess_matrix *stored = to_diagonals(m, (tess_precision)p);
 
             multiply(stored, TESS_OP_NONE, 1.0, x, 0.0, y, y);
             for (int64_t i = 0; i < a.nrows; i++) {
@@ -286,7 +215,7 @@ static void explicit_zeros_are_entries(void **state)
     tess_context *ctx = open_device(1);
     oracle_csr a = oracle_tridiagonal(100, 0.0, 1.0, -0.0);
     double *x = random_values(100, 4, 0.5, 1.0), y[100] = {0.0};
-    tess_matrix *m = make_matrix(ctx, &a), *stored = convert(m, TESS_PRECISION_FP64);
+    tess_matrix *m = make_matrix(ctx, &a), *stored = to_diagonals(m, TESS_PRECISION_FP64);
 
     (void)state;
     assert_int_equal(view_of(stored)->nbitmaps, 0);
@@ -375,7 +304,7 @@ static void matrices_without_entries(void **state)
             oracle_end_row(&a, i);
         }
         m = make_matrix(ctx, &a);
-        stored = convert(m, TESS_PRECISION_BF16);
+        stored = to_diagonals(m, TESS_PRECISION_BF16);
         assert_int_equal(view_of(stored)->ndiagonals, 0);
         assert_int_equal(tess_matrix_bytes(stored), 0);
         check_decoded(stored, &a);
@@ -393,7 +322,7 @@ static void new_values_keep_the_diagonals(void **state)
 {
     tess_context *ctx = open_device(2);
     oracle_csr a = make_band(&bands[0]);
-    tess_matrix *m = make_matrix(ctx, &a), *stored = convert(m, TESS_PRECISION_FP64);
+    tess_matrix *m = make_matrix(ctx, &a), *stored = to_diagonals(m, TESS_PRECISION_FP64);
     const dia_view before = *view_of(stored);
 
     (void)state;
@@ -487,8 +416,8 @@ static void transposes_need_fp64_values(void **state)
 {
     tess_context *ctx = open_device(2);
     oracle_csr a = make_band(&bands[4]);
-    tess_matrix *m = make_matrix(ctx, &a), *fp64 = convert(m, TESS_PRECISION_FP64);
-    tess_matrix *fp32 = convert(m, TESS_PRECISION_FP32);
+    tess_matrix *m = make_matrix(ctx, &a), *fp64 = to_diagonals(m, TESS_PRECISION_FP64);
+    tess_matrix *fp32 = to_diagonals(m, TESS_PRECISION_FP32);
     tess_vector *x = make_zeros(ctx, a.nrows), *y = make_zeros(ctx, a.ncols);
 
     (void)state;
@@ -503,112 +432,13 @@ static void transposes_need_fp64_values(void **state)
     oracle_free(&a);
 }
 
-/* ---- what solvers ask for: y = r - A x with dot products, and steps of a polynomial ---- */
-
-typedef struct products {
-    tess_context *ctx;
-    oracle_csr a;
-    tess_matrix *m, *stored;
-    tess_vector *x, *y, *r;
-    double *ax, *host_r, *out;
-} products;
-
-static products open_products(const band *b)
-{
-    products t = {.ctx = open_device(2), .a = make_band(b)};
-    double *x = random_values(t.a.ncols, 8, -1.0, 1.0);
-
-    t.m = make_matrix(t.ctx, &t.a);
-    t.stored = convert(t.m, TESS_PRECISION_FP64);
-    t.host_r = random_values(t.a.nrows, 9, -1.0, 1.0);
-    t.ax = test_allocate(t.a.nrows, sizeof *t.ax);
-    t.out = test_allocate(t.a.nrows, sizeof *t.out);
-    t.x = make_vector(t.ctx, t.a.ncols, x);
-    t.y = make_zeros(t.ctx, t.a.nrows);
-    t.r = make_vector(t.ctx, t.a.nrows, t.host_r);
-    assert_ok(t.ctx, tess_matrix_spmv(t.stored, TESS_OP_NONE, 1.0, t.x, 0.0, t.y));
-    read_vector(t.y, t.ax);
-    free(x);
-    return t;
-}
-
-static void close_products(products *t)
-{
-    tess_vector_destroy(t->x);
-    tess_vector_destroy(t->y);
-    tess_vector_destroy(t->r);
-    tess_matrix_destroy(t->stored);
-    tess_matrix_destroy(t->m);
-    tess_context_destroy(t->ctx);
-    oracle_free(&t->a);
-    free(t->ax);
-    free(t->host_r);
-    free(t->out);
-}
-
-static void residuals_come_with_their_dot_products(void **state)
-{
-    (void)state;
-    for (int ndots = 0; ndots <= 2; ndots++) {
-        products t = open_products(&bands[0]);
-        tess_spmv_args args = {.x = t.x->data, .y = t.y->data, .alpha = 1.0, .residual = t.r->data};
-        tess_loop_state *device = NULL, local;
-        wide dot[2] = {0, 0};
-
-        memset(&local, 0, sizeof local);
-        local.phase = TESS_LOOP_RUNNING;
-        assert_ok(t.ctx, tess_device_allocate(t.ctx, 1, sizeof *device, (void **)&device));
-        assert_ok(t.ctx, t.ctx->backend->upload(t.ctx, device, &local, sizeof local));
-        args.reduction =
-            (tess_reduction){.ndots = ndots, .with = {args.y, args.residual}, .step = TESS_STEP_NONE, .state = device};
-        assert_ok(t.ctx, t.stored->ops->prepare(t.stored));
-        assert_ok(t.ctx, t.stored->ops->spmv(t.stored, &args));
-        assert_ok(t.ctx, t.ctx->backend->download(t.ctx, &local, device, sizeof local));
-        read_vector(t.y, t.out);
-        for (int64_t i = 0; i < t.a.nrows; i++) {
-            assert_true(t.out[i] == t.host_r[i] - t.ax[i]);
-            dot[0] += (wide)t.out[i] * (wide)t.out[i];
-            dot[1] += (wide)t.out[i] * (wide)t.host_r[i];
-        }
-        for (int k = 0; k < ndots; k++) {
-            assert_at_most(fabs(local.dots[k] - (double)dot[k]), 1e-13 * (double)t.a.nrows);
-        }
-        tess_device_release(t.ctx, device, 1, sizeof *device);
-        close_products(&t);
-    }
-}
-
-/* y := alpha A x + beta base, total := total + gamma y. */
-static void steps_of_a_polynomial(void **state)
-{
-    products t = open_products(&bands[0]);
-    tess_vector *total = make_vector(t.ctx, t.a.nrows, t.host_r);
-    tess_spmv_args args = {.x = t.x->data, .y = t.y->data, .alpha = 2.0, .beta = -0.5};
-
-    (void)state;
-    args.update = (tess_update){.kind = TESS_UPDATE_POLYNOMIAL, .base = t.r->data, .total = total->data, .gamma = 0.25};
-    assert_ok(t.ctx, t.stored->ops->spmv(t.stored, &args));
-    read_vector(t.y, t.out);
-    for (int64_t i = 0; i < t.a.nrows; i++) {
-        assert_at_most(fabs(t.out[i] - (2.0 * t.ax[i] - 0.5 * t.host_r[i])), 1e-14);
-    }
-    memcpy(t.ax, t.out, (size_t)t.a.nrows * sizeof *t.ax);
-    read_vector(total, t.out);
-    for (int64_t i = 0; i < t.a.nrows; i++) {
-        assert_at_most(fabs(t.out[i] - (t.host_r[i] + 0.25 * t.ax[i])), 1e-14);
-    }
-    tess_vector_destroy(total);
-    close_products(&t);
-}
-
 #define DIA_TESTS                                                                                                      \
     cmocka_unit_test(layout_of_a_small_matrix), cmocka_unit_test(full_diagonals_have_no_bitmap),                       \
         cmocka_unit_test(sums_have_the_bits_of_sequential_ones), cmocka_unit_test(what_is_no_entry_is_not_multiplied), \
         cmocka_unit_test(explicit_zeros_are_entries), cmocka_unit_test(too_much_padding_is_refused),                   \
         cmocka_unit_test(padding_up_to_the_limit_is_allowed), cmocka_unit_test(matrices_without_entries),              \
         cmocka_unit_test(new_values_keep_the_diagonals), cmocka_unit_test(vectors_and_arithmetic_may_be_fp32),         \
-        cmocka_unit_test(arithmetic_is_what_was_asked_for), cmocka_unit_test(transposes_need_fp64_values),             \
-        cmocka_unit_test(residuals_come_with_their_dot_products), cmocka_unit_test(steps_of_a_polynomial)
+        cmocka_unit_test(arithmetic_is_what_was_asked_for), cmocka_unit_test(transposes_need_fp64_values)
 
 #ifndef TESTS_ON_GPU
 int main(void)
