@@ -21,9 +21,9 @@ extern "C" {
 typedef struct csr_view {
     int64_t nrows, ncols, nnz;
     const void *row_ptr; /* nrows + 1 offsets of row_ptr_bits */
-    int row_ptr_bits;    /* 32 or 64 */
     const int32_t *col_ind;
-    const void *val; /* nnz values of `precision` */
+    const void *val;  /* nnz values of `precision` */
+    int row_ptr_bits; /* 32 or 64 */
     tess_precision precision;
     /*
      * Where the view is a part of a matrix that is stored in a row order of its own (src/format/split): the row of y of each
