@@ -91,7 +91,7 @@ static const void *at(const records *r, int64_t strip, uint32_t offset)
     return r->record + (int64_t)r->start[strip] * TILES_UNIT + offset;
 }
 
-/* One group as it must be; lengths by row, then by entry. */
+/* One group as it must be; `length` by row, `index` and `value` by entry. */
 typedef struct expected_group {
     uint32_t header, offset;
     int nslots, entries;
@@ -107,7 +107,10 @@ static uint32_t check_group(const records *r, int64_t strip, int place, const ex
 
     assert_int_equal(((const uint32_t *)at(r, strip, 0))[1 + place], e->header);
     assert_memory_equal(at(r, strip, g.slots), e->slot, (size_t)e->nslots * sizeof *e->slot);
-    assert_memory_equal(at(r, strip, g.lengths), e->length, 16);
+    for (int i = 0, end = 0; i < 16; i++) {
+        end += e->length[i];
+        assert_int_equal(((const uint8_t *)at(r, strip, g.ends))[i], end);
+    }
     assert_memory_equal(at(r, strip, g.index), e->index, (size_t)e->entries);
     assert_int_equal(g.values % tess_precision_bytes(e->precision), 0);
     for (int k = 0; k < e->entries; k++) {
@@ -147,10 +150,10 @@ static void records_are_laid_out_as_documented(void **state)
     (void)state;
     assert_int_equal(r.nstrips, 2);
     assert_int_equal(*(const uint32_t *)at(&r, 0, 0), 1);
-    /* 12 of heads, 4 of slots, 16 of lengths, 3 of index, 1 of padding, 12 of values: 48 */
+    /* 12 of heads, 4 of slots, 16 of rows' ends, 3 of index, 1 of padding, 12 of values: 48 */
     high.offset = check_group(&r, 0, 0, &low);
     assert_int_equal(high.offset, 48);
-    /* 2 of slots, 16 of lengths, 3 of index, 3 of padding, 24 of values: 96 */
+    /* 2 of slots, 16 of rows' ends, 3 of index, 3 of padding, 24 of values: 96 */
     assert_int_equal(check_group(&r, 0, 1, &high), 96);
     assert_int_equal(r.start[1], 6);
     assert_int_equal(((const uint32_t *)at(&r, 1, 0))[1], 0); /* 7 is outside: nothing is low */

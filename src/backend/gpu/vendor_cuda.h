@@ -41,6 +41,13 @@ __device__ static inline int64_t gpu_nanoseconds(void)
 /* Extremes over the wave of a number that is not negative. All lanes take part. */
 #define GPU_WAVE_MOST(value) ((int)__reduce_max_sync(0xffffffffU, (unsigned)(value)))
 #define GPU_WAVE_LEAST(value) ((int)__reduce_min_sync(0xffffffffU, (unsigned)(value)))
+/* The value, which the compiler no longer knows to be that: what follows from it is worked out again, not kept in registers. */
+__device__ static inline uint32_t gpu_unknown(uint32_t value)
+{
+    asm("" : "+r"(value));
+    return value;
+}
+#define GPU_UNKNOWN(value) gpu_unknown(value)
 #define GPU_COUNT_LANES(lanes) __popc(lanes)
 #define GPU_LOAD_L2(pointer) __ldcg(pointer)
 

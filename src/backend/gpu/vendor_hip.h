@@ -45,6 +45,13 @@ __device__ static inline int gpu_wave_extreme(int value)
 }
 #define GPU_WAVE_MOST(value) gpu_wave_extreme<true>(value)
 #define GPU_WAVE_LEAST(value) gpu_wave_extreme<false>(value)
+/* The value, which the compiler no longer knows to be that: what follows from it is worked out again, not kept in registers. */
+__device__ static inline uint32_t gpu_unknown(uint32_t value)
+{
+    asm("" : "+v"(value));
+    return value;
+}
+#define GPU_UNKNOWN(value) gpu_unknown(value)
 #define GPU_COUNT_LANES(lanes) __popcll(lanes)
 #define GPU_LOAD_L2(pointer) __builtin_nontemporal_load(pointer)
 

@@ -11,11 +11,11 @@
  *   groups, one after another, each at a multiple of 4 bytes:
  *     i16 or i32  block column of each of its slots; i16: less that of the strip's diagonal
  *     i16         exponent of each slot, if the level is scaled: values are stored over 2^exponent
- *     u8          entries of each row of the strip
+ *     u8 or u16   for each row of the strip, the entries in rows up to it; u8: if the group has less than 256 entries
  *     u8          of each entry: slot << column_bits | column in the block
  *     value       of each entry, at a multiple of their size
  *
- * Entries stand row by row, in the order of their columns. A thread takes a row and knows from the rows' lengths where its
+ * Entries stand row by row, in the order of their columns. A thread takes a row and knows from the row before where its
  * entries begin: no row index is stored, no entry is padded, and each element of y has one owner.
  */
 #ifndef TESS_FORMAT_TILES_TILES_H
@@ -33,9 +33,10 @@ extern "C" {
 #endif
 
 enum {
-    TILES_UNIT = 16,  /* bytes: strips begin at multiples of it */
-    TILES_SLOTS = 16, /* no group has more; by the block's columns: 15 or 7, so that a row's entries are below 256 */
-    TILES_SIDE = 32   /* no block has more rows or columns */
+    TILES_UNIT = 16,   /* bytes: strips begin at multiples of it */
+    TILES_SLACK = 256, /* bytes after the last record that may be read; what is there does not matter */
+    TILES_SLOTS = 16,  /* no group has more; by the block's columns: 15 or 7, so that a row's entries are below 256 */
+    TILES_SIDE = 32    /* no block has more rows or columns */
 };
 
 /* What a kernel sees: arrays in the memory of the backend that runs it. */

@@ -259,7 +259,6 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
                 if (header[l]) {
                     g = tiles_group_at(header[l], end, ROWS, (int)tess_storage_bytes(v.precision[l]));
                     end = g.end;
-                    ((uint8_t *)record)[g.lengths + (uint32_t)at.lane] = (uint8_t)length[l];
                 }
                 if (own.level == l) {
                     if (tiles_is_wide(header[l])) {
@@ -274,6 +273,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
                 if (nblocks > 0 && at.lane == 0) { words[1 + tiles_header_place(number, l, v.nlevels)] = header[l]; }
                 const int place = at.before(length[l]);
 
+                if (header[l]) { tiles_set_row_end(record, &g, header[l], at.lane, place + length[l]); }
                 write_entries(csr, v, run, l, source.scaled[l], cursor, length[l], place, record, g);
             }
             cursor.next = after;

@@ -7,6 +7,8 @@
 #include "format/tiles/tiles_record.h"
 #include "policy/rules.h"
 
+enum { SLACK_UNITS = TILES_SLACK / TILES_UNIT };
+
 static const tiles_backend *backend_of(const tess_context *ctx)
 {
 #if TESS_HAVE_GPU
@@ -26,7 +28,7 @@ void tiles_destroy(tess_context *ctx, void *pointer)
     tiles_storage *s = pointer;
     tiles_view *v = &s->view;
 
-    tess_device_release(ctx, (void *)(uintptr_t)v->record, v->units, TILES_UNIT);
+    if (v->record) { tess_device_release(ctx, (void *)(uintptr_t)v->record, v->units + SLACK_UNITS, TILES_UNIT); }
     tess_device_release(ctx, (void *)(uintptr_t)v->start, v->nstrips + 1, sizeof *v->start);
     if (s->owns_assignment) { tess_assignment_destroy(s->assignment); }
     tess_host_release(ctx, s, 1, sizeof *s);
@@ -117,10 +119,10 @@ static tess_status make_records(const tess_matrix *assembled, tiles_storage *s)
         return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr", "format tiles would take %lld bytes",
                          (long long)units * TILES_UNIT);
     }
-    TESS_TRY(tess_device_allocate(ctx, units, TILES_UNIT, (void **)&record));
+    TESS_TRY(tess_device_allocate(ctx, units + SLACK_UNITS, TILES_UNIT, (void **)&record));
     v->record = record;
     v->units = units;
-    TESS_TRY(ctx->backend->zero(ctx, record, (size_t)units * TILES_UNIT));
+    TESS_TRY(ctx->backend->zero(ctx, record, (size_t)(units + SLACK_UNITS) * TILES_UNIT));
     TESS_TRY(backend_of(ctx)->fill(ctx, &source, v, record));
 cleanup:
     return status;
@@ -217,12 +219,12 @@ static int by_column(const void *left, const void *right)
 static void decode_group(const tiles_view *v, int64_t strip, const char *record, uint32_t header, const tiles_group *g,
                          tess_precision precision, tiles_entry *const *row, int *taken)
 {
-    const uint8_t *length = (const uint8_t *)record + g->lengths, *index = (const uint8_t *)record + g->index;
+    const uint8_t *index = (const uint8_t *)record + g->index;
     const int32_t diagonal = tiles_diagonal_column(v, strip);
     int place = 0;
 
     for (int r = 0; r < v->rows; r++) {
-        for (int k = 0; k < length[r]; k++, place++) {
+        for (const int end = tiles_row_end(record, g, header, r); place < end; place++) {
             const int slot = index[place] >> v->column_bits;
             tiles_entry *e = &row[r][taken[r]++];
 

@@ -147,7 +147,7 @@ static void write_slots(const tiles_source *source, const tiles_view *v, int64_t
 }
 
 static void write_entries(const tiles_source *source, const tiles_view *v, const group_entries *entries, int level,
-                          const tiles_group *g, char *record)
+                          uint32_t header, const tiles_group *g, char *record)
 {
     const double *val = source->csr->val;
     const int16_t *exponents = (const int16_t *)(const void *)(record + g->exponents);
@@ -155,7 +155,6 @@ static void write_entries(const tiles_source *source, const tiles_view *v, const
     uint8_t *index = (uint8_t *)record + g->index;
     int place = 0;
 
-    memcpy(record + g->lengths, entries->length, (size_t)v->rows);
     for (int r = 0; r < v->rows; r++) {
         for (int i = 0; i < entries->length[r]; i++, place++) {
             const int slot = entries->slot[r][i];
@@ -165,6 +164,7 @@ static void write_entries(const tiles_source *source, const tiles_view *v, const
             index[place] = (uint8_t)(slot << v->column_bits | (source->csr->col_ind[k] & mask));
             tess_store(v->precision[level], record + g->values, place, value, TESS_OVERFLOW_INFINITY);
         }
+        tiles_set_row_end(record, g, header, r, place);
     }
 }
 
@@ -191,7 +191,7 @@ static void write_strip(const tiles_source *source, const tiles_view *v, int64_t
             if (run.header[l] == 0) { continue; }
             g = tiles_group_at(run.header[l], at, v->rows, (int)tess_precision_bytes(v->precision[l]));
             write_slots(source, v, strip, &run, l, &g, record);
-            write_entries(source, v, &groups[l], l, &g, record);
+            write_entries(source, v, &groups[l], l, run.header[l], &g, record);
             at = g.end;
         }
     }
@@ -220,7 +220,7 @@ static inline __attribute__((always_inline)) void add_group(const tiles_view *v,
                                                             const tiles_group *g, tess_precision precision,
                                                             int32_t diagonal, const void *x, bool fp32, double *sum)
 {
-    const uint8_t *length = (const uint8_t *)record + g->lengths, *index = (const uint8_t *)record + g->index;
+    const uint8_t *index = (const uint8_t *)record + g->index;
     const int nslots = tiles_slots(header), mask = (1 << v->column_bits) - 1;
     int64_t base[TILES_SLOTS];
     double scale[TILES_SLOTS];
@@ -233,7 +233,7 @@ static inline __attribute__((always_inline)) void add_group(const tiles_view *v,
     for (int r = 0; r < v->rows; r++) {
         double own = 0.0;
 
-        for (int end = place + length[r]; place < end; place++) {
+        for (const int end = tiles_row_end(record, g, header, r); place < end; place++) {
             const int slot = index[place] >> v->column_bits;
 
             own += tess_load(precision, record + g->values, place) *

@@ -60,9 +60,16 @@ TESS_HD int tiles_header_place(int run, int level, int nlevels)
 
 /* Bytes from the record's beginning; `end` is where the next group begins. */
 typedef struct tiles_group {
-    uint32_t slots, exponents, lengths, index, values, end;
+    uint32_t slots, exponents, ends, index, values, end;
 } tiles_group;
 
+/* Bytes of a row's end: entries of the group in the strip's rows up to and with this one. */
+TESS_HD uint32_t tiles_end_bytes(uint32_t header)
+{
+    return tiles_entries(header) < 256 ? 1U : 2U;
+}
+
+/* value_bytes: a power of two. */
 TESS_HD tiles_group tiles_group_at(uint32_t header, uint32_t at, int rows, int value_bytes)
 {
     const uint32_t nslots = (uint32_t)tiles_slots(header), entries = (uint32_t)tiles_entries(header);
@@ -71,9 +78,9 @@ TESS_HD tiles_group tiles_group_at(uint32_t header, uint32_t at, int rows, int v
 
     g.slots = at;
     g.exponents = at + nslots * (tiles_is_wide(header) ? 4U : 2U);
-    g.lengths = g.exponents + (tiles_is_scaled(header) ? 2U * nslots : 0U);
-    g.index = g.lengths + (uint32_t)rows;
-    g.values = (g.index + entries + size - 1U) / size * size;
+    g.ends = g.exponents + (tiles_is_scaled(header) ? 2U * nslots : 0U);
+    g.index = g.ends + (uint32_t)rows * tiles_end_bytes(header);
+    g.values = (g.index + entries + size - 1U) & ~(size - 1U);
     g.end = (g.values + entries * size + 3U) / 4U * 4U;
     return g;
 }
@@ -97,6 +104,26 @@ TESS_HD int32_t tiles_slot_column(const char *record, const tiles_group *g, uint
 
     return tiles_is_wide(header) ? ((const int32_t *)(const void *)slots)[slot]
                                  : diagonal + ((const int16_t *)(const void *)slots)[slot];
+}
+
+/* Place, among the group's entries, after the last of a row. */
+TESS_HD int tiles_row_end(const char *record, const tiles_group *g, uint32_t header, int row)
+{
+    const char *ends = record + g->ends;
+
+    return tiles_end_bytes(header) == 1U ? ((const uint8_t *)(const void *)ends)[row]
+                                         : ((const uint16_t *)(const void *)ends)[row];
+}
+
+TESS_HD void tiles_set_row_end(char *record, const tiles_group *g, uint32_t header, int row, int end)
+{
+    char *ends = record + g->ends;
+
+    if (tiles_end_bytes(header) == 1U) {
+        ((uint8_t *)(void *)ends)[row] = (uint8_t)end;
+    } else {
+        ((uint16_t *)(void *)ends)[row] = (uint16_t)end;
+    }
 }
 
 TESS_HD int tiles_slot_exponent(const char *record, const tiles_group *g, int slot)
