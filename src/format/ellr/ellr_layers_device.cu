@@ -21,6 +21,16 @@ struct layers_shape {
     static constexpr int BATCH = NDOTS == 0 ? 6 : 8; /* entries in flight, at most */
 };
 
+/* Adds the products of the layers from number FIRST on: not by a loop, which AMD's compiler does not unroll. */
+template <bool LOW, int BATCH, int FIRST, int LAYERS, int ROWS>
+__device__ static inline void sum_layers(const layer_arguments<LAYERS> &layers,
+                                         const thread_rows<any_value, ROWS> (&rows)[LAYERS], const tess_spmv_args &args,
+                                         double (&sum)[ROWS])
+{
+    sum_part_rows<LOW, BATCH>(layers.view[FIRST].precision, rows[FIRST], args, sum);
+    if constexpr (FIRST + 1 < LAYERS) { sum_layers<LOW, BATCH, FIRST + 1>(layers, rows, args, sum); }
+}
+
 template <int LAYERS, int NDOTS, bool LOW>
 __global__ static void GPU_LAUNCH_BOUNDS(layers_shape<NDOTS>::BLOCK, layers_shape<NDOTS>::BLOCKS)
     layers_kernel(const layer_arguments<LAYERS> layers, int passes, const tess_spmv_args args, const loop_gate gate,
@@ -46,10 +56,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(layers_shape<NDOTS>::BLOCK, layers_shap
         if (!entered && !loop_enter<true>(gate, NDOTS > 0, &scalars)) { return; }
         entered = true;
         if (position >= end) { continue; }
-#pragma unroll
-        for (int l = 0; l < LAYERS; l++) {
-            sum_part_rows<LOW, layers_shape<NDOTS>::BATCH>(layers.view[l].precision, rows[l], args, sum);
-        }
+        sum_layers<LOW, layers_shape<NDOTS>::BATCH, 0>(layers, rows, args, sum);
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             if (rows[0].row[r] < nrows) {
