@@ -266,7 +266,7 @@ TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
  * Sources: Saad, Schultz, SIAM J. Sci. Stat. Comput. 7 (1986); Loe et al. 2021, Algorithms 1 and 2, section III-C;
  * delayed passes: Bielich et al., Parallel Computing 112 (2022); bases in low precision: Aliaga et al., IJHPCA 37
  * (2023).
- * tests/unit/test_gmres.c, tests/gpu/test_gmres.c
+ * tests/unit/test_gmres.c, tests/unit/test_gmres_precisions.c, tests/gpu/test_gmres.c
  */
 TESS_EXPORT tess_status tess_solver_create(const tess_matrix *a, const tess_solve_options *options, tess_solver **out);
 

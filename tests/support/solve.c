@@ -12,6 +12,16 @@ tess_solve_options solve_options(tess_solver_kind solver)
     return options;
 }
 
+tess_solve_options gmres_basis_options(int restart, tess_precision basis, int way)
+{
+    tess_solve_options options = solve_options(TESS_SOLVER_GMRES);
+
+    options.restart = restart;
+    options.basis = (tess_role_precision){.given = 1, .storage = basis};
+    options.orthogonalization = (tess_orthogonalization)way;
+    return options;
+}
+
 tess_solve_result solve_with(tess_solver *solver, tess_context *ctx, int64_t n, const double *b, double *x)
 {
     tess_vector *vb = make_vector(ctx, n, b), *vx = make_vector(ctx, n, x);

@@ -8,6 +8,10 @@
 /* Defaults for tests: the solver named, 1e-10, 2,000 iterations. */
 tess_solve_options solve_options(tess_solver_kind solver);
 
+/* Those of GMRES with that restart, basis and orthogonalization (one of GMRES_WAYS). */
+enum { GMRES_WAYS = TESS_ORTHOGONALIZATION_CGS2_DELAYED + 1 };
+tess_solve_options gmres_basis_options(int restart, tess_precision basis, int way);
+
 /* Solves with a handle; x is the initial guess and receives the solution. The history pointer stays the handle's. */
 tess_solve_result solve_with(tess_solver *solver, tess_context *ctx, int64_t n, const double *b, double *x);
 

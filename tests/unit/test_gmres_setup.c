@@ -4,8 +4,6 @@
 #include "core/internal.h"
 #include "support/solve.h"
 
-enum { WAYS = TESS_ORTHOGONALIZATION_CGS2_DELAYED + 1 };
-
 /* ---- a device with little room ---- */
 
 static const tess_backend *host_backend = NULL;
@@ -32,12 +30,12 @@ static void lengths_are_judged_at_creation(void **state)
     host_backend = ctx->backend;
     small.arnoldi = refuse_long_bases;
     ctx->backend = &small;
-    for (int k = 0; k < 3 * WAYS * 2; k++) {
+    for (int k = 0; k < 3 * GMRES_WAYS * 2; k++) {
         tess_solve_options options = solve_options(solvers[k % 3]);
         tess_solver *solver = NULL;
 
-        options.orthogonalization = (tess_orthogonalization)(k / 3 % WAYS);
-        options.reorder = k / (3 * WAYS) ? TESS_REORDERING_RCM : TESS_REORDERING_NONE;
+        options.orthogonalization = (tess_orthogonalization)(k / 3 % GMRES_WAYS);
+        options.reorder = k / (3 * GMRES_WAYS) ? TESS_REORDERING_RCM : TESS_REORDERING_NONE;
         options.restart = MOST_VECTORS + 1;
         assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
         assert_null(solver);
@@ -133,7 +131,7 @@ static void handles_begin_again_after_escalation(void **state)
 
     (void)state;
     assert_ok(ctx, tess_matrix_create_shell(ctx, N, N, &shell, &matrices[1]));
-    for (int k = 0; k < 2 * WAYS; k++) {
+    for (int k = 0; k < 2 * GMRES_WAYS; k++) {
         tess_solve_options options = solve_options(TESS_SOLVER_GMRES);
         tess_solver *solver = NULL;
 
