@@ -86,7 +86,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     tess_storage_options *options = state->input;
     switch (key) {
-    case KEY_GRANULARITY: options->policy.granularity = parse_granularity(state, arg); return 0;
+    case KEY_GRANULARITY:
+        options->policy.granularity = parse_granularity(state, arg);
+        state->hook = arg;
+        return 0;
     case KEY_POLICY: parse_policy(state, arg, &options->policy); return 0;
     case KEY_SHARE: parse_share(state, arg, &options->policy); return 0;
     case KEY_LEVELS: parse_levels(state, arg, &options->policy); return 0;
@@ -96,7 +99,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_ROW_ORDER:
         options->row_order = (tess_row_order)cli_parse_word(state, "row-order", arg, row_orders, NULL);
         return 0;
-    case ARGP_KEY_END: cli_settle_granularity(options); return 0;
+    case ARGP_KEY_END:
+        cli_settle_granularity(options);
+        if (state->hook && parse_granularity(state, state->hook) != options->policy.granularity) {
+            argp_error(state, "--granularity %s: the format is by %s", (const char *)state->hook,
+                       tess_granularity_name(options->policy.granularity));
+        }
+        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }

@@ -58,7 +58,9 @@ static void parse_format(struct argp_state *state, const char *text, tess_storag
     static const char *const available[] = {TESS_FORMAT_LIST(FORMAT_WORD) "pbp", NULL};
 #undef FORMAT_WORD
     static const char *const later[] = {"auto", "tcki", NULL};
-    if (strcmp(available[cli_parse_word(state, "format", text, available, later)], "pbp") == 0) {
+    const bool blocks = strcmp(available[cli_parse_word(state, "format", text, available, later)], "pbp") == 0;
+    state->hook = blocks ? "pbp" : NULL;
+    if (blocks) {
         options->format = TESS_FORMAT_SPLIT;
         options->policy.granularity = TESS_GRANULARITY_BLOCK;
         if (options->policy.policy == TESS_POLICY_NONE) { tess_policy_parse("mean-3std", &options->policy); }
@@ -94,6 +96,12 @@ static error_t parse_storage(int key, char *arg, struct argp_state *state)
     case KEY_PADDING: options->max_padding = cli_parse_real(state, "max-padding", arg, 1.0, DBL_MAX); return 0;
     case KEY_WINDOW: options->window = cli_parse_integer(state, "sell-window", arg, 1, 4096); return 0;
     case KEY_ARITHMETIC: options->arithmetic = parse_arithmetic(state, arg); return 0;
+    case ARGP_KEY_END:
+        if (state->hook && options->policy.granularity != TESS_GRANULARITY_BLOCK) {
+            argp_error(state, "--granularity %s: --format pbp is split by blocks; choose --format split",
+                       tess_granularity_name(options->policy.granularity));
+        }
+        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }

@@ -84,3 +84,13 @@ expect 0 compare gallery:rowscale:16:50 --device cpu --repeat 1 --granularity bl
 json compare.json '{"split", "tiles"} <= {r["format"] for r in j["results"]} and "composite" not in {r["format"] for r in j["results"]}'
 expect 3 spmv blocks.mtx --format pbp --levels fp64,fp16:scaled
 err_has 'granularity block with a scaled level'
+# a granularity that was asked for is not put aside
+for bad in "--granularity row --format pbp" "--granularity row --format tiles" "--format tiles --granularity row"; do
+    # shellcheck disable=SC2086
+    expect 2 spmv blocks.mtx $bad
+    err_has 'granularity row: the format is by block'
+done
+expect 2 spmv blocks.mtx --format pbp --granularity row
+err_has 'pbp is split by blocks'
+expect 0 spmv gallery:rowscale:16:50 --format pbp --format split --granularity row --json spmv.json
+json spmv.json 'j["options"]["granularity"] == "row"'
