@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the builder and the products of tiles on the GPU share: the lanes of a strip. */
+/* What the builder and the products of tiles on the GPU share: the lanes of a strip; how products hand strips out. */
 #ifndef TESS_FORMAT_TILES_TILES_DEVICE_CUH
 #define TESS_FORMAT_TILES_TILES_DEVICE_CUH
 
@@ -43,6 +43,15 @@ struct tiles_lanes {
     {
         return (1U << lane) - 1U;
     }
+};
+
+/* How strips are handed out, and what the view says of levels: four bits for each from the lowest on, as groups stand, since
+   arguments are slow to index. */
+struct strips_plan {
+    int strips; /* of a stretch, a multiple of those that a wave takes at once */
+    int stages;
+    int room; /* bytes of a stage; 0: nothing is staged */
+    unsigned precisions, value_bytes;
 };
 
 extern "C" tess_status tiles_gpu_measure(tess_context *ctx, const tiles_source *source, const tiles_view *v,
