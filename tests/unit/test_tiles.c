@@ -279,6 +279,209 @@ static void long_and_wide_strips_hold(void **state)
     tess_context_destroy(ctx);
 }
 
+/* ---- long strips ---- */
+
+/*
+ * So many bytes of a mean strip that a row has four threads on a GPU. There the number of strips is such that whoever takes strips takes
+ * several, the last time not all. Widths: stages for two strips; for one; for two, and every 37th strip is too long for any.
+ */
+enum { LONG_MEAN = 6144 };
+typedef struct long_strips {
+    int strips, width, wider; /* rows of every 37th strip have `wider` entries, others about `width` */
+} long_strips;
+#ifdef TESTS_ON_GPU
+static const long_strips long_cases[] = {{3601, 72, 72}, {1301, 250, 250}, {2201, 72, 480}};
+#else
+static const long_strips long_cases[] = {{41, 72, 72}, {5, 250, 250}, {75, 72, 480}};
+#endif
+
+/* Blocks of 1, 2, 3, and every third of these and larger numbers; some rows are shorter, some empty, the last strip lacks five. */
+static oracle_csr make_long(const long_strips *c)
+{
+    const int64_t nrows = 16 * (int64_t)c->strips - 5;
+    oracle_csr a = oracle_open(nrows, nrows + 480);
+
+    for (int64_t i = 0; i < nrows; i++) {
+        const int width = i / 16 % 37 == 1 ? c->wider : c->width;
+        const int64_t entries = i % 16 == 5 ? 0 : width - i % 4 - (i % 16 == 9 ? width / 2 : 0);
+
+        for (int64_t j = i; j < i + entries; j++) {
+            oracle_push(&a, j, (double)(1 + (3 * i + 7 * j) % 3 + ((i / 16 + j / 16) % 3 == 0 ? 8 : 0)));
+        }
+        oracle_end_row(&a, i);
+    }
+    return a;
+}
+
+static float *copy_of_fp32(tess_context *ctx, const double *values, int64_t n)
+{
+    float *host = test_allocate(n, sizeof *host);
+    void *device = NULL;
+
+    for (int64_t i = 0; i < n; i++) {
+        host[i] = (float)values[i];
+    }
+    assert_ok(ctx, tess_device_allocate(ctx, n, sizeof *host, &device));
+    assert_ok(ctx, ctx->backend->upload(ctx, device, host, (size_t)n * sizeof *host));
+    free(host);
+    return device;
+}
+
+static void long_product_in_fp32_is(const tess_matrix *stored, const double *x, const double *expected)
+{
+    tess_context *ctx = stored->ctx;
+    const int64_t nrows = tess_matrix_nrows(stored), ncols = tess_matrix_ncols(stored);
+    tess_spmv_args args = {.vectors = TESS_PRECISION_FP32, .alpha = 1.0};
+    float *vx = copy_of_fp32(ctx, x, ncols), *out = test_allocate(nrows, sizeof *out);
+    int64_t wrong = 0;
+
+    args.x_fp32 = vx;
+    args.y_fp32 = copy_of_fp32(ctx, expected, nrows);
+    assert_ok(ctx, ctx->backend->zero(ctx, args.y_fp32, (size_t)nrows * sizeof(float)));
+    assert_ok(ctx, stored->ops->spmv(stored, &args));
+    assert_ok(ctx, ctx->backend->download(ctx, out, args.y_fp32, (size_t)nrows * sizeof *out));
+    for (int64_t i = 0; i < nrows; i++) {
+        wrong += (double)out[i] != expected[i];
+    }
+    assert_int_equal(wrong, 0);
+    tess_device_release(ctx, vx, ncols, sizeof(float));
+    tess_device_release(ctx, args.y_fp32, nrows, sizeof(float));
+    free(out);
+}
+
+/* y := 0.5 A x + y with so many dot products; all is exact. */
+static void long_product_and_dots_are(const tess_matrix *stored, const double *x, const double *product, int ndots)
+{
+    tess_context *ctx = stored->ctx;
+    const int64_t nrows = tess_matrix_nrows(stored);
+    double *y = test_allocate(nrows, sizeof *y), *with = test_allocate(nrows, sizeof *with), dots[2] = {0.0, 0.0};
+    tess_vector *vx = make_vector(ctx, tess_matrix_ncols(stored), x), *vy = NULL, *vwith = NULL;
+    tess_spmv_args args = {.x = vx->data, .alpha = 0.5, .beta = 1.0};
+    tess_loop_state state;
+    int64_t wrong = 0;
+
+    for (int64_t i = 0; i < nrows; i++) {
+        y[i] = (double)(i % 10);
+        with[i] = (double)(i % 7 - 3);
+    }
+    vy = make_vector(ctx, nrows, y);
+    vwith = make_vector(ctx, nrows, with);
+    args.y = vy->data;
+    args.reduction = (tess_reduction){.ndots = ndots, .with = {vy->data, vwith->data}, .state = ctx->scratch_state};
+    assert_ok(ctx, stored->ops->spmv(stored, &args));
+    for (int64_t i = 0; i < nrows; i++) {
+        y[i] += 0.5 * product[i];
+        dots[0] += y[i] * y[i];
+        dots[1] += y[i] * with[i];
+    }
+    read_vector(vy, with);
+    for (int64_t i = 0; i < nrows; i++) {
+        wrong += with[i] != y[i];
+    }
+    assert_int_equal(wrong, 0);
+    assert_ok(ctx, ctx->backend->download(ctx, &state, ctx->scratch_state, sizeof state));
+    for (int k = 0; k < ndots; k++) {
+        assert_true(state.dots[k] == dots[k]);
+    }
+    tess_vector_destroy(vx);
+    tess_vector_destroy(vy);
+    tess_vector_destroy(vwith);
+    free(y);
+    free(with);
+}
+
+/* The same bits again. */
+static void long_product_repeats(const tess_matrix *stored)
+{
+    const int64_t nrows = tess_matrix_nrows(stored);
+    double *x = random_values(tess_matrix_ncols(stored), 17, -1.0, 1.0), *y = test_allocate(nrows, sizeof *y);
+    double *first = test_allocate(nrows, sizeof *first), *again = test_allocate(nrows, sizeof *again);
+
+    multiply(stored, TESS_OP_NONE, 1.0, x, 0.0, y, first);
+    for (int k = 0; k < 3; k++) {
+        multiply(stored, TESS_OP_NONE, 1.0, x, 0.0, y, again);
+        assert_true(same_bits(first, again, nrows));
+    }
+    free(x);
+    free(y);
+    free(first);
+    free(again);
+}
+
+/* One of the cases: small integers, whose products are exact in any order. */
+typedef struct long_fixture {
+    tess_context *ctx;
+    int64_t nrows;
+    tess_matrix *stored;
+    double *x, *product;
+} long_fixture;
+
+static long_fixture open_long(tess_context *ctx, const long_strips *c)
+{
+    const tess_storage_options options = tiles_of(16, 16, 4.0, TESS_PRECISION_FP64, fp32);
+    oracle_csr a = make_long(c);
+    tess_matrix *assembled = make_matrix(ctx, &a);
+    long_fixture f = {.ctx = ctx, .nrows = a.nrows, .stored = convert(assembled, &options)};
+    const tiles_view *v = &((const tiles_storage *)f.stored->storage)->view;
+
+    assert_true(v->units * TILES_UNIT >= LONG_MEAN * v->nstrips);
+    assert_ok(ctx, f.stored->ops->prepare(f.stored));
+    f.x = test_allocate(a.ncols, sizeof *f.x);
+    f.product = test_allocate(a.nrows, sizeof *f.product);
+    for (int64_t j = 0; j < a.ncols; j++) {
+        f.x[j] = (double)(j * 5 % 17 - 8);
+    }
+    for (int64_t i = 0; i < a.nrows; i++) {
+        f.product[i] = 0.0;
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            f.product[i] += a.val[k] * f.x[a.col_ind[k]];
+        }
+    }
+    tess_matrix_destroy(assembled);
+    oracle_free(&a);
+    return f;
+}
+
+static void close_long(long_fixture *f)
+{
+    free(f->x);
+    free(f->product);
+    tess_matrix_destroy(f->stored);
+}
+
+/* y := A x, where y is stored and nothing else. */
+static void long_product_is(const long_fixture *f)
+{
+    double *y = test_allocate(f->nrows, sizeof *y);
+    int64_t wrong = 0;
+
+    multiply(f->stored, TESS_OP_NONE, 1.0, f->x, 0.0, f->product, y);
+    for (int64_t i = 0; i < f->nrows; i++) {
+        wrong += y[i] != f->product[i];
+    }
+    assert_int_equal(wrong, 0);
+    free(y);
+}
+
+static void long_strips_are_multiplied_exactly(void **state)
+{
+    tess_context *ctx = open_device(2);
+
+    (void)state;
+    for (size_t c = 0; c < sizeof long_cases / sizeof *long_cases; c++) {
+        long_fixture f = open_long(ctx, &long_cases[c]);
+
+        long_product_is(&f);
+        long_product_in_fp32_is(f.stored, f.x, f.product);
+        for (int ndots = 0; ndots <= 2; ndots++) {
+            long_product_and_dots_are(f.stored, f.x, f.product, ndots);
+        }
+        long_product_repeats(f.stored);
+        close_long(&f);
+    }
+    tess_context_destroy(ctx);
+}
+
 static void new_values_keep_their_levels(void **state)
 {
     const tess_storage_options options = tiles_of(16, 16, 0.5, TESS_PRECISION_FP64, fp32);
@@ -346,11 +549,11 @@ static void what_cannot_be_is_refused(void **state)
 }
 
 /* What stands here, for a GPU too. */
-#define TILES_TESTS                                                                                        \
-    cmocka_unit_test(records_are_laid_out_as_documented), cmocka_unit_test(every_shape_holds_its_levels),  \
-        cmocka_unit_test(scales_and_three_levels_hold), cmocka_unit_test(long_and_wide_strips_hold),       \
-        cmocka_unit_test(new_values_keep_their_levels), cmocka_unit_test(what_is_not_read_does_not_count), \
-        cmocka_unit_test(what_cannot_be_is_refused)
+#define TILES_TESTS                                                                                           \
+    cmocka_unit_test(records_are_laid_out_as_documented), cmocka_unit_test(every_shape_holds_its_levels),     \
+        cmocka_unit_test(scales_and_three_levels_hold), cmocka_unit_test(long_and_wide_strips_hold),          \
+        cmocka_unit_test(long_strips_are_multiplied_exactly), cmocka_unit_test(new_values_keep_their_levels), \
+        cmocka_unit_test(what_is_not_read_does_not_count), cmocka_unit_test(what_cannot_be_is_refused)
 
 #ifndef TESTS_ON_GPU
 int main(void)
