@@ -89,9 +89,26 @@ typedef enum tess_row_order {
     TESS_ROW_ORDER_SYMMETRIC = 2 /**< x and y in the format's row order: rows and columns are permuted alike */
 } tess_row_order;
 
+/** Whose design a format follows where it has two: ours, or the paper's as it is printed. */
+typedef enum tess_kernel {
+    TESS_KERNEL_DEFAULT = 0,
+    TESS_KERNEL_PAPER = 1 /**< tiles: Zhao et al. 2024, section 3.2.2 */
+} tess_kernel;
+
+/** The formats of the blocks of tiles with kernel paper. */
+enum { TESS_TCKI_COO = 0, TESS_TCKI_CSR = 1, TESS_TCKI_ELL = 2, TESS_TCKI_HYB = 3, TESS_TCKI_FORMATS = 4 };
+
 /**
- * How a matrix is stored; mirrors --format, --matrix-precision, --max-padding, --sell-window, --arithmetic, --base, --row-order
- * and the options of the policy. Zero stands for a field's default.
+ * What decides a block's format: COO where its density is below @c density (default 0.02), else ELL where the coefficient of
+ * variation of its rows' lengths is below @c low (0.2), HYB where it is above @c high (0.9), and CSR in between, bounds included.
+ */
+typedef struct tess_tcki_thresholds {
+    double density, low, high; /**< 0: the default */
+} tess_tcki_thresholds;
+
+/**
+ * How a matrix is stored; mirrors --format, --matrix-precision, --max-padding, --sell-window, --arithmetic, --base, --row-order,
+ * --kernel, --tcki-thresholds and the options of the policy. Zero stands for a field's default.
  */
 typedef struct tess_storage_options {
     tess_format format;
@@ -118,6 +135,8 @@ typedef struct tess_storage_options {
     /** split, composite: the format of the parts, csr (default) or ellr. */
     tess_format base;
     tess_row_order row_order;
+    tess_kernel kernel;                   /**< paper: for tiles alone */
+    tess_tcki_thresholds tcki_thresholds; /**< tiles with kernel paper; read there alone */
 } tess_storage_options;
 
 /**
@@ -160,7 +179,9 @@ TESS_EXPORT tess_status tess_matrix_update_values(tess_matrix *a, const double *
  * blocks: Zhao et al. 2024, section 3.2.1. INVALID_ARGUMENT also for a composite by entries or blocks and a symmetric row order of a
  * rectangular matrix, UNSUPPORTED for split by blocks with a scaled level. tests/unit/test_split.c, tests/unit/test_split_blocks.c
  * tiles: Zhao et al. 2024, section 3.2.2; blocks of 16 or 32 rows and columns, each in the precision that the policy gives it; rows in
- * their order, FP64 arithmetic, FP64 or FP32 vectors; src/format/tiles/README.md has the layout. tests/unit/test_tiles.c
+ * their order, FP64 arithmetic, FP64 or FP32 vectors; src/format/tiles/README.md has the layouts. With kernel paper each block is in
+ * COO, CSR, ELL or HYB, and products on a GPU add up by atomics in no fixed order; INVALID_ARGUMENT for thresholds that are negative,
+ * not numbers, or low above high; UNSUPPORTED for kernel paper of other formats. tests/unit/test_tiles.c, tests/unit/test_tcki.c
  */
 TESS_EXPORT tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options *options,
                                             tess_matrix **out);
@@ -204,6 +225,12 @@ TESS_EXPORT tess_status tess_matrix_spmv_level(const tess_matrix *a, int level, 
  * rows of low precision first, empty rows last. Errors: UNSUPPORTED (other formats), memory.
  */
 TESS_EXPORT tess_status tess_matrix_row_permutation(const tess_matrix *a, int32_t *perm);
+
+/**
+ * How many blocks of tiles with kernel paper are in each format, by TESS_TCKI_COO to TESS_TCKI_HYB. Errors: UNSUPPORTED (anything
+ * else). tests/unit/test_tcki.c
+ */
+TESS_EXPORT tess_status tess_matrix_tcki_counts(const tess_matrix *a, int64_t counts[TESS_TCKI_FORMATS]);
 
 TESS_EXPORT int64_t tess_matrix_nrows(const tess_matrix *a);
 TESS_EXPORT int64_t tess_matrix_ncols(const tess_matrix *a);
