@@ -70,17 +70,15 @@ static double columns_over(int64_t iterations, int64_t restart)
     return cycles * 0.5 * m * (m + 1.0) + 0.5 * rest * (rest + 1.0);
 }
 
-/* stored: bytes of the matrix that is multiplied; 0: CSR's. */
 static double bytes_of(const gmres_problem *p, const gmres_settings *s, const gmres_variant *v, bool low,
-                       int64_t stored, int64_t iterations)
+                       int64_t iterations)
 {
     const precisions b = precisions_of(v, low);
     const double n = (double)p->host.nrows, count = (double)iterations;
     const int64_t restart = s->restart < p->host.nrows ? s->restart : p->host.nrows;
     const double cycles = count / (double)restart + 1.0;
-    const double product =
-        stored > 0 ? (double)stored + 2.0 * n * b.vector : product_bytes(&p->host, b.matrix, b.vector);
-    const double each = product + precond_bytes(&p->host, &s->precond_options, &b) + n * (5.0 * b.vector + b.basis);
+    const double each = product_bytes(&p->host, b.matrix, b.vector) + precond_bytes(&p->host, &s->precond_options, &b) +
+                        n * (5.0 * b.vector + b.basis);
 
     /* columns are read once more for the solution; residuals, x and corrections are FP64 */
     return count * each + n * b.basis * (b.sweeps * columns_over(iterations, restart) + count) +
@@ -92,12 +90,11 @@ double gmres_model_bytes(const gmres_problem *p, const gmres_settings *settings,
     const gmres_variant *v = o->variant;
     int64_t low = 0;
 
-    if (v->theirs) { return bytes_of(p, settings, v, v->kind != BENCH_GMRES_FP64, 0, o->iterations); }
-    if (v->solver == TESS_SOLVER_GMRES) { return bytes_of(p, settings, v, false, o->matrix_bytes, o->iterations); }
-    if (v->solver == TESS_SOLVER_GMRES_IR) { return bytes_of(p, settings, v, true, o->matrix_bytes, o->iterations); }
+    if (v->theirs) { return bytes_of(p, settings, v, v->kind != BENCH_GMRES_FP64, o->iterations); }
+    if (v->solver == TESS_SOLVER_GMRES) { return bytes_of(p, settings, v, false, o->iterations); }
+    if (v->solver == TESS_SOLVER_GMRES_IR) { return bytes_of(p, settings, v, true, o->iterations); }
     low = v->switch_at < 0 ? 0 : v->switch_at < o->iterations ? v->switch_at : o->iterations;
-    return bytes_of(p, settings, v, true, o->matrix_bytes, low) +
-           bytes_of(p, settings, v, false, 0, o->iterations - low);
+    return bytes_of(p, settings, v, true, low) + bytes_of(p, settings, v, false, o->iterations - low);
 }
 
 int64_t gmres_working_set(const gmres_problem *p, int restart)

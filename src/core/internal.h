@@ -134,12 +134,6 @@ tess_status tess_spmv_require_fp64_vectors(const tess_matrix *a, const tess_spmv
 /* A transposed product by the matrix that a stored one was made from: it holds the very values, if they are stored in FP64. */
 tess_status tess_spmv_of_original(const tess_matrix *a, const tess_spmv_args *args);
 
-/*
- * A copy below FP64 for products alone, in the format that reads the fewest bytes: slices (sell), whose columns take half those of
- * CSR's, where rows are of like lengths, else CSR. arithmetic: that of slices with FP32 vectors.
- */
-tess_status tess_matrix_convert_low(const tess_matrix *a, tess_precision precision, tess_arithmetic arithmetic,
-                                    tess_matrix **out);
 /* Renews a stored matrix whose original has new values. */
 tess_status tess_matrix_refresh(tess_matrix *a);
 

@@ -283,25 +283,6 @@ tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storag
     return convert(a, options, assignment, out);
 }
 
-tess_status tess_matrix_convert_low(const tess_matrix *a, tess_precision precision, tess_arithmetic arithmetic,
-                                    tess_matrix **out)
-{
-    const double most_padding = 1.15; /* 16-bit columns are worth 1.33 with FP32 values, more with fewer bytes */
-    tess_storage_options options;
-    tess_status status = TESS_SUCCESS;
-
-    tess_storage_options_init(&options);
-    options.precision = precision;
-    options.format = TESS_FORMAT_SELL;
-    options.max_padding = most_padding;
-    options.arithmetic = arithmetic;
-    status = tess_matrix_convert(a, &options, out);
-    if (status != TESS_UNSUPPORTED) { return status; }
-    options.format = TESS_FORMAT_CSR;
-    options.arithmetic = TESS_ARITHMETIC_FP64;
-    return tess_matrix_convert(a, &options, out);
-}
-
 tess_status tess_matrix_refresh(tess_matrix *a)
 {
     tess_status status = TESS_SUCCESS;

@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* Entries stored per nonzero where slices are still worth it: they save 2 bytes of 4 + those of a value. */
+#define MOST_PADDING 1.15
+
 static const tess_matrix *matrix_of(const tess_polynomial *p)
 {
     return p->copy ? p->copy : p->matrix;
@@ -78,6 +81,24 @@ cleanup:
     return status;
 }
 
+/* Columns of slices take half the bytes of CSR's: where rows are of like lengths. */
+static tess_status make_copy(tess_polynomial *p, tess_precision storage)
+{
+    tess_storage_options options;
+    tess_status status = TESS_SUCCESS;
+
+    tess_storage_options_init(&options);
+    options.precision = storage;
+    options.format = TESS_FORMAT_SELL;
+    options.max_padding = MOST_PADDING;
+    if (p->precision == TESS_PRECISION_FP32) { options.arithmetic = TESS_ARITHMETIC_FP32; }
+    status = tess_matrix_convert(p->matrix, &options, &p->copy);
+    if (status != TESS_UNSUPPORTED) { return status; }
+    options.format = TESS_FORMAT_CSR;
+    options.arithmetic = TESS_ARITHMETIC_FP64;
+    return tess_matrix_convert(p->matrix, &options, &p->copy);
+}
+
 /* Whatever products need, so that none allocates. */
 static tess_status prepare(tess_polynomial *p, tess_precision storage)
 {
@@ -90,9 +111,7 @@ static tess_status prepare(tess_polynomial *p, tess_precision storage)
     if (!p->matrix->ops) { return tess_device_allocate(p->ctx, p->n, vector_bytes(p), &p->product); }
     TESS_TRY(p->matrix->ops->prepare(p->matrix));
     if (storage == TESS_PRECISION_FP64) { return TESS_SUCCESS; }
-    TESS_TRY(tess_matrix_convert_low(p->matrix, storage,
-                                     p->precision == TESS_PRECISION_FP32 ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64,
-                                     &p->copy));
+    TESS_TRY(make_copy(p, storage));
     status = p->copy->ops->prepare(p->copy);
 cleanup:
     return status;

@@ -198,8 +198,7 @@ tess_status solver_setup_storage(tess_solver *s)
     if (!a->ops) { return TESS_SUCCESS; }
     TESS_TRY(a->ops->prepare(a)); /* the guard may go up to it within a loop */
     if (o->format == TESS_FORMAT_CSR && o->precision == TESS_PRECISION_FP64) { return TESS_SUCCESS; }
-    TESS_TRY(s->low_copy ? tess_matrix_convert_low(a, o->precision, TESS_ARITHMETIC_FP64, &s->stored)
-                         : tess_matrix_convert(a, o, &s->stored));
+    TESS_TRY(tess_matrix_convert(a, o, &s->stored));
     status = s->stored->ops->prepare(s->stored);
 cleanup:
     return status;

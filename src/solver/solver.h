@@ -12,7 +12,6 @@ struct tess_solver {
     tess_context *ctx;
     const tess_matrix *original; /* assembled or shell; borrowed */
     tess_matrix *stored;         /* the matrix that is iterated with, where it is another */
-    bool low_copy;               /* that one is below FP64 in a format of the solver's choice */
     tess_precond *own_precond;
     const tess_precond *precond;
     tess_solve_options options;

@@ -133,52 +133,6 @@ static void breakdowns_are_reported(void **state)
     oracle_free(&a);
 }
 
-static oracle_csr one_dense_row(int64_t n)
-{
-    oracle_csr a = oracle_open(n, n);
-
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t j = i == 0 ? 0 : i; j < (i == 0 ? n : i + 1); j++) {
-            oracle_push(&a, j, i == j ? (double)(2 * n) : 1.0);
-        }
-        oracle_end_row(&a, i);
-    }
-    return a;
-}
-
-/* What cycles in low precision multiply by is in slices where rows are of like lengths; a format that was asked for stays. */
-static void low_copies_are_in_slices_where_rows_are_alike(void **state)
-{
-    oracle_csr even = oracle_convection2d(70, 0.5), uneven = one_dense_row(500);
-    const struct {
-        const oracle_csr *a;
-        tess_precision asked;
-        tess_format format;
-    } cases[] = {{&even, TESS_PRECISION_FP64, TESS_FORMAT_SELL},
-                 {&even, TESS_PRECISION_FP32, TESS_FORMAT_CSR},
-                 {&uneven, TESS_PRECISION_FP64, TESS_FORMAT_CSR}};
-
-    (void)state;
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        const oracle_csr *a = cases[k].a;
-        tess_solve_options options = solve_options(TESS_SOLVER_GMRES_IR);
-        double *b = random_values(a->nrows, 3, -1.0, 1.0), *x = test_allocate(a->nrows, sizeof *x);
-        tess_solve_result result;
-
-        options.storage.precision = cases[k].asked;
-        memset(x, 0, (size_t)a->nrows * sizeof *x);
-        result = solve_once(gpu, a, &options, b, x);
-        assert_int_equal(result.reason, TESS_REASON_RTOL);
-        assert_int_equal(result.format, cases[k].format);
-        assert_int_equal(result.matrix_precision, TESS_PRECISION_FP32);
-        check_honest(a, b, x, &options, &result);
-        free(b);
-        free(x);
-    }
-    oracle_free(&even);
-    oracle_free(&uneven);
-}
-
 /* Before memory is taken: a basis of this one would be 5 GB. */
 static void bases_too_long_are_refused_at_creation(void **state)
 {
@@ -204,7 +158,6 @@ int main(void)
         cmocka_unit_test(iterations_are_the_hosts),
         cmocka_unit_test(small_systems_are_solved),
         cmocka_unit_test(breakdowns_are_reported),
-        cmocka_unit_test(low_copies_are_in_slices_where_rows_are_alike),
         cmocka_unit_test(bases_too_long_are_refused_at_creation),
     };
 

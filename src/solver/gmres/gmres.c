@@ -95,7 +95,6 @@ static tess_status complete_options(tess_solver *s)
     }
     if (matrix->format == TESS_FORMAT_CSR && matrix->precision == TESS_PRECISION_FP64 && s->original->ops) {
         matrix->precision = o->inner.storage;
-        s->low_copy = o->inner.storage != TESS_PRECISION_FP64 && s->ctx->device != TESS_DEVICE_CPU;
     }
     TESS_TRY(check_role(s->ctx, &o->inner, "inner"));
     status = check_role(s->ctx, &o->basis, "basis"); /* the preconditioner's is for it to judge */
