@@ -41,6 +41,16 @@ static int add_all(bench_contestant *list, int count, double f, int rows, int co
     return count;
 }
 
+/* Formats by block and the four kernels of the paper. */
+static int add_paper(bench_contestant *list, int count, double low, double high, const char *name)
+{
+    list[count] = by_blocks(TESS_FORMAT_TILES, TESS_FORMAT_CSR, 0.5, 16, 16);
+    list[count].storage.kernel = TESS_KERNEL_PAPER;
+    list[count].storage.tcki_thresholds = (tess_tcki_thresholds){.low = low, .high = high};
+    snprintf(list[count].name, sizeof list->name, "%s", name);
+    return count + 1;
+}
+
 static int add_goals(bench_contestant *list, int count)
 {
     list[count++] = (bench_contestant){.name = "cusparse-csr-alg2", .kind = BENCH_CUSPARSE_CSR_ALG2};
@@ -48,7 +58,8 @@ static int add_goals(bench_contestant *list, int count)
     list[count++] = (bench_contestant){.name = "merge-csr-reimplemented", .peer = true, .kind = BENCH_PEER_MERGE};
     list[count++] = (bench_contestant){.name = "balanced-csr-reimplemented", .peer = true, .kind = BENCH_PEER_BALANCED};
     list[count++] = (bench_contestant){.name = "sell-fp64", .ours = true, .storage = {.format = TESS_FORMAT_SELL}};
-    return add_all(list, count, 0.5, 16, 16, "");
+    count = add_all(list, count, 0.5, 16, 16, "");
+    return add_paper(list, count, 0.0, 0.0, "tiles-paper"); /* the paper's thresholds */
 }
 
 static int add_factors(bench_contestant *list, int count)
@@ -74,12 +85,25 @@ static int add_shapes(bench_contestant *list, int count)
     return count;
 }
 
+static int add_thresholds(bench_contestant *list, int count)
+{
+    for (int k = 0; k < 9; k++) {
+        const double low = 0.1 * (k / 3 + 1), high = 0.9 + 0.05 * (k % 3);
+        char name[32];
+
+        snprintf(name, sizeof name, "tiles-paper-%.1f-%.2f", low, high);
+        count = add_paper(list, count, low, high, name);
+    }
+    return count;
+}
+
 /* ---- studies ---- */
 
 static const bench_block_study studies[] = {
     {"goals", "against FP64 (Figs. 6, 7), bytes (Fig. 8), set-up (Fig. 9)", add_goals, true},
     {"factor", "the factor f of the range (Fig. 4)", add_factors, false},
     {"shape", "the sides of a block (section 3.1.1)", add_shapes, false},
+    {"thresholds", "where formats of blocks change, t_l and t_u (Fig. 5)", add_thresholds, false},
 };
 enum { STUDIES = sizeof studies / sizeof studies[0] };
 
@@ -101,7 +125,7 @@ int bench_block_contestants(const bench_block_study *study, bench_contestant *li
 enum { KEY_STUDY = 700, KEY_PRODUCT };
 
 const struct argp_option bench_block_table[] = {
-    {"study", KEY_STUDY, "NAME[,NAME..]", 0, "goals (default), factor, shape", 0},
+    {"study", KEY_STUDY, "NAME[,NAME..]", 0, "goals (default), factor, shape, thresholds", 0},
     {"product", KEY_PRODUCT, "KERNEL", 0,
      "only one product of this kernel of the first study with each matrix, for profilers", 0},
     {0}};
