@@ -121,12 +121,13 @@ typedef struct info_assignment {
 
 static int assign(const tess_matrix *a, const info_options *options, info_assignment *out)
 {
-    const tess_policy_options *policy = &options->storage.policy;
+    tess_policy_options policy = options->storage.policy;
     bool wanted =
-        policy->policy != TESS_POLICY_NONE || cli_takes_policy(options->storage.format) || options->plot != NULL;
+        policy.policy != TESS_POLICY_NONE || cli_takes_policy(options->storage.format) || options->plot != NULL;
     *out = (info_assignment){.plot = {.path = options->plot}};
     if (!wanted) { return CLI_CONVERGED; }
-    tess_status status = tess_assignment_create(a, policy, &out->assignment);
+    policy.arithmetic = options->storage.arithmetic;
+    tess_status status = tess_assignment_create(a, &policy, &out->assignment);
     if (status == TESS_SUCCESS) { status = tess_assignment_measure_error(out->assignment, a); }
     if (status != TESS_SUCCESS) { return cli_report_failure(tess_matrix_context(a), status); }
     tess_assignment_get_summary(out->assignment, &out->summary);

@@ -56,7 +56,7 @@ static const struct argp spmv_argp = {
     .children = spmv_children};
 
 typedef struct spmv_run {
-    const spmv_options *options;
+    spmv_options *options;
     const tess_context *ctx;
     cli_matrix matrix;
     tess_matrix *stored;
@@ -113,6 +113,7 @@ static void print_spmv(const spmv_run *run)
            mixed ? cli_levels_text(&run->options->storage.policy, buffer, sizeof buffer)
                  : tess_precision_name(tess_matrix_precision(run->stored)),
            cli_bytes_text((double)tess_matrix_bytes(run->stored), bytes, sizeof bytes));
+    cli_print_parameter(&run->options->storage);
     if (arithmetic_precision(run->options) != TESS_PRECISION_FP64) {
         printf("%-17s %s\n", "arithmetic",
                mixed ? "products of low values in fp32, sums in fp64" : "fp32, vectors in fp32");
@@ -175,12 +176,13 @@ static tess_status narrow_vector(tess_vector **v, tess_precision precision)
 
 static int compute(spmv_run *run, tess_context *ctx)
 {
-    const spmv_options *options = run->options;
+    spmv_options *options = run->options;
     int code = cli_load_matrix(ctx, options->matrix, &run->matrix);
     if (code != CLI_CONVERGED) { return code; }
     code = cli_load_vector(ctx, &options->x, "x", tess_matrix_ncols(run->matrix.a), NULL, &run->x);
     if (code != CLI_CONVERGED) { return code; }
     tess_status status = tess_matrix_convert(run->matrix.a, &options->storage, &run->stored);
+    if (status == TESS_SUCCESS) { cli_note_parameter(run->stored, &options->storage); }
     if (status == TESS_SUCCESS) { status = narrow_vector(&run->x, vector_precision(options)); }
     if (status == TESS_SUCCESS) {
         status = tess_vector_create(ctx, tess_matrix_nrows(run->matrix.a), vector_precision(options), &run->y);

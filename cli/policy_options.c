@@ -21,15 +21,16 @@ static tess_granularity parse_granularity(struct argp_state *state, const char *
 
 static void parse_policy(struct argp_state *state, const char *text, tess_policy_options *policy)
 {
-    static const char *const available[] = {"none",         "fixed-range", "fixed-range:R", "mean-range",
-                                            "mean-range:F", "mean-3std",   "mean-3std:F",   NULL};
+    static const char *const available[] = {"none",      "fixed-range", "fixed-range:R",  "mean-range", "mean-range:F",
+                                            "mean-3std", "mean-3std:F", "mean-3std:auto", NULL};
     static const char *const later[] = {"lossless", "error-bound", NULL};
     char name[32];
     if (tess_policy_parse(text, policy) == TESS_SUCCESS) { return; }
     snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
     if (strchr(text, ':') != NULL &&
         (strcmp(name, "fixed-range") == 0 || strcmp(name, "mean-range") == 0 || strcmp(name, "mean-3std") == 0)) {
-        argp_error(state, "--policy: '%s' is not a number above 0", strchr(text, ':') + 1);
+        argp_error(state, "--policy: '%s' is not a number above 0%s", strchr(text, ':') + 1,
+                   strcmp(name, "mean-3std") == 0 ? " or auto" : "");
     }
     if (strcmp(name, "none") == 0) { argp_error(state, "--policy: none takes no parameter"); }
     cli_parse_word(state, "policy", name, available, later);
@@ -114,7 +115,9 @@ static const struct argp_option policy_options[] = {
     {"granularity", KEY_GRANULARITY, "matrix|row|entry|block", 0, "what has one precision (default row)", 0},
     {"policy", KEY_POLICY, "NAME", 0,
      "none (default), fixed-range[:R]: magnitudes below R (1) may be low, mean-range[:F]: those below F (0.1) times "
-     "the mean, or mean-3std[:F]: those below F (0.5) times the mean and three standard deviations",
+     "the mean, or mean-3std[:F]: those below F (0.5) times the mean and three standard deviations; mean-3std:auto: "
+     "the "
+     "largest F up to 0.5 that leaves 95 % of the rows 7 digits",
      0},
     {"block", KEY_BLOCK, "16x16|16x32|32x16|32x32", 0, "granularity block: rows and columns of a block (default 16x16)",
      0},
@@ -164,6 +167,14 @@ void cli_note_sweep(tess_storage_options *options)
     options->row_order = TESS_ROW_ORDER_SYMMETRIC;
     options->arithmetic = TESS_ARITHMETIC_FP32;
     options->policy.without_diagonal = 1;
+}
+
+void cli_note_parameter(const tess_matrix *stored, tess_storage_options *options)
+{
+    tess_assignment_summary summary;
+    if (options->policy.choose_parameter && tess_matrix_get_assignment(stored, &summary) == TESS_SUCCESS) {
+        options->policy.parameter = summary.options.parameter;
+    }
 }
 
 /* The first option that only split and composite take and that is not at its default; NULL: none is. */
@@ -268,7 +279,7 @@ static void print_choice(const tess_assignment_summary *s)
 {
     const tess_policy_options *o = &s->options;
     printf("%-17s by %s, policy %s", "assignment", tess_granularity_name(o->granularity), tess_policy_name(o->policy));
-    if (o->policy != TESS_POLICY_NONE) { printf(":%g", o->parameter); }
+    if (o->policy != TESS_POLICY_NONE) { printf(":%g%s", o->parameter, o->choose_parameter ? " (chosen)" : ""); }
     if (o->policy != TESS_POLICY_NONE && o->granularity == TESS_GRANULARITY_ROW) {
         if (o->at_most_one) {
             printf(", share at-most-one");
@@ -334,6 +345,14 @@ static policy_bytes bytes_of(const tess_assignment_summary *s, int64_t nrows)
                           .permutation = 4.0 * rows};
 }
 
+void cli_print_parameter(const tess_storage_options *options)
+{
+    const tess_policy_options *o = &options->policy;
+    if (!o->choose_parameter || !cli_takes_policy(options->format)) { return; }
+    printf("%-17s %s:%g by %s, chosen for %s\n", "policy", tess_policy_name(o->policy), o->parameter,
+           tess_granularity_name(o->granularity), tess_format_name(options->format));
+}
+
 void cli_print_assignment(const tess_assignment_summary *s, int64_t nrows)
 {
     char split[32], composite[32], permutation[32], block[16];
@@ -370,6 +389,7 @@ void cli_add_policy_json(json_t *object, const tess_storage_options *options)
     set(object, "granularity", json_string(tess_granularity_name(o->granularity)));
     set(object, "policy", json_string(tess_policy_name(o->policy)));
     set(object, "policy_parameter", o->parameter > 0.0 ? cli_json_real(o->parameter) : json_null());
+    set(object, "parameter_chosen", json_boolean(o->choose_parameter));
     set(object, "share", o->at_most_one ? json_string("at-most-one") : cli_json_real(o->share));
     set(object, "block", json_pack("s?", block_text(o, text, sizeof text)));
     set(object, "levels", json_string(cli_levels_text(o, text, sizeof text)));
@@ -402,6 +422,7 @@ json_t *cli_assignment_json(const tess_assignment_summary *s, int64_t nrows)
     set(root, "granularity", json_string(tess_granularity_name(o->granularity)));
     set(root, "policy", json_string(tess_policy_name(o->policy)));
     set(root, "policy_parameter", o->policy == TESS_POLICY_NONE ? json_null() : cli_json_real(o->parameter));
+    set(root, "parameter_chosen", json_boolean(o->choose_parameter));
     set(root, "share", o->at_most_one ? json_string("at-most-one") : cli_json_real(o->share));
     set(root, "allow_underflow", json_boolean(o->allow_underflow));
     set(root, "granules", json_integer(s->granules));

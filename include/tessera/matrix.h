@@ -191,6 +191,9 @@ TESS_EXPORT tess_status tess_matrix_convert(const tess_matrix *a, const tess_sto
  */
 TESS_EXPORT tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storage_options *options,
                                                      const tess_assignment *assignment, tess_matrix **out);
+/** What a matrix stored as split, composite or tiles was assigned, a parameter that was chosen included (policy.h). Errors:
+ * UNSUPPORTED (other formats). tests/unit/test_choice.c */
+TESS_EXPORT tess_status tess_matrix_get_assignment(const tess_matrix *a, tess_assignment_summary *out);
 /** Defaults: CSR, fp64, padding up to 3.0, windows of 256 rows, FP64 arithmetic. */
 TESS_EXPORT void tess_storage_options_init(tess_storage_options *options);
 

@@ -230,6 +230,26 @@ static tess_status require_kernel(const tess_matrix *a, const tess_storage_optio
     return TESS_SUCCESS;
 }
 
+const tess_assignment_summary *tess_matrix_assigned_to(const tess_matrix *a)
+{
+    const bool split = a->format == TESS_FORMAT_SPLIT || a->format == TESS_FORMAT_COMPOSITE;
+
+    if (a->format == TESS_FORMAT_TILES) { return &((const tiles_storage *)a->storage)->summary; }
+    return split ? &((const split_storage *)a->storage)->summary : NULL;
+}
+
+tess_status tess_matrix_get_assignment(const tess_matrix *a, tess_assignment_summary *out)
+{
+    const tess_assignment_summary *summary = tess_matrix_assigned_to(a);
+
+    if (!summary) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "split, composite and tiles have one", "the assignment of format %s",
+                         a->ops ? tess_format_name(a->format) : "shell");
+    }
+    *out = *summary;
+    return TESS_SUCCESS;
+}
+
 static tess_status convert(const tess_matrix *a, const tess_storage_options *options, const tess_assignment *assignment,
                            tess_matrix **out)
 {

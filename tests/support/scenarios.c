@@ -90,6 +90,7 @@ static tess_status assign_block_precisions(scene *s)
     tess_policy_options_init(&options);
     options.granularity = TESS_GRANULARITY_BLOCK;
     options.policy = TESS_POLICY_MEAN_3STD;
+    options.choose_parameter = 1; /* several are tried */
     options.level[1] = (tess_level){TESS_PRECISION_FP16, 1};
     status = tess_assignment_create(s->m, &options, &made);
     assert_true((status == TESS_SUCCESS) == (made != NULL));

@@ -121,6 +121,7 @@ static tess_status take_assignment(const tess_matrix *a, const tess_assignment *
     } else {
         if (policy.granularity == TESS_GRANULARITY_MATRIX) { policy.granularity = TESS_GRANULARITY_ROW; }
         TESS_TRY(check_options(a, &s->options, policy.granularity));
+        policy.arithmetic = s->options.arithmetic;
         TESS_TRY(tess_assignment_create(a, &policy, &s->assignment));
         s->owns_assignment = true;
     }
