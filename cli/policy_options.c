@@ -429,7 +429,10 @@ void cli_add_policy_json(json_t *object, const tess_storage_options *options)
     set(object, "allow_underflow", json_boolean(o->allow_underflow));
     set(object, "base", json_string(tess_format_name(options->base)));
     set(object, "row_order", json_string(row_orders[options->row_order]));
+    const tess_tcki_thresholds *t = &options->tcki_thresholds;
     set(object, "kernel", json_string(kernels[options->kernel]));
+    set(object, "tcki_thresholds",
+        t->density > 0.0 ? json_pack("[f, f, f]", t->density, t->low, t->high) : json_null());
 }
 
 /* ---- formats of blocks ---- */

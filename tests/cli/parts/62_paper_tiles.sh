@@ -15,11 +15,12 @@ out_has '^blocks stored as +1 COO, 1 CSR, 1 ELL, 1 HYB$'
 json info.json 'j["storage"]["block_formats"] == {"coo": 1, "csr": 1, "ell": 1, "hyb": 1} and j["storage"]["kernel"] == "paper"'
 json info.json '[j["storage"][k] for k in ("format", "policy", "granularity")] == ["tiles", "mean-3std", "block"]'
 expect 0 info paper.mtx --format tiles --kernel paper --tcki-thresholds 0.5,1e-9,100 --json info.json
+json info.json 'j["storage"]["tcki_thresholds"] == [0.5, 1e-9, 100]'
 json info.json 'j["storage"]["block_formats"] == {"coo": 4, "csr": 0, "ell": 0, "hyb": 0}'
 expect 0 info paper.mtx --format tiles --kernel paper --tcki-thresholds 0.001,0.6,0.7 --json info.json
 json info.json 'j["storage"]["block_formats"] == {"coo": 0, "csr": 0, "ell": 2, "hyb": 2}'
 expect 0 info paper.mtx --format tiles --json info.json
-json info.json 'j["storage"]["block_formats"] is None and j["storage"]["kernel"] == "default"'
+json info.json 'j["storage"]["block_formats"] is None and j["storage"]["kernel"] == "default" and j["storage"]["tcki_thresholds"] is None'
 for block in 16x16 16x32 32x16 32x32; do
     expect 0 spmv paper.mtx --format tcki --kernel paper --block $block --levels fp64,fp32,fp16:scaled --json spmv.json
     out_has '^blocks stored as +[0-9]+ COO, '
