@@ -364,7 +364,8 @@ static int run_compare(int argc, char **argv)
     if (!options.x.seeded) { options.x.seed = options.seed; }
     tess_context *ctx = NULL;
     comparison all = {.options = &options};
-    if ((int)options.storage.format != NOT_GIVEN) { code = cli_require_policy_format(&options.storage); }
+    code = cli_require_kernel(&options.storage);
+    if (code == 0 && (int)options.storage.format != NOT_GIVEN) { code = cli_require_policy_format(&options.storage); }
     if (code == 0) { code = cli_check_output(options.host.json); }
     if (code == 0) { code = cli_open_context(TESS_DEVICE_CPU, options.host.threads, NULL, &ctx); }
     if (code == 0) { code = compare(&all, ctx); }

@@ -114,6 +114,8 @@ static void print_spmv(const spmv_run *run)
                  : tess_precision_name(tess_matrix_precision(run->stored)),
            cli_bytes_text((double)tess_matrix_bytes(run->stored), bytes, sizeof bytes));
     cli_print_parameter(&run->options->storage);
+    cli_block_formats formats = cli_find_block_formats(run->stored, &run->options->storage);
+    cli_print_block_formats(&formats);
     if (arithmetic_precision(run->options) != TESS_PRECISION_FP64) {
         printf("%-17s %s\n", "arithmetic",
                mixed ? "products of low values in fp32, sums in fp64" : "fp32, vectors in fp32");
@@ -145,6 +147,8 @@ static json_t *spmv_json(const spmv_run *run)
     json_object_set_new(root, "arithmetic", json_string(tess_precision_name(arithmetic_precision(run->options))));
     json_object_set_new(root, "vector_precision", json_string(tess_precision_name(vector_precision(run->options))));
     json_object_set_new(root, "options", cli_storage_json(&run->options->storage));
+    cli_block_formats formats = cli_find_block_formats(run->stored, &run->options->storage);
+    json_object_set_new(root, "block_formats", cli_block_formats_json(&formats));
     json_object_set_new(root, "repeat", json_integer(run->timing.repeats));
     json_object_set_new(root, "seconds_median", cli_json_real(run->timing.median));
     json_object_set_new(root, "seconds_fastest", cli_json_real(run->timing.fastest));

@@ -3,12 +3,25 @@
 #include "cli.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- options ---- */
 
-enum { KEY_GRANULARITY = 400, KEY_POLICY, KEY_SHARE, KEY_LEVELS, KEY_UNDERFLOW, KEY_BASE, KEY_ROW_ORDER, KEY_BLOCK };
+enum {
+    KEY_GRANULARITY = 400,
+    KEY_POLICY,
+    KEY_SHARE,
+    KEY_LEVELS,
+    KEY_UNDERFLOW,
+    KEY_BASE,
+    KEY_ROW_ORDER,
+    KEY_BLOCK,
+    KEY_KERNEL,
+    KEY_TCKI
+};
 
+static const char *const kernels[] = {"default", "paper", NULL};
 static const char *const row_orders[] = {"original", "permuted", "symmetric", NULL};
 
 static tess_granularity parse_granularity(struct argp_state *state, const char *text)
@@ -68,6 +81,23 @@ static void parse_block(struct argp_state *state, const char *text, tess_policy_
     policy->block_cols = shape % 2 == 0 ? 16 : 32;
 }
 
+/* D,TL,TU; 0 would stand for the default, and is refused. */
+static void parse_thresholds(struct argp_state *state, const char *text, tess_tcki_thresholds *out)
+{
+    double value[3];
+    const char *at = text;
+    for (int k = 0; k < 3; k++) {
+        char *end = NULL;
+        value[k] = strtod(at, &end);
+        if (end == at || *end != (k < 2 ? ',' : '\0') || !(value[k] > 0.0) || !isfinite(value[k])) {
+            argp_error(state, "--tcki-thresholds: '%s' is not three numbers above 0, such as 0.02,0.2,0.9", text);
+        }
+        at = end + 1;
+    }
+    if (value[1] > value[2]) { argp_error(state, "--tcki-thresholds: in '%s' the second is above the third", text); }
+    *out = (tess_tcki_thresholds){value[0], value[1], value[2]};
+}
+
 static tess_format parse_base(struct argp_state *state, const char *text)
 {
     static const char *const available[] = {"csr", "ellr", NULL};
@@ -96,6 +126,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_LEVELS: parse_levels(state, arg, &options->policy); return 0;
     case KEY_UNDERFLOW: options->policy.allow_underflow = 1; return 0;
     case KEY_BLOCK: parse_block(state, arg, &options->policy); return 0;
+    case KEY_KERNEL: options->kernel = (tess_kernel)cli_parse_word(state, "kernel", arg, kernels, NULL); return 0;
+    case KEY_TCKI: parse_thresholds(state, arg, &options->tcki_thresholds); return 0;
     case KEY_BASE: options->base = parse_base(state, arg); return 0;
     case KEY_ROW_ORDER:
         options->row_order = (tess_row_order)cli_parse_word(state, "row-order", arg, row_orders, NULL);
@@ -129,6 +161,12 @@ static const struct argp_option policy_options[] = {
     {"base", KEY_BASE, "csr|ellr", 0, "split, composite: format of the parts (default csr)", 0},
     {"row-order", KEY_ROW_ORDER, "original|permuted|symmetric", 0,
      "split, composite: order of y, or of x and y (default original)", 0},
+    {"kernel", KEY_KERNEL, "default|paper", 0, "tiles: the library's design, or that of the paper as printed", 0},
+    {"tcki-thresholds", KEY_TCKI, "D,TL,TU", 0,
+     "kernel paper: blocks are COO below density D, else ELL below the variation TL of their rows' lengths, HYB above "
+     "TU, "
+     "CSR between (default 0.02,0.2,0.9)",
+     0},
     {0}};
 const struct argp cli_policy_argp = {.options = policy_options, .parser = parse_option};
 
@@ -204,8 +242,23 @@ static const char *find_mixed_option(const tess_storage_options *o)
     return policy->allow_underflow ? "allow-underflow" : NULL;
 }
 
+int cli_require_kernel(const tess_storage_options *options)
+{
+    const tess_tcki_thresholds *t = &options->tcki_thresholds;
+    const bool paper = options->kernel == TESS_KERNEL_PAPER;
+    if (paper && options->format != TESS_FORMAT_TILES) {
+        cli_error("--kernel paper is for --format tiles");
+    } else if (!paper && (t->density != 0.0 || t->low != 0.0 || t->high != 0.0)) {
+        cli_error("--tcki-thresholds is for --kernel paper");
+    } else {
+        return 0;
+    }
+    return CLI_USAGE;
+}
+
 int cli_require_policy_format(const tess_storage_options *options)
 {
+    if (cli_require_kernel(options) != 0) { return CLI_USAGE; }
     const char *format = tess_format_name(options->format);
     const char *parts_option = options->format == TESS_FORMAT_SPLIT || options->format == TESS_FORMAT_COMPOSITE
                                    ? NULL
@@ -396,6 +449,37 @@ void cli_add_policy_json(json_t *object, const tess_storage_options *options)
     set(object, "allow_underflow", json_boolean(o->allow_underflow));
     set(object, "base", json_string(tess_format_name(options->base)));
     set(object, "row_order", json_string(row_orders[options->row_order]));
+    const tess_tcki_thresholds *t = &options->tcki_thresholds;
+    set(object, "kernel", json_string(kernels[options->kernel]));
+    set(object, "tcki_thresholds",
+        t->density > 0.0 ? json_pack("[f, f, f]", t->density, t->low, t->high) : json_null());
+}
+
+/* ---- formats of blocks ---- */
+
+void cli_print_block_formats(const cli_block_formats *formats)
+{
+    if (!formats->known) { return; }
+    printf("%-17s %lld COO, %lld CSR, %lld ELL, %lld HYB\n", "blocks stored as",
+           (long long)formats->count[TESS_TCKI_COO], (long long)formats->count[TESS_TCKI_CSR],
+           (long long)formats->count[TESS_TCKI_ELL], (long long)formats->count[TESS_TCKI_HYB]);
+}
+
+json_t *cli_block_formats_json(const cli_block_formats *formats)
+{
+    if (!formats->known) { return json_null(); }
+    return json_pack("{sI sI sI sI}", "coo", (json_int_t)formats->count[TESS_TCKI_COO], "csr",
+                     (json_int_t)formats->count[TESS_TCKI_CSR], "ell", (json_int_t)formats->count[TESS_TCKI_ELL], "hyb",
+                     (json_int_t)formats->count[TESS_TCKI_HYB]);
+}
+
+cli_block_formats cli_find_block_formats(const tess_matrix *stored, const tess_storage_options *options)
+{
+    cli_block_formats formats = {.known = false};
+    if (options->kernel == TESS_KERNEL_PAPER) {
+        formats.known = tess_matrix_tcki_counts(stored, formats.count) == TESS_SUCCESS;
+    }
+    return formats;
 }
 
 static json_t *level_json(const tess_assignment_summary *s, int l)

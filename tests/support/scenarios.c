@@ -107,7 +107,7 @@ static tess_status split_matrix(scene *s, tess_storage_options options)
     double *val = test_allocate(s->unsymmetric.nnz, sizeof *val);
     tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
 
-    options.arithmetic = TESS_ARITHMETIC_FP32;
+    options.arithmetic = options.format == TESS_FORMAT_TILES ? TESS_ARITHMETIC_FP64 : TESS_ARITHMETIC_FP32;
     options.max_padding = 100.0;
     options.policy.policy = TESS_POLICY_FIXED_RANGE;
     options.policy.parameter = 2.0;
@@ -154,6 +154,19 @@ static tess_status convert_to_split_block_slices(scene *s)
 static tess_status convert_to_split_slices(scene *s)
 {
     return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_SPLIT, .base = TESS_FORMAT_ELLR});
+}
+
+static tess_status convert_to_tiles(scene *s)
+{
+    return split_matrix(
+        s, (tess_storage_options){.format = TESS_FORMAT_TILES, .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
+}
+
+static tess_status convert_to_paper_tiles(scene *s)
+{
+    return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_TILES,
+                                                  .kernel = TESS_KERNEL_PAPER,
+                                                  .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
 }
 
 static tess_status convert_to_composite(scene *s)
@@ -575,6 +588,8 @@ const named_scenario scenarios[] = {
     {"convert to split blocks", convert_to_split_blocks, false},
     {"convert to split block slices", convert_to_split_block_slices, false},
     {"convert to split slices", convert_to_split_slices, false},
+    {"convert to tiles", convert_to_tiles, false},
+    {"convert to tiles of kernel paper", convert_to_paper_tiles, false},
     {"convert to composite", convert_to_composite, false},
     {"convert to composite slices", convert_to_composite_slices, false},
     {"assign precisions", assign_precisions, false},

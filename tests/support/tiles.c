@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/tiles.h"
 
+#include "core/internal.h"
 #include "support/product.h"
 #include "support/variants.h"
 #include <tessera/codec.h>
@@ -109,4 +110,36 @@ void check_scales_of_tiles(tess_context *ctx, tess_kernel kernel)
     }
     oracle_free(&a);
     oracle_free(&b);
+}
+
+void check_new_values_of_tiles(tess_context *ctx, tess_kernel kernel)
+{
+    tess_storage_options options = tiles_of(32, 16, 0.5, TESS_PRECISION_FP64, fp32);
+    oracle_csr a = oracle_random(200, 200, 25, 8), held;
+    tess_matrix *assembled = NULL, *stored = NULL;
+    uint8_t *level = NULL;
+
+    for (int64_t k = 0; k < a.nnz; k++) { /* some blocks low, some high */
+        a.val[k] *= a.col_ind[k] < 96 ? 0.4 : 1.0;
+    }
+    assembled = make_matrix(ctx, &a);
+    options.kernel = kernel;
+    stored = convert_tiles(assembled, &options);
+    level = levels_of_entries(assembled, &a, &options.policy);
+    for (int64_t k = 0; k < a.nnz; k++) {
+        a.val[k] = 3.0 * a.val[k] + 1.0 / 3.0;
+    }
+    assert_ok(ctx, tess_matrix_update_values(assembled, a.val, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_matrix_refresh(stored)); /* as the next product does */
+    held = decode_matrix(stored);
+    for (int64_t k = 0; k < a.nnz; k++) {
+        assert_int_equal(held.col_ind[k], a.col_ind[k]);
+        assert_true(held.val[k] == (level[k] == 0 ? a.val[k] : (double)(float)a.val[k]));
+    }
+    check_product(stored, &held, TESS_OP_NONE, 1.0, 0.0);
+    oracle_free(&held);
+    oracle_free(&a);
+    free(level);
+    tess_matrix_destroy(stored);
+    tess_matrix_destroy(assembled);
 }

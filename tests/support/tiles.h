@@ -17,5 +17,7 @@ void check_tiles(tess_context *ctx, const oracle_csr *a, const tess_storage_opti
 void check_shapes_of_tiles(tess_context *ctx, tess_kernel kernel);
 /* Values over many binades: fp16 needs scales; three levels, the lowest of 8 or 16 bits. */
 void check_scales_of_tiles(tess_context *ctx, tess_kernel kernel);
+/* Other values on the same pattern keep the levels of the first. */
+void check_new_values_of_tiles(tess_context *ctx, tess_kernel kernel);
 
 #endif

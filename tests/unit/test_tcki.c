@@ -457,36 +457,10 @@ static void long_and_empty_block_rows_hold(void **state)
 
 static void new_values_keep_formats_and_levels(void **state)
 {
-    tess_storage_options options = tiles_of(32, 16, 0.5, TESS_PRECISION_FP64, fp32);
-    oracle_csr a = oracle_random(200, 200, 25, 8), held;
     tess_context *ctx = open_device(1);
-    tess_matrix *assembled = make_matrix(ctx, &a), *stored = NULL;
-    uint8_t *level = NULL;
 
     (void)state;
-    for (int64_t k = 0; k < a.nnz; k++) { /* some blocks low, some high */
-        a.val[k] *= a.col_ind[k] < 96 ? 0.4 : 1.0;
-    }
-    assert_ok(ctx, tess_matrix_update_values(assembled, a.val, TESS_MEMORY_HOST));
-    options.kernel = TESS_KERNEL_PAPER;
-    stored = convert_tiles(assembled, &options);
-    level = levels_of_entries(assembled, &a, &options.policy);
-    for (int64_t k = 0; k < a.nnz; k++) {
-        a.val[k] = 3.0 * a.val[k] + 1.0 / 3.0;
-    }
-    assert_ok(ctx, tess_matrix_update_values(assembled, a.val, TESS_MEMORY_HOST));
-    assert_ok(ctx, tess_matrix_refresh(stored)); /* as the next product does */
-    held = decode_matrix(stored);
-    for (int64_t k = 0; k < a.nnz; k++) {
-        assert_int_equal(held.col_ind[k], a.col_ind[k]);
-        assert_true(held.val[k] == (level[k] == 0 ? a.val[k] : (double)(float)a.val[k]));
-    }
-    check_product(stored, &held, TESS_OP_NONE, 1.0, 0.0);
-    oracle_free(&held);
-    oracle_free(&a);
-    free(level);
-    tess_matrix_destroy(stored);
-    tess_matrix_destroy(assembled);
+    check_new_values_of_tiles(ctx, TESS_KERNEL_PAPER);
     tess_context_destroy(ctx);
 }
 

@@ -188,28 +188,10 @@ static void long_and_wide_strips_hold(void **state)
 
 static void new_values_keep_their_levels(void **state)
 {
-    const tess_storage_options options = tiles_of(16, 16, 0.5, TESS_PRECISION_FP64, fp32);
-    oracle_csr a = oracle_random(200, 200, 5, 8), held;
     tess_context *ctx = open_device(1);
-    tess_matrix *assembled = make_matrix(ctx, &a), *stored = convert_tiles(assembled, &options);
-    uint8_t *level = levels_of_entries(assembled, &a, &options.policy);
 
     (void)state;
-    for (int64_t k = 0; k < a.nnz; k++) {
-        a.val[k] = 3.0 * a.val[k] + 1.0 / 3.0;
-    }
-    assert_ok(ctx, tess_matrix_update_values(assembled, a.val, TESS_MEMORY_HOST));
-    assert_ok(ctx, tess_matrix_refresh(stored)); /* as the next product does */
-    held = decode_matrix(stored);
-    for (int64_t k = 0; k < a.nnz; k++) {
-        assert_true(held.val[k] == (level[k] == 0 ? a.val[k] : (double)(float)a.val[k]));
-    }
-    check_product(stored, &held, TESS_OP_NONE, 1.0, 0.0);
-    oracle_free(&held);
-    oracle_free(&a);
-    free(level);
-    tess_matrix_destroy(stored);
-    tess_matrix_destroy(assembled);
+    check_new_values_of_tiles(ctx, TESS_KERNEL_DEFAULT);
     tess_context_destroy(ctx);
 }
 

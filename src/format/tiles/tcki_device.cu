@@ -142,16 +142,6 @@ __device__ static inline void flush(const tcki_view &v, int32_t block_row, doubl
     GPU_SYNC_WAVE();
 }
 
-template <typename VECTOR>
-__device__ static inline const VECTOR *vector_of(const tess_spmv_args &args)
-{
-    if constexpr (sizeof(VECTOR) == sizeof(float)) {
-        return args.x_fp32;
-    } else {
-        return args.x;
-    }
-}
-
 /* target += alpha A x. No thread leaves its wave, and waves do not wait for each other. */
 template <typename VECTOR, int ROWS>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, RESIDENT)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the builder and the products of tiles on the GPU share: the lanes of a strip. */
+/* What the builder and the products of tiles on the GPU share: the lanes of a strip, x. */
 #ifndef TESS_FORMAT_TILES_TILES_DEVICE_CUH
 #define TESS_FORMAT_TILES_TILES_DEVICE_CUH
 
@@ -44,6 +44,17 @@ struct tiles_lanes {
         return (1U << lane) - 1U;
     }
 };
+
+/* The vector that is multiplied, in its precision. */
+template <typename VECTOR>
+__device__ static inline const VECTOR *vector_of(const tess_spmv_args &args)
+{
+    if constexpr (sizeof(VECTOR) == sizeof(float)) {
+        return args.x_fp32;
+    } else {
+        return args.x;
+    }
+}
 
 extern "C" tess_status tiles_gpu_measure(tess_context *ctx, const tiles_source *source, const tiles_view *v,
                                          uint32_t *start, int64_t *units, int64_t *longest);
