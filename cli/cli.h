@@ -162,8 +162,8 @@ bool cli_storage_is_possible(const tess_storage_options *options);
 tess_row_order cli_row_order(const tess_storage_options *options);
 /* What Jacobi and time steps make of split and composite whatever is asked, so that reports say it. */
 void cli_note_sweep(tess_storage_options *options);
-/* Puts the parameter that was chosen for a stored matrix where reports find it. */
-void cli_note_parameter(const tess_matrix *stored, tess_storage_options *options);
+/* Puts the parameter and the base that were chosen for a stored matrix where reports find them. */
+void cli_note_choices(const tess_matrix *stored, tess_storage_options *options);
 /* A line that says so; none where nothing was chosen. */
 void cli_print_parameter(const tess_storage_options *options);
 /* Options of several precisions for a format that has one, or the reverse, are a usage error. Returns 0 or CLI_USAGE, message

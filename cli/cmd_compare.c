@@ -117,7 +117,7 @@ static int measure(const tess_matrix *a, const tess_vector *x, tess_vector *y, c
                          .storage = *storage,
                          .vectors = tess_vector_precision(x),
                          .matrix_bytes = tess_matrix_bytes(stored)};
-    cli_note_parameter(stored, &row->storage);
+    cli_note_choices(stored, &row->storage);
     int code = cli_time_product(stored, cli_row_order(storage), x, y, all->options->repeats, &row->timing);
     if (code == CLI_CONVERGED) { code = cli_reference_error(&all->reference, y, &row->error); }
     if (code == CLI_CONVERGED) { code = cli_count_digits(&all->exact, y, &row->digits); }

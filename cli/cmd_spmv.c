@@ -186,7 +186,7 @@ static int compute(spmv_run *run, tess_context *ctx)
     code = cli_load_vector(ctx, &options->x, "x", tess_matrix_ncols(run->matrix.a), NULL, &run->x);
     if (code != CLI_CONVERGED) { return code; }
     tess_status status = tess_matrix_convert(run->matrix.a, &options->storage, &run->stored);
-    if (status == TESS_SUCCESS) { cli_note_parameter(run->stored, &options->storage); }
+    if (status == TESS_SUCCESS) { cli_note_choices(run->stored, &options->storage); }
     if (status == TESS_SUCCESS) { status = narrow_vector(&run->x, vector_precision(options)); }
     if (status == TESS_SUCCESS) {
         status = tess_vector_create(ctx, tess_matrix_nrows(run->matrix.a), vector_precision(options), &run->y);

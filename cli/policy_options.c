@@ -100,9 +100,9 @@ static void parse_thresholds(struct argp_state *state, const char *text, tess_tc
 
 static tess_format parse_base(struct argp_state *state, const char *text)
 {
-    static const char *const available[] = {"csr", "ellr", NULL};
-    static const char *const later[] = {"sell", "dia", "auto", NULL};
-    static const tess_format formats[] = {TESS_FORMAT_CSR, TESS_FORMAT_ELLR};
+    static const char *const available[] = {"csr", "ellr", "auto", NULL};
+    static const char *const later[] = {"sell", "dia", NULL};
+    static const tess_format formats[] = {TESS_FORMAT_CSR, TESS_FORMAT_ELLR, TESS_FORMAT_AUTO};
     return formats[cli_parse_word(state, "base", text, available, later)];
 }
 
@@ -158,7 +158,8 @@ static const struct argp_option policy_options[] = {
     {"levels", KEY_LEVELS, "HIGH,..,LOW", 0,
      "precisions to choose from (default fp64,fp32; up to three; P:scaled: over a power of two per row or block)", 0},
     {"allow-underflow", KEY_UNDERFLOW, NULL, 0, "values too small for a low precision keep nothing high", 0},
-    {"base", KEY_BASE, "csr|ellr", 0, "split, composite: format of the parts (default csr)", 0},
+    {"base", KEY_BASE, "csr|ellr|auto", 0,
+     "split, composite: format of the parts (default csr); auto: the one of fewer bytes", 0},
     {"row-order", KEY_ROW_ORDER, "original|permuted|symmetric", 0,
      "split, composite: order of y, or of x and y (default original)", 0},
     {"kernel", KEY_KERNEL, "default|paper", 0, "tiles: the library's design, or that of the paper as printed", 0},
@@ -207,9 +208,10 @@ void cli_note_sweep(tess_storage_options *options)
     options->policy.without_diagonal = 1;
 }
 
-void cli_note_parameter(const tess_matrix *stored, tess_storage_options *options)
+void cli_note_choices(const tess_matrix *stored, tess_storage_options *options)
 {
     tess_assignment_summary summary;
+    if (options->base == TESS_FORMAT_AUTO) { options->base = tess_matrix_base(stored); }
     if (options->policy.choose_parameter && tess_matrix_get_assignment(stored, &summary) == TESS_SUCCESS) {
         options->policy.parameter = summary.options.parameter;
     }
@@ -447,7 +449,7 @@ void cli_add_policy_json(json_t *object, const tess_storage_options *options)
     set(object, "block", json_pack("s?", block_text(o, text, sizeof text)));
     set(object, "levels", json_string(cli_levels_text(o, text, sizeof text)));
     set(object, "allow_underflow", json_boolean(o->allow_underflow));
-    set(object, "base", json_string(tess_format_name(options->base)));
+    set(object, "base", json_string(options->base == TESS_FORMAT_AUTO ? "auto" : tess_format_name(options->base)));
     set(object, "row_order", json_string(row_orders[options->row_order]));
     const tess_tcki_thresholds *t = &options->tcki_thresholds;
     set(object, "kernel", json_string(kernels[options->kernel]));

@@ -36,7 +36,8 @@ typedef enum tess_format {
 #define TESS_FORMAT_ENUM(NAME, value, name) TESS_FORMAT_##NAME = (value),
     TESS_FORMAT_LIST(TESS_FORMAT_ENUM)
 #undef TESS_FORMAT_ENUM
-        TESS_FORMAT_SHELL = 1000 /**< the user's own operator */
+        TESS_FORMAT_SHELL = 1000, /**< the user's own operator */
+    TESS_FORMAT_AUTO = 1001       /**< no format: as a base it has the library choose */
 } tess_format;
 
 typedef enum tess_operation { TESS_OP_NONE = 0, TESS_OP_TRANSPOSE = 1 } tess_operation;
@@ -132,7 +133,11 @@ typedef struct tess_storage_options {
     tess_arithmetic arithmetic;
     /** split, composite, tiles: what decides the precisions (`precision` is not read). */
     tess_policy_options policy;
-    /** split, composite: the format of the parts, csr (default) or ellr. */
+    /**
+     * split, composite: the format of the parts, csr (default) or ellr; TESS_FORMAT_AUTO: of these the one whose parts take
+     * fewer bytes together, csr where both take as many or ellr needs more padding than max_padding allows. Slices of ellr are
+     * built to know, and released again where csr is taken.
+     */
     tess_format base;
     tess_row_order row_order;
     tess_kernel kernel;                   /**< paper: for tiles alone */
@@ -242,6 +247,8 @@ TESS_EXPORT int64_t tess_matrix_nnz(const tess_matrix *a);
 TESS_EXPORT tess_context *tess_matrix_context(const tess_matrix *a);
 TESS_EXPORT tess_format tess_matrix_format(const tess_matrix *a);
 TESS_EXPORT tess_precision tess_matrix_precision(const tess_matrix *a);
+/** The format of the parts of split and composite, one that was chosen too; of any other matrix its own format. */
+TESS_EXPORT tess_format tess_matrix_base(const tess_matrix *a);
 /** Bytes of the stored matrix (values, indices, offsets), without work space. */
 TESS_EXPORT int64_t tess_matrix_bytes(const tess_matrix *a);
 TESS_EXPORT const char *tess_format_name(tess_format format);

@@ -238,6 +238,13 @@ const tess_assignment_summary *tess_matrix_assigned_to(const tess_matrix *a)
     return split ? &((const split_storage *)a->storage)->summary : NULL;
 }
 
+tess_format tess_matrix_base(const tess_matrix *a)
+{
+    const bool split = a->format == TESS_FORMAT_SPLIT || a->format == TESS_FORMAT_COMPOSITE;
+
+    return split ? ((const split_storage *)a->storage)->base : a->format;
+}
+
 tess_status tess_matrix_get_assignment(const tess_matrix *a, tess_assignment_summary *out)
 {
     const tess_assignment_summary *summary = tess_matrix_assigned_to(a);

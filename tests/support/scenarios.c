@@ -151,6 +151,13 @@ static tess_status convert_to_split_block_slices(scene *s)
                                                   .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
 }
 
+static tess_status convert_to_split_of_chosen_base(scene *s)
+{
+    return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_SPLIT,
+                                                  .base = TESS_FORMAT_AUTO,
+                                                  .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
+}
+
 static tess_status convert_to_split_slices(scene *s)
 {
     return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_SPLIT, .base = TESS_FORMAT_ELLR});
@@ -586,6 +593,7 @@ const named_scenario scenarios[] = {
     {"convert to split", convert_to_split, false},
     {"convert to split entries", convert_to_split_entries, false},
     {"convert to split blocks", convert_to_split_blocks, false},
+    {"convert to split of a chosen base", convert_to_split_of_chosen_base, false},
     {"convert to split block slices", convert_to_split_block_slices, false},
     {"convert to split slices", convert_to_split_slices, false},
     {"convert to tiles", convert_to_tiles, false},

@@ -130,3 +130,8 @@ expect 2 info random.mtx --policy mean-3std:automatic
 err_has 'not a number above 0 or auto'
 expect 2 info random.mtx --policy mean-range:auto
 err_has 'not a number above 0'
+# the base of fewer bytes: slices where rows are even, CSR where they are not
+expect 0 spmv gallery:laplace2d:40 --format pbp --base auto --json spmv.json
+json spmv.json 'j["options"]["base"] == "ellr" and j["componentwise_error"] <= j["componentwise_bound"]'
+expect 0 spmv blocks.mtx --format pbp --base auto --json spmv.json
+json spmv.json 'j["options"]["base"] == "csr" and j["componentwise_error"] <= j["componentwise_bound"]'
