@@ -9,10 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/internal.h"
 #include "harness_split.h"
 
-enum { WARM_UP = 200, SETUPS = 3 };
+enum { WARM_UP = 200 };
 static const double least_low_share = 0.10; /* of the protocol */
 
 /* One matrix under test. */
@@ -35,44 +34,6 @@ typedef struct trial {
 static const bench_split_levels *levels_of(const trial *t, const bench_contestant *c)
 {
     return c->storage.policy.granularity == TESS_GRANULARITY_ENTRY ? &t->entries : &t->rows;
-}
-
-/* What its first product does too. */
-static tess_status prepare(bench_trial *t, const tess_matrix *stored)
-{
-    tess_status status = stored->ops->prepare(stored);
-
-    return status == TESS_SUCCESS ? tess_context_synchronize(t->run->ctx) : status;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Converts and prepares several times: the median is the set-up time, in memory that the context has kept; the first time it has
-   none. The last one stays. */
-static tess_status set_up(trial *t, const bench_contestant *c, bench_outcome *o, tess_matrix **stored)
-{
-    double seconds[SETUPS] = {0.0};
-    tess_status status = TESS_SUCCESS;
-
-    status = tess_context_trim(t->of.run->ctx);
-    for (int k = -1; k < SETUPS && status == TESS_SUCCESS; k++) {
-        double start;
-
-        tess_matrix_destroy(*stored);
-        *stored = NULL;
-        start = bench_wall_seconds();
-        status = bench_trial_convert(&t->of, c, o, stored);
-        if (status == TESS_SUCCESS) { status = prepare(&t->of, *stored); }
-        *(k < 0 ? &o->first_setup_seconds : &seconds[k]) = bench_wall_seconds() - start;
-    }
-    qsort(seconds, SETUPS, sizeof seconds[0], ascending);
-    o->setup_seconds = seconds[SETUPS / 2];
-    return status;
 }
 
 static tess_status read_permutation(const bench_contestant *c, const tess_matrix *stored, int32_t **row_of)
@@ -121,7 +82,7 @@ static tess_status measure_ours(trial *t, const bench_contestant *c, const tess_
 static tess_status run_ours(trial *t, const bench_contestant *c, double *y, bench_outcome *o)
 {
     tess_matrix *stored = NULL;
-    tess_status status = set_up(t, c, o, &stored);
+    tess_status status = bench_trial_set_up(&t->of, c, o, &stored);
 
     if (status == TESS_SUCCESS) { status = measure_ours(t, c, stored, y, o); }
     tess_matrix_destroy(stored);
@@ -130,11 +91,7 @@ static tess_status run_ours(trial *t, const bench_contestant *c, double *y, benc
 
 static tess_status run_contestant(trial *t, const bench_contestant *c, double *y, bench_outcome *o)
 {
-    if (c->ours) { return run_ours(t, c, y, o); }
-#ifdef BENCH_CUDA
-    if (t->of.run->gpu) { return bench_trial_cusparse(&t->of, c, y, o); }
-#endif
-    return TESS_SUCCESS;
+    return c->ours ? run_ours(t, c, y, o) : bench_trial_theirs(&t->of, c, y, o);
 }
 
 /* ---- report ---- */
@@ -282,39 +239,6 @@ static void run_case(trial *t, bench_run *run, const bench_case *which)
     bench_trial_close(&t->of);
 }
 
-/* One product and nothing else. */
-static void run_product(bench_run *run, const bench_case *which, const bench_contestant *c)
-{
-    const bench_trial_options options = {.reach = 1.0};
-    bench_trial t;
-    bench_outcome o = {0};
-    tess_matrix *stored = NULL;
-    tess_status status = TESS_SUCCESS;
-
-    if (!bench_trial_open(run, which, &options, &t)) { return; }
-    status = bench_trial_convert(&t, c, &o, &stored);
-    if (status == TESS_SUCCESS) { status = tess_matrix_spmv(stored, TESS_OP_NONE, 1.0, t.fp64.x[0], 0.0, t.fp64.y[0]); }
-    if (status == TESS_SUCCESS) { status = tess_context_synchronize(run->ctx); }
-    if (status == TESS_SUCCESS) { printf("%-22s one product of %s\n", which->name, c->name); }
-    if (status != TESS_SUCCESS && status != TESS_UNSUPPORTED) { bench_fault(run, which->name, c->name, status); }
-    tess_matrix_destroy(stored);
-    bench_trial_close(&t);
-}
-
-static void run_products(bench_run *run, const bench_cases *cases, const char *name, const bench_contestant *list,
-                         int count)
-{
-    int index = 0;
-
-    while (index < count && (!list[index].ours || strcmp(list[index].name, name) != 0)) {
-        index += 1;
-    }
-    if (index == count) { bench_die("no kernel '%s' of ours takes part", name); }
-    for (size_t i = 0; i < cases->count; i++) {
-        run_product(run, &cases->items[i], &list[index]);
-    }
-}
-
 /* ---- driver ---- */
 
 static void report_left_out(bench_run *run, const bench_split_records *records)
@@ -375,7 +299,7 @@ int main(int argc, char **argv)
     bench_begin(&run, &options, "bench_split", split.product == NULL);
     count = bench_split_contestants(&split, list);
     if (split.product) {
-        run_products(&run, &cases, split.product, list, count);
+        bench_run_products(&run, &cases, split.product, list, count);
     } else {
         run_study(&run, &cases, &split, list, count);
     }

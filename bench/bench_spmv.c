@@ -97,24 +97,13 @@ static void report_row(trial *t, int index)
     double rate = (double)o->bytes / o->time.median, share = rate / bench_ceiling_of(t->of.run);
     const bool fp32 = c->ours ? c->storage.arithmetic == TESS_ARITHMETIC_FP32 : c->vectors == TESS_PRECISION_FP32;
     char speedup[32] = "-";
-    json_t *row =
-        json_pack("{s:s, s:I, s:I, s:I, s:s, s:s}", "matrix", t->of.which->name, "nrows", (json_int_t)t->of.host.nrows,
-                  "ncols", (json_int_t)t->of.host.ncols, "nnz", (json_int_t)t->of.host.nnz, "kernel", c->name,
-                  "precision", tess_precision_name(c->storage.precision));
+    json_t *row = bench_row_begin(&t->of, c);
 
+    json_object_set_new(row, "precision", json_string(tess_precision_name(c->storage.precision)));
     json_object_set_new(row, "vectors", json_string(tess_precision_name(c->vectors)));
     json_object_set_new(row, "arithmetic", json_string(fp32 ? "fp32" : "fp64"));
-    json_object_set_new(row, "seconds", json_real(o->time.median));
-    json_object_set_new(row, "seconds_lowest", json_real(o->time.lowest));
-    json_object_set_new(row, "seconds_highest", json_real(o->time.highest));
-    json_object_set_new(row, "samples", json_integer(o->time.samples));
-    json_object_set_new(row, "calls_per_sample", json_integer(o->time.calls));
-    json_object_set_new(row, "bytes_by_model", json_integer(o->bytes));
-    json_object_set_new(row, "gbs", json_real(1e-9 * rate));
-    json_object_set_new(row, "share_of_measured_bandwidth", json_real(share));
-    json_object_set_new(row, "in_cache", json_boolean(t->of.rotation.in_cache));
+    bench_row_add_outcome(row, &t->of, o);
     json_object_set_new(row, "vector_pairs", json_integer(t->of.rotation.pairs));
-    json_object_set_new(row, "error_over_bound", json_real(o->error));
     json_object_set_new(row, "setup_seconds", json_real(o->setup_seconds));
     json_object_set_new(row, "setup_in_spmvs", json_real(o->setup_seconds / o->time.median));
     if (c->ours) { json_object_set_new(row, "speedup_over", speedups(t, c, o)); }
@@ -168,12 +157,7 @@ static tess_status run_contestant(trial *t, int index)
 {
     const bench_contestant *c = &t->contestants[index];
 
-    if (c->ours) { return run_ours(t, c, &t->outcomes[index]); }
-#ifdef BENCH_CUDA
-    return bench_trial_cusparse(&t->of, c, NULL, &t->outcomes[index]);
-#else
-    return TESS_SUCCESS;
-#endif
+    return c->ours ? run_ours(t, c, &t->outcomes[index]) : bench_trial_theirs(&t->of, c, NULL, &t->outcomes[index]);
 }
 
 static void run_case(bench_run *run, const bench_case *which, const bench_contestant *contestants, int count, means *m)

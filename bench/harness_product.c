@@ -5,10 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/internal.h"
 #include "harness_product.h"
 #ifdef BENCH_CUDA
 #include "harness_cusparse.h"
+#include "harness_peers.h"
 #endif
+
+enum { SETUPS = 3 };
 
 /* ---- set-up of a matrix ---- */
 
@@ -159,18 +163,57 @@ tess_status bench_product_run(void *user, int k)
     return tess_matrix_spmv(c->stored, TESS_OP_NONE, 1.0, c->v->x[pair], c->beta, c->v->y[pair]);
 }
 
+static void skip_contestant(bench_trial *t, const bench_contestant *c, const char *reason)
+{
+    char text[640];
+
+    snprintf(text, sizeof text, "%s: %s", c->name, reason);
+    bench_skip(t->run, t->which->name, text);
+}
+
 tess_status bench_trial_convert(bench_trial *t, const bench_contestant *c, bench_outcome *o, tess_matrix **stored)
 {
     double start = bench_wall_seconds();
-    char text[640];
     tess_status status = tess_matrix_convert(t->a, &c->storage, stored);
 
     if (status == TESS_SUCCESS) { status = tess_context_synchronize(t->run->ctx); }
     o->setup_seconds = bench_wall_seconds() - start;
-    if (status == TESS_UNSUPPORTED) {
-        snprintf(text, sizeof text, "%s: %s", c->name, tess_context_last_error(t->run->ctx)->message);
-        bench_skip(t->run, t->which->name, text);
+    if (status == TESS_UNSUPPORTED) { skip_contestant(t, c, tess_context_last_error(t->run->ctx)->message); }
+    return status;
+}
+
+/* What its first product does too. */
+static tess_status prepare(bench_trial *t, const tess_matrix *stored)
+{
+    tess_status status = stored->ops->prepare(stored);
+
+    return status == TESS_SUCCESS ? tess_context_synchronize(t->run->ctx) : status;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+tess_status bench_trial_set_up(bench_trial *t, const bench_contestant *c, bench_outcome *o, tess_matrix **stored)
+{
+    double seconds[SETUPS] = {0.0};
+    tess_status status = tess_context_trim(t->run->ctx);
+
+    for (int k = -1; k < SETUPS && status == TESS_SUCCESS; k++) {
+        double start;
+
+        tess_matrix_destroy(*stored);
+        *stored = NULL;
+        start = bench_wall_seconds();
+        status = bench_trial_convert(t, c, o, stored);
+        if (status == TESS_SUCCESS) { status = prepare(t, *stored); }
+        *(k < 0 ? &o->first_setup_seconds : &seconds[k]) = bench_wall_seconds() - start;
     }
+    qsort(seconds, SETUPS, sizeof seconds[0], ascending);
+    o->setup_seconds = seconds[SETUPS / 2];
     return status;
 }
 
@@ -191,11 +234,43 @@ void bench_load_kernels(bench_run *run, const bench_contestant *contestants, int
     tess_matrix_destroy(a);
 }
 
-/* ---- cuSPARSE ---- */
+static void run_product(bench_run *run, const bench_case *which, const bench_contestant *c)
+{
+    const bench_trial_options options = {.reach = 1.0};
+    bench_trial t;
+    bench_outcome o = {0};
+    tess_matrix *stored = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (!bench_trial_open(run, which, &options, &t)) { return; }
+    status = bench_trial_convert(&t, c, &o, &stored);
+    if (status == TESS_SUCCESS) { status = tess_matrix_spmv(stored, TESS_OP_NONE, 1.0, t.fp64.x[0], 0.0, t.fp64.y[0]); }
+    if (status == TESS_SUCCESS) { status = tess_context_synchronize(run->ctx); }
+    if (status == TESS_SUCCESS) { printf("%-22s one product of %s\n", which->name, c->name); }
+    if (status != TESS_SUCCESS && status != TESS_UNSUPPORTED) { bench_fault(run, which->name, c->name, status); }
+    tess_matrix_destroy(stored);
+    bench_trial_close(&t);
+}
+
+void bench_run_products(bench_run *run, const bench_cases *cases, const char *name, const bench_contestant *list,
+                        int count)
+{
+    int index = 0;
+
+    while (index < count && (!list[index].ours || strcmp(list[index].name, name) != 0)) {
+        index += 1;
+    }
+    if (index == count) { bench_die("no kernel '%s' of ours takes part", name); }
+    for (size_t i = 0; i < cases->count; i++) {
+        run_product(run, &cases->items[i], &list[index]);
+    }
+}
+
+/* ---- others ---- */
 
 #ifdef BENCH_CUDA
 /* The product of the values as cuSPARSE holds them. */
-static void make_cusparse_exact(const bench_trial *t, const bench_pairs *v, bench_product *exact)
+static void make_exact(const bench_trial *t, const bench_pairs *v, bench_product *exact)
 {
     bench_csr rounded = t->host;
 
@@ -211,36 +286,83 @@ static void make_cusparse_exact(const bench_trial *t, const bench_pairs *v, benc
     free(rounded.val);
 }
 
-tess_status bench_trial_cusparse(bench_trial *t, const bench_contestant *c, double *result, bench_outcome *o)
+/* Measures and checks a call whose matrix holds the values of t->host. */
+static tess_status measure_theirs(bench_trial *t, bench_pairs *v, bench_call call, void *user, double *result,
+                                  bench_outcome *o)
 {
-    void *x[BENCH_MOST_PAIRS], *y[BENCH_MOST_PAIRS];
-    bench_pairs *v = c->vectors == TESS_PRECISION_FP32 ? &t->fp32 : &t->fp64;
     bench_product exact = {0};
-    bench_expectation expected = {&exact, NULL, result};
-    bench_cusparse *s = NULL;
-    char reason[160], text[224];
+    const bench_expectation expected = {&exact, NULL, result};
     tess_status status = TESS_SUCCESS;
 
+    make_exact(t, v, &exact);
+    status = bench_trial_measure(t, v, call, user, &expected, o);
+    bench_product_free(&exact);
+    return status;
+}
+
+typedef struct arrays {
+    void *x[BENCH_MOST_PAIRS], *y[BENCH_MOST_PAIRS];
+} arrays;
+
+static arrays arrays_of(const bench_trial *t, const bench_pairs *v)
+{
+    arrays a = {{NULL}, {NULL}};
+
     for (int k = 0; k < t->rotation.pairs; k++) {
-        x[k] = tess_vector_data(v->x[k]);
-        y[k] = tess_vector_data(v->y[k]);
+        a.x[k] = tess_vector_data(v->x[k]);
+        a.y[k] = tess_vector_data(v->y[k]);
     }
-    status = bench_cusparse_create(t->a, &t->host, (bench_cusparse_kind)c->kind, v->precision, t->rotation.pairs, x, y,
-                                   &s, &o->setup_seconds, reason, sizeof reason);
-    if (status == TESS_UNSUPPORTED) {
-        snprintf(text, sizeof text, "%s: %s", c->name, reason);
-        bench_skip(t->run, t->which->name, text);
+    return a;
+}
+
+static tess_status run_cusparse(bench_trial *t, const bench_contestant *c, double *result, bench_outcome *o)
+{
+    bench_pairs *v = c->vectors == TESS_PRECISION_FP32 ? &t->fp32 : &t->fp64;
+    const arrays a = arrays_of(t, v);
+    bench_cusparse *s = NULL;
+    char reason[160];
+    tess_status status =
+        bench_cusparse_create(t->a, &t->host, (bench_cusparse_kind)c->kind, v->precision, t->rotation.pairs, a.x, a.y,
+                              &s, &o->setup_seconds, reason, sizeof reason);
+
+    if (status != TESS_SUCCESS) {
+        skip_contestant(t, c, reason);
         return TESS_SUCCESS;
     }
-    make_cusparse_exact(t, v, &exact);
     o->bytes = bench_cusparse_bytes(s);
     if (t->options.adds) {
         bench_cusparse_add(s);
         o->bytes += (int64_t)tess_precision_bytes(v->precision) * t->host.nrows;
     }
-    status = bench_trial_measure(t, v, bench_cusparse_call, s, &expected, o);
+    status = measure_theirs(t, v, bench_cusparse_call, s, result, o);
     bench_cusparse_destroy(s);
-    bench_product_free(&exact);
+    return status;
+}
+
+static tess_status run_peer(bench_trial *t, const bench_contestant *c, double *result, bench_outcome *o)
+{
+    const arrays a = arrays_of(t, &t->fp64);
+    bench_peer *p = NULL;
+    tess_status status =
+        bench_peer_create(t->a, (bench_peer_kind)c->kind, t->rotation.pairs, a.x, a.y, &p, &o->setup_seconds);
+
+    if (status != TESS_SUCCESS) {
+        skip_contestant(t, c, "more than 2^31 nonzeros");
+        return TESS_SUCCESS;
+    }
+    o->bytes = bench_peer_bytes(p);
+    status = measure_theirs(t, &t->fp64, bench_peer_call, p, result, o);
+    bench_peer_destroy(p);
     return status;
 }
 #endif
+
+tess_status bench_trial_theirs(bench_trial *t, const bench_contestant *c, double *result, bench_outcome *o)
+{
+#ifdef BENCH_CUDA
+    if (t->run->gpu) { return (c->peer ? run_peer : run_cusparse)(t, c, result, o); }
+#else
+    (void)t, (void)c, (void)result, (void)o;
+#endif
+    return TESS_SUCCESS;
+}

@@ -11,11 +11,11 @@ extern "C" {
 
 enum { BENCH_MOST_PAIRS = 8 };
 
-/* What is timed: a storage of ours, or a kind of cuSPARSE's. */
+/* What is timed: a storage of ours, a kind of cuSPARSE's, or one of the published methods in harness_peers.cu. */
 typedef struct bench_contestant {
     char name[48];
-    bool ours;
-    int kind; /* bench_cusparse_kind */
+    bool ours, peer;
+    int kind; /* bench_cusparse_kind, or of a peer bench_peer_kind */
     tess_storage_options storage;
     tess_precision vectors; /* cuSPARSE: of values and arithmetic too */
 } bench_contestant;
@@ -82,13 +82,31 @@ tess_status bench_trial_measure(bench_trial *t, bench_pairs *v, bench_call call,
                                 const bench_expectation *expected, bench_outcome *o);
 /* Converts as the contestant says, timed until the device has finished; UNSUPPORTED is reported as skipped. */
 tess_status bench_trial_convert(bench_trial *t, const bench_contestant *c, bench_outcome *o, tess_matrix **stored);
-#ifdef BENCH_CUDA
-/* cuSPARSE's c->kind in the precision c->vectors, measured and checked; y (NULL: not wanted) receives a result. */
-tess_status bench_trial_cusparse(bench_trial *t, const bench_contestant *c, double *y, bench_outcome *o);
-#endif
+/*
+ * Converts, and does what the first product would prepare, several times: the median is the set-up time, in memory that the
+ * context has kept; the first time it has none. The last one stays.
+ */
+tess_status bench_trial_set_up(bench_trial *t, const bench_contestant *c, bench_outcome *o, tess_matrix **stored);
+/*
+ * One that is not ours: cuSPARSE in the precision c->vectors, or a peer; measured and checked. y (NULL: not wanted) receives a
+ * result. Without a GPU o->ran stays false.
+ */
+tess_status bench_trial_theirs(bench_trial *t, const bench_contestant *c, double *y, bench_outcome *o);
 
 /* Kernels are loaded at their first use; a small matrix takes that out of the set-up times. */
 void bench_load_kernels(bench_run *run, const bench_contestant *contestants, int count);
+/* One product of the contestant called `name` with each matrix and nothing else, for profilers. */
+void bench_run_products(bench_run *run, const bench_cases *cases, const char *name, const bench_contestant *list,
+                        int count);
+
+/* ---- rows of a report (harness_product_report.c) ---- */
+
+/* A row with the matrix, its sizes and the kernel's name. */
+json_t *bench_row_begin(const bench_trial *t, const bench_contestant *c);
+/* Adds times, bytes, bandwidth with its share of the ceiling, and the error over its bound. */
+void bench_row_add_outcome(json_t *row, const bench_trial *t, const bench_outcome *o);
+/* null where it is not finite. */
+json_t *bench_real_or_null(double value);
 
 #ifdef __cplusplus
 }

@@ -13,11 +13,6 @@ void bench_split_print_head(bool gpu)
            gpu ? "read" : "triad", "up", "bytes", "bytes", "cusparse", "", "in SpMVs", "set-up", "residual", "bound");
 }
 
-static json_t *real_or_null(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *names_of(const bench_split_row *r)
 {
     static const char *const orders[] = {"original", "permuted", "symmetric"};
@@ -25,12 +20,12 @@ static json_t *names_of(const bench_split_row *r)
     const tess_storage_options *s = &c->storage;
     const bool mixed = c->ours && (s->format == TESS_FORMAT_SPLIT || s->format == TESS_FORMAT_COMPOSITE);
     char levels[64];
-    json_t *row =
-        json_pack("{s:s, s:I, s:I, s:I, s:f, s:s, s:s}", "matrix", r->trial->which->name, "nrows",
-                  (json_int_t)r->trial->host.nrows, "ncols", (json_int_t)r->trial->host.ncols, "nnz",
-                  (json_int_t)r->trial->host.nnz, "density", r->density, "kernel", c->name, "precision",
-                  mixed ? bench_levels_text(&s->policy, levels, sizeof levels) : tess_precision_name(s->precision));
+    json_t *row = bench_row_begin(r->trial, c);
 
+    json_object_set_new(row, "density", json_real(r->density));
+    json_object_set_new(
+        row, "precision",
+        json_string(mixed ? bench_levels_text(&s->policy, levels, sizeof levels) : tess_precision_name(s->precision)));
     json_object_set_new(row, "base", json_string(tess_format_name(mixed ? s->base : s->format)));
     json_object_set_new(row, "row_order", json_string(orders[s->row_order]));
     json_object_set_new(row, "vectors", json_string("fp64"));
@@ -49,24 +44,15 @@ static void add_times(json_t *row, const bench_split_row *line)
 {
     const bench_outcome *o = line->outcome;
     const bench_split_result *r = line->result;
-    const double rate = (double)o->bytes / o->time.median;
 
-    json_object_set_new(row, "seconds", json_real(o->time.median));
-    json_object_set_new(row, "seconds_lowest", json_real(o->time.lowest));
-    json_object_set_new(row, "seconds_highest", json_real(o->time.highest));
-    json_object_set_new(row, "samples", json_integer(o->time.samples));
-    json_object_set_new(row, "calls_per_sample", json_integer(o->time.calls));
-    json_object_set_new(row, "bytes_by_model", json_integer(o->bytes));
-    json_object_set_new(row, "gbs", json_real(1e-9 * rate));
-    json_object_set_new(row, "share_of_measured_bandwidth", json_real(rate / bench_ceiling_of(line->trial->run)));
-    json_object_set_new(row, "in_cache", json_boolean(line->trial->rotation.in_cache));
+    bench_row_add_outcome(row, line->trial, o);
     json_object_set_new(row, "speedup", json_real(r->speedup));
     json_object_set_new(row, "predicted_speedup", json_real(r->predicted));
     json_object_set_new(row, "of_its_bytes", json_real(r->speedup / r->predicted));
-    json_object_set_new(row, "speedup_over_cusparse", real_or_null(r->over_cusparse));
-    json_object_set_new(row, "setup_seconds", real_or_null(o->setup_seconds));
-    json_object_set_new(row, "setup_in_spmvs", real_or_null(r->setup_in_spmvs));
-    json_object_set_new(row, "first_setup_in_spmvs", real_or_null(r->first_setup_in_spmvs));
+    json_object_set_new(row, "speedup_over_cusparse", bench_real_or_null(r->over_cusparse));
+    json_object_set_new(row, "setup_seconds", bench_real_or_null(o->setup_seconds));
+    json_object_set_new(row, "setup_in_spmvs", bench_real_or_null(r->setup_in_spmvs));
+    json_object_set_new(row, "first_setup_in_spmvs", bench_real_or_null(r->first_setup_in_spmvs));
 }
 
 static void print_row(const bench_split_row *line)
@@ -90,11 +76,10 @@ void bench_split_report(const bench_split_row *line)
     json_t *row = names_of(line);
 
     add_times(row, line);
-    json_object_set_new(row, "error_over_bound", json_real(line->outcome->error));
     json_object_set_new(row, "low_share", line->has_share ? json_real(line->low_share) : json_null());
-    json_object_set_new(row, "relative_residual", real_or_null(r->residual));
-    json_object_set_new(row, "relative_residual_bound", real_or_null(line->bound));
-    json_object_set_new(row, "residual_over_bound", real_or_null(line->over_bound));
+    json_object_set_new(row, "relative_residual", bench_real_or_null(r->residual));
+    json_object_set_new(row, "relative_residual_bound", bench_real_or_null(line->bound));
+    json_object_set_new(row, "residual_over_bound", bench_real_or_null(line->over_bound));
     print_row(line);
     bench_add(line->trial->run, row);
 }

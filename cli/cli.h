@@ -150,8 +150,8 @@ double cli_seconds(void);
 
 /* ---- policy_options.c: precisions by policy ---- */
 
-/* --granularity --policy --block --share --levels --allow-underflow --base --row-order; input: tess_storage_options. A child of
-   cli_storage_argp. */
+/* --granularity --policy --block --share --levels --allow-underflow --base --row-order --kernel --tcki-thresholds; input:
+   tess_storage_options. A child of cli_storage_argp. */
 extern const struct argp cli_policy_argp;
 bool cli_takes_policy(tess_format format);
 /* The granularity that a format has where none is given: tiles have blocks. */
@@ -162,9 +162,23 @@ bool cli_storage_is_possible(const tess_storage_options *options);
 tess_row_order cli_row_order(const tess_storage_options *options);
 /* What Jacobi and time steps make of split and composite whatever is asked, so that reports say it. */
 void cli_note_sweep(tess_storage_options *options);
+/* Puts the parameter and the base that were chosen for a stored matrix where reports find them. */
+void cli_note_choices(const tess_matrix *stored, tess_storage_options *options);
+/* A line that says so; none where nothing was chosen. */
+void cli_print_parameter(const tess_storage_options *options);
 /* Options of several precisions for a format that has one, or the reverse, are a usage error. Returns 0 or CLI_USAGE, message
    printed. */
 int cli_require_policy_format(const tess_storage_options *options);
+/* --kernel and --tcki-thresholds where the format or the kernel has none: the same. Part of the one above. */
+int cli_require_kernel(const tess_storage_options *options);
+/* How many blocks a stored matrix has in each format, where it tells. */
+typedef struct cli_block_formats {
+    bool known;
+    int64_t count[TESS_TCKI_FORMATS];
+} cli_block_formats;
+cli_block_formats cli_find_block_formats(const tess_matrix *stored, const tess_storage_options *options);
+void cli_print_block_formats(const cli_block_formats *formats);
+json_t *cli_block_formats_json(const cli_block_formats *formats); /* null where it is not known */
 const char *cli_levels_text(const tess_policy_options *options, char *buffer, size_t size);
 void cli_print_assignment(const tess_assignment_summary *summary, int64_t nrows);
 json_t *cli_assignment_json(const tess_assignment_summary *summary, int64_t nrows);

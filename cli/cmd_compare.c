@@ -117,6 +117,7 @@ static int measure(const tess_matrix *a, const tess_vector *x, tess_vector *y, c
                          .storage = *storage,
                          .vectors = tess_vector_precision(x),
                          .matrix_bytes = tess_matrix_bytes(stored)};
+    cli_note_choices(stored, &row->storage);
     int code = cli_time_product(stored, cli_row_order(storage), x, y, all->options->repeats, &row->timing);
     if (code == CLI_CONVERGED) { code = cli_reference_error(&all->reference, y, &row->error); }
     if (code == CLI_CONVERGED) { code = cli_count_digits(&all->exact, y, &row->digits); }
@@ -274,6 +275,9 @@ static void print_comparison(const comparison *all, const tess_context *ctx)
                cli_seconds_text(row->timing.median, time, sizeof time), 1e-9 * row->timing.bytes / row->timing.median,
                row->error.componentwise, row->error.relative);
     }
+    for (int i = 0; i < all->count; i++) {
+        cli_print_parameter(&all->rows[i].storage);
+    }
     print_digits(all);
     if (tess_has_gpu_backend()) { printf("\ncuSPARSE is compared in the benchmarks: make bench\n"); }
 }
@@ -286,6 +290,9 @@ static json_t *row_json(const compare_row *row, const cli_exact *exact)
     if (item == NULL) { return NULL; }
     bool mixed = cli_takes_policy(row->storage.format);
     json_object_set_new(item, "policy", json_string(mixed ? tess_policy_name(row->storage.policy.policy) : "none"));
+    json_object_set_new(item, "policy_parameter",
+                        mixed && row->storage.policy.parameter > 0.0 ? cli_json_real(row->storage.policy.parameter)
+                                                                     : json_null());
     json_object_set_new(item, "seconds_median", cli_json_real(row->timing.median));
     json_object_set_new(item, "seconds_fastest", cli_json_real(row->timing.fastest));
     json_object_set_new(item, "bytes_moved", cli_json_real(row->timing.bytes));
@@ -357,7 +364,8 @@ static int run_compare(int argc, char **argv)
     if (!options.x.seeded) { options.x.seed = options.seed; }
     tess_context *ctx = NULL;
     comparison all = {.options = &options};
-    if ((int)options.storage.format != NOT_GIVEN) { code = cli_require_policy_format(&options.storage); }
+    code = cli_require_kernel(&options.storage);
+    if (code == 0 && (int)options.storage.format != NOT_GIVEN) { code = cli_require_policy_format(&options.storage); }
     if (code == 0) { code = cli_check_output(options.host.json); }
     if (code == 0) { code = cli_open_context(TESS_DEVICE_CPU, options.host.threads, NULL, &ctx); }
     if (code == 0) { code = compare(&all, ctx); }

@@ -72,6 +72,7 @@ typedef struct storage_trial {
     const tess_storage_options *options;
     int64_t bytes;      /* -1: refused */
     const char *reason; /* why */
+    cli_block_formats formats;
 } storage_trial;
 
 /* Formats pad as the matrix makes them: only storing it tells what it takes. */
@@ -81,6 +82,7 @@ static int try_storage(const tess_matrix *a, const tess_storage_options *options
     const tess_context *ctx = tess_matrix_context(a);
     tess_status status = tess_matrix_convert(a, options, &stored);
     *out = (storage_trial){.options = options, .bytes = status == TESS_SUCCESS ? tess_matrix_bytes(stored) : -1};
+    if (status == TESS_SUCCESS) { out->formats = cli_find_block_formats(stored, options); }
     tess_matrix_destroy(stored);
     if (status == TESS_UNSUPPORTED || status == TESS_OUT_OF_RANGE) {
         out->reason = tess_context_last_error(ctx)->message;
@@ -101,12 +103,14 @@ static void print_storage(const storage_trial *trial, int64_t nnz)
            mixed ? cli_levels_text(&trial->options->policy, levels, sizeof levels)
                  : tess_precision_name(trial->options->precision),
            cli_bytes_text((double)trial->bytes, text, sizeof text), nnz > 0 ? (double)trial->bytes / (double)nnz : 0.0);
+    cli_print_block_formats(&trial->formats);
 }
 
 static json_t *storage_json(const storage_trial *trial)
 {
     json_t *object = cli_storage_json(trial->options);
     json_object_set_new(object, "bytes", trial->bytes < 0 ? json_null() : json_integer(trial->bytes));
+    json_object_set_new(object, "block_formats", cli_block_formats_json(&trial->formats));
     json_object_set_new(object, "refused", trial->bytes < 0 ? cli_json_text(trial->reason) : json_null());
     return object;
 }
@@ -121,12 +125,13 @@ typedef struct info_assignment {
 
 static int assign(const tess_matrix *a, const info_options *options, info_assignment *out)
 {
-    const tess_policy_options *policy = &options->storage.policy;
+    tess_policy_options policy = options->storage.policy;
     bool wanted =
-        policy->policy != TESS_POLICY_NONE || cli_takes_policy(options->storage.format) || options->plot != NULL;
+        policy.policy != TESS_POLICY_NONE || cli_takes_policy(options->storage.format) || options->plot != NULL;
     *out = (info_assignment){.plot = {.path = options->plot}};
     if (!wanted) { return CLI_CONVERGED; }
-    tess_status status = tess_assignment_create(a, policy, &out->assignment);
+    policy.arithmetic = options->storage.arithmetic;
+    tess_status status = tess_assignment_create(a, &policy, &out->assignment);
     if (status == TESS_SUCCESS) { status = tess_assignment_measure_error(out->assignment, a); }
     if (status != TESS_SUCCESS) { return cli_report_failure(tess_matrix_context(a), status); }
     tess_assignment_get_summary(out->assignment, &out->summary);
@@ -384,7 +389,8 @@ static int run_info(int argc, char **argv)
     if (code != 0) { return code; }
     argp_parse(&info_argp, arguments.argc, arguments.argv, 0, NULL, &options);
     tess_context *ctx = NULL;
-    code = cli_check_output(options.host.json);
+    code = cli_require_kernel(&options.storage);
+    if (code == 0) { code = cli_check_output(options.host.json); }
     if (code == 0) { code = cli_check_output(options.plot); }
     if (code == 0) { code = cli_open_context(TESS_DEVICE_CPU, options.host.threads, NULL, &ctx); }
     if (code == 0) { code = analyse(&options, ctx); }

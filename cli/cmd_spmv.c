@@ -56,7 +56,7 @@ static const struct argp spmv_argp = {
     .children = spmv_children};
 
 typedef struct spmv_run {
-    const spmv_options *options;
+    spmv_options *options;
     const tess_context *ctx;
     cli_matrix matrix;
     tess_matrix *stored;
@@ -113,6 +113,9 @@ static void print_spmv(const spmv_run *run)
            mixed ? cli_levels_text(&run->options->storage.policy, buffer, sizeof buffer)
                  : tess_precision_name(tess_matrix_precision(run->stored)),
            cli_bytes_text((double)tess_matrix_bytes(run->stored), bytes, sizeof bytes));
+    cli_print_parameter(&run->options->storage);
+    cli_block_formats formats = cli_find_block_formats(run->stored, &run->options->storage);
+    cli_print_block_formats(&formats);
     if (arithmetic_precision(run->options) != TESS_PRECISION_FP64) {
         printf("%-17s %s\n", "arithmetic",
                mixed ? "products of low values in fp32, sums in fp64" : "fp32, vectors in fp32");
@@ -144,6 +147,8 @@ static json_t *spmv_json(const spmv_run *run)
     json_object_set_new(root, "arithmetic", json_string(tess_precision_name(arithmetic_precision(run->options))));
     json_object_set_new(root, "vector_precision", json_string(tess_precision_name(vector_precision(run->options))));
     json_object_set_new(root, "options", cli_storage_json(&run->options->storage));
+    cli_block_formats formats = cli_find_block_formats(run->stored, &run->options->storage);
+    json_object_set_new(root, "block_formats", cli_block_formats_json(&formats));
     json_object_set_new(root, "repeat", json_integer(run->timing.repeats));
     json_object_set_new(root, "seconds_median", cli_json_real(run->timing.median));
     json_object_set_new(root, "seconds_fastest", cli_json_real(run->timing.fastest));
@@ -175,12 +180,13 @@ static tess_status narrow_vector(tess_vector **v, tess_precision precision)
 
 static int compute(spmv_run *run, tess_context *ctx)
 {
-    const spmv_options *options = run->options;
+    spmv_options *options = run->options;
     int code = cli_load_matrix(ctx, options->matrix, &run->matrix);
     if (code != CLI_CONVERGED) { return code; }
     code = cli_load_vector(ctx, &options->x, "x", tess_matrix_ncols(run->matrix.a), NULL, &run->x);
     if (code != CLI_CONVERGED) { return code; }
     tess_status status = tess_matrix_convert(run->matrix.a, &options->storage, &run->stored);
+    if (status == TESS_SUCCESS) { cli_note_choices(run->stored, &options->storage); }
     if (status == TESS_SUCCESS) { status = narrow_vector(&run->x, vector_precision(options)); }
     if (status == TESS_SUCCESS) {
         status = tess_vector_create(ctx, tess_matrix_nrows(run->matrix.a), vector_precision(options), &run->y);

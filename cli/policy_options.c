@@ -3,12 +3,25 @@
 #include "cli.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- options ---- */
 
-enum { KEY_GRANULARITY = 400, KEY_POLICY, KEY_SHARE, KEY_LEVELS, KEY_UNDERFLOW, KEY_BASE, KEY_ROW_ORDER, KEY_BLOCK };
+enum {
+    KEY_GRANULARITY = 400,
+    KEY_POLICY,
+    KEY_SHARE,
+    KEY_LEVELS,
+    KEY_UNDERFLOW,
+    KEY_BASE,
+    KEY_ROW_ORDER,
+    KEY_BLOCK,
+    KEY_KERNEL,
+    KEY_TCKI
+};
 
+static const char *const kernels[] = {"default", "paper", NULL};
 static const char *const row_orders[] = {"original", "permuted", "symmetric", NULL};
 
 static tess_granularity parse_granularity(struct argp_state *state, const char *text)
@@ -21,15 +34,16 @@ static tess_granularity parse_granularity(struct argp_state *state, const char *
 
 static void parse_policy(struct argp_state *state, const char *text, tess_policy_options *policy)
 {
-    static const char *const available[] = {"none",         "fixed-range", "fixed-range:R", "mean-range",
-                                            "mean-range:F", "mean-3std",   "mean-3std:F",   NULL};
+    static const char *const available[] = {"none",      "fixed-range", "fixed-range:R",  "mean-range", "mean-range:F",
+                                            "mean-3std", "mean-3std:F", "mean-3std:auto", NULL};
     static const char *const later[] = {"lossless", "error-bound", NULL};
     char name[32];
     if (tess_policy_parse(text, policy) == TESS_SUCCESS) { return; }
     snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
     if (strchr(text, ':') != NULL &&
         (strcmp(name, "fixed-range") == 0 || strcmp(name, "mean-range") == 0 || strcmp(name, "mean-3std") == 0)) {
-        argp_error(state, "--policy: '%s' is not a number above 0", strchr(text, ':') + 1);
+        argp_error(state, "--policy: '%s' is not a number above 0%s", strchr(text, ':') + 1,
+                   strcmp(name, "mean-3std") == 0 ? " or auto" : "");
     }
     if (strcmp(name, "none") == 0) { argp_error(state, "--policy: none takes no parameter"); }
     cli_parse_word(state, "policy", name, available, later);
@@ -67,11 +81,28 @@ static void parse_block(struct argp_state *state, const char *text, tess_policy_
     policy->block_cols = shape % 2 == 0 ? 16 : 32;
 }
 
+/* D,TL,TU; 0 would stand for the default, and is refused. */
+static void parse_thresholds(struct argp_state *state, const char *text, tess_tcki_thresholds *out)
+{
+    double value[3];
+    const char *at = text;
+    for (int k = 0; k < 3; k++) {
+        char *end = NULL;
+        value[k] = strtod(at, &end);
+        if (end == at || *end != (k < 2 ? ',' : '\0') || !(value[k] > 0.0) || !isfinite(value[k])) {
+            argp_error(state, "--tcki-thresholds: '%s' is not three numbers above 0, such as 0.02,0.2,0.9", text);
+        }
+        at = end + 1;
+    }
+    if (value[1] > value[2]) { argp_error(state, "--tcki-thresholds: in '%s' the second is above the third", text); }
+    *out = (tess_tcki_thresholds){value[0], value[1], value[2]};
+}
+
 static tess_format parse_base(struct argp_state *state, const char *text)
 {
-    static const char *const available[] = {"csr", "ellr", NULL};
-    static const char *const later[] = {"sell", "dia", "auto", NULL};
-    static const tess_format formats[] = {TESS_FORMAT_CSR, TESS_FORMAT_ELLR};
+    static const char *const available[] = {"csr", "ellr", "auto", NULL};
+    static const char *const later[] = {"sell", "dia", NULL};
+    static const tess_format formats[] = {TESS_FORMAT_CSR, TESS_FORMAT_ELLR, TESS_FORMAT_AUTO};
     return formats[cli_parse_word(state, "base", text, available, later)];
 }
 
@@ -95,6 +126,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_LEVELS: parse_levels(state, arg, &options->policy); return 0;
     case KEY_UNDERFLOW: options->policy.allow_underflow = 1; return 0;
     case KEY_BLOCK: parse_block(state, arg, &options->policy); return 0;
+    case KEY_KERNEL: options->kernel = (tess_kernel)cli_parse_word(state, "kernel", arg, kernels, NULL); return 0;
+    case KEY_TCKI: parse_thresholds(state, arg, &options->tcki_thresholds); return 0;
     case KEY_BASE: options->base = parse_base(state, arg); return 0;
     case KEY_ROW_ORDER:
         options->row_order = (tess_row_order)cli_parse_word(state, "row-order", arg, row_orders, NULL);
@@ -114,7 +147,9 @@ static const struct argp_option policy_options[] = {
     {"granularity", KEY_GRANULARITY, "matrix|row|entry|block", 0, "what has one precision (default row)", 0},
     {"policy", KEY_POLICY, "NAME", 0,
      "none (default), fixed-range[:R]: magnitudes below R (1) may be low, mean-range[:F]: those below F (0.1) times "
-     "the mean, or mean-3std[:F]: those below F (0.5) times the mean and three standard deviations",
+     "the mean, or mean-3std[:F]: those below F (0.5) times the mean and three standard deviations; mean-3std:auto: "
+     "the "
+     "largest F up to 0.5 that leaves 95 % of the rows 7 digits",
      0},
     {"block", KEY_BLOCK, "16x16|16x32|32x16|32x32", 0, "granularity block: rows and columns of a block (default 16x16)",
      0},
@@ -123,9 +158,16 @@ static const struct argp_option policy_options[] = {
     {"levels", KEY_LEVELS, "HIGH,..,LOW", 0,
      "precisions to choose from (default fp64,fp32; up to three; P:scaled: over a power of two per row or block)", 0},
     {"allow-underflow", KEY_UNDERFLOW, NULL, 0, "values too small for a low precision keep nothing high", 0},
-    {"base", KEY_BASE, "csr|ellr", 0, "split, composite: format of the parts (default csr)", 0},
+    {"base", KEY_BASE, "csr|ellr|auto", 0,
+     "split, composite: format of the parts (default csr); auto: the one of fewer bytes", 0},
     {"row-order", KEY_ROW_ORDER, "original|permuted|symmetric", 0,
      "split, composite: order of y, or of x and y (default original)", 0},
+    {"kernel", KEY_KERNEL, "default|paper", 0, "tiles: the library's design, or that of the paper as printed", 0},
+    {"tcki-thresholds", KEY_TCKI, "D,TL,TU", 0,
+     "kernel paper: blocks are COO below density D, else ELL below the variation TL of their rows' lengths, HYB above "
+     "TU, "
+     "CSR between (default 0.02,0.2,0.9)",
+     0},
     {0}};
 const struct argp cli_policy_argp = {.options = policy_options, .parser = parse_option};
 
@@ -166,6 +208,15 @@ void cli_note_sweep(tess_storage_options *options)
     options->policy.without_diagonal = 1;
 }
 
+void cli_note_choices(const tess_matrix *stored, tess_storage_options *options)
+{
+    tess_assignment_summary summary;
+    if (options->base == TESS_FORMAT_AUTO) { options->base = tess_matrix_base(stored); }
+    if (options->policy.choose_parameter && tess_matrix_get_assignment(stored, &summary) == TESS_SUCCESS) {
+        options->policy.parameter = summary.options.parameter;
+    }
+}
+
 /* The first option that only split and composite take and that is not at its default; NULL: none is. */
 static const char *find_parts_option(const tess_storage_options *o)
 {
@@ -193,8 +244,23 @@ static const char *find_mixed_option(const tess_storage_options *o)
     return policy->allow_underflow ? "allow-underflow" : NULL;
 }
 
+int cli_require_kernel(const tess_storage_options *options)
+{
+    const tess_tcki_thresholds *t = &options->tcki_thresholds;
+    const bool paper = options->kernel == TESS_KERNEL_PAPER;
+    if (paper && options->format != TESS_FORMAT_TILES) {
+        cli_error("--kernel paper is for --format tiles");
+    } else if (!paper && (t->density != 0.0 || t->low != 0.0 || t->high != 0.0)) {
+        cli_error("--tcki-thresholds is for --kernel paper");
+    } else {
+        return 0;
+    }
+    return CLI_USAGE;
+}
+
 int cli_require_policy_format(const tess_storage_options *options)
 {
+    if (cli_require_kernel(options) != 0) { return CLI_USAGE; }
     const char *format = tess_format_name(options->format);
     const char *parts_option = options->format == TESS_FORMAT_SPLIT || options->format == TESS_FORMAT_COMPOSITE
                                    ? NULL
@@ -268,7 +334,7 @@ static void print_choice(const tess_assignment_summary *s)
 {
     const tess_policy_options *o = &s->options;
     printf("%-17s by %s, policy %s", "assignment", tess_granularity_name(o->granularity), tess_policy_name(o->policy));
-    if (o->policy != TESS_POLICY_NONE) { printf(":%g", o->parameter); }
+    if (o->policy != TESS_POLICY_NONE) { printf(":%g%s", o->parameter, o->choose_parameter ? " (chosen)" : ""); }
     if (o->policy != TESS_POLICY_NONE && o->granularity == TESS_GRANULARITY_ROW) {
         if (o->at_most_one) {
             printf(", share at-most-one");
@@ -334,6 +400,14 @@ static policy_bytes bytes_of(const tess_assignment_summary *s, int64_t nrows)
                           .permutation = 4.0 * rows};
 }
 
+void cli_print_parameter(const tess_storage_options *options)
+{
+    const tess_policy_options *o = &options->policy;
+    if (!o->choose_parameter || !cli_takes_policy(options->format)) { return; }
+    printf("%-17s %s:%g by %s, chosen for %s\n", "policy", tess_policy_name(o->policy), o->parameter,
+           tess_granularity_name(o->granularity), tess_format_name(options->format));
+}
+
 void cli_print_assignment(const tess_assignment_summary *s, int64_t nrows)
 {
     char split[32], composite[32], permutation[32], block[16];
@@ -370,12 +444,44 @@ void cli_add_policy_json(json_t *object, const tess_storage_options *options)
     set(object, "granularity", json_string(tess_granularity_name(o->granularity)));
     set(object, "policy", json_string(tess_policy_name(o->policy)));
     set(object, "policy_parameter", o->parameter > 0.0 ? cli_json_real(o->parameter) : json_null());
+    set(object, "parameter_chosen", json_boolean(o->choose_parameter));
     set(object, "share", o->at_most_one ? json_string("at-most-one") : cli_json_real(o->share));
     set(object, "block", json_pack("s?", block_text(o, text, sizeof text)));
     set(object, "levels", json_string(cli_levels_text(o, text, sizeof text)));
     set(object, "allow_underflow", json_boolean(o->allow_underflow));
-    set(object, "base", json_string(tess_format_name(options->base)));
+    set(object, "base", json_string(options->base == TESS_FORMAT_AUTO ? "auto" : tess_format_name(options->base)));
     set(object, "row_order", json_string(row_orders[options->row_order]));
+    const tess_tcki_thresholds *t = &options->tcki_thresholds;
+    set(object, "kernel", json_string(kernels[options->kernel]));
+    set(object, "tcki_thresholds",
+        t->density > 0.0 ? json_pack("[f, f, f]", t->density, t->low, t->high) : json_null());
+}
+
+/* ---- formats of blocks ---- */
+
+void cli_print_block_formats(const cli_block_formats *formats)
+{
+    if (!formats->known) { return; }
+    printf("%-17s %lld COO, %lld CSR, %lld ELL, %lld HYB\n", "blocks stored as",
+           (long long)formats->count[TESS_TCKI_COO], (long long)formats->count[TESS_TCKI_CSR],
+           (long long)formats->count[TESS_TCKI_ELL], (long long)formats->count[TESS_TCKI_HYB]);
+}
+
+json_t *cli_block_formats_json(const cli_block_formats *formats)
+{
+    if (!formats->known) { return json_null(); }
+    return json_pack("{sI sI sI sI}", "coo", (json_int_t)formats->count[TESS_TCKI_COO], "csr",
+                     (json_int_t)formats->count[TESS_TCKI_CSR], "ell", (json_int_t)formats->count[TESS_TCKI_ELL], "hyb",
+                     (json_int_t)formats->count[TESS_TCKI_HYB]);
+}
+
+cli_block_formats cli_find_block_formats(const tess_matrix *stored, const tess_storage_options *options)
+{
+    cli_block_formats formats = {.known = false};
+    if (options->kernel == TESS_KERNEL_PAPER) {
+        formats.known = tess_matrix_tcki_counts(stored, formats.count) == TESS_SUCCESS;
+    }
+    return formats;
 }
 
 static json_t *level_json(const tess_assignment_summary *s, int l)
@@ -402,6 +508,7 @@ json_t *cli_assignment_json(const tess_assignment_summary *s, int64_t nrows)
     set(root, "granularity", json_string(tess_granularity_name(o->granularity)));
     set(root, "policy", json_string(tess_policy_name(o->policy)));
     set(root, "policy_parameter", o->policy == TESS_POLICY_NONE ? json_null() : cli_json_real(o->parameter));
+    set(root, "parameter_chosen", json_boolean(o->choose_parameter));
     set(root, "share", o->at_most_one ? json_string("at-most-one") : cli_json_real(o->share));
     set(root, "allow_underflow", json_boolean(o->allow_underflow));
     set(root, "granules", json_integer(s->granules));

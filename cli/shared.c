@@ -51,17 +51,18 @@ static const struct argp_option device_options[] = {
     {"device", KEY_DEVICE, "NAME", 0, "auto, cpu or cuda (default auto: the GPU if there is one)", 0}, {0}};
 const struct argp cli_device_argp = {.options = device_options, .parser = parse_device};
 
-/* `pbp` stands for split by blocks with the policy of its paper, unless --policy says otherwise. */
+/* `pbp` stands for split by blocks, `tcki` for tiles, with the policy of their paper, unless --policy says otherwise. */
 static void parse_format(struct argp_state *state, const char *text, tess_storage_options *options)
 {
 #define FORMAT_WORD(NAME, value, name) name,
-    static const char *const available[] = {TESS_FORMAT_LIST(FORMAT_WORD) "pbp", NULL};
+    static const char *const available[] = {TESS_FORMAT_LIST(FORMAT_WORD) "pbp", "tcki", NULL};
 #undef FORMAT_WORD
-    static const char *const later[] = {"auto", "tcki", NULL};
-    const bool blocks = strcmp(available[cli_parse_word(state, "format", text, available, later)], "pbp") == 0;
-    state->hook = blocks ? "pbp" : NULL;
-    if (blocks) {
-        options->format = TESS_FORMAT_SPLIT;
+    static const char *const later[] = {"auto", NULL};
+    const char *word = available[cli_parse_word(state, "format", text, available, later)];
+    const bool pbp = strcmp(word, "pbp") == 0, tcki = strcmp(word, "tcki") == 0;
+    state->hook = pbp ? "pbp is split" : tcki ? "tcki is tiles" : NULL;
+    if (pbp || tcki) {
+        options->format = pbp ? TESS_FORMAT_SPLIT : TESS_FORMAT_TILES;
         options->policy.granularity = TESS_GRANULARITY_BLOCK;
         if (options->policy.policy == TESS_POLICY_NONE) { tess_policy_parse("mean-3std", &options->policy); }
     } else if (tess_format_parse(text, &options->format) != TESS_SUCCESS) {
@@ -98,8 +99,8 @@ static error_t parse_storage(int key, char *arg, struct argp_state *state)
     case KEY_ARITHMETIC: options->arithmetic = parse_arithmetic(state, arg); return 0;
     case ARGP_KEY_END:
         if (state->hook && options->policy.granularity != TESS_GRANULARITY_BLOCK) {
-            argp_error(state, "--granularity %s: --format pbp is split by blocks; choose --format split",
-                       tess_granularity_name(options->policy.granularity));
+            argp_error(state, "--granularity %s: --format %s by blocks",
+                       tess_granularity_name(options->policy.granularity), (const char *)state->hook);
         }
         return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -108,7 +109,9 @@ static error_t parse_storage(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option storage_options[] = {
     {"format", KEY_FORMAT, "NAME", 0,
-     "csr (default), ellr, sell, dia, split, composite or tiles; pbp: split by blocks, --policy mean-3std", 0},
+     "csr (default), ellr, sell, dia, split, composite or tiles; pbp: split by blocks, tcki: tiles, both with "
+     "--policy mean-3std",
+     0},
     {"matrix-precision", KEY_PRECISION, "P", 0,
      "precision the matrix is stored in: fp64 (default), fp32, bf16, fp16, e4m3 or e5m2", 0},
     {"max-padding", KEY_PADDING, "R", 0, "ellr, sell, dia: the most entries stored per nonzero (default 3)", 0},

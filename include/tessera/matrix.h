@@ -36,7 +36,8 @@ typedef enum tess_format {
 #define TESS_FORMAT_ENUM(NAME, value, name) TESS_FORMAT_##NAME = (value),
     TESS_FORMAT_LIST(TESS_FORMAT_ENUM)
 #undef TESS_FORMAT_ENUM
-        TESS_FORMAT_SHELL = 1000 /**< the user's own operator */
+        TESS_FORMAT_SHELL = 1000, /**< the user's own operator */
+    TESS_FORMAT_AUTO = 1001       /**< no format: as a base it has the library choose */
 } tess_format;
 
 typedef enum tess_operation { TESS_OP_NONE = 0, TESS_OP_TRANSPOSE = 1 } tess_operation;
@@ -89,9 +90,26 @@ typedef enum tess_row_order {
     TESS_ROW_ORDER_SYMMETRIC = 2 /**< x and y in the format's row order: rows and columns are permuted alike */
 } tess_row_order;
 
+/** Whose design a format follows where it has two: ours, or the paper's as it is printed. */
+typedef enum tess_kernel {
+    TESS_KERNEL_DEFAULT = 0,
+    TESS_KERNEL_PAPER = 1 /**< tiles: Zhao et al. 2024, section 3.2.2 */
+} tess_kernel;
+
+/** The formats of the blocks of tiles with kernel paper. */
+enum { TESS_TCKI_COO = 0, TESS_TCKI_CSR = 1, TESS_TCKI_ELL = 2, TESS_TCKI_HYB = 3, TESS_TCKI_FORMATS = 4 };
+
 /**
- * How a matrix is stored; mirrors --format, --matrix-precision, --max-padding, --sell-window, --arithmetic, --base, --row-order
- * and the options of the policy. Zero stands for a field's default.
+ * What decides a block's format: COO where its density is below @c density (default 0.02), else ELL where the coefficient of
+ * variation of its rows' lengths is below @c low (0.2), HYB where it is above @c high (0.9), and CSR in between, bounds included.
+ */
+typedef struct tess_tcki_thresholds {
+    double density, low, high; /**< 0: the default */
+} tess_tcki_thresholds;
+
+/**
+ * How a matrix is stored; mirrors --format, --matrix-precision, --max-padding, --sell-window, --arithmetic, --base, --row-order,
+ * --kernel, --tcki-thresholds and the options of the policy. Zero stands for a field's default.
  */
 typedef struct tess_storage_options {
     tess_format format;
@@ -115,9 +133,15 @@ typedef struct tess_storage_options {
     tess_arithmetic arithmetic;
     /** split, composite, tiles: what decides the precisions (`precision` is not read). */
     tess_policy_options policy;
-    /** split, composite: the format of the parts, csr (default) or ellr. */
+    /**
+     * split, composite: the format of the parts, csr (default) or ellr; TESS_FORMAT_AUTO: of these the one whose parts take
+     * fewer bytes together, csr where both take as many or ellr needs more padding than max_padding allows. Slices of ellr are
+     * built to know, and released again where csr is taken.
+     */
     tess_format base;
     tess_row_order row_order;
+    tess_kernel kernel;                   /**< paper: for tiles alone */
+    tess_tcki_thresholds tcki_thresholds; /**< tiles with kernel paper; read there alone */
 } tess_storage_options;
 
 /**
@@ -160,7 +184,9 @@ TESS_EXPORT tess_status tess_matrix_update_values(tess_matrix *a, const double *
  * blocks: Zhao et al. 2024, section 3.2.1. INVALID_ARGUMENT also for a composite by entries or blocks and a symmetric row order of a
  * rectangular matrix, UNSUPPORTED for split by blocks with a scaled level. tests/unit/test_split.c, tests/unit/test_split_blocks.c
  * tiles: Zhao et al. 2024, section 3.2.2; blocks of 16 or 32 rows and columns, each in the precision that the policy gives it; rows in
- * their order, FP64 arithmetic, FP64 or FP32 vectors; src/format/tiles/README.md has the layout. tests/unit/test_tiles.c
+ * their order, FP64 arithmetic, FP64 or FP32 vectors; src/format/tiles/README.md has the layouts. With kernel paper each block is in
+ * COO, CSR, ELL or HYB, and products on a GPU add up by atomics in no fixed order; INVALID_ARGUMENT for thresholds that are negative,
+ * not numbers, or low above high; UNSUPPORTED for kernel paper of other formats. tests/unit/test_tiles.c, tests/unit/test_tcki.c
  */
 TESS_EXPORT tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options *options,
                                             tess_matrix **out);
@@ -170,6 +196,9 @@ TESS_EXPORT tess_status tess_matrix_convert(const tess_matrix *a, const tess_sto
  */
 TESS_EXPORT tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storage_options *options,
                                                      const tess_assignment *assignment, tess_matrix **out);
+/** What a matrix stored as split, composite or tiles was assigned, a parameter that was chosen included (policy.h). Errors:
+ * UNSUPPORTED (other formats). tests/unit/test_choice.c */
+TESS_EXPORT tess_status tess_matrix_get_assignment(const tess_matrix *a, tess_assignment_summary *out);
 /** Defaults: CSR, fp64, padding up to 3.0, windows of 256 rows, FP64 arithmetic. */
 TESS_EXPORT void tess_storage_options_init(tess_storage_options *options);
 
@@ -205,6 +234,12 @@ TESS_EXPORT tess_status tess_matrix_spmv_level(const tess_matrix *a, int level, 
  */
 TESS_EXPORT tess_status tess_matrix_row_permutation(const tess_matrix *a, int32_t *perm);
 
+/**
+ * How many blocks of tiles with kernel paper are in each format, by TESS_TCKI_COO to TESS_TCKI_HYB. Errors: UNSUPPORTED (anything
+ * else). tests/unit/test_tcki.c
+ */
+TESS_EXPORT tess_status tess_matrix_tcki_counts(const tess_matrix *a, int64_t counts[TESS_TCKI_FORMATS]);
+
 TESS_EXPORT int64_t tess_matrix_nrows(const tess_matrix *a);
 TESS_EXPORT int64_t tess_matrix_ncols(const tess_matrix *a);
 /** Stored entries, explicit zeros included; 0 for a shell. */
@@ -212,6 +247,8 @@ TESS_EXPORT int64_t tess_matrix_nnz(const tess_matrix *a);
 TESS_EXPORT tess_context *tess_matrix_context(const tess_matrix *a);
 TESS_EXPORT tess_format tess_matrix_format(const tess_matrix *a);
 TESS_EXPORT tess_precision tess_matrix_precision(const tess_matrix *a);
+/** The format of the parts of split and composite, one that was chosen too; of any other matrix its own format. */
+TESS_EXPORT tess_format tess_matrix_base(const tess_matrix *a);
 /** Bytes of the stored matrix (values, indices, offsets), without work space. */
 TESS_EXPORT int64_t tess_matrix_bytes(const tess_matrix *a);
 TESS_EXPORT const char *tess_format_name(tess_format format);

@@ -74,16 +74,25 @@ typedef struct tess_level {
  *
  * Blocks are those of a grid whose lines are at multiples of block_rows and block_cols; the last ones may be cut off by the
  * matrix. A block with entries, explicit zeros too, is a granule; other places of the grid are none.
+ *
+ * With choose_parameter F is the largest of 2^-1, 2^-2, ..., 2^-24 with which products are accurate, or DBL_MIN, with
+ * which zeros alone are low, where none is. Accurate: for each of some vectors x more than 95 % of the rows have
+ * |E x| < 5 * 10^-7 |A x|, with E what storage, and with fp32 arithmetic the rounding of x and of products, does to the entries:
+ * 7 significant digits (tessera/digits.h). The vectors are random with fixed seeds, 2 R in (0, 1) and 2 R in (-1, 1), where
+ * R = 32768 / rows, at least 1, at most 16. An x of another kind may lose more.
  * Source: Tezcan et al. 2022, section III-A (row rule, matrix-specific range), II-B (entry rule, fixed range); Zhao et al. 2024,
- * section 3.1.1 (blocks), 3.1.2, equation (5) (mean-3std).
+ * section 3.1.1 (blocks), 3.1.2, equation (5) (mean-3std), 4.2, equation (9) (the ratio of 95 %; that F is chosen is ours).
  */
 typedef struct tess_policy_options {
     tess_granularity
         granularity; /**< default `row` for the format composite, and for split unless another is given; tiles have `block` */
     tess_policy policy;
-    double parameter; /**< R (default 1.0), F of mean-range (default 0.1) or F of mean-3std (default 0.5) */
-    double share;     /**< percent of a row's values that must be inside: above 0, at most 100; default 99 */
-    int at_most_one;  /**< nonzero: in place of the share, rows of up to 100 entries may have one value outside, longer
+    double parameter;     /**< R (default 1.0), F of mean-range (default 0.1) or F of mean-3std (default 0.5) */
+    int choose_parameter; /**< nonzero, mean-3std only: F is chosen for the matrix, as below; `parameter` is not read */
+    /** Of the products that F is chosen for, fp64 by default. Formats made with an arithmetic of their own go by that one. */
+    tess_arithmetic arithmetic;
+    double share;    /**< percent of a row's values that must be inside: above 0, at most 100; default 99 */
+    int at_most_one; /**< nonzero: in place of the share, rows of up to 100 entries may have one value outside, longer
                                 ones 1 percent (the authors' published code) */
     int allow_underflow; /**< nonzero: values too small for a level may become subnormal or zero there */
     int without_diagonal; /**< nonzero: the main diagonal is left out, of statistics and of what is built; not with blocks */
@@ -97,9 +106,10 @@ TESS_EXPORT void tess_policy_options_init(tess_policy_options *options);
 
 /** What an assignment amounts to. */
 typedef struct tess_assignment_summary {
-    tess_policy_options options; /**< as resolved: no field stands for a default */
-    int64_t granules;            /**< rows, entries, blocks that hold entries, or 1 */
-    int64_t empty;               /**< granularity row: rows without entries; they have no level */
+    tess_policy_options
+        options;           /**< as resolved: no field stands for a default; parameter: the F that was chosen, too */
+    int64_t granules;      /**< rows, entries, blocks that hold entries, or 1 */
+    int64_t empty;         /**< granularity row: rows without entries; they have no level */
     double mean_magnitude; /**< mean |a| over entries that are finite and not zero; 0 where no policy asked for it */
     /** Population standard deviation of the same magnitudes; 0 where the policy is not mean-3std. One below 2^-40 of their
      * root mean square counts as 0. With u = 2^-53 and d = 40 + nnz / 2^20 it is within
@@ -121,10 +131,12 @@ typedef struct tess_assignment tess_assignment;
  * Gathers statistics and applies the policy of @p options to the assembled matrix @p a, on the matrix's device. The
  * assignment is independent of @p a afterwards. The same on every device and for any number of threads.
  * Cost: one pass over the values (two for mean-range and mean-3std), plus the columns where the diagonal is left out and for
- * blocks. These need 8 bytes an entry of device memory in addition meanwhile, and 7 (with scales 9) a block for good.
+ * blocks. These need 8 bytes an entry of device memory in addition meanwhile, and 7 (with scales 9) a block for good. Where F is
+ * chosen all that once for each F that is tried, and R passes over values and columns, until one is accurate: usually the first.
  * NULL options stand for the defaults. Errors: UNSUPPORTED (not an assembled matrix, scaled entries, blocks without the
- * diagonal), INVALID_ARGUMENT (share, parameter, levels that do not descend, a block's sides), memory.
- * tests/unit/test_policy.c, tests/unit/test_blocks.c
+ * diagonal), INVALID_ARGUMENT (share, parameter, choose_parameter with another policy, arithmetic, levels that do not
+ * descend, a block's sides), memory.
+ * tests/unit/test_policy.c, tests/unit/test_blocks.c, tests/unit/test_choice.c
  */
 TESS_EXPORT tess_status tess_assignment_create(const struct tess_matrix *a, const tess_policy_options *options,
                                                tess_assignment **out);
@@ -150,7 +162,8 @@ TESS_EXPORT tess_status tess_assignment_get_blocks(const tess_assignment *assign
 TESS_EXPORT const char *tess_granularity_name(tess_granularity granularity);
 TESS_EXPORT tess_status tess_granularity_parse(const char *name, tess_granularity *out);
 TESS_EXPORT const char *tess_policy_name(tess_policy policy);
-/** Parses `none`, `fixed-range[:R]`, `mean-range[:F]` or `mean-3std[:F]` into policy and parameter. */
+/** Parses `none`, `fixed-range[:R]`, `mean-range[:F]`, `mean-3std[:F]` or `mean-3std:auto` into policy, parameter and
+ * choose_parameter. */
 TESS_EXPORT tess_status tess_policy_parse(const char *text, tess_policy_options *out);
 /** Parses a list of precisions, `fp64,fp32` or `fp64,fp16:scaled`, into nlevels and level. */
 TESS_EXPORT tess_status tess_levels_parse(const char *text, tess_policy_options *out);

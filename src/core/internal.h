@@ -136,6 +136,8 @@ tess_status tess_spmv_of_original(const tess_matrix *a, const tess_spmv_args *ar
 
 /* Renews a stored matrix whose original has new values. */
 tess_status tess_matrix_refresh(tess_matrix *a);
+/* What the parts of split and composite, or tiles, were assigned; NULL for other formats. */
+const tess_assignment_summary *tess_matrix_assigned_to(const tess_matrix *a);
 
 double tess_wall_seconds(void);
 

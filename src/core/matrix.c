@@ -169,6 +169,8 @@ void tess_storage_options_init(tess_storage_options *options)
     tess_policy_options_init(&options->policy);
     options->base = TESS_FORMAT_CSR;
     options->row_order = TESS_ROW_ORDER_ORIGINAL;
+    options->kernel = TESS_KERNEL_DEFAULT;
+    options->tcki_thresholds = (tess_tcki_thresholds){0.0, 0.0, 0.0};
 }
 
 tess_status tess_storage_require_fp64_arithmetic(tess_context *ctx, const tess_storage_options *options,
@@ -215,6 +217,46 @@ static bool takes_precisions(const tess_format_ops *ops, const tess_storage_opti
     return true;
 }
 
+static tess_status require_kernel(const tess_matrix *a, const tess_storage_options *options)
+{
+    if (options->kernel != TESS_KERNEL_DEFAULT && options->kernel != TESS_KERNEL_PAPER) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "TESS_KERNEL_DEFAULT or TESS_KERNEL_PAPER", "kernel %d",
+                         (int)options->kernel);
+    }
+    if (options->kernel == TESS_KERNEL_PAPER && options->format != TESS_FORMAT_TILES) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "kernel paper is for format tiles", "kernel paper of format %s",
+                         tess_format_name(options->format));
+    }
+    return TESS_SUCCESS;
+}
+
+const tess_assignment_summary *tess_matrix_assigned_to(const tess_matrix *a)
+{
+    const bool split = a->format == TESS_FORMAT_SPLIT || a->format == TESS_FORMAT_COMPOSITE;
+
+    if (a->format == TESS_FORMAT_TILES) { return &((const tiles_storage *)a->storage)->summary; }
+    return split ? &((const split_storage *)a->storage)->summary : NULL;
+}
+
+tess_format tess_matrix_base(const tess_matrix *a)
+{
+    const bool split = a->format == TESS_FORMAT_SPLIT || a->format == TESS_FORMAT_COMPOSITE;
+
+    return split ? ((const split_storage *)a->storage)->base : a->format;
+}
+
+tess_status tess_matrix_get_assignment(const tess_matrix *a, tess_assignment_summary *out)
+{
+    const tess_assignment_summary *summary = tess_matrix_assigned_to(a);
+
+    if (!summary) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "split, composite and tiles have one", "the assignment of format %s",
+                         a->ops ? tess_format_name(a->format) : "shell");
+    }
+    *out = *summary;
+    return TESS_SUCCESS;
+}
+
 static tess_status convert(const tess_matrix *a, const tess_storage_options *options, const tess_assignment *assignment,
                            tess_matrix **out)
 {
@@ -230,6 +272,7 @@ static tess_status convert(const tess_matrix *a, const tess_storage_options *opt
             "format %s in %s on %s", tess_format_name(options->format), tess_precision_name(refused),
             a->ctx->backend->name);
     }
+    TESS_TRY(require_kernel(a, options));
     TESS_TRY(make_matrix(a->ctx, a->nrows, a->ncols, a->nnz, &stored));
     stored->format = options->format;
     stored->precision = precision_of(options, assignment);

@@ -18,10 +18,12 @@ typedef struct assign_task {
     policy_rules rules;
     tess_policy policy;
     double parameter;
-    const uint8_t *skip; /* by entry: not 0 for entries that are left out; NULL: none is */
-    uint8_t *level;      /* by row or entry; NULL: not wanted */
-    int16_t *exponent;   /* by row; NULL: no level is scaled */
-    block_grid grid; /* granularity block: its sides; for `measure` all of it, and level and exponent are by block */
+    tess_arithmetic arithmetic; /* of products; read by count_inaccurate alone */
+    const uint8_t *skip;        /* by entry: not 0 for entries that are left out; NULL: none is */
+    uint8_t *level;             /* by row or entry; NULL: not wanted */
+    int16_t *exponent;          /* by row; NULL: no level is scaled */
+    block_grid
+        grid; /* granularity block: its sides; for what follows `assign` all of it, and level and exponent are by block */
 } assign_task;
 
 /* What is counted: by level from these places on, and empty rows. Sums of integers: no order shows. */
@@ -54,6 +56,9 @@ typedef struct assign_backend {
                                  assign_totals *totals);
     /* The largest relative error of what is stored, from level and exponent (task->level NULL: level 0). */
     tess_status (*measure)(tess_context *ctx, const assign_task *task, double *largest);
+    /* From the same: rows whose products fall short, for each of the random vectors of granule/choice.h. */
+    tess_status (*count_inaccurate)(tess_context *ctx, const assign_task *task, int rounds,
+                                    unsigned long long *inaccurate);
 } assign_backend;
 
 extern const assign_backend assign_host;
@@ -174,19 +179,35 @@ TESS_HD int64_t assign_find_block(const assign_task *task, int64_t row, int64_t 
     return low;
 }
 
-/* The error of entry k in row `row` as stored; 0 for one that is left out. */
-TESS_HD double assign_error(const assign_task *task, int64_t row, int64_t k)
+/* Where an entry is stored. */
+typedef struct assign_place {
+    int level; /* TESS_LEVEL_NONE for one that is left out */
+    int exponent;
+} assign_place;
+
+/* Of entry k in row `row`. */
+TESS_HD assign_place assign_place_of(const assign_task *task, int64_t row, int64_t k)
 {
     int64_t granule = !task->level          ? 0
                       : task->rules.entries ? k
                       : task->grid.rows > 0 ? assign_find_block(task, row, k)
                                             : row;
-    int level = !task->level ? 0 : task->level[granule];
+    assign_place place = {!task->level ? 0 : task->level[granule], 0};
 
-    if (level == TESS_LEVEL_NONE || assign_skips(task->skip, k)) { return 0.0; }
-    return policy_relative_error(task->rules.precision[level],
-                                 task->exponent && task->rules.scaled[level] ? task->exponent[granule] : 0,
-                                 assign_value(&task->csr, k));
+    if (assign_skips(task->skip, k)) { place.level = TESS_LEVEL_NONE; }
+    if (place.level != TESS_LEVEL_NONE && task->exponent && task->rules.scaled[place.level]) {
+        place.exponent = task->exponent[granule];
+    }
+    return place;
+}
+
+/* The error of entry k in row `row` as stored; 0 for one that is left out. */
+TESS_HD double assign_error(const assign_task *task, int64_t row, int64_t k)
+{
+    const assign_place place = assign_place_of(task, row, k);
+
+    if (place.level == TESS_LEVEL_NONE) { return 0.0; }
+    return policy_relative_error(task->rules.precision[place.level], place.exponent, assign_value(&task->csr, k));
 }
 
 #endif

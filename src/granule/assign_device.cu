@@ -320,7 +320,7 @@ cleanup:
     return status;
 }
 
-static const assign_backend table = {mark_diagonal, assign_levels, assign_blocks_gpu, measure_error};
+static const assign_backend table = {mark_diagonal, assign_levels, assign_blocks_gpu, measure_error, choice_count_gpu};
 
 extern "C" const assign_backend *assign_gpu(void)
 {

@@ -17,6 +17,10 @@ tess_status magnitudes_launch(tess_context *ctx, const assign_task *task, assign
 
 tess_status assign_blocks_gpu(tess_context *ctx, const assign_task *task, tess_assignment *out, assign_totals *totals);
 
+/* ---- accuracy ---- */
+
+tess_status choice_count_gpu(tess_context *ctx, const assign_task *task, int rounds, unsigned long long *inaccurate);
+
 /* ---- counts ---- */
 
 /* What one thread has counted so far: of each level, and of rows without entries. No thread sees 2^32 entries. */

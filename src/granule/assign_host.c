@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "backend/host/host.h"
-#include "granule/assign.h"
+#include "granule/choice.h"
 #include "granule/magnitudes.h"
 
 /* ---- the diagonal ---- */
@@ -95,4 +95,4 @@ static tess_status measure_error(tess_context *ctx, const assign_task *task, dou
     return TESS_SUCCESS;
 }
 
-const assign_backend assign_host = {mark_diagonal, assign_levels, assign_blocks_host, measure_error};
+const assign_backend assign_host = {mark_diagonal, assign_levels, assign_blocks_host, measure_error, choice_count_host};

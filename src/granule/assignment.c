@@ -2,7 +2,7 @@
 /* Assignments over a backend's passes: what is the same for all backends. */
 #include <string.h>
 
-#include "granule/assign.h"
+#include "granule/choice.h"
 
 static const assign_backend *backend_of(const tess_context *ctx)
 {
@@ -37,12 +37,18 @@ static void release_exponents(tess_assignment *assignment)
     assignment->exponent = NULL;
 }
 
+static void release_arrays(tess_assignment *assignment)
+{
+    tess_device_release(assignment->ctx, assignment->level, level_count(assignment), sizeof *assignment->level);
+    assignment->level = NULL;
+    release_exponents(assignment);
+    block_grid_release(assignment->ctx, &assignment->grid);
+}
+
 void tess_assignment_destroy(tess_assignment *assignment)
 {
     if (!assignment) { return; }
-    tess_device_release(assignment->ctx, assignment->level, level_count(assignment), sizeof *assignment->level);
-    release_exponents(assignment);
-    block_grid_release(assignment->ctx, &assignment->grid);
+    release_arrays(assignment);
     tess_host_release(assignment->ctx, assignment, 1, sizeof *assignment);
 }
 
@@ -62,6 +68,7 @@ static assign_task task_of(const tess_assignment *assignment, const tess_matrix 
                          .rules = tess_policy_rules(o),
                          .policy = o->policy,
                          .parameter = o->parameter,
+                         .arithmetic = o->arithmetic,
                          .level = assignment->level,
                          .exponent = assignment->exponent,
                          .grid = assignment->grid};
@@ -159,6 +166,45 @@ cleanup:
     return status;
 }
 
+/* Whether what has been made keeps products accurate: granule/choice.h. */
+static tess_status judge(const tess_assignment *assignment, const tess_matrix *a, bool *accurate)
+{
+    const int rounds = choice_rounds(a->nrows);
+    unsigned long long inaccurate[CHOICE_COUNTS];
+    assign_task task = task_of(assignment, a);
+    uint8_t *skip = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (!task.rules.entries) { TESS_TRY(skip_diagonal(assignment, &task, &skip)); }
+    TESS_TRY(backend_of(a->ctx)->count_inaccurate(a->ctx, &task, rounds, inaccurate));
+    *accurate = choice_suffices(a->nrows, rounds, inaccurate);
+cleanup:
+    tess_device_release(a->ctx, skip, assignment->nnz, sizeof *skip);
+    return status;
+}
+
+/* Makes it with one F after another, until products are accurate or the last is made. */
+static tess_status make_chosen(tess_assignment *assignment, const tess_matrix *a)
+{
+    tess_assignment_summary *s = &assignment->summary;
+    int64_t before[TESS_MOST_LEVELS] = {-1};
+    bool accurate = false;
+    tess_status status = TESS_SUCCESS;
+
+    for (int k = 0; k <= CHOICE_HALVINGS && !accurate; k++) {
+        release_arrays(assignment);
+        s->options.parameter = choice_parameter(k);
+        TESS_TRY(make(assignment, a));
+        /* Levels only rise while ranges shrink: where as much is at each as before, nothing has changed. */
+        if (k < CHOICE_HALVINGS && memcmp(before, s->nonzeros_at, sizeof before) != 0) {
+            TESS_TRY(judge(assignment, a, &accurate));
+        }
+        memcpy(before, s->nonzeros_at, sizeof before);
+    }
+cleanup:
+    return status;
+}
+
 tess_status tess_assignment_create(const tess_matrix *a, const tess_policy_options *options, tess_assignment **out)
 {
     tess_context *ctx = a->ctx;
@@ -175,7 +221,7 @@ tess_status tess_assignment_create(const tess_matrix *a, const tess_policy_optio
     made->nrows = a->nrows;
     made->nnz = a->nnz;
     made->summary.options = resolved;
-    TESS_TRY(make(made, a));
+    TESS_TRY(resolved.choose_parameter ? make_chosen(made, a) : make(made, a));
     *out = made;
 cleanup:
     if (status != TESS_SUCCESS) { tess_assignment_destroy(made); }

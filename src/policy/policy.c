@@ -82,14 +82,17 @@ tess_status tess_policy_parse(const char *text, tess_policy_options *out)
 {
     size_t length = strcspn(text, ":");
     int index = find_name(policy_names, POLICY_COUNT, text, length);
+    bool chosen = index == TESS_POLICY_MEAN_3STD && strcasecmp(text + length, ":auto") == 0;
     double parameter = 0.0;
 
     if (index < 0) { return TESS_INVALID_ARGUMENT; }
-    if (text[length] == ':' && (index == TESS_POLICY_NONE || !parse_parameter(text + length + 1, &parameter))) {
+    if (text[length] == ':' && !chosen &&
+        (index == TESS_POLICY_NONE || !parse_parameter(text + length + 1, &parameter))) {
         return TESS_INVALID_ARGUMENT;
     }
     out->policy = (tess_policy)index;
     out->parameter = parameter;
+    out->choose_parameter = chosen;
     return TESS_SUCCESS;
 }
 
@@ -189,6 +192,13 @@ static tess_status check_numbers(tess_context *ctx, const tess_policy_options *o
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "a finite number above 0", "policy %s with parameter %g",
                          tess_policy_name(o->policy), o->parameter);
     }
+    if (o->choose_parameter && o->policy != TESS_POLICY_MEAN_3STD) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "policy mean-3std, or give the parameter",
+                         "policy %s with a parameter that is to be chosen", tess_policy_name(o->policy));
+    }
+    if (o->arithmetic != TESS_ARITHMETIC_FP64 && o->arithmetic != TESS_ARITHMETIC_FP32) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64 or fp32", "arithmetic number %d", (int)o->arithmetic);
+    }
     if (o->nlevels < 1 || o->nlevels > TESS_MOST_LEVELS) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "%d levels, and 1 to %d are known", o->nlevels,
                          (int)TESS_MOST_LEVELS);
@@ -211,7 +221,9 @@ tess_status tess_policy_resolve(tess_context *ctx, const tess_policy_options *op
     if (o.policy == TESS_POLICY_NONE) { o.parameter = 0.0; }
     if (o.policy == TESS_POLICY_FIXED_RANGE && o.parameter == 0.0) { o.parameter = default_range; }
     if (o.policy == TESS_POLICY_MEAN_RANGE && o.parameter == 0.0) { o.parameter = default_factor; }
-    if (o.policy == TESS_POLICY_MEAN_3STD && o.parameter == 0.0) { o.parameter = default_std_factor; }
+    if (o.policy == TESS_POLICY_MEAN_3STD && (o.parameter == 0.0 || o.choose_parameter)) {
+        o.parameter = default_std_factor;
+    }
     if (o.block_rows == 0) { o.block_rows = DEFAULT_SIDE; }
     if (o.block_cols == 0) { o.block_cols = DEFAULT_SIDE; }
     TESS_TRY(check_numbers(ctx, &o));

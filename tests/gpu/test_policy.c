@@ -3,7 +3,7 @@
 #include <float.h>
 
 #include "core/internal.h"
-#include "granule/assignment.h"
+#include "granule/choice.h"
 #include "support/blocks.h"
 #include "support/test.h"
 
@@ -22,6 +22,7 @@ static void check_summary(const tess_assignment_summary *h, const tess_assignmen
     assert_true(same_bits(&h->mean_magnitude, &d->mean_magnitude, 1));
     assert_true(same_bits(&h->std_magnitude, &d->std_magnitude, 1));
     assert_true(same_bits(h->range, d->range, TESS_MOST_LEVELS));
+    assert_true(same_bits(&h->options.parameter, &d->options.parameter, 1));
     assert_true(same_bits(&h->largest_relative_error, &d->largest_relative_error, 1));
     assert_int_equal(h->granules, d->granules);
     assert_int_equal(h->empty, d->empty);
@@ -132,6 +133,8 @@ static void check_all_options(const oracle_csr *a)
                                        options_of(TESS_GRANULARITY_ROW, "none", "bf16:scaled"),
                                        options_of(TESS_GRANULARITY_ROW, "mean-3std", "fp64,fp32"),
                                        options_of(TESS_GRANULARITY_ENTRY, "mean-3std:0.2", "fp64,fp16"),
+                                       options_of(TESS_GRANULARITY_ROW, "mean-3std:auto", "fp64,fp32,fp16"),
+                                       options_of(TESS_GRANULARITY_ENTRY, "mean-3std:auto", "fp64,fp32"),
                                        options_of(TESS_GRANULARITY_ENTRY, "mean-range", "fp64,fp32,bf16"),
                                        options_of(TESS_GRANULARITY_ENTRY, "fixed-range", "fp64,e5m2"),
                                        options_of(TESS_GRANULARITY_MATRIX, "none", "fp16")};
@@ -157,6 +160,8 @@ static void check_block_options(const oracle_csr *a)
 {
     const tess_policy_options all[] = {options_of(TESS_GRANULARITY_BLOCK, "mean-3std", "fp64,fp32"),
                                        options_of(TESS_GRANULARITY_BLOCK, "mean-3std:0.1", "fp64,fp32,fp16"),
+                                       options_of(TESS_GRANULARITY_BLOCK, "mean-3std:auto", "fp64,fp32"),
+                                       options_of(TESS_GRANULARITY_BLOCK, "mean-3std:auto", "fp64,bf16:scaled"),
                                        options_of(TESS_GRANULARITY_BLOCK, "fixed-range:0.7", "fp64,fp16:scaled"),
                                        options_of(TESS_GRANULARITY_BLOCK, "fixed-range:1e300", "fp32,bf16,e4m3:scaled"),
                                        options_of(TESS_GRANULARITY_BLOCK, "none", "bf16:scaled"),
@@ -238,6 +243,59 @@ static void levels_are_those_of_the_host(void **state)
     }
 }
 
+#if TESS_HAVE_GPU
+/* Rows that fall short, counted for every x of all rounds. */
+static unsigned long long count_inaccurate(const assign_backend *backend, const tess_matrix *m,
+                                           const tess_policy_options *o, unsigned long long *count)
+{
+    tess_assignment *made = NULL;
+    unsigned long long sum = 0;
+    assign_task task;
+
+    assert_ok(m->ctx, tess_assignment_create(m, o, &made));
+    task = (assign_task){.csr = csr_of(m)->view,
+                         .rules = tess_policy_rules(&made->summary.options),
+                         .arithmetic = o->arithmetic,
+                         .level = made->level,
+                         .exponent = made->exponent,
+                         .grid = made->grid};
+    assert_ok(m->ctx, backend->count_inaccurate(m->ctx, &task, CHOICE_MOST_ROUNDS, count));
+    for (int i = 0; i < CHOICE_COUNTS; i++) {
+        sum += count[i];
+    }
+    tess_assignment_destroy(made);
+    return sum;
+}
+
+/* By rows and blocks, in both arithmetics; rows of all lengths, empty ones among them. */
+static void inaccurate_rows_are_those_of_the_host(void **state)
+{
+    oracle_csr all[] = {oracle_random(700, 900, 3, 1), oracle_random(300, 3000, 200, 2), oracle_hilbert(90),
+                        oracle_power_law(9000, 3)};
+    unsigned long long expected[CHOICE_COUNTS], count[CHOICE_COUNTS], sum = 0;
+    tess_context *cpu = open_cpu(2);
+
+    (void)state;
+    for (size_t k = 0; k < 4 * (sizeof all / sizeof all[0]); k++) {
+        tess_matrix *host = make_matrix(cpu, &all[k / 4]), *device = make_matrix(gpu, &all[k / 4]);
+        tess_policy_options o = options_of(k & 1 ? TESS_GRANULARITY_ROW : TESS_GRANULARITY_BLOCK, "mean-3std:0.9",
+                                           k & 2 ? "fp64,fp32,fp16" : "fp64,fp32");
+
+        o.arithmetic = k & 2 ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64;
+        sum += count_inaccurate(&assign_host, host, &o, expected);
+        (void)count_inaccurate(assign_gpu(), device, &o, count);
+        assert_memory_equal(expected, count, sizeof count);
+        tess_matrix_destroy(host);
+        tess_matrix_destroy(device);
+    }
+    assert_true(sum > 0);
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
+        oracle_free(&all[k]);
+    }
+    tess_context_destroy(cpu);
+}
+#endif
+
 static void nothing_is_left_behind(void **state)
 {
     oracle_csr a = oracle_power_law(5000, 6);
@@ -274,6 +332,9 @@ int main(void)
         cmocka_unit_test(levels_are_those_of_the_host),
         cmocka_unit_test(blocks_are_those_of_the_host),
         cmocka_unit_test(deviations_are_those_of_the_host),
+#if TESS_HAVE_GPU
+        cmocka_unit_test(inaccurate_rows_are_those_of_the_host),
+#endif
         cmocka_unit_test(nothing_is_left_behind),
     };
 

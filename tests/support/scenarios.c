@@ -90,6 +90,7 @@ static tess_status assign_block_precisions(scene *s)
     tess_policy_options_init(&options);
     options.granularity = TESS_GRANULARITY_BLOCK;
     options.policy = TESS_POLICY_MEAN_3STD;
+    options.choose_parameter = 1; /* several are tried */
     options.level[1] = (tess_level){TESS_PRECISION_FP16, 1};
     status = tess_assignment_create(s->m, &options, &made);
     assert_true((status == TESS_SUCCESS) == (made != NULL));
@@ -106,7 +107,7 @@ static tess_status split_matrix(scene *s, tess_storage_options options)
     double *val = test_allocate(s->unsymmetric.nnz, sizeof *val);
     tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
 
-    options.arithmetic = TESS_ARITHMETIC_FP32;
+    options.arithmetic = options.format == TESS_FORMAT_TILES ? TESS_ARITHMETIC_FP64 : TESS_ARITHMETIC_FP32;
     options.max_padding = 100.0;
     options.policy.policy = TESS_POLICY_FIXED_RANGE;
     options.policy.parameter = 2.0;
@@ -150,9 +151,29 @@ static tess_status convert_to_split_block_slices(scene *s)
                                                   .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
 }
 
+static tess_status convert_to_split_of_chosen_base(scene *s)
+{
+    return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_SPLIT,
+                                                  .base = TESS_FORMAT_AUTO,
+                                                  .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
+}
+
 static tess_status convert_to_split_slices(scene *s)
 {
     return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_SPLIT, .base = TESS_FORMAT_ELLR});
+}
+
+static tess_status convert_to_tiles(scene *s)
+{
+    return split_matrix(
+        s, (tess_storage_options){.format = TESS_FORMAT_TILES, .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
+}
+
+static tess_status convert_to_paper_tiles(scene *s)
+{
+    return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_TILES,
+                                                  .kernel = TESS_KERNEL_PAPER,
+                                                  .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
 }
 
 static tess_status convert_to_composite(scene *s)
@@ -572,8 +593,11 @@ const named_scenario scenarios[] = {
     {"convert to split", convert_to_split, false},
     {"convert to split entries", convert_to_split_entries, false},
     {"convert to split blocks", convert_to_split_blocks, false},
+    {"convert to split of a chosen base", convert_to_split_of_chosen_base, false},
     {"convert to split block slices", convert_to_split_block_slices, false},
     {"convert to split slices", convert_to_split_slices, false},
+    {"convert to tiles", convert_to_tiles, false},
+    {"convert to tiles of kernel paper", convert_to_paper_tiles, false},
     {"convert to composite", convert_to_composite, false},
     {"convert to composite slices", convert_to_composite_slices, false},
     {"assign precisions", assign_precisions, false},

@@ -37,6 +37,10 @@
         .format = TESS_FORMAT_##FORMAT, .base = TESS_FORMAT_##BASE, .row_order = TESS_ROW_ORDER_##ORDER, \
         .policy = __VA_ARGS__                                                                            \
     }
+#define PAPER(...)                                                                      \
+    {                                                                                   \
+        .format = TESS_FORMAT_TILES, .kernel = TESS_KERNEL_PAPER, .policy = __VA_ARGS__ \
+    }
 
 const policy_variant policy_variants[POLICY_VARIANTS] = {
     {"all fp64", STORAGE(SPLIT, CSR, ORIGINAL, {.policy = TESS_POLICY_NONE})},
@@ -69,6 +73,10 @@ const policy_variant policy_variants[POLICY_VARIANTS] = {
     {"fp64,fp16:scaled", STORAGE(TILES, CSR, ORIGINAL, POLICY(BLOCK, FIXED_RANGE, 0.9, 2, FP64, FP16_SCALED))},
     {"32x32 fp64,fp32,bf16", STORAGE(TILES, CSR, ORIGINAL, BLOCK32(FIXED_RANGE, 300.0, 3, FP64, FP32, BF16))},
     {"32x32 fp32,bf16", STORAGE(TILES, CSR, ORIGINAL, BLOCK32(FIXED_RANGE, 0.9, 2, FP32, BF16))},
+    {"paper all fp64", PAPER({.policy = TESS_POLICY_NONE})},
+    {"paper fp64,fp32", PAPER(POLICY(BLOCK, MEAN_3STD, 0.5, 2, FP64, FP32))},
+    {"paper fp64,fp16:scaled", PAPER(POLICY(BLOCK, FIXED_RANGE, 0.9, 2, FP64, FP16_SCALED))},
+    {"paper 32x32 fp64,fp32,bf16", PAPER(BLOCK32(FIXED_RANGE, 300.0, 3, FP64, FP32, BF16))},
 };
 
 tess_policy_options policy_of(const tess_storage_options *storage)

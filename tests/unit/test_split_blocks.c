@@ -453,13 +453,80 @@ static void scaled_blocks_and_composites_are_refused(void **state)
     tess_context_destroy(ctx);
 }
 
+/* The base that is chosen, csr and ellr both being tried; its bytes and values are those of that base asked for. */
+static tess_format check_chosen_base(const tess_matrix *m, const tess_storage_options *options)
+{
+    static const tess_format bases[] = {TESS_FORMAT_CSR, TESS_FORMAT_ELLR};
+    tess_storage_options o = *options;
+    int64_t bytes[2] = {0, INT64_MAX};
+    double *expected = test_allocate(tess_matrix_nnz(m), sizeof *expected);
+    double *val = test_allocate(tess_matrix_nnz(m), sizeof *val);
+    tess_matrix *stored = NULL;
+    tess_format best = TESS_FORMAT_CSR;
+
+    for (int k = 0; k < 2; k++) {
+        tess_status status;
+
+        o.base = bases[k];
+        status = tess_matrix_convert(m, &o, &stored);
+        assert_true(status == TESS_SUCCESS || (k == 1 && status == TESS_UNSUPPORTED));
+        if (status != TESS_SUCCESS) { continue; }
+        assert_int_equal(tess_matrix_base(stored), bases[k]);
+        bytes[k] = tess_matrix_bytes(stored);
+        if (k == 0) { assert_ok(m->ctx, tess_matrix_get_csr(stored, NULL, NULL, expected)); }
+        tess_matrix_destroy(stored);
+    }
+    best = bytes[1] < bytes[0] ? TESS_FORMAT_ELLR : TESS_FORMAT_CSR;
+    o.base = TESS_FORMAT_AUTO;
+    memset(&m->ctx->error, 0, sizeof m->ctx->error);
+    stored = convert(m, &o);
+    assert_int_equal(tess_context_last_error(m->ctx)->status, TESS_SUCCESS); /* a base that is refused is no failure */
+    assert_int_equal(tess_matrix_base(stored), best);
+    assert_int_equal(tess_matrix_bytes(stored), best == TESS_FORMAT_ELLR ? bytes[1] : bytes[0]);
+    assert_ok(m->ctx, tess_matrix_get_csr(stored, NULL, NULL, val));
+    assert_memory_equal(expected, val, (size_t)tess_matrix_nnz(m) * sizeof *val);
+    tess_matrix_destroy(stored);
+    free(expected);
+    free(val);
+    return best;
+}
+
+static void the_base_of_fewer_bytes_is_chosen(void **state)
+{
+    static const tess_granularity granularities[] = {TESS_GRANULARITY_BLOCK, TESS_GRANULARITY_ENTRY,
+                                                     TESS_GRANULARITY_ROW};
+    tess_context *ctx = open_device(2);
+    oracle_csr all[] = {make_band(500, 500, 2), oracle_random(400, 500, 7, 3), oracle_hilbert(70),
+                        oracle_open(0, 0),      oracle_power_law(600, 5),      oracle_laplace2d(30)};
+    int chosen[2] = {0, 0};
+
+    (void)state;
+    for (size_t k = 0; k < 5 * (sizeof all / sizeof all[0]); k++) {
+        tess_matrix *m = make_matrix(ctx, &all[k / 5]);
+        tess_storage_options o = options_of(granularities[k % 5 % 3], "fixed-range:1", "fp64,fp32");
+
+        if (k % 5 > 2) { o.policy.granularity = TESS_GRANULARITY_ROW; }
+        o.format = k % 5 == 4 ? TESS_FORMAT_COMPOSITE : TESS_FORMAT_SPLIT;
+        o.max_padding = k % 5 == 0 ? 1.2 : 1000.0;
+        chosen[check_chosen_base(m, &o) == TESS_FORMAT_ELLR]++;
+        assert_int_equal(tess_matrix_base(m), TESS_FORMAT_CSR);
+        tess_matrix_destroy(m);
+    }
+    assert_true(chosen[0] > 5 && chosen[1] > 4);
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
+        oracle_free(&all[k]);
+    }
+    tess_context_destroy(ctx);
+}
+
 /* What stands here, for a GPU too. */
 #define SPLIT_BLOCK_TESTS                                                                                        \
     cmocka_unit_test(entries_are_where_their_blocks_are), cmocka_unit_test(bytes_are_those_of_table_two),        \
         cmocka_unit_test(fp32_products_are_of_low_blocks_alone), cmocka_unit_test(an_empty_layer_does_not_show), \
         cmocka_unit_test(one_layer_or_none_is_enough), cmocka_unit_test(long_rows_are_added_up_exactly),         \
         cmocka_unit_test(blocks_of_another_pattern_are_refused),                                                 \
-        cmocka_unit_test(scaled_blocks_and_composites_are_refused)
+        cmocka_unit_test(scaled_blocks_and_composites_are_refused),                                              \
+        cmocka_unit_test(the_base_of_fewer_bytes_is_chosen)
 
 #ifndef TESTS_ON_GPU
 int main(void)

@@ -2,34 +2,14 @@
 /* Tiles: the records of strips, what they hold, products by strips. The conformance suite has the rest. */
 #include "support/product.h"
 #include "support/test.h"
+#include "support/tiles.h"
 #include "support/variants.h"
 
 #include "core/internal.h"
 #include "format/tiles/tiles_record.h"
 #include <tessera/codec.h>
 
-/* Magnitudes below `range` go to the second level. */
-static tess_storage_options tiles_of(int block_rows, int block_cols, double range, tess_precision high, tess_level low)
-{
-    return (tess_storage_options){.format = TESS_FORMAT_TILES,
-                                  .policy = {.granularity = TESS_GRANULARITY_BLOCK,
-                                             .policy = TESS_POLICY_FIXED_RANGE,
-                                             .parameter = range,
-                                             .nlevels = 2,
-                                             .level = {{high, 0}, low},
-                                             .block_rows = block_rows,
-                                             .block_cols = block_cols}};
-}
-
 static const tess_level fp32 = {TESS_PRECISION_FP32, 0};
-
-static tess_matrix *convert(const tess_matrix *assembled, const tess_storage_options *options)
-{
-    tess_matrix *stored = NULL;
-
-    assert_ok(tess_matrix_context(assembled), tess_matrix_convert(assembled, options, &stored));
-    return stored;
-}
 
 /* Where strips begin, in units, and the records, on the host. */
 typedef struct records {
@@ -144,7 +124,7 @@ static void records_are_laid_out_as_documented(void **state)
     const expected_group last = {
         tiles_header(1, 1, false, false), 12, 1, 1, {0}, {[3] = 1}, {0x01}, {7.0}, TESS_PRECISION_FP64};
     tess_context *ctx = open_device(1);
-    tess_matrix *assembled = make_small(ctx), *stored = convert(assembled, &options);
+    tess_matrix *assembled = make_small(ctx), *stored = convert_tiles(assembled, &options);
     records r = read_records(stored);
 
     (void)state;
@@ -168,94 +148,21 @@ static void records_are_laid_out_as_documented(void **state)
 
 /* ---- what is stored, and products ---- */
 
-typedef struct shape {
-    int rows, cols;
-} shape;
-static const shape shapes[] = {{16, 16}, {16, 32}, {32, 16}, {32, 32}};
-
-static double rounded(tess_precision precision, double value)
-{
-    double code = 0.0;
-
-    tess_store(precision, &code, 0, value, TESS_OVERFLOW_INFINITY);
-    return tess_load(precision, &code, 0);
-}
-
-/* Held values are those of the entry's level, the pattern is the matrix's, and products are within their bound. */
-static void check_tiles(tess_context *ctx, const oracle_csr *a, const tess_storage_options *options)
-{
-    tess_matrix *assembled = make_matrix(ctx, a), *stored = convert(assembled, options);
-    uint8_t *level = levels_of_entries(assembled, a, &options->policy);
-    oracle_csr held = decode_matrix(stored);
-
-    assert_int_equal(held.nnz, a->nnz);
-    assert_memory_equal(held.row_ptr, a->row_ptr, (size_t)(a->nrows + 1) * sizeof *a->row_ptr);
-    for (int64_t k = 0; k < a->nnz; k++) {
-        const tess_level *l = &options->policy.level[level[k]];
-        const double u = tess_precision_unit_roundoff(l->precision);
-
-        assert_int_equal(held.col_ind[k], a->col_ind[k]);
-        if (l->scaled) {
-            assert_at_most(fabs(held.val[k] - a->val[k]), u * fabs(a->val[k]));
-        } else {
-            assert_true(held.val[k] == rounded(l->precision, a->val[k]));
-        }
-    }
-    check_product(stored, &held, TESS_OP_NONE, 1.0, 0.0);
-    check_product(stored, &held, TESS_OP_NONE, -0.75, 0.5);
-    oracle_free(&held);
-    free(level);
-    tess_matrix_destroy(stored);
-    tess_matrix_destroy(assembled);
-}
-
 static void every_shape_holds_its_levels(void **state)
 {
-    static const int64_t sizes[][2] = {{1, 1}, {16, 16}, {17, 33}, {100, 1000}, {1000, 100}, {257, 257}};
     tess_context *ctx = open_device(2);
 
     (void)state;
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-        for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-            for (int64_t dense = 1; dense <= 64; dense *= 8) {
-                const tess_storage_options options =
-                    tiles_of(shapes[s].rows, shapes[s].cols, dense == 1 ? 0.5 : 0.99, TESS_PRECISION_FP64, fp32);
-                oracle_csr a = oracle_random(sizes[k][0], sizes[k][1], dense, 7 * k + s);
-
-                check_tiles(ctx, &a, &options);
-                oracle_free(&a);
-            }
-        }
-    }
+    check_shapes_of_tiles(ctx, TESS_KERNEL_DEFAULT);
     tess_context_destroy(ctx);
 }
 
-/* Values over many binades: fp16 needs scales; three levels, the lowest of 8 bits. */
 static void scales_and_three_levels_hold(void **state)
 {
-    static const tess_level fp16_scaled = {TESS_PRECISION_FP16, 1};
-    tess_storage_options two = tiles_of(16, 16, 1e30, TESS_PRECISION_FP64, fp16_scaled);
-    tess_storage_options three = tiles_of(16, 32, 2.0, TESS_PRECISION_FP64, fp32);
-    oracle_csr a = oracle_random(300, 500, 6, 5), b = oracle_random(300, 500, 6, 6);
-    uint64_t seed = 99;
     tess_context *ctx = open_device(2);
 
     (void)state;
-    for (int64_t i = 0; i < a.nrows; i++) {
-        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
-            a.val[k] = (a.val[k] < 0.0 ? -1.0 : 1.0) * oracle_uniform(&seed, 1.0, 100.0);
-            a.val[k] = ldexp(a.val[k], (int)(i / 16 * 9 + a.col_ind[k] / 16) % 120 - 60);
-        }
-    }
-    check_tiles(ctx, &a, &two);
-    three.policy.nlevels = 3;
-    three.policy.level[2] = (tess_level){TESS_PRECISION_E5M2, 1};
-    for (int64_t k = 0; k < b.nnz; k++) {
-        b.val[k] = ldexp(1.0 + b.val[k] * b.val[k], -(int)(b.col_ind[k] / 32 * 3));
-    }
-    check_tiles(ctx, &b, &three);
-    oracle_free(&a);
-    oracle_free(&b);
+    check_scales_of_tiles(ctx, TESS_KERNEL_DEFAULT);
     tess_context_destroy(ctx);
 }
 
@@ -421,7 +328,7 @@ static long_fixture open_long(tess_context *ctx, const long_strips *c)
     const tess_storage_options options = tiles_of(16, 16, 4.0, TESS_PRECISION_FP64, fp32);
     oracle_csr a = make_long(c);
     tess_matrix *assembled = make_matrix(ctx, &a);
-    long_fixture f = {.ctx = ctx, .nrows = a.nrows, .stored = convert(assembled, &options)};
+    long_fixture f = {.ctx = ctx, .nrows = a.nrows, .stored = convert_tiles(assembled, &options)};
     const tiles_view *v = &((const tiles_storage *)f.stored->storage)->view;
 
     assert_true(v->units * TILES_UNIT >= LONG_MEAN * v->nstrips);
@@ -484,28 +391,10 @@ static void long_strips_are_multiplied_exactly(void **state)
 
 static void new_values_keep_their_levels(void **state)
 {
-    const tess_storage_options options = tiles_of(16, 16, 0.5, TESS_PRECISION_FP64, fp32);
-    oracle_csr a = oracle_random(200, 200, 5, 8), held;
     tess_context *ctx = open_device(1);
-    tess_matrix *assembled = make_matrix(ctx, &a), *stored = convert(assembled, &options);
-    uint8_t *level = levels_of_entries(assembled, &a, &options.policy);
 
     (void)state;
-    for (int64_t k = 0; k < a.nnz; k++) {
-        a.val[k] = 3.0 * a.val[k] + 1.0 / 3.0;
-    }
-    assert_ok(ctx, tess_matrix_update_values(assembled, a.val, TESS_MEMORY_HOST));
-    assert_ok(ctx, tess_matrix_refresh(stored)); /* as the next product does */
-    held = decode_matrix(stored);
-    for (int64_t k = 0; k < a.nnz; k++) {
-        assert_true(held.val[k] == (level[k] == 0 ? a.val[k] : (double)(float)a.val[k]));
-    }
-    check_product(stored, &held, TESS_OP_NONE, 1.0, 0.0);
-    oracle_free(&held);
-    oracle_free(&a);
-    free(level);
-    tess_matrix_destroy(stored);
-    tess_matrix_destroy(assembled);
+    check_new_values_of_tiles(ctx, TESS_KERNEL_DEFAULT);
     tess_context_destroy(ctx);
 }
 
@@ -514,7 +403,7 @@ static void what_is_not_read_does_not_count(void **state)
 {
     const tess_storage_options options = tiles_of(16, 16, 4.0, TESS_PRECISION_FP64, fp32);
     tess_context *ctx = open_device(1);
-    tess_matrix *assembled = make_small(ctx), *stored = convert(assembled, &options);
+    tess_matrix *assembled = make_small(ctx), *stored = convert_tiles(assembled, &options);
     double x[40], y[20], zero[20] = {0.0};
 
     (void)state;

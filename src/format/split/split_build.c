@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of split and composite storage: their arrays made, renewed, released. */
+#include <string.h>
+
 #include "core/internal.h"
 #include "core/offsets.h"
 #include "format/split/split_parts.h"
@@ -294,22 +296,69 @@ cleanup:
 
 /* ---- both ---- */
 
+/* In s->base, csr or ellr. */
+static tess_status build_in_base(tess_context *ctx, split_storage *s, const split_source *source)
+{
+    const bool shares = s->composite && s->base == TESS_FORMAT_CSR;
+    tess_status status = TESS_SUCCESS;
+
+    if (shares) { TESS_TRY(build_composite_csr(ctx, s, source)); }
+    for (int p = 0; p < s->nparts && !shares; p++) {
+        if (s->base == TESS_FORMAT_CSR) {
+            TESS_TRY(build_split_csr(ctx, s, source, p));
+        } else {
+            TESS_TRY(build_slices(ctx, s, source, p));
+        }
+    }
+cleanup:
+    return status;
+}
+
+/* What the parts would take in CSR: an offset more than rows for each, or for all of a composite; a column for each entry. */
+static int64_t csr_parts_bytes(const split_storage *s)
+{
+    const int64_t offset = offset_bits(s) / 8;
+    int64_t copies = 0, bytes = s->composite ? (s->order.filled + 1) * offset : 0;
+
+    for (int l = 0; l < s->summary.options.nlevels; l++) {
+        copies += (int64_t)tess_precision_bytes(precision_at(s, l));
+    }
+    for (int p = 0; p < s->nparts; p++) {
+        const split_shape shape = split_shape_of(s, p);
+        const int64_t value = (int64_t)tess_precision_bytes(precision_at(s, shape.level));
+
+        if (!s->composite && !shape.empty) { bytes += (shape.rows.count + 1) * offset; }
+        bytes += shape.nnz * ((int64_t)sizeof(int32_t) + (s->composite ? copies : value));
+    }
+    return bytes;
+}
+
+/* Builds slices, and CSR in their place where they are refused for their padding or take no fewer bytes. */
+static tess_status build_in_smaller_base(tess_context *ctx, split_storage *s, const split_source *source)
+{
+    const tess_error before = ctx->error;
+    tess_status status;
+
+    s->base = TESS_FORMAT_ELLR;
+    status = build_in_base(ctx, s, source);
+    if (status == TESS_SUCCESS && split_parts_bytes(s) < csr_parts_bytes(s)) { return TESS_SUCCESS; }
+    if (status != TESS_SUCCESS && status != TESS_UNSUPPORTED) { return status; }
+    ctx->error = before; /* that slices are refused is no failure */
+    split_release_parts(ctx, s);
+    memset(s->slices, 0, sizeof s->slices);
+    memset(s->slice_copies, 0, sizeof s->slice_copies);
+    s->base = TESS_FORMAT_CSR;
+    return build_in_base(ctx, s, source);
+}
+
 tess_status split_build_parts(const tess_matrix *assembled, split_storage *s)
 {
     tess_context *ctx = assembled->ctx;
-    const bool shares = s->composite && s->base == TESS_FORMAT_CSR;
     split_source source;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(split_open_source(s, assembled, &source));
-    if (shares) { TESS_TRY(build_composite_csr(ctx, s, &source)); }
-    for (int p = 0; p < s->nparts && !shares; p++) {
-        if (s->base == TESS_FORMAT_CSR) {
-            TESS_TRY(build_split_csr(ctx, s, &source, p));
-        } else {
-            TESS_TRY(build_slices(ctx, s, &source, p));
-        }
-    }
+    status = s->base == TESS_FORMAT_AUTO ? build_in_smaller_base(ctx, s, &source) : build_in_base(ctx, s, &source);
 cleanup:
     split_close_source(ctx, &source);
     return status;

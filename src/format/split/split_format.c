@@ -86,8 +86,8 @@ static tess_status check_options(const tess_matrix *a, const tess_storage_option
                          "format %s of granularity %s", tess_format_name(o->format),
                          tess_granularity_name(granularity));
     }
-    if (o->base != TESS_FORMAT_CSR && o->base != TESS_FORMAT_ELLR) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "csr or ellr", "format %s over parts in format %s",
+    if (o->base != TESS_FORMAT_CSR && o->base != TESS_FORMAT_ELLR && o->base != TESS_FORMAT_AUTO) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "csr, ellr or auto", "format %s over parts in format %s",
                          tess_format_name(o->format), tess_format_name(o->base));
     }
     if (o->row_order != TESS_ROW_ORDER_ORIGINAL && o->row_order != TESS_ROW_ORDER_PERMUTED &&
@@ -121,6 +121,7 @@ static tess_status take_assignment(const tess_matrix *a, const tess_assignment *
     } else {
         if (policy.granularity == TESS_GRANULARITY_MATRIX) { policy.granularity = TESS_GRANULARITY_ROW; }
         TESS_TRY(check_options(a, &s->options, policy.granularity));
+        policy.arithmetic = s->options.arithmetic;
         TESS_TRY(tess_assignment_create(a, &policy, &s->assignment));
         s->owns_assignment = true;
     }
@@ -247,9 +248,8 @@ static int64_t slices_bytes(const split_storage *s, const ellr_view *v)
     return ellr_view_bytes(v) - count * (int64_t)tess_precision_bytes(v->precision) + copies_bytes(s, count);
 }
 
-int64_t split_bytes(const tess_matrix *a)
+int64_t split_parts_bytes(const split_storage *s)
 {
-    const split_storage *s = a->storage;
     int64_t bytes = 0;
 
     for (int p = 0; p < s->nparts; p++) {
@@ -262,6 +262,14 @@ int64_t split_bytes(const tess_matrix *a)
         }
     }
     if (s->composite && s->base == TESS_FORMAT_CSR) { bytes += index_bytes(&s->whole) + copies_bytes(s, s->whole.nnz); }
+    return bytes;
+}
+
+int64_t split_bytes(const tess_matrix *a)
+{
+    const split_storage *s = a->storage;
+    int64_t bytes = split_parts_bytes(s);
+
     if (s->layered) { return bytes; }
     bytes += (int64_t)(s->summary.options.nlevels - 1) * (int64_t)sizeof(int32_t); /* where levels meet */
     if (split_scatters(s)) { bytes += s->nrows * (int64_t)sizeof *s->order.row_of; }

@@ -35,6 +35,8 @@ ellr_view split_slices_at(const split_storage *s, int p, int level);
 
 /* Fills the parts of a storage whose order is known; on failure split_release_parts frees what is there. */
 tess_status split_build_parts(const tess_matrix *assembled, split_storage *s);
+/* Bytes of the parts alone, without what orders and scales rows. */
+int64_t split_parts_bytes(const split_storage *s);
 void split_release_parts(tess_context *ctx, split_storage *s);
 
 #endif

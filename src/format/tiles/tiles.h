@@ -51,8 +51,11 @@ typedef struct tiles_view {
     int64_t units; /* of record: start[nstrips] */
 } tiles_view;
 
+struct tcki_storage;
+
 typedef struct tiles_storage {
     tiles_view view;
+    struct tcki_storage *tcki;   /* kernel paper (tcki.h): what is stored, in place of start and record; else NULL */
     tess_assignment *assignment; /* kept to renew values */
     bool owns_assignment;
     tess_assignment_summary summary;
@@ -90,6 +93,8 @@ tess_status tiles_prepare(const tess_matrix *a);
 tess_status tiles_spmv(const tess_matrix *a, const tess_spmv_args *args);
 tess_status tiles_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val);
 int64_t tiles_bytes(const tess_matrix *a);
+/* NULL: the matrix is not of tiles with kernel paper. */
+const struct tcki_storage *tiles_tcki(const tess_matrix *a);
 
 extern const tiles_backend tiles_host;
 extern const tess_format_ops tiles_host_ops;

@@ -103,16 +103,6 @@ __device__ static __forceinline__ void work_on(const tiles_view &v, const strips
     }
 }
 
-template <typename VECTOR>
-__device__ static inline const VECTOR *vector_of(const tess_spmv_args &args)
-{
-    if constexpr (sizeof(VECTOR) == sizeof(float)) {
-        return args.x_fp32;
-    } else {
-        return args.x;
-    }
-}
-
 template <bool PAIRS, typename VECTOR, int ROWS, int SPLIT, int NDOTS>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, BLOCKS)
     strips_kernel(const tiles_view v, const strips_plan given, const strips_output output, const tess_spmv_args args,

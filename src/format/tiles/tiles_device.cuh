@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the builder and the products of tiles on the GPU share: the lanes of a strip; how products hand strips out. */
+/* What the builder and the products of tiles on the GPU share: the lanes of a strip, x; how products hand strips out. */
 #ifndef TESS_FORMAT_TILES_TILES_DEVICE_CUH
 #define TESS_FORMAT_TILES_TILES_DEVICE_CUH
 
@@ -44,6 +44,17 @@ struct tiles_lanes {
         return (1U << lane) - 1U;
     }
 };
+
+/* The vector that is multiplied, in its precision. */
+template <typename VECTOR>
+__device__ static inline const VECTOR *vector_of(const tess_spmv_args &args)
+{
+    if constexpr (sizeof(VECTOR) == sizeof(float)) {
+        return args.x_fp32;
+    } else {
+        return args.x;
+    }
+}
 
 /* How strips are handed out, and what the view says of levels: four bits for each from the lowest on, as groups stand, since
    arguments are slow to index. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/internal.h"
+#include "format/tiles/tcki.h"
 #include "format/tiles/tiles_record.h"
 #include "policy/rules.h"
 
@@ -28,6 +29,10 @@ void tiles_destroy(tess_context *ctx, void *pointer)
     tiles_storage *s = pointer;
     tiles_view *v = &s->view;
 
+    if (s->tcki) {
+        tcki_release(ctx, s->tcki);
+        tess_host_release(ctx, s->tcki, 1, sizeof *s->tcki);
+    }
     if (v->record) { tess_device_release(ctx, (void *)(uintptr_t)v->record, v->units + SLACK_UNITS, TILES_UNIT); }
     tess_device_release(ctx, (void *)(uintptr_t)v->start, v->nstrips + 1, sizeof *v->start);
     if (s->owns_assignment) { tess_assignment_destroy(s->assignment); }
@@ -128,6 +133,23 @@ cleanup:
     return status;
 }
 
+/* Blocks as kernel paper stores them. */
+static tess_status make_blocks(const tess_matrix *assembled, const tess_tcki_thresholds *thresholds, tiles_storage *s)
+{
+    tess_context *ctx = assembled->ctx;
+    const tiles_source source = source_of(s, assembled);
+    tcki_rules rules;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tcki_rules_of(ctx, thresholds, s->view.rows << s->view.column_bits, &rules));
+    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *s->tcki, (void **)&s->tcki));
+    memset(s->tcki, 0, sizeof *s->tcki);
+    s->tcki->rules = rules;
+    status = tcki_build(ctx, &source, &s->view, s->tcki);
+cleanup:
+    return status;
+}
+
 static tess_status build(const tess_matrix *assembled, const tess_storage_options *options,
                          const tess_assignment *assignment, void **out)
 {
@@ -144,7 +166,8 @@ static tess_status build(const tess_matrix *assembled, const tess_storage_option
     memset(s, 0, sizeof *s);
     TESS_TRY(take_assignment(assembled, options, assignment, s));
     s->view = bare_view(assembled, s);
-    TESS_TRY(make_records(assembled, s));
+    TESS_TRY(options->kernel == TESS_KERNEL_PAPER ? make_blocks(assembled, &options->tcki_thresholds, s)
+                                                  : make_records(assembled, s));
     *out = s;
 cleanup:
     if (status != TESS_SUCCESS && s) { tiles_destroy(ctx, s); }
@@ -168,6 +191,7 @@ tess_status tiles_refresh(const tess_matrix *assembled, void *storage)
     tiles_storage *s = storage;
     const tiles_source source = source_of(s, assembled);
 
+    if (s->tcki) { return tcki_refresh(assembled->ctx, &source, s->tcki); }
     return backend_of(assembled->ctx)->fill(assembled->ctx, &source, &s->view, (char *)(uintptr_t)s->view.record);
 }
 
@@ -175,7 +199,9 @@ tess_status tiles_refresh(const tess_matrix *assembled, void *storage)
 
 tess_status tiles_prepare(const tess_matrix *a)
 {
-    return backend_of(a->ctx)->prepare(a->ctx, &storage_of(a)->view);
+    const tiles_storage *s = storage_of(a);
+
+    return s->tcki ? tcki_prepare(a->ctx, s->tcki) : backend_of(a->ctx)->prepare(a->ctx, &s->view);
 }
 
 /* The transpose of the assembled matrix holds the very values that are stored here, if all are in FP64. */
@@ -197,6 +223,7 @@ tess_status tiles_spmv(const tess_matrix *a, const tess_spmv_args *args)
     const tiles_storage *s = storage_of(a);
 
     if (args->operation == TESS_OP_TRANSPOSE) { return multiply_transposed(a, args); }
+    if (s->tcki) { return tcki_spmv(a->ctx, s->tcki, args); }
     return backend_of(a->ctx)->spmv(a->ctx, &s->view, s->longest, args);
 }
 
@@ -295,7 +322,9 @@ tess_status tiles_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_in
     TESS_TRY(tess_host_allocate(ctx, v->nrows + 1, sizeof *copy.row_ptr, (void **)&copy.row_ptr));
     TESS_TRY(a->original->ops->decode(a->original, copy.row_ptr, NULL, NULL));
     if (row_ptr) { memcpy(row_ptr, copy.row_ptr, (size_t)(v->nrows + 1) * sizeof *row_ptr); }
-    if (col_ind || val) {
+    if (storage_of(a)->tcki) {
+        if (col_ind || val) { status = tcki_decode(ctx, storage_of(a)->tcki, copy.row_ptr, col_ind, val); }
+    } else if (col_ind || val) {
         TESS_TRY(tess_host_allocate(ctx, v->nstrips + 1, sizeof *copy.start, (void **)&copy.start));
         TESS_TRY(tess_host_allocate(ctx, v->units, TILES_UNIT, (void **)&copy.record));
         TESS_TRY(tess_host_allocate(ctx, v->nnz, sizeof *copy.entry, (void **)&copy.entry));
@@ -315,5 +344,23 @@ int64_t tiles_bytes(const tess_matrix *a)
 {
     const tiles_view *v = &storage_of(a)->view;
 
+    if (storage_of(a)->tcki) { return tcki_bytes(storage_of(a)->tcki); }
     return v->units * TILES_UNIT + (v->nstrips + 1) * (int64_t)sizeof *v->start;
+}
+
+const tcki_storage *tiles_tcki(const tess_matrix *a)
+{
+    return a->original && a->format == TESS_FORMAT_TILES ? storage_of(a)->tcki : NULL;
+}
+
+tess_status tess_matrix_tcki_counts(const tess_matrix *a, int64_t counts[TESS_TCKI_FORMATS])
+{
+    const tcki_storage *s = tiles_tcki(a);
+
+    if (!s) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "convert to tiles with kernel paper",
+                         "blocks by format of a matrix that has none");
+    }
+    memcpy(counts, s->counts, sizeof s->counts);
+    return TESS_SUCCESS;
 }

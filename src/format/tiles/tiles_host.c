@@ -7,6 +7,7 @@
 #include "backend/host/host.h"
 #include "core/offsets.h"
 #include "format/row_epilogue.h"
+#include "format/tiles/tiles_host.h"
 #include "format/tiles/tiles_record.h"
 
 enum { CHUNK = 16, /* strips per unit of work */ LONGEST_ROW = 255 /* entries of a row in a group */ };
@@ -168,6 +169,13 @@ static void write_entries(const tiles_source *source, const tiles_view *v, const
     }
 }
 
+void tiles_host_open_strip(const csr_view *csr, int64_t strip, int rows, int64_t *cursor)
+{
+    for (int r = 0; r < rows && strip * rows + r < csr->nrows; r++) {
+        cursor[r] = tess_row_offset(csr->row_ptr, csr->row_ptr_bits, strip * rows + r);
+    }
+}
+
 static void write_strip(const tiles_source *source, const tiles_view *v, int64_t strip, group_entries *groups,
                         char *record)
 {
@@ -176,9 +184,7 @@ static void write_strip(const tiles_source *source, const tiles_view *v, int64_t
     uint32_t at = tiles_head_bytes(nruns, v->nlevels);
     int64_t cursor[TILES_SIDE];
 
-    for (int r = 0; r < v->rows && strip * v->rows + r < v->nrows; r++) {
-        cursor[r] = tess_row_offset(source->csr->row_ptr, source->csr->row_ptr_bits, strip * v->rows + r);
-    }
+    tiles_host_open_strip(source->csr, strip, v->rows, cursor);
     words[0] = (uint32_t)nruns;
     for (int number = 0; number < nruns; number++) {
         const tiles_run run = find_run(source, v, strip, number);
@@ -269,8 +275,9 @@ static group_function select_group_function(tess_precision precision, bool fp32)
 }
 
 /* Sums of all rows of a strip. */
-static void sum_strip(const tiles_view *v, int64_t strip, const void *x, bool fp32, double *sum)
+static void sum_strip(const void *view, int64_t strip, const void *x, bool fp32, double *sum)
 {
+    const tiles_view *v = view;
     const char *record = v->record + (int64_t)v->start[strip] * TILES_UNIT;
     const uint32_t *words = (const uint32_t *)(const void *)record;
     const int32_t diagonal = tiles_diagonal_column(v, strip);
@@ -291,37 +298,36 @@ static void sum_strip(const tiles_view *v, int64_t strip, const void *x, bool fp
     }
 }
 
-static void finish_strip(const tiles_view *v, int64_t strip, const tess_spmv_args *args, const double *sum,
+static void finish_strip(const tiles_strips *strips, int64_t strip, const tess_spmv_args *args, const double *sum,
                          double *dots)
 {
-    const int64_t first = strip * v->rows;
+    const int64_t first = strip * strips->rows;
 
-    for (int r = 0; r < v->rows && first + r < v->nrows; r++) {
+    for (int r = 0; r < strips->rows && first + r < strips->nrows; r++) {
         spmv_finish_single(args, first + r, sum[r], dots);
     }
 }
 
-static tess_status spmv(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args)
+tess_status tiles_host_product(tess_context *ctx, const tiles_strips *strips, const tess_spmv_args *args)
 {
     const tess_reduction *reduction = &args->reduction;
     const bool fp32 = args->vectors == TESS_PRECISION_FP32;
     const void *x = fp32 ? (const void *)args->x_fp32 : args->x;
-    const int64_t nchunks = (v->nstrips + CHUNK - 1) / CHUNK;
+    const int64_t nchunks = (strips->nstrips + CHUNK - 1) / CHUNK;
     double *partials = NULL;
     tess_status status = TESS_SUCCESS;
 
-    (void)longest;
     if (!host_enter(reduction->state, false, true)) { return TESS_SUCCESS; }
     status = host_partials(ctx, 2 * nchunks, &partials);
     if (status != TESS_SUCCESS) { return status; }
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 4) if (v->nnz > HOST_SERIAL_WORK)
+#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 4) if (strips->nnz > HOST_SERIAL_WORK)
     for (int64_t c = 0; c < nchunks; c++) {
-        const int64_t end = (c + 1) * CHUNK < v->nstrips ? (c + 1) * CHUNK : v->nstrips;
+        const int64_t end = (c + 1) * CHUNK < strips->nstrips ? (c + 1) * CHUNK : strips->nstrips;
         double sum[TILES_SIDE], dots[2] = {0.0, 0.0};
 
         for (int64_t strip = c * CHUNK; strip < end; strip++) {
-            sum_strip(v, strip, x, fp32, sum);
-            finish_strip(v, strip, args, sum, dots);
+            strips->sum(strips->view, strip, x, fp32, sum);
+            finish_strip(strips, strip, args, sum, dots);
         }
         partials[c] = dots[0];
         partials[nchunks + c] = dots[1];
@@ -332,11 +338,25 @@ static tess_status spmv(tess_context *ctx, const tiles_view *v, int64_t longest,
     return TESS_SUCCESS;
 }
 
-static tess_status prepare(tess_context *ctx, const tiles_view *v)
+tess_status tiles_host_prepare(tess_context *ctx, int64_t nstrips)
 {
     double *partials = NULL;
 
-    return host_partials(ctx, 2 * ((v->nstrips + CHUNK - 1) / CHUNK), &partials);
+    return host_partials(ctx, 2 * ((nstrips + CHUNK - 1) / CHUNK), &partials);
+}
+
+static tess_status spmv(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args)
+{
+    const tiles_strips strips = {
+        .view = v, .sum = sum_strip, .nrows = v->nrows, .nnz = v->nnz, .nstrips = v->nstrips, .rows = v->rows};
+
+    (void)longest;
+    return tiles_host_product(ctx, &strips, args);
+}
+
+static tess_status prepare(tess_context *ctx, const tiles_view *v)
+{
+    return tiles_host_prepare(ctx, v->nstrips);
 }
 
 const tiles_backend tiles_host = {measure, fill, prepare, spmv};

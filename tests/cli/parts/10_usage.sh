@@ -46,11 +46,11 @@ err_has "unsym.mtx"
 expect 2 spmv spd.mtx --solver cg
 err_has "unknown option '--solver'"
 
-for option in layout tcki-thresholds reduction kernel recurrence narrowing; do
+for option in layout reduction recurrence narrowing; do
     expect 2 solve spd.mtx --$option 1
     err_has "'--$option' is not available in this version"
 done
-for value in "format tcki" "format auto" "precond ilu0" "engine single-kernel" "matrix-precision fp8" \
+for value in "format auto" "precond ilu0" "engine single-kernel" "matrix-precision fp8" \
     "matrix-precision fp16:scaled"; do
     # shellcheck disable=SC2086
     expect 2 solve spd.mtx --$value

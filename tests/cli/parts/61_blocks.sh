@@ -94,3 +94,44 @@ expect 2 spmv blocks.mtx --format pbp --granularity row
 err_has 'pbp is split by blocks'
 expect 0 spmv gallery:rowscale:16:50 --format pbp --format split --granularity row --json spmv.json
 json spmv.json 'j["options"]["granularity"] == "row"'
+
+# F chosen: random values of both signs in one block row need FP64, integers need nothing
+python3 - >random.mtx <<'END'
+import random
+random.seed(3)
+print("%%MatrixMarket matrix coordinate real general")
+print(64, 64, 64 * 16)
+for i in range(64):
+    for j in range(16):
+        print(i + 1, (i * 16 + j) % 64 + 1, random.uniform(0.3, 0.6) * (-1) ** j * 2.0 ** -(i // 16))
+END
+expect 0 info gallery:laplace2d:12 --granularity block --policy mean-3std:auto --json info.json
+out_has '^assignment +by block, policy mean-3std:0.5 .chosen.; mean magnitude'
+json info.json 'j["assignment"]["policy_parameter"] == 0.5 and j["assignment"]["parameter_chosen"]'
+expect 0 info blocks.mtx --granularity block --policy mean-3std --json info.json
+json info.json 'j["assignment"]["parameter_chosen"] is False'
+expect 0 info random.mtx --granularity block --policy mean-3std:auto --json info.json
+json info.json '0 < j["assignment"]["policy_parameter"] < 0.5 and j["assignment"]["largest_relative_error"] < 6e-8'
+chosen=$(python3 -c 'import json; print(json.load(open("info.json"))["assignment"]["policy_parameter"])')
+expect 0 spmv random.mtx --format pbp --policy mean-3std:auto --json spmv.json
+out_has '^policy +mean-3std:0.[0-9]+ by block, chosen for split$'
+json spmv.json "j['options']['policy_parameter'] == $chosen"
+json spmv.json 'j["options"]["parameter_chosen"] and j["options"]["policy"] == "mean-3std"'
+for x in uniform:5 random:6; do
+    expect 0 compare random.mtx --device cpu --repeat 1 --x $x --digits --granularity block --policy mean-3std:auto --json compare.json
+    out_has '^policy +mean-3std:0.[0-9]+ by block, chosen for tiles$'
+    json compare.json 'all(r["digits"]["fp64"]["accurate"] for r in j["results"] if r["policy"] == "mean-3std")'
+    json compare.json "{r['policy_parameter'] for r in j['results'] if r['format'] in ('split', 'tiles')} == {$chosen}"
+    json compare.json 'all(r["policy_parameter"] is None for r in j["results"] if r["format"] == "csr")'
+done
+expect 0 solve spd.mtx --solver cg --format tiles --policy mean-3std:auto --rtol 1e-10 --json tiles.json
+json tiles.json 'j["converged"] and j["options"]["parameter_chosen"]'
+expect 2 info random.mtx --policy mean-3std:automatic
+err_has 'not a number above 0 or auto'
+expect 2 info random.mtx --policy mean-range:auto
+err_has 'not a number above 0'
+# the base of fewer bytes: slices where rows are even, CSR where they are not
+expect 0 spmv gallery:laplace2d:40 --format pbp --base auto --json spmv.json
+json spmv.json 'j["options"]["base"] == "ellr" and j["componentwise_error"] <= j["componentwise_bound"]'
+expect 0 spmv blocks.mtx --format pbp --base auto --json spmv.json
+json spmv.json 'j["options"]["base"] == "csr" and j["componentwise_error"] <= j["componentwise_bound"]'

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tiles with kernel paper over a backend's functions: thresholds, building, renewing, decoding. */
+#include <string.h>
+
+#include "core/internal.h"
+#include "format/tiles/tcki_record.h"
+
+static const tcki_backend *backend_of(const tess_context *ctx)
+{
+#if TESS_HAVE_GPU
+    if (ctx->device == TESS_DEVICE_GPU) { return tcki_gpu(); }
+#endif
+    (void)ctx;
+    return &tcki_host;
+}
+
+/* ---- thresholds ---- */
+
+static bool is_threshold(double value)
+{
+    return value >= 0.0; /* not NaN */
+}
+
+tess_status tcki_rules_of(tess_context *ctx, const tess_tcki_thresholds *thresholds, int places, tcki_rules *rules)
+{
+    /* Zhao et al. 2024, section 3.2.2 */
+    const double density = thresholds->density != 0.0 ? thresholds->density : 0.02;
+    const double low = thresholds->low != 0.0 ? thresholds->low : 0.2;
+    const double high = thresholds->high != 0.0 ? thresholds->high : 0.9;
+
+    if (!is_threshold(density) || !is_threshold(low) || !is_threshold(high) || low > high) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "three numbers, none negative, the second up to the third",
+                         "thresholds %g,%g,%g of a block's format", density, low, high);
+    }
+    *rules = (tcki_rules){.fewest = density * (double)places, .low = low, .high = high};
+    return TESS_SUCCESS;
+}
+
+/* ---- building ---- */
+
+static tcki_view view_of(const tiles_source *source, const tiles_view *like)
+{
+    tcki_view v = {.nrows = like->nrows,
+                   .ncols = like->ncols,
+                   .nnz = like->nnz,
+                   .nstrips = like->nstrips,
+                   .nblocks = source->grid->nblocks,
+                   .rows = like->rows,
+                   .column_bits = like->column_bits,
+                   .first = source->grid->first,
+                   .column = source->grid->column,
+                   .exponent = source->exponent};
+
+    for (int l = 0; l < like->nlevels; l++) {
+        v.precisions |= (unsigned)like->precision[l] << (4 * l);
+    }
+    return v;
+}
+
+tess_status tcki_build(tess_context *ctx, const tiles_source *source, const tiles_view *like, tcki_storage *s)
+{
+    const tcki_backend *backend = backend_of(ctx);
+    tcki_view *v = &s->view;
+    char *record = NULL;
+    int64_t units = 0;
+    tess_status status = TESS_SUCCESS;
+
+    *v = view_of(source, like);
+    TESS_TRY(tess_device_allocate(ctx, v->nblocks, sizeof *v->row, (void **)&v->row));
+    TESS_TRY(tess_device_allocate(ctx, v->nblocks, sizeof *v->shape, (void **)&v->shape));
+    TESS_TRY(tess_device_allocate(ctx, v->nblocks + 1, sizeof *v->start, (void **)&v->start));
+    TESS_TRY(backend->measure(ctx, source, &s->rules, v, s->counts, &units));
+    if (units > (int64_t)UINT32_MAX) {
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr", "format tiles with kernel paper would take %lld bytes",
+                         (long long)units * TCKI_UNIT);
+    }
+    TESS_TRY(tess_device_allocate(ctx, units, TCKI_UNIT, (void **)&record));
+    v->record = record;
+    v->units = units;
+    TESS_TRY(ctx->backend->zero(ctx, record, (size_t)units * TCKI_UNIT));
+    TESS_TRY(backend->fill(ctx, source, v, record));
+    if (backend->adds_atomically) { TESS_TRY(tess_device_allocate(ctx, v->nrows, sizeof *s->sums, (void **)&s->sums)); }
+cleanup:
+    return status;
+}
+
+/* Blocks keep their shapes, levels and scales. */
+tess_status tcki_refresh(tess_context *ctx, const tiles_source *source, const tcki_storage *s)
+{
+    return backend_of(ctx)->fill(ctx, source, &s->view, (char *)(uintptr_t)s->view.record);
+}
+
+void tcki_release(tess_context *ctx, tcki_storage *s)
+{
+    tcki_view *v = &s->view;
+
+    tess_device_release(ctx, v->row, v->nblocks, sizeof *v->row);
+    tess_device_release(ctx, v->shape, v->nblocks, sizeof *v->shape);
+    tess_device_release(ctx, v->start, v->nblocks + 1, sizeof *v->start);
+    tess_device_release(ctx, (void *)(uintptr_t)v->record, v->units, TCKI_UNIT);
+    tess_device_release(ctx, s->sums, v->nrows, sizeof *s->sums);
+}
+
+tess_status tcki_prepare(tess_context *ctx, const tcki_storage *s)
+{
+    return backend_of(ctx)->prepare(ctx, &s->view);
+}
+
+tess_status tcki_spmv(tess_context *ctx, const tcki_storage *s, const tess_spmv_args *args)
+{
+    return backend_of(ctx)->spmv(ctx, &s->view, s->sums, args);
+}
+
+int64_t tcki_bytes(const tcki_storage *s)
+{
+    const tcki_view *v = &s->view;
+    const int64_t block = (int64_t)(sizeof *v->row + sizeof *v->column + sizeof *v->shape + sizeof *v->start) +
+                          (v->exponent ? (int64_t)sizeof *v->exponent : 0);
+
+    return v->nblocks * block + (int64_t)sizeof *v->start + v->units * TCKI_UNIT;
+}
+
+/* ---- back to the host ---- */
+
+/* Where decoded entries go: `next` place of each row of the strip. */
+typedef struct decoder {
+    const tcki_view *view;
+    int64_t next[TILES_SIDE];
+    int32_t *col_ind;
+    double *val;
+} decoder;
+
+static void put(decoder *d, int64_t block, const tcki_parts *p, int row, int column, int place)
+{
+    const tcki_view *v = d->view;
+    const char *record = v->record + (int64_t)v->start[block] * TCKI_UNIT;
+    const int64_t k = d->next[row]++;
+
+    if (d->col_ind) { d->col_ind[k] = (v->column[block] << v->column_bits) + column; }
+    if (d->val) {
+        d->val[k] = tess_load(tcki_precision(v, v->shape[block]), record + p->values, place) * tcki_scale(v, block);
+    }
+}
+
+static void decode_block(decoder *d, int64_t block)
+{
+    const tcki_view *v = d->view;
+    const uint32_t shape = v->shape[block];
+    const char *record = v->record + (int64_t)v->start[block] * TCKI_UNIT;
+    const tcki_parts p = tcki_parts_in(v, shape);
+    const uint8_t *index = (const uint8_t *)record + p.index;
+    int before = 0;
+
+    for (int i = 0; tcki_format(shape) == TESS_TCKI_COO && i < p.count; i++) {
+        const int both = tcki_row_and_column(index, v->rows, v->column_bits, i);
+
+        put(d, block, &p, both >> v->column_bits, both & ((1 << v->column_bits) - 1), i);
+    }
+    for (int r = 0; tcki_format(shape) != TESS_TCKI_COO && r < v->rows; r++) {
+        const int own = tcki_length(record, &p, shape, r), end = tcki_end(record, &p, r);
+        const int count = own + end - before;
+
+        for (int k = 0; k < count; k++) {
+            const int place = tcki_place(&p, v->rows, own, r, before, k);
+
+            put(d, block, &p, r, tcki_column(index, v->column_bits, place), place);
+        }
+        before = end;
+    }
+}
+
+/* A copy of `count` elements in host memory. */
+static tess_status read_array(tess_context *ctx, const void *device, int64_t count, size_t size, void **out)
+{
+    tess_status status = tess_host_allocate(ctx, count, size, out);
+
+    return status == TESS_SUCCESS ? ctx->backend->download(ctx, *out, device, (size_t)count * size) : status;
+}
+
+/* The view with host copies of its arrays; free_copies takes back what there is, however far it went. */
+static tess_status copy_view(tess_context *ctx, const tcki_view *v, tcki_view *copy)
+{
+    tess_status status = TESS_SUCCESS;
+
+    *copy = *v;
+    copy->first = NULL;
+    copy->column = NULL;
+    copy->exponent = NULL;
+    copy->row = NULL;
+    copy->shape = copy->start = NULL;
+    copy->record = NULL;
+    TESS_TRY(read_array(ctx, v->first, v->nstrips + 1, sizeof *v->first, (void **)(uintptr_t)&copy->first));
+    TESS_TRY(read_array(ctx, v->column, v->nblocks, sizeof *v->column, (void **)(uintptr_t)&copy->column));
+    if (v->exponent) {
+        TESS_TRY(read_array(ctx, v->exponent, v->nblocks, sizeof *v->exponent, (void **)(uintptr_t)&copy->exponent));
+    }
+    TESS_TRY(read_array(ctx, v->shape, v->nblocks, sizeof *v->shape, (void **)&copy->shape));
+    TESS_TRY(read_array(ctx, v->start, v->nblocks + 1, sizeof *v->start, (void **)&copy->start));
+    TESS_TRY(read_array(ctx, v->record, v->units, TCKI_UNIT, (void **)(uintptr_t)&copy->record));
+cleanup:
+    return status;
+}
+
+static void free_copies(tess_context *ctx, tcki_view *copy)
+{
+    tess_host_release(ctx, (void *)(uintptr_t)copy->first, copy->nstrips + 1, sizeof *copy->first);
+    tess_host_release(ctx, (void *)(uintptr_t)copy->column, copy->nblocks, sizeof *copy->column);
+    tess_host_release(ctx, (void *)(uintptr_t)copy->exponent, copy->nblocks, sizeof *copy->exponent);
+    tess_host_release(ctx, copy->shape, copy->nblocks, sizeof *copy->shape);
+    tess_host_release(ctx, copy->start, copy->nblocks + 1, sizeof *copy->start);
+    tess_host_release(ctx, (void *)(uintptr_t)copy->record, copy->units, TCKI_UNIT);
+}
+
+tess_status tcki_decode(tess_context *ctx, const tcki_storage *s, const int64_t *row_ptr, int32_t *col_ind, double *val)
+{
+    tcki_view copy;
+    decoder d = {.view = &copy, .col_ind = col_ind, .val = val};
+    tess_status status = copy_view(ctx, &s->view, &copy);
+
+    for (int64_t strip = 0; status == TESS_SUCCESS && strip < copy.nstrips; strip++) {
+        for (int r = 0; r < copy.rows && strip * copy.rows + r < copy.nrows; r++) {
+            d.next[r] = row_ptr[strip * copy.rows + r];
+        }
+        for (int64_t block = copy.first[strip]; block < copy.first[strip + 1]; block++) {
+            decode_block(&d, block);
+        }
+    }
+    free_copies(ctx, &copy);
+    return status;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/tiles.h"
+
+#include "core/internal.h"
+#include "support/product.h"
+#include "support/variants.h"
+#include <tessera/codec.h>
+
+static const tess_level fp32 = {TESS_PRECISION_FP32, 0};
+
+tess_storage_options tiles_of(int block_rows, int block_cols, double range, tess_precision high, tess_level low)
+{
+    return (tess_storage_options){.format = TESS_FORMAT_TILES,
+                                  .policy = {.granularity = TESS_GRANULARITY_BLOCK,
+                                             .policy = TESS_POLICY_FIXED_RANGE,
+                                             .parameter = range,
+                                             .nlevels = 2,
+                                             .level = {{high, 0}, low},
+                                             .block_rows = block_rows,
+                                             .block_cols = block_cols}};
+}
+
+tess_matrix *convert_tiles(const tess_matrix *assembled, const tess_storage_options *options)
+{
+    tess_matrix *stored = NULL;
+
+    assert_ok(tess_matrix_context(assembled), tess_matrix_convert(assembled, options, &stored));
+    return stored;
+}
+
+static double rounded(tess_precision precision, double value)
+{
+    double code = 0.0;
+
+    tess_store(precision, &code, 0, value, TESS_OVERFLOW_INFINITY);
+    return tess_load(precision, &code, 0);
+}
+
+void check_tiles(tess_context *ctx, const oracle_csr *a, const tess_storage_options *options)
+{
+    tess_matrix *assembled = make_matrix(ctx, a), *stored = convert_tiles(assembled, options);
+    uint8_t *level = levels_of_entries(assembled, a, &options->policy);
+    oracle_csr held = decode_matrix(stored);
+
+    assert_int_equal(held.nnz, a->nnz);
+    assert_memory_equal(held.row_ptr, a->row_ptr, (size_t)(a->nrows + 1) * sizeof *a->row_ptr);
+    for (int64_t k = 0; k < a->nnz; k++) {
+        const tess_level *l = &options->policy.level[level[k]];
+        const double u = tess_precision_unit_roundoff(l->precision);
+
+        assert_int_equal(held.col_ind[k], a->col_ind[k]);
+        if (l->scaled) {
+            assert_at_most(fabs(held.val[k] - a->val[k]), u * fabs(a->val[k]));
+        } else {
+            assert_true(held.val[k] == rounded(l->precision, a->val[k]));
+        }
+    }
+    check_product(stored, &held, TESS_OP_NONE, 1.0, 0.0);
+    check_product(stored, &held, TESS_OP_NONE, -0.75, 0.5);
+    oracle_free(&held);
+    free(level);
+    tess_matrix_destroy(stored);
+    tess_matrix_destroy(assembled);
+}
+
+void check_shapes_of_tiles(tess_context *ctx, tess_kernel kernel)
+{
+    static const int64_t sizes[][2] = {{1, 1}, {16, 16}, {17, 33}, {100, 1000}, {1000, 100}, {257, 257}};
+    static const int shapes[][2] = {{16, 16}, {16, 32}, {32, 16}, {32, 32}};
+
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+            for (int64_t dense = 1; dense <= 64; dense *= 8) {
+                tess_storage_options options =
+                    tiles_of(shapes[s][0], shapes[s][1], dense == 1 ? 0.5 : 0.99, TESS_PRECISION_FP64, fp32);
+                oracle_csr a = oracle_random(sizes[k][0], sizes[k][1], dense, 7 * k + s);
+
+                options.kernel = kernel;
+                check_tiles(ctx, &a, &options);
+                oracle_free(&a);
+            }
+        }
+    }
+}
+
+void check_scales_of_tiles(tess_context *ctx, tess_kernel kernel)
+{
+    static const tess_level fp16_scaled = {TESS_PRECISION_FP16, 1};
+    static const tess_precision lowest[] = {TESS_PRECISION_E5M2, TESS_PRECISION_E4M3, TESS_PRECISION_BF16};
+    tess_storage_options two = tiles_of(16, 16, 1e30, TESS_PRECISION_FP64, fp16_scaled);
+    tess_storage_options three = tiles_of(16, 32, 2.0, TESS_PRECISION_FP64, fp32);
+    oracle_csr a = oracle_random(300, 500, 6, 5), b = oracle_random(300, 500, 6, 6);
+    uint64_t seed = 99;
+
+    for (int64_t i = 0; i < a.nrows; i++) {
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            a.val[k] = (a.val[k] < 0.0 ? -1.0 : 1.0) * oracle_uniform(&seed, 1.0, 100.0);
+            a.val[k] = ldexp(a.val[k], (int)(i / 16 * 9 + a.col_ind[k] / 16) % 120 - 60);
+        }
+    }
+    two.kernel = three.kernel = kernel;
+    check_tiles(ctx, &a, &two);
+    three.policy.nlevels = 3;
+    for (int64_t k = 0; k < b.nnz; k++) {
+        b.val[k] = ldexp(1.0 + b.val[k] * b.val[k], -(int)(b.col_ind[k] / 32 * 3));
+    }
+    for (size_t l = 0; l < sizeof lowest / sizeof *lowest; l++) {
+        three.policy.level[2] = (tess_level){lowest[l], 1};
+        check_tiles(ctx, &b, &three);
+    }
+    oracle_free(&a);
+    oracle_free(&b);
+}
+
+void check_new_values_of_tiles(tess_context *ctx, tess_kernel kernel)
+{
+    tess_storage_options options = tiles_of(32, 16, 0.5, TESS_PRECISION_FP64, fp32);
+    oracle_csr a = oracle_random(200, 200, 25, 8), held;
+    tess_matrix *assembled = NULL, *stored = NULL;
+    uint8_t *level = NULL;
+
+    for (int64_t k = 0; k < a.nnz; k++) { /* some blocks low, some high */
+        a.val[k] *= a.col_ind[k] < 96 ? 0.4 : 1.0;
+    }
+    assembled = make_matrix(ctx, &a);
+    options.kernel = kernel;
+    stored = convert_tiles(assembled, &options);
+    level = levels_of_entries(assembled, &a, &options.policy);
+    for (int64_t k = 0; k < a.nnz; k++) {
+        a.val[k] = 3.0 * a.val[k] + 1.0 / 3.0;
+    }
+    assert_ok(ctx, tess_matrix_update_values(assembled, a.val, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_matrix_refresh(stored)); /* as the next product does */
+    held = decode_matrix(stored);
+    for (int64_t k = 0; k < a.nnz; k++) {
+        assert_int_equal(held.col_ind[k], a.col_ind[k]);
+        assert_true(held.val[k] == (level[k] == 0 ? a.val[k] : (double)(float)a.val[k]));
+    }
+    check_product(stored, &held, TESS_OP_NONE, 1.0, 0.0);
+    oracle_free(&held);
+    oracle_free(&a);
+    free(level);
+    tess_matrix_destroy(stored);
+    tess_matrix_destroy(assembled);
+}
