@@ -38,17 +38,6 @@ __device__ static inline int64_t gpu_nanoseconds(void)
 #define GPU_BALLOT(predicate) __ballot_sync(0xffffffffU, predicate)
 /* What lanes of the wave wrote to memory before, the others read after it. */
 #define GPU_SYNC_WAVE() __syncwarp()
-/* The same of WAVES waves of a block. barrier: a number below 16 that no other waves of the block use; 0 is the whole block's. All
-   threads of these waves take part. */
-template <int WAVES>
-__device__ static inline void gpu_sync_waves(int barrier)
-{
-    if constexpr (WAVES == 1) {
-        GPU_SYNC_WAVE();
-    } else {
-        asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(WAVES * GPU_WAVE) : "memory");
-    }
-}
 /* Extremes over the wave of a number that is not negative. All lanes take part. */
 #define GPU_WAVE_MOST(value) ((int)__reduce_max_sync(0xffffffffU, (unsigned)(value)))
 #define GPU_WAVE_LEAST(value) ((int)__reduce_min_sync(0xffffffffU, (unsigned)(value)))

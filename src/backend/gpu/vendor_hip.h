@@ -33,13 +33,6 @@ __device__ static inline int64_t gpu_nanoseconds(void)
 #define GPU_SHUFFLE_XOR(value, mask) __shfl_xor(value, mask)
 #define GPU_BALLOT(predicate) __ballot(predicate)
 #define GPU_SYNC_WAVE() (__threadfence_block(), __builtin_amdgcn_wave_barrier())
-/* No barriers for some waves of a block. */
-template <int WAVES>
-__device__ static inline void gpu_sync_waves(int)
-{
-    static_assert(WAVES == 1, "waves that work together");
-    GPU_SYNC_WAVE();
-}
 template <bool MOST>
 __device__ static inline int gpu_wave_extreme(int value)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tiles times a vector on the GPU. A strip has a thread for each row, or two or four where strips are long; a wave has one or two
- * strips, or a team of two waves has one. The records of a few strips at a time come into shared memory in one stretch, while the
- * team works on those before; teams do not wait for each other. What does not fit there is read from memory. Every row is added
- * up by one thread, or by several whose sums are added, in a fixed order.
+ * Tiles times a vector on the GPU. A strip has a thread for each row, or two where strips are long; a wave has one or two strips.
+ * The records of a few strips at a time come into shared memory in one stretch, while the wave works on those before; waves
+ * do not wait for each other. What does not fit there is read from memory. Every row is added up by one thread, or by two whose
+ * sums are added, in a fixed order.
  */
 #include "backend/gpu/reduce.cuh"
 #include "format/row_epilogue.h"
@@ -12,14 +12,9 @@
 
 enum {
     WAVES = GPU_BLOCK / GPU_WAVE,
-    LONG_STRIP = 3072, /* bytes of a mean strip from which rows have two threads */
-    TEAM_STRIP = 6144, /* and from which they have four: a stage for each wave would leave no room for a second one */
+    LONG_STRIP = 3072, /* bytes of a mean strip from which a wave takes one strip, two threads a row */
     BLOCKS = 3         /* resident blocks per multiprocessor that registers must allow */
 };
-
-/* Waves that share a strip. */
-template <int ROWS, int SPLIT>
-constexpr int TEAM = ROWS *SPLIT > GPU_WAVE ? ROWS *SPLIT / GPU_WAVE : 1;
 
 /* What becomes of the sums. */
 struct strips_output {
@@ -48,40 +43,13 @@ __device__ static inline void finish(const tess_spmv_args &args, const strips_ou
     }
 }
 
-/*
- * The sum of a row, from those of its threads; that of the row's first thread counts. In a team all threads take part, and are
- * done with what they read before. turn: 0 and 1 by turns: while the first wave reads the sums of one strip, the other may
- * leave those of the next, and gets no further before the first is there as well.
- */
-template <int ROWS, int SPLIT>
-__device__ static inline double sum_parts(double own, int turn)
-{
-    constexpr int WAVES_OF_TEAM = TEAM<ROWS, SPLIT>;
-
-#pragma unroll
-    for (int distance = ROWS; distance < ROWS * SPLIT / WAVES_OF_TEAM; distance *= 2) {
-        own += GPU_SHUFFLE_XOR(own, distance);
-    }
-    if constexpr (WAVES_OF_TEAM > 1) {
-        static_assert(WAVES_OF_TEAM == 2, "one wave beside the first");
-        __shared__ double others[WAVES / WAVES_OF_TEAM][2][ROWS];
-        const int wave = (int)threadIdx.x / GPU_WAVE, lane = (int)threadIdx.x % GPU_WAVE;
-        double *const other = others[wave / WAVES_OF_TEAM][turn];
-
-        if (wave % WAVES_OF_TEAM != 0 && lane < ROWS) { other[lane] = own; }
-        gpu_sync_waves<WAVES_OF_TEAM>(1 + wave / WAVES_OF_TEAM);
-        if (wave % WAVES_OF_TEAM == 0 && lane < ROWS) { own += other[lane]; }
-    }
-    return own;
-}
-
 /* All strips of a stretch; `records` is where strip 0's record is. */
 template <bool STAGED, bool PAIRS, typename VECTOR, int ROWS, int SPLIT, int NDOTS>
 __device__ static __forceinline__ void work_on(const tiles_view &v, const strips_plan &plan, int32_t first,
                                                const stretch &own, const char *records, const tess_spmv_args &args,
-                                               const strips_output &output, const VECTOR *x, double *dots, int *turn)
+                                               const strips_output &output, const VECTOR *x, double *dots)
 {
-    constexpr int AT_ONCE = GPU_WAVE * TEAM<ROWS, SPLIT> / (ROWS * SPLIT);
+    constexpr int AT_ONCE = GPU_WAVE / (ROWS * SPLIT);
     const tiles_lanes<ROWS> at;
     const uint32_t origin = own.start_of(0);
 
@@ -95,9 +63,8 @@ __device__ static __forceinline__ void work_on(const tiles_view &v, const strips
         double sum = sum_strip_row<STAGED, PAIRS, VECTOR, ROWS, SPLIT>(
             v, plan, at, has, strip, records + (int64_t)(start - origin) * TILES_UNIT, x);
 
-        sum = sum_parts<ROWS, SPLIT>(sum, *turn);
-        *turn ^= 1;
-        if (has && row < (int)v.nrows && row_part<ROWS, SPLIT>() == 0) {
+        if (SPLIT == 2) { sum += GPU_SHUFFLE_XOR(sum, ROWS); }
+        if (has && row < (int)v.nrows && at.shift / ROWS % SPLIT == 0) {
             finish<VECTOR, NDOTS>(args, output, row, sum, dots);
         }
     }
@@ -105,24 +72,17 @@ __device__ static __forceinline__ void work_on(const tiles_view &v, const strips
 
 template <bool PAIRS, typename VECTOR, int ROWS, int SPLIT, int NDOTS>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, BLOCKS)
-    strips_kernel(const tiles_view v, const strips_plan given, const strips_output output, const tess_spmv_args args,
+    strips_kernel(const tiles_view v, const strips_plan plan, const strips_output output, const tess_spmv_args args,
                   const loop_gate gate, const reduce_target target)
 {
-    constexpr int THREADS = GPU_WAVE * TEAM<ROWS, SPLIT>, TEAMS = GPU_BLOCK / THREADS;
-    /* What takes one strip at a time has stretches of one: the compiler needs to know, it saves registers. */
-    const strips_plan plan = {THREADS == ROWS * SPLIT ? 1 : given.strips, given.stages, given.room, given.precisions,
-                              given.value_bytes};
     extern __shared__ __align__(128) char stages[];
-    __shared__ gpu_arrival arrivals[TEAMS][MOST_STAGES];
-    const int team = (int)threadIdx.x / THREADS;
-    const int step = (int)gridDim.x * TEAMS * plan.strips,
+    __shared__ gpu_arrival arrivals[WAVES][MOST_STAGES];
+    const int wave = (int)threadIdx.x / GPU_WAVE;
+    const int step = (int)gridDim.x * WAVES * plan.strips,
               nstrips = (int)v.nstrips; /* 3 steps + nstrips is below 2^31 */
-    int first = ((int)blockIdx.x * TEAMS + team) * plan.strips, turn = 0;
-    char *const own_stages = stages + team * plan.stages * plan.room;
-    gpu_arrival *const own_arrivals = arrivals[team];
+    int first = ((int)blockIdx.x * WAVES + wave) * plan.strips;
+    char *const own_stages = stages + wave * plan.stages * plan.room;
     const bool doubled = plan.stages == MOST_STAGES;
-    const bool asks =
-        threadIdx.x % THREADS == THREADS - GPU_WAVE; /* of the last wave: in a team the first finishes rows */
     stretch own, coming, after;
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
     tess_scalars scalars;
@@ -132,36 +92,36 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, BLOCKS)
     own.find(v, plan, first);
     coming.find(v, plan, first + step);
 #if GPU_HAS_BULK_COPY
-    if (asks) {
+    if (threadIdx.x % GPU_WAVE == 0) {
         for (int s = 0; s < MOST_STAGES; s++) {
-            gpu_arrival_create(&own_arrivals[s]);
+            gpu_arrival_create(&arrivals[wave][s]);
         }
     }
-    gpu_sync_waves<TEAM<ROWS, SPLIT>>(1 + team);
+    GPU_SYNC_WAVE();
 #endif
-    own.request(v, plan, first, asks, own_stages, &own_arrivals[0]);
-    if (doubled) { coming.request(v, plan, first + step, asks, own_stages + plan.room, &own_arrivals[1]); }
+    own.request(v, plan, first, own_stages, &arrivals[wave][0]);
+    if (doubled) { coming.request(v, plan, first + step, own_stages + plan.room, &arrivals[wave][1]); }
     /* No kernel of a loop writes what was fetched so far; x comes from the kernel before this one. */
     runs = loop_enter<true>(gate, NDOTS > 0, &scalars);
     for (int stage = 0; first < nstrips; first += step, stage ^= doubled ? 1 : 0) {
         char *const at = own_stages + stage * plan.room;
 
         after.find(v, plan, first + 2 * step);
-        own.await(&own_arrivals[stage], &parities, stage);
+        own.await(&arrivals[wave][stage], &parities, stage);
         if (runs) {
             if (own.staged) {
                 work_on<true, PAIRS, VECTOR, ROWS, SPLIT, NDOTS>(v, plan, first, own, at + own.bytes_into_line(), args,
-                                                                 output, vector_of<VECTOR>(args), dots, &turn);
+                                                                 output, vector_of<VECTOR>(args), dots);
             } else {
                 work_on<false, PAIRS, VECTOR, ROWS, SPLIT, NDOTS>(v, plan, first, own,
                                                                   v.record + (int64_t)own.start_of(0) * TILES_UNIT,
-                                                                  args, output, vector_of<VECTOR>(args), dots, &turn);
+                                                                  args, output, vector_of<VECTOR>(args), dots);
             }
-            if (TEAM<ROWS, SPLIT> == 1) { GPU_SYNC_WAVE(); }
+            GPU_SYNC_WAVE();
             if (doubled) {
-                after.request(v, plan, first + 2 * step, asks, at, &own_arrivals[stage]);
+                after.request(v, plan, first + 2 * step, at, &arrivals[wave][stage]);
             } else {
-                coming.request(v, plan, first + step, asks, at, &own_arrivals[stage]);
+                coming.request(v, plan, first + step, at, &arrivals[wave][stage]);
             }
         } else if (stage == 1 || !doubled) { /* what was on its way has arrived */
             return;
@@ -180,53 +140,24 @@ static int64_t mean_strip(const tiles_view *v)
 }
 
 /* Bytes of shared memory that each block takes besides its stages. */
-enum { RESERVED_SHARED = 2048, RESERVED_SHARED_OF_TEAMS = 3072 };
+enum { RESERVED_SHARED = 2048 };
 
-/* How a kernel shares out a block. */
-struct block_shape {
-    int at_once;   /* strips that a team takes at once */
-    int teams;     /* of a block */
-    bool in_teams; /* of several waves */
-    int64_t reserved;
-};
-
-template <int ROWS, int SPLIT>
-static block_shape shape_of_block(void)
-{
-    constexpr int WAVES_OF_TEAM = TEAM<ROWS, SPLIT>;
-
-    return {GPU_WAVE * WAVES_OF_TEAM / (ROWS * SPLIT), WAVES / WAVES_OF_TEAM, WAVES_OF_TEAM > 1,
-            WAVES_OF_TEAM > 1 ? RESERVED_SHARED_OF_TEAMS : RESERVED_SHARED};
-}
-
-/* Bytes for the stages of a team, if so many blocks are resident. */
-static int64_t room_of_team(const gpu_state *state, const block_shape &shape, int blocks)
-{
-    const int64_t bytes = state->shared_bytes / blocks;
-
-    return ((bytes < state->shared_bytes_per_block ? bytes : state->shared_bytes_per_block) - shape.reserved) /
-           shape.teams / LINE * LINE;
-}
-
-/* As many blocks are resident as registers allow, if stages have room then: for most strips where several are taken, for the
-   longest where one is, since those are what work is. Of teams there are few: that each has two stages comes before a third block,
-   and where the longest strip fits no stage at all, it does not count. */
-static strips_plan make_plan(const gpu_state *state, const tiles_view *v, int64_t longest, const block_shape &shape)
+/* at_once: strips that a wave takes at once. As many blocks are resident as registers allow, if stages have room then: for most
+   strips where several are taken, for the longest where one is, since those are what work is. */
+static strips_plan make_plan(const gpu_state *state, const tiles_view *v, int64_t longest, int at_once)
 {
     enum { SURROUNDINGS = 2 * LINE + TILES_SLACK }; /* of a stretch, in its stage */
     const int64_t mean = mean_strip(v), likely = longest < mean + mean / 4 ? longest : mean + mean / 4;
-    const int fewest = shape.at_once > 1 ? 1 : 2; /* longer ones are read from memory */
-    const bool fits = longest + SURROUNDINGS <= room_of_team(state, shape, fewest);
-    const bool for_most = shape.at_once > 1 || (shape.in_teams && !fits);
-    const int64_t least = shape.at_once * (for_most ? likely : longest) + SURROUNDINGS;
+    const int64_t least = at_once * (at_once > 1 ? likely : longest) + SURROUNDINGS;
     int64_t room = 0, strips;
     strips_plan plan = {0, 0, 0, 0, 0};
 
-    for (int stages = shape.in_teams ? MOST_STAGES : 1; stages > 0 && room < stages * least; stages--) {
-        room = 0;
-        for (int blocks = BLOCKS; blocks >= fewest && room < stages * least; blocks--) {
-            room = room_of_team(state, shape, blocks);
-        }
+    for (int blocks = BLOCKS; blocks > 0 && room < least; blocks--) {
+        const int64_t bytes = state->shared_bytes / blocks;
+
+        room = ((bytes < state->shared_bytes_per_block ? bytes : state->shared_bytes_per_block) - RESERVED_SHARED) /
+               WAVES / LINE * LINE;
+        if (blocks == 2 && room < least && at_once == 1) { break; } /* longer ones are read from memory */
     }
     for (int l = 0; l < v->nlevels; l++) {
         const int shift = 4 * (v->nlevels - 1 - l);
@@ -236,8 +167,8 @@ static strips_plan make_plan(const gpu_state *state, const tiles_view *v, int64_
     }
     plan.stages = room / 2 >= least ? 2 : 1;
     room = room / plan.stages / LINE * LINE;
-    strips = shape.at_once > 1 ? (room - SURROUNDINGS) / likely / shape.at_once * shape.at_once : 1;
-    plan.strips = (int)(strips < shape.at_once ? shape.at_once : strips < MOST_STRIPS ? strips : (int64_t)MOST_STRIPS);
+    strips = at_once > 1 ? (room - SURROUNDINGS) / likely / at_once * at_once : 1;
+    plan.strips = (int)(strips < at_once ? at_once : strips < MOST_STRIPS ? strips : (int64_t)MOST_STRIPS);
     strips = (plan.strips * longest + SURROUNDINGS + LINE - 1) / LINE * LINE;
     plan.room = (int)(room < strips ? room : strips);
     return plan;
@@ -247,15 +178,14 @@ template <bool PAIRS, typename VECTOR, int ROWS, int SPLIT, int NDOTS>
 static tess_status launch(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args)
 {
     const gpu_state *state = gpu_state_of(ctx);
-    const block_shape shape = shape_of_block<ROWS, SPLIT>();
-    const strips_plan plan = make_plan(state, v, longest, shape);
+    const strips_plan plan = make_plan(gpu_state_of(ctx), v, longest, GPU_WAVE / (ROWS * SPLIT));
     const bool fp32 = args->vectors == TESS_PRECISION_FP32;
     const strips_output output = {(fp32 || args->y) && !args->residual && args->alpha == 1.0 && args->beta == 0.0 &&
                                       args->update.kind == TESS_UPDATE_NONE,
                                   args->update.kind == TESS_UPDATE_POLYNOMIAL};
-    const size_t shared = (size_t)plan.room * (size_t)plan.stages * (size_t)shape.teams;
-    const int64_t needed = ((v->nstrips + plan.strips - 1) / plan.strips + shape.teams - 1) / shape.teams;
-    int64_t resident = state->shared_bytes / ((int64_t)shared + shape.reserved);
+    const size_t shared = (size_t)plan.room * (size_t)plan.stages * WAVES;
+    const int64_t needed = ((v->nstrips + plan.strips - 1) / plan.strips + WAVES - 1) / WAVES;
+    int64_t resident = state->shared_bytes / ((int64_t)shared + RESERVED_SHARED);
     loop_gate gate;
     reduce_target target;
     unsigned grid;
@@ -302,7 +232,6 @@ static tess_status spmv(tess_context *ctx, const tiles_view *v, int64_t longest,
         return takes_pairs(v) ? select_kernel<true, 32, 1>(ctx, v, longest, args)
                               : select_kernel<false, 32, 1>(ctx, v, longest, args);
     }
-    if (mean_strip(v) >= TEAM_STRIP) { return select_kernel<false, 16, 4>(ctx, v, longest, args); }
     if (mean_strip(v) >= LONG_STRIP) { return select_kernel<false, 16, 2>(ctx, v, longest, args); }
     return takes_pairs(v) ? select_kernel<true, 16, 1>(ctx, v, longest, args)
                           : select_kernel<false, 16, 1>(ctx, v, longest, args);

@@ -9,11 +9,8 @@
 #include "backend/gpu/storage_types.cuh"
 #include "format/tiles/tiles_device.cuh"
 
-enum {
-    BATCH = 8,     /* most entries of a row in flight */
-    MOST_SPLIT = 4 /* most threads of a row: each takes every SPLIT-th entry */
-};
-static_assert(BATCH * MOST_SPLIT * (int)sizeof(double) <= TILES_SLACK, "what a thread may read beyond its group");
+enum { BATCH = 8 /* most entries of a row in flight */ };
+static_assert((BATCH + 1) * 2 * (int)sizeof(double) <= TILES_SLACK, "what a thread may read beyond its group");
 
 /* A thread's entries of a group: `count` of them, every SPLIT-th from place `first` on. */
 struct group_row {
@@ -133,21 +130,13 @@ __device__ static inline double add_row(const open_group<VALUE, VECTOR> &g, int 
     return sum;
 }
 
-/* Which of the threads of its row the thread is. */
-template <int ROWS, int SPLIT>
-__device__ static inline int row_part(void)
-{
-    return (int)threadIdx.x / ROWS % SPLIT;
-}
-
 /* header 0: there is no group, for this lane's strip. All lanes take part. */
 template <int ROWS, int SPLIT, typename VALUE, typename VECTOR>
 __device__ static inline void open(const tiles_view &v, const tiles_lanes<ROWS> &at, const char *record,
                                    uint32_t header, const tiles_group &g, int32_t diagonal, const VECTOR *x,
                                    open_group<VALUE, VECTOR> *open)
 {
-    static_assert(SPLIT <= MOST_SPLIT, "threads of a row");
-    const int part = row_part<ROWS, SPLIT>(), slot = at.lane % 16;
+    const int part = at.shift / ROWS % SPLIT, slot = at.lane % 16;
     const int read = tiles_row_end(record, &g, header, at.lane), end = header ? read : 0;
     const int above = GPU_SHUFFLE_UP(end, 1, ROWS), before = at.lane == 0 ? 0 : above;
     const int32_t column = tiles_slot_column(record, &g, header, slot, diagonal);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stretches: the records of a few strips, which come into shared memory in one copy, while the team works on those before. What does
+ * Stretches: the records of a few strips, which come into shared memory in one copy, while the wave works on those before. What does
  * not fit a stage is read from memory.
  */
 #ifndef TESS_FORMAT_TILES_TILES_STRETCH_CUH
@@ -9,12 +9,12 @@
 #include "format/tiles/tiles_device.cuh"
 
 enum {
-    MOST_STAGES = 2,  /* stretches that a team has in shared memory: one is worked on, one may be on its way */
+    MOST_STAGES = 2,  /* stretches that a wave has in shared memory: one is worked on, one may be on its way */
     MOST_STRIPS = 16, /* of a stretch */
     LINE = GPU_ALLOCATION_UNIT
 };
 
-/* A team's stretch of strips, each of its waves has it: where their records begin. Lane j has that of strip j, up to the one after the last. */
+/* A wave's stretch of strips: where their records begin. Lane j has that of strip j, up to the one after the last. */
 struct stretch {
     uint32_t start;
     bool staged; /* its records come to shared memory */
@@ -34,9 +34,8 @@ struct stretch {
         return GPU_SHUFFLE(start, strip, GPU_WAVE);
     }
 
-    /* Sends for its records, from the beginning of a line (of `record`, which begins with one), if they fit a stage. asks: the thread
-       is the one that does so; all of the team know whether it does. */
-    __device__ inline void request(const tiles_view &v, const strips_plan &plan, int32_t first, bool asks, char *stage,
+    /* Sends for its records, from the beginning of a line (of `record`, which begins with one), if they fit a stage. */
+    __device__ inline void request(const tiles_view &v, const strips_plan &plan, int32_t first, char *stage,
                                    gpu_arrival *arrival)
     {
 #if GPU_HAS_BULK_COPY
@@ -45,7 +44,7 @@ struct stretch {
         const uint32_t units = (start_of(plan.strips) - from + UNITS - 1) / UNITS * UNITS;
 
         staged = first < (int)v.nstrips && units <= (uint32_t)(plan.room - TILES_SLACK) / TILES_UNIT;
-        if (staged && asks) {
+        if (staged && threadIdx.x % GPU_WAVE == 0) {
             gpu_arrival_expect(arrival, units * TILES_UNIT);
             gpu_bulk_copy(stage, v.record + (int64_t)from * TILES_UNIT, units * TILES_UNIT, arrival);
         }
@@ -53,7 +52,6 @@ struct stretch {
         (void)v;
         (void)plan;
         (void)first;
-        (void)asks;
         (void)stage;
         (void)arrival;
 #endif
