@@ -189,8 +189,8 @@ static void long_and_wide_strips_hold(void **state)
 /* ---- long strips ---- */
 
 /*
- * So many bytes of a mean strip that a row has four threads on a GPU. There the number of strips is such that whoever takes strips takes
- * several, the last time not all. Widths: stages for two strips; for one; for two, and every 37th strip is too long for any.
+ * So many bytes of a mean strip that a row has two threads on a GPU. There the number of strips is such that whoever takes strips takes
+ * several, the last time not all. Widths: a stage for a strip; every 37th strip is too long for any.
  */
 enum { LONG_MEAN = 6144 };
 typedef struct long_strips {
@@ -319,7 +319,7 @@ static void long_product_repeats(const tess_matrix *stored)
 typedef struct long_fixture {
     tess_context *ctx;
     int64_t nrows;
-    tess_matrix *stored;
+    tess_matrix *assembled, *stored;
     double *x, *product;
 } long_fixture;
 
@@ -328,7 +328,8 @@ static long_fixture open_long(tess_context *ctx, const long_strips *c)
     const tess_storage_options options = tiles_of(16, 16, 4.0, TESS_PRECISION_FP64, fp32);
     oracle_csr a = make_long(c);
     tess_matrix *assembled = make_matrix(ctx, &a);
-    long_fixture f = {.ctx = ctx, .nrows = a.nrows, .stored = convert_tiles(assembled, &options)};
+    long_fixture f = {
+        .ctx = ctx, .nrows = a.nrows, .assembled = assembled, .stored = convert_tiles(assembled, &options)};
     const tiles_view *v = &((const tiles_storage *)f.stored->storage)->view;
 
     assert_true(v->units * TILES_UNIT >= LONG_MEAN * v->nstrips);
@@ -344,7 +345,6 @@ static long_fixture open_long(tess_context *ctx, const long_strips *c)
             f.product[i] += a.val[k] * f.x[a.col_ind[k]];
         }
     }
-    tess_matrix_destroy(assembled);
     oracle_free(&a);
     return f;
 }
@@ -354,6 +354,7 @@ static void close_long(long_fixture *f)
     free(f->x);
     free(f->product);
     tess_matrix_destroy(f->stored);
+    tess_matrix_destroy(f->assembled);
 }
 
 /* y := A x, where y is stored and nothing else. */
