@@ -93,20 +93,17 @@ static tess_status run_contestant(trial *t, int index)
 
 /* ---- one matrix ---- */
 
-static bool is_sell(const bench_contestant *c)
+/* The time of cuSPARSE's SELL; NaN: it did not run. */
+static double sell_seconds(const trial *t)
 {
-    return c->ours ? c->storage.format == TESS_FORMAT_SELL : !c->peer && c->kind == BENCH_CUSPARSE_SELL;
-}
-
-/* NaN: none ran. */
-static double fastest_sell(const trial *t)
-{
-    double best = NAN;
-
     for (int i = 0; i < t->count; i++) {
-        if (t->record->of[i].ran && is_sell(&t->list[i])) { best = fmin(best, t->record->of[i].outcome.time.median); }
+        const bench_contestant *c = &t->list[i];
+
+        if (t->record->of[i].ran && !c->ours && !c->peer && c->kind == BENCH_CUSPARSE_SELL) {
+            return t->record->of[i].outcome.time.median;
+        }
     }
-    return best;
+    return NAN;
 }
 
 static void set_shares(const trial *t, bench_block_result *r)
@@ -124,7 +121,7 @@ static void report_all(trial *t)
 {
     const bench_block_result *fp64 = &t->record->of[BENCH_BLOCK_FP64];
     const bench_block_result *cusparse = &t->record->of[BENCH_BLOCK_CUSPARSE];
-    const double sell = fastest_sell(t);
+    const double sell = sell_seconds(t);
 
     for (int i = 0; i < t->count; i++) {
         bench_block_result *r = &t->record->of[i];

@@ -56,7 +56,7 @@ typedef struct bench_block_result {
     tess_assignment_summary summary; /* if mixed */
     int64_t stored_bytes;            /* of the matrix alone */
     double over_cusparse, over_fp64; /* times over this one's */
-    double over_sell;                /* that of the faster of cuSPARSE's SELL and our FP64 SELL over this one's */
+    double over_sell;                /* that of cuSPARSE's SELL over this one's */
     double of_its_bytes;             /* over_fp64 by what the bytes of both predict */
     double stored_ratio;             /* stored bytes over those of FP64 CSR */
     double setup, first_setup;       /* in products of FP64 CSR */

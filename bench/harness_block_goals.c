@@ -16,8 +16,8 @@ typedef enum measure {
     SETUP
 } measure;
 
-static const char *const measure_names[] = {"over cusparse-csr", "over faster sell", "over csr-fp64",
-                                            "of its bytes",      "bytes of csr",     "set-up in products"};
+static const char *const measure_names[] = {"over cusparse-csr", "over cusparse-sell", "over csr-fp64",
+                                            "of its bytes",      "bytes of csr",       "set-up in products"};
 
 typedef struct block_goal {
     const char *name;
