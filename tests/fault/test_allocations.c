@@ -97,21 +97,27 @@ static int64_t run_scenario(const named_scenario *test, scene *s, heap *failing,
 }
 
 /* Each failed attempt, one after the other on one context, must not lose memory in sum either. */
+static void fail_scenario(const named_scenario *test, scene *s, heap *failing, heap *host, tess_status expected,
+                          bool must_allocate)
+{
+    int64_t before = host->live + (failing != host ? failing->live : 0);
+    int64_t count = run_scenario(test, s, failing, host, expected);
+    int64_t after = host->live + (failing != host ? failing->live : 0);
+
+    if (after > before + 2) { fail_msg("%s: %lld allocations are lost", test->name, (long long)(after - before)); }
+    if (must_allocate && count == 0 && !test->may_do_without) {
+        fail_msg("%s: allocates nothing through the context", test->name);
+    }
+}
+
 static void fail_each(tess_context *ctx, heap *failing, heap *host, tess_status expected, bool must_allocate)
 {
     scene s = open_scene(ctx);
 
     assert_usable(&s);
-    for (int t = 0; scenarios[t].name; t++) {
-        int64_t before = host->live + (failing != host ? failing->live : 0);
-        int64_t count = run_scenario(&scenarios[t], &s, failing, host, expected);
-        int64_t after = host->live + (failing != host ? failing->live : 0);
-
-        if (after > before + 2) {
-            fail_msg("%s: %lld allocations are lost", scenarios[t].name, (long long)(after - before));
-        }
-        if (must_allocate && count == 0 && !scenarios[t].may_do_without) {
-            fail_msg("%s: allocates nothing through the context", scenarios[t].name);
+    for (int group = 0; scenario_groups[group]; group++) {
+        for (const named_scenario *test = scenario_groups[group]; test->name; test++) {
+            fail_scenario(test, &s, failing, host, expected, must_allocate);
         }
     }
     close_scene(&s);

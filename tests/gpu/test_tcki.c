@@ -36,10 +36,8 @@ static void check_same_bytes(const oracle_csr *a, const tess_storage_options *op
 
 static void builders_agree_to_the_byte(void **state)
 {
-    static const int shapes[][2] = {{16, 16}, {16, 32}, {32, 16}, {32, 32}};
-
     (void)state;
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+    for (size_t s = 0; s < TILES_SHAPES; s++) {
         oracle_csr matrices[] = {oracle_random(300, 200, 2, 1),
                                  oracle_random(333, 100, 20, 2),
                                  oracle_random(100, 90, 85, 3),
@@ -48,13 +46,14 @@ static void builders_agree_to_the_byte(void **state)
                                  generate_problem("elasticity3d 25", 2)};
 
         for (size_t k = 0; k < sizeof matrices / sizeof *matrices; k++) {
-            tess_storage_options options = tiles_of(shapes[s][0], shapes[s][1], 0.4, TESS_PRECISION_FP64, fp32);
+            tess_storage_options options =
+                tiles_of(tiles_shapes[s][0], tiles_shapes[s][1], 0.4, TESS_PRECISION_FP64, fp32);
 
             options.kernel = TESS_KERNEL_PAPER;
             options.policy.nlevels = 3;
             options.policy.level[2] = (tess_level){s % 2 == 0 ? TESS_PRECISION_FP16 : TESS_PRECISION_E5M2, 1};
             check_same_bytes(&matrices[k], &options);
-            options = paper_of(shapes[s][0], shapes[s][1], TESS_PRECISION_FP64);
+            options = paper_of(tiles_shapes[s][0], tiles_shapes[s][1], TESS_PRECISION_FP64);
             options.tcki_thresholds = (tess_tcki_thresholds){0.1, 0.4, 0.6};
             check_same_bytes(&matrices[k], &options);
             oracle_free(&matrices[k]);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/scenarios.h"
 
+#include "support/solve_scenarios.h"
+
 static tess_status keep_or_destroy_matrix(tess_status status, tess_matrix **made)
 {
     assert_true((status == TESS_SUCCESS) == (*made != NULL));
@@ -228,291 +230,6 @@ static tess_status vector_operations(scene *s)
     return status;
 }
 
-static tess_status precond(scene *s, tess_precond_kind kind, tess_role_precision role, int adaptive)
-{
-    tess_precond_options options;
-    tess_precond *made = NULL;
-    tess_status status = TESS_SUCCESS;
-
-    tess_precond_options_init(&options);
-    options.kind = kind;
-    options.block_size = 5;
-    options.role = role;
-    options.adaptive = adaptive;
-    status = tess_precond_create(s->m, &options, &made);
-
-    assert_true((status == TESS_SUCCESS) == (made != NULL));
-    if (status == TESS_SUCCESS) { status = tess_precond_apply(made, s->b, s->x); }
-    tess_precond_destroy(made);
-    return status;
-}
-
-static tess_status jacobi(scene *s)
-{
-    return precond(s, TESS_PRECOND_JACOBI, (tess_role_precision){0}, 0);
-}
-
-static tess_status block_jacobi(scene *s)
-{
-    return precond(s, TESS_PRECOND_BLOCK_JACOBI, (tess_role_precision){0}, 0);
-}
-
-static tess_status polynomial(scene *s)
-{
-    return precond(s, TESS_PRECOND_POLYNOMIAL, (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32}, 0);
-}
-
-/* Copies of a root, and coefficients. */
-static tess_status outlying_polynomial(scene *s)
-{
-    double values[SCENE_N];
-    oracle_csr a;
-    tess_csr_arrays arrays;
-    tess_precond_options options;
-    tess_matrix *fresh = NULL;
-    tess_precond *made = NULL;
-    tess_status status = TESS_SUCCESS;
-
-    for (int i = 0; i < SCENE_N; i++) {
-        values[i] = i == 3 ? 3e4 : 1.0 + (double)i / SCENE_N;
-    }
-    a = oracle_diagonal(SCENE_N, values);
-    arrays = csr_arrays_of(&a);
-    tess_precond_options_init(&options);
-    options.kind = TESS_PRECOND_POLYNOMIAL;
-    status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
-    for (int form = 0; form < 2 && status == TESS_SUCCESS; form++) {
-        options.form = (tess_polynomial_form)form;
-        status = tess_precond_create(fresh, &options, &made);
-        if (status == TESS_SUCCESS) { status = tess_precond_apply(made, s->b, s->x); }
-        tess_precond_destroy(made);
-        made = NULL;
-    }
-    tess_matrix_destroy(fresh);
-    oracle_free(&a);
-    return status;
-}
-
-static tess_status adaptive_block_jacobi(scene *s)
-{
-    return precond(s, TESS_PRECOND_BLOCK_JACOBI, (tess_role_precision){0}, 1);
-}
-
-/* With a matrix of its own. */
-static tess_status solve_fresh(scene *s, const oracle_csr *a, const tess_solve_options *options)
-{
-    tess_csr_arrays arrays = csr_arrays_of(a);
-    tess_matrix *fresh = NULL;
-    tess_solver *solver = NULL;
-    tess_solve_result result;
-    tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
-
-    if (status == TESS_SUCCESS) { status = tess_solver_create(fresh, options, &solver); }
-    if (status == TESS_SUCCESS) { status = tess_vector_fill(s->x, 0.0); }
-    if (status == TESS_SUCCESS) { status = tess_solver_solve(solver, s->b, s->x, &result); }
-    if (status == TESS_SUCCESS) { assert_int_equal(result.reason, TESS_REASON_RTOL); }
-    tess_solver_destroy(solver);
-    tess_matrix_destroy(fresh);
-    return status;
-}
-
-static tess_status solve(scene *s, tess_solver_kind kind, tess_precision precision, tess_precond_kind preconditioner)
-{
-    tess_solve_options options = solve_options(kind);
-
-    options.storage.precision = precision;
-    options.precond.kind = preconditioner;
-    options.history_capacity = 100;
-    return solve_fresh(s, kind == TESS_SOLVER_CG ? &s->a : &s->unsymmetric, &options);
-}
-
-static tess_status solve_cg(scene *s)
-{
-    return solve(s, TESS_SOLVER_CG, TESS_PRECISION_FP64, TESS_PRECOND_NONE);
-}
-
-static tess_status solve_cg_fp32(scene *s)
-{
-    return solve(s, TESS_SOLVER_CG, TESS_PRECISION_FP32, TESS_PRECOND_BLOCK_JACOBI);
-}
-
-static tess_status solve_bicgstab(scene *s)
-{
-    return solve(s, TESS_SOLVER_BICGSTAB, TESS_PRECISION_FP64, TESS_PRECOND_JACOBI);
-}
-
-static tess_status solve_auto(scene *s)
-{
-    return solve(s, TESS_SOLVER_AUTO, TESS_PRECISION_FP64, TESS_PRECOND_BLOCK_JACOBI);
-}
-
-/* Twice with one handle, and once more after a failure: that solve has all it needs. */
-static tess_status solve_repeatedly(scene *s, const oracle_csr *a, const tess_solve_options *options)
-{
-    tess_csr_arrays arrays = csr_arrays_of(a);
-    tess_matrix *fresh = NULL;
-    tess_solver *solver = NULL;
-    tess_solve_result result;
-    tess_status last = TESS_SUCCESS, status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
-
-    if (status == TESS_SUCCESS) { status = tess_solver_create(fresh, options, &solver); }
-    for (int k = 0; solver && (k < 2 || (k == 2 && last != TESS_SUCCESS)); k++) {
-        last = tess_vector_fill(s->x, 0.0);
-        if (last == TESS_SUCCESS) { last = tess_solver_solve(solver, s->b, s->x, &result); }
-        if (last == TESS_SUCCESS) {
-            assert_int_equal(result.reason, TESS_REASON_RTOL);
-            assert_int_equal(result.timed, options->timings);
-        }
-        status = status == TESS_SUCCESS ? last : status;
-    }
-    assert_int_equal(last, TESS_SUCCESS); /* one allocation fails in all */
-    tess_solver_destroy(solver);
-    tess_matrix_destroy(fresh);
-    return status;
-}
-
-static tess_solve_options gmres_options(tess_solver_kind kind)
-{
-    tess_solve_options options = solve_options(kind);
-
-    options.restart = 20;
-    options.history_capacity = 100;
-    options.timings = 1;
-    return options;
-}
-
-static tess_status solve_gmres(scene *s)
-{
-    tess_solve_options options = gmres_options(TESS_SOLVER_GMRES);
-
-    return solve_repeatedly(s, &s->unsymmetric, &options);
-}
-
-static tess_status solve_gmres_ir(scene *s)
-{
-    tess_solve_options options = gmres_options(TESS_SOLVER_GMRES_IR);
-
-    options.basis = (tess_role_precision){.given = 1, .storage = TESS_PRECISION_FP16};
-    options.orthogonalization = TESS_ORTHOGONALIZATION_CGS2;
-    options.timings = 0;
-    return solve_repeatedly(s, &s->unsymmetric, &options);
-}
-
-static tess_status solve_gmres_fd(scene *s)
-{
-    tess_solve_options options = gmres_options(TESS_SOLVER_GMRES_FD);
-
-    options.precond.kind = TESS_PRECOND_BLOCK_JACOBI;
-    options.precond.adaptive = 1;
-    return solve_repeatedly(s, &s->unsymmetric, &options);
-}
-
-static tess_status solve_gmres_polynomial(scene *s)
-{
-    tess_solve_options options = gmres_options(TESS_SOLVER_GMRES_IR);
-
-    options.precond.kind = TESS_PRECOND_POLYNOMIAL;
-    options.precond.degree = 4;
-    return solve_repeatedly(s, &s->unsymmetric, &options);
-}
-
-/* Values that overflow in fp16: cycles go up, the preconditioner with them, and down again for the next solve. */
-static tess_status solve_gmres_escalated(scene *s)
-{
-    tess_solve_options options = gmres_options(TESS_SOLVER_GMRES_IR);
-    oracle_csr large = oracle_copy(&s->unsymmetric);
-    tess_status status = TESS_SUCCESS;
-
-    for (int64_t k = 0; k < large.nnz; k++) {
-        large.val[k] *= 1e6;
-    }
-    options.inner = (tess_role_precision){1, TESS_PRECISION_FP16, TESS_ARITHMETIC_FP32};
-    options.precond.kind = TESS_PRECOND_BLOCK_JACOBI;
-    status = solve_repeatedly(s, &large, &options);
-    oracle_free(&large);
-    return status;
-}
-
-/* The same of a reordered system. */
-static tess_status solve_gmres_transformed(scene *s)
-{
-    tess_solve_options options = gmres_options(TESS_SOLVER_GMRES_IR);
-
-    options.scale = TESS_SCALING_MAX_PRODUCT;
-    options.reorder = TESS_REORDERING_RCM;
-    return solve_repeatedly(s, &s->unsymmetric, &options);
-}
-
-static tess_status solve_transformed(scene *s)
-{
-    tess_solve_options options = solve_options(TESS_SOLVER_BICGSTAB);
-    tess_csr_arrays arrays = csr_arrays_of(&s->unsymmetric);
-    tess_matrix *fresh = NULL;
-    tess_solver *solver = NULL;
-    tess_solve_result result;
-    tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
-
-    options.scale = TESS_SCALING_MAX_PRODUCT;
-    options.reorder = TESS_REORDERING_RCM;
-    options.history_capacity = 100;
-    if (status == TESS_SUCCESS) { status = tess_solver_create(fresh, &options, &solver); }
-    for (int k = 0; k < 2 && status == TESS_SUCCESS; k++) { /* and once more with values that are new */
-        status = tess_vector_fill(s->x, 0.0);
-        if (status == TESS_SUCCESS) { status = tess_solver_solve(solver, s->b, s->x, &result); }
-        if (status == TESS_SUCCESS) { assert_int_equal(result.reason, TESS_REASON_RTOL); }
-        if (status == TESS_SUCCESS) { status = tess_matrix_update_values(fresh, s->unsymmetric.val, TESS_MEMORY_HOST); }
-    }
-    tess_solver_destroy(solver);
-    tess_matrix_destroy(fresh);
-    return status;
-}
-
-static tess_status solve_by_steps(scene *s, tess_format format)
-{
-    tess_solve_options options = solve_options(TESS_SOLVER_JACOBI);
-
-    options.storage.format = format;
-    options.storage.policy.policy = TESS_POLICY_FIXED_RANGE;
-    options.storage.policy.parameter = 100.0; /* all of it is low */
-    options.max_iterations = 20000;
-    options.history_capacity = 100;
-    return solve_fresh(s, &s->unsymmetric, &options);
-}
-
-static tess_status solve_jacobi(scene *s)
-{
-    return solve_by_steps(s, TESS_FORMAT_COMPOSITE);
-}
-
-static tess_status solve_jacobi_split(scene *s)
-{
-    return solve_by_steps(s, TESS_FORMAT_SPLIT);
-}
-
-static tess_status make_time_steps(scene *s)
-{
-    tess_timestep *ts = NULL;
-    tess_timestep_result result;
-    tess_csr_arrays arrays = csr_arrays_of(&s->unsymmetric);
-    tess_matrix *fresh = NULL;
-    tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
-
-    if (status == TESS_SUCCESS) { status = tess_timestep_create(fresh, NULL, &ts); }
-    if (status == TESS_SUCCESS) { status = tess_vector_fill(s->x, 1.0); }
-    if (status == TESS_SUCCESS) { status = tess_timestep_run(ts, s->x, 5, NULL, NULL, 2, &result); }
-    if (status == TESS_SUCCESS) { assert_int_equal(result.count, 5); }
-    tess_timestep_destroy(ts);
-    tess_matrix_destroy(fresh);
-    return status;
-}
-
-static tess_status verify(scene *s)
-{
-    double norm = 0.0, bound = 0.0;
-
-    return tess_verify_residual(s->m, s->b, s->x, NULL, &norm, &bound);
-}
-
 static tess_status analyze(scene *s)
 {
     tess_matrix_analysis facts;
@@ -583,7 +300,7 @@ static tess_status gallery(scene *s)
     return keep_or_destroy_matrix(tess_gallery_create(s->ctx, "laplace3d", 1, size, &made), &made);
 }
 
-const named_scenario scenarios[] = {
+static const named_scenario matrix_scenarios[] = {
     {"create_csr", create_csr, false},
     {"create_unsorted_csr", create_unsorted_csr, false},
     {"create_coo", create_coo, false},
@@ -605,26 +322,10 @@ const named_scenario scenarios[] = {
     {"plain_product", plain_product, false},
     {"transposed_product", transposed_product, false},
     {"vector_operations", vector_operations, false},
-    {"jacobi", jacobi, false},
-    {"block_jacobi", block_jacobi, false},
-    {"polynomial", polynomial, false},
-    {"outlying_polynomial", outlying_polynomial, false},
-    {"adaptive_block_jacobi", adaptive_block_jacobi, false},
-    {"solve_cg", solve_cg, false},
-    {"solve_cg_fp32", solve_cg_fp32, false},
-    {"solve_bicgstab", solve_bicgstab, false},
-    {"solve_auto", solve_auto, false},
-    {"solve_transformed", solve_transformed, false},
-    {"solve_gmres", solve_gmres, false},
-    {"solve_gmres_ir", solve_gmres_ir, false},
-    {"solve_gmres_fd", solve_gmres_fd, false},
-    {"solve_gmres_polynomial", solve_gmres_polynomial, false},
-    {"solve_gmres_escalated", solve_gmres_escalated, false},
-    {"solve_gmres_transformed", solve_gmres_transformed, false},
-    {"solve_jacobi", solve_jacobi, false},
-    {"solve_jacobi_split", solve_jacobi_split, false},
-    {"make_time_steps", make_time_steps, false},
-    {"verify", verify, true},
+    {NULL, NULL, false},
+};
+
+static const named_scenario further_scenarios[] = {
     {"analyze", analyze, true},
     {"shell_product", shell_product, false},
     {"write_and_read", write_and_read, false},
@@ -633,3 +334,5 @@ const named_scenario scenarios[] = {
     {"gallery", gallery, false},
     {NULL, NULL, false},
 };
+
+const named_scenario *const scenario_groups[] = {matrix_scenarios, solve_scenarios, further_scenarios, NULL};

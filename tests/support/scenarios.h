@@ -3,7 +3,7 @@
 #ifndef TESS_TESTS_SUPPORT_SCENARIOS_H
 #define TESS_TESTS_SUPPORT_SCENARIOS_H
 
-#include "support/solve.h"
+#include "support/test.h"
 
 enum { SCENE_N = 64 }; /* rows of its matrices */
 
@@ -26,7 +26,7 @@ typedef struct named_scenario {
     bool may_do_without; /* allocations */
 } named_scenario;
 
-/* Ended by an entry without a name. */
-extern const named_scenario scenarios[];
+/* All of them, in the order to run them: each group is ended by an entry without a name, the groups by NULL. */
+extern const named_scenario *const scenario_groups[];
 
 #endif

@@ -2,11 +2,14 @@
 #include "support/tiles.h"
 
 #include "core/internal.h"
+#include "format/tiles/tiles.h"
 #include "support/product.h"
 #include "support/variants.h"
 #include <tessera/codec.h>
 
 static const tess_level fp32 = {TESS_PRECISION_FP32, 0};
+
+const int tiles_shapes[TILES_SHAPES][2] = {{16, 16}, {16, 32}, {32, 16}, {32, 32}};
 
 tess_storage_options tiles_of(int block_rows, int block_cols, double range, tess_precision high, tess_level low)
 {
@@ -26,6 +29,39 @@ tess_matrix *convert_tiles(const tess_matrix *assembled, const tess_storage_opti
 
     assert_ok(tess_matrix_context(assembled), tess_matrix_convert(assembled, options, &stored));
     return stored;
+}
+
+void *read_tiles(const tess_matrix *stored, const void *from, int64_t count, size_t size)
+{
+    void *to = test_allocate(count + 1, size);
+
+    assert_ok(stored->ctx, stored->ctx->backend->download(stored->ctx, to, from, (size_t)count * size));
+    return to;
+}
+
+oracle_csr make_block(int rows, int cols, const int *length)
+{
+    oracle_csr a = oracle_open(rows, cols);
+
+    for (int r = 0; r < rows; r++) {
+        const int first = r + length[r] <= cols ? r : cols - length[r];
+
+        for (int k = 0; k < length[r]; k++) {
+            oracle_push(&a, first + k, (double)(a.nnz + 1));
+        }
+        oracle_end_row(&a, r);
+    }
+    return a;
+}
+
+oracle_csr make_alternating_block(int rows, int cols, int even, int odd)
+{
+    int length[TILES_SIDE];
+
+    for (int r = 0; r < rows; r++) {
+        length[r] = r % 2 == 0 ? even : odd;
+    }
+    return make_block(rows, cols, length);
 }
 
 static double rounded(tess_precision precision, double value)
@@ -66,13 +102,12 @@ void check_tiles(tess_context *ctx, const oracle_csr *a, const tess_storage_opti
 void check_shapes_of_tiles(tess_context *ctx, tess_kernel kernel)
 {
     static const int64_t sizes[][2] = {{1, 1}, {16, 16}, {17, 33}, {100, 1000}, {1000, 100}, {257, 257}};
-    static const int shapes[][2] = {{16, 16}, {16, 32}, {32, 16}, {32, 32}};
 
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+    for (size_t s = 0; s < TILES_SHAPES; s++) {
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
             for (int64_t dense = 1; dense <= 64; dense *= 8) {
-                tess_storage_options options =
-                    tiles_of(shapes[s][0], shapes[s][1], dense == 1 ? 0.5 : 0.99, TESS_PRECISION_FP64, fp32);
+                tess_storage_options options = tiles_of(tiles_shapes[s][0], tiles_shapes[s][1], dense == 1 ? 0.5 : 0.99,
+                                                        TESS_PRECISION_FP64, fp32);
                 oracle_csr a = oracle_random(sizes[k][0], sizes[k][1], dense, 7 * k + s);
 
                 options.kernel = kernel;

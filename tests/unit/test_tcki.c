@@ -32,24 +32,16 @@ typedef struct blocks {
     char *record;
 } blocks;
 
-static void *read_back(const tess_matrix *stored, const void *from, int64_t count, size_t size)
-{
-    void *to = test_allocate(count + 1, size);
-
-    assert_ok(stored->ctx, stored->ctx->backend->download(stored->ctx, to, from, (size_t)count * size));
-    return to;
-}
-
 static blocks read_blocks(const tess_matrix *stored)
 {
     const tcki_view *v = &tiles_tcki(stored)->view;
 
     return (blocks){.nblocks = v->nblocks,
                     .units = v->units,
-                    .row = read_back(stored, v->row, v->nblocks, sizeof *v->row),
-                    .shape = read_back(stored, v->shape, v->nblocks, sizeof *v->shape),
-                    .start = read_back(stored, v->start, v->nblocks + 1, sizeof *v->start),
-                    .record = read_back(stored, v->record, v->units, TCKI_UNIT)};
+                    .row = read_tiles(stored, v->row, v->nblocks, sizeof *v->row),
+                    .shape = read_tiles(stored, v->shape, v->nblocks, sizeof *v->shape),
+                    .start = read_tiles(stored, v->start, v->nblocks + 1, sizeof *v->start),
+                    .record = read_tiles(stored, v->record, v->units, TCKI_UNIT)};
 }
 
 static void free_blocks(blocks *b)
@@ -61,33 +53,6 @@ static void free_blocks(blocks *b)
 }
 
 /* ---- which format ---- */
-
-/* A matrix of one block whose row r has length[r] entries, from column `r` on where they fit; value k + 1 for entry k. */
-static oracle_csr make_block(int rows, int cols, const int *length)
-{
-    oracle_csr a = oracle_open(rows, cols);
-
-    for (int r = 0; r < rows; r++) {
-        const int first = r + length[r] <= cols ? r : cols - length[r];
-
-        for (int k = 0; k < length[r]; k++) {
-            oracle_push(&a, first + k, (double)(a.nnz + 1));
-        }
-        oracle_end_row(&a, r);
-    }
-    return a;
-}
-
-/* Rows of lengths that take turns. */
-static oracle_csr make_alternating(int rows, int cols, int even, int odd)
-{
-    int length[TILES_SIDE];
-
-    for (int r = 0; r < rows; r++) {
-        length[r] = r % 2 == 0 ? even : odd;
-    }
-    return make_block(rows, cols, length);
-}
 
 /* The matrix has one block: which format, its width and what is not in its ELL part; and all that it stores holds. */
 static void check_choice(tess_context *ctx, const oracle_csr *a, const tess_storage_options *options, int format,
@@ -116,8 +81,8 @@ static void bounds_go_where_the_paper_says(void **state)
 {
     tess_storage_options o = paper_of(16, 16, TESS_PRECISION_FP64), wide = paper_of(16, 32, TESS_PRECISION_FP64);
     const int four[16] = {2, 1, 1}, three[16] = {1, 1, 1};
-    oracle_csr half = make_alternating(16, 16, 1, 3), fifth = make_alternating(16, 16, 4, 6);
-    oracle_csr nine = make_alternating(16, 32, 1, 19), full = make_alternating(16, 16, 2, 2);
+    oracle_csr half = make_alternating_block(16, 16, 1, 3), fifth = make_alternating_block(16, 16, 4, 6);
+    oracle_csr nine = make_alternating_block(16, 32, 1, 19), full = make_alternating_block(16, 16, 2, 2);
     oracle_csr few = make_block(16, 16, three), more = make_block(16, 16, four);
     tess_context *ctx = open_device(1);
 
@@ -154,9 +119,9 @@ static void bounds_go_where_the_paper_says(void **state)
 static void full_blocks_hold(void **state)
 {
     static const tess_precision precisions[] = {TESS_PRECISION_FP64, TESS_PRECISION_FP32, TESS_PRECISION_FP16};
-    oracle_csr full16 = make_alternating(16, 16, 16, 16), full32 = make_alternating(32, 32, 32, 32);
-    oracle_csr csr16 = make_alternating(16, 32, 32, 16), csr32 = make_alternating(32, 32, 32, 16);
-    oracle_csr below = make_alternating(32, 16, 16, 15), hybrid, just;
+    oracle_csr full16 = make_alternating_block(16, 16, 16, 16), full32 = make_alternating_block(32, 32, 32, 32);
+    oracle_csr csr16 = make_alternating_block(16, 32, 32, 16), csr32 = make_alternating_block(32, 32, 32, 16);
+    oracle_csr below = make_alternating_block(32, 16, 16, 15), hybrid, just;
     int length[32], almost[16];
     tess_context *ctx = open_device(1);
 
@@ -251,13 +216,12 @@ static void check_counts(tess_context *ctx, const oracle_csr *a, const tess_stor
 /* Density and number of rows so that all four formats occur. */
 static void every_block_has_the_papers_format(void **state)
 {
-    static const int shapes[][2] = {{16, 16}, {16, 32}, {32, 16}, {32, 32}};
     int64_t counts[TESS_TCKI_FORMATS], seen[TESS_TCKI_FORMATS] = {0};
     tess_context *ctx = open_device(2);
 
     (void)state;
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-        const tess_storage_options options = paper_of(shapes[s][0], shapes[s][1], TESS_PRECISION_FP64);
+    for (size_t s = 0; s < TILES_SHAPES; s++) {
+        const tess_storage_options options = paper_of(tiles_shapes[s][0], tiles_shapes[s][1], TESS_PRECISION_FP64);
         oracle_csr matrices[] = {oracle_random(300, 200, 2, 1), oracle_random(333, 100, 20, 2),
                                  oracle_random(100, 90, 85, 3), oracle_power_law(1500, 4),
                                  generate_problem("elasticity3d 4", 1)};
@@ -366,7 +330,7 @@ static void ell_is_laid_out_as_documented(void **state)
 static void csr_is_laid_out_as_documented(void **state)
 {
     const tess_storage_options options = paper_of(16, 16, TESS_PRECISION_FP64);
-    oracle_csr a = make_alternating(16, 16, 1, 3);
+    oracle_csr a = make_alternating_block(16, 16, 1, 3);
     uint8_t bytes[16 + 16] = {0};
     tess_context *ctx = open_device(1);
 

@@ -21,15 +21,11 @@ typedef struct records {
 static records read_records(const tess_matrix *stored)
 {
     const tiles_view *v = &((const tiles_storage *)stored->storage)->view;
-    records r = {NULL, NULL, v->nstrips, v->units};
 
-    r.start = test_allocate(r.nstrips + 1, sizeof *r.start);
-    r.record = test_allocate(r.units + 1, TILES_UNIT);
-    assert_ok(stored->ctx, stored->ctx->backend->download(stored->ctx, r.start, v->start,
-                                                          (size_t)(r.nstrips + 1) * sizeof *r.start));
-    assert_ok(stored->ctx,
-              stored->ctx->backend->download(stored->ctx, r.record, v->record, (size_t)r.units * TILES_UNIT));
-    return r;
+    return (records){.nstrips = v->nstrips,
+                     .units = v->units,
+                     .start = read_tiles(stored, v->start, v->nstrips + 1, sizeof *v->start),
+                     .record = read_tiles(stored, v->record, v->units, TILES_UNIT)};
 }
 
 static void free_records(records *r)

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that make and apply preconditioners, solve, and verify what was solved; each may fail at any allocation. */
+#ifndef TESS_TESTS_SUPPORT_SOLVE_SCENARIOS_H
+#define TESS_TESTS_SUPPORT_SOLVE_SCENARIOS_H
+
+#include "support/scenarios.h"
+
+/* Ended by an entry without a name. */
+extern const named_scenario solve_scenarios[];
+
+#endif
