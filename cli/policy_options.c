@@ -35,13 +35,14 @@ static tess_granularity parse_granularity(struct argp_state *state, const char *
 static void parse_policy(struct argp_state *state, const char *text, tess_policy_options *policy)
 {
     static const char *const available[] = {"none",      "fixed-range", "fixed-range:R",  "mean-range", "mean-range:F",
-                                            "mean-3std", "mean-3std:F", "mean-3std:auto", NULL};
-    static const char *const later[] = {"lossless", "error-bound", NULL};
+                                            "mean-3std", "mean-3std:F", "mean-3std:auto", "lossless",   "lossless:E",
+                                            NULL};
+    static const char *const later[] = {"error-bound", NULL};
     char name[32];
     if (tess_policy_parse(text, policy) == TESS_SUCCESS) { return; }
     snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
-    if (strchr(text, ':') != NULL &&
-        (strcmp(name, "fixed-range") == 0 || strcmp(name, "mean-range") == 0 || strcmp(name, "mean-3std") == 0)) {
+    if (strchr(text, ':') != NULL && (strcmp(name, "fixed-range") == 0 || strcmp(name, "mean-range") == 0 ||
+                                      strcmp(name, "mean-3std") == 0 || strcmp(name, "lossless") == 0)) {
         argp_error(state, "--policy: '%s' is not a number above 0%s", strchr(text, ':') + 1,
                    strcmp(name, "mean-3std") == 0 ? " or auto" : "");
     }
@@ -62,7 +63,7 @@ static void parse_levels(struct argp_state *state, const char *text, tess_policy
     if (tess_levels_parse(text, policy) != TESS_SUCCESS) {
         argp_error(state,
                    "--levels: '%s' is not a list of up to %d precisions from high to low, such as fp64,fp32 or "
-                   "fp64,fp16:scaled",
+                   "fp64,fp16:scaled (fp8 comes last)",
                    text, (int)TESS_MOST_LEVELS);
     }
     for (int l = 1; l < policy->nlevels; l++) {
@@ -149,14 +150,19 @@ static const struct argp_option policy_options[] = {
      "none (default), fixed-range[:R]: magnitudes below R (1) may be low, mean-range[:F]: those below F (0.1) times "
      "the mean, or mean-3std[:F]: those below F (0.5) times the mean and three standard deviations; mean-3std:auto: "
      "the "
-     "largest F up to 0.5 that leaves 95 % of the rows 7 digits",
+     "largest F up to 0.5 that leaves 95 % of the rows 7 digits; lossless[:E]: what keeps every bit, or loses up to E "
+     "of "
+     "each value, is low",
      0},
     {"block", KEY_BLOCK, "16x16|16x32|32x16|32x32", 0, "granularity block: rows and columns of a block (default 16x16)",
      0},
     {"share", KEY_SHARE, "P|at-most-one", 0,
      "percent of a row's values that must be in the range (default 99); at-most-one: all but one of up to 100", 0},
     {"levels", KEY_LEVELS, "HIGH,..,LOW", 0,
-     "precisions to choose from (default fp64,fp32; up to three; P:scaled: over a power of two per row or block)", 0},
+     "precisions to choose from (default fp64,fp32, for lossless fp64,fp32,fp16,fp8; up to four; P:scaled: over a "
+     "power "
+     "of two per row or block; fp8, for lossless: e4m3 or e5m2, whichever holds more)",
+     0},
     {"allow-underflow", KEY_UNDERFLOW, NULL, 0, "values too small for a low precision keep nothing high", 0},
     {"base", KEY_BASE, "csr|ellr|auto", 0,
      "split, composite: format of the parts (default csr); auto: the one of fewer bytes", 0},
@@ -212,8 +218,12 @@ void cli_note_choices(const tess_matrix *stored, tess_storage_options *options)
 {
     tess_assignment_summary summary;
     if (options->base == TESS_FORMAT_AUTO) { options->base = tess_matrix_base(stored); }
-    if (options->policy.choose_parameter && tess_matrix_get_assignment(stored, &summary) == TESS_SUCCESS) {
-        options->policy.parameter = summary.options.parameter;
+    if (tess_matrix_get_assignment(stored, &summary) != TESS_SUCCESS) { return; }
+    if (options->policy.choose_parameter) { options->policy.parameter = summary.options.parameter; }
+    if (summary.options.choose_fp8) {
+        memcpy(options->policy.level, summary.options.level, sizeof options->policy.level);
+        options->policy.nlevels = summary.options.nlevels;
+        options->policy.choose_fp8 = 0; /* it is chosen */
     }
 }
 
@@ -233,14 +243,9 @@ static const char *find_mixed_option(const tess_storage_options *o)
     tess_storage_options defaults;
     tess_storage_options_init(&defaults);
     const tess_policy_options *policy = &o->policy, *plain = &defaults.policy;
-    bool levels = policy->nlevels != plain->nlevels;
-    for (int l = 0; l < policy->nlevels; l++) {
-        levels = levels || policy->level[l].precision != plain->level[l].precision ||
-                 policy->level[l].scaled != plain->level[l].scaled;
-    }
     if (policy->granularity != plain->granularity) { return "granularity"; }
     if (policy->block_rows != plain->block_rows || policy->block_cols != plain->block_cols) { return "block"; }
-    if (levels) { return "levels"; }
+    if (policy->nlevels != plain->nlevels) { return "levels"; }
     return policy->allow_underflow ? "allow-underflow" : NULL;
 }
 
@@ -297,10 +302,14 @@ int cli_require_policy_format(const tess_storage_options *options)
 const char *cli_levels_text(const tess_policy_options *options, char *buffer, size_t size)
 {
     size_t used = 0;
+    tess_policy_options o = *options;
+    tess_policy_default_levels(&o);
     buffer[0] = '\0';
-    for (int l = 0; l < options->nlevels && used < size; l++) {
-        int n = snprintf(buffer + used, size - used, "%s%s%s", l == 0 ? "" : ",",
-                         tess_precision_name(options->level[l].precision), options->level[l].scaled ? ":scaled" : "");
+    for (int l = 0; l < o.nlevels && used < size; l++) {
+        const bool either = o.choose_fp8 && l == o.nlevels - 1;
+        int n =
+            snprintf(buffer + used, size - used, "%s%s%s", l == 0 ? "" : ",",
+                     either ? "fp8" : tess_precision_name(o.level[l].precision), o.level[l].scaled ? ":scaled" : "");
         used += n > 0 ? (size_t)n : 0;
     }
     return buffer;
@@ -316,13 +325,22 @@ static const char *block_text(const tess_policy_options *o, char *buffer, size_t
 
 static int64_t all_nonzeros(const tess_assignment_summary *s)
 {
-    return s->nonzeros_at[0] + s->nonzeros_at[1] + s->nonzeros_at[2];
+    int64_t all = 0;
+    for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+        all += s->nonzeros_at[l];
+    }
+    return all;
 }
 
 /* 0 where there are none. */
 static double nonzeros_per_granule(const tess_assignment_summary *s)
 {
     return s->granules > 0 ? (double)all_nonzeros(s) / (double)s->granules : 0.0;
+}
+
+static bool has_range(const tess_policy_options *o)
+{
+    return o->policy != TESS_POLICY_NONE && o->policy != TESS_POLICY_LOSSLESS;
 }
 
 static bool has_mean(const tess_policy_options *o)
@@ -334,8 +352,8 @@ static void print_choice(const tess_assignment_summary *s)
 {
     const tess_policy_options *o = &s->options;
     printf("%-17s by %s, policy %s", "assignment", tess_granularity_name(o->granularity), tess_policy_name(o->policy));
-    if (o->policy != TESS_POLICY_NONE) { printf(":%g%s", o->parameter, o->choose_parameter ? " (chosen)" : ""); }
-    if (o->policy != TESS_POLICY_NONE && o->granularity == TESS_GRANULARITY_ROW) {
+    if (o->parameter > 0.0) { printf(":%g%s", o->parameter, o->choose_parameter ? " (chosen)" : ""); }
+    if (has_range(o) && o->granularity == TESS_GRANULARITY_ROW) {
         if (o->at_most_one) {
             printf(", share at-most-one");
         } else {
@@ -357,7 +375,8 @@ static void print_level(const tess_assignment_summary *s, int l)
     int64_t all = all_nonzeros(s);
     char label[32], range[32] = "all else";
     snprintf(label, sizeof label, "  %s%s", tess_precision_name(o->level[l].precision), s->scaled[l] ? ":scaled" : "");
-    if (l > 0) { snprintf(range, sizeof range, "|a| < %.4g", s->range[l]); }
+    if (l > 0 && has_range(o)) { snprintf(range, sizeof range, "|a| < %.4g", s->range[l]); }
+    if (l > 0 && o->policy == TESS_POLICY_LOSSLESS) { snprintf(range, sizeof range, "loss up to %g", o->parameter); }
     printf("%-17s %s: %lld %s, %lld nonzeros (%.4g %%)\n", label, range, (long long)s->granules_at[l],
            granules[o->granularity], (long long)s->nonzeros_at[l],
            all > 0 ? 100.0 * (double)s->nonzeros_at[l] / (double)all : 0.0);
@@ -510,6 +529,7 @@ json_t *cli_assignment_json(const tess_assignment_summary *s, int64_t nrows)
     set(root, "policy_parameter", o->policy == TESS_POLICY_NONE ? json_null() : cli_json_real(o->parameter));
     set(root, "parameter_chosen", json_boolean(o->choose_parameter));
     set(root, "share", o->at_most_one ? json_string("at-most-one") : cli_json_real(o->share));
+    set(root, "fp8_chosen", json_boolean(o->choose_fp8));
     set(root, "allow_underflow", json_boolean(o->allow_underflow));
     set(root, "granules", json_integer(s->granules));
     set(root, "empty", json_integer(s->empty));

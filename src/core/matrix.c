@@ -207,11 +207,13 @@ static tess_precision precision_of(const tess_storage_options *options, const te
 static bool takes_precisions(const tess_format_ops *ops, const tess_storage_options *options,
                              const tess_assignment *assignment, tess_precision *refused)
 {
-    const tess_policy_options *policy = assignment ? &assignment->summary.options : &options->policy;
-    int count = takes_policy(options->format) && policy->nlevels > 1 ? policy->nlevels : 1;
+    tess_policy_options policy = assignment ? assignment->summary.options : options->policy;
+    int count = 1;
 
-    for (int l = 0; l < count; l++) {
-        *refused = l == 0 ? precision_of(options, assignment) : policy->level[l].precision;
+    tess_policy_default_levels(&policy);
+    if (takes_policy(options->format) && policy.nlevels > 1) { count = policy.nlevels; }
+    for (int l = 0; l < count && l < TESS_MOST_LEVELS; l++) {
+        *refused = l == 0 ? precision_of(options, assignment) : policy.level[l].precision;
         if (tess_precision_bytes(*refused) == 0 || !(ops->precisions & (1U << *refused))) { return false; }
     }
     return true;
@@ -236,6 +238,16 @@ const tess_assignment_summary *tess_matrix_assigned_to(const tess_matrix *a)
 
     if (a->format == TESS_FORMAT_TILES) { return &((const tiles_storage *)a->storage)->summary; }
     return split ? &((const split_storage *)a->storage)->summary : NULL;
+}
+
+bool tess_matrix_is_exact(const tess_matrix *a)
+{
+    const bool split = a->format == TESS_FORMAT_SPLIT || a->format == TESS_FORMAT_COMPOSITE;
+    const tess_assignment_summary *summary = tess_matrix_assigned_to(a);
+
+    if (!summary) { return a->precision == TESS_PRECISION_FP64; }
+    return summary->options.policy == TESS_POLICY_LOSSLESS && summary->options.parameter == 0.0 &&
+           (!split || ((const split_storage *)a->storage)->options.arithmetic == TESS_ARITHMETIC_FP64);
 }
 
 tess_format tess_matrix_base(const tess_matrix *a)

@@ -34,6 +34,7 @@ static tess_status add_level(tess_context *ctx, tess_policy_options *policy, int
     while (at < policy->nlevels && tess_precision_unit_roundoff(policy->level[at].precision) < roundoff) {
         at++;
     }
+    if (tess_precision_bytes((tess_precision)what) == 1) { policy->choose_fp8 = 0; } /* a step has chosen */
     if (at < policy->nlevels && (int)policy->level[at].precision == what) { return TESS_SUCCESS; }
     if (policy->nlevels == TESS_MOST_LEVELS) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "name fewer precisions in steps and levels",
@@ -61,10 +62,7 @@ static tess_status choose_levels(tess_context *ctx, tess_sweep_request *r)
         policy->policy = TESS_POLICY_MEAN_RANGE;
         policy->parameter = r->factor;
     }
-    if (mixed && policy->nlevels == 0) {
-        TESS_TRY(add_level(ctx, policy, TESS_PRECISION_FP64));
-        TESS_TRY(add_level(ctx, policy, TESS_PRECISION_FP32));
-    }
+    if (mixed) { tess_policy_default_levels(policy); }
     if (r->storage.format == TESS_FORMAT_SPLIT) { return TESS_SUCCESS; }
     for (int i = 0; i < r->steps.count; i++) {
         TESS_TRY(add_level(ctx, policy, r->steps.entry[i].what));
