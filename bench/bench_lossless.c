@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What tiles take with policy lossless, bit-exact and with a relative loss of 1e-15: the share of tiles and of nonzeros in each
- * precision, and bytes against CSR in FP64 (Yang et al. 2024, section III-C and the memory of section IV-F).
+ * precision, and bytes against CSR in FP64 (Yang et al. 2024, section II-A, Figure 13).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,10 +68,9 @@ static json_t *row_json(const char *name, const tess_matrix *a, int way, const l
     json_t *levels = json_array();
 
     for (int l = 0; l < s->options.nlevels; l++) {
-        json_array_append_new(levels, json_pack("{s:s, s:I, s:I}", "precision",
-                                                tess_precision_name(s->options.level[l].precision), "tiles",
-                                                (json_int_t)s->granules_at[l], "nonzeros",
-                                                (json_int_t)s->nonzeros_at[l]));
+        json_array_append_new(
+            levels, json_pack("{s:s, s:I, s:I}", "precision", tess_precision_name(s->options.level[l].precision),
+                              "tiles", (json_int_t)s->granules_at[l], "nonzeros", (json_int_t)s->nonzeros_at[l]));
     }
     return json_pack("{s:s, s:I, s:I, s:s, s:I, s:f, s:o, s:I, s:I, s:f, s:f}", "matrix", name, "n",
                      (json_int_t)tess_matrix_nrows(a), "nnz", (json_int_t)tess_matrix_nnz(a), "policy", ways[way],
@@ -122,8 +121,9 @@ static void print_totals(const lossless_run *r)
         const double mean = t->matrices > 0 ? t->ratio[w] / t->matrices : 0.0;
         const double blocky = t->blocky > 0 ? t->blocky_ratio[w] / t->blocky : 0.0;
 
-        printf("%-14s mean bytes over FP64 CSR: %.3f; of those with that many a tile %.3f (goal %.2f, the paper %.2f)\n",
-               ways[w], mean, blocky, goal_ratio, paper_ratio);
+        printf(
+            "%-14s mean bytes over FP64 CSR: %.3f; of those with that many a tile %.3f (goal %.2f, the paper %.2f)\n",
+            ways[w], mean, blocky, goal_ratio, paper_ratio);
         json_array_append_new(totals, json_pack("{s:s, s:i, s:f, s:i, s:f}", "policy", ways[w], "matrices", t->matrices,
                                                 "mean_ratio", mean, "blocky", t->blocky, "mean_ratio_blocky", blocky));
     }
@@ -179,10 +179,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 int main(int argc, char **argv)
 {
-    static const struct argp_option table[] = {
-        {"levels", 'L', "HIGH,..,LOW", 0, "default fp64,fp32,fp16,fp8", 0},
-        {"side", 'B', "16|32", 0, "of a tile, default 16", 0},
-        {0}};
+    static const struct argp_option table[] = {{"levels", 'L', "HIGH,..,LOW", 0, "default fp64,fp32,fp16,fp8", 0},
+                                               {"side", 'B', "16|32", 0, "of a tile, default 16", 0},
+                                               {0}};
     static const struct argp program = {
         .options = table,
         .parser = parse,

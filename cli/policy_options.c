@@ -376,7 +376,10 @@ static void print_level(const tess_assignment_summary *s, int l)
     char label[32], range[32] = "all else";
     snprintf(label, sizeof label, "  %s%s", tess_precision_name(o->level[l].precision), s->scaled[l] ? ":scaled" : "");
     if (l > 0 && has_range(o)) { snprintf(range, sizeof range, "|a| < %.4g", s->range[l]); }
-    if (l > 0 && o->policy == TESS_POLICY_LOSSLESS) { snprintf(range, sizeof range, "loss up to %g", o->parameter); }
+    if (l > 0 && o->policy == TESS_POLICY_LOSSLESS) {
+        snprintf(range, sizeof range, "no loss");
+        if (o->parameter > 0.0) { snprintf(range, sizeof range, "loss up to %g", o->parameter); }
+    }
     printf("%-17s %s: %lld %s, %lld nonzeros (%.4g %%)\n", label, range, (long long)s->granules_at[l],
            granules[o->granularity], (long long)s->nonzeros_at[l],
            all > 0 ? 100.0 * (double)s->nonzeros_at[l] / (double)all : 0.0);

@@ -89,7 +89,7 @@ typedef struct tess_level {
  * R = 32768 / rows, at least 1, at most 16. An x of another kind may lose more.
  * Source: Tezcan et al. 2022, section III-A (row rule, matrix-specific range), II-B (entry rule, fixed range); Zhao et al. 2024,
  * section 3.1.1 (blocks), 3.1.2, equation (5) (mean-3std), 4.2, equation (9) (the ratio of 95 %; that F is chosen is ours); Yang
- * et al. 2024, section III-C (lossless; E = 1e-15 there, which is read as relative).
+ * et al. 2024, sections II-A, III-B (lossless; E = 1e-15 there, which is read as relative).
  */
 typedef struct tess_policy_options {
     tess_granularity

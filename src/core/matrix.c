@@ -278,11 +278,12 @@ static tess_status convert(const tess_matrix *a, const tess_storage_options *opt
     tess_status status = TESS_SUCCESS;
 
     if (!ops || !takes_precisions(ops, options, assignment, &refused)) {
-        return tess_fail(
-            a->ctx, TESS_UNSUPPORTED,
-            "csr, ellr, sell and dia take every precision, split and composite on a GPU fp64, fp32, bf16 and fp16",
-            "format %s in %s on %s", tess_format_name(options->format), tess_precision_name(refused),
-            a->ctx->backend->name);
+        return tess_fail(a->ctx, TESS_UNSUPPORTED,
+                         "csr, ellr, sell, dia and tiles take every precision, split and composite on a GPU fp64, "
+                         "fp32, bf16 and fp16 "
+                         "(--levels fp64,fp32,fp16)",
+                         "format %s in %s on %s", tess_format_name(options->format), tess_precision_name(refused),
+                         a->ctx->backend->name);
     }
     TESS_TRY(require_kernel(a, options));
     TESS_TRY(make_matrix(a->ctx, a->nrows, a->ncols, a->nnz, &stored));

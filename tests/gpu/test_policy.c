@@ -332,6 +332,30 @@ static void inaccurate_rows_are_those_of_the_host(void **state)
 }
 #endif
 
+/* Parts on a GPU have no fp8, which is a default level of policy lossless: said when they are made. Tiles have it. */
+static void parts_in_fp8_are_refused(void **state)
+{
+    oracle_csr a = oracle_laplace2d(20);
+    tess_matrix *m = make_matrix(gpu, &a), *stored = NULL;
+    tess_storage_options o;
+
+    (void)state;
+    tess_storage_options_init(&o);
+    o.format = TESS_FORMAT_SPLIT;
+    assert_int_equal(tess_policy_parse("lossless", &o.policy), TESS_SUCCESS);
+    assert_fails(gpu, TESS_UNSUPPORTED, tess_matrix_convert(m, &o, &stored));
+    assert_int_equal(tess_levels_parse("fp64,fp32,fp16,bf16", &o.policy), TESS_SUCCESS);
+    assert_ok(gpu, tess_matrix_convert(m, &o, &stored));
+    tess_matrix_destroy(stored);
+    o.format = TESS_FORMAT_TILES;
+    o.policy.granularity = TESS_GRANULARITY_BLOCK;
+    o.policy.nlevels = 0;
+    assert_ok(gpu, tess_matrix_convert(m, &o, &stored));
+    tess_matrix_destroy(stored);
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+}
+
 static void nothing_is_left_behind(void **state)
 {
     oracle_csr a = oracle_power_law(5000, 6);
@@ -371,6 +395,7 @@ int main(void)
 #if TESS_HAVE_GPU
         cmocka_unit_test(inaccurate_rows_are_those_of_the_host),
 #endif
+        cmocka_unit_test(parts_in_fp8_are_refused),
         cmocka_unit_test(nothing_is_left_behind),
     };
 

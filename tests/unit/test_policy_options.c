@@ -40,8 +40,8 @@ static void wrong_words_leave_options_alone(void **state)
                                            "fixed-range:-1",
                                            "fixed-range:inf",
                                            "fixed-range:nan"};
-    static const char *const levels[] = {"",     ",", "fp64,", "fp64,fp31", "fp64,fp32:scale", "fp64,fp32,fp16,bf16,e4m3",
-                                         "fp64:"};
+    static const char *const levels[] = {
+        "", ",", "fp64,", "fp64,fp31", "fp64,fp32:scale", "fp64,fp32,fp16,bf16,e4m3", "fp64:"};
     tess_policy_options o, before;
 
     (void)state;
