@@ -350,62 +350,85 @@ static const tess_storage_options *all_formats(int *count)
     return all;
 }
 
-/* What is stored is the matrix bit by bit, of all levels; sums that are exact are those of FP64. */
+/* A matrix of integers, a vector, and places for products with both. */
+typedef struct products {
+    oracle_csr a;
+    tess_context *ctx;
+    tess_matrix *m;
+    double *x, *y, *y64;
+} products;
+
+static products open_products(int64_t n, uint64_t seed)
+{
+    products p = {.a = integer_matrix(n, seed), .ctx = open_cpu(2)};
+
+    p.m = make_matrix(p.ctx, &p.a);
+    p.x = random_values(n, seed, -100.0, 100.0);
+    p.y = test_allocate(n, sizeof *p.y);
+    p.y64 = test_allocate(n, sizeof *p.y64);
+    return p;
+}
+
+static void close_products(products *p)
+{
+    free(p->x);
+    free(p->y);
+    free(p->y64);
+    tess_matrix_destroy(p->m);
+    oracle_free(&p->a);
+    tess_context_destroy(p->ctx);
+}
+
+/* Stored bit by bit, at three levels at least. */
+static void check_stored(const products *p, const tess_matrix *stored)
+{
+    tess_assignment_summary s;
+    oracle_csr held = decode_matrix(stored);
+    int levels = 0;
+
+    assert_true(tess_matrix_is_exact(stored));
+    assert_ok(p->ctx, tess_matrix_get_assignment(stored, &s));
+    for (int l = 0; l < s.options.nlevels; l++) {
+        levels += s.nonzeros_at[l] > 0;
+    }
+    assert_true(levels >= 3);
+    assert_int_equal(held.nnz, p->a.nnz);
+    assert_true(same_bits(held.val, p->a.val, held.nnz));
+    oracle_free(&held);
+}
+
+/* What is stored is the matrix; sums that are exact are those of FP64, whatever their order. */
 static void no_format_changes_a_bit(void **state)
 {
     enum { N = 500 };
-    oracle_csr a = integer_matrix(N, 5);
-    tess_context *ctx = open_cpu(2);
-    tess_matrix *m = make_matrix(ctx, &a);
-    double *x = random_values(N, 3, -100.0, 100.0), *y = test_allocate(N, sizeof *y),
-           *y64 = test_allocate(N, sizeof *y);
+    products p = open_products(N, 5);
     int count = 0;
     const tess_storage_options *all = all_formats(&count);
 
     (void)state;
     for (int i = 0; i < N; i++) {
-        x[i] = rint(x[i]);
+        p.x[i] = rint(p.x[i]);
     }
-    multiply(m, TESS_OP_NONE, 1.0, x, 0.0, y64, y64);
+    multiply(p.m, TESS_OP_NONE, 1.0, p.x, 0.0, p.y64, p.y64);
     for (int k = 0; k < count; k++) {
         tess_matrix *stored = NULL;
-        tess_assignment_summary s;
-        oracle_csr held;
-        int levels = 0;
 
-        assert_ok(ctx, tess_matrix_convert(m, &all[k], &stored));
-        assert_true(tess_matrix_is_exact(stored));
-        assert_ok(ctx, tess_matrix_get_assignment(stored, &s));
-        for (int l = 0; l < s.options.nlevels; l++) {
-            levels += s.nonzeros_at[l] > 0;
-        }
-        assert_true(levels >= 3);
-        held = decode_matrix(stored);
-        assert_int_equal(held.nnz, a.nnz);
-        assert_true(same_bits(held.val, a.val, a.nnz));
-        multiply(stored, TESS_OP_NONE, 1.0, x, 0.0, y64, y);
+        assert_ok(p.ctx, tess_matrix_convert(p.m, &all[k], &stored));
+        check_stored(&p, stored);
+        multiply(stored, TESS_OP_NONE, 1.0, p.x, 0.0, p.y64, p.y);
         for (int i = 0; i < N; i++) {
-            assert_true(y[i] == y64[i]); /* the sign of a sum of zeros is the format's */
+            assert_true(p.y[i] == p.y64[i]); /* the sign of a sum of zeros is the format's */
         }
-        oracle_free(&held);
         tess_matrix_destroy(stored);
     }
-    free(x);
-    free(y);
-    free(y64);
-    tess_matrix_destroy(m);
-    oracle_free(&a);
-    tess_context_destroy(ctx);
+    close_products(&p);
 }
 
 /* Row by row the order of a sum is that of FP64 whatever the rows' levels: any x will do. */
 static void products_by_rows_have_the_bits_of_fp64(void **state)
 {
     enum { N = 800 };
-    oracle_csr a = integer_matrix(N, 6);
-    tess_context *ctx = open_cpu(2);
-    tess_matrix *m = make_matrix(ctx, &a);
-    double *x = random_values(N, 4, -1.0, 1.0), *y = test_allocate(N, sizeof *y), *y64 = test_allocate(N, sizeof *y);
+    products p = open_products(N, 6);
     int count = 0;
     const tess_storage_options *all = all_formats(&count);
 
@@ -416,20 +439,15 @@ static void products_by_rows_have_the_bits_of_fp64(void **state)
 
         if (all[k].policy.granularity != TESS_GRANULARITY_ROW) { continue; }
         plain.policy = options_of(TESS_GRANULARITY_ROW, "none", "fp64");
-        assert_ok(ctx, tess_matrix_convert(m, &all[k], &stored));
-        assert_ok(ctx, tess_matrix_convert(m, &plain, &fp64));
-        multiply(stored, TESS_OP_NONE, 1.0, x, 0.0, y, y);
-        multiply(fp64, TESS_OP_NONE, 1.0, x, 0.0, y64, y64);
-        assert_true(same_bits(y, y64, N));
+        assert_ok(p.ctx, tess_matrix_convert(p.m, &all[k], &stored));
+        assert_ok(p.ctx, tess_matrix_convert(p.m, &plain, &fp64));
+        multiply(stored, TESS_OP_NONE, 1.0, p.x, 0.0, p.y, p.y);
+        multiply(fp64, TESS_OP_NONE, 1.0, p.x, 0.0, p.y64, p.y64);
+        assert_true(same_bits(p.y, p.y64, N));
         tess_matrix_destroy(stored);
         tess_matrix_destroy(fp64);
     }
-    free(x);
-    free(y);
-    free(y64);
-    tess_matrix_destroy(m);
-    oracle_free(&a);
-    tess_context_destroy(ctx);
+    close_products(&p);
 }
 
 /* ---- solves ---- */
