@@ -114,15 +114,38 @@ void cli_settle_granularity(tess_storage_options *options)
     }
 }
 
+/* Formats of one granularity have it unless another was asked for; format auto leaves it open (matrix) where none was. */
+static void complete_granularity(struct argp_state *state, const cli_storage_choice *choice)
+{
+    tess_storage_options *options = choice->options;
+    const char *given = choice->granularity;
+    if (options->format == TESS_FORMAT_AUTO) {
+        if (!given) { options->policy.granularity = TESS_GRANULARITY_MATRIX; }
+        if (given && options->policy.granularity == TESS_GRANULARITY_MATRIX) {
+            argp_error(state, "--granularity matrix: --format auto takes row, entry or block");
+        }
+        return;
+    }
+    cli_settle_granularity(options);
+    if (given && parse_granularity(state, given) != options->policy.granularity) {
+        argp_error(state, "--granularity %s: the format is by %s", given,
+                   tess_granularity_name(options->policy.granularity));
+    }
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-    tess_storage_options *options = state->input;
+    cli_storage_choice *choice = state->input;
+    tess_storage_options *options = choice->options;
     switch (key) {
     case KEY_GRANULARITY:
         options->policy.granularity = parse_granularity(state, arg);
-        state->hook = arg;
+        choice->granularity = arg;
         return 0;
-    case KEY_POLICY: parse_policy(state, arg, &options->policy); return 0;
+    case KEY_POLICY:
+        parse_policy(state, arg, &options->policy);
+        choice->policy = true;
+        return 0;
     case KEY_SHARE: parse_share(state, arg, &options->policy); return 0;
     case KEY_LEVELS: parse_levels(state, arg, &options->policy); return 0;
     case KEY_UNDERFLOW: options->policy.allow_underflow = 1; return 0;
@@ -133,13 +156,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_ROW_ORDER:
         options->row_order = (tess_row_order)cli_parse_word(state, "row-order", arg, row_orders, NULL);
         return 0;
-    case ARGP_KEY_END:
-        cli_settle_granularity(options);
-        if (state->hook && parse_granularity(state, state->hook) != options->policy.granularity) {
-            argp_error(state, "--granularity %s: the format is by %s", (const char *)state->hook,
-                       tess_granularity_name(options->policy.granularity));
-        }
-        return 0;
+    case ARGP_KEY_END: complete_granularity(state, choice); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -182,6 +199,12 @@ bool cli_takes_policy(tess_format format)
     return format == TESS_FORMAT_SPLIT || format == TESS_FORMAT_COMPOSITE || format == TESS_FORMAT_TILES;
 }
 
+bool cli_is_mixed(const tess_storage_options *options)
+{
+    return options->format == TESS_FORMAT_AUTO ? options->policy.policy != TESS_POLICY_NONE
+                                               : cli_takes_policy(options->format);
+}
+
 /* Whether parts of that granularity may have a precision each. */
 static bool takes_granularity(tess_format format, tess_granularity granularity)
 {
@@ -214,9 +237,19 @@ void cli_note_sweep(tess_storage_options *options)
     options->policy.without_diagonal = 1;
 }
 
+void cli_note_format(tess_format format, tess_storage_options *options)
+{
+    if (options->format != TESS_FORMAT_AUTO) { return; }
+    options->format = format;
+    if (options->policy.granularity == TESS_GRANULARITY_MATRIX) {
+        options->policy.granularity = format == TESS_FORMAT_TILES ? TESS_GRANULARITY_BLOCK : TESS_GRANULARITY_ROW;
+    }
+}
+
 void cli_note_choices(const tess_matrix *stored, tess_storage_options *options)
 {
     tess_assignment_summary summary;
+    cli_note_format(tess_matrix_format(stored), options);
     if (options->base == TESS_FORMAT_AUTO) { options->base = tess_matrix_base(stored); }
     if (tess_matrix_get_assignment(stored, &summary) != TESS_SUCCESS) { return; }
     if (options->policy.choose_parameter) { options->policy.parameter = summary.options.parameter; }
@@ -253,7 +286,8 @@ int cli_require_kernel(const tess_storage_options *options)
 {
     const tess_tcki_thresholds *t = &options->tcki_thresholds;
     const bool paper = options->kernel == TESS_KERNEL_PAPER;
-    if (paper && options->format != TESS_FORMAT_TILES) {
+    const bool tiles = options->format == TESS_FORMAT_TILES || options->format == TESS_FORMAT_AUTO;
+    if (paper && !(tiles && cli_is_mixed(options))) {
         cli_error("--kernel paper is for --format tiles");
     } else if (!paper && (t->density != 0.0 || t->low != 0.0 || t->high != 0.0)) {
         cli_error("--tcki-thresholds is for --kernel paper");
@@ -263,9 +297,29 @@ int cli_require_kernel(const tess_storage_options *options)
     return CLI_USAGE;
 }
 
+/* Format auto: what belongs to several precisions needs a policy, and what belongs to one none. */
+static int require_policy_for_auto(const tess_storage_options *options)
+{
+    tess_storage_options asked = *options;
+    cli_note_format(TESS_FORMAT_CSR, &asked); /* a granularity that was not given is the default */
+    const char *option = find_parts_option(&asked);
+    if (option == NULL) { option = find_mixed_option(&asked); }
+    const bool mixed = cli_is_mixed(options), one = (int)options->precision > (int)TESS_PRECISION_FP64;
+    if (!mixed && option != NULL) {
+        cli_error("--%s: --format auto takes it with a --policy", option);
+    } else if (mixed && one) {
+        cli_error("--matrix-precision %s: with a --policy --format auto has the precisions of --levels",
+                  tess_precision_name(options->precision));
+    } else {
+        return 0;
+    }
+    return CLI_USAGE;
+}
+
 int cli_require_policy_format(const tess_storage_options *options)
 {
     if (cli_require_kernel(options) != 0) { return CLI_USAGE; }
+    if (options->format == TESS_FORMAT_AUTO) { return require_policy_for_auto(options); }
     const char *format = tess_format_name(options->format);
     const char *parts_option = options->format == TESS_FORMAT_SPLIT || options->format == TESS_FORMAT_COMPOSITE
                                    ? NULL
@@ -471,7 +525,7 @@ void cli_add_policy_json(json_t *object, const tess_storage_options *options)
     set(object, "block", json_pack("s?", block_text(o, text, sizeof text)));
     set(object, "levels", json_string(cli_levels_text(o, text, sizeof text)));
     set(object, "allow_underflow", json_boolean(o->allow_underflow));
-    set(object, "base", json_string(options->base == TESS_FORMAT_AUTO ? "auto" : tess_format_name(options->base)));
+    set(object, "base", json_string(tess_format_name(options->base)));
     set(object, "row_order", json_string(row_orders[options->row_order]));
     const tess_tcki_thresholds *t = &options->tcki_thresholds;
     set(object, "kernel", json_string(kernels[options->kernel]));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/internal.h"
+#include "format/choose.h"
 #include "format/csr/csr.h"
 #include "format/split/split.h"
 #include "format/tiles/tiles.h"
@@ -306,21 +307,25 @@ tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options
     tess_status status = require_assembled(a, "tess_matrix_convert");
 
     *out = NULL;
-    return status == TESS_SUCCESS ? convert(a, options, NULL, out) : status;
+    if (status != TESS_SUCCESS) { return status; }
+    return options->format == TESS_FORMAT_AUTO ? tess_matrix_convert_chosen(a, options, out)
+                                               : convert(a, options, NULL, out);
 }
 
 tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storage_options *options,
                                          const tess_assignment *assignment, tess_matrix **out)
 {
     tess_status status = require_assembled(a, "tess_matrix_convert_assigned");
+    tess_storage_options chosen = *options;
 
     *out = NULL;
     if (status != TESS_SUCCESS) { return status; }
-    if (!takes_policy(options->format)) {
+    if (chosen.format == TESS_FORMAT_AUTO) { chosen.format = tess_format_of_assignment(a, options, assignment); }
+    if (!takes_policy(chosen.format)) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "split, composite and tiles take one", "an assignment for format %s",
-                         tess_format_name(options->format));
+                         tess_format_name(chosen.format));
     }
-    return convert(a, options, assignment, out);
+    return convert(a, &chosen, assignment, out);
 }
 
 tess_status tess_matrix_refresh(tess_matrix *a)

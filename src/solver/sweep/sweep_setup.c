@@ -9,6 +9,18 @@
 
 /* ---- what the request amounts to ---- */
 
+tess_format sweep_choose_format(const tess_storage_options *storage, const tess_step_list *steps)
+{
+    bool pure = false, mixed = steps->count == 0 && storage->policy.policy != TESS_POLICY_NONE;
+
+    for (int i = 0; i < steps->count; i++) {
+        mixed = mixed || steps->entry[i].what == TESS_MIXED;
+        pure = pure || steps->entry[i].what != TESS_MIXED;
+    }
+    if (!mixed) { return TESS_FORMAT_CSR; }
+    return pure ? TESS_FORMAT_COMPOSITE : TESS_FORMAT_SPLIT;
+}
+
 static void default_steps(tess_sweep_request *r)
 {
     static const int three[] = {TESS_PRECISION_FP32, TESS_MIXED, TESS_PRECISION_FP64};
