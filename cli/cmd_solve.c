@@ -20,6 +20,7 @@ enum {
     KEY_SOLVER = 600,
     KEY_PRECOND,
     KEY_ENGINE,
+    KEY_RECURRENCE,
     KEY_GUARD,
     KEY_SCALE,
     KEY_REORDER,
@@ -81,7 +82,12 @@ static const struct argp_option solve_argp_options[] = {
      1},
     {"switch-at", KEY_SWITCH, "ITERATION", 0,
      "gmres-fd: to fp64 at the first restart from here on (default: when fp32 makes no more progress)", 1},
-    {"engine", KEY_ENGINE, "auto|plain|graph", 0, "how the iterations are launched; graph needs a GPU", 1},
+    {"engine", KEY_ENGINE, "auto|plain|graph|single-kernel", 0,
+     "how the iterations are launched; graph and single-kernel need a GPU; single-kernel: cg and bicgstab, --precond none or "
+     "jacobi, --format csr, small matrices",
+     1},
+    {"recurrence", KEY_RECURRENCE, "auto|standard|one-reduction", 0,
+     "cg: reductions of an iteration one after the other, or all at once (engines single-kernel and plain)", 1},
     {"guard", KEY_GUARD, "repair|report", 0, "when estimate and true residual disagree: mend it (default) or say so",
      1},
     {"scale", KEY_SCALE, "none|max-product", 0,
@@ -151,6 +157,7 @@ static error_t parse_method(int key, char *arg, struct argp_state *state, tess_s
     case KEY_PRECOND_PRECISION: parse_precond_precision(state, arg, &solve->precond); return 0;
     case KEY_FORM: solve->precond.form = parse_form(state, arg); return 0;
     case KEY_ENGINE: solve->engine = cli_parse_engine(state, arg); return 0;
+    case KEY_RECURRENCE: solve->recurrence = cli_parse_recurrence(state, arg); return 0;
     case KEY_GUARD: parse_guard(state, arg, solve); return 0;
     case KEY_STEPS: solve->steps = cli_parse_steps(state, arg); return 0;
     case KEY_OMEGA: solve->omega = cli_parse_real(state, "omega", arg, DBL_MIN, DBL_MAX); return 0;
@@ -262,6 +269,21 @@ static void check_gmres(struct argp_state *state, const tess_solve_options *solv
     }
 }
 
+static bool needs_gpu(tess_engine engine)
+{
+    return engine == TESS_ENGINE_GRAPH || engine == TESS_ENGINE_SINGLE_KERNEL;
+}
+
+static void check_engine(struct argp_state *state, const tess_solve_options *solve, tess_device device)
+{
+    if (needs_gpu(solve->engine) && device == TESS_DEVICE_CPU) {
+        argp_error(state, "--engine %s needs a GPU, but --device cpu is given", tess_engine_name(solve->engine));
+    }
+    if (solve->recurrence != TESS_RECURRENCE_AUTO && (solve->solver == TESS_SOLVER_JACOBI || is_gmres(solve->solver))) {
+        argp_error(state, "--recurrence is for --solver cg or bicgstab");
+    }
+}
+
 static void check_precond(struct argp_state *state, const tess_precond_options *precond)
 {
     if (precond->adaptive && precond->kind != TESS_PRECOND_BLOCK_JACOBI) {
@@ -294,9 +316,7 @@ static error_t parse_solve(int key, char *arg, struct argp_state *state)
         complete_jacobi(state, options);
         check_gmres(state, &options->solve);
         check_precond(state, &options->solve.precond);
-        if (options->solve.engine == TESS_ENGINE_GRAPH && options->device == TESS_DEVICE_CPU) {
-            argp_error(state, "--engine graph needs a GPU, but --device cpu is given");
-        }
+        check_engine(state, &options->solve, options->device);
         return 0;
     default: break;
     }
@@ -364,8 +384,8 @@ static int check_matrix(const solve_options *options, const solve_objects *o)
                   (long long)ncols);
         return CLI_INPUT;
     }
-    if (options->solve.engine == TESS_ENGINE_GRAPH && tess_context_device(o->ctx) != TESS_DEVICE_GPU) {
-        cli_error("--engine graph needs a GPU, and there is none here");
+    if (needs_gpu(options->solve.engine) && tess_context_device(o->ctx) != TESS_DEVICE_GPU) {
+        cli_error("--engine %s needs a GPU, and there is none here", tess_engine_name(options->solve.engine));
         return CLI_DEVICE;
     }
     return CLI_CONVERGED;

@@ -101,7 +101,10 @@ static error_t parse_timestep(int key, char *arg, struct argp_state *state)
     case KEY_COUNT: o->count = cli_parse_integer(state, "count", arg, 0, INT64_MAX / 4); return 0;
     case KEY_EVERY: o->every = cli_parse_integer(state, "every", arg, 1, INT64_MAX / 4); return 0;
     case KEY_STEPS: o->steps.steps = cli_parse_steps(state, arg); return 0;
-    case KEY_ENGINE: o->steps.engine = cli_parse_engine(state, arg); return 0;
+    case KEY_ENGINE:
+        o->steps.engine = cli_parse_engine(state, arg);
+        if (o->steps.engine == TESS_ENGINE_SINGLE_KERNEL) { argp_error(state, "--engine single-kernel is for solve"); }
+        return 0;
     case KEY_OUTPUT: o->output = cli_parse_output(state, "output", arg); return 0;
     case KEY_SNAPSHOTS: o->snapshots = cli_parse_output(state, "snapshots", arg); return 0;
     case KEY_COMPARE: o->compare = true; return 0;

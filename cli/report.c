@@ -60,6 +60,7 @@ static void print_setting(const cli_solve_run *run)
            mixed ? cli_levels_text(&o->storage.policy, levels, sizeof levels)
                  : tess_precision_name(stored_precision(run)),
            guard_name(o->guard));
+    if (r->recurrence == TESS_RECURRENCE_ONE_REDUCTION) { printf("%-17s one-reduction\n", "recurrence"); }
     print_roles(o, r);
     if (r->scale != TESS_SCALING_NONE || r->reorder != TESS_REORDERING_NONE) {
         printf("%-17s scale %s, reorder %s; estimates and history are of the transformed system\n", "transformation",
@@ -183,6 +184,7 @@ static json_t *options_json(const cli_solve_run *run)
     json_object_set_new(options, "steps",
                         o->steps.count == 0 ? json_null()
                                             : json_string(cli_steps_text(&o->steps, steps, sizeof steps)));
+    json_object_set_new(options, "recurrence", json_string(tess_recurrence_name(o->recurrence)));
     json_object_set_new(options, "omega", cli_json_real(o->omega));
     json_object_set_new(options, "restart", json_integer(o->restart));
     add_roles_json(options, o, run->result);
@@ -284,6 +286,9 @@ json_t *cli_solve_json(const cli_solve_run *run)
         cli_json_text(tess_context_device_name(run->ctx)), "threads", tess_context_threads(run->ctx), "escalated",
         r->escalated, "exit_code", run->exit_code);
     if (root == NULL) { return NULL; }
+    json_object_set_new(root, "recurrence",
+                        r->recurrence == TESS_RECURRENCE_AUTO ? json_null()
+                                                              : json_string(tess_recurrence_name(r->recurrence)));
     json_object_set_new(root, "scale", json_string(tess_scaling_name(r->scale)));
     json_object_set_new(root, "reorder", json_string(tess_reordering_name(r->reorder)));
     json_object_set_new(root, "inner_precision", role_json(&r->inner));

@@ -114,10 +114,21 @@ tess_engine cli_parse_engine(struct argp_state *state, const char *text)
 #define ENGINE_WORD(NAME, value, name) name,
     static const char *const available[] = {TESS_ENGINE_LIST(ENGINE_WORD) NULL};
 #undef ENGINE_WORD
-    static const char *const later[] = {"single-kernel", NULL};
     tess_engine engine = TESS_ENGINE_AUTO;
-    if (tess_engine_parse(text, &engine) != TESS_SUCCESS) { refuse_word(state, "engine", text, available, later); }
+    if (tess_engine_parse(text, &engine) != TESS_SUCCESS) { refuse_word(state, "engine", text, available, NULL); }
     return engine;
+}
+
+tess_recurrence cli_parse_recurrence(struct argp_state *state, const char *text)
+{
+#define RECURRENCE_WORD(NAME, value, name) name,
+    static const char *const available[] = {TESS_RECURRENCE_LIST(RECURRENCE_WORD) NULL};
+#undef RECURRENCE_WORD
+    tess_recurrence recurrence = TESS_RECURRENCE_AUTO;
+    if (tess_recurrence_parse(text, &recurrence) != TESS_SUCCESS) {
+        refuse_word(state, "recurrence", text, available, NULL);
+    }
+    return recurrence;
 }
 
 tess_orthogonalization cli_parse_orthogonalization(struct argp_state *state, const char *text)

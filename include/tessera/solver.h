@@ -35,11 +35,34 @@ typedef enum tess_solver_kind {
 #undef TESS_SOLVER_ENUM
 } tess_solver_kind;
 
-/* X(NAME, value, name). `graph` needs a GPU; `auto` takes it where the operator and preconditioner allow. */
+/*
+ * X(NAME, value, name). `graph` and `single-kernel` need a GPU. `single-kernel` is CG and BiCGSTAB, without preconditioner or
+ * with jacobi, on csr of 16 bits or more, in one launch. `auto` takes it where matrix and vectors stay in shared memory
+ * throughout, else `graph` where the operator and preconditioner allow.
+ */
 #define TESS_ENGINE_LIST(X) \
     X(AUTO, 0, "auto")      \
     X(PLAIN, 1, "plain")    \
-    X(GRAPH, 2, "graph")
+    X(GRAPH, 2, "graph")    \
+    X(SINGLE_KERNEL, 3, "single-kernel")
+
+/*
+ * X(NAME, value, name). How CG goes on from one iteration to the next. `standard`: two reductions, one after the other
+ * (Hestenes and Stiefel 1952). `one-reduction`: all inner products of an iteration at once, A p by a recurrence (Chronopoulos and
+ * Gear, J. Comput. Appl. Math. 25 (1989), section 4); every 50 iterations of a cycle r is replaced by b - A x and A p by a
+ * product, so that rounding does not add up. It runs in the engines single-kernel and plain. `auto`: one-reduction in a single
+ * kernel over the whole device, else standard.
+ */
+#define TESS_RECURRENCE_LIST(X) \
+    X(AUTO, 0, "auto")          \
+    X(STANDARD, 1, "standard")  \
+    X(ONE_REDUCTION, 2, "one-reduction")
+
+typedef enum tess_recurrence {
+#define TESS_RECURRENCE_ENUM(NAME, value, name) TESS_RECURRENCE_##NAME = (value),
+    TESS_RECURRENCE_LIST(TESS_RECURRENCE_ENUM)
+#undef TESS_RECURRENCE_ENUM
+} tess_recurrence;
 
 /**
  * How GMRES makes its basis orthogonal: two passes of classical Gram-Schmidt, at once or the second one later. At once,
@@ -136,6 +159,7 @@ typedef struct tess_solve_options {
     tess_scaling scale;
     tess_reordering reorder;
     tess_engine engine;          /**< --engine */
+    tess_recurrence recurrence;  /**< --recurrence: one-reduction is for CG alone */
     tess_guard guard;            /**< --guard */
     double rtol;                 /**< --rtol (1e-5): stop at ||b - A x|| <= max(rtol ||b||, atol); 0 is allowed */
     double atol;                 /**< --atol (0) */
@@ -199,6 +223,7 @@ typedef struct tess_solve_result {
     int64_t nonzeros_per_precision[TESS_PRECISION_COUNT];
     tess_solver_kind solver; /**< resolved, never AUTO */
     tess_engine engine;      /**< resolved, never AUTO */
+    tess_recurrence recurrence; /**< resolved; AUTO for other methods than CG and BiCGSTAB */
     tess_precond_kind precond;
     tess_scaling scale;
     tess_reordering reorder;
@@ -320,6 +345,8 @@ TESS_EXPORT const char *tess_orthogonalization_name(tess_orthogonalization ortho
 TESS_EXPORT tess_status tess_orthogonalization_parse(const char *name, tess_orthogonalization *out);
 TESS_EXPORT const char *tess_engine_name(tess_engine engine);
 TESS_EXPORT tess_status tess_engine_parse(const char *name, tess_engine *out);
+TESS_EXPORT const char *tess_recurrence_name(tess_recurrence recurrence);
+TESS_EXPORT tess_status tess_recurrence_parse(const char *name, tess_recurrence *out);
 /** Parses `none`, `jacobi`, `block-jacobi`, `block-jacobi:K`, `polynomial` or `polynomial:D`. */
 TESS_EXPORT tess_status tess_precond_parse(const char *text, tess_precond_options *out);
 

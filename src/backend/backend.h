@@ -25,6 +25,7 @@ extern "C" {
 
 typedef struct tess_format_ops tess_format_ops;
 typedef struct tess_backend tess_backend;
+typedef struct single_limits single_limits;
 
 /* What becomes of a row's sum in place of alpha, beta and residual: an iteration that writes the next vector at once. */
 typedef enum tess_update_kind {
@@ -121,7 +122,7 @@ typedef enum tess_block_stage { TESS_BLOCKS_JUDGE, TESS_BLOCKS_STORE } tess_bloc
 typedef struct tess_loop {
     tess_status (*body)(void *solver);
     void *solver;
-    tess_engine engine;     /* PLAIN or GRAPH */
+    tess_engine engine;     /* never AUTO; SINGLE_KERNEL: of the solver's krylov.single, and body is not called */
     tess_loop_state *state; /* on the backend's device */
     double *history;        /* on the backend's device; history_capacity values */
     double *host_history;   /* copied out as the loop ends */
@@ -164,6 +165,8 @@ struct tess_backend {
     tess_status (*repeat)(tess_context *ctx, tess_status (*body)(void *user), void *user, int64_t count,
                           void **graph_slot);
     void (*release_graph)(tess_context *ctx, void *graph);
+    /* What there is for kernels that run a whole solve; NULL: nothing. */
+    tess_status (*single_limits)(tess_context *ctx, single_limits *limits);
     /* The first row without a usable pivot, or -1, goes to singular_row. */
     tess_status (*block_jacobi_build)(const tess_matrix *assembled, const tess_block_diagonal *blocks,
                                       tess_block_stage stage, int64_t *singular_row);

@@ -33,6 +33,7 @@ static const named_value format_names[] = {
     TESS_FORMAT_LIST(NAMED){"shell", TESS_FORMAT_SHELL}, {"auto", TESS_FORMAT_AUTO}, {NULL, 0}};
 static const named_value solver_names[] = {TESS_SOLVER_LIST(NAMED){NULL, 0}};
 static const named_value engine_names[] = {TESS_ENGINE_LIST(NAMED){NULL, 0}};
+static const named_value recurrence_names[] = {TESS_RECURRENCE_LIST(NAMED){NULL, 0}};
 static const named_value orthogonalization_names[] = {
     {"cgs2", TESS_ORTHOGONALIZATION_CGS2}, {"cgs2-delayed", TESS_ORTHOGONALIZATION_CGS2_DELAYED}, {NULL, 0}};
 static const named_value phase_names[] = {TESS_PHASE_LIST(NAMED){NULL, 0}};
@@ -99,6 +100,20 @@ tess_status tess_engine_parse(const char *name, tess_engine *out)
 
     if (!value_of(engine_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
     *out = (tess_engine)value;
+    return TESS_SUCCESS;
+}
+
+const char *tess_recurrence_name(tess_recurrence recurrence)
+{
+    return name_of(recurrence_names, (int)recurrence);
+}
+
+tess_status tess_recurrence_parse(const char *name, tess_recurrence *out)
+{
+    int value = 0;
+
+    if (!value_of(recurrence_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
+    *out = (tess_recurrence)value;
     return TESS_SUCCESS;
 }
 

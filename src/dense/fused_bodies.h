@@ -66,6 +66,22 @@ TESS_HD void fused_cg_direction(const tess_fused *f, tess_scalars s, int64_t i, 
     store_shadow(f, i, p);
 }
 
+/* in = {z, w}, out = {p, s}: p = z + beta p; s = w + beta s, where w = A z, s = A p. */
+TESS_HD void fused_cg_direction_pair(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+{
+    (void)dots;
+    f->out[0][i] = f->in[0][i] + s.beta * f->out[0][i];
+    f->out[1][i] = f->in[1][i] + s.beta * f->out[1][i];
+}
+
+/* in = {p, r}, out = {x, z}: x += alpha p; z = D^-1 r (only with a scale) */
+TESS_HD void fused_cg_advance(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+{
+    (void)dots;
+    f->out[0][i] += s.alpha * f->in[0][i];
+    if (f->scale) { f->out[1][i] = f->scale[i] * f->in[1][i]; }
+}
+
 /* in = {r, v}, out = {p, p^}: p = r + beta (p - omega v); p^ = D^-1 p (only with a scale) */
 TESS_HD void fused_bicgstab_direction(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
 {

@@ -12,6 +12,7 @@
 #include "format/csr/csr.h"
 #include "format/split/split.h"
 #include "format/tiles/tiles.h"
+#include "solver/single_kernel/single_kernel.h"
 #include "solver/solver.h"
 #include "solver/transform.h"
 #include "solver/verify.h"
@@ -157,6 +158,7 @@ void describe_solver(const tess_solver *s, tess_solve_result *r)
     count_nonzeros(m, r);
     r->solver = s->method->kind;
     r->engine = s->engine;
+    r->recurrence = s->recurrence;
     r->precond = s->precond ? s->precond->kind : TESS_PRECOND_NONE;
     r->format = m->format;
     r->matrix_precision = m->precision;
@@ -166,6 +168,7 @@ void describe_solver(const tess_solver *s, tess_solve_result *r)
                         5 * a->nrows * (int64_t)sizeof(double); /* b, x, d, r, candidate */
     r->history = s->host_history;
     if (s->method->bytes) { r->resident_bytes += s->method->bytes(s); }
+    if (s->krylov.single) { r->resident_bytes += single_kernel_bytes(s->krylov.single); }
     if (s->method->describe) { s->method->describe(s, r); }
 }
 
@@ -266,6 +269,7 @@ static tess_status start_cycle(solve_run *run)
     state.tolerance = run->guard == TESS_GUARD_REPORT && s->method->restarts_judge ? 0.0 : ldexp(goal, -run->exponent);
     state.divergence_limit = s->options.divergence_tolerance * ldexp(largest, -run->exponent);
     k->attempt = run->fruitless;
+    k->iterated = 0;
     run->begin = state;
     if (s->method->run) { return TESS_SUCCESS; }
     TESS_TRY(s->ctx->backend->upload(s->ctx, k->state, &state, sizeof state));

@@ -24,7 +24,7 @@ tess_status krylov_spmv(const tess_krylov *k, const double *x, double *y, tess_r
     tess_enter_phase(k->ctx, TESS_PHASE_SPMV);
     if (k->matrix->ops) { return k->matrix->ops->spmv(k->matrix, &args); }
     status = tess_matrix_apply_shell(k->matrix, TESS_OP_NONE, x, y);
-    return status == TESS_SUCCESS ? krylov_fused(k, dots) : status;
+    return status == TESS_SUCCESS && reduction.ndots > 0 ? krylov_fused(k, dots) : status;
 }
 
 tess_status krylov_precondition(const tess_krylov *k, const double *r, double *z, tess_reduction reduction)

@@ -8,6 +8,8 @@
 
 enum { TESS_MAX_KRYLOV_VECTORS = 6 };
 
+struct single_kernel;
+
 /* One Krylov process for A d = r: it updates the correction d and the residual r. */
 typedef struct tess_krylov {
     tess_context *ctx;
@@ -20,6 +22,8 @@ typedef struct tess_krylov {
     tess_loop_state *state;
     int attempt; /* counts cycles that made no progress: a method may start differently */
     void *own;   /* what the method keeps besides */
+    int64_t iterated;             /* iterations that were enqueued in this cycle, for methods that count them */
+    struct single_kernel *single; /* NULL: the engine is another */
 } tess_krylov;
 
 /*
@@ -55,13 +59,14 @@ typedef struct tess_method {
 } tess_method;
 
 extern const tess_method tess_method_cg;
+extern const tess_method tess_method_cg_one_reduction; /* of the same kind */
 extern const tess_method tess_method_bicgstab;
 extern const tess_method tess_method_gmres;
 extern const tess_method tess_method_gmres_ir;
 extern const tess_method tess_method_gmres_fd;
 extern const tess_method tess_method_jacobi;
 
-/* y = A x, then dots with y and the step. */
+/* y = A x, then dots with y, if any, and the step. */
 tess_status krylov_spmv(const tess_krylov *k, const double *x, double *y, tess_reduction reduction);
 /* A fused operation with the loop's state filled in. */
 tess_status krylov_fused(const tess_krylov *k, tess_fused op);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "solver/single_kernel/single_kernel.h"
 #include "solver/symmetry.h"
 #include "solver/transform.h"
 
@@ -65,9 +66,10 @@ static tess_status check_request(const tess_matrix *a, const tess_precond *m, co
                          "the preconditioner is of another context or of %lld rows where the matrix has %lld",
                          (long long)m->n, (long long)a->nrows);
     }
-    if (o->engine == TESS_ENGINE_GRAPH && a->ctx->device == TESS_DEVICE_CPU) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use --engine plain or auto, or a GPU",
-                         "the graph engine on the CPU");
+    if ((o->engine == TESS_ENGINE_GRAPH || o->engine == TESS_ENGINE_SINGLE_KERNEL) &&
+        a->ctx->device == TESS_DEVICE_CPU) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use --engine plain or auto, or a GPU", "the engine %s on the CPU",
+                         tess_engine_name(o->engine));
     }
     if (o->engine == TESS_ENGINE_GRAPH && (!a->ops || (m && m->kind == TESS_PRECOND_SHELL))) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "use the plain engine", "the graph engine with a user's function");
@@ -75,12 +77,62 @@ static tess_status check_request(const tess_matrix *a, const tess_precond *m, co
     return check_limits(a->ctx, o);
 }
 
-static tess_engine choose_engine(const tess_solver *s)
+/* The engine of all methods that a single kernel does not run. */
+static tess_engine launching_engine(const tess_solver *s)
 {
     bool recordable = s->original->ops && !(s->precond && s->precond->kind == TESS_PRECOND_SHELL);
 
     if (s->options.engine != TESS_ENGINE_AUTO) { return s->options.engine; }
-    return s->ctx->device == TESS_DEVICE_GPU && recordable ? TESS_ENGINE_GRAPH : TESS_ENGINE_PLAIN;
+    return s->ctx->device == TESS_DEVICE_GPU && recordable && s->method->iterate != tess_method_cg_one_reduction.iterate
+               ? TESS_ENGINE_GRAPH
+               : TESS_ENGINE_PLAIN;
+}
+
+static bool has_recurrence(const tess_method *method)
+{
+    return method->kind == TESS_SOLVER_CG || method->kind == TESS_SOLVER_BICGSTAB;
+}
+
+static tess_status check_recurrence(const tess_solver *s)
+{
+    const tess_solve_options *o = &s->options;
+
+    if (o->recurrence != TESS_RECURRENCE_ONE_REDUCTION) { return TESS_SUCCESS; }
+    if (s->method->kind != TESS_SOLVER_CG) {
+        return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --recurrence standard, or --solver cg",
+                         "the recurrence one-reduction with %s", tess_solver_name(s->method->kind));
+    }
+    if (o->engine == TESS_ENGINE_GRAPH) {
+        return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --engine single-kernel or plain",
+                         "the recurrence one-reduction in the graph engine");
+    }
+    return TESS_SUCCESS;
+}
+
+/* The engine and, for it, the recurrence. */
+static tess_status choose_engine(tess_solver *s)
+{
+    const tess_engine asked = s->options.engine;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(check_recurrence(s));
+    if (asked == TESS_ENGINE_AUTO || asked == TESS_ENGINE_SINGLE_KERNEL) {
+        TESS_TRY(single_kernel_setup(s, asked == TESS_ENGINE_SINGLE_KERNEL));
+    }
+    if (s->krylov.single) {
+        s->engine = TESS_ENGINE_SINGLE_KERNEL;
+        s->recurrence = s->krylov.single->method == SINGLE_CG_ONE_REDUCTION ? TESS_RECURRENCE_ONE_REDUCTION
+                                                                            : TESS_RECURRENCE_STANDARD;
+        return TESS_SUCCESS;
+    }
+    if (has_recurrence(s->method)) { s->recurrence = TESS_RECURRENCE_STANDARD; }
+    if (s->options.recurrence == TESS_RECURRENCE_ONE_REDUCTION) {
+        s->recurrence = TESS_RECURRENCE_ONE_REDUCTION;
+        s->method = &tess_method_cg_one_reduction;
+    }
+    s->engine = launching_engine(s);
+cleanup:
+    return status;
 }
 
 static tess_status diagonal_is_positive(const tess_matrix *a, bool *positive)
@@ -303,6 +355,7 @@ void tess_solver_destroy(tess_solver *s)
     n = s->original->nrows;
     if (s->graph) { ctx->backend->release_graph(ctx, s->graph); }
     if (s->method && s->method->destroy) { s->method->destroy(s); }
+    single_kernel_destroy(ctx, s->krylov.single);
     release_vectors(s);
     tess_device_release(ctx, s->krylov.d, n, sizeof(double));
     tess_device_release(ctx, s->krylov.r, n, sizeof(double));
@@ -325,7 +378,7 @@ static tess_status setup_plain(tess_solver *s, const tess_precond *given)
     if (s->method->complete_options) { TESS_TRY(s->method->complete_options(s)); }
     TESS_TRY(setup_precond(s, given));
     TESS_TRY(s->method->setup ? s->method->setup(s) : solver_setup_storage(s));
-    s->engine = choose_engine(s);
+    TESS_TRY(choose_engine(s));
     status = allocate_vectors(s);
 cleanup:
     return status;

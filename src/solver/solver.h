@@ -17,6 +17,7 @@ struct tess_solver {
     tess_solve_options options;
     const tess_method *method;
     tess_engine engine;
+    tess_recurrence recurrence;
     bool asymmetric;             /* the method needs symmetry, and the matrix has none */
     uint64_t probed_version;     /* of the values that this was found for */
     tess_reason setup_reason;    /* RUNNING, or why no solve can work */

@@ -32,6 +32,16 @@ TESS_HD void step_cg_alpha(tess_loop_state *s)
     }
 }
 
+/*
+ * dots = {(z, A z)}: alpha = rho / ((z, A z) - beta rho / alpha_old), since (p, A p) is that difference (Chronopoulos and Gear 1989,
+ * section 4). beta = 0 makes the first direction z.
+ */
+TESS_HD void step_cg_alpha_at_once(tess_loop_state *s)
+{
+    if (s->beta != 0.0) { s->dots[0] -= s->beta / s->alpha * s->rho; }
+    step_cg_alpha(s);
+}
+
 /* rho_new = (r, z): beta = rho_new / rho, line 7, and the end of the iteration. x is updated afterwards. */
 TESS_HD void cg_close(tess_loop_state *s, double residual_squared, double rho_next)
 {
@@ -55,6 +65,15 @@ TESS_HD void step_cg_beta(tess_loop_state *s)
 TESS_HD void step_cg_beta_split(tess_loop_state *s)
 {
     cg_close(s, s->dots[1], s->dots[0]);
+}
+
+/* dots = {(r, r), (r, z), (z, A z)} of a new residual: the end of an iteration and the scalars of the next. */
+TESS_HD void step_cg_at_once(tess_loop_state *s)
+{
+    cg_close(s, s->dots[0], s->dots[1]);
+    if (s->phase != TESS_LOOP_RUNNING) { return; }
+    s->dots[0] = s->dots[2];
+    step_cg_alpha_at_once(s);
 }
 
 #endif

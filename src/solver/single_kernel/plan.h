@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who owns what while one kernel runs a whole solve. Each block owns a stretch of rows, balanced by entries, and keeps a copy
+ * of the multiplied vector at every column that its rows have: the columns of its own rows and those of others' (its halo).
+ * Blocks exchange products, not multiplied vectors: each applies the same update to its copies, so that copies have the same
+ * bits everywhere, and the exchange needs no barrier beside that of the sums. README.md has the picture.
+ */
+#ifndef TESS_SOLVER_SINGLE_KERNEL_PLAN_H
+#define TESS_SOLVER_SINGLE_KERNEL_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tessera/context.h>
+#include <tessera/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Threads of a block; blocks of a grid and of a cluster at most; sums that travel with an arrival, and words of their slot. */
+enum {
+    SINGLE_THREADS = 512,
+    SINGLE_MOST_BLOCKS = 256,
+    SINGLE_MOST_CLUSTER = 16,
+    SINGLE_MOST_SUMS = 3,
+    SINGLE_SLOT = SINGLE_MOST_SUMS + 1
+};
+
+typedef enum single_method {
+    SINGLE_CG,               /* two exchanges an iteration */
+    SINGLE_CG_ONE_REDUCTION, /* one */
+    SINGLE_BICGSTAB          /* three */
+} single_method;
+
+/* What a device has for such a kernel. */
+typedef struct single_limits {
+    int blocks;           /* that are resident at once, one on a multiprocessor; 0: none can be */
+    int cluster_blocks;   /* the largest cluster that can be launched; 0: none can */
+    int64_t shared_bytes; /* of a block */
+} single_limits;
+
+typedef struct single_plan {
+    bool cluster; /* one cluster of all blocks (perhaps one), which exchanges through its shared memory; else a grid */
+    int blocks;
+    int lanes; /* threads that share a row, a power of two */
+    int32_t n, nnz;
+    int32_t most_rows, most_columns, most_entries; /* of a block */
+    int32_t *row_ptr;                              /* n + 1 */
+    int32_t *row_begin;                            /* blocks + 1: the rows of block b */
+    int32_t *column_begin;                         /* blocks + 1: its columns, in `column` */
+    int32_t *own;                                  /* blocks: where its first row's column is among its columns */
+    int32_t *column;                               /* ascending within a block */
+    uint16_t *place;                               /* nnz: where an entry's column is among those of its block */
+    int64_t column_capacity;                       /* of `column` as allocated */
+} single_plan;
+
+/* The order and number of entries that a plan can be made for; more are never resident. */
+bool single_kernel_may_hold(int64_t n, int64_t nnz);
+
+/*
+ * The rule by which size chooses: a cluster for n <= 4,096 where rows and entries are few for each of its blocks, else a grid; and
+ * the fewest blocks that are busy. 0 blocks: no plan of this kind. Measured costs of barriers: 0.2 to 0.3 us in a
+ * cluster, 1.0 us in a grid.
+ */
+int single_cluster_blocks(const single_limits *limits, int64_t n, int64_t nnz);
+int single_grid_blocks(const single_limits *limits, int64_t n);
+
+/* A plan for that many blocks, of host arrays in CSR order. Source of the balance: entries, and a row as much as two. */
+tess_status single_plan_make(tess_context *ctx, int64_t n, const int64_t *row_ptr, const int32_t *col_ind, int blocks,
+                             bool cluster, single_plan *plan);
+/* Frees the arrays that were allocated on the host. */
+void single_plan_free(tess_context *ctx, single_plan *plan);
+
+/* Where a block's shared memory has what; bytes from its beginning. */
+typedef struct single_layout {
+    int64_t copies;  /* of vectors at all columns: most_columns doubles each */
+    int64_t vectors; /* at own rows: most_rows doubles each */
+    int64_t windows; /* a cluster's exchange: SINGLE_WINDOWS times most_rows doubles */
+    int64_t sums;
+    int64_t values, columns, offsets, places;
+    int64_t bytes;
+} single_layout;
+
+/* Vectors that an exchange writes by turns: two at a time, each twice. */
+enum { SINGLE_WINDOWS = 4 };
+
+/* resident: the entries are in shared memory too. */
+single_layout single_shared_layout(const single_plan *plan, single_method method, int value_bytes, bool resident);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

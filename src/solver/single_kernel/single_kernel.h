@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One launch that runs a whole cycle of CG or BiCGSTAB. It takes the place of the loop: what begins a cycle and what
+ * judges it afterwards (solver/guard.c) is that of every engine, and so are the scalar steps.
+ */
+#ifndef TESS_SOLVER_SINGLE_KERNEL_H
+#define TESS_SOLVER_SINGLE_KERNEL_H
+
+#include "backend/backend.h"
+#include "solver/single_kernel/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tess_solver;
+
+/* Iterations of the one-reduction recurrence between two replacements of r by b - A x and of s by A p. */
+enum { SINGLE_REPLACE_EVERY = 50 };
+
+/* What is set up once for all solves. Arrays are on the device, those of the plan too. */
+typedef struct single_kernel {
+    single_plan plan;
+    single_method method;
+    int64_t shared_bytes; /* of a block: what the device has */
+    int64_t nanoseconds;  /* a block that waits longer than this for another gives up, and the solve fails */
+    double *exchange;     /* a grid's: SINGLE_WINDOWS * n */
+    double *slots;        /* a grid's: 2 * blocks * SINGLE_SLOT */
+    uint64_t *flags;      /* a grid's: blocks, and one of a wait that was too long */
+    uint64_t launches;    /* how many there were: arrivals are numbered on from launch to launch, and never reset */
+} single_kernel;
+
+/* How many doubles (words) the arrays of a grid's exchange have. */
+int64_t single_exchange_count(const single_plan *plan);
+int64_t single_slots_count(const single_plan *plan);
+int64_t single_flags_count(const single_plan *plan);
+
+/*
+ * Sets up s->krylov.single where the solve can run in one kernel. `asked`: by name, so that an error (UNSUPPORTED) says what is in
+ * the way, and entries that do not fit into shared memory are read from device memory; otherwise s->krylov.single stays
+ * NULL in both cases.
+ */
+tess_status single_kernel_setup(struct tess_solver *s, bool asked);
+void single_kernel_destroy(tess_context *ctx, single_kernel *single);
+/* Of its arrays on the device. */
+int64_t single_kernel_bytes(const single_kernel *single);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
