@@ -7,18 +7,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "backend/gpu/mailbox.h"
 #include "backend/gpu/reduce.cuh"
+#include "solver/krylov.h"
+#include "solver/single_kernel/launch.cuh"
 
 /* Iterations per recording: the cost of the loop's own node is shared by this many. */
 enum { UNROLL = 8 };
-
-/* In mapped host memory. */
-typedef struct loop_mailbox {
-    int64_t iteration;
-    double residual_norm;
-    int32_t phase;
-    int32_t cancel; /* written by the host */
-} loop_mailbox;
 
 typedef struct loop_graph {
     GPU(Graph_t) graph;
@@ -262,6 +257,42 @@ cleanup:
     return status;
 }
 
+/* The single kernel keeps but the mailbox between solves. */
+static tess_status make_single_mailbox(tess_context *ctx, loop_graph **out)
+{
+    loop_graph *g = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *g, (void **)&g));
+    memset(g, 0, sizeof *g);
+    TESS_TRY(allocate_mailbox(ctx, g));
+    *out = g;
+cleanup:
+    if (status != TESS_SUCCESS) { release_loop_graph(ctx, g); }
+    return status;
+}
+
+static tess_status run_single(tess_context *ctx, tess_loop *loop)
+{
+    const tess_krylov *k = (const tess_krylov *)loop->solver;
+    loop_graph *g = (loop_graph *)*loop->graph_slot;
+    const tess_loop_state start = loop->result;
+    tess_status status = TESS_SUCCESS;
+
+    if (!g) {
+        TESS_TRY(make_single_mailbox(ctx, &g));
+        *loop->graph_slot = g;
+    }
+    g->mailbox->iteration = start.iteration;
+    g->mailbox->cancel = 0;
+    g->mailbox->failed = 0;
+    TESS_TRY(gpu_single_launch(ctx, k, g->device_mailbox, loop->monitor != NULL));
+    TESS_TRY(wait_for_loop(ctx, loop, g->mailbox, start.scale * start.tolerance));
+    if (g->mailbox->failed) { status = gpu_single_failed(ctx, k->single); }
+cleanup:
+    return status;
+}
+
 /* The plain engine: the host looks at the state after every iteration. */
 static tess_status run_plain(tess_context *ctx, tess_loop *loop)
 {
@@ -293,12 +324,14 @@ extern "C" tess_status gpu_run_loop(tess_context *ctx, tess_loop *loop)
 {
     gpu_scope scope(ctx);
     int64_t kept = 0;
-    tess_status status = loop->engine == TESS_ENGINE_GRAPH ? run_graph(ctx, loop) : run_plain(ctx, loop);
+    tess_status status = loop->engine == TESS_ENGINE_GRAPH           ? run_graph(ctx, loop)
+                         : loop->engine == TESS_ENGINE_SINGLE_KERNEL ? run_single(ctx, loop)
+                                                                     : run_plain(ctx, loop);
 
     if (status != TESS_SUCCESS) { return status; }
     TESS_TRY(ctx->backend->download(ctx, &loop->result, loop->state, sizeof loop->result));
     /* A wish to cancel may have come after the device's last look at it. */
-    if (loop->engine == TESS_ENGINE_GRAPH && ((loop_graph *)*loop->graph_slot)->mailbox->cancel) {
+    if (loop->engine != TESS_ENGINE_PLAIN && ((loop_graph *)*loop->graph_slot)->mailbox->cancel) {
         loop->result.cancel = 1;
     }
     kept = loop->result.iteration + 1 < loop->history_capacity ? loop->result.iteration + 1 : loop->history_capacity;

@@ -390,6 +390,7 @@ static tess_backend make_table()
     t.run_loop = gpu_run_loop;
     t.repeat = gpu_repeat;
     t.release_graph = gpu_release_graph;
+    t.single_limits = gpu_single_limits;
     t.block_jacobi_build = gpu_block_jacobi_build;
     t.block_jacobi_apply = gpu_block_jacobi_apply;
     t.csr_diagonal = gpu_csr_diagonal;

@@ -215,6 +215,137 @@ __device__ static inline void gpu_post(uint64_t *to, const uint64_t (&word)[N])
     }
 }
 
+/* Publishes the thread's earlier writes, and those that its block made before its last barrier, to whoever observes the number. */
+__device__ static inline void gpu_publish(uint64_t *to, uint64_t number)
+{
+#if __CUDA_ARCH__ >= 700 || !defined(__CUDA_ARCH__)
+    asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(to), "l"(number) : "memory");
+#else
+    __threadfence();
+    *(volatile uint64_t *)to = number;
+#endif
+}
+
+__device__ static inline uint64_t gpu_observe(const uint64_t *from)
+{
+    uint64_t number;
+
+#if __CUDA_ARCH__ >= 700 || !defined(__CUDA_ARCH__)
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(number) : "l"(from) : "memory");
+#else
+    number = *(const volatile uint64_t *)from;
+    __threadfence();
+#endif
+    return number;
+}
+
+/*
+ * Kernels whose blocks wait for each other: all are resident at once, as a grid (a cooperative launch) or as one cluster, which
+ * reads and writes the shared memory of its blocks (Hopper on). Elsewhere clusters are never launched.
+ */
+#define GPU_HAS_RESIDENT_GRIDS 1
+#define GPU_CLUSTER_CAPABILITY 9
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+/* All threads of all blocks; what they wrote before, to any block's shared memory, the others read after it. */
+__device__ static inline void gpu_cluster_barrier(void)
+{
+    asm volatile("barrier.cluster.arrive.release;\n"
+                 "barrier.cluster.wait.acquire;" ::
+                     : "memory");
+}
+
+/* A double at the place of `mine` in the shared memory of block `rank`. */
+__device__ static inline uint32_t gpu_cluster_address(const double *mine, unsigned rank)
+{
+    uint32_t address;
+
+    asm("mapa.shared::cluster.u32 %0, %1, %2;"
+        : "=r"(address)
+        : "r"((uint32_t)__cvta_generic_to_shared(mine)), "r"(rank));
+    return address;
+}
+
+__device__ static inline double gpu_cluster_load(const double *mine, unsigned rank)
+{
+    double value;
+
+    asm volatile("ld.shared::cluster.f64 %0, [%1];" : "=d"(value) : "r"(gpu_cluster_address(mine, rank)) : "memory");
+    return value;
+}
+
+__device__ static inline void gpu_cluster_store(double *mine, unsigned rank, double value)
+{
+    asm volatile("st.shared::cluster.f64 [%0], %1;" ::"r"(gpu_cluster_address(mine, rank)), "d"(value) : "memory");
+}
+#else
+__device__ static inline void gpu_cluster_barrier(void)
+{
+    __syncthreads();
+}
+
+__device__ static inline double gpu_cluster_load(const double *mine, unsigned)
+{
+    return *mine;
+}
+
+__device__ static inline void gpu_cluster_store(double *mine, unsigned, double value)
+{
+    *mine = value;
+}
+#endif
+
+/* cluster: one cluster of all blocks; else a cooperative launch, which fails where the blocks cannot all be resident. */
+template <typename PARAMETER>
+static inline void gpu_launch_resident(void (*kernel)(PARAMETER), bool cluster, unsigned grid, unsigned block,
+                                       size_t shared, cudaStream_t stream, const PARAMETER &argument)
+{
+    cudaLaunchAttribute attribute = {};
+    cudaLaunchConfig_t config = {};
+
+    attribute.id = cluster ? cudaLaunchAttributeClusterDimension : cudaLaunchAttributeCooperative;
+    if (cluster) {
+        attribute.val.clusterDim.x = grid;
+        attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    } else {
+        attribute.val.cooperative = 1;
+    }
+    config.gridDim = dim3(grid);
+    config.blockDim = dim3(block);
+    config.dynamicSmemBytes = shared;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    (void)cudaLaunchKernelEx(&config, kernel, argument); /* cudaGetLastError tells */
+}
+
+/* Whether a cluster of so many blocks can be resident. Beyond 8 the kernel must allow it first. */
+template <typename PARAMETER>
+static inline bool gpu_has_room_for_cluster(void (*kernel)(PARAMETER), unsigned blocks, unsigned threads, size_t shared)
+{
+    cudaLaunchAttribute attribute = {};
+    cudaLaunchConfig_t config = {};
+    int count = 0;
+
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = blocks;
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    if (cudaOccupancyMaxActiveClusters(&count, kernel, &config) != cudaSuccess) { count = 0; }
+    (void)cudaGetLastError(); /* no room is no error */
+    return count > 0;
+}
+
+template <typename PARAMETER>
+static inline cudaError_t gpu_allow_large_clusters(void (*kernel)(PARAMETER))
+{
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+}
+
 /* What depends on this int is computed from here on, not ahead of a loop: for rare branches that would take registers. */
 #define GPU_NOT_BEFORE(value) asm volatile("" : "+r"(value))
 

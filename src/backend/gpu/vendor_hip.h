@@ -123,6 +123,9 @@ __device__ static inline void gpu_post(uint64_t *to, const uint64_t (&word)[N])
     }
 }
 
+/* No kernels whose blocks wait for each other: nothing here could try them. */
+#define GPU_HAS_RESIDENT_GRIDS 0
+
 /* What depends on this int is computed from here on, not ahead of a loop: for rare branches that would take registers. */
 #define GPU_NOT_BEFORE(value) asm volatile("" : "+v"(value))
 

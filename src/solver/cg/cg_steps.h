@@ -67,13 +67,11 @@ TESS_HD void step_cg_beta_split(tess_loop_state *s)
     cg_close(s, s->dots[1], s->dots[0]);
 }
 
-/* dots = {(r, r), (r, z), (z, A z)} of a new residual: the end of an iteration and the scalars of the next. */
+/* dots = {(z, A z), (r, r), (r, z)} of a new residual: the end of an iteration and the scalars of the next. */
 TESS_HD void step_cg_at_once(tess_loop_state *s)
 {
-    cg_close(s, s->dots[0], s->dots[1]);
-    if (s->phase != TESS_LOOP_RUNNING) { return; }
-    s->dots[0] = s->dots[2];
-    step_cg_alpha_at_once(s);
+    cg_close(s, s->dots[1], s->dots[2]);
+    if (s->phase == TESS_LOOP_RUNNING) { step_cg_alpha_at_once(s); }
 }
 
 #endif

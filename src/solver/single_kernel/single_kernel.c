@@ -22,7 +22,7 @@ int64_t single_slots_count(const single_plan *p)
 
 int64_t single_flags_count(const single_plan *p)
 {
-    return p->cluster ? 0 : p->blocks + 1;
+    return p->cluster ? 0 : p->blocks + SINGLE_FLAGS;
 }
 
 /* ---- whether ---- */
@@ -33,14 +33,13 @@ static bool is_readable(const tess_matrix *m)
 }
 
 /* What is in the way, whatever the size; NULL: nothing. */
-static const char *refusal(const tess_solver *s, const single_limits *limits)
+static const char *refusal(const tess_solver *s)
 {
     const tess_matrix *m = solver_matrix(s);
 
     if (s->method->kind != TESS_SOLVER_CG && s->method->kind != TESS_SOLVER_BICGSTAB) {
         return "solves with cg and bicgstab alone";
     }
-    if (limits->blocks == 0) { return "needs an NVIDIA GPU with cooperative launches"; }
     if (!m->ops) { return "cannot call a user's function"; }
     if (!is_readable(m)) { return "reads format csr in fp64, fp32, bf16 or fp16 alone"; }
     if (krylov_precond_is_apart(s->precond)) { return "has no preconditioner but none and jacobi"; }
@@ -218,9 +217,10 @@ tess_status single_kernel_setup(tess_solver *s, bool asked)
     const char *why = NULL;
     tess_status status = TESS_SUCCESS;
 
-    if (backend->single_limits) { TESS_TRY(backend->single_limits(s->ctx, &limits)); }
-    why = refusal(s, &limits);
+    why = refusal(s);
     if (why) { return refuse(s, asked, why); }
+    if (backend->single_limits) { TESS_TRY(backend->single_limits(s->ctx, &limits)); }
+    if (limits.blocks == 0) { return refuse(s, asked, "needs an NVIDIA GPU with cooperative launches"); }
     TESS_TRY(find_plan(s, &limits, asked, &plan));
     if (plan.blocks == 0) { return refuse(s, asked, "has no room for the vectors of this matrix in shared memory"); }
     status = make_single(s, &limits, &plan);

@@ -18,6 +18,10 @@ struct tess_solver;
 /* Iterations of the one-reduction recurrence between two replacements of r by b - A x and of s by A p. */
 enum { SINGLE_REPLACE_EVERY = 50 };
 
+/* Arrivals are numbered on from launch to launch. After those of the blocks: the number of the last launch's last arrival; not 0
+   once a wait was too long. */
+enum { SINGLE_FLAG_LAST, SINGLE_FLAG_FAILED, SINGLE_FLAGS };
+
 /* What is set up once for all solves. Arrays are on the device, those of the plan too. */
 typedef struct single_kernel {
     single_plan plan;
@@ -26,8 +30,7 @@ typedef struct single_kernel {
     int64_t nanoseconds;  /* a block that waits longer than this for another gives up, and the solve fails */
     double *exchange;     /* a grid's: SINGLE_WINDOWS * n */
     double *slots;        /* a grid's: 2 * blocks * SINGLE_SLOT */
-    uint64_t *flags;      /* a grid's: blocks, and one of a wait that was too long */
-    uint64_t launches;    /* how many there were: arrivals are numbered on from launch to launch, and never reset */
+    uint64_t *flags;      /* a grid's: the last arrival of each block, then SINGLE_FLAG_... */
 } single_kernel;
 
 /* How many doubles (words) the arrays of a grid's exchange have. */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a kernel that runs a whole cycle gets, and the kernels by name. */
+#ifndef TESS_SOLVER_SINGLE_KERNEL_ARGS_CUH
+#define TESS_SOLVER_SINGLE_KERNEL_ARGS_CUH
+
+#include "backend/gpu/gpu.h"
+#include "backend/gpu/mailbox.h"
+#include "solver/single_kernel/single_kernel.h"
+
+struct single_args {
+    single_plan plan; /* on the device */
+    single_layout at;
+    bool resident;
+    const void *val; /* nnz values in the kernel's precision, in CSR order */
+    /* r and, of CG, the first direction p = z as the method's start left them; d is written at the end. */
+    const double *r, *p, *shadow;
+    const double *scale; /* the diagonal preconditioner; NULL: none */
+    double *d;
+    tess_loop_state *state;
+    double *exchange, *slots;
+    uint64_t *flags;
+    int64_t nanoseconds;
+    loop_mailbox *mailbox;
+    bool watched; /* somebody reads the mailbox while the kernel runs */
+};
+
+typedef void (*single_function)(single_args);
+
+/* NULL: not in this precision. */
+single_function single_cg_function(single_method method, tess_precision precision, bool cluster);
+single_function single_bicgstab_function(tess_precision precision, bool cluster);
+
+/* Expands X(type, NAME) for the storage precisions that there are kernels for. */
+#define SINGLE_TYPES(X) \
+    X(double, FP64)     \
+    X(float, FP32)      \
+    X(tess::bf16, BF16) \
+    X(tess::fp16, FP16)
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A block of a single kernel: its rows, its vectors, its team, and what begins and ends a cycle. */
+#ifndef TESS_SOLVER_SINGLE_KERNEL_BLOCK_CUH
+#define TESS_SOLVER_SINGLE_KERNEL_BLOCK_CUH
+
+#include "solver/single_kernel/rows.cuh"
+#include "solver/single_kernel/team.cuh"
+
+template <typename STORED, typename TEAM>
+struct single_block {
+    const single_args &a;
+    TEAM team;
+    single_rows<STORED> rows;
+    int first, count; /* own rows */
+    int columns, own; /* columns, and where that of the first row is among them */
+    int32_t *source;  /* where the elements at the columns are fetched from */
+
+    /* Element i at own rows or columns: every thread has its own, the same ones in each of these loops. */
+    template <typename EACH>
+    __device__ void each_row(EACH each) const
+    {
+        for (int i = (int)threadIdx.x; i < count; i += SINGLE_THREADS) {
+            each(i);
+        }
+    }
+
+    /* each(l, i): i is the row of column l, or -1 where that is another block's. */
+    template <typename EACH>
+    __device__ void each_column(EACH each) const
+    {
+        for (int l = (int)threadIdx.x; l < columns; l += SINGLE_THREADS) {
+            const int i = l - own;
+
+            each(l, i >= 0 && i < count ? i : -1);
+        }
+    }
+
+    /* A vector at all columns; at own rows. */
+    __device__ double *copy(int k) const
+    {
+        return (double *)(team.shared + a.at.copies) + k * a.plan.most_columns;
+    }
+
+    __device__ double *vector(int k) const
+    {
+        return (double *)(team.shared + a.at.vectors) + k * a.plan.most_rows;
+    }
+
+    /* An array of the whole vector, at the block's columns or rows. */
+    __device__ void gather(const double *from, double *to) const
+    {
+        const int32_t *column = a.plan.column + a.plan.column_begin[blockIdx.x];
+
+        each_column([&](int l, int) { to[l] = from[column[l]]; });
+    }
+
+    __device__ void load(const double *from, double *to) const
+    {
+        each_row([&](int i) { to[i] = from[first + i]; });
+    }
+
+    __device__ void fill_columns(double *to, double value) const
+    {
+        each_column([&](int l, int) { to[l] = value; });
+    }
+
+    __device__ void fill_rows(double *to, double value) const
+    {
+        each_row([&](int i) { to[i] = value; });
+    }
+
+    __device__ void load_scale(double *to) const
+    {
+        if (a.scale) {
+            load(a.scale, to);
+        } else {
+            fill_rows(to, 1.0);
+        }
+    }
+
+    template <typename DONE>
+    __device__ void multiply(const double *x, DONE done) const
+    {
+        multiply_rows(rows, x, done);
+    }
+
+    __device__ void publish(int vector, int i, double value)
+    {
+        team.publish(vector, first, i, value);
+    }
+
+    __device__ double fetch(int vector, int l) const
+    {
+        return team.fetch(vector, source[l]);
+    }
+
+    /* d goes home, and by the first block the state. All threads. */
+    __device__ void end(const double *d)
+    {
+        each_row([&](int i) { a.d[first + i] = d[i]; });
+        if (blockIdx.x == 0 && threadIdx.x == 0) {
+            tess_loop_state home = *team.state;
+
+            home.history = a.state->history;
+            *a.state = home;
+            a.mailbox->residual_norm = home.scale * home.residual_norm;
+            a.mailbox->iteration = home.iteration;
+            a.mailbox->phase = home.phase;
+        }
+        if (threadIdx.x == 0 && *team.failed) { a.mailbox->failed = 1; }
+        team.end();
+    }
+};
+
+/* The block's own copy of the state; one block writes the history. The caller has a barrier before it is read. */
+__device__ static inline void copy_state(const single_args &a, tess_loop_state *state, int *failed)
+{
+    if (threadIdx.x > 0) { return; }
+    *state = *a.state;
+    if (blockIdx.x > 0) { state->history = NULL; }
+    *failed = 0;
+}
+
+/* Rows and state in shared memory. No thread has passed a barrier of its team when another block's memory is touched. */
+template <typename STORED, typename TEAM>
+__device__ static inline single_block<STORED, TEAM> open_block(const single_args &a, char *shared,
+                                                               tess_loop_state *state, int *failed)
+{
+    const int b = (int)blockIdx.x, first = a.plan.row_begin[b];
+    single_block<STORED, TEAM> block = {a,
+                                        {{a, shared, state, failed, 0, 0.0}},
+                                        bring_rows<STORED>(a, shared),
+                                        first,
+                                        a.plan.row_begin[b + 1] - first,
+                                        a.plan.column_begin[b + 1] - a.plan.column_begin[b],
+                                        a.plan.own[b],
+                                        (int32_t *)(shared + a.at.columns)};
+    const int32_t *column = a.plan.column + a.plan.column_begin[b];
+
+    copy_state(a, state, failed);
+    block.each_column([&](int l, int) { block.source[l] = block.team.source(column[l]); });
+    block.team.begin();
+    return block;
+}
+
+/* A kernel's own variables in shared memory, and its block. */
+#define SINGLE_OPEN_BLOCK(STORED, TEAM, a)        \
+    extern __shared__ double2 single_shared[];    \
+    __shared__ tess_loop_state single_state;      \
+    __shared__ int single_failed;                 \
+    auto block = open_block<STORED, TEAM>(a, (char *)single_shared, &single_state, &single_failed)
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Conjugate gradients in one kernel: cg.c and cg_one_reduction.c have the equations, README.md what the blocks exchange. */
+#include "backend/gpu/gpu.h"
+
+#if GPU_HAS_RESIDENT_GRIDS
+
+#include "solver/single_kernel/block.cuh"
+
+/* ---- standard ---- */
+
+/* Two exchanges an iteration: (p, A p); then z with (r, r), (r, z). p is kept at all columns. */
+template <typename STORED, typename TEAM>
+__global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_kernel(const __grid_constant__ single_args a)
+{
+    SINGLE_OPEN_BLOCK(STORED, TEAM, a);
+    double *p = block.copy(0), *r = block.vector(0), *d = block.vector(1), *q = block.vector(2);
+    double *scale = block.vector(3);
+    const tess_loop_state *s = block.team.state;
+    int phase = TESS_LOOP_RUNNING;
+
+    block.gather(a.p, p);
+    block.load(a.r, r);
+    block.fill_rows(d, 0.0);
+    block.load_scale(scale);
+    __syncthreads();
+    if (s->phase != TESS_LOOP_RUNNING) { return; } /* in all blocks */
+    while (phase == TESS_LOOP_RUNNING) {
+        double curvature[1] = {0.0}, squares[2] = {0.0, 0.0};
+
+        /* q = A p; alpha = rho / (p, q) */
+        block.multiply(p, [&](int i, double sum) {
+            q[i] = sum;
+            curvature[0] += sum * p[block.own + i];
+        });
+        if (block.team.sync(curvature, TESS_STEP_CG_ALPHA) != TESS_LOOP_RUNNING) { break; }
+        const double alpha = s->alpha;
+
+        /* r -= alpha q; beta = (r, z)_new / (r, z) */
+        block.each_row([&](int i) {
+            const double next = r[i] - alpha * q[i], z = scale[i] * next;
+
+            r[i] = next;
+            block.publish(0, i, z);
+            squares[0] += next * next;
+            squares[1] += next * z;
+        });
+        phase = block.team.sync(squares, TESS_STEP_CG_BETA);
+        if (phase == TESS_LOOP_STOPPED) { break; }
+        const double beta = s->beta;
+        const bool goes_on = phase == TESS_LOOP_RUNNING;
+
+        /* d += alpha p; p = z + beta p */
+        block.each_column([&](int l, int i) {
+            const double direction = p[l];
+
+            if (i >= 0) { d[i] += alpha * direction; }
+            if (goes_on) { p[l] = block.fetch(0, l) + beta * direction; }
+        });
+        __syncthreads();
+    }
+    __syncthreads();
+    block.end(d);
+}
+
+/* ---- one reduction ---- */
+
+/*
+ * r := r_0 - A d and s := A p, then the residual update, and the copies of z and D^-1 s anew: two more exchanges. `copy` is room
+ * at all columns and becomes that of D^-1 s. False: the solve is over.
+ */
+template <typename STORED, typename TEAM>
+__device__ static bool replace_residual(single_block<STORED, TEAM> &block, double alpha, double *copy, double *z)
+{
+    double *r = block.vector(0), *d = block.vector(1), *p = block.vector(2), *s = block.vector(3);
+    const double *scale = block.vector(5);
+    double none[1] = {0.0};
+
+    block.each_row([&](int i) {
+        block.publish(0, i, d[i]);
+        block.publish(1, i, p[i]);
+    });
+    if (block.team.sync(none, TESS_STEP_NONE) != TESS_LOOP_RUNNING) { return false; }
+    block.each_column([&](int l, int) { copy[l] = block.fetch(0, l); });
+    __syncthreads();
+    block.multiply(copy, [&](int i, double sum) { r[i] = block.a.r[block.first + i] - sum; });
+    __syncthreads();
+    block.each_column([&](int l, int) { copy[l] = block.fetch(1, l); });
+    __syncthreads();
+    block.multiply(copy, [&](int i, double sum) {
+        const double next = r[i] - alpha * sum;
+
+        s[i] = sum;
+        r[i] = next;
+        d[i] += alpha * p[i];
+        block.publish(0, i, scale[i] * sum);
+        block.publish(1, i, scale[i] * next);
+    });
+    none[0] = 0.0;
+    if (block.team.sync(none, TESS_STEP_NONE) != TESS_LOOP_RUNNING) { return false; }
+    block.each_column([&](int l, int) {
+        copy[l] = block.fetch(0, l);
+        z[l] = block.fetch(1, l);
+    });
+    return true;
+}
+
+/*
+ * One exchange an iteration: D^-1 w with (z, w), (r, r), (r, z), where w = A z. z and D^-1 s, s = A p, are kept at all columns, and
+ * every block applies z -= alpha D^-1 s to them.
+ */
+template <typename STORED, typename TEAM>
+__global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1)
+    cg_one_reduction_kernel(const __grid_constant__ single_args a)
+{
+    SINGLE_OPEN_BLOCK(STORED, TEAM, a);
+    double *z = block.copy(0), *scaled = block.copy(1);
+    double *r = block.vector(0), *d = block.vector(1), *p = block.vector(2), *s = block.vector(3);
+    double *w = block.vector(4), *scale = block.vector(5);
+    const tess_loop_state *state = block.team.state;
+    tess_step step = TESS_STEP_CG_ALPHA_AT_ONCE;
+
+    block.gather(a.p, z);
+    block.fill_columns(scaled, 0.0);
+    block.load(a.r, r);
+    block.fill_rows(d, 0.0);
+    block.fill_rows(p, 0.0);
+    block.fill_rows(s, 0.0);
+    block.load_scale(scale);
+    __syncthreads();
+    if (state->phase != TESS_LOOP_RUNNING) { return; } /* in all blocks */
+    for (int64_t count = 1;; count++) {
+        double dots[3] = {0.0, 0.0, 0.0};
+
+        /* w = A z; (z, w), (r, r), (r, z) */
+        block.multiply(z, [&](int i, double sum) {
+            const double residual = r[i], here = z[block.own + i];
+
+            w[i] = sum;
+            block.publish(0, i, scale[i] * sum);
+            dots[0] += sum * here;
+            dots[1] += residual * residual;
+            dots[2] += residual * here;
+        });
+        if (block.team.sync(dots, step) != TESS_LOOP_RUNNING) { break; }
+        step = TESS_STEP_CG_AT_ONCE;
+        const double alpha = state->alpha, beta = state->beta;
+        const bool replaces = count % SINGLE_REPLACE_EVERY == 0;
+
+        /* p = z + beta p; s = w + beta s; d += alpha p; r -= alpha s; z -= alpha D^-1 s */
+        block.each_column([&](int l, int i) {
+            const double here = z[l], image = block.fetch(0, l) + beta * scaled[l];
+
+            if (i >= 0) {
+                p[i] = here + beta * p[i];
+                if (!replaces) {
+                    s[i] = w[i] + beta * s[i];
+                    d[i] += alpha * p[i];
+                    r[i] -= alpha * s[i];
+                }
+            }
+            scaled[l] = image;
+            z[l] = here - alpha * image;
+        });
+        __syncthreads();
+        if (replaces && !replace_residual(block, alpha, scaled, z)) { break; }
+        __syncthreads();
+    }
+    __syncthreads();
+    block.end(d);
+}
+
+/* ---- by name ---- */
+
+template <typename STORED, typename TEAM>
+static single_function kernel_of(single_method method)
+{
+    return method == SINGLE_CG ? cg_kernel<STORED, TEAM> : cg_one_reduction_kernel<STORED, TEAM>;
+}
+
+single_function single_cg_function(single_method method, tess_precision precision, bool cluster)
+{
+    switch (precision) {
+#define CASE(STORED, NAME)       \
+    case TESS_PRECISION_##NAME:  \
+        return cluster ? kernel_of<STORED, cluster_team>(method) : kernel_of<STORED, grid_team>(method);
+        SINGLE_TYPES(CASE)
+#undef CASE
+    default: return NULL;
+    }
+}
+
+#endif

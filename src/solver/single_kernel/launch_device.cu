@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the device has for single kernels, and their launch. */
+#include "solver/single_kernel/launch.cuh"
+
+#include "format/csr/csr.h"
+#include "solver/krylov.h"
+
+#if GPU_HAS_RESIDENT_GRIDS
+
+#include "solver/single_kernel/args.cuh"
+
+/* The largest cluster of blocks with all the shared memory that there is: 16 where the kernel may have more than 8, else 8. */
+static int largest_cluster(int64_t shared_bytes)
+{
+    const single_function kernel = single_cg_function(SINGLE_CG, TESS_PRECISION_FP64, true);
+
+    for (int blocks = SINGLE_MOST_CLUSTER; blocks >= 2; blocks /= 2) {
+        if (gpu_has_room_for_cluster(kernel, (unsigned)blocks, SINGLE_THREADS, (size_t)shared_bytes)) { return blocks; }
+    }
+    return 1;
+}
+
+static tess_status allow(tess_context *ctx, single_function kernel, bool cluster)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(gpu_allow_shared(ctx, (const void *)kernel));
+    if (cluster) { status = gpu_check(ctx, gpu_allow_large_clusters(kernel), "allowing clusters of 16 blocks"); }
+cleanup:
+    return status;
+}
+
+extern "C" tess_status gpu_single_limits(tess_context *ctx, single_limits *limits)
+{
+    gpu_scope scope(ctx);
+    const gpu_state *state = gpu_state_of(ctx);
+    int cooperative = 0, major = 0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(gpu_check(ctx, GPU(DeviceGetAttribute)(&cooperative, GPU(DevAttrCooperativeLaunch), state->device),
+                       "asking for cooperative launches"));
+    TESS_TRY(gpu_check(ctx, GPU(DeviceGetAttribute)(&major, GPU(DevAttrComputeCapabilityMajor), state->device),
+                       "asking for clusters"));
+    if (!cooperative) { return TESS_SUCCESS; }
+    limits->blocks = state->multiprocessors < SINGLE_MOST_BLOCKS ? state->multiprocessors : SINGLE_MOST_BLOCKS;
+    limits->shared_bytes = state->shared_bytes_per_block - GPU_STATIC_SHARED;
+    if (major < GPU_CLUSTER_CAPABILITY) { return TESS_SUCCESS; }
+    TESS_TRY(allow(ctx, single_cg_function(SINGLE_CG, TESS_PRECISION_FP64, true), true));
+    limits->cluster_blocks = largest_cluster(limits->shared_bytes);
+cleanup:
+    return status;
+}
+
+static single_function function_of(const single_kernel *single, tess_precision precision)
+{
+    return single->method == SINGLE_BICGSTAB ? single_bicgstab_function(precision, single->plan.cluster)
+                                             : single_cg_function(single->method, precision, single->plan.cluster);
+}
+
+/* The vectors where the method's start has left them: of CG, p is the first of its own; of BiCGSTAB, r~ is. */
+static single_args args_of(const tess_krylov *k, const csr_view *view, loop_mailbox *mailbox, bool watched)
+{
+    const single_kernel *single = k->single;
+    const int value_bytes = (int)tess_precision_bytes(view->precision);
+    single_args a = {};
+
+    a.plan = single->plan;
+    a.at = single_shared_layout(&single->plan, single->method, value_bytes, true);
+    a.resident = a.at.bytes <= single->shared_bytes;
+    if (!a.resident) { a.at = single_shared_layout(&single->plan, single->method, value_bytes, false); }
+    a.val = view->val;
+    a.r = k->r;
+    a.p = (const double *)k->v[0];
+    a.shadow = (const double *)k->v[0];
+    a.scale = tess_precond_scale(k->precond);
+    a.d = k->d;
+    a.state = k->state;
+    a.exchange = single->exchange;
+    a.slots = single->slots;
+    a.flags = single->flags;
+    a.nanoseconds = single->nanoseconds;
+    a.mailbox = mailbox;
+    a.watched = watched;
+    return a;
+}
+
+tess_status gpu_single_launch(tess_context *ctx, const tess_krylov *k, loop_mailbox *mailbox, bool watched)
+{
+    const csr_view *view = &csr_of(k->matrix)->view;
+    const single_kernel *single = k->single;
+    const single_function kernel = function_of(single, view->precision);
+    tess_status status = TESS_SUCCESS;
+
+    if (!kernel) { return tess_fail(ctx, TESS_INTERNAL, NULL, "a single kernel for values in precision %d", (int)view->precision); }
+    TESS_TRY(allow(ctx, kernel, single->plan.cluster));
+    {
+        const single_args a = args_of(k, view, mailbox, watched);
+
+        gpu_launch_resident(kernel, single->plan.cluster, (unsigned)single->plan.blocks, SINGLE_THREADS,
+                            (size_t)a.at.bytes, gpu_stream_of(ctx), a);
+        status = gpu_check_launch(ctx, "a solve in one kernel");
+    }
+cleanup:
+    return status;
+}
+
+tess_status gpu_single_failed(tess_context *ctx, const single_kernel *single)
+{
+    const single_plan *p = &single->plan;
+    tess_status status = TESS_SUCCESS;
+
+    if (!p->cluster) { /* arrivals begin anew */
+        TESS_TRY(ctx->backend->zero(ctx, single->flags, (size_t)single_flags_count(p) * sizeof *single->flags));
+    }
+    status = tess_fail(ctx, TESS_DEVICE, "use --engine graph", "a block of a single kernel waited %g s for another",
+                       1e-9 * (double)single->nanoseconds);
+cleanup:
+    return status;
+}
+
+#else
+
+extern "C" tess_status gpu_single_limits(tess_context *, single_limits *)
+{
+    return TESS_SUCCESS; /* none */
+}
+
+tess_status gpu_single_launch(tess_context *ctx, const tess_krylov *, loop_mailbox *, bool)
+{
+    return tess_fail(ctx, TESS_INTERNAL, NULL, "a single kernel where there is none");
+}
+
+tess_status gpu_single_failed(tess_context *ctx, const single_kernel *)
+{
+    return tess_fail(ctx, TESS_INTERNAL, NULL, "a single kernel where there is none");
+}
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A block's rows: who brings them into shared memory, and their product with a vector there. */
+#ifndef TESS_SOLVER_SINGLE_KERNEL_ROWS_CUH
+#define TESS_SOLVER_SINGLE_KERNEL_ROWS_CUH
+
+#include "solver/single_kernel/args.cuh"
+#include <tessera/storage.cuh> /* after the vendor's header: HIP declares memcpy for the device there */
+
+/* Rows in CSR order, columns by their place among the block's. Values and places are in shared or in device memory. */
+template <typename STORED>
+struct single_rows {
+    const STORED *val;
+    const uint16_t *place;
+    const int32_t *offset; /* count + 1, from 0 */
+    int count, lanes;
+};
+
+template <typename T>
+__device__ static inline void copy_in(T *to, const T *from, int count)
+{
+    for (int k = (int)threadIdx.x; k < count; k += SINGLE_THREADS) {
+        to[k] = gpu_load_once(from + k);
+    }
+}
+
+/* Brings the rows of this block in. The caller has a barrier before it uses them. */
+template <typename STORED>
+__device__ static inline single_rows<STORED> bring_rows(const single_args &a, char *shared)
+{
+    const int first = a.plan.row_begin[blockIdx.x], count = a.plan.row_begin[blockIdx.x + 1] - first;
+    const int entry = a.plan.row_ptr[first], entries = a.plan.row_ptr[first + count] - entry;
+    const STORED *val = (const STORED *)a.val + entry;
+    const uint16_t *place = a.plan.place + entry;
+    int32_t *offset = (int32_t *)(shared + a.at.offsets);
+
+    for (int i = (int)threadIdx.x; i <= count; i += SINGLE_THREADS) {
+        offset[i] = a.plan.row_ptr[first + i] - entry;
+    }
+    if (a.resident) {
+        copy_in((STORED *)(shared + a.at.values), val, entries);
+        copy_in((uint16_t *)(shared + a.at.places), place, entries);
+        val = (const STORED *)(shared + a.at.values);
+        place = (const uint16_t *)(shared + a.at.places);
+    }
+    return {val, place, offset, count, a.plan.lanes};
+}
+
+/* done(i, (A x)_i) for each row, by one thread, which is the same for a row in every product. x: at the block's columns. */
+template <typename STORED, typename DONE>
+__device__ static inline void multiply_rows(const single_rows<STORED> &a, const double *x, DONE done)
+{
+    const int lane = (int)threadIdx.x & (a.lanes - 1), together = SINGLE_THREADS / a.lanes;
+
+    for (int first = 0; first < a.count; first += together) {
+        const int row = first + (int)threadIdx.x / a.lanes;
+        double sum = 0.0;
+
+        if (row < a.count) {
+            const int end = a.offset[row + 1];
+
+#pragma unroll 4
+            for (int k = a.offset[row] + lane; k < end; k += a.lanes) {
+                sum += tess::decode<double>(a.val[k]) * x[a.place[k]];
+            }
+        }
+        for (int distance = a.lanes / 2; distance > 0; distance /= 2) { /* the whole wave takes part */
+            sum += GPU_SHUFFLE_XOR(sum, distance);
+        }
+        if (row < a.count && lane == 0) { done(row, sum); }
+    }
+}
+
+#endif
