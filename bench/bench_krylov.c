@@ -18,6 +18,7 @@ static const double long_run_seconds = 0.5; /* a long run is shortened until it 
 typedef struct krylov_options {
     double rtol;
     int64_t max_order; /* of real matrices */
+    tess_engine engine;
     bool cg, bicgstab, iterations_only;
 } krylov_options;
 
@@ -161,7 +162,8 @@ static void add_solve(json_t *row, const outcome *o)
     json_object_set_new(row, "reason", json_string(o->reason));
 }
 
-static void report_row(const bench_problem *p, const char *name, tess_solver_kind solver, int which, const outcome *o)
+static void report_row(const bench_problem *p, const char *name, tess_solver_kind solver, int which, tess_engine engine,
+                       const outcome *o)
 {
     int64_t bytes = iteration_bytes(p, solver);
     bool in_cache = bytes <= p->run->cache_bytes;
@@ -170,6 +172,11 @@ static void report_row(const bench_problem *p, const char *name, tess_solver_kin
                             (json_int_t)p->host.nnz, "solver", tess_solver_name(solver), "contestant",
                             bench_contestant_name((bench_contestant)which), "precision", "fp64");
 
+    if (bench_contestant_is_ours((bench_contestant)which)) {
+        const tess_engine ours = which == BENCH_OURS_GRAPH ? engine : TESS_ENGINE_PLAIN;
+
+        json_object_set_new(row, "engine", json_string(tess_engine_name(ours)));
+    }
     json_object_set_new(row, "runs", json_pack("[I, I]", (json_int_t)o->from, (json_int_t)o->to));
     printf("%-20s %8lld %-8s %-17s ", name, (long long)p->host.nrows, tess_solver_name(solver),
            bench_contestant_name((bench_contestant)which));
@@ -277,7 +284,7 @@ static void run_solver(const bench_problem *p, const char *name, tess_solver_kin
     bool with_solve = !k->iterations_only;
 
     for (int i = 0; i < BENCH_CONTESTANTS; i++) {
-        bench_contest c = {.problem = p, .solver = solver, .which = (bench_contestant)i};
+        bench_contest c = {.problem = p, .solver = solver, .which = (bench_contestant)i, .engine = k->engine};
         tess_status status = TESS_SUCCESS;
 
         if (!bench_contestant_runs(p->run, c.which)) { continue; }
@@ -290,7 +297,7 @@ static void run_solver(const bench_problem *p, const char *name, tess_solver_kin
             bench_skip(p->run, name, "cg: nonsymmetric");
             return;
         }
-        report_row(p, name, solver, i, &all[i]);
+        report_row(p, name, solver, i, k->engine, &all[i]);
         /* what the first contestant cannot solve gives no comparison: the others' time is saved */
         if (all[i].solved && !all[i].verified) { with_solve = false; }
     }
@@ -326,7 +333,7 @@ static void run_case(bench_run *run, const bench_case *which, const krylov_optio
     tess_matrix_destroy(a);
 }
 
-enum { KEY_SOLVER = 500, KEY_RTOL, KEY_MAX_ORDER, KEY_ITERATIONS_ONLY };
+enum { KEY_SOLVER = 500, KEY_ENGINE, KEY_RTOL, KEY_MAX_ORDER, KEY_ITERATIONS_ONLY };
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -337,6 +344,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         k->cg = strcmp(arg, "cg") == 0 || strcmp(arg, "both") == 0;
         k->bicgstab = strcmp(arg, "bicgstab") == 0 || strcmp(arg, "both") == 0;
         if (!k->cg && !k->bicgstab) { argp_error(state, "--solver: '%s' is none of cg, bicgstab, both", arg); }
+        break;
+    case KEY_ENGINE:
+        if (tess_engine_parse(arg, &k->engine) != TESS_SUCCESS) {
+            argp_error(state, "--engine: '%s' is none of auto, graph, single-kernel, plain", arg);
+        }
         break;
     case KEY_RTOL:
         k->rtol = strtod(arg, NULL);
@@ -363,6 +375,8 @@ int main(int argc, char **argv)
 {
     static const struct argp_option table[] = {
         {"solver", KEY_SOLVER, "cg|bicgstab|both", 0, "default both; spd matrices run CG, unsym ones BiCGSTAB", 0},
+        {"engine", KEY_ENGINE, "auto|graph|single-kernel", 0,
+         "what runs as tessera-graph (default graph; on the CPU it is plain)", 0},
         {"rtol", KEY_RTOL, "R", 0, "tolerance of the timed solves (default 1e-8)", 0},
         {"max-order", KEY_MAX_ORDER, "N", 0, "leave out larger real matrices (default 65000)", 0},
         {"iterations-only", KEY_ITERATIONS_ONLY, NULL, 0, "time iterations, not solves", 0},
@@ -377,7 +391,7 @@ int main(int argc, char **argv)
             "time is that of a wall clock and includes the set-up and, for tessera, the verification; 'verified' means "
             "that an independent residual in quadruple precision met the tolerance, FALSE that the solver claimed it "
             "and it did not."};
-    krylov_options k = {.rtol = 1e-8, .max_order = 65000, .cg = true, .bicgstab = true};
+    krylov_options k = {.rtol = 1e-8, .max_order = 65000, .engine = TESS_ENGINE_GRAPH, .cg = true, .bicgstab = true};
     bench_options options;
     bench_run run;
     bench_cases cases;

@@ -73,7 +73,7 @@ static void our_options(const bench_contest *c, double rtol, int64_t max_iterati
 {
     tess_solve_options_init(options);
     options->solver = c->solver;
-    options->engine = c->which == BENCH_OURS_GRAPH ? TESS_ENGINE_GRAPH : TESS_ENGINE_PLAIN;
+    options->engine = c->which == BENCH_OURS_GRAPH ? c->engine : TESS_ENGINE_PLAIN;
     options->guard = rtol > 0.0 ? TESS_GUARD_REPAIR : TESS_GUARD_REPORT;
     options->rtol = rtol;
     options->max_iterations = max_iterations;

@@ -29,6 +29,7 @@ typedef struct bench_contest {
     const bench_problem *problem;
     tess_solver_kind solver;
     bench_contestant which;
+    tess_engine engine; /* of BENCH_OURS_GRAPH, where another is asked for in its place */
     tess_matrix *own; /* borrows the arrays of problem->a, so that each set-up starts from nothing */
     tess_solver *ours;
     struct bench_krylov *theirs;

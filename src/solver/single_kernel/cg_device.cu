@@ -161,8 +161,10 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1)
             scaled[l] = image;
             z[l] = here - alpha * image;
         });
-        __syncthreads();
-        if (replaces && !replace_residual(block, alpha, scaled, z)) { break; }
+        if (replaces) {
+            __syncthreads();
+            if (!replace_residual(block, alpha, scaled, z)) { break; }
+        }
         __syncthreads();
     }
     __syncthreads();

@@ -9,6 +9,9 @@
 
 #include "solver/single_kernel/args.cuh"
 
+/* Blocks of a cluster on any device that has clusters. */
+enum { PORTABLE_CLUSTER = 8 };
+
 /* The largest cluster of blocks with all the shared memory that there is: 16 where the kernel may have more than 8, else 8. */
 static int largest_cluster(int64_t shared_bytes)
 {
@@ -20,12 +23,12 @@ static int largest_cluster(int64_t shared_bytes)
     return 1;
 }
 
-static tess_status allow(tess_context *ctx, single_function kernel, bool cluster)
+static tess_status allow(tess_context *ctx, single_function kernel, int cluster_blocks)
 {
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(gpu_allow_shared(ctx, (const void *)kernel));
-    if (cluster) { status = gpu_check(ctx, gpu_allow_large_clusters(kernel), "allowing clusters of 16 blocks"); }
+    if (cluster_blocks > PORTABLE_CLUSTER) { status = gpu_check(ctx, gpu_allow_large_clusters(kernel), "allowing clusters of 16 blocks"); }
 cleanup:
     return status;
 }
@@ -45,7 +48,7 @@ extern "C" tess_status gpu_single_limits(tess_context *ctx, single_limits *limit
     limits->blocks = state->multiprocessors < SINGLE_MOST_BLOCKS ? state->multiprocessors : SINGLE_MOST_BLOCKS;
     limits->shared_bytes = state->shared_bytes_per_block - GPU_STATIC_SHARED;
     if (major < GPU_CLUSTER_CAPABILITY) { return TESS_SUCCESS; }
-    TESS_TRY(allow(ctx, single_cg_function(SINGLE_CG, TESS_PRECISION_FP64, true), true));
+    TESS_TRY(allow(ctx, single_cg_function(SINGLE_CG, TESS_PRECISION_FP64, true), SINGLE_MOST_CLUSTER));
     limits->cluster_blocks = largest_cluster(limits->shared_bytes);
 cleanup:
     return status;
@@ -91,8 +94,10 @@ tess_status gpu_single_launch(tess_context *ctx, const tess_krylov *k, loop_mail
     const single_function kernel = function_of(single, view->precision);
     tess_status status = TESS_SUCCESS;
 
-    if (!kernel) { return tess_fail(ctx, TESS_INTERNAL, NULL, "a single kernel for values in precision %d", (int)view->precision); }
-    TESS_TRY(allow(ctx, kernel, single->plan.cluster));
+    if (!kernel) {
+        return tess_fail(ctx, TESS_INTERNAL, NULL, "a single kernel for values in precision %d", (int)view->precision);
+    }
+    TESS_TRY(allow(ctx, kernel, single->plan.cluster ? single->plan.blocks : 0));
     {
         const single_args a = args_of(k, view, mailbox, watched);
 

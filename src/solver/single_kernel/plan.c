@@ -21,9 +21,18 @@ static const struct {
     int copies, vectors;
 } method_vectors[] = {[SINGLE_CG] = {1, 4}, [SINGLE_CG_ONE_REDUCTION] = {2, 6}, [SINGLE_BICGSTAB] = {3, 6}};
 
-bool single_kernel_may_hold(int64_t n, int64_t nnz)
+bool single_plan_can_hold(int64_t n, int64_t nnz)
 {
     return n > 0 && n <= MOST_ROWS && nnz <= MOST_ENTRIES;
+}
+
+bool single_may_be_resident(const single_limits *limits, int64_t n, int64_t nnz, single_method method, int value_bytes)
+{
+    const int64_t vectors = method_vectors[method].copies + method_vectors[method].vectors;
+    const int64_t row = vectors * (int64_t)sizeof(double) + 2 * (int64_t)sizeof(int32_t);
+    const int64_t entry = value_bytes + (int64_t)sizeof(uint16_t);
+
+    return n * row + nnz * entry <= limits->blocks * limits->shared_bytes;
 }
 
 int single_cluster_blocks(const single_limits *limits, int64_t n, int64_t nnz)

@@ -43,7 +43,7 @@ static const char *refusal(const tess_solver *s)
     if (!m->ops) { return "cannot call a user's function"; }
     if (!is_readable(m)) { return "reads format csr in fp64, fp32, bf16 or fp16 alone"; }
     if (krylov_precond_is_apart(s->precond)) { return "has no preconditioner but none and jacobi"; }
-    if (!single_kernel_may_hold(m->nrows, m->nnz)) { return "has no room for a matrix of this size"; }
+    if (!single_plan_can_hold(m->nrows, m->nnz)) { return "has no room for a matrix of this size"; }
     return NULL;
 }
 
@@ -55,6 +55,14 @@ static single_method method_for(const tess_solver *s, bool cluster)
     if (s->method->kind == TESS_SOLVER_BICGSTAB) { return SINGLE_BICGSTAB; }
     if (asked == TESS_RECURRENCE_AUTO) { return cluster ? SINGLE_CG : SINGLE_CG_ONE_REDUCTION; }
     return asked == TESS_RECURRENCE_STANDARD ? SINGLE_CG : SINGLE_CG_ONE_REDUCTION;
+}
+
+static bool may_be_resident(const tess_solver *s, const single_limits *limits)
+{
+    const tess_matrix *m = solver_matrix(s);
+
+    return single_may_be_resident(limits, m->nrows, m->nnz, method_for(s, false),
+                                  (int)tess_precision_bytes(m->precision));
 }
 
 static bool fits(const tess_solver *s, const single_limits *limits, const single_plan *plan, bool resident)
@@ -221,6 +229,7 @@ tess_status single_kernel_setup(tess_solver *s, bool asked)
     if (why) { return refuse(s, asked, why); }
     if (backend->single_limits) { TESS_TRY(backend->single_limits(s->ctx, &limits)); }
     if (limits.blocks == 0) { return refuse(s, asked, "needs an NVIDIA GPU with cooperative launches"); }
+    if (!asked && !may_be_resident(s, &limits)) { return refuse(s, asked, "has no room for this matrix"); }
     TESS_TRY(find_plan(s, &limits, asked, &plan));
     if (plan.blocks == 0) { return refuse(s, asked, "has no room for the vectors of this matrix in shared memory"); }
     status = make_single(s, &limits, &plan);

@@ -46,11 +46,11 @@ err_has "unsym.mtx"
 expect 2 spmv spd.mtx --solver cg
 err_has "unknown option '--solver'"
 
-for option in layout reduction recurrence narrowing; do
+for option in layout reduction narrowing; do
     expect 2 solve spd.mtx --$option 1
     err_has "'--$option' is not available in this version"
 done
-for value in "precond ilu0" "engine single-kernel" "matrix-precision fp8" \
+for value in "precond ilu0" "matrix-precision fp8" \
     "matrix-precision fp16:scaled"; do
     # shellcheck disable=SC2086
     expect 2 solve spd.mtx --$value
@@ -82,8 +82,16 @@ for bad in "rtol abc" "rtol 1e-8x" "rtol nan" "rtol=-1" "atol inf" "max-iteratio
     # shellcheck disable=SC2086
     expect 2 solve spd.mtx --$bad
 done
-expect 2 solve spd.mtx --engine graph --device cpu
-err_has 'needs a GPU'
+for engine in graph single-kernel; do
+    expect 2 solve spd.mtx --engine $engine --device cpu
+    err_has "--engine $engine needs a GPU"
+done
+expect 2 solve spd.mtx --recurrence one-reductoin
+err_has "did you mean 'one-reduction'"
+expect 2 solve spd.mtx --solver gmres --recurrence standard
+err_has '--recurrence is for --solver cg or bicgstab'
+expect 2 timestep spd.mtx --engine single-kernel
+err_has '--engine single-kernel is for solve'
 
 # PETSc's names
 expect 0 solve spd.mtx -ksp_type cg -pc_type bjacobi -ksp_rtol 1e-9 -ksp_atol 0 -ksp_divtol 1e5 -ksp_max_it 50 \

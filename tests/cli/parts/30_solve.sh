@@ -18,6 +18,13 @@ json again.json 'j["iterations"] == 0 and j["converged"] is True'
 label='left-over temporary files'
 [ -z "$(find . -name '*.json.*' -o -name '*.csv.*')" ] && pass || fail "$(ls)"
 
+json solve.json 'j["recurrence"] == "standard" and j["engine"] == "plain" and j["options"]["recurrence"] == "auto"'
+expect 0 solve spd.mtx --device cpu --recurrence one-reduction --json solve.json
+out_has '^recurrence +one-reduction'
+json solve.json 'j["recurrence"] == "one-reduction" and j["converged"] is True and j["options"]["recurrence"] == "one-reduction"'
+expect 3 solve unsym.mtx --device cpu --solver bicgstab --recurrence one-reduction
+err_has 'one-reduction with bicgstab'
+
 expect 0 solve spd.mtx.gz
 expect 0 solve unsym.mtx --json solve.json
 json solve.json 'j["solver"] == "bicgstab"'

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of single-kernel solves needs no GPU: the rule by size, plans, shared memory, and CG with one reduction in passes. */
+#include "solver/single_kernel/plan.h"
+#include "support/solve.h"
+
+/* Those of an H200. */
+static const single_limits h200 = {.blocks = 132, .cluster_blocks = 16, .shared_bytes = 230400};
+
+static void size_chooses_the_blocks(void **state)
+{
+    const single_limits none = {0, 0, 0}, portable = {.blocks = 132, .cluster_blocks = 8, .shared_bytes = 230400};
+
+    (void)state;
+    assert_int_equal(single_cluster_blocks(&h200, 1, 1), 1);
+    assert_int_equal(single_cluster_blocks(&h200, 512, 2500), 1);
+    assert_int_equal(single_cluster_blocks(&h200, 513, 2500), 2);
+    assert_int_equal(single_cluster_blocks(&h200, 1024, 5000), 2);
+    assert_int_equal(single_cluster_blocks(&h200, 4096, 20000), 8);
+    assert_int_equal(single_cluster_blocks(&h200, 4096, 66000), 16);
+    assert_int_equal(single_cluster_blocks(&portable, 4096, 66000), 0);
+    assert_int_equal(single_cluster_blocks(&h200, 4096, 132000), 0);
+    assert_int_equal(single_cluster_blocks(&h200, 4097, 20000), 0);
+    assert_int_equal(single_cluster_blocks(&none, 10, 10), 0);
+    assert_int_equal(single_grid_blocks(&h200, 65536), 132);
+    assert_int_equal(single_grid_blocks(&h200, 100), 7);
+    assert_int_equal(single_grid_blocks(&none, 100), 0);
+    assert_true(single_may_be_resident(&h200, 65536, 1200000, SINGLE_CG_ONE_REDUCTION, 8));
+    assert_false(single_may_be_resident(&h200, 65536, 3000000, SINGLE_CG_ONE_REDUCTION, 8));
+    assert_true(single_may_be_resident(&h200, 65536, 3000000, SINGLE_CG_ONE_REDUCTION, 2));
+    assert_false(single_may_be_resident(&none, 1, 1, SINGLE_CG, 8));
+    assert_false(single_plan_can_hold(0, 0));
+    assert_true(single_plan_can_hold(65536, 1200000));
+    assert_false(single_plan_can_hold(INT64_C(1) << 31, 1));
+}
+
+/* A block's columns ascend, hold its own rows in one run, and are what its entries say. */
+static void check_block(const oracle_csr *a, const single_plan *p, int b)
+{
+    const int32_t first = p->row_begin[b], end = p->row_begin[b + 1];
+    const int32_t *column = p->column + p->column_begin[b];
+    const int32_t count = p->column_begin[b + 1] - p->column_begin[b];
+
+    assert_true(first <= end && count >= end - first);
+    assert_true(end - first <= p->most_rows && count <= p->most_columns);
+    assert_true(p->row_ptr[end] - p->row_ptr[first] <= p->most_entries);
+    /* no block has more than its share of entries and rows, a row as much as two entries, and one row more */
+    assert_true(p->row_ptr[end] - p->row_ptr[first] + 2 * (end - first) <=
+                (p->nnz + 2 * a->nrows) / p->blocks + 1 + oracle_longest_row(a, false) + 2);
+    for (int32_t l = 1; l < count; l++) {
+        assert_true(column[l - 1] < column[l]);
+    }
+    for (int32_t i = first; i < end; i++) {
+        assert_int_equal(column[p->own[b] + (i - first)], i);
+    }
+    for (int64_t k = a->row_ptr[first]; k < a->row_ptr[end]; k++) {
+        assert_true(p->place[k] < count);
+        assert_int_equal(column[p->place[k]], a->col_ind[k]);
+    }
+}
+
+static void check_plan(tess_context *ctx, const oracle_csr *a, int blocks)
+{
+    int32_t rows = 0, columns = 0, entries = 0;
+    single_plan p;
+
+    assert_ok(ctx, single_plan_make(ctx, a->nrows, a->row_ptr, a->col_ind, blocks, blocks <= 8, &p));
+    assert_int_equal(p.blocks, blocks);
+    assert_int_equal(p.row_begin[0], 0);
+    assert_int_equal(p.row_begin[blocks], a->nrows);
+    for (int b = 0; b < blocks; b++) {
+        const int32_t first = p.row_begin[b], end = p.row_begin[b + 1];
+
+        check_block(a, &p, b);
+        rows = end - first > rows ? end - first : rows;
+        columns = p.column_begin[b + 1] - p.column_begin[b] > columns ? p.column_begin[b + 1] - p.column_begin[b]
+                                                                      : columns;
+        entries = p.row_ptr[end] - p.row_ptr[first] > entries ? p.row_ptr[end] - p.row_ptr[first] : entries;
+    }
+    assert_true(p.most_rows == rows && p.most_columns == columns && p.most_entries == entries);
+    assert_true(p.lanes >= 1 && p.lanes <= 32 && (p.lanes & (p.lanes - 1)) == 0);
+    single_plan_free(ctx, &p);
+    assert_null(p.column);
+}
+
+static void plans_hold_every_entry_once(void **state)
+{
+    static const int blocks[] = {1, 2, 8, 16, 132};
+    oracle_csr matrices[] = {oracle_laplace2d(1),  oracle_laplace2d(4),         oracle_laplace2d(49),
+                             oracle_hilbert(17),   oracle_random(2395, 2395, 5, 3), oracle_power_law(500, 5)};
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++) {
+        for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) {
+            check_plan(ctx, &matrices[m], blocks[k]);
+        }
+        oracle_free(&matrices[m]);
+    }
+    tess_context_destroy(ctx);
+}
+
+static void too_many_columns_are_refused(void **state)
+{
+    oracle_csr a = oracle_open(70000, 70000);
+    tess_context *ctx = open_cpu(1);
+    single_plan p;
+
+    (void)state;
+    for (int64_t i = 0; i < a.nrows; i++) {
+        oracle_push(&a, i, 1.0);
+        oracle_end_row(&a, i);
+    }
+    assert_fails(ctx, TESS_UNSUPPORTED, single_plan_make(ctx, a.nrows, a.row_ptr, a.col_ind, 1, true, &p));
+    assert_null(p.column);
+    check_plan(ctx, &a, 2);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
+static void shared_memory_is_laid_out_without_overlap(void **state)
+{
+    const single_plan p = {.cluster = true, .blocks = 8, .most_rows = 33, .most_columns = 77, .most_entries = 191};
+
+    (void)state;
+    for (int method = SINGLE_CG; method <= SINGLE_BICGSTAB; method++) {
+        static const int64_t copies[] = {1, 2, 3}, vectors[] = {4, 6, 6};
+        const single_layout in = single_shared_layout(&p, (single_method)method, 4, true);
+        const single_layout out = single_shared_layout(&p, (single_method)method, 4, false);
+
+        assert_true(in.vectors - in.copies >= copies[method] * 77 * 8);
+        assert_true(in.windows - in.vectors >= vectors[method] * 33 * 8);
+        assert_true(in.sums - in.windows >= SINGLE_WINDOWS * 33 * 8);
+        assert_true(in.values - in.sums >= 2 * 8 * SINGLE_SLOT * 8);
+        assert_true(in.columns - in.values >= 191 * 4);
+        assert_true(in.offsets - in.columns >= 77 * 4);
+        assert_true(in.places - in.offsets >= 34 * 4);
+        assert_true(in.bytes - in.places >= 191 * 2);
+        assert_int_equal((in.vectors | in.windows | in.sums | in.values | in.columns | in.offsets | in.places) % 16, 0);
+        assert_true(out.bytes <= in.bytes - 191 * 6);
+    }
+}
+
+/* ---- one reduction, in passes ---- */
+
+static tess_solve_options one_reduction(tess_precond_kind precond)
+{
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+
+    options.recurrence = TESS_RECURRENCE_ONE_REDUCTION;
+    options.precond = (tess_precond_options){.kind = precond, .block_size = 5};
+    return options;
+}
+
+/* The same method in exact arithmetic: as many iterations but for the last few roundings, and the same verified answer. */
+static void one_reduction_is_conjugate_gradients(void **state)
+{
+    static const tess_precond_kind kinds[] = {TESS_PRECOND_NONE, TESS_PRECOND_JACOBI, TESS_PRECOND_BLOCK_JACOBI};
+    oracle_csr a = oracle_laplace2d(60);
+    double *b = random_values(a.nrows, 3, -1.0, 1.0), *x = test_allocate(a.nrows, sizeof *x);
+    tess_context *ctx = open_cpu(2);
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        tess_solve_options options = one_reduction(kinds[k]);
+        tess_solve_result standard, result;
+
+        options.recurrence = TESS_RECURRENCE_STANDARD;
+        memset(x, 0, (size_t)a.nrows * sizeof *x);
+        standard = solve_once(ctx, &a, &options, b, x);
+        options.recurrence = TESS_RECURRENCE_ONE_REDUCTION;
+        memset(x, 0, (size_t)a.nrows * sizeof *x);
+        result = solve_once(ctx, &a, &options, b, x);
+        assert_int_equal(standard.recurrence, TESS_RECURRENCE_STANDARD);
+        assert_int_equal(result.recurrence, TESS_RECURRENCE_ONE_REDUCTION);
+        assert_int_equal(result.engine, TESS_ENGINE_PLAIN);
+        assert_int_equal(result.reason, TESS_REASON_RTOL);
+        assert_int_equal(result.refinements, 0);
+        assert_true(result.iterations > 100);
+        assert_true(llabs(result.iterations - standard.iterations) <= 2 + standard.iterations / 50);
+        check_honest(&a, b, x, &options, &result);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+    free(x);
+}
+
+/*
+ * Replacement keeps the recurrence's residual at the true one: they differ by what the iterations since then have rounded. Each
+ * rounds x and r by a few u (|A| |x| + |b|), with ||A|| <= 8 here.
+ */
+static void replacement_keeps_the_estimate_true(void **state)
+{
+    oracle_csr a = oracle_laplace2d(100);
+    double *b = random_values(a.nrows, 3, -1.0, 1.0), *x = test_allocate(a.nrows, sizeof *x), norm = 0.0, size = 0.0;
+    tess_context *ctx = open_cpu(2);
+    tess_solve_options options = one_reduction(TESS_PRECOND_NONE);
+    tess_solve_result result;
+
+    (void)state;
+    options.rtol = 0.0;
+    options.max_iterations = 520; /* long after the residual could fall no further by itself */
+    result = solve_once(ctx, &a, &options, b, x);
+    assert_int_equal(result.iterations, 520);
+    for (int64_t i = 0; i < a.nrows; i++) {
+        norm = hypot(norm, b[i]);
+        size = hypot(size, x[i]);
+    }
+    assert_at_most(fabs(result.estimated_residual_norm - result.residual_norm), 4.0 * 50.0 * U64 * (8.0 * size + norm));
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+    free(x);
+}
+
+static void limits_and_breakdowns_are_those_of_cg(void **state)
+{
+    static const double indefinite[] = {1.0, 2.0, -3.0, 4.0};
+    oracle_csr a = oracle_laplace2d(20), d = oracle_diagonal(4, indefinite);
+    double *b = random_values(a.nrows, 3, -1.0, 1.0), *x = test_allocate(a.nrows, sizeof *x), y[4] = {0.0};
+    const double ones[4] = {1.0, 1.0, 1.0, 1.0};
+    tess_context *ctx = open_cpu(1);
+    tess_solve_options options = one_reduction(TESS_PRECOND_NONE);
+    tess_solve_result result;
+
+    (void)state;
+    options.rtol = 0.0;
+    for (int64_t limit = 0; limit <= 3; limit++) {
+        options.max_iterations = limit;
+        memset(x, 0, (size_t)a.nrows * sizeof *x);
+        result = solve_once(ctx, &a, &options, b, x);
+        assert_int_equal(result.iterations, limit);
+        assert_int_equal(result.reason, TESS_REASON_ITERATIONS);
+        check_honest(&a, b, x, &options, &result);
+    }
+    options = one_reduction(TESS_PRECOND_NONE);
+    options.guard = TESS_GUARD_REPORT;
+    result = solve_once(ctx, &d, &options, ones, y);
+    assert_int_equal(result.reason, TESS_REASON_INDEFINITE_MATRIX);
+    b[7] = (double)NAN;
+    memset(x, 0, (size_t)a.nrows * sizeof *x);
+    result = solve_once(ctx, &a, &options, b, x);
+    assert_int_equal(result.reason, TESS_REASON_NAN_OR_INF);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    oracle_free(&d);
+    free(b);
+    free(x);
+}
+
+static int multiply_shell(void *user, tess_operation operation, const double *x, double *y)
+{
+    const oracle_csr *a = user;
+
+    (void)operation;
+    for (int64_t i = 0; i < a->nrows; i++) {
+        y[i] = 0.0;
+        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+            y[i] += a->val[k] * x[a->col_ind[k]];
+        }
+    }
+    return 0;
+}
+
+static void users_operators_have_it_too(void **state)
+{
+    oracle_csr a = oracle_laplace2d(40);
+    double *b = random_values(a.nrows, 3, -1.0, 1.0), *x = test_allocate(a.nrows, sizeof *x);
+    tess_context *ctx = open_cpu(1);
+    tess_shell_operator shell = {.user = &a, .apply = multiply_shell};
+    tess_matrix *m = NULL;
+    tess_solver *solver = NULL;
+    tess_solve_options options = one_reduction(TESS_PRECOND_NONE);
+    tess_solve_result result;
+
+    (void)state;
+    assert_ok(ctx, tess_matrix_create_shell(ctx, a.nrows, a.ncols, &shell, &m));
+    assert_ok(ctx, tess_solver_create(m, &options, &solver));
+    result = solve_with(solver, ctx, a.nrows, b, x);
+    assert_int_equal(result.reason, TESS_REASON_RTOL);
+    assert_true(result.iterations > 50);
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+    free(x);
+}
+
+static void requests_that_cannot_be_met_are_refused(void **state)
+{
+    oracle_csr a = oracle_laplace2d(5);
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *m = make_matrix(ctx, &a);
+    tess_solve_options options = solve_options(TESS_SOLVER_BICGSTAB);
+    tess_solver *solver = NULL;
+
+    (void)state;
+    options.recurrence = TESS_RECURRENCE_ONE_REDUCTION;
+    assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
+    options = solve_options(TESS_SOLVER_CG);
+    options.engine = TESS_ENGINE_SINGLE_KERNEL;
+    assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
+    assert_null(solver);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(size_chooses_the_blocks),
+        cmocka_unit_test(plans_hold_every_entry_once),
+        cmocka_unit_test(too_many_columns_are_refused),
+        cmocka_unit_test(shared_memory_is_laid_out_without_overlap),
+        cmocka_unit_test(one_reduction_is_conjugate_gradients),
+        cmocka_unit_test(replacement_keeps_the_estimate_true),
+        cmocka_unit_test(limits_and_breakdowns_are_those_of_cg),
+        cmocka_unit_test(users_operators_have_it_too),
+        cmocka_unit_test(requests_that_cannot_be_met_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
