@@ -4,6 +4,8 @@
 #include "format/tiles/tiles_device.cuh"
 #include "format/tiles/tiles_places.cuh"
 
+enum { COPIES = 4 /* entries of a thread that are loaded before the first is used */ };
+
 /* ---- runs ---- */
 
 /* What a lane knows of its block of a run, and all lanes of the headers. Lanes from `nblocks` on have none. */
@@ -92,7 +94,9 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
         for (int run = 0; GPU_BALLOT(run < nruns); run++) {
             lane_block own = find_block(source, v, first, last, run, at.lane);
 
-            for (int l = v.nlevels - 1; l >= 0; l--) {
+#pragma unroll
+            for (int l = TESS_MOST_LEVELS - 1; l >= 0; l--) {
+                if (l >= v.nlevels) { continue; }
                 const uint32_t header =
                     make_header<16>(at, &own, l, tiles_diagonal_column(&v, strip), source.scaled[l]);
 
@@ -138,11 +142,12 @@ cleanup:
 
 /* ---- records ---- */
 
-/* A run's blocks, for the lanes of a group. */
+/* A run's blocks, for the lanes of a group, and where the groups of its levels are. */
 struct run_blocks {
     int32_t column[TILES_SLOTS];
     int16_t exponent[TILES_SLOTS];
     uint8_t level[TILES_SLOTS], slot[TILES_SLOTS];
+    uint32_t index[TESS_MOST_LEVELS], values[TESS_MOST_LEVELS];
 };
 
 /* A lane's way along its row: entries from `next` on, below `end`. */
@@ -160,46 +165,69 @@ __device__ static inline int block_of(const run_blocks &run, int32_t block_colum
 }
 
 /* Counts the lane's entries of each level in the run; returns the place after them. */
-template <int ROWS>
 __device__ static inline int64_t count_entries(const csr_view &csr, const tiles_view &v, const run_blocks &run,
                                                int nblocks, row_cursor at, int (&length)[TESS_MOST_LEVELS])
 {
     const int32_t last = nblocks > 0 ? run.column[nblocks - 1] : -1;
     int block = 0;
 
-    for (; at.next < at.end; at.next++) {
-        const int32_t column = csr.col_ind[at.next] >> v.column_bits;
+    while (at.next < at.end) {
+        int32_t column[COPIES];
 
-        if (column > last) { break; }
-        block = block_of(run, column, block);
 #pragma unroll
-        for (int l = 0; l < TESS_MOST_LEVELS; l++) {
-            length[l] += run.level[block] == l;
+        for (int c = 0; c < COPIES; c++) {
+            column[c] = csr.col_ind[min(at.next + c, at.end - 1)] >> v.column_bits;
+        }
+#pragma unroll
+        for (int c = 0; c < COPIES; c++) {
+            if (at.next == at.end || column[c] > last) { return at.next; }
+            block = block_of(run, column[c], block);
+#pragma unroll
+            for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+                length[l] += run.level[block] == l;
+            }
+            at.next++;
         }
     }
     return at.next;
 }
 
-/* Writes the lane's entries of level l; `place` is that of its first. */
-__device__ static inline void write_entries(const csr_view &csr, const tiles_view &v, const run_blocks &run, int l,
-                                            bool scaled, row_cursor row, int length, int place, char *record,
-                                            const tiles_group &g)
+/* Writes the lane's entries; place[l] is that of its first of level l. */
+__device__ static inline void write_entries(const csr_view &csr, const tiles_view &v, const run_blocks &run,
+                                            unsigned scaled, row_cursor row, int (&place)[TESS_MOST_LEVELS],
+                                            char *record)
 {
     const double *val = (const double *)csr.val;
     const int32_t mask = (1 << v.column_bits) - 1;
     int block = 0;
 
-    for (int last = place + length; place < last; row.next++) {
-        const int32_t column = csr.col_ind[row.next];
-        double value;
+    for (; row.next < row.end; row.next += COPIES) {
+        int32_t column[COPIES];
+        double value[COPIES];
 
-        block = block_of(run, column >> v.column_bits, block);
-        if (run.level[block] != l) { continue; }
-        value = val[row.next];
-        if (scaled) { value *= policy_power_of_two(-run.exponent[block]); }
-        ((uint8_t *)record)[g.index + (uint32_t)place] = (uint8_t)(run.slot[block] << v.column_bits | (column & mask));
-        tess_store(v.precision[l], record + g.values, place, value, TESS_OVERFLOW_INFINITY);
-        place++;
+#pragma unroll
+        for (int c = 0; c < COPIES; c++) {
+            const int64_t k = min(row.next + c, row.end - 1);
+
+            column[c] = csr.col_ind[k];
+            value[c] = val[k];
+        }
+#pragma unroll
+        for (int c = 0; c < COPIES; c++) {
+            int level, own = 0;
+
+            if (row.next + c >= row.end) { break; }
+            block = block_of(run, column[c] >> v.column_bits, block);
+            level = run.level[block];
+#pragma unroll
+            for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+                if (level == l) { own = place[l]++; }
+            }
+            if (scaled >> level & 1U) { value[c] *= policy_power_of_two(-run.exponent[block]); }
+            ((uint8_t *)record)[run.index[level] + (uint32_t)own] =
+                (uint8_t)(run.slot[block] << v.column_bits | (column[c] & mask));
+            tess_store(v.precision[level], record + run.values[level], own, value[c], TESS_OVERFLOW_INFINITY);
+        }
     }
 }
 
@@ -235,7 +263,8 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
             const int nblocks = left <= 0 ? 0 : left < v.slots ? (int)left : v.slots;
             lane_block own = find_block(source, v, first, last, number, at.lane);
             uint32_t header[TESS_MOST_LEVELS];
-            int length[TESS_MOST_LEVELS] = {};
+            int length[TESS_MOST_LEVELS] = {}, place[TESS_MOST_LEVELS] = {};
+            unsigned scaled = 0;
             int64_t after;
 
 #pragma unroll
@@ -250,7 +279,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
                     source.exponent ? source.exponent[first + (int64_t)number * v.slots + at.lane] : (int16_t)0;
             }
             GPU_SYNC_WAVE();
-            after = count_entries<ROWS>(csr, v, run, nblocks, cursor, length);
+            after = count_entries(csr, v, run, nblocks, cursor, length);
 #pragma unroll
             for (int l = TESS_MOST_LEVELS - 1; l >= 0; l--) {
                 tiles_group g = {};
@@ -271,11 +300,16 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
                     }
                 }
                 if (nblocks > 0 && at.lane == 0) { words[1 + tiles_header_place(number, l, v.nlevels)] = header[l]; }
-                const int place = at.before(length[l]);
-
-                if (header[l]) { tiles_set_row_end(record, &g, header[l], at.lane, place + length[l]); }
-                write_entries(csr, v, run, l, source.scaled[l], cursor, length[l], place, record, g);
+                place[l] = at.before(length[l]);
+                scaled |= (source.scaled[l] ? 1U : 0U) << l;
+                if (header[l]) { tiles_set_row_end(record, &g, header[l], at.lane, place[l] + length[l]); }
+                if (at.lane == 0) {
+                    run.index[l] = g.index;
+                    run.values[l] = g.values;
+                }
             }
+            GPU_SYNC_WAVE();
+            write_entries(csr, v, run, scaled, {cursor.next, after}, place, record);
             cursor.next = after;
             GPU_SYNC_WAVE();
         }
