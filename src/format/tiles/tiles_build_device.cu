@@ -150,6 +150,7 @@ struct run_blocks {
     int32_t column[TILES_SLOTS];
     int16_t exponent[TILES_SLOTS];
     uint8_t level[TILES_SLOTS], slot[TILES_SLOTS];
+    uint8_t precision[TESS_MOST_LEVELS];
     uint32_t index[TESS_MOST_LEVELS], values[TESS_MOST_LEVELS];
 };
 
@@ -171,31 +172,45 @@ __device__ static inline int block_of(const run_blocks &run, int32_t block_colum
 __device__ static inline int64_t count_entries(const csr_view &csr, const tiles_view &v, const run_blocks &run,
                                                int nblocks, row_cursor at, int (&length)[TESS_MOST_LEVELS])
 {
-    const int32_t last = nblocks > 0 ? run.column[nblocks - 1] : -1;
-    bool goes_on = at.next < at.end;
-    int block = 0;
+    const int32_t last = nblocks > 0 ? run.column[nblocks - 1] : -1, *const columns = csr.col_ind + at.next;
+    const int most = (int)min(at.end - at.next, (int64_t)nblocks << v.column_bits);
+    int block = 0, count = 0;
+    bool goes_on = most > 0;
 
     while (goes_on) {
+        const int first = count;
         int32_t column[COPIES];
 
 #pragma unroll
         for (int c = 0; c < COPIES; c++) {
-            column[c] = csr.col_ind[min(at.next + c, at.end - 1)] >> v.column_bits;
+            column[c] = columns[min(first + c, most - 1)] >> v.column_bits;
         }
 #pragma unroll
         for (int c = 0; c < COPIES; c++) {
-            goes_on = goes_on && at.next < at.end && column[c] <= last;
+            goes_on = goes_on && first + c < most && column[c] <= last;
             if (goes_on) {
                 block = block_of(run, column[c], block);
 #pragma unroll
                 for (int l = 0; l < TESS_MOST_LEVELS; l++) {
                     length[l] += run.level[block] == l;
                 }
-                at.next++;
+                count++;
             }
         }
     }
-    return at.next;
+    return at.next + count;
+}
+
+/* One value, of a precision that most have or of another. */
+__device__ static inline void write_value(tess_precision precision, char *values, int place, double value)
+{
+    if (precision == TESS_PRECISION_FP64) {
+        ((double *)(void *)values)[place] = value;
+    } else if (precision == TESS_PRECISION_FP32) {
+        ((float *)(void *)values)[place] = (float)value;
+    } else {
+        tess_store(precision, values, place, value, TESS_OVERFLOW_INFINITY);
+    }
 }
 
 /* Writes the lane's entries; place[l] is that of its first of level l. */
@@ -203,26 +218,28 @@ __device__ static inline void write_entries(const csr_view &csr, const tiles_vie
                                             unsigned scaled, row_cursor row, int (&place)[TESS_MOST_LEVELS],
                                             char *record)
 {
-    const double *val = (const double *)csr.val;
+    const double *const values = (const double *)csr.val + row.next;
+    const int32_t *const columns = csr.col_ind + row.next;
     const int32_t mask = (1 << v.column_bits) - 1;
+    const int count = (int)(row.end - row.next);
     int block = 0;
 
-    for (; row.next < row.end; row.next += COPIES) {
+    for (int first = 0; first < count; first += COPIES) {
         int32_t column[COPIES];
         double value[COPIES];
 
 #pragma unroll
         for (int c = 0; c < COPIES; c++) {
-            const int64_t k = min(row.next + c, row.end - 1);
+            const int k = min(first + c, count - 1);
 
-            column[c] = csr.col_ind[k];
-            value[c] = val[k];
+            column[c] = columns[k];
+            value[c] = values[k];
         }
 #pragma unroll
         for (int c = 0; c < COPIES; c++) {
             int level, own = 0;
 
-            if (row.next + c >= row.end) { continue; }
+            if (first + c >= count) { continue; }
             block = block_of(run, column[c] >> v.column_bits, block);
             level = run.level[block];
 #pragma unroll
@@ -232,7 +249,7 @@ __device__ static inline void write_entries(const csr_view &csr, const tiles_vie
             if (scaled >> level & 1U) { value[c] *= policy_power_of_two(-run.exponent[block]); }
             ((uint8_t *)record)[run.index[level] + (uint32_t)own] =
                 (uint8_t)(run.slot[block] << v.column_bits | (column[c] & mask));
-            tess_store(v.precision[level], record + run.values[level], own, value[c], TESS_OVERFLOW_INFINITY);
+            write_value((tess_precision)run.precision[level], record + run.values[level], own, value[c]);
         }
     }
 }
@@ -352,6 +369,7 @@ __global__ static void __launch_bounds__(FILL_BLOCK)
                 if (at.lane == 0) {
                     run.index[l] = g.index;
                     run.values[l] = g.values;
+                    run.precision[l] = (uint8_t)v.precision[l];
                 }
             }
             GPU_SYNC_WAVE();
