@@ -128,7 +128,7 @@ TESS_EXPORT void tess_precond_options_init(tess_precond_options *options);
  * values. Sources: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., SIAM (2003), Algorithm 10.4 (ILU(0)), section 11.6.1
  * (levels); Meijerink, van der Vorst, Math. Comput. 31 (1977) (IC(0)); Manteuffel, Math. Comput. 34 (1980) (shifts); Lu, Niu, Liu,
  * ICPP 2020, and Yang et al. 2024, section III-C (blocks). tests/unit/test_incomplete.c, tests/unit/test_triangular.c,
- * tests/unit/test_incomplete_solves.c, tests/gpu/test_incomplete.c
+ * tests/unit/test_incomplete_solves.c, tests/gpu/test_incomplete.c, tests/gpu/test_incomplete_kernels.c
  *
  * Errors: SINGULAR (a zero, missing or non-finite diagonal entry or a singular block; the message names the row; a polynomial of a
  * matrix that is zero or not finite; incomplete factors: a missing diagonal entry, a pivot that no shift mends), OUT_OF_RANGE

@@ -69,10 +69,6 @@ tess_status incomplete_check(const tess_matrix *a, const tess_precond_options *o
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "use jacobi with a diagonal function, or a shell preconditioner",
                          "incomplete factors of a shell matrix");
     }
-    if (!a->ctx->backend->incomplete_factor) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use --device cpu, or another preconditioner",
-                         "incomplete factors on %s", a->ctx->backend->name);
-    }
     if (strcmp(tess_triangular_name(o->triangular), "?") == 0) {
         return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "auto, levels, blocks", "way %d to solve triangles",
                          (int)o->triangular);

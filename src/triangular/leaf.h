@@ -32,8 +32,8 @@ typedef struct triangle_leaf {
     int64_t *source;  /* nnz: where the values come from */
     level_run *runs;  /* nruns, on the host; of CPU contexts */
     int64_t nruns;
-    void *letters; /* the backend's own room for solves; NULL on the host */
-    int64_t letter_bytes;
+    void *room; /* the backend's own for solves; NULL on the host */
+    int64_t room_bytes;
     tess_precision precision;
 } triangle_leaf;
 

@@ -62,9 +62,10 @@ static void count_levels(const triangle_pattern *p, level_work *w, level_schedul
     }
 }
 
-/* Whether threads of the host share the rows of a level. */
+/* Whether threads share the rows of a level: on a GPU always. */
 static bool is_shared(const tess_context *ctx, const level_work *w, int64_t level)
 {
+    if (ctx->device == TESS_DEVICE_GPU) { return true; }
     return ctx->threads > 1 && w->work[level] > HOST_SERIAL_WORK;
 }
 
@@ -88,9 +89,9 @@ static int64_t list_runs(const tess_context *ctx, const level_work *w, int64_t l
 }
 
 /* A schedule of one run for one thread goes through the rows as they lie: their entries and x are near each other. */
-static void order_rows(const tess_context *ctx, const triangle_pattern *p, level_work *w, level_schedule *s)
+static void order_rows(const triangle_pattern *p, level_work *w, level_schedule *s)
 {
-    const bool by_level = ctx->device == TESS_DEVICE_GPU || s->nruns > 1 || (s->nruns == 1 && s->runs[0].shared);
+    const bool by_level = s->nruns > 1 || (s->nruns == 1 && s->runs[0].shared);
 
     for (int64_t i = 0; i < s->n; i++) {
         const int64_t row = row_at(p, w, i);
@@ -114,7 +115,7 @@ tess_status levels_find(tess_context *ctx, const triangle_pattern *p, int64_t fi
     out->nruns = list_runs(ctx, &w, out->levels, NULL);
     TESS_TRY(tess_host_allocate(ctx, out->nruns, sizeof *out->runs, (void **)&out->runs));
     list_runs(ctx, &w, out->levels, out->runs);
-    order_rows(ctx, p, &w, out);
+    order_rows(p, &w, out);
 cleanup:
     tess_host_release(ctx, w.level, n, sizeof *w.level);
     tess_host_release(ctx, w.place, n + 1, sizeof *w.place);

@@ -19,7 +19,7 @@ typedef struct level_schedule {
     int64_t n, levels;
     int32_t *
         order; /* n rows: level by level, or where no level of a CPU context is worth sharing as they depend on each other */
-    level_run *runs;
+    level_run *runs; /* of a GPU context: the levels */
     int64_t nruns;
 } level_schedule;
 

@@ -44,7 +44,7 @@ static void release_leaf(tess_context *ctx, triangle_leaf *l)
     tess_device_release(ctx, l->col_ind, l->nnz, sizeof *l->col_ind);
     tess_device_release(ctx, l->val, l->nnz, tess_precision_bytes(l->precision));
     tess_device_release(ctx, l->source, l->nnz, sizeof *l->source);
-    tess_device_release(ctx, l->letters, l->letter_bytes, 1);
+    tess_device_release(ctx, l->room, l->room_bytes, 1);
     tess_host_release(ctx, l->runs, l->nruns, sizeof *l->runs);
 }
 
@@ -408,7 +408,7 @@ static int64_t leaf_bytes(const triangle_leaf *l)
 {
     return l->n * (int64_t)sizeof *l->row + (l->n + 1) * l->row_ptr_bits / 8 +
            l->nnz * (int64_t)(sizeof *l->col_ind + tess_precision_bytes(l->precision) + sizeof *l->source) +
-           l->letter_bytes;
+           l->room_bytes;
 }
 
 int64_t triangle_bytes(const sparse_triangle *t)
