@@ -122,28 +122,14 @@ static void engines_agree_bit_for_bit(void **state)
     (void)state;
     for (int c = 0; c < 4 * 2 * 3; c++) {
         oracle_csr a = generate_problem(requests[c / 4 % 2], 2);
-        double *b = random_values(a.nrows, 3, -1.0, 1.0), *x = test_allocate(2 * a.nrows, sizeof *x);
         tess_solve_options options = solve_options(kinds[c % 4]);
-        tess_solve_result result[2];
 
         options.precond = factor_options(c % 2 == 0 ? TESS_PRECOND_IC0 : TESS_PRECOND_ILU0);
         options.precond.leaf = 500;
         options.precond.triangular = c / 8 == 0 ? TESS_TRIANGULAR_LEVELS : TESS_TRIANGULAR_BLOCKS;
         if (c / 8 == 2) { options.precond.squares.policy.policy = TESS_POLICY_FIXED_RANGE; }
-        for (int engine = 0; engine < 2; engine++) {
-            double *solution = x + engine * a.nrows;
-
-            options.engine = engine ? TESS_ENGINE_GRAPH : TESS_ENGINE_PLAIN;
-            memset(solution, 0, (size_t)a.nrows * sizeof *solution);
-            result[engine] = solve_once(gpu, &a, &options, b, solution);
-            assert_int_equal(result[engine].reason, TESS_REASON_RTOL);
-            check_honest(&a, b, solution, &options, &result[engine]);
-        }
-        assert_int_equal(result[0].iterations, result[1].iterations);
-        assert_true(same_bits(x, x + a.nrows, a.nrows));
+        check_engines_agree(gpu, &a, options);
         oracle_free(&a);
-        free(b);
-        free(x);
     }
 }
 
