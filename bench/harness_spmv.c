@@ -84,7 +84,7 @@ int bench_spmv_contestants(const bench_spmv_options *o, bool gpu, bench_contesta
 enum { KEY_FORMAT = 700, KEY_PRECISION, KEY_PADDING, KEY_WINDOW };
 
 const struct argp_option bench_spmv_table[] = {
-    {"format", KEY_FORMAT, "NAME[,NAME..]", 0, "formats: csr, ellr, sell, dia; may be repeated (default csr)", 0},
+    {"format", KEY_FORMAT, "NAME[,NAME..]", 0, "formats: csr, ellr, sell, dia, auto; may be repeated (default csr)", 0},
     {"precision", KEY_PRECISION, "P[,P..]", 0,
      "storage precisions; may be repeated; those that a format does not have are skipped (default fp64,fp32)", 0},
     {"max-padding", KEY_PADDING, "R", 0, "ellr, sell, dia: the most entries stored per nonzero (default 3)", 0},

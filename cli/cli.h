@@ -114,9 +114,19 @@ typedef struct cli_host_options {
 } cli_host_options;
 extern const struct argp cli_host_argp;   /* --threads --json */
 extern const struct argp cli_device_argp; /* --device; input: tess_device */
-/* --format --matrix-precision --max-padding --sell-window --arithmetic; input: tess_storage_options */
+/* Where the options of storage go, and what they do not hold of the command line. */
+typedef struct cli_storage_choice {
+    tess_storage_options *options; /* set before argp runs */
+    const char *granularity;       /* what --granularity says; NULL: it was not given */
+    const char *shorthand;         /* what pbp or tcki stands for; NULL: another format */
+    bool policy;                   /* --policy was given */
+    bool chosen;                   /* --format auto: options->format is what it came to, once that is known */
+} cli_storage_choice;
+/* --format --matrix-precision --max-padding --sell-window --arithmetic; input: cli_storage_choice */
 extern const struct argp cli_storage_argp;
-json_t *cli_storage_json(const tess_storage_options *options);
+json_t *cli_storage_json(const tess_storage_options *options, bool chosen);
+/* "tiles", or "tiles (chosen)" where it is what --format auto came to. */
+const char *cli_format_text(tess_format format, bool chosen, char *buffer, size_t size);
 
 /* Sets the program's name for messages ("tessera solve"). */
 void cli_set_name(const char *name);
@@ -152,9 +162,11 @@ double cli_seconds(void);
 /* ---- policy_options.c: precisions by policy ---- */
 
 /* --granularity --policy --block --share --levels --allow-underflow --base --row-order --kernel --tcki-thresholds; input:
-   tess_storage_options. A child of cli_storage_argp. */
+   cli_storage_choice. A child of cli_storage_argp. */
 extern const struct argp cli_policy_argp;
 bool cli_takes_policy(tess_format format);
+/* Whether a policy decides the precisions: of format auto, where one is given. */
+bool cli_is_mixed(const tess_storage_options *options);
 /* A policy and its levels, of options with these names. */
 void cli_parse_policy(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy);
 void cli_parse_levels(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy);
@@ -166,7 +178,9 @@ bool cli_storage_is_possible(const tess_storage_options *options);
 tess_row_order cli_row_order(const tess_storage_options *options);
 /* What Jacobi and time steps make of split and composite whatever is asked, so that reports say it. */
 void cli_note_sweep(tess_storage_options *options);
-/* Puts the parameter and the base that were chosen for a stored matrix where reports find them. */
+/* Puts the format that --format auto came to, and its granularity, where reports find them. */
+void cli_note_format(tess_format format, tess_storage_options *options);
+/* The same with the parameter and the base that were chosen for a stored matrix. */
 void cli_note_choices(const tess_matrix *stored, tess_storage_options *options);
 /* A line that says so; none where nothing was chosen. */
 void cli_print_parameter(const tess_storage_options *options);
@@ -299,7 +313,8 @@ json_t *cli_digits_json(const cli_exact *exact, const cli_digits *digits); /* nu
 typedef struct cli_solve_run {
     const cli_matrix *matrix;
     const tess_context *ctx;
-    const tess_solve_options *options;
+    const tess_solve_options *options; /* with the format that auto came to */
+    bool format_chosen;
     const tess_solve_result *result;
     const cli_vector_choice *rhs;
     const char *initial_guess; /* NULL: zero */

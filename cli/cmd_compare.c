@@ -8,6 +8,7 @@ typedef struct compare_options {
     cli_host_options host;
     tess_device device;
     tess_storage_options storage; /* format and precision NOT_GIVEN: all of them */
+    cli_storage_choice choice;
     cli_digits_options digits;
     cli_vector_choice x;
     double x_magnitude;
@@ -32,7 +33,7 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
     compare_options *options = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->storage;
+        state->child_inputs[0] = &options->choice;
         state->child_inputs[1] = &options->digits;
         state->child_inputs[2] = &options->device;
         state->child_inputs[3] = &options->host;
@@ -47,7 +48,7 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "which matrix? Give a file or gallery:NAME"); return 0;
     case ARGP_KEY_END:
-        if (options->storage.arithmetic != TESS_ARITHMETIC_FP64 && !cli_takes_policy(options->storage.format)) {
+        if (options->storage.arithmetic != TESS_ARITHMETIC_FP64 && !cli_is_mixed(&options->storage)) {
             argp_error(state, "--arithmetic fp32 is for --format split or composite here; for others, see spmv");
         }
         return 0;
@@ -110,7 +111,7 @@ static int measure(const tess_matrix *a, const tess_vector *x, tess_vector *y, c
     const tess_context *ctx = tess_matrix_context(a);
     tess_status status = tess_matrix_convert(a, storage, &stored);
     bool chosen = (int)all->options->storage.format != NOT_GIVEN &&
-                  ((int)all->options->storage.precision != NOT_GIVEN || cli_takes_policy(storage->format));
+                  ((int)all->options->storage.precision != NOT_GIVEN || cli_is_mixed(storage));
     if (status == TESS_UNSUPPORTED && !chosen) { return CLI_CONVERGED; } /* not among those there are */
     if (status != TESS_SUCCESS) { return cli_report_failure(ctx, status); }
     *row = (compare_row){.device = cli_device_name(ctx),
@@ -118,7 +119,7 @@ static int measure(const tess_matrix *a, const tess_vector *x, tess_vector *y, c
                          .vectors = tess_vector_precision(x),
                          .matrix_bytes = tess_matrix_bytes(stored)};
     cli_note_choices(stored, &row->storage);
-    int code = cli_time_product(stored, cli_row_order(storage), x, y, all->options->repeats, &row->timing);
+    int code = cli_time_product(stored, cli_row_order(&row->storage), x, y, all->options->repeats, &row->timing);
     if (code == CLI_CONVERGED) { code = cli_reference_error(&all->reference, y, &row->error); }
     if (code == CLI_CONVERGED) { code = cli_count_digits(&all->exact, y, &row->digits); }
     if (code == CLI_CONVERGED) { all->count++; }
@@ -145,10 +146,10 @@ static int measure_precisions(const tess_matrix *a, const tess_vector *x, tess_v
 {
     int code = CLI_CONVERGED;
     int wanted = (int)all->options->storage.precision;
-    if (cli_takes_policy(format)) { return measure_mixed(a, x, y, format, all); }
+    tess_storage_options storage = all->options->storage;
+    storage.format = format;
+    if (cli_is_mixed(&storage)) { return measure_mixed(a, x, y, format, all); }
     for (int p = 0; p < TESS_PRECISION_COUNT && code == CLI_CONVERGED; p++) {
-        tess_storage_options storage = all->options->storage;
-        storage.format = format;
         storage.precision = (tess_precision)p;
         if (wanted == NOT_GIVEN || wanted == p) { code = measure(a, x, y, &storage, all); }
     }
@@ -181,6 +182,9 @@ static int measure_all(const tess_matrix *a, const tess_vector *x, comparison *a
     tess_status status = tess_vector_create(ctx, tess_matrix_nrows(a), TESS_PRECISION_FP64, &y);
     int code = status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(ctx, status);
     int wanted = (int)all->options->storage.format;
+    if (wanted == (int)TESS_FORMAT_AUTO && code == CLI_CONVERGED) {
+        code = measure_precisions(a, x, y, TESS_FORMAT_AUTO, all);
+    }
     for (int i = 0; i < FORMAT_COUNT && code == CLI_CONVERGED; i++) {
         if (wanted == NOT_GIVEN || wanted == (int)formats[i]) { code = measure_precisions(a, x, y, formats[i], all); }
     }
@@ -261,6 +265,7 @@ static void print_comparison(const comparison *all, const tess_context *ctx)
     if (all->options->storage.arithmetic == TESS_ARITHMETIC_FP32) {
         printf("%-17s products of low values in fp32, sums in fp64\n", "arithmetic");
     }
+    if (all->options->choice.chosen) { printf("%-17s chosen for the matrix\n", "format"); }
     printf("%-17s %s", "x", cli_vector_describe(&all->options->x, buffer, sizeof buffer));
     if (all->options->x_magnitude != 1.0) { printf(" times %g", all->options->x_magnitude); }
     printf("; %d products each, median, wall clock\n\n", all->options->repeats);
@@ -313,14 +318,15 @@ static json_t *comparison_json(const comparison *all, const tess_context *ctx)
     for (int i = 0; i < all->count; i++) {
         json_array_append_new(list, row_json(&all->rows[i], &all->exact));
     }
-    return json_pack("{ss ss so sI sI sI so si ss? so so si so}", "command", "compare", "version", tess_version(),
+    return json_pack("{ss ss so sI sI sI so si ss? so so si sb so}", "command", "compare", "version", tess_version(),
                      "matrix", cli_json_text(all->matrix.name), "nrows", (json_int_t)tess_matrix_nrows(all->matrix.a),
                      "ncols", (json_int_t)tess_matrix_ncols(all->matrix.a), "nnz",
                      (json_int_t)tess_matrix_nnz(all->matrix.a), "cpu_name",
                      cli_json_text(tess_context_device_name(ctx)), "threads", tess_context_threads(ctx), "gpu_name",
                      all->no_gpu == NULL ? all->gpu_name : NULL, "x",
                      cli_json_text(cli_vector_describe(&all->options->x, buffer, sizeof buffer)), "x_magnitude",
-                     cli_json_real(all->options->x_magnitude), "repeat", all->options->repeats, "results", list);
+                     cli_json_real(all->options->x_magnitude), "repeat", all->options->repeats, "format_chosen",
+                     all->options->choice.chosen, "results", list);
 }
 
 static int compare(comparison *all, tess_context *ctx)
@@ -355,6 +361,7 @@ static int run_compare(int argc, char **argv)
                                .x_magnitude = 1.0,
                                .seed = 1,
                                .repeats = 21};
+    options.choice.options = &options.storage;
     tess_storage_options_init(&options.storage);
     options.storage.format = (tess_format)NOT_GIVEN;
     options.storage.precision = (tess_precision)NOT_GIVEN;

@@ -7,6 +7,7 @@
 typedef struct info_options {
     cli_host_options host;
     tess_storage_options storage;
+    cli_storage_choice choice;
     const char *matrix;
     const char *plot; /* NULL: none */
 } info_options;
@@ -18,7 +19,7 @@ static error_t parse_info(int key, char *arg, struct argp_state *state)
     info_options *options = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->storage;
+        state->child_inputs[0] = &options->choice;
         state->child_inputs[1] = &options->host;
         return 0;
     case KEY_PLOT: options->plot = cli_parse_output(state, "plot", arg); return 0;
@@ -69,20 +70,24 @@ enum { MEMORY_ROWS = (int)(sizeof memory_rows / sizeof memory_rows[0]) };
 /* ---- the storage that was asked for ---- */
 
 typedef struct storage_trial {
-    const tess_storage_options *options;
+    tess_storage_options options; /* with the format that auto came to */
+    bool chosen;
     int64_t bytes;      /* -1: refused */
     const char *reason; /* why */
     cli_block_formats formats;
 } storage_trial;
 
 /* Formats pad as the matrix makes them: only storing it tells what it takes. */
-static int try_storage(const tess_matrix *a, const tess_storage_options *options, storage_trial *out)
+static int try_storage(const tess_matrix *a, const info_options *options, storage_trial *out)
 {
     tess_matrix *stored = NULL;
     const tess_context *ctx = tess_matrix_context(a);
-    tess_status status = tess_matrix_convert(a, options, &stored);
-    *out = (storage_trial){.options = options, .bytes = status == TESS_SUCCESS ? tess_matrix_bytes(stored) : -1};
-    if (status == TESS_SUCCESS) { out->formats = cli_find_block_formats(stored, options); }
+    tess_status status = tess_matrix_convert(a, &options->storage, &stored);
+    *out = (storage_trial){.options = options->storage,
+                           .chosen = options->choice.chosen,
+                           .bytes = status == TESS_SUCCESS ? tess_matrix_bytes(stored) : -1};
+    cli_note_format(status == TESS_SUCCESS ? tess_matrix_format(stored) : TESS_FORMAT_AUTO, &out->options);
+    if (status == TESS_SUCCESS) { out->formats = cli_find_block_formats(stored, &out->options); }
     tess_matrix_destroy(stored);
     if (status == TESS_UNSUPPORTED || status == TESS_OUT_OF_RANGE) {
         out->reason = tess_context_last_error(ctx)->message;
@@ -93,22 +98,23 @@ static int try_storage(const tess_matrix *a, const tess_storage_options *options
 
 static void print_storage(const storage_trial *trial, int64_t nnz)
 {
-    char text[32], levels[64];
+    char text[32], levels[64], format[32];
     if (trial->bytes < 0) {
         printf("%-17s refused: %s\n", "storage", trial->reason);
         return;
     }
-    bool mixed = cli_takes_policy(trial->options->format);
-    printf("%-17s %s %s: %s, %.3g bytes per nonzero\n", "storage", tess_format_name(trial->options->format),
-           mixed ? cli_levels_text(&trial->options->policy, levels, sizeof levels)
-                 : tess_precision_name(trial->options->precision),
+    bool mixed = cli_takes_policy(trial->options.format);
+    printf("%-17s %s %s: %s, %.3g bytes per nonzero\n", "storage",
+           cli_format_text(trial->options.format, trial->chosen, format, sizeof format),
+           mixed ? cli_levels_text(&trial->options.policy, levels, sizeof levels)
+                 : tess_precision_name(trial->options.precision),
            cli_bytes_text((double)trial->bytes, text, sizeof text), nnz > 0 ? (double)trial->bytes / (double)nnz : 0.0);
     cli_print_block_formats(&trial->formats);
 }
 
 static json_t *storage_json(const storage_trial *trial)
 {
-    json_t *object = cli_storage_json(trial->options);
+    json_t *object = cli_storage_json(&trial->options, trial->chosen);
     json_object_set_new(object, "bytes", trial->bytes < 0 ? json_null() : json_integer(trial->bytes));
     json_object_set_new(object, "block_formats", cli_block_formats_json(&trial->formats));
     json_object_set_new(object, "refused", trial->bytes < 0 ? cli_json_text(trial->reason) : json_null());
@@ -123,14 +129,14 @@ typedef struct info_assignment {
     cli_plot plot; /* path NULL: none */
 } info_assignment;
 
-static int assign(const tess_matrix *a, const info_options *options, info_assignment *out)
+static int assign(const tess_matrix *a, const info_options *options, const tess_storage_options *storage,
+                  info_assignment *out)
 {
-    tess_policy_options policy = options->storage.policy;
-    bool wanted =
-        policy.policy != TESS_POLICY_NONE || cli_takes_policy(options->storage.format) || options->plot != NULL;
+    tess_policy_options policy = storage->policy;
+    bool wanted = policy.policy != TESS_POLICY_NONE || cli_takes_policy(storage->format) || options->plot != NULL;
     *out = (info_assignment){.plot = {.path = options->plot}};
     if (!wanted) { return CLI_CONVERGED; }
-    policy.arithmetic = options->storage.arithmetic;
+    policy.arithmetic = storage->arithmetic;
     tess_status status = tess_assignment_create(a, &policy, &out->assignment);
     if (status == TESS_SUCCESS) { status = tess_assignment_measure_error(out->assignment, a); }
     if (status != TESS_SUCCESS) { return cli_report_failure(tess_matrix_context(a), status); }
@@ -367,8 +373,8 @@ static int analyse(const info_options *options, tess_context *ctx)
         tess_status status = tess_matrix_analyze(matrix.a, &facts);
         if (status != TESS_SUCCESS) { code = cli_report_failure(ctx, status); }
     }
-    if (code == CLI_CONVERGED) { code = try_storage(matrix.a, &options->storage, &trial); }
-    if (code == CLI_CONVERGED) { code = assign(matrix.a, options, &made); }
+    if (code == CLI_CONVERGED) { code = try_storage(matrix.a, options, &trial); }
+    if (code == CLI_CONVERGED) { code = assign(matrix.a, options, &trial.options, &made); }
     if (code == CLI_CONVERGED) {
         if (cli_text_wanted(options->host.json)) { print_info(&matrix, &facts, &trial, &made); }
         if (options->host.json != NULL) {
@@ -384,6 +390,7 @@ static int run_info(int argc, char **argv)
 {
     cli_arguments arguments;
     info_options options = {.matrix = NULL};
+    options.choice.options = &options.storage;
     tess_storage_options_init(&options.storage);
     int code = cli_arguments_prepare(&info_argp, argc, argv, false, &arguments);
     if (code != 0) { return code; }

@@ -9,6 +9,7 @@ typedef struct solve_options {
     cli_host_options host;
     tess_device device;
     tess_solve_options solve;
+    cli_storage_choice storage;
     cli_vector_choice rhs;
     uint64_t seed;
     const char *matrix, *initial_guess, *output, *history;
@@ -182,7 +183,7 @@ static void complete_jacobi(struct argp_state *state, solve_options *options)
         return;
     }
     if (solve->precond.kind != TESS_PRECOND_NONE) { argp_error(state, "--solver jacobi takes no preconditioner"); }
-    bool mixed = cli_takes_policy(solve->storage.format) && solve->steps.count == 0;
+    bool mixed = cli_is_mixed(&solve->storage) && solve->steps.count == 0;
     for (int i = 0; i < solve->steps.count; i++) {
         mixed = mixed || solve->steps.entry[i].what == TESS_MIXED;
     }
@@ -190,11 +191,11 @@ static void complete_jacobi(struct argp_state *state, solve_options *options)
         policy->policy = TESS_POLICY_MEAN_RANGE;
         policy->parameter = 0.1;
     }
-    if (mixed && !cli_takes_policy(solve->storage.format)) {
+    if (mixed && !cli_is_mixed(&solve->storage)) {
         solve->storage.base = solve->storage.format;
         solve->storage.format = TESS_FORMAT_COMPOSITE;
     }
-    if (cli_takes_policy(solve->storage.format)) { cli_note_sweep(&solve->storage); }
+    if (cli_is_mixed(&solve->storage)) { cli_note_sweep(&solve->storage); }
 }
 
 static bool is_gmres(tess_solver_kind solver)
@@ -229,7 +230,7 @@ static error_t parse_solve(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->solve.precond;
-        state->child_inputs[1] = &options->solve.storage;
+        state->child_inputs[1] = &options->storage;
         state->child_inputs[2] = &options->device;
         state->child_inputs[3] = &options->host;
         return 0;
@@ -371,9 +372,12 @@ static int report(const solve_options *options, const solve_objects *o, const cl
     double before = cli_seconds();
     int code = write_outputs(options, o);
     double now = cli_seconds();
+    tess_solve_options settled = options->solve;
+    cli_note_format(o->result.format, &settled.storage);
     cli_solve_run run = {.matrix = &o->matrix,
                          .ctx = o->ctx,
-                         .options = &options->solve,
+                         .options = &settled,
+                         .format_chosen = options->storage.chosen,
                          .result = &o->result,
                          .rhs = &options->rhs,
                          .initial_guess = options->initial_guess,
@@ -415,6 +419,7 @@ static int run_solve(int argc, char **argv)
 {
     cli_arguments arguments;
     solve_options options = {.rhs = {.source = CLI_VECTOR_ONES}, .seed = 1};
+    options.storage.options = &options.solve.storage;
     tess_solve_options_init(&options.solve);
     int code = cli_arguments_prepare(&solve_argp, argc, argv, true, &arguments);
     if (code != 0) { return code; }

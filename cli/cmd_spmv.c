@@ -6,6 +6,7 @@ typedef struct spmv_options {
     cli_host_options host;
     tess_device device;
     tess_storage_options storage;
+    cli_storage_choice choice;
     cli_vector_choice x;
     uint64_t seed;
     int repeats;
@@ -26,7 +27,7 @@ static error_t parse_spmv(int key, char *arg, struct argp_state *state)
     spmv_options *options = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->storage;
+        state->child_inputs[0] = &options->choice;
         state->child_inputs[1] = &options->device;
         state->child_inputs[2] = &options->host;
         return 0;
@@ -103,13 +104,14 @@ static int measure_errors(spmv_run *run)
 
 static void print_spmv(const spmv_run *run)
 {
-    char buffer[64], bytes[32], time[32];
+    char buffer[64], bytes[32], time[32], format[32];
     const tess_matrix *a = run->matrix.a;
     printf("%-17s %s: %lld x %lld, %lld nonzeros\n", "matrix", run->matrix.name, (long long)tess_matrix_nrows(a),
            (long long)tess_matrix_ncols(a), (long long)tess_matrix_nnz(a));
     cli_print_device(run->ctx);
     bool mixed = cli_takes_policy(run->options->storage.format);
-    printf("%-17s %s %s, %s\n", "storage", tess_format_name(tess_matrix_format(run->stored)),
+    printf("%-17s %s %s, %s\n", "storage",
+           cli_format_text(run->options->storage.format, run->options->choice.chosen, format, sizeof format),
            mixed ? cli_levels_text(&run->options->storage.policy, buffer, sizeof buffer)
                  : tess_precision_name(tess_matrix_precision(run->stored)),
            cli_bytes_text((double)tess_matrix_bytes(run->stored), bytes, sizeof bytes));
@@ -146,7 +148,7 @@ static json_t *spmv_json(const spmv_run *run)
     if (root == NULL) { return NULL; }
     json_object_set_new(root, "arithmetic", json_string(tess_precision_name(arithmetic_precision(run->options))));
     json_object_set_new(root, "vector_precision", json_string(tess_precision_name(vector_precision(run->options))));
-    json_object_set_new(root, "options", cli_storage_json(&run->options->storage));
+    json_object_set_new(root, "options", cli_storage_json(&run->options->storage, run->options->choice.chosen));
     cli_block_formats formats = cli_find_block_formats(run->stored, &run->options->storage);
     json_object_set_new(root, "block_formats", cli_block_formats_json(&formats));
     json_object_set_new(root, "repeat", json_integer(run->timing.repeats));
@@ -212,6 +214,7 @@ static int run_spmv(int argc, char **argv)
 {
     cli_arguments arguments;
     spmv_options options = {.x = {.source = CLI_VECTOR_ONES}, .seed = 1, .repeats = 21};
+    options.choice.options = &options.storage;
     tess_storage_options_init(&options.storage);
     int code = cli_arguments_prepare(&spmv_argp, argc, argv, false, &arguments);
     if (code != 0) { return code; }

@@ -10,6 +10,7 @@ typedef struct timestep_options {
     cli_host_options host;
     tess_device device;
     tess_timestep_options steps;
+    cli_storage_choice storage;
     cli_vector_choice initial;
     uint64_t seed;
     int64_t count, every;
@@ -65,7 +66,7 @@ static void complete_count(struct argp_state *state, timestep_options *o)
 static void complete_options(struct argp_state *state, timestep_options *o)
 {
     tess_policy_options *policy = &o->steps.storage.policy;
-    bool mixed = cli_takes_policy(o->steps.storage.format) && o->steps.steps.count == 0;
+    bool mixed = cli_is_mixed(&o->steps.storage) && o->steps.steps.count == 0;
     for (int i = 0; i < o->steps.steps.count; i++) {
         mixed = mixed || o->steps.steps.entry[i].what == TESS_MIXED;
     }
@@ -73,11 +74,11 @@ static void complete_options(struct argp_state *state, timestep_options *o)
         policy->policy = TESS_POLICY_MEAN_RANGE;
         policy->parameter = 2.0;
     }
-    if (mixed && !cli_takes_policy(o->steps.storage.format)) {
+    if (mixed && !cli_is_mixed(&o->steps.storage)) {
         o->steps.storage.base = o->steps.storage.format;
         o->steps.storage.format = TESS_FORMAT_COMPOSITE;
     }
-    if (cli_takes_policy(o->steps.storage.format)) { cli_note_sweep(&o->steps.storage); }
+    if (cli_is_mixed(&o->steps.storage)) { cli_note_sweep(&o->steps.storage); }
     complete_count(state, o);
     if (o->every > 0 && o->snapshots == NULL) { argp_error(state, "--every is for --snapshots"); }
     if (o->every == 0 && o->snapshots != NULL) { o->every = o->count < 10 ? 1 : o->count / 10; }
@@ -91,7 +92,7 @@ static error_t parse_timestep(int key, char *arg, struct argp_state *state)
     timestep_options *o = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->steps.storage;
+        state->child_inputs[0] = &o->storage;
         state->child_inputs[1] = &o->device;
         state->child_inputs[2] = &o->host;
         return 0;
@@ -259,13 +260,14 @@ static void print_nonzeros(const tess_timestep_result *r)
 
 static void print_timestep(const timestep_objects *o)
 {
-    char buffer[64], steps[CLI_STEPS_TEXT], bytes[32];
+    char buffer[64], steps[CLI_STEPS_TEXT], bytes[32], format[32];
     const tess_timestep_result *r = &o->result;
     bool mixed = cli_takes_policy(r->format);
     printf("%-17s %s: n = %lld, %lld nonzeros\n", "matrix", o->matrix.name, (long long)tess_matrix_nrows(o->matrix.a),
            (long long)tess_matrix_nnz(o->matrix.a));
     cli_print_device(o->ctx);
-    printf("%-17s %s, %s; nonzeros", "storage", tess_format_name(r->format),
+    printf("%-17s %s, %s; nonzeros", "storage",
+           cli_format_text(r->format, o->options->storage.chosen, format, sizeof format),
            cli_bytes_text((double)r->matrix_bytes, bytes, sizeof bytes));
     print_nonzeros(r);
     printf("%-17s %s; x0 = %s\n", "diagonal", mixed ? "apart, in fp64" : "in the matrix",
@@ -329,7 +331,9 @@ static json_t *timestep_json(const timestep_objects *o)
     json_object_set_new(root, "seconds_per_step", cli_json_real(seconds_per_step(r)));
     json_object_set_new(root, "bytes_moved", cli_json_real(bytes_moved(r)));
     add_comparison(root, o);
-    json_object_set_new(root, "options", cli_storage_json(&o->options->steps.storage));
+    tess_storage_options settled = o->options->steps.storage;
+    cli_note_format(r->format, &settled);
+    json_object_set_new(root, "options", cli_storage_json(&settled, o->options->storage.chosen));
     return root;
 }
 
@@ -349,6 +353,7 @@ static int run_timestep(int argc, char **argv)
 {
     cli_arguments arguments;
     timestep_options options = {.initial = {.source = CLI_VECTOR_ONES}, .seed = 1, .count = -1};
+    options.storage.options = &options.steps.storage;
     tess_timestep_options_init(&options.steps);
     options.steps.storage.policy.policy = TESS_POLICY_NONE; /* until the options say what is mixed */
     options.steps.storage.policy.parameter = 0.0;

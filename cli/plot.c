@@ -18,8 +18,11 @@ typedef struct plot_colour {
     const char *name;
     png_byte red, green, blue;
 } plot_colour;
-static const plot_colour palette[1 + TESS_MOST_LEVELS] = {
-    {"white", 0xff, 0xff, 0xff}, {"red", 0xd5, 0x5e, 0x00}, {"blue", 0x00, 0x72, 0xb2}, {"green", 0x00, 0x9e, 0x73}};
+static const plot_colour palette[1 + TESS_MOST_LEVELS] = {{"white", 0xff, 0xff, 0xff},
+                                                          {"red", 0xd5, 0x5e, 0x00},
+                                                          {"blue", 0x00, 0x72, 0xb2},
+                                                          {"green", 0x00, 0x9e, 0x73},
+                                                          {"purple", 0xcc, 0x79, 0xa7}};
 
 /* Pixels of the palette, row by row. */
 typedef struct picture {

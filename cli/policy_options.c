@@ -35,13 +35,14 @@ static tess_granularity parse_granularity(struct argp_state *state, const char *
 void cli_parse_policy(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy)
 {
     static const char *const available[] = {"none",      "fixed-range", "fixed-range:R",  "mean-range", "mean-range:F",
-                                            "mean-3std", "mean-3std:F", "mean-3std:auto", NULL};
-    static const char *const later[] = {"lossless", "error-bound", NULL};
+                                            "mean-3std", "mean-3std:F", "mean-3std:auto", "lossless",   "lossless:E",
+                                            NULL};
+    static const char *const later[] = {"error-bound", NULL};
     char name[32];
     if (tess_policy_parse(text, policy) == TESS_SUCCESS) { return; }
     snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
-    if (strchr(text, ':') != NULL &&
-        (strcmp(name, "fixed-range") == 0 || strcmp(name, "mean-range") == 0 || strcmp(name, "mean-3std") == 0)) {
+    if (strchr(text, ':') != NULL && (strcmp(name, "fixed-range") == 0 || strcmp(name, "mean-range") == 0 ||
+                                      strcmp(name, "mean-3std") == 0 || strcmp(name, "lossless") == 0)) {
         argp_error(state, "--%s: '%s' is not a number above 0%s", option, strchr(text, ':') + 1,
                    strcmp(name, "mean-3std") == 0 ? " or auto" : "");
     }
@@ -62,7 +63,7 @@ void cli_parse_levels(struct argp_state *state, const char *option, const char *
     if (tess_levels_parse(text, policy) != TESS_SUCCESS) {
         argp_error(state,
                    "--%s: '%s' is not a list of up to %d precisions from high to low, such as fp64,fp32 or "
-                   "fp64,fp16:scaled",
+                   "fp64,fp16:scaled (fp8 comes last)",
                    option, text, (int)TESS_MOST_LEVELS);
     }
     for (int l = 1; l < policy->nlevels; l++) {
@@ -113,15 +114,38 @@ void cli_settle_granularity(tess_storage_options *options)
     }
 }
 
+/* Formats of one granularity have it unless another was asked for; format auto leaves it open (matrix) where none was. */
+static void complete_granularity(struct argp_state *state, const cli_storage_choice *choice)
+{
+    tess_storage_options *options = choice->options;
+    const char *given = choice->granularity;
+    if (options->format == TESS_FORMAT_AUTO) {
+        if (!given) { options->policy.granularity = TESS_GRANULARITY_MATRIX; }
+        if (given && options->policy.granularity == TESS_GRANULARITY_MATRIX) {
+            argp_error(state, "--granularity matrix: --format auto takes row, entry or block");
+        }
+        return;
+    }
+    cli_settle_granularity(options);
+    if (given && parse_granularity(state, given) != options->policy.granularity) {
+        argp_error(state, "--granularity %s: the format is by %s", given,
+                   tess_granularity_name(options->policy.granularity));
+    }
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-    tess_storage_options *options = state->input;
+    cli_storage_choice *choice = state->input;
+    tess_storage_options *options = choice->options;
     switch (key) {
     case KEY_GRANULARITY:
         options->policy.granularity = parse_granularity(state, arg);
-        state->hook = arg;
+        choice->granularity = arg;
         return 0;
-    case KEY_POLICY: cli_parse_policy(state, "policy", arg, &options->policy); return 0;
+    case KEY_POLICY:
+        cli_parse_policy(state, "policy", arg, &options->policy);
+        choice->policy = true;
+        return 0;
     case KEY_SHARE: parse_share(state, arg, &options->policy); return 0;
     case KEY_LEVELS: cli_parse_levels(state, "levels", arg, &options->policy); return 0;
     case KEY_UNDERFLOW: options->policy.allow_underflow = 1; return 0;
@@ -132,13 +156,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_ROW_ORDER:
         options->row_order = (tess_row_order)cli_parse_word(state, "row-order", arg, row_orders, NULL);
         return 0;
-    case ARGP_KEY_END:
-        cli_settle_granularity(options);
-        if (state->hook && parse_granularity(state, state->hook) != options->policy.granularity) {
-            argp_error(state, "--granularity %s: the format is by %s", (const char *)state->hook,
-                       tess_granularity_name(options->policy.granularity));
-        }
-        return 0;
+    case ARGP_KEY_END: complete_granularity(state, choice); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -149,14 +167,19 @@ static const struct argp_option policy_options[] = {
      "none (default), fixed-range[:R]: magnitudes below R (1) may be low, mean-range[:F]: those below F (0.1) times "
      "the mean, or mean-3std[:F]: those below F (0.5) times the mean and three standard deviations; mean-3std:auto: "
      "the "
-     "largest F up to 0.5 that leaves 95 % of the rows 7 digits",
+     "largest F up to 0.5 that leaves 95 % of the rows 7 digits; lossless[:E]: what keeps every bit, or loses up to E "
+     "of "
+     "each value, is low",
      0},
     {"block", KEY_BLOCK, "16x16|16x32|32x16|32x32", 0, "granularity block: rows and columns of a block (default 16x16)",
      0},
     {"share", KEY_SHARE, "P|at-most-one", 0,
      "percent of a row's values that must be in the range (default 99); at-most-one: all but one of up to 100", 0},
     {"levels", KEY_LEVELS, "HIGH,..,LOW", 0,
-     "precisions to choose from (default fp64,fp32; up to three; P:scaled: over a power of two per row or block)", 0},
+     "precisions to choose from (default fp64,fp32, for lossless fp64,fp32,fp16,fp8; up to four; P:scaled: over a "
+     "power "
+     "of two per row or block; fp8, for lossless: e4m3 or e5m2, whichever holds more)",
+     0},
     {"allow-underflow", KEY_UNDERFLOW, NULL, 0, "values too small for a low precision keep nothing high", 0},
     {"base", KEY_BASE, "csr|ellr|auto", 0,
      "split, composite: format of the parts (default csr); auto: the one of fewer bytes", 0},
@@ -174,6 +197,12 @@ const struct argp cli_policy_argp = {.options = policy_options, .parser = parse_
 bool cli_takes_policy(tess_format format)
 {
     return format == TESS_FORMAT_SPLIT || format == TESS_FORMAT_COMPOSITE || format == TESS_FORMAT_TILES;
+}
+
+bool cli_is_mixed(const tess_storage_options *options)
+{
+    return options->format == TESS_FORMAT_AUTO ? options->policy.policy != TESS_POLICY_NONE
+                                               : cli_takes_policy(options->format);
 }
 
 /* Whether parts of that granularity may have a precision each. */
@@ -208,12 +237,26 @@ void cli_note_sweep(tess_storage_options *options)
     options->policy.without_diagonal = 1;
 }
 
+void cli_note_format(tess_format format, tess_storage_options *options)
+{
+    if (options->format != TESS_FORMAT_AUTO) { return; }
+    options->format = format;
+    if (options->policy.granularity == TESS_GRANULARITY_MATRIX) {
+        options->policy.granularity = format == TESS_FORMAT_TILES ? TESS_GRANULARITY_BLOCK : TESS_GRANULARITY_ROW;
+    }
+}
+
 void cli_note_choices(const tess_matrix *stored, tess_storage_options *options)
 {
     tess_assignment_summary summary;
+    cli_note_format(tess_matrix_format(stored), options);
     if (options->base == TESS_FORMAT_AUTO) { options->base = tess_matrix_base(stored); }
-    if (options->policy.choose_parameter && tess_matrix_get_assignment(stored, &summary) == TESS_SUCCESS) {
-        options->policy.parameter = summary.options.parameter;
+    if (tess_matrix_get_assignment(stored, &summary) != TESS_SUCCESS) { return; }
+    if (options->policy.choose_parameter) { options->policy.parameter = summary.options.parameter; }
+    if (summary.options.choose_fp8) {
+        memcpy(options->policy.level, summary.options.level, sizeof options->policy.level);
+        options->policy.nlevels = summary.options.nlevels;
+        options->policy.choose_fp8 = 0; /* it is chosen */
     }
 }
 
@@ -233,14 +276,9 @@ static const char *find_mixed_option(const tess_storage_options *o)
     tess_storage_options defaults;
     tess_storage_options_init(&defaults);
     const tess_policy_options *policy = &o->policy, *plain = &defaults.policy;
-    bool levels = policy->nlevels != plain->nlevels;
-    for (int l = 0; l < policy->nlevels; l++) {
-        levels = levels || policy->level[l].precision != plain->level[l].precision ||
-                 policy->level[l].scaled != plain->level[l].scaled;
-    }
     if (policy->granularity != plain->granularity) { return "granularity"; }
     if (policy->block_rows != plain->block_rows || policy->block_cols != plain->block_cols) { return "block"; }
-    if (levels) { return "levels"; }
+    if (policy->nlevels != plain->nlevels) { return "levels"; }
     return policy->allow_underflow ? "allow-underflow" : NULL;
 }
 
@@ -248,7 +286,8 @@ int cli_require_kernel(const tess_storage_options *options)
 {
     const tess_tcki_thresholds *t = &options->tcki_thresholds;
     const bool paper = options->kernel == TESS_KERNEL_PAPER;
-    if (paper && options->format != TESS_FORMAT_TILES) {
+    const bool tiles = options->format == TESS_FORMAT_TILES || options->format == TESS_FORMAT_AUTO;
+    if (paper && !(tiles && cli_is_mixed(options))) {
         cli_error("--kernel paper is for --format tiles");
     } else if (!paper && (t->density != 0.0 || t->low != 0.0 || t->high != 0.0)) {
         cli_error("--tcki-thresholds is for --kernel paper");
@@ -258,9 +297,29 @@ int cli_require_kernel(const tess_storage_options *options)
     return CLI_USAGE;
 }
 
+/* Format auto: what belongs to several precisions needs a policy, and what belongs to one none. */
+static int require_policy_for_auto(const tess_storage_options *options)
+{
+    tess_storage_options asked = *options;
+    cli_note_format(TESS_FORMAT_CSR, &asked); /* a granularity that was not given is the default */
+    const char *option = find_parts_option(&asked);
+    if (option == NULL) { option = find_mixed_option(&asked); }
+    const bool mixed = cli_is_mixed(options), one = (int)options->precision > (int)TESS_PRECISION_FP64;
+    if (!mixed && option != NULL) {
+        cli_error("--%s: --format auto takes it with a --policy", option);
+    } else if (mixed && one) {
+        cli_error("--matrix-precision %s: with a --policy --format auto has the precisions of --levels",
+                  tess_precision_name(options->precision));
+    } else {
+        return 0;
+    }
+    return CLI_USAGE;
+}
+
 int cli_require_policy_format(const tess_storage_options *options)
 {
     if (cli_require_kernel(options) != 0) { return CLI_USAGE; }
+    if (options->format == TESS_FORMAT_AUTO) { return require_policy_for_auto(options); }
     const char *format = tess_format_name(options->format);
     const char *parts_option = options->format == TESS_FORMAT_SPLIT || options->format == TESS_FORMAT_COMPOSITE
                                    ? NULL
@@ -297,10 +356,14 @@ int cli_require_policy_format(const tess_storage_options *options)
 const char *cli_levels_text(const tess_policy_options *options, char *buffer, size_t size)
 {
     size_t used = 0;
+    tess_policy_options o = *options;
+    tess_policy_default_levels(&o);
     buffer[0] = '\0';
-    for (int l = 0; l < options->nlevels && used < size; l++) {
-        int n = snprintf(buffer + used, size - used, "%s%s%s", l == 0 ? "" : ",",
-                         tess_precision_name(options->level[l].precision), options->level[l].scaled ? ":scaled" : "");
+    for (int l = 0; l < o.nlevels && used < size; l++) {
+        const bool either = o.choose_fp8 && l == o.nlevels - 1;
+        int n =
+            snprintf(buffer + used, size - used, "%s%s%s", l == 0 ? "" : ",",
+                     either ? "fp8" : tess_precision_name(o.level[l].precision), o.level[l].scaled ? ":scaled" : "");
         used += n > 0 ? (size_t)n : 0;
     }
     return buffer;
@@ -316,13 +379,22 @@ static const char *block_text(const tess_policy_options *o, char *buffer, size_t
 
 static int64_t all_nonzeros(const tess_assignment_summary *s)
 {
-    return s->nonzeros_at[0] + s->nonzeros_at[1] + s->nonzeros_at[2];
+    int64_t all = 0;
+    for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+        all += s->nonzeros_at[l];
+    }
+    return all;
 }
 
 /* 0 where there are none. */
 static double nonzeros_per_granule(const tess_assignment_summary *s)
 {
     return s->granules > 0 ? (double)all_nonzeros(s) / (double)s->granules : 0.0;
+}
+
+static bool has_range(const tess_policy_options *o)
+{
+    return o->policy != TESS_POLICY_NONE && o->policy != TESS_POLICY_LOSSLESS;
 }
 
 static bool has_mean(const tess_policy_options *o)
@@ -334,8 +406,8 @@ static void print_choice(const tess_assignment_summary *s)
 {
     const tess_policy_options *o = &s->options;
     printf("%-17s by %s, policy %s", "assignment", tess_granularity_name(o->granularity), tess_policy_name(o->policy));
-    if (o->policy != TESS_POLICY_NONE) { printf(":%g%s", o->parameter, o->choose_parameter ? " (chosen)" : ""); }
-    if (o->policy != TESS_POLICY_NONE && o->granularity == TESS_GRANULARITY_ROW) {
+    if (o->parameter > 0.0) { printf(":%g%s", o->parameter, o->choose_parameter ? " (chosen)" : ""); }
+    if (has_range(o) && o->granularity == TESS_GRANULARITY_ROW) {
         if (o->at_most_one) {
             printf(", share at-most-one");
         } else {
@@ -357,7 +429,11 @@ static void print_level(const tess_assignment_summary *s, int l)
     int64_t all = all_nonzeros(s);
     char label[32], range[32] = "all else";
     snprintf(label, sizeof label, "  %s%s", tess_precision_name(o->level[l].precision), s->scaled[l] ? ":scaled" : "");
-    if (l > 0) { snprintf(range, sizeof range, "|a| < %.4g", s->range[l]); }
+    if (l > 0 && has_range(o)) { snprintf(range, sizeof range, "|a| < %.4g", s->range[l]); }
+    if (l > 0 && o->policy == TESS_POLICY_LOSSLESS) {
+        snprintf(range, sizeof range, "no loss");
+        if (o->parameter > 0.0) { snprintf(range, sizeof range, "loss up to %g", o->parameter); }
+    }
     printf("%-17s %s: %lld %s, %lld nonzeros (%.4g %%)\n", label, range, (long long)s->granules_at[l],
            granules[o->granularity], (long long)s->nonzeros_at[l],
            all > 0 ? 100.0 * (double)s->nonzeros_at[l] / (double)all : 0.0);
@@ -449,7 +525,7 @@ void cli_add_policy_json(json_t *object, const tess_storage_options *options)
     set(object, "block", json_pack("s?", block_text(o, text, sizeof text)));
     set(object, "levels", json_string(cli_levels_text(o, text, sizeof text)));
     set(object, "allow_underflow", json_boolean(o->allow_underflow));
-    set(object, "base", json_string(options->base == TESS_FORMAT_AUTO ? "auto" : tess_format_name(options->base)));
+    set(object, "base", json_string(tess_format_name(options->base)));
     set(object, "row_order", json_string(row_orders[options->row_order]));
     const tess_tcki_thresholds *t = &options->tcki_thresholds;
     set(object, "kernel", json_string(kernels[options->kernel]));
@@ -510,6 +586,7 @@ json_t *cli_assignment_json(const tess_assignment_summary *s, int64_t nrows)
     set(root, "policy_parameter", o->policy == TESS_POLICY_NONE ? json_null() : cli_json_real(o->parameter));
     set(root, "parameter_chosen", json_boolean(o->choose_parameter));
     set(root, "share", o->at_most_one ? json_string("at-most-one") : cli_json_real(o->share));
+    set(root, "fp8_chosen", json_boolean(o->choose_fp8));
     set(root, "allow_underflow", json_boolean(o->allow_underflow));
     set(root, "granules", json_integer(s->granules));
     set(root, "empty", json_integer(s->empty));

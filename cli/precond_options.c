@@ -34,9 +34,14 @@ static tess_polynomial_form parse_form(struct argp_state *state, const char *tex
 static tess_format parse_format(struct argp_state *state, const char *text)
 {
 #define WORD(NAME, value, name) name,
-    static const char *const available[] = {TESS_FORMAT_LIST(WORD) NULL};
+    static const char *const available[] = {TESS_FORMAT_LIST(WORD) "auto", NULL};
 #undef WORD
-    return (tess_format)cli_parse_word(state, "precond-format", text, available, NULL);
+    tess_format format = TESS_FORMAT_AUTO;
+    if (tess_format_parse(available[cli_parse_word(state, "precond-format", text, available, NULL)], &format) !=
+        TESS_SUCCESS) {
+        argp_error(state, "--precond-format: '%s' is refused", text);
+    }
+    return format;
 }
 
 static tess_triangular parse_triangular(struct argp_state *state, const char *text)
@@ -80,11 +85,11 @@ static void settle_squares(struct argp_state *state, tess_precond_options *preco
         argp_error(state, "--%s is for --precond ilu0 or ic0", option);
     }
     if (policy && squares->format == TESS_FORMAT_CSR) { squares->format = TESS_FORMAT_TILES; }
-    if (policy && !cli_takes_policy(squares->format)) {
-        argp_error(state, "--precond-policy is for --precond-format split, composite or tiles, not %s",
+    if (policy && !cli_is_mixed(squares)) {
+        argp_error(state, "--precond-policy is for --precond-format split, composite, tiles or auto, not %s",
                    tess_format_name(squares->format));
     }
-    if (option != NULL && strcmp(option, "precond-levels") == 0 && !cli_takes_policy(squares->format)) {
+    if (option != NULL && strcmp(option, "precond-levels") == 0) {
         argp_error(state, "--precond-levels needs a --precond-policy");
     }
     if (precond->triangular == TESS_TRIANGULAR_LEVELS && option != NULL && strncmp(option, "precond-", 8) == 0) {
@@ -93,6 +98,7 @@ static void settle_squares(struct argp_state *state, tess_precond_options *preco
     if (precond->triangular != TESS_TRIANGULAR_BLOCKS && option != NULL && strcmp(option, "leaf") == 0) {
         argp_error(state, "--leaf is for --triangular blocks");
     }
+    if (squares->format == TESS_FORMAT_AUTO) { squares->policy.granularity = TESS_GRANULARITY_MATRIX; } /* left open */
     cli_settle_granularity(squares);
 }
 

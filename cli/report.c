@@ -26,16 +26,18 @@ static void print_roles(const tess_solve_options *o, const tess_solve_result *r)
            tess_orthogonalization_name(o->orthogonalization));
 }
 
-/* The storage of csr follows the inner precision of GMRES. */
-static tess_precision stored_precision(const tess_solve_options *o, const tess_solve_result *r)
+/* The storage of csr, and of what auto stands for, follows the inner precision of GMRES. */
+static tess_precision stored_precision(const cli_solve_run *run)
 {
-    const bool follows = r->inner.given && r->format == TESS_FORMAT_CSR && o->storage.precision == TESS_PRECISION_FP64;
-    return follows ? r->inner.storage : o->storage.precision;
+    const tess_solve_result *r = run->result;
+    const tess_precision asked = run->options->storage.precision;
+    const bool may = r->format == TESS_FORMAT_CSR || run->format_chosen;
+    return r->inner.given && may && asked == TESS_PRECISION_FP64 ? r->inner.storage : asked;
 }
 
 static void print_setting(const cli_solve_run *run)
 {
-    char buffer[64], levels[64];
+    char buffer[64], levels[64], format[32];
     const tess_solve_result *r = run->result;
     const tess_solve_options *o = run->options;
     bool mixed = cli_takes_policy(r->format);
@@ -45,9 +47,9 @@ static void print_setting(const cli_solve_run *run)
     if (run->preset != NULL) { print_preset(run->preset); }
     printf("%-17s %s, preconditioner %s, engine %s, %s %s, guard %s\n", "method", tess_solver_name(r->solver),
            cli_precond_text(&o->precond, buffer, sizeof buffer), tess_engine_name(r->engine),
-           tess_format_name(r->format),
+           cli_format_text(r->format, run->format_chosen, format, sizeof format),
            mixed ? cli_levels_text(&o->storage.policy, levels, sizeof levels)
-                 : tess_precision_name(stored_precision(o, r)),
+                 : tess_precision_name(stored_precision(run)),
            guard_name(o->guard));
     print_roles(o, r);
     cli_print_factors(&o->precond, r);
@@ -160,7 +162,7 @@ static json_t *options_json(const cli_solve_run *run)
         "rhs", cli_json_text(cli_vector_describe(run->rhs, rhs, sizeof rhs)), "initial_guess",
         run->initial_guess == NULL ? json_null() : cli_json_text(run->initial_guess));
     if (options == NULL) { return NULL; }
-    json_object_update_new(options, cli_storage_json(&o->storage));
+    json_object_update_new(options, cli_storage_json(&o->storage, run->format_chosen));
     json_object_set_new(options, "steps",
                         o->steps.count == 0 ? json_null()
                                             : json_string(cli_steps_text(&o->steps, steps, sizeof steps)));

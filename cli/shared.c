@@ -52,20 +52,18 @@ static const struct argp_option device_options[] = {
 const struct argp cli_device_argp = {.options = device_options, .parser = parse_device};
 
 /* `pbp` stands for split by blocks, `tcki` for tiles, with the policy of their paper, unless --policy says otherwise. */
-static void parse_format(struct argp_state *state, const char *text, tess_storage_options *options)
+static void parse_format(struct argp_state *state, const char *text, cli_storage_choice *choice)
 {
 #define FORMAT_WORD(NAME, value, name) name,
-    static const char *const available[] = {TESS_FORMAT_LIST(FORMAT_WORD) "pbp", "tcki", NULL};
+    static const char *const available[] = {TESS_FORMAT_LIST(FORMAT_WORD) "pbp", "tcki", "auto", NULL};
 #undef FORMAT_WORD
-    static const char *const later[] = {"auto", NULL};
-    const char *word = available[cli_parse_word(state, "format", text, available, later)];
+    const char *word = available[cli_parse_word(state, "format", text, available, NULL)];
     const bool pbp = strcmp(word, "pbp") == 0, tcki = strcmp(word, "tcki") == 0;
-    state->hook = pbp ? "pbp is split" : tcki ? "tcki is tiles" : NULL;
+    choice->shorthand = pbp ? "pbp is split" : tcki ? "tcki is tiles" : NULL;
     if (pbp || tcki) {
-        options->format = pbp ? TESS_FORMAT_SPLIT : TESS_FORMAT_TILES;
-        options->policy.granularity = TESS_GRANULARITY_BLOCK;
-        if (options->policy.policy == TESS_POLICY_NONE) { tess_policy_parse("mean-3std", &options->policy); }
-    } else if (tess_format_parse(text, &options->format) != TESS_SUCCESS) {
+        choice->options->format = pbp ? TESS_FORMAT_SPLIT : TESS_FORMAT_TILES;
+        choice->options->policy.granularity = TESS_GRANULARITY_BLOCK;
+    } else if (tess_format_parse(text, &choice->options->format) != TESS_SUCCESS) {
         argp_error(state, "--format: '%s' is refused", text);
     }
 }
@@ -87,22 +85,31 @@ static tess_arithmetic parse_arithmetic(struct argp_state *state, const char *te
     return values[cli_parse_word(state, "arithmetic", text, words, NULL)];
 }
 
+/* Once all has been read: the order of options does not matter. */
+static void complete_storage(struct argp_state *state, cli_storage_choice *choice)
+{
+    tess_policy_options *policy = &choice->options->policy;
+    choice->chosen = choice->options->format == TESS_FORMAT_AUTO;
+    if (!choice->shorthand) { return; }
+    if (policy->granularity != TESS_GRANULARITY_BLOCK) {
+        argp_error(state, "--granularity %s: --format %s by blocks", tess_granularity_name(policy->granularity),
+                   choice->shorthand);
+    }
+    if (!choice->policy) { tess_policy_parse("mean-3std", policy); }
+}
+
 static error_t parse_storage(int key, char *arg, struct argp_state *state)
 {
-    tess_storage_options *options = state->input;
+    cli_storage_choice *choice = state->input;
+    tess_storage_options *options = choice->options;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = options; return 0;
-    case KEY_FORMAT: parse_format(state, arg, options); return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = choice; return 0;
+    case KEY_FORMAT: parse_format(state, arg, choice); return 0;
     case KEY_PRECISION: options->precision = cli_parse_precision(state, "matrix-precision", arg); return 0;
     case KEY_PADDING: options->max_padding = cli_parse_real(state, "max-padding", arg, 1.0, DBL_MAX); return 0;
     case KEY_WINDOW: options->window = cli_parse_integer(state, "sell-window", arg, 1, 4096); return 0;
     case KEY_ARITHMETIC: options->arithmetic = parse_arithmetic(state, arg); return 0;
-    case ARGP_KEY_END:
-        if (state->hook && options->policy.granularity != TESS_GRANULARITY_BLOCK) {
-            argp_error(state, "--granularity %s: --format %s by blocks",
-                       tess_granularity_name(options->policy.granularity), (const char *)state->hook);
-        }
-        return 0;
+    case ARGP_KEY_END: complete_storage(state, choice); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -110,7 +117,9 @@ static error_t parse_storage(int key, char *arg, struct argp_state *state)
 static const struct argp_option storage_options[] = {
     {"format", KEY_FORMAT, "NAME", 0,
      "csr (default), ellr, sell, dia, split, composite or tiles; pbp: split by blocks, tcki: tiles, both with "
-     "--policy mean-3std",
+     "--policy mean-3std; auto: chosen for the matrix: on a GPU tiles with a --policy where blocks are full, sell "
+     "without "
+     "where it pads little; else split or csr",
      0},
     {"matrix-precision", KEY_PRECISION, "P", 0,
      "precision the matrix is stored in: fp64 (default), fp32, bf16, fp16, e4m3 or e5m2", 0},
@@ -128,12 +137,18 @@ static const struct argp_child storage_children[] = {{&cli_policy_argp, 0, NULL,
 const struct argp cli_storage_argp = {
     .options = storage_options, .parser = parse_storage, .children = storage_children};
 
-json_t *cli_storage_json(const tess_storage_options *o)
+const char *cli_format_text(tess_format format, bool chosen, char *buffer, size_t size)
 {
-    json_t *object =
-        json_pack("{ss ss so sI ss}", "format", tess_format_name(o->format), "matrix_precision",
-                  tess_precision_name(o->precision), "max_padding", cli_json_real(o->max_padding), "sell_window",
-                  (json_int_t)o->window, "arithmetic", o->arithmetic == TESS_ARITHMETIC_FP32 ? "fp32" : "fp64");
+    snprintf(buffer, size, "%s%s", tess_format_name(format), chosen ? " (chosen)" : "");
+    return buffer;
+}
+
+json_t *cli_storage_json(const tess_storage_options *o, bool chosen)
+{
+    json_t *object = json_pack("{ss sb ss so sI ss}", "format", tess_format_name(o->format), "format_chosen", chosen,
+                               "matrix_precision", tess_precision_name(o->precision), "max_padding",
+                               cli_json_real(o->max_padding), "sell_window", (json_int_t)o->window, "arithmetic",
+                               o->arithmetic == TESS_ARITHMETIC_FP32 ? "fp32" : "fp64");
     cli_add_policy_json(object, o);
     return object;
 }

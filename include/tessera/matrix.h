@@ -37,7 +37,7 @@ typedef enum tess_format {
     TESS_FORMAT_LIST(TESS_FORMAT_ENUM)
 #undef TESS_FORMAT_ENUM
         TESS_FORMAT_SHELL = 1000, /**< the user's own operator */
-    TESS_FORMAT_AUTO = 1001       /**< no format: as a base it has the library choose */
+    TESS_FORMAT_AUTO = 1001       /**< "auto", no format: it has the library choose; as a base, too */
 } tess_format;
 
 typedef enum tess_operation { TESS_OP_NONE = 0, TESS_OP_TRANSPOSE = 1 } tess_operation;
@@ -112,7 +112,7 @@ typedef struct tess_tcki_thresholds {
  * --kernel, --tcki-thresholds and the options of the policy. Zero stands for a field's default.
  */
 typedef struct tess_storage_options {
-    tess_format format;
+    tess_format format; /**< TESS_FORMAT_AUTO: chosen for the matrix, see tess_matrix_convert */
     tess_precision precision;
     /**
      * ellr, sell, dia: the most entries, padding included, that may be stored per nonzero (default 3.0). Rows that fill up the
@@ -187,12 +187,27 @@ TESS_EXPORT tess_status tess_matrix_update_values(tess_matrix *a, const double *
  * their order, FP64 arithmetic, FP64 or FP32 vectors; src/format/tiles/README.md has the layouts. With kernel paper each block is in
  * COO, CSR, ELL or HYB, and products on a GPU add up by atomics in no fixed order; INVALID_ARGUMENT for thresholds that are negative,
  * not numbers, or low above high; UNSUPPORTED for kernel paper of other formats. tests/unit/test_tiles.c, tests/unit/test_tcki.c
+ *
+ * TESS_FORMAT_AUTO stands for a format that takes what the other options ask, none of which it changes; tess_matrix_format tells
+ * which:
+ * - With a policy other than none, on a GPU, tiles, where the granularity is block, or matrix (not given), the matrix has at least
+ *   4 nonzeros for each block that holds any, of the shape asked for, and nothing is asked for that split alone takes: a share,
+ *   a base, a row order, FP32 arithmetic. Else split, with granularity row where none is given. What split refuses and tiles take
+ *   (scaled levels by blocks, kernel paper, a precision) is for tiles whatever the blocks hold, on the host too.
+ * - Without a policy, with FP32 arithmetic, sell.
+ * - Without a policy, on a GPU, sell where it stores at most 1.15 entries per nonzero, and at most max_padding.
+ * - Else csr.
+ * Jacobi and time steps with something mixed take split, or composite where a step is a precision; Jacobi without, csr.
+ * Cost beside that of the format: where tiles may be, an assignment by policy none, which counts the blocks; slices that are
+ * declined, a pass over the row lengths. The rules are ours, from measurements (docs/howto/choose-formats.md).
+ * tests/unit/test_format_auto.c, tests/gpu/test_format_auto.c
  */
 TESS_EXPORT tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options *options,
                                             tess_matrix **out);
 /**
- * As tess_matrix_convert to split or composite with the precisions of @p assignment, which was made from @p a (its options
- * stand for options->policy) and is borrowed until *out is destroyed. Errors also: DIMENSION_MISMATCH (another matrix's).
+ * As tess_matrix_convert to split, composite, tiles or what TESS_FORMAT_AUTO stands for, with the precisions of @p assignment, which
+ * was made from @p a (its options stand for options->policy) and is borrowed until *out is destroyed. Errors also:
+ * DIMENSION_MISMATCH (another matrix's).
  */
 TESS_EXPORT tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storage_options *options,
                                                      const tess_assignment *assignment, tess_matrix **out);

@@ -36,7 +36,8 @@ typedef enum tess_granularity {
     X(NONE, 0, "none")               \
     X(FIXED_RANGE, 1, "fixed-range") \
     X(MEAN_RANGE, 2, "mean-range")   \
-    X(MEAN_3STD, 3, "mean-3std")
+    X(MEAN_3STD, 3, "mean-3std")     \
+    X(LOSSLESS, 4, "lossless")
 
 typedef enum tess_policy {
 #define TESS_POLICY_ENUM(NAME, value, name) TESS_POLICY_##NAME = (value),
@@ -45,7 +46,7 @@ typedef enum tess_policy {
 } tess_policy;
 
 /** Most levels that a policy may assign. */
-enum { TESS_MOST_LEVELS = 3 };
+enum { TESS_MOST_LEVELS = 4 };
 
 /** One level. A scaled level stores a granule's values over a power of two of its own, where any granule needs it. */
 typedef struct tess_level {
@@ -63,14 +64,20 @@ typedef struct tess_level {
  * percent; share * entries is rounded once for another), and all its values fit: finite, no magnitude above the precision's
  * largest, none that is not zero below its smallest normal number. An entry is low when it is inside and fits. A block is low
  * when all its values are inside and fit: shares are for rows, and not read. With three
- * levels the lowest has a range of its own, r times the ratio of the unit roundoffs (fp32 over fp16: 2^-13), so that the
- * absolute rounding error of what is inside is the same at both. A granule is at the lowest level whose rule it meets, and
+ * or four levels those below level 1 have ranges of their own, r times the ratio of the unit roundoffs (fp32 over fp16: 2^-13), so
+ * that the absolute rounding error of what is inside is the same at all. A granule is at the lowest level whose rule it meets, and
  * at level 0 where it meets none. Policy none puts everything at level 0, and so does granularity matrix, which takes no other
  * policy.
  *
  * At a scaled level a row whose values would not all fit is stored over a power of two: its largest magnitude lands in the
  * upper part of the precision's range (fp16: in [2^14, 2^15); fp32 and bf16: in [2^62, 2^63)), and it fits when its smallest
  * one is a normal number there. Rows that fit as they are have no scale. Blocks likewise: one power of two for each.
+ *
+ * Policy lossless has no range: a row, entry or block is at the lowest level that stores all its values exactly, subnormal numbers
+ * and zeros of either sign included, or, with a parameter E, with |a - stored(a)| <= E |a| for each. What holds NaN or Inf is at
+ * level 0, which is fp64. Shares and allow_underflow are not read. At a scaled level what is not lossless as it is has the power of
+ * two of above, if that makes it so. With choose_fp8 the lowest level is e4m3 or e5m2 for the whole matrix: the one at which
+ * more entries are stored, e4m3 of equals; the assignment is made for both to find that.
  *
  * Blocks are those of a grid whose lines are at multiples of block_rows and block_cols; the last ones may be cut off by the
  * matrix. A block with entries, explicit zeros too, is a granule; other places of the grid are none.
@@ -81,13 +88,15 @@ typedef struct tess_level {
  * 7 significant digits (tessera/digits.h). The vectors are random with fixed seeds, 2 R in (0, 1) and 2 R in (-1, 1), where
  * R = 32768 / rows, at least 1, at most 16. An x of another kind may lose more.
  * Source: Tezcan et al. 2022, section III-A (row rule, matrix-specific range), II-B (entry rule, fixed range); Zhao et al. 2024,
- * section 3.1.1 (blocks), 3.1.2, equation (5) (mean-3std), 4.2, equation (9) (the ratio of 95 %; that F is chosen is ours).
+ * section 3.1.1 (blocks), 3.1.2, equation (5) (mean-3std), 4.2, equation (9) (the ratio of 95 %; that F is chosen is ours); Yang
+ * et al. 2024, sections II-A, III-B (lossless; E = 1e-15 there, which is read as relative).
  */
 typedef struct tess_policy_options {
     tess_granularity
         granularity; /**< default `row` for the format composite, and for split unless another is given; tiles have `block` */
     tess_policy policy;
-    double parameter;     /**< R (default 1.0), F of mean-range (default 0.1) or F of mean-3std (default 0.5) */
+    double parameter; /**< R (default 1.0), F of mean-range (default 0.1) or of mean-3std (default 0.5), E of lossless
+                               (default 0: bit-exact; below 1) */
     int choose_parameter; /**< nonzero, mean-3std only: F is chosen for the matrix, as below; `parameter` is not read */
     /** Of the products that F is chosen for, fp64 by default. Formats made with an arithmetic of their own go by that one. */
     tess_arithmetic arithmetic;
@@ -96,26 +105,31 @@ typedef struct tess_policy_options {
                                 ones 1 percent (the authors' published code) */
     int allow_underflow; /**< nonzero: values too small for a level may become subnormal or zero there */
     int without_diagonal; /**< nonzero: the main diagonal is left out, of statistics and of what is built; not with blocks */
-    int nlevels;          /**< 1 to TESS_MOST_LEVELS; 0: fp64, fp32 */
+    int nlevels;          /**< 1 to TESS_MOST_LEVELS; 0: fp64, fp32, for lossless fp64, fp32, fp16 and choose_fp8 */
     tess_level level[TESS_MOST_LEVELS]; /**< from high to low */
-    int block_rows, block_cols;         /**< granularity block: sides of a block, 16 (default) or 32 each */
+    int choose_fp8; /**< nonzero, lossless only: the lowest level, in e4m3 or e5m2, is what suits the matrix, as above */
+    int block_rows, block_cols; /**< granularity block: sides of a block, 16 (default) or 32 each */
 } tess_policy_options;
 
-/** Zeros, then granularity row, policy none, the defaults above spelled out, levels fp64 and fp32. */
+/** Zeros, then granularity row, policy none, the defaults above spelled out, but for levels, which go by the policy. */
 TESS_EXPORT void tess_policy_options_init(tess_policy_options *options);
+
+/** Spells the levels out where nlevels is 0, as conversions do: those of the policy. */
+TESS_EXPORT void tess_policy_default_levels(tess_policy_options *options);
 
 /** What an assignment amounts to. */
 typedef struct tess_assignment_summary {
     tess_policy_options
-        options;           /**< as resolved: no field stands for a default; parameter: the F that was chosen, too */
-    int64_t granules;      /**< rows, entries, blocks that hold entries, or 1 */
-    int64_t empty;         /**< granularity row: rows without entries; they have no level */
+        options;      /**< as resolved: no field stands for a default; with F and the kind of fp8 that were chosen */
+    int64_t granules; /**< rows, entries, blocks that hold entries, or 1 */
+    int64_t empty;    /**< granularity row: rows without entries; they have no level */
     double mean_magnitude; /**< mean |a| over entries that are finite and not zero; 0 where no policy asked for it */
     /** Population standard deviation of the same magnitudes; 0 where the policy is not mean-3std. One below 2^-40 of their
      * root mean square counts as 0. With u = 2^-53 and d = 40 + nnz / 2^20 it is within
      * 8 u std + 4 d^2 u^2 (mean^2 + std^2) / std of the exact one. Inf where the mean is. */
     double std_magnitude;
-    double range[TESS_MOST_LEVELS]; /**< r of each level; Inf for the highest, 0 for levels that are not assigned */
+    double range
+        [TESS_MOST_LEVELS]; /**< r of each level; Inf for the highest and for lossless, 0 where nothing is assigned */
     int64_t granules_at[TESS_MOST_LEVELS], nonzeros_at[TESS_MOST_LEVELS];
     /** max |a - stored(a)| / |a| over entries that are finite and not zero (Inf: one overflows); -1 until
         tess_assignment_measure_error has found it */
@@ -133,10 +147,11 @@ typedef struct tess_assignment tess_assignment;
  * Cost: one pass over the values (two for mean-range and mean-3std), plus the columns where the diagonal is left out and for
  * blocks. These need 8 bytes an entry of device memory in addition meanwhile, and 7 (with scales 9) a block for good. Where F is
  * chosen all that once for each F that is tried, and R passes over values and columns, until one is accurate: usually the first.
+ * With choose_fp8 all that twice, unless everything is stored in e4m3.
  * NULL options stand for the defaults. Errors: UNSUPPORTED (not an assembled matrix, scaled entries, blocks without the
- * diagonal), INVALID_ARGUMENT (share, parameter, choose_parameter with another policy, arithmetic, levels that do not
- * descend, a block's sides), memory.
- * tests/unit/test_policy.c, tests/unit/test_blocks.c, tests/unit/test_choice.c
+ * diagonal), INVALID_ARGUMENT (share, parameter, choose_parameter or choose_fp8 with another policy, arithmetic, levels
+ * that do not descend or, for lossless, do not begin with fp64, a block's sides), memory.
+ * tests/unit/test_policy.c, tests/unit/test_blocks.c, tests/unit/test_choice.c, tests/unit/test_lossless.c
  */
 TESS_EXPORT tess_status tess_assignment_create(const struct tess_matrix *a, const tess_policy_options *options,
                                                tess_assignment **out);
@@ -162,10 +177,10 @@ TESS_EXPORT tess_status tess_assignment_get_blocks(const tess_assignment *assign
 TESS_EXPORT const char *tess_granularity_name(tess_granularity granularity);
 TESS_EXPORT tess_status tess_granularity_parse(const char *name, tess_granularity *out);
 TESS_EXPORT const char *tess_policy_name(tess_policy policy);
-/** Parses `none`, `fixed-range[:R]`, `mean-range[:F]`, `mean-3std[:F]` or `mean-3std:auto` into policy, parameter and
- * choose_parameter. */
+/** Parses `none`, `fixed-range[:R]`, `mean-range[:F]`, `mean-3std[:F]`, `mean-3std:auto` or `lossless[:E]` into policy, parameter
+ * and choose_parameter. */
 TESS_EXPORT tess_status tess_policy_parse(const char *text, tess_policy_options *out);
-/** Parses a list of precisions, `fp64,fp32` or `fp64,fp16:scaled`, into nlevels and level. */
+/** Parses a list of precisions, `fp64,fp32` or `fp64,fp16:scaled`, into nlevels, level and choose_fp8: fp8, which may come last. */
 TESS_EXPORT tess_status tess_levels_parse(const char *text, tess_policy_options *out);
 
 TESS_END_DECLS

@@ -74,8 +74,9 @@ typedef struct tess_precond_options {
     tess_triangular triangular;
     int64_t leaf; /**< ilu0, ic0: most rows of a triangle that is not cut into blocks, from 1 (default 4096) */
     /**
-     * ilu0, ic0: how square blocks are stored: any format, precision or policy. precision fp64 stands for role.storage, format
-     * csr with a policy for tiles; a block that ellr, sell or dia would pad too much is csr. Set: not as it was initialized (csr, fp64, policy none).
+     * ilu0, ic0: how square blocks are stored: any format (TESS_FORMAT_AUTO, too), precision or policy. precision fp64 stands
+     * for role.storage, format csr with a policy for tiles; a block that ellr, sell or dia would pad too much is csr. Set: not as it
+     * was initialized (csr, fp64, policy none).
      */
     tess_storage_options squares;
 } tess_precond_options;

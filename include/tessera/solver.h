@@ -239,8 +239,8 @@ TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
  * one round is one cycle). The vectors of a cycle, two and with a preconditioner three, are FP64 where ARITHMETIC of
  * options->inner is fp64. Where it is fp32 they are FP32, and sums over a row of the matrix stay FP64, if the format
  * allows:
- * - csr, ellr, sell, dia: always. csr whose options->storage.precision is fp64 is stored in options->inner.storage; ellr,
- *   sell and dia stay in the precision that options->storage says.
+ * - csr, ellr, sell, dia: always. csr whose options->storage.precision is fp64 is stored in options->inner.storage, and so is what
+ *   format auto stands for without a policy; ellr, sell and dia stay in the precision that options->storage says.
  * - split: where none of its rows is at the first level; else vectors are FP64. By entries FP32 vectors cannot be
  *   multiplied, and where no entry is at the first level the solve fails with UNSUPPORTED: set options->inner to
  *   fp32/fp64.

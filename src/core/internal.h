@@ -138,6 +138,8 @@ tess_status tess_spmv_of_original(const tess_matrix *a, const tess_spmv_args *ar
 tess_status tess_matrix_refresh(tess_matrix *a);
 /* What the parts of split and composite, or tiles, were assigned; NULL for other formats. */
 const tess_assignment_summary *tess_matrix_assigned_to(const tess_matrix *a);
+/* Whether products are those with the FP64 values that it was made from: nothing is lost in storage, by format or policy. */
+bool tess_matrix_is_exact(const tess_matrix *a);
 
 double tess_wall_seconds(void);
 

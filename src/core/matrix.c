@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/internal.h"
+#include "format/choose.h"
 #include "format/csr/csr.h"
 #include "format/split/split.h"
 #include "format/tiles/tiles.h"
@@ -207,11 +208,13 @@ static tess_precision precision_of(const tess_storage_options *options, const te
 static bool takes_precisions(const tess_format_ops *ops, const tess_storage_options *options,
                              const tess_assignment *assignment, tess_precision *refused)
 {
-    const tess_policy_options *policy = assignment ? &assignment->summary.options : &options->policy;
-    int count = takes_policy(options->format) && policy->nlevels > 1 ? policy->nlevels : 1;
+    tess_policy_options policy = assignment ? assignment->summary.options : options->policy;
+    int count = 1;
 
-    for (int l = 0; l < count; l++) {
-        *refused = l == 0 ? precision_of(options, assignment) : policy->level[l].precision;
+    tess_policy_default_levels(&policy);
+    if (takes_policy(options->format) && policy.nlevels > 1) { count = policy.nlevels; }
+    for (int l = 0; l < count && l < TESS_MOST_LEVELS; l++) {
+        *refused = l == 0 ? precision_of(options, assignment) : policy.level[l].precision;
         if (tess_precision_bytes(*refused) == 0 || !(ops->precisions & (1U << *refused))) { return false; }
     }
     return true;
@@ -236,6 +239,16 @@ const tess_assignment_summary *tess_matrix_assigned_to(const tess_matrix *a)
 
     if (a->format == TESS_FORMAT_TILES) { return &((const tiles_storage *)a->storage)->summary; }
     return split ? &((const split_storage *)a->storage)->summary : NULL;
+}
+
+bool tess_matrix_is_exact(const tess_matrix *a)
+{
+    const bool split = a->format == TESS_FORMAT_SPLIT || a->format == TESS_FORMAT_COMPOSITE;
+    const tess_assignment_summary *summary = tess_matrix_assigned_to(a);
+
+    if (!summary) { return a->precision == TESS_PRECISION_FP64; }
+    return summary->options.policy == TESS_POLICY_LOSSLESS && summary->options.parameter == 0.0 &&
+           (!split || ((const split_storage *)a->storage)->options.arithmetic == TESS_ARITHMETIC_FP64);
 }
 
 tess_format tess_matrix_base(const tess_matrix *a)
@@ -266,11 +279,12 @@ static tess_status convert(const tess_matrix *a, const tess_storage_options *opt
     tess_status status = TESS_SUCCESS;
 
     if (!ops || !takes_precisions(ops, options, assignment, &refused)) {
-        return tess_fail(
-            a->ctx, TESS_UNSUPPORTED,
-            "csr, ellr, sell and dia take every precision, split and composite on a GPU fp64, fp32, bf16 and fp16",
-            "format %s in %s on %s", tess_format_name(options->format), tess_precision_name(refused),
-            a->ctx->backend->name);
+        return tess_fail(a->ctx, TESS_UNSUPPORTED,
+                         "csr, ellr, sell, dia and tiles take every precision, split and composite on a GPU fp64, "
+                         "fp32, bf16 and fp16 "
+                         "(--levels fp64,fp32,fp16)",
+                         "format %s in %s on %s", tess_format_name(options->format), tess_precision_name(refused),
+                         a->ctx->backend->name);
     }
     TESS_TRY(require_kernel(a, options));
     TESS_TRY(make_matrix(a->ctx, a->nrows, a->ncols, a->nnz, &stored));
@@ -293,21 +307,25 @@ tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options
     tess_status status = require_assembled(a, "tess_matrix_convert");
 
     *out = NULL;
-    return status == TESS_SUCCESS ? convert(a, options, NULL, out) : status;
+    if (status != TESS_SUCCESS) { return status; }
+    return options->format == TESS_FORMAT_AUTO ? tess_matrix_convert_chosen(a, options, out)
+                                               : convert(a, options, NULL, out);
 }
 
 tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storage_options *options,
                                          const tess_assignment *assignment, tess_matrix **out)
 {
     tess_status status = require_assembled(a, "tess_matrix_convert_assigned");
+    tess_storage_options chosen = *options;
 
     *out = NULL;
     if (status != TESS_SUCCESS) { return status; }
-    if (!takes_policy(options->format)) {
+    if (chosen.format == TESS_FORMAT_AUTO) { chosen.format = tess_format_of_assignment(a, options, assignment); }
+    if (!takes_policy(chosen.format)) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "split, composite and tiles take one", "an assignment for format %s",
-                         tess_format_name(options->format));
+                         tess_format_name(chosen.format));
     }
-    return convert(a, options, assignment, out);
+    return convert(a, &chosen, assignment, out);
 }
 
 tess_status tess_matrix_refresh(tess_matrix *a)

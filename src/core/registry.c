@@ -29,7 +29,8 @@ typedef struct named_value {
 
 #define NAMED(NAME, value, name, ...) {name, value},
 
-static const named_value format_names[] = {TESS_FORMAT_LIST(NAMED){"shell", TESS_FORMAT_SHELL}, {NULL, 0}};
+static const named_value format_names[] = {
+    TESS_FORMAT_LIST(NAMED){"shell", TESS_FORMAT_SHELL}, {"auto", TESS_FORMAT_AUTO}, {NULL, 0}};
 static const named_value solver_names[] = {TESS_SOLVER_LIST(NAMED){NULL, 0}};
 static const named_value engine_names[] = {TESS_ENGINE_LIST(NAMED){NULL, 0}};
 static const named_value orthogonalization_names[] = {

@@ -142,12 +142,13 @@ TESS_HD assign_outcome assign_row(const assign_task *task, int bound, int64_t ro
     return o;
 }
 
-/* The level, below `bound`, of an entry that is not left out. */
-TESS_HD int assign_entry_level(const assign_task *task, int bound, const policy_ranges *ranges, double value)
+/* The level, below `bound`, of an entry that is not left out; lossless as for granule_add. */
+TESS_HD int assign_entry_level(const assign_task *task, int bound, bool lossless, const policy_ranges *ranges,
+                               double value)
 {
     granule_statistics s = granule_start();
 
-    granule_add(&s, ranges, value);
+    granule_add(&s, ranges, lossless, value);
     return policy_level(&task->rules, bound, &s);
 }
 

@@ -41,7 +41,7 @@ static tess_status mark_diagonal(tess_context *ctx, const csr_view *csr, uint8_t
 /* ---- levels of rows ---- */
 
 /* Statistics of entries start, start + step, ... below end; value(k) is that of entry k. */
-template <bool SKIPS, typename VALUE>
+template <bool SKIPS, bool LOSSLESS, typename VALUE>
 __device__ static inline granule_statistics look_at_entries(const uint8_t *skip, const policy_ranges &ranges,
                                                             unsigned start, unsigned end, unsigned step, VALUE value)
 {
@@ -49,19 +49,19 @@ __device__ static inline granule_statistics look_at_entries(const uint8_t *skip,
 
 #pragma unroll 4
     for (unsigned k = start; k < end; k += step) {
-        if (!SKIPS || !assign_skips(skip, k)) { granule_add(&s, &ranges, value(k)); }
+        if (!SKIPS || !assign_skips(skip, k)) { granule_add(&s, &ranges, LOSSLESS, value(k)); }
     }
     return s;
 }
 
 /* The same with entries counted from entry `origin`. Whether any are left out is asked once, not for each. */
-template <typename VALUE>
+template <bool LOSSLESS, typename VALUE>
 __device__ static inline granule_statistics look_at(const assign_task &task, const policy_ranges &ranges,
                                                     int64_t origin, unsigned start, unsigned end, unsigned step,
                                                     VALUE value)
 {
-    return task.skip ? look_at_entries<true>(task.skip + origin, ranges, start, end, step, value)
-                     : look_at_entries<false>(NULL, ranges, start, end, step, value);
+    return task.skip ? look_at_entries<true, LOSSLESS>(task.skip + origin, ranges, start, end, step, value)
+                     : look_at_entries<false, LOSSLESS>(NULL, ranges, start, end, step, value);
 }
 
 /* Rows that a block takes together: where their entries begin and end, and where those of the thread's own row do. */
@@ -104,11 +104,11 @@ __device__ static inline void stage_values(const double *from, int count, double
 }
 
 /* GROUP threads take a row; offsets are read a tile ahead. Where rows are too long for a stage, their threads read memory. */
-template <typename OFFSET, int LEVELS, int GROUP>
+template <typename OFFSET, typename KNOWN, int GROUP>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
     assign_rows_kernel(const assign_task task, int32_t *long_row, assign_totals *totals)
 {
-    enum { ROWS = GPU_BLOCK / GROUP };
+    enum { LEVELS = KNOWN::LEVELS, ROWS = GPU_BLOCK / GROUP };
     __shared__ double staged[STAGED + STAGED / STAGE_GAP];
     const double *val = (const double *)task.csr.val;
     const policy_ranges ranges = totals->ranges;
@@ -131,13 +131,14 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
 
             stage_values(val + tile.begin, (int)(tile.end - tile.begin), staged);
             __syncthreads();
-            s = look_at(task, ranges, tile.begin, before + member, before + length, GROUP,
-                        [=](unsigned k) { return own_values[staged_place(k)]; });
+            s = look_at<KNOWN::LOSSLESS>(task, ranges, tile.begin, before + member, before + length, GROUP,
+                                         [=](unsigned k) { return own_values[staged_place(k)]; });
             __syncthreads();
         } else {
             const double *own_values = val + tile.own_begin;
 
-            s = look_at(task, ranges, tile.own_begin, member, length, GROUP, [=](unsigned k) { return own_values[k]; });
+            s = look_at<KNOWN::LOSSLESS>(task, ranges, tile.own_begin, member, length, GROUP,
+                                         [=](unsigned k) { return own_values[k]; });
         }
         join_group<LEVELS, GROUP>(&s);
         if (member == 0 && row < task.csr.nrows) {
@@ -153,10 +154,11 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
 }
 
 /* A block takes a row of those that were left. */
-template <int LEVELS>
+template <typename KNOWN>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
     assign_long_rows_kernel(const assign_task task, const int32_t *long_row, assign_totals *totals)
 {
+    enum { LEVELS = KNOWN::LEVELS };
     __shared__ granule_statistics wave[GPU_BLOCK / GPU_WAVE];
     const policy_ranges ranges = totals->ranges;
     const unsigned long long nrows = totals->long_rows;
@@ -166,8 +168,8 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
         int64_t row = long_row[i], begin = assign_row_start(&task.csr, row);
         unsigned length = (unsigned)(assign_row_start(&task.csr, row + 1) - begin);
         const double *values = (const double *)task.csr.val + begin;
-        granule_statistics s =
-            look_at(task, ranges, begin, threadIdx.x, length, GPU_BLOCK, [=](unsigned k) { return values[k]; });
+        granule_statistics s = look_at<KNOWN::LOSSLESS>(task, ranges, begin, threadIdx.x, length, GPU_BLOCK,
+                                                        [=](unsigned k) { return values[k]; });
 
         join_group<LEVELS, GPU_WAVE>(&s);
         if (threadIdx.x % GPU_WAVE == 0) { wave[threadIdx.x / GPU_WAVE] = s; }
@@ -185,10 +187,10 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
 
 /* ---- levels of entries ---- */
 
-template <int LEVELS>
+template <typename KNOWN>
 __global__ static void __launch_bounds__(GPU_BLOCK) assign_entries_kernel(const assign_task task, assign_totals *totals)
 {
-    enum { TILE = BATCH * GPU_BLOCK };
+    enum { LEVELS = KNOWN::LEVELS, TILE = BATCH * GPU_BLOCK };
     const policy_ranges ranges = totals->ranges;
     thread_counts<LEVELS> own = {};
 
@@ -209,7 +211,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK) assign_entries_kernel(const 
             assign_outcome o = {0, 0, 0, 1};
 
             if (!taken[i]) { continue; }
-            o.level = assign_entry_level(&task, LEVELS, &ranges, value[i]);
+            o.level = assign_entry_level(&task, LEVELS, KNOWN::LOSSLESS, &ranges, value[i]);
             task.level[first + i * GPU_BLOCK + threadIdx.x] = (uint8_t)o.level;
             count_in_thread(&own, o);
         }
@@ -219,7 +221,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK) assign_entries_kernel(const 
 
 /* ---- all of it ---- */
 
-template <int LEVELS, int GROUP>
+template <typename KNOWN, int GROUP>
 static tess_status launch_rows(tess_context *ctx, const assign_task *task, int32_t *long_row, assign_totals *totals)
 {
     const unsigned most = (unsigned)gpu_state_of(ctx)->multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
@@ -227,45 +229,44 @@ static tess_status launch_rows(tess_context *ctx, const assign_task *task, int32
     tess_status status;
 
     if (task->csr.row_ptr_bits == 32) {
-        assign_rows_kernel<int32_t, LEVELS, GROUP><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, long_row, totals);
+        assign_rows_kernel<int32_t, KNOWN, GROUP><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, long_row, totals);
     } else {
-        assign_rows_kernel<int64_t, LEVELS, GROUP><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, long_row, totals);
+        assign_rows_kernel<int64_t, KNOWN, GROUP><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, long_row, totals);
     }
     status = gpu_check_launch(ctx, "choosing precisions of rows");
     if (status != TESS_SUCCESS || task->csr.nnz <= LONG_STEPS * GROUP) { return status; }
-    assign_long_rows_kernel<LEVELS><<<most, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, long_row, totals);
+    assign_long_rows_kernel<KNOWN><<<most, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, long_row, totals);
     return gpu_check_launch(ctx, "choosing precisions of long rows");
 }
 
-template <int LEVELS>
+template <typename KNOWN>
 static tess_status assign_rows(tess_context *ctx, const assign_task *task, int32_t *long_row, assign_totals *totals)
 {
     const double mean = (double)task->csr.nnz / (double)task->csr.nrows;
 
-    if (mean <= GROUP_MEAN) { return launch_rows<LEVELS, 1>(ctx, task, long_row, totals); }
-    if (mean <= 2 * GROUP_MEAN) { return launch_rows<LEVELS, 2>(ctx, task, long_row, totals); }
-    if (mean <= 4 * GROUP_MEAN) { return launch_rows<LEVELS, 4>(ctx, task, long_row, totals); }
-    if (mean <= 8 * GROUP_MEAN) { return launch_rows<LEVELS, 8>(ctx, task, long_row, totals); }
-    if (mean <= 16 * GROUP_MEAN) { return launch_rows<LEVELS, 16>(ctx, task, long_row, totals); }
-    return launch_rows<LEVELS, 32>(ctx, task, long_row, totals);
+    if (mean <= GROUP_MEAN) { return launch_rows<KNOWN, 1>(ctx, task, long_row, totals); }
+    if (mean <= 2 * GROUP_MEAN) { return launch_rows<KNOWN, 2>(ctx, task, long_row, totals); }
+    if (mean <= 4 * GROUP_MEAN) { return launch_rows<KNOWN, 4>(ctx, task, long_row, totals); }
+    if (mean <= 8 * GROUP_MEAN) { return launch_rows<KNOWN, 8>(ctx, task, long_row, totals); }
+    if (mean <= 16 * GROUP_MEAN) { return launch_rows<KNOWN, 16>(ctx, task, long_row, totals); }
+    return launch_rows<KNOWN, 32>(ctx, task, long_row, totals);
 }
 
-template <int LEVELS>
+template <typename KNOWN>
 static tess_status assign_entries(tess_context *ctx, const assign_task *task, assign_totals *totals)
 {
     const unsigned grid = gpu_grid(ctx, task->csr.nnz, BLOCKS_PER_MULTIPROCESSOR);
 
-    assign_entries_kernel<LEVELS><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, totals);
+    assign_entries_kernel<KNOWN><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, totals);
     return gpu_check_launch(ctx, "choosing precisions of entries");
 }
 
-/* Kernels that know how few levels there are leave out what others need. */
-template <int LEVELS>
+template <typename KNOWN>
 static tess_status assign_granules(tess_context *ctx, const assign_task *task, int32_t *long_row, assign_totals *totals)
 {
     if (task->csr.nrows == 0) { return TESS_SUCCESS; }
-    return task->rules.entries ? assign_entries<LEVELS>(ctx, task, totals)
-                               : assign_rows<LEVELS>(ctx, task, long_row, totals);
+    return task->rules.entries ? assign_entries<KNOWN>(ctx, task, totals)
+                               : assign_rows<KNOWN>(ctx, task, long_row, totals);
 }
 
 static tess_status assign_levels(tess_context *ctx, const assign_task *task, assign_totals *out)
@@ -279,8 +280,8 @@ static tess_status assign_levels(tess_context *ctx, const assign_task *task, ass
 
     if (status != TESS_SUCCESS) { return status; }
     TESS_TRY(magnitudes_launch(ctx, task, totals));
-    TESS_TRY(task->rules.nlevels <= 2 ? assign_granules<2>(ctx, task, long_row, totals)
-                                      : assign_granules<TESS_MOST_LEVELS>(ctx, task, long_row, totals));
+    TESS_TRY(with_known_policy(
+        task->rules, [=](auto known) { return assign_granules<decltype(known)>(ctx, task, long_row, totals); }));
     status = ctx->backend->download(ctx, out, totals, sizeof *out);
 cleanup:
     return status;

@@ -6,6 +6,23 @@
 #include "backend/gpu/gpu.h"
 #include "granule/assign.h"
 
+/* ---- what kernels know of a policy ---- */
+
+/* Kernels that know how few levels there are, and whether the policy is lossless, leave out what others need. */
+template <int MOST, bool DIGITS>
+struct known_policy {
+    static constexpr int LEVELS = MOST;
+    static constexpr bool LOSSLESS = DIGITS;
+};
+
+/* Calls use(a known_policy) for the rules. */
+template <typename USE>
+static inline tess_status with_known_policy(const policy_rules &rules, USE use)
+{
+    if (rules.lossless) { return use(known_policy<TESS_MOST_LEVELS, true>()); }
+    return rules.nlevels <= 2 ? use(known_policy<2, false>()) : use(known_policy<TESS_MOST_LEVELS, false>());
+}
+
 /* ---- ranges ---- */
 
 /* Words of 8 bytes that magnitudes_launch takes from `totals` on. */

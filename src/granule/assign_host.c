@@ -29,7 +29,9 @@ static void assign_one_row(const assign_task *task, const policy_ranges *ranges,
     assign_outcome o;
 
     for (int64_t k = assign_row_start(&task->csr, row); k < end; k++) {
-        if (!assign_skips(task->skip, k)) { granule_add(&s, ranges, assign_value(&task->csr, k)); }
+        if (!assign_skips(task->skip, k)) {
+            granule_add(&s, ranges, task->rules.lossless, assign_value(&task->csr, k));
+        }
     }
     o = assign_row(task, TESS_MOST_LEVELS, row, &s);
     if (o.level == TESS_LEVEL_NONE) {
@@ -46,7 +48,7 @@ static void assign_one_entry(const assign_task *task, const policy_ranges *range
     int level;
 
     if (assign_skips(task->skip, k)) { return; } /* its level says so already */
-    level = assign_entry_level(task, TESS_MOST_LEVELS, ranges, assign_value(&task->csr, k));
+    level = assign_entry_level(task, TESS_MOST_LEVELS, task->rules.lossless, ranges, assign_value(&task->csr, k));
     task->level[k] = (uint8_t)level;
     count[ASSIGN_GRANULES + level] += 1;
     count[ASSIGN_NONZEROS + level] += 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Assignments over a backend's passes: what is the same for all backends. */
+#include <math.h>
 #include <string.h>
 
 #include "granule/choice.h"
@@ -100,13 +101,14 @@ static void fill_summary(tess_assignment *assignment, const assign_totals *total
 {
     tess_assignment_summary *s = &assignment->summary;
     bool whole = s->options.granularity == TESS_GRANULARITY_MATRIX;
+    bool lossless = s->options.policy == TESS_POLICY_LOSSLESS;
 
     s->granules = whole ? 1 : level_count(assignment);
     s->empty = whole ? 0 : (int64_t)totals->count[ASSIGN_EMPTY];
     s->mean_magnitude = totals->mean;
     s->std_magnitude = totals->std;
     for (int l = 0; l < TESS_MOST_LEVELS; l++) {
-        s->range[l] = totals->ranges.range[l];
+        s->range[l] = lossless && totals->ranges.range[l] > 0.0 ? (double)INFINITY : totals->ranges.range[l];
         s->granules_at[l] = whole ? l == 0 : (int64_t)totals->count[ASSIGN_GRANULES + l];
         s->nonzeros_at[l] = (int64_t)totals->count[ASSIGN_NONZEROS + l];
         s->scaled[l] = totals->count[ASSIGN_SCALED + l] > 0;
@@ -153,15 +155,17 @@ static tess_status make_block_levels(tess_assignment *assignment, const tess_mat
 static tess_status make(tess_assignment *assignment, const tess_matrix *a)
 {
     assign_totals totals;
+    bool scaled = false;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(assignment->summary.options.granularity == TESS_GRANULARITY_BLOCK
                  ? make_block_levels(assignment, a, &totals)
                  : make_levels(assignment, a, &totals));
     fill_summary(assignment, &totals);
-    if (!assignment->summary.scaled[0] && !assignment->summary.scaled[1] && !assignment->summary.scaled[2]) {
-        release_exponents(assignment);
+    for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+        scaled = scaled || assignment->summary.scaled[l];
     }
+    if (!scaled) { release_exponents(assignment); }
 cleanup:
     return status;
 }
@@ -205,6 +209,29 @@ cleanup:
     return status;
 }
 
+/* Makes it with e4m3 and with e5m2 at the lowest level; keeps the one that has more entries there, e4m3 of equals. */
+static tess_status make_either_fp8(tess_assignment *assignment, const tess_matrix *a)
+{
+    const int lowest = assignment->summary.options.nlevels - 1;
+    tess_assignment other = *assignment;
+    tess_status status = TESS_SUCCESS;
+
+    assignment->summary.options.level[lowest].precision = TESS_PRECISION_E4M3;
+    other.summary.options.level[lowest].precision = TESS_PRECISION_E5M2;
+    TESS_TRY(make(assignment, a));
+    if (assignment->summary.nonzeros_at[lowest] == a->nnz) { return TESS_SUCCESS; }
+    TESS_TRY(make(&other, a));
+    if (other.summary.nonzeros_at[lowest] > assignment->summary.nonzeros_at[lowest]) {
+        const tess_assignment kept = other;
+
+        other = *assignment;
+        *assignment = kept;
+    }
+cleanup:
+    release_arrays(&other);
+    return status;
+}
+
 tess_status tess_assignment_create(const tess_matrix *a, const tess_policy_options *options, tess_assignment **out)
 {
     tess_context *ctx = a->ctx;
@@ -221,7 +248,9 @@ tess_status tess_assignment_create(const tess_matrix *a, const tess_policy_optio
     made->nrows = a->nrows;
     made->nnz = a->nnz;
     made->summary.options = resolved;
-    TESS_TRY(resolved.choose_parameter ? make_chosen(made, a) : make(made, a));
+    TESS_TRY(resolved.choose_parameter ? make_chosen(made, a)
+             : resolved.choose_fp8     ? make_either_fp8(made, a)
+                                       : make(made, a));
     *out = made;
 cleanup:
     if (status != TESS_SUCCESS) { tess_assignment_destroy(made); }

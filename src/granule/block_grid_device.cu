@@ -97,6 +97,7 @@ __device__ static inline bool any_of_group(bool own)
 }
 
 /* The entries of a block that are in the thread's row. */
+template <bool LOSSLESS>
 __device__ static inline granule_statistics take_entries(const csr_view &csr, const policy_ranges &ranges, int shift,
                                                          int32_t column, row_cursor *c)
 {
@@ -107,7 +108,7 @@ __device__ static inline granule_statistics take_entries(const csr_view &csr, co
 
         c->at += 1;
         look_ahead(csr, shift, c);
-        granule_add(&s, &ranges, value);
+        granule_add(&s, &ranges, LOSSLESS, value);
     }
     return s;
 }
@@ -146,11 +147,11 @@ __device__ static inline void keep_count(const grid_scratch &scratch, int64_t bl
     }
 }
 
-template <int GROUP, int LEVELS, bool SCALED>
+template <int GROUP, typename KNOWN, bool SCALED>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
     assign_block_rows_kernel(const assign_task task, const grid_scratch scratch, assign_totals *totals)
 {
-    enum { TOGETHER = GPU_BLOCK / GROUP };
+    enum { LEVELS = KNOWN::LEVELS, TOGETHER = GPU_BLOCK / GROUP };
     const policy_ranges ranges = totals->ranges;
     const int lane = (int)threadIdx.x % GROUP, shift = block_grid_shift(task.grid.cols);
     thread_counts<LEVELS> own = {};
@@ -178,7 +179,8 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
             assign_outcome o;
 
             if (GPU_BALLOT(there) == 0) { break; }
-            o = judge_block<GROUP, LEVELS, SCALED>(task.rules, take_entries(task.csr, ranges, shift, column, &c));
+            o = judge_block<GROUP, LEVELS, SCALED>(task.rules,
+                                                   take_entries<KNOWN::LOSSLESS>(task.csr, ranges, shift, column, &c));
             if (leads && there) {
                 word[nblocks++] = pack_block(column, o);
                 count_in_thread(&own, o);
@@ -211,15 +213,16 @@ __device__ static inline void clear_window(grid_window *w)
     }
 }
 
+template <typename KNOWN>
 __device__ static inline void add_to_window(grid_window *w, int i, const policy_ranges &ranges, double value)
 {
     granule_statistics s = granule_start();
     unsigned flags = 0;
 
-    granule_add(&s, &ranges, value);
+    granule_add(&s, &ranges, KNOWN::LOSSLESS, value);
     flags |= s.not_finite > 0 ? FLAG_NOT_FINITE : 0;
 #pragma unroll
-    for (int l = 1; l < TESS_MOST_LEVELS; l++) {
+    for (int l = 1; l < KNOWN::LEVELS; l++) {
         flags |= s.outside[l] > 0 ? FLAG_OUTSIDE << l : 0;
     }
     atomicAdd(&w->count[i], 1U);
@@ -229,6 +232,7 @@ __device__ static inline void add_to_window(grid_window *w, int i, const policy_
 }
 
 /* Of the outside it tells whether there is any: what a rule for every value asks. */
+template <int LEVELS>
 __device__ static inline granule_statistics statistics_in(const grid_window *w, int i)
 {
     granule_statistics s = granule_start();
@@ -237,7 +241,7 @@ __device__ static inline granule_statistics statistics_in(const grid_window *w, 
     s.count = (int32_t)(count & COUNT_MASK);
     s.not_finite = (count & FLAG_NOT_FINITE) != 0;
 #pragma unroll
-    for (int l = 1; l < TESS_MOST_LEVELS; l++) {
+    for (int l = 1; l < LEVELS; l++) {
         s.outside[l] = (count & FLAG_OUTSIDE << l) != 0;
     }
     s.smallest = tess_double_of_bits(w->smallest[i]);
@@ -283,6 +287,7 @@ __device__ static inline int32_t find_least(const csr_view &csr, int shift, int 
 }
 
 /* Adds the entries of the block columns from `column` on that the window has. All threads of the block. */
+template <typename KNOWN>
 __device__ static inline void fill_window(const csr_view &csr, const policy_ranges &ranges, int shift, int nrows,
                                           int32_t column, window_rows *rows, grid_window *w)
 {
@@ -298,7 +303,7 @@ __device__ static inline void fill_window(const csr_view &csr, const policy_rang
     for (int j = 0; j < nrows; j++) {
 #pragma unroll 4
         for (int64_t k = rows->at[j] + i; k < rows->stop[j]; k += GPU_BLOCK) {
-            add_to_window(w, (csr.col_ind[k] >> shift) - column, ranges, assign_value(&csr, k));
+            add_to_window<KNOWN>(w, (csr.col_ind[k] >> shift) - column, ranges, assign_value(&csr, k));
         }
     }
     __syncthreads();
@@ -320,7 +325,7 @@ __device__ static inline int32_t drain_window(const policy_rules &rules, const g
     }
     place = scan_block<GPU_BLOCK>(here, &total);
     for (int i = first; i < first + RUN; i++) {
-        const granule_statistics s = statistics_in(w, i);
+        const granule_statistics s = statistics_in<LEVELS>(w, i);
         assign_outcome o;
 
         if (s.count == 0) { continue; }
@@ -332,10 +337,11 @@ __device__ static inline int32_t drain_window(const policy_rules &rules, const g
     return (int32_t)total;
 }
 
-template <int LEVELS>
+template <typename KNOWN>
 __global__ static void __launch_bounds__(GPU_BLOCK)
     assign_long_block_rows_kernel(const assign_task task, const grid_scratch scratch, assign_totals *totals)
 {
+    enum { LEVELS = KNOWN::LEVELS };
     __shared__ grid_window window;
     __shared__ window_rows rows;
     const policy_ranges ranges = totals->ranges;
@@ -357,7 +363,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
             const int32_t column = find_least(task.csr, shift, nrows, &rows);
 
             if (column == BLOCK_GRID_NO_COLUMN) { break; }
-            fill_window(task.csr, ranges, shift, nrows, column, &rows, &window);
+            fill_window<KNOWN>(task.csr, ranges, shift, nrows, column, &rows, &window);
             nblocks += drain_window<LEVELS>(task.rules, &window, column, word + nblocks, &own);
         }
         if (j == 0) { keep_count(scratch, block_row, nblocks); }
@@ -405,7 +411,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
 
 /* ---- all of it ---- */
 
-template <int GROUP, int LEVELS, bool SCALED>
+template <int GROUP, typename KNOWN, bool SCALED>
 static tess_status launch_pass(tess_context *ctx, const assign_task *task, const grid_scratch &scratch,
                                assign_totals *totals)
 {
@@ -413,28 +419,27 @@ static tess_status launch_pass(tess_context *ctx, const assign_task *task, const
     const unsigned most = (unsigned)gpu_state_of(ctx)->multiprocessors * LONG_BLOCKS;
     tess_status status;
 
-    assign_block_rows_kernel<GROUP, LEVELS, SCALED><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, scratch, totals);
+    assign_block_rows_kernel<GROUP, KNOWN, SCALED><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, scratch, totals);
     status = gpu_check_launch(ctx, "choosing precisions of blocks");
     if (status != TESS_SUCCESS || task->csr.nnz <= LONG_ROW) { return status; }
-    assign_long_block_rows_kernel<LEVELS><<<most, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, scratch, totals);
+    assign_long_block_rows_kernel<KNOWN><<<most, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, scratch, totals);
     return gpu_check_launch(ctx, "choosing precisions of blocks in long rows");
 }
 
-template <int GROUP, int LEVELS>
-static tess_status launch_levels(tess_context *ctx, const assign_task *task, const grid_scratch &scratch,
-                                 assign_totals *totals)
+template <int GROUP, typename KNOWN>
+static tess_status launch_known(tess_context *ctx, const assign_task *task, const grid_scratch &scratch,
+                                assign_totals *totals)
 {
-    return policy_has_scales(&task->rules) ? launch_pass<GROUP, LEVELS, true>(ctx, task, scratch, totals)
-                                           : launch_pass<GROUP, LEVELS, false>(ctx, task, scratch, totals);
+    return policy_has_scales(&task->rules) ? launch_pass<GROUP, KNOWN, true>(ctx, task, scratch, totals)
+                                           : launch_pass<GROUP, KNOWN, false>(ctx, task, scratch, totals);
 }
 
-/* Kernels that know how few levels there are leave out what others need. */
 template <int GROUP>
 static tess_status launch_group(tess_context *ctx, const assign_task *task, const grid_scratch &scratch,
                                 assign_totals *totals)
 {
-    return task->rules.nlevels <= 2 ? launch_levels<GROUP, 2>(ctx, task, scratch, totals)
-                                    : launch_levels<GROUP, TESS_MOST_LEVELS>(ctx, task, scratch, totals);
+    return with_known_policy(
+        task->rules, [=](auto known) { return launch_known<GROUP, decltype(known)>(ctx, task, scratch, totals); });
 }
 
 /* Ranges, words, counts and sums of counts, in the order of the stream; then the one wait. */
@@ -460,13 +465,16 @@ cleanup:
 static tess_status move_blocks(tess_context *ctx, const assign_task *task, const grid_scratch &scratch,
                                const assign_totals *totals, tess_assignment *out)
 {
-    const unsigned long long *scaled = &totals->count[ASSIGN_SCALED];
+    unsigned long long scaled = 0;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(block_grid_allocate_rows(ctx, task->csr.nrows, &out->grid));
     TESS_TRY(block_grid_allocate_blocks(ctx, totals->nblocks, &out->grid));
     TESS_TRY(tess_device_allocate(ctx, totals->nblocks, sizeof *out->level, (void **)&out->level));
-    if (scaled[0] + scaled[1] + scaled[2] > 0) {
+    for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+        scaled += totals->count[ASSIGN_SCALED + l];
+    }
+    if (scaled > 0) {
         TESS_TRY(tess_device_allocate(ctx, totals->nblocks, sizeof *out->exponent, (void **)&out->exponent));
     }
     move_blocks_kernel<<<(unsigned)scratch.nchunks, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, scratch, out->grid,

@@ -45,12 +45,13 @@ static int32_t next_column(const block_cursors *c)
     return least;
 }
 
-/* Goes past the entries of a block; adds them to s, unless that is NULL. */
-static void take_block(block_cursors *c, int32_t column, const policy_ranges *ranges, granule_statistics *s)
+/* Goes past the entries of a block; adds them to s, unless that is NULL, by the ranges of the task. */
+static void take_block(block_cursors *c, int32_t column, const assign_task *task, const policy_ranges *ranges,
+                       granule_statistics *s)
 {
     for (int i = 0; i < c->nrows; i++) {
         while (c->column[i] == column) {
-            if (s) { granule_add(s, ranges, assign_value(c->csr, c->at[i])); }
+            if (s) { granule_add(s, ranges, task->rules.lossless, assign_value(c->csr, c->at[i])); }
             c->at[i] += 1;
             look_ahead(c, i);
         }
@@ -63,7 +64,7 @@ static int64_t count_blocks(const csr_view *csr, const block_grid *grid, int64_t
     int64_t count = 0;
 
     for (int32_t column = next_column(&c); column != BLOCK_GRID_NO_COLUMN; column = next_column(&c)) {
-        take_block(&c, column, NULL, NULL);
+        take_block(&c, column, NULL, NULL, NULL);
         count++;
     }
     return count;
@@ -80,7 +81,7 @@ static void fill_block_row(const assign_task *task, const policy_ranges *ranges,
         assign_outcome o;
 
         grid->column[b] = next_column(&c);
-        take_block(&c, grid->column[b], ranges, &s);
+        take_block(&c, grid->column[b], task, ranges, &s);
         o = assign_block(&task->rules, TESS_MOST_LEVELS, &s);
         grid->count[b] = (uint16_t)s.count;
         out->level[b] = (uint8_t)o.level;

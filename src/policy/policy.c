@@ -18,9 +18,6 @@ void tess_policy_options_init(tess_policy_options *o)
     o->granularity = TESS_GRANULARITY_ROW;
     o->policy = TESS_POLICY_NONE;
     o->share = default_share;
-    o->nlevels = 2;
-    o->level[0].precision = TESS_PRECISION_FP64;
-    o->level[1].precision = TESS_PRECISION_FP32;
     o->block_rows = o->block_cols = DEFAULT_SIDE;
 }
 
@@ -96,8 +93,8 @@ tess_status tess_policy_parse(const char *text, tess_policy_options *out)
     return TESS_SUCCESS;
 }
 
-/* The first `length` characters as a precision, perhaps with `:scaled`. */
-static bool parse_level(const char *text, size_t length, tess_level *out)
+/* The first `length` characters as a precision, perhaps with `:scaled`; of fp8 as e4m3, for which *either stands. */
+static bool parse_level(const char *text, size_t length, tess_level *out, bool *either)
 {
     char word[32] = "", *suffix = NULL;
 
@@ -106,32 +103,52 @@ static bool parse_level(const char *text, size_t length, tess_level *out)
     suffix = strchr(word, ':');
     if (suffix) { *suffix++ = '\0'; }
     out->scaled = suffix != NULL;
+    *either = strcasecmp(word, "fp8") == 0;
     return (!suffix || strcasecmp(suffix, "scaled") == 0) &&
-           tess_precision_parse(word, &out->precision) == TESS_SUCCESS;
+           tess_precision_parse(*either ? "e4m3" : word, &out->precision) == TESS_SUCCESS;
 }
 
 tess_status tess_levels_parse(const char *text, tess_policy_options *out)
 {
     tess_level level[TESS_MOST_LEVELS] = {{TESS_PRECISION_FP64, 0}};
     int count = 0;
+    bool either = false;
 
     for (const char *at = text;; at++) {
         size_t length = strcspn(at, ",");
 
-        if (count == TESS_MOST_LEVELS || !parse_level(at, length, &level[count])) { return TESS_INVALID_ARGUMENT; }
+        if (either || count == TESS_MOST_LEVELS || !parse_level(at, length, &level[count], &either)) {
+            return TESS_INVALID_ARGUMENT;
+        }
         count++;
         at += length;
         if (*at == '\0') { break; }
     }
     out->nlevels = count;
+    out->choose_fp8 = either;
     memcpy(out->level, level, sizeof level);
     return TESS_SUCCESS;
+}
+
+void tess_policy_default_levels(tess_policy_options *o)
+{
+    if (o->nlevels != 0) { return; }
+    (void)tess_levels_parse(o->policy == TESS_POLICY_LOSSLESS ? "fp64,fp32,fp16,fp8" : "fp64,fp32", o);
 }
 
 /* ---- options without defaults ---- */
 
 static tess_status check_levels(tess_context *ctx, const tess_policy_options *o)
 {
+    if (o->choose_fp8 && (o->policy != TESS_POLICY_LOSSLESS || o->nlevels < 2 ||
+                          tess_precision_bytes(o->level[o->nlevels - 1].precision) != 1)) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "name e4m3 or e5m2, or choose policy lossless",
+                         "the kind of fp8 is to be chosen with policy %s", tess_policy_name(o->policy));
+    }
+    if (o->policy == TESS_POLICY_LOSSLESS && o->level[0].precision != TESS_PRECISION_FP64) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "begin the levels with fp64",
+                         "policy lossless without level fp64");
+    }
     for (int l = 0; l < o->nlevels; l++) {
         const tess_level *level = &o->level[l];
 
@@ -188,7 +205,12 @@ static tess_status check_numbers(tess_context *ctx, const tess_policy_options *o
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "percent of a row's values: above 0, at most 100", "share = %g",
                          o->share);
     }
-    if (o->policy != TESS_POLICY_NONE && !(o->parameter > 0.0 && isfinite(o->parameter))) {
+    if (o->policy == TESS_POLICY_LOSSLESS && !(o->parameter >= 0.0 && o->parameter < 1.0)) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "at least 0 (bit-exact), below 1",
+                         "policy lossless with a loss of %g", o->parameter);
+    }
+    if (o->policy != TESS_POLICY_NONE && o->policy != TESS_POLICY_LOSSLESS &&
+        !(o->parameter > 0.0 && isfinite(o->parameter))) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "a finite number above 0", "policy %s with parameter %g",
                          tess_policy_name(o->policy), o->parameter);
     }
@@ -214,10 +236,7 @@ tess_status tess_policy_resolve(tess_context *ctx, const tess_policy_options *op
     tess_policy_options_init(&defaults);
     o = options ? *options : defaults;
     if (o.share == 0.0) { o.share = defaults.share; }
-    if (o.nlevels == 0) {
-        o.nlevels = defaults.nlevels;
-        memcpy(o.level, defaults.level, sizeof o.level);
-    }
+    tess_policy_default_levels(&o);
     if (o.policy == TESS_POLICY_NONE) { o.parameter = 0.0; }
     if (o.policy == TESS_POLICY_FIXED_RANGE && o.parameter == 0.0) { o.parameter = default_range; }
     if (o.policy == TESS_POLICY_MEAN_RANGE && o.parameter == 0.0) { o.parameter = default_factor; }
@@ -239,32 +258,50 @@ cleanup:
 
 /* ---- rules ---- */
 
-static policy_limits limits_of(tess_precision precision)
+/* The largest magnitude that is rounded to `largest`, half a spacing 2^half below the next: ties go to even, and that is the next
+   where it is a power of two. */
+static double largest_rounded_to(double largest, int half)
 {
+    const double middle = largest + ldexp(1.0, half), next = middle + ldexp(1.0, half);
+
+    return frexp(next, &(int){0}) == 0.5 ? nextafter(middle, 0.0) : middle;
+}
+
+static policy_limits limits_of(tess_precision precision, bool lossless)
+{
+    policy_limits limits = {0.0, 0.0, 0};
+
     switch (precision) {
-#define LIMITS(NAME, value, name, type, bits, emin, emax, max)                               \
-    case TESS_PRECISION_##NAME:                                                              \
-        return (policy_limits){max, (value) == TESS_PRECISION_FP64 ? 0.0 : ldexp(1.0, emin), \
-                               (emax) < 64 ? (emax)-1 : 62};
+#define LIMITS(NAME, value, name, type, bits, emin, emax, max)                        \
+    case TESS_PRECISION_##NAME:                                                       \
+        limits = (policy_limits){max, ldexp(1.0, emin), (emax) < 64 ? (emax)-1 : 62}; \
+        if ((value) != TESS_PRECISION_FP64 && lossless) {                             \
+            limits.largest = largest_rounded_to(max, (emax) - (bits));                \
+            limits.smallest = ldexp(1.0, (emin) - ((bits)-1));                        \
+        }                                                                             \
+        break;
         TESS_PRECISION_LIST(LIMITS)
 #undef LIMITS
     }
-    return (policy_limits){0.0, 0.0, 0};
+    if (precision == TESS_PRECISION_FP64) { limits.smallest = 0.0; }
+    return limits;
 }
 
 policy_rules tess_policy_rules(const tess_policy_options *o)
 {
+    const bool lossless = o->policy == TESS_POLICY_LOSSLESS;
     policy_rules rules = {.nlevels = o->policy == TESS_POLICY_NONE ? 1 : o->nlevels,
                           .entries = o->granularity == TESS_GRANULARITY_ENTRY,
-                          .every_value =
-                              o->granularity == TESS_GRANULARITY_ENTRY || o->granularity == TESS_GRANULARITY_BLOCK,
+                          .every_value = o->granularity == TESS_GRANULARITY_ENTRY ||
+                                         o->granularity == TESS_GRANULARITY_BLOCK || lossless,
                           .at_most_one = o->at_most_one != 0,
-                          .allow_underflow = o->allow_underflow != 0,
+                          .allow_underflow = o->allow_underflow != 0 && !lossless,
+                          .lossless = lossless,
                           .share = o->share};
-    double first = tess_precision_unit_roundoff(o->level[1].precision);
+    double first = lossless ? 1.0 : tess_precision_unit_roundoff(o->level[1].precision);
 
     for (int l = 0; l < rules.nlevels; l++) {
-        rules.limits[l] = limits_of(o->level[l].precision);
+        rules.limits[l] = limits_of(o->level[l].precision, lossless);
         rules.precision[l] = o->level[l].precision;
         rules.scaled[l] = o->level[l].scaled != 0;
         rules.ratio[l] = first / tess_precision_unit_roundoff(o->level[l].precision);

@@ -16,8 +16,8 @@ extern "C" {
 
 /* What a precision can take. */
 typedef struct policy_limits {
-    double largest;         /* finite magnitude */
-    double smallest_normal; /* 0 for fp64, where everything fits */
+    double largest;  /* finite magnitude; for policy lossless one that is rounded to it */
+    double smallest; /* normal number; for policy lossless number; 0 for fp64, where everything fits */
     /* A scaled row's largest magnitude comes to lie in [2^scaled_top, 2^(scaled_top + 1)): no rounding overflows, and what is
        small finds most room; of bf16 and fp32 half the range stays free for products in FP32. */
     int scaled_top;
@@ -27,9 +27,11 @@ typedef struct policy_limits {
 typedef struct policy_rules {
     int nlevels;                                             /* 1 for policy none */
     bool entries, every_value, at_most_one, allow_underflow; /* every_value: of a granule must be inside */
+    bool lossless;
     bool scaled[TESS_MOST_LEVELS];
     double share;
-    double ratio[TESS_MOST_LEVELS]; /* of a level's range to that of level 1; that of level 0 is not used */
+    double ratio
+        [TESS_MOST_LEVELS]; /* of a level's range to that of level 1; that of level 0 is not used; see policy_ranges */
     policy_limits limits[TESS_MOST_LEVELS];
     tess_precision precision[TESS_MOST_LEVELS];
 } policy_rules;
@@ -41,18 +43,25 @@ policy_rules tess_policy_rules(const tess_policy_options *resolved);
 }
 #endif
 
-/* Where the values of each level must lie: magnitudes below range[l]. */
+/* Where the values of each level must lie: magnitudes below range[l]; for policy lossless their significands as integers, so that
+   range[l] is 2^(significand bits). */
 typedef struct policy_ranges {
     double range[TESS_MOST_LEVELS];
+    double loss; /* policy lossless: the relative one that a value may suffer */
 } policy_ranges;
 
+/* range: r, or the loss. */
 TESS_HD policy_ranges policy_ranges_of(const policy_rules *rules, double range)
 {
     policy_ranges r;
 
     for (int l = 0; l < TESS_MOST_LEVELS; l++) {
-        r.range[l] = l >= rules->nlevels ? 0.0 : l == 0 ? (double)INFINITY : range * rules->ratio[l];
+        r.range[l] = l >= rules->nlevels ? 0.0
+                     : l == 0            ? (double)INFINITY
+                     : rules->lossless   ? rules->ratio[l]
+                                         : range * rules->ratio[l];
     }
+    r.loss = rules->lossless ? range : 0.0;
     return r;
 }
 
@@ -65,37 +74,6 @@ TESS_HD bool policy_has_scales(const policy_rules *rules)
         scaled = scaled || rules->scaled[l];
     }
     return scaled;
-}
-
-/* What a policy looks at in a granule. */
-typedef struct granule_statistics {
-    int32_t count;                     /* entries */
-    int32_t outside[TESS_MOST_LEVELS]; /* of the range of each level but the first; NaN and Inf always */
-    int32_t not_finite;
-    double smallest, largest; /* magnitudes of entries that are finite and not zero; Inf and 0 where there is none */
-} granule_statistics;
-
-TESS_HD granule_statistics granule_start(void)
-{
-    granule_statistics s = {0, {0}, 0, (double)INFINITY, 0.0};
-
-    return s;
-}
-
-TESS_HD void granule_add(granule_statistics *s, const policy_ranges *r, double value)
-{
-    double magnitude = fabs(value);
-    bool finite = magnitude < (double)INFINITY;
-    double above_zero = finite && magnitude > 0.0 ? magnitude : (double)INFINITY;
-    double largest = finite ? magnitude : 0.0;
-
-    s->count += 1;
-    s->not_finite += !finite;
-    for (int l = 1; l < TESS_MOST_LEVELS; l++) {
-        s->outside[l] += !(finite && magnitude < r->range[l]);
-    }
-    s->largest = largest > s->largest ? largest : s->largest;
-    s->smallest = above_zero < s->smallest ? above_zero : s->smallest;
 }
 
 /* 2^exponent, normal. */
@@ -113,22 +91,100 @@ TESS_HD int policy_leading_exponent(double value)
     return (int)(tess_double_bits(value) >> 52) - 1023 - offset;
 }
 
-/* Whether magnitudes over 2^exponent are within a precision's normal numbers. */
-TESS_HD bool policy_is_normal(const policy_limits *limits, const granule_statistics *s, int exponent)
+/* What policy lossless looks at in a magnitude: odd * unit, the number with the fewest significant bits that is near enough to it. */
+typedef struct policy_digits {
+    double odd, unit; /* an odd integer of up to 53 bits; a power of two */
+} policy_digits;
+
+/*
+ * Of a finite magnitude above 0: the number with the fewest bits in magnitude * [1 - loss, 1 + loss], for a loss below 1. With m
+ * the significand as an integer of 53 bits and B = floor(loss m) that is the multiple of the largest power of two in
+ * [m - B, m + B]: there is one only, and that power is the highest bit in which m - B - 1 and m + B differ.
+ */
+TESS_HD policy_digits policy_digits_of(double magnitude, double loss)
+{
+    const uint64_t fraction = (UINT64_C(1) << 52) - 1;
+    const int leading = policy_leading_exponent(magnitude);
+    const uint64_t bits = tess_double_bits(magnitude < 0x1p-1022 ? magnitude * 0x1p54 : magnitude);
+    const uint64_t m = (bits & fraction) | (fraction + 1);
+    uint64_t room = (uint64_t)(loss * (double)m), differ;
+    policy_digits d;
+    int place, exponent;
+
+    if (room > 0 && fma(loss, (double)m, -(double)room) < 0.0) { room -= 1; } /* the product was rounded up */
+    differ = (m - room - 1) ^ (m + room);
+    place = policy_leading_exponent((double)(differ & ~(differ >> 1))); /* no rounding changes the leading bit */
+    exponent = leading - 52 + place;
+    d.odd = (double)((m + room) >> place);
+    d.unit =
+        exponent < -1022 ? policy_power_of_two(exponent + 54) * 0x1p-54 : policy_power_of_two(exponent); /* or Inf */
+    return d;
+}
+
+/* What a policy looks at in a granule. */
+typedef struct granule_statistics {
+    int32_t count;                     /* entries */
+    int32_t outside[TESS_MOST_LEVELS]; /* of the range of each level but the first; NaN and Inf always */
+    int32_t not_finite;
+    double smallest,
+        largest; /* magnitudes of entries that are finite and not zero; Inf and 0 where there is none; for policy
+                                 lossless the smallest unit in place of the smallest magnitude */
+} granule_statistics;
+
+TESS_HD granule_statistics granule_start(void)
+{
+    granule_statistics s = {0, {0}, 0, (double)INFINITY, 0.0};
+
+    return s;
+}
+
+/* What is added for a value: `measure` is what ranges are for. */
+TESS_HD void granule_add_measured(granule_statistics *s, const policy_ranges *r, bool finite, double measure,
+                                  double smallest, double largest)
+{
+    s->count += 1;
+    s->not_finite += !finite;
+    for (int l = 1; l < TESS_MOST_LEVELS; l++) {
+        s->outside[l] += !(finite && measure < r->range[l]);
+    }
+    s->largest = largest > s->largest ? largest : s->largest;
+    s->smallest = smallest < s->smallest ? smallest : s->smallest;
+}
+
+/* lossless: the policy's; a constant where compilers are to leave the other case out. */
+TESS_HD void granule_add(granule_statistics *s, const policy_ranges *r, bool lossless, double value)
+{
+    double magnitude = fabs(value);
+    bool finite = magnitude < (double)INFINITY, counts = finite && magnitude > 0.0;
+
+    if (lossless) {
+        policy_digits d = policy_digits_of(counts ? magnitude : 1.0, r->loss);
+
+        double odd = d.unit < (double)INFINITY ? d.odd : (double)INFINITY; /* not what rounding takes beyond FP64 */
+
+        granule_add_measured(s, r, finite, counts ? odd : 0.0, counts ? d.unit : (double)INFINITY,
+                             counts ? magnitude : 0.0);
+    } else {
+        granule_add_measured(s, r, finite, magnitude, counts ? magnitude : (double)INFINITY, finite ? magnitude : 0.0);
+    }
+}
+
+/* Whether magnitudes over 2^exponent are within a precision's normal numbers, or, for policy lossless, units within its numbers. */
+TESS_HD bool policy_has_room(const policy_limits *limits, const granule_statistics *s, int exponent)
 {
     double scale = policy_power_of_two(-exponent);
 
-    return s->largest * scale <= limits->largest && s->smallest * scale >= limits->smallest_normal;
+    return s->largest * scale <= limits->largest && s->smallest * scale >= limits->smallest;
 }
 
-/* The exponent of the scale of a granule at level l: 0 where its values are normal numbers as they are. 2^exponent and its
+/* The exponent of the scale of a granule at level l: 0 where its values have room as they are. 2^exponent and its
    inverse are normal numbers in FP64. */
 TESS_HD int policy_exponent(const policy_rules *rules, int l, const granule_statistics *s)
 {
     int exponent;
 
     if (!rules->scaled[l] || s->not_finite > 0 || s->largest == 0.0) { return 0; }
-    if (policy_is_normal(&rules->limits[l], s, 0)) { return 0; }
+    if (policy_has_room(&rules->limits[l], s, 0)) { return 0; }
     exponent = policy_leading_exponent(s->largest) - rules->limits[l].scaled_top;
     return exponent < -1022 ? -1022 : exponent > 1022 ? 1022 : exponent;
 }
@@ -139,7 +195,7 @@ TESS_HD bool policy_fits(const policy_rules *rules, int l, const granule_statist
     int exponent = policy_exponent(rules, l, s);
 
     if (s->not_finite > 0) { return false; }
-    return policy_is_normal(limits, s, exponent) ||
+    return policy_has_room(limits, s, exponent) ||
            (rules->allow_underflow && s->largest * policy_power_of_two(-exponent) <= limits->largest);
 }
 

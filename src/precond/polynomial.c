@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* Entries stored per nonzero where slices are still worth it: they save 2 bytes of 4 + those of a value. */
-#define MOST_PADDING 1.15
+#include "format/choose.h"
 
 static const tess_matrix *matrix_of(const tess_polynomial *p)
 {
@@ -89,14 +88,14 @@ static tess_status make_copy(tess_polynomial *p, tess_precision storage)
 
     tess_storage_options_init(&options);
     options.precision = storage;
-    options.format = TESS_FORMAT_SELL;
-    options.max_padding = MOST_PADDING;
     if (p->precision == TESS_PRECISION_FP32) { options.arithmetic = TESS_ARITHMETIC_FP32; }
-    status = tess_matrix_convert(p->matrix, &options, &p->copy);
-    if (status != TESS_UNSUPPORTED) { return status; }
+    TESS_TRY(tess_matrix_try_slices(p->matrix, &options, &p->copy));
+    if (p->copy) { return TESS_SUCCESS; }
     options.format = TESS_FORMAT_CSR;
     options.arithmetic = TESS_ARITHMETIC_FP64;
-    return tess_matrix_convert(p->matrix, &options, &p->copy);
+    status = tess_matrix_convert(p->matrix, &options, &p->copy);
+cleanup:
+    return status;
 }
 
 /* Whatever products need, so that none allocates. */

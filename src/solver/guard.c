@@ -128,13 +128,13 @@ static void count_nonzeros(const tess_matrix *m, tess_solve_result *r)
     }
 }
 
-/* The lowest precision that values of a matrix are in. */
+/* The lowest precision that values of a matrix are in, unless they are all of the original's bits. */
 static tess_precision lowest_precision(const tess_matrix *m)
 {
     const tess_assignment_summary *summary = tess_matrix_assigned_to(m);
     tess_precision lowest = m->precision;
 
-    for (int l = 0; summary && l < summary->options.nlevels; l++) {
+    for (int l = 0; summary && !tess_matrix_is_exact(m) && l < summary->options.nlevels; l++) {
         if (summary->nonzeros_at[l] > 0) { lowest = summary->options.level[l].precision; }
     }
     return lowest;

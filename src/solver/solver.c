@@ -180,7 +180,8 @@ static tess_status setup_precond(tess_solver *s, const tess_precond *given)
 /* The vectors of Krylov methods are in the order of the matrix. */
 static tess_status require_original_order(tess_context *ctx, const tess_storage_options *o)
 {
-    const int mixed = o->format == TESS_FORMAT_SPLIT || o->format == TESS_FORMAT_COMPOSITE;
+    const int mixed =
+        o->format == TESS_FORMAT_SPLIT || o->format == TESS_FORMAT_COMPOSITE || o->format == TESS_FORMAT_AUTO;
 
     if (!mixed || o->row_order == TESS_ROW_ORDER_ORIGINAL) { return TESS_SUCCESS; }
     return tess_fail(ctx, TESS_UNSUPPORTED, "leave row_order (--row-order) original; Jacobi permutes by itself",
@@ -199,6 +200,11 @@ tess_status solver_setup_storage(tess_solver *s)
     TESS_TRY(a->ops->prepare(a)); /* the guard may go up to it within a loop */
     if (o->format == TESS_FORMAT_CSR && o->precision == TESS_PRECISION_FP64) { return TESS_SUCCESS; }
     TESS_TRY(tess_matrix_convert(a, o, &s->stored));
+    if (s->stored->format == TESS_FORMAT_CSR && s->stored->precision == TESS_PRECISION_FP64) {
+        tess_matrix_destroy(s->stored); /* format auto came to what is there */
+        s->stored = NULL;
+        return TESS_SUCCESS;
+    }
     status = s->stored->ops->prepare(s->stored);
 cleanup:
     return status;

@@ -183,6 +183,41 @@ static void check_block_options(const oracle_csr *a)
     tess_context_destroy(cpu);
 }
 
+/* Policy lossless at all granularities, for matrices whose values have few bits, and a little more than few. */
+static void check_lossless_options(oracle_csr *a, double noise)
+{
+    const tess_policy_options all[] = {options_of(TESS_GRANULARITY_ROW, "lossless", "fp64,fp32,fp16,fp8"),
+                                       options_of(TESS_GRANULARITY_ROW, "lossless", "fp64,fp32:scaled,fp8:scaled"),
+                                       options_of(TESS_GRANULARITY_ROW, "lossless:1e-15", "fp64,fp32"),
+                                       options_of(TESS_GRANULARITY_ENTRY, "lossless", "fp64,fp32,bf16,fp8"),
+                                       options_of(TESS_GRANULARITY_ENTRY, "lossless:1e-15", "fp64,fp32,fp16,fp8"),
+                                       options_of(TESS_GRANULARITY_BLOCK, "lossless", "fp64,fp32,fp16,fp8"),
+                                       options_of(TESS_GRANULARITY_BLOCK, "lossless:1e-15", "fp64,fp32,fp16,e5m2"),
+                                       options_of(TESS_GRANULARITY_BLOCK, "lossless", "fp64,fp16:scaled,fp8:scaled")};
+    tess_context *cpu = open_cpu(2);
+    tess_matrix *host = NULL, *device = NULL;
+
+    shorten_values(a);
+    for (int64_t k = 0; k < a->nnz; k += 3) {
+        a->val[k] *= 1.0 + noise;
+    }
+    host = make_matrix(cpu, a);
+    device = make_matrix(gpu, a);
+    for (size_t k = 0; k < 4 * (sizeof all / sizeof all[0]); k++) {
+        tess_policy_options o = all[k / 4];
+        const bool blocks = o.granularity == TESS_GRANULARITY_BLOCK;
+
+        o.block_rows = k & 1 ? 32 : 16;
+        o.block_cols = k & 2 ? 32 : 16;
+        o.without_diagonal = !blocks && (k & 1);
+        check_same(host, device, &o);
+        if (blocks && a->nnz < 20000) { (void)check_blocks(gpu, a, &o); }
+    }
+    tess_matrix_destroy(host);
+    tess_matrix_destroy(device);
+    tess_context_destroy(cpu);
+}
+
 /* Magnitudes whose squares overflow or underflow, in one tile and in many: the unit of their sum changes. */
 static void deviations_are_those_of_the_host(void **state)
 {
@@ -239,6 +274,7 @@ static void levels_are_those_of_the_host(void **state)
         check_all_options(&all[k]);
         make_wild(&all[k], k);
         check_all_options(&all[k]);
+        check_lossless_options(&all[k], k % 2 ? 4e-16 : 0.0);
         oracle_free(&all[k]);
     }
 }
@@ -296,6 +332,30 @@ static void inaccurate_rows_are_those_of_the_host(void **state)
 }
 #endif
 
+/* Parts on a GPU have no fp8, which is a default level of policy lossless: said when they are made. Tiles have it. */
+static void parts_in_fp8_are_refused(void **state)
+{
+    oracle_csr a = oracle_laplace2d(20);
+    tess_matrix *m = make_matrix(gpu, &a), *stored = NULL;
+    tess_storage_options o;
+
+    (void)state;
+    tess_storage_options_init(&o);
+    o.format = TESS_FORMAT_SPLIT;
+    assert_int_equal(tess_policy_parse("lossless", &o.policy), TESS_SUCCESS);
+    assert_fails(gpu, TESS_UNSUPPORTED, tess_matrix_convert(m, &o, &stored));
+    assert_int_equal(tess_levels_parse("fp64,fp32,fp16,bf16", &o.policy), TESS_SUCCESS);
+    assert_ok(gpu, tess_matrix_convert(m, &o, &stored));
+    tess_matrix_destroy(stored);
+    o.format = TESS_FORMAT_TILES;
+    o.policy.granularity = TESS_GRANULARITY_BLOCK;
+    o.policy.nlevels = 0;
+    assert_ok(gpu, tess_matrix_convert(m, &o, &stored));
+    tess_matrix_destroy(stored);
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+}
+
 static void nothing_is_left_behind(void **state)
 {
     oracle_csr a = oracle_power_law(5000, 6);
@@ -335,6 +395,7 @@ int main(void)
 #if TESS_HAVE_GPU
         cmocka_unit_test(inaccurate_rows_are_those_of_the_host),
 #endif
+        cmocka_unit_test(parts_in_fp8_are_refused),
         cmocka_unit_test(nothing_is_left_behind),
     };
 

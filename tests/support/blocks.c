@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/blocks.h"
 
+#include <tessera/codec.h>
+
 #include "core/internal.h"
 #include "granule/assignment.h"
 
@@ -57,13 +59,14 @@ static void check_magnitudes(const oracle_csr *a, const tess_assignment_summary 
 /* What a walk over all entries says of one place of the grid. */
 typedef struct place {
     int64_t count;
+    double value[32 * 32];
     bool finite;
     double smallest, largest;
 } place;
 
 static place look_at_place(const oracle_csr *a, const tess_policy_options *o, int64_t block_row, int64_t block_column)
 {
-    place p = {0, true, (double)INFINITY, 0.0};
+    place p = {.finite = true, .smallest = (double)INFINITY};
     int64_t end = (block_row + 1) * o->block_rows;
 
     for (int64_t i = block_row * o->block_rows; i < end && i < a->nrows; i++) {
@@ -71,7 +74,7 @@ static place look_at_place(const oracle_csr *a, const tess_policy_options *o, in
             double magnitude = fabs(a->val[k]);
 
             if (a->col_ind[k] / o->block_cols != block_column) { continue; }
-            p.count++;
+            p.value[p.count++] = a->val[k];
             p.finite = p.finite && isfinite(magnitude);
             p.largest = fmax(p.largest, magnitude);
             if (magnitude > 0.0) { p.smallest = fmin(p.smallest, magnitude); }
@@ -99,13 +102,33 @@ static double smallest_of(tess_precision precision)
     return precision == TESS_PRECISION_FP64 ? 0.0 : ldexp(1.0, exponent[precision]);
 }
 
+/* Whether storage over 2^exponent loses no more than `loss` of any value, by the codec. */
+static bool keeps_all(tess_precision precision, int exponent, const place *p, double loss)
+{
+    for (int64_t k = 0; k < p->count; k++) {
+        double code = 0.0, stored;
+
+        tess_store(precision, &code, 0, ldexp(p->value[k], -exponent), TESS_OVERFLOW_INFINITY);
+        stored = ldexp(tess_load(precision, &code, 0), exponent);
+        if (!isfinite(stored) ||
+            wide_abs((wide)p->value[k] - (wide)stored) > (wide)loss * wide_abs((wide)p->value[k])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The rules as the public header words them. */
-static int expected_exponent(const tess_level *level, const place *p)
+static int expected_exponent(const tess_policy_options *o, const tess_level *level, const place *p)
 {
     double top = largest_of(level->precision), least = smallest_of(level->precision);
     int exponent = 0;
 
-    if (!level->scaled || !p->finite || p->largest == 0.0 || (p->largest <= top && p->smallest >= least)) { return 0; }
+    if (!level->scaled || !p->finite || p->largest == 0.0) { return 0; }
+    if (o->policy == TESS_POLICY_LOSSLESS ? keeps_all(level->precision, 0, p, o->parameter)
+                                          : p->largest <= top && p->smallest >= least) {
+        return 0;
+    }
     (void)frexp(p->largest, &exponent);
     exponent -= 1; /* 2^exponent <= largest */
     exponent -=
@@ -121,12 +144,16 @@ static int expected_level(const tess_assignment_summary *s, const place *p, int 
         double largest = largest_of(o->level[l].precision);
         double smallest = smallest_of(o->level[l].precision);
 
-        *exponent = expected_exponent(&o->level[l], p);
+        *exponent = expected_exponent(o, &o->level[l], p);
+        if (o->policy == TESS_POLICY_LOSSLESS) {
+            if (p->finite && keeps_all(o->level[l].precision, *exponent, p, o->parameter)) { return l; }
+            continue;
+        }
         if (!p->finite || !(p->largest < s->range[l]) || ldexp(p->largest, -*exponent) > largest) { continue; }
         if (!o->allow_underflow && ldexp(p->smallest, -*exponent) < smallest) { continue; }
         return l;
     }
-    *exponent = expected_exponent(&o->level[0], p);
+    *exponent = expected_exponent(o, &o->level[0], p);
     return 0;
 }
 
@@ -185,6 +212,29 @@ static void check_row(const oracle_csr *a, const tess_assignment_summary *s, con
     }
 }
 
+double shortened(double value, int bits)
+{
+    int exponent = 0;
+    const double fraction = frexp(value, &exponent);
+
+    return isfinite(value) ? ldexp(rint(ldexp(fraction, bits)), exponent - bits) : value;
+}
+
+void shorten_values(oracle_csr *a)
+{
+    static const int lengths[] = {2, 53, 4, 24, 11, 8};
+
+    for (int64_t i = 0; i < a->nrows; i++) {
+        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+            const int length = lengths[(i / 32 * 5 + a->col_ind[k] / 64) % 6];
+            int exponent = 0;
+            const double fraction = frexp(a->val[k], &exponent);
+
+            if (length < 53) { a->val[k] = shortened(ldexp(fraction, exponent % 12), length); }
+        }
+    }
+}
+
 tess_assignment_summary check_blocks(tess_context *ctx, const oracle_csr *a, const tess_policy_options *options)
 {
     tess_matrix *m = make_matrix(ctx, a);
@@ -192,7 +242,7 @@ tess_assignment_summary check_blocks(tess_context *ctx, const oracle_csr *a, con
     tess_assignment_summary s;
     got_blocks g;
     block_sums sums = {{0}, {0}, {0}};
-    int64_t nonzeros = 0;
+    int64_t nonzeros = 0, scaled = 0;
 
     assert_ok(ctx, tess_assignment_create(m, options, &made));
     assert_ok(ctx, tess_assignment_measure_error(made, m));
@@ -211,9 +261,11 @@ tess_assignment_summary check_blocks(tess_context *ctx, const oracle_csr *a, con
         assert_int_equal(s.nonzeros_at[l], sums.nonzeros[l]);
         assert_int_equal(s.scaled[l], sums.scaled[l] > 0);
         nonzeros += sums.nonzeros[l];
+        scaled += sums.scaled[l];
     }
     assert_int_equal(nonzeros, a->nnz);
-    assert_int_equal(g.exponent != NULL, sums.scaled[0] + sums.scaled[1] + sums.scaled[2] > 0);
+    assert_int_equal(g.exponent != NULL, scaled > 0);
+    if (s.options.policy == TESS_POLICY_LOSSLESS) { assert_at_most(s.largest_relative_error, s.options.parameter); }
     free(g.first);
     free(g.column);
     free(g.count);

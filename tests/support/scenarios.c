@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/scenarios.h"
 
+#include "format/choose.h"
 #include "support/solve_scenarios.h"
 
 static tess_status keep_or_destroy_matrix(tess_status status, tess_matrix **made)
@@ -178,6 +179,30 @@ static tess_status convert_to_paper_tiles(scene *s)
                                                   .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
 }
 
+/* Without a policy, with one, and what decides between formats. */
+static tess_status convert_to_chosen(scene *s)
+{
+    const tess_storage_options plain = {.format = TESS_FORMAT_AUTO, .policy = {.granularity = TESS_GRANULARITY_BLOCK}};
+    tess_storage_options options = plain;
+    tess_csr_arrays arrays = csr_arrays_of(&s->unsymmetric);
+    tess_matrix *fresh = NULL, *made = NULL;
+    tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
+    bool full = false;
+
+    for (int k = 0; k < 2 && status == TESS_SUCCESS; k++) {
+        options.policy.policy = k == 0 ? TESS_POLICY_NONE : TESS_POLICY_MEAN_3STD;
+        status = tess_matrix_convert(fresh, &options, &made);
+        assert_true((status == TESS_SUCCESS) == (made != NULL));
+        tess_matrix_destroy(made);
+        made = NULL;
+    }
+    if (status == TESS_SUCCESS) { status = tess_blocks_are_full(fresh, &plain.policy, &full); }
+    if (status == TESS_SUCCESS) { status = tess_matrix_try_slices(fresh, &plain, &made); }
+    tess_matrix_destroy(made);
+    tess_matrix_destroy(fresh);
+    return status;
+}
+
 static tess_status convert_to_composite(scene *s)
 {
     return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_COMPOSITE});
@@ -313,6 +338,7 @@ static const named_scenario matrix_scenarios[] = {
     {"convert to split of a chosen base", convert_to_split_of_chosen_base, false},
     {"convert to split block slices", convert_to_split_block_slices, false},
     {"convert to split slices", convert_to_split_slices, false},
+    {"convert to a chosen format", convert_to_chosen, false},
     {"convert to tiles", convert_to_tiles, false},
     {"convert to tiles of kernel paper", convert_to_paper_tiles, false},
     {"convert to composite", convert_to_composite, false},

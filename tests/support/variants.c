@@ -13,6 +13,14 @@
     {                          \
         TESS_PRECISION_BF16, 0 \
     }
+#define FP16                   \
+    {                          \
+        TESS_PRECISION_FP16, 0 \
+    }
+#define E4M3                   \
+    {                          \
+        TESS_PRECISION_E4M3, 0 \
+    }
 #define FP16_SCALED            \
     {                          \
         TESS_PRECISION_FP16, 1 \
@@ -68,7 +76,19 @@ const policy_variant policy_variants[POLICY_VARIANTS] = {
      STORAGE(COMPOSITE, CSR, SYMMETRIC, POLICY(ROW, FIXED_RANGE, 300.0, 3, FP64, FP32, FP16_SCALED))},
     {"ellr fp64,fp16:scaled", STORAGE(COMPOSITE, ELLR, ORIGINAL, POLICY(ROW, MEAN_RANGE, 1.2, 2, FP64, FP16_SCALED))},
     {"ellr fp64,fp32 symmetric", STORAGE(COMPOSITE, ELLR, SYMMETRIC, POLICY(ROW, FIXED_RANGE, 0.7, 2, FP64, FP32))},
+    {"csr lossless fp64,fp32,fp16,bf16",
+     STORAGE(SPLIT, CSR, ORIGINAL, POLICY(ROW, LOSSLESS, 0.0, 4, FP64, FP32, FP16, BF16))},
+    {"csr entries lossless fp64,fp32,fp16,bf16",
+     STORAGE(SPLIT, CSR, ORIGINAL, POLICY(ENTRY, LOSSLESS, 0.0, 4, FP64, FP32, FP16, BF16))},
+    {"ellr entries lossless:1e-15 fp64,fp32,fp16,bf16",
+     STORAGE(SPLIT, ELLR, ORIGINAL, POLICY(ENTRY, LOSSLESS, 1e-15, 4, FP64, FP32, FP16, BF16))},
+    {"csr lossless fp64,fp32,fp16:scaled,bf16",
+     STORAGE(COMPOSITE, CSR, ORIGINAL, POLICY(ROW, LOSSLESS, 0.0, 4, FP64, FP32, FP16_SCALED, BF16))},
     {"all fp64", STORAGE(TILES, CSR, ORIGINAL, {.policy = TESS_POLICY_NONE})},
+    {"lossless fp64,fp32,fp16,e4m3",
+     STORAGE(TILES, CSR, ORIGINAL, POLICY(BLOCK, LOSSLESS, 0.0, 4, FP64, FP32, FP16, E4M3))},
+    {"32x32 lossless:1e-15 fp64,fp16:scaled,e4m3",
+     STORAGE(TILES, CSR, ORIGINAL, BLOCK32(LOSSLESS, 1e-15, 3, FP64, FP16_SCALED, E4M3))},
     {"fp64,fp32", STORAGE(TILES, CSR, ORIGINAL, POLICY(BLOCK, MEAN_3STD, 0.5, 2, FP64, FP32))},
     {"fp64,fp16:scaled", STORAGE(TILES, CSR, ORIGINAL, POLICY(BLOCK, FIXED_RANGE, 0.9, 2, FP64, FP16_SCALED))},
     {"32x32 fp64,fp32,bf16", STORAGE(TILES, CSR, ORIGINAL, BLOCK32(FIXED_RANGE, 300.0, 3, FP64, FP32, BF16))},
@@ -76,6 +96,7 @@ const policy_variant policy_variants[POLICY_VARIANTS] = {
     {"paper all fp64", PAPER({.policy = TESS_POLICY_NONE})},
     {"paper fp64,fp32", PAPER(POLICY(BLOCK, MEAN_3STD, 0.5, 2, FP64, FP32))},
     {"paper fp64,fp16:scaled", PAPER(POLICY(BLOCK, FIXED_RANGE, 0.9, 2, FP64, FP16_SCALED))},
+    {"paper lossless fp64,fp32,fp16,e4m3", PAPER(POLICY(BLOCK, LOSSLESS, 0.0, 4, FP64, FP32, FP16, E4M3))},
     {"paper 32x32 fp64,fp32,bf16", PAPER(BLOCK32(FIXED_RANGE, 300.0, 3, FP64, FP32, BF16))},
 };
 

@@ -254,7 +254,10 @@ static void blocks_are_those_of_a_search(void **state)
                                        options_of("fixed-range:1e3", "fp64,fp16:scaled"),
                                        options_of("mean-3std:2", "fp32:scaled,fp16:scaled,e4m3:scaled"),
                                        options_of("none", "fp16:scaled"),
-                                       options_of("none", "fp64,fp32")};
+                                       options_of("none", "fp64,fp32"),
+                                       options_of("lossless", "fp64,fp32,fp16,fp8"),
+                                       options_of("lossless", "fp64,fp32:scaled,fp16:scaled,e5m2:scaled"),
+                                       options_of("lossless:1e-15", "fp64,fp32,bf16,fp8")};
 
     (void)state;
     for (uint64_t seed = 0; seed < 12; seed++) {
@@ -263,6 +266,7 @@ static void blocks_are_those_of_a_search(void **state)
                                                      1 + (int64_t)seed, seed);
 
         if (seed > 0) { make_wild(&a, seed, seed % 2 ? 3.0 : 40.0); }
+        if (seed % 3 == 1) { shorten_values(&a); }
         for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
             tess_policy_options o = all[k];
 

@@ -520,7 +520,7 @@ static void wrong_requests_are_refused(void **state)
     assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &o, &solver));
     o = jacobi(TESS_FORMAT_SELL, "fp64");
     assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &o, &solver));
-    o = jacobi(TESS_FORMAT_COMPOSITE, "fp64,fp32,fp16,bf16");
+    o = jacobi(TESS_FORMAT_COMPOSITE, "fp64,fp32,fp16,bf16,e4m3");
     assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &o, &solver));
     o = jacobi(TESS_FORMAT_CSR, "fp64");
     assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(shell, &o, &solver));

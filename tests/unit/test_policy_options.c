@@ -40,8 +40,8 @@ static void wrong_words_leave_options_alone(void **state)
                                            "fixed-range:-1",
                                            "fixed-range:inf",
                                            "fixed-range:nan"};
-    static const char *const levels[] = {"",     ",", "fp64,", "fp64,fp31", "fp64,fp32:scale", "fp64,fp32,bf16,e4m3",
-                                         "fp64:"};
+    static const char *const levels[] = {
+        "", ",", "fp64,", "fp64,fp31", "fp64,fp32:scale", "fp64,fp32,fp16,bf16,e4m3", "fp64:"};
     tess_policy_options o, before;
 
     (void)state;
@@ -86,6 +86,7 @@ static void wrong_options_are_refused(void **state)
     (void)state;
     tess_policy_options_init(&good);
     assert_int_equal(tess_policy_parse("mean-range:2", &good), TESS_SUCCESS);
+    tess_policy_default_levels(&good);
 #define REFUSED(status, change) \
     o = good;                   \
     change;                     \
@@ -95,7 +96,7 @@ static void wrong_options_are_refused(void **state)
     REFUSED(TESS_INVALID_ARGUMENT, o.share = NAN);
     REFUSED(TESS_INVALID_ARGUMENT, o.parameter = -1.0);
     REFUSED(TESS_INVALID_ARGUMENT, o.parameter = (double)INFINITY);
-    REFUSED(TESS_INVALID_ARGUMENT, o.nlevels = 4);
+    REFUSED(TESS_INVALID_ARGUMENT, o.nlevels = 5);
     REFUSED(TESS_INVALID_ARGUMENT, o.nlevels = -1);
     REFUSED(TESS_INVALID_ARGUMENT, o.level[1].precision = TESS_PRECISION_FP64);
     REFUSED(TESS_INVALID_ARGUMENT, o.level[0].precision = TESS_PRECISION_FP16);

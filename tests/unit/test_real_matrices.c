@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * No false convergence on real matrices: the small ones of class spd with CG and of class unsym with BiCGSTAB, at three
- * tolerances, each claim checked in wide arithmetic. Skipped visibly where the matrices are not there.
+ * tolerances, each claim checked in wide arithmetic; and what policy lossless stores of all small ones. Skipped visibly where the matrices are not there.
  */
 #include "support/product.h"
 #include "support/solve.h"
@@ -67,24 +67,33 @@ static bool read_line(FILE *manifest, char *name, size_t size, long *rows, long 
     return false;
 }
 
-static void no_false_convergence(void **state)
+/* MANIFEST.tsv, opened, and where it is; skips the test where it is not there. */
+static FILE *open_manifest(const char **directory)
 {
-    const char *directory = getenv("TESSERA_MATRICES");
-    char name[128], path[512], class_name[32];
-    long rows = 0, nonzeros = 0;
-    tally t = {0, 0, 0};
+    char path[512];
     FILE *manifest = NULL;
-    tess_context *ctx = NULL;
 
-    (void)state;
-    directory = directory && directory[0] ? directory : TESS_MATRICES_DIR;
-    snprintf(path, sizeof path, "%s/MANIFEST.tsv", directory);
-    manifest = directory[0] ? fopen(path, "r") : NULL;
+    *directory = getenv("TESSERA_MATRICES");
+    if (!*directory || !(*directory)[0]) { *directory = TESS_MATRICES_DIR; }
+    snprintf(path, sizeof path, "%s/MANIFEST.tsv", *directory);
+    manifest = (*directory)[0] ? fopen(path, "r") : NULL;
     if (!manifest) {
         print_message("SKIPPED: no real matrices (set TESSERA_MATRICES)\n");
         skip();
     }
-    ctx = open_cpu(1);
+    return manifest;
+}
+
+static void no_false_convergence(void **state)
+{
+    const char *directory = NULL;
+    char name[128], path[512], class_name[32];
+    long rows = 0, nonzeros = 0;
+    tally t = {0, 0, 0};
+    FILE *manifest = open_manifest(&directory);
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
     while (read_line(manifest, name, sizeof name, &rows, &nonzeros, class_name)) {
         bool spd = strcmp(class_name, "spd") == 0, unsym = strcmp(class_name, "unsym") == 0;
 
@@ -102,9 +111,71 @@ static void no_false_convergence(void **state)
     tess_context_destroy(ctx);
 }
 
+/* ---- policy lossless ---- */
+
+/* What tiles hold is the matrix, to the loss; of no loss every bit. Returns whether anything is below FP64. */
+static bool check_lossless(tess_context *ctx, const char *path, const char *policy)
+{
+    tess_storage_options o;
+    tess_assignment_summary s;
+    tess_assignment *made = NULL;
+    tess_matrix *m = NULL, *stored = NULL;
+    oracle_csr a, held;
+    bool below;
+
+    tess_storage_options_init(&o);
+    o.format = TESS_FORMAT_TILES;
+    o.policy.granularity = TESS_GRANULARITY_BLOCK;
+    assert_int_equal(tess_policy_parse(policy, &o.policy), TESS_SUCCESS);
+    assert_ok(ctx, tess_matrix_read(ctx, path, &m, NULL));
+    assert_ok(ctx, tess_assignment_create(m, &o.policy, &made));
+    assert_ok(ctx, tess_assignment_measure_error(made, m));
+    assert_ok(ctx, tess_matrix_convert_assigned(m, &o, made, &stored));
+    tess_assignment_get_summary(made, &s);
+    assert_at_most(s.largest_relative_error, s.options.parameter);
+    a = decode_matrix(m);
+    held = decode_matrix(stored);
+    assert_int_equal(held.nnz, a.nnz);
+    for (int64_t k = 0; k < a.nnz; k++) {
+        assert_at_most(fabs(held.val[k] - a.val[k]), s.options.parameter * fabs(a.val[k]));
+    }
+    if (s.options.parameter == 0.0) { assert_true(same_bits(held.val, a.val, a.nnz)); }
+    below = s.nonzeros_at[0] < a.nnz;
+    oracle_free(&a);
+    oracle_free(&held);
+    tess_assignment_destroy(made);
+    tess_matrix_destroy(stored);
+    tess_matrix_destroy(m);
+    return below;
+}
+
+static void nothing_is_lost_without_loss(void **state)
+{
+    const char *directory = NULL;
+    char name[128], path[512], class_name[32];
+    long rows = 0, nonzeros = 0;
+    int matrices = 0, low = 0;
+    FILE *manifest = open_manifest(&directory);
+    tess_context *ctx = open_cpu(2);
+
+    (void)state;
+    while (read_line(manifest, name, sizeof name, &rows, &nonzeros, class_name)) {
+        if (nonzeros > MOST_NONZEROS || strcmp(class_name, "complex") == 0) { continue; }
+        snprintf(path, sizeof path, "%s/%s.mtx.gz", directory, name);
+        low += check_lossless(ctx, path, "lossless");
+        (void)check_lossless(ctx, path, "lossless:1e-15");
+        matrices += 1;
+    }
+    fclose(manifest);
+    print_message("             %d matrices, %d of them partly below FP64\n", matrices, low);
+    assert_true(matrices > 10 && low > 0 && low < matrices);
+    tess_context_destroy(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_false_convergence)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_false_convergence),
+                                       cmocka_unit_test(nothing_is_lost_without_loss)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* What iterations ask of products with split and composite storage: updates, residuals, shadows, FP32 products.
    tests/gpu/test_split_products.c runs the same tests on a GPU. */
 #include "core/internal.h"
+#include "support/blocks.h"
 #include "support/product.h"
 #include "support/variants.h"
 
@@ -29,6 +30,13 @@ static oracle_csr make_sample(void)
     for (int64_t i = 3; i < a.nrows; i += 7) {
         for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
             a.val[k] *= 0x1p10;
+        }
+    }
+    for (int64_t i = 0; i < a.nrows; i++) { /* for policy lossless */
+        static const int bits[] = {24, 11, 8};
+
+        for (int64_t k = a.row_ptr[i]; i % 13 < 3 && k < a.row_ptr[i + 1]; k++) {
+            a.val[k] = shortened(a.val[k], bits[i % 13]);
         }
     }
     return a;

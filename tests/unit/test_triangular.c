@@ -203,16 +203,20 @@ static void squares_have_storage_of_their_own(void **state)
         tess_format format;
         tess_precision precision;
         tess_policy policy;
-        double roundoff;
-    } cases[] = {{TESS_FORMAT_CSR, TESS_PRECISION_FP32, TESS_POLICY_NONE, 0x1p-24},
-                 {TESS_FORMAT_CSR, TESS_PRECISION_BF16, TESS_POLICY_NONE, 0x1p-8},
-                 {TESS_FORMAT_SELL, TESS_PRECISION_FP64, TESS_POLICY_NONE, 0.0},
-                 {TESS_FORMAT_ELLR, TESS_PRECISION_FP32, TESS_POLICY_NONE, 0x1p-24},
-                 {TESS_FORMAT_CSR, TESS_PRECISION_FP64, TESS_POLICY_MEAN_3STD, 0x1p-24},
-                 {TESS_FORMAT_TILES, TESS_PRECISION_FP64, TESS_POLICY_FIXED_RANGE, 0x1p-24},
-                 {TESS_FORMAT_TILES, TESS_PRECISION_FP64, TESS_POLICY_NONE, 0.0},
-                 {TESS_FORMAT_SPLIT, TESS_PRECISION_FP64, TESS_POLICY_MEAN_RANGE, 0x1p-24},
-                 {TESS_FORMAT_COMPOSITE, TESS_PRECISION_FP64, TESS_POLICY_FIXED_RANGE, 0x1p-24}};
+        double roundoff, parameter;
+    } cases[] = {{TESS_FORMAT_CSR, TESS_PRECISION_FP32, TESS_POLICY_NONE, 0x1p-24, 0.0},
+                 {TESS_FORMAT_CSR, TESS_PRECISION_BF16, TESS_POLICY_NONE, 0x1p-8, 0.0},
+                 {TESS_FORMAT_SELL, TESS_PRECISION_FP64, TESS_POLICY_NONE, 0.0, 0.0},
+                 {TESS_FORMAT_AUTO, TESS_PRECISION_FP64, TESS_POLICY_NONE, 0.0, 0.0},
+                 {TESS_FORMAT_ELLR, TESS_PRECISION_FP32, TESS_POLICY_NONE, 0x1p-24, 0.0},
+                 {TESS_FORMAT_CSR, TESS_PRECISION_FP64, TESS_POLICY_MEAN_3STD, 0x1p-24, 100.0},
+                 {TESS_FORMAT_CSR, TESS_PRECISION_FP64, TESS_POLICY_LOSSLESS, 0.0, 0.0},
+                 {TESS_FORMAT_CSR, TESS_PRECISION_FP64, TESS_POLICY_LOSSLESS, 1e-3, 1e-3},
+                 {TESS_FORMAT_TILES, TESS_PRECISION_FP64, TESS_POLICY_FIXED_RANGE, 0x1p-24, 100.0},
+                 {TESS_FORMAT_TILES, TESS_PRECISION_FP64, TESS_POLICY_NONE, 0.0, 0.0},
+                 {TESS_FORMAT_SPLIT, TESS_PRECISION_FP64, TESS_POLICY_MEAN_RANGE, 0x1p-24, 100.0},
+                 {TESS_FORMAT_AUTO, TESS_PRECISION_FP64, TESS_POLICY_MEAN_RANGE, 0x1p-24, 100.0},
+                 {TESS_FORMAT_COMPOSITE, TESS_PRECISION_FP64, TESS_POLICY_FIXED_RANGE, 0x1p-24, 100.0}};
     oracle_csr a = oracle_convection2d(30, 0.6);
     const int64_t n = a.nrows;
     double *r = random_values(n, 7, -1.0, 1.0), *z = test_allocate(2 * n, sizeof *z);
@@ -230,8 +234,8 @@ static void squares_have_storage_of_their_own(void **state)
         options.squares.precision = cases[c].precision;
         tess_policy_options_init(&options.squares.policy);
         options.squares.policy.policy = cases[c].policy;
-        options.squares.policy.parameter = 100.0; /* all that fits is low */
-        options.squares.max_padding = 1e6;        /* square blocks are sparse */
+        options.squares.policy.parameter = cases[c].parameter; /* all that fits is low */
+        options.squares.max_padding = 1e6;                     /* square blocks are sparse */
         apply_once(&a, &options, 2, r, z, &facts);
         assert_true(facts.squares >= 2);
         check_factor_solution(&f, r, z, cases[c].roundoff);

@@ -7,7 +7,7 @@
 
 enum {
     SCAN_BLOCK = 1024, /* threads that turn a series of counts into places */
-    SCAN_SERIES = 4    /* most series at a time */
+    SCAN_SERIES = 5    /* most series at a time */
 };
 
 /* Sum over the threads before this one; *total receives the sum over all. Every thread of the block takes part. */

@@ -7,11 +7,12 @@
 #include "format/csr/csr_parts.cuh"
 
 /* What a block knows of a staged chunk, in shared memory. The last three are bytes from the stage's beginning. */
+template <int MOST>
 struct staged_layers {
-    int64_t begin[TESS_MOST_LEVELS];
+    int64_t begin[MOST];
     int32_t first_row, rows, group_log;
-    int32_t offsets[TESS_MOST_LEVELS]; /* < 0: the layer has nothing here */
-    int32_t columns[TESS_MOST_LEVELS], values[TESS_MOST_LEVELS];
+    int32_t offsets[MOST]; /* < 0: the layer has nothing here */
+    int32_t columns[MOST], values[MOST];
 };
 
 /* A layer as an argument. */
@@ -34,15 +35,15 @@ struct placed_layer {
     }
 };
 
-template <bool STORES>
+template <int MOST, bool STORES>
 struct row_layers {
-    typedef layer_chunk CHUNK;
-    typedef staged_layers STAGED;
-    typedef const staged_layers &HELD;
+    typedef layer_chunk<MOST> CHUNK;
+    typedef staged_layers<MOST> STAGED;
+    typedef const STAGED &HELD;
     static constexpr bool TURNS = false;
     static constexpr int STREAM_BLOCKS = 3; /* more would leave too few registers for several value types and layers */
     int count;
-    layer_argument layer[TESS_MOST_LEVELS];
+    layer_argument layer[MOST];
 
     template <int NDOTS>
     __device__ inline void finish(const tess_spmv_args &args, int64_t row, double sum, double *dots) const
@@ -58,8 +59,8 @@ struct row_layers {
 
     /* What a thread adds up of row r of a staged chunk. */
     template <int WIDTH, typename OFFSET>
-    __device__ inline double add_row(const char *stage, const staged_layers &chunk, const tess_spmv_args &args, int l,
-                                     int r, int lane) const
+    __device__ inline double add_row(const char *stage, const STAGED &chunk, const tess_spmv_args &args, int l, int r,
+                                     int lane) const
     {
         const OFFSET *offset = (const OFFSET *)(const void *)(stage + chunk.offsets[l]) + r;
         const int from = (int)(offset[0] - (OFFSET)chunk.begin[l]) + lane;
@@ -76,7 +77,7 @@ struct row_layers {
     }
 
     template <int WIDTH, typename OFFSET, int NDOTS>
-    __device__ inline void add_rows(const char *stage, const staged_layers &chunk, const tess_spmv_args &args,
+    __device__ inline void add_rows(const char *stage, const STAGED &chunk, const tess_spmv_args &args,
                                     double *dots) const
     {
         const int lane = (int)(threadIdx.x % WIDTH), group = (int)(threadIdx.x / WIDTH);
@@ -95,7 +96,7 @@ struct row_layers {
     }
 
     template <typename OFFSET, int NDOTS>
-    __device__ inline void work_on(const char *stage, const staged_layers &chunk, const tess_spmv_args &args,
+    __device__ inline void work_on(const char *stage, const STAGED &chunk, const tess_spmv_args &args,
                                    double *dots) const
     {
         switch (chunk.group_log) {
@@ -135,7 +136,7 @@ struct row_layers {
 
     /* Rows that are too long for a group wait for a wave. */
     template <typename OFFSET, int NDOTS>
-    __device__ inline void add_uneven_rows(const layer_chunk &chunk, const placed_layer<OFFSET> *placed,
+    __device__ inline void add_uneven_rows(const CHUNK &chunk, const placed_layer<OFFSET> *placed,
                                            const tess_spmv_args &args, double *dots) const
     {
         const row_groups by(chunk.group_log);
@@ -179,10 +180,10 @@ struct row_layers {
     }
 
     template <typename OFFSET, int NDOTS, typename ENTER>
-    __device__ inline bool stream(const layer_chunk &chunk, const tess_spmv_args &args, double *products, ENTER enter,
+    __device__ inline bool stream(const CHUNK &chunk, const tess_spmv_args &args, double *products, ENTER enter,
                                   double *dots) const
     {
-        __shared__ placed_layer<OFFSET> placed[TESS_MOST_LEVELS];
+        __shared__ placed_layer<OFFSET> placed[MOST];
         int place = 0;
 
 #pragma unroll 1
@@ -212,7 +213,8 @@ struct row_layers {
 };
 
 /* An announced chunk arrives even where no layer has anything in it. */
-__device__ static inline bool is_staged(const staged_layers &)
+template <int MOST>
+__device__ static inline bool is_staged(const staged_layers<MOST> &)
 {
     return true;
 }
@@ -225,7 +227,9 @@ struct layer_stretches {
     const char *value;
     stage_stretch offsets, columns, values;
 
-    __device__ inline layer_stretches(const layer_argument &a, const layer_chunk &chunk, int64_t begin, int32_t staged)
+    template <int MOST>
+    __device__ inline layer_stretches(const layer_argument &a, const layer_chunk<MOST> &chunk, int64_t begin,
+                                      int32_t staged)
         : offset((const OFFSET *)a.m.row_ptr + chunk.first_row), column(a.m.col_ind + begin),
           value((const char *)a.m.val + begin * a.value_bytes),
           offsets(offset, staged > 0 ? (int64_t)(chunk.rows + 1) * (int64_t)sizeof(OFFSET) : 0),
@@ -240,9 +244,9 @@ struct layer_stretches {
 };
 
 /* As for chunks of one matrix (csr_product.cuh). Each layer's arrays follow those of the one before. */
-template <typename MATRIX, typename OFFSET>
-__device__ static inline void request_chunk(const MATRIX &matrix, const stage_layout &, const layer_chunk &chunk,
-                                            char *stage, staged_layers *header, gpu_arrival *arrival)
+template <typename MATRIX, typename OFFSET, int MOST>
+__device__ static inline void request_chunk(const MATRIX &matrix, const stage_layout &, const layer_chunk<MOST> &chunk,
+                                            char *stage, staged_layers<MOST> *header, gpu_arrival *arrival)
 {
     uint32_t at = 0;
 
@@ -250,7 +254,7 @@ __device__ static inline void request_chunk(const MATRIX &matrix, const stage_la
     uint32_t bytes = 0;
 
 #pragma unroll
-    for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+    for (int l = 0; l < MOST; l++) {
         if (l < matrix.count) {
             bytes += layer_stretches<OFFSET>(matrix.layer[l], chunk, chunk.begin[l], chunk.staged[l]).bytes();
         }
@@ -258,7 +262,7 @@ __device__ static inline void request_chunk(const MATRIX &matrix, const stage_la
     gpu_arrival_expect(arrival, bytes);
 #endif
 #pragma unroll
-    for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+    for (int l = 0; l < MOST; l++) {
         if (l >= matrix.count) { continue; }
         const layer_stretches<OFFSET> s(matrix.layer[l], chunk, chunk.begin[l], chunk.staged[l]);
         const uint32_t columns = at + s.offsets.bytes, values = columns + s.columns.bytes;
@@ -283,13 +287,13 @@ __device__ static inline void request_chunk(const MATRIX &matrix, const stage_la
 
 /* ---- launching ---- */
 
-template <bool STORES, typename OFFSET>
+template <int MOST, bool STORES, typename OFFSET>
 static tess_status launch_layers(tess_context *ctx, int count, const csr_view *layers, const csr_layers *plan,
                                  const tess_spmv_args *args)
 {
-    typedef row_layers<STORES> MATRIX;
+    typedef row_layers<MOST, STORES> MATRIX;
     MATRIX matrix = {};
-    chunks_argument<layer_chunk> chunks = {plan->chunk, plan->nchunks, {}, 0, false};
+    chunks_argument<layer_chunk<MOST>> chunks = {(const layer_chunk<MOST> *)plan->chunk, plan->nchunks, {}, 0, false};
     loop_gate gate;
     tess_status status = TESS_SUCCESS;
 
@@ -321,21 +325,30 @@ cleanup:
     return status;
 }
 
+template <int MOST>
+static tess_status select_kernel(tess_context *ctx, int count, const csr_view *layers, const csr_layers *plan,
+                                 const tess_spmv_args *args)
+{
+    const bool wide = layers->row_ptr_bits == 64;
+
+    if (only_stores(args) && args->reduction.ndots == 0) {
+        return wide ? launch_layers<MOST, true, int64_t>(ctx, count, layers, plan, args)
+                    : launch_layers<MOST, true, int32_t>(ctx, count, layers, plan, args);
+    }
+    return wide ? launch_layers<MOST, false, int64_t>(ctx, count, layers, plan, args)
+                : launch_layers<MOST, false, int32_t>(ctx, count, layers, plan, args);
+}
+
 tess_status csr_spmv_layers(tess_context *ctx, int count, const csr_view *layers, const csr_layers *plan,
                             const tess_spmv_args *args)
 {
     gpu_scope scope(ctx);
-    const bool wide = layers->row_ptr_bits == 64;
 
     for (int l = 0; l < count; l++) {
         tess_status status = csr_check_part(ctx, &layers[l]);
 
         if (status != TESS_SUCCESS) { return status; }
     }
-    if (only_stores(args) && args->reduction.ndots == 0) {
-        return wide ? launch_layers<true, int64_t>(ctx, count, layers, plan, args)
-                    : launch_layers<true, int32_t>(ctx, count, layers, plan, args);
-    }
-    return wide ? launch_layers<false, int64_t>(ctx, count, layers, plan, args)
-                : launch_layers<false, int32_t>(ctx, count, layers, plan, args);
+    return count <= FEW_LAYERS ? select_kernel<FEW_LAYERS>(ctx, count, layers, plan, args)
+                               : select_kernel<TESS_MOST_LEVELS>(ctx, count, layers, plan, args);
 }

@@ -175,13 +175,13 @@ struct most_of_chunks {
     int places, rows, bytes;
 };
 
-template <typename OFFSET>
-__global__ static void cut_kernel(const layer_rows<OFFSET> rows, int work, int nchunks, layer_chunk *chunks,
+template <int MOST, typename OFFSET>
+__global__ static void cut_kernel(const layer_rows<OFFSET> rows, int work, int nchunks, layer_chunk<MOST> *chunks,
                                   most_of_chunks *most)
 {
     const int64_t c = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
     int64_t row, next = rows.nrows; /* every row is some work: the next chunk begins at most `work` rows on */
-    layer_chunk chunk = {};
+    layer_chunk<MOST> chunk = {};
     int places = 0, bytes = 0;
 
     if (c >= nchunks) { return; }
@@ -192,7 +192,7 @@ __global__ static void cut_kernel(const layer_rows<OFFSET> rows, int work, int n
     chunk.short_rows = chunk.rows;
     if (next > row && rows.work_before(next) - rows.work_before(next - 1) - 1 > TAIL_ROW) { chunk.short_rows -= 1; }
 #pragma unroll
-    for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+    for (int l = 0; l < MOST; l++) {
         if (l >= rows.count) { continue; }
         chunk.begin[l] = rows.row_ptr[l][row];
         chunk.staged[l] = (int32_t)((int64_t)rows.row_ptr[l][row + chunk.short_rows] - chunk.begin[l]);
@@ -209,22 +209,27 @@ __global__ static void cut_kernel(const layer_rows<OFFSET> rows, int work, int n
     atomicMax(&most->bytes, bytes);
 }
 
-template <typename OFFSET>
+static size_t chunk_bytes(int count)
+{
+    return count <= FEW_LAYERS ? sizeof(layer_chunk<FEW_LAYERS>) : sizeof(layer_chunk<TESS_MOST_LEVELS>);
+}
+
+template <int MOST, typename OFFSET>
 static tess_status cut_chunks(tess_context *ctx, const layer_rows<OFFSET> &rows, int64_t nnz, int longest,
                               csr_layers *plan)
 {
-    const int work = csr_choose_work(ctx, rows.nrows, nnz, plan->by_rows, longest, LAYERS_CHUNK_MOST);
+    const int work = csr_choose_work(ctx, rows.nrows, nnz, plan->by_rows, longest, layers_chunk_most(rows.count));
     most_of_chunks most = {}, *device_most = NULL;
     double *room = NULL;
     tess_status status = TESS_SUCCESS;
 
     plan->nchunks = (int)((rows.nrows + nnz + work - 1) / work);
-    TESS_TRY(tess_device_allocate(ctx, plan->nchunks, sizeof *plan->chunk, (void **)&plan->chunk));
+    TESS_TRY(tess_device_allocate(ctx, plan->nchunks, chunk_bytes(rows.count), &plan->chunk));
     TESS_TRY(gpu_parts(ctx, 2, &room));
     device_most = (most_of_chunks *)(void *)room;
     TESS_TRY(ctx->backend->zero(ctx, device_most, sizeof *device_most));
     cut_kernel<<<(unsigned)(plan->nchunks / GPU_BLOCK + 1), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
-        rows, work, plan->nchunks, plan->chunk, device_most);
+        rows, work, plan->nchunks, (layer_chunk<MOST> *)plan->chunk, device_most);
     TESS_TRY(gpu_check_launch(ctx, "cutting layers into chunks"));
     TESS_TRY(ctx->backend->download(ctx, &most, device_most, sizeof most));
     plan->places = most.places;
@@ -245,7 +250,9 @@ static tess_status fill_plan(tess_context *ctx, int count, const csr_view *layer
     TESS_TRY(measure(ctx, rows, layers, plan, &counts));
     plan->by_rows = counts.longest <= TAIL_ROW && counts.longest * rows.nrows <= IRREGULARITY * nnz &&
                     NEAR_PART * counts.near >= counts.sampled;
-    status = cut_chunks(ctx, rows, nnz, std::min(counts.longest, (int)TAIL_ROW), plan);
+    counts.longest = std::min(counts.longest, (int)TAIL_ROW);
+    status = count <= FEW_LAYERS ? cut_chunks<FEW_LAYERS>(ctx, rows, nnz, counts.longest, plan)
+                                 : cut_chunks<TESS_MOST_LEVELS>(ctx, rows, nnz, counts.longest, plan);
 cleanup:
     return status;
 }
@@ -256,7 +263,7 @@ void csr_free_layers(tess_context *ctx, csr_layers *plan)
     for (int l = 0; l < plan->count; l++) {
         csr_free_segments(ctx, &plan->layer[l]);
     }
-    tess_device_release(ctx, plan->chunk, plan->nchunks, sizeof *plan->chunk);
+    tess_device_release(ctx, plan->chunk, plan->nchunks, chunk_bytes(plan->count));
     tess_host_release(ctx, plan, 1, sizeof *plan);
 }
 

@@ -63,20 +63,28 @@ struct csr_plan {
 
 /* ---- layers ---- */
 
-/* By rows: most work of a chunk of layers. Each of up to nine stretches may be longer than its array by two lines. */
-enum { LAYERS_CHUNK_MOST = CHUNK_MOST - 160 };
+/* Kernels for few layers hold less of a chunk in registers than those for as many as there may be. */
+enum { FEW_LAYERS = 3 };
+static_assert(TESS_MOST_LEVELS > FEW_LAYERS, "the two kinds of kernels");
 
-/* A chunk of rows of a matrix in layers, all of them together. */
+/* By rows: most work of a chunk of so many layers. Each of nine or twelve stretches may be longer than its array by two lines. */
+static inline int layers_chunk_most(int count)
+{
+    return count <= FEW_LAYERS ? CHUNK_MOST - 160 : CHUNK_MOST - 240;
+}
+
+/* A chunk of rows of a matrix in up to MOST layers, all of them together. */
+template <int MOST>
 struct layer_chunk {
-    int64_t begin[TESS_MOST_LEVELS];  /* of each layer: the first nonzero, */
-    int32_t staged[TESS_MOST_LEVELS]; /* and the nonzeros of the short rows */
+    int64_t begin[MOST];  /* of each layer: the first nonzero, */
+    int32_t staged[MOST]; /* and the nonzeros of the short rows */
     int32_t first_row, rows;
     int32_t short_rows, group_log; /* as in csr_chunk */
 };
 
 struct csr_layers {
     int count, nchunks;
-    layer_chunk *chunk;
+    void *chunk;           /* layer_chunk of FEW_LAYERS or TESS_MOST_LEVELS */
     int places, most_rows; /* by nonzeros: most places of products that a chunk takes; most rows that it has */
     int stage_bytes;       /* by rows: most bytes that it stages */
     bool by_rows;

@@ -117,11 +117,12 @@ extern "C" tess_status ellr_gpu_spmv_layers(tess_context *ctx, int count, const 
     gpu_scope scope(ctx);
     tess_status status = ellr_check_parts(ctx, count, layers, args);
 
-    static_assert(TESS_MOST_LEVELS == 3, "the cases below");
+    static_assert(TESS_MOST_LEVELS == 4, "the cases below");
     if (status != TESS_SUCCESS) { return status; }
     switch (count) {
     case 2: return select_arithmetic<2>(ctx, layers, args);
     case 3: return select_arithmetic<3>(ctx, layers, args);
+    case 4: return select_arithmetic<4>(ctx, layers, args);
     default: return tess_fail(ctx, TESS_INTERNAL, NULL, "a product of %d layers", count);
     }
 }

@@ -79,7 +79,7 @@ __device__ static inline void rank_in_run(const int (&series)[RUN_ROUNDS], int (
     const int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
     const gpu_lanes earlier = ((gpu_lanes)1 << lane) - 1;
 
-    static_assert((int)COUNTS <= (int)GPU_WAVE && SERIES <= (int)WAVES, "a wave adds up the counts of a series");
+    static_assert((int)COUNTS <= (int)GPU_WAVE, "a wave adds up the counts of a series");
 #pragma unroll
     for (int round = 0; round < RUN_ROUNDS; round++) {
         rank[round] = 0;
@@ -92,16 +92,16 @@ __device__ static inline void rank_in_run(const int (&series)[RUN_ROUNDS], int (
         }
     }
     __syncthreads();
-    if (wave < SERIES) {
-        int own = lane < COUNTS ? before[wave][lane] : 0, inclusive = own;
+    for (int p = wave; p < SERIES; p += WAVES) {
+        int own = lane < COUNTS ? before[p][lane] : 0, inclusive = own;
 
         for (int distance = 1; distance < COUNTS; distance *= 2) {
             int other = GPU_SHUFFLE_UP(inclusive, distance, GPU_WAVE);
 
             if (lane >= distance) { inclusive += other; }
         }
-        if (lane < COUNTS) { before[wave][lane] = inclusive - own; }
-        if (lane == COUNTS - 1) { all[wave] = inclusive; }
+        if (lane < COUNTS) { before[p][lane] = inclusive - own; }
+        if (lane == COUNTS - 1) { all[p] = inclusive; }
     }
     __syncthreads();
 #pragma unroll
@@ -133,16 +133,18 @@ __device__ static inline void read_parts(const split_source &source, int nlevels
     }
 }
 
+/* PARTS: those of the levels and that of empty rows, or more. */
+template <int PARTS>
 __global__ static void __launch_bounds__(GPU_BLOCK)
     count_parts_kernel(const split_source source, int nlevels, int64_t nrows, int64_t nruns, int64_t *counts)
 {
-    __shared__ int count[SPLIT_MOST_PARTS];
+    __shared__ int count[PARTS];
     int part[RUN_ROUNDS];
 
-    if (threadIdx.x < SPLIT_MOST_PARTS) { count[threadIdx.x] = 0; }
+    if (threadIdx.x < PARTS) { count[threadIdx.x] = 0; }
     read_parts(source, nlevels, nrows, part);
     __syncthreads();
-    for (int p = 0; p < SPLIT_MOST_PARTS; p++) {
+    for (int p = 0; p < PARTS; p++) {
         int own = 0;
 
 #pragma unroll
@@ -152,14 +154,15 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
         if (threadIdx.x % GPU_WAVE == 0) { atomicAdd(&count[p], own); }
     }
     __syncthreads();
-    if (threadIdx.x < SPLIT_MOST_PARTS) { counts[threadIdx.x * nruns + blockIdx.x] = count[threadIdx.x]; }
+    if (threadIdx.x < PARTS) { counts[threadIdx.x * nruns + blockIdx.x] = count[threadIdx.x]; }
 }
 
+template <int PARTS>
 __global__ static void __launch_bounds__(GPU_BLOCK)
     place_rows_kernel(const split_source source, int nlevels, const split_order order, int64_t nruns,
                       const int64_t *first)
 {
-    int part[RUN_ROUNDS], rank[RUN_ROUNDS], total[SPLIT_MOST_PARTS];
+    int part[RUN_ROUNDS], rank[RUN_ROUNDS], total[PARTS];
 
     read_parts(source, nlevels, order.nrows, part);
     rank_in_run(part, rank, total);
@@ -174,7 +177,8 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     }
 }
 
-static tess_status order_rows(tess_context *ctx, const split_source *source, int nlevels, const split_order *order)
+template <int PARTS>
+static tess_status order_parts(tess_context *ctx, const split_source *source, int nlevels, const split_order *order)
 {
     gpu_scope scope(ctx);
     GPU(Stream_t) stream = gpu_stream_of(ctx);
@@ -183,21 +187,27 @@ static tess_status order_rows(tess_context *ctx, const split_source *source, int
     series_base base = {};
     tess_status status = TESS_SUCCESS;
 
-    static_assert((int)SPLIT_MOST_PARTS <= (int)SCAN_SERIES, "parts are series of counts");
+    static_assert(PARTS <= (int)SCAN_SERIES, "parts are series of counts");
     if (nruns == 0) { return TESS_SUCCESS; }
-    for (int p = 0; p < SPLIT_MOST_PARTS; p++) {
+    for (int p = 0; p < PARTS; p++) {
         base.begin[p] = order->begin[p];
     }
-    TESS_TRY(gpu_parts(ctx, SPLIT_MOST_PARTS * nruns, &room));
+    TESS_TRY(gpu_parts(ctx, PARTS * nruns, &room));
     counts = (int64_t *)(void *)room;
-    count_parts_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(*source, nlevels, order->nrows, nruns, counts);
+    count_parts_kernel<PARTS><<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(*source, nlevels, order->nrows, nruns, counts);
     TESS_TRY(gpu_check_launch(ctx, "counting rows by level"));
-    scan_series_kernel<<<SPLIT_MOST_PARTS, SCAN_BLOCK, 0, stream>>>(nruns, base, counts, NULL);
+    scan_series_kernel<<<PARTS, SCAN_BLOCK, 0, stream>>>(nruns, base, counts, NULL);
     TESS_TRY(gpu_check_launch(ctx, "placing runs of rows"));
-    place_rows_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(*source, nlevels, *order, nruns, counts);
+    place_rows_kernel<PARTS><<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(*source, nlevels, *order, nruns, counts);
     status = gpu_check_launch(ctx, "placing rows");
 cleanup:
     return status;
+}
+
+static tess_status order_rows(tess_context *ctx, const split_source *source, int nlevels, const split_order *order)
+{
+    return nlevels <= 2 ? order_parts<3>(ctx, source, nlevels, order)
+                        : order_parts<SPLIT_MOST_PARTS>(ctx, source, nlevels, order);
 }
 
 /* ---- offsets ---- */

@@ -99,7 +99,8 @@ static tess_status complete_options(tess_solver *s)
             o->precond.role.storage = TESS_PRECISION_FP16;
         }
     }
-    if (matrix->format == TESS_FORMAT_CSR && matrix->precision == TESS_PRECISION_FP64 && s->original->ops) {
+    if ((matrix->format == TESS_FORMAT_CSR || matrix->format == TESS_FORMAT_AUTO) &&
+        matrix->precision == TESS_PRECISION_FP64 && s->original->ops) {
         matrix->precision = o->inner.storage;
     }
     TESS_TRY(check_role(s->ctx, &o->inner, "inner"));

@@ -25,6 +25,14 @@ static bool is_fixed(const tess_solver *s)
     return steps_are_counted(&s->options.steps) || (s->options.rtol == 0.0 && s->options.atol == 0.0);
 }
 
+static tess_status complete_options(tess_solver *s)
+{
+    tess_solve_options *o = &s->options;
+
+    if (o->storage.format == TESS_FORMAT_AUTO) { o->storage.format = sweep_choose_format(&o->storage, &o->steps); }
+    return TESS_SUCCESS;
+}
+
 static tess_status check_options(const tess_solver *s)
 {
     const tess_solve_options *o = &s->options;
@@ -208,6 +216,7 @@ static void report(const tess_solver *s, tess_solve_result *r)
 
 const tess_method tess_method_jacobi = {.kind = TESS_SOLVER_JACOBI,
                                         .vectors = no_vectors,
+                                        .complete_options = complete_options,
                                         .setup = setup,
                                         .destroy = destroy,
                                         .renew = renew,

@@ -46,6 +46,8 @@ typedef struct tess_sweep {
     void *graphs[TESS_PRECISION_COUNT + 1];
 } tess_sweep;
 
+/* The format that auto stands for: parts where something is mixed, each stored once if nothing else is asked for; else csr. */
+tess_format sweep_choose_format(const tess_storage_options *storage, const tess_step_list *steps);
 /* Spells out steps and storage: format composite (split where asked), symmetric order, no diagonal, the levels that the
    steps need, arithmetic. Errors: UNSUPPORTED, INVALID_ARGUMENT. */
 tess_status sweep_resolve(tess_context *ctx, tess_sweep_request *request);

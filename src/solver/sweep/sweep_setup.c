@@ -9,6 +9,18 @@
 
 /* ---- what the request amounts to ---- */
 
+tess_format sweep_choose_format(const tess_storage_options *storage, const tess_step_list *steps)
+{
+    bool pure = false, mixed = steps->count == 0 && storage->policy.policy != TESS_POLICY_NONE;
+
+    for (int i = 0; i < steps->count; i++) {
+        mixed = mixed || steps->entry[i].what == TESS_MIXED;
+        pure = pure || steps->entry[i].what != TESS_MIXED;
+    }
+    if (!mixed) { return TESS_FORMAT_CSR; }
+    return pure ? TESS_FORMAT_COMPOSITE : TESS_FORMAT_SPLIT;
+}
+
 static void default_steps(tess_sweep_request *r)
 {
     static const int three[] = {TESS_PRECISION_FP32, TESS_MIXED, TESS_PRECISION_FP64};
@@ -34,6 +46,7 @@ static tess_status add_level(tess_context *ctx, tess_policy_options *policy, int
     while (at < policy->nlevels && tess_precision_unit_roundoff(policy->level[at].precision) < roundoff) {
         at++;
     }
+    if (tess_precision_bytes((tess_precision)what) == 1) { policy->choose_fp8 = 0; } /* a step has chosen */
     if (at < policy->nlevels && (int)policy->level[at].precision == what) { return TESS_SUCCESS; }
     if (policy->nlevels == TESS_MOST_LEVELS) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "name fewer precisions in steps and levels",
@@ -61,10 +74,7 @@ static tess_status choose_levels(tess_context *ctx, tess_sweep_request *r)
         policy->policy = TESS_POLICY_MEAN_RANGE;
         policy->parameter = r->factor;
     }
-    if (mixed && policy->nlevels == 0) {
-        TESS_TRY(add_level(ctx, policy, TESS_PRECISION_FP64));
-        TESS_TRY(add_level(ctx, policy, TESS_PRECISION_FP32));
-    }
+    if (mixed) { tess_policy_default_levels(policy); }
     if (r->storage.format == TESS_FORMAT_SPLIT) { return TESS_SUCCESS; }
     for (int i = 0; i < r->steps.count; i++) {
         TESS_TRY(add_level(ctx, policy, r->steps.entry[i].what));

@@ -55,14 +55,26 @@ static tess_status check_matrix(const tess_matrix *a)
     return TESS_SUCCESS;
 }
 
+/* Format auto without steps and policy is left to the conversion: plain products take any format. */
+static tess_format format_of(const tess_timestep_options *o)
+{
+    const bool open = o->steps.count == 0 && o->storage.policy.policy == TESS_POLICY_NONE;
+
+    if (o->storage.format != TESS_FORMAT_AUTO || open) { return o->storage.format; }
+    return sweep_choose_format(&o->storage, &o->steps);
+}
+
 static tess_sweep_request request_of(const tess_timestep_options *o)
 {
-    bool parts = o->storage.format == TESS_FORMAT_SPLIT || o->storage.format == TESS_FORMAT_COMPOSITE;
+    const tess_format format = format_of(o);
+    bool parts = format == TESS_FORMAT_SPLIT || format == TESS_FORMAT_COMPOSITE;
     tess_sweep_request request = {.storage = o->storage,
                                   .steps = o->steps,
                                   .kind = parts || o->steps.count > 0 ? TESS_UPDATE_STEP : TESS_UPDATE_NONE,
                                   .factor = default_factor,
                                   .launches_apart = o->engine == TESS_ENGINE_PLAIN};
+
+    request.storage.format = format;
 
     if (parts && request.steps.count == 0) { steps_append(&request.steps, TESS_MIXED, 0); }
     return request;

@@ -50,7 +50,7 @@ for option in layout reduction recurrence narrowing; do
     expect 2 solve spd.mtx --$option 1
     err_has "'--$option' is not available in this version"
 done
-for value in "format auto" "engine single-kernel" "matrix-precision fp8" \
+for value in "engine single-kernel" "matrix-precision fp8" \
     "matrix-precision fp16:scaled"; do
     # shellcheck disable=SC2086
     expect 2 solve spd.mtx --$value

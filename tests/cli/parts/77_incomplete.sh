@@ -26,7 +26,9 @@ done
 expect 0 solve $problem --precond ilu0 --triangular blocks --leaf 200 --rtol 1e-10 --json solve.json
 json solve.json 'j["options"]["leaf"] == 200 and sum(j["triangle_levels"]) > 158'
 for options in '--precond-policy mean-3std:100' '--precond-policy fixed-range --precond-levels fp64,fp32,fp16' \
-    '--precond-format tiles' '--precond-format split --precond-policy mean-range' '--precond-format sell'; do
+    '--precond-policy lossless' '--precond-policy lossless:1e-3' '--precond-format auto' \
+    '--precond-format auto --precond-policy mean-3std' '--precond-format tiles' \
+    '--precond-format split --precond-policy mean-range' '--precond-format sell'; do
     # shellcheck disable=SC2086
     expect 0 solve $problem --precond ilu0 $options --triangular blocks --leaf 100 --rtol 1e-10 --json solve.json
     json solve.json 'j["iterations"] < 60'
@@ -62,7 +64,7 @@ err_has 'leaf is for --triangular blocks'
 expect 2 solve spd.mtx --precond ilu0 --triangular levels --precond-policy mean-range
 err_has 'is for triangles in blocks'
 expect 2 solve spd.mtx --precond ilu0 --precond-format sell --precond-policy mean-range
-err_has 'precond-policy is for --precond-format split, composite or tiles'
+err_has 'precond-policy is for --precond-format split, composite, tiles or auto'
 expect 2 solve spd.mtx --precond ilu0 --precond-levels fp64,fp16
 err_has 'precond-levels needs a --precond-policy'
 expect '2|3' solve spd.mtx --precond ilu0 --precond-precision fp32

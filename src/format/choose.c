@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What format auto stands for. What is asked for is never changed: of the formats that take it, the one that is read fastest.
+ * Measured on one H200: docs/results/2026-11-22-h200-3063dad/block.txt. On a host of two cores slices take 1.4 to 2.5 times as long
+ * as CSR, and tiles 1.9 to 3.8 times, where split by rows takes 0.9 to 1.3 times (docs/howto/choose-formats.md).
+ */
+#include "format/choose.h"
+
+#include "granule/assignment.h"
+
+/* Entries stored per nonzero where slices are still worth it: they save 2 bytes of 4 + those of a value. */
+static const double most_padding = 1.15;
+/* Nonzeros per block from which tiles are: with fewer, what is stored for a block outweighs what its columns save. */
+enum { LEAST_NONZEROS = 4 };
+
+tess_status tess_matrix_try_slices(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out)
+{
+    const tess_error before = a->ctx->error;
+    tess_storage_options slices = *options;
+    tess_status status;
+
+    *out = NULL;
+    slices.format = TESS_FORMAT_SELL;
+    if (slices.max_padding == 0.0 || slices.max_padding > most_padding) { slices.max_padding = most_padding; }
+    status = tess_matrix_convert(a, &slices, out);
+    if (status != TESS_UNSUPPORTED && status != TESS_OUT_OF_RANGE) { return status; }
+    a->ctx->error = before; /* that slices are refused is no failure */
+    return TESS_SUCCESS;
+}
+
+/* ---- formats with a policy: tiles or split ---- */
+
+static bool fills_blocks(int64_t nnz, int64_t blocks)
+{
+    return blocks > 0 && nnz / LEAST_NONZEROS >= blocks;
+}
+
+/* Policy none puts all blocks at one level: they are counted. */
+tess_status tess_blocks_are_full(const tess_matrix *a, const tess_policy_options *policy, bool *full)
+{
+    const tess_policy_options blocks = {
+        .granularity = TESS_GRANULARITY_BLOCK, .block_rows = policy->block_rows, .block_cols = policy->block_cols};
+    tess_assignment *counted = NULL;
+    const tess_status status = tess_assignment_create(a, &blocks, &counted);
+
+    *full = status == TESS_SUCCESS && fills_blocks(a->nnz, counted->summary.granules);
+    tess_assignment_destroy(counted);
+    return status;
+}
+
+/* Whether the options ask for nothing that tiles do not take. Granularity matrix leaves it open. */
+static bool tiles_take(const tess_storage_options *o)
+{
+    tess_policy_options defaults;
+    const tess_policy_options *policy = &o->policy;
+    const bool by_blocks =
+        policy->granularity == TESS_GRANULARITY_BLOCK || policy->granularity == TESS_GRANULARITY_MATRIX;
+
+    tess_policy_options_init(&defaults);
+    return by_blocks && (policy->share == 0.0 || policy->share == defaults.share) && !policy->at_most_one &&
+           !policy->without_diagonal && o->base == TESS_FORMAT_CSR && o->row_order == TESS_ROW_ORDER_ORIGINAL &&
+           o->arithmetic == TESS_ARITHMETIC_FP64;
+}
+
+/* Whether they ask for something that split does not: the paper's kernel, a precision, scales by blocks. */
+static bool split_refuses(const tess_matrix *a, const tess_storage_options *o)
+{
+    const tess_format_ops *split = tess_find_format(a->ctx->backend, TESS_FORMAT_SPLIT);
+    bool refused = o->kernel == TESS_KERNEL_PAPER;
+
+    for (int l = 0; l < o->policy.nlevels && l < TESS_MOST_LEVELS; l++) {
+        const tess_level *level = &o->policy.level[l];
+        const bool known = tess_precision_bytes(level->precision) > 0;
+
+        refused = refused || (known && !(split->precisions & (1U << level->precision))) ||
+                  (level->scaled && o->policy.granularity == TESS_GRANULARITY_BLOCK);
+    }
+    return refused;
+}
+
+tess_format tess_format_of_assignment(const tess_matrix *a, const tess_storage_options *options,
+                                      const tess_assignment *assignment)
+{
+    tess_storage_options o = *options;
+    bool tiles = a->ctx->device == TESS_DEVICE_GPU && fills_blocks(a->nnz, assignment->summary.granules);
+
+    o.policy = assignment->summary.options;
+    if (o.policy.granularity != TESS_GRANULARITY_BLOCK || !tiles_take(&o)) { return TESS_FORMAT_SPLIT; }
+    tiles = tiles || split_refuses(a, &o);
+    return tiles ? TESS_FORMAT_TILES : TESS_FORMAT_SPLIT;
+}
+
+static tess_status choose_for_policy(const tess_matrix *a, tess_storage_options *o)
+{
+    bool tiles = false;
+    tess_status status = TESS_SUCCESS;
+
+    if (tiles_take(o)) {
+        tiles = split_refuses(a, o);
+        if (!tiles && a->ctx->device == TESS_DEVICE_GPU) { TESS_TRY(tess_blocks_are_full(a, &o->policy, &tiles)); }
+    }
+    o->format = tiles ? TESS_FORMAT_TILES : TESS_FORMAT_SPLIT;
+cleanup:
+    return status;
+}
+
+/* ---- all ---- */
+
+tess_status tess_matrix_convert_chosen(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out)
+{
+    tess_storage_options o = *options;
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    if (o.policy.policy != TESS_POLICY_NONE) {
+        TESS_TRY(choose_for_policy(a, &o));
+    } else if (o.arithmetic != TESS_ARITHMETIC_FP64) {
+        o.format = TESS_FORMAT_SELL; /* csr has FP64 arithmetic alone */
+    } else {
+        if (a->ctx->device == TESS_DEVICE_GPU) { TESS_TRY(tess_matrix_try_slices(a, &o, out)); }
+        o.format = TESS_FORMAT_CSR;
+    }
+    if (!*out) { status = tess_matrix_convert(a, &o, out); }
+cleanup:
+    return status;
+}
