@@ -30,7 +30,7 @@ typedef struct bench_contest {
     tess_solver_kind solver;
     bench_contestant which;
     tess_engine engine; /* of BENCH_OURS_GRAPH, where another is asked for in its place */
-    tess_matrix *own; /* borrows the arrays of problem->a, so that each set-up starts from nothing */
+    tess_matrix *own;   /* borrows the arrays of problem->a, so that each set-up starts from nothing */
     tess_solver *ours;
     struct bench_krylov *theirs;
     tess_reason reason; /* of our last solve */

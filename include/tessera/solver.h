@@ -221,10 +221,13 @@ typedef struct tess_solve_result {
     int64_t resident_bytes; /**< matrix, original where apart, preconditioner, vectors */
     int64_t peak_device_bytes;
     int64_t nonzeros_per_precision[TESS_PRECISION_COUNT];
-    tess_solver_kind solver; /**< resolved, never AUTO */
-    tess_engine engine;      /**< resolved, never AUTO */
+    tess_solver_kind solver;    /**< resolved, never AUTO */
+    tess_engine engine;         /**< resolved, never AUTO */
     tess_recurrence recurrence; /**< resolved; AUTO for other methods than CG and BiCGSTAB */
     tess_precond_kind precond;
+    double
+        precond_shift; /**< ilu0, ic0: the shift of the diagonal that the factors needed, over its magnitudes; else 0 */
+    int64_t triangle_levels[2]; /**< ilu0, ic0: levels of the lower and the upper triangle; else 0 */
     tess_scaling scale;
     tess_reordering reorder;
     tess_format format;
@@ -347,7 +350,7 @@ TESS_EXPORT const char *tess_engine_name(tess_engine engine);
 TESS_EXPORT tess_status tess_engine_parse(const char *name, tess_engine *out);
 TESS_EXPORT const char *tess_recurrence_name(tess_recurrence recurrence);
 TESS_EXPORT tess_status tess_recurrence_parse(const char *name, tess_recurrence *out);
-/** Parses `none`, `jacobi`, `block-jacobi`, `block-jacobi:K`, `polynomial` or `polynomial:D`. */
+/** Parses `none`, `jacobi`, `block-jacobi`, `block-jacobi:K`, `polynomial`, `polynomial:D`, `ilu0` or `ic0`. */
 TESS_EXPORT tess_status tess_precond_parse(const char *text, tess_precond_options *out);
 
 TESS_END_DECLS

@@ -65,27 +65,6 @@ __device__ static inline void look_ahead(const csr_view &csr, int shift, row_cur
     c->column = c->at < c->end ? csr.col_ind[c->at] >> shift : BLOCK_GRID_NO_COLUMN;
 }
 
-template <int GROUP>
-__device__ static inline int32_t least_of_group(int32_t value)
-{
-#pragma unroll
-    for (int distance = GROUP / 2; distance > 0; distance /= 2) {
-        value = min(value, GPU_SHUFFLE_XOR(value, distance));
-    }
-    return value;
-}
-
-/* Sum over the group, in its first thread. */
-template <int GROUP>
-__device__ static inline int32_t add_group(int32_t value)
-{
-#pragma unroll
-    for (int distance = GROUP / 2; distance > 0; distance /= 2) {
-        value += GPU_SHUFFLE_DOWN(value, distance, GROUP);
-    }
-    return value;
-}
-
 /* Whether something is true of any thread of the group. All threads of the wave take part. */
 template <int GROUP>
 __device__ static inline bool any_of_group(bool own)
@@ -133,7 +112,7 @@ __device__ static inline assign_outcome judge_block(const policy_rules &rules, g
             if (!any_of_group<GROUP>(!takes)) { o.level = l; }
         }
         o.scaled_level = o.level;
-        o.nonzeros = add_group<GROUP>(s.count);
+        o.nonzeros = gpu_group_sum<GROUP>(s.count);
     }
     return o;
 }
@@ -174,7 +153,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
         if (is_long) { c.end = c.at; }
         look_ahead(task.csr, shift, &c);
         for (;;) { /* as often for all threads of the wave */
-            const int32_t column = least_of_group<GROUP>(c.column);
+            const int32_t column = gpu_group_least<GROUP>(c.column);
             const bool there = column != BLOCK_GRID_NO_COLUMN;
             assign_outcome o;
 

@@ -20,8 +20,8 @@ typedef struct tess_krylov {
     void *v[TESS_MAX_KRYLOV_VECTORS]; /* the method's own */
     tess_precision vectors;           /* what they are in */
     tess_loop_state *state;
-    int attempt; /* counts cycles that made no progress: a method may start differently */
-    void *own;   /* what the method keeps besides */
+    int attempt;                  /* counts cycles that made no progress: a method may start differently */
+    void *own;                    /* what the method keeps besides */
     int64_t iterated;             /* iterations that were enqueued in this cycle, for methods that count them */
     struct single_kernel *single; /* NULL: the engine is another */
 } tess_krylov;

@@ -72,8 +72,8 @@ static void check_plan(tess_context *ctx, const oracle_csr *a, int blocks)
 
         check_block(a, &p, b);
         rows = end - first > rows ? end - first : rows;
-        columns = p.column_begin[b + 1] - p.column_begin[b] > columns ? p.column_begin[b + 1] - p.column_begin[b]
-                                                                      : columns;
+        columns =
+            p.column_begin[b + 1] - p.column_begin[b] > columns ? p.column_begin[b + 1] - p.column_begin[b] : columns;
         entries = p.row_ptr[end] - p.row_ptr[first] > entries ? p.row_ptr[end] - p.row_ptr[first] : entries;
     }
     assert_true(p.most_rows == rows && p.most_columns == columns && p.most_entries == entries);
@@ -85,8 +85,12 @@ static void check_plan(tess_context *ctx, const oracle_csr *a, int blocks)
 static void plans_hold_every_entry_once(void **state)
 {
     static const int blocks[] = {1, 2, 8, 16, 132};
-    oracle_csr matrices[] = {oracle_laplace2d(1),  oracle_laplace2d(4),         oracle_laplace2d(49),
-                             oracle_hilbert(17),   oracle_random(2395, 2395, 5, 3), oracle_power_law(500, 5)};
+    oracle_csr matrices[] = {oracle_laplace2d(1),
+                             oracle_laplace2d(4),
+                             oracle_laplace2d(49),
+                             oracle_hilbert(17),
+                             oracle_random(2395, 2395, 5, 3),
+                             oracle_power_law(500, 5)};
     tess_context *ctx = open_cpu(1);
 
     (void)state;

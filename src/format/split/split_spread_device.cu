@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Levels of entries from those of their blocks on the GPU. The entries of a block row are neighbours, and its blocks are sorted by
- * column: an entry needs to know its block row, and not its row. A block of threads takes a run of entries, finds the few block
- * rows that these are in, and each thread searches among them and then among the blocks of one.
+ * column: an entry needs to know its block row, and not its row. A wave takes a block row, brings the columns and levels of
+ * its blocks to shared memory, and its threads search there; where there are too many blocks for that, in memory.
  */
 #include "backend/gpu/gpu.h"
 #include "format/split/split_rows.h"
 
-enum { ENTRIES = 4, RUN = ENTRIES * GPU_BLOCK }; /* entries of a thread, and of a block of threads */
+enum {
+    WAVES = GPU_BLOCK / GPU_WAVE,
+    BLOCKS_PER_MULTIPROCESSOR = 8,
+    ENTRIES = 4, /* of a thread that are loaded before the first is used */
+    MOST = 64    /* blocks of a block row that are brought; a power of two */
+};
 
 struct spread_task {
     csr_view csr;
@@ -16,61 +21,75 @@ struct spread_task {
     uint8_t *level;
 };
 
+/* A wave's block row, in shared memory; columns past the last are INT32_MAX. */
+struct brought_blocks {
+    int32_t column[MOST];
+    uint8_t level[MOST];
+};
+
 /* Where the entries of a block row begin; past the last one: where they end. */
 __device__ static inline int64_t block_row_start(const spread_task &t, int64_t block_row)
 {
     return tess_row_offset(t.csr.row_ptr, t.csr.row_ptr_bits, min(block_row * t.grid.rows, t.csr.nrows));
 }
 
-/* The last block row from `low` to `high` that begins at entry k or before. */
-__device__ static inline int64_t find_block_row(const spread_task &t, int64_t low, int64_t high, int64_t k)
+/* The level of the block of the column, among those from `low` to before `high`. Every entry has a block. */
+__device__ static inline uint8_t level_in_memory(const spread_task &t, int64_t low, int64_t high, int32_t column)
 {
-    while (low < high) {
-        int64_t middle = low + (high - low + 1) / 2;
+    while (low + 1 < high) {
+        const int64_t middle = low + (high - low) / 2;
 
-        if (block_row_start(t, middle) <= k) {
+        if (t.grid.column[middle] <= column) {
             low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
-}
-
-__device__ static inline uint8_t level_at(const spread_task &t, int64_t block_row, int32_t column)
-{
-    int64_t low = t.grid.first[block_row], end = t.grid.first[block_row + 1], high = end;
-
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-
-        if (t.grid.column[middle] < column) {
-            low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low < end && t.grid.column[low] == column ? t.of_block[low] : (uint8_t)TESS_LEVEL_NONE;
+    return t.of_block[low];
+}
+
+__device__ static inline uint8_t level_among(const brought_blocks &blocks, int32_t column)
+{
+    int block = 0;
+
+#pragma unroll
+    for (int step = MOST / 2; step > 0; step /= 2) {
+        block += blocks.column[block + step] <= column ? step : 0;
+    }
+    return blocks.level[block];
 }
 
 __global__ static void __launch_bounds__(GPU_BLOCK) spread_kernel(const spread_task t)
 {
-    __shared__ int64_t ends[2];
-    const int64_t first = (int64_t)blockIdx.x * RUN, last = min(first + RUN, t.csr.nnz) - 1;
-    const int shift = block_grid_shift(t.grid.cols);
+    __shared__ brought_blocks all[WAVES];
+    const int lane = (int)threadIdx.x % GPU_WAVE, shift = block_grid_shift(t.grid.cols);
+    brought_blocks &blocks = all[threadIdx.x / GPU_WAVE];
 
-    if (threadIdx.x < 2) {
-        ends[threadIdx.x] = find_block_row(t, 0, t.grid.nblock_rows - 1, threadIdx.x == 0 ? first : last);
-    }
-    __syncthreads();
+    for (int64_t row = (int64_t)blockIdx.x * WAVES + threadIdx.x / GPU_WAVE; row < t.grid.nblock_rows;
+         row += (int64_t)gridDim.x * WAVES) {
+        const int64_t first = t.grid.first[row], last = t.grid.first[row + 1], end = block_row_start(t, row + 1);
+        const bool brought = last - first <= MOST;
+
+        GPU_SYNC_WAVE(); /* the blocks before have been used */
+        for (int b = lane; b < MOST && brought; b += GPU_WAVE) {
+            blocks.column[b] = first + b < last ? t.grid.column[first + b] : INT32_MAX;
+            blocks.level[b] = first + b < last ? t.of_block[first + b] : (uint8_t)0;
+        }
+        GPU_SYNC_WAVE();
+        for (int64_t begin = block_row_start(t, row) + lane; begin < end; begin += ENTRIES * GPU_WAVE) {
+            int32_t column[ENTRIES];
+
 #pragma unroll
-    for (int e = 0; e < ENTRIES; e++) {
-        int64_t k = first + e * GPU_BLOCK + threadIdx.x;
-
-        if (k <= last) {
-            int32_t column = gpu_load_once(t.csr.col_ind + k) >> shift;
-
-            t.level[k] = level_at(t, find_block_row(t, ends[0], ends[1], k), column);
+            for (int e = 0; e < ENTRIES; e++) {
+                column[e] = gpu_load_once(t.csr.col_ind + min(begin + e * GPU_WAVE, end - 1)) >> shift;
+            }
+#pragma unroll
+            for (int e = 0; e < ENTRIES; e++) {
+                if (begin + e * GPU_WAVE < end) {
+                    t.level[begin + e * GPU_WAVE] =
+                        brought ? level_among(blocks, column[e]) : level_in_memory(t, first, last, column[e]);
+                }
+            }
         }
     }
 }
@@ -82,6 +101,7 @@ extern "C" tess_status split_gpu_spread(tess_context *ctx, const csr_view *csr, 
     const spread_task task = {*csr, *grid, of_block, level};
 
     if (csr->nnz == 0) { return TESS_SUCCESS; }
-    spread_kernel<<<(unsigned)((csr->nnz + RUN - 1) / RUN), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(task);
+    spread_kernel<<<gpu_grid(ctx, grid->nblock_rows * GPU_WAVE, BLOCKS_PER_MULTIPROCESSOR), GPU_BLOCK, 0,
+                    gpu_stream_of(ctx)>>>(task);
     return gpu_check_launch(ctx, "levels of entries from blocks");
 }

@@ -81,9 +81,8 @@ static tess_status iterate_one_reduction(void *krylov)
     }
     /* d += alpha p; z = D^-1 r */
     TESS_TRY(krylov_fused(
-        k,
-        (tess_fused){
-            .op = TESS_FUSED_CG_ADVANCE, .in = {p, k->r}, .out = {k->d, z}, .scale = scale, .finishing = true}));
+        k, (tess_fused){
+               .op = TESS_FUSED_CG_ADVANCE, .in = {p, k->r}, .out = {k->d, z}, .scale = scale, .finishing = true}));
 cleanup:
     return status;
 }

@@ -144,10 +144,10 @@ __device__ static inline single_block<STORED, TEAM> open_block(const single_args
 }
 
 /* A kernel's own variables in shared memory, and its block. */
-#define SINGLE_OPEN_BLOCK(STORED, TEAM, a)        \
-    extern __shared__ double2 single_shared[];    \
-    __shared__ tess_loop_state single_state;      \
-    __shared__ int single_failed;                 \
+#define SINGLE_OPEN_BLOCK(STORED, TEAM, a)     \
+    extern __shared__ double2 single_shared[]; \
+    __shared__ tess_loop_state single_state;   \
+    __shared__ int single_failed;              \
     auto block = open_block<STORED, TEAM>(a, (char *)single_shared, &single_state, &single_failed)
 
 #endif

@@ -182,8 +182,8 @@ static single_function kernel_of(single_method method)
 single_function single_cg_function(single_method method, tess_precision precision, bool cluster)
 {
     switch (precision) {
-#define CASE(STORED, NAME)       \
-    case TESS_PRECISION_##NAME:  \
+#define CASE(STORED, NAME)      \
+    case TESS_PRECISION_##NAME: \
         return cluster ? kernel_of<STORED, cluster_team>(method) : kernel_of<STORED, grid_team>(method);
         SINGLE_TYPES(CASE)
 #undef CASE

@@ -28,7 +28,9 @@ static tess_status allow(tess_context *ctx, single_function kernel, int cluster_
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(gpu_allow_shared(ctx, (const void *)kernel));
-    if (cluster_blocks > PORTABLE_CLUSTER) { status = gpu_check(ctx, gpu_allow_large_clusters(kernel), "allowing clusters of 16 blocks"); }
+    if (cluster_blocks > PORTABLE_CLUSTER) {
+        status = gpu_check(ctx, gpu_allow_large_clusters(kernel), "allowing clusters of 16 blocks");
+    }
 cleanup:
     return status;
 }

@@ -60,8 +60,7 @@ bool single_plan_can_hold(int64_t n, int64_t nnz);
 
 /* Whether shared memory has room for matrix and vectors, but for the copies of vectors at others' columns: without that, no plan
    needs to be made to see that not all is resident. */
-bool single_may_be_resident(const single_limits *limits, int64_t n, int64_t nnz, single_method method,
-                            int value_bytes);
+bool single_may_be_resident(const single_limits *limits, int64_t n, int64_t nnz, single_method method, int value_bytes);
 
 /*
  * The rule by which size chooses: a cluster for n <= 4,096 where rows and entries are few for each of its blocks, else a grid; and

@@ -230,7 +230,9 @@ struct cluster_team : single_team {
             for (int k = 0; k < N; k++) {
                 const double sum = GPU_SHUFFLE(value[k], 0, GPU_WAVE);
 
-                if ((int)threadIdx.x < a.plan.blocks) { gpu_cluster_store(slot((int)blockIdx.x) + k, threadIdx.x, sum); }
+                if ((int)threadIdx.x < a.plan.blocks) {
+                    gpu_cluster_store(slot((int)blockIdx.x) + k, threadIdx.x, sum);
+                }
             }
             if ((int)threadIdx.x < a.plan.blocks) {
                 gpu_cluster_store(slot((int)blockIdx.x) + SINGLE_MOST_SUMS, threadIdx.x, own_wish);
@@ -240,8 +242,7 @@ struct cluster_team : single_team {
         if (threadIdx.x < GPU_WAVE) {
             const double *left = slot(0);
 
-            finish<N>(step, left[SINGLE_MOST_SUMS] != 0.0,
-                      [left](int k, int b) { return left[b * SINGLE_SLOT + k]; });
+            finish<N>(step, left[SINGLE_MOST_SUMS] != 0.0, [left](int k, int b) { return left[b * SINGLE_SLOT + k]; });
         }
         __syncthreads();
         turn ^= 1;
