@@ -9,34 +9,6 @@
 
 static tess_context *gpu = NULL;
 
-typedef struct solved {
-    double *x, *history;
-    tess_solve_result result;
-    bool cluster;
-} solved;
-
-static solved solve_here(const oracle_csr *a, const tess_solve_options *options, const double *b)
-{
-    solved s = {test_allocate(a->nrows, sizeof *s.x), NULL, {0}, false};
-    tess_matrix *m = make_matrix(gpu, a);
-    tess_solver *solver = NULL;
-
-    assert_ok(gpu, tess_solver_create(m, options, &solver));
-    s.cluster = solver->krylov.single && solver->krylov.single->plan.cluster;
-    s.result = solve_with(solver, gpu, a->nrows, b, s.x);
-    s.history = test_allocate(s.result.history_length, sizeof *s.history);
-    memcpy(s.history, s.result.history, (size_t)s.result.history_length * sizeof *s.history);
-    tess_solver_destroy(solver);
-    tess_matrix_destroy(m);
-    return s;
-}
-
-static void discard(solved *s)
-{
-    free(s->x);
-    free(s->history);
-}
-
 static tess_solve_options single_options(tess_solver_kind kind, tess_recurrence recurrence)
 {
     tess_solve_options options = solve_options(kind);
@@ -74,12 +46,11 @@ static void check_against_plain(const oracle_csr *a, tess_solve_options options,
     double *b = random_values(a->nrows, 3, -1.0, 1.0);
     solved single, plain;
 
-    single = solve_here(a, &options, b);
+    single = solve_here(gpu, a, &options, b);
     options.engine = TESS_ENGINE_PLAIN;
-    plain = solve_here(a, &options, b);
-    print_message("%s, n = %lld, precond %d, precision %d, %s: %lld iterations, plain %lld\n", what,
-                  (long long)a->nrows, (int)options.precond.kind, (int)options.storage.precision,
-                  single.cluster ? "cluster" : "grid", (long long)single.result.iterations,
+    plain = solve_here(gpu, a, &options, b);
+    print_message("%s, n = %lld, precond %d, precision %d: %lld iterations, plain %lld\n", what, (long long)a->nrows,
+                  (int)options.precond.kind, (int)options.storage.precision, (long long)single.result.iterations,
                   (long long)plain.result.iterations);
     assert_int_equal(single.result.engine, TESS_ENGINE_SINGLE_KERNEL);
     assert_int_equal(single.result.reason, plain.result.reason);
@@ -199,7 +170,7 @@ static void iteration_limits_are_exact(void **state)
 
                 options.rtol = 0.0;
                 options.max_iterations = limit;
-                s = solve_here(&a, &options, b);
+                s = solve_here(gpu, &a, &options, b);
                 assert_int_equal(s.result.iterations, limit);
                 assert_int_equal(s.result.reason, TESS_REASON_ITERATIONS);
                 check_honest(&a, b, s.x, &options, &s.result);
@@ -249,11 +220,11 @@ static void breakdowns_have_the_same_reasons(void **state)
         tess_solve_options options = single_options(TESS_SOLVER_CG, (tess_recurrence)recurrence);
         tess_solver *solver = NULL;
         tess_solve_result result;
-        solved clean = solve_here(&a, &options, b), s;
+        solved clean = solve_here(gpu, &a, &options, b), s;
         const double kept = b[450];
 
         options.guard = TESS_GUARD_REPORT;
-        s = solve_here(&d, &options, ones);
+        s = solve_here(gpu, &d, &options, ones);
         assert_int_equal(s.result.reason, TESS_REASON_INDEFINITE_MATRIX);
         discard(&s);
         options.guard = TESS_GUARD_REPAIR;
@@ -298,7 +269,7 @@ static void thousand_solves_give_the_same_bits(void **state)
 
         for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
             tess_solve_options options = single_options((tess_solver_kind)kind, TESS_RECURRENCE_AUTO);
-            solved first = solve_here(&a, &options, b);
+            solved first = solve_here(gpu, &a, &options, b);
             tess_solver *solver = NULL;
 
             assert_ok(gpu, tess_solver_create(m, &options, &solver));
@@ -340,7 +311,7 @@ static void monitor_cancels(void **state)
         options.history_capacity = 100;
         options.monitor = cancel_at_once;
         options.monitor_user = &calls;
-        s = solve_here(&a, &options, b);
+        s = solve_here(gpu, &a, &options, b);
         assert_int_equal(s.result.reason, TESS_REASON_CANCELLED);
         assert_true(s.result.history_length > 20 && s.result.history_length <= 100);
         assert_true(calls > 0);

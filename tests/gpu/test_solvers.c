@@ -24,33 +24,6 @@ static oracle_csr system_for(int kind, int64_t k)
     return kind == TESS_SOLVER_CG ? oracle_laplace2d(k) : oracle_convection2d(k, 0.5);
 }
 
-/* x, iterations and history of one solve. */
-typedef struct solved {
-    double *x, *history;
-    tess_solve_result result;
-} solved;
-
-static solved solve_here(tess_context *ctx, const oracle_csr *a, const tess_solve_options *options, const double *b)
-{
-    solved s = {test_allocate(a->nrows, sizeof *s.x), NULL, {0}};
-    tess_matrix *m = make_matrix(ctx, a);
-    tess_solver *solver = NULL;
-
-    assert_ok(ctx, tess_solver_create(m, options, &solver));
-    s.result = solve_with(solver, ctx, a->nrows, b, s.x);
-    s.history = test_allocate(s.result.history_length, sizeof *s.history);
-    memcpy(s.history, s.result.history, (size_t)s.result.history_length * sizeof *s.history);
-    tess_solver_destroy(solver);
-    tess_matrix_destroy(m);
-    return s;
-}
-
-static void discard(solved *s)
-{
-    free(s->x);
-    free(s->history);
-}
-
 static void engines_agree_bit_for_bit(void **state)
 {
     (void)state;

@@ -82,3 +82,24 @@ void check_engines_agree(tess_context *gpu, const oracle_csr *a, tess_solve_opti
     free(b);
     free(x);
 }
+
+solved solve_here(tess_context *ctx, const oracle_csr *a, const tess_solve_options *options, const double *b)
+{
+    solved s = {test_allocate(a->nrows, sizeof *s.x), NULL, {0}};
+    tess_matrix *m = make_matrix(ctx, a);
+    tess_solver *solver = NULL;
+
+    assert_ok(ctx, tess_solver_create(m, options, &solver));
+    s.result = solve_with(solver, ctx, a->nrows, b, s.x);
+    s.history = test_allocate(s.result.history_length, sizeof *s.history);
+    memcpy(s.history, s.result.history, (size_t)s.result.history_length * sizeof *s.history);
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(m);
+    return s;
+}
+
+void discard(solved *s)
+{
+    free(s->x);
+    free(s->history);
+}

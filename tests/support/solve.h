@@ -26,6 +26,15 @@ tess_solve_result solve_once(tess_context *ctx, const oracle_csr *a, const tess_
 void check_honest(const oracle_csr *a, const double *b, const double *x, const tess_solve_options *options,
                   const tess_solve_result *result);
 
+/* What is left of one solve, by a handle that is gone; result.history is no longer valid. */
+typedef struct solved {
+    double *x, *history;
+    tess_solve_result result;
+} solved;
+
+solved solve_here(tess_context *ctx, const oracle_csr *a, const tess_solve_options *options, const double *b);
+void discard(solved *s);
+
 /* Solves A x = b, b random, by both engines of a GPU: converged, honest, with the same bits. */
 void check_engines_agree(tess_context *gpu, const oracle_csr *a, tess_solve_options options);
 

@@ -313,13 +313,28 @@ __device__ static inline void gpu_cluster_store(double *mine, unsigned, double v
 }
 #endif
 
+/* Of a launch with one attribute, which may be filled in afterwards. */
+static inline cudaLaunchConfig_t gpu_launch_config(cudaLaunchAttribute *attribute, unsigned grid, unsigned block,
+                                                   size_t shared, cudaStream_t stream)
+{
+    cudaLaunchConfig_t config = {};
+
+    config.gridDim = dim3(grid);
+    config.blockDim = dim3(block);
+    config.dynamicSmemBytes = shared;
+    config.stream = stream;
+    config.attrs = attribute;
+    config.numAttrs = 1;
+    return config;
+}
+
 /* cluster: one cluster of all blocks; else a cooperative launch, which fails where the blocks cannot all be resident. */
 template <typename PARAMETER>
 static inline void gpu_launch_resident(void (*kernel)(PARAMETER), bool cluster, unsigned grid, unsigned block,
                                        size_t shared, cudaStream_t stream, const PARAMETER &argument)
 {
     cudaLaunchAttribute attribute = {};
-    cudaLaunchConfig_t config = {};
+    const cudaLaunchConfig_t config = gpu_launch_config(&attribute, grid, block, shared, stream);
 
     attribute.id = cluster ? cudaLaunchAttributeClusterDimension : cudaLaunchAttributeCooperative;
     if (cluster) {
@@ -328,12 +343,6 @@ static inline void gpu_launch_resident(void (*kernel)(PARAMETER), bool cluster, 
     } else {
         attribute.val.cooperative = 1;
     }
-    config.gridDim = dim3(grid);
-    config.blockDim = dim3(block);
-    config.dynamicSmemBytes = shared;
-    config.stream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
     (void)cudaLaunchKernelEx(&config, kernel, argument); /* cudaGetLastError tells */
 }
 
@@ -342,17 +351,12 @@ template <typename PARAMETER>
 static inline bool gpu_has_room_for_cluster(void (*kernel)(PARAMETER), unsigned blocks, unsigned threads, size_t shared)
 {
     cudaLaunchAttribute attribute = {};
-    cudaLaunchConfig_t config = {};
+    const cudaLaunchConfig_t config = gpu_launch_config(&attribute, blocks, threads, shared, NULL);
     int count = 0;
 
     attribute.id = cudaLaunchAttributeClusterDimension;
     attribute.val.clusterDim.x = blocks;
     attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
-    config.gridDim = dim3(blocks);
-    config.blockDim = dim3(threads);
-    config.dynamicSmemBytes = shared;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
     if (cudaOccupancyMaxActiveClusters(&count, kernel, &config) != cudaSuccess) { count = 0; }
     (void)cudaGetLastError(); /* no room is no error */
     return count > 0;
@@ -375,16 +379,10 @@ static inline void gpu_launch_overlapped(void (*kernel)(PARAMETERS...), unsigned
                                          cudaStream_t stream, const ARGUMENTS &...arguments)
 {
     cudaLaunchAttribute attribute = {};
-    cudaLaunchConfig_t config = {};
+    const cudaLaunchConfig_t config = gpu_launch_config(&attribute, grid, block, shared, stream);
 
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;
-    config.gridDim = dim3(grid);
-    config.blockDim = dim3(block);
-    config.dynamicSmemBytes = shared;
-    config.stream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
     (void)cudaLaunchKernelEx(&config, kernel, PARAMETERS(arguments)...); /* cudaGetLastError tells */
 }
 

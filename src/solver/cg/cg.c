@@ -3,7 +3,7 @@
  * Preconditioned conjugate gradients (Hestenes and Stiefel 1952; Saad, Iterative Methods for Sparse Linear Systems, 2nd
  * ed. 2003, Algorithm 9.1) in three passes: q = A p with (p, q); r -= alpha q with (r, r), (r, z); x and p together.
  */
-#include "solver/krylov.h"
+#include "solver/cg/cg.h"
 
 static int cg_vectors(const tess_precond *m)
 {
@@ -45,6 +45,24 @@ cleanup:
     return status;
 }
 
+tess_status cg_close_iteration(const tess_krylov *k, const double *image, double *z)
+{
+    const bool apart = krylov_precond_is_apart(k->precond);
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(krylov_fused(k, (tess_fused){.op = TESS_FUSED_CG_RESIDUAL,
+                                          .in = {image},
+                                          .out = {k->r},
+                                          .scale = tess_precond_scale(k->precond),
+                                          .step = apart ? TESS_STEP_NONE : TESS_STEP_CG_BETA}));
+    if (apart) { /* z = M^-1 r */
+        TESS_TRY(krylov_precondition(k, k->r, z,
+                                     (tess_reduction){.ndots = 1, .with = {k->r}, .step = TESS_STEP_CG_BETA_SPLIT}));
+    }
+cleanup:
+    return status;
+}
+
 static tess_status iterate_cg(void *krylov)
 {
     tess_krylov *k = krylov;
@@ -56,15 +74,7 @@ static tess_status iterate_cg(void *krylov)
     /* q = A p; alpha = rho / (p, q) */
     TESS_TRY(krylov_spmv(k, p, q, (tess_reduction){.ndots = 1, .with = {p}, .step = TESS_STEP_CG_ALPHA}));
     /* r -= alpha q; beta = (r, z)_new / (r, z) */
-    TESS_TRY(krylov_fused(k, (tess_fused){.op = TESS_FUSED_CG_RESIDUAL,
-                                          .in = {q},
-                                          .out = {k->r},
-                                          .scale = scale,
-                                          .step = apart ? TESS_STEP_NONE : TESS_STEP_CG_BETA}));
-    if (apart) { /* z = M^-1 r */
-        TESS_TRY(krylov_precondition(k, k->r, z,
-                                     (tess_reduction){.ndots = 1, .with = {k->r}, .step = TESS_STEP_CG_BETA_SPLIT}));
-    }
+    TESS_TRY(cg_close_iteration(k, q, z));
     /* d += alpha p; p = z + beta p */
     TESS_TRY(krylov_fused(
         k,

@@ -5,7 +5,7 @@
  * s = w + beta s. Here in passes, with the steps of a single kernel that has the sums in one. Rounding adds up in s
  * and r: every SINGLE_REPLACE_EVERY iterations of a cycle both are computed anew.
  */
-#include "solver/krylov.h"
+#include "solver/cg/cg.h"
 #include "solver/single_kernel/single_kernel.h"
 
 enum { DIRECTION, IMAGE, PRODUCT, FIRST_RESIDUAL, PRECONDITIONED };
@@ -59,7 +59,6 @@ static tess_status iterate_one_reduction(void *krylov)
 {
     tess_krylov *k = krylov;
     const double *scale = tess_precond_scale(k->precond);
-    const bool apart = krylov_precond_is_apart(k->precond);
     double *p = k->v[DIRECTION], *s = k->v[IMAGE], *w = k->v[PRODUCT], *z = preconditioned(k);
     tess_status status = TESS_SUCCESS;
 
@@ -70,15 +69,7 @@ static tess_status iterate_one_reduction(void *krylov)
     TESS_TRY(krylov_fused(k, (tess_fused){.op = TESS_FUSED_CG_DIRECTION_PAIR, .in = {z, w}, .out = {p, s}}));
     if (k->iterated % SINGLE_REPLACE_EVERY == 0) { TESS_TRY(replace_residual(k)); }
     /* r -= alpha s; beta = (r, z)_new / (r, z) */
-    TESS_TRY(krylov_fused(k, (tess_fused){.op = TESS_FUSED_CG_RESIDUAL,
-                                          .in = {s},
-                                          .out = {k->r},
-                                          .scale = scale,
-                                          .step = apart ? TESS_STEP_NONE : TESS_STEP_CG_BETA}));
-    if (apart) { /* z = M^-1 r */
-        TESS_TRY(krylov_precondition(k, k->r, z,
-                                     (tess_reduction){.ndots = 1, .with = {k->r}, .step = TESS_STEP_CG_BETA_SPLIT}));
-    }
+    TESS_TRY(cg_close_iteration(k, s, z));
     /* d += alpha p; z = D^-1 r */
     TESS_TRY(krylov_fused(
         k, (tess_fused){

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the recurrences of CG share. */
+#ifndef TESS_SOLVER_CG_CG_H
+#define TESS_SOLVER_CG_CG_H
+
+#include "solver/krylov.h"
+
+/* r -= alpha A p, z = M^-1 r where that is a pass of its own; beta, and the end of the iteration. */
+tess_status cg_close_iteration(const tess_krylov *k, const double *image, double *z);
+
+#endif
