@@ -175,7 +175,7 @@ static tess_status exponents(tess_context *ctx, const split_source *source, cons
 }
 
 const split_backend split_host = {
-    .spread = spread, .order = order_rows, .offsets = offsets, .copy = copy_entries, .exponents = exponents};
+    .spread = spread, .order = order_rows, .offsets = offsets, .copy = copy_entries, .exponents = exponents, .spmv_layers = split_host_spmv_layers};
 
 #define HOST_OPS(NAME)                                                                              \
     {                                                                                               \
