@@ -195,7 +195,8 @@ static const struct argp_option policy_options[] = {
      0},
     {"allow-underflow", KEY_UNDERFLOW, NULL, 0, "values too small for a low precision keep nothing high", 0},
     {"base", KEY_BASE, "csr|ellr|sell|dia|auto[,LOW]", 0,
-     "split, composite: format of the parts (default csr), and of those below the highest level if another of ellr, sell, dia; "
+     "split, composite: format of the parts (default csr), and of those below the highest level if another of ellr, "
+     "sell, dia; "
      "dia: by entries and blocks; auto: what takes the fewest bytes of csr, sell and dia",
      0},
     {"row-order", KEY_ROW_ORDER, "original|permuted|symmetric", 0,

@@ -210,8 +210,8 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
             assign_outcome o;
 
             if (GPU_BALLOT(there) == 0) { break; }
-            o = judge_block<GROUP, LEVELS, SCALED>(task.rules,
-                                                   take_entries<KNOWN::LOSSLESS>(task.csr, ranges, shift, column, &window, &c));
+            o = judge_block<GROUP, LEVELS, SCALED>(
+                task.rules, take_entries<KNOWN::LOSSLESS>(task.csr, ranges, shift, column, &window, &c));
             if (leads && there) {
                 word[nblocks++] = pack_block(column, o);
                 count_in_thread(&own, o);

@@ -22,8 +22,8 @@ static oracle_csr make_large(bool scattered)
 
 static tess_storage_options kind_of(int kind)
 {
-    tess_storage_options o = layer_options(kind & 1 ? TESS_GRANULARITY_ENTRY : TESS_GRANULARITY_BLOCK, "fixed-range:0.5",
-                                        kind & 2 ? "fp64,fp32,bf16" : "fp64,fp32");
+    tess_storage_options o = layer_options(kind & 1 ? TESS_GRANULARITY_ENTRY : TESS_GRANULARITY_BLOCK,
+                                           "fixed-range:0.5", kind & 2 ? "fp64,fp32,bf16" : "fp64,fp32");
 
     if (kind & 2) { o.policy.parameter = 2048.0; } /* the lowest level is below 2^-5, the highest from 2^12 on */
     o.base = layer_bases[kind / 4 % LAYER_BASES];

@@ -187,8 +187,8 @@ static void what_is_no_entry_is_not_multiplied(void **state)
 
     (void)state;
     for (int pair = 0; pair < 2 * PAIRS; pair++) {
-        tess_storage_options o = pair_options(pair / 2, pair % 2 ? TESS_GRANULARITY_ENTRY : TESS_GRANULARITY_BLOCK,
-                                              "fp64,fp32");
+        tess_storage_options o =
+            pair_options(pair / 2, pair % 2 ? TESS_GRANULARITY_ENTRY : TESS_GRANULARITY_BLOCK, "fp64,fp32");
         tess_matrix *stored = convert_layers(m, &o);
         double *y = NULL;
         int64_t finite = 0;
@@ -307,8 +307,8 @@ static void other_pairs_and_much_padding_are_refused(void **state)
 }
 
 /* What stands here, for a GPU too. */
-#define SPLIT_BASE_TESTS                                                                                        \
-    cmocka_unit_test(every_base_stands_beside_every_other), cmocka_unit_test(all_bases_agree_on_exact_sums),    \
+#define SPLIT_BASE_TESTS                                                                                               \
+    cmocka_unit_test(every_base_stands_beside_every_other), cmocka_unit_test(all_bases_agree_on_exact_sums),           \
         cmocka_unit_test(what_is_no_entry_is_not_multiplied), cmocka_unit_test(new_values_take_the_places_of_the_old), \
         cmocka_unit_test(other_pairs_and_much_padding_are_refused)
 

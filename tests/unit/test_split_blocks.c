@@ -298,7 +298,7 @@ static void long_rows_are_added_up_exactly(void **state)
     }
     for (int k = 0; k < 8; k++) {
         tess_storage_options o = layer_options(k % 2 ? TESS_GRANULARITY_ENTRY : TESS_GRANULARITY_BLOCK, "fixed-range:1",
-                                            k / 2 % 2 ? "fp64,fp32,bf16" : "fp64,fp32");
+                                               k / 2 % 2 ? "fp64,fp32,bf16" : "fp64,fp32");
         tess_matrix *stored = NULL;
         double *y = NULL;
 
@@ -428,8 +428,9 @@ static void the_base_of_fewer_bytes_is_chosen(void **state)
     static const tess_granularity granularities[] = {TESS_GRANULARITY_BLOCK, TESS_GRANULARITY_ENTRY,
                                                      TESS_GRANULARITY_ROW};
     tess_context *ctx = open_device(2);
-    oracle_csr all[] = {make_layer_band(500, 500, 2), oracle_random(400, 500, 7, 3), oracle_hilbert(70),
-                        oracle_open(0, 0),      oracle_power_law(600, 5),      oracle_laplace2d(30)};
+    oracle_csr all[] = {make_layer_band(500, 500, 2), oracle_random(400, 500, 7, 3),
+                        oracle_hilbert(70),           oracle_open(0, 0),
+                        oracle_power_law(600, 5),     oracle_laplace2d(30)};
     int chosen[TESS_FORMAT_DIA + 1] = {0};
 
     (void)state;

@@ -48,7 +48,8 @@ struct diagonal_rows {
 
 #pragma unroll
             for (int r = 0; r < ROWS; r++) {
-                own.value[r] = gpu_load_once((const tess::pack<STORED, 1> *)(val + dia_place(&v, d, loaded(v, r)))).value[0];
+                own.value[r] =
+                    gpu_load_once((const tess::pack<STORED, 1> *)(val + dia_place(&v, d, loaded(v, r)))).value[0];
             }
             return own;
         }

@@ -91,7 +91,7 @@ typedef struct split_storage {
     tess_assignment_summary summary;
     tess_assignment *assignment; /* kept to renew values; its levels by row, entry or block */
     bool owns_assignment;
-    bool composite, layered; /* layered: parts are layers, each over all rows */
+    bool composite, layered;            /* layered: parts are layers, each over all rows */
     tess_format base[SPLIT_MOST_PARTS]; /* of each part: csr of all or of none, dia of layers alone */
     split_order order;
     int16_t *exponent; /* by position; NULL: none is scaled */

@@ -113,8 +113,8 @@ static tess_status check_bases(tess_context *ctx, const tess_storage_options *o,
         }
         diagonals = diagonals || asked[k] == TESS_FORMAT_DIA;
     }
-    if (!split_has_one_base(o) && (o->base == TESS_FORMAT_CSR || o->base == TESS_FORMAT_AUTO ||
-                                   o->low_base == TESS_FORMAT_AUTO)) {
+    if (!split_has_one_base(o) &&
+        (o->base == TESS_FORMAT_CSR || o->base == TESS_FORMAT_AUTO || o->low_base == TESS_FORMAT_AUTO)) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "ellr, sell and dia may differ; csr and auto are for all parts",
                          "format %s over parts in formats %s and %s", tess_format_name(o->format),
                          tess_format_name(o->base), tess_format_name(o->low_base));

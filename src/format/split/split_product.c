@@ -196,9 +196,7 @@ static tess_status multiply(tess_context *ctx, const split_storage *s, const cho
 {
     csr_view views[SPLIT_MOST_PARTS];
 
-    if (chosen->any_diagonals) {
-        return split_backend_of(ctx)->spmv_layers(ctx, chosen->count, chosen->layer, args);
-    }
+    if (chosen->any_diagonals) { return split_backend_of(ctx)->spmv_layers(ctx, chosen->count, chosen->layer, args); }
     if (!split_is_csr(s)) { return multiply_slices(ctx, s, chosen, args); }
     if (adds_up(s, chosen)) {
         return csr_backend_of(ctx)->spmv_layers(ctx, views_of(chosen, views), views, s->layers, args);
