@@ -43,6 +43,8 @@ enum { SYNONYM_COUNT = (int)(sizeof synonyms / sizeof synonyms[0]) };
 static const char *const value_synonyms[][3] = {
     {"-ksp_type", "bcgs", "bicgstab"},
     {"-pc_type", "bjacobi", "block-jacobi"},
+    {"-pc_type", "ilu", "ilu0"},
+    {"-pc_type", "icc", "ic0"},
 };
 
 enum { NAME_LENGTH = 64, NAME_LIMIT = 128 };

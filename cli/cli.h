@@ -77,6 +77,7 @@ tess_orthogonalization cli_parse_orthogonalization(struct argp_state *state, con
 /* STORAGE or STORAGE/ARITHMETIC, and the reverse. */
 tess_role_precision cli_parse_role(struct argp_state *state, const char *option, const char *text);
 const char *cli_role_text(const tess_role_precision *role, char *buffer, size_t size);
+json_t *cli_role_json(const tess_role_precision *role); /* null where it is not given */
 tess_precond_options cli_parse_precond(struct argp_state *state, const char *text);
 tess_step_list cli_parse_steps(struct argp_state *state, const char *text);
 /* "fp32:20,mixed,fp64"; written into `buffer`, cut off where it is too small */
@@ -166,6 +167,9 @@ extern const struct argp cli_policy_argp;
 bool cli_takes_policy(tess_format format);
 /* Whether a policy decides the precisions: of format auto, where one is given. */
 bool cli_is_mixed(const tess_storage_options *options);
+/* A policy and its levels, of options with these names. */
+void cli_parse_policy(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy);
+void cli_parse_levels(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy);
 /* The granularity that a format has where none is given: tiles have blocks. */
 void cli_settle_granularity(tess_storage_options *options);
 /* Of formats that take a policy: whether the format takes the granularity. */
@@ -198,6 +202,18 @@ void cli_print_assignment(const tess_assignment_summary *summary, int64_t nrows)
 json_t *cli_assignment_json(const tess_assignment_summary *summary, int64_t nrows);
 /* Adds the options above to an object. */
 void cli_add_policy_json(json_t *object, const tess_storage_options *options);
+
+/* ---- precond_options.c: preconditioners ---- */
+
+/* --precond --precond-precision --polynomial-form --triangular --leaf --precond-format --precond-policy --precond-levels; input:
+   tess_precond_options */
+extern const struct argp cli_precond_argp;
+/* "block-jacobi:8"; written into `buffer` where it is no name */
+const char *cli_precond_text(const tess_precond_options *precond, char *buffer, size_t size);
+/* Adds the options but --precond to an object, --precond-precision as `role` says. */
+void cli_add_precond_json(json_t *object, const tess_precond_options *precond);
+/* A line about incomplete factors; none for other preconditioners. */
+void cli_print_factors(const tess_precond_options *precond, const tess_solve_result *result);
 
 /* ---- plot.c: a picture of the precisions ---- */
 

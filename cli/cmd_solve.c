@@ -18,7 +18,6 @@ typedef struct solve_options {
 
 enum {
     KEY_SOLVER = 600,
-    KEY_PRECOND,
     KEY_ENGINE,
     KEY_GUARD,
     KEY_SCALE,
@@ -41,9 +40,7 @@ enum {
     KEY_BASIS,
     KEY_INNER,
     KEY_ORTHOGONALIZATION,
-    KEY_SWITCH,
-    KEY_PRECOND_PRECISION,
-    KEY_FORM
+    KEY_SWITCH
 };
 
 static const struct argp_option solve_argp_options[] = {
@@ -53,15 +50,6 @@ static const struct argp_option solve_argp_options[] = {
      "residuals "
      "in fp64; gmres-fd: all in fp32 up to --switch-at, then all in fp64",
      1},
-    {"precond", KEY_PRECOND, "none|jacobi|block-jacobi[:K]|polynomial[:D]", 0,
-     "default none; K rows in a diagonal block, 1 to 64 (default 8); the GMRES polynomial of degree D, 1 to 200 "
-     "(default 10)",
-     1},
-    {"precond-precision", KEY_PRECOND_PRECISION, "STORAGE[/ARITHMETIC]", 0,
-     "what the preconditioner is stored and applied in (default fp64; with gmres that of --inner-precision); "
-     "block-jacobi: adaptive gives each block the lowest that its condition allows",
-     1},
-    {"polynomial-form", KEY_FORM, "roots|powers", 0, "how polynomial is evaluated (default roots)", 1},
     {"steps", KEY_STEPS, "LIST", 0,
      "jacobi: mixed and precisions, one after another, each with :N for N iterations (default fp32,mixed,fp64 for "
      "composite, mixed for split, else --matrix-precision)",
@@ -119,37 +107,11 @@ static void parse_guard(struct argp_state *state, const char *arg, tess_solve_op
     solve->guard = guards[cli_parse_word(state, "guard", arg, words, NULL)];
 }
 
-/* What other options say of it stays. */
-static void parse_precond(struct argp_state *state, const char *arg, tess_precond_options *precond)
-{
-    const tess_precond_options parsed = cli_parse_precond(state, arg);
-    precond->kind = parsed.kind;
-    precond->block_size = parsed.block_size;
-    precond->degree = parsed.degree;
-}
-
-static void parse_precond_precision(struct argp_state *state, const char *arg, tess_precond_options *precond)
-{
-    precond->adaptive = strcmp(arg, "adaptive") == 0;
-    precond->role =
-        precond->adaptive ? (tess_role_precision){.given = 0} : cli_parse_role(state, "precond-precision", arg);
-}
-
-static tess_polynomial_form parse_form(struct argp_state *state, const char *arg)
-{
-    static const char *const words[] = {"roots", "powers", NULL};
-    static const tess_polynomial_form forms[] = {TESS_POLYNOMIAL_ROOTS, TESS_POLYNOMIAL_POWERS};
-    return forms[cli_parse_word(state, "polynomial-form", arg, words, NULL)];
-}
-
 /* The options that stand in tess_solve_options. */
 static error_t parse_method(int key, char *arg, struct argp_state *state, tess_solve_options *solve)
 {
     switch (key) {
     case KEY_SOLVER: solve->solver = cli_parse_solver(state, arg); return 0;
-    case KEY_PRECOND: parse_precond(state, arg, &solve->precond); return 0;
-    case KEY_PRECOND_PRECISION: parse_precond_precision(state, arg, &solve->precond); return 0;
-    case KEY_FORM: solve->precond.form = parse_form(state, arg); return 0;
     case KEY_ENGINE: solve->engine = cli_parse_engine(state, arg); return 0;
     case KEY_GUARD: parse_guard(state, arg, solve); return 0;
     case KEY_STEPS: solve->steps = cli_parse_steps(state, arg); return 0;
@@ -262,27 +224,15 @@ static void check_gmres(struct argp_state *state, const tess_solve_options *solv
     }
 }
 
-static void check_precond(struct argp_state *state, const tess_precond_options *precond)
-{
-    if (precond->adaptive && precond->kind != TESS_PRECOND_BLOCK_JACOBI) {
-        argp_error(state, "--precond-precision adaptive is for --precond block-jacobi");
-    }
-    if (precond->role.given && precond->kind == TESS_PRECOND_NONE) {
-        argp_error(state, "--precond-precision needs a --precond");
-    }
-    if (precond->form != TESS_POLYNOMIAL_ROOTS && precond->kind != TESS_PRECOND_POLYNOMIAL) {
-        argp_error(state, "--polynomial-form is for --precond polynomial");
-    }
-}
-
 static error_t parse_solve(int key, char *arg, struct argp_state *state)
 {
     solve_options *options = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->storage;
-        state->child_inputs[1] = &options->device;
-        state->child_inputs[2] = &options->host;
+        state->child_inputs[0] = &options->solve.precond;
+        state->child_inputs[1] = &options->storage;
+        state->child_inputs[2] = &options->device;
+        state->child_inputs[3] = &options->host;
         return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 0) { argp_error(state, "one matrix at a time, but there is also '%s'", arg); }
@@ -293,7 +243,6 @@ static error_t parse_solve(int key, char *arg, struct argp_state *state)
         check_output_names(state, options);
         complete_jacobi(state, options);
         check_gmres(state, &options->solve);
-        check_precond(state, &options->solve.precond);
         if (options->solve.engine == TESS_ENGINE_GRAPH && options->device == TESS_DEVICE_CPU) {
             argp_error(state, "--engine graph needs a GPU, but --device cpu is given");
         }
@@ -304,7 +253,8 @@ static error_t parse_solve(int key, char *arg, struct argp_state *state)
     return code == ARGP_ERR_UNKNOWN ? parse_data(key, arg, state, options) : code;
 }
 
-static const struct argp_child solve_children[] = {{&cli_storage_argp, 0, "Storage of the matrix:", 5},
+static const struct argp_child solve_children[] = {{&cli_precond_argp, 0, "Preconditioner:", 4},
+                                                   {&cli_storage_argp, 0, "Storage of the matrix:", 5},
                                                    {&cli_device_argp, 0, "Device:", 6},
                                                    {&cli_host_argp, 0, "Threads and report:", 7},
                                                    {0}};
@@ -312,14 +262,14 @@ static const struct argp solve_argp = {
     .options = solve_argp_options,
     .parser = parse_solve,
     .args_doc = "MATRIX",
-    .doc =
-        "Solves A x = b. The true residual of the FP64 matrix, with a bound on its rounding, decides whether the "
-        "solve has converged."
-        "\vMATRIX is a file (.mtx, .mtx.gz, .tess) or gallery:NAME[:ARG...].\n\n"
-        "PETSc's names are taken as well: -ksp_type cg|bcgs|gmres, -pc_type none|jacobi|bjacobi, -ksp_rtol, -ksp_atol, "
-        "-ksp_divtol, -ksp_max_it, -ksp_gmres_restart, -ksp_monitor_true_residual, -ksp_converged_reason.\n\n"
-        "Exit status: 0 converged and verified, 1 not converged, 2 usage, 3 input or format, 4 device or memory, "
-        "5 breakdown.",
+    .doc = "Solves A x = b. The true residual of the FP64 matrix, with a bound on its rounding, decides whether the "
+           "solve has converged."
+           "\vMATRIX is a file (.mtx, .mtx.gz, .tess) or gallery:NAME[:ARG...].\n\n"
+           "PETSc's names are taken as well: -ksp_type cg|bcgs|gmres, -pc_type none|jacobi|bjacobi|ilu|icc, -ksp_rtol, "
+           "-ksp_atol, "
+           "-ksp_divtol, -ksp_max_it, -ksp_gmres_restart, -ksp_monitor_true_residual, -ksp_converged_reason.\n\n"
+           "Exit status: 0 converged and verified, 1 not converged, 2 usage, 3 input or format, 4 device or memory, "
+           "5 breakdown.",
     .children = solve_children};
 
 /* ---- the solve ---- */

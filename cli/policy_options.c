@@ -32,7 +32,7 @@ static tess_granularity parse_granularity(struct argp_state *state, const char *
     return (tess_granularity)cli_parse_word(state, "granularity", text, available, NULL);
 }
 
-static void parse_policy(struct argp_state *state, const char *text, tess_policy_options *policy)
+void cli_parse_policy(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy)
 {
     static const char *const available[] = {"none",      "fixed-range", "fixed-range:R",  "mean-range", "mean-range:F",
                                             "mean-3std", "mean-3std:F", "mean-3std:auto", "lossless",   "lossless:E",
@@ -43,11 +43,11 @@ static void parse_policy(struct argp_state *state, const char *text, tess_policy
     snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
     if (strchr(text, ':') != NULL && (strcmp(name, "fixed-range") == 0 || strcmp(name, "mean-range") == 0 ||
                                       strcmp(name, "mean-3std") == 0 || strcmp(name, "lossless") == 0)) {
-        argp_error(state, "--policy: '%s' is not a number above 0%s", strchr(text, ':') + 1,
+        argp_error(state, "--%s: '%s' is not a number above 0%s", option, strchr(text, ':') + 1,
                    strcmp(name, "mean-3std") == 0 ? " or auto" : "");
     }
-    if (strcmp(name, "none") == 0) { argp_error(state, "--policy: none takes no parameter"); }
-    cli_parse_word(state, "policy", name, available, later);
+    if (strcmp(name, "none") == 0) { argp_error(state, "--%s: none takes no parameter", option); }
+    cli_parse_word(state, option, name, available, later);
 }
 
 static void parse_share(struct argp_state *state, const char *text, tess_policy_options *policy)
@@ -58,18 +58,18 @@ static void parse_share(struct argp_state *state, const char *text, tess_policy_
     if (policy->share == 0.0) { argp_error(state, "--share: a share of 0 would ask for nothing"); }
 }
 
-static void parse_levels(struct argp_state *state, const char *text, tess_policy_options *policy)
+void cli_parse_levels(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy)
 {
     if (tess_levels_parse(text, policy) != TESS_SUCCESS) {
         argp_error(state,
-                   "--levels: '%s' is not a list of up to %d precisions from high to low, such as fp64,fp32 or "
+                   "--%s: '%s' is not a list of up to %d precisions from high to low, such as fp64,fp32 or "
                    "fp64,fp16:scaled (fp8 comes last)",
-                   text, (int)TESS_MOST_LEVELS);
+                   option, text, (int)TESS_MOST_LEVELS);
     }
     for (int l = 1; l < policy->nlevels; l++) {
         if (tess_precision_unit_roundoff(policy->level[l].precision) <=
             tess_precision_unit_roundoff(policy->level[l - 1].precision)) {
-            argp_error(state, "--levels: '%s' does not go from high to low", text);
+            argp_error(state, "--%s: '%s' does not go from high to low", option, text);
         }
     }
 }
@@ -156,11 +156,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         choice->granularity = arg;
         return 0;
     case KEY_POLICY:
-        parse_policy(state, arg, &options->policy);
+        cli_parse_policy(state, "policy", arg, &options->policy);
         choice->policy = true;
         return 0;
     case KEY_SHARE: parse_share(state, arg, &options->policy); return 0;
-    case KEY_LEVELS: parse_levels(state, arg, &options->policy); return 0;
+    case KEY_LEVELS: cli_parse_levels(state, "levels", arg, &options->policy); return 0;
     case KEY_UNDERFLOW: options->policy.allow_underflow = 1; return 0;
     case KEY_BLOCK: parse_block(state, arg, &options->policy); return 0;
     case KEY_KERNEL: options->kernel = (tess_kernel)cli_parse_word(state, "kernel", arg, kernels, NULL); return 0;

@@ -7,15 +7,6 @@ static const char *guard_name(tess_guard guard)
     return guard == TESS_GUARD_REPORT ? "report" : "repair";
 }
 
-static const char *precond_text(const tess_precond_options *precond, char *buffer, size_t size)
-{
-    const bool polynomial = precond->kind == TESS_PRECOND_POLYNOMIAL;
-    if (precond->kind != TESS_PRECOND_BLOCK_JACOBI && !polynomial) { return tess_precond_kind_name(precond->kind); }
-    snprintf(buffer, size, "%s:%d", tess_precond_kind_name(precond->kind),
-             polynomial ? precond->degree : precond->block_size);
-    return buffer;
-}
-
 static void print_preset(const cli_preset *preset)
 {
     printf("%-17s %s:", "preset", preset->name);
@@ -55,12 +46,13 @@ static void print_setting(const cli_solve_run *run)
     cli_print_device(run->ctx);
     if (run->preset != NULL) { print_preset(run->preset); }
     printf("%-17s %s, preconditioner %s, engine %s, %s %s, guard %s\n", "method", tess_solver_name(r->solver),
-           precond_text(&o->precond, buffer, sizeof buffer), tess_engine_name(r->engine),
+           cli_precond_text(&o->precond, buffer, sizeof buffer), tess_engine_name(r->engine),
            cli_format_text(r->format, run->format_chosen, format, sizeof format),
            mixed ? cli_levels_text(&o->storage.policy, levels, sizeof levels)
                  : tess_precision_name(stored_precision(run)),
            guard_name(o->guard));
     print_roles(o, r);
+    cli_print_factors(&o->precond, r);
     if (r->scale != TESS_SCALING_NONE || r->reorder != TESS_REORDERING_NONE) {
         printf("%-17s scale %s, reorder %s; estimates and history are of the transformed system\n", "transformation",
                tess_scaling_name(r->scale), tess_reordering_name(r->reorder));
@@ -142,12 +134,6 @@ void cli_report_solve(const cli_solve_run *run, bool timings)
 
 /* ---- JSON ---- */
 
-static json_t *role_json(const tess_role_precision *role)
-{
-    char text[32];
-    return role->given ? json_string(cli_role_text(role, text, sizeof text)) : json_null();
-}
-
 static json_t *storage_json(const tess_role_precision *role)
 {
     return role->given ? json_string(tess_precision_name(role->storage)) : json_null();
@@ -156,12 +142,9 @@ static json_t *storage_json(const tess_role_precision *role)
 /* What was not given is what the solver took. */
 static void add_roles_json(json_t *options, const tess_solve_options *o, const tess_solve_result *r)
 {
-    json_object_set_new(options, "inner_precision", o->inner_auto ? json_string("auto") : role_json(&r->inner));
+    json_object_set_new(options, "inner_precision", o->inner_auto ? json_string("auto") : cli_role_json(&r->inner));
     json_object_set_new(options, "basis_precision", storage_json(&r->basis));
-    json_object_set_new(options, "precond_precision",
-                        o->precond.adaptive ? json_string("adaptive") : role_json(&o->precond.role));
-    json_object_set_new(options, "polynomial_form",
-                        json_string(o->precond.form == TESS_POLYNOMIAL_POWERS ? "powers" : "roots"));
+    cli_add_precond_json(options, &o->precond);
     json_object_set_new(options, "orthogonalization", json_string(tess_orthogonalization_name(o->orthogonalization)));
     json_object_set_new(options, "switch_at", o->switch_at > 0 ? json_integer(o->switch_at) : json_null());
 }
@@ -172,7 +155,7 @@ static json_t *options_json(const cli_solve_run *run)
     const tess_solve_options *o = run->options;
     json_t *options = json_pack(
         "{ss ss ss ss ss ss so so so sI so so}", "solver", tess_solver_name(o->solver), "precond",
-        precond_text(&o->precond, buffer, sizeof buffer), "engine", tess_engine_name(o->engine), "guard",
+        cli_precond_text(&o->precond, buffer, sizeof buffer), "engine", tess_engine_name(o->engine), "guard",
         guard_name(o->guard), "format", tess_format_name(o->storage.format), "matrix_precision",
         tess_precision_name(o->storage.precision), "rtol", cli_json_real(o->rtol), "atol", cli_json_real(o->atol),
         "divergence_tolerance", cli_json_real(o->divergence_tolerance), "max_iterations", (json_int_t)o->max_iterations,
@@ -248,6 +231,7 @@ static void add_reals(json_t *root, const cli_solve_run *run)
                  {"estimated_residual_norm", r->estimated_residual_norm},
                  {"rhs_norm", r->rhs_norm},
                  {"tolerance", r->tolerance},
+                 {"precond_shift", r->precond_shift},
                  {"read_seconds", run->matrix->seconds},
                  {"setup_seconds", r->setup_seconds},
                  {"solve_seconds", r->solve_seconds},
@@ -269,6 +253,13 @@ static json_t *phases_json(const tess_solve_result *r)
     return object;
 }
 
+/* Levels of the triangles of incomplete factors; null for other preconditioners. */
+static json_t *levels_json(const tess_solve_result *r)
+{
+    if (r->precond != TESS_PRECOND_ILU0 && r->precond != TESS_PRECOND_IC0) { return json_null(); }
+    return json_pack("[I, I]", (json_int_t)r->triangle_levels[0], (json_int_t)r->triangle_levels[1]);
+}
+
 json_t *cli_solve_json(const cli_solve_run *run)
 {
     char buffer[64];
@@ -277,8 +268,9 @@ json_t *cli_solve_json(const cli_solve_run *run)
         "{ss ss so sI sI sb ss ss ss ss ss ss ss ss so si sb si}", "command", "solve", "version", tess_version(),
         "matrix", cli_json_text(run->matrix->name), "n", (json_int_t)tess_matrix_nrows(run->matrix->a), "nnz",
         (json_int_t)tess_matrix_nnz(run->matrix->a), "converged", r->converged, "reason", tess_reason_name(r->reason),
-        "solver", tess_solver_name(r->solver), "precond", precond_text(&run->options->precond, buffer, sizeof buffer),
-        "format", tess_format_name(r->format), "matrix_precision", tess_precision_name(r->matrix_precision), "policy",
+        "solver", tess_solver_name(r->solver), "precond",
+        cli_precond_text(&run->options->precond, buffer, sizeof buffer), "format", tess_format_name(r->format),
+        "matrix_precision", tess_precision_name(r->matrix_precision), "policy",
         cli_takes_policy(r->format) ? tess_policy_name(run->options->storage.policy.policy) : "none", "engine",
         tess_engine_name(r->engine), "device", cli_device_name(run->ctx), "device_name",
         cli_json_text(tess_context_device_name(run->ctx)), "threads", tess_context_threads(run->ctx), "escalated",
@@ -286,9 +278,10 @@ json_t *cli_solve_json(const cli_solve_run *run)
     if (root == NULL) { return NULL; }
     json_object_set_new(root, "scale", json_string(tess_scaling_name(r->scale)));
     json_object_set_new(root, "reorder", json_string(tess_reordering_name(r->reorder)));
-    json_object_set_new(root, "inner_precision", role_json(&r->inner));
+    json_object_set_new(root, "inner_precision", cli_role_json(&r->inner));
     json_object_set_new(root, "basis_precision", storage_json(&r->basis));
     json_object_set_new(root, "phases", phases_json(r));
+    json_object_set_new(root, "triangle_levels", levels_json(r));
     add_integers(root, r);
     add_reals(root, run);
     json_object_set_new(root, "nonzeros_per_precision", precisions_json(r));

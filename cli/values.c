@@ -149,6 +149,12 @@ const char *cli_role_text(const tess_role_precision *role, char *buffer, size_t 
     return buffer;
 }
 
+json_t *cli_role_json(const tess_role_precision *role)
+{
+    char text[32];
+    return role->given ? json_string(cli_role_text(role, text, sizeof text)) : json_null();
+}
+
 tess_scaling cli_parse_scaling(struct argp_state *state, const char *text)
 {
 #define SCALING_WORD(NAME, value, name) name,
@@ -173,9 +179,8 @@ tess_reordering cli_parse_reordering(struct argp_state *state, const char *text)
 
 tess_precond_options cli_parse_precond(struct argp_state *state, const char *text)
 {
-    static const char *const available[] = {"none",         "jacobi", "block-jacobi", "block-jacobi:K", "polynomial",
-                                            "polynomial:D", NULL};
-    static const char *const later[] = {"ilu0", "ic0", NULL};
+    static const char *const available[] = {
+        "none", "jacobi", "block-jacobi", "block-jacobi:K", "polynomial", "polynomial:D", "ilu0", "ic0", NULL};
     tess_precond_options precond;
     tess_precond_options_init(&precond);
     if (tess_precond_parse(text, &precond) != TESS_SUCCESS) {
@@ -185,7 +190,7 @@ tess_precond_options cli_parse_precond(struct argp_state *state, const char *tex
         if (strncmp(text, "polynomial:", 11) == 0) {
             argp_error(state, "--precond: '%s' is not a degree (1 to 200)", text + 11);
         }
-        refuse_word(state, "precond", text, available, later);
+        refuse_word(state, "precond", text, available, NULL);
     }
     return precond;
 }

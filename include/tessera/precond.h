@@ -19,7 +19,9 @@ typedef struct tess_precond tess_precond;
     X(NONE, 0, "none")                 \
     X(JACOBI, 1, "jacobi")             \
     X(BLOCK_JACOBI, 2, "block-jacobi") \
-    X(POLYNOMIAL, 3, "polynomial")
+    X(POLYNOMIAL, 3, "polynomial")     \
+    X(ILU0, 4, "ilu0")                 \
+    X(IC0, 5, "ic0")
 
 typedef enum tess_precond_kind {
 #define TESS_PRECOND_ENUM(NAME, value, name) TESS_PRECOND_##NAME = (value),
@@ -43,6 +45,18 @@ typedef enum tess_polynomial_form {
 #undef TESS_POLYNOMIAL_FORM_ENUM
 } tess_polynomial_form;
 
+/* How the triangles of ilu0 and ic0 are solved, X(NAME, value, name). */
+#define TESS_TRIANGULAR_LIST(X) \
+    X(AUTO, 0, "auto")          \
+    X(LEVELS, 1, "levels")      \
+    X(BLOCKS, 2, "blocks")
+
+typedef enum tess_triangular {
+#define TESS_TRIANGULAR_ENUM(NAME, value, name) TESS_TRIANGULAR_##NAME = (value),
+    TESS_TRIANGULAR_LIST(TESS_TRIANGULAR_ENUM)
+#undef TESS_TRIANGULAR_ENUM
+} tess_triangular;
+
 typedef struct tess_precond_options {
     tess_precond_kind kind;
     int block_size;            /**< block Jacobi: rows per diagonal block, 1 to 64 (default 8) */
@@ -51,10 +65,20 @@ typedef struct tess_precond_options {
     uint64_t seed;             /**< polynomial: of the random vector that its Krylov space begins with (default 1) */
     /**
      * --precond-precision: what it is stored and applied in. Not set: with GMRES that of its `inner` (fp16 with
-     * `adaptive`), else fp64/fp64. fp64/fp32 is for callers in C: FP64 storage applied to r rounded to FP32.
+     * `adaptive`; for ilu0 and ic0 fp32/fp64 where that is below fp64), else fp64/fp64. fp64/fp32 is for callers in C: FP64
+     * storage applied to r rounded to FP32.
      */
     tess_role_precision role;
     int adaptive; /**< block Jacobi: 1: each block in the lowest precision that its condition allows, down to role.storage */
+    /** ilu0, ic0: by levels, or in recursive blocks; auto (default): blocks where `squares` is set, else levels */
+    tess_triangular triangular;
+    int64_t leaf; /**< ilu0, ic0: most rows of a triangle that is not cut into blocks, from 1 (default 4096) */
+    /**
+     * ilu0, ic0: how square blocks are stored: any format (TESS_FORMAT_AUTO, too), precision or policy. precision fp64 stands
+     * for role.storage, format csr with a policy for tiles; a block that ellr, sell or dia would pad too much is csr. Set: not as it
+     * was initialized (csr, fp64, policy none).
+     */
+    tess_storage_options squares;
 } tess_precond_options;
 
 /** The user's preconditioner: z := M^-1 r of FP64 arrays on the context's device and stream; 0 means success. */
@@ -89,9 +113,28 @@ TESS_EXPORT void tess_precond_options_init(tess_precond_options *options);
  * Source: Loe, Thornquist, Boman, Polynomial preconditioned GMRES in Trilinos, SIAM PP 2020; Embree, Loe, Morgan, SIAM J. Sci.
  * Comput. 43 (2021), for the order of the roots and the repeated ones. tests/unit/test_polynomial.c
  *
+ * ILU(0) and IC(0): M = L D U on the pattern of A, L and U with ones on their diagonals; IC(0) reads the lower triangle alone and
+ * has U = L^T and D > 0. The factors are computed in FP64; L and U are stored in role.storage (fp64 to fp16), D^-1 in FP64, and
+ * vectors and arithmetic are FP64: role.arithmetic fp32 is refused. A pivot breaks down where it is at most 2^-45 times the
+ * sum of the magnitudes of A's row (IC: times the diagonal entry, and where it is negative), or not finite. Then A + s E is
+ * factored in place of A, with s = 1e-3, 2e-3, 4e-3, ..., at most 24 of them, until none does; E is diag(A) (IC: diag(|A|)), with
+ * the sum of magnitudes in rows whose diagonal entry is zero beside it. tess_precond_get_factors tells s.
+ * One application solves with both triangles. By levels: rows of a level do not need each other; on a GPU rows wait for
+ * one another, each for those it needs, in one kernel. In blocks: a triangle of more than `leaf` rows and 16 levels is halved
+ * (at multiples of 64 rows) into two triangles and a square block, which is multiplied as the matrix of the library that
+ * `squares` makes of it: by a policy in mixed precision. A policy sees the values of the first set-up, and each block has its
+ * own statistics. Deterministic, the same bits for any number of threads, unless `squares` has kernel paper on a GPU.
+ * The set-up analyses the pattern on the host; tess_precond_update renews numbers alone.
+ * Error: (L + E_L) y = r, (U + E_U) z = D^-1 y with |E_L| <= gamma(longest row + 1) (|L| + I) componentwise, E_U likewise, on the stored
+ * values. Sources: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., SIAM (2003), Algorithm 10.4 (ILU(0)), section 11.6.1
+ * (levels); Meijerink, van der Vorst, Math. Comput. 31 (1977) (IC(0)); Manteuffel, Math. Comput. 34 (1980) (shifts); Lu, Niu, Liu,
+ * ICPP 2020, and Yang et al. 2024, section III-C (blocks). tests/unit/test_incomplete.c, tests/unit/test_triangular.c,
+ * tests/unit/test_incomplete_solves.c, tests/gpu/test_incomplete.c, tests/gpu/test_incomplete_kernels.c
+ *
  * Errors: SINGULAR (a zero, missing or non-finite diagonal entry or a singular block; the message names the row; a polynomial of a
- * matrix that is zero or not finite), OUT_OF_RANGE (coefficients that overflow, form powers), INVALID_ARGUMENT (block size,
- * degree, form, precision), UNSUPPORTED, memory.
+ * matrix that is zero or not finite; incomplete factors: a missing diagonal entry, a pivot that no shift mends), OUT_OF_RANGE
+ * (coefficients that overflow, form powers; incomplete factors that overflow role.storage), INVALID_ARGUMENT (block size,
+ * degree, form, precision, triangular, leaf), UNSUPPORTED, memory.
  */
 TESS_EXPORT tess_status tess_precond_create(const tess_matrix *a, const tess_precond_options *options,
                                             tess_precond **out);
@@ -102,14 +145,27 @@ TESS_EXPORT tess_status tess_precond_update(tess_precond *m);
 /**
  * z := M^-1 r; FP64 vectors of n values, z and r distinct. A preconditioner with FP32 arithmetic rounds r to FP32
  * first; with GMRES in FP32 vectors it is applied to these as they are. Errors: DIMENSION_MISMATCH, INVALID_ARGUMENT,
- * SINGULAR (a polynomial whose renewal failed), CALLBACK (a shell's function).
+ * SINGULAR (a polynomial or incomplete factors whose renewal failed), CALLBACK (a shell's function).
  */
 TESS_EXPORT tess_status tess_precond_apply(const tess_precond *m, const tess_vector *r, tess_vector *z);
 /** Bytes on the device that are its own: inverses with their exponents and what finds them where their lengths differ; of a
-    polynomial the copied values and its vectors. */
+    polynomial the copied values and its vectors; of incomplete factors all that is kept, for renewals too. */
 TESS_EXPORT int64_t tess_precond_bytes(const tess_precond *m);
 /** Blocks of block Jacobi (rows of Jacobi) stored in each precision; zeros for other preconditioners. */
 TESS_EXPORT void tess_precond_blocks_per_precision(const tess_precond *m, int64_t counts[TESS_PRECISION_COUNT]);
+/** Facts about incomplete factors. */
+typedef struct tess_precond_factors {
+    double shift;                       /**< s of the present factors; 0: none was needed */
+    int64_t lower_levels, upper_levels; /**< one after another, of all leaves: what a row waits for */
+    int64_t leaves, squares;            /**< of both triangles; by levels 2 leaves */
+    int64_t nonzeros;                   /**< beside the diagonals, of both triangles */
+    int64_t square_nonzeros;            /**< of these in square blocks */
+} tess_precond_factors;
+/** Errors: UNSUPPORTED (not ilu0 or ic0). tests/unit/test_incomplete.c */
+TESS_EXPORT tess_status tess_precond_get_factors(const tess_precond *m, tess_precond_factors *out);
+TESS_EXPORT const char *tess_triangular_name(tess_triangular triangular);
+/** INVALID_ARGUMENT leaves *out alone. */
+TESS_EXPORT tess_status tess_triangular_parse(const char *name, tess_triangular *out);
 TESS_EXPORT const char *tess_precond_kind_name(tess_precond_kind kind);
 TESS_EXPORT const char *tess_polynomial_form_name(tess_polynomial_form form);
 /** INVALID_ARGUMENT leaves *out alone. */

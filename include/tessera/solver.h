@@ -200,6 +200,9 @@ typedef struct tess_solve_result {
     tess_solver_kind solver; /**< resolved, never AUTO */
     tess_engine engine;      /**< resolved, never AUTO */
     tess_precond_kind precond;
+    double
+        precond_shift; /**< ilu0, ic0: the shift of the diagonal that the factors needed, over its magnitudes; else 0 */
+    int64_t triangle_levels[2]; /**< ilu0, ic0: levels of the lower and the upper triangle; else 0 */
     tess_scaling scale;
     tess_reordering reorder;
     tess_format format;
@@ -320,7 +323,7 @@ TESS_EXPORT const char *tess_orthogonalization_name(tess_orthogonalization ortho
 TESS_EXPORT tess_status tess_orthogonalization_parse(const char *name, tess_orthogonalization *out);
 TESS_EXPORT const char *tess_engine_name(tess_engine engine);
 TESS_EXPORT tess_status tess_engine_parse(const char *name, tess_engine *out);
-/** Parses `none`, `jacobi`, `block-jacobi`, `block-jacobi:K`, `polynomial` or `polynomial:D`. */
+/** Parses `none`, `jacobi`, `block-jacobi`, `block-jacobi:K`, `polynomial`, `polynomial:D`, `ilu0` or `ic0`. */
 TESS_EXPORT tess_status tess_precond_parse(const char *text, tess_precond_options *out);
 
 TESS_END_DECLS

@@ -18,6 +18,7 @@
 #include "dense/gemv.h"
 #include "dense/trsv.h"
 #include "solver/gmres/arnoldi.h"
+#include "triangular/leaf.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -117,6 +118,25 @@ typedef struct tess_block_diagonal {
 /* What a pass over the blocks does with their inverses: choose the precisions by their condition, or store them. */
 typedef enum tess_block_stage { TESS_BLOCKS_JUDGE, TESS_BLOCKS_STORE } tess_block_stage;
 
+/* An incomplete factorization on the pattern of the matrix; arrays are on the device, but for `runs`. */
+typedef struct tess_incomplete_job {
+    int64_t n;
+    bool cholesky;           /* IC(0): entries right of the diagonal are neither read nor written */
+    double shift;            /* of the diagonal, over its magnitudes */
+    const int64_t *diagonal; /* n: places of the diagonal entries among the matrix's */
+    const int32_t *order;    /* n: rows, those that a row needs before it */
+    const level_run *runs;   /* of CPU contexts */
+    int64_t nruns;
+    double *lu;      /* as many as the matrix has entries: those of L and U beside the ones on their diagonals */
+    double *inverse; /* n: D^-1 */
+} tess_incomplete_job;
+
+typedef struct tess_incomplete_outcome {
+    int64_t bad_row; /* the first without a usable pivot or with entries that are not finite; -1: none */
+    bool finite;     /* whether the matrix is, where that was looked at */
+    double largest;  /* magnitude in lu, where no row is bad */
+} tess_incomplete_outcome;
+
 /* A loop of a Krylov method: `body` enqueues one iteration through the backend. */
 typedef struct tess_loop {
     tess_status (*body)(void *solver);
@@ -170,6 +190,11 @@ struct tess_backend {
     /* r and z have the precision `vectors`, FP64 or FP32; a reduction goes with FP64. */
     tess_status (*block_jacobi_apply)(tess_context *ctx, const tess_block_diagonal *blocks, tess_precision vectors,
                                       const void *r, void *z, const tess_reduction *reduction);
+    tess_status (*incomplete_factor)(const tess_matrix *assembled, const tess_incomplete_job *job,
+                                     tess_incomplete_outcome *out);
+    /* What solves need beyond the leaf's arrays, once these are made. */
+    tess_status (*triangle_prepare)(tess_context *ctx, triangle_leaf *leaf);
+    tess_status (*triangle_solve)(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args);
     tess_status (*csr_diagonal)(const tess_matrix *assembled, double *diagonal);
     /* r = b - A x in two words from assembled CSR; residual may be NULL */
     tess_status (*csr_true_residual)(const tess_matrix *assembled, const double *b, const double *x, double *residual,

@@ -39,6 +39,7 @@ static const named_value phase_names[] = {TESS_PHASE_LIST(NAMED){NULL, 0}};
 static const named_value scaling_names[] = {TESS_SCALING_LIST(NAMED){NULL, 0}};
 static const named_value reordering_names[] = {TESS_REORDERING_LIST(NAMED){NULL, 0}};
 static const named_value precond_names[] = {TESS_PRECOND_LIST(NAMED){"shell", TESS_PRECOND_SHELL}, {NULL, 0}};
+static const named_value triangular_names[] = {TESS_TRIANGULAR_LIST(NAMED){NULL, 0}};
 static const named_value form_names[] = {TESS_POLYNOMIAL_FORM_LIST(NAMED){NULL, 0}};
 
 static const char *name_of(const named_value *list, int value)
@@ -152,6 +153,20 @@ tess_status tess_reordering_parse(const char *name, tess_reordering *out)
 const char *tess_precond_kind_name(tess_precond_kind kind)
 {
     return name_of(precond_names, (int)kind);
+}
+
+const char *tess_triangular_name(tess_triangular triangular)
+{
+    return name_of(triangular_names, (int)triangular);
+}
+
+tess_status tess_triangular_parse(const char *name, tess_triangular *out)
+{
+    int value = 0;
+
+    if (!value_of(triangular_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
+    *out = (tess_triangular)value;
+    return TESS_SUCCESS;
 }
 
 const char *tess_polynomial_form_name(tess_polynomial_form form)

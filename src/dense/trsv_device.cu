@@ -32,7 +32,7 @@ struct solve_room {
     double scale[TRSV_BLOCK];         /* of the block's columns of A */
     alignas(16) T right[TRSV_BLOCK];  /* b_i - ... */
     alignas(16) T before[TRSV_BLOCK]; /* x_(i-1) */
-    unsigned step, call;
+    solve_turn turn;
 };
 
 template <typename T>
@@ -195,37 +195,6 @@ __device__ static inline T part_of_product(const T (&row)[2 * TRSV_PAIRS], const
     return even + odd;
 }
 
-/* Takes the next step and learns the number of the call. */
-template <typename T>
-__device__ static inline void begin_step(const solve_job &job, solve_room<T> *room)
-{
-    if (threadIdx.x == 0) {
-        room->step = atomicAdd(&job.head->ticket, 1U);
-        room->call = *static_cast<volatile unsigned *>(&job.head->calls) + 1U;
-    }
-    __syncthreads();
-}
-
-/* The last block to end readies the room for the next call; once in 2^32 calls all numbers are forgotten. */
-__device__ static inline void end_step(const solve_job &job, unsigned call)
-{
-    __shared__ bool last;
-
-    if (threadIdx.x == 0) { last = gpu_count_up(&job.head->done) == gridDim.x - 1; }
-    __syncthreads();
-    if (!last) { return; }
-    if (call == UINT32_MAX) {
-        for (int64_t i = threadIdx.x; i < job.letter_bytes / 8; i += GPU_BLOCK) {
-            static_cast<uint64_t *>(job.letters)[i] = 0;
-        }
-    }
-    if (threadIdx.x == 0) {
-        job.head->ticket = 0;
-        job.head->done = 0;
-        job.head->calls = call == UINT32_MAX ? 0 : call;
-    }
-}
-
 /* b_i - sum, for the thread of row `local`. */
 template <typename T, bool TRANSPOSED>
 __device__ static inline void subtract_sums(const solve_job &job, solve_room<T> *room, int local)
@@ -262,9 +231,9 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (sizeof(S) == 8 ? 1 : 2)) tr
     T row[2 * TRSV_PAIRS], w[2 * TRSV_PAIRS] = {};
     T x = T(0);
 
-    begin_step(job, &room);
-    const unsigned call = room.call;
-    const int step = static_cast<int>(room.step), block = job.backward ? job.blocks - 1 - step : step;
+    take_turn(job.head, &room.turn);
+    const unsigned call = room.turn.call;
+    const int step = static_cast<int>(room.turn.step), block = job.backward ? job.blocks - 1 - step : step;
     const int64_t first = static_cast<int64_t>(block) * TRSV_BLOCK,
                   previous = first + (job.backward ? TRSV_BLOCK : -TRSV_BLOCK);
 
@@ -324,7 +293,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (sizeof(S) == 8 ? 1 : 2)) tr
         deliver<T, TRANSPOSED>(job, first + local, x, static_cast<T>(room.scale[local]), call);
     }
     __syncthreads();
-    end_step(job, call);
+    end_turn(job.head, job.letters, job.letter_bytes, call);
 }
 
 template <typename S, typename T>

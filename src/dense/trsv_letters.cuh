@@ -17,6 +17,42 @@ struct solve_head {
     unsigned unused;
 };
 
+/* A block's part in a call. */
+struct solve_turn {
+    unsigned step; /* of the blocks of the call, how many began before */
+    unsigned call;
+};
+
+/* All threads of a block begin with it: those that it will wait for have begun. */
+__device__ static inline void take_turn(solve_head *head, solve_turn *turn)
+{
+    if (threadIdx.x == 0) {
+        turn->step = atomicAdd(&head->ticket, 1U);
+        turn->call = *static_cast<volatile unsigned *>(&head->calls) + 1U;
+    }
+    __syncthreads();
+}
+
+/* And end with it: the last block readies the room for the next call; once in 2^32 calls all numbers are forgotten. */
+__device__ static inline void end_turn(solve_head *head, void *letters, int64_t letter_bytes, unsigned call)
+{
+    __shared__ bool last;
+
+    if (threadIdx.x == 0) { last = gpu_count_up(&head->done) == gridDim.x - 1; }
+    __syncthreads();
+    if (!last) { return; }
+    if (call == UINT32_MAX) {
+        for (int64_t i = threadIdx.x; i < letter_bytes / 8; i += GPU_BLOCK) {
+            static_cast<uint64_t *>(letters)[i] = 0;
+        }
+    }
+    if (threadIdx.x == 0) {
+        head->ticket = 0;
+        head->done = 0;
+        head->calls = call == UINT32_MAX ? 0 : call;
+    }
+}
+
 /* A value of the solution under way. */
 template <typename T>
 struct letter {

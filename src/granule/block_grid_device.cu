@@ -11,8 +11,7 @@ enum {
     LONG_ROW = 256,         /* a block row with a longer row goes to a kernel that gives it a block of threads */
     WINDOW = 4 * GPU_BLOCK, /* block columns that such a kernel looks at together */
     CHUNK = GPU_BLOCK,      /* block rows whose blocks move together */
-    AHEAD = 8,              /* entries of a row that a thread fetches at once */
-    ROW_BLOCKS = 4,         /* blocks of threads per multiprocessor for short rows: as many as registers allow, */
+    ROW_BLOCKS = 6,         /* blocks of threads per multiprocessor for short rows: as many as registers allow, */
     LONG_BLOCKS = 4         /* and for long ones */
 };
 
@@ -55,64 +54,15 @@ __device__ static inline int16_t exponent_of(uint64_t word)
 
 /* ---- block rows of short rows: a group of threads, each with a row ---- */
 
-/* Entries that threads have fetched of their rows. */
-struct row_window {
-    int32_t column[AHEAD][GPU_BLOCK];
-    double value[AHEAD][GPU_BLOCK];
-};
-
-/* What is left of a row, the block column that comes next in it, and where the window began. */
+/* What is left of a row, and the block column that comes next in it. */
 typedef struct row_cursor {
-    int64_t at, end, from;
+    int64_t at, end;
     int32_t column;
 } row_cursor;
 
-/* Fetches the entries that come next. */
-__device__ static inline void fetch_ahead(const csr_view &csr, row_window *w, row_cursor *c)
+__device__ static inline void look_ahead(const csr_view &csr, int shift, row_cursor *c)
 {
-    int32_t column[AHEAD];
-    double value[AHEAD];
-
-#pragma unroll
-    for (int u = 0; u < AHEAD; u++) {
-        const int64_t k = min(c->at + u, c->end - 1);
-
-        column[u] = csr.col_ind[k];
-        value[u] = assign_value(&csr, k);
-    }
-#pragma unroll
-    for (int u = 0; u < AHEAD; u++) {
-        w->column[u][threadIdx.x] = column[u];
-        w->value[u][threadIdx.x] = value[u];
-    }
-    c->from = c->at;
-}
-
-__device__ static inline void look_ahead(const csr_view &csr, int shift, row_window *w, row_cursor *c)
-{
-    if (c->at < c->end && c->at - c->from == AHEAD) { fetch_ahead(csr, w, c); }
-    c->column = c->at < c->end ? w->column[c->at - c->from][threadIdx.x] >> shift : BLOCK_GRID_NO_COLUMN;
-}
-
-template <int GROUP>
-__device__ static inline int32_t least_of_group(int32_t value)
-{
-#pragma unroll
-    for (int distance = GROUP / 2; distance > 0; distance /= 2) {
-        value = min(value, GPU_SHUFFLE_XOR(value, distance));
-    }
-    return value;
-}
-
-/* Sum over the group, in its first thread. */
-template <int GROUP>
-__device__ static inline int32_t add_group(int32_t value)
-{
-#pragma unroll
-    for (int distance = GROUP / 2; distance > 0; distance /= 2) {
-        value += GPU_SHUFFLE_DOWN(value, distance, GROUP);
-    }
-    return value;
+    c->column = c->at < c->end ? csr.col_ind[c->at] >> shift : BLOCK_GRID_NO_COLUMN;
 }
 
 /* Whether something is true of any thread of the group. All threads of the wave take part. */
@@ -128,15 +78,15 @@ __device__ static inline bool any_of_group(bool own)
 /* The entries of a block that are in the thread's row. */
 template <bool LOSSLESS>
 __device__ static inline granule_statistics take_entries(const csr_view &csr, const policy_ranges &ranges, int shift,
-                                                         int32_t column, row_window *w, row_cursor *c)
+                                                         int32_t column, row_cursor *c)
 {
     granule_statistics s = granule_start();
 
     while (c->at < c->end && c->column == column) {
-        double value = w->value[c->at - c->from][threadIdx.x];
+        double value = assign_value(&csr, c->at);
 
         c->at += 1;
-        look_ahead(csr, shift, w, c);
+        look_ahead(csr, shift, c);
         granule_add(&s, &ranges, LOSSLESS, value);
     }
     return s;
@@ -162,7 +112,7 @@ __device__ static inline assign_outcome judge_block(const policy_rules &rules, g
             if (!any_of_group<GROUP>(!takes)) { o.level = l; }
         }
         o.scaled_level = o.level;
-        o.nonzeros = add_group<GROUP>(s.count);
+        o.nonzeros = gpu_group_sum<GROUP>(s.count);
     }
     return o;
 }
@@ -181,7 +131,6 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
     assign_block_rows_kernel(const assign_task task, const grid_scratch scratch, assign_totals *totals)
 {
     enum { LEVELS = KNOWN::LEVELS, TOGETHER = GPU_BLOCK / GROUP };
-    __shared__ row_window window;
     const policy_ranges ranges = totals->ranges;
     const int lane = (int)threadIdx.x % GROUP, shift = block_grid_shift(task.grid.cols);
     thread_counts<LEVELS> own = {};
@@ -190,7 +139,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
          first += (int64_t)gridDim.x * TOGETHER) {
         const int64_t block_row = first + (int)threadIdx.x / GROUP, row = block_row * GROUP + lane;
         const bool leads = lane == 0 && block_row < scratch.nblock_rows;
-        row_cursor c = {0, 0, 0, 0};
+        row_cursor c = {0, 0, 0};
         int32_t nblocks = 0;
         uint64_t *word;
         bool is_long;
@@ -202,16 +151,15 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
         word = scratch.word + c.at; /* the leader's is the block row's */
         is_long = any_of_group<GROUP>(c.end - c.at > LONG_ROW);
         if (is_long) { c.end = c.at; }
-        c.from = c.at - AHEAD; /* nothing is fetched yet */
-        look_ahead(task.csr, shift, &window, &c);
+        look_ahead(task.csr, shift, &c);
         for (;;) { /* as often for all threads of the wave */
-            const int32_t column = least_of_group<GROUP>(c.column);
+            const int32_t column = gpu_group_least<GROUP>(c.column);
             const bool there = column != BLOCK_GRID_NO_COLUMN;
             assign_outcome o;
 
             if (GPU_BALLOT(there) == 0) { break; }
-            o = judge_block<GROUP, LEVELS, SCALED>(
-                task.rules, take_entries<KNOWN::LOSSLESS>(task.csr, ranges, shift, column, &window, &c));
+            o = judge_block<GROUP, LEVELS, SCALED>(task.rules,
+                                                   take_entries<KNOWN::LOSSLESS>(task.csr, ranges, shift, column, &c));
             if (leads && there) {
                 word[nblocks++] = pack_block(column, o);
                 count_in_thread(&own, o);

@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "precond/block_jacobi.h"
+#include "precond/incomplete.h"
 #include "precond/polynomial.h"
 
-enum { DEFAULT_BLOCK_SIZE = 8, DEFAULT_DEGREE = 10 };
+enum { DEFAULT_BLOCK_SIZE = 8, DEFAULT_DEGREE = 10, DEFAULT_LEAF = 4096 };
 
 void tess_precond_options_init(tess_precond_options *options)
 {
@@ -16,12 +17,15 @@ void tess_precond_options_init(tess_precond_options *options)
     options->block_size = DEFAULT_BLOCK_SIZE;
     options->degree = DEFAULT_DEGREE;
     options->seed = 1;
+    options->leaf = DEFAULT_LEAF;
+    tess_storage_options_init(&options->squares);
 }
 
 void tess_precond_destroy(tess_precond *m)
 {
     if (!m) { return; }
     polynomial_destroy(m->polynomial);
+    incomplete_destroy(m->incomplete);
     block_jacobi_close(m->ctx, &m->blocks);
     tess_host_release(m->ctx, m, 1, sizeof *m);
 }
@@ -86,13 +90,15 @@ static tess_status check_request(const tess_matrix *a, const tess_precond_option
     if (a->original) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass the assembled matrix", "a preconditioner of a stored matrix");
     }
-    if (options->kind < TESS_PRECOND_NONE || options->kind > TESS_PRECOND_POLYNOMIAL) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "preconditioners: none, jacobi, block-jacobi, polynomial",
+    if (options->kind < TESS_PRECOND_NONE || options->kind > TESS_PRECOND_IC0) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "preconditioners: none, jacobi, block-jacobi, polynomial, ilu0, ic0",
                          "preconditioner %s cannot be made from a matrix", tess_precond_kind_name(options->kind));
     }
     switch (options->kind) {
     case TESS_PRECOND_NONE: return TESS_SUCCESS;
     case TESS_PRECOND_POLYNOMIAL: return check_polynomial(a, options);
+    case TESS_PRECOND_ILU0:
+    case TESS_PRECOND_IC0: return incomplete_check(a, options);
     default: return block_jacobi_check(a, options);
     }
 }
@@ -116,6 +122,32 @@ static tess_status setup_polynomial(tess_precond *m, const tess_precond_options 
     return status;
 }
 
+static tess_status setup_incomplete(tess_precond *m, const tess_precond_options *options)
+{
+    const tess_status status = incomplete_create(m->matrix, options, &m->incomplete);
+
+    if (status == TESS_SUCCESS) { m->values_version = m->matrix->values_version; }
+    return status;
+}
+
+static tess_status setup_blocks(tess_precond *m, const tess_precond_options *options)
+{
+    const tess_status status = block_jacobi_open(m->matrix, options, &m->blocks);
+
+    return status == TESS_SUCCESS ? compute_inverses(m) : status;
+}
+
+static tess_status setup(tess_precond *m, const tess_precond_options *options)
+{
+    switch (options->kind) {
+    case TESS_PRECOND_NONE: return TESS_SUCCESS;
+    case TESS_PRECOND_POLYNOMIAL: return setup_polynomial(m, options);
+    case TESS_PRECOND_ILU0:
+    case TESS_PRECOND_IC0: return setup_incomplete(m, options);
+    default: return setup_blocks(m, options);
+    }
+}
+
 tess_status tess_precond_create_renewable(const tess_matrix *a, const tess_precond_options *options, tess_precond **out)
 {
     tess_precond *m = NULL;
@@ -126,14 +158,8 @@ tess_status tess_precond_create_renewable(const tess_matrix *a, const tess_preco
     TESS_TRY(make_precond(a->ctx, options->kind, a->nrows, &m));
     m->matrix = a;
     m->role = options->role;
-    if (options->kind == TESS_PRECOND_POLYNOMIAL) {
-        status = setup_polynomial(m, options);
-        if (status != TESS_SUCCESS && status != TESS_SINGULAR) { goto cleanup; }
-    } else if (options->kind != TESS_PRECOND_NONE) {
-        TESS_TRY(block_jacobi_open(a, options, &m->blocks));
-        status = compute_inverses(m);
-        if (status != TESS_SUCCESS && status != TESS_SINGULAR) { goto cleanup; }
-    }
+    status = setup(m, options);
+    if (status != TESS_SUCCESS && status != TESS_SINGULAR) { goto cleanup; }
     *out = m;
     return status;
 cleanup:
@@ -160,8 +186,8 @@ tess_status tess_precond_update(tess_precond *m)
     tess_status status = TESS_SUCCESS;
 
     if (!m->matrix || m->values_version == m->matrix->values_version) { return TESS_SUCCESS; }
-    if (m->polynomial) {
-        status = polynomial_renew(m->polynomial);
+    if (m->polynomial || m->incomplete) {
+        status = m->polynomial ? polynomial_renew(m->polynomial) : incomplete_renew(m->incomplete);
         if (status == TESS_SUCCESS) { m->values_version = m->matrix->values_version; }
         return status;
     }
@@ -170,6 +196,7 @@ tess_status tess_precond_update(tess_precond *m)
 
 uint64_t tess_precond_revision(const tess_precond *m)
 {
+    if (m && m->incomplete) { return incomplete_revision(m->incomplete); }
     return m && m->polynomial ? m->polynomial->revision : 0;
 }
 
@@ -222,6 +249,8 @@ tess_status tess_precond_apply_fused(const tess_precond *m, tess_precision vecto
         status = apply_shell(m, vectors, r, z);
     } else if (m->kind == TESS_PRECOND_POLYNOMIAL) {
         status = polynomial_apply(m->polynomial, vectors, r, z, reduction->state);
+    } else if (m->incomplete) {
+        status = incomplete_apply(m->incomplete, vectors, r, z, reduction->state);
     } else {
         return m->ctx->backend->block_jacobi_apply(m->ctx, &m->blocks, vectors, r, z, reduction);
     }
@@ -249,10 +278,21 @@ cleanup:
 int64_t tess_precond_bytes(const tess_precond *m)
 {
     if (m->polynomial) { return polynomial_bytes(m->polynomial); }
+    if (m->incomplete) { return incomplete_bytes(m->incomplete); }
     return block_jacobi_bytes(&m->blocks);
 }
 
 void tess_precond_blocks_per_precision(const tess_precond *m, int64_t counts[TESS_PRECISION_COUNT])
 {
     memcpy(counts, m->blocks.counts, sizeof m->blocks.counts);
+}
+
+tess_status tess_precond_get_factors(const tess_precond *m, tess_precond_factors *out)
+{
+    if (!m->incomplete) {
+        return tess_fail(m->ctx, TESS_UNSUPPORTED, "ilu0 and ic0 have them", "the factors of preconditioner %s",
+                         tess_precond_kind_name(m->kind));
+    }
+    incomplete_describe(m->incomplete, out);
+    return TESS_SUCCESS;
 }

@@ -15,6 +15,7 @@ struct tess_precond {
     tess_block_diagonal blocks; /* Jacobi is block Jacobi with blocks of one row */
     tess_shell_precond shell;
     struct tess_polynomial *polynomial;
+    struct tess_incomplete *incomplete;
 };
 
 /* As tess_precond_create, but with SINGULAR *out is made all the same: tess_precond_update may succeed on later values. */

@@ -145,6 +145,17 @@ tess_precision solver_lowest_precision(const tess_solver *s)
     return lowest_precision(solver_matrix(s));
 }
 
+static void describe_precond(const tess_precond *m, tess_solve_result *r)
+{
+    tess_precond_factors factors;
+
+    r->precond = m ? m->kind : TESS_PRECOND_NONE;
+    if (!m || !m->incomplete || tess_precond_get_factors(m, &factors) != TESS_SUCCESS) { return; }
+    r->precond_shift = factors.shift;
+    r->triangle_levels[0] = factors.lower_levels;
+    r->triangle_levels[1] = factors.upper_levels;
+}
+
 void describe_solver(const tess_solver *s, tess_solve_result *r)
 {
     const tess_matrix *a = s->original, *m = solver_matrix(s);
@@ -157,7 +168,7 @@ void describe_solver(const tess_solver *s, tess_solve_result *r)
     count_nonzeros(m, r);
     r->solver = s->method->kind;
     r->engine = s->engine;
-    r->precond = s->precond ? s->precond->kind : TESS_PRECOND_NONE;
+    describe_precond(s->precond, r);
     r->format = m->format;
     r->matrix_precision = m->precision;
     r->resident_bytes = tess_matrix_bytes(a) + (s->stored ? r->matrix_bytes : 0) +

@@ -269,28 +269,14 @@ static void engines_agree_bit_for_bit(void **state)
     (void)state;
     for (int s = 0; s < 3; s++) {
         oracle_csr a = s == 0 ? oracle_laplace2d(50) : oracle_convection2d(50, 0.5);
-        double *b = random_values(a.nrows, 3, -1.0, 1.0), *x = test_allocate(2 * a.nrows, sizeof *x);
 
         for (int k = 0; k < 6 * TESS_PRECISION_COUNT; k++) {
             tess_solve_options options = solve_options(kinds[s]);
-            tess_solve_result result[2];
 
             options.precond = solve_precond(k);
-            for (int engine = 0; engine < 2; engine++) {
-                double *solution = x + engine * a.nrows;
-
-                options.engine = engine ? TESS_ENGINE_GRAPH : TESS_ENGINE_PLAIN;
-                memset(solution, 0, (size_t)a.nrows * sizeof *solution);
-                result[engine] = solve_once(gpu, &a, &options, b, solution);
-                assert_int_equal(result[engine].reason, TESS_REASON_RTOL);
-                check_honest(&a, b, solution, &options, &result[engine]);
-            }
-            assert_int_equal(result[0].iterations, result[1].iterations);
-            assert_true(same_bits(x, x + a.nrows, a.nrows));
+            check_engines_agree(gpu, &a, options);
         }
         oracle_free(&a);
-        free(b);
-        free(x);
     }
 }
 

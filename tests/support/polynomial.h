@@ -4,14 +4,11 @@
 #define TESS_TESTS_SUPPORT_POLYNOMIAL_H
 
 #include "precond/polynomial.h"
-#include "precond/precond.h"
-#include "support/test.h"
+#include "support/precond.h"
 
 /* Options of degree `degree`, stored and computed in these. */
 tess_precond_options polynomial_options(int degree, tess_precision storage, tess_arithmetic arithmetic);
 tess_precond *make_polynomial(const tess_matrix *m, const tess_precond_options *options);
-/* z := M^-1 r through the public function. */
-void apply_precond(const tess_precond *m, int64_t n, const double *r, double *z);
 
 /* p(A) r in wide complex arithmetic, root after root, `a` being what is multiplied. */
 void evaluate_roots(const oracle_csr *a, const polynomial_roots *roots, const double *r, double *z);

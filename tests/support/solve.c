@@ -61,3 +61,24 @@ void check_honest(const oracle_csr *a, const double *b, const double *x, const t
     if (result->converged) { assert_at_most((double)exact, (double)tolerance * (1.0 + 0x1p-40)); }
     assert_true(result->iterations >= 0 && result->iterations <= options->max_iterations);
 }
+
+void check_engines_agree(tess_context *gpu, const oracle_csr *a, tess_solve_options options)
+{
+    const int64_t n = a->nrows;
+    double *b = random_values(n, 3, -1.0, 1.0), *x = test_allocate(2 * n, sizeof *x);
+    tess_solve_result result[2];
+
+    for (int engine = 0; engine < 2; engine++) {
+        double *solution = x + engine * n;
+
+        options.engine = engine ? TESS_ENGINE_GRAPH : TESS_ENGINE_PLAIN;
+        memset(solution, 0, (size_t)n * sizeof *solution);
+        result[engine] = solve_once(gpu, a, &options, b, solution);
+        assert_int_equal(result[engine].reason, TESS_REASON_RTOL);
+        check_honest(a, b, solution, &options, &result[engine]);
+    }
+    assert_int_equal(result[0].iterations, result[1].iterations);
+    assert_true(same_bits(x, x + n, n));
+    free(b);
+    free(x);
+}

@@ -26,4 +26,7 @@ tess_solve_result solve_once(tess_context *ctx, const oracle_csr *a, const tess_
 void check_honest(const oracle_csr *a, const double *b, const double *x, const tess_solve_options *options,
                   const tess_solve_result *result);
 
+/* Solves A x = b, b random, by both engines of a GPU: converged, honest, with the same bits. */
+void check_engines_agree(tess_context *gpu, const oracle_csr *a, tess_solve_options options);
+
 #endif

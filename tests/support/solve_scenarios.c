@@ -73,6 +73,45 @@ static tess_status adaptive_block_jacobi(scene *s)
     return precond(s, TESS_PRECOND_BLOCK_JACOBI, (tess_role_precision){0}, 1);
 }
 
+/* Leaves in fp32, square blocks in tiles: of a matrix that is long enough for some. */
+static tess_status incomplete(scene *s, tess_precond_kind kind)
+{
+    enum { ROWS = 3 * SCENE_N };
+    oracle_csr a = oracle_tridiagonal(ROWS, -1.0, 3.0, -1.0);
+    const tess_csr_arrays arrays = csr_arrays_of(&a);
+    tess_precond_options options;
+    tess_matrix *fresh = NULL;
+    tess_vector *r = NULL, *z = NULL;
+    tess_precond *made = NULL;
+    tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
+
+    tess_precond_options_init(&options);
+    options.kind = kind;
+    options.role = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64};
+    options.leaf = SCENE_N;
+    options.squares.policy.policy = TESS_POLICY_MEAN_3STD;
+    if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, ROWS, TESS_PRECISION_FP64, &r); }
+    if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, ROWS, TESS_PRECISION_FP64, &z); }
+    if (status == TESS_SUCCESS) { status = tess_precond_create(fresh, &options, &made); }
+    if (status == TESS_SUCCESS) { status = tess_precond_apply(made, r, z); }
+    tess_precond_destroy(made);
+    tess_vector_destroy(r);
+    tess_vector_destroy(z);
+    tess_matrix_destroy(fresh);
+    oracle_free(&a);
+    return status;
+}
+
+static tess_status ilu0(scene *s)
+{
+    return incomplete(s, TESS_PRECOND_ILU0);
+}
+
+static tess_status ic0(scene *s)
+{
+    return incomplete(s, TESS_PRECOND_IC0);
+}
+
 /* With a matrix of its own. */
 static tess_status solve_fresh(scene *s, const oracle_csr *a, const tess_solve_options *options)
 {
@@ -294,6 +333,8 @@ const named_scenario solve_scenarios[] = {
     {"polynomial", polynomial, false},
     {"outlying_polynomial", outlying_polynomial, false},
     {"adaptive_block_jacobi", adaptive_block_jacobi, false},
+    {"ilu0", ilu0, false},
+    {"ic0", ic0, false},
     {"solve_cg", solve_cg, false},
     {"solve_cg_fp32", solve_cg_fp32, false},
     {"solve_bicgstab", solve_bicgstab, false},

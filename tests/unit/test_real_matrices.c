@@ -101,6 +101,8 @@ static void no_false_convergence(void **state)
         snprintf(path, sizeof path, "%s/%s.mtx.gz", directory, name);
         check_one(ctx, path, spd ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB, TESS_PRECOND_NONE, &t);
         check_one(ctx, path, spd ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB, TESS_PRECOND_JACOBI, &t);
+        check_one(ctx, path, spd ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB, spd ? TESS_PRECOND_IC0 : TESS_PRECOND_ILU0,
+                  &t);
     }
     fclose(manifest);
     print_message("             %d systems, %d solves, %d converged, none of them falsely\n", t.matrices, t.solves,

@@ -176,6 +176,10 @@ tess_status gpu_block_jacobi_build(const tess_matrix *assembled, const tess_bloc
                                    tess_block_stage stage, int64_t *singular_row);
 tess_status gpu_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal *blocks, tess_precision vectors,
                                    const void *r, void *z, const tess_reduction *reduction);
+tess_status gpu_incomplete_factor(const tess_matrix *assembled, const tess_incomplete_job *job,
+                                  tess_incomplete_outcome *out);
+tess_status gpu_triangle_prepare(tess_context *ctx, triangle_leaf *leaf);
+tess_status gpu_triangle_solve(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args);
 tess_status gpu_csr_diagonal(const tess_matrix *assembled, double *diagonal);
 tess_status gpu_csr_true_residual(const tess_matrix *assembled, const double *b, const double *x, double *residual,
                                   tess_residual_norm *norm);

@@ -392,6 +392,9 @@ static tess_backend make_table()
     t.release_graph = gpu_release_graph;
     t.block_jacobi_build = gpu_block_jacobi_build;
     t.block_jacobi_apply = gpu_block_jacobi_apply;
+    t.incomplete_factor = gpu_incomplete_factor;
+    t.triangle_prepare = gpu_triangle_prepare;
+    t.triangle_solve = gpu_triangle_solve;
     t.csr_diagonal = gpu_csr_diagonal;
     t.csr_true_residual = gpu_csr_true_residual;
     t.formats = formats;

@@ -41,6 +41,24 @@ __device__ static inline int64_t gpu_nanoseconds(void)
 /* Extremes over the wave of a number that is not negative. All lanes take part. */
 #define GPU_WAVE_MOST(value) ((int)__reduce_max_sync(0xffffffffU, (unsigned)(value)))
 #define GPU_WAVE_LEAST(value) ((int)__reduce_min_sync(0xffffffffU, (unsigned)(value)))
+/* The least, over 16 or 32 neighbouring threads, of a number that is not negative, and the sum of numbers below 2^10. All lanes of the wave
+   take part. */
+template <int GROUP>
+__device__ static inline int gpu_group_least(int value)
+{
+    const unsigned group = GROUP == 32 ? 0xffffffffU : 0xffffU << threadIdx.x % 32 / 16 * 16;
+
+    return (int)__reduce_min_sync(group, (unsigned)value);
+}
+
+template <int GROUP>
+__device__ static inline int gpu_group_sum(int value)
+{
+    const unsigned shift = GROUP == 32 ? 0U : threadIdx.x % 32 / 16 * 16;
+
+    return (int)(__reduce_add_sync(0xffffffffU, (unsigned)value << shift) >> shift & 0xffffU);
+}
+
 /* The value, which the compiler no longer knows to be that: what follows from it is worked out again, not kept in registers. */
 __device__ static inline uint32_t gpu_unknown(uint32_t value)
 {

@@ -4,7 +4,10 @@
 #include "format/tiles/tiles_device.cuh"
 #include "format/tiles/tiles_places.cuh"
 
-enum { COPIES = 4 /* entries of a thread that are loaded before the first is used */ };
+enum {
+    COPIES = 4,      /* entries of a thread that are loaded before the first is used */
+    FILL_BLOCK = 128 /* threads of a block that makes records: shared memory has room for their strips */
+};
 
 /* ---- runs ---- */
 
@@ -147,6 +150,7 @@ struct run_blocks {
     int32_t column[TILES_SLOTS];
     int16_t exponent[TILES_SLOTS];
     uint8_t level[TILES_SLOTS], slot[TILES_SLOTS];
+    uint8_t precision[TESS_MOST_LEVELS];
     uint32_t index[TESS_MOST_LEVELS], values[TESS_MOST_LEVELS];
 };
 
@@ -168,28 +172,45 @@ __device__ static inline int block_of(const run_blocks &run, int32_t block_colum
 __device__ static inline int64_t count_entries(const csr_view &csr, const tiles_view &v, const run_blocks &run,
                                                int nblocks, row_cursor at, int (&length)[TESS_MOST_LEVELS])
 {
-    const int32_t last = nblocks > 0 ? run.column[nblocks - 1] : -1;
-    int block = 0;
+    const int32_t last = nblocks > 0 ? run.column[nblocks - 1] : -1, *const columns = csr.col_ind + at.next;
+    const int most = (int)min(at.end - at.next, (int64_t)nblocks << v.column_bits);
+    int block = 0, count = 0;
+    bool goes_on = most > 0;
 
-    while (at.next < at.end) {
+    while (goes_on) {
+        const int first = count;
         int32_t column[COPIES];
 
 #pragma unroll
         for (int c = 0; c < COPIES; c++) {
-            column[c] = csr.col_ind[min(at.next + c, at.end - 1)] >> v.column_bits;
+            column[c] = columns[min(first + c, most - 1)] >> v.column_bits;
         }
 #pragma unroll
         for (int c = 0; c < COPIES; c++) {
-            if (at.next == at.end || column[c] > last) { return at.next; }
-            block = block_of(run, column[c], block);
+            goes_on = goes_on && first + c < most && column[c] <= last;
+            if (goes_on) {
+                block = block_of(run, column[c], block);
 #pragma unroll
-            for (int l = 0; l < TESS_MOST_LEVELS; l++) {
-                length[l] += run.level[block] == l;
+                for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+                    length[l] += run.level[block] == l;
+                }
+                count++;
             }
-            at.next++;
         }
     }
-    return at.next;
+    return at.next + count;
+}
+
+/* One value, of a precision that most have or of another. */
+__device__ static inline void write_value(tess_precision precision, char *values, int place, double value)
+{
+    if (precision == TESS_PRECISION_FP64) {
+        ((double *)(void *)values)[place] = value;
+    } else if (precision == TESS_PRECISION_FP32) {
+        ((float *)(void *)values)[place] = (float)value;
+    } else {
+        tess_store(precision, values, place, value, TESS_OVERFLOW_INFINITY);
+    }
 }
 
 /* Writes the lane's entries; place[l] is that of its first of level l. */
@@ -197,26 +218,28 @@ __device__ static inline void write_entries(const csr_view &csr, const tiles_vie
                                             unsigned scaled, row_cursor row, int (&place)[TESS_MOST_LEVELS],
                                             char *record)
 {
-    const double *val = (const double *)csr.val;
+    const double *const values = (const double *)csr.val + row.next;
+    const int32_t *const columns = csr.col_ind + row.next;
     const int32_t mask = (1 << v.column_bits) - 1;
+    const int count = (int)(row.end - row.next);
     int block = 0;
 
-    for (; row.next < row.end; row.next += COPIES) {
+    for (int first = 0; first < count; first += COPIES) {
         int32_t column[COPIES];
         double value[COPIES];
 
 #pragma unroll
         for (int c = 0; c < COPIES; c++) {
-            const int64_t k = min(row.next + c, row.end - 1);
+            const int k = min(first + c, count - 1);
 
-            column[c] = csr.col_ind[k];
-            value[c] = val[k];
+            column[c] = columns[k];
+            value[c] = values[k];
         }
 #pragma unroll
         for (int c = 0; c < COPIES; c++) {
             int level, own = 0;
 
-            if (row.next + c >= row.end) { break; }
+            if (first + c >= count) { continue; }
             block = block_of(run, column[c] >> v.column_bits, block);
             level = run.level[block];
 #pragma unroll
@@ -226,16 +249,54 @@ __device__ static inline void write_entries(const csr_view &csr, const tiles_vie
             if (scaled >> level & 1U) { value[c] *= policy_power_of_two(-run.exponent[block]); }
             ((uint8_t *)record)[run.index[level] + (uint32_t)own] =
                 (uint8_t)(run.slot[block] << v.column_bits | (column[c] & mask));
-            tess_store(v.precision[level], record + run.values[level], own, value[c], TESS_OVERFLOW_INFINITY);
+            write_value((tess_precision)run.precision[level], record + run.values[level], own, value[c]);
         }
     }
 }
 
+/* A strip's record as the threads of a group make it: in shared memory where there is room, since single bytes and values are slow to
+   write to memory, and copied from there as a whole. */
 template <int ROWS>
-__global__ static void __launch_bounds__(GPU_BLOCK)
-    fill_kernel(const source_argument argument, const tiles_view v, char *records)
+struct record_place {
+    char *record; /* where it is made */
+    uint4 *target;
+    int units; /* to be copied; 0: it is made where it belongs */
+
+    /* All lanes of the wave take part. */
+    __device__ inline record_place(const tiles_view &v, char *records, bool has, int64_t strip, char *stage, int room,
+                                   int lane)
+        : record(records), target(NULL), units(0)
+    {
+        const uint32_t start = has ? v.start[strip] : 0U, end = has ? v.start[strip + 1] : 0U;
+
+        record = records + (int64_t)start * TILES_UNIT;
+        target = (uint4 *)(void *)record;
+        if ((int64_t)(end - start) * TILES_UNIT <= room) {
+            units = (int)(end - start);
+            record = stage;
+        }
+        for (int i = lane; i < units; i += ROWS) {
+            ((uint4 *)(void *)stage)[i] = make_uint4(0, 0, 0, 0);
+        }
+        GPU_SYNC_WAVE();
+    }
+
+    __device__ inline void bring(int lane) const
+    {
+        GPU_SYNC_WAVE();
+        for (int i = lane; i < units; i += ROWS) {
+            target[i] = ((const uint4 *)(const void *)record)[i];
+        }
+        GPU_SYNC_WAVE(); /* the room may be used again */
+    }
+};
+
+template <int ROWS>
+__global__ static void __launch_bounds__(FILL_BLOCK)
+    fill_kernel(const source_argument argument, const tiles_view v, char *records, int room)
 {
-    enum { GROUPS = GPU_BLOCK / ROWS };
+    enum { GROUPS = FILL_BLOCK / ROWS };
+    extern __shared__ __align__(16) char stages[];
     __shared__ run_blocks all_runs[GROUPS];
     const tiles_lanes<ROWS> at;
     const tiles_source source = source_in(argument);
@@ -248,7 +309,9 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
         const int64_t first = has ? source.grid->first[strip] : 0, last = has ? source.grid->first[strip + 1] : 0;
         const int nruns = (int)((last - first + v.slots - 1) / v.slots);
         const int32_t diagonal = tiles_diagonal_column(&v, strip);
-        char *const record = records + (has ? (int64_t)v.start[strip] * TILES_UNIT : 0);
+        const record_place<ROWS> place_of(v, records, has, strip, stages + (int)threadIdx.x / ROWS * room, room,
+                                          at.lane);
+        char *const record = place_of.record;
         uint32_t *const words = (uint32_t *)(void *)record;
         uint32_t end = tiles_head_bytes(nruns, v.nlevels);
         row_cursor cursor = {0, 0};
@@ -306,6 +369,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
                 if (at.lane == 0) {
                     run.index[l] = g.index;
                     run.values[l] = g.values;
+                    run.precision[l] = (uint8_t)v.precision[l];
                 }
             }
             GPU_SYNC_WAVE();
@@ -313,19 +377,35 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
             cursor.next = after;
             GPU_SYNC_WAVE();
         }
+        place_of.bring(at.lane);
     }
+}
+
+template <int ROWS>
+static tess_status launch_fill(tess_context *ctx, const tiles_source *source, const tiles_view *v, char *record)
+{
+    enum { RESIDENT = 2 /* blocks, at least */, OWN = 4096 /* bytes of shared memory that a block has besides */ };
+    const gpu_state *state = gpu_state_of(ctx);
+    const int64_t likely = v->units * TILES_UNIT / v->nstrips * 5 / 4 + TILES_UNIT;
+    const int64_t half = state->shared_bytes / RESIDENT,
+                  block = half < state->shared_bytes_per_block ? half : state->shared_bytes_per_block,
+                  most = (block - OWN) / (FILL_BLOCK / ROWS);
+    const int room = (int)(likely < most ? likely : most) / TILES_UNIT * TILES_UNIT;
+    const unsigned grid = (unsigned)((v->nstrips * ROWS + FILL_BLOCK - 1) / FILL_BLOCK);
+    const size_t shared = (size_t)room * (FILL_BLOCK / ROWS);
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(gpu_allow_shared(ctx, (const void *)fill_kernel<ROWS>));
+    fill_kernel<ROWS><<<grid, FILL_BLOCK, shared, gpu_stream_of(ctx)>>>(source_argument(source), *v, record, room);
+    status = gpu_check_launch(ctx, "filling strips of tiles");
+cleanup:
+    return status;
 }
 
 extern "C" tess_status tiles_gpu_fill(tess_context *ctx, const tiles_source *source, const tiles_view *v, char *record)
 {
     gpu_scope scope(ctx);
-    const unsigned grid = gpu_grid(ctx, v->nstrips * v->rows, 8);
 
     if (v->nstrips == 0) { return TESS_SUCCESS; }
-    if (v->rows == 16) {
-        fill_kernel<16><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(source_argument(source), *v, record);
-    } else {
-        fill_kernel<32><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(source_argument(source), *v, record);
-    }
-    return gpu_check_launch(ctx, "filling strips of tiles");
+    return v->rows == 16 ? launch_fill<16>(ctx, source, v, record) : launch_fill<32>(ctx, source, v, record);
 }

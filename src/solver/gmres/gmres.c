@@ -89,6 +89,12 @@ static tess_status complete_options(tess_solver *s)
         if (!s->original->ops) {
             o->precond.role = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64};
         }
+        if (o->precond.kind == TESS_PRECOND_ILU0 || o->precond.kind == TESS_PRECOND_IC0) {
+            const bool fp64 = o->inner.storage == TESS_PRECISION_FP64;
+
+            o->precond.role =
+                (tess_role_precision){1, fp64 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64};
+        }
         if (o->precond.adaptive && o->precond.kind == TESS_PRECOND_BLOCK_JACOBI) {
             o->precond.role.storage = TESS_PRECISION_FP16;
         }

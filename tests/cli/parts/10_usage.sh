@@ -50,7 +50,7 @@ for option in layout reduction recurrence narrowing; do
     expect 2 solve spd.mtx --$option 1
     err_has "'--$option' is not available in this version"
 done
-for value in "precond ilu0" "engine single-kernel" "matrix-precision fp8" \
+for value in "engine single-kernel" "matrix-precision fp8" \
     "matrix-precision fp16:scaled"; do
     # shellcheck disable=SC2086
     expect 2 solve spd.mtx --$value
@@ -78,7 +78,8 @@ for bad in "rtol abc" "rtol 1e-8x" "rtol nan" "rtol=-1" "atol inf" "max-iteratio
     "max-iterations 99999999999999999999" "threads 0" "threads two" "seed=-1" "seed 18446744073709551616" \
     "rhs random:x" "precond block-jacobi:0" "precond block-jacobi:65" "precond block-jacobi:" \
     "divergence-tolerance 0" "restart 0" "restart=-3" "restart 1.5" "switch-at 0" "precond polynomial:0" \
-    "precond polynomial:201" "precond polynomial:" "precond polynomial:4x"; do
+    "precond polynomial:201" "precond polynomial:" "precond polynomial:4x" "precond ilu0:2" "precond ilu" \
+    "leaf 0" "triangular rows" "precond-format split2" "precond-policy mean-range:x" "precond-levels fp32,fp64"; do
     # shellcheck disable=SC2086
     expect 2 solve spd.mtx --$bad
 done

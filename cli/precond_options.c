@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of preconditioners, and what reports say of them. */
+#include "cli.h"
+
+#include <string.h>
+
+enum { KEY_PRECOND = 700, KEY_PRECISION, KEY_FORM, KEY_TRIANGULAR, KEY_LEAF, KEY_FORMAT, KEY_POLICY, KEY_LEVELS };
+
+/* ---- values ---- */
+
+/* What other options say of it stays. */
+static void parse_precond(struct argp_state *state, const char *text, tess_precond_options *precond)
+{
+    const tess_precond_options parsed = cli_parse_precond(state, text);
+    precond->kind = parsed.kind;
+    precond->block_size = parsed.block_size;
+    precond->degree = parsed.degree;
+}
+
+static void parse_precision(struct argp_state *state, const char *text, tess_precond_options *precond)
+{
+    precond->adaptive = strcmp(text, "adaptive") == 0;
+    precond->role =
+        precond->adaptive ? (tess_role_precision){.given = 0} : cli_parse_role(state, "precond-precision", text);
+}
+
+static tess_polynomial_form parse_form(struct argp_state *state, const char *text)
+{
+    static const char *const words[] = {"roots", "powers", NULL};
+    static const tess_polynomial_form forms[] = {TESS_POLYNOMIAL_ROOTS, TESS_POLYNOMIAL_POWERS};
+    return forms[cli_parse_word(state, "polynomial-form", text, words, NULL)];
+}
+
+static tess_format parse_format(struct argp_state *state, const char *text)
+{
+#define WORD(NAME, value, name) name,
+    static const char *const available[] = {TESS_FORMAT_LIST(WORD) "auto", NULL};
+#undef WORD
+    tess_format format = TESS_FORMAT_AUTO;
+    if (tess_format_parse(available[cli_parse_word(state, "precond-format", text, available, NULL)], &format) !=
+        TESS_SUCCESS) {
+        argp_error(state, "--precond-format: '%s' is refused", text);
+    }
+    return format;
+}
+
+static tess_triangular parse_triangular(struct argp_state *state, const char *text)
+{
+#define WORD(NAME, value, name) name,
+    static const char *const available[] = {TESS_TRIANGULAR_LIST(WORD) NULL};
+#undef WORD
+    return (tess_triangular)cli_parse_word(state, "triangular", text, available, NULL);
+}
+
+/* ---- what does not go together ---- */
+
+static bool is_incomplete(tess_precond_kind kind)
+{
+    return kind == TESS_PRECOND_ILU0 || kind == TESS_PRECOND_IC0;
+}
+
+/* The first option of incomplete factors that is not at its default; NULL: none is. */
+static const char *find_triangular_option(const tess_precond_options *precond)
+{
+    tess_precond_options defaults;
+    tess_precond_options_init(&defaults);
+    const tess_storage_options *squares = &precond->squares, *plain = &defaults.squares;
+    if (squares->format != plain->format) { return "precond-format"; }
+    if (squares->policy.policy != plain->policy.policy) { return "precond-policy"; }
+    if (memcmp(squares->policy.level, plain->policy.level, sizeof plain->policy.level) != 0 ||
+        squares->policy.nlevels != plain->policy.nlevels) {
+        return "precond-levels";
+    }
+    if (precond->triangular != defaults.triangular) { return "triangular"; }
+    return precond->leaf != defaults.leaf ? "leaf" : NULL;
+}
+
+/* csr with a policy stands for tiles. */
+static void settle_squares(struct argp_state *state, tess_precond_options *precond)
+{
+    tess_storage_options *squares = &precond->squares;
+    const char *option = find_triangular_option(precond);
+    const bool policy = squares->policy.policy != TESS_POLICY_NONE;
+    if (option != NULL && !is_incomplete(precond->kind)) {
+        argp_error(state, "--%s is for --precond ilu0 or ic0", option);
+    }
+    if (policy && squares->format == TESS_FORMAT_CSR) { squares->format = TESS_FORMAT_TILES; }
+    if (policy && !cli_is_mixed(squares)) {
+        argp_error(state, "--precond-policy is for --precond-format split, composite, tiles or auto, not %s",
+                   tess_format_name(squares->format));
+    }
+    if (option != NULL && strcmp(option, "precond-levels") == 0) {
+        argp_error(state, "--precond-levels needs a --precond-policy");
+    }
+    if (precond->triangular == TESS_TRIANGULAR_LEVELS && option != NULL && strncmp(option, "precond-", 8) == 0) {
+        argp_error(state, "--%s is for triangles in blocks: --triangular blocks or auto", option);
+    }
+    if (precond->triangular != TESS_TRIANGULAR_BLOCKS && option != NULL && strcmp(option, "leaf") == 0) {
+        argp_error(state, "--leaf is for --triangular blocks");
+    }
+    if (squares->format == TESS_FORMAT_AUTO) { squares->policy.granularity = TESS_GRANULARITY_MATRIX; } /* left open */
+    cli_settle_granularity(squares);
+}
+
+static void check_precond(struct argp_state *state, tess_precond_options *precond)
+{
+    if (precond->adaptive && precond->kind != TESS_PRECOND_BLOCK_JACOBI) {
+        argp_error(state, "--precond-precision adaptive is for --precond block-jacobi");
+    }
+    if (precond->role.given && precond->kind == TESS_PRECOND_NONE) {
+        argp_error(state, "--precond-precision needs a --precond");
+    }
+    if (precond->form != TESS_POLYNOMIAL_ROOTS && precond->kind != TESS_PRECOND_POLYNOMIAL) {
+        argp_error(state, "--polynomial-form is for --precond polynomial");
+    }
+    settle_squares(state, precond);
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    tess_precond_options *precond = state->input;
+    switch (key) {
+    case KEY_PRECOND: parse_precond(state, arg, precond); return 0;
+    case KEY_PRECISION: parse_precision(state, arg, precond); return 0;
+    case KEY_FORM: precond->form = parse_form(state, arg); return 0;
+    case KEY_TRIANGULAR: precond->triangular = parse_triangular(state, arg); return 0;
+    case KEY_LEAF: precond->leaf = cli_parse_integer(state, "leaf", arg, 1, TESS_MAX_ROWS); return 0;
+    case KEY_FORMAT: precond->squares.format = parse_format(state, arg); return 0;
+    case KEY_POLICY: cli_parse_policy(state, "precond-policy", arg, &precond->squares.policy); return 0;
+    case KEY_LEVELS: cli_parse_levels(state, "precond-levels", arg, &precond->squares.policy); return 0;
+    case ARGP_KEY_END: check_precond(state, precond); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option precond_options[] = {
+    {"precond", KEY_PRECOND, "none|jacobi|block-jacobi[:K]|polynomial[:D]|ilu0|ic0", 0,
+     "default none; K rows in a diagonal block, 1 to 64 (default 8); the GMRES polynomial of degree D, 1 to 200 "
+     "(default 10); incomplete factors on the matrix's pattern, ic0 of its lower triangle",
+     0},
+    {"precond-precision", KEY_PRECISION, "STORAGE[/ARITHMETIC]", 0,
+     "what the preconditioner is stored and applied in (default fp64; with gmres that of --inner-precision); "
+     "block-jacobi: adaptive gives each block the lowest that its condition allows; ilu0, ic0: fp64, fp32/fp64, "
+     "bf16/fp64, fp16/fp64",
+     0},
+    {"polynomial-form", KEY_FORM, "roots|powers", 0, "how polynomial is evaluated (default roots)", 0},
+    {"triangular", KEY_TRIANGULAR, "auto|levels|blocks", 0,
+     "ilu0, ic0: solve level by level, or in recursive blocks: triangles of at most --leaf rows and square blocks "
+     "(default auto: blocks where --precond-format or --precond-policy is given)",
+     0},
+    {"leaf", KEY_LEAF, "N", 0, "blocks: most rows of a triangle that is not cut (default 4096)", 0},
+    {"precond-format", KEY_FORMAT, "NAME", 0,
+     "blocks: format of the square ones (default csr, in the storage of --precond-precision; tiles with a policy)", 0},
+    {"precond-policy", KEY_POLICY, "NAME", 0, "blocks: what chooses precisions in square ones, as --policy", 0},
+    {"precond-levels", KEY_LEVELS, "HIGH,..,LOW", 0, "blocks: precisions to choose from, as --levels", 0},
+    {0}};
+const struct argp cli_precond_argp = {.options = precond_options, .parser = parse_option};
+
+/* ---- reports ---- */
+
+const char *cli_precond_text(const tess_precond_options *precond, char *buffer, size_t size)
+{
+    const bool polynomial = precond->kind == TESS_PRECOND_POLYNOMIAL;
+    if (precond->kind != TESS_PRECOND_BLOCK_JACOBI && !polynomial) { return tess_precond_kind_name(precond->kind); }
+    snprintf(buffer, size, "%s:%d", tess_precond_kind_name(precond->kind),
+             polynomial ? precond->degree : precond->block_size);
+    return buffer;
+}
+
+void cli_add_precond_json(json_t *object, const tess_precond_options *precond)
+{
+    char levels[64];
+    const tess_storage_options *squares = &precond->squares;
+    json_object_set_new(object, "precond_precision",
+                        precond->adaptive ? json_string("adaptive") : cli_role_json(&precond->role));
+    json_object_set_new(object, "polynomial_form", json_string(tess_polynomial_form_name(precond->form)));
+    json_object_set_new(object, "triangular", json_string(tess_triangular_name(precond->triangular)));
+    json_object_set_new(object, "leaf", json_integer(precond->leaf));
+    json_object_set_new(object, "precond_format", json_string(tess_format_name(squares->format)));
+    json_object_set_new(object, "precond_policy", json_string(tess_policy_name(squares->policy.policy)));
+    json_object_set_new(object, "precond_levels",
+                        json_string(cli_levels_text(&squares->policy, levels, sizeof levels)));
+}
+
+void cli_print_factors(const tess_precond_options *precond, const tess_solve_result *result)
+{
+    if (!is_incomplete(precond->kind)) { return; }
+    printf("%-17s %lld levels below the diagonal, %lld above", "factors", (long long)result->triangle_levels[0],
+           (long long)result->triangle_levels[1]);
+    if (result->precond_shift > 0.0) { printf("; diagonal shifted by %g times itself", result->precond_shift); }
+    printf("\n");
+}

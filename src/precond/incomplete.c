@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ILU(0) and IC(0): analysis, shifts, application. */
+#include "precond/incomplete.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <tessera/codec.h>
+
+/* Shifts that are tried after none: FIRST_SHIFT, twice that, ... (Manteuffel; doubled as in HSL's MI28). */
+#define FIRST_SHIFT 1e-3
+enum { MOST_SHIFTS = 24 };
+
+struct tess_incomplete {
+    tess_context *ctx;
+    const tess_matrix *matrix; /* assembled; borrowed */
+    int64_t n;
+    bool cholesky;
+    tess_precision storage;
+    int64_t missing_row; /* without a diagonal entry: there can be no factors; or -1 */
+    bool usable;
+    double shift;
+    int64_t *diagonal;       /* on the device: n places */
+    level_schedule schedule; /* of the elimination */
+    int32_t *order;          /* its rows, on the device */
+    sparse_triangle *lower, *upper;
+    double *inverse;   /* D^-1 */
+    double *work[2];   /* n values each */
+    uint64_t revision; /* counts set-ups of square blocks: theirs may have moved */
+};
+
+/* ---- options ---- */
+
+static bool has_squares(const tess_storage_options *o)
+{
+    return o->format != TESS_FORMAT_CSR || o->precision != TESS_PRECISION_FP64 || o->policy.policy != TESS_POLICY_NONE;
+}
+
+static tess_status check_precision(tess_context *ctx, const tess_role_precision *role)
+{
+    const bool stores = role->storage == TESS_PRECISION_FP64 || role->storage == TESS_PRECISION_FP32 ||
+                        role->storage == TESS_PRECISION_BF16 || role->storage == TESS_PRECISION_FP16;
+
+    if (!role->given) { return TESS_SUCCESS; }
+    if (stores && role->arithmetic == TESS_ARITHMETIC_FP64) { return TESS_SUCCESS; }
+    return tess_fail(ctx, TESS_UNSUPPORTED, "fp64, fp32/fp64, bf16/fp64, fp16/fp64",
+                     "incomplete factors in precision %s with %s arithmetic", tess_precision_name(role->storage),
+                     role->arithmetic == TESS_ARITHMETIC_FP64 ? "fp64" : "fp32");
+}
+
+static tess_status check_squares(tess_context *ctx, const tess_precond_options *o)
+{
+    if (o->triangular == TESS_TRIANGULAR_LEVELS && has_squares(&o->squares)) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use triangular blocks or auto",
+                         "storage of square blocks, with triangles solved by levels");
+    }
+    if (o->squares.row_order != TESS_ROW_ORDER_ORIGINAL) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "leave the row order original",
+                         "square blocks with rows in another order");
+    }
+    return tess_storage_require_fp64_arithmetic(ctx, &o->squares, "square blocks of a triangle");
+}
+
+tess_status incomplete_check(const tess_matrix *a, const tess_precond_options *o)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (!a->ops) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use jacobi with a diagonal function, or a shell preconditioner",
+                         "incomplete factors of a shell matrix");
+    }
+    if (strcmp(tess_triangular_name(o->triangular), "?") == 0) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "auto, levels, blocks", "way %d to solve triangles",
+                         (int)o->triangular);
+    }
+    if (o->leaf < 1) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "from 1 on; 4096 is the default", "leaves of %lld rows",
+                         (long long)o->leaf);
+    }
+    TESS_TRY(check_precision(a->ctx, &o->role));
+    status = check_squares(a->ctx, o);
+cleanup:
+    return status;
+}
+
+/* ---- analysis ---- */
+
+void incomplete_destroy(tess_incomplete *m)
+{
+    if (!m) { return; }
+    triangle_destroy(m->lower);
+    triangle_destroy(m->upper);
+    tess_device_release(m->ctx, m->diagonal, m->n, sizeof *m->diagonal);
+    tess_device_release(m->ctx, m->order, m->n, sizeof *m->order);
+    tess_device_release(m->ctx, m->inverse, m->n, sizeof *m->inverse);
+    for (int i = 0; i < 2; i++) {
+        tess_device_release(m->ctx, m->work[i], m->n, sizeof *m->work[i]);
+    }
+    levels_release(m->ctx, &m->schedule);
+    tess_host_release(m->ctx, m, 1, sizeof *m);
+}
+
+/* What square blocks are stored in, all options resolved. */
+static tess_storage_options resolve_squares(const tess_precond_options *o, tess_precision storage)
+{
+    tess_storage_options squares = o->squares;
+
+    if (squares.precision == TESS_PRECISION_FP64) { squares.precision = storage; }
+    if (squares.format == TESS_FORMAT_CSR && squares.policy.policy != TESS_POLICY_NONE) {
+        squares.format = TESS_FORMAT_TILES;
+        if (squares.policy.granularity == TESS_GRANULARITY_ROW) { squares.policy.granularity = TESS_GRANULARITY_BLOCK; }
+    }
+    return squares;
+}
+
+static tess_status make_triangles(tess_incomplete *m, const incomplete_pattern *p, const tess_precond_options *o)
+{
+    tess_context *ctx = m->ctx;
+    const tess_storage_options squares = resolve_squares(o, m->storage);
+    const bool blocks =
+        o->triangular == TESS_TRIANGULAR_BLOCKS || (o->triangular == TESS_TRIANGULAR_AUTO && has_squares(&o->squares));
+    const triangle_options options = {blocks, o->leaf, m->storage, &squares};
+    triangle_pattern lower = {0}, upper = {0};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(incomplete_take_lower(ctx, p, &lower));
+    TESS_TRY(levels_find(ctx, &lower, 0, m->n, &m->schedule));
+    TESS_TRY(tess_device_allocate(ctx, m->n, sizeof *m->order, (void **)&m->order));
+    TESS_TRY(ctx->backend->upload(ctx, m->order, m->schedule.order, (size_t)m->n * sizeof *m->order));
+    TESS_TRY(triangle_create(ctx, &lower, &options, &m->lower));
+    TESS_TRY(m->cholesky ? incomplete_mirror(ctx, &lower, &upper) : incomplete_take_upper(ctx, p, &upper));
+    status = triangle_create(ctx, &upper, &options, &m->upper);
+cleanup:
+    incomplete_release_triangle(ctx, &lower);
+    incomplete_release_triangle(ctx, &upper);
+    return status;
+}
+
+static tess_status analyse(tess_incomplete *m, const tess_precond_options *o)
+{
+    tess_context *ctx = m->ctx;
+    incomplete_pattern p = {0};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(incomplete_read_pattern(m->matrix, &p, &m->missing_row));
+    if (m->missing_row >= 0) { goto cleanup; }
+    TESS_TRY(tess_device_allocate(ctx, m->n, sizeof *m->diagonal, (void **)&m->diagonal));
+    TESS_TRY(ctx->backend->upload(ctx, m->diagonal, p.diagonal, (size_t)m->n * sizeof *m->diagonal));
+    TESS_TRY(make_triangles(m, &p, o));
+    TESS_TRY(tess_device_allocate(ctx, m->n, sizeof *m->inverse, (void **)&m->inverse));
+    for (int i = 0; i < 2; i++) {
+        TESS_TRY(tess_device_allocate(ctx, m->n, sizeof *m->work[i], (void **)&m->work[i]));
+    }
+cleanup:
+    incomplete_release_pattern(ctx, &p);
+    return status;
+}
+
+tess_status incomplete_create(const tess_matrix *a, const tess_precond_options *options, tess_incomplete **out)
+{
+    tess_incomplete *m = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    TESS_TRY(tess_host_allocate(a->ctx, 1, sizeof *m, (void **)&m));
+    memset(m, 0, sizeof *m);
+    m->ctx = a->ctx;
+    m->matrix = a;
+    m->n = a->nrows;
+    m->cholesky = options->kind == TESS_PRECOND_IC0;
+    m->storage = options->role.given ? options->role.storage : TESS_PRECISION_FP64;
+    TESS_TRY(analyse(m, options));
+    status = incomplete_renew(m);
+cleanup:
+    if (status == TESS_SUCCESS || status == TESS_SINGULAR) {
+        *out = m;
+    } else {
+        incomplete_destroy(m);
+    }
+    return status;
+}
+
+/* ---- numbers ---- */
+
+static const char *name_of(const tess_incomplete *m)
+{
+    return m->cholesky ? "IC(0)" : "ILU(0)";
+}
+
+/* Tries one shift after another; the last outcome is in `outcome`. */
+static tess_status factor(tess_incomplete *m, double *lu, tess_incomplete_outcome *outcome)
+{
+    tess_incomplete_job job = {.n = m->n,
+                               .cholesky = m->cholesky,
+                               .diagonal = m->diagonal,
+                               .order = m->order,
+                               .runs = m->schedule.runs,
+                               .nruns = m->schedule.nruns,
+                               .lu = lu,
+                               .inverse = m->inverse};
+
+    for (int attempt = 0; attempt <= MOST_SHIFTS; attempt++) {
+        const tess_status status = m->ctx->backend->incomplete_factor(m->matrix, &job, outcome);
+
+        if (status != TESS_SUCCESS) { return status; }
+        m->shift = job.shift;
+        if (outcome->bad_row < 0 || !outcome->finite) { break; }
+        job.shift = job.shift == 0.0 ? FIRST_SHIFT : 2.0 * job.shift;
+    }
+    return TESS_SUCCESS;
+}
+
+static tess_status judge(const tess_incomplete *m, const tess_incomplete_outcome *outcome)
+{
+    uint64_t stored = 0;
+
+    if (outcome->bad_row >= 0 && !outcome->finite) {
+        return tess_fail(m->ctx, TESS_SINGULAR, "mend the matrix",
+                         "%s: the matrix is not finite; first seen in row %lld", name_of(m),
+                         (long long)outcome->bad_row + 1);
+    }
+    if (outcome->bad_row >= 0) {
+        return tess_fail(m->ctx, TESS_SINGULAR, "choose another preconditioner, or --scale max-product",
+                         "%s: row %lld has no usable pivot, with shifts of the diagonal up to %g times itself either",
+                         name_of(m), (long long)outcome->bad_row + 1, m->shift);
+    }
+    tess_store(m->storage, &stored, 0, outcome->largest, TESS_OVERFLOW_INFINITY);
+    if (!isfinite(tess_load(m->storage, &stored, 0))) {
+        return tess_fail(m->ctx, TESS_OUT_OF_RANGE, "store the factors in a precision of wider range",
+                         "%s: an entry of magnitude %g does not fit %s", name_of(m), outcome->largest,
+                         tess_precision_name(m->storage));
+    }
+    return TESS_SUCCESS;
+}
+
+tess_status incomplete_renew(tess_incomplete *m)
+{
+    tess_context *ctx = m->ctx;
+    tess_incomplete_outcome outcome = {.bad_row = -1, .finite = true};
+    double *lu = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    m->usable = false;
+    if (m->missing_row >= 0) {
+        return tess_fail(ctx, TESS_SINGULAR, "store it, as a zero if need be, or use --scale max-product",
+                         "%s: the diagonal entry of row %lld is missing", name_of(m), (long long)m->missing_row + 1);
+    }
+    TESS_TRY(tess_device_allocate(ctx, m->matrix->nnz, sizeof *lu, (void **)&lu));
+    TESS_TRY(factor(m, lu, &outcome));
+    TESS_TRY(judge(m, &outcome));
+    TESS_TRY(triangle_fill(m->lower, lu));
+    TESS_TRY(triangle_fill(m->upper, lu));
+    m->usable = true;
+    if (triangle_describe(m->lower).squares + triangle_describe(m->upper).squares > 0) { m->revision += 1; }
+    if (m->shift > 0.0) {
+        tess_log(ctx, TESS_LOG_INFO, "%s needed the diagonal shifted by %g times itself", name_of(m), m->shift);
+    }
+cleanup:
+    tess_device_release(ctx, lu, m->matrix->nnz, sizeof *lu);
+    return status;
+}
+
+/* ---- application ---- */
+
+static tess_status convert(const tess_incomplete *m, tess_operand from, tess_operand to, tess_loop_state *state)
+{
+    const tess_fused op = {.op = TESS_FUSED_SCALE,
+                           .n = m->n,
+                           .x = from,
+                           .y = to,
+                           .result = (void *)(uintptr_t)to.data,
+                           .a = 1.0,
+                           .state = state};
+
+    return m->ctx->backend->fused(m->ctx, &op);
+}
+
+/* y = L^-1 b; z = U^-1 D^-1 y. b may be y. */
+static tess_status solve(const tess_incomplete *m, const double *b, double *y, double *z, tess_loop_state *state)
+{
+    const tess_status status =
+        triangle_solve(m->lower, (triangle_args){.b = b, .x = y, .scale = m->inverse, .scaled = z, .state = state});
+
+    if (status != TESS_SUCCESS) { return status; }
+    return triangle_solve(m->upper, (triangle_args){.b = z, .x = z, .state = state});
+}
+
+tess_status incomplete_apply(const tess_incomplete *m, tess_precision vectors, const void *r, void *z,
+                             tess_loop_state *state)
+{
+    double *y = m->work[0], *wide = m->work[1];
+    tess_status status = TESS_SUCCESS;
+
+    if (m->n == 0) { return TESS_SUCCESS; }
+    if (!m->usable) {
+        return tess_fail(m->ctx, TESS_SINGULAR, "renew it with values that have them",
+                         "incomplete factors that failed");
+    }
+    if (vectors == TESS_PRECISION_FP64) { return solve(m, r, y, z, state); }
+    TESS_TRY(convert(m, (tess_operand){r, vectors}, (tess_operand){y, TESS_PRECISION_FP64}, state));
+    TESS_TRY(solve(m, y, y, wide, state));
+    status = convert(m, (tess_operand){wide, TESS_PRECISION_FP64}, (tess_operand){z, vectors}, state);
+cleanup:
+    return status;
+}
+
+/* ---- questions ---- */
+
+double incomplete_shift(const tess_incomplete *m)
+{
+    return m->usable ? m->shift : 0.0;
+}
+
+void incomplete_describe(const tess_incomplete *m, tess_precond_factors *out)
+{
+    *out = (tess_precond_factors){.shift = incomplete_shift(m)};
+    if (m->missing_row >= 0) { return; }
+    const triangle_facts lower = triangle_describe(m->lower), upper = triangle_describe(m->upper);
+
+    out->lower_levels = lower.levels;
+    out->upper_levels = upper.levels;
+    out->leaves = lower.leaves + upper.leaves;
+    out->squares = lower.squares + upper.squares;
+    out->nonzeros = lower.nonzeros + upper.nonzeros;
+    out->square_nonzeros = lower.square_nonzeros + upper.square_nonzeros;
+}
+
+uint64_t incomplete_revision(const tess_incomplete *m)
+{
+    return m->revision;
+}
+
+int64_t incomplete_bytes(const tess_incomplete *m)
+{
+    if (m->missing_row >= 0) { return 0; }
+    return triangle_bytes(m->lower) + triangle_bytes(m->upper) +
+           m->n * (int64_t)(sizeof *m->diagonal + sizeof *m->order + sizeof *m->inverse + 2 * sizeof *m->work[0]);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Incomplete factors on the pattern of the matrix: ILU(0) and IC(0). Both are kept as M = L D U with ones on the diagonals of
+ * L and U; IC(0) has U = L^T. Ratios take the place of entries, so that low precisions hold them whatever the scale of A, and
+ * stored values of U are those of L^T to the bit where M is symmetric.
+ *
+ * incomplete.c: analysis, shifts, application; incomplete_pattern.c: the patterns of L and U; incomplete_rows.h: the elimination
+ * of a row; incomplete_host.c and incomplete_device.cu: of all.
+ */
+#ifndef TESS_PRECOND_INCOMPLETE_H
+#define TESS_PRECOND_INCOMPLETE_H
+
+#include "triangular/triangular.h"
+
+typedef struct tess_incomplete tess_incomplete;
+
+/* Whether the options are possible. */
+tess_status incomplete_check(const tess_matrix *a, const tess_precond_options *options);
+/* With SINGULAR *out is made all the same: later values may have factors. */
+tess_status incomplete_create(const tess_matrix *a, const tess_precond_options *options, tess_incomplete **out);
+/* The factors of the matrix's present values; the analysis stays. SINGULAR, OUT_OF_RANGE: there are none. */
+tess_status incomplete_renew(tess_incomplete *m);
+/* z := M^-1 r, r and z apart; vectors of that precision, FP64 or FP32. `state`: of the loop that this is part of, or NULL. */
+tess_status incomplete_apply(const tess_incomplete *m, tess_precision vectors, const void *r, void *z,
+                             tess_loop_state *state);
+/* The shift of the present factors, over the diagonal's magnitudes; 0: none. */
+double incomplete_shift(const tess_incomplete *m);
+void incomplete_describe(const tess_incomplete *m, tess_precond_factors *out);
+/* Changes with what a recorded application has become out of date by. */
+uint64_t incomplete_revision(const tess_incomplete *m);
+/* Bytes on the device. */
+int64_t incomplete_bytes(const tess_incomplete *m);
+void incomplete_destroy(tess_incomplete *m);
+
+/* ---- patterns, on the host ---- */
+
+/* A square matrix's pattern and where its diagonal entries are. */
+typedef struct incomplete_pattern {
+    int64_t n, nnz;
+    int64_t *row_ptr;  /* n + 1 */
+    int32_t *col_ind;  /* nnz */
+    int64_t *diagonal; /* n */
+} incomplete_pattern;
+
+/* *missing_row: the first row without a diagonal entry, or -1. To be released, also on failure. */
+tess_status incomplete_read_pattern(const tess_matrix *a, incomplete_pattern *p, int64_t *missing_row);
+void incomplete_release_pattern(tess_context *ctx, incomplete_pattern *p);
+/* The entries left or right of the diagonal; `transposed`: right of it those of the left, mirrored. To be released with
+   incomplete_release_triangle, also on failure. */
+tess_status incomplete_take_lower(tess_context *ctx, const incomplete_pattern *p, triangle_pattern *out);
+tess_status incomplete_take_upper(tess_context *ctx, const incomplete_pattern *p, triangle_pattern *out);
+tess_status incomplete_mirror(tess_context *ctx, const triangle_pattern *lower, triangle_pattern *out);
+void incomplete_release_triangle(tess_context *ctx, triangle_pattern *t);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Incomplete factors on the host: level by level of L, each row by one thread in the order of its columns. */
+#include "backend/host/host.h"
+#include "format/csr/csr_host.h"
+#include "precond/incomplete_rows.h"
+
+typedef struct factor_task {
+    const tess_incomplete_job *job;
+    const csr_view *v;
+} factor_task;
+
+/* What a thread finds out. */
+typedef struct factor_report {
+    int64_t bad_row;
+    bool finite;
+} factor_report;
+
+/* Copies the row's entries up to `end`; returns the sum of their magnitudes. */
+static double open_row(const factor_task *task, int64_t begin, int64_t end)
+{
+    const double *val = task->v->val;
+    double sum = 0.0;
+
+    for (int64_t k = begin; k < end; k++) {
+        task->job->lu[k] = val[k];
+        sum += fabs(val[k]);
+    }
+    return sum;
+}
+
+/* Subtracts l times the upper part of row j from the row's entries at..end - 1: those that it has. */
+static void subtract_row(const factor_task *task, double l, int64_t j, int64_t at, int64_t end)
+{
+    const int32_t *col = task->v->col_ind;
+    double *lu = task->job->lu;
+    const int64_t last = csr_offset(task->v, j + 1);
+
+    for (int64_t e = task->job->diagonal[j] + 1; e < last; e++) {
+        at = incomplete_advance(col, at, end, col[e]);
+        if (at == end) { return; }
+        if (col[at] == col[e]) { lu[at] -= l * lu[e]; }
+    }
+}
+
+/* Saad, Algorithm 10.4, lines 3 to 8 for row i. Returns the pivot. */
+static double eliminate_row(const factor_task *task, int64_t i, int64_t begin, int64_t end)
+{
+    const tess_incomplete_job *job = task->job;
+
+    for (int64_t k = begin; k < job->diagonal[i]; k++) {
+        const int32_t j = task->v->col_ind[k];
+
+        job->lu[k] *= job->inverse[j];
+        subtract_row(task, job->lu[k], j, k + 1, end);
+    }
+    return job->lu[job->diagonal[i]];
+}
+
+/* The product of entries a..a_end - 1 and b..b_end - 1 of two rows in ascending order of the columns that they share. */
+static double multiply_rows(const factor_task *task, int64_t a, int64_t a_end, int64_t b, int64_t b_end)
+{
+    const int32_t *col = task->v->col_ind;
+    const double *lu = task->job->lu;
+    double sum = 0.0;
+
+    if (a_end - a > b_end - b) { return multiply_rows(task, b, b_end, a, a_end); } /* the shorter one is gone through */
+    for (; a < a_end; a++) {
+        b = incomplete_advance(col, b, b_end, col[a]);
+        if (b == b_end) { break; }
+        if (col[b] == col[a]) { sum += lu[a] * lu[b]; }
+    }
+    return sum;
+}
+
+/* l_ij = (a_ij - sum_k l_ik l_jk) / l_jj, k < j; returns a_ii - sum_k l_ik^2. */
+static double eliminate_symmetric_row(const factor_task *task, int64_t i, int64_t begin)
+{
+    const tess_incomplete_job *job = task->job;
+    const int64_t diagonal = job->diagonal[i];
+    double pivot = job->lu[diagonal];
+
+    for (int64_t k = begin; k < diagonal; k++) {
+        const int32_t j = task->v->col_ind[k];
+        const double sum = multiply_rows(task, begin, k, csr_offset(task->v, j), job->diagonal[j]);
+
+        job->lu[k] = (job->lu[k] - sum) * job->inverse[j];
+        pivot -= job->lu[k] * job->lu[k];
+    }
+    return pivot;
+}
+
+static void factor_row(const factor_task *task, int64_t i, factor_report *report)
+{
+    const tess_incomplete_job *job = task->job;
+    const int64_t begin = csr_offset(task->v, i), diagonal = job->diagonal[i];
+    const int64_t end = job->cholesky ? diagonal + 1 : csr_offset(task->v, i + 1);
+    const double sum = open_row(task, begin, end), shifted = incomplete_diagonal(job, job->lu[diagonal], sum);
+    double pivot = 0.0;
+
+    job->lu[diagonal] = shifted;
+    pivot = job->cholesky ? eliminate_symmetric_row(task, i, begin) : eliminate_row(task, i, begin, end);
+    report->finite = report->finite && sum <= DBL_MAX;
+    if (!incomplete_accepts(job, pivot, shifted, sum) && i < report->bad_row) { report->bad_row = i; }
+    job->inverse[i] = 1.0 / (job->cholesky ? sqrt(pivot) : pivot);
+}
+
+/* The row's entries of L and U with ones on the diagonals. Returns the largest magnitude, Inf where one is not finite. */
+static double normalise_row(const factor_task *task, int64_t i)
+{
+    const tess_incomplete_job *job = task->job;
+    const int64_t diagonal = job->diagonal[i];
+    const int64_t end = job->cholesky ? diagonal : csr_offset(task->v, i + 1);
+    double largest = 0.0;
+
+    for (int64_t k = csr_offset(task->v, i); k < end; k++) {
+        if (k == diagonal) { continue; }
+        if (job->cholesky) { job->lu[k] *= job->inverse[task->v->col_ind[k]]; }
+        if (k > diagonal) { job->lu[k] *= job->inverse[i]; }
+        if (!(fabs(job->lu[k]) <= largest)) { largest = fabs(job->lu[k]); }
+        if (!(largest <= DBL_MAX)) { return (double)INFINITY; }
+    }
+    return largest;
+}
+
+static void normalise(const factor_task *task, tess_context *ctx, tess_incomplete_outcome *out)
+{
+    const tess_incomplete_job *job = task->job;
+    int64_t bad_row = out->bad_row;
+    double most = 0.0;
+
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(max     \
+                                                                              : most) \
+    reduction(min                                                                     \
+              : bad_row) if (task->v->nnz > HOST_SERIAL_WORK)
+    for (int64_t i = 0; i < job->n; i++) {
+        const double largest = normalise_row(task, i);
+
+        if (!(largest <= DBL_MAX) && i < bad_row) { bad_row = i; }
+        if (largest > most) { most = largest; }
+    }
+    for (int64_t i = 0; job->cholesky && i < job->n; i++) {
+        job->inverse[i] *= job->inverse[i]; /* D = diag(l_ii^2) */
+    }
+    out->largest = most;
+    out->bad_row = bad_row;
+}
+
+tess_status host_incomplete_factor(const tess_matrix *assembled, const tess_incomplete_job *job,
+                                   tess_incomplete_outcome *out)
+{
+    tess_context *ctx = assembled->ctx;
+    const factor_task task = {job, &csr_of(assembled)->view};
+    int64_t bad_row = INT64_MAX;
+    bool finite = true;
+
+    for (int64_t r = 0; r < job->nruns; r++) {
+        const level_run run = job->runs[r];
+
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(min : bad_row) \
+    reduction(&& : finite) if (run.shared)
+        for (int64_t p = run.begin; p < run.end; p++) {
+            factor_report report = {bad_row, finite};
+
+            factor_row(&task, job->order[p], &report);
+            bad_row = report.bad_row;
+            finite = report.finite;
+        }
+    }
+    *out = (tess_incomplete_outcome){.bad_row = bad_row, .finite = finite};
+    normalise(&task, ctx, out);
+    if (out->bad_row == INT64_MAX) { out->bad_row = -1; }
+    return TESS_SUCCESS;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Level sets of a triangle. */
+#include "triangular/levels.h"
+
+#include <string.h>
+
+#include "backend/host/host.h"
+
+/* Rows of a level are counted here, then their places. */
+typedef struct level_work {
+    int64_t first, end;
+    int32_t *level; /* of each row, from 0 */
+    int64_t *place; /* of each level: where its rows begin; one more than there may be levels */
+    int64_t *work;  /* rows and entries of each level */
+} level_work;
+
+void levels_release(tess_context *ctx, level_schedule *s)
+{
+    tess_host_release(ctx, s->order, s->n, sizeof *s->order);
+    tess_host_release(ctx, s->runs, s->nruns, sizeof *s->runs);
+    *s = (level_schedule){0};
+}
+
+/* Row number i in the order of the solution. */
+static int64_t row_at(const triangle_pattern *p, const level_work *w, int64_t i)
+{
+    return p->upper ? w->end - 1 - i : w->first + i;
+}
+
+static int32_t level_of(const triangle_pattern *p, const level_work *w, int64_t row, int64_t *entries)
+{
+    int32_t level = 0;
+
+    *entries = 0;
+    for (int64_t k = p->row_ptr[row]; k < p->row_ptr[row + 1]; k++) {
+        const int32_t j = p->col_ind[k];
+
+        if (j < w->first || j >= w->end) { continue; }
+        *entries += 1;
+        if (w->level[j - w->first] >= level) { level = w->level[j - w->first] + 1; }
+    }
+    return level;
+}
+
+static void count_levels(const triangle_pattern *p, level_work *w, level_schedule *s)
+{
+    memset(w->place, 0, (size_t)(s->n + 1) * sizeof *w->place);
+    memset(w->work, 0, (size_t)s->n * sizeof *w->work);
+    s->levels = 0;
+    for (int64_t i = 0; i < s->n; i++) {
+        const int64_t row = row_at(p, w, i);
+        int64_t entries = 0;
+        const int32_t level = level_of(p, w, row, &entries);
+
+        w->level[row - w->first] = level;
+        w->place[level + 1] += 1;
+        w->work[level] += 1 + entries;
+        if (level >= s->levels) { s->levels = level + 1; }
+    }
+    for (int64_t l = 0; l < s->levels; l++) {
+        w->place[l + 1] += w->place[l];
+    }
+}
+
+/* Whether threads share the rows of a level: on a GPU always. */
+static bool is_shared(const tess_context *ctx, const level_work *w, int64_t level)
+{
+    if (ctx->device == TESS_DEVICE_GPU) { return true; }
+    return ctx->threads > 1 && w->work[level] > HOST_SERIAL_WORK;
+}
+
+/* Runs of the levels; `runs` may be NULL. Returns how many there are. */
+static int64_t list_runs(const tess_context *ctx, const level_work *w, int64_t levels, level_run *runs)
+{
+    int64_t count = 0;
+    bool open = false;
+
+    for (int64_t l = 0; l < levels; l++) {
+        const bool shared = is_shared(ctx, w, l);
+
+        if (shared || !open) {
+            if (runs) { runs[count] = (level_run){w->place[l], w->place[l], shared}; }
+            count += 1;
+        }
+        if (runs) { runs[count - 1].end = w->place[l + 1]; }
+        open = !shared;
+    }
+    return count;
+}
+
+/* A schedule of one run for one thread goes through the rows as they lie: their entries and x are near each other. */
+static void order_rows(const triangle_pattern *p, level_work *w, level_schedule *s)
+{
+    const bool by_level = s->nruns > 1 || (s->nruns == 1 && s->runs[0].shared);
+
+    for (int64_t i = 0; i < s->n; i++) {
+        const int64_t row = row_at(p, w, i);
+
+        s->order[by_level ? w->place[w->level[row - w->first]]++ : i] = (int32_t)row;
+    }
+}
+
+tess_status levels_find(tess_context *ctx, const triangle_pattern *p, int64_t first, int64_t end, level_schedule *out)
+{
+    level_work w = {.first = first, .end = end};
+    const int64_t n = end - first;
+    tess_status status = TESS_SUCCESS;
+
+    *out = (level_schedule){.n = n};
+    TESS_TRY(tess_host_allocate(ctx, n, sizeof *w.level, (void **)&w.level));
+    TESS_TRY(tess_host_allocate(ctx, n + 1, sizeof *w.place, (void **)&w.place));
+    TESS_TRY(tess_host_allocate(ctx, n, sizeof *w.work, (void **)&w.work));
+    TESS_TRY(tess_host_allocate(ctx, n, sizeof *out->order, (void **)&out->order));
+    count_levels(p, &w, out);
+    out->nruns = list_runs(ctx, &w, out->levels, NULL);
+    TESS_TRY(tess_host_allocate(ctx, out->nruns, sizeof *out->runs, (void **)&out->runs));
+    list_runs(ctx, &w, out->levels, out->runs);
+    order_rows(p, &w, out);
+cleanup:
+    tess_host_release(ctx, w.level, n, sizeof *w.level);
+    tess_host_release(ctx, w.place, n + 1, sizeof *w.place);
+    tess_host_release(ctx, w.work, n, sizeof *w.work);
+    return status;
+}

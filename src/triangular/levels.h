@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Level sets of a triangle: which rows may be solved at the same time. */
+#ifndef TESS_TRIANGULAR_LEVELS_H
+#define TESS_TRIANGULAR_LEVELS_H
+
+#include "core/internal.h"
+
+/* The entries beside the diagonal of a lower or upper triangle, on the host; columns ascend within rows. */
+typedef struct triangle_pattern {
+    int64_t n;
+    bool upper;
+    int64_t *row_ptr; /* n + 1 */
+    int32_t *col_ind;
+    int64_t *source; /* of each entry: its place in the array that values are taken from */
+} triangle_pattern;
+
+/* The order in which rows are solved. */
+typedef struct level_schedule {
+    int64_t n, levels;
+    int32_t *
+        order; /* n rows: level by level, or where no level of a CPU context is worth sharing as they depend on each other */
+    level_run *runs; /* of a GPU context: the levels */
+    int64_t nruns;
+} level_schedule;
+
+/*
+ * The level of a row is one more than the highest of those that it needs among rows first .. end - 1; others count as known.
+ * O(n + nnz) time. Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., section 11.6.1. To be released, also on
+ * failure.
+ */
+tess_status levels_find(tess_context *ctx, const triangle_pattern *p, int64_t first, int64_t end, level_schedule *out);
+void levels_release(tess_context *ctx, level_schedule *s);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A triangular solve by one block of threads, level after level with a barrier between them: where levels have few entries, that
+ * takes less time than news from one multiprocessor to another. The solution's newest values are in shared memory. Rows are read
+ * ahead: where they lie two levels ahead, entries one level ahead.
+ */
+#ifndef TESS_TRIANGULAR_LEVELS_DEVICE_CUH
+#define TESS_TRIANGULAR_LEVELS_DEVICE_CUH
+
+#include "backend/gpu/reduce.cuh"
+#include "backend/gpu/storage_types.cuh"
+#include "core/offsets.h"
+
+enum {
+    LEVELS_BLOCK = 1024,  /* threads at most */
+    NARROW_WORK = 6144,   /* rows and entries of a level on average, up to which one block is the faster */
+    ENTRIES_PER_LANE = 4, /* of a row, about */
+    HELD = 4,             /* entries that a thread reads ahead */
+    MOST_NEAR = 16384     /* values in shared memory at most */
+};
+
+/* What both kernels see of a leaf. */
+struct leaf_rows {
+    int64_t n;
+    const int32_t *row;
+    const void *row_ptr;
+    int row_ptr_bits;
+    const int32_t *col_ind; /* positions */
+    const void *val;
+    int width; /* threads of a group: a power of two, at most 32 */
+    triangle_args args;
+};
+
+struct levels_task {
+    leaf_rows rows;
+    int levels;
+    const int32_t *begin; /* levels + 1 positions */
+    double *solved;       /* x by positions */
+    int near;             /* values in shared memory: a power of two */
+    loop_gate gate;
+};
+
+static inline bool is_narrow(const triangle_leaf *leaf)
+{
+    return (leaf->n + leaf->nnz) / leaf->levels <= NARROW_WORK;
+}
+
+static inline int group_width(const triangle_leaf *leaf)
+{
+    int width = 1;
+
+    while (width < 32 && width * ENTRIES_PER_LANE * leaf->n < leaf->nnz) {
+        width *= 2;
+    }
+    return width;
+}
+
+/* Threads of the block that takes all levels: as many as one of twice the mean size needs, since each costs time in every level. */
+static inline int levels_threads(const triangle_leaf *leaf)
+{
+    int threads = 2 * GPU_WAVE;
+
+    while (threads < LEVELS_BLOCK && threads < 2 * group_width(leaf) * leaf->n / leaf->levels) {
+        threads *= 2;
+    }
+    return threads;
+}
+
+/* Bytes of the levels' positions, a multiple of 16. */
+static inline int64_t level_bytes(const triangle_leaf *leaf)
+{
+    return ((leaf->levels + 1) * static_cast<int64_t>(sizeof(int32_t)) + 15) / 16 * 16;
+}
+
+/* The power of two for n values, or the largest that fits. */
+static inline int near_values(int64_t shared_bytes, int64_t n)
+{
+    int near = 32;
+
+    while (near < n && near < MOST_NEAR &&
+           2 * near * static_cast<int64_t>(sizeof(double)) + GPU_STATIC_SHARED <= shared_bytes) {
+        near *= 2;
+    }
+    return near;
+}
+
+/* Sums over groups in a fixed order; the result is in the first thread. All threads of the wave take part. */
+__device__ static inline double sum_of_group(double value, int width)
+{
+    for (int distance = width / 2; distance > 0; distance /= 2) {
+        value += GPU_SHUFFLE_DOWN(value, distance, width);
+    }
+    return value;
+}
+
+__device__ static inline void write_solution(const triangle_args &args, int32_t row, double value)
+{
+    args.x[row] = value;
+    if (args.scaled) { args.scaled[row] = args.scale[row] * value; }
+}
+
+/* Where a row lies; begin counts this thread's entries. */
+struct row_place {
+    int position; /* below 0: none */
+    int32_t row;
+    int64_t begin, end;
+};
+
+__device__ static inline row_place find_row(const leaf_rows &rows, int position, int last)
+{
+    row_place r = {-1, 0, 0, 0};
+
+    if (position >= last) { return r; }
+    r.position = position;
+    r.row = rows.row[position];
+    r.begin = tess_row_offset(rows.row_ptr, rows.row_ptr_bits, position) + threadIdx.x % rows.width;
+    r.end = tess_row_offset(rows.row_ptr, rows.row_ptr_bits, position + 1);
+    return r;
+}
+
+/* What is read of a row before its inputs are there. */
+template <typename S>
+struct row_held {
+    row_place place;
+    int32_t column[HELD];
+    S value[HELD];
+    double right;
+};
+
+template <typename S>
+__device__ static inline row_held<S> hold_row(const leaf_rows &rows, const row_place &place)
+{
+    row_held<S> held = {};
+
+    held.place = place;
+    TESS_UNROLL
+    for (int h = 0; h < HELD; h++) {
+        const int64_t k = place.begin + h * rows.width;
+
+        if (k < place.end) {
+            held.column[h] = gpu_load_once(rows.col_ind + k);
+            held.value[h] = gpu_load_once(static_cast<const S *>(rows.val) + k);
+        }
+    }
+    if (place.position >= 0 && threadIdx.x % rows.width == 0) { held.right = rows.args.b[place.row]; }
+    return held;
+}
+
+/* x at an earlier position. */
+__device__ static inline double value_at(const levels_task &task, const double *near, int first_near, int position)
+{
+    return position >= first_near ? near[position & (task.near - 1)] : task.solved[position];
+}
+
+/* Positions from first_near on are in shared memory, or will be. */
+template <typename S>
+__device__ static inline void solve_held(const levels_task &task, const row_held<S> &held, int first_near, double *near)
+{
+    const leaf_rows &rows = task.rows;
+    const int position = held.place.position;
+    double sum = 0.0;
+
+    TESS_UNROLL
+    for (int h = 0; h < HELD; h++) {
+        if (held.place.begin + h * rows.width < held.place.end) {
+            sum += tess::decode<double>(held.value[h]) * value_at(task, near, first_near, held.column[h]);
+        }
+    }
+    for (int64_t k = held.place.begin + HELD * rows.width; k < held.place.end; k += rows.width) {
+        sum += tess::decode<double>(static_cast<const S *>(rows.val)[k]) *
+               value_at(task, near, first_near, rows.col_ind[k]);
+    }
+    sum = sum_of_group(sum, rows.width);
+    if (position >= 0 && threadIdx.x % rows.width == 0) {
+        const double value = held.right - sum;
+
+        if (position >= first_near) { near[position & (task.near - 1)] = value; }
+        task.solved[position] = value;
+        write_solution(rows.args, held.place.row, value);
+    }
+}
+
+template <typename S>
+__global__ static void __launch_bounds__(LEVELS_BLOCK) solve_levels(const levels_task task)
+{
+    extern __shared__ double near_room[];
+    const int groups = static_cast<int>(blockDim.x) / task.rows.width;
+    const int group = static_cast<int>(threadIdx.x) / task.rows.width;
+    const int first_group = static_cast<int>(threadIdx.x) / GPU_WAVE * GPU_WAVE / task.rows.width; /* of the wave */
+    tess_scalars scalars;
+
+    if (!loop_enter<true>(task.gate, false, &scalars)) { return; }
+    /* level l is bound[0] .. bound[1] - 1; those behind them are of the levels to come */
+    int bound[4];
+    TESS_UNROLL
+    for (int i = 0; i < 4; i++) {
+        bound[i] = task.begin[i < task.levels ? i : task.levels];
+    }
+    row_held<S> now = hold_row<S>(task.rows, find_row(task.rows, bound[0] + group, bound[1]));
+    row_place next = find_row(task.rows, bound[1] + group, bound[2]);
+
+    for (int l = 0; l < task.levels; l++) {
+        const int first_near = bound[1] - task.near, ahead = task.begin[l + 4 < task.levels ? l + 4 : task.levels];
+        const row_place after = find_row(task.rows, bound[2] + group, bound[3]);
+        row_held<S> held = {};
+
+        /* A wave without a row does nothing. */
+        if (bound[1] + first_group < bound[2]) { held = hold_row<S>(task.rows, next); }
+        if (bound[0] + first_group < bound[1]) { solve_held(task, now, first_near, near_room); }
+        for (int p = bound[0] + groups; p < bound[1]; p += groups) { /* p does not depend on the thread */
+            solve_held(task, hold_row<S>(task.rows, find_row(task.rows, p + group, bound[1])), first_near, near_room);
+        }
+        __syncthreads();
+        now = held;
+        next = after;
+        bound[0] = bound[1];
+        bound[1] = bound[2];
+        bound[2] = bound[3];
+        bound[3] = ahead;
+    }
+}
+
+#endif

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sparse triangular solves: the cut into blocks, values, the order of the solution. */
+#include "triangular/triangular.h"
+
+#include <string.h>
+
+#include "format/csr/csr.h"
+
+/* Halves begin at multiples of this many rows, so that blocks of tiles and aligned loads of x do. */
+enum { ALIGNMENT = 64 };
+/* A triangle with no more levels is a leaf, however long it is: its levels have rows enough for all threads. */
+enum { FEW_LEVELS = 16 };
+
+/* Rows first .. of x minus the block times x from column `column` on. */
+typedef struct triangle_square {
+    int64_t row, column;
+    tess_matrix *assembled, *stored; /* stored: NULL before the first values, and where assembled serves */
+    int64_t *source;                 /* on the device */
+} triangle_square;
+
+/* One of the two: assembled is NULL where it is a leaf. */
+typedef struct triangle_step {
+    triangle_leaf leaf;
+    triangle_square square;
+} triangle_step;
+
+struct sparse_triangle {
+    tess_context *ctx;
+    int64_t n;
+    bool blocks;
+    int64_t leaf;
+    tess_precision precision;
+    tess_storage_options squares;
+    triangle_step *steps; /* in the order of the solution */
+    int64_t nsteps, capacity;
+};
+
+/* ---- memory ---- */
+
+static void release_leaf(tess_context *ctx, triangle_leaf *l)
+{
+    tess_device_release(ctx, l->row, l->n, sizeof *l->row);
+    tess_device_release(ctx, l->row_ptr, l->n + 1, (size_t)l->row_ptr_bits / 8);
+    tess_device_release(ctx, l->col_ind, l->nnz, sizeof *l->col_ind);
+    tess_device_release(ctx, l->val, l->nnz, tess_precision_bytes(l->precision));
+    tess_device_release(ctx, l->source, l->nnz, sizeof *l->source);
+    tess_device_release(ctx, l->room, l->room_bytes, 1);
+    tess_host_release(ctx, l->runs, l->nruns, sizeof *l->runs);
+}
+
+static void release_square(tess_context *ctx, triangle_square *s)
+{
+    if (s->assembled) { tess_device_release(ctx, s->source, s->assembled->nnz, sizeof *s->source); }
+    tess_matrix_destroy(s->stored);
+    tess_matrix_destroy(s->assembled);
+}
+
+void triangle_destroy(sparse_triangle *t)
+{
+    if (!t) { return; }
+    for (int64_t i = 0; i < t->nsteps; i++) {
+        release_leaf(t->ctx, &t->steps[i].leaf);
+        release_square(t->ctx, &t->steps[i].square);
+    }
+    tess_host_release(t->ctx, t->steps, t->capacity, sizeof *t->steps);
+    tess_host_release(t->ctx, t, 1, sizeof *t);
+}
+
+/* An empty step at the end. */
+static tess_status add_step(sparse_triangle *t, triangle_step **out)
+{
+    const int64_t capacity = t->capacity > 0 ? 2 * t->capacity : 1;
+    triangle_step *steps = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (t->nsteps == t->capacity) {
+        status = tess_host_allocate(t->ctx, capacity, sizeof *steps, (void **)&steps);
+        if (status != TESS_SUCCESS) { return status; }
+        if (t->nsteps > 0) { memcpy(steps, t->steps, (size_t)t->nsteps * sizeof *steps); }
+        tess_host_release(t->ctx, t->steps, t->capacity, sizeof *steps);
+        t->steps = steps;
+        t->capacity = capacity;
+    }
+    *out = &t->steps[t->nsteps++];
+    memset(*out, 0, sizeof **out);
+    return TESS_SUCCESS;
+}
+
+static tess_status upload_array(tess_context *ctx, const void *host, int64_t count, size_t size, void **device)
+{
+    const tess_status status = tess_device_allocate(ctx, count, size, device);
+
+    return status == TESS_SUCCESS ? ctx->backend->upload(ctx, *device, host, (size_t)count * size) : status;
+}
+
+/* ---- rows of a part ---- */
+
+/* Columns begin .. end - 1 of some rows, on the host: row i of them is row[i], or begins with `first_row`. */
+typedef struct part_rows {
+    const int32_t *row; /* NULL: consecutive */
+    int64_t first_row, n, begin, end, nnz;
+    int64_t *row_ptr;
+    int32_t *col_ind;
+    int64_t *source;
+} part_rows;
+
+static int64_t part_row(const part_rows *r, int64_t i)
+{
+    return r->row ? r->row[i] : r->first_row + i;
+}
+
+static void release_part(tess_context *ctx, part_rows *r)
+{
+    tess_host_release(ctx, r->row_ptr, r->n + 1, sizeof *r->row_ptr);
+    tess_host_release(ctx, r->col_ind, r->nnz, sizeof *r->col_ind);
+    tess_host_release(ctx, r->source, r->nnz, sizeof *r->source);
+}
+
+/* Copies the entries; columns are counted from `base`. */
+static void copy_entries(const triangle_pattern *p, int64_t base, part_rows *r)
+{
+    int64_t taken = 0;
+
+    for (int64_t i = 0; i < r->n; i++) {
+        const int64_t row = part_row(r, i);
+
+        r->row_ptr[i] = taken;
+        for (int64_t k = p->row_ptr[row]; k < p->row_ptr[row + 1]; k++) {
+            if (p->col_ind[k] < r->begin || p->col_ind[k] >= r->end) { continue; }
+            r->col_ind[taken] = (int32_t)(p->col_ind[k] - base);
+            r->source[taken++] = p->source[k];
+        }
+    }
+    r->row_ptr[r->n] = taken;
+}
+
+static tess_status take_part(tess_context *ctx, const triangle_pattern *p, int64_t base, part_rows *r)
+{
+    tess_status status = TESS_SUCCESS;
+
+    for (int64_t i = 0; i < r->n; i++) {
+        const int64_t row = part_row(r, i);
+
+        for (int64_t k = p->row_ptr[row]; k < p->row_ptr[row + 1]; k++) {
+            r->nnz += p->col_ind[k] >= r->begin && p->col_ind[k] < r->end;
+        }
+    }
+    TESS_TRY(tess_host_allocate(ctx, r->n + 1, sizeof *r->row_ptr, (void **)&r->row_ptr));
+    TESS_TRY(tess_host_allocate(ctx, r->nnz, sizeof *r->col_ind, (void **)&r->col_ind));
+    TESS_TRY(tess_host_allocate(ctx, r->nnz, sizeof *r->source, (void **)&r->source));
+    copy_entries(p, base, r);
+cleanup:
+    return status;
+}
+
+/* ---- leaves and squares ---- */
+
+/* Offsets in place, half as wide. */
+static void narrow_offsets(int64_t *row_ptr, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        const int32_t offset = (int32_t)row_ptr[i];
+
+        memcpy((char *)row_ptr + (size_t)i * sizeof offset, &offset, sizeof offset);
+    }
+}
+
+/* Takes the schedule's runs. */
+static tess_status add_leaf(sparse_triangle *t, const triangle_pattern *p, int64_t first, level_schedule *s)
+{
+    tess_context *ctx = t->ctx;
+    part_rows part = {.row = s->order, .n = s->n, .begin = first, .end = first + s->n};
+    triangle_step *step = NULL;
+    triangle_leaf *l = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(take_part(ctx, p, 0, &part));
+    TESS_TRY(add_step(t, &step));
+    l = &step->leaf;
+    l->first = first;
+    l->n = s->n;
+    l->nnz = part.nnz;
+    l->levels = s->levels;
+    l->precision = t->precision;
+    l->row_ptr_bits = part.nnz < INT32_MAX ? 32 : 64;
+    l->runs = s->runs;
+    l->nruns = s->nruns;
+    s->runs = NULL;
+    s->nruns = 0;
+    if (l->row_ptr_bits == 32) { narrow_offsets(part.row_ptr, s->n + 1); }
+    TESS_TRY(upload_array(ctx, s->order, s->n, sizeof *s->order, (void **)&l->row));
+    TESS_TRY(upload_array(ctx, part.row_ptr, s->n + 1, (size_t)l->row_ptr_bits / 8, &l->row_ptr));
+    TESS_TRY(upload_array(ctx, part.col_ind, part.nnz, sizeof *part.col_ind, (void **)&l->col_ind));
+    TESS_TRY(upload_array(ctx, part.source, part.nnz, sizeof *part.source, (void **)&l->source));
+    TESS_TRY(tess_device_allocate(ctx, part.nnz, tess_precision_bytes(l->precision), &l->val));
+    status = ctx->backend->triangle_prepare(ctx, l);
+cleanup:
+    release_part(ctx, &part);
+    return status;
+}
+
+/* Rows row .. row_end - 1 by columns column .. column_end - 1; none where it would be empty. */
+static tess_status add_square(sparse_triangle *t, const triangle_pattern *p, int64_t row, int64_t row_end,
+                              int64_t column, int64_t column_end)
+{
+    tess_context *ctx = t->ctx;
+    part_rows part = {.first_row = row, .n = row_end - row, .begin = column, .end = column_end};
+    triangle_step *step = NULL;
+    double *zeros = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(take_part(ctx, p, column, &part));
+    if (part.nnz == 0) { goto cleanup; }
+    TESS_TRY(add_step(t, &step));
+    step->square = (triangle_square){.row = row, .column = column};
+    TESS_TRY(tess_host_allocate(ctx, part.nnz, sizeof *zeros, (void **)&zeros));
+    memset(zeros, 0, (size_t)part.nnz * sizeof *zeros);
+    status = tess_matrix_adopt_csr(ctx, part.n, column_end - column, part.nnz, part.row_ptr, 64, part.col_ind, zeros,
+                                   &step->square.assembled);
+    part.row_ptr = NULL; /* taken */
+    part.col_ind = NULL;
+    zeros = NULL;
+    if (status != TESS_SUCCESS) { goto cleanup; }
+    status = upload_array(ctx, part.source, part.nnz, sizeof *part.source, (void **)&step->square.source);
+cleanup:
+    tess_host_release(ctx, zeros, part.nnz, sizeof *zeros);
+    release_part(ctx, &part);
+    return status;
+}
+
+/* Lu et al. 2020, the recursive block algorithm: the triangle that others need, the square beside it, the other triangle. */
+static tess_status cut(sparse_triangle *t, const triangle_pattern *p, int64_t first, int64_t end)
+{
+    const int64_t half = ((end - first) / 2 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, middle = first + half;
+    level_schedule schedule = {0};
+    bool is_leaf = !t->blocks || end - first <= t->leaf || middle >= end;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(levels_find(t->ctx, p, first, end, &schedule));
+    is_leaf = is_leaf || schedule.levels <= FEW_LEVELS;
+    if (is_leaf) { status = add_leaf(t, p, first, &schedule); }
+cleanup:
+    levels_release(t->ctx, &schedule);
+    if (status != TESS_SUCCESS || is_leaf) { return status; }
+    status = p->upper ? cut(t, p, middle, end) : cut(t, p, first, middle);
+    if (status != TESS_SUCCESS) { return status; }
+    status = p->upper ? add_square(t, p, first, middle, middle, end) : add_square(t, p, middle, end, first, middle);
+    if (status != TESS_SUCCESS) { return status; }
+    return p->upper ? cut(t, p, first, middle) : cut(t, p, middle, end);
+}
+
+tess_status triangle_create(tess_context *ctx, const triangle_pattern *p, const triangle_options *options,
+                            sparse_triangle **out)
+{
+    sparse_triangle *t = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *t, (void **)&t));
+    *t = (sparse_triangle){.ctx = ctx,
+                           .n = p->n,
+                           .blocks = options->blocks,
+                           .leaf = options->leaf,
+                           .precision = options->precision,
+                           .squares = *options->squares};
+    if (p->n > 0) { TESS_TRY(cut(t, p, 0, p->n)); }
+    *out = t;
+cleanup:
+    if (status != TESS_SUCCESS) { triangle_destroy(t); }
+    return status;
+}
+
+/* ---- values ---- */
+
+static tess_status fill_leaf(tess_context *ctx, const triangle_leaf *l, const double *values)
+{
+    const csr_backend *csr = csr_backend_of(ctx);
+    double *wide = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (l->precision == TESS_PRECISION_FP64) { return csr->gather(ctx, l->nnz, values, l->source, l->val); }
+    TESS_TRY(tess_device_allocate(ctx, l->nnz, sizeof *wide, (void **)&wide));
+    TESS_TRY(csr->gather(ctx, l->nnz, values, l->source, wide));
+    status = ctx->backend->convert(ctx, l->nnz, TESS_PRECISION_FP64, wide, l->precision, l->val);
+cleanup:
+    tess_device_release(ctx, wide, l->nnz, sizeof *wide);
+    return status;
+}
+
+static bool is_plain(const tess_storage_options *o)
+{
+    return o->format == TESS_FORMAT_CSR && o->precision == TESS_PRECISION_FP64;
+}
+
+/* In the format of the options, or csr where that would pad too much: square blocks may be all but empty. */
+static tess_status store_square(const tess_matrix *a, tess_storage_options options, tess_matrix **out)
+{
+    const bool pads =
+        options.format == TESS_FORMAT_ELLR || options.format == TESS_FORMAT_SELL || options.format == TESS_FORMAT_DIA;
+    tess_status status = tess_matrix_convert(a, &options, out);
+
+    if (status != TESS_UNSUPPORTED || !pads) { return status; }
+    options.format = TESS_FORMAT_CSR;
+    return tess_matrix_convert(a, &options, out);
+}
+
+/* A policy sees the first values; later ones are stored in the precisions that it gave to these. */
+static tess_status fill_square(const sparse_triangle *t, triangle_square *s, const double *values)
+{
+    tess_context *ctx = t->ctx;
+    tess_matrix *a = s->assembled;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(csr_backend_of(ctx)->gather(ctx, a->nnz, values, s->source, (double *)(uintptr_t)csr_of(a)->view.val));
+    a->values_version += 1;
+    if (is_plain(&t->squares)) { return a->ops->prepare(a); }
+    if (s->stored) { return tess_matrix_refresh(s->stored); }
+    TESS_TRY(store_square(a, t->squares, &s->stored));
+    status = s->stored->ops->prepare(s->stored);
+cleanup:
+    return status;
+}
+
+tess_status triangle_fill(sparse_triangle *t, const double *values)
+{
+    tess_status status = TESS_SUCCESS;
+
+    for (int64_t i = 0; i < t->nsteps; i++) {
+        triangle_step *step = &t->steps[i];
+
+        TESS_TRY(step->square.assembled ? fill_square(t, &step->square, values)
+                                        : fill_leaf(t->ctx, &step->leaf, values));
+    }
+cleanup:
+    return status;
+}
+
+/* ---- solution ---- */
+
+static tess_status copy_vector(const sparse_triangle *t, const triangle_args *args)
+{
+    const tess_fused copy = {.op = TESS_FUSED_SCALE,
+                             .n = t->n,
+                             .x = {.data = args->b},
+                             .y = {.data = args->x},
+                             .result = args->x,
+                             .a = 1.0,
+                             .state = args->state};
+
+    return t->ctx->backend->fused(t->ctx, &copy);
+}
+
+/* x := x - S x on the rows of the block */
+static tess_status subtract_square(const triangle_square *s, const triangle_args *args)
+{
+    const tess_matrix *m = s->stored ? s->stored : s->assembled;
+    const tess_spmv_args product = {.operation = TESS_OP_NONE,
+                                    .x = args->x + s->column,
+                                    .y = args->x + s->row,
+                                    .alpha = -1.0,
+                                    .beta = 1.0,
+                                    .reduction = {.state = args->state}};
+
+    return m->ops->spmv(m, &product);
+}
+
+tess_status triangle_solve(const sparse_triangle *t, triangle_args args)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (t->nsteps > 1 && args.b != args.x) {
+        TESS_TRY(copy_vector(t, &args));
+        args.b = args.x;
+    }
+    for (int64_t i = 0; i < t->nsteps; i++) {
+        const triangle_step *step = &t->steps[i];
+
+        TESS_TRY(step->square.assembled ? subtract_square(&step->square, &args)
+                                        : t->ctx->backend->triangle_solve(t->ctx, &step->leaf, &args));
+    }
+cleanup:
+    return status;
+}
+
+/* ---- questions ---- */
+
+triangle_facts triangle_describe(const sparse_triangle *t)
+{
+    triangle_facts facts = {0};
+
+    for (int64_t i = 0; i < t->nsteps; i++) {
+        const triangle_step *step = &t->steps[i];
+
+        if (step->square.assembled) {
+            facts.squares += 1;
+            facts.square_nonzeros += step->square.assembled->nnz;
+            facts.nonzeros += step->square.assembled->nnz;
+        } else {
+            facts.leaves += 1;
+            facts.levels += step->leaf.levels;
+            facts.nonzeros += step->leaf.nnz;
+        }
+    }
+    return facts;
+}
+
+static int64_t leaf_bytes(const triangle_leaf *l)
+{
+    return l->n * (int64_t)sizeof *l->row + (l->n + 1) * l->row_ptr_bits / 8 +
+           l->nnz * (int64_t)(sizeof *l->col_ind + tess_precision_bytes(l->precision) + sizeof *l->source) +
+           l->room_bytes;
+}
+
+int64_t triangle_bytes(const sparse_triangle *t)
+{
+    int64_t bytes = 0;
+
+    for (int64_t i = 0; i < t->nsteps; i++) {
+        const triangle_square *s = &t->steps[i].square;
+
+        if (!s->assembled) {
+            bytes += leaf_bytes(&t->steps[i].leaf);
+            continue;
+        }
+        bytes += tess_matrix_bytes(s->assembled) + s->assembled->nnz * (int64_t)sizeof *s->source +
+                 (s->stored ? tess_matrix_bytes(s->stored) : 0);
+    }
+    return bytes;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sparse triangular solves with a triangle that has ones on its diagonal. By levels, as one leaf; or in recursive blocks: a
+ * triangle is halved into two triangles and the square block beside them, as long as it has more rows than a leaf may have
+ * and more than a few levels. Leaves are solved by levels, square blocks are matrices of the library, multiplied in the
+ * precisions that their storage options or policy give them.
+ * Source: Lu, Niu, Liu, Efficient block algorithms for parallel sparse triangular solve, ICPP (2020); Yang et al. 2024, section III-C.
+ */
+#ifndef TESS_TRIANGULAR_TRIANGULAR_H
+#define TESS_TRIANGULAR_TRIANGULAR_H
+
+#include "triangular/levels.h"
+
+typedef struct sparse_triangle sparse_triangle;
+
+typedef struct triangle_options {
+    bool blocks;                         /* recursive blocks, else one leaf */
+    int64_t leaf;                        /* blocks: most rows of a leaf */
+    tess_precision precision;            /* of the values in leaves */
+    const tess_storage_options *squares; /* blocks: how square blocks are stored */
+} triangle_options;
+
+typedef struct triangle_facts {
+    int64_t levels; /* one after another, of all leaves */
+    int64_t leaves, squares, nonzeros, square_nonzeros;
+} triangle_facts;
+
+/* The structure alone; `p` is not kept. */
+tess_status triangle_create(tess_context *ctx, const triangle_pattern *p, const triangle_options *options,
+                            sparse_triangle **out);
+/* Takes the values from an array on the device: entry k of the pattern is values[p->source[k]]. */
+tess_status triangle_fill(sparse_triangle *t, const double *values);
+/* All of x; args as for a leaf. */
+tess_status triangle_solve(const sparse_triangle *t, triangle_args args);
+triangle_facts triangle_describe(const sparse_triangle *t);
+/* Bytes on the device. */
+int64_t triangle_bytes(const sparse_triangle *t);
+void triangle_destroy(sparse_triangle *t);
+
+#endif

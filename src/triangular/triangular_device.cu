@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Triangular solves on the GPU, one kernel a leaf. A row is some neighbouring threads' ("a group"), its sum has a fixed order,
+ * and the solution is known by positions of the schedule, so that rows of a level lie side by side.
+ *
+ * Levels of few entries: one block of threads takes level after level (levels_device.cuh). Others: a group waits for each of its
+ * row's inputs, which come as letters (dense/trsv_letters.cuh), as Liu, Li, Hogg, Duff, Vinter, Euro-Par (2016) wait for flags.
+ * Blocks take rows in the order of positions, by a ticket, so that those they wait for have begun.
+ */
+#include "triangular/levels_device.cuh"
+
+#include "dense/trsv_letters.cuh"
+
+namespace {
+
+/* ---- preparation ---- */
+
+__global__ void __launch_bounds__(GPU_BLOCK) place_rows(int64_t n, int64_t first, const int32_t *row, int32_t *place)
+{
+    for (int64_t p = static_cast<int64_t>(blockIdx.x) * GPU_BLOCK + threadIdx.x; p < n;
+         p += static_cast<int64_t>(gridDim.x) * GPU_BLOCK) {
+        place[row[p] - first] = static_cast<int32_t>(p);
+    }
+}
+
+__global__ void __launch_bounds__(GPU_BLOCK)
+    place_columns(int64_t nnz, int64_t first, const int32_t *place, int32_t *col_ind)
+{
+    for (int64_t k = static_cast<int64_t>(blockIdx.x) * GPU_BLOCK + threadIdx.x; k < nnz;
+         k += static_cast<int64_t>(gridDim.x) * GPU_BLOCK) {
+        col_ind[k] = place[col_ind[k] - first];
+    }
+}
+
+tess_status renumber_columns(tess_context *ctx, const triangle_leaf *leaf)
+{
+    int32_t *place = nullptr;
+    tess_status status = tess_device_allocate(ctx, leaf->n, sizeof *place, reinterpret_cast<void **>(&place));
+
+    if (status != TESS_SUCCESS) { return status; }
+    place_rows<<<gpu_grid(ctx, leaf->n, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(leaf->n, leaf->first, leaf->row, place);
+    place_columns<<<gpu_grid(ctx, leaf->nnz, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(leaf->nnz, leaf->first, place,
+                                                                                     leaf->col_ind);
+    status = gpu_check_launch(ctx, "columns of a triangle");
+    tess_device_release(ctx, place, leaf->n, sizeof *place);
+    return status;
+}
+
+/* Where levels begin, then where the last ends. */
+tess_status upload_levels(tess_context *ctx, const triangle_leaf *leaf)
+{
+    int32_t *begin = nullptr;
+    tess_status status = tess_host_allocate(ctx, leaf->nruns + 1, sizeof *begin, reinterpret_cast<void **>(&begin));
+
+    if (status != TESS_SUCCESS) { return status; }
+    for (int64_t l = 0; l < leaf->nruns; l++) {
+        begin[l] = static_cast<int32_t>(leaf->runs[l].begin);
+    }
+    begin[leaf->nruns] = static_cast<int32_t>(leaf->n);
+    status = ctx->backend->upload(ctx, leaf->room, begin, static_cast<size_t>(leaf->nruns + 1) * sizeof *begin);
+    tess_host_release(ctx, begin, leaf->nruns + 1, sizeof *begin);
+    return status;
+}
+
+/* ---- rows that wait for one another ---- */
+
+struct waiting_task {
+    leaf_rows rows;
+    solve_head *head;
+    letter<double> *letters; /* by positions */
+    int64_t letter_bytes;
+    loop_gate gate;
+};
+
+/* Letters that a thread looks at together. */
+enum { LOOK = 4 };
+
+/* A thread's part of a row: entries next, next + width, ... */
+struct waiting_part {
+    int64_t next, end;
+    double sum;
+};
+
+/* Adds up entries in their order as far as their letters are there. */
+template <typename S>
+__device__ inline void advance(const waiting_task &task, unsigned call, waiting_part *part)
+{
+    const S *val = static_cast<const S *>(task.rows.val);
+    letter<double> seen[LOOK];
+    bool open = true;
+
+    TESS_UNROLL
+    for (int u = 0; u < LOOK; u++) {
+        const int64_t k = part->next + u * task.rows.width;
+
+        if (k < part->end) { gpu_peek(task.letters[task.rows.col_ind[k]].word, seen[u].word); }
+    }
+    TESS_UNROLL
+    for (int u = 0; u < LOOK; u++) {
+        open = open && part->next < part->end && is_current(seen[u], call);
+        if (open) {
+            part->sum += tess::decode<double>(val[part->next]) * open_letter(seen[u]);
+            part->next += task.rows.width;
+        }
+    }
+}
+
+/* Whether the predicate holds in all threads of the caller's group; all threads of the wave take part. */
+__device__ inline bool all_of_group(bool predicate, int width)
+{
+    const gpu_lanes lanes = GPU_BALLOT(predicate);
+    const int first = static_cast<int>(threadIdx.x) % GPU_WAVE / width * width;
+    const gpu_lanes mask = ~static_cast<gpu_lanes>(0) >> (GPU_WAVE - width);
+
+    return (lanes >> first & mask) == mask;
+}
+
+/* Threads of a wave go round together: none waits for another of its own wave. */
+template <typename S>
+__global__ void __launch_bounds__(GPU_BLOCK) solve_waiting(const waiting_task task)
+{
+    __shared__ solve_turn turn;
+    const int width = task.rows.width, lane = static_cast<int>(threadIdx.x) % width;
+    tess_scalars scalars;
+
+    if (!loop_enter<false>(task.gate, false, &scalars)) { return; }
+    take_turn(task.head, &turn);
+    const int64_t p = static_cast<int64_t>(turn.step) * (GPU_BLOCK / width) + threadIdx.x / width;
+    const bool inside = p < task.rows.n;
+    const int32_t row = inside ? task.rows.row[p] : 0;
+    const double right = inside ? task.rows.args.b[row] : 0.0;
+    waiting_part part = {};
+    bool posted = !inside;
+
+    if (inside) {
+        part.next = tess_row_offset(task.rows.row_ptr, task.rows.row_ptr_bits, p) + lane;
+        part.end = tess_row_offset(task.rows.row_ptr, task.rows.row_ptr_bits, p + 1);
+    }
+    while (GPU_BALLOT(!posted) != 0) {
+        advance<S>(task, turn.call, &part);
+        const bool complete = all_of_group(part.next >= part.end, width) && !posted;
+
+        if (GPU_BALLOT(complete) == 0) { continue; }
+        const double sum = sum_of_group(part.sum, width);
+
+        if (complete && lane == 0) {
+            post_letter(task.letters + p, right - sum, turn.call);
+            write_solution(task.rows.args, row, right - sum);
+        }
+        posted = posted || complete;
+    }
+    __syncthreads();
+    end_turn(task.head, task.letters, task.letter_bytes, turn.call);
+}
+
+/* ---- launches ---- */
+
+leaf_rows rows_of(const triangle_leaf *leaf, const triangle_args *args)
+{
+    leaf_rows rows = {};
+
+    rows.n = leaf->n;
+    rows.row = leaf->row;
+    rows.row_ptr = leaf->row_ptr;
+    rows.row_ptr_bits = leaf->row_ptr_bits;
+    rows.col_ind = leaf->col_ind;
+    rows.val = leaf->val;
+    rows.width = group_width(leaf);
+    rows.args = *args;
+    return rows;
+}
+
+template <typename S>
+tess_status launch_waiting(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args)
+{
+    waiting_task task = {};
+
+    task.rows = rows_of(leaf, args);
+    task.head = static_cast<solve_head *>(leaf->room);
+    task.letters = reinterpret_cast<letter<double> *>(task.head + 1);
+    task.letter_bytes = leaf->n * static_cast<int64_t>(sizeof *task.letters);
+    task.gate = open_gate(ctx, args->state, false);
+    const int64_t rows = GPU_BLOCK / task.rows.width;
+
+    return gpu_launch(ctx, "a triangular solve", solve_waiting<S>, static_cast<unsigned>((leaf->n + rows - 1) / rows),
+                      0, task);
+}
+
+template <typename S>
+tess_status launch_levels(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args)
+{
+    const int near = near_values(gpu_state_of(ctx)->shared_bytes_per_block, leaf->n);
+    levels_task task = {};
+    tess_status status = gpu_allow_shared(ctx, reinterpret_cast<const void *>(solve_levels<S>));
+
+    if (status != TESS_SUCCESS) { return status; }
+    task.rows = rows_of(leaf, args);
+    task.levels = static_cast<int>(leaf->levels);
+    task.begin = static_cast<const int32_t *>(leaf->room);
+    task.solved = reinterpret_cast<double *>(static_cast<char *>(leaf->room) + level_bytes(leaf));
+    task.near = near;
+    status = open_settled_gate(ctx, args->state, &task.gate);
+    if (status != TESS_SUCCESS) { return status; }
+    return gpu_launch_blocks(ctx, "a triangular solve by levels", solve_levels<S>, 1U,
+                             static_cast<unsigned>(levels_threads(leaf)), static_cast<size_t>(near) * sizeof(double),
+                             task);
+}
+
+template <typename S>
+tess_status launch(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args)
+{
+    return is_narrow(leaf) ? launch_levels<S>(ctx, leaf, args) : launch_waiting<S>(ctx, leaf, args);
+}
+
+} // namespace
+
+extern "C" tess_status gpu_triangle_prepare(tess_context *ctx, triangle_leaf *leaf)
+{
+    gpu_scope scope(ctx);
+    const bool narrow = is_narrow(leaf);
+    const int64_t bytes =
+        narrow ? level_bytes(leaf) + leaf->n * static_cast<int64_t>(sizeof(double))
+               : static_cast<int64_t>(sizeof(solve_head)) + leaf->n * static_cast<int64_t>(sizeof(letter<double>));
+    tess_status status = tess_device_allocate(ctx, bytes, 1, &leaf->room);
+
+    if (status != TESS_SUCCESS) { return status; }
+    leaf->room_bytes = bytes;
+    status = ctx->backend->zero(ctx, leaf->room, static_cast<size_t>(bytes));
+    if (status == TESS_SUCCESS && narrow) { status = upload_levels(ctx, leaf); }
+    return status == TESS_SUCCESS ? renumber_columns(ctx, leaf) : status;
+}
+
+extern "C" tess_status gpu_triangle_solve(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args)
+{
+    gpu_scope scope(ctx);
+
+    switch (leaf->precision) {
+#define CASE(type, NAME) \
+    case TESS_PRECISION_##NAME: return launch<type>(ctx, leaf, args);
+        STORAGE_TYPES(CASE)
+#undef CASE
+    }
+    return tess_fail(ctx, TESS_INTERNAL, nullptr, "storage precision %d", static_cast<int>(leaf->precision));
+}

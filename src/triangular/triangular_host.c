@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Triangular solves on the host: a row is one thread's, and its sum has the order of its columns. */
+#include <tessera/codec.h>
+
+#include "backend/host/host.h"
+#include "core/offsets.h"
+
+typedef struct solve_task {
+    const triangle_leaf *leaf;
+    const triangle_args *args;
+} solve_task;
+
+static inline __attribute__((always_inline)) void solve_row(tess_precision precision, const solve_task *task, int64_t p)
+{
+    const triangle_leaf *l = task->leaf;
+    const triangle_args *args = task->args;
+    const int64_t row = l->row[p], end = tess_row_offset(l->row_ptr, l->row_ptr_bits, p + 1);
+    double value = args->b[row];
+
+    for (int64_t k = tess_row_offset(l->row_ptr, l->row_ptr_bits, p); k < end; k++) {
+        value -= tess_load(precision, l->val, k) * args->x[l->col_ind[k]];
+    }
+    args->x[row] = value;
+    if (args->scaled) { args->scaled[row] = args->scale[row] * value; }
+}
+
+/* Positions begin .. end - 1. */
+static void solve_rows(const solve_task *task, int64_t begin, int64_t end)
+{
+    switch (task->leaf->precision) {
+#define CASE(NAME, value, name, type, bits, emin, emax, max) \
+    case TESS_PRECISION_##NAME:                              \
+        for (int64_t p = begin; p < end; p++) {              \
+            solve_row(TESS_PRECISION_##NAME, task, p);       \
+        }                                                    \
+        break;
+        TESS_PRECISION_LIST(CASE)
+#undef CASE
+    }
+}
+
+/* Rows that a thread takes at a time from a level. */
+enum { ROWS = 256 };
+
+tess_status host_triangle_solve(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args)
+{
+    const solve_task task = {leaf, args};
+
+    if (!host_enter(args->state, false, false)) { return TESS_SUCCESS; }
+    for (int64_t r = 0; r < leaf->nruns; r++) {
+        const level_run run = leaf->runs[r];
+
+        if (!run.shared) {
+            solve_rows(&task, run.begin, run.end);
+            continue;
+        }
+#pragma omp parallel for num_threads(ctx->threads) schedule(static)
+        for (int64_t p = run.begin; p < run.end; p += ROWS) {
+            solve_rows(&task, p, p + ROWS < run.end ? p + ROWS : run.end);
+        }
+    }
+    return TESS_SUCCESS;
+}
+
+tess_status host_triangle_prepare(tess_context *ctx, triangle_leaf *leaf)
+{
+    (void)ctx;
+    (void)leaf;
+    return TESS_SUCCESS;
+}

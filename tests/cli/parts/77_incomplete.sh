@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+# ILU(0) and IC(0).
+
+problem=gallery:laplace2d:40
+for solver in cg bicgstab gmres gmres-ir gmres-fd; do
+    for precond in ilu0 ic0; do
+        expect 0 solve $problem --solver $solver --precond $precond --rtol 1e-10 --json solve.json
+        out_has '^factors +79 levels below the diagonal, 79 above$'
+        json solve.json 'j["converged"] and j["precond"] == "'$precond'" and j["precond_shift"] == 0'
+        json solve.json 'j["triangle_levels"] == [79, 79] and j["iterations"] < 60'
+    done
+done
+json solve.json 'j["options"]["triangular"] == "auto" and j["options"]["leaf"] == 4096'
+json solve.json 'j["options"]["precond_format"] == "csr" and j["options"]["precond_policy"] == "none"'
+expect 0 solve $problem --precond jacobi --json solve.json
+json solve.json 'j["triangle_levels"] is None and j["precond_shift"] == 0'
+
+# storage, blocks
+for storage in fp64 fp32/fp64 bf16/fp64 fp16/fp64; do
+    for triangular in levels blocks; do
+        expect 0 solve $problem --solver cg --precond ic0 --precond-precision $storage --triangular $triangular \
+            --rtol 1e-10 --json solve.json
+        json solve.json 'j["options"]["precond_precision"].startswith("'${storage%/*}'") and j["iterations"] < 60'
+    done
+done
+expect 0 solve $problem --precond ilu0 --triangular blocks --leaf 200 --rtol 1e-10 --json solve.json
+json solve.json 'j["options"]["leaf"] == 200 and sum(j["triangle_levels"]) > 158'
+for options in '--precond-policy mean-3std:100' '--precond-policy fixed-range --precond-levels fp64,fp32,fp16' \
+    '--precond-policy lossless' '--precond-policy lossless:1e-3' '--precond-format auto' \
+    '--precond-format auto --precond-policy mean-3std' '--precond-format tiles' \
+    '--precond-format split --precond-policy mean-range' '--precond-format sell'; do
+    # shellcheck disable=SC2086
+    expect 0 solve $problem --precond ilu0 $options --triangular blocks --leaf 100 --rtol 1e-10 --json solve.json
+    json solve.json 'j["iterations"] < 60'
+done
+expect 0 solve $problem --precond ilu0 --precond-policy fixed-range --json solve.json
+json solve.json 'j["options"]["precond_format"] == "tiles" and j["options"]["precond_levels"] == "fp64,fp32"'
+expect 0 solve spd.mtx -pc_type ilu --json solve.json
+json solve.json 'j["precond"] == "ilu0"'
+expect 0 solve spd.mtx -pc_type icc --json solve.json
+json solve.json 'j["precond"] == "ic0"'
+
+# shifts, and where none helps
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n1 1 1\n2 1 3\n2 2 1\n3 3 2\n' >indefinite.mtx
+expect 0 solve indefinite.mtx --solver gmres --precond ic0 --rtol 1e-10 --json solve.json
+out_has 'diagonal shifted by 2.048 times itself'
+json solve.json 'j["precond_shift"] == 2.048'
+for precond in ilu0 ic0; do
+    expect 5 solve no_diagonal.mtx --solver bicgstab --precond $precond --json solve.json
+    json solve.json 'j["reason"] == "precond_setup" and "is missing" in j["detail"]'
+done
+
+# what does not go together
+for precond in none jacobi polynomial; do
+    for options in '--triangular blocks' '--leaf 100 --triangular blocks' '--precond-policy mean-range' \
+        '--precond-format tiles'; do
+        # shellcheck disable=SC2086
+        expect 2 solve spd.mtx --precond $precond $options
+        err_has 'is for --precond ilu0 or ic0'
+    done
+done
+expect 2 solve spd.mtx --precond ilu0 --leaf 100
+err_has 'leaf is for --triangular blocks'
+expect 2 solve spd.mtx --precond ilu0 --triangular levels --precond-policy mean-range
+err_has 'is for triangles in blocks'
+expect 2 solve spd.mtx --precond ilu0 --precond-format sell --precond-policy mean-range
+err_has 'precond-policy is for --precond-format split, composite, tiles or auto'
+expect 2 solve spd.mtx --precond ilu0 --precond-levels fp64,fp16
+err_has 'precond-levels needs a --precond-policy'
+expect '2|3' solve spd.mtx --precond ilu0 --precond-precision fp32
+err_has 'fp32/fp64'

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/incomplete.h"
+
+#include <tessera/codec.h>
+
+#include "precond/incomplete.h"
+
+/* ---- the library's factors ---- */
+
+typedef struct factor_arrays {
+    incomplete_pattern pattern;
+    triangle_pattern lower;
+    level_schedule schedule;
+    int64_t *diagonal;
+    int32_t *order;
+    double *lu, *inverse;
+} factor_arrays;
+
+static void *to_device(tess_context *ctx, const void *host, int64_t count, size_t size)
+{
+    void *device = NULL;
+
+    assert_ok(ctx, tess_device_allocate(ctx, count, size, &device));
+    if (host) { assert_ok(ctx, ctx->backend->upload(ctx, device, host, (size_t)count * size)); }
+    return device;
+}
+
+static factor_arrays open_arrays(const tess_matrix *matrix)
+{
+    tess_context *ctx = matrix->ctx;
+    factor_arrays f;
+    int64_t missing = -1;
+
+    memset(&f, 0, sizeof f);
+    assert_ok(ctx, incomplete_read_pattern(matrix, &f.pattern, &missing));
+    assert_int_equal(missing, -1);
+    assert_ok(ctx, incomplete_take_lower(ctx, &f.pattern, &f.lower));
+    assert_ok(ctx, levels_find(ctx, &f.lower, 0, matrix->nrows, &f.schedule));
+    f.diagonal = to_device(ctx, f.pattern.diagonal, matrix->nrows, sizeof *f.diagonal);
+    f.order = to_device(ctx, f.schedule.order, matrix->nrows, sizeof *f.order);
+    f.lu = to_device(ctx, NULL, matrix->nnz, sizeof *f.lu);
+    f.inverse = to_device(ctx, NULL, matrix->nrows, sizeof *f.inverse);
+    return f;
+}
+
+static void close_arrays(const tess_matrix *matrix, factor_arrays *f)
+{
+    tess_context *ctx = matrix->ctx;
+
+    tess_device_release(ctx, f->diagonal, matrix->nrows, sizeof *f->diagonal);
+    tess_device_release(ctx, f->order, matrix->nrows, sizeof *f->order);
+    tess_device_release(ctx, f->lu, matrix->nnz, sizeof *f->lu);
+    tess_device_release(ctx, f->inverse, matrix->nrows, sizeof *f->inverse);
+    levels_release(ctx, &f->schedule);
+    incomplete_release_triangle(ctx, &f->lower);
+    incomplete_release_pattern(ctx, &f->pattern);
+}
+
+static oracle_csr take_triangle(const triangle_pattern *p, const double *lu)
+{
+    oracle_csr t = oracle_open(p->n, p->n);
+
+    for (int64_t i = 0; i < p->n; i++) {
+        for (int64_t k = p->row_ptr[i]; k < p->row_ptr[i + 1]; k++) {
+            oracle_push(&t, p->col_ind[k], lu[p->source[k]]);
+        }
+        oracle_end_row(&t, i);
+    }
+    return t;
+}
+
+test_factors factor_matrix(const tess_matrix *matrix, bool cholesky, double shift)
+{
+    tess_context *ctx = matrix->ctx;
+    const int64_t n = matrix->nrows;
+    factor_arrays arrays = open_arrays(matrix);
+    const tess_incomplete_job job = {.n = n,
+                                     .cholesky = cholesky,
+                                     .shift = shift,
+                                     .diagonal = arrays.diagonal,
+                                     .order = arrays.order,
+                                     .runs = arrays.schedule.runs,
+                                     .nruns = arrays.schedule.nruns,
+                                     .lu = arrays.lu,
+                                     .inverse = arrays.inverse};
+    test_factors f = {.inverse = test_allocate(n, sizeof(double))};
+    double *lu = test_allocate(matrix->nnz, sizeof *lu);
+    triangle_pattern upper = {0};
+    tess_incomplete_outcome outcome;
+
+    assert_ok(ctx, ctx->backend->incomplete_factor(matrix, &job, &outcome));
+    assert_ok(ctx, ctx->backend->download(ctx, lu, job.lu, (size_t)matrix->nnz * sizeof *lu));
+    assert_ok(ctx, ctx->backend->download(ctx, f.inverse, job.inverse, (size_t)n * sizeof *f.inverse));
+    assert_ok(ctx, cholesky ? incomplete_mirror(ctx, &arrays.lower, &upper)
+                            : incomplete_take_upper(ctx, &arrays.pattern, &upper));
+    f.lower = take_triangle(&arrays.lower, lu);
+    f.upper = take_triangle(&upper, lu);
+    f.bad_row = outcome.bad_row;
+    f.finite = outcome.finite;
+    f.largest = outcome.largest;
+    incomplete_release_triangle(ctx, &upper);
+    close_arrays(matrix, &arrays);
+    free(lu);
+    return f;
+}
+
+static void round_triangle(oracle_csr *t, tess_precision precision)
+{
+    for (int64_t k = 0; k < t->nnz; k++) {
+        uint64_t room = 0;
+
+        tess_store(precision, &room, 0, t->val[k], TESS_OVERFLOW_INFINITY);
+        t->val[k] = tess_load(precision, &room, 0);
+    }
+}
+
+void round_factors(test_factors *f, tess_precision precision)
+{
+    round_triangle(&f->lower, precision);
+    round_triangle(&f->upper, precision);
+}
+
+void free_factors(test_factors *f)
+{
+    oracle_free(&f->lower);
+    oracle_free(&f->upper);
+    free(f->inverse);
+}
+
+/* ---- what must hold ---- */
+
+/* Row i of M and of its magnitudes, dense. */
+static void multiply_row(const test_factors *f, int64_t i, wide *row, double *magnitude)
+{
+    for (int64_t j = 0; j < f->lower.nrows; j++) {
+        row[j] = 0;
+        magnitude[j] = 0.0;
+    }
+    for (int64_t k = f->lower.row_ptr[i]; k <= f->lower.row_ptr[i + 1]; k++) {
+        const bool own = k == f->lower.row_ptr[i + 1];
+        const int64_t m = own ? i : f->lower.col_ind[k];
+        const wide l = (own ? 1 : (wide)f->lower.val[k]) / (wide)f->inverse[m];
+
+        row[m] += l;
+        magnitude[m] += (double)wide_abs(l);
+        for (int64_t e = f->upper.row_ptr[m]; e < f->upper.row_ptr[m + 1]; e++) {
+            row[f->upper.col_ind[e]] += l * (wide)f->upper.val[e];
+            magnitude[f->upper.col_ind[e]] += (double)wide_abs(l * (wide)f->upper.val[e]);
+        }
+    }
+}
+
+void check_on_pattern(const oracle_csr *a, bool cholesky, const test_factors *f)
+{
+    const int64_t n = a->nrows;
+    const double gamma = gamma_of((double)oracle_longest_row(a, false) + 8.0);
+    wide *row = test_allocate(n, sizeof *row);
+    double *magnitude = test_allocate(n, sizeof *magnitude);
+
+    for (int64_t i = 0; i < n; i++) {
+        multiply_row(f, i, row, magnitude);
+        for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+            const int32_t j = a->col_ind[k];
+
+            if (cholesky && j > i) { continue; }
+            assert_at_most((double)wide_abs(row[j] - (wide)a->val[k]), gamma * magnitude[j]);
+        }
+    }
+    free(row);
+    free(magnitude);
+}
+
+/* y = (I + t) x, and the same with magnitudes. */
+static void multiply_triangle(const oracle_csr *t, const wide *x, const double *size, wide *y, double *magnitude)
+{
+    for (int64_t i = 0; i < t->nrows; i++) {
+        y[i] = x[i];
+        magnitude[i] = size[i];
+        for (int64_t k = t->row_ptr[i]; k < t->row_ptr[i + 1]; k++) {
+            y[i] += (wide)t->val[k] * x[t->col_ind[k]];
+            magnitude[i] += fabs(t->val[k]) * size[t->col_ind[k]];
+        }
+    }
+}
+
+void check_factor_solution(const test_factors *f, const double *r, const double *z, double relative)
+{
+    const int64_t n = f->lower.nrows;
+    const double longest = (double)(oracle_longest_row(&f->lower, false) + oracle_longest_row(&f->upper, false));
+    wide *x = test_allocate(2 * n, sizeof *x), *y = x + n;
+    double *size = test_allocate(2 * n, sizeof *size), *next = size + n;
+
+    for (int64_t i = 0; i < n; i++) {
+        x[i] = (wide)z[i];
+        size[i] = fabs(z[i]);
+    }
+    multiply_triangle(&f->upper, x, size, y, next);
+    for (int64_t i = 0; i < n; i++) {
+        y[i] /= (wide)f->inverse[i];
+        next[i] /= fabs(f->inverse[i]);
+    }
+    multiply_triangle(&f->lower, y, next, x, size);
+    for (int64_t i = 0; i < n; i++) {
+        assert_at_most((double)wide_abs(x[i] - (wide)r[i]), (gamma_of(longest + 6.0) + 2.0 * relative) * size[i]);
+    }
+    free(x);
+    free(size);
+}
+
+/* ---- problems ---- */
+
+oracle_csr random_dominant(int64_t n, int64_t per_row, bool symmetric, uint64_t seed)
+{
+    oracle_csr a = oracle_open(n, n);
+    double *dense = test_allocate(n * n, sizeof *dense);
+
+    memset(dense, 0, (size_t)(n * n) * sizeof *dense);
+    for (int64_t e = 0; e < n * per_row; e++) {
+        const int64_t i = e < n ? 3 % n : (int64_t)(oracle_random_bits(&seed) % (uint64_t)n); /* row 3 is long */
+        const int64_t j = (int64_t)(oracle_random_bits(&seed) % (uint64_t)n);
+
+        dense[i * n + j] = oracle_uniform(&seed, -1.0, 1.0);
+        if (symmetric) { dense[j * n + i] = dense[i * n + j]; }
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double sum = 1.0;
+
+        for (int64_t j = 0; j < n; j++) {
+            sum += j == i ? 0.0 : fabs(dense[i * n + j]);
+        }
+        dense[i * n + i] = symmetric || i % 2 == 0 ? sum : -sum;
+        for (int64_t j = 0; j < n; j++) {
+            if (dense[i * n + j] != 0.0) { oracle_push(&a, j, dense[i * n + j]); }
+        }
+        oracle_end_row(&a, i);
+    }
+    free(dense);
+    return a;
+}
+
+oracle_csr arrow(int64_t n, bool first)
+{
+    const int64_t tip = first ? 0 : n - 1;
+    oracle_csr a = oracle_open(n, n);
+
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            if (i == j) {
+                oracle_push(&a, j, i == tip ? (double)n : 2.0 + (double)i / (double)n);
+            } else if (i == tip || j == tip) {
+                oracle_push(&a, j, -1.0 + 0.25 * (double)((i + 2 * j) % 3));
+            }
+        }
+        oracle_end_row(&a, i);
+    }
+    return a;
+}
+
+/* Points of a grid with an odd side are red where their number row by row is even; red ones come first. */
+static int64_t red_black_number(int64_t k, int64_t point)
+{
+    return point / 2 + (point % 2 == 0 ? 0 : (k * k + 1) / 2);
+}
+
+static void push_neighbours(oracle_csr *a, int64_t k, int64_t point)
+{
+    if (point >= k) { oracle_push(a, red_black_number(k, point - k), -1.0); }
+    if (point % k > 0) { oracle_push(a, red_black_number(k, point - 1), -1.0); }
+    if (point % k + 1 < k) { oracle_push(a, red_black_number(k, point + 1), -1.0); }
+    if (point + k < k * k) { oracle_push(a, red_black_number(k, point + k), -1.0); }
+}
+
+oracle_csr red_black(int64_t k)
+{
+    const int64_t n = k * k, reds = (n + 1) / 2;
+    oracle_csr a = oracle_open(n, n);
+
+    for (int64_t row = 0; row < n; row++) {
+        const bool red = row < reds;
+        const int64_t point = red ? 2 * row : 2 * (row - reds) + 1;
+
+        if (!red) { push_neighbours(&a, k, point); }
+        oracle_push(&a, row, 4.0);
+        if (red) { push_neighbours(&a, k, point); }
+        oracle_end_row(&a, row);
+    }
+    return a;
+}
+
+/* ---- preconditioners ---- */
+
+tess_precond_options factor_options(tess_precond_kind kind)
+{
+    tess_precond_options options;
+
+    tess_precond_options_init(&options);
+    options.kind = kind;
+    return options;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Incomplete factors as the library computes them, and what must hold of them and of solves with them, in wide arithmetic. */
+#ifndef TESS_TESTS_SUPPORT_INCOMPLETE_H
+#define TESS_TESTS_SUPPORT_INCOMPLETE_H
+
+#include "support/precond.h"
+
+/* M = (I + lower) D (I + upper) */
+typedef struct test_factors {
+    oracle_csr lower, upper; /* beside the diagonals */
+    double *inverse;         /* n: D^-1 */
+    int64_t bad_row;
+    bool finite;
+    double largest;
+} test_factors;
+
+/* Computes the factors by the backend of the matrix's context; `upper` of IC is the transpose of `lower`. */
+test_factors factor_matrix(const tess_matrix *matrix, bool cholesky, double shift);
+/* Rounds the triangles to a precision. */
+void round_factors(test_factors *f, tess_precision precision);
+void free_factors(test_factors *f);
+
+/*
+ * What makes them ILU(0) or IC(0): M agrees with `a` on its pattern (IC: on its lower triangle), within the rounding of the
+ * elimination: gamma(longest row + 8) (I + |lower|) |D| (I + |upper|).
+ */
+void check_on_pattern(const oracle_csr *a, bool cholesky, const test_factors *f);
+/* M z = r within the rounding of two triangular solves; `relative`: what storage adds to each entry of the factors. */
+void check_factor_solution(const test_factors *f, const double *r, const double *z, double relative);
+
+/* Problems: a random pattern with long rows and a dominant diagonal, unsymmetric or symmetric positive definite. */
+oracle_csr random_dominant(int64_t n, int64_t per_row, bool symmetric, uint64_t seed);
+/* An arrow: the first row, the first column and the diagonal, or the last ones. */
+oracle_csr arrow(int64_t n, bool first);
+/* The 5-point Laplacian of a k by k grid, k odd, with red points before black ones: two levels. */
+oracle_csr red_black(int64_t k);
+
+/* Defaults for a kind. */
+tess_precond_options factor_options(tess_precond_kind kind);
+
+#endif
