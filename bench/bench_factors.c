@@ -132,9 +132,11 @@ static void run_solver(session *s, const bench_problem *p, const char *matrix, t
     }
     factors_report(p, matrix, all, count, s->goals);
     for (int i = 0; i < count; i++) {
-        if (!all[i].variant->theirs && all[i].run.claimed && !all[i].run.verified) {
-            bench_fault(&s->run, matrix, all[i].variant->name, TESS_SUCCESS);
-        }
+        char text[FACTORS_NAME + 32];
+
+        if (all[i].variant->theirs || !all[i].run.claimed || all[i].run.verified) { continue; }
+        snprintf(text, sizeof text, "%s: a false convergence", all[i].variant->name);
+        bench_fault(&s->run, matrix, text, TESS_SUCCESS);
     }
 }
 
