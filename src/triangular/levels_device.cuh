@@ -12,7 +12,7 @@
 #include "core/offsets.h"
 
 enum {
-    LEVELS_BLOCK = 1024,
+    LEVELS_BLOCK = 1024,  /* threads at most */
     NARROW_WORK = 6144,   /* rows and entries of a level on average, up to which one block is the faster */
     ENTRIES_PER_LANE = 4, /* of a row, about */
     HELD = 4,             /* entries that a thread reads ahead */
@@ -53,6 +53,17 @@ static inline int group_width(const triangle_leaf *leaf)
         width *= 2;
     }
     return width;
+}
+
+/* Threads of the block that takes all levels: as many as one of twice the mean size needs, since each costs time in every level. */
+static inline int levels_threads(const triangle_leaf *leaf)
+{
+    int threads = 2 * GPU_WAVE;
+
+    while (threads < LEVELS_BLOCK && threads < 2 * group_width(leaf) * leaf->n / leaf->levels) {
+        threads *= 2;
+    }
+    return threads;
 }
 
 /* Bytes of the levels' positions, a multiple of 16. */
@@ -173,7 +184,9 @@ template <typename S>
 __global__ static void __launch_bounds__(LEVELS_BLOCK) solve_levels(const levels_task task)
 {
     extern __shared__ double near_room[];
-    const int groups = LEVELS_BLOCK / task.rows.width, group = static_cast<int>(threadIdx.x) / task.rows.width;
+    const int groups = static_cast<int>(blockDim.x) / task.rows.width;
+    const int group = static_cast<int>(threadIdx.x) / task.rows.width;
+    const int first_group = static_cast<int>(threadIdx.x) / GPU_WAVE * GPU_WAVE / task.rows.width; /* of the wave */
     tess_scalars scalars;
 
     if (!loop_enter<true>(task.gate, false, &scalars)) { return; }
@@ -189,9 +202,11 @@ __global__ static void __launch_bounds__(LEVELS_BLOCK) solve_levels(const levels
     for (int l = 0; l < task.levels; l++) {
         const int first_near = bound[1] - task.near, ahead = task.begin[l + 4 < task.levels ? l + 4 : task.levels];
         const row_place after = find_row(task.rows, bound[2] + group, bound[3]);
-        const row_held<S> held = hold_row<S>(task.rows, next);
+        row_held<S> held = {};
 
-        solve_held(task, now, first_near, near_room);
+        /* A wave without a row does nothing. */
+        if (bound[1] + first_group < bound[2]) { held = hold_row<S>(task.rows, next); }
+        if (bound[0] + first_group < bound[1]) { solve_held(task, now, first_near, near_room); }
         for (int p = bound[0] + groups; p < bound[1]; p += groups) { /* p does not depend on the thread */
             solve_held(task, hold_row<S>(task.rows, find_row(task.rows, p + group, bound[1])), first_near, near_room);
         }

@@ -201,8 +201,9 @@ tess_status launch_levels(tess_context *ctx, const triangle_leaf *leaf, const tr
     task.near = near;
     status = open_settled_gate(ctx, args->state, &task.gate);
     if (status != TESS_SUCCESS) { return status; }
-    return gpu_launch_blocks(ctx, "a triangular solve by levels", solve_levels<S>, 1U, LEVELS_BLOCK,
-                             static_cast<size_t>(near) * sizeof(double), task);
+    return gpu_launch_blocks(ctx, "a triangular solve by levels", solve_levels<S>, 1U,
+                             static_cast<unsigned>(levels_threads(leaf)), static_cast<size_t>(near) * sizeof(double),
+                             task);
 }
 
 template <typename S>
