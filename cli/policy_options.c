@@ -99,12 +99,25 @@ static void parse_thresholds(struct argp_state *state, const char *text, tess_tc
     *out = (tess_tcki_thresholds){value[0], value[1], value[2]};
 }
 
-static tess_format parse_base(struct argp_state *state, const char *text)
+/* HIGH or HIGH,LOW. */
+static void parse_base(struct argp_state *state, const char *text, tess_storage_options *options)
 {
-    static const char *const available[] = {"csr", "ellr", "auto", NULL};
-    static const char *const later[] = {"sell", "dia", NULL};
-    static const tess_format formats[] = {TESS_FORMAT_CSR, TESS_FORMAT_ELLR, TESS_FORMAT_AUTO};
-    return formats[cli_parse_word(state, "base", text, available, later)];
+    static const char *const available[] = {"csr", "ellr", "sell", "dia", "auto", NULL};
+    static const tess_format formats[] = {TESS_FORMAT_CSR, TESS_FORMAT_ELLR, TESS_FORMAT_SELL, TESS_FORMAT_DIA,
+                                          TESS_FORMAT_AUTO};
+    const char *comma = strchr(text, ',');
+    char high[32];
+    snprintf(high, sizeof high, "%.*s", (int)strcspn(text, ","), text);
+    options->base = formats[cli_parse_word(state, "base", high, available, NULL)];
+    options->low_base = comma ? formats[cli_parse_word(state, "base", comma + 1, available, NULL)] : options->base;
+    if (options->base == options->low_base) { return; }
+    for (int k = 0; k < 2; k++) {
+        const tess_format base = k == 0 ? options->base : options->low_base;
+        if (base == TESS_FORMAT_CSR || base == TESS_FORMAT_AUTO) {
+            argp_error(state, "--base: in '%s' %s is for all parts; ellr, sell and dia may differ", text,
+                       tess_format_name(base));
+        }
+    }
 }
 
 void cli_settle_granularity(tess_storage_options *options)
@@ -152,7 +165,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_BLOCK: parse_block(state, arg, &options->policy); return 0;
     case KEY_KERNEL: options->kernel = (tess_kernel)cli_parse_word(state, "kernel", arg, kernels, NULL); return 0;
     case KEY_TCKI: parse_thresholds(state, arg, &options->tcki_thresholds); return 0;
-    case KEY_BASE: options->base = parse_base(state, arg); return 0;
+    case KEY_BASE: parse_base(state, arg, options); return 0;
     case KEY_ROW_ORDER:
         options->row_order = (tess_row_order)cli_parse_word(state, "row-order", arg, row_orders, NULL);
         return 0;
@@ -181,8 +194,11 @@ static const struct argp_option policy_options[] = {
      "of two per row or block; fp8, for lossless: e4m3 or e5m2, whichever holds more)",
      0},
     {"allow-underflow", KEY_UNDERFLOW, NULL, 0, "values too small for a low precision keep nothing high", 0},
-    {"base", KEY_BASE, "csr|ellr|auto", 0,
-     "split, composite: format of the parts (default csr); auto: the one of fewer bytes", 0},
+    {"base", KEY_BASE, "csr|ellr|sell|dia|auto[,LOW]", 0,
+     "split, composite: format of the parts (default csr), and of those below the highest level if another of ellr, "
+     "sell, dia; "
+     "dia: by entries and blocks; auto: what takes the fewest bytes of csr, sell and dia",
+     0},
     {"row-order", KEY_ROW_ORDER, "original|permuted|symmetric", 0,
      "split, composite: order of y, or of x and y (default original)", 0},
     {"kernel", KEY_KERNEL, "default|paper", 0, "tiles: the library's design, or that of the paper as printed", 0},
@@ -250,7 +266,10 @@ void cli_note_choices(const tess_matrix *stored, tess_storage_options *options)
 {
     tess_assignment_summary summary;
     cli_note_format(tess_matrix_format(stored), options);
-    if (options->base == TESS_FORMAT_AUTO) { options->base = tess_matrix_base(stored); }
+    if (options->base == TESS_FORMAT_AUTO) {
+        options->base = tess_matrix_base(stored);
+        options->low_base = tess_matrix_low_base(stored);
+    }
     if (tess_matrix_get_assignment(stored, &summary) != TESS_SUCCESS) { return; }
     if (options->policy.choose_parameter) { options->policy.parameter = summary.options.parameter; }
     if (summary.options.choose_fp8) {
@@ -526,6 +545,8 @@ void cli_add_policy_json(json_t *object, const tess_storage_options *options)
     set(object, "levels", json_string(cli_levels_text(o, text, sizeof text)));
     set(object, "allow_underflow", json_boolean(o->allow_underflow));
     set(object, "base", json_string(tess_format_name(options->base)));
+    set(object, "low_base",
+        json_string(tess_format_name(options->low_base == TESS_FORMAT_CSR ? options->base : options->low_base)));
     set(object, "row_order", json_string(row_orders[options->row_order]));
     const tess_tcki_thresholds *t = &options->tcki_thresholds;
     set(object, "kernel", json_string(kernels[options->kernel]));

@@ -10,7 +10,7 @@
 #include "format/dia/dia_rows.h"
 
 /* Rows of a block: its sums stay in the first cache. Its dot products are one partial sum. */
-enum { BLOCK = 1024 };
+enum { BLOCK = DIA_HOST_ROWS };
 
 /* ---- runs of entries ---- */
 
@@ -73,6 +73,13 @@ HOST_CLONES static void add_fp32(int64_t count, const float *value, const float 
     }
 }
 
+HOST_CLONES static void add_low(int64_t count, const float *value, const float *x, double *restrict sum)
+{
+    for (int64_t i = 0; i < count; i++) {
+        sum[i] += (double)(value[i] * x[i]);
+    }
+}
+
 /* Rows of a block in which a diagonal is within the matrix. */
 static int64_t clip(const dia_view *v, int32_t offset, int64_t first, int count, int64_t *begin)
 {
@@ -82,12 +89,11 @@ static int64_t clip(const dia_view *v, int32_t offset, int64_t first, int count,
     return end < first + count ? end : first + count;
 }
 
-static void sum_block64(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, double *sum)
+static void add_block64(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, double *sum)
 {
     const tess_operand values = {v->val, v->precision};
     double room[BLOCK];
 
-    memset(sum, 0, (size_t)count * sizeof *sum);
     for (int64_t d = 0; d < v->ndiagonals; d++) {
         const dia_diagonal diagonal = v->diagonal[d];
         int64_t begin = 0, end = clip(v, diagonal.offset, first, count, &begin), row = begin, run_end = 0;
@@ -103,6 +109,34 @@ static void sum_block64(const dia_view *v, const tess_spmv_args *args, int64_t f
                 add_fp64(run_end - row, value + (row - begin), args->x + row + diagonal.offset, sum + (row - first));
             }
         }
+    }
+}
+
+/* Products in FP32 of the rounded x, sums in FP64. */
+static void add_block_low(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, double *sum)
+{
+    const tess_operand values = {v->val, v->precision};
+    float room[BLOCK];
+
+    for (int64_t d = 0; d < v->ndiagonals; d++) {
+        const dia_diagonal diagonal = v->diagonal[d];
+        int64_t begin = 0, end = clip(v, diagonal.offset, first, count, &begin), row = begin, run_end = 0;
+        const float *value = NULL;
+
+        if (begin >= end) { continue; }
+        value = host_read_fp32(values, dia_place(v, d, begin), (int)(end - begin), room);
+        for (; next_run(v, diagonal, &row, end, &run_end); row = run_end) {
+            add_low(run_end - row, value + (row - begin), args->x_shadow + row + diagonal.offset, sum + (row - first));
+        }
+    }
+}
+
+void dia_host_add_rows(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, double *sum)
+{
+    if (args->low_arithmetic == TESS_ARITHMETIC_FP32 && v->precision != TESS_PRECISION_FP64) {
+        add_block_low(v, args, first, count, sum);
+    } else {
+        add_block64(v, args, first, count, sum);
     }
 }
 
@@ -192,7 +226,8 @@ static tess_status spmv(tess_context *ctx, const dia_view *v, const tess_spmv_ar
         if (fp32) {
             sum_block32(v, args, first, count, sum);
         } else {
-            sum_block64(v, args, first, count, sum);
+            memset(sum, 0, (size_t)count * sizeof *sum);
+            add_block64(v, args, first, count, sum);
         }
         store_block(v, args, first, count, sum, dots);
         partials[b] = dots[0];
