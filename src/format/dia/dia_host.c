@@ -89,55 +89,46 @@ static int64_t clip(const dia_view *v, int32_t offset, int64_t first, int count,
     return end < first + count ? end : first + count;
 }
 
-static void add_block64(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, double *sum)
+/* Rows first .. first + count - 1. low: products in FP32 of the rounded x, summed in FP64 as the others are. */
+static void add_block(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, bool low, double *sum)
 {
     const tess_operand values = {v->val, v->precision};
     double room[BLOCK];
+    float low_room[BLOCK];
 
     for (int64_t d = 0; d < v->ndiagonals; d++) {
         const dia_diagonal diagonal = v->diagonal[d];
         int64_t begin = 0, end = clip(v, diagonal.offset, first, count, &begin), row = begin, run_end = 0;
+        const int64_t place = dia_place(v, d, begin);
+        const float *low_value = NULL;
         const double *value = NULL;
 
         if (begin >= end) { continue; }
-        value = host_read_fp64(values, dia_place(v, d, begin), (int)(end - begin), room);
-        for (; next_run(v, diagonal, &row, end, &run_end); row = run_end) {
-            if (args->vectors == TESS_PRECISION_FP32) {
-                add_fp32_vector(run_end - row, value + (row - begin), args->x_fp32 + row + diagonal.offset,
-                                sum + (row - first));
-            } else {
-                add_fp64(run_end - row, value + (row - begin), args->x + row + diagonal.offset, sum + (row - first));
-            }
+        if (low) {
+            low_value = host_read_fp32(values, place, (int)(end - begin), low_room);
+        } else {
+            value = host_read_fp64(values, place, (int)(end - begin), room);
         }
-    }
-}
-
-/* Products in FP32 of the rounded x, sums in FP64. */
-static void add_block_low(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, double *sum)
-{
-    const tess_operand values = {v->val, v->precision};
-    float room[BLOCK];
-
-    for (int64_t d = 0; d < v->ndiagonals; d++) {
-        const dia_diagonal diagonal = v->diagonal[d];
-        int64_t begin = 0, end = clip(v, diagonal.offset, first, count, &begin), row = begin, run_end = 0;
-        const float *value = NULL;
-
-        if (begin >= end) { continue; }
-        value = host_read_fp32(values, dia_place(v, d, begin), (int)(end - begin), room);
         for (; next_run(v, diagonal, &row, end, &run_end); row = run_end) {
-            add_low(run_end - row, value + (row - begin), args->x_shadow + row + diagonal.offset, sum + (row - first));
+            const int64_t rows = run_end - row, column = row + diagonal.offset;
+            double *const own = sum + (row - first);
+
+            if (low) {
+                add_low(rows, low_value + (row - begin), args->x_shadow + column, own);
+            } else if (args->vectors == TESS_PRECISION_FP32) {
+                add_fp32_vector(rows, value + (row - begin), args->x_fp32 + column, own);
+            } else {
+                add_fp64(rows, value + (row - begin), args->x + column, own);
+            }
         }
     }
 }
 
 void dia_host_add_rows(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, double *sum)
 {
-    if (args->low_arithmetic == TESS_ARITHMETIC_FP32 && v->precision != TESS_PRECISION_FP64) {
-        add_block_low(v, args, first, count, sum);
-    } else {
-        add_block64(v, args, first, count, sum);
-    }
+    const bool low = args->low_arithmetic == TESS_ARITHMETIC_FP32 && v->precision != TESS_PRECISION_FP64;
+
+    add_block(v, args, first, count, low, sum);
 }
 
 static void sum_block32(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, double *out)
@@ -227,7 +218,7 @@ static tess_status spmv(tess_context *ctx, const dia_view *v, const tess_spmv_ar
             sum_block32(v, args, first, count, sum);
         } else {
             memset(sum, 0, (size_t)count * sizeof *sum);
-            add_block64(v, args, first, count, sum);
+            add_block(v, args, first, count, false, sum);
         }
         store_block(v, args, first, count, sum, dots);
         partials[b] = dots[0];
