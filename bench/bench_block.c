@@ -200,7 +200,7 @@ int main(int argc, char **argv)
         .parser = bench_block_parse,
         .doc =
             "Times y = A x with a precision for each block against FP64, and checks every result. Default: the set "
-            "large.\vTILES and PBP (split by blocks, over csr and over ellr) read x in FP64 and compute in FP64. "
+            "large.\vTILES and PBP (split by blocks, over csr, ellr, sell and dia) read x in FP64 and compute in FP64. "
             "NAME-reimplemented is a published method written anew, not its authors' code. Set-up is conversion with "
             "its policy and what the first product would prepare, in products of csr-fp64; for others what they "
             "prepare. Digits are those of y against y of csr-fp64, x uniform in (-1, 1). A matrix is blocky from 4 "

@@ -11,9 +11,8 @@
 #include "harness.h"
 #include "harness_contest.h"
 
-enum { LONG_RUN = 1200, SHORT_SHARE = 6, STRIDE = 10, PROBE = 20, SOLVES = 3, MOST_ITERATIONS = 5000 };
-static const int64_t small_order = 65536;   /* "small" in the means */
-static const double long_run_seconds = 0.5; /* a long run is shortened until it ends within this */
+enum { MOST_ITERATIONS = 5000 };
+static const int64_t small_order = 65536; /* "small" in the means */
 
 typedef struct krylov_options {
     double rtol;
@@ -22,112 +21,11 @@ typedef struct krylov_options {
     bool cg, bicgstab, iterations_only;
 } krylov_options;
 
-typedef struct outcome {
-    bool timed, solved;
-    double seconds_per_iteration;
-    int64_t from, to;                                   /* iterations of the two runs */
-    double solve_seconds, setup_seconds, true_relative; /* solve_seconds: set-up included */
-    int64_t iterations;
-    bool verified; /* claimed by the contestant and true by the independent residual */
-    bool claimed;
-    const char *reason;
-} outcome;
-
 typedef struct means {
     bench_mean iteration[2][BENCH_CONTESTANTS], solve[2][BENCH_CONTESTANTS]; /* theirs over tessera-graph, small n */
     bench_mean microseconds[2][BENCH_CONTESTANTS];
     double slowest[2][BENCH_CONTESTANTS];
 } means;
-
-/* ---- time per iteration ---- */
-
-static tess_status timed_run(bench_contest *c, double rtol, int64_t iterations, int64_t *done, double *seconds)
-{
-    double start = bench_wall_seconds();
-    tess_status status = bench_contest_run(c, rtol, iterations, done);
-
-    *seconds = bench_wall_seconds() - start;
-    return status;
-}
-
-static int64_t round_down(double value)
-{
-    return (int64_t)(value / STRIDE) * STRIDE;
-}
-
-/* A long run that ends in time and before the method stops by itself (an exact solution, a breakdown). */
-static tess_status choose_long_run(bench_contest *c, int64_t *iterations)
-{
-    int64_t done = 0;
-    double seconds = 0.0, first = 0.0;
-    tess_status status = timed_run(c, 0.0, PROBE, &done, &first);
-
-    if (status == TESS_SUCCESS) { status = timed_run(c, 0.0, PROBE, &done, &seconds); }
-    if (status != TESS_SUCCESS) { return status; }
-    seconds = fmin(first, seconds);
-    *iterations = round_down(fmin(LONG_RUN, fmax(60.0, long_run_seconds * PROBE / seconds)));
-    status = timed_run(c, 0.0, *iterations, &done, &seconds);
-    if (done < *iterations) { *iterations = round_down(0.8 * (double)done); }
-    return status;
-}
-
-/* Medians of both runs; the set-up, the first residual and the verification are in each and drop out. */
-static tess_status time_iterations(bench_contest *c, int64_t *long_run, outcome *o)
-{
-    int repeat = c->problem->run->options->repeat, count = repeat < 5 ? 5 : repeat > 9 ? 9 : repeat;
-    double near_samples[9], far_samples[9];
-    int64_t near_done = 0, far_done = 0;
-    tess_status status = TESS_SUCCESS;
-
-    if (*long_run == 0) { status = choose_long_run(c, long_run); }
-    o->to = *long_run;
-    o->from = round_down((double)*long_run / SHORT_SHARE);
-    if (status != TESS_SUCCESS || o->to < 6 * STRIDE) { return status; }
-    for (int k = -1; k < count && status == TESS_SUCCESS; k++) { /* -1: warm-up */
-        status = timed_run(c, 0.0, o->from, &near_done, &near_samples[k < 0 ? 0 : k]);
-        if (status == TESS_SUCCESS) { status = timed_run(c, 0.0, o->to, &far_done, &far_samples[k < 0 ? 0 : k]); }
-    }
-    if (status != TESS_SUCCESS || near_done != o->from || far_done != o->to) { return status; }
-    o->seconds_per_iteration =
-        (bench_time_of_samples(far_samples, count, 1).median - bench_time_of_samples(near_samples, count, 1).median) /
-        (double)(o->to - o->from);
-    o->timed = o->seconds_per_iteration > 0.0;
-    return status;
-}
-
-/* ---- time to a verified tolerance ---- */
-
-static tess_status time_solve(bench_contest *c, double rtol, outcome *o)
-{
-    const bench_problem *p = c->problem;
-    double total[SOLVES], setup[SOLVES];
-    bench_residual truth;
-    tess_status status = TESS_SUCCESS;
-
-    for (int k = -1; k < SOLVES && status == TESS_SUCCESS; k++) { /* -1: warm-up */
-        int place = k < 0 ? 0 : k;
-        double start = bench_wall_seconds();
-
-        bench_contest_close(c);
-        status = tess_context_synchronize(p->run->ctx);
-        start = bench_wall_seconds();
-        if (status == TESS_SUCCESS) { status = bench_contest_open(c); }
-        setup[place] = bench_wall_seconds() - start;
-        if (status == TESS_SUCCESS) { status = bench_contest_run(c, rtol, MOST_ITERATIONS, &o->iterations); }
-        total[place] = bench_wall_seconds() - start;
-    }
-    if (status == TESS_SUCCESS) { status = tess_vector_get(p->x, p->host_x, TESS_PRECISION_FP64, TESS_MEMORY_HOST); }
-    if (status != TESS_SUCCESS) { return status; }
-    truth = bench_true_residual(&p->host, p->host_b, p->host_x);
-    o->true_relative = truth.norm / truth.rhs_norm;
-    o->claimed = c->claimed;
-    o->verified = c->claimed && truth.norm <= rtol * truth.rhs_norm * (1.0 + 1e-15);
-    o->solve_seconds = bench_time_of_samples(total, SOLVES, 1).median;
-    o->setup_seconds = bench_time_of_samples(setup, SOLVES, 1).median;
-    o->reason = bench_contestant_is_ours(c->which) ? tess_reason_name(c->reason) : c->claimed ? "rtol" : "iterations";
-    o->solved = true;
-    return status;
-}
 
 /* ---- report ---- */
 
@@ -139,7 +37,7 @@ static int64_t iteration_bytes(const bench_problem *p, tess_solver_kind solver)
     return solver == TESS_SOLVER_CG ? product + 8 * 9 * n : 2 * product + 8 * 15 * n;
 }
 
-static void add_timing(json_t *row, const outcome *o, int64_t bytes, double ceiling, bool in_cache)
+static void add_timing(json_t *row, const bench_contest_outcome *o, int64_t bytes, double ceiling, bool in_cache)
 {
     double rate = (double)bytes / o->seconds_per_iteration;
 
@@ -150,7 +48,7 @@ static void add_timing(json_t *row, const outcome *o, int64_t bytes, double ceil
     json_object_set_new(row, "in_cache", json_boolean(in_cache));
 }
 
-static void add_solve(json_t *row, const outcome *o)
+static void add_solve(json_t *row, const bench_contest_outcome *o)
 {
     json_object_set_new(row, "solve_seconds", json_real(o->solve_seconds));
     json_object_set_new(row, "setup_seconds", json_real(o->setup_seconds));
@@ -163,7 +61,7 @@ static void add_solve(json_t *row, const outcome *o)
 }
 
 static void report_row(const bench_problem *p, const char *name, tess_solver_kind solver, int which, tess_engine engine,
-                       const outcome *o)
+                       const bench_contest_outcome *o)
 {
     int64_t bytes = iteration_bytes(p, solver);
     bool in_cache = bytes <= p->run->cache_bytes;
@@ -199,10 +97,10 @@ static void report_row(const bench_problem *p, const char *name, tess_solver_kin
     bench_add(p->run, row);
 }
 
-static void collect(const bench_problem *p, tess_solver_kind solver, const outcome *all, means *m)
+static void collect(const bench_problem *p, tess_solver_kind solver, const bench_contest_outcome *all, means *m)
 {
     int s = solver == TESS_SOLVER_CG ? 0 : 1;
-    const outcome *ours = &all[BENCH_OURS_GRAPH];
+    const bench_contest_outcome *ours = &all[BENCH_OURS_GRAPH];
 
     if (p->host.nrows > small_order) { return; }
     for (int i = 0; i < BENCH_CONTESTANTS; i++) {
@@ -262,15 +160,15 @@ static void report_means(bench_run *run, const means *m)
 /* ---- driver ---- */
 
 static tess_status run_contestant(bench_contest *c, const krylov_options *k, bool with_solve, int64_t *long_run,
-                                  outcome *o)
+                                  bench_contest_outcome *o)
 {
     tess_status status = bench_contest_open(c);
 
-    if (status == TESS_SUCCESS) { status = time_iterations(c, long_run, o); }
+    if (status == TESS_SUCCESS) { status = bench_contest_time_iterations(c, long_run, o); }
     /* a method that cannot work on this matrix says so at once */
     o->reason = bench_contestant_is_ours(c->which) ? tess_reason_name(c->reason) : "iterations";
     if (status == TESS_SUCCESS && with_solve && c->reason != TESS_REASON_NONSYMMETRIC) {
-        status = time_solve(c, k->rtol, o);
+        status = bench_contest_time_solve(c, k->rtol, MOST_ITERATIONS, o);
     }
     bench_contest_close(c);
     return status;
@@ -279,7 +177,7 @@ static tess_status run_contestant(bench_contest *c, const krylov_options *k, boo
 static void run_solver(const bench_problem *p, const char *name, tess_solver_kind solver, const krylov_options *k,
                        means *m)
 {
-    outcome all[BENCH_CONTESTANTS] = {0};
+    bench_contest_outcome all[BENCH_CONTESTANTS] = {0};
     int64_t long_run = 0;
     bool with_solve = !k->iterations_only;
 

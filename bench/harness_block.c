@@ -23,7 +23,7 @@ static bench_contestant by_blocks(tess_format format, tess_format base, double f
                                                      .block_cols = cols}}};
 }
 
-/* Tiles and split by blocks over both bases; `suffix` ends their names. */
+/* Tiles and split by blocks over each base; `suffix` ends their names. */
 static int add_all(bench_contestant *list, int count, double f, int rows, int cols, const char *suffix)
 {
     static const struct {
@@ -31,7 +31,9 @@ static int add_all(bench_contestant *list, int count, double f, int rows, int co
         tess_format format, base;
     } kinds[] = {{"tiles", TESS_FORMAT_TILES, TESS_FORMAT_CSR},
                  {"pbp-csr", TESS_FORMAT_SPLIT, TESS_FORMAT_CSR},
-                 {"pbp-ellr", TESS_FORMAT_SPLIT, TESS_FORMAT_ELLR}};
+                 {"pbp-ellr", TESS_FORMAT_SPLIT, TESS_FORMAT_ELLR},
+                 {"pbp-sell", TESS_FORMAT_SPLIT, TESS_FORMAT_SELL},
+                 {"pbp-dia", TESS_FORMAT_SPLIT, TESS_FORMAT_DIA}};
 
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
         list[count] = by_blocks(kinds[k].format, kinds[k].base, f, rows, cols);

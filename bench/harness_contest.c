@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The contestants of bench_krylov. */
-#include <math.h>
+/* The contestants of bench_krylov and bench_factors. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/csr/csr.h"
 #include "harness_contest.h"
+#include "harness_factor_values.h"
 #ifdef BENCH_CUDA
+#include "harness_cufactors.h"
 #include "harness_krylov.h"
 #endif
 
@@ -67,6 +69,30 @@ void bench_problem_free(bench_problem *problem)
     free(problem->host_x);
 }
 
+tess_status bench_problem_shift(const bench_problem *problem, tess_precond_kind kind, double shift, tess_vector **out,
+                                const char **made_by)
+{
+    const bool cholesky = kind == TESS_PRECOND_IC0;
+    double *val = bench_allocate((size_t)problem->host.nnz, sizeof *val);
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    *made_by = "none";
+#ifdef BENCH_CUDA
+    *made_by = bench_cufactors_source();
+#endif
+    bench_shift_values(&problem->host, cholesky, shift, val);
+    if (strcmp(*made_by, "host") == 0 && !bench_factor_values(&problem->host, cholesky, val)) {
+        status = TESS_UNSUPPORTED;
+    }
+    if (status == TESS_SUCCESS) {
+        status = tess_vector_create(problem->run->ctx, problem->host.nnz, TESS_PRECISION_FP64, out);
+    }
+    if (status == TESS_SUCCESS) { status = tess_vector_set(*out, val, TESS_PRECISION_FP64, TESS_MEMORY_HOST); }
+    free(val);
+    return status;
+}
+
 /* ---- ours ---- */
 
 static void our_options(const bench_contest *c, double rtol, int64_t max_iterations, tess_solve_options *options)
@@ -78,6 +104,18 @@ static void our_options(const bench_contest *c, double rtol, int64_t max_iterati
     options->rtol = rtol;
     options->max_iterations = max_iterations;
     options->history_capacity = 0;
+}
+
+static tess_status precondition_ours(bench_contest *c)
+{
+    const double start = bench_wall_seconds();
+    tess_status status = TESS_SUCCESS;
+
+    if (c->precond.kind == TESS_PRECOND_NONE) { return TESS_SUCCESS; }
+    status = tess_precond_create(c->own, &c->precond, &c->m);
+    if (status == TESS_SUCCESS) { status = tess_context_synchronize(c->problem->run->ctx); }
+    c->precond_seconds = bench_wall_seconds() - start;
+    return status;
 }
 
 static tess_status open_ours(bench_contest *c)
@@ -97,7 +135,8 @@ static tess_status open_ours(bench_contest *c)
     tess_status status = tess_matrix_create_csr(c->problem->run->ctx, &arrays, &c->own);
 
     our_options(c, 0.0, 1, &options);
-    if (status == TESS_SUCCESS) { status = tess_solver_create(c->own, &options, &c->ours); }
+    if (status == TESS_SUCCESS) { status = precondition_ours(c); }
+    if (status == TESS_SUCCESS) { status = tess_solver_create_with_precond(c->own, c->m, &options, &c->ours); }
     return status;
 }
 
@@ -118,9 +157,32 @@ static tess_status run_ours(bench_contest *c, double rtol, int64_t max_iteration
     return TESS_SUCCESS;
 }
 
-/* ---- both ---- */
+/* ---- theirs ---- */
 
 #ifdef BENCH_CUDA
+static tess_status open_theirs(bench_contest *c)
+{
+    const bench_problem *p = c->problem;
+    const bench_krylov_variant variant = (bench_krylov_variant)(c->which - BENCH_THEIRS_HOST);
+    const double start = bench_wall_seconds();
+    bench_krylov_precond precond = {0};
+
+    if (c->precond.kind != TESS_PRECOND_NONE) {
+        c->factors = bench_cufactors_create(p->handles, p->a, c->precond.kind, tess_vector_data_const(c->shifted),
+                                            c->refusal, sizeof c->refusal);
+        if (!c->factors) { return TESS_UNSUPPORTED; }
+        precond = (bench_krylov_precond){bench_cufactors_apply, c->factors};
+        c->precond_seconds = bench_wall_seconds() - start;
+    }
+    if (variant == BENCH_CUDA_GRAPH && c->factors &&
+        !bench_cufactors_recordable(c->factors, tess_vector_data_const(p->b), tess_vector_data(p->x))) {
+        snprintf(c->refusal, sizeof c->refusal, "not capturable: cusparseSpSV_solve fails within a graph");
+        return TESS_UNSUPPORTED;
+    }
+    c->theirs = bench_krylov_create(p->handles, p->a, c->solver, variant, precond);
+    return tess_context_synchronize(p->run->ctx);
+}
+
 static tess_status run_theirs(bench_contest *c, double rtol, int64_t max_iterations, int64_t *done)
 {
     *done = bench_krylov_solve(c->theirs, tess_vector_data_const(c->problem->b), tess_vector_data(c->problem->x),
@@ -130,13 +192,13 @@ static tess_status run_theirs(bench_contest *c, double rtol, int64_t max_iterati
 }
 #endif
 
+/* ---- both ---- */
+
 tess_status bench_contest_open(bench_contest *c)
 {
     if (bench_contestant_is_ours(c->which)) { return open_ours(c); }
 #ifdef BENCH_CUDA
-    c->theirs = bench_krylov_create(c->problem->handles, c->problem->a, c->solver,
-                                    (bench_krylov_variant)(c->which - BENCH_THEIRS_HOST));
-    return tess_context_synchronize(c->problem->run->ctx);
+    return open_theirs(c);
 #else
     return TESS_UNSUPPORTED;
 #endif
@@ -153,11 +215,43 @@ tess_status bench_contest_run(bench_contest *c, double rtol, int64_t max_iterati
 void bench_contest_close(bench_contest *c)
 {
     tess_solver_destroy(c->ours);
+    tess_precond_destroy(c->m);
     tess_matrix_destroy(c->own);
 #ifdef BENCH_CUDA
     bench_krylov_destroy(c->theirs);
+    bench_cufactors_destroy(c->factors);
 #endif
     c->ours = NULL;
+    c->m = NULL;
     c->own = NULL;
     c->theirs = NULL;
+    c->factors = NULL;
+}
+
+tess_status bench_contest_precondition(void *user, int k)
+{
+    const bench_contest *c = user;
+
+    (void)k;
+#ifdef BENCH_CUDA
+    if (c->factors) {
+        bench_cufactors_apply(c->factors, tess_vector_data_const(c->problem->b), tess_vector_data(c->problem->x));
+        return TESS_SUCCESS;
+    }
+#endif
+    return tess_precond_apply(c->m, c->problem->b, c->problem->x);
+}
+
+int64_t bench_contest_precond_bytes(const bench_contest *c)
+{
+#ifdef BENCH_CUDA
+    if (c->factors) { return bench_cufactors_bytes(c->factors); }
+#endif
+    return c->m ? tess_precond_bytes(c->m) : 0;
+}
+
+const char *bench_contest_reason(const bench_contest *c)
+{
+    if (bench_contestant_is_ours(c->which)) { return tess_reason_name(c->reason); }
+    return c->claimed ? "rtol" : "iterations";
 }

@@ -18,13 +18,17 @@ const double one = 1.0, zero = 0.0;
 /* Scalars on the device, by place in one array. */
 enum scalar { ONE, RHO, RHO_NEW, ALPHA, MINUS_ALPHA, BETA, OMEGA, MINUS_OMEGA, PQ, TS, TT, RR, SCALARS };
 
-/* Vectors: CG uses R, P and Q (= A p); BiCGSTAB all, with s = r - alpha v in the place of r. */
-enum vector_place { R, P, Q, T, SHADOW, VECTORS };
+/*
+ * Vectors: CG uses R, P and Q (= A p); BiCGSTAB also T and SHADOW, with s = r - alpha v in the place of r. With a preconditioner
+ * Z is M^-1 r in CG and M^-1 p in BiCGSTAB, Y is M^-1 s.
+ */
+enum vector_place { R, P, Q, T, SHADOW, Z, Y, VECTORS };
 
-__global__ void start_step(double *s)
+/* `numerator`: RHO_NEW (r.z) with a preconditioner, else RR. */
+__global__ void start_step(double *s, scalar numerator)
 {
     s[ONE] = 1.0;
-    s[RHO] = s[RR];
+    s[RHO] = s[numerator];
 }
 
 __global__ void alpha_step(double *s)
@@ -33,10 +37,10 @@ __global__ void alpha_step(double *s)
     s[MINUS_ALPHA] = -s[ALPHA];
 }
 
-__global__ void cg_beta_step(double *s)
+__global__ void cg_beta_step(double *s, scalar numerator)
 {
-    s[BETA] = s[RR] / s[RHO];
-    s[RHO] = s[RR];
+    s[BETA] = s[numerator] / s[RHO];
+    s[RHO] = s[numerator];
 }
 
 __global__ void omega_step(double *s)
@@ -65,6 +69,7 @@ struct bench_krylov {
     bench_krylov_handles *h = nullptr;
     tess_solver_kind solver = TESS_SOLVER_CG;
     bench_krylov_variant variant = BENCH_HOST_SCALARS;
+    bench_krylov_precond precond = {};
     int n = 0;
     cusparseSpMatDescr_t matrix = nullptr;
     cusparseDnVecDescr_t descriptor[VECTORS] = {};
@@ -106,6 +111,11 @@ extern "C" void bench_krylov_close(bench_krylov_handles *h)
     delete h;
 }
 
+extern "C" void *bench_krylov_sparse(bench_krylov_handles *h)
+{
+    return h->sparse;
+}
+
 /* ---- building blocks; scalars on the host or on the device by the handle's pointer mode ---- */
 
 static void multiply(bench_krylov *s, vector_place from, vector_place to)
@@ -130,11 +140,26 @@ static void scale(bench_krylov *s, const double *alpha, double *a)
     BENCH_CUBLAS_CHECK(cublasDscal(s->h->blas, s->n, alpha, a, 1));
 }
 
+/* Where M^-1 times a vector is: in `to`, without a preconditioner where it was. */
+static vector_place precondition(bench_krylov *s, vector_place from, vector_place to)
+{
+    if (!s->precond.apply) { return from; }
+    s->precond.apply(s->precond.user, s->vector[from], s->vector[to]);
+    return to;
+}
+
+/* The scalar that becomes CG's rho. */
+static scalar rho_of(const bench_krylov *s)
+{
+    return s->precond.apply ? RHO_NEW : RR;
+}
+
 /* ---- one iteration ---- */
 
 static void cg_on_host(bench_krylov *s)
 {
-    double pq = 0.0, alpha = 0.0, minus = 0.0, beta = 0.0;
+    double pq = 0.0, rho = 0.0, alpha = 0.0, minus = 0.0, beta = 0.0;
+    vector_place z = R;
 
     multiply(s, P, Q);
     dot(s, P, Q, &pq);
@@ -143,15 +168,19 @@ static void cg_on_host(bench_krylov *s)
     axpy(s, &alpha, s->vector[P], s->x);
     axpy(s, &minus, s->vector[Q], s->vector[R]);
     dot(s, R, R, &s->rr);
-    beta = s->rr / s->rho;
-    s->rho = s->rr;
+    z = precondition(s, R, Z);
+    rho = s->rr;
+    if (z != R) { dot(s, R, z, &rho); }
+    beta = rho / s->rho;
+    s->rho = rho;
     scale(s, &beta, s->vector[P]);
-    axpy(s, &one, s->vector[R], s->vector[P]);
+    axpy(s, &one, s->vector[z], s->vector[P]);
 }
 
 static void cg_on_device(bench_krylov *s)
 {
     double *c = s->scalars;
+    vector_place z = R;
 
     multiply(s, P, Q);
     dot(s, P, Q, c + PQ);
@@ -159,26 +188,31 @@ static void cg_on_device(bench_krylov *s)
     axpy(s, c + ALPHA, s->vector[P], s->x);
     axpy(s, c + MINUS_ALPHA, s->vector[Q], s->vector[R]);
     dot(s, R, R, c + RR);
-    cg_beta_step<<<1, 1, 0, s->h->stream>>>(c);
+    z = precondition(s, R, Z);
+    if (z != R) { dot(s, R, z, c + RHO_NEW); }
+    cg_beta_step<<<1, 1, 0, s->h->stream>>>(c, rho_of(s));
     scale(s, c + BETA, s->vector[P]);
-    axpy(s, c + ONE, s->vector[R], s->vector[P]);
+    axpy(s, c + ONE, s->vector[z], s->vector[P]);
 }
 
 static void bicgstab_on_host(bench_krylov *s)
 {
     double rv = 0.0, ts = 0.0, tt = 0.0, rho = 0.0, alpha = 0.0, omega = 0.0, beta = 0.0, minus = 0.0;
+    const vector_place y = precondition(s, P, Z);
+    vector_place z = R;
 
-    multiply(s, P, Q);
+    multiply(s, y, Q);
     dot(s, SHADOW, Q, &rv);
     alpha = s->rho / rv;
     minus = -alpha;
     axpy(s, &minus, s->vector[Q], s->vector[R]);
-    multiply(s, R, T);
+    z = precondition(s, R, Y);
+    multiply(s, z, T);
     dot(s, T, R, &ts);
     dot(s, T, T, &tt);
     omega = ts / tt;
-    axpy(s, &alpha, s->vector[P], s->x);
-    axpy(s, &omega, s->vector[R], s->x);
+    axpy(s, &alpha, s->vector[y], s->x);
+    axpy(s, &omega, s->vector[z], s->x);
     minus = -omega;
     axpy(s, &minus, s->vector[T], s->vector[R]);
     dot(s, SHADOW, R, &rho);
@@ -193,17 +227,20 @@ static void bicgstab_on_host(bench_krylov *s)
 static void bicgstab_on_device(bench_krylov *s)
 {
     double *c = s->scalars;
+    const vector_place y = precondition(s, P, Z);
+    vector_place z = R;
 
-    multiply(s, P, Q);
+    multiply(s, y, Q);
     dot(s, SHADOW, Q, c + PQ);
     alpha_step<<<1, 1, 0, s->h->stream>>>(c);
     axpy(s, c + MINUS_ALPHA, s->vector[Q], s->vector[R]);
-    multiply(s, R, T);
+    z = precondition(s, R, Y);
+    multiply(s, z, T);
     dot(s, T, R, c + TS);
     dot(s, T, T, c + TT);
     omega_step<<<1, 1, 0, s->h->stream>>>(c);
-    axpy(s, c + ALPHA, s->vector[P], s->x);
-    axpy(s, c + OMEGA, s->vector[R], s->x);
+    axpy(s, c + ALPHA, s->vector[y], s->x);
+    axpy(s, c + OMEGA, s->vector[z], s->x);
     axpy(s, c + MINUS_OMEGA, s->vector[T], s->vector[R]);
     dot(s, SHADOW, R, c + RHO_NEW);
     dot(s, R, R, c + RR);
@@ -232,7 +269,7 @@ static void record_graph(bench_krylov *s)
     bool *loaded = &s->h->loaded[s->solver == TESS_SOLVER_CG ? 0 : 1];
 
     s->x = s->own_x;
-    if (!*loaded) {
+    if (!*loaded || s->precond.apply) { /* what a preconditioner loads depends on its matrix */
         iterate(s);
         BENCH_CUDA_CHECK(cudaStreamSynchronize(s->h->stream));
         *loaded = true;
@@ -265,8 +302,17 @@ static void make_matrix(bench_krylov *s, const tess_matrix *a)
                                                  CUSPARSE_SPMV_ALG_DEFAULT, s->buffer));
 }
 
+static bool needs_vector(const bench_krylov *s, int place)
+{
+    const bool cg = s->solver == TESS_SOLVER_CG;
+
+    if (place == Z || place == Y) { return s->precond.apply && !(cg && place == Y); }
+    return !cg || place <= Q;
+}
+
 extern "C" bench_krylov *bench_krylov_create(bench_krylov_handles *handles, const tess_matrix *a,
-                                             tess_solver_kind solver, bench_krylov_variant variant)
+                                             tess_solver_kind solver, bench_krylov_variant variant,
+                                             bench_krylov_precond precond)
 {
     bench_krylov *s = new bench_krylov;
     size_t bytes = static_cast<size_t>(tess_matrix_nrows(a)) * sizeof(double);
@@ -275,8 +321,10 @@ extern "C" bench_krylov *bench_krylov_create(bench_krylov_handles *handles, cons
     s->h = handles;
     s->solver = solver;
     s->variant = variant;
+    s->precond = precond;
     s->n = static_cast<int>(tess_matrix_nrows(a));
-    for (int i = 0; i < (solver == TESS_SOLVER_CG ? T : VECTORS); i++) {
+    for (int i = 0; i < VECTORS; i++) {
+        if (!needs_vector(s, i)) { continue; }
         BENCH_CUDA_CHECK(cudaMalloc(&s->vector[i], bytes));
         BENCH_CUSPARSE_CHECK(cusparseCreateDnVec(&s->descriptor[i], s->n, s->vector[i], CUDA_R_64F));
     }
@@ -307,10 +355,18 @@ extern "C" void bench_krylov_destroy(bench_krylov *s)
 
 /* ---- solving ---- */
 
+/* CG with a preconditioner: p = z = M^-1 r, rho = r.z */
+static void start_preconditioned(bench_krylov *s, double *rho)
+{
+    precondition(s, R, P);
+    dot(s, R, P, rho);
+}
+
 /* x = 0, r = p = b, rho = r.r */
 static void start(bench_krylov *s, const double *b)
 {
     size_t bytes = static_cast<size_t>(s->n) * sizeof(double);
+    bool preconditioned = s->precond.apply && s->solver == TESS_SOLVER_CG;
 
     BENCH_CUDA_CHECK(cudaMemsetAsync(s->x, 0, bytes, s->h->stream));
     for (vector_place place : {R, P, SHADOW}) {
@@ -321,9 +377,11 @@ static void start(bench_krylov *s, const double *b)
     if (s->variant == BENCH_HOST_SCALARS) {
         dot(s, R, R, &s->rr);
         s->rho = s->rr;
+        if (preconditioned) { start_preconditioned(s, &s->rho); }
     } else {
         dot(s, R, R, s->scalars + RR);
-        start_step<<<1, 1, 0, s->h->stream>>>(s->scalars);
+        if (preconditioned) { start_preconditioned(s, s->scalars + RHO_NEW); }
+        start_step<<<1, 1, 0, s->h->stream>>>(s->scalars, preconditioned ? RHO_NEW : RR);
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CG and BiCGSTAB made of cuSPARSE and cuBLAS calls, as NVIDIA's samples do it: the baseline of solver benchmarks.
- * Without preconditioner, FP64, x0 = 0, no true residual at the end.
+ * CG and BiCGSTAB made of cuSPARSE and cuBLAS calls, as NVIDIA's samples do it: the baseline of solver benchmarks. FP64, x0 = 0,
+ * no true residual at the end. BiCGSTAB is preconditioned from the right.
  */
 #ifndef TESS_BENCH_HARNESS_KRYLOV_H
 #define TESS_BENCH_HARNESS_KRYLOV_H
@@ -22,6 +22,12 @@ typedef enum bench_krylov_variant {
 /* Iterations of the variants without host scalars come in multiples of this. */
 enum { BENCH_KRYLOV_STRIDE = 10 };
 
+/* Enqueues z := M^-1 r on the context's stream; r and z, apart, are n doubles on the device. `apply` NULL: no preconditioner. */
+typedef struct bench_krylov_precond {
+    void (*apply)(void *user, const double *r, double *z);
+    void *user;
+} bench_krylov_precond;
+
 typedef struct bench_krylov bench_krylov;
 typedef struct bench_krylov_handles bench_krylov_handles;
 
@@ -30,10 +36,12 @@ const char *bench_krylov_name(bench_krylov_variant variant);
 /* Library handles and cuBLAS's work space, made once: like our context they belong to no one matrix. */
 bench_krylov_handles *bench_krylov_open(tess_context *ctx);
 void bench_krylov_close(bench_krylov_handles *handles);
+/* Their cusparseHandle_t, for preconditioners. */
+void *bench_krylov_sparse(bench_krylov_handles *handles);
 
 /* Set-up for one matrix: descriptors, SpMV work space and preprocessing, vectors, and the recorded graph. */
 bench_krylov *bench_krylov_create(bench_krylov_handles *handles, const tess_matrix *a, tess_solver_kind solver,
-                                  bench_krylov_variant variant);
+                                  bench_krylov_variant variant, bench_krylov_precond precond);
 void bench_krylov_destroy(bench_krylov *s);
 
 /*

@@ -44,7 +44,7 @@ static int64_t unread_bytes(const split_storage *s)
     for (int p = 0; s->composite && p < s->nparts && p < s->summary.options.nlevels; p++) {
         const int level = s->summary.options.nlevels - 1 - p; /* parts begin with the lowest */
         const int64_t entries =
-            s->base == TESS_FORMAT_ELLR ? s->slices[p].value_units * ELLR_SLICE : s->summary.nonzeros_at[level];
+            s->slices[p].slice ? s->slices[p].value_units * ELLR_SLICE : s->summary.nonzeros_at[level];
 
         for (int l = 0; l < s->summary.options.nlevels; l++) {
             if (l != level) { bytes += entries * value_bytes(&s->summary, l); }
@@ -75,7 +75,7 @@ static int64_t idle_bytes(const split_storage *s)
 {
     int64_t idle = 0;
 
-    for (int l = 0; s->layered && s->base == TESS_FORMAT_CSR && l < s->nparts; l++) {
+    for (int l = 0; s->layered && s->base[0] == TESS_FORMAT_CSR && l < s->nparts; l++) {
         if (s->summary.nonzeros_at[l] == 0) { idle += (s->nrows + 1) * (s->part[l].view.row_ptr_bits / 8); }
     }
     return idle;

@@ -165,6 +165,8 @@ double cli_seconds(void);
 /* --granularity --policy --block --share --levels --allow-underflow --base --row-order --kernel --tcki-thresholds; input:
    cli_storage_choice. A child of cli_storage_argp. */
 extern const struct argp cli_policy_argp;
+/* Names by value of tess_kernel and tess_row_order; NULL after the last. */
+extern const char *const cli_kernels[], *const cli_row_orders[];
 bool cli_takes_policy(tess_format format);
 /* Whether a policy decides the precisions: of format auto, where one is given. */
 bool cli_is_mixed(const tess_storage_options *options);

@@ -134,11 +134,18 @@ typedef struct tess_storage_options {
     /** split, composite, tiles: what decides the precisions (`precision` is not read). */
     tess_policy_options policy;
     /**
-     * split, composite: the format of the parts, csr (default) or ellr; TESS_FORMAT_AUTO: of these the one whose parts take
-     * fewer bytes together, csr where both take as many or ellr needs more padding than max_padding allows. Slices of ellr are
-     * built to know, and released again where csr is taken.
+     * split, composite: the format of the parts, csr (default), ellr, sell, or by entries and blocks dia. In layers (by entries and
+     * blocks) slices of sell keep the order of rows: window is for parts by rows. max_padding holds for each part by itself.
+     * TESS_FORMAT_AUTO: a layer is in dia where that takes fewer bytes than its values, columns of 16 bits and a byte for each row;
+     * other parts are in sell; all are in csr where that takes no more bytes, or sell needs more padding than max_padding allows.
+     * What is chosen from is built to know, and released again where it is not taken.
      */
     tess_format base;
+    /**
+     * The format of the parts below the highest level; csr (0): as base. ellr, sell and dia may differ from each other; csr and
+     * TESS_FORMAT_AUTO are for all parts, and UNSUPPORTED beside another base.
+     */
+    tess_format low_base;
     tess_row_order row_order;
     tess_kernel kernel;                   /**< paper: for tiles alone */
     tess_tcki_thresholds tcki_thresholds; /**< tiles with kernel paper; read there alone */
@@ -262,8 +269,11 @@ TESS_EXPORT int64_t tess_matrix_nnz(const tess_matrix *a);
 TESS_EXPORT tess_context *tess_matrix_context(const tess_matrix *a);
 TESS_EXPORT tess_format tess_matrix_format(const tess_matrix *a);
 TESS_EXPORT tess_precision tess_matrix_precision(const tess_matrix *a);
-/** The format of the parts of split and composite, one that was chosen too; of any other matrix its own format. */
+/** The format of the parts of split and composite, one that was chosen too, at the highest level; of any other matrix its own format.
+ * tests/unit/test_split_bases.c */
 TESS_EXPORT tess_format tess_matrix_base(const tess_matrix *a);
+/** The same at the levels below: where the library chooses, of the second. */
+TESS_EXPORT tess_format tess_matrix_low_base(const tess_matrix *a);
 /** Bytes of the stored matrix (values, indices, offsets), without work space. */
 TESS_EXPORT int64_t tess_matrix_bytes(const tess_matrix *a);
 TESS_EXPORT const char *tess_format_name(tess_format format);

@@ -169,6 +169,7 @@ void tess_storage_options_init(tess_storage_options *options)
     options->arithmetic = TESS_ARITHMETIC_FP64;
     tess_policy_options_init(&options->policy);
     options->base = TESS_FORMAT_CSR;
+    options->low_base = TESS_FORMAT_CSR;
     options->row_order = TESS_ROW_ORDER_ORIGINAL;
     options->kernel = TESS_KERNEL_DEFAULT;
     options->tcki_thresholds = (tess_tcki_thresholds){0.0, 0.0, 0.0};
@@ -255,7 +256,14 @@ tess_format tess_matrix_base(const tess_matrix *a)
 {
     const bool split = a->format == TESS_FORMAT_SPLIT || a->format == TESS_FORMAT_COMPOSITE;
 
-    return split ? ((const split_storage *)a->storage)->base : a->format;
+    return split ? split_level_base(a->storage, 0) : a->format;
+}
+
+tess_format tess_matrix_low_base(const tess_matrix *a)
+{
+    const bool split = a->format == TESS_FORMAT_SPLIT || a->format == TESS_FORMAT_COMPOSITE;
+
+    return split ? split_level_base(a->storage, 1) : a->format;
 }
 
 tess_status tess_matrix_get_assignment(const tess_matrix *a, tess_assignment_summary *out)

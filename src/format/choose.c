@@ -58,8 +58,8 @@ static bool tiles_take(const tess_storage_options *o)
 
     tess_policy_options_init(&defaults);
     return by_blocks && (policy->share == 0.0 || policy->share == defaults.share) && !policy->at_most_one &&
-           !policy->without_diagonal && o->base == TESS_FORMAT_CSR && o->row_order == TESS_ROW_ORDER_ORIGINAL &&
-           o->arithmetic == TESS_ARITHMETIC_FP64;
+           !policy->without_diagonal && o->base == TESS_FORMAT_CSR && o->low_base == TESS_FORMAT_CSR &&
+           o->row_order == TESS_ROW_ORDER_ORIGINAL && o->arithmetic == TESS_ARITHMETIC_FP64;
 }
 
 /* Whether they ask for something that split does not: the paper's kernel, a precision, scales by blocks. */

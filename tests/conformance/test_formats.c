@@ -146,7 +146,7 @@ static const double MOST_PADDING = 64.0;
 static tess_matrix *convert(const combination *c, const tess_matrix *assembled)
 {
     const bool pads = c->format == TESS_FORMAT_ELLR || c->format == TESS_FORMAT_SELL || c->format == TESS_FORMAT_DIA ||
-                      c->storage.base == TESS_FORMAT_ELLR;
+                      c->storage.base != TESS_FORMAT_CSR;
     const bool square = tess_matrix_nrows(assembled) == tess_matrix_ncols(assembled);
     tess_matrix *stored = NULL;
     tess_status status = tess_matrix_convert(assembled, &c->storage, &stored);

@@ -154,6 +154,16 @@ static tess_status convert_to_split_block_slices(scene *s)
                                                   .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
 }
 
+/* Diagonals beside slices. */
+static tess_status convert_to_split_block_diagonals(scene *s)
+{
+    return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_SPLIT,
+                                                  .base = TESS_FORMAT_DIA,
+                                                  .low_base = TESS_FORMAT_SELL,
+                                                  .max_padding = 1000.0,
+                                                  .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
+}
+
 static tess_status convert_to_split_of_chosen_base(scene *s)
 {
     return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_SPLIT,
@@ -337,6 +347,7 @@ static const named_scenario matrix_scenarios[] = {
     {"convert to split blocks", convert_to_split_blocks, false},
     {"convert to split of a chosen base", convert_to_split_of_chosen_base, false},
     {"convert to split block slices", convert_to_split_block_slices, false},
+    {"convert to split block diagonals", convert_to_split_block_diagonals, false},
     {"convert to split slices", convert_to_split_slices, false},
     {"convert to a chosen format", convert_to_chosen, false},
     {"convert to tiles", convert_to_tiles, false},

@@ -415,7 +415,7 @@ static void wrong_options_are_refused(void **state)
     (void)state;
     o.policy.granularity = TESS_GRANULARITY_ENTRY;
     refuse(m, o, TESS_INVALID_ARGUMENT);
-    o = options_of(TESS_FORMAT_SPLIT, TESS_FORMAT_SELL, TESS_ROW_ORDER_ORIGINAL);
+    o = options_of(TESS_FORMAT_SPLIT, TESS_FORMAT_DIA, TESS_ROW_ORDER_ORIGINAL);
     refuse(m, o, TESS_UNSUPPORTED);
     o = options_of(TESS_FORMAT_SPLIT, TESS_FORMAT_CSR, TESS_ROW_ORDER_SYMMETRIC);
     refuse(rectangular, o, TESS_INVALID_ARGUMENT);

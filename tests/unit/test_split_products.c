@@ -65,7 +65,7 @@ static bench open_bench_with(tess_context *ctx, const policy_variant *variant, t
     bench b = {.ctx = ctx, .variant = variant, .n = a.nrows};
     tess_storage_options o = variant->storage;
 
-    o.max_padding = 1000.0;
+    o.max_padding = 1e5;
     o.arithmetic = arithmetic;
     b.m = make_matrix(ctx, &a);
     assert_ok(ctx, tess_matrix_convert(b.m, &o, &b.stored));

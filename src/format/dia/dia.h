@@ -21,6 +21,8 @@ extern "C" {
 
 /* Bytes that each diagonal begins at a multiple of; rows of a word of a bitmap, and bits of a word of marks. */
 enum { DIA_ALIGNMENT = 128, DIA_WORD = 32 };
+/* Rows that the host adds up at a time. */
+enum { DIA_HOST_ROWS = 1024 };
 
 typedef struct dia_diagonal {
     int32_t offset; /* column minus row */
@@ -63,6 +65,19 @@ typedef struct dia_backend {
     tess_status (*spmv)(tess_context *ctx, const dia_view *v, const tess_spmv_args *args);
 } dia_backend;
 
+/* ---- views, as layers of other formats ---- */
+
+/*
+ * Diagonals of `rows`, whose values are FP64: all rows of a matrix in their order, and any of its entries. options: precision,
+ * arithmetic, max_padding. On failure *out is not written. Errors as for conversion.
+ */
+tess_status dia_build_view(tess_context *ctx, const csr_view *rows, const tess_storage_options *options, dia_view *out);
+void dia_release_view(tess_context *ctx, dia_view *v);
+/* Bytes of the arrays that the view owns. */
+int64_t dia_view_bytes(const dia_view *v);
+/* The functions for the context's device. */
+const dia_backend *dia_backend_of(const tess_context *ctx);
+
 /* The format over a backend's functions, in dia_format.c. */
 tess_status dia_build(const tess_matrix *assembled, const tess_storage_options *options, void **storage);
 tess_status dia_refresh(const tess_matrix *assembled, void *storage);
@@ -83,6 +98,9 @@ tess_status dia_host_count_entries(tess_context *ctx, const csr_view *csr, const
 tess_status dia_host_fill_bitmaps(tess_context *ctx, const csr_view *csr, const dia_view *v);
 tess_status dia_host_fill_values(tess_context *ctx, const csr_view *csr, const dia_view *v);
 tess_status dia_host_decode(tess_context *ctx, const csr_view *csr, const dia_view *v, int32_t *col_ind, double *val);
+/* Adds what rows first .. first + count - 1, at most DIA_HOST_ROWS of them, multiply to sum[0 .. count - 1], in FP64 but for the
+   products that low arithmetic makes in FP32. */
+void dia_host_add_rows(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, double *sum);
 #if TESS_HAVE_GPU
 const dia_backend *dia_gpu(void);
 const tess_format_ops *dia_gpu_ops(void);

@@ -8,7 +8,7 @@
 /* What zero stands for in tess_storage_options. */
 static const double default_max_padding = 3.0;
 
-static const dia_backend *backend_of(const tess_context *ctx)
+const dia_backend *dia_backend_of(const tess_context *ctx)
 {
 #if TESS_HAVE_GPU
     if (ctx->device == TESS_DEVICE_GPU) { return dia_gpu(); }
@@ -24,14 +24,18 @@ static const dia_view *view_of(const tess_matrix *a)
     return &s->view;
 }
 
-void dia_destroy(tess_context *ctx, void *storage)
+void dia_release_view(tess_context *ctx, dia_view *v)
 {
-    dia_storage *s = storage;
-    dia_view *v = &s->view;
-
     tess_device_release(ctx, v->diagonal, v->ndiagonals, sizeof *v->diagonal);
     tess_device_release(ctx, v->bitmap, v->nbitmaps * v->words, sizeof *v->bitmap);
     tess_device_release(ctx, v->val, v->ndiagonals * v->stride, tess_precision_bytes(v->precision));
+}
+
+void dia_destroy(tess_context *ctx, void *storage)
+{
+    dia_storage *s = storage;
+
+    dia_release_view(ctx, &s->view);
     tess_host_release(ctx, s, 1, sizeof *s);
 }
 
@@ -72,7 +76,7 @@ static tess_status check_padding(tess_context *ctx, const tess_storage_options *
 /* Which diagonals there are. */
 static tess_status find_diagonals(tess_context *ctx, const csr_view *csr, const tess_storage_options *o, dia_view *v)
 {
-    const dia_backend *backend = backend_of(ctx);
+    const dia_backend *backend = dia_backend_of(ctx);
     const int64_t bits = csr->nnz > 0 ? csr->nrows + csr->ncols - 1 : 0, words = (bits + DIA_WORD - 1) / DIA_WORD;
     uint32_t *marks = NULL;
     int64_t count = 0;
@@ -115,7 +119,7 @@ static tess_status find_holes(tess_context *ctx, const csr_view *csr, dia_view *
     TESS_TRY(tess_host_allocate(ctx, count, sizeof *host_entries, (void **)&host_entries));
     TESS_TRY(tess_host_allocate(ctx, count, sizeof *host_list, (void **)&host_list));
     TESS_TRY(ctx->backend->zero(ctx, entries, bytes));
-    TESS_TRY(backend_of(ctx)->count_entries(ctx, csr, v, entries));
+    TESS_TRY(dia_backend_of(ctx)->count_entries(ctx, csr, v, entries));
     TESS_TRY(ctx->backend->download(ctx, host_entries, entries, bytes));
     TESS_TRY(ctx->backend->download(ctx, host_list, v->diagonal, list_bytes));
     number_bitmaps(v, host_list, host_entries);
@@ -129,7 +133,7 @@ cleanup:
 
 static tess_status fill(tess_context *ctx, const csr_view *csr, dia_view *v)
 {
-    const dia_backend *backend = backend_of(ctx);
+    const dia_backend *backend = dia_backend_of(ctx);
     const int64_t unit = (int64_t)DIA_ALIGNMENT / (int64_t)tess_precision_bytes(v->precision);
     tess_status status = TESS_SUCCESS;
 
@@ -144,24 +148,34 @@ cleanup:
     return status;
 }
 
-tess_status dia_build(const tess_matrix *assembled, const tess_storage_options *options, void **out)
+tess_status dia_build_view(tess_context *ctx, const csr_view *rows, const tess_storage_options *options, dia_view *out)
 {
-    tess_context *ctx = assembled->ctx;
-    const csr_view *csr = &csr_of(assembled)->view;
-    dia_storage *s = NULL;
+    dia_view v = {.nrows = rows->nrows,
+                  .ncols = rows->ncols,
+                  .nnz = rows->nnz,
+                  .precision = options->precision,
+                  .arithmetic = options->arithmetic};
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(check_options(ctx, options));
+    TESS_TRY(find_diagonals(ctx, rows, options, &v));
+    TESS_TRY(find_holes(ctx, rows, &v));
+    TESS_TRY(fill(ctx, rows, &v));
+    *out = v;
+cleanup:
+    if (status != TESS_SUCCESS) { dia_release_view(ctx, &v); }
+    return status;
+}
+
+tess_status dia_build(const tess_matrix *assembled, const tess_storage_options *options, void **out)
+{
+    tess_context *ctx = assembled->ctx;
+    dia_storage *s = NULL;
+    tess_status status = TESS_SUCCESS;
+
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *s, (void **)&s));
     memset(s, 0, sizeof *s);
-    s->view = (dia_view){.nrows = csr->nrows,
-                         .ncols = csr->ncols,
-                         .nnz = csr->nnz,
-                         .precision = options->precision,
-                         .arithmetic = options->arithmetic};
-    TESS_TRY(find_diagonals(ctx, csr, options, &s->view));
-    TESS_TRY(find_holes(ctx, csr, &s->view));
-    TESS_TRY(fill(ctx, csr, &s->view));
+    TESS_TRY(dia_build_view(ctx, &csr_of(assembled)->view, options, &s->view));
     *out = s;
 cleanup:
     if (status != TESS_SUCCESS && s) { dia_destroy(ctx, s); }
@@ -172,14 +186,14 @@ tess_status dia_refresh(const tess_matrix *assembled, void *storage)
 {
     const dia_storage *s = storage;
 
-    return backend_of(assembled->ctx)->fill_values(assembled->ctx, &csr_of(assembled)->view, &s->view);
+    return dia_backend_of(assembled->ctx)->fill_values(assembled->ctx, &csr_of(assembled)->view, &s->view);
 }
 
 /* ---- products ---- */
 
 tess_status dia_prepare(const tess_matrix *a)
 {
-    return backend_of(a->ctx)->prepare(a->ctx, view_of(a));
+    return dia_backend_of(a->ctx)->prepare(a->ctx, view_of(a));
 }
 
 tess_status dia_spmv(const tess_matrix *a, const tess_spmv_args *args)
@@ -191,7 +205,7 @@ tess_status dia_spmv(const tess_matrix *a, const tess_spmv_args *args)
                          "a product in fp32 arithmetic with fp64 vectors");
     }
     if (args->operation == TESS_OP_TRANSPOSE) { return tess_spmv_of_original(a, args); }
-    return backend_of(a->ctx)->spmv(a->ctx, v, args);
+    return dia_backend_of(a->ctx)->spmv(a->ctx, v, args);
 }
 
 /* ---- back to the host ---- */
@@ -202,15 +216,18 @@ tess_status dia_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind,
     tess_status status = TESS_SUCCESS;
 
     if (row_ptr) { TESS_TRY(a->original->ops->decode(a->original, row_ptr, NULL, NULL)); }
-    if (col_ind || val) { status = backend_of(a->ctx)->decode(a->ctx, csr, view_of(a), col_ind, val); }
+    if (col_ind || val) { status = dia_backend_of(a->ctx)->decode(a->ctx, csr, view_of(a), col_ind, val); }
 cleanup:
     return status;
 }
 
-int64_t dia_bytes(const tess_matrix *a)
+int64_t dia_view_bytes(const dia_view *v)
 {
-    const dia_view *v = view_of(a);
-
     return v->ndiagonals * (int64_t)sizeof *v->diagonal + v->nbitmaps * v->words * (int64_t)sizeof *v->bitmap +
            v->ndiagonals * v->stride * (int64_t)tess_precision_bytes(v->precision);
+}
+
+int64_t dia_bytes(const tess_matrix *a)
+{
+    return dia_view_bytes(view_of(a));
 }

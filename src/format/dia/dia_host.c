@@ -10,7 +10,7 @@
 #include "format/dia/dia_rows.h"
 
 /* Rows of a block: its sums stay in the first cache. Its dot products are one partial sum. */
-enum { BLOCK = 1024 };
+enum { BLOCK = DIA_HOST_ROWS };
 
 /* ---- runs of entries ---- */
 
@@ -73,6 +73,13 @@ HOST_CLONES static void add_fp32(int64_t count, const float *value, const float 
     }
 }
 
+HOST_CLONES static void add_low(int64_t count, const float *value, const float *x, double *restrict sum)
+{
+    for (int64_t i = 0; i < count; i++) {
+        sum[i] += (double)(value[i] * x[i]);
+    }
+}
+
 /* Rows of a block in which a diagonal is within the matrix. */
 static int64_t clip(const dia_view *v, int32_t offset, int64_t first, int count, int64_t *begin)
 {
@@ -82,28 +89,46 @@ static int64_t clip(const dia_view *v, int32_t offset, int64_t first, int count,
     return end < first + count ? end : first + count;
 }
 
-static void sum_block64(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, double *sum)
+/* Rows first .. first + count - 1. low: products in FP32 of the rounded x, summed in FP64 as the others are. */
+static void add_block(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, bool low, double *sum)
 {
     const tess_operand values = {v->val, v->precision};
     double room[BLOCK];
+    float low_room[BLOCK];
 
-    memset(sum, 0, (size_t)count * sizeof *sum);
     for (int64_t d = 0; d < v->ndiagonals; d++) {
         const dia_diagonal diagonal = v->diagonal[d];
         int64_t begin = 0, end = clip(v, diagonal.offset, first, count, &begin), row = begin, run_end = 0;
+        const int64_t place = dia_place(v, d, begin);
+        const float *low_value = NULL;
         const double *value = NULL;
 
         if (begin >= end) { continue; }
-        value = host_read_fp64(values, dia_place(v, d, begin), (int)(end - begin), room);
+        if (low) {
+            low_value = host_read_fp32(values, place, (int)(end - begin), low_room);
+        } else {
+            value = host_read_fp64(values, place, (int)(end - begin), room);
+        }
         for (; next_run(v, diagonal, &row, end, &run_end); row = run_end) {
-            if (args->vectors == TESS_PRECISION_FP32) {
-                add_fp32_vector(run_end - row, value + (row - begin), args->x_fp32 + row + diagonal.offset,
-                                sum + (row - first));
+            const int64_t rows = run_end - row, column = row + diagonal.offset;
+            double *const own = sum + (row - first);
+
+            if (low) {
+                add_low(rows, low_value + (row - begin), args->x_shadow + column, own);
+            } else if (args->vectors == TESS_PRECISION_FP32) {
+                add_fp32_vector(rows, value + (row - begin), args->x_fp32 + column, own);
             } else {
-                add_fp64(run_end - row, value + (row - begin), args->x + row + diagonal.offset, sum + (row - first));
+                add_fp64(rows, value + (row - begin), args->x + column, own);
             }
         }
     }
+}
+
+void dia_host_add_rows(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, double *sum)
+{
+    const bool low = args->low_arithmetic == TESS_ARITHMETIC_FP32 && v->precision != TESS_PRECISION_FP64;
+
+    add_block(v, args, first, count, low, sum);
 }
 
 static void sum_block32(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, double *out)
@@ -192,7 +217,8 @@ static tess_status spmv(tess_context *ctx, const dia_view *v, const tess_spmv_ar
         if (fp32) {
             sum_block32(v, args, first, count, sum);
         } else {
-            sum_block64(v, args, first, count, sum);
+            memset(sum, 0, (size_t)count * sizeof *sum);
+            add_block(v, args, first, count, false, sum);
         }
         store_block(v, args, first, count, sum, dots);
         partials[b] = dots[0];

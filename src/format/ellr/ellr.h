@@ -85,8 +85,8 @@ typedef struct ellr_backend {
     /* The same for a matrix in at most ELLR_MOST_PARTS parts, which own disjoint rows of y, with all that split and composite
        formats may ask for: one launch. Precisions and scales may differ from part to part. */
     tess_status (*spmv_parts)(tess_context *ctx, int count, const ellr_view *views, const tess_spmv_args *args);
-    /* The same for 2 to TESS_MOST_LEVELS layers: slices of all rows in their order, each for other entries, without scales. One
-       pass over the rows: sums go from layer to layer. */
+    /* The same for 2 to TESS_MOST_LEVELS layers: slices of all rows in their order (window 1), each for other entries, without
+       scales. One pass over the rows: sums go from layer to layer. */
     tess_status (*spmv_layers)(tess_context *ctx, int count, const ellr_view *layers, const tess_spmv_args *args);
 } ellr_backend;
 
@@ -132,6 +132,8 @@ tess_status ellr_host_arrange(tess_context *ctx, const csr_view *csr, const ellr
 tess_status ellr_host_fill_columns(tess_context *ctx, const csr_view *csr, const ellr_view *v);
 tess_status ellr_host_fill_values(tess_context *ctx, const csr_view *csr, const ellr_view *v);
 tess_status ellr_host_decode(tess_context *ctx, const csr_view *csr, const ellr_view *v, int32_t *col_ind, double *val);
+/* Adds the sums of slice s of a layer, whose rows are in their order, to sum[0 .. ELLR_SLICE - 1], by lanes. */
+void ellr_host_add_slice(const ellr_view *v, const tess_spmv_args *args, int64_t s, double *sum);
 #if TESS_HAVE_GPU
 const ellr_backend *ellr_gpu(void);
 const tess_format_ops *ellr_gpu_ops(void);

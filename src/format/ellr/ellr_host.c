@@ -381,18 +381,24 @@ static tess_status spmv_parts(tess_context *ctx, int count, const ellr_view *vie
 
 /* ---- products by layers ---- */
 
+void ellr_host_add_slice(const ellr_view *v, const tess_spmv_args *args, int64_t s, double *sum)
+{
+    const void *x = NULL;
+    double own[ELLR_SLICE];
+
+    select_slice_function(v, args, &x)(v, s, x, own);
+    for (int lane = 0; lane < ELLR_SLICE; lane++) {
+        sum[lane] += own[lane];
+    }
+}
+
 /* Slices s of all layers have the same rows. */
 static void multiply_layers(int count, const ellr_view *layers, const tess_spmv_args *args, int64_t s, double *dots)
 {
-    double sum[ELLR_SLICE] = {0.0}, own[ELLR_SLICE];
+    double sum[ELLR_SLICE] = {0.0};
 
     for (int l = 0; l < count; l++) {
-        const void *x = NULL;
-
-        select_slice_function(&layers[l], args, &x)(&layers[l], s, x, own);
-        for (int lane = 0; lane < ELLR_SLICE; lane++) {
-            sum[lane] += own[lane];
-        }
+        ellr_host_add_slice(&layers[l], args, s, sum);
     }
     for (int64_t lane = 0; lane < ELLR_SLICE; lane++) {
         int64_t row = ellr_rank_at(s * ELLR_SLICE + lane);

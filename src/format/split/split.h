@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Split and composite storage (Tezcan et al. 2022): a short list of CSR or ELLPACK-R parts, each of one precision.
+ * Split and composite storage (Tezcan et al. 2022): a short list of parts, each of one precision: all CSR, or each in slices
+ * (ELLPACK-R, SELL-C-sigma) or, in layers, in diagonals.
  *
  * Row-wise: rows stand at positions, by level from the lowest precision to the highest, in their order within a level; empty
  * rows come last. Split: each level's rows are a matrix of their own (row_ptr from 0, columns, values). Composite: one
@@ -14,6 +15,7 @@
 #define TESS_FORMAT_SPLIT_SPLIT_H
 
 #include "format/csr/csr.h"
+#include "format/dia/dia.h"
 #include "format/ellr/ellr.h"
 #include "granule/assignment.h"
 
@@ -57,7 +59,14 @@ typedef struct split_target {
     bool scaled;                /* over 2^exponent of the row; row-wise only */
 } split_target;
 
-/* What a backend supplies to build. Arrays are on the context's device. */
+/* A layer in slices or in diagonals: the view of its base is there. */
+typedef struct split_layer {
+    bool in_diagonals;
+    ellr_view slices;
+    dia_view diagonals;
+} split_layer;
+
+/* What a backend supplies to build, and to multiply layers of which some are diagonals. Arrays are on the context's device. */
 typedef struct split_backend {
     /* level[k] of each entry: that of its block, `of_block` in the grid's order; TESS_LEVEL_NONE where the grid has none. */
     tess_status (*spread)(tess_context *ctx, const csr_view *csr, const block_grid *grid, const uint8_t *of_block,
@@ -72,6 +81,9 @@ typedef struct split_backend {
                         const split_target *target);
     /* exponent[i] of the listed rows. */
     tess_status (*exponents)(tess_context *ctx, const split_source *source, const split_rows *rows, int16_t *exponent);
+    /* 1 to TESS_MOST_LEVELS layers over all rows in their order, with all that split formats may ask for: one launch, one pass
+       over the rows. Sums go from layer to layer. */
+    tess_status (*spmv_layers)(tess_context *ctx, int count, const split_layer *layers, const tess_spmv_args *args);
 } split_backend;
 
 typedef struct split_storage {
@@ -79,8 +91,8 @@ typedef struct split_storage {
     tess_assignment_summary summary;
     tess_assignment *assignment; /* kept to renew values; its levels by row, entry or block */
     bool owns_assignment;
-    bool composite, layered; /* layered: parts are layers, each over all rows */
-    tess_format base;
+    bool composite, layered;            /* layered: parts are layers, each over all rows */
+    tess_format base[SPLIT_MOST_PARTS]; /* of each part: csr of all or of none, dia of layers alone */
     split_order order;
     int16_t *exponent; /* by position; NULL: none is scaled */
     /* CSR. Split: parts own their arrays. Composite: they share row_ptr, col_ind and the copies. */
@@ -88,6 +100,7 @@ typedef struct split_storage {
     void *copies[TESS_MOST_LEVELS];  /* composite: nnz values for each level */
     csr_part part[SPLIT_MOST_PARTS]; /* in layers: one for each level, high to low */
     ellr_view slices[SPLIT_MOST_PARTS];
+    dia_view diagonals[SPLIT_MOST_PARTS];
     void *slice_copies[SPLIT_MOST_PARTS][TESS_MOST_LEVELS]; /* composite over ellr: values of part p at level l */
     int nparts;
     int64_t nrows, ncols;
@@ -96,6 +109,9 @@ typedef struct split_storage {
     float *x_shadow;    /* ncols: x rounded, for products in FP32 with a vector that has no shadow */
     csr_layers *layers; /* over csr: the plan of those layers that have entries, where these are several */
 } split_storage;
+
+/* The base of a level's part; of the lowest level for one below it. */
+tess_format split_level_base(const split_storage *s, int level);
 
 /* Both formats over a backend's functions, in split_format.c. */
 tess_status split_build(const tess_matrix *assembled, const tess_storage_options *options, void **storage);
@@ -110,11 +126,13 @@ tess_status split_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_in
 int64_t split_bytes(const tess_matrix *a);
 
 extern const split_backend split_host;
+tess_status split_host_spmv_layers(tess_context *ctx, int count, const split_layer *layers, const tess_spmv_args *args);
 extern const tess_format_ops split_host_ops, composite_host_ops;
 #if TESS_HAVE_GPU
 const split_backend *split_gpu(void);
 tess_status split_gpu_spread(tess_context *ctx, const csr_view *csr, const block_grid *grid, const uint8_t *of_block,
                              uint8_t *level);
+tess_status split_gpu_spmv_layers(tess_context *ctx, int count, const split_layer *layers, const tess_spmv_args *args);
 const tess_format_ops *split_gpu_ops(void);
 const tess_format_ops *composite_gpu_ops(void);
 #endif

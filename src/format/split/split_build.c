@@ -221,9 +221,9 @@ cleanup:
     return status;
 }
 
-/* ---- ELLPACK-R ---- */
+/* ---- slices and diagonals ---- */
 
-/* A part's rows with FP64 values, which slices are made of; columns only where asked. Released by the caller. */
+/* A part's rows with FP64 values, which slices and diagonals are made of; columns only where asked. Released by the caller. */
 static tess_status make_rows(tess_context *ctx, const split_storage *s, const split_source *source, int p,
                              bool with_columns, csr_view *out)
 {
@@ -242,17 +242,19 @@ cleanup:
     return status;
 }
 
-/* Slices of part p; of a composite the values of every level too. */
-static tess_status build_slices(tess_context *ctx, split_storage *s, const split_source *source, int p)
+/* Slices of part p, made of its rows; of a composite the values of every level too. */
+static tess_status build_slices(tess_context *ctx, split_storage *s, const csr_view *part_rows, int p)
 {
     const split_shape shape = split_shape_of(s, p);
     const tess_storage_options options = {
-        .format = TESS_FORMAT_ELLR, .precision = precision_at(s, shape.level), .max_padding = s->options.max_padding};
-    csr_view rows, own;
+        .format = s->base[p],
+        .precision = precision_at(s, shape.level),
+        .max_padding = s->options.max_padding,
+        .window = s->layered ? 1 : s->options.window}; /* layers have the same rows at the same places */
+    const csr_view rows = *part_rows;
+    csr_view own = rows;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(make_rows(ctx, s, source, p, true, &rows));
-    own = rows;
     if (!split_is_scaled(s, shape.level)) { own.exponent = NULL; }
     TESS_TRY(ellr_build_view(ctx, &own, &options, &s->slices[p]));
     for (int l = 0; s->composite && l < s->summary.options.nlevels; l++) {
@@ -260,6 +262,27 @@ static tess_status build_slices(tess_context *ctx, split_storage *s, const split
         TESS_TRY(ellr_make_values(ctx, &rows, &s->slices[p], precision_at(s, l), split_is_scaled(s, l),
                                   &s->slice_copies[p][l]));
     }
+cleanup:
+    return status;
+}
+
+static tess_status build_diagonals(tess_context *ctx, split_storage *s, const csr_view *rows, int p, double max_padding)
+{
+    const tess_storage_options options = {
+        .format = TESS_FORMAT_DIA, .precision = precision_at(s, p), .max_padding = max_padding};
+
+    return dia_build_view(ctx, rows, &options, &s->diagonals[p]);
+}
+
+/* Part p in a base that the options ask for. */
+static tess_status build_rows(tess_context *ctx, split_storage *s, const split_source *source, int p)
+{
+    csr_view rows;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(make_rows(ctx, s, source, p, true, &rows));
+    status = s->base[p] == TESS_FORMAT_DIA ? build_diagonals(ctx, s, &rows, p, s->options.max_padding)
+                                           : build_slices(ctx, s, &rows, p);
 cleanup:
     csr_release_view(ctx, &rows);
     return status;
@@ -294,21 +317,39 @@ cleanup:
     return status;
 }
 
-/* ---- both ---- */
-
-/* In s->base, csr or ellr. */
-static tess_status build_in_base(tess_context *ctx, split_storage *s, const split_source *source)
+static tess_status refresh_diagonals(tess_context *ctx, const split_storage *s, const split_source *source, int p)
 {
-    const bool shares = s->composite && s->base == TESS_FORMAT_CSR;
+    csr_view rows;
     tess_status status = TESS_SUCCESS;
 
-    if (shares) { TESS_TRY(build_composite_csr(ctx, s, source)); }
-    for (int p = 0; p < s->nparts && !shares; p++) {
-        if (s->base == TESS_FORMAT_CSR) {
-            TESS_TRY(build_split_csr(ctx, s, source, p));
-        } else {
-            TESS_TRY(build_slices(ctx, s, source, p));
-        }
+    TESS_TRY(make_rows(ctx, s, source, p, true, &rows)); /* columns tell which diagonal a value is on */
+    status = dia_backend_of(ctx)->fill_values(ctx, &rows, &s->diagonals[p]);
+cleanup:
+    csr_release_view(ctx, &rows);
+    return status;
+}
+
+/* ---- all bases ---- */
+
+/* One base for the highest level, one for those below it. Row-wise, parts begin with the lowest, and empty rows come last. */
+static void set_bases(split_storage *s, tess_format high, tess_format low)
+{
+    for (int p = 0; p < SPLIT_MOST_PARTS; p++) {
+        const bool highest = s->layered ? p == 0 : p >= s->summary.options.nlevels - 1;
+
+        s->base[p] = highest ? high : low;
+    }
+}
+
+/* In s->base. */
+static tess_status build_in_bases(tess_context *ctx, split_storage *s, const split_source *source)
+{
+    const bool csr = split_is_csr(s);
+    tess_status status = TESS_SUCCESS;
+
+    if (csr && s->composite) { return build_composite_csr(ctx, s, source); }
+    for (int p = 0; p < s->nparts; p++) {
+        TESS_TRY(csr ? build_split_csr(ctx, s, source, p) : build_rows(ctx, s, source, p));
     }
 cleanup:
     return status;
@@ -333,22 +374,66 @@ static int64_t csr_parts_bytes(const split_storage *s)
     return bytes;
 }
 
-/* Builds slices, and CSR in their place where they are refused for their padding or take no fewer bytes. */
-static tess_status build_in_smaller_base(tess_context *ctx, split_storage *s, const split_source *source)
+/* The fewest bytes that slices of a layer may take: values, columns of 16 bits, lengths. */
+static int64_t least_slices_bytes(const split_storage *s, int p)
+{
+    const split_shape shape = split_shape_of(s, p);
+
+    return shape.nnz * (int64_t)(sizeof(int16_t) + tess_precision_bytes(precision_at(s, p))) + shape.rows.count;
+}
+
+/* Diagonals of layer p, where these take fewer bytes than slices may; else there are none, and that is no failure. */
+static tess_status try_diagonals(tess_context *ctx, split_storage *s, const csr_view *rows, int p)
 {
     const tess_error before = ctx->error;
-    tess_status status;
+    const double least = (double)least_slices_bytes(s, p), asked = s->options.max_padding;
+    const double values = (double)rows->nnz * (double)tess_precision_bytes(precision_at(s, p));
+    const double most = rows->nnz > 0 && (asked == 0.0 || asked > least / values) ? least / values : asked;
+    const tess_status status = build_diagonals(ctx, s, rows, p, most);
 
-    s->base = TESS_FORMAT_ELLR;
-    status = build_in_base(ctx, s, source);
+    if (status == TESS_SUCCESS && (double)dia_view_bytes(&s->diagonals[p]) < least) {
+        s->base[p] = TESS_FORMAT_DIA;
+        return TESS_SUCCESS;
+    }
+    if (status != TESS_SUCCESS && status != TESS_UNSUPPORTED) { return status; }
+    ctx->error = before;
+    dia_release_view(ctx, &s->diagonals[p]);
+    memset(&s->diagonals[p], 0, sizeof s->diagonals[p]);
+    return TESS_SUCCESS;
+}
+
+static tess_status build_chosen_rows(tess_context *ctx, split_storage *s, const split_source *source, int p)
+{
+    csr_view rows;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(make_rows(ctx, s, source, p, true, &rows));
+    if (s->layered) { TESS_TRY(try_diagonals(ctx, s, &rows, p)); }
+    if (s->base[p] != TESS_FORMAT_DIA) { status = build_slices(ctx, s, &rows, p); }
+cleanup:
+    csr_release_view(ctx, &rows);
+    return status;
+}
+
+/* Builds diagonals and slices, and CSR in their place where slices are refused for their padding or all take no fewer bytes. */
+static tess_status build_in_smallest_bases(tess_context *ctx, split_storage *s, const split_source *source)
+{
+    const tess_error before = ctx->error;
+    tess_status status = TESS_SUCCESS;
+
+    set_bases(s, TESS_FORMAT_SELL, TESS_FORMAT_SELL);
+    for (int p = 0; p < s->nparts && status == TESS_SUCCESS; p++) {
+        status = build_chosen_rows(ctx, s, source, p);
+    }
     if (status == TESS_SUCCESS && split_parts_bytes(s) < csr_parts_bytes(s)) { return TESS_SUCCESS; }
     if (status != TESS_SUCCESS && status != TESS_UNSUPPORTED) { return status; }
     ctx->error = before; /* that slices are refused is no failure */
     split_release_parts(ctx, s);
     memset(s->slices, 0, sizeof s->slices);
     memset(s->slice_copies, 0, sizeof s->slice_copies);
-    s->base = TESS_FORMAT_CSR;
-    return build_in_base(ctx, s, source);
+    memset(s->diagonals, 0, sizeof s->diagonals);
+    set_bases(s, TESS_FORMAT_CSR, TESS_FORMAT_CSR);
+    return build_in_bases(ctx, s, source);
 }
 
 tess_status split_build_parts(const tess_matrix *assembled, split_storage *s)
@@ -358,7 +443,12 @@ tess_status split_build_parts(const tess_matrix *assembled, split_storage *s)
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(split_open_source(s, assembled, &source));
-    status = s->base == TESS_FORMAT_AUTO ? build_in_smaller_base(ctx, s, &source) : build_in_base(ctx, s, &source);
+    if (s->options.base == TESS_FORMAT_AUTO) {
+        status = build_in_smallest_bases(ctx, s, &source);
+    } else {
+        set_bases(s, s->options.base, split_has_one_base(&s->options) ? s->options.base : s->options.low_base);
+        status = build_in_bases(ctx, s, &source);
+    }
 cleanup:
     split_close_source(ctx, &source);
     return status;
@@ -371,9 +461,10 @@ tess_status split_refresh(const tess_matrix *assembled, void *storage)
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(split_open_source(s, assembled, &source));
-    if (s->base == TESS_FORMAT_CSR) { TESS_TRY(refresh_csr(assembled->ctx, s, &source)); }
-    for (int p = 0; p < s->nparts && s->base == TESS_FORMAT_ELLR; p++) {
-        TESS_TRY(refresh_slices(assembled->ctx, s, &source, p));
+    if (split_is_csr(s)) { TESS_TRY(refresh_csr(assembled->ctx, s, &source)); }
+    for (int p = 0; p < s->nparts && !split_is_csr(s); p++) {
+        TESS_TRY(s->base[p] == TESS_FORMAT_DIA ? refresh_diagonals(assembled->ctx, s, &source, p)
+                                               : refresh_slices(assembled->ctx, s, &source, p));
     }
 cleanup:
     split_close_source(assembled->ctx, &source);
@@ -390,6 +481,7 @@ void split_release_parts(tess_context *ctx, split_storage *s)
             ellr_release_values(ctx, &s->slices[p], precision_at(s, l), s->slice_copies[p][l]);
         }
         ellr_release_view(ctx, &s->slices[p]);
+        dia_release_view(ctx, &s->diagonals[p]);
     }
     for (int l = 0; l < s->summary.options.nlevels; l++) {
         tess_device_release(ctx, s->copies[l], s->whole.nnz, tess_precision_bytes(precision_at(s, l)));

@@ -480,7 +480,8 @@ static tess_status exponents(tess_context *ctx, const split_source *source, cons
 /* Behind functions: a table that is visible outside would be emitted for the device as well by HIP. */
 extern "C" const split_backend *split_gpu(void)
 {
-    static const split_backend table = {split_gpu_spread, order_rows, offsets, copy_entries, exponents};
+    static const split_backend table = {split_gpu_spread, order_rows, offsets,
+                                        copy_entries,     exponents,  split_gpu_spmv_layers};
 
     return &table;
 }

@@ -174,8 +174,12 @@ static tess_status exponents(tess_context *ctx, const split_source *source, cons
     return TESS_SUCCESS;
 }
 
-const split_backend split_host = {
-    .spread = spread, .order = order_rows, .offsets = offsets, .copy = copy_entries, .exponents = exponents};
+const split_backend split_host = {.spread = spread,
+                                  .order = order_rows,
+                                  .offsets = offsets,
+                                  .copy = copy_entries,
+                                  .exponents = exponents,
+                                  .spmv_layers = split_host_spmv_layers};
 
 #define HOST_OPS(NAME)                                                                              \
     {                                                                                               \

@@ -85,8 +85,8 @@ static tess_status read_csr(tess_context *ctx, const decoder *d, int p)
     return tess_move_values(ctx, v->nnz, from, to);
 }
 
-/* The same from slices, which their own decoding frees of scales. */
-static tess_status read_slices(const tess_matrix *a, const decoder *d, int p)
+/* The same from slices, which their own decoding frees of scales, or from diagonals. */
+static tess_status read_rows(const tess_matrix *a, const decoder *d, int p)
 {
     tess_context *ctx = a->ctx;
     const split_shape shape = split_shape_of(d->s, p);
@@ -94,7 +94,9 @@ static tess_status read_slices(const tess_matrix *a, const decoder *d, int p)
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(split_make_offsets(ctx, d->s, &d->source, &shape.rows, &rows));
-    status = ellr_backend_of(ctx)->decode(ctx, &rows, &d->s->slices[p], NULL, d->part);
+    status = d->s->base[p] == TESS_FORMAT_DIA
+                 ? dia_backend_of(ctx)->decode(ctx, &rows, &d->s->diagonals[p], NULL, d->part)
+                 : ellr_backend_of(ctx)->decode(ctx, &rows, &d->s->slices[p], NULL, d->part);
 cleanup:
     csr_release_view(ctx, &rows);
     return status;
@@ -110,7 +112,7 @@ static bool keeps(const decoder *d, int p, int64_t row, int64_t k)
 static void place_values(const decoder *d, int p, double *val)
 {
     const split_shape shape = split_shape_of(d->s, p);
-    const bool scaled = d->s->base == TESS_FORMAT_CSR && split_is_scaled(d->s, shape.level);
+    const bool scaled = split_is_csr(d->s) && split_is_scaled(d->s, shape.level);
     int64_t place = 0;
 
     for (int64_t i = 0; i < shape.rows.count; i++) {
@@ -132,7 +134,7 @@ static tess_status decode_values(const tess_matrix *a, double *val)
     memset(val, 0, (size_t)a->nnz * sizeof *val); /* what is left out */
     for (int p = 0; p < d.s->nparts; p++) {
         if (split_shape_of(d.s, p).nnz == 0) { continue; }
-        TESS_TRY(d.s->base == TESS_FORMAT_CSR ? read_csr(a->ctx, &d, p) : read_slices(a, &d, p));
+        TESS_TRY(split_is_csr(d.s) ? read_csr(a->ctx, &d, p) : read_rows(a, &d, p));
         place_values(&d, p, val);
     }
 cleanup:

@@ -30,6 +30,18 @@ split_shape split_shape_of(const split_storage *s, int part)
     return shape;
 }
 
+bool split_is_csr(const split_storage *s)
+{
+    return s->base[0] == TESS_FORMAT_CSR;
+}
+
+tess_format split_level_base(const split_storage *s, int level)
+{
+    const int last = s->summary.options.nlevels - 1, l = level < last ? level : last;
+
+    return s->base[s->layered ? l : last - l];
+}
+
 bool split_is_scaled(const split_storage *s, int level)
 {
     return s->exponent && s->summary.options.level[level].scaled != 0;
@@ -76,6 +88,44 @@ static tess_status check_scales(const tess_matrix *a, const tess_storage_options
                      "format split of granularity block with a scaled level");
 }
 
+bool split_has_one_base(const tess_storage_options *o)
+{
+    return o->low_base == TESS_FORMAT_CSR || o->low_base == o->base;
+}
+
+/* Products take all parts in one launch: chunks of CSR, or rows of slices and diagonals. */
+static tess_status check_bases(tess_context *ctx, const tess_storage_options *o, tess_granularity granularity)
+{
+    static const tess_format bases[] = {TESS_FORMAT_CSR, TESS_FORMAT_ELLR, TESS_FORMAT_SELL, TESS_FORMAT_DIA,
+                                        TESS_FORMAT_AUTO};
+    const tess_format asked[2] = {o->base, o->low_base};
+    bool diagonals = false;
+
+    for (int k = 0; k < 2; k++) {
+        bool known = false;
+
+        for (size_t b = 0; b < sizeof bases / sizeof bases[0]; b++) {
+            known = known || asked[k] == bases[b];
+        }
+        if (!known) {
+            return tess_fail(ctx, TESS_UNSUPPORTED, "csr, ellr, sell, dia or auto", "format %s over parts in format %s",
+                             tess_format_name(o->format), tess_format_name(asked[k]));
+        }
+        diagonals = diagonals || asked[k] == TESS_FORMAT_DIA;
+    }
+    if (!split_has_one_base(o) &&
+        (o->base == TESS_FORMAT_CSR || o->base == TESS_FORMAT_AUTO || o->low_base == TESS_FORMAT_AUTO)) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "ellr, sell and dia may differ; csr and auto are for all parts",
+                         "format %s over parts in formats %s and %s", tess_format_name(o->format),
+                         tess_format_name(o->base), tess_format_name(o->low_base));
+    }
+    if (diagonals && granularity == TESS_GRANULARITY_ROW) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "csr, ellr, sell or auto; dia is for granularity entry or block",
+                         "format %s by rows over parts in format dia", tess_format_name(o->format));
+    }
+    return TESS_SUCCESS;
+}
+
 static tess_status check_options(const tess_matrix *a, const tess_storage_options *o, tess_granularity granularity)
 {
     tess_context *ctx = a->ctx;
@@ -85,10 +135,6 @@ static tess_status check_options(const tess_matrix *a, const tess_storage_option
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "split takes granularity row, entry or block, composite row",
                          "format %s of granularity %s", tess_format_name(o->format),
                          tess_granularity_name(granularity));
-    }
-    if (o->base != TESS_FORMAT_CSR && o->base != TESS_FORMAT_ELLR && o->base != TESS_FORMAT_AUTO) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "csr, ellr or auto", "format %s over parts in format %s",
-                         tess_format_name(o->format), tess_format_name(o->base));
     }
     if (o->row_order != TESS_ROW_ORDER_ORIGINAL && o->row_order != TESS_ROW_ORDER_PERMUTED &&
         o->row_order != TESS_ROW_ORDER_SYMMETRIC) {
@@ -102,6 +148,7 @@ static tess_status check_options(const tess_matrix *a, const tess_storage_option
     if (o->arithmetic != TESS_ARITHMETIC_FP64 && o->arithmetic != TESS_ARITHMETIC_FP32) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64 or fp32", "arithmetic number %d", (int)o->arithmetic);
     }
+    if (check_bases(ctx, o, granularity) != TESS_SUCCESS) { return ctx->error.status; }
     return check_scales(a, o, granularity);
 }
 
@@ -188,7 +235,6 @@ tess_status split_build_assigned(const tess_matrix *assembled, const tess_storag
     memset(s, 0, sizeof *s);
     s->options = *options;
     s->composite = options->format == TESS_FORMAT_COMPOSITE;
-    s->base = options->base;
     s->nrows = assembled->nrows;
     s->ncols = assembled->ncols;
     s->order.nrows = assembled->nrows;
@@ -255,13 +301,12 @@ int64_t split_parts_bytes(const split_storage *s)
     for (int p = 0; p < s->nparts; p++) {
         const csr_view *v = &s->part[p].view;
 
-        if (s->base == TESS_FORMAT_ELLR) {
-            bytes += slices_bytes(s, &s->slices[p]);
-        } else if (!s->composite && v->row_ptr) {
+        bytes += slices_bytes(s, &s->slices[p]) + dia_view_bytes(&s->diagonals[p]); /* 0 but of the part's base */
+        if (!s->composite && v->row_ptr) {
             bytes += index_bytes(v) + v->nnz * (int64_t)tess_precision_bytes(v->precision);
         }
     }
-    if (s->composite && s->base == TESS_FORMAT_CSR) { bytes += index_bytes(&s->whole) + copies_bytes(s, s->whole.nnz); }
+    if (s->composite && split_is_csr(s)) { bytes += index_bytes(&s->whole) + copies_bytes(s, s->whole.nnz); }
     return bytes;
 }
 

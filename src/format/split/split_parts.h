@@ -15,6 +15,8 @@ typedef struct split_shape {
 } split_shape;
 split_shape split_shape_of(const split_storage *s, int part);
 
+/* Whether the parts are CSR; then all are. */
+bool split_is_csr(const split_storage *s);
 /* Whether values at a level are stored over their row's scale. */
 bool split_is_scaled(const split_storage *s, int level);
 /* Whether kernels look up the row of y of each row. */
@@ -26,6 +28,8 @@ const split_backend *split_backend_of(const tess_context *ctx);
 
 /* The part's view without arrays: sizes, precision, rows of y, scales. */
 csr_view split_bare_view(const split_storage *s, const split_shape *shape);
+/* Whether the options ask for one base of all parts. */
+bool split_has_one_base(const tess_storage_options *o);
 /* Row offsets of the part to v->row_ptr. The caller releases them by csr_release_view. */
 tess_status split_make_offsets(tess_context *ctx, const split_storage *s, const split_source *source,
                                const split_rows *rows, csr_view *v);

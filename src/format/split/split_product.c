@@ -31,12 +31,19 @@ static tess_status make_plans(tess_context *ctx, split_storage *s)
 
 /* ---- what is multiplied ---- */
 
-/* The parts of a product, in either base. */
+/* The parts of a product, as CSR or in other bases. */
 typedef struct chosen_parts {
     int count;
+    bool any_diagonals;
     csr_part part[SPLIT_MOST_PARTS];
-    ellr_view slices[SPLIT_MOST_PARTS];
+    split_layer layer[SPLIT_MOST_PARTS];
 } chosen_parts;
+
+static void open_choice(chosen_parts *chosen)
+{
+    chosen->count = 0;
+    chosen->any_diagonals = false;
+}
 
 /* Adds part p with the values of a level. */
 static void choose(const split_storage *s, int p, int level, chosen_parts *chosen)
@@ -44,8 +51,16 @@ static void choose(const split_storage *s, int p, int level, chosen_parts *chose
     const split_shape shape = split_shape_of(s, p);
     csr_part part = s->part[p];
 
-    if (s->base == TESS_FORMAT_ELLR) {
-        chosen->slices[chosen->count++] = split_slices_at(s, p, level);
+    if (!split_is_csr(s)) {
+        split_layer *layer = &chosen->layer[chosen->count++];
+
+        layer->in_diagonals = s->base[p] == TESS_FORMAT_DIA;
+        chosen->any_diagonals = chosen->any_diagonals || layer->in_diagonals;
+        if (layer->in_diagonals) {
+            layer->diagonals = s->diagonals[p];
+        } else {
+            layer->slices = split_slices_at(s, p, level);
+        }
         return;
     }
     if (s->composite && !shape.empty) {
@@ -59,7 +74,7 @@ static void choose(const split_storage *s, int p, int level, chosen_parts *chose
 /* All parts that have rows, or one that has none: a product has an end to announce even so. */
 static void choose_by_rows(const split_storage *s, int copy, chosen_parts *chosen)
 {
-    chosen->count = 0;
+    open_choice(chosen);
     for (int p = 0; p < s->nparts; p++) {
         const split_shape shape = split_shape_of(s, p);
 
@@ -70,13 +85,16 @@ static void choose_by_rows(const split_storage *s, int copy, chosen_parts *chose
 
 static bool has_entries(const split_storage *s, const chosen_parts *chosen, int k)
 {
-    return (s->base == TESS_FORMAT_ELLR ? chosen->slices[k].nnz : chosen->part[k].view.nnz) > 0;
+    const split_layer *layer = &chosen->layer[k];
+
+    if (split_is_csr(s)) { return chosen->part[k].view.nnz > 0; }
+    return (layer->in_diagonals ? layer->diagonals.nnz : layer->slices.nnz) > 0;
 }
 
 /* The layers that have entries, lowest level first; the lowest where none has. */
 static void choose_layers(const split_storage *s, chosen_parts *chosen)
 {
-    chosen->count = 0;
+    open_choice(chosen);
     for (int l = s->nparts - 1; l >= 0; l--) {
         if (s->summary.nonzeros_at[l] > 0) { choose(s, l, l, chosen); }
     }
@@ -134,9 +152,10 @@ static tess_status prepare(tess_context *ctx, split_storage *s)
     tess_status status = TESS_SUCCESS;
 
     if (s->prepared) { return TESS_SUCCESS; }
-    if (s->base == TESS_FORMAT_CSR) { TESS_TRY(prepare_csr(ctx, s)); }
-    for (int p = 0; p < s->nparts && s->base == TESS_FORMAT_ELLR; p++) {
+    if (split_is_csr(s)) { TESS_TRY(prepare_csr(ctx, s)); }
+    for (int p = 0; p < s->nparts && !split_is_csr(s); p++) {
         if (s->slices[p].slice) { TESS_TRY(ellr_backend_of(ctx)->prepare(ctx, &s->slices[p])); }
+        if (s->base[p] == TESS_FORMAT_DIA) { TESS_TRY(dia_backend_of(ctx)->prepare(ctx, &s->diagonals[p])); }
     }
     if (s->options.arithmetic == TESS_ARITHMETIC_FP32 && !s->x_shadow) {
         TESS_TRY(tess_device_allocate(ctx, s->ncols, sizeof *s->x_shadow, (void **)&s->x_shadow));
@@ -153,8 +172,23 @@ tess_status split_prepare(const tess_matrix *a)
 
 static bool is_below_fp64(const split_storage *s, const chosen_parts *chosen, int k)
 {
-    if (s->base == TESS_FORMAT_ELLR) { return chosen->slices[k].precision != TESS_PRECISION_FP64; }
-    return chosen->part[k].view.precision != TESS_PRECISION_FP64;
+    const split_layer *layer = &chosen->layer[k];
+
+    if (split_is_csr(s)) { return chosen->part[k].view.precision != TESS_PRECISION_FP64; }
+    return (layer->in_diagonals ? layer->diagonals.precision : layer->slices.precision) != TESS_PRECISION_FP64;
+}
+
+static tess_status multiply_slices(tess_context *ctx, const split_storage *s, const chosen_parts *chosen,
+                                   const tess_spmv_args *args)
+{
+    const ellr_backend *backend = ellr_backend_of(ctx);
+    ellr_view slices[SPLIT_MOST_PARTS];
+
+    for (int k = 0; k < chosen->count; k++) {
+        slices[k] = chosen->layer[k].slices;
+    }
+    return adds_up(s, chosen) ? backend->spmv_layers(ctx, chosen->count, slices, args)
+                              : backend->spmv_parts(ctx, chosen->count, slices, args);
 }
 
 static tess_status multiply(tess_context *ctx, const split_storage *s, const chosen_parts *chosen,
@@ -162,12 +196,8 @@ static tess_status multiply(tess_context *ctx, const split_storage *s, const cho
 {
     csr_view views[SPLIT_MOST_PARTS];
 
-    if (s->base == TESS_FORMAT_ELLR) {
-        const ellr_backend *backend = ellr_backend_of(ctx);
-
-        return adds_up(s, chosen) ? backend->spmv_layers(ctx, chosen->count, chosen->slices, args)
-                                  : backend->spmv_parts(ctx, chosen->count, chosen->slices, args);
-    }
+    if (chosen->any_diagonals) { return split_backend_of(ctx)->spmv_layers(ctx, chosen->count, chosen->layer, args); }
+    if (!split_is_csr(s)) { return multiply_slices(ctx, s, chosen, args); }
     if (adds_up(s, chosen)) {
         return csr_backend_of(ctx)->spmv_layers(ctx, views_of(chosen, views), views, s->layers, args);
     }

@@ -118,7 +118,7 @@ expect 2 solve spd.mtx --solver jacobi --format composite --granularity entry
 err_has 'format composite takes row'
 for bad in "granularity rows" "policy mean" "policy mean-3std:0" "policy mean-3std:x" "block 16" "block 16x8" "block 16x16x16" "policy none:1" "policy mean-range:x" "policy fixed-range:-1" \
     "policy lossless:0" "policy lossless:x" "share 0" "share 101" "share most" "levels fp32,fp64" "levels fp64,fp33" \
-    "levels fp64,fp32,fp16,bf16,e4m3" "levels fp64,fp8,e5m2" "base sell" "base dia" "base coo" "row-order none"; do
+    "levels fp64,fp32,fp16,bf16,e4m3" "levels fp64,fp8,e5m2" "base coo" "base csr,dia" "base auto,sell" "base dia,auto" "base dia,coo" "base ,dia" "base dia," "row-order none"; do
     # shellcheck disable=SC2086
     expect 2 info spd.mtx --$bad
 done

@@ -68,11 +68,18 @@ expect 0 info blocks.mtx --format split --granularity block --policy mean-3std -
 json info.json 'j["storage"]["bytes"] == j["assignment"]["split_bytes"] == 8 * 6 + 12 * 2 + 8 * 40 + 8'
 expect 0 spmv blocks.mtx --format split --granularity block --block 32x16 --policy mean-3std --json spmv.json
 json spmv.json 'j["componentwise_error"] <= j["componentwise_bound"] and j["options"]["block"] == "32x16"'
-for base in csr ellr; do
+for base in csr ellr sell dia ellr,sell dia,sell sell,dia; do
     expect 0 spmv gallery:rowscale:16:50 --format pbp --base $base --max-padding 100 --json spmv.json
     json spmv.json 'j["componentwise_error"] <= j["componentwise_bound"] and j["format"] == "split"'
     json spmv.json '[j["options"][k] for k in ("granularity", "policy", "block")] == ["block", "mean-3std", "16x16"]'
+    json spmv.json 'j["options"]["base"] == "'"${base%,*}"'" and j["options"]["low_base"] == "'"${base#*,}"'"'
 done
+expect 2 spmv spd.mtx --format pbp --base csr,dia
+err_has 'csr is for all parts; ellr, sell and dia may differ'
+expect 2 spmv spd.mtx --format pbp --base dia,auto
+err_has 'auto is for all parts'
+expect 3 spmv gallery:randomspd:300:4 --format pbp --base dia
+err_has 'max_padding is 3'
 expect 0 solve spd.mtx --solver cg --format pbp --rtol 1e-10 --json pbp.json
 json pbp.json 'j["converged"] and j["format"] == "split" and sum(j["nonzeros_per_precision"].values()) == 7'
 # a policy given before or after is taken
@@ -130,8 +137,8 @@ expect 2 info random.mtx --policy mean-3std:automatic
 err_has 'not a number above 0 or auto'
 expect 2 info random.mtx --policy mean-range:auto
 err_has 'not a number above 0'
-# the base of fewer bytes: slices where rows are even, CSR where they are not
+# the bases of fewest bytes: diagonals and slices where rows are even, CSR where they are not
 expect 0 spmv gallery:laplace2d:40 --format pbp --base auto --json spmv.json
-json spmv.json 'j["options"]["base"] == "ellr" and j["componentwise_error"] <= j["componentwise_bound"]'
+json spmv.json 'j["options"]["base"] == "dia" and j["options"]["low_base"] == "sell" and j["componentwise_error"] <= j["componentwise_bound"]'
 expect 0 spmv blocks.mtx --format pbp --base auto --json spmv.json
 json spmv.json 'j["options"]["base"] == "csr" and j["componentwise_error"] <= j["componentwise_bound"]'

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The contestants of bench_factors, what they did, and what is asked of them. */
+#ifndef TESS_BENCH_HARNESS_FACTORS_H
+#define TESS_BENCH_HARNESS_FACTORS_H
+
+#include "harness_contest.h"
+
+enum { FACTORS_MOST_VARIANTS = 48, FACTORS_NAME = 48 };
+
+/* ---- contestants (harness_factors_variant.c) ---- */
+
+/*
+ * A contestant is its name: cg or bicgstab, then jacobi, ilu0 or ic0, then any of a precision of the factors, levels and blocks
+ * (ours); or cg-cu-ic0, bicgstab-cu-ilu0, .. (cuSPARSE and cuBLAS), with -device or -graph for where its scalars are.
+ */
+typedef struct factors_variant {
+    char name[FACTORS_NAME];
+    tess_solver_kind solver;
+    bool theirs;
+    bench_contestant which; /* of ours: on a GPU */
+    tess_precond_options precond;
+} factors_variant;
+
+typedef struct factors_variants {
+    int count;
+    factors_variant items[FACTORS_MOST_VARIANTS];
+} factors_variants;
+
+/* Adds those of a comma-separated list of names and patterns (`cg-*`, `all`); false at a wrong one, which is copied to *wrong.
+   `triangular` is that of ours whose name says none. */
+bool factors_variants_add(factors_variants *list, const char *names, tess_triangular triangular, char *wrong,
+                          size_t wrong_size);
+
+/* ---- results ---- */
+
+typedef struct factors_outcome {
+    const factors_variant *variant;
+    bool refused; /* it could not run: `why` */
+    char why[640];
+    bench_contest_outcome run;
+    bool from_solve;            /* the time per iteration is that of the solve without its set-up, by its iterations */
+    double apply_seconds;       /* of one application; 0: not measured */
+    bool incomplete;            /* it has the following facts; of theirs the shift alone */
+    tess_precond_factors facts; /* a baseline factors A with our shift */
+    const char *made_by;        /* the baseline's factors */
+    int64_t bytes;              /* of the preconditioner */
+} factors_outcome;
+
+/* Seconds per iteration, or NaN. */
+double factors_seconds(const factors_outcome *o);
+
+/* ---- report and goals (harness_factors_report.c) ---- */
+
+typedef struct factors_goals factors_goals;
+
+factors_goals *factors_goals_make(void);
+void factors_print_head(void);
+/* All that ran on a problem with one solver. */
+void factors_report(const bench_problem *p, const char *matrix, const factors_outcome *all, int count,
+                    factors_goals *goals);
+/* Prints the goals, and the baseline beside its known times; frees them. */
+void factors_goals_report(bench_run *run, factors_goals *goals);
+
+#endif

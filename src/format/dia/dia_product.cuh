@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows of diagonals times a vector on the GPU, for the kernels of one view and of several layers. A thread takes ROWS rows; diagonals
+ * come in batches whose loads are all on their way before the first is used. Each row is added up by one thread in the order of
+ * its columns: no shared memory, no barrier, the same bits always.
+ *
+ * Bell, Garland, Implementing sparse matrix-vector multiplication on throughput-oriented processors, SC 2009, section 4.1;
+ * Zhao et al. 2024, section 2.1.
+ */
+#ifndef TESS_FORMAT_DIA_DIA_PRODUCT_CUH
+#define TESS_FORMAT_DIA_DIA_PRODUCT_CUH
+
+#include "backend/gpu/reduce.cuh"
+#include "format/dia/dia_rows.h"
+
+#include <tessera/storage.cuh> /* after the vendor's header: HIP declares memcpy for the device there */
+
+/* What may be tried. ROWS: rows of a thread, 1, 2 or 4, with ROWS values in at most 16 bytes. BATCH: diagonals in flight, 4. */
+struct diagonal_tuning {
+    static constexpr int ROWS = 2;
+    static constexpr int BATCH = 4;
+};
+
+/* A thread's rows, APART from each other. Next to each other they begin at a multiple of ROWS and their values come in one load.
+   Else a row that does not exist is loaded as the last one. */
+template <int APART>
+struct diagonal_rows {
+    static constexpr int ROWS = diagonal_tuning::ROWS;
+    int64_t first;
+
+    static_assert(APART > 1 || DIA_WORD % ROWS == 0, "neighbouring rows are of one word");
+
+    __device__ inline int64_t loaded(const dia_view &v, int r) const
+    {
+        return min(first + r * APART, v.nrows - 1);
+    }
+
+    /* Their values on diagonal d. */
+    template <typename STORED>
+    __device__ inline tess::pack<STORED, ROWS> values(const dia_view &v, int64_t d) const
+    {
+        const STORED *val = (const STORED *)v.val;
+
+        if constexpr (APART == 1) {
+            return gpu_load_once((const tess::pack<STORED, ROWS> *)(val + dia_place(&v, d, first)));
+        } else {
+            tess::pack<STORED, ROWS> own;
+
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) {
+                own.value[r] =
+                    gpu_load_once((const tess::pack<STORED, 1> *)(val + dia_place(&v, d, loaded(v, r)))).value[0];
+            }
+            return own;
+        }
+    }
+
+    /* Bit r: row r has an entry on the diagonal, if it has the column. */
+    __device__ inline uint32_t entries(const dia_view &v, dia_diagonal diagonal) const
+    {
+        if (diagonal.bitmap < 0) { return UINT32_MAX; }
+        if constexpr (APART == 1) {
+            return gpu_load_once(v.bitmap + dia_word(&v, diagonal, first)) >> (first % DIA_WORD);
+        } else {
+            uint32_t bits = 0;
+
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) {
+                const int64_t row = loaded(v, r);
+
+                bits |= (gpu_load_once(v.bitmap + dia_word(&v, diagonal, row)) >> (row % DIA_WORD) & 1U) << r;
+            }
+            return bits;
+        }
+    }
+};
+
+/* COUNT diagonals from d on. Every place of a diagonal may be loaded, and x wherever the column exists: neither waits for a bitmap.
+   Products are made in PRODUCT and added in ARITHMETIC. */
+template <int COUNT, typename STORED, typename PRODUCT, int APART, typename VECTOR, typename ARITHMETIC>
+__device__ static inline void add_diagonals(const dia_view &v, int64_t d, diagonal_rows<APART> rows, const VECTOR *x,
+                                            ARITHMETIC (&sum)[diagonal_tuning::ROWS])
+{
+    constexpr int ROWS = diagonal_tuning::ROWS;
+    dia_diagonal diagonal[COUNT];
+    tess::pack<STORED, ROWS> value[COUNT];
+    VECTOR factor[COUNT][ROWS] = {};
+    uint32_t entries[COUNT];
+
+#pragma unroll
+    for (int u = 0; u < COUNT; u++) {
+        diagonal[u] = v.diagonal[d + u];
+        value[u] = rows.template values<STORED>(v, d + u);
+    }
+#pragma unroll
+    for (int u = 0; u < COUNT; u++) {
+        entries[u] = rows.entries(v, diagonal[u]);
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            const int64_t column = rows.first + r * APART + diagonal[u].offset;
+            const bool within = (uint64_t)column < (uint64_t)v.ncols; /* negative columns are large numbers */
+
+            if (within) { factor[u][r] = x[column]; }
+            entries[u] &= ~((within ? 0U : 1U) << r);
+        }
+    }
+#pragma unroll
+    for (int u = 0; u < COUNT; u++) {
+        PRODUCT decoded[ROWS];
+
+        tess::decode_pack<PRODUCT>(value[u], decoded);
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            if (entries[u] >> r & 1U) { sum[r] += (ARITHMETIC)(decoded[r] * (PRODUCT)factor[u][r]); }
+        }
+    }
+}
+
+/* All diagonals: full batches, then a rest of exactly as many as there are. */
+template <typename STORED, typename PRODUCT, int APART, typename VECTOR, typename ARITHMETIC>
+__device__ static inline void sum_diagonals(const dia_view &v, diagonal_rows<APART> rows, const VECTOR *x,
+                                            ARITHMETIC (&sum)[diagonal_tuning::ROWS])
+{
+    constexpr int BATCH = diagonal_tuning::BATCH;
+    int64_t d = 0;
+
+    static_assert(BATCH == 4, "the cases below");
+    for (; d + BATCH <= v.ndiagonals; d += BATCH) {
+        add_diagonals<BATCH, STORED, PRODUCT>(v, d, rows, x, sum);
+    }
+    switch (v.ndiagonals - d) {
+    case 1: add_diagonals<1, STORED, PRODUCT>(v, d, rows, x, sum); break;
+    case 2: add_diagonals<2, STORED, PRODUCT>(v, d, rows, x, sum); break;
+    case 3: add_diagonals<3, STORED, PRODUCT>(v, d, rows, x, sum); break;
+    default: break;
+    }
+}
+
+#endif

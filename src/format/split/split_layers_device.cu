@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The product of a matrix in layers on the GPU of which some are diagonals (split.h): one launch. A thread takes its rows through
+ * all layers, lowest level first. Where there are diagonals alone these are neighbouring rows; beside slices they are those of a slice's
+ * two lanes, half a slice apart: the threads of a wave fetch neighbouring values of a diagonal all the same.
+ */
+#include "format/dia/dia_product.cuh"
+#include "format/ellr/ellr_parts.cuh"
+#include "format/split/split.h"
+
+struct split_layers {
+    int count;
+    split_layer layer[TESS_MOST_LEVELS];
+};
+
+/* What may be tried: threads of a block, which makes one pass unless there are dot products; resident threads of a multiprocessor
+   that registers must allow; entries of slices in flight, at most. */
+template <bool SLICES, int NDOTS>
+struct layers_shape {
+    static constexpr bool ONE_PASS = NDOTS == 0;
+    static constexpr int ROWS = diagonal_tuning::ROWS;
+    static constexpr int BLOCK = ONE_PASS ? 128 : (int)GPU_BLOCK, PASS = BLOCK * ROWS;
+    static constexpr int BLOCKS = (SLICES ? 768 : 1024) / BLOCK;
+    static constexpr int BATCH = 6;
+};
+
+/* Diagonals that are stored below FP64: in FP32 products of the rounded x, or all in FP64. */
+template <typename STORED, bool LOW, int APART>
+__device__ static inline void sum_low_diagonals(const dia_view &v, diagonal_rows<APART> rows,
+                                                const tess_spmv_args &args, double (&sum)[diagonal_tuning::ROWS])
+{
+    if constexpr (LOW) {
+        sum_diagonals<STORED, float>(v, rows, args.x_shadow, sum);
+    } else {
+        sum_diagonals<STORED, double>(v, rows, args.x, sum);
+    }
+}
+
+template <bool LOW, int APART>
+__device__ static inline void sum_layer_diagonals(const dia_view &v, diagonal_rows<APART> rows,
+                                                  const tess_spmv_args &args, double (&sum)[diagonal_tuning::ROWS])
+{
+    switch (v.precision) {
+    case TESS_PRECISION_FP64: sum_diagonals<double, double>(v, rows, args.x, sum); break;
+    case TESS_PRECISION_FP32: sum_low_diagonals<float, LOW>(v, rows, args, sum); break;
+    case TESS_PRECISION_BF16: sum_low_diagonals<tess::bf16, LOW>(v, rows, args, sum); break;
+    case TESS_PRECISION_FP16: sum_low_diagonals<tess::fp16, LOW>(v, rows, args, sum); break;
+    case TESS_PRECISION_E4M3: sum_low_diagonals<tess::e4m3, LOW>(v, rows, args, sum); break;
+    case TESS_PRECISION_E5M2: sum_low_diagonals<tess::e5m2, LOW>(v, rows, args, sum); break;
+    }
+}
+
+/* SLICES: some layers are slices. */
+template <bool SLICES, int NDOTS, bool LOW>
+__global__ static void GPU_LAUNCH_BOUNDS((layers_shape<SLICES, NDOTS>::BLOCK), (layers_shape<SLICES, NDOTS>::BLOCKS))
+    layers_kernel(const split_layers layers, int64_t nrows, int passes, const tess_spmv_args args, const loop_gate gate,
+                  const reduce_target target)
+{
+    typedef layers_shape<SLICES, NDOTS> blocks;
+    constexpr int ROWS = blocks::ROWS, APART = SLICES ? ELLR_SLICE / 2 : 1;
+    const int64_t end = SLICES ? (nrows + ELLR_SLICE - 1) / ELLR_SLICE * ELLR_SLICE : nrows;
+    double dots[NDOTS > 0 ? NDOTS : 1] = {};
+    tess_scalars scalars;
+
+    static_assert(ROWS == 2, "the two lanes of a slice whose rows are half of it apart");
+    /* A block's threads stay together: all of them enter the gate, and all get to the reduction. */
+    if (!loop_enter<true>(gate, NDOTS > 0, &scalars)) { return; }
+    for (int pass = (int)blockIdx.x; pass < passes; pass += (int)gridDim.x) {
+        const int64_t position = (int64_t)pass * blocks::PASS + (int64_t)threadIdx.x * ROWS;
+        const diagonal_rows<APART> rows = {SLICES ? ellr_rank_at(position) : position};
+        double sum[ROWS] = {};
+
+        if (position >= end) { continue; }
+#pragma unroll 1
+        for (int l = 0; l < layers.count; l++) {
+            const split_layer &layer = layers.layer[l];
+
+            if (!SLICES || layer.in_diagonals) {
+                sum_layer_diagonals<LOW>(layer.diagonals, rows, args, sum);
+            } else {
+                thread_rows<any_value, ROWS> own;
+
+                own.find(layer.slices, position);
+                sum_part_rows<LOW, blocks::BATCH>(layer.slices.precision, own, args, sum);
+            }
+        }
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            const int64_t row = rows.first + r * APART;
+
+            if (row < nrows) { spmv_add_row_dots(&args, NDOTS, row, spmv_finish_row(&args, row, sum[r]), dots); }
+        }
+        if (blocks::ONE_PASS) { break; }
+    }
+    if (NDOTS > 0) { grid_reduce(dots, target); }
+}
+
+template <bool SLICES, int NDOTS, bool LOW>
+static tess_status launch(tess_context *ctx, const split_layers *layers, int64_t nrows, const tess_spmv_args *args)
+{
+    typedef layers_shape<SLICES, NDOTS> blocks;
+    const int64_t resident = (int64_t)blocks::BLOCKS * gpu_state_of(ctx)->multiprocessors;
+    const int64_t passes = (nrows + blocks::PASS - 1) / blocks::PASS; /* of whole slices */
+    const unsigned grid = (unsigned)(blocks::ONE_PASS || passes < resident ? passes : resident);
+    loop_gate gate;
+    reduce_target target;
+    tess_status status = TESS_SUCCESS;
+
+    static_assert((int)blocks::PASS % (int)ELLR_SLICE == 0, "no pass ends within a slice");
+    if (passes == 0) { return TESS_SUCCESS; }
+    TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
+    TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
+    status = gpu_launch_blocks(ctx, "a product by layers of diagonals", layers_kernel<SLICES, NDOTS, LOW>, grid,
+                               blocks::BLOCK, 0, *layers, nrows, (int)passes, *args, gate, target);
+cleanup:
+    return status;
+}
+
+template <bool SLICES, bool LOW>
+static tess_status select_dots(tess_context *ctx, const split_layers *layers, int64_t nrows, const tess_spmv_args *args)
+{
+    switch (args->reduction.ndots) {
+    case 0: return launch<SLICES, 0, LOW>(ctx, layers, nrows, args);
+    case 1: return launch<SLICES, 1, LOW>(ctx, layers, nrows, args);
+    default: return launch<SLICES, 2, LOW>(ctx, layers, nrows, args);
+    }
+}
+
+template <bool SLICES>
+static tess_status select_arithmetic(tess_context *ctx, const split_layers *layers, int64_t nrows,
+                                     const tess_spmv_args *args)
+{
+    return args->low_arithmetic == TESS_ARITHMETIC_FP32 ? select_dots<SLICES, true>(ctx, layers, nrows, args)
+                                                        : select_dots<SLICES, false>(ctx, layers, nrows, args);
+}
+
+/* Each layer needs the x that it multiplies: FP64, or what it was rounded to. */
+static bool has_factors(const split_layer &layer, const tess_spmv_args *args)
+{
+    const tess_precision precision = layer.in_diagonals ? layer.diagonals.precision : layer.slices.precision;
+    const bool low = args->low_arithmetic == TESS_ARITHMETIC_FP32 && precision != TESS_PRECISION_FP64;
+
+    return (layer.in_diagonals ? layer.diagonals.nnz : layer.slices.nnz) == 0 ||
+           (low ? (const void *)args->x_shadow : args->x) != NULL;
+}
+
+extern "C" tess_status split_gpu_spmv_layers(tess_context *ctx, int count, const split_layer *layers,
+                                             const tess_spmv_args *args)
+{
+    gpu_scope scope(ctx);
+    const int64_t nrows = layers->in_diagonals ? layers->diagonals.nrows : layers->slices.nrows;
+    split_layers all = {};
+    bool slices = false;
+
+    if (count > TESS_MOST_LEVELS || args->vectors != TESS_PRECISION_FP64) {
+        return tess_fail(ctx, TESS_INTERNAL, NULL, "a product of %d layers with %s vectors", count,
+                         tess_precision_name(args->vectors));
+    }
+    all.count = count;
+    for (int l = 0; l < count; l++) {
+        if (!has_factors(layers[l], args)) {
+            return tess_fail(ctx, TESS_INTERNAL, NULL, "a product of layers without the x that they need");
+        }
+        all.layer[l] = layers[l];
+        slices = slices || !layers[l].in_diagonals;
+    }
+    return slices ? select_arithmetic<true>(ctx, &all, nrows, args) : select_arithmetic<false>(ctx, &all, nrows, args);
+}
