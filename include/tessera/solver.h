@@ -37,8 +37,8 @@ typedef enum tess_solver_kind {
 
 /*
  * X(NAME, value, name). `graph` and `single-kernel` need a GPU. `single-kernel` is CG and BiCGSTAB, without preconditioner or
- * with jacobi, on csr of 16 bits or more, in one launch. `auto` takes it where matrix and vectors stay in shared memory
- * throughout, else `graph` where the operator and preconditioner allow.
+ * with jacobi, on csr of 16 bits or more, in one launch; it has not run on a device yet. `auto`: `graph` on a
+ * GPU where the operator and preconditioner allow, else `plain`.
  */
 #define TESS_ENGINE_LIST(X) \
     X(AUTO, 0, "auto")      \

@@ -5,6 +5,10 @@
 
 #include "core/internal.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct tess_precond {
     tess_context *ctx;
     tess_precond_kind kind;
@@ -30,5 +34,9 @@ bool tess_precond_is_identity(const tess_precond *m);
 /* z := M^-1 r with dot products of z; r and z have the precision `vectors`, FP64 or FP32 (a reduction goes with FP64 alone). */
 tess_status tess_precond_apply_fused(const tess_precond *m, tess_precision vectors, const void *r, void *z,
                                      const tess_reduction *reduction);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -65,7 +65,7 @@ struct csr_plan {
 
 /* Kernels for few layers hold less of a chunk in registers than those for as many as there may be. */
 enum { FEW_LAYERS = 3 };
-static_assert(TESS_MOST_LEVELS > FEW_LAYERS, "the two kinds of kernels");
+static_assert((int)TESS_MOST_LEVELS > (int)FEW_LAYERS, "the two kinds of kernels");
 
 /* By rows: most work of a chunk of so many layers. Each of nine or twelve stretches may be longer than its array by two lines. */
 static inline int layers_chunk_most(int count)
