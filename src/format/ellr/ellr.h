@@ -41,11 +41,11 @@ typedef struct ellr_view {
     int64_t nrows, ncols, nnz, nslices;
     ellr_slice *slice; /* nslices */
     void *length;      /* nslices * ELLR_SLICE row lengths of length_bits; 0 beyond the last row */
-    int length_bits;   /* 8 where no row is longer than 255, else 32 */
     int16_t *order;    /* row minus position, for each position of permuted slices; NULL: there is none */
     void *column;      /* column_units * ELLR_SLICE 16-bit words */
     void *val;         /* value_units * ELLR_SLICE values of `precision` */
     int64_t value_units, column_units;
+    int length_bits; /* 8 where no row is longer than 255, else 32 */
     int32_t
         uniform_width; /* > 0: all slices are that wide, in order, narrow, one after another: no need to look at them */
     tess_precision precision;
