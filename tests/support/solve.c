@@ -103,3 +103,18 @@ void discard(solved *s)
     free(s->x);
     free(s->history);
 }
+
+void check_limits_are_exact(tess_context *ctx, const oracle_csr *a, const double *b, tess_solve_options options)
+{
+    options.rtol = 0.0;
+    for (int64_t limit = 0; limit <= 19; limit++) {
+        solved s;
+
+        options.max_iterations = limit;
+        s = solve_here(ctx, a, &options, b);
+        assert_int_equal(s.result.iterations, limit);
+        assert_int_equal(s.result.reason, TESS_REASON_ITERATIONS);
+        check_honest(a, b, s.x, &options, &s.result);
+        discard(&s);
+    }
+}

@@ -35,6 +35,9 @@ typedef struct solved {
 solved solve_here(tess_context *ctx, const oracle_csr *a, const tess_solve_options *options, const double *b);
 void discard(solved *s);
 
+/* A fixed run of 0 to 19 iterations takes as many, ends at its limit and is honest. */
+void check_limits_are_exact(tess_context *ctx, const oracle_csr *a, const double *b, tess_solve_options options);
+
 /* Solves A x = b, b random, by both engines of a GPU: converged, honest, with the same bits. */
 void check_engines_agree(tess_context *gpu, const oracle_csr *a, tess_solve_options options);
 
