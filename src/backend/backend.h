@@ -155,6 +155,10 @@ typedef struct tess_loop {
     tess_loop_state result; /* out: the state at the end */
 } tess_loop;
 
+/* How long a block of threads waits for another at most: far above any wait of blocks that run, far below what a user takes for a
+   hang. */
+#define TESS_PATIENCE_NANOSECONDS INT64_C(4000000000)
+
 struct tess_backend {
     const char *name; /* "cpu", "cuda", "hip" */
     /* context */

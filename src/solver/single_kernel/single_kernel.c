@@ -6,9 +6,6 @@
 
 #include "solver/solver.h"
 
-/* Far above any wait of resident blocks, far below what a user takes for a hang. */
-#define PATIENCE_NANOSECONDS INT64_C(4000000000)
-
 int64_t single_exchange_count(const single_plan *p)
 {
     return p->cluster ? 0 : (int64_t)SINGLE_WINDOWS * p->n;
@@ -143,7 +140,7 @@ static tess_status make_single(tess_solver *s, const single_limits *limits, sing
     k->plan = *plan;
     memset(plan, 0, sizeof *plan);
     k->shared_bytes = limits->shared_bytes;
-    k->nanoseconds = PATIENCE_NANOSECONDS;
+    k->nanoseconds = TESS_PATIENCE_NANOSECONDS;
     k->method = method_for(s, k->plan.cluster);
     status = allocate_exchange(s->ctx, k);
 cleanup:
