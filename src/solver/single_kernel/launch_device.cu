@@ -113,11 +113,10 @@ cleanup:
 
 tess_status gpu_single_failed(tess_context *ctx, const single_kernel *single)
 {
-    const single_plan *p = &single->plan;
     tess_status status = TESS_SUCCESS;
 
-    if (!p->cluster) { /* arrivals begin anew */
-        TESS_TRY(ctx->backend->zero(ctx, single->flags, (size_t)single_flags_count(p) * sizeof *single->flags));
+    if (!single->plan.cluster) {
+        TESS_TRY(ctx->backend->zero(ctx, single->flags + SINGLE_FLAG_FAILED, sizeof *single->flags));
     }
     status = tess_fail(ctx, TESS_DEVICE, "use --engine graph", "a block of a single kernel waited %g s for another",
                        1e-9 * (double)single->nanoseconds);
