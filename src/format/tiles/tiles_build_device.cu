@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Building tiles on the GPU. Atomics here are of integers: no order shows. */
+#include "backend/gpu/store_value.cuh"
 #include "core/offsets.h"
 #include "format/tiles/tiles_device.cuh"
 #include "format/tiles/tiles_places.cuh"
@@ -197,18 +198,6 @@ __device__ static inline int64_t count_entries(const csr_view &csr, const tiles_
     return at.next + count;
 }
 
-/* One value, of a precision that most have or of another. */
-__device__ static inline void write_value(tess_precision precision, char *values, int place, double value)
-{
-    if (precision == TESS_PRECISION_FP64) {
-        ((double *)(void *)values)[place] = value;
-    } else if (precision == TESS_PRECISION_FP32) {
-        ((float *)(void *)values)[place] = (float)value;
-    } else {
-        tess_store(precision, values, place, value, TESS_OVERFLOW_INFINITY);
-    }
-}
-
 /* Writes the lane's entries; place[l] is that of its first of level l. */
 __device__ static inline void write_entries(const csr_view &csr, const tiles_view &v, const run_blocks &run,
                                             unsigned scaled, row_cursor row, int (&place)[TESS_MOST_LEVELS],
@@ -245,7 +234,7 @@ __device__ static inline void write_entries(const csr_view &csr, const tiles_vie
             if (scaled >> level & 1U) { value[c] *= policy_power_of_two(-run.exponent[block]); }
             ((uint8_t *)record)[run.index[level] + (uint32_t)own] =
                 (uint8_t)(run.slot[block] << v.column_bits | (column[c] & mask));
-            write_value((tess_precision)run.precision[level], record + run.values[level], own, value[c]);
+            store_value((tess_precision)run.precision[level], record + run.values[level], own, value[c]);
         }
     }
 }
@@ -290,7 +279,7 @@ struct record_place {
 /* A run while its record is made: what the lane has of it, and what the group shares. */
 template <int ROWS>
 struct open_run {
-    const tiles_lanes<ROWS> &at;
+    const tiles_lanes<ROWS> at;
     const tiles_source &source;
     const tiles_view &v;
     run_blocks &run;
