@@ -94,15 +94,21 @@ cleanup:
 
 /* ---- on the device ---- */
 
+/* Doubles and words of a grid's exchange, slots and flags, which are one array. */
+static int64_t room_count(const single_plan *p)
+{
+    return single_exchange_count(p) + single_slots_count(p) + single_flags_count(p);
+}
+
 static tess_status allocate_exchange(tess_context *ctx, single_kernel *k)
 {
     const single_plan *p = &k->plan;
     tess_status status = TESS_SUCCESS;
 
     if (p->cluster) { return TESS_SUCCESS; }
-    TESS_TRY(tess_device_allocate(ctx, single_exchange_count(p), sizeof *k->exchange, (void **)&k->exchange));
-    TESS_TRY(tess_device_allocate(ctx, single_slots_count(p), sizeof *k->slots, (void **)&k->slots));
-    TESS_TRY(tess_device_allocate(ctx, single_flags_count(p), sizeof *k->flags, (void **)&k->flags));
+    TESS_TRY(tess_device_allocate(ctx, room_count(p), sizeof *k->exchange, (void **)&k->exchange));
+    k->slots = k->exchange + single_exchange_count(p);
+    k->flags = (uint64_t *)(void *)(k->slots + single_slots_count(p));
     status = ctx->backend->zero(ctx, k->flags, (size_t)single_flags_count(p) * sizeof *k->flags);
 cleanup:
     return status;
@@ -111,9 +117,7 @@ cleanup:
 void single_kernel_destroy(tess_context *ctx, single_kernel *k)
 {
     if (!k) { return; }
-    tess_device_release(ctx, k->exchange, single_exchange_count(&k->plan), sizeof *k->exchange);
-    tess_device_release(ctx, k->slots, single_slots_count(&k->plan), sizeof *k->slots);
-    tess_device_release(ctx, k->flags, single_flags_count(&k->plan), sizeof *k->flags);
+    tess_device_release(ctx, k->exchange, room_count(&k->plan), sizeof *k->exchange);
     single_plan_release(ctx, &k->plan);
     tess_host_release(ctx, k, 1, sizeof *k);
 }
@@ -122,8 +126,7 @@ int64_t single_kernel_bytes(const single_kernel *k)
 {
     const single_plan *p = &k->plan;
 
-    return p->memory_bytes + p->column_capacity * (int64_t)sizeof *p->column +
-           (single_exchange_count(p) + single_slots_count(p) + single_flags_count(p)) * (int64_t)sizeof(double);
+    return p->memory_bytes + p->column_capacity * (int64_t)sizeof *p->column + room_count(p) * (int64_t)sizeof(double);
 }
 
 /* ---- set-up ---- */

@@ -31,8 +31,8 @@ typedef struct single_kernel {
     single_method method;
     int64_t shared_bytes; /* of a block: what the device has */
     int64_t nanoseconds;  /* a block that waits longer than this for another gives up, and the solve fails */
-    double *exchange;     /* a grid's: SINGLE_WINDOWS * n */
-    double *slots;        /* a grid's: 2 * blocks * SINGLE_SLOT */
+    double *exchange;     /* a grid's: SINGLE_WINDOWS * n, and behind them: */
+    double *slots;        /* a grid's: 2 * blocks * SINGLE_SLOT, at a multiple of 16 bytes */
     uint64_t *flags;      /* a grid's: the last arrival of each block, then SINGLE_FLAG_... */
 } single_kernel;
 
