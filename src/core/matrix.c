@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrices: what does not depend on where the entries came from (see matrix_import.c for that). Products
    are in matrix_product.c. */
+#include <math.h>
 #include <string.h>
 
 #include "core/internal.h"
@@ -242,14 +243,19 @@ const tess_assignment_summary *tess_matrix_assigned_to(const tess_matrix *a)
     return split ? &((const split_storage *)a->storage)->summary : NULL;
 }
 
-bool tess_matrix_is_exact(const tess_matrix *a)
+double tess_matrix_bounded_loss(const tess_matrix *a)
 {
     const bool split = a->format == TESS_FORMAT_SPLIT || a->format == TESS_FORMAT_COMPOSITE;
     const tess_assignment_summary *summary = tess_matrix_assigned_to(a);
 
-    if (!summary) { return a->precision == TESS_PRECISION_FP64; }
-    return summary->options.policy == TESS_POLICY_LOSSLESS && summary->options.parameter == 0.0 &&
-           (!split || ((const split_storage *)a->storage)->options.arithmetic == TESS_ARITHMETIC_FP64);
+    if (!summary || summary->options.policy != TESS_POLICY_LOSSLESS) { return INFINITY; }
+    if (split && ((const split_storage *)a->storage)->options.arithmetic != TESS_ARITHMETIC_FP64) { return INFINITY; }
+    return summary->options.parameter;
+}
+
+bool tess_matrix_is_exact(const tess_matrix *a)
+{
+    return tess_matrix_assigned_to(a) ? tess_matrix_bounded_loss(a) == 0.0 : a->precision == TESS_PRECISION_FP64;
 }
 
 tess_format tess_matrix_base(const tess_matrix *a)

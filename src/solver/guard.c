@@ -36,6 +36,8 @@ enum { UNSCALED_EXPONENT = 300, MOST_EXPONENT = 1000 };
 #define REDUCTION_ROUNDOFFS 8.0
 #define LARGEST_REDUCTION 0x1p-17
 #define SMALLEST_REDUCTION (0.5 * PROGRESS_SHARE)
+/* Values that storage changes by no more than this are as good as FP64's: about what a sum of a few products loses. */
+#define NEGLIGIBLE_LOSS 0x1p-49
 
 typedef struct solve_run {
     tess_solver *s;
@@ -245,8 +247,12 @@ static tess_status scale_residual(solve_run *run)
 
 static double low_precision_reduction(const tess_solver *s)
 {
+    /* of methods without vectors in a precision of their own */
+    const bool negligible =
+        !s->method->working_precision && tess_matrix_bounded_loss(solver_matrix(s)) <= NEGLIGIBLE_LOSS;
     double roundoff = tess_precision_unit_roundoff(working_precision(s));
 
+    if (negligible) { return 0.0; }
     return fmin(fmax(REDUCTION_ROUNDOFFS * roundoff, LARGEST_REDUCTION), SMALLEST_REDUCTION);
 }
 
