@@ -31,6 +31,7 @@ typedef struct named_value {
 
 static const named_value format_names[] = {
     TESS_FORMAT_LIST(NAMED){"shell", TESS_FORMAT_SHELL}, {"auto", TESS_FORMAT_AUTO}, {NULL, 0}};
+static const named_value layout_names[] = {TESS_LAYOUT_LIST(NAMED){NULL, 0}};
 static const named_value solver_names[] = {TESS_SOLVER_LIST(NAMED){NULL, 0}};
 static const named_value engine_names[] = {TESS_ENGINE_LIST(NAMED){NULL, 0}};
 static const named_value recurrence_names[] = {TESS_RECURRENCE_LIST(NAMED){NULL, 0}};
@@ -101,6 +102,20 @@ tess_status tess_engine_parse(const char *name, tess_engine *out)
 
     if (!value_of(engine_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
     *out = (tess_engine)value;
+    return TESS_SUCCESS;
+}
+
+const char *tess_layout_name(tess_layout layout)
+{
+    return name_of(layout_names, (int)layout);
+}
+
+tess_status tess_layout_parse(const char *name, tess_layout *out)
+{
+    int value = 0;
+
+    if (!value_of(layout_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
+    *out = (tess_layout)value;
     return TESS_SUCCESS;
 }
 

@@ -11,29 +11,6 @@
 
 static const tess_level fp32 = {TESS_PRECISION_FP32, 0};
 
-/* Where strips begin, in units, and the records, on the host. */
-typedef struct records {
-    uint32_t *start;
-    char *record;
-    int64_t nstrips, units;
-} records;
-
-static records read_records(const tess_matrix *stored)
-{
-    const tiles_view *v = &((const tiles_storage *)stored->storage)->view;
-
-    return (records){.nstrips = v->nstrips,
-                     .units = v->units,
-                     .start = read_tiles(stored, v->start, v->nstrips + 1, sizeof *v->start),
-                     .record = read_tiles(stored, v->record, v->units, TILES_UNIT)};
-}
-
-static void free_records(records *r)
-{
-    free(r->start);
-    free(r->record);
-}
-
 /* ---- a record, byte by byte ---- */
 
 /*
@@ -62,7 +39,7 @@ static tess_matrix *make_small(tess_context *ctx)
     return m;
 }
 
-static const void *at(const records *r, int64_t strip, uint32_t offset)
+static const void *at(const tiles_records *r, int64_t strip, uint32_t offset)
 {
     return r->record + (int64_t)r->start[strip] * TILES_UNIT + offset;
 }
@@ -77,7 +54,7 @@ typedef struct expected_group {
     tess_precision precision;
 } expected_group;
 
-static uint32_t check_group(const records *r, int64_t strip, int place, const expected_group *e)
+static uint32_t check_group(const tiles_records *r, int64_t strip, int place, const expected_group *e)
 {
     const tiles_group g = tiles_group_at(e->header, e->offset, 16, (int)tess_precision_bytes(e->precision));
 
@@ -121,7 +98,7 @@ static void records_are_laid_out_as_documented(void **state)
         tiles_header(1, 1, false, false), 12, 1, 1, {0}, {[3] = 1}, {0x01}, {7.0}, TESS_PRECISION_FP64};
     tess_context *ctx = open_device(1);
     tess_matrix *assembled = make_small(ctx), *stored = convert_tiles(assembled, &options);
-    records r = read_records(stored);
+    tiles_records r = read_tiles_records(stored);
 
     (void)state;
     assert_int_equal(r.nstrips, 2);
@@ -136,7 +113,7 @@ static void records_are_laid_out_as_documented(void **state)
     assert_int_equal(check_group(&r, 1, 1, &last), 40);
     assert_int_equal(r.start[2], 9);
     assert_int_equal(tess_matrix_bytes(stored), 9 * 16 + 3 * 4);
-    free_records(&r);
+    free_tiles_records(&r);
     tess_matrix_destroy(stored);
     tess_matrix_destroy(assembled);
     tess_context_destroy(ctx);
@@ -149,7 +126,7 @@ static void every_shape_holds_its_levels(void **state)
     tess_context *ctx = open_device(2);
 
     (void)state;
-    check_shapes_of_tiles(ctx, TESS_KERNEL_DEFAULT);
+    check_shapes_of_tiles(ctx, (tiles_kind){.kernel = TESS_KERNEL_DEFAULT});
     tess_context_destroy(ctx);
 }
 
@@ -158,7 +135,7 @@ static void scales_and_three_levels_hold(void **state)
     tess_context *ctx = open_device(2);
 
     (void)state;
-    check_scales_of_tiles(ctx, TESS_KERNEL_DEFAULT);
+    check_scales_of_tiles(ctx, (tiles_kind){.kernel = TESS_KERNEL_DEFAULT});
     tess_context_destroy(ctx);
 }
 
@@ -391,7 +368,7 @@ static void new_values_keep_their_levels(void **state)
     tess_context *ctx = open_device(1);
 
     (void)state;
-    check_new_values_of_tiles(ctx, TESS_KERNEL_DEFAULT);
+    check_new_values_of_tiles(ctx, (tiles_kind){.kernel = TESS_KERNEL_DEFAULT});
     tess_context_destroy(ctx);
 }
 
