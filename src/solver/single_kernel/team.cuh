@@ -7,12 +7,11 @@
 #define TESS_SOLVER_SINGLE_KERNEL_TEAM_CUH
 
 #include "backend/gpu/reduce.cuh"
+#include "backend/gpu/wait.cuh"
 #include "solver/single_kernel/args.cuh"
 
 /* Iterations between two looks at the mailbox, which is far away. */
 enum { SINGLE_MAIL_EVERY = 64 };
-/* Polls between two looks at the clock. */
-enum { SINGLE_CLOCK_EVERY = 256 };
 
 /* What all teams have. `shared` is the block's dynamic shared memory, `state` its own copy of the loop's. */
 struct single_team {
@@ -100,15 +99,10 @@ struct grid_team : single_team {
     __device__ bool await(const uint64_t *flag) const
     {
         const uint64_t *failure = a.flags + a.plan.blocks + SINGLE_FLAG_FAILED;
-        int64_t began = 0;
+        gpu_wait wait;
 
-        for (unsigned polls = 1; gpu_observe(flag) < arrival; polls++) {
-            if (polls % SINGLE_CLOCK_EVERY == 0) {
-                const int64_t now = GPU_NANOSECONDS();
-
-                began = began == 0 ? now : began;
-                if (now - began > a.nanoseconds || gpu_observe(failure) != 0) { return false; }
-            }
+        while (gpu_observe(flag) < arrival) {
+            if (!wait.goes_on(a.nanoseconds, failure)) { return false; }
         }
         return true;
     }
