@@ -42,6 +42,7 @@ typedef struct bench_contest {
     struct bench_cufactors *factors; /* theirs */
     struct bench_krylov *theirs;
     int64_t longest_run;    /* bound on a fixed run that is chosen; 0: none of the contestant's own */
+    int samples;            /* of a time, at most 9, of solves 3; 0: of iterations as the options say, of solves 3 */
     double precond_seconds; /* of the preconditioner's set-up, within the last one */
     tess_reason reason;     /* of our last solve */
     tess_solve_result result;

@@ -19,6 +19,7 @@ typedef struct study_variant {
     tess_engine engine;     /* of ours; on the host the engine is plain */
     tess_recurrence recurrence;
     tess_format format;
+    tess_layout layout; /* of tiles */
     const char *policy; /* NULL: none */
     bool cg_only;
 } study_variant;

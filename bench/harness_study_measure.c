@@ -7,9 +7,24 @@
 
 #include "harness_study.h"
 
-/* The longer fixed run has LONG_RUN iterations, of a baseline THEIR_LONG_RUN: an iteration of theirs takes that much longer. It goes
-   on BEYOND times as long as to the tolerance: further on, numbers underflow. */
-enum { SAMPLES = 3, MOST_SAMPLES = 9, SHORTEST_RUN = 60, THEIR_LONG_RUN = 300, LONG_RUN = 1200, BEYOND = 4 };
+/* The longer fixed run has LONG_RUN iterations, in a single kernel SINGLE_LONG_RUN: they are that much shorter. It goes on BEYOND times
+   as long as to the tolerance: further on, numbers underflow. A large matrix is timed less often. */
+enum {
+    SAMPLES = 3,
+    MOST_SAMPLES = 9,
+    SHORTEST_RUN = 60,
+    LONG_RUN = 300,
+    SINGLE_LONG_RUN = 1200,
+    BEYOND = 4,
+    ITERATION_SAMPLES = 5,
+    LARGE_SAMPLES = 2
+};
+static const int64_t large_nnz = 2000000;
+
+static bool is_large(const study_session *s)
+{
+    return s->problem->host.nnz > large_nnz;
+}
 
 tess_status study_time_runs(bench_contest *c, double rtol, int64_t iterations, int samples, double *seconds,
                             int64_t *done)
@@ -58,7 +73,8 @@ static tess_status time_sides(const study_session *s, bench_contest *c, study_ou
 
         if (k > 0) { status = bench_problem_set_rhs(s->problem, (uint64_t)(k + 1)); }
         if (status == TESS_SUCCESS) {
-            status = study_time_runs(c, s->rtol, s->max_iterations, sides > 1 ? 1 : SAMPLES, &seconds[k], &done);
+            status = study_time_runs(c, s->rtol, s->max_iterations, sides > 1 || is_large(s) ? 1 : SAMPLES, &seconds[k],
+                                     &done);
         }
         if (status == TESS_SUCCESS) { status = judge(s, c, o); }
         if (!c->claimed) { seconds[k] = INFINITY; }
@@ -98,7 +114,7 @@ static tess_status solve(const study_session *s, bench_contest *c, study_outcome
 
 static tess_status time_iterations(const study_session *s, bench_contest *c, study_outcome *o)
 {
-    int64_t run = study_variant_is_ours(o->variant) ? LONG_RUN : THEIR_LONG_RUN, long_run = 0;
+    int64_t run = o->variant->engine == TESS_ENGINE_SINGLE_KERNEL ? SINGLE_LONG_RUN : LONG_RUN, long_run = 0;
 
     if (s->run.options->quick) { run = SHORTEST_RUN; }
     if (o->run.solved && o->run.claimed && BEYOND * o->run.iterations < run) { run = BEYOND * o->run.iterations; }
@@ -175,6 +191,7 @@ static void run_variant(study_session *s, bool with_solve, study_outcome *o)
     tess_status status = TESS_SUCCESS;
 
     study_variant_storage(o->variant, &storage);
+    c.samples = is_large(s) ? LARGE_SAMPLES : ITERATION_SAMPLES;
     status = bench_contest_open(&c);
     if (status == TESS_SUCCESS) { status = measure(s, &c, with_solve, o); }
     if (status != TESS_SUCCESS) { refuse(s, o, &c, status); }

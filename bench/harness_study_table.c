@@ -4,8 +4,9 @@
 
 #define LAPLACIANS \
     "gallery:laplace2d:32,gallery:laplace2d:64,gallery:laplace2d:128,gallery:laplace2d:181,gallery:laplace2d:256"
-#define OURS "csr,auto,csr-single*,tiles-*"
-#define PAPER "csr,csr-single,tiles-*"
+#define OURS "csr,auto,csr-single*,tiles-1e-15,resident-1e-15"
+#define EVERY "csr,auto,csr-single*,tiles-*,resident-*"
+#define PAPER "csr,csr-single,tiles-*,resident-*"
 #define BASELINES ",cu-host,cu-graph"
 
 const study_row study_rows[] = {
@@ -29,7 +30,7 @@ const study_row study_rows[] = {
     {.study = "goals,large",
      .set = "large-symmetric",
      .solver = TESS_SOLVER_CG,
-     .contestants = "csr,auto,tiles-*,cu-graph",
+     .contestants = "csr,auto,tiles-1e-15,resident-1e-15,cu-graph",
      .what = STUDY_TIMES | STUDY_SOLVES | STUDY_PRODUCT | STUDY_EVERYWHERE},
     {.study = "goals,endurance",
      .set = "laplace2d",
@@ -46,21 +47,24 @@ const study_row study_rows[] = {
      .solver = TESS_SOLVER_BICGSTAB,
      .contestants = PAPER BASELINES,
      .what = STUDY_FIXED},
-    {.study = "ablation", .set = "papers", .contestants = "csr,csr-single,tiles-*", .what = STUDY_TIMES | STUDY_SOLVES},
+    {.study = "ablation",
+     .set = "papers",
+     .contestants = "csr,csr-single,tiles-*,resident-*",
+     .what = STUDY_TIMES | STUDY_SOLVES},
     {.study = "iterations",
      .set = "spd",
      .solver = TESS_SOLVER_CG,
-     .contestants = OURS,
+     .contestants = EVERY,
      .what = STUDY_SOLVES | STUDY_ITERATIONS},
     {.study = "iterations",
      .set = "unsym",
      .solver = TESS_SOLVER_BICGSTAB,
-     .contestants = OURS,
+     .contestants = EVERY,
      .what = STUDY_SOLVES | STUDY_ITERATIONS},
 
     {.study = "shares",
      .set = "papers",
-     .contestants = "csr,csr-single,tiles-*,cu-host,cu-graph",
+     .contestants = "csr,csr-single,tiles-*,resident-*,cu-host,cu-graph",
      .special = study_shares},
     {.study = "shares",
      .set = "spd",
@@ -76,8 +80,8 @@ const study_row study_rows[] = {
     {.study = "setup", .set = "papers", .contestants = PAPER, .special = study_setup},
     {.study = "setup", .set = "spd", .solver = TESS_SOLVER_CG, .contestants = PAPER, .special = study_setup},
     {.study = "setup", .set = "unsym", .solver = TESS_SOLVER_BICGSTAB, .contestants = PAPER, .special = study_setup},
-    {.study = "memory", .set = "papers", .contestants = "csr,tiles-*", .special = study_memory},
-    {.study = "memory", .set = "large", .contestants = "csr,tiles-*", .special = study_memory},
+    {.study = "memory", .set = "papers", .contestants = "csr,tiles-*,resident-*", .special = study_memory},
+    {.study = "memory", .set = "large", .contestants = "csr,tiles-*,resident-*", .special = study_memory},
 };
 const int study_row_count = (int)(sizeof study_rows / sizeof *study_rows);
 

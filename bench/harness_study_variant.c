@@ -12,6 +12,7 @@
     }
 #define GRAPH(...) OURS(.engine = TESS_ENGINE_GRAPH, __VA_ARGS__)
 #define SINGLE(...) OURS(.engine = TESS_ENGINE_SINGLE_KERNEL, __VA_ARGS__)
+#define RESIDENT .format = TESS_FORMAT_TILES, .layout = TESS_LAYOUT_RESIDENT
 
 /* A new contestant is a line here, and a word in the table of studies where it matches none of its patterns. */
 static const study_variant known[] = {
@@ -23,6 +24,9 @@ static const study_variant known[] = {
     GRAPH(.name = "tiles", .format = TESS_FORMAT_TILES),
     GRAPH(.name = "tiles-lossless", .format = TESS_FORMAT_TILES, .policy = "lossless"),
     GRAPH(.name = "tiles-1e-15", .format = TESS_FORMAT_TILES, .policy = "lossless:1e-15"),
+    GRAPH(.name = "resident-lossless", RESIDENT, .policy = "lossless"),
+    GRAPH(.name = "resident-1e-15", RESIDENT, .policy = "lossless:1e-15"),
+    SINGLE(.name = "resident-single", RESIDENT, .policy = "lossless"),
     {.name = "cu-host", .which = BENCH_THEIRS_HOST},
     {.name = "cu-device", .which = BENCH_THEIRS_DEVICE},
     {.name = "cu-graph", .which = BENCH_THEIRS_GRAPH},
@@ -67,6 +71,7 @@ void study_variant_storage(const study_variant *v, tess_storage_options *out)
 {
     tess_storage_options_init(out);
     out->format = v->format;
+    out->layout = v->layout;
     if (!v->policy) { return; }
     out->policy.granularity = TESS_GRANULARITY_BLOCK;
     if (tess_policy_parse(v->policy, &out->policy) != TESS_SUCCESS) { bench_die("no policy '%s'", v->policy); }
