@@ -90,6 +90,25 @@ static bool is_repeated(const study_session *s, const study_row *row)
     return false;
 }
 
+static bool is_named_set(const bench_options *options, const char *set)
+{
+    for (int i = 0; i < options->nsets; i++) {
+        if (strcmp(options->sets[i], set) == 0) { return true; }
+    }
+    return false;
+}
+
+/* Sets that rows of the study have choose among its rows; anything else takes the place of their matrices. */
+static bool choose_rows(const study_session *s, const bench_options *options)
+{
+    bool found = false;
+
+    for (int i = 0; i < study_row_count && options->nmatrices == 0; i++) {
+        found = found || (bench_is_named(study_rows[i].study, s->name) && is_named_set(options, study_rows[i].set));
+    }
+    return found;
+}
+
 /* The matrices of a row; `text` keeps their names. */
 static bench_cases select_cases(const study_row *row, const bench_options *options, char *text, size_t size)
 {
@@ -128,13 +147,18 @@ static void run_row(study_session *s, const study_row *row, const bench_options 
 
 static void run_study(study_session *s, const char *name, const bench_options *options)
 {
+    bench_options own = *options;
+    bool chosen = false;
+
     s->name = name;
+    chosen = choose_rows(s, options);
+    if (chosen) { own.nsets = 0; }
     for (int i = 0; i < study_row_count; i++) {
         const study_row *row = &study_rows[i];
 
-        if (!bench_is_named(row->study, name)) { continue; }
-        if (is_named_by_user(options) && is_repeated(s, row)) { continue; }
-        run_row(s, row, options);
+        if (!bench_is_named(row->study, name) || (chosen && !is_named_set(options, row->set))) { continue; }
+        if (is_named_by_user(&own) && is_repeated(s, row)) { continue; }
+        run_row(s, row, &own);
     }
 }
 

@@ -46,6 +46,12 @@ grep -q 'laplace2d-256' list.txt && grep -q 'laplace3d-150' list.txt || {
     echo "FAIL: --list lacks matrices of the goals"
     exit 1
 }
+# sets of the study choose among its rows: five matrices with times, two for endurance
+lines=$("$bench" --device cpu --study goals --set laplace2d --list | wc -l)
+if [ "$lines" -ne 7 ]; then
+    echo "FAIL: --set laplace2d lists $lines matrices"
+    exit 1
+fi
 
 python3 - <<'PYTHON'
 import csv, json, math
