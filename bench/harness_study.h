@@ -151,7 +151,7 @@ typedef enum study_time { STUDY_ITERATION, STUDY_SOLVE, STUDY_END_TO_END } study
 double study_seconds(const study_record *r, study_time what);
 /* The time of a contestant on the same problem over that of `r`, or NaN. */
 double study_speedup(const study_records *all, const study_record *r, study_time what, const char *over);
-/* Iterations over those of FP64 CSR; NaN where either has no verified solve. */
+/* Iterations over those of FP64 CSR; Inf where its solve alone is verified, NaN where it is not. */
 double study_iterations_ratio(const study_records *all, const study_record *r);
 /* The set-up in products with FP64 CSR, or NaN. */
 double study_setup_products(const study_record *r);

@@ -119,6 +119,24 @@ static bool is_its_reference(const study_goal *g, const study_variant *v)
     return g->what == ITERATIONS && strcmp(v->name, "csr") == 0;
 }
 
+/* Solves that do not converge where FP64 CSR does have no ratio of iterations: they are counted. */
+static void report_lost(const study_records *all, const study_goal *g, const char *contestant, json_t *rows)
+{
+    int64_t solves = 0, lost = 0;
+    char name[128];
+
+    for (size_t i = 0; i < all->count; i++) {
+        const study_record *r = &all->items[i];
+        const double ratio = study_iterations_ratio(all, r);
+
+        if (!concerns(g, r) || isnan(ratio) || strcmp(r->o.variant->name, contestant) != 0) { continue; }
+        solves += 1;
+        lost += isinf(ratio);
+    }
+    snprintf(name, sizeof name, "%s: %s", g->name, contestant);
+    bench_goal_report_count(name, "not converged", lost, solves, rows);
+}
+
 static void report_each(const study_records *all, const study_goal *g, json_t *rows)
 {
     const study_variant *seen[STUDY_MOST_VARIANTS];
@@ -134,6 +152,7 @@ static void report_each(const study_records *all, const study_goal *g, json_t *r
         if (known) { continue; }
         seen[count++] = v;
         report_for(all, g, v->name, v->name, rows);
+        if (g->what == ITERATIONS && g->statistic == BENCH_WORST) { report_lost(all, g, v->name, rows); }
     }
 }
 

@@ -62,9 +62,10 @@ double study_iterations_ratio(const study_records *all, const study_record *r)
 {
     const study_record *reference = peer(all, r, "csr");
 
-    if (!reference || !reference->o.run.verified || !r->o.run.verified || reference->o.run.iterations == 0) {
+    if (!reference || !reference->o.run.verified || !r->o.run.solved || reference->o.run.iterations == 0) {
         return NAN;
     }
+    if (!r->o.run.verified) { return INFINITY; }
     return (double)r->o.run.iterations / (double)reference->o.run.iterations;
 }
 
@@ -119,10 +120,10 @@ static void print_row(const study_records *all, const study_record *r)
     study_print_number(9, 3, 1e3 * study_seconds(r, STUDY_SOLVE));
     study_print_number(9, 3, o->run.setup_seconds > 0.0 ? 1e3 * o->run.setup_seconds : NAN);
     study_print_number(9, 3, 1e3 * study_seconds(r, STUDY_END_TO_END));
-    if (o->run.solved) {
+    if (o->run.solved && isfinite(o->run.true_relative)) {
         printf(" %9.2e %-12s", o->run.true_relative, state_of(o));
     } else {
-        printf(" %9s %-12s", "-", "");
+        printf(" %9s %-12s", "-", state_of(o));
     }
     for (int k = 0; k < SPEEDUPS; k++) {
         if (columns[k].what == STUDY_END_TO_END) { continue; }
