@@ -391,6 +391,7 @@ static tess_backend make_table()
     t.repeat = gpu_repeat;
     t.release_graph = gpu_release_graph;
     t.single_limits = gpu_single_limits;
+    t.narrowing = gpu_narrowing();
     t.block_jacobi_build = gpu_block_jacobi_build;
     t.block_jacobi_apply = gpu_block_jacobi_apply;
     t.incomplete_factor = gpu_incomplete_factor;
