@@ -74,6 +74,7 @@ tess_precision cli_parse_precision(struct argp_state *state, const char *option,
 tess_solver_kind cli_parse_solver(struct argp_state *state, const char *text);
 tess_engine cli_parse_engine(struct argp_state *state, const char *text);
 tess_recurrence cli_parse_recurrence(struct argp_state *state, const char *text);
+tess_narrowing cli_parse_narrowing(struct argp_state *state, const char *text);
 tess_orthogonalization cli_parse_orthogonalization(struct argp_state *state, const char *text);
 /* STORAGE or STORAGE/ARITHMETIC, and the reverse. */
 tess_role_precision cli_parse_role(struct argp_state *state, const char *option, const char *text);

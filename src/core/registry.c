@@ -35,6 +35,7 @@ static const named_value layout_names[] = {TESS_LAYOUT_LIST(NAMED){NULL, 0}};
 static const named_value solver_names[] = {TESS_SOLVER_LIST(NAMED){NULL, 0}};
 static const named_value engine_names[] = {TESS_ENGINE_LIST(NAMED){NULL, 0}};
 static const named_value recurrence_names[] = {TESS_RECURRENCE_LIST(NAMED){NULL, 0}};
+static const named_value narrowing_names[] = {TESS_NARROWING_LIST(NAMED){NULL, 0}};
 static const named_value orthogonalization_names[] = {
     {"cgs2", TESS_ORTHOGONALIZATION_CGS2}, {"cgs2-delayed", TESS_ORTHOGONALIZATION_CGS2_DELAYED}, {NULL, 0}};
 static const named_value phase_names[] = {TESS_PHASE_LIST(NAMED){NULL, 0}};
@@ -130,6 +131,20 @@ tess_status tess_recurrence_parse(const char *name, tess_recurrence *out)
 
     if (!value_of(recurrence_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
     *out = (tess_recurrence)value;
+    return TESS_SUCCESS;
+}
+
+const char *tess_narrowing_name(tess_narrowing narrowing)
+{
+    return name_of(narrowing_names, (int)narrowing);
+}
+
+tess_status tess_narrowing_parse(const char *name, tess_narrowing *out)
+{
+    int value = 0;
+
+    if (!value_of(narrowing_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
+    *out = (tess_narrowing)value;
     return TESS_SUCCESS;
 }
 

@@ -4,6 +4,7 @@
 #include "format/tiles/resident_row.cuh"
 #include "format/tiles/tiles_strips.cuh"
 
+template <bool NARROWED>
 struct resident_strips {
     static constexpr int ROWS = RESIDENT_SIDE, SPLIT = 1;
 
@@ -11,7 +12,7 @@ struct resident_strips {
     __device__ static __forceinline__ double sum(const tiles_view &, const strips_plan &, const tiles_lanes<ROWS> &at,
                                                  bool has, int32_t, const char *record, const tess_spmv_args &args)
     {
-        return sum_resident_row(at, has, record, resident_x<VECTOR>{vector_of<VECTOR>(args)});
+        return sum_resident_row(at, has, record, resident_x<VECTOR, NARROWED>{vector_of<VECTOR>(args), args.segments});
     }
 };
 
@@ -19,7 +20,9 @@ static tess_status spmv(tess_context *ctx, const tiles_view *v, int64_t longest,
 {
     gpu_scope scope(ctx);
 
-    return v->nstrips == 0 ? TESS_SUCCESS : multiply_strips<resident_strips>(ctx, v, longest, args);
+    if (v->nstrips == 0) { return TESS_SUCCESS; }
+    return args->segments ? multiply_strips<resident_strips<true>>(ctx, v, longest, args)
+                          : multiply_strips<resident_strips<false>>(ctx, v, longest, args);
 }
 
 /* Products need nothing beyond the build. */

@@ -7,6 +7,7 @@
 #include "format/tiles/resident.h"
 #include "format/tiles/resident_record.h"
 #include "format/tiles/tiles_host.h"
+#include "policy/narrowing_rules.h"
 
 /* ---- building ---- */
 
@@ -156,12 +157,40 @@ TESS_PRECISION_LIST(TILE_FUNCTIONS)
 #undef TILE_FUNCTIONS
 #undef TILE_FUNCTION
 
-static void sum_strip(const void *view, int64_t strip, const void *x, bool fp32, double *sum)
+/* The same for a tile whose values are used in a narrower precision. */
+static void add_narrowed_tile(resident_header h, const char *data, tess_precision narrow, const void *x, bool fp32,
+                              double *sum)
+{
+    const resident_parts p = resident_parts_of(h);
+    const int64_t base = (int64_t)resident_column(h) * RESIDENT_SIDE;
+    const double largest = resident_largest(data, &p, h, 0, resident_entries(h));
+    const int exponent = narrowing_exponent(narrow, largest);
+
+    for (int r = 0; r < RESIDENT_SIDE; r++) {
+        const resident_row row = resident_row_of(data, &p, h, r);
+
+        for (int k = row.first; k < row.end; k++) {
+            const double value = resident_value(data, &p, h, k);
+            const double factor = spmv_element(x, fp32, base + resident_index(data, &p, k));
+
+            sum[r] += (narrowing_has_scale(largest) ? narrowing_round(narrow, exponent, value) : value) * factor;
+        }
+    }
+}
+
+/* What strips are multiplied from. */
+typedef struct resident_product {
+    const tiles_view *view;
+    const uint8_t *segments;
+} resident_product;
+
+static void sum_strip(const void *product, int64_t strip, const void *x, bool fp32, double *sum)
 {
 #define TILE_ROW(NAME, ...) {add_##NAME, add_##NAME##_fp32},
     static const tile_function functions[TESS_PRECISION_COUNT][2] = {TESS_PRECISION_LIST(TILE_ROW)};
 #undef TILE_ROW
-    const tiles_view *v = view;
+    const tiles_view *v = ((const resident_product *)product)->view;
+    const uint8_t *segments = ((const resident_product *)product)->segments;
     const char *record = v->record + (int64_t)v->start[strip] * TILES_UNIT;
     const resident_header *headers = resident_headers(record);
     const int ntiles = resident_tiles(record);
@@ -169,15 +198,28 @@ static void sum_strip(const void *view, int64_t strip, const void *x, bool fp32,
 
     memset(sum, 0, RESIDENT_SIDE * sizeof *sum);
     for (int t = 0; t < ntiles; t++) {
-        functions[resident_precision(headers[t])][fp32](headers[t], data, x, sum);
-        data += resident_parts_of(headers[t]).bytes;
+        const resident_header h = headers[t];
+        const int use = segments ? segments[resident_column(h)] : NARROWING_NONE;
+        const tess_precision narrow = narrowing_precision(resident_precision(h), use);
+
+        if (use != NARROWING_BYPASS && narrow == resident_precision(h)) {
+            functions[narrow][fp32](h, data, x, sum);
+        } else if (use != NARROWING_BYPASS) {
+            add_narrowed_tile(h, data, narrow, x, fp32, sum);
+        }
+        data += resident_parts_of(h).bytes;
     }
 }
 
 static tess_status spmv(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args)
 {
-    const tiles_strips strips = {
-        .view = v, .sum = sum_strip, .nrows = v->nrows, .nnz = v->nnz, .nstrips = v->nstrips, .rows = RESIDENT_SIDE};
+    const resident_product product = {v, args->segments};
+    const tiles_strips strips = {.view = &product,
+                                 .sum = sum_strip,
+                                 .nrows = v->nrows,
+                                 .nnz = v->nnz,
+                                 .nstrips = v->nstrips,
+                                 .rows = RESIDENT_SIDE};
 
     (void)longest;
     return tiles_host_product(ctx, &strips, args);

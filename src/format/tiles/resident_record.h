@@ -18,6 +18,8 @@
 #ifndef TESS_FORMAT_TILES_RESIDENT_RECORD_H
 #define TESS_FORMAT_TILES_RESIDENT_RECORD_H
 
+#include <math.h>
+
 #include "format/tiles/tiles.h"
 #include "policy/rules.h"
 #include <tessera/codec.h>
@@ -138,6 +140,23 @@ TESS_HD resident_row resident_row_of(const char *data, const resident_parts *p, 
         at.end = number + 1 < p->nrows ? ends[number] : resident_entries(h);
     }
     return at;
+}
+
+/* The value of an entry. */
+TESS_HD double resident_value(const char *data, const resident_parts *p, resident_header h, int place)
+{
+    return tess_load(resident_precision(h), data, place) * resident_scale(data, p, h);
+}
+
+/* The largest magnitude of the values at some places; NaN does not count. */
+TESS_HD double resident_largest(const char *data, const resident_parts *p, resident_header h, int first, int end)
+{
+    double largest = 0.0;
+
+    for (int k = first; k < end; k++) {
+        largest = fmax(largest, fabs(resident_value(data, p, h, k)));
+    }
+    return largest;
 }
 
 /* The column in the tile of an entry. */
