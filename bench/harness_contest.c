@@ -116,6 +116,7 @@ static void our_options(const bench_contest *c, double rtol, int64_t max_iterati
     options->solver = c->solver;
     options->engine = c->which == BENCH_OURS_GRAPH ? c->engine : TESS_ENGINE_PLAIN;
     options->recurrence = c->recurrence;
+    options->narrowing = c->narrowing;
     if (c->storage) { options->storage = *c->storage; }
     options->guard = rtol > 0.0 ? TESS_GUARD_REPAIR : TESS_GUARD_REPORT;
     options->rtol = rtol;

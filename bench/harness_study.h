@@ -21,6 +21,7 @@ typedef struct study_variant {
     tess_format format;
     tess_layout layout; /* of tiles */
     const char *policy; /* NULL: none */
+    tess_narrowing narrowing;
     bool cg_only;
 } study_variant;
 
@@ -143,7 +144,7 @@ void study_report(study_session *s, size_t first);
 void study_report_means(study_session *s);
 void study_report_goals(study_session *s);
 
-/* An iteration is by two fixed runs, else by one of STUDY_FIXED_ITERATIONS. A solve is a verified one, of theirs a claimed one; its time
+/* An iteration is by two fixed runs, else by one of STUDY_FIXED_ITERATIONS; with narrowing it is the solve by its iterations. A solve is a verified one, of theirs a claimed one; its time
    is with or without the set-up. */
 typedef enum study_time { STUDY_ITERATION, STUDY_SOLVE, STUDY_END_TO_END } study_time;
 

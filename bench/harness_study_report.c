@@ -28,11 +28,19 @@ static bool is_solved(const study_record *r)
     return study_variant_is_ours(r->o.variant) ? r->o.run.verified : r->o.run.claimed;
 }
 
+static double iteration_seconds(const study_record *r)
+{
+    if (r->o.run.timed) { return r->o.run.seconds_per_iteration; }
+    if (r->o.variant->narrowing != TESS_NARROWING_OFF && is_solved(r)) {
+        return r->o.solve_seconds / (double)r->o.run.iterations;
+    }
+    return r->o.fixed_seconds / STUDY_FIXED_ITERATIONS;
+}
+
 double study_seconds(const study_record *r, study_time what)
 {
     switch (what) {
-    case STUDY_ITERATION:
-        return r->o.run.timed ? r->o.run.seconds_per_iteration : r->o.fixed_seconds / STUDY_FIXED_ITERATIONS;
+    case STUDY_ITERATION: return iteration_seconds(r);
     case STUDY_SOLVE: return is_solved(r) ? r->o.solve_seconds : NAN;
     default: return is_solved(r) && r->o.run.solve_seconds > 0.0 ? r->o.run.solve_seconds : NAN;
     }
@@ -145,21 +153,36 @@ static void add_solve(json_t *row, const study_outcome *o)
     json_object_set_new(row, "reason", json_string(o->run.reason));
 }
 
+/* An object from precisions to counts that are not zero. */
+static json_t *counts_json(const int64_t counts[TESS_PRECISION_COUNT])
+{
+    json_t *object = json_object();
+
+    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
+        if (counts[p] == 0) { continue; }
+        json_object_set_new(object, tess_precision_name((tess_precision)p), json_integer(counts[p]));
+    }
+    return object;
+}
+
+static void add_narrowing(json_t *row, const tess_solve_result *r)
+{
+    json_object_set_new(row, "narrowing", json_string(tess_narrowing_name(r->narrowing)));
+    json_object_set_new(row, "narrowing_misled", json_boolean(r->narrowing_misled));
+    json_object_set_new(row, "tile_products", counts_json(r->tile_products));
+    json_object_set_new(row, "tile_products_bypassed", json_integer(r->tile_products_bypassed));
+}
+
 /* What our last solve says of its matrix. */
 static void add_facts(json_t *row, const tess_solve_result *r)
 {
-    json_t *counts = json_object();
-
-    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
-        if (r->nonzeros_per_precision[p] == 0) { continue; }
-        json_object_set_new(counts, tess_precision_name((tess_precision)p), json_integer(r->nonzeros_per_precision[p]));
-    }
     json_object_set_new(row, "engine", json_string(tess_engine_name(r->engine)));
     json_object_set_new(row, "recurrence", json_string(tess_recurrence_name(r->recurrence)));
     json_object_set_new(row, "format", json_string(tess_format_name(r->format)));
     json_object_set_new(row, "escalated", json_boolean(r->escalated));
     json_object_set_new(row, "matrix_bytes", json_integer(r->matrix_bytes));
-    json_object_set_new(row, "nonzeros_per_precision", counts);
+    json_object_set_new(row, "nonzeros_per_precision", counts_json(r->nonzeros_per_precision));
+    if (r->narrowing != TESS_NARROWING_OFF) { add_narrowing(row, r); }
 }
 
 static void add_speedups(json_t *row, const study_records *all, const study_record *r)

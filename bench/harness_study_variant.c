@@ -26,6 +26,8 @@ static const study_variant known[] = {
     GRAPH(.name = "tiles-1e-15", .format = TESS_FORMAT_TILES, .policy = "lossless:1e-15"),
     GRAPH(.name = "resident-lossless", RESIDENT, .policy = "lossless"),
     GRAPH(.name = "resident-1e-15", RESIDENT, .policy = "lossless:1e-15"),
+    GRAPH(.name = "resident-narrowing", RESIDENT, .policy = "lossless:1e-15", .narrowing = TESS_NARROWING_SAFE),
+    GRAPH(.name = "resident-narrowing-paper", RESIDENT, .policy = "lossless:1e-15", .narrowing = TESS_NARROWING_PAPER),
     SINGLE(.name = "resident-single", RESIDENT, .policy = "lossless"),
     {.name = "cu-host", .which = BENCH_THEIRS_HOST},
     {.name = "cu-device", .which = BENCH_THEIRS_DEVICE},
@@ -85,6 +87,7 @@ bench_contest study_variant_contest(const study_variant *v, const bench_problem 
                        .which = v->which,
                        .engine = v->engine,
                        .recurrence = v->recurrence,
+                       .narrowing = v->narrowing,
                        .storage = storage};
 
     if (study_variant_is_ours(v) && !p->run->gpu) { c.which = BENCH_OURS_PLAIN; }

@@ -96,6 +96,10 @@ check(len(history) == solved["iterations"] + 1 and float(history[-1]["relative_r
 fixed = rows_of(load("fixed"), set="papers", contestant="csr")
 check(any(r["fixed_seconds"] is not None for r in fixed), "100 iterations")
 
+narrowed = rows_of(load("fixed"), set="papers", contestant="resident-narrowing", matrix="laplace2d-17")
+check(any(r["verified"] and sum(r["tile_products"].values()) > 0 and not r["false_claims"] for r in narrowed
+          if "verified" in r), "products of tiles are counted")
+
 share = rows_of(load("shares"), contestant="csr", solver="cg")[0]
 check(0 < share["spmv"] < share["seconds_per_iteration"], "share of products")
 check(math.isclose(share["spmv"] + share["fused"] + share["verification"], share["seconds_per_iteration"], rel_tol=1e-3),
