@@ -46,7 +46,7 @@ static void builders_agree_to_the_byte(void **state)
         options.policy.nlevels = 3;
         options.policy.level[2] = (tess_level){k % 2 == 0 ? TESS_PRECISION_FP16 : TESS_PRECISION_E5M2, 1};
         check_same_bytes(&matrices[k], &options);
-        options = lossless_of("fp64,fp32,fp16,e4m3");
+        options = resident_lossless("fp64,fp32,fp16,e4m3");
         check_same_bytes(&matrices[k], &options);
         oracle_free(&matrices[k]);
     }

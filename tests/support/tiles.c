@@ -24,6 +24,16 @@ tess_storage_options tiles_of(int block_rows, int block_cols, double range, tess
                                              .block_cols = block_cols}};
 }
 
+tess_storage_options resident_lossless(const char *levels)
+{
+    tess_storage_options options = {.format = TESS_FORMAT_TILES, .layout = TESS_LAYOUT_RESIDENT};
+
+    assert_int_equal(tess_policy_parse("lossless", &options.policy), TESS_SUCCESS);
+    assert_int_equal(tess_levels_parse(levels, &options.policy), TESS_SUCCESS);
+    options.policy.granularity = TESS_GRANULARITY_BLOCK;
+    return options;
+}
+
 tess_matrix *convert_tiles(const tess_matrix *assembled, const tess_storage_options *options)
 {
     tess_matrix *stored = NULL;
@@ -54,6 +64,28 @@ void free_tiles_records(tiles_records *r)
 {
     free(r->start);
     free(r->record);
+}
+
+tess_matrix *make_small_tiled(tess_context *ctx)
+{
+    oracle_csr a = oracle_open(20, 40);
+    tess_matrix *m = NULL;
+
+    for (int64_t i = 0; i < 20; i++) {
+        if (i == 0) {
+            oracle_push(&a, 0, 100.0);
+            oracle_push(&a, 3, 2.0);
+            oracle_push(&a, 16, 0.5);
+            oracle_push(&a, 39, 0.25);
+        }
+        if (i == 2) { oracle_push(&a, 32, 0.125); }
+        if (i == 5) { oracle_push(&a, 1, 3.0); }
+        if (i == 19) { oracle_push(&a, 17, 7.0); }
+        oracle_end_row(&a, i);
+    }
+    m = make_matrix(ctx, &a);
+    oracle_free(&a);
+    return m;
 }
 
 oracle_csr make_far_matrix(void)

@@ -11,6 +11,8 @@ extern const int tiles_shapes[TILES_SHAPES][2];
 
 /* Magnitudes below `range` go to the second level. */
 tess_storage_options tiles_of(int block_rows, int block_cols, double range, tess_precision high, tess_level low);
+/* Layout resident, each tile in the lowest of these precisions that keeps every bit. */
+tess_storage_options resident_lossless(const char *levels);
 /* As tess_matrix_convert, which must succeed. */
 tess_matrix *convert_tiles(const tess_matrix *assembled, const tess_storage_options *options);
 
@@ -27,6 +29,11 @@ typedef struct tiles_records {
 tiles_records read_tiles_records(const tess_matrix *stored);
 void free_tiles_records(tiles_records *r);
 
+/*
+ * 20 x 40, for blocks of 16 x 16. Strip 0: block 0 with (0,0) = 100, (0,3) = 2, (5,1) = 3, which has a value outside of 4; block 1 with
+ * (0,16) = 0.5 and block 2 with (0,39) = 0.25, (2,32) = 0.125. Strip 1: block 1 with (19,17) = 7.
+ */
+tess_matrix *make_small_tiled(tess_context *ctx);
 /* A block row of hundreds of blocks, empty rows and block rows, a last column far out. */
 oracle_csr make_far_matrix(void);
 /* Matrices to build tiles of: few and many entries in a block, long rows, none at all, many blocks. */

@@ -112,16 +112,6 @@ static void values_round_over_the_scale_of_their_tile(void **state)
 
 /* ---- products ---- */
 
-static tess_storage_options resident_of(const char *levels)
-{
-    tess_storage_options options = {.format = TESS_FORMAT_TILES, .layout = TESS_LAYOUT_RESIDENT};
-
-    assert_int_equal(tess_policy_parse("lossless", &options.policy), TESS_SUCCESS);
-    assert_int_equal(tess_levels_parse(levels, &options.policy), TESS_SUCCESS);
-    options.policy.granularity = TESS_GRANULARITY_BLOCK;
-    return options;
-}
-
 /* The matrix as a product uses it: tiles passed over are zero. */
 static oracle_csr narrowed(const oracle_csr *a, const uint8_t *use)
 {
@@ -156,7 +146,7 @@ static oracle_csr narrowed(const oracle_csr *a, const uint8_t *use)
 
 static void check_narrowed_product(tess_context *ctx, const oracle_csr *a, uint64_t seed)
 {
-    const tess_storage_options options = resident_of("fp64");
+    const tess_storage_options options = resident_lossless("fp64");
     const int64_t columns = (a->ncols + 15) / 16;
     tess_matrix *assembled = make_matrix(ctx, a), *stored = convert_tiles(assembled, &options);
     uint8_t *use = test_allocate(columns, 1), *segments = NULL;
@@ -222,7 +212,7 @@ static void narrowed_products_are_those_of_narrowed_values(void **state)
 static void passes_follow_the_rules(void **state)
 {
     enum { ROUNDS = 7 };
-    const tess_storage_options storage = resident_of("fp64,fp32,fp16,e4m3");
+    const tess_storage_options storage = resident_lossless("fp64,fp32,fp16,e4m3");
     oracle_csr a = generate_problem("laplace2d 37 61", 1);
     tess_context *ctx = open_device(2);
     tess_matrix *m = make_matrix(ctx, &a);
@@ -320,7 +310,7 @@ static tess_solve_options narrowing_options(tess_solver_kind solver, tess_narrow
 {
     tess_solve_options options = solve_options(solver);
 
-    options.storage = resident_of("fp64,fp32,fp16,e4m3");
+    options.storage = resident_lossless("fp64,fp32,fp16,e4m3");
     options.narrowing = mode;
     return options;
 }
@@ -337,7 +327,7 @@ static int64_t products_of(const tess_solve_result *r)
 
 static int64_t tiles_of_matrix(tess_context *ctx, const oracle_csr *a)
 {
-    const tess_storage_options options = resident_of("fp64");
+    const tess_storage_options options = resident_lossless("fp64");
     tess_matrix *assembled = make_matrix(ctx, a), *stored = convert_tiles(assembled, &options);
     const int64_t tiles = tess_matrix_assigned_to(stored)->granules;
 
@@ -427,7 +417,7 @@ static void safe_does_not_know_the_scale(void **state)
         for (int precond = TESS_PRECOND_NONE; precond <= TESS_PRECOND_JACOBI; precond++) {
             tess_solve_options options = narrowing_options(kinds[k], TESS_NARROWING_SAFE);
 
-            options.storage = resident_of("fp64"); /* lossless levels do know it */
+            options.storage = resident_lossless("fp64"); /* lossless levels do know it */
             options.precond.kind = (tess_precond_kind)precond;
             check_invariant(ctx, &a, b, &options, 40, 0);
             check_invariant(ctx, &a, b, &options, -33, 0);

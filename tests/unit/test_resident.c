@@ -20,17 +20,6 @@ static tess_storage_options resident_of(double range, tess_precision high, tess_
     return options;
 }
 
-/* The lowest of these precisions that keeps every bit. */
-static tess_storage_options lossless_of(const char *levels)
-{
-    tess_storage_options options = {.format = TESS_FORMAT_TILES, .layout = TESS_LAYOUT_RESIDENT};
-
-    assert_int_equal(tess_policy_parse("lossless", &options.policy), TESS_SUCCESS);
-    assert_int_equal(tess_levels_parse(levels, &options.policy), TESS_SUCCESS);
-    options.policy.granularity = TESS_GRANULARITY_BLOCK;
-    return options;
-}
-
 /* ---- records, byte by byte ---- */
 
 static void check_header(const char *record, int tile, resident_header expected)
@@ -41,35 +30,17 @@ static void check_header(const char *record, int tile, resident_header expected)
     assert_int_equal(h.what, expected.what);
 }
 
-/*
- * 20 x 40. Strip 0: tile 0 in FP64 with (0,0) = 100, (0,3) = 2, (5,1) = 3; tile 1 in FP32 with (0,16) = 0.5; tile 2 in FP32 with
- * (0,39) = 0.25, (2,32) = 0.125. Strip 1: tile 1 in FP64 with (19,17) = 7.
- */
 static void records_are_laid_out_as_documented(void **state)
 {
     const double high[3] = {100.0, 2.0, 3.0}, seven = 7.0;
     const float low[3] = {0.5F, 0.25F, 0.125F};
     const uint8_t first[3] = {2, 0x30, 0x01}; /* row 0 ends after two; columns 0, 3, 1 */
     tess_storage_options options = resident_of(4.0, TESS_PRECISION_FP64, fp32);
-    oracle_csr a = oracle_open(20, 40);
     tess_context *ctx = open_device(1);
-    tess_matrix *assembled = NULL, *stored = NULL;
+    tess_matrix *assembled = make_small_tiled(ctx), *stored = NULL;
     tiles_records r;
 
     (void)state;
-    for (int64_t i = 0; i < 20; i++) {
-        if (i == 0) {
-            oracle_push(&a, 0, 100.0);
-            oracle_push(&a, 3, 2.0);
-            oracle_push(&a, 16, 0.5);
-            oracle_push(&a, 39, 0.25);
-        }
-        if (i == 2) { oracle_push(&a, 32, 0.125); }
-        if (i == 5) { oracle_push(&a, 1, 3.0); }
-        if (i == 19) { oracle_push(&a, 17, 7.0); }
-        oracle_end_row(&a, i);
-    }
-    assembled = make_matrix(ctx, &a);
     stored = convert_tiles(assembled, &options);
     r = read_tiles_records(stored);
     assert_int_equal(tess_matrix_layout(stored), TESS_LAYOUT_RESIDENT);
@@ -96,7 +67,6 @@ static void records_are_laid_out_as_documented(void **state)
     assert_memory_equal(r.record + 112, &seven, sizeof seven);
     assert_int_equal(r.record[120], 1);
     free_tiles_records(&r);
-    oracle_free(&a);
     tess_matrix_destroy(stored);
     tess_matrix_destroy(assembled);
     tess_context_destroy(ctx);
@@ -148,7 +118,7 @@ static void tiles_of_every_filling_hold(void **state)
     (void)state;
     for (size_t l = 0; l < sizeof levels / sizeof *levels; l++) {
         for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
-            tess_storage_options options = lossless_of(levels[l]);
+            tess_storage_options options = resident_lossless(levels[l]);
             oracle_csr a = make_block(16, 16, lengths[k]);
 
             for (int64_t e = 0; e < a.nnz; e++) {
@@ -208,7 +178,7 @@ static void long_and_empty_strips_hold(void **state)
 /* Four lossless levels; sizes that are no multiple of 16 keep their last rows. */
 static void lossless_levels_keep_every_bit(void **state)
 {
-    const tess_storage_options options = lossless_of("fp64,fp32,fp16,e4m3");
+    const tess_storage_options options = resident_lossless("fp64,fp32,fp16,e4m3");
     tess_context *ctx = open_device(2);
     const char *const problems[] = {"laplace2d 47 51", "elasticity3d 5", "laplace3d 11 12 13"};
 

@@ -77,6 +77,7 @@ typedef struct gpu_state {
     gpu_patience patience;
     volatile int32_t *notice; /* host address of patience.notice */
     gpu_spares spares;
+    int largest_cluster; /* of single kernels, in blocks; 0: not asked yet, which takes time */
 } gpu_state;
 
 static inline gpu_state *gpu_state_of(const tess_context *ctx)

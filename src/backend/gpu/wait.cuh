@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Waits for another block of the same kernel. Who is waited for has begun, so that waits end by themselves; should one not, it
- * ends by the clock, the others see that, and the host says so when it next waits for the stream.
+ * ends by the clock, the others see that, and the host says so when it next waits for the stream. Barriers of blocks and clusters and
+ * arrivals of bulk copies are not here: the device itself completes them.
  */
 #ifndef TESS_BACKEND_GPU_WAIT_CUH
 #define TESS_BACKEND_GPU_WAIT_CUH

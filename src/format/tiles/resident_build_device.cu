@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Building tiles in layout resident on the GPU: half a wave has a strip, a lane a row. Atomics here are of integers: no order shows. */
+#include "backend/gpu/store_value.cuh"
 #include "format/tiles/resident_device.cuh"
 #include "format/tiles/tiles_build.cuh"
 #include "format/tiles/tiles_places.cuh"
@@ -51,7 +52,7 @@ __device__ static inline walked_tile take_tile(const tiles_source &source, const
                                 ((int64_t)column << RESIDENT_COLUMN_BITS) + RESIDENT_SIDE);
         t.length = (int)(walk.next - t.at);
     }
-    const int entries = group_sum<RESIDENT_SIDE>(t.length);
+    const int entries = gpu_group_sum<RESIDENT_SIDE>(t.length);
     const unsigned rows = lanes.group_part(GPU_BALLOT(t.length > 0));
 
     if (has) { t.header = resident_header_of(column, v.precision[level], rows, entries, source.scaled[level]); }
@@ -117,7 +118,7 @@ __device__ static inline void write_tile(const tiles_source &source, const tiles
 
     for (int k = 0; k < tile.length; k++) {
         columns[first + k] = (uint8_t)(source.csr->col_ind[tile.at + k] & (RESIDENT_SIDE - 1));
-        tess_store(resident_precision(tile.header), data, first + k, val[tile.at + k] * scale, TESS_OVERFLOW_INFINITY);
+        store_value(resident_precision(tile.header), data, first + k, val[tile.at + k] * scale);
     }
     if (tile.length > 0 && p.has_ends) {
         const int number = __popc(rows & at.below());

@@ -44,17 +44,6 @@ __device__ static inline int64_t find_column(const int32_t *col_ind, int64_t low
     return low;
 }
 
-/* Sum over the lanes of a group. All lanes of the wave take part. */
-template <int ROWS>
-__device__ static inline int group_sum(int value)
-{
-#pragma unroll
-    for (int mask = ROWS / 2; mask > 0; mask /= 2) {
-        value += GPU_SHUFFLE_XOR(value, mask);
-    }
-    return value;
-}
-
 /* A strip's record as the threads of a group make it: in shared memory where there is room, since single bytes and values are slow to
    write to memory, and copied from there as a whole. */
 template <int ROWS>

@@ -254,7 +254,7 @@ single_layout single_shared_layout(const single_plan *p, single_method method, i
 {
     const int64_t real = (int64_t)sizeof(double), entries = resident ? p->most_entries : 0;
     const int64_t slots = 2 * SINGLE_MOST_CLUSTER * SINGLE_SLOT;
-    const int64_t sums = p->cluster ? slots : (int64_t)SINGLE_MOST_SUMS * p->blocks;
+    const int64_t sums = p->cluster ? slots : (int64_t)SINGLE_MOST_CLUSTER; /* one for each wave */
     single_layout l = {.bytes = 0};
 
     l.copies = single_take(&l.bytes, (int64_t)method_vectors[method].copies * p->most_columns, real);

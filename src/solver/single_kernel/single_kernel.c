@@ -6,19 +6,18 @@
 
 #include "solver/solver.h"
 
-int64_t single_exchange_count(const single_plan *p)
+/* A double as it travels in a grid: numbers beside its halves (dense/trsv_letters.cuh). */
+enum { LETTER_WORDS = 2 };
+
+static int64_t slot_words(const single_plan *p)
 {
-    return p->cluster ? 0 : (int64_t)SINGLE_WINDOWS * p->n;
+    return LETTER_WORDS * 2 * SINGLE_SLOT * (int64_t)p->blocks;
 }
 
-int64_t single_slots_count(const single_plan *p)
+/* Of a grid: its flags, slots and vectors under way. */
+static int64_t exchange_words(const single_plan *p)
 {
-    return p->cluster ? 0 : 2 * (int64_t)p->blocks * SINGLE_SLOT;
-}
-
-int64_t single_flags_count(const single_plan *p)
-{
-    return p->cluster ? 0 : p->blocks + SINGLE_FLAGS;
+    return p->cluster ? 0 : SINGLE_FLAGS + slot_words(p) + LETTER_WORDS * SINGLE_WINDOWS * (int64_t)p->n;
 }
 
 /* ---- whether ---- */
@@ -100,10 +99,11 @@ static tess_status allocate_exchange(tess_context *ctx, single_kernel *k)
     tess_status status = TESS_SUCCESS;
 
     if (p->cluster) { return TESS_SUCCESS; }
-    TESS_TRY(tess_device_allocate(ctx, single_exchange_count(p), sizeof *k->exchange, (void **)&k->exchange));
-    TESS_TRY(tess_device_allocate(ctx, single_slots_count(p), sizeof *k->slots, (void **)&k->slots));
-    TESS_TRY(tess_device_allocate(ctx, single_flags_count(p), sizeof *k->flags, (void **)&k->flags));
-    status = ctx->backend->zero(ctx, k->flags, (size_t)single_flags_count(p) * sizeof *k->flags);
+    TESS_TRY(tess_device_allocate(ctx, exchange_words(p), sizeof *k->flags, (void **)&k->flags));
+    k->slots = k->flags + SINGLE_FLAGS;
+    k->exchange = k->slots + slot_words(p);
+    /* the first arrival has the number 1 */
+    status = ctx->backend->zero(ctx, k->flags, (size_t)exchange_words(p) * sizeof *k->flags);
 cleanup:
     return status;
 }
@@ -111,9 +111,7 @@ cleanup:
 void single_kernel_destroy(tess_context *ctx, single_kernel *k)
 {
     if (!k) { return; }
-    tess_device_release(ctx, k->exchange, single_exchange_count(&k->plan), sizeof *k->exchange);
-    tess_device_release(ctx, k->slots, single_slots_count(&k->plan), sizeof *k->slots);
-    tess_device_release(ctx, k->flags, single_flags_count(&k->plan), sizeof *k->flags);
+    tess_device_release(ctx, k->flags, exchange_words(&k->plan), sizeof *k->flags);
     single_plan_release(ctx, &k->plan);
     tess_host_release(ctx, k, 1, sizeof *k);
 }
@@ -123,7 +121,7 @@ int64_t single_kernel_bytes(const single_kernel *k)
     const single_plan *p = &k->plan;
 
     return p->memory_bytes + p->column_capacity * (int64_t)sizeof *p->column +
-           (single_exchange_count(p) + single_slots_count(p) + single_flags_count(p)) * (int64_t)sizeof(double);
+           exchange_words(p) * (int64_t)sizeof(uint64_t);
 }
 
 /* ---- set-up ---- */
