@@ -43,6 +43,25 @@ static int add_all(bench_contestant *list, int count, double f, int rows, int co
     return count;
 }
 
+/* Splits whose parts have different bases, and what --base auto takes. */
+static int add_mixed(bench_contestant *list, int count)
+{
+    static const struct {
+        const char *name;
+        tess_format base, low_base;
+    } kinds[] = {{"pbp-csr-sell", TESS_FORMAT_CSR, TESS_FORMAT_SELL},
+                 {"pbp-csr-dia", TESS_FORMAT_CSR, TESS_FORMAT_DIA},
+                 {"pbp-auto", TESS_FORMAT_AUTO, TESS_FORMAT_AUTO}};
+
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        list[count] = by_blocks(TESS_FORMAT_SPLIT, kinds[k].base, 0.5, 16, 16);
+        list[count].storage.low_base = kinds[k].low_base;
+        snprintf(list[count].name, sizeof list->name, "%s", kinds[k].name);
+        count += 1;
+    }
+    return count;
+}
+
 /* Formats by block and the four kernels of the paper. */
 static int add_paper(bench_contestant *list, int count, double low, double high, const char *name)
 {
@@ -61,6 +80,7 @@ static int add_goals(bench_contestant *list, int count)
     list[count++] = (bench_contestant){.name = "balanced-csr-reimplemented", .peer = true, .kind = BENCH_PEER_BALANCED};
     list[count++] = (bench_contestant){.name = "sell-fp64", .ours = true, .storage = {.format = TESS_FORMAT_SELL}};
     count = add_all(list, count, 0.5, 16, 16, "");
+    count = add_mixed(list, count);
     return add_paper(list, count, 0.0, 0.0, "tiles-paper"); /* the paper's thresholds */
 }
 

@@ -69,7 +69,8 @@ typedef struct tess_trsv_options {
  * x := op(T)^-1 x, T being one triangle of the square array @p a (the other is not read); x is n by 1. Blocked, with
  * inverted diagonal blocks (Hogg, SIAM J. Sci. Comput. 35 (2013), section 3). x is kept in @p arithmetic between the
  * blocks and rounded to its storage once. A zero on the diagonal gives Inf or NaN in x, as in BLAS.
- * Errors: DIMENSION_MISMATCH, INVALID_ARGUMENT, OUT_OF_MEMORY or OUT_OF_DEVICE_MEMORY (work space, kept by the context).
+ * Errors: DIMENSION_MISMATCH, INVALID_ARGUMENT, OUT_OF_MEMORY or OUT_OF_DEVICE_MEMORY (work space, kept by the context). On a GPU
+ * blocks of threads wait for one another, 4 s at most: after that the next call that waits for the device reports DEVICE.
  */
 TESS_EXPORT tess_status tess_trsv(tess_context *ctx, const tess_trsv_options *options, const tess_dense_view *a,
                                   const tess_dense_view *x);

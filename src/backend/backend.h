@@ -28,6 +28,7 @@ extern "C" {
 typedef struct tess_format_ops tess_format_ops;
 typedef struct tess_backend tess_backend;
 typedef struct single_limits single_limits;
+typedef struct single_plan single_plan;
 
 /* What becomes of a row's sum in place of alpha, beta and residual: an iteration that writes the next vector at once. */
 typedef enum tess_update_kind {
@@ -155,6 +156,10 @@ typedef struct tess_loop {
     tess_loop_state result; /* out: the state at the end */
 } tess_loop;
 
+/* How long a block of threads waits for another at most: far above any wait of blocks that run, far below what a user takes for a
+   hang. */
+#define TESS_PATIENCE_NANOSECONDS INT64_C(4000000000)
+
 struct tess_backend {
     const char *name; /* "cpu", "cuda", "hip" */
     /* context */
@@ -188,6 +193,8 @@ struct tess_backend {
     void (*release_graph)(tess_context *ctx, void *graph);
     /* What there is for kernels that run a whole solve; NULL: nothing. */
     tess_status (*single_limits)(tess_context *ctx, single_limits *limits);
+    /* As single_plan_make, on the device, in an order that single_plan_can_hold; NULL where there are no limits. */
+    tess_status (*single_plan)(const tess_matrix *assembled, int blocks, bool cluster, single_plan *plan);
     /* The first row without a usable pivot, or -1, goes to singular_row. */
     tess_status (*block_jacobi_build)(const tess_matrix *assembled, const tess_block_diagonal *blocks,
                                       tess_block_stage stage, int64_t *singular_row);

@@ -231,12 +231,16 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (sizeof(S) == 8 ? 1 : 2)) tr
     T row[2 * TRSV_PAIRS], w[2 * TRSV_PAIRS] = {};
     T x = T(0);
 
-    take_turn(job.head, &room.turn);
+    take_turn(job.head, job.patience, &room.turn);
     const unsigned call = room.turn.call;
     const int step = static_cast<int>(room.turn.step), block = job.backward ? job.blocks - 1 - step : step;
     const int64_t first = static_cast<int64_t>(block) * TRSV_BLOCK,
                   previous = first + (job.backward ? TRSV_BLOCK : -TRSV_BLOCK);
 
+    if (room.turn.idle) {
+        end_turn(job.head, job.letters, job.letter_bytes, call);
+        return;
+    }
     load_elements<S, true>(job, first, first, TRANSPOSED, tile);
     if (thread < TRSV_BLOCK) {
         const bool inside = first + thread < job.n;
@@ -277,7 +281,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (sizeof(S) == 8 ? 1 : 2)) tr
             T value[1];
 
             peek_letters(from, 0, seen);
-            await_letters(from, 0, call, 0U, seen, value);
+            await_letters(from, 0, call, 0U, job.patience, seen, value);
             room.before[in_order(job, thread)] = value[0];
         }
         __syncthreads();
@@ -350,6 +354,7 @@ extern "C" tess_status gpu_trsv(tess_context *ctx, const tess_trsv_args *args)
     job.backward = trsv_backward(options);
     job.unit = options->diagonal == TESS_UNIT;
     job.narrow_inverse = options->inversion == TESS_ARITHMETIC_FP32;
+    job.patience = gpu_state_of(ctx)->patience;
     status = find_room(ctx, &job);
     if (status != TESS_SUCCESS) { return status; }
     switch (args->a.precision) {

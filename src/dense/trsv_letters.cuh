@@ -7,7 +7,7 @@
 #ifndef TESS_DENSE_TRSV_LETTERS_CUH
 #define TESS_DENSE_TRSV_LETTERS_CUH
 
-#include "backend/gpu/gpu.h"
+#include "backend/gpu/wait.cuh"
 
 /* What precedes the letters in their room. All zero before the first call; the last block of a call renews it. */
 struct solve_head {
@@ -21,14 +21,16 @@ struct solve_head {
 struct solve_turn {
     unsigned step; /* of the blocks of the call, how many began before */
     unsigned call;
+    bool idle; /* a wait was too long: nothing is left to be done but to end */
 };
 
 /* All threads of a block begin with it: those that it will wait for have begun. */
-__device__ static inline void take_turn(solve_head *head, solve_turn *turn)
+__device__ static inline void take_turn(solve_head *head, const gpu_patience &patience, solve_turn *turn)
 {
     if (threadIdx.x == 0) {
         turn->step = atomicAdd(&head->ticket, 1U);
         turn->call = *static_cast<volatile unsigned *>(&head->calls) + 1U;
+        turn->idle = has_failed(patience);
     }
     __syncthreads();
 }
@@ -116,11 +118,14 @@ __device__ static inline void peek_letters(const letter<T> *from, int stride, le
 }
 
 /* Waits until all N letters are of this call; `seen` holds what an earlier look found. With a pause between looks (in
-   nanoseconds, 0: none), so that those who can wait leave the memory to those who cannot. */
+   nanoseconds, 0: none), so that those who can wait leave the memory to those who cannot. After a wait that is too long the values
+   mean nothing. */
 template <typename T, int N>
 __device__ static inline void await_letters(const letter<T> *from, int stride, unsigned call, unsigned pause,
-                                            letter<T> (&seen)[N], T (&value)[N])
+                                            const gpu_patience &patience, letter<T> (&seen)[N], T (&value)[N])
 {
+    gpu_wait wait;
+
     for (;;) {
         bool all = true;
 
@@ -128,7 +133,7 @@ __device__ static inline void await_letters(const letter<T> *from, int stride, u
         for (int i = 0; i < N; i++) {
             all = all && is_current(seen[i], call);
         }
-        if (all) { break; }
+        if (all || !goes_on(patience, &wait)) { break; }
         if (pause > 0) { GPU_PAUSE(pause); }
         peek_letters(from, stride, seen);
     }

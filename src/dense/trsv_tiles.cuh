@@ -29,6 +29,7 @@ struct solve_job {
     solve_head *head;
     void *letters; /* of TRSV_BLOCK values a block */
     int64_t letter_bytes;
+    gpu_patience patience;
 };
 
 template <typename S, bool TRANSPOSED>
@@ -204,7 +205,7 @@ class tile_stream {
         if (threadIdx.x < TRSV_BLOCK) {
             T value[1];
 
-            await_letters(letter_ + first_of(step), 0, call_, pause(step), seen_, value);
+            await_letters(letter_ + first_of(step), 0, call_, pause(step), job_.patience, seen_, value);
             room_->block[step % 2][threadIdx.x] = value[0];
         }
         __syncthreads();

@@ -5,7 +5,7 @@
  */
 #include <limits.h>
 
-#include "backend/gpu/gpu.h"
+#include "backend/gpu/wait.cuh"
 #include "backend/gpu/wave_sums.cuh"
 #include "core/offsets.h"
 #include "format/csr/csr.h"
@@ -27,6 +27,7 @@ struct factor_task {
     csr_view v;
     uint64_t *done; /* 1 for rows that others may read */
     factor_report *report;
+    gpu_patience patience;
 };
 
 /* A row in the hands of a wave. */
@@ -48,13 +49,15 @@ __device__ inline double wave_total(double value, int lane)
     return wave_sums<GPU_WAVE / 2>(one, lane);
 }
 
+/* After a wait that is too long the rows mean nothing. */
 __device__ inline void wait_for(const factor_task &task, int32_t row)
 {
     uint64_t word[1];
+    gpu_wait wait;
 
     do {
         gpu_peek(task.done + row, word);
-    } while (word[0] == 0);
+    } while (word[0] == 0 && goes_on(task.patience, &wait));
     __threadfence();
 }
 
@@ -236,7 +239,7 @@ extern "C" tess_status gpu_incomplete_factor(const tess_matrix *assembled, const
     tess_context *ctx = assembled->ctx;
     gpu_scope scope(ctx);
     factor_report report = {ULLONG_MAX, 0, 0, 0};
-    factor_task task = {*job, csr_of(assembled)->view, nullptr, nullptr};
+    factor_task task = {*job, csr_of(assembled)->view, nullptr, nullptr, gpu_state_of(ctx)->patience};
     tess_status status = TESS_SUCCESS;
 
     *out = {-1, true, 0.0};

@@ -20,6 +20,7 @@ typedef struct tess_loop_state {
     int32_t phase;                  /* with alpha, beta and omega in one cache line: every kernel reads the four */
     int32_t reason;                 /* tess_reason of the estimate */
     double dots[TESS_MAX_DOTS];     /* results of the last reduction */
+    double curvature;               /* CG: (p, A p) */
     double shadow_norm;             /* BiCGSTAB: ||r~|| */
     double residual_norm;           /* estimate of ||b - A x|| */
     double tolerance;               /* stop at residual_norm <= tolerance */

@@ -69,6 +69,7 @@ struct waiting_task {
     solve_head *head;
     letter<double> *letters; /* by positions */
     int64_t letter_bytes;
+    gpu_patience patience;
     loop_gate gate;
 };
 
@@ -124,13 +125,14 @@ __global__ void __launch_bounds__(GPU_BLOCK) solve_waiting(const waiting_task ta
     tess_scalars scalars;
 
     if (!loop_enter<false>(task.gate, false, &scalars)) { return; }
-    take_turn(task.head, &turn);
+    take_turn(task.head, task.patience, &turn);
     const int64_t p = static_cast<int64_t>(turn.step) * (GPU_BLOCK / width) + threadIdx.x / width;
-    const bool inside = p < task.rows.n;
+    const bool inside = p < task.rows.n && !turn.idle;
     const int32_t row = inside ? task.rows.row[p] : 0;
     const double right = inside ? task.rows.args.b[row] : 0.0;
     waiting_part part = {};
     bool posted = !inside;
+    gpu_wait wait;
 
     if (inside) {
         part.next = tess_row_offset(task.rows.row_ptr, task.rows.row_ptr_bits, p) + lane;
@@ -140,7 +142,10 @@ __global__ void __launch_bounds__(GPU_BLOCK) solve_waiting(const waiting_task ta
         advance<S>(task, turn.call, &part);
         const bool complete = all_of_group(part.next >= part.end, width) && !posted;
 
-        if (GPU_BALLOT(complete) == 0) { continue; }
+        if (GPU_BALLOT(complete) == 0) {
+            if (GPU_BALLOT(!goes_on(task.patience, &wait)) != 0) { break; }
+            continue;
+        }
         const double sum = sum_of_group(part.sum, width);
 
         if (complete && lane == 0) {
@@ -179,6 +184,7 @@ tess_status launch_waiting(tess_context *ctx, const triangle_leaf *leaf, const t
     task.head = static_cast<solve_head *>(leaf->room);
     task.letters = reinterpret_cast<letter<double> *>(task.head + 1);
     task.letter_bytes = leaf->n * static_cast<int64_t>(sizeof *task.letters);
+    task.patience = gpu_state_of(ctx)->patience;
     task.gate = open_gate(ctx, args->state, false);
     const int64_t rows = GPU_BLOCK / task.rows.width;
 

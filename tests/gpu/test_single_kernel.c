@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whole solves in one kernel: against the plain engine for many sizes, precisions and both exchanges; limits, breakdowns, NaN,
- * history, cancellation; many solves back to back; what it refuses, and where auto goes then.
+ * history, cancellation; what it refuses, and where auto goes then.
  */
 #include "solver/single_kernel/single_kernel.h"
 #include "solver/solver.h"
 #include "support/solve.h"
 
 static tess_context *gpu = NULL;
-
-static tess_solve_options single_options(tess_solver_kind kind, tess_recurrence recurrence)
-{
-    tess_solve_options options = solve_options(kind);
-
-    options.engine = TESS_ENGINE_SINGLE_KERNEL;
-    options.recurrence = recurrence;
-    return options;
-}
 
 /* Symmetric, diagonally dominant, with entries all over: many columns for each block. */
 static oracle_csr scattered(int64_t n)
@@ -246,37 +237,6 @@ static void breakdowns_have_the_same_reasons(void **state)
     free(x);
 }
 
-static void thousand_solves_give_the_same_bits(void **state)
-{
-    static const int64_t edges[] = {30, 90};
-
-    (void)state;
-    for (int e = 0; e < 2; e++) {
-        oracle_csr a = oracle_laplace2d(edges[e]);
-        double *b = random_values(a.nrows, 3, -1.0, 1.0), *x = test_allocate(a.nrows, sizeof *x);
-        tess_matrix *m = make_matrix(gpu, &a);
-
-        for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
-            tess_solve_options options = single_options((tess_solver_kind)kind, TESS_RECURRENCE_AUTO);
-            solved first = solve_here(gpu, &a, &options, b);
-            tess_solver *solver = NULL;
-
-            assert_ok(gpu, tess_solver_create(m, &options, &solver));
-            for (int trial = 0; trial < 1000; trial++) {
-                memset(x, 0, (size_t)a.nrows * sizeof *x);
-                assert_int_equal(solve_with(solver, gpu, a.nrows, b, x).iterations, first.result.iterations);
-                assert_true(same_bits(first.x, x, a.nrows));
-            }
-            tess_solver_destroy(solver);
-            discard(&first);
-        }
-        tess_matrix_destroy(m);
-        oracle_free(&a);
-        free(b);
-        free(x);
-    }
-}
-
 static int cancel_at_once(void *user, const tess_progress *progress)
 {
     *(int64_t *)user += 1;
@@ -358,7 +318,6 @@ int main(void)
         cmocka_unit_test(iteration_limits_are_exact),
         cmocka_unit_test(nothing_to_do_is_done_at_once),
         cmocka_unit_test(breakdowns_have_the_same_reasons),
-        cmocka_unit_test(thousand_solves_give_the_same_bits),
         cmocka_unit_test(monitor_cancels),
         cmocka_unit_test(auto_takes_it_where_all_is_resident),
     };

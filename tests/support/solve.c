@@ -12,6 +12,15 @@ tess_solve_options solve_options(tess_solver_kind solver)
     return options;
 }
 
+tess_solve_options single_options(tess_solver_kind kind, tess_recurrence recurrence)
+{
+    tess_solve_options options = solve_options(kind);
+
+    options.engine = TESS_ENGINE_SINGLE_KERNEL;
+    options.recurrence = recurrence;
+    return options;
+}
+
 tess_solve_options gmres_basis_options(int restart, tess_precision basis, int way)
 {
     tess_solve_options options = solve_options(TESS_SOLVER_GMRES);

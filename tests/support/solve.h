@@ -8,6 +8,9 @@
 /* Defaults for tests: the solver named, 1e-10, 2,000 iterations. */
 tess_solve_options solve_options(tess_solver_kind solver);
 
+/* The same in one kernel, of a GPU. */
+tess_solve_options single_options(tess_solver_kind kind, tess_recurrence recurrence);
+
 /* Those of GMRES with that restart, basis and orthogonalization (one of GMRES_WAYS). */
 enum { GMRES_WAYS = TESS_ORTHOGONALIZATION_CGS2_DELAYED + 1 };
 tess_solve_options gmres_basis_options(int restart, tess_precision basis, int way);

@@ -33,6 +33,20 @@ static void size_chooses_the_blocks(void **state)
     assert_false(single_plan_can_hold(INT64_C(1) << 31, 1));
 }
 
+static void gains_have_bounds(void **state)
+{
+    (void)state;
+    for (int method = SINGLE_CG; method <= SINGLE_BICGSTAB; method++) {
+        for (int cluster = 0; cluster < 2; cluster++) {
+            const int blocks = cluster ? 8 : 132;
+
+            assert_true(single_may_gain(4096, 20000, blocks, cluster, (single_method)method));
+            assert_false(single_may_gain(INT64_C(1) << 20, 20000, blocks, cluster, (single_method)method));
+            assert_false(single_may_gain(4096, INT64_C(1) << 22, blocks, cluster, (single_method)method));
+        }
+    }
+}
+
 /* A block's columns ascend, hold its own rows in one run, and are what its entries say. */
 static void check_block(const oracle_csr *a, const single_plan *p, int b)
 {
@@ -103,7 +117,7 @@ static void plans_hold_every_entry_once(void **state)
     tess_context_destroy(ctx);
 }
 
-static void too_many_columns_are_refused(void **state)
+static void too_many_columns_have_no_plan(void **state)
 {
     oracle_csr a = oracle_open(70000, 70000);
     tess_context *ctx = open_cpu(1);
@@ -114,7 +128,8 @@ static void too_many_columns_are_refused(void **state)
         oracle_push(&a, i, 1.0);
         oracle_end_row(&a, i);
     }
-    assert_fails(ctx, TESS_UNSUPPORTED, single_plan_make(ctx, a.nrows, a.row_ptr, a.col_ind, 1, true, &p));
+    assert_ok(ctx, single_plan_make(ctx, a.nrows, a.row_ptr, a.col_ind, 1, true, &p));
+    assert_int_equal(p.blocks, 0);
     assert_null(p.column);
     check_plan(ctx, &a, 2);
     tess_context_destroy(ctx);
@@ -315,8 +330,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(size_chooses_the_blocks),
+        cmocka_unit_test(gains_have_bounds),
         cmocka_unit_test(plans_hold_every_entry_once),
-        cmocka_unit_test(too_many_columns_are_refused),
+        cmocka_unit_test(too_many_columns_have_no_plan),
         cmocka_unit_test(shared_memory_is_laid_out_without_overlap),
         cmocka_unit_test(one_reduction_is_conjugate_gradients),
         cmocka_unit_test(replacement_keeps_the_estimate_true),

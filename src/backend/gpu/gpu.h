@@ -49,6 +49,13 @@ typedef struct gpu_spares {
     size_t held, limit; /* bytes */
 } gpu_spares;
 
+/* What a kernel gets whose blocks wait for one another (wait.cuh). */
+typedef struct gpu_patience {
+    int64_t nanoseconds; /* who waits longer gives up */
+    uint64_t *failure;   /* on the device: not 0 once somebody has */
+    int32_t *notice;     /* the same in mapped host memory, by its device address */
+} gpu_patience;
+
 typedef struct gpu_state {
     int device;
     int multiprocessors;
@@ -67,7 +74,10 @@ typedef struct gpu_state {
     gpu_room parts;    /* of dense products: apart from the partial sums, which a recorded loop may still need */
     gpu_room solves;   /* of triangular solves */
     unsigned *ticket;  /* counts the blocks of a reduction that are done; 0 between kernels */
+    gpu_patience patience;
+    volatile int32_t *notice; /* host address of patience.notice */
     gpu_spares spares;
+    int largest_cluster; /* of single kernels, in blocks; 0: not asked yet, which takes time */
 } gpu_state;
 
 static inline gpu_state *gpu_state_of(const tess_context *ctx)
@@ -101,6 +111,8 @@ class gpu_scope {
 
 /* Records a runtime error with what was being done; SUCCESS for Success. */
 tess_status gpu_check(tess_context *ctx, GPU(Error_t) error, const char *doing);
+/* The same of a wait for the stream: an error too where a block has waited too long for another since the last one. */
+tess_status gpu_check_wait(tess_context *ctx, GPU(Error_t) error, const char *doing);
 /* The outcome of the launch just made. */
 tess_status gpu_check_launch(tess_context *ctx, const char *kernel);
 
@@ -173,6 +185,7 @@ tess_status gpu_repeat(tess_context *ctx, tess_status (*body)(void *user), void 
                        void **graph_slot);
 void gpu_release_graph(tess_context *ctx, void *graph);
 tess_status gpu_single_limits(tess_context *ctx, single_limits *limits);
+tess_status gpu_single_plan(const tess_matrix *assembled, int blocks, bool cluster, single_plan *plan);
 tess_status gpu_block_jacobi_build(const tess_matrix *assembled, const tess_block_diagonal *blocks,
                                    tess_block_stage stage, int64_t *singular_row);
 tess_status gpu_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal *blocks, tess_precision vectors,

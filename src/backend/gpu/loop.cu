@@ -204,7 +204,7 @@ static tess_status wait_for_loop(tess_context *ctx, const tess_loop *loop, volat
     int64_t seen = mailbox->iteration;
     GPU(Error_t) error = GPU(Success);
 
-    if (!loop->monitor) { return gpu_check(ctx, GPU(StreamSynchronize)(gpu_stream_of(ctx)), "running the loop"); }
+    if (!loop->monitor) { return gpu_check_wait(ctx, GPU(StreamSynchronize)(gpu_stream_of(ctx)), "running the loop"); }
     while ((error = GPU(StreamQuery)(gpu_stream_of(ctx))) == GPU(ErrorNotReady)) {
         if (mailbox->iteration != seen) {
             seen = mailbox->iteration;
@@ -214,7 +214,7 @@ static tess_status wait_for_loop(tess_context *ctx, const tess_loop *loop, volat
     }
     (void)GPU(GetLastError)(); /* NotReady is no error */
     if (error == GPU(Success) && mailbox->iteration != seen) { tell_monitor(loop, mailbox, tolerance); }
-    return gpu_check(ctx, error, "running the loop");
+    return gpu_check_wait(ctx, error, "running the loop");
 }
 
 static tess_status launch_loop(tess_context *ctx, const tess_loop *loop, loop_graph *g, double tolerance)

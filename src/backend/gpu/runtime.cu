@@ -21,6 +21,20 @@ tess_status gpu_check(tess_context *ctx, GPU(Error_t) error, const char *doing)
                      GPU(GetErrorName)(error));
 }
 
+tess_status gpu_check_wait(tess_context *ctx, GPU(Error_t) error, const char *doing)
+{
+    const gpu_state *state = gpu_state_of(ctx);
+    tess_status status = gpu_check(ctx, error, doing);
+
+    if (status != TESS_SUCCESS || *state->notice == 0) { return status; }
+    *state->notice = 0;
+    status = ctx->backend->zero(ctx, state->patience.failure, sizeof *state->patience.failure);
+    if (status != TESS_SUCCESS) { return status; }
+    return tess_fail(ctx, TESS_DEVICE, "choose a preconditioner without triangular solves",
+                     "a block of a triangular solve or of incomplete factors waited %g s for another on %s",
+                     1e-9 * (double)state->patience.nanoseconds, ctx->device_name);
+}
+
 tess_status gpu_check_launch(tess_context *ctx, const char *kernel)
 {
     return gpu_check(ctx, GPU(GetLastError)(), kernel);
@@ -45,6 +59,24 @@ static tess_status choose_device(const tess_context_options *options, int *devic
    SPARE_SHARE of the device may be spare. */
 enum { SPARE_LEAST = 1 << 16, SPARE_LARGE = 1 << 20, SPARE_SHARE = 16 };
 
+static tess_status make_patience(tess_context *ctx, gpu_state *state)
+{
+    void *host = NULL, *device = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    state->patience.nanoseconds = TESS_PATIENCE_NANOSECONDS;
+    TESS_TRY(gpu_check(ctx, GPU_HOST_ALLOC_MAPPED(&host, sizeof(int32_t)), "allocating mapped memory"));
+    state->notice = (volatile int32_t *)host;
+    *state->notice = 0;
+    TESS_TRY(gpu_check(ctx, GPU(HostGetDevicePointer)(&device, host, 0), "mapping memory"));
+    state->patience.notice = (int32_t *)device;
+    state->patience.failure = (uint64_t *)ctx->backend->allocate(ctx, sizeof(uint64_t));
+    if (!state->patience.failure) { return TESS_OUT_OF_DEVICE_MEMORY; }
+    status = ctx->backend->zero(ctx, state->patience.failure, sizeof(uint64_t));
+cleanup:
+    return status;
+}
+
 static tess_status fill_state(tess_context *ctx, const tess_context_options *options, gpu_state *state)
 {
     gpu_properties properties;
@@ -65,7 +97,8 @@ static tess_status fill_state(tess_context *ctx, const tess_context_options *opt
     }
     state->ticket = (unsigned *)ctx->backend->allocate(ctx, sizeof(unsigned));
     if (!state->ticket) { return TESS_OUT_OF_DEVICE_MEMORY; }
-    status = ctx->backend->zero(ctx, state->ticket, sizeof(unsigned));
+    TESS_TRY(ctx->backend->zero(ctx, state->ticket, sizeof(unsigned)));
+    status = make_patience(ctx, state);
 cleanup:
     return status;
 }
@@ -138,6 +171,8 @@ static void close_gpu(tess_context *ctx)
 
         if (state->stream) { (void)GPU(StreamSynchronize)(state->stream); }
         if (state->ticket) { ctx->backend->release(ctx, state->ticket, sizeof(unsigned)); }
+        if (state->patience.failure) { ctx->backend->release(ctx, state->patience.failure, sizeof(uint64_t)); }
+        if (state->notice) { (void)GPU_HOST_FREE((void *)(uintptr_t)state->notice); }
         release_room(ctx, &state->partials);
         release_room(ctx, &state->parts);
         release_room(ctx, &state->solves);
@@ -173,7 +208,7 @@ static tess_status synchronize_gpu(tess_context *ctx)
 {
     gpu_scope scope(ctx);
 
-    return gpu_check(ctx, GPU(StreamSynchronize)(gpu_stream_of(ctx)), "waiting for queued work");
+    return gpu_check_wait(ctx, GPU(StreamSynchronize)(gpu_stream_of(ctx)), "waiting for queued work");
 }
 
 static tess_status trim_gpu(tess_context *ctx)
@@ -243,7 +278,7 @@ static tess_status transfer(tess_context *ctx, void *destination, const void *so
     if (bytes == 0) { return TESS_SUCCESS; }
     status = gpu_check(ctx, GPU(MemcpyAsync)(destination, source, bytes, kind, gpu_stream_of(ctx)), doing);
     if (status != TESS_SUCCESS || kind == GPU(MemcpyDeviceToDevice)) { return status; }
-    return gpu_check(ctx, GPU(StreamSynchronize)(gpu_stream_of(ctx)), doing);
+    return gpu_check_wait(ctx, GPU(StreamSynchronize)(gpu_stream_of(ctx)), doing);
 }
 
 static tess_status upload_gpu(tess_context *ctx, void *device, const void *host, size_t bytes)
@@ -391,6 +426,7 @@ static tess_backend make_table()
     t.repeat = gpu_repeat;
     t.release_graph = gpu_release_graph;
     t.single_limits = gpu_single_limits;
+    t.single_plan = gpu_single_plan;
     t.block_jacobi_build = gpu_block_jacobi_build;
     t.block_jacobi_apply = gpu_block_jacobi_apply;
     t.incomplete_factor = gpu_incomplete_factor;

@@ -1,38 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places from counts: sums over a block's threads before each, and over series of counts before each. Integers: no order shows. */
+/* Places from counts: sums over series of counts before each. Integers: no order shows. */
 #ifndef TESS_BACKEND_GPU_SCAN_CUH
 #define TESS_BACKEND_GPU_SCAN_CUH
 
-#include "backend/gpu/gpu.h"
+#include "backend/gpu/scan_block.cuh"
 
 enum {
     SCAN_BLOCK = 1024, /* threads that turn a series of counts into places */
     SCAN_SERIES = 5    /* most series at a time */
 };
-
-/* Sum over the threads before this one; *total receives the sum over all. Every thread of the block takes part. */
-template <int THREADS>
-__device__ static inline int64_t scan_block(int64_t value, int64_t *total)
-{
-    __shared__ int64_t wave_sum[THREADS / GPU_WAVE];
-    int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
-    int64_t inclusive = value, before = 0, all = 0;
-
-    for (int distance = 1; distance < GPU_WAVE; distance *= 2) {
-        int64_t other = GPU_SHUFFLE_UP(inclusive, distance, GPU_WAVE);
-
-        if (lane >= distance) { inclusive += other; }
-    }
-    if (lane == GPU_WAVE - 1) { wave_sum[wave] = inclusive; }
-    __syncthreads();
-    for (int w = 0; w < THREADS / GPU_WAVE; w++) {
-        before += w < wave ? wave_sum[w] : 0;
-        all += wave_sum[w];
-    }
-    __syncthreads();
-    *total = all;
-    return before + inclusive - value;
-}
 
 /* Turns `counts`, a series of `count` numbers for each block, into the sums of those before within a series, plus base[series].
    totals[series], where it is not NULL, receives the sum of a series and its base. Blocks of SCAN_BLOCK threads. */

@@ -78,6 +78,21 @@ cleanup:
     return status;
 }
 
+/* Room for the values of v's rows, and for columns at v->col_ind where asked. */
+static tess_status make_room(tess_context *ctx, csr_view *v, bool with_columns, void **val, split_target *target)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (with_columns) {
+        TESS_TRY(tess_device_allocate(ctx, v->nnz, sizeof *target->col_ind, (void **)&target->col_ind));
+        v->col_ind = target->col_ind;
+    }
+    TESS_TRY(tess_device_allocate(ctx, v->nnz, tess_precision_bytes(v->precision), val));
+    target->val = *val;
+cleanup:
+    return status;
+}
+
 /* Values of v's rows, and columns to v->col_ind where asked. */
 static tess_status make_entries(tess_context *ctx, const split_storage *s, const split_source *source,
                                 const split_rows *rows, csr_view *v, bool with_columns, bool scaled, void **val)
@@ -85,12 +100,7 @@ static tess_status make_entries(tess_context *ctx, const split_storage *s, const
     split_target target = {.position_of = s->order.position_of, .scaled = scaled};
     tess_status status = TESS_SUCCESS;
 
-    if (with_columns) {
-        TESS_TRY(tess_device_allocate(ctx, v->nnz, sizeof *target.col_ind, (void **)&target.col_ind));
-        v->col_ind = target.col_ind;
-    }
-    TESS_TRY(tess_device_allocate(ctx, v->nnz, tess_precision_bytes(v->precision), val));
-    target.val = *val;
+    TESS_TRY(make_room(ctx, v, with_columns, val, &target));
     status = split_backend_of(ctx)->copy(ctx, source, rows, v, &target);
 cleanup:
     return status;
@@ -110,6 +120,30 @@ static tess_status build_split_csr(tess_context *ctx, split_storage *s, const sp
     TESS_TRY(split_make_offsets(ctx, s, source, &shape.rows, v));
     status = make_entries(ctx, s, source, &shape.rows, v, true, split_is_scaled(s, shape.level), &val);
     v->val = val;
+cleanup:
+    return status;
+}
+
+/* Layers: the entries of all of them are copied at once. */
+static tess_status build_layers_csr(tess_context *ctx, split_storage *s, const split_source *source)
+{
+    csr_view to[TESS_MOST_LEVELS];
+    split_target target[TESS_MOST_LEVELS] = {0};
+    tess_status status = TESS_SUCCESS;
+
+    for (int p = 0; p < s->nparts; p++) {
+        const split_shape shape = split_shape_of(s, p);
+        csr_view *v = &s->part[p].view;
+        void *val = NULL;
+
+        *v = split_bare_view(s, &shape);
+        TESS_TRY(split_make_offsets(ctx, s, source, &shape.rows, v));
+        status = make_room(ctx, v, true, &val, &target[p]);
+        v->val = val;
+        if (status != TESS_SUCCESS) { goto cleanup; }
+        to[p] = *v;
+    }
+    status = split_backend_of(ctx)->copy_layers(ctx, source, s->nparts, to, target);
 cleanup:
     return status;
 }
@@ -199,11 +233,24 @@ static tess_status renew_values(tess_context *ctx, const split_source *source, c
     return split_backend_of(ctx)->copy(ctx, source, rows, v, &target);
 }
 
+static tess_status refresh_layers(tess_context *ctx, const split_storage *s, const split_source *source)
+{
+    csr_view to[TESS_MOST_LEVELS];
+    split_target target[TESS_MOST_LEVELS] = {0};
+
+    for (int p = 0; p < s->nparts; p++) {
+        to[p] = s->part[p].view;
+        target[p].val = (void *)(uintptr_t)to[p].val;
+    }
+    return split_backend_of(ctx)->copy_layers(ctx, source, s->nparts, to, target);
+}
+
 static tess_status refresh_csr(tess_context *ctx, const split_storage *s, const split_source *source)
 {
     const split_shape whole = whole_shape(s);
     tess_status status = TESS_SUCCESS;
 
+    if (s->layered) { return refresh_layers(ctx, s, source); }
     for (int l = 0; s->composite && l < s->summary.options.nlevels; l++) {
         const csr_view v = copy_view(s, l);
 
@@ -242,6 +289,23 @@ cleanup:
     return status;
 }
 
+/*
+ * Entries that slices of part p may store for each nonzero: as asked; of a layer with less than an equal share of the nonzeros, as
+ * many as that share may store, so that a few scattered entries do not keep the rest from slices.
+ */
+static double slices_padding(const split_storage *s, int p)
+{
+    const split_shape shape = split_shape_of(s, p), whole = whole_shape(s);
+    const double share = (double)whole.nnz / s->nparts;
+    tess_storage_options defaults;
+
+    if (!s->layered || s->base[p] != TESS_FORMAT_SELL || shape.nnz == 0 || (double)shape.nnz >= share) {
+        return s->options.max_padding;
+    }
+    tess_storage_options_init(&defaults);
+    return (s->options.max_padding == 0.0 ? defaults.max_padding : s->options.max_padding) * share / (double)shape.nnz;
+}
+
 /* Slices of part p, made of its rows; of a composite the values of every level too. */
 static tess_status build_slices(tess_context *ctx, split_storage *s, const csr_view *part_rows, int p)
 {
@@ -249,7 +313,7 @@ static tess_status build_slices(tess_context *ctx, split_storage *s, const csr_v
     const tess_storage_options options = {
         .format = s->base[p],
         .precision = precision_at(s, shape.level),
-        .max_padding = s->options.max_padding,
+        .max_padding = slices_padding(s, p),
         .window = s->layered ? 1 : s->options.window}; /* layers have the same rows at the same places */
     const csr_view rows = *part_rows;
     csr_view own = rows;
@@ -348,6 +412,7 @@ static tess_status build_in_bases(tess_context *ctx, split_storage *s, const spl
     tess_status status = TESS_SUCCESS;
 
     if (csr && s->composite) { return build_composite_csr(ctx, s, source); }
+    if (csr && s->layered) { return build_layers_csr(ctx, s, source); }
     for (int p = 0; p < s->nparts; p++) {
         TESS_TRY(csr ? build_split_csr(ctx, s, source, p) : build_rows(ctx, s, source, p));
     }

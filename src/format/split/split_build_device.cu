@@ -5,6 +5,7 @@
  */
 #include "backend/gpu/scan.cuh"
 #include "backend/gpu/storage_types.cuh"
+#include "backend/gpu/store_value.cuh"
 #include "format/split/split.h"
 #include "format/split/split_rows.h"
 #include "granule/assign.h"
@@ -400,48 +401,98 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     }
 }
 
-/* Entries of one level, out of all rows in their order: those of a block's rows go to neighbouring places. */
-template <tess_precision PRECISION>
-__global__ static void __launch_bounds__(GPU_BLOCK)
-    copy_level_kernel(const device_source s, const csr_view to, const split_target target)
-{
-    const int64_t first_row = (int64_t)blockIdx.x * GPU_BLOCK;
-    const int64_t end = assign_row_start(&s.csr, min(first_row + GPU_BLOCK, s.rows.count));
-    int64_t place = tess_row_offset(to.row_ptr, to.row_ptr_bits, first_row);
-
-    for (int64_t first = assign_row_start(&s.csr, first_row); first < end; first += RUN) {
-        copied_entries e;
-        int64_t from[COPIES];
-        int series[COPIES], rank[COPIES], total[1];
-
-#pragma unroll
-        for (int c = 0; c < COPIES; c++) {
-            int64_t k = first + c * GPU_BLOCK + threadIdx.x;
-            int level = s.source.level[min(k, end - 1)];
-
-            series[c] = k < end && level == s.rows.entry_level ? 0 : -1;
-            from[c] = series[c] < 0 ? -1 : k;
-        }
-        load_entries(s.csr, target, from, &e);
-        rank_in_run(series, rank, total);
-#pragma unroll
-        for (int c = 0; c < COPIES; c++) {
-            if (from[c] >= 0) { store_entry<PRECISION>(target, place + rank[c], e.column[c], e.value[c]); }
-        }
-        place += total[0];
-    }
-}
-
 template <tess_precision PRECISION>
 static void launch_copy(tess_context *ctx, const device_source &s, const csr_view *to, const split_target *target)
 {
-    unsigned grid = (unsigned)((s.rows.count + GPU_BLOCK - 1) / GPU_BLOCK);
+    const unsigned grid = (unsigned)((s.rows.count + GPU_BLOCK - 1) / GPU_BLOCK);
 
-    if (s.rows.entry_level >= 0) {
-        copy_level_kernel<PRECISION><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(s, *to, *target);
-    } else {
-        copy_rows_kernel<PRECISION><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(s, *to, *target);
+    copy_rows_kernel<PRECISION><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(s, *to, *target);
+}
+
+/* ---- layers ---- */
+
+/* Where the entries of each level go; those of a level without offsets go nowhere. */
+struct layer_targets {
+    csr_view to[TESS_MOST_LEVELS];
+    split_target target[TESS_MOST_LEVELS];
+    split_target wanted; /* of any entry: that of a level that goes somewhere */
+};
+
+/* Entries out of all rows in their order: those of a level in a block's rows go to neighbouring places. */
+template <int LEVELS>
+__global__ static void __launch_bounds__(GPU_BLOCK) copy_layers_kernel(const device_source s, const layer_targets t)
+{
+    const int64_t first_row = (int64_t)blockIdx.x * GPU_BLOCK;
+    const int64_t end = assign_row_start(&s.csr, min(first_row + GPU_BLOCK, s.csr.nrows));
+    int64_t place[LEVELS] = {};
+
+#pragma unroll
+    for (int l = 0; l < LEVELS; l++) {
+        if (t.to[l].row_ptr) { place[l] = tess_row_offset(t.to[l].row_ptr, t.to[l].row_ptr_bits, first_row); }
     }
+    for (int64_t first = assign_row_start(&s.csr, first_row); first < end; first += RUN) {
+        copied_entries e;
+        int64_t from[COPIES];
+        int series[COPIES], rank[COPIES], total[LEVELS];
+
+#pragma unroll
+        for (int c = 0; c < COPIES; c++) {
+            const int64_t k = first + c * GPU_BLOCK + threadIdx.x;
+            const int level = s.source.level[min(k, end - 1)];
+
+            series[c] = -1;
+#pragma unroll
+            for (int l = 0; l < LEVELS; l++) {
+                if (k < end && level == l && t.to[l].row_ptr) { series[c] = l; }
+            }
+            from[c] = series[c] < 0 ? -1 : k;
+        }
+        load_entries(s.csr, t.wanted, from, &e);
+        rank_in_run(series, rank, total);
+#pragma unroll
+        for (int c = 0; c < COPIES; c++) {
+#pragma unroll
+            for (int l = 0; l < LEVELS; l++) {
+                if (series[c] != l) { continue; }
+                if (t.wanted.col_ind) { t.target[l].col_ind[place[l] + rank[c]] = e.column[c]; }
+                if (t.wanted.val) { store_value(t.to[l].precision, t.target[l].val, place[l] + rank[c], e.value[c]); }
+            }
+        }
+#pragma unroll
+        for (int l = 0; l < LEVELS; l++) {
+            place[l] += total[l];
+        }
+    }
+}
+
+/* Levels from `first` on. */
+static tess_status launch_layers(tess_context *ctx, const split_source *source, int first, int count,
+                                 const csr_view *to, const split_target *target)
+{
+    const device_source s = make_source(source, NULL);
+    const unsigned grid = (unsigned)((s.csr.nrows + GPU_BLOCK - 1) / GPU_BLOCK);
+    layer_targets t = {};
+
+    if (s.csr.nrows == 0) { return TESS_SUCCESS; }
+    for (int l = 0; l < count; l++) {
+        t.to[first + l] = to[l];
+        t.target[first + l] = target[l];
+    }
+    t.wanted = target[0];
+    if (first + count <= 2) {
+        copy_layers_kernel<2><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(s, t);
+    } else {
+        copy_layers_kernel<TESS_MOST_LEVELS><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(s, t);
+    }
+    return gpu_check_launch(ctx, "copying entries by level");
+}
+
+static tess_status copy_layers(tess_context *ctx, const split_source *source, int nlevels, const csr_view *to,
+                               const split_target *target)
+{
+    gpu_scope scope(ctx);
+
+    return launch_layers(ctx, source, 0, nlevels, to, target);
 }
 
 static tess_status copy_entries(tess_context *ctx, const split_source *source, const split_rows *rows,
@@ -451,13 +502,14 @@ static tess_status copy_entries(tess_context *ctx, const split_source *source, c
     const device_source s = make_source(source, rows);
 
     if (rows->count == 0) { return TESS_SUCCESS; }
+    if (rows->entry_level >= 0) { return launch_layers(ctx, source, rows->entry_level, 1, to, target); }
     switch (to->precision) {
 #define LAUNCH(TYPE, NAME) \
     case TESS_PRECISION_##NAME: launch_copy<TESS_PRECISION_##NAME>(ctx, s, to, target); break;
         STORAGE_TYPES(LAUNCH)
 #undef LAUNCH
     }
-    return gpu_check_launch(ctx, "copying entries by level");
+    return gpu_check_launch(ctx, "copying rows");
 }
 
 __global__ static void __launch_bounds__(GPU_BLOCK) exponents_kernel(const device_source s, int16_t *exponent)
@@ -480,8 +532,8 @@ static tess_status exponents(tess_context *ctx, const split_source *source, cons
 /* Behind functions: a table that is visible outside would be emitted for the device as well by HIP. */
 extern "C" const split_backend *split_gpu(void)
 {
-    static const split_backend table = {split_gpu_spread, order_rows, offsets,
-                                        copy_entries,     exponents,  split_gpu_spmv_layers};
+    static const split_backend table = {split_gpu_spread, order_rows,           offsets, copy_entries, copy_layers,
+                                        exponents,        split_gpu_spmv_layers};
 
     return &table;
 }

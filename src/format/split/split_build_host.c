@@ -165,6 +165,17 @@ static tess_status copy_entries(tess_context *ctx, const split_source *source, c
     return TESS_SUCCESS;
 }
 
+static tess_status copy_layers(tess_context *ctx, const split_source *source, int nlevels, const csr_view *to,
+                               const split_target *target)
+{
+    for (int l = 0; l < nlevels; l++) {
+        const split_rows rows = {NULL, source->csr->nrows, l};
+
+        (void)copy_entries(ctx, source, &rows, &to[l], &target[l]);
+    }
+    return TESS_SUCCESS;
+}
+
 static tess_status exponents(tess_context *ctx, const split_source *source, const split_rows *rows, int16_t *exponent)
 {
 #pragma omp parallel for num_threads(ctx->threads) schedule(static) if (rows->count > HOST_SERIAL_WORK)
@@ -178,6 +189,7 @@ const split_backend split_host = {.spread = spread,
                                   .order = order_rows,
                                   .offsets = offsets,
                                   .copy = copy_entries,
+                                  .copy_layers = copy_layers,
                                   .exponents = exponents,
                                   .spmv_layers = split_host_spmv_layers};
 

@@ -77,17 +77,7 @@ __device__ static inline row_entries find_entries(const csr_view &csr, const tck
     return e;
 }
 
-/* Sum and largest over the lanes of a group. All lanes of the wave take part. */
-template <int ROWS>
-__device__ static inline int group_sum(int value)
-{
-#pragma unroll
-    for (int mask = ROWS / 2; mask > 0; mask /= 2) {
-        value += GPU_SHUFFLE_XOR(value, mask);
-    }
-    return value;
-}
-
+/* The largest over the lanes of a group. All lanes of the wave take part. */
 template <int ROWS>
 __device__ static inline int group_most(int value)
 {
@@ -133,11 +123,11 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
         const int64_t block = b0 + (int)threadIdx.x / ROWS;
         const bool has = block < v.nblocks;
         const int length = has ? find_entries<ROWS>(source.csr, v, block, at.lane).length : 0;
-        const int entries = group_sum<ROWS>(length), squares = group_sum<ROWS>(length * length);
+        const int entries = gpu_group_sum<ROWS>(length), squares = gpu_group_sum<ROWS>(length * length);
         const int longest = group_most<ROWS>(length), hybrid = hybrid_width<ROWS>(at, length);
         const int format = tcki_choose(&rules, ROWS, entries, squares);
         const int width = format == TESS_TCKI_ELL ? longest : format == TESS_TCKI_HYB ? hybrid : 0;
-        const int rest = group_sum<ROWS>(max(length - width, 0));
+        const int rest = gpu_group_sum<ROWS>(max(length - width, 0));
 
         if (has && at.lane == 0) {
             const int level = source.level ? source.level[block] : 0;

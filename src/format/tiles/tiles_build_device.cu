@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Building tiles on the GPU. Atomics here are of integers: no order shows. */
+#include "backend/gpu/store_value.cuh"
 #include "core/offsets.h"
 #include "format/tiles/tiles_device.cuh"
 #include "format/tiles/tiles_places.cuh"
@@ -40,12 +41,8 @@ __device__ static inline uint32_t make_header(const tiles_lanes<ROWS> &at, lane_
     const bool member = own->level == l;
     const uint32_t members = at.group_part(GPU_BALLOT(member));
     const uint32_t far = at.group_part(GPU_BALLOT(member && !tiles_fits_narrow(own->column, diagonal)));
-    int entries = member ? own->entries : 0;
+    const int entries = gpu_group_sum<ROWS>(member ? own->entries : 0);
 
-#pragma unroll
-    for (int mask = ROWS / 2; mask > 0; mask /= 2) {
-        entries += GPU_SHUFFLE_XOR(entries, mask);
-    }
     if (member) { own->slot = __popc(members & at.below()); }
     return members ? tiles_header(entries, __popc(members), far != 0, scaled) : 0U;
 }
@@ -201,18 +198,6 @@ __device__ static inline int64_t count_entries(const csr_view &csr, const tiles_
     return at.next + count;
 }
 
-/* One value, of a precision that most have or of another. */
-__device__ static inline void write_value(tess_precision precision, char *values, int place, double value)
-{
-    if (precision == TESS_PRECISION_FP64) {
-        ((double *)(void *)values)[place] = value;
-    } else if (precision == TESS_PRECISION_FP32) {
-        ((float *)(void *)values)[place] = (float)value;
-    } else {
-        tess_store(precision, values, place, value, TESS_OVERFLOW_INFINITY);
-    }
-}
-
 /* Writes the lane's entries; place[l] is that of its first of level l. */
 __device__ static inline void write_entries(const csr_view &csr, const tiles_view &v, const run_blocks &run,
                                             unsigned scaled, row_cursor row, int (&place)[TESS_MOST_LEVELS],
@@ -249,7 +234,7 @@ __device__ static inline void write_entries(const csr_view &csr, const tiles_vie
             if (scaled >> level & 1U) { value[c] *= policy_power_of_two(-run.exponent[block]); }
             ((uint8_t *)record)[run.index[level] + (uint32_t)own] =
                 (uint8_t)(run.slot[block] << v.column_bits | (column[c] & mask));
-            write_value((tess_precision)run.precision[level], record + run.values[level], own, value[c]);
+            store_value((tess_precision)run.precision[level], record + run.values[level], own, value[c]);
         }
     }
 }
@@ -291,6 +276,96 @@ struct record_place {
     }
 };
 
+/* A run while its record is made: what the lane has of it, and what the group shares. */
+template <int ROWS>
+struct open_run {
+    const tiles_lanes<ROWS> at;
+    const tiles_source &source;
+    const tiles_view &v;
+    run_blocks &run;
+    const int32_t diagonal;
+    lane_block own;
+    uint32_t header[TESS_MOST_LEVELS];
+
+    __device__ inline open_run(const tiles_lanes<ROWS> &lanes, const tiles_source &from, const tiles_view &view,
+                               run_blocks &blocks, int64_t strip)
+        : at(lanes), source(from), v(view), run(blocks), diagonal(tiles_diagonal_column(&view, strip))
+    {
+    }
+
+    /* Headers of the groups of run `number` of a strip with these blocks; `run` gets what lanes ask of blocks. All lanes of the wave
+       take part. */
+    __device__ inline void open(int64_t first, int64_t last, int number)
+    {
+        own = find_block(source, v, first, last, number, at.lane);
+#pragma unroll
+        for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+            header[l] = l < v.nlevels ? make_header<ROWS>(at, &own, l, diagonal, source.scaled[l]) : 0U;
+        }
+        if (own.level >= 0) {
+            run.column[at.lane] = own.column;
+            run.level[at.lane] = (uint8_t)own.level;
+            run.slot[at.lane] = (uint8_t)own.slot;
+            run.exponent[at.lane] =
+                source.exponent ? source.exponent[first + (int64_t)number * v.slots + at.lane] : (int16_t)0;
+        }
+        GPU_SYNC_WAVE();
+    }
+
+    /* The lane's slot of a group. */
+    __device__ inline void write_slot(char *record, const tiles_group &g, int l) const
+    {
+        if (tiles_is_wide(header[l])) {
+            ((int32_t *)(void *)(record + g.slots))[own.slot] = own.column;
+        } else {
+            ((int16_t *)(void *)(record + g.slots))[own.slot] = (int16_t)(own.column - diagonal);
+        }
+        if (source.scaled[l]) { ((int16_t *)(void *)(record + g.exponents))[own.slot] = run.exponent[at.lane]; }
+    }
+
+    /* Places the groups from byte `end` of the record on and writes what they have besides entries; returns where the last ends.
+       The lane has length[l] entries of level l, of which the first gets place[l]. All lanes of the wave take part. */
+    __device__ inline uint32_t place_groups(char *record, int number, int nruns, uint32_t end,
+                                            const int (&length)[TESS_MOST_LEVELS], int (&place)[TESS_MOST_LEVELS]) const
+    {
+#pragma unroll
+        for (int l = TESS_MOST_LEVELS - 1; l >= 0; l--) {
+            tiles_group g = {};
+
+            if (l >= v.nlevels) { continue; }
+            if (header[l]) {
+                g = tiles_group_at(header[l], end, ROWS, (int)tess_storage_bytes(v.precision[l]));
+                end = g.end;
+            }
+            if (own.level == l) { write_slot(record, g, l); }
+            if (at.lane == 0 && number < nruns) {
+                ((uint32_t *)(void *)record)[1 + tiles_header_place(number, l, v.nlevels)] = header[l];
+            }
+            place[l] = at.before(length[l]);
+            if (header[l]) { tiles_set_row_end(record, &g, header[l], at.lane, place[l] + length[l]); }
+            if (at.lane == 0) {
+                run.index[l] = g.index;
+                run.values[l] = g.values;
+                run.precision[l] = (uint8_t)v.precision[l];
+            }
+        }
+        GPU_SYNC_WAVE();
+        return end;
+    }
+};
+
+/* Bit l: level l has scales. */
+__device__ static inline unsigned scaled_levels(const tiles_source &source, const tiles_view &v)
+{
+    unsigned scaled = 0;
+
+#pragma unroll
+    for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+        scaled |= (l < v.nlevels && source.scaled[l] ? 1U : 0U) << l;
+    }
+    return scaled;
+}
+
 template <int ROWS>
 __global__ static void __launch_bounds__(FILL_BLOCK)
     fill_kernel(const source_argument argument, const tiles_view v, char *records, int room)
@@ -301,19 +376,18 @@ __global__ static void __launch_bounds__(FILL_BLOCK)
     const tiles_lanes<ROWS> at;
     const tiles_source source = source_in(argument);
     const csr_view &csr = argument.csr;
-    run_blocks &run = all_runs[(int)threadIdx.x / ROWS];
 
     for (int64_t s0 = (int64_t)blockIdx.x * GROUPS; s0 < v.nstrips; s0 += (int64_t)gridDim.x * GROUPS) {
         const int64_t strip = s0 + (int)threadIdx.x / ROWS, row = strip * ROWS + at.lane;
         const bool has = strip < v.nstrips;
         const int64_t first = has ? source.grid->first[strip] : 0, last = has ? source.grid->first[strip + 1] : 0;
         const int nruns = (int)((last - first + v.slots - 1) / v.slots);
-        const int32_t diagonal = tiles_diagonal_column(&v, strip);
         const record_place<ROWS> place_of(v, records, has, strip, stages + (int)threadIdx.x / ROWS * room, room,
                                           at.lane);
         char *const record = place_of.record;
         uint32_t *const words = (uint32_t *)(void *)record;
         uint32_t end = tiles_head_bytes(nruns, v.nlevels);
+        open_run<ROWS> open(at, source, v, all_runs[(int)threadIdx.x / ROWS], strip);
         row_cursor cursor = {0, 0};
 
         if (has && row < v.nrows) {
@@ -324,56 +398,13 @@ __global__ static void __launch_bounds__(FILL_BLOCK)
         for (int number = 0; GPU_BALLOT(number < nruns); number++) {
             const int64_t left = last - first - (int64_t)number * v.slots;
             const int nblocks = left <= 0 ? 0 : left < v.slots ? (int)left : v.slots;
-            lane_block own = find_block(source, v, first, last, number, at.lane);
-            uint32_t header[TESS_MOST_LEVELS];
             int length[TESS_MOST_LEVELS] = {}, place[TESS_MOST_LEVELS] = {};
-            unsigned scaled = 0;
             int64_t after;
 
-#pragma unroll
-            for (int l = 0; l < TESS_MOST_LEVELS; l++) {
-                header[l] = l < v.nlevels ? make_header<ROWS>(at, &own, l, diagonal, source.scaled[l]) : 0U;
-            }
-            if (own.level >= 0) {
-                run.column[at.lane] = own.column;
-                run.level[at.lane] = (uint8_t)own.level;
-                run.slot[at.lane] = (uint8_t)own.slot;
-                run.exponent[at.lane] =
-                    source.exponent ? source.exponent[first + (int64_t)number * v.slots + at.lane] : (int16_t)0;
-            }
-            GPU_SYNC_WAVE();
-            after = count_entries(csr, v, run, nblocks, cursor, length);
-#pragma unroll
-            for (int l = TESS_MOST_LEVELS - 1; l >= 0; l--) {
-                tiles_group g = {};
-
-                if (l >= v.nlevels) { continue; }
-                if (header[l]) {
-                    g = tiles_group_at(header[l], end, ROWS, (int)tess_storage_bytes(v.precision[l]));
-                    end = g.end;
-                }
-                if (own.level == l) {
-                    if (tiles_is_wide(header[l])) {
-                        ((int32_t *)(void *)(record + g.slots))[own.slot] = own.column;
-                    } else {
-                        ((int16_t *)(void *)(record + g.slots))[own.slot] = (int16_t)(own.column - diagonal);
-                    }
-                    if (source.scaled[l]) {
-                        ((int16_t *)(void *)(record + g.exponents))[own.slot] = run.exponent[at.lane];
-                    }
-                }
-                if (nblocks > 0 && at.lane == 0) { words[1 + tiles_header_place(number, l, v.nlevels)] = header[l]; }
-                place[l] = at.before(length[l]);
-                scaled |= (source.scaled[l] ? 1U : 0U) << l;
-                if (header[l]) { tiles_set_row_end(record, &g, header[l], at.lane, place[l] + length[l]); }
-                if (at.lane == 0) {
-                    run.index[l] = g.index;
-                    run.values[l] = g.values;
-                    run.precision[l] = (uint8_t)v.precision[l];
-                }
-            }
-            GPU_SYNC_WAVE();
-            write_entries(csr, v, run, scaled, {cursor.next, after}, place, record);
+            open.open(first, last, number);
+            after = count_entries(csr, v, open.run, nblocks, cursor, length);
+            end = open.place_groups(record, number, nruns, end, length, place);
+            write_entries(csr, v, open.run, scaled_levels(source, v), {cursor.next, after}, place, record);
             cursor.next = after;
             GPU_SYNC_WAVE();
         }

@@ -28,17 +28,18 @@ TESS_HD void step_cg_alpha(tess_loop_state *s)
     } else if (curvature <= 0.0) {
         step_stop(s, TESS_LOOP_STOPPED, curvature < 0.0 ? TESS_REASON_INDEFINITE_MATRIX : TESS_REASON_BREAKDOWN);
     } else {
+        s->curvature = curvature;
         s->alpha = s->rho / curvature;
     }
 }
 
 /*
  * dots = {(z, A z)}: alpha = rho / ((z, A z) - beta rho / alpha_old), since (p, A p) is that difference (Chronopoulos and Gear 1989,
- * section 4). beta = 0 makes the first direction z.
+ * section 4). Here beta^2 (p, A p)_old, which is the same and waits for no division. beta = 0 makes the first direction z.
  */
 TESS_HD void step_cg_alpha_at_once(tess_loop_state *s)
 {
-    if (s->beta != 0.0) { s->dots[0] -= s->beta / s->alpha * s->rho; }
+    if (s->beta != 0.0) { s->dots[0] -= s->beta * s->beta * s->curvature; }
     step_cg_alpha(s);
 }
 

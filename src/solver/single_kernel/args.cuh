@@ -17,8 +17,7 @@ struct single_args {
     const double *scale; /* the diagonal preconditioner; NULL: none */
     double *d;
     tess_loop_state *state;
-    double *exchange, *slots;
-    uint64_t *flags;
+    uint64_t *exchange, *slots, *flags;
     int64_t nanoseconds;
     loop_mailbox *mailbox;
     bool watched; /* somebody reads the mailbox while the kernel runs */

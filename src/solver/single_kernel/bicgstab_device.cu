@@ -18,6 +18,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) bicgstab_kernel(cons
     double *r = block.vector(0), *d = block.vector(1), *shadow = block.vector(2), *v = block.vector(3);
     double *t = block.vector(4), *scale = block.vector(5);
     const tess_loop_state *state = block.team.state;
+    typename decltype(block)::halo ahead;
     const int32_t *column = a.plan.column + a.plan.column_begin[blockIdx.x];
 
     block.each_column([&](int l, int) {
@@ -44,15 +45,17 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) bicgstab_kernel(cons
             block.publish(0, i, scale[i] * sum);
             projection[0] += sum * shadow[i];
         });
-        if (block.team.sync(projection, TESS_STEP_BICGSTAB_ALPHA) != TESS_LOOP_RUNNING) { break; }
+        if (block.sync_ahead(projection, TESS_STEP_BICGSTAB_ALPHA, 0, &ahead) != TESS_LOOP_RUNNING) { break; }
         const double alpha = state->alpha;
 
         /* s = r - alpha v, kept in r */
-        block.each_column([&](int l, int i) {
-            v_hat[l] = block.fetch(0, l);
-            r_hat[l] -= alpha * v_hat[l];
-            if (i >= 0) { r[i] -= alpha * v[i]; }
-        });
+        block.each_exchanged(
+            0, ahead, [&](int i) { return scale[i] * v[i]; },
+            [&](int l, int i, double image) {
+                v_hat[l] = image;
+                r_hat[l] -= alpha * image;
+                if (i >= 0) { r[i] -= alpha * v[i]; }
+            });
         __syncthreads();
         /* t = A s^; omega = (t, s) / (t, t) */
         block.multiply(r_hat, [&](int i, double sum) {
@@ -61,24 +64,26 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) bicgstab_kernel(cons
             products[0] += sum * r[i];
             products[1] += sum * sum;
         });
-        if (block.team.sync(products, TESS_STEP_BICGSTAB_OMEGA) != TESS_LOOP_RUNNING) { break; }
+        if (block.sync_ahead(products, TESS_STEP_BICGSTAB_OMEGA, 0, &ahead) != TESS_LOOP_RUNNING) { break; }
         const double omega = state->omega;
 
         /* d += alpha p^ + omega s^; r = s - omega t; rho = (r~, r) */
-        block.each_column([&](int l, int i) {
-            const double half = r_hat[l];
+        block.each_exchanged(
+            0, ahead, [&](int i) { return scale[i] * t[i]; },
+            [&](int l, int i, double image) {
+                const double half = r_hat[l];
 
-            r_hat[l] = half - omega * block.fetch(0, l);
-            if (i >= 0) {
-                const double next = r[i] - omega * t[i];
+                r_hat[l] = half - omega * image;
+                if (i >= 0) {
+                    const double next = r[i] - omega * t[i];
 
-                d[i] += alpha * p_hat[l] + omega * half;
-                r[i] = next;
-                squares[0] += next * next;
-                squares[1] += next * shadow[i];
-            }
-        });
-        if (block.team.sync(squares, TESS_STEP_BICGSTAB_BETA) != TESS_LOOP_RUNNING) { break; }
+                    d[i] += alpha * p_hat[l] + omega * half;
+                    r[i] = next;
+                    squares[0] += next * next;
+                    squares[1] += next * shadow[i];
+                }
+            });
+        if (block.sync(squares, TESS_STEP_BICGSTAB_BETA) != TESS_LOOP_RUNNING) { break; }
     }
     __syncthreads();
     block.end(d);

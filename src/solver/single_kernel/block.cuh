@@ -6,6 +6,9 @@
 #include "solver/single_kernel/rows.cuh"
 #include "solver/single_kernel/team.cuh"
 
+/* Columns of a thread whose elements are on their way while sums are added up. */
+enum { SINGLE_AHEAD = 2 };
+
 template <typename STORED, typename TEAM>
 struct single_block {
     const single_args &a;
@@ -89,9 +92,64 @@ struct single_block {
         team.publish(vector, first, i, value);
     }
 
-    __device__ double fetch(int vector, int l) const
+    __device__ double fetch(int vector, int l)
     {
-        return team.fetch(vector, source[l]);
+        return team.fetch(vector, source[l], team.peek(vector, source[l]));
+    }
+
+    /*
+     * After an exchange, at all columns. `vector` was published: own(i) is what was published of own row i, as each has it by itself;
+     * others' is fetched, of each thread's first columns while the sums were added up. sync: each(l, i, element).
+     */
+    struct halo {
+        typename TEAM::peeked first[SINGLE_AHEAD];
+    };
+
+    template <int N>
+    __device__ int sync(double (&sums)[N], tess_step step)
+    {
+        return team.sync(sums, step, [] {});
+    }
+
+    template <int N>
+    __device__ int sync_ahead(double (&sums)[N], tess_step step, int vector, halo *ahead)
+    {
+        return team.sync(sums, step, [&] {
+#pragma unroll
+            for (int j = 0; j < SINGLE_AHEAD; j++) {
+                const int l = (int)threadIdx.x + j * SINGLE_THREADS;
+
+                if (l < columns && !is_own(l)) { ahead->first[j] = team.peek(vector, source[l]); }
+            }
+        });
+    }
+
+    __device__ bool is_own(int l) const
+    {
+        return l >= own && l - own < count;
+    }
+
+    template <typename OWN, typename EACH>
+    __device__ void each_exchanged(int vector, const halo &ahead, OWN of_own, EACH each)
+    {
+#pragma unroll
+        for (int j = 0; j < SINGLE_AHEAD; j++) {
+            const int l = (int)threadIdx.x + j * SINGLE_THREADS;
+
+            if (l >= columns) { break; }
+            if (is_own(l)) {
+                each(l, l - own, of_own(l - own));
+            } else {
+                each(l, -1, team.fetch(vector, source[l], ahead.first[j]));
+            }
+        }
+        for (int l = (int)threadIdx.x + SINGLE_AHEAD * SINGLE_THREADS; l < columns; l += SINGLE_THREADS) {
+            if (is_own(l)) {
+                each(l, l - own, of_own(l - own));
+            } else {
+                each(l, -1, fetch(vector, l));
+            }
+        }
     }
 
     /* d goes home, and by the first block the state. All threads. */

@@ -16,6 +16,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_kernel(const __gr
     double *p = block.copy(0), *r = block.vector(0), *d = block.vector(1), *q = block.vector(2);
     double *scale = block.vector(3);
     const tess_loop_state *s = block.team.state;
+    typename decltype(block)::halo ahead;
     int phase = TESS_LOOP_RUNNING;
 
     block.gather(a.p, p);
@@ -32,7 +33,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_kernel(const __gr
             q[i] = sum;
             curvature[0] += sum * p[block.own + i];
         });
-        if (block.team.sync(curvature, TESS_STEP_CG_ALPHA) != TESS_LOOP_RUNNING) { break; }
+        if (block.sync(curvature, TESS_STEP_CG_ALPHA) != TESS_LOOP_RUNNING) { break; }
         const double alpha = s->alpha;
 
         /* r -= alpha q; beta = (r, z)_new / (r, z) */
@@ -44,18 +45,20 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_kernel(const __gr
             squares[0] += next * next;
             squares[1] += next * z;
         });
-        phase = block.team.sync(squares, TESS_STEP_CG_BETA);
+        phase = block.sync_ahead(squares, TESS_STEP_CG_BETA, 0, &ahead);
         if (phase == TESS_LOOP_STOPPED) { break; }
         const double beta = s->beta;
         const bool goes_on = phase == TESS_LOOP_RUNNING;
 
         /* d += alpha p; p = z + beta p */
-        block.each_column([&](int l, int i) {
-            const double direction = p[l];
+        block.each_exchanged(
+            0, ahead, [&](int i) { return scale[i] * r[i]; },
+            [&](int l, int i, double z) {
+                const double direction = p[l];
 
-            if (i >= 0) { d[i] += alpha * direction; }
-            if (goes_on) { p[l] = block.fetch(0, l) + beta * direction; }
-        });
+                if (i >= 0) { d[i] += alpha * direction; }
+                if (goes_on) { p[l] = z + beta * direction; }
+            });
         __syncthreads();
     }
     __syncthreads();
@@ -69,7 +72,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_kernel(const __gr
  * at all columns and becomes that of D^-1 s. False: the solve is over.
  */
 template <typename STORED, typename TEAM>
-__device__ static bool replace_residual(single_block<STORED, TEAM> &block, double alpha, double *copy, double *z)
+__device__ static __forceinline__ bool replace_residual(single_block<STORED, TEAM> &block, double alpha, double *copy, double *z)
 {
     double *r = block.vector(0), *d = block.vector(1), *p = block.vector(2), *s = block.vector(3);
     const double *scale = block.vector(5);
@@ -79,7 +82,7 @@ __device__ static bool replace_residual(single_block<STORED, TEAM> &block, doubl
         block.publish(0, i, d[i]);
         block.publish(1, i, p[i]);
     });
-    if (block.team.sync(none, TESS_STEP_NONE) != TESS_LOOP_RUNNING) { return false; }
+    if (block.sync(none, TESS_STEP_NONE) != TESS_LOOP_RUNNING) { return false; }
     block.each_column([&](int l, int) { copy[l] = block.fetch(0, l); });
     __syncthreads();
     block.multiply(copy, [&](int i, double sum) { r[i] = block.a.r[block.first + i] - sum; });
@@ -96,7 +99,7 @@ __device__ static bool replace_residual(single_block<STORED, TEAM> &block, doubl
         block.publish(1, i, scale[i] * next);
     });
     none[0] = 0.0;
-    if (block.team.sync(none, TESS_STEP_NONE) != TESS_LOOP_RUNNING) { return false; }
+    if (block.sync(none, TESS_STEP_NONE) != TESS_LOOP_RUNNING) { return false; }
     block.each_column([&](int l, int) {
         copy[l] = block.fetch(0, l);
         z[l] = block.fetch(1, l);
@@ -117,6 +120,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1)
     double *r = block.vector(0), *d = block.vector(1), *p = block.vector(2), *s = block.vector(3);
     double *w = block.vector(4), *scale = block.vector(5);
     const tess_loop_state *state = block.team.state;
+    typename decltype(block)::halo ahead;
     tess_step step = TESS_STEP_CG_ALPHA_AT_ONCE;
 
     block.gather(a.p, z);
@@ -141,26 +145,32 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1)
             dots[1] += residual * residual;
             dots[2] += residual * here;
         });
-        if (block.team.sync(dots, step) != TESS_LOOP_RUNNING) { break; }
+        if (block.sync_ahead(dots, step, 0, &ahead) != TESS_LOOP_RUNNING) { break; }
         step = TESS_STEP_CG_AT_ONCE;
         const double alpha = state->alpha, beta = state->beta;
         const bool replaces = count % SINGLE_REPLACE_EVERY == 0;
 
         /* p = z + beta p; s = w + beta s; d += alpha p; r -= alpha s; z -= alpha D^-1 s */
-        block.each_column([&](int l, int i) {
-            const double here = z[l], image = block.fetch(0, l) + beta * scaled[l];
+        block.each_exchanged(
+            0, ahead, [&](int i) { return scale[i] * w[i]; },
+            [&](int l, int i, double product) {
+                const double here = z[l], image = product + beta * scaled[l];
 
-            if (i >= 0) {
-                p[i] = here + beta * p[i];
-                if (!replaces) {
-                    s[i] = w[i] + beta * s[i];
-                    d[i] += alpha * p[i];
-                    r[i] -= alpha * s[i];
+                if (i >= 0) {
+                    const double direction = here + beta * p[i];
+
+                    p[i] = direction;
+                    if (!replaces) {
+                        const double step_image = w[i] + beta * s[i];
+
+                        s[i] = step_image;
+                        d[i] += alpha * direction;
+                        r[i] -= alpha * step_image;
+                    }
                 }
-            }
-            scaled[l] = image;
-            z[l] = here - alpha * image;
-        });
+                scaled[l] = image;
+                z[l] = here - alpha * image;
+            });
         if (replaces) {
             __syncthreads();
             if (!replace_residual(block, alpha, scaled, z)) { break; }

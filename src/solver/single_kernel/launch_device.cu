@@ -38,7 +38,7 @@ cleanup:
 extern "C" tess_status gpu_single_limits(tess_context *ctx, single_limits *limits)
 {
     gpu_scope scope(ctx);
-    const gpu_state *state = gpu_state_of(ctx);
+    gpu_state *state = gpu_state_of(ctx);
     int cooperative = 0, major = 0;
     tess_status status = TESS_SUCCESS;
 
@@ -50,8 +50,11 @@ extern "C" tess_status gpu_single_limits(tess_context *ctx, single_limits *limit
     limits->blocks = state->multiprocessors < SINGLE_MOST_BLOCKS ? state->multiprocessors : SINGLE_MOST_BLOCKS;
     limits->shared_bytes = state->shared_bytes_per_block - GPU_STATIC_SHARED;
     if (major < GPU_CLUSTER_CAPABILITY) { return TESS_SUCCESS; }
-    TESS_TRY(allow(ctx, single_cg_function(SINGLE_CG, TESS_PRECISION_FP64, true), SINGLE_MOST_CLUSTER));
-    limits->cluster_blocks = largest_cluster(limits->shared_bytes);
+    if (state->largest_cluster == 0) {
+        TESS_TRY(allow(ctx, single_cg_function(SINGLE_CG, TESS_PRECISION_FP64, true), SINGLE_MOST_CLUSTER));
+        state->largest_cluster = largest_cluster(limits->shared_bytes);
+    }
+    limits->cluster_blocks = state->largest_cluster;
 cleanup:
     return status;
 }
@@ -113,11 +116,10 @@ cleanup:
 
 tess_status gpu_single_failed(tess_context *ctx, const single_kernel *single)
 {
-    const single_plan *p = &single->plan;
     tess_status status = TESS_SUCCESS;
 
-    if (!p->cluster) { /* arrivals begin anew */
-        TESS_TRY(ctx->backend->zero(ctx, single->flags, (size_t)single_flags_count(p) * sizeof *single->flags));
+    if (!single->plan.cluster) {
+        TESS_TRY(ctx->backend->zero(ctx, single->flags + SINGLE_FLAG_FAILED, sizeof *single->flags));
     }
     status = tess_fail(ctx, TESS_DEVICE, "use --engine graph", "a block of a single kernel waited %g s for another",
                        1e-9 * (double)single->nanoseconds);

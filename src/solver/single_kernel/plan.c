@@ -12,14 +12,33 @@ enum { MOST_ROWS = 1 << 20, MOST_ENTRIES = 1 << 22 };
 enum { CLUSTER_ROWS = 4096, BUSY_ROWS = SINGLE_THREADS, BUSY_ENTRIES = 16 * SINGLE_THREADS };
 /* A block of a grid with fewer rows costs the barrier more than it saves. */
 enum { LEAST_ROWS = 16 };
-/* What a row costs, in entries: its sums and vectors. */
-enum { ROW_WEIGHT = 2 };
 enum { WORD = 64 };
 
 /* Vectors of each method: copies at all columns, and those at own rows (the diagonal of the preconditioner is one). */
 static const struct {
     int copies, vectors;
 } method_vectors[] = {[SINGLE_CG] = {1, 4}, [SINGLE_CG_ONE_REDUCTION] = {2, 6}, [SINGLE_BICGSTAB] = {3, 6}};
+
+/*
+ * Rows and entries of a block, on average, up to which each method is expected to gain over the engine graph. To be measured: these
+ * are what shared memory holds about, so that residence decides alone.
+ */
+typedef struct gain_bounds {
+    int64_t rows, entries;
+} gain_bounds;
+
+static const struct {
+    gain_bounds grid, cluster;
+} gains[] = {[SINGLE_CG] = {{4096, 20480}, {512, 8192}},
+             [SINGLE_CG_ONE_REDUCTION] = {{2560, 20480}, {512, 8192}},
+             [SINGLE_BICGSTAB] = {{2560, 20480}, {512, 8192}}};
+
+bool single_may_gain(int64_t n, int64_t nnz, int blocks, bool cluster, single_method method)
+{
+    const gain_bounds *most = cluster ? &gains[method].cluster : &gains[method].grid;
+
+    return n <= most->rows * blocks && nnz <= most->entries * blocks;
+}
 
 bool single_plan_can_hold(int64_t n, int64_t nnz)
 {
@@ -55,21 +74,18 @@ int single_grid_blocks(const single_limits *limits, int64_t n)
 
 /* ---- rows ---- */
 
-/* Block b begins at the first row where the rows before it have their share of the weight. */
-static void divide_rows(single_plan *p)
+static void divide_rows(const single_plan *p, single_cut *cut)
 {
-    const int64_t total = (int64_t)p->nnz + (int64_t)ROW_WEIGHT * p->n;
     int32_t row = 0;
 
-    for (int b = 0; b < p->blocks; b++) {
-        const int64_t share = total * b / p->blocks;
+    for (int b = 0; b <= p->blocks; b++) {
+        const int64_t share = single_share(p->n, p->nnz, p->blocks, b);
 
-        while (row < p->n && p->row_ptr[row] + (int64_t)ROW_WEIGHT * row < share) {
+        while (row < p->n && single_weight(row, p->row_ptr[row]) < share) {
             row += 1;
         }
-        p->row_begin[b] = row;
+        cut[b] = (single_cut){row, p->row_ptr[row], 0};
     }
-    p->row_begin[p->blocks] = p->n;
 }
 
 /* As many threads for a row as it has entries on the average, as long as there are threads for all rows. */
@@ -81,6 +97,22 @@ static int choose_lanes(const single_plan *p)
         lanes *= 2;
     }
     return lanes;
+}
+
+static void raise(int32_t *most, int32_t value)
+{
+    *most = value > *most ? value : *most;
+}
+
+bool single_plan_settle(single_plan *p, const single_cut *cut)
+{
+    for (int b = 0; b < p->blocks; b++) {
+        raise(&p->most_rows, cut[b + 1].row - cut[b].row);
+        raise(&p->most_entries, cut[b + 1].entry - cut[b].entry);
+        raise(&p->most_columns, cut[b].columns);
+    }
+    p->lanes = choose_lanes(p);
+    return p->most_columns <= UINT16_MAX;
 }
 
 /* ---- columns ---- */
@@ -112,33 +144,24 @@ static int32_t list_columns(column_marks *marks, int32_t n, int32_t *column)
     return count;
 }
 
-/* False: the block has more columns than a place can say. */
-static bool place_block(single_plan *p, const int32_t *col_ind, column_marks *marks, int b)
+static void place_block(single_plan *p, const int32_t *col_ind, column_marks *marks, int b, single_cut *cut)
 {
-    const int32_t first = p->row_begin[b], end = p->row_begin[b + 1];
-    const int32_t entry = p->row_ptr[first], entry_end = p->row_ptr[end];
-    int32_t count = 0;
-
-    for (int32_t i = first; i < end; i++) {
+    for (int32_t i = cut->row; i < cut[1].row; i++) {
         mark(marks->bits, i);
     }
-    for (int32_t k = entry; k < entry_end; k++) {
+    for (int32_t k = cut->entry; k < cut[1].entry; k++) {
         mark(marks->bits, col_ind[k]);
     }
-    count = list_columns(marks, p->n, p->column + p->column_begin[b]);
-    if (count > UINT16_MAX) { return false; }
-    for (int32_t k = entry; k < entry_end; k++) {
+    cut->columns = list_columns(marks, p->n, p->column + p->column_begin[b]);
+    for (int32_t k = cut->entry; k < cut[1].entry; k++) {
         p->place[k] = (uint16_t)marks->place[col_ind[k]];
     }
-    p->own[b] = end > first ? marks->place[first] : 0;
-    p->column_begin[b + 1] = p->column_begin[b] + count;
-    p->most_rows = end - first > p->most_rows ? end - first : p->most_rows;
-    p->most_columns = count > p->most_columns ? count : p->most_columns;
-    p->most_entries = entry_end - entry > p->most_entries ? entry_end - entry : p->most_entries;
-    return true;
+    p->own[b] = cut[1].row > cut->row ? marks->place[cut->row] : 0;
+    p->row_begin[b] = cut->row;
+    p->column_begin[b + 1] = p->column_begin[b] + cut->columns;
 }
 
-static tess_status place_columns(tess_context *ctx, const int32_t *col_ind, single_plan *p)
+static tess_status place_columns(tess_context *ctx, const int32_t *col_ind, single_plan *p, single_cut *cut)
 {
     const int64_t words = (p->n - 1) / WORD + 1;
     column_marks marks = {NULL, NULL};
@@ -149,11 +172,9 @@ static tess_status place_columns(tess_context *ctx, const int32_t *col_ind, sing
     memset(marks.bits, 0, (size_t)words * sizeof *marks.bits);
     p->column_begin[0] = 0;
     for (int b = 0; b < p->blocks; b++) {
-        if (place_block(p, col_ind, &marks, b)) { continue; }
-        status = tess_fail(ctx, TESS_UNSUPPORTED, "use --engine graph", "a block of a single kernel with %d columns",
-                           (int)UINT16_MAX + 1);
-        goto cleanup;
+        place_block(p, col_ind, &marks, b, cut + b);
     }
+    p->row_begin[p->blocks] = p->n;
 cleanup:
     tess_host_release(ctx, marks.bits, words, sizeof *marks.bits);
     tess_host_release(ctx, marks.place, p->n, sizeof *marks.place);
@@ -170,6 +191,13 @@ void single_plan_free(tess_context *ctx, single_plan *p)
     tess_host_release(ctx, p->own, p->blocks, sizeof *p->own);
     tess_host_release(ctx, p->column, p->column_capacity, sizeof *p->column);
     tess_host_release(ctx, p->place, p->nnz, sizeof *p->place);
+    memset(p, 0, sizeof *p);
+}
+
+void single_plan_release(tess_context *ctx, single_plan *p)
+{
+    tess_device_release(ctx, p->memory, p->memory_bytes, 1);
+    tess_device_release(ctx, p->column, p->column_capacity, sizeof *p->column);
     memset(p, 0, sizeof *p);
 }
 
@@ -195,28 +223,30 @@ tess_status single_plan_make(tess_context *ctx, int64_t n, const int64_t *row_pt
                      .n = (int32_t)n,
                      .nnz = (int32_t)row_ptr[n],
                      .column_capacity = row_ptr[n] + n};
+    single_cut cut[SINGLE_MOST_BLOCKS + 1];
+    bool settled = false;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(allocate_plan(ctx, &p));
     for (int64_t i = 0; i <= n; i++) {
         p.row_ptr[i] = (int32_t)row_ptr[i];
     }
-    divide_rows(&p);
-    TESS_TRY(place_columns(ctx, col_ind, &p));
-    p.lanes = choose_lanes(&p);
+    divide_rows(&p, cut);
+    TESS_TRY(place_columns(ctx, col_ind, &p, cut));
+    settled = single_plan_settle(&p, cut);
 cleanup:
-    if (status != TESS_SUCCESS) { single_plan_free(ctx, &p); }
+    if (!settled) { single_plan_free(ctx, &p); }
     *plan = p;
     return status;
 }
 
 /* ---- shared memory ---- */
 
-static int64_t take(int64_t *bytes, int64_t count, int64_t size)
+int64_t single_take(int64_t *bytes, int64_t count, int64_t size)
 {
     const int64_t begin = *bytes;
 
-    *bytes = (begin + count * size + 15) / 16 * 16; /* so that all begin at multiples of 16 */
+    *bytes = (begin + count * size + 15) / 16 * 16;
     return begin;
 }
 
@@ -224,16 +254,16 @@ single_layout single_shared_layout(const single_plan *p, single_method method, i
 {
     const int64_t real = (int64_t)sizeof(double), entries = resident ? p->most_entries : 0;
     const int64_t slots = 2 * SINGLE_MOST_CLUSTER * SINGLE_SLOT;
-    const int64_t sums = p->cluster ? slots : (int64_t)SINGLE_MOST_SUMS * p->blocks;
+    const int64_t sums = p->cluster ? slots : (int64_t)SINGLE_MOST_CLUSTER; /* one for each wave */
     single_layout l = {.bytes = 0};
 
-    l.copies = take(&l.bytes, (int64_t)method_vectors[method].copies * p->most_columns, real);
-    l.vectors = take(&l.bytes, (int64_t)method_vectors[method].vectors * p->most_rows, real);
-    l.windows = take(&l.bytes, p->cluster ? SINGLE_WINDOWS * (int64_t)p->most_rows : 0, real);
-    l.sums = take(&l.bytes, sums, real);
-    l.values = take(&l.bytes, entries, value_bytes);
-    l.columns = take(&l.bytes, p->most_columns, (int64_t)sizeof(int32_t));
-    l.offsets = take(&l.bytes, (int64_t)p->most_rows + 1, (int64_t)sizeof(int32_t));
-    l.places = take(&l.bytes, entries, (int64_t)sizeof(uint16_t));
+    l.copies = single_take(&l.bytes, (int64_t)method_vectors[method].copies * p->most_columns, real);
+    l.vectors = single_take(&l.bytes, (int64_t)method_vectors[method].vectors * p->most_rows, real);
+    l.windows = single_take(&l.bytes, p->cluster ? SINGLE_WINDOWS * (int64_t)p->most_rows : 0, real);
+    l.sums = single_take(&l.bytes, sums, real);
+    l.values = single_take(&l.bytes, entries, value_bytes);
+    l.columns = single_take(&l.bytes, p->most_columns, (int64_t)sizeof(int32_t));
+    l.offsets = single_take(&l.bytes, (int64_t)p->most_rows + 1, (int64_t)sizeof(int32_t));
+    l.places = single_take(&l.bytes, entries, (int64_t)sizeof(uint16_t));
     return l;
 }

@@ -12,19 +12,23 @@
 #include <stdint.h>
 
 #include <tessera/context.h>
+#include <tessera/export.h>
 #include <tessera/status.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Threads of a block; blocks of a grid and of a cluster at most; sums that travel with an arrival, and words of their slot. */
+/* Threads of a block; blocks of a grid and of a cluster at most; sums that travel with an arrival, those and a wish, and how many
+   copies of them a grid posts. */
 enum {
     SINGLE_THREADS = 512,
-    SINGLE_MOST_BLOCKS = 256,
+    SINGLE_MOST_BLOCKS = 160,
     SINGLE_MOST_CLUSTER = 16,
     SINGLE_MOST_SUMS = 3,
-    SINGLE_SLOT = SINGLE_MOST_SUMS + 1
+    SINGLE_SLOT = SINGLE_MOST_SUMS + 1,
+    SINGLE_COPIES = 8,
+    SINGLE_MOST_HEARERS = SINGLE_MOST_BLOCKS / 32 /* waves of a block that hear of one sum from all blocks */
 };
 
 typedef enum single_method {
@@ -53,6 +57,8 @@ typedef struct single_plan {
     int32_t *column;                               /* ascending within a block */
     uint16_t *place;                               /* nnz: where an entry's column is among those of its block */
     int64_t column_capacity;                       /* of `column` as allocated */
+    void *memory;                                  /* on a device: where all arrays but `column` are; else NULL */
+    int64_t memory_bytes;
 } single_plan;
 
 /* The order and number of entries that a plan can be made for. */
@@ -62,6 +68,10 @@ bool single_plan_can_hold(int64_t n, int64_t nnz);
    needs to be made to see that not all is resident. */
 bool single_may_be_resident(const single_limits *limits, int64_t n, int64_t nnz, single_method method, int value_bytes);
 
+/* Whether a plan of that many blocks is expected to be faster than the engine graph: the bounds of `gains` in plan.c, in rows and
+   entries of a block on average. */
+bool single_may_gain(int64_t n, int64_t nnz, int blocks, bool cluster, single_method method);
+
 /*
  * The rule by which size chooses: a cluster for n <= 4,096 where rows and entries are few for each of its blocks, else a grid; and
  * the fewest blocks that are busy. 0 blocks: no plan of this kind. Measured costs of barriers: 0.2 to 0.3 us in a
@@ -70,11 +80,42 @@ bool single_may_be_resident(const single_limits *limits, int64_t n, int64_t nnz,
 int single_cluster_blocks(const single_limits *limits, int64_t n, int64_t nnz);
 int single_grid_blocks(const single_limits *limits, int64_t n);
 
-/* A plan for that many blocks, of host arrays in CSR order. Source of the balance: entries, and a row as much as two. */
+/*
+ * A plan for that many blocks, of host arrays in CSR order. plan->blocks is 0 where a block would have more columns than a place
+ * can say. Backends make the same of a matrix (`single_plan` of tess_backend), to the bit.
+ */
 tess_status single_plan_make(tess_context *ctx, int64_t n, const int64_t *row_ptr, const int32_t *col_ind, int blocks,
                              bool cluster, single_plan *plan);
-/* Frees the arrays that were allocated on the host. */
+/* Frees the arrays that were allocated on the host; on a device. */
 void single_plan_free(tess_context *ctx, single_plan *plan);
+void single_plan_release(tess_context *ctx, single_plan *plan);
+
+/* What a row weighs, in entries: its sums and vectors. */
+enum { SINGLE_ROW_WEIGHT = 2 };
+
+/* The weight of the first rows, which have so many entries. */
+TESS_HD int64_t single_weight(int64_t rows, int64_t entries)
+{
+    return entries + SINGLE_ROW_WEIGHT * rows;
+}
+
+/* Block b begins at the first row where the rows before it weigh as much. */
+TESS_HD int64_t single_share(int64_t n, int64_t nnz, int blocks, int b)
+{
+    return single_weight(n, nnz) * b / blocks;
+}
+
+/* Where a block begins, and how many columns it has. */
+typedef struct single_cut {
+    int32_t row, entry, columns;
+} single_cut;
+
+/* What follows from the cuts of all blocks and the end of the last: maxima and lanes. False: a block has more columns than a place
+   can say. */
+bool single_plan_settle(single_plan *plan, const single_cut *cut);
+
+/* The place of an array of `count` elements after *bytes, which it is added to: a multiple of 16. */
+int64_t single_take(int64_t *bytes, int64_t count, int64_t size);
 
 /* Where a block's shared memory has what; bytes from its beginning. */
 typedef struct single_layout {

@@ -6,6 +6,9 @@
 #include "solver/single_kernel/args.cuh"
 #include <tessera/storage.cuh> /* after the vendor's header: HIP declares memcpy for the device there */
 
+/* Entries of a thread that stay in its registers: the first ones of its part of its first row. */
+enum { SINGLE_HELD = 6 };
+
 /* Rows in CSR order, columns by their place among the block's. Values and places are in shared or in device memory. */
 template <typename STORED>
 struct single_rows {
@@ -13,6 +16,9 @@ struct single_rows {
     const uint16_t *place;
     const int32_t *offset; /* count + 1, from 0 */
     int count, lanes;
+    int held; /* how many entries are in registers */
+    STORED held_value[SINGLE_HELD];
+    int held_place[SINGLE_HELD];
 };
 
 template <typename T>
@@ -20,6 +26,29 @@ __device__ static inline void copy_in(T *to, const T *from, int count)
 {
     for (int k = (int)threadIdx.x; k < count; k += SINGLE_THREADS) {
         to[k] = gpu_load_once(from + k);
+    }
+}
+
+/* Takes this thread's first entries into registers; none of its own memory needs to be there yet. */
+template <typename STORED>
+__device__ static inline void hold_entries(const single_args &a, int first, single_rows<STORED> *rows)
+{
+    const int row = (int)threadIdx.x / rows->lanes, lane = (int)threadIdx.x & (rows->lanes - 1);
+    const int begin = row < rows->count ? a.plan.row_ptr[first + row] + lane : 0;
+    const int end = row < rows->count ? a.plan.row_ptr[first + row + 1] : 0;
+
+    rows->held = 0;
+#pragma unroll
+    for (int h = 0; h < SINGLE_HELD; h++) {
+        const int k = begin + h * rows->lanes;
+
+        rows->held_value[h] = STORED();
+        rows->held_place[h] = 0;
+        if (k < end) {
+            rows->held_value[h] = ((const STORED *)a.val)[k];
+            rows->held_place[h] = a.plan.place[k];
+            rows->held = h + 1;
+        }
     }
 }
 
@@ -42,7 +71,22 @@ __device__ static inline single_rows<STORED> bring_rows(const single_args &a, ch
         val = (const STORED *)(shared + a.at.values);
         place = (const uint16_t *)(shared + a.at.places);
     }
-    return {val, place, offset, count, a.plan.lanes};
+    single_rows<STORED> rows = {val, place, offset, count, a.plan.lanes};
+
+    hold_entries(a, first, &rows);
+    return rows;
+}
+
+template <typename STORED>
+__device__ static inline double sum_held(const single_rows<STORED> &a, const double *x)
+{
+    double sum = 0.0;
+
+#pragma unroll
+    for (int h = 0; h < SINGLE_HELD; h++) {
+        if (h < a.held) { sum += tess::decode<double>(a.held_value[h]) * x[a.held_place[h]]; }
+    }
+    return sum;
 }
 
 /* done(i, (A x)_i) for each row, by one thread, which is the same for a row in every product. x: at the block's columns. */
@@ -55,11 +99,12 @@ __device__ static inline void multiply_rows(const single_rows<STORED> &a, const 
         const int row = first + (int)threadIdx.x / a.lanes;
         double sum = 0.0;
 
-        if (row < a.count) {
+        if (first == 0) { sum = sum_held(a, x); }
+        if (row < a.count && (first > 0 || a.held == SINGLE_HELD)) {
             const int end = a.offset[row + 1];
 
 #pragma unroll 4
-            for (int k = a.offset[row] + lane; k < end; k += a.lanes) {
+            for (int k = a.offset[row] + lane + (first == 0 ? SINGLE_HELD * a.lanes : 0); k < end; k += a.lanes) {
                 sum += tess::decode<double>(a.val[k]) * x[a.place[k]];
             }
         }

@@ -21,8 +21,7 @@ enum { SINGLE_BY_DEFAULT = 0 };
 /* Iterations of the one-reduction recurrence between two replacements of r by b - A x and of s by A p. */
 enum { SINGLE_REPLACE_EVERY = 50 };
 
-/* Arrivals are numbered on from launch to launch. After those of the blocks: the number of the last launch's last arrival; not 0
-   once a wait was too long. */
+/* Arrivals are numbered on from launch to launch. Beyond the last launch's last arrival; not 0 once a wait was too long. */
 enum { SINGLE_FLAG_LAST, SINGLE_FLAG_FAILED, SINGLE_FLAGS };
 
 /* What is set up once for all solves. Arrays are on the device, those of the plan too. */
@@ -31,15 +30,10 @@ typedef struct single_kernel {
     single_method method;
     int64_t shared_bytes; /* of a block: what the device has */
     int64_t nanoseconds;  /* a block that waits longer than this for another gives up, and the solve fails */
-    double *exchange;     /* a grid's: SINGLE_WINDOWS * n */
-    double *slots;        /* a grid's: 2 * blocks * SINGLE_SLOT */
-    uint64_t *flags;      /* a grid's: the last arrival of each block, then SINGLE_FLAG_... */
+    uint64_t *flags;      /* a grid's: SINGLE_FLAG_...; in one array with: */
+    uint64_t *slots;      /* letters of sums: 2 * SINGLE_COPIES * SINGLE_SLOT * blocks */
+    uint64_t *exchange;   /* letters of vectors: SINGLE_WINDOWS * n */
 } single_kernel;
-
-/* How many doubles (words) the arrays of a grid's exchange have. */
-int64_t single_exchange_count(const single_plan *plan);
-int64_t single_slots_count(const single_plan *plan);
-int64_t single_flags_count(const single_plan *plan);
 
 /*
  * Sets up s->krylov.single where the solve can run in one kernel. `asked`: by name, so that an error (UNSUPPORTED) says what is in

@@ -1,18 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the blocks of a single kernel work together: exchange of vectors, and a barrier that carries sums. Arrivals and sums take turns
- * between two places: a block that writes one has seen all others arrive after they read it last.
+ * How the blocks of a single kernel work together: exchange of vectors, and a barrier that carries sums. Both take turns between two
+ * places: a block that writes one has seen all others arrive after they read it last.
  */
 #ifndef TESS_SOLVER_SINGLE_KERNEL_TEAM_CUH
 #define TESS_SOLVER_SINGLE_KERNEL_TEAM_CUH
 
 #include "backend/gpu/reduce.cuh"
+#include "backend/gpu/wave_sums.cuh"
+#include "dense/trsv_letters.cuh"
 #include "solver/single_kernel/args.cuh"
 
 /* Iterations between two looks at the mailbox, which is far away. */
 enum { SINGLE_MAIL_EVERY = 64 };
-/* Polls between two looks at the clock. */
-enum { SINGLE_CLOCK_EVERY = 256 };
+
+/* Waves of a block; lanes of the first wave that share sum k of N, which are k * LANES and those after it. */
+enum { SINGLE_WAVES = SINGLE_THREADS / GPU_WAVE };
+
+template <int N>
+struct sum_lanes {
+    static constexpr int PARTS = N == 3 ? 4 : N, LANES = GPU_WAVE / PARTS;
+};
+
+static_assert(SINGLE_WAVES == SINGLE_MOST_CLUSTER, "tables of sums have one width");
+static_assert(SINGLE_COPIES <= sum_lanes<SINGLE_MOST_SUMS>::LANES, "a lane for each copy of a sum");
+static_assert(SINGLE_MOST_SUMS * SINGLE_MOST_HEARERS < SINGLE_WAVES, "a wave is left for the wish");
+
+/* The sums of N rows of a table that is SINGLE_WAVES wide, by one wave: that of row k is in its lanes. */
+template <int N>
+__device__ static inline double sum_table(const double *table)
+{
+    constexpr int LANES = sum_lanes<N>::LANES, TOGETHER = LANES < SINGLE_WAVES ? LANES : SINGLE_WAVES;
+    const int lane = (int)threadIdx.x % GPU_WAVE;
+    const double *row = table + lane / LANES * SINGLE_WAVES;
+    double total = 0.0;
+
+#pragma unroll
+    for (int w = 0; w < SINGLE_WAVES; w += TOGETHER) {
+        total += row[w + lane % TOGETHER];
+    }
+#pragma unroll
+    for (int distance = TOGETHER / 2; distance > 0; distance /= 2) {
+        total += GPU_SHUFFLE_XOR(total, distance);
+    }
+    return total;
+}
+
+/* The block's sums of N values of each thread, by the first wave: sum k is in its lanes. All threads. */
+template <int N>
+__device__ static inline double block_totals(const double (&value)[N])
+{
+    constexpr int LANES = sum_lanes<N>::LANES;
+    __shared__ double table[sum_lanes<N>::PARTS * SINGLE_WAVES];
+    const int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
+    double padded[sum_lanes<N>::PARTS] = {};
+
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+        padded[k] = value[k];
+    }
+    const double own = wave_sums<GPU_WAVE / 2>(padded, lane);
+
+    if (lane % LANES == 0) { table[lane / LANES * SINGLE_WAVES + wave] = own; }
+    __syncthreads();
+    return wave == 0 ? sum_table<N>(table) : 0.0;
+}
 
 /* What all teams have. `shared` is the block's dynamic shared memory, `state` its own copy of the loop's. */
 struct single_team {
@@ -28,26 +80,21 @@ struct single_team {
         return (double *)(shared + a.at.sums);
     }
 
-    /* By the first wave: adds up what all blocks left, in their order, and takes the step. `sum(k, b)` is block b's. */
-    template <int N, typename SUM>
-    __device__ void finish(tess_step step, bool wished, SUM sum)
+    /* By one thread: takes the step with the sums of all blocks. */
+    template <int N>
+    __device__ void finish(tess_step step, const double (&dots)[N], bool wished)
     {
-        for (int k = 0; k < N; k++) {
-            double total = 0.0;
+        tess_loop_state now = *state;
 
-            for (int b = (int)threadIdx.x; b < a.plan.blocks; b += GPU_WAVE) {
-                total += sum(k, b);
-            }
-            for (int distance = GPU_WAVE / 2; distance > 0; distance /= 2) {
-                total += GPU_SHUFFLE_XOR(total, distance);
-            }
-            if (threadIdx.x == 0) { state->dots[k] = total; }
+#pragma unroll
+        for (int k = 0; k < N; k++) {
+            now.dots[k] = dots[k];
         }
-        if (threadIdx.x > 0) { return; }
-        if (wished) { state->cancel = 1; }
-        run_step(step, state);
-        if (*failed) { step_stop(state, TESS_LOOP_STOPPED, TESS_REASON_BREAKDOWN); }
-        if (blockIdx.x == 0 && a.watched && state->iteration % SINGLE_MAIL_EVERY == 0) { exchange_mail(); }
+        if (wished) { now.cancel = 1; }
+        run_step(step, &now);
+        if (*failed) { step_stop(&now, TESS_LOOP_STOPPED, TESS_REASON_BREAKDOWN); }
+        *state = now;
+        if (blockIdx.x == 0 && a.watched && now.iteration % SINGLE_MAIL_EVERY == 0) { exchange_mail(); }
     }
 
     __device__ void exchange_mail()
@@ -60,13 +107,18 @@ struct single_team {
     }
 };
 
-/* Blocks all over the device, through device memory. */
+/*
+ * Blocks all over the device, by letters (dense/trsv_letters.cuh) in device memory, numbered by arrivals: who finds the number has
+ * the value, so that neither fences nor flags stand between those who write and those who read.
+ */
 struct grid_team : single_team {
-    uint64_t arrival; /* number of the last one */
+    using peeked = letter<double>;
+
+    unsigned arrival; /* number of the last one */
 
     __device__ void begin()
     {
-        arrival = a.flags[a.plan.blocks + SINGLE_FLAG_LAST];
+        arrival = (unsigned)a.flags[SINGLE_FLAG_LAST];
     }
 
     /* Where a column's element is found. */
@@ -75,109 +127,129 @@ struct grid_team : single_team {
         return column;
     }
 
-    __device__ double *place(int turn_of, int vector, int32_t i) const
+    __device__ letter<double> *place(int turn_of, int vector, int32_t i) const
     {
-        return a.exchange + ((int64_t)(2 * turn_of + vector) * a.plan.n + i);
+        return (letter<double> *)a.exchange + ((int64_t)(2 * turn_of + vector) * a.plan.n + i);
     }
 
     /* Element `row` of the block's own, for the others to fetch after the next sync. */
     __device__ void publish(int vector, int32_t first, int row, double value)
     {
-        const uint64_t word[1] = {(uint64_t)__double_as_longlong(value)};
-
-        gpu_post((uint64_t *)place(turn, vector, first + row), word);
+        post_letter(place(turn, vector, first + row), value, arrival + 1);
     }
 
-    __device__ double fetch(int vector, int32_t from) const
+    /* Waits; what comes after too long a wait means nothing. */
+    __device__ double await(const letter<double> *from, const letter<double> &peeked)
     {
-        uint64_t word[1];
+        const uint64_t *failure = a.flags + SINGLE_FLAG_FAILED;
+        letter<double> seen = peeked;
+        gpu_wait wait;
 
-        gpu_peek((const uint64_t *)place(turn ^ 1, vector, from), word);
-        return __longlong_as_double((long long)word[0]);
-    }
-
-    /* False: too long. */
-    __device__ bool await(const uint64_t *flag) const
-    {
-        const uint64_t *failure = a.flags + a.plan.blocks + SINGLE_FLAG_FAILED;
-        int64_t began = 0;
-
-        for (unsigned polls = 1; gpu_observe(flag) < arrival; polls++) {
-            if (polls % SINGLE_CLOCK_EVERY == 0) {
-                const int64_t now = GPU_NANOSECONDS();
-
-                began = began == 0 ? now : began;
-                if (now - began > a.nanoseconds || gpu_observe(failure) != 0) { return false; }
+        while (!is_current(seen, arrival)) {
+            if (!wait.goes_on(a.nanoseconds, failure)) {
+                *failed = 1;
+                gpu_publish(a.flags + SINGLE_FLAG_FAILED, 1);
+                break;
             }
+            gpu_peek(from->word, seen.word);
         }
-        return true;
+        return open_letter(seen);
     }
 
-    /* Block b's sums to this block's shared memory, by thread b. */
-    __device__ void collect(int b, bool *wished)
+    /* Of the last sync: looks without waiting; the same element, once it is there. */
+    __device__ letter<double> peek(int vector, int32_t from) const
     {
-        const uint64_t *slot = (const uint64_t *)(a.slots + (int64_t)(turn * a.plan.blocks + b) * SINGLE_SLOT);
-        uint64_t low[2], high[2];
+        letter<double> seen;
 
-        if (!await(a.flags + b)) {
-            *failed = 1;
-            gpu_publish(a.flags + a.plan.blocks + SINGLE_FLAG_FAILED, 1);
-        }
-        gpu_peek(slot, low);
-        gpu_peek(slot + 2, high);
-        sums()[b] = __longlong_as_double((long long)low[0]);
-        sums()[a.plan.blocks + b] = __longlong_as_double((long long)low[1]);
-        sums()[2 * a.plan.blocks + b] = __longlong_as_double((long long)high[0]);
-        *wished = b == 0 && high[1] != 0;
+        gpu_peek(place(turn ^ 1, vector, from)->word, seen.word);
+        return seen;
     }
 
-    /* The last word of the slot is block 0's wish: any bits but 0. */
-    template <int N>
-    __device__ void arrive(const double (&value)[N])
+    __device__ double fetch(int vector, int32_t from, const letter<double> &peeked)
     {
-        uint64_t *slot = (uint64_t *)(a.slots + (int64_t)(turn * a.plan.blocks + (int)blockIdx.x) * SINGLE_SLOT);
-        uint64_t word[SINGLE_SLOT] = {0, 0, 0, wish != 0.0};
-
-        for (int k = 0; k < N; k++) {
-            word[k] = (uint64_t)__double_as_longlong(value[k]);
-        }
-        gpu_post(slot, {word[0], word[1]});
-        gpu_post(slot + 2, {word[2], word[3]});
-        gpu_publish(a.flags + blockIdx.x, arrival);
+        return await(place(turn ^ 1, vector, from), peeked);
     }
 
-    /* All threads, with their shares of N sums; the step is taken in every block alike. Returns the phase. */
-    template <int N>
-    __device__ int sync(double (&value)[N], tess_step step)
+    /* Sum k of block b; k = SINGLE_MOST_SUMS: the wish of block 0. Of several copies, so that not all look at one place. */
+    __device__ letter<double> *slot(int turn_of, int copy, int k, int b) const
     {
-        bool wished = false;
+        return (letter<double> *)a.slots + (((turn_of * SINGLE_COPIES + copy) * SINGLE_SLOT + k) * a.plan.blocks + b);
+    }
 
-        block_sum<double, N, SINGLE_THREADS>(value);
+    __device__ double collect(int k, int b)
+    {
+        const letter<double> *from = slot(turn ^ 1, (int)blockIdx.x % SINGLE_COPIES, k, b);
+        letter<double> seen;
+
+        gpu_peek(from->word, seen.word);
+        return await(from, seen);
+    }
+
+    /* All threads, with their shares of N sums; the step is taken in every block alike. `ahead` is called once the others have
+       been heard of, and what it peeks at is on its way meanwhile. Returns the phase. */
+    template <int N, typename AHEAD>
+    __device__ int sync(double (&value)[N], tess_step step, AHEAD ahead)
+    {
+        constexpr int LANES = sum_lanes<N>::LANES;
+        const int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
+        const int waves = (a.plan.blocks + GPU_WAVE - 1) / GPU_WAVE; /* that hear of one sum */
+        const int k = wave / waves, b = wave % waves * GPU_WAVE + lane;
+        const double total = block_totals(value);
+        double *table = sums(); /* the last of its waves hears of the wish alone */
+        double part = 0.0;
+
         arrival += 1;
-        if (threadIdx.x == 0) { arrive(value); }
-        if ((int)threadIdx.x < a.plan.blocks) { collect((int)threadIdx.x, &wished); }
-        __syncthreads();
-        if (threadIdx.x < GPU_WAVE) {
-            const double *left = sums();
-            const int blocks = a.plan.blocks;
+        if (wave == 0 && lane % LANES < SINGLE_COPIES && lane / LANES < N) {
+            post_letter(slot(turn, lane % LANES, lane / LANES, (int)blockIdx.x), total, arrival);
+        }
+        if (a.watched && blockIdx.x == 0 && wave == 0) {
+            const double all = GPU_SHUFFLE(wish, 0, GPU_WAVE);
 
-            finish<N>(step, wished, [left, blocks](int k, int b) { return left[k * blocks + b]; });
+            if (lane < SINGLE_COPIES) { post_letter(slot(turn, lane, SINGLE_MOST_SUMS, 0), all, arrival); }
+        }
+        turn ^= 1;
+        if (k < N && b < a.plan.blocks) { part = collect(k, b); }
+        if (a.watched && threadIdx.x == SINGLE_THREADS - 1) { part = collect(SINGLE_MOST_SUMS, 0); }
+        ahead();
+#pragma unroll
+        for (int distance = GPU_WAVE / 2; distance > 0; distance /= 2) {
+            part += GPU_SHUFFLE_XOR(part, distance);
+        }
+        if (lane == 0) { table[wave] = part; }
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            double dots[N];
+
+#pragma unroll
+            for (int i = 0; i < N; i++) {
+                dots[i] = 0.0;
+#pragma unroll
+                for (int w = 0; w < SINGLE_MOST_HEARERS; w++) {
+                    if (w < waves) { dots[i] += table[i * waves + w]; }
+                }
+            }
+            finish(step, dots, a.watched && table[SINGLE_WAVES - 1] != 0.0);
         }
         __syncthreads();
-        turn ^= 1;
         return state->phase;
     }
 
+    /* After a wait that was too long another block may have gone on by one. */
     __device__ void end()
     {
-        if (blockIdx.x == 0 && threadIdx.x == 0) { a.flags[a.plan.blocks + SINGLE_FLAG_LAST] = arrival; }
+        if (blockIdx.x == 0 && threadIdx.x == 0) { a.flags[SINGLE_FLAG_LAST] = arrival + 1; }
     }
 };
 
 /* The blocks of one cluster, through their shared memory; one block alone has no others to wait for. */
 struct cluster_team : single_team {
+    struct peeked {};
+
     __device__ void begin()
     {
+        for (int i = (int)threadIdx.x; i < 2 * SINGLE_SLOT * SINGLE_MOST_CLUSTER; i += SINGLE_THREADS) {
+            sums()[i] = 0.0; /* of blocks that are not */
+        }
         barrier(); /* no block writes to another's memory before it runs */
     }
 
@@ -210,39 +282,58 @@ struct cluster_team : single_team {
         *place(turn, vector, row) = value;
     }
 
-    __device__ double fetch(int vector, int32_t from) const
+    __device__ peeked peek(int, int32_t) const
+    {
+        return {};
+    }
+
+    __device__ double fetch(int vector, int32_t from, const peeked &) const
     {
         return gpu_cluster_load(place(turn ^ 1, vector, from & 0xFFFF), (unsigned)from >> 16);
     }
 
-    __device__ double *slot(int b) const
+    /* Row k of the present turn's table: sum k of each block; k = SINGLE_MOST_SUMS: its wish. */
+    __device__ double *slot(int k) const
     {
-        return sums() + (turn * SINGLE_MOST_CLUSTER + b) * SINGLE_SLOT;
+        return sums() + (turn * SINGLE_SLOT + k) * SINGLE_MOST_CLUSTER;
     }
 
-    template <int N>
-    __device__ int sync(double (&value)[N], tess_step step)
+    template <int N, typename AHEAD>
+    __device__ int sync(double (&value)[N], tess_step step, AHEAD)
     {
-        block_sum<double, N, SINGLE_THREADS>(value);
-        if (threadIdx.x < GPU_WAVE) {
-            const double own_wish = GPU_SHUFFLE(wish, 0, GPU_WAVE);
+        constexpr int LANES = sum_lanes<N>::LANES;
+        const int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
+        const bool together = a.plan.blocks > 1;
+        double total = block_totals(value);
+        bool wished = wish != 0.0;
 
-            for (int k = 0; k < N; k++) {
-                const double sum = GPU_SHUFFLE(value[k], 0, GPU_WAVE);
+        if (together) {
+            if (wave == 0) {
+                if (lane / LANES < N) {
+                    for (int b = lane % LANES; b < a.plan.blocks; b += LANES) {
+                        gpu_cluster_store(slot(lane / LANES) + blockIdx.x, (unsigned)b, total);
+                    }
+                }
+                if (a.watched && blockIdx.x == 0) {
+                    const double all = GPU_SHUFFLE(wish, 0, GPU_WAVE);
 
-                if ((int)threadIdx.x < a.plan.blocks) {
-                    gpu_cluster_store(slot((int)blockIdx.x) + k, threadIdx.x, sum);
+                    if (lane < a.plan.blocks) { gpu_cluster_store(slot(SINGLE_MOST_SUMS), (unsigned)lane, all); }
                 }
             }
-            if ((int)threadIdx.x < a.plan.blocks) {
-                gpu_cluster_store(slot((int)blockIdx.x) + SINGLE_MOST_SUMS, threadIdx.x, own_wish);
+            gpu_cluster_barrier();
+            if (wave == 0) {
+                total = sum_table<N>(slot(0));
+                wished = *slot(SINGLE_MOST_SUMS) != 0.0;
             }
         }
-        barrier();
-        if (threadIdx.x < GPU_WAVE) {
-            const double *left = slot(0);
+        if (wave == 0) {
+            double dots[N];
 
-            finish<N>(step, left[SINGLE_MOST_SUMS] != 0.0, [left](int k, int b) { return left[b * SINGLE_SLOT + k]; });
+#pragma unroll
+            for (int k = 0; k < N; k++) {
+                dots[k] = GPU_SHUFFLE(total, k * LANES, GPU_WAVE);
+            }
+            if (lane == 0) { finish(step, dots, wished); }
         }
         __syncthreads();
         turn ^= 1;

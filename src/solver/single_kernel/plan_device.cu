@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The plan of a single kernel, made on the GPU: a thread block for each block of the plan marks its columns as bits in shared
+ * memory, and the place of a column is the number of bits before it. The same arrays as those of single_plan_make.
+ */
+#include "backend/gpu/scan_block.cuh"
+#include "core/offsets.h"
+#include "format/csr/csr.h"
+#include "solver/single_kernel/plan.h"
+
+enum { PLAN_BLOCK = 1024, WORD_COLUMNS = 32 };
+static_assert((int)SINGLE_MOST_BLOCKS <= (int)GPU_BLOCK, "a thread for each block");
+
+struct plan_task {
+    csr_view view;
+    single_plan plan;
+    single_cut *cut; /* blocks + 1 */
+    int32_t *column; /* the block that begins with `row` and `entry` has its columns from row + entry on */
+    int words;       /* of WORD_COLUMNS columns */
+};
+
+/* ---- rows ---- */
+
+/* Where block b begins, or the last one ends. All threads of a wave take part: each looks at one row of an interval. */
+__device__ static inline int64_t find_first_row(const plan_task &t, int b)
+{
+    const int64_t share = single_share(t.plan.n, t.plan.nnz, t.plan.blocks, b);
+    const int lane = (int)threadIdx.x % GPU_WAVE;
+    int64_t low = 0, high = t.plan.n;
+
+    while (low < high) { /* rows before `low` are below the share, row `high` is not */
+        const int64_t step = (high - low + GPU_WAVE - 1) / GPU_WAVE, row = low + lane * step;
+        const bool below =
+            row < high && single_weight(row, tess_row_offset(t.view.row_ptr, t.view.row_ptr_bits, row)) < share;
+        const int64_t count = GPU_COUNT_LANES(GPU_BALLOT(below));
+
+        if (count == 0) { return low; }
+        high = min(high, low + count * step);
+        low += (count - 1) * step + 1;
+    }
+    return low;
+}
+
+/* ---- columns ---- */
+
+struct column_set {
+    uint32_t *bits;
+    uint16_t *before; /* columns before those of a word */
+    int words;
+
+    __device__ inline void clear() const
+    {
+        for (int w = (int)threadIdx.x; w < words; w += PLAN_BLOCK) {
+            bits[w] = 0;
+        }
+    }
+
+    __device__ inline void add(int32_t column) const
+    {
+        const uint32_t bit = 1U << column % WORD_COLUMNS;
+        uint32_t *const word = bits + column / WORD_COLUMNS;
+
+        if ((*(volatile uint32_t *)word & bit) == 0) { atomicOr(word, bit); }
+    }
+
+    __device__ inline uint16_t place(int32_t column) const
+    {
+        const int w = column / WORD_COLUMNS;
+
+        return (uint16_t)(before[w] + __popc(bits[w] & ((1U << column % WORD_COLUMNS) - 1U)));
+    }
+
+    /* Counts the columns before each word, and lists all of them. Returns how many they are. */
+    __device__ inline int32_t list(int32_t *column) const
+    {
+        const int run = (words + PLAN_BLOCK - 1) / PLAN_BLOCK;
+        const int first = min((int)threadIdx.x * run, words), last = min(first + run, words);
+        int64_t next = 0, all = 0;
+
+        for (int w = first; w < last; w++) {
+            next += __popc(bits[w]);
+        }
+        next = scan_block<PLAN_BLOCK>(next, &all);
+        for (int w = first; w < last; w++) {
+            before[w] = (uint16_t)next;
+            for (uint32_t left = bits[w]; left != 0; left &= left - 1) {
+                column[next++] = w * WORD_COLUMNS + __ffs((int)left) - 1;
+            }
+        }
+        return (int32_t)all;
+    }
+};
+
+__global__ static void __launch_bounds__(PLAN_BLOCK) place_kernel(const plan_task t)
+{
+    extern __shared__ uint32_t plan_words[];
+    __shared__ int32_t row[2], entry[2]; /* where the block begins and ends */
+    const column_set set = {plan_words, (uint16_t *)(void *)(plan_words + t.words), t.words};
+    const int b = (int)blockIdx.x, thread = (int)threadIdx.x, side = thread / GPU_WAVE;
+
+    set.clear();
+    if (side < 2) {
+        const int64_t first = find_first_row(t, b + side);
+
+        if (thread % GPU_WAVE == 0) {
+            row[side] = (int32_t)first;
+            entry[side] = (int32_t)tess_row_offset(t.view.row_ptr, t.view.row_ptr_bits, first);
+        }
+    }
+    __syncthreads();
+    for (int i = row[0] + thread; i < row[1]; i += PLAN_BLOCK) {
+        set.add(i);
+        t.plan.row_ptr[i] = (int32_t)tess_row_offset(t.view.row_ptr, t.view.row_ptr_bits, i);
+    }
+#pragma unroll 4
+    for (int k = entry[0] + thread; k < entry[1]; k += PLAN_BLOCK) {
+        set.add(t.view.col_ind[k]);
+    }
+    __syncthreads();
+    const int32_t columns = set.list(t.column + row[0] + entry[0]);
+
+    __syncthreads();
+#pragma unroll 4
+    for (int k = entry[0] + thread; k < entry[1]; k += PLAN_BLOCK) {
+        t.plan.place[k] = set.place(t.view.col_ind[k]);
+    }
+    if (thread > 0) { return; }
+    t.plan.own[b] = row[1] > row[0] ? set.place(row[0]) : 0;
+    t.plan.row_begin[b] = row[0];
+    t.cut[b] = {row[0], entry[0], columns};
+    if (b == t.plan.blocks - 1) {
+        t.plan.row_ptr[row[1]] = entry[1];
+        t.plan.row_begin[b + 1] = row[1];
+        t.cut[b + 1] = {row[1], entry[1], 0};
+    }
+}
+
+/* The columns of all blocks, one after another. */
+__global__ static void __launch_bounds__(GPU_BLOCK) join_columns_kernel(const plan_task t)
+{
+    __shared__ int32_t begin;
+    const int b = (int)threadIdx.x;
+    const single_cut cut = t.cut[blockIdx.x];
+    int64_t all = 0;
+    const int64_t before = scan_block<GPU_BLOCK>(b < t.plan.blocks ? t.cut[b].columns : 0, &all);
+
+    if (b == (int)blockIdx.x) {
+        begin = (int32_t)before;
+        t.plan.column_begin[b] = (int32_t)before;
+        if (b == t.plan.blocks - 1) { t.plan.column_begin[b + 1] = (int32_t)all; }
+    }
+    __syncthreads();
+    for (int l = (int)threadIdx.x; l < cut.columns; l += GPU_BLOCK) {
+        t.plan.column[begin + l] = t.column[cut.row + cut.entry + l];
+    }
+}
+
+/* ---- the plan ---- */
+
+static tess_status allocate_plan(tess_context *ctx, single_plan *p)
+{
+    int64_t bytes = 0;
+    const int64_t real = (int64_t)sizeof(int32_t);
+    const int64_t row_ptr = single_take(&bytes, (int64_t)p->n + 1, real);
+    const int64_t row_begin = single_take(&bytes, p->blocks + 1, real);
+    const int64_t column_begin = single_take(&bytes, p->blocks + 1, real);
+    const int64_t own = single_take(&bytes, p->blocks, real);
+    const int64_t place = single_take(&bytes, p->nnz, (int64_t)sizeof(uint16_t));
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_device_allocate(ctx, bytes, 1, &p->memory));
+    p->memory_bytes = bytes;
+    p->row_ptr = (int32_t *)(void *)((char *)p->memory + row_ptr);
+    p->row_begin = (int32_t *)(void *)((char *)p->memory + row_begin);
+    p->column_begin = (int32_t *)(void *)((char *)p->memory + column_begin);
+    p->own = (int32_t *)(void *)((char *)p->memory + own);
+    p->place = (uint16_t *)(void *)((char *)p->memory + place);
+cleanup:
+    return status;
+}
+
+/* Room for what place_kernel leaves to join_columns_kernel: the cuts, then columns. */
+static tess_status find_room(tess_context *ctx, plan_task *t)
+{
+    const int64_t cuts = (int64_t)(t->plan.blocks + 1) * (int64_t)sizeof *t->cut;
+    const int64_t columns = ((int64_t)t->plan.n + t->plan.nnz) * (int64_t)sizeof *t->column;
+    double *room = NULL;
+    tess_status status = gpu_parts(ctx, (cuts + columns) / (int64_t)sizeof *room + 1, &room);
+
+    t->cut = (single_cut *)(void *)room;
+    t->column = (int32_t *)(void *)(t->cut + t->plan.blocks + 1);
+    return status;
+}
+
+extern "C" tess_status gpu_single_plan(const tess_matrix *assembled, int blocks, bool cluster, single_plan *plan)
+{
+    tess_context *ctx = assembled->ctx;
+    gpu_scope scope(ctx);
+    GPU(Stream_t) stream = gpu_stream_of(ctx);
+    single_cut cut[SINGLE_MOST_BLOCKS + 1];
+    plan_task t = {};
+    size_t shared;
+    bool settled = false;
+    tess_status status = TESS_SUCCESS;
+
+    t.view = csr_of(assembled)->view;
+    t.plan.cluster = cluster;
+    t.plan.blocks = blocks;
+    t.plan.n = (int32_t)t.view.nrows;
+    t.plan.nnz = (int32_t)t.view.nnz;
+    t.words = (t.plan.n - 1) / WORD_COLUMNS + 1;
+    shared = (size_t)t.words * (sizeof(uint32_t) + sizeof(uint16_t));
+    *plan = {};
+    /* Where that is too much, vectors are too: 256 blocks have place for n of them in 48 bytes each at least. */
+    if ((int64_t)shared > gpu_state_of(ctx)->shared_bytes_per_block - GPU_STATIC_SHARED) { return TESS_SUCCESS; }
+    TESS_TRY(allocate_plan(ctx, &t.plan));
+    TESS_TRY(find_room(ctx, &t));
+    TESS_TRY(gpu_allow_shared(ctx, (const void *)place_kernel));
+    place_kernel<<<(unsigned)blocks, PLAN_BLOCK, shared, stream>>>(t);
+    TESS_TRY(gpu_check_launch(ctx, "columns of the blocks of a single kernel"));
+    TESS_TRY(ctx->backend->download(ctx, cut, t.cut, (size_t)(blocks + 1) * sizeof *cut));
+    if (!single_plan_settle(&t.plan, cut)) { goto cleanup; }
+    for (int b = 0; b < blocks; b++) {
+        t.plan.column_capacity += cut[b].columns;
+    }
+    TESS_TRY(tess_device_allocate(ctx, t.plan.column_capacity, sizeof *t.plan.column, (void **)&t.plan.column));
+    join_columns_kernel<<<(unsigned)blocks, GPU_BLOCK, 0, stream>>>(t);
+    TESS_TRY(gpu_check_launch(ctx, "columns of a single kernel"));
+    settled = true;
+cleanup:
+    if (!settled) { single_plan_release(ctx, &t.plan); }
+    *plan = t.plan;
+    return status;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans of single kernels made on the GPU: the arrays of those that the host makes, to the bit. */
+#include "backend/backend.h"
+#include "core/internal.h"
+#include "solver/single_kernel/plan.h"
+#include "support/incomplete.h"
+
+static tess_context *gpu = NULL;
+
+static void check_array(const void *expected, const void *device, int64_t count, size_t size)
+{
+    void *back = test_allocate(count, size);
+
+    assert_ok(gpu, gpu->backend->download(gpu, back, device, (size_t)count * size));
+    assert_memory_equal(back, expected, (size_t)count * size);
+    free(back);
+}
+
+static void check_same(const single_plan *host, const single_plan *device)
+{
+    const int blocks = host->blocks;
+
+    assert_int_equal(device->blocks, blocks);
+    assert_int_equal(device->cluster, host->cluster);
+    assert_int_equal(device->lanes, host->lanes);
+    assert_int_equal(device->n, host->n);
+    assert_int_equal(device->nnz, host->nnz);
+    assert_int_equal(device->most_rows, host->most_rows);
+    assert_int_equal(device->most_columns, host->most_columns);
+    assert_int_equal(device->most_entries, host->most_entries);
+    check_array(host->row_begin, device->row_begin, blocks + 1, sizeof *host->row_begin);
+    check_array(host->column_begin, device->column_begin, blocks + 1, sizeof *host->column_begin);
+    check_array(host->own, device->own, blocks, sizeof *host->own);
+    check_array(host->row_ptr, device->row_ptr, (int64_t)host->n + 1, sizeof *host->row_ptr);
+    assert_int_equal(device->column_capacity, host->column_begin[blocks]);
+    check_array(host->column, device->column, host->column_begin[blocks], sizeof *host->column);
+    if (host->nnz > 0) { check_array(host->place, device->place, host->nnz, sizeof *host->place); }
+}
+
+/* For every number of blocks, twice: memory that was used before makes no difference. */
+static void check_plans(const oracle_csr *a)
+{
+    static const int blocks[] = {1, 2, 3, 16, 132, SINGLE_MOST_BLOCKS};
+    tess_matrix *m = make_matrix(gpu, a);
+    tess_context *cpu = open_cpu(1);
+
+    for (size_t k = 0; k < 2 * (sizeof blocks / sizeof *blocks); k++) {
+        single_plan host, device;
+
+        assert_ok(cpu, single_plan_make(cpu, a->nrows, a->row_ptr, a->col_ind, blocks[k / 2], k % 2 == 0, &host));
+        assert_ok(gpu, gpu->backend->single_plan(m, blocks[k / 2], k % 2 == 0, &device));
+        if (host.blocks > 0) {
+            check_same(&host, &device);
+        } else {
+            assert_int_equal(device.blocks, 0);
+            assert_null(device.memory);
+            assert_null(device.column);
+        }
+        single_plan_free(cpu, &host);
+        single_plan_release(gpu, &device);
+    }
+    tess_context_destroy(cpu);
+    tess_matrix_destroy(m);
+}
+
+/* Rows 0, 3, 6, ... have no entries, and the last ones neither. */
+static oracle_csr with_empty_rows(int64_t n)
+{
+    oracle_csr a = oracle_open(n, n);
+
+    for (int64_t i = 0; i < n; i++) {
+        if (i % 3 != 0 && i < n - 100) {
+            oracle_push(&a, i / 2, 1.0);
+            oracle_push(&a, n - 1 - i / 5, 2.0);
+        }
+        oracle_end_row(&a, i);
+    }
+    return a;
+}
+
+static void plans_are_those_of_the_host(void **state)
+{
+    oracle_csr matrices[] = {oracle_laplace2d(1),
+                             oracle_laplace2d(4),
+                             oracle_laplace2d(49),
+                             oracle_laplace2d(256),
+                             oracle_hilbert(17),
+                             oracle_hilbert(300),
+                             oracle_tridiagonal(1025, -1.0, 2.0, -1.0),
+                             oracle_random(2395, 2395, 5, 3),
+                             oracle_random(40000, 40000, 20, 5),
+                             oracle_power_law(5000, 5),
+                             arrow(3000, true),
+                             arrow(3000, false),
+                             with_empty_rows(2000)};
+
+    (void)state;
+    for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++) {
+        check_plans(&matrices[m]);
+        oracle_free(&matrices[m]);
+    }
+}
+
+/* More columns than 16 bits count, in one block and in few. */
+static void what_no_plan_holds_has_none(void **state)
+{
+    static const int64_t orders[] = {65535, 65536, 140000, INT64_C(1) << 19};
+
+    (void)state;
+    for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
+        oracle_csr a = oracle_open(orders[o], orders[o]);
+
+        for (int64_t i = 0; i < a.nrows; i++) {
+            oracle_push(&a, i, 1.0);
+            oracle_end_row(&a, i);
+        }
+        check_plans(&a);
+        oracle_free(&a);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plans_are_those_of_the_host),
+        cmocka_unit_test(what_no_plan_holds_has_none),
+    };
+
+    return run_gpu_tests(tests, &gpu);
+}

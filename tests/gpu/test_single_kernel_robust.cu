@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Single kernels that run often, beside others, or badly: ten thousand solves with the same bits; half of the device taken by
+ * another kernel; two contexts at once; cancelled and given up in the middle, with a clean solve after it.
+ */
+#include <thread>
+
+#include <cuda_runtime.h>
+
+#include "backend/backend.h"
+#include "solver/single_kernel/single_kernel.h"
+#include "solver/solver.h"
+
+extern "C" {
+#include "support/solve.h"
+}
+
+static tess_context *gpu = nullptr;
+
+/* ---- solves that are all the same ---- */
+
+struct handle {
+    tess_context *ctx;
+    tess_matrix *matrix;
+    tess_solver *solver;
+    tess_vector *b, *x;
+    int64_t n, iterations; /* of the first solve */
+    double *expected, *found;
+};
+
+/* The first solve converges, as the oracle sees it too. */
+static handle open_handle(tess_context *ctx, const oracle_csr *a, const tess_solve_options *options)
+{
+    double *b = random_values(a->nrows, 3, -1.0, 1.0);
+    handle h = {};
+    tess_solve_result result;
+
+    h.ctx = ctx;
+    h.n = a->nrows;
+    h.matrix = make_matrix(ctx, a);
+    h.b = make_vector(ctx, h.n, b);
+    h.x = make_zeros(ctx, h.n);
+    h.expected = static_cast<double *>(test_allocate(h.n, sizeof *h.expected));
+    h.found = static_cast<double *>(test_allocate(h.n, sizeof *h.found));
+    assert_ok(ctx, tess_solver_create(h.matrix, options, &h.solver));
+    assert_int_equal(h.solver->engine, TESS_ENGINE_SINGLE_KERNEL);
+    assert_ok(ctx, tess_solver_solve(h.solver, h.b, h.x, &result));
+    read_vector(h.x, h.expected);
+    assert_int_equal(result.reason, TESS_REASON_RTOL);
+    check_honest(a, b, h.expected, options, &result);
+    h.iterations = result.iterations;
+    free(b);
+    return h;
+}
+
+static void close_handle(handle *h)
+{
+    tess_solver_destroy(h->solver);
+    tess_matrix_destroy(h->matrix);
+    tess_vector_destroy(h->b);
+    tess_vector_destroy(h->x);
+    free(h->expected);
+    free(h->found);
+}
+
+/* Another solve, which allocates nothing on the device: its status, and whether it has the first one's bits. */
+static tess_status solve_again(const handle *h, bool *same)
+{
+    const size_t bytes = static_cast<size_t>(h->n) * sizeof *h->found;
+    tess_solve_result result;
+    tess_status status = tess_vector_fill(h->x, 0.0);
+
+    *same = false;
+    if (status == TESS_SUCCESS) { status = tess_solver_solve(h->solver, h->b, h->x, &result); }
+    if (status == TESS_SUCCESS) { status = tess_vector_get(h->x, h->found, TESS_PRECISION_FP64, TESS_MEMORY_HOST); }
+    if (status == TESS_SUCCESS) {
+        *same = result.converged && result.iterations == h->iterations && memcmp(h->found, h->expected, bytes) == 0;
+    }
+    return status;
+}
+
+static void check_again(const handle *h, int times)
+{
+    for (int k = 0; k < times; k++) {
+        bool same;
+
+        assert_ok(h->ctx, solve_again(h, &same));
+        assert_true(same);
+    }
+}
+
+static void check_many(int64_t edge, tess_solver_kind kind, tess_recurrence recurrence, bool cluster, int times)
+{
+    oracle_csr a = oracle_laplace2d(edge);
+    const tess_solve_options options = single_options(kind, recurrence);
+    handle h = open_handle(gpu, &a, &options);
+
+    assert_int_equal(h.solver->krylov.single->plan.cluster, cluster);
+    check_again(&h, times);
+    close_handle(&h);
+    oracle_free(&a);
+}
+
+static void ten_thousand_solves_in_clusters(void **state)
+{
+    (void)state;
+    check_many(15, TESS_SOLVER_CG, TESS_RECURRENCE_STANDARD, true, 10000);
+    check_many(30, TESS_SOLVER_CG, TESS_RECURRENCE_ONE_REDUCTION, true, 10000);
+    check_many(30, TESS_SOLVER_BICGSTAB, TESS_RECURRENCE_AUTO, true, 10000);
+}
+
+static void thousands_of_solves_on_the_whole_device(void **state)
+{
+    (void)state;
+    check_many(70, TESS_SOLVER_CG, TESS_RECURRENCE_STANDARD, false, 2000);
+    check_many(70, TESS_SOLVER_CG, TESS_RECURRENCE_ONE_REDUCTION, false, 2000);
+    check_many(70, TESS_SOLVER_BICGSTAB, TESS_RECURRENCE_AUTO, false, 2000);
+}
+
+/* ---- beside another kernel ---- */
+
+/* Holds a multiprocessor, by way of its shared memory, until it is told to stop or its time is over. word[0]: stop;
+   word[1 + block]: it has begun. */
+__global__ static void hold(int64_t nanoseconds, volatile int *word)
+{
+    int64_t began, now;
+
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(began));
+    word[1 + blockIdx.x] = 1;
+    do {
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+        __nanosleep(1000);
+    } while (word[0] == 0 && now - began < nanoseconds);
+}
+
+struct holder {
+    cudaStream_t stream;
+    volatile int *word; /* mapped */
+    int blocks;
+};
+
+/* Half of the multiprocessors are held when it returns. */
+static holder hold_half(int64_t nanoseconds)
+{
+    holder held = {};
+    cudaDeviceProp properties;
+    void *host = nullptr, *device = nullptr;
+
+    assert_int_equal(cudaGetDeviceProperties(&properties, 0), cudaSuccess);
+    held.blocks = properties.multiProcessorCount / 2;
+    assert_int_equal(cudaHostAlloc(&host, sizeof(int) * static_cast<size_t>(held.blocks + 1), cudaHostAllocMapped),
+                     cudaSuccess);
+    memset(host, 0, sizeof(int) * static_cast<size_t>(held.blocks + 1));
+    held.word = static_cast<volatile int *>(host);
+    assert_int_equal(cudaHostGetDevicePointer(&device, host, 0), cudaSuccess);
+    assert_int_equal(cudaStreamCreateWithFlags(&held.stream, cudaStreamNonBlocking), cudaSuccess);
+    assert_int_equal(cudaFuncSetAttribute(hold, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                          static_cast<int>(properties.sharedMemPerBlockOptin)),
+                     cudaSuccess);
+    hold<<<static_cast<unsigned>(held.blocks), 1, properties.sharedMemPerBlockOptin, held.stream>>>(
+        nanoseconds, static_cast<volatile int *>(device));
+    assert_int_equal(cudaGetLastError(), cudaSuccess);
+    for (int b = 0; b < held.blocks; b++) {
+        while (held.word[1 + b] == 0) {}
+    }
+    return held;
+}
+
+static bool is_held(const holder *held)
+{
+    return cudaStreamQuery(held->stream) == cudaErrorNotReady;
+}
+
+static void let_go(holder *held)
+{
+    held->word[0] = 1;
+    assert_int_equal(cudaStreamSynchronize(held->stream), cudaSuccess);
+    assert_int_equal(cudaStreamDestroy(held->stream), cudaSuccess);
+    assert_int_equal(cudaFreeHost(const_cast<int *>(held->word)), cudaSuccess);
+}
+
+/* A small cluster finds room beside it: nothing waits. */
+static void clusters_run_beside_another_kernel(void **state)
+{
+    oracle_csr a = oracle_laplace2d(30);
+    const tess_solve_options options = single_options(TESS_SOLVER_CG, TESS_RECURRENCE_STANDARD);
+    handle h = open_handle(gpu, &a, &options);
+    holder held = hold_half(INT64_C(15000000000));
+
+    (void)state;
+    check_again(&h, 5000);
+    assert_true(is_held(&held));
+    let_go(&held);
+    close_handle(&h);
+    oracle_free(&a);
+}
+
+/* A grid needs every multiprocessor: it waits for the other kernel, and loses nothing but time. */
+static void grids_wait_for_another_kernel(void **state)
+{
+    oracle_csr a = oracle_laplace2d(100);
+
+    (void)state;
+    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+        const tess_solve_options options = single_options(static_cast<tess_solver_kind>(kind), TESS_RECURRENCE_AUTO);
+        handle h = open_handle(gpu, &a, &options);
+
+        assert_int_equal(h.solver->krylov.single->plan.cluster, false);
+        for (int turn = 0; turn < 5; turn++) {
+            holder held = hold_half(INT64_C(300000000));
+
+            check_again(&h, 100);
+            let_go(&held);
+        }
+        close_handle(&h);
+    }
+    oracle_free(&a);
+}
+
+/* Two contexts, each with a thread and a stream of its own. Threads count: the test's own asserts are not for them. */
+static void two_contexts_take_turns(void **state)
+{
+    enum { TIMES = 1000 };
+    static const int64_t edges[] = {30, 100};
+    oracle_csr a[2] = {oracle_laplace2d(edges[0]), oracle_laplace2d(edges[1])};
+    tess_context *other = open_gpu();
+
+    (void)state;
+    for (int pair = 0; pair < 3; pair++) { /* both small, one of each, both large */
+        const tess_solve_options options = single_options(TESS_SOLVER_CG, TESS_RECURRENCE_AUTO);
+        handle h[2] = {open_handle(gpu, &a[pair == 2], &options), open_handle(other, &a[pair >= 1], &options)};
+        int right[2] = {0, 0};
+        std::thread second([&h, &right]() {
+            for (int k = 0; k < TIMES; k++) {
+                bool same;
+
+                right[1] += solve_again(&h[1], &same) == TESS_SUCCESS && same ? 1 : 0;
+            }
+        });
+
+        for (int k = 0; k < TIMES; k++) {
+            bool same;
+
+            right[0] += solve_again(&h[0], &same) == TESS_SUCCESS && same ? 1 : 0;
+        }
+        second.join();
+        assert_int_equal(right[0], TIMES);
+        assert_int_equal(right[1], TIMES);
+        close_handle(&h[0]);
+        close_handle(&h[1]);
+    }
+    tess_context_destroy(other);
+    oracle_free(&a[0]);
+    oracle_free(&a[1]);
+}
+
+/* ---- ended in the middle ---- */
+
+static int cancel_where_told(void *user, const tess_progress *progress)
+{
+    return *static_cast<const bool *>(user) && progress->iteration >= 20;
+}
+
+/* What is cancelled or at its limit leaves nothing behind. */
+static void a_cancelled_solve_leaves_nothing(void **state)
+{
+    static const int64_t edges[] = {40, 100};
+
+    (void)state;
+    for (int e = 0; e < 2; e++) {
+        oracle_csr a = oracle_laplace2d(edges[e]);
+        tess_solve_options options = single_options(TESS_SOLVER_CG, TESS_RECURRENCE_STANDARD), endless, limited;
+        bool cancels = false;
+        handle h;
+
+        options.monitor = cancel_where_told;
+        options.monitor_user = &cancels;
+        options.history_capacity = 2000;
+        h = open_handle(gpu, &a, &options);
+        endless = limited = options;
+        endless.rtol = 0.0;
+        endless.max_iterations = 50000000;
+        limited.max_iterations = 7;
+        for (int turn = 0; turn < 3; turn++) {
+            tess_solve_result result;
+
+            cancels = true;
+            assert_ok(gpu, tess_solver_set_limits(h.solver, &endless));
+            assert_ok(gpu, tess_vector_fill(h.x, 0.0));
+            assert_ok(gpu, tess_solver_solve(h.solver, h.b, h.x, &result));
+            assert_int_equal(result.reason, TESS_REASON_CANCELLED);
+            cancels = false;
+            assert_ok(gpu, tess_solver_set_limits(h.solver, &limited));
+            assert_ok(gpu, tess_vector_fill(h.x, 0.0));
+            assert_ok(gpu, tess_solver_solve(h.solver, h.b, h.x, &result));
+            assert_int_equal(result.reason, TESS_REASON_ITERATIONS);
+            assert_int_equal(result.iterations, 7);
+            assert_ok(gpu, tess_solver_set_limits(h.solver, &options));
+            check_again(&h, 2);
+        }
+        close_handle(&h);
+        oracle_free(&a);
+    }
+}
+
+/* A diagonal, and a first row and column of so many entries: the first block takes a millisecond for its product, the others none. */
+static oracle_csr lopsided(int64_t n, int64_t length)
+{
+    oracle_csr a = oracle_open(n, n);
+
+    for (int64_t i = 0; i < n; i++) {
+        if (i > 0 && i < length) { oracle_push(&a, 0, -1.0); }
+        oracle_push(&a, i, i == 0 ? 2.0 * static_cast<double>(length) : 2.0 + static_cast<double>(i % 7));
+        for (int64_t j = 1; i == 0 && j < length; j++) {
+            oracle_push(&a, j, -1.0);
+        }
+        oracle_end_row(&a, i);
+    }
+    return a;
+}
+
+/* Patience below zero: who looks at the clock gives up, 256 looks after it began to wait. */
+static void a_wait_that_is_too_long_is_an_error(void **state)
+{
+    oracle_csr a = lopsided(100000, 14000);
+    const tess_solve_options options = single_options(TESS_SOLVER_CG, TESS_RECURRENCE_STANDARD);
+    handle h = open_handle(gpu, &a, &options);
+    single_kernel *single = h.solver->krylov.single;
+
+    (void)state;
+    for (int turn = 0; turn < 3; turn++) {
+        const int64_t patience = single->nanoseconds;
+        bool same;
+
+        single->nanoseconds = -1;
+        assert_fails(gpu, TESS_DEVICE, solve_again(&h, &same));
+        single->nanoseconds = patience;
+        check_again(&h, 2);
+    }
+    close_handle(&h);
+    oracle_free(&a);
+}
+
+int main()
+{
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(ten_thousand_solves_in_clusters),
+        cmocka_unit_test(thousands_of_solves_on_the_whole_device),
+        cmocka_unit_test(clusters_run_beside_another_kernel),
+        cmocka_unit_test(grids_wait_for_another_kernel),
+        cmocka_unit_test(two_contexts_take_turns),
+        cmocka_unit_test(a_cancelled_solve_leaves_nothing),
+        cmocka_unit_test(a_wait_that_is_too_long_is_an_error),
+    };
+
+    return run_gpu_tests(tests, &gpu);
+}
