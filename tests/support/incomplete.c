@@ -104,6 +104,17 @@ test_factors factor_matrix(const tess_matrix *matrix, bool cholesky, double shif
     return f;
 }
 
+test_factors factors_on(tess_device device, const oracle_csr *a, tess_precond_kind kind)
+{
+    tess_context *ctx = open_on(device, 1);
+    tess_matrix *matrix = make_matrix(ctx, a);
+    test_factors f = factor_matrix(matrix, kind == TESS_PRECOND_IC0, 0.0);
+
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    return f;
+}
+
 static void round_triangle(oracle_csr *t, tess_precision precision)
 {
     for (int64_t k = 0; k < t->nnz; k++) {

@@ -16,6 +16,12 @@ typedef struct test_factors {
 
 /* Computes the factors by the backend of the matrix's context; `upper` of IC is the transpose of `lower`. */
 test_factors factor_matrix(const tess_matrix *matrix, bool cholesky, double shift);
+/* Those of a matrix, by the backend of a device, or of the tests' device. */
+test_factors factors_on(tess_device device, const oracle_csr *a, tess_precond_kind kind);
+static inline test_factors factors_of(const oracle_csr *a, tess_precond_kind kind)
+{
+    return factors_on(TEST_DEVICE, a, kind);
+}
 /* Rounds the triangles to a precision. */
 void round_factors(test_factors *f, tess_precision precision);
 void free_factors(test_factors *f);

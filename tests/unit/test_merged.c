@@ -22,17 +22,6 @@ static void apply_merged(const oracle_csr *a, tess_precond_options options, int 
     tess_context_destroy(ctx);
 }
 
-static test_factors factors_of(const oracle_csr *a, tess_precond_kind kind)
-{
-    tess_context *ctx = open_device(1);
-    tess_matrix *matrix = make_matrix(ctx, a);
-    test_factors f = factor_matrix(matrix, kind == TESS_PRECOND_IC0, 0.0);
-
-    tess_matrix_destroy(matrix);
-    tess_context_destroy(ctx);
-    return f;
-}
-
 static void check_merged(const oracle_csr *a, tess_precond_options options, double relative,
                          tess_precond_factors *facts)
 {

@@ -72,7 +72,8 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_kernel(const __gr
  * at all columns and becomes that of D^-1 s. False: the solve is over.
  */
 template <typename STORED, typename TEAM>
-__device__ static __forceinline__ bool replace_residual(single_block<STORED, TEAM> &block, double alpha, double *copy, double *z)
+__device__ static __forceinline__ bool replace_residual(single_block<STORED, TEAM> &block, double alpha, double *copy,
+                                                        double *z)
 {
     double *r = block.vector(0), *d = block.vector(1), *p = block.vector(2), *s = block.vector(3);
     const double *scale = block.vector(5);
