@@ -122,16 +122,25 @@ TESS_EXPORT void tess_precond_options_init(tess_precond_options *options);
  * factored in place of A, with s = 1e-3, 2e-3, 4e-3, ..., at most 24 of them, until none does; E is diag(A) (IC: diag(|A|)), with
  * the sum of magnitudes in rows whose diagonal entry is zero beside it. tess_precond_get_factors tells s.
  * One application solves with both triangles. By levels: rows of a level do not need each other; on a GPU rows wait for
- * one another, each for those it needs, in one kernel. In blocks: a triangle of more than `leaf` rows and 16 levels is halved
- * (at multiples of 64 rows) into two triangles and a square block, which is multiplied as the matrix of the library that
- * `squares` makes of it: by a policy in mixed precision. A policy sees the values of the first set-up, and each block has its
- * own statistics. Deterministic, the same bits for any number of threads, unless `squares` has kernel paper on a GPU.
- * The set-up analyses the pattern on the host; tess_precond_update renews numbers alone.
- * Error: (L + E_L) y = r, (U + E_U) z = D^-1 y with |E_L| <= gamma(longest row + 1) (|L| + I) componentwise, E_U likewise, on the stored
- * values. Sources: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., SIAM (2003), Algorithm 10.4 (ILU(0)), section 11.6.1
- * (levels); Meijerink, van der Vorst, Math. Comput. 31 (1977) (IC(0)); Manteuffel, Math. Comput. 34 (1980) (shifts); Lu, Niu, Liu,
- * ICPP 2020, and Yang et al. 2024, section III-C (blocks). tests/unit/test_incomplete.c, tests/unit/test_triangular.c,
- * tests/unit/test_incomplete_solves.c, tests/gpu/test_incomplete.c, tests/gpu/test_incomplete_kernels.c
+ * one another, each for those it needs, in one kernel. Merged: neighbouring levels become a group, whose rows are
+ * rewritten by substitution until they need none of their own group, so that a group is one step; rows grow in entries
+ * and may grow in magnitude, up to 1,000 times (8 times below fp32), and are rounded to role.storage as rewritten.
+ * Where there are up to 16 levels, more rows than the shared memory of a cluster holds (about 200,000), or rows of
+ * several hundred entries, levels are taken in its place. In blocks: a triangle of more than `leaf` rows and 16 levels
+ * is halved (at multiples of 64 rows) into two triangles and a square block, which is multiplied as the matrix of the
+ * library that `squares` makes of it: by a policy in mixed precision. A policy sees the values of the first set-up, and
+ * each block has its own statistics. Deterministic, the same bits for any number of threads, unless `squares` has
+ * kernel paper on a GPU.
+ * The set-up analyses the pattern on the host, and rewrites merged rows there; tess_precond_update renews numbers
+ * alone, and keeps groups unless their rows would grow too much.
+ * Error: (L + E_L) y = r, (U + E_U) z = D^-1 y with |E_L| <= gamma(longest row + 1) (|L| + I) componentwise, E_U
+ * likewise, on the stored values; merged: in the largest magnitude, times that growth. Sources: Saad, Iterative Methods
+ * for Sparse Linear Systems, 2nd ed., SIAM (2003), Algorithm 10.4 (ILU(0)), section 11.6.1 (levels); Meijerink, van der
+ * Vorst, Math. Comput. 31 (1977) (IC(0)); Manteuffel, Math. Comput. 34 (1980) (shifts); Lu, Niu, Liu, ICPP 2020, and
+ * Yang et al. 2024, section III-C (blocks); Alvarado, Schreiber, SIAM J. Sci. Comput. 14 (1993), and Higham, Pothen,
+ * SIAM J. Sci. Comput. 15 (1994) (merged). tests/unit/test_incomplete.c, tests/unit/test_triangular.c,
+ * tests/unit/test_merged.c, tests/unit/test_incomplete_solves.c, tests/gpu/test_incomplete.c,
+ * tests/gpu/test_incomplete_kernels.c
  *
  * Errors: SINGULAR (a zero, missing or non-finite diagonal entry or a singular block; the message names the row; a polynomial of a
  * matrix that is zero or not finite; incomplete factors: a missing diagonal entry, a pivot that no shift mends), OUT_OF_RANGE

@@ -11,7 +11,7 @@
 
 /* Levels are merged in chunks, apart from each other: so many at most, of so many levels at least. Rewritten rows have so many times
    the entries of the rows as they were at most. */
-enum { MOST_CHUNKS = 16, LEVELS_OF_CHUNK = 64, MOST_FILL = 8 };
+enum { MOST_CHUNKS = 16, LEVELS_OF_CHUNK = 64, MOST_FILL = 12 };
 
 /* What all chunks read. */
 typedef struct merge_task {
@@ -29,8 +29,8 @@ typedef struct merge_chunk {
     merged_rows *m;
     int64_t first, end; /* levels */
     int64_t group;      /* first level of the open group */
-    int64_t used, room; /* entries: those written, and where its room ends */
-    int64_t ahead;      /* entries that the levels to come have as they are */
+    int64_t used, room; /* entries: those written, and where the level's room ends */
+    int64_t most, last; /* where the open group's does: MOST_FILL times its entries as they were; and the chunk's */
     double cost;        /* of the open group: its step and the entries more */
     double growth, largest;
     int32_t *slot; /* n + rows of the chunk: where a row has an index, counted from its start */
@@ -184,28 +184,27 @@ static bool rewrite_level(merge_chunk *c, int64_t level, bool limited)
 /* Lets the open group have the level too, if that costs no more than its levels cost on average. */
 static bool join(merge_chunk *c, int64_t level, int64_t plain)
 {
-    const int64_t used = c->used, room = c->room;
+    const int64_t used = c->used, most = c->most + MOST_FILL * plain;
     const double growth = c->growth, largest = c->largest;
-    const double most = (double)plain + c->cost / (double)(level - c->group);
+    const double fair = (double)plain + c->cost / (double)(level - c->group);
 
-    c->room -= c->ahead - plain;
-    if ((double)(c->room - used) > most) { c->room = used + (int64_t)most; }
+    c->room = (double)(most - used) > fair ? used + (int64_t)fair : most;
     if (rewrite_level(c, level, true)) {
         c->cost += (double)(c->used - used - plain);
-        c->room = room;
+        c->most = most;
         return true;
     }
     c->used = used;
-    c->room = room;
     c->growth = growth;
     c->largest = largest;
     return false;
 }
 
-static void open_group(merge_chunk *c, int64_t level)
+static void open_group(merge_chunk *c, int64_t level, int64_t plain)
 {
     c->group = level;
     c->cost = c->task->rule->step;
+    c->most = c->used + MOST_FILL * plain;
     c->m->opens[level] = true;
 }
 
@@ -220,11 +219,11 @@ static void merge_chunk_levels(merge_chunk *c)
 
         if (!t->keep && !alone && join(c, l, plain)) {
             m->opens[l] = false;
-        } else {
-            if (!t->keep || alone) { open_group(c, l); }
-            (void)rewrite_level(c, l, false); /* has room */
+            continue;
         }
-        c->ahead -= plain;
+        if (!t->keep || alone) { open_group(c, l, plain); }
+        c->room = c->last;
+        (void)rewrite_level(c, l, false); /* has room */
     }
 }
 
@@ -263,13 +262,8 @@ static merge_chunk make_chunk(const merge_task *t, merged_rows *m, int64_t first
     const int64_t before = MOST_FILL * plain_entries(t, m, 0, m->level_at[first]);
     const int64_t plain = plain_entries(t, m, m->level_at[first], m->level_at[end]);
 
-    return (merge_chunk){.task = t,
-                         .m = m,
-                         .first = first,
-                         .end = end,
-                         .used = before,
-                         .room = before + MOST_FILL * plain,
-                         .ahead = plain};
+    return (merge_chunk){
+        .task = t, .m = m, .first = first, .end = end, .used = before, .last = before + MOST_FILL * plain};
 }
 
 static int thread_number(void)

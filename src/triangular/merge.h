@@ -3,7 +3,8 @@
  * Merging of level sets by substitution. Neighbouring levels become a group, whose rows are rewritten until they need no row of
  * their own group: x_i = sum_j c_ij b_j + sum_k w_ik x_k, j in the group, k in groups before it. So a group is one step, a sparse
  * product, where its levels were as many.
- * Source: Yilmaz, Yildiz, A graph transformation strategy for optimizing SpTRSV, arXiv 2206.05843 (2022).
+ * Source: the partitioned inverse of Alvarado, Schreiber, Optimal parallel solution of sparse triangular systems, SIAM J. Sci. Comput. 14
+ * (1993), rows in place of factors; its rounding: Higham, Pothen, SIAM J. Sci. Comput. 15 (1994).
  */
 #ifndef TESS_TRIANGULAR_MERGE_H
 #define TESS_TRIANGULAR_MERGE_H

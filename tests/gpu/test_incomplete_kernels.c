@@ -113,23 +113,29 @@ static void levels_of_all_sizes(void **state)
     oracle_free(&a);
 }
 
+/* Each way with all solvers and both problems; recursive blocks of the second are 16 leaves, each of some kernels. */
 static void engines_agree_bit_for_bit(void **state)
 {
     static const tess_solver_kind kinds[] = {TESS_SOLVER_CG, TESS_SOLVER_BICGSTAB, TESS_SOLVER_GMRES,
                                              TESS_SOLVER_GMRES_IR};
-    static const char *const requests[] = {"laplace2d 50", "laplace3d 48"};
+    static const tess_triangular ways[] = {TESS_TRIANGULAR_LEVELS, TESS_TRIANGULAR_BLOCKS, TESS_TRIANGULAR_AUTO,
+                                           TESS_TRIANGULAR_MERGED};
+    oracle_csr problems[] = {oracle_laplace2d(50), generate_problem("laplace3d 24", 2), red_black(201)};
 
     (void)state;
-    for (int c = 0; c < 4 * 2 * 3; c++) {
-        oracle_csr a = generate_problem(requests[c / 4 % 2], 2);
+    for (int c = 0; c < 4 * 4; c++) {
         tess_solve_options options = solve_options(kinds[c % 4]);
 
         options.precond = factor_options(c % 2 == 0 ? TESS_PRECOND_IC0 : TESS_PRECOND_ILU0);
-        options.precond.leaf = 500;
-        options.precond.triangular = c / 8 == 0 ? TESS_TRIANGULAR_LEVELS : TESS_TRIANGULAR_BLOCKS;
-        if (c / 8 == 2) { options.precond.squares.policy.policy = TESS_POLICY_FIXED_RANGE; }
-        check_engines_agree(gpu, &a, options);
-        oracle_free(&a);
+        options.precond.leaf = 1000;
+        options.precond.triangular = ways[c / 4];
+        if (ways[c / 4] == TESS_TRIANGULAR_AUTO) { options.precond.squares.policy.policy = TESS_POLICY_FIXED_RANGE; }
+        check_engines_agree(gpu, &problems[(c + c / 2) % 2], options);
+        /* levels wide enough for rows that wait for one another */
+        if (c == 0) { check_engines_agree(gpu, &problems[2], options); }
+    }
+    for (size_t k = 0; k < sizeof problems / sizeof *problems; k++) {
+        oracle_free(&problems[k]);
     }
 }
 
@@ -140,7 +146,7 @@ static void recorded_loops_follow_the_values(void **state)
     double *b = random_values(n, 3, -1.0, 1.0), *x = test_allocate(2 * n, sizeof *x);
 
     (void)state;
-    for (int way = TESS_TRIANGULAR_LEVELS; way <= TESS_TRIANGULAR_BLOCKS; way++) {
+    for (int way = TESS_TRIANGULAR_LEVELS; way <= TESS_TRIANGULAR_MERGED; way++) {
         tess_matrix *matrix = make_matrix(gpu, &a);
         tess_solve_options options = solve_options(TESS_SOLVER_CG);
         tess_solve_result result;

@@ -104,6 +104,17 @@ test_factors factor_matrix(const tess_matrix *matrix, bool cholesky, double shif
     return f;
 }
 
+test_factors factors_on(tess_device device, const oracle_csr *a, tess_precond_kind kind)
+{
+    tess_context *ctx = open_on(device, 1);
+    tess_matrix *matrix = make_matrix(ctx, a);
+    test_factors f = factor_matrix(matrix, kind == TESS_PRECOND_IC0, 0.0);
+
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    return f;
+}
+
 static void round_triangle(oracle_csr *t, tess_precision precision)
 {
     for (int64_t k = 0; k < t->nnz; k++) {
@@ -207,6 +218,69 @@ void check_factor_solution(const test_factors *f, const double *r, const double 
     free(size);
 }
 
+/* The largest sum of magnitudes of a row of (I - |t|)^-1, and in *row that of I + |t|. Rows are solved from the first, or `backward`. */
+static double largest_growth(const oracle_csr *t, bool backward, double *row)
+{
+    const int64_t n = t->nrows;
+    double *x = test_allocate(n, sizeof *x), most = 1.0;
+
+    *row = 1.0;
+    for (int64_t at = 0; at < n; at++) {
+        const int64_t i = backward ? n - 1 - at : at;
+        double sum = 1.0;
+
+        x[i] = 1.0;
+        for (int64_t k = t->row_ptr[i]; k < t->row_ptr[i + 1]; k++) {
+            x[i] += fabs(t->val[k]) * x[t->col_ind[k]];
+            sum += fabs(t->val[k]);
+        }
+        most = fmax(most, x[i]);
+        *row = fmax(*row, sum);
+    }
+    free(x);
+    return most;
+}
+
+static double largest_wide(const wide *x, int64_t n)
+{
+    double most = 0.0;
+
+    for (int64_t i = 0; i < n; i++) {
+        most = fmax(most, (double)wide_abs(x[i]));
+    }
+    return most;
+}
+
+void check_merged_solution(const test_factors *f, const double *r, const double *z, double relative)
+{
+    const int64_t n = f->lower.nrows;
+    const double unit = gamma_of((double)n + 10.0) + relative;
+    double row[2], pivot = 0.0, error[2], most = 0.0;
+    wide *x = test_allocate(3 * n, sizeof *x), *y = x + n, *product = y + n;
+    double *size = test_allocate(2 * n, sizeof *size);
+
+    memset(size, 0, 2 * (size_t)n * sizeof *size);
+    error[0] = largest_growth(&f->lower, false, &row[0]) * row[0] * row[0] * unit;
+    error[1] = largest_growth(&f->upper, true, &row[1]) * row[1] * row[1] * unit;
+    for (int64_t i = 0; i < n; i++) {
+        x[i] = (wide)z[i];
+        most = fmax(most, fabs(r[i]));
+    }
+    multiply_triangle(&f->upper, x, size, y, size + n);
+    error[1] *= fmax(largest_wide(x, n), largest_wide(y, n));
+    for (int64_t i = 0; i < n; i++) {
+        y[i] /= (wide)f->inverse[i];
+        pivot = fmax(pivot, fabs(1.0 / f->inverse[i]));
+    }
+    error[0] *= fmax(most, largest_wide(y, n));
+    multiply_triangle(&f->lower, y, size, product, size + n);
+    for (int64_t i = 0; i < n; i++) {
+        assert_at_most((double)wide_abs(product[i] - (wide)r[i]), error[0] + row[0] * pivot * error[1]);
+    }
+    free(x);
+    free(size);
+}
+
 /* ---- problems ---- */
 
 oracle_csr random_dominant(int64_t n, int64_t per_row, bool symmetric, uint64_t seed)
@@ -295,5 +369,6 @@ tess_precond_options factor_options(tess_precond_kind kind)
 
     tess_precond_options_init(&options);
     options.kind = kind;
+    options.triangular = TESS_TRIANGULAR_LEVELS;
     return options;
 }

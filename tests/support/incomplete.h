@@ -16,6 +16,12 @@ typedef struct test_factors {
 
 /* Computes the factors by the backend of the matrix's context; `upper` of IC is the transpose of `lower`. */
 test_factors factor_matrix(const tess_matrix *matrix, bool cholesky, double shift);
+/* Those of a matrix, by the backend of a device, or of the tests' device. */
+test_factors factors_on(tess_device device, const oracle_csr *a, tess_precond_kind kind);
+static inline test_factors factors_of(const oracle_csr *a, tess_precond_kind kind)
+{
+    return factors_on(TEST_DEVICE, a, kind);
+}
 /* Rounds the triangles to a precision. */
 void round_factors(test_factors *f, tess_precision precision);
 void free_factors(test_factors *f);
@@ -27,6 +33,12 @@ void free_factors(test_factors *f);
 void check_on_pattern(const oracle_csr *a, bool cholesky, const test_factors *f);
 /* M z = r within the rounding of two triangular solves; `relative`: what storage adds to each entry of the factors. */
 void check_factor_solution(const test_factors *f, const double *r, const double *z, double relative);
+/*
+ * The same for merged levels, whose rows are rewritten by substitution, in the largest magnitude: a rewritten row's magnitudes, and
+ * what its rounding becomes in the rows after it, are at most those of (I - |lower|)^-1. `relative`: what storage adds to each
+ * entry of the rewritten rows.
+ */
+void check_merged_solution(const test_factors *f, const double *r, const double *z, double relative);
 
 /* Problems: a random pattern with long rows and a dominant diagonal, unsymmetric or symmetric positive definite. */
 oracle_csr random_dominant(int64_t n, int64_t per_row, bool symmetric, uint64_t seed);
@@ -35,7 +47,7 @@ oracle_csr arrow(int64_t n, bool first);
 /* The 5-point Laplacian of a k by k grid, k odd, with red points before black ones: two levels. */
 oracle_csr red_black(int64_t k);
 
-/* Defaults for a kind. */
+/* Defaults for a kind, but by levels on every device. */
 tess_precond_options factor_options(tess_precond_kind kind);
 
 #endif

@@ -73,8 +73,8 @@ static tess_status adaptive_block_jacobi(scene *s)
     return precond(s, TESS_PRECOND_BLOCK_JACOBI, (tess_role_precision){0}, 1);
 }
 
-/* Leaves in fp32, square blocks in tiles: of a matrix that is long enough for some. */
-static tess_status incomplete(scene *s, tess_precond_kind kind)
+/* Of a matrix that is long enough: leaves in fp32 and square blocks in tiles, or merged levels in fp32. */
+static tess_status incomplete(scene *s, tess_precond_kind kind, tess_triangular triangular)
 {
     enum { ROWS = 3 * SCENE_N };
     oracle_csr a = oracle_tridiagonal(ROWS, -1.0, 3.0, -1.0);
@@ -88,11 +88,13 @@ static tess_status incomplete(scene *s, tess_precond_kind kind)
     tess_precond_options_init(&options);
     options.kind = kind;
     options.role = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64};
+    options.triangular = triangular;
     options.leaf = SCENE_N;
-    options.squares.policy.policy = TESS_POLICY_MEAN_3STD;
+    if (triangular != TESS_TRIANGULAR_MERGED) { options.squares.policy.policy = TESS_POLICY_MEAN_3STD; }
     if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, ROWS, TESS_PRECISION_FP64, &r); }
     if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, ROWS, TESS_PRECISION_FP64, &z); }
     if (status == TESS_SUCCESS) { status = tess_precond_create(fresh, &options, &made); }
+    if (status == TESS_SUCCESS) { status = tess_precond_update(made); }
     if (status == TESS_SUCCESS) { status = tess_precond_apply(made, r, z); }
     tess_precond_destroy(made);
     tess_vector_destroy(r);
@@ -104,12 +106,17 @@ static tess_status incomplete(scene *s, tess_precond_kind kind)
 
 static tess_status ilu0(scene *s)
 {
-    return incomplete(s, TESS_PRECOND_ILU0);
+    return incomplete(s, TESS_PRECOND_ILU0, TESS_TRIANGULAR_BLOCKS);
 }
 
 static tess_status ic0(scene *s)
 {
-    return incomplete(s, TESS_PRECOND_IC0);
+    return incomplete(s, TESS_PRECOND_IC0, TESS_TRIANGULAR_BLOCKS);
+}
+
+static tess_status merged(scene *s)
+{
+    return incomplete(s, TESS_PRECOND_ILU0, TESS_TRIANGULAR_MERGED);
 }
 
 /* With a matrix of its own. */
@@ -347,6 +354,7 @@ const named_scenario solve_scenarios[] = {
     {"adaptive_block_jacobi", adaptive_block_jacobi, false},
     {"ilu0", ilu0, false},
     {"ic0", ic0, false},
+    {"merged levels", merged, false},
     {"solve_cg", solve_cg, false},
     {"solve_cg_fp32", solve_cg_fp32, false},
     {"solve_bicgstab", solve_bicgstab, false},

@@ -332,13 +332,15 @@ static void update_follows_the_values(void **state)
         b.val[k] *= a.val[k] > 0.0 ? 1.5 : 0.25;
     }
     bad.val[0] = (double)NAN;
-    for (int c = 0; c < 6; c++) {
+    for (int c = 0; c < 8; c++) {
         tess_context *ctx = open_device(2);
         tess_matrix *matrix = make_matrix(ctx, &a), *fresh = make_matrix(ctx, &b);
         tess_precond_options options = factor_options(kinds[c % 2]);
         tess_precond *m = NULL, *direct = NULL;
 
-        options.triangular = c / 2 == 0 ? TESS_TRIANGULAR_LEVELS : TESS_TRIANGULAR_BLOCKS;
+        options.triangular = c / 2 == 0   ? TESS_TRIANGULAR_LEVELS
+                             : c / 2 == 3 ? TESS_TRIANGULAR_MERGED
+                                          : TESS_TRIANGULAR_BLOCKS;
         options.leaf = 64;
         options.squares.precision = c / 2 == 2 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
         assert_ok(ctx, tess_precond_create(matrix, &options, &m));
@@ -397,9 +399,11 @@ static void wrong_requests_are_refused(void **state)
         o.triangular = (tess_triangular)9;
         assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_precond_create(matrix, &o, &m));
         o = good;
-        o.triangular = TESS_TRIANGULAR_LEVELS;
         o.squares.precision = TESS_PRECISION_FP32;
-        assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_precond_create(matrix, &o, &m));
+        for (int way = 0; way < 2; way++) {
+            o.triangular = way == 0 ? TESS_TRIANGULAR_LEVELS : TESS_TRIANGULAR_MERGED;
+            assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_precond_create(matrix, &o, &m));
+        }
         o = good;
         o.squares.row_order = TESS_ROW_ORDER_PERMUTED;
         assert_fails(ctx, TESS_UNSUPPORTED, tess_precond_create(matrix, &o, &m));

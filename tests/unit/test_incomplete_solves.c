@@ -70,19 +70,21 @@ static void every_solver_takes_them(void **state)
     oracle_csr a = oracle_laplace2d(40);
 
     (void)state;
-    for (int c = 0; c < 5 * 4 * 2; c++) {
+    for (int c = 0; c < 5 * 5 * 2; c++) {
         tess_solve_options options = solve_options(solvers[c % 5]);
         tess_solve_result result;
 
-        options.precond = factor_options(c < 20 ? TESS_PRECOND_ILU0 : TESS_PRECOND_IC0);
+        options.precond = factor_options(c < 25 ? TESS_PRECOND_ILU0 : TESS_PRECOND_IC0);
         options.precond.leaf = 128;
-        switch (c / 5 % 4) {
+        switch (c / 5 % 5) {
         case 1: options.precond.role = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64}; break;
         case 2: options.precond.triangular = TESS_TRIANGULAR_BLOCKS; break;
         case 3: /* Yang et al. 2024: tiles, each in its own precision */
+            options.precond.triangular = TESS_TRIANGULAR_AUTO;
             options.precond.squares.policy.policy = TESS_POLICY_FIXED_RANGE;
             options.storage.precision = c % 5 < 2 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
             break;
+        case 4: options.precond.triangular = TESS_TRIANGULAR_MERGED; break;
         default: break;
         }
         result = solve_problem(&a, &options, 2);
@@ -149,7 +151,7 @@ static void solves_follow_the_values(void **state)
             if (i == 0 || a.col_ind[k] == 0) { singular.val[k] = 0.0; }
         }
     }
-    for (int way = TESS_TRIANGULAR_LEVELS; way <= TESS_TRIANGULAR_BLOCKS; way++) {
+    for (int way = TESS_TRIANGULAR_LEVELS; way <= TESS_TRIANGULAR_MERGED; way++) {
         tess_context *ctx = open_device(2);
         tess_matrix *matrix = make_matrix(ctx, &a);
         tess_solve_options options = solve_options(TESS_SOLVER_CG);

@@ -19,17 +19,6 @@ static void apply_once(const oracle_csr *a, const tess_precond_options *options,
     tess_context_destroy(ctx);
 }
 
-static test_factors factors_of(const oracle_csr *a, tess_precond_kind kind)
-{
-    tess_context *ctx = open_device(1);
-    tess_matrix *matrix = make_matrix(ctx, a);
-    test_factors f = factor_matrix(matrix, kind == TESS_PRECOND_IC0, 0.0);
-
-    tess_matrix_destroy(matrix);
-    tess_context_destroy(ctx);
-    return f;
-}
-
 /* ---- levels ---- */
 
 static void levels_are_counted(void **state)
@@ -322,7 +311,7 @@ static void vectors_and_loops(void **state)
     for (int64_t i = 0; i < n; i++) {
         r[i] = (double)(float)r[i];
     }
-    for (int way = TESS_TRIANGULAR_LEVELS; way <= TESS_TRIANGULAR_BLOCKS; way++) {
+    for (int way = TESS_TRIANGULAR_LEVELS; way <= TESS_TRIANGULAR_MERGED; way++) {
         tess_precond_options options = factor_options(TESS_PRECOND_ILU0);
         tess_precond *m = NULL;
 

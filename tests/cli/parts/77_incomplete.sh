@@ -5,7 +5,7 @@ problem=gallery:laplace2d:40
 for solver in cg bicgstab gmres gmres-ir gmres-fd; do
     for precond in ilu0 ic0; do
         expect 0 solve $problem --solver $solver --precond $precond --rtol 1e-10 --json solve.json
-        out_has '^factors +79 levels below the diagonal, 79 above$'
+        out_has '^factors +79 levels below the diagonal, 79 above'
         json solve.json 'j["converged"] and j["precond"] == "'$precond'" and j["precond_shift"] == 0'
         json solve.json 'j["triangle_levels"] == [79, 79] and j["iterations"] < 60'
     done
@@ -13,11 +13,11 @@ done
 json solve.json 'j["options"]["triangular"] == "auto" and j["options"]["leaf"] == 4096'
 json solve.json 'j["options"]["precond_format"] == "csr" and j["options"]["precond_policy"] == "none"'
 expect 0 solve $problem --precond jacobi --json solve.json
-json solve.json 'j["triangle_levels"] is None and j["precond_shift"] == 0'
+json solve.json 'j["triangle_levels"] is None and j["triangle_steps"] is None and j["precond_shift"] == 0'
 
 # storage, blocks
 for storage in fp64 fp32/fp64 bf16/fp64 fp16/fp64; do
-    for triangular in levels blocks; do
+    for triangular in levels blocks merged; do
         expect 0 solve $problem --solver cg --precond ic0 --precond-precision $storage --triangular $triangular \
             --rtol 1e-10 --json solve.json
         json solve.json 'j["options"]["precond_precision"].startswith("'${storage%/*}'") and j["iterations"] < 60'
@@ -25,6 +25,12 @@ for storage in fp64 fp32/fp64 bf16/fp64 fp16/fp64; do
 done
 expect 0 solve $problem --precond ilu0 --triangular blocks --leaf 200 --rtol 1e-10 --json solve.json
 json solve.json 'j["options"]["leaf"] == 200 and sum(j["triangle_levels"]) > 158'
+expect 0 solve $problem --precond ilu0 --triangular merged --rtol 1e-10 --json solve.json
+out_has '^factors +79 levels below the diagonal, 79 above, in [0-9]+ and [0-9]+ steps$'
+json solve.json 'j["triangle_levels"] == [79, 79] and max(j["triangle_steps"]) < 40'
+expect 0 solve $problem --precond ilu0 --triangular levels --json solve.json
+out_has '^factors +79 levels below the diagonal, 79 above$'
+json solve.json 'j["triangle_steps"] == [79, 79]'
 for options in '--precond-policy mean-3std:100' '--precond-policy fixed-range --precond-levels fp64,fp32,fp16' \
     '--precond-policy lossless' '--precond-policy lossless:1e-3' '--precond-format auto' \
     '--precond-format auto --precond-policy mean-3std' '--precond-format tiles' \
@@ -61,8 +67,10 @@ for precond in none jacobi polynomial; do
 done
 expect 2 solve spd.mtx --precond ilu0 --leaf 100
 err_has 'leaf is for --triangular blocks'
-expect 2 solve spd.mtx --precond ilu0 --triangular levels --precond-policy mean-range
-err_has 'is for triangles in blocks'
+for triangular in levels merged; do
+    expect 2 solve spd.mtx --precond ilu0 --triangular $triangular --precond-policy mean-range
+    err_has 'is for triangles in blocks'
+done
 expect 2 solve spd.mtx --precond ilu0 --precond-format sell --precond-policy mean-range
 err_has 'precond-policy is for --precond-format split, composite, tiles or auto'
 expect 2 solve spd.mtx --precond ilu0 --precond-levels fp64,fp16
