@@ -23,6 +23,6 @@ for solver in gmres jacobi; do
 done
 # shellcheck disable=SC2086
 expect 2 solve spd.mtx --solver cg $resident --narrowing unsafe
-err_has 'available: off, paper, safe'
+err_has 'Available: off, paper, safe'
 # shellcheck disable=SC2086
 expect 2 solve spd.mtx --solver cg $resident --narrowing
