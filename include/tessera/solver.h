@@ -279,7 +279,7 @@ TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
  * options->scale or reorder also those of tess_order_max_product, and UNSUPPORTED for a shell matrix; but for
  * Jacobi UNSUPPORTED too where options->storage.row_order of split or composite is not original; with options->narrowing, for other
  * solvers than CG and BiCGSTAB, the recurrence one-reduction, the engine single-kernel, and storage that is not tiles of layout
- * resident (tests/unit/test_narrowing.c).
+ * resident (tests/unit/test_narrowed_solves.c).
  *
  * Jacobi splits A = D + R and multiplies with R, in composite storage with rows and columns permuted alike: one copy of its
  * values for each precision that a step names, and for `mixed` those of the policy's levels (policy none stands for
