@@ -193,7 +193,7 @@ static const struct argp_option table[] = {
     {"study", KEY_STUDY, "NAME[,NAME..]", 0,
      "goals (laplace2d:64 and the set factors; default without --set and --matrix), spd, unsym", 0},
     {"contestant", KEY_CONTESTANT, "LIST", 0, "names and patterns (default all)", 0},
-    {"triangular", KEY_TRIANGULAR, "levels|blocks", 0, "of ours whose names say neither (default levels)", 0},
+    {"triangular", KEY_TRIANGULAR, "auto|levels|blocks|merged", 0, "of ours whose names say none (default levels)", 0},
     {"rtol", KEY_RTOL, "R", 0, "tolerance of the timed solves (default 1e-8)", 0},
     {"max-iterations", KEY_MAX_ITERATIONS, "N", 0, "of the timed solves (default 1000)", 0},
     {"iterations", KEY_ITERATIONS, "N", 0, "of the longer fixed run, a multiple of 10 from 60 on (default: chosen)", 0},
@@ -222,7 +222,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_CONTESTANT: o->contestants = arg; return 0;
     case KEY_TRIANGULAR:
         if (tess_triangular_parse(arg, &o->triangular) != TESS_SUCCESS) {
-            argp_error(state, "--triangular: '%s' is neither levels nor blocks", arg);
+            argp_error(state, "--triangular: '%s' is no way to solve triangles", arg);
         }
         return 0;
     case KEY_RTOL:

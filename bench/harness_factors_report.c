@@ -132,7 +132,7 @@ void factors_goals_report(bench_run *run, factors_goals *reached)
 void factors_print_head(void)
 {
     printf("%-18s %-25s %9s %9s %5s %9s %9s %9s %9s %-12s %6s %7s %6s %6s %8s %7s\n", "matrix", "contestant", "us/it",
-           "us/M^-1", "iter", "M ms", "set-up ms", "solve ms", "true res", "", "x cu", "x solve", "levels", "", "MB",
+           "us/M^-1", "iter", "M ms", "set-up ms", "solve ms", "true res", "", "x cu", "x solve", "steps", "", "MB",
            "shift");
 }
 
@@ -162,7 +162,7 @@ static const char *state_of(const factors_outcome *o)
 static void print_facts(const factors_outcome *o)
 {
     if (o->incomplete && !o->variant->theirs) {
-        printf(" %6lld %6lld", (long long)o->facts.lower_levels, (long long)o->facts.upper_levels);
+        printf(" %6lld %6lld", (long long)o->facts.lower_steps, (long long)o->facts.upper_steps);
     } else {
         printf(" %6s %6s", "-", "-");
     }
@@ -224,6 +224,9 @@ static void add_facts(json_t *row, const factors_outcome *o)
     }
     json_object_set_new(row, "lower_levels", json_integer(o->facts.lower_levels));
     json_object_set_new(row, "upper_levels", json_integer(o->facts.upper_levels));
+    json_object_set_new(row, "lower_steps", json_integer(o->facts.lower_steps));
+    json_object_set_new(row, "upper_steps", json_integer(o->facts.upper_steps));
+    json_object_set_new(row, "entries", json_integer(o->facts.entries));
     json_object_set_new(row, "leaves", json_integer(o->facts.leaves));
     json_object_set_new(row, "squares", json_integer(o->facts.squares));
 }

@@ -92,7 +92,8 @@ static void settle_squares(struct argp_state *state, tess_precond_options *preco
     if (option != NULL && strcmp(option, "precond-levels") == 0) {
         argp_error(state, "--precond-levels needs a --precond-policy");
     }
-    if (precond->triangular == TESS_TRIANGULAR_LEVELS && option != NULL && strncmp(option, "precond-", 8) == 0) {
+    const bool whole = precond->triangular == TESS_TRIANGULAR_LEVELS || precond->triangular == TESS_TRIANGULAR_MERGED;
+    if (whole && option != NULL && strncmp(option, "precond-", 8) == 0) {
         argp_error(state, "--%s is for triangles in blocks: --triangular blocks or auto", option);
     }
     if (precond->triangular != TESS_TRIANGULAR_BLOCKS && option != NULL && strcmp(option, "leaf") == 0) {
@@ -144,9 +145,10 @@ static const struct argp_option precond_options[] = {
      "bf16/fp64, fp16/fp64",
      0},
     {"polynomial-form", KEY_FORM, "roots|powers", 0, "how polynomial is evaluated (default roots)", 0},
-    {"triangular", KEY_TRIANGULAR, "auto|levels|blocks", 0,
-     "ilu0, ic0: solve level by level, or in recursive blocks: triangles of at most --leaf rows and square blocks "
-     "(default auto: blocks where --precond-format or --precond-policy is given)",
+    {"triangular", KEY_TRIANGULAR, "auto|levels|blocks|merged", 0,
+     "ilu0, ic0: solve level by level; in recursive blocks: triangles of at most --leaf rows and square blocks; or by "
+     "levels merged into groups (default auto: blocks where --precond-format or --precond-policy is given, else merged "
+     "on a GPU, levels on the host)",
      0},
     {"leaf", KEY_LEAF, "N", 0, "blocks: most rows of a triangle that is not cut (default 4096)", 0},
     {"precond-format", KEY_FORMAT, "NAME", 0,
@@ -187,6 +189,10 @@ void cli_print_factors(const tess_precond_options *precond, const tess_solve_res
     if (!is_incomplete(precond->kind)) { return; }
     printf("%-17s %lld levels below the diagonal, %lld above", "factors", (long long)result->triangle_levels[0],
            (long long)result->triangle_levels[1]);
+    if (result->triangle_steps[0] + result->triangle_steps[1] <
+        result->triangle_levels[0] + result->triangle_levels[1]) {
+        printf(", in %lld and %lld steps", (long long)result->triangle_steps[0], (long long)result->triangle_steps[1]);
+    }
     if (result->precond_shift > 0.0) { printf("; diagonal shifted by %g times itself", result->precond_shift); }
     printf("\n");
 }

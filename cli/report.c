@@ -280,7 +280,7 @@ static json_t *phases_json(const tess_solve_result *r)
     return object;
 }
 
-/* Levels of the triangles of incomplete factors; null for other preconditioners. */
+/* Null where nothing is narrowed. */
 static json_t *narrowing_json(const tess_solve_result *r)
 {
     if (r->narrowing == TESS_NARROWING_OFF) { return json_null(); }
@@ -289,10 +289,11 @@ static json_t *narrowing_json(const tess_solve_result *r)
                      "per_precision", precisions_json(r->tile_products));
 }
 
-static json_t *levels_json(const tess_solve_result *r)
+/* Levels or steps of the triangles of incomplete factors; null for other preconditioners. */
+static json_t *triangles_json(const tess_solve_result *r, const int64_t counts[2])
 {
     if (r->precond != TESS_PRECOND_ILU0 && r->precond != TESS_PRECOND_IC0) { return json_null(); }
-    return json_pack("[I, I]", (json_int_t)r->triangle_levels[0], (json_int_t)r->triangle_levels[1]);
+    return json_pack("[I, I]", (json_int_t)counts[0], (json_int_t)counts[1]);
 }
 
 json_t *cli_solve_json(const cli_solve_run *run)
@@ -320,7 +321,8 @@ json_t *cli_solve_json(const cli_solve_run *run)
     json_object_set_new(root, "inner_precision", cli_role_json(&r->inner));
     json_object_set_new(root, "basis_precision", storage_json(&r->basis));
     json_object_set_new(root, "phases", phases_json(r));
-    json_object_set_new(root, "triangle_levels", levels_json(r));
+    json_object_set_new(root, "triangle_levels", triangles_json(r, r->triangle_levels));
+    json_object_set_new(root, "triangle_steps", triangles_json(r, r->triangle_steps));
     add_integers(root, r);
     add_reals(root, run);
     json_object_set_new(root, "nonzeros_per_precision", precisions_json(r->nonzeros_per_precision));

@@ -150,7 +150,8 @@ typedef struct tess_storage_options {
     tess_policy_options policy;
     /**
      * split, composite: the format of the parts, csr (default), ellr, sell, or by entries and blocks dia. In layers (by entries and
-     * blocks) slices of sell keep the order of rows: window is for parts by rows. max_padding holds for each part by itself.
+     * blocks) slices of sell keep the order of rows: window is for parts by rows. max_padding holds for each part by itself; of a
+     * layer in sell with less than an equal share of the nonzeros, for that share.
      * TESS_FORMAT_AUTO: a layer is in dia where that takes fewer bytes than its values, columns of 16 bits and a byte for each row;
      * other parts are in sell; all are in csr where that takes no more bytes, or sell needs more padding than max_padding allows.
      * What is chosen from is built to know, and released again where it is not taken.

@@ -49,7 +49,8 @@ typedef enum tess_polynomial_form {
 #define TESS_TRIANGULAR_LIST(X) \
     X(AUTO, 0, "auto")          \
     X(LEVELS, 1, "levels")      \
-    X(BLOCKS, 2, "blocks")
+    X(BLOCKS, 2, "blocks")      \
+    X(MERGED, 3, "merged")
 
 typedef enum tess_triangular {
 #define TESS_TRIANGULAR_ENUM(NAME, value, name) TESS_TRIANGULAR_##NAME = (value),
@@ -70,7 +71,8 @@ typedef struct tess_precond_options {
      */
     tess_role_precision role;
     int adaptive; /**< block Jacobi: 1: each block in the lowest precision that its condition allows, down to role.storage */
-    /** ilu0, ic0: by levels, or in recursive blocks; auto (default): blocks where `squares` is set, else levels */
+    /** ilu0, ic0: by levels, in recursive blocks, or by merged levels; auto (default): blocks where `squares` is set, else merged on a
+        GPU and levels on the host */
     tess_triangular triangular;
     int64_t leaf; /**< ilu0, ic0: most rows of a triangle that is not cut into blocks, from 1 (default 4096) */
     /**
@@ -157,9 +159,11 @@ TESS_EXPORT void tess_precond_blocks_per_precision(const tess_precond *m, int64_
 typedef struct tess_precond_factors {
     double shift;                       /**< s of the present factors; 0: none was needed */
     int64_t lower_levels, upper_levels; /**< one after another, of all leaves: what a row waits for */
-    int64_t leaves, squares;            /**< of both triangles; by levels 2 leaves */
+    int64_t lower_steps, upper_steps;   /**< the same; merged: groups of levels */
+    int64_t leaves, squares;            /**< of both triangles; by levels and merged 2 leaves */
     int64_t nonzeros;                   /**< beside the diagonals, of both triangles */
-    int64_t square_nonzeros;            /**< of these in square blocks */
+    int64_t entries;         /**< that an application multiplies: nonzeros; merged: of the rewritten rows, too */
+    int64_t square_nonzeros; /**< of these in square blocks */
 } tess_precond_factors;
 /** Errors: UNSUPPORTED (not ilu0 or ic0). tests/unit/test_incomplete.c */
 TESS_EXPORT tess_status tess_precond_get_factors(const tess_precond *m, tess_precond_factors *out);

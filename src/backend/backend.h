@@ -19,6 +19,7 @@
 #include "dense/trsv.h"
 #include "solver/gmres/arnoldi.h"
 #include "triangular/leaf.h"
+#include "triangular/merged.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -209,6 +210,9 @@ struct tess_backend {
     /* What solves need beyond the leaf's arrays, once these are made. */
     tess_status (*triangle_prepare)(tess_context *ctx, triangle_leaf *leaf);
     tess_status (*triangle_solve)(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args);
+    /* What there is for triangles with merged levels; and their solution, args as for a leaf. */
+    tess_status (*merged_limits)(tess_context *ctx, merged_limits *limits);
+    tess_status (*merged_solve)(tess_context *ctx, const merged_view *v, const triangle_args *args);
     tess_status (*csr_diagonal)(const tess_matrix *assembled, double *diagonal);
     /* r = b - A x in two words from assembled CSR; residual may be NULL */
     tess_status (*csr_true_residual)(const tess_matrix *assembled, const double *b, const double *x, double *residual,

@@ -63,6 +63,8 @@ void tess_host_release(tess_context *ctx, void *pointer, int64_t count, size_t s
 /* Memory of the context's device (host memory for a CPU context). */
 tess_status tess_device_allocate(tess_context *ctx, int64_t count, size_t size, void **out);
 void tess_device_release(tess_context *ctx, void *pointer, int64_t count, size_t size);
+/* A copy of a host array on the device; to be released, also on failure. */
+tess_status tess_device_upload(tess_context *ctx, const void *host, int64_t count, size_t size, void **out);
 
 /* ---- vectors ---- */
 

@@ -95,14 +95,6 @@ static void release_host_csr(tess_context *ctx, int64_t nrows, int64_t nnz, void
     tess_host_release(ctx, val, nnz, sizeof *val);
 }
 
-/* Device copy of `count` values of `size` bytes. */
-static tess_status upload_array(tess_context *ctx, const void *host, int64_t count, size_t size, void **device)
-{
-    tess_status status = tess_device_allocate(ctx, count, size, device);
-
-    return status == TESS_SUCCESS ? ctx->backend->upload(ctx, *device, host, (size_t)count * size) : status;
-}
-
 tess_status tess_matrix_upload_csr(tess_context *ctx, const csr_view *host, tess_matrix **out)
 {
     csr_view view = *host;
@@ -110,9 +102,9 @@ tess_status tess_matrix_upload_csr(tess_context *ctx, const csr_view *host, tess
     tess_status status = TESS_SUCCESS;
 
     *out = NULL;
-    TESS_TRY(upload_array(ctx, host->row_ptr, host->nrows + 1, (size_t)host->row_ptr_bits / 8, &row_ptr));
-    TESS_TRY(upload_array(ctx, host->col_ind, host->nnz, sizeof(int32_t), &col_ind));
-    TESS_TRY(upload_array(ctx, host->val, host->nnz, sizeof(double), &val));
+    TESS_TRY(tess_device_upload(ctx, host->row_ptr, host->nrows + 1, (size_t)host->row_ptr_bits / 8, &row_ptr));
+    TESS_TRY(tess_device_upload(ctx, host->col_ind, host->nnz, sizeof(int32_t), &col_ind));
+    TESS_TRY(tess_device_upload(ctx, host->val, host->nnz, sizeof(double), &val));
     view.row_ptr = row_ptr;
     view.col_ind = col_ind;
     view.val = val;

@@ -67,3 +67,10 @@ void tess_device_release(tess_context *ctx, void *pointer, int64_t count, size_t
     ctx->backend->release(ctx, pointer, bytes);
     count_held(ctx, -(int64_t)bytes);
 }
+
+tess_status tess_device_upload(tess_context *ctx, const void *host, int64_t count, size_t size, void **out)
+{
+    const tess_status status = tess_device_allocate(ctx, count, size, out);
+
+    return status == TESS_SUCCESS ? ctx->backend->upload(ctx, *out, host, (size_t)count * size) : status;
+}

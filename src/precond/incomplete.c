@@ -26,7 +26,8 @@ struct tess_incomplete {
     sparse_triangle *lower, *upper;
     double *inverse;   /* D^-1 */
     double *work[2];   /* n values each */
-    uint64_t revision; /* counts set-ups of square blocks: theirs may have moved */
+    uint64_t moves;    /* of both triangles, at the last set-up */
+    uint64_t revision; /* counts set-ups whose memory may have moved */
 };
 
 /* ---- options ---- */
@@ -50,7 +51,8 @@ static tess_status check_precision(tess_context *ctx, const tess_role_precision 
 
 static tess_status check_squares(tess_context *ctx, const tess_precond_options *o)
 {
-    if (o->triangular == TESS_TRIANGULAR_LEVELS && has_squares(&o->squares)) {
+    if ((o->triangular == TESS_TRIANGULAR_LEVELS || o->triangular == TESS_TRIANGULAR_MERGED) &&
+        has_squares(&o->squares)) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use triangular blocks or auto",
                          "storage of square blocks, with triangles solved by levels");
     }
@@ -70,7 +72,7 @@ tess_status incomplete_check(const tess_matrix *a, const tess_precond_options *o
                          "incomplete factors of a shell matrix");
     }
     if (strcmp(tess_triangular_name(o->triangular), "?") == 0) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "auto, levels, blocks", "way %d to solve triangles",
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "auto, levels, blocks, merged", "way %d to solve triangles",
                          (int)o->triangular);
     }
     if (o->leaf < 1) {
@@ -119,7 +121,9 @@ static tess_status make_triangles(tess_incomplete *m, const incomplete_pattern *
     const tess_storage_options squares = resolve_squares(o, m->storage);
     const bool blocks =
         o->triangular == TESS_TRIANGULAR_BLOCKS || (o->triangular == TESS_TRIANGULAR_AUTO && has_squares(&o->squares));
-    const triangle_options options = {blocks, o->leaf, m->storage, &squares};
+    const bool merged = o->triangular == TESS_TRIANGULAR_MERGED ||
+                        (o->triangular == TESS_TRIANGULAR_AUTO && !blocks && ctx->device == TESS_DEVICE_GPU);
+    const triangle_options options = {blocks, merged, o->leaf, m->storage, &squares};
     triangle_pattern lower = {0}, upper = {0};
     tess_status status = TESS_SUCCESS;
 
@@ -233,6 +237,16 @@ static tess_status judge(const tess_incomplete *m, const tess_incomplete_outcome
     return TESS_SUCCESS;
 }
 
+/* Whether a recorded application may be out of date: square blocks may move each time. */
+static bool has_moved(tess_incomplete *m)
+{
+    const triangle_facts lower = triangle_describe(m->lower), upper = triangle_describe(m->upper);
+    const uint64_t moves = lower.moves + upper.moves, before = m->moves;
+
+    m->moves = moves;
+    return moves != before || lower.squares + upper.squares > 0;
+}
+
 tess_status incomplete_renew(tess_incomplete *m)
 {
     tess_context *ctx = m->ctx;
@@ -251,7 +265,7 @@ tess_status incomplete_renew(tess_incomplete *m)
     TESS_TRY(triangle_fill(m->lower, lu));
     TESS_TRY(triangle_fill(m->upper, lu));
     m->usable = true;
-    if (triangle_describe(m->lower).squares + triangle_describe(m->upper).squares > 0) { m->revision += 1; }
+    if (has_moved(m)) { m->revision += 1; }
     if (m->shift > 0.0) {
         tess_log(ctx, TESS_LOG_INFO, "%s needed the diagonal shifted by %g times itself", name_of(m), m->shift);
     }
@@ -319,6 +333,9 @@ void incomplete_describe(const tess_incomplete *m, tess_precond_factors *out)
 
     out->lower_levels = lower.levels;
     out->upper_levels = upper.levels;
+    out->lower_steps = lower.steps;
+    out->upper_steps = upper.steps;
+    out->entries = lower.entries + upper.entries;
     out->leaves = lower.leaves + upper.leaves;
     out->squares = lower.squares + upper.squares;
     out->nonzeros = lower.nonzeros + upper.nonzeros;

@@ -25,6 +25,8 @@ static void describe_precond(const tess_precond *m, tess_solve_result *r)
     r->precond_shift = factors.shift;
     r->triangle_levels[0] = factors.lower_levels;
     r->triangle_levels[1] = factors.upper_levels;
+    r->triangle_steps[0] = factors.lower_steps;
+    r->triangle_steps[1] = factors.upper_steps;
 }
 
 void describe_solver(const tess_solver *s, tess_solve_result *r)

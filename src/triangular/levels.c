@@ -12,6 +12,7 @@ typedef struct level_work {
     int32_t *level; /* of each row, from 0 */
     int64_t *place; /* of each level: where its rows begin; one more than there may be levels */
     int64_t *work;  /* rows and entries of each level */
+    bool each;      /* every level is a run of its own */
 } level_work;
 
 void levels_release(tess_context *ctx, level_schedule *s)
@@ -65,7 +66,7 @@ static void count_levels(const triangle_pattern *p, level_work *w, level_schedul
 /* Whether threads share the rows of a level: on a GPU always. */
 static bool is_shared(const tess_context *ctx, const level_work *w, int64_t level)
 {
-    if (ctx->device == TESS_DEVICE_GPU) { return true; }
+    if (w->each || ctx->device == TESS_DEVICE_GPU) { return true; }
     return ctx->threads > 1 && w->work[level] > HOST_SERIAL_WORK;
 }
 
@@ -100,10 +101,9 @@ static void order_rows(const triangle_pattern *p, level_work *w, level_schedule 
     }
 }
 
-tess_status levels_find(tess_context *ctx, const triangle_pattern *p, int64_t first, int64_t end, level_schedule *out)
+static tess_status find(tess_context *ctx, const triangle_pattern *p, level_work w, level_schedule *out)
 {
-    level_work w = {.first = first, .end = end};
-    const int64_t n = end - first;
+    const int64_t n = w.end - w.first;
     tess_status status = TESS_SUCCESS;
 
     *out = (level_schedule){.n = n};
@@ -121,4 +121,14 @@ cleanup:
     tess_host_release(ctx, w.place, n + 1, sizeof *w.place);
     tess_host_release(ctx, w.work, n, sizeof *w.work);
     return status;
+}
+
+tess_status levels_find(tess_context *ctx, const triangle_pattern *p, int64_t first, int64_t end, level_schedule *out)
+{
+    return find(ctx, p, (level_work){.first = first, .end = end}, out);
+}
+
+tess_status levels_find_each(tess_context *ctx, const triangle_pattern *p, level_schedule *out)
+{
+    return find(ctx, p, (level_work){.end = p->n, .each = true}, out);
 }

@@ -29,6 +29,8 @@ typedef struct level_schedule {
  * failure.
  */
 tess_status levels_find(tess_context *ctx, const triangle_pattern *p, int64_t first, int64_t end, level_schedule *out);
+/* Of all rows, and every level is a run, on any context. */
+tess_status levels_find_each(tess_context *ctx, const triangle_pattern *p, level_schedule *out);
 void levels_release(tess_context *ctx, level_schedule *s);
 
 #endif

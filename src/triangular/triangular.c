@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sparse triangular solves: the cut into blocks, values, the order of the solution. */
+/* Sparse triangular solves: the cut into blocks, values, the order of the solution; merged levels, which have files of their own. */
 #include "triangular/triangular.h"
 
 #include <string.h>
 
 #include "format/csr/csr.h"
+#include "triangular/merged_triangle.h"
 
 /* Halves begin at multiples of this many rows, so that blocks of tiles and aligned loads of x do. */
 enum { ALIGNMENT = 64 };
@@ -33,6 +34,8 @@ struct sparse_triangle {
     tess_storage_options squares;
     triangle_step *steps; /* in the order of the solution */
     int64_t nsteps, capacity;
+    merged_triangle *merged; /* NULL: steps are */
+    uint64_t moves;          /* before it became steps */
 };
 
 /* ---- memory ---- */
@@ -63,6 +66,7 @@ void triangle_destroy(sparse_triangle *t)
         release_square(t->ctx, &t->steps[i].square);
     }
     tess_host_release(t->ctx, t->steps, t->capacity, sizeof *t->steps);
+    merged_destroy(t->merged);
     tess_host_release(t->ctx, t, 1, sizeof *t);
 }
 
@@ -84,13 +88,6 @@ static tess_status add_step(sparse_triangle *t, triangle_step **out)
     *out = &t->steps[t->nsteps++];
     memset(*out, 0, sizeof **out);
     return TESS_SUCCESS;
-}
-
-static tess_status upload_array(tess_context *ctx, const void *host, int64_t count, size_t size, void **device)
-{
-    const tess_status status = tess_device_allocate(ctx, count, size, device);
-
-    return status == TESS_SUCCESS ? ctx->backend->upload(ctx, *device, host, (size_t)count * size) : status;
 }
 
 /* ---- rows of a part ---- */
@@ -188,10 +185,10 @@ static tess_status add_leaf(sparse_triangle *t, const triangle_pattern *p, int64
     s->runs = NULL;
     s->nruns = 0;
     if (l->row_ptr_bits == 32) { narrow_offsets(part.row_ptr, s->n + 1); }
-    TESS_TRY(upload_array(ctx, s->order, s->n, sizeof *s->order, (void **)&l->row));
-    TESS_TRY(upload_array(ctx, part.row_ptr, s->n + 1, (size_t)l->row_ptr_bits / 8, &l->row_ptr));
-    TESS_TRY(upload_array(ctx, part.col_ind, part.nnz, sizeof *part.col_ind, (void **)&l->col_ind));
-    TESS_TRY(upload_array(ctx, part.source, part.nnz, sizeof *part.source, (void **)&l->source));
+    TESS_TRY(tess_device_upload(ctx, s->order, s->n, sizeof *s->order, (void **)&l->row));
+    TESS_TRY(tess_device_upload(ctx, part.row_ptr, s->n + 1, (size_t)l->row_ptr_bits / 8, &l->row_ptr));
+    TESS_TRY(tess_device_upload(ctx, part.col_ind, part.nnz, sizeof *part.col_ind, (void **)&l->col_ind));
+    TESS_TRY(tess_device_upload(ctx, part.source, part.nnz, sizeof *part.source, (void **)&l->source));
     TESS_TRY(tess_device_allocate(ctx, part.nnz, tess_precision_bytes(l->precision), &l->val));
     status = ctx->backend->triangle_prepare(ctx, l);
 cleanup:
@@ -221,7 +218,7 @@ static tess_status add_square(sparse_triangle *t, const triangle_pattern *p, int
     part.col_ind = NULL;
     zeros = NULL;
     if (status != TESS_SUCCESS) { goto cleanup; }
-    status = upload_array(ctx, part.source, part.nnz, sizeof *part.source, (void **)&step->square.source);
+    status = tess_device_upload(ctx, part.source, part.nnz, sizeof *part.source, (void **)&step->square.source);
 cleanup:
     tess_host_release(ctx, zeros, part.nnz, sizeof *zeros);
     release_part(ctx, &part);
@@ -263,7 +260,8 @@ tess_status triangle_create(tess_context *ctx, const triangle_pattern *p, const 
                            .leaf = options->leaf,
                            .precision = options->precision,
                            .squares = *options->squares};
-    if (p->n > 0) { TESS_TRY(cut(t, p, 0, p->n)); }
+    if (p->n > 0 && options->merged) { TESS_TRY(merged_create(ctx, p, options->precision, &t->merged)); }
+    if (p->n > 0 && !t->merged) { TESS_TRY(cut(t, p, 0, p->n)); }
     *out = t;
 cleanup:
     if (status != TESS_SUCCESS) { triangle_destroy(t); }
@@ -321,10 +319,27 @@ cleanup:
     return status;
 }
 
+/* Where the rewritten rows do not fit, the triangle is one leaf from then on. */
+static tess_status fill_merged(sparse_triangle *t, const double *values)
+{
+    bool fits = false;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(merged_fill(t->merged, values, &fits));
+    if (fits) { goto cleanup; }
+    TESS_TRY(cut(t, merged_pattern(t->merged), 0, t->n));
+    t->moves = merged_moves(t->merged) + 1;
+    merged_destroy(t->merged);
+    t->merged = NULL;
+cleanup:
+    return status;
+}
+
 tess_status triangle_fill(sparse_triangle *t, const double *values)
 {
     tess_status status = TESS_SUCCESS;
 
+    if (t->merged) { TESS_TRY(fill_merged(t, values)); }
     for (int64_t i = 0; i < t->nsteps; i++) {
         triangle_step *step = &t->steps[i];
 
@@ -368,6 +383,7 @@ tess_status triangle_solve(const sparse_triangle *t, triangle_args args)
 {
     tess_status status = TESS_SUCCESS;
 
+    if (t->merged) { return t->ctx->backend->merged_solve(t->ctx, merged_view_of(t->merged), &args); }
     if (t->nsteps > 1 && args.b != args.x) {
         TESS_TRY(copy_vector(t, &args));
         args.b = args.x;
@@ -384,10 +400,24 @@ cleanup:
 
 /* ---- questions ---- */
 
+static triangle_facts describe_merged(const merged_triangle *m)
+{
+    const triangle_pattern *p = merged_pattern(m);
+    const merged_view *v = merged_view_of(m);
+
+    return (triangle_facts){.levels = merged_levels(m),
+                            .steps = v ? v->groups : merged_levels(m),
+                            .leaves = 1,
+                            .nonzeros = p->row_ptr[p->n],
+                            .entries = merged_entries(m),
+                            .moves = merged_moves(m)};
+}
+
 triangle_facts triangle_describe(const sparse_triangle *t)
 {
-    triangle_facts facts = {0};
+    triangle_facts facts = {.moves = t->moves};
 
+    if (t->merged) { return describe_merged(t->merged); }
     for (int64_t i = 0; i < t->nsteps; i++) {
         const triangle_step *step = &t->steps[i];
 
@@ -401,6 +431,8 @@ triangle_facts triangle_describe(const sparse_triangle *t)
             facts.nonzeros += step->leaf.nnz;
         }
     }
+    facts.steps = facts.levels;
+    facts.entries = facts.nonzeros;
     return facts;
 }
 
@@ -413,7 +445,7 @@ static int64_t leaf_bytes(const triangle_leaf *l)
 
 int64_t triangle_bytes(const sparse_triangle *t)
 {
-    int64_t bytes = 0;
+    int64_t bytes = t->merged ? merged_bytes(t->merged) : 0;
 
     for (int64_t i = 0; i < t->nsteps; i++) {
         const triangle_square *s = &t->steps[i].square;

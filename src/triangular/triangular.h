@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sparse triangular solves with a triangle that has ones on its diagonal. By levels, as one leaf; or in recursive blocks: a
- * triangle is halved into two triangles and the square block beside them, as long as it has more rows than a leaf may have
+ * Sparse triangular solves with a triangle that has ones on its diagonal. By levels, as one leaf; by levels that are merged into
+ * groups (merge.h); or in recursive blocks: a triangle is halved into two triangles and the square block beside them, as long as it has more rows than a leaf may have
  * and more than a few levels. Leaves are solved by levels, square blocks are matrices of the library, multiplied in the
  * precisions that their storage options or policy give them.
  * Source: Lu, Niu, Liu, Efficient block algorithms for parallel sparse triangular solve, ICPP (2020); Yang et al. 2024, section III-C.
@@ -15,6 +15,7 @@ typedef struct sparse_triangle sparse_triangle;
 
 typedef struct triangle_options {
     bool blocks;                         /* recursive blocks, else one leaf */
+    bool merged;                         /* merged levels where they fit the device, else one leaf */
     int64_t leaf;                        /* blocks: most rows of a leaf */
     tess_precision precision;            /* of the values in leaves */
     const tess_storage_options *squares; /* blocks: how square blocks are stored */
@@ -22,7 +23,10 @@ typedef struct triangle_options {
 
 typedef struct triangle_facts {
     int64_t levels; /* one after another, of all leaves */
+    int64_t steps;  /* the same, or the groups that they were merged into */
     int64_t leaves, squares, nonzeros, square_nonzeros;
+    int64_t entries; /* that a solve multiplies: nonzeros, or those of rewritten rows */
+    uint64_t moves;  /* changes with the memory that merged levels are in */
 } triangle_facts;
 
 /* The structure alone; `p` is not kept. */

@@ -434,12 +434,12 @@ static void names_are_known(void **state)
     }
     assert_int_equal(tess_precond_parse("ilu0:1", &options), TESS_INVALID_ARGUMENT);
     assert_int_equal(tess_precond_parse("ilu", &options), TESS_INVALID_ARGUMENT);
-    for (int w = TESS_TRIANGULAR_AUTO; w <= TESS_TRIANGULAR_BLOCKS; w++) {
+    for (int w = TESS_TRIANGULAR_AUTO; w <= TESS_TRIANGULAR_MERGED; w++) {
         assert_int_equal(tess_triangular_parse(tess_triangular_name((tess_triangular)w), &way), TESS_SUCCESS);
         assert_int_equal(way, w);
     }
     assert_int_equal(tess_triangular_parse("rows", &way), TESS_INVALID_ARGUMENT);
-    assert_string_equal(tess_triangular_name((tess_triangular)3), "?");
+    assert_string_equal(tess_triangular_name((tess_triangular)4), "?");
 }
 
 /* No rows, one row. */

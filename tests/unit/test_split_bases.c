@@ -306,11 +306,45 @@ static void other_pairs_and_much_padding_are_refused(void **state)
     tess_context_destroy(ctx);
 }
 
+/* One large entry every 40 rows of a tridiagonal matrix: slices of them alone are nearly all padding. */
+static void few_scattered_entries_may_be_padded(void **state)
+{
+    enum { N = 1600, APART = 40 };
+    tess_context *ctx = open_device(1);
+    oracle_csr a = oracle_tridiagonal(N, 0.25, 0.5, 0.25);
+    tess_matrix *m = NULL, *stored = NULL;
+    tess_storage_options o = layer_options(TESS_GRANULARITY_ENTRY, "fixed-range:1", "fp64,fp32");
+    const split_storage *s = NULL;
+    oracle_csr held;
+
+    (void)state;
+    for (int64_t i = 0; i < N; i += APART) {
+        a.val[a.row_ptr[i]] = 7.0;
+    }
+    m = make_matrix(ctx, &a);
+    o.base = o.low_base = TESS_FORMAT_SELL;
+    o.max_padding = 3.0;
+    stored = convert_layers(m, &o);
+    s = stored->storage;
+    assert_int_equal(s->base[0], TESS_FORMAT_SELL);
+    assert_int_equal(s->summary.nonzeros_at[0], N / APART);
+    held = decode_matrix(stored);
+    check_product(stored, &held, TESS_OP_NONE, 1.0, 0.0);
+    tess_matrix_destroy(stored);
+    o.base = o.low_base = TESS_FORMAT_ELLR; /* where each part is for itself */
+    check_refused(m, &o, "max_padding is 3");
+    tess_matrix_destroy(m);
+    oracle_free(&held);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
 /* What stands here, for a GPU too. */
 #define SPLIT_BASE_TESTS                                                                                               \
     cmocka_unit_test(every_base_stands_beside_every_other), cmocka_unit_test(all_bases_agree_on_exact_sums),           \
         cmocka_unit_test(what_is_no_entry_is_not_multiplied), cmocka_unit_test(new_values_take_the_places_of_the_old), \
-        cmocka_unit_test(other_pairs_and_much_padding_are_refused)
+        cmocka_unit_test(other_pairs_and_much_padding_are_refused),                                                    \
+        cmocka_unit_test(few_scattered_entries_may_be_padded)
 
 #ifndef TESTS_ON_GPU
 int main(void)

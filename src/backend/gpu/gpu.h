@@ -195,6 +195,8 @@ tess_status gpu_incomplete_factor(const tess_matrix *assembled, const tess_incom
                                   tess_incomplete_outcome *out);
 tess_status gpu_triangle_prepare(tess_context *ctx, triangle_leaf *leaf);
 tess_status gpu_triangle_solve(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args);
+tess_status gpu_merged_limits(tess_context *ctx, merged_limits *limits);
+tess_status gpu_merged_solve(tess_context *ctx, const merged_view *v, const triangle_args *args);
 tess_status gpu_csr_diagonal(const tess_matrix *assembled, double *diagonal);
 tess_status gpu_csr_true_residual(const tess_matrix *assembled, const double *b, const double *x, double *residual,
                                   tess_residual_norm *norm);

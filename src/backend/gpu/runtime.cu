@@ -433,6 +433,8 @@ static tess_backend make_table()
     t.incomplete_factor = gpu_incomplete_factor;
     t.triangle_prepare = gpu_triangle_prepare;
     t.triangle_solve = gpu_triangle_solve;
+    t.merged_limits = gpu_merged_limits;
+    t.merged_solve = gpu_merged_solve;
     t.csr_diagonal = gpu_csr_diagonal;
     t.csr_true_residual = gpu_csr_true_residual;
     t.formats = formats;

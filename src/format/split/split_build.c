@@ -289,6 +289,23 @@ cleanup:
     return status;
 }
 
+/*
+ * Entries that slices of part p may store for each nonzero: as asked; of a layer with less than an equal share of the nonzeros, as
+ * many as that share may store, so that a few scattered entries do not keep the rest from slices.
+ */
+static double slices_padding(const split_storage *s, int p)
+{
+    const split_shape shape = split_shape_of(s, p), whole = whole_shape(s);
+    const double share = (double)whole.nnz / s->nparts;
+    tess_storage_options defaults;
+
+    if (!s->layered || s->base[p] != TESS_FORMAT_SELL || shape.nnz == 0 || (double)shape.nnz >= share) {
+        return s->options.max_padding;
+    }
+    tess_storage_options_init(&defaults);
+    return (s->options.max_padding == 0.0 ? defaults.max_padding : s->options.max_padding) * share / (double)shape.nnz;
+}
+
 /* Slices of part p, made of its rows; of a composite the values of every level too. */
 static tess_status build_slices(tess_context *ctx, split_storage *s, const csr_view *part_rows, int p)
 {
@@ -296,7 +313,7 @@ static tess_status build_slices(tess_context *ctx, split_storage *s, const csr_v
     const tess_storage_options options = {
         .format = s->base[p],
         .precision = precision_at(s, shape.level),
-        .max_padding = s->options.max_padding,
+        .max_padding = slices_padding(s, p),
         .window = s->layered ? 1 : s->options.window}; /* layers have the same rows at the same places */
     const csr_view rows = *part_rows;
     csr_view own = rows;

@@ -19,13 +19,15 @@
 extern "C" {
 #endif
 
-/* Threads of a block; blocks of a grid and of a cluster at most; sums that travel with an arrival, and words of their slot. */
+/* Threads of a block; blocks of a grid and of a cluster at most; sums that travel with an arrival, those and a wish, and how many
+   copies of them a grid posts. */
 enum {
     SINGLE_THREADS = 512,
     SINGLE_MOST_BLOCKS = 160,
     SINGLE_MOST_CLUSTER = 16,
     SINGLE_MOST_SUMS = 3,
     SINGLE_SLOT = SINGLE_MOST_SUMS + 1,
+    SINGLE_COPIES = 8,
     SINGLE_MOST_HEARERS = SINGLE_MOST_BLOCKS / 32 /* waves of a block that hear of one sum from all blocks */
 };
 

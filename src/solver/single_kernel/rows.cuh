@@ -7,7 +7,7 @@
 #include <tessera/storage.cuh> /* after the vendor's header: HIP declares memcpy for the device there */
 
 /* Entries of a thread that stay in its registers: the first ones of its part of its first row. */
-enum { SINGLE_HELD = 8 };
+enum { SINGLE_HELD = 6 };
 
 /* Rows in CSR order, columns by their place among the block's. Values and places are in shared or in device memory. */
 template <typename STORED>

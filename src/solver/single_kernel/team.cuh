@@ -23,6 +23,7 @@ struct sum_lanes {
 };
 
 static_assert(SINGLE_WAVES == SINGLE_MOST_CLUSTER, "tables of sums have one width");
+static_assert(SINGLE_COPIES <= sum_lanes<SINGLE_MOST_SUMS>::LANES, "a lane for each copy of a sum");
 static_assert(SINGLE_MOST_SUMS * SINGLE_MOST_HEARERS < SINGLE_WAVES, "a wave is left for the wish");
 
 /* The sums of N rows of a table that is SINGLE_WAVES wide, by one wave: that of row k is in its lanes. */
@@ -169,15 +170,15 @@ struct grid_team : single_team {
         return await(place(turn ^ 1, vector, from), peeked);
     }
 
-    /* Sum k of block b; k = SINGLE_MOST_SUMS: the wish of block 0. */
-    __device__ letter<double> *slot(int turn_of, int k, int b) const
+    /* Sum k of block b; k = SINGLE_MOST_SUMS: the wish of block 0. Of several copies, so that not all look at one place. */
+    __device__ letter<double> *slot(int turn_of, int copy, int k, int b) const
     {
-        return (letter<double> *)a.slots + ((turn_of * SINGLE_SLOT + k) * a.plan.blocks + b);
+        return (letter<double> *)a.slots + (((turn_of * SINGLE_COPIES + copy) * SINGLE_SLOT + k) * a.plan.blocks + b);
     }
 
     __device__ double collect(int k, int b)
     {
-        const letter<double> *from = slot(turn ^ 1, k, b);
+        const letter<double> *from = slot(turn ^ 1, (int)blockIdx.x % SINGLE_COPIES, k, b);
         letter<double> seen;
 
         gpu_peek(from->word, seen.word);
@@ -198,11 +199,13 @@ struct grid_team : single_team {
         double part = 0.0;
 
         arrival += 1;
-        if (wave == 0 && lane % LANES == 0 && lane / LANES < N) {
-            post_letter(slot(turn, lane / LANES, (int)blockIdx.x), total, arrival);
+        if (wave == 0 && lane % LANES < SINGLE_COPIES && lane / LANES < N) {
+            post_letter(slot(turn, lane % LANES, lane / LANES, (int)blockIdx.x), total, arrival);
         }
-        if (a.watched && blockIdx.x == 0 && threadIdx.x == 0) {
-            post_letter(slot(turn, SINGLE_MOST_SUMS, 0), wish, arrival);
+        if (a.watched && blockIdx.x == 0 && wave == 0) {
+            const double all = GPU_SHUFFLE(wish, 0, GPU_WAVE);
+
+            if (lane < SINGLE_COPIES) { post_letter(slot(turn, lane, SINGLE_MOST_SUMS, 0), all, arrival); }
         }
         turn ^= 1;
         if (k < N && b < a.plan.blocks) { part = collect(k, b); }

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A triangle whose levels are merged into groups (merge.h), as backends see it: records, each what one block of threads does in
+ * one step. Blocks work together, as one cluster on a GPU; each keeps b and x of its own rows in its shared memory.
+ *
+ * A row's entries are shared by 2^shift neighbouring lanes of 32: entry e is the e / 2^shift-th of lane e % 2^shift. Rows of 32 lanes
+ * are a slice; all its lanes have as many entries, some of them zeros.
+ */
+#ifndef TESS_TRIANGULAR_MERGED_H
+#define TESS_TRIANGULAR_MERGED_H
+
+#include "triangular/leaf.h"
+
+/* Lanes of a slice; records that a block has room for at a time; blocks at most; bytes at whose multiples records begin, in memory and
+   in shared memory, and parts of records. */
+enum { MERGED_LANES = 32, MERGED_SLOTS = 8, MERGED_MOST_BLOCKS = 16, MERGED_LINE = 128, MERGED_UNIT = 16 };
+
+/* What a device has for it. */
+typedef struct merged_limits {
+    int blocks;           /* that may work together; 0: none can */
+    int64_t shared_bytes; /* of a block */
+} merged_limits;
+
+/* A record begins with it; then come the slices' offsets (uint16_t; the last is where they end), in 32 entries, values and indices. */
+typedef struct merged_record {
+    uint32_t bytes, ahead; /* of this record, and of the one MERGED_SLOTS later */
+    uint32_t first;        /* place of its first row among the block's */
+    uint32_t rows;
+    uint32_t val_at, index_at; /* bytes from the record's beginning */
+    uint16_t slices;
+    uint8_t shift;
+    uint8_t last; /* whether it ends its group: all blocks wait for each other */
+    uint32_t unused;
+} merged_record;
+
+/* A block's records. */
+typedef struct merged_stream {
+    int64_t begin; /* bytes */
+    uint32_t records, rows;
+    uint32_t bytes[MERGED_SLOTS]; /* of the first ones */
+} merged_stream;
+
+/*
+ * An index is a place of a block: x of its row number i has place i, b has place `local` + i. It has 16 bits where there is one
+ * block, or else 32: the block's number in the upper half. Arrays are on the device of the context.
+ */
+typedef struct merged_view {
+    int64_t n, groups;
+    int blocks;
+    int64_t local;      /* most rows of a block */
+    int64_t slot_bytes; /* of the longest record */
+    bool wide;          /* indices have 32 bits */
+    tess_precision precision;
+    char *records;
+    int64_t record_bytes;
+    merged_stream *streams; /* blocks */
+    int32_t *row;           /* blocks * local: rows of the triangle */
+    double *room;           /* of CPU contexts: blocks * 2 * local places */
+} merged_view;
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Merged triangles on the host: one thread goes through the records group by group, and adds up as lanes of a GPU do. */
+#include <tessera/codec.h>
+
+#include "backend/host/host.h"
+
+/* What an H200 has: the host takes the same records. */
+enum { BLOCKS = 16, SHARED_BYTES = 230400 };
+
+tess_status host_merged_limits(tess_context *ctx, merged_limits *limits)
+{
+    (void)ctx;
+    *limits = (merged_limits){BLOCKS, SHARED_BYTES};
+    return TESS_SUCCESS;
+}
+
+/* A record of one of the blocks. */
+typedef struct host_record {
+    const merged_view *v;
+    const char *at;
+    int block;
+} host_record;
+
+static const merged_record *head_of(const host_record *r)
+{
+    return (const merged_record *)r->at;
+}
+
+/* Where an index points to. */
+static int64_t place_of(const host_record *r, int64_t entry)
+{
+    const merged_view *v = r->v;
+    const char *indices = r->at + head_of(r)->index_at;
+    uint32_t index = 0;
+
+    if (!v->wide) { return ((const uint16_t *)indices)[entry]; }
+    index = ((const uint32_t *)indices)[entry];
+    return v->blocks == 1 ? index : (int64_t)(index >> 16) * 2 * v->local + (index & 0xFFFFU);
+}
+
+static inline __attribute__((always_inline)) double sum_lane(tess_precision precision, const host_record *r, int lane,
+                                                             int64_t begin, int64_t end)
+{
+    const char *val = r->at + head_of(r)->val_at;
+    double sum = 0.0;
+
+    for (int64_t k = begin; k < end; k++) {
+        const int64_t entry = k * MERGED_LANES + lane;
+
+        sum += tess_load(precision, val, entry) * r->v->room[place_of(r, entry)];
+    }
+    return sum;
+}
+
+static inline __attribute__((always_inline)) void solve_slice(tess_precision precision, const host_record *r,
+                                                              int64_t slice)
+{
+    const merged_record *head = head_of(r);
+    const uint16_t *offset = (const uint16_t *)(r->at + sizeof *head);
+    const int width = 1 << head->shift;
+    double *x = r->v->room + r->block * 2 * r->v->local + head->first;
+    double sum[MERGED_LANES];
+
+    for (int lane = 0; lane < MERGED_LANES; lane++) {
+        sum[lane] = sum_lane(precision, r, lane, offset[slice], offset[slice + 1]);
+    }
+    for (int distance = width / 2; distance > 0; distance /= 2) {
+        for (int lane = 0; lane + distance < MERGED_LANES; lane++) {
+            sum[lane] += sum[lane + distance]; /* those that count are not yet changed */
+        }
+    }
+    for (int lane = 0; lane < MERGED_LANES; lane += width) {
+        const int64_t row = (slice * MERGED_LANES + lane) / width;
+
+        if (row < head->rows) { x[row] = sum[lane]; }
+    }
+}
+
+static void solve_record(const host_record *r)
+{
+    switch (r->v->precision) {
+#define CASE(NAME, value, name, type, bits, emin, emax, max) \
+    case TESS_PRECISION_##NAME:                              \
+        for (int64_t s = 0; s < head_of(r)->slices; s++) {   \
+            solve_slice(TESS_PRECISION_##NAME, r, s);        \
+        }                                                    \
+        break;
+        TESS_PRECISION_LIST(CASE)
+#undef CASE
+    }
+}
+
+static void load_right_side(const merged_view *v, const double *b)
+{
+    for (int block = 0; block < v->blocks; block++) {
+        for (int64_t i = 0; i < v->streams[block].rows; i++) {
+            v->room[(2 * block + 1) * v->local + i] = b[v->row[block * v->local + i]];
+        }
+    }
+}
+
+static void store_solution(const merged_view *v, const triangle_args *args)
+{
+    for (int block = 0; block < v->blocks; block++) {
+        for (int64_t i = 0; i < v->streams[block].rows; i++) {
+            const int32_t row = v->row[block * v->local + i];
+            const double value = v->room[2 * block * v->local + i];
+
+            args->x[row] = value;
+            if (args->scaled) { args->scaled[row] = args->scale[row] * value; }
+        }
+    }
+}
+
+tess_status host_merged_solve(tess_context *ctx, const merged_view *v, const triangle_args *args)
+{
+    const char *next[MERGED_MOST_BLOCKS];
+
+    (void)ctx;
+    if (!host_enter(args->state, false, false)) { return TESS_SUCCESS; }
+    for (int block = 0; block < v->blocks; block++) {
+        next[block] = v->records + v->streams[block].begin;
+    }
+    load_right_side(v, args->b);
+    for (int64_t g = 0; g < v->groups; g++) {
+        for (int block = 0; block < v->blocks; block++) {
+            bool last = false;
+
+            while (!last) {
+                const host_record r = {v, next[block], block};
+
+                solve_record(&r);
+                last = head_of(&r)->last != 0;
+                next[block] += head_of(&r)->bytes;
+            }
+        }
+    }
+    store_solution(v, args);
+    return TESS_SUCCESS;
+}

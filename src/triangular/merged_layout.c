@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The layout of merged groups: lanes of rows, blocks of slices, records of blocks. */
+#include "triangular/merged_layout.h"
+
+#include <string.h>
+
+#include <tessera/codec.h>
+
+/* Slices that a block works on at a time, and cycles: of 32 entries where all of these are busy, of one where few are, and of a
+   halving of a sum. They choose how many lanes rows have. */
+enum { SLICES_AT_ONCE = 16, BUSY_CYCLES = 8, IDLE_CYCLES = 12, SUM_CYCLES = 24, MOST_SHIFT = 5 };
+enum { LONGEST_RECORD = 32768 };
+
+static int64_t round_up(int64_t bytes, int64_t unit)
+{
+    return (bytes + unit - 1) / unit * unit;
+}
+
+int64_t merged_shared_bytes(int64_t local, int64_t slot_bytes)
+{
+    return round_up(2 * local * (int64_t)sizeof(double), MERGED_LINE) + MERGED_SLOTS * slot_bytes;
+}
+
+/* Bytes of a slot where vectors leave that much; 0: none. */
+static int64_t slot_room(int64_t shared_bytes, int64_t local)
+{
+    const int64_t room = (shared_bytes - merged_shared_bytes(local, 0)) / MERGED_SLOTS / MERGED_LINE * MERGED_LINE;
+
+    return room < 0 ? 0 : room < LONGEST_RECORD ? room : LONGEST_RECORD;
+}
+
+static int64_t entry_bytes(tess_precision precision, bool wide)
+{
+    return (int64_t)(tess_precision_bytes(precision) + (wide ? sizeof(uint32_t) : sizeof(uint16_t)));
+}
+
+static int64_t offset_bytes(int64_t slices)
+{
+    return round_up((slices + 1) * (int64_t)sizeof(uint16_t), MERGED_UNIT);
+}
+
+/* A record of so many slices with so many entries a lane together. */
+static int64_t bytes_of_record(const merged_layout *l, int64_t slices, int64_t lengths)
+{
+    return round_up((int64_t)sizeof(merged_record) + offset_bytes(slices) +
+                        lengths * MERGED_LANES * entry_bytes(l->precision, l->wide),
+                    MERGED_LINE);
+}
+
+int64_t merged_longest_row(const merged_limits *limits, int64_t local, tess_precision precision, bool wide)
+{
+    const int64_t room = slot_room(limits->shared_bytes, local) - (int64_t)sizeof(merged_record) - offset_bytes(1);
+
+    return room <= 0 ? 0 : room / entry_bytes(precision, wide) / MERGED_LANES * MERGED_LANES;
+}
+
+void merged_layout_release(tess_context *ctx, merged_layout *l)
+{
+    const int64_t groups = l->rows ? l->rows->groups : 0, n = l->rows ? l->rows->n : 0;
+
+    tess_host_release(ctx, l->group, groups, sizeof *l->group);
+    tess_host_release(ctx, l->position, n, sizeof *l->position);
+    tess_host_release(ctx, l->place, n, sizeof *l->place);
+    tess_host_release(ctx, l->begin, groups * l->blocks, sizeof *l->begin);
+    tess_host_release(ctx, l->row, l->blocks * l->local, sizeof *l->row);
+    tess_host_release(ctx, l->streams, l->blocks, sizeof *l->streams);
+    tess_host_release(ctx, l->records, l->record_bytes, 1);
+    *l = (merged_layout){0};
+}
+
+/* ---- slices ---- */
+
+static int64_t group_rows(const merged_layout *l, int64_t g)
+{
+    return l->rows->begin[g + 1] - l->rows->begin[g];
+}
+
+static int64_t slices_of(int64_t rows, int shift)
+{
+    return ((rows << shift) + MERGED_LANES - 1) / MERGED_LANES;
+}
+
+/* Entries of each lane in slice s of a group: what its first row, the longest, needs. */
+static int64_t slice_length(const merged_layout *l, int64_t g, int64_t s, int shift)
+{
+    const int64_t first = l->rows->begin[g] + s * (MERGED_LANES >> shift);
+
+    return (l->rows->length[l->position[first]] + (1 << shift) - 1) >> shift;
+}
+
+/* What a group costs with 2^shift lanes a row. */
+static int64_t cost_of_shift(const merged_layout *l, int64_t g, int shift)
+{
+    const int64_t slices = slices_of(group_rows(l, g), shift);
+    const int64_t rounds = (slices + l->blocks * SLICES_AT_ONCE - 1) / (l->blocks * SLICES_AT_ONCE);
+    int64_t lengths = 0;
+
+    for (int64_t s = 0; s < slices; s++) {
+        lengths += slice_length(l, g, s, shift);
+    }
+    return BUSY_CYCLES * lengths / l->blocks +
+           rounds * (SUM_CYCLES * shift + IDLE_CYCLES * slice_length(l, g, 0, shift));
+}
+
+static int best_shift(const merged_layout *l, int64_t g)
+{
+    int64_t least = cost_of_shift(l, g, 0);
+    int best = 0;
+
+    for (int shift = 1; shift <= MOST_SHIFT; shift++) {
+        const int64_t cost = cost_of_shift(l, g, shift);
+
+        if (cost < least) {
+            least = cost;
+            best = shift;
+        }
+    }
+    return best;
+}
+
+/* Positions of a group by falling length, those of a length in their order; `count` has a place for each length and one more. */
+static void sort_rows(merged_layout *l, int64_t g, int64_t longest, int64_t *count)
+{
+    const merged_rows *m = l->rows;
+
+    memset(count, 0, (size_t)(longest + 2) * sizeof *count);
+    for (int64_t p = m->begin[g]; p < m->begin[g + 1]; p++) {
+        count[longest - m->length[p] + 1] += 1;
+    }
+    for (int64_t k = 0; k < longest; k++) {
+        count[k + 1] += count[k];
+    }
+    for (int64_t p = m->begin[g]; p < m->begin[g + 1]; p++) {
+        l->position[m->begin[g] + count[longest - m->length[p]]++] = (int32_t)p;
+    }
+}
+
+/* The block that has slice s of a group. */
+static int block_of(const merged_layout *l, int64_t g, int64_t s)
+{
+    return (int)((l->group[g].first_block + s) % l->blocks);
+}
+
+/* Gives each row its block and its number there; blocks have as many rows as `taken` tells. */
+static void place_rows(merged_layout *l, int64_t g, int64_t *taken)
+{
+    const int64_t per_slice = MERGED_LANES >> l->group[g].shift;
+
+    for (int64_t i = 0; i < group_rows(l, g); i++) {
+        const int block = block_of(l, g, i / per_slice);
+        const int32_t row = l->rows->row[l->position[l->rows->begin[g] + i]];
+
+        l->place[row] = (l->blocks > 1 ? (uint32_t)block << 16 : 0U) + (uint32_t)taken[block]++;
+    }
+}
+
+static tess_status slice_rows(tess_context *ctx, merged_layout *l)
+{
+    const merged_rows *m = l->rows;
+    int64_t taken[MERGED_MOST_BLOCKS] = {0}, longest = 0, slices = 0;
+    int64_t *count = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    for (int64_t p = 0; p < m->n; p++) {
+        if (m->length[p] > longest) { longest = m->length[p]; }
+    }
+    TESS_TRY(tess_host_allocate(ctx, longest + 2, sizeof *count, (void **)&count));
+    for (int64_t g = 0; g < m->groups; g++) {
+        sort_rows(l, g, longest, count);
+        l->group[g].shift = best_shift(l, g);
+        l->group[g].first_block = (int)(slices % l->blocks);
+        slices += slices_of(group_rows(l, g), l->group[g].shift);
+        place_rows(l, g, taken);
+    }
+    for (int b = 0; b < l->blocks; b++) {
+        if (taken[b] > l->local) { l->local = taken[b]; }
+        l->streams[b].rows = (uint32_t)taken[b];
+    }
+cleanup:
+    tess_host_release(ctx, count, longest + 2, sizeof *count);
+    return status;
+}
+
+/* ---- records ---- */
+
+/* Some of a block's slices of a group: those that one record takes. */
+typedef struct layout_piece {
+    int64_t group;
+    int block;
+    int64_t slice, end; /* every blocks-th; end: the first that is not among them */
+    int64_t slices, lengths;
+} layout_piece;
+
+static layout_piece open_pieces(const merged_layout *l, int64_t g, int block)
+{
+    const int64_t first = (block - l->group[g].first_block + l->blocks) % l->blocks;
+
+    return (layout_piece){.group = g, .block = block, .slice = first, .end = first};
+}
+
+/* The next piece, as long as a record may be. */
+static void next_piece(const merged_layout *l, layout_piece *p)
+{
+    const int shift = l->group[p->group].shift;
+    const int64_t slices = slices_of(group_rows(l, p->group), shift);
+
+    p->slice = p->end;
+    p->slices = 0;
+    p->lengths = 0;
+    while (p->end < slices) {
+        const int64_t length = slice_length(l, p->group, p->end, shift);
+
+        if (bytes_of_record(l, p->slices + 1, p->lengths + length) > l->slot_bytes) { break; }
+        p->slices += 1;
+        p->lengths += length;
+        p->end += l->blocks;
+    }
+}
+
+static bool is_last(const merged_layout *l, const layout_piece *p)
+{
+    return p->end >= slices_of(group_rows(l, p->group), l->group[p->group].shift);
+}
+
+/* Sizes of all records. A slice that no record has room for: it does not fit. */
+static void measure_records(merged_layout *l)
+{
+    for (int b = 0; b < l->blocks; b++) {
+        merged_stream *stream = &l->streams[b];
+
+        stream->begin = l->record_bytes;
+        for (int64_t g = 0; g < l->rows->groups; g++) {
+            layout_piece piece = open_pieces(l, g, b);
+
+            l->begin[g * l->blocks + b] = l->record_bytes;
+            do {
+                next_piece(l, &piece);
+                if (piece.slices == 0 && !is_last(l, &piece)) {
+                    l->fits = false;
+                    return;
+                }
+                l->record_bytes += bytes_of_record(l, piece.slices, piece.lengths);
+                stream->records += 1;
+            } while (!is_last(l, &piece));
+        }
+    }
+}
+
+/* A row's entries on their way into a record. */
+typedef struct record_writer {
+    const merged_layout *l;
+    char *val, *index;
+} record_writer;
+
+static uint32_t index_of(const merged_layout *l, int32_t index)
+{
+    const int32_t n = (int32_t)l->rows->n;
+
+    return index < n ? l->place[index] : l->place[index - n] + (uint32_t)l->local;
+}
+
+static void write_entry(const record_writer *w, int64_t at, uint32_t index, double value)
+{
+    const uint16_t narrow = (uint16_t)index;
+
+    tess_store(w->l->precision, w->val, at, value, TESS_OVERFLOW_INFINITY);
+    if (w->l->wide) {
+        memcpy(w->index + at * (int64_t)sizeof index, &index, sizeof index);
+    } else {
+        memcpy(w->index + at * (int64_t)sizeof narrow, &narrow, sizeof narrow);
+    }
+}
+
+/* A lane's entries, its slice's from entry `at` on. What there is not is 0 times the row's own b. */
+static void write_lane(const record_writer *w, const layout_piece *piece, int64_t s, int lane, int64_t at,
+                       int64_t length)
+{
+    const merged_rows *m = w->l->rows;
+    const int shift = w->l->group[piece->group].shift;
+    const int64_t i = m->begin[piece->group] + s * (MERGED_LANES >> shift) + (lane >> shift);
+    const bool inside = i < m->begin[piece->group + 1];
+    const int64_t p = inside ? w->l->position[i] : 0, start = m->start[p];
+    const int64_t last = inside ? start + m->length[p] : 0;
+    const uint32_t own = inside ? index_of(w->l, (int32_t)m->n + m->row[p]) : 0;
+
+    for (int64_t k = 0; k < length; k++) {
+        const int64_t e = start + (k << shift) + (lane & ((1 << shift) - 1)), to = (at + k) * MERGED_LANES + lane;
+
+        if (e < last) {
+            write_entry(w, to, index_of(w->l, m->index[e]), m->val[e]);
+        } else {
+            write_entry(w, to, own, 0.0);
+        }
+    }
+}
+
+/* Numbers of a piece's rows among the block's. */
+static void count_rows(const merged_layout *l, const layout_piece *piece, merged_record *head)
+{
+    const int64_t per_slice = MERGED_LANES >> l->group[piece->group].shift, rows = group_rows(l, piece->group);
+    const int64_t begin = l->rows->begin[piece->group] + piece->slice * per_slice;
+    const int64_t last = piece->end - l->blocks; /* slice */
+
+    if (piece->slices == 0) { return; }
+    head->first = l->place[l->rows->row[l->position[begin]]];
+    if (l->blocks > 1) { head->first &= 0xFFFFU; }
+    head->rows = (uint32_t)(piece->slices * per_slice);
+    if ((last + 1) * per_slice > rows) { head->rows -= (uint32_t)((last + 1) * per_slice - rows); }
+}
+
+static int64_t write_record(const merged_layout *l, const layout_piece *piece, char *record)
+{
+    merged_record head = {
+        .slices = (uint16_t)piece->slices, .shift = (uint8_t)l->group[piece->group].shift, .last = is_last(l, piece)};
+    uint16_t *offset = (uint16_t *)(record + sizeof head);
+    record_writer writer = {.l = l};
+    int64_t at = 0;
+
+    head.bytes = (uint32_t)bytes_of_record(l, piece->slices, piece->lengths);
+    head.val_at = (uint32_t)((int64_t)sizeof head + offset_bytes(piece->slices));
+    head.index_at =
+        head.val_at + (uint32_t)(piece->lengths * MERGED_LANES * (int64_t)tess_precision_bytes(l->precision));
+    count_rows(l, piece, &head);
+    memset(record, 0, head.val_at);
+    memcpy(record, &head, sizeof head);
+    writer.val = record + head.val_at;
+    writer.index = record + head.index_at;
+    for (int64_t k = 0; k < piece->slices; k++) {
+        const int64_t s = piece->slice + k * l->blocks, length = slice_length(l, piece->group, s, head.shift);
+
+        offset[k] = (uint16_t)at;
+        for (int lane = 0; lane < MERGED_LANES; lane++) {
+            write_lane(&writer, piece, s, lane, at, length);
+        }
+        at += length;
+    }
+    offset[piece->slices] = (uint16_t)at;
+    return head.bytes;
+}
+
+static void write_group(const merged_layout *l, int64_t g)
+{
+    for (int b = 0; b < l->blocks; b++) {
+        layout_piece piece = open_pieces(l, g, b);
+        char *record = l->records + l->begin[g * l->blocks + b];
+
+        do {
+            next_piece(l, &piece);
+            record += write_record(l, &piece, record);
+        } while (!is_last(l, &piece));
+    }
+}
+
+/* Tells records the length of those MERGED_SLOTS later, and streams that of their first ones. */
+static void look_ahead(const merged_layout *l, merged_stream *stream)
+{
+    char *before[MERGED_SLOTS] = {NULL}, *record = l->records + stream->begin;
+
+    for (uint32_t q = 0; q < stream->records; q++) {
+        merged_record *head = (merged_record *)record;
+        merged_record *earlier = (merged_record *)before[q % MERGED_SLOTS];
+
+        if (earlier) {
+            earlier->ahead = head->bytes;
+        } else {
+            stream->bytes[q] = head->bytes;
+        }
+        before[q % MERGED_SLOTS] = record;
+        record += head->bytes;
+    }
+}
+
+void merged_layout_fill(const tess_context *ctx, merged_layout *l)
+{
+#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 4) if (l->rows->groups > 4)
+    for (int64_t g = 0; g < l->rows->groups; g++) {
+        write_group(l, g);
+    }
+    for (int b = 0; b < l->blocks; b++) {
+        look_ahead(l, &l->streams[b]);
+    }
+}
+
+/* ---- all of it ---- */
+
+static void list_rows(merged_layout *l)
+{
+    memset(l->row, 0, (size_t)(l->blocks * l->local) * sizeof *l->row);
+    for (int64_t row = 0; row < l->rows->n; row++) {
+        const uint32_t place = l->place[row];
+
+        if (l->blocks > 1) {
+            l->row[(int64_t)(place >> 16) * l->local + (place & 0xFFFFU)] = (int32_t)row;
+        } else {
+            l->row[place] = (int32_t)row;
+        }
+    }
+}
+
+tess_status merged_layout_make(tess_context *ctx, const merged_rows *rows, const merged_limits *limits, int blocks,
+                               tess_precision precision, merged_layout *out)
+{
+    const int64_t n = rows->n, cells = rows->groups * blocks;
+    tess_status status = TESS_SUCCESS;
+
+    *out = (merged_layout){.rows = rows, .blocks = blocks, .precision = precision};
+    TESS_TRY(tess_host_allocate(ctx, rows->groups, sizeof *out->group, (void **)&out->group));
+    TESS_TRY(tess_host_allocate(ctx, n, sizeof *out->position, (void **)&out->position));
+    TESS_TRY(tess_host_allocate(ctx, n, sizeof *out->place, (void **)&out->place));
+    TESS_TRY(tess_host_allocate(ctx, cells, sizeof *out->begin, (void **)&out->begin));
+    TESS_TRY(tess_host_allocate(ctx, blocks, sizeof *out->streams, (void **)&out->streams));
+    memset(out->streams, 0, (size_t)blocks * sizeof *out->streams);
+    TESS_TRY(slice_rows(ctx, out));
+    out->wide = blocks > 1 || 2 * out->local > UINT16_MAX;
+    out->slot_bytes = slot_room(limits->shared_bytes, out->local);
+    out->fits = blocks == 1 || 2 * out->local <= UINT16_MAX;
+    if (out->fits) { measure_records(out); }
+    if (!out->fits) { goto cleanup; }
+    TESS_TRY(tess_host_allocate(ctx, blocks * out->local, sizeof *out->row, (void **)&out->row));
+    list_rows(out);
+    TESS_TRY(tess_host_allocate(ctx, out->record_bytes, 1, (void **)&out->records));
+    merged_layout_fill(ctx, out);
+cleanup:
+    return status;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A triangle solved by merged groups of levels: one record after another (merged.h). Groups are chosen with the first values; new
+ * ones keep them, unless rows grow too much.
+ */
+#ifndef TESS_TRIANGULAR_MERGED_TRIANGLE_H
+#define TESS_TRIANGULAR_MERGED_TRIANGLE_H
+
+#include "triangular/levels.h"
+#include "triangular/merged.h"
+
+typedef struct merged_triangle merged_triangle;
+
+/* *out: NULL where the context's device has no room for it, or levels are few. The pattern is copied. */
+tess_status merged_create(tess_context *ctx, const triangle_pattern *p, tess_precision precision,
+                          merged_triangle **out);
+/* Values as for triangle_fill. *fits false: rows are too long; another way is to be taken. */
+tess_status merged_fill(merged_triangle *t, const double *values, bool *fits);
+/* NULL before the first values. */
+const merged_view *merged_view_of(const merged_triangle *t);
+const triangle_pattern *merged_pattern(const merged_triangle *t);
+int64_t merged_levels(const merged_triangle *t);
+/* Entries of the rewritten rows. */
+int64_t merged_entries(const merged_triangle *t);
+/* How often it has moved to other memory. */
+uint64_t merged_moves(const merged_triangle *t);
+/* Bytes on the device. */
+int64_t merged_bytes(const merged_triangle *t);
+void merged_destroy(merged_triangle *t);
+
+#endif
