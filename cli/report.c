@@ -280,6 +280,7 @@ static json_t *phases_json(const tess_solve_result *r)
     return object;
 }
 
+/* Null where nothing is narrowed. */
 static json_t *narrowing_json(const tess_solve_result *r)
 {
     if (r->narrowing == TESS_NARROWING_OFF) { return json_null(); }

@@ -37,8 +37,8 @@ typedef enum tess_solver_kind {
 
 /*
  * X(NAME, value, name). `graph` and `single-kernel` need a GPU. `single-kernel` is CG and BiCGSTAB, without preconditioner or
- * with jacobi, on csr of 16 bits or more, in one launch; it has not run on a device yet. `auto`: `graph` on a
- * GPU where the operator and preconditioner allow, else `plain`.
+ * with jacobi, on csr of 16 bits or more, in one launch. `auto`: `single-kernel` where matrix and vectors fit into the shared
+ * memory of its blocks, else `graph` on a GPU where the operator and preconditioner allow, else `plain`.
  */
 #define TESS_ENGINE_LIST(X) \
     X(AUTO, 0, "auto")      \
@@ -51,7 +51,7 @@ typedef enum tess_solver_kind {
  * (Hestenes and Stiefel 1952). `one-reduction`: all inner products of an iteration at once, A p by a recurrence (Chronopoulos and
  * Gear, J. Comput. Appl. Math. 25 (1989), section 4); every 50 iterations of a cycle r is replaced by b - A x and A p by a
  * product, so that rounding does not add up. It runs in the engines single-kernel and plain. `auto`: one-reduction in a single
- * kernel over the whole device, else standard.
+ * kernel, else standard.
  */
 #define TESS_RECURRENCE_LIST(X) \
     X(AUTO, 0, "auto")          \
