@@ -112,9 +112,9 @@ static void ten_thousand_solves_in_clusters(void **state)
 static void thousands_of_solves_on_the_whole_device(void **state)
 {
     (void)state;
-    check_many(70, TESS_SOLVER_CG, TESS_RECURRENCE_STANDARD, false, 2000);
-    check_many(70, TESS_SOLVER_CG, TESS_RECURRENCE_ONE_REDUCTION, false, 2000);
-    check_many(70, TESS_SOLVER_BICGSTAB, TESS_RECURRENCE_AUTO, false, 2000);
+    check_many(92, TESS_SOLVER_CG, TESS_RECURRENCE_STANDARD, false, 2000);
+    check_many(92, TESS_SOLVER_CG, TESS_RECURRENCE_ONE_REDUCTION, false, 2000);
+    check_many(92, TESS_SOLVER_BICGSTAB, TESS_RECURRENCE_AUTO, false, 2000);
 }
 
 /* ---- beside another kernel ---- */
