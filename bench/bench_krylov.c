@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CG and BiCGSTAB without preconditioner: time per iteration by the difference of two fixed runs, and time to a verified
- * tolerance, set-up included; against cuSPARSE+cuBLAS in three variants on a GPU.
+ * tolerance, set-up included; against cuSPARSE+cuBLAS in three variants on a GPU. With --study the studies of harness_study.h.
  */
 #include <math.h>
 #include <stdio.h>
@@ -9,14 +9,16 @@
 #include <string.h>
 
 #include "harness.h"
-#include "harness_contest.h"
+#include "harness_study.h"
 
 enum { MOST_ITERATIONS = 5000 };
 static const int64_t small_order = 65536; /* "small" in the means */
 
 typedef struct krylov_options {
-    double rtol;
-    int64_t max_order; /* of real matrices */
+    const char *study, *contestants, *histories; /* NULL: none, those of the study, none */
+    double rtol;                                 /* 0: 1e-8, of studies 1e-10 */
+    int64_t max_iterations, solves;              /* of studies; solves 0: as the study says */
+    int64_t max_order;                           /* of real matrices */
     tess_engine engine;
     bool cg, bicgstab, iterations_only;
 } krylov_options;
@@ -231,7 +233,29 @@ static void run_case(bench_run *run, const bench_case *which, const krylov_optio
     tess_matrix_destroy(a);
 }
 
-enum { KEY_SOLVER = 500, KEY_ENGINE, KEY_RTOL, KEY_MAX_ORDER, KEY_ITERATIONS_ONLY };
+/* ---- options ---- */
+
+enum {
+    KEY_SOLVER = 500,
+    KEY_ENGINE,
+    KEY_RTOL,
+    KEY_MAX_ORDER,
+    KEY_ITERATIONS_ONLY,
+    KEY_STUDY,
+    KEY_CONTESTANT,
+    KEY_MAX_ITERATIONS,
+    KEY_SOLVES,
+    KEY_HISTORIES
+};
+
+static int64_t read_count(struct argp_state *state, const char *option, const char *text)
+{
+    char *end = NULL;
+    const long long value = strtoll(text, &end, 10);
+
+    if (*end != '\0' || value < 1) { argp_error(state, "--%s: '%s' is no number from 1 on", option, text); }
+    return value;
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -254,6 +278,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         break;
     case KEY_MAX_ORDER: k->max_order = strtoll(arg, NULL, 10); break;
     case KEY_ITERATIONS_ONLY: k->iterations_only = true; break;
+    case KEY_STUDY: k->study = arg; break;
+    case KEY_CONTESTANT: k->contestants = arg; break;
+    case KEY_MAX_ITERATIONS: k->max_iterations = read_count(state, "max-iterations", arg); break;
+    case KEY_SOLVES: k->solves = read_count(state, "solves", arg); break;
+    case KEY_HISTORIES: k->histories = arg; break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
@@ -269,44 +298,83 @@ static void default_cases(bench_options *options)
     }
 }
 
-int main(int argc, char **argv)
+static const struct argp_option table[] = {
+    {"solver", KEY_SOLVER, "cg|bicgstab|both", 0, "default both; spd matrices run CG, unsym ones BiCGSTAB", 0},
+    {"engine", KEY_ENGINE, "auto|graph|single-kernel", 0,
+     "what runs as tessera-graph (default graph; on the CPU it is plain)", 0},
+    {"rtol", KEY_RTOL, "R", 0, "tolerance of the timed solves (default 1e-8, of studies 1e-10)", 0},
+    {"max-order", KEY_MAX_ORDER, "N", 0, "leave out larger real matrices (default 65000)", 0},
+    {"iterations-only", KEY_ITERATIONS_ONLY, NULL, 0, "time iterations, not solves", 0},
+    {"study", KEY_STUDY, "NAME[,NAME..]", 0,
+     "goals, large, endurance, papers, fixed, ablation, iterations, shares, direction, setup, memory; with --set or "
+     "--matrix over these. The options below are theirs, those above but --rtol are not",
+     1},
+    {"contestant", KEY_CONTESTANT, "LIST", 0, "names and patterns (default: those of the study)", 1},
+    {"max-iterations", KEY_MAX_ITERATIONS, "N", 0, "of a solve (default 1000)", 1},
+    {"solves", KEY_SOLVES, "N", 0, "of study endurance, each way (default 10000, on the CPU 100)", 1},
+    {"histories", KEY_HISTORIES, "FILE", 0, "write the residual of each iteration of study papers as CSV", 1},
+    {0}};
+
+static const char doc[] =
+    "Times CG and BiCGSTAB per iteration and to a tolerance. Default matrices: Laplace2D of 1,024 to 65,536 "
+    "unknowns and Laplace3D150.\v"
+    "Time per iteration is the difference of two fixed runs over the difference of their iterations. A solve's "
+    "time is that of a wall clock and includes the set-up and, for tessera, the verification; 'verified' means "
+    "that an independent residual in quadruple precision met the tolerance, FALSE that the solver claimed it "
+    "and it did not.\n"
+    "Studies are the figures of Yang et al. (2024) and what is asked of tessera, from x = 0 with b = A * ones; "
+    "'solve ms' there is of a solver that is set up, 'both ms' with the set-up.";
+
+/* ---- both kinds of runs ---- */
+
+static int run_studies(const krylov_options *k, const bench_options *options)
 {
-    static const struct argp_option table[] = {
-        {"solver", KEY_SOLVER, "cg|bicgstab|both", 0, "default both; spd matrices run CG, unsym ones BiCGSTAB", 0},
-        {"engine", KEY_ENGINE, "auto|graph|single-kernel", 0,
-         "what runs as tessera-graph (default graph; on the CPU it is plain)", 0},
-        {"rtol", KEY_RTOL, "R", 0, "tolerance of the timed solves (default 1e-8)", 0},
-        {"max-order", KEY_MAX_ORDER, "N", 0, "leave out larger real matrices (default 65000)", 0},
-        {"iterations-only", KEY_ITERATIONS_ONLY, NULL, 0, "time iterations, not solves", 0},
-        {0}};
-    static const struct argp program = {
-        .options = table,
-        .parser = parse_option,
-        .doc =
-            "Times CG and BiCGSTAB per iteration and to a tolerance. Default matrices: Laplace2D of 1,024 to 65,536 "
-            "unknowns and Laplace3D150.\v"
-            "Time per iteration is the difference of two fixed runs over the difference of their iterations. A solve's "
-            "time is that of a wall clock and includes the set-up and, for tessera, the verification; 'verified' means "
-            "that an independent residual in quadruple precision met the tolerance, FALSE that the solver claimed it "
-            "and it did not."};
-    krylov_options k = {.rtol = 1e-8, .max_order = 65000, .engine = TESS_ENGINE_GRAPH, .cg = true, .bicgstab = true};
-    bench_options options;
+    study_session s = {.contestants = k->contestants,
+                       .rtol = k->rtol > 0.0 ? k->rtol : 1e-10,
+                       .max_iterations = k->max_iterations,
+                       .solves = k->solves};
+    int code = 0;
+
+    if (k->histories) {
+        s.histories = fopen(k->histories, "w");
+        if (!s.histories) { bench_die("cannot write %s", k->histories); }
+        fprintf(s.histories, "study,matrix,precond,restart,contestant,iteration,relative_residual\n");
+    }
+    code = study_run(&s, k->study, options);
+    if (s.histories && fclose(s.histories) != 0) { bench_die("cannot write %s", k->histories); }
+    return code;
+}
+
+static int run_all(const krylov_options *k, bench_options *options)
+{
     bench_run run;
     bench_cases cases;
     means m = {0};
 
-    bench_options_init(&options);
-    bench_parse(argc, argv, &program, &options, &k);
-    if (options.nsets + options.nmatrices == 0) { default_cases(&options); }
-    cases = bench_cases_select(&options, NULL);
-    bench_begin(&run, &options, "bench_krylov", true);
-    json_object_set_new(run.root, "rtol", json_real(k.rtol));
+    if (options->nsets + options->nmatrices == 0) { default_cases(options); }
+    cases = bench_cases_select(options, NULL);
+    bench_begin(&run, options, "bench_krylov", true);
+    json_object_set_new(run.root, "rtol", json_real(k->rtol));
     printf("%-20s %8s %-8s %-17s %9s %8s %7s %6s %9s %8s %9s\n", "matrix", "rows", "solver", "contestant", "us/it",
            "GB/s", run.gpu ? "of read" : "of triad", "iter", "solve ms", "setup ms", "true res");
     for (size_t i = 0; i < cases.count; i++) {
-        run_case(&run, &cases.items[i], &k, &m);
+        run_case(&run, &cases.items[i], k, &m);
     }
     report_means(&run, &m);
     bench_cases_free(&cases);
     return bench_end(&run);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp program = {.options = table, .parser = parse_option, .doc = doc};
+    krylov_options k = {
+        .max_iterations = 1000, .max_order = 65000, .engine = TESS_ENGINE_GRAPH, .cg = true, .bicgstab = true};
+    bench_options options;
+
+    bench_options_init(&options);
+    bench_parse(argc, argv, &program, &options, &k);
+    if (k.study) { return run_studies(&k, &options); }
+    if (k.rtol == 0.0) { k.rtol = 1e-8; }
+    return run_all(&k, &options);
 }

@@ -26,27 +26,27 @@ typedef struct block_goal {
     const char *name;
     const char *kernels[MOST_KERNELS]; /* of several the best one of each matrix */
     measure what;
-    bool mean;
+    bench_statistic statistic;
     double bound;
 } block_goal;
 
 static const block_goal goals[] = {
-    {"tiles", {"tiles"}, OVER_CUSPARSE, true, 2.0},
-    {"tiles", {"tiles"}, OVER_SELL, true, 1.5},
-    {"tiles", {"tiles"}, OVER_FP64, true, 1.4},
-    {"pbp, the best base", {BASES}, OVER_CUSPARSE, true, 1.5},
-    {"pbp-auto", {"pbp-auto"}, OVER_CUSPARSE, true, 1.5},
-    {"pbp-csr", {"pbp-csr"}, OF_ITS_BYTES, false, 0.94},
-    {"pbp-ellr", {"pbp-ellr"}, OF_ITS_BYTES, false, 0.94},
-    {"pbp-sell", {"pbp-sell"}, OF_ITS_BYTES, false, 0.94},
-    {"pbp-dia", {"pbp-dia"}, OF_ITS_BYTES, false, 0.94},
-    {"pbp-csr", {"pbp-csr"}, STORED, true, 0.88},
-    {"pbp, the best base", {BASES}, STORED, true, 0.78},
-    {"tiles", {"tiles"}, STORED, true, 0.60},
-    {"pbp-csr", {"pbp-csr"}, SETUP, true, 5.0},
-    {"pbp-ellr", {"pbp-ellr"}, SETUP, true, 5.0},
-    {"pbp-sell", {"pbp-sell"}, SETUP, true, 5.0},
-    {"tiles", {"tiles"}, SETUP, true, 10.0},
+    {"tiles", {"tiles"}, OVER_CUSPARSE, BENCH_GEOMETRIC, 2.0},
+    {"tiles", {"tiles"}, OVER_SELL, BENCH_GEOMETRIC, 1.5},
+    {"tiles", {"tiles"}, OVER_FP64, BENCH_GEOMETRIC, 1.4},
+    {"pbp, the best base", {BASES}, OVER_CUSPARSE, BENCH_GEOMETRIC, 1.5},
+    {"pbp-auto", {"pbp-auto"}, OVER_CUSPARSE, BENCH_GEOMETRIC, 1.5},
+    {"pbp-csr", {"pbp-csr"}, OF_ITS_BYTES, BENCH_WORST, 0.94},
+    {"pbp-ellr", {"pbp-ellr"}, OF_ITS_BYTES, BENCH_WORST, 0.94},
+    {"pbp-sell", {"pbp-sell"}, OF_ITS_BYTES, BENCH_WORST, 0.94},
+    {"pbp-dia", {"pbp-dia"}, OF_ITS_BYTES, BENCH_WORST, 0.94},
+    {"pbp-csr", {"pbp-csr"}, STORED, BENCH_GEOMETRIC, 0.88},
+    {"pbp, the best base", {BASES}, STORED, BENCH_GEOMETRIC, 0.78},
+    {"tiles", {"tiles"}, STORED, BENCH_GEOMETRIC, 0.60},
+    {"pbp-csr", {"pbp-csr"}, SETUP, BENCH_GEOMETRIC, 5.0},
+    {"pbp-ellr", {"pbp-ellr"}, SETUP, BENCH_GEOMETRIC, 5.0},
+    {"pbp-sell", {"pbp-sell"}, SETUP, BENCH_GEOMETRIC, 5.0},
+    {"tiles", {"tiles"}, SETUP, BENCH_GEOMETRIC, 10.0},
 };
 
 static double value_of(const bench_block_result *r, measure what)
@@ -95,7 +95,7 @@ void bench_block_report_goals(bench_run *run, const bench_contestant *list, int 
     for (size_t k = 0; k < sizeof goals / sizeof goals[0]; k++) {
         const block_goal *g = &goals[k];
         const bool at_most = g->what == STORED || g->what == SETUP;
-        const bench_goal goal = {measure_names[g->what], g->mean, at_most, g->bound};
+        const bench_goal goal = {measure_names[g->what], g->statistic, at_most, g->bound};
         bench_reached reached = {.worst = 0.0};
 
         for (int m = 0; m < records->count; m++) {

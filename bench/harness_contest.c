@@ -46,14 +46,29 @@ tess_status bench_problem_make(bench_run *run, const tess_matrix *a, bench_probl
     status = bench_csr_get(a, &out->host);
     if (status == TESS_SUCCESS) { status = tess_vector_create(run->ctx, n, TESS_PRECISION_FP64, &out->b); }
     if (status == TESS_SUCCESS) { status = tess_vector_create(run->ctx, n, TESS_PRECISION_FP64, &out->x); }
-    if (status == TESS_SUCCESS) { status = tess_vector_set_random(out->b, 1, -1.0, 1.0); }
-    if (status == TESS_SUCCESS) { status = tess_vector_norm2(out->b, TESS_ARITHMETIC_FP64, &out->rhs_norm); }
-    if (status == TESS_SUCCESS) {
-        status = tess_vector_get(out->b, out->host_b, TESS_PRECISION_FP64, TESS_MEMORY_HOST);
-    }
+    if (status == TESS_SUCCESS) { status = bench_problem_set_rhs(out, 1); }
 #ifdef BENCH_CUDA
     if (run->gpu) { out->handles = bench_krylov_open(run->ctx); }
 #endif
+    return status;
+}
+
+tess_status bench_problem_set_rhs(bench_problem *problem, uint64_t seed)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (seed > 0) {
+        status = tess_vector_set_random(problem->b, seed, -1.0, 1.0);
+    } else {
+        status = tess_vector_fill(problem->x, 1.0);
+        if (status == TESS_SUCCESS) {
+            status = tess_matrix_spmv(problem->a, TESS_OP_NONE, 1.0, problem->x, 0.0, problem->b);
+        }
+    }
+    if (status == TESS_SUCCESS) { status = tess_vector_norm2(problem->b, TESS_ARITHMETIC_FP64, &problem->rhs_norm); }
+    if (status == TESS_SUCCESS) {
+        status = tess_vector_get(problem->b, problem->host_b, TESS_PRECISION_FP64, TESS_MEMORY_HOST);
+    }
     return status;
 }
 
@@ -100,10 +115,14 @@ static void our_options(const bench_contest *c, double rtol, int64_t max_iterati
     tess_solve_options_init(options);
     options->solver = c->solver;
     options->engine = c->which == BENCH_OURS_GRAPH ? c->engine : TESS_ENGINE_PLAIN;
+    options->recurrence = c->recurrence;
+    options->narrowing = c->narrowing;
+    if (c->storage) { options->storage = *c->storage; }
     options->guard = rtol > 0.0 ? TESS_GUARD_REPAIR : TESS_GUARD_REPORT;
     options->rtol = rtol;
     options->max_iterations = max_iterations;
-    options->history_capacity = 0;
+    options->history_capacity = c->history_capacity;
+    options->timings = c->timings;
 }
 
 static tess_status precondition_ours(bench_contest *c)
@@ -134,7 +153,7 @@ static tess_status open_ours(bench_contest *c)
     tess_solve_options options;
     tess_status status = tess_matrix_create_csr(c->problem->run->ctx, &arrays, &c->own);
 
-    our_options(c, 0.0, 1, &options);
+    our_options(c, 0.0, c->history_capacity > 0 ? c->history_capacity : 1, &options);
     if (status == TESS_SUCCESS) { status = precondition_ours(c); }
     if (status == TESS_SUCCESS) { status = tess_solver_create_with_precond(c->own, c->m, &options, &c->ours); }
     return status;
@@ -143,17 +162,16 @@ static tess_status open_ours(bench_contest *c)
 static tess_status run_ours(bench_contest *c, double rtol, int64_t max_iterations, int64_t *done)
 {
     tess_solve_options options;
-    tess_solve_result result;
     tess_status status = TESS_SUCCESS;
 
     our_options(c, rtol, max_iterations, &options);
     status = tess_solver_set_limits(c->ours, &options);
     if (status == TESS_SUCCESS) { status = tess_vector_fill(c->problem->x, 0.0); }
-    if (status == TESS_SUCCESS) { status = tess_solver_solve(c->ours, c->problem->b, c->problem->x, &result); }
+    if (status == TESS_SUCCESS) { status = tess_solver_solve(c->ours, c->problem->b, c->problem->x, &c->result); }
     if (status != TESS_SUCCESS) { return status; }
-    *done = result.iterations;
-    c->reason = result.reason;
-    c->claimed = result.converged != 0;
+    *done = c->result.iterations;
+    c->reason = c->result.reason;
+    c->claimed = c->result.converged != 0;
     return TESS_SUCCESS;
 }
 

@@ -29,19 +29,26 @@ typedef struct bench_contest {
     const bench_problem *problem;
     tess_solver_kind solver;
     bench_contestant which;
-    tess_engine engine;           /* of BENCH_OURS_GRAPH, where another is asked for in its place */
-    tess_precond_options precond; /* kind none: without; theirs: ilu0 or ic0 */
-    const tess_vector *shifted;   /* theirs: values of A on its pattern that have factors */
-    tess_matrix *own;             /* borrows the arrays of problem->a, so that each set-up starts from nothing */
-    tess_precond *m;              /* ours, where there is one */
+    tess_engine engine;                  /* of BENCH_OURS_GRAPH, where another is asked for in its place */
+    tess_recurrence recurrence;          /* ours */
+    tess_narrowing narrowing;            /* ours */
+    const tess_storage_options *storage; /* ours; NULL: csr in FP64 */
+    int64_t history_capacity;            /* ours: residuals that are kept */
+    bool timings;                        /* ours: the result has its time by phases */
+    tess_precond_options precond;        /* kind none: without; theirs: ilu0 or ic0 */
+    const tess_vector *shifted;          /* theirs: values of A on its pattern that have factors */
+    tess_matrix *own;                    /* borrows the arrays of problem->a, so that each set-up starts from nothing */
+    tess_precond *m;                     /* ours, where there is one */
     tess_solver *ours;
     struct bench_cufactors *factors; /* theirs */
     struct bench_krylov *theirs;
     int64_t longest_run;    /* bound on a fixed run that is chosen; 0: none of the contestant's own */
+    int samples;            /* of a time, at most 9, of solves 3; 0: of iterations as the options say, of solves 3 */
     double precond_seconds; /* of the preconditioner's set-up, within the last one */
     tess_reason reason;     /* of our last solve */
-    bool claimed;           /* whether the contestant says that it converged */
-    char refusal[160];      /* why bench_contest_open was UNSUPPORTED for theirs */
+    tess_solve_result result;
+    bool claimed;      /* whether the contestant says that it converged */
+    char refusal[160]; /* why bench_contest_open was UNSUPPORTED for theirs */
 } bench_contest;
 
 const char *bench_contestant_name(bench_contestant which);
@@ -51,6 +58,8 @@ bool bench_contestant_runs(const bench_run *run, bench_contestant which);
 
 /* b uniform in (-1, 1); `a` is borrowed. */
 tess_status bench_problem_make(bench_run *run, const tess_matrix *a, bench_problem *out);
+/* Another b: A times a vector of ones (seed 0), or uniform in (-1, 1). */
+tess_status bench_problem_set_rhs(bench_problem *problem, uint64_t seed);
 void bench_problem_free(bench_problem *problem);
 
 /*

@@ -43,7 +43,8 @@ static tess_status choose_long_run(bench_contest *c, int64_t *iterations)
 /* Medians of both runs; the set-up, the first residual and the verification are in each and drop out. */
 tess_status bench_contest_time_iterations(bench_contest *c, int64_t *long_run, bench_contest_outcome *o)
 {
-    int repeat = c->problem->run->options->repeat, count = repeat < 5 ? 5 : repeat > 9 ? 9 : repeat;
+    const int repeat = c->problem->run->options->repeat, usual = repeat < 5 ? 5 : repeat > 9 ? 9 : repeat;
+    const int count = c->samples > 0 ? c->samples : usual;
     double near_samples[9], far_samples[9];
     int64_t near_done = 0, far_done = 0;
     tess_status status = TESS_SUCCESS;
@@ -69,11 +70,12 @@ tess_status bench_contest_time_iterations(bench_contest *c, int64_t *long_run, b
 tess_status bench_contest_time_solve(bench_contest *c, double rtol, int64_t most_iterations, bench_contest_outcome *o)
 {
     const bench_problem *p = c->problem;
+    const int count = c->samples > 0 && c->samples < SOLVES ? c->samples : SOLVES;
     double total[SOLVES], setup[SOLVES], precond[SOLVES];
     bench_residual truth;
     tess_status status = TESS_SUCCESS;
 
-    for (int k = -1; k < SOLVES && status == TESS_SUCCESS; k++) { /* -1: warm-up */
+    for (int k = -1; k < count && status == TESS_SUCCESS; k++) { /* -1: warm-up */
         int place = k < 0 ? 0 : k;
         double start = bench_wall_seconds();
 
@@ -94,9 +96,9 @@ tess_status bench_contest_time_solve(bench_contest *c, double rtol, int64_t most
     if (!bench_contestant_is_ours(c->which) && !isfinite(o->true_relative)) { c->claimed = false; }
     o->claimed = c->claimed;
     o->verified = c->claimed && truth.norm <= rtol * truth.rhs_norm * (1.0 + 1e-15);
-    o->precond_seconds = bench_time_of_samples(precond, SOLVES, 1).median;
-    o->solve_seconds = bench_time_of_samples(total, SOLVES, 1).median;
-    o->setup_seconds = bench_time_of_samples(setup, SOLVES, 1).median;
+    o->precond_seconds = bench_time_of_samples(precond, count, 1).median;
+    o->solve_seconds = bench_time_of_samples(total, count, 1).median;
+    o->setup_seconds = bench_time_of_samples(setup, count, 1).median;
     o->reason = bench_contest_reason(c);
     o->solved = true;
     return status;

@@ -77,7 +77,7 @@ static double least(const factors_outcome *all, int count, const char *pattern, 
 
 static bench_goal goal_of(const factors_goal *g)
 {
-    return (bench_goal){g->end_to_end ? "set-up and solve" : "per iteration", true, false, g->bound};
+    return (bench_goal){g->end_to_end ? "set-up and solve" : "per iteration", BENCH_GEOMETRIC, false, g->bound};
 }
 
 static void collect(const char *matrix, const factors_outcome *all, int count, factors_goals *reached)

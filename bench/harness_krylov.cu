@@ -263,9 +263,26 @@ static void iterate(bench_krylov *s)
 
 /* ---- set-up ---- */
 
-static void record_graph(bench_krylov *s)
+/* BENCH_KRYLOV_STRIDE times what `enqueue` does, ready to be launched. */
+template <typename F>
+static cudaGraphExec_t record(bench_krylov *s, F enqueue)
 {
     cudaGraph_t graph = nullptr;
+    cudaGraphExec_t out = nullptr;
+
+    BENCH_CUDA_CHECK(cudaStreamBeginCapture(s->h->stream, cudaStreamCaptureModeThreadLocal));
+    for (int i = 0; i < BENCH_KRYLOV_STRIDE; i++) {
+        enqueue();
+    }
+    BENCH_CUDA_CHECK(cudaStreamEndCapture(s->h->stream, &graph));
+    BENCH_CUDA_CHECK(cudaGraphInstantiate(&out, graph, 0));
+    BENCH_CUDA_CHECK(cudaGraphUpload(out, s->h->stream));
+    BENCH_CUDA_CHECK(cudaGraphDestroy(graph));
+    return out;
+}
+
+static void record_graph(bench_krylov *s)
+{
     bool *loaded = &s->h->loaded[s->solver == TESS_SOLVER_CG ? 0 : 1];
 
     s->x = s->own_x;
@@ -274,14 +291,7 @@ static void record_graph(bench_krylov *s)
         BENCH_CUDA_CHECK(cudaStreamSynchronize(s->h->stream));
         *loaded = true;
     }
-    BENCH_CUDA_CHECK(cudaStreamBeginCapture(s->h->stream, cudaStreamCaptureModeThreadLocal));
-    for (int i = 0; i < BENCH_KRYLOV_STRIDE; i++) {
-        iterate(s);
-    }
-    BENCH_CUDA_CHECK(cudaStreamEndCapture(s->h->stream, &graph));
-    BENCH_CUDA_CHECK(cudaGraphInstantiate(&s->graph, graph, 0));
-    BENCH_CUDA_CHECK(cudaGraphUpload(s->graph, s->h->stream));
-    BENCH_CUDA_CHECK(cudaGraphDestroy(graph));
+    s->graph = record(s, [&] { iterate(s); });
 }
 
 static void make_matrix(bench_krylov *s, const tess_matrix *a)
@@ -426,4 +436,86 @@ extern "C" int64_t bench_krylov_solve(bench_krylov *s, const double *b, double *
     if (s->graph) { BENCH_CUDA_CHECK(cudaMemcpyAsync(x, s->own_x, bytes, cudaMemcpyDeviceToDevice, s->h->stream)); }
     BENCH_CUDA_CHECK(cudaStreamSynchronize(s->h->stream));
     return done;
+}
+
+/* ---- parts of an iteration ---- */
+
+/* The calls of one kind, as cg_on_device and bicgstab_on_device make them, with factors that hardly change a value, but none that a
+   call could skip. */
+static void enqueue_part(bench_krylov *s, bench_krylov_part part)
+{
+    const bool cg = s->solver == TESS_SOLVER_CG;
+    double *c = s->scalars;
+
+    switch (part) {
+    case BENCH_KRYLOV_SPMV:
+        multiply(s, P, Q);
+        if (!cg) { multiply(s, R, T); }
+        break;
+    case BENCH_KRYLOV_DOT:
+        dot(s, P, Q, c + PQ);
+        dot(s, R, R, c + RR);
+        if (cg) { break; }
+        dot(s, T, R, c + TS);
+        dot(s, T, T, c + TT);
+        dot(s, SHADOW, R, c + RHO_NEW);
+        break;
+    default:
+        axpy(s, c + ALPHA, s->vector[P], s->own_x);
+        axpy(s, c + ALPHA, s->vector[Q], s->vector[R]);
+        scale(s, c + BETA, s->vector[P]);
+        axpy(s, c + ALPHA, s->vector[R], s->vector[P]);
+        if (cg) { break; }
+        axpy(s, c + ALPHA, s->vector[R], s->own_x);
+        axpy(s, c + ALPHA, s->vector[T], s->vector[R]);
+        axpy(s, c + ALPHA, s->vector[Q], s->vector[P]);
+        break;
+    }
+}
+
+/* Seconds of one launch, the median of several. */
+static double time_graph(bench_krylov *s, cudaGraphExec_t graph)
+{
+    constexpr int count = 9;
+    double samples[count];
+    cudaEvent_t marks[2];
+
+    for (cudaEvent_t &mark : marks) {
+        BENCH_CUDA_CHECK(cudaEventCreate(&mark));
+    }
+    for (int k = -1; k < count; k++) { /* -1: warm-up */
+        float milliseconds = 0.0f;
+
+        BENCH_CUDA_CHECK(cudaEventRecord(marks[0], s->h->stream));
+        BENCH_CUDA_CHECK(cudaGraphLaunch(graph, s->h->stream));
+        BENCH_CUDA_CHECK(cudaEventRecord(marks[1], s->h->stream));
+        BENCH_CUDA_CHECK(cudaEventSynchronize(marks[1]));
+        BENCH_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, marks[0], marks[1]));
+        samples[k < 0 ? 0 : k] = 1e-3 * static_cast<double>(milliseconds);
+    }
+    for (cudaEvent_t mark : marks) {
+        cudaEventDestroy(mark);
+    }
+    return bench_time_of_samples(samples, count, 1).median;
+}
+
+extern "C" void bench_krylov_time_parts(bench_krylov_handles *handles, const tess_matrix *a, tess_solver_kind solver,
+                                        const double *b, double seconds[BENCH_KRYLOV_PARTS])
+{
+    bench_krylov *s = bench_krylov_create(handles, a, solver, BENCH_CUDA_GRAPH, bench_krylov_precond{});
+    const double small = 0x1p-60, below_one = 1.0 - 0x1p-53;
+
+    s->x = s->own_x;
+    start(s, b);
+    multiply(s, P, Q);
+    if (solver != TESS_SOLVER_CG) { multiply(s, R, T); }
+    BENCH_CUDA_CHECK(cudaMemcpy(s->scalars + ALPHA, &small, sizeof small, cudaMemcpyHostToDevice));
+    BENCH_CUDA_CHECK(cudaMemcpy(s->scalars + BETA, &below_one, sizeof below_one, cudaMemcpyHostToDevice));
+    for (int part = 0; part < BENCH_KRYLOV_PARTS; part++) {
+        cudaGraphExec_t graph = record(s, [&] { enqueue_part(s, static_cast<bench_krylov_part>(part)); });
+
+        seconds[part] = time_graph(s, graph) / BENCH_KRYLOV_STRIDE;
+        cudaGraphExecDestroy(graph);
+    }
+    bench_krylov_destroy(s);
 }

@@ -25,7 +25,7 @@ enum {
 };
 
 static const struct argp_option options_table[] = {
-    {"set", KEY_SET, "NAME[,NAME..]", 0, "matrix sets: spd, unsym, papers, factors, all, large", 1},
+    {"set", KEY_SET, "NAME[,NAME..]", 0, "matrix sets: spd, unsym, papers, factors, all, large, large-symmetric", 1},
     {"matrix", KEY_MATRIX, "FILE|gallery:NAME:ARG..", 0, "one matrix; may be repeated", 1},
     {"matrices", KEY_MATRICES, "DIR", 0,
      "directory of the real matrices (default: TESSERA_MATRICES, else ../shared/matrices beside the source)", 1},

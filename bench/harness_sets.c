@@ -21,32 +21,32 @@ static const char *const paper_names[] = {"minsurfo",  "jnlbrng1",       "shallo
 /* What solves with incomplete factors are held to: matrices with known times of the baseline. */
 static const char *const factor_names[] = {"wathen120", "bcsstk17", "G2_circuit", "raefsky1"};
 
-/* name, gallery source, slow to generate; %s in a source is the file of a replicated matrix */
+/* name, gallery source, slow to generate, symmetric; %s in a source is the file of a replicated matrix */
 typedef struct large_entry {
     const char *name, *source, *file;
-    bool slow;
+    bool slow, symmetric;
 } large_entry;
 
 static const large_entry large_set[] = {
-    {"laplace3d-150", "gallery:laplace3d:150", "", false},
-    {"laplace3d27-128", "gallery:laplace3d27:128", "", false},
-    {"uniflow2d-2500", "gallery:uniflow2d:2500", "", false},
-    {"bentpipe2d-1500", "gallery:bentpipe2d:1500", "", false},
-    {"stretched2d-1500", "gallery:stretched2d:1500", "", false},
-    {"elasticity3d-48", "gallery:elasticity3d:48", "", true},
-    {"unstructured2d", "gallery:unstructured2d:2000000", "", true},
-    {"unstructured2d-rcm", "gallery:unstructured2d-rcm:2000000", "", true},
-    {"rowscale-10", "gallery:rowscale:150:10", "", false},
-    {"rowscale-25", "gallery:rowscale:150:25", "", false},
-    {"rowscale-50", "gallery:rowscale:150:50", "", false},
-    {"rowscale-75", "gallery:rowscale:150:75", "", false},
-    {"rowscale-100", "gallery:rowscale:150:100", "", false},
-    {"powerlaw", "gallery:powerlaw:1000000:9500000", "", true},
-    {"bcsstk17-x24", "gallery:replicate:%s:24", "bcsstk17.mtx.gz", true},
-    {"G2_circuit-x14", "gallery:replicate:%s:14", "G2_circuit.mtx.gz", true},
-    {"raefsky1-x34", "gallery:replicate:%s:34", "raefsky1.mtx.gz", true},
-    {"memplus-x80", "gallery:replicate:%s:80", "memplus.mtx.gz", true},
-    {"cage11-x18", "gallery:replicate:%s:18", "cage11.mtx.gz", true},
+    {"laplace3d-150", "gallery:laplace3d:150", "", false, true},
+    {"laplace3d27-128", "gallery:laplace3d27:128", "", false, true},
+    {"uniflow2d-2500", "gallery:uniflow2d:2500", "", false, false},
+    {"bentpipe2d-1500", "gallery:bentpipe2d:1500", "", false, false},
+    {"stretched2d-1500", "gallery:stretched2d:1500", "", false, true},
+    {"elasticity3d-48", "gallery:elasticity3d:48", "", true, true},
+    {"unstructured2d", "gallery:unstructured2d:2000000", "", true, true},
+    {"unstructured2d-rcm", "gallery:unstructured2d-rcm:2000000", "", true, true},
+    {"rowscale-10", "gallery:rowscale:150:10", "", false, false},
+    {"rowscale-25", "gallery:rowscale:150:25", "", false, false},
+    {"rowscale-50", "gallery:rowscale:150:50", "", false, false},
+    {"rowscale-75", "gallery:rowscale:150:75", "", false, false},
+    {"rowscale-100", "gallery:rowscale:150:100", "", false, false},
+    {"powerlaw", "gallery:powerlaw:1000000:9500000", "", true, true},
+    {"bcsstk17-x24", "gallery:replicate:%s:24", "bcsstk17.mtx.gz", true, true},
+    {"G2_circuit-x14", "gallery:replicate:%s:14", "G2_circuit.mtx.gz", true, true},
+    {"raefsky1-x34", "gallery:replicate:%s:34", "raefsky1.mtx.gz", true, false},
+    {"memplus-x80", "gallery:replicate:%s:80", "memplus.mtx.gz", true, false},
+    {"cage11-x18", "gallery:replicate:%s:18", "cage11.mtx.gz", true, false},
 };
 
 /* ---- building the list ---- */
@@ -67,11 +67,11 @@ static bench_case *append(bench_cases *cases, const char *name)
     return grown;
 }
 
-static void add_large(bench_cases *cases, const bench_options *options)
+static void add_large(bench_cases *cases, const bench_options *options, bool symmetric)
 {
     for (size_t i = 0; i < sizeof large_set / sizeof *large_set; i++) {
         const large_entry *e = &large_set[i];
-        bench_case *c = append(cases, e->name);
+        bench_case *c = symmetric && !e->symmetric ? NULL : append(cases, e->name);
         char path[384];
 
         if (!c) { continue; }
@@ -147,8 +147,8 @@ static void add_set(bench_cases *cases, const bench_options *options, const char
 {
     static const char *const known[] = {"spd", "unsym", "papers", "factors", "all"};
 
-    if (strcmp(set, "large") == 0) {
-        add_large(cases, options);
+    if (strcmp(set, "large") == 0 || strcmp(set, "large-symmetric") == 0) {
+        add_large(cases, options, strcmp(set, "large") != 0);
         return;
     }
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -157,7 +157,7 @@ static void add_set(bench_cases *cases, const bench_options *options, const char
             return;
         }
     }
-    bench_die("no matrix set '%s'; there are spd, unsym, papers, factors, all and large", set);
+    bench_die("no matrix set '%s'; there are spd, unsym, papers, factors, all, large and large-symmetric", set);
 }
 
 /* A name for the tables: the file's without directory and suffix, or the gallery call with dashes. */

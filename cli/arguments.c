@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The options of CONVENTIONS that belong to parts which this version does not have. */
-static const char *const later_options[] = {"layout", "reduction", "narrowing"};
+static const char *const later_options[] = {"reduction"};
 
 static const cli_preset presets[] = {
     {"yang",

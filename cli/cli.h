@@ -74,6 +74,7 @@ tess_precision cli_parse_precision(struct argp_state *state, const char *option,
 tess_solver_kind cli_parse_solver(struct argp_state *state, const char *text);
 tess_engine cli_parse_engine(struct argp_state *state, const char *text);
 tess_recurrence cli_parse_recurrence(struct argp_state *state, const char *text);
+tess_narrowing cli_parse_narrowing(struct argp_state *state, const char *text);
 tess_orthogonalization cli_parse_orthogonalization(struct argp_state *state, const char *text);
 /* STORAGE or STORAGE/ARITHMETIC, and the reverse. */
 tess_role_precision cli_parse_role(struct argp_state *state, const char *option, const char *text);
@@ -162,7 +163,7 @@ double cli_seconds(void);
 
 /* ---- policy_options.c: precisions by policy ---- */
 
-/* --granularity --policy --block --share --levels --allow-underflow --base --row-order --kernel --tcki-thresholds; input:
+/* --granularity --policy --block --share --levels --allow-underflow --base --row-order --kernel --tcki-thresholds --layout; input:
    cli_storage_choice. A child of cli_storage_argp. */
 extern const struct argp cli_policy_argp;
 /* Names by value of tess_kernel and tess_row_order; NULL after the last. */
@@ -190,7 +191,7 @@ void cli_print_parameter(const tess_storage_options *options);
 /* Options of several precisions for a format that has one, or the reverse, are a usage error. Returns 0 or CLI_USAGE, message
    printed. */
 int cli_require_policy_format(const tess_storage_options *options);
-/* --kernel and --tcki-thresholds where the format or the kernel has none: the same. Part of the one above. */
+/* --kernel, --tcki-thresholds and --layout where the format or the kernel has none: the same. Part of the one above. */
 int cli_require_kernel(const tess_storage_options *options);
 /* How many blocks a stored matrix has in each format, where it tells. */
 typedef struct cli_block_formats {

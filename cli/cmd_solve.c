@@ -20,6 +20,7 @@ enum {
     KEY_SOLVER = 600,
     KEY_ENGINE,
     KEY_RECURRENCE,
+    KEY_NARROWING,
     KEY_GUARD,
     KEY_SCALE,
     KEY_REORDER,
@@ -77,6 +78,10 @@ static const struct argp_option solve_argp_options[] = {
      1},
     {"recurrence", KEY_RECURRENCE, "auto|standard|one-reduction", 0,
      "cg: reductions of an iteration one after the other, or all at once (engines single-kernel and plain)", 1},
+    {"narrowing", KEY_NARROWING, "off|paper|safe", 0,
+     "cg and bicgstab, --format tiles --layout resident: tiles that multiply small segments in lower precisions, or "
+     "not at all; safe: by the tolerance, paper: by absolute bounds and for good (default off)",
+     1},
     {"guard", KEY_GUARD, "repair|report", 0, "when estimate and true residual disagree: mend it (default) or say so",
      1},
     {"scale", KEY_SCALE, "none|max-product", 0,
@@ -121,6 +126,7 @@ static error_t parse_method(int key, char *arg, struct argp_state *state, tess_s
     case KEY_SOLVER: solve->solver = cli_parse_solver(state, arg); return 0;
     case KEY_ENGINE: solve->engine = cli_parse_engine(state, arg); return 0;
     case KEY_RECURRENCE: solve->recurrence = cli_parse_recurrence(state, arg); return 0;
+    case KEY_NARROWING: solve->narrowing = cli_parse_narrowing(state, arg); return 0;
     case KEY_GUARD: parse_guard(state, arg, solve); return 0;
     case KEY_STEPS: solve->steps = cli_parse_steps(state, arg); return 0;
     case KEY_OMEGA: solve->omega = cli_parse_real(state, "omega", arg, DBL_MIN, DBL_MAX); return 0;
@@ -245,6 +251,9 @@ static void check_engine(struct argp_state *state, const tess_solve_options *sol
     if (solve->recurrence != TESS_RECURRENCE_AUTO && (solve->solver == TESS_SOLVER_JACOBI || is_gmres(solve->solver))) {
         argp_error(state, "--recurrence is for --solver cg or bicgstab");
     }
+    if (solve->narrowing != TESS_NARROWING_OFF && (solve->solver == TESS_SOLVER_JACOBI || is_gmres(solve->solver))) {
+        argp_error(state, "--narrowing is for --solver cg or bicgstab");
+    }
 }
 
 static error_t parse_solve(int key, char *arg, struct argp_state *state)
@@ -318,9 +327,17 @@ static int exit_code_of(const tess_solve_result *result)
     }
 }
 
+static int require_narrowing(const tess_solve_options *solve)
+{
+    if (solve->narrowing == TESS_NARROWING_OFF || solve->storage.layout == TESS_LAYOUT_RESIDENT) { return 0; }
+    cli_error("--narrowing %s needs --format tiles --layout resident", tess_narrowing_name(solve->narrowing));
+    return CLI_USAGE;
+}
+
 static int check_options(const solve_options *options)
 {
     int code = cli_require_policy_format(&options->solve.storage);
+    if (code == 0) { code = require_narrowing(&options->solve); }
     if (code == 0) { code = cli_check_output(options->host.json); }
     if (code == 0) { code = cli_check_output(options->history); }
     if (code == 0) { code = cli_check_output(options->output); }

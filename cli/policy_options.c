@@ -18,7 +18,8 @@ enum {
     KEY_ROW_ORDER,
     KEY_BLOCK,
     KEY_KERNEL,
-    KEY_TCKI
+    KEY_TCKI,
+    KEY_LAYOUT
 };
 
 const char *const cli_kernels[] = {"default", "paper", NULL};
@@ -80,6 +81,14 @@ static void parse_block(struct argp_state *state, const char *text, tess_policy_
     int shape = cli_parse_word(state, "block", text, available, NULL);
     policy->block_rows = shape < 2 ? 16 : 32;
     policy->block_cols = shape % 2 == 0 ? 16 : 32;
+}
+
+static tess_layout parse_layout(struct argp_state *state, const char *text)
+{
+#define WORD(NAME, value, name) name,
+    static const char *const available[] = {TESS_LAYOUT_LIST(WORD) NULL};
+#undef WORD
+    return (tess_layout)cli_parse_word(state, "layout", text, available, NULL);
 }
 
 /* D,TL,TU; 0 would stand for the default, and is refused. */
@@ -165,6 +174,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_BLOCK: parse_block(state, arg, &options->policy); return 0;
     case KEY_KERNEL: options->kernel = (tess_kernel)cli_parse_word(state, "kernel", arg, cli_kernels, NULL); return 0;
     case KEY_TCKI: parse_thresholds(state, arg, &options->tcki_thresholds); return 0;
+    case KEY_LAYOUT: options->layout = parse_layout(state, arg); return 0;
     case KEY_BASE: parse_base(state, arg, options); return 0;
     case KEY_ROW_ORDER:
         options->row_order = (tess_row_order)cli_parse_word(state, "row-order", arg, cli_row_orders, NULL);
@@ -207,6 +217,8 @@ static const struct argp_option policy_options[] = {
      "TU, "
      "CSR between (default 0.02,0.2,0.9)",
      0},
+    {"layout", KEY_LAYOUT, "tcki|resident", 0,
+     "tiles: blocks of one precision merged (default), or 16x16 tiles each by itself, which solves may narrow", 0},
     {0}};
 const struct argp cli_policy_argp = {.options = policy_options, .parser = parse_option};
 
@@ -301,17 +313,37 @@ static const char *find_mixed_option(const tess_storage_options *o)
     return policy->allow_underflow ? "allow-underflow" : NULL;
 }
 
+static bool is_tiles(const tess_storage_options *options)
+{
+    return (options->format == TESS_FORMAT_TILES || options->format == TESS_FORMAT_AUTO) && cli_is_mixed(options);
+}
+
+static int require_layout(const tess_storage_options *options)
+{
+    const tess_policy_options *policy = &options->policy;
+    if (options->layout != TESS_LAYOUT_RESIDENT) { return 0; }
+    if (!is_tiles(options)) {
+        cli_error("--layout resident is for --format tiles");
+    } else if (options->kernel == TESS_KERNEL_PAPER) {
+        cli_error("--kernel paper is for --layout tcki");
+    } else if (policy->block_rows > 16 || policy->block_cols > 16) {
+        cli_error("--block %dx%d: --layout resident takes 16x16", policy->block_rows, policy->block_cols);
+    } else {
+        return 0;
+    }
+    return CLI_USAGE;
+}
+
 int cli_require_kernel(const tess_storage_options *options)
 {
     const tess_tcki_thresholds *t = &options->tcki_thresholds;
     const bool paper = options->kernel == TESS_KERNEL_PAPER;
-    const bool tiles = options->format == TESS_FORMAT_TILES || options->format == TESS_FORMAT_AUTO;
-    if (paper && !(tiles && cli_is_mixed(options))) {
+    if (paper && !is_tiles(options)) {
         cli_error("--kernel paper is for --format tiles");
     } else if (!paper && (t->density != 0.0 || t->low != 0.0 || t->high != 0.0)) {
         cli_error("--tcki-thresholds is for --kernel paper");
     } else {
-        return 0;
+        return require_layout(options);
     }
     return CLI_USAGE;
 }

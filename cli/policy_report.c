@@ -186,6 +186,7 @@ void cli_add_policy_json(json_t *object, const tess_storage_options *options)
     set(object, "row_order", json_string(cli_row_orders[options->row_order]));
     const tess_tcki_thresholds *t = &options->tcki_thresholds;
     set(object, "kernel", json_string(cli_kernels[options->kernel]));
+    set(object, "layout", json_string(tess_layout_name(options->layout)));
     set(object, "tcki_thresholds",
         t->density > 0.0 ? json_pack("[f, f, f]", t->density, t->low, t->high) : json_null());
 }

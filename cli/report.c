@@ -84,6 +84,29 @@ static void print_outcome(const cli_solve_run *run)
            r->residual_bound);
 }
 
+static int64_t tile_products(const tess_solve_result *r)
+{
+    int64_t products = r->tile_products_bypassed;
+    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
+        products += r->tile_products[p];
+    }
+    return products;
+}
+
+static void print_narrowing(const tess_solve_result *r)
+{
+    const int64_t products = tile_products(r);
+    if (r->narrowing == TESS_NARROWING_OFF) { return; }
+    printf("%-17s %s: of %lld products of tiles %.3g %% passed over", "narrowing", tess_narrowing_name(r->narrowing),
+           (long long)products, products > 0 ? 100.0 * (double)r->tile_products_bypassed / (double)products : 0.0);
+    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
+        if (r->tile_products[p] == 0) { continue; }
+        printf(", %s %.3g %%", tess_precision_name((tess_precision)p),
+               100.0 * (double)r->tile_products[p] / (double)products);
+    }
+    printf("%s\n", r->narrowing_misled ? "; it misled, and tiles were then used as stored" : "");
+}
+
 static void print_cost(const cli_solve_run *run)
 {
     char a[32], b[32], c[32], d[32];
@@ -129,6 +152,7 @@ void cli_report_solve(const cli_solve_run *run, bool timings)
 {
     print_setting(run);
     print_outcome(run);
+    print_narrowing(run->result);
     print_cost(run);
     if (timings) { print_timings(run); }
 }
@@ -168,6 +192,7 @@ static json_t *options_json(const cli_solve_run *run)
                         o->steps.count == 0 ? json_null()
                                             : json_string(cli_steps_text(&o->steps, steps, sizeof steps)));
     json_object_set_new(options, "recurrence", json_string(tess_recurrence_name(o->recurrence)));
+    json_object_set_new(options, "narrowing", json_string(tess_narrowing_name(o->narrowing)));
     json_object_set_new(options, "omega", cli_json_real(o->omega));
     json_object_set_new(options, "restart", json_integer(o->restart));
     add_roles_json(options, o, run->result);
@@ -182,11 +207,11 @@ static json_t *options_json(const cli_solve_run *run)
     return options;
 }
 
-static json_t *precisions_json(const tess_solve_result *r)
+static json_t *precisions_json(const int64_t per_precision[TESS_PRECISION_COUNT])
 {
     json_t *counts = json_object();
     for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
-        json_object_set_new(counts, tess_precision_name((tess_precision)p), json_integer(r->nonzeros_per_precision[p]));
+        json_object_set_new(counts, tess_precision_name((tess_precision)p), json_integer(per_precision[p]));
     }
     return counts;
 }
@@ -255,6 +280,15 @@ static json_t *phases_json(const tess_solve_result *r)
     return object;
 }
 
+/* Null where nothing is narrowed. */
+static json_t *narrowing_json(const tess_solve_result *r)
+{
+    if (r->narrowing == TESS_NARROWING_OFF) { return json_null(); }
+    return json_pack("{ss sb sI sI so}", "mode", tess_narrowing_name(r->narrowing), "misled", r->narrowing_misled,
+                     "tile_products", (json_int_t)tile_products(r), "bypassed", (json_int_t)r->tile_products_bypassed,
+                     "per_precision", precisions_json(r->tile_products));
+}
+
 /* Levels or steps of the triangles of incomplete factors; null for other preconditioners. */
 static json_t *triangles_json(const tess_solve_result *r, const int64_t counts[2])
 {
@@ -281,6 +315,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
     json_object_set_new(root, "recurrence",
                         r->recurrence == TESS_RECURRENCE_AUTO ? json_null()
                                                               : json_string(tess_recurrence_name(r->recurrence)));
+    json_object_set_new(root, "narrowing", narrowing_json(r));
     json_object_set_new(root, "scale", json_string(tess_scaling_name(r->scale)));
     json_object_set_new(root, "reorder", json_string(tess_reordering_name(r->reorder)));
     json_object_set_new(root, "inner_precision", cli_role_json(&r->inner));
@@ -290,7 +325,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
     json_object_set_new(root, "triangle_steps", triangles_json(r, r->triangle_steps));
     add_integers(root, r);
     add_reals(root, run);
-    json_object_set_new(root, "nonzeros_per_precision", precisions_json(r));
+    json_object_set_new(root, "nonzeros_per_precision", precisions_json(r->nonzeros_per_precision));
     json_object_set_new(root, "steps", steps_json(&r->steps));
     json_object_set_new(root, "options", options_json(run));
     json_object_set_new(root, "detail", run->detail[0] == '\0' ? json_null() : cli_json_text(run->detail));

@@ -95,6 +95,9 @@ static void complete_storage(struct argp_state *state, cli_storage_choice *choic
         argp_error(state, "--granularity %s: --format %s by blocks", tess_granularity_name(policy->granularity),
                    choice->shorthand);
     }
+    if (choice->options->layout == TESS_LAYOUT_RESIDENT && choice->options->format == TESS_FORMAT_TILES) {
+        argp_error(state, "--layout resident: --format %s, layout tcki; give --format tiles", choice->shorthand);
+    }
     if (!choice->policy) { tess_policy_parse("mean-3std", policy); }
 }
 

@@ -131,6 +131,14 @@ tess_recurrence cli_parse_recurrence(struct argp_state *state, const char *text)
     return recurrence;
 }
 
+tess_narrowing cli_parse_narrowing(struct argp_state *state, const char *text)
+{
+#define NARROWING_WORD(NAME, value, name) name,
+    static const char *const available[] = {TESS_NARROWING_LIST(NARROWING_WORD) NULL};
+#undef NARROWING_WORD
+    return (tess_narrowing)cli_parse_word(state, "narrowing", text, available, NULL);
+}
+
 tess_orthogonalization cli_parse_orthogonalization(struct argp_state *state, const char *text)
 {
     static const char *const words[] = {"cgs2", "cgs2-delayed", NULL};

@@ -96,6 +96,21 @@ typedef enum tess_kernel {
     TESS_KERNEL_PAPER = 1 /**< tiles: Zhao et al. 2024, section 3.2.2 */
 } tess_kernel;
 
+/*
+ * X(NAME, value, name). How tiles are laid out (src/format/tiles/README.md): `tcki`, the blocks of one precision merged (Zhao et al.
+ * 2024, section 3.2.2); `resident`, 16x16 tiles each by itself, so that a solve may pass a tile over or narrow it (Yang et
+ * al. 2024, section III-B).
+ */
+#define TESS_LAYOUT_LIST(X) \
+    X(TCKI, 0, "tcki")      \
+    X(RESIDENT, 1, "resident")
+
+typedef enum tess_layout {
+#define TESS_LAYOUT_ENUM(NAME, value, name) TESS_LAYOUT_##NAME = (value),
+    TESS_LAYOUT_LIST(TESS_LAYOUT_ENUM)
+#undef TESS_LAYOUT_ENUM
+} tess_layout;
+
 /** The formats of the blocks of tiles with kernel paper. */
 enum { TESS_TCKI_COO = 0, TESS_TCKI_CSR = 1, TESS_TCKI_ELL = 2, TESS_TCKI_HYB = 3, TESS_TCKI_FORMATS = 4 };
 
@@ -109,7 +124,7 @@ typedef struct tess_tcki_thresholds {
 
 /**
  * How a matrix is stored; mirrors --format, --matrix-precision, --max-padding, --sell-window, --arithmetic, --base, --row-order,
- * --kernel, --tcki-thresholds and the options of the policy. Zero stands for a field's default.
+ * --kernel, --tcki-thresholds, --layout and the options of the policy. Zero stands for a field's default.
  */
 typedef struct tess_storage_options {
     tess_format format; /**< TESS_FORMAT_AUTO: chosen for the matrix, see tess_matrix_convert */
@@ -150,6 +165,7 @@ typedef struct tess_storage_options {
     tess_row_order row_order;
     tess_kernel kernel;                   /**< paper: for tiles alone */
     tess_tcki_thresholds tcki_thresholds; /**< tiles with kernel paper; read there alone */
+    tess_layout layout;                   /**< resident: for tiles of 16x16 with kernel default */
 } tess_storage_options;
 
 /**
@@ -195,13 +211,15 @@ TESS_EXPORT tess_status tess_matrix_update_values(tess_matrix *a, const double *
  * their order, FP64 arithmetic, FP64 or FP32 vectors; src/format/tiles/README.md has the layouts. With kernel paper each block is in
  * COO, CSR, ELL or HYB, and products on a GPU add up by atomics in no fixed order; INVALID_ARGUMENT for thresholds that are negative,
  * not numbers, or low above high; UNSUPPORTED for kernel paper of other formats. tests/unit/test_tiles.c, tests/unit/test_tcki.c
+ * tiles with layout resident: Yang et al. 2024, section III-B; UNSUPPORTED for other blocks than 16x16, with kernel paper and of other
+ * formats. tests/unit/test_resident.c
  *
  * TESS_FORMAT_AUTO stands for a format that takes what the other options ask, none of which it changes; tess_matrix_format tells
  * which:
  * - With a policy other than none, on a GPU, tiles, where the granularity is block, or matrix (not given), the matrix has at least
  *   4 nonzeros for each block that holds any, of the shape asked for, and nothing is asked for that split alone takes: a share,
  *   a base, a row order, FP32 arithmetic. Else split, with granularity row where none is given. What split refuses and tiles take
- *   (scaled levels by blocks, kernel paper, a precision) is for tiles whatever the blocks hold, on the host too.
+ *   (scaled levels by blocks, kernel paper, layout resident, a precision) is for tiles whatever the blocks hold, on the host too.
  * - Without a policy, with FP32 arithmetic, sell.
  * - Without a policy, on a GPU, sell where it stores at most 1.15 entries per nonzero, and at most max_padding.
  * - Else csr.
@@ -277,6 +295,10 @@ TESS_EXPORT tess_format tess_matrix_base(const tess_matrix *a);
 TESS_EXPORT tess_format tess_matrix_low_base(const tess_matrix *a);
 /** Bytes of the stored matrix (values, indices, offsets), without work space. */
 TESS_EXPORT int64_t tess_matrix_bytes(const tess_matrix *a);
+/** How tiles are laid out; TCKI for anything else. */
+TESS_EXPORT tess_layout tess_matrix_layout(const tess_matrix *a);
+TESS_EXPORT const char *tess_layout_name(tess_layout layout);
+TESS_EXPORT tess_status tess_layout_parse(const char *name, tess_layout *out);
 TESS_EXPORT const char *tess_format_name(tess_format format);
 TESS_EXPORT tess_status tess_format_parse(const char *name, tess_format *out);
 

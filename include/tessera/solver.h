@@ -37,8 +37,8 @@ typedef enum tess_solver_kind {
 
 /*
  * X(NAME, value, name). `graph` and `single-kernel` need a GPU. `single-kernel` is CG and BiCGSTAB, without preconditioner or
- * with jacobi, on csr of 16 bits or more, in one launch; it has not run on a device yet. `auto`: `graph` on a
- * GPU where the operator and preconditioner allow, else `plain`.
+ * with jacobi, on csr of 16 bits or more, in one launch. `auto`: `single-kernel` where matrix and vectors fit into the shared
+ * memory of its blocks, else `graph` on a GPU where the operator and preconditioner allow, else `plain`.
  */
 #define TESS_ENGINE_LIST(X) \
     X(AUTO, 0, "auto")      \
@@ -51,7 +51,7 @@ typedef enum tess_solver_kind {
  * (Hestenes and Stiefel 1952). `one-reduction`: all inner products of an iteration at once, A p by a recurrence (Chronopoulos and
  * Gear, J. Comput. Appl. Math. 25 (1989), section 4); every 50 iterations of a cycle r is replaced by b - A x and A p by a
  * product, so that rounding does not add up. It runs in the engines single-kernel and plain. `auto`: one-reduction in a single
- * kernel over the whole device, else standard.
+ * kernel, else standard.
  */
 #define TESS_RECURRENCE_LIST(X) \
     X(AUTO, 0, "auto")          \
@@ -63,6 +63,27 @@ typedef enum tess_recurrence {
     TESS_RECURRENCE_LIST(TESS_RECURRENCE_ENUM)
 #undef TESS_RECURRENCE_ENUM
 } tess_recurrence;
+
+/*
+ * X(NAME, value, name). Partial convergence (Yang et al. 2024, section III-D), of CG and BiCGSTAB with a matrix in tiles of layout resident:
+ * where the 16 elements of a segment of the multiplied vector are small, the tiles of its columns are used in FP32, FP16 or
+ * FP8, or passed over. `paper`: below eps, 1e-1 eps, 1e-2 eps and 1e-3 eps, an absolute number: atol where it is above 0, else rtol;
+ * what was narrowed stays so. `safe`: below 2^8, 2^-5, 2^-12 and 2^-16 times rtol ||b|| / sqrt(n) (times ||M^-1 r|| / ||r|| of
+ * the cycle's first residual r, with a preconditioner M), so that scaling A or b by a power of two changes nothing; tiles are used in
+ * their own precision again when a segment grows. Values are narrowed over a power of two per tile, so that no range ends. In BiCGSTAB
+ * a product passes over by its own vector, and narrows as far as both vectors allow. The true residual decides: with the guard on
+ * `repair`, a solve that was misled goes on with the tiles as they are stored.
+ */
+#define TESS_NARROWING_LIST(X) \
+    X(OFF, 0, "off")           \
+    X(PAPER, 1, "paper")       \
+    X(SAFE, 2, "safe")
+
+typedef enum tess_narrowing {
+#define TESS_NARROWING_ENUM(NAME, value, name) TESS_NARROWING_##NAME = (value),
+    TESS_NARROWING_LIST(TESS_NARROWING_ENUM)
+#undef TESS_NARROWING_ENUM
+} tess_narrowing;
 
 /**
  * How GMRES makes its basis orthogonal: two passes of classical Gram-Schmidt, at once or the second one later. At once,
@@ -160,6 +181,7 @@ typedef struct tess_solve_options {
     tess_reordering reorder;
     tess_engine engine;          /**< --engine */
     tess_recurrence recurrence;  /**< --recurrence: one-reduction is for CG alone */
+    tess_narrowing narrowing;    /**< --narrowing: CG and BiCGSTAB, storage in tiles of layout resident (off) */
     tess_guard guard;            /**< --guard */
     double rtol;                 /**< --rtol (1e-5): stop at ||b - A x|| <= max(rtol ||b||, atol); 0 is allowed */
     double atol;                 /**< --atol (0) */
@@ -233,10 +255,15 @@ typedef struct tess_solve_result {
     tess_reordering reorder;
     tess_format format;
     tess_precision matrix_precision; /**< the widest used: a repair may have gone up to fp64 */
-    int escalated;          /**< 1 when the guard went on in a higher precision; the switch of gmres-fd is none */
-    const double *history;  /**< estimated residual norm at iteration 0, 1, ...; NaN where it was not measured */
-    int64_t history_length; /**< may be less than iterations + 1 when the capacity was reached */
-    int timed;              /**< 1: phase_seconds were measured: CG, BiCGSTAB and GMRES with `timings` */
+    int escalated;            /**< 1 when the guard went on in a higher precision; the switch of gmres-fd is none */
+    const double *history;    /**< estimated residual norm at iteration 0, 1, ...; NaN where it was not measured */
+    int64_t history_length;   /**< may be less than iterations + 1 when the capacity was reached */
+    tess_narrowing narrowing; /**< as asked for */
+    int narrowing_misled; /**< 1 when the guard found the solve misled by it and went on with tiles as they are stored */
+    /** With narrowing: products of a tile and a vector's segment in the loops, by the precision that the tile was used in. */
+    int64_t tile_products[TESS_PRECISION_COUNT];
+    int64_t tile_products_bypassed;    /**< those that were not made */
+    int timed;                         /**< 1: phase_seconds were measured: CG, BiCGSTAB and GMRES with `timings` */
     double phase_seconds[TESS_PHASES]; /**< they add up to solve_seconds */
     tess_role_precision inner, basis;  /**< GMRES: what cycles began in; not given for other solvers */
     tess_step_list steps; /**< Jacobi: the steps with the iterations that each ran; a repair may have added one */
@@ -250,7 +277,9 @@ TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
  * A preconditioner that cannot be set up is not an error here: the next solve reports reason PRECOND_SETUP, and
  * tess_context_last_error says why. Errors: DIMENSION_MISMATCH (not square), INVALID_ARGUMENT, UNSUPPORTED, memory; with
  * options->scale or reorder also those of tess_order_max_product, and UNSUPPORTED for a shell matrix; but for
- * Jacobi UNSUPPORTED too where options->storage.row_order of split or composite is not original.
+ * Jacobi UNSUPPORTED too where options->storage.row_order of split or composite is not original; with options->narrowing, for other
+ * solvers than CG and BiCGSTAB, the recurrence one-reduction, the engine single-kernel, and storage that is not tiles of layout
+ * resident (tests/unit/test_narrowed_solves.c).
  *
  * Jacobi splits A = D + R and multiplies with R, in composite storage with rows and columns permuted alike: one copy of its
  * values for each precision that a step names, and for `mixed` those of the policy's levels (policy none stands for
@@ -351,6 +380,8 @@ TESS_EXPORT const char *tess_engine_name(tess_engine engine);
 TESS_EXPORT tess_status tess_engine_parse(const char *name, tess_engine *out);
 TESS_EXPORT const char *tess_recurrence_name(tess_recurrence recurrence);
 TESS_EXPORT tess_status tess_recurrence_parse(const char *name, tess_recurrence *out);
+TESS_EXPORT const char *tess_narrowing_name(tess_narrowing narrowing);
+TESS_EXPORT tess_status tess_narrowing_parse(const char *name, tess_narrowing *out);
 /** Parses `none`, `jacobi`, `block-jacobi`, `block-jacobi:K`, `polynomial`, `polynomial:D`, `ilu0` or `ic0`. */
 TESS_EXPORT tess_status tess_precond_parse(const char *text, tess_precond_options *out);
 

@@ -29,6 +29,7 @@ typedef struct tess_format_ops tess_format_ops;
 typedef struct tess_backend tess_backend;
 typedef struct single_limits single_limits;
 typedef struct single_plan single_plan;
+typedef struct narrowing_ops narrowing_ops;
 
 /* What becomes of a row's sum in place of alpha, beta and residual: an iteration that writes the next vector at once. */
 typedef enum tess_update_kind {
@@ -68,6 +69,8 @@ typedef struct tess_spmv_args {
     const double *residual;   /* non-NULL: y = residual - A x instead */
     tess_reduction reduction; /* dot products with the new y, then a scalar step */
     tess_update update; /* x is the vector before, at the rows of y; but for POLYNOMIAL split and composite alone */
+    const uint8_t *
+        segments; /* tiles of layout resident: how each block column is used (policy/narrowing_rules.h); NULL: as stored */
     /* The rest: split and composite formats alone. */
     float *y_shadow; /* non-NULL: y is written here too, rounded; y may be NULL then */
     /* FP32: rows stored below fp64 multiply with x_shadow in FP32 and sum up in FP64 */
@@ -195,6 +198,7 @@ struct tess_backend {
     tess_status (*single_limits)(tess_context *ctx, single_limits *limits);
     /* As single_plan_make, on the device, in an order that single_plan_can_hold; NULL where there are no limits. */
     tess_status (*single_plan)(const tess_matrix *assembled, int blocks, bool cluster, single_plan *plan);
+    const narrowing_ops *narrowing; /* partial convergence */
     /* The first row without a usable pivot, or -1, goes to singular_row. */
     tess_status (*block_jacobi_build)(const tess_matrix *assembled, const tess_block_diagonal *blocks,
                                       tess_block_stage stage, int64_t *singular_row);

@@ -142,6 +142,8 @@ tess_status tess_matrix_refresh(tess_matrix *a);
 const tess_assignment_summary *tess_matrix_assigned_to(const tess_matrix *a);
 /* Whether products are those with the FP64 values that it was made from: nothing is lost in storage, by format or policy. */
 bool tess_matrix_is_exact(const tess_matrix *a);
+/* The most that storage changes a value by, relatively, where policy lossless bounds it and products are in FP64; else Inf. */
+double tess_matrix_bounded_loss(const tess_matrix *a);
 
 double tess_wall_seconds(void);
 

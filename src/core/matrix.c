@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrices: what does not depend on where the entries came from (see matrix_import.c for that). Products
    are in matrix_product.c. */
+#include <math.h>
 #include <string.h>
 
 #include "core/internal.h"
@@ -165,6 +166,7 @@ void tess_storage_options_init(tess_storage_options *options)
     options->row_order = TESS_ROW_ORDER_ORIGINAL;
     options->kernel = TESS_KERNEL_DEFAULT;
     options->tcki_thresholds = (tess_tcki_thresholds){0.0, 0.0, 0.0};
+    options->layout = TESS_LAYOUT_TCKI;
 }
 
 tess_status tess_storage_require_fp64_arithmetic(tess_context *ctx, const tess_storage_options *options,
@@ -213,6 +215,19 @@ static bool takes_precisions(const tess_format_ops *ops, const tess_storage_opti
     return true;
 }
 
+static tess_status require_layout(const tess_matrix *a, const tess_storage_options *options)
+{
+    if (options->layout != TESS_LAYOUT_TCKI && options->layout != TESS_LAYOUT_RESIDENT) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "TESS_LAYOUT_TCKI or TESS_LAYOUT_RESIDENT", "layout %d",
+                         (int)options->layout);
+    }
+    if (options->layout == TESS_LAYOUT_RESIDENT && options->format != TESS_FORMAT_TILES) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "layout resident is for format tiles",
+                         "layout resident of format %s", tess_format_name(options->format));
+    }
+    return TESS_SUCCESS;
+}
+
 static tess_status require_kernel(const tess_matrix *a, const tess_storage_options *options)
 {
     if (options->kernel != TESS_KERNEL_DEFAULT && options->kernel != TESS_KERNEL_PAPER) {
@@ -234,14 +249,25 @@ const tess_assignment_summary *tess_matrix_assigned_to(const tess_matrix *a)
     return split ? &((const split_storage *)a->storage)->summary : NULL;
 }
 
-bool tess_matrix_is_exact(const tess_matrix *a)
+double tess_matrix_bounded_loss(const tess_matrix *a)
 {
     const bool split = a->format == TESS_FORMAT_SPLIT || a->format == TESS_FORMAT_COMPOSITE;
     const tess_assignment_summary *summary = tess_matrix_assigned_to(a);
 
-    if (!summary) { return a->precision == TESS_PRECISION_FP64; }
-    return summary->options.policy == TESS_POLICY_LOSSLESS && summary->options.parameter == 0.0 &&
-           (!split || ((const split_storage *)a->storage)->options.arithmetic == TESS_ARITHMETIC_FP64);
+    if (!summary || summary->options.policy != TESS_POLICY_LOSSLESS) { return INFINITY; }
+    if (split && ((const split_storage *)a->storage)->options.arithmetic != TESS_ARITHMETIC_FP64) { return INFINITY; }
+    return summary->options.parameter;
+}
+
+bool tess_matrix_is_exact(const tess_matrix *a)
+{
+    return tess_matrix_assigned_to(a) ? tess_matrix_bounded_loss(a) == 0.0 : a->precision == TESS_PRECISION_FP64;
+}
+
+tess_layout tess_matrix_layout(const tess_matrix *a)
+{
+    return a->original && a->format == TESS_FORMAT_TILES ? ((const tiles_storage *)a->storage)->layout
+                                                         : TESS_LAYOUT_TCKI;
 }
 
 tess_format tess_matrix_base(const tess_matrix *a)
@@ -287,6 +313,7 @@ static tess_status convert(const tess_matrix *a, const tess_storage_options *opt
                          a->ctx->backend->name);
     }
     TESS_TRY(require_kernel(a, options));
+    TESS_TRY(require_layout(a, options));
     TESS_TRY(make_matrix(a->ctx, a->nrows, a->ncols, a->nnz, &stored));
     stored->format = options->format;
     stored->precision = precision_of(options, assignment);

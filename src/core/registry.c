@@ -31,9 +31,11 @@ typedef struct named_value {
 
 static const named_value format_names[] = {
     TESS_FORMAT_LIST(NAMED){"shell", TESS_FORMAT_SHELL}, {"auto", TESS_FORMAT_AUTO}, {NULL, 0}};
+static const named_value layout_names[] = {TESS_LAYOUT_LIST(NAMED){NULL, 0}};
 static const named_value solver_names[] = {TESS_SOLVER_LIST(NAMED){NULL, 0}};
 static const named_value engine_names[] = {TESS_ENGINE_LIST(NAMED){NULL, 0}};
 static const named_value recurrence_names[] = {TESS_RECURRENCE_LIST(NAMED){NULL, 0}};
+static const named_value narrowing_names[] = {TESS_NARROWING_LIST(NAMED){NULL, 0}};
 static const named_value orthogonalization_names[] = {
     {"cgs2", TESS_ORTHOGONALIZATION_CGS2}, {"cgs2-delayed", TESS_ORTHOGONALIZATION_CGS2_DELAYED}, {NULL, 0}};
 static const named_value phase_names[] = {TESS_PHASE_LIST(NAMED){NULL, 0}};
@@ -104,6 +106,20 @@ tess_status tess_engine_parse(const char *name, tess_engine *out)
     return TESS_SUCCESS;
 }
 
+const char *tess_layout_name(tess_layout layout)
+{
+    return name_of(layout_names, (int)layout);
+}
+
+tess_status tess_layout_parse(const char *name, tess_layout *out)
+{
+    int value = 0;
+
+    if (!value_of(layout_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
+    *out = (tess_layout)value;
+    return TESS_SUCCESS;
+}
+
 const char *tess_recurrence_name(tess_recurrence recurrence)
 {
     return name_of(recurrence_names, (int)recurrence);
@@ -115,6 +131,20 @@ tess_status tess_recurrence_parse(const char *name, tess_recurrence *out)
 
     if (!value_of(recurrence_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
     *out = (tess_recurrence)value;
+    return TESS_SUCCESS;
+}
+
+const char *tess_narrowing_name(tess_narrowing narrowing)
+{
+    return name_of(narrowing_names, (int)narrowing);
+}
+
+tess_status tess_narrowing_parse(const char *name, tess_narrowing *out)
+{
+    int value = 0;
+
+    if (!value_of(narrowing_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
+    *out = (tess_narrowing)value;
     return TESS_SUCCESS;
 }
 

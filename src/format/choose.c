@@ -62,11 +62,11 @@ static bool tiles_take(const tess_storage_options *o)
            o->row_order == TESS_ROW_ORDER_ORIGINAL && o->arithmetic == TESS_ARITHMETIC_FP64;
 }
 
-/* Whether they ask for something that split does not: the paper's kernel, a precision, scales by blocks. */
+/* Whether they ask for something that split does not: the paper's kernel, a layout, a precision, scales by blocks. */
 static bool split_refuses(const tess_matrix *a, const tess_storage_options *o)
 {
     const tess_format_ops *split = tess_find_format(a->ctx->backend, TESS_FORMAT_SPLIT);
-    bool refused = o->kernel == TESS_KERNEL_PAPER;
+    bool refused = o->kernel == TESS_KERNEL_PAPER || o->layout == TESS_LAYOUT_RESIDENT;
 
     for (int l = 0; l < o->policy.nlevels && l < TESS_MOST_LEVELS; l++) {
         const tess_level *level = &o->policy.level[l];

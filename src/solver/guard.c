@@ -10,9 +10,7 @@
 
 #include "core/two_word.h"
 #include "format/csr/csr.h"
-#include "format/split/split.h"
-#include "format/tiles/tiles.h"
-#include "solver/single_kernel/single_kernel.h"
+#include "solver/narrowing/narrowing.h"
 #include "solver/solver.h"
 #include "solver/transform.h"
 #include "solver/verify.h"
@@ -36,6 +34,8 @@ enum { UNSCALED_EXPONENT = 300, MOST_EXPONENT = 1000 };
 #define REDUCTION_ROUNDOFFS 8.0
 #define LARGEST_REDUCTION 0x1p-17
 #define SMALLEST_REDUCTION (0.5 * PROGRESS_SHARE)
+/* Values that storage changes by no more than this are as good as FP64's: about what a sum of a few products loses. */
+#define NEGLIGIBLE_LOSS 0x1p-49
 
 typedef struct solve_run {
     tess_solver *s;
@@ -119,16 +119,6 @@ cleanup:
     return status;
 }
 
-static void count_nonzeros(const tess_matrix *m, tess_solve_result *r)
-{
-    const tess_assignment_summary *summary = tess_matrix_assigned_to(m);
-
-    if (!summary) { r->nonzeros_per_precision[m->precision] = m->nnz; }
-    for (int l = 0; summary && l < summary->options.nlevels; l++) {
-        r->nonzeros_per_precision[summary->options.level[l].precision] += summary->nonzeros_at[l];
-    }
-}
-
 /* The lowest precision that values of a matrix are in, unless they are all of the original's bits. */
 static tess_precision lowest_precision(const tess_matrix *m)
 {
@@ -144,45 +134,6 @@ static tess_precision lowest_precision(const tess_matrix *m)
 tess_precision solver_lowest_precision(const tess_solver *s)
 {
     return lowest_precision(solver_matrix(s));
-}
-
-static void describe_precond(const tess_precond *m, tess_solve_result *r)
-{
-    tess_precond_factors factors;
-
-    r->precond = m ? m->kind : TESS_PRECOND_NONE;
-    if (!m || !m->incomplete || tess_precond_get_factors(m, &factors) != TESS_SUCCESS) { return; }
-    r->precond_shift = factors.shift;
-    r->triangle_levels[0] = factors.lower_levels;
-    r->triangle_levels[1] = factors.upper_levels;
-    r->triangle_steps[0] = factors.lower_steps;
-    r->triangle_steps[1] = factors.upper_steps;
-}
-
-void describe_solver(const tess_solver *s, tess_solve_result *r)
-{
-    const tess_matrix *a = s->original, *m = solver_matrix(s);
-    int64_t offsets = (a->nrows + 1) * (a->nnz < INT32_MAX ? 4 : 8);
-
-    memset(r, 0, sizeof *r);
-    r->setup_seconds = s->setup_seconds;
-    r->matrix_bytes = tess_matrix_bytes(m);
-    r->fp64_csr_bytes = a->ops ? offsets + a->nnz * 12 : 0;
-    count_nonzeros(m, r);
-    r->solver = s->method->kind;
-    r->engine = s->engine;
-    r->recurrence = s->recurrence;
-    describe_precond(s->precond, r);
-    r->format = m->format;
-    r->matrix_precision = m->precision;
-    r->resident_bytes = tess_matrix_bytes(a) + (s->stored ? r->matrix_bytes : 0) +
-                        (s->precond ? tess_precond_bytes(s->precond) : 0) +
-                        s->nvectors * a->nrows * (int64_t)tess_precision_bytes(s->krylov.vectors) +
-                        5 * a->nrows * (int64_t)sizeof(double); /* b, x, d, r, candidate */
-    r->history = s->host_history;
-    if (s->method->bytes) { r->resident_bytes += s->method->bytes(s); }
-    if (s->krylov.single) { r->resident_bytes += single_kernel_bytes(s->krylov.single); }
-    if (s->method->describe) { s->method->describe(s, r); }
 }
 
 /* The precision that cycles work in until they are escalated. */
@@ -247,8 +198,12 @@ static tess_status scale_residual(solve_run *run)
 
 static double low_precision_reduction(const tess_solver *s)
 {
+    /* of methods without vectors in a precision of their own */
+    const bool negligible =
+        !s->method->working_precision && tess_matrix_bounded_loss(solver_matrix(s)) <= NEGLIGIBLE_LOSS;
     double roundoff = tess_precision_unit_roundoff(working_precision(s));
 
+    if (negligible) { return 0.0; }
     return fmin(fmax(REDUCTION_ROUNDOFFS * roundoff, LARGEST_REDUCTION), SMALLEST_REDUCTION);
 }
 
@@ -287,6 +242,7 @@ static tess_status start_cycle(solve_run *run)
     if (s->method->run) { return TESS_SUCCESS; }
     TESS_TRY(s->ctx->backend->upload(s->ctx, k->state, &state, sizeof state));
     TESS_TRY(s->ctx->backend->zero(s->ctx, k->d, (size_t)k->n * sizeof(double)));
+    TESS_TRY(narrowing_start_cycle(s, r->rhs_norm, run->norm, run->exponent));
     status = s->method->start(k);
 cleanup:
     return status;
@@ -433,6 +389,15 @@ static bool may_repair(solve_run *run, tess_reason *reason, bool progress)
     return false;
 }
 
+/* A narrowed cycle that got nowhere, or that should have been the last, was misled. */
+static bool was_misled(const solve_run *run, tess_reason reason, bool progress)
+{
+    const bool last = run->goal <= STOP_SHARE * run->result->tolerance;
+
+    return run->guard == TESS_GUARD_REPAIR && narrowing_is_active(run->s) && (last || !progress) &&
+           reason != TESS_REASON_ITERATIONS && reason != TESS_REASON_CANCELLED;
+}
+
 /* After a cycle that has not met the tolerance: whether another follows; if not, *reason is final. */
 static tess_status go_on(solve_run *run, const tess_loop_state *end, bool progress, tess_reason *reason, bool *goes_on)
 {
@@ -455,6 +420,10 @@ static tess_status go_on(solve_run *run, const tess_loop_state *end, bool progre
         *goes_on = true;
         return replace_low_residual(run, *reason, progress);
     }
+    if (was_misled(run, *reason, progress)) {
+        TESS_TRY(narrowing_stop(run->s));
+        progress = true; /* the next cycle is another */
+    }
     if (!may_repair(run, reason, progress)) { return TESS_SUCCESS; }
     if (repair && !progress && run->low_precision) { TESS_TRY(escalate(run)); }
     *goes_on = s->setup_reason == TESS_REASON_RUNNING;
@@ -475,6 +444,7 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
     tess_status status = TESS_SUCCESS;
 
     s->krylov.matrix = solver_matrix(s);
+    TESS_TRY(narrowing_start(s));
     *reason = TESS_REASON_ITERATIONS;
     while (goes_on && run->result->iterations < s->options.max_iterations) {
         tess_loop_state end;
@@ -584,6 +554,7 @@ tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector 
     }
     TESS_TRY(tess_vector_refresh_shadow(x));
     TESS_TRY(s->ctx->backend->synchronize(s->ctx));
+    TESS_TRY(narrowing_report(s, result));
     finish_result(s, &run.now, reason, run.start, result);
     status = stop_clock(&run);
 cleanup:

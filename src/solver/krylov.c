@@ -2,6 +2,8 @@
 /* Building blocks of Krylov methods over the backend. */
 #include "solver/krylov.h"
 
+#include "solver/narrowing/narrowing.h"
+
 tess_status krylov_fused(const tess_krylov *k, tess_fused op)
 {
     op.n = k->n;
@@ -10,9 +12,12 @@ tess_status krylov_fused(const tess_krylov *k, tess_fused op)
     return k->ctx->backend->fused(k->ctx, &op);
 }
 
-tess_status krylov_spmv(const tess_krylov *k, const double *x, double *y, tess_reduction reduction)
+/* segments: what tiles are used at, by block column; NULL: as they are. */
+static tess_status multiply(const tess_krylov *k, const double *x, double *y, tess_reduction reduction,
+                            const uint8_t *segments)
 {
-    tess_spmv_args args = {.operation = TESS_OP_NONE, .x = x, .y = y, .alpha = 1.0, .reduction = reduction};
+    tess_spmv_args args = {
+        .operation = TESS_OP_NONE, .x = x, .y = y, .alpha = 1.0, .reduction = reduction, .segments = segments};
     tess_fused dots = {.op = reduction.ndots == 1 ? TESS_FUSED_DOT : TESS_FUSED_DOT_TWO,
                        .x = {.data = y},
                        .y = {.data = reduction.with[0]},
@@ -25,6 +30,24 @@ tess_status krylov_spmv(const tess_krylov *k, const double *x, double *y, tess_r
     if (k->matrix->ops) { return k->matrix->ops->spmv(k->matrix, &args); }
     status = tess_matrix_apply_shell(k->matrix, TESS_OP_NONE, x, y);
     return status == TESS_SUCCESS && reduction.ndots > 0 ? krylov_fused(k, dots) : status;
+}
+
+tess_status krylov_spmv(const tess_krylov *k, const double *x, double *y, tess_reduction reduction)
+{
+    return multiply(k, x, y, reduction, NULL);
+}
+
+tess_status krylov_narrowed_spmv(const tess_krylov *k, int product, const double *x, double *y,
+                                 tess_reduction reduction)
+{
+    const narrowing_pass *pass = k->narrowing ? &k->narrowing->pass : NULL;
+    tess_status status = TESS_SUCCESS;
+
+    /* The guard has gone up to the original: it has no tiles. */
+    if (!pass || tess_matrix_layout(k->matrix) != TESS_LAYOUT_RESIDENT) { return krylov_spmv(k, x, y, reduction); }
+    tess_enter_phase(k->ctx, TESS_PHASE_SPMV);
+    status = k->ctx->backend->narrowing->mark(k->ctx, pass, x, product, k->state);
+    return status == TESS_SUCCESS ? multiply(k, x, y, reduction, pass->use) : status;
 }
 
 tess_status krylov_precondition(const tess_krylov *k, const double *r, double *z, tess_reduction reduction)

@@ -9,6 +9,7 @@
 enum { TESS_MAX_KRYLOV_VECTORS = 6 };
 
 struct single_kernel;
+struct solver_narrowing;
 
 /* One Krylov process for A d = r: it updates the correction d and the residual r. */
 typedef struct tess_krylov {
@@ -20,10 +21,11 @@ typedef struct tess_krylov {
     void *v[TESS_MAX_KRYLOV_VECTORS]; /* the method's own */
     tess_precision vectors;           /* what they are in */
     tess_loop_state *state;
-    int attempt;                  /* counts cycles that made no progress: a method may start differently */
-    void *own;                    /* what the method keeps besides */
-    int64_t iterated;             /* iterations that were enqueued in this cycle, for methods that count them */
-    struct single_kernel *single; /* NULL: the engine is another */
+    int attempt;                        /* counts cycles that made no progress: a method may start differently */
+    void *own;                          /* what the method keeps besides */
+    int64_t iterated;                   /* iterations that were enqueued in this cycle, for methods that count them */
+    struct single_kernel *single;       /* NULL: the engine is another */
+    struct solver_narrowing *narrowing; /* NULL: tiles are used as they are */
 } tess_krylov;
 
 /*
@@ -68,6 +70,9 @@ extern const tess_method tess_method_jacobi;
 
 /* y = A x, then dots with y, if any, and the step. */
 tess_status krylov_spmv(const tess_krylov *k, const double *x, double *y, tess_reduction reduction);
+/* The same for product 0 or 1 of an iteration, which narrows tiles where the solve does. */
+tess_status krylov_narrowed_spmv(const tess_krylov *k, int product, const double *x, double *y,
+                                 tess_reduction reduction);
 /* A fused operation with the loop's state filled in. */
 tess_status krylov_fused(const tess_krylov *k, tess_fused op);
 /* z = M^-1 r by the preconditioner's own pass. */

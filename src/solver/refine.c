@@ -153,6 +153,11 @@ static void add_results(refinement *run, const tess_solve_result *inner)
 
     take_history(run, inner);
     r->iterations += inner->iterations;
+    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
+        r->tile_products[p] += inner->tile_products[p];
+    }
+    r->tile_products_bypassed += inner->tile_products_bypassed;
+    r->narrowing_misled = r->narrowing_misled || inner->narrowing_misled;
     r->refinements += inner->refinements;
     steps_add(&r->steps, &inner->steps);
     r->timed = inner->timed;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "solver/narrowing/narrowing.h"
 #include "solver/single_kernel/single_kernel.h"
 #include "solver/symmetry.h"
 #include "solver/transform.h"
@@ -356,6 +357,7 @@ void tess_solver_destroy(tess_solver *s)
     if (s->graph) { ctx->backend->release_graph(ctx, s->graph); }
     if (s->method && s->method->destroy) { s->method->destroy(s); }
     single_kernel_destroy(ctx, s->krylov.single);
+    narrowing_destroy(s);
     release_vectors(s);
     tess_device_release(ctx, s->krylov.d, n, sizeof(double));
     tess_device_release(ctx, s->krylov.r, n, sizeof(double));
@@ -379,6 +381,7 @@ static tess_status setup_plain(tess_solver *s, const tess_precond *given)
     TESS_TRY(setup_precond(s, given));
     TESS_TRY(s->method->setup ? s->method->setup(s) : solver_setup_storage(s));
     TESS_TRY(choose_engine(s));
+    TESS_TRY(narrowing_setup(s));
     status = allocate_vectors(s);
 cleanup:
     return status;

@@ -166,11 +166,6 @@ static holder hold_half(int64_t nanoseconds)
     return held;
 }
 
-static bool is_held(const holder *held)
-{
-    return cudaStreamQuery(held->stream) == cudaErrorNotReady;
-}
-
 static void let_go(holder *held)
 {
     held->word[0] = 1;
@@ -179,33 +174,17 @@ static void let_go(holder *held)
     assert_int_equal(cudaFreeHost(const_cast<int *>(held->word)), cudaSuccess);
 }
 
-/* A small cluster finds room beside it: nothing waits. */
-static void clusters_run_beside_another_kernel(void **state)
+/* A grid needs every multiprocessor, a cluster its room in one group of them: they may wait for the other kernel, and lose nothing
+   but time. */
+static void check_beside_another_kernel(int64_t side, bool cluster)
 {
-    oracle_csr a = oracle_laplace2d(30);
-    const tess_solve_options options = single_options(TESS_SOLVER_CG, TESS_RECURRENCE_STANDARD);
-    handle h = open_handle(gpu, &a, &options);
-    holder held = hold_half(INT64_C(15000000000));
+    oracle_csr a = oracle_laplace2d(side);
 
-    (void)state;
-    check_again(&h, 5000);
-    assert_true(is_held(&held));
-    let_go(&held);
-    close_handle(&h);
-    oracle_free(&a);
-}
-
-/* A grid needs every multiprocessor: it waits for the other kernel, and loses nothing but time. */
-static void grids_wait_for_another_kernel(void **state)
-{
-    oracle_csr a = oracle_laplace2d(100);
-
-    (void)state;
     for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
         const tess_solve_options options = single_options(static_cast<tess_solver_kind>(kind), TESS_RECURRENCE_AUTO);
         handle h = open_handle(gpu, &a, &options);
 
-        assert_int_equal(h.solver->krylov.single->plan.cluster, false);
+        assert_int_equal(h.solver->krylov.single->plan.cluster, cluster);
         for (int turn = 0; turn < 5; turn++) {
             holder held = hold_half(INT64_C(300000000));
 
@@ -215,6 +194,13 @@ static void grids_wait_for_another_kernel(void **state)
         close_handle(&h);
     }
     oracle_free(&a);
+}
+
+static void solves_beside_another_kernel(void **state)
+{
+    (void)state;
+    check_beside_another_kernel(30, true);
+    check_beside_another_kernel(100, false);
 }
 
 /* Two contexts, each with a thread and a stream of its own. Threads count: the test's own asserts are not for them. */
@@ -346,8 +332,7 @@ int main()
     const CMUnitTest tests[] = {
         cmocka_unit_test(ten_thousand_solves_in_clusters),
         cmocka_unit_test(thousands_of_solves_on_the_whole_device),
-        cmocka_unit_test(clusters_run_beside_another_kernel),
-        cmocka_unit_test(grids_wait_for_another_kernel),
+        cmocka_unit_test(solves_beside_another_kernel),
         cmocka_unit_test(two_contexts_take_turns),
         cmocka_unit_test(a_cancelled_solve_leaves_nothing),
         cmocka_unit_test(a_wait_that_is_too_long_is_an_error),

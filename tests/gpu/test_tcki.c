@@ -38,14 +38,10 @@ static void builders_agree_to_the_byte(void **state)
 {
     (void)state;
     for (size_t s = 0; s < TILES_SHAPES; s++) {
-        oracle_csr matrices[] = {oracle_random(300, 200, 2, 1),
-                                 oracle_random(333, 100, 20, 2),
-                                 oracle_random(100, 90, 85, 3),
-                                 oracle_power_law(5000, 4),
-                                 oracle_open(0, 0),
-                                 generate_problem("elasticity3d 25", 2)};
+        oracle_csr matrices[TILES_MATRICES];
 
-        for (size_t k = 0; k < sizeof matrices / sizeof *matrices; k++) {
+        make_tiles_matrices(matrices);
+        for (size_t k = 0; k < TILES_MATRICES; k++) {
             tess_storage_options options =
                 tiles_of(tiles_shapes[s][0], tiles_shapes[s][1], 0.4, TESS_PRECISION_FP64, fp32);
 

@@ -189,6 +189,13 @@ static tess_status convert_to_paper_tiles(scene *s)
                                                   .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
 }
 
+static tess_status convert_to_resident_tiles(scene *s)
+{
+    return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_TILES,
+                                                  .layout = TESS_LAYOUT_RESIDENT,
+                                                  .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
+}
+
 /* Without a policy, with one, and what decides between formats. */
 static tess_status convert_to_chosen(scene *s)
 {
@@ -352,6 +359,7 @@ static const named_scenario matrix_scenarios[] = {
     {"convert to a chosen format", convert_to_chosen, false},
     {"convert to tiles", convert_to_tiles, false},
     {"convert to tiles of kernel paper", convert_to_paper_tiles, false},
+    {"convert to tiles of layout resident", convert_to_resident_tiles, false},
     {"convert to composite", convert_to_composite, false},
     {"convert to composite slices", convert_to_composite_slices, false},
     {"assign precisions", assign_precisions, false},

@@ -162,6 +162,18 @@ static tess_status solve_bicgstab(scene *s)
     return solve(s, TESS_SOLVER_BICGSTAB, TESS_PRECISION_FP64, TESS_PRECOND_JACOBI);
 }
 
+static tess_status solve_narrowed(scene *s)
+{
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+
+    options.storage = (tess_storage_options){
+        .format = TESS_FORMAT_TILES, .layout = TESS_LAYOUT_RESIDENT, .policy = {.granularity = TESS_GRANULARITY_BLOCK}};
+    options.narrowing = TESS_NARROWING_SAFE;
+    options.history_capacity = 100;
+    options.precond.kind = TESS_PRECOND_JACOBI;
+    return solve_fresh(s, &s->a, &options);
+}
+
 static tess_status solve_auto(scene *s)
 {
     return solve(s, TESS_SOLVER_AUTO, TESS_PRECISION_FP64, TESS_PRECOND_BLOCK_JACOBI);
@@ -346,6 +358,7 @@ const named_scenario solve_scenarios[] = {
     {"solve_cg", solve_cg, false},
     {"solve_cg_fp32", solve_cg_fp32, false},
     {"solve_bicgstab", solve_bicgstab, false},
+    {"solve_narrowed", solve_narrowed, false},
     {"solve_auto", solve_auto, false},
     {"solve_transformed", solve_transformed, false},
     {"solve_gmres", solve_gmres, false},

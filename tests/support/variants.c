@@ -21,6 +21,10 @@
     {                          \
         TESS_PRECISION_E4M3, 0 \
     }
+#define E5M2                   \
+    {                          \
+        TESS_PRECISION_E5M2, 0 \
+    }
 #define FP16_SCALED            \
     {                          \
         TESS_PRECISION_FP16, 1 \
@@ -48,6 +52,11 @@
 #define PAPER(...)                                                                      \
     {                                                                                   \
         .format = TESS_FORMAT_TILES, .kernel = TESS_KERNEL_PAPER, .policy = __VA_ARGS__ \
+    }
+
+#define RESIDENT(...)                                                                      \
+    {                                                                                      \
+        .format = TESS_FORMAT_TILES, .layout = TESS_LAYOUT_RESIDENT, .policy = __VA_ARGS__ \
     }
 
 const policy_variant policy_variants[POLICY_VARIANTS] = {
@@ -109,6 +118,11 @@ const policy_variant policy_variants[POLICY_VARIANTS] = {
     {"paper fp64,fp16:scaled", PAPER(POLICY(BLOCK, FIXED_RANGE, 0.9, 2, FP64, FP16_SCALED))},
     {"paper lossless fp64,fp32,fp16,e4m3", PAPER(POLICY(BLOCK, LOSSLESS, 0.0, 4, FP64, FP32, FP16, E4M3))},
     {"paper 32x32 fp64,fp32,bf16", PAPER(BLOCK32(FIXED_RANGE, 300.0, 3, FP64, FP32, BF16))},
+    {"resident all fp64", RESIDENT({.policy = TESS_POLICY_NONE})},
+    {"resident fp64,fp32,bf16", RESIDENT(POLICY(BLOCK, FIXED_RANGE, 300.0, 3, FP64, FP32, BF16))},
+    {"resident fp64,fp16:scaled", RESIDENT(POLICY(BLOCK, FIXED_RANGE, 0.9, 2, FP64, FP16_SCALED))},
+    {"resident lossless fp64,fp32,fp16,e4m3", RESIDENT(POLICY(BLOCK, LOSSLESS, 0.0, 4, FP64, FP32, FP16, E4M3))},
+    {"resident lossless:1e-15 fp64,fp32,e5m2", RESIDENT(POLICY(BLOCK, LOSSLESS, 1e-15, 3, FP64, FP32, E5M2))},
 };
 
 tess_policy_options policy_of(const tess_storage_options *storage)

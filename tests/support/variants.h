@@ -10,7 +10,7 @@ typedef struct policy_variant {
     tess_storage_options storage;
 } policy_variant;
 
-enum { SPLIT_VARIANTS = 28, POLICY_VARIANTS = 40 };
+enum { SPLIT_VARIANTS = 28, POLICY_VARIANTS = 45 };
 /* First formats split and composite over both bases, by rows, entries and blocks, with all row orders; then tiles, of both
    kernels. Two to four levels, scales. */
 extern const policy_variant policy_variants[POLICY_VARIANTS];

@@ -210,7 +210,7 @@ static void what_one_format_takes_decides(void **state)
     tess_context *ctx = open_device(2);
     oracle_csr full = make_blocks(64, 0), sparse = make_blocks(64, 1);
     const tess_storage_options plain = options_of("fixed-range:40", TESS_GRANULARITY_BLOCK);
-    tess_storage_options split[] = {plain, plain, plain, plain, plain}, tiles[] = {plain, plain};
+    tess_storage_options split[] = {plain, plain, plain, plain, plain}, tiles[] = {plain, plain, plain};
 
     (void)state;
     split[0].policy.share = 50.0;
@@ -225,6 +225,7 @@ static void what_one_format_takes_decides(void **state)
     }
     assert_int_equal(tess_levels_parse("fp64,fp16:scaled", &tiles[0].policy), TESS_SUCCESS);
     tiles[1].kernel = TESS_KERNEL_PAPER;
+    tiles[2].layout = TESS_LAYOUT_RESIDENT;
     for (size_t k = 0; k < sizeof tiles / sizeof *tiles; k++) {
         assert_int_equal(format_for(ctx, &full, &tiles[k]), TESS_FORMAT_TILES);
         assert_int_equal(format_for(ctx, &sparse, &tiles[k]), TESS_FORMAT_TILES);

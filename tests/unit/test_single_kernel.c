@@ -12,14 +12,17 @@ static void size_chooses_the_blocks(void **state)
 
     (void)state;
     assert_int_equal(single_cluster_blocks(&h200, 1, 1), 1);
-    assert_int_equal(single_cluster_blocks(&h200, 512, 2500), 1);
-    assert_int_equal(single_cluster_blocks(&h200, 513, 2500), 2);
-    assert_int_equal(single_cluster_blocks(&h200, 1024, 5000), 2);
-    assert_int_equal(single_cluster_blocks(&h200, 4096, 20000), 8);
-    assert_int_equal(single_cluster_blocks(&h200, 4096, 66000), 16);
-    assert_int_equal(single_cluster_blocks(&portable, 4096, 66000), 0);
+    assert_int_equal(single_cluster_blocks(&h200, 256, 1250), 1);
+    assert_int_equal(single_cluster_blocks(&h200, 257, 1250), 2);
+    assert_int_equal(single_cluster_blocks(&h200, 1024, 5000), 4);
+    assert_int_equal(single_cluster_blocks(&h200, 1024, 66000), 16);
+    assert_int_equal(single_cluster_blocks(&h200, 4096, 20000), 16);
+    assert_int_equal(single_cluster_blocks(&h200, 8192, 40000), 16);
+    assert_int_equal(single_cluster_blocks(&h200, 8193, 40000), 0);
     assert_int_equal(single_cluster_blocks(&h200, 4096, 132000), 0);
-    assert_int_equal(single_cluster_blocks(&h200, 4097, 20000), 0);
+    assert_int_equal(single_cluster_blocks(&portable, 4096, 20000), 8);
+    assert_int_equal(single_cluster_blocks(&portable, 4097, 20000), 0);
+    assert_int_equal(single_cluster_blocks(&portable, 4096, 66000), 0);
     assert_int_equal(single_cluster_blocks(&none, 10, 10), 0);
     assert_int_equal(single_grid_blocks(&h200, 65536), 132);
     assert_int_equal(single_grid_blocks(&h200, 100), 7);
@@ -57,9 +60,9 @@ static void check_block(const oracle_csr *a, const single_plan *p, int b)
     assert_true(first <= end && count >= end - first);
     assert_true(end - first <= p->most_rows && count <= p->most_columns);
     assert_true(p->row_ptr[end] - p->row_ptr[first] <= p->most_entries);
-    /* no block has more than its share of entries and rows, a row as much as two entries, and one row more */
-    assert_true(p->row_ptr[end] - p->row_ptr[first] + 2 * (end - first) <=
-                (p->nnz + 2 * a->nrows) / p->blocks + 1 + oracle_longest_row(a, false) + 2);
+    /* no block weighs more than its share and one row */
+    assert_true(single_weight(end - first, p->row_ptr[end] - p->row_ptr[first]) <=
+                single_weight(a->nrows, p->nnz) / p->blocks + 1 + single_weight(1, oracle_longest_row(a, false)));
     for (int32_t l = 1; l < count; l++) {
         assert_true(column[l - 1] < column[l]);
     }

@@ -383,7 +383,7 @@ static void every_shape_holds_its_levels(void **state)
     tess_context *ctx = open_device(2);
 
     (void)state;
-    check_shapes_of_tiles(ctx, TESS_KERNEL_PAPER);
+    check_shapes_of_tiles(ctx, (tiles_kind){.kernel = TESS_KERNEL_PAPER});
     tess_context_destroy(ctx);
 }
 
@@ -392,7 +392,7 @@ static void scales_and_three_levels_hold(void **state)
     tess_context *ctx = open_device(2);
 
     (void)state;
-    check_scales_of_tiles(ctx, TESS_KERNEL_PAPER);
+    check_scales_of_tiles(ctx, (tiles_kind){.kernel = TESS_KERNEL_PAPER});
     tess_context_destroy(ctx);
 }
 
@@ -400,18 +400,11 @@ static void scales_and_three_levels_hold(void **state)
 static void long_and_empty_block_rows_hold(void **state)
 {
     tess_storage_options options = tiles_of(16, 16, 0.5, TESS_PRECISION_FP64, fp32);
-    oracle_csr power = oracle_power_law(5000, 3), far = oracle_open(200, 2000000);
+    oracle_csr power = oracle_power_law(5000, 3), far = make_far_matrix();
     tess_context *ctx = open_device(2);
 
     (void)state;
     options.kernel = TESS_KERNEL_PAPER;
-    for (int64_t i = 0; i < 200; i++) {
-        for (int64_t j = 0; i == 77 && j < 20000; j++) {
-            oracle_push(&far, 100 * j, j % 3 == 0 ? 3.0 : 0.125);
-        }
-        if (i % 50 == 3) { oracle_push(&far, 1999999 - i, 0.25); }
-        oracle_end_row(&far, i);
-    }
     check_tiles(ctx, &power, &options);
     check_tiles(ctx, &far, &options);
     oracle_free(&power);
@@ -424,7 +417,7 @@ static void new_values_keep_formats_and_levels(void **state)
     tess_context *ctx = open_device(1);
 
     (void)state;
-    check_new_values_of_tiles(ctx, TESS_KERNEL_PAPER);
+    check_new_values_of_tiles(ctx, (tiles_kind){.kernel = TESS_KERNEL_PAPER});
     tess_context_destroy(ctx);
 }
 

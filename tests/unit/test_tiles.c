@@ -11,58 +11,9 @@
 
 static const tess_level fp32 = {TESS_PRECISION_FP32, 0};
 
-/* Where strips begin, in units, and the records, on the host. */
-typedef struct records {
-    uint32_t *start;
-    char *record;
-    int64_t nstrips, units;
-} records;
-
-static records read_records(const tess_matrix *stored)
-{
-    const tiles_view *v = &((const tiles_storage *)stored->storage)->view;
-
-    return (records){.nstrips = v->nstrips,
-                     .units = v->units,
-                     .start = read_tiles(stored, v->start, v->nstrips + 1, sizeof *v->start),
-                     .record = read_tiles(stored, v->record, v->units, TILES_UNIT)};
-}
-
-static void free_records(records *r)
-{
-    free(r->start);
-    free(r->record);
-}
-
 /* ---- a record, byte by byte ---- */
 
-/*
- * 20 x 40, blocks of 16 x 16. Strip 0: block 0 with (0,0) = 100, (0,3) = 2, (5,1) = 3, all in FP64 since 100 is outside;
- * block 1 with (0,16) = 0.5 and block 2 with (0,39) = 0.25, (2,32) = 0.125 in FP32. Strip 1: block 1 with (19,17) = 7.
- */
-static tess_matrix *make_small(tess_context *ctx)
-{
-    oracle_csr a = oracle_open(20, 40);
-    tess_matrix *m = NULL;
-
-    for (int64_t i = 0; i < 20; i++) {
-        if (i == 0) {
-            oracle_push(&a, 0, 100.0);
-            oracle_push(&a, 3, 2.0);
-            oracle_push(&a, 16, 0.5);
-            oracle_push(&a, 39, 0.25);
-        }
-        if (i == 2) { oracle_push(&a, 32, 0.125); }
-        if (i == 5) { oracle_push(&a, 1, 3.0); }
-        if (i == 19) { oracle_push(&a, 17, 7.0); }
-        oracle_end_row(&a, i);
-    }
-    m = make_matrix(ctx, &a);
-    oracle_free(&a);
-    return m;
-}
-
-static const void *at(const records *r, int64_t strip, uint32_t offset)
+static const void *at(const tiles_records *r, int64_t strip, uint32_t offset)
 {
     return r->record + (int64_t)r->start[strip] * TILES_UNIT + offset;
 }
@@ -77,7 +28,7 @@ typedef struct expected_group {
     tess_precision precision;
 } expected_group;
 
-static uint32_t check_group(const records *r, int64_t strip, int place, const expected_group *e)
+static uint32_t check_group(const tiles_records *r, int64_t strip, int place, const expected_group *e)
 {
     const tiles_group g = tiles_group_at(e->header, e->offset, 16, (int)tess_precision_bytes(e->precision));
 
@@ -120,8 +71,8 @@ static void records_are_laid_out_as_documented(void **state)
     const expected_group last = {
         tiles_header(1, 1, false, false), 12, 1, 1, {0}, {[3] = 1}, {0x01}, {7.0}, TESS_PRECISION_FP64};
     tess_context *ctx = open_device(1);
-    tess_matrix *assembled = make_small(ctx), *stored = convert_tiles(assembled, &options);
-    records r = read_records(stored);
+    tess_matrix *assembled = make_small_tiled(ctx), *stored = convert_tiles(assembled, &options);
+    tiles_records r = read_tiles_records(stored);
 
     (void)state;
     assert_int_equal(r.nstrips, 2);
@@ -136,7 +87,7 @@ static void records_are_laid_out_as_documented(void **state)
     assert_int_equal(check_group(&r, 1, 1, &last), 40);
     assert_int_equal(r.start[2], 9);
     assert_int_equal(tess_matrix_bytes(stored), 9 * 16 + 3 * 4);
-    free_records(&r);
+    free_tiles_records(&r);
     tess_matrix_destroy(stored);
     tess_matrix_destroy(assembled);
     tess_context_destroy(ctx);
@@ -149,7 +100,7 @@ static void every_shape_holds_its_levels(void **state)
     tess_context *ctx = open_device(2);
 
     (void)state;
-    check_shapes_of_tiles(ctx, TESS_KERNEL_DEFAULT);
+    check_shapes_of_tiles(ctx, (tiles_kind){.kernel = TESS_KERNEL_DEFAULT});
     tess_context_destroy(ctx);
 }
 
@@ -158,7 +109,7 @@ static void scales_and_three_levels_hold(void **state)
     tess_context *ctx = open_device(2);
 
     (void)state;
-    check_scales_of_tiles(ctx, TESS_KERNEL_DEFAULT);
+    check_scales_of_tiles(ctx, (tiles_kind){.kernel = TESS_KERNEL_DEFAULT});
     tess_context_destroy(ctx);
 }
 
@@ -391,7 +342,7 @@ static void new_values_keep_their_levels(void **state)
     tess_context *ctx = open_device(1);
 
     (void)state;
-    check_new_values_of_tiles(ctx, TESS_KERNEL_DEFAULT);
+    check_new_values_of_tiles(ctx, (tiles_kind){.kernel = TESS_KERNEL_DEFAULT});
     tess_context_destroy(ctx);
 }
 
@@ -400,7 +351,7 @@ static void what_is_not_read_does_not_count(void **state)
 {
     const tess_storage_options options = tiles_of(16, 16, 4.0, TESS_PRECISION_FP64, fp32);
     tess_context *ctx = open_device(1);
-    tess_matrix *assembled = make_small(ctx), *stored = convert_tiles(assembled, &options);
+    tess_matrix *assembled = make_small_tiled(ctx), *stored = convert_tiles(assembled, &options);
     double x[40], y[20], zero[20] = {0.0};
 
     (void)state;
@@ -419,7 +370,7 @@ static void what_cannot_be_is_refused(void **state)
 {
     tess_storage_options options = tiles_of(16, 16, 0.5, TESS_PRECISION_FP64, fp32);
     tess_context *ctx = open_device(1);
-    tess_matrix *assembled = make_small(ctx), *stored = NULL;
+    tess_matrix *assembled = make_small_tiled(ctx), *stored = NULL;
 
     (void)state;
     options.policy.granularity = TESS_GRANULARITY_ENTRY;

@@ -427,6 +427,7 @@ static tess_backend make_table()
     t.release_graph = gpu_release_graph;
     t.single_limits = gpu_single_limits;
     t.single_plan = gpu_single_plan;
+    t.narrowing = gpu_narrowing();
     t.block_jacobi_build = gpu_block_jacobi_build;
     t.block_jacobi_apply = gpu_block_jacobi_apply;
     t.incomplete_factor = gpu_incomplete_factor;

@@ -11,6 +11,7 @@
 #include "format/ellr/ellr.h"
 #include "format/split/split.h"
 #include "format/tiles/tiles.h"
+#include "solver/narrowing/narrowing.h"
 
 /* Values converted at a time: their doubles stay in the first-level cache. */
 enum { CONVERT_RUN = 256 };
@@ -175,6 +176,7 @@ const tess_backend tess_host_backend = {
     .run_loop = host_run_loop,
     .repeat = host_repeat,
     .release_graph = release_no_graph,
+    .narrowing = &host_narrowing,
     .block_jacobi_build = host_block_jacobi_build,
     .block_jacobi_apply = host_block_jacobi_apply,
     .incomplete_factor = host_incomplete_factor,

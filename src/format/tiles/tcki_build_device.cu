@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Building tiles with kernel paper on the GPU: a thread for each row of a block. Atomics here are of integers: no order shows. */
-#include "core/offsets.h"
 #include "format/tiles/tcki_device.cuh"
+#include "format/tiles/tiles_build.cuh"
 #include "format/tiles/tiles_places.cuh"
 #include "granule/assign_device.cuh"
 
@@ -37,21 +37,6 @@ __global__ static void __launch_bounds__(GPU_BLOCK) number_kernel(const tcki_vie
             v.row[b] = (int32_t)strip;
         }
     }
-}
-
-/* The first entry from `low` on, below `high`, whose column is not below `column`; `high` where there is none. */
-__device__ static inline int64_t find_column(const int32_t *col_ind, int64_t low, int64_t high, int64_t column)
-{
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-
-        if ((int64_t)col_ind[middle] < column) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
 }
 
 /* A lane's entries of a block: where they begin in the matrix, and how many they are. */

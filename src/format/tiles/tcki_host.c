@@ -3,36 +3,17 @@
 #include <string.h>
 
 #include "backend/host/host.h"
-#include "core/offsets.h"
 #include "format/row_epilogue.h"
 #include "format/tiles/tcki_record.h"
 #include "format/tiles/tiles_host.h"
 
 /* ---- building ---- */
 
-/* A block's entries: where those of each row begin in the matrix, and how many they are. */
-typedef struct block_entries {
-    int64_t at[TILES_SIDE];
-    int length[TILES_SIDE];
-} block_entries;
-
 /* Takes the block's entries off the rows; cursor[r] is the next entry of row r. */
 static block_entries take_block(const tiles_source *source, const tcki_view *v, int64_t strip, int64_t block,
                                 int64_t *cursor)
 {
-    const csr_view *csr = source->csr;
-    block_entries e = {{0}, {0}};
-
-    for (int r = 0; r < v->rows && strip * v->rows + r < v->nrows; r++) {
-        const int64_t end = tess_row_offset(csr->row_ptr, csr->row_ptr_bits, strip * v->rows + r + 1);
-
-        e.at[r] = cursor[r];
-        while (cursor[r] < end && csr->col_ind[cursor[r]] >> v->column_bits == v->column[block]) {
-            cursor[r] += 1;
-        }
-        e.length[r] = (int)(cursor[r] - e.at[r]);
-    }
-    return e;
+    return tiles_host_take_block(source->csr, strip, v->rows, v->column_bits, v->column[block], cursor);
 }
 
 /* The largest width that is common among the rows. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tiles: a matrix stored block row by block row, on the grid of src/granule/block_grid.h, each block in a precision of its own.
+ * Layout resident is in resident_record.h; it has the same view.
  *
  * Layout tcki (Zhao et al. 2024, section 3.2.2). A *strip* is a block row. Its blocks are taken in *runs* of up to TILES_SLOTS;
  * the blocks of a run that have the same level are a *group*, and the entries of a group are stored together, so that tiny blocks
@@ -55,6 +56,7 @@ struct tcki_storage;
 
 typedef struct tiles_storage {
     tiles_view view;
+    tess_layout layout;
     struct tcki_storage *tcki;   /* kernel paper (tcki.h): what is stored, in place of start and record; else NULL */
     tess_assignment *assignment; /* kept to renew values */
     bool owns_assignment;

@@ -2,13 +2,10 @@
 /* Building tiles on the GPU. Atomics here are of integers: no order shows. */
 #include "backend/gpu/store_value.cuh"
 #include "core/offsets.h"
-#include "format/tiles/tiles_device.cuh"
+#include "format/tiles/tiles_build.cuh"
 #include "format/tiles/tiles_places.cuh"
 
-enum {
-    COPIES = 4,      /* entries of a thread that are loaded before the first is used */
-    FILL_BLOCK = 128 /* threads of a block that makes records: shared memory has room for their strips */
-};
+enum { COPIES = 4 /* entries of a thread that are loaded before the first is used */ };
 
 /* ---- runs ---- */
 
@@ -47,37 +44,11 @@ __device__ static inline uint32_t make_header(const tiles_lanes<ROWS> &at, lane_
     return members ? tiles_header(entries, __popc(members), far != 0, scaled) : 0U;
 }
 
-/* What the kernels get by value: a source whose parts are in host memory. */
-struct source_argument {
-    tiles_source source;
-    csr_view csr;
-    block_grid grid;
-
-    explicit source_argument(const tiles_source *from) : source(*from), csr(*from->csr), grid(*from->grid)
-    {
-    }
-};
-
-/* The source with its parts where the kernel has them. */
-__device__ static inline tiles_source source_in(const source_argument &argument)
-{
-    tiles_source source = argument.source;
-
-    source.csr = &argument.csr;
-    source.grid = &argument.grid;
-    return source;
-}
-
 /* ---- places ---- */
-
-struct tiles_totals {
-    int64_t units;
-    unsigned long long longest; /* units */
-};
 
 /* units[strip]: what each takes. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
-    measure_kernel(const source_argument argument, const tiles_view v, uint32_t *units, tiles_totals *totals)
+    measure_kernel(const source_argument argument, const tiles_view v, uint32_t *units, strip_totals *totals)
 {
     const tiles_lanes<16> at;
     const tiles_source source = source_in(argument);
@@ -117,27 +88,11 @@ extern "C" tess_status tiles_gpu_measure(tess_context *ctx, const tiles_source *
                                          uint32_t *start, int64_t *units, int64_t *longest)
 {
     gpu_scope scope(ctx);
-    const int64_t words = (int64_t)(sizeof(tiles_totals) / sizeof(int64_t));
-    double *room = NULL;
-    tiles_totals *totals = NULL, out = {0, 0};
-    tess_status status = TESS_SUCCESS;
 
-    if (v->nstrips == 0) {
-        TESS_TRY(ctx->backend->zero(ctx, start, sizeof *start));
-    } else {
-        TESS_TRY(gpu_parts(ctx, words + place_units_room(v->nstrips), &room));
-        totals = (tiles_totals *)(void *)room;
-        TESS_TRY(ctx->backend->zero(ctx, totals, sizeof *totals));
+    return place_strips(ctx, v->nstrips, start, units, longest, [&](strip_totals *totals) {
         measure_kernel<<<gpu_grid(ctx, v->nstrips * 16, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(source_argument(source),
                                                                                                 *v, start, totals);
-        TESS_TRY(gpu_check_launch(ctx, "measuring strips of tiles"));
-        TESS_TRY(place_units(ctx, start, v->nstrips, (int64_t *)(void *)(room + words), &totals->units));
-        TESS_TRY(ctx->backend->download(ctx, &out, totals, sizeof out));
-    }
-    *units = out.units;
-    *longest = (int64_t)out.longest * TILES_UNIT;
-cleanup:
-    return status;
+    });
 }
 
 /* ---- records ---- */
@@ -238,43 +193,6 @@ __device__ static inline void write_entries(const csr_view &csr, const tiles_vie
         }
     }
 }
-
-/* A strip's record as the threads of a group make it: in shared memory where there is room, since single bytes and values are slow to
-   write to memory, and copied from there as a whole. */
-template <int ROWS>
-struct record_place {
-    char *record; /* where it is made */
-    uint4 *target;
-    int units; /* to be copied; 0: it is made where it belongs */
-
-    /* All lanes of the wave take part. */
-    __device__ inline record_place(const tiles_view &v, char *records, bool has, int64_t strip, char *stage, int room,
-                                   int lane)
-        : record(records), target(NULL), units(0)
-    {
-        const uint32_t start = has ? v.start[strip] : 0U, end = has ? v.start[strip + 1] : 0U;
-
-        record = records + (int64_t)start * TILES_UNIT;
-        target = (uint4 *)(void *)record;
-        if ((int64_t)(end - start) * TILES_UNIT <= room) {
-            units = (int)(end - start);
-            record = stage;
-        }
-        for (int i = lane; i < units; i += ROWS) {
-            ((uint4 *)(void *)stage)[i] = make_uint4(0, 0, 0, 0);
-        }
-        GPU_SYNC_WAVE();
-    }
-
-    __device__ inline void bring(int lane) const
-    {
-        GPU_SYNC_WAVE();
-        for (int i = lane; i < units; i += ROWS) {
-            target[i] = ((const uint4 *)(const void *)record)[i];
-        }
-        GPU_SYNC_WAVE(); /* the room may be used again */
-    }
-};
 
 /* A run while its record is made: what the lane has of it, and what the group shares. */
 template <int ROWS>
@@ -415,13 +333,8 @@ __global__ static void __launch_bounds__(FILL_BLOCK)
 template <int ROWS>
 static tess_status launch_fill(tess_context *ctx, const tiles_source *source, const tiles_view *v, char *record)
 {
-    enum { RESIDENT = 2 /* blocks, at least */, OWN = 4096 /* bytes of shared memory that a block has besides */ };
-    const gpu_state *state = gpu_state_of(ctx);
-    const int64_t likely = v->units * TILES_UNIT / v->nstrips * 5 / 4 + TILES_UNIT;
-    const int64_t half = state->shared_bytes / RESIDENT,
-                  block = half < state->shared_bytes_per_block ? half : state->shared_bytes_per_block,
-                  most = (block - OWN) / (FILL_BLOCK / ROWS);
-    const int room = (int)(likely < most ? likely : most) / TILES_UNIT * TILES_UNIT;
+    enum { OWN = 4096 /* bytes of shared memory that a block has besides */ };
+    const int room = record_room(ctx, v, FILL_BLOCK / ROWS, OWN);
     const unsigned grid = (unsigned)((v->nstrips * ROWS + FILL_BLOCK - 1) / FILL_BLOCK);
     const size_t shared = (size_t)room * (FILL_BLOCK / ROWS);
     tess_status status = TESS_SUCCESS;

@@ -1,218 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Tiles times a vector on the GPU. A strip has a thread for each row, or two where strips are long; a wave has one or two strips.
- * The records of a few strips at a time come into shared memory in one stretch, while the wave works on those before; waves
- * do not wait for each other. What does not fit there is read from memory. Every row is added up by one thread, or by two whose
- * sums are added, in a fixed order.
- */
-#include "backend/gpu/reduce.cuh"
-#include "format/row_epilogue.h"
+/* Tiles in layout tcki times a vector on the GPU: tiles_strips.cuh with the strips of tiles_group.cuh. */
 #include "format/tiles/tiles_group.cuh"
-#include "format/tiles/tiles_stretch.cuh"
+#include "format/tiles/tiles_strips.cuh"
 
-enum {
-    WAVES = GPU_BLOCK / GPU_WAVE,
-    LONG_STRIP = 3072, /* bytes of a mean strip from which a wave takes one strip, two threads a row */
-    BLOCKS = 3         /* resident blocks per multiprocessor that registers must allow */
+enum { LONG_STRIP = 3072 /* bytes of a mean strip from which a wave takes one strip, two threads a row */ };
+
+/* PAIRS: levels are in FP64 and FP32, and rows have few entries. */
+template <bool PAIRS, int ROWS_OF_STRIP, int THREADS_OF_ROW>
+struct merged_strips {
+    static constexpr int ROWS = ROWS_OF_STRIP, SPLIT = THREADS_OF_ROW;
+
+    template <bool STAGED, typename VECTOR>
+    __device__ static __forceinline__ double sum(const tiles_view &v, const strips_plan &plan,
+                                                 const tiles_lanes<ROWS> &at, bool has, int32_t strip,
+                                                 const char *record, const tess_spmv_args &args)
+    {
+        return sum_strip_row<STAGED, PAIRS, VECTOR, ROWS, SPLIT>(v, plan, at, has, strip, record,
+                                                                 vector_of<VECTOR>(args));
+    }
 };
-
-/* What becomes of the sums. */
-struct strips_output {
-    bool stores; /* y is the sums, and nothing else is done with them */
-    bool steps;  /* of a polynomial */
-};
-
-/* ---- the kernel ---- */
-
-template <typename VECTOR, int NDOTS>
-__device__ static inline void finish(const tess_spmv_args &args, const strips_output &output, int64_t row, double sum,
-                                     double *dots)
-{
-    constexpr bool FP32 = sizeof(VECTOR) == sizeof(float);
-
-    if (NDOTS == 0 && output.stores) {
-        if constexpr (FP32) {
-            args.y_fp32[row] = (float)sum;
-        } else {
-            args.y[row] = sum;
-        }
-    } else if (NDOTS == 0 && (FP32 || output.steps)) {
-        spmv_finish_step(&args, FP32, row, sum);
-    } else {
-        finish_row<NDOTS>(args, row, sum, dots);
-    }
-}
-
-/* All strips of a stretch; `records` is where strip 0's record is. */
-template <bool STAGED, bool PAIRS, typename VECTOR, int ROWS, int SPLIT, int NDOTS>
-__device__ static __forceinline__ void work_on(const tiles_view &v, const strips_plan &plan, int32_t first,
-                                               const stretch &own, const char *records, const tess_spmv_args &args,
-                                               const strips_output &output, const VECTOR *x, double *dots)
-{
-    constexpr int AT_ONCE = GPU_WAVE / (ROWS * SPLIT);
-    const tiles_lanes<ROWS> at;
-    const uint32_t origin = own.start_of(0);
-
-#pragma unroll 1
-    for (int s = 0; s < plan.strips; s += AT_ONCE) {
-        const int mine = s + at.shift / (ROWS * SPLIT);
-        const int32_t strip = first + mine;
-        const int row = strip * ROWS + at.lane;
-        const bool has = strip < (int)v.nstrips;
-        const uint32_t start = own.start_of(has ? mine : 0);
-        double sum = sum_strip_row<STAGED, PAIRS, VECTOR, ROWS, SPLIT>(
-            v, plan, at, has, strip, records + (int64_t)(start - origin) * TILES_UNIT, x);
-
-        if (SPLIT == 2) { sum += GPU_SHUFFLE_XOR(sum, ROWS); }
-        if (has && row < (int)v.nrows && at.shift / ROWS % SPLIT == 0) {
-            finish<VECTOR, NDOTS>(args, output, row, sum, dots);
-        }
-    }
-}
-
-template <bool PAIRS, typename VECTOR, int ROWS, int SPLIT, int NDOTS>
-__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, BLOCKS)
-    strips_kernel(const tiles_view v, const strips_plan plan, const strips_output output, const tess_spmv_args args,
-                  const loop_gate gate, const reduce_target target)
-{
-    extern __shared__ __align__(128) char stages[];
-    __shared__ gpu_arrival arrivals[WAVES][MOST_STAGES];
-    const int wave = (int)threadIdx.x / GPU_WAVE;
-    const int step = (int)gridDim.x * WAVES * plan.strips,
-              nstrips = (int)v.nstrips; /* 3 steps + nstrips is below 2^31 */
-    int first = ((int)blockIdx.x * WAVES + wave) * plan.strips;
-    char *const own_stages = stages + wave * plan.stages * plan.room;
-    const bool doubled = plan.stages == MOST_STAGES;
-    stretch own, coming, after;
-    double dots[NDOTS > 0 ? NDOTS : 1] = {};
-    tess_scalars scalars;
-    uint32_t parities = 0; /* bit s: of the next arrival at stage s */
-    bool runs;
-
-    own.find(v, plan, first);
-    coming.find(v, plan, first + step);
-#if GPU_HAS_BULK_COPY
-    if (threadIdx.x % GPU_WAVE == 0) {
-        for (int s = 0; s < MOST_STAGES; s++) {
-            gpu_arrival_create(&arrivals[wave][s]);
-        }
-    }
-    GPU_SYNC_WAVE();
-#endif
-    own.request(v, plan, first, own_stages, &arrivals[wave][0]);
-    if (doubled) { coming.request(v, plan, first + step, own_stages + plan.room, &arrivals[wave][1]); }
-    /* No kernel of a loop writes what was fetched so far; x comes from the kernel before this one. */
-    runs = loop_enter<true>(gate, NDOTS > 0, &scalars);
-    for (int stage = 0; first < nstrips; first += step, stage ^= doubled ? 1 : 0) {
-        char *const at = own_stages + stage * plan.room;
-
-        after.find(v, plan, first + 2 * step);
-        own.await(&arrivals[wave][stage], &parities, stage);
-        if (runs) {
-            if (own.staged) {
-                work_on<true, PAIRS, VECTOR, ROWS, SPLIT, NDOTS>(v, plan, first, own, at + own.bytes_into_line(), args,
-                                                                 output, vector_of<VECTOR>(args), dots);
-            } else {
-                work_on<false, PAIRS, VECTOR, ROWS, SPLIT, NDOTS>(v, plan, first, own,
-                                                                  v.record + (int64_t)own.start_of(0) * TILES_UNIT,
-                                                                  args, output, vector_of<VECTOR>(args), dots);
-            }
-            GPU_SYNC_WAVE();
-            if (doubled) {
-                after.request(v, plan, first + 2 * step, at, &arrivals[wave][stage]);
-            } else {
-                coming.request(v, plan, first + step, at, &arrivals[wave][stage]);
-            }
-        } else if (stage == 1 || !doubled) { /* what was on its way has arrived */
-            return;
-        }
-        own = coming;
-        coming = after;
-    }
-    if (NDOTS > 0 && runs) { grid_reduce(dots, target); }
-}
-
-/* ---- launching ---- */
-
-static int64_t mean_strip(const tiles_view *v)
-{
-    return v->units * TILES_UNIT / v->nstrips;
-}
-
-/* Bytes of shared memory that each block takes besides its stages. */
-enum { RESERVED_SHARED = 2048 };
-
-/* at_once: strips that a wave takes at once. As many blocks are resident as registers allow, if stages have room then: for most
-   strips where several are taken, for the longest where one is, since those are what work is. */
-static strips_plan make_plan(const gpu_state *state, const tiles_view *v, int64_t longest, int at_once)
-{
-    enum { SURROUNDINGS = 2 * LINE + TILES_SLACK }; /* of a stretch, in its stage */
-    const int64_t mean = mean_strip(v), likely = longest < mean + mean / 4 ? longest : mean + mean / 4;
-    const int64_t least = at_once * (at_once > 1 ? likely : longest) + SURROUNDINGS;
-    int64_t room = 0, strips;
-    strips_plan plan = {0, 0, 0, 0, 0};
-
-    for (int blocks = BLOCKS; blocks > 0 && room < least; blocks--) {
-        const int64_t bytes = state->shared_bytes / blocks;
-
-        room = ((bytes < state->shared_bytes_per_block ? bytes : state->shared_bytes_per_block) - RESERVED_SHARED) /
-               WAVES / LINE * LINE;
-        if (blocks == 2 && room < least && at_once == 1) { break; } /* longer ones are read from memory */
-    }
-    for (int l = 0; l < v->nlevels; l++) {
-        const int shift = 4 * (v->nlevels - 1 - l);
-
-        plan.precisions |= (unsigned)v->precision[l] << shift;
-        plan.value_bytes |= (unsigned)tess_precision_bytes(v->precision[l]) << shift;
-    }
-    plan.stages = room / 2 >= least ? 2 : 1;
-    room = room / plan.stages / LINE * LINE;
-    strips = at_once > 1 ? (room - SURROUNDINGS) / likely / at_once * at_once : 1;
-    plan.strips = (int)(strips < at_once ? at_once : strips < MOST_STRIPS ? strips : (int64_t)MOST_STRIPS);
-    strips = (plan.strips * longest + SURROUNDINGS + LINE - 1) / LINE * LINE;
-    plan.room = (int)(room < strips ? room : strips);
-    return plan;
-}
-
-template <bool PAIRS, typename VECTOR, int ROWS, int SPLIT, int NDOTS>
-static tess_status launch(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args)
-{
-    const gpu_state *state = gpu_state_of(ctx);
-    const strips_plan plan = make_plan(gpu_state_of(ctx), v, longest, GPU_WAVE / (ROWS * SPLIT));
-    const bool fp32 = args->vectors == TESS_PRECISION_FP32;
-    const strips_output output = {(fp32 || args->y) && !args->residual && args->alpha == 1.0 && args->beta == 0.0 &&
-                                      args->update.kind == TESS_UPDATE_NONE,
-                                  args->update.kind == TESS_UPDATE_POLYNOMIAL};
-    const size_t shared = (size_t)plan.room * (size_t)plan.stages * WAVES;
-    const int64_t needed = ((v->nstrips + plan.strips - 1) / plan.strips + WAVES - 1) / WAVES;
-    int64_t resident = state->shared_bytes / ((int64_t)shared + RESERVED_SHARED);
-    loop_gate gate;
-    reduce_target target;
-    unsigned grid;
-    tess_status status = TESS_SUCCESS;
-
-    resident = resident < 1 ? 1 : resident < BLOCKS ? resident : (int64_t)BLOCKS;
-    resident *= state->multiprocessors;
-    grid = (unsigned)(needed < resident ? needed : resident);
-    TESS_TRY(gpu_allow_shared(ctx, (const void *)strips_kernel<PAIRS, VECTOR, ROWS, SPLIT, NDOTS>));
-    TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
-    TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
-    status = gpu_launch(ctx, "a product of tiles", strips_kernel<PAIRS, VECTOR, ROWS, SPLIT, NDOTS>, grid, shared, *v,
-                        plan, output, *args, gate, target);
-cleanup:
-    return status;
-}
-
-template <bool PAIRS, int ROWS, int SPLIT>
-static tess_status select_kernel(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args)
-{
-    if (args->vectors == TESS_PRECISION_FP32) { return launch<PAIRS, float, ROWS, SPLIT, 0>(ctx, v, longest, args); }
-    switch (args->reduction.ndots) {
-    case 0: return launch<PAIRS, double, ROWS, SPLIT, 0>(ctx, v, longest, args);
-    case 1: return launch<PAIRS, double, ROWS, SPLIT, 1>(ctx, v, longest, args);
-    default: return launch<PAIRS, double, ROWS, SPLIT, 2>(ctx, v, longest, args);
-    }
-}
 
 /* Levels in FP64 and FP32, and few entries in a row: what both need is fetched at once. */
 static bool takes_pairs(const tiles_view *v)
@@ -229,12 +35,12 @@ static tess_status spmv(tess_context *ctx, const tiles_view *v, int64_t longest,
 
     if (v->nstrips == 0) { return TESS_SUCCESS; }
     if (v->rows == 32) {
-        return takes_pairs(v) ? select_kernel<true, 32, 1>(ctx, v, longest, args)
-                              : select_kernel<false, 32, 1>(ctx, v, longest, args);
+        return takes_pairs(v) ? multiply_strips<merged_strips<true, 32, 1>>(ctx, v, longest, args)
+                              : multiply_strips<merged_strips<false, 32, 1>>(ctx, v, longest, args);
     }
-    if (mean_strip(v) >= LONG_STRIP) { return select_kernel<false, 16, 2>(ctx, v, longest, args); }
-    return takes_pairs(v) ? select_kernel<true, 16, 1>(ctx, v, longest, args)
-                          : select_kernel<false, 16, 1>(ctx, v, longest, args);
+    if (mean_strip(v) >= LONG_STRIP) { return multiply_strips<merged_strips<false, 16, 2>>(ctx, v, longest, args); }
+    return takes_pairs(v) ? multiply_strips<merged_strips<true, 16, 1>>(ctx, v, longest, args)
+                          : multiply_strips<merged_strips<false, 16, 1>>(ctx, v, longest, args);
 }
 
 /* Products need nothing beyond the build. */

@@ -4,19 +4,22 @@
 #include <string.h>
 
 #include "core/internal.h"
+#include "format/tiles/resident.h"
 #include "format/tiles/tcki.h"
 #include "format/tiles/tiles_record.h"
 #include "policy/rules.h"
 
 enum { SLACK_UNITS = TILES_SLACK / TILES_UNIT };
 
-static const tiles_backend *backend_of(const tess_context *ctx)
+static const tiles_backend *backend_of(const tess_context *ctx, tess_layout layout)
 {
+    const bool resident = layout == TESS_LAYOUT_RESIDENT;
+
 #if TESS_HAVE_GPU
-    if (ctx->device == TESS_DEVICE_GPU) { return tiles_gpu(); }
+    if (ctx->device == TESS_DEVICE_GPU) { return resident ? resident_gpu() : tiles_gpu(); }
 #endif
     (void)ctx;
-    return &tiles_host;
+    return resident ? &resident_host : &tiles_host;
 }
 
 static const tiles_storage *storage_of(const tess_matrix *a)
@@ -110,6 +113,7 @@ static tiles_view bare_view(const tess_matrix *a, const tiles_storage *s)
 static tess_status make_records(const tess_matrix *assembled, tiles_storage *s)
 {
     tess_context *ctx = assembled->ctx;
+    const tiles_backend *backend = backend_of(ctx, s->layout);
     const tiles_source source = source_of(s, assembled);
     tiles_view *v = &s->view;
     uint32_t *start = NULL;
@@ -119,7 +123,7 @@ static tess_status make_records(const tess_matrix *assembled, tiles_storage *s)
 
     TESS_TRY(tess_device_allocate(ctx, v->nstrips + 1, sizeof *start, (void **)&start));
     v->start = start;
-    TESS_TRY(backend_of(ctx)->measure(ctx, &source, v, start, &units, &s->longest));
+    TESS_TRY(backend->measure(ctx, &source, v, start, &units, &s->longest));
     if (units > (int64_t)UINT32_MAX) {
         return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr", "format tiles would take %lld bytes",
                          (long long)units * TILES_UNIT);
@@ -128,9 +132,22 @@ static tess_status make_records(const tess_matrix *assembled, tiles_storage *s)
     v->record = record;
     v->units = units;
     TESS_TRY(ctx->backend->zero(ctx, record, (size_t)(units + SLACK_UNITS) * TILES_UNIT));
-    TESS_TRY(backend_of(ctx)->fill(ctx, &source, v, record));
+    TESS_TRY(backend->fill(ctx, &source, v, record));
 cleanup:
     return status;
+}
+
+static tess_status require_resident(tess_context *ctx, const tess_storage_options *options, const tiles_view *v)
+{
+    if (options->layout != TESS_LAYOUT_RESIDENT) { return TESS_SUCCESS; }
+    if (options->kernel == TESS_KERNEL_PAPER) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "kernel paper is for layout tcki", "layout resident with kernel paper");
+    }
+    if (v->rows != 16 || v->column_bits != 4) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "layout resident takes blocks of 16x16",
+                         "layout resident of blocks of %dx%d", v->rows, 1 << v->column_bits);
+    }
+    return TESS_SUCCESS;
 }
 
 /* Blocks as kernel paper stores them. */
@@ -166,6 +183,8 @@ static tess_status build(const tess_matrix *assembled, const tess_storage_option
     memset(s, 0, sizeof *s);
     TESS_TRY(take_assignment(assembled, options, assignment, s));
     s->view = bare_view(assembled, s);
+    s->layout = options->layout;
+    TESS_TRY(require_resident(ctx, options, &s->view));
     TESS_TRY(options->kernel == TESS_KERNEL_PAPER ? make_blocks(assembled, &options->tcki_thresholds, s)
                                                   : make_records(assembled, s));
     *out = s;
@@ -192,7 +211,8 @@ tess_status tiles_refresh(const tess_matrix *assembled, void *storage)
     const tiles_source source = source_of(s, assembled);
 
     if (s->tcki) { return tcki_refresh(assembled->ctx, &source, s->tcki); }
-    return backend_of(assembled->ctx)->fill(assembled->ctx, &source, &s->view, (char *)(uintptr_t)s->view.record);
+    return backend_of(assembled->ctx, s->layout)
+        ->fill(assembled->ctx, &source, &s->view, (char *)(uintptr_t)s->view.record);
 }
 
 /* ---- products ---- */
@@ -201,7 +221,7 @@ tess_status tiles_prepare(const tess_matrix *a)
 {
     const tiles_storage *s = storage_of(a);
 
-    return s->tcki ? tcki_prepare(a->ctx, s->tcki) : backend_of(a->ctx)->prepare(a->ctx, &s->view);
+    return s->tcki ? tcki_prepare(a->ctx, s->tcki) : backend_of(a->ctx, s->layout)->prepare(a->ctx, &s->view);
 }
 
 /* The transpose of the assembled matrix holds the very values that are stored here, if all are in FP64. */
@@ -224,7 +244,7 @@ tess_status tiles_spmv(const tess_matrix *a, const tess_spmv_args *args)
 
     if (args->operation == TESS_OP_TRANSPOSE) { return multiply_transposed(a, args); }
     if (s->tcki) { return tcki_spmv(a->ctx, s->tcki, args); }
-    return backend_of(a->ctx)->spmv(a->ctx, &s->view, s->longest, args);
+    return backend_of(a->ctx, s->layout)->spmv(a->ctx, &s->view, s->longest, args);
 }
 
 /* ---- back to the host ---- */
@@ -292,6 +312,18 @@ typedef struct tiles_copy {
     tiles_entry *entry;
 } tiles_copy;
 
+static void decode_resident(const tiles_view *v, const tiles_copy *copy, int32_t *col_ind, double *val)
+{
+    for (int64_t strip = 0; strip < v->nstrips; strip++) {
+        int64_t next[TILES_SIDE] = {0};
+
+        for (int r = 0; r < v->rows && strip * v->rows + r < v->nrows; r++) {
+            next[r] = copy->row_ptr[strip * v->rows + r];
+        }
+        resident_decode_strip(copy->record + (int64_t)copy->start[strip] * TILES_UNIT, next, col_ind, val);
+    }
+}
+
 static void decode_all(const tiles_view *v, const tiles_copy *copy, int32_t *col_ind, double *val)
 {
     for (int64_t strip = 0; strip < v->nstrips; strip++) {
@@ -327,10 +359,14 @@ tess_status tiles_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_in
     } else if (col_ind || val) {
         TESS_TRY(tess_host_allocate(ctx, v->nstrips + 1, sizeof *copy.start, (void **)&copy.start));
         TESS_TRY(tess_host_allocate(ctx, v->units, TILES_UNIT, (void **)&copy.record));
-        TESS_TRY(tess_host_allocate(ctx, v->nnz, sizeof *copy.entry, (void **)&copy.entry));
         TESS_TRY(ctx->backend->download(ctx, copy.start, v->start, (size_t)(v->nstrips + 1) * sizeof *copy.start));
         TESS_TRY(ctx->backend->download(ctx, copy.record, v->record, (size_t)v->units * TILES_UNIT));
-        decode_all(v, &copy, col_ind, val);
+        if (storage_of(a)->layout == TESS_LAYOUT_RESIDENT) {
+            decode_resident(v, &copy, col_ind, val);
+        } else {
+            TESS_TRY(tess_host_allocate(ctx, v->nnz, sizeof *copy.entry, (void **)&copy.entry));
+            decode_all(v, &copy, col_ind, val);
+        }
     }
 cleanup:
     tess_host_release(ctx, copy.row_ptr, v->nrows + 1, sizeof *copy.row_ptr);

@@ -72,15 +72,10 @@ static int64_t strip_units(const tiles_source *source, const tiles_view *v, int6
     return ((int64_t)at + TILES_UNIT - 1) / TILES_UNIT;
 }
 
-static tess_status measure(tess_context *ctx, const tiles_source *source, const tiles_view *v, uint32_t *start,
-                           int64_t *units, int64_t *longest)
+int64_t tiles_host_place_strips(const tiles_view *v, uint32_t *start, int64_t *longest)
 {
     int64_t place = 0, most = 0;
 
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (v->nnz > HOST_SERIAL_WORK)
-    for (int64_t strip = 0; strip < v->nstrips; strip++) {
-        start[strip] = (uint32_t)strip_units(source, v, strip);
-    }
     for (int64_t strip = 0; strip < v->nstrips; strip++) {
         int64_t own = start[strip];
 
@@ -89,8 +84,18 @@ static tess_status measure(tess_context *ctx, const tiles_source *source, const 
         most = own > most ? own : most;
     }
     start[v->nstrips] = (uint32_t)place;
-    *units = place;
     *longest = most * TILES_UNIT;
+    return place;
+}
+
+static tess_status measure(tess_context *ctx, const tiles_source *source, const tiles_view *v, uint32_t *start,
+                           int64_t *units, int64_t *longest)
+{
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (v->nnz > HOST_SERIAL_WORK)
+    for (int64_t strip = 0; strip < v->nstrips; strip++) {
+        start[strip] = (uint32_t)strip_units(source, v, strip);
+    }
+    *units = tiles_host_place_strips(v, start, longest);
     return TESS_SUCCESS;
 }
 
@@ -174,6 +179,23 @@ void tiles_host_open_strip(const csr_view *csr, int64_t strip, int rows, int64_t
     for (int r = 0; r < rows && strip * rows + r < csr->nrows; r++) {
         cursor[r] = tess_row_offset(csr->row_ptr, csr->row_ptr_bits, strip * rows + r);
     }
+}
+
+block_entries tiles_host_take_block(const csr_view *csr, int64_t strip, int rows, int column_bits, int32_t column,
+                                    int64_t *cursor)
+{
+    block_entries e = {{0}, {0}};
+
+    for (int r = 0; r < rows && strip * rows + r < csr->nrows; r++) {
+        const int64_t end = tess_row_offset(csr->row_ptr, csr->row_ptr_bits, strip * rows + r + 1);
+
+        e.at[r] = cursor[r];
+        while (cursor[r] < end && csr->col_ind[cursor[r]] >> column_bits == column) {
+            cursor[r] += 1;
+        }
+        e.length[r] = (int)(cursor[r] - e.at[r]);
+    }
+    return e;
 }
 
 static void write_strip(const tiles_source *source, const tiles_view *v, int64_t strip, group_entries *groups,

@@ -4,6 +4,7 @@
 #define TESS_FORMAT_TILES_TILES_PLACES_CUH
 
 #include "backend/gpu/scan.cuh"
+#include "format/tiles/tiles.h"
 
 /* Stretches of as many numbers as a block has threads: what stretch r adds up to goes to counts[r]. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
@@ -48,6 +49,39 @@ static inline tess_status place_units(tess_context *ctx, uint32_t *start, int64_
     TESS_TRY(gpu_check_launch(ctx, "placing stretches of strips"));
     place_units_kernel<<<(unsigned)stretches, GPU_BLOCK, 0, stream>>>(start, count, room, total);
     status = gpu_check_launch(ctx, "placing strips");
+cleanup:
+    return status;
+}
+
+struct strip_totals {
+    int64_t units;
+    unsigned long long longest; /* units */
+};
+
+/* Places of strips: launch(totals) enqueues what writes the units of each to `start` and those of the longest to the totals, which are
+   cleared. *longest: in bytes. */
+template <typename LAUNCH>
+static inline tess_status place_strips(tess_context *ctx, int64_t nstrips, uint32_t *start, int64_t *units,
+                                       int64_t *longest, LAUNCH launch)
+{
+    const int64_t words = (int64_t)(sizeof(strip_totals) / sizeof(int64_t));
+    double *room = NULL;
+    strip_totals *totals = NULL, out = {0, 0};
+    tess_status status = TESS_SUCCESS;
+
+    if (nstrips == 0) {
+        TESS_TRY(ctx->backend->zero(ctx, start, sizeof *start));
+    } else {
+        TESS_TRY(gpu_parts(ctx, words + place_units_room(nstrips), &room));
+        totals = (strip_totals *)(void *)room;
+        TESS_TRY(ctx->backend->zero(ctx, totals, sizeof *totals));
+        launch(totals);
+        TESS_TRY(gpu_check_launch(ctx, "measuring strips of tiles"));
+        TESS_TRY(place_units(ctx, start, nstrips, (int64_t *)(void *)(room + words), &totals->units));
+        TESS_TRY(ctx->backend->download(ctx, &out, totals, sizeof out));
+    }
+    *units = out.units;
+    *longest = (int64_t)out.longest * TILES_UNIT;
 cleanup:
     return status;
 }

@@ -72,7 +72,7 @@ static tess_status iterate_cg(void *krylov)
     tess_status status = TESS_SUCCESS;
 
     /* q = A p; alpha = rho / (p, q) */
-    TESS_TRY(krylov_spmv(k, p, q, (tess_reduction){.ndots = 1, .with = {p}, .step = TESS_STEP_CG_ALPHA}));
+    TESS_TRY(krylov_narrowed_spmv(k, 0, p, q, (tess_reduction){.ndots = 1, .with = {p}, .step = TESS_STEP_CG_ALPHA}));
     /* r -= alpha q; beta = (r, z)_new / (r, z) */
     TESS_TRY(cg_close_iteration(k, q, z));
     /* d += alpha p; p = z + beta p */

@@ -8,8 +8,8 @@
 
 /* 132 multiprocessors' shared memory holds no more by far; the arrays of a plan are 32 bits. */
 enum { MOST_ROWS = 1 << 20, MOST_ENTRIES = 1 << 22 };
-/* A cluster's block is best kept to as many rows as it has threads, and an entry or sixteen for each. */
-enum { CLUSTER_ROWS = 4096, BUSY_ROWS = SINGLE_THREADS, BUSY_ENTRIES = 16 * SINGLE_THREADS };
+/* A cluster's block is best kept to half as many rows as it has threads, and sixteen entries for each thread. */
+enum { BUSY_ROWS = SINGLE_THREADS / 2, BUSY_ENTRIES = 16 * SINGLE_THREADS };
 /* A block of a grid with fewer rows costs the barrier more than it saves. */
 enum { LEAST_ROWS = 16 };
 enum { WORD = 64 };
@@ -58,11 +58,14 @@ int single_cluster_blocks(const single_limits *limits, int64_t n, int64_t nnz)
 {
     int blocks = 1;
 
-    if (n > CLUSTER_ROWS) { return 0; }
-    while (n > (int64_t)blocks * BUSY_ROWS || nnz > (int64_t)blocks * BUSY_ENTRIES) {
+    while (2 * blocks <= limits->cluster_blocks &&
+           (n > (int64_t)blocks * BUSY_ROWS || nnz > (int64_t)blocks * BUSY_ENTRIES)) {
         blocks *= 2;
     }
-    return blocks <= limits->cluster_blocks ? blocks : 0;
+    return blocks <= limits->cluster_blocks && n <= (int64_t)blocks * SINGLE_THREADS &&
+                   nnz <= (int64_t)blocks * BUSY_ENTRIES
+               ? blocks
+               : 0;
 }
 
 int single_grid_blocks(const single_limits *limits, int64_t n)

@@ -73,7 +73,7 @@ bool single_may_be_resident(const single_limits *limits, int64_t n, int64_t nnz,
 bool single_may_gain(int64_t n, int64_t nnz, int blocks, bool cluster, single_method method);
 
 /*
- * The rule by which size chooses: a cluster for n <= 4,096 where rows and entries are few for each of its blocks, else a grid; and
+ * The rule by which size chooses: a cluster where rows and entries are few for each of its blocks, else a grid; and
  * the fewest blocks that are busy. 0 blocks: no plan of this kind. Measured costs of barriers: 0.2 to 0.3 us in a
  * cluster, 1.0 us in a grid.
  */
@@ -91,7 +91,7 @@ void single_plan_free(tess_context *ctx, single_plan *plan);
 void single_plan_release(tess_context *ctx, single_plan *plan);
 
 /* What a row weighs, in entries: its sums and vectors. */
-enum { SINGLE_ROW_WEIGHT = 2 };
+enum { SINGLE_ROW_WEIGHT = 16 };
 
 /* The weight of the first rows, which have so many entries. */
 TESS_HD int64_t single_weight(int64_t rows, int64_t entries)

@@ -42,13 +42,12 @@ static const char *refusal(const tess_solver *s)
     return NULL;
 }
 
-/* What a plan of this kind runs. */
-static single_method method_for(const tess_solver *s, bool cluster)
+/* What the kernel runs. */
+static single_method method_for(const tess_solver *s)
 {
     const tess_recurrence asked = s->options.recurrence;
 
     if (s->method->kind == TESS_SOLVER_BICGSTAB) { return SINGLE_BICGSTAB; }
-    if (asked == TESS_RECURRENCE_AUTO) { return cluster ? SINGLE_CG : SINGLE_CG_ONE_REDUCTION; }
     return asked == TESS_RECURRENCE_STANDARD ? SINGLE_CG : SINGLE_CG_ONE_REDUCTION;
 }
 
@@ -56,7 +55,7 @@ static bool may_be_resident(const tess_solver *s, const single_limits *limits)
 {
     const tess_matrix *m = solver_matrix(s);
 
-    return single_may_be_resident(limits, m->nrows, m->nnz, method_for(s, false),
+    return single_may_be_resident(limits, m->nrows, m->nnz, method_for(s),
                                   (int)tess_precision_bytes(m->precision));
 }
 
@@ -64,7 +63,7 @@ static bool fits(const tess_solver *s, const single_limits *limits, const single
 {
     const int value_bytes = (int)tess_precision_bytes(solver_matrix(s)->precision);
 
-    return single_shared_layout(plan, method_for(s, plan->cluster), value_bytes, resident).bytes <=
+    return single_shared_layout(plan, method_for(s), value_bytes, resident).bytes <=
            limits->shared_bytes;
 }
 
@@ -81,7 +80,7 @@ static tess_status find_plan(const tess_solver *s, const single_limits *limits, 
         const bool cluster = k == 0;
 
         if (blocks[k] == 0) { continue; }
-        if (!asked && !single_may_gain(m->nrows, m->nnz, blocks[k], cluster, method_for(s, cluster))) { continue; }
+        if (!asked && !single_may_gain(m->nrows, m->nnz, blocks[k], cluster, method_for(s))) { continue; }
         TESS_TRY(m->ctx->backend->single_plan(m, blocks[k], cluster, plan));
         if (plan->blocks == 0) { continue; }
         if (fits(s, limits, plan, true) || (asked && !cluster && fits(s, limits, plan, false))) { break; }
@@ -139,7 +138,7 @@ static tess_status make_single(tess_solver *s, const single_limits *limits, sing
     memset(plan, 0, sizeof *plan);
     k->shared_bytes = limits->shared_bytes;
     k->nanoseconds = TESS_PATIENCE_NANOSECONDS;
-    k->method = method_for(s, k->plan.cluster);
+    k->method = method_for(s);
     status = allocate_exchange(s->ctx, k);
 cleanup:
     return status;

@@ -46,7 +46,7 @@ err_has "unsym.mtx"
 expect 2 spmv spd.mtx --solver cg
 err_has "unknown option '--solver'"
 
-for option in layout reduction narrowing; do
+for option in reduction; do
     expect 2 solve spd.mtx --$option 1
     err_has "'--$option' is not available in this version"
 done

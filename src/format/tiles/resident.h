@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tiles in layout resident (Yang et al. 2024, section III-B): 16x16 tiles, each with a header of its own, so that a tile
+ * can be passed over. A strip is one record, as in layout tcki; resident_record.h has what is in it.
+ */
+#ifndef TESS_FORMAT_TILES_RESIDENT_H
+#define TESS_FORMAT_TILES_RESIDENT_H
+
+#include "format/tiles/tiles.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Entries of a strip, row by row: those of row r go to place next[r] on, which is moved past them. col_ind or val may be NULL. */
+void resident_decode_strip(const char *record, int64_t *next, int32_t *col_ind, double *val);
+
+extern const tiles_backend resident_host;
+#if TESS_HAVE_GPU
+const tiles_backend *resident_gpu(void);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

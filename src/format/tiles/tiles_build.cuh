@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the builders of strips on the GPU share: their source as an argument, records on their way to where they belong. */
+#ifndef TESS_FORMAT_TILES_TILES_BUILD_CUH
+#define TESS_FORMAT_TILES_TILES_BUILD_CUH
+
+#include "core/offsets.h"
+#include "format/tiles/tiles_device.cuh"
+
+enum { FILL_BLOCK = 128 /* threads of a block that makes records: shared memory has room for their strips */ };
+
+/* What the kernels get by value: a source whose parts are in host memory. */
+struct source_argument {
+    tiles_source source;
+    csr_view csr;
+    block_grid grid;
+
+    explicit source_argument(const tiles_source *from) : source(*from), csr(*from->csr), grid(*from->grid)
+    {
+    }
+};
+
+/* The source with its parts where the kernel has them. */
+__device__ static inline tiles_source source_in(const source_argument &argument)
+{
+    tiles_source source = argument.source;
+
+    source.csr = &argument.csr;
+    source.grid = &argument.grid;
+    return source;
+}
+
+/* The first entry from `low` on, below `high`, whose column is not below `column`; `high` where there is none. */
+__device__ static inline int64_t find_column(const int32_t *col_ind, int64_t low, int64_t high, int64_t column)
+{
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+
+        if ((int64_t)col_ind[middle] < column) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* A strip's record as the threads of a group make it: in shared memory where there is room, since single bytes and values are slow to
+   write to memory, and copied from there as a whole. */
+template <int ROWS>
+struct record_place {
+    char *record; /* where it is made */
+    uint4 *target;
+    int units; /* to be copied; 0: it is made where it belongs */
+
+    /* All lanes of the wave take part. */
+    __device__ inline record_place(const tiles_view &v, char *records, bool has, int64_t strip, char *stage, int room,
+                                   int lane)
+        : record(records), target(NULL), units(0)
+    {
+        const uint32_t start = has ? v.start[strip] : 0U, end = has ? v.start[strip + 1] : 0U;
+
+        record = records + (int64_t)start * TILES_UNIT;
+        target = (uint4 *)(void *)record;
+        if ((int64_t)(end - start) * TILES_UNIT <= room) {
+            units = (int)(end - start);
+            record = stage;
+        }
+        for (int i = lane; i < units; i += ROWS) {
+            ((uint4 *)(void *)stage)[i] = make_uint4(0, 0, 0, 0);
+        }
+        GPU_SYNC_WAVE();
+    }
+
+    __device__ inline void bring(int lane) const
+    {
+        GPU_SYNC_WAVE();
+        for (int i = lane; i < units; i += ROWS) {
+            target[i] = ((const uint4 *)(const void *)record)[i];
+        }
+        GPU_SYNC_WAVE(); /* the room may be used again */
+    }
+};
+
+/* Bytes in which each of `groups` makes a record: for most strips, if two blocks are resident then. own: bytes of shared memory that a
+   block has besides. */
+static inline int record_room(tess_context *ctx, const tiles_view *v, int groups, int own)
+{
+    enum { RESIDENT = 2 };
+    const gpu_state *state = gpu_state_of(ctx);
+    const int64_t likely = v->units * TILES_UNIT / v->nstrips * 5 / 4 + TILES_UNIT;
+    const int64_t half = state->shared_bytes / RESIDENT,
+                  block = half < state->shared_bytes_per_block ? half : state->shared_bytes_per_block,
+                  most = (block - own) / groups;
+
+    return (int)(likely < most ? likely : most) / TILES_UNIT * TILES_UNIT;
+}
+
+#endif

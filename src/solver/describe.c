@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a result says before the solve: sizes, precisions, what will run. */
+#include <string.h>
+
+#include "solver/narrowing/narrowing.h"
+#include "solver/single_kernel/single_kernel.h"
+#include "solver/solver.h"
+
+static void count_nonzeros(const tess_matrix *m, tess_solve_result *r)
+{
+    const tess_assignment_summary *summary = tess_matrix_assigned_to(m);
+
+    if (!summary) { r->nonzeros_per_precision[m->precision] = m->nnz; }
+    for (int l = 0; summary && l < summary->options.nlevels; l++) {
+        r->nonzeros_per_precision[summary->options.level[l].precision] += summary->nonzeros_at[l];
+    }
+}
+
+static void describe_precond(const tess_precond *m, tess_solve_result *r)
+{
+    tess_precond_factors factors;
+
+    r->precond = m ? m->kind : TESS_PRECOND_NONE;
+    if (!m || !m->incomplete || tess_precond_get_factors(m, &factors) != TESS_SUCCESS) { return; }
+    r->precond_shift = factors.shift;
+    r->triangle_levels[0] = factors.lower_levels;
+    r->triangle_levels[1] = factors.upper_levels;
+    r->triangle_steps[0] = factors.lower_steps;
+    r->triangle_steps[1] = factors.upper_steps;
+}
+
+void describe_solver(const tess_solver *s, tess_solve_result *r)
+{
+    const tess_matrix *a = s->original, *m = solver_matrix(s);
+    int64_t offsets = (a->nrows + 1) * (a->nnz < INT32_MAX ? 4 : 8);
+
+    memset(r, 0, sizeof *r);
+    r->setup_seconds = s->setup_seconds;
+    r->matrix_bytes = tess_matrix_bytes(m);
+    r->fp64_csr_bytes = a->ops ? offsets + a->nnz * 12 : 0;
+    count_nonzeros(m, r);
+    r->solver = s->method->kind;
+    r->engine = s->engine;
+    r->recurrence = s->recurrence;
+    r->narrowing = s->options.narrowing;
+    describe_precond(s->precond, r);
+    r->format = m->format;
+    r->matrix_precision = m->precision;
+    r->resident_bytes = tess_matrix_bytes(a) + (s->stored ? r->matrix_bytes : 0) +
+                        (s->precond ? tess_precond_bytes(s->precond) : 0) +
+                        s->nvectors * a->nrows * (int64_t)tess_precision_bytes(s->krylov.vectors) +
+                        5 * a->nrows * (int64_t)sizeof(double); /* b, x, d, r, candidate */
+    r->history = s->host_history;
+    if (s->method->bytes) { r->resident_bytes += s->method->bytes(s); }
+    if (s->krylov.single) { r->resident_bytes += single_kernel_bytes(s->krylov.single); }
+    if (s->krylov.narrowing) { r->resident_bytes += narrowing_bytes(s->krylov.narrowing); }
+    if (s->method->describe) { s->method->describe(s, r); }
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Partial convergence: who may have it, the bounds of a cycle, what it reports. */
+#include "solver/narrowing/narrowing.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "format/tiles/tiles.h"
+#include "solver/solver.h"
+
+static tess_status refuse(const tess_solver *s, const char *hint, const char *with)
+{
+    return tess_fail(s->ctx, TESS_UNSUPPORTED, hint, "narrowing %s with %s", tess_narrowing_name(s->options.narrowing),
+                     with);
+}
+
+static tess_status check(const tess_solver *s)
+{
+    const tess_solver_kind kind = s->method->kind;
+    const tess_narrowing mode = s->options.narrowing;
+
+    if (mode != TESS_NARROWING_PAPER && mode != TESS_NARROWING_SAFE) {
+        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "off, paper or safe", "narrowing %d", (int)mode);
+    }
+    if (kind != TESS_SOLVER_CG && kind != TESS_SOLVER_BICGSTAB) {
+        return refuse(s, "use --solver cg or bicgstab", tess_solver_name(kind));
+    }
+    if (s->recurrence == TESS_RECURRENCE_ONE_REDUCTION) {
+        return refuse(s, "use --recurrence standard", "the recurrence one-reduction");
+    }
+    if (s->engine == TESS_ENGINE_SINGLE_KERNEL) {
+        return refuse(s, "use --engine graph or plain", "the engine single-kernel");
+    }
+    if (!s->stored || tess_matrix_layout(s->stored) != TESS_LAYOUT_RESIDENT) {
+        return refuse(s, "store the matrix in --format tiles --layout resident",
+                      "a matrix in another format or layout");
+    }
+    return TESS_SUCCESS;
+}
+
+static narrowing_pass pass_of(const tess_solver *s)
+{
+    const tiles_storage *tiles = s->stored->storage;
+    narrowing_pass p = {.n = s->original->nrows,
+                        .nsegments = (s->original->nrows + NARROWING_SEGMENT - 1) / NARROWING_SEGMENT,
+                        .nlevels = tiles->view.nlevels,
+                        .for_good = s->options.narrowing == TESS_NARROWING_PAPER,
+                        .nproducts = s->method->kind == TESS_SOLVER_BICGSTAB ? 2 : 1};
+
+    for (int l = 0; l < p.nlevels; l++) {
+        p.precisions |= (unsigned)tiles->view.precision[l] << (4 * l);
+    }
+    return p;
+}
+
+tess_status narrowing_setup(tess_solver *s)
+{
+    tess_context *ctx = s->ctx;
+    solver_narrowing *w = NULL;
+    narrowing_pass *p = NULL;
+    int64_t ntiles = 0;
+    tess_status status = TESS_SUCCESS;
+
+    if (s->options.narrowing == TESS_NARROWING_OFF) { return TESS_SUCCESS; }
+    TESS_TRY(check(s));
+    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *w, (void **)&w));
+    *w = (solver_narrowing){.mode = s->options.narrowing, .pass = pass_of(s)};
+    s->krylov.narrowing = w;
+    p = &w->pass;
+    ntiles = p->nsegments * p->nlevels;
+    TESS_TRY(tess_device_allocate(ctx, ntiles, sizeof *p->tiles, (void **)(uintptr_t)&p->tiles));
+    TESS_TRY(tess_device_allocate(ctx, 1, sizeof *p->bounds, (void **)(uintptr_t)&p->bounds));
+    TESS_TRY(tess_device_allocate(ctx, p->nsegments, sizeof *p->segment, (void **)&p->segment));
+    TESS_TRY(tess_device_allocate(ctx, p->nsegments, sizeof *p->use, (void **)&p->use));
+    TESS_TRY(tess_device_allocate(ctx, NARROWING_COUNTS, sizeof *p->counts, (void **)&p->counts));
+    TESS_TRY(ctx->backend->zero(ctx, (void *)(uintptr_t)p->tiles, (size_t)ntiles * sizeof *p->tiles));
+    status = ctx->backend->narrowing->count_tiles(ctx, ((const tiles_storage *)s->stored->storage)->assignment, p);
+cleanup:
+    return status;
+}
+
+void narrowing_destroy(tess_solver *s)
+{
+    solver_narrowing *w = s->krylov.narrowing;
+    narrowing_pass *p = w ? &w->pass : NULL;
+
+    if (!w) { return; }
+    tess_device_release(s->ctx, (void *)(uintptr_t)p->tiles, p->nsegments * p->nlevels, sizeof *p->tiles);
+    tess_device_release(s->ctx, (void *)(uintptr_t)p->bounds, 1, sizeof *p->bounds);
+    tess_device_release(s->ctx, p->segment, p->nsegments, sizeof *p->segment);
+    tess_device_release(s->ctx, p->use, p->nsegments, sizeof *p->use);
+    tess_device_release(s->ctx, p->counts, NARROWING_COUNTS, sizeof *p->counts);
+    tess_host_release(s->ctx, w, 1, sizeof *w);
+}
+
+int64_t narrowing_bytes(const solver_narrowing *w)
+{
+    const narrowing_pass *p = &w->pass;
+    const int64_t segment = (int64_t)(sizeof *p->segment + sizeof *p->use) + p->nlevels * (int64_t)sizeof *p->tiles;
+
+    return p->nsegments * segment + (int64_t)(sizeof *p->bounds + NARROWING_COUNTS * sizeof *p->counts);
+}
+
+/* ---- a solve ---- */
+
+static tess_status forget(const tess_solver *s)
+{
+    const narrowing_pass *p = &s->krylov.narrowing->pass;
+
+    return s->ctx->backend->zero(s->ctx, p->segment, (size_t)p->nsegments * sizeof *p->segment);
+}
+
+tess_status narrowing_start(tess_solver *s)
+{
+    solver_narrowing *w = s->krylov.narrowing;
+    tess_status status = TESS_SUCCESS;
+
+    if (!w) { return TESS_SUCCESS; }
+    w->active = true;
+    TESS_TRY(s->ctx->backend->zero(s->ctx, w->pass.counts, NARROWING_COUNTS * sizeof *w->pass.counts));
+    status = forget(s);
+cleanup:
+    return status;
+}
+
+/* ||M^-1 r|| / ||r||: a preconditioner changes the scale of the vectors that are multiplied, and with it that of the bounds. */
+static tess_status precond_factor(tess_solver *s, double norm, double *factor)
+{
+    tess_krylov *k = &s->krylov;
+    tess_fused squares = {.op = TESS_FUSED_DOT, .n = k->n, .x = {.data = s->candidate}, .y = {.data = s->candidate}};
+    double square = 0.0;
+    tess_status status = TESS_SUCCESS;
+
+    *factor = 1.0;
+    if (tess_precond_is_identity(k->precond)) { return TESS_SUCCESS; }
+    TESS_TRY(tess_precond_apply_fused(k->precond, TESS_PRECISION_FP64, k->r, s->candidate, &(tess_reduction){0}));
+    TESS_TRY(tess_fused_dots(s->ctx, &squares, 1, &square));
+    *factor = sqrt(square) / norm;
+    if (!(*factor < (double)INFINITY)) { *factor = 0.0; }
+cleanup:
+    return status;
+}
+
+tess_status narrowing_start_cycle(tess_solver *s, double rhs_norm, double norm, int exponent)
+{
+    solver_narrowing *w = s->krylov.narrowing;
+    const tess_solve_options *o = &s->options;
+    double unit = o->atol > 0.0 ? o->atol : o->rtol, factor = 1.0; /* the paper's eps is an absolute number */
+    narrowing_bounds bounds;
+    tess_status status = TESS_SUCCESS;
+
+    if (!w) { return TESS_SUCCESS; }
+    if (w->mode == TESS_NARROWING_SAFE) {
+        TESS_TRY(precond_factor(s, ldexp(norm, -exponent), &factor));
+        unit = factor * (o->rtol * rhs_norm / sqrt((double)s->krylov.n));
+    }
+    bounds = narrowing_bounds_of(w->active ? w->mode : TESS_NARROWING_OFF, ldexp(unit, -exponent));
+    status = s->ctx->backend->upload(s->ctx, (void *)(uintptr_t)w->pass.bounds, &bounds, sizeof bounds);
+cleanup:
+    return status;
+}
+
+tess_status narrowing_stop(tess_solver *s)
+{
+    tess_log(s->ctx, TESS_LOG_INFO, "narrowing %s misled the solve: it goes on with tiles as they are stored",
+             tess_narrowing_name(s->krylov.narrowing->mode));
+    s->krylov.narrowing->active = false;
+    return forget(s);
+}
+
+bool narrowing_is_active(const tess_solver *s)
+{
+    return s->krylov.narrowing && s->krylov.narrowing->active;
+}
+
+tess_status narrowing_report(const tess_solver *s, tess_solve_result *r)
+{
+    const solver_narrowing *w = s->krylov.narrowing;
+    uint64_t counts[NARROWING_COUNTS];
+    tess_status status = TESS_SUCCESS;
+
+    if (!w) { return TESS_SUCCESS; }
+    TESS_TRY(s->ctx->backend->download(s->ctx, counts, w->pass.counts, sizeof counts));
+    for (int k = 0; k < TESS_PRECISION_COUNT; k++) {
+        r->tile_products[k] = (int64_t)counts[k];
+    }
+    r->tile_products_bypassed = (int64_t)counts[NARROWING_BYPASSED];
+    r->narrowing_misled = !w->active;
+cleanup:
+    return status;
+}

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+# Partial convergence from the command line: what reports say, what goes with what.
+resident="--format tiles --layout resident --policy lossless"
+for solver in cg bicgstab; do
+    for mode in paper safe; do
+        # shellcheck disable=SC2086
+        expect 0 solve gallery:laplace2d:20:21 --solver $solver $resident --narrowing $mode --rtol 1e-8 --json narrow.json
+        out_has "^narrowing +$mode: of [0-9]+ products of tiles [0-9.e+-]+ % passed over"
+        json narrow.json 'j["converged"] and j["narrowing"]["mode"] == j["options"]["narrowing"] == "'$mode'"'
+        json narrow.json 'sum(j["narrowing"]["per_precision"].values()) + j["narrowing"]["bypassed"] == j["narrowing"]["tile_products"]'
+        json narrow.json 'j["narrowing"]["tile_products"] % j["iterations"] == 0 and not j["narrowing"]["misled"]'
+    done
+done
+# shellcheck disable=SC2086
+expect 0 solve spd.mtx --solver cg $resident --narrowing off --json narrow.json
+json narrow.json 'j["narrowing"] is None and j["options"]["narrowing"] == "off"'
+expect 2 solve spd.mtx --solver cg --narrowing safe
+err_has 'narrowing safe needs --format tiles --layout resident'
+for solver in gmres jacobi; do
+    # shellcheck disable=SC2086
+    expect 2 solve spd.mtx --solver $solver $resident --narrowing safe
+    err_has 'narrowing is for --solver cg or bicgstab'
+done
+# shellcheck disable=SC2086
+expect 2 solve spd.mtx --solver cg $resident --narrowing unsafe
+err_has 'vailable: off, paper, safe'
+# shellcheck disable=SC2086
+expect 2 solve spd.mtx --solver cg $resident --narrowing
