@@ -125,7 +125,7 @@ TESS_EXPORT void tess_precond_options_init(tess_precond_options *options);
  * one another, each for those it needs, in one kernel. Merged: neighbouring levels become a group, whose rows are
  * rewritten by substitution until they need none of their own group, so that a group is one step; rows grow in entries
  * and may grow in magnitude, up to 1,000 times (8 times below fp32), and are rounded to role.storage as rewritten.
- * Where there are up to 16 levels, more rows than the shared memory of a cluster holds (about 200,000), or rows of
+ * Where there are up to 16 levels, or wide ones, more rows than the shared memory of a cluster holds (about 200,000), or rows of
  * several hundred entries, levels are taken in its place. In blocks: a triangle of more than `leaf` rows and 16 levels
  * is halved (at multiples of 64 rows) into two triangles and a square block, which is multiplied as the matrix of the
  * library that `squares` makes of it: by a policy in mixed precision. A policy sees the values of the first set-up, and

@@ -271,7 +271,8 @@ static void write_entry(const record_writer *w, int64_t at, uint32_t index, doub
     }
 }
 
-/* A lane's entries, its slice's from entry `at` on. What there is not is 0 times the row's own b. */
+/* A lane's entries, its slice's from entry `at` on. What there is not is 0 times the row's own b; of lanes without a row, b of the
+   slice's first. */
 static void write_lane(const record_writer *w, const layout_piece *piece, int64_t s, int lane, int64_t at,
                        int64_t length)
 {
@@ -281,7 +282,8 @@ static void write_lane(const record_writer *w, const layout_piece *piece, int64_
     const bool inside = i < m->begin[piece->group + 1];
     const int64_t p = inside ? w->l->position[i] : 0, start = m->start[p];
     const int64_t last = inside ? start + m->length[p] : 0;
-    const uint32_t own = inside ? index_of(w->l, (int32_t)m->n + m->row[p]) : 0;
+    const int64_t own_row = w->l->position[inside ? i : m->begin[piece->group] + s * (MERGED_LANES >> shift)];
+    const uint32_t own = index_of(w->l, (int32_t)m->n + m->row[own_row]);
 
     for (int64_t k = 0; k < length; k++) {
         const int64_t e = start + (k << shift) + (lane & ((1 << shift) - 1)), to = (at + k) * MERGED_LANES + lane;

@@ -9,8 +9,9 @@
 #include "format/csr/csr.h"
 #include "triangular/merged_layout.h"
 
-/* No more levels than this are left as they are: they have rows enough for all threads of the device. */
-enum { FEW_LEVELS = 16 };
+/* Levels are left as they are, for all multiprocessors of the device to share, where there are no more than this, or where they have
+   more entries on average for each block here: these would take longer than a level does there. */
+enum { FEW_LEVELS = 16, WIDE_LEVEL = 4096 };
 /* Fewer entries than this, with those of b, are one block's: its steps cost less. */
 enum { ENTRIES_OF_ONE_BLOCK = 50000 };
 /* What a step costs, in entries that one block multiplies in that time, and more for every block. */
@@ -107,16 +108,22 @@ static int choose_blocks(const merged_limits *limits, int64_t n, int64_t entries
     return has_room(limits, n, limits->blocks) ? limits->blocks : 0;
 }
 
+static bool pays(const merged_triangle *t, int64_t entries)
+{
+    return t->rows.levels > FEW_LEVELS && entries / t->rows.levels <= WIDE_LEVEL * (int64_t)t->view.blocks;
+}
+
 tess_status merged_create(tess_context *ctx, const triangle_pattern *p, tess_precision precision, merged_triangle **out)
 {
     merged_limits limits = {0};
     merged_triangle *t = NULL;
+    const int64_t entries = p->n + p->row_ptr[p->n];
     int blocks = 0;
     tess_status status = TESS_SUCCESS;
 
     *out = NULL;
     TESS_TRY(ctx->backend->merged_limits(ctx, &limits));
-    blocks = choose_blocks(&limits, p->n, p->n + p->row_ptr[p->n]);
+    blocks = choose_blocks(&limits, p->n, entries);
     if (blocks == 0) { goto cleanup; }
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *t, (void **)&t));
     *t = (merged_triangle){.ctx = ctx,
@@ -124,7 +131,7 @@ tess_status merged_create(tess_context *ctx, const triangle_pattern *p, tess_pre
                            .nnz = p->row_ptr[p->n],
                            .view = {.n = p->n, .blocks = blocks, .precision = precision}};
     TESS_TRY(merge_open(ctx, p, &t->rows));
-    if (t->rows.levels <= FEW_LEVELS) { goto cleanup; }
+    if (!pays(t, entries)) { goto cleanup; }
     TESS_TRY(copy_pattern(t, p));
     *out = t;
 cleanup:

@@ -11,7 +11,7 @@
 
 typedef struct merged_triangle merged_triangle;
 
-/* *out: NULL where the context's device has no room for it, or levels are few. The pattern is copied. */
+/* *out: NULL where the context's device has no room for it, or where levels are few or wide. The pattern is copied. */
 tess_status merged_create(tess_context *ctx, const triangle_pattern *p, tess_precision precision,
                           merged_triangle **out);
 /* Values as for triangle_fill. *fits false: rows are too long; another way is to be taken. */
