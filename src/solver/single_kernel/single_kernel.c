@@ -55,16 +55,14 @@ static bool may_be_resident(const tess_solver *s, const single_limits *limits)
 {
     const tess_matrix *m = solver_matrix(s);
 
-    return single_may_be_resident(limits, m->nrows, m->nnz, method_for(s),
-                                  (int)tess_precision_bytes(m->precision));
+    return single_may_be_resident(limits, m->nrows, m->nnz, method_for(s), (int)tess_precision_bytes(m->precision));
 }
 
 static bool fits(const tess_solver *s, const single_limits *limits, const single_plan *plan, bool resident)
 {
     const int value_bytes = (int)tess_precision_bytes(solver_matrix(s)->precision);
 
-    return single_shared_layout(plan, method_for(s), value_bytes, resident).bytes <=
-           limits->shared_bytes;
+    return single_shared_layout(plan, method_for(s), value_bytes, resident).bytes <= limits->shared_bytes;
 }
 
 /* ---- the plan ---- */
