@@ -2,7 +2,7 @@
 /* Triangular solves by merged levels: the groups, the rewritten rows, blocks and records, storage, new values, what does not fit. */
 #include "support/gallery.h"
 #include "support/incomplete.h"
-#include "triangular/merge.h"
+#include "triangular/merged_layout.h"
 
 /* An application of the preconditioner, merged, on a context with so many threads. */
 static void apply_merged(const oracle_csr *a, tess_precond_options options, int threads, const double *r, double *z,
@@ -222,6 +222,53 @@ static void growth_ends_groups(void **state)
     tess_context_destroy(ctx);
 }
 
+/* ---- records ---- */
+
+/* Entries of a record of one block: below `local` they are places of x, which the groups before must have written. */
+static void check_places(const char *record, int64_t local, uint32_t written)
+{
+    const merged_record *head = (const merged_record *)(const void *)record;
+    const uint16_t *offset = (const uint16_t *)(const void *)(record + sizeof *head);
+    const uint16_t *index = (const uint16_t *)(const void *)(record + head->index_at);
+
+    for (int64_t k = 0; k < (int64_t)offset[head->slices] * MERGED_LANES; k++) {
+        assert_true(index[k] < written || index[k] >= local);
+        assert_true(index[k] < 2 * local);
+    }
+}
+
+/* Lanes without a row, and those whose row is shorter than others of their slice, included. */
+static void nothing_reads_what_its_group_writes(void **state)
+{
+    const merge_rule rule = {.step = 200.0, .growth = 1e3, .largest = 1e3, .longest = 1000};
+    const merged_limits limits = {.blocks = 1, .shared_bytes = 200000};
+    tess_context *ctx = open_device(1);
+    chain c = make_chain(500, -0.5);
+    merged_rows m;
+    merged_layout l;
+    const char *record = NULL;
+    uint32_t written = 0;
+
+    (void)state;
+    assert_ok(ctx, merge_open(ctx, &c.p, &m));
+    assert_ok(ctx, merge_rewrite(ctx, &c.p, c.val, &rule, false, &m));
+    assert_ok(ctx, merged_layout_make(ctx, &m, &limits, 1, TESS_PRECISION_FP64, &l));
+    assert_true(l.fits && !l.wide && m.groups > 10);
+    record = l.records;
+    for (uint32_t q = 0; q < l.streams[0].records; q++) {
+        const merged_record *head = (const merged_record *)(const void *)record;
+
+        check_places(record, l.local, written);
+        if (head->last) { written = head->first + head->rows; }
+        record += head->bytes;
+    }
+    assert_int_equal(written, c.p.n);
+    merged_layout_release(ctx, &l);
+    merge_release(ctx, &m);
+    free_chain(&c);
+    tess_context_destroy(ctx);
+}
+
 /* ---- storage and values ---- */
 
 static void records_round_their_values(void **state)
@@ -341,12 +388,12 @@ static void the_rest_is_solved_by_levels(void **state)
     free(z);
 }
 
-#define MERGED_TESTS                                                                                      \
-    cmocka_unit_test(merged_levels_solve_the_same_system), cmocka_unit_test(rows_of_all_lengths),         \
-        cmocka_unit_test(threads_do_not_change_a_bit), cmocka_unit_test(rule_balances_steps_and_entries), \
-        cmocka_unit_test(rewritten_rows_are_powers), cmocka_unit_test(growth_ends_groups),                \
-        cmocka_unit_test(records_round_their_values), cmocka_unit_test(groups_stay_while_they_serve),     \
-        cmocka_unit_test(the_rest_is_solved_by_levels)
+#define MERGED_TESTS                                                                                         \
+    cmocka_unit_test(merged_levels_solve_the_same_system), cmocka_unit_test(rows_of_all_lengths),            \
+        cmocka_unit_test(threads_do_not_change_a_bit), cmocka_unit_test(rule_balances_steps_and_entries),    \
+        cmocka_unit_test(rewritten_rows_are_powers), cmocka_unit_test(growth_ends_groups),                   \
+        cmocka_unit_test(nothing_reads_what_its_group_writes), cmocka_unit_test(records_round_their_values), \
+        cmocka_unit_test(groups_stay_while_they_serve), cmocka_unit_test(the_rest_is_solved_by_levels)
 
 #ifndef TESTS_ON_GPU
 int main(void)
