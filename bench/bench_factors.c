@@ -193,7 +193,7 @@ static const struct argp_option table[] = {
     {"study", KEY_STUDY, "NAME[,NAME..]", 0,
      "goals (laplace2d:64 and the set factors; default without --set and --matrix), spd, unsym", 0},
     {"contestant", KEY_CONTESTANT, "LIST", 0, "names and patterns (default all)", 0},
-    {"triangular", KEY_TRIANGULAR, "auto|levels|blocks|merged", 0, "of ours whose names say none (default levels)", 0},
+    {"triangular", KEY_TRIANGULAR, "auto|levels|blocks|merged", 0, "of ours whose names say none (default auto)", 0},
     {"rtol", KEY_RTOL, "R", 0, "tolerance of the timed solves (default 1e-8)", 0},
     {"max-iterations", KEY_MAX_ITERATIONS, "N", 0, "of the timed solves (default 1000)", 0},
     {"iterations", KEY_ITERATIONS, "N", 0, "of the longer fixed run, a multiple of 10 from 60 on (default: chosen)", 0},
@@ -283,7 +283,7 @@ static void begin(session *s, const bench_options *options)
 int main(int argc, char **argv)
 {
     static const struct argp program = {.options = table, .parser = parse_option, .doc = doc};
-    own_options own = {.rtol = 1e-8, .most_iterations = 1000, .triangular = TESS_TRIANGULAR_LEVELS};
+    own_options own = {.rtol = 1e-8, .most_iterations = 1000, .triangular = TESS_TRIANGULAR_AUTO};
     bench_options options;
     session s = {.own = &own};
     bench_cases cases;

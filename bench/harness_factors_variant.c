@@ -47,7 +47,7 @@ static bool parse_detail(const char *word, factors_variant *v)
            tess_triangular_parse(word, &v->precond.triangular) == TESS_SUCCESS;
 }
 
-static bool parse_words(char *text, factors_variant *v)
+static bool parse_words(char *text, tess_triangular triangular, factors_variant *v)
 {
     char *rest = NULL, *word = strtok_r(text, "-", &rest);
 
@@ -62,6 +62,7 @@ static bool parse_words(char *text, factors_variant *v)
         (v->theirs || v->precond.kind != TESS_PRECOND_JACOBI)) {
         return false;
     }
+    v->precond.triangular = triangular; /* the kind began the options anew */
     while ((word = strtok_r(NULL, "-", &rest)) != NULL) {
         if (!parse_detail(word, v)) { return false; }
     }
@@ -80,8 +81,7 @@ static bool add_one(factors_variants *list, const char *name, tess_triangular tr
     snprintf(v.name, sizeof v.name, "%s", name);
     snprintf(text, sizeof text, "%s", name);
     tess_precond_options_init(&v.precond);
-    v.precond.triangular = triangular;
-    if (!parse_words(text, &v)) { return false; }
+    if (!parse_words(text, triangular, &v)) { return false; }
     list->items[list->count++] = v;
     return true;
 }
