@@ -22,7 +22,7 @@ struct sum_lanes {
     static constexpr int PARTS = N == 3 ? 4 : N, LANES = GPU_WAVE / PARTS;
 };
 
-static_assert(SINGLE_WAVES == SINGLE_MOST_CLUSTER, "tables of sums have one width");
+static_assert((int)SINGLE_WAVES == (int)SINGLE_MOST_CLUSTER, "tables of sums have one width");
 static_assert(SINGLE_COPIES <= sum_lanes<SINGLE_MOST_SUMS>::LANES, "a lane for each copy of a sum");
 static_assert(SINGLE_MOST_SUMS * SINGLE_MOST_HEARERS < SINGLE_WAVES, "a wave is left for the wish");
 
