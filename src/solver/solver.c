@@ -117,7 +117,7 @@ static tess_status choose_engine(tess_solver *s)
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(check_recurrence(s));
-    if (asked == TESS_ENGINE_SINGLE_KERNEL || (asked == TESS_ENGINE_AUTO && SINGLE_BY_DEFAULT)) {
+    if (asked == TESS_ENGINE_SINGLE_KERNEL || asked == TESS_ENGINE_AUTO) {
         TESS_TRY(single_kernel_setup(s, asked == TESS_ENGINE_SINGLE_KERNEL));
     }
     if (s->krylov.single) {

@@ -284,7 +284,7 @@ static void auto_takes_it_where_all_is_resident(void **state)
 
         options.precond = (tess_precond_options){.kind = kinds[k], .block_size = 5};
         assert_ok(gpu, tess_solver_create(m, &options, &solver));
-        assert_int_equal(solver->engine, k == 0 && SINGLE_BY_DEFAULT ? TESS_ENGINE_SINGLE_KERNEL : TESS_ENGINE_GRAPH);
+        assert_int_equal(solver->engine, k == 0 ? TESS_ENGINE_SINGLE_KERNEL : TESS_ENGINE_GRAPH);
         tess_solver_destroy(solver);
         options.engine = TESS_ENGINE_SINGLE_KERNEL;
         if (k == 1) { assert_fails(gpu, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver)); }

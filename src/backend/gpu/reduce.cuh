@@ -37,10 +37,10 @@ static inline loop_gate at_phase(loop_gate gate, tess_phase phase)
 }
 
 /* Sums over the threads of a block, in the arithmetic REAL; the result is in thread 0. */
-template <typename REAL, int N, int THREADS = GPU_BLOCK>
+template <typename REAL, int N>
 __device__ static inline void block_sum(REAL (&value)[N])
 {
-    __shared__ REAL wave_sum[N][THREADS / GPU_WAVE];
+    __shared__ REAL wave_sum[N][GPU_BLOCK / GPU_WAVE];
     int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
 
 #pragma unroll
@@ -58,7 +58,7 @@ __device__ static inline void block_sum(REAL (&value)[N])
             REAL sum = 0;
 
 #pragma unroll
-            for (int w = 0; w < THREADS / GPU_WAVE; w++) {
+            for (int w = 0; w < GPU_BLOCK / GPU_WAVE; w++) {
                 sum += wave_sum[k][w];
             }
             value[k] = sum;

@@ -233,7 +233,7 @@ __device__ static inline void gpu_post(uint64_t *to, const uint64_t (&word)[N])
     }
 }
 
-/* Publishes the thread's earlier writes, and those that its block made before its last barrier, to whoever observes the number. */
+/* A number, after the thread's earlier writes and those that its block made before its last barrier. */
 __device__ static inline void gpu_publish(uint64_t *to, uint64_t number)
 {
 #if __CUDA_ARCH__ >= 700 || !defined(__CUDA_ARCH__)
@@ -242,19 +242,6 @@ __device__ static inline void gpu_publish(uint64_t *to, uint64_t number)
     __threadfence();
     *(volatile uint64_t *)to = number;
 #endif
-}
-
-__device__ static inline uint64_t gpu_observe(const uint64_t *from)
-{
-    uint64_t number;
-
-#if __CUDA_ARCH__ >= 700 || !defined(__CUDA_ARCH__)
-    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(number) : "l"(from) : "memory");
-#else
-    number = *(const volatile uint64_t *)from;
-    __threadfence();
-#endif
-    return number;
 }
 
 /*

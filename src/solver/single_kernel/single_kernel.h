@@ -15,9 +15,6 @@ extern "C" {
 
 struct tess_solver;
 
-/* Whether engine auto takes it where all is resident. */
-enum { SINGLE_BY_DEFAULT = 1 };
-
 /* Iterations of the one-reduction recurrence between two replacements of r by b - A x and of s by A p. */
 enum { SINGLE_REPLACE_EVERY = 50 };
 
