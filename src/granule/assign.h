@@ -50,8 +50,8 @@ typedef struct assign_backend {
     tess_status (*mark_diagonal)(tess_context *ctx, const csr_view *csr, uint8_t *skip);
     /* Fills level and exponent. */
     tess_status (*assign)(tess_context *ctx, const assign_task *task, assign_totals *totals);
-    /* Granularity block: allocates and fills grid, level and, if a level is scaled, exponent of `out`, whose grid has its sides.
-       On failure what has been allocated stays there. */
+    /* Granularity block: allocates and fills grid, level and, if a level is scaled, exponent of `out`, whose grid has its sides; of_entry
+       too, where out->by_entry asks for it and it costs no pass of its own. On failure what has been allocated stays there. */
     tess_status (*assign_blocks)(tess_context *ctx, const assign_task *task, tess_assignment *out,
                                  assign_totals *totals);
     /* The largest relative error of what is stored, from level and exponent (task->level NULL: level 0). */

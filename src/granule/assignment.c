@@ -42,6 +42,8 @@ static void release_arrays(tess_assignment *assignment)
 {
     tess_device_release(assignment->ctx, assignment->level, level_count(assignment), sizeof *assignment->level);
     assignment->level = NULL;
+    tess_device_release(assignment->ctx, assignment->of_entry, assignment->nnz, sizeof *assignment->of_entry);
+    assignment->of_entry = NULL;
     release_exponents(assignment);
     block_grid_release(assignment->ctx, &assignment->grid);
 }
@@ -232,7 +234,8 @@ cleanup:
     return status;
 }
 
-tess_status tess_assignment_create(const tess_matrix *a, const tess_policy_options *options, tess_assignment **out)
+static tess_status create(const tess_matrix *a, const tess_policy_options *options, bool by_entry,
+                          tess_assignment **out)
 {
     tess_context *ctx = a->ctx;
     tess_policy_options resolved;
@@ -247,6 +250,7 @@ tess_status tess_assignment_create(const tess_matrix *a, const tess_policy_optio
     made->ctx = ctx;
     made->nrows = a->nrows;
     made->nnz = a->nnz;
+    made->by_entry = by_entry;
     made->summary.options = resolved;
     TESS_TRY(resolved.choose_parameter ? make_chosen(made, a)
              : resolved.choose_fp8     ? make_either_fp8(made, a)
@@ -255,6 +259,17 @@ tess_status tess_assignment_create(const tess_matrix *a, const tess_policy_optio
 cleanup:
     if (status != TESS_SUCCESS) { tess_assignment_destroy(made); }
     return status;
+}
+
+tess_status tess_assignment_create(const tess_matrix *a, const tess_policy_options *options, tess_assignment **out)
+{
+    return create(a, options, false, out);
+}
+
+tess_status tess_assignment_create_by_entry(const tess_matrix *a, const tess_policy_options *options,
+                                            tess_assignment **out)
+{
+    return create(a, options, true, out);
 }
 
 void tess_assignment_get_summary(const tess_assignment *assignment, tess_assignment_summary *out)

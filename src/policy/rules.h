@@ -189,14 +189,19 @@ TESS_HD int policy_exponent(const policy_rules *rules, int l, const granule_stat
     return exponent < -1022 ? -1022 : exponent > 1022 ? 1022 : exponent;
 }
 
-TESS_HD bool policy_fits(const policy_rules *rules, int l, const granule_statistics *s)
+/* Whether a granule's values over 2^exponent fit level l. Without a scale they do when each by itself does. */
+TESS_HD bool policy_fits_at(const policy_rules *rules, int l, const granule_statistics *s, int exponent)
 {
     const policy_limits *limits = &rules->limits[l];
-    int exponent = policy_exponent(rules, l, s);
 
     if (s->not_finite > 0) { return false; }
     return policy_has_room(limits, s, exponent) ||
            (rules->allow_underflow && s->largest * policy_power_of_two(-exponent) <= limits->largest);
+}
+
+TESS_HD bool policy_fits(const policy_rules *rules, int l, const granule_statistics *s)
+{
+    return policy_fits_at(rules, l, s, policy_exponent(rules, l, s));
 }
 
 /*

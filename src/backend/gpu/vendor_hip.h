@@ -35,16 +35,6 @@ __device__ static inline int64_t gpu_nanoseconds(void)
 #define GPU_SYNC_WAVE() (__threadfence_block(), __builtin_amdgcn_wave_barrier())
 
 template <int GROUP>
-__device__ static inline int gpu_group_least(int value)
-{
-#pragma unroll
-    for (int distance = GROUP / 2; distance > 0; distance /= 2) {
-        value = min(value, __shfl_xor(value, distance));
-    }
-    return value;
-}
-
-template <int GROUP>
 __device__ static inline int gpu_group_sum(int value)
 {
 #pragma unroll
