@@ -32,6 +32,7 @@ struct tess_context {
     tess_loop_state *scratch_state; /* on the device: results of reductions outside loops */
     tess_phase_clock *clock;        /* on the device; NULL: time is not measured */
     tess_phase phase;               /* of what is enqueued next */
+    struct tess_stages *stages;     /* core/stages.h; NULL: nothing is waited for */
 };
 
 /* ---- errors and log ---- */

@@ -5,6 +5,7 @@
 
 #include "backend/gpu/gpu.h"
 #include "core/random.h"
+#include "core/stages.h"
 #include "format/csr/csr.h"
 #include "format/dia/dia.h"
 #include "format/ellr/ellr.h"
@@ -37,7 +38,9 @@ tess_status gpu_check_wait(tess_context *ctx, GPU(Error_t) error, const char *do
 
 tess_status gpu_check_launch(tess_context *ctx, const char *kernel)
 {
-    return gpu_check(ctx, GPU(GetLastError)(), kernel);
+    tess_status status = gpu_check(ctx, GPU(GetLastError)(), kernel);
+
+    return status == TESS_SUCCESS ? tess_stage_end(ctx, kernel) : status;
 }
 
 /* ---- device and stream ---- */
@@ -277,8 +280,10 @@ static tess_status transfer(tess_context *ctx, void *destination, const void *so
 
     if (bytes == 0) { return TESS_SUCCESS; }
     status = gpu_check(ctx, GPU(MemcpyAsync)(destination, source, bytes, kind, gpu_stream_of(ctx)), doing);
-    if (status != TESS_SUCCESS || kind == GPU(MemcpyDeviceToDevice)) { return status; }
-    return gpu_check_wait(ctx, GPU(StreamSynchronize)(gpu_stream_of(ctx)), doing);
+    if (status == TESS_SUCCESS && kind != GPU(MemcpyDeviceToDevice)) {
+        status = gpu_check_wait(ctx, GPU(StreamSynchronize)(gpu_stream_of(ctx)), doing);
+    }
+    return status == TESS_SUCCESS ? tess_stage_end(ctx, doing) : status;
 }
 
 static tess_status upload_gpu(tess_context *ctx, void *device, const void *host, size_t bytes)
@@ -298,10 +303,13 @@ static tess_status copy_gpu(tess_context *ctx, void *destination, const void *so
 
 static tess_status zero_gpu(tess_context *ctx, void *pointer, size_t bytes)
 {
+    static const char doing[] = "clearing device memory";
     gpu_scope scope(ctx);
+    tess_status status = TESS_SUCCESS;
 
     if (bytes == 0) { return TESS_SUCCESS; }
-    return gpu_check(ctx, GPU(MemsetAsync)(pointer, 0, bytes, gpu_stream_of(ctx)), "clearing device memory");
+    status = gpu_check(ctx, GPU(MemsetAsync)(pointer, 0, bytes, gpu_stream_of(ctx)), doing);
+    return status == TESS_SUCCESS ? tess_stage_end(ctx, doing) : status;
 }
 
 tess_status gpu_room_reserve(tess_context *ctx, gpu_room *room, int64_t bytes, bool zeroed)
