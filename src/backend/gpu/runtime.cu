@@ -58,9 +58,9 @@ static tess_status choose_device(const tess_context_options *options, int *devic
     return *device < count ? TESS_SUCCESS : TESS_NO_DEVICE;
 }
 
-/* Bytes: what is smaller is not kept; below SPARE_LARGE allocations are multiples of SPARE_LEAST, above of that. One byte in
-   SPARE_SHARE of the device may be spare. */
-enum { SPARE_LEAST = 1 << 16, SPARE_LARGE = 1 << 20, SPARE_SHARE = 16 };
+/* Bytes: below SPARE_SMALL allocations are powers of two, below SPARE_LARGE multiples of SPARE_SMALL, above of that. One byte in SPARE_SHARE
+   of the device may be spare. */
+enum { SPARE_SMALL = 1 << 16, SPARE_LARGE = 1 << 20, SPARE_SHARE = 16 };
 
 static tess_status make_patience(tess_context *ctx, gpu_state *state)
 {
@@ -137,10 +137,14 @@ static void release_room(tess_context *ctx, gpu_room *room)
 /* What is allocated for so many bytes: few sizes, so that spares fit. */
 static size_t capacity_of(size_t bytes)
 {
-    size_t unit =
-        bytes < SPARE_LEAST ? (size_t)GPU_ALLOCATION_UNIT : (size_t)(bytes < SPARE_LARGE ? SPARE_LEAST : SPARE_LARGE);
+    const size_t unit = bytes < SPARE_LARGE ? SPARE_SMALL : SPARE_LARGE;
+    size_t power = GPU_ALLOCATION_UNIT;
 
-    return (bytes + unit - 1) / unit * unit;
+    if (bytes > SPARE_SMALL) { return (bytes + unit - 1) / unit * unit; }
+    while (power < bytes) {
+        power *= 2;
+    }
+    return power;
 }
 
 static void *take_spare(gpu_spares *spares, int i)
@@ -261,7 +265,7 @@ static void release_gpu(tess_context *ctx, void *pointer, size_t bytes)
     if (own->release) {
         (void)GPU(StreamSynchronize)(gpu_stream_of(ctx)); /* the user's allocator may reuse it at once */
         own->release(own->user, pointer, bytes);
-    } else if (capacity < SPARE_LEAST || capacity > spares->limit) {
+    } else if (capacity > spares->limit) {
         (void)GPU(Free)(pointer);
     } else { /* whoever gets it uses it after what is queued */
         drop_spares(spares, capacity);
