@@ -11,7 +11,11 @@ enum { MOST_ROWS = 1 << 20, MOST_ENTRIES = 1 << 22 };
 /* A cluster's block is best kept to half as many rows as it has threads, and sixteen entries for each thread. */
 enum { BUSY_ROWS = SINGLE_THREADS / 2, BUSY_ENTRIES = 16 * SINGLE_THREADS };
 /* Of the largest cluster a block may have two rows for each thread, and more entries where exchanges are many. */
-enum { MOST_ROWS_EACH = 2 * SINGLE_THREADS, MOST_ENTRIES_CG = 20 * SINGLE_THREADS, MOST_ENTRIES_BICGSTAB = 32 * SINGLE_THREADS };
+enum {
+    MOST_ROWS_EACH = 2 * SINGLE_THREADS,
+    MOST_ENTRIES_CG = 20 * SINGLE_THREADS,
+    MOST_ENTRIES_BICGSTAB = 32 * SINGLE_THREADS
+};
 /* A block of a grid with fewer rows costs the barrier more than it saves. */
 enum { LEAST_ROWS = 16 };
 enum { WORD = 64 };
