@@ -4,6 +4,7 @@
 
 #include "core/internal.h"
 #include "granule/assignment.h"
+#include "policy/rules.h"
 #include "support/blocks.h"
 #include "support/test.h"
 
@@ -455,6 +456,51 @@ static void composites_refuse_blocks(void **state)
     tess_context_destroy(ctx);
 }
 
+/* What every value of a block must pass, by a range and by the numbers of the level's precision, as the span of bits that devices ask. */
+static void check_span(const policy_rules *rules, double range, double value)
+{
+    const policy_ranges ranges = policy_ranges_of(rules, range);
+    granule_statistics s = granule_start();
+
+    granule_add(&s, &ranges, false, value);
+    for (int l = 1; l < rules->nlevels; l++) {
+        const policy_span span = policy_span_of(rules, &ranges, l);
+
+        assert_int_equal(policy_span_takes(&span, value),
+                         policy_is_inside(rules, l, &s) && policy_fits_at(rules, l, &s, 0));
+    }
+}
+
+static void spans_of_bits_are_the_rules_for_a_value(void **state)
+{
+    static const char *const levels[] = {"fp64,fp32,fp16", "fp64,bf16,e5m2", "fp64,fp32,bf16,e4m3"};
+    static const double ranges[] = {0.0,     DBL_TRUE_MIN, 1e-310,  0x1p-126, 1.0,         448.0,
+                                    65504.0, 1e38,         DBL_MAX, INFINITY, (double)NAN, -1.0};
+    static const double edges[] = {DBL_TRUE_MIN, DBL_MIN, 0x1p-126, 0x1p-14, 0x1p-6,  1.0,
+                                   448.0,        57344.0, 65504.0,  FLT_MAX, DBL_MAX, INFINITY};
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (int k = 0; k < 6; k++) {
+        tess_policy_options o = options_of("fixed-range:1", levels[k / 2]), resolved;
+        policy_rules rules;
+
+        o.allow_underflow = k % 2;
+        assert_ok(ctx, tess_policy_resolve(ctx, &o, &resolved));
+        rules = tess_policy_rules(&resolved);
+        for (size_t r = 0; r < sizeof ranges / sizeof ranges[0]; r++) {
+            check_span(&rules, ranges[r], 0.0);
+            check_span(&rules, ranges[r], (double)NAN);
+            for (size_t e = 0; e < sizeof edges / sizeof edges[0]; e++) {
+                check_span(&rules, ranges[r], edges[e]);
+                check_span(&rules, ranges[r], -nextafter(edges[e], 0.0));
+                check_span(&rules, ranges[r], nextafter(edges[e], INFINITY));
+            }
+        }
+    }
+    tess_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -470,6 +516,7 @@ int main(void)
         cmocka_unit_test(mean_and_deviation_by_hand),
         cmocka_unit_test(deviations_are_within_their_bound),
         cmocka_unit_test(sums_that_overflow_are_inf),
+        cmocka_unit_test(spans_of_bits_are_the_rules_for_a_value),
         cmocka_unit_test(blocks_do_not_depend_on_threads),
         cmocka_unit_test(other_granularities_have_no_blocks),
         cmocka_unit_test(composites_refuse_blocks),
