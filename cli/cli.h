@@ -171,10 +171,14 @@ extern const char *const cli_kernels[], *const cli_row_orders[];
 bool cli_takes_policy(tess_format format);
 /* Whether a policy decides the precisions: of format auto, where one is given. */
 bool cli_is_mixed(const tess_storage_options *options);
+/* Whether policy lossless chooses the one precision that the format has. */
+bool cli_is_lossless_whole(const tess_storage_options *options);
+/* `e4m3 (exact)`: the precision of a matrix that has one, and whether it holds every value below fp64. */
+const char *cli_precision_text(tess_precision precision, bool exact, char *buffer, size_t size);
 /* A policy and its levels, of options with these names. */
 void cli_parse_policy(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy);
 void cli_parse_levels(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy);
-/* The granularity that a format has where none is given: tiles have blocks. */
+/* The granularity that a format has where none is given: tiles have blocks, and formats of one precision the matrix. */
 void cli_settle_granularity(tess_storage_options *options);
 /* Of formats that take a policy: whether the format takes the granularity. */
 bool cli_storage_is_possible(const tess_storage_options *options);

@@ -287,7 +287,12 @@ TESS_EXPORT int64_t tess_matrix_ncols(const tess_matrix *a);
 TESS_EXPORT int64_t tess_matrix_nnz(const tess_matrix *a);
 TESS_EXPORT tess_context *tess_matrix_context(const tess_matrix *a);
 TESS_EXPORT tess_format tess_matrix_format(const tess_matrix *a);
+/** Of formats in parts that of the highest level. */
 TESS_EXPORT tess_precision tess_matrix_precision(const tess_matrix *a);
+/** Nonzero where every value is stored as it is: what is solved with the matrix is the assembled system, whatever the precision. New
+ * values (tess_matrix_update_values) are looked at anew in csr, ellr, sell and dia; there a pass over the values tells, in
+ * conversions below fp64. tests/unit/test_exact.c */
+TESS_EXPORT int tess_matrix_is_exact(const tess_matrix *a);
 /** The format of the parts of split and composite, one that was chosen too, at the highest level; of any other matrix its own format.
  * tests/unit/test_split_bases.c */
 TESS_EXPORT tess_format tess_matrix_base(const tess_matrix *a);
