@@ -159,7 +159,7 @@ static void complete_granularity(struct argp_state *state, const cli_storage_cho
         }
         return;
     }
-    cli_settle_granularity(options);
+    if (!choice->assigns) { cli_settle_granularity(options); }
     if (given && parse_granularity(state, given) != options->policy.granularity) {
         argp_error(state, "--granularity %s: the format is by %s", given,
                    tess_granularity_name(options->policy.granularity));

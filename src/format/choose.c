@@ -124,7 +124,7 @@ static tess_status choose_for_policy(const tess_matrix *a, tess_storage_options 
     bool tiles = false;
     tess_status status = TESS_SUCCESS;
 
-    if (on_gpu) { TESS_TRY(try_lossless_diagonals(a, o, out)); }
+    if (on_gpu && a->nnz > 0) { TESS_TRY(try_lossless_diagonals(a, o, out)); }
     if (*out) { return TESS_SUCCESS; }
     if (tiles_take(o)) {
         tiles = split_refuses(a, o);
@@ -148,8 +148,10 @@ tess_status tess_matrix_convert_chosen(const tess_matrix *a, const tess_storage_
     } else if (o.arithmetic != TESS_ARITHMETIC_FP64) {
         o.format = TESS_FORMAT_SELL; /* csr has FP64 arithmetic alone */
     } else {
-        if (a->ctx->device == TESS_DEVICE_GPU) { TESS_TRY(try_padded(a, &o, TESS_FORMAT_DIA, out)); }
-        if (a->ctx->device == TESS_DEVICE_GPU && !*out) { TESS_TRY(try_padded(a, &o, TESS_FORMAT_SELL, out)); }
+        const bool on_gpu = a->ctx->device == TESS_DEVICE_GPU;
+
+        if (on_gpu && a->nnz > 0) { TESS_TRY(try_padded(a, &o, TESS_FORMAT_DIA, out)); }
+        if (on_gpu && !*out) { TESS_TRY(try_padded(a, &o, TESS_FORMAT_SELL, out)); }
         o.format = TESS_FORMAT_CSR;
     }
     if (!*out) { status = tess_matrix_convert(a, &o, out); }
