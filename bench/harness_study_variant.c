@@ -18,6 +18,7 @@
 static const study_variant known[] = {
     GRAPH(.name = "csr"), /* FP64: what iterations are compared with */
     OURS(.name = "auto", .engine = TESS_ENGINE_AUTO, .format = TESS_FORMAT_AUTO),
+    OURS(.name = "auto-lossless", .engine = TESS_ENGINE_AUTO, .format = TESS_FORMAT_AUTO, .policy = "lossless"),
     GRAPH(.name = "csr-lossless", .policy = "lossless"),
     GRAPH(.name = "sell", .format = TESS_FORMAT_SELL),
     GRAPH(.name = "sell-lossless", .format = TESS_FORMAT_SELL, .policy = "lossless"),

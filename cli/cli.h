@@ -122,8 +122,8 @@ typedef struct cli_storage_choice {
     const char *granularity;       /* what --granularity says; NULL: it was not given */
     const char *shorthand;         /* what pbp or tcki stands for; NULL: another format */
     bool policy;                   /* --policy was given */
-    bool assigns;                  /* info without --format: a policy is for an assignment, and not for the default format */
-    bool chosen;                   /* --format auto: options->format is what it came to, once that is known */
+    bool assigns; /* info without --format: a policy is for an assignment, and not for the default format */
+    bool chosen;  /* --format auto: options->format is what it came to, once that is known */
 } cli_storage_choice;
 /* --format --matrix-precision --max-padding --sell-window --arithmetic; input: cli_storage_choice */
 extern const struct argp cli_storage_argp;

@@ -110,9 +110,9 @@ static int measure(const tess_matrix *a, const tess_vector *x, tess_vector *y, c
     compare_row *row = &all->rows[all->count];
     const tess_context *ctx = tess_matrix_context(a);
     tess_status status = tess_matrix_convert(a, storage, &stored);
-    bool chosen = (int)all->options->storage.format != NOT_GIVEN &&
-                  ((int)all->options->storage.precision != NOT_GIVEN || cli_is_mixed(storage) ||
-                   cli_is_lossless_whole(storage));
+    bool chosen =
+        (int)all->options->storage.format != NOT_GIVEN &&
+        ((int)all->options->storage.precision != NOT_GIVEN || cli_is_mixed(storage) || cli_is_lossless_whole(storage));
     if (status == TESS_UNSUPPORTED && !chosen) { return CLI_CONVERGED; } /* not among those there are */
     if (status != TESS_SUCCESS) { return cli_report_failure(ctx, status); }
     *row = (compare_row){.device = cli_device_name(ctx),

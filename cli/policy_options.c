@@ -387,8 +387,8 @@ static int require_one_precision(const tess_storage_options *options)
     const char *format = tess_format_name(options->format);
     if (cli_is_lossless_whole(options)) {
         if (options->policy.granularity != TESS_GRANULARITY_MATRIX) {
-            cli_error("--granularity %s: --format %s takes matrix",
-                      tess_granularity_name(options->policy.granularity), format);
+            cli_error("--granularity %s: --format %s takes matrix", tess_granularity_name(options->policy.granularity),
+                      format);
             return CLI_USAGE;
         }
         rest.policy.granularity = TESS_GRANULARITY_ROW;

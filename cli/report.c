@@ -312,8 +312,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
         cli_takes_policy(r->format) || cli_is_lossless_whole(&run->options->storage)
             ? tess_policy_name(run->options->storage.policy.policy)
             : "none",
-        "engine",
-        tess_engine_name(r->engine), "device", cli_device_name(run->ctx), "device_name",
+        "engine", tess_engine_name(r->engine), "device", cli_device_name(run->ctx), "device_name",
         cli_json_text(tess_context_device_name(run->ctx)), "threads", tess_context_threads(run->ctx), "escalated",
         r->escalated, "exit_code", run->exit_code);
     if (root == NULL) { return NULL; }

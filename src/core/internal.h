@@ -105,8 +105,8 @@ struct tess_matrix {
     const tess_matrix *original; /* what this was converted from (borrowed); NULL for an assembled matrix or a shell */
     bool keeps_order;            /* update_values may take the caller's order */
     uint64_t values_version;     /* counts update_values */
-    double loss;                 /* of a matrix in one precision: the most that a value loses in storage, relatively; Inf: unknown */
-    double accepted_loss;        /* what `loss` was looked for up to */
+    double loss; /* of a matrix in one precision: the most that a value loses in storage, relatively; Inf: unknown */
+    double accepted_loss; /* what `loss` was looked for up to */
     tess_shell_operator shell;
 };
 

@@ -375,7 +375,7 @@ tess_status tess_matrix_refresh(tess_matrix *a)
 
     if (!a->original || a->values_version == a->original->values_version) { return TESS_SUCCESS; }
     TESS_TRY(a->ops->refresh(a->original, a->storage));
-    if (!tess_format_takes_parts(a->format)) { 
+    if (!tess_format_takes_parts(a->format)) {
         TESS_TRY(tess_matrix_find_loss(a->original, a->precision, a->accepted_loss, &a->loss));
     }
     a->values_version = a->original->values_version;

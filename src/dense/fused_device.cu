@@ -11,7 +11,9 @@ struct solver_pass {
     /* Blocks per multiprocessor: as many as fill it, and no more than registers allow at a time. */
     static constexpr int blocks = OP == TESS_FUSED_BICGSTAB_UPDATE ? 5 : 8; /* that one reads six vectors */
 
-    __device__ static inline void begin(const tess_fused &) {}
+    __device__ static inline void begin(const tess_fused &)
+    {
+    }
 
     template <int N>
     __device__ static inline void run(const tess_fused &op, const tess_scalars &scalars, double (&dots)[N])

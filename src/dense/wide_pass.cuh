@@ -107,7 +107,8 @@ struct wide_pass {
         if (p >= pairs) { return; }
 #pragma unroll
         for (int k = 0; k < shape::INPUTS; k++) {
-            in[k][u] = shape::STREAMED_INPUTS >> k & 1U ? load_pair<true>(op.in[k], at) : load_pair<false>(op.in[k], at);
+            in[k][u] =
+                shape::STREAMED_INPUTS >> k & 1U ? load_pair<true>(op.in[k], at) : load_pair<false>(op.in[k], at);
         }
 #pragma unroll
         for (int k = 0; k < shape::OUTPUTS; k++) {
@@ -119,7 +120,8 @@ struct wide_pass {
 
     /* The body of the operation, which finds a pair's elements at 0 and 1. */
     template <int N>
-    __device__ inline void apply(const tess_fused &op, const tess_scalars &scalars, int u, int64_t at, double (&dots)[N])
+    __device__ inline void apply(const tess_fused &op, const tess_scalars &scalars, int u, int64_t at,
+                                 double (&dots)[N])
     {
         tess_fused own = {};
 

@@ -230,9 +230,9 @@ static void empty_matrices_are_exact(void **state)
     tess_context_destroy(ctx);
 }
 
-#define EXACT_TESTS                                                                                             \
-    cmocka_unit_test(the_lowest_that_holds_all_is_taken), cmocka_unit_test(what_was_asked_for_may_be_exact),    \
-        cmocka_unit_test(a_solve_is_that_of_fp64), cmocka_unit_test(new_values_are_looked_at),                  \
+#define EXACT_TESTS                                                                                          \
+    cmocka_unit_test(the_lowest_that_holds_all_is_taken), cmocka_unit_test(what_was_asked_for_may_be_exact), \
+        cmocka_unit_test(a_solve_is_that_of_fp64), cmocka_unit_test(new_values_are_looked_at),               \
         cmocka_unit_test(what_cannot_be_is_refused), cmocka_unit_test(empty_matrices_are_exact)
 
 #ifndef TESTS_ON_GPU

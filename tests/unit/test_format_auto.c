@@ -470,14 +470,13 @@ static void time_steps_take_it(void **state)
     tess_context_destroy(ctx);
 }
 
-#define FORMAT_AUTO_TESTS                                                                                        \
-    cmocka_unit_test(it_has_a_name), cmocka_unit_test(slices_are_taken_where_they_pad_little),                   \
-        cmocka_unit_test(diagonals_are_taken_where_they_pad_little),                                             \
-        cmocka_unit_test(fp32_arithmetic_takes_slices), cmocka_unit_test(tiles_are_taken_where_blocks_are_full), \
-        cmocka_unit_test(granularity_and_policy_are_kept), cmocka_unit_test(what_one_format_takes_decides),      \
-        cmocka_unit_test(assignments_decide_likewise), cmocka_unit_test(empty_matrices_have_a_format),           \
-        cmocka_unit_test(what_cannot_be_is_refused), cmocka_unit_test(solvers_take_it),                          \
-        cmocka_unit_test(jacobi_takes_it), cmocka_unit_test(time_steps_take_it)
+#define FORMAT_AUTO_TESTS                                                                                            \
+    cmocka_unit_test(it_has_a_name), cmocka_unit_test(slices_are_taken_where_they_pad_little),                       \
+        cmocka_unit_test(diagonals_are_taken_where_they_pad_little), cmocka_unit_test(fp32_arithmetic_takes_slices), \
+        cmocka_unit_test(tiles_are_taken_where_blocks_are_full), cmocka_unit_test(granularity_and_policy_are_kept),  \
+        cmocka_unit_test(what_one_format_takes_decides), cmocka_unit_test(assignments_decide_likewise),              \
+        cmocka_unit_test(empty_matrices_have_a_format), cmocka_unit_test(what_cannot_be_is_refused),                 \
+        cmocka_unit_test(solvers_take_it), cmocka_unit_test(jacobi_takes_it), cmocka_unit_test(time_steps_take_it)
 
 #ifndef TESTS_ON_GPU
 int main(void)

@@ -176,6 +176,17 @@ __device__ static inline void gpu_store_streaming(T *pointer, const T &value)
     __stcs((plain *)pointer, bits);
 }
 
+/* A plain store that compilers do not take apart. */
+template <typename T>
+__device__ static inline void gpu_store_whole(T *pointer, const T &value)
+{
+    typedef typename gpu_plain<sizeof(T)>::type plain;
+    plain bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    __stwb((plain *)pointer, bits);
+}
+
 /*
  * Copies of whole stretches into shared memory that run on their own (Hopper on): one thread asks for them, all wait for the
  * bytes that the arrival expects. Addresses and sizes are multiples of 16 bytes. Elsewhere GPU_HAS_BULK_COPY is 0, and the

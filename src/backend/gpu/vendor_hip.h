@@ -132,6 +132,12 @@ __device__ static inline void gpu_store_streaming(T *pointer, const T &value)
     }
 }
 
+template <typename T>
+__device__ static inline void gpu_store_whole(T *pointer, const T &value)
+{
+    *pointer = value;
+}
+
 /* No copies into shared memory that run on their own. */
 #define GPU_HAS_BULK_COPY 0
 typedef uint64_t gpu_arrival;

@@ -61,7 +61,8 @@ struct diagonal_rows {
 #pragma unroll
             for (int r = 0; r < ROWS; r++) {
                 own.value[r] =
-                    load_diagonal_values((const tess::pack<STORED, 1> *)(val + dia_place(&v, d, loaded(v, r)))).value[0];
+                    load_diagonal_values((const tess::pack<STORED, 1> *)(val + dia_place(&v, d, loaded(v, r))))
+                        .value[0];
             }
             return own;
         }
