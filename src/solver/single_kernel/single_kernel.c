@@ -71,7 +71,8 @@ static bool fits(const tess_solver *s, const single_limits *limits, const single
 static tess_status find_plan(const tess_solver *s, const single_limits *limits, bool asked, single_plan *plan)
 {
     const tess_matrix *m = s->original;
-    const int blocks[2] = {single_cluster_blocks(limits, m->nrows, m->nnz), single_grid_blocks(limits, m->nrows)};
+    const int blocks[2] = {single_cluster_blocks(limits, m->nrows, m->nnz, method_for(s)),
+                           single_grid_blocks(limits, m->nrows)};
     tess_status status = TESS_SUCCESS;
 
     for (int k = 0; k < 2; k++) {
