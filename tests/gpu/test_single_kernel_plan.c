@@ -63,21 +63,6 @@ static void check_plans(const oracle_csr *a)
     tess_matrix_destroy(m);
 }
 
-/* Rows 0, 3, 6, ... have no entries, and the last ones neither. */
-static oracle_csr with_empty_rows(int64_t n)
-{
-    oracle_csr a = oracle_open(n, n);
-
-    for (int64_t i = 0; i < n; i++) {
-        if (i % 3 != 0 && i < n - 100) {
-            oracle_push(&a, i / 2, 1.0);
-            oracle_push(&a, n - 1 - i / 5, 2.0);
-        }
-        oracle_end_row(&a, i);
-    }
-    return a;
-}
-
 static void plans_are_those_of_the_host(void **state)
 {
     oracle_csr matrices[] = {oracle_laplace2d(1),

@@ -18,6 +18,12 @@ struct resident_x {
     const VECTOR *x;
     const uint8_t *segments;
 
+    /* The header as it is asked about from then on: its column is what `use` and `at` are given. */
+    __device__ inline resident_header settle(resident_header h) const
+    {
+        return h;
+    }
+
     /* How the tiles of a block column are used, where they may be narrowed. */
     __device__ inline int use(int32_t tile_column) const
     {
@@ -147,12 +153,13 @@ struct tile_window {
     int count;
 
     /* first: its first tile; from ntiles on there is none. All lanes of the wave take part. */
-    __device__ inline tile_window(const tiles_lanes<16> &at, const char *record, int first, int ntiles)
+    template <typename X>
+    __device__ inline tile_window(const tiles_lanes<16> &at, const char *record, int first, int ntiles, const X &x)
         : own{0, 0}, place(0), bytes(0), count(max(min(ntiles - first, 16), 0))
     {
         const bool has = at.lane < count;
 
-        if (has) { own = resident_headers(record)[first + at.lane]; }
+        if (has) { own = x.settle(resident_headers(record)[first + at.lane]); }
         const int size = has ? (int)resident_parts_of(own).bytes : 0;
 
         place = (uint32_t)at.before(size);
@@ -169,9 +176,11 @@ struct tile_window {
     }
 };
 
-/* The sum of the lane's row of its strip. All lanes of the wave take part; `has`: the lane has a strip. */
+/* The sum of the lane's row of its strip, or of part `part` of `parts` of it, a power of two up to 16: every so manieth tile. All
+   lanes of the wave take part; `has`: the lane has a strip. */
 template <typename X>
-__device__ static inline double sum_resident_row(const tiles_lanes<16> &at, bool has, const char *record, const X &x)
+__device__ static inline double sum_resident_row(const tiles_lanes<16> &at, bool has, const char *record, const X &x,
+                                                 int part = 0, int parts = 1)
 {
     const int ntiles = has ? resident_tiles(record) : 0;
     const char *data = record + resident_data(ntiles);
@@ -179,7 +188,7 @@ __device__ static inline double sum_resident_row(const tiles_lanes<16> &at, bool
 
 #pragma unroll 1
     for (int first = 0; GPU_BALLOT(first < ntiles); first += 16) {
-        const tile_window window(at, record, first, ntiles);
+        const tile_window window(at, record, first, ntiles, x);
         const int most = GPU_WAVE_MOST(window.count);
         int uses = NARROWING_NONE; /* of the lane's tile */
 
@@ -188,7 +197,8 @@ __device__ static inline double sum_resident_row(const tiles_lanes<16> &at, bool
         }
 
 #pragma unroll 1
-        for (int t = 0; t < most; t++) {
+        for (int whole = 0; whole < most; whole += parts) {
+            const int t = whole + part;
             const resident_header header = window.header_of(t);
             const uint32_t place = GPU_SHUFFLE(window.place, t, 16);
 
