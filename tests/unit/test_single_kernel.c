@@ -165,7 +165,7 @@ static void plans_hold_every_entry_once(void **state)
                              oracle_hilbert(17),
                              oracle_random(2395, 2395, 5, 3),
                              oracle_power_law(500, 5),
-                             with_empty_rows(2000)};
+                             oracle_with_empty_rows(2000)};
     const tess_storage_options options = resident_lossless("fp64,fp32,fp16,e4m3");
     tess_context *ctx = open_cpu(1);
 
