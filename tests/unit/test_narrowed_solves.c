@@ -356,12 +356,12 @@ static void what_cannot_be_is_refused(void **state)
 }
 
 /* What stands here, for a GPU too. */
-#define NARROWED_SOLVES                                                                                   \
-    cmocka_unit_test(counts_are_those_of_all_products), cmocka_unit_test(safe_does_not_know_the_scale),   \
-        cmocka_unit_test(paper_knows_the_scale_and_the_guard_knows_better),                               \
-        cmocka_unit_test(an_estimate_that_misleads_is_caught), cmocka_unit_test(every_solve_begins_anew), \
-        cmocka_unit_test(a_solve_that_stalls_is_misled),                                                  \
-        cmocka_unit_test(a_matrix_that_is_slow_misleads_nobody), cmocka_unit_test(what_cannot_be_is_refused)
+#define NARROWED_SOLVES                                                                                           \
+    cmocka_unit_test(counts_are_those_of_all_products), cmocka_unit_test(safe_does_not_know_the_scale),           \
+        cmocka_unit_test(paper_knows_the_scale_and_the_guard_knows_better),                                       \
+        cmocka_unit_test(an_estimate_that_misleads_is_caught), cmocka_unit_test(every_solve_begins_anew),         \
+        cmocka_unit_test(a_solve_that_stalls_is_misled), cmocka_unit_test(a_matrix_that_is_slow_misleads_nobody), \
+        cmocka_unit_test(what_cannot_be_is_refused)
 
 #ifndef TESTS_ON_GPU
 int main(void)

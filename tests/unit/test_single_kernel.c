@@ -143,8 +143,7 @@ static void check_plan(tess_context *ctx, const oracle_csr *a, const tess_matrix
         raise_to(&columns, p.column_begin[b + 1] - p.column_begin[b]);
         raise_to(&entries, p.row_ptr[end] - p.row_ptr[first]);
         if (stored) {
-            raise_to(&units,
-                     (int32_t)(shape.start[single_runs(end, p.run)] - shape.start[single_runs(first, p.run)]));
+            raise_to(&units, (int32_t)(shape.start[single_runs(end, p.run)] - shape.start[single_runs(first, p.run)]));
         }
     }
     assert_true(p.most_rows == rows && p.most_columns == columns && p.most_entries == entries);
@@ -218,7 +217,8 @@ static void shared_memory_is_laid_out_without_overlap(void **state)
     (void)state;
     for (int method = SINGLE_CG; method <= SINGLE_BICGSTAB; method++) {
         static const int64_t copies[] = {1, 2, 3}, vectors[] = {4, 6, 6};
-        const single_contents all = {(single_method)method, 4, false, true}, vectors_alone = {all.method, 4, false, false};
+        const single_contents all = {(single_method)method, 4, false, true},
+                              vectors_alone = {all.method, 4, false, false};
         const single_contents tiles = {all.method, 0, true, true};
         const single_layout in = single_shared_layout(&p, &all), out = single_shared_layout(&p, &vectors_alone);
         const single_layout t = single_shared_layout(&p, &tiles);

@@ -11,6 +11,8 @@
 #include "format/tiles/tiles_device.cuh"
 #include "policy/narrowing_rules.h"
 
+struct open_tile;
+
 /* x as products have it: whole, in the order of the matrix. A kernel that keeps x otherwise brings a type of its own, with as much. */
 template <typename VECTOR, bool MAY_NARROW>
 struct resident_x {
@@ -35,6 +37,10 @@ struct resident_x {
     {
         return (double)x[(int64_t)tile_column * RESIDENT_SIDE + index];
     }
+
+    /* add_used_row, of the tile whose header stands there. */
+    __device__ inline double add_used(const open_tile &t, const resident_header *header, bool has, int use,
+                                      double sum) const;
 };
 
 /* A tile as the lanes of its strip know it. */
@@ -59,13 +65,12 @@ __device__ static inline open_tile open_resident_tile(resident_header header, co
     return t;
 }
 
-/* Adds the products of the lane's row of a tile to its sum: loads of several entries are on their way before the first is used. */
+/* Adds the products of the lane's row of a tile, whose values are times `scale`, to its sum: loads of several entries are on their way before the first is used. */
 template <typename VALUE, typename X>
-__device__ static inline double add_tile_row(const open_tile &t, const X &x, double sum)
+__device__ static inline double add_tile_row(const open_tile &t, double scale, const X &x, double sum)
 {
     enum { AT_ONCE = 4 };
     const VALUE *const values = (const VALUE *)(const void *)t.data;
-    const double scale = sizeof(VALUE) < sizeof(double) ? resident_scale(t.data, &t.parts, t.header) : 1.0;
     const int32_t column = resident_column(t.header);
 
 #pragma unroll 1
@@ -92,8 +97,10 @@ template <typename X>
 __device__ static inline double add_any_tile_row(const open_tile &t, const X &x, double sum)
 {
     switch (resident_precision(t.header)) {
-#define ADD_ROW(VALUE, NAME) \
-    case TESS_PRECISION_##NAME: return add_tile_row<VALUE>(t, x, sum);
+#define ADD_ROW(VALUE, NAME)        \
+    case TESS_PRECISION_##NAME:     \
+        return add_tile_row<VALUE>( \
+            t, sizeof(VALUE) < sizeof(double) ? resident_scale(t.data, &t.parts, t.header) : 1.0, x, sum);
         STORAGE_TYPES(ADD_ROW)
 #undef ADD_ROW
     }
@@ -143,6 +150,13 @@ __device__ static inline double add_used_row(const open_tile &t, bool has, int u
         if (narrows) { sum = add_narrowed_row(t, narrow, largest, x, sum); }
     }
     return made && !narrows ? add_any_tile_row(t, x, sum) : sum;
+}
+
+template <typename VECTOR, bool MAY_NARROW>
+__device__ inline double resident_x<VECTOR, MAY_NARROW>::add_used(const open_tile &t, const resident_header *, bool has,
+                                                                  int use, double sum) const
+{
+    return add_used_row(t, has, use, *this, sum);
 }
 
 /* The headers of 16 tiles of a strip, one for each of its lanes, and where their data are. */
@@ -208,7 +222,7 @@ __device__ static inline double sum_resident_row(const tiles_lanes<16> &at, bool
                 const open_tile tile =
                     open_resident_tile(header, data + place, at.lane, own && use != NARROWING_BYPASS);
 
-                sum = add_used_row(tile, own, use, x, sum);
+                sum = x.add_used(tile, resident_headers(record) + first + t, own, use, sum);
             } else if (t < window.count) {
                 sum = add_any_tile_row(open_resident_tile(header, data + place, at.lane), x, sum);
             }

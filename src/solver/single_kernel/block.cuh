@@ -188,18 +188,18 @@ __device__ static inline void copy_state(const single_args &a, tess_loop_state *
 
 /* Rows and state in shared memory. No thread has passed a barrier of its team when another block's memory is touched. */
 template <typename ROWS, typename TEAM>
-__device__ static inline single_block<ROWS, TEAM> open_block(const single_args &a, char *shared,
-                                                               tess_loop_state *state, int *failed)
+__device__ static inline single_block<ROWS, TEAM> open_block(const single_args &a, char *shared, tess_loop_state *state,
+                                                             int *failed)
 {
     const int b = (int)blockIdx.x, first = a.plan.row_begin[b];
     single_block<ROWS, TEAM> block = {a,
-                                        {{a, shared, state, failed, 0, 0.0}},
-                                        ROWS::bring(a, shared),
-                                        first,
-                                        a.plan.row_begin[b + 1] - first,
-                                        a.plan.column_begin[b + 1] - a.plan.column_begin[b],
-                                        a.plan.own[b],
-                                        (int32_t *)(shared + a.at.columns)};
+                                      {{a, shared, state, failed, 0, 0.0}},
+                                      ROWS::bring(a, shared),
+                                      first,
+                                      a.plan.row_begin[b + 1] - first,
+                                      a.plan.column_begin[b + 1] - a.plan.column_begin[b],
+                                      a.plan.own[b],
+                                      (int32_t *)(shared + a.at.columns)};
     const int32_t *column = a.plan.column + a.plan.column_begin[b];
 
     copy_state(a, state, failed);

@@ -121,7 +121,8 @@ tess_status gpu_single_launch(tess_context *ctx, const tess_krylov *k, loop_mail
     tess_status status = TESS_SUCCESS;
 
     if (!kernel) {
-        return tess_fail(ctx, TESS_INTERNAL, NULL, "a single kernel for values in precision %d", (int)k->matrix->precision);
+        return tess_fail(ctx, TESS_INTERNAL, NULL, "a single kernel for values in precision %d",
+                         (int)k->matrix->precision);
     }
     TESS_TRY(allow(ctx, kernel, single->plan.cluster ? single->plan.blocks : 0));
     {

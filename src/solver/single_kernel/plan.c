@@ -250,9 +250,7 @@ tess_status single_plan_make(tess_context *ctx, int64_t n, const int64_t *row_pt
                              const single_shape *shape, single_plan *plan)
 {
     const int run = shape->tiles ? SINGLE_TILE : 1;
-    const single_cut all = {.row = (int32_t)n,
-                            .entry = (int32_t)row_ptr[n],
-                            .tiles = (int32_t)shape->ntiles};
+    const single_cut all = {.row = (int32_t)n, .entry = (int32_t)row_ptr[n], .tiles = (int32_t)shape->ntiles};
     single_plan p = {.cluster = shape->cluster,
                      .blocks = shape->blocks,
                      .run = run,

@@ -62,8 +62,8 @@ static bool may_be_resident(const tess_solver *s, const single_limits *limits)
 {
     const tess_matrix *m = solver_matrix(s);
     const int64_t entry = (int64_t)(tess_precision_bytes(m->precision) + sizeof(uint16_t));
-    const int64_t bytes = single_kernel_reads_tiles(m) ? tess_matrix_bytes(m)
-                                                       : m->nrows * (int64_t)sizeof(int32_t) + m->nnz * entry;
+    const int64_t bytes =
+        single_kernel_reads_tiles(m) ? tess_matrix_bytes(m) : m->nrows * (int64_t)sizeof(int32_t) + m->nnz * entry;
 
     return single_may_be_resident(limits, m->nrows, bytes, method_for(s));
 }
@@ -80,8 +80,8 @@ single_contents single_kernel_contents(single_method method, const tess_matrix *
 
 static bool fits(const tess_solver *s, const single_limits *limits, const single_plan *plan, bool resident)
 {
-    const single_contents what = single_kernel_contents(method_for(s), solver_matrix(s),
-                                                        s->options.narrowing != TESS_NARROWING_OFF, resident);
+    const single_contents what =
+        single_kernel_contents(method_for(s), solver_matrix(s), s->options.narrowing != TESS_NARROWING_OFF, resident);
 
     return single_shared_layout(plan, &what).bytes <= limits->shared_bytes;
 }

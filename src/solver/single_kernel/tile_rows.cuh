@@ -7,8 +7,8 @@
 #ifndef TESS_SOLVER_SINGLE_KERNEL_TILE_ROWS_CUH
 #define TESS_SOLVER_SINGLE_KERNEL_TILE_ROWS_CUH
 
-#include "format/tiles/resident_row.cuh"
 #include "solver/narrowing/segment.cuh"
+#include "solver/single_kernel/kept_tiles.cuh"
 #include "solver/single_kernel/rows.cuh"
 
 static_assert((int)SINGLE_TILE == (int)RESIDENT_SIDE, "a run of rows is a block row, a run of columns those of a tile");
@@ -23,7 +23,8 @@ struct tile_rows {
     const narrowing_bounds *bounds;
     single_segment *segment;
     int count, lanes, segments;
-    bool resident; /* headers have the place of their segment among the block's for their column */
+    bool resident; /* headers have the place of their segment among the block's for their column (kept_tiles.cuh) */
+    bool keeps;    /* narrowed values stay in place of those that were there */
 
     __device__ static inline tile_rows bring(const single_args &a, char *shared);
 
@@ -73,14 +74,22 @@ struct tile_x {
         return rows.settle(h);
     }
 
-    __device__ inline int use(int32_t segment) const
+    /* Columns are of settled headers, and have more in them than the segment where those are in shared memory. */
+    __device__ inline int use(int32_t column) const
     {
-        return rows.segment[segment].use;
+        return rows.segment[column & KEPT_SEGMENT].use;
     }
 
-    __device__ inline double at(int32_t segment, int index) const
+    __device__ inline double at(int32_t column, int index) const
     {
-        return x[segment * SINGLE_TILE + index];
+        return x[(column & KEPT_SEGMENT) * SINGLE_TILE + index];
+    }
+
+    __device__ inline double add_used(const open_tile &t, const resident_header *header, bool has, int use,
+                                      double sum) const
+    {
+        return rows.keeps ? add_kept_row(t, (resident_header *)(uintptr_t)header, has, use, *this, sum)
+                          : add_used_row(t, has, use, *this, sum);
     }
 };
 
@@ -102,7 +111,7 @@ __device__ static inline void each_header(const ROWS &rows, EACH each)
 
 /* ---- into shared memory ---- */
 
-/* Records, where each begins, and what segments have seen before this launch. The caller has a barrier before they are used. */
+/* Records, where each begins, and what segments have seen before this launch. The caller has a barrier before headers are used. */
 template <bool MAY_NARROW>
 __device__ inline tile_rows<MAY_NARROW> tile_rows<MAY_NARROW>::bring(const single_args &a, char *shared)
 {
@@ -122,6 +131,7 @@ __device__ inline tile_rows<MAY_NARROW> tile_rows<MAY_NARROW>::bring(const singl
     rows.bounds = (const narrowing_bounds *)(shared + a.at.bounds);
     rows.segment = (single_segment *)(shared + a.at.segments);
     rows.resident = a.resident;
+    rows.keeps = MAY_NARROW && a.resident && a.narrowing.for_good;
     for (int s = (int)threadIdx.x; s <= rows.strips(); s += SINGLE_THREADS) {
         start[s] = from[s] - from[0];
     }
@@ -131,12 +141,12 @@ __device__ inline tile_rows<MAY_NARROW> tile_rows<MAY_NARROW>::bring(const singl
             rows.segment[l] = {a.narrowing.segment[rows.column[l * SINGLE_TILE] / SINGLE_TILE], NARROWING_NONE, {}};
         }
     }
+    if (a.resident) { copy_in((uint4 *)(shared + a.at.values), units, (int)(from[rows.strips()] - from[0])); }
+    __syncthreads();
     if (!a.resident) {
         if (!a.plan.cluster) { rows.column = (const int32_t *)(shared + a.at.columns); } /* a grid fetches from there */
         return rows;
     }
-    copy_in((uint4 *)(shared + a.at.values), units, (int)(from[rows.strips()] - from[0]));
-    __syncthreads();
     rows.record = shared + a.at.values;
     each_header(rows, [&](const resident_header *h) { *(resident_header *)(uintptr_t)h = rows.move(*h); });
     return rows;
@@ -216,7 +226,8 @@ __device__ static inline void save_segments(const tile_rows<true> &a, const narr
         const resident_header h = a.settle(*header);
 
         for (int use = NARROWING_NONE; use <= NARROWING_BYPASS; use++) {
-            narrowing_count_products(resident_precision(h), use, a.segment[resident_column(h)].uses[use], counts);
+            narrowing_count_products(resident_precision(h), use, a.segment[resident_column(h) & KEPT_SEGMENT].uses[use],
+                                     counts);
         }
     });
     __syncthreads();
