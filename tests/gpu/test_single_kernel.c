@@ -158,7 +158,7 @@ static void heavy_block_rows_are_shared(void **state)
 static void low_precisions_are_read(void **state)
 {
     static const tess_precision precisions[] = {TESS_PRECISION_FP32, TESS_PRECISION_BF16, TESS_PRECISION_FP16};
-    static const int64_t edges[] = {40, 100};
+    static const int64_t edges[] = {40, 132};
 
     (void)state;
     for (int e = 0; e < 2; e++) {
@@ -224,7 +224,7 @@ static void large_matrices_are_streamed(void **state)
 
 static void iteration_limits_are_exact(void **state)
 {
-    static const int64_t edges[] = {20, 80};
+    static const int64_t edges[] = {20, 132};
 
     (void)state;
     for (int e = 0; e < 2; e++) {

@@ -116,7 +116,7 @@ static void thousands_of_narrowed_solves(void **state)
         check_many_with(30, options, true, 2000);
         options.narrowing = TESS_NARROWING_SAFE;
         check_many_with(30, options, true, 2000);
-        check_many_with(92, options, false, 1000);
+        check_many_with(132, options, false, 1000);
     }
 }
 
@@ -131,9 +131,9 @@ static void ten_thousand_solves_in_clusters(void **state)
 static void thousands_of_solves_on_the_whole_device(void **state)
 {
     (void)state;
-    check_many(92, TESS_SOLVER_CG, TESS_RECURRENCE_STANDARD, false, 2000);
-    check_many(92, TESS_SOLVER_CG, TESS_RECURRENCE_ONE_REDUCTION, false, 2000);
-    check_many(92, TESS_SOLVER_BICGSTAB, TESS_RECURRENCE_AUTO, false, 2000);
+    check_many(132, TESS_SOLVER_CG, TESS_RECURRENCE_STANDARD, false, 2000);
+    check_many(132, TESS_SOLVER_CG, TESS_RECURRENCE_ONE_REDUCTION, false, 2000);
+    check_many(132, TESS_SOLVER_BICGSTAB, TESS_RECURRENCE_AUTO, false, 2000);
 }
 
 /* ---- beside another kernel ---- */
@@ -219,14 +219,14 @@ static void solves_beside_another_kernel(void **state)
 {
     (void)state;
     check_beside_another_kernel(30, true);
-    check_beside_another_kernel(100, false);
+    check_beside_another_kernel(132, false);
 }
 
 /* Two contexts, each with a thread and a stream of its own. Threads count: the test's own asserts are not for them. */
 static void two_contexts_take_turns(void **state)
 {
     enum { TIMES = 1000 };
-    static const int64_t edges[] = {30, 100};
+    static const int64_t edges[] = {30, 132};
     oracle_csr a[2] = {oracle_laplace2d(edges[0]), oracle_laplace2d(edges[1])};
     tess_context *other = open_gpu();
 
@@ -269,7 +269,7 @@ static int cancel_where_told(void *user, const tess_progress *progress)
 /* What is cancelled or at its limit leaves nothing behind. */
 static void a_cancelled_solve_leaves_nothing(void **state)
 {
-    static const int64_t edges[] = {40, 100};
+    static const int64_t edges[] = {40, 132};
 
     (void)state;
     for (int e = 0; e < 2; e++) {

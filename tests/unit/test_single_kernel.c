@@ -12,19 +12,24 @@ static void size_chooses_the_blocks(void **state)
     const single_limits none = {0, 0, 0}, portable = {.blocks = 132, .cluster_blocks = 8, .shared_bytes = 230400};
 
     (void)state;
-    assert_int_equal(single_cluster_blocks(&h200, 1, 1), 1);
-    assert_int_equal(single_cluster_blocks(&h200, 256, 1250), 1);
-    assert_int_equal(single_cluster_blocks(&h200, 257, 1250), 2);
-    assert_int_equal(single_cluster_blocks(&h200, 1024, 5000), 4);
-    assert_int_equal(single_cluster_blocks(&h200, 1024, 66000), 16);
-    assert_int_equal(single_cluster_blocks(&h200, 4096, 20000), 16);
-    assert_int_equal(single_cluster_blocks(&h200, 8192, 40000), 16);
-    assert_int_equal(single_cluster_blocks(&h200, 8193, 40000), 0);
-    assert_int_equal(single_cluster_blocks(&h200, 4096, 132000), 0);
-    assert_int_equal(single_cluster_blocks(&portable, 4096, 20000), 8);
-    assert_int_equal(single_cluster_blocks(&portable, 4097, 20000), 0);
-    assert_int_equal(single_cluster_blocks(&portable, 4096, 66000), 0);
-    assert_int_equal(single_cluster_blocks(&none, 10, 10), 0);
+    for (int m = SINGLE_CG; m <= SINGLE_BICGSTAB; m++) {
+        const single_method method = (single_method)m;
+
+        assert_int_equal(single_cluster_blocks(&h200, 1, 1, method), 1);
+        assert_int_equal(single_cluster_blocks(&h200, 256, 1250, method), 1);
+        assert_int_equal(single_cluster_blocks(&h200, 257, 1250, method), 2);
+        assert_int_equal(single_cluster_blocks(&h200, 1024, 5000, method), 4);
+        assert_int_equal(single_cluster_blocks(&h200, 1024, 66000, method), 16);
+        assert_int_equal(single_cluster_blocks(&h200, 4096, 20000, method), 16);
+        assert_int_equal(single_cluster_blocks(&h200, 16384, 81920, method), 16);
+        assert_int_equal(single_cluster_blocks(&h200, 16385, 81920, method), 0);
+        assert_int_equal(single_cluster_blocks(&h200, 4096, 200000, method), method == SINGLE_BICGSTAB ? 16 : 0);
+        assert_int_equal(single_cluster_blocks(&h200, 4096, 263000, method), 0);
+        assert_int_equal(single_cluster_blocks(&portable, 8192, 40000, method), 8);
+        assert_int_equal(single_cluster_blocks(&portable, 8193, 40000, method), 0);
+        assert_int_equal(single_cluster_blocks(&portable, 4096, 132000, method), 0);
+        assert_int_equal(single_cluster_blocks(&none, 10, 10, method), 0);
+    }
     assert_int_equal(single_grid_blocks(&h200, 65536), 132);
     assert_int_equal(single_grid_blocks(&h200, 100), 7);
     assert_int_equal(single_grid_blocks(&none, 100), 0);

@@ -64,6 +64,7 @@ struct stretch {
         if (staged) {
             gpu_arrival_wait(arrival, *parities >> stage & 1U);
             *parities ^= 1U << stage;
+            GPU_SYNC_WAVE(); /* lanes leave the wait one by one */
         }
 #else
         (void)arrival;

@@ -11,6 +11,12 @@
 enum { MOST_ROWS = 1 << 20, MOST_ENTRIES = 1 << 22 };
 /* A cluster's block is best kept to half as many rows as it has threads, and sixteen entries for each thread. */
 enum { BUSY_ROWS = SINGLE_THREADS / 2, BUSY_ENTRIES = 16 * SINGLE_THREADS };
+/* Of the largest cluster a block may have two rows for each thread, and more entries where exchanges are many. */
+enum {
+    MOST_ROWS_EACH = 2 * SINGLE_THREADS,
+    MOST_ENTRIES_CG = 20 * SINGLE_THREADS,
+    MOST_ENTRIES_BICGSTAB = 32 * SINGLE_THREADS
+};
 /* A block of a grid with fewer rows costs the barrier more than it saves. */
 enum { LEAST_ROWS = 16 };
 enum { WORD = 64 };
@@ -30,9 +36,9 @@ typedef struct gain_bounds {
 
 static const struct {
     gain_bounds grid, cluster;
-} gains[] = {[SINGLE_CG] = {{4096, 20480}, {512, 8192}},
-             [SINGLE_CG_ONE_REDUCTION] = {{2560, 20480}, {512, 8192}},
-             [SINGLE_BICGSTAB] = {{2560, 20480}, {512, 8192}}};
+} gains[] = {[SINGLE_CG] = {{4096, 20480}, {MOST_ROWS_EACH, MOST_ENTRIES_CG}},
+             [SINGLE_CG_ONE_REDUCTION] = {{2560, 20480}, {MOST_ROWS_EACH, MOST_ENTRIES_CG}},
+             [SINGLE_BICGSTAB] = {{2560, 20480}, {MOST_ROWS_EACH, MOST_ENTRIES_BICGSTAB}}};
 
 bool single_may_gain(int64_t n, int64_t nnz, int blocks, bool cluster, single_method method)
 {
@@ -54,7 +60,7 @@ bool single_may_be_resident(const single_limits *limits, int64_t n, int64_t byte
     return n * row + bytes <= limits->blocks * limits->shared_bytes;
 }
 
-int single_cluster_blocks(const single_limits *limits, int64_t n, int64_t nnz)
+int single_cluster_blocks(const single_limits *limits, int64_t n, int64_t nnz, single_method method)
 {
     int blocks = 1;
 
@@ -62,10 +68,7 @@ int single_cluster_blocks(const single_limits *limits, int64_t n, int64_t nnz)
            (n > (int64_t)blocks * BUSY_ROWS || nnz > (int64_t)blocks * BUSY_ENTRIES)) {
         blocks *= 2;
     }
-    return blocks <= limits->cluster_blocks && n <= (int64_t)blocks * SINGLE_THREADS &&
-                   nnz <= (int64_t)blocks * BUSY_ENTRIES
-               ? blocks
-               : 0;
+    return blocks <= limits->cluster_blocks && single_may_gain(n, nnz, blocks, true, method) ? blocks : 0;
 }
 
 int single_grid_blocks(const single_limits *limits, int64_t n)

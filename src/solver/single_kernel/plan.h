@@ -95,7 +95,7 @@ bool single_may_gain(int64_t n, int64_t nnz, int blocks, bool cluster, single_me
  * the fewest blocks that are busy. 0 blocks: no plan of this kind. Measured costs of barriers: 0.2 to 0.3 us in a
  * cluster, 1.0 us in a grid.
  */
-int single_cluster_blocks(const single_limits *limits, int64_t n, int64_t nnz);
+int single_cluster_blocks(const single_limits *limits, int64_t n, int64_t nnz, single_method method);
 int single_grid_blocks(const single_limits *limits, int64_t n);
 
 /*

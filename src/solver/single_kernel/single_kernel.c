@@ -106,7 +106,8 @@ single_shape single_kernel_shape(const tess_matrix *m)
 static tess_status find_plan(const tess_solver *s, const single_limits *limits, bool asked, single_plan *plan)
 {
     const tess_matrix *m = s->original;
-    const int blocks[2] = {single_cluster_blocks(limits, m->nrows, m->nnz), single_grid_blocks(limits, m->nrows)};
+    const int blocks[2] = {single_cluster_blocks(limits, m->nrows, m->nnz, method_for(s)),
+                           single_grid_blocks(limits, m->nrows)};
     single_shape shape = single_kernel_shape(solver_matrix(s));
     tess_status status = TESS_SUCCESS;
 

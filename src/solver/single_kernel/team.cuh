@@ -243,7 +243,9 @@ struct grid_team : single_team {
 
 /* The blocks of one cluster, through their shared memory; one block alone has no others to wait for. */
 struct cluster_team : single_team {
-    struct peeked {};
+    struct peeked {
+        double value;
+    };
 
     __device__ void begin()
     {
@@ -282,14 +284,15 @@ struct cluster_team : single_team {
         *place(turn, vector, row) = value;
     }
 
-    __device__ peeked peek(int, int32_t) const
+    /* Of the last sync. */
+    __device__ peeked peek(int vector, int32_t from) const
     {
-        return {};
+        return {gpu_cluster_load(place(turn ^ 1, vector, from & 0xFFFF), (unsigned)from >> 16)};
     }
 
-    __device__ double fetch(int vector, int32_t from, const peeked &) const
+    __device__ double fetch(int, int32_t, const peeked &seen) const
     {
-        return gpu_cluster_load(place(turn ^ 1, vector, from & 0xFFFF), (unsigned)from >> 16);
+        return seen.value;
     }
 
     /* Row k of the present turn's table: sum k of each block; k = SINGLE_MOST_SUMS: its wish. */
@@ -299,7 +302,7 @@ struct cluster_team : single_team {
     }
 
     template <int N, typename AHEAD>
-    __device__ int sync(double (&value)[N], tess_step step, AHEAD)
+    __device__ int sync(double (&value)[N], tess_step step, AHEAD ahead)
     {
         constexpr int LANES = sum_lanes<N>::LANES;
         const int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
@@ -321,14 +324,18 @@ struct cluster_team : single_team {
                 }
             }
             gpu_cluster_barrier();
-            if (wave == 0) {
-                total = sum_table<N>(slot(0));
-                wished = *slot(SINGLE_MOST_SUMS) != 0.0;
-            }
         }
+        double *const heard = slot(0);
+
+        turn ^= 1;
+        ahead();
         if (wave == 0) {
             double dots[N];
 
+            if (together) {
+                total = sum_table<N>(heard);
+                wished = heard[SINGLE_MOST_SUMS * SINGLE_MOST_CLUSTER] != 0.0;
+            }
 #pragma unroll
             for (int k = 0; k < N; k++) {
                 dots[k] = GPU_SHUFFLE(total, k * LANES, GPU_WAVE);
@@ -336,7 +343,6 @@ struct cluster_team : single_team {
             if (lane == 0) { finish(step, dots, wished); }
         }
         __syncthreads();
-        turn ^= 1;
         return state->phase;
     }
 
