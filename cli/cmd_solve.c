@@ -74,7 +74,7 @@ static const struct argp_option solve_argp_options[] = {
     {"engine", KEY_ENGINE, "auto|plain|graph|single-kernel", 0,
      "how the iterations are launched; graph and single-kernel need a GPU; single-kernel: cg and bicgstab, --precond "
      "none or "
-     "jacobi, --format csr, small matrices",
+     "jacobi, --format csr, or tiles with --layout resident, small matrices",
      1},
     {"recurrence", KEY_RECURRENCE, "auto|standard|one-reduction", 0,
      "cg: reductions of an iteration one after the other, or all at once (engines single-kernel and plain)", 1},
