@@ -54,8 +54,8 @@ __device__ static inline int32_t find_least(const csr_view &csr, int shift, int 
 
 /* Adds the entries of the block columns from `column` on that the window has. All threads of the block. */
 template <typename KNOWN, bool SCALED>
-__device__ static inline void fill_window(const assign_task &task, const policy_ranges &ranges, int shift, int nrows,
-                                          int32_t column, window_rows *rows, block_slots<WINDOW, SCALED> *w)
+__device__ static inline void fill_window(const assign_task &task, const value_judge<KNOWN, SCALED> &judge, int shift,
+                                          int nrows, int32_t column, window_rows *rows, block_slots<WINDOW, SCALED> *w)
 {
     const csr_view &csr = task.csr;
     const int i = (int)threadIdx.x;
@@ -72,7 +72,7 @@ __device__ static inline void fill_window(const assign_task &task, const policy_
     for (int j = 0; j < nrows; j++) {
 #pragma unroll 4
         for (int64_t k = rows->at[j] + i; k < rows->stop[j]; k += GPU_BLOCK) {
-            add_to_slot<KNOWN>(w, (csr.col_ind[k] >> shift) - column, task.rules, ranges, assign_value(&csr, k));
+            add_to_slot(w, (csr.col_ind[k] >> shift) - column, judge, assign_value(&csr, k));
         }
     }
     __syncthreads();
@@ -128,7 +128,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     enum { LEVELS = KNOWN::LEVELS };
     __shared__ block_slots<WINDOW, SCALED> window;
     __shared__ window_rows rows;
-    const policy_ranges ranges = totals->ranges;
+    const value_judge<KNOWN, SCALED> judge(task.rules, totals->ranges);
     const unsigned long long count = totals->long_rows;
     const int shift = block_grid_shift(task.grid.cols);
     thread_counts<LEVELS> own = {};
@@ -147,7 +147,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
             const int32_t column = find_least(task.csr, shift, nrows, &rows);
 
             if (column == BLOCK_GRID_NO_COLUMN) { break; }
-            fill_window<KNOWN>(task, ranges, shift, nrows, column, &rows, &window);
+            fill_window(task, judge, shift, nrows, column, &rows, &window);
             nblocks += drain_window<LEVELS>(task.rules, &window, column, word + nblocks, &own);
             leave_window(task.csr, shift, nrows, column, &rows, window, scratch.of_entry);
         }

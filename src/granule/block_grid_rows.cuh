@@ -92,25 +92,54 @@ __device__ static inline void clear_slot(block_slots<COUNT, SCALED> *slots, int 
     }
 }
 
-template <typename KNOWN, int COUNT, bool SCALED>
-__device__ static inline void add_to_slot(block_slots<COUNT, SCALED> *slots, int i, const policy_rules &rules,
-                                          const policy_ranges &ranges, double value)
-{
-    granule_statistics s = granule_start();
-    unsigned flags = 0;
+/* What a value says of its block. Without scales two comparisons tell whether a level takes it, unless digits count. */
+template <typename KNOWN, bool SCALED>
+struct value_judge {
+    static constexpr bool BY_SPAN = !SCALED && !KNOWN::LOSSLESS;
+    const policy_rules &rules;
+    const policy_ranges ranges;
+    policy_span span[BY_SPAN ? KNOWN::LEVELS : 1];
 
-    granule_add(&s, &ranges, KNOWN::LOSSLESS, value);
+    __device__ inline value_judge(const policy_rules &of, const policy_ranges &within) : rules(of), ranges(within)
+    {
+        if constexpr (BY_SPAN) {
 #pragma unroll
-    for (int l = 1; l < KNOWN::LEVELS; l++) {
-        const bool outside = s.outside[l] > 0;
-
-        if (l < rules.nlevels && (outside || (!SCALED && !policy_fits_at(&rules, l, &s, 0)))) {
-            flags |= (unsigned)FLAG_LEVEL << l;
+            for (int l = 1; l < KNOWN::LEVELS; l++) { /* a level that is not there refuses nothing */
+                span[l] = l < rules.nlevels ? policy_span_of(&rules, &ranges, l) : policy_span{1, UINT64_MAX};
+            }
         }
     }
+
+    /* Flags; of NaN and Inf too where there are scales, with the value's part in the extremes. */
+    __device__ inline unsigned flags_of(double value, granule_statistics *s) const
+    {
+        unsigned flags = 0;
+
+        if constexpr (!BY_SPAN) { granule_add(s, &ranges, KNOWN::LOSSLESS, value); }
+#pragma unroll
+        for (int l = 1; l < KNOWN::LEVELS; l++) {
+            bool refused;
+
+            if constexpr (BY_SPAN) {
+                refused = !policy_span_takes(&span[l], value);
+            } else {
+                refused = l < rules.nlevels && (s->outside[l] > 0 || (!SCALED && !policy_fits_at(&rules, l, s, 0)));
+            }
+            flags |= refused ? (unsigned)FLAG_LEVEL << l : 0U;
+        }
+        return SCALED && s->not_finite > 0 ? flags | (unsigned)FLAG_NOT_FINITE : flags;
+    }
+};
+
+template <typename KNOWN, int COUNT, bool SCALED>
+__device__ static inline void add_to_slot(block_slots<COUNT, SCALED> *slots, int i,
+                                          const value_judge<KNOWN, SCALED> &judge, double value)
+{
+    granule_statistics s = granule_start();
+    const unsigned flags = judge.flags_of(value, &s);
+
     atomicAdd(&slots->count[i], 1U);
     if constexpr (SCALED) {
-        flags |= s.not_finite > 0 ? (unsigned)FLAG_NOT_FINITE : 0U;
         atomicMin(&slots->smallest[i], (unsigned long long)tess_double_bits(s.smallest));
         atomicMax(&slots->largest[i], (unsigned long long)tess_double_bits(s.largest));
     }
@@ -267,7 +296,7 @@ __device__ static inline int slot_of(const wave_window<SCALED> &window, int nwor
 
 /* Adds the entries to their blocks. All lanes take part. */
 template <typename KNOWN, bool SCALED>
-__device__ static inline void add_entries(const assign_task &task, const policy_ranges &ranges,
+__device__ static inline void add_entries(const assign_task &task, const value_judge<KNOWN, SCALED> &judge,
                                           const block_row_entries &entries, int lane, int32_t base, int nwords,
                                           wave_window<SCALED> &window)
 {
@@ -287,7 +316,7 @@ __device__ static inline void add_entries(const assign_task &task, const policy_
             const int slot = slot_of(window, nwords, (unsigned)(column[u] - base));
 
             if (first + u * GPU_WAVE + lane < entries.count && slot < SLOTS) {
-                add_to_slot<KNOWN>(&window.slots, slot, task.rules, ranges, value[u]);
+                add_to_slot(&window.slots, slot, judge, value[u]);
             }
         }
     }
@@ -314,7 +343,7 @@ __device__ static inline void spread_levels(const block_row_entries &entries, in
 
 /* The words of the block row's blocks, and their entries' levels where wanted; returns how many blocks there are. All lanes take part. */
 template <typename KNOWN, bool SCALED>
-__device__ static inline int assign_block_row(const assign_task &task, const policy_ranges &ranges,
+__device__ static inline int assign_block_row(const assign_task &task, const value_judge<KNOWN, SCALED> &judge,
                                               const block_row_entries &entries, int lane, const grid_scratch &scratch,
                                               wave_window<SCALED> &window, thread_counts<KNOWN::LEVELS> *own)
 {
@@ -331,7 +360,7 @@ __device__ static inline int assign_block_row(const assign_task &task, const pol
         mark_columns(entries, lane, base, nwords, window);
         total = number_blocks(lane, base, nwords, window);
         here = min(total, (int)SLOTS);
-        add_entries<KNOWN>(task, ranges, entries, lane, base, nwords, window);
+        add_entries(task, judge, entries, lane, base, nwords, window);
         for (int i = lane; i < here; i += GPU_WAVE) {
             const assign_outcome o = judge_slot<KNOWN::LEVELS>(window.slots, i, task.rules);
 
@@ -353,7 +382,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
 {
     enum { WAVES = GPU_BLOCK / GPU_WAVE };
     __shared__ wave_window<SCALED> windows[WAVES];
-    const policy_ranges ranges = totals->ranges;
+    const value_judge<KNOWN, SCALED> judge(task.rules, totals->ranges);
     const int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE, rows = task.grid.rows;
     thread_counts<KNOWN::LEVELS> own = {};
 
@@ -369,9 +398,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
             if (lane == 0) { scratch.long_row[atomicAdd(&totals->long_rows, 1ULL)] = (int32_t)block_row; }
             continue;
         }
-        if (entries.count > 0) {
-            nblocks = assign_block_row<KNOWN>(task, ranges, entries, lane, scratch, windows[wave], &own);
-        }
+        if (entries.count > 0) { nblocks = assign_block_row(task, judge, entries, lane, scratch, windows[wave], &own); }
         if (lane == 0) { keep_count(scratch, block_row, nblocks); }
     }
     add_counts(own, totals);

@@ -204,6 +204,30 @@ TESS_HD bool policy_fits(const policy_rules *rules, int l, const granule_statist
     return policy_fits_at(rules, l, s, policy_exponent(rules, l, s));
 }
 
+/* Magnitudes that level l without a scale takes, by any policy but lossless, where every value must be inside: as bits, which are ordered
+   as they are, those below `end`, and of these 0 and what is not below `begin`. */
+typedef struct policy_span {
+    uint64_t begin, end;
+} policy_span;
+
+TESS_HD policy_span policy_span_of(const policy_rules *rules, const policy_ranges *r, int l)
+{
+    const policy_limits *limits = &rules->limits[l];
+    policy_span span = {1, 0};
+
+    if (!(r->range[l] > 0.0)) { return span; }
+    if (!rules->allow_underflow && limits->smallest > 0.0) { span.begin = tess_double_bits(limits->smallest); }
+    span.end = r->range[l] <= limits->largest ? tess_double_bits(r->range[l]) : tess_double_bits(limits->largest) + 1;
+    return span;
+}
+
+TESS_HD bool policy_span_takes(const policy_span *span, double value)
+{
+    const uint64_t bits = tess_double_bits(value) & ~(UINT64_C(1) << 63);
+
+    return bits < span->end && bits - 1 >= span->begin - 1;
+}
+
 /*
  * Whether enough of a granule is inside. With a whole number of percent both products are integers below 2^53, so the
  * comparison is exact; another share is taken as the double that it is, and rounds share * count once.
