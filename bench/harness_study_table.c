@@ -4,7 +4,7 @@
 
 #define LAPLACIANS \
     "gallery:laplace2d:32,gallery:laplace2d:64,gallery:laplace2d:128,gallery:laplace2d:181,gallery:laplace2d:256"
-#define OURS "csr,auto,csr-single*,tiles-1e-15,resident-1e-15,resident-narrowing"
+#define OURS "csr,auto,csr-single*,tiles-1e-15,resident-1e-15*,resident-narrowing,resident-narrowing-single"
 #define EVERY "csr,auto,csr-single*,tiles-*,resident-*"
 #define PAPER "csr,csr-single,tiles-*,resident-*"
 #define BASELINES ",cu-host,cu-graph"
@@ -30,7 +30,8 @@ const study_row study_rows[] = {
     {.study = "goals,large",
      .set = "large-symmetric",
      .solver = TESS_SOLVER_CG,
-     .contestants = "csr,auto,tiles-1e-15,resident-1e-15,resident-narrowing,cu-graph",
+     .contestants = "csr,auto,auto-lossless,sell,sell-lossless,dia,dia-lossless,tiles-1e-15,resident-1e-15,"
+                    "resident-narrowing,cu-graph",
      .what = STUDY_TIMES | STUDY_SOLVES | STUDY_PRODUCT | STUDY_EVERYWHERE},
     {.study = "goals,endurance",
      .set = "laplace2d",

@@ -74,7 +74,7 @@ static const struct argp_option solve_argp_options[] = {
     {"engine", KEY_ENGINE, "auto|plain|graph|single-kernel", 0,
      "how the iterations are launched; graph and single-kernel need a GPU; single-kernel: cg and bicgstab, --precond "
      "none or "
-     "jacobi, --format csr, small matrices",
+     "jacobi, --format csr, or tiles with --layout resident, small matrices",
      1},
     {"recurrence", KEY_RECURRENCE, "auto|standard|one-reduction", 0,
      "cg: reductions of an iteration one after the other, or all at once (engines single-kernel and plain)", 1},
@@ -208,8 +208,12 @@ static void complete_jacobi(struct argp_state *state, solve_options *options)
     if (mixed && !cli_is_mixed(&solve->storage)) {
         solve->storage.base = solve->storage.format;
         solve->storage.format = TESS_FORMAT_COMPOSITE;
+        policy->granularity = TESS_GRANULARITY_ROW;
     }
     if (cli_is_mixed(&solve->storage)) { cli_note_sweep(&solve->storage); }
+    if (cli_is_lossless_whole(&solve->storage)) {
+        argp_error(state, "--policy lossless: --solver jacobi takes it with --format split, composite or auto");
+    }
 }
 
 static bool is_gmres(tess_solver_kind solver)

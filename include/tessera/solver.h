@@ -37,7 +37,7 @@ typedef enum tess_solver_kind {
 
 /*
  * X(NAME, value, name). `graph` and `single-kernel` need a GPU. `single-kernel` is CG and BiCGSTAB, without preconditioner or
- * with jacobi, on csr of 16 bits or more, in one launch. `auto`: `single-kernel` where matrix and vectors fit into the shared
+ * with jacobi, on csr of 16 bits or more or tiles of layout resident, in one launch. `auto`: `single-kernel` where matrix and vectors fit into the shared
  * memory of its blocks, else `graph` on a GPU where the operator and preconditioner allow, else `plain`.
  */
 #define TESS_ENGINE_LIST(X) \
@@ -51,7 +51,7 @@ typedef enum tess_solver_kind {
  * (Hestenes and Stiefel 1952). `one-reduction`: all inner products of an iteration at once, A p by a recurrence (Chronopoulos and
  * Gear, J. Comput. Appl. Math. 25 (1989), section 4); every 50 iterations of a cycle r is replaced by b - A x and A p by a
  * product, so that rounding does not add up. It runs in the engines single-kernel and plain. `auto`: one-reduction in a single
- * kernel, else standard.
+ * kernel without narrowing, else standard.
  */
 #define TESS_RECURRENCE_LIST(X) \
     X(AUTO, 0, "auto")          \
@@ -72,7 +72,8 @@ typedef enum tess_recurrence {
  * the cycle's first residual r, with a preconditioner M), so that scaling A or b by a power of two changes nothing; tiles are used in
  * their own precision again when a segment grows. Values are narrowed over a power of two per tile, so that no range ends. In BiCGSTAB
  * a product passes over by its own vector, and narrows as far as both vectors allow. The true residual decides: with the guard on
- * `repair`, a solve that was misled goes on with the tiles as they are stored.
+ * `repair`, a solve that was misled goes on with the tiles as they are stored. Misled is too what does not halve its residual norm in 4 n
+ * iterations (at most 2,000 or a quarter of max_iterations, at least 100) and ends them with tiles narrowed.
  */
 #define TESS_NARROWING_LIST(X) \
     X(OFF, 0, "off")           \
@@ -255,6 +256,7 @@ typedef struct tess_solve_result {
     tess_reordering reorder;
     tess_format format;
     tess_precision matrix_precision; /**< the widest used: a repair may have gone up to fp64 */
+    int matrix_exact;         /**< 1 when the matrix of the loops holds every value as it is (tess_matrix_is_exact) */
     int escalated;            /**< 1 when the guard went on in a higher precision; the switch of gmres-fd is none */
     const double *history;    /**< estimated residual norm at iteration 0, 1, ...; NaN where it was not measured */
     int64_t history_length;   /**< may be less than iterations + 1 when the capacity was reached */
@@ -278,7 +280,7 @@ TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
  * tess_context_last_error says why. Errors: DIMENSION_MISMATCH (not square), INVALID_ARGUMENT, UNSUPPORTED, memory; with
  * options->scale or reorder also those of tess_order_max_product, and UNSUPPORTED for a shell matrix; but for
  * Jacobi UNSUPPORTED too where options->storage.row_order of split or composite is not original; with options->narrowing, for other
- * solvers than CG and BiCGSTAB, the recurrence one-reduction, the engine single-kernel, and storage that is not tiles of layout
+ * solvers than CG and BiCGSTAB, the recurrence one-reduction, and storage that is not tiles of layout
  * resident (tests/unit/test_narrowed_solves.c).
  *
  * Jacobi splits A = D + R and multiplies with R, in composite storage with rows and columns permuted alike: one copy of its

@@ -29,6 +29,7 @@ typedef struct tess_format_ops tess_format_ops;
 typedef struct tess_backend tess_backend;
 typedef struct single_limits single_limits;
 typedef struct single_plan single_plan;
+typedef struct single_shape single_shape;
 typedef struct narrowing_ops narrowing_ops;
 
 /* What becomes of a row's sum in place of alpha, beta and residual: an iteration that writes the next vector at once. */
@@ -197,7 +198,7 @@ struct tess_backend {
     /* What there is for kernels that run a whole solve; NULL: nothing. */
     tess_status (*single_limits)(tess_context *ctx, single_limits *limits);
     /* As single_plan_make, on the device, in an order that single_plan_can_hold; NULL where there are no limits. */
-    tess_status (*single_plan)(const tess_matrix *assembled, int blocks, bool cluster, single_plan *plan);
+    tess_status (*single_plan)(const tess_matrix *assembled, const single_shape *shape, single_plan *plan);
     const narrowing_ops *narrowing; /* partial convergence */
     /* The first row without a usable pivot, or -1, goes to singular_row. */
     tess_status (*block_jacobi_build)(const tess_matrix *assembled, const tess_block_diagonal *blocks,

@@ -20,8 +20,9 @@ struct tess_assignment {
     tess_context *ctx;
     int64_t nrows, nnz; /* of the matrix it was made for */
     tess_assignment_summary summary;
-    /* By row, by entry in the matrix's order, or by block in the grid's; granularity matrix: NULL, all at level 0. */
+    /* By row, by entry in the matrix's order, or by block in the grid's; granularity matrix: NULL, all at level `whole`. */
     uint8_t *level;
+    int whole;
     /* By row or block: of the scale, values are stored over 2^exponent; NULL: nothing is scaled. A row's is that of the lowest
        scaled level where its own has none; a block's is 0 then. */
     int16_t *exponent;

@@ -5,12 +5,20 @@
  */
 #include "solver/single_kernel/single_kernel.h"
 #include "solver/solver.h"
+#include "support/incomplete.h"
 #include "support/solve.h"
+#include "support/tiles.h"
 
 static tess_context *gpu = NULL;
 
+/* No entries are in these rows and columns: some all over, and block rows of 16. */
+static bool is_hole(int64_t i)
+{
+    return i % 7 == 3 || (i >= 96 && i < 144);
+}
+
 /* Symmetric, diagonally dominant, with entries all over: many columns for each block. */
-static oracle_csr scattered(int64_t n)
+static oracle_csr scattered(int64_t n, bool holes)
 {
     oracle_csr a = oracle_open(n, n);
 
@@ -24,7 +32,7 @@ static oracle_csr scattered(int64_t n)
             for (int k = 0; k < 4; k++) {
                 if (distance > 0 && distance == step[k]) { value = -1.0; }
             }
-            if (value != 0.0) { oracle_push(&a, j, value); }
+            if (value != 0.0 && !(holes && (is_hole(i) || is_hole(j)))) { oracle_push(&a, j, value); }
         }
         oracle_end_row(&a, i);
     }
@@ -37,11 +45,15 @@ static void check_against_plain(const oracle_csr *a, tess_solve_options options,
     double *b = random_values(a->nrows, 3, -1.0, 1.0);
     solved single, plain;
 
+    for (int64_t i = 0; i < a->nrows; i++) {
+        if (a->row_ptr[i] == a->row_ptr[i + 1]) { b[i] = 0.0; }
+    }
     single = solve_here(gpu, a, &options, b);
     options.engine = TESS_ENGINE_PLAIN;
     plain = solve_here(gpu, a, &options, b);
-    print_message("%s, n = %lld, precond %d, precision %d: %lld iterations, plain %lld\n", what, (long long)a->nrows,
-                  (int)options.precond.kind, (int)options.storage.precision, (long long)single.result.iterations,
+    print_message("%s, n = %lld, format %d, precond %d, precision %d: %lld iterations, plain %lld\n", what,
+                  (long long)a->nrows, (int)options.storage.format, (int)options.precond.kind,
+                  (int)options.storage.precision, (long long)single.result.iterations,
                   (long long)plain.result.iterations);
     assert_int_equal(single.result.engine, TESS_ENGINE_SINGLE_KERNEL);
     assert_int_equal(single.result.reason, plain.result.reason);
@@ -57,25 +69,51 @@ static void check_against_plain(const oracle_csr *a, tess_solve_options options,
     free(b);
 }
 
+/* How matrices are stored: CSR, tiles without loss, tiles of which some lose, in FP16 with scales and in FP8. */
+enum { STORAGES = 4 };
+
+static tess_storage_options stored_as(int which)
+{
+    static const tess_level fp16 = {.precision = TESS_PRECISION_FP16, .scaled = 1};
+    static const tess_level fp8 = {.precision = TESS_PRECISION_E4M3, .scaled = 1};
+    tess_storage_options options;
+
+    tess_storage_options_init(&options);
+    if (which == 1) { options = resident_lossless("fp64,fp32,fp16,e4m3"); }
+    if (which > 1) { options = tiles_of(16, 16, 2.0, TESS_PRECISION_FP64, which == 2 ? fp16 : fp8); }
+    if (which > 1) { options.layout = TESS_LAYOUT_RESIDENT; }
+    return options;
+}
+
+/* What there is to solve with. */
+typedef struct solve_way {
+    const char *name;
+    tess_solver_kind kind;
+    tess_recurrence recurrence;
+} solve_way;
+
+enum { WAYS = 3 };
+static const solve_way ways[WAYS] = {{"bicgstab", TESS_SOLVER_BICGSTAB, TESS_RECURRENCE_AUTO},
+                                     {"cg", TESS_SOLVER_CG, TESS_RECURRENCE_STANDARD},
+                                     {"cg, one reduction", TESS_SOLVER_CG, TESS_RECURRENCE_ONE_REDUCTION}};
+
 static void all_sizes_agree_with_the_plain_engine(void **state)
 {
     static const int64_t orders[] = {1, 15, 17, 513, 2395, 4099};
-    static const tess_recurrence recurrences[] = {TESS_RECURRENCE_STANDARD, TESS_RECURRENCE_ONE_REDUCTION};
 
     (void)state;
-    for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
-        oracle_csr a = scattered(orders[o]);
+    for (size_t o = 0; o < 2 * (sizeof orders / sizeof *orders); o++) {
+        oracle_csr a = scattered(orders[o / 2], o % 2 == 1);
 
-        for (int jacobi = 0; jacobi < 2; jacobi++) {
-            tess_solve_options options = single_options(TESS_SOLVER_BICGSTAB, TESS_RECURRENCE_AUTO);
+        for (int k = 0; k < 2 * WAYS * STORAGES; k++) {
+            const solve_way *way = &ways[k / 2 % WAYS];
+            tess_solve_options options = single_options(way->kind, way->recurrence);
 
-            options.precond.kind = jacobi ? TESS_PRECOND_JACOBI : TESS_PRECOND_NONE;
-            check_against_plain(&a, options, "bicgstab");
-            for (int k = 0; k < 2; k++) {
-                options = single_options(TESS_SOLVER_CG, recurrences[k]);
-                options.precond.kind = jacobi ? TESS_PRECOND_JACOBI : TESS_PRECOND_NONE;
-                check_against_plain(&a, options, k ? "cg, one reduction" : "cg");
-            }
+            /* a diagonal that is not there has no inverse */
+            if (k % 2 == 1 && o % 2 == 1) { continue; }
+            options.precond.kind = k % 2 == 1 ? TESS_PRECOND_JACOBI : TESS_PRECOND_NONE;
+            options.storage = stored_as(k / (2 * WAYS));
+            check_against_plain(&a, options, way->name);
         }
         oracle_free(&a);
     }
@@ -89,12 +127,31 @@ static void larger_systems_use_the_whole_device(void **state)
     for (size_t e = 0; e < sizeof edges / sizeof *edges; e++) {
         oracle_csr a = oracle_laplace2d(edges[e]), c = oracle_convection2d(edges[e], 0.5);
 
-        check_against_plain(&a, single_options(TESS_SOLVER_CG, TESS_RECURRENCE_STANDARD), "cg");
-        check_against_plain(&a, single_options(TESS_SOLVER_CG, TESS_RECURRENCE_ONE_REDUCTION), "cg, one reduction");
-        check_against_plain(&c, single_options(TESS_SOLVER_BICGSTAB, TESS_RECURRENCE_AUTO), "bicgstab");
+        for (int k = 0; k < WAYS * STORAGES; k++) {
+            const solve_way *way = &ways[k % WAYS];
+            tess_solve_options options = single_options(way->kind, way->recurrence);
+
+            options.storage = stored_as(k / WAYS);
+            check_against_plain(way->kind == TESS_SOLVER_CG ? &a : &c, options, way->name);
+        }
         oracle_free(&a);
         oracle_free(&c);
     }
+}
+
+/* Block rows of which one is far heavier than the others: one with a tile in each block column. */
+static void heavy_block_rows_are_shared(void **state)
+{
+    oracle_csr a = arrow(3001, true);
+
+    (void)state;
+    for (int k = 0; k < STORAGES; k++) {
+        tess_solve_options options = single_options(TESS_SOLVER_BICGSTAB, TESS_RECURRENCE_AUTO);
+
+        options.storage = stored_as(k);
+        check_against_plain(&a, options, "an arrow");
+    }
+    oracle_free(&a);
 }
 
 /* Values in lower precision, and up again by the guard: FP64 rows take more room, and are streamed where they do not fit. */
@@ -123,14 +180,31 @@ static void low_precisions_are_read(void **state)
         options.storage.precision = TESS_PRECISION_FP32;
         options.rtol = 1e-12;
         check_against_plain(&a, options, "repaired");
+        options.storage = stored_as(2); /* up to FP64 in CSR order, on a plan for tiles */
+        check_against_plain(&a, options, "repaired");
         oracle_free(&a);
     }
 }
 
-/* Rows that do not fit into shared memory are read from device memory, where that was asked for. */
+/* Symmetric, diagonally dominant: 61 entries in a row, beside one another, which no lower precision holds. */
+static oracle_csr banded(int64_t n)
+{
+    enum { HALF = 30 };
+    oracle_csr a = oracle_open(n, n);
+
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = i > HALF ? i - HALF : 0; j < n && j <= i + HALF; j++) {
+            oracle_push(&a, j, j == i ? 2.0 * HALF / 3.0 + 1.0 : -1.0 / 3.0);
+        }
+        oracle_end_row(&a, i);
+    }
+    return a;
+}
+
+/* Rows that do not fit into shared memory are read from device memory, where that was asked for: 232 KB of values for each of 132 blocks. */
 static void large_matrices_are_streamed(void **state)
 {
-    oracle_csr a = oracle_laplace2d(420);
+    oracle_csr a = banded(60000);
     single_limits limits = {0, 0, 0};
 
     (void)state;
@@ -140,6 +214,11 @@ static void large_matrices_are_streamed(void **state)
 
     options.rtol = 1e-6;
     check_against_plain(&a, options, "large");
+    options.storage = stored_as(1);
+    check_against_plain(&a, options, "large, in tiles");
+    options.recurrence = TESS_RECURRENCE_STANDARD;
+    options.narrowing = TESS_NARROWING_SAFE;
+    check_against_plain(&a, options, "large, in tiles that are narrowed");
     oracle_free(&a);
 }
 
@@ -152,10 +231,11 @@ static void iteration_limits_are_exact(void **state)
         oracle_csr a = oracle_laplace2d(edges[e]);
         double *b = random_values(a.nrows, 3, -1.0, 1.0);
 
-        for (int k = 0; k < 3; k++) {
-            check_limits_are_exact(gpu, &a, b,
-                                   single_options(k < 2 ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB,
-                                                  k == 1 ? TESS_RECURRENCE_ONE_REDUCTION : TESS_RECURRENCE_STANDARD));
+        for (int k = 0; k < 2 * WAYS; k++) {
+            tess_solve_options options = single_options(ways[k / 2].kind, ways[k / 2].recurrence);
+
+            options.storage = stored_as(k % 2);
+            check_limits_are_exact(gpu, &a, b, options);
         }
         oracle_free(&a);
         free(b);
@@ -289,6 +369,17 @@ static void auto_takes_it_where_all_is_resident(void **state)
         options.engine = TESS_ENGINE_SINGLE_KERNEL;
         if (k == 1) { assert_fails(gpu, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver)); }
         options = solve_options(TESS_SOLVER_CG);
+        options.storage = stored_as(1);
+        options.narrowing = k == 0 ? TESS_NARROWING_OFF : TESS_NARROWING_SAFE;
+        assert_ok(gpu, tess_solver_create(m, &options, &solver));
+        assert_int_equal(solver->engine, TESS_ENGINE_SINGLE_KERNEL);
+        assert_int_equal(solver->recurrence, k == 0 ? TESS_RECURRENCE_ONE_REDUCTION : TESS_RECURRENCE_STANDARD);
+        tess_solver_destroy(solver);
+        options.engine = TESS_ENGINE_SINGLE_KERNEL;
+        options.storage.layout = TESS_LAYOUT_TCKI;
+        options.narrowing = TESS_NARROWING_OFF;
+        assert_fails(gpu, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
+        options = solve_options(TESS_SOLVER_CG);
         options.storage.format = k == 0 ? TESS_FORMAT_ELLR : TESS_FORMAT_CSR;
         options.storage.precision = k == 0 ? TESS_PRECISION_FP64 : TESS_PRECISION_E4M3;
         options.engine = TESS_ENGINE_SINGLE_KERNEL;
@@ -313,6 +404,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_sizes_agree_with_the_plain_engine),
         cmocka_unit_test(larger_systems_use_the_whole_device),
+        cmocka_unit_test(heavy_block_rows_are_shared),
         cmocka_unit_test(low_precisions_are_read),
         cmocka_unit_test(large_matrices_are_streamed),
         cmocka_unit_test(iteration_limits_are_exact),

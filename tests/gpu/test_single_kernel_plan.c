@@ -2,8 +2,9 @@
 /* Plans of single kernels made on the GPU: the arrays of those that the host makes, to the bit. */
 #include "backend/backend.h"
 #include "core/internal.h"
-#include "solver/single_kernel/plan.h"
+#include "solver/single_kernel/single_kernel.h"
 #include "support/incomplete.h"
+#include "support/tiles.h"
 
 static tess_context *gpu = NULL;
 
@@ -22,12 +23,14 @@ static void check_same(const single_plan *host, const single_plan *device)
 
     assert_int_equal(device->blocks, blocks);
     assert_int_equal(device->cluster, host->cluster);
+    assert_int_equal(device->run, host->run);
     assert_int_equal(device->lanes, host->lanes);
     assert_int_equal(device->n, host->n);
     assert_int_equal(device->nnz, host->nnz);
     assert_int_equal(device->most_rows, host->most_rows);
     assert_int_equal(device->most_columns, host->most_columns);
     assert_int_equal(device->most_entries, host->most_entries);
+    assert_int_equal(device->most_units, host->most_units);
     check_array(host->row_begin, device->row_begin, blocks + 1, sizeof *host->row_begin);
     check_array(host->column_begin, device->column_begin, blocks + 1, sizeof *host->column_begin);
     check_array(host->own, device->own, blocks, sizeof *host->own);
@@ -37,18 +40,51 @@ static void check_same(const single_plan *host, const single_plan *device)
     if (host->nnz > 0) { check_array(host->place, device->place, host->nnz, sizeof *host->place); }
 }
 
-/* For every number of blocks, twice: memory that was used before makes no difference. */
+/* The same matrix in both memories, assembled and in tiles. */
+typedef struct twins {
+    tess_context *cpu;
+    tess_matrix *host, *device, *host_tiles, *device_tiles;
+} twins;
+
+static twins make_twins(const oracle_csr *a)
+{
+    const tess_storage_options options = resident_lossless("fp64,fp32,fp16,e4m3");
+    twins t = {.cpu = open_cpu(1)};
+
+    t.host = make_matrix(t.cpu, a);
+    t.device = make_matrix(gpu, a);
+    t.host_tiles = convert_tiles(t.host, &options);
+    t.device_tiles = convert_tiles(t.device, &options);
+    return t;
+}
+
+static void free_twins(twins *t)
+{
+    tess_matrix_destroy(t->host_tiles);
+    tess_matrix_destroy(t->device_tiles);
+    tess_matrix_destroy(t->host);
+    tess_matrix_destroy(t->device);
+    tess_context_destroy(t->cpu);
+}
+
+/* For every number of blocks, twice, in CSR order and in tiles: memory that was used before makes no difference. */
 static void check_plans(const oracle_csr *a)
 {
     static const int blocks[] = {1, 2, 3, 16, 132, SINGLE_MOST_BLOCKS};
-    tess_matrix *m = make_matrix(gpu, a);
-    tess_context *cpu = open_cpu(1);
+    twins t = make_twins(a);
+    tess_context *cpu = t.cpu;
 
-    for (size_t k = 0; k < 2 * (sizeof blocks / sizeof *blocks); k++) {
+    for (size_t k = 0; k < 4 * (sizeof blocks / sizeof *blocks); k++) {
+        single_shape shape = single_kernel_shape(k % 4 < 2 ? t.host : t.host_tiles);
         single_plan host, device;
 
-        assert_ok(cpu, single_plan_make(cpu, a->nrows, a->row_ptr, a->col_ind, blocks[k / 2], k % 2 == 0, &host));
-        assert_ok(gpu, gpu->backend->single_plan(m, blocks[k / 2], k % 2 == 0, &device));
+        shape.blocks = blocks[k / 4];
+        shape.cluster = k % 2 == 0;
+        assert_ok(cpu, single_plan_make(cpu, a->nrows, a->row_ptr, a->col_ind, &shape, &host));
+        shape = single_kernel_shape(k % 4 < 2 ? t.device : t.device_tiles);
+        shape.blocks = blocks[k / 4];
+        shape.cluster = k % 2 == 0;
+        assert_ok(gpu, gpu->backend->single_plan(t.device, &shape, &device));
         if (host.blocks > 0) {
             check_same(&host, &device);
         } else {
@@ -59,23 +95,7 @@ static void check_plans(const oracle_csr *a)
         single_plan_free(cpu, &host);
         single_plan_release(gpu, &device);
     }
-    tess_context_destroy(cpu);
-    tess_matrix_destroy(m);
-}
-
-/* Rows 0, 3, 6, ... have no entries, and the last ones neither. */
-static oracle_csr with_empty_rows(int64_t n)
-{
-    oracle_csr a = oracle_open(n, n);
-
-    for (int64_t i = 0; i < n; i++) {
-        if (i % 3 != 0 && i < n - 100) {
-            oracle_push(&a, i / 2, 1.0);
-            oracle_push(&a, n - 1 - i / 5, 2.0);
-        }
-        oracle_end_row(&a, i);
-    }
-    return a;
+    free_twins(&t);
 }
 
 static void plans_are_those_of_the_host(void **state)
@@ -92,7 +112,7 @@ static void plans_are_those_of_the_host(void **state)
                              oracle_power_law(5000, 5),
                              arrow(3000, true),
                              arrow(3000, false),
-                             with_empty_rows(2000)};
+                             oracle_with_empty_rows(2000)};
 
     (void)state;
     for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++) {

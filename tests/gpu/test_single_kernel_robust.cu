@@ -13,6 +13,7 @@
 
 extern "C" {
 #include "support/solve.h"
+#include "support/tiles.h"
 }
 
 static tess_context *gpu = nullptr;
@@ -89,16 +90,34 @@ static void check_again(const handle *h, int times)
     }
 }
 
-static void check_many(int64_t edge, tess_solver_kind kind, tess_recurrence recurrence, bool cluster, int times)
+static void check_many_with(int64_t edge, const tess_solve_options &options, bool cluster, int times)
 {
     oracle_csr a = oracle_laplace2d(edge);
-    const tess_solve_options options = single_options(kind, recurrence);
     handle h = open_handle(gpu, &a, &options);
 
     assert_int_equal(h.solver->krylov.single->plan.cluster, cluster);
     check_again(&h, times);
     close_handle(&h);
     oracle_free(&a);
+}
+
+static void check_many(int64_t edge, tess_solver_kind kind, tess_recurrence recurrence, bool cluster, int times)
+{
+    check_many_with(edge, single_options(kind, recurrence), cluster, times);
+}
+
+static void thousands_of_narrowed_solves(void **state)
+{
+    (void)state;
+    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+        tess_solve_options options = single_options(static_cast<tess_solver_kind>(kind), TESS_RECURRENCE_AUTO);
+
+        options.storage = resident_lossless("fp64,fp32,fp16,e4m3");
+        check_many_with(30, options, true, 2000);
+        options.narrowing = TESS_NARROWING_SAFE;
+        check_many_with(30, options, true, 2000);
+        check_many_with(132, options, false, 1000);
+    }
 }
 
 static void ten_thousand_solves_in_clusters(void **state)
@@ -330,9 +349,13 @@ static void a_wait_that_is_too_long_is_an_error(void **state)
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(ten_thousand_solves_in_clusters),  cmocka_unit_test(thousands_of_solves_on_the_whole_device),
-        cmocka_unit_test(solves_beside_another_kernel),     cmocka_unit_test(two_contexts_take_turns),
-        cmocka_unit_test(a_cancelled_solve_leaves_nothing), cmocka_unit_test(a_wait_that_is_too_long_is_an_error),
+        cmocka_unit_test(ten_thousand_solves_in_clusters),
+        cmocka_unit_test(thousands_of_solves_on_the_whole_device),
+        cmocka_unit_test(thousands_of_narrowed_solves),
+        cmocka_unit_test(solves_beside_another_kernel),
+        cmocka_unit_test(two_contexts_take_turns),
+        cmocka_unit_test(a_cancelled_solve_leaves_nothing),
+        cmocka_unit_test(a_wait_that_is_too_long_is_an_error),
     };
 
     return run_gpu_tests(tests, &gpu);

@@ -128,6 +128,20 @@ oracle_csr oracle_hilbert(int64_t n)
     return a;
 }
 
+oracle_csr oracle_with_empty_rows(int64_t n)
+{
+    oracle_csr a = oracle_open(n, n);
+
+    for (int64_t i = 0; i < n; i++) {
+        if (i % 3 != 0 && i < n - 100) {
+            oracle_push(&a, i / 2, 1.0);
+            oracle_push(&a, n - 1 - i / 5, 2.0);
+        }
+        oracle_end_row(&a, i);
+    }
+    return a;
+}
+
 oracle_csr oracle_diagonal(int64_t n, const double *values)
 {
     oracle_csr a = oracle_open(n, n);

@@ -49,6 +49,8 @@ oracle_csr oracle_hilbert(int64_t n);
 oracle_csr oracle_random(int64_t nrows, int64_t ncols, int64_t per_row, uint64_t seed);
 /* Row i has about n / (i + 1) entries: a few very long rows, many short ones. */
 oracle_csr oracle_power_law(int64_t n, uint64_t seed);
+/* Two entries a row, but none in rows 0, 3, 6, ... and in the last hundred. */
+oracle_csr oracle_with_empty_rows(int64_t n);
 /* A diagonal matrix of the n values. */
 oracle_csr oracle_diagonal(int64_t n, const double *values);
 oracle_csr oracle_copy(const oracle_csr *a);

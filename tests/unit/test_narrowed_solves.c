@@ -34,6 +34,7 @@ static tess_solve_options narrowing_options(tess_solver_kind solver, tess_narrow
 
     options.storage = resident_lossless("fp64,fp32,fp16,e4m3");
     options.narrowing = mode;
+    options.recurrence = TESS_RECURRENCE_STANDARD; /* without narrowing too, whatever the engine */
     return options;
 }
 
@@ -201,30 +202,84 @@ static void paper_knows_the_scale_and_the_guard_knows_better(void **state)
     tess_context_destroy(ctx);
 }
 
+/* Solves with a load of about 2^exponent everywhere, with `paper`. */
+static solved solve_small(tess_context *ctx, const oracle_csr *a, int exponent, double rtol, tess_guard guard)
+{
+    double *b = random_values(a->nrows, 8, 1.0, 2.0);
+    tess_solve_options options = narrowing_options(TESS_SOLVER_CG, TESS_NARROWING_PAPER);
+    solved s;
+
+    for (int64_t i = 0; i < a->nrows; i++) {
+        b[i] = ldexp(b[i], exponent);
+    }
+    options.rtol = rtol;
+    options.guard = guard;
+    s = solve_here(ctx, a, &options, b);
+    check_honest(a, b, s.x, &options, &s.result);
+    free(b);
+    return s;
+}
+
 /* eps is 1e-3 and p at first about 1e-4, so that tiles are in FP16 and FP8 for good before the estimate meets the tolerance, which the
    true residual does not: with tiles in FP8 it is off by several percent of what the solve began with. */
 static void an_estimate_that_misleads_is_caught(void **state)
 {
     oracle_csr a = make_strip();
-    double *b = random_values(a.nrows, 8, 1.0, 2.0);
     tess_context *ctx = open_device(2);
+    solved report = solve_small(ctx, &a, -14, 1e-3, TESS_GUARD_REPORT);
+    solved repair = solve_small(ctx, &a, -14, 1e-3, TESS_GUARD_REPAIR);
+
+    (void)state;
+    assert_int_equal(report.result.reason, TESS_REASON_FALSE_CONVERGENCE);
+    assert_true(!report.result.converged && report.result.relative_residual > 2e-3);
+    assert_true(repair.result.converged && repair.result.narrowing_misled && repair.result.refinements == 1);
+    discard(&report);
+    discard(&repair);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
+/* p falls below eps = 1e-10 while the residual has far to go: tiles are in FP8 or passed over for good, and A p is that of no symmetric
+   matrix. The estimate itself stalls, and says nothing that a true residual could contradict. */
+static void a_solve_that_stalls_is_misled(void **state)
+{
+    oracle_csr a = make_strip();
+    tess_context *ctx = open_device(2);
+    const int64_t limit = narrowing_options(TESS_SOLVER_CG, TESS_NARROWING_PAPER).max_iterations;
+    solved report = solve_small(ctx, &a, -32, 1e-10, TESS_GUARD_REPORT);
+    solved repair = solve_small(ctx, &a, -32, 1e-10, TESS_GUARD_REPAIR);
+
+    (void)state;
+    assert_int_equal(report.result.reason, TESS_REASON_ITERATIONS);
+    assert_true(!report.result.converged && !report.result.narrowing_misled);
+    assert_true(report.result.relative_residual > 1e-6);
+    assert_true(repair.result.converged && repair.result.narrowing_misled && repair.result.refinements == 1);
+    assert_true(repair.result.iterations >= limit / 4); /* it took a while to see */
+    discard(&report);
+    discard(&repair);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
+/* A line of 220: the residual is not halved before iteration 107. Nothing is narrowed, and nothing misled. */
+static void a_matrix_that_is_slow_misleads_nobody(void **state)
+{
+    enum { ROWS = 220 };
+    oracle_csr a = oracle_tridiagonal(ROWS, -1.0, 2.0, -1.0);
+    double *b = random_values(ROWS, 8, 1.0, 1.5);
+    tess_context *ctx = open_device(1);
     tess_solve_options options = narrowing_options(TESS_SOLVER_CG, TESS_NARROWING_PAPER);
     solved s;
 
     (void)state;
-    for (int64_t i = 0; i < a.nrows; i++) {
-        b[i] = ldexp(b[i], -14);
+    for (int64_t i = 0; i < ROWS; i++) {
+        b[i] = ldexp(b[i], 60); /* far above eps, and p with it */
     }
-    options.rtol = 1e-3;
-    options.guard = TESS_GUARD_REPORT;
+    options.max_iterations = 4 * 100; /* a cycle may take 100 to halve its residual */
     s = solve_here(ctx, &a, &options, b);
-    assert_int_equal(s.result.reason, TESS_REASON_FALSE_CONVERGENCE);
-    assert_true(!s.result.converged && s.result.relative_residual > 2e-3);
-    check_honest(&a, b, s.x, &options, &s.result);
-    discard(&s);
-    options.guard = TESS_GUARD_REPAIR;
-    s = solve_here(ctx, &a, &options, b);
-    assert_true(s.result.converged && s.result.narrowing_misled && s.result.refinements == 1);
+    assert_true(s.result.converged && !s.result.narrowing_misled);
+    assert_int_equal(s.result.tile_products_bypassed, 0);
+    assert_int_equal(s.result.refinements, 1); /* the cycle did end */
     check_honest(&a, b, s.x, &options, &s.result);
     discard(&s);
     free(b);
@@ -299,10 +354,11 @@ static void what_cannot_be_is_refused(void **state)
 }
 
 /* What stands here, for a GPU too. */
-#define NARROWED_SOLVES                                                                                   \
-    cmocka_unit_test(counts_are_those_of_all_products), cmocka_unit_test(safe_does_not_know_the_scale),   \
-        cmocka_unit_test(paper_knows_the_scale_and_the_guard_knows_better),                               \
-        cmocka_unit_test(an_estimate_that_misleads_is_caught), cmocka_unit_test(every_solve_begins_anew), \
+#define NARROWED_SOLVES                                                                                           \
+    cmocka_unit_test(counts_are_those_of_all_products), cmocka_unit_test(safe_does_not_know_the_scale),           \
+        cmocka_unit_test(paper_knows_the_scale_and_the_guard_knows_better),                                       \
+        cmocka_unit_test(an_estimate_that_misleads_is_caught), cmocka_unit_test(every_solve_begins_anew),         \
+        cmocka_unit_test(a_solve_that_stalls_is_misled), cmocka_unit_test(a_matrix_that_is_slow_misleads_nobody), \
         cmocka_unit_test(what_cannot_be_is_refused)
 
 #ifndef TESTS_ON_GPU

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of single-kernel solves needs no GPU: the rule by size, plans, shared memory, and CG with one reduction in passes. */
-#include "solver/single_kernel/plan.h"
+#include "solver/single_kernel/single_kernel.h"
 #include "support/solve.h"
+#include "support/tiles.h"
 
 /* Those of an H200. */
 static const single_limits h200 = {.blocks = 132, .cluster_blocks = 16, .shared_bytes = 230400};
@@ -32,10 +33,10 @@ static void size_chooses_the_blocks(void **state)
     assert_int_equal(single_grid_blocks(&h200, 65536), 132);
     assert_int_equal(single_grid_blocks(&h200, 100), 7);
     assert_int_equal(single_grid_blocks(&none, 100), 0);
-    assert_true(single_may_be_resident(&h200, 65536, 1200000, SINGLE_CG_ONE_REDUCTION, 8));
-    assert_false(single_may_be_resident(&h200, 65536, 3000000, SINGLE_CG_ONE_REDUCTION, 8));
-    assert_true(single_may_be_resident(&h200, 65536, 3000000, SINGLE_CG_ONE_REDUCTION, 2));
-    assert_false(single_may_be_resident(&none, 1, 1, SINGLE_CG, 8));
+    assert_true(single_may_be_resident(&h200, 65536, 10 * 1200000, SINGLE_CG_ONE_REDUCTION));
+    assert_false(single_may_be_resident(&h200, 65536, 10 * 3000000, SINGLE_CG_ONE_REDUCTION));
+    assert_true(single_may_be_resident(&h200, 65536, 4 * 3000000, SINGLE_CG_ONE_REDUCTION));
+    assert_false(single_may_be_resident(&none, 1, 1, SINGLE_CG));
     assert_false(single_plan_can_hold(0, 0));
     assert_true(single_plan_can_hold(65536, 1200000));
     assert_false(single_plan_can_hold(INT64_C(1) << 31, 1));
@@ -55,8 +56,51 @@ static void gains_have_bounds(void **state)
     }
 }
 
+/* How a matrix is to be divided: in tiles as `stored` has them, or in CSR order. */
+static single_shape shape_for(const tess_matrix *stored, int blocks)
+{
+    single_shape shape = {.tiles = NULL};
+
+    if (stored) { shape = single_kernel_shape(stored); }
+    shape.blocks = blocks;
+    shape.cluster = blocks <= 8;
+    return shape;
+}
+
+/* Of the rows from `first` on, which begins a run, to end - 1. */
+static int64_t weight_of(const single_shape *shape, const single_plan *p, int32_t first, int32_t end)
+{
+    const int64_t tiles =
+        shape->tiles ? shape->tiles[single_runs(end, p->run)] - shape->tiles[single_runs(first, p->run)] : 0;
+
+    return single_weight(end - first, p->row_ptr[end] - p->row_ptr[first], tiles);
+}
+
+/* No block weighs more than its share and this: one run of rows. */
+static int64_t heaviest(const single_shape *shape, const single_plan *p)
+{
+    int64_t most = 0;
+
+    for (int32_t first = 0; first < p->n; first += p->run) {
+        const int64_t weight = weight_of(shape, p, first, first + p->run < p->n ? first + p->run : p->n);
+
+        most = weight > most ? weight : most;
+    }
+    return most;
+}
+
+/* Runs of rows and columns are whole, but for the last of the matrix. */
+static void check_runs(const single_plan *p, int b, const int32_t *column, int32_t count)
+{
+    assert_int_equal(p->row_begin[b] % p->run == 0 || p->row_begin[b] == p->n, true);
+    for (int32_t l = 0; l < count; l++) {
+        assert_int_equal(column[l] % p->run, l % p->run);
+    }
+    assert_true(count % p->run == 0 || column[count - 1] == p->n - 1);
+}
+
 /* A block's columns ascend, hold its own rows in one run, and are what its entries say. */
-static void check_block(const oracle_csr *a, const single_plan *p, int b)
+static void check_block(const oracle_csr *a, const single_shape *shape, const single_plan *p, int b)
 {
     const int32_t first = p->row_begin[b], end = p->row_begin[b + 1];
     const int32_t *column = p->column + p->column_begin[b];
@@ -65,9 +109,8 @@ static void check_block(const oracle_csr *a, const single_plan *p, int b)
     assert_true(first <= end && count >= end - first);
     assert_true(end - first <= p->most_rows && count <= p->most_columns);
     assert_true(p->row_ptr[end] - p->row_ptr[first] <= p->most_entries);
-    /* no block weighs more than its share and one row */
-    assert_true(single_weight(end - first, p->row_ptr[end] - p->row_ptr[first]) <=
-                single_weight(a->nrows, p->nnz) / p->blocks + 1 + single_weight(1, oracle_longest_row(a, false)));
+    assert_true(weight_of(shape, p, first, end) <= weight_of(shape, p, 0, p->n) / p->blocks + 1 + heaviest(shape, p));
+    check_runs(p, b, column, count);
     for (int32_t l = 1; l < count; l++) {
         assert_true(column[l - 1] < column[l]);
     }
@@ -80,26 +123,39 @@ static void check_block(const oracle_csr *a, const single_plan *p, int b)
     }
 }
 
-static void check_plan(tess_context *ctx, const oracle_csr *a, int blocks)
+static void raise_to(int32_t *most, int32_t value)
 {
-    int32_t rows = 0, columns = 0, entries = 0;
+    *most = value > *most ? value : *most;
+}
+
+/* stored: tiles; NULL: in CSR order */
+static void check_plan(tess_context *ctx, const oracle_csr *a, const tess_matrix *stored, int blocks)
+{
+    const single_shape shape = shape_for(stored, blocks);
+    int32_t rows = 0, columns = 0, entries = 0, units = 0;
     single_plan p;
 
-    assert_ok(ctx, single_plan_make(ctx, a->nrows, a->row_ptr, a->col_ind, blocks, blocks <= 8, &p));
+    assert_ok(ctx, single_plan_make(ctx, a->nrows, a->row_ptr, a->col_ind, &shape, &p));
     assert_int_equal(p.blocks, blocks);
+    assert_int_equal(p.run, stored ? SINGLE_TILE : 1);
     assert_int_equal(p.row_begin[0], 0);
     assert_int_equal(p.row_begin[blocks], a->nrows);
     for (int b = 0; b < blocks; b++) {
         const int32_t first = p.row_begin[b], end = p.row_begin[b + 1];
 
-        check_block(a, &p, b);
-        rows = end - first > rows ? end - first : rows;
-        columns =
-            p.column_begin[b + 1] - p.column_begin[b] > columns ? p.column_begin[b + 1] - p.column_begin[b] : columns;
-        entries = p.row_ptr[end] - p.row_ptr[first] > entries ? p.row_ptr[end] - p.row_ptr[first] : entries;
+        check_block(a, &shape, &p, b);
+        raise_to(&rows, end - first);
+        raise_to(&columns, p.column_begin[b + 1] - p.column_begin[b]);
+        raise_to(&entries, p.row_ptr[end] - p.row_ptr[first]);
+        if (stored) {
+            raise_to(&units, (int32_t)(shape.start[single_runs(end, p.run)] - shape.start[single_runs(first, p.run)]));
+        }
     }
     assert_true(p.most_rows == rows && p.most_columns == columns && p.most_entries == entries);
-    assert_true(p.lanes >= 1 && p.lanes <= 32 && (p.lanes & (p.lanes - 1)) == 0);
+    assert_int_equal(p.most_units, units);
+    assert_true(p.lanes >= 1 && p.lanes <= (stored ? SINGLE_TILE : 32) && (p.lanes & (p.lanes - 1)) == 0);
+    /* rows that several lanes share have threads all at once */
+    assert_true(p.lanes == 1 || p.lanes * p.run * single_runs(rows, p.run) <= SINGLE_THREADS);
     single_plan_free(ctx, &p);
     assert_null(p.column);
 }
@@ -112,14 +168,21 @@ static void plans_hold_every_entry_once(void **state)
                              oracle_laplace2d(49),
                              oracle_hilbert(17),
                              oracle_random(2395, 2395, 5, 3),
-                             oracle_power_law(500, 5)};
+                             oracle_power_law(500, 5),
+                             oracle_with_empty_rows(2000)};
+    const tess_storage_options options = resident_lossless("fp64,fp32,fp16,e4m3");
     tess_context *ctx = open_cpu(1);
 
     (void)state;
     for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++) {
+        tess_matrix *assembled = make_matrix(ctx, &matrices[m]), *stored = convert_tiles(assembled, &options);
+
         for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) {
-            check_plan(ctx, &matrices[m], blocks[k]);
+            check_plan(ctx, &matrices[m], NULL, blocks[k]);
+            check_plan(ctx, &matrices[m], stored, blocks[k]);
         }
+        tess_matrix_destroy(stored);
+        tess_matrix_destroy(assembled);
         oracle_free(&matrices[m]);
     }
     tess_context_destroy(ctx);
@@ -129,6 +192,7 @@ static void too_many_columns_have_no_plan(void **state)
 {
     oracle_csr a = oracle_open(70000, 70000);
     tess_context *ctx = open_cpu(1);
+    const single_shape one = shape_for(NULL, 1);
     single_plan p;
 
     (void)state;
@@ -136,23 +200,33 @@ static void too_many_columns_have_no_plan(void **state)
         oracle_push(&a, i, 1.0);
         oracle_end_row(&a, i);
     }
-    assert_ok(ctx, single_plan_make(ctx, a.nrows, a.row_ptr, a.col_ind, 1, true, &p));
+    assert_ok(ctx, single_plan_make(ctx, a.nrows, a.row_ptr, a.col_ind, &one, &p));
     assert_int_equal(p.blocks, 0);
     assert_null(p.column);
-    check_plan(ctx, &a, 2);
+    check_plan(ctx, &a, NULL, 2);
     tess_context_destroy(ctx);
     oracle_free(&a);
 }
 
 static void shared_memory_is_laid_out_without_overlap(void **state)
 {
-    const single_plan p = {.cluster = true, .blocks = 8, .most_rows = 33, .most_columns = 77, .most_entries = 191};
+    const single_plan p = {.cluster = true,
+                           .blocks = 8,
+                           .run = 1,
+                           .lanes = 4,
+                           .most_rows = 33,
+                           .most_columns = 77,
+                           .most_entries = 191,
+                           .most_units = 41};
 
     (void)state;
     for (int method = SINGLE_CG; method <= SINGLE_BICGSTAB; method++) {
         static const int64_t copies[] = {1, 2, 3}, vectors[] = {4, 6, 6};
-        const single_layout in = single_shared_layout(&p, (single_method)method, 4, true);
-        const single_layout out = single_shared_layout(&p, (single_method)method, 4, false);
+        const single_contents all = {(single_method)method, 4, false, true},
+                              vectors_alone = {all.method, 4, false, false};
+        const single_contents tiles = {all.method, 0, true, true};
+        const single_layout in = single_shared_layout(&p, &all), out = single_shared_layout(&p, &vectors_alone);
+        const single_layout t = single_shared_layout(&p, &tiles);
 
         assert_true(in.vectors - in.copies >= copies[method] * 77 * 8);
         assert_true(in.windows - in.vectors >= vectors[method] * 33 * 8);
@@ -164,6 +238,14 @@ static void shared_memory_is_laid_out_without_overlap(void **state)
         assert_true(in.bytes - in.places >= 191 * 2);
         assert_int_equal((in.vectors | in.windows | in.sums | in.values | in.columns | in.offsets | in.places) % 16, 0);
         assert_true(out.bytes <= in.bytes - 191 * 6);
+        assert_int_equal(t.values, in.values);
+        assert_true(t.columns - t.values >= 41 * 16);
+        assert_true(t.offsets - t.columns >= 77 * 4);
+        assert_true(t.parts - t.offsets >= 4 * 4);
+        assert_true(t.bounds - t.parts >= SINGLE_THREADS / 2 * 8); /* 16 sums of each wave */
+        assert_true(t.segments - t.bounds >= (int64_t)sizeof(narrowing_bounds));
+        assert_true(t.bytes - t.segments >= 5 * (int64_t)sizeof(single_segment));
+        assert_int_equal((t.parts | t.bounds | t.segments) % 16, 0);
     }
 }
 

@@ -185,7 +185,7 @@ tess_status gpu_repeat(tess_context *ctx, tess_status (*body)(void *user), void 
                        void **graph_slot);
 void gpu_release_graph(tess_context *ctx, void *graph);
 tess_status gpu_single_limits(tess_context *ctx, single_limits *limits);
-tess_status gpu_single_plan(const tess_matrix *assembled, int blocks, bool cluster, single_plan *plan);
+tess_status gpu_single_plan(const tess_matrix *assembled, const single_shape *shape, single_plan *plan);
 const narrowing_ops *gpu_narrowing(void);
 tess_status gpu_block_jacobi_build(const tess_matrix *assembled, const tess_block_diagonal *blocks,
                                    tess_block_stage stage, int64_t *singular_row);

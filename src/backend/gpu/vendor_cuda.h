@@ -120,6 +120,64 @@ __device__ static inline T gpu_load_once(const T *pointer)
     return value;
 }
 
+/* A plain type of as many bytes. */
+template <size_t BYTES>
+struct gpu_plain;
+template <>
+struct gpu_plain<1> {
+    typedef unsigned char type;
+};
+template <>
+struct gpu_plain<2> {
+    typedef unsigned short type;
+};
+template <>
+struct gpu_plain<4> {
+    typedef unsigned int type;
+};
+template <>
+struct gpu_plain<8> {
+    typedef unsigned long long type;
+};
+template <>
+struct gpu_plain<16> {
+    typedef uint4 type;
+};
+
+/* Loads and stores of what nobody needs again before other things have been through the second-level cache: there it goes first. Any
+   plain type of 1, 2, 4, 8 or 16 bytes; the kernel may write what it loads. */
+template <typename T>
+__device__ static inline T gpu_load_streaming(const T *pointer)
+{
+    typedef typename gpu_plain<sizeof(T)>::type plain;
+    const plain bits = __ldcs((const plain *)pointer);
+    T value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+template <typename T>
+__device__ static inline void gpu_store_streaming(T *pointer, const T &value)
+{
+    typedef typename gpu_plain<sizeof(T)>::type plain;
+    plain bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    __stcs((plain *)pointer, bits);
+}
+
+/* A plain store that compilers do not take apart. */
+template <typename T>
+__device__ static inline void gpu_store_whole(T *pointer, const T &value)
+{
+    typedef typename gpu_plain<sizeof(T)>::type plain;
+    plain bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    __stwb((plain *)pointer, bits);
+}
+
 /*
  * Copies of whole stretches into shared memory that run on their own (Hopper on): one thread asks for them, all wait for the
  * bytes that the arrival expects. Addresses and sizes are multiples of 16 bytes. Elsewhere GPU_HAS_BULK_COPY is 0, and the

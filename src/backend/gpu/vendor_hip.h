@@ -104,6 +104,30 @@ __device__ static inline T gpu_load_once(const T *pointer)
     return value;
 }
 
+template <typename T>
+__device__ static inline T gpu_load_streaming(const T *pointer)
+{
+    return gpu_load_once(pointer);
+}
+
+template <typename T>
+__device__ static inline void gpu_store_streaming(T *pointer, const T &value)
+{
+    uint64_t bits[sizeof(T) / 8];
+
+    static_assert(sizeof(T) % 8 == 0, "whole words");
+    memcpy(bits, &value, sizeof bits);
+    for (unsigned i = 0; i < sizeof(T) / 8; i++) {
+        __builtin_nontemporal_store(bits[i], reinterpret_cast<uint64_t *>(pointer) + i);
+    }
+}
+
+template <typename T>
+__device__ static inline void gpu_store_whole(T *pointer, const T &value)
+{
+    *pointer = value;
+}
+
 /* No copies into shared memory that run on their own. */
 #define GPU_HAS_BULK_COPY 0
 typedef uint64_t gpu_arrival;

@@ -48,6 +48,13 @@ TESS_HD resident_header resident_header_of(int32_t column, tess_precision precis
     return h;
 }
 
+/* The same header with another column. */
+TESS_HD resident_header resident_moved_header(resident_header h, int32_t column)
+{
+    h.where = (h.where >> 27 << 27) | (uint32_t)column;
+    return h;
+}
+
 TESS_HD int32_t resident_column(resident_header h)
 {
     return (int32_t)(h.where & ((1U << 27) - 1U));

@@ -11,12 +11,20 @@
 #include "format/tiles/tiles_device.cuh"
 #include "policy/narrowing_rules.h"
 
+struct open_tile;
+
 /* x as products have it: whole, in the order of the matrix. A kernel that keeps x otherwise brings a type of its own, with as much. */
 template <typename VECTOR, bool MAY_NARROW>
 struct resident_x {
     static constexpr bool NARROWED = MAY_NARROW;
     const VECTOR *x;
     const uint8_t *segments;
+
+    /* The header as it is asked about from then on: its column is what `use` and `at` are given. */
+    __device__ inline resident_header settle(resident_header h) const
+    {
+        return h;
+    }
 
     /* How the tiles of a block column are used, where they may be narrowed. */
     __device__ inline int use(int32_t tile_column) const
@@ -29,6 +37,10 @@ struct resident_x {
     {
         return (double)x[(int64_t)tile_column * RESIDENT_SIDE + index];
     }
+
+    /* add_used_row, of the tile whose header stands there. */
+    __device__ inline double add_used(const open_tile &t, const resident_header *header, bool has, int use,
+                                      double sum) const;
 };
 
 /* A tile as the lanes of its strip know it. */
@@ -53,13 +65,12 @@ __device__ static inline open_tile open_resident_tile(resident_header header, co
     return t;
 }
 
-/* Adds the products of the lane's row of a tile to its sum: loads of several entries are on their way before the first is used. */
+/* Adds the products of the lane's row of a tile, whose values are times `scale`, to its sum: loads of several entries are on their way before the first is used. */
 template <typename VALUE, typename X>
-__device__ static inline double add_tile_row(const open_tile &t, const X &x, double sum)
+__device__ static inline double add_tile_row(const open_tile &t, double scale, const X &x, double sum)
 {
     enum { AT_ONCE = 4 };
     const VALUE *const values = (const VALUE *)(const void *)t.data;
-    const double scale = sizeof(VALUE) < sizeof(double) ? resident_scale(t.data, &t.parts, t.header) : 1.0;
     const int32_t column = resident_column(t.header);
 
 #pragma unroll 1
@@ -86,8 +97,10 @@ template <typename X>
 __device__ static inline double add_any_tile_row(const open_tile &t, const X &x, double sum)
 {
     switch (resident_precision(t.header)) {
-#define ADD_ROW(VALUE, NAME) \
-    case TESS_PRECISION_##NAME: return add_tile_row<VALUE>(t, x, sum);
+#define ADD_ROW(VALUE, NAME)        \
+    case TESS_PRECISION_##NAME:     \
+        return add_tile_row<VALUE>( \
+            t, sizeof(VALUE) < sizeof(double) ? resident_scale(t.data, &t.parts, t.header) : 1.0, x, sum);
         STORAGE_TYPES(ADD_ROW)
 #undef ADD_ROW
     }
@@ -139,6 +152,13 @@ __device__ static inline double add_used_row(const open_tile &t, bool has, int u
     return made && !narrows ? add_any_tile_row(t, x, sum) : sum;
 }
 
+template <typename VECTOR, bool MAY_NARROW>
+__device__ inline double resident_x<VECTOR, MAY_NARROW>::add_used(const open_tile &t, const resident_header *, bool has,
+                                                                  int use, double sum) const
+{
+    return add_used_row(t, has, use, *this, sum);
+}
+
 /* The headers of 16 tiles of a strip, one for each of its lanes, and where their data are. */
 struct tile_window {
     resident_header own;
@@ -147,12 +167,13 @@ struct tile_window {
     int count;
 
     /* first: its first tile; from ntiles on there is none. All lanes of the wave take part. */
-    __device__ inline tile_window(const tiles_lanes<16> &at, const char *record, int first, int ntiles)
+    template <typename X>
+    __device__ inline tile_window(const tiles_lanes<16> &at, const char *record, int first, int ntiles, const X &x)
         : own{0, 0}, place(0), bytes(0), count(max(min(ntiles - first, 16), 0))
     {
         const bool has = at.lane < count;
 
-        if (has) { own = resident_headers(record)[first + at.lane]; }
+        if (has) { own = x.settle(resident_headers(record)[first + at.lane]); }
         const int size = has ? (int)resident_parts_of(own).bytes : 0;
 
         place = (uint32_t)at.before(size);
@@ -169,9 +190,11 @@ struct tile_window {
     }
 };
 
-/* The sum of the lane's row of its strip. All lanes of the wave take part; `has`: the lane has a strip. */
+/* The sum of the lane's row of its strip, or of part `part` of `parts` of it, a power of two up to 16: every so manieth tile. All
+   lanes of the wave take part; `has`: the lane has a strip. */
 template <typename X>
-__device__ static inline double sum_resident_row(const tiles_lanes<16> &at, bool has, const char *record, const X &x)
+__device__ static inline double sum_resident_row(const tiles_lanes<16> &at, bool has, const char *record, const X &x,
+                                                 int part = 0, int parts = 1)
 {
     const int ntiles = has ? resident_tiles(record) : 0;
     const char *data = record + resident_data(ntiles);
@@ -179,7 +202,7 @@ __device__ static inline double sum_resident_row(const tiles_lanes<16> &at, bool
 
 #pragma unroll 1
     for (int first = 0; GPU_BALLOT(first < ntiles); first += 16) {
-        const tile_window window(at, record, first, ntiles);
+        const tile_window window(at, record, first, ntiles, x);
         const int most = GPU_WAVE_MOST(window.count);
         int uses = NARROWING_NONE; /* of the lane's tile */
 
@@ -188,7 +211,8 @@ __device__ static inline double sum_resident_row(const tiles_lanes<16> &at, bool
         }
 
 #pragma unroll 1
-        for (int t = 0; t < most; t++) {
+        for (int whole = 0; whole < most; whole += parts) {
+            const int t = whole + part;
             const resident_header header = window.header_of(t);
             const uint32_t place = GPU_SHUFFLE(window.place, t, 16);
 
@@ -198,7 +222,7 @@ __device__ static inline double sum_resident_row(const tiles_lanes<16> &at, bool
                 const open_tile tile =
                     open_resident_tile(header, data + place, at.lane, own && use != NARROWING_BYPASS);
 
-                sum = add_used_row(tile, own, use, x, sum);
+                sum = x.add_used(tile, resident_headers(record) + first + t, own, use, sum);
             } else if (t < window.count) {
                 sum = add_any_tile_row(open_resident_tile(header, data + place, at.lane), x, sum);
             }

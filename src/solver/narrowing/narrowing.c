@@ -28,9 +28,6 @@ static tess_status check(const tess_solver *s)
     if (s->recurrence == TESS_RECURRENCE_ONE_REDUCTION) {
         return refuse(s, "use --recurrence standard", "the recurrence one-reduction");
     }
-    if (s->engine == TESS_ENGINE_SINGLE_KERNEL) {
-        return refuse(s, "use --engine graph or plain", "the engine single-kernel");
-    }
     if (!s->stored || tess_matrix_layout(s->stored) != TESS_LAYOUT_RESIDENT) {
         return refuse(s, "store the matrix in --format tiles --layout resident",
                       "a matrix in another format or layout");
@@ -171,6 +168,24 @@ tess_status narrowing_stop(tess_solver *s)
 bool narrowing_is_active(const tess_solver *s)
 {
     return s->krylov.narrowing && s->krylov.narrowing->active;
+}
+
+tess_status narrowing_acts(const tess_solver *s, bool *acts)
+{
+    const narrowing_pass *p = &s->krylov.narrowing->pass;
+    narrowing_segment *segment = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    *acts = false;
+    TESS_TRY(tess_host_allocate(s->ctx, p->nsegments, sizeof *segment, (void **)&segment));
+    TESS_TRY(s->ctx->backend->download(s->ctx, segment, p->segment, (size_t)p->nsegments * sizeof *segment));
+    for (int64_t k = 0; k < p->nsegments && !*acts; k++) {
+        *acts = segment[k].level[0] != NARROWING_NONE || segment[k].level[1] != NARROWING_NONE ||
+                segment[k].lowest != NARROWING_NONE;
+    }
+cleanup:
+    tess_host_release(s->ctx, segment, p->nsegments, sizeof *segment);
+    return status;
 }
 
 tess_status narrowing_report(const tess_solver *s, tess_solve_result *r)

@@ -53,14 +53,21 @@ typedef struct solver_narrowing {
     narrowing_pass pass;
 } solver_narrowing;
 
+/* Adds products of tiles that are stored in this precision and used in this way to the counts. */
+TESS_HD void narrowing_count_products(tess_precision stored, int use, uint64_t products, uint64_t *counts)
+{
+    const int place = use == NARROWING_BYPASS ? (int)NARROWING_BYPASSED : (int)narrowing_precision(stored, use);
+
+    counts[place] += products;
+}
+
 /* Adds a segment's tiles, used in this way, to the counts. */
 TESS_HD void narrowing_count(const narrowing_pass *p, int64_t segment, int use, uint64_t *counts)
 {
     for (int l = 0; l < p->nlevels; l++) {
         const tess_precision stored = (tess_precision)(p->precisions >> (4 * l) & 15U);
-        const int place = use == NARROWING_BYPASS ? (int)NARROWING_BYPASSED : (int)narrowing_precision(stored, use);
 
-        counts[place] += (uint64_t)p->tiles[segment * p->nlevels + l];
+        narrowing_count_products(stored, use, (uint64_t)p->tiles[segment * p->nlevels + l], counts);
     }
 }
 
@@ -75,8 +82,9 @@ tess_status narrowing_start(struct tess_solver *s);
 tess_status narrowing_start_cycle(struct tess_solver *s, double rhs_norm, double norm, int exponent);
 /* The cycle that has ended was misled: from now on tiles are used as they are stored. */
 tess_status narrowing_stop(struct tess_solver *s);
-/* Whether the cycle that has ended was narrowed. */
+/* Whether the cycle that has ended might be narrowed; whether some segment's tiles were when it ended. */
 bool narrowing_is_active(const struct tess_solver *s);
+tess_status narrowing_acts(const struct tess_solver *s, bool *acts);
 tess_status narrowing_report(const struct tess_solver *s, tess_solve_result *r);
 
 #ifdef __cplusplus

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking at segments on a GPU. Atomics here are of integers: no order shows. */
-#include "backend/gpu/reduce.cuh"
-#include "granule/assign_device.cuh"
+/* Looking at segments on a GPU. */
 #include "granule/assignment.h"
-#include "solver/narrowing/narrowing.h"
+#include "solver/narrowing/segment.cuh"
 
 /* ---- tiles of each block column ---- */
 
@@ -27,18 +25,6 @@ static tess_status count_tiles(tess_context *ctx, const tess_assignment *assignm
 }
 
 /* ---- a pass ---- */
-
-/* The largest magnitude among 16 neighbouring lanes, NaN where one is. All lanes of the wave take part. */
-__device__ static inline double segment_magnitude(double own)
-{
-#pragma unroll
-    for (int mask = NARROWING_SEGMENT / 2; mask > 0; mask /= 2) {
-        const double other = GPU_SHUFFLE_XOR(own, mask);
-
-        own = own >= other || own != own ? own : other;
-    }
-    return own;
-}
 
 /* A lane for each element; the first of a segment's decides. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
@@ -69,14 +55,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
         }
     }
     __syncthreads();
-#pragma unroll
-    for (int k = 0; k < NARROWING_COUNTS; k++) {
-        add_wave(&sums[k], counts[k]);
-    }
-    __syncthreads();
-    if (threadIdx.x < NARROWING_COUNTS && sums[threadIdx.x] > 0) {
-        atomicAdd((unsigned long long *)&p.counts[threadIdx.x], sums[threadIdx.x]);
-    }
+    add_narrowing_counts(counts, sums, p.counts);
 }
 
 static tess_status mark(tess_context *ctx, const narrowing_pass *p, const double *x, int product,

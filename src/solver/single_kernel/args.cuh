@@ -5,6 +5,7 @@
 
 #include "backend/gpu/gpu.h"
 #include "backend/gpu/mailbox.h"
+#include "solver/narrowing/narrowing.h"
 #include "solver/single_kernel/single_kernel.h"
 
 struct single_args {
@@ -12,6 +13,10 @@ struct single_args {
     single_layout at;
     bool resident;
     const void *val; /* nnz values in the kernel's precision, in CSR order */
+    /* Or tiles, and where the record of each block row begins; what is narrowed of them, where something is. */
+    const char *record;
+    const uint32_t *tile_start;
+    narrowing_pass narrowing;
     /* r and, of CG, the first direction p = z as the method's start left them; d is written at the end. */
     const double *r, *p, *shadow;
     const double *scale; /* the diagonal preconditioner; NULL: none */
@@ -28,6 +33,9 @@ typedef void (*single_function)(single_args);
 /* NULL: not in this precision. */
 single_function single_cg_function(single_method method, tess_precision precision, bool cluster);
 single_function single_bicgstab_function(tess_precision precision, bool cluster);
+/* For tiles, narrowed or not; NULL: not with this method. */
+single_function single_cg_tiles_function(single_method method, bool narrowed, bool cluster);
+single_function single_bicgstab_tiles_function(bool narrowed, bool cluster);
 
 /* Expands X(type, NAME) for the storage precisions that there are kernels for. */
 #define SINGLE_TYPES(X) \

@@ -10,10 +10,10 @@
  * Three exchanges an iteration: D^-1 v with (r~, v); D^-1 t with (t, s), (t, t); (r, r), (r~, r) alone. r^ = D^-1 r, which becomes
  * s^ in between, p^ and v^ = D^-1 v are kept at all columns, and every block applies the same updates to them.
  */
-template <typename STORED, typename TEAM>
+template <typename ROWS, typename TEAM>
 __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) bicgstab_kernel(const __grid_constant__ single_args a)
 {
-    SINGLE_OPEN_BLOCK(STORED, TEAM, a);
+    SINGLE_OPEN_BLOCK(ROWS, TEAM, a);
     double *r_hat = block.copy(0), *p_hat = block.copy(1), *v_hat = block.copy(2);
     double *r = block.vector(0), *d = block.vector(1), *shadow = block.vector(2), *v = block.vector(3);
     double *t = block.vector(4), *scale = block.vector(5);
@@ -38,6 +38,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) bicgstab_kernel(cons
 
         /* p^ = r^ + beta (p^ - omega v^) */
         block.each_column([&](int l, int) { p_hat[l] = r_hat[l] + beta * (p_hat[l] - before * v_hat[l]); });
+        block.mark(p_hat, 0);
         __syncthreads();
         /* v = A p^; alpha = rho / (r~, v) */
         block.multiply(p_hat, [&](int i, double sum) {
@@ -56,6 +57,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) bicgstab_kernel(cons
                 r_hat[l] -= alpha * image;
                 if (i >= 0) { r[i] -= alpha * v[i]; }
             });
+        block.mark(r_hat, 1);
         __syncthreads();
         /* t = A s^; omega = (t, s) / (t, t) */
         block.multiply(r_hat, [&](int i, double sum) {
@@ -89,16 +91,26 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) bicgstab_kernel(cons
     block.end(d);
 }
 
+template <typename ROWS>
+static single_function kernel_of(bool cluster)
+{
+    return cluster ? bicgstab_kernel<ROWS, cluster_team> : bicgstab_kernel<ROWS, grid_team>;
+}
+
 single_function single_bicgstab_function(tess_precision precision, bool cluster)
 {
     switch (precision) {
-#define CASE(STORED, NAME)      \
-    case TESS_PRECISION_##NAME: \
-        return cluster ? bicgstab_kernel<STORED, cluster_team> : bicgstab_kernel<STORED, grid_team>;
+#define CASE(STORED, NAME) \
+    case TESS_PRECISION_##NAME: return kernel_of<csr_rows<STORED>>(cluster);
         SINGLE_TYPES(CASE)
 #undef CASE
     default: return NULL;
     }
+}
+
+single_function single_bicgstab_tiles_function(bool narrowed, bool cluster)
+{
+    return narrowed ? kernel_of<tile_rows<true>>(cluster) : kernel_of<tile_rows<false>>(cluster);
 }
 
 #endif

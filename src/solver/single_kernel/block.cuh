@@ -3,17 +3,17 @@
 #ifndef TESS_SOLVER_SINGLE_KERNEL_BLOCK_CUH
 #define TESS_SOLVER_SINGLE_KERNEL_BLOCK_CUH
 
-#include "solver/single_kernel/rows.cuh"
 #include "solver/single_kernel/team.cuh"
+#include "solver/single_kernel/tile_rows.cuh"
 
 /* Columns of a thread whose elements are on their way while sums are added up. */
 enum { SINGLE_AHEAD = 2 };
 
-template <typename STORED, typename TEAM>
+template <typename ROWS, typename TEAM>
 struct single_block {
     const single_args &a;
     TEAM team;
-    single_rows<STORED> rows;
+    ROWS rows;
     int first, count; /* own rows */
     int columns, own; /* columns, and where that of the first row is among them */
     int32_t *source;  /* where the elements at the columns are fetched from */
@@ -85,6 +85,12 @@ struct single_block {
     __device__ void multiply(const double *x, DONE done) const
     {
         multiply_rows(rows, x, done);
+    }
+
+    /* What product 0 or 1 of the iteration, the next, multiplies, as each thread has written it. The caller has a barrier in between. */
+    __device__ void mark(const double *x, int product) const
+    {
+        if constexpr (ROWS::NARROWED) { mark_segments(rows, a.narrowing, x, columns, product); }
     }
 
     __device__ void publish(int vector, int i, double value)
@@ -165,6 +171,7 @@ struct single_block {
             a.mailbox->iteration = home.iteration;
             a.mailbox->phase = home.phase;
         }
+        if constexpr (ROWS::NARROWED) { save_segments(rows, a.narrowing, first, own); }
         if (threadIdx.x == 0 && *team.failed) { a.mailbox->failed = 1; }
         team.end();
     }
@@ -180,19 +187,19 @@ __device__ static inline void copy_state(const single_args &a, tess_loop_state *
 }
 
 /* Rows and state in shared memory. No thread has passed a barrier of its team when another block's memory is touched. */
-template <typename STORED, typename TEAM>
-__device__ static inline single_block<STORED, TEAM> open_block(const single_args &a, char *shared,
-                                                               tess_loop_state *state, int *failed)
+template <typename ROWS, typename TEAM>
+__device__ static inline single_block<ROWS, TEAM> open_block(const single_args &a, char *shared, tess_loop_state *state,
+                                                             int *failed)
 {
     const int b = (int)blockIdx.x, first = a.plan.row_begin[b];
-    single_block<STORED, TEAM> block = {a,
-                                        {{a, shared, state, failed, 0, 0.0}},
-                                        bring_rows<STORED>(a, shared),
-                                        first,
-                                        a.plan.row_begin[b + 1] - first,
-                                        a.plan.column_begin[b + 1] - a.plan.column_begin[b],
-                                        a.plan.own[b],
-                                        (int32_t *)(shared + a.at.columns)};
+    single_block<ROWS, TEAM> block = {a,
+                                      {{a, shared, state, failed, 0, 0.0}},
+                                      ROWS::bring(a, shared),
+                                      first,
+                                      a.plan.row_begin[b + 1] - first,
+                                      a.plan.column_begin[b + 1] - a.plan.column_begin[b],
+                                      a.plan.own[b],
+                                      (int32_t *)(shared + a.at.columns)};
     const int32_t *column = a.plan.column + a.plan.column_begin[b];
 
     copy_state(a, state, failed);
@@ -202,10 +209,10 @@ __device__ static inline single_block<STORED, TEAM> open_block(const single_args
 }
 
 /* A kernel's own variables in shared memory, and its block. */
-#define SINGLE_OPEN_BLOCK(STORED, TEAM, a)     \
+#define SINGLE_OPEN_BLOCK(ROWS, TEAM, a)       \
     extern __shared__ double2 single_shared[]; \
     __shared__ tess_loop_state single_state;   \
     __shared__ int single_failed;              \
-    auto block = open_block<STORED, TEAM>(a, (char *)single_shared, &single_state, &single_failed)
+    auto block = open_block<ROWS, TEAM>(a, (char *)single_shared, &single_state, &single_failed)
 
 #endif

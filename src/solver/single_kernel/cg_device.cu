@@ -9,10 +9,10 @@
 /* ---- standard ---- */
 
 /* Two exchanges an iteration: (p, A p); then z with (r, r), (r, z). p is kept at all columns. */
-template <typename STORED, typename TEAM>
+template <typename ROWS, typename TEAM>
 __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_kernel(const __grid_constant__ single_args a)
 {
-    SINGLE_OPEN_BLOCK(STORED, TEAM, a);
+    SINGLE_OPEN_BLOCK(ROWS, TEAM, a);
     double *p = block.copy(0), *r = block.vector(0), *d = block.vector(1), *q = block.vector(2);
     double *scale = block.vector(3);
     const tess_loop_state *s = block.team.state;
@@ -23,6 +23,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_kernel(const __gr
     block.load(a.r, r);
     block.fill_rows(d, 0.0);
     block.load_scale(scale);
+    block.mark(p, 0);
     __syncthreads();
     if (s->phase != TESS_LOOP_RUNNING) { return; } /* in all blocks */
     while (phase == TESS_LOOP_RUNNING) {
@@ -59,6 +60,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_kernel(const __gr
                 if (i >= 0) { d[i] += alpha * direction; }
                 if (goes_on) { p[l] = z + beta * direction; }
             });
+        if (goes_on) { block.mark(p, 0); }
         __syncthreads();
     }
     __syncthreads();
@@ -71,8 +73,8 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_kernel(const __gr
  * r := r_0 - A d and s := A p, then the residual update, and the copies of z and D^-1 s anew: two more exchanges. `copy` is room
  * at all columns and becomes that of D^-1 s. False: the solve is over.
  */
-template <typename STORED, typename TEAM>
-__device__ static __forceinline__ bool replace_residual(single_block<STORED, TEAM> &block, double alpha, double *copy,
+template <typename ROWS, typename TEAM>
+__device__ static __forceinline__ bool replace_residual(single_block<ROWS, TEAM> &block, double alpha, double *copy,
                                                         double *z)
 {
     double *r = block.vector(0), *d = block.vector(1), *p = block.vector(2), *s = block.vector(3);
@@ -112,11 +114,11 @@ __device__ static __forceinline__ bool replace_residual(single_block<STORED, TEA
  * One exchange an iteration: D^-1 w with (z, w), (r, r), (r, z), where w = A z. z and D^-1 s, s = A p, are kept at all columns, and
  * every block applies z -= alpha D^-1 s to them.
  */
-template <typename STORED, typename TEAM>
+template <typename ROWS, typename TEAM>
 __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1)
     cg_one_reduction_kernel(const __grid_constant__ single_args a)
 {
-    SINGLE_OPEN_BLOCK(STORED, TEAM, a);
+    SINGLE_OPEN_BLOCK(ROWS, TEAM, a);
     double *z = block.copy(0), *scaled = block.copy(1);
     double *r = block.vector(0), *d = block.vector(1), *p = block.vector(2), *s = block.vector(3);
     double *w = block.vector(4), *scale = block.vector(5);
@@ -184,22 +186,29 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1)
 
 /* ---- by name ---- */
 
-template <typename STORED, typename TEAM>
-static single_function kernel_of(single_method method)
+template <typename ROWS>
+static single_function kernel_of(single_method method, bool cluster)
 {
-    return method == SINGLE_CG ? cg_kernel<STORED, TEAM> : cg_one_reduction_kernel<STORED, TEAM>;
+    if (method == SINGLE_CG) { return cluster ? cg_kernel<ROWS, cluster_team> : cg_kernel<ROWS, grid_team>; }
+    return cluster ? cg_one_reduction_kernel<ROWS, cluster_team> : cg_one_reduction_kernel<ROWS, grid_team>;
 }
 
 single_function single_cg_function(single_method method, tess_precision precision, bool cluster)
 {
     switch (precision) {
-#define CASE(STORED, NAME)      \
-    case TESS_PRECISION_##NAME: \
-        return cluster ? kernel_of<STORED, cluster_team>(method) : kernel_of<STORED, grid_team>(method);
+#define CASE(STORED, NAME) \
+    case TESS_PRECISION_##NAME: return kernel_of<csr_rows<STORED>>(method, cluster);
         SINGLE_TYPES(CASE)
 #undef CASE
     default: return NULL;
     }
+}
+
+single_function single_cg_tiles_function(single_method method, bool narrowed, bool cluster)
+{
+    if (!narrowed) { return kernel_of<tile_rows<false>>(method, cluster); }
+    if (method != SINGLE_CG) { return NULL; } /* what is multiplied there is no direction */
+    return cluster ? cg_kernel<tile_rows<true>, cluster_team> : cg_kernel<tile_rows<true>, grid_team>;
 }
 
 #endif

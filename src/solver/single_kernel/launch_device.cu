@@ -3,6 +3,7 @@
 #include "solver/single_kernel/launch.cuh"
 
 #include "format/csr/csr.h"
+#include "format/tiles/tiles.h"
 #include "solver/krylov.h"
 
 #if GPU_HAS_RESIDENT_GRIDS
@@ -59,24 +60,45 @@ cleanup:
     return status;
 }
 
-static single_function function_of(const single_kernel *single, tess_precision precision)
+static single_function function_of(const single_kernel *single, const tess_matrix *m, bool narrowed)
 {
-    return single->method == SINGLE_BICGSTAB ? single_bicgstab_function(precision, single->plan.cluster)
-                                             : single_cg_function(single->method, precision, single->plan.cluster);
+    const single_method method = single->method;
+    const bool cluster = single->plan.cluster;
+
+    if (single_kernel_reads_tiles(m)) {
+        return method == SINGLE_BICGSTAB ? single_bicgstab_tiles_function(narrowed, cluster)
+                                         : single_cg_tiles_function(method, narrowed, cluster);
+    }
+    return method == SINGLE_BICGSTAB ? single_bicgstab_function(m->precision, cluster)
+                                     : single_cg_function(method, m->precision, cluster);
+}
+
+/* Values as k->matrix has them now: the guard may have gone up from tiles to the original. */
+static void find_values(const tess_krylov *k, single_args *a)
+{
+    if (!single_kernel_reads_tiles(k->matrix)) {
+        a->val = csr_of(k->matrix)->view.val;
+        return;
+    }
+    const tiles_view *view = &((const tiles_storage *)k->matrix->storage)->view;
+
+    a->record = view->record;
+    a->tile_start = view->start;
+    if (k->narrowing) { a->narrowing = k->narrowing->pass; }
 }
 
 /* The vectors where the method's start has left them: of CG, p is the first of its own; of BiCGSTAB, r~ is. */
-static single_args args_of(const tess_krylov *k, const csr_view *view, loop_mailbox *mailbox, bool watched)
+static single_args args_of(const tess_krylov *k, loop_mailbox *mailbox, bool watched)
 {
     const single_kernel *single = k->single;
-    const int value_bytes = (int)tess_precision_bytes(view->precision);
+    single_contents what = single_kernel_contents(single->method, k->matrix, k->narrowing != NULL, true);
     single_args a = {};
 
     a.plan = single->plan;
-    a.at = single_shared_layout(&single->plan, single->method, value_bytes, true);
-    a.resident = a.at.bytes <= single->shared_bytes;
-    if (!a.resident) { a.at = single_shared_layout(&single->plan, single->method, value_bytes, false); }
-    a.val = view->val;
+    a.at = single_shared_layout(&single->plan, &what);
+    a.resident = what.resident = a.at.bytes <= single->shared_bytes;
+    if (!a.resident) { a.at = single_shared_layout(&single->plan, &what); }
+    find_values(k, &a);
     a.r = k->r;
     a.p = (const double *)k->v[0];
     a.shadow = (const double *)k->v[0];
@@ -94,17 +116,17 @@ static single_args args_of(const tess_krylov *k, const csr_view *view, loop_mail
 
 tess_status gpu_single_launch(tess_context *ctx, const tess_krylov *k, loop_mailbox *mailbox, bool watched)
 {
-    const csr_view *view = &csr_of(k->matrix)->view;
     const single_kernel *single = k->single;
-    const single_function kernel = function_of(single, view->precision);
+    const single_function kernel = function_of(single, k->matrix, k->narrowing != NULL);
     tess_status status = TESS_SUCCESS;
 
     if (!kernel) {
-        return tess_fail(ctx, TESS_INTERNAL, NULL, "a single kernel for values in precision %d", (int)view->precision);
+        return tess_fail(ctx, TESS_INTERNAL, NULL, "a single kernel for values in precision %d",
+                         (int)k->matrix->precision);
     }
     TESS_TRY(allow(ctx, kernel, single->plan.cluster ? single->plan.blocks : 0));
     {
-        const single_args a = args_of(k, view, mailbox, watched);
+        const single_args a = args_of(k, mailbox, watched);
 
         gpu_launch_resident(kernel, single->plan.cluster, (unsigned)single->plan.blocks, SINGLE_THREADS,
                             (size_t)a.at.bytes, gpu_stream_of(ctx), a);

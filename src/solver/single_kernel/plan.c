@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/internal.h"
+#include "format/tiles/tiles.h"
 
 /* 132 multiprocessors' shared memory holds no more by far; the arrays of a plan are 32 bits. */
 enum { MOST_ROWS = 1 << 20, MOST_ENTRIES = 1 << 22 };
@@ -51,13 +52,12 @@ bool single_plan_can_hold(int64_t n, int64_t nnz)
     return n > 0 && n <= MOST_ROWS && nnz <= MOST_ENTRIES;
 }
 
-bool single_may_be_resident(const single_limits *limits, int64_t n, int64_t nnz, single_method method, int value_bytes)
+bool single_may_be_resident(const single_limits *limits, int64_t n, int64_t bytes, single_method method)
 {
     const int64_t vectors = method_vectors[method].copies + method_vectors[method].vectors;
-    const int64_t row = vectors * (int64_t)sizeof(double) + 2 * (int64_t)sizeof(int32_t);
-    const int64_t entry = value_bytes + (int64_t)sizeof(uint16_t);
+    const int64_t row = vectors * (int64_t)sizeof(double) + (int64_t)sizeof(int32_t);
 
-    return n * row + nnz * entry <= limits->blocks * limits->shared_bytes;
+    return n * row + bytes <= limits->blocks * limits->shared_bytes;
 }
 
 int single_cluster_blocks(const single_limits *limits, int64_t n, int64_t nnz, single_method method)
@@ -80,26 +80,49 @@ int single_grid_blocks(const single_limits *limits, int64_t n)
 
 /* ---- rows ---- */
 
-static void divide_rows(const single_plan *p, single_cut *cut)
+/* Where a block that begins with run u of rows would be cut. */
+static single_cut cut_before(const single_plan *p, const single_shape *shape, int64_t u)
 {
-    int32_t row = 0;
+    const int32_t row = (int32_t)single_run_begin(p->n, p->run, u);
+    single_cut cut = {.row = row, .entry = p->row_ptr[row]};
+
+    if (shape->tiles) {
+        cut.tiles = (int32_t)shape->tiles[u];
+        cut.units = (int32_t)shape->start[u];
+    }
+    return cut;
+}
+
+static int64_t weight_before(const single_cut *cut)
+{
+    return single_weight(cut->row, cut->entry, cut->tiles);
+}
+
+/* Block b begins at the first run of rows where those before it weigh as much as its share. */
+static void divide_rows(const single_plan *p, const single_shape *shape, single_cut *cut)
+{
+    const int64_t runs = single_runs(p->n, p->run);
+    const single_cut end = cut_before(p, shape, runs);
+    int64_t u = 0;
 
     for (int b = 0; b <= p->blocks; b++) {
-        const int64_t share = single_share(p->n, p->nnz, p->blocks, b);
+        const int64_t share = weight_before(&end) * b / p->blocks;
 
-        while (row < p->n && single_weight(row, p->row_ptr[row]) < share) {
-            row += 1;
+        for (cut[b] = cut_before(p, shape, u); u < runs && weight_before(&cut[b]) < share;) {
+            cut[b] = cut_before(p, shape, ++u);
         }
-        cut[b] = (single_cut){row, p->row_ptr[row], 0};
     }
 }
 
-/* As many threads for a row as it has entries on the average, as long as there are threads for all rows. */
+/* As many threads for a row as it has entries on the average, as long as there are threads for all rows. Of tiles half a wave has
+   the rows of a block row, and looks at as many headers at a time: more than that many do not share them. */
 static int choose_lanes(const single_plan *p)
 {
+    const int most = p->run > 1 ? SINGLE_TILE : 32;
+    const int64_t rows = single_runs(p->most_rows, p->run) * p->run;
     int lanes = 1;
 
-    while (lanes < 32 && lanes * (int64_t)p->n < p->nnz && 2 * lanes * p->most_rows <= SINGLE_THREADS) {
+    while (lanes < most && lanes * (int64_t)p->n < p->nnz && 2 * lanes * rows <= SINGLE_THREADS) {
         lanes *= 2;
     }
     return lanes;
@@ -115,6 +138,7 @@ bool single_plan_settle(single_plan *p, const single_cut *cut)
     for (int b = 0; b < p->blocks; b++) {
         raise(&p->most_rows, cut[b + 1].row - cut[b].row);
         raise(&p->most_entries, cut[b + 1].entry - cut[b].entry);
+        raise(&p->most_units, cut[b + 1].units - cut[b].units);
         raise(&p->most_columns, cut[b].columns);
     }
     p->lanes = choose_lanes(p);
@@ -128,9 +152,12 @@ typedef struct column_marks {
     int32_t *place; /* of a column in the present block */
 } column_marks;
 
-static void mark(uint64_t *bits, int32_t column)
+/* Marks the run that the column is in. */
+static void mark(uint64_t *bits, int32_t column, int run)
 {
-    bits[column / WORD] |= UINT64_C(1) << (column % WORD);
+    const uint64_t together = (UINT64_C(1) << run) - 1U;
+
+    bits[column / WORD] |= together << (column % WORD / run * run);
 }
 
 /* Lists the marked columns, ascending, and clears the marks. Returns how many there are. */
@@ -142,6 +169,7 @@ static int32_t list_columns(column_marks *marks, int32_t n, int32_t *column)
         for (uint64_t left = marks->bits[w]; left != 0; left &= left - 1) {
             const int32_t c = w * WORD + __builtin_ctzll(left);
 
+            if (c >= n) { break; } /* the last run may be cut off */
             marks->place[c] = count;
             column[count++] = c;
         }
@@ -153,10 +181,10 @@ static int32_t list_columns(column_marks *marks, int32_t n, int32_t *column)
 static void place_block(single_plan *p, const int32_t *col_ind, column_marks *marks, int b, single_cut *cut)
 {
     for (int32_t i = cut->row; i < cut[1].row; i++) {
-        mark(marks->bits, i);
+        mark(marks->bits, i, p->run);
     }
     for (int32_t k = cut->entry; k < cut[1].entry; k++) {
-        mark(marks->bits, col_ind[k]);
+        mark(marks->bits, col_ind[k], p->run);
     }
     cut->columns = list_columns(marks, p->n, p->column + p->column_begin[b]);
     for (int32_t k = cut->entry; k < cut[1].entry; k++) {
@@ -221,14 +249,17 @@ cleanup:
     return status;
 }
 
-tess_status single_plan_make(tess_context *ctx, int64_t n, const int64_t *row_ptr, const int32_t *col_ind, int blocks,
-                             bool cluster, single_plan *plan)
+tess_status single_plan_make(tess_context *ctx, int64_t n, const int64_t *row_ptr, const int32_t *col_ind,
+                             const single_shape *shape, single_plan *plan)
 {
-    single_plan p = {.cluster = cluster,
-                     .blocks = blocks,
+    const int run = shape->tiles ? SINGLE_TILE : 1;
+    const single_cut all = {.row = (int32_t)n, .entry = (int32_t)row_ptr[n], .tiles = (int32_t)shape->ntiles};
+    single_plan p = {.cluster = shape->cluster,
+                     .blocks = shape->blocks,
+                     .run = run,
                      .n = (int32_t)n,
                      .nnz = (int32_t)row_ptr[n],
-                     .column_capacity = row_ptr[n] + n};
+                     .column_capacity = single_columns_before(&all, run)};
     single_cut cut[SINGLE_MOST_BLOCKS + 1];
     bool settled = false;
     tess_status status = TESS_SUCCESS;
@@ -237,7 +268,7 @@ tess_status single_plan_make(tess_context *ctx, int64_t n, const int64_t *row_pt
     for (int64_t i = 0; i <= n; i++) {
         p.row_ptr[i] = (int32_t)row_ptr[i];
     }
-    divide_rows(&p, cut);
+    divide_rows(&p, shape, cut);
     TESS_TRY(place_columns(ctx, col_ind, &p, cut));
     settled = single_plan_settle(&p, cut);
 cleanup:
@@ -256,20 +287,34 @@ int64_t single_take(int64_t *bytes, int64_t count, int64_t size)
     return begin;
 }
 
-single_layout single_shared_layout(const single_plan *p, single_method method, int value_bytes, bool resident)
+/* Of the block's own, in CSR order or in tiles. */
+static void place_rows(const single_plan *p, const single_contents *what, single_layout *l)
 {
-    const int64_t real = (int64_t)sizeof(double), entries = resident ? p->most_entries : 0;
+    const bool tiles = what->value_bytes == 0;
+    const int64_t entries = what->resident ? p->most_entries : 0, units = what->resident ? p->most_units : 0;
+    const int64_t segments = what->narrowed ? single_runs(p->most_columns, SINGLE_TILE) : 0;
+    const int64_t offset = (int64_t)sizeof(int32_t);
+
+    l->values = tiles ? single_take(&l->bytes, units, TILES_UNIT) : single_take(&l->bytes, entries, what->value_bytes);
+    l->columns = single_take(&l->bytes, p->most_columns, offset);
+    l->offsets = single_take(&l->bytes, single_runs(p->most_rows, tiles ? SINGLE_TILE : 1) + 1, offset);
+    l->places = single_take(&l->bytes, tiles ? 0 : entries, (int64_t)sizeof(uint16_t));
+    l->parts = single_take(&l->bytes, tiles && p->lanes > 2 ? SINGLE_THREADS / 2 : 0, (int64_t)sizeof(double));
+    l->bounds = single_take(&l->bytes, what->narrowed ? 1 : 0, (int64_t)sizeof(narrowing_bounds));
+    l->segments = single_take(&l->bytes, segments, (int64_t)sizeof(single_segment));
+}
+
+single_layout single_shared_layout(const single_plan *p, const single_contents *what)
+{
+    const int64_t real = (int64_t)sizeof(double), columns = p->most_columns, rows = p->most_rows;
     const int64_t slots = 2 * SINGLE_MOST_CLUSTER * SINGLE_SLOT;
     const int64_t sums = p->cluster ? slots : (int64_t)SINGLE_MOST_CLUSTER; /* one for each wave */
     single_layout l = {.bytes = 0};
 
-    l.copies = single_take(&l.bytes, (int64_t)method_vectors[method].copies * p->most_columns, real);
-    l.vectors = single_take(&l.bytes, (int64_t)method_vectors[method].vectors * p->most_rows, real);
-    l.windows = single_take(&l.bytes, p->cluster ? SINGLE_WINDOWS * (int64_t)p->most_rows : 0, real);
+    l.copies = single_take(&l.bytes, method_vectors[what->method].copies * columns, real);
+    l.vectors = single_take(&l.bytes, method_vectors[what->method].vectors * rows, real);
+    l.windows = single_take(&l.bytes, p->cluster ? SINGLE_WINDOWS * rows : 0, real);
     l.sums = single_take(&l.bytes, sums, real);
-    l.values = single_take(&l.bytes, entries, value_bytes);
-    l.columns = single_take(&l.bytes, p->most_columns, (int64_t)sizeof(int32_t));
-    l.offsets = single_take(&l.bytes, (int64_t)p->most_rows + 1, (int64_t)sizeof(int32_t));
-    l.places = single_take(&l.bytes, entries, (int64_t)sizeof(uint16_t));
+    place_rows(p, what, &l);
     return l;
 }

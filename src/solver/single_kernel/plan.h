@@ -15,6 +15,8 @@
 #include <tessera/export.h>
 #include <tessera/status.h>
 
+#include "policy/narrowing_rules.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -44,12 +46,28 @@ typedef struct single_limits {
     int64_t shared_bytes; /* of a block */
 } single_limits;
 
+/* Rows and columns of tiles come in runs of so many: block rows and segments. */
+enum { SINGLE_TILE = NARROWING_SEGMENT };
+
+/* How a matrix is to be divided. */
+typedef struct single_shape {
+    int blocks;
+    bool cluster;
+    /* Of tiles in layout resident, a place for each block row and one more: how many tiles are before it, and where its record begins
+       (tiles_view.start), where the plan is made. NULL: rows stand in CSR order, each by itself. */
+    const int64_t *tiles;
+    const uint32_t *start;
+    int64_t ntiles;
+} single_shape;
+
 typedef struct single_plan {
     bool cluster; /* one cluster of all blocks (perhaps one), which exchanges through its shared memory; else a grid */
     int blocks;
+    int run;   /* rows and columns of a block come in runs of so many: 1, or SINGLE_TILE */
     int lanes; /* threads that share a row, a power of two */
     int32_t n, nnz;
     int32_t most_rows, most_columns, most_entries; /* of a block */
+    int32_t most_units;                            /* of the records of a block's tiles */
     int32_t *row_ptr;                              /* n + 1 */
     int32_t *row_begin;                            /* blocks + 1: the rows of block b */
     int32_t *column_begin;                         /* blocks + 1: its columns, in `column` */
@@ -64,9 +82,9 @@ typedef struct single_plan {
 /* The order and number of entries that a plan can be made for. */
 bool single_plan_can_hold(int64_t n, int64_t nnz);
 
-/* Whether shared memory has room for matrix and vectors, but for the copies of vectors at others' columns: without that, no plan
-   needs to be made to see that not all is resident. */
-bool single_may_be_resident(const single_limits *limits, int64_t n, int64_t nnz, single_method method, int value_bytes);
+/* Whether shared memory has room for vectors and so many bytes of entries, but for the copies of vectors at others' columns: without
+   that, no plan needs to be made to see that not all is resident. */
+bool single_may_be_resident(const single_limits *limits, int64_t n, int64_t bytes, single_method method);
 
 /* Whether a plan of that many blocks is expected to be faster than the engine graph: the bounds of `gains` in plan.c, in rows and
    entries of a block on average. */
@@ -81,34 +99,46 @@ int single_cluster_blocks(const single_limits *limits, int64_t n, int64_t nnz, s
 int single_grid_blocks(const single_limits *limits, int64_t n);
 
 /*
- * A plan for that many blocks, of host arrays in CSR order. plan->blocks is 0 where a block would have more columns than a place
- * can say. Backends make the same of a matrix (`single_plan` of tess_backend), to the bit.
+ * A plan of that shape, of host arrays in CSR order. plan->blocks is 0 where a block would have more columns than a place
+ * can say. Backends make the same of a matrix (`single_plan` of tess_backend), to the bit. One of tiles serves rows in CSR order too.
  */
-tess_status single_plan_make(tess_context *ctx, int64_t n, const int64_t *row_ptr, const int32_t *col_ind, int blocks,
-                             bool cluster, single_plan *plan);
+tess_status single_plan_make(tess_context *ctx, int64_t n, const int64_t *row_ptr, const int32_t *col_ind,
+                             const single_shape *shape, single_plan *plan);
 /* Frees the arrays that were allocated on the host; on a device. */
 void single_plan_free(tess_context *ctx, single_plan *plan);
 void single_plan_release(tess_context *ctx, single_plan *plan);
 
-/* What a row weighs, in entries: its sums and vectors. */
-enum { SINGLE_ROW_WEIGHT = 16 };
+/* What a row weighs, in entries: its sums and vectors; a tile: its header, opened for each of its rows. */
+enum { SINGLE_ROW_WEIGHT = 16, SINGLE_TILE_WEIGHT = 16 };
 
-/* The weight of the first rows, which have so many entries. */
-TESS_HD int64_t single_weight(int64_t rows, int64_t entries)
+/* The weight of the first rows, which have so many entries and tiles. */
+TESS_HD int64_t single_weight(int64_t rows, int64_t entries, int64_t tiles)
 {
-    return entries + SINGLE_ROW_WEIGHT * rows;
+    return entries + SINGLE_ROW_WEIGHT * rows + SINGLE_TILE_WEIGHT * tiles;
 }
 
-/* Block b begins at the first row where the rows before it weigh as much. */
-TESS_HD int64_t single_share(int64_t n, int64_t nnz, int blocks, int b)
+/* Runs of rows. */
+TESS_HD int64_t single_runs(int64_t n, int run)
 {
-    return single_weight(n, nnz) * b / blocks;
+    return (n + run - 1) / run;
 }
 
-/* Where a block begins, and how many columns it has. */
+/* The first row of run u; n after the last. */
+TESS_HD int64_t single_run_begin(int64_t n, int run, int64_t u)
+{
+    return u * run < n ? u * run : n;
+}
+
+/* Where a block begins, and how many columns it has. tiles, units: before it. */
 typedef struct single_cut {
-    int32_t row, entry, columns;
+    int32_t row, entry, tiles, units, columns;
 } single_cut;
+
+/* Columns of all blocks before the cut, at most. */
+TESS_HD int64_t single_columns_before(const single_cut *cut, int run)
+{
+    return cut->row + (run > 1 ? (int64_t)run * cut->tiles : (int64_t)cut->entry);
+}
 
 /* What follows from the cuts of all blocks and the end of the last: maxima and lanes. False: a block has more columns than a place
    can say. */
@@ -123,15 +153,31 @@ typedef struct single_layout {
     int64_t vectors; /* at own rows: most_rows doubles each */
     int64_t windows; /* a cluster's exchange: SINGLE_WINDOWS times most_rows doubles */
     int64_t sums;
-    int64_t values, columns, offsets, places;
+    int64_t values, columns, offsets, places; /* of tiles: records, and where each begins */
+    int64_t parts;                            /* of tiles: sums of rows that several waves share */
+    int64_t bounds, segments;                 /* of tiles that are narrowed: narrowing_bounds; single_segment */
     int64_t bytes;
 } single_layout;
 
 /* Vectors that an exchange writes by turns: two at a time, each twice. */
 enum { SINGLE_WINDOWS = 4 };
 
-/* resident: the entries are in shared memory too. */
-single_layout single_shared_layout(const single_plan *plan, single_method method, int value_bytes, bool resident);
+/* A segment of the columns of a block: what it has seen, how its tiles are used, and how often they were used so in this launch. */
+typedef struct single_segment {
+    narrowing_segment seen;
+    uint8_t use;
+    uint32_t uses[NARROWING_LEVELS + 1];
+} single_segment;
+
+/* What shared memory has to hold. */
+typedef struct single_contents {
+    single_method method;
+    int value_bytes; /* of entries in CSR order; 0: tiles */
+    bool narrowed;   /* tiles are, by segments */
+    bool resident;   /* the entries are there too */
+} single_contents;
+
+single_layout single_shared_layout(const single_plan *plan, const single_contents *what);
 
 #ifdef __cplusplus
 }

@@ -14,24 +14,47 @@ static_assert((int)SINGLE_MOST_BLOCKS <= (int)GPU_BLOCK, "a thread for each bloc
 struct plan_task {
     csr_view view;
     single_plan plan;
+    single_shape shape;
     single_cut *cut; /* blocks + 1 */
-    int32_t *column; /* the block that begins with `row` and `entry` has its columns from row + entry on */
+    int32_t *column; /* those of a block from single_columns_before of its cut on */
     int words;       /* of WORD_COLUMNS columns */
 };
 
 /* ---- rows ---- */
 
-/* Where block b begins, or the last one ends. All threads of a wave take part: each looks at one row of an interval. */
-__device__ static inline int64_t find_first_row(const plan_task &t, int b)
+/* Where a block that begins with run u of rows would be cut. */
+__device__ static inline single_cut cut_before(const plan_task &t, int64_t u)
 {
-    const int64_t share = single_share(t.plan.n, t.plan.nnz, t.plan.blocks, b);
-    const int lane = (int)threadIdx.x % GPU_WAVE;
-    int64_t low = 0, high = t.plan.n;
+    single_cut cut = {};
 
-    while (low < high) { /* rows before `low` are below the share, row `high` is not */
-        const int64_t step = (high - low + GPU_WAVE - 1) / GPU_WAVE, row = low + lane * step;
-        const bool below =
-            row < high && single_weight(row, tess_row_offset(t.view.row_ptr, t.view.row_ptr_bits, row)) < share;
+    cut.row = (int32_t)single_run_begin(t.plan.n, t.plan.run, u);
+    cut.entry = (int32_t)tess_row_offset(t.view.row_ptr, t.view.row_ptr_bits, cut.row);
+    if (t.shape.tiles) {
+        cut.tiles = (int32_t)t.shape.tiles[u];
+        cut.units = (int32_t)t.shape.start[u];
+    }
+    return cut;
+}
+
+__device__ static inline int64_t weight_before(const plan_task &t, int64_t u)
+{
+    const int64_t row = single_run_begin(t.plan.n, t.plan.run, u);
+
+    return single_weight(row, tess_row_offset(t.view.row_ptr, t.view.row_ptr_bits, row),
+                         t.shape.tiles ? t.shape.tiles[u] : 0);
+}
+
+/* With which run of rows block b begins, or the last one ends. All threads of a wave take part: each looks at one run of an
+   interval. */
+__device__ static inline int64_t find_first_run(const plan_task &t, int b)
+{
+    const int64_t runs = single_runs(t.plan.n, t.plan.run), share = weight_before(t, runs) * b / t.plan.blocks;
+    const int lane = (int)threadIdx.x % GPU_WAVE;
+    int64_t low = 0, high = runs;
+
+    while (low < high) { /* runs before `low` are below the share, run `high` is not */
+        const int64_t step = (high - low + GPU_WAVE - 1) / GPU_WAVE, u = low + lane * step;
+        const bool below = u < high && weight_before(t, u) < share;
         const int64_t count = GPU_COUNT_LANES(GPU_BALLOT(below));
 
         if (count == 0) { return low; }
@@ -47,6 +70,8 @@ struct column_set {
     uint32_t *bits;
     uint16_t *before; /* columns before those of a word */
     int words;
+    int run;
+    uint32_t last; /* the columns of the last word that there are */
 
     __device__ inline void clear() const
     {
@@ -55,12 +80,15 @@ struct column_set {
         }
     }
 
+    /* Adds the run that the column is in. */
     __device__ inline void add(int32_t column) const
     {
-        const uint32_t bit = 1U << column % WORD_COLUMNS;
-        uint32_t *const word = bits + column / WORD_COLUMNS;
+        const int w = column / WORD_COLUMNS;
+        const uint32_t together = ((1U << run) - 1U) << column % WORD_COLUMNS / run * run;
+        const uint32_t added = w == words - 1 ? together & last : together;
+        uint32_t *const word = bits + w;
 
-        if ((*(volatile uint32_t *)word & bit) == 0) { atomicOr(word, bit); }
+        if ((*(volatile uint32_t *)word & added) != added) { atomicOr(word, added); }
     }
 
     __device__ inline uint16_t place(int32_t column) const
@@ -94,44 +122,45 @@ struct column_set {
 __global__ static void __launch_bounds__(PLAN_BLOCK) place_kernel(const plan_task t)
 {
     extern __shared__ uint32_t plan_words[];
-    __shared__ int32_t row[2], entry[2]; /* where the block begins and ends */
-    const column_set set = {plan_words, (uint16_t *)(void *)(plan_words + t.words), t.words};
+    __shared__ single_cut cut[2]; /* where the block begins and ends */
+    const column_set set = {plan_words, (uint16_t *)(void *)(plan_words + t.words), t.words, t.plan.run,
+                            0xffffffffU >> (t.words * WORD_COLUMNS - t.plan.n)};
     const int b = (int)blockIdx.x, thread = (int)threadIdx.x, side = thread / GPU_WAVE;
 
     set.clear();
     if (side < 2) {
-        const int64_t first = find_first_row(t, b + side);
+        const int64_t first = find_first_run(t, b + side);
 
-        if (thread % GPU_WAVE == 0) {
-            row[side] = (int32_t)first;
-            entry[side] = (int32_t)tess_row_offset(t.view.row_ptr, t.view.row_ptr_bits, first);
-        }
+        if (thread % GPU_WAVE == 0) { cut[side] = cut_before(t, first); }
     }
     __syncthreads();
-    for (int i = row[0] + thread; i < row[1]; i += PLAN_BLOCK) {
+    const int32_t row = cut[0].row, end = cut[1].row, entry = cut[0].entry, last_entry = cut[1].entry;
+
+    for (int i = row + thread; i < end; i += PLAN_BLOCK) {
         set.add(i);
         t.plan.row_ptr[i] = (int32_t)tess_row_offset(t.view.row_ptr, t.view.row_ptr_bits, i);
     }
 #pragma unroll 4
-    for (int k = entry[0] + thread; k < entry[1]; k += PLAN_BLOCK) {
+    for (int k = entry + thread; k < last_entry; k += PLAN_BLOCK) {
         set.add(t.view.col_ind[k]);
     }
     __syncthreads();
-    const int32_t columns = set.list(t.column + row[0] + entry[0]);
+    const int32_t columns = set.list(t.column + single_columns_before(&cut[0], t.plan.run));
 
     __syncthreads();
 #pragma unroll 4
-    for (int k = entry[0] + thread; k < entry[1]; k += PLAN_BLOCK) {
+    for (int k = entry + thread; k < last_entry; k += PLAN_BLOCK) {
         t.plan.place[k] = set.place(t.view.col_ind[k]);
     }
     if (thread > 0) { return; }
-    t.plan.own[b] = row[1] > row[0] ? set.place(row[0]) : 0;
-    t.plan.row_begin[b] = row[0];
-    t.cut[b] = {row[0], entry[0], columns};
+    t.plan.own[b] = end > row ? set.place(row) : 0;
+    t.plan.row_begin[b] = row;
+    t.cut[b] = cut[0];
+    t.cut[b].columns = columns;
     if (b == t.plan.blocks - 1) {
-        t.plan.row_ptr[row[1]] = entry[1];
-        t.plan.row_begin[b + 1] = row[1];
-        t.cut[b + 1] = {row[1], entry[1], 0};
+        t.plan.row_ptr[end] = last_entry;
+        t.plan.row_begin[b + 1] = end;
+        t.cut[b + 1] = cut[1];
     }
 }
 
@@ -151,7 +180,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK) join_columns_kernel(const pl
     }
     __syncthreads();
     for (int l = (int)threadIdx.x; l < cut.columns; l += GPU_BLOCK) {
-        t.plan.column[begin + l] = t.column[cut.row + cut.entry + l];
+        t.plan.column[begin + l] = t.column[single_columns_before(&cut, t.plan.run) + l];
     }
 }
 
@@ -182,8 +211,9 @@ cleanup:
 /* Room for what place_kernel leaves to join_columns_kernel: the cuts, then columns. */
 static tess_status find_room(tess_context *ctx, plan_task *t)
 {
+    const single_cut end = {t->plan.n, t->plan.nnz, (int32_t)t->shape.ntiles, 0, 0};
     const int64_t cuts = (int64_t)(t->plan.blocks + 1) * (int64_t)sizeof *t->cut;
-    const int64_t columns = ((int64_t)t->plan.n + t->plan.nnz) * (int64_t)sizeof *t->column;
+    const int64_t columns = single_columns_before(&end, t->plan.run) * (int64_t)sizeof *t->column;
     double *room = NULL;
     tess_status status = gpu_parts(ctx, (cuts + columns) / (int64_t)sizeof *room + 1, &room);
 
@@ -192,11 +222,12 @@ static tess_status find_room(tess_context *ctx, plan_task *t)
     return status;
 }
 
-extern "C" tess_status gpu_single_plan(const tess_matrix *assembled, int blocks, bool cluster, single_plan *plan)
+extern "C" tess_status gpu_single_plan(const tess_matrix *assembled, const single_shape *shape, single_plan *plan)
 {
     tess_context *ctx = assembled->ctx;
     gpu_scope scope(ctx);
     GPU(Stream_t) stream = gpu_stream_of(ctx);
+    const int blocks = shape->blocks;
     single_cut cut[SINGLE_MOST_BLOCKS + 1];
     plan_task t = {};
     size_t shared;
@@ -204,8 +235,10 @@ extern "C" tess_status gpu_single_plan(const tess_matrix *assembled, int blocks,
     tess_status status = TESS_SUCCESS;
 
     t.view = csr_of(assembled)->view;
-    t.plan.cluster = cluster;
+    t.shape = *shape;
+    t.plan.cluster = shape->cluster;
     t.plan.blocks = blocks;
+    t.plan.run = shape->tiles ? (int)SINGLE_TILE : 1;
     t.plan.n = (int32_t)t.view.nrows;
     t.plan.nnz = (int32_t)t.view.nnz;
     t.words = (t.plan.n - 1) / WORD_COLUMNS + 1;

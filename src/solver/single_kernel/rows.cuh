@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A block's rows: who brings them into shared memory, and their product with a vector there. */
+/* A block's rows in CSR order: who brings them into shared memory, and their product with a vector there. */
 #ifndef TESS_SOLVER_SINGLE_KERNEL_ROWS_CUH
 #define TESS_SOLVER_SINGLE_KERNEL_ROWS_CUH
 
@@ -9,9 +9,10 @@
 /* Entries of a thread that stay in its registers: the first ones of its part of its first row. */
 enum { SINGLE_HELD = 6 };
 
-/* Rows in CSR order, columns by their place among the block's. Values and places are in shared or in device memory. */
+/* Columns are by their place among the block's. Values and places are in shared or in device memory. */
 template <typename STORED>
-struct single_rows {
+struct csr_rows {
+    static constexpr bool NARROWED = false;
     const STORED *val;
     const uint16_t *place;
     const int32_t *offset; /* count + 1, from 0 */
@@ -19,6 +20,8 @@ struct single_rows {
     int held; /* how many entries are in registers */
     STORED held_value[SINGLE_HELD];
     int held_place[SINGLE_HELD];
+
+    __device__ static inline csr_rows bring(const single_args &a, char *shared);
 };
 
 template <typename T>
@@ -31,7 +34,7 @@ __device__ static inline void copy_in(T *to, const T *from, int count)
 
 /* Takes this thread's first entries into registers; none of its own memory needs to be there yet. */
 template <typename STORED>
-__device__ static inline void hold_entries(const single_args &a, int first, single_rows<STORED> *rows)
+__device__ static inline void hold_entries(const single_args &a, int first, csr_rows<STORED> *rows)
 {
     const int row = (int)threadIdx.x / rows->lanes, lane = (int)threadIdx.x & (rows->lanes - 1);
     const int begin = row < rows->count ? a.plan.row_ptr[first + row] + lane : 0;
@@ -54,7 +57,7 @@ __device__ static inline void hold_entries(const single_args &a, int first, sing
 
 /* Brings the rows of this block in. The caller has a barrier before it uses them. */
 template <typename STORED>
-__device__ static inline single_rows<STORED> bring_rows(const single_args &a, char *shared)
+__device__ inline csr_rows<STORED> csr_rows<STORED>::bring(const single_args &a, char *shared)
 {
     const int first = a.plan.row_begin[blockIdx.x], count = a.plan.row_begin[blockIdx.x + 1] - first;
     const int entry = a.plan.row_ptr[first], entries = a.plan.row_ptr[first + count] - entry;
@@ -71,14 +74,14 @@ __device__ static inline single_rows<STORED> bring_rows(const single_args &a, ch
         val = (const STORED *)(shared + a.at.values);
         place = (const uint16_t *)(shared + a.at.places);
     }
-    single_rows<STORED> rows = {val, place, offset, count, a.plan.lanes};
+    csr_rows<STORED> rows = {val, place, offset, count, a.plan.lanes};
 
     hold_entries(a, first, &rows);
     return rows;
 }
 
 template <typename STORED>
-__device__ static inline double sum_held(const single_rows<STORED> &a, const double *x)
+__device__ static inline double sum_held(const csr_rows<STORED> &a, const double *x)
 {
     double sum = 0.0;
 
@@ -91,7 +94,7 @@ __device__ static inline double sum_held(const single_rows<STORED> &a, const dou
 
 /* done(i, (A x)_i) for each row, by one thread, which is the same for a row in every product. x: at the block's columns. */
 template <typename STORED, typename DONE>
-__device__ static inline void multiply_rows(const single_rows<STORED> &a, const double *x, DONE done)
+__device__ static inline void multiply_rows(const csr_rows<STORED> &a, const double *x, DONE done)
 {
     const int lane = (int)threadIdx.x & (a.lanes - 1), together = SINGLE_THREADS / a.lanes;
 

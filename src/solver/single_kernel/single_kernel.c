@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "format/tiles/tiles.h"
 #include "solver/solver.h"
 
 /* A double as it travels in a grid: numbers beside its halves (dense/trsv_letters.cuh). */
@@ -22,9 +23,14 @@ static int64_t exchange_words(const single_plan *p)
 
 /* ---- whether ---- */
 
+bool single_kernel_reads_tiles(const tess_matrix *m)
+{
+    return tess_matrix_layout(m) == TESS_LAYOUT_RESIDENT;
+}
+
 static bool is_readable(const tess_matrix *m)
 {
-    return m->format == TESS_FORMAT_CSR && tess_precision_bytes(m->precision) > 1;
+    return single_kernel_reads_tiles(m) || (m->format == TESS_FORMAT_CSR && tess_precision_bytes(m->precision) > 1);
 }
 
 /* What is in the way, whatever the size; NULL: nothing. */
@@ -36,7 +42,7 @@ static const char *refusal(const tess_solver *s)
         return "solves with cg and bicgstab alone";
     }
     if (!m->ops) { return "cannot call a user's function"; }
-    if (!is_readable(m)) { return "reads format csr in fp64, fp32, bf16 or fp16 alone"; }
+    if (!is_readable(m)) { return "reads format csr in fp64, fp32, bf16 or fp16, and tiles with layout resident"; }
     if (krylov_precond_is_apart(s->precond)) { return "has no preconditioner but none and jacobi"; }
     if (!single_plan_can_hold(m->nrows, m->nnz)) { return "has no room for a matrix of this size"; }
     return NULL;
@@ -48,24 +54,53 @@ static single_method method_for(const tess_solver *s)
     const tess_recurrence asked = s->options.recurrence;
 
     if (s->method->kind == TESS_SOLVER_BICGSTAB) { return SINGLE_BICGSTAB; }
+    if (asked == TESS_RECURRENCE_AUTO && s->options.narrowing != TESS_NARROWING_OFF) { return SINGLE_CG; }
     return asked == TESS_RECURRENCE_STANDARD ? SINGLE_CG : SINGLE_CG_ONE_REDUCTION;
 }
 
 static bool may_be_resident(const tess_solver *s, const single_limits *limits)
 {
     const tess_matrix *m = solver_matrix(s);
+    const int64_t entry = (int64_t)(tess_precision_bytes(m->precision) + sizeof(uint16_t));
+    const int64_t bytes =
+        single_kernel_reads_tiles(m) ? tess_matrix_bytes(m) : m->nrows * (int64_t)sizeof(int32_t) + m->nnz * entry;
 
-    return single_may_be_resident(limits, m->nrows, m->nnz, method_for(s), (int)tess_precision_bytes(m->precision));
+    return single_may_be_resident(limits, m->nrows, bytes, method_for(s));
+}
+
+single_contents single_kernel_contents(single_method method, const tess_matrix *m, bool narrowed, bool resident)
+{
+    const bool tiles = single_kernel_reads_tiles(m);
+
+    return (single_contents){.method = method,
+                             .value_bytes = tiles ? 0 : (int)tess_precision_bytes(m->precision),
+                             .narrowed = tiles && narrowed,
+                             .resident = resident};
 }
 
 static bool fits(const tess_solver *s, const single_limits *limits, const single_plan *plan, bool resident)
 {
-    const int value_bytes = (int)tess_precision_bytes(solver_matrix(s)->precision);
+    const single_contents what =
+        single_kernel_contents(method_for(s), solver_matrix(s), s->options.narrowing != TESS_NARROWING_OFF, resident);
 
-    return single_shared_layout(plan, method_for(s), value_bytes, resident).bytes <= limits->shared_bytes;
+    return single_shared_layout(plan, &what).bytes <= limits->shared_bytes;
 }
 
 /* ---- the plan ---- */
+
+single_shape single_kernel_shape(const tess_matrix *m)
+{
+    single_shape shape = {.tiles = NULL};
+
+    if (single_kernel_reads_tiles(m)) {
+        const tiles_storage *tiles = m->storage;
+
+        shape.tiles = tiles->assignment->grid.first;
+        shape.start = tiles->view.start;
+        shape.ntiles = tiles->assignment->grid.nblocks;
+    }
+    return shape;
+}
 
 /* A cluster where it holds all, else a grid; plan->blocks is 0 where neither will do. */
 static tess_status find_plan(const tess_solver *s, const single_limits *limits, bool asked, single_plan *plan)
@@ -73,6 +108,7 @@ static tess_status find_plan(const tess_solver *s, const single_limits *limits, 
     const tess_matrix *m = s->original;
     const int blocks[2] = {single_cluster_blocks(limits, m->nrows, m->nnz, method_for(s)),
                            single_grid_blocks(limits, m->nrows)};
+    single_shape shape = single_kernel_shape(solver_matrix(s));
     tess_status status = TESS_SUCCESS;
 
     for (int k = 0; k < 2; k++) {
@@ -80,7 +116,9 @@ static tess_status find_plan(const tess_solver *s, const single_limits *limits, 
 
         if (blocks[k] == 0) { continue; }
         if (!asked && !single_may_gain(m->nrows, m->nnz, blocks[k], cluster, method_for(s))) { continue; }
-        TESS_TRY(m->ctx->backend->single_plan(m, blocks[k], cluster, plan));
+        shape.blocks = blocks[k];
+        shape.cluster = cluster;
+        TESS_TRY(m->ctx->backend->single_plan(m, &shape, plan));
         if (plan->blocks == 0) { continue; }
         if (fits(s, limits, plan, true) || (asked && !cluster && fits(s, limits, plan, false))) { break; }
         single_plan_release(m->ctx, plan);

@@ -39,6 +39,10 @@ typedef struct single_kernel {
  */
 tess_status single_kernel_setup(struct tess_solver *s, bool asked);
 void single_kernel_destroy(tess_context *ctx, single_kernel *single);
+/* Whether a kernel reads it as tiles; how it is divided, but for the number of blocks; what shared memory has to hold for it. */
+bool single_kernel_reads_tiles(const tess_matrix *m);
+single_shape single_kernel_shape(const tess_matrix *m);
+single_contents single_kernel_contents(single_method method, const tess_matrix *m, bool narrowed, bool resident);
 /* Of its arrays on the device. */
 int64_t single_kernel_bytes(const single_kernel *single);
 

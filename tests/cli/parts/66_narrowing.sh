@@ -11,6 +11,17 @@ for solver in cg bicgstab; do
         json narrow.json 'j["narrowing"]["tile_products"] % j["iterations"] == 0 and not j["narrowing"]["misled"]'
     done
 done
+# One that stalls, since b is about as small as the absolute bounds: the guard sees it before the limit, and `report` does not.
+{
+    printf '%s\n3400 1\n' "$array"
+    awk 'BEGIN { for (i = 0; i < 3400; i++) { printf "%.17g\n", (1 + i * 7919 % 101 / 101) / 2 ^ 32 } }'
+} >small.mtx
+for guard in repair report; do
+    # shellcheck disable=SC2086
+    expect $([ $guard = report ] && echo 1 || echo 0) solve gallery:laplace2d:17:200 --solver cg $resident --narrowing paper \
+        --rtol 1e-10 --rhs small.mtx --max-iterations 2000 --guard $guard --json narrow.json
+    json narrow.json 'j["narrowing"]["misled"] == j["converged"] == ("'$guard'" == "repair")'
+done
 # shellcheck disable=SC2086
 expect 0 solve spd.mtx --solver cg $resident --narrowing off --json narrow.json
 json narrow.json 'j["narrowing"] is None and j["options"]["narrowing"] == "off"'
