@@ -150,6 +150,11 @@ static tess_status run_all(trial *t)
         if (!t->record->of[BENCH_BLOCK_FP64].ran) { return status; }
     }
     if (status == TESS_SUCCESS) { report_all(t); }
+    for (int i = 0; i < t->count && status == TESS_SUCCESS && t->study->has_stages; i++) {
+        if (t->list[i].ours && t->record->of[i].ran) {
+            bench_block_report_stages(&t->of, &t->list[i], t->record->of[BENCH_BLOCK_FP64].outcome.time.median);
+        }
+    }
     return status;
 }
 

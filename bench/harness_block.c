@@ -119,13 +119,22 @@ static int add_thresholds(bench_contestant *list, int count)
     return count;
 }
 
+static int add_setups(bench_contestant *list, int count)
+{
+    list[count] = by_blocks(TESS_FORMAT_TILES, TESS_FORMAT_CSR, 0.5, 16, 16);
+    list[count].storage.layout = TESS_LAYOUT_RESIDENT;
+    snprintf(list[count].name, sizeof list->name, "tiles-resident");
+    return add_all(list, count + 1, 0.5, 16, 16, "");
+}
+
 /* ---- studies ---- */
 
 static const bench_block_study studies[] = {
-    {"goals", "against FP64 (Figs. 6, 7), bytes (Fig. 8), set-up (Fig. 9)", add_goals, true},
-    {"factor", "the factor f of the range (Fig. 4)", add_factors, false},
-    {"shape", "the sides of a block (section 3.1.1)", add_shapes, false},
-    {"thresholds", "where formats of blocks change, t_l and t_u (Fig. 5)", add_thresholds, false},
+    {"goals", "against FP64 (Figs. 6, 7), bytes (Fig. 8), set-up (Fig. 9)", add_goals, true, false},
+    {"factor", "the factor f of the range (Fig. 4)", add_factors, false, false},
+    {"shape", "the sides of a block (section 3.1.1)", add_shapes, false, false},
+    {"thresholds", "where formats of blocks change, t_l and t_u (Fig. 5)", add_thresholds, false, false},
+    {"setup", "what set-up is made of (Fig. 9)", add_setups, false, true},
 };
 enum { STUDIES = sizeof studies / sizeof studies[0] };
 
@@ -147,7 +156,7 @@ int bench_block_contestants(const bench_block_study *study, bench_contestant *li
 enum { KEY_STUDY = 700, KEY_PRODUCT };
 
 const struct argp_option bench_block_table[] = {
-    {"study", KEY_STUDY, "NAME[,NAME..]", 0, "goals (default), factor, shape, thresholds", 0},
+    {"study", KEY_STUDY, "NAME[,NAME..]", 0, "goals (default), factor, shape, thresholds, setup", 0},
     {"product", KEY_PRODUCT, "KERNEL", 0,
      "only one product of this kernel of the first study with each matrix, for profilers", 0},
     {0}};

@@ -15,7 +15,7 @@ enum { BENCH_BLOCK_MOST = BENCH_BLOCK_OTHERS + 5 * 9 };
 typedef struct bench_block_study {
     const char *name, *title;
     int (*add)(bench_contestant *list, int count); /* appends; the new number, at most BENCH_BLOCK_MOST */
-    bool has_goals;
+    bool has_goals, has_stages;                    /* has_stages: what set-up is made of too */
 } bench_block_study;
 
 /* The study of this index; NULL beyond the last. */
@@ -90,6 +90,9 @@ void bench_block_report(const bench_block_study *study, const bench_trial *t, co
 /* Means of each contestant, over blocky matrices and over all. */
 void bench_block_report_means(bench_run *run, const bench_block_study *study, const bench_contestant *list, int count,
                               const bench_block_records *records);
+/* What set-up is made of (harness_block_setup.c), in a run of its own in which every launch, transfer and allocation is waited for; in us
+   and in products, of which one takes `product` seconds. */
+void bench_block_report_stages(bench_trial *t, const bench_contestant *c, double product);
 void bench_block_report_goals(bench_run *run, const bench_contestant *list, int count,
                               const bench_block_records *records);
 

@@ -30,7 +30,8 @@ const study_row study_rows[] = {
     {.study = "goals,large",
      .set = "large-symmetric",
      .solver = TESS_SOLVER_CG,
-     .contestants = "csr,auto,tiles-1e-15,resident-1e-15,resident-narrowing,cu-graph",
+     .contestants = "csr,auto,auto-lossless,sell,sell-lossless,dia,dia-lossless,tiles-1e-15,resident-1e-15,"
+                    "resident-narrowing,cu-graph",
      .what = STUDY_TIMES | STUDY_SOLVES | STUDY_PRODUCT | STUDY_EVERYWHERE},
     {.study = "goals,endurance",
      .set = "laplace2d",

@@ -18,6 +18,12 @@
 static const study_variant known[] = {
     GRAPH(.name = "csr"), /* FP64: what iterations are compared with */
     OURS(.name = "auto", .engine = TESS_ENGINE_AUTO, .format = TESS_FORMAT_AUTO),
+    OURS(.name = "auto-lossless", .engine = TESS_ENGINE_AUTO, .format = TESS_FORMAT_AUTO, .policy = "lossless"),
+    GRAPH(.name = "csr-lossless", .policy = "lossless"),
+    GRAPH(.name = "sell", .format = TESS_FORMAT_SELL),
+    GRAPH(.name = "sell-lossless", .format = TESS_FORMAT_SELL, .policy = "lossless"),
+    GRAPH(.name = "dia", .format = TESS_FORMAT_DIA),
+    GRAPH(.name = "dia-lossless", .format = TESS_FORMAT_DIA, .policy = "lossless"),
     SINGLE(.name = "csr-single"),
     SINGLE(.name = "csr-single-standard", .recurrence = TESS_RECURRENCE_STANDARD, .cg_only = true),
     SINGLE(.name = "csr-single-one-reduction", .recurrence = TESS_RECURRENCE_ONE_REDUCTION, .cg_only = true),
@@ -79,7 +85,7 @@ void study_variant_storage(const study_variant *v, tess_storage_options *out)
     out->format = v->format;
     out->layout = v->layout;
     if (!v->policy) { return; }
-    out->policy.granularity = TESS_GRANULARITY_BLOCK;
+    out->policy.granularity = v->format == TESS_FORMAT_TILES ? TESS_GRANULARITY_BLOCK : TESS_GRANULARITY_MATRIX;
     if (tess_policy_parse(v->policy, &out->policy) != TESS_SUCCESS) { bench_die("no policy '%s'", v->policy); }
 }
 

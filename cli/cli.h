@@ -122,7 +122,8 @@ typedef struct cli_storage_choice {
     const char *granularity;       /* what --granularity says; NULL: it was not given */
     const char *shorthand;         /* what pbp or tcki stands for; NULL: another format */
     bool policy;                   /* --policy was given */
-    bool chosen;                   /* --format auto: options->format is what it came to, once that is known */
+    bool assigns; /* info without --format: a policy is for an assignment, and not for the default format */
+    bool chosen;  /* --format auto: options->format is what it came to, once that is known */
 } cli_storage_choice;
 /* --format --matrix-precision --max-padding --sell-window --arithmetic; input: cli_storage_choice */
 extern const struct argp cli_storage_argp;
@@ -171,10 +172,14 @@ extern const char *const cli_kernels[], *const cli_row_orders[];
 bool cli_takes_policy(tess_format format);
 /* Whether a policy decides the precisions: of format auto, where one is given. */
 bool cli_is_mixed(const tess_storage_options *options);
+/* Whether policy lossless chooses the one precision that the format has. */
+bool cli_is_lossless_whole(const tess_storage_options *options);
+/* `e4m3 (exact)`: the precision of a matrix that has one, and whether it holds every value below fp64. */
+const char *cli_precision_text(tess_precision precision, bool exact, char *buffer, size_t size);
 /* A policy and its levels, of options with these names. */
 void cli_parse_policy(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy);
 void cli_parse_levels(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy);
-/* The granularity that a format has where none is given: tiles have blocks. */
+/* The granularity that a format has where none is given: tiles have blocks, and formats of one precision the matrix. */
 void cli_settle_granularity(tess_storage_options *options);
 /* Of formats that take a policy: whether the format takes the granularity. */
 bool cli_storage_is_possible(const tess_storage_options *options);

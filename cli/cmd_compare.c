@@ -110,8 +110,9 @@ static int measure(const tess_matrix *a, const tess_vector *x, tess_vector *y, c
     compare_row *row = &all->rows[all->count];
     const tess_context *ctx = tess_matrix_context(a);
     tess_status status = tess_matrix_convert(a, storage, &stored);
-    bool chosen = (int)all->options->storage.format != NOT_GIVEN &&
-                  ((int)all->options->storage.precision != NOT_GIVEN || cli_is_mixed(storage));
+    bool chosen =
+        (int)all->options->storage.format != NOT_GIVEN &&
+        ((int)all->options->storage.precision != NOT_GIVEN || cli_is_mixed(storage) || cli_is_lossless_whole(storage));
     if (status == TESS_UNSUPPORTED && !chosen) { return CLI_CONVERGED; } /* not among those there are */
     if (status != TESS_SUCCESS) { return cli_report_failure(ctx, status); }
     *row = (compare_row){.device = cli_device_name(ctx),
@@ -149,6 +150,11 @@ static int measure_precisions(const tess_matrix *a, const tess_vector *x, tess_v
     tess_storage_options storage = all->options->storage;
     storage.format = format;
     if (cli_is_mixed(&storage)) { return measure_mixed(a, x, y, format, all); }
+    if (cli_is_lossless_whole(&all->options->storage)) {
+        storage.precision = TESS_PRECISION_FP64;
+        return measure(a, x, y, &storage, all);
+    }
+    storage.policy.policy = TESS_POLICY_NONE; /* where no format was asked for it is for those that have parts */
     for (int p = 0; p < TESS_PRECISION_COUNT && code == CLI_CONVERGED; p++) {
         storage.precision = (tess_precision)p;
         if (wanted == NOT_GIVEN || wanted == p) { code = measure(a, x, y, &storage, all); }

@@ -82,12 +82,17 @@ static int try_storage(const tess_matrix *a, const info_options *options, storag
 {
     tess_matrix *stored = NULL;
     const tess_context *ctx = tess_matrix_context(a);
-    tess_status status = tess_matrix_convert(a, &options->storage, &stored);
+    tess_storage_options storage = options->storage;
+    if (options->choice.assigns) { storage.policy.policy = TESS_POLICY_NONE; }
+    tess_status status = tess_matrix_convert(a, &storage, &stored);
     *out = (storage_trial){.options = options->storage,
                            .chosen = options->choice.chosen,
                            .bytes = status == TESS_SUCCESS ? tess_matrix_bytes(stored) : -1};
     cli_note_format(status == TESS_SUCCESS ? tess_matrix_format(stored) : TESS_FORMAT_AUTO, &out->options);
     if (status == TESS_SUCCESS) { out->formats = cli_find_block_formats(stored, &out->options); }
+    if (status == TESS_SUCCESS && cli_is_lossless_whole(&storage)) {
+        out->options.precision = tess_matrix_precision(stored);
+    }
     tess_matrix_destroy(stored);
     if (status == TESS_UNSUPPORTED || status == TESS_OUT_OF_RANGE) {
         out->reason = tess_context_last_error(ctx)->message;
@@ -391,6 +396,7 @@ static int run_info(int argc, char **argv)
     cli_arguments arguments;
     info_options options = {.matrix = NULL};
     options.choice.options = &options.storage;
+    options.choice.assigns = true;
     tess_storage_options_init(&options.storage);
     int code = cli_arguments_prepare(&info_argp, argc, argv, false, &arguments);
     if (code != 0) { return code; }

@@ -208,8 +208,12 @@ static void complete_jacobi(struct argp_state *state, solve_options *options)
     if (mixed && !cli_is_mixed(&solve->storage)) {
         solve->storage.base = solve->storage.format;
         solve->storage.format = TESS_FORMAT_COMPOSITE;
+        policy->granularity = TESS_GRANULARITY_ROW;
     }
     if (cli_is_mixed(&solve->storage)) { cli_note_sweep(&solve->storage); }
+    if (cli_is_lossless_whole(&solve->storage)) {
+        argp_error(state, "--policy lossless: --solver jacobi takes it with --format split, composite or auto");
+    }
 }
 
 static bool is_gmres(tess_solver_kind solver)

@@ -113,7 +113,8 @@ static void print_spmv(const spmv_run *run)
     printf("%-17s %s %s, %s\n", "storage",
            cli_format_text(run->options->storage.format, run->options->choice.chosen, format, sizeof format),
            mixed ? cli_levels_text(&run->options->storage.policy, buffer, sizeof buffer)
-                 : tess_precision_name(tess_matrix_precision(run->stored)),
+                 : cli_precision_text(tess_matrix_precision(run->stored), tess_matrix_is_exact(run->stored), buffer,
+                                      sizeof buffer),
            cli_bytes_text((double)tess_matrix_bytes(run->stored), bytes, sizeof bytes));
     cli_print_parameter(&run->options->storage);
     cli_block_formats formats = cli_find_block_formats(run->stored, &run->options->storage);
@@ -146,6 +147,7 @@ static json_t *spmv_json(const spmv_run *run)
         cli_json_text(cli_vector_describe(&run->options->x, buffer, sizeof buffer)), "matrix_bytes",
         (json_int_t)tess_matrix_bytes(run->stored));
     if (root == NULL) { return NULL; }
+    json_object_set_new(root, "matrix_exact", json_boolean(tess_matrix_is_exact(run->stored)));
     json_object_set_new(root, "arithmetic", json_string(tess_precision_name(arithmetic_precision(run->options))));
     json_object_set_new(root, "vector_precision", json_string(tess_precision_name(vector_precision(run->options))));
     json_object_set_new(root, "options", cli_storage_json(&run->options->storage, run->options->choice.chosen));

@@ -77,8 +77,12 @@ static void complete_options(struct argp_state *state, timestep_options *o)
     if (mixed && !cli_is_mixed(&o->steps.storage)) {
         o->steps.storage.base = o->steps.storage.format;
         o->steps.storage.format = TESS_FORMAT_COMPOSITE;
+        policy->granularity = TESS_GRANULARITY_ROW;
     }
     if (cli_is_mixed(&o->steps.storage)) { cli_note_sweep(&o->steps.storage); }
+    if (cli_is_lossless_whole(&o->steps.storage)) {
+        argp_error(state, "--policy lossless: time steps take it with --format split, composite or auto");
+    }
     complete_count(state, o);
     if (o->every > 0 && o->snapshots == NULL) { argp_error(state, "--every is for --snapshots"); }
     if (o->every == 0 && o->snapshots != NULL) { o->every = o->count < 10 ? 1 : o->count / 10; }

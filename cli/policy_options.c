@@ -129,11 +129,22 @@ static void parse_base(struct argp_state *state, const char *text, tess_storage_
     }
 }
 
+bool cli_is_lossless_whole(const tess_storage_options *options)
+{
+    switch (options->format) {
+    case TESS_FORMAT_CSR:
+    case TESS_FORMAT_ELLR:
+    case TESS_FORMAT_SELL:
+    case TESS_FORMAT_DIA: return options->policy.policy == TESS_POLICY_LOSSLESS;
+    default: return false;
+    }
+}
+
 void cli_settle_granularity(tess_storage_options *options)
 {
-    if (options->format == TESS_FORMAT_TILES && options->policy.granularity == TESS_GRANULARITY_ROW) {
-        options->policy.granularity = TESS_GRANULARITY_BLOCK;
-    }
+    if (options->policy.granularity != TESS_GRANULARITY_ROW) { return; }
+    if (options->format == TESS_FORMAT_TILES) { options->policy.granularity = TESS_GRANULARITY_BLOCK; }
+    if (cli_is_lossless_whole(options)) { options->policy.granularity = TESS_GRANULARITY_MATRIX; }
 }
 
 /* Formats of one granularity have it unless another was asked for; format auto leaves it open (matrix) where none was. */
@@ -148,7 +159,7 @@ static void complete_granularity(struct argp_state *state, const cli_storage_cho
         }
         return;
     }
-    cli_settle_granularity(options);
+    if (!choice->assigns) { cli_settle_granularity(options); }
     if (given && parse_granularity(state, given) != options->policy.granularity) {
         argp_error(state, "--granularity %s: the format is by %s", given,
                    tess_granularity_name(options->policy.granularity));
@@ -185,14 +196,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option policy_options[] = {
-    {"granularity", KEY_GRANULARITY, "matrix|row|entry|block", 0, "what has one precision (default row)", 0},
+    {"granularity", KEY_GRANULARITY, "matrix|row|entry|block", 0,
+     "what has one precision (default row, for tiles block, for csr, ellr, sell and dia matrix)", 0},
     {"policy", KEY_POLICY, "NAME", 0,
      "none (default), fixed-range[:R]: magnitudes below R (1) may be low, mean-range[:F]: those below F (0.1) times "
      "the mean, or mean-3std[:F]: those below F (0.5) times the mean and three standard deviations; mean-3std:auto: "
      "the "
      "largest F up to 0.5 that leaves 95 % of the rows 7 digits; lossless[:E]: what keeps every bit, or loses up to E "
      "of "
-     "each value, is low",
+     "each value, is low, and what csr, ellr, sell and dia take",
      0},
     {"block", KEY_BLOCK, "16x16|16x32|32x16|32x32", 0, "granularity block: rows and columns of a block (default 16x16)",
      0},
@@ -282,6 +294,7 @@ void cli_note_choices(const tess_matrix *stored, tess_storage_options *options)
         options->base = tess_matrix_base(stored);
         options->low_base = tess_matrix_low_base(stored);
     }
+    if (cli_is_lossless_whole(options)) { options->precision = tess_matrix_precision(stored); }
     if (tess_matrix_get_assignment(stored, &summary) != TESS_SUCCESS) { return; }
     if (options->policy.choose_parameter) { options->policy.parameter = summary.options.parameter; }
     if (summary.options.choose_fp8) {
@@ -367,6 +380,31 @@ static int require_policy_for_auto(const tess_storage_options *options)
     return CLI_USAGE;
 }
 
+/* Formats of one precision take policy lossless alone, which needs --levels and nothing else. */
+static int require_one_precision(const tess_storage_options *options)
+{
+    tess_storage_options rest = *options;
+    const char *format = tess_format_name(options->format);
+    if (cli_is_lossless_whole(options)) {
+        if (options->policy.granularity != TESS_GRANULARITY_MATRIX) {
+            cli_error("--granularity %s: --format %s takes matrix", tess_granularity_name(options->policy.granularity),
+                      format);
+            return CLI_USAGE;
+        }
+        rest.policy.granularity = TESS_GRANULARITY_ROW;
+        rest.policy.nlevels = 0;
+    } else if (options->policy.policy != TESS_POLICY_NONE) {
+        cli_error("--policy %s chooses among precisions, but --format %s has one; --format split, composite or "
+                  "tiles takes it",
+                  tess_policy_name(options->policy.policy), format);
+        return CLI_USAGE;
+    }
+    const char *option = find_mixed_option(&rest);
+    if (option == NULL) { return 0; }
+    cli_error("--%s is for --format split, composite or tiles, not %s", option, format);
+    return CLI_USAGE;
+}
+
 int cli_require_policy_format(const tess_storage_options *options)
 {
     if (cli_require_kernel(options) != 0) { return CLI_USAGE; }
@@ -376,23 +414,13 @@ int cli_require_policy_format(const tess_storage_options *options)
                                    ? NULL
                                    : find_parts_option(options);
     bool one = (int)options->precision > (int)TESS_PRECISION_FP64; /* compare: below 0 where none is given */
-    if (!cli_takes_policy(options->format)) {
-        const char *option = find_mixed_option(options);
-        if (options->policy.policy != TESS_POLICY_NONE) {
-            cli_error("--policy %s chooses among precisions, but --format %s has one; --format split, composite or "
-                      "tiles takes it",
-                      tess_policy_name(options->policy.policy), format);
-            return CLI_USAGE;
-        }
-        if (option != NULL) { cli_error("--%s is for --format split, composite or tiles, not %s", option, format); }
-        if (option != NULL) { return CLI_USAGE; }
-    }
+    if (!cli_takes_policy(options->format) && require_one_precision(options) != 0) { return CLI_USAGE; }
     const bool mixed = cli_takes_policy(options->format);
     if (parts_option != NULL) {
         cli_error("--%s is for --format split or composite, not %s", parts_option, format);
-    } else if (mixed && one) {
-        cli_error("--matrix-precision %s: --format %s has the precisions of --levels",
-                  tess_precision_name(options->precision), format);
+    } else if ((mixed || cli_is_lossless_whole(options)) && one) {
+        cli_error("--matrix-precision %s: --format %s has the precisions of --levels%s",
+                  tess_precision_name(options->precision), format, mixed ? "" : " with policy lossless");
     } else if (mixed && !takes_granularity(options->format, options->policy.granularity)) {
         cli_error("--granularity %s: --format %s takes %s", tess_granularity_name(options->policy.granularity), format,
                   granularities_of(options->format));

@@ -24,6 +24,13 @@ const char *cli_levels_text(const tess_policy_options *options, char *buffer, si
     return buffer;
 }
 
+const char *cli_precision_text(tess_precision precision, bool exact, char *buffer, size_t size)
+{
+    const bool shown = exact && precision != TESS_PRECISION_FP64;
+    snprintf(buffer, size, "%s%s", tess_precision_name(precision), shown ? " (exact)" : "");
+    return buffer;
+}
+
 /* `16x16`; NULL where there are no blocks. */
 static const char *block_text(const tess_policy_options *o, char *buffer, size_t size)
 {

@@ -31,13 +31,14 @@ static tess_precision stored_precision(const cli_solve_run *run)
 {
     const tess_solve_result *r = run->result;
     const tess_precision asked = run->options->storage.precision;
+    if (cli_is_lossless_whole(&run->options->storage)) { return r->matrix_precision; }
     const bool may = r->format == TESS_FORMAT_CSR || run->format_chosen;
     return r->inner.given && may && asked == TESS_PRECISION_FP64 ? r->inner.storage : asked;
 }
 
 static void print_setting(const cli_solve_run *run)
 {
-    char buffer[64], levels[64], format[32];
+    char buffer[64], precisions[64], format[32];
     const tess_solve_result *r = run->result;
     const tess_solve_options *o = run->options;
     bool mixed = cli_takes_policy(r->format);
@@ -48,8 +49,9 @@ static void print_setting(const cli_solve_run *run)
     printf("%-17s %s, preconditioner %s, engine %s, %s %s, guard %s\n", "method", tess_solver_name(r->solver),
            cli_precond_text(&o->precond, buffer, sizeof buffer), tess_engine_name(r->engine),
            cli_format_text(r->format, run->format_chosen, format, sizeof format),
-           mixed ? cli_levels_text(&o->storage.policy, levels, sizeof levels)
-                 : tess_precision_name(stored_precision(run)),
+           mixed ? cli_levels_text(&o->storage.policy, precisions, sizeof precisions)
+                 : cli_precision_text(stored_precision(run), r->matrix_exact && !r->escalated, precisions,
+                                      sizeof precisions),
            guard_name(o->guard));
     if (r->recurrence == TESS_RECURRENCE_ONE_REDUCTION) { printf("%-17s one-reduction\n", "recurrence"); }
     print_roles(o, r);
@@ -307,14 +309,17 @@ json_t *cli_solve_json(const cli_solve_run *run)
         "solver", tess_solver_name(r->solver), "precond",
         cli_precond_text(&run->options->precond, buffer, sizeof buffer), "format", tess_format_name(r->format),
         "matrix_precision", tess_precision_name(r->matrix_precision), "policy",
-        cli_takes_policy(r->format) ? tess_policy_name(run->options->storage.policy.policy) : "none", "engine",
-        tess_engine_name(r->engine), "device", cli_device_name(run->ctx), "device_name",
+        cli_takes_policy(r->format) || cli_is_lossless_whole(&run->options->storage)
+            ? tess_policy_name(run->options->storage.policy.policy)
+            : "none",
+        "engine", tess_engine_name(r->engine), "device", cli_device_name(run->ctx), "device_name",
         cli_json_text(tess_context_device_name(run->ctx)), "threads", tess_context_threads(run->ctx), "escalated",
         r->escalated, "exit_code", run->exit_code);
     if (root == NULL) { return NULL; }
     json_object_set_new(root, "recurrence",
                         r->recurrence == TESS_RECURRENCE_AUTO ? json_null()
                                                               : json_string(tess_recurrence_name(r->recurrence)));
+    json_object_set_new(root, "matrix_exact", json_boolean(r->matrix_exact));
     json_object_set_new(root, "narrowing", narrowing_json(r));
     json_object_set_new(root, "scale", json_string(tess_scaling_name(r->scale)));
     json_object_set_new(root, "reorder", json_string(tess_reordering_name(r->reorder)));

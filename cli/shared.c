@@ -59,6 +59,7 @@ static void parse_format(struct argp_state *state, const char *text, cli_storage
 #undef FORMAT_WORD
     const char *word = available[cli_parse_word(state, "format", text, available, NULL)];
     const bool pbp = strcmp(word, "pbp") == 0, tcki = strcmp(word, "tcki") == 0;
+    choice->assigns = false;
     choice->shorthand = pbp ? "pbp is split" : tcki ? "tcki is tiles" : NULL;
     if (pbp || tcki) {
         choice->options->format = pbp ? TESS_FORMAT_SPLIT : TESS_FORMAT_TILES;

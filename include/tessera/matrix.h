@@ -146,7 +146,11 @@ typedef struct tess_storage_options {
      * products are summed in FP64 (Tezcan et al. 2022, section IV).
      */
     tess_arithmetic arithmetic;
-    /** split, composite, tiles: what decides the precisions (`precision` is not read). */
+    /**
+     * split, composite, tiles: what decides the precisions (`precision` is not read). csr, ellr, sell, dia: policy lossless, with granularity
+     * matrix (or row, the default), chooses the one precision, the lowest level that holds every value (again `precision` is not read);
+     * new values are stored in the same. Other policies are not read there.
+     */
     tess_policy_options policy;
     /**
      * split, composite: the format of the parts, csr (default), ellr, sell, or by entries and blocks dia. In layers (by entries and
@@ -216,16 +220,18 @@ TESS_EXPORT tess_status tess_matrix_update_values(tess_matrix *a, const double *
  *
  * TESS_FORMAT_AUTO stands for a format that takes what the other options ask, none of which it changes; tess_matrix_format tells
  * which:
- * - With a policy other than none, on a GPU, tiles, where the granularity is block, or matrix (not given), the matrix has at least
+ * - With policy lossless, granularity matrix (not given) and nothing asked for that dia does not take, on a GPU, dia in the lowest
+ *   precision that holds every value, where it stores at most 1.15 values per nonzero, and at most max_padding.
+ * - With another policy than none, or where that is not so, on a GPU, tiles, where the granularity is block, or matrix (not given), the matrix has at least
  *   4 nonzeros for each block that holds any, of the shape asked for, and nothing is asked for that split alone takes: a share,
  *   a base, a row order, FP32 arithmetic. Else split, with granularity row where none is given. What split refuses and tiles take
  *   (scaled levels by blocks, kernel paper, layout resident, a precision) is for tiles whatever the blocks hold, on the host too.
  * - Without a policy, with FP32 arithmetic, sell.
- * - Without a policy, on a GPU, sell where it stores at most 1.15 entries per nonzero, and at most max_padding.
+ * - Without a policy, on a GPU, dia where it stores at most 1.15 values per nonzero, and at most max_padding; else sell, likewise.
  * - Else csr.
  * Jacobi and time steps with something mixed take split, or composite where a step is a precision; Jacobi without, csr.
- * Cost beside that of the format: where tiles may be, an assignment by policy none, which counts the blocks; slices that are
- * declined, a pass over the row lengths. The rules are ours, from measurements (docs/howto/choose-formats.md).
+ * Cost beside that of the format: where tiles may be, an assignment by policy none, which counts the blocks; diagonals
+ * that are declined, a pass over the columns, and slices, one over the row lengths. The rules are ours, from measurements (docs/howto/choose-formats.md).
  * tests/unit/test_format_auto.c, tests/gpu/test_format_auto.c
  */
 TESS_EXPORT tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options *options,
@@ -287,7 +293,12 @@ TESS_EXPORT int64_t tess_matrix_ncols(const tess_matrix *a);
 TESS_EXPORT int64_t tess_matrix_nnz(const tess_matrix *a);
 TESS_EXPORT tess_context *tess_matrix_context(const tess_matrix *a);
 TESS_EXPORT tess_format tess_matrix_format(const tess_matrix *a);
+/** Of formats in parts that of the highest level. */
 TESS_EXPORT tess_precision tess_matrix_precision(const tess_matrix *a);
+/** Nonzero where every value is stored as it is: what is solved with the matrix is the assembled system, whatever the precision. New
+ * values (tess_matrix_update_values) are looked at anew in csr, ellr, sell and dia; there a pass over the values tells, in
+ * conversions below fp64. tests/unit/test_exact.c */
+TESS_EXPORT int tess_matrix_is_exact(const tess_matrix *a);
 /** The format of the parts of split and composite, one that was chosen too, at the highest level; of any other matrix its own format.
  * tests/unit/test_split_bases.c */
 TESS_EXPORT tess_format tess_matrix_base(const tess_matrix *a);

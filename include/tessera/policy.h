@@ -66,14 +66,13 @@ typedef struct tess_level {
  * when all its values are inside and fit: shares are for rows, and not read. With three
  * or four levels those below level 1 have ranges of their own, r times the ratio of the unit roundoffs (fp32 over fp16: 2^-13), so
  * that the absolute rounding error of what is inside is the same at all. A granule is at the lowest level whose rule it meets, and
- * at level 0 where it meets none. Policy none puts everything at level 0, and so does granularity matrix, which takes no other
- * policy.
+ * at level 0 where it meets none. Policy none puts everything at level 0. Granularity matrix takes the policies none and lossless.
  *
  * At a scaled level a row whose values would not all fit is stored over a power of two: its largest magnitude lands in the
  * upper part of the precision's range (fp16: in [2^14, 2^15); fp32 and bf16: in [2^62, 2^63)), and it fits when its smallest
  * one is a normal number there. Rows that fit as they are have no scale. Blocks likewise: one power of two for each.
  *
- * Policy lossless has no range: a row, entry or block is at the lowest level that stores all its values exactly, subnormal numbers
+ * Policy lossless has no range: a row, entry, block or the matrix is at the lowest level that stores all its values exactly, subnormal numbers
  * and zeros of either sign included, or, with a parameter E, with |a - stored(a)| <= E |a| for each. What holds NaN or Inf is at
  * level 0, which is fp64. Shares and allow_underflow are not read. At a scaled level what is not lossless as it is has the power of
  * two of above, if that makes it so. With choose_fp8 the lowest level is e4m3 or e5m2 for the whole matrix: the one at which
@@ -147,7 +146,8 @@ typedef struct tess_assignment tess_assignment;
  * Cost: one pass over the values (two for mean-range and mean-3std), plus the columns where the diagonal is left out and for
  * blocks. These need 8 bytes an entry of device memory in addition meanwhile, and 7 (with scales 9) a block for good. Where F is
  * chosen all that once for each F that is tried, and R passes over values and columns, until one is accurate: usually the first.
- * With choose_fp8 all that twice, unless everything is stored in e4m3.
+ * With choose_fp8 all that twice, unless everything is stored in e4m3. Granularity matrix with policy lossless: a pass more for each
+ * level from the highest that a row needs up to the one that is taken, where rows are at different ones.
  * NULL options stand for the defaults. Errors: UNSUPPORTED (not an assembled matrix, scaled entries, blocks without the
  * diagonal), INVALID_ARGUMENT (share, parameter, choose_parameter or choose_fp8 with another policy, arithmetic, levels
  * that do not descend or, for lossless, do not begin with fp64, a block's sides), memory.

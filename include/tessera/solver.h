@@ -256,6 +256,7 @@ typedef struct tess_solve_result {
     tess_reordering reorder;
     tess_format format;
     tess_precision matrix_precision; /**< the widest used: a repair may have gone up to fp64 */
+    int matrix_exact;         /**< 1 when the matrix of the loops holds every value as it is (tess_matrix_is_exact) */
     int escalated;            /**< 1 when the guard went on in a higher precision; the switch of gmres-fd is none */
     const double *history;    /**< estimated residual norm at iteration 0, 1, ...; NaN where it was not measured */
     int64_t history_length;   /**< may be less than iterations + 1 when the capacity was reached */

@@ -32,6 +32,7 @@ struct tess_context {
     tess_loop_state *scratch_state; /* on the device: results of reductions outside loops */
     tess_phase_clock *clock;        /* on the device; NULL: time is not measured */
     tess_phase phase;               /* of what is enqueued next */
+    struct tess_stages *stages;     /* core/stages.h; NULL: nothing is waited for */
 };
 
 /* ---- errors and log ---- */
@@ -105,6 +106,8 @@ struct tess_matrix {
     const tess_matrix *original; /* what this was converted from (borrowed); NULL for an assembled matrix or a shell */
     bool keeps_order;            /* update_values may take the caller's order */
     uint64_t values_version;     /* counts update_values */
+    double loss; /* of a matrix in one precision: the most that a value loses in storage, relatively; Inf: unknown */
+    double accepted_loss; /* what `loss` was looked for up to */
     tess_shell_operator shell;
 };
 
@@ -133,17 +136,23 @@ tess_status tess_matrix_raw_diagonal(const tess_matrix *a, double *diagonal);
 tess_status tess_storage_require_fp64_arithmetic(tess_context *ctx, const tess_storage_options *options,
                                                  const char *purpose);
 tess_status tess_spmv_require_fp64_vectors(const tess_matrix *a, const tess_spmv_args *args);
-/* A transposed product by the matrix that a stored one was made from: it holds the very values, if they are stored in FP64. */
+/* A transposed product by the matrix that a stored one was made from: it holds the very values, if the other is exact. */
 tess_status tess_spmv_of_original(const tess_matrix *a, const tess_spmv_args *args);
 
 /* Renews a stored matrix whose original has new values. */
 tess_status tess_matrix_refresh(tess_matrix *a);
 /* What the parts of split and composite, or tiles, were assigned; NULL for other formats. */
 const tess_assignment_summary *tess_matrix_assigned_to(const tess_matrix *a);
-/* Whether products are those with the FP64 values that it was made from: nothing is lost in storage, by format or policy. */
-bool tess_matrix_is_exact(const tess_matrix *a);
-/* The most that storage changes a value by, relatively, where policy lossless bounds it and products are in FP64; else Inf. */
+/* The most that storage changes a value by, relatively, where that is known and products are in FP64; else Inf. */
 double tess_matrix_bounded_loss(const tess_matrix *a);
+
+/* Whether a policy decides the precisions of the format's parts; else the matrix has one, which policy lossless may choose. */
+bool tess_format_takes_parts(tess_format format);
+/* The precision of a format that has one, by options->precision or policy lossless, and what it loses, as in tess_matrix. */
+tess_status tess_matrix_choose_precision(const tess_matrix *a, const tess_storage_options *options,
+                                         tess_precision *precision, double *loss);
+/* What a precision loses of the values of an assembled matrix: 0 or the accepted loss where they keep to that, else Inf. */
+tess_status tess_matrix_find_loss(const tess_matrix *a, tess_precision precision, double accepted, double *loss);
 
 double tess_wall_seconds(void);
 

@@ -184,18 +184,12 @@ static tess_status require_assembled(const tess_matrix *a, const char *purpose)
                      "%s needs an assembled matrix, not %s", purpose, a->ops ? "a stored one" : "a shell");
 }
 
-/* Whether a policy decides the precisions of the format. */
-static bool takes_policy(tess_format format)
-{
-    return format == TESS_FORMAT_SPLIT || format == TESS_FORMAT_COMPOSITE || format == TESS_FORMAT_TILES;
-}
-
 /* The precision that the stored matrix goes by: where a policy decides, that of the highest level. */
 static tess_precision precision_of(const tess_storage_options *options, const tess_assignment *assignment)
 {
     const tess_policy_options *policy = assignment ? &assignment->summary.options : &options->policy;
 
-    if (!takes_policy(options->format)) { return options->precision; }
+    if (!tess_format_takes_parts(options->format)) { return options->precision; }
     return policy->nlevels > 0 ? policy->level[0].precision : TESS_PRECISION_FP64;
 }
 
@@ -207,7 +201,7 @@ static bool takes_precisions(const tess_format_ops *ops, const tess_storage_opti
     int count = 1;
 
     tess_policy_default_levels(&policy);
-    if (takes_policy(options->format) && policy.nlevels > 1) { count = policy.nlevels; }
+    if (tess_format_takes_parts(options->format) && policy.nlevels > 1) { count = policy.nlevels; }
     for (int l = 0; l < count && l < TESS_MOST_LEVELS; l++) {
         *refused = l == 0 ? precision_of(options, assignment) : policy.level[l].precision;
         if (tess_precision_bytes(*refused) == 0 || !(ops->precisions & (1U << *refused))) { return false; }
@@ -254,14 +248,15 @@ double tess_matrix_bounded_loss(const tess_matrix *a)
     const bool split = a->format == TESS_FORMAT_SPLIT || a->format == TESS_FORMAT_COMPOSITE;
     const tess_assignment_summary *summary = tess_matrix_assigned_to(a);
 
-    if (!summary || summary->options.policy != TESS_POLICY_LOSSLESS) { return INFINITY; }
+    if (!summary) { return a->loss; }
+    if (summary->options.policy != TESS_POLICY_LOSSLESS) { return INFINITY; }
     if (split && ((const split_storage *)a->storage)->options.arithmetic != TESS_ARITHMETIC_FP64) { return INFINITY; }
     return summary->options.parameter;
 }
 
-bool tess_matrix_is_exact(const tess_matrix *a)
+int tess_matrix_is_exact(const tess_matrix *a)
 {
-    return tess_matrix_assigned_to(a) ? tess_matrix_bounded_loss(a) == 0.0 : a->precision == TESS_PRECISION_FP64;
+    return tess_matrix_bounded_loss(a) == 0.0;
 }
 
 tess_layout tess_matrix_layout(const tess_matrix *a)
@@ -296,6 +291,27 @@ tess_status tess_matrix_get_assignment(const tess_matrix *a, tess_assignment_sum
     return TESS_SUCCESS;
 }
 
+/* Builds what the options ask for; they name the format, and the precision of one that has but one. */
+static tess_status build(tess_matrix *stored, const tess_storage_options *options, const tess_assignment *assignment)
+{
+    const tess_matrix *a = stored->original;
+    tess_storage_options chosen = *options;
+    tess_status status = TESS_SUCCESS;
+
+    if (assignment) {
+        return options->format == TESS_FORMAT_TILES ? tiles_build_assigned(a, options, assignment, &stored->storage)
+                                                    : split_build_assigned(a, options, assignment, &stored->storage);
+    }
+    if (!tess_format_takes_parts(options->format)) {
+        TESS_TRY(tess_matrix_choose_precision(a, options, &chosen.precision, &stored->loss));
+        stored->precision = chosen.precision;
+        stored->accepted_loss = options->policy.policy == TESS_POLICY_LOSSLESS ? options->policy.parameter : 0.0;
+    }
+    status = stored->ops->build(a, &chosen, &stored->storage);
+cleanup:
+    return status;
+}
+
 static tess_status convert(const tess_matrix *a, const tess_storage_options *options, const tess_assignment *assignment,
                            tess_matrix **out)
 {
@@ -320,9 +336,7 @@ static tess_status convert(const tess_matrix *a, const tess_storage_options *opt
     stored->ops = ops;
     stored->original = a;
     stored->values_version = a->values_version;
-    TESS_TRY(!assignment                            ? ops->build(a, options, &stored->storage)
-             : options->format == TESS_FORMAT_TILES ? tiles_build_assigned(a, options, assignment, &stored->storage)
-                                                    : split_build_assigned(a, options, assignment, &stored->storage));
+    TESS_TRY(build(stored, options, assignment));
     *out = stored;
 cleanup:
     if (status != TESS_SUCCESS) { tess_matrix_destroy(stored); }
@@ -348,7 +362,7 @@ tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storag
     *out = NULL;
     if (status != TESS_SUCCESS) { return status; }
     if (chosen.format == TESS_FORMAT_AUTO) { chosen.format = tess_format_of_assignment(a, options, assignment); }
-    if (!takes_policy(chosen.format)) {
+    if (!tess_format_takes_parts(chosen.format)) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "split, composite and tiles take one", "an assignment for format %s",
                          tess_format_name(chosen.format));
     }
@@ -360,8 +374,12 @@ tess_status tess_matrix_refresh(tess_matrix *a)
     tess_status status = TESS_SUCCESS;
 
     if (!a->original || a->values_version == a->original->values_version) { return TESS_SUCCESS; }
-    status = a->ops->refresh(a->original, a->storage);
-    if (status == TESS_SUCCESS) { a->values_version = a->original->values_version; }
+    TESS_TRY(a->ops->refresh(a->original, a->storage));
+    if (!tess_format_takes_parts(a->format)) {
+        TESS_TRY(tess_matrix_find_loss(a->original, a->precision, a->accepted_loss, &a->loss));
+    }
+    a->values_version = a->original->values_version;
+cleanup:
     return status;
 }
 

@@ -29,7 +29,7 @@ tess_status tess_spmv_of_original(const tess_matrix *a, const tess_spmv_args *ar
     tess_status status = tess_spmv_require_fp64_vectors(a, args);
 
     if (status != TESS_SUCCESS) { return status; }
-    if (a->precision != TESS_PRECISION_FP64) {
+    if (!tess_matrix_is_exact(a)) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "multiply with the FP64 matrix",
                          "a transposed product of a matrix stored in %s", tess_precision_name(a->precision));
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Host and device memory, checked for overflow and counted. */
 #include "core/internal.h"
+#include "core/stages.h"
 
 /* Bytes of count values, at least 1, or 0 when the product overflows. */
 static size_t checked_bytes(int64_t count, size_t size)
@@ -51,7 +52,7 @@ tess_status tess_device_allocate(tess_context *ctx, int64_t count, size_t size, 
                          (long long)count, size, ctx->device_name, (long long)ctx->held_bytes);
     }
     count_held(ctx, (int64_t)bytes);
-    return TESS_SUCCESS;
+    return tess_stage_end(ctx, "allocating device memory");
 }
 
 void tess_device_release(tess_context *ctx, void *pointer, int64_t count, size_t size)
@@ -66,6 +67,7 @@ void tess_device_release(tess_context *ctx, void *pointer, int64_t count, size_t
     bytes = checked_bytes(count, size);
     ctx->backend->release(ctx, pointer, bytes);
     count_held(ctx, -(int64_t)bytes);
+    (void)tess_stage_end(ctx, "releasing device memory");
 }
 
 tess_status tess_device_upload(tess_context *ctx, const void *host, int64_t count, size_t size, void **out)

@@ -273,6 +273,10 @@ struct blas_pass {
     static constexpr int loads = VALUES::template loads<reads_y, writes>(); /* in flight per operand */
     static constexpr int blocks = VALUES::blocks;
 
+    __device__ static inline void begin(const tess_fused &)
+    {
+    }
+
     __device__ static inline void finish(const tess_fused &op, REAL a, REAL b, int64_t i, const raw &from_x,
                                          const raw &from_y, REAL *sum)
     {

@@ -1,22 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fused vector operations on the GPU: one kernel, instantiated per pass. A pass is an operation's loop over its vectors. */
 #include "dense/blas_device.cuh"
-
-template <tess_fused_op OP>
-__device__ static inline void apply_body(const tess_fused *op, tess_scalars scalars, int64_t i, double *dots)
-{
-    switch (OP) {
-#define TESS_FUSED(NAME, function, ndots) \
-    case TESS_FUSED_##NAME:               \
-        function(op, scalars, i, dots);   \
-        break;
-#define TESS_BLAS(NAME, function, operands, ndots)
-#include "dense/fused.def"
-#undef TESS_BLAS
-#undef TESS_FUSED
-    default: break;
-    }
-}
+#include "dense/wide_pass.cuh"
 
 /* The solvers' own passes: FP64, an element at a time. */
 template <tess_fused_op OP>
@@ -25,6 +10,10 @@ struct solver_pass {
     static constexpr int count = 1;
     /* Blocks per multiprocessor: as many as fill it, and no more than registers allow at a time. */
     static constexpr int blocks = OP == TESS_FUSED_BICGSTAB_UPDATE ? 5 : 8; /* that one reads six vectors */
+
+    __device__ static inline void begin(const tess_fused &)
+    {
+    }
 
     template <int N>
     __device__ static inline void run(const tess_fused &op, const tess_scalars &scalars, double (&dots)[N])
@@ -43,9 +32,11 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, PASS::blocks)
 {
     tess_scalars scalars = {0.0, 0.0, 0.0};
     typename PASS::REAL dots[NDOTS > 0 ? NDOTS : 1] = {};
+    PASS pass;
 
+    pass.begin(op);
     if (!loop_enter<false>(gate, NDOTS > 0, &scalars)) { return; }
-    PASS::run(op, scalars, dots);
+    pass.run(op, scalars, dots);
     if (NDOTS > 0) { grid_reduce(dots, target); }
 }
 
@@ -60,6 +51,18 @@ static tess_status launch_pass(tess_context *ctx, const tess_fused *op)
 
     if (status != TESS_SUCCESS) { return status; }
     return gpu_launch(ctx, "a vector operation", fused_kernel<PASS, NDOTS>, grid, 0, *op, gate, target);
+}
+
+template <tess_fused_op OP, int NDOTS>
+static tess_status launch_solver(tess_context *ctx, const tess_fused *op)
+{
+    if constexpr (wide_shape<OP>::INPUTS > 0) {
+        if (wide_fits<OP>(op)) {
+            return op->scale ? launch_pass<wide_pass<OP, true>, NDOTS>(ctx, op)
+                             : launch_pass<wide_pass<OP, false>, NDOTS>(ctx, op);
+        }
+    }
+    return launch_pass<solver_pass<OP>, NDOTS>(ctx, op);
 }
 
 /* Whether all arrays of a BLAS operation can be read and written through VALUES. */
@@ -97,7 +100,7 @@ extern "C" tess_status gpu_fused(tess_context *ctx, const tess_fused *op)
     switch (op->op) {
 #define TESS_FUSED(NAME, function, ndots) \
     case TESS_FUSED_##NAME:               \
-        return launch_pass<solver_pass<TESS_FUSED_##NAME>, ndots>(ctx, op);
+        return launch_solver<TESS_FUSED_##NAME, ndots>(ctx, op);
 #define TESS_BLAS(NAME, function, operands, ndots) \
     case TESS_FUSED_##NAME:                        \
         return launch_blas<TESS_FUSED_##NAME, operands, ndots>(ctx, op);

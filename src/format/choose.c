@@ -8,24 +8,32 @@
 
 #include "granule/assignment.h"
 
-/* Entries stored per nonzero where slices are still worth it: they save 2 bytes of 4 + those of a value. */
+/* Entries stored per nonzero where slices are still worth it: they save 2 bytes of 4 + those of a value. Diagonals with no more
+   than that save all 4. */
 static const double most_padding = 1.15;
 /* Nonzeros per block from which tiles are: with fewer, what is stored for a block outweighs what its columns save. */
 enum { LEAST_NONZEROS = 4 };
 
-tess_status tess_matrix_try_slices(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out)
+/* The matrix in a format that pads, unless it is not worth it: then *out is NULL. */
+static tess_status try_padded(const tess_matrix *a, const tess_storage_options *options, tess_format format,
+                              tess_matrix **out)
 {
     const tess_error before = a->ctx->error;
-    tess_storage_options slices = *options;
+    tess_storage_options o = *options;
     tess_status status;
 
     *out = NULL;
-    slices.format = TESS_FORMAT_SELL;
-    if (slices.max_padding == 0.0 || slices.max_padding > most_padding) { slices.max_padding = most_padding; }
-    status = tess_matrix_convert(a, &slices, out);
+    o.format = format;
+    if (o.max_padding == 0.0 || o.max_padding > most_padding) { o.max_padding = most_padding; }
+    status = tess_matrix_convert(a, &o, out);
     if (status != TESS_UNSUPPORTED && status != TESS_OUT_OF_RANGE) { return status; }
-    a->ctx->error = before; /* that slices are refused is no failure */
+    a->ctx->error = before; /* that it is refused is no failure */
     return TESS_SUCCESS;
+}
+
+tess_status tess_matrix_try_slices(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out)
+{
+    return try_padded(a, options, TESS_FORMAT_SELL, out);
 }
 
 /* ---- formats with a policy: tiles or split ---- */
@@ -90,14 +98,37 @@ tess_format tess_format_of_assignment(const tess_matrix *a, const tess_storage_o
     return tiles ? TESS_FORMAT_TILES : TESS_FORMAT_SPLIT;
 }
 
-static tess_status choose_for_policy(const tess_matrix *a, tess_storage_options *o)
+/* Diagonals in one precision that is lossless, where the options leave the granularity open and ask for nothing that dia does not
+   take: at most 1.15 values per nonzero and no index are fewer bytes than tiles have, also where these have values in two
+   precisions, next to each other in one that is lower. */
+static tess_status try_lossless_diagonals(const tess_matrix *a, const tess_storage_options *o, tess_matrix **out)
 {
+    const bool tiles_alone = o->kernel == TESS_KERNEL_PAPER || o->layout == TESS_LAYOUT_RESIDENT;
+    bool scaled = false;
+
+    for (int l = 0; l < o->policy.nlevels && l < TESS_MOST_LEVELS; l++) {
+        scaled = scaled || o->policy.level[l].scaled;
+    }
+    *out = NULL;
+    if (o->policy.policy != TESS_POLICY_LOSSLESS || o->policy.granularity != TESS_GRANULARITY_MATRIX || scaled ||
+        tiles_alone || !tiles_take(o)) {
+        return TESS_SUCCESS;
+    }
+    return try_padded(a, o, TESS_FORMAT_DIA, out);
+}
+
+/* The format for a policy, or, where that is dia, *out. */
+static tess_status choose_for_policy(const tess_matrix *a, tess_storage_options *o, tess_matrix **out)
+{
+    const bool on_gpu = a->ctx->device == TESS_DEVICE_GPU;
     bool tiles = false;
     tess_status status = TESS_SUCCESS;
 
+    if (on_gpu && a->nnz > 0) { TESS_TRY(try_lossless_diagonals(a, o, out)); }
+    if (*out) { return TESS_SUCCESS; }
     if (tiles_take(o)) {
         tiles = split_refuses(a, o);
-        if (!tiles && a->ctx->device == TESS_DEVICE_GPU) { TESS_TRY(tess_blocks_are_full(a, &o->policy, &tiles)); }
+        if (!tiles && on_gpu) { TESS_TRY(tess_blocks_are_full(a, &o->policy, &tiles)); }
     }
     o->format = tiles ? TESS_FORMAT_TILES : TESS_FORMAT_SPLIT;
 cleanup:
@@ -113,11 +144,14 @@ tess_status tess_matrix_convert_chosen(const tess_matrix *a, const tess_storage_
 
     *out = NULL;
     if (o.policy.policy != TESS_POLICY_NONE) {
-        TESS_TRY(choose_for_policy(a, &o));
+        TESS_TRY(choose_for_policy(a, &o, out));
     } else if (o.arithmetic != TESS_ARITHMETIC_FP64) {
         o.format = TESS_FORMAT_SELL; /* csr has FP64 arithmetic alone */
     } else {
-        if (a->ctx->device == TESS_DEVICE_GPU) { TESS_TRY(tess_matrix_try_slices(a, &o, out)); }
+        const bool on_gpu = a->ctx->device == TESS_DEVICE_GPU;
+
+        if (on_gpu && a->nnz > 0) { TESS_TRY(try_padded(a, &o, TESS_FORMAT_DIA, out)); }
+        if (on_gpu && !*out) { TESS_TRY(try_padded(a, &o, TESS_FORMAT_SELL, out)); }
         o.format = TESS_FORMAT_CSR;
     }
     if (!*out) { status = tess_matrix_convert(a, &o, out); }

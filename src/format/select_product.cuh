@@ -30,6 +30,59 @@ __device__ static inline void store_row(const VIEW &v, const tess_spmv_args &arg
     }
 }
 
+/* Whether FP64 vectors of the epilogue can be read and written two elements at a time. */
+__device__ static inline bool epilogue_has_pairs(const tess_spmv_args &args)
+{
+    const uintptr_t places = (uintptr_t)args.y | (uintptr_t)args.reduction.with[0] | (uintptr_t)args.reduction.with[1];
+
+    return places % sizeof(tess::full_pack<double>) == 0;
+}
+
+/* Rows `row` and the next, `row` being even, as store_row has them, in stores of 16 bytes: half of a sector at a time would be two
+   writes of it. */
+template <int NDOTS>
+__device__ static inline void store_pair(const tess_spmv_args &args, int64_t row, const double *sum, double *dots)
+{
+    typedef tess::full_pack<double> pair;
+    pair value;
+
+#pragma unroll
+    for (int r = 0; r < pair::count; r++) {
+        value.value[r] = spmv_result(&args, row + r, sum[r]);
+    }
+    gpu_store_whole(reinterpret_cast<pair *>(args.y + row), value);
+#pragma unroll
+    for (int k = 0; k < NDOTS; k++) {
+        const double *with = args.reduction.with[k];
+        const pair other = with == args.y ? value : tess::load_pack<pair::count>(with + row);
+
+#pragma unroll
+        for (int r = 0; r < pair::count; r++) {
+            dots[k] += value.value[r] * other.value[r];
+        }
+    }
+}
+
+/* ROWS neighbouring rows, the first at a multiple of ROWS. */
+template <typename VECTOR, int NDOTS, bool STEP, int ROWS, typename VIEW, typename ARITHMETIC>
+__device__ static inline void store_rows(const VIEW &v, const tess_spmv_args &args, int64_t row,
+                                         const ARITHMETIC (&sum)[ROWS], double *dots)
+{
+    if constexpr (!STEP && sizeof(VECTOR) == sizeof(double) && ROWS % 2 == 0) {
+        if (row + ROWS <= v.nrows && epilogue_has_pairs(args)) {
+#pragma unroll
+            for (int r = 0; r < ROWS; r += 2) {
+                store_pair<NDOTS>(args, row + r, sum + r, dots);
+            }
+            return;
+        }
+    }
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        store_row<VECTOR, NDOTS, STEP>(v, args, row + r, sum[r], dots);
+    }
+}
+
 template <typename VECTOR>
 __device__ static inline const VECTOR *factors_of(const tess_spmv_args &args)
 {

@@ -20,7 +20,8 @@ typedef struct assign_task {
     double parameter;
     tess_arithmetic arithmetic; /* of products; read by count_inaccurate alone */
     const uint8_t *skip;        /* by entry: not 0 for entries that are left out; NULL: none is */
-    uint8_t *level;             /* by row or entry; NULL: not wanted */
+    int whole;                  /* granularity matrix: the level of all, once it is known */
+    uint8_t *level;             /* by row or entry; NULL: not wanted, or granularity matrix */
     int16_t *exponent;          /* by row; NULL: no level is scaled */
     block_grid
         grid; /* granularity block: its sides; for what follows `assign` all of it, and level and exponent are by block */
@@ -50,11 +51,11 @@ typedef struct assign_backend {
     tess_status (*mark_diagonal)(tess_context *ctx, const csr_view *csr, uint8_t *skip);
     /* Fills level and exponent. */
     tess_status (*assign)(tess_context *ctx, const assign_task *task, assign_totals *totals);
-    /* Granularity block: allocates and fills grid, level and, if a level is scaled, exponent of `out`, whose grid has its sides.
-       On failure what has been allocated stays there. */
+    /* Granularity block: allocates and fills grid, level and, if a level is scaled, exponent of `out`, whose grid has its sides; of_entry
+       too, where out->by_entry asks for it and it costs no pass of its own. On failure what has been allocated stays there. */
     tess_status (*assign_blocks)(tess_context *ctx, const assign_task *task, tess_assignment *out,
                                  assign_totals *totals);
-    /* The largest relative error of what is stored, from level and exponent (task->level NULL: level 0). */
+    /* The largest relative error of what is stored, from level and exponent (task->level NULL: level `whole`). */
     tess_status (*measure)(tess_context *ctx, const assign_task *task, double *largest);
     /* From the same: rows whose products fall short, for each of the random vectors of granule/choice.h. */
     tess_status (*count_inaccurate)(tess_context *ctx, const assign_task *task, int rounds,
@@ -193,7 +194,7 @@ TESS_HD assign_place assign_place_of(const assign_task *task, int64_t row, int64
                       : task->rules.entries ? k
                       : task->grid.rows > 0 ? assign_find_block(task, row, k)
                                             : row;
-    assign_place place = {!task->level ? 0 : task->level[granule], 0};
+    assign_place place = {!task->level ? task->whole : task->level[granule], 0};
 
     if (assign_skips(task->skip, k)) { place.level = TESS_LEVEL_NONE; }
     if (place.level != TESS_LEVEL_NONE && task->exponent && task->rules.scaled[place.level]) {

@@ -42,6 +42,8 @@ static void release_arrays(tess_assignment *assignment)
 {
     tess_device_release(assignment->ctx, assignment->level, level_count(assignment), sizeof *assignment->level);
     assignment->level = NULL;
+    tess_device_release(assignment->ctx, assignment->of_entry, assignment->nnz, sizeof *assignment->of_entry);
+    assignment->of_entry = NULL;
     release_exponents(assignment);
     block_grid_release(assignment->ctx, &assignment->grid);
 }
@@ -70,6 +72,7 @@ static assign_task task_of(const tess_assignment *assignment, const tess_matrix 
                          .policy = o->policy,
                          .parameter = o->parameter,
                          .arithmetic = o->arithmetic,
+                         .whole = assignment->whole,
                          .level = assignment->level,
                          .exponent = assignment->exponent,
                          .grid = assignment->grid};
@@ -97,6 +100,18 @@ cleanup:
     return status;
 }
 
+/* All at one level. */
+static void gather_nonzeros(int64_t nonzeros[TESS_MOST_LEVELS], int level)
+{
+    int64_t all = 0;
+
+    for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+        all += nonzeros[l];
+        nonzeros[l] = 0;
+    }
+    nonzeros[level] = all;
+}
+
 static void fill_summary(tess_assignment *assignment, const assign_totals *totals)
 {
     tess_assignment_summary *s = &assignment->summary;
@@ -109,10 +124,11 @@ static void fill_summary(tess_assignment *assignment, const assign_totals *total
     s->std_magnitude = totals->std;
     for (int l = 0; l < TESS_MOST_LEVELS; l++) {
         s->range[l] = lossless && totals->ranges.range[l] > 0.0 ? (double)INFINITY : totals->ranges.range[l];
-        s->granules_at[l] = whole ? l == 0 : (int64_t)totals->count[ASSIGN_GRANULES + l];
+        s->granules_at[l] = whole ? l == assignment->whole : (int64_t)totals->count[ASSIGN_GRANULES + l];
         s->nonzeros_at[l] = (int64_t)totals->count[ASSIGN_NONZEROS + l];
         s->scaled[l] = totals->count[ASSIGN_SCALED + l] > 0;
     }
+    if (whole) { gather_nonzeros(s->nonzeros_at, assignment->whole); }
     s->largest_relative_error = -1.0;
 }
 
@@ -141,6 +157,53 @@ cleanup:
     return status;
 }
 
+/* The first of the levels with rows; the last where there are none. */
+static int highest_level(int nlevels, const assign_totals *totals)
+{
+    int level = 0;
+
+    while (level < nlevels - 1 && totals->count[ASSIGN_GRANULES + level] == 0) {
+        level++;
+    }
+    return level;
+}
+
+/* Whether level l, which is not the first, takes all rows. */
+static tess_status takes_all(const tess_assignment *assignment, const tess_matrix *a, int l, bool *all)
+{
+    tess_assignment one = *assignment;
+    assign_totals totals;
+    tess_status status;
+
+    one.summary.options.nlevels = 2;
+    one.summary.options.level[1] = assignment->summary.options.level[l];
+    status = make_levels(&one, a, &totals);
+    *all = status == TESS_SUCCESS && totals.count[ASSIGN_GRANULES] == 0;
+    return status;
+}
+
+/*
+ * Granularity matrix: the lowest level that takes all rows. It is none below the highest that a row needs; but that may not take
+ * other rows (fp16 has bits that bf16 has not, and less of a range): then those above it are looked at.
+ */
+static tess_status make_whole(tess_assignment *assignment, const tess_matrix *a, assign_totals *totals)
+{
+    int level;
+    bool all;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(make_levels(assignment, a, totals));
+    level = highest_level(tess_policy_rules(&assignment->summary.options).nlevels, totals);
+    all = totals->count[ASSIGN_GRANULES + level] + totals->count[ASSIGN_EMPTY] == (uint64_t)a->nrows;
+    while (!all && level > 0) {
+        TESS_TRY(takes_all(assignment, a, level, &all));
+        level -= all ? 0 : 1;
+    }
+    assignment->whole = level;
+cleanup:
+    return status;
+}
+
 static tess_status make_block_levels(tess_assignment *assignment, const tess_matrix *a, assign_totals *totals)
 {
     const tess_policy_options *o = &assignment->summary.options;
@@ -154,13 +217,14 @@ static tess_status make_block_levels(tess_assignment *assignment, const tess_mat
 
 static tess_status make(tess_assignment *assignment, const tess_matrix *a)
 {
+    const tess_granularity granularity = assignment->summary.options.granularity;
     assign_totals totals;
     bool scaled = false;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(assignment->summary.options.granularity == TESS_GRANULARITY_BLOCK
-                 ? make_block_levels(assignment, a, &totals)
-                 : make_levels(assignment, a, &totals));
+    TESS_TRY(granularity == TESS_GRANULARITY_BLOCK    ? make_block_levels(assignment, a, &totals)
+             : granularity == TESS_GRANULARITY_MATRIX ? make_whole(assignment, a, &totals)
+                                                      : make_levels(assignment, a, &totals));
     fill_summary(assignment, &totals);
     for (int l = 0; l < TESS_MOST_LEVELS; l++) {
         scaled = scaled || assignment->summary.scaled[l];
@@ -232,7 +296,8 @@ cleanup:
     return status;
 }
 
-tess_status tess_assignment_create(const tess_matrix *a, const tess_policy_options *options, tess_assignment **out)
+static tess_status create(const tess_matrix *a, const tess_policy_options *options, bool by_entry,
+                          tess_assignment **out)
 {
     tess_context *ctx = a->ctx;
     tess_policy_options resolved;
@@ -247,6 +312,7 @@ tess_status tess_assignment_create(const tess_matrix *a, const tess_policy_optio
     made->ctx = ctx;
     made->nrows = a->nrows;
     made->nnz = a->nnz;
+    made->by_entry = by_entry;
     made->summary.options = resolved;
     TESS_TRY(resolved.choose_parameter ? make_chosen(made, a)
              : resolved.choose_fp8     ? make_either_fp8(made, a)
@@ -257,6 +323,17 @@ cleanup:
     return status;
 }
 
+tess_status tess_assignment_create(const tess_matrix *a, const tess_policy_options *options, tess_assignment **out)
+{
+    return create(a, options, false, out);
+}
+
+tess_status tess_assignment_create_by_entry(const tess_matrix *a, const tess_policy_options *options,
+                                            tess_assignment **out)
+{
+    return create(a, options, true, out);
+}
+
 void tess_assignment_get_summary(const tess_assignment *assignment, tess_assignment_summary *out)
 {
     *out = assignment->summary;
@@ -265,7 +342,7 @@ void tess_assignment_get_summary(const tess_assignment *assignment, tess_assignm
 tess_status tess_assignment_get_levels(const tess_assignment *assignment, uint8_t *levels)
 {
     if (!assignment->level) {
-        levels[0] = 0;
+        levels[0] = (uint8_t)assignment->whole;
         return TESS_SUCCESS;
     }
     return assignment->ctx->backend->download(assignment->ctx, levels, assignment->level,

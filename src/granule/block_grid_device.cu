@@ -1,232 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The grid of blocks and the levels of its blocks on the GPU. One pass merges the rows of each block row and leaves a word for
- * each block, at the places of the block row's entries: there are no more blocks than entries. Once the blocks are counted they
- * move to their places. Atomics here are of integers: no order shows.
+ * The grid of blocks and the levels of its blocks on the GPU. One pass over the entries leaves a word for each block, at the places
+ * of the block row's entries: there are no more blocks than entries. Once the blocks are counted they move to their places. Atomics
+ * here are of integers: no order shows.
  */
 #include "backend/gpu/scan.cuh"
-#include "granule/assign_device.cuh"
+#include "granule/block_grid_rows.cuh"
 
 enum {
-    LONG_ROW = 256,         /* a block row with a longer row goes to a kernel that gives it a block of threads */
-    WINDOW = 4 * GPU_BLOCK, /* block columns that such a kernel looks at together */
-    CHUNK = GPU_BLOCK,      /* block rows whose blocks move together */
-    ROW_BLOCKS = 6,         /* blocks of threads per multiprocessor for short rows: as many as registers allow, */
+    WINDOW = 4 * GPU_BLOCK, /* block columns that a block of threads looks at together */
+    ROW_BLOCKS = 5,         /* blocks of threads per multiprocessor for short block rows: as many as registers allow, */
     LONG_BLOCKS = 4         /* and for long ones */
 };
 
-/* What the passes share; words apart, all in one room. */
-typedef struct grid_scratch {
-    uint64_t *word;    /* nnz: a block row's words begin where its entries do */
-    int32_t *count;    /* nblock_rows: blocks in each */
-    int64_t *chunk;    /* nchunks: blocks in each CHUNK of block rows, then those before it */
-    int32_t *long_row; /* block rows that were left */
-    int64_t nblock_rows, nchunks;
-} grid_scratch;
-
-/* ---- words ---- */
-
-__device__ static inline uint64_t pack_block(int32_t column, const assign_outcome &o)
-{
-    return (uint64_t)(uint32_t)column | (uint64_t)(uint32_t)o.nonzeros << 32 | (uint64_t)o.level << 48 |
-           (uint64_t)(o.exponent + 1024) << 52;
-}
-
-__device__ static inline int32_t column_of(uint64_t word)
-{
-    return (int32_t)(uint32_t)word;
-}
-
-__device__ static inline uint16_t count_of(uint64_t word)
-{
-    return (uint16_t)(word >> 32);
-}
-
-__device__ static inline uint8_t level_of(uint64_t word)
-{
-    return (uint8_t)(word >> 48 & 15);
-}
-
-__device__ static inline int16_t exponent_of(uint64_t word)
-{
-    return (int16_t)((int)(word >> 52) - 1024);
-}
-
-/* ---- block rows of short rows: a group of threads, each with a row ---- */
-
-/* What is left of a row, and the block column that comes next in it. */
-typedef struct row_cursor {
-    int64_t at, end;
-    int32_t column;
-} row_cursor;
-
-__device__ static inline void look_ahead(const csr_view &csr, int shift, row_cursor *c)
-{
-    c->column = c->at < c->end ? csr.col_ind[c->at] >> shift : BLOCK_GRID_NO_COLUMN;
-}
-
-/* Whether something is true of any thread of the group. All threads of the wave take part. */
-template <int GROUP>
-__device__ static inline bool any_of_group(bool own)
-{
-    const unsigned shift = threadIdx.x % GPU_WAVE / GROUP * GROUP;
-    const gpu_lanes group = (gpu_lanes)(((uint64_t)1 << GROUP) - 1);
-
-    return (GPU_BALLOT(own) >> shift & group) != 0;
-}
-
-/* The entries of a block that are in the thread's row. */
-template <bool LOSSLESS>
-__device__ static inline granule_statistics take_entries(const csr_view &csr, const policy_ranges &ranges, int shift,
-                                                         int32_t column, row_cursor *c)
-{
-    granule_statistics s = granule_start();
-
-    while (c->at < c->end && c->column == column) {
-        double value = assign_value(&csr, c->at);
-
-        c->at += 1;
-        look_ahead(csr, shift, c);
-        granule_add(&s, &ranges, LOSSLESS, value);
-    }
-    return s;
-}
-
-/*
- * What becomes of the block that the group's threads have statistics of, in the first of them. Without scales each level takes
- * the block when it takes all its entries, so that a bit of each thread tells; an exponent takes the extremes.
- */
-template <int GROUP, int LEVELS, bool SCALED>
-__device__ static inline assign_outcome judge_block(const policy_rules &rules, granule_statistics s)
-{
-    assign_outcome o = {0, 0, 0, 0};
-
-    if constexpr (SCALED) {
-        join_group<LEVELS, GROUP>(&s);
-        o = assign_block(&rules, LEVELS, &s);
-    } else {
-#pragma unroll
-        for (int l = 1; l < LEVELS; l++) {
-            bool takes = l < rules.nlevels && policy_is_inside(&rules, l, &s) && policy_fits(&rules, l, &s);
-
-            if (!any_of_group<GROUP>(!takes)) { o.level = l; }
-        }
-        o.scaled_level = o.level;
-        o.nonzeros = gpu_group_sum<GROUP>(s.count);
-    }
-    return o;
-}
-
-/* Called by the first thread of the group or block. */
-__device__ static inline void keep_count(const grid_scratch &scratch, int64_t block_row, int32_t nblocks)
-{
-    scratch.count[block_row] = nblocks;
-    if (nblocks > 0) {
-        atomicAdd((unsigned long long *)&scratch.chunk[block_row / CHUNK], (unsigned long long)nblocks);
-    }
-}
-
-template <int GROUP, typename KNOWN, bool SCALED>
-__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
-    assign_block_rows_kernel(const assign_task task, const grid_scratch scratch, assign_totals *totals)
-{
-    enum { LEVELS = KNOWN::LEVELS, TOGETHER = GPU_BLOCK / GROUP };
-    const policy_ranges ranges = totals->ranges;
-    const int lane = (int)threadIdx.x % GROUP, shift = block_grid_shift(task.grid.cols);
-    thread_counts<LEVELS> own = {};
-
-    for (int64_t first = (int64_t)blockIdx.x * TOGETHER; first < scratch.nblock_rows;
-         first += (int64_t)gridDim.x * TOGETHER) {
-        const int64_t block_row = first + (int)threadIdx.x / GROUP, row = block_row * GROUP + lane;
-        const bool leads = lane == 0 && block_row < scratch.nblock_rows;
-        row_cursor c = {0, 0, 0};
-        int32_t nblocks = 0;
-        uint64_t *word;
-        bool is_long;
-
-        if (row < task.csr.nrows) {
-            c.at = assign_row_start(&task.csr, row);
-            c.end = assign_row_start(&task.csr, row + 1);
-        }
-        word = scratch.word + c.at; /* the leader's is the block row's */
-        is_long = any_of_group<GROUP>(c.end - c.at > LONG_ROW);
-        if (is_long) { c.end = c.at; }
-        look_ahead(task.csr, shift, &c);
-        for (;;) { /* as often for all threads of the wave */
-            const int32_t column = gpu_group_least<GROUP>(c.column);
-            const bool there = column != BLOCK_GRID_NO_COLUMN;
-            assign_outcome o;
-
-            if (GPU_BALLOT(there) == 0) { break; }
-            o = judge_block<GROUP, LEVELS, SCALED>(task.rules,
-                                                   take_entries<KNOWN::LOSSLESS>(task.csr, ranges, shift, column, &c));
-            if (leads && there) {
-                word[nblocks++] = pack_block(column, o);
-                count_in_thread(&own, o);
-            }
-        }
-        if (leads && is_long) { scratch.long_row[atomicAdd(&totals->long_rows, 1ULL)] = (int32_t)block_row; }
-        if (leads && !is_long) { keep_count(scratch, block_row, nblocks); }
-    }
-    add_counts(own, totals);
-}
-
-/* ---- block rows with a long row: a block of threads, WINDOW block columns at a time ---- */
-
-/* Statistics of the blocks in a window. Magnitudes are ordered as their bits are. */
-typedef struct grid_window {
-    unsigned count[WINDOW]; /* with the flags below */
-    unsigned long long smallest[WINDOW], largest[WINDOW];
-} grid_window;
-
-enum { COUNT_MASK = 0xffff, FLAG_NOT_FINITE = 1 << 16, FLAG_OUTSIDE = 1 << 16 /* times 2^level */ };
-
-__device__ static inline void clear_window(grid_window *w)
-{
-    const granule_statistics none = granule_start();
-
-    for (int i = (int)threadIdx.x; i < WINDOW; i += GPU_BLOCK) {
-        w->count[i] = 0;
-        w->smallest[i] = tess_double_bits(none.smallest);
-        w->largest[i] = tess_double_bits(none.largest);
-    }
-}
-
-template <typename KNOWN>
-__device__ static inline void add_to_window(grid_window *w, int i, const policy_ranges &ranges, double value)
-{
-    granule_statistics s = granule_start();
-    unsigned flags = 0;
-
-    granule_add(&s, &ranges, KNOWN::LOSSLESS, value);
-    flags |= s.not_finite > 0 ? FLAG_NOT_FINITE : 0;
-#pragma unroll
-    for (int l = 1; l < KNOWN::LEVELS; l++) {
-        flags |= s.outside[l] > 0 ? FLAG_OUTSIDE << l : 0;
-    }
-    atomicAdd(&w->count[i], 1U);
-    if (flags != 0) { atomicOr(&w->count[i], flags); }
-    atomicMin(&w->smallest[i], (unsigned long long)tess_double_bits(s.smallest));
-    atomicMax(&w->largest[i], (unsigned long long)tess_double_bits(s.largest));
-}
-
-/* Of the outside it tells whether there is any: what a rule for every value asks. */
-template <int LEVELS>
-__device__ static inline granule_statistics statistics_in(const grid_window *w, int i)
-{
-    granule_statistics s = granule_start();
-    unsigned count = w->count[i];
-
-    s.count = (int32_t)(count & COUNT_MASK);
-    s.not_finite = (count & FLAG_NOT_FINITE) != 0;
-#pragma unroll
-    for (int l = 1; l < LEVELS; l++) {
-        s.outside[l] = (count & FLAG_OUTSIDE << l) != 0;
-    }
-    s.smallest = tess_double_of_bits(w->smallest[i]);
-    s.largest = tess_double_of_bits(w->largest[i]);
-    return s;
-}
+/* ---- long block rows: a block of threads, WINDOW block columns at a time ---- */
 
 /* First place from `low` on, at most `high`, whose block column is not below `column`. */
 __device__ static inline int64_t find_column(const csr_view &csr, int shift, int64_t low, int64_t high, int32_t column)
@@ -266,13 +53,16 @@ __device__ static inline int32_t find_least(const csr_view &csr, int shift, int 
 }
 
 /* Adds the entries of the block columns from `column` on that the window has. All threads of the block. */
-template <typename KNOWN>
-__device__ static inline void fill_window(const csr_view &csr, const policy_ranges &ranges, int shift, int nrows,
-                                          int32_t column, window_rows *rows, grid_window *w)
+template <typename KNOWN, bool SCALED>
+__device__ static inline void fill_window(const assign_task &task, const value_judge<KNOWN, SCALED> &judge, int shift,
+                                          int nrows, int32_t column, window_rows *rows, block_slots<WINDOW, SCALED> *w)
 {
+    const csr_view &csr = task.csr;
     const int i = (int)threadIdx.x;
 
-    clear_window(w);
+    for (int slot = i; slot < WINDOW; slot += GPU_BLOCK) {
+        clear_slot(w, slot);
+    }
     if (i < nrows) {
         int64_t most = min(rows->end[i], rows->at[i] + ((int64_t)WINDOW << shift));
 
@@ -282,16 +72,15 @@ __device__ static inline void fill_window(const csr_view &csr, const policy_rang
     for (int j = 0; j < nrows; j++) {
 #pragma unroll 4
         for (int64_t k = rows->at[j] + i; k < rows->stop[j]; k += GPU_BLOCK) {
-            add_to_window<KNOWN>(w, (csr.col_ind[k] >> shift) - column, ranges, assign_value(&csr, k));
+            add_to_slot(w, (csr.col_ind[k] >> shift) - column, judge, assign_value(&csr, k));
         }
     }
     __syncthreads();
-    if (i < nrows) { rows->at[i] = rows->stop[i]; }
 }
 
-/* Leaves the words of the window's blocks; returns how many there are. All threads of the block. */
-template <int LEVELS>
-__device__ static inline int32_t drain_window(const policy_rules &rules, const grid_window *w, int32_t column,
+/* Leaves the words of the window's blocks and, in its slots, their levels; returns how many there are. All threads of the block. */
+template <int LEVELS, bool SCALED>
+__device__ static inline int32_t drain_window(const policy_rules &rules, block_slots<WINDOW, SCALED> *w, int32_t column,
                                               uint64_t *word, thread_counts<LEVELS> *own)
 {
     enum { RUN = WINDOW / GPU_BLOCK };
@@ -304,26 +93,42 @@ __device__ static inline int32_t drain_window(const policy_rules &rules, const g
     }
     place = scan_block<GPU_BLOCK>(here, &total);
     for (int i = first; i < first + RUN; i++) {
-        const granule_statistics s = statistics_in<LEVELS>(w, i);
-        assign_outcome o;
+        if (w->count[i] == 0) { continue; }
+        const assign_outcome o = judge_slot<LEVELS>(*w, i, rules);
 
-        if (s.count == 0) { continue; }
-        o = assign_block(&rules, LEVELS, &s);
         word[place++] = pack_block(column + i, o);
+        w->count[i] = (unsigned)o.level;
         count_in_thread(own, o);
     }
     __syncthreads();
     return (int32_t)total;
 }
 
-template <typename KNOWN>
+/* Goes past the window's entries, which get their levels where these are wanted. All threads of the block. */
+template <bool SCALED>
+__device__ static inline void leave_window(const csr_view &csr, int shift, int nrows, int32_t column, window_rows *rows,
+                                           const block_slots<WINDOW, SCALED> &w, uint8_t *of_entry)
+{
+    const int i = (int)threadIdx.x;
+
+    for (int j = 0; j < nrows && of_entry; j++) {
+#pragma unroll 4
+        for (int64_t k = rows->at[j] + i; k < rows->stop[j]; k += GPU_BLOCK) {
+            of_entry[k] = (uint8_t)w.count[(csr.col_ind[k] >> shift) - column];
+        }
+    }
+    __syncthreads();
+    if (i < nrows) { rows->at[i] = rows->stop[i]; }
+}
+
+template <typename KNOWN, bool SCALED>
 __global__ static void __launch_bounds__(GPU_BLOCK)
     assign_long_block_rows_kernel(const assign_task task, const grid_scratch scratch, assign_totals *totals)
 {
     enum { LEVELS = KNOWN::LEVELS };
-    __shared__ grid_window window;
+    __shared__ block_slots<WINDOW, SCALED> window;
     __shared__ window_rows rows;
-    const policy_ranges ranges = totals->ranges;
+    const value_judge<KNOWN, SCALED> judge(task.rules, totals->ranges);
     const unsigned long long count = totals->long_rows;
     const int shift = block_grid_shift(task.grid.cols);
     thread_counts<LEVELS> own = {};
@@ -342,8 +147,9 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
             const int32_t column = find_least(task.csr, shift, nrows, &rows);
 
             if (column == BLOCK_GRID_NO_COLUMN) { break; }
-            fill_window<KNOWN>(task.csr, ranges, shift, nrows, column, &rows, &window);
+            fill_window(task, judge, shift, nrows, column, &rows, &window);
             nblocks += drain_window<LEVELS>(task.rules, &window, column, word + nblocks, &own);
+            leave_window(task.csr, shift, nrows, column, &rows, window, scratch.of_entry);
         }
         if (j == 0) { keep_count(scratch, block_row, nblocks); }
         __syncthreads();
@@ -390,35 +196,27 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
 
 /* ---- all of it ---- */
 
-template <int GROUP, typename KNOWN, bool SCALED>
+template <typename KNOWN, bool SCALED>
 static tess_status launch_pass(tess_context *ctx, const assign_task *task, const grid_scratch &scratch,
                                assign_totals *totals)
 {
-    const unsigned grid = gpu_grid(ctx, scratch.nblock_rows * GROUP, ROW_BLOCKS);
+    const unsigned grid = gpu_grid(ctx, scratch.nblock_rows * GPU_WAVE, ROW_BLOCKS);
     const unsigned most = (unsigned)gpu_state_of(ctx)->multiprocessors * LONG_BLOCKS;
     tess_status status;
 
-    assign_block_rows_kernel<GROUP, KNOWN, SCALED><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, scratch, totals);
+    assign_block_rows_kernel<KNOWN, SCALED><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, scratch, totals);
     status = gpu_check_launch(ctx, "choosing precisions of blocks");
-    if (status != TESS_SUCCESS || task->csr.nnz <= LONG_ROW) { return status; }
-    assign_long_block_rows_kernel<KNOWN><<<most, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, scratch, totals);
-    return gpu_check_launch(ctx, "choosing precisions of blocks in long rows");
+    if (status != TESS_SUCCESS || task->csr.nnz <= LONG_BLOCK_ROW) { return status; }
+    assign_long_block_rows_kernel<KNOWN, SCALED><<<most, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, scratch, totals);
+    return gpu_check_launch(ctx, "choosing precisions of blocks in long block rows");
 }
 
-template <int GROUP, typename KNOWN>
+template <typename KNOWN>
 static tess_status launch_known(tess_context *ctx, const assign_task *task, const grid_scratch &scratch,
                                 assign_totals *totals)
 {
-    return policy_has_scales(&task->rules) ? launch_pass<GROUP, KNOWN, true>(ctx, task, scratch, totals)
-                                           : launch_pass<GROUP, KNOWN, false>(ctx, task, scratch, totals);
-}
-
-template <int GROUP>
-static tess_status launch_group(tess_context *ctx, const assign_task *task, const grid_scratch &scratch,
-                                assign_totals *totals)
-{
-    return with_known_policy(
-        task->rules, [=](auto known) { return launch_known<GROUP, decltype(known)>(ctx, task, scratch, totals); });
+    return policy_has_scales(&task->rules) ? launch_pass<KNOWN, true>(ctx, task, scratch, totals)
+                                           : launch_pass<KNOWN, false>(ctx, task, scratch, totals);
 }
 
 /* Ranges, words, counts and sums of counts, in the order of the stream; then the one wait. */
@@ -430,8 +228,8 @@ static tess_status find_blocks(tess_context *ctx, const assign_task *task, const
 
     TESS_TRY(magnitudes_launch(ctx, task, totals));
     TESS_TRY(ctx->backend->zero(ctx, scratch.chunk, (size_t)scratch.nchunks * sizeof *scratch.chunk));
-    TESS_TRY(task->grid.rows == 16 ? launch_group<16>(ctx, task, scratch, totals)
-                                   : launch_group<32>(ctx, task, scratch, totals));
+    TESS_TRY(with_known_policy(task->rules,
+                               [=](auto known) { return launch_known<decltype(known)>(ctx, task, scratch, totals); }));
     scan_series_kernel<<<1, SCAN_BLOCK, 0, gpu_stream_of(ctx)>>>(scratch.nchunks, zero, scratch.chunk,
                                                                  &totals->nblocks);
     TESS_TRY(gpu_check_launch(ctx, "finding the places of blocks"));
@@ -468,13 +266,15 @@ tess_status assign_blocks_gpu(tess_context *ctx, const assign_task *task, tess_a
     gpu_scope scope(ctx);
     const int64_t nblock_rows = (task->csr.nrows + task->grid.rows - 1) / task->grid.rows, nnz = task->csr.nnz;
     const int64_t nchunks = nblock_rows / CHUNK + 1, head = magnitudes_room(task); /* first has one more than rows */
-    const int64_t words = head + nchunks + (nblock_rows + nnz / LONG_ROW + 1) / 2 + 1;
+    const int64_t words = head + nchunks + (nblock_rows + nnz / LONG_BLOCK_ROW + 1) / 2 + 1;
     grid_scratch scratch = {};
     double *room = NULL;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(gpu_parts(ctx, words, &room));
     TESS_TRY(tess_device_allocate(ctx, nnz, sizeof *scratch.word, (void **)&scratch.word));
+    if (out->by_entry) { TESS_TRY(tess_device_allocate(ctx, nnz, sizeof *out->of_entry, (void **)&out->of_entry)); }
+    scratch.of_entry = out->of_entry;
     scratch.nblock_rows = nblock_rows;
     scratch.nchunks = nchunks;
     scratch.chunk = (int64_t *)(room + head);

@@ -196,9 +196,10 @@ static tess_status check_numbers(tess_context *ctx, const tess_policy_options *o
     if ((int)o->policy < 0 || (int)o->policy >= POLICY_COUNT) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "policy number %d", (int)o->policy);
     }
-    if (o->granularity == TESS_GRANULARITY_MATRIX && o->policy != TESS_POLICY_NONE) {
+    if (o->granularity == TESS_GRANULARITY_MATRIX && o->policy != TESS_POLICY_NONE &&
+        o->policy != TESS_POLICY_LOSSLESS) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT,
-                         "choose the matrix's precision with policy none, or granularity row",
+                         "choose the matrix's precision with policy none or lossless, or granularity row",
                          "policy %s with granularity matrix", tess_policy_name(o->policy));
     }
     if (!(o->share > 0.0 && o->share <= 100.0)) {

@@ -189,14 +189,43 @@ TESS_HD int policy_exponent(const policy_rules *rules, int l, const granule_stat
     return exponent < -1022 ? -1022 : exponent > 1022 ? 1022 : exponent;
 }
 
-TESS_HD bool policy_fits(const policy_rules *rules, int l, const granule_statistics *s)
+/* Whether a granule's values over 2^exponent fit level l. Without a scale they do when each by itself does. */
+TESS_HD bool policy_fits_at(const policy_rules *rules, int l, const granule_statistics *s, int exponent)
 {
     const policy_limits *limits = &rules->limits[l];
-    int exponent = policy_exponent(rules, l, s);
 
     if (s->not_finite > 0) { return false; }
     return policy_has_room(limits, s, exponent) ||
            (rules->allow_underflow && s->largest * policy_power_of_two(-exponent) <= limits->largest);
+}
+
+TESS_HD bool policy_fits(const policy_rules *rules, int l, const granule_statistics *s)
+{
+    return policy_fits_at(rules, l, s, policy_exponent(rules, l, s));
+}
+
+/* Magnitudes that level l without a scale takes, by any policy but lossless, where every value must be inside: as bits, which are ordered
+   as they are, those below `end`, and of these 0 and what is not below `begin`. */
+typedef struct policy_span {
+    uint64_t begin, end;
+} policy_span;
+
+TESS_HD policy_span policy_span_of(const policy_rules *rules, const policy_ranges *r, int l)
+{
+    const policy_limits *limits = &rules->limits[l];
+    policy_span span = {1, 0};
+
+    if (!(r->range[l] > 0.0)) { return span; }
+    if (!rules->allow_underflow && limits->smallest > 0.0) { span.begin = tess_double_bits(limits->smallest); }
+    span.end = r->range[l] <= limits->largest ? tess_double_bits(r->range[l]) : tess_double_bits(limits->largest) + 1;
+    return span;
+}
+
+TESS_HD bool policy_span_takes(const policy_span *span, double value)
+{
+    const uint64_t bits = tess_double_bits(value) & ~(UINT64_C(1) << 63);
+
+    return bits < span->end && bits - 1 >= span->begin - 1;
 }
 
 /*

@@ -46,6 +46,7 @@ void describe_solver(const tess_solver *s, tess_solve_result *r)
     describe_precond(s->precond, r);
     r->format = m->format;
     r->matrix_precision = m->precision;
+    r->matrix_exact = tess_matrix_is_exact(m);
     r->resident_bytes = tess_matrix_bytes(a) + (s->stored ? r->matrix_bytes : 0) +
                         (s->precond ? tess_precond_bytes(s->precond) : 0) +
                         s->nvectors * a->nrows * (int64_t)tess_precision_bytes(s->krylov.vectors) +

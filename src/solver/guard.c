@@ -126,13 +126,14 @@ cleanup:
     return status;
 }
 
-/* The lowest precision that values of a matrix are in, unless they are all of the original's bits. */
+/* The lowest precision that values of a matrix are in; FP64 where they are all the original's. */
 static tess_precision lowest_precision(const tess_matrix *m)
 {
     const tess_assignment_summary *summary = tess_matrix_assigned_to(m);
     tess_precision lowest = m->precision;
 
-    for (int l = 0; summary && !tess_matrix_is_exact(m) && l < summary->options.nlevels; l++) {
+    if (tess_matrix_is_exact(m)) { return TESS_PRECISION_FP64; }
+    for (int l = 0; summary && l < summary->options.nlevels; l++) {
         if (summary->nonzeros_at[l] > 0) { lowest = summary->options.level[l].precision; }
     }
     return lowest;
@@ -339,6 +340,7 @@ static tess_status go_on_in_fp64(solve_run *run)
     run->low_precision = false;
     run->low_residuals = false;
     run->result->matrix_precision = TESS_PRECISION_FP64;
+    run->result->matrix_exact = 1;
     s->krylov.matrix = s->original;
     drop_graph(s);
     tess_log(s->ctx, TESS_LOG_INFO, "from %s to fp64 after %lld iterations", tess_precision_name(working_precision(s)),

@@ -168,6 +168,7 @@ static void add_results(refinement *run, const tess_solve_result *inner)
     if (inner->escalated) {
         r->escalated = 1;
         r->matrix_precision = inner->matrix_precision;
+        r->matrix_exact = inner->matrix_exact;
     }
 }
 

@@ -251,7 +251,10 @@ tess_status solver_setup_storage(tess_solver *s)
     TESS_TRY(require_original_order(s->ctx, o));
     if (!a->ops) { return TESS_SUCCESS; }
     TESS_TRY(a->ops->prepare(a)); /* the guard may go up to it within a loop */
-    if (o->format == TESS_FORMAT_CSR && o->precision == TESS_PRECISION_FP64) { return TESS_SUCCESS; }
+    if (o->format == TESS_FORMAT_CSR && o->precision == TESS_PRECISION_FP64 &&
+        o->policy.policy != TESS_POLICY_LOSSLESS) {
+        return TESS_SUCCESS;
+    }
     TESS_TRY(tess_matrix_convert(a, o, &s->stored));
     if (s->stored->format == TESS_FORMAT_CSR && s->stored->precision == TESS_PRECISION_FP64) {
         tess_matrix_destroy(s->stored); /* format auto came to what is there */

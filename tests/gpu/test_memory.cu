@@ -41,6 +41,20 @@ static void released_memory_is_used_again(void **state)
     assert_ptr_equal(use_and_release(1 << 21), other);
 }
 
+/* Small arrays too: giving one back to the device would wait for what is queued. */
+static void small_memory_is_used_again(void **state)
+{
+    const void *first = use_and_release(1000), *other;
+
+    (void)state;
+    assert_true(is_allocated(first));
+    other = use_and_release(3000);
+    assert_ptr_not_equal(other, first);
+    assert_ptr_equal(use_and_release(1000), first);
+    assert_ptr_equal(use_and_release(520), first); /* as much, to a power of two */
+    assert_ptr_equal(use_and_release(3000), other);
+}
+
 static void trim_gives_it_back(void **state)
 {
     const void *kept = use_and_release(3 << 20);
@@ -81,6 +95,7 @@ int main()
 {
     const CMUnitTest tests[] = {
         cmocka_unit_test(released_memory_is_used_again),
+        cmocka_unit_test(small_memory_is_used_again),
         cmocka_unit_test(trim_gives_it_back),
         cmocka_unit_test(work_on_released_memory_is_done_first),
     };

@@ -236,7 +236,8 @@ static void deviations_are_those_of_the_host(void **state)
     }
 }
 
-/* Blocks at all edges, full ones, block rows without any, rows that a block of threads takes. */
+/* Blocks at all edges, full ones, block rows without any, more blocks than a wave's window has slots or columns for, block rows that a
+   block of threads takes. */
 static void blocks_are_those_of_the_host(void **state)
 {
     oracle_csr all[] = {oracle_open(0, 0),
@@ -247,6 +248,8 @@ static void blocks_are_those_of_the_host(void **state)
                         oracle_random(900, 900, 33, 3),
                         oracle_random(300, 3000, 200, 4),
                         oracle_random(100, 60000, 500, 5),
+                        oracle_random(70, 400000, 30, 7),
+                        oracle_random(20, 400000, 6000, 8),
                         oracle_power_law(9000, 6)};
 
     (void)state;

@@ -493,7 +493,8 @@ static void wrong_options_are_refused(void **state)
     REFUSED(o.parameter = -1e-15);
     REFUSED(o.parameter = NAN);
     REFUSED(o.parameter = 1.0);
-    REFUSED(o.granularity = TESS_GRANULARITY_MATRIX);
+    REFUSED((o.granularity = TESS_GRANULARITY_MATRIX, o.policy = TESS_POLICY_FIXED_RANGE, o.parameter = 1.0,
+             o.choose_fp8 = 0));
     REFUSED(o.choose_parameter = 1);
     REFUSED((void)tess_levels_parse("fp32,fp16", &o));
     REFUSED((void)tess_levels_parse("fp8", &o));

@@ -24,7 +24,7 @@ typedef struct gpu_pending {
 } gpu_pending;
 
 /* Threads of a block in all kernels here. */
-enum { GPU_BLOCK = 256, GPU_RETIRED_ROOMS = 64, GPU_SHARING_KERNELS = 64, GPU_MOST_SPARES = 64 };
+enum { GPU_BLOCK = 256, GPU_RETIRED_ROOMS = 64, GPU_SHARING_KERNELS = 64, GPU_MOST_SPARES = 256 };
 
 /* Bytes. Kernels read whole cache lines: no array of the library ends within one. */
 enum { GPU_ALLOCATION_UNIT = 128 };

@@ -5,6 +5,7 @@
 
 #include "backend/gpu/gpu.h"
 #include "core/random.h"
+#include "core/stages.h"
 #include "format/csr/csr.h"
 #include "format/dia/dia.h"
 #include "format/ellr/ellr.h"
@@ -37,7 +38,9 @@ tess_status gpu_check_wait(tess_context *ctx, GPU(Error_t) error, const char *do
 
 tess_status gpu_check_launch(tess_context *ctx, const char *kernel)
 {
-    return gpu_check(ctx, GPU(GetLastError)(), kernel);
+    tess_status status = gpu_check(ctx, GPU(GetLastError)(), kernel);
+
+    return status == TESS_SUCCESS ? tess_stage_end(ctx, kernel) : status;
 }
 
 /* ---- device and stream ---- */
@@ -55,9 +58,9 @@ static tess_status choose_device(const tess_context_options *options, int *devic
     return *device < count ? TESS_SUCCESS : TESS_NO_DEVICE;
 }
 
-/* Bytes: what is smaller is not kept; below SPARE_LARGE allocations are multiples of SPARE_LEAST, above of that. One byte in
-   SPARE_SHARE of the device may be spare. */
-enum { SPARE_LEAST = 1 << 16, SPARE_LARGE = 1 << 20, SPARE_SHARE = 16 };
+/* Bytes: below SPARE_SMALL allocations are powers of two, below SPARE_LARGE multiples of SPARE_SMALL, above of that. One byte in SPARE_SHARE
+   of the device may be spare. */
+enum { SPARE_SMALL = 1 << 16, SPARE_LARGE = 1 << 20, SPARE_SHARE = 16 };
 
 static tess_status make_patience(tess_context *ctx, gpu_state *state)
 {
@@ -134,10 +137,14 @@ static void release_room(tess_context *ctx, gpu_room *room)
 /* What is allocated for so many bytes: few sizes, so that spares fit. */
 static size_t capacity_of(size_t bytes)
 {
-    size_t unit =
-        bytes < SPARE_LEAST ? (size_t)GPU_ALLOCATION_UNIT : (size_t)(bytes < SPARE_LARGE ? SPARE_LEAST : SPARE_LARGE);
+    const size_t unit = bytes < SPARE_LARGE ? SPARE_SMALL : SPARE_LARGE;
+    size_t power = GPU_ALLOCATION_UNIT;
 
-    return (bytes + unit - 1) / unit * unit;
+    if (bytes > SPARE_SMALL) { return (bytes + unit - 1) / unit * unit; }
+    while (power < bytes) {
+        power *= 2;
+    }
+    return power;
 }
 
 static void *take_spare(gpu_spares *spares, int i)
@@ -258,7 +265,7 @@ static void release_gpu(tess_context *ctx, void *pointer, size_t bytes)
     if (own->release) {
         (void)GPU(StreamSynchronize)(gpu_stream_of(ctx)); /* the user's allocator may reuse it at once */
         own->release(own->user, pointer, bytes);
-    } else if (capacity < SPARE_LEAST || capacity > spares->limit) {
+    } else if (capacity > spares->limit) {
         (void)GPU(Free)(pointer);
     } else { /* whoever gets it uses it after what is queued */
         drop_spares(spares, capacity);
@@ -277,8 +284,10 @@ static tess_status transfer(tess_context *ctx, void *destination, const void *so
 
     if (bytes == 0) { return TESS_SUCCESS; }
     status = gpu_check(ctx, GPU(MemcpyAsync)(destination, source, bytes, kind, gpu_stream_of(ctx)), doing);
-    if (status != TESS_SUCCESS || kind == GPU(MemcpyDeviceToDevice)) { return status; }
-    return gpu_check_wait(ctx, GPU(StreamSynchronize)(gpu_stream_of(ctx)), doing);
+    if (status == TESS_SUCCESS && kind != GPU(MemcpyDeviceToDevice)) {
+        status = gpu_check_wait(ctx, GPU(StreamSynchronize)(gpu_stream_of(ctx)), doing);
+    }
+    return status == TESS_SUCCESS ? tess_stage_end(ctx, doing) : status;
 }
 
 static tess_status upload_gpu(tess_context *ctx, void *device, const void *host, size_t bytes)
@@ -298,10 +307,13 @@ static tess_status copy_gpu(tess_context *ctx, void *destination, const void *so
 
 static tess_status zero_gpu(tess_context *ctx, void *pointer, size_t bytes)
 {
+    static const char doing[] = "clearing device memory";
     gpu_scope scope(ctx);
+    tess_status status = TESS_SUCCESS;
 
     if (bytes == 0) { return TESS_SUCCESS; }
-    return gpu_check(ctx, GPU(MemsetAsync)(pointer, 0, bytes, gpu_stream_of(ctx)), "clearing device memory");
+    status = gpu_check(ctx, GPU(MemsetAsync)(pointer, 0, bytes, gpu_stream_of(ctx)), doing);
+    return status == TESS_SUCCESS ? tess_stage_end(ctx, doing) : status;
 }
 
 tess_status gpu_room_reserve(tess_context *ctx, gpu_room *room, int64_t bytes, bool zeroed)

@@ -41,16 +41,7 @@ __device__ static inline int64_t gpu_nanoseconds(void)
 /* Extremes over the wave of a number that is not negative. All lanes take part. */
 #define GPU_WAVE_MOST(value) ((int)__reduce_max_sync(0xffffffffU, (unsigned)(value)))
 #define GPU_WAVE_LEAST(value) ((int)__reduce_min_sync(0xffffffffU, (unsigned)(value)))
-/* The least, over 16 or 32 neighbouring threads, of a number that is not negative, and the sum of numbers up to 2^10. All lanes of the wave
-   take part. */
-template <int GROUP>
-__device__ static inline int gpu_group_least(int value)
-{
-    const unsigned group = GROUP == 32 ? 0xffffffffU : 0xffffU << threadIdx.x % 32 / 16 * 16;
-
-    return (int)__reduce_min_sync(group, (unsigned)value);
-}
-
+/* The sum, over 16 or 32 neighbouring threads, of numbers up to 2^10. All lanes of the wave take part. */
 template <int GROUP>
 __device__ static inline int gpu_group_sum(int value)
 {
@@ -127,6 +118,64 @@ __device__ static inline T gpu_load_once(const T *pointer)
         memcpy(&value, &bits, sizeof value);
     }
     return value;
+}
+
+/* A plain type of as many bytes. */
+template <size_t BYTES>
+struct gpu_plain;
+template <>
+struct gpu_plain<1> {
+    typedef unsigned char type;
+};
+template <>
+struct gpu_plain<2> {
+    typedef unsigned short type;
+};
+template <>
+struct gpu_plain<4> {
+    typedef unsigned int type;
+};
+template <>
+struct gpu_plain<8> {
+    typedef unsigned long long type;
+};
+template <>
+struct gpu_plain<16> {
+    typedef uint4 type;
+};
+
+/* Loads and stores of what nobody needs again before other things have been through the second-level cache: there it goes first. Any
+   plain type of 1, 2, 4, 8 or 16 bytes; the kernel may write what it loads. */
+template <typename T>
+__device__ static inline T gpu_load_streaming(const T *pointer)
+{
+    typedef typename gpu_plain<sizeof(T)>::type plain;
+    const plain bits = __ldcs((const plain *)pointer);
+    T value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+template <typename T>
+__device__ static inline void gpu_store_streaming(T *pointer, const T &value)
+{
+    typedef typename gpu_plain<sizeof(T)>::type plain;
+    plain bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    __stcs((plain *)pointer, bits);
+}
+
+/* A plain store that compilers do not take apart. */
+template <typename T>
+__device__ static inline void gpu_store_whole(T *pointer, const T &value)
+{
+    typedef typename gpu_plain<sizeof(T)>::type plain;
+    plain bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    __stwb((plain *)pointer, bits);
 }
 
 /*

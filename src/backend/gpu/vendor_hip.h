@@ -35,16 +35,6 @@ __device__ static inline int64_t gpu_nanoseconds(void)
 #define GPU_SYNC_WAVE() (__threadfence_block(), __builtin_amdgcn_wave_barrier())
 
 template <int GROUP>
-__device__ static inline int gpu_group_least(int value)
-{
-#pragma unroll
-    for (int distance = GROUP / 2; distance > 0; distance /= 2) {
-        value = min(value, __shfl_xor(value, distance));
-    }
-    return value;
-}
-
-template <int GROUP>
 __device__ static inline int gpu_group_sum(int value)
 {
 #pragma unroll
@@ -112,6 +102,30 @@ __device__ static inline T gpu_load_once(const T *pointer)
         memcpy(&value, bits, sizeof value);
     }
     return value;
+}
+
+template <typename T>
+__device__ static inline T gpu_load_streaming(const T *pointer)
+{
+    return gpu_load_once(pointer);
+}
+
+template <typename T>
+__device__ static inline void gpu_store_streaming(T *pointer, const T &value)
+{
+    uint64_t bits[sizeof(T) / 8];
+
+    static_assert(sizeof(T) % 8 == 0, "whole words");
+    memcpy(bits, &value, sizeof bits);
+    for (unsigned i = 0; i < sizeof(T) / 8; i++) {
+        __builtin_nontemporal_store(bits[i], reinterpret_cast<uint64_t *>(pointer) + i);
+    }
+}
+
+template <typename T>
+__device__ static inline void gpu_store_whole(T *pointer, const T &value)
+{
+    *pointer = value;
 }
 
 /* No copies into shared memory that run on their own. */

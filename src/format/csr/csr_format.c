@@ -227,7 +227,7 @@ tess_status csr_spmv(const tess_matrix *a, const tess_spmv_args *args)
         csr_storage *own = source->storage;
 
         TESS_TRY(tess_spmv_require_fp64_vectors(a, args));
-        if (a->precision != TESS_PRECISION_FP64) {
+        if (!tess_matrix_is_exact(a)) {
             return tess_fail(a->ctx, TESS_UNSUPPORTED, "multiply with the FP64 matrix",
                              "a transposed product of a matrix stored in %s", tess_precision_name(a->precision));
         }

@@ -179,12 +179,11 @@ template <int MOST, typename OFFSET>
 __global__ static void cut_kernel(const layer_rows<OFFSET> rows, int work, int nchunks, layer_chunk<MOST> *chunks,
                                   most_of_chunks *most)
 {
-    const int64_t c = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
+    const int64_t own = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x, c = min(own, (int64_t)nchunks - 1);
     int64_t row, next = rows.nrows; /* every row is some work: the next chunk begins at most `work` rows on */
     layer_chunk<MOST> chunk = {};
     int places = 0, bytes = 0;
 
-    if (c >= nchunks) { return; }
     row = rows.find(0, rows.nrows, c * work);
     if (c + 1 < nchunks) { next = rows.find(row, min(row + work, rows.nrows), (c + 1) * work); }
     chunk.first_row = (int32_t)row;
@@ -203,10 +202,15 @@ __global__ static void cut_kernel(const layer_rows<OFFSET> rows, int work, int n
         }
     }
     chunk.group_log = choose_group(chunk.rows);
-    chunks[c] = chunk;
-    atomicMax(&most->places, places);
-    atomicMax(&most->rows, chunk.rows);
-    atomicMax(&most->bytes, bytes);
+    if (own < nchunks) { chunks[c] = chunk; }
+    places = GPU_WAVE_MOST(places); /* all chunks meet at three words */
+    bytes = GPU_WAVE_MOST(bytes);
+    row = GPU_WAVE_MOST(chunk.rows);
+    if (threadIdx.x % GPU_WAVE == 0) {
+        atomicMax(&most->places, places);
+        atomicMax(&most->rows, (int)row);
+        atomicMax(&most->bytes, bytes);
+    }
 }
 
 static size_t chunk_bytes(int count)

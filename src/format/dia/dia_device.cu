@@ -41,10 +41,7 @@ __global__ static void GPU_LAUNCH_BOUNDS((shape<NDOTS>::BLOCK), (shape<NDOTS>::B
 
         if (row >= v.nrows) { continue; }
         sum_diagonals<STORED, ARITHMETIC>(v, diagonal_rows<1>{row}, factors_of<VECTOR>(args), sum);
-#pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            store_row<VECTOR, NDOTS, STEP>(v, args, row + r, sum[r], dots);
-        }
+        store_rows<VECTOR, NDOTS, STEP>(v, args, row, sum, dots);
         if (shape<NDOTS>::ONE_PASS) { break; }
     }
     if (NDOTS > 0) { grid_reduce(dots, target); }

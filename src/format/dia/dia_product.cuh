@@ -15,11 +15,23 @@
 
 #include <tessera/storage.cuh> /* after the vendor's header: HIP declares memcpy for the device there */
 
-/* What may be tried. ROWS: rows of a thread, 1, 2 or 4, with ROWS values in at most 16 bytes. BATCH: diagonals in flight, 4. */
+/* What may be tried. ROWS: rows of a thread, 1, 2 or 4, with ROWS values in at most 16 bytes. BATCH: diagonals in flight, 4. STREAMED:
+   values are the first to leave the second-level cache, so that vectors stay there for the kernels around this one. */
 struct diagonal_tuning {
     static constexpr int ROWS = 2;
     static constexpr int BATCH = 4;
+    static constexpr bool STREAMED = true;
 };
+
+template <typename T>
+__device__ static inline T load_diagonal_values(const T *from)
+{
+    if constexpr (diagonal_tuning::STREAMED) {
+        return gpu_load_streaming(from);
+    } else {
+        return gpu_load_once(from);
+    }
+}
 
 /* A thread's rows, APART from each other. Next to each other they begin at a multiple of ROWS and their values come in one load.
    Else a row that does not exist is loaded as the last one. */
@@ -42,14 +54,15 @@ struct diagonal_rows {
         const STORED *val = (const STORED *)v.val;
 
         if constexpr (APART == 1) {
-            return gpu_load_once((const tess::pack<STORED, ROWS> *)(val + dia_place(&v, d, first)));
+            return load_diagonal_values((const tess::pack<STORED, ROWS> *)(val + dia_place(&v, d, first)));
         } else {
             tess::pack<STORED, ROWS> own;
 
 #pragma unroll
             for (int r = 0; r < ROWS; r++) {
                 own.value[r] =
-                    gpu_load_once((const tess::pack<STORED, 1> *)(val + dia_place(&v, d, loaded(v, r)))).value[0];
+                    load_diagonal_values((const tess::pack<STORED, 1> *)(val + dia_place(&v, d, loaded(v, r))))
+                        .value[0];
             }
             return own;
         }

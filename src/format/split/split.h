@@ -79,10 +79,13 @@ typedef struct split_backend {
     /* Columns and values of the listed rows, in the order of the assembled row, to the places that to->row_ptr says. */
     tess_status (*copy)(tess_context *ctx, const split_source *source, const split_rows *rows, const csr_view *to,
                         const split_target *target);
-    /* The same in layers, of all levels in one pass over the matrix: those of level l to the places that to[l].row_ptr says. Columns
-       are wanted of all levels or of none, and so are values. */
+    /* In layers: nnz[l] = entries of level l; it takes a wait. */
+    tess_status (*count_layers)(tess_context *ctx, const split_source *source, int nlevels, int64_t *nnz);
+    /* The same copy in layers, of all levels in one pass over the matrix: those of level l to the places that to[l].row_ptr says, or,
+       with_offsets, to their places from 0 on, which to[l].row_ptr then gets. Columns are wanted of all levels or of none, and so
+       are values. */
     tess_status (*copy_layers)(tess_context *ctx, const split_source *source, int nlevels, const csr_view *to,
-                               const split_target *target);
+                               const split_target *target, bool with_offsets);
     /* exponent[i] of the listed rows. */
     tess_status (*exponents)(tess_context *ctx, const split_source *source, const split_rows *rows, int16_t *exponent);
     /* 1 to TESS_MOST_LEVELS layers over all rows in their order, with all that split formats may ask for: one launch, one pass

@@ -61,6 +61,14 @@ static tess_status check_count(tess_context *ctx, int64_t assigned, int64_t foun
                      (long long)found);
 }
 
+static tess_status allocate_offsets(tess_context *ctx, csr_view *v, void **row_ptr)
+{
+    tess_status status = tess_device_allocate(ctx, v->nrows + 1, (size_t)v->row_ptr_bits / 8, row_ptr);
+
+    v->row_ptr = *row_ptr;
+    return status;
+}
+
 tess_status split_make_offsets(tess_context *ctx, const split_storage *s, const split_source *source,
                                const split_rows *rows, csr_view *v)
 {
@@ -68,8 +76,7 @@ tess_status split_make_offsets(tess_context *ctx, const split_storage *s, const 
     void *row_ptr = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_device_allocate(ctx, rows->count + 1, (size_t)v->row_ptr_bits / 8, &row_ptr));
-    v->row_ptr = row_ptr;
+    TESS_TRY(allocate_offsets(ctx, v, &row_ptr));
     /* An assignment made here counted this matrix: there is nothing to wait for. */
     status =
         split_backend_of(ctx)->offsets(ctx, source, rows, v->row_ptr_bits, row_ptr, s->owns_assignment ? NULL : &nnz);
@@ -124,6 +131,21 @@ cleanup:
     return status;
 }
 
+/* Whether layers have the nonzeros that an assignment of the caller's counts; one made here counted this matrix. */
+static tess_status check_layers(tess_context *ctx, const split_storage *s, const split_source *source)
+{
+    int64_t found[TESS_MOST_LEVELS] = {0};
+    tess_status status = TESS_SUCCESS;
+
+    if (s->owns_assignment) { return TESS_SUCCESS; }
+    TESS_TRY(split_backend_of(ctx)->count_layers(ctx, source, s->nparts, found));
+    for (int l = 0; l < s->nparts; l++) {
+        TESS_TRY(check_count(ctx, s->summary.nonzeros_at[l], found[l]));
+    }
+cleanup:
+    return status;
+}
+
 /* Layers: the entries of all of them are copied at once. */
 static tess_status build_layers_csr(tess_context *ctx, split_storage *s, const split_source *source)
 {
@@ -131,19 +153,20 @@ static tess_status build_layers_csr(tess_context *ctx, split_storage *s, const s
     split_target target[TESS_MOST_LEVELS] = {0};
     tess_status status = TESS_SUCCESS;
 
+    TESS_TRY(check_layers(ctx, s, source));
     for (int p = 0; p < s->nparts; p++) {
         const split_shape shape = split_shape_of(s, p);
         csr_view *v = &s->part[p].view;
-        void *val = NULL;
+        void *row_ptr = NULL, *val = NULL;
 
         *v = split_bare_view(s, &shape);
-        TESS_TRY(split_make_offsets(ctx, s, source, &shape.rows, v));
+        TESS_TRY(allocate_offsets(ctx, v, &row_ptr));
         status = make_room(ctx, v, true, &val, &target[p]);
         v->val = val;
         if (status != TESS_SUCCESS) { goto cleanup; }
         to[p] = *v;
     }
-    status = split_backend_of(ctx)->copy_layers(ctx, source, s->nparts, to, target);
+    status = split_backend_of(ctx)->copy_layers(ctx, source, s->nparts, to, target, true);
 cleanup:
     return status;
 }
@@ -242,7 +265,7 @@ static tess_status refresh_layers(tess_context *ctx, const split_storage *s, con
         to[p] = s->part[p].view;
         target[p].val = (void *)(uintptr_t)to[p].val;
     }
-    return split_backend_of(ctx)->copy_layers(ctx, source, s->nparts, to, target);
+    return split_backend_of(ctx)->copy_layers(ctx, source, s->nparts, to, target, false);
 }
 
 static tess_status refresh_csr(tess_context *ctx, const split_storage *s, const split_source *source)

@@ -5,114 +5,11 @@
  */
 #include "backend/gpu/scan.cuh"
 #include "backend/gpu/storage_types.cuh"
-#include "backend/gpu/store_value.cuh"
-#include "format/split/split.h"
-#include "format/split/split_rows.h"
-#include "granule/assign.h"
-
-enum {
-    RUN_ROUNDS = 4,               /* rows or entries of a run are taken in rounds, one per thread */
-    RUN = RUN_ROUNDS * GPU_BLOCK, /* rows or entries that a block counts and places */
-    WAVES = GPU_BLOCK / GPU_WAVE,
-    BLOCKS_PER_MULTIPROCESSOR = 8
-};
+#include "format/split/split_build.cuh"
 
 static int64_t runs_of(int64_t count)
 {
     return (count + RUN - 1) / RUN;
-}
-
-/* What the builder's functions read, as kernel arguments. */
-struct device_source {
-    csr_view csr;
-    split_source source; /* source.csr points into host memory: with_csr() mends that */
-    split_rows rows;
-
-    __device__ inline split_source with_csr() const
-    {
-        split_source own = source;
-
-        own.csr = &csr;
-        return own;
-    }
-};
-
-static device_source make_source(const split_source *source, const split_rows *rows)
-{
-    device_source s = {*source->csr, *source, {NULL, 0, -1}};
-
-    if (rows) { s.rows = *rows; }
-    return s;
-}
-
-/* An offset from its 32-bit words: where its width chose between two loads, each would be waited for before the next begins. */
-__device__ static inline int64_t load_offset(const void *row_ptr, int bits, int64_t i)
-{
-    const int32_t *word = (const int32_t *)row_ptr + (bits == 64 ? 2 * i : i);
-    uint32_t low = (uint32_t)word[0];
-    int32_t high = bits == 64 ? word[1] : 0; /* 32-bit offsets are not negative */
-
-    return (int64_t)((uint64_t)(uint32_t)high << 32 | low);
-}
-
-/* split_span_of by such loads. */
-__device__ static inline split_span load_span(const device_source &s, int64_t i)
-{
-    const int64_t row = split_row(&s.rows, i);
-
-    return {row, load_offset(s.csr.row_ptr, s.csr.row_ptr_bits, row),
-            load_offset(s.csr.row_ptr, s.csr.row_ptr_bits, row + 1)};
-}
-
-/* ---- sums within a block ---- */
-
-/*
- * The threads of a block hold RUN_ROUNDS things each, of series 0 to SERIES - 1 or of none (-1). rank[round] becomes how many of
- * the same series come before, in the order of rounds and of threads within a round; total[series] how many there are. Every
- * thread of the block takes part.
- */
-template <int SERIES>
-__device__ static inline void rank_in_run(const int (&series)[RUN_ROUNDS], int (&rank)[RUN_ROUNDS],
-                                          int (&total)[SERIES])
-{
-    enum { COUNTS = RUN_ROUNDS * WAVES };
-    __shared__ int before[SERIES][COUNTS], all[SERIES];
-    const int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
-    const gpu_lanes earlier = ((gpu_lanes)1 << lane) - 1;
-
-    static_assert((int)COUNTS <= (int)GPU_WAVE, "a wave adds up the counts of a series");
-#pragma unroll
-    for (int round = 0; round < RUN_ROUNDS; round++) {
-        rank[round] = 0;
-#pragma unroll
-        for (int p = 0; p < SERIES; p++) {
-            gpu_lanes same = GPU_BALLOT(series[round] == p);
-
-            if (series[round] == p) { rank[round] = GPU_COUNT_LANES(same & earlier); }
-            if (lane == 0) { before[p][round * WAVES + wave] = GPU_COUNT_LANES(same); }
-        }
-    }
-    __syncthreads();
-    for (int p = wave; p < SERIES; p += WAVES) {
-        int own = lane < COUNTS ? before[p][lane] : 0, inclusive = own;
-
-        for (int distance = 1; distance < COUNTS; distance *= 2) {
-            int other = GPU_SHUFFLE_UP(inclusive, distance, GPU_WAVE);
-
-            if (lane >= distance) { inclusive += other; }
-        }
-        if (lane < COUNTS) { before[p][lane] = inclusive - own; }
-        if (lane == COUNTS - 1) { all[p] = inclusive; }
-    }
-    __syncthreads();
-#pragma unroll
-    for (int round = 0; round < RUN_ROUNDS; round++) {
-        if (series[round] >= 0) { rank[round] += before[series[round]][round * WAVES + wave]; }
-    }
-    for (int p = 0; p < SERIES; p++) {
-        total[p] = all[p];
-    }
-    __syncthreads(); /* the counts may be overwritten */
 }
 
 /* ---- order ---- */
@@ -163,10 +60,11 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     place_rows_kernel(const split_source source, int nlevels, const split_order order, int64_t nruns,
                       const int64_t *first)
 {
-    int part[RUN_ROUNDS], rank[RUN_ROUNDS], total[PARTS];
+    __shared__ run_counts<PARTS> run;
+    int part[RUN_ROUNDS], rank[RUN_ROUNDS];
 
     read_parts(source, nlevels, order.nrows, part);
-    rank_in_run(part, rank, total);
+    rank_in_run(part, rank, &run);
 #pragma unroll
     for (int round = 0; round < RUN_ROUNDS; round++) {
         int64_t i = (int64_t)blockIdx.x * RUN + round * GPU_BLOCK + threadIdx.x, position;
@@ -303,28 +201,6 @@ cleanup:
 
 /* ---- columns and values ---- */
 
-enum { COPIES = RUN_ROUNDS }; /* entries in flight per thread */
-
-struct copied_entries {
-    int32_t column[COPIES];
-    double value[COPIES];
-};
-
-/* Entries from[c] of the assembled matrix, where they are not negative: all loads at once. */
-__device__ static inline void load_entries(const csr_view &csr, const split_target &target,
-                                           const int64_t (&from)[COPIES], copied_entries *e)
-{
-#pragma unroll
-    for (int c = 0; c < COPIES; c++) {
-        e->column[c] = target.col_ind && from[c] >= 0 ? gpu_load_once(csr.col_ind + from[c]) : 0;
-        e->value[c] = target.val && from[c] >= 0 ? gpu_load_once((const double *)csr.val + from[c]) : 0.0;
-    }
-#pragma unroll
-    for (int c = 0; c < COPIES; c++) {
-        if (target.position_of && target.col_ind && from[c] >= 0) { e->column[c] = target.position_of[e->column[c]]; }
-    }
-}
-
 template <tess_precision PRECISION>
 __device__ static inline void store_entry(const split_target &target, int64_t place, int32_t column, double value)
 {
@@ -409,92 +285,6 @@ static void launch_copy(tess_context *ctx, const device_source &s, const csr_vie
     copy_rows_kernel<PRECISION><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(s, *to, *target);
 }
 
-/* ---- layers ---- */
-
-/* Where the entries of each level go; those of a level without offsets go nowhere. */
-struct layer_targets {
-    csr_view to[TESS_MOST_LEVELS];
-    split_target target[TESS_MOST_LEVELS];
-    split_target wanted; /* of any entry: that of a level that goes somewhere */
-};
-
-/* Entries out of all rows in their order: those of a level in a block's rows go to neighbouring places. */
-template <int LEVELS>
-__global__ static void __launch_bounds__(GPU_BLOCK) copy_layers_kernel(const device_source s, const layer_targets t)
-{
-    const int64_t first_row = (int64_t)blockIdx.x * GPU_BLOCK;
-    const int64_t end = assign_row_start(&s.csr, min(first_row + GPU_BLOCK, s.csr.nrows));
-    int64_t place[LEVELS] = {};
-
-#pragma unroll
-    for (int l = 0; l < LEVELS; l++) {
-        if (t.to[l].row_ptr) { place[l] = tess_row_offset(t.to[l].row_ptr, t.to[l].row_ptr_bits, first_row); }
-    }
-    for (int64_t first = assign_row_start(&s.csr, first_row); first < end; first += RUN) {
-        copied_entries e;
-        int64_t from[COPIES];
-        int series[COPIES], rank[COPIES], total[LEVELS];
-
-#pragma unroll
-        for (int c = 0; c < COPIES; c++) {
-            const int64_t k = first + c * GPU_BLOCK + threadIdx.x;
-            const int level = s.source.level[min(k, end - 1)];
-
-            series[c] = -1;
-#pragma unroll
-            for (int l = 0; l < LEVELS; l++) {
-                if (k < end && level == l && t.to[l].row_ptr) { series[c] = l; }
-            }
-            from[c] = series[c] < 0 ? -1 : k;
-        }
-        load_entries(s.csr, t.wanted, from, &e);
-        rank_in_run(series, rank, total);
-#pragma unroll
-        for (int c = 0; c < COPIES; c++) {
-#pragma unroll
-            for (int l = 0; l < LEVELS; l++) {
-                if (series[c] != l) { continue; }
-                if (t.wanted.col_ind) { t.target[l].col_ind[place[l] + rank[c]] = e.column[c]; }
-                if (t.wanted.val) { store_value(t.to[l].precision, t.target[l].val, place[l] + rank[c], e.value[c]); }
-            }
-        }
-#pragma unroll
-        for (int l = 0; l < LEVELS; l++) {
-            place[l] += total[l];
-        }
-    }
-}
-
-/* Levels from `first` on. */
-static tess_status launch_layers(tess_context *ctx, const split_source *source, int first, int count,
-                                 const csr_view *to, const split_target *target)
-{
-    const device_source s = make_source(source, NULL);
-    const unsigned grid = (unsigned)((s.csr.nrows + GPU_BLOCK - 1) / GPU_BLOCK);
-    layer_targets t = {};
-
-    if (s.csr.nrows == 0) { return TESS_SUCCESS; }
-    for (int l = 0; l < count; l++) {
-        t.to[first + l] = to[l];
-        t.target[first + l] = target[l];
-    }
-    t.wanted = target[0];
-    if (first + count <= 2) {
-        copy_layers_kernel<2><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(s, t);
-    } else {
-        copy_layers_kernel<TESS_MOST_LEVELS><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(s, t);
-    }
-    return gpu_check_launch(ctx, "copying entries by level");
-}
-
-static tess_status copy_layers(tess_context *ctx, const split_source *source, int nlevels, const csr_view *to,
-                               const split_target *target)
-{
-    gpu_scope scope(ctx);
-
-    return launch_layers(ctx, source, 0, nlevels, to, target);
-}
-
 static tess_status copy_entries(tess_context *ctx, const split_source *source, const split_rows *rows,
                                 const csr_view *to, const split_target *target)
 {
@@ -502,7 +292,7 @@ static tess_status copy_entries(tess_context *ctx, const split_source *source, c
     const device_source s = make_source(source, rows);
 
     if (rows->count == 0) { return TESS_SUCCESS; }
-    if (rows->entry_level >= 0) { return launch_layers(ctx, source, rows->entry_level, 1, to, target); }
+    if (rows->entry_level >= 0) { return split_gpu_copy_layer(ctx, source, rows->entry_level, to, target); }
     switch (to->precision) {
 #define LAUNCH(TYPE, NAME) \
     case TESS_PRECISION_##NAME: launch_copy<TESS_PRECISION_##NAME>(ctx, s, to, target); break;
@@ -532,8 +322,9 @@ static tess_status exponents(tess_context *ctx, const split_source *source, cons
 /* Behind functions: a table that is visible outside would be emitted for the device as well by HIP. */
 extern "C" const split_backend *split_gpu(void)
 {
-    static const split_backend table = {split_gpu_spread, order_rows,           offsets, copy_entries, copy_layers,
-                                        exponents,        split_gpu_spmv_layers};
+    static const split_backend table = {
+        split_gpu_spread, order_rows,           offsets, copy_entries, split_gpu_count_layers, split_gpu_copy_layers,
+        exponents,        split_gpu_spmv_layers};
 
     return &table;
 }

@@ -165,12 +165,27 @@ static tess_status copy_entries(tess_context *ctx, const split_source *source, c
     return TESS_SUCCESS;
 }
 
+static tess_status count_layers(tess_context *ctx, const split_source *source, int nlevels, int64_t *nnz)
+{
+    int64_t count[TESS_LEVEL_NONE + 1] = {0};
+
+    (void)ctx;
+    for (int64_t k = 0; k < source->csr->nnz; k++) {
+        count[source->level[k]] += 1;
+    }
+    memcpy(nnz, count, (size_t)nlevels * sizeof *nnz);
+    return TESS_SUCCESS;
+}
+
 static tess_status copy_layers(tess_context *ctx, const split_source *source, int nlevels, const csr_view *to,
-                               const split_target *target)
+                               const split_target *target, bool with_offsets)
 {
     for (int l = 0; l < nlevels; l++) {
         const split_rows rows = {NULL, source->csr->nrows, l};
 
+        if (with_offsets) {
+            (void)offsets(ctx, source, &rows, to[l].row_ptr_bits, (void *)(uintptr_t)to[l].row_ptr, NULL);
+        }
         (void)copy_entries(ctx, source, &rows, &to[l], &target[l]);
     }
     return TESS_SUCCESS;
@@ -189,6 +204,7 @@ const split_backend split_host = {.spread = spread,
                                   .order = order_rows,
                                   .offsets = offsets,
                                   .copy = copy_entries,
+                                  .count_layers = count_layers,
                                   .copy_layers = copy_layers,
                                   .exponents = exponents,
                                   .spmv_layers = split_host_spmv_layers};

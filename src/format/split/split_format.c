@@ -57,7 +57,11 @@ tess_status split_open_source(const split_storage *s, const tess_matrix *assembl
                           .level = s->assignment->level,
                           .exponent = s->assignment->exponent,
                           .without_diagonal = s->summary.options.without_diagonal != 0};
-    if (s->summary.options.granularity == TESS_GRANULARITY_BLOCK) {
+    if (s->assignment->of_entry && s->owns_assignment) { /* the assignment has no other use for them */
+        out->own_level = s->assignment->of_entry;
+        s->assignment->of_entry = NULL;
+        out->level = out->own_level;
+    } else if (s->summary.options.granularity == TESS_GRANULARITY_BLOCK) {
         TESS_TRY(tess_device_allocate(ctx, csr->nnz, sizeof *out->own_level, (void **)&out->own_level));
         TESS_TRY(split_backend_of(ctx)->spread(ctx, csr, &s->assignment->grid, s->assignment->level, out->own_level));
         out->level = out->own_level;
@@ -169,7 +173,7 @@ static tess_status take_assignment(const tess_matrix *a, const tess_assignment *
         if (policy.granularity == TESS_GRANULARITY_MATRIX) { policy.granularity = TESS_GRANULARITY_ROW; }
         TESS_TRY(check_options(a, &s->options, policy.granularity));
         policy.arithmetic = s->options.arithmetic;
-        TESS_TRY(tess_assignment_create(a, &policy, &s->assignment));
+        TESS_TRY(tess_assignment_create_by_entry(a, &policy, &s->assignment));
         s->owns_assignment = true;
     }
     s->summary = s->assignment->summary;

@@ -116,7 +116,7 @@ static tess_status fill(tess_context *ctx, const tiles_source *source, const til
 {
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 64) if (v->nnz > HOST_SERIAL_WORK)
     for (int64_t strip = 0; strip < v->nstrips; strip++) {
-        write_strip(source, v, strip, record + (int64_t)v->start[strip] * TILES_UNIT);
+        write_strip(source, v, strip, tiles_host_open_record(v, strip, record));
     }
     return TESS_SUCCESS;
 }

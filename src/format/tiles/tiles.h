@@ -78,7 +78,7 @@ typedef struct tiles_backend {
     /* Fills start, nstrips + 1 places from 0, in units; *units is the last, *longest the most bytes of a strip. */
     tess_status (*measure)(tess_context *ctx, const tiles_source *source, const tiles_view *v, uint32_t *start,
                            int64_t *units, int64_t *longest);
-    /* Writes the records. Bytes that pad are not written: the caller has cleared them. */
+    /* Writes the records; bytes that pad are 0. */
     tess_status (*fill)(tess_context *ctx, const tiles_source *source, const tiles_view *v, char *record);
     /* Whatever products need beyond that, so that none allocates. */
     tess_status (*prepare)(tess_context *ctx, const tiles_view *v);

@@ -45,7 +45,7 @@ __device__ static inline int64_t find_column(const int32_t *col_ind, int64_t low
 }
 
 /* A strip's record as the threads of a group make it: in shared memory where there is room, since single bytes and values are slow to
-   write to memory, and copied from there as a whole. */
+   write to memory, and copied from there as a whole. It is all zero to begin with: some bytes pad. */
 template <int ROWS>
 struct record_place {
     char *record; /* where it is made */
@@ -58,15 +58,16 @@ struct record_place {
         : record(records), target(NULL), units(0)
     {
         const uint32_t start = has ? v.start[strip] : 0U, end = has ? v.start[strip + 1] : 0U;
+        const int all = (int)(end - start);
 
         record = records + (int64_t)start * TILES_UNIT;
         target = (uint4 *)(void *)record;
-        if ((int64_t)(end - start) * TILES_UNIT <= room) {
-            units = (int)(end - start);
+        if ((int64_t)all * TILES_UNIT <= room) {
+            units = all;
             record = stage;
         }
-        for (int i = lane; i < units; i += ROWS) {
-            ((uint4 *)(void *)stage)[i] = make_uint4(0, 0, 0, 0);
+        for (int i = lane; i < all; i += ROWS) {
+            ((uint4 *)(void *)record)[i] = make_uint4(0, 0, 0, 0);
         }
         GPU_SYNC_WAVE();
     }

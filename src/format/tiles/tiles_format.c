@@ -131,7 +131,7 @@ static tess_status make_records(const tess_matrix *assembled, tiles_storage *s)
     TESS_TRY(tess_device_allocate(ctx, units + SLACK_UNITS, TILES_UNIT, (void **)&record));
     v->record = record;
     v->units = units;
-    TESS_TRY(ctx->backend->zero(ctx, record, (size_t)(units + SLACK_UNITS) * TILES_UNIT));
+    TESS_TRY(ctx->backend->zero(ctx, record + units * TILES_UNIT, TILES_SLACK));
     TESS_TRY(backend->fill(ctx, &source, v, record));
 cleanup:
     return status;

@@ -174,6 +174,14 @@ static void write_entries(const tiles_source *source, const tiles_view *v, const
     }
 }
 
+char *tiles_host_open_record(const tiles_view *v, int64_t strip, char *records)
+{
+    char *record = records + (int64_t)v->start[strip] * TILES_UNIT;
+
+    memset(record, 0, (size_t)(v->start[strip + 1] - v->start[strip]) * TILES_UNIT);
+    return record;
+}
+
 void tiles_host_open_strip(const csr_view *csr, int64_t strip, int rows, int64_t *cursor)
 {
     for (int r = 0; r < rows && strip * rows + r < csr->nrows; r++) {
@@ -235,7 +243,7 @@ static tess_status fill(tess_context *ctx, const tiles_source *source, const til
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 64) if (v->nnz > HOST_SERIAL_WORK)
     for (int64_t strip = 0; strip < v->nstrips; strip++) {
         write_strip(source, v, strip, groups + (ptrdiff_t)omp_get_thread_num() * TESS_MOST_LEVELS,
-                    record + (int64_t)v->start[strip] * TILES_UNIT);
+                    tiles_host_open_record(v, strip, record));
     }
     tess_host_release(ctx, groups, (int64_t)ctx->threads * TESS_MOST_LEVELS, sizeof *groups);
     return TESS_SUCCESS;

@@ -19,6 +19,9 @@ tess_status tiles_host_prepare(tess_context *ctx, int64_t nstrips);
 /* Turns the units of each strip into places from 0 on; returns their sum, and the bytes of the longest strip. */
 int64_t tiles_host_place_strips(const tiles_view *v, uint32_t *start, int64_t *longest);
 
+/* A strip's record, all zero: some of its bytes pad. */
+char *tiles_host_open_record(const tiles_view *v, int64_t strip, char *records);
+
 /* Where the entries of a strip's rows begin: what builders walk along. */
 void tiles_host_open_strip(const csr_view *csr, int64_t strip, int rows, int64_t *cursor);
 

@@ -42,7 +42,7 @@ json info.json 'j["storage"]["format"] == "auto" and j["storage"]["granularity"]
 
 for solver in cg bicgstab gmres gmres-ir; do
     expect 0 solve spd.mtx --device cpu --solver $solver --format auto --json solve.json
-    out_has '^method .* csr .chosen. fp(64|32), guard'
+    out_has '^method .* csr .chosen. fp(64|32)( .exact.)?, guard'
     json solve.json 'j["converged"] and j["format"] == "csr" and j["options"]["format"] == "csr" and j["options"]["format_chosen"]'
     expect 0 solve spd.mtx --device cpu --solver $solver --format auto --policy mean-3std --json solve.json
     json solve.json 'j["converged"] and j["format"] == "split" and j["options"]["granularity"] == "row" and j["policy"] == "mean-3std"'

@@ -51,5 +51,48 @@ err_has 'without level fp64'
 expect 2 info lossless.mtx --policy lossless:1
 expect 2 info lossless.mtx --policy mean-range --levels fp64,fp8
 err_has 'kind of fp8'
-expect 2 spmv lossless.mtx --policy lossless
+
+# one precision: the lowest that holds all, which a solve takes as FP64
+for format in csr ellr sell dia; do
+    expect 0 spmv spd.mtx --format $format --policy lossless --max-padding 10 --x ones --json spmv.json
+    out_has "^storage +$format e4m3 .exact., "
+    json spmv.json 'j["matrix_precision"] == "e4m3" and j["matrix_exact"] and j["options"]["granularity"] == "matrix"'
+    json spmv.json 'j["fp64_componentwise_error"] <= j["componentwise_bound"]'
+    expect 0 solve gallery:laplace2d:12 --device cpu --solver cg --format $format --rtol 1e-10 --json wide.json
+    json wide.json 'j["matrix_exact"] and j["matrix_precision"] == "fp64" and j["policy"] == "none"'
+    for way in "--policy lossless" "--policy lossless --granularity matrix" "--matrix-precision fp16"; do
+        # shellcheck disable=SC2086
+        expect 0 solve gallery:laplace2d:12 --device cpu --solver cg --format $format $way --rtol 1e-10 --json low.json
+        out_has "^method .* $format (e4m3|fp16) .exact., guard"
+        json low.json 'j["matrix_exact"] and j["refinements"] == 0 and not j["escalated"]'
+        json low.json "j['iterations'] == $(python3 -c 'import json; print(json.load(open("wide.json"))["iterations"])')"
+    done
+    json low.json 'j["policy"] == "none" and j["nonzeros_per_precision"]["fp16"] == j["nnz"]'
+done
+expect 0 solve spd.mtx --solver cg --policy lossless --levels fp64,fp32 --json low.json
+json low.json 'j["format"] == "csr" and j["policy"] == "lossless" and j["matrix_precision"] == "fp32" and j["matrix_exact"]'
+expect 0 spmv lossless.mtx --policy lossless --json spmv.json
+json spmv.json 'j["matrix_precision"] == "fp64" and j["matrix_exact"]'
+expect 0 spmv lossless.mtx --format csr --matrix-precision fp16 --json spmv.json
+json spmv.json 'not j["matrix_exact"]'
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 32768\n2 2 0.0000152587890625\n' >apart.mtx
+expect 0 info apart.mtx --format dia --policy lossless --json info.json
+out_has '^storage +dia e5m2: '
+out_has '^  e5m2 +no loss: 1 matrix, 2 nonzeros'
+json info.json 'j["assignment"]["granularity"] == "matrix" and j["storage"]["matrix_precision"] == "e5m2"'
+expect 0 info apart.mtx --granularity matrix --policy lossless
+out_has '^  e5m2 +no loss: 1 matrix, 2 nonzeros'
+expect 0 compare spd.mtx --device cpu --repeat 1 --format csr --policy lossless --json compare.json
+json compare.json '[r["matrix_precision"] for r in j["results"]] == ["e4m3"]'
+expect 2 spmv lossless.mtx --format dia --policy lossless --granularity row
+err_has 'by matrix'
+expect 2 spmv lossless.mtx --format dia --policy lossless --granularity block
+err_has 'by block|takes matrix'
+expect 2 spmv lossless.mtx --policy lossless --matrix-precision fp16
+err_has 'precisions of --levels'
+expect 2 spmv lossless.mtx --policy lossless --block 16x32
+err_has 'block is for'
+expect 2 spmv lossless.mtx --policy mean-range
 err_has 'format split, composite or tiles'
+expect 2 solve spd.mtx --solver jacobi --policy lossless --format csr
+err_has 'solver jacobi takes it with'

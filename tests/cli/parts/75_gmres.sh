@@ -29,7 +29,7 @@ expect 0 solve spd.mtx --solver gmres-ir --reorder rcm --basis-precision fp16 --
 json solve.json 'j["options"]["inner_precision"] == j["inner_precision"] == "fp32/fp32"'
 json solve.json 'j["options"]["basis_precision"] == j["basis_precision"] == "fp16"'
 out_has '^cycles +inner fp32/fp32, basis fp16, restart after 50 vectors, cgs2-delayed$'
-out_has '^method +gmres-ir, .*, csr fp32, '
+out_has '^method +gmres-ir, .*, csr fp32( .exact.)?, '
 expect 0 solve spd.mtx --solver cg --json solve.json
 json solve.json 'j["options"]["inner_precision"] is None and j["options"]["basis_precision"] is None'
 
