@@ -72,8 +72,8 @@ typedef enum tess_recurrence {
  * the cycle's first residual r, with a preconditioner M), so that scaling A or b by a power of two changes nothing; tiles are used in
  * their own precision again when a segment grows. Values are narrowed over a power of two per tile, so that no range ends. In BiCGSTAB
  * a product passes over by its own vector, and narrows as far as both vectors allow. The true residual decides: with the guard on
- * `repair`, a solve that was misled goes on with the tiles as they are stored. Misled is too what does not halve its residual norm in 4 n
- * iterations (at most 2,000 or a quarter of max_iterations, at least 100) and ends them with tiles narrowed.
+ * `repair`, a solve that was misled goes on with the tiles as they are stored. Misled is too a cycle whose residual norm falls below no
+ * other power of two in 4 n iterations (at most 2,000 or a quarter of max_iterations, at least 100) and ends them with tiles narrowed.
  */
 #define TESS_NARROWING_LIST(X) \
     X(OFF, 0, "off")           \

@@ -12,6 +12,7 @@
 #include "format/csr/csr.h"
 #include "solver/narrowing/narrowing.h"
 #include "solver/solver.h"
+#include "solver/step_common.h"
 #include "solver/transform.h"
 #include "solver/verify.h"
 
@@ -34,10 +35,11 @@ enum { UNSCALED_EXPONENT = 300, MOST_EXPONENT = 1000 };
 #define REDUCTION_ROUNDOFFS 8.0
 #define LARGEST_REDUCTION 0x1p-17
 #define SMALLEST_REDUCTION (0.5 * PROGRESS_SHARE)
-/* A narrowed cycle that has not halved its residual norm for so many iterations has stalled: four times the rows, up to this many or a
+/* A narrowed cycle whose residual norm has not fallen below another power of two for so many iterations has stalled: four times the rows, up to this many or a
    share of the solve's limit. CG without narrowing on 32 symmetric matrices of 48 to 17,361 rows, to 1e-10 in 10,000 iterations, took up to
-   3.1 times the rows for it, and up to 1,023 iterations, but for 2,800 on ex9 and ex33. */
+   3.1 times the rows to halve it, and up to 1,023 iterations, but for 2,800 on ex9 and ex33. */
 enum { PATIENT_ROWS = 4, LEAST_PATIENCE = 100, MOST_PATIENCE = 2000, PATIENT_SHARES = 4 };
+_Static_assert((int)MOST_PATIENCE <= (int)WATCH_COUNT, "it has so many bits");
 /* Values that storage changes by no more than this are as good as FP64's: about what a sum of a few products loses. */
 #define NEGLIGIBLE_LOSS 0x1p-49
 
@@ -219,8 +221,8 @@ static tess_status pause_clock(const tess_solver *s)
     return s->clock ? s->ctx->backend->zero(s->ctx, &s->clock->last, sizeof s->clock->last) : TESS_SUCCESS;
 }
 
-/* How long the residual norm may take to be halved; 0: for ever, where nothing is narrowed or no other tiles would follow. */
-static int64_t patience_of(const solve_run *run)
+/* How the loop sees that it stalls; 0: it does not look, where nothing is narrowed or no other tiles would follow. */
+static uint32_t watch_of(const solve_run *run, double norm)
 {
     const int64_t passes = PATIENT_ROWS * run->s->original->nrows,
                   share = run->s->options.max_iterations / PATIENT_SHARES;
@@ -228,7 +230,8 @@ static int64_t patience_of(const solve_run *run)
 
     if (run->patient || run->guard != TESS_GUARD_REPAIR || !narrowing_is_active(run->s)) { return 0; }
     patience = share < patience ? share : patience;
-    return patience > LEAST_PATIENCE ? patience : (int64_t)LEAST_PATIENCE;
+    patience = patience > LEAST_PATIENCE ? patience : (int64_t)LEAST_PATIENCE;
+    return step_watch((uint32_t)patience, 0, (uint32_t)policy_leading_exponent(norm));
 }
 
 static tess_status start_cycle(solve_run *run)
@@ -254,9 +257,7 @@ static tess_status start_cycle(solve_run *run)
     state.residual_norm = ldexp(run->norm, -run->exponent);
     state.tolerance = run->guard == TESS_GUARD_REPORT && s->method->restarts_judge ? 0.0 : ldexp(goal, -run->exponent);
     state.divergence_limit = s->options.divergence_tolerance * ldexp(largest, -run->exponent);
-    state.patience = patience_of(run);
-    state.halved = state.residual_norm;
-    state.halved_at = state.iteration;
+    state.watch = watch_of(run, state.residual_norm);
     k->attempt = run->fruitless;
     k->iterated = 0;
     run->begin = state;
@@ -420,7 +421,7 @@ static tess_status find_misled(solve_run *run, tess_reason reason, bool progress
 
     *misled = run->guard == TESS_GUARD_REPAIR && narrowing_is_active(run->s) && (last || !progress) &&
               reason != TESS_REASON_ITERATIONS && reason != TESS_REASON_CANCELLED;
-    if (run->begin.patience > 0 && reason == TESS_REASON_STAGNATION) {
+    if (run->begin.watch != 0 && reason == TESS_REASON_STAGNATION) {
         TESS_TRY(narrowing_acts(run->s, misled));
         run->patient = !*misled;
     }

@@ -28,11 +28,9 @@ typedef struct tess_loop_state {
     int64_t iteration;              /* counts over all cycles of one solve */
     int64_t max_iterations;
     int32_t cancel;  /* set by the engine on the user's wish */
+    uint32_t watch;  /* not 0: the loop ends where the residual norm stalls (step_stalls) */
     double *history; /* residual norms by iteration; may be NULL */
     int64_t history_capacity;
-    /* Where patience is not 0: the loop ends once so many iterations have not halved the residual norm; the last that was, and when. */
-    int64_t patience, halved_at;
-    double halved;
     double scale; /* a power of two: the cycle works on 1/scale times its residual; histories and monitors see scale
                      times residual_norm and tolerance */
 } tess_loop_state;

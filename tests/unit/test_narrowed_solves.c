@@ -6,6 +6,7 @@
 #include "support/tiles.h"
 
 #include "core/internal.h"
+#include "solver/step_common.h"
 
 /* A Laplacian whose values no lower precision holds, on a long strip, and a load at one end: far from it p stays small for long. */
 static oracle_csr make_strip(void)
@@ -261,6 +262,37 @@ static void a_solve_that_stalls_is_misled(void **state)
     tess_context_destroy(ctx);
 }
 
+/* How many iterations a loop of that patience lives through, whose residual norms are these after a first one of 8; -1: all of them. */
+static int iterations_until_stalled(uint32_t patience, const double *norms, int count)
+{
+    tess_loop_state s = {.watch = patience == 0 ? 0 : step_watch(patience, 0, 3)};
+
+    for (int k = 0; k < count; k++) {
+        s.residual_norm = norms[k];
+        step_end_if_stalled(&s, TESS_LOOP_FINISHING);
+        if (s.phase != TESS_LOOP_RUNNING) {
+            assert_int_equal(s.phase, TESS_LOOP_FINISHING);
+            assert_int_equal(s.reason, TESS_REASON_STAGNATION);
+            return k;
+        }
+    }
+    return -1;
+}
+
+static void patience_ends_without_another_power_of_two(void **state)
+{
+    static const double slow[] = {7.9, 7.0, 100.0, 4.0, 3.9, 4.0, 0x1p100, 3.0}, even[] = {8.0, 9.0, 15.0, 8.0};
+    static const double fast[] = {0x1p-200, 0x1p-500, 0x1p-900, 0x1p-1060};
+
+    (void)state;
+    assert_int_equal(iterations_until_stalled(3, slow, 8), 3); /* 7.9 is lower, the next three are not */
+    assert_int_equal(iterations_until_stalled(4, slow, 8), -1);
+    assert_int_equal(iterations_until_stalled(1, even, 4), 0);
+    assert_int_equal(iterations_until_stalled(4, even, 4), 3);
+    assert_int_equal(iterations_until_stalled(0, even, 4), -1);
+    assert_int_equal(iterations_until_stalled(1, fast, 4), -1);
+}
+
 /* A line of 220: the residual is not halved before iteration 107. Nothing is narrowed, and nothing misled. */
 static void a_matrix_that_is_slow_misleads_nobody(void **state)
 {
@@ -354,12 +386,12 @@ static void what_cannot_be_is_refused(void **state)
 }
 
 /* What stands here, for a GPU too. */
-#define NARROWED_SOLVES                                                                                           \
-    cmocka_unit_test(counts_are_those_of_all_products), cmocka_unit_test(safe_does_not_know_the_scale),           \
-        cmocka_unit_test(paper_knows_the_scale_and_the_guard_knows_better),                                       \
-        cmocka_unit_test(an_estimate_that_misleads_is_caught), cmocka_unit_test(every_solve_begins_anew),         \
-        cmocka_unit_test(a_solve_that_stalls_is_misled), cmocka_unit_test(a_matrix_that_is_slow_misleads_nobody), \
-        cmocka_unit_test(what_cannot_be_is_refused)
+#define NARROWED_SOLVES                                                                                                \
+    cmocka_unit_test(counts_are_those_of_all_products), cmocka_unit_test(safe_does_not_know_the_scale),                \
+        cmocka_unit_test(paper_knows_the_scale_and_the_guard_knows_better),                                            \
+        cmocka_unit_test(an_estimate_that_misleads_is_caught), cmocka_unit_test(every_solve_begins_anew),              \
+        cmocka_unit_test(patience_ends_without_another_power_of_two), cmocka_unit_test(a_solve_that_stalls_is_misled), \
+        cmocka_unit_test(a_matrix_that_is_slow_misleads_nobody), cmocka_unit_test(what_cannot_be_is_refused)
 
 #ifndef TESTS_ON_GPU
 int main(void)

@@ -60,6 +60,7 @@ TESS_HD void step_bicgstab_beta(tess_loop_state *s)
     if (!step_is_finite(s->beta) || fabs(rho_next) <= TESS_BICGSTAB_ORTHOGONAL * s->shadow_norm * s->residual_norm) {
         step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_BREAKDOWN);
     }
+    step_end_if_stalled(s, TESS_LOOP_STOPPED);
 }
 
 #endif

@@ -60,12 +60,14 @@ TESS_HD void cg_close(tess_loop_state *s, double residual_squared, double rho_ne
 TESS_HD void step_cg_beta(tess_loop_state *s)
 {
     cg_close(s, s->dots[0], s->dots[1]);
+    step_end_if_stalled(s, TESS_LOOP_FINISHING);
 }
 
 /* The preconditioner's own pass gave dots[0] = (r, z); the pass before it left (r, r) in dots[1]. */
 TESS_HD void step_cg_beta_split(tess_loop_state *s)
 {
     cg_close(s, s->dots[1], s->dots[0]);
+    step_end_if_stalled(s, TESS_LOOP_FINISHING);
 }
 
 /* dots = {(z, A z), (r, r), (r, z)} of a new residual: the end of an iteration and the scalars of the next. */
