@@ -241,21 +241,36 @@ static tess_status require_original_order(tess_context *ctx, const tess_storage_
                      "a solve with rows in the order of their precisions");
 }
 
+/* Format auto without a policy is CSR where the engine may be a single kernel: that gains more than fewer bytes do. */
+static tess_status settle_format(const tess_solver *s, tess_storage_options *o)
+{
+    const tess_engine engine = s->options.engine;
+    bool expects = false;
+    tess_status status = TESS_SUCCESS;
+
+    if (o->format != TESS_FORMAT_AUTO || o->policy.policy != TESS_POLICY_NONE) { return TESS_SUCCESS; }
+    if (engine != TESS_ENGINE_AUTO && engine != TESS_ENGINE_SINGLE_KERNEL) { return TESS_SUCCESS; }
+    TESS_TRY(single_kernel_expects(s, &expects));
+    if (expects) { o->format = TESS_FORMAT_CSR; }
+cleanup:
+    return status;
+}
+
 tess_status solver_setup_storage(tess_solver *s)
 {
-    const tess_storage_options *o = &s->options.storage;
+    tess_storage_options o = s->options.storage;
     const tess_matrix *a = s->original;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_storage_require_fp64_arithmetic(s->ctx, o, "a solve"));
-    TESS_TRY(require_original_order(s->ctx, o));
+    TESS_TRY(tess_storage_require_fp64_arithmetic(s->ctx, &o, "a solve"));
+    TESS_TRY(require_original_order(s->ctx, &o));
     if (!a->ops) { return TESS_SUCCESS; }
     TESS_TRY(a->ops->prepare(a)); /* the guard may go up to it within a loop */
-    if (o->format == TESS_FORMAT_CSR && o->precision == TESS_PRECISION_FP64 &&
-        o->policy.policy != TESS_POLICY_LOSSLESS) {
+    TESS_TRY(settle_format(s, &o));
+    if (o.format == TESS_FORMAT_CSR && o.precision == TESS_PRECISION_FP64 && o.policy.policy != TESS_POLICY_LOSSLESS) {
         return TESS_SUCCESS;
     }
-    TESS_TRY(tess_matrix_convert(a, o, &s->stored));
+    TESS_TRY(tess_matrix_convert(a, &o, &s->stored));
     if (s->stored->format == TESS_FORMAT_CSR && s->stored->precision == TESS_PRECISION_FP64) {
         tess_matrix_destroy(s->stored); /* format auto came to what is there */
         s->stored = NULL;

@@ -388,7 +388,7 @@ static void solvers_take_it(void **state)
         tess_storage_options o = options_of("none", TESS_GRANULARITY_ROW), named = o;
         tess_solve_result chosen = solve_in(ctx, &a, b, solvers[k], &o, NULL), by_name;
 
-        named.format = on_gpu ? TESS_FORMAT_DIA : TESS_FORMAT_CSR;
+        named.format = on_gpu && chosen.engine != TESS_ENGINE_SINGLE_KERNEL ? TESS_FORMAT_DIA : TESS_FORMAT_CSR;
         if (on_gpu && low) { named.precision = TESS_PRECISION_FP32; } /* which csr, and auto, take from the cycles */
         by_name = solve_in(ctx, &a, b, solvers[k], &named, NULL);
         assert_int_equal(chosen.format, named.format);

@@ -127,6 +127,24 @@ cleanup:
     return status;
 }
 
+tess_status single_kernel_expects(const tess_solver *s, bool *expects)
+{
+    const tess_backend *backend = s->ctx->backend;
+    const tess_matrix *m = solver_matrix(s);
+    const single_method method = method_for(s);
+    single_limits limits = {0, 0, 0};
+    tess_status status = TESS_SUCCESS;
+
+    *expects = false;
+    if (refusal(s) || !backend->single_limits) { return TESS_SUCCESS; }
+    TESS_TRY(backend->single_limits(s->ctx, &limits));
+    if (limits.blocks == 0 || !may_be_resident(s, &limits)) { return TESS_SUCCESS; }
+    *expects = single_cluster_blocks(&limits, m->nrows, m->nnz, method) > 0 ||
+               single_may_gain(m->nrows, m->nnz, single_grid_blocks(&limits, m->nrows), false, method);
+cleanup:
+    return status;
+}
+
 /* ---- on the device ---- */
 
 static tess_status allocate_exchange(tess_context *ctx, single_kernel *k)
