@@ -75,9 +75,11 @@ static bool split_refuses(const tess_matrix *a, const tess_storage_options *o)
 {
     const tess_format_ops *split = tess_find_format(a->ctx->backend, TESS_FORMAT_SPLIT);
     bool refused = o->kernel == TESS_KERNEL_PAPER || o->layout == TESS_LAYOUT_RESIDENT;
+    tess_policy_options policy = o->policy;
 
-    for (int l = 0; l < o->policy.nlevels && l < TESS_MOST_LEVELS; l++) {
-        const tess_level *level = &o->policy.level[l];
+    tess_policy_default_levels(&policy);
+    for (int l = 0; l < policy.nlevels && l < TESS_MOST_LEVELS; l++) {
+        const tess_level *level = &policy.level[l];
         const bool known = tess_precision_bytes(level->precision) > 0;
 
         refused = refused || (known && !(split->precisions & (1U << level->precision))) ||

@@ -13,6 +13,8 @@ static void precisions_of_tiles_alone_take_tiles(void **state)
     (void)state;
     assert_int_equal(tess_levels_parse("fp64,e5m2", &o.policy), TESS_SUCCESS);
     assert_int_equal(format_for(ctx, &sparse, &o), TESS_FORMAT_TILES);
+    o = options_of("lossless", TESS_GRANULARITY_MATRIX); /* by default down to fp8 */
+    assert_int_equal(format_for(ctx, &sparse, &o), TESS_FORMAT_TILES);
     oracle_free(&sparse);
     tess_context_destroy(ctx);
 }
