@@ -39,7 +39,7 @@ typedef enum tess_log_level {
  * Allocation functions. @c allocate returns NULL when it cannot serve @p bytes; host memory must be aligned
  * to 64 bytes, device memory to 256. @c release gets the size that was asked for.
  *
- * Without a device allocator, a context keeps released device memory of 64 KiB and more, up to a sixteenth of the device's, for
+ * Without a device allocator, a context keeps released device memory, up to a sixteenth of the device's, for
  * its own later use, in the order of its stream: finish what other streams do with an array before its owner is destroyed.
  * @ref tess_context_trim gives it back.
  */

@@ -296,8 +296,9 @@ TESS_EXPORT tess_format tess_matrix_format(const tess_matrix *a);
 /** Of formats in parts that of the highest level. */
 TESS_EXPORT tess_precision tess_matrix_precision(const tess_matrix *a);
 /** Nonzero where every value is stored as it is: what is solved with the matrix is the assembled system, whatever the precision. New
- * values (tess_matrix_update_values) are looked at anew in csr, ellr, sell and dia; there a pass over the values tells, in
- * conversions below fp64. tests/unit/test_exact.c */
+ * values (tess_matrix_update_values) are looked at by the next product: in csr, ellr, sell and dia by a pass over them, as in conversions
+ * below fp64; split, composite and tiles with anything below fp64 are no longer known to be exact, nor are those of a
+ * caller's assignment. tests/unit/test_exact.c */
 TESS_EXPORT int tess_matrix_is_exact(const tess_matrix *a);
 /** The format of the parts of split and composite, one that was chosen too, at the highest level; of any other matrix its own format.
  * tests/unit/test_split_bases.c */

@@ -106,7 +106,8 @@ struct tess_matrix {
     const tess_matrix *original; /* what this was converted from (borrowed); NULL for an assembled matrix or a shell */
     bool keeps_order;            /* update_values may take the caller's order */
     uint64_t values_version;     /* counts update_values */
-    double loss; /* of a matrix in one precision: the most that a value loses in storage, relatively; Inf: unknown */
+    double
+        loss; /* the most that a value loses in storage, relatively; Inf: unknown. Of parts: beyond what their policy allows */
     double accepted_loss; /* what `loss` was looked for up to */
     tess_shell_operator shell;
 };
@@ -143,7 +144,7 @@ tess_status tess_spmv_of_original(const tess_matrix *a, const tess_spmv_args *ar
 tess_status tess_matrix_refresh(tess_matrix *a);
 /* What the parts of split and composite, or tiles, were assigned; NULL for other formats. */
 const tess_assignment_summary *tess_matrix_assigned_to(const tess_matrix *a);
-/* The most that storage changes a value by, relatively, where that is known and products are in FP64; else Inf. */
+/* The most that storage changes a value by, relatively, where that is known; else, and where parts are multiplied in FP32, Inf. */
 double tess_matrix_bounded_loss(const tess_matrix *a);
 
 /* Whether a policy decides the precisions of the format's parts; else the matrix has one, which policy lossless may choose. */

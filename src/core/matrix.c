@@ -243,15 +243,25 @@ const tess_assignment_summary *tess_matrix_assigned_to(const tess_matrix *a)
     return split ? &((const split_storage *)a->storage)->summary : NULL;
 }
 
+/* Whether no nonzero is below FP64. */
+static bool is_fp64_throughout(const tess_assignment_summary *summary)
+{
+    for (int l = 0; l < summary->options.nlevels; l++) {
+        if (summary->nonzeros_at[l] > 0 && summary->options.level[l].precision != TESS_PRECISION_FP64) { return false; }
+    }
+    return true;
+}
+
 double tess_matrix_bounded_loss(const tess_matrix *a)
 {
     const bool split = a->format == TESS_FORMAT_SPLIT || a->format == TESS_FORMAT_COMPOSITE;
     const tess_assignment_summary *summary = tess_matrix_assigned_to(a);
 
     if (!summary) { return a->loss; }
-    if (summary->options.policy != TESS_POLICY_LOSSLESS) { return INFINITY; }
     if (split && ((const split_storage *)a->storage)->options.arithmetic != TESS_ARITHMETIC_FP64) { return INFINITY; }
-    return summary->options.parameter;
+    if (is_fp64_throughout(summary)) { return 0.0; }
+    if (summary->options.policy != TESS_POLICY_LOSSLESS) { return INFINITY; }
+    return fmax(summary->options.parameter, a->loss);
 }
 
 int tess_matrix_is_exact(const tess_matrix *a)
@@ -299,6 +309,7 @@ static tess_status build(tess_matrix *stored, const tess_storage_options *option
     tess_status status = TESS_SUCCESS;
 
     if (assignment) {
+        stored->loss = INFINITY; /* it may have been found for other values */
         return options->format == TESS_FORMAT_TILES ? tiles_build_assigned(a, options, assignment, &stored->storage)
                                                     : split_build_assigned(a, options, assignment, &stored->storage);
     }
@@ -375,7 +386,9 @@ tess_status tess_matrix_refresh(tess_matrix *a)
 
     if (!a->original || a->values_version == a->original->values_version) { return TESS_SUCCESS; }
     TESS_TRY(a->ops->refresh(a->original, a->storage));
-    if (!tess_format_takes_parts(a->format)) {
+    if (tess_format_takes_parts(a->format)) {
+        a->loss = INFINITY; /* levels are those of the values before */
+    } else {
         TESS_TRY(tess_matrix_find_loss(a->original, a->precision, a->accepted_loss, &a->loss));
     }
     a->values_version = a->original->values_version;

@@ -47,11 +47,14 @@ tess_status tess_matrix_find_loss(const tess_matrix *a, tess_precision precision
     bool kept = false;
     tess_status status = TESS_SUCCESS;
 
-    *loss = 0.0;
+    *loss = INFINITY;
     TESS_TRY(keeps(a, precision, 0.0, &kept));
-    if (kept) { return TESS_SUCCESS; }
+    if (kept) {
+        *loss = 0.0;
+        return TESS_SUCCESS;
+    }
     if (accepted > 0.0) { TESS_TRY(keeps(a, precision, accepted, &kept)); }
-    *loss = kept ? accepted : (double)INFINITY;
+    if (kept) { *loss = accepted; }
 cleanup:
     return status;
 }
@@ -70,6 +73,7 @@ tess_status tess_matrix_choose_precision(const tess_matrix *a, const tess_storag
                          "policy lossless of granularity %s for format %s, which has one precision",
                          tess_granularity_name(policy.granularity), tess_format_name(options->format));
     }
+    policy.without_diagonal = 0; /* it is stored with the rest */
     TESS_TRY(assign_whole(a, &policy, precision));
     *loss = 0.0;
     if (policy.parameter > 0.0) { status = tess_matrix_find_loss(a, *precision, policy.parameter, loss); }

@@ -453,10 +453,9 @@ static tess_status go_on(solve_run *run, const tess_loop_state *end, bool progre
         return replace_low_residual(run, *reason, progress);
     }
     TESS_TRY(find_misled(run, *reason, progress, &misled));
-    if (misled) {
-        TESS_TRY(narrowing_stop(run->s));
-        progress = true; /* the next cycle is another */
-    }
+    if (misled) { TESS_TRY(narrowing_stop(run->s)); }
+    /* The next cycle is another: without narrowing, or with patience. */
+    progress = progress || misled || (run->begin.watch != 0 && *reason == TESS_REASON_STAGNATION);
     if (!may_repair(run, reason, progress)) { return TESS_SUCCESS; }
     if (repair && !progress && run->low_precision) { TESS_TRY(escalate(run)); }
     *goes_on = s->setup_reason == TESS_REASON_RUNNING;

@@ -250,7 +250,8 @@ static tess_status settle_format(const tess_solver *s, tess_storage_options *o)
 
     if (o->format != TESS_FORMAT_AUTO || o->policy.policy != TESS_POLICY_NONE) { return TESS_SUCCESS; }
     if (engine != TESS_ENGINE_AUTO && engine != TESS_ENGINE_SINGLE_KERNEL) { return TESS_SUCCESS; }
-    TESS_TRY(single_kernel_expects(s, &expects));
+    if (tess_precision_bytes(o->precision) < 2) { return TESS_SUCCESS; } /* the kernel reads no 8 bits */
+    TESS_TRY(single_kernel_expects(s, engine == TESS_ENGINE_SINGLE_KERNEL, &expects));
     if (expects) { o->format = TESS_FORMAT_CSR; }
 cleanup:
     return status;

@@ -182,6 +182,78 @@ static void new_values_are_looked_at(void **state)
     tess_context_destroy(ctx);
 }
 
+/* The levels of tiles are those of the values before: nothing is known of new ones, and the solve mends what they lose. */
+static void new_values_of_tiles_are_mended(void **state)
+{
+    tess_context *ctx = open_device(2);
+    oracle_csr a = oracle_laplace2d(20);
+    tess_matrix *m = make_matrix(ctx, &a);
+    double *b = random_values(a.nrows, 4, -1.0, 1.0), *x = test_allocate(a.nrows, sizeof *x);
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    tess_solver *solver = NULL;
+
+    (void)state;
+    options.storage = lossless(TESS_FORMAT_TILES, "lossless", NULL);
+    options.storage.policy.granularity = TESS_GRANULARITY_BLOCK;
+    assert_ok(ctx, tess_solver_create(m, &options, &solver));
+    for (int turn = 0; turn < 2; turn++) {
+        tess_solve_result result;
+
+        if (turn == 1) {
+            for (int64_t k = 0; k < a.nnz; k++) {
+                a.val[k] /= 3.0;
+            }
+            assert_ok(ctx, tess_matrix_update_values(m, a.val, TESS_MEMORY_HOST));
+        }
+        memset(x, 0, (size_t)a.nrows * sizeof *x);
+        result = solve_with(solver, ctx, a.nrows, b, x);
+        check_honest(&a, b, x, &options, &result);
+        assert_true(result.converged);
+        assert_int_equal(result.matrix_exact, turn == 0);
+        assert_int_equal(result.refinements > 0, turn == 1);
+    }
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+    free(b);
+    free(x);
+    tess_context_destroy(ctx);
+}
+
+/* Parts and tiles that come to FP64 throughout hold every value, whatever the policy; and the diagonal counts in one precision. */
+static void what_is_fp64_is_exact(void **state)
+{
+    static const tess_format in_parts[] = {TESS_FORMAT_SPLIT, TESS_FORMAT_TILES};
+    tess_context *ctx = open_device(2);
+    oracle_csr a = oracle_laplace2d(12);
+    tess_matrix *m = NULL, *stored = NULL;
+    tess_storage_options o;
+
+    (void)state;
+    for (int64_t i = 0; i < a.nrows; i++) {
+        for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
+            if (a.col_ind[k] == i) { a.val[k] = 4.0 + 1.0 / 3.0; }
+        }
+    }
+    m = make_matrix(ctx, &a);
+    for (int f = 0; f < 2; f++) {
+        tess_storage_options_init(&o);
+        o.format = in_parts[f];
+        assert_ok(ctx, tess_matrix_convert(m, &o, &stored));
+        assert_true(tess_matrix_is_exact(stored));
+        tess_matrix_destroy(stored);
+    }
+    o = lossless(TESS_FORMAT_CSR, "lossless", NULL);
+    o.policy.without_diagonal = 1;
+    assert_ok(ctx, tess_matrix_convert(m, &o, &stored));
+    assert_int_equal(tess_matrix_precision(stored), TESS_PRECISION_FP64);
+    assert_true(tess_matrix_is_exact(stored));
+    tess_matrix_destroy(stored);
+    tess_matrix_destroy(m);
+    oracle_free(&a);
+    tess_context_destroy(ctx);
+}
+
 static void what_cannot_be_is_refused(void **state)
 {
     static const tess_granularity wrong[] = {TESS_GRANULARITY_ENTRY, TESS_GRANULARITY_BLOCK};
@@ -233,6 +305,7 @@ static void empty_matrices_are_exact(void **state)
 #define EXACT_TESTS                                                                                          \
     cmocka_unit_test(the_lowest_that_holds_all_is_taken), cmocka_unit_test(what_was_asked_for_may_be_exact), \
         cmocka_unit_test(a_solve_is_that_of_fp64), cmocka_unit_test(new_values_are_looked_at),               \
+        cmocka_unit_test(new_values_of_tiles_are_mended), cmocka_unit_test(what_is_fp64_is_exact),           \
         cmocka_unit_test(what_cannot_be_is_refused), cmocka_unit_test(empty_matrices_are_exact)
 
 #ifndef TESTS_ON_GPU

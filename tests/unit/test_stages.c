@@ -37,7 +37,7 @@ static void stages_are_counted_by_name(void **state)
 
 static void stages_beyond_the_last_are_left_out(void **state)
 {
-    char names[TESS_MOST_STAGES + 2][8];
+    char names[TESS_MOST_STAGES + 2][12];
     tess_context *ctx = open_cpu(1);
     tess_stages stages;
 

@@ -83,7 +83,11 @@ static bool fits(const tess_solver *s, const single_limits *limits, const single
     const single_contents what =
         single_kernel_contents(method_for(s), solver_matrix(s), s->options.narrowing != TESS_NARROWING_OFF, resident);
 
-    return single_shared_layout(plan, &what).bytes <= limits->shared_bytes;
+    const single_contents original = single_kernel_contents(method_for(s), s->original, false, false);
+
+    /* The guard may go up to the original, whose entries can be streamed. */
+    return single_shared_layout(plan, &what).bytes <= limits->shared_bytes &&
+           single_shared_layout(plan, &original).bytes <= limits->shared_bytes;
 }
 
 /* ---- the plan ---- */
@@ -127,7 +131,7 @@ cleanup:
     return status;
 }
 
-tess_status single_kernel_expects(const tess_solver *s, bool *expects)
+tess_status single_kernel_expects(const tess_solver *s, bool asked, bool *expects)
 {
     const tess_backend *backend = s->ctx->backend;
     const tess_matrix *m = solver_matrix(s);
@@ -138,8 +142,8 @@ tess_status single_kernel_expects(const tess_solver *s, bool *expects)
     *expects = false;
     if (refusal(s) || !backend->single_limits) { return TESS_SUCCESS; }
     TESS_TRY(backend->single_limits(s->ctx, &limits));
-    if (limits.blocks == 0 || !may_be_resident(s, &limits)) { return TESS_SUCCESS; }
-    *expects = single_cluster_blocks(&limits, m->nrows, m->nnz, method) > 0 ||
+    if (limits.blocks == 0 || (!asked && !may_be_resident(s, &limits))) { return TESS_SUCCESS; }
+    *expects = asked || single_cluster_blocks(&limits, m->nrows, m->nnz, method) > 0 ||
                single_may_gain(m->nrows, m->nnz, single_grid_blocks(&limits, m->nrows), false, method);
 cleanup:
     return status;

@@ -39,8 +39,8 @@ typedef struct single_kernel {
  */
 tess_status single_kernel_setup(struct tess_solver *s, bool asked);
 void single_kernel_destroy(tess_context *ctx, single_kernel *single);
-/* Whether by size one is likely to be taken by engine auto for the matrix as it is, before any plan is made. */
-tess_status single_kernel_expects(const struct tess_solver *s, bool *expects);
+/* Whether one is likely to be set up for the matrix as it is, before any plan is made: by size, or where it is asked for by name. */
+tess_status single_kernel_expects(const struct tess_solver *s, bool asked, bool *expects);
 /* Whether a kernel reads it as tiles; how it is divided, but for the number of blocks; what shared memory has to hold for it. */
 bool single_kernel_reads_tiles(const tess_matrix *m);
 single_shape single_kernel_shape(const tess_matrix *m);
