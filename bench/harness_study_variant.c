@@ -27,6 +27,8 @@ static const study_variant known[] = {
     SINGLE(.name = "csr-single"),
     SINGLE(.name = "csr-single-standard", .recurrence = TESS_RECURRENCE_STANDARD, .cg_only = true),
     SINGLE(.name = "csr-single-one-reduction", .recurrence = TESS_RECURRENCE_ONE_REDUCTION, .cg_only = true),
+    SINGLE(.name = "csr-single-predict-and-recompute", .recurrence = TESS_RECURRENCE_PREDICT_AND_RECOMPUTE,
+           .cg_only = true),
     GRAPH(.name = "tiles", .format = TESS_FORMAT_TILES),
     GRAPH(.name = "tiles-lossless", .format = TESS_FORMAT_TILES, .policy = "lossless"),
     GRAPH(.name = "tiles-1e-15", .format = TESS_FORMAT_TILES, .policy = "lossless:1e-15"),

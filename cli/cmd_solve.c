@@ -76,8 +76,10 @@ static const struct argp_option solve_argp_options[] = {
      "none or "
      "jacobi, --format csr, or tiles with --layout resident, small matrices",
      1},
-    {"recurrence", KEY_RECURRENCE, "auto|standard|one-reduction", 0,
-     "cg: reductions of an iteration one after the other, or all at once (engines single-kernel and plain)", 1},
+    {"recurrence", KEY_RECURRENCE, "auto|standard|one-reduction|predict-and-recompute", 0,
+     "cg: reductions of an iteration one after the other, or all at once (one-reduction: engines single-kernel and "
+     "plain)",
+     1},
     {"narrowing", KEY_NARROWING, "off|paper|safe", 0,
      "cg and bicgstab, --format tiles --layout resident: tiles that multiply small segments in lower precisions, or "
      "not at all; safe: by the tolerance, paper: by absolute bounds and for good (default off)",

@@ -53,7 +53,9 @@ static void print_setting(const cli_solve_run *run)
                  : cli_precision_text(stored_precision(run), r->matrix_exact && !r->escalated, precisions,
                                       sizeof precisions),
            guard_name(o->guard));
-    if (r->recurrence == TESS_RECURRENCE_ONE_REDUCTION) { printf("%-17s one-reduction\n", "recurrence"); }
+    if (r->recurrence != TESS_RECURRENCE_AUTO && r->recurrence != TESS_RECURRENCE_STANDARD) {
+        printf("%-17s %s\n", "recurrence", tess_recurrence_name(r->recurrence));
+    }
     print_roles(o, r);
     cli_print_factors(&o->precond, r);
     if (r->scale != TESS_SCALING_NONE || r->reorder != TESS_REORDERING_NONE) {

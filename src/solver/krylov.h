@@ -62,6 +62,7 @@ typedef struct tess_method {
 
 extern const tess_method tess_method_cg;
 extern const tess_method tess_method_cg_one_reduction; /* of the same kind */
+extern const tess_method tess_method_cg_recomputing;   /* and this */
 extern const tess_method tess_method_bicgstab;
 extern const tess_method tess_method_gmres;
 extern const tess_method tess_method_gmres_ir;

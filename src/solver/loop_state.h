@@ -13,7 +13,7 @@
    update of x). STOPPED: all operations return at once. */
 enum { TESS_LOOP_RUNNING = 0, TESS_LOOP_FINISHING = 1, TESS_LOOP_STOPPED = 2 };
 
-enum { TESS_MAX_DOTS = 3 };
+enum { TESS_MAX_DOTS = 5 };
 
 typedef struct tess_loop_state {
     double alpha, beta, omega, rho; /* as the method's papers name them */

@@ -98,12 +98,13 @@ static tess_status check_recurrence(const tess_solver *s)
 {
     const tess_solve_options *o = &s->options;
 
-    if (o->recurrence != TESS_RECURRENCE_ONE_REDUCTION) { return TESS_SUCCESS; }
+    if (o->recurrence == TESS_RECURRENCE_AUTO || o->recurrence == TESS_RECURRENCE_STANDARD) { return TESS_SUCCESS; }
     if (s->method->kind != TESS_SOLVER_CG) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --recurrence standard, or --solver cg",
-                         "the recurrence one-reduction with %s", tess_solver_name(s->method->kind));
+                         "the recurrence %s with %s", tess_recurrence_name(o->recurrence),
+                         tess_solver_name(s->method->kind));
     }
-    if (o->engine == TESS_ENGINE_GRAPH) {
+    if (o->engine == TESS_ENGINE_GRAPH && o->recurrence == TESS_RECURRENCE_ONE_REDUCTION) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --engine single-kernel or plain",
                          "the recurrence one-reduction in the graph engine");
     }
@@ -122,14 +123,17 @@ static tess_status choose_engine(tess_solver *s)
     }
     if (s->krylov.single) {
         s->engine = TESS_ENGINE_SINGLE_KERNEL;
-        s->recurrence = s->krylov.single->method == SINGLE_CG_ONE_REDUCTION ? TESS_RECURRENCE_ONE_REDUCTION
-                                                                            : TESS_RECURRENCE_STANDARD;
+        s->recurrence = single_kernel_recurrence(s->krylov.single->method);
         return TESS_SUCCESS;
     }
     if (has_recurrence(s->method)) { s->recurrence = TESS_RECURRENCE_STANDARD; }
     if (s->options.recurrence == TESS_RECURRENCE_ONE_REDUCTION) {
         s->recurrence = TESS_RECURRENCE_ONE_REDUCTION;
         s->method = &tess_method_cg_one_reduction;
+    }
+    if (s->options.recurrence == TESS_RECURRENCE_PREDICT_AND_RECOMPUTE) {
+        s->recurrence = TESS_RECURRENCE_PREDICT_AND_RECOMPUTE;
+        s->method = &tess_method_cg_recomputing;
     }
     s->engine = launching_engine(s);
 cleanup:

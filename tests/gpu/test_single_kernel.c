@@ -92,10 +92,11 @@ typedef struct solve_way {
     tess_recurrence recurrence;
 } solve_way;
 
-enum { WAYS = 3 };
+enum { WAYS = 4 };
 static const solve_way ways[WAYS] = {{"bicgstab", TESS_SOLVER_BICGSTAB, TESS_RECURRENCE_AUTO},
                                      {"cg", TESS_SOLVER_CG, TESS_RECURRENCE_STANDARD},
-                                     {"cg, one reduction", TESS_SOLVER_CG, TESS_RECURRENCE_ONE_REDUCTION}};
+                                     {"cg, one reduction", TESS_SOLVER_CG, TESS_RECURRENCE_ONE_REDUCTION},
+                                     {"cg, predicting", TESS_SOLVER_CG, TESS_RECURRENCE_PREDICT_AND_RECOMPUTE}};
 
 static void all_sizes_agree_with_the_plain_engine(void **state)
 {
@@ -216,6 +217,8 @@ static void large_matrices_are_streamed(void **state)
     check_against_plain(&a, options, "large");
     options.storage = stored_as(1);
     check_against_plain(&a, options, "large, in tiles");
+    options.recurrence = TESS_RECURRENCE_PREDICT_AND_RECOMPUTE;
+    check_against_plain(&a, options, "large, in tiles, predicting");
     options.recurrence = TESS_RECURRENCE_STANDARD;
     options.narrowing = TESS_NARROWING_SAFE;
     check_against_plain(&a, options, "large, in tiles that are narrowed");
@@ -276,7 +279,7 @@ static void breakdowns_have_the_same_reasons(void **state)
     tess_matrix *m = make_matrix(gpu, &a);
 
     (void)state;
-    for (int recurrence = TESS_RECURRENCE_STANDARD; recurrence <= TESS_RECURRENCE_ONE_REDUCTION; recurrence++) {
+    for (int recurrence = TESS_RECURRENCE_STANDARD; recurrence <= TESS_RECURRENCE_PREDICT_AND_RECOMPUTE; recurrence++) {
         tess_solve_options options = single_options(TESS_SOLVER_CG, (tess_recurrence)recurrence);
         tess_solver *solver = NULL;
         tess_solve_result result;
@@ -373,7 +376,7 @@ static void auto_takes_it_where_all_is_resident(void **state)
         options.narrowing = k == 0 ? TESS_NARROWING_OFF : TESS_NARROWING_SAFE;
         assert_ok(gpu, tess_solver_create(m, &options, &solver));
         assert_int_equal(solver->engine, TESS_ENGINE_SINGLE_KERNEL);
-        assert_int_equal(solver->recurrence, k == 0 ? TESS_RECURRENCE_ONE_REDUCTION : TESS_RECURRENCE_STANDARD);
+        assert_int_equal(solver->recurrence, k == 0 ? TESS_RECURRENCE_PREDICT_AND_RECOMPUTE : TESS_RECURRENCE_STANDARD);
         tess_solver_destroy(solver);
         options.engine = TESS_ENGINE_SINGLE_KERNEL;
         options.storage.layout = TESS_LAYOUT_TCKI;

@@ -125,6 +125,7 @@ static void ten_thousand_solves_in_clusters(void **state)
     (void)state;
     check_many(15, TESS_SOLVER_CG, TESS_RECURRENCE_STANDARD, true, 10000);
     check_many(30, TESS_SOLVER_CG, TESS_RECURRENCE_ONE_REDUCTION, true, 10000);
+    check_many(30, TESS_SOLVER_CG, TESS_RECURRENCE_PREDICT_AND_RECOMPUTE, true, 10000);
     check_many(30, TESS_SOLVER_BICGSTAB, TESS_RECURRENCE_AUTO, true, 10000);
 }
 
@@ -133,6 +134,7 @@ static void thousands_of_solves_on_the_whole_device(void **state)
     (void)state;
     check_many(132, TESS_SOLVER_CG, TESS_RECURRENCE_STANDARD, false, 2000);
     check_many(132, TESS_SOLVER_CG, TESS_RECURRENCE_ONE_REDUCTION, false, 2000);
+    check_many(132, TESS_SOLVER_CG, TESS_RECURRENCE_PREDICT_AND_RECOMPUTE, false, 2000);
     check_many(132, TESS_SOLVER_BICGSTAB, TESS_RECURRENCE_AUTO, false, 2000);
 }
 

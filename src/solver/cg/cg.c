@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Preconditioned conjugate gradients (Hestenes and Stiefel 1952; Saad, Iterative Methods for Sparse Linear Systems, 2nd
- * ed. 2003, Algorithm 9.1) in three passes: q = A p with (p, q); r -= alpha q with (r, r), (r, z); x and p together.
+ * ed. 2003, Algorithm 9.1) in three passes: q = A p with (p, q); r -= alpha q with (r, r), (r, z); x and p together. And the
+ * variant that predicts and recomputes (Chen and Carson, SIAM J. Sci. Comput. 42 (2020), PR-CG): beta is known with alpha, by one pass
+ * more that a single kernel joins with the first, and (r, z) is computed anew for the next iteration.
  */
 #include "solver/cg/cg.h"
 
@@ -45,27 +47,39 @@ cleanup:
     return status;
 }
 
-tess_status cg_close_iteration(const tess_krylov *k, const double *image, double *z)
+tess_status cg_close_iteration(const tess_krylov *k, const double *image, double *z, bool predicted)
 {
     const bool apart = krylov_precond_is_apart(k->precond);
+    const tess_step together = predicted ? TESS_STEP_CG_RECOMPUTE : TESS_STEP_CG_BETA;
+    const tess_step split = predicted ? TESS_STEP_CG_RECOMPUTE_SPLIT : TESS_STEP_CG_BETA_SPLIT;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(krylov_fused(k, (tess_fused){.op = TESS_FUSED_CG_RESIDUAL,
                                           .in = {image},
                                           .out = {k->r},
                                           .scale = tess_precond_scale(k->precond),
-                                          .step = apart ? TESS_STEP_NONE : TESS_STEP_CG_BETA}));
+                                          .step = apart ? TESS_STEP_NONE : together}));
     if (apart) { /* z = M^-1 r */
-        TESS_TRY(krylov_precondition(k, k->r, z,
-                                     (tess_reduction){.ndots = 1, .with = {k->r}, .step = TESS_STEP_CG_BETA_SPLIT}));
+        TESS_TRY(krylov_precondition(k, k->r, z, (tess_reduction){.ndots = 1, .with = {k->r}, .step = split}));
     }
 cleanup:
     return status;
 }
 
-static tess_status iterate_cg(void *krylov)
+/* beta from (q, w) and (r, w), w = M^-1 q. */
+static tess_status predict(const tess_krylov *k, const double *q)
 {
-    tess_krylov *k = krylov;
+    double *w = preconditioned(k);
+
+    if (tess_precond_is_identity(k->precond)) {
+        return krylov_fused(k,
+                            (tess_fused){.op = TESS_FUSED_DOT_TWO, .in = {q, q, k->r}, .step = TESS_STEP_CG_PREDICT});
+    }
+    return krylov_precondition(k, q, w, (tess_reduction){.ndots = 2, .with = {q, k->r}, .step = TESS_STEP_CG_PREDICT});
+}
+
+static tess_status iterate(const tess_krylov *k, bool predicts)
+{
     const double *scale = tess_precond_scale(k->precond);
     bool apart = krylov_precond_is_apart(k->precond);
     double *p = direction(k), *q = image(k), *z = apart ? preconditioned(k) : k->r;
@@ -73,8 +87,9 @@ static tess_status iterate_cg(void *krylov)
 
     /* q = A p; alpha = rho / (p, q) */
     TESS_TRY(krylov_narrowed_spmv(k, 0, p, q, (tess_reduction){.ndots = 1, .with = {p}, .step = TESS_STEP_CG_ALPHA}));
+    if (predicts) { TESS_TRY(predict(k, q)); }
     /* r -= alpha q; beta = (r, z)_new / (r, z) */
-    TESS_TRY(cg_close_iteration(k, q, z));
+    TESS_TRY(cg_close_iteration(k, q, z, predicts));
     /* d += alpha p; p = z + beta p */
     TESS_TRY(krylov_fused(
         k,
@@ -83,5 +98,26 @@ cleanup:
     return status;
 }
 
+static tess_status iterate_cg(void *krylov)
+{
+    return iterate(krylov, false);
+}
+
+static tess_status iterate_recomputing(void *krylov)
+{
+    return iterate(krylov, true);
+}
+
+static int recomputing_vectors(const tess_precond *m)
+{
+    return tess_precond_is_identity(m) ? 2 : 3;
+}
+
 const tess_method tess_method_cg = {
     .kind = TESS_SOLVER_CG, .needs_symmetry = true, .vectors = cg_vectors, .start = start_cg, .iterate = iterate_cg};
+
+const tess_method tess_method_cg_recomputing = {.kind = TESS_SOLVER_CG,
+                                                .needs_symmetry = true,
+                                                .vectors = recomputing_vectors,
+                                                .start = start_cg,
+                                                .iterate = iterate_recomputing};

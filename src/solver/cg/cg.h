@@ -5,7 +5,7 @@
 
 #include "solver/krylov.h"
 
-/* r -= alpha A p, z = M^-1 r where that is a pass of its own; beta, and the end of the iteration. */
-tess_status cg_close_iteration(const tess_krylov *k, const double *image, double *z);
+/* r -= alpha A p, z = M^-1 r where that is a pass of its own; beta, unless it was predicted, and the end of the iteration. */
+tess_status cg_close_iteration(const tess_krylov *k, const double *image, double *z, bool predicted);
 
 #endif

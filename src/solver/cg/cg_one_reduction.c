@@ -69,7 +69,7 @@ static tess_status iterate_one_reduction(void *krylov)
     TESS_TRY(krylov_fused(k, (tess_fused){.op = TESS_FUSED_CG_DIRECTION_PAIR, .in = {z, w}, .out = {p, s}}));
     if (k->iterated % SINGLE_REPLACE_EVERY == 0) { TESS_TRY(replace_residual(k)); }
     /* r -= alpha s; beta = (r, z)_new / (r, z) */
-    TESS_TRY(cg_close_iteration(k, s, z));
+    TESS_TRY(cg_close_iteration(k, s, z, false));
     /* d += alpha p; z = D^-1 r */
     TESS_TRY(krylov_fused(
         k, (tess_fused){

@@ -43,17 +43,23 @@ TESS_HD void step_cg_alpha_at_once(tess_loop_state *s)
     step_cg_alpha(s);
 }
 
-/* rho_new = (r, z): beta = rho_new / rho, line 7, and the end of the iteration. x is updated afterwards. */
-TESS_HD void cg_close(tess_loop_state *s, double residual_squared, double rho_next)
+/* rho_new = (r, z), and the end of the iteration. */
+TESS_HD void cg_end(tess_loop_state *s, double residual_squared, double rho_next)
 {
     s->residual_norm = sqrt(residual_squared);
-    s->beta = rho_next / s->rho;
     s->rho = rho_next;
     step_end_iteration(s, TESS_LOOP_FINISHING);
     if (s->phase == TESS_LOOP_RUNNING && !(rho_next > 0.0)) {
         step_stop(s, TESS_LOOP_FINISHING,
                   step_is_finite(rho_next) ? TESS_REASON_INDEFINITE_PRECOND : TESS_REASON_NAN_OR_INF);
     }
+}
+
+/* The same with beta = rho_new / rho, line 7. x is updated afterwards. */
+TESS_HD void cg_close(tess_loop_state *s, double residual_squared, double rho_next)
+{
+    s->beta = rho_next / s->rho;
+    cg_end(s, residual_squared, rho_next);
 }
 
 /* dots = {(r, r), (r, z)} from one pass. */
@@ -75,6 +81,58 @@ TESS_HD void step_cg_at_once(tess_loop_state *s)
 {
     cg_close(s, s->dots[1], s->dots[2]);
     if (s->phase == TESS_LOOP_RUNNING) { step_cg_alpha_at_once(s); }
+}
+
+/* ---- predict and recompute (Chen and Carson 2020, PR-CG) ---- */
+
+/*
+ * beta from what (r, z) will be after r -= alpha A p, whose image under M^-1 is w: (r, z) - 2 alpha (r, w) + alpha^2 (A p, w). Where
+ * rounding has left nothing of it the next direction is z.
+ */
+TESS_HD void cg_predict(tess_loop_state *s, double image_squared, double image_residual)
+{
+    const double predicted = s->rho - s->alpha * (2.0 * image_residual - s->alpha * image_squared);
+
+    s->beta = predicted > 0.0 ? predicted / s->rho : 0.0;
+}
+
+/* dots = {(A p, w), (r, w)}, alpha being known. */
+TESS_HD void step_cg_predict(tess_loop_state *s)
+{
+    cg_predict(s, s->dots[0], s->dots[1]);
+}
+
+/* The end of an iteration that goes on with the beta that was predicted; dots as for step_cg_beta. */
+TESS_HD void step_cg_recompute(tess_loop_state *s)
+{
+    cg_end(s, s->dots[0], s->dots[1]);
+}
+
+/* The same; dots as for step_cg_beta_split. */
+TESS_HD void step_cg_recompute_split(tess_loop_state *s)
+{
+    cg_end(s, s->dots[1], s->dots[0]);
+}
+
+/* dots = {(p, A p), (A p, w), (r, w)}: alpha and beta. */
+TESS_HD void step_cg_predict_at_once(tess_loop_state *s)
+{
+    step_cg_alpha(s);
+    if (s->phase == TESS_LOOP_RUNNING) { cg_predict(s, s->dots[1], s->dots[2]); }
+}
+
+/* dots = {(p, A p), (A p, w), (r, w), (r, r), (r, z)} of a new residual: the end of an iteration and the scalars of the next. */
+TESS_HD void step_cg_recompute_at_once(tess_loop_state *s)
+{
+    cg_end(s, s->dots[3], s->dots[4]);
+    if (s->phase == TESS_LOOP_RUNNING) { step_cg_predict_at_once(s); }
+}
+
+/* The same without a preconditioner: (r, z) is (r, r). */
+TESS_HD void step_cg_recompute_alone(tess_loop_state *s)
+{
+    s->dots[4] = s->dots[3];
+    step_cg_recompute_at_once(s);
 }
 
 #endif

@@ -25,8 +25,8 @@ static tess_status check(const tess_solver *s)
     if (kind != TESS_SOLVER_CG && kind != TESS_SOLVER_BICGSTAB) {
         return refuse(s, "use --solver cg or bicgstab", tess_solver_name(kind));
     }
-    if (s->recurrence == TESS_RECURRENCE_ONE_REDUCTION) {
-        return refuse(s, "use --recurrence standard", "the recurrence one-reduction");
+    if (s->recurrence != TESS_RECURRENCE_STANDARD) {
+        return refuse(s, "use --recurrence standard", tess_recurrence_name(s->recurrence));
     }
     if (!s->stored || tess_matrix_layout(s->stored) != TESS_LAYOUT_RESIDENT) {
         return refuse(s, "store the matrix in --format tiles --layout resident",

@@ -184,13 +184,82 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1)
     block.end(d);
 }
 
+/* ---- predict and recompute ---- */
+
+/*
+ * One exchange an iteration: s = A p with (p, s), (s, D^-1 s), (r, D^-1 s), (r, r) and, where there is a D (SCALED), (r, z). r, p and D^-1
+ * are kept at all columns, and every block applies r -= alpha s, p = z + beta p to them. z = D^-1 r is not kept.
+ */
+template <bool SCALED, typename ROWS, typename TEAM>
+__global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_recomputing_kernel(const __grid_constant__ single_args a)
+{
+    SINGLE_OPEN_BLOCK(ROWS, TEAM, a);
+    double *r = block.copy(0), *p = block.copy(1), *scale = block.copy(SCALED ? 2 : 0);
+    double *d = block.vector(0), *s = block.vector(1);
+    const tess_loop_state *state = block.team.state;
+    typename decltype(block)::halo ahead;
+    tess_step step = TESS_STEP_CG_PREDICT_AT_ONCE;
+
+    block.gather(a.r, r);
+    block.gather(a.p, p);
+    if (SCALED) { block.gather(a.scale, scale); }
+    block.fill_rows(d, 0.0);
+    __syncthreads();
+    if (state->phase != TESS_LOOP_RUNNING) { return; } /* in all blocks */
+    for (;;) {
+        double dots[SCALED ? 5 : 4] = {};
+
+        block.multiply(p, [&](int i, double sum) {
+            const int l = block.own + i;
+            const double residual = r[l], image = SCALED ? scale[l] * sum : sum;
+
+            s[i] = sum;
+            block.publish(0, i, sum);
+            dots[0] += p[l] * sum;
+            dots[1] += sum * image;
+            dots[2] += residual * image;
+            dots[3] += residual * residual;
+            if constexpr (SCALED) { dots[4] += residual * (scale[l] * residual); }
+        });
+        if (block.sync_ahead(dots, step, 0, &ahead) != TESS_LOOP_RUNNING) { break; }
+        step = SCALED ? TESS_STEP_CG_RECOMPUTE_AT_ONCE : TESS_STEP_CG_RECOMPUTE_ALONE;
+        const double alpha = state->alpha, beta = state->beta;
+
+        /* d += alpha p; r -= alpha s; p = z + beta p */
+        block.each_exchanged(
+            0, ahead, [&](int i) { return s[i]; },
+            [&](int l, int i, double image) {
+                const double direction = p[l], next = r[l] - alpha * image;
+
+                if (i >= 0) { d[i] += alpha * direction; }
+                r[l] = next;
+                p[l] = (SCALED ? scale[l] * next : next) + beta * direction;
+            });
+        __syncthreads();
+    }
+    __syncthreads();
+    block.end(d);
+}
+
 /* ---- by name ---- */
+
+template <typename ROWS, typename TEAM>
+static single_function kernel_with(single_method method)
+{
+    switch (method) {
+    case SINGLE_CG: return cg_kernel<ROWS, TEAM>;
+    case SINGLE_CG_ONE_REDUCTION: return cg_one_reduction_kernel<ROWS, TEAM>;
+    case SINGLE_CG_RECOMPUTING: return cg_recomputing_kernel<false, ROWS, TEAM>;
+    case SINGLE_CG_RECOMPUTING_JACOBI: return cg_recomputing_kernel<true, ROWS, TEAM>;
+    case SINGLE_BICGSTAB: break;
+    }
+    return NULL;
+}
 
 template <typename ROWS>
 static single_function kernel_of(single_method method, bool cluster)
 {
-    if (method == SINGLE_CG) { return cluster ? cg_kernel<ROWS, cluster_team> : cg_kernel<ROWS, grid_team>; }
-    return cluster ? cg_one_reduction_kernel<ROWS, cluster_team> : cg_one_reduction_kernel<ROWS, grid_team>;
+    return cluster ? kernel_with<ROWS, cluster_team>(method) : kernel_with<ROWS, grid_team>(method);
 }
 
 single_function single_cg_function(single_method method, tess_precision precision, bool cluster)
@@ -207,7 +276,7 @@ single_function single_cg_function(single_method method, tess_precision precisio
 single_function single_cg_tiles_function(single_method method, bool narrowed, bool cluster)
 {
     if (!narrowed) { return kernel_of<tile_rows<false>>(method, cluster); }
-    if (method != SINGLE_CG) { return NULL; } /* what is multiplied there is no direction */
+    if (method != SINGLE_CG) { return NULL; }
     return cluster ? cg_kernel<tile_rows<true>, cluster_team> : cg_kernel<tile_rows<true>, grid_team>;
 }
 

@@ -21,10 +21,14 @@ enum {
 enum { LEAST_ROWS = 16 };
 enum { WORD = 64 };
 
-/* Vectors of each method: copies at all columns, and those at own rows (the diagonal of the preconditioner is one). */
+/* Vectors of each method: copies at all columns, and those at own rows (the diagonal of the preconditioner is one of either). */
 static const struct {
     int copies, vectors;
-} method_vectors[] = {[SINGLE_CG] = {1, 4}, [SINGLE_CG_ONE_REDUCTION] = {2, 6}, [SINGLE_BICGSTAB] = {3, 6}};
+} method_vectors[] = {[SINGLE_CG] = {1, 4},
+                      [SINGLE_CG_ONE_REDUCTION] = {2, 6},
+                      [SINGLE_CG_RECOMPUTING] = {2, 2},
+                      [SINGLE_CG_RECOMPUTING_JACOBI] = {3, 2},
+                      [SINGLE_BICGSTAB] = {3, 6}};
 
 /*
  * Rows and entries of a block, on average, up to which each method is expected to gain over the engine graph. To be measured: these
@@ -38,6 +42,8 @@ static const struct {
     gain_bounds grid, cluster;
 } gains[] = {[SINGLE_CG] = {{4096, 20480}, {MOST_ROWS_EACH, MOST_ENTRIES_CG}},
              [SINGLE_CG_ONE_REDUCTION] = {{2560, 20480}, {MOST_ROWS_EACH, MOST_ENTRIES_CG}},
+             [SINGLE_CG_RECOMPUTING] = {{4096, 20480}, {MOST_ROWS_EACH, MOST_ENTRIES_CG}},
+             [SINGLE_CG_RECOMPUTING_JACOBI] = {{4096, 20480}, {MOST_ROWS_EACH, MOST_ENTRIES_CG}},
              [SINGLE_BICGSTAB] = {{2560, 20480}, {MOST_ROWS_EACH, MOST_ENTRIES_BICGSTAB}}};
 
 bool single_may_gain(int64_t n, int64_t nnz, int blocks, bool cluster, single_method method)
@@ -308,7 +314,7 @@ single_layout single_shared_layout(const single_plan *p, const single_contents *
 {
     const int64_t real = (int64_t)sizeof(double), columns = p->most_columns, rows = p->most_rows;
     const int64_t slots = 2 * SINGLE_MOST_CLUSTER * SINGLE_SLOT;
-    const int64_t sums = p->cluster ? slots : (int64_t)SINGLE_MOST_CLUSTER; /* one for each wave */
+    const int64_t sums = p->cluster ? slots : SINGLE_MOST_HEARD * (int64_t)SINGLE_MOST_CLUSTER; /* of each wave */
     single_layout l = {.bytes = 0};
 
     l.copies = single_take(&l.bytes, method_vectors[what->method].copies * columns, real);

@@ -27,16 +27,19 @@ enum {
     SINGLE_THREADS = 512,
     SINGLE_MOST_BLOCKS = 160,
     SINGLE_MOST_CLUSTER = 16,
-    SINGLE_MOST_SUMS = 3,
+    SINGLE_MOST_SUMS = 5,
     SINGLE_SLOT = SINGLE_MOST_SUMS + 1,
     SINGLE_COPIES = 8,
-    SINGLE_MOST_HEARERS = SINGLE_MOST_BLOCKS / 32 /* waves of a block that hear of one sum from all blocks */
+    SINGLE_MOST_HEARERS = SINGLE_MOST_BLOCKS / 32, /* waves of a block that hear of one sum from all blocks */
+    SINGLE_MOST_HEARD = 2                          /* sums that one of their threads hears of */
 };
 
 typedef enum single_method {
     SINGLE_CG,               /* two exchanges an iteration */
     SINGLE_CG_ONE_REDUCTION, /* one */
-    SINGLE_BICGSTAB          /* three */
+    SINGLE_CG_RECOMPUTING,   /* one */
+    SINGLE_CG_RECOMPUTING_JACOBI,
+    SINGLE_BICGSTAB /* three */
 } single_method;
 
 /* What a device has for such a kernel. */

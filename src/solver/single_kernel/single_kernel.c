@@ -51,11 +51,30 @@ static const char *refusal(const tess_solver *s)
 /* What the kernel runs. */
 static single_method method_for(const tess_solver *s)
 {
-    const tess_recurrence asked = s->options.recurrence;
+    const bool narrowed = s->options.narrowing != TESS_NARROWING_OFF;
 
     if (s->method->kind == TESS_SOLVER_BICGSTAB) { return SINGLE_BICGSTAB; }
-    if (asked == TESS_RECURRENCE_AUTO && s->options.narrowing != TESS_NARROWING_OFF) { return SINGLE_CG; }
-    return asked == TESS_RECURRENCE_STANDARD ? SINGLE_CG : SINGLE_CG_ONE_REDUCTION;
+    switch (s->options.recurrence) {
+    case TESS_RECURRENCE_STANDARD: return SINGLE_CG;
+    case TESS_RECURRENCE_ONE_REDUCTION: return SINGLE_CG_ONE_REDUCTION;
+    case TESS_RECURRENCE_AUTO:
+        if (narrowed) { return SINGLE_CG; }
+        break;
+    case TESS_RECURRENCE_PREDICT_AND_RECOMPUTE: break;
+    }
+    return tess_precond_scale(s->precond) ? SINGLE_CG_RECOMPUTING_JACOBI : SINGLE_CG_RECOMPUTING;
+}
+
+tess_recurrence single_kernel_recurrence(single_method method)
+{
+    switch (method) {
+    case SINGLE_CG_ONE_REDUCTION: return TESS_RECURRENCE_ONE_REDUCTION;
+    case SINGLE_CG_RECOMPUTING:
+    case SINGLE_CG_RECOMPUTING_JACOBI: return TESS_RECURRENCE_PREDICT_AND_RECOMPUTE;
+    case SINGLE_CG:
+    case SINGLE_BICGSTAB: break;
+    }
+    return TESS_RECURRENCE_STANDARD;
 }
 
 static bool may_be_resident(const tess_solver *s, const single_limits *limits)

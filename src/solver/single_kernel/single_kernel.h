@@ -45,6 +45,8 @@ tess_status single_kernel_expects(const struct tess_solver *s, bool asked, bool 
 bool single_kernel_reads_tiles(const tess_matrix *m);
 single_shape single_kernel_shape(const tess_matrix *m);
 single_contents single_kernel_contents(single_method method, const tess_matrix *m, bool narrowed, bool resident);
+/* How the method goes on from one iteration to the next. */
+tess_recurrence single_kernel_recurrence(single_method method);
 /* Of its arrays on the device. */
 int64_t single_kernel_bytes(const single_kernel *single);
 

@@ -19,20 +19,28 @@ enum { SINGLE_WAVES = SINGLE_THREADS / GPU_WAVE };
 
 template <int N>
 struct sum_lanes {
-    static constexpr int PARTS = N == 3 ? 4 : N, LANES = GPU_WAVE / PARTS;
+    static constexpr int PARTS = N <= 2 ? N : N <= 4 ? 4 : 8, LANES = GPU_WAVE / PARTS;
 };
 
 static_assert((int)SINGLE_WAVES == (int)SINGLE_MOST_CLUSTER, "tables of sums have one width");
-static_assert(SINGLE_COPIES <= sum_lanes<SINGLE_MOST_SUMS>::LANES, "a lane for each copy of a sum");
-static_assert(SINGLE_MOST_SUMS * SINGLE_MOST_HEARERS < SINGLE_WAVES, "a wave is left for the wish");
+static_assert(SINGLE_MOST_SUMS <= 8, "lanes for each sum");
+
+/* Waves that hear of N sums of a grid's blocks: in groups of up to SINGLE_MOST_HEARERS, whose threads hear of EACH sums. */
+template <int N>
+struct heard_sums {
+    static constexpr int EACH = N * SINGLE_MOST_HEARERS < SINGLE_WAVES ? 1 : SINGLE_MOST_HEARD;
+    static constexpr int GROUPS = (N + EACH - 1) / EACH;
+
+    static_assert(GROUPS * SINGLE_MOST_HEARERS < SINGLE_WAVES, "a wave is left for the wish");
+};
 
 /* The sums of N rows of a table that is SINGLE_WAVES wide, by one wave: that of row k is in its lanes. */
 template <int N>
 __device__ static inline double sum_table(const double *table)
 {
     constexpr int LANES = sum_lanes<N>::LANES, TOGETHER = LANES < SINGLE_WAVES ? LANES : SINGLE_WAVES;
-    const int lane = (int)threadIdx.x % GPU_WAVE;
-    const double *row = table + lane / LANES * SINGLE_WAVES;
+    const int lane = (int)threadIdx.x % GPU_WAVE, k = lane / LANES < N ? lane / LANES : N - 1;
+    const double *row = table + k * SINGLE_WAVES;
     double total = 0.0;
 
 #pragma unroll
@@ -176,13 +184,21 @@ struct grid_team : single_team {
         return (letter<double> *)a.slots + (((turn_of * SINGLE_COPIES + copy) * SINGLE_SLOT + k) * a.plan.blocks + b);
     }
 
-    __device__ double collect(int k, int b)
+    /* Sums k to k + EACH - 1 of block b, the first `count` of them, as the last sync posted them. */
+    template <int EACH>
+    __device__ void collect(int k, int count, int b, double (&sum)[EACH])
     {
         const letter<double> *from = slot(turn ^ 1, (int)blockIdx.x % SINGLE_COPIES, k, b);
-        letter<double> seen;
+        letter<double> seen[EACH];
 
-        gpu_peek(from->word, seen.word);
-        return await(from, seen);
+#pragma unroll
+        for (int j = 0; j < EACH; j++) {
+            if (j < count) { gpu_peek(from[j * a.plan.blocks].word, seen[j].word); }
+        }
+#pragma unroll
+        for (int j = 0; j < EACH; j++) {
+            if (j < count) { sum[j] = await(from + j * a.plan.blocks, seen[j]); }
+        }
     }
 
     /* All threads, with their shares of N sums; the step is taken in every block alike. `ahead` is called once the others have
@@ -190,17 +206,20 @@ struct grid_team : single_team {
     template <int N, typename AHEAD>
     __device__ int sync(double (&value)[N], tess_step step, AHEAD ahead)
     {
-        constexpr int LANES = sum_lanes<N>::LANES;
+        constexpr int LANES = sum_lanes<N>::LANES, EACH = heard_sums<N>::EACH;
         const int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
-        const int waves = (a.plan.blocks + GPU_WAVE - 1) / GPU_WAVE; /* that hear of one sum */
-        const int k = wave / waves, b = wave % waves * GPU_WAVE + lane;
+        const int waves = (a.plan.blocks + GPU_WAVE - 1) / GPU_WAVE; /* of a group */
+        const int first = wave / waves * EACH, b = wave % waves * GPU_WAVE + lane;
         const double total = block_totals(value);
-        double *table = sums(); /* the last of its waves hears of the wish alone */
-        double part = 0.0;
+        double *table = sums(); /* EACH of every wave; the last hears of the wish alone */
+        double part[EACH] = {};
 
         arrival += 1;
-        if (wave == 0 && lane % LANES < SINGLE_COPIES && lane / LANES < N) {
-            post_letter(slot(turn, lane % LANES, lane / LANES, (int)blockIdx.x), total, arrival);
+        if (wave == 0 && lane / LANES < N) {
+#pragma unroll
+            for (int copy = lane % LANES; copy < SINGLE_COPIES; copy += LANES) {
+                post_letter(slot(turn, copy, lane / LANES, (int)blockIdx.x), total, arrival);
+            }
         }
         if (a.watched && blockIdx.x == 0 && wave == 0) {
             const double all = GPU_SHUFFLE(wish, 0, GPU_WAVE);
@@ -208,14 +227,12 @@ struct grid_team : single_team {
             if (lane < SINGLE_COPIES) { post_letter(slot(turn, lane, SINGLE_MOST_SUMS, 0), all, arrival); }
         }
         turn ^= 1;
-        if (k < N && b < a.plan.blocks) { part = collect(k, b); }
-        if (a.watched && threadIdx.x == SINGLE_THREADS - 1) { part = collect(SINGLE_MOST_SUMS, 0); }
+        if (first < N && b < a.plan.blocks) { collect(first, N - first, b, part); }
+        if (a.watched && threadIdx.x == SINGLE_THREADS - 1) { collect(SINGLE_MOST_SUMS, 1, 0, part); }
         ahead();
-#pragma unroll
-        for (int distance = GPU_WAVE / 2; distance > 0; distance /= 2) {
-            part += GPU_SHUFFLE_XOR(part, distance);
-        }
-        if (lane == 0) { table[wave] = part; }
+        const double sum = wave_sums<GPU_WAVE / 2>(part, lane);
+
+        if (lane % (GPU_WAVE / EACH) == 0) { table[wave * EACH + lane / (GPU_WAVE / EACH)] = sum; }
         __syncthreads();
         if (threadIdx.x == 0) {
             double dots[N];
@@ -225,10 +242,10 @@ struct grid_team : single_team {
                 dots[i] = 0.0;
 #pragma unroll
                 for (int w = 0; w < SINGLE_MOST_HEARERS; w++) {
-                    if (w < waves) { dots[i] += table[i * waves + w]; }
+                    if (w < waves) { dots[i] += table[(i / EACH * waves + w) * EACH + i % EACH]; }
                 }
             }
-            finish(step, dots, a.watched && table[SINGLE_WAVES - 1] != 0.0);
+            finish(step, dots, a.watched && table[(SINGLE_WAVES - 1) * EACH] != 0.0);
         }
         __syncthreads();
         return state->phase;
