@@ -93,6 +93,11 @@ tess_status tess_vector_require_in(tess_context *ctx, const tess_vector *v, int6
                                    const char *role);
 /* Runs a reducing pass outside a loop and brings its dot products to the host. */
 tess_status tess_fused_dots(tess_context *ctx, tess_fused *op, int ndots, double *dots);
+/* Whether a sum of squares in FP64 has neither overflowed nor lost digits to underflow. False for NaN. */
+static inline bool tess_squares_are_whole(double squares)
+{
+    return squares >= 0x1p-900 && squares <= 0x1p1000;
+}
 
 /* ---- matrices ---- */
 

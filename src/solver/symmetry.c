@@ -11,6 +11,23 @@
  */
 #define ASYMMETRY_LIMIT 1e-9
 
+/* w = A v; (u, w) and ||w||, by one pass unless the squares leave their range. */
+static tess_status product(const tess_matrix *a, const tess_vector *u, const tess_vector *v, tess_vector *w,
+                           double *dot, double *norm)
+{
+    tess_fused both = {.op = TESS_FUSED_DOT_TWO, .n = w->n, .in = {w->data, u->data, w->data}};
+    double sums[2] = {0.0, 0.0};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_matrix_spmv(a, TESS_OP_NONE, 1.0, v, 0.0, w));
+    TESS_TRY(tess_fused_dots(a->ctx, &both, 2, sums));
+    *dot = sums[0];
+    *norm = sqrt(sums[1]);
+    if (!tess_squares_are_whole(sums[1])) { status = tess_vector_norm2(w, TESS_ARITHMETIC_FP64, norm); }
+cleanup:
+    return status;
+}
+
 static tess_status products(const tess_matrix *a, tess_vector *u, tess_vector *v, tess_vector *w, double *asymmetry)
 {
     double uav = 0.0, vau = 0.0, norm_av = 0.0, norm_au = 0.0;
@@ -18,12 +35,8 @@ static tess_status products(const tess_matrix *a, tess_vector *u, tess_vector *v
 
     TESS_TRY(tess_vector_set_random(u, 1, -1.0, 1.0));
     TESS_TRY(tess_vector_set_random(v, 2, -1.0, 1.0));
-    TESS_TRY(tess_matrix_spmv(a, TESS_OP_NONE, 1.0, v, 0.0, w));
-    TESS_TRY(tess_vector_dot(u, w, TESS_ARITHMETIC_FP64, &uav));
-    TESS_TRY(tess_vector_norm2(w, TESS_ARITHMETIC_FP64, &norm_av));
-    TESS_TRY(tess_matrix_spmv(a, TESS_OP_NONE, 1.0, u, 0.0, w));
-    TESS_TRY(tess_vector_dot(v, w, TESS_ARITHMETIC_FP64, &vau));
-    TESS_TRY(tess_vector_norm2(w, TESS_ARITHMETIC_FP64, &norm_au));
+    TESS_TRY(product(a, u, v, w, &uav, &norm_av));
+    TESS_TRY(product(a, v, u, w, &vau, &norm_au));
     *asymmetry = norm_av + norm_au > 0.0 ? fabs(uav - vau) / (norm_av + norm_au) : 0.0;
 cleanup:
     return status;

@@ -7,20 +7,11 @@
 #include "core/two_word.h"
 #include "solver/verify.h"
 
-/* Outside this range the sum of squares has overflowed or lost digits to underflow. */
-#define SQUARES_LOW 0x1p-900
-#define SQUARES_HIGH 0x1p1000
-
-static bool is_in_range(double squares)
-{
-    return squares >= SQUARES_LOW && squares <= SQUARES_HIGH;
-}
-
 /* The exponent of a scale that brings a sum of squares into range: squares overflow from 2^512 on and vanish below
    2^-537, residuals reach from 2^-1074 to 2^1024. 0: it is in range as it is (or NaN). */
 static int fitting_exponent(double squares)
 {
-    return squares > SQUARES_HIGH ? 600 : squares < SQUARES_LOW ? -800 : 0;
+    return tess_squares_are_whole(squares) || isnan(squares) ? 0 : squares > 1.0 ? 600 : -800;
 }
 
 static tess_status residual_pass(const tess_matrix *a, const double *b, const double *x, double *residual, int exponent,
@@ -49,8 +40,8 @@ static tess_status residual_of_assembled(const tess_matrix *a, const double *b, 
     scaled = plain;
     if (for_norm != 0) { TESS_TRY(residual_pass(a, b, x, residual, for_norm, &scaled)); }
     out->norm = ldexp(sqrt(scaled.high + scaled.low), scaled.exponent);
-    if (!is_in_range(plain.magnitude)) { plain.magnitude = 0.0; }
-    if (!is_in_range(scaled.magnitude)) { scaled.magnitude = 0.0; }
+    if (!tess_squares_are_whole(plain.magnitude)) { plain.magnitude = 0.0; }
+    if (!tess_squares_are_whole(scaled.magnitude)) { scaled.magnitude = 0.0; }
     out->rounding =
         TESS_U64 * (plain.magnitude > 0.0 ? sqrt(plain.magnitude) : ldexp(sqrt(scaled.magnitude), scaled.exponent));
     if (for_bound == 0) {

@@ -155,6 +155,63 @@ static void heavy_block_rows_are_shared(void **state)
     oracle_free(&a);
 }
 
+/* Symmetric, diagonally dominant: every `every`-th row and column is full. */
+static oracle_csr crossed(int64_t n, int64_t every)
+{
+    oracle_csr a = oracle_open(n, n);
+
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            if (i == j) {
+                oracle_push(&a, j, 2.0 + 1.0 / (double)(1 + i % 7));
+            } else if (i % every == 0 || j % every == 0) {
+                oracle_push(&a, j, -1.0 / (double)n);
+            }
+        }
+        oracle_end_row(&a, i);
+    }
+    return a;
+}
+
+/* In CSR order: none, eight, four and one of a block's rows are far longer than its others. */
+static void long_rows_are_shared_by_waves(void **state)
+{
+    static const int64_t every[] = {2, 19, 40, 1500};
+
+    (void)state;
+    for (size_t e = 0; e < sizeof every / sizeof *every; e++) {
+        oracle_csr a = crossed(e == 3 ? 3000 : 300, every[e]);
+
+        for (int k = 0; k < 2 * WAYS; k++) {
+            tess_solve_options options = single_options(ways[k / 2].kind, ways[k / 2].recurrence);
+
+            options.precond.kind = k % 2 == 1 ? TESS_PRECOND_JACOBI : TESS_PRECOND_NONE;
+            options.storage.precision = e == 1 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
+            check_against_plain(&a, options, ways[k / 2].name);
+        }
+        oracle_free(&a);
+    }
+}
+
+/* One block needs all columns, and has no room for its entries: these are few enough to be read in each product. */
+static void auto_streams_what_is_little(void **state)
+{
+    oracle_csr a = crossed(10001, 20000);
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    double *b = random_values(a.nrows, 3, -1.0, 1.0);
+    solved s;
+
+    (void)state;
+    options.rtol = 1e-10;
+    s = solve_here(gpu, &a, &options, b);
+    assert_int_equal(s.result.engine, TESS_ENGINE_SINGLE_KERNEL);
+    assert_true(s.result.converged);
+    check_honest(&a, b, s.x, &options, &s.result);
+    discard(&s);
+    free(b);
+    oracle_free(&a);
+}
+
 /* Values in lower precision, and up again by the guard: FP64 rows take more room, and are streamed where they do not fit. */
 static void low_precisions_are_read(void **state)
 {
@@ -408,6 +465,8 @@ int main(void)
         cmocka_unit_test(all_sizes_agree_with_the_plain_engine),
         cmocka_unit_test(larger_systems_use_the_whole_device),
         cmocka_unit_test(heavy_block_rows_are_shared),
+        cmocka_unit_test(long_rows_are_shared_by_waves),
+        cmocka_unit_test(auto_streams_what_is_little),
         cmocka_unit_test(low_precisions_are_read),
         cmocka_unit_test(large_matrices_are_streamed),
         cmocka_unit_test(iteration_limits_are_exact),

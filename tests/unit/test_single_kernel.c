@@ -222,7 +222,7 @@ static void shared_memory_is_laid_out_without_overlap(void **state)
 
     (void)state;
     for (int method = SINGLE_CG; method <= SINGLE_BICGSTAB; method++) {
-        static const int64_t copies[] = {1, 2, 2, 3, 3}, vectors[] = {4, 6, 2, 2, 6};
+        static const int64_t copies[] = {1, 2, 2, 3, 3}, vectors[] = {4, 6, 2, 2, 6}, windows[] = {2, 4, 2, 2, 2};
         const single_contents all = {(single_method)method, 4, false, true},
                               vectors_alone = {all.method, 4, false, false};
         const single_contents tiles = {all.method, 0, true, true};
@@ -231,12 +231,13 @@ static void shared_memory_is_laid_out_without_overlap(void **state)
 
         assert_true(in.vectors - in.copies >= copies[method] * 77 * 8);
         assert_true(in.windows - in.vectors >= vectors[method] * 33 * 8);
-        assert_true(in.sums - in.windows >= SINGLE_WINDOWS * 33 * 8);
+        assert_true(in.sums - in.windows >= windows[method] * 33 * 8);
         assert_true(in.values - in.sums >= 2 * 8 * SINGLE_SLOT * 8);
         assert_true(in.columns - in.values >= 191 * 4);
         assert_true(in.offsets - in.columns >= 77 * 4);
         assert_true(in.places - in.offsets >= 34 * 4);
-        assert_true(in.bytes - in.places >= 191 * 2);
+        assert_true(in.parts - in.places >= 191 * 2);
+        assert_true(in.bytes - in.parts >= SINGLE_LONG_ROWS * (SINGLE_THREADS / 32) * 8); /* sums of each wave */
         assert_int_equal((in.vectors | in.windows | in.sums | in.values | in.columns | in.offsets | in.places) % 16, 0);
         assert_true(out.bytes <= in.bytes - 191 * 6);
         assert_int_equal(t.values, in.values);

@@ -27,7 +27,7 @@ typedef struct gpu_pending {
 enum { GPU_BLOCK = 256, GPU_RETIRED_ROOMS = 64, GPU_SHARING_KERNELS = 64, GPU_MOST_SPARES = 256 };
 
 /* Bytes. Kernels read whole cache lines: no array of the library ends within one. */
-enum { GPU_ALLOCATION_UNIT = 128 };
+enum { GPU_ALLOCATION_UNIT = 128, GPU_MAPPED_BYTES = 1 << 16 };
 
 /*
  * Device memory kept between calls. A larger room replaces a smaller one, which stays until the
@@ -76,6 +76,8 @@ typedef struct gpu_state {
     unsigned *ticket;  /* counts the blocks of a reduction that are done; 0 between kernels */
     gpu_patience patience;
     volatile int32_t *notice; /* host address of patience.notice */
+    void *mapped; /* GPU_MAPPED_BYTES of host memory that the device can write to, for what is small and waited for */
+    void *device_mapped; /* its device address */
     gpu_spares spares;
     int largest_cluster; /* of single kernels, in blocks; 0: not asked yet, which takes time */
 } gpu_state;

@@ -284,11 +284,18 @@ static tess_status run_single(tess_context *ctx, tess_loop *loop)
         *loop->graph_slot = g;
     }
     g->mailbox->iteration = start.iteration;
+    g->mailbox->phase = LOOP_NOT_ENDED;
     g->mailbox->cancel = 0;
     g->mailbox->failed = 0;
     TESS_TRY(gpu_single_launch(ctx, k, g->device_mailbox, loop->monitor != NULL));
     TESS_TRY(wait_for_loop(ctx, loop, g->mailbox, start.scale * start.tolerance));
-    if (g->mailbox->failed) { status = gpu_single_failed(ctx, k->single); }
+    if (g->mailbox->failed) {
+        status = gpu_single_failed(ctx, k->single);
+    } else if (g->mailbox->phase == LOOP_NOT_ENDED) {
+        status = ctx->backend->download(ctx, &loop->result, loop->state, sizeof loop->result);
+    } else {
+        memcpy(&loop->result, (const void *)(uintptr_t)&g->mailbox->end, sizeof loop->result);
+    }
 cleanup:
     return status;
 }
@@ -329,7 +336,9 @@ extern "C" tess_status gpu_run_loop(tess_context *ctx, tess_loop *loop)
                                                                      : run_plain(ctx, loop);
 
     if (status != TESS_SUCCESS) { return status; }
-    TESS_TRY(ctx->backend->download(ctx, &loop->result, loop->state, sizeof loop->result));
+    if (loop->engine == TESS_ENGINE_GRAPH) {
+        TESS_TRY(ctx->backend->download(ctx, &loop->result, loop->state, sizeof loop->result));
+    }
     /* A wish to cancel may have come after the device's last look at it. */
     if (loop->engine != TESS_ENGINE_PLAIN && ((loop_graph *)*loop->graph_slot)->mailbox->cancel) {
         loop->result.cancel = 1;

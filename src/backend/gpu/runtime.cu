@@ -101,6 +101,8 @@ static tess_status fill_state(tess_context *ctx, const tess_context_options *opt
     state->ticket = (unsigned *)ctx->backend->allocate(ctx, sizeof(unsigned));
     if (!state->ticket) { return TESS_OUT_OF_DEVICE_MEMORY; }
     TESS_TRY(ctx->backend->zero(ctx, state->ticket, sizeof(unsigned)));
+    TESS_TRY(gpu_check(ctx, GPU_HOST_ALLOC_MAPPED(&state->mapped, GPU_MAPPED_BYTES), "allocating mapped memory"));
+    TESS_TRY(gpu_check(ctx, GPU(HostGetDevicePointer)(&state->device_mapped, state->mapped, 0), "mapping memory"));
     status = make_patience(ctx, state);
 cleanup:
     return status;
@@ -180,6 +182,7 @@ static void close_gpu(tess_context *ctx)
         if (state->ticket) { ctx->backend->release(ctx, state->ticket, sizeof(unsigned)); }
         if (state->patience.failure) { ctx->backend->release(ctx, state->patience.failure, sizeof(uint64_t)); }
         if (state->notice) { (void)GPU_HOST_FREE((void *)(uintptr_t)state->notice); }
+        if (state->mapped) { (void)GPU_HOST_FREE(state->mapped); }
         release_room(ctx, &state->partials);
         release_room(ctx, &state->parts);
         release_room(ctx, &state->solves);
@@ -290,14 +293,45 @@ static tess_status transfer(tess_context *ctx, void *destination, const void *so
     return status == TESS_SUCCESS ? tess_stage_end(ctx, doing) : status;
 }
 
-static tess_status upload_gpu(tess_context *ctx, void *device, const void *host, size_t bytes)
+/* What travels to the device as a kernel's argument, which nobody needs to wait for. */
+struct small_bytes {
+    unsigned char byte[512];
+};
+
+__global__ static void __launch_bounds__(sizeof(small_bytes))
+    store_small_kernel(unsigned char *to, const small_bytes from, unsigned count)
 {
-    return transfer(ctx, device, host, bytes, GPU(MemcpyHostToDevice), "copying to the device");
+    if (threadIdx.x < count) { to[threadIdx.x] = from.byte[threadIdx.x]; }
 }
 
+static tess_status upload_gpu(tess_context *ctx, void *device, const void *host, size_t bytes)
+{
+    static const char doing[] = "copying to the device";
+    small_bytes small;
+    tess_status status = TESS_SUCCESS;
+
+    if (bytes > sizeof small) { return transfer(ctx, device, host, bytes, GPU(MemcpyHostToDevice), doing); }
+    if (bytes == 0) { return TESS_SUCCESS; }
+    gpu_scope scope(ctx);
+
+    memcpy(small.byte, host, bytes);
+    memset(small.byte + bytes, 0, sizeof small - bytes);
+    store_small_kernel<<<1, (unsigned)sizeof small, 0, gpu_stream_of(ctx)>>>((unsigned char *)device, small,
+                                                                             (unsigned)bytes);
+    status = gpu_check_launch(ctx, doing);
+    return status == TESS_SUCCESS ? tess_stage_end(ctx, doing) : status;
+}
+
+/* A few bytes go through memory that the device can write to: the driver copies to others' memory in pieces of its own. */
 static tess_status download_gpu(tess_context *ctx, void *host, const void *device, size_t bytes)
 {
-    return transfer(ctx, host, device, bytes, GPU(MemcpyDeviceToHost), "copying from the device");
+    static const char doing[] = "copying from the device";
+    void *const mapped = gpu_state_of(ctx)->mapped;
+    const bool is_small = bytes <= GPU_MAPPED_BYTES;
+    tess_status status = transfer(ctx, is_small ? mapped : host, device, bytes, GPU(MemcpyDeviceToHost), doing);
+
+    if (status == TESS_SUCCESS && is_small && bytes > 0) { memcpy(host, mapped, bytes); }
+    return status;
 }
 
 static tess_status copy_gpu(tess_context *ctx, void *destination, const void *source, size_t bytes)

@@ -19,6 +19,9 @@ __device__ static inline two_word shuffle_two_word(two_word v, int distance)
 /* Partial sums of a block: the squares in two words, those of the bounds, those of the magnitudes. */
 enum { NORM_SUMS = 4 };
 
+/* Those of all blocks have room in the memory that host and device share. */
+enum { MOST_RESIDUAL_BLOCKS = GPU_MAPPED_BYTES / (NORM_SUMS * sizeof(double)) };
+
 /* Adds up over a block in a fixed order; the result is in thread 0. */
 __device__ static inline void block_norm_sum(two_word *squares, double *bounds, double *magnitudes)
 {
@@ -118,14 +121,14 @@ extern "C" tess_status gpu_csr_true_residual(const tess_matrix *assembled, const
     gpu_scope scope(ctx);
     const csr_view *v = &csr_of(assembled)->view;
     unsigned grid = gpu_grid(ctx, v->nrows * choose_width(v), RESIDUAL_BLOCKS);
-    double scale = ldexp(1.0, -norm->exponent), *partials = NULL, *sums = NULL;
+    double scale = ldexp(1.0, -norm->exponent);
+    const double *sums = (const double *)gpu_state_of(ctx)->mapped;
     two_word squares = {0.0, 0.0};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(gpu_partials(ctx, NORM_SUMS * (int64_t)grid, &partials));
-    TESS_TRY(tess_host_allocate(ctx, NORM_SUMS * (int64_t)grid, sizeof *sums, (void **)&sums));
-    TESS_TRY(launch_residual(ctx, v, b, x, residual, scale, grid, partials));
-    TESS_TRY(ctx->backend->download(ctx, sums, partials, NORM_SUMS * (size_t)grid * sizeof *sums));
+    grid = grid < (unsigned)MOST_RESIDUAL_BLOCKS ? grid : (unsigned)MOST_RESIDUAL_BLOCKS;
+    TESS_TRY(launch_residual(ctx, v, b, x, residual, scale, grid, (double *)gpu_state_of(ctx)->device_mapped));
+    TESS_TRY(ctx->backend->synchronize(ctx));
     norm->bound = 0.0;
     norm->magnitude = 0.0;
     for (unsigned block = 0; block < grid; block++) {
@@ -138,7 +141,6 @@ extern "C" tess_status gpu_csr_true_residual(const tess_matrix *assembled, const
     norm->high = squares.high;
     norm->low = squares.low;
 cleanup:
-    tess_host_release(ctx, sums, NORM_SUMS * (int64_t)grid, sizeof *sums);
     return status;
 }
 

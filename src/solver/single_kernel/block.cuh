@@ -6,8 +6,8 @@
 #include "solver/single_kernel/team.cuh"
 #include "solver/single_kernel/tile_rows.cuh"
 
-/* Columns of a thread whose elements are on their way while sums are added up. */
-enum { SINGLE_AHEAD = 2 };
+/* Columns of a thread whose elements are on their way while sums are added up; and at once after them. */
+enum { SINGLE_AHEAD = 2, SINGLE_TOGETHER = 4 };
 
 template <typename ROWS, typename TEAM>
 struct single_block {
@@ -149,11 +149,25 @@ struct single_block {
                 each(l, -1, team.fetch(vector, source[l], ahead.first[j]));
             }
         }
-        for (int l = (int)threadIdx.x + SINGLE_AHEAD * SINGLE_THREADS; l < columns; l += SINGLE_THREADS) {
-            if (is_own(l)) {
-                each(l, l - own, of_own(l - own));
-            } else {
-                each(l, -1, fetch(vector, l));
+        for (int at = SINGLE_AHEAD * SINGLE_THREADS; at < columns; at += SINGLE_TOGETHER * SINGLE_THREADS) {
+            typename TEAM::peeked next[SINGLE_TOGETHER];
+
+#pragma unroll
+            for (int j = 0; j < SINGLE_TOGETHER; j++) {
+                const int l = at + (int)threadIdx.x + j * SINGLE_THREADS;
+
+                if (l < columns && !is_own(l)) { next[j] = team.peek(vector, source[l]); }
+            }
+#pragma unroll
+            for (int j = 0; j < SINGLE_TOGETHER; j++) {
+                const int l = at + (int)threadIdx.x + j * SINGLE_THREADS;
+
+                if (l >= columns) { break; }
+                if (is_own(l)) {
+                    each(l, l - own, of_own(l - own));
+                } else {
+                    each(l, -1, team.fetch(vector, source[l], next[j]));
+                }
             }
         }
     }
@@ -167,6 +181,7 @@ struct single_block {
 
             home.history = a.state->history;
             *a.state = home;
+            a.mailbox->end = home;
             a.mailbox->residual_norm = home.scale * home.residual_norm;
             a.mailbox->iteration = home.iteration;
             a.mailbox->phase = home.phase;

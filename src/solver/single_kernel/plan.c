@@ -21,14 +21,15 @@ enum {
 enum { LEAST_ROWS = 16 };
 enum { WORD = 64 };
 
-/* Vectors of each method: copies at all columns, and those at own rows (the diagonal of the preconditioner is one of either). */
+/* Vectors of each method: copies at all columns, those at own rows (the diagonal of the preconditioner is one of either), and those that
+   one exchange takes. */
 static const struct {
-    int copies, vectors;
-} method_vectors[] = {[SINGLE_CG] = {1, 4},
-                      [SINGLE_CG_ONE_REDUCTION] = {2, 6},
-                      [SINGLE_CG_RECOMPUTING] = {2, 2},
-                      [SINGLE_CG_RECOMPUTING_JACOBI] = {3, 2},
-                      [SINGLE_BICGSTAB] = {3, 6}};
+    int copies, vectors, exchanged;
+} method_vectors[] = {[SINGLE_CG] = {1, 4, 1},
+                      [SINGLE_CG_ONE_REDUCTION] = {2, 6, 2},
+                      [SINGLE_CG_RECOMPUTING] = {2, 2, 1},
+                      [SINGLE_CG_RECOMPUTING_JACOBI] = {3, 2, 1},
+                      [SINGLE_BICGSTAB] = {3, 6, 1}};
 
 /*
  * Rows and entries of a block, on average, up to which each method is expected to gain over the engine graph. To be measured: these
@@ -305,7 +306,7 @@ static void place_rows(const single_plan *p, const single_contents *what, single
     l->columns = single_take(&l->bytes, p->most_columns, offset);
     l->offsets = single_take(&l->bytes, single_runs(p->most_rows, tiles ? SINGLE_TILE : 1) + 1, offset);
     l->places = single_take(&l->bytes, tiles ? 0 : entries, (int64_t)sizeof(uint16_t));
-    l->parts = single_take(&l->bytes, tiles && p->lanes > 2 ? SINGLE_THREADS / 2 : 0, (int64_t)sizeof(double));
+    l->parts = single_take(&l->bytes, !tiles || p->lanes > 2 ? SINGLE_THREADS / 2 : 0, (int64_t)sizeof(double));
     l->bounds = single_take(&l->bytes, what->narrowed ? 1 : 0, (int64_t)sizeof(narrowing_bounds));
     l->segments = single_take(&l->bytes, segments, (int64_t)sizeof(single_segment));
 }
@@ -319,7 +320,7 @@ single_layout single_shared_layout(const single_plan *p, const single_contents *
 
     l.copies = single_take(&l.bytes, method_vectors[what->method].copies * columns, real);
     l.vectors = single_take(&l.bytes, method_vectors[what->method].vectors * rows, real);
-    l.windows = single_take(&l.bytes, p->cluster ? SINGLE_WINDOWS * rows : 0, real);
+    l.windows = single_take(&l.bytes, p->cluster ? 2 * method_vectors[what->method].exchanged * rows : 0, real);
     l.sums = single_take(&l.bytes, sums, real);
     place_rows(p, what, &l);
     return l;

@@ -154,16 +154,20 @@ int64_t single_take(int64_t *bytes, int64_t count, int64_t size);
 typedef struct single_layout {
     int64_t copies;  /* of vectors at all columns: most_columns doubles each */
     int64_t vectors; /* at own rows: most_rows doubles each */
-    int64_t windows; /* a cluster's exchange: SINGLE_WINDOWS times most_rows doubles */
+    int64_t windows; /* a cluster's exchange: two or SINGLE_WINDOWS times most_rows doubles */
     int64_t sums;
     int64_t values, columns, offsets, places; /* of tiles: records, and where each begins */
-    int64_t parts;                            /* of tiles: sums of rows that several waves share */
+    int64_t parts;                            /* sums of rows that several waves share */
     int64_t bounds, segments;                 /* of tiles that are narrowed: narrowing_bounds; single_segment */
     int64_t bytes;
 } single_layout;
 
-/* Vectors that an exchange writes by turns: two at a time, each twice. */
+/* Vectors that exchanges write by turns: up to two at a time, each twice. */
 enum { SINGLE_WINDOWS = 4 };
+
+/* Rows of a block in CSR order that are far longer than others are summed by all of its waves: of those longer than this share of its
+   entries there are fewer than so many. */
+enum { SINGLE_LONG_ROWS = 16 };
 
 /* A segment of the columns of a block: what it has seen, how its tiles are used, and how often they were used so in this launch. */
 typedef struct single_segment {

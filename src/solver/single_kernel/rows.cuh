@@ -9,6 +9,9 @@
 /* Entries of a thread that stay in its registers: the first ones of its part of its first row. */
 enum { SINGLE_HELD = 6 };
 
+/* Entries that a thread may have of one row, whatever the share of its block's. */
+enum { SINGLE_USUAL_ENTRIES = 32 };
+
 /* Columns are by their place among the block's. Values and places are in shared or in device memory. */
 template <typename STORED>
 struct csr_rows {
@@ -17,7 +20,10 @@ struct csr_rows {
     const uint16_t *place;
     const int32_t *offset; /* count + 1, from 0 */
     int count, lanes;
-    int held; /* how many entries are in registers */
+    int longest, longs;      /* rows with more entries are summed by all waves; how many these are */
+    const int32_t *long_row; /* which, ascending */
+    double *part;            /* SINGLE_WAVES of each */
+    int held;                /* how many entries are in registers */
     STORED held_value[SINGLE_HELD];
     int held_place[SINGLE_HELD];
 
@@ -55,6 +61,30 @@ __device__ static inline void hold_entries(const single_args &a, int first, csr_
     }
 }
 
+/* Lists the rows of this block with more than `longest` entries, and returns how many. The caller has a barrier before it reads the list. */
+__device__ static inline int list_long_rows(const int32_t *row_ptr, int count, int longest, int32_t *list)
+{
+    __shared__ int longs;
+
+    if (threadIdx.x == 0) { longs = 0; }
+    __syncthreads();
+    for (int i = (int)threadIdx.x; i < count; i += SINGLE_THREADS) {
+        if (row_ptr[i + 1] - row_ptr[i] > longest) { list[atomicAdd(&longs, 1)] = i; }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) { /* in the same order each time: so are the sums */
+        for (int k = 1; k < longs; k++) {
+            for (int j = k; j > 0 && list[j - 1] > list[j]; j--) {
+                const int32_t later = list[j - 1];
+
+                list[j - 1] = list[j];
+                list[j] = later;
+            }
+        }
+    }
+    return longs;
+}
+
 /* Brings the rows of this block in. The caller has a barrier before it uses them. */
 template <typename STORED>
 __device__ inline csr_rows<STORED> csr_rows<STORED>::bring(const single_args &a, char *shared)
@@ -64,6 +94,9 @@ __device__ inline csr_rows<STORED> csr_rows<STORED>::bring(const single_args &a,
     const STORED *val = (const STORED *)a.val + entry;
     const uint16_t *place = a.plan.place + entry;
     int32_t *offset = (int32_t *)(shared + a.at.offsets);
+    __shared__ int32_t long_row[SINGLE_LONG_ROWS];
+    const int usual = SINGLE_USUAL_ENTRIES * a.plan.lanes, share = entries / SINGLE_LONG_ROWS;
+    const int longest = usual > share ? usual : share;
 
     for (int i = (int)threadIdx.x; i <= count; i += SINGLE_THREADS) {
         offset[i] = a.plan.row_ptr[first + i] - entry;
@@ -74,7 +107,11 @@ __device__ inline csr_rows<STORED> csr_rows<STORED>::bring(const single_args &a,
         val = (const STORED *)(shared + a.at.values);
         place = (const uint16_t *)(shared + a.at.places);
     }
-    csr_rows<STORED> rows = {val, place, offset, count, a.plan.lanes};
+    csr_rows<STORED> rows = {val, place, offset, count, a.plan.lanes, longest};
+
+    rows.longs = list_long_rows(a.plan.row_ptr + first, count, longest, long_row);
+    rows.long_row = long_row;
+    rows.part = (double *)(shared + a.at.parts);
 
     hold_entries(a, first, &rows);
     return rows;
@@ -92,6 +129,37 @@ __device__ static inline double sum_held(const csr_rows<STORED> &a, const double
     return sum;
 }
 
+/* The rows that multiply_rows leaves: each wave sums its share of them, and a thread for each row adds these. */
+template <typename STORED, typename DONE>
+__device__ static inline void multiply_long_rows(const csr_rows<STORED> &a, const double *x, DONE done)
+{
+    constexpr int WAVES = SINGLE_THREADS / GPU_WAVE;
+    const int wave = (int)threadIdx.x / GPU_WAVE, own = (int)threadIdx.x;
+
+    for (int r = 0; r < a.longs; r++) {
+        const int end = a.offset[a.long_row[r] + 1];
+        double sum = 0.0;
+
+#pragma unroll 8
+        for (int k = a.offset[a.long_row[r]] + (int)threadIdx.x; k < end; k += SINGLE_THREADS) {
+            sum += tess::decode<double>(a.val[k]) * x[a.place[k]];
+        }
+        for (int distance = GPU_WAVE / 2; distance > 0; distance /= 2) {
+            sum += GPU_SHUFFLE_XOR(sum, distance);
+        }
+        if ((int)threadIdx.x % GPU_WAVE == 0) { a.part[r * WAVES + wave] = sum; }
+    }
+    __syncthreads();
+    if (own < a.longs) {
+        double sum = 0.0;
+
+        for (int w = 0; w < WAVES; w++) {
+            sum += a.part[own * WAVES + w];
+        }
+        done(a.long_row[own], sum);
+    }
+}
+
 /* done(i, (A x)_i) for each row, by one thread, which is the same for a row in every product. x: at the block's columns. */
 template <typename STORED, typename DONE>
 __device__ static inline void multiply_rows(const csr_rows<STORED> &a, const double *x, DONE done)
@@ -101,21 +169,25 @@ __device__ static inline void multiply_rows(const csr_rows<STORED> &a, const dou
     for (int first = 0; first < a.count; first += together) {
         const int row = first + (int)threadIdx.x / a.lanes;
         double sum = 0.0;
+        bool whole = row < a.count;
 
         if (first == 0) { sum = sum_held(a, x); }
-        if (row < a.count && (first > 0 || a.held == SINGLE_HELD)) {
-            const int end = a.offset[row + 1];
+        if (whole && (first > 0 || a.held == SINGLE_HELD)) {
+            const int begin = a.offset[row], length = a.offset[row + 1] - begin;
+            const int end = length <= a.longest ? begin + length : begin;
 
+            whole = length <= a.longest;
 #pragma unroll 4
-            for (int k = a.offset[row] + lane + (first == 0 ? SINGLE_HELD * a.lanes : 0); k < end; k += a.lanes) {
+            for (int k = begin + lane + (first == 0 ? SINGLE_HELD * a.lanes : 0); k < end; k += a.lanes) {
                 sum += tess::decode<double>(a.val[k]) * x[a.place[k]];
             }
         }
         for (int distance = a.lanes / 2; distance > 0; distance /= 2) { /* the whole wave takes part */
             sum += GPU_SHUFFLE_XOR(sum, distance);
         }
-        if (row < a.count && lane == 0) { done(row, sum); }
+        if (whole && lane == 0) { done(row, sum); }
     }
+    if (a.longs > 0) { multiply_long_rows(a, x, done); }
 }
 
 #endif

@@ -7,6 +7,10 @@
 #include "format/tiles/tiles.h"
 #include "solver/solver.h"
 
+/* Bytes of entries that the heaviest block may read from device memory in each product without being asked to: what it reads from
+   the second-level cache in about a microsecond. */
+enum { MOST_STREAMED = 128 << 10 };
+
 /* A double as it travels in a grid: numbers beside its halves (dense/trsv_letters.cuh). */
 enum { LETTER_WORDS = 2 };
 
@@ -109,6 +113,15 @@ static bool fits(const tess_solver *s, const single_limits *limits, const single
            single_shared_layout(plan, &original).bytes <= limits->shared_bytes;
 }
 
+/* All is in shared memory; or what is not is little, or asked for. */
+static bool is_suited(const tess_solver *s, const single_limits *limits, bool asked, const single_plan *plan)
+{
+    const int64_t entry = (int64_t)(tess_precision_bytes(solver_matrix(s)->precision) + sizeof(uint16_t));
+    const bool little = !single_kernel_reads_tiles(solver_matrix(s)) && plan->most_entries * entry <= MOST_STREAMED;
+
+    return fits(s, limits, plan, true) || ((little || (asked && !plan->cluster)) && fits(s, limits, plan, false));
+}
+
 /* ---- the plan ---- */
 
 single_shape single_kernel_shape(const tess_matrix *m)
@@ -143,7 +156,7 @@ static tess_status find_plan(const tess_solver *s, const single_limits *limits, 
         shape.cluster = cluster;
         TESS_TRY(m->ctx->backend->single_plan(m, &shape, plan));
         if (plan->blocks == 0) { continue; }
-        if (fits(s, limits, plan, true) || (asked && !cluster && fits(s, limits, plan, false))) { break; }
+        if (is_suited(s, limits, asked, plan)) { break; }
         single_plan_release(m->ctx, plan);
     }
 cleanup:

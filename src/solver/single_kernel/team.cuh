@@ -283,7 +283,7 @@ struct cluster_team : single_team {
 
     __device__ double *place(int turn_of, int vector, int row) const
     {
-        return (double *)(shared + a.at.windows) + (2 * turn_of + vector) * a.plan.most_rows + row;
+        return (double *)(shared + a.at.windows) + (2 * vector + turn_of) * a.plan.most_rows + row;
     }
 
     __device__ int32_t source(int32_t column) const

@@ -22,8 +22,13 @@ json solve.json 'j["recurrence"] == "standard" and j["engine"] == "plain" and j[
 expect 0 solve spd.mtx --device cpu --recurrence one-reduction --json solve.json
 out_has '^recurrence +one-reduction'
 json solve.json 'j["recurrence"] == "one-reduction" and j["converged"] is True and j["options"]["recurrence"] == "one-reduction"'
-expect 3 solve unsym.mtx --device cpu --solver bicgstab --recurrence one-reduction
-err_has 'one-reduction with bicgstab'
+expect 0 solve spd.mtx --device cpu --recurrence predict-and-recompute --precond jacobi --json solve.json
+out_has '^recurrence +predict-and-recompute'
+json solve.json 'j["recurrence"] == "predict-and-recompute" and j["converged"] is True'
+for recurrence in one-reduction predict-and-recompute; do
+    expect 3 solve unsym.mtx --device cpu --solver bicgstab --recurrence $recurrence
+    err_has "$recurrence with bicgstab"
+done
 
 expect 0 solve spd.mtx.gz
 expect 0 solve unsym.mtx --json solve.json
