@@ -85,6 +85,7 @@ typedef struct tess_residual_norm {
     double bound;     /* sum of the squares of the rows' error bounds, scaled likewise */
     int exponent;     /* in: the scale to use */
     double magnitude; /* sum of the squares of the rows' |b_i| + sum |a_ij x_j|, scaled likewise; 0: unknown */
+    double rhs;       /* sum of the squares of b_i, scaled likewise */
 } tess_residual_norm;
 
 /* One storage format on one backend. `storage` is the format's own object. */

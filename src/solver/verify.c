@@ -35,6 +35,7 @@ static tess_status residual_of_assembled(const tess_matrix *a, const double *b, 
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(residual_pass(a, b, x, residual, 0, &plain));
+    out->rhs_norm = tess_squares_are_whole(plain.rhs) ? sqrt(plain.rhs) : NAN;
     for_norm = fitting_exponent(plain.high);
     for_bound = fitting_exponent(plain.bound);
     scaled = plain;
@@ -80,6 +81,7 @@ tess_status verify_residual(const tess_matrix *a, const double *b, const double 
     if (a->ops) { return residual_of_assembled(a, b, x, residual, out); }
     out->bound = NAN;
     out->rounding = 0.0;
+    out->rhs_norm = NAN;
     return residual_of_shell(a, b, x, residual, &out->norm);
 }
 

@@ -330,7 +330,8 @@ static void nothing_to_do_is_done_at_once(void **state)
 static void breakdowns_have_the_same_reasons(void **state)
 {
     static const double indefinite[] = {1.0, 2.0, -3.0, 4.0};
-    oracle_csr d = oracle_diagonal(4, indefinite), a = oracle_laplace2d(30);
+    static const double below[] = {-1.0, -2.0, -3.0, -4.0};
+    oracle_csr d = oracle_diagonal(4, indefinite), a = oracle_laplace2d(30), negative = oracle_diagonal(4, below);
     double *b = random_values(900, 3, -1.0, 1.0), *x = test_allocate(900, sizeof *x);
     const double ones[4] = {1.0, 1.0, 1.0, 1.0};
     tess_matrix *m = make_matrix(gpu, &a);
@@ -347,6 +348,12 @@ static void breakdowns_have_the_same_reasons(void **state)
         s = solve_here(gpu, &d, &options, ones);
         assert_int_equal(s.result.reason, TESS_REASON_INDEFINITE_MATRIX);
         discard(&s);
+        options.precond.kind = TESS_PRECOND_JACOBI; /* the start ends it: the kernel has nothing to do */
+        s = solve_here(gpu, &negative, &options, ones);
+        assert_int_equal(s.result.reason, TESS_REASON_INDEFINITE_PRECOND);
+        assert_true(s.x[0] == 0.0 && s.x[3] == 0.0);
+        discard(&s);
+        options.precond.kind = TESS_PRECOND_NONE;
         options.guard = TESS_GUARD_REPAIR;
         assert_ok(gpu, tess_solver_create(m, &options, &solver));
         b[450] = (double)NAN;
@@ -372,6 +379,7 @@ static void breakdowns_have_the_same_reasons(void **state)
         assert_true(result.iterations <= 32);
     }
     oracle_free(&a);
+    oracle_free(&negative);
     oracle_free(&d);
     free(b);
     free(x);

@@ -322,15 +322,33 @@ static tess_status upload_gpu(tess_context *ctx, void *device, const void *host,
     return status == TESS_SUCCESS ? tess_stage_end(ctx, doing) : status;
 }
 
-/* A few bytes go through memory that the device can write to: the driver copies to others' memory in pieces of its own. */
+__global__ static void __launch_bounds__(sizeof(small_bytes))
+    fetch_small_kernel(unsigned char *to, const unsigned char *from, unsigned count)
+{
+    if (threadIdx.x < count) { to[threadIdx.x] = from[threadIdx.x]; }
+}
+
+/* What is small goes through memory that the device can write to: the driver copies to others' memory in pieces of its own, and a kernel
+   follows another sooner than a copy does. */
 static tess_status download_gpu(tess_context *ctx, void *host, const void *device, size_t bytes)
 {
     static const char doing[] = "copying from the device";
-    void *const mapped = gpu_state_of(ctx)->mapped;
-    const bool is_small = bytes <= GPU_MAPPED_BYTES;
-    tess_status status = transfer(ctx, is_small ? mapped : host, device, bytes, GPU(MemcpyDeviceToHost), doing);
+    const gpu_state *state = gpu_state_of(ctx);
+    tess_status status = TESS_SUCCESS;
 
-    if (status == TESS_SUCCESS && is_small && bytes > 0) { memcpy(host, mapped, bytes); }
+    if (bytes > GPU_MAPPED_BYTES) { return transfer(ctx, host, device, bytes, GPU(MemcpyDeviceToHost), doing); }
+    if (bytes > sizeof(small_bytes)) {
+        status = transfer(ctx, state->mapped, device, bytes, GPU(MemcpyDeviceToHost), doing);
+    } else if (bytes > 0) {
+        gpu_scope scope(ctx);
+
+        fetch_small_kernel<<<1, (unsigned)sizeof(small_bytes), 0, state->stream>>>(
+            (unsigned char *)state->device_mapped, (const unsigned char *)device, (unsigned)bytes);
+        status = gpu_check_launch(ctx, doing);
+        if (status == TESS_SUCCESS) { status = gpu_check_wait(ctx, GPU(StreamSynchronize)(state->stream), doing); }
+        if (status == TESS_SUCCESS) { status = tess_stage_end(ctx, doing); }
+    }
+    if (status == TESS_SUCCESS && bytes > 0) { memcpy(host, state->mapped, bytes); }
     return status;
 }
 

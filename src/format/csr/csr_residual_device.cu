@@ -16,46 +16,33 @@ __device__ static inline two_word shuffle_two_word(two_word v, int distance)
     return other;
 }
 
-/* Partial sums of a block: the squares in two words, those of the bounds, those of the magnitudes. */
-enum { NORM_SUMS = 4 };
-
-/* Those of all blocks have room in the memory that host and device share. */
-enum { MOST_RESIDUAL_BLOCKS = GPU_MAPPED_BYTES / (NORM_SUMS * sizeof(double)) };
+/* The sums of all blocks have room in the memory that host and device share. */
+enum { MOST_RESIDUAL_BLOCKS = GPU_MAPPED_BYTES / sizeof(norm_sums) };
 
 /* Adds up over a block in a fixed order; the result is in thread 0. */
-__device__ static inline void block_norm_sum(two_word *squares, double *bounds, double *magnitudes)
+__device__ static inline void add_over_block(norm_sums *sums)
 {
-    __shared__ two_word square[GPU_BLOCK];
-    __shared__ double bound[GPU_BLOCK], magnitude[GPU_BLOCK];
+    __shared__ norm_sums of_thread[GPU_BLOCK];
 
-    square[threadIdx.x] = *squares;
-    bound[threadIdx.x] = *bounds;
-    magnitude[threadIdx.x] = *magnitudes;
+    of_thread[threadIdx.x] = *sums;
     __syncthreads();
     for (int half = GPU_BLOCK / 2; half > 0; half /= 2) {
-        if ((int)threadIdx.x < half) {
-            two_word_add_pair(&square[threadIdx.x], square[threadIdx.x + half]);
-            bound[threadIdx.x] += bound[threadIdx.x + half];
-            magnitude[threadIdx.x] += magnitude[threadIdx.x + half];
-        }
+        if ((int)threadIdx.x < half) { norm_add(&of_thread[threadIdx.x], &of_thread[threadIdx.x + half]); }
         __syncthreads();
     }
-    *squares = square[0];
-    *bounds = bound[0];
-    *magnitudes = magnitude[0];
+    *sums = of_thread[0];
 }
 
-/* Groups of `width` threads take a row each; every block leaves its NORM_SUMS sums in partials. */
+/* Groups of `width` threads take a row each; every block leaves its sums. */
 template <typename OFFSET>
 __global__ static void __launch_bounds__(GPU_BLOCK)
     residual_kernel(int64_t nrows, const OFFSET *row_ptr, const int32_t *col_ind, const double *val, const double *b,
-                    const double *x, double *residual, double scale, int width, double *partials)
+                    const double *x, double *residual, double scale, int width, norm_sums *of_block)
 {
     int64_t groups = (int64_t)gridDim.x * GPU_BLOCK / width;
     int64_t group = ((int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x) / width;
     int lane = (int)threadIdx.x % width;
-    two_word squares = {0.0, 0.0};
-    double bounds = 0.0, magnitudes = 0.0;
+    norm_sums sums = {};
 
     for (int64_t base = 0; base < nrows; base += groups) {
         int64_t i = base + group;
@@ -71,20 +58,14 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
             r.magnitude += GPU_SHUFFLE_DOWN(r.magnitude, distance, GPU_WAVE);
         }
         if (leads) {
-            double value = two_word_value(r.sum);
+            double value = two_word_value(r.sum), bound = dot2_bound((double)(end - begin + 1), r.magnitude, value);
 
             if (residual) { residual[i] = value; }
-            norm_add_row(&squares, &bounds, value, dot2_bound((double)(end - begin + 1), r.magnitude, value), scale);
-            magnitudes += (scale * r.magnitude) * (scale * r.magnitude);
+            norm_add_row(&sums, value, bound, r.magnitude, b[i], scale);
         }
     }
-    block_norm_sum(&squares, &bounds, &magnitudes);
-    if (threadIdx.x == 0) {
-        partials[NORM_SUMS * blockIdx.x] = squares.high;
-        partials[NORM_SUMS * blockIdx.x + 1] = squares.low;
-        partials[NORM_SUMS * blockIdx.x + 2] = bounds;
-        partials[NORM_SUMS * blockIdx.x + 3] = magnitudes;
-    }
+    add_over_block(&sums);
+    if (threadIdx.x == 0) { of_block[blockIdx.x] = sums; }
 }
 
 static int choose_width(const csr_view *v)
@@ -98,7 +79,7 @@ static int choose_width(const csr_view *v)
 }
 
 static tess_status launch_residual(tess_context *ctx, const csr_view *v, const double *b, const double *x,
-                                   double *residual, double scale, unsigned grid, double *partials)
+                                   double *residual, double scale, unsigned grid, norm_sums *of_block)
 {
     GPU(Stream_t) stream = gpu_stream_of(ctx);
     const double *val = (const double *)v->val;
@@ -106,10 +87,10 @@ static tess_status launch_residual(tess_context *ctx, const csr_view *v, const d
 
     if (v->row_ptr_bits == 32) {
         residual_kernel<<<grid, GPU_BLOCK, 0, stream>>>(v->nrows, (const int32_t *)v->row_ptr, v->col_ind, val, b, x,
-                                                        residual, scale, width, partials);
+                                                        residual, scale, width, of_block);
     } else {
         residual_kernel<<<grid, GPU_BLOCK, 0, stream>>>(v->nrows, (const int64_t *)v->row_ptr, v->col_ind, val, b, x,
-                                                        residual, scale, width, partials);
+                                                        residual, scale, width, of_block);
     }
     return gpu_check_launch(ctx, "the true residual");
 }
@@ -122,24 +103,21 @@ extern "C" tess_status gpu_csr_true_residual(const tess_matrix *assembled, const
     const csr_view *v = &csr_of(assembled)->view;
     unsigned grid = gpu_grid(ctx, v->nrows * choose_width(v), RESIDUAL_BLOCKS);
     double scale = ldexp(1.0, -norm->exponent);
-    const double *sums = (const double *)gpu_state_of(ctx)->mapped;
-    two_word squares = {0.0, 0.0};
+    const norm_sums *of_block = (const norm_sums *)gpu_state_of(ctx)->mapped;
+    norm_sums all = {};
     tess_status status = TESS_SUCCESS;
 
     grid = grid < (unsigned)MOST_RESIDUAL_BLOCKS ? grid : (unsigned)MOST_RESIDUAL_BLOCKS;
-    TESS_TRY(launch_residual(ctx, v, b, x, residual, scale, grid, (double *)gpu_state_of(ctx)->device_mapped));
+    TESS_TRY(launch_residual(ctx, v, b, x, residual, scale, grid, (norm_sums *)gpu_state_of(ctx)->device_mapped));
     TESS_TRY(ctx->backend->synchronize(ctx));
-    norm->bound = 0.0;
-    norm->magnitude = 0.0;
     for (unsigned block = 0; block < grid; block++) {
-        two_word part = {sums[NORM_SUMS * block], sums[NORM_SUMS * block + 1]};
-
-        two_word_add_pair(&squares, part);
-        norm->bound += sums[NORM_SUMS * block + 2];
-        norm->magnitude += sums[NORM_SUMS * block + 3];
+        norm_add(&all, of_block + block);
     }
-    norm->high = squares.high;
-    norm->low = squares.low;
+    norm->high = all.squares.high;
+    norm->low = all.squares.low;
+    norm->bound = all.bounds;
+    norm->magnitude = all.magnitudes;
+    norm->rhs = all.rhs;
 cleanup:
     return status;
 }

@@ -42,24 +42,17 @@ static double residual_of_row(const csr_view *v, const double *b, const double *
     return value;
 }
 
-/* Sums of one block of rows. */
-typedef struct block_norm {
-    two_word squares;
-    double bounds, magnitudes;
-} block_norm;
-
-static block_norm residual_of_block(const csr_view *v, const double *b, const double *x, double *residual,
-                                    int64_t block, double scale)
+static norm_sums residual_of_block(const csr_view *v, const double *b, const double *x, double *residual, int64_t block,
+                                   double scale)
 {
     int64_t end = (block + 1) * HOST_BLOCK < v->nrows ? (block + 1) * HOST_BLOCK : v->nrows;
-    block_norm sums = {{0.0, 0.0}, 0.0, 0.0};
+    norm_sums sums = {{0.0, 0.0}, 0.0, 0.0, 0.0};
 
     for (int64_t i = block * HOST_BLOCK; i < end; i++) {
         double bound = 0.0, magnitude = 0.0, value = residual_of_row(v, b, x, i, &bound, &magnitude);
 
         if (residual) { residual[i] = value; }
-        norm_add_row(&sums.squares, &sums.bounds, value, bound, scale);
-        sums.magnitudes += (scale * magnitude) * (scale * magnitude);
+        norm_add_row(&sums, value, bound, magnitude, b[i], scale);
     }
     return sums;
 }
@@ -71,27 +64,22 @@ tess_status host_csr_true_residual(const tess_matrix *assembled, const double *b
     const csr_view *v = &csr_of(assembled)->view;
     int64_t nblocks = (v->nrows + HOST_BLOCK - 1) / HOST_BLOCK;
     double scale = ldexp(1.0, -norm->exponent), *partials = NULL;
-    two_word squares = {0.0, 0.0};
-    tess_status status = host_partials(ctx, 4 * nblocks, &partials);
+    norm_sums all = {{0.0, 0.0}, 0.0, 0.0, 0.0}, *of_block = NULL;
+    tess_status status = host_partials(ctx, (int64_t)(sizeof all / sizeof *partials) * nblocks, &partials);
 
     if (status != TESS_SUCCESS) { return status; }
+    of_block = (norm_sums *)(void *)partials;
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 4) if (v->nnz > HOST_SERIAL_WORK)
     for (int64_t block = 0; block < nblocks; block++) {
-        block_norm sums = residual_of_block(v, b, x, residual, block, scale);
-
-        partials[4 * block] = sums.squares.high;
-        partials[4 * block + 1] = sums.squares.low;
-        partials[4 * block + 2] = sums.bounds;
-        partials[4 * block + 3] = sums.magnitudes;
+        of_block[block] = residual_of_block(v, b, x, residual, block, scale);
     }
-    norm->bound = 0.0;
-    norm->magnitude = 0.0;
     for (int64_t block = 0; block < nblocks; block++) {
-        two_word_add_pair(&squares, (two_word){partials[4 * block], partials[4 * block + 1]});
-        norm->bound += partials[4 * block + 2];
-        norm->magnitude += partials[4 * block + 3];
+        norm_add(&all, of_block + block);
     }
-    norm->high = squares.high;
-    norm->low = squares.low;
+    norm->high = all.squares.high;
+    norm->low = all.squares.low;
+    norm->bound = all.bounds;
+    norm->magnitude = all.magnitudes;
+    norm->rhs = all.rhs;
     return TESS_SUCCESS;
 }

@@ -19,13 +19,29 @@ TESS_HD void row_residual_add(row_residual *r, double a, double x)
     r->magnitude += fabs(a * x);
 }
 
-/* What one row adds to the norm: scaled squares of the residual and of its bound. */
-TESS_HD void norm_add_row(two_word *squares, double *bound_squares, double value, double bound, double scale)
-{
-    double v = scale * value, e = scale * bound;
+/* Sums of scaled squares over rows: of the residual, of its bound, of what row_residual.magnitude is, of b. */
+typedef struct norm_sums {
+    two_word squares;
+    double bounds, magnitudes, rhs;
+} norm_sums;
 
-    two_word_add_product(squares, v, v);
-    *bound_squares += e * e;
+/* What one row adds. */
+TESS_HD void norm_add_row(norm_sums *sums, double value, double bound, double magnitude, double rhs, double scale)
+{
+    double v = scale * value, e = scale * bound, m = scale * magnitude, b = scale * rhs;
+
+    two_word_add_product(&sums->squares, v, v);
+    sums->bounds += e * e;
+    sums->magnitudes += m * m;
+    sums->rhs += b * b;
+}
+
+TESS_HD void norm_add(norm_sums *sums, const norm_sums *more)
+{
+    two_word_add_pair(&sums->squares, more->squares);
+    sums->bounds += more->bounds;
+    sums->magnitudes += more->magnitudes;
+    sums->rhs += more->rhs;
 }
 
 #endif

@@ -31,7 +31,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) bicgstab_kernel(cons
     block.fill_rows(d, 0.0);
     block.load_scale(scale);
     __syncthreads();
-    if (state->phase != TESS_LOOP_RUNNING) { return; } /* in all blocks */
+    if (state->phase != TESS_LOOP_RUNNING) { return block.leave(); } /* in all blocks */
     for (;;) {
         double projection[1] = {0.0}, products[2] = {0.0, 0.0}, squares[2] = {0.0, 0.0};
         const double beta = state->beta, before = state->omega;

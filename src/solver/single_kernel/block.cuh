@@ -6,9 +6,6 @@
 #include "solver/single_kernel/team.cuh"
 #include "solver/single_kernel/tile_rows.cuh"
 
-/* Columns of a thread whose elements are on their way while sums are added up; and at once after them. */
-enum { SINGLE_AHEAD = 2, SINGLE_TOGETHER = 4 };
-
 template <typename ROWS, typename TEAM>
 struct single_block {
     const single_args &a;
@@ -108,7 +105,7 @@ struct single_block {
      * others' is fetched, of each thread's first columns while the sums were added up. sync: each(l, i, element).
      */
     struct halo {
-        typename TEAM::peeked first[SINGLE_AHEAD];
+        typename TEAM::peeked first[TEAM::AHEAD];
     };
 
     template <int N>
@@ -122,7 +119,7 @@ struct single_block {
     {
         return team.sync(sums, step, [&] {
 #pragma unroll
-            for (int j = 0; j < SINGLE_AHEAD; j++) {
+            for (int j = 0; j < TEAM::AHEAD; j++) {
                 const int l = (int)threadIdx.x + j * SINGLE_THREADS;
 
                 if (l < columns && !is_own(l)) { ahead->first[j] = team.peek(vector, source[l]); }
@@ -139,7 +136,7 @@ struct single_block {
     __device__ void each_exchanged(int vector, const halo &ahead, OWN of_own, EACH each)
     {
 #pragma unroll
-        for (int j = 0; j < SINGLE_AHEAD; j++) {
+        for (int j = 0; j < TEAM::AHEAD; j++) {
             const int l = (int)threadIdx.x + j * SINGLE_THREADS;
 
             if (l >= columns) { break; }
@@ -149,17 +146,17 @@ struct single_block {
                 each(l, -1, team.fetch(vector, source[l], ahead.first[j]));
             }
         }
-        for (int at = SINGLE_AHEAD * SINGLE_THREADS; at < columns; at += SINGLE_TOGETHER * SINGLE_THREADS) {
-            typename TEAM::peeked next[SINGLE_TOGETHER];
+        for (int at = TEAM::AHEAD * SINGLE_THREADS; at < columns; at += TEAM::TOGETHER * SINGLE_THREADS) {
+            typename TEAM::peeked next[TEAM::TOGETHER];
 
 #pragma unroll
-            for (int j = 0; j < SINGLE_TOGETHER; j++) {
+            for (int j = 0; j < TEAM::TOGETHER; j++) {
                 const int l = at + (int)threadIdx.x + j * SINGLE_THREADS;
 
                 if (l < columns && !is_own(l)) { next[j] = team.peek(vector, source[l]); }
             }
 #pragma unroll
-            for (int j = 0; j < SINGLE_TOGETHER; j++) {
+            for (int j = 0; j < TEAM::TOGETHER; j++) {
                 const int l = at + (int)threadIdx.x + j * SINGLE_THREADS;
 
                 if (l >= columns) { break; }
@@ -170,6 +167,12 @@ struct single_block {
                 }
             }
         }
+    }
+
+    /* Where there is nothing to do. */
+    __device__ void leave() const
+    {
+        each_row([&](int i) { a.d[first + i] = 0.0; });
     }
 
     /* d goes home, and by the first block the state. All threads. */

@@ -25,7 +25,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_kernel(const __gr
     block.load_scale(scale);
     block.mark(p, 0);
     __syncthreads();
-    if (s->phase != TESS_LOOP_RUNNING) { return; } /* in all blocks */
+    if (s->phase != TESS_LOOP_RUNNING) { return block.leave(); } /* in all blocks */
     while (phase == TESS_LOOP_RUNNING) {
         double curvature[1] = {0.0}, squares[2] = {0.0, 0.0};
 
@@ -134,7 +134,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1)
     block.fill_rows(s, 0.0);
     block.load_scale(scale);
     __syncthreads();
-    if (state->phase != TESS_LOOP_RUNNING) { return; } /* in all blocks */
+    if (state->phase != TESS_LOOP_RUNNING) { return block.leave(); } /* in all blocks */
     for (int64_t count = 1;; count++) {
         double dots[3] = {0.0, 0.0, 0.0};
 
@@ -205,7 +205,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_recomputing_kerne
     if (SCALED) { block.gather(a.scale, scale); }
     block.fill_rows(d, 0.0);
     __syncthreads();
-    if (state->phase != TESS_LOOP_RUNNING) { return; } /* in all blocks */
+    if (state->phase != TESS_LOOP_RUNNING) { return block.leave(); } /* in all blocks */
     for (;;) {
         double dots[SCALED ? 5 : 4] = {};
 

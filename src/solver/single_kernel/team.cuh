@@ -122,6 +122,9 @@ struct single_team {
 struct grid_team : single_team {
     using peeked = letter<double>;
 
+    /* Columns of a thread whose elements are on their way while sums are added up; and at once after them. */
+    static constexpr int AHEAD = 2, TOGETHER = 4;
+
     unsigned arrival; /* number of the last one */
 
     __device__ void begin()
@@ -263,6 +266,8 @@ struct cluster_team : single_team {
     struct peeked {
         double value;
     };
+
+    static constexpr int AHEAD = 3, TOGETHER = 8;
 
     __device__ void begin()
     {
