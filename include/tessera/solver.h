@@ -38,7 +38,7 @@ typedef enum tess_solver_kind {
 /*
  * X(NAME, value, name). `graph` and `single-kernel` need a GPU. `single-kernel` is CG and BiCGSTAB, without preconditioner or
  * with jacobi, on csr of 16 bits or more or tiles of layout resident, in one launch. `auto`: `single-kernel` where matrix and vectors fit into the shared
- * memory of its blocks, else `graph` on a GPU where the operator and preconditioner allow, else `plain`.
+ * memory of its blocks, or all but a few entries of CSR, else `graph` on a GPU where the operator and preconditioner allow, else `plain`.
  */
 #define TESS_ENGINE_LIST(X) \
     X(AUTO, 0, "auto")      \
@@ -284,7 +284,7 @@ TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
  * tess_context_last_error says why. Errors: DIMENSION_MISMATCH (not square), INVALID_ARGUMENT, UNSUPPORTED, memory; with
  * options->scale or reorder also those of tess_order_max_product, and UNSUPPORTED for a shell matrix; but for
  * Jacobi UNSUPPORTED too where options->storage.row_order of split or composite is not original; with options->narrowing, for other
- * solvers than CG and BiCGSTAB, the recurrence one-reduction, and storage that is not tiles of layout
+ * solvers than CG and BiCGSTAB, other recurrences than standard, and storage that is not tiles of layout
  * resident (tests/unit/test_narrowed_solves.c).
  *
  * Jacobi splits A = D + R and multiplies with R, in composite storage with rows and columns permuted alike: one copy of its

@@ -46,7 +46,8 @@ TESS_EXPORT tess_status tess_vector_refresh_shadow(tess_vector *v);
 
 /**
  * Copies all n values in from the caller's array, stored in any @p precision, in host or device memory, converting by one
- * rounding to nearest even; what is too large becomes Inf (NaN in e4m3). Host sources may be reused when the call returns.
+ * rounding to nearest even; what is too large becomes Inf (NaN in e4m3). Host sources may be reused when the call returns; on a GPU the
+ * values are there for what is queued on the context's stream afterwards: others wait by tess_context_synchronize.
  */
 TESS_EXPORT tess_status tess_vector_set(tess_vector *v, const void *source, tess_precision precision,
                                         tess_memory where);

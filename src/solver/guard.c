@@ -156,14 +156,15 @@ static tess_status start_run(solve_run *run, const tess_vector *b)
     tess_solve_result *r = run->result;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(verify_x(run, run->x, &run->now));
-    r->rhs_norm = run->now.rhs_norm;
+    r->rhs_norm = NAN;
+    if (s->original->ops) { /* ||b|| comes with the residual */
+        TESS_TRY(verify_x(run, run->x, &run->now));
+        r->rhs_norm = run->now.rhs_norm;
+    }
     if (isnan(r->rhs_norm)) { TESS_TRY(tess_vector_norm2(b, TESS_ARITHMETIC_FP64, &r->rhs_norm)); }
     r->tolerance = fmax(s->options.rtol * r->rhs_norm, s->options.atol);
-    if (r->rhs_norm == 0.0) {
-        TESS_TRY(s->ctx->backend->zero(s->ctx, run->x, (size_t)b->n * sizeof(double)));
-        TESS_TRY(verify_x(run, run->x, &run->now));
-    }
+    if (r->rhs_norm == 0.0) { TESS_TRY(s->ctx->backend->zero(s->ctx, run->x, (size_t)b->n * sizeof(double))); }
+    if (r->rhs_norm == 0.0 || !s->original->ops) { TESS_TRY(verify_x(run, run->x, &run->now)); }
     r->estimated_residual_norm = run->now.norm;
     if (s->history_capacity > 0) {
         s->host_history[0] = run->now.norm;

@@ -374,8 +374,10 @@ static void what_cannot_be_is_refused(void **state)
     tess_narrowing mode = TESS_NARROWING_OFF;
 
     (void)state;
-    options.recurrence = TESS_RECURRENCE_ONE_REDUCTION;
-    assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
+    for (int r = TESS_RECURRENCE_ONE_REDUCTION; r <= TESS_RECURRENCE_PREDICT_AND_RECOMPUTE; r++) {
+        options.recurrence = (tess_recurrence)r;
+        assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
+    }
     options.recurrence = TESS_RECURRENCE_AUTO;
     options.storage.layout = TESS_LAYOUT_TCKI;
     assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));

@@ -346,9 +346,10 @@ static void predicted_scalars_are_those_of_the_equations(void **state)
     step_cg_predict_at_once(&s);
     assert_true(s.alpha == 0.5 && s.beta == (2.0 - 2.0 * 0.5 * 1.5 + 0.25 * 3.0) / 2.0);
     assert_true(s.phase == TESS_LOOP_RUNNING && s.iteration == 0);
+    assert_true(cg_image_scale(&before).factor == 1.0 && cg_image_scale(&s).factor == 0.5);
     s.dots[0] = 8.0;
-    s.dots[1] = 1.0;
-    s.dots[2] = 1.0;
+    s.dots[1] = 0.25; /* of A p and w by half */
+    s.dots[2] = 0.5;
     s.dots[3] = 9.0; /* (r, r) */
     s.dots[4] = 4.0; /* (r, z) */
     tess_loop_state alone = s;
@@ -365,6 +366,16 @@ static void predicted_scalars_are_those_of_the_equations(void **state)
     s.dots[2] = 100.0;
     step_cg_predict_at_once(&s);
     assert_true(s.beta == 0.0);
+    s.dots[1] = HUGE_VAL;
+    step_cg_predict_at_once(&s);
+    assert_true(s.beta == 0.0);
+    for (int e = -1074; e <= 1023; e++) { /* any step, of which a few at the ends are left alone */
+        const cg_scale scale = cg_image_scale(&(tess_loop_state){.alpha = ldexp(1.0, e)});
+        const bool fits = e >= -1022 && e <= 1022;
+
+        assert_true(scale.factor == (fits ? ldexp(1.0, e) : 1.0) && scale.factor * scale.inverse == 1.0);
+        assert_true(!fits || cg_image_scale(&(tess_loop_state){.alpha = ldexp(1.75, e)}).factor == scale.factor);
+    }
     /* in passes: the sums come one after another, and beta stays as predicted */
     s = before;
     s.dots[0] = 4.0;

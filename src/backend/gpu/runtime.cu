@@ -293,7 +293,7 @@ static tess_status transfer(tess_context *ctx, void *destination, const void *so
     return status == TESS_SUCCESS ? tess_stage_end(ctx, doing) : status;
 }
 
-/* What travels to the device as a kernel's argument, which nobody needs to wait for. */
+/* What travels to the device as a kernel's argument, which nobody on the context's stream needs to wait for. */
 struct small_bytes {
     unsigned char byte[512];
 };
@@ -308,7 +308,6 @@ static tess_status upload_gpu(tess_context *ctx, void *device, const void *host,
 {
     static const char doing[] = "copying to the device";
     small_bytes small;
-    tess_status status = TESS_SUCCESS;
 
     if (bytes > sizeof small) { return transfer(ctx, device, host, bytes, GPU(MemcpyHostToDevice), doing); }
     if (bytes == 0) { return TESS_SUCCESS; }
@@ -318,8 +317,7 @@ static tess_status upload_gpu(tess_context *ctx, void *device, const void *host,
     memset(small.byte + bytes, 0, sizeof small - bytes);
     store_small_kernel<<<1, (unsigned)sizeof small, 0, gpu_stream_of(ctx)>>>((unsigned char *)device, small,
                                                                              (unsigned)bytes);
-    status = gpu_check_launch(ctx, doing);
-    return status == TESS_SUCCESS ? tess_stage_end(ctx, doing) : status;
+    return gpu_check_launch(ctx, doing);
 }
 
 __global__ static void __launch_bounds__(sizeof(small_bytes))
@@ -344,7 +342,7 @@ static tess_status download_gpu(tess_context *ctx, void *host, const void *devic
 
         fetch_small_kernel<<<1, (unsigned)sizeof(small_bytes), 0, state->stream>>>(
             (unsigned char *)state->device_mapped, (const unsigned char *)device, (unsigned)bytes);
-        status = gpu_check_launch(ctx, doing);
+        status = gpu_check(ctx, GPU(GetLastError)(), doing);
         if (status == TESS_SUCCESS) { status = gpu_check_wait(ctx, GPU(StreamSynchronize)(state->stream), doing); }
         if (status == TESS_SUCCESS) { status = tess_stage_end(ctx, doing); }
     }

@@ -4,6 +4,8 @@
 #define TESS_SOLVER_CG_STEPS_H
 
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "solver/step_common.h"
 
@@ -85,21 +87,45 @@ TESS_HD void step_cg_at_once(tess_loop_state *s)
 
 /* ---- predict and recompute (Chen and Carson 2020, PR-CG) ---- */
 
-/*
- * beta from what (r, z) will be after r -= alpha A p, whose image under M^-1 is w: (r, z) - 2 alpha (r, w) + alpha^2 (A p, w). Where
- * rounding has left nothing of it the next direction is z.
- */
-TESS_HD void cg_predict(tess_loop_state *s, double image_squared, double image_residual)
-{
-    const double predicted = s->rho - s->alpha * (2.0 * image_residual - s->alpha * image_squared);
+/* A power of two and its inverse; 1 and 1 where one of them would not be normal. */
+typedef struct cg_scale {
+    double factor, inverse;
+} cg_scale;
 
-    s->beta = predicted > 0.0 ? predicted / s->rho : 0.0;
+/*
+ * What A p is multiplied by in sums that go with its square, so that they stay in range whatever ||A|| is: about the last alpha, and 1 in
+ * the first iteration of a cycle, whose sums may be lost: then the second direction is z.
+ */
+TESS_HD cg_scale cg_image_scale(const tess_loop_state *s)
+{
+    const uint64_t exponent_bits = UINT64_C(0x7ff) << 52, most = UINT64_C(2046) << 52;
+    cg_scale scale = {1.0, 1.0};
+    uint64_t bits, inverse;
+
+    memcpy(&bits, &s->alpha, sizeof bits);
+    bits &= exponent_bits;
+    if (bits == 0 || bits >= most) { return scale; }
+    inverse = most - bits;
+    memcpy(&scale.factor, &bits, sizeof bits);
+    memcpy(&scale.inverse, &inverse, sizeof inverse);
+    return scale;
+}
+
+/*
+ * beta from what (r, z) will be after r -= alpha A p, whose image under M^-1 is w: (r, z) - 2 alpha (r, w) + alpha^2 (A p, w). `step` is
+ * alpha over the factor that A p and w have in the sums. Where rounding has left nothing of it the next direction is z.
+ */
+TESS_HD void cg_predict(tess_loop_state *s, double step, double image_squared, double image_residual)
+{
+    const double predicted = s->rho - step * (2.0 * image_residual - step * image_squared);
+
+    s->beta = predicted > 0.0 && step_is_finite(predicted) ? predicted / s->rho : 0.0;
 }
 
 /* dots = {(A p, w), (r, w)}, alpha being known. */
 TESS_HD void step_cg_predict(tess_loop_state *s)
 {
-    cg_predict(s, s->dots[0], s->dots[1]);
+    cg_predict(s, s->alpha, s->dots[0], s->dots[1]);
 }
 
 /* The end of an iteration that goes on with the beta that was predicted; dots as for step_cg_beta. */
@@ -114,11 +140,13 @@ TESS_HD void step_cg_recompute_split(tess_loop_state *s)
     cg_end(s, s->dots[1], s->dots[0]);
 }
 
-/* dots = {(p, A p), (A p, w), (r, w)}: alpha and beta. */
+/* dots = {(p, A p), (A p, w), (r, w)}, A p and w times cg_image_scale but for the first: alpha and beta. */
 TESS_HD void step_cg_predict_at_once(tess_loop_state *s)
 {
+    const double inverse = cg_image_scale(s).inverse;
+
     step_cg_alpha(s);
-    if (s->phase == TESS_LOOP_RUNNING) { cg_predict(s, s->dots[1], s->dots[2]); }
+    if (s->phase == TESS_LOOP_RUNNING) { cg_predict(s, s->alpha * inverse, s->dots[1], s->dots[2]); }
 }
 
 /* dots = {(p, A p), (A p, w), (r, w), (r, r), (r, z)} of a new residual: the end of an iteration and the scalars of the next. */

@@ -26,7 +26,8 @@ static tess_status check(const tess_solver *s)
         return refuse(s, "use --solver cg or bicgstab", tess_solver_name(kind));
     }
     if (s->recurrence != TESS_RECURRENCE_STANDARD) {
-        return refuse(s, "use --recurrence standard", tess_recurrence_name(s->recurrence));
+        return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --recurrence standard", "narrowing %s with the recurrence %s",
+                         tess_narrowing_name(mode), tess_recurrence_name(s->recurrence));
     }
     if (!s->stored || tess_matrix_layout(s->stored) != TESS_LAYOUT_RESIDENT) {
         return refuse(s, "store the matrix in --format tiles --layout resident",

@@ -187,8 +187,8 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1)
 /* ---- predict and recompute ---- */
 
 /*
- * One exchange an iteration: s = A p with (p, s), (s, D^-1 s), (r, D^-1 s), (r, r) and, where there is a D (SCALED), (r, z). r, p and D^-1
- * are kept at all columns, and every block applies r -= alpha s, p = z + beta p to them. z = D^-1 r is not kept.
+ * One exchange an iteration: s = A p with (p, s), (s, D^-1 s), (r, D^-1 s), (r, r) and, where there is a D (SCALED), (r, z), s times cg_image_scale
+ * in the second and third. r, p and D^-1 are kept at all columns, and every block applies r -= alpha s, p = z + beta p to them. z = D^-1 r is not kept.
  */
 template <bool SCALED, typename ROWS, typename TEAM>
 __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_recomputing_kernel(const __grid_constant__ single_args a)
@@ -207,16 +207,17 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_recomputing_kerne
     __syncthreads();
     if (state->phase != TESS_LOOP_RUNNING) { return block.leave(); } /* in all blocks */
     for (;;) {
+        const double in_range = cg_image_scale(state).factor;
         double dots[SCALED ? 5 : 4] = {};
 
         block.multiply(p, [&](int i, double sum) {
             const int l = block.own + i;
-            const double residual = r[l], image = SCALED ? scale[l] * sum : sum;
+            const double residual = r[l], part = in_range * sum, image = SCALED ? scale[l] * part : part;
 
             s[i] = sum;
             block.publish(0, i, sum);
             dots[0] += p[l] * sum;
-            dots[1] += sum * image;
+            dots[1] += part * image;
             dots[2] += residual * image;
             dots[3] += residual * residual;
             if constexpr (SCALED) { dots[4] += residual * (scale[l] * residual); }

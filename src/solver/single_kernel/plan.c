@@ -31,6 +31,11 @@ static const struct {
                       [SINGLE_CG_RECOMPUTING_JACOBI] = {3, 2, 1},
                       [SINGLE_BICGSTAB] = {3, 6, 1}};
 
+int single_windows(single_method method)
+{
+    return 2 * method_vectors[method].exchanged;
+}
+
 /*
  * Rows and entries of a block, on average, up to which each method is expected to gain over the engine graph. To be measured: these
  * are what shared memory holds about, so that residence decides alone.
@@ -320,7 +325,7 @@ single_layout single_shared_layout(const single_plan *p, const single_contents *
 
     l.copies = single_take(&l.bytes, method_vectors[what->method].copies * columns, real);
     l.vectors = single_take(&l.bytes, method_vectors[what->method].vectors * rows, real);
-    l.windows = single_take(&l.bytes, p->cluster ? 2 * method_vectors[what->method].exchanged * rows : 0, real);
+    l.windows = single_take(&l.bytes, p->cluster ? single_windows(what->method) * rows : 0, real);
     l.sums = single_take(&l.bytes, sums, real);
     place_rows(p, what, &l);
     return l;

@@ -154,7 +154,7 @@ int64_t single_take(int64_t *bytes, int64_t count, int64_t size);
 typedef struct single_layout {
     int64_t copies;  /* of vectors at all columns: most_columns doubles each */
     int64_t vectors; /* at own rows: most_rows doubles each */
-    int64_t windows; /* a cluster's exchange: two or SINGLE_WINDOWS times most_rows doubles */
+    int64_t windows; /* a cluster's exchange: single_windows times most_rows doubles */
     int64_t sums;
     int64_t values, columns, offsets, places; /* of tiles: records, and where each begins */
     int64_t parts;                            /* sums of rows that several waves share */
@@ -162,8 +162,8 @@ typedef struct single_layout {
     int64_t bytes;
 } single_layout;
 
-/* Vectors that exchanges write by turns: up to two at a time, each twice. */
-enum { SINGLE_WINDOWS = 4 };
+/* Vectors that exchanges write by turns: one or two at a time, each twice. */
+int single_windows(single_method method);
 
 /* Rows of a block in CSR order that are far longer than others are summed by all of its waves: of those longer than this share of its
    entries there are fewer than so many. */

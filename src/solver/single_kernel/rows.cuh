@@ -133,16 +133,28 @@ __device__ static inline double sum_held(const csr_rows<STORED> &a, const double
 template <typename STORED, typename DONE>
 __device__ static inline void multiply_long_rows(const csr_rows<STORED> &a, const double *x, DONE done)
 {
-    constexpr int WAVES = SINGLE_THREADS / GPU_WAVE;
+    constexpr int WAVES = SINGLE_THREADS / GPU_WAVE, TOGETHER = 8;
     const int wave = (int)threadIdx.x / GPU_WAVE, own = (int)threadIdx.x;
 
     for (int r = 0; r < a.longs; r++) {
         const int end = a.offset[a.long_row[r] + 1];
         double sum = 0.0;
 
-#pragma unroll 8
-        for (int k = a.offset[a.long_row[r]] + (int)threadIdx.x; k < end; k += SINGLE_THREADS) {
-            sum += tess::decode<double>(a.val[k]) * x[a.place[k]];
+        for (int at = a.offset[a.long_row[r]] + (int)threadIdx.x; at < end; at += TOGETHER * SINGLE_THREADS) {
+            STORED value[TOGETHER];
+            int place[TOGETHER];
+
+#pragma unroll
+            for (int j = 0; j < TOGETHER; j++) { /* all on their way at once: they may come from device memory */
+                const int k = at + j * SINGLE_THREADS;
+
+                value[j] = k < end ? a.val[k] : STORED();
+                place[j] = k < end ? a.place[k] : 0;
+            }
+#pragma unroll
+            for (int j = 0; j < TOGETHER; j++) {
+                if (at + j * SINGLE_THREADS < end) { sum += tess::decode<double>(value[j]) * x[place[j]]; }
+            }
         }
         for (int distance = GPU_WAVE / 2; distance > 0; distance /= 2) {
             sum += GPU_SHUFFLE_XOR(sum, distance);

@@ -7,8 +7,8 @@
 #include "format/tiles/tiles.h"
 #include "solver/solver.h"
 
-/* Bytes of entries that the heaviest block may read from device memory in each product without being asked to: what it reads from
-   the second-level cache in about a microsecond. */
+/* Bytes of entries that the heaviest block may read from device memory in each product without being asked to: from the second-level
+   cache, by itself, in about a microsecond. */
 enum { MOST_STREAMED = 128 << 10 };
 
 /* A double as it travels in a grid: numbers beside its halves (dense/trsv_letters.cuh). */
@@ -20,9 +20,9 @@ static int64_t slot_words(const single_plan *p)
 }
 
 /* Of a grid: its flags, slots and vectors under way. */
-static int64_t exchange_words(const single_plan *p)
+static int64_t exchange_words(const single_plan *p, single_method method)
 {
-    return p->cluster ? 0 : SINGLE_FLAGS + slot_words(p) + LETTER_WORDS * SINGLE_WINDOWS * (int64_t)p->n;
+    return p->cluster ? 0 : SINGLE_FLAGS + slot_words(p) + LETTER_WORDS * single_windows(method) * (int64_t)p->n;
 }
 
 /* ---- whether ---- */
@@ -113,13 +113,13 @@ static bool fits(const tess_solver *s, const single_limits *limits, const single
            single_shared_layout(plan, &original).bytes <= limits->shared_bytes;
 }
 
-/* All is in shared memory; or what is not is little, or asked for. */
-static bool is_suited(const tess_solver *s, const single_limits *limits, bool asked, const single_plan *plan)
+/* With entries read from device memory: few of them, or asked for. */
+static bool may_stream(const tess_solver *s, const single_limits *limits, bool asked, const single_plan *plan)
 {
     const int64_t entry = (int64_t)(tess_precision_bytes(solver_matrix(s)->precision) + sizeof(uint16_t));
     const bool little = !single_kernel_reads_tiles(solver_matrix(s)) && plan->most_entries * entry <= MOST_STREAMED;
 
-    return fits(s, limits, plan, true) || ((little || (asked && !plan->cluster)) && fits(s, limits, plan, false));
+    return (little || (asked && !plan->cluster)) && fits(s, limits, plan, false);
 }
 
 /* ---- the plan ---- */
@@ -138,7 +138,7 @@ single_shape single_kernel_shape(const tess_matrix *m)
     return shape;
 }
 
-/* A cluster where it holds all, else a grid; plan->blocks is 0 where neither will do. */
+/* A cluster where it holds all, else a grid that does, else either with entries streamed; plan->blocks is 0 where none will do. */
 static tess_status find_plan(const tess_solver *s, const single_limits *limits, bool asked, single_plan *plan)
 {
     const tess_matrix *m = s->original;
@@ -147,16 +147,16 @@ static tess_status find_plan(const tess_solver *s, const single_limits *limits, 
     single_shape shape = single_kernel_shape(solver_matrix(s));
     tess_status status = TESS_SUCCESS;
 
-    for (int k = 0; k < 2; k++) {
-        const bool cluster = k == 0;
+    for (int k = 0; k < 4; k++) {
+        const bool cluster = k % 2 == 0, streams = k >= 2;
 
-        if (blocks[k] == 0) { continue; }
-        if (!asked && !single_may_gain(m->nrows, m->nnz, blocks[k], cluster, method_for(s))) { continue; }
-        shape.blocks = blocks[k];
+        if (blocks[k % 2] == 0) { continue; }
+        if (!asked && !single_may_gain(m->nrows, m->nnz, blocks[k % 2], cluster, method_for(s))) { continue; }
+        shape.blocks = blocks[k % 2];
         shape.cluster = cluster;
         TESS_TRY(m->ctx->backend->single_plan(m, &shape, plan));
         if (plan->blocks == 0) { continue; }
-        if (is_suited(s, limits, asked, plan)) { break; }
+        if (streams ? may_stream(s, limits, asked, plan) : fits(s, limits, plan, true)) { break; }
         single_plan_release(m->ctx, plan);
     }
 cleanup:
@@ -189,11 +189,11 @@ static tess_status allocate_exchange(tess_context *ctx, single_kernel *k)
     tess_status status = TESS_SUCCESS;
 
     if (p->cluster) { return TESS_SUCCESS; }
-    TESS_TRY(tess_device_allocate(ctx, exchange_words(p), sizeof *k->flags, (void **)&k->flags));
+    TESS_TRY(tess_device_allocate(ctx, exchange_words(p, k->method), sizeof *k->flags, (void **)&k->flags));
     k->slots = k->flags + SINGLE_FLAGS;
     k->exchange = k->slots + slot_words(p);
     /* the first arrival has the number 1 */
-    status = ctx->backend->zero(ctx, k->flags, (size_t)exchange_words(p) * sizeof *k->flags);
+    status = ctx->backend->zero(ctx, k->flags, (size_t)exchange_words(p, k->method) * sizeof *k->flags);
 cleanup:
     return status;
 }
@@ -201,7 +201,7 @@ cleanup:
 void single_kernel_destroy(tess_context *ctx, single_kernel *k)
 {
     if (!k) { return; }
-    tess_device_release(ctx, k->flags, exchange_words(&k->plan), sizeof *k->flags);
+    tess_device_release(ctx, k->flags, exchange_words(&k->plan, k->method), sizeof *k->flags);
     single_plan_release(ctx, &k->plan);
     tess_host_release(ctx, k, 1, sizeof *k);
 }
@@ -211,7 +211,7 @@ int64_t single_kernel_bytes(const single_kernel *k)
     const single_plan *p = &k->plan;
 
     return p->memory_bytes + p->column_capacity * (int64_t)sizeof *p->column +
-           exchange_words(p) * (int64_t)sizeof(uint64_t);
+           exchange_words(p, k->method) * (int64_t)sizeof(uint64_t);
 }
 
 /* ---- set-up ---- */

@@ -29,13 +29,13 @@ typedef struct single_kernel {
     int64_t nanoseconds;  /* a block that waits longer than this for another gives up, and the solve fails */
     uint64_t *flags;      /* a grid's: SINGLE_FLAG_...; in one array with: */
     uint64_t *slots;      /* letters of sums: 2 * SINGLE_COPIES * SINGLE_SLOT * blocks */
-    uint64_t *exchange;   /* letters of vectors: SINGLE_WINDOWS * n */
+    uint64_t *exchange;   /* letters of vectors: single_windows * n */
 } single_kernel;
 
 /*
  * Sets up s->krylov.single where the solve can run in one kernel. `asked`: by name, so that an error (UNSUPPORTED) says what is in
- * the way, and entries that do not fit into shared memory are read from device memory; otherwise s->krylov.single stays
- * NULL in both cases.
+ * the way, and entries that do not fit into shared memory are read from device memory, however many; otherwise they are where they are few, and
+ * else s->krylov.single stays NULL, as it does where something is in the way.
  */
 tess_status single_kernel_setup(struct tess_solver *s, bool asked);
 void single_kernel_destroy(tess_context *ctx, single_kernel *single);

@@ -123,7 +123,7 @@ struct grid_team : single_team {
     using peeked = letter<double>;
 
     /* Columns of a thread whose elements are on their way while sums are added up; and at once after them. */
-    static constexpr int AHEAD = 2, TOGETHER = 4;
+    static constexpr int AHEAD = 2, TOGETHER = 1;
 
     unsigned arrival; /* number of the last one */
 
@@ -140,7 +140,7 @@ struct grid_team : single_team {
 
     __device__ letter<double> *place(int turn_of, int vector, int32_t i) const
     {
-        return (letter<double> *)a.exchange + ((int64_t)(2 * turn_of + vector) * a.plan.n + i);
+        return (letter<double> *)a.exchange + ((int64_t)(2 * vector + turn_of) * a.plan.n + i);
     }
 
     /* Element `row` of the block's own, for the others to fetch after the next sync. */
@@ -267,7 +267,7 @@ struct cluster_team : single_team {
         double value;
     };
 
-    static constexpr int AHEAD = 3, TOGETHER = 8;
+    static constexpr int AHEAD = 3, TOGETHER = 2;
 
     __device__ void begin()
     {
