@@ -310,37 +310,26 @@ static void a_cancelled_solve_leaves_nothing(void **state)
     }
 }
 
-/* A diagonal, and a first row and column of so many entries: the first block takes a millisecond for its product, the others none. */
-static oracle_csr lopsided(int64_t n, int64_t length)
-{
-    oracle_csr a = oracle_open(n, n);
-
-    for (int64_t i = 0; i < n; i++) {
-        if (i > 0 && i < length) { oracle_push(&a, 0, -1.0); }
-        oracle_push(&a, i, i == 0 ? 2.0 * static_cast<double>(length) : 2.0 + static_cast<double>(i % 7));
-        for (int64_t j = 1; i == 0 && j < length; j++) {
-            oracle_push(&a, j, -1.0);
-        }
-        oracle_end_row(&a, i);
-    }
-    return a;
-}
-
-/* Patience below zero: who looks at the clock gives up, 256 looks after it began to wait. */
+/* The last row belongs to no block: who needs its element waits until patience, 50 ms here, is at its end. */
 static void a_wait_that_is_too_long_is_an_error(void **state)
 {
-    oracle_csr a = lopsided(100000, 14000);
+    oracle_csr a = oracle_laplace2d(132);
     const tess_solve_options options = single_options(TESS_SOLVER_CG, TESS_RECURRENCE_STANDARD);
     handle h = open_handle(gpu, &a, &options);
     single_kernel *single = h.solver->krylov.single;
+    int32_t *end = single->plan.row_begin + single->plan.blocks;
+    const int32_t all = single->plan.n, fewer = all - 1;
 
     (void)state;
+    assert_false(single->plan.cluster);
     for (int turn = 0; turn < 3; turn++) {
         const int64_t patience = single->nanoseconds;
         bool same;
 
-        single->nanoseconds = -1;
+        single->nanoseconds = INT64_C(50000000);
+        assert_ok(gpu, gpu->backend->upload(gpu, end, &fewer, sizeof fewer));
         assert_fails(gpu, TESS_DEVICE, solve_again(&h, &same));
+        assert_ok(gpu, gpu->backend->upload(gpu, end, &all, sizeof all));
         single->nanoseconds = patience;
         check_again(&h, 2);
     }
