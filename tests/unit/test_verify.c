@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The true residual: within its own bound of the exact one, for cancelling, scaled and failed systems. */
+#include "solver/verify.h"
 #include "support/product.h"
 
 typedef struct verified {
@@ -269,9 +270,50 @@ static void stored_matrix_is_judged_by_its_original(void **state)
     free(x);
 }
 
+/* ||b|| comes with the residual while its squares are in range, and not of b = 0: sums of n squares lose up to n u each. */
+static void norm_of_the_right_side_comes_along(void **state)
+{
+    static const int exponent[] = {0, -440, 490, -600, 600};
+    oracle_csr a = oracle_laplace2d(30);
+    double *b = random_values(a.nrows, 1, -1.0, 1.0), *x = random_values(a.ncols, 2, -1.0, 1.0);
+    tess_context *ctx = open_cpu(2);
+    tess_matrix *m = make_matrix(ctx, &a);
+    tess_vector *vb = make_vector(ctx, a.nrows, b), *vx = make_vector(ctx, a.ncols, x);
+    double *data = tess_vector_data(vb), *r = test_allocate(a.nrows, sizeof *r);
+    true_residual found;
+    long double squares = 0.0L;
+
+    (void)state;
+    for (int64_t i = 0; i < a.nrows; i++) {
+        squares += (long double)b[i] * (long double)b[i];
+    }
+    for (int k = 0; k < 5; k++) {
+        const double norm = ldexp((double)sqrtl(squares), exponent[k]);
+
+        for (int64_t i = 0; i < a.nrows; i++) {
+            data[i] = ldexp(b[i], exponent[k]);
+        }
+        assert_ok(ctx, verify_residual(m, data, tess_vector_data(vx), r, &found));
+        if (k < 3) { assert_at_most(fabs(found.rhs_norm - norm), (double)a.nrows * U64 * norm); }
+        assert_int_equal(isnan(found.rhs_norm) != 0, k >= 3);
+    }
+    memset(data, 0, (size_t)a.nrows * sizeof *data);
+    assert_ok(ctx, verify_residual(m, data, tess_vector_data(vx), r, &found));
+    assert_true(isnan(found.rhs_norm));
+    tess_vector_destroy(vb);
+    tess_vector_destroy(vx);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+    free(x);
+    free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(norm_of_the_right_side_comes_along),
         cmocka_unit_test(random_systems),
         cmocka_unit_test(cancelling_systems),
         cmocka_unit_test(massive_cancellation_within_rows),

@@ -113,11 +113,7 @@ extern "C" tess_status gpu_csr_true_residual(const tess_matrix *assembled, const
     for (unsigned block = 0; block < grid; block++) {
         norm_add(&all, of_block + block);
     }
-    norm->high = all.squares.high;
-    norm->low = all.squares.low;
-    norm->bound = all.bounds;
-    norm->magnitude = all.magnitudes;
-    norm->rhs = all.rhs;
+    norm_return(&all, norm);
 cleanup:
     return status;
 }

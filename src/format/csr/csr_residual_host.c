@@ -76,10 +76,6 @@ tess_status host_csr_true_residual(const tess_matrix *assembled, const double *b
     for (int64_t block = 0; block < nblocks; block++) {
         norm_add(&all, of_block + block);
     }
-    norm->high = all.squares.high;
-    norm->low = all.squares.low;
-    norm->bound = all.bounds;
-    norm->magnitude = all.magnitudes;
-    norm->rhs = all.rhs;
+    norm_return(&all, norm);
     return TESS_SUCCESS;
 }

@@ -44,4 +44,14 @@ TESS_HD void norm_add(norm_sums *sums, const norm_sums *more)
     sums->rhs += more->rhs;
 }
 
+/* What a pass returns of the sums over all rows. */
+static inline void norm_return(const norm_sums *sums, tess_residual_norm *norm)
+{
+    norm->high = sums->squares.high;
+    norm->low = sums->squares.low;
+    norm->bound = sums->bounds;
+    norm->magnitude = sums->magnitudes;
+    norm->rhs = sums->rhs;
+}
+
 #endif
