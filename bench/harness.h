@@ -69,7 +69,7 @@ typedef struct bench_cases {
 /* The matrices of --set and --matrix, without duplicates; `fallback` is the set taken when neither was given. */
 bench_cases bench_cases_select(const bench_options *options, const char *fallback);
 void bench_cases_free(bench_cases *cases);
-/* Makes or reads the matrix. On failure *out is NULL and `reason` says why ("skipped: needs FILE", ...). */
+/* Makes or reads the matrix. On failure, and once bench_is_ending, *out is NULL and `reason` says why ("skipped: needs FILE", ...). */
 tess_status bench_case_load(tess_context *ctx, const bench_options *options, const bench_case *which, tess_matrix **out,
                             char *reason, size_t reason_size);
 
@@ -100,8 +100,11 @@ void bench_add(bench_run *run, json_t *row);
 void bench_skip(bench_run *run, const char *name, const char *reason);
 /* Prints a failure, records it, and makes bench_end return 1. */
 void bench_fault(bench_run *run, const char *name, const char *what, tess_status status);
-/* Writes the JSON file and frees the run; the exit code of the program. */
+/* Writes the JSON file and frees the run; the exit code of the program: 1 after failures, and where bench_is_ending. */
 int bench_end(bench_run *run);
+/* Whether SIGTERM or SIGINT has asked the run to end: no more matrices are loaded, and what has run is reported. A second one ends it at
+   once. */
+bool bench_is_ending(void);
 /* The share of the ceiling that SpMV-like work can reach: device read, or host triad. */
 double bench_ceiling_of(const bench_run *run);
 void bench_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));

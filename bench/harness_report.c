@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The run's context, its ceilings and its report. */
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +98,27 @@ static void measure_ceiling(bench_run *run)
     json_object_set_new(run->root, "bandwidth", json);
 }
 
+static volatile sig_atomic_t ending; /* the one thing that a signal handler can reach */
+
+static void note_end(int number)
+{
+    (void)number;
+    ending = 1;
+}
+
+bool bench_is_ending(void)
+{
+    return ending != 0;
+}
+
+static void heed_signals(void)
+{
+    struct sigaction action = {.sa_handler = note_end, .sa_flags = SA_RESTART | (int)SA_RESETHAND}, found;
+
+    sigaction(SIGTERM, &action, NULL);
+    if (sigaction(SIGINT, NULL, &found) == 0 && found.sa_handler != SIG_IGN) { sigaction(SIGINT, &action, NULL); }
+}
+
 void bench_begin(bench_run *run, const bench_options *options, const char *benchmark, bool with_ceiling)
 {
     tess_context_options wanted;
@@ -104,6 +126,7 @@ void bench_begin(bench_run *run, const bench_options *options, const char *bench
 
     memset(run, 0, sizeof *run);
     run->options = options;
+    heed_signals();
     tess_context_options_init(&wanted);
     wanted.device = options->device;
     wanted.threads = options->threads;
@@ -158,9 +181,11 @@ void bench_fault(bench_run *run, const char *name, const char *what, tess_status
 int bench_end(bench_run *run)
 {
     json_object_set_new(run->root, "failures", json_integer(run->failures));
+    json_object_set_new(run->root, "ended_early", json_boolean(bench_is_ending()));
     write_json(run);
     if (run->failures > 0) { printf("%d failed\n", run->failures); }
+    if (bench_is_ending()) { printf("ended early by a signal: the report is of what ran\n"); }
     json_decref(run->root);
     tess_context_destroy(run->ctx);
-    return run->failures > 0 ? 1 : 0;
+    return run->failures > 0 || bench_is_ending() ? 1 : 0;
 }

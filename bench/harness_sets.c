@@ -248,6 +248,10 @@ tess_status bench_case_load(tess_context *ctx, const bench_options *options, con
     char path[512];
 
     *out = NULL;
+    if (bench_is_ending()) {
+        snprintf(reason, reason_size, "ended by a signal before it");
+        return TESS_NOT_FOUND;
+    }
     if (which->needs[0] != '\0') {
         snprintf(path, sizeof path, "%s/%s", options->directory ? options->directory : ".", which->needs);
         if (access(path, R_OK) != 0) {

@@ -46,6 +46,21 @@ grep -q 'laplace2d-256' list.txt && grep -q 'laplace3d-150' list.txt || {
     echo "FAIL: --list lacks matrices of the goals"
     exit 1
 }
+# a signal ends a run after the matrix at hand, with its means and goals
+many=$(seq -f '--matrix gallery:laplace2d:%g' 300 339)
+# shellcheck disable=SC2086
+"$bench" --device cpu --quick --json early.json --study goals --contestant csr $many >early.txt &
+pid=$!
+until [ -s early.txt ]; do sleep 0.1; done # the first line is there once signals are heeded
+kill -TERM $pid
+code=0
+wait $pid || code=$?
+if [ $code -ne 1 ] || ! grep -q '^ended early by a signal' early.txt || ! grep -q '^goals$' early.txt ||
+    ! grep -q 'skipped: ended by a signal before it' early.txt; then
+    echo "FAIL: ended early with exit code $code"
+    cat early.txt
+    exit 1
+fi
 # sets of the study choose among its rows: five matrices with times, two for endurance
 lines=$("$bench" --device cpu --study goals --set laplace2d --list | wc -l)
 if [ "$lines" -ne 7 ]; then
