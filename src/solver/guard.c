@@ -220,12 +220,6 @@ static double low_precision_reduction(const tess_solver *s)
     return fmin(fmax(REDUCTION_ROUNDOFFS * roundoff, LARGEST_REDUCTION), SMALLEST_REDUCTION);
 }
 
-/* What is between two loops is no phase of theirs. */
-static tess_status pause_clock(const tess_solver *s)
-{
-    return s->clock ? s->ctx->backend->zero(s->ctx, &s->clock->last, sizeof s->clock->last) : TESS_SUCCESS;
-}
-
 /* How the loop sees that it stalls; 0: it does not look, where nothing is narrowed or no other tiles would follow. */
 static uint32_t watch_of(const solve_run *run, double norm)
 {
@@ -256,7 +250,7 @@ static tess_status start_cycle(solve_run *run)
         goal = fmax(goal, low_precision_reduction(s) * run->norm);
     }
     run->goal = goal;
-    TESS_TRY(pause_clock(s));
+    TESS_TRY(solver_pause_clock(s));
     TESS_TRY(scale_residual(run));
     state.scale = ldexp(1.0, run->exponent);
     state.residual_norm = ldexp(run->norm, -run->exponent);
@@ -504,38 +498,6 @@ cleanup:
     return status;
 }
 
-/* ---- time by phases ---- */
-
-static tess_status start_clock(tess_solver *s)
-{
-    s->ctx->clock = s->clock;
-    s->ctx->phase = TESS_PHASE_OTHER;
-    return s->clock ? s->ctx->backend->zero(s->ctx, s->clock, sizeof *s->clock) : TESS_SUCCESS;
-}
-
-/* What no phase of the loops has is `other`, but for the time between loops. */
-static tess_status stop_clock(solve_run *run)
-{
-    tess_context *ctx = run->s->ctx;
-    tess_solve_result *r = run->result;
-    tess_phase_clock clock;
-    double named = run->refinement_seconds;
-    tess_status status = TESS_SUCCESS;
-
-    ctx->clock = NULL;
-    if (!run->s->clock) { return TESS_SUCCESS; }
-    status = ctx->backend->download(ctx, &clock, run->s->clock, sizeof clock);
-    if (status != TESS_SUCCESS) { return status; }
-    for (int p = 0; p < TESS_PHASES; p++) {
-        r->phase_seconds[p] = p == TESS_PHASE_OTHER ? 0.0 : 1e-9 * (double)clock.total[p];
-        named += r->phase_seconds[p];
-    }
-    r->phase_seconds[TESS_PHASE_REFINEMENT] = run->refinement_seconds;
-    r->phase_seconds[TESS_PHASE_OTHER] = r->solve_seconds - named;
-    r->timed = 1;
-    return TESS_SUCCESS;
-}
-
 /* ---- the whole ---- */
 
 void finish_result(const tess_solver *s, const true_residual *now, tess_reason reason, double start,
@@ -574,7 +536,7 @@ tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector 
     if (s->transform) { return solve_transformed(s, b, x, result); }
     run.b = b->data;
     run.x = x->data;
-    TESS_TRY(start_clock(s));
+    TESS_TRY(solver_start_clock(s));
     TESS_TRY(renew_values(s));
     describe_solver(s, result);
     TESS_TRY(start_run(&run, b));
@@ -594,7 +556,7 @@ tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector 
     TESS_TRY(s->ctx->backend->synchronize(s->ctx));
     TESS_TRY(narrowing_report(s, result));
     finish_result(s, &run.now, reason, run.start, result);
-    status = stop_clock(&run);
+    status = solver_stop_clock(s, run.refinement_seconds, result);
 cleanup:
     s->ctx->clock = NULL;
     return status;

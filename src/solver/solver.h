@@ -60,4 +60,10 @@ bool meets_tolerance(const tess_solve_result *r, const true_residual *now);
 void finish_result(const tess_solver *s, const true_residual *now, tess_reason reason, double start,
                    tess_solve_result *r);
 
+/* The clock of phases, where the options ask for one (phases.c): it starts with a solve, what is between two loops is no phase of theirs,
+   and at the end the result gets the times; solve_seconds stands there by then. */
+tess_status solver_start_clock(tess_solver *s);
+tess_status solver_pause_clock(const tess_solver *s);
+tess_status solver_stop_clock(const tess_solver *s, double refinement_seconds, tess_solve_result *r);
+
 #endif

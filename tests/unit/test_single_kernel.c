@@ -303,7 +303,7 @@ static void recurrences_are_conjugate_gradients(void **state)
 static void prediction_costs_few_iterations(void **state)
 {
     enum { N = 400 };
-    double values[N], *b = random_values(N, 3, -1.0, 1.0), *x = test_allocate(N, sizeof *x);
+    double values[N], found[4][N], *b = random_values(N, 3, -1.0, 1.0), *x = test_allocate(N, sizeof *x);
     tess_context *ctx = open_cpu(1);
     int64_t iterations[4] = {0};
 
@@ -323,6 +323,11 @@ static void prediction_costs_few_iterations(void **state)
         assert_true(result.converged);
         check_honest(&a, b, x, &options, &result);
         iterations[recurrence] = result.iterations;
+        /* each rounds in its own way: none is another under its name */
+        for (int k = TESS_RECURRENCE_STANDARD; k < recurrence; k++) {
+            assert_false(same_bits(x, found[k], N));
+        }
+        memcpy(found[recurrence], x, sizeof found[recurrence]);
     }
     assert_at_most((double)iterations[TESS_RECURRENCE_PREDICT_AND_RECOMPUTE],
                    1.25 * (double)iterations[TESS_RECURRENCE_STANDARD]);
