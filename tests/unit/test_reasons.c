@@ -178,6 +178,16 @@ static void nonsymmetric(void **state)
     almost.val[1] *= 1.0 + 1e-5; /* one entry off the diagonal */
     result = solve_once(ctx, &almost, &options, ones, x);
     assert_int_equal(result.reason, TESS_REASON_NONSYMMETRIC);
+    for (int k = 0; k < 2; k++) { /* the squares over- or underflow: norms are found at another scale */
+        oracle_csr far = oracle_convection2d(10, 1.0);
+
+        for (int64_t i = 0; i < far.nnz; i++) {
+            far.val[i] = ldexp(far.val[i], k == 0 ? 600 : -600);
+        }
+        result = solve_once(ctx, &far, &options, ones, x);
+        assert_int_equal(result.reason, TESS_REASON_NONSYMMETRIC);
+        oracle_free(&far);
+    }
     tess_context_destroy(ctx);
     oracle_free(&a);
     oracle_free(&almost);
