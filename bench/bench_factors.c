@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/internal.h"
 #include "harness_factors.h"
+#include "harness_stages.h"
 #include "solver/symmetry.h"
 
 /* A fixed run goes on this many times as long as to the tolerance: further on, numbers underflow, and are slow on a host. */
@@ -21,7 +23,7 @@ typedef struct own_options {
     double rtol;
     int64_t most_iterations;
     int64_t fixed; /* iterations of the longer fixed run; 0: chosen */
-    bool iterations_only;
+    bool iterations_only, stages;
 } own_options;
 
 typedef struct session {
@@ -117,6 +119,33 @@ static void run_variant(session *s, const bench_problem *p, const char *matrix, 
     tess_vector_destroy(values);
 }
 
+/* ---- what set-up is made of ---- */
+
+typedef struct precond_setup {
+    const bench_problem *problem;
+    const tess_precond_options *options;
+} precond_setup;
+
+static tess_status set_up(void *user, int k)
+{
+    const precond_setup *s = user;
+    tess_precond *m = NULL;
+    tess_status status = tess_precond_create(s->problem->a, s->options, &m);
+
+    (void)k;
+    if (status == TESS_SUCCESS) { status = tess_stage_end(s->problem->run->ctx, "the rest"); }
+    tess_precond_destroy(m);
+    return status;
+}
+
+static void report_stages(session *s, const bench_problem *p, const char *matrix, const factors_variant *v)
+{
+    precond_setup setup = {p, &v->precond};
+    const tess_status status = bench_stages(&s->run, set_up, &setup, matrix, v->name, 0.0);
+
+    if (status != TESS_SUCCESS) { bench_fault(&s->run, matrix, v->name, status); }
+}
+
 /* ---- one matrix ---- */
 
 static void run_solver(session *s, const bench_problem *p, const char *matrix, tess_solver_kind solver)
@@ -128,10 +157,14 @@ static void run_solver(session *s, const bench_problem *p, const char *matrix, t
         const factors_variant *v = &s->variants.items[i];
 
         if (v->solver != solver || (v->theirs && !bench_contestant_runs(&s->run, v->which))) { continue; }
+        if (s->own->stages) {
+            if (!v->theirs) { report_stages(s, p, matrix, v); }
+            continue;
+        }
         all[count].variant = v;
         run_variant(s, p, matrix, &all[count++]);
     }
-    factors_report(p, matrix, all, count, s->goals);
+    if (count > 0) { factors_report(p, matrix, all, count, s->goals); }
     for (int i = 0; i < count; i++) {
         char text[FACTORS_NAME + 32];
 
@@ -186,7 +219,8 @@ enum {
     KEY_RTOL,
     KEY_MAX_ITERATIONS,
     KEY_ITERATIONS,
-    KEY_ITERATIONS_ONLY
+    KEY_ITERATIONS_ONLY,
+    KEY_STAGES
 };
 
 static const struct argp_option table[] = {
@@ -198,6 +232,7 @@ static const struct argp_option table[] = {
     {"max-iterations", KEY_MAX_ITERATIONS, "N", 0, "of the timed solves (default 1000)", 0},
     {"iterations", KEY_ITERATIONS, "N", 0, "of the longer fixed run, a multiple of 10 from 60 on (default: chosen)", 0},
     {"iterations-only", KEY_ITERATIONS_ONLY, NULL, 0, "time iterations, not solves", 0},
+    {"stages", KEY_STAGES, NULL, 0, "what the set-up of ours is made of, and no solves", 0},
     {0}};
 
 static int64_t read_count(struct argp_state *state, const char *option, const char *text, int64_t lowest,
@@ -232,6 +267,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_MAX_ITERATIONS: o->most_iterations = read_count(state, "max-iterations", arg, 1, 1); return 0;
     case KEY_ITERATIONS: o->fixed = read_count(state, "iterations", arg, FEWEST_ITERATIONS, 10); return 0;
     case KEY_ITERATIONS_ONLY: o->iterations_only = true; return 0;
+    case KEY_STAGES: o->stages = true; return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -277,7 +313,7 @@ static void begin(session *s, const bench_options *options)
     json_object_set_new(s->run.root, "rtol", json_real(own->rtol));
     json_object_set_new(s->run.root, "max_iterations", json_integer(own->most_iterations));
     json_object_set_new(s->run.root, "triangular", json_string(tess_triangular_name(own->triangular)));
-    factors_print_head();
+    if (!own->stages) { factors_print_head(); }
 }
 
 int main(int argc, char **argv)
@@ -303,7 +339,11 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < cases.count; i++) {
         run_case(&s, &cases.items[i]);
     }
-    factors_goals_report(&s.run, s.goals);
+    if (own.stages) {
+        free(s.goals);
+    } else {
+        factors_goals_report(&s.run, s.goals);
+    }
     bench_cases_free(&cases);
     return bench_end(&s.run);
 }

@@ -5,7 +5,8 @@
 #include "harness_contest.h"
 
 enum { FEWEST = 60, LONG_RUN = 1200, SHORT_SHARE = 6, STRIDE = 10, PROBE = 20, SOLVES = 3 };
-static const double long_run_seconds = 0.1; /* a long run is shortened until it ends within this; a clock's noise is 1e-5 */
+static const double long_run_seconds =
+    0.1; /* a long run is shortened until it ends within this; a clock's noise is 1e-5 */
 
 /* ---- time per iteration ---- */
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/internal.h"
+#include "harness_stages.h"
 #include "harness_study.h"
 
 enum { SAMPLES = 3 };
@@ -86,6 +88,21 @@ static tess_status measure(const study_session *s, bench_contest *c, setup_times
     return TESS_SUCCESS;
 }
 
+/* ---- stages ---- */
+
+static tess_status open_contest(void *user, int k)
+{
+    bench_contest *c = user;
+    tess_status status = bench_contest_open(c);
+
+    (void)k;
+    if (status == TESS_SUCCESS) { status = tess_stage_end(c->problem->run->ctx, "the rest"); }
+    bench_contest_close(c);
+    return status;
+}
+
+/* ---- report ---- */
+
 static void print_setup_head(study_session *s)
 {
     if (!s->begun) {
@@ -143,9 +160,11 @@ void study_setup(study_session *s)
         status = measure(s, &c, &t);
         if (status == TESS_SUCCESS) {
             report_setup(s, v, &t);
-        } else if (status == TESS_UNSUPPORTED) {
+            status = bench_stages(&s->run, open_contest, &c, s->matrix, v->name, product);
+        }
+        if (status == TESS_UNSUPPORTED) {
             print_refusal(s, v);
-        } else {
+        } else if (status != TESS_SUCCESS) {
             bench_fault(&s->run, s->matrix, v->name, status);
         }
         bench_contest_close(&c);

@@ -126,20 +126,26 @@ typedef struct tess_block_diagonal {
 /* What a pass over the blocks does with their inverses: choose the precisions by their condition, or store them. */
 typedef enum tess_block_stage { TESS_BLOCKS_JUDGE, TESS_BLOCKS_STORE } tess_block_stage;
 
+enum { TESS_MOST_ATTEMPTS = 8 };
+
 /* An incomplete factorization on the pattern of the matrix; arrays are on the device, but for `runs`. */
 typedef struct tess_incomplete_job {
     int64_t n;
-    bool cholesky;           /* IC(0): entries right of the diagonal are neither read nor written */
-    double shift;            /* of the diagonal, over its magnitudes */
+    bool cholesky; /* IC(0): entries right of the diagonal are neither read nor written */
+    double shift;  /* of the diagonal, over its magnitudes */
+    int attempts; /* that are made at once, with that shift, twice that, ...: 1 to TESS_MOST_ATTEMPTS; CPU contexts: 1 */
     const int64_t *diagonal; /* n: places of the diagonal entries among the matrix's */
     const int32_t *order;    /* n: rows, those that a row needs before it */
     const level_run *runs;   /* of CPU contexts */
     int64_t nruns;
-    double *lu;      /* as many as the matrix has entries: those of L and U beside the ones on their diagonals */
-    double *inverse; /* n: D^-1 */
+    double *
+        lu; /* of each attempt as many as the matrix has entries: those of L and U beside the ones on their diagonals */
+    double *inverse; /* of each n: D^-1 */
 } tess_incomplete_job;
 
+/* Of the first attempt without a bad row, or else of the last. */
 typedef struct tess_incomplete_outcome {
+    int attempt;
     int64_t bad_row; /* the first without a usable pivot or with entries that are not finite; -1: none */
     bool finite;     /* whether the matrix is, where that was looked at */
     double largest;  /* magnitude in lu, where no row is bad */

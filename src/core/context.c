@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include <omp.h>
+#include <sys/mman.h>
 
 #include "core/internal.h"
 
@@ -61,14 +62,18 @@ void tess_enter_phase(tess_context *ctx, tess_phase phase)
 
 /* ---- default host allocator ---- */
 
-enum { HOST_ALIGNMENT = 64 };
+/* Arrays of some huge pages ask for them: a fault for each small page takes longer than many a set-up computes. */
+enum { HOST_ALIGNMENT = 64, HUGE_PAGE = 2 << 20, HUGE_PAGES = 2 };
 
 static void *allocate_aligned(void *user, size_t bytes)
 {
-    size_t rounded = (bytes + HOST_ALIGNMENT - 1) / HOST_ALIGNMENT * HOST_ALIGNMENT;
+    const size_t alignment = bytes < (size_t)HUGE_PAGES * HUGE_PAGE ? HOST_ALIGNMENT : HUGE_PAGE;
+    const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+    void *memory = rounded < bytes ? NULL : aligned_alloc(alignment, rounded);
 
     (void)user;
-    return rounded < bytes ? NULL : aligned_alloc(HOST_ALIGNMENT, rounded);
+    if (memory && alignment == HUGE_PAGE) { (void)madvise(memory, rounded, MADV_HUGEPAGE); }
+    return memory;
 }
 
 static void release_aligned(void *user, void *pointer, size_t bytes)

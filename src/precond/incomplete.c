@@ -10,6 +10,8 @@
 /* Shifts that are tried after none: FIRST_SHIFT, twice that, ... (Manteuffel; doubled as in HSL's MI28). */
 #define FIRST_SHIFT 1e-3
 enum { MOST_SHIFTS = 24 };
+/* Of attempts that are made at once, together. */
+#define ATTEMPT_BYTES (INT64_C(256) << 20)
 
 struct tess_incomplete {
     tess_context *ctx;
@@ -191,27 +193,71 @@ static const char *name_of(const tess_incomplete *m)
     return m->cholesky ? "IC(0)" : "ILU(0)";
 }
 
-/* Tries one shift after another; the last outcome is in `outcome`. */
-static tess_status factor(tess_incomplete *m, double *lu, tess_incomplete_outcome *outcome)
+/* Room for the attempts that are made at once. */
+typedef struct attempt_room {
+    int attempts;
+    double *lu, *inverse;
+} attempt_room;
+
+static void release_room(const tess_incomplete *m, attempt_room *room)
+{
+    tess_device_release(m->ctx, room->lu, room->attempts * m->matrix->nnz, sizeof *room->lu);
+    tess_device_release(m->ctx, room->inverse, room->attempts * m->n, sizeof *room->inverse);
+    *room = (attempt_room){0};
+}
+
+static tess_status make_room(const tess_incomplete *m, int attempts, attempt_room *room)
+{
+    tess_status status = TESS_SUCCESS;
+
+    release_room(m, room);
+    room->attempts = attempts;
+    TESS_TRY(tess_device_allocate(m->ctx, attempts * m->matrix->nnz, sizeof *room->lu, (void **)&room->lu));
+    status = tess_device_allocate(m->ctx, attempts * m->n, sizeof *room->inverse, (void **)&room->inverse);
+cleanup:
+    return status;
+}
+
+/* A GPU makes several attempts in the time of one, where they are small. */
+static int attempts_at_once(const tess_incomplete *m)
+{
+    const int64_t bytes = (m->matrix->nnz + m->n) * (int64_t)sizeof(double), most = ATTEMPT_BYTES / (bytes + 1);
+
+    if (m->ctx->device == TESS_DEVICE_CPU || most < 1) { return 1; }
+    return most < TESS_MOST_ATTEMPTS ? (int)most : TESS_MOST_ATTEMPTS;
+}
+
+/* Tries no shift, then one after another; the last outcome is in `outcome`, its factors in *lu, which is in the room. */
+static tess_status factor(tess_incomplete *m, attempt_room *room, double **lu, tess_incomplete_outcome *outcome)
 {
     tess_incomplete_job job = {.n = m->n,
                                .cholesky = m->cholesky,
+                               .attempts = 1,
                                .diagonal = m->diagonal,
                                .order = m->order,
                                .runs = m->schedule.runs,
-                               .nruns = m->schedule.nruns,
-                               .lu = lu,
-                               .inverse = m->inverse};
+                               .nruns = m->schedule.nruns};
+    tess_status status = TESS_SUCCESS;
 
-    for (int attempt = 0; attempt <= MOST_SHIFTS; attempt++) {
-        const tess_status status = m->ctx->backend->incomplete_factor(m->matrix, &job, outcome);
+    for (int tried = 0; tried <= MOST_SHIFTS; tried += job.attempts) {
+        if (tried > 0) {
+            const int most = attempts_at_once(m), left = MOST_SHIFTS + 1 - tried;
 
-        if (status != TESS_SUCCESS) { return status; }
-        m->shift = job.shift;
+            job.shift = ldexp(FIRST_SHIFT, tried - 1);
+            job.attempts = left < most ? left : most;
+        }
+        if (room->attempts != job.attempts) { TESS_TRY(make_room(m, job.attempts, room)); }
+        job.lu = room->lu;
+        job.inverse = room->inverse;
+        TESS_TRY(m->ctx->backend->incomplete_factor(m->matrix, &job, outcome));
+        m->shift = ldexp(job.shift, outcome->attempt);
         if (outcome->bad_row < 0 || !outcome->finite) { break; }
-        job.shift = job.shift == 0.0 ? FIRST_SHIFT : 2.0 * job.shift;
     }
-    return TESS_SUCCESS;
+    *lu = room->lu + outcome->attempt * m->matrix->nnz;
+    status = m->ctx->backend->copy(m->ctx, m->inverse, room->inverse + outcome->attempt * m->n,
+                                   (size_t)m->n * sizeof *m->inverse);
+cleanup:
+    return status;
 }
 
 static tess_status judge(const tess_incomplete *m, const tess_incomplete_outcome *outcome)
@@ -251,6 +297,7 @@ tess_status incomplete_renew(tess_incomplete *m)
 {
     tess_context *ctx = m->ctx;
     tess_incomplete_outcome outcome = {.bad_row = -1, .finite = true};
+    attempt_room room = {0};
     double *lu = NULL;
     tess_status status = TESS_SUCCESS;
 
@@ -259,8 +306,7 @@ tess_status incomplete_renew(tess_incomplete *m)
         return tess_fail(ctx, TESS_SINGULAR, "store it, as a zero if need be, or use --scale max-product",
                          "%s: the diagonal entry of row %lld is missing", name_of(m), (long long)m->missing_row + 1);
     }
-    TESS_TRY(tess_device_allocate(ctx, m->matrix->nnz, sizeof *lu, (void **)&lu));
-    TESS_TRY(factor(m, lu, &outcome));
+    TESS_TRY(factor(m, &room, &lu, &outcome));
     TESS_TRY(judge(m, &outcome));
     TESS_TRY(triangle_fill(m->lower, lu));
     TESS_TRY(triangle_fill(m->upper, lu));
@@ -270,7 +316,7 @@ tess_status incomplete_renew(tess_incomplete *m)
         tess_log(ctx, TESS_LOG_INFO, "%s needed the diagonal shifted by %g times itself", name_of(m), m->shift);
     }
 cleanup:
-    tess_device_release(ctx, lu, m->matrix->nnz, sizeof *lu);
+    release_room(m, &room);
     return status;
 }
 

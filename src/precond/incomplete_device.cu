@@ -28,6 +28,7 @@ struct factor_task {
     uint64_t *done; /* 1 for rows that others may read */
     factor_report *report;
     gpu_patience patience;
+    bool hasty; /* another attempt follows: rows are left as they are once one of them is bad */
 };
 
 /* A row in the hands of a wave. */
@@ -134,6 +135,27 @@ __device__ inline double eliminate_symmetric_row(const factor_task &task, const 
     return pivot;
 }
 
+/* What attempt k of them all works on. */
+__host__ __device__ inline factor_task task_of(const factor_task &all, int k)
+{
+    factor_task task = all;
+
+    task.job.shift *= static_cast<double>(1ULL << k);
+    task.job.lu += k * all.v.nnz;
+    task.job.inverse += k * all.job.n;
+    task.done += k * all.job.n;
+    task.report += k;
+    task.hasty = k + 1 < all.job.attempts;
+    return task;
+}
+
+__device__ inline bool has_failed(const factor_task &task)
+{
+    const volatile factor_report *report = task.report;
+
+    return task.hasty && report->bad_row != ULLONG_MAX;
+}
+
 __device__ inline void factor_row(const factor_task &task, const open_row &r)
 {
     const tess_incomplete_job &job = task.job;
@@ -163,15 +185,25 @@ __device__ inline open_row open_wave_row(const factor_task &task, int64_t row)
             static_cast<int>(threadIdx.x) % GPU_WAVE};
 }
 
-__global__ void __launch_bounds__(GPU_BLOCK) factor_rows(const factor_task task)
+/* Attempts take turns: each waits most of the time. */
+__global__ void __launch_bounds__(GPU_BLOCK) factor_rows(const factor_task all)
 {
     __shared__ unsigned turn;
 
-    if (threadIdx.x == 0) { turn = atomicAdd(&task.report->ticket, 1U); }
+    if (threadIdx.x == 0) { turn = atomicAdd(&all.report->ticket, 1U); }
     __syncthreads();
-    const int64_t p = static_cast<int64_t>(turn) * FACTOR_WAVES + threadIdx.x / GPU_WAVE;
+    const unsigned attempts = static_cast<unsigned>(all.job.attempts);
+    const factor_task task = task_of(all, static_cast<int>(turn % attempts));
+    const int64_t p = static_cast<int64_t>(turn / attempts) * FACTOR_WAVES + threadIdx.x / GPU_WAVE;
 
-    if (p < task.job.n) { factor_row(task, open_wave_row(task, task.job.order[p])); }
+    if (p >= task.job.n) { return; }
+    const open_row row = open_wave_row(task, task.job.order[p]);
+
+    if (has_failed(task)) {
+        publish(task, row);
+    } else {
+        factor_row(task, row);
+    }
 }
 
 /* The row's entries of L and U with ones on the diagonals. Returns this thread's largest magnitude; not below Inf where one is
@@ -194,11 +226,13 @@ __device__ inline double normalise_row(const factor_task &task, const open_row &
     return largest;
 }
 
-__global__ void __launch_bounds__(GPU_BLOCK) normalise_rows(const factor_task task)
+__global__ void __launch_bounds__(GPU_BLOCK) normalise_rows(const factor_task all)
 {
+    const factor_task task = task_of(all, static_cast<int>(blockIdx.y));
     const int64_t waves = static_cast<int64_t>(gridDim.x) * FACTOR_WAVES;
     double most = 0.0;
 
+    if (has_failed(task)) { return; }
     for (int64_t row = static_cast<int64_t>(blockIdx.x) * FACTOR_WAVES + threadIdx.x / GPU_WAVE; row < task.job.n;
          row += waves) {
         const double largest = normalise_row(task, open_wave_row(task, row));
@@ -220,13 +254,15 @@ __global__ void __launch_bounds__(GPU_BLOCK) square(int64_t n, double *inverse)
 
 tess_status launch_factor(tess_context *ctx, const factor_task &task)
 {
-    const int64_t n = task.job.n, blocks = (n + FACTOR_WAVES - 1) / FACTOR_WAVES;
-    const unsigned grid = gpu_grid(ctx, n * GPU_WAVE, FACTOR_BLOCKS);
+    const int attempts = task.job.attempts;
+    const int64_t n = task.job.n, blocks = attempts * ((n + FACTOR_WAVES - 1) / FACTOR_WAVES);
+    const dim3 grid(gpu_grid(ctx, n * GPU_WAVE, FACTOR_BLOCKS), static_cast<unsigned>(attempts));
 
     factor_rows<<<static_cast<unsigned>(blocks), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(task);
     normalise_rows<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(task);
     if (task.job.cholesky) {
-        square<<<gpu_grid(ctx, n, FACTOR_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(n, task.job.inverse);
+        square<<<gpu_grid(ctx, attempts * n, FACTOR_BLOCKS), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(attempts * n,
+                                                                                                 task.job.inverse);
     }
     return gpu_check_launch(ctx, "incomplete factors");
 }
@@ -238,23 +274,32 @@ extern "C" tess_status gpu_incomplete_factor(const tess_matrix *assembled, const
 {
     tess_context *ctx = assembled->ctx;
     gpu_scope scope(ctx);
-    factor_report report = {ULLONG_MAX, 0, 0, 0};
-    factor_task task = {*job, csr_of(assembled)->view, nullptr, nullptr, gpu_state_of(ctx)->patience};
+    const int64_t flags = job->attempts * job->n;
+    factor_report report[TESS_MOST_ATTEMPTS];
+    factor_task task = {*job, csr_of(assembled)->view, nullptr, nullptr, gpu_state_of(ctx)->patience, false};
+    int k = 0;
     tess_status status = TESS_SUCCESS;
 
-    *out = {-1, true, 0.0};
+    *out = {0, -1, true, 0.0};
     if (job->n == 0) { return TESS_SUCCESS; }
-    TESS_TRY(tess_device_allocate(ctx, job->n, sizeof *task.done, reinterpret_cast<void **>(&task.done)));
-    TESS_TRY(tess_device_allocate(ctx, 1, sizeof report, reinterpret_cast<void **>(&task.report)));
-    TESS_TRY(ctx->backend->zero(ctx, task.done, static_cast<size_t>(job->n) * sizeof *task.done));
-    TESS_TRY(ctx->backend->upload(ctx, task.report, &report, sizeof report));
+    for (factor_report &each : report) {
+        each = {ULLONG_MAX, 0, 0, 0};
+    }
+    TESS_TRY(tess_device_allocate(ctx, flags, sizeof *task.done, reinterpret_cast<void **>(&task.done)));
+    TESS_TRY(tess_device_allocate(ctx, TESS_MOST_ATTEMPTS, sizeof *report, reinterpret_cast<void **>(&task.report)));
+    TESS_TRY(ctx->backend->zero(ctx, task.done, static_cast<size_t>(flags) * sizeof *task.done));
+    TESS_TRY(ctx->backend->upload(ctx, task.report, report, sizeof report));
     TESS_TRY(launch_factor(ctx, task));
-    TESS_TRY(ctx->backend->download(ctx, &report, task.report, sizeof report));
-    out->bad_row = report.bad_row == ULLONG_MAX ? -1 : static_cast<int64_t>(report.bad_row);
-    out->finite = report.not_finite == 0;
-    memcpy(&out->largest, &report.largest, sizeof out->largest);
+    TESS_TRY(ctx->backend->download(ctx, report, task.report, sizeof report));
+    while (k + 1 < job->attempts && report[k].bad_row != ULLONG_MAX) {
+        k += 1;
+    }
+    out->attempt = k;
+    out->bad_row = report[k].bad_row == ULLONG_MAX ? -1 : static_cast<int64_t>(report[k].bad_row);
+    out->finite = report[k].not_finite == 0;
+    memcpy(&out->largest, &report[k].largest, sizeof out->largest);
 cleanup:
-    tess_device_release(ctx, task.done, job->n, sizeof *task.done);
-    tess_device_release(ctx, task.report, 1, sizeof report);
+    tess_device_release(ctx, task.done, flags, sizeof *task.done);
+    tess_device_release(ctx, task.report, TESS_MOST_ATTEMPTS, sizeof *report);
     return status;
 }

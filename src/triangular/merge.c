@@ -275,20 +275,26 @@ static int thread_number(void)
 #endif
 }
 
-static void merge_chunks(const merge_task *t, int threads, int32_t *slots, merged_rows *m)
+/* Chunks `first` tells of, by threads with 2 n slots each; these clear their own. */
+static void merge_chunks(const merge_task *t, const int64_t *first, int chunks, int threads, int32_t *slots,
+                         merged_rows *m)
 {
-    int64_t first[MOST_CHUNKS + 1];
-    const int chunks = cut_chunks(t, m, first);
     double growth = 1.0, largest = 0.0;
 
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(max : growth, largest)
-    for (int i = 0; i < chunks; i++) {
-        merge_chunk c = make_chunk(t, m, first[i], first[i + 1]);
+#pragma omp parallel num_threads(threads) reduction(max : growth, largest)
+    {
+        int32_t *own = slots + thread_number() * 2 * m->n;
 
-        c.slot = slots + thread_number() * 2 * m->n;
-        merge_chunk_levels(&c);
-        if (!(c.growth <= growth)) { growth = c.growth; }
-        if (!(c.largest <= largest)) { largest = c.largest; }
+        memset(own, 0, (size_t)(2 * m->n) * sizeof *own);
+#pragma omp for schedule(dynamic, 1)
+        for (int i = 0; i < chunks; i++) {
+            merge_chunk c = make_chunk(t, m, first[i], first[i + 1]);
+
+            c.slot = own;
+            merge_chunk_levels(&c);
+            if (!(c.growth <= growth)) { growth = c.growth; }
+            if (!(c.largest <= largest)) { largest = c.largest; }
+        }
     }
     m->growth = growth;
     m->largest = largest;
@@ -313,21 +319,22 @@ static void number_rows(const merged_rows *m, int32_t *level, int32_t *place)
 tess_status merge_rewrite(tess_context *ctx, const triangle_pattern *p, const double *val, const merge_rule *rule,
                           bool keep, merged_rows *m)
 {
-    const int threads = ctx->threads < MOST_CHUNKS ? ctx->threads : MOST_CHUNKS;
-    const int64_t slot_count = threads * 2 * m->n;
     int32_t *level = NULL, *place = NULL, *slots = NULL;
+    int64_t first[MOST_CHUNKS + 1], slot_count = 0;
+    merge_task task = {.p = p, .val = val, .rule = rule, .keep = keep};
+    int chunks = 0, threads = 0;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_host_allocate(ctx, m->n, sizeof *level, (void **)&level));
     TESS_TRY(tess_host_allocate(ctx, m->n, sizeof *place, (void **)&place));
-    TESS_TRY(tess_host_allocate(ctx, slot_count, sizeof *slots, (void **)&slots));
-    memset(slots, 0, (size_t)slot_count * sizeof *slots);
     number_rows(m, level, place);
-    {
-        const merge_task task = {p, val, rule, level, place, keep};
-
-        merge_chunks(&task, threads, slots, m);
-    }
+    task.level = level;
+    task.place = place;
+    chunks = cut_chunks(&task, m, first);
+    threads = ctx->threads < chunks ? ctx->threads : chunks;
+    slot_count = threads * 2 * m->n;
+    TESS_TRY(tess_host_allocate(ctx, slot_count, sizeof *slots, (void **)&slots));
+    merge_chunks(&task, first, chunks, threads, slots, m);
 cleanup:
     tess_host_release(ctx, level, m->n, sizeof *level);
     tess_host_release(ctx, place, m->n, sizeof *place);

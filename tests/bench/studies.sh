@@ -133,9 +133,13 @@ for r in load("direction")["results"]:
     solver = rows_of(load("iterations"), matrix=r["matrix"], solver="cg", contestant="csr")[0]
     check(abs(r["iterations"] - solver["iterations"]) <= 1, "Algorithm 1 takes as many iterations as the solver")
 
-for r in load("setup")["results"]:
+setup = load("setup")
+for r in rows_of(setup, study="setup"):
     parts = r["policy_seconds"] + r["conversion_seconds"] + r["other_seconds"] + r["first_seconds"]
     check(parts >= 0.99 * r["setup_seconds"] > 0, "set-up by steps")
+    stages = rows_of(setup, study="stages", matrix=r["matrix"], contestant=r["contestant"])
+    check(len(stages) > 1 and stages[-1]["seconds"] > 0, "set-up by stages")
+    check(math.isclose(stages[-1]["seconds"], sum(t["seconds"] for t in stages[:-1])), "stages add up")
 
 memory = load("memory")
 alone = rows_of(memory, matrix="laplace2d-12", contestant="(each nonzero alone)")[0]["nonzeros_per_precision"]

@@ -5,6 +5,7 @@
  */
 #include <cuda_runtime_api.h>
 
+#include "solver/solver.h"
 #include "support/solve.h"
 
 static tess_context *gpu = NULL;
@@ -246,6 +247,52 @@ static void monitor_cancels_both_engines(void **state)
     free(b);
 }
 
+/* A loop is not recorded for a solve of two iterations; later ones may record it, with the same bits, and start with no wish of an earlier one. */
+static void short_solves_record_nothing(void **state)
+{
+    oracle_csr a = oracle_laplace2d(20);
+    double *b = random_values(400, 3, -1.0, 1.0), first[400] = {0.0}, x[400] = {0.0};
+    tess_matrix *m = make_matrix(gpu, &a);
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    monitor_record record = {0, 0, INT64_MAX, true};
+    tess_solver *solver = NULL;
+    tess_solve_result result;
+    solved plain;
+
+    (void)state;
+    options.engine = TESS_ENGINE_PLAIN;
+    plain = solve_here(gpu, &a, &options, b);
+    options.engine = TESS_ENGINE_GRAPH;
+    options.monitor = watch;
+    options.monitor_user = &record;
+    options.max_iterations = 2;
+    assert_ok(gpu, tess_solver_create(m, &options, &solver));
+    result = solve_with(solver, gpu, 400, b, first);
+    assert_int_equal(result.reason, TESS_REASON_ITERATIONS);
+    assert_true(result.iterations == 2 && record.calls == 1 && record.last_iteration == 1 && !solver->graph);
+    options.max_iterations = 1000;
+    assert_ok(gpu, tess_solver_set_limits(solver, &options));
+    record.cancel_at = 1;
+    result = solve_with(solver, gpu, 400, b, x);
+    assert_int_equal(result.reason, TESS_REASON_CANCELLED);
+    assert_true(result.iterations == 2 && !solver->graph);
+    record = (monitor_record){0, 0, INT64_MAX, true};
+    memset(x, 0, sizeof x);
+    result = solve_with(solver, gpu, 400, b, x);
+    assert_true(result.converged && solver->graph && same_bits(x, plain.x, 400));
+    assert_true(record.monotone && record.last_iteration == result.iterations);
+    options.max_iterations = 2;
+    assert_ok(gpu, tess_solver_set_limits(solver, &options));
+    memset(x, 0, sizeof x);
+    result = solve_with(solver, gpu, 400, b, x);
+    assert_true(result.iterations == 2 && same_bits(x, first, 400));
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(m);
+    discard(&plain);
+    oracle_free(&a);
+    free(b);
+}
+
 static void nan_ends_the_loop_and_leaves_no_trace(void **state)
 {
     oracle_csr a = oracle_laplace2d(30);
@@ -424,6 +471,7 @@ int main(void)
         cmocka_unit_test(recorded_loop_serves_later_solves),
         cmocka_unit_test(scratch_may_grow_after_recording),
         cmocka_unit_test(monitor_cancels_both_engines),
+        cmocka_unit_test(short_solves_record_nothing),
         cmocka_unit_test(nan_ends_the_loop_and_leaves_no_trace),
         cmocka_unit_test(overflow_inside_the_loop_is_found),
         cmocka_unit_test(users_stream_is_used_and_kept),

@@ -205,6 +205,7 @@ static void factors_in_a_wrong_order_end_by_the_clock(void **state)
         diagonal[i] = a.row_ptr[i] + (i > 0 ? 1 : 0);
     }
     job.n = ORDER;
+    job.attempts = 1;
     job.diagonal = static_cast<const int64_t *>(to_device(diagonal, ORDER * sizeof *diagonal));
     job.lu = static_cast<double *>(to_device(a.val, static_cast<size_t>(a.nnz) * sizeof *job.lu));
     job.inverse = static_cast<double *>(to_device(diagonal, ORDER * sizeof *job.inverse));

@@ -75,6 +75,7 @@ test_factors factor_matrix(const tess_matrix *matrix, bool cholesky, double shif
     const int64_t n = matrix->nrows;
     factor_arrays arrays = open_arrays(matrix);
     const tess_incomplete_job job = {.n = n,
+                                     .attempts = 1,
                                      .cholesky = cholesky,
                                      .shift = shift,
                                      .diagonal = arrays.diagonal,

@@ -348,24 +348,35 @@ static void predicted_scalars_are_those_of_the_equations(void **state)
     s.dots[0] = 4.0; /* (p, A p) */
     s.dots[1] = 3.0; /* (A p, w) */
     s.dots[2] = 1.5; /* (r, w) */
+    s.dots[3] = 7.0; /* (r, r): is not read */
+    s.dots[4] = 2.0; /* (r, z) */
     step_cg_predict_at_once(&s);
     assert_true(s.alpha == 0.5 && s.beta == (2.0 - 2.0 * 0.5 * 1.5 + 0.25 * 3.0) / 2.0);
-    assert_true(s.phase == TESS_LOOP_RUNNING && s.iteration == 0);
+    assert_true(s.phase == TESS_LOOP_RUNNING && s.iteration == 0 && s.residual_norm == 0.0);
     assert_true(cg_image_scale(&before).factor == 1.0 && cg_image_scale(&s).factor == 0.5);
     s.dots[0] = 8.0;
     s.dots[1] = 0.25; /* of A p and w by half */
     s.dots[2] = 0.5;
-    s.dots[3] = 9.0; /* (r, r) */
-    s.dots[4] = 4.0; /* (r, z) */
-    tess_loop_state alone = s;
+    s.dots[3] = 9.0;
+    s.dots[4] = 4.0;
+    tess_loop_state alone = s, closed = s;
 
-    step_cg_recompute_at_once(&s);
-    assert_true(s.residual_norm == 3.0 && s.rho == 4.0 && s.alpha == 0.5 && s.iteration == 1);
+    step_cg_close_at_once(&closed);
+    assert_true(closed.residual_norm == 3.0 && closed.rho == 4.0 && closed.iteration == 1);
+    assert_true(closed.alpha == s.alpha && closed.beta == s.beta); /* are the other step's */
+    step_cg_predict_at_once(&s);
+    assert_true(s.rho == 4.0 && s.alpha == 0.5 && s.iteration == 0);
     assert_true(s.beta == (4.0 - 2.0 * 0.5 * 1.0 + 0.25 * 1.0) / 4.0);
     alone.dots[4] = -1.0; /* is not read */
     alone.dots[0] = 18.0;
-    step_cg_recompute_alone(&alone);
-    assert_true(alone.residual_norm == 3.0 && alone.rho == 9.0 && alone.alpha == 0.5);
+    closed = alone;
+    step_cg_close_alone(&closed);
+    assert_true(closed.residual_norm == 3.0 && closed.rho == 9.0 && closed.phase == TESS_LOOP_RUNNING);
+    step_cg_predict_alone(&alone);
+    assert_true(alone.rho == 9.0 && alone.alpha == 0.5);
+    closed.dots[4] = -1.0;
+    step_cg_close_at_once(&closed);
+    assert_int_equal(closed.reason, TESS_REASON_INDEFINITE_PRECOND);
     /* rounding has left nothing: the next direction is z */
     s.dots[1] = 3.0;
     s.dots[2] = 100.0;
@@ -399,8 +410,9 @@ static void predicted_scalars_are_those_of_the_equations(void **state)
     s = before;
     s.dots[0] = -1.0;
     s.dots[3] = s.dots[4] = 1.0;
-    step_cg_recompute_at_once(&s);
+    step_cg_predict_at_once(&s);
     assert_int_equal(s.reason, TESS_REASON_INDEFINITE_MATRIX);
+    assert_true(s.beta == 0.0);
 }
 
 /*

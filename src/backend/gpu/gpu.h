@@ -29,6 +29,14 @@ enum { GPU_BLOCK = 256, GPU_RETIRED_ROOMS = 64, GPU_SHARING_KERNELS = 64, GPU_MO
 /* Bytes. Kernels read whole cache lines: no array of the library ends within one. */
 enum { GPU_ALLOCATION_UNIT = 128, GPU_MAPPED_BYTES = 1 << 16 };
 
+/* Host memory that the device can read and write: the addresses that each has for it. */
+typedef struct gpu_mapped {
+    void *host, *device;
+} gpu_mapped;
+
+/* Mailboxes of loops that have ended, for those that begin. */
+enum { GPU_SPARE_MAILBOXES = 16 };
+
 /*
  * Device memory kept between calls. A larger room replaces a smaller one, which stays until the
  * context ends: recorded graphs may still use it. Each growth doubles, so that `retired` never fills.
@@ -76,8 +84,10 @@ typedef struct gpu_state {
     unsigned *ticket;  /* counts the blocks of a reduction that are done; 0 between kernels */
     gpu_patience patience;
     volatile int32_t *notice; /* host address of patience.notice */
-    void *mapped; /* GPU_MAPPED_BYTES of host memory that the device can write to, for what is small and waited for */
-    void *device_mapped; /* its device address */
+    gpu_mapped mapped;        /* GPU_MAPPED_BYTES for what is small and waited for */
+    gpu_mapped mailbox[GPU_SPARE_MAILBOXES];
+    int mailboxes;
+    GPU(Stream_t) recorder; /* the stream that loops are recorded on; NULL before the first */
     gpu_spares spares;
     int largest_cluster; /* of single kernels, in blocks; 0: not asked yet, which takes time */
 } gpu_state;
@@ -121,6 +131,8 @@ tess_status gpu_check_launch(tess_context *ctx, const char *kernel);
 /* Lets a kernel's blocks have as much shared memory as the device has, and its multiprocessors share rather than cache: to be
    called before launches that ask for more than the usual. Costs nothing the second time. */
 tess_status gpu_allow_shared(tess_context *ctx, const void *kernel);
+
+tess_status gpu_allocate_mapped(tess_context *ctx, size_t bytes, gpu_mapped *out);
 
 /* Room for `count` partial sums. */
 tess_status gpu_partials(tess_context *ctx, int64_t count, double **out);

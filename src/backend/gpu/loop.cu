@@ -12,12 +12,14 @@
 #include "solver/krylov.h"
 #include "solver/single_kernel/launch.cuh"
 
-/* Iterations per recording: the cost of the loop's own node is shared by this many. */
-enum { UNROLL = 8 };
+/* Iterations per recording: the cost of the loop's own node is shared by this many. And those before there is a recording, which takes
+   as long as several: it is not made for a solve of so few. */
+enum { UNROLL = 8, PLAIN_FIRST = 2 };
 
 typedef struct loop_graph {
     GPU(Graph_t) graph;
     GPU(GraphExec_t) executable;
+    gpu_mapped mapped;              /* where the mailbox is */
     volatile loop_mailbox *mailbox; /* host address */
     loop_mailbox *device_mailbox;
     tess_loop_state *spare; /* takes turns with the loop's state while the body runs */
@@ -63,12 +65,31 @@ __global__ static void close_body_kernel(const loop_gate gate, tess_loop_state *
 }
 #endif
 
+/* Mapped memory takes longer to allocate than a short solve. */
+static tess_status take_mailbox(tess_context *ctx, gpu_mapped *out)
+{
+    gpu_state *state = gpu_state_of(ctx);
+
+    if (state->mailboxes == 0) { return gpu_allocate_mapped(ctx, sizeof(loop_mailbox), out); }
+    *out = state->mailbox[--state->mailboxes];
+    return TESS_SUCCESS;
+}
+
+static void put_mailbox(gpu_state *state, gpu_mapped mapped)
+{
+    if (state->mailboxes < GPU_SPARE_MAILBOXES) {
+        state->mailbox[state->mailboxes++] = mapped;
+    } else {
+        (void)GPU_HOST_FREE(mapped.host);
+    }
+}
+
 static void release_loop_graph(tess_context *ctx, loop_graph *g)
 {
     if (!g) { return; }
     if (g->executable) { (void)GPU(GraphExecDestroy)(g->executable); }
     if (g->graph) { (void)GPU(GraphDestroy)(g->graph); }
-    if (g->mailbox) { (void)GPU_HOST_FREE((void *)(uintptr_t)g->mailbox); }
+    if (g->mailbox) { put_mailbox(gpu_state_of(ctx), g->mapped); }
     tess_device_release(ctx, g->spare, 1, sizeof *g->spare);
     for (int e = 0; e < 2; e++) {
         if (g->done[e]) { (void)GPU(EventDestroy)(g->done[e]); }
@@ -146,20 +167,39 @@ cleanup:
     return status;
 }
 
-static tess_status allocate_mailbox(tess_context *ctx, loop_graph *g)
+static tess_status open_mailbox(tess_context *ctx, loop_graph *g)
 {
-    void *host = NULL, *device = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(gpu_check(ctx, GPU_HOST_ALLOC_MAPPED(&host, sizeof(loop_mailbox)), "allocating mapped memory"));
-    memset(host, 0, sizeof(loop_mailbox));
-    g->mailbox = (volatile loop_mailbox *)host;
-    TESS_TRY(gpu_check(ctx, GPU(HostGetDevicePointer)(&device, host, 0), "mapping memory"));
-    g->device_mailbox = (loop_mailbox *)device;
-    for (int e = 0; e < 2; e++) {
-        TESS_TRY(gpu_check(ctx, GPU(EventCreateWithFlags)(&g->done[e], GPU(EventDisableTiming)), "creating an event"));
-    }
+    TESS_TRY(take_mailbox(ctx, &g->mapped));
+    memset(g->mapped.host, 0, sizeof(loop_mailbox));
+    g->mailbox = (volatile loop_mailbox *)g->mapped.host;
+    g->device_mailbox = (loop_mailbox *)g->mapped.device;
 cleanup:
+    return status;
+}
+
+/* Where the host repeats the recording, it looks at the mailbox once the one before has ended. */
+static tess_status make_events(tess_context *ctx, loop_graph *g)
+{
+    tess_status status = TESS_SUCCESS;
+
+    for (int e = 0; e < 2 && status == TESS_SUCCESS && !GPU_HAS_WHILE_NODE; e++) {
+        status = gpu_check(ctx, GPU(EventCreateWithFlags)(&g->done[e], GPU(EventDisableTiming)), "creating an event");
+    }
+    return status;
+}
+
+static tess_status find_recorder(tess_context *ctx, GPU(Stream_t) * out)
+{
+    gpu_state *state = gpu_state_of(ctx);
+    tess_status status = TESS_SUCCESS;
+
+    if (!state->recorder) {
+        status =
+            gpu_check(ctx, GPU(StreamCreateWithFlags)(&state->recorder, GPU(StreamNonBlocking)), "creating a stream");
+    }
+    *out = state->recorder;
     return status;
 }
 
@@ -173,9 +213,10 @@ static tess_status make_loop_graph(tess_context *ctx, const tess_loop *loop, loo
 
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *g, (void **)&g));
     memset(g, 0, sizeof *g);
-    TESS_TRY(allocate_mailbox(ctx, g));
+    TESS_TRY(open_mailbox(ctx, g));
+    TESS_TRY(make_events(ctx, g));
     TESS_TRY(tess_device_allocate(ctx, 1, sizeof *g->spare, (void **)&g->spare));
-    TESS_TRY(gpu_check(ctx, GPU(StreamCreateWithFlags)(&recording, GPU(StreamNonBlocking)), "creating a stream"));
+    TESS_TRY(find_recorder(ctx, &recording));
     state->stream = recording;
     status = record_graph(ctx, loop, g, recording);
     state->stream = users;
@@ -183,7 +224,6 @@ static tess_status make_loop_graph(tess_context *ctx, const tess_loop *loop, loo
     TESS_TRY(gpu_check(ctx, GPU_GRAPH_INSTANTIATE(&g->executable, g->graph), "instantiating the loop"));
     *out = g;
 cleanup:
-    if (recording) { (void)GPU(StreamDestroy)(recording); }
     if (status != TESS_SUCCESS) { release_loop_graph(ctx, g); }
     return status;
 }
@@ -238,21 +278,50 @@ cleanup:
     return status;
 }
 
+/* The plain engine: the host looks at the state after every iteration, of which it runs so many at most. */
+static tess_status run_plain(tess_context *ctx, tess_loop *loop, int64_t most)
+{
+    tess_status status = TESS_SUCCESS;
+    bool cancel = false;
+
+    for (int64_t i = 0;; i++) {
+        TESS_TRY(ctx->backend->download(ctx, &loop->result, loop->state, sizeof loop->result));
+        if (loop->result.phase != TESS_LOOP_RUNNING || i == most) { break; }
+        if (loop->monitor && !cancel && loop->result.iteration > 0) {
+            tess_progress progress = {loop->result.iteration, loop->result.scale * loop->result.residual_norm,
+                                      loop->result.scale * loop->result.tolerance,
+                                      tess_wall_seconds() - loop->start_seconds};
+
+            cancel = loop->monitor(loop->monitor_user, &progress) != 0;
+            if (cancel) {
+                const int32_t yes = 1;
+
+                TESS_TRY(ctx->backend->upload(ctx, &loop->state->cancel, &yes, sizeof yes));
+            }
+        }
+        TESS_TRY(loop->body(loop->solver));
+    }
+cleanup:
+    return status;
+}
+
 static tess_status run_graph(tess_context *ctx, tess_loop *loop)
 {
     loop_graph *g = (loop_graph *)*loop->graph_slot;
-    tess_loop_state start;
+    const tess_loop_state *start = &loop->result;
     tess_status status = TESS_SUCCESS;
 
+    if (g) { g->mailbox->cancel = 0; }
+    TESS_TRY(run_plain(ctx, loop, g ? 0 : PLAIN_FIRST));
+    if (start->phase != TESS_LOOP_RUNNING) { goto cleanup; }
     if (!g) {
         TESS_TRY(make_loop_graph(ctx, loop, &g));
         *loop->graph_slot = g;
     }
-    TESS_TRY(ctx->backend->download(ctx, &start, loop->state, sizeof start));
-    g->mailbox->iteration = start.iteration;
-    g->mailbox->phase = start.phase;
-    g->mailbox->cancel = 0;
-    if (start.phase == TESS_LOOP_RUNNING) { status = launch_loop(ctx, loop, g, start.scale * start.tolerance); }
+    g->mailbox->iteration = start->iteration;
+    g->mailbox->phase = start->phase;
+    TESS_TRY(launch_loop(ctx, loop, g, start->scale * start->tolerance));
+    status = ctx->backend->download(ctx, &loop->result, loop->state, sizeof loop->result);
 cleanup:
     return status;
 }
@@ -265,7 +334,7 @@ static tess_status make_single_mailbox(tess_context *ctx, loop_graph **out)
 
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *g, (void **)&g));
     memset(g, 0, sizeof *g);
-    TESS_TRY(allocate_mailbox(ctx, g));
+    TESS_TRY(open_mailbox(ctx, g));
     *out = g;
 cleanup:
     if (status != TESS_SUCCESS) { release_loop_graph(ctx, g); }
@@ -300,53 +369,20 @@ cleanup:
     return status;
 }
 
-/* The plain engine: the host looks at the state after every iteration. */
-static tess_status run_plain(tess_context *ctx, tess_loop *loop)
-{
-    tess_status status = TESS_SUCCESS;
-    bool cancel = false;
-
-    for (;;) {
-        TESS_TRY(ctx->backend->download(ctx, &loop->result, loop->state, sizeof loop->result));
-        if (loop->result.phase != TESS_LOOP_RUNNING) { break; }
-        if (loop->monitor && !cancel && loop->result.iteration > 0) {
-            tess_progress progress = {loop->result.iteration, loop->result.scale * loop->result.residual_norm,
-                                      loop->result.scale * loop->result.tolerance,
-                                      tess_wall_seconds() - loop->start_seconds};
-
-            cancel = loop->monitor(loop->monitor_user, &progress) != 0;
-            if (cancel) {
-                const int32_t yes = 1;
-
-                TESS_TRY(ctx->backend->upload(ctx, &loop->state->cancel, &yes, sizeof yes));
-            }
-        }
-        TESS_TRY(loop->body(loop->solver));
-    }
-cleanup:
-    return status;
-}
-
 extern "C" tess_status gpu_run_loop(tess_context *ctx, tess_loop *loop)
 {
     gpu_scope scope(ctx);
     int64_t kept = 0;
-    tess_status status = loop->engine == TESS_ENGINE_GRAPH           ? run_graph(ctx, loop)
-                         : loop->engine == TESS_ENGINE_SINGLE_KERNEL ? run_single(ctx, loop)
-                                                                     : run_plain(ctx, loop);
+    const tess_status status = loop->engine == TESS_ENGINE_GRAPH           ? run_graph(ctx, loop)
+                               : loop->engine == TESS_ENGINE_SINGLE_KERNEL ? run_single(ctx, loop)
+                                                                           : run_plain(ctx, loop, INT64_MAX);
+    const loop_graph *g = loop->engine == TESS_ENGINE_PLAIN ? NULL : (const loop_graph *)*loop->graph_slot;
 
     if (status != TESS_SUCCESS) { return status; }
-    if (loop->engine == TESS_ENGINE_GRAPH) {
-        TESS_TRY(ctx->backend->download(ctx, &loop->result, loop->state, sizeof loop->result));
-    }
     /* A wish to cancel may have come after the device's last look at it. */
-    if (loop->engine != TESS_ENGINE_PLAIN && ((loop_graph *)*loop->graph_slot)->mailbox->cancel) {
-        loop->result.cancel = 1;
-    }
+    if (g && g->mailbox->cancel) { loop->result.cancel = 1; }
     kept = loop->result.iteration + 1 < loop->history_capacity ? loop->result.iteration + 1 : loop->history_capacity;
-    status = ctx->backend->download(ctx, loop->host_history, loop->history, (size_t)kept * sizeof(double));
-cleanup:
-    return status;
+    return ctx->backend->download(ctx, loop->host_history, loop->history, (size_t)kept * sizeof(double));
 }
 
 /* ---- repetitions ---- */
@@ -375,7 +411,7 @@ static tess_status record_repetition(tess_context *ctx, tess_status (*body)(void
 
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *g, (void **)&g));
     memset(g, 0, sizeof *g);
-    TESS_TRY(gpu_check(ctx, GPU(StreamCreateWithFlags)(&recording, GPU(StreamNonBlocking)), "creating a stream"));
+    TESS_TRY(find_recorder(ctx, &recording));
     TESS_TRY(gpu_check(ctx, GPU(StreamBeginCapture)(recording, GPU(StreamCaptureModeRelaxed)), "recording iterations"));
     state->stream = recording;
     body_status = repeat_plainly(body, user, REPEAT_UNROLL);
@@ -384,7 +420,6 @@ static tess_status record_repetition(tess_context *ctx, tess_status (*body)(void
     TESS_TRY(gpu_check(ctx, GPU_GRAPH_INSTANTIATE(&g->executable, g->graph), "instantiating iterations"));
     *out = g;
 cleanup:
-    if (recording) { (void)GPU(StreamDestroy)(recording); }
     if (status != TESS_SUCCESS) { release_loop_graph(ctx, g); }
     return status;
 }

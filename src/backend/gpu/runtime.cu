@@ -62,17 +62,31 @@ static tess_status choose_device(const tess_context_options *options, int *devic
    of the device may be spare. */
 enum { SPARE_SMALL = 1 << 16, SPARE_LARGE = 1 << 20, SPARE_SHARE = 16 };
 
+tess_status gpu_allocate_mapped(tess_context *ctx, size_t bytes, gpu_mapped *out)
+{
+    tess_status status = TESS_SUCCESS;
+
+    *out = {NULL, NULL};
+    TESS_TRY(gpu_check(ctx, GPU_HOST_ALLOC_MAPPED(&out->host, bytes), "allocating mapped memory"));
+    status = gpu_check(ctx, GPU(HostGetDevicePointer)(&out->device, out->host, 0), "mapping memory");
+    if (status != TESS_SUCCESS) {
+        (void)GPU_HOST_FREE(out->host);
+        *out = {NULL, NULL};
+    }
+cleanup:
+    return status;
+}
+
 static tess_status make_patience(tess_context *ctx, gpu_state *state)
 {
-    void *host = NULL, *device = NULL;
+    gpu_mapped notice = {NULL, NULL};
     tess_status status = TESS_SUCCESS;
 
     state->patience.nanoseconds = TESS_PATIENCE_NANOSECONDS;
-    TESS_TRY(gpu_check(ctx, GPU_HOST_ALLOC_MAPPED(&host, sizeof(int32_t)), "allocating mapped memory"));
-    state->notice = (volatile int32_t *)host;
+    TESS_TRY(gpu_allocate_mapped(ctx, sizeof(int32_t), &notice));
+    state->notice = (volatile int32_t *)notice.host;
     *state->notice = 0;
-    TESS_TRY(gpu_check(ctx, GPU(HostGetDevicePointer)(&device, host, 0), "mapping memory"));
-    state->patience.notice = (int32_t *)device;
+    state->patience.notice = (int32_t *)notice.device;
     state->patience.failure = (uint64_t *)ctx->backend->allocate(ctx, sizeof(uint64_t));
     if (!state->patience.failure) { return TESS_OUT_OF_DEVICE_MEMORY; }
     status = ctx->backend->zero(ctx, state->patience.failure, sizeof(uint64_t));
@@ -101,8 +115,7 @@ static tess_status fill_state(tess_context *ctx, const tess_context_options *opt
     state->ticket = (unsigned *)ctx->backend->allocate(ctx, sizeof(unsigned));
     if (!state->ticket) { return TESS_OUT_OF_DEVICE_MEMORY; }
     TESS_TRY(ctx->backend->zero(ctx, state->ticket, sizeof(unsigned)));
-    TESS_TRY(gpu_check(ctx, GPU_HOST_ALLOC_MAPPED(&state->mapped, GPU_MAPPED_BYTES), "allocating mapped memory"));
-    TESS_TRY(gpu_check(ctx, GPU(HostGetDevicePointer)(&state->device_mapped, state->mapped, 0), "mapping memory"));
+    TESS_TRY(gpu_allocate_mapped(ctx, GPU_MAPPED_BYTES, &state->mapped));
     status = make_patience(ctx, state);
 cleanup:
     return status;
@@ -182,7 +195,11 @@ static void close_gpu(tess_context *ctx)
         if (state->ticket) { ctx->backend->release(ctx, state->ticket, sizeof(unsigned)); }
         if (state->patience.failure) { ctx->backend->release(ctx, state->patience.failure, sizeof(uint64_t)); }
         if (state->notice) { (void)GPU_HOST_FREE((void *)(uintptr_t)state->notice); }
-        if (state->mapped) { (void)GPU_HOST_FREE(state->mapped); }
+        if (state->mapped.host) { (void)GPU_HOST_FREE(state->mapped.host); }
+        for (int i = 0; i < state->mailboxes; i++) {
+            (void)GPU_HOST_FREE(state->mailbox[i].host);
+        }
+        if (state->recorder) { (void)GPU(StreamDestroy)(state->recorder); }
         release_room(ctx, &state->partials);
         release_room(ctx, &state->parts);
         release_room(ctx, &state->solves);
@@ -336,17 +353,17 @@ static tess_status download_gpu(tess_context *ctx, void *host, const void *devic
 
     if (bytes > GPU_MAPPED_BYTES) { return transfer(ctx, host, device, bytes, GPU(MemcpyDeviceToHost), doing); }
     if (bytes > sizeof(small_bytes)) {
-        status = transfer(ctx, state->mapped, device, bytes, GPU(MemcpyDeviceToHost), doing);
+        status = transfer(ctx, state->mapped.host, device, bytes, GPU(MemcpyDeviceToHost), doing);
     } else if (bytes > 0) {
         gpu_scope scope(ctx);
 
         fetch_small_kernel<<<1, (unsigned)sizeof(small_bytes), 0, state->stream>>>(
-            (unsigned char *)state->device_mapped, (const unsigned char *)device, (unsigned)bytes);
+            (unsigned char *)state->mapped.device, (const unsigned char *)device, (unsigned)bytes);
         status = gpu_check(ctx, GPU(GetLastError)(), doing);
         if (status == TESS_SUCCESS) { status = gpu_check_wait(ctx, GPU(StreamSynchronize)(state->stream), doing); }
         if (status == TESS_SUCCESS) { status = tess_stage_end(ctx, doing); }
     }
-    if (status == TESS_SUCCESS && bytes > 0) { memcpy(host, state->mapped, bytes); }
+    if (status == TESS_SUCCESS && bytes > 0) { memcpy(host, state->mapped.host, bytes); }
     return status;
 }
 

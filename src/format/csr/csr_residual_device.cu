@@ -103,12 +103,12 @@ extern "C" tess_status gpu_csr_true_residual(const tess_matrix *assembled, const
     const csr_view *v = &csr_of(assembled)->view;
     unsigned grid = gpu_grid(ctx, v->nrows * choose_width(v), RESIDUAL_BLOCKS);
     double scale = ldexp(1.0, -norm->exponent);
-    const norm_sums *of_block = (const norm_sums *)gpu_state_of(ctx)->mapped;
+    const norm_sums *of_block = (const norm_sums *)gpu_state_of(ctx)->mapped.host;
     norm_sums all = {};
     tess_status status = TESS_SUCCESS;
 
     grid = grid < (unsigned)MOST_RESIDUAL_BLOCKS ? grid : (unsigned)MOST_RESIDUAL_BLOCKS;
-    TESS_TRY(launch_residual(ctx, v, b, x, residual, scale, grid, (norm_sums *)gpu_state_of(ctx)->device_mapped));
+    TESS_TRY(launch_residual(ctx, v, b, x, residual, scale, grid, (norm_sums *)gpu_state_of(ctx)->mapped.device));
     TESS_TRY(ctx->backend->synchronize(ctx));
     for (unsigned block = 0; block < grid; block++) {
         norm_add(&all, of_block + block);

@@ -140,27 +140,34 @@ TESS_HD void step_cg_recompute_split(tess_loop_state *s)
     cg_end(s, s->dots[1], s->dots[0]);
 }
 
-/* dots = {(p, A p), (A p, w), (r, w)}, A p and w times cg_image_scale but for the first: alpha and beta. */
+/*
+ * dots = {(p, A p), (A p, w), (r, w), (r, r), (r, z)}, A p and w times cg_image_scale but for the first. alpha and beta; the end of the
+ * iteration that r is the residual of is step_cg_close_at_once, which needs none of these: two threads take both at the same time.
+ */
 TESS_HD void step_cg_predict_at_once(tess_loop_state *s)
 {
     const double inverse = cg_image_scale(s).inverse;
 
+    s->rho = s->dots[4];
     step_cg_alpha(s);
     if (s->phase == TESS_LOOP_RUNNING) { cg_predict(s, s->alpha * inverse, s->dots[1], s->dots[2]); }
 }
 
-/* dots = {(p, A p), (A p, w), (r, w), (r, r), (r, z)} of a new residual: the end of an iteration and the scalars of the next. */
-TESS_HD void step_cg_recompute_at_once(tess_loop_state *s)
+TESS_HD void step_cg_close_at_once(tess_loop_state *s)
 {
     cg_end(s, s->dots[3], s->dots[4]);
-    if (s->phase == TESS_LOOP_RUNNING) { step_cg_predict_at_once(s); }
 }
 
 /* The same without a preconditioner: (r, z) is (r, r). */
-TESS_HD void step_cg_recompute_alone(tess_loop_state *s)
+TESS_HD void step_cg_predict_alone(tess_loop_state *s)
 {
     s->dots[4] = s->dots[3];
-    step_cg_recompute_at_once(s);
+    step_cg_predict_at_once(s);
+}
+
+TESS_HD void step_cg_close_alone(tess_loop_state *s)
+{
+    cg_end(s, s->dots[3], s->dots[3]);
 }
 
 #endif

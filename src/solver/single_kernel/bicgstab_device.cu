@@ -46,7 +46,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) bicgstab_kernel(cons
             block.publish(0, i, scale[i] * sum);
             projection[0] += sum * shadow[i];
         });
-        if (block.sync_ahead(projection, TESS_STEP_BICGSTAB_ALPHA, 0, &ahead) != TESS_LOOP_RUNNING) { break; }
+        if (block.sync_ahead(projection, one_step(TESS_STEP_BICGSTAB_ALPHA), 0, &ahead) != TESS_LOOP_RUNNING) { break; }
         const double alpha = state->alpha;
 
         /* s = r - alpha v, kept in r */
@@ -66,7 +66,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) bicgstab_kernel(cons
             products[0] += sum * r[i];
             products[1] += sum * sum;
         });
-        if (block.sync_ahead(products, TESS_STEP_BICGSTAB_OMEGA, 0, &ahead) != TESS_LOOP_RUNNING) { break; }
+        if (block.sync_ahead(products, one_step(TESS_STEP_BICGSTAB_OMEGA), 0, &ahead) != TESS_LOOP_RUNNING) { break; }
         const double omega = state->omega;
 
         /* d += alpha p^ + omega s^; r = s - omega t; rho = (r~, r) */

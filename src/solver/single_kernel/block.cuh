@@ -111,13 +111,13 @@ struct single_block {
     template <int N>
     __device__ int sync(double (&sums)[N], tess_step step)
     {
-        return team.sync(sums, step, [] {});
+        return team.sync(sums, one_step(step), [] {});
     }
 
     template <int N>
-    __device__ int sync_ahead(double (&sums)[N], tess_step step, int vector, halo *ahead)
+    __device__ int sync_ahead(double (&sums)[N], const single_steps &steps, int vector, halo *ahead)
     {
-        return team.sync(sums, step, [&] {
+        return team.sync(sums, steps, [&] {
 #pragma unroll
             for (int j = 0; j < TEAM::AHEAD; j++) {
                 const int l = (int)threadIdx.x + j * SINGLE_THREADS;
@@ -180,7 +180,7 @@ struct single_block {
     {
         each_row([&](int i) { a.d[first + i] = d[i]; });
         if (blockIdx.x == 0 && threadIdx.x == 0) {
-            tess_loop_state home = *team.state;
+            tess_loop_state home = team.end_state();
 
             home.history = a.state->history;
             *a.state = home;
@@ -190,28 +190,30 @@ struct single_block {
             a.mailbox->phase = home.phase;
         }
         if constexpr (ROWS::NARROWED) { save_segments(rows, a.narrowing, first, own); }
-        if (threadIdx.x == 0 && *team.failed) { a.mailbox->failed = 1; }
+        if (threadIdx.x == 0 && team.news->failed) { a.mailbox->failed = 1; }
         team.end();
     }
 };
 
-/* The block's own copy of the state; one block writes the history. The caller has a barrier before it is read. */
-__device__ static inline void copy_state(const single_args &a, tess_loop_state *state, int *failed)
+/* The block's own copies of the state; one block writes the history. The caller has a barrier before they are read. */
+__device__ static inline void copy_state(const single_args &a, tess_loop_state *state, single_news *news)
 {
     if (threadIdx.x > 0) { return; }
-    *state = *a.state;
-    if (blockIdx.x > 0) { state->history = NULL; }
-    *failed = 0;
+    for (int k = 0; k < SINGLE_STATES; k++) {
+        state[k] = *a.state;
+        if (blockIdx.x > 0) { state[k].history = NULL; }
+    }
+    *news = {a.state->iteration, 0, 0};
 }
 
 /* Rows and state in shared memory. No thread has passed a barrier of its team when another block's memory is touched. */
 template <typename ROWS, typename TEAM>
 __device__ static inline single_block<ROWS, TEAM> open_block(const single_args &a, char *shared, tess_loop_state *state,
-                                                             int *failed)
+                                                             single_news *news)
 {
     const int b = (int)blockIdx.x, first = a.plan.row_begin[b];
     single_block<ROWS, TEAM> block = {a,
-                                      {{a, shared, state, failed, 0, 0.0}},
+                                      {{a, shared, state, news, 0}},
                                       ROWS::bring(a, shared),
                                       first,
                                       a.plan.row_begin[b + 1] - first,
@@ -220,17 +222,17 @@ __device__ static inline single_block<ROWS, TEAM> open_block(const single_args &
                                       (int32_t *)(shared + a.at.columns)};
     const int32_t *column = a.plan.column + a.plan.column_begin[b];
 
-    copy_state(a, state, failed);
+    copy_state(a, state, news);
     block.each_column([&](int l, int) { block.source[l] = block.team.source(column[l]); });
     block.team.begin();
     return block;
 }
 
 /* A kernel's own variables in shared memory, and its block. */
-#define SINGLE_OPEN_BLOCK(ROWS, TEAM, a)       \
-    extern __shared__ double2 single_shared[]; \
-    __shared__ tess_loop_state single_state;   \
-    __shared__ int single_failed;              \
-    auto block = open_block<ROWS, TEAM>(a, (char *)single_shared, &single_state, &single_failed)
+#define SINGLE_OPEN_BLOCK(ROWS, TEAM, a)                    \
+    extern __shared__ double2 single_shared[];              \
+    __shared__ tess_loop_state single_state[SINGLE_STATES]; \
+    __shared__ single_news single_news_of_block;            \
+    auto block = open_block<ROWS, TEAM>(a, (char *)single_shared, single_state, &single_news_of_block)
 
 #endif

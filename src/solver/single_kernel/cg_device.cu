@@ -46,7 +46,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_kernel(const __gr
             squares[0] += next * next;
             squares[1] += next * z;
         });
-        phase = block.sync_ahead(squares, TESS_STEP_CG_BETA, 0, &ahead);
+        phase = block.sync_ahead(squares, one_step(TESS_STEP_CG_BETA), 0, &ahead);
         if (phase == TESS_LOOP_STOPPED) { break; }
         const double beta = s->beta;
         const bool goes_on = phase == TESS_LOOP_RUNNING;
@@ -148,7 +148,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1)
             dots[1] += residual * residual;
             dots[2] += residual * here;
         });
-        if (block.sync_ahead(dots, step, 0, &ahead) != TESS_LOOP_RUNNING) { break; }
+        if (block.sync_ahead(dots, one_step(step), 0, &ahead) != TESS_LOOP_RUNNING) { break; }
         step = TESS_STEP_CG_AT_ONCE;
         const double alpha = state->alpha, beta = state->beta;
         const bool replaces = count % SINGLE_REPLACE_EVERY == 0;
@@ -198,7 +198,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_recomputing_kerne
     double *d = block.vector(0), *s = block.vector(1);
     const tess_loop_state *state = block.team.state;
     typename decltype(block)::halo ahead;
-    tess_step step = TESS_STEP_CG_PREDICT_AT_ONCE;
+    bool closes = false; /* an iteration has been before */
 
     block.gather(a.r, r);
     block.gather(a.p, p);
@@ -222,8 +222,11 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_recomputing_kerne
             dots[3] += residual * residual;
             if constexpr (SCALED) { dots[4] += residual * (scale[l] * residual); }
         });
-        if (block.sync_ahead(dots, step, 0, &ahead) != TESS_LOOP_RUNNING) { break; }
-        step = SCALED ? TESS_STEP_CG_RECOMPUTE_AT_ONCE : TESS_STEP_CG_RECOMPUTE_ALONE;
+        const single_steps steps = {SCALED ? TESS_STEP_CG_PREDICT_AT_ONCE : TESS_STEP_CG_PREDICT_ALONE,
+                                    SCALED ? TESS_STEP_CG_CLOSE_AT_ONCE : TESS_STEP_CG_CLOSE_ALONE, closes};
+
+        if (block.sync_ahead(dots, steps, 0, &ahead) != TESS_LOOP_RUNNING) { break; }
+        closes = true;
         const double alpha = state->alpha, beta = state->beta;
 
         /* d += alpha p; r -= alpha s; p = z + beta p */

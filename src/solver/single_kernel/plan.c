@@ -320,7 +320,7 @@ single_layout single_shared_layout(const single_plan *p, const single_contents *
 {
     const int64_t real = (int64_t)sizeof(double), columns = p->most_columns, rows = p->most_rows;
     const int64_t slots = 2 * SINGLE_MOST_CLUSTER * SINGLE_SLOT;
-    const int64_t sums = p->cluster ? slots : SINGLE_MOST_HEARD * (int64_t)SINGLE_MOST_CLUSTER; /* of each wave */
+    const int64_t sums = p->cluster ? slots : 2 * (int64_t)SINGLE_MOST_CLUSTER; /* a pair of each wave */
     single_layout l = {.bytes = 0};
 
     l.copies = single_take(&l.bytes, method_vectors[what->method].copies * columns, real);

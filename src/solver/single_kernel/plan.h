@@ -21,17 +21,18 @@
 extern "C" {
 #endif
 
-/* Threads of a block; blocks of a grid and of a cluster at most; sums that travel with an arrival, those and a wish, and how many
-   copies of them a grid posts. */
+/* Threads of a block; blocks of a grid and of a cluster at most; sums that travel with an arrival, those and a wish; the same in letters
+   of a grid, two in each, and how many copies of them it posts. */
 enum {
     SINGLE_THREADS = 512,
     SINGLE_MOST_BLOCKS = 160,
     SINGLE_MOST_CLUSTER = 16,
     SINGLE_MOST_SUMS = 5,
     SINGLE_SLOT = SINGLE_MOST_SUMS + 1,
+    SINGLE_MOST_PAIRS = (SINGLE_MOST_SUMS + 1) / 2,
+    SINGLE_LETTERS = SINGLE_MOST_PAIRS + 1,
     SINGLE_COPIES = 8,
-    SINGLE_MOST_HEARERS = SINGLE_MOST_BLOCKS / 32, /* waves of a block that hear of one sum from all blocks */
-    SINGLE_MOST_HEARD = 2                          /* sums that one of their threads hears of */
+    SINGLE_MOST_HEARERS = SINGLE_MOST_BLOCKS / 32 /* waves of a block that hear of one pair from all blocks */
 };
 
 typedef enum single_method {

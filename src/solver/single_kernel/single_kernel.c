@@ -16,7 +16,7 @@ enum { LETTER_WORDS = 2 };
 
 static int64_t slot_words(const single_plan *p)
 {
-    return LETTER_WORDS * 2 * SINGLE_COPIES * SINGLE_SLOT * (int64_t)p->blocks;
+    return LETTER_WORDS * 2 * SINGLE_COPIES * SINGLE_LETTERS * (int64_t)p->blocks;
 }
 
 /* Of a grid: its flags, slots and vectors under way. */

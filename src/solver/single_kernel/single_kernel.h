@@ -28,7 +28,7 @@ typedef struct single_kernel {
     int64_t shared_bytes; /* of a block: what the device has */
     int64_t nanoseconds;  /* a block that waits longer than this for another gives up, and the solve fails */
     uint64_t *flags;      /* a grid's: SINGLE_FLAG_...; in one array with: */
-    uint64_t *slots;      /* letters of sums: 2 * SINGLE_COPIES * SINGLE_SLOT * blocks */
+    uint64_t *slots;      /* letters of sums: 2 * SINGLE_COPIES * SINGLE_LETTERS * blocks */
     uint64_t *exchange;   /* letters of vectors: single_windows * n */
 } single_kernel;
 

@@ -14,7 +14,10 @@
 /* Iterations between two looks at the mailbox, which is far away. */
 enum { SINGLE_MAIL_EVERY = 64 };
 
-/* Waves of a block; lanes of the first wave that share sum k of N, which are k * LANES and those after it. */
+/* Copies of the loop's state, and waves that take a step with the sums: each has its own. */
+enum { SINGLE_STATES = 2 };
+
+/* Waves of a block; lanes of the first waves that share sum k of N, which are k * LANES and those after it. */
 enum { SINGLE_WAVES = SINGLE_THREADS / GPU_WAVE };
 
 template <int N>
@@ -25,14 +28,36 @@ struct sum_lanes {
 static_assert((int)SINGLE_WAVES == (int)SINGLE_MOST_CLUSTER, "tables of sums have one width");
 static_assert(SINGLE_MOST_SUMS <= 8, "lanes for each sum");
 
-/* Waves that hear of N sums of a grid's blocks: in groups of up to SINGLE_MOST_HEARERS, whose threads hear of EACH sums. */
-template <int N>
-struct heard_sums {
-    static constexpr int EACH = N * SINGLE_MOST_HEARERS < SINGLE_WAVES ? 1 : SINGLE_MOST_HEARD;
-    static constexpr int GROUPS = (N + EACH - 1) / EACH;
+static_assert(SINGLE_MOST_PAIRS * SINGLE_MOST_HEARERS < SINGLE_WAVES, "a wave is left for the wish");
 
-    static_assert(GROUPS * SINGLE_MOST_HEARERS < SINGLE_WAVES, "a wave is left for the wish");
+/*
+ * Two sums as blocks of a grid tell them each other: in each word the lowest bits of the sum give way to those of the arrival's number.
+ * What a place held before is from two to six arrivals earlier, so that they tell it apart; a sum has 49 bits, more than its own
+ * rounding leaves.
+ */
+struct sum_letter {
+    static constexpr uint64_t NUMBER = 7;
+    uint64_t word[2];
+
+    __device__ bool is_current(unsigned arrival) const
+    {
+        return (((word[0] ^ arrival) | (word[1] ^ arrival)) & NUMBER) == 0;
+    }
+
+    __device__ double sum(int k) const
+    {
+        return __longlong_as_double((long long)(word[k] & ~NUMBER));
+    }
 };
+
+__device__ static inline void post_sums(sum_letter *to, double first, double second, unsigned arrival)
+{
+    const uint64_t number = arrival & sum_letter::NUMBER;
+    const uint64_t word[2] = {((uint64_t)__double_as_longlong(first) & ~sum_letter::NUMBER) | number,
+                              ((uint64_t)__double_as_longlong(second) & ~sum_letter::NUMBER) | number};
+
+    gpu_post(to->word, word);
+}
 
 /* The sums of N rows of a table that is SINGLE_WAVES wide, by one wave: that of row k is in its lanes. */
 template <int N>
@@ -54,9 +79,9 @@ __device__ static inline double sum_table(const double *table)
     return total;
 }
 
-/* The block's sums of N values of each thread, by the first wave: sum k is in its lanes. All threads. */
+/* The block's sums of N values of each thread, by the first waves, so many: sum k is in its lanes. All threads. */
 template <int N>
-__device__ static inline double block_totals(const double (&value)[N])
+__device__ static inline double block_totals(const double (&value)[N], int waves)
 {
     constexpr int LANES = sum_lanes<N>::LANES;
     __shared__ double table[sum_lanes<N>::PARTS * SINGLE_WAVES];
@@ -71,47 +96,107 @@ __device__ static inline double block_totals(const double (&value)[N])
 
     if (lane % LANES == 0) { table[lane / LANES * SINGLE_WAVES + wave] = own; }
     __syncthreads();
-    return wave == 0 ? sum_table<N>(table) : 0.0;
+    return wave < waves ? sum_table<N>(table) : 0.0;
 }
 
-/* What all teams have. `shared` is the block's dynamic shared memory, `state` its own copy of the loop's. */
+/* What a block takes with the sums: a step; and another that needs nothing of it, where it ends an iteration, at the same time. */
+struct single_steps {
+    tess_step step, beside;
+    bool ends;
+
+    /* Waves whose first threads take them. */
+    __device__ int takers() const
+    {
+        return beside == TESS_STEP_NONE ? 1 : SINGLE_STATES;
+    }
+};
+
+__device__ static inline single_steps one_step(tess_step step)
+{
+    return {step, TESS_STEP_NONE, false};
+}
+
+/* Of a block, in shared memory. */
+struct single_news {
+    int64_t begun; /* iterations before this launch */
+    int failed;    /* a wait was too long */
+    int wish;      /* block 0: the host wishes to cancel */
+};
+
+/* What all teams have. `shared` is the block's dynamic shared memory, `state` its own copies of the loop's. */
 struct single_team {
     const single_args &a;
     char *shared;
     tess_loop_state *state;
-    int *failed;
+    single_news *news;
     int turn;
-    double wish; /* block 0: not 0 once the host wishes to cancel */
 
     __device__ double *sums() const
     {
         return (double *)(shared + a.at.sums);
     }
 
-    /* By one thread: takes the step with the sums of all blocks. */
+    /* By one thread: takes step number k with the sums of all blocks. */
     template <int N>
-    __device__ void finish(tess_step step, const double (&dots)[N], bool wished)
+    __device__ __forceinline__ void finish(int k, tess_step step, const double (&dots)[N], bool wished)
     {
-        tess_loop_state now = *state;
+        tess_loop_state now = state[k];
 
 #pragma unroll
-        for (int k = 0; k < N; k++) {
-            now.dots[k] = dots[k];
+        for (int i = 0; i < N; i++) {
+            now.dots[i] = dots[i];
         }
         if (wished) { now.cancel = 1; }
         run_step(step, &now);
-        if (*failed) { step_stop(&now, TESS_LOOP_STOPPED, TESS_REASON_BREAKDOWN); }
-        *state = now;
-        if (blockIdx.x == 0 && a.watched && now.iteration % SINGLE_MAIL_EVERY == 0) { exchange_mail(); }
+        if (news->failed) { step_stop(&now, TESS_LOOP_STOPPED, TESS_REASON_BREAKDOWN); }
+        state[k] = now;
+        if (blockIdx.x == 0 && a.watched && now.iteration % SINGLE_MAIL_EVERY == 0) { exchange_mail(state + k); }
     }
 
-    __device__ void exchange_mail()
+    /* By the first thread of a wave, of which the first two take steps. */
+    template <int N>
+    __device__ void take(int wave, const single_steps &steps, const double (&dots)[N], bool wished)
+    {
+        if (wave == 0) {
+            finish(0, steps.step, dots, wished);
+        } else if (steps.ends) {
+            finish(1, steps.beside, dots, wished);
+        }
+    }
+
+    /* A state that ends no iterations stays at its first and has no mail. */
+    __device__ void exchange_mail(const tess_loop_state *now)
     {
         volatile loop_mailbox *mailbox = a.mailbox;
 
-        mailbox->residual_norm = state->scale * state->residual_norm;
-        mailbox->iteration = state->iteration;
-        if (mailbox->cancel) { wish = 1.0; }
+        if (now->iteration == news->begun) { return; }
+        mailbox->residual_norm = now->scale * now->residual_norm;
+        mailbox->iteration = now->iteration;
+        if (mailbox->cancel) { news->wish = 1; }
+    }
+
+    /* After a sync, in all threads: RUNNING where it is so for each step. */
+    __device__ int phase_after(const single_steps &steps) const
+    {
+        return steps.beside == TESS_STEP_NONE ? state[0].phase : state[0].phase | state[1].phase;
+    }
+
+    /* Both states in one. */
+    __device__ tess_loop_state end_state() const
+    {
+        tess_loop_state end = state[0];
+
+        if (state[1].iteration == news->begun) { return end; }
+        end = state[1];
+        end.alpha = state[0].alpha;
+        end.beta = state[0].beta;
+        end.rho = state[0].rho;
+        end.curvature = state[0].curvature;
+        if (end.phase == TESS_LOOP_RUNNING) {
+            end.phase = state[0].phase;
+            end.reason = state[0].reason;
+        }
+        return end;
     }
 };
 
@@ -149,22 +234,21 @@ struct grid_team : single_team {
         post_letter(place(turn, vector, first + row), value, arrival + 1);
     }
 
-    /* Waits; what comes after too long a wait means nothing. */
-    __device__ double await(const letter<double> *from, const letter<double> &peeked)
+    /* Looks until what it sees is current; what comes after too long a wait means nothing. */
+    template <typename LETTER, typename CURRENT>
+    __device__ void await(const LETTER *from, LETTER *seen, CURRENT current)
     {
         const uint64_t *failure = a.flags + SINGLE_FLAG_FAILED;
-        letter<double> seen = peeked;
         gpu_wait wait;
 
-        while (!is_current(seen, arrival)) {
+        while (!current(*seen)) {
             if (!wait.goes_on(a.nanoseconds, failure)) {
-                *failed = 1;
+                news->failed = 1;
                 gpu_publish(a.flags + SINGLE_FLAG_FAILED, 1);
                 break;
             }
-            gpu_peek(from->word, seen.word);
+            gpu_peek(from->word, seen->word);
         }
-        return open_letter(seen);
     }
 
     /* Of the last sync: looks without waiting; the same element, once it is there. */
@@ -176,68 +260,101 @@ struct grid_team : single_team {
         return seen;
     }
 
+    __device__ double open(const letter<double> *from, letter<double> seen)
+    {
+        const unsigned number = arrival;
+
+        await(from, &seen, [number](const letter<double> &now) { return is_current(now, number); });
+        return open_letter(seen);
+    }
+
     __device__ double fetch(int vector, int32_t from, const letter<double> &peeked)
     {
-        return await(place(turn ^ 1, vector, from), peeked);
+        return open(place(turn ^ 1, vector, from), peeked);
     }
 
-    /* Sum k of block b; k = SINGLE_MOST_SUMS: the wish of block 0. Of several copies, so that not all look at one place. */
-    __device__ letter<double> *slot(int turn_of, int copy, int k, int b) const
+    /* Pair k of block b. Of several copies, so that not all look at one place. */
+    __device__ sum_letter *slot(int turn_of, int copy, int k, int b) const
     {
-        return (letter<double> *)a.slots + (((turn_of * SINGLE_COPIES + copy) * SINGLE_SLOT + k) * a.plan.blocks + b);
+        return (sum_letter *)a.slots + (((turn_of * SINGLE_COPIES + copy) * SINGLE_LETTERS + k) * a.plan.blocks + b);
     }
 
-    /* Sums k to k + EACH - 1 of block b, the first `count` of them, as the last sync posted them. */
-    template <int EACH>
-    __device__ void collect(int k, int count, int b, double (&sum)[EACH])
+    /* The wish of block 0: not each launch has one, so that it needs all of the number. */
+    __device__ letter<double> *wish_slot(int turn_of, int copy) const
     {
-        const letter<double> *from = slot(turn ^ 1, (int)blockIdx.x % SINGLE_COPIES, k, b);
-        letter<double> seen[EACH];
-
-#pragma unroll
-        for (int j = 0; j < EACH; j++) {
-            if (j < count) { gpu_peek(from[j * a.plan.blocks].word, seen[j].word); }
-        }
-#pragma unroll
-        for (int j = 0; j < EACH; j++) {
-            if (j < count) { sum[j] = await(from + j * a.plan.blocks, seen[j]); }
-        }
+        return (letter<double> *)slot(turn_of, copy, SINGLE_MOST_PAIRS, 0);
     }
 
-    /* All threads, with their shares of N sums; the step is taken in every block alike. `ahead` is called once the others have
-       been heard of, and what it peeks at is on its way meanwhile. Returns the phase. */
-    template <int N, typename AHEAD>
-    __device__ int sync(double (&value)[N], tess_step step, AHEAD ahead)
+    /* Pair k of block b, as the last sync posted it. */
+    __device__ sum_letter collect(int k, int b)
     {
-        constexpr int LANES = sum_lanes<N>::LANES, EACH = heard_sums<N>::EACH;
-        const int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
-        const int waves = (a.plan.blocks + GPU_WAVE - 1) / GPU_WAVE; /* of a group */
-        const int first = wave / waves * EACH, b = wave % waves * GPU_WAVE + lane;
-        const double total = block_totals(value);
-        double *table = sums(); /* EACH of every wave; the last hears of the wish alone */
-        double part[EACH] = {};
+        const sum_letter *from = slot(turn ^ 1, (int)blockIdx.x % SINGLE_COPIES, k, b);
+        const unsigned number = arrival;
+        sum_letter seen;
 
-        arrival += 1;
-        if (wave == 0 && lane / LANES < N) {
+        gpu_peek(from->word, seen.word);
+        await(from, &seen, [number](const sum_letter &now) { return now.is_current(number); });
+        return seen;
+    }
+
+    __device__ double hear_wish()
+    {
+        const letter<double> *from = wish_slot(turn ^ 1, (int)blockIdx.x % SINGLE_COPIES);
+        letter<double> seen;
+
+        gpu_peek(from->word, seen.word);
+        return open(from, seen);
+    }
+
+    /* Posts sum k of the block, which lanes of the first wave have from k * LANES on, and block 0 its wish. By the first wave. */
+    template <int N>
+    __device__ void post(double total, int lane)
+    {
+        constexpr int LANES = sum_lanes<N>::LANES, PAIRS = (N + 1) / 2, EACH = sum_lanes<PAIRS>::LANES;
+        const int pair = lane / EACH, second = 2 * pair + 1 < N ? 2 * pair + 1 : 2 * pair;
+        const double one = GPU_SHUFFLE(total, 2 * pair * LANES, GPU_WAVE);
+        const double other = GPU_SHUFFLE(total, second * LANES, GPU_WAVE);
+
+        if (pair < PAIRS) {
 #pragma unroll
-            for (int copy = lane % LANES; copy < SINGLE_COPIES; copy += LANES) {
-                post_letter(slot(turn, copy, lane / LANES, (int)blockIdx.x), total, arrival);
+            for (int copy = lane % EACH; copy < SINGLE_COPIES; copy += EACH) {
+                post_sums(slot(turn, copy, pair, (int)blockIdx.x), one, other, arrival);
             }
         }
-        if (a.watched && blockIdx.x == 0 && wave == 0) {
-            const double all = GPU_SHUFFLE(wish, 0, GPU_WAVE);
-
-            if (lane < SINGLE_COPIES) { post_letter(slot(turn, lane, SINGLE_MOST_SUMS, 0), all, arrival); }
+        if (a.watched && blockIdx.x == 0 && lane < SINGLE_COPIES) {
+            post_letter(wish_slot(turn, lane), (double)news->wish, arrival);
         }
+    }
+
+    /* All threads, with their shares of N sums; steps are taken in every block alike. `ahead` is called once the others have
+       been heard of, and what it peeks at is on its way meanwhile. Returns the phase. */
+    template <int N, typename AHEAD>
+    __device__ __forceinline__ int sync(double (&value)[N], const single_steps &steps, AHEAD ahead)
+    {
+        constexpr int PAIRS = (N + 1) / 2;
+        const int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
+        const int waves = (a.plan.blocks + GPU_WAVE - 1) / GPU_WAVE; /* that hear of a pair */
+        const int pair = wave / waves, b = wave % waves * GPU_WAVE + lane;
+        const double total = block_totals(value, 1);
+        double *table = sums(); /* two of every wave; the last hears of the wish alone */
+        double part[2] = {0.0, 0.0};
+
+        arrival += 1;
+        if (wave == 0) { post<N>(total, lane); }
         turn ^= 1;
-        if (first < N && b < a.plan.blocks) { collect(first, N - first, b, part); }
-        if (a.watched && threadIdx.x == SINGLE_THREADS - 1) { collect(SINGLE_MOST_SUMS, 1, 0, part); }
+        if (pair < PAIRS && b < a.plan.blocks) {
+            const sum_letter seen = collect(pair, b);
+
+            part[0] = seen.sum(0);
+            part[1] = seen.sum(1);
+        }
+        if (a.watched && threadIdx.x == SINGLE_THREADS - 1) { part[1] = hear_wish(); }
         ahead();
         const double sum = wave_sums<GPU_WAVE / 2>(part, lane);
 
-        if (lane % (GPU_WAVE / EACH) == 0) { table[wave * EACH + lane / (GPU_WAVE / EACH)] = sum; }
+        if (lane % (GPU_WAVE / 2) == 0) { table[wave * 2 + lane / (GPU_WAVE / 2)] = sum; }
         __syncthreads();
-        if (threadIdx.x == 0) {
+        if (wave < steps.takers() && lane == 0) {
             double dots[N];
 
 #pragma unroll
@@ -245,13 +362,13 @@ struct grid_team : single_team {
                 dots[i] = 0.0;
 #pragma unroll
                 for (int w = 0; w < SINGLE_MOST_HEARERS; w++) {
-                    if (w < waves) { dots[i] += table[(i / EACH * waves + w) * EACH + i % EACH]; }
+                    if (w < waves) { dots[i] += table[(i / 2 * waves + w) * 2 + i % 2]; }
                 }
             }
-            finish(step, dots, a.watched && table[(SINGLE_WAVES - 1) * EACH] != 0.0);
+            take(wave, steps, dots, a.watched && table[SINGLE_WAVES * 2 - 1] != 0.0);
         }
         __syncthreads();
-        return state->phase;
+        return phase_after(steps);
     }
 
     /* After a wait that was too long another block may have gone on by one. */
@@ -324,13 +441,12 @@ struct cluster_team : single_team {
     }
 
     template <int N, typename AHEAD>
-    __device__ int sync(double (&value)[N], tess_step step, AHEAD ahead)
+    __device__ __forceinline__ int sync(double (&value)[N], const single_steps &steps, AHEAD ahead)
     {
         constexpr int LANES = sum_lanes<N>::LANES;
         const int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
         const bool together = a.plan.blocks > 1;
-        double total = block_totals(value);
-        bool wished = wish != 0.0;
+        double total = block_totals(value, steps.takers());
 
         if (together) {
             if (wave == 0) {
@@ -339,10 +455,8 @@ struct cluster_team : single_team {
                         gpu_cluster_store(slot(lane / LANES) + blockIdx.x, (unsigned)b, total);
                     }
                 }
-                if (a.watched && blockIdx.x == 0) {
-                    const double all = GPU_SHUFFLE(wish, 0, GPU_WAVE);
-
-                    if (lane < a.plan.blocks) { gpu_cluster_store(slot(SINGLE_MOST_SUMS), (unsigned)lane, all); }
+                if (a.watched && blockIdx.x == 0 && lane < a.plan.blocks) {
+                    gpu_cluster_store(slot(SINGLE_MOST_SUMS), (unsigned)lane, (double)news->wish);
                 }
             }
             gpu_cluster_barrier();
@@ -351,21 +465,24 @@ struct cluster_team : single_team {
 
         turn ^= 1;
         ahead();
-        if (wave == 0) {
+        if (wave < steps.takers()) {
             double dots[N];
+            bool wished = false;
 
             if (together) {
                 total = sum_table<N>(heard);
                 wished = heard[SINGLE_MOST_SUMS * SINGLE_MOST_CLUSTER] != 0.0;
+            } else if (a.watched && wave == (steps.ends ? 1 : 0)) { /* the one that the wish comes to */
+                wished = news->wish != 0;
             }
 #pragma unroll
             for (int k = 0; k < N; k++) {
                 dots[k] = GPU_SHUFFLE(total, k * LANES, GPU_WAVE);
             }
-            if (lane == 0) { finish(step, dots, wished); }
+            if (lane == 0) { take(wave, steps, dots, wished); }
         }
         __syncthreads();
-        return state->phase;
+        return phase_after(steps);
     }
 
     __device__ void end()
