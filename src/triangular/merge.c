@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/host/host.h"
+
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -44,9 +46,16 @@ void merge_release(tess_context *ctx, merged_rows *m)
     tess_host_release(ctx, m->row, m->n, sizeof *m->row);
     tess_host_release(ctx, m->start, m->n, sizeof *m->start);
     tess_host_release(ctx, m->length, m->n, sizeof *m->length);
+    merge_release_entries(ctx, m);
+    *m = (merged_rows){0};
+}
+
+void merge_release_entries(tess_context *ctx, merged_rows *m)
+{
     tess_host_release(ctx, m->index, m->capacity, sizeof *m->index);
     tess_host_release(ctx, m->val, m->capacity, sizeof *m->val);
-    *m = (merged_rows){0};
+    m->index = NULL;
+    m->val = NULL;
 }
 
 /* ---- levels ---- */
@@ -68,8 +77,6 @@ tess_status merge_open(tess_context *ctx, const triangle_pattern *p, merged_rows
     TESS_TRY(tess_host_allocate(ctx, m->levels + 1, sizeof *m->level_at, (void **)&m->level_at));
     TESS_TRY(tess_host_allocate(ctx, m->n, sizeof *m->start, (void **)&m->start));
     TESS_TRY(tess_host_allocate(ctx, m->n, sizeof *m->length, (void **)&m->length));
-    TESS_TRY(tess_host_allocate(ctx, m->capacity, sizeof *m->index, (void **)&m->index));
-    TESS_TRY(tess_host_allocate(ctx, m->capacity, sizeof *m->val, (void **)&m->val));
     for (int64_t l = 0; l < m->levels; l++) {
         m->level_at[l] = s.runs[l].begin;
     }
@@ -325,13 +332,18 @@ tess_status merge_rewrite(tess_context *ctx, const triangle_pattern *p, const do
     int chunks = 0, threads = 0;
     tess_status status = TESS_SUCCESS;
 
+    if (!m->index) {
+        TESS_TRY(tess_host_allocate(ctx, m->capacity, sizeof *m->index, (void **)&m->index));
+        TESS_TRY(tess_host_allocate(ctx, m->capacity, sizeof *m->val, (void **)&m->val));
+    }
     TESS_TRY(tess_host_allocate(ctx, m->n, sizeof *level, (void **)&level));
     TESS_TRY(tess_host_allocate(ctx, m->n, sizeof *place, (void **)&place));
     number_rows(m, level, place);
     task.level = level;
     task.place = place;
     chunks = cut_chunks(&task, m, first);
-    threads = ctx->threads < chunks ? ctx->threads : chunks;
+    threads = host_threads_for(ctx, p->row_ptr[p->n] + p->n);
+    if (threads > chunks) { threads = chunks; }
     slot_count = threads * 2 * m->n;
     TESS_TRY(tess_host_allocate(ctx, slot_count, sizeof *slots, (void **)&slots));
     merge_chunks(&task, first, chunks, threads, slots, m);

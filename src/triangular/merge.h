@@ -28,7 +28,7 @@ typedef struct merged_rows {
     int32_t *row;      /* n: the row of a position; rows of a group are neighbours */
     int64_t *start;    /* n: where a row's entries are */
     int32_t *length;   /* n: how many they are */
-    int32_t *index;    /* of an entry: j for x_j, n + j for b_j */
+    int32_t *index;    /* of an entry: j for x_j, n + j for b_j; NULL before rows are rewritten */
     double *val;
     int64_t capacity; /* of index and val */
     int64_t entries;
@@ -46,6 +46,8 @@ tess_status merge_rewrite(tess_context *ctx, const triangle_pattern *p, const do
                           bool keep, merged_rows *m);
 /* Whether all rows keep to the rule. */
 bool merge_keeps(const merged_rows *m, const merge_rule *rule);
+/* Lets go of index and val, which the next merge_rewrite makes anew: much memory, of no use once rows are laid out. */
+void merge_release_entries(tess_context *ctx, merged_rows *m);
 void merge_release(tess_context *ctx, merged_rows *m);
 
 #endif

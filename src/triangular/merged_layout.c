@@ -6,6 +6,8 @@
 
 #include <tessera/codec.h>
 
+#include "backend/host/host.h"
+
 /* Slices that a block works on at a time, and cycles: of 32 entries where all of these are busy, of one where few are, and of a
    halving of a sum. They choose how many lanes rows have. */
 enum { SLICES_AT_ONCE = 16, BUSY_CYCLES = 8, IDLE_CYCLES = 12, SUM_CYCLES = 24, MOST_SHIFT = 5 };
@@ -64,8 +66,14 @@ void merged_layout_release(tess_context *ctx, merged_layout *l)
     tess_host_release(ctx, l->begin, groups * l->blocks, sizeof *l->begin);
     tess_host_release(ctx, l->row, l->blocks * l->local, sizeof *l->row);
     tess_host_release(ctx, l->streams, l->blocks, sizeof *l->streams);
-    tess_host_release(ctx, l->records, l->record_bytes, 1);
+    merged_layout_release_records(ctx, l);
     *l = (merged_layout){0};
+}
+
+void merged_layout_release_records(tess_context *ctx, merged_layout *l)
+{
+    tess_host_release(ctx, l->records, l->record_bytes, 1);
+    l->records = NULL;
 }
 
 /* ---- slices ---- */
@@ -372,15 +380,21 @@ static void look_ahead(const merged_layout *l, merged_stream *stream)
     }
 }
 
-void merged_layout_fill(const tess_context *ctx, merged_layout *l)
+tess_status merged_layout_fill(tess_context *ctx, merged_layout *l)
 {
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 4) if (l->rows->groups > 4)
+    const int threads = host_threads_for(ctx, l->rows->entries);
+    tess_status status = TESS_SUCCESS;
+
+    if (!l->records) { TESS_TRY(tess_host_allocate(ctx, l->record_bytes, 1, (void **)&l->records)); }
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 4) if (threads > 1)
     for (int64_t g = 0; g < l->rows->groups; g++) {
         write_group(l, g);
     }
     for (int b = 0; b < l->blocks; b++) {
         look_ahead(l, &l->streams[b]);
     }
+cleanup:
+    return status;
 }
 
 /* ---- all of it ---- */
@@ -420,8 +434,7 @@ tess_status merged_layout_make(tess_context *ctx, const merged_rows *rows, const
     if (!out->fits) { goto cleanup; }
     TESS_TRY(tess_host_allocate(ctx, blocks * out->local, sizeof *out->row, (void **)&out->row));
     list_rows(out);
-    TESS_TRY(tess_host_allocate(ctx, out->record_bytes, 1, (void **)&out->records));
-    merged_layout_fill(ctx, out);
+    status = merged_layout_fill(ctx, out);
 cleanup:
     return status;
 }

@@ -26,7 +26,7 @@ typedef struct merged_layout {
     int64_t *begin;      /* groups * blocks: where a block's records of a group begin */
     int32_t *row;        /* blocks * local */
     merged_stream *streams;
-    char *records;
+    char *records; /* record_bytes; NULL between merged_layout_release_records and the next fill */
 } merged_layout;
 
 /* Bytes that shared memory must have for blocks of `local` rows and records of that length. */
@@ -38,7 +38,8 @@ int64_t merged_longest_row(const merged_limits *limits, int64_t local, tess_prec
 tess_status merged_layout_make(tess_context *ctx, const merged_rows *rows, const merged_limits *limits, int blocks,
                                tess_precision precision, merged_layout *out);
 /* The same with the rows' new values; indices and lengths are as they were. */
-void merged_layout_fill(const tess_context *ctx, merged_layout *l);
+tess_status merged_layout_fill(tess_context *ctx, merged_layout *l);
+void merged_layout_release_records(tess_context *ctx, merged_layout *l);
 void merged_layout_release(tess_context *ctx, merged_layout *l);
 
 #endif

@@ -216,7 +216,7 @@ static tess_status renew(merged_triangle *t, const double *val, const merge_rule
     *kept = false;
     TESS_TRY(merge_rewrite(ctx, &t->pattern, val, rule, true, &t->rows));
     if (!merge_keeps(&t->rows, rule)) { goto cleanup; }
-    merged_layout_fill(ctx, &t->layout);
+    TESS_TRY(merged_layout_fill(ctx, &t->layout));
     TESS_TRY(ctx->backend->upload(ctx, t->view.records, t->layout.records, (size_t)t->layout.record_bytes));
     *kept = true;
 cleanup:
@@ -242,6 +242,8 @@ tess_status merged_fill(merged_triangle *t, const double *values, bool *fits)
     }
     *fits = t->filled;
 cleanup:
+    merge_release_entries(ctx, &t->rows);
+    merged_layout_release_records(ctx, &t->layout);
     tess_host_release(ctx, val, t->nnz, sizeof *val);
     return status;
 }

@@ -10,6 +10,14 @@ enum { HOST_BLOCK = 4096 };
 /* Loops with no more elements or nonzeros than this run on the calling thread: waking others would take longer. */
 enum { HOST_SERIAL_WORK = 16384 };
 
+/* Threads for so much work: each has about as much as one does by itself. */
+static inline int host_threads_for(const tess_context *ctx, int64_t work)
+{
+    const int64_t most = work / HOST_SERIAL_WORK;
+
+    return most < 1 ? 1 : most < ctx->threads ? (int)most : ctx->threads;
+}
+
 /*
  * Compiled a second time for wider vectors, where compiler, C library and processor let the program choose as it is
  * loaded. Results do not depend on it: sums have a fixed number of running sums, and nothing is contracted.
