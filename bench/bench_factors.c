@@ -143,7 +143,11 @@ static void report_stages(session *s, const bench_problem *p, const char *matrix
     precond_setup setup = {p, &v->precond};
     const tess_status status = bench_stages(&s->run, set_up, &setup, matrix, v->name, 0.0);
 
-    if (status != TESS_SUCCESS) { bench_fault(&s->run, matrix, v->name, status); }
+    if (status == TESS_SINGULAR || status == TESS_UNSUPPORTED) {
+        printf("%-20s %-27s   not run: %s\n", matrix, v->name, tess_context_last_error(s->run.ctx)->message);
+    } else if (status != TESS_SUCCESS) {
+        bench_fault(&s->run, matrix, v->name, status);
+    }
 }
 
 /* ---- one matrix ---- */

@@ -98,8 +98,7 @@ static void measure_ceiling(bench_run *run)
     json_object_set_new(run->root, "bandwidth", json);
 }
 
-static volatile sig_atomic_t ending; /* what a signal handler can reach */
-static struct timespec first_signal;
+static volatile sig_atomic_t ending, first_second; /* what a signal handler can reach */
 
 /* One wish may arrive as several signals: timeout(1) sends one to its child and one to the group. */
 static void note_end(int number)
@@ -108,9 +107,9 @@ static void note_end(int number)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (!ending) {
-        first_signal = now;
+        first_second = (sig_atomic_t)now.tv_sec;
         ending = 1;
-    } else if (now.tv_sec > first_signal.tv_sec + 1) {
+    } else if ((sig_atomic_t)now.tv_sec - first_second > 1) {
         signal(number, SIG_DFL);
         raise(number);
     }

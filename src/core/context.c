@@ -72,7 +72,9 @@ static void *allocate_aligned(void *user, size_t bytes)
     void *memory = rounded < bytes ? NULL : aligned_alloc(alignment, rounded);
 
     (void)user;
+#ifdef MADV_HUGEPAGE
     if (memory && alignment == HUGE_PAGE) { (void)madvise(memory, rounded, MADV_HUGEPAGE); }
+#endif
     return memory;
 }
 

@@ -218,10 +218,22 @@ cleanup:
     return status;
 }
 
+/* For fewer where there is no room for as many. */
+static tess_status make_some_room(const tess_incomplete *m, int *attempts, attempt_room *room)
+{
+    tess_status status = make_room(m, *attempts, room);
+
+    if (status == TESS_OUT_OF_DEVICE_MEMORY && *attempts > 1) {
+        *attempts = 1;
+        status = make_room(m, 1, room);
+    }
+    return status;
+}
+
 /* A GPU makes several attempts in the time of one, where they are small. */
 static int attempts_at_once(const tess_incomplete *m)
 {
-    const int64_t bytes = (m->matrix->nnz + m->n) * (int64_t)sizeof(double), most = ATTEMPT_BYTES / (bytes + 1);
+    const int64_t bytes = (m->matrix->nnz + 2 * m->n) * (int64_t)sizeof(double), most = ATTEMPT_BYTES / (bytes + 1);
 
     if (m->ctx->device == TESS_DEVICE_CPU || most < 1) { return 1; }
     return most < TESS_MOST_ATTEMPTS ? (int)most : TESS_MOST_ATTEMPTS;
@@ -246,7 +258,7 @@ static tess_status factor(tess_incomplete *m, attempt_room *room, double **lu, t
             job.shift = ldexp(FIRST_SHIFT, tried - 1);
             job.attempts = left < most ? left : most;
         }
-        if (room->attempts != job.attempts) { TESS_TRY(make_room(m, job.attempts, room)); }
+        if (room->attempts != job.attempts) { TESS_TRY(make_some_room(m, &job.attempts, room)); }
         job.lu = room->lu;
         job.inverse = room->inverse;
         TESS_TRY(m->ctx->backend->incomplete_factor(m->matrix, &job, outcome));

@@ -149,11 +149,13 @@ __host__ __device__ inline factor_task task_of(const factor_task &all, int k)
     return task;
 }
 
+/* The same for all threads of a wave: others may find a bad row meanwhile. */
 __device__ inline bool has_failed(const factor_task &task)
 {
     const volatile factor_report *report = task.report;
+    const int failed = task.hasty && report->bad_row != ULLONG_MAX;
 
-    return task.hasty && report->bad_row != ULLONG_MAX;
+    return GPU_SHUFFLE(failed, 0, GPU_WAVE) != 0;
 }
 
 __device__ inline void factor_row(const factor_task &task, const open_row &r)

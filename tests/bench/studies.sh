@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# studies.sh BENCH_KRYLOV: each study on small problems on the host, and that its report adds up. Exit code 77 without python3.
+# studies.sh BENCH_KRYLOV: each study on small problems on the host, and that its report adds up; stages of bench_factors beside it. Exit code 77 without python3.
 set -eu
 export OMP_NUM_THREADS=1
 bench=$(realpath "${1:?usage: studies.sh BENCH_KRYLOV}")
@@ -33,6 +33,12 @@ small="--matrix gallery:laplace2d:12 --matrix gallery:laplace2d:17"
     run limit --study papers --max-iterations 5 --matrix gallery:laplace2d:12
     run plain --iterations-only --matrix gallery:laplace2d:12
 }
+"$(dirname "$bench")/bench_factors" --device cpu --quick --stages --matrix gallery:laplace2d:12 --contestant 'cg-ic0,bicgstab-ilu0-merged' \
+    --json factors.json >factors.txt || {
+    cat factors.txt
+    echo "FAIL: stages of factors"
+    exit 1
+}
 if "$bench" --device cpu --study nonsense >/dev/null 2>&1; then
     echo "FAIL: an unknown study was run"
     exit 1
@@ -53,6 +59,7 @@ many=$(seq -f '--matrix gallery:laplace2d:%g' 300 339)
 pid=$!
 until [ -s early.txt ]; do sleep 0.1; done # the first line is there once signals are heeded
 kill -TERM $pid
+kill -TERM $pid 2>/dev/null || true # as timeout(1) sends it twice
 code=0
 wait $pid || code=$?
 if [ $code -ne 1 ] || ! grep -q '^ended early by a signal' early.txt || ! grep -q '^goals$' early.txt ||
@@ -140,6 +147,11 @@ for r in rows_of(setup, study="setup"):
     stages = rows_of(setup, study="stages", matrix=r["matrix"], contestant=r["contestant"])
     check(len(stages) > 1 and stages[-1]["seconds"] > 0, "set-up by stages")
     check(math.isclose(stages[-1]["seconds"], sum(t["seconds"] for t in stages[:-1])), "stages add up")
+
+factors = load("factors")["results"]
+for name in ("cg-ic0", "bicgstab-ilu0-merged"):
+    stages = [r for r in factors if r["contestant"] == name]
+    check(len(stages) > 1 and math.isclose(stages[-1]["seconds"], sum(t["seconds"] for t in stages[:-1])), "stages of factors")
 
 memory = load("memory")
 alone = rows_of(memory, matrix="laplace2d-12", contestant="(each nonzero alone)")[0]["nonzeros_per_precision"]

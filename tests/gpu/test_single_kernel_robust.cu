@@ -272,11 +272,12 @@ static int cancel_where_told(void *user, const tess_progress *progress)
 static void a_cancelled_solve_leaves_nothing(void **state)
 {
     static const int64_t edges[] = {40, 132};
+    static const tess_recurrence recurrences[] = {TESS_RECURRENCE_STANDARD, TESS_RECURRENCE_PREDICT_AND_RECOMPUTE};
 
     (void)state;
-    for (int e = 0; e < 2; e++) {
-        oracle_csr a = oracle_laplace2d(edges[e]);
-        tess_solve_options options = single_options(TESS_SOLVER_CG, TESS_RECURRENCE_STANDARD), endless, limited;
+    for (int e = 0; e < 4; e++) {
+        oracle_csr a = oracle_laplace2d(edges[e % 2]);
+        tess_solve_options options = single_options(TESS_SOLVER_CG, recurrences[e / 2]), endless, limited;
         bool cancels = false;
         handle h;
 
@@ -310,19 +311,56 @@ static void a_cancelled_solve_leaves_nothing(void **state)
     }
 }
 
-/* The last row belongs to no block: who needs its element waits until patience, 50 ms here, is at its end. */
-static void a_wait_that_is_too_long_is_an_error(void **state)
+/* Numbers of arrivals, of which letters carry three bits, go on over launches that end at their first sum, however many. */
+static void launches_of_one_sum_leave_nothing(void **state)
 {
+    static const tess_recurrence recurrences[] = {TESS_RECURRENCE_STANDARD, TESS_RECURRENCE_ONE_REDUCTION,
+                                                  TESS_RECURRENCE_PREDICT_AND_RECOMPUTE};
     oracle_csr a = oracle_laplace2d(132);
-    const tess_solve_options options = single_options(TESS_SOLVER_CG, TESS_RECURRENCE_STANDARD);
-    handle h = open_handle(gpu, &a, &options);
+    double *negative = static_cast<double *>(test_allocate(a.nnz, sizeof *negative));
+
+    (void)state;
+    for (int64_t k = 0; k < a.nnz; k++) {
+        negative[k] = -a.val[k];
+    }
+    for (int k = 0; k < 6; k++) {
+        const tess_solve_options options = single_options(TESS_SOLVER_CG, recurrences[k / 2]);
+        tess_solve_options failing = options;
+        handle h = open_handle(gpu, &a, &options);
+
+        assert_false(h.solver->krylov.single->plan.cluster);
+        failing.guard = k % 2 == 0 ? TESS_GUARD_REPORT : options.guard; /* one launch a solve, or some */
+        for (int times = 0; times < 10; times++) {
+            assert_ok(gpu, tess_matrix_update_values(h.matrix, negative, TESS_MEMORY_HOST));
+            assert_ok(gpu, tess_solver_set_limits(h.solver, &failing));
+            for (int turn = 0; turn < times; turn++) {
+                tess_solve_result result;
+
+                assert_ok(gpu, tess_vector_fill(h.x, 0.0));
+                assert_ok(gpu, tess_solver_solve(h.solver, h.b, h.x, &result));
+                assert_false(result.converged);
+                assert_int_equal(result.iterations, 0);
+            }
+            assert_ok(gpu, tess_matrix_update_values(h.matrix, a.val, TESS_MEMORY_HOST));
+            assert_ok(gpu, tess_solver_set_limits(h.solver, &options));
+            check_again(&h, 1 + times % 2);
+        }
+        close_handle(&h);
+    }
+    oracle_free(&a);
+    free(negative);
+}
+
+static void wait_too_long(const oracle_csr *a, tess_recurrence recurrence)
+{
+    const tess_solve_options options = single_options(TESS_SOLVER_CG, recurrence);
+    handle h = open_handle(gpu, a, &options);
     single_kernel *single = h.solver->krylov.single;
     int32_t *end = single->plan.row_begin + single->plan.blocks;
     const int32_t all = single->plan.n, fewer = all - 1;
 
-    (void)state;
     assert_false(single->plan.cluster);
-    for (int turn = 0; turn < 3; turn++) {
+    for (int turn = 0; turn < 10; turn++) {
         const int64_t patience = single->nanoseconds;
         bool same;
 
@@ -334,19 +372,27 @@ static void a_wait_that_is_too_long_is_an_error(void **state)
         check_again(&h, 2);
     }
     close_handle(&h);
+}
+
+/* The last row belongs to no block: who needs its element waits until patience, 50 ms here, is at its end. */
+static void a_wait_that_is_too_long_is_an_error(void **state)
+{
+    oracle_csr a = oracle_laplace2d(132);
+
+    (void)state;
+    for (int recurrence = TESS_RECURRENCE_STANDARD; recurrence <= TESS_RECURRENCE_PREDICT_AND_RECOMPUTE; recurrence++) {
+        wait_too_long(&a, static_cast<tess_recurrence>(recurrence));
+    }
     oracle_free(&a);
 }
 
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(ten_thousand_solves_in_clusters),
-        cmocka_unit_test(thousands_of_solves_on_the_whole_device),
-        cmocka_unit_test(thousands_of_narrowed_solves),
-        cmocka_unit_test(solves_beside_another_kernel),
-        cmocka_unit_test(two_contexts_take_turns),
-        cmocka_unit_test(a_cancelled_solve_leaves_nothing),
-        cmocka_unit_test(a_wait_that_is_too_long_is_an_error),
+        cmocka_unit_test(ten_thousand_solves_in_clusters),   cmocka_unit_test(thousands_of_solves_on_the_whole_device),
+        cmocka_unit_test(thousands_of_narrowed_solves),      cmocka_unit_test(solves_beside_another_kernel),
+        cmocka_unit_test(two_contexts_take_turns),           cmocka_unit_test(a_cancelled_solve_leaves_nothing),
+        cmocka_unit_test(launches_of_one_sum_leave_nothing), cmocka_unit_test(a_wait_that_is_too_long_is_an_error),
     };
 
     return run_gpu_tests(tests, &gpu);

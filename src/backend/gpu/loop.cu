@@ -320,6 +320,7 @@ static tess_status run_graph(tess_context *ctx, tess_loop *loop)
     }
     g->mailbox->iteration = start->iteration;
     g->mailbox->phase = start->phase;
+    g->mailbox->cancel = start->cancel;
     TESS_TRY(launch_loop(ctx, loop, g, start->scale * start->tolerance));
     status = ctx->backend->download(ctx, &loop->result, loop->state, sizeof loop->result);
 cleanup:

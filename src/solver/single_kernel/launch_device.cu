@@ -141,7 +141,8 @@ tess_status gpu_single_failed(tess_context *ctx, const single_kernel *single)
     tess_status status = TESS_SUCCESS;
 
     if (!single->plan.cluster) {
-        TESS_TRY(ctx->backend->zero(ctx, single->flags + SINGLE_FLAG_FAILED, sizeof *single->flags));
+        /* Blocks may have gone apart: their numbers begin anew. */
+        TESS_TRY(ctx->backend->zero(ctx, single->flags, (size_t)single_kernel_exchange_bytes(single)));
     }
     status = tess_fail(ctx, TESS_DEVICE, "use --engine graph", "a block of a single kernel waited %g s for another",
                        1e-9 * (double)single->nanoseconds);

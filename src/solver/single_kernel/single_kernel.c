@@ -193,7 +193,7 @@ static tess_status allocate_exchange(tess_context *ctx, single_kernel *k)
     k->slots = k->flags + SINGLE_FLAGS;
     k->exchange = k->slots + slot_words(p);
     /* the first arrival has the number 1 */
-    status = ctx->backend->zero(ctx, k->flags, (size_t)exchange_words(p, k->method) * sizeof *k->flags);
+    status = ctx->backend->zero(ctx, k->flags, (size_t)single_kernel_exchange_bytes(k));
 cleanup:
     return status;
 }
@@ -204,6 +204,11 @@ void single_kernel_destroy(tess_context *ctx, single_kernel *k)
     tess_device_release(ctx, k->flags, exchange_words(&k->plan, k->method), sizeof *k->flags);
     single_plan_release(ctx, &k->plan);
     tess_host_release(ctx, k, 1, sizeof *k);
+}
+
+int64_t single_kernel_exchange_bytes(const single_kernel *single)
+{
+    return exchange_words(&single->plan, single->method) * (int64_t)sizeof *single->flags;
 }
 
 int64_t single_kernel_bytes(const single_kernel *k)

@@ -18,7 +18,7 @@ struct tess_solver;
 /* Iterations of the one-reduction recurrence between two replacements of r by b - A x and of s by A p. */
 enum { SINGLE_REPLACE_EVERY = 50 };
 
-/* Arrivals are numbered on from launch to launch. Beyond the last launch's last arrival; not 0 once a wait was too long. */
+/* Of a grid: arrivals are numbered on from launch to launch, LAST being the last launch's last; FAILED is not 0 once a wait was too long. */
 enum { SINGLE_FLAG_LAST, SINGLE_FLAG_FAILED, SINGLE_FLAGS };
 
 /* What is set up once for all solves. Arrays are on the device, those of the plan too. */
@@ -47,6 +47,8 @@ single_shape single_kernel_shape(const tess_matrix *m);
 single_contents single_kernel_contents(single_method method, const tess_matrix *m, bool narrowed, bool resident);
 /* How the method goes on from one iteration to the next. */
 tess_recurrence single_kernel_recurrence(single_method method);
+/* Bytes from `flags` on: all that blocks of a grid tell each other by. All zero before the first launch, and again after one that failed. */
+int64_t single_kernel_exchange_bytes(const single_kernel *single);
 /* Of its arrays on the device. */
 int64_t single_kernel_bytes(const single_kernel *single);
 

@@ -32,8 +32,8 @@ static_assert(SINGLE_MOST_PAIRS * SINGLE_MOST_HEARERS < SINGLE_WAVES, "a wave is
 
 /*
  * Two sums as blocks of a grid tell them each other: in each word the lowest bits of the sum give way to those of the arrival's number.
- * What a place held before is from two to six arrivals earlier, so that they tell it apart; a sum has 49 bits, more than its own
- * rounding leaves.
+ * Places take turns by the parity of that number, over all launches, and no pair is left out by more than two arrivals in a row: what a
+ * place held before is of two or four arrivals earlier, or nothing yet, so that three bits tell it apart. A sum has 49 bits, more than its own rounding leaves.
  */
 struct sum_letter {
     static constexpr uint64_t NUMBER = 7;
@@ -215,6 +215,7 @@ struct grid_team : single_team {
     __device__ void begin()
     {
         arrival = (unsigned)a.flags[SINGLE_FLAG_LAST];
+        turn = (int)((arrival + 1) & 1);
     }
 
     /* Where a column's element is found. */
@@ -371,10 +372,10 @@ struct grid_team : single_team {
         return phase_after(steps);
     }
 
-    /* After a wait that was too long another block may have gone on by one. */
+    /* All blocks have arrived as often, but where a wait was too long: then the host has numbers begin anew. */
     __device__ void end()
     {
-        if (blockIdx.x == 0 && threadIdx.x == 0) { a.flags[SINGLE_FLAG_LAST] = arrival + 1; }
+        if (blockIdx.x == 0 && threadIdx.x == 0) { a.flags[SINGLE_FLAG_LAST] = arrival; }
     }
 };
 
