@@ -102,8 +102,8 @@ void bench_skip(bench_run *run, const char *name, const char *reason);
 void bench_fault(bench_run *run, const char *name, const char *what, tess_status status);
 /* Writes the JSON file and frees the run; the exit code of the program: 1 after failures, and where bench_is_ending. */
 int bench_end(bench_run *run);
-/* Whether SIGTERM or SIGINT has asked the run to end: no more matrices are loaded, and what has run is reported. One two seconds later ends it at
-   once. */
+/* Whether SIGTERM or SIGINT has asked the run to end: no more matrices are loaded, and what has run is reported. Another, two seconds later, ends it
+   at once. */
 bool bench_is_ending(void);
 /* The share of the ceiling that SpMV-like work can reach: device read, or host triad. */
 double bench_ceiling_of(const bench_run *run);

@@ -5,8 +5,8 @@
 #include "harness_contest.h"
 
 enum { FEWEST = 60, LONG_RUN = 1200, SHORT_SHARE = 6, STRIDE = 10, PROBE = 20, SOLVES = 3 };
-static const double long_run_seconds =
-    0.1; /* a long run is shortened until it ends within this; a clock's noise is 1e-5 */
+/* A long run is shortened until it ends within this; a clock's noise is 1e-5. */
+static const double long_run_seconds = 0.1;
 
 /* ---- time per iteration ---- */
 
@@ -90,9 +90,8 @@ tess_status bench_contest_time_solve(bench_contest *c, double rtol, int64_t most
         if (status == TESS_SUCCESS) { status = bench_contest_run(c, rtol, most_iterations, &o->iterations); }
         total[place] = bench_wall_seconds() - start;
         count = place + 1;
-        if (k >= 0 && !c->claimed) {
-            break;
-        } /* no solve's time is compared with it: one sample of the set-up will do */
+        /* no solve's time is compared with it: one sample of the set-up will do */
+        if (k >= 0 && !c->claimed) { break; }
     }
     if (status == TESS_SUCCESS) { status = tess_vector_get(p->x, p->host_x, TESS_PRECISION_FP64, TESS_MEMORY_HOST); }
     if (status != TESS_SUCCESS) { return status; }

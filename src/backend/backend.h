@@ -131,15 +131,14 @@ enum { TESS_MOST_ATTEMPTS = 8 };
 /* An incomplete factorization on the pattern of the matrix; arrays are on the device, but for `runs`. */
 typedef struct tess_incomplete_job {
     int64_t n;
-    bool cholesky; /* IC(0): entries right of the diagonal are neither read nor written */
-    double shift;  /* of the diagonal, over its magnitudes */
-    int attempts; /* that are made at once, with that shift, twice that, ...: 1 to TESS_MOST_ATTEMPTS; CPU contexts: 1 */
+    bool cholesky;           /* IC(0): entries right of the diagonal are neither read nor written */
+    double shift;            /* of the diagonal, over its magnitudes */
+    int attempts;            /* at once, with that shift, twice that, ...: 1 to TESS_MOST_ATTEMPTS; CPU contexts: 1 */
     const int64_t *diagonal; /* n: places of the diagonal entries among the matrix's */
     const int32_t *order;    /* n: rows, those that a row needs before it */
     const level_run *runs;   /* of CPU contexts */
     int64_t nruns;
-    double *
-        lu; /* of each attempt as many as the matrix has entries: those of L and U beside the ones on their diagonals */
+    double *lu;      /* of each attempt the matrix's entries: those of L and U beside the ones on their diagonals */
     double *inverse; /* of each n: D^-1 */
 } tess_incomplete_job;
 

@@ -193,10 +193,10 @@ static const char *name_of(const tess_incomplete *m)
     return m->cholesky ? "IC(0)" : "ILU(0)";
 }
 
-/* Room for the attempts that are made at once. */
+/* Room for the attempts that are made at once; D^-1 of one alone goes where it is to be. */
 typedef struct attempt_room {
     int attempts;
-    double *lu, *inverse;
+    double *lu, *inverse; /* inverse: NULL for one attempt */
 } attempt_room;
 
 static void release_room(const tess_incomplete *m, attempt_room *room)
@@ -213,7 +213,9 @@ static tess_status make_room(const tess_incomplete *m, int attempts, attempt_roo
     release_room(m, room);
     room->attempts = attempts;
     TESS_TRY(tess_device_allocate(m->ctx, attempts * m->matrix->nnz, sizeof *room->lu, (void **)&room->lu));
-    status = tess_device_allocate(m->ctx, attempts * m->n, sizeof *room->inverse, (void **)&room->inverse);
+    if (attempts > 1) {
+        status = tess_device_allocate(m->ctx, attempts * m->n, sizeof *room->inverse, (void **)&room->inverse);
+    }
 cleanup:
     return status;
 }
@@ -260,14 +262,16 @@ static tess_status factor(tess_incomplete *m, attempt_room *room, double **lu, t
         }
         if (room->attempts != job.attempts) { TESS_TRY(make_some_room(m, &job.attempts, room)); }
         job.lu = room->lu;
-        job.inverse = room->inverse;
+        job.inverse = room->inverse ? room->inverse : m->inverse;
         TESS_TRY(m->ctx->backend->incomplete_factor(m->matrix, &job, outcome));
         m->shift = ldexp(job.shift, outcome->attempt);
         if (outcome->bad_row < 0 || !outcome->finite) { break; }
     }
     *lu = room->lu + outcome->attempt * m->matrix->nnz;
-    status = m->ctx->backend->copy(m->ctx, m->inverse, room->inverse + outcome->attempt * m->n,
-                                   (size_t)m->n * sizeof *m->inverse);
+    if (room->inverse) {
+        status = m->ctx->backend->copy(m->ctx, m->inverse, room->inverse + outcome->attempt * m->n,
+                                       (size_t)m->n * sizeof *m->inverse);
+    }
 cleanup:
     return status;
 }

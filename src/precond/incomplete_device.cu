@@ -136,7 +136,7 @@ __device__ inline double eliminate_symmetric_row(const factor_task &task, const 
 }
 
 /* What attempt k of them all works on. */
-__host__ __device__ inline factor_task task_of(const factor_task &all, int k)
+__device__ inline factor_task task_of(const factor_task &all, int k)
 {
     factor_task task = all;
 

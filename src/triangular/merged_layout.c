@@ -58,7 +58,7 @@ int64_t merged_longest_row(const merged_limits *limits, int64_t local, tess_prec
 
 void merged_layout_release(tess_context *ctx, merged_layout *l)
 {
-    const int64_t groups = l->rows ? l->rows->groups : 0, n = l->rows ? l->rows->n : 0;
+    const int64_t groups = l->groups, n = l->rows ? l->rows->n : 0;
 
     tess_host_release(ctx, l->group, groups, sizeof *l->group);
     tess_host_release(ctx, l->position, n, sizeof *l->position);
@@ -419,7 +419,7 @@ tess_status merged_layout_make(tess_context *ctx, const merged_rows *rows, const
     const int64_t n = rows->n, cells = rows->groups * blocks;
     tess_status status = TESS_SUCCESS;
 
-    *out = (merged_layout){.rows = rows, .blocks = blocks, .precision = precision};
+    *out = (merged_layout){.rows = rows, .groups = rows->groups, .blocks = blocks, .precision = precision};
     TESS_TRY(tess_host_allocate(ctx, rows->groups, sizeof *out->group, (void **)&out->group));
     TESS_TRY(tess_host_allocate(ctx, n, sizeof *out->position, (void **)&out->position));
     TESS_TRY(tess_host_allocate(ctx, n, sizeof *out->place, (void **)&out->place));

@@ -15,6 +15,7 @@ typedef struct layout_group {
 /* On the host. */
 typedef struct merged_layout {
     const merged_rows *rows;
+    int64_t groups; /* as they were when it was made: the rows may have been put into others since */
     int blocks;
     int64_t local, slot_bytes, record_bytes;
     tess_precision precision;

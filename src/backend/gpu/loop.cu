@@ -19,7 +19,6 @@ enum { UNROLL = 8, PLAIN_FIRST = 2 };
 typedef struct loop_graph {
     GPU(Graph_t) graph;
     GPU(GraphExec_t) executable;
-    gpu_mapped mapped;              /* where the mailbox is */
     volatile loop_mailbox *mailbox; /* host address */
     loop_mailbox *device_mailbox;
     tess_loop_state *spare; /* takes turns with the loop's state while the body runs */
@@ -89,7 +88,7 @@ static void release_loop_graph(tess_context *ctx, loop_graph *g)
     if (!g) { return; }
     if (g->executable) { (void)GPU(GraphExecDestroy)(g->executable); }
     if (g->graph) { (void)GPU(GraphDestroy)(g->graph); }
-    if (g->mailbox) { put_mailbox(gpu_state_of(ctx), g->mapped); }
+    if (g->mailbox) { put_mailbox(gpu_state_of(ctx), {(void *)(uintptr_t)g->mailbox, g->device_mailbox}); }
     tess_device_release(ctx, g->spare, 1, sizeof *g->spare);
     for (int e = 0; e < 2; e++) {
         if (g->done[e]) { (void)GPU(EventDestroy)(g->done[e]); }
@@ -169,12 +168,13 @@ cleanup:
 
 static tess_status open_mailbox(tess_context *ctx, loop_graph *g)
 {
+    gpu_mapped mapped;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(take_mailbox(ctx, &g->mapped));
-    memset(g->mapped.host, 0, sizeof(loop_mailbox));
-    g->mailbox = (volatile loop_mailbox *)g->mapped.host;
-    g->device_mailbox = (loop_mailbox *)g->mapped.device;
+    TESS_TRY(take_mailbox(ctx, &mapped));
+    memset(mapped.host, 0, sizeof(loop_mailbox));
+    g->mailbox = (volatile loop_mailbox *)mapped.host;
+    g->device_mailbox = (loop_mailbox *)mapped.device;
 cleanup:
     return status;
 }
@@ -184,7 +184,8 @@ static tess_status make_events(tess_context *ctx, loop_graph *g)
 {
     tess_status status = TESS_SUCCESS;
 
-    for (int e = 0; e < 2 && status == TESS_SUCCESS && !GPU_HAS_WHILE_NODE; e++) {
+    if (GPU_HAS_WHILE_NODE) { return TESS_SUCCESS; }
+    for (int e = 0; e < 2 && status == TESS_SUCCESS; e++) {
         status = gpu_check(ctx, GPU(EventCreateWithFlags)(&g->done[e], GPU(EventDisableTiming)), "creating an event");
     }
     return status;
