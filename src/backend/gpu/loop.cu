@@ -182,10 +182,10 @@ cleanup:
 /* Where the host repeats the recording, it looks at the mailbox once the one before has ended. */
 static tess_status make_events(tess_context *ctx, loop_graph *g)
 {
+    const int events = GPU_HAS_WHILE_NODE ? 0 : 2;
     tess_status status = TESS_SUCCESS;
 
-    if (GPU_HAS_WHILE_NODE) { return TESS_SUCCESS; }
-    for (int e = 0; e < 2 && status == TESS_SUCCESS; e++) {
+    for (int e = 0; e < events && status == TESS_SUCCESS; e++) {
         status = gpu_check(ctx, GPU(EventCreateWithFlags)(&g->done[e], GPU(EventDisableTiming)), "creating an event");
     }
     return status;
