@@ -41,7 +41,8 @@ typedef enum tess_log_level {
  *
  * Without a device allocator, a context keeps released device memory, up to a sixteenth of the device's, for
  * its own later use, in the order of its stream: finish what other streams do with an array before its owner is destroyed.
- * @ref tess_context_trim gives it back.
+ * @ref tess_context_trim gives it back. Without a host allocator it keeps up to 256 MB of released host arrays that
+ * work in between needed, likewise; these count as released.
  */
 typedef struct tess_allocator {
     void *(*allocate)(void *user, size_t bytes);
@@ -89,7 +90,7 @@ TESS_EXPORT void tess_context_destroy(tess_context *ctx);
 /** Waits for all work queued on the context's stream. Reports errors of asynchronous work. */
 TESS_EXPORT tess_status tess_context_synchronize(tess_context *ctx);
 
-/** Gives back the device memory that the context keeps for later use; what is queued is waited for. */
+/** Gives back the memory that the context keeps for later use; what is queued is waited for. */
 TESS_EXPORT tess_status tess_context_trim(tess_context *ctx);
 
 /** The last failure in @p ctx (status SUCCESS when there was none). Valid until the next failing call. */

@@ -138,6 +138,7 @@ tess_status tess_context_create(const tess_context_options *options, tess_contex
     if (!ctx) { return TESS_OUT_OF_MEMORY; }
     memset(ctx, 0, sizeof *ctx);
     ctx->host_allocator = host;
+    ctx->kept.enabled = !options->host_allocator.allocate;
     ctx->device_allocator = options->device_allocator;
     ctx->log = options->log;
     ctx->log_user = options->log_user;
@@ -163,6 +164,7 @@ void tess_context_destroy(tess_context *ctx)
     host = ctx->host_allocator;
     tess_device_release(ctx, ctx->scratch_state, 1, sizeof *ctx->scratch_state);
     if (ctx->backend) { ctx->backend->close(ctx); }
+    tess_host_trim(ctx);
     host.release(host.user, ctx, sizeof *ctx);
 }
 
@@ -173,6 +175,7 @@ tess_status tess_context_synchronize(tess_context *ctx)
 
 tess_status tess_context_trim(tess_context *ctx)
 {
+    tess_host_trim(ctx);
     return ctx->backend->trim(ctx);
 }
 

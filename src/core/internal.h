@@ -16,12 +16,28 @@
 extern "C" {
 #endif
 
+/* Host arrays that were released, the oldest first: memory that is known to the system already. */
+enum { TESS_KEPT_ARRAYS = 64 };
+
+typedef struct tess_kept_array {
+    void *memory;
+    size_t bytes;
+} tess_kept_array;
+
+typedef struct tess_kept_arrays {
+    bool enabled; /* the allocator is our own */
+    int count;
+    size_t bytes;
+    tess_kept_array array[TESS_KEPT_ARRAYS];
+} tess_kept_arrays;
+
 struct tess_context {
     tess_device device; /* CPU or GPU */
     const tess_backend *backend;
     const tess_backend *host; /* always the host backend */
     int threads;
     tess_allocator host_allocator, device_allocator;
+    tess_kept_arrays kept;
     tess_log_function log;
     void *log_user;
     tess_log_level log_level;
@@ -61,6 +77,8 @@ void tess_enter_phase(tess_context *ctx, tess_phase phase);
    checked for overflow; count 0 gives a valid pointer. */
 tess_status tess_host_allocate(tess_context *ctx, int64_t count, size_t size, void **out);
 void tess_host_release(tess_context *ctx, void *pointer, int64_t count, size_t size);
+/* Gives back the arrays that the context keeps. */
+void tess_host_trim(tess_context *ctx);
 /* Memory of the context's device (host memory for a CPU context). */
 tess_status tess_device_allocate(tess_context *ctx, int64_t count, size_t size, void **out);
 void tess_device_release(tess_context *ctx, void *pointer, int64_t count, size_t size);
