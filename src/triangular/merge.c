@@ -282,7 +282,7 @@ static int thread_number(void)
 #endif
 }
 
-/* Chunks `first` tells of, by threads with 2 n slots each; these clear their own. */
+/* Chunks `first` tells of, by threads with 2 n slots each; those that get a chunk clear their own. */
 static void merge_chunks(const merge_task *t, const int64_t *first, int chunks, int threads, int32_t *slots,
                          merged_rows *m)
 {
@@ -290,13 +290,16 @@ static void merge_chunks(const merge_task *t, const int64_t *first, int chunks, 
 
 #pragma omp parallel num_threads(threads) reduction(max : growth, largest)
     {
-        int32_t *own = slots + thread_number() * 2 * m->n;
+        int32_t *own = NULL;
 
-        memset(own, 0, (size_t)(2 * m->n) * sizeof *own);
 #pragma omp for schedule(dynamic, 1)
         for (int i = 0; i < chunks; i++) {
             merge_chunk c = make_chunk(t, m, first[i], first[i + 1]);
 
+            if (!own) {
+                own = slots + thread_number() * 2 * m->n;
+                memset(own, 0, (size_t)(2 * m->n) * sizeof *own);
+            }
             c.slot = own;
             merge_chunk_levels(&c);
             if (!(c.growth <= growth)) { growth = c.growth; }
@@ -342,8 +345,7 @@ tess_status merge_rewrite(tess_context *ctx, const triangle_pattern *p, const do
     task.level = level;
     task.place = place;
     chunks = cut_chunks(&task, m, first);
-    threads = host_threads_for(ctx, p->row_ptr[p->n] + p->n);
-    if (threads > chunks) { threads = chunks; }
+    threads = chunks > 1 ? host_threads_for(ctx, p->row_ptr[p->n] + p->n) : 1;
     slot_count = threads * 2 * m->n;
     TESS_TRY(tess_host_allocate(ctx, slot_count, sizeof *slots, (void **)&slots));
     merge_chunks(&task, first, chunks, threads, slots, m);

@@ -10,12 +10,11 @@ enum { HOST_BLOCK = 4096 };
 /* Loops with no more elements or nonzeros than this run on the calling thread: waking others would take longer. */
 enum { HOST_SERIAL_WORK = 16384 };
 
-/* Threads for so much work: each has about as much as one does by itself. */
+/* Threads for so much work: one, or all. OpenMP's runtimes end threads for a smaller number and begin them again for a larger one,
+   which takes longer than those too many do. */
 static inline int host_threads_for(const tess_context *ctx, int64_t work)
 {
-    const int64_t most = work / HOST_SERIAL_WORK;
-
-    return most < 1 ? 1 : most < ctx->threads ? (int)most : ctx->threads;
+    return work > HOST_SERIAL_WORK ? ctx->threads : 1;
 }
 
 /*
