@@ -279,8 +279,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const char doc[] =
     "Times solves with incomplete factors.\v"
     "Contestants: SOLVER-PRECOND of ours, SOLVER one of cg and bicgstab, PRECOND one of jacobi, ilu0 and ic0, then any "
-    "of a precision "
-    "of the factors, levels and blocks: cg-ic0-fp32-blocks; and SOLVER-cu-PRECOND of cuSPARSE and cuBLAS, with scalars "
+    "of a precision of the factors, levels, blocks or merged, host or device: cg-ic0-fp32-blocks; and "
+    "SOLVER-cu-PRECOND of cuSPARSE and cuBLAS, with scalars "
     "on "
     "the host, or with -device or -graph. Symmetric matrices run CG, those that are not known to be definite "
     "BiCGSTAB.\n"

@@ -10,8 +10,8 @@ enum { FACTORS_MOST_VARIANTS = 48, FACTORS_NAME = 48 };
 /* ---- contestants (harness_factors_variant.c) ---- */
 
 /*
- * A contestant is its name: cg or bicgstab, then jacobi, ilu0 or ic0, then any of a precision of the factors, levels and blocks
- * (ours); or cg-cu-ic0, bicgstab-cu-ilu0, .. (cuSPARSE and cuBLAS), with -device or -graph for where its scalars are.
+ * A contestant is its name: cg or bicgstab, then jacobi, ilu0 or ic0, then any of a precision of the factors, levels, blocks or
+ * merged, host or device (ours); or cg-cu-ic0, bicgstab-cu-ilu0, .. (cuSPARSE and cuBLAS), with -device or -graph for where its scalars are.
  */
 typedef struct factors_variant {
     char name[FACTORS_NAME];

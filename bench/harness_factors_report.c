@@ -222,6 +222,7 @@ static void add_facts(json_t *row, const factors_outcome *o)
         json_object_set_new(row, "factors", json_string(o->made_by));
         return;
     }
+    json_object_set_new(row, "factorization", json_string(tess_factorization_name(o->facts.factorization)));
     json_object_set_new(row, "lower_levels", json_integer(o->facts.lower_levels));
     json_object_set_new(row, "upper_levels", json_integer(o->facts.upper_levels));
     json_object_set_new(row, "lower_steps", json_integer(o->facts.lower_steps));

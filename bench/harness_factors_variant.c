@@ -16,6 +16,8 @@ static const char *const known[] = {"cg-jacobi",
                                     "cg-ic0-merged",
                                     "cg-ic0-fp32-merged",
                                     "cg-ic0-fp16-merged",
+                                    "cg-ic0-host",
+                                    "cg-ic0-device",
                                     "cg-cu-ic0",
                                     "cg-cu-ic0-device",
                                     "cg-cu-ic0-graph",
@@ -27,6 +29,8 @@ static const char *const known[] = {"cg-jacobi",
                                     "bicgstab-ilu0-merged",
                                     "bicgstab-ilu0-fp32-merged",
                                     "bicgstab-ilu0-fp16-merged",
+                                    "bicgstab-ilu0-host",
+                                    "bicgstab-ilu0-device",
                                     "bicgstab-cu-ilu0",
                                     "bicgstab-ilu0-fp32-blocks",
                                     "bicgstab-cu-ilu0-device",
@@ -44,7 +48,8 @@ static bool parse_detail(const char *word, factors_variant *v)
         return true;
     }
     return v->precond.kind != TESS_PRECOND_JACOBI &&
-           tess_triangular_parse(word, &v->precond.triangular) == TESS_SUCCESS;
+           (tess_triangular_parse(word, &v->precond.triangular) == TESS_SUCCESS ||
+            tess_factorization_parse(word, &v->precond.factorization) == TESS_SUCCESS);
 }
 
 static bool parse_words(char *text, tess_triangular triangular, factors_variant *v)

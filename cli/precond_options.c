@@ -4,7 +4,17 @@
 
 #include <string.h>
 
-enum { KEY_PRECOND = 700, KEY_PRECISION, KEY_FORM, KEY_TRIANGULAR, KEY_LEAF, KEY_FORMAT, KEY_POLICY, KEY_LEVELS };
+enum {
+    KEY_PRECOND = 700,
+    KEY_PRECISION,
+    KEY_FORM,
+    KEY_TRIANGULAR,
+    KEY_FACTORIZATION,
+    KEY_LEAF,
+    KEY_FORMAT,
+    KEY_POLICY,
+    KEY_LEVELS
+};
 
 /* ---- values ---- */
 
@@ -52,6 +62,14 @@ static tess_triangular parse_triangular(struct argp_state *state, const char *te
     return (tess_triangular)cli_parse_word(state, "triangular", text, available, NULL);
 }
 
+static tess_factorization parse_factorization(struct argp_state *state, const char *text)
+{
+#define WORD(NAME, value, name) name,
+    static const char *const available[] = {TESS_FACTORIZATION_LIST(WORD) NULL};
+#undef WORD
+    return (tess_factorization)cli_parse_word(state, "factorization", text, available, NULL);
+}
+
 /* ---- what does not go together ---- */
 
 static bool is_incomplete(tess_precond_kind kind)
@@ -72,7 +90,8 @@ static const char *find_triangular_option(const tess_precond_options *precond)
         return "precond-levels";
     }
     if (precond->triangular != defaults.triangular) { return "triangular"; }
-    return precond->leaf != defaults.leaf ? "leaf" : NULL;
+    if (precond->leaf != defaults.leaf) { return "leaf"; }
+    return precond->factorization != defaults.factorization ? "factorization" : NULL;
 }
 
 /* csr with a policy stands for tiles. */
@@ -125,6 +144,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_PRECISION: parse_precision(state, arg, precond); return 0;
     case KEY_FORM: precond->form = parse_form(state, arg); return 0;
     case KEY_TRIANGULAR: precond->triangular = parse_triangular(state, arg); return 0;
+    case KEY_FACTORIZATION: precond->factorization = parse_factorization(state, arg); return 0;
     case KEY_LEAF: precond->leaf = cli_parse_integer(state, "leaf", arg, 1, TESS_MAX_ROWS); return 0;
     case KEY_FORMAT: precond->squares.format = parse_format(state, arg); return 0;
     case KEY_POLICY: cli_parse_policy(state, "precond-policy", arg, &precond->squares.policy); return 0;
@@ -149,6 +169,10 @@ static const struct argp_option precond_options[] = {
      "ilu0, ic0: solve level by level; in recursive blocks: triangles of at most --leaf rows and square blocks; or by "
      "levels merged into groups (default auto: blocks where --precond-format or --precond-policy is given, else merged "
      "on a GPU, levels on the host)",
+     0},
+    {"factorization", KEY_FACTORIZATION, "auto|host|device", 0,
+     "ilu0, ic0: where the factors are computed: by one thread of the host, or by the device (default auto: by the "
+     "device, but of a GPU by its host where that takes less time)",
      0},
     {"leaf", KEY_LEAF, "N", 0, "blocks: most rows of a triangle that is not cut (default 4096)", 0},
     {"precond-format", KEY_FORMAT, "NAME", 0,
@@ -177,6 +201,7 @@ void cli_add_precond_json(json_t *object, const tess_precond_options *precond)
                         precond->adaptive ? json_string("adaptive") : cli_role_json(&precond->role));
     json_object_set_new(object, "polynomial_form", json_string(tess_polynomial_form_name(precond->form)));
     json_object_set_new(object, "triangular", json_string(tess_triangular_name(precond->triangular)));
+    json_object_set_new(object, "factorization", json_string(tess_factorization_name(precond->factorization)));
     json_object_set_new(object, "leaf", json_integer(precond->leaf));
     json_object_set_new(object, "precond_format", json_string(tess_format_name(squares->format)));
     json_object_set_new(object, "precond_policy", json_string(tess_policy_name(squares->policy.policy)));

@@ -58,6 +58,18 @@ typedef enum tess_triangular {
 #undef TESS_TRIANGULAR_ENUM
 } tess_triangular;
 
+/* Where the numbers of ilu0 and ic0 are computed, X(NAME, value, name). */
+#define TESS_FACTORIZATION_LIST(X) \
+    X(AUTO, 0, "auto")             \
+    X(HOST, 1, "host")             \
+    X(DEVICE, 2, "device")
+
+typedef enum tess_factorization {
+#define TESS_FACTORIZATION_ENUM(NAME, value, name) TESS_FACTORIZATION_##NAME = (value),
+    TESS_FACTORIZATION_LIST(TESS_FACTORIZATION_ENUM)
+#undef TESS_FACTORIZATION_ENUM
+} tess_factorization;
+
 typedef struct tess_precond_options {
     tess_precond_kind kind;
     int block_size;            /**< block Jacobi: rows per diagonal block, 1 to 64 (default 8) */
@@ -74,6 +86,10 @@ typedef struct tess_precond_options {
     /** ilu0, ic0: by levels, in recursive blocks, or by merged levels; auto (default): blocks where `squares` is set, else merged on a
         GPU and levels on the host */
     tess_triangular triangular;
+    /** ilu0, ic0: by one thread of the host, several shifts by as many; or by the device of the context (of a CPU context its threads,
+        level by level). auto (default): by the device, but on a GPU by the host where that takes less time: rows are few, or in many
+        levels. Solves with the factors are the device's all the same */
+    tess_factorization factorization;
     int64_t leaf; /**< ilu0, ic0: most rows of a triangle that is not cut into blocks, from 1 (default 4096) */
     /**
      * ilu0, ic0: how square blocks are stored: any format (TESS_FORMAT_AUTO, too), precision or policy. precision fp64 stands
@@ -145,7 +161,7 @@ TESS_EXPORT void tess_precond_options_init(tess_precond_options *options);
  * Errors: SINGULAR (a zero, missing or non-finite diagonal entry or a singular block; the message names the row; a polynomial of a
  * matrix that is zero or not finite; incomplete factors: a missing diagonal entry, a pivot that no shift mends), OUT_OF_RANGE
  * (coefficients that overflow, form powers; incomplete factors that overflow role.storage), INVALID_ARGUMENT (block size,
- * degree, form, precision, triangular, leaf), UNSUPPORTED, memory.
+ * degree, form, precision, triangular, factorization, leaf), UNSUPPORTED, memory.
  */
 TESS_EXPORT tess_status tess_precond_create(const tess_matrix *a, const tess_precond_options *options,
                                             tess_precond **out);
@@ -173,12 +189,16 @@ typedef struct tess_precond_factors {
     int64_t nonzeros;                   /**< beside the diagonals, of both triangles */
     int64_t entries;         /**< that an application multiplies: nonzeros; merged: of the rewritten rows, too */
     int64_t square_nonzeros; /**< of these in square blocks */
+    tess_factorization factorization; /**< HOST or DEVICE: which computes them */
 } tess_precond_factors;
 /** Errors: UNSUPPORTED (not ilu0 or ic0). tests/unit/test_incomplete.c */
 TESS_EXPORT tess_status tess_precond_get_factors(const tess_precond *m, tess_precond_factors *out);
 TESS_EXPORT const char *tess_triangular_name(tess_triangular triangular);
 /** INVALID_ARGUMENT leaves *out alone. */
 TESS_EXPORT tess_status tess_triangular_parse(const char *name, tess_triangular *out);
+TESS_EXPORT const char *tess_factorization_name(tess_factorization factorization);
+/** INVALID_ARGUMENT leaves *out alone. */
+TESS_EXPORT tess_status tess_factorization_parse(const char *name, tess_factorization *out);
 TESS_EXPORT const char *tess_precond_kind_name(tess_precond_kind kind);
 TESS_EXPORT const char *tess_polynomial_form_name(tess_polynomial_form form);
 /** INVALID_ARGUMENT leaves *out alone. */

@@ -128,15 +128,16 @@ typedef enum tess_block_stage { TESS_BLOCKS_JUDGE, TESS_BLOCKS_STORE } tess_bloc
 
 enum { TESS_MOST_ATTEMPTS = 8 };
 
-/* An incomplete factorization on the pattern of the matrix; arrays are on the device, but for `runs`. */
+/* An incomplete factorization on the pattern of the matrix; arrays are where it is computed, `runs` on the host. */
 typedef struct tess_incomplete_job {
     int64_t n;
     bool cholesky;           /* IC(0): entries right of the diagonal are neither read nor written */
     double shift;            /* of the diagonal, over its magnitudes */
-    int attempts;            /* at once, with that shift, twice that, ...: 1 to TESS_MOST_ATTEMPTS; CPU contexts: 1 */
+    int attempts;            /* at once, with that shift, twice that, ...: 1 to TESS_MOST_ATTEMPTS */
+    bool hasty;              /* other attempts follow the last of these: what a bad row leaves behind does not matter */
     const int64_t *diagonal; /* n: places of the diagonal entries among the matrix's */
-    const int32_t *order;    /* n: rows, those that a row needs before it */
-    const level_run *runs;   /* of CPU contexts */
+    const int32_t *order;    /* n: rows, those that a row needs before it; NULL, on the host: as they lie */
+    const level_run *runs;   /* of the host */
     int64_t nruns;
     double *lu;      /* of each attempt the matrix's entries: those of L and U beside the ones on their diagonals */
     double *inverse; /* of each n: D^-1 */

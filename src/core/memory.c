@@ -124,9 +124,11 @@ static tess_status allocate_checked(tess_context *ctx, int64_t count, size_t siz
 
 static void release_checked(tess_context *ctx, void *pointer, int64_t count, size_t size, bool scratch)
 {
-    const size_t bytes = checked_bytes(count, size), whole = kept_size(ctx, bytes);
+    size_t bytes = 0, whole = 0;
 
     if (!pointer) { return; }
+    bytes = checked_bytes(count, size);
+    whole = kept_size(ctx, bytes);
     if (!scratch || !keep(ctx, pointer, whole)) {
         ctx->host_allocator.release(ctx->host_allocator.user, pointer, whole);
     }

@@ -43,6 +43,7 @@ static const named_value scaling_names[] = {TESS_SCALING_LIST(NAMED){NULL, 0}};
 static const named_value reordering_names[] = {TESS_REORDERING_LIST(NAMED){NULL, 0}};
 static const named_value precond_names[] = {TESS_PRECOND_LIST(NAMED){"shell", TESS_PRECOND_SHELL}, {NULL, 0}};
 static const named_value triangular_names[] = {TESS_TRIANGULAR_LIST(NAMED){NULL, 0}};
+static const named_value factorization_names[] = {TESS_FACTORIZATION_LIST(NAMED){NULL, 0}};
 static const named_value form_names[] = {TESS_POLYNOMIAL_FORM_LIST(NAMED){NULL, 0}};
 
 static const char *name_of(const named_value *list, int value)
@@ -203,6 +204,20 @@ const char *tess_precond_kind_name(tess_precond_kind kind)
 const char *tess_triangular_name(tess_triangular triangular)
 {
     return name_of(triangular_names, (int)triangular);
+}
+
+const char *tess_factorization_name(tess_factorization factorization)
+{
+    return name_of(factorization_names, (int)factorization);
+}
+
+tess_status tess_factorization_parse(const char *name, tess_factorization *out)
+{
+    int value = 0;
+
+    if (!value_of(factorization_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
+    *out = (tess_factorization)value;
+    return TESS_SUCCESS;
 }
 
 tess_status tess_triangular_parse(const char *name, tess_triangular *out)

@@ -7,11 +7,15 @@
 
 #include <tessera/codec.h>
 
+#include "core/stages.h"
+
 /* Shifts that are tried after none: FIRST_SHIFT, twice that, ... (Manteuffel; doubled as in HSL's MI28). */
 #define FIRST_SHIFT 1e-3
 enum { MOST_SHIFTS = 24 };
 /* Of attempts that are made at once, together. */
 #define ATTEMPT_BYTES (INT64_C(256) << 20)
+/* What factors take in nanoseconds, about: on a host each product and each entry; on a GPU each level, and at all. */
+enum { HOST_PRODUCT = 2, HOST_ENTRY = 4, DEVICE_LEVEL = 4000, DEVICE_CALLS = 150000 };
 
 struct tess_incomplete {
     tess_context *ctx;
@@ -22,9 +26,11 @@ struct tess_incomplete {
     int64_t missing_row; /* without a diagonal entry: there can be no factors; or -1 */
     bool usable;
     double shift;
-    int64_t *diagonal;       /* on the device: n places */
-    level_schedule schedule; /* of the elimination */
-    int32_t *order;          /* its rows, on the device */
+    bool by_host;               /* one thread of the host computes the factors, as rows lie */
+    incomplete_pattern pattern; /* where it does */
+    int64_t *diagonal;          /* else on the device: n places */
+    level_schedule schedule;    /* of the elimination */
+    int32_t *order;             /* else its rows, on the device */
     sparse_triangle *lower, *upper;
     double *inverse;   /* D^-1 */
     double *work[2];   /* n values each */
@@ -77,6 +83,10 @@ tess_status incomplete_check(const tess_matrix *a, const tess_precond_options *o
         return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "auto, levels, blocks, merged", "way %d to solve triangles",
                          (int)o->triangular);
     }
+    if (strcmp(tess_factorization_name(o->factorization), "?") == 0) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "auto, host, device", "place %d to compute factors",
+                         (int)o->factorization);
+    }
     if (o->leaf < 1) {
         return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "from 1 on; 4096 is the default", "leaves of %lld rows",
                          (long long)o->leaf);
@@ -101,6 +111,7 @@ void incomplete_destroy(tess_incomplete *m)
         tess_device_release(m->ctx, m->work[i], m->n, sizeof *m->work[i]);
     }
     levels_release(m->ctx, &m->schedule);
+    incomplete_release_pattern(m->ctx, &m->pattern);
     tess_host_release(m->ctx, m, 1, sizeof *m);
 }
 
@@ -117,6 +128,42 @@ static tess_storage_options resolve_squares(const tess_precond_options *o, tess_
     return squares;
 }
 
+/* Of one attempt; products of ILU(0) are with the upper parts of the rows that a row needs, those of IC(0) with what is shorter. */
+static int64_t host_nanoseconds(const tess_incomplete *m, const incomplete_pattern *p, const triangle_pattern *lower)
+{
+    int64_t products = 0;
+
+    for (int64_t i = 0; i < p->n; i++) {
+        const int64_t left = lower->row_ptr[i + 1] - lower->row_ptr[i];
+
+        for (int64_t k = lower->row_ptr[i]; k < lower->row_ptr[i + 1]; k++) {
+            const int64_t j = lower->col_ind[k], others = lower->row_ptr[j + 1] - lower->row_ptr[j];
+
+            products += !m->cholesky ? p->row_ptr[j + 1] - p->diagonal[j] - 1 : left < others ? left : others;
+        }
+    }
+    return HOST_PRODUCT * products + HOST_ENTRY * p->nnz;
+}
+
+static bool chooses_host(const tess_incomplete *m, tess_factorization where, const incomplete_pattern *p,
+                         const triangle_pattern *lower)
+{
+    if (where != TESS_FACTORIZATION_AUTO) { return where == TESS_FACTORIZATION_HOST; }
+    return m->ctx->device == TESS_DEVICE_GPU &&
+           host_nanoseconds(m, p, lower) < DEVICE_LEVEL * m->schedule.levels + DEVICE_CALLS;
+}
+
+/* What a factorization on the device needs. */
+static tess_status upload_schedule(tess_incomplete *m, const incomplete_pattern *p)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_device_upload(m->ctx, m->schedule.order, m->n, sizeof *m->order, (void **)&m->order));
+    status = tess_device_upload(m->ctx, p->diagonal, m->n, sizeof *m->diagonal, (void **)&m->diagonal);
+cleanup:
+    return status;
+}
+
 static tess_status make_triangles(tess_incomplete *m, const incomplete_pattern *p, const tess_precond_options *o)
 {
     tess_context *ctx = m->ctx;
@@ -131,8 +178,9 @@ static tess_status make_triangles(tess_incomplete *m, const incomplete_pattern *
 
     TESS_TRY(incomplete_take_lower(ctx, p, &lower));
     TESS_TRY(levels_find(ctx, &lower, 0, m->n, &m->schedule));
-    TESS_TRY(tess_device_allocate(ctx, m->n, sizeof *m->order, (void **)&m->order));
-    TESS_TRY(ctx->backend->upload(ctx, m->order, m->schedule.order, (size_t)m->n * sizeof *m->order));
+    TESS_TRY(tess_stage_end(ctx, "levels of the factors"));
+    m->by_host = chooses_host(m, o->factorization, p, &lower);
+    if (!m->by_host) { TESS_TRY(upload_schedule(m, p)); }
     TESS_TRY(triangle_create(ctx, &lower, &options, &m->lower));
     TESS_TRY(m->cholesky ? incomplete_mirror(ctx, &lower, &upper) : incomplete_take_upper(ctx, p, &upper));
     status = triangle_create(ctx, &upper, &options, &m->upper);
@@ -150,9 +198,11 @@ static tess_status analyse(tess_incomplete *m, const tess_precond_options *o)
 
     TESS_TRY(incomplete_read_pattern(m->matrix, &p, &m->missing_row));
     if (m->missing_row >= 0) { goto cleanup; }
-    TESS_TRY(tess_device_allocate(ctx, m->n, sizeof *m->diagonal, (void **)&m->diagonal));
-    TESS_TRY(ctx->backend->upload(ctx, m->diagonal, p.diagonal, (size_t)m->n * sizeof *m->diagonal));
     TESS_TRY(make_triangles(m, &p, o));
+    if (m->by_host) {
+        m->pattern = p;
+        p = (incomplete_pattern){0};
+    }
     TESS_TRY(tess_device_allocate(ctx, m->n, sizeof *m->inverse, (void **)&m->inverse));
     for (int i = 0; i < 2; i++) {
         TESS_TRY(tess_device_allocate(ctx, m->n, sizeof *m->work[i], (void **)&m->work[i]));
@@ -193,29 +243,52 @@ static const char *name_of(const tess_incomplete *m)
     return m->cholesky ? "IC(0)" : "ILU(0)";
 }
 
-/* Room for the attempts that are made at once; D^-1 of one alone goes where it is to be. */
+/* Room for the attempts that are made at once, where factors are computed; D^-1 of one alone goes where it is to be. */
 typedef struct attempt_room {
     int attempts;
-    double *lu, *inverse; /* inverse: NULL for one attempt */
+    double *lu, *inverse; /* inverse: NULL for one attempt of the device */
+    double *val;          /* of the host: the matrix's values */
 } attempt_room;
+
+static tess_status allocate_room(const tess_incomplete *m, int64_t count, double **out)
+{
+    return m->by_host ? tess_host_allocate(m->ctx, count, sizeof **out, (void **)out)
+                      : tess_device_allocate(m->ctx, count, sizeof **out, (void **)out);
+}
+
+static void release_values(const tess_incomplete *m, double *values, int64_t count)
+{
+    if (m->by_host) {
+        tess_host_release(m->ctx, values, count, sizeof *values);
+    } else {
+        tess_device_release(m->ctx, values, count, sizeof *values);
+    }
+}
+
+static void release_attempts(const tess_incomplete *m, attempt_room *room)
+{
+    release_values(m, room->lu, room->attempts * m->matrix->nnz);
+    release_values(m, room->inverse, room->attempts * m->n);
+    room->attempts = 0;
+    room->lu = NULL;
+    room->inverse = NULL;
+}
 
 static void release_room(const tess_incomplete *m, attempt_room *room)
 {
-    tess_device_release(m->ctx, room->lu, room->attempts * m->matrix->nnz, sizeof *room->lu);
-    tess_device_release(m->ctx, room->inverse, room->attempts * m->n, sizeof *room->inverse);
-    *room = (attempt_room){0};
+    release_attempts(m, room);
+    release_values(m, room->val, m->matrix->nnz);
+    room->val = NULL;
 }
 
 static tess_status make_room(const tess_incomplete *m, int attempts, attempt_room *room)
 {
     tess_status status = TESS_SUCCESS;
 
-    release_room(m, room);
+    release_attempts(m, room);
     room->attempts = attempts;
-    TESS_TRY(tess_device_allocate(m->ctx, attempts * m->matrix->nnz, sizeof *room->lu, (void **)&room->lu));
-    if (attempts > 1) {
-        status = tess_device_allocate(m->ctx, attempts * m->n, sizeof *room->inverse, (void **)&room->inverse);
-    }
+    TESS_TRY(allocate_room(m, attempts * m->matrix->nnz, &room->lu));
+    if (attempts > 1 || m->by_host) { status = allocate_room(m, attempts * m->n, &room->inverse); }
 cleanup:
     return status;
 }
@@ -225,32 +298,68 @@ static tess_status make_some_room(const tess_incomplete *m, int *attempts, attem
 {
     tess_status status = make_room(m, *attempts, room);
 
-    if (status == TESS_OUT_OF_DEVICE_MEMORY && *attempts > 1) {
+    if ((status == TESS_OUT_OF_DEVICE_MEMORY || status == TESS_OUT_OF_MEMORY) && *attempts > 1) {
         *attempts = 1;
         status = make_room(m, 1, room);
     }
     return status;
 }
 
-/* A GPU makes several attempts in the time of one, where they are small. */
+/* A GPU makes several attempts in the time of one, where they are small; threads of the host, one each. */
 static int attempts_at_once(const tess_incomplete *m)
 {
-    const int64_t bytes = (m->matrix->nnz + 2 * m->n) * (int64_t)sizeof(double), most = ATTEMPT_BYTES / (bytes + 1);
+    const int64_t bytes = (m->matrix->nnz + 2 * m->n) * (int64_t)sizeof(double), room = ATTEMPT_BYTES / (bytes + 1);
+    const int64_t most = m->by_host && m->ctx->threads < room ? m->ctx->threads : room;
 
-    if (m->ctx->device == TESS_DEVICE_CPU || most < 1) { return 1; }
+    if ((m->ctx->device == TESS_DEVICE_CPU && !m->by_host) || most < 1) { return 1; }
     return most < TESS_MOST_ATTEMPTS ? (int)most : TESS_MOST_ATTEMPTS;
+}
+
+static tess_status attempt(const tess_incomplete *m, const attempt_room *room, const tess_incomplete_job *job,
+                           tess_incomplete_outcome *outcome)
+{
+    const csr_view v = {.nrows = m->n,
+                        .ncols = m->n,
+                        .nnz = m->matrix->nnz,
+                        .row_ptr = m->pattern.row_ptr,
+                        .col_ind = m->pattern.col_ind,
+                        .val = room->val,
+                        .row_ptr_bits = 64,
+                        .precision = TESS_PRECISION_FP64};
+
+    if (!m->by_host) { return m->ctx->backend->incomplete_factor(m->matrix, job, outcome); }
+    incomplete_factor_on_host(&v, job, m->ctx->threads, outcome);
+    return tess_stage_end(m->ctx, "incomplete factors on the host");
+}
+
+/* The first attempt. */
+static tess_incomplete_job first_job(const tess_incomplete *m, const level_run *all)
+{
+    return (tess_incomplete_job){.n = m->n,
+                                 .cholesky = m->cholesky,
+                                 .attempts = 1,
+                                 .diagonal = m->by_host ? m->pattern.diagonal : m->diagonal,
+                                 .order = m->order,
+                                 .runs = m->by_host ? all : m->schedule.runs,
+                                 .nruns = m->by_host ? 1 : m->schedule.nruns};
+}
+
+/* D^-1 of the attempt that came out, where it is to be. */
+static tess_status take_inverse(const tess_incomplete *m, const attempt_room *room, int k)
+{
+    const tess_backend *backend = m->ctx->backend;
+    const double *inverse = room->inverse + k * m->n;
+    const size_t bytes = (size_t)m->n * sizeof *inverse;
+
+    return m->by_host ? backend->upload(m->ctx, m->inverse, inverse, bytes)
+                      : backend->copy(m->ctx, m->inverse, inverse, bytes);
 }
 
 /* Tries no shift, then one after another; the last outcome is in `outcome`, its factors in *lu, which is in the room. */
 static tess_status factor(tess_incomplete *m, attempt_room *room, double **lu, tess_incomplete_outcome *outcome)
 {
-    tess_incomplete_job job = {.n = m->n,
-                               .cholesky = m->cholesky,
-                               .attempts = 1,
-                               .diagonal = m->diagonal,
-                               .order = m->order,
-                               .runs = m->schedule.runs,
-                               .nruns = m->schedule.nruns};
+    const level_run all = {0, m->n, false};
+    tess_incomplete_job job = first_job(m, &all);
     tess_status status = TESS_SUCCESS;
 
     for (int tried = 0; tried <= MOST_SHIFTS; tried += job.attempts) {
@@ -261,17 +370,15 @@ static tess_status factor(tess_incomplete *m, attempt_room *room, double **lu, t
             job.attempts = left < most ? left : most;
         }
         if (room->attempts != job.attempts) { TESS_TRY(make_some_room(m, &job.attempts, room)); }
+        job.hasty = tried + job.attempts <= MOST_SHIFTS;
         job.lu = room->lu;
         job.inverse = room->inverse ? room->inverse : m->inverse;
-        TESS_TRY(m->ctx->backend->incomplete_factor(m->matrix, &job, outcome));
+        TESS_TRY(attempt(m, room, &job, outcome));
         m->shift = ldexp(job.shift, outcome->attempt);
         if (outcome->bad_row < 0 || !outcome->finite) { break; }
     }
     *lu = room->lu + outcome->attempt * m->matrix->nnz;
-    if (room->inverse) {
-        status = m->ctx->backend->copy(m->ctx, m->inverse, room->inverse + outcome->attempt * m->n,
-                                       (size_t)m->n * sizeof *m->inverse);
-    }
+    if (room->inverse) { status = take_inverse(m, room, outcome->attempt); }
 cleanup:
     return status;
 }
@@ -314,6 +421,7 @@ tess_status incomplete_renew(tess_incomplete *m)
     tess_context *ctx = m->ctx;
     tess_incomplete_outcome outcome = {.bad_row = -1, .finite = true};
     attempt_room room = {0};
+    triangle_values values = {.count = m->matrix->nnz};
     double *lu = NULL;
     tess_status status = TESS_SUCCESS;
 
@@ -322,16 +430,23 @@ tess_status incomplete_renew(tess_incomplete *m)
         return tess_fail(ctx, TESS_SINGULAR, "store it, as a zero if need be, or use --scale max-product",
                          "%s: the diagonal entry of row %lld is missing", name_of(m), (long long)m->missing_row + 1);
     }
+    if (m->by_host) {
+        TESS_TRY(allocate_room(m, m->matrix->nnz, &room.val));
+        TESS_TRY(m->matrix->ops->decode(m->matrix, NULL, NULL, room.val));
+    }
     TESS_TRY(factor(m, &room, &lu, &outcome));
     TESS_TRY(judge(m, &outcome));
-    TESS_TRY(triangle_fill(m->lower, lu));
-    TESS_TRY(triangle_fill(m->upper, lu));
+    values.host = m->by_host || ctx->device == TESS_DEVICE_CPU ? lu : NULL;
+    values.device = m->by_host ? NULL : lu;
+    TESS_TRY(triangle_fill(m->lower, &values));
+    TESS_TRY(triangle_fill(m->upper, &values));
     m->usable = true;
     if (has_moved(m)) { m->revision += 1; }
     if (m->shift > 0.0) {
         tess_log(ctx, TESS_LOG_INFO, "%s needed the diagonal shifted by %g times itself", name_of(m), m->shift);
     }
 cleanup:
+    triangle_values_release(ctx, &values);
     release_room(m, &room);
     return status;
 }
@@ -389,7 +504,8 @@ double incomplete_shift(const tess_incomplete *m)
 
 void incomplete_describe(const tess_incomplete *m, tess_precond_factors *out)
 {
-    *out = (tess_precond_factors){.shift = incomplete_shift(m)};
+    *out = (tess_precond_factors){.shift = incomplete_shift(m),
+                                  .factorization = m->by_host ? TESS_FACTORIZATION_HOST : TESS_FACTORIZATION_DEVICE};
     if (m->missing_row >= 0) { return; }
     const triangle_facts lower = triangle_describe(m->lower), upper = triangle_describe(m->upper);
 
@@ -413,5 +529,6 @@ int64_t incomplete_bytes(const tess_incomplete *m)
 {
     if (m->missing_row >= 0) { return 0; }
     return triangle_bytes(m->lower) + triangle_bytes(m->upper) +
-           m->n * (int64_t)(sizeof *m->diagonal + sizeof *m->order + sizeof *m->inverse + 2 * sizeof *m->work[0]);
+           m->n * (int64_t)(sizeof *m->inverse + 2 * sizeof *m->work[0]) +
+           (m->by_host ? 0 : m->n * (int64_t)(sizeof *m->diagonal + sizeof *m->order));
 }

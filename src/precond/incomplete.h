@@ -10,6 +10,7 @@
 #ifndef TESS_PRECOND_INCOMPLETE_H
 #define TESS_PRECOND_INCOMPLETE_H
 
+#include "format/csr/csr.h"
 #include "triangular/triangular.h"
 
 typedef struct tess_incomplete tess_incomplete;
@@ -31,6 +32,10 @@ uint64_t incomplete_revision(const tess_incomplete *m);
 /* Bytes on the device. */
 int64_t incomplete_bytes(const tess_incomplete *m);
 void incomplete_destroy(tess_incomplete *m);
+
+/* As the backend's incomplete_factor, with all arrays on the host. Attempts, where there are several, are shared by threads. */
+void incomplete_factor_on_host(const csr_view *v, const tess_incomplete_job *job, int threads,
+                               tess_incomplete_outcome *out);
 
 /* ---- patterns, on the host ---- */
 

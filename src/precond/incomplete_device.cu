@@ -145,7 +145,7 @@ __device__ inline factor_task task_of(const factor_task &all, int k)
     task.job.inverse += k * all.job.n;
     task.done += k * all.job.n;
     task.report += k;
-    task.hasty = k + 1 < all.job.attempts;
+    task.hasty = all.job.hasty || k + 1 < all.job.attempts;
     return task;
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Incomplete factors on the host: level by level of L, each row by one thread in the order of its columns. */
+/* Incomplete factors on the host: level by level of L, each row by one thread in the order of its columns; or several attempts
+   side by side, each by one thread. */
 #include "backend/host/host.h"
 #include "format/csr/csr_host.h"
+#include "precond/incomplete.h"
 #include "precond/incomplete_rows.h"
 
 typedef struct factor_task {
@@ -122,16 +124,16 @@ static double normalise_row(const factor_task *task, int64_t i)
     return largest;
 }
 
-static void normalise(const factor_task *task, tess_context *ctx, tess_incomplete_outcome *out)
+static void normalise(const factor_task *task, int threads, tess_incomplete_outcome *out)
 {
     const tess_incomplete_job *job = task->job;
     int64_t bad_row = out->bad_row;
     double most = 0.0;
 
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(max     \
-                                                                              : most) \
-    reduction(min                                                                     \
-              : bad_row) if (task->v->nnz > HOST_SERIAL_WORK)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(max     \
+                                                                         : most) \
+    reduction(min                                                                \
+              : bad_row) if (threads > 1 && task->v->nnz > HOST_SERIAL_WORK)
     for (int64_t i = 0; i < job->n; i++) {
         const double largest = normalise_row(task, i);
 
@@ -145,29 +147,84 @@ static void normalise(const factor_task *task, tess_context *ctx, tess_incomplet
     out->bad_row = bad_row;
 }
 
+/* The rows of a run; of a hasty job none after a bad one. */
+static void factor_run(const factor_task *task, level_run run, int threads, factor_report *all)
+{
+    const tess_incomplete_job *job = task->job;
+    int64_t bad_row = all->bad_row;
+    bool finite = all->finite;
+
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(min : bad_row) \
+    reduction(&& : finite) if (threads > 1 && run.shared)
+    for (int64_t p = run.begin; p < run.end; p++) {
+        factor_report report = {bad_row, finite};
+
+        if (job->hasty && (all->bad_row < INT64_MAX || bad_row < INT64_MAX)) { continue; }
+        factor_row(task, job->order ? job->order[p] : p, &report);
+        bad_row = report.bad_row;
+        finite = report.finite;
+    }
+    *all = (factor_report){bad_row, finite};
+}
+
+static tess_incomplete_outcome attempt(const csr_view *v, const tess_incomplete_job *job, int threads)
+{
+    const factor_task task = {job, v};
+    factor_report report = {INT64_MAX, true};
+    tess_incomplete_outcome out;
+
+    for (int64_t r = 0; r < job->nruns; r++) {
+        factor_run(&task, job->runs[r], threads, &report);
+    }
+    out = (tess_incomplete_outcome){.bad_row = report.bad_row, .finite = report.finite};
+    if (!job->hasty || out.bad_row == INT64_MAX) { normalise(&task, threads, &out); }
+    if (out.bad_row == INT64_MAX) { out.bad_row = -1; }
+    return out;
+}
+
+/* What attempt k works on. */
+static tess_incomplete_job job_of(const tess_incomplete_job *all, int64_t nnz, int k)
+{
+    tess_incomplete_job job = *all;
+
+    job.attempts = 1;
+    job.shift = ldexp(all->shift, k);
+    job.hasty = all->hasty || k + 1 < all->attempts;
+    job.lu += k * nnz;
+    job.inverse += k * all->n;
+    return job;
+}
+
+void incomplete_factor_on_host(const csr_view *v, const tess_incomplete_job *job, int threads,
+                               tess_incomplete_outcome *out)
+{
+    tess_incomplete_outcome each[TESS_MOST_ATTEMPTS];
+    int good = job->attempts; /* the first that is known to serve */
+
+    if (job->attempts == 1) {
+        *out = attempt(v, job, threads);
+        return;
+    }
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (int k = 0; k < job->attempts; k++) {
+        const tess_incomplete_job own = job_of(job, v->nnz, k);
+        bool moot = false;
+
+#pragma omp critical(tess_incomplete_attempts)
+        moot = good < k;
+        if (moot) { continue; }
+        each[k] = attempt(v, &own, 1);
+#pragma omp critical(tess_incomplete_attempts)
+        if (each[k].bad_row < 0 && k < good) { good = k; }
+    }
+    if (good == job->attempts) { good -= 1; }
+    *out = each[good];
+    out->attempt = good;
+}
+
 tess_status host_incomplete_factor(const tess_matrix *assembled, const tess_incomplete_job *job,
                                    tess_incomplete_outcome *out)
 {
-    tess_context *ctx = assembled->ctx;
-    const factor_task task = {job, &csr_of(assembled)->view};
-    int64_t bad_row = INT64_MAX;
-    bool finite = true;
-
-    for (int64_t r = 0; r < job->nruns; r++) {
-        const level_run run = job->runs[r];
-
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(min : bad_row) \
-    reduction(&& : finite) if (run.shared)
-        for (int64_t p = run.begin; p < run.end; p++) {
-            factor_report report = {bad_row, finite};
-
-            factor_row(&task, job->order[p], &report);
-            bad_row = report.bad_row;
-            finite = report.finite;
-        }
-    }
-    *out = (tess_incomplete_outcome){.bad_row = bad_row, .finite = finite};
-    normalise(&task, ctx, out);
-    if (out->bad_row == INT64_MAX) { out->bad_row = -1; }
+    incomplete_factor_on_host(&csr_of(assembled)->view, job, assembled->ctx->threads, out);
     return TESS_SUCCESS;
 }

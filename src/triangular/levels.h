@@ -14,6 +14,14 @@ typedef struct triangle_pattern {
     int64_t *source; /* of each entry: its place in the array that values are taken from */
 } triangle_pattern;
 
+/* An array of values; entry k of a pattern has the one at source[k]. Of CPU contexts both are the same. */
+typedef struct triangle_values {
+    int64_t count;
+    const double *host;   /* NULL: on the device alone */
+    const double *device; /* NULL: on the host alone, until triangle_values_upload */
+    double *copy;         /* which that made */
+} triangle_values;
+
 /* The order in which rows are solved. */
 typedef struct level_schedule {
     int64_t n, levels;

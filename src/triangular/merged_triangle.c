@@ -6,6 +6,8 @@
 
 #include <tessera/codec.h>
 
+#include "backend/host/host.h"
+#include "core/stages.h"
 #include "format/csr/csr.h"
 #include "triangular/merged_layout.h"
 
@@ -28,7 +30,7 @@ struct merged_triangle {
     merged_limits limits;
     triangle_pattern pattern; /* a copy */
     int64_t nnz;
-    int64_t *source; /* the pattern's, on the device */
+    int64_t *source; /* the pattern's, on the device; NULL: values came from the host */
     merged_rows rows;
     merged_layout layout;
     merged_view view;
@@ -78,9 +80,7 @@ static tess_status copy_pattern(merged_triangle *t, const triangle_pattern *p)
     own->upper = p->upper;
     TESS_TRY(copy_array(ctx, p->row_ptr, p->n + 1, sizeof *p->row_ptr, (void **)&own->row_ptr));
     TESS_TRY(copy_array(ctx, p->col_ind, t->nnz, sizeof *p->col_ind, (void **)&own->col_ind));
-    TESS_TRY(copy_array(ctx, p->source, t->nnz, sizeof *p->source, (void **)&own->source));
-    TESS_TRY(tess_device_allocate(ctx, t->nnz, sizeof *t->source, (void **)&t->source));
-    status = ctx->backend->upload(ctx, t->source, p->source, (size_t)t->nnz * sizeof *t->source);
+    status = copy_array(ctx, p->source, t->nnz, sizeof *p->source, (void **)&own->source);
 cleanup:
     return status;
 }
@@ -131,8 +131,10 @@ tess_status merged_create(tess_context *ctx, const triangle_pattern *p, tess_pre
                            .nnz = p->row_ptr[p->n],
                            .view = {.n = p->n, .blocks = blocks, .precision = precision}};
     TESS_TRY(merge_open(ctx, p, &t->rows));
+    TESS_TRY(tess_stage_end(ctx, "levels of triangles"));
     if (!pays(t, entries)) { goto cleanup; }
     TESS_TRY(copy_pattern(t, p));
+    TESS_TRY(tess_stage_end(ctx, "copies of patterns"));
     *out = t;
 cleanup:
     if (!*out) { merged_destroy(t); }
@@ -168,12 +170,27 @@ static tess_status download_values(merged_triangle *t, const double *values, dou
     double *gathered = NULL;
     tess_status status = TESS_SUCCESS;
 
+    if (!t->source) {
+        TESS_TRY(tess_device_upload(ctx, t->pattern.source, t->nnz, sizeof *t->source, (void **)&t->source));
+    }
     TESS_TRY(tess_device_allocate(ctx, t->nnz, sizeof *gathered, (void **)&gathered));
     TESS_TRY(csr_backend_of(ctx)->gather(ctx, t->nnz, values, t->source, gathered));
     status = ctx->backend->download(ctx, val, gathered, (size_t)t->nnz * sizeof *val);
 cleanup:
     tess_device_release(ctx, gathered, t->nnz, sizeof *gathered);
     return status;
+}
+
+static tess_status take_values(merged_triangle *t, const triangle_values *values, double *val)
+{
+    const int threads = host_threads_for(t->ctx, t->nnz);
+
+    if (!values->host) { return download_values(t, values->device, val); }
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+    for (int64_t k = 0; k < t->nnz; k++) {
+        val[k] = values->host[t->pattern.source[k]];
+    }
+    return TESS_SUCCESS;
 }
 
 /* The layout of new groups, on the device. */
@@ -190,6 +207,7 @@ static tess_status lay_out(merged_triangle *t)
     release_view(ctx, v);
     *v = (merged_view){.n = t->rows.n, .groups = t->rows.groups, .blocks = blocks, .precision = precision};
     TESS_TRY(merged_layout_make(ctx, &t->rows, &t->limits, blocks, precision, l));
+    TESS_TRY(tess_stage_end(ctx, "laying out merged rows"));
     if (!l->fits) { goto cleanup; }
     v->local = l->local;
     v->slot_bytes = l->slot_bytes;
@@ -223,7 +241,7 @@ cleanup:
     return status;
 }
 
-tess_status merged_fill(merged_triangle *t, const double *values, bool *fits)
+tess_status merged_fill(merged_triangle *t, const triangle_values *values, bool *fits)
 {
     tess_context *ctx = t->ctx;
     const merge_rule rule = rule_of(t);
@@ -232,11 +250,12 @@ tess_status merged_fill(merged_triangle *t, const double *values, bool *fits)
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_host_allocate(ctx, t->nnz, sizeof *val, (void **)&val));
-    TESS_TRY(download_values(t, values, val));
+    TESS_TRY(take_values(t, values, val));
     if (t->filled) { TESS_TRY(renew(t, val, &rule, &kept)); }
     if (!kept) {
         t->filled = false;
         TESS_TRY(merge_rewrite(ctx, &t->pattern, val, &rule, false, &t->rows));
+        TESS_TRY(tess_stage_end(ctx, "rewriting merged rows"));
         TESS_TRY(lay_out(t));
         t->filled = t->layout.fits;
     }
@@ -279,6 +298,7 @@ int64_t merged_bytes(const merged_triangle *t)
 {
     const merged_view *v = &t->view;
 
-    return t->nnz * (int64_t)sizeof *t->source + v->record_bytes + v->blocks * (int64_t)sizeof *v->streams +
+    return (t->source ? t->nnz * (int64_t)sizeof *t->source : 0) + v->record_bytes +
+           v->blocks * (int64_t)sizeof *v->streams +
            v->blocks * v->local * (int64_t)(sizeof *v->row + (v->room ? 2 * sizeof *v->room : 0));
 }

@@ -15,7 +15,7 @@ typedef struct merged_triangle merged_triangle;
 tess_status merged_create(tess_context *ctx, const triangle_pattern *p, tess_precision precision,
                           merged_triangle **out);
 /* Values as for triangle_fill. *fits false: rows are too long; another way is to be taken. */
-tess_status merged_fill(merged_triangle *t, const double *values, bool *fits);
+tess_status merged_fill(merged_triangle *t, const triangle_values *values, bool *fits);
 /* NULL before the first values. */
 const merged_view *merged_view_of(const merged_triangle *t);
 const triangle_pattern *merged_pattern(const merged_triangle *t);

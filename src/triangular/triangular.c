@@ -270,6 +270,23 @@ cleanup:
 
 /* ---- values ---- */
 
+tess_status triangle_values_upload(tess_context *ctx, triangle_values *v)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (v->device) { return TESS_SUCCESS; }
+    TESS_TRY(tess_device_upload(ctx, v->host, v->count, sizeof *v->copy, (void **)&v->copy));
+    v->device = v->copy;
+cleanup:
+    return status;
+}
+
+void triangle_values_release(tess_context *ctx, triangle_values *v)
+{
+    tess_device_release(ctx, v->copy, v->count, sizeof *v->copy);
+    *v = (triangle_values){0};
+}
+
 static tess_status fill_leaf(tess_context *ctx, const triangle_leaf *l, const double *values)
 {
     const csr_backend *csr = csr_backend_of(ctx);
@@ -320,7 +337,7 @@ cleanup:
 }
 
 /* Where the rewritten rows do not fit, the triangle is one leaf from then on. */
-static tess_status fill_merged(sparse_triangle *t, const double *values)
+static tess_status fill_merged(sparse_triangle *t, const triangle_values *values)
 {
     bool fits = false;
     tess_status status = TESS_SUCCESS;
@@ -335,16 +352,17 @@ cleanup:
     return status;
 }
 
-tess_status triangle_fill(sparse_triangle *t, const double *values)
+tess_status triangle_fill(sparse_triangle *t, triangle_values *values)
 {
     tess_status status = TESS_SUCCESS;
 
     if (t->merged) { TESS_TRY(fill_merged(t, values)); }
+    if (t->nsteps > 0) { TESS_TRY(triangle_values_upload(t->ctx, values)); }
     for (int64_t i = 0; i < t->nsteps; i++) {
         triangle_step *step = &t->steps[i];
 
-        TESS_TRY(step->square.assembled ? fill_square(t, &step->square, values)
-                                        : fill_leaf(t->ctx, &step->leaf, values));
+        TESS_TRY(step->square.assembled ? fill_square(t, &step->square, values->device)
+                                        : fill_leaf(t->ctx, &step->leaf, values->device));
     }
 cleanup:
     return status;

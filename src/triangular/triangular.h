@@ -29,11 +29,14 @@ typedef struct triangle_facts {
     uint64_t moves;  /* changes with the memory that merged levels are in */
 } triangle_facts;
 
+tess_status triangle_values_upload(tess_context *ctx, triangle_values *v);
+void triangle_values_release(tess_context *ctx, triangle_values *v);
+
 /* The structure alone; `p` is not kept. */
 tess_status triangle_create(tess_context *ctx, const triangle_pattern *p, const triangle_options *options,
                             sparse_triangle **out);
-/* Takes the values from an array on the device: entry k of the pattern is values[p->source[k]]. */
-tess_status triangle_fill(sparse_triangle *t, const double *values);
+/* Takes the values; they are uploaded where they are needed on the device. */
+tess_status triangle_fill(sparse_triangle *t, triangle_values *values);
 /* All of x; args as for a leaf. */
 tess_status triangle_solve(const sparse_triangle *t, triangle_args args);
 triangle_facts triangle_describe(const sparse_triangle *t);

@@ -7,23 +7,27 @@
 
 /* ---- the library's factors ---- */
 
+tess_factorization test_factorization = TESS_FACTORIZATION_DEVICE;
+
+int factor_by_host(void **state)
+{
+    (void)state;
+    test_factorization = TESS_FACTORIZATION_HOST;
+    return 0;
+}
+
+int factor_by_device(void **state)
+{
+    (void)state;
+    test_factorization = TESS_FACTORIZATION_DEVICE;
+    return 0;
+}
+
 typedef struct factor_arrays {
     incomplete_pattern pattern;
     triangle_pattern lower;
-    level_schedule schedule;
-    int64_t *diagonal;
-    int32_t *order;
     double *lu, *inverse;
 } factor_arrays;
-
-static void *to_device(tess_context *ctx, const void *host, int64_t count, size_t size)
-{
-    void *device = NULL;
-
-    assert_ok(ctx, tess_device_allocate(ctx, count, size, &device));
-    if (host) { assert_ok(ctx, ctx->backend->upload(ctx, device, host, (size_t)count * size)); }
-    return device;
-}
 
 static factor_arrays open_arrays(const tess_matrix *matrix)
 {
@@ -35,25 +39,80 @@ static factor_arrays open_arrays(const tess_matrix *matrix)
     assert_ok(ctx, incomplete_read_pattern(matrix, &f.pattern, &missing));
     assert_int_equal(missing, -1);
     assert_ok(ctx, incomplete_take_lower(ctx, &f.pattern, &f.lower));
-    assert_ok(ctx, levels_find(ctx, &f.lower, 0, matrix->nrows, &f.schedule));
-    f.diagonal = to_device(ctx, f.pattern.diagonal, matrix->nrows, sizeof *f.diagonal);
-    f.order = to_device(ctx, f.schedule.order, matrix->nrows, sizeof *f.order);
-    f.lu = to_device(ctx, NULL, matrix->nnz, sizeof *f.lu);
-    f.inverse = to_device(ctx, NULL, matrix->nrows, sizeof *f.inverse);
+    f.lu = test_allocate(matrix->nnz, sizeof *f.lu);
+    f.inverse = test_allocate(matrix->nrows, sizeof *f.inverse);
     return f;
+}
+
+static void *to_device(tess_context *ctx, const void *host, int64_t count, size_t size)
+{
+    void *device = NULL;
+
+    assert_ok(ctx, tess_device_upload(ctx, host, count, size, &device));
+    return device;
+}
+
+static void to_host(tess_context *ctx, void *device, int64_t count, double *host)
+{
+    assert_ok(ctx, ctx->backend->download(ctx, host, device, (size_t)count * sizeof *host));
+    tess_device_release(ctx, device, count, sizeof *host);
+}
+
+static tess_incomplete_outcome factor_on_device(const tess_matrix *matrix, factor_arrays *f, tess_incomplete_job job)
+{
+    tess_context *ctx = matrix->ctx;
+    level_schedule schedule;
+    tess_incomplete_outcome outcome;
+    int64_t *diagonal = to_device(ctx, f->pattern.diagonal, matrix->nrows, sizeof *diagonal);
+    int32_t *order = NULL;
+
+    assert_ok(ctx, levels_find(ctx, &f->lower, 0, matrix->nrows, &schedule));
+    order = to_device(ctx, schedule.order, matrix->nrows, sizeof *order);
+    job.diagonal = diagonal;
+    job.order = order;
+    job.runs = schedule.runs;
+    job.nruns = schedule.nruns;
+    job.lu = to_device(ctx, f->lu, matrix->nnz, sizeof *job.lu);
+    job.inverse = to_device(ctx, f->inverse, matrix->nrows, sizeof *job.inverse);
+    assert_ok(ctx, ctx->backend->incomplete_factor(matrix, &job, &outcome));
+    to_host(ctx, job.lu, matrix->nnz, f->lu);
+    to_host(ctx, job.inverse, matrix->nrows, f->inverse);
+    tess_device_release(ctx, diagonal, matrix->nrows, sizeof *diagonal);
+    tess_device_release(ctx, order, matrix->nrows, sizeof *order);
+    levels_release(ctx, &schedule);
+    return outcome;
+}
+
+static tess_incomplete_outcome factor_on_host(const tess_matrix *matrix, factor_arrays *f, tess_incomplete_job job)
+{
+    const level_run all = {0, matrix->nrows, false};
+    double *val = test_allocate(matrix->nnz, sizeof *val);
+    const csr_view view = {.nrows = matrix->nrows,
+                           .ncols = matrix->ncols,
+                           .nnz = matrix->nnz,
+                           .row_ptr = f->pattern.row_ptr,
+                           .col_ind = f->pattern.col_ind,
+                           .val = val,
+                           .row_ptr_bits = 64,
+                           .precision = TESS_PRECISION_FP64};
+    tess_incomplete_outcome outcome;
+
+    assert_ok(matrix->ctx, matrix->ops->decode(matrix, NULL, NULL, val));
+    job.diagonal = f->pattern.diagonal;
+    job.runs = &all;
+    job.nruns = 1;
+    job.lu = f->lu;
+    job.inverse = f->inverse;
+    incomplete_factor_on_host(&view, &job, 1, &outcome);
+    free(val);
+    return outcome;
 }
 
 static void close_arrays(const tess_matrix *matrix, factor_arrays *f)
 {
-    tess_context *ctx = matrix->ctx;
-
-    tess_device_release(ctx, f->diagonal, matrix->nrows, sizeof *f->diagonal);
-    tess_device_release(ctx, f->order, matrix->nrows, sizeof *f->order);
-    tess_device_release(ctx, f->lu, matrix->nnz, sizeof *f->lu);
-    tess_device_release(ctx, f->inverse, matrix->nrows, sizeof *f->inverse);
-    levels_release(ctx, &f->schedule);
-    incomplete_release_triangle(ctx, &f->lower);
-    incomplete_release_pattern(ctx, &f->pattern);
+    free(f->lu);
+    incomplete_release_triangle(matrix->ctx, &f->lower);
+    incomplete_release_pattern(matrix->ctx, &f->pattern);
 }
 
 static oracle_csr take_triangle(const triangle_pattern *p, const double *lu)
@@ -72,36 +131,21 @@ static oracle_csr take_triangle(const triangle_pattern *p, const double *lu)
 test_factors factor_matrix(const tess_matrix *matrix, bool cholesky, double shift)
 {
     tess_context *ctx = matrix->ctx;
-    const int64_t n = matrix->nrows;
     factor_arrays arrays = open_arrays(matrix);
-    const tess_incomplete_job job = {.n = n,
-                                     .attempts = 1,
-                                     .cholesky = cholesky,
-                                     .shift = shift,
-                                     .diagonal = arrays.diagonal,
-                                     .order = arrays.order,
-                                     .runs = arrays.schedule.runs,
-                                     .nruns = arrays.schedule.nruns,
-                                     .lu = arrays.lu,
-                                     .inverse = arrays.inverse};
-    test_factors f = {.inverse = test_allocate(n, sizeof(double))};
-    double *lu = test_allocate(matrix->nnz, sizeof *lu);
+    const tess_incomplete_job job = {.n = matrix->nrows, .attempts = 1, .cholesky = cholesky, .shift = shift};
+    const tess_incomplete_outcome outcome = test_factorization == TESS_FACTORIZATION_HOST
+                                                ? factor_on_host(matrix, &arrays, job)
+                                                : factor_on_device(matrix, &arrays, job);
+    test_factors f = {
+        .inverse = arrays.inverse, .bad_row = outcome.bad_row, .finite = outcome.finite, .largest = outcome.largest};
     triangle_pattern upper = {0};
-    tess_incomplete_outcome outcome;
 
-    assert_ok(ctx, ctx->backend->incomplete_factor(matrix, &job, &outcome));
-    assert_ok(ctx, ctx->backend->download(ctx, lu, job.lu, (size_t)matrix->nnz * sizeof *lu));
-    assert_ok(ctx, ctx->backend->download(ctx, f.inverse, job.inverse, (size_t)n * sizeof *f.inverse));
     assert_ok(ctx, cholesky ? incomplete_mirror(ctx, &arrays.lower, &upper)
                             : incomplete_take_upper(ctx, &arrays.pattern, &upper));
-    f.lower = take_triangle(&arrays.lower, lu);
-    f.upper = take_triangle(&upper, lu);
-    f.bad_row = outcome.bad_row;
-    f.finite = outcome.finite;
-    f.largest = outcome.largest;
+    f.lower = take_triangle(&arrays.lower, arrays.lu);
+    f.upper = take_triangle(&upper, arrays.lu);
     incomplete_release_triangle(ctx, &upper);
     close_arrays(matrix, &arrays);
-    free(lu);
     return f;
 }
 
@@ -371,5 +415,6 @@ tess_precond_options factor_options(tess_precond_kind kind)
     tess_precond_options_init(&options);
     options.kind = kind;
     options.triangular = TESS_TRIANGULAR_LEVELS;
+    options.factorization = test_factorization;
     return options;
 }

@@ -14,7 +14,17 @@ typedef struct test_factors {
     double largest;
 } test_factors;
 
-/* Computes the factors by the backend of the matrix's context; `upper` of IC is the transpose of `lower`. */
+/* Where the factors of tests are computed: DEVICE, but within BY_HOST. */
+extern tess_factorization test_factorization;
+int factor_by_host(void **state);
+int factor_by_device(void **state);
+/* A test once more, with factors of the host. */
+#define BY_HOST(f)                                                    \
+    {                                                                 \
+#f ", by the host", f, factor_by_host, factor_by_device, NULL \
+    }
+
+/* Computes the factors as test_factorization has it; `upper` of IC is the transpose of `lower`. */
 test_factors factor_matrix(const tess_matrix *matrix, bool cholesky, double shift);
 /* Those of a matrix, by the backend of a device, or of the tests' device. */
 test_factors factors_on(tess_device device, const oracle_csr *a, tess_precond_kind kind);
@@ -47,7 +57,7 @@ oracle_csr arrow(int64_t n, bool first);
 /* The 5-point Laplacian of a k by k grid, k odd, with red points before black ones: two levels. */
 oracle_csr red_black(int64_t k);
 
-/* Defaults for a kind, but by levels on every device. */
+/* Defaults for a kind, but by levels on every device, and as test_factorization has it. */
 tess_precond_options factor_options(tess_precond_kind kind);
 
 #endif

@@ -74,10 +74,12 @@ static tess_status adaptive_block_jacobi(scene *s)
 }
 
 /* Of a matrix that is long enough: leaves in fp32 and square blocks in tiles, or merged levels in fp32. */
-static tess_status incomplete(scene *s, tess_precond_kind kind, tess_triangular triangular)
+static tess_status incomplete(scene *s, tess_precond_kind kind, tess_triangular triangular,
+                              tess_factorization factorization)
 {
     enum { ROWS = 3 * SCENE_N };
-    oracle_csr a = oracle_tridiagonal(ROWS, -1.0, 3.0, -1.0);
+    const bool by_host = factorization == TESS_FACTORIZATION_HOST; /* which needs shifts here */
+    oracle_csr a = oracle_tridiagonal(ROWS, -1.0, by_host ? 1.0 : 3.0, -1.0);
     const tess_csr_arrays arrays = csr_arrays_of(&a);
     tess_precond_options options;
     tess_matrix *fresh = NULL;
@@ -89,6 +91,7 @@ static tess_status incomplete(scene *s, tess_precond_kind kind, tess_triangular 
     options.kind = kind;
     options.role = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64};
     options.triangular = triangular;
+    options.factorization = factorization;
     options.leaf = SCENE_N;
     if (triangular != TESS_TRIANGULAR_MERGED) { options.squares.policy.policy = TESS_POLICY_MEAN_3STD; }
     if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, ROWS, TESS_PRECISION_FP64, &r); }
@@ -106,17 +109,27 @@ static tess_status incomplete(scene *s, tess_precond_kind kind, tess_triangular 
 
 static tess_status ilu0(scene *s)
 {
-    return incomplete(s, TESS_PRECOND_ILU0, TESS_TRIANGULAR_BLOCKS);
+    return incomplete(s, TESS_PRECOND_ILU0, TESS_TRIANGULAR_BLOCKS, TESS_FACTORIZATION_DEVICE);
 }
 
 static tess_status ic0(scene *s)
 {
-    return incomplete(s, TESS_PRECOND_IC0, TESS_TRIANGULAR_BLOCKS);
+    return incomplete(s, TESS_PRECOND_IC0, TESS_TRIANGULAR_BLOCKS, TESS_FACTORIZATION_DEVICE);
+}
+
+static tess_status ic0_by_host(scene *s)
+{
+    return incomplete(s, TESS_PRECOND_IC0, TESS_TRIANGULAR_BLOCKS, TESS_FACTORIZATION_HOST);
+}
+
+static tess_status merged_by_host(scene *s)
+{
+    return incomplete(s, TESS_PRECOND_IC0, TESS_TRIANGULAR_MERGED, TESS_FACTORIZATION_HOST);
 }
 
 static tess_status merged(scene *s)
 {
-    return incomplete(s, TESS_PRECOND_ILU0, TESS_TRIANGULAR_MERGED);
+    return incomplete(s, TESS_PRECOND_ILU0, TESS_TRIANGULAR_MERGED, TESS_FACTORIZATION_DEVICE);
 }
 
 /* With a matrix of its own. */
@@ -355,6 +368,8 @@ const named_scenario solve_scenarios[] = {
     {"ilu0", ilu0, false},
     {"ic0", ic0, false},
     {"merged levels", merged, false},
+    {"ic0 by the host, with shifts", ic0_by_host, false},
+    {"merged levels of factors of the host", merged_by_host, false},
     {"solve_cg", solve_cg, false},
     {"solve_cg_fp32", solve_cg_fp32, false},
     {"solve_bicgstab", solve_bicgstab, false},

@@ -187,11 +187,11 @@ static void ic_is_symmetric(void **state)
 
 /* ---- pivots that break down ---- */
 
-/* The shift that a matrix needs; M is then that of the shifted matrix. */
-static double shift_of(const oracle_csr *a, tess_precond_kind kind)
+/* The shift that a matrix needs; M is then that of the shifted matrix. Threads of the host make as many attempts at once. */
+static double shift_with(const oracle_csr *a, tess_precond_kind kind, int threads)
 {
     const tess_precond_options options = factor_options(kind);
-    tess_context *ctx = open_device(1);
+    tess_context *ctx = open_device(threads);
     tess_matrix *matrix = make_matrix(ctx, a);
     double *r = random_values(a->nrows, 7, -1.0, 1.0), *z = test_allocate(a->nrows, sizeof *z);
     tess_precond_factors facts;
@@ -203,6 +203,7 @@ static double shift_of(const oracle_csr *a, tess_precond_kind kind)
     assert_int_equal(f.bad_row, -1);
     apply_precond(m, a->nrows, r, z);
     check_factor_solution(&f, r, z, 0.0);
+    assert_int_equal(facts.factorization, test_factorization);
     if (facts.shift > 0.0) { /* half of it would not have done */
         test_factors half =
             factor_matrix(matrix, kind == TESS_PRECOND_IC0, facts.shift > 1e-3 ? facts.shift / 2.0 : 0.0);
@@ -217,6 +218,16 @@ static double shift_of(const oracle_csr *a, tess_precond_kind kind)
     free(r);
     free(z);
     return facts.shift;
+}
+
+static double shift_of(const oracle_csr *a, tess_precond_kind kind)
+{
+    const double shift = shift_with(a, kind, 1);
+
+    for (int threads = 2; threads <= 9; threads += threads - 1) {
+        assert_true(shift_with(a, kind, threads) == shift);
+    }
+    return shift;
 }
 
 static oracle_csr two_by_two(double a, double b, double c, double d)
@@ -308,6 +319,8 @@ static void hopeless_matrices_name_a_row(void **state)
     check_singular(&not_finite, "first seen in row 9");
     not_finite.val[not_finite.row_ptr[8]] = (double)INFINITY;
     check_singular(&not_finite, "not finite");
+    zeros.val[zeros.row_ptr[20]] = (double)NAN; /* after a row that no shift mends */
+    check_singular(&zeros, "not finite");
     oracle_free(&missing);
     oracle_free(&zeros);
     oracle_free(&not_finite);
@@ -399,6 +412,9 @@ static void wrong_requests_are_refused(void **state)
         o.triangular = (tess_triangular)9;
         assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_precond_create(matrix, &o, &m));
         o = good;
+        o.factorization = (tess_factorization)3;
+        assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_precond_create(matrix, &o, &m));
+        o = good;
         o.squares.precision = TESS_PRECISION_FP32;
         for (int way = 0; way < 2; way++) {
             o.triangular = way == 0 ? TESS_TRIANGULAR_LEVELS : TESS_TRIANGULAR_MERGED;
@@ -444,6 +460,15 @@ static void names_are_known(void **state)
     }
     assert_int_equal(tess_triangular_parse("rows", &way), TESS_INVALID_ARGUMENT);
     assert_string_equal(tess_triangular_name((tess_triangular)4), "?");
+    for (int w = TESS_FACTORIZATION_AUTO; w <= TESS_FACTORIZATION_DEVICE; w++) {
+        tess_factorization where = TESS_FACTORIZATION_AUTO;
+
+        assert_int_equal(tess_factorization_parse(tess_factorization_name((tess_factorization)w), &where),
+                         TESS_SUCCESS);
+        assert_int_equal(where, w);
+    }
+    assert_int_equal(tess_factorization_parse("gpu", NULL), TESS_INVALID_ARGUMENT);
+    assert_string_equal(tess_factorization_name((tess_factorization)3), "?");
 }
 
 /* No rows, one row. */
@@ -477,12 +502,43 @@ static void small_systems(void **state)
     oracle_free(&one);
 }
 
+/* By the device, whose levels threads of a CPU context share; a GPU leaves what is little to its host. */
+static void auto_leaves_little_to_the_host(void **state)
+{
+    oracle_csr a = oracle_laplace2d(12);
+    tess_context *ctx = open_device(2);
+    tess_matrix *matrix = make_matrix(ctx, &a);
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        tess_precond_options options;
+        tess_precond_factors facts;
+        tess_precond *m = NULL;
+
+        tess_precond_options_init(&options);
+        assert_int_equal(options.factorization, TESS_FACTORIZATION_AUTO);
+        options.kind = kinds[k];
+        assert_ok(ctx, tess_precond_create(matrix, &options, &m));
+        assert_ok(ctx, tess_precond_get_factors(m, &facts));
+        assert_int_equal(facts.factorization,
+                         TEST_DEVICE == TESS_DEVICE_GPU ? TESS_FACTORIZATION_HOST : TESS_FACTORIZATION_DEVICE);
+        tess_precond_destroy(m);
+    }
+    tess_matrix_destroy(matrix);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
 #define INCOMPLETE_TESTS                                                                                               \
     cmocka_unit_test(factors_agree_on_the_pattern), cmocka_unit_test(exact_without_fill_in),                           \
         cmocka_unit_test(fill_in_is_dropped), cmocka_unit_test(ic_is_symmetric), cmocka_unit_test(shifts_mend_pivots), \
         cmocka_unit_test(shifts_do_not_depend_on_scale), cmocka_unit_test(hopeless_matrices_name_a_row),               \
         cmocka_unit_test(update_follows_the_values), cmocka_unit_test(wrong_requests_are_refused),                     \
-        cmocka_unit_test(names_are_known), cmocka_unit_test(small_systems)
+        cmocka_unit_test(names_are_known), cmocka_unit_test(small_systems),                                            \
+        cmocka_unit_test(auto_leaves_little_to_the_host), BY_HOST(factors_agree_on_the_pattern),                       \
+        BY_HOST(exact_without_fill_in), BY_HOST(fill_in_is_dropped), BY_HOST(ic_is_symmetric),                         \
+        BY_HOST(shifts_mend_pivots), BY_HOST(shifts_do_not_depend_on_scale), BY_HOST(hopeless_matrices_name_a_row),    \
+        BY_HOST(update_follows_the_values), BY_HOST(wrong_requests_are_refused), BY_HOST(small_systems)
 
 #ifndef TESTS_ON_GPU
 int main(void)

@@ -396,7 +396,9 @@ static void the_rest_is_solved_by_levels(void **state)
         cmocka_unit_test(threads_do_not_change_a_bit), cmocka_unit_test(rule_balances_steps_and_entries),    \
         cmocka_unit_test(rewritten_rows_are_powers), cmocka_unit_test(growth_ends_groups),                   \
         cmocka_unit_test(nothing_reads_what_its_group_writes), cmocka_unit_test(records_round_their_values), \
-        cmocka_unit_test(groups_stay_while_they_serve), cmocka_unit_test(the_rest_is_solved_by_levels)
+        cmocka_unit_test(groups_stay_while_they_serve), cmocka_unit_test(the_rest_is_solved_by_levels),      \
+        BY_HOST(merged_levels_solve_the_same_system), BY_HOST(groups_stay_while_they_serve),                 \
+        BY_HOST(the_rest_is_solved_by_levels)
 
 #ifndef TESTS_ON_GPU
 int main(void)

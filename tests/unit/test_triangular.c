@@ -363,7 +363,8 @@ static void nan_passes_through(void **state)
         cmocka_unit_test(shared_levels_are_right), cmocka_unit_test(blocks_solve_the_same_system),            \
         cmocka_unit_test(blocks_are_cut_where_it_helps), cmocka_unit_test(squares_have_storage_of_their_own), \
         cmocka_unit_test(leaves_round_their_values), cmocka_unit_test(vectors_and_loops),                     \
-        cmocka_unit_test(nan_passes_through)
+        cmocka_unit_test(nan_passes_through), BY_HOST(blocks_solve_the_same_system),                          \
+        BY_HOST(squares_have_storage_of_their_own), BY_HOST(leaves_round_their_values)
 
 #ifndef TESTS_ON_GPU
 int main(void)

@@ -79,7 +79,7 @@ for bad in "rtol abc" "rtol 1e-8x" "rtol nan" "rtol=-1" "atol inf" "max-iteratio
     "rhs random:x" "precond block-jacobi:0" "precond block-jacobi:65" "precond block-jacobi:" \
     "divergence-tolerance 0" "restart 0" "restart=-3" "restart 1.5" "switch-at 0" "precond polynomial:0" \
     "precond polynomial:201" "precond polynomial:" "precond polynomial:4x" "precond ilu0:2" "precond ilu" \
-    "leaf 0" "triangular rows" "precond-format split2" "precond-policy mean-range:x" "precond-levels fp32,fp64"; do
+    "leaf 0" "triangular rows" "factorization gpu" "precond-format split2" "precond-policy mean-range:x" "precond-levels fp32,fp64"; do
     # shellcheck disable=SC2086
     expect 2 solve spd.mtx --$bad
 done
