@@ -330,6 +330,10 @@ json_t *cli_solve_json(const cli_solve_run *run)
     json_object_set_new(root, "phases", phases_json(r));
     json_object_set_new(root, "triangle_levels", triangles_json(r, r->triangle_levels));
     json_object_set_new(root, "triangle_steps", triangles_json(r, r->triangle_steps));
+    json_object_set_new(root, "factorization",
+                        r->factorization == TESS_FACTORIZATION_AUTO
+                            ? json_null()
+                            : json_string(tess_factorization_name(r->factorization)));
     add_integers(root, r);
     add_reals(root, run);
     json_object_set_new(root, "nonzeros_per_precision", precisions_json(r->nonzeros_per_precision));

@@ -41,8 +41,8 @@ typedef enum tess_log_level {
  *
  * Without a device allocator, a context keeps released device memory, up to a sixteenth of the device's, for
  * its own later use, in the order of its stream: finish what other streams do with an array before its owner is destroyed.
- * @ref tess_context_trim gives it back. Without a host allocator it keeps up to 256 MB of released host arrays that
- * work in between needed, likewise; these count as released.
+ * @ref tess_context_trim gives it back, and so it does host arrays: without a host allocator a context keeps those of
+ * 16 KB and more that it needed for a while, up to 64 and 256 MB. They count as released.
  */
 typedef struct tess_allocator {
     void *(*allocate)(void *user, size_t bytes);

@@ -254,8 +254,9 @@ typedef struct tess_solve_result {
     tess_precond_kind precond;
     double
         precond_shift; /**< ilu0, ic0: the shift of the diagonal that the factors needed, over its magnitudes; else 0 */
-    int64_t triangle_levels[2]; /**< ilu0, ic0: levels of the lower and the upper triangle; else 0 */
-    int64_t triangle_steps[2];  /**< the same, or the groups that they were merged into */
+    int64_t triangle_levels[2];       /**< ilu0, ic0: levels of the lower and the upper triangle; else 0 */
+    int64_t triangle_steps[2];        /**< the same, or the groups that they were merged into */
+    tess_factorization factorization; /**< of ilu0 and ic0: HOST or DEVICE, which computed them; else AUTO */
     tess_scaling scale;
     tess_reordering reorder;
     tess_format format;

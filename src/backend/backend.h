@@ -134,7 +134,7 @@ typedef struct tess_incomplete_job {
     bool cholesky;           /* IC(0): entries right of the diagonal are neither read nor written */
     double shift;            /* of the diagonal, over its magnitudes */
     int attempts;            /* at once, with that shift, twice that, ...: 1 to TESS_MOST_ATTEMPTS */
-    bool hasty;              /* other attempts follow the last of these: what a bad row leaves behind does not matter */
+    bool hasty;              /* other attempts follow: what a bad row leaves behind does not matter */
     const int64_t *diagonal; /* n: places of the diagonal entries among the matrix's */
     const int32_t *order;    /* n: rows, those that a row needs before it; NULL, on the host: as they lie */
     const level_run *runs;   /* of the host */
@@ -145,10 +145,10 @@ typedef struct tess_incomplete_job {
 
 /* Of the first attempt without a bad row, or else of the last. */
 typedef struct tess_incomplete_outcome {
-    int attempt;
-    int64_t bad_row; /* the first without a usable pivot or with entries that are not finite; -1: none */
-    bool finite;     /* whether the matrix is, where that was looked at */
+    int64_t bad_row; /* the first that is not finite, or else without a usable pivot; -1: none */
     double largest;  /* magnitude in lu, where no row is bad */
+    int attempt;
+    bool finite; /* whether the matrix is, where that was looked at */
 } tess_incomplete_outcome;
 
 /* A loop of a Krylov method: `body` enqueues one iteration through the backend. */

@@ -557,7 +557,7 @@ tess_status tess_matrix_on_host(const tess_matrix *a, tess_context **host_ctx, c
     tess_context_options_init(&options);
     options.device = TESS_DEVICE_CPU;
     options.threads = a->ctx->threads;
-    options.host_allocator = a->ctx->host_allocator;
+    if (!a->ctx->kept.enabled) { options.host_allocator = a->ctx->host_allocator; }
     status = tess_context_create(&options, host_ctx);
     if (status != TESS_SUCCESS) { return tess_fail(a->ctx, status, NULL, "could not create a context on the host"); }
     status = tess_matrix_copy_to(a, *host_ctx, &copy);

@@ -5,8 +5,13 @@
 #include "core/internal.h"
 #include "core/stages.h"
 
-/* The sanitizer hears of arrays that are kept: nobody may use them. */
-#ifdef __SANITIZE_ADDRESS__
+/* The sanitizer hears of arrays that are kept, and of what is beyond the end of others: nobody may use it. */
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define HAS_ADDRESS_SANITIZER
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(HAS_ADDRESS_SANITIZER)
 #include <sanitizer/asan_interface.h>
 #else
 #define ASAN_POISON_MEMORY_REGION(memory, bytes) ((void)(memory), (void)(bytes))
@@ -36,7 +41,7 @@ static size_t kept_size(const tess_context *ctx, size_t bytes)
 {
     size_t step = LEAST_KEPT / MOST_SPARE;
 
-    if (!ctx->kept.enabled || bytes < LEAST_KEPT) { return bytes; }
+    if (!ctx->kept.enabled || bytes < LEAST_KEPT || bytes > MOST_KEPT) { return bytes; }
     while (step * MOST_SPARE <= bytes / 2) {
         step *= 2;
     }
@@ -118,6 +123,7 @@ static tess_status allocate_checked(tess_context *ctx, int64_t count, size_t siz
         return tess_fail(ctx, TESS_OUT_OF_MEMORY, "free memory, or solve a smaller system",
                          "could not allocate %lld values of %zu bytes in host memory", (long long)count, size);
     }
+    ASAN_POISON_MEMORY_REGION((char *)*out + bytes, whole - bytes);
     if (ctx->device == TESS_DEVICE_CPU) { count_held(ctx, (int64_t)bytes); }
     return TESS_SUCCESS;
 }
@@ -129,6 +135,7 @@ static void release_checked(tess_context *ctx, void *pointer, int64_t count, siz
     if (!pointer) { return; }
     bytes = checked_bytes(count, size);
     whole = kept_size(ctx, bytes);
+    ASAN_UNPOISON_MEMORY_REGION(pointer, whole);
     if (!scratch || !keep(ctx, pointer, whole)) {
         ctx->host_allocator.release(ctx->host_allocator.user, pointer, whole);
     }

@@ -180,7 +180,11 @@ static tess_status make_triangles(tess_incomplete *m, const incomplete_pattern *
     TESS_TRY(levels_find(ctx, &lower, 0, m->n, &m->schedule));
     TESS_TRY(tess_stage_end(ctx, "levels of the factors"));
     m->by_host = chooses_host(m, o->factorization, p, &lower);
-    if (!m->by_host) { TESS_TRY(upload_schedule(m, p)); }
+    if (m->by_host) {
+        levels_release(ctx, &m->schedule); /* one thread goes through the rows as they lie */
+    } else {
+        TESS_TRY(upload_schedule(m, p));
+    }
     TESS_TRY(triangle_create(ctx, &lower, &options, &m->lower));
     TESS_TRY(m->cholesky ? incomplete_mirror(ctx, &lower, &upper) : incomplete_take_upper(ctx, p, &upper));
     status = triangle_create(ctx, &upper, &options, &m->upper);
@@ -224,6 +228,7 @@ tess_status incomplete_create(const tess_matrix *a, const tess_precond_options *
     m->matrix = a;
     m->n = a->nrows;
     m->cholesky = options->kind == TESS_PRECOND_IC0;
+    m->by_host = options->factorization == TESS_FACTORIZATION_HOST;
     m->storage = options->role.given ? options->role.storage : TESS_PRECISION_FP64;
     TESS_TRY(analyse(m, options));
     status = incomplete_renew(m);
@@ -378,7 +383,7 @@ static tess_status factor(tess_incomplete *m, attempt_room *room, double **lu, t
         if (outcome->bad_row < 0 || !outcome->finite) { break; }
     }
     *lu = room->lu + outcome->attempt * m->matrix->nnz;
-    if (room->inverse) { status = take_inverse(m, room, outcome->attempt); }
+    if (room->inverse && outcome->bad_row < 0) { status = take_inverse(m, room, outcome->attempt); }
 cleanup:
     return status;
 }
@@ -525,10 +530,20 @@ uint64_t incomplete_revision(const tess_incomplete *m)
     return m->revision;
 }
 
+/* What the elimination needs, where that is on the context's device. */
+static int64_t schedule_bytes(const tess_incomplete *m)
+{
+    const incomplete_pattern *p = &m->pattern;
+
+    if (!m->by_host) { return m->n * (int64_t)(sizeof *m->diagonal + sizeof *m->order); }
+    if (m->ctx->device == TESS_DEVICE_GPU) { return 0; }
+    return (p->n + 1) * (int64_t)sizeof *p->row_ptr + p->nnz * (int64_t)sizeof *p->col_ind +
+           p->n * (int64_t)sizeof *p->diagonal;
+}
+
 int64_t incomplete_bytes(const tess_incomplete *m)
 {
     if (m->missing_row >= 0) { return 0; }
     return triangle_bytes(m->lower) + triangle_bytes(m->upper) +
-           m->n * (int64_t)(sizeof *m->inverse + 2 * sizeof *m->work[0]) +
-           (m->by_host ? 0 : m->n * (int64_t)(sizeof *m->diagonal + sizeof *m->order));
+           m->n * (int64_t)(sizeof *m->inverse + 2 * sizeof *m->work[0]) + schedule_bytes(m);
 }

@@ -17,9 +17,10 @@ enum { FACTOR_WAVES = GPU_BLOCK / GPU_WAVE, FACTOR_BLOCKS = 8 };
 
 /* What rows find out, in device memory. */
 struct factor_report {
-    unsigned long long bad_row; /* ULLONG_MAX: none */
-    unsigned long long largest; /* the bits of a double */
-    unsigned ticket, not_finite;
+    unsigned long long bad_row;    /* ULLONG_MAX: none */
+    unsigned long long largest;    /* the bits of a double */
+    unsigned long long not_finite; /* the first row that is not; ULLONG_MAX: none */
+    unsigned ticket;
 };
 
 struct factor_task {
@@ -145,7 +146,7 @@ __device__ inline factor_task task_of(const factor_task &all, int k)
     task.job.inverse += k * all.job.n;
     task.done += k * all.job.n;
     task.report += k;
-    task.hasty = all.job.hasty || k + 1 < all.job.attempts;
+    task.hasty = k + 1 < all.job.attempts;
     return task;
 }
 
@@ -171,7 +172,7 @@ __device__ inline void factor_row(const factor_task &task, const open_row &r)
 
     if (r.lane == 0) {
         job.inverse[r.row] = 1.0 / (job.cholesky ? sqrt(pivot) : pivot);
-        if (!(sum <= DBL_MAX)) { task.report->not_finite = 1; }
+        if (!(sum <= DBL_MAX)) { atomicMin(&task.report->not_finite, static_cast<unsigned long long>(r.row)); }
         if (!incomplete_accepts(&job, pivot, shifted, sum)) {
             atomicMin(&task.report->bad_row, static_cast<unsigned long long>(r.row));
         }
@@ -282,10 +283,10 @@ extern "C" tess_status gpu_incomplete_factor(const tess_matrix *assembled, const
     int k = 0;
     tess_status status = TESS_SUCCESS;
 
-    *out = {0, -1, true, 0.0};
+    *out = {-1, 0.0, 0, true};
     if (job->n == 0) { return TESS_SUCCESS; }
     for (factor_report &each : report) {
-        each = {ULLONG_MAX, 0, 0, 0};
+        each = {ULLONG_MAX, 0, ULLONG_MAX, 0};
     }
     TESS_TRY(tess_device_allocate(ctx, flags, sizeof *task.done, reinterpret_cast<void **>(&task.done)));
     TESS_TRY(tess_device_allocate(ctx, TESS_MOST_ATTEMPTS, sizeof *report, reinterpret_cast<void **>(&task.report)));
@@ -297,8 +298,8 @@ extern "C" tess_status gpu_incomplete_factor(const tess_matrix *assembled, const
         k += 1;
     }
     out->attempt = k;
-    out->bad_row = report[k].bad_row == ULLONG_MAX ? -1 : static_cast<int64_t>(report[k].bad_row);
-    out->finite = report[k].not_finite == 0;
+    out->finite = report[k].not_finite == ULLONG_MAX;
+    out->bad_row = static_cast<int64_t>(out->finite ? report[k].bad_row : report[k].not_finite); /* ULLONG_MAX: -1 */
     memcpy(&out->largest, &report[k].largest, sizeof out->largest);
 cleanup:
     tess_device_release(ctx, task.done, flags, sizeof *task.done);

@@ -11,10 +11,9 @@ typedef struct factor_task {
     const csr_view *v;
 } factor_task;
 
-/* What a thread finds out. */
+/* What a thread finds out: the first rows without a usable pivot and not finite; INT64_MAX: none. */
 typedef struct factor_report {
-    int64_t bad_row;
-    bool finite;
+    int64_t bad_row, not_finite;
 } factor_report;
 
 /* Copies the row's entries up to `end`; returns the sum of their magnitudes. */
@@ -101,9 +100,22 @@ static void factor_row(const factor_task *task, int64_t i, factor_report *report
 
     job->lu[diagonal] = shifted;
     pivot = job->cholesky ? eliminate_symmetric_row(task, i, begin) : eliminate_row(task, i, begin, end);
-    report->finite = report->finite && sum <= DBL_MAX;
+    if (!(sum <= DBL_MAX) && i < report->not_finite) { report->not_finite = i; }
     if (!incomplete_accepts(job, pivot, shifted, sum) && i < report->bad_row) { report->bad_row = i; }
     job->inverse[i] = 1.0 / (job->cholesky ? sqrt(pivot) : pivot);
+}
+
+/* Whether the row is finite, no more. */
+static void look_at_row(const factor_task *task, int64_t i, factor_report *report)
+{
+    const double *val = task->v->val;
+    const int64_t end = task->job->cholesky ? task->job->diagonal[i] + 1 : csr_offset(task->v, i + 1);
+    double sum = 0.0;
+
+    for (int64_t k = csr_offset(task->v, i); k < end; k++) {
+        sum += fabs(val[k]);
+    }
+    if (!(sum <= DBL_MAX) && i < report->not_finite) { report->not_finite = i; }
 }
 
 /* The row's entries of L and U with ones on the diagonals. Returns the largest magnitude, Inf where one is not finite. */
@@ -147,38 +159,43 @@ static void normalise(const factor_task *task, int threads, tess_incomplete_outc
     out->bad_row = bad_row;
 }
 
-/* The rows of a run; of a hasty job none after a bad one. */
+/* The rows of a run. Once one is bad, a hasty job wants to know of others whether they are finite, no more. */
 static void factor_run(const factor_task *task, level_run run, int threads, factor_report *all)
 {
     const tess_incomplete_job *job = task->job;
-    int64_t bad_row = all->bad_row;
-    bool finite = all->finite;
+    int64_t bad_row = all->bad_row, not_finite = all->not_finite;
 
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(min : bad_row) \
-    reduction(&& : finite) if (threads > 1 && run.shared)
+#pragma omp parallel for num_threads(threads) schedule(static) \
+    reduction(min                                              \
+              : bad_row, not_finite) if (threads > 1 && run.shared)
     for (int64_t p = run.begin; p < run.end; p++) {
-        factor_report report = {bad_row, finite};
+        const int64_t row = job->order ? job->order[p] : p;
+        factor_report report = {bad_row, not_finite};
 
-        if (job->hasty && (all->bad_row < INT64_MAX || bad_row < INT64_MAX)) { continue; }
-        factor_row(task, job->order ? job->order[p] : p, &report);
+        if (job->hasty && (all->bad_row < INT64_MAX || bad_row < INT64_MAX)) {
+            look_at_row(task, row, &report);
+        } else {
+            factor_row(task, row, &report);
+        }
         bad_row = report.bad_row;
-        finite = report.finite;
+        not_finite = report.not_finite;
     }
-    *all = (factor_report){bad_row, finite};
+    *all = (factor_report){bad_row, not_finite};
 }
 
 static tess_incomplete_outcome attempt(const csr_view *v, const tess_incomplete_job *job, int threads)
 {
     const factor_task task = {job, v};
-    factor_report report = {INT64_MAX, true};
+    factor_report report = {INT64_MAX, INT64_MAX};
     tess_incomplete_outcome out;
 
     for (int64_t r = 0; r < job->nruns; r++) {
         factor_run(&task, job->runs[r], threads, &report);
     }
-    out = (tess_incomplete_outcome){.bad_row = report.bad_row, .finite = report.finite};
+    out = (tess_incomplete_outcome){.bad_row = report.bad_row, .finite = report.not_finite == INT64_MAX};
     if (!job->hasty || out.bad_row == INT64_MAX) { normalise(&task, threads, &out); }
     if (out.bad_row == INT64_MAX) { out.bad_row = -1; }
+    if (!out.finite) { out.bad_row = report.not_finite; }
     return out;
 }
 

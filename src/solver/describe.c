@@ -27,6 +27,7 @@ static void describe_precond(const tess_precond *m, tess_solve_result *r)
     r->triangle_levels[1] = factors.upper_levels;
     r->triangle_steps[0] = factors.lower_steps;
     r->triangle_steps[1] = factors.upper_steps;
+    r->factorization = factors.factorization;
 }
 
 void describe_solver(const tess_solver *s, tess_solve_result *r)

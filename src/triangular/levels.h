@@ -14,7 +14,7 @@ typedef struct triangle_pattern {
     int64_t *source; /* of each entry: its place in the array that values are taken from */
 } triangle_pattern;
 
-/* An array of values; entry k of a pattern has the one at source[k]. Of CPU contexts both are the same. */
+/* An array of values; entry k of a pattern has the one at source[k]. */
 typedef struct triangle_values {
     int64_t count;
     const double *host;   /* NULL: on the device alone */

@@ -7,10 +7,6 @@
 
 #include "backend/host/host.h"
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 /* Levels are merged in chunks, apart from each other: so many at most, of so many levels at least. Rewritten rows have so many times
    the entries of the rows as they were at most. */
 enum { MOST_CHUNKS = 16, LEVELS_OF_CHUNK = 64, MOST_FILL = 12 };
@@ -273,20 +269,12 @@ static merge_chunk make_chunk(const merge_task *t, merged_rows *m, int64_t first
         .task = t, .m = m, .first = first, .end = end, .used = before, .last = before + MOST_FILL * plain};
 }
 
-static int thread_number(void)
-{
-#ifdef _OPENMP
-    return omp_get_thread_num();
-#else
-    return 0;
-#endif
-}
-
-/* Chunks `first` tells of, by threads with 2 n slots each; those that get a chunk clear their own. */
+/* Chunks `first` tells of, by threads; those that get one take and clear 2 n slots, which as many have as there are chunks or threads. */
 static void merge_chunks(const merge_task *t, const int64_t *first, int chunks, int threads, int32_t *slots,
                          merged_rows *m)
 {
     double growth = 1.0, largest = 0.0;
+    int64_t taken = 0;
 
 #pragma omp parallel num_threads(threads) reduction(max : growth, largest)
     {
@@ -297,7 +285,11 @@ static void merge_chunks(const merge_task *t, const int64_t *first, int chunks, 
             merge_chunk c = make_chunk(t, m, first[i], first[i + 1]);
 
             if (!own) {
-                own = slots + thread_number() * 2 * m->n;
+                int64_t turn = 0;
+
+#pragma omp atomic capture
+                turn = taken++;
+                own = slots + turn * 2 * m->n;
                 memset(own, 0, (size_t)(2 * m->n) * sizeof *own);
             }
             c.slot = own;
@@ -346,7 +338,7 @@ tess_status merge_rewrite(tess_context *ctx, const triangle_pattern *p, const do
     task.place = place;
     chunks = cut_chunks(&task, m, first);
     threads = chunks > 1 ? host_threads_for(ctx, p->row_ptr[p->n] + p->n) : 1;
-    slot_count = threads * 2 * m->n;
+    slot_count = (threads < chunks ? threads : chunks) * 2 * m->n;
     TESS_TRY(tess_host_allocate(ctx, slot_count, sizeof *slots, (void **)&slots));
     merge_chunks(&task, first, chunks, threads, slots, m);
 cleanup:

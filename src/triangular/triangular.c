@@ -58,13 +58,19 @@ static void release_square(tess_context *ctx, triangle_square *s)
     tess_matrix_destroy(s->assembled);
 }
 
-void triangle_destroy(sparse_triangle *t)
+static void release_steps(sparse_triangle *t)
 {
-    if (!t) { return; }
     for (int64_t i = 0; i < t->nsteps; i++) {
         release_leaf(t->ctx, &t->steps[i].leaf);
         release_square(t->ctx, &t->steps[i].square);
     }
+    t->nsteps = 0;
+}
+
+void triangle_destroy(sparse_triangle *t)
+{
+    if (!t) { return; }
+    release_steps(t);
     tess_host_release(t->ctx, t->steps, t->capacity, sizeof *t->steps);
     merged_destroy(t->merged);
     tess_host_release(t->ctx, t, 1, sizeof *t);
@@ -344,7 +350,11 @@ static tess_status fill_merged(sparse_triangle *t, const triangle_values *values
 
     TESS_TRY(merged_fill(t->merged, values, &fits));
     if (fits) { goto cleanup; }
-    TESS_TRY(cut(t, merged_pattern(t->merged), 0, t->n));
+    status = cut(t, merged_pattern(t->merged), 0, t->n);
+    if (status != TESS_SUCCESS) {
+        release_steps(t); /* a later set-up begins anew */
+        goto cleanup;
+    }
     t->moves = merged_moves(t->merged) + 1;
     merged_destroy(t->merged);
     t->merged = NULL;

@@ -320,7 +320,7 @@ static void hopeless_matrices_name_a_row(void **state)
     not_finite.val[not_finite.row_ptr[8]] = (double)INFINITY;
     check_singular(&not_finite, "not finite");
     zeros.val[zeros.row_ptr[20]] = (double)NAN; /* after a row that no shift mends */
-    check_singular(&zeros, "not finite");
+    check_singular(&zeros, "first seen in row 21");
     oracle_free(&missing);
     oracle_free(&zeros);
     oracle_free(&not_finite);

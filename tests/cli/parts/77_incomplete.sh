@@ -11,9 +11,10 @@ for solver in cg bicgstab gmres gmres-ir gmres-fd; do
     done
 done
 json solve.json 'j["options"]["triangular"] == "auto" and j["options"]["leaf"] == 4096'
-json solve.json 'j["options"]["factorization"] == "auto"'
+json solve.json 'j["options"]["factorization"] == "auto" and j["factorization"] == "device"'
 json solve.json 'j["options"]["precond_format"] == "csr" and j["options"]["precond_policy"] == "none"'
 expect 0 solve $problem --precond jacobi --json solve.json
+json solve.json 'j["factorization"] is None'
 json solve.json 'j["triangle_levels"] is None and j["triangle_steps"] is None and j["precond_shift"] == 0'
 
 # storage, blocks
@@ -26,7 +27,7 @@ for storage in fp64 fp32/fp64 bf16/fp64 fp16/fp64; do
 done
 for where in host device; do
     expect 0 solve $problem --solver cg --precond ic0 --factorization $where --rtol 1e-10 --json solve.json
-    json solve.json 'j["options"]["factorization"] == "'$where'" and j["iterations"] < 60'
+    json solve.json 'j["options"]["factorization"] == j["factorization"] == "'$where'" and j["iterations"] < 60'
 done
 expect 0 solve $problem --precond ilu0 --triangular blocks --leaf 200 --rtol 1e-10 --json solve.json
 json solve.json 'j["options"]["leaf"] == 200 and sum(j["triangle_levels"]) > 158'
