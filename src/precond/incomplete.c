@@ -185,8 +185,8 @@ static tess_status make_triangles(tess_incomplete *m, const incomplete_pattern *
     } else {
         TESS_TRY(upload_schedule(m, p));
     }
-    TESS_TRY(triangle_create(ctx, &lower, &options, &m->lower));
     TESS_TRY(m->cholesky ? incomplete_mirror(ctx, &lower, &upper) : incomplete_take_upper(ctx, p, &upper));
+    TESS_TRY(triangle_create(ctx, &lower, &options, &m->lower));
     status = triangle_create(ctx, &upper, &options, &m->upper);
 cleanup:
     incomplete_release_triangle(ctx, &lower);

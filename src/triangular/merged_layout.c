@@ -254,11 +254,18 @@ static void measure_records(merged_layout *l)
     }
 }
 
-/* A row's entries on their way into a record. */
+/* Entries on their way into a record. */
 typedef struct record_writer {
     const merged_layout *l;
     char *val, *index;
 } record_writer;
+
+/* A lane of a slice: its entries are next, next + 2^shift, .. below `last`; `own` is the index of what there is not, 0 times b of
+   the lane's row, or of the slice's first where the lane has none. */
+typedef struct layout_lane {
+    int64_t next, last;
+    uint32_t own;
+} layout_lane;
 
 static uint32_t index_of(const merged_layout *l, int32_t index)
 {
@@ -267,40 +274,59 @@ static uint32_t index_of(const merged_layout *l, int32_t index)
     return index < n ? l->place[index] : l->place[index - n] + (uint32_t)l->local;
 }
 
-static void write_entry(const record_writer *w, int64_t at, uint32_t index, double value)
+static layout_lane open_lane(const merged_layout *l, const layout_piece *piece, int64_t s, int lane)
 {
-    const uint16_t narrow = (uint16_t)index;
+    const merged_rows *m = l->rows;
+    const int shift = l->group[piece->group].shift;
+    const int64_t first = m->begin[piece->group] + s * (MERGED_LANES >> shift), i = first + (lane >> shift);
+    const bool inside = i < m->begin[piece->group + 1];
+    const int64_t p = l->position[inside ? i : first], start = m->start[p];
 
-    tess_store(w->l->precision, w->val, at, value, TESS_OVERFLOW_INFINITY);
+    return (layout_lane){.next = start + (lane & ((1 << shift) - 1)),
+                         .last = inside ? start + m->length[p] : 0,
+                         .own = index_of(l, (int32_t)m->n + m->row[p])};
+}
+
+static void write_index(const record_writer *w, int64_t at, uint32_t index)
+{
     if (w->l->wide) {
-        memcpy(w->index + at * (int64_t)sizeof index, &index, sizeof index);
+        ((uint32_t *)w->index)[at] = index;
     } else {
-        memcpy(w->index + at * (int64_t)sizeof narrow, &narrow, sizeof narrow);
+        ((uint16_t *)w->index)[at] = (uint16_t)index;
     }
 }
 
-/* A lane's entries, its slice's from entry `at` on. What there is not is 0 times the row's own b; of lanes without a row, b of the
-   slice's first. */
-static void write_lane(const record_writer *w, const layout_piece *piece, int64_t s, int lane, int64_t at,
-                       int64_t length)
+/* Slice s of a group, from entry `at` of each lane on. */
+static inline __attribute__((always_inline)) void write_slice(tess_precision precision, const record_writer *w,
+                                                              const layout_piece *piece, int64_t s, int64_t at,
+                                                              int64_t length)
 {
     const merged_rows *m = w->l->rows;
-    const int shift = w->l->group[piece->group].shift;
-    const int64_t i = m->begin[piece->group] + s * (MERGED_LANES >> shift) + (lane >> shift);
-    const bool inside = i < m->begin[piece->group + 1];
-    const int64_t p = inside ? w->l->position[i] : 0, start = m->start[p];
-    const int64_t last = inside ? start + m->length[p] : 0;
-    const int64_t own_row = w->l->position[inside ? i : m->begin[piece->group] + s * (MERGED_LANES >> shift)];
-    const uint32_t own = index_of(w->l, (int32_t)m->n + m->row[own_row]);
+    const int64_t step = INT64_C(1) << w->l->group[piece->group].shift;
+    layout_lane lanes[MERGED_LANES];
 
-    for (int64_t k = 0; k < length; k++) {
-        const int64_t e = start + (k << shift) + (lane & ((1 << shift) - 1)), to = (at + k) * MERGED_LANES + lane;
+    for (int lane = 0; lane < MERGED_LANES; lane++) {
+        lanes[lane] = open_lane(w->l, piece, s, lane);
+    }
+    for (int64_t k = at; k < at + length; k++) {
+        for (int lane = 0; lane < MERGED_LANES; lane++) {
+            const int64_t e = lanes[lane].next, to = k * MERGED_LANES + lane;
+            const bool there = e < lanes[lane].last;
 
-        if (e < last) {
-            write_entry(w, to, index_of(w->l, m->index[e]), m->val[e]);
-        } else {
-            write_entry(w, to, own, 0.0);
+            tess_store(precision, w->val, to, there ? m->val[e] : 0.0, TESS_OVERFLOW_INFINITY);
+            write_index(w, to, there ? index_of(w->l, m->index[e]) : lanes[lane].own);
+            lanes[lane].next = e + step;
         }
+    }
+}
+
+static void write_slice_as(const record_writer *w, const layout_piece *piece, int64_t s, int64_t at, int64_t length)
+{
+    switch (w->l->precision) {
+#define CASE(NAME, value, name, type, bits, emin, emax, max) \
+    case TESS_PRECISION_##NAME: write_slice(TESS_PRECISION_##NAME, w, piece, s, at, length); break;
+        TESS_PRECISION_LIST(CASE)
+#undef CASE
     }
 }
 
@@ -339,9 +365,7 @@ static int64_t write_record(const merged_layout *l, const layout_piece *piece, c
         const int64_t s = piece->slice + k * l->blocks, length = slice_length(l, piece->group, s, head.shift);
 
         offset[k] = (uint16_t)at;
-        for (int lane = 0; lane < MERGED_LANES; lane++) {
-            write_lane(&writer, piece, s, lane, at, length);
-        }
+        write_slice_as(&writer, piece, s, at, length);
         at += length;
     }
     offset[piece->slices] = (uint16_t)at;

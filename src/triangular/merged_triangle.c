@@ -28,7 +28,7 @@ enum { SHORT_SLOT = 4096 };
 struct merged_triangle {
     tess_context *ctx;
     merged_limits limits;
-    triangle_pattern pattern; /* a copy */
+    triangle_pattern pattern;
     int64_t nnz;
     int64_t *source; /* the pattern's, on the device; NULL: values came from the host */
     merged_rows rows;
@@ -62,29 +62,6 @@ void merged_destroy(merged_triangle *t)
     tess_host_release(t->ctx, t, 1, sizeof *t);
 }
 
-static tess_status copy_array(tess_context *ctx, const void *from, int64_t count, size_t size, void **out)
-{
-    const tess_status status = tess_host_allocate(ctx, count, size, out);
-
-    if (status == TESS_SUCCESS) { memcpy(*out, from, (size_t)count * size); }
-    return status;
-}
-
-static tess_status copy_pattern(merged_triangle *t, const triangle_pattern *p)
-{
-    tess_context *ctx = t->ctx;
-    triangle_pattern *own = &t->pattern;
-    tess_status status = TESS_SUCCESS;
-
-    own->n = p->n;
-    own->upper = p->upper;
-    TESS_TRY(copy_array(ctx, p->row_ptr, p->n + 1, sizeof *p->row_ptr, (void **)&own->row_ptr));
-    TESS_TRY(copy_array(ctx, p->col_ind, t->nnz, sizeof *p->col_ind, (void **)&own->col_ind));
-    status = copy_array(ctx, p->source, t->nnz, sizeof *p->source, (void **)&own->source);
-cleanup:
-    return status;
-}
-
 /* ---- blocks ---- */
 
 /* Rows of a block where there are n and so many blocks: about as many each. */
@@ -113,7 +90,7 @@ static bool pays(const merged_triangle *t, int64_t entries)
     return t->rows.levels > FEW_LEVELS && entries / t->rows.levels <= WIDE_LEVEL * (int64_t)t->view.blocks;
 }
 
-tess_status merged_create(tess_context *ctx, const triangle_pattern *p, tess_precision precision, merged_triangle **out)
+tess_status merged_create(tess_context *ctx, triangle_pattern *p, tess_precision precision, merged_triangle **out)
 {
     merged_limits limits = {0};
     merged_triangle *t = NULL;
@@ -133,8 +110,8 @@ tess_status merged_create(tess_context *ctx, const triangle_pattern *p, tess_pre
     TESS_TRY(merge_open(ctx, p, &t->rows));
     TESS_TRY(tess_stage_end(ctx, "levels of triangles"));
     if (!pays(t, entries)) { goto cleanup; }
-    TESS_TRY(copy_pattern(t, p));
-    TESS_TRY(tess_stage_end(ctx, "copies of patterns"));
+    t->pattern = *p;
+    *p = (triangle_pattern){0};
     *out = t;
 cleanup:
     if (!*out) { merged_destroy(t); }

@@ -252,7 +252,7 @@ cleanup:
     return p->upper ? cut(t, p, first, middle) : cut(t, p, middle, end);
 }
 
-tess_status triangle_create(tess_context *ctx, const triangle_pattern *p, const triangle_options *options,
+tess_status triangle_create(tess_context *ctx, triangle_pattern *p, const triangle_options *options,
                             sparse_triangle **out)
 {
     sparse_triangle *t = NULL;
@@ -267,7 +267,7 @@ tess_status triangle_create(tess_context *ctx, const triangle_pattern *p, const 
                            .precision = options->precision,
                            .squares = *options->squares};
     if (p->n > 0 && options->merged) { TESS_TRY(merged_create(ctx, p, options->precision, &t->merged)); }
-    if (p->n > 0 && !t->merged) { TESS_TRY(cut(t, p, 0, p->n)); }
+    if (t->n > 0 && !t->merged) { TESS_TRY(cut(t, p, 0, t->n)); }
     *out = t;
 cleanup:
     if (status != TESS_SUCCESS) { triangle_destroy(t); }

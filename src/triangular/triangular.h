@@ -32,8 +32,8 @@ typedef struct triangle_facts {
 tess_status triangle_values_upload(tess_context *ctx, triangle_values *v);
 void triangle_values_release(tess_context *ctx, triangle_values *v);
 
-/* The structure alone; `p` is not kept. */
-tess_status triangle_create(tess_context *ctx, const triangle_pattern *p, const triangle_options *options,
+/* The structure alone. Where the pattern is kept its arrays are taken, and *p is empty; else they stay the caller's. */
+tess_status triangle_create(tess_context *ctx, triangle_pattern *p, const triangle_options *options,
                             sparse_triangle **out);
 /* Takes the values; they are uploaded where they are needed on the device. */
 tess_status triangle_fill(sparse_triangle *t, triangle_values *values);
