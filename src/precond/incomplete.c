@@ -128,29 +128,31 @@ static tess_storage_options resolve_squares(const tess_precond_options *o, tess_
     return squares;
 }
 
-/* Of one attempt; products of ILU(0) are with the upper parts of the rows that a row needs, those of IC(0) with what is shorter. */
-static int64_t host_nanoseconds(const tess_incomplete *m, const incomplete_pattern *p, const triangle_pattern *lower)
+/* Whether one attempt takes the host less time; products of ILU(0) are with the upper parts of the rows that a row needs, those of
+   IC(0) with what is shorter. */
+static bool host_is_sooner(const tess_incomplete *m, const incomplete_pattern *p, const triangle_pattern *lower)
 {
-    int64_t products = 0;
+    int64_t left = DEVICE_LEVEL * m->schedule.levels + DEVICE_CALLS - HOST_ENTRY * p->nnz; /* nanoseconds */
 
-    for (int64_t i = 0; i < p->n; i++) {
-        const int64_t left = lower->row_ptr[i + 1] - lower->row_ptr[i];
+    for (int64_t i = 0; i < p->n && left > 0; i++) {
+        const int64_t own = lower->row_ptr[i + 1] - lower->row_ptr[i];
 
         for (int64_t k = lower->row_ptr[i]; k < lower->row_ptr[i + 1]; k++) {
             const int64_t j = lower->col_ind[k], others = lower->row_ptr[j + 1] - lower->row_ptr[j];
 
-            products += !m->cholesky ? p->row_ptr[j + 1] - p->diagonal[j] - 1 : left < others ? left : others;
+            left -= HOST_PRODUCT * (!m->cholesky   ? p->row_ptr[j + 1] - p->diagonal[j] - 1
+                                    : own < others ? own
+                                                   : others);
         }
     }
-    return HOST_PRODUCT * products + HOST_ENTRY * p->nnz;
+    return left > 0;
 }
 
 static bool chooses_host(const tess_incomplete *m, tess_factorization where, const incomplete_pattern *p,
                          const triangle_pattern *lower)
 {
     if (where != TESS_FACTORIZATION_AUTO) { return where == TESS_FACTORIZATION_HOST; }
-    return m->ctx->device == TESS_DEVICE_GPU &&
-           host_nanoseconds(m, p, lower) < DEVICE_LEVEL * m->schedule.levels + DEVICE_CALLS;
+    return m->ctx->device == TESS_DEVICE_GPU && host_is_sooner(m, p, lower);
 }
 
 /* What a factorization on the device needs. */
