@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The GPU backend: CUDA when nvcc is found, or the same sources through hipcc, or none.
-# Sets TESS_GPU_BACKEND (cuda, hip, none), TESS_GPU_DEFINITIONS, TESS_GPU_INCLUDE_DIRS, TESS_GPU_LINK_LIBRARIES,
+# The GPU backend: CUDA when nvcc is found, or the same sources through hipcc, or for a GPU emulated on the host, or none.
+# Sets TESS_GPU_BACKEND (cuda, hip, emulated, none), TESS_GPU_DEFINITIONS, TESS_GPU_INCLUDE_DIRS, TESS_GPU_LINK_LIBRARIES,
 # TESS_GPU_OBJECTS.
 
 set(TESS_GPU_BACKEND none)
@@ -13,7 +13,14 @@ file(GLOB_RECURSE tess_gpu_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*
 file(GLOB_RECURSE tess_gpu_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.h ${PROJECT_SOURCE_DIR}/src/*.cuh
      ${PROJECT_SOURCE_DIR}/include/*.h ${PROJECT_SOURCE_DIR}/include/*.cuh)
 
-if(TESS_HIP)
+if(TESS_EMULATED_GPU)
+    set(TESS_GPU_BACKEND emulated)
+    enable_language(CXX)
+    find_package(Boost REQUIRED COMPONENTS context)
+    find_package(Python3 REQUIRED COMPONENTS Interpreter)
+    set(TESS_GPU_INCLUDE_DIRS ${PROJECT_SOURCE_DIR}/tests/emulator)
+    list(APPEND TESS_GPU_LINK_LIBRARIES Boost::context Threads::Threads)
+elseif(TESS_HIP)
     find_program(TESS_HIPCC hipcc HINTS /opt/rocm/bin REQUIRED)
     set(TESS_HIP_ARCHITECTURES gfx90a CACHE STRING "AMD architectures to compile for")
     set(TESS_GPU_BACKEND hip)
@@ -85,11 +92,49 @@ function(tess_compile_hip out)
     set(${out} ${objects} PARENT_SCOPE)
 endfunction()
 
+# Lists in `out` the C++ that tests/emulator/translate.py makes, below `to`, of the CUDA sources below `from` among those given;
+# headers that change are written there too.
+function(tess_translate out from to)
+    set(names "")
+    set(outputs "")
+    foreach(source IN LISTS ARGN)
+        cmake_path(IS_PREFIX from ${source} inside)
+        if(inside)
+            file(RELATIVE_PATH name ${from} ${source})
+            list(APPEND names ${name})
+            if(name MATCHES "[.]cu$")
+                string(REGEX REPLACE "[.]cu$" ".cpp" output ${name})
+                list(APPEND outputs ${to}/${output})
+            endif()
+        endif()
+    endforeach()
+    set(translate ${PROJECT_SOURCE_DIR}/tests/emulator/translate.py)
+    add_custom_command(OUTPUT ${outputs} COMMAND ${Python3_EXECUTABLE} ${translate} ${from} ${to} ${names}
+                       DEPENDS ${ARGN} ${translate} COMMENT "Making C++ of CUDA sources" VERBATIM)
+    set(${out} ${outputs} PARENT_SCOPE)
+endfunction()
+
+# C++ that runs on the emulated GPU.
+function(tess_emulated_options target)
+    target_include_directories(${target} BEFORE PRIVATE ${PROJECT_BINARY_DIR}/emulated ${PROJECT_SOURCE_DIR}/tests)
+    target_compile_definitions(${target} PRIVATE TESS_EMULATED_GPU=1)
+    set_target_properties(${target} PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS ON)
+    set(flags -Wall -Wextra -Wno-unknown-pragmas -Wno-missing-field-initializers -ffp-contract=off ${TESS_SANITIZE_FLAGS})
+    if(TESS_WERROR)
+        list(APPEND flags -Werror)
+    endif()
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${flags}>")
+endfunction()
+
 function(tess_add_gpu_sources target)
     target_compile_definitions(${target} PRIVATE ${TESS_GPU_DEFINITIONS})
     if(TESS_GPU_BACKEND STREQUAL "cuda")
         target_sources(${target} PRIVATE ${tess_gpu_sources})
         tess_cuda_options(${target})
+    elseif(TESS_GPU_BACKEND STREQUAL "emulated")
+        tess_translate(sources ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/emulated ${tess_gpu_sources} ${tess_gpu_headers})
+        target_sources(${target} PRIVATE ${sources} ${PROJECT_SOURCE_DIR}/tests/emulator/emulator.cpp)
+        tess_emulated_options(${target})
     elseif(TESS_GPU_BACKEND STREQUAL "hip")
         tess_compile_hip(objects)
         add_dependencies(${target} tessera_hip_objects)

@@ -50,6 +50,9 @@ fi
 if stage "dev (ASan, UBSan): build" build dev; then
     test_stage "dev (ASan, UBSan): tests" build/dev
 fi
+if stage "emulated GPU (ASan, UBSan): build" build emulated; then
+    test_stage "emulated GPU (ASan, UBSan): tests" build/emulated -L quick
+fi
 if stage "fuzz: build" build fuzz; then
     for source in tests/fuzz/fuzz_*.c; do
         [ -e "$source" ] || continue

@@ -54,6 +54,11 @@ tess_context *open_gpu(void)
     return ctx;
 }
 
+bool gpu_is_emulated(void)
+{
+    return strcmp(tess_gpu_backend(), "emulated") == 0;
+}
+
 tess_context *open_on(tess_device device, int threads)
 {
     tess_context *ctx = device == TESS_DEVICE_GPU ? open_gpu() : open_cpu(threads);

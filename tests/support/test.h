@@ -39,6 +39,8 @@ void check_at_most(double a, double b, const char *what, const char *file, int l
 tess_context *open_cpu(int threads);
 /* A context on the GPU, or NULL where this build or machine has none. */
 tess_context *open_gpu(void);
+/* Whether it is the one of tests/emulator: small, a thousand times slower, and compiled by the host's compiler. */
+bool gpu_is_emulated(void);
 
 /*
  * A context on the device that a program's tests are for: the CPU, with so many threads. Programs of tests/gpu that take the tests of

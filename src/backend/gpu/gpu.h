@@ -3,7 +3,9 @@
 #ifndef TESS_BACKEND_GPU_GPU_H
 #define TESS_BACKEND_GPU_GPU_H
 
-#if defined(__HIPCC__) && !defined(__CUDACC__)
+#if defined(TESS_EMULATED_GPU)
+#include "emulator/vendor_emulated.h"
+#elif defined(__HIPCC__) && !defined(__CUDACC__)
 #include "backend/gpu/vendor_hip.h"
 #else
 #include "backend/gpu/vendor_cuda.h"

@@ -3,6 +3,7 @@
 #ifndef TESS_BACKEND_GPU_STORE_VALUE_CUH
 #define TESS_BACKEND_GPU_STORE_VALUE_CUH
 
+#include "backend/gpu/gpu.h"
 #include <tessera/codec.h>
 
 /* values[place], of a precision that most have or of another. */

@@ -133,7 +133,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
         __syncthreads();
         for (int s = (int)threadIdx.x; s < count / ELLR_SLICE; s += GPU_BLOCK) {
             int64_t begin = first + (int64_t)s * ELLR_SLICE;
-            int64_t rows = csr.nrows - begin < ELLR_SLICE ? csr.nrows - begin : ELLR_SLICE;
+            int64_t rows = csr.nrows - begin < ELLR_SLICE ? csr.nrows - begin : (int64_t)ELLR_SLICE;
             int width = sorted ? notes.sorted_width[s] : notes.width[s];
             ellr_slice *slice = &v.slice[begin / ELLR_SLICE];
 

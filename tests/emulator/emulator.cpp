@@ -1,0 +1,882 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fibers, blocks, streams and recordings of the emulated GPU.
+#include "emulator/vendor_emulated.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <boost/context/fiber.hpp>
+#include <boost/context/fixedsize_stack.hpp>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace emulator {
+
+__thread place here;
+
+namespace {
+
+namespace context = boost::context;
+
+enum { STACK_BYTES = 160 * 1024, MOST_THREADS = 1024, SLOT = 16 };
+
+enum class state : unsigned char { ready, at_block, at_wave, at_cluster, done };
+
+[[noreturn]] void die(const char *what)
+{
+    fprintf(stderr, "emulated GPU, block (%u, %u) of (%u, %u), %u threads each: %s\n", here.block[0], here.block[1],
+            here.blocks[0], here.blocks[1], here.threads, what);
+    abort();
+}
+
+bool runs_backward()
+{
+    const char *const order = getenv("TESS_EMULATOR_ORDER");
+
+    return order && strcmp(order, "backward") == 0;
+}
+
+// A barrier of blocks; one that returns leaves it.
+class block_barrier {
+  public:
+    explicit block_barrier(unsigned parties) : parties_(parties)
+    {
+    }
+    void wait()
+    {
+        std::unique_lock<std::mutex> lock(mutex_);
+        const unsigned turn = turn_;
+
+        arrived_ += 1;
+        pass();
+        changed_.wait(lock, [&] { return turn_ != turn; });
+    }
+    void leave()
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+
+        parties_ -= 1;
+        pass();
+    }
+
+  private:
+    void pass()
+    {
+        if (arrived_ < parties_) { return; }
+        arrived_ = 0;
+        turn_ += 1;
+        changed_.notify_all();
+    }
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    unsigned parties_, arrived_ = 0, turn_ = 0;
+};
+
+struct kernel_launch {
+    launch_shape shape;
+    std::function<void()> body;
+};
+
+// A kernel that runs: the blocks that are not begun, in their order.
+struct running_kernel {
+    explicit running_kernel(const kernel_launch &launch)
+        : what(launch), blocks(launch.shape.grid.x * launch.shape.grid.y), barrier(blocks), shared(blocks)
+    {
+    }
+    const kernel_launch &what;
+    const unsigned blocks;
+    std::atomic<unsigned> next{0};
+    block_barrier barrier;                   // of a cluster
+    std::vector<std::atomic<char *>> shared; // of each block, while it is resident
+};
+
+struct wave {
+    unsigned alive, arrived, turn;
+    uint32_t lanes[2]; // of a ballot
+    alignas(SLOT) unsigned char slot[2][WAVE * SLOT];
+};
+
+// What runs on a stack of its own: a thread of a block, or the host's thread that runs the block.
+struct lane {
+    context::fiber self; // while another one runs
+    const void *bottom = nullptr;
+    size_t bytes = 0;
+    const void *looked = nullptr;
+    void *fake = nullptr;
+};
+
+#if defined(__SANITIZE_ADDRESS__)
+void leave(lane *from, const lane &to)
+{
+    __sanitizer_start_switch_fiber(from ? &from->fake : nullptr, to.bottom, to.bytes);
+}
+void arrive(const lane *back)
+{
+    __sanitizer_finish_switch_fiber(back ? back->fake : nullptr, nullptr, nullptr);
+}
+#else
+void leave(lane *, const lane &)
+{
+}
+void arrive(const lane *)
+{
+}
+#endif
+
+// A thread of the host that runs blocks, one after another.
+class crew {
+  public:
+    crew()
+    {
+        pthread_attr_t attributes;
+        void *bottom = nullptr;
+
+        if (pthread_getattr_np(pthread_self(), &attributes) != 0) { die("no stack"); }
+        (void)pthread_attr_getstack(&attributes, &bottom, &home_.bytes);
+        (void)pthread_attr_destroy(&attributes);
+        home_.bottom = bottom;
+    }
+
+    ~crew()
+    {
+        ending_ = true;
+        for (auto &one : lanes_) {
+            change(home_, *one);
+        }
+    }
+
+    void run_blocks(running_kernel &kernel)
+    {
+        kernel_ = &kernel;
+        for (unsigned b; (b = kernel.next.fetch_add(1)) < kernel.blocks;) {
+            run_block(b);
+        }
+    }
+
+    // Of the running thread, which goes on when it is ready and its turn comes.
+    void stop(state at)
+    {
+        const unsigned t = here.thread;
+
+        now_[t] = at;
+        if (at == state::ready) {
+            looks_ = true;
+        } else {
+            moved_ = true;
+            settle(t);
+        }
+        run_next(*lanes_[t], t);
+    }
+
+    void sync_block()
+    {
+        at_block_ += 1;
+        stop(state::at_block);
+    }
+
+    int count(bool predicate)
+    {
+        const unsigned turn = block_turn_ % 2;
+
+        votes_[turn] += predicate ? 1 : 0;
+        sync_block();
+        return votes_[turn];
+    }
+
+    void sync_cluster()
+    {
+        at_cluster_ += 1;
+        stop(state::at_cluster);
+    }
+
+    const unsigned char *exchange(const void *value, size_t bytes)
+    {
+        wave &own = waves_[here.thread / WAVE];
+        unsigned char *slots = own.slot[own.turn % 2];
+
+        memcpy(slots + here.thread % WAVE * SLOT, value, bytes);
+        own.arrived += 1;
+        stop(state::at_wave);
+        return slots;
+    }
+
+    uint32_t ballot(bool predicate)
+    {
+        wave &own = waves_[here.thread / WAVE];
+        uint32_t &lanes = own.lanes[own.turn % 2];
+
+        lanes |= static_cast<uint32_t>(predicate) << here.thread % WAVE;
+        own.arrived += 1;
+        stop(state::at_wave);
+        return lanes;
+    }
+
+    void look(const void *at)
+    {
+        lane &one = *lanes_[here.thread];
+
+        if (one.looked == at) { stop(state::ready); }
+        one.looked = at;
+    }
+
+    char *shared() const
+    {
+        return shared_.get();
+    }
+
+    void *shared_of(const void *own, unsigned rank) const
+    {
+        const ptrdiff_t at = static_cast<const char *>(own) - shared_.get();
+
+        if (at < 0 || static_cast<size_t>(at) >= kernel_->what.shape.shared || rank >= kernel_->blocks) {
+            die("an address of another block's that is not in its dynamic shared memory");
+        }
+        return kernel_->shared[rank].load() + at;
+    }
+
+  private:
+    void run_block(unsigned b)
+    {
+        const launch_shape &shape = kernel_->what.shape;
+        const bool cluster = shape.together == residence::cluster;
+
+        here = {0, {b % shape.grid.x, b / shape.grid.x}, shape.block, {shape.grid.x, shape.grid.y}};
+        shared_.reset(allocate_shared(shape.shared), free);
+        open_threads(shape.block);
+        if (cluster) {
+            kernel_->shared[b].store(shared_.get());
+            kernel_->barrier.wait();
+        }
+        while (alive_ > 0) {
+            sweep();
+        }
+        if (cluster) { kernel_->barrier.leave(); }
+    }
+
+    static char *allocate_shared(size_t bytes)
+    {
+        void *memory = nullptr;
+
+        if (posix_memalign(&memory, 128, bytes > 0 ? bytes : 1) != 0) { die("no memory"); }
+        memset(memory, 0x7f, bytes);
+        return static_cast<char *>(memory);
+    }
+
+    void open_threads(unsigned threads)
+    {
+        alive_ = threads;
+        at_block_ = at_cluster_ = 0;
+        block_turn_ = 0;
+        votes_[0] = votes_[1] = 0;
+        waves_.resize((threads + WAVE - 1) / WAVE);
+        for (unsigned w = 0; w < waves_.size(); w++) {
+            waves_[w].alive = std::min<unsigned>(threads - w * WAVE, WAVE);
+            waves_[w].arrived = waves_[w].turn = waves_[w].lanes[0] = 0;
+        }
+        while (lanes_.size() < threads) {
+            lanes_.push_back(std::unique_ptr<lane>(new lane()));
+            make_fiber(*lanes_.back());
+        }
+        now_.assign(threads, state::ready);
+        for (unsigned t = 0; t < threads; t++) {
+            lanes_[t]->looked = nullptr;
+        }
+    }
+
+    // Runs every thread that can go on, once.
+    void sweep()
+    {
+        moved_ = looks_ = false;
+        run_next(home_, backward_ ? here.threads : UINT_MAX);
+        if (moved_) { return; }
+        if (looks_) {
+            std::this_thread::yield();
+        } else {
+            die("some of its threads are at a barrier that others do not reach");
+        }
+    }
+
+    // The next thread after t that can go on, or the end of the sweep.
+    void run_next(lane &from, unsigned t)
+    {
+        for (;;) {
+            t += backward_ ? -1U : 1U;
+            if (t >= here.threads) {
+                change(from, home_);
+                return;
+            }
+            if (now_[t] == state::ready) { break; }
+        }
+        const unsigned self = here.thread;
+
+        if (lanes_[t].get() == &from) { return; }
+        here.thread = t;
+        change(from, *lanes_[t]);
+        if (&from != &home_) { here.thread = self; }
+    }
+
+    static void change(lane &from, lane &to)
+    {
+        leave(&from, to);
+        (void)std::move(to.self).resume_with([&from](context::fiber &&own) {
+            from.self = std::move(own);
+            return context::fiber();
+        });
+        arrive(&from);
+    }
+
+    // After a thread has stopped: lets those go on that waited for it.
+    void settle(unsigned t)
+    {
+        wave &own = waves_[t / WAVE];
+
+        if (now_[t] == state::done) {
+            alive_ -= 1;
+            own.alive -= 1;
+            memset(own.slot[0] + t % WAVE * SLOT, 0, SLOT);
+            memset(own.slot[1] + t % WAVE * SLOT, 0, SLOT);
+        }
+        if (own.arrived > 0 && own.arrived == own.alive) {
+            own.arrived = 0;
+            own.turn += 1;
+            own.lanes[own.turn % 2] = 0;
+            release(state::at_wave, t / WAVE * WAVE, WAVE);
+        }
+        if (at_block_ > 0 && at_block_ == alive_) {
+            at_block_ = 0;
+            block_turn_ += 1;
+            votes_[block_turn_ % 2] = 0;
+            release(state::at_block, 0, here.threads);
+        }
+        if (at_cluster_ > 0 && at_cluster_ == alive_) {
+            at_cluster_ = 0;
+            kernel_->barrier.wait();
+            release(state::at_cluster, 0, here.threads);
+        }
+    }
+
+    void release(state from, unsigned first, unsigned count)
+    {
+        for (unsigned t = first; t < first + count && t < here.threads; t++) {
+            if (now_[t] == from) {
+                now_[t] = state::ready;
+                lanes_[t]->looked = nullptr;
+            }
+        }
+    }
+
+    void make_fiber(lane &one)
+    {
+        context::fixedsize_stack stacks(STACK_BYTES);
+        const context::stack_context stack = stacks.allocate();
+
+        one.bottom = static_cast<char *>(stack.sp) - stack.size;
+        one.bytes = stack.size;
+        one.self = context::fiber(std::allocator_arg, context::preallocated(stack.sp, stack.size, stack), stacks,
+                                  [this](context::fiber &&) {
+                                      arrive(nullptr);
+                                      while (!ending_) {
+                                          kernel_->what.body();
+                                          stop(state::done);
+                                      }
+                                      leave(nullptr, home_);
+                                      return std::move(home_.self);
+                                  });
+    }
+
+    running_kernel *kernel_ = nullptr;
+    lane home_;
+    std::vector<std::unique_ptr<lane>> lanes_;
+    std::vector<state> now_;
+    std::vector<wave> waves_;
+    std::shared_ptr<char> shared_;
+    unsigned alive_ = 0, at_block_ = 0, at_cluster_ = 0, block_turn_ = 0;
+    int votes_[2] = {0, 0};
+    bool moved_ = false, looks_ = false; // in this sweep: a thread got somewhere; one only looked
+    bool ending_ = false;
+    const bool backward_ = runs_backward();
+};
+
+__thread crew *own_crew;
+
+// Threads of the host with a crew each, for whoever launches.
+class crews {
+  public:
+    ~crews()
+    {
+        {
+            const std::lock_guard<std::mutex> lock(mutex_);
+            ending_ = true;
+        }
+        changed_.notify_all();
+        for (auto &one : threads_) {
+            one.join();
+        }
+    }
+
+    // Runs the kernel to its end on so many crews at once.
+    void run(running_kernel &kernel, unsigned count)
+    {
+        std::unique_lock<std::mutex> lock(mutex_);
+        unsigned left = count;
+
+        for (unsigned c = 0; c < count; c++) {
+            jobs_.push_back({&kernel, &left});
+        }
+        wanted_ += count;
+        while (threads_.size() < wanted_) { // those who wait for one another are all there
+            threads_.emplace_back([this] { serve(); });
+        }
+        changed_.notify_all();
+        changed_.wait(lock, [&] { return left == 0; });
+        wanted_ -= count;
+    }
+
+  private:
+    struct job {
+        running_kernel *kernel;
+        unsigned *left;
+    };
+
+    void serve()
+    {
+        crew own;
+
+        own_crew = &own;
+        std::unique_lock<std::mutex> lock(mutex_);
+        for (;;) {
+            changed_.wait(lock, [&] { return ending_ || !jobs_.empty(); });
+            if (jobs_.empty()) { return; }
+            const job mine = jobs_.front();
+
+            jobs_.pop_front();
+            lock.unlock();
+            own.run_blocks(*mine.kernel);
+            lock.lock();
+            *mine.left -= 1;
+            if (*mine.left == 0) { changed_.notify_all(); }
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<job> jobs_;
+    std::vector<std::thread> threads_;
+    size_t wanted_ = 0;
+    bool ending_ = false;
+};
+
+crews &all_crews()
+{
+    static crews all;
+
+    return all;
+}
+
+void run_kernel(const kernel_launch &launch)
+{
+    running_kernel kernel(launch);
+    const unsigned cores = std::thread::hardware_concurrency();
+    const unsigned most = launch.shape.together == residence::none ? (cores > 1 ? cores : 2) : kernel.blocks;
+
+    all_crews().run(kernel, kernel.blocks < most ? kernel.blocks : most);
+}
+
+thread_local emulatedError_t last_error = emulatedSuccess;
+
+emulatedError_t fails(emulatedError_t error)
+{
+    if (error != emulatedSuccess) { last_error = error; }
+    return error;
+}
+
+} // namespace
+
+} // namespace emulator
+
+struct emulator_recording {
+    std::vector<std::function<void()>> work;
+};
+
+// A stream: what is queued runs in its order on a thread of its own.
+struct emulator_queue {
+    emulator_queue() : thread([this] { serve(); })
+    {
+    }
+    ~emulator_queue()
+    {
+        {
+            const std::lock_guard<std::mutex> lock(mutex);
+            ending = true;
+        }
+        changed.notify_all();
+        thread.join();
+    }
+    void add(std::function<void()> one)
+    {
+        if (recorded) {
+            recorded->work.push_back(std::move(one));
+            return;
+        }
+        {
+            const std::lock_guard<std::mutex> lock(mutex);
+            work.push_back(std::move(one));
+            pending += 1;
+        }
+        changed.notify_all();
+    }
+    void wait()
+    {
+        std::unique_lock<std::mutex> lock(mutex);
+
+        changed.wait(lock, [&] { return pending == 0; });
+    }
+    bool is_idle()
+    {
+        const std::lock_guard<std::mutex> lock(mutex);
+
+        return pending == 0;
+    }
+    void serve()
+    {
+        std::unique_lock<std::mutex> lock(mutex);
+
+        for (;;) {
+            changed.wait(lock, [&] { return ending || !work.empty(); });
+            if (work.empty()) { return; }
+            std::function<void()> one = std::move(work.front());
+
+            work.pop_front();
+            lock.unlock();
+            one();
+            one = nullptr;
+            lock.lock();
+            pending -= 1;
+            if (pending == 0) { changed.notify_all(); }
+        }
+    }
+
+    emulator_recording *recorded = nullptr;
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<std::function<void()>> work;
+    int64_t pending = 0;
+    bool ending = false;
+    std::thread thread; // the last to begin
+};
+
+struct emulator_event {
+    emulator_queue *stream;
+};
+
+namespace emulator {
+
+namespace {
+
+emulator_queue *of(emulator_queue *stream)
+{
+    static emulator_queue standard;
+
+    return stream && stream != emulatedStreamPerThread ? stream : &standard;
+}
+
+} // namespace
+
+void sync_block()
+{
+    own_crew->sync_block();
+}
+
+int count_in_block(bool predicate)
+{
+    return own_crew->count(predicate);
+}
+
+void sync_cluster()
+{
+    own_crew->sync_cluster();
+}
+
+void yield()
+{
+    own_crew->stop(state::ready);
+}
+
+void *dynamic_shared()
+{
+    return own_crew->shared();
+}
+
+void *shared_of_block(const void *own, unsigned rank)
+{
+    return own_crew->shared_of(own, rank);
+}
+
+const unsigned char *exchange(const void *value, size_t bytes)
+{
+    return own_crew->exchange(value, bytes);
+}
+
+void look(const void *at)
+{
+    own_crew->look(at);
+}
+
+int64_t nanoseconds()
+{
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+uint32_t ballot(bool predicate)
+{
+    return own_crew->ballot(predicate);
+}
+
+int reduce_wave(int value, int (*join)(int, int))
+{
+    const unsigned lanes = here.threads - here.thread / WAVE * WAVE;
+    const unsigned char *all = exchange(&value, sizeof value);
+    int found, other;
+
+    memcpy(&found, all, sizeof found);
+    for (unsigned l = 1; l < WAVE && l < lanes; l++) {
+        memcpy(&other, all + l * SLOT, sizeof other);
+        found = join(found, other);
+    }
+    return found;
+}
+
+void enqueue_kernel(const launch_shape &shape, std::function<void()> body)
+{
+    const unsigned blocks = shape.grid.x * shape.grid.y;
+    const unsigned most = shape.together == residence::cluster ? static_cast<unsigned>(MOST_CLUSTER)
+                                                               : static_cast<unsigned>(MULTIPROCESSORS);
+
+    if (blocks == 0 || shape.block == 0 || shape.block > MOST_THREADS || shape.shared > SHARED_PER_BLOCK) {
+        (void)fails(emulatedErrorInvalidValue);
+        return;
+    }
+    if (shape.together != residence::none && blocks > most) {
+        (void)fails(emulatedErrorCooperativeLaunchTooLarge);
+        return;
+    }
+    const kernel_launch launch = {shape, std::move(body)};
+
+    of(shape.stream)->add([launch] { run_kernel(launch); });
+}
+
+} // namespace emulator
+
+// ---- the runtime's functions ----
+
+using emulator::fails;
+
+emulatedError_t emulatedGetLastError(void)
+{
+    const emulatedError_t error = emulator::last_error;
+
+    emulator::last_error = emulatedSuccess;
+    return error;
+}
+
+const char *emulatedGetErrorString(emulatedError_t error)
+{
+    switch (error) {
+    case emulatedSuccess: return "no error";
+    case emulatedErrorMemoryAllocation: return "out of memory";
+    case emulatedErrorNotReady: return "not ready";
+    case emulatedErrorCooperativeLaunchTooLarge: return "more blocks than can be resident";
+    case emulatedErrorInvalidValue: break;
+    }
+    return "invalid argument";
+}
+
+const char *emulatedGetErrorName(emulatedError_t error)
+{
+    return emulatedGetErrorString(error);
+}
+
+emulatedError_t emulatedGetDeviceCount(int *count)
+{
+    *count = 1;
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedGetDevice(int *device)
+{
+    *device = 0;
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedSetDevice(int device)
+{
+    return device == 0 ? emulatedSuccess : fails(emulatedErrorInvalidValue);
+}
+
+emulatedError_t emulatedGetDeviceProperties(emulatedDeviceProp *properties, int)
+{
+    *properties = {"emulated GPU",
+                   emulator::MULTIPROCESSORS,
+                   emulator::MEMORY,
+                   9,
+                   emulator::SHARED_PER_MULTIPROCESSOR,
+                   emulator::SHARED_PER_BLOCK};
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedDeviceGetAttribute(int *value, emulatedDeviceAttr attribute, int)
+{
+    *value = attribute == emulatedDevAttrComputeCapabilityMajor ? 9 : 1;
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedFuncSetAttribute(const void *, emulatedFuncAttribute, int)
+{
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedMallocBytes(void **pointer, size_t bytes)
+{
+    // The size is not rounded up: what lies beyond is nobody's.
+    *pointer = nullptr;
+    if (bytes > emulator::MEMORY || posix_memalign(pointer, 256, bytes > 0 ? bytes : 1) != 0) {
+        return fails(emulatedErrorMemoryAllocation);
+    }
+    if (bytes < emulator::MEMORY / 64) { memset(*pointer, 0x7f, bytes); }
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedFree(void *pointer)
+{
+    free(pointer);
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedHostGetDevicePointer(void **device, void *host, unsigned)
+{
+    *device = host;
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedMemcpyAsync(void *to, const void *from, size_t bytes, emulatedMemcpyKind kind,
+                                    emulatedStream_t stream)
+{
+    // From the host, whose memory is pageable, it is read before the call returns.
+    if (kind == emulatedMemcpyHostToDevice) {
+        const char *bytes_now = static_cast<const char *>(from);
+        const std::shared_ptr<std::vector<char>> copy =
+            std::make_shared<std::vector<char>>(bytes_now, bytes_now + bytes);
+
+        emulator::of(stream)->add([to, copy] { memcpy(to, copy->data(), copy->size()); });
+    } else {
+        emulator::of(stream)->add([to, from, bytes] { memmove(to, from, bytes); });
+    }
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedMemsetAsync(void *to, int value, size_t bytes, emulatedStream_t stream)
+{
+    emulator::of(stream)->add([to, value, bytes] { memset(to, value, bytes); });
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedStreamCreateWithFlags(emulatedStream_t *stream, unsigned)
+{
+    *stream = new emulator_queue();
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedStreamDestroy(emulatedStream_t stream)
+{
+    delete stream;
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedStreamSynchronize(emulatedStream_t stream)
+{
+    emulator::of(stream)->wait();
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedStreamQuery(emulatedStream_t stream)
+{
+    return emulator::of(stream)->is_idle() ? emulatedSuccess : emulatedErrorNotReady;
+}
+
+emulatedError_t emulatedStreamBeginCapture(emulatedStream_t stream, emulatedStreamCaptureMode)
+{
+    stream->recorded = new emulator_recording();
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedStreamEndCapture(emulatedStream_t stream, emulatedGraph_t *graph)
+{
+    *graph = stream->recorded;
+    stream->recorded = nullptr;
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedGraphInstantiate(emulatedGraphExec_t *executable, emulatedGraph_t graph)
+{
+    *executable = new emulator_recording(*graph);
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedGraphLaunch(emulatedGraphExec_t executable, emulatedStream_t stream)
+{
+    for (const auto &one : executable->work) {
+        emulator::of(stream)->add(one);
+    }
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedGraphDestroy(emulatedGraph_t graph)
+{
+    delete graph;
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedGraphExecDestroy(emulatedGraphExec_t executable)
+{
+    delete executable;
+    return emulatedSuccess;
+}
+
+// An event: what had been queued before it was recorded is over once its stream is.
+emulatedError_t emulatedEventCreateWithFlags(emulatedEvent_t *event, unsigned)
+{
+    *event = new emulator_event();
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedEventRecord(emulatedEvent_t event, emulatedStream_t stream)
+{
+    event->stream = emulator::of(stream);
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedEventSynchronize(emulatedEvent_t event)
+{
+    if (event->stream) { event->stream->wait(); }
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedEventDestroy(emulatedEvent_t event)
+{
+    delete event;
+    return emulatedSuccess;
+}
