@@ -5,7 +5,7 @@
  * other. Streams are threads with queues: launches return before their kernels have run, as on a device.
  *
  * What it shows: results of kernels, barriers that not all threads reach, missing ones (by running threads backward as well), waits
- * for other blocks, and under AddressSanitizer every access beyond an array. What it does not: speed, and what depends on how memory
+ * for other blocks, and under AddressSanitizer every access beyond an allocation. What it does not: speed, and what depends on how memory
  * orders the accesses of a real device.
  */
 #ifndef TESS_EMULATOR_H
@@ -33,7 +33,13 @@ namespace emulator {
 enum { WAVE = 32 };
 
 /* What the device has. */
-enum { MULTIPROCESSORS = 8, MOST_CLUSTER = 4, SHARED_PER_BLOCK = 232448, SHARED_PER_MULTIPROCESSOR = 233472 };
+enum {
+    MOST_THREADS = 1024,
+    MULTIPROCESSORS = 8,
+    MOST_CLUSTER = 4,
+    SHARED_PER_BLOCK = 232448,
+    SHARED_PER_MULTIPROCESSOR = 233472
+};
 
 static constexpr size_t MEMORY = size_t{1} << 31; /* bytes; a larger array has no room */
 
@@ -87,7 +93,13 @@ struct launch_shape {
     residence together;
 };
 
+struct kernel_launch {
+    launch_shape shape;
+    std::function<void()> body; /* of each thread */
+};
+
 void enqueue_kernel(const launch_shape &shape, std::function<void()> body);
+void run_kernel(const kernel_launch &launch); /* to its end */
 
 /* What KERNEL<<<grid, block, shared, stream>>>(ARGUMENTS) becomes (translate.py): arguments are copied at the launch. */
 template <typename CALL>
@@ -121,7 +133,7 @@ static inline T shuffle(T value, int source_of_wave)
     return found;
 }
 
-/* From a lane of the same group of `width` lanes; a source outside gives the lane's own. */
+/* From a lane of the same group of `width` lanes. */
 template <typename T>
 static inline T shuffle_from(T value, int source, int width)
 {
@@ -130,6 +142,7 @@ static inline T shuffle_from(T value, int source, int width)
     return shuffle(value, group + (source % width + width) % width);
 }
 
+/* The same from so many lanes further; outside the group: the lane's own. */
 template <typename T>
 static inline T shuffle_by(T value, int distance, int width)
 {

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams, recordings and memory of the emulated GPU.
+#include "emulator/vendor_emulated.h"
+
+#include <stdlib.h>
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+struct emulator_recording {
+    std::vector<std::function<void()>> work;
+};
+
+// A stream: what is queued runs in its order on a thread of its own.
+struct emulator_queue {
+    emulator_queue() : thread([this] { serve(); })
+    {
+    }
+    ~emulator_queue()
+    {
+        {
+            const std::lock_guard<std::mutex> lock(mutex);
+            ending = true;
+        }
+        changed.notify_all();
+        thread.join();
+    }
+    void add(std::function<void()> one)
+    {
+        if (recorded) {
+            recorded->work.push_back(std::move(one));
+            return;
+        }
+        {
+            const std::lock_guard<std::mutex> lock(mutex);
+            work.push_back(std::move(one));
+            pending += 1;
+        }
+        changed.notify_all();
+    }
+    void wait()
+    {
+        std::unique_lock<std::mutex> lock(mutex);
+
+        changed.wait(lock, [&] { return pending == 0; });
+    }
+    bool is_idle()
+    {
+        const std::lock_guard<std::mutex> lock(mutex);
+
+        return pending == 0;
+    }
+    void serve()
+    {
+        std::unique_lock<std::mutex> lock(mutex);
+
+        for (;;) {
+            changed.wait(lock, [&] { return ending || !work.empty(); });
+            if (work.empty()) { return; }
+            std::function<void()> one = std::move(work.front());
+
+            work.pop_front();
+            lock.unlock();
+            one();
+            one = nullptr;
+            lock.lock();
+            pending -= 1;
+            if (pending == 0) { changed.notify_all(); }
+        }
+    }
+
+    emulator_recording *recorded = nullptr;
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<std::function<void()>> work;
+    int64_t pending = 0;
+    bool ending = false;
+    std::thread thread; // the last to begin
+};
+
+struct emulator_event {
+    emulator_queue *stream;
+};
+
+namespace emulator {
+
+namespace {
+
+emulator_queue *of(emulator_queue *stream)
+{
+    static emulator_queue standard;
+
+    return stream && stream != emulatedStreamPerThread ? stream : &standard;
+}
+
+thread_local emulatedError_t last_error = emulatedSuccess;
+
+emulatedError_t fails(emulatedError_t error)
+{
+    if (error != emulatedSuccess) { last_error = error; }
+    return error;
+}
+
+} // namespace
+
+void enqueue_kernel(const launch_shape &shape, std::function<void()> body)
+{
+    const unsigned blocks = shape.grid.x * shape.grid.y;
+    const unsigned most = shape.together == residence::cluster ? static_cast<unsigned>(MOST_CLUSTER)
+                                                               : static_cast<unsigned>(MULTIPROCESSORS);
+
+    if (blocks == 0 || shape.block == 0 || shape.block > MOST_THREADS || shape.shared > SHARED_PER_BLOCK) {
+        (void)fails(emulatedErrorInvalidValue);
+        return;
+    }
+    if (shape.together != residence::none && blocks > most) {
+        (void)fails(emulatedErrorCooperativeLaunchTooLarge);
+        return;
+    }
+    const kernel_launch launch = {shape, std::move(body)};
+
+    of(shape.stream)->add([launch] { run_kernel(launch); });
+}
+
+} // namespace emulator
+
+// ---- the runtime's functions ----
+
+using emulator::fails;
+
+emulatedError_t emulatedGetLastError(void)
+{
+    const emulatedError_t error = emulator::last_error;
+
+    emulator::last_error = emulatedSuccess;
+    return error;
+}
+
+const char *emulatedGetErrorString(emulatedError_t error)
+{
+    switch (error) {
+    case emulatedSuccess: return "no error";
+    case emulatedErrorMemoryAllocation: return "out of memory";
+    case emulatedErrorNotReady: return "not ready";
+    case emulatedErrorCooperativeLaunchTooLarge: return "more blocks than can be resident";
+    case emulatedErrorInvalidValue: break;
+    }
+    return "invalid argument";
+}
+
+const char *emulatedGetErrorName(emulatedError_t error)
+{
+    return emulatedGetErrorString(error);
+}
+
+emulatedError_t emulatedGetDeviceCount(int *count)
+{
+    *count = 1;
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedGetDevice(int *device)
+{
+    *device = 0;
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedSetDevice(int device)
+{
+    return device == 0 ? emulatedSuccess : fails(emulatedErrorInvalidValue);
+}
+
+emulatedError_t emulatedGetDeviceProperties(emulatedDeviceProp *properties, int)
+{
+    *properties = {"emulated GPU",
+                   emulator::MULTIPROCESSORS,
+                   emulator::MEMORY,
+                   9,
+                   emulator::SHARED_PER_MULTIPROCESSOR,
+                   emulator::SHARED_PER_BLOCK};
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedDeviceGetAttribute(int *value, emulatedDeviceAttr attribute, int)
+{
+    *value = attribute == emulatedDevAttrComputeCapabilityMajor ? 9 : 1;
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedFuncSetAttribute(const void *, emulatedFuncAttribute, int)
+{
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedMallocBytes(void **pointer, size_t bytes)
+{
+    // The size is not rounded up: what lies beyond is nobody's.
+    *pointer = nullptr;
+    if (bytes > emulator::MEMORY || posix_memalign(pointer, 256, bytes > 0 ? bytes : 1) != 0) {
+        return fails(emulatedErrorMemoryAllocation);
+    }
+    if (bytes < emulator::MEMORY / 64) { memset(*pointer, 0x7f, bytes); }
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedFree(void *pointer)
+{
+    free(pointer);
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedHostGetDevicePointer(void **device, void *host, unsigned)
+{
+    *device = host;
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedMemcpyAsync(void *to, const void *from, size_t bytes, emulatedMemcpyKind kind,
+                                    emulatedStream_t stream)
+{
+    // From the host, whose memory is pageable, it is read before the call returns.
+    if (kind == emulatedMemcpyHostToDevice) {
+        const char *bytes_now = static_cast<const char *>(from);
+        const std::shared_ptr<std::vector<char>> copy =
+            std::make_shared<std::vector<char>>(bytes_now, bytes_now + bytes);
+
+        emulator::of(stream)->add([to, copy] { memcpy(to, copy->data(), copy->size()); });
+    } else {
+        emulator::of(stream)->add([to, from, bytes] { memmove(to, from, bytes); });
+    }
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedMemsetAsync(void *to, int value, size_t bytes, emulatedStream_t stream)
+{
+    emulator::of(stream)->add([to, value, bytes] { memset(to, value, bytes); });
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedStreamCreateWithFlags(emulatedStream_t *stream, unsigned)
+{
+    *stream = new emulator_queue();
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedStreamDestroy(emulatedStream_t stream)
+{
+    delete stream;
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedStreamSynchronize(emulatedStream_t stream)
+{
+    emulator::of(stream)->wait();
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedStreamQuery(emulatedStream_t stream)
+{
+    return emulator::of(stream)->is_idle() ? emulatedSuccess : emulatedErrorNotReady;
+}
+
+emulatedError_t emulatedStreamBeginCapture(emulatedStream_t stream, emulatedStreamCaptureMode)
+{
+    stream->recorded = new emulator_recording();
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedStreamEndCapture(emulatedStream_t stream, emulatedGraph_t *graph)
+{
+    *graph = stream->recorded;
+    stream->recorded = nullptr;
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedGraphInstantiate(emulatedGraphExec_t *executable, emulatedGraph_t graph)
+{
+    *executable = new emulator_recording(*graph);
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedGraphLaunch(emulatedGraphExec_t executable, emulatedStream_t stream)
+{
+    for (const auto &one : executable->work) {
+        emulator::of(stream)->add(one);
+    }
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedGraphDestroy(emulatedGraph_t graph)
+{
+    delete graph;
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedGraphExecDestroy(emulatedGraphExec_t executable)
+{
+    delete executable;
+    return emulatedSuccess;
+}
+
+// An event: what had been queued before it was recorded is over once its stream is.
+emulatedError_t emulatedEventCreateWithFlags(emulatedEvent_t *event, unsigned)
+{
+    *event = new emulator_event();
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedEventRecord(emulatedEvent_t event, emulatedStream_t stream)
+{
+    event->stream = emulator::of(stream);
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedEventSynchronize(emulatedEvent_t event)
+{
+    if (event->stream) { event->stream->wait(); }
+    return emulatedSuccess;
+}
+
+emulatedError_t emulatedEventDestroy(emulatedEvent_t event)
+{
+    delete event;
+    return emulatedSuccess;
+}
