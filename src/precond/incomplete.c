@@ -174,7 +174,8 @@ static tess_status make_triangles(tess_incomplete *m, const incomplete_pattern *
         o->triangular == TESS_TRIANGULAR_BLOCKS || (o->triangular == TESS_TRIANGULAR_AUTO && has_squares(&o->squares));
     const bool merged = o->triangular == TESS_TRIANGULAR_MERGED ||
                         (o->triangular == TESS_TRIANGULAR_AUTO && !blocks && ctx->device == TESS_DEVICE_GPU);
-    const triangle_options options = {blocks, merged, o->leaf, m->storage, &squares};
+    const triangle_options options = {blocks, merged, o->leaf, m->storage, &squares, NULL};
+    triangle_options of_lower = options;
     triangle_pattern lower = {0}, upper = {0};
     tess_status status = TESS_SUCCESS;
 
@@ -182,15 +183,13 @@ static tess_status make_triangles(tess_incomplete *m, const incomplete_pattern *
     TESS_TRY(levels_find(ctx, &lower, 0, m->n, &m->schedule));
     TESS_TRY(tess_stage_end(ctx, "levels of the factors"));
     m->by_host = chooses_host(m, o->factorization, p, &lower);
-    if (m->by_host) {
-        levels_release(ctx, &m->schedule); /* one thread goes through the rows as they lie */
-    } else {
-        TESS_TRY(upload_schedule(m, p));
-    }
+    if (!m->by_host) { TESS_TRY(upload_schedule(m, p)); }
     TESS_TRY(m->cholesky ? incomplete_mirror(ctx, &lower, &upper) : incomplete_take_upper(ctx, p, &upper));
-    TESS_TRY(triangle_create(ctx, &lower, &options, &m->lower));
+    if (ctx->device == TESS_DEVICE_GPU) { of_lower.levels = &m->schedule; }
+    TESS_TRY(triangle_create(ctx, &lower, &of_lower, &m->lower));
     status = triangle_create(ctx, &upper, &options, &m->upper);
 cleanup:
+    if (m->by_host) { levels_release(ctx, &m->schedule); } /* one thread goes through the rows as they lie */
     incomplete_release_triangle(ctx, &lower);
     incomplete_release_triangle(ctx, &upper);
     return status;

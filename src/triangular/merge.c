@@ -10,6 +10,15 @@
 /* Levels are merged in chunks, apart from each other: so many at most, of so many levels at least. Rewritten rows have so many times
    the entries of the rows as they were at most. */
 enum { MOST_CHUNKS = 16, LEVELS_OF_CHUNK = 64, MOST_FILL = 12 };
+/* Threads have a chunk each where levels have fewer rows than this for every chunk: they would wait for one another longer than a
+   level takes. Else they share the rows of a level, so many at a time. */
+enum { ROWS_TO_SHARE = 64, ROWS_AT_ONCE = 8 };
+/* Work in one entry of a row, in entries that are only read. */
+enum { ENTRY_WORK = 4 };
+/* Rows at hand get their places once they have more entries than this. */
+enum { ENTRIES_AT_HAND = 4096 };
+/* A pass is read while the next one begins, and the one after that is cleared. */
+enum { PASSES = 3 };
 
 /* What all chunks read. */
 typedef struct merge_task {
@@ -18,20 +27,44 @@ typedef struct merge_task {
     const merge_rule *rule;
     const int32_t *level; /* of each row */
     const int32_t *place; /* of each row: its position */
+    const int64_t *plain; /* levels + 1: entries of the levels before as they are, with those of b */
+    int64_t longest;      /* of the rows' entries: more than this no row may have */
     bool keep;
 } merge_task;
 
-/* A chunk at work. */
+/* A level's rows on their way: what threads that share them have taken. */
+typedef struct merge_pass {
+    int64_t rows, entries;
+    int failed;
+} merge_pass;
+
+/* One thread, or all those that share rows. */
+typedef struct merge_team {
+    bool shares;
+    merge_pass pass[PASSES];
+} merge_team;
+
+/* What a thread has for itself: a row, or some, before they have a place among all. */
+typedef struct merge_hand {
+    merge_team *team;
+    unsigned passes;
+    bool first;    /* of the team: clears passes */
+    int32_t *slot; /* n + rows of the chunk: where a row has an index, counted from its start */
+    int32_t *index;
+    double *val;
+    int64_t used, room; /* entries; those where the row at hand ends */
+    double growth, largest;
+} merge_hand;
+
+/* A chunk at work; threads that share its rows have one each, all the same. */
 typedef struct merge_chunk {
     const merge_task *task;
     merged_rows *m;
     int64_t first, end; /* levels */
     int64_t group;      /* first level of the open group */
-    int64_t used, room; /* entries: those written, and where the level's room ends */
-    int64_t most, last; /* where the open group's does: MOST_FILL times its entries as they were; and the chunk's */
+    int64_t used, room; /* entries: those written, and those that the level may have */
+    int64_t most, last; /* where the open group's end: MOST_FILL times its entries as they were; and the chunk's */
     double cost;        /* of the open group: its step and the entries more */
-    double growth, largest;
-    int32_t *slot; /* n + rows of the chunk: where a row has an index, counted from its start */
 } merge_chunk;
 
 void merge_release(tess_context *ctx, merged_rows *m)
@@ -56,17 +89,20 @@ void merge_release_entries(tess_context *ctx, merged_rows *m)
 
 /* ---- levels ---- */
 
-tess_status merge_open(tess_context *ctx, const triangle_pattern *p, merged_rows *m)
+tess_status merge_open(tess_context *ctx, const triangle_pattern *p, const level_schedule *levels, merged_rows *m)
 {
-    level_schedule s = {0};
+    level_schedule own = {0};
     tess_status status = TESS_SUCCESS;
 
     *m = (merged_rows){0};
-    TESS_TRY(levels_find_each(ctx, p, &s));
-    m->n = s.n;
-    m->levels = s.levels;
-    m->row = s.order;
-    s.order = NULL;
+    if (!levels) {
+        TESS_TRY(levels_find_each(ctx, p, &own));
+        levels = &own;
+    }
+    m->n = levels->n;
+    m->levels = levels->levels;
+    TESS_TRY(tess_host_allocate(ctx, m->n, sizeof *m->row, (void **)&m->row));
+    memcpy(m->row, levels->order, (size_t)m->n * sizeof *m->row);
     m->capacity = MOST_FILL * (p->row_ptr[p->n] + p->n);
     TESS_TRY(tess_host_allocate(ctx, m->levels + 1, sizeof *m->begin, (void **)&m->begin));
     TESS_TRY(tess_host_allocate(ctx, m->levels, sizeof *m->opens, (void **)&m->opens));
@@ -74,51 +110,34 @@ tess_status merge_open(tess_context *ctx, const triangle_pattern *p, merged_rows
     TESS_TRY(tess_host_allocate(ctx, m->n, sizeof *m->start, (void **)&m->start));
     TESS_TRY(tess_host_allocate(ctx, m->n, sizeof *m->length, (void **)&m->length));
     for (int64_t l = 0; l < m->levels; l++) {
-        m->level_at[l] = s.runs[l].begin;
+        m->level_at[l] = levels->runs[l].begin;
     }
     m->level_at[m->levels] = m->n;
 cleanup:
-    levels_release(ctx, &s);
+    levels_release(ctx, &own);
     return status;
-}
-
-static int64_t row_entries(const merge_task *t, int64_t row)
-{
-    return t->p->row_ptr[row + 1] - t->p->row_ptr[row];
-}
-
-/* Entries of positions begin .. end - 1 as they are, with that of b. */
-static int64_t plain_entries(const merge_task *t, const merged_rows *m, int64_t begin, int64_t end)
-{
-    int64_t entries = end - begin;
-
-    for (int64_t p = begin; p < end; p++) {
-        entries += row_entries(t, m->row[p]);
-    }
-    return entries;
 }
 
 /* ---- rows ---- */
 
 /* Adds to the row that begins at `start`; `at` is the index's slot. False: no room. */
-static bool add(merge_chunk *c, int64_t start, int64_t at, int32_t index, double value)
+static bool add(merge_hand *h, int64_t start, int64_t at, int32_t index, double value)
 {
-    merged_rows *m = c->m;
-    const int64_t place = start + c->slot[at];
+    const int64_t place = start + h->slot[at];
 
-    if (place < c->used && m->index[place] == index) {
-        m->val[place] += value;
+    if (place < h->used && h->index[place] == index) {
+        h->val[place] += value;
         return true;
     }
-    if (c->used == c->room) { return false; }
-    c->slot[at] = (int32_t)(c->used - start);
-    m->index[c->used] = index;
-    m->val[c->used++] = value;
+    if (h->used == h->room) { return false; }
+    h->slot[at] = (int32_t)(h->used - start);
+    h->index[h->used] = index;
+    h->val[h->used++] = value;
     return true;
 }
 
-/* Adds factor times entries begin .. end - 1, rewritten ones. */
-static bool add_row(merge_chunk *c, int64_t start, double factor, int64_t source)
+/* Adds factor times the entries of a rewritten row. */
+static bool add_row(const merge_chunk *c, merge_hand *h, int64_t start, double factor, int64_t source)
 {
     const merged_rows *m = c->m;
     const int64_t begin = m->start[source], end = begin + m->length[source], first = m->level_at[c->first];
@@ -127,79 +146,162 @@ static bool add_row(merge_chunk *c, int64_t start, double factor, int64_t source
         const int32_t index = m->index[k];
         const int64_t at = index < m->n ? index : m->n + c->task->place[index - m->n] - first;
 
-        if (!add(c, start, at, index, factor * m->val[k])) { return false; }
+        if (!add(h, start, at, index, factor * m->val[k])) { return false; }
     }
     return true;
 }
 
 /* Whether a row of the open group, written from `start` on, keeps to the rule; `before`: its magnitudes as it was. */
-static bool judge_row(merge_chunk *c, int64_t start, double before, bool limited)
+static bool judge_row(const merge_rule *rule, merge_hand *h, int64_t start, double before, bool limited)
 {
-    const merge_rule *rule = c->task->rule;
     double after = 0.0;
 
-    for (int64_t k = start; k < c->used; k++) {
-        after += fabs(c->m->val[k]);
+    for (int64_t k = start; k < h->used; k++) {
+        after += fabs(h->val[k]);
     }
-    if (limited && (!(after <= rule->growth * before && after <= rule->largest) || c->used - start > rule->longest)) {
+    if (limited && (!(after <= rule->growth * before && after <= rule->largest) || h->used - start > rule->longest)) {
         return false;
     }
-    if (!(after <= c->growth * before)) { c->growth = after / before; }
-    if (!(after <= c->largest)) { c->largest = after; }
+    if (!(after <= h->growth * before)) { h->growth = after / before; }
+    if (!(after <= h->largest)) { h->largest = after; }
     return true;
 }
 
-/* Rewrites the row at a position. False: it has no room, or grows too much. */
-static bool rewrite_row(merge_chunk *c, int64_t position, bool limited)
+/* Rewrites the row at a position, which then begins at m->start of all that the thread has at hand. False: it grows too much. */
+static bool rewrite_row(const merge_chunk *c, merge_hand *h, int64_t position, bool limited)
 {
     const merge_task *t = c->task;
     merged_rows *m = c->m;
     const int32_t row = m->row[position];
-    const int64_t start = c->used, n = m->n;
+    const int64_t start = h->used, n = m->n;
     bool merged = false;
     double before = 1.0;
 
+    h->room = start + t->longest;
     m->start[position] = start;
-    if (!add(c, start, n + position - m->level_at[c->first], (int32_t)n + row, 1.0)) { return false; }
+    if (!add(h, start, n + position - m->level_at[c->first], (int32_t)n + row, 1.0)) { return false; }
     for (int64_t k = t->p->row_ptr[row]; k < t->p->row_ptr[row + 1]; k++) {
         const int32_t j = t->p->col_ind[k];
         const bool inside = t->level[j] >= c->group;
 
         before += fabs(t->val[k]);
         merged = merged || inside;
-        if (!(inside ? add_row(c, start, -t->val[k], t->place[j]) : add(c, start, j, j, -t->val[k]))) { return false; }
+        if (!(inside ? add_row(c, h, start, -t->val[k], t->place[j]) : add(h, start, j, j, -t->val[k]))) {
+            return false;
+        }
     }
-    m->length[position] = (int32_t)(c->used - start);
-    return !merged || judge_row(c, start, before, limited);
+    m->length[position] = (int32_t)(h->used - start);
+    return !merged || judge_row(t->rule, h, start, before, limited);
 }
 
-/* ---- groups ---- */
-
-/* Rewrites a level's rows within the open group. */
-static bool rewrite_level(merge_chunk *c, int64_t level, bool limited)
+/* Gives the rows at hand, at positions begin .. end - 1, a place among all. False: there is none. */
+static bool place_rows(const merge_chunk *c, merge_hand *h, merge_pass *pass, int64_t begin, int64_t end)
 {
-    for (int64_t p = c->m->level_at[level]; p < c->m->level_at[level + 1]; p++) {
-        if (!rewrite_row(c, p, limited)) { return false; }
+    merged_rows *m = c->m;
+    int64_t taken = 0;
+
+#pragma omp atomic capture
+    {
+        taken = pass->entries;
+        pass->entries += h->used;
+    }
+    if (taken + h->used > c->room) { return false; }
+    memcpy(m->index + c->used + taken, h->index, (size_t)h->used * sizeof *h->index);
+    memcpy(m->val + c->used + taken, h->val, (size_t)h->used * sizeof *h->val);
+    for (int64_t p = begin; p < end; p++) {
+        m->start[p] += c->used + taken;
+    }
+    h->used = 0;
+    return true;
+}
+
+/* Rewrites the rows at positions begin .. end - 1. False: there is no place for them, or they grow too much. */
+static bool rewrite_rows(const merge_chunk *c, merge_hand *h, merge_pass *pass, int64_t begin, int64_t end,
+                         bool limited)
+{
+    h->used = 0;
+    for (int64_t p = begin; p < end; p++) {
+        if (!rewrite_row(c, h, p, limited)) { return false; }
+        if (h->used <= ENTRIES_AT_HAND && p + 1 < end) { continue; }
+        if (!place_rows(c, h, pass, begin, p + 1)) { return false; }
+        begin = p + 1;
     }
     return true;
 }
 
+/* ---- levels, by one thread or by all ---- */
+
+static merge_pass *next_pass(merge_hand *h)
+{
+    h->passes += 1;
+    if (h->first) { h->team->pass[(h->passes + 1) % PASSES] = (merge_pass){0}; }
+    return &h->team->pass[h->passes % PASSES];
+}
+
+/* The first of the next rows of a pass. */
+static int64_t take_rows(merge_pass *pass)
+{
+    int64_t taken = 0;
+
+#pragma omp atomic capture
+    {
+        taken = pass->rows;
+        pass->rows += ROWS_AT_ONCE;
+    }
+    return taken;
+}
+
+static bool has_failed(const merge_pass *pass)
+{
+    int failed = 0;
+
+#pragma omp atomic read
+    failed = pass->failed;
+    return failed != 0;
+}
+
+static void wait_for_all(const merge_hand *h)
+{
+    if (h->team->shares) {
+#pragma omp barrier
+    }
+}
+
+/* Rewrites a level's rows within the open group. */
+static bool rewrite_level(merge_chunk *c, merge_hand *h, int64_t level, bool limited)
+{
+    const int64_t begin = c->m->level_at[level], end = c->m->level_at[level + 1];
+    merge_pass *pass = next_pass(h);
+
+    for (int64_t p = begin + take_rows(pass); p < end && !has_failed(pass); p = begin + take_rows(pass)) {
+        if (!rewrite_rows(c, h, pass, p, p + ROWS_AT_ONCE < end ? p + ROWS_AT_ONCE : end, limited)) {
+#pragma omp atomic write
+            pass->failed = 1;
+        }
+    }
+    wait_for_all(h);
+    if (pass->failed) { return false; }
+    c->used += pass->entries;
+    return true;
+}
+
+/* ---- groups ---- */
+
 /* Lets the open group have the level too, if that costs no more than its levels cost on average. */
-static bool join(merge_chunk *c, int64_t level, int64_t plain)
+static bool join(merge_chunk *c, merge_hand *h, int64_t level, int64_t plain)
 {
     const int64_t used = c->used, most = c->most + MOST_FILL * plain;
-    const double growth = c->growth, largest = c->largest;
+    const double growth = h->growth, largest = h->largest;
     const double fair = (double)plain + c->cost / (double)(level - c->group);
 
-    c->room = (double)(most - used) > fair ? used + (int64_t)fair : most;
-    if (rewrite_level(c, level, true)) {
+    c->room = (double)(most - used) > fair ? (int64_t)fair : most - used;
+    if (rewrite_level(c, h, level, true)) {
         c->cost += (double)(c->used - used - plain);
         c->most = most;
         return true;
     }
-    c->used = used;
-    c->growth = growth;
-    c->largest = largest;
+    h->growth = growth;
+    h->largest = largest;
     return false;
 }
 
@@ -208,39 +310,35 @@ static void open_group(merge_chunk *c, int64_t level, int64_t plain)
     c->group = level;
     c->cost = c->task->rule->step;
     c->most = c->used + MOST_FILL * plain;
-    c->m->opens[level] = true;
 }
 
-static void merge_chunk_levels(merge_chunk *c)
+static void merge_chunk_levels(merge_chunk c, merge_hand *h)
 {
-    const merge_task *t = c->task;
-    merged_rows *m = c->m;
+    const merge_task *t = c.task;
+    merged_rows *m = c.m;
 
-    for (int64_t l = c->first; l < c->end; l++) {
-        const int64_t plain = plain_entries(t, m, m->level_at[l], m->level_at[l + 1]);
-        const bool alone = l == c->first || (t->keep && m->opens[l]);
+    for (int64_t l = c.first; l < c.end; l++) {
+        const int64_t plain = t->plain[l + 1] - t->plain[l];
+        const bool alone = l == c.first || (t->keep && m->opens[l]);
+        const bool joins = t->keep ? !alone : !alone && join(&c, h, l, plain);
 
-        if (!t->keep && !alone && join(c, l, plain)) {
-            m->opens[l] = false;
-            continue;
-        }
-        if (!t->keep || alone) { open_group(c, l, plain); }
-        c->room = c->last;
-        (void)rewrite_level(c, l, false); /* has room */
+        if (!t->keep && h->first) { m->opens[l] = !joins; }
+        if (!joins) { open_group(&c, l, plain); }
+        if (joins && !t->keep) { continue; }
+        c.room = c.last - c.used;
+        (void)rewrite_level(&c, h, l, false); /* has room */
     }
 }
 
 /* Chunks have about the same number of entries each. Returns how many there are; `first`: of each, and the end. */
 static int cut_chunks(const merge_task *t, const merged_rows *m, int64_t *first)
 {
-    const int64_t total = plain_entries(t, m, 0, m->n), most = m->levels / LEVELS_OF_CHUNK;
+    const int64_t total = t->plain[m->levels], most = m->levels / LEVELS_OF_CHUNK;
     const int64_t count = most < 1 ? 1 : most < MOST_CHUNKS ? most : MOST_CHUNKS;
-    int64_t entries = 0;
     int chunks = 0;
 
     for (int64_t l = 0; l < m->levels; l++) {
-        if (entries * count >= chunks * total && chunks < count) { first[chunks++] = l; }
-        entries += plain_entries(t, m, m->level_at[l], m->level_at[l + 1]);
+        if (t->plain[l] * count >= chunks * total && chunks < count) { first[chunks++] = l; }
     }
     first[chunks] = m->levels;
     return chunks;
@@ -262,41 +360,83 @@ static void list_groups(merged_rows *m)
 /* Each chunk has room for MOST_FILL times its entries. */
 static merge_chunk make_chunk(const merge_task *t, merged_rows *m, int64_t first, int64_t end)
 {
-    const int64_t before = MOST_FILL * plain_entries(t, m, 0, m->level_at[first]);
-    const int64_t plain = plain_entries(t, m, m->level_at[first], m->level_at[end]);
-
-    return (merge_chunk){
-        .task = t, .m = m, .first = first, .end = end, .used = before, .last = before + MOST_FILL * plain};
+    return (merge_chunk){.task = t,
+                         .m = m,
+                         .first = first,
+                         .end = end,
+                         .used = MOST_FILL * t->plain[first],
+                         .last = MOST_FILL * t->plain[end]};
 }
 
-/* Chunks `first` tells of, by threads; those that get one take and clear 2 n slots, which as many have as there are chunks or threads. */
-static void merge_chunks(const merge_task *t, const int64_t *first, int chunks, int threads, int32_t *slots,
-                         merged_rows *m)
+/* The work space of threads: slots, and rows at hand. */
+typedef struct merge_desk {
+    int64_t places, taken; /* one for each thread that has work */
+    int64_t slots, entries;
+    int32_t *slot, *index;
+    double *val;
+} merge_desk;
+
+static tess_status make_desk(tess_context *ctx, int64_t places, int64_t n, int64_t longest, merge_desk *d)
 {
-    double growth = 1.0, largest = 0.0;
-    int64_t taken = 0;
+    tess_status status = TESS_SUCCESS;
 
-#pragma omp parallel num_threads(threads) reduction(max : growth, largest)
-    {
-        int32_t *own = NULL;
+    *d = (merge_desk){.places = places, .slots = 2 * n, .entries = ENTRIES_AT_HAND + longest};
+    TESS_TRY(tess_host_allocate(ctx, places * d->slots, sizeof *d->slot, (void **)&d->slot));
+    TESS_TRY(tess_host_allocate(ctx, places * d->entries, sizeof *d->index, (void **)&d->index));
+    status = tess_host_allocate(ctx, places * d->entries, sizeof *d->val, (void **)&d->val);
+cleanup:
+    return status;
+}
 
-#pragma omp for schedule(dynamic, 1)
-        for (int i = 0; i < chunks; i++) {
-            merge_chunk c = make_chunk(t, m, first[i], first[i + 1]);
+static void release_desk(tess_context *ctx, merge_desk *d)
+{
+    tess_host_release(ctx, d->slot, d->places * d->slots, sizeof *d->slot);
+    tess_host_release(ctx, d->index, d->places * d->entries, sizeof *d->index);
+    tess_host_release(ctx, d->val, d->places * d->entries, sizeof *d->val);
+}
 
-            if (!own) {
-                int64_t turn = 0;
+/* A place at the desk, cleared. */
+static merge_hand take_place(merge_desk *d, merge_team *team)
+{
+    merge_hand h = {.team = team, .growth = 1.0};
+    int64_t turn = 0;
 
 #pragma omp atomic capture
-                turn = taken++;
-                own = slots + turn * 2 * m->n;
-                memset(own, 0, (size_t)(2 * m->n) * sizeof *own);
+    turn = d->taken++;
+    h.first = !team->shares || turn == 0;
+    h.slot = d->slot + turn * d->slots;
+    h.index = d->index + turn * d->entries;
+    h.val = d->val + turn * d->entries;
+    memset(h.slot, 0, (size_t)d->slots * sizeof *h.slot);
+    return h;
+}
+
+/* Chunks that `first` tells of, by threads: one each, or all of them one after another. */
+static void merge_chunks(const merge_task *t, const int64_t *first, int chunks, bool shares, int threads,
+                         merge_desk *desk, merged_rows *m)
+{
+    merge_team all = {.shares = true};
+    double growth = 1.0, largest = 0.0;
+
+#pragma omp parallel num_threads(threads) reduction(max : growth, largest) if (threads > 1)
+    {
+        merge_team one = {.shares = false};
+        merge_hand h = {.growth = 1.0};
+
+        if (shares) {
+            h = take_place(desk, &all);
+            for (int i = 0; i < chunks; i++) {
+                merge_chunk_levels(make_chunk(t, m, first[i], first[i + 1]), &h);
             }
-            c.slot = own;
-            merge_chunk_levels(&c);
-            if (!(c.growth <= growth)) { growth = c.growth; }
-            if (!(c.largest <= largest)) { largest = c.largest; }
+        } else {
+#pragma omp for schedule(dynamic, 1)
+            for (int i = 0; i < chunks; i++) {
+                if (!h.slot) { h = take_place(desk, &one); }
+                merge_chunk_levels(make_chunk(t, m, first[i], first[i + 1]), &h);
+            }
         }
+        growth = h.growth;
+        largest = h.largest;
     }
     m->growth = growth;
     m->largest = largest;
@@ -308,23 +448,44 @@ bool merge_keeps(const merged_rows *m, const merge_rule *rule)
     return m->growth <= rule->growth && m->largest <= rule->largest;
 }
 
-static void number_rows(const merged_rows *m, int32_t *level, int32_t *place)
+/* Levels and positions of rows, and the entries of levels. */
+static void number_rows(const triangle_pattern *p, const merged_rows *m, int32_t *level, int32_t *place, int64_t *plain)
 {
+    plain[0] = 0;
     for (int64_t l = 0; l < m->levels; l++) {
-        for (int64_t p = m->level_at[l]; p < m->level_at[l + 1]; p++) {
-            level[m->row[p]] = (int32_t)l;
-            place[m->row[p]] = (int32_t)p;
+        plain[l + 1] = plain[l] + m->level_at[l + 1] - m->level_at[l];
+        for (int64_t q = m->level_at[l]; q < m->level_at[l + 1]; q++) {
+            const int32_t row = m->row[q];
+
+            level[row] = (int32_t)l;
+            place[row] = (int32_t)q;
+            plain[l + 1] += p->row_ptr[row + 1] - p->row_ptr[row];
         }
     }
+}
+
+/* The most entries that a row may have at hand: as it was, or as the rule has it, or, with groups that stay, as it is. */
+static int64_t longest_row(const triangle_pattern *p, const merged_rows *m, const merge_rule *rule, bool keep)
+{
+    int64_t longest = rule->longest < 2 * m->n ? rule->longest : 2 * m->n;
+
+    for (int64_t i = 0; i < m->n; i++) {
+        const int64_t entries = keep ? m->length[i] : p->row_ptr[i + 1] - p->row_ptr[i] + 1;
+
+        if (entries > longest) { longest = entries; }
+    }
+    return longest;
 }
 
 tess_status merge_rewrite(tess_context *ctx, const triangle_pattern *p, const double *val, const merge_rule *rule,
                           bool keep, merged_rows *m)
 {
-    int32_t *level = NULL, *place = NULL, *slots = NULL;
-    int64_t first[MOST_CHUNKS + 1], slot_count = 0;
-    merge_task task = {.p = p, .val = val, .rule = rule, .keep = keep};
+    int32_t *level = NULL, *place = NULL;
+    int64_t first[MOST_CHUNKS + 1], *plain = NULL;
+    merge_task task = {.p = p, .val = val, .rule = rule, .longest = longest_row(p, m, rule, keep), .keep = keep};
+    merge_desk desk = {0};
     int chunks = 0, threads = 0;
+    bool shares = false;
     tess_status status = TESS_SUCCESS;
 
     if (!m->index) {
@@ -333,17 +494,20 @@ tess_status merge_rewrite(tess_context *ctx, const triangle_pattern *p, const do
     }
     TESS_TRY(tess_host_allocate(ctx, m->n, sizeof *level, (void **)&level));
     TESS_TRY(tess_host_allocate(ctx, m->n, sizeof *place, (void **)&place));
-    number_rows(m, level, place);
+    TESS_TRY(tess_host_allocate(ctx, m->levels + 1, sizeof *plain, (void **)&plain));
+    number_rows(p, m, level, place, plain);
     task.level = level;
     task.place = place;
+    task.plain = plain;
     chunks = cut_chunks(&task, m, first);
-    threads = chunks > 1 ? host_threads_for(ctx, p->row_ptr[p->n] + p->n) : 1;
-    slot_count = (threads < chunks ? threads : chunks) * 2 * m->n;
-    TESS_TRY(tess_host_allocate(ctx, slot_count, sizeof *slots, (void **)&slots));
-    merge_chunks(&task, first, chunks, threads, slots, m);
+    shares = m->n >= ROWS_TO_SHARE * chunks * m->levels;
+    threads = shares || chunks > 1 ? host_threads_for(ctx, ENTRY_WORK * plain[m->levels]) : 1;
+    TESS_TRY(make_desk(ctx, shares || threads < chunks ? threads : chunks, m->n, task.longest, &desk));
+    merge_chunks(&task, first, chunks, shares, threads, &desk, m);
 cleanup:
     tess_host_release(ctx, level, m->n, sizeof *level);
     tess_host_release(ctx, place, m->n, sizeof *place);
-    tess_host_release(ctx, slots, slot_count, sizeof *slots);
+    tess_host_release(ctx, plain, m->levels + 1, sizeof *plain);
+    release_desk(ctx, &desk);
     return status;
 }

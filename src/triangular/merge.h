@@ -35,8 +35,9 @@ typedef struct merged_rows {
     double growth, largest; /* of the rows that were rewritten: the most, as in the rule */
 } merged_rows;
 
-/* Levels of the pattern, nothing merged yet. To be released, also on failure. O(n + nnz) time. */
-tess_status merge_open(tess_context *ctx, const triangle_pattern *p, merged_rows *m);
+/* Levels of the pattern, as levels_find_each has them (NULL: to be found), nothing merged yet. To be released, also on failure.
+   O(n + nnz) time. */
+tess_status merge_open(tess_context *ctx, const triangle_pattern *p, const level_schedule *levels, merged_rows *m);
 /*
  * Rewrites all rows for these values, entry k of the pattern having val[k]; diagonals are 1. `keep`: groups stay as they are, else
  * the rule makes them. Host work, shared by threads; the result does not depend on how many. Where rows would grow beyond

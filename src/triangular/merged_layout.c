@@ -2,6 +2,7 @@
 /* The layout of merged groups: lanes of rows, blocks of slices, records of blocks. */
 #include "triangular/merged_layout.h"
 
+#include <omp.h>
 #include <string.h>
 
 #include <tessera/codec.h>
@@ -12,6 +13,8 @@
    halving of a sum. They choose how many lanes rows have. */
 enum { SLICES_AT_ONCE = 16, BUSY_CYCLES = 8, IDLE_CYCLES = 12, SUM_CYCLES = 24, MOST_SHIFT = 5 };
 enum { LONGEST_RECORD = 32768 };
+/* Blocks' shares of groups that a thread writes at a time. */
+enum { CELLS_AT_ONCE = 8 };
 
 static int64_t round_up(int64_t bytes, int64_t unit)
 {
@@ -143,28 +146,36 @@ static void sort_rows(merged_layout *l, int64_t g, int64_t longest, int64_t *cou
     }
 }
 
-/* The block that has slice s of a group. */
-static int block_of(const merged_layout *l, int64_t g, int64_t s)
-{
-    return (int)((l->group[g].first_block + s) % l->blocks);
-}
-
-/* Gives each row its block and its number there; blocks have as many rows as `taken` tells. */
+/* Gives each row its block and its number there; blocks have as many rows as `taken` tells. Slices go round the blocks. */
 static void place_rows(merged_layout *l, int64_t g, int64_t *taken)
 {
-    const int64_t per_slice = MERGED_LANES >> l->group[g].shift;
+    const int64_t per_slice = MERGED_LANES >> l->group[g].shift, end = l->rows->begin[g + 1];
+    int block = l->group[g].first_block;
 
-    for (int64_t i = 0; i < group_rows(l, g); i++) {
-        const int block = block_of(l, g, i / per_slice);
-        const int32_t row = l->rows->row[l->position[l->rows->begin[g] + i]];
+    for (int64_t first = l->rows->begin[g]; first < end; first += per_slice) {
+        const uint32_t base = l->blocks > 1 ? (uint32_t)block << 16 : 0U;
 
-        l->place[row] = (l->blocks > 1 ? (uint32_t)block << 16 : 0U) + (uint32_t)taken[block]++;
+        for (int64_t i = first; i < first + per_slice && i < end; i++) {
+            l->place[l->rows->row[l->position[i]]] = base + (uint32_t)taken[block]++;
+        }
+        block = block + 1 < l->blocks ? block + 1 : 0;
+    }
+}
+
+/* Orders the rows of all groups and chooses their lanes; `count`: room of each thread, longest + 2 places. */
+static void sort_groups(merged_layout *l, int64_t longest, int64_t *count, int threads)
+{
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (threads > 1)
+    for (int64_t g = 0; g < l->rows->groups; g++) {
+        sort_rows(l, g, longest, count + omp_get_thread_num() * (longest + 2));
+        l->group[g].shift = best_shift(l, g);
     }
 }
 
 static tess_status slice_rows(tess_context *ctx, merged_layout *l)
 {
     const merged_rows *m = l->rows;
+    const int threads = host_threads_for(ctx, m->entries);
     int64_t taken[MERGED_MOST_BLOCKS] = {0}, longest = 0, slices = 0;
     int64_t *count = NULL;
     tess_status status = TESS_SUCCESS;
@@ -172,10 +183,9 @@ static tess_status slice_rows(tess_context *ctx, merged_layout *l)
     for (int64_t p = 0; p < m->n; p++) {
         if (m->length[p] > longest) { longest = m->length[p]; }
     }
-    TESS_TRY(tess_host_allocate(ctx, longest + 2, sizeof *count, (void **)&count));
+    TESS_TRY(tess_host_allocate(ctx, threads * (longest + 2), sizeof *count, (void **)&count));
+    sort_groups(l, longest, count, threads);
     for (int64_t g = 0; g < m->groups; g++) {
-        sort_rows(l, g, longest, count);
-        l->group[g].shift = best_shift(l, g);
         l->group[g].first_block = (int)(slices % l->blocks);
         slices += slices_of(group_rows(l, g), l->group[g].shift);
         place_rows(l, g, taken);
@@ -185,7 +195,7 @@ static tess_status slice_rows(tess_context *ctx, merged_layout *l)
         l->streams[b].rows = (uint32_t)taken[b];
     }
 cleanup:
-    tess_host_release(ctx, count, longest + 2, sizeof *count);
+    tess_host_release(ctx, count, threads * (longest + 2), sizeof *count);
     return status;
 }
 
@@ -372,17 +382,16 @@ static int64_t write_record(const merged_layout *l, const layout_piece *piece, c
     return head.bytes;
 }
 
-static void write_group(const merged_layout *l, int64_t g)
+/* The records of a group that are a block's. */
+static void write_cell(const merged_layout *l, int64_t g, int block)
 {
-    for (int b = 0; b < l->blocks; b++) {
-        layout_piece piece = open_pieces(l, g, b);
-        char *record = l->records + l->begin[g * l->blocks + b];
+    layout_piece piece = open_pieces(l, g, block);
+    char *record = l->records + l->begin[g * l->blocks + block];
 
-        do {
-            next_piece(l, &piece);
-            record += write_record(l, &piece, record);
-        } while (!is_last(l, &piece));
-    }
+    do {
+        next_piece(l, &piece);
+        record += write_record(l, &piece, record);
+    } while (!is_last(l, &piece));
 }
 
 /* Tells records the length of those MERGED_SLOTS later, and streams that of their first ones. */
@@ -410,9 +419,9 @@ tess_status merged_layout_fill(tess_context *ctx, merged_layout *l)
     tess_status status = TESS_SUCCESS;
 
     if (!l->records) { TESS_TRY(tess_host_allocate(ctx, l->record_bytes, 1, (void **)&l->records)); }
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4) if (threads > 1)
-    for (int64_t g = 0; g < l->rows->groups; g++) {
-        write_group(l, g);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, CELLS_AT_ONCE) if (threads > 1)
+    for (int64_t cell = 0; cell < l->rows->groups * l->blocks; cell++) {
+        write_cell(l, cell / l->blocks, (int)(cell % l->blocks));
     }
     for (int b = 0; b < l->blocks; b++) {
         look_ahead(l, &l->streams[b]);

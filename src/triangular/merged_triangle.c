@@ -90,7 +90,8 @@ static bool pays(const merged_triangle *t, int64_t entries)
     return t->rows.levels > FEW_LEVELS && entries / t->rows.levels <= WIDE_LEVEL * (int64_t)t->view.blocks;
 }
 
-tess_status merged_create(tess_context *ctx, triangle_pattern *p, tess_precision precision, merged_triangle **out)
+tess_status merged_create(tess_context *ctx, triangle_pattern *p, const level_schedule *levels,
+                          tess_precision precision, merged_triangle **out)
 {
     merged_limits limits = {0};
     merged_triangle *t = NULL;
@@ -107,7 +108,7 @@ tess_status merged_create(tess_context *ctx, triangle_pattern *p, tess_precision
                            .limits = limits,
                            .nnz = p->row_ptr[p->n],
                            .view = {.n = p->n, .blocks = blocks, .precision = precision}};
-    TESS_TRY(merge_open(ctx, p, &t->rows));
+    TESS_TRY(merge_open(ctx, p, levels, &t->rows));
     TESS_TRY(tess_stage_end(ctx, "levels of triangles"));
     if (!pays(t, entries)) { goto cleanup; }
     t->pattern = *p;

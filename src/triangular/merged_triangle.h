@@ -12,8 +12,9 @@
 typedef struct merged_triangle merged_triangle;
 
 /* *out: NULL where the context's device has no room for it, or where levels are few or wide; else it has taken the pattern's arrays, and
-   *p is empty. */
-tess_status merged_create(tess_context *ctx, triangle_pattern *p, tess_precision precision, merged_triangle **out);
+   *p is empty. Levels as for merge_open. */
+tess_status merged_create(tess_context *ctx, triangle_pattern *p, const level_schedule *levels,
+                          tess_precision precision, merged_triangle **out);
 /* Values as for triangle_fill. *fits false: rows are too long; another way is to be taken. */
 tess_status merged_fill(merged_triangle *t, const triangle_values *values, bool *fits);
 /* NULL before the first values. */

@@ -266,7 +266,9 @@ tess_status triangle_create(tess_context *ctx, triangle_pattern *p, const triang
                            .leaf = options->leaf,
                            .precision = options->precision,
                            .squares = *options->squares};
-    if (p->n > 0 && options->merged) { TESS_TRY(merged_create(ctx, p, options->precision, &t->merged)); }
+    if (p->n > 0 && options->merged) {
+        TESS_TRY(merged_create(ctx, p, options->levels, options->precision, &t->merged));
+    }
     if (t->n > 0 && !t->merged) { TESS_TRY(cut(t, p, 0, t->n)); }
     *out = t;
 cleanup:

@@ -19,6 +19,7 @@ typedef struct triangle_options {
     int64_t leaf;                        /* blocks: most rows of a leaf */
     tess_precision precision;            /* of the values in leaves */
     const tess_storage_options *squares; /* blocks: how square blocks are stored */
+    const level_schedule *levels;        /* merged: of all rows, where they are known and each is a run */
 } triangle_options;
 
 typedef struct triangle_facts {
