@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # check_gpu.sh BUILD_DIR [LOG_DIR]: what must hold on a machine with a GPU: every test of the device, and compute-sanitizer on small
-# solves. Prints a line for each, as docs/results/*/tests.txt has them. BUILD_DIR may have been built on another machine.
+# solves. Prints a line for each, as docs/results/*/tests.txt has them. BUILD_DIR may have been built on another machine. JOBS of them
+# run at a time (1); those that need the device for themselves run alone.
 set -u
 case $# in
 1 | 2) ;;
@@ -11,21 +12,31 @@ case $# in
     ;;
 esac
 build=$1 logs=${2:-$1/check_gpu}
-most=${SECONDS_PER_PROGRAM:-600}
+most=${SECONDS_PER_PROGRAM:-600} jobs=${JOBS:-1}
 mkdir -p "$logs" || exit 2
+rm -f "$logs/failed"
 export OMP_WAIT_POLICY=passive LD_LIBRARY_PATH=$build/lib:${LD_LIBRARY_PATH:-}
-failed=0
 
-# outcome NAME STATUS TEXT: one line; what is wrong counts
+# outcome NAME STATUS TEXT: one line; what is wrong is listed in a file of the logs
 outcome()
 {
     if [ "$2" -ne 0 ]; then
-        failed=$((failed + 1))
+        echo "$1" >>"$logs/failed"
         echo "$1: FAILED (exit $2), $3; see $logs"
     else
         echo "$1: $3"
     fi
 }
+
+# later FUNCTION ARGUMENT...: beside others, as many as there may be
+later()
+{
+    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+    "$@" &
+}
+
+# what holds half of the device, and what tells how long somebody may wait for others
+needs_the_device() { case "$1" in */gpu_single_kernel_robust | */gpu_waits) true ;; *) false ;; esac; }
 
 test_program()
 {
@@ -37,9 +48,9 @@ test_program()
         return
     fi
     passed=$(grep -c '^\[ *OK \]' "$logs/$name.log")
-    wrong=$(grep -c '^\[  FAILED  \] [a-z_0-9]*$' "$logs/$name.log")
+    wrong=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test(s).*/\1/p' "$logs/$name.log")
     if [ $status -eq 0 ] && [ "$passed" -eq 0 ]; then status=1; fi
-    outcome "$name" $status "$passed passed, $wrong failed"
+    outcome "$name" $status "$passed passed, ${wrong:-0} failed"
 }
 
 # sanitize TOOL NAME COMMAND...: memcheck follows graphs with a loop only with one connection; racecheck does not run them
@@ -52,32 +63,38 @@ sanitize()
     outcome "$tool $name" $status "$(grep -m 1 SUMMARY "$log" || echo 'no summary')"
 }
 
+# Every launch of the plain engine is examined anew: its problems are small.
 sanitize_solves()
 {
-    local solve=("$build/tessera" solve --device cuda --rtol 1e-8)
+    local solve=("$build/tessera" solve --device cuda --rtol 1e-8) small=gallery:laplace2d:20
+    local tiles=(--format tiles --layout resident --policy lossless --narrowing safe)
     for tool in memcheck racecheck; do
         for edge in 40 132; do
             for precond in none jacobi; do
-                sanitize $tool "cg, laplace2d:$edge, $precond" "${solve[@]}" gallery:laplace2d:$edge --solver cg --precond $precond
+                later sanitize $tool "cg, laplace2d:$edge, $precond" "${solve[@]}" gallery:laplace2d:$edge --solver cg --precond $precond
             done
         done
-        sanitize $tool "bicgstab, laplace2d:40" "${solve[@]}" gallery:laplace2d:40 --solver bicgstab
-        sanitize $tool "cg, plain, ic0" "${solve[@]}" gallery:laplace2d:40 --solver cg --precond ic0 --engine plain
-        sanitize $tool "bicgstab, plain, ilu0, factors by the device" "${solve[@]}" gallery:laplace2d:40 --solver bicgstab \
-            --precond ilu0 --factorization device --engine plain
-        sanitize $tool "cg, plain, tiles narrowed" "${solve[@]}" gallery:laplace2d:40 --solver cg --engine plain --format tiles --layout resident \
-            --policy lossless --narrowing safe
-        sanitize $tool "gmres, plain" "${solve[@]}" gallery:laplace2d:40 --solver gmres --engine plain
+        later sanitize $tool "bicgstab, laplace2d:40" "${solve[@]}" gallery:laplace2d:40 --solver bicgstab
+        later sanitize $tool "cg, plain, ic0" "${solve[@]}" $small --solver cg --precond ic0 --engine plain
+        later sanitize $tool "bicgstab, plain, ilu0, factors by the device" "${solve[@]}" $small --solver bicgstab --precond ilu0 \
+            --factorization device --engine plain
+        later sanitize $tool "cg, plain, tiles narrowed" "${solve[@]}" $small --solver cg --engine plain "${tiles[@]}"
+        later sanitize $tool "gmres, plain" "${solve[@]}" $small --solver gmres --engine plain
     done
-    sanitize memcheck "cg, graph, ic0" "${solve[@]}" gallery:laplace2d:40 --solver cg --precond ic0 --engine graph
+    later sanitize memcheck "cg, graph, ic0" "${solve[@]}" gallery:laplace2d:40 --solver cg --precond ic0 --engine graph
+    wait
 }
 
 for program in "$build"/tests/gpu_* "$build"/tests/conformance_*; do
-    if [ -x "$program" ]; then test_program "$program"; fi
+    if [ -x "$program" ] && ! needs_the_device "$program"; then later test_program "$program"; fi
+done
+wait
+for program in "$build"/tests/gpu_*; do
+    if [ -x "$program" ] && needs_the_device "$program"; then test_program "$program"; fi
 done
 if command -v compute-sanitizer >/dev/null && [ -x "$build/tessera" ]; then
     sanitize_solves
 else
     echo "compute-sanitizer or $build/tessera is not there: nothing was sanitized"
 fi
-[ $failed -eq 0 ]
+[ ! -e "$logs/failed" ]

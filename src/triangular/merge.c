@@ -13,8 +13,6 @@ enum { MOST_CHUNKS = 16, LEVELS_OF_CHUNK = 64, MOST_FILL = 12 };
 /* Threads have a chunk each where levels have fewer rows than this for every chunk: they would wait for one another longer than a
    level takes. Else they share the rows of a level, so many at a time. */
 enum { ROWS_TO_SHARE = 64, ROWS_AT_ONCE = 8 };
-/* Work in one entry of a row, in entries that are only read. */
-enum { ENTRY_WORK = 4 };
 /* Rows at hand get their places once they have more entries than this. */
 enum { ENTRIES_AT_HAND = 4096 };
 /* A pass is read while the next one begins, and the one after that is cleared. */
@@ -501,7 +499,7 @@ tess_status merge_rewrite(tess_context *ctx, const triangle_pattern *p, const do
     task.plain = plain;
     chunks = cut_chunks(&task, m, first);
     shares = m->n >= ROWS_TO_SHARE * chunks * m->levels;
-    threads = shares || chunks > 1 ? host_threads_for(ctx, ENTRY_WORK * plain[m->levels]) : 1;
+    threads = shares || chunks > 1 ? host_threads_for(ctx, plain[m->levels]) : 1;
     TESS_TRY(make_desk(ctx, shares || threads < chunks ? threads : chunks, m->n, task.longest, &desk));
     merge_chunks(&task, first, chunks, shares, threads, &desk, m);
 cleanup:

@@ -15,6 +15,8 @@ enum { SLICES_AT_ONCE = 16, BUSY_CYCLES = 8, IDLE_CYCLES = 12, SUM_CYCLES = 24, 
 enum { LONGEST_RECORD = 32768 };
 /* Blocks' shares of groups that a thread writes at a time. */
 enum { CELLS_AT_ONCE = 8 };
+/* Entries of rewritten rows for each of a row as it was, about: threads are worth their waking from as much work on as elsewhere. */
+enum { USUAL_FILL = 4 };
 
 static int64_t round_up(int64_t bytes, int64_t unit)
 {
@@ -175,7 +177,7 @@ static void sort_groups(merged_layout *l, int64_t longest, int64_t *count, int t
 static tess_status slice_rows(tess_context *ctx, merged_layout *l)
 {
     const merged_rows *m = l->rows;
-    const int threads = host_threads_for(ctx, m->entries);
+    const int threads = host_threads_for(ctx, m->entries / USUAL_FILL);
     int64_t taken[MERGED_MOST_BLOCKS] = {0}, longest = 0, slices = 0;
     int64_t *count = NULL;
     tess_status status = TESS_SUCCESS;
@@ -415,7 +417,7 @@ static void look_ahead(const merged_layout *l, merged_stream *stream)
 
 tess_status merged_layout_fill(tess_context *ctx, merged_layout *l)
 {
-    const int threads = host_threads_for(ctx, l->rows->entries);
+    const int threads = host_threads_for(ctx, l->rows->entries / USUAL_FILL);
     tess_status status = TESS_SUCCESS;
 
     if (!l->records) { TESS_TRY(tess_host_allocate(ctx, l->record_bytes, 1, (void **)&l->records)); }
