@@ -3,6 +3,9 @@
 #include "emulator/vendor_emulated.h"
 
 #include <stdlib.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 
 #include <condition_variable>
 #include <deque>
@@ -205,6 +208,19 @@ emulatedError_t emulatedMallocBytes(void **pointer, size_t bytes)
     }
     if (bytes < emulator::MEMORY / 64) { memset(*pointer, 0x7f, bytes); }
     return emulatedSuccess;
+}
+
+// In its turn: what is queued may still use the memory as it was.
+void emulatedKeepWithin(void *pointer, size_t bytes, size_t capacity, emulatedStream_t stream)
+{
+#ifdef __SANITIZE_ADDRESS__
+    emulator::of(stream)->add([pointer, bytes, capacity] {
+        ASAN_UNPOISON_MEMORY_REGION(pointer, capacity);
+        ASAN_POISON_MEMORY_REGION(static_cast<char *>(pointer) + bytes, capacity - bytes);
+    });
+#else
+    (void)pointer, (void)bytes, (void)capacity, (void)stream;
+#endif
 }
 
 emulatedError_t emulatedFree(void *pointer)

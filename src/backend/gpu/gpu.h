@@ -13,6 +13,13 @@
 
 #include "core/internal.h"
 
+/* Of `capacity` bytes, those after the first `bytes` are nobody's from then on, in the stream's order: a device does not see to it, an
+   emulated one may. */
+#ifndef GPU_KEEP_WITHIN
+#define GPU_KEEP_WITHIN(pointer, bytes, capacity, stream) \
+    ((void)(pointer), (void)(bytes), (void)(capacity), (void)(stream))
+#endif
+
 /*
  * A reduction whose partial sums lie in memory and whose scalar step has yet to run. While a loop is recorded, kernels do
  * not finish their reductions: the next kernel does, every block for itself. That is cheaper than waiting at a kernel's end

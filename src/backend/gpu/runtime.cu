@@ -162,6 +162,12 @@ static size_t capacity_of(size_t bytes)
     return power;
 }
 
+/* What kernels may read of so many bytes. */
+static size_t lines_of(size_t bytes)
+{
+    return (bytes + GPU_ALLOCATION_UNIT - 1) / GPU_ALLOCATION_UNIT * GPU_ALLOCATION_UNIT;
+}
+
 static void *take_spare(gpu_spares *spares, int i)
 {
     void *memory = spares->memory[i];
@@ -255,6 +261,19 @@ static void *stream_gpu(const tess_context *ctx)
 
 /* ---- memory ---- */
 
+/* NULL: there is no memory, even without spares. */
+static void *allocate_new(gpu_spares *spares, size_t capacity)
+{
+    void *pointer = NULL;
+
+    if (GPU(Malloc)(&pointer, capacity) == GPU(Success)) { return pointer; }
+    (void)GPU(GetLastError)();
+    drop_spares(spares, spares->limit);
+    if (GPU(Malloc)(&pointer, capacity) == GPU(Success)) { return pointer; }
+    (void)GPU(GetLastError)();
+    return NULL;
+}
+
 static void *allocate_gpu(tess_context *ctx, size_t bytes)
 {
     gpu_scope scope(ctx);
@@ -264,15 +283,12 @@ static void *allocate_gpu(tess_context *ctx, size_t bytes)
     void *pointer = NULL;
 
     if (own->allocate) { return own->allocate(own->user, bytes); }
-    for (int i = 0; i < spares->count; i++) {
-        if (spares->bytes[i] == capacity) { return take_spare(spares, i); }
+    for (int i = 0; i < spares->count && !pointer; i++) {
+        if (spares->bytes[i] == capacity) { pointer = take_spare(spares, i); }
     }
-    if (GPU(Malloc)(&pointer, capacity) == GPU(Success)) { return pointer; }
-    (void)GPU(GetLastError)();
-    drop_spares(spares, spares->limit);
-    if (GPU(Malloc)(&pointer, capacity) == GPU(Success)) { return pointer; }
-    (void)GPU(GetLastError)();
-    return NULL;
+    if (!pointer) { pointer = allocate_new(spares, capacity); }
+    if (pointer) { GPU_KEEP_WITHIN(pointer, lines_of(bytes), capacity, gpu_stream_of(ctx)); }
+    return pointer;
 }
 
 static void release_gpu(tess_context *ctx, void *pointer, size_t bytes)
