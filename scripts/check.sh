@@ -41,7 +41,10 @@ cmake_examples()
 echo "Tessera check: $jobs jobs, logs in $log_dir/"
 nvcc='' backend=none release=(-DTESS_BUILD_TESTS=ON)
 # CUDA sources take long: continuous integration compiles them once, with all that it asks of them
-if [ "${CI:-}" = true ]; then release+=(-DTESS_WERROR=ON -DTESS_BUILD_BENCH=ON); fi
+if [ "${CI:-}" = true ]; then
+    release+=(-DTESS_WERROR=ON -DTESS_BUILD_BENCH=ON)
+    if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then release+=(-DTESS_CUDA=ON); fi
+fi
 if stage "release: build" build release "${release[@]}"; then
     backend=$(cache_value TESS_GPU_BACKEND_FOUND)
     nvcc=$(cache_value TESS_CUDA_COMPILER)

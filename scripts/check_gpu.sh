@@ -13,6 +13,11 @@ case $# in
 esac
 build=$1 logs=${2:-$1/check_gpu}
 most=${SECONDS_PER_PROGRAM:-600} jobs=${JOBS:-1}
+case $jobs in '' | *[!0-9]* | 0)
+    echo "$0: JOBS is '$jobs', not a number from 1 on" >&2
+    exit 2
+    ;;
+esac
 mkdir -p "$logs" || exit 2
 rm -f "$logs/failed"
 export OMP_WAIT_POLICY=passive LD_LIBRARY_PATH=$build/lib:${LD_LIBRARY_PATH:-}

@@ -2,6 +2,7 @@
 /* Merging of level sets by substitution. */
 #include "triangular/merge.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -157,11 +158,12 @@ static bool judge_row(const merge_rule *rule, merge_hand *h, int64_t start, doub
     for (int64_t k = start; k < h->used; k++) {
         after += fabs(h->val[k]);
     }
-    if (limited && (!(after <= rule->growth * before && after <= rule->largest) || h->used - start > rule->longest)) {
+    if (!(after <= DBL_MAX)) { after = (double)INFINITY; } /* what is no number stays the most */
+    if (limited && (!(after / before <= rule->growth && after <= rule->largest) || h->used - start > rule->longest)) {
         return false;
     }
-    if (!(after <= h->growth * before)) { h->growth = after / before; }
-    if (!(after <= h->largest)) { h->largest = after; }
+    h->growth = fmax(h->growth, after / before);
+    h->largest = fmax(h->largest, after);
     return true;
 }
 
@@ -342,6 +344,19 @@ static int cut_chunks(const merge_task *t, const merged_rows *m, int64_t *first)
     return chunks;
 }
 
+/* Rows of the chunk that has most. */
+static int64_t widest_chunk(const merged_rows *m, const int64_t *first, int chunks)
+{
+    int64_t widest = 0;
+
+    for (int i = 0; i < chunks; i++) {
+        const int64_t rows = m->level_at[first[i + 1]] - m->level_at[first[i]];
+
+        if (rows > widest) { widest = rows; }
+    }
+    return widest;
+}
+
 static void list_groups(merged_rows *m)
 {
     m->groups = 0;
@@ -374,11 +389,11 @@ typedef struct merge_desk {
     double *val;
 } merge_desk;
 
-static tess_status make_desk(tess_context *ctx, int64_t places, int64_t n, int64_t longest, merge_desk *d)
+static tess_status make_desk(tess_context *ctx, int64_t places, int64_t slots, int64_t longest, merge_desk *d)
 {
     tess_status status = TESS_SUCCESS;
 
-    *d = (merge_desk){.places = places, .slots = 2 * n, .entries = ENTRIES_AT_HAND + longest};
+    *d = (merge_desk){.places = places, .slots = slots, .entries = ENTRIES_AT_HAND + longest};
     TESS_TRY(tess_host_allocate(ctx, places * d->slots, sizeof *d->slot, (void **)&d->slot));
     TESS_TRY(tess_host_allocate(ctx, places * d->entries, sizeof *d->index, (void **)&d->index));
     status = tess_host_allocate(ctx, places * d->entries, sizeof *d->val, (void **)&d->val);
@@ -500,7 +515,8 @@ tess_status merge_rewrite(tess_context *ctx, const triangle_pattern *p, const do
     chunks = cut_chunks(&task, m, first);
     shares = m->n >= ROWS_TO_SHARE * chunks * m->levels;
     threads = shares || chunks > 1 ? host_threads_for(ctx, plain[m->levels]) : 1;
-    TESS_TRY(make_desk(ctx, shares || threads < chunks ? threads : chunks, m->n, task.longest, &desk));
+    TESS_TRY(make_desk(ctx, shares || threads < chunks ? threads : chunks, m->n + widest_chunk(m, first, chunks),
+                       task.longest, &desk));
     merge_chunks(&task, first, chunks, shares, threads, &desk, m);
 cleanup:
     tess_host_release(ctx, level, m->n, sizeof *level);
