@@ -28,10 +28,13 @@ static bool is_solved(const study_record *r)
     return study_variant_is_ours(r->o.variant) ? r->o.run.verified : r->o.run.claimed;
 }
 
+/* Of a solve of fewer iterations, what begins and ends it is most: it says nothing of an iteration. */
+enum { FEWEST_ITERATIONS = 10 };
+
 static double iteration_seconds(const study_record *r)
 {
     if (r->o.run.timed) { return r->o.run.seconds_per_iteration; }
-    if (r->o.variant->narrowing != TESS_NARROWING_OFF && is_solved(r)) {
+    if (r->o.variant->narrowing != TESS_NARROWING_OFF && is_solved(r) && r->o.run.iterations >= FEWEST_ITERATIONS) {
         return r->o.solve_seconds / (double)r->o.run.iterations;
     }
     return r->o.fixed_seconds / STUDY_FIXED_ITERATIONS;

@@ -170,6 +170,48 @@ static void wrong_borrowed_arrays_are_refused(void **state)
     discard(&val);
 }
 
+/* One wrong column among the many of a row, wherever a wave looks at it: the same as before, less, negative, too large. */
+static void wrong_columns_of_long_rows_are_found(void **state)
+{
+    enum { COLUMNS = 200 };
+    static const int places[] = {1, 31, 32, 33, 63, 64, 65, COLUMNS - 1};
+    const int64_t offsets[] = {0, COLUMNS, COLUMNS + 1};
+    double values[COLUMNS + 1];
+    int32_t columns[COLUMNS + 1];
+    device_array ptr = upload(offsets, 3, sizeof *offsets), val;
+
+    (void)state;
+    for (int k = 0; k <= COLUMNS; k++) {
+        columns[k] = k % COLUMNS;
+        values[k] = 1.0;
+    }
+    val = upload(values, COLUMNS + 1, sizeof *values);
+    for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
+        const int32_t here = columns[places[p]], wrong[] = {here, here - 1, here - 2, -1, COLUMNS};
+
+        for (int w = 0; w < 5; w++) {
+            device_array col;
+            tess_csr_arrays arrays = {2,        COLUMNS, COLUMNS + 1, ptr.data,           NULL,
+                                      val.data, 64,      32,          TESS_MEMORY_DEVICE, TESS_BORROW};
+            tess_matrix *m = NULL;
+
+            columns[places[p]] = wrong[w];
+            col = upload(columns, COLUMNS + 1, sizeof *columns);
+            arrays.col_ind = col.data;
+            if (w == 0) {
+                assert_ok(gpu, tess_matrix_create_csr(gpu, &arrays, &m));
+            } else {
+                assert_fails(gpu, TESS_OUT_OF_RANGE, tess_matrix_create_csr(gpu, &arrays, &m));
+            }
+            tess_matrix_destroy(m);
+            discard(&col);
+        }
+        columns[places[p]] = here;
+    }
+    discard(&val);
+    discard(&ptr);
+}
+
 static void coo_from_the_device(void **state)
 {
     static const int64_t row[] = {1, 0, 1, 1}, col[] = {2, 1, 0, 2};
@@ -267,6 +309,7 @@ int main(void)
         cmocka_unit_test(same_bits_on_every_run),
         cmocka_unit_test(device_arrays_are_copied_or_borrowed),
         cmocka_unit_test(wrong_borrowed_arrays_are_refused),
+        cmocka_unit_test(wrong_columns_of_long_rows_are_found),
         cmocka_unit_test(coo_from_the_device),
         cmocka_unit_test(copies_between_host_and_device),
         cmocka_unit_test(diagonal_and_residual_match_the_host),

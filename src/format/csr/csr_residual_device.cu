@@ -4,8 +4,8 @@
 #include "format/csr/csr.h"
 #include "format/csr/csr_rows.h"
 
-/* Blocks per multiprocessor of the residual pass. */
-enum { RESIDUAL_BLOCKS = 8 };
+/* Blocks per multiprocessor of the residual pass. Rows with more entries than LONG_ROW are summed by their block. */
+enum { RESIDUAL_BLOCKS = 8, LONG_ROW = 4 * GPU_BLOCK };
 
 __device__ static inline two_word shuffle_two_word(two_word v, int distance)
 {
@@ -33,6 +33,32 @@ __device__ static inline void add_over_block(norm_sums *sums)
     *sums = of_thread[0];
 }
 
+/* One row by all threads of a block, in a fixed order; every thread gets it. */
+__device__ static inline row_residual sum_long_row(int64_t begin, int64_t end, const int32_t *col_ind,
+                                                   const double *val, double rhs, const double *x)
+{
+    __shared__ row_residual of_thread[GPU_BLOCK];
+    const bool first = threadIdx.x == 0;
+    row_residual r = {{first ? rhs : 0.0, 0.0}, first ? fabs(rhs) : 0.0};
+
+    for (int64_t k = begin + threadIdx.x; k < end; k += GPU_BLOCK) {
+        row_residual_add(&r, val[k], x[col_ind[k]]);
+    }
+    __syncthreads(); /* the row before has been taken */
+    of_thread[threadIdx.x] = r;
+    __syncthreads();
+    for (int half = GPU_BLOCK / 2; half > 0; half /= 2) {
+        if ((int)threadIdx.x < half) {
+            row_residual *sum = &of_thread[threadIdx.x];
+
+            two_word_add_pair(&sum->sum, sum[half].sum);
+            sum->magnitude += sum[half].magnitude;
+        }
+        __syncthreads();
+    }
+    return of_thread[0];
+}
+
 /* Groups of `width` threads take a row each; every block leaves its sums. */
 template <typename OFFSET>
 __global__ static void __launch_bounds__(GPU_BLOCK)
@@ -47,15 +73,26 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     for (int64_t base = 0; base < nrows; base += groups) {
         int64_t i = base + group;
         int64_t begin = i < nrows ? (int64_t)row_ptr[i] : 0, end = i < nrows ? (int64_t)row_ptr[i + 1] : 0;
-        bool leads = i < nrows && lane == 0;
+        const bool leads = i < nrows && lane == 0, is_long = end - begin > LONG_ROW;
         row_residual r = {{leads ? b[i] : 0.0, 0.0}, leads ? fabs(b[i]) : 0.0};
 
-        for (int64_t k = begin + lane; k < end; k += width) {
+        for (int64_t k = begin + lane; k < end && !is_long; k += width) {
             row_residual_add(&r, val[k], x[col_ind[k]]);
         }
         for (int distance = width / 2; distance > 0; distance /= 2) {
             two_word_add_pair(&r.sum, shuffle_two_word(r.sum, distance));
             r.magnitude += GPU_SHUFFLE_DOWN(r.magnitude, distance, GPU_WAVE);
+        }
+        if (__syncthreads_or(is_long)) {
+            for (int64_t row = i - (int)threadIdx.x / width, one = 0; one < GPU_BLOCK / width && row < nrows;
+                 one++, row++) {
+                const int64_t from = row_ptr[row], to = row_ptr[row + 1];
+
+                if (to - from <= LONG_ROW) { continue; }
+                const row_residual whole = sum_long_row(from, to, col_ind, val, b[row], x);
+
+                if (row == i) { r = whole; }
+            }
         }
         if (leads) {
             double value = two_word_value(r.sum), bound = dot2_bound((double)(end - begin + 1), r.magnitude, value);
