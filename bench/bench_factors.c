@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/internal.h"
+#include "base/internal.h"
 #include "harness_factors.h"
 #include "harness_stages.h"
 #include "solver/symmetry.h"

@@ -7,7 +7,7 @@
 #include <lapacke.h>
 #endif
 
-#include "core/random.h"
+#include "base/random.h"
 #include "harness_accuracy.h"
 
 enum { ROWS_AT_ONCE = 256 };

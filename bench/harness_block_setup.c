@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What set-up of storage by blocks is made of. */
-#include "core/internal.h"
+#include "base/internal.h"
 #include "harness_block.h"
 #include "harness_stages.h"
 

@@ -10,8 +10,8 @@
 
 #include <tessera/codec.h>
 
-#include "core/internal.h"
-#include "core/random.h"
+#include "base/internal.h"
+#include "base/random.h"
 #include "harness_dense.h"
 
 /* What sets one operation apart; it begins with the operation, which the trial points to. */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/internal.h"
+#include "base/internal.h"
 #include "harness_dense.h"
 #ifdef BENCH_CBLAS
 #include <cblas.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/internal.h"
+#include "base/internal.h"
 #include "format/csr/csr.h"
 #include "harness_gmres_contest.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/internal.h"
+#include "base/internal.h"
 #include "harness_product.h"
 #ifdef BENCH_CUDA
 #include "harness_cusparse.h"

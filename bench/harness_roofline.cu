@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/random.h"
+#include "base/random.h"
 #include "harness_cuda.h"
 #include "harness_roofline.h"
 #include "harness_roofline_kernels.cuh"

@@ -5,7 +5,7 @@
 
 #include <tessera/codec.h>
 
-#include "core/random.h"
+#include "base/random.h"
 #include "harness_roofline.h"
 
 enum { CHAINS = BENCH_ROOFLINE_CHAINS };

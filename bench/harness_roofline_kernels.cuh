@@ -7,7 +7,7 @@
 
 #include <tessera/accessor.cuh>
 
-#include "core/random.h"
+#include "base/random.h"
 #include "harness_roofline.h"
 
 namespace {

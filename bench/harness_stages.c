@@ -2,7 +2,7 @@
 /* What a set-up is made of, stage by stage. */
 #include <stdio.h>
 
-#include "core/internal.h"
+#include "base/internal.h"
 #include "harness_stages.h"
 
 static void report(bench_run *run, const char *matrix, const char *contestant, const tess_stage *stage, double product)

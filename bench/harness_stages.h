@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a set-up is made of, stage by stage (core/stages.h). */
+/* What a set-up is made of, stage by stage (base/stages.h). */
 #ifndef TESS_BENCH_HARNESS_STAGES_H
 #define TESS_BENCH_HARNESS_STAGES_H
 
-#include "core/stages.h"
+#include "base/stages.h"
 #include "harness.h"
 
 /*

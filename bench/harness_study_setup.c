@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/internal.h"
+#include "base/internal.h"
 #include "harness_stages.h"
 #include "harness_study.h"
 

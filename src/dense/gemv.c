@@ -2,7 +2,7 @@
 /* Dense matrix-vector products: the checks before a backend gets one. */
 #include "dense/gemv.h"
 
-#include "core/internal.h"
+#include "base/internal.h"
 
 tess_dense_view tess_dense_view_of(tess_vector *v)
 {

@@ -3,8 +3,8 @@
  * Y := alpha A^T X + beta Y on a GPU. A block keeps X of its rows in shared memory, in the arithmetic precision. A thread
  * keeps the sums of a few columns in registers while it goes down the rows; the waves' sums meet in shared memory.
  */
-#include "backend/gpu/wave_sums.cuh"
 #include "dense/gemv_device.cuh"
+#include "device/gpu/wave_sums.cuh"
 
 namespace {
 

@@ -9,8 +9,8 @@
 
 #include <tessera/storage.cuh>
 
-#include "backend/gpu/gpu.h"
 #include "dense/gemv.h"
+#include "device/gpu/gpu.h"
 
 /*
  * How a product is spread over blocks: block b has row tile b % row_blocks (and every row_blocks-th after it) and columns

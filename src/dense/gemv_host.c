@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "backend/host/host.h"
 #include "dense/gemv_host.h"
+#include "device/host/host.h"
 
 static int64_t clamp(int64_t value, int64_t low, int64_t high)
 {

@@ -3,8 +3,8 @@
 #ifndef TESS_DENSE_GEMV_HOST_H
 #define TESS_DENSE_GEMV_HOST_H
 
-#include "backend/host/host.h"
 #include "dense/gemv.h"
+#include "device/host/host.h"
 
 enum {
     GEMV_ROWS = 2048,   /* rows that a tile treats at once: their sums, or their part of X, stay in the L1 cache */

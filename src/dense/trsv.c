@@ -2,7 +2,7 @@
 /* Dense triangular solves: the checks before a backend gets one. */
 #include "dense/trsv.h"
 
-#include "core/internal.h"
+#include "base/internal.h"
 
 static tess_status check_view(tess_context *ctx, const tess_dense_view *v, const char *role)
 {

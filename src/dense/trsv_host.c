@@ -4,8 +4,8 @@
  * the solution is taken out of all rows that are still to be solved. Every row of these gets its sums in the same order
  * whatever the number of threads.
  */
-#include "backend/host/host.h"
 #include "dense/trsv.h"
+#include "device/host/host.h"
 
 /* Rows that a thread treats at once: their sums stay in the first-level cache. */
 enum { HOST_TRSV_ROWS = 256 };

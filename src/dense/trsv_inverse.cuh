@@ -8,8 +8,8 @@
 #ifndef TESS_DENSE_TRSV_INVERSE_CUH
 #define TESS_DENSE_TRSV_INVERSE_CUH
 
-#include "backend/gpu/gpu.h"
 #include "dense/trsv.h"
+#include "device/gpu/gpu.h"
 
 /* Distance of rows in shared memory: even, so that pairs of a row are aligned, and no multiple of the banks. */
 enum { TRSV_PITCH = TRSV_BLOCK + 2 };

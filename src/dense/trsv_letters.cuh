@@ -7,7 +7,7 @@
 #ifndef TESS_DENSE_TRSV_LETTERS_CUH
 #define TESS_DENSE_TRSV_LETTERS_CUH
 
-#include "backend/gpu/wait.cuh"
+#include "device/gpu/wait.cuh"
 
 /* What precedes the letters in their room. All zero before the first call; the last block of a call renews it. */
 struct solve_head {

@@ -12,9 +12,9 @@
 
 #include <tessera/storage.cuh>
 
-#include "backend/gpu/gpu.h"
 #include "dense/trsv.h"
 #include "dense/trsv_letters.cuh"
+#include "device/gpu/gpu.h"
 
 /* What the kernel gets. */
 struct solve_job {

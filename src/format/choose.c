@@ -6,7 +6,7 @@
  */
 #include "format/choose.h"
 
-#include "granule/assignment.h"
+#include "policy/assignment.h"
 
 /* Entries stored per nonzero where slices are still worth it: they save 2 bytes of 4 + those of a value. Diagonals with no more
    than that save all 4. */

@@ -6,7 +6,7 @@
 #ifndef TESS_FORMAT_ROW_EPILOGUE_H
 #define TESS_FORMAT_ROW_EPILOGUE_H
 
-#include "backend/backend.h"
+#include "base/device.h"
 #include "policy/rules.h"
 #include <tessera/export.h>
 

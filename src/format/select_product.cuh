@@ -9,8 +9,8 @@
 #ifndef TESS_FORMAT_SELECT_PRODUCT_CUH
 #define TESS_FORMAT_SELECT_PRODUCT_CUH
 
-#include "backend/gpu/reduce.cuh"
-#include "backend/gpu/storage_types.cuh" /* after the vendor's header: HIP declares memcpy for the device there */
+#include "device/gpu/reduce.cuh"
+#include "device/gpu/storage_types.cuh" /* after the vendor's header: HIP declares memcpy for the device there */
 #include "format/row_epilogue.h"
 
 /* ---- in the kernel ---- */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/decimal.h"
+#include "base/decimal.h"
 
 /* ---- arguments ---- */
 

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "core/internal.h"
-#include "core/random.h"
+#include "base/internal.h"
+#include "base/random.h"
 
 #ifdef __cplusplus
 extern "C" {

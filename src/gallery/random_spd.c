@@ -5,9 +5,9 @@
  * diagonal the largest lies between w + delta and 2 w + delta, w being the largest weighted degree. With delta = 2 w /
  * (COND - 1) the condition number lies in [COND / 2, COND].
  */
-#include "core/offsets.h"
+#include "base/offsets.h"
 #include "gallery/problem.h"
-#include "io/assemble.h"
+#include "matrix/assemble.h"
 
 typedef struct random_spd {
     int64_t n, per_row, seed;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies of a matrix from a file on the block diagonal: real values and patterns at size. */
-#include "core/offsets.h"
+#include "base/offsets.h"
 #include "gallery/problem.h"
 
 typedef struct replica {

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "core/internal.h"
+#include "base/internal.h"
 #include <tessera/export.h>
 
 enum { TESS_STENCIL_POINTS = 27 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stencils generated on the GPU: a thread per row, offsets in closed form. */
-#include "backend/gpu/gpu.h"
+#include "device/gpu/gpu.h"
 #include "gallery/stencils.h"
 
 /* Blocks per multiprocessor: rows are short and writes scattered, so many are needed to hide them. */

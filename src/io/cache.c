@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "core/offsets.h"
+#include "base/offsets.h"
 #include "io/cache.h"
 #include "io/output_file.h"
 

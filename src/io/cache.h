@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "io/assemble.h"
+#include "matrix/assemble.h"
 
 enum { CACHE_MAGIC_BYTES = 8 };
 extern const unsigned char tess_cache_magic[CACHE_MAGIC_BYTES];

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "io/assemble.h"
 #include "io/text_source.h"
+#include "matrix/assemble.h"
 
 /* What banner and size line say. */
 typedef struct mtx_header {

@@ -2,7 +2,7 @@
 /* Entries of a stretch of lines. Each line ends in '\n', so every scan stops there without looking at the end. */
 #include <string.h>
 
-#include "io/decimal.h"
+#include "base/decimal.h"
 #include "io/mtx.h"
 
 /* What differs between the kinds of file; constant in each caller, so that the tests fold away. */

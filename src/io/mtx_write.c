@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/assemble.h"
-#include "io/decimal.h"
+#include "base/decimal.h"
 #include "io/output_file.h"
+#include "matrix/assemble.h"
 
 enum {
     BLOCK_ENTRIES = 1 << 14,

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <zlib.h>
 
-#include "core/internal.h"
+#include "base/internal.h"
 
 typedef struct output_file {
     tess_context *ctx;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <zlib.h>
 
-#include "core/internal.h"
+#include "base/internal.h"
 
 enum { TEXT_PEEK_BYTES = 16, TEXT_PADDING = 64 };
 

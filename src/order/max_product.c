@@ -6,7 +6,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "core/offsets.h"
+#include "base/offsets.h"
 #include "order/order.h"
 
 /* Logarithms are integers in units of 2^-48. */

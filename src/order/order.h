@@ -3,7 +3,7 @@
 #ifndef TESS_ORDER_ORDER_H
 #define TESS_ORDER_ORDER_H
 
-#include "core/internal.h"
+#include "base/internal.h"
 
 /* ---- input.c ---- */
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/offsets.h"
+#include "base/offsets.h"
 #include "order/order.h"
 
 /* An undirected graph as rows of neighbours; a node may be its own neighbour, which no step below minds. */

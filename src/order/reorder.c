@@ -2,8 +2,8 @@
 /* A matrix in another order and scale. */
 #include <math.h>
 
-#include "core/offsets.h"
-#include "io/assemble.h"
+#include "base/offsets.h"
+#include "matrix/assemble.h"
 #include "order/order.h"
 
 /* What happens to the entries; NULL: nothing. `column_place` is the inverse of the column permutation. */

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "granule/assignment.h"
-#include "io/decimal.h"
+#include "base/decimal.h"
+#include "policy/assignment.h"
 #include "policy/rules.h"
 
 static const double default_share = 99.0, default_range = 1.0;

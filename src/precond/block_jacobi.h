@@ -3,7 +3,7 @@
 #ifndef TESS_PRECOND_BLOCK_JACOBI_H
 #define TESS_PRECOND_BLOCK_JACOBI_H
 
-#include "core/internal.h"
+#include "base/internal.h"
 
 /* Whether the options are possible. */
 tess_status block_jacobi_check(const tess_matrix *a, const tess_precond_options *options);

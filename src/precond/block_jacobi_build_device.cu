@@ -5,7 +5,7 @@
  */
 #include <limits.h>
 
-#include "backend/gpu/gpu.h"
+#include "device/gpu/gpu.h"
 #include "format/csr/csr.h"
 #include "precond/block_storage.h"
 

@@ -4,8 +4,8 @@
  * some neighbouring diagonal blocks, to shared memory as it lies, in words of 16 bytes, and r beside it. There each thread sums
  * up a few rows, or a part of their columns; then each thread adds the parts of a row and writes z.
  */
-#include "backend/gpu/reduce.cuh"
-#include "backend/gpu/storage_types.cuh"
+#include "device/gpu/reduce.cuh"
+#include "device/gpu/storage_types.cuh"
 #include "precond/block_storage.h"
 
 namespace {

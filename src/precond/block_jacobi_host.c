@@ -2,7 +2,7 @@
 /* Block Jacobi on the host. */
 #include <string.h>
 
-#include "backend/host/host.h"
+#include "device/host/host.h"
 #include "format/csr/csr_host.h"
 #include "precond/block_jacobi.h"
 #include "precond/block_storage.h"

@@ -7,7 +7,7 @@
 
 #include <tessera/codec.h>
 
-#include "backend/backend.h"
+#include "base/device.h"
 
 TESS_HD int64_t block_count(const tess_block_diagonal *m)
 {

@@ -7,7 +7,7 @@
 
 #include <tessera/codec.h>
 
-#include "core/stages.h"
+#include "base/stages.h"
 
 /* Shifts that are tried after none: FIRST_SHIFT, twice that, ... (Manteuffel; doubled as in HSL's MI28). */
 #define FIRST_SHIFT 1e-3

@@ -5,9 +5,9 @@
  */
 #include <limits.h>
 
-#include "backend/gpu/wait.cuh"
-#include "backend/gpu/wave_sums.cuh"
-#include "core/offsets.h"
+#include "base/offsets.h"
+#include "device/gpu/wait.cuh"
+#include "device/gpu/wave_sums.cuh"
 #include "format/csr/csr.h"
 #include "precond/incomplete_rows.h"
 

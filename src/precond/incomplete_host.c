@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Incomplete factors on the host: level by level of L, each row by one thread in the order of its columns; or several attempts
    side by side, each by one thread. */
-#include "backend/host/host.h"
+#include "device/host/host.h"
 #include "format/csr/csr_host.h"
 #include "precond/incomplete.h"
 #include "precond/incomplete_rows.h"

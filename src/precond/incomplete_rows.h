@@ -8,7 +8,7 @@
 
 #include <tessera/export.h>
 
-#include "backend/backend.h"
+#include "base/device.h"
 
 /* A pivot no larger than this times what it is compared with is rounding: about PETSc's 100 unit roundoffs. */
 #define INCOMPLETE_PIVOT 0x1p-45

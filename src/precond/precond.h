@@ -3,7 +3,7 @@
 #ifndef TESS_PRECOND_PRECOND_H
 #define TESS_PRECOND_PRECOND_H
 
-#include "core/internal.h"
+#include "base/internal.h"
 
 #ifdef __cplusplus
 extern "C" {

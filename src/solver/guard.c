@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/two_word.h"
+#include "base/two_word.h"
+#include "device/step_common.h"
 #include "format/csr/csr.h"
 #include "solver/narrowing/narrowing.h"
 #include "solver/solver.h"
-#include "solver/step_common.h"
 #include "solver/transform.h"
 #include "solver/verify.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The clock of a solve: when it runs, and what its result says of it. */
-#include "solver/phases.h"
+#include "base/phases.h"
 
 #include "solver/solver.h"
 

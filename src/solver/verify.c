@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/internal.h"
-#include "core/two_word.h"
+#include "base/internal.h"
+#include "base/two_word.h"
 #include "solver/verify.h"
 
 /* The exponent of a scale that brings a sum of squares into range: squares overflow from 2^512 on and vanish below

@@ -8,7 +8,7 @@
 
 #include <tessera/precision.h>
 
-#include "solver/loop_state.h"
+#include "base/loop_state.h"
 
 /* Positions begin .. end - 1 of a schedule, on the host: rows of one level, to be shared by threads, or rows for one thread. */
 typedef struct level_run {

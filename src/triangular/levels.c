@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "backend/host/host.h"
+#include "device/host/host.h"
 
 /* Rows of a level are counted here, then their places. */
 typedef struct level_work {

@@ -3,7 +3,7 @@
 #ifndef TESS_TRIANGULAR_LEVELS_H
 #define TESS_TRIANGULAR_LEVELS_H
 
-#include "core/internal.h"
+#include "base/internal.h"
 
 /* The entries beside the diagonal of a lower or upper triangle, on the host; columns ascend within rows. */
 typedef struct triangle_pattern {

@@ -7,9 +7,9 @@
 #ifndef TESS_TRIANGULAR_LEVELS_DEVICE_CUH
 #define TESS_TRIANGULAR_LEVELS_DEVICE_CUH
 
-#include "backend/gpu/reduce.cuh"
-#include "backend/gpu/storage_types.cuh"
-#include "core/offsets.h"
+#include "base/offsets.h"
+#include "device/gpu/reduce.cuh"
+#include "device/gpu/storage_types.cuh"
 
 enum {
     LEVELS_BLOCK = 1024,  /* threads at most */

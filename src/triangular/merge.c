@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/host/host.h"
+#include "device/host/host.h"
 
 /* Levels are merged in chunks, apart from each other: so many at most, of so many levels at least. Rewritten rows have so many times
    the entries of the rows as they were at most. */

@@ -7,8 +7,8 @@
 #ifndef TESS_TRIANGULAR_MERGED_DEVICE_CUH
 #define TESS_TRIANGULAR_MERGED_DEVICE_CUH
 
-#include "backend/gpu/reduce.cuh"
-#include "backend/gpu/storage_types.cuh"
+#include "device/gpu/reduce.cuh"
+#include "device/gpu/storage_types.cuh"
 
 enum {
     MERGED_THREADS = 512,

@@ -2,7 +2,7 @@
 /* Merged triangles on the host: one thread goes through the records group by group, and adds up as lanes of a GPU do. */
 #include <tessera/codec.h>
 
-#include "backend/host/host.h"
+#include "device/host/host.h"
 
 /* What an H200 has: the host takes the same records. */
 enum { BLOCKS = 16, SHARED_BYTES = 230400 };

@@ -7,7 +7,7 @@
 
 #include <tessera/codec.h>
 
-#include "backend/host/host.h"
+#include "device/host/host.h"
 
 /* Slices that a block works on at a time, and cycles: of 32 entries where all of these are busy, of one where few are, and of a
    halving of a sum. They choose how many lanes rows have. */

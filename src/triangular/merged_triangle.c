@@ -6,8 +6,8 @@
 
 #include <tessera/codec.h>
 
-#include "backend/host/host.h"
-#include "core/stages.h"
+#include "base/stages.h"
+#include "device/host/host.h"
 #include "format/csr/csr.h"
 #include "triangular/merged_layout.h"
 

@@ -2,8 +2,8 @@
 /* Triangular solves on the host: a row is one thread's, and its sum has the order of its columns. */
 #include <tessera/codec.h>
 
-#include "backend/host/host.h"
-#include "core/offsets.h"
+#include "base/offsets.h"
+#include "device/host/host.h"
 
 typedef struct solve_task {
     const triangle_leaf *leaf;

@@ -4,7 +4,7 @@
  * separate checks: storage (each value within the precision's rounding of the original) and arithmetic (products
  * against the oracle on the values that are stored).
  */
-#include "core/internal.h"
+#include "base/internal.h"
 #include "support/product.h"
 #include "support/variants.h"
 

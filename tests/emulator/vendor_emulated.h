@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The emulated GPU under the names that GPU sources use (backend/gpu/vendor_cuda.h has their meanings): what a Hopper device has. */
+/* The emulated GPU under the names that GPU sources use (device/gpu/vendor_cuda.h has their meanings): what a Hopper device has. */
 #ifndef TESS_EMULATOR_VENDOR_EMULATED_H
 #define TESS_EMULATOR_VENDOR_EMULATED_H
 

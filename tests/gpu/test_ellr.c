@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ELLPACK-R and SELL-C-sigma on the GPU: every kernel, the layout that the host builds, vectors at odd addresses. */
-#include "core/internal.h"
+#include "base/internal.h"
 #include "format/ellr/ellr.h"
 #include "support/slice_parts.h"
 

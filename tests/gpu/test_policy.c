@@ -2,8 +2,8 @@
 /* Assignments on the GPU: the host's, level by level and bit by bit. */
 #include <float.h>
 
-#include "core/internal.h"
-#include "granule/choice.h"
+#include "base/internal.h"
+#include "policy/choice.h"
 #include "support/blocks.h"
 #include "support/test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans of single kernels made on the GPU: the arrays of those that the host makes, to the bit. */
-#include "backend/backend.h"
-#include "core/internal.h"
+#include "base/device.h"
+#include "base/internal.h"
 #include "solver/single_kernel/single_kernel.h"
 #include "support/incomplete.h"
 #include "support/tiles.h"

@@ -5,7 +5,7 @@
  */
 #include <thread>
 
-#include "backend/gpu/gpu.h"
+#include "device/gpu/gpu.h"
 #include "solver/single_kernel/single_kernel.h"
 #include "solver/solver.h"
 

@@ -3,8 +3,8 @@
  * Blocks that wait for others which never answer: a solve among rows that need each other, one whose first block never begins, factors
  * in an order that cannot be. Each ends by the clock with an error, and what comes next is right.
  */
-#include "backend/gpu/gpu.h"
 #include "dense/trsv_letters.cuh"
+#include "device/gpu/gpu.h"
 #include <tessera/dense.h>
 
 extern "C" {

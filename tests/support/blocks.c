@@ -3,8 +3,8 @@
 
 #include <tessera/codec.h>
 
-#include "core/internal.h"
-#include "granule/assignment.h"
+#include "base/internal.h"
+#include "policy/assignment.h"
 
 /* ---- mean and standard deviation ---- */
 

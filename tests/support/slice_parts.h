@@ -3,7 +3,7 @@
 #ifndef TESS_TESTS_SUPPORT_SLICE_PARTS_H
 #define TESS_TESTS_SUPPORT_SLICE_PARTS_H
 
-#include "core/internal.h"
+#include "base/internal.h"
 #include "format/ellr/ellr.h"
 #include "support/slices.h"
 

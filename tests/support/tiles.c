@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/tiles.h"
 
-#include "core/internal.h"
+#include "base/internal.h"
 #include "format/tiles/tiles.h"
 #include "support/gallery.h"
 #include "support/product.h"

@@ -4,7 +4,7 @@
 #include <tessera/codec.h>
 #include <tessera/dense.h>
 
-#include "core/internal.h"
+#include "base/internal.h"
 #include "dense/trsv.h"
 
 /* A triangle as it is stored, and its values. */

@@ -2,8 +2,8 @@
 /* Granularity block and policy mean-3std on the CPU: the grid, its levels and scales, mean and standard deviation. */
 #include <float.h>
 
-#include "core/internal.h"
-#include "granule/assignment.h"
+#include "base/internal.h"
+#include "policy/assignment.h"
 #include "policy/rules.h"
 #include "support/blocks.h"
 #include "support/test.h"

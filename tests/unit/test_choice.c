@@ -2,9 +2,9 @@
 /* The F of mean-3std that the library chooses: against every candidate judged in wide arithmetic, and where it is told. */
 #include <float.h>
 
-#include "core/internal.h"
-#include "core/random.h"
-#include "granule/choice.h"
+#include "base/internal.h"
+#include "base/random.h"
+#include "policy/choice.h"
 #include "support/test.h"
 
 static tess_policy_options options_of(tess_granularity granularity, const char *levels)

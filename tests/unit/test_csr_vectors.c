@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products with vectors in FP32, and steps of a polynomial, against the oracle: CSR in every storage, split and composite by rows.
    tests/gpu/test_csr_vectors.c runs the same tests on a GPU. */
-#include "core/internal.h"
+#include "base/internal.h"
 #include "format/csr/csr.h"
 #include "support/product.h"
 

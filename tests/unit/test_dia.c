@@ -3,7 +3,7 @@
  * DIA: the layout itself, its limits, what is no entry, FP32 vectors. tests/gpu/test_dia.c runs the tests of DIA_TESTS in a
  * context of a GPU.
  */
-#include "core/internal.h"
+#include "base/internal.h"
 #include "format/dia/dia.h"
 #include "support/bands.h"
 #include "support/product.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ELLPACK-R and SELL-C-sigma on the CPU: the layout itself, its limits, FP32 vectors and arithmetic. */
-#include "core/internal.h"
+#include "base/internal.h"
 #include "format/ellr/ellr_rows.h"
 #include "support/slices.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GMRES: what its set-up refuses and fills in, what a handle keeps from one solve to the next. */
-#include "backend/backend.h"
-#include "core/internal.h"
+#include "base/device.h"
+#include "base/internal.h"
 #include "support/solve.h"
 
 /* ---- a device with little room ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Entries to CSR against a slow sort, for any number of threads, with memory given back to the last byte. */
-#include "core/offsets.h"
-#include "io/assemble.h"
+#include "base/offsets.h"
+#include "matrix/assemble.h"
 #include "support/heap.h"
 #include "support/test.h"
 

@@ -2,7 +2,7 @@
 /* Numbers to text and back, bit for bit against the C library (in the C locale, which tests run in). */
 #include <locale.h>
 
-#include "io/decimal.h"
+#include "base/decimal.h"
 #include "support/test.h"
 
 enum { RANDOM_CASES = 300000, TEXT_BYTES = 1600 };

@@ -2,8 +2,8 @@
 /* Policy lossless on the CPU: which values a level holds, E, scales, the kind of fp8, and that no format changes a bit. */
 #include <float.h>
 
-#include "core/internal.h"
-#include "granule/assignment.h"
+#include "base/internal.h"
+#include "policy/assignment.h"
 #include "support/formats.h"
 #include "support/product.h"
 #include "support/variants.h"

@@ -7,7 +7,7 @@
 #include "support/tiles.h"
 #include "support/variants.h"
 
-#include "core/internal.h"
+#include "base/internal.h"
 #include "solver/narrowing/narrowing.h"
 #include "solver/solver.h"
 

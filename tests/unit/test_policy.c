@@ -2,8 +2,8 @@
 /* Policies rule by rule on the CPU: ranges, shares, what fits, scales, levels by row and by entry. */
 #include <float.h>
 
-#include "core/internal.h"
-#include "granule/assignment.h"
+#include "base/internal.h"
+#include "policy/assignment.h"
 #include "support/test.h"
 
 typedef struct outcome {

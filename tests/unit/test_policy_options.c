@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options of policies: names, defaults, what is refused. */
-#include "core/internal.h"
-#include "granule/assignment.h"
+#include "base/internal.h"
+#include "policy/assignment.h"
 #include "support/test.h"
 
 static void names_are_parsed(void **state)

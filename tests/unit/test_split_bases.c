@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Split storage in layers over slices and diagonals, each base beside each: layouts, bytes, products, new values, what is refused.
    tests/gpu/test_split_bases.c runs the same tests on a GPU. */
-#include "core/internal.h"
+#include "base/internal.h"
 #include "format/split/split.h"
 #include "support/layers.h"
 #include "support/product.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times of stages: what is counted where, what is left out. */
-#include "core/stages.h"
+#include "base/stages.h"
 
-#include "core/internal.h"
+#include "base/internal.h"
 #include "support/test.h"
 
 static void stages_are_counted_by_name(void **state)

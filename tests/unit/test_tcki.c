@@ -6,7 +6,7 @@
 #include "support/tiles.h"
 #include "support/variants.h"
 
-#include "core/internal.h"
+#include "base/internal.h"
 #include "format/tiles/tcki_record.h"
 
 static const tess_level fp32 = {TESS_PRECISION_FP32, 0};

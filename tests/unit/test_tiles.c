@@ -5,7 +5,7 @@
 #include "support/tiles.h"
 #include "support/variants.h"
 
-#include "core/internal.h"
+#include "base/internal.h"
 #include "format/tiles/tiles_record.h"
 #include <tessera/codec.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Error-free transformations, the bound of Dot2, and the inversion of one block, against wide arithmetic. */
-#include "core/two_word.h"
+#include "base/two_word.h"
 #include "precond/invert_block.h"
 #include "support/test.h"
 

@@ -11,7 +11,7 @@
 
 #include <tessera/matrix.h>
 
-#include "backend/backend.h"
+#include "base/device.h"
 
 #ifdef __cplusplus
 extern "C" {

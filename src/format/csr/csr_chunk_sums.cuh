@@ -8,8 +8,8 @@
 
 #include <limits.h>
 
-#include "backend/gpu/reduce.cuh"
-#include "backend/gpu/storage_types.cuh"
+#include "device/gpu/reduce.cuh"
+#include "device/gpu/storage_types.cuh"
 #include "format/csr/csr_rows.h"
 #include "format/csr/csr_stage.cuh"
 

@@ -2,7 +2,7 @@
 /* The CSR format over a backend's functions: building, renewing, transposing, decoding. */
 #include <string.h>
 
-#include "core/internal.h"
+#include "base/internal.h"
 #include "format/csr/csr.h"
 
 const csr_backend *csr_backend_of(const tess_context *ctx)

@@ -5,7 +5,7 @@
  * their segments beforehand. Either way each sum has the same order, so that the result has the same bits.
  */
 #include "format/csr/csr_host.h"
-#include "backend/host/host.h"
+#include "device/host/host.h"
 #include "format/csr/csr.h"
 #include "format/csr/csr_rows.h"
 #include "format/csr/csr_sums.h"

@@ -3,8 +3,8 @@
 #ifndef TESS_FORMAT_CSR_CSR_HOST_H
 #define TESS_FORMAT_CSR_CSR_HOST_H
 
-#include "backend/host/host.h"
-#include "core/offsets.h"
+#include "base/offsets.h"
+#include "device/host/host.h"
 #include "format/csr/csr.h"
 
 static inline int64_t csr_offset(const csr_view *v, int64_t i)

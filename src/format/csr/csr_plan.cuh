@@ -3,7 +3,7 @@
 #ifndef TESS_FORMAT_CSR_CSR_PLAN_CUH
 #define TESS_FORMAT_CSR_CSR_PLAN_CUH
 
-#include "backend/gpu/gpu.h"
+#include "device/gpu/gpu.h"
 #include "format/csr/csr.h"
 
 enum {

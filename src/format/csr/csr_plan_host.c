@@ -2,7 +2,7 @@
 /* How the host cuts the rows of a CSR matrix, or of a part of one, into chunks of about equal work. */
 #include <string.h>
 
-#include "backend/host/host.h"
+#include "device/host/host.h"
 #include "format/csr/csr_host.h"
 
 /* With that many long rows for each thread the chunks alone keep all threads busy. */

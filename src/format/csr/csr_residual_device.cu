@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What solvers ask of an assembled matrix on the GPU besides products: its true residual in two words, its diagonal. */
-#include "backend/gpu/reduce.cuh"
+#include "device/gpu/reduce.cuh"
 #include "format/csr/csr.h"
 #include "format/csr/csr_rows.h"
 

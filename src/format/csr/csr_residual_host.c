@@ -2,7 +2,7 @@
 /* Diagonal and true residual of assembled matrices on the host. */
 #include <math.h>
 
-#include "backend/host/host.h"
+#include "device/host/host.h"
 #include "format/csr/csr_host.h"
 #include "format/csr/csr_rows.h"
 

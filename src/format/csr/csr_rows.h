@@ -3,7 +3,7 @@
 #ifndef TESS_FORMAT_CSR_CSR_ROWS_H
 #define TESS_FORMAT_CSR_CSR_ROWS_H
 
-#include "core/two_word.h"
+#include "base/two_word.h"
 #include "format/row_epilogue.h"
 #include <tessera/export.h>
 

@@ -12,7 +12,7 @@
 
 #include <tessera/matrix.h>
 
-#include "backend/backend.h"
+#include "base/device.h"
 #include "format/csr/csr.h"
 
 #ifdef __cplusplus

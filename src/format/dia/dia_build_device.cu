@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Building DIA on the GPU, and reading it back. Atomics here are of integers: no order shows. */
-#include "backend/gpu/scan.cuh"
+#include "device/gpu/scan.cuh"
 #include "format/dia/dia_rows.h"
 
 /* ---- which diagonals there are ---- */

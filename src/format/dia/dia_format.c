@@ -2,7 +2,7 @@
 /* DIA over a backend's functions: what is the same for all backends. */
 #include <string.h>
 
-#include "core/internal.h"
+#include "base/internal.h"
 #include "format/dia/dia_rows.h"
 
 /* What zero stands for in tess_storage_options. */

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "backend/host/host.h"
+#include "device/host/host.h"
 #include "format/dia/dia_rows.h"
 
 /* Rows of a block: its sums stay in the first cache. Its dot products are one partial sum. */

@@ -10,7 +10,7 @@
 #ifndef TESS_FORMAT_DIA_DIA_PRODUCT_CUH
 #define TESS_FORMAT_DIA_DIA_PRODUCT_CUH
 
-#include "backend/gpu/reduce.cuh"
+#include "device/gpu/reduce.cuh"
 #include "format/dia/dia_rows.h"
 
 #include <tessera/storage.cuh> /* after the vendor's header: HIP declares memcpy for the device there */

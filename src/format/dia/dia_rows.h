@@ -7,7 +7,7 @@
 
 #include <tessera/codec.h>
 
-#include "core/offsets.h"
+#include "base/offsets.h"
 #include "format/dia/dia.h"
 #include "format/row_epilogue.h"
 

@@ -15,7 +15,7 @@
 #include <tessera/matrix.h>
 #include <tessera/policy.h>
 
-#include "backend/backend.h"
+#include "base/device.h"
 #include "format/csr/csr.h"
 
 #ifdef __cplusplus

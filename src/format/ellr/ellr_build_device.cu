@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Building ELLPACK-R and SELL-C-sigma on the GPU, and reading them back. Atomics here are of integers: no order shows. */
-#include "backend/gpu/scan.cuh"
+#include "device/gpu/scan.cuh"
 #include "format/ellr/ellr_rows.h"
 
 /* PLAIN_WINDOW: rows that a block measures where nothing is sorted. */

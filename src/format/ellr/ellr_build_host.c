@@ -2,7 +2,7 @@
 /* Building ELLPACK-R and SELL-C-sigma on the host, and reading them back. */
 #include <stdlib.h>
 
-#include "backend/host/host.h"
+#include "device/host/host.h"
 #include "format/ellr/ellr_rows.h"
 
 tess_status ellr_host_longest_row(tess_context *ctx, const csr_view *csr, int32_t *longest)

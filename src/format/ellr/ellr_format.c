@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/internal.h"
+#include "base/internal.h"
 #include "format/ellr/ellr.h"
 
 /* What zero stands for in tess_storage_options. */

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/host/host.h"
+#include "device/host/host.h"
 #include "format/ellr/ellr_rows.h"
 #include "format/row_epilogue.h"
 

@@ -12,7 +12,7 @@
 #ifndef TESS_FORMAT_ELLR_ELLR_PRODUCT_CUH
 #define TESS_FORMAT_ELLR_ELLR_PRODUCT_CUH
 
-#include "backend/gpu/reduce.cuh"
+#include "device/gpu/reduce.cuh"
 #include "format/ellr/ellr_rows.h"
 
 #include <tessera/storage.cuh> /* after the vendor's header: HIP declares memcpy for the device there */

@@ -5,7 +5,7 @@
 
 #include <tessera/codec.h>
 
-#include "core/offsets.h"
+#include "base/offsets.h"
 #include "format/ellr/ellr.h"
 #include "format/row_epilogue.h"
 

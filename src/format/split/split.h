@@ -17,7 +17,7 @@
 #include "format/csr/csr.h"
 #include "format/dia/dia.h"
 #include "format/ellr/ellr.h"
-#include "granule/assignment.h"
+#include "policy/assignment.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -2,8 +2,8 @@
 /* The parts of split and composite storage: their arrays made, renewed, released. */
 #include <string.h>
 
-#include "core/internal.h"
-#include "core/offsets.h"
+#include "base/internal.h"
+#include "base/offsets.h"
 #include "format/split/split_parts.h"
 
 /* A matrix of fewer nonzeros has 32-bit offsets. */

@@ -3,10 +3,10 @@
 #ifndef TESS_FORMAT_SPLIT_SPLIT_BUILD_CUH
 #define TESS_FORMAT_SPLIT_SPLIT_BUILD_CUH
 
-#include "backend/gpu/store_value.cuh"
+#include "device/gpu/store_value.cuh"
 #include "format/split/split.h"
 #include "format/split/split_rows.h"
-#include "granule/assign.h"
+#include "policy/assign.h"
 
 enum {
     RUN_ROUNDS = 4,               /* rows or entries of a run are taken in rounds, one per thread */

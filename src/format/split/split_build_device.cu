@@ -3,8 +3,8 @@
  * Building split and composite storage on the GPU. Rows are placed by counting: runs of rows are counted by block, one block
  * turns counts into places, and blocks place their rows in order. Every row and entry has one place: no order of threads shows.
  */
-#include "backend/gpu/scan.cuh"
-#include "backend/gpu/storage_types.cuh"
+#include "device/gpu/scan.cuh"
+#include "device/gpu/storage_types.cuh"
 #include "format/split/split_build.cuh"
 
 static int64_t runs_of(int64_t count)

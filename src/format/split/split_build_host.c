@@ -2,8 +2,8 @@
 /* Building split and composite storage on the host. Every row or entry has one place: no order of threads shows. */
 #include <string.h>
 
-#include "backend/host/host.h"
-#include "core/offsets.h"
+#include "base/offsets.h"
+#include "device/host/host.h"
 #include "format/split/split.h"
 #include "format/split/split_rows.h"
 

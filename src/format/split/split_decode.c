@@ -2,7 +2,7 @@
 /* Split and composite storage back on the host, in the order of the assembled matrix. */
 #include <string.h>
 
-#include "core/internal.h"
+#include "base/internal.h"
 #include "format/split/split_parts.h"
 #include "policy/rules.h"
 

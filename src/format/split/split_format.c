@@ -2,7 +2,7 @@
 /* Split and composite storage over a backend's functions: options, the order of rows, what is freed and counted. */
 #include <string.h>
 
-#include "core/internal.h"
+#include "base/internal.h"
 #include "format/split/split_parts.h"
 
 const split_backend *split_backend_of(const tess_context *ctx)

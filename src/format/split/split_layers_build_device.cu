@@ -4,7 +4,7 @@
  * places by one scan, and in one pass over the matrix entries go to their places; those of a level in a block's rows are neighbours. A
  * row's offsets follow from how many entries of each level come before its first in the run that has it.
  */
-#include "backend/gpu/scan.cuh"
+#include "device/gpu/scan.cuh"
 #include "format/split/split_build.cuh"
 
 /* Where the entries of each level go; those of a level without offsets go nowhere. */

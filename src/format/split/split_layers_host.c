@@ -3,7 +3,7 @@
  * Layers in slices and diagonals on the host (split.h): one pass over the rows. A block of rows goes through all layers before its
  * sums are finished: they stay in the first cache. Each sum has one order for any number of threads.
  */
-#include "backend/host/host.h"
+#include "device/host/host.h"
 #include "format/ellr/ellr_rows.h"
 #include "format/row_epilogue.h"
 #include "format/split/split.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of split and composite storage. */
-#include "core/internal.h"
+#include "base/internal.h"
 #include "format/split/split_parts.h"
 
 /* ---- plans ---- */

@@ -5,7 +5,7 @@
 
 #include <tessera/codec.h>
 
-#include "core/offsets.h"
+#include "base/offsets.h"
 #include "format/split/split.h"
 #include "policy/rules.h"
 

@@ -4,7 +4,7 @@
  * column: an entry needs to know its block row, and not its row. A wave takes a block row, brings the columns and levels of
  * its blocks to shared memory, and its threads search there; where there are too many blocks for that, in memory.
  */
-#include "backend/gpu/gpu.h"
+#include "device/gpu/gpu.h"
 #include "format/split/split_rows.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Building tiles in layout resident on the GPU: half a wave has a strip, a lane a row. Atomics here are of integers: no order shows. */
-#include "backend/gpu/store_value.cuh"
+#include "device/gpu/store_value.cuh"
 #include "format/tiles/resident_device.cuh"
 #include "format/tiles/tiles_build.cuh"
 #include "format/tiles/tiles_places.cuh"

@@ -2,7 +2,7 @@
 /* Tiles in layout resident on the host: building, products, decoding. */
 #include <string.h>
 
-#include "backend/host/host.h"
+#include "device/host/host.h"
 #include "format/row_epilogue.h"
 #include "format/tiles/resident.h"
 #include "format/tiles/resident_record.h"

@@ -6,7 +6,7 @@
 #ifndef TESS_FORMAT_TILES_RESIDENT_ROW_CUH
 #define TESS_FORMAT_TILES_RESIDENT_ROW_CUH
 
-#include "backend/gpu/storage_types.cuh"
+#include "device/gpu/storage_types.cuh"
 #include "format/tiles/resident_record.h"
 #include "format/tiles/tiles_device.cuh"
 #include "policy/narrowing_rules.h"

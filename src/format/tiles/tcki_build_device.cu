@@ -3,7 +3,7 @@
 #include "format/tiles/tcki_device.cuh"
 #include "format/tiles/tiles_build.cuh"
 #include "format/tiles/tiles_places.cuh"
-#include "granule/assign_device.cuh"
+#include "policy/assign_device.cuh"
 
 /* ---- blocks ---- */
 

@@ -4,8 +4,8 @@
  * another, each by the kernel of its format; a block row that is longer is split among waves. What a wave has of a block row adds
  * up in shared memory and then goes to y by atomics: the order of these sums is not fixed.
  */
-#include "backend/gpu/reduce.cuh"
-#include "backend/gpu/storage_types.cuh"
+#include "device/gpu/reduce.cuh"
+#include "device/gpu/storage_types.cuh"
 #include "format/row_epilogue.h"
 #include "format/tiles/tcki_device.cuh"
 

@@ -2,7 +2,7 @@
 /* Tiles with kernel paper over a backend's functions: thresholds, building, renewing, decoding. */
 #include <string.h>
 
-#include "core/internal.h"
+#include "base/internal.h"
 #include "format/tiles/tcki_record.h"
 
 static const tcki_backend *backend_of(const tess_context *ctx)

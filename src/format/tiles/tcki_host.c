@@ -2,7 +2,7 @@
 /* Tiles with kernel paper on the host: building, and products, block row by block row in a fixed order. */
 #include <string.h>
 
-#include "backend/host/host.h"
+#include "device/host/host.h"
 #include "format/row_epilogue.h"
 #include "format/tiles/tcki_record.h"
 #include "format/tiles/tiles_host.h"

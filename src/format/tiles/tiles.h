@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tiles: a matrix stored block row by block row, on the grid of src/granule/block_grid.h, each block in a precision of its own.
+ * Tiles: a matrix stored block row by block row, on the grid of src/policy/block_grid.h, each block in a precision of its own.
  * Layout resident is in resident_record.h; it has the same view.
  *
  * Layout tcki (Zhao et al. 2024, section 3.2.2). A *strip* is a block row. Its blocks are taken in *runs* of up to TILES_SLOTS;
@@ -26,8 +26,8 @@
 #include <stdint.h>
 
 #include "format/csr/csr.h"
-#include "granule/assignment.h"
-#include "granule/block_grid.h"
+#include "policy/assignment.h"
+#include "policy/block_grid.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -3,7 +3,7 @@
 #ifndef TESS_FORMAT_TILES_TILES_BUILD_CUH
 #define TESS_FORMAT_TILES_TILES_BUILD_CUH
 
-#include "core/offsets.h"
+#include "base/offsets.h"
 #include "format/tiles/tiles_device.cuh"
 
 enum { FILL_BLOCK = 128 /* threads of a block that makes records: shared memory has room for their strips */ };

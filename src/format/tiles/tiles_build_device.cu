@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Building tiles on the GPU. Atomics here are of integers: no order shows. */
-#include "backend/gpu/store_value.cuh"
-#include "core/offsets.h"
+#include "base/offsets.h"
+#include "device/gpu/store_value.cuh"
 #include "format/tiles/tiles_build.cuh"
 #include "format/tiles/tiles_places.cuh"
 

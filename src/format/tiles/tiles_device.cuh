@@ -3,7 +3,7 @@
 #ifndef TESS_FORMAT_TILES_TILES_DEVICE_CUH
 #define TESS_FORMAT_TILES_TILES_DEVICE_CUH
 
-#include "backend/gpu/gpu.h"
+#include "device/gpu/gpu.h"
 #include "format/tiles/tiles_record.h"
 #include "policy/rules.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/internal.h"
+#include "base/internal.h"
 #include "format/tiles/resident.h"
 #include "format/tiles/tcki.h"
 #include "format/tiles/tiles_record.h"

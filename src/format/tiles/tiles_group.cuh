@@ -6,7 +6,7 @@
 #ifndef TESS_FORMAT_TILES_TILES_GROUP_CUH
 #define TESS_FORMAT_TILES_TILES_GROUP_CUH
 
-#include "backend/gpu/storage_types.cuh"
+#include "device/gpu/storage_types.cuh"
 #include "format/tiles/tiles_device.cuh"
 
 enum { BATCH = 8 /* most entries of a row in flight */ };

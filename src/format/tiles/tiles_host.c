@@ -4,8 +4,8 @@
 
 #include <omp.h>
 
-#include "backend/host/host.h"
-#include "core/offsets.h"
+#include "base/offsets.h"
+#include "device/host/host.h"
 #include "format/row_epilogue.h"
 #include "format/tiles/tiles_host.h"
 #include "format/tiles/tiles_record.h"

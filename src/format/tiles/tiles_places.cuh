@@ -3,7 +3,7 @@
 #ifndef TESS_FORMAT_TILES_TILES_PLACES_CUH
 #define TESS_FORMAT_TILES_TILES_PLACES_CUH
 
-#include "backend/gpu/scan.cuh"
+#include "device/gpu/scan.cuh"
 #include "format/tiles/tiles.h"
 
 /* Stretches of as many numbers as a block has threads: what stretch r adds up to goes to counts[r]. */

@@ -12,7 +12,7 @@
 #ifndef TESS_FORMAT_TILES_TILES_STRIPS_CUH
 #define TESS_FORMAT_TILES_TILES_STRIPS_CUH
 
-#include "backend/gpu/reduce.cuh"
+#include "device/gpu/reduce.cuh"
 #include "format/row_epilogue.h"
 #include "format/tiles/tiles_stretch.cuh"
 

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "solver/step_common.h"
+#include "device/step_common.h"
 
 /* An inner product below this share of the product of its norms carries no information in FP64. */
 #define TESS_BICGSTAB_ORTHOGONAL 0x1p-53

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "solver/step_common.h"
+#include "device/step_common.h"
 
 /* dots = {(r, r), (r, z)} of the initial residual: rho = (r, z). */
 TESS_HD void step_cg_start(tess_loop_state *s)

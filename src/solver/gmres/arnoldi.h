@@ -29,7 +29,7 @@
 #include <tessera/precision.h>
 #include <tessera/status.h>
 
-#include "solver/loop_state.h"
+#include "base/loop_state.h"
 
 #ifdef __cplusplus
 extern "C" {

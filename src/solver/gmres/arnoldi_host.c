@@ -4,7 +4,7 @@
    is in the cache. Delayed in two. */
 #include <string.h>
 
-#include "backend/host/host.h"
+#include "device/host/host.h"
 #include "solver/gmres/hessenberg.h"
 
 enum { STRIP = 512, LANES = 16 }; /* rows at a time; running sums of a dot product */

@@ -4,9 +4,9 @@
 #ifndef TESS_SOLVER_GMRES_ARNOLDI_ROWS_CUH
 #define TESS_SOLVER_GMRES_ARNOLDI_ROWS_CUH
 
-#include "backend/gpu/reduce.cuh"
-#include "backend/gpu/storage_types.cuh"
-#include "backend/gpu/wave_sums.cuh"
+#include "device/gpu/reduce.cuh"
+#include "device/gpu/storage_types.cuh"
+#include "device/gpu/wave_sums.cuh"
 #include "solver/gmres/hessenberg.h"
 
 enum {

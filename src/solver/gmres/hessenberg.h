@@ -8,8 +8,8 @@
 
 #include <tessera/export.h>
 
+#include "device/step_common.h"
 #include "solver/gmres/arnoldi.h"
-#include "solver/step_common.h"
 
 /* What is left of a product after two projections is rounding where its norm is below this many roundoffs of the product's:
    the space is invariant. */

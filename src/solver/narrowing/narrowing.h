@@ -8,9 +8,9 @@
 
 #include <tessera/matrix.h>
 
-#include "backend/backend.h"
+#include "base/device.h"
+#include "base/loop_state.h"
 #include "policy/narrowing_rules.h"
-#include "solver/loop_state.h"
 
 #ifdef __cplusplus
 extern "C" {

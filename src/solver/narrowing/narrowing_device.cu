@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looking at segments on a GPU. */
-#include "granule/assignment.h"
+#include "policy/assignment.h"
 #include "solver/narrowing/segment.cuh"
 
 /* ---- tiles of each block column ---- */

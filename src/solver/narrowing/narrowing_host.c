@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looking at segments on the host. */
-#include "backend/host/host.h"
-#include "granule/assignment.h"
+#include "device/host/host.h"
+#include "policy/assignment.h"
 #include "solver/narrowing/narrowing.h"
 
 static tess_status count_tiles(tess_context *ctx, const tess_assignment *assignment, const narrowing_pass *p)

@@ -3,8 +3,8 @@
 #ifndef TESS_SOLVER_NARROWING_SEGMENT_CUH
 #define TESS_SOLVER_NARROWING_SEGMENT_CUH
 
-#include "backend/gpu/reduce.cuh"
-#include "granule/assign_device.cuh"
+#include "device/gpu/reduce.cuh"
+#include "policy/assign_device.cuh"
 #include "solver/narrowing/narrowing.h"
 
 /* The largest magnitude among 16 neighbouring lanes, NaN where one is. All lanes of the wave take part. */

@@ -3,8 +3,8 @@
 #ifndef TESS_SOLVER_SINGLE_KERNEL_ARGS_CUH
 #define TESS_SOLVER_SINGLE_KERNEL_ARGS_CUH
 
-#include "backend/gpu/gpu.h"
-#include "backend/gpu/mailbox.h"
+#include "device/gpu/gpu.h"
+#include "device/gpu/mailbox.h"
 #include "solver/narrowing/narrowing.h"
 #include "solver/single_kernel/single_kernel.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BiCGSTAB in one kernel: bicgstab.c has the equations, README.md what the blocks exchange. */
-#include "backend/gpu/gpu.h"
+#include "device/gpu/gpu.h"
 
 #if GPU_HAS_RESIDENT_GRIDS
 

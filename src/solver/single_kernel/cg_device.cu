@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Conjugate gradients in one kernel: cg.c and cg_one_reduction.c have the equations, README.md what the blocks exchange. */
-#include "backend/gpu/gpu.h"
+#include "device/gpu/gpu.h"
 
 #if GPU_HAS_RESIDENT_GRIDS
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "core/internal.h"
+#include "base/internal.h"
 #include "format/tiles/tiles.h"
 
 /* 132 multiprocessors' shared memory holds no more by far; the arrays of a plan are 32 bits. */

@@ -3,8 +3,8 @@
  * The plan of a single kernel, made on the GPU: a thread block for each block of the plan marks its columns as bits in shared
  * memory, and the place of a column is the number of bits before it. The same arrays as those of single_plan_make.
  */
-#include "backend/gpu/scan_block.cuh"
-#include "core/offsets.h"
+#include "base/offsets.h"
+#include "device/gpu/scan_block.cuh"
 #include "format/csr/csr.h"
 #include "solver/single_kernel/plan.h"
 

@@ -6,7 +6,7 @@
 #ifndef TESS_SOLVER_SINGLE_KERNEL_H
 #define TESS_SOLVER_SINGLE_KERNEL_H
 
-#include "backend/backend.h"
+#include "base/device.h"
 #include "solver/single_kernel/plan.h"
 
 #ifdef __cplusplus

@@ -6,9 +6,9 @@
 #ifndef TESS_SOLVER_SINGLE_KERNEL_TEAM_CUH
 #define TESS_SOLVER_SINGLE_KERNEL_TEAM_CUH
 
-#include "backend/gpu/reduce.cuh"
-#include "backend/gpu/wave_sums.cuh"
 #include "dense/trsv_letters.cuh"
+#include "device/gpu/reduce.cuh"
+#include "device/gpu/wave_sums.cuh"
 #include "solver/single_kernel/args.cuh"
 
 /* Iterations between two looks at the mailbox, which is far away. */

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Context, its last error and its log. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <omp.h>
+#include <sys/mman.h>
+
+#include "base/internal.h"
+
+#ifndef TESS_VERSION
+#error "the build defines TESS_VERSION"
+#endif
+
+const char *tess_version(void)
+{
+    return TESS_VERSION;
+}
+
+int tess_has_gpu_backend(void)
+{
+    return tess_gpu_backend_table() != NULL;
+}
+
+const char *tess_gpu_backend(void)
+{
+    const tess_backend *gpu = tess_gpu_backend_table();
+
+    return gpu ? gpu->name : "none";
+}
+
+const char *tess_status_string(tess_status status)
+{
+    switch (status) {
+#define TESS_STATUS_CASE(name, value, message) \
+    case TESS_##name: return message;
+        TESS_STATUS_LIST(TESS_STATUS_CASE)
+#undef TESS_STATUS_CASE
+    }
+    return "unknown status";
+}
+
+double tess_wall_seconds(void)
+{
+    struct timespec now;
+
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void tess_enter_phase(tess_context *ctx, tess_phase phase)
+{
+    if (!ctx->clock) { return; }
+    ctx->phase = phase;
+    if (ctx->device == TESS_DEVICE_CPU) {
+        phase_stamp(ctx->clock, (int32_t)phase, (int64_t)(1e9 * tess_wall_seconds()));
+    }
+}
+
+/* ---- default host allocator ---- */
+
+/* Arrays of some huge pages ask for them: a fault for each small page takes longer than many a set-up computes. */
+enum { HOST_ALIGNMENT = 64, HUGE_PAGE = 2 << 20, HUGE_PAGES = 2 };
+
+static void *allocate_aligned(void *user, size_t bytes)
+{
+    const size_t alignment = bytes < (size_t)HUGE_PAGES * HUGE_PAGE ? HOST_ALIGNMENT : HUGE_PAGE;
+    const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+    void *memory = rounded < bytes ? NULL : aligned_alloc(alignment, rounded);
+
+    (void)user;
+#ifdef MADV_HUGEPAGE
+    if (memory && alignment == HUGE_PAGE) { (void)madvise(memory, rounded, MADV_HUGEPAGE); }
+#endif
+    return memory;
+}
+
+static void release_aligned(void *user, void *pointer, size_t bytes)
+{
+    (void)user;
+    (void)bytes;
+    free(pointer);
+}
+
+/* ---- create and destroy ---- */
+
+void tess_context_options_init(tess_context_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->device = TESS_DEVICE_AUTO;
+    options->device_index = -1;
+    options->log_level = TESS_LOG_WARN;
+}
+
+static tess_status check_options(const tess_context_options *o)
+{
+    bool pairs = !o->host_allocator.allocate == !o->host_allocator.release &&
+                 !o->device_allocator.allocate == !o->device_allocator.release;
+
+    return pairs && o->threads >= 0 && o->device >= TESS_DEVICE_AUTO && o->device <= TESS_DEVICE_GPU
+               ? TESS_SUCCESS
+               : TESS_INVALID_ARGUMENT;
+}
+
+static tess_status open_device(tess_context *ctx, const tess_context_options *options)
+{
+    const tess_backend *gpu = tess_gpu_backend_table();
+    tess_status status = TESS_NO_DEVICE;
+
+    if (options->device != TESS_DEVICE_CPU && gpu) {
+        ctx->device = TESS_DEVICE_GPU;
+        ctx->backend = gpu;
+        status = gpu->open(ctx, options);
+        if (status != TESS_NO_DEVICE || options->device == TESS_DEVICE_GPU) { return status; }
+    }
+    if (options->device == TESS_DEVICE_GPU) { return TESS_NO_DEVICE; }
+    ctx->device = TESS_DEVICE_CPU;
+    ctx->backend = ctx->host;
+    return ctx->backend->open(ctx, options);
+}
+
+tess_status tess_context_create(const tess_context_options *options, tess_context **out)
+{
+    tess_context_options defaults;
+    tess_allocator host = {allocate_aligned, release_aligned, NULL};
+    tess_context *ctx = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    tess_context_options_init(&defaults);
+    options = options ? options : &defaults;
+    if (check_options(options) != TESS_SUCCESS) { return TESS_INVALID_ARGUMENT; }
+    host = options->host_allocator.allocate ? options->host_allocator : host;
+    ctx = host.allocate(host.user, sizeof *ctx);
+    if (!ctx) { return TESS_OUT_OF_MEMORY; }
+    memset(ctx, 0, sizeof *ctx);
+    ctx->host_allocator = host;
+    ctx->kept.enabled = !options->host_allocator.allocate;
+    ctx->device_allocator = options->device_allocator;
+    ctx->log = options->log;
+    ctx->log_user = options->log_user;
+    ctx->log_level = options->log_level;
+    ctx->threads = options->threads ? options->threads : omp_get_max_threads();
+    ctx->host = &tess_host_backend;
+    TESS_TRY(open_device(ctx, options));
+    TESS_TRY(tess_device_allocate(ctx, 1, sizeof *ctx->scratch_state, (void **)&ctx->scratch_state));
+    TESS_TRY(ctx->backend->zero(ctx, ctx->scratch_state, sizeof *ctx->scratch_state));
+    ctx->peak_bytes = 0;
+    ctx->held_bytes = 0;
+    *out = ctx;
+cleanup:
+    if (status != TESS_SUCCESS) { tess_context_destroy(ctx); }
+    return status;
+}
+
+void tess_context_destroy(tess_context *ctx)
+{
+    tess_allocator host;
+
+    if (!ctx) { return; }
+    host = ctx->host_allocator;
+    tess_device_release(ctx, ctx->scratch_state, 1, sizeof *ctx->scratch_state);
+    if (ctx->backend) { ctx->backend->close(ctx); }
+    tess_host_trim(ctx);
+    host.release(host.user, ctx, sizeof *ctx);
+}
+
+tess_status tess_context_synchronize(tess_context *ctx)
+{
+    return ctx->backend->synchronize(ctx);
+}
+
+tess_status tess_context_trim(tess_context *ctx)
+{
+    tess_host_trim(ctx);
+    return ctx->backend->trim(ctx);
+}
+
+const tess_error *tess_context_last_error(const tess_context *ctx)
+{
+    return &ctx->error;
+}
+
+tess_device tess_context_device(const tess_context *ctx)
+{
+    return ctx->device;
+}
+
+const char *tess_context_device_name(const tess_context *ctx)
+{
+    return ctx->device_name;
+}
+
+int tess_context_threads(const tess_context *ctx)
+{
+    return ctx->threads;
+}
+
+void *tess_context_stream(const tess_context *ctx)
+{
+    return ctx->backend->stream(ctx);
+}
+
+int64_t tess_context_peak_bytes(const tess_context *ctx)
+{
+    return ctx->peak_bytes;
+}
+
+/* ---- errors and log ---- */
+
+static void record_error(tess_context *ctx, tess_status status, const char *hint, const char *format, va_list args)
+{
+    tess_error *e = &ctx->error;
+
+    memset(e, 0, sizeof *e);
+    e->status = status;
+    vsnprintf(e->message, sizeof e->message, format, args);
+    if (hint) { snprintf(e->hint, sizeof e->hint, "%s", hint); }
+}
+
+tess_status tess_fail(tess_context *ctx, tess_status status, const char *hint, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    record_error(ctx, status, hint, format, args);
+    va_end(args);
+    return status;
+}
+
+tess_status tess_fail_at(tess_context *ctx, tess_status status, const char *file, int64_t line, const char *hint,
+                         const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    record_error(ctx, status, hint, format, args);
+    va_end(args);
+    snprintf(ctx->error.file, sizeof ctx->error.file, "%s", file ? file : "");
+    ctx->error.line = line;
+    return status;
+}
+
+void tess_log(tess_context *ctx, tess_log_level level, const char *format, ...)
+{
+    char message[512];
+    va_list args;
+
+    if (!ctx->log || level > ctx->log_level) { return; }
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    ctx->log(ctx->log_user, level, message);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Host and device memory, checked for overflow and counted. */
+#include <string.h>
+
+#include "base/internal.h"
+#include "base/stages.h"
+
+/* The sanitizer hears of arrays that are kept, and of what is beyond the end of others: nobody may use it. */
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define HAS_ADDRESS_SANITIZER
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(HAS_ADDRESS_SANITIZER)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(memory, bytes) ((void)(memory), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(memory, bytes) ((void)(memory), (void)(bytes))
+#endif
+
+/* Bytes of count values, at least 1, or 0 when the product overflows. */
+static size_t checked_bytes(int64_t count, size_t size)
+{
+    if (count < 0 || (uint64_t)count > SIZE_MAX / 2 / size) { return 0; }
+    return count ? (size_t)count * size : 1;
+}
+
+static void count_held(tess_context *ctx, int64_t bytes)
+{
+    ctx->held_bytes += bytes;
+    if (ctx->held_bytes > ctx->peak_bytes) { ctx->peak_bytes = ctx->held_bytes; }
+}
+
+/* ---- host arrays that a context keeps ---- */
+
+/* From LEAST_KEPT bytes on, MOST_KEPT together. */
+enum { LEAST_KEPT = 1 << 14, MOST_KEPT = 1 << 28, MOST_SPARE = 8 };
+
+/* What is allocated for so many bytes: arrays of nearly as many share a size, an eighth of it apart at most. */
+static size_t kept_size(const tess_context *ctx, size_t bytes)
+{
+    size_t step = LEAST_KEPT / MOST_SPARE;
+
+    if (!ctx->kept.enabled || bytes < LEAST_KEPT || bytes > MOST_KEPT) { return bytes; }
+    while (step * MOST_SPARE <= bytes / 2) {
+        step *= 2;
+    }
+    return (bytes + step - 1) / step * step;
+}
+
+/* Forgets array i, whose memory is returned. */
+static void *take_kept(tess_context *ctx, int i)
+{
+    tess_kept_arrays *k = &ctx->kept;
+    const tess_kept_array a = k->array[i];
+
+    k->count -= 1;
+    k->bytes -= a.bytes;
+    memmove(&k->array[i], &k->array[i + 1], (size_t)(k->count - i) * sizeof a);
+    ASAN_UNPOISON_MEMORY_REGION(a.memory, a.bytes);
+    return a.memory;
+}
+
+static void release_oldest(tess_context *ctx)
+{
+    const size_t bytes = ctx->kept.array[0].bytes;
+
+    ctx->host_allocator.release(ctx->host_allocator.user, take_kept(ctx, 0), bytes);
+}
+
+void tess_host_trim(tess_context *ctx)
+{
+    while (ctx->kept.count > 0) {
+        release_oldest(ctx);
+    }
+}
+
+/* The last array of that size that was kept; NULL: none was. */
+static void *find_kept(tess_context *ctx, size_t bytes)
+{
+    for (int i = ctx->kept.count - 1; i >= 0; i--) {
+        if (ctx->kept.array[i].bytes == bytes) { return take_kept(ctx, i); }
+    }
+    return NULL;
+}
+
+/* Keeps the array, where it is of a size to be kept: others go, the oldest first. */
+static bool keep(tess_context *ctx, void *memory, size_t bytes)
+{
+    tess_kept_arrays *k = &ctx->kept;
+
+    if (!k->enabled || bytes < LEAST_KEPT || bytes > MOST_KEPT) { return false; }
+    while (k->count == TESS_KEPT_ARRAYS || k->bytes + bytes > MOST_KEPT) {
+        release_oldest(ctx);
+    }
+    ASAN_POISON_MEMORY_REGION(memory, bytes);
+    k->array[k->count++] = (tess_kept_array){memory, bytes};
+    k->bytes += bytes;
+    return true;
+}
+
+/* ---- host memory ---- */
+
+/* Bytes as kept_size has them. */
+static void *allocate_host(tess_context *ctx, size_t bytes)
+{
+    const tess_allocator *a = &ctx->host_allocator;
+    void *memory = a->allocate(a->user, bytes);
+
+    if (memory || ctx->kept.count == 0) { return memory; }
+    tess_host_trim(ctx);
+    return a->allocate(a->user, bytes);
+}
+
+/* `scratch`: one that was kept will do. */
+static tess_status allocate_checked(tess_context *ctx, int64_t count, size_t size, bool scratch, void **out)
+{
+    const size_t bytes = checked_bytes(count, size), whole = kept_size(ctx, bytes);
+
+    *out = bytes && scratch ? find_kept(ctx, whole) : NULL;
+    if (bytes && !*out) { *out = allocate_host(ctx, whole); }
+    if (!*out) {
+        return tess_fail(ctx, TESS_OUT_OF_MEMORY, "free memory, or solve a smaller system",
+                         "could not allocate %lld values of %zu bytes in host memory", (long long)count, size);
+    }
+    ASAN_POISON_MEMORY_REGION((char *)*out + bytes, whole - bytes);
+    if (ctx->device == TESS_DEVICE_CPU) { count_held(ctx, (int64_t)bytes); }
+    return TESS_SUCCESS;
+}
+
+static void release_checked(tess_context *ctx, void *pointer, int64_t count, size_t size, bool scratch)
+{
+    size_t bytes = 0, whole = 0;
+
+    if (!pointer) { return; }
+    bytes = checked_bytes(count, size);
+    whole = kept_size(ctx, bytes);
+    ASAN_UNPOISON_MEMORY_REGION(pointer, whole);
+    if (!scratch || !keep(ctx, pointer, whole)) {
+        ctx->host_allocator.release(ctx->host_allocator.user, pointer, whole);
+    }
+    if (ctx->device == TESS_DEVICE_CPU) { count_held(ctx, -(int64_t)bytes); }
+}
+
+tess_status tess_host_allocate(tess_context *ctx, int64_t count, size_t size, void **out)
+{
+    return allocate_checked(ctx, count, size, true, out);
+}
+
+void tess_host_release(tess_context *ctx, void *pointer, int64_t count, size_t size)
+{
+    release_checked(ctx, pointer, count, size, true);
+}
+
+/* ---- device memory ---- */
+
+/* That of CPU contexts is new each time, so that it lies near the threads that write it first. */
+tess_status tess_device_allocate(tess_context *ctx, int64_t count, size_t size, void **out)
+{
+    size_t bytes = checked_bytes(count, size);
+
+    if (ctx->device == TESS_DEVICE_CPU) { return allocate_checked(ctx, count, size, false, out); }
+    *out = bytes ? ctx->backend->allocate(ctx, bytes) : NULL;
+    if (!*out) {
+        return tess_fail(ctx, TESS_OUT_OF_DEVICE_MEMORY,
+                         "free device memory, choose another device, or store the matrix in a lower precision",
+                         "could not allocate %lld values of %zu bytes on %s (this context holds %lld bytes)",
+                         (long long)count, size, ctx->device_name, (long long)ctx->held_bytes);
+    }
+    count_held(ctx, (int64_t)bytes);
+    return tess_stage_end(ctx, "allocating device memory");
+}
+
+void tess_device_release(tess_context *ctx, void *pointer, int64_t count, size_t size)
+{
+    size_t bytes = 0;
+
+    if (!pointer) { return; }
+    if (ctx->device == TESS_DEVICE_CPU) {
+        release_checked(ctx, pointer, count, size, false);
+        return;
+    }
+    bytes = checked_bytes(count, size);
+    ctx->backend->release(ctx, pointer, bytes);
+    count_held(ctx, -(int64_t)bytes);
+    (void)tess_stage_end(ctx, "releasing device memory");
+}
+
+tess_status tess_device_upload(tess_context *ctx, const void *host, int64_t count, size_t size, void **out)
+{
+    const tess_status status = tess_device_allocate(ctx, count, size, out);
+
+    return status == TESS_SUCCESS ? ctx->backend->upload(ctx, *out, host, (size_t)count * size) : status;
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Typed vectors on the context's device. */
+#include <math.h>
+#include <string.h>
+
+#include "base/internal.h"
+
+static size_t value_bytes(const tess_vector *v)
+{
+    return tess_precision_bytes(v->precision);
+}
+
+static tess_status check_type(tess_context *ctx, int64_t n, tess_precision precision)
+{
+    if (n < 0) { return tess_fail(ctx, TESS_OUT_OF_RANGE, NULL, "a vector of %lld values", (long long)n); }
+    if (tess_precision_bytes(precision) == 0) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "%d is no storage precision", (int)precision);
+    }
+    return TESS_SUCCESS;
+}
+
+static tess_status make_vector(tess_context *ctx, int64_t n, tess_precision precision, tess_vector **out)
+{
+    tess_status status = check_type(ctx, n, precision);
+
+    *out = NULL;
+    if (status != TESS_SUCCESS) { return status; }
+    status = tess_host_allocate(ctx, 1, sizeof **out, (void **)out);
+    if (status != TESS_SUCCESS) { return status; }
+    memset(*out, 0, sizeof **out);
+    (*out)->ctx = ctx;
+    (*out)->n = n;
+    (*out)->precision = precision;
+    return TESS_SUCCESS;
+}
+
+tess_status tess_vector_create(tess_context *ctx, int64_t n, tess_precision precision, tess_vector **out)
+{
+    tess_vector *v = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    TESS_TRY(make_vector(ctx, n, precision, &v));
+    TESS_TRY(tess_device_allocate(ctx, n, value_bytes(v), &v->data));
+    v->owned = true;
+    TESS_TRY(ctx->backend->zero(ctx, v->data, (size_t)n * value_bytes(v)));
+    *out = v;
+cleanup:
+    if (status != TESS_SUCCESS) { tess_vector_destroy(v); }
+    return status;
+}
+
+tess_status tess_vector_wrap(tess_context *ctx, int64_t n, tess_precision precision, void *data, tess_vector **out)
+{
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    if (!data && n > 0) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "a NULL array for a vector of %lld values", (long long)n);
+    }
+    status = make_vector(ctx, n, precision, out);
+    if (status == TESS_SUCCESS) { (*out)->data = data; }
+    return status;
+}
+
+void tess_vector_destroy(tess_vector *v)
+{
+    if (!v) { return; }
+    if (v->owned) { tess_device_release(v->ctx, v->data, v->n, value_bytes(v)); }
+    tess_device_release(v->ctx, v->shadow, v->n, sizeof(float));
+    tess_host_release(v->ctx, v, 1, sizeof *v);
+}
+
+int64_t tess_vector_size(const tess_vector *v)
+{
+    return v->n;
+}
+
+tess_precision tess_vector_precision(const tess_vector *v)
+{
+    return v->precision;
+}
+
+tess_context *tess_vector_context(const tess_vector *v)
+{
+    return v->ctx;
+}
+
+void *tess_vector_data(tess_vector *v)
+{
+    return v->data;
+}
+
+const void *tess_vector_data_const(const tess_vector *v)
+{
+    return v->data;
+}
+
+const void *tess_vector_shadow(const tess_vector *v)
+{
+    return v->shadow;
+}
+
+tess_status tess_vector_refresh_shadow(tess_vector *v)
+{
+    if (!v->shadow) { return TESS_SUCCESS; }
+    return v->ctx->backend->convert(v->ctx, v->n, v->precision, v->data, TESS_PRECISION_FP32, v->shadow);
+}
+
+tess_status tess_vector_add_shadow(tess_vector *v, tess_precision precision)
+{
+    tess_status status = TESS_SUCCESS;
+
+    if (v->precision != TESS_PRECISION_FP64 || precision != TESS_PRECISION_FP32) {
+        return tess_fail(v->ctx, TESS_UNSUPPORTED, "an fp64 vector takes an fp32 shadow",
+                         "a shadow in %s of a vector in %s", tess_precision_name(precision),
+                         tess_precision_name(v->precision));
+    }
+    if (!v->shadow) { status = tess_device_allocate(v->ctx, v->n, sizeof(float), (void **)&v->shadow); }
+    return status == TESS_SUCCESS ? tess_vector_refresh_shadow(v) : status;
+}
+
+tess_status tess_move_values(tess_context *ctx, int64_t n, tess_value_array from, tess_value_array to)
+{
+    size_t from_bytes = (size_t)n * tess_precision_bytes(from.precision);
+    size_t to_bytes = (size_t)n * tess_precision_bytes(to.precision);
+    const tess_backend *host = ctx->host, *device = ctx->backend;
+    void *staging = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (n == 0) { return TESS_SUCCESS; }
+    if (from.on_device == to.on_device) {
+        const tess_backend *here = from.on_device ? device : host;
+
+        return from.precision == to.precision ? here->copy(ctx, to.data, from.data, to_bytes)
+                                              : here->convert(ctx, n, from.precision, from.data, to.precision, to.data);
+    }
+    if (from.precision == to.precision) {
+        return to.on_device ? device->upload(ctx, to.data, from.data, to_bytes)
+                            : device->download(ctx, to.data, from.data, to_bytes);
+    }
+    if (to.on_device) { /* convert on the host, then upload */
+        TESS_TRY(tess_host_allocate(ctx, 1, to_bytes, &staging));
+        TESS_TRY(host->convert(ctx, n, from.precision, from.data, to.precision, staging));
+        TESS_TRY(device->upload(ctx, to.data, staging, to_bytes));
+    } else {
+        TESS_TRY(tess_host_allocate(ctx, 1, from_bytes, &staging));
+        TESS_TRY(device->download(ctx, staging, from.data, from_bytes));
+        TESS_TRY(host->convert(ctx, n, from.precision, staging, to.precision, to.data));
+    }
+cleanup:
+    tess_host_release(ctx, staging, 1, to.on_device ? to_bytes : from_bytes);
+    return status;
+}
+
+static tess_status check_place(const tess_vector *v, tess_precision precision, tess_memory where)
+{
+    if (where == TESS_MEMORY_DEVICE && v->ctx->device == TESS_DEVICE_CPU) {
+        return tess_fail(v->ctx, TESS_INVALID_ARGUMENT, "pass TESS_MEMORY_HOST, or create the context on a GPU",
+                         "device memory was named in a context on the CPU");
+    }
+    return check_type(v->ctx, v->n, precision);
+}
+
+tess_status tess_vector_set(tess_vector *v, const void *source, tess_precision precision, tess_memory where)
+{
+    tess_status status = check_place(v, precision, where);
+    bool gpu = v->ctx->device == TESS_DEVICE_GPU;
+    tess_value_array from = {(void *)(uintptr_t)source, precision, where == TESS_MEMORY_DEVICE};
+    tess_value_array to = {v->data, v->precision, gpu};
+
+    if (status == TESS_SUCCESS) { status = tess_move_values(v->ctx, v->n, from, to); }
+    return status == TESS_SUCCESS ? tess_vector_refresh_shadow(v) : status;
+}
+
+tess_status tess_vector_get(const tess_vector *v, void *destination, tess_precision precision, tess_memory where)
+{
+    tess_status status = check_place(v, precision, where);
+    bool gpu = v->ctx->device == TESS_DEVICE_GPU;
+    tess_value_array from = {v->data, v->precision, gpu};
+    tess_value_array to = {destination, precision, where == TESS_MEMORY_DEVICE};
+
+    if (status == TESS_SUCCESS) { status = tess_move_values(v->ctx, v->n, from, to); }
+    return status == TESS_SUCCESS && gpu ? v->ctx->backend->synchronize(v->ctx) : status;
+}
+
+/* Checks that v is a vector of n values in ctx, in any precision. */
+static tess_status require_vector(tess_context *ctx, const tess_vector *v, int64_t n, const char *role)
+{
+    if (!v) { return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "vector %s is NULL", role); }
+    if (v->ctx != ctx) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "create both in one context",
+                         "vector %s belongs to another context", role);
+    }
+    if (v->n != n) {
+        return tess_fail(ctx, TESS_DIMENSION_MISMATCH, NULL, "vector %s has %lld values where %lld are needed", role,
+                         (long long)v->n, (long long)n);
+    }
+    return TESS_SUCCESS;
+}
+
+tess_status tess_vector_require_in(tess_context *ctx, const tess_vector *v, int64_t n, tess_precision precision,
+                                   const char *role)
+{
+    tess_status status = require_vector(ctx, v, n, role);
+
+    if (status != TESS_SUCCESS) { return status; }
+    if (v->precision != precision) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "copy it to a vector in that precision with tess_vector_copy",
+                         "vector %s is stored in %s where %s is needed", role, tess_precision_name(v->precision),
+                         tess_precision_name(precision));
+    }
+    return TESS_SUCCESS;
+}
+
+tess_status tess_vector_require(tess_context *ctx, const tess_vector *v, int64_t n, const char *role)
+{
+    return tess_vector_require_in(ctx, v, n, TESS_PRECISION_FP64, role);
+}
+
+/* Runs an FP64 writer through a staging array where the vector is not FP64. */
+static tess_status write_fp64(tess_vector *v, tess_status (*write)(tess_vector *v, double *to, const void *arguments),
+                              const void *arguments)
+{
+    double *values = v->data;
+    tess_status status = TESS_SUCCESS;
+
+    if (v->precision != TESS_PRECISION_FP64) {
+        TESS_TRY(tess_device_allocate(v->ctx, v->n, sizeof *values, (void **)&values));
+    }
+    TESS_TRY(write(v, values, arguments));
+    if (v->precision != TESS_PRECISION_FP64) {
+        TESS_TRY(v->ctx->backend->convert(v->ctx, v->n, TESS_PRECISION_FP64, values, v->precision, v->data));
+    }
+    status = tess_vector_refresh_shadow(v);
+cleanup:
+    if (values != v->data) { tess_device_release(v->ctx, values, v->n, sizeof *values); }
+    return status;
+}
+
+static tess_status write_constant(tess_vector *v, double *to, const void *arguments)
+{
+    return v->ctx->backend->fill(v->ctx, v->n, *(const double *)arguments, to);
+}
+
+tess_status tess_vector_fill(tess_vector *v, double value)
+{
+    return write_fp64(v, write_constant, &value);
+}
+
+typedef struct random_arguments {
+    uint64_t seed;
+    double low, high;
+} random_arguments;
+
+static tess_status write_random(tess_vector *v, double *to, const void *arguments)
+{
+    const random_arguments *r = arguments;
+
+    return v->ctx->backend->random(v->ctx, v->n, r->seed, r->low, r->high, to);
+}
+
+tess_status tess_vector_set_random(tess_vector *v, uint64_t seed, double low, double high)
+{
+    random_arguments arguments = {seed, low, high};
+
+    return write_fp64(v, write_random, &arguments);
+}
+
+tess_status tess_vector_copy(const tess_vector *x, tess_vector *y)
+{
+    bool gpu = y->ctx->device == TESS_DEVICE_GPU;
+    tess_value_array from = {x->data, x->precision, gpu}, to = {y->data, y->precision, gpu};
+    tess_status status = TESS_SUCCESS;
+
+    if (x->ctx != y->ctx || x->n != y->n) {
+        return tess_fail(y->ctx, x->n != y->n ? TESS_DIMENSION_MISMATCH : TESS_INVALID_ARGUMENT, NULL,
+                         "cannot copy a vector of %lld values to one of %lld (both must be of one context)",
+                         (long long)x->n, (long long)y->n);
+    }
+    if (x == y) { return TESS_SUCCESS; }
+    status = tess_move_values(y->ctx, y->n, from, to);
+    return status == TESS_SUCCESS ? tess_vector_refresh_shadow(y) : status;
+}
+
+/* ---- BLAS ---- */
+
+static tess_operand operand_of(const tess_vector *v)
+{
+    return (tess_operand){v->data, v->precision};
+}
+
+/* An operation on x and y, which are checked; its result, if any, goes to y. */
+static tess_status begin_blas(const tess_vector *x, tess_vector *y, tess_arithmetic arithmetic, tess_fused *op)
+{
+    tess_status status = require_vector(y->ctx, x, y->n, "x");
+
+    if (status != TESS_SUCCESS) { return status; }
+    if (arithmetic != TESS_ARITHMETIC_FP64 && arithmetic != TESS_ARITHMETIC_FP32) {
+        return tess_fail(y->ctx, TESS_INVALID_ARGUMENT, NULL, "%d is no arithmetic precision", (int)arithmetic);
+    }
+    op->n = y->n;
+    op->x = operand_of(x);
+    op->y = operand_of(y);
+    op->result = y->data;
+    op->shadow = y->shadow;
+    op->arithmetic = arithmetic;
+    return TESS_SUCCESS;
+}
+
+tess_status tess_vector_axpby(double alpha, const tess_vector *x, double beta, tess_vector *y,
+                              tess_arithmetic arithmetic)
+{
+    /* with beta = 0 y is not read */
+    tess_fused op = {.op = beta == 0.0 ? TESS_FUSED_SCALE : TESS_FUSED_AXPBY, .a = alpha, .b = beta};
+    tess_status status = begin_blas(x, y, arithmetic, &op);
+
+    return status == TESS_SUCCESS ? y->ctx->backend->fused(y->ctx, &op) : status;
+}
+
+tess_status tess_vector_scale(double alpha, tess_vector *x, tess_arithmetic arithmetic)
+{
+    tess_fused op = {.op = TESS_FUSED_SCALE, .a = alpha};
+    tess_status status = begin_blas(x, x, arithmetic, &op);
+
+    return status == TESS_SUCCESS ? x->ctx->backend->fused(x->ctx, &op) : status;
+}
+
+tess_status tess_fused_dots(tess_context *ctx, tess_fused *op, int ndots, double *dots)
+{
+    tess_loop_state state;
+    tess_status status = TESS_SUCCESS;
+
+    op->state = ctx->scratch_state;
+    op->step = TESS_STEP_NONE;
+    TESS_TRY(ctx->backend->fused(ctx, op));
+    TESS_TRY(ctx->backend->download(ctx, &state, ctx->scratch_state, sizeof state));
+    memcpy(dots, state.dots, (size_t)ndots * sizeof *dots);
+cleanup:
+    return status;
+}
+
+tess_status tess_vector_dot(const tess_vector *x, const tess_vector *y, tess_arithmetic arithmetic, double *result)
+{
+    tess_fused op = {.op = TESS_FUSED_DOT};
+    tess_status status = begin_blas(x, (tess_vector *)(uintptr_t)y, arithmetic, &op);
+
+    return status == TESS_SUCCESS ? tess_fused_dots(y->ctx, &op, 1, result) : status;
+}
+
+/* Sums of squares outside low .. high have lost digits to underflow, or may have overflowed: they are made once more from
+   values scaled by powers of two that bring every such sum back, whatever the length of the vector. */
+typedef struct squares_range {
+    double low, up, high, down;
+} squares_range;
+
+static const squares_range squares_ranges[] = {[TESS_ARITHMETIC_FP64] = {0x1p-900, 0x1p800, 0x1p1000, 0x1p-600},
+                                               [TESS_ARITHMETIC_FP32] = {0x1p-100, 0x1p100, 0x1p120, 0x1p-80}};
+
+tess_status tess_vector_norm2(const tess_vector *x, tess_arithmetic arithmetic, double *result)
+{
+    tess_fused op = {.op = TESS_FUSED_SQUARES, .a = 1.0};
+    const squares_range *range = NULL;
+    double sum = 0.0;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(begin_blas(x, (tess_vector *)(uintptr_t)x, arithmetic, &op));
+    range = &squares_ranges[arithmetic];
+    TESS_TRY(tess_fused_dots(x->ctx, &op, 1, &sum));
+    if (sum < range->low || sum > range->high) { /* zero too */
+        op.a = sum < range->low ? range->up : range->down;
+        TESS_TRY(tess_fused_dots(x->ctx, &op, 1, &sum));
+    }
+    *result = sqrt(sum) / op.a;
+cleanup:
+    return status;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each pass of the solvers does to element i. Scalars of the loop come by value; dots accumulate in FP64. */
+#ifndef TESS_DENSE_FUSED_BODIES_H
+#define TESS_DENSE_FUSED_BODIES_H
+
+#include "base/fused.h"
+#include <tessera/export.h>
+
+/* Scalars of the loop, read once per pass. */
+typedef struct tess_scalars {
+    double alpha, beta, omega;
+} tess_scalars;
+
+TESS_HD double apply_scale(const tess_fused *f, int64_t i, double value)
+{
+    return f->scale ? f->scale[i] * value : value;
+}
+
+TESS_HD void store_shadow(const tess_fused *f, int64_t i, double value)
+{
+    if (f->shadow) { f->shadow[i] = (float)value; }
+}
+
+/* in = {y, u, w}: (y, u), (y, w) */
+TESS_HD void fused_dot_two(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+{
+    double y = f->in[0][i];
+
+    (void)s;
+    dots[0] += y * f->in[1][i];
+    dots[1] += y * f->in[2][i];
+}
+
+/* in = {r}, out = {p}: p = z = D^-1 r; (r, r), (r, z) */
+TESS_HD void fused_cg_start(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+{
+    double r = f->in[0][i];
+    double z = apply_scale(f, i, r);
+
+    (void)s;
+    f->out[0][i] = z;
+    store_shadow(f, i, z);
+    dots[0] += r * r;
+    dots[1] += r * z;
+}
+
+/* in = {q}, out = {r}: r -= alpha q; (r, r), (r, D^-1 r) */
+TESS_HD void fused_cg_residual(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+{
+    double r = f->out[0][i] - s.alpha * f->in[0][i];
+
+    f->out[0][i] = r;
+    dots[0] += r * r;
+    dots[1] += r * apply_scale(f, i, r);
+}
+
+/* in = {z}, out = {x, p}: x += alpha p; p = D^-1 z + beta p. x waits for this pass because p is read here anyway. */
+TESS_HD void fused_cg_direction(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+{
+    double p = f->out[1][i];
+
+    (void)dots;
+    f->out[0][i] += s.alpha * p;
+    p = apply_scale(f, i, f->in[0][i]) + s.beta * p;
+    f->out[1][i] = p;
+    store_shadow(f, i, p);
+}
+
+/* in = {z, w}, out = {p, s}: p = z + beta p; s = w + beta s, where w = A z, s = A p. */
+TESS_HD void fused_cg_direction_pair(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+{
+    (void)dots;
+    f->out[0][i] = f->in[0][i] + s.beta * f->out[0][i];
+    f->out[1][i] = f->in[1][i] + s.beta * f->out[1][i];
+}
+
+/* in = {p, r}, out = {x, z}: x += alpha p; z = D^-1 r (only with a scale) */
+TESS_HD void fused_cg_advance(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+{
+    (void)dots;
+    f->out[0][i] += s.alpha * f->in[0][i];
+    if (f->scale) { f->out[1][i] = f->scale[i] * f->in[1][i]; }
+}
+
+/* in = {r, v}, out = {p, p^}: p = r + beta (p - omega v); p^ = D^-1 p (only with a scale) */
+TESS_HD void fused_bicgstab_direction(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+{
+    double p = f->in[0][i] + s.beta * (f->out[0][i] - s.omega * f->in[1][i]);
+
+    (void)dots;
+    f->out[0][i] = p;
+    if (f->scale) {
+        p *= f->scale[i];
+        f->out[1][i] = p;
+    }
+    store_shadow(f, i, p);
+}
+
+/* in = {v}, out = {r, s^}: r = s = r - alpha v; s^ = D^-1 s (only with a scale) */
+TESS_HD void fused_bicgstab_half(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+{
+    double r = f->out[0][i] - s.alpha * f->in[0][i];
+
+    (void)dots;
+    f->out[0][i] = r;
+    if (f->scale) {
+        r *= f->scale[i];
+        f->out[1][i] = r;
+    }
+    store_shadow(f, i, r);
+}
+
+/* in = {p^, s^, t, r~}, out = {x, r}: x += alpha p^ + omega s^; r -= omega t; (r, r), (r~, r). Without a preconditioner
+   s^ is r itself, read before it is written. */
+TESS_HD void fused_bicgstab_update(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
+{
+    double r = f->out[1][i];
+
+    f->out[0][i] += s.alpha * f->in[0][i] + s.omega * f->in[1][i];
+    r -= s.omega * f->in[2][i];
+    f->out[1][i] = r;
+    dots[0] += r * r;
+    dots[1] += r * f->in[3][i];
+}
+
+#endif

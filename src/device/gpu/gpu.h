@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What GPU sources share: the vendor's names, the context's device state, errors, launches. */
+#ifndef TESS_BACKEND_GPU_GPU_H
+#define TESS_BACKEND_GPU_GPU_H
+
+#if defined(TESS_EMULATED_GPU)
+#include "emulator/vendor_emulated.h"
+#elif defined(__HIPCC__) && !defined(__CUDACC__)
+#include "device/gpu/vendor_hip.h"
+#else
+#include "device/gpu/vendor_cuda.h"
+#endif
+
+#include "base/internal.h"
+
+/* Of `capacity` bytes, those after the first `bytes` are nobody's from then on, in the stream's order: a device does not see to it, an
+   emulated one may. */
+#ifndef GPU_KEEP_WITHIN
+#define GPU_KEEP_WITHIN(pointer, bytes, capacity, stream) \
+    ((void)(pointer), (void)(bytes), (void)(capacity), (void)(stream))
+#endif
+
+/*
+ * A reduction whose partial sums lie in memory and whose scalar step has yet to run. While a loop is recorded, kernels do
+ * not finish their reductions: the next kernel does, every block for itself. That is cheaper than waiting at a kernel's end
+ * for its last block.
+ */
+typedef struct gpu_pending {
+    const double *partials; /* ndots * count */
+    unsigned count;
+    int ndots; /* 0: nothing is pending */
+    tess_step step;
+} gpu_pending;
+
+/* Threads of a block in all kernels here. */
+enum { GPU_BLOCK = 256, GPU_RETIRED_ROOMS = 64, GPU_SHARING_KERNELS = 64, GPU_MOST_SPARES = 256 };
+
+/* Bytes. Kernels read whole cache lines: no array of the library ends within one. */
+enum { GPU_ALLOCATION_UNIT = 128, GPU_MAPPED_BYTES = 1 << 16 };
+
+/* Host memory that the device can read and write: the addresses that each has for it. */
+typedef struct gpu_mapped {
+    void *host, *device;
+} gpu_mapped;
+
+/* Mailboxes of loops that have ended, for those that begin. */
+enum { GPU_SPARE_MAILBOXES = 16 };
+
+/*
+ * Device memory kept between calls. A larger room replaces a smaller one, which stays until the
+ * context ends: recorded graphs may still use it. Each growth doubles, so that `retired` never fills.
+ */
+typedef struct gpu_room {
+    void *memory;
+    int64_t bytes;
+    void *retired[GPU_RETIRED_ROOMS];
+    int64_t retired_bytes[GPU_RETIRED_ROOMS];
+    int nretired;
+} gpu_room;
+
+/* Released memory that is kept for the next who asks for as much: allocations take longer than kernels, and wait for them. */
+typedef struct gpu_spares {
+    void *memory[GPU_MOST_SPARES]; /* the oldest first */
+    size_t bytes[GPU_MOST_SPARES];
+    int count;
+    size_t held, limit; /* bytes */
+} gpu_spares;
+
+/* What a kernel gets whose blocks wait for one another (wait.cuh). */
+typedef struct gpu_patience {
+    int64_t nanoseconds; /* who waits longer gives up */
+    uint64_t *failure;   /* on the device: not 0 once somebody has */
+    int32_t *notice;     /* the same in mapped host memory, by its device address */
+} gpu_patience;
+
+typedef struct gpu_state {
+    int device;
+    int multiprocessors;
+    int64_t shared_bytes; /* shared memory of a multiprocessor */
+    GPU(Stream_t) stream;
+    bool owns_stream;
+    int64_t shared_bytes_per_block;           /* the most that a block may ask for */
+    const void *sharing[GPU_SHARING_KERNELS]; /* kernels that gpu_allow_shared knows; hashed by address */
+    bool can_overlap;                         /* the device knows overlapped launches */
+    bool recording;                           /* a loop is being recorded: its kernels may overlap */
+    /* While recording: what the next kernel must finish, and the two copies of the loop's state that take turns. */
+    gpu_pending pending;
+    tess_loop_state *state_now, *state_next;
+    bool upper_half;   /* which half of the partial sums' room the pending reduction lies in */
+    gpu_room partials; /* partial sums of reductions */
+    gpu_room parts;    /* of dense products: apart from the partial sums, which a recorded loop may still need */
+    gpu_room solves;   /* of triangular solves */
+    unsigned *ticket;  /* counts the blocks of a reduction that are done; 0 between kernels */
+    gpu_patience patience;
+    volatile int32_t *notice; /* host address of patience.notice */
+    gpu_mapped mapped;        /* GPU_MAPPED_BYTES for what is small and waited for */
+    gpu_mapped mailbox[GPU_SPARE_MAILBOXES];
+    int mailboxes;
+    GPU(Stream_t) recorder; /* the stream that loops are recorded on; NULL before the first */
+    gpu_spares spares;
+    int largest_cluster; /* of single kernels, in blocks; 0: not asked yet, which takes time */
+} gpu_state;
+
+static inline gpu_state *gpu_state_of(const tess_context *ctx)
+{
+    return (gpu_state *)ctx->device_state;
+}
+
+static inline GPU(Stream_t) gpu_stream_of(const tess_context *ctx)
+{
+    return gpu_state_of(ctx)->stream;
+}
+
+/* Makes the context's device current and restores the caller's at the end of the scope. */
+class gpu_scope {
+  public:
+    explicit gpu_scope(const tess_context *ctx) : previous_(-1), own_(gpu_state_of(ctx)->device)
+    {
+        if (GPU(GetDevice)(&previous_) != GPU(Success)) { previous_ = own_; }
+        if (previous_ != own_) { (void)GPU(SetDevice)(own_); }
+    }
+    ~gpu_scope()
+    {
+        if (previous_ != own_) { (void)GPU(SetDevice)(previous_); }
+    }
+    gpu_scope(const gpu_scope &) = delete;
+    gpu_scope &operator=(const gpu_scope &) = delete;
+
+  private:
+    int previous_, own_;
+};
+
+/* Records a runtime error with what was being done; SUCCESS for Success. */
+tess_status gpu_check(tess_context *ctx, GPU(Error_t) error, const char *doing);
+/* The same of a wait for the stream: an error too where a block has waited too long for another since the last one. */
+tess_status gpu_check_wait(tess_context *ctx, GPU(Error_t) error, const char *doing);
+/* The outcome of the launch just made. */
+tess_status gpu_check_launch(tess_context *ctx, const char *kernel);
+
+/* Lets a kernel's blocks have as much shared memory as the device has, and its multiprocessors share rather than cache: to be
+   called before launches that ask for more than the usual. Costs nothing the second time. */
+tess_status gpu_allow_shared(tess_context *ctx, const void *kernel);
+
+tess_status gpu_allocate_mapped(tess_context *ctx, size_t bytes, gpu_mapped *out);
+
+/* Room for `count` partial sums. */
+tess_status gpu_partials(tess_context *ctx, int64_t count, double **out);
+
+/* Room for `count` values of work space that one function needs: parts of sums of dense products, counts of set-ups. */
+tess_status gpu_parts(tess_context *ctx, int64_t count, double **out);
+/* Makes room->memory at least `bytes` large. New room is all zero if asked for; a loop that is being recorded may not. */
+tess_status gpu_room_reserve(tess_context *ctx, gpu_room *room, int64_t bytes, bool zeroed);
+
+/* Blocks for n elements, at most `per_multiprocessor` each. */
+static inline unsigned gpu_grid(const tess_context *ctx, int64_t n, int per_multiprocessor)
+{
+    int64_t needed = (n + GPU_BLOCK - 1) / GPU_BLOCK;
+    int64_t most = (int64_t)gpu_state_of(ctx)->multiprocessors * per_multiprocessor;
+
+    return (unsigned)(needed < 1 ? 1 : needed < most ? needed : most);
+}
+
+/*
+ * Launches a kernel of a loop. While a loop is recorded, consecutive kernels overlap: every such kernel calls
+ * GPU_LET_NEXT_START, and GPU_WAIT_FOR_PREVIOUS before it touches anything that a kernel of the loop writes.
+ */
+template <typename... PARAMETERS, typename... ARGUMENTS>
+static inline tess_status gpu_launch_blocks(tess_context *ctx, const char *doing, void (*kernel)(PARAMETERS...),
+                                            unsigned grid, unsigned block, size_t shared, const ARGUMENTS &...arguments)
+{
+    const gpu_state *state = gpu_state_of(ctx);
+
+    if (state->recording && state->can_overlap) {
+        gpu_launch_overlapped(kernel, grid, block, shared, state->stream, arguments...);
+    } else {
+        kernel<<<grid, block, shared, state->stream>>>(PARAMETERS(arguments)...);
+    }
+    return gpu_check_launch(ctx, doing);
+}
+
+/* The same with blocks of GPU_BLOCK threads. */
+template <typename... PARAMETERS, typename... ARGUMENTS>
+static inline tess_status gpu_launch(tess_context *ctx, const char *doing, void (*kernel)(PARAMETERS...), unsigned grid,
+                                     size_t shared, const ARGUMENTS &...arguments)
+{
+    return gpu_launch_blocks(ctx, doing, kernel, grid, GPU_BLOCK, shared, arguments...);
+}
+
+/* The same beside the kernel launched just before, where the device can: this one takes the multiprocessors that the other no
+   longer needs. Neither reads what the other writes; the other calls GPU_LET_NEXT_START once it may run, and this one
+   GPU_WAIT_FOR_PREVIOUS at its end: what comes next waits for both. */
+template <typename... PARAMETERS, typename... ARGUMENTS>
+static inline tess_status gpu_launch_beside(tess_context *ctx, const char *doing, void (*kernel)(PARAMETERS...),
+                                            unsigned grid, size_t shared, const ARGUMENTS &...arguments)
+{
+    const gpu_state *state = gpu_state_of(ctx);
+
+    if (!state->can_overlap) { return gpu_launch(ctx, doing, kernel, grid, shared, arguments...); }
+    gpu_launch_overlapped(kernel, grid, GPU_BLOCK, shared, state->stream, arguments...);
+    return gpu_check_launch(ctx, doing);
+}
+
+extern "C" {
+tess_status gpu_fused(tess_context *ctx, const tess_fused *op);
+tess_status gpu_arnoldi(tess_context *ctx, const tess_arnoldi *a, tess_arnoldi_stage stage);
+tess_status gpu_run_loop(tess_context *ctx, tess_loop *loop);
+tess_status gpu_repeat(tess_context *ctx, tess_status (*body)(void *user), void *user, int64_t count,
+                       void **graph_slot);
+void gpu_release_graph(tess_context *ctx, void *graph);
+tess_status gpu_single_limits(tess_context *ctx, single_limits *limits);
+tess_status gpu_single_plan(const tess_matrix *assembled, const single_shape *shape, single_plan *plan);
+const narrowing_ops *gpu_narrowing(void);
+tess_status gpu_block_jacobi_build(const tess_matrix *assembled, const tess_block_diagonal *blocks,
+                                   tess_block_stage stage, int64_t *singular_row);
+tess_status gpu_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal *blocks, tess_precision vectors,
+                                   const void *r, void *z, const tess_reduction *reduction);
+tess_status gpu_incomplete_factor(const tess_matrix *assembled, const tess_incomplete_job *job,
+                                  tess_incomplete_outcome *out);
+tess_status gpu_triangle_prepare(tess_context *ctx, triangle_leaf *leaf);
+tess_status gpu_triangle_solve(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args);
+tess_status gpu_merged_limits(tess_context *ctx, merged_limits *limits);
+tess_status gpu_merged_solve(tess_context *ctx, const merged_view *v, const triangle_args *args);
+tess_status gpu_csr_diagonal(const tess_matrix *assembled, double *diagonal);
+tess_status gpu_csr_true_residual(const tess_matrix *assembled, const double *b, const double *x, double *residual,
+                                  tess_residual_norm *norm);
+}
+
+#endif

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loops on the GPU. The graph engine records a few iterations once and repeats them on the device in a WHILE node (or,
+ * without such nodes, by launching the recording again); nothing crosses to the host within an iteration. Progress goes
+ * out, and the wish to cancel comes in, through mapped host memory at each end of the recording.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "device/gpu/mailbox.h"
+#include "device/gpu/reduce.cuh"
+#include "solver/krylov.h"
+#include "solver/single_kernel/launch.cuh"
+
+/* Iterations per recording: the cost of the loop's own node is shared by this many. And those before there is a recording: making one
+   takes 0.4 ms, as much as 16 plain iterations lose, and solves of so few do without. */
+enum { UNROLL = 8, PLAIN_FIRST = 8 };
+
+typedef struct loop_graph {
+    GPU(Graph_t) graph;
+    GPU(GraphExec_t) executable;
+    volatile loop_mailbox *mailbox; /* host address */
+    loop_mailbox *device_mailbox;
+    tess_loop_state *spare; /* takes turns with the loop's state while the body runs */
+    GPU(Event_t) done[2];
+} loop_graph;
+
+/* The end of a recording, one block: finishes the last reduction, brings the state home and exchanges mail. True: go on. */
+__device__ static bool close_body(const loop_gate &gate, tess_loop_state *home, volatile loop_mailbox *mailbox)
+{
+    const tess_loop_state *state = gate.state;
+
+    GPU_WAIT_FOR_PREVIOUS();
+    GPU_LET_NEXT_START();
+    if (gate.pending.ndots > 0) { state = finish_pending(gate); }
+    if (threadIdx.x > 0) { return false; }
+    if (state != home) { *home = *state; }
+    mailbox->iteration = home->iteration;
+    mailbox->residual_norm = home->scale * home->residual_norm;
+    mailbox->phase = home->phase;
+    if (mailbox->cancel) { home->cancel = 1; }
+    return home->phase == TESS_LOOP_RUNNING;
+}
+
+#if GPU_HAS_WHILE_NODE
+typedef cudaGraphConditionalHandle loop_condition;
+
+__global__ static void close_body_kernel(const loop_gate gate, tess_loop_state *home, loop_mailbox *mailbox,
+                                         loop_condition condition)
+{
+    bool more = close_body(gate, home, mailbox);
+
+    /* It is 1 from the launch on. */
+    if (threadIdx.x == 0 && !more) { cudaGraphSetConditional(condition, 0U); }
+}
+#else
+typedef int loop_condition; /* the host looks at the mailbox */
+
+__global__ static void close_body_kernel(const loop_gate gate, tess_loop_state *home, loop_mailbox *mailbox,
+                                         loop_condition condition)
+{
+    (void)condition;
+    (void)close_body(gate, home, mailbox);
+}
+#endif
+
+/* Mapped memory takes longer to allocate than a short solve. */
+static tess_status take_mailbox(tess_context *ctx, gpu_mapped *out)
+{
+    gpu_state *state = gpu_state_of(ctx);
+
+    if (state->mailboxes == 0) { return gpu_allocate_mapped(ctx, sizeof(loop_mailbox), out); }
+    *out = state->mailbox[--state->mailboxes];
+    return TESS_SUCCESS;
+}
+
+static void put_mailbox(gpu_state *state, gpu_mapped mapped)
+{
+    if (state->mailboxes < GPU_SPARE_MAILBOXES) {
+        state->mailbox[state->mailboxes++] = mapped;
+    } else {
+        (void)GPU_HOST_FREE(mapped.host);
+    }
+}
+
+static void release_loop_graph(tess_context *ctx, loop_graph *g)
+{
+    if (!g) { return; }
+    if (g->executable) { (void)GPU(GraphExecDestroy)(g->executable); }
+    if (g->graph) { (void)GPU(GraphDestroy)(g->graph); }
+    if (g->mailbox) { put_mailbox(gpu_state_of(ctx), {(void *)(uintptr_t)g->mailbox, g->device_mailbox}); }
+    tess_device_release(ctx, g->spare, 1, sizeof *g->spare);
+    for (int e = 0; e < 2; e++) {
+        if (g->done[e]) { (void)GPU(EventDestroy)(g->done[e]); }
+    }
+    tess_host_release(ctx, g, 1, sizeof *g);
+}
+
+extern "C" void gpu_release_graph(tess_context *ctx, void *graph)
+{
+    gpu_scope scope(ctx);
+
+    (void)GPU(StreamSynchronize)(gpu_stream_of(ctx));
+    release_loop_graph(ctx, (loop_graph *)graph);
+}
+
+static tess_status record_body(tess_context *ctx, const tess_loop *loop, const loop_graph *g, loop_condition condition)
+{
+    gpu_state *state = gpu_state_of(ctx);
+    tess_status status = TESS_SUCCESS;
+
+    state->recording = true;
+    state->pending.ndots = 0;
+    state->state_now = loop->state;
+    state->state_next = g->spare;
+    for (int u = 0; u < UNROLL && status == TESS_SUCCESS; u++) {
+        status = loop->body(loop->solver);
+    }
+    if (status == TESS_SUCCESS) {
+        status = gpu_launch(ctx, "the end of a loop's body", close_body_kernel, 1U, 0,
+                            open_gate(ctx, loop->state, false), loop->state, g->device_mailbox, condition);
+    }
+    state->recording = false;
+    return status;
+}
+
+/* Ends a recording whatever its outcome; `body_status` is that of the calls recorded. */
+static tess_status end_recording(tess_context *ctx, GPU(Stream_t) stream, tess_status body_status, GPU(Graph_t) * graph)
+{
+    GPU(Error_t) error = GPU(StreamEndCapture)(stream, graph);
+
+    return body_status != TESS_SUCCESS ? body_status : gpu_check(ctx, error, "recording the loop");
+}
+
+/* The graph that the recording fills; with a WHILE node it is the node's body. */
+static tess_status record_graph(tess_context *ctx, const tess_loop *loop, loop_graph *g, GPU(Stream_t) stream)
+{
+    tess_status status = TESS_SUCCESS, body_status = TESS_SUCCESS;
+    GPU(Graph_t) recorded = NULL;
+#if GPU_HAS_WHILE_NODE
+    loop_condition condition;
+    cudaGraphNodeParams parameters = {};
+    cudaGraphNode_t node;
+
+    TESS_TRY(gpu_check(ctx, cudaGraphCreate(&g->graph, 0), "creating a graph"));
+    TESS_TRY(gpu_check(ctx, cudaGraphConditionalHandleCreate(&condition, g->graph, 1, cudaGraphCondAssignDefault),
+                       "creating a loop condition"));
+    parameters.type = cudaGraphNodeTypeConditional;
+    parameters.conditional.handle = condition;
+    parameters.conditional.type = cudaGraphCondTypeWhile;
+    parameters.conditional.size = 1;
+    TESS_TRY(gpu_check(ctx, GPU_GRAPH_ADD_NODE(&node, g->graph, &parameters), "adding a WHILE node"));
+    TESS_TRY(gpu_check(ctx,
+                       cudaStreamBeginCaptureToGraph(stream, parameters.conditional.phGraph_out[0], NULL, NULL, 0,
+                                                     cudaStreamCaptureModeRelaxed),
+                       "recording the loop"));
+    body_status = record_body(ctx, loop, g, condition);
+    status = end_recording(ctx, stream, body_status, &recorded);
+#else
+    TESS_TRY(gpu_check(ctx, GPU(StreamBeginCapture)(stream, GPU(StreamCaptureModeRelaxed)), "recording the loop"));
+    body_status = record_body(ctx, loop, g, 0);
+    status = end_recording(ctx, stream, body_status, &recorded);
+    g->graph = recorded;
+#endif
+cleanup:
+    return status;
+}
+
+static tess_status open_mailbox(tess_context *ctx, loop_graph *g)
+{
+    gpu_mapped mapped;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(take_mailbox(ctx, &mapped));
+    memset(mapped.host, 0, sizeof(loop_mailbox));
+    g->mailbox = (volatile loop_mailbox *)mapped.host;
+    g->device_mailbox = (loop_mailbox *)mapped.device;
+cleanup:
+    return status;
+}
+
+/* Where the host repeats the recording, it looks at the mailbox once the one before has ended. */
+static tess_status make_events(tess_context *ctx, loop_graph *g)
+{
+    const int events = GPU_HAS_WHILE_NODE ? 0 : 2;
+    tess_status status = TESS_SUCCESS;
+
+    for (int e = 0; e < events && status == TESS_SUCCESS; e++) {
+        status = gpu_check(ctx, GPU(EventCreateWithFlags)(&g->done[e], GPU(EventDisableTiming)), "creating an event");
+    }
+    return status;
+}
+
+static tess_status find_recorder(tess_context *ctx, GPU(Stream_t) * out)
+{
+    gpu_state *state = gpu_state_of(ctx);
+    tess_status status = TESS_SUCCESS;
+
+    if (!state->recorder) {
+        status =
+            gpu_check(ctx, GPU(StreamCreateWithFlags)(&state->recorder, GPU(StreamNonBlocking)), "creating a stream");
+    }
+    *out = state->recorder;
+    return status;
+}
+
+/* Records on a stream of its own, since the user's may not allow it, with the context's stream set aside. */
+static tess_status make_loop_graph(tess_context *ctx, const tess_loop *loop, loop_graph **out)
+{
+    gpu_state *state = gpu_state_of(ctx);
+    GPU(Stream_t) users = state->stream, recording = NULL;
+    loop_graph *g = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *g, (void **)&g));
+    memset(g, 0, sizeof *g);
+    TESS_TRY(open_mailbox(ctx, g));
+    TESS_TRY(make_events(ctx, g));
+    TESS_TRY(tess_device_allocate(ctx, 1, sizeof *g->spare, (void **)&g->spare));
+    TESS_TRY(find_recorder(ctx, &recording));
+    state->stream = recording;
+    status = record_graph(ctx, loop, g, recording);
+    state->stream = users;
+    if (status != TESS_SUCCESS) { goto cleanup; }
+    TESS_TRY(gpu_check(ctx, GPU_GRAPH_INSTANTIATE(&g->executable, g->graph), "instantiating the loop"));
+    *out = g;
+cleanup:
+    if (status != TESS_SUCCESS) { release_loop_graph(ctx, g); }
+    return status;
+}
+
+static void tell_monitor(const tess_loop *loop, volatile loop_mailbox *mailbox, double tolerance)
+{
+    tess_progress progress = {mailbox->iteration, mailbox->residual_norm, tolerance,
+                              tess_wall_seconds() - loop->start_seconds};
+
+    if (loop->monitor(loop->monitor_user, &progress) != 0) { mailbox->cancel = 1; }
+}
+
+/* Waits for the stream; with a monitor, looks at the mailbox meanwhile. */
+static tess_status wait_for_loop(tess_context *ctx, const tess_loop *loop, volatile loop_mailbox *mailbox,
+                                 double tolerance)
+{
+    const struct timespec pause = {0, 100000};
+    int64_t seen = mailbox->iteration;
+    GPU(Error_t) error = GPU(Success);
+
+    if (!loop->monitor) { return gpu_check_wait(ctx, GPU(StreamSynchronize)(gpu_stream_of(ctx)), "running the loop"); }
+    while ((error = GPU(StreamQuery)(gpu_stream_of(ctx))) == GPU(ErrorNotReady)) {
+        if (mailbox->iteration != seen) {
+            seen = mailbox->iteration;
+            tell_monitor(loop, mailbox, tolerance);
+        }
+        nanosleep(&pause, NULL);
+    }
+    (void)GPU(GetLastError)(); /* NotReady is no error */
+    if (error == GPU(Success) && mailbox->iteration != seen) { tell_monitor(loop, mailbox, tolerance); }
+    return gpu_check_wait(ctx, error, "running the loop");
+}
+
+static tess_status launch_loop(tess_context *ctx, const tess_loop *loop, loop_graph *g, double tolerance)
+{
+    GPU(Stream_t) stream = gpu_stream_of(ctx);
+    tess_status status = TESS_SUCCESS;
+#if GPU_HAS_WHILE_NODE
+    TESS_TRY(gpu_check(ctx, GPU(GraphLaunch)(g->executable, stream), "launching the loop"));
+#else
+    for (int64_t launched = 0; launched == 0 || g->mailbox->phase == TESS_LOOP_RUNNING; launched++) {
+        TESS_TRY(gpu_check(ctx, GPU(GraphLaunch)(g->executable, stream), "launching the loop"));
+        TESS_TRY(gpu_check(ctx, GPU(EventRecord)(g->done[launched % 2], stream), "recording an event"));
+        if (launched > 0) {
+            TESS_TRY(gpu_check(ctx, GPU(EventSynchronize)(g->done[(launched - 1) % 2]), "running the loop"));
+            if (loop->monitor) { tell_monitor(loop, g->mailbox, tolerance); }
+        }
+    }
+#endif
+    status = wait_for_loop(ctx, loop, g->mailbox, tolerance);
+cleanup:
+    return status;
+}
+
+/* The plain engine: the host looks at the state after every iteration, of which it runs so many at most. */
+static tess_status run_plain(tess_context *ctx, tess_loop *loop, int64_t most)
+{
+    tess_status status = TESS_SUCCESS;
+    bool cancel = false;
+
+    for (int64_t i = 0;; i++) {
+        TESS_TRY(ctx->backend->download(ctx, &loop->result, loop->state, sizeof loop->result));
+        if (loop->result.phase != TESS_LOOP_RUNNING || i == most) { break; }
+        if (loop->monitor && !cancel && loop->result.iteration > 0) {
+            tess_progress progress = {loop->result.iteration, loop->result.scale * loop->result.residual_norm,
+                                      loop->result.scale * loop->result.tolerance,
+                                      tess_wall_seconds() - loop->start_seconds};
+
+            cancel = loop->monitor(loop->monitor_user, &progress) != 0;
+            if (cancel) {
+                const int32_t yes = 1;
+
+                TESS_TRY(ctx->backend->upload(ctx, &loop->state->cancel, &yes, sizeof yes));
+            }
+        }
+        TESS_TRY(loop->body(loop->solver));
+    }
+cleanup:
+    return status;
+}
+
+static tess_status run_graph(tess_context *ctx, tess_loop *loop)
+{
+    loop_graph *g = (loop_graph *)*loop->graph_slot;
+    const tess_loop_state *start = &loop->result;
+    tess_status status = TESS_SUCCESS;
+
+    if (g) { g->mailbox->cancel = 0; }
+    TESS_TRY(run_plain(ctx, loop, g ? 0 : PLAIN_FIRST));
+    if (start->phase != TESS_LOOP_RUNNING) { goto cleanup; }
+    if (!g) {
+        TESS_TRY(make_loop_graph(ctx, loop, &g));
+        *loop->graph_slot = g;
+    }
+    g->mailbox->iteration = start->iteration;
+    g->mailbox->phase = start->phase;
+    g->mailbox->cancel = start->cancel;
+    TESS_TRY(launch_loop(ctx, loop, g, start->scale * start->tolerance));
+    status = ctx->backend->download(ctx, &loop->result, loop->state, sizeof loop->result);
+cleanup:
+    return status;
+}
+
+/* The single kernel keeps but the mailbox between solves. */
+static tess_status make_single_mailbox(tess_context *ctx, loop_graph **out)
+{
+    loop_graph *g = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *g, (void **)&g));
+    memset(g, 0, sizeof *g);
+    TESS_TRY(open_mailbox(ctx, g));
+    *out = g;
+cleanup:
+    if (status != TESS_SUCCESS) { release_loop_graph(ctx, g); }
+    return status;
+}
+
+static tess_status run_single(tess_context *ctx, tess_loop *loop)
+{
+    const tess_krylov *k = (const tess_krylov *)loop->solver;
+    loop_graph *g = (loop_graph *)*loop->graph_slot;
+    const tess_loop_state start = loop->result;
+    tess_status status = TESS_SUCCESS;
+
+    if (!g) {
+        TESS_TRY(make_single_mailbox(ctx, &g));
+        *loop->graph_slot = g;
+    }
+    g->mailbox->iteration = start.iteration;
+    g->mailbox->phase = LOOP_NOT_ENDED;
+    g->mailbox->cancel = 0;
+    g->mailbox->failed = 0;
+    TESS_TRY(gpu_single_launch(ctx, k, g->device_mailbox, loop->monitor != NULL));
+    TESS_TRY(wait_for_loop(ctx, loop, g->mailbox, start.scale * start.tolerance));
+    if (g->mailbox->failed) {
+        status = gpu_single_failed(ctx, k->single);
+    } else if (g->mailbox->phase == LOOP_NOT_ENDED) {
+        status = ctx->backend->download(ctx, &loop->result, loop->state, sizeof loop->result);
+    } else {
+        memcpy(&loop->result, (const void *)(uintptr_t)&g->mailbox->end, sizeof loop->result);
+    }
+cleanup:
+    return status;
+}
+
+extern "C" tess_status gpu_run_loop(tess_context *ctx, tess_loop *loop)
+{
+    gpu_scope scope(ctx);
+    int64_t kept = 0;
+    const tess_status status = loop->engine == TESS_ENGINE_GRAPH           ? run_graph(ctx, loop)
+                               : loop->engine == TESS_ENGINE_SINGLE_KERNEL ? run_single(ctx, loop)
+                                                                           : run_plain(ctx, loop, INT64_MAX);
+    const loop_graph *g = loop->engine == TESS_ENGINE_PLAIN ? NULL : (const loop_graph *)*loop->graph_slot;
+
+    if (status != TESS_SUCCESS) { return status; }
+    /* A wish to cancel may have come after the device's last look at it. */
+    if (g && g->mailbox->cancel) { loop->result.cancel = 1; }
+    kept = loop->result.iteration + 1 < loop->history_capacity ? loop->result.iteration + 1 : loop->history_capacity;
+    return ctx->backend->download(ctx, loop->host_history, loop->history, (size_t)kept * sizeof(double));
+}
+
+/* ---- repetitions ---- */
+
+/* Bodies in a recording of `repeat`: the cost of launching it is shared by this many. Jacobi repeats 15 times between checks. */
+enum { REPEAT_UNROLL = 15 };
+
+/* Bodies one after another; each kernel waits for the one before it. */
+static tess_status repeat_plainly(tess_status (*body)(void *user), void *user, int64_t count)
+{
+    tess_status status = TESS_SUCCESS;
+
+    for (int64_t i = 0; i < count && status == TESS_SUCCESS; i++) {
+        status = body(user);
+    }
+    return status;
+}
+
+/* As make_loop_graph, without a state or a condition. */
+static tess_status record_repetition(tess_context *ctx, tess_status (*body)(void *user), void *user, loop_graph **out)
+{
+    gpu_state *state = gpu_state_of(ctx);
+    GPU(Stream_t) users = state->stream, recording = NULL;
+    loop_graph *g = NULL;
+    tess_status status = TESS_SUCCESS, body_status = TESS_SUCCESS;
+
+    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *g, (void **)&g));
+    memset(g, 0, sizeof *g);
+    TESS_TRY(find_recorder(ctx, &recording));
+    TESS_TRY(gpu_check(ctx, GPU(StreamBeginCapture)(recording, GPU(StreamCaptureModeRelaxed)), "recording iterations"));
+    state->stream = recording;
+    body_status = repeat_plainly(body, user, REPEAT_UNROLL);
+    state->stream = users;
+    TESS_TRY(end_recording(ctx, recording, body_status, &g->graph));
+    TESS_TRY(gpu_check(ctx, GPU_GRAPH_INSTANTIATE(&g->executable, g->graph), "instantiating iterations"));
+    *out = g;
+cleanup:
+    if (status != TESS_SUCCESS) { release_loop_graph(ctx, g); }
+    return status;
+}
+
+/* The first body runs as it is: what it allocates, it may not while it is recorded. */
+extern "C" tess_status gpu_repeat(tess_context *ctx, tess_status (*body)(void *user), void *user, int64_t count,
+                                  void **graph_slot)
+{
+    gpu_scope scope(ctx);
+    loop_graph *g = (loop_graph *)*graph_slot;
+    tess_status status = TESS_SUCCESS;
+
+    if (!g && count >= REPEAT_UNROLL) {
+        TESS_TRY(body(user));
+        count -= 1;
+        TESS_TRY(record_repetition(ctx, body, user, &g));
+        *graph_slot = g;
+    }
+    for (; g && count >= REPEAT_UNROLL; count -= REPEAT_UNROLL) {
+        TESS_TRY(gpu_check(ctx, GPU(GraphLaunch)(g->executable, gpu_stream_of(ctx)), "launching iterations"));
+    }
+    status = repeat_plainly(body, user, count);
+cleanup:
+    return status;
+}

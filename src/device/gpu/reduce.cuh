@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reductions over a grid in a fixed order. Each block writes its partial sums. Outside a recorded loop the block that comes
+ * last adds them all (always in the same order, whichever block it is) and runs the scalar step; within one, the next
+ * kernel does so, every block for itself, before its own work.
+ */
+#ifndef TESS_BACKEND_GPU_REDUCE_CUH
+#define TESS_BACKEND_GPU_REDUCE_CUH
+
+#include "device/fused_bodies.h"
+#include "device/gpu/gpu.h"
+#include "device/run_step.h"
+
+/* What a reducing kernel gets as an argument. */
+struct reduce_target {
+    double *partials; /* ndots * gridDim.x */
+    unsigned *ticket; /* NULL: the next kernel finishes the reduction */
+    tess_loop_state *state;
+    tess_step step;
+};
+
+/* What every kernel of a loop gets: the state, and a reduction to finish before it counts. */
+struct loop_gate {
+    tess_loop_state *state;      /* NULL: not in a loop */
+    tess_loop_state *state_next; /* where the state goes when there is a reduction to finish */
+    gpu_pending pending;
+    bool finishing; /* the kernel runs also in phase FINISHING */
+    tess_phase phase;
+    tess_phase_clock *clock; /* NULL: time is not measured */
+};
+
+/* The gate of another kernel in the same state. */
+static inline loop_gate at_phase(loop_gate gate, tess_phase phase)
+{
+    gate.phase = phase;
+    return gate;
+}
+
+/* Sums over the threads of a block, in the arithmetic REAL; the result is in thread 0. */
+template <typename REAL, int N>
+__device__ static inline void block_sum(REAL (&value)[N])
+{
+    __shared__ REAL wave_sum[N][GPU_BLOCK / GPU_WAVE];
+    int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
+
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+#pragma unroll
+        for (int distance = GPU_WAVE / 2; distance > 0; distance /= 2) {
+            value[k] += GPU_SHUFFLE_DOWN(value[k], distance, GPU_WAVE);
+        }
+        if (lane == 0) { wave_sum[k][wave] = value[k]; }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+#pragma unroll
+        for (int k = 0; k < N; k++) {
+            REAL sum = 0;
+
+#pragma unroll
+            for (int w = 0; w < GPU_BLOCK / GPU_WAVE; w++) {
+                sum += wave_sum[k][w];
+            }
+            value[k] = sum;
+        }
+    }
+}
+
+/* Adds up `count` partial sums of N dot products, always in the same order; the result is in thread 0. */
+template <typename REAL, int N>
+__device__ static inline void sum_partials(const double *partials, unsigned count, REAL (&value)[N])
+{
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+        value[k] = 0;
+#pragma unroll 4
+        for (unsigned b = threadIdx.x; b < count; b += GPU_BLOCK) {
+            value[k] += (REAL)GPU_LOAD_L2(&partials[(int64_t)k * count + b]);
+        }
+    }
+    block_sum(value);
+}
+
+/*
+ * Finishes the pending reduction: every block computes the same new state in its own memory, and the first one stores it
+ * for the kernels to come. Where the kernel that should have left the sums was skipped, the phase FINISHING is over.
+ */
+__device__ static inline const tess_loop_state *finish_pending(const loop_gate &gate)
+{
+    enum { WORDS = sizeof(tess_loop_state) / sizeof(int64_t) };
+    __shared__ tess_loop_state local;
+    double dots[2] = {0.0, 0.0};
+
+    /* Many threads copy the state while the partial sums are on their way: one alone would take longer than the sums. */
+    if (threadIdx.x < WORDS) { ((int64_t *)&local)[threadIdx.x] = ((const int64_t *)gate.state)[threadIdx.x]; }
+    if (gate.pending.ndots == 2) {
+        sum_partials(gate.pending.partials, gate.pending.count, dots);
+    } else {
+        double dot[1];
+
+        sum_partials(gate.pending.partials, gate.pending.count, dot);
+        dots[0] = dot[0];
+    }
+    if (threadIdx.x == 0) { /* block_sum has synchronised the block */
+        double *history = local.history;
+
+        if (blockIdx.x > 0) { local.history = NULL; } /* one block writes it */
+        if (local.phase == TESS_LOOP_RUNNING) {
+            for (int k = 0; k < gate.pending.ndots; k++) {
+                local.dots[k] = dots[k];
+            }
+            run_step(gate.pending.step, &local);
+        } else {
+            local.phase = TESS_LOOP_STOPPED;
+        }
+        local.history = history;
+    }
+    __syncthreads();
+    if (blockIdx.x == 0 && threadIdx.x < WORDS) {
+        ((int64_t *)gate.state_next)[threadIdx.x] = ((const int64_t *)&local)[threadIdx.x];
+    }
+    return &local;
+}
+
+/* Waits for the kernel before (unless this one was launched beside it), brings the loop's state up to date (unless the gate is a
+   settled one) and reads what kernels need of it. False: this kernel must not run. */
+template <bool SETTLED>
+__device__ static inline bool loop_enter(const loop_gate &gate, bool reduces, tess_scalars *scalars,
+                                         bool beside = false)
+{
+    const tess_loop_state *state = gate.state;
+
+    if (!beside) { GPU_WAIT_FOR_PREVIOUS(); }
+    GPU_LET_NEXT_START();
+    if (!state) { return true; }
+    if (!SETTLED && gate.pending.ndots > 0) { state = finish_pending(gate); }
+    /* Cached loads: every wave reads this line, and the kernel before has finished with it. */
+    int phase = state->phase;
+
+    scalars->alpha = state->alpha;
+    scalars->beta = state->beta;
+    scalars->omega = state->omega;
+    if (phase == TESS_LOOP_RUNNING || (phase == TESS_LOOP_FINISHING && gate.finishing)) {
+        if (gate.clock && blockIdx.x == 0 && threadIdx.x == 0) {
+            phase_stamp(gate.clock, gate.phase, GPU_NANOSECONDS());
+        }
+        return true;
+    }
+    if (reduces && phase == TESS_LOOP_FINISHING && blockIdx.x == 0 && threadIdx.x == 0 && gate.pending.ndots == 0) {
+        gate.state->phase = TESS_LOOP_STOPPED;
+    }
+    return false;
+}
+
+/* True in every thread of the block that is the last to get here. */
+__device__ static inline bool is_last_block(unsigned *ticket)
+{
+    __shared__ bool last;
+
+    if (threadIdx.x == 0) { last = gpu_count_up(ticket) == gridDim.x - 1; }
+    __syncthreads();
+    return last;
+}
+
+/* All threads of all blocks call this once with their own sums. Sums in FP32 stay FP32, but in memory. */
+template <typename REAL, int N>
+__device__ static inline void grid_reduce(REAL (&value)[N], const reduce_target &target)
+{
+    block_sum(value);
+    if (gridDim.x > 1 || !target.ticket) {
+        if (threadIdx.x == 0) {
+            for (int k = 0; k < N; k++) {
+                target.partials[(int64_t)k * gridDim.x + blockIdx.x] = value[k];
+            }
+        }
+        if (!target.ticket || !is_last_block(target.ticket)) { return; }
+        sum_partials(target.partials, gridDim.x, value);
+    }
+    if (threadIdx.x == 0) {
+        for (int k = 0; k < N; k++) {
+            target.state->dots[k] = value[k];
+        }
+        *target.ticket = 0;
+        run_step(target.step, target.state);
+    }
+}
+
+/* Whether `state` is that of the loop being recorded. */
+static inline bool is_recorded(const tess_context *ctx, const tess_loop_state *state)
+{
+    return state && gpu_state_of(ctx)->recording;
+}
+
+/* The gate of a kernel of the loop with `state`. While a loop is recorded it takes over the pending reduction. */
+static inline loop_gate open_gate(tess_context *ctx, tess_loop_state *state, bool finishing)
+{
+    gpu_state *gpu = gpu_state_of(ctx);
+    loop_gate gate = {state, NULL, {NULL, 0, 0, TESS_STEP_NONE}, finishing, ctx->phase, ctx->clock};
+
+    if (!is_recorded(ctx, state)) { return gate; }
+    gate.state = gpu->state_now;
+    if (gpu->pending.ndots > 0) {
+        gate.pending = gpu->pending;
+        gate.state_next = gpu->state_next;
+        gpu->pending.ndots = 0;
+        gpu->state_next = gpu->state_now;
+        gpu->state_now = gate.state_next;
+    }
+    return gate;
+}
+
+__global__ static void settle_kernel(const loop_gate gate)
+{
+    GPU_WAIT_FOR_PREVIOUS();
+    GPU_LET_NEXT_START();
+    (void)finish_pending(gate);
+}
+
+/* A gate without a pending reduction, for kernels that have no registers to spare for one: where there is one, a small
+   kernel finishes it first. */
+static inline tess_status open_settled_gate(tess_context *ctx, tess_loop_state *state, loop_gate *gate)
+{
+    tess_status status = TESS_SUCCESS;
+
+    *gate = open_gate(ctx, state, false);
+    if (gate->pending.ndots > 0) {
+        status = gpu_launch(ctx, "the end of a reduction", settle_kernel, 1U, 0, *gate);
+        *gate = open_gate(ctx, state, false);
+    }
+    return status;
+}
+
+/* Fills the target for a kernel of `blocks` blocks with ndots sums; call it after open_gate. While a loop is recorded the
+   reduction becomes the pending one; partial sums then take turns between two halves of their room, since the kernel still
+   reads those of the one before. */
+static inline tess_status prepare_reduction(tess_context *ctx, int64_t blocks, int ndots, tess_step step,
+                                            tess_loop_state *state, reduce_target *target)
+{
+    gpu_state *gpu = gpu_state_of(ctx);
+    bool deferred = is_recorded(ctx, state);
+    tess_status status = TESS_SUCCESS;
+
+    target->ticket = deferred ? NULL : gpu->ticket;
+    target->state = state;
+    target->step = step;
+    target->partials = NULL;
+    if (ndots == 0) { return TESS_SUCCESS; }
+    status = gpu_partials(ctx, blocks * ndots * 2, &target->partials);
+    if (status != TESS_SUCCESS || !deferred) { return status; }
+    gpu->upper_half = !gpu->upper_half;
+    if (gpu->upper_half) { target->partials += gpu->partials.bytes / (int64_t)(2 * sizeof(double)); }
+    gpu->pending.partials = target->partials;
+    gpu->pending.count = (unsigned)blocks;
+    gpu->pending.ndots = ndots;
+    gpu->pending.step = step;
+    return TESS_SUCCESS;
+}
+
+#endif

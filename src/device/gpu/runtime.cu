@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The GPU backend: device, memory, conversions, and its table. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "base/stages.h"
+#include "device/gpu/gpu.h"
+#include "format/csr/csr.h"
+#include "format/dia/dia.h"
+#include "format/ellr/ellr.h"
+#include "format/split/split.h"
+#include "format/tiles/tiles.h"
+
+tess_status gpu_check(tess_context *ctx, GPU(Error_t) error, const char *doing)
+{
+    tess_status status = error == GPU(ErrorMemoryAllocation) ? TESS_OUT_OF_DEVICE_MEMORY : TESS_DEVICE;
+
+    if (error == GPU(Success)) { return TESS_SUCCESS; }
+    (void)GPU(GetLastError)(); /* a failure that is not sticky must not meet the next call */
+    return tess_fail(ctx, status, NULL, "%s on %s: %s (%s)", doing, ctx->device_name, GPU(GetErrorString)(error),
+                     GPU(GetErrorName)(error));
+}
+
+tess_status gpu_check_wait(tess_context *ctx, GPU(Error_t) error, const char *doing)
+{
+    const gpu_state *state = gpu_state_of(ctx);
+    tess_status status = gpu_check(ctx, error, doing);
+
+    if (status != TESS_SUCCESS || *state->notice == 0) { return status; }
+    *state->notice = 0;
+    status = ctx->backend->zero(ctx, state->patience.failure, sizeof *state->patience.failure);
+    if (status != TESS_SUCCESS) { return status; }
+    return tess_fail(ctx, TESS_DEVICE, "choose a preconditioner without triangular solves",
+                     "a block of a triangular solve or of incomplete factors waited %g s for another on %s",
+                     1e-9 * (double)state->patience.nanoseconds, ctx->device_name);
+}
+
+tess_status gpu_check_launch(tess_context *ctx, const char *kernel)
+{
+    tess_status status = gpu_check(ctx, GPU(GetLastError)(), kernel);
+
+    return status == TESS_SUCCESS ? tess_stage_end(ctx, kernel) : status;
+}
+
+/* ---- device and stream ---- */
+
+static tess_status choose_device(const tess_context_options *options, int *device)
+{
+    int count = 0;
+
+    if (GPU(GetDeviceCount)(&count) != GPU(Success) || count == 0) {
+        (void)GPU(GetLastError)();
+        return TESS_NO_DEVICE;
+    }
+    *device = options->device_index;
+    if (*device < 0 && GPU(GetDevice)(device) != GPU(Success)) { return TESS_NO_DEVICE; }
+    return *device < count ? TESS_SUCCESS : TESS_NO_DEVICE;
+}
+
+/* Bytes: below SPARE_SMALL allocations are powers of two, below SPARE_LARGE multiples of SPARE_SMALL, above of that. One byte in SPARE_SHARE
+   of the device may be spare. */
+enum { SPARE_SMALL = 1 << 16, SPARE_LARGE = 1 << 20, SPARE_SHARE = 16 };
+
+tess_status gpu_allocate_mapped(tess_context *ctx, size_t bytes, gpu_mapped *out)
+{
+    tess_status status = TESS_SUCCESS;
+
+    *out = {NULL, NULL};
+    TESS_TRY(gpu_check(ctx, GPU_HOST_ALLOC_MAPPED(&out->host, bytes), "allocating mapped memory"));
+    status = gpu_check(ctx, GPU(HostGetDevicePointer)(&out->device, out->host, 0), "mapping memory");
+    if (status != TESS_SUCCESS) {
+        (void)GPU_HOST_FREE(out->host);
+        *out = {NULL, NULL};
+    }
+cleanup:
+    return status;
+}
+
+static tess_status make_patience(tess_context *ctx, gpu_state *state)
+{
+    gpu_mapped notice = {NULL, NULL};
+    tess_status status = TESS_SUCCESS;
+
+    state->patience.nanoseconds = TESS_PATIENCE_NANOSECONDS;
+    TESS_TRY(gpu_allocate_mapped(ctx, sizeof(int32_t), &notice));
+    state->notice = (volatile int32_t *)notice.host;
+    *state->notice = 0;
+    state->patience.notice = (int32_t *)notice.device;
+    state->patience.failure = (uint64_t *)ctx->backend->allocate(ctx, sizeof(uint64_t));
+    if (!state->patience.failure) { return TESS_OUT_OF_DEVICE_MEMORY; }
+    status = ctx->backend->zero(ctx, state->patience.failure, sizeof(uint64_t));
+cleanup:
+    return status;
+}
+
+static tess_status fill_state(tess_context *ctx, const tess_context_options *options, gpu_state *state)
+{
+    gpu_properties properties;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(gpu_check(ctx, GPU(GetDeviceProperties)(&properties, state->device), "reading device properties"));
+    state->multiprocessors = properties.multiProcessorCount;
+    state->shared_bytes = (int64_t)GPU_SHARED_PER_MULTIPROCESSOR(properties);
+    state->spares.limit = properties.totalGlobalMem / SPARE_SHARE;
+    state->shared_bytes_per_block = (int64_t)GPU_SHARED_PER_BLOCK(properties);
+    state->can_overlap = properties.major >= GPU_OVERLAP_CAPABILITY;
+    snprintf(ctx->device_name, sizeof ctx->device_name, "%s", properties.name);
+    state->stream = (GPU(Stream_t))options->stream;
+    if (!state->stream) {
+        TESS_TRY(
+            gpu_check(ctx, GPU(StreamCreateWithFlags)(&state->stream, GPU(StreamNonBlocking)), "creating a stream"));
+        state->owns_stream = true;
+    }
+    state->ticket = (unsigned *)ctx->backend->allocate(ctx, sizeof(unsigned));
+    if (!state->ticket) { return TESS_OUT_OF_DEVICE_MEMORY; }
+    TESS_TRY(ctx->backend->zero(ctx, state->ticket, sizeof(unsigned)));
+    TESS_TRY(gpu_allocate_mapped(ctx, GPU_MAPPED_BYTES, &state->mapped));
+    status = make_patience(ctx, state);
+cleanup:
+    return status;
+}
+
+tess_status gpu_allow_shared(tess_context *ctx, const void *kernel)
+{
+    gpu_state *state = gpu_state_of(ctx);
+    const void **known = &state->sharing[(uintptr_t)kernel / 16 % GPU_SHARING_KERNELS];
+    tess_status status = TESS_SUCCESS;
+
+    if (*known == kernel) { return TESS_SUCCESS; }
+    TESS_TRY(gpu_check(ctx,
+                       GPU(FuncSetAttribute)(kernel, GPU(FuncAttributeMaxDynamicSharedMemorySize),
+                                             (int)state->shared_bytes_per_block - GPU_STATIC_SHARED),
+                       "asking for shared memory"));
+    TESS_TRY(gpu_check(ctx, GPU(FuncSetAttribute)(kernel, GPU(FuncAttributePreferredSharedMemoryCarveout), 100),
+                       "preferring shared memory"));
+    *known = kernel;
+cleanup:
+    return status;
+}
+
+static void release_room(tess_context *ctx, gpu_room *room)
+{
+    tess_device_release(ctx, room->memory, room->bytes, 1);
+    for (int r = 0; r < room->nretired; r++) {
+        tess_device_release(ctx, room->retired[r], room->retired_bytes[r], 1);
+    }
+}
+
+/* ---- spares ---- */
+
+/* What is allocated for so many bytes: few sizes, so that spares fit. */
+static size_t capacity_of(size_t bytes)
+{
+    const size_t unit = bytes < SPARE_LARGE ? SPARE_SMALL : SPARE_LARGE;
+    size_t power = GPU_ALLOCATION_UNIT;
+
+    if (bytes > SPARE_SMALL) { return (bytes + unit - 1) / unit * unit; }
+    while (power < bytes) {
+        power *= 2;
+    }
+    return power;
+}
+
+/* What kernels may read of so many bytes. */
+static size_t lines_of(size_t bytes)
+{
+    return (bytes + GPU_ALLOCATION_UNIT - 1) / GPU_ALLOCATION_UNIT * GPU_ALLOCATION_UNIT;
+}
+
+static void *take_spare(gpu_spares *spares, int i)
+{
+    void *memory = spares->memory[i];
+
+    spares->held -= spares->bytes[i];
+    spares->count -= 1;
+    for (; i < spares->count; i++) {
+        spares->memory[i] = spares->memory[i + 1];
+        spares->bytes[i] = spares->bytes[i + 1];
+    }
+    return memory;
+}
+
+/* Frees the oldest until `more` bytes have room. */
+static void drop_spares(gpu_spares *spares, size_t more)
+{
+    while (spares->count > 0 && (spares->count == GPU_MOST_SPARES || spares->held + more > spares->limit)) {
+        (void)GPU(Free)(take_spare(spares, 0));
+    }
+}
+
+static void close_gpu(tess_context *ctx)
+{
+    gpu_state *state = gpu_state_of(ctx);
+
+    if (!state) { return; }
+    {
+        gpu_scope scope(ctx);
+
+        if (state->stream) { (void)GPU(StreamSynchronize)(state->stream); }
+        if (state->ticket) { ctx->backend->release(ctx, state->ticket, sizeof(unsigned)); }
+        if (state->patience.failure) { ctx->backend->release(ctx, state->patience.failure, sizeof(uint64_t)); }
+        if (state->notice) { (void)GPU_HOST_FREE((void *)(uintptr_t)state->notice); }
+        if (state->mapped.host) { (void)GPU_HOST_FREE(state->mapped.host); }
+        for (int i = 0; i < state->mailboxes; i++) {
+            (void)GPU_HOST_FREE(state->mailbox[i].host);
+        }
+        if (state->recorder) { (void)GPU(StreamDestroy)(state->recorder); }
+        release_room(ctx, &state->partials);
+        release_room(ctx, &state->parts);
+        release_room(ctx, &state->solves);
+        drop_spares(&state->spares, state->spares.limit);
+        if (state->owns_stream) { (void)GPU(StreamDestroy)(state->stream); }
+    }
+    tess_host_release(ctx, state, 1, sizeof *state);
+    ctx->device_state = NULL;
+}
+
+static tess_status open_gpu(tess_context *ctx, const tess_context_options *options)
+{
+    gpu_state *state = NULL;
+    int device = -1;
+    tess_status status = choose_device(options, &device);
+
+    if (status != TESS_SUCCESS) { return status; }
+    status = tess_host_allocate(ctx, 1, sizeof *state, (void **)&state);
+    if (status != TESS_SUCCESS) { return status; }
+    memset(state, 0, sizeof *state);
+    state->device = device;
+    ctx->device_state = state;
+    {
+        gpu_scope scope(ctx);
+
+        status = fill_state(ctx, options, state);
+    }
+    if (status != TESS_SUCCESS) { close_gpu(ctx); }
+    return status;
+}
+
+static tess_status synchronize_gpu(tess_context *ctx)
+{
+    gpu_scope scope(ctx);
+
+    return gpu_check_wait(ctx, GPU(StreamSynchronize)(gpu_stream_of(ctx)), "waiting for queued work");
+}
+
+static tess_status trim_gpu(tess_context *ctx)
+{
+    gpu_scope scope(ctx);
+    gpu_spares *spares = &gpu_state_of(ctx)->spares;
+    tess_status status = synchronize_gpu(ctx);
+
+    if (status == TESS_SUCCESS) { drop_spares(spares, spares->limit); }
+    return status;
+}
+
+static void *stream_gpu(const tess_context *ctx)
+{
+    return (void *)gpu_stream_of(ctx);
+}
+
+/* ---- memory ---- */
+
+/* NULL: there is no memory, even without spares. */
+static void *allocate_new(gpu_spares *spares, size_t capacity)
+{
+    void *pointer = NULL;
+
+    if (GPU(Malloc)(&pointer, capacity) == GPU(Success)) { return pointer; }
+    (void)GPU(GetLastError)();
+    drop_spares(spares, spares->limit);
+    if (GPU(Malloc)(&pointer, capacity) == GPU(Success)) { return pointer; }
+    (void)GPU(GetLastError)();
+    return NULL;
+}
+
+static void *allocate_gpu(tess_context *ctx, size_t bytes)
+{
+    gpu_scope scope(ctx);
+    const tess_allocator *own = &ctx->device_allocator;
+    gpu_spares *spares = &gpu_state_of(ctx)->spares;
+    size_t capacity = capacity_of(bytes);
+    void *pointer = NULL;
+
+    if (own->allocate) { return own->allocate(own->user, bytes); }
+    for (int i = 0; i < spares->count && !pointer; i++) {
+        if (spares->bytes[i] == capacity) { pointer = take_spare(spares, i); }
+    }
+    if (!pointer) { pointer = allocate_new(spares, capacity); }
+    if (pointer) { GPU_KEEP_WITHIN(pointer, lines_of(bytes), capacity, gpu_stream_of(ctx)); }
+    return pointer;
+}
+
+static void release_gpu(tess_context *ctx, void *pointer, size_t bytes)
+{
+    gpu_scope scope(ctx);
+    const tess_allocator *own = &ctx->device_allocator;
+    gpu_spares *spares = &gpu_state_of(ctx)->spares;
+    size_t capacity = capacity_of(bytes);
+
+    if (own->release) {
+        (void)GPU(StreamSynchronize)(gpu_stream_of(ctx)); /* the user's allocator may reuse it at once */
+        own->release(own->user, pointer, bytes);
+    } else if (capacity > spares->limit) {
+        (void)GPU(Free)(pointer);
+    } else { /* whoever gets it uses it after what is queued */
+        drop_spares(spares, capacity);
+        spares->memory[spares->count] = pointer;
+        spares->bytes[spares->count] = capacity;
+        spares->held += capacity;
+        spares->count += 1;
+    }
+}
+
+static tess_status transfer(tess_context *ctx, void *destination, const void *source, size_t bytes,
+                            GPU(MemcpyKind) kind, const char *doing)
+{
+    gpu_scope scope(ctx);
+    tess_status status = TESS_SUCCESS;
+
+    if (bytes == 0) { return TESS_SUCCESS; }
+    status = gpu_check(ctx, GPU(MemcpyAsync)(destination, source, bytes, kind, gpu_stream_of(ctx)), doing);
+    if (status == TESS_SUCCESS && kind != GPU(MemcpyDeviceToDevice)) {
+        status = gpu_check_wait(ctx, GPU(StreamSynchronize)(gpu_stream_of(ctx)), doing);
+    }
+    return status == TESS_SUCCESS ? tess_stage_end(ctx, doing) : status;
+}
+
+/* What travels to the device as a kernel's argument, which nobody on the context's stream needs to wait for. */
+struct small_bytes {
+    unsigned char byte[512];
+};
+
+__global__ static void __launch_bounds__(sizeof(small_bytes))
+    store_small_kernel(unsigned char *to, const small_bytes from, unsigned count)
+{
+    if (threadIdx.x < count) { to[threadIdx.x] = from.byte[threadIdx.x]; }
+}
+
+static tess_status upload_gpu(tess_context *ctx, void *device, const void *host, size_t bytes)
+{
+    static const char doing[] = "copying to the device";
+    small_bytes small;
+
+    if (bytes > sizeof small) { return transfer(ctx, device, host, bytes, GPU(MemcpyHostToDevice), doing); }
+    if (bytes == 0) { return TESS_SUCCESS; }
+    gpu_scope scope(ctx);
+
+    memcpy(small.byte, host, bytes);
+    memset(small.byte + bytes, 0, sizeof small - bytes);
+    store_small_kernel<<<1, (unsigned)sizeof small, 0, gpu_stream_of(ctx)>>>((unsigned char *)device, small,
+                                                                             (unsigned)bytes);
+    return gpu_check_launch(ctx, doing);
+}
+
+__global__ static void __launch_bounds__(sizeof(small_bytes))
+    fetch_small_kernel(unsigned char *to, const unsigned char *from, unsigned count)
+{
+    if (threadIdx.x < count) { to[threadIdx.x] = from[threadIdx.x]; }
+}
+
+/* What is small goes through memory that the device can write to: the driver copies to others' memory in pieces of its own, and a kernel
+   follows another sooner than a copy does. */
+static tess_status download_gpu(tess_context *ctx, void *host, const void *device, size_t bytes)
+{
+    static const char doing[] = "copying from the device";
+    const gpu_state *state = gpu_state_of(ctx);
+    tess_status status = TESS_SUCCESS;
+
+    if (bytes > GPU_MAPPED_BYTES) { return transfer(ctx, host, device, bytes, GPU(MemcpyDeviceToHost), doing); }
+    if (bytes > sizeof(small_bytes)) {
+        status = transfer(ctx, state->mapped.host, device, bytes, GPU(MemcpyDeviceToHost), doing);
+    } else if (bytes > 0) {
+        gpu_scope scope(ctx);
+
+        fetch_small_kernel<<<1, (unsigned)sizeof(small_bytes), 0, state->stream>>>(
+            (unsigned char *)state->mapped.device, (const unsigned char *)device, (unsigned)bytes);
+        status = gpu_check(ctx, GPU(GetLastError)(), doing);
+        if (status == TESS_SUCCESS) { status = gpu_check_wait(ctx, GPU(StreamSynchronize)(state->stream), doing); }
+        if (status == TESS_SUCCESS) { status = tess_stage_end(ctx, doing); }
+    }
+    if (status == TESS_SUCCESS && bytes > 0) { memcpy(host, state->mapped.host, bytes); }
+    return status;
+}
+
+static tess_status copy_gpu(tess_context *ctx, void *destination, const void *source, size_t bytes)
+{
+    return transfer(ctx, destination, source, bytes, GPU(MemcpyDeviceToDevice), "copying on the device");
+}
+
+static tess_status zero_gpu(tess_context *ctx, void *pointer, size_t bytes)
+{
+    static const char doing[] = "clearing device memory";
+    gpu_scope scope(ctx);
+    tess_status status = TESS_SUCCESS;
+
+    if (bytes == 0) { return TESS_SUCCESS; }
+    status = gpu_check(ctx, GPU(MemsetAsync)(pointer, 0, bytes, gpu_stream_of(ctx)), doing);
+    return status == TESS_SUCCESS ? tess_stage_end(ctx, doing) : status;
+}
+
+tess_status gpu_room_reserve(tess_context *ctx, gpu_room *room, int64_t bytes, bool zeroed)
+{
+    int64_t wanted = bytes > 2 * room->bytes ? bytes : 2 * room->bytes;
+    void *memory = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (bytes <= room->bytes) { return TESS_SUCCESS; }
+    status = tess_device_allocate(ctx, wanted, 1, &memory);
+    if (status == TESS_SUCCESS && zeroed) { status = ctx->backend->zero(ctx, memory, (size_t)wanted); }
+    if (status != TESS_SUCCESS) {
+        tess_device_release(ctx, memory, wanted, 1);
+        return status;
+    }
+    if (room->memory) {
+        room->retired[room->nretired] = room->memory;
+        room->retired_bytes[room->nretired++] = room->bytes;
+    }
+    room->memory = memory;
+    room->bytes = wanted;
+    return TESS_SUCCESS;
+}
+
+tess_status gpu_partials(tess_context *ctx, int64_t count, double **out)
+{
+    gpu_room *room = &gpu_state_of(ctx)->partials;
+    tess_status status = gpu_room_reserve(ctx, room, count * (int64_t)sizeof(double), false);
+
+    *out = (double *)room->memory;
+    return status;
+}
+
+tess_status gpu_parts(tess_context *ctx, int64_t count, double **out)
+{
+    gpu_room *room = &gpu_state_of(ctx)->parts;
+    tess_status status = gpu_room_reserve(ctx, room, count * (int64_t)sizeof(double), false);
+
+    *out = (double *)room->memory;
+    return status;
+}
+
+/* ---- element-wise ---- */
+
+__global__ static void fill_kernel(int64_t n, double value, double *destination)
+{
+    for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < n; i += (int64_t)gridDim.x * GPU_BLOCK) {
+        destination[i] = value;
+    }
+}
+
+__global__ static void random_kernel(int64_t n, uint64_t seed, double low, double high, double *destination)
+{
+    for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < n; i += (int64_t)gridDim.x * GPU_BLOCK) {
+        destination[i] = tess_random_in(seed, (uint64_t)i, low, high);
+    }
+}
+
+static tess_status fill_gpu(tess_context *ctx, int64_t n, double value, double *destination)
+{
+    gpu_scope scope(ctx);
+
+    fill_kernel<<<gpu_grid(ctx, n, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(n, value, destination);
+    return gpu_check_launch(ctx, "filling a vector");
+}
+
+static tess_status random_gpu(tess_context *ctx, int64_t n, uint64_t seed, double low, double high, double *destination)
+{
+    gpu_scope scope(ctx);
+
+    random_kernel<<<gpu_grid(ctx, n, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(n, seed, low, high, destination);
+    return gpu_check_launch(ctx, "filling a vector with random numbers");
+}
+
+/* A scaling by one between operands of different precisions. */
+static tess_status convert_gpu(tess_context *ctx, int64_t n, tess_precision from, const void *source, tess_precision to,
+                               void *destination)
+{
+    tess_fused op = {};
+
+    if (from == to) { return copy_gpu(ctx, destination, source, (size_t)n * tess_precision_bytes(to)); }
+    op.op = TESS_FUSED_SCALE;
+    op.n = n;
+    op.x.data = source;
+    op.x.precision = from;
+    op.y.precision = to;
+    op.result = destination;
+    op.a = 1.0;
+    return gpu_fused(ctx, &op);
+}
+
+/* ---- the table ---- */
+
+static tess_backend make_table()
+{
+    static const tess_format_ops *const formats[] = {
+        csr_gpu_ops(),       ellr_gpu_ops(), sell_gpu_ops(),  split_gpu_ops(),
+        composite_gpu_ops(), dia_gpu_ops(),  tiles_gpu_ops(), NULL};
+    tess_backend t;
+
+    memset(&t, 0, sizeof t);
+    t.name = GPU_NAME;
+    t.open = open_gpu;
+    t.close = close_gpu;
+    t.synchronize = synchronize_gpu;
+    t.trim = trim_gpu;
+    t.stream = stream_gpu;
+    t.allocate = allocate_gpu;
+    t.release = release_gpu;
+    t.upload = upload_gpu;
+    t.download = download_gpu;
+    t.copy = copy_gpu;
+    t.zero = zero_gpu;
+    t.fused = gpu_fused;
+    t.gemv = gpu_gemv;
+    t.trsv = gpu_trsv;
+    t.convert = convert_gpu;
+    t.fill = fill_gpu;
+    t.random = random_gpu;
+    t.arnoldi = gpu_arnoldi;
+    t.run_loop = gpu_run_loop;
+    t.repeat = gpu_repeat;
+    t.release_graph = gpu_release_graph;
+    t.single_limits = gpu_single_limits;
+    t.single_plan = gpu_single_plan;
+    t.narrowing = gpu_narrowing();
+    t.block_jacobi_build = gpu_block_jacobi_build;
+    t.block_jacobi_apply = gpu_block_jacobi_apply;
+    t.incomplete_factor = gpu_incomplete_factor;
+    t.triangle_prepare = gpu_triangle_prepare;
+    t.triangle_solve = gpu_triangle_solve;
+    t.merged_limits = gpu_merged_limits;
+    t.merged_solve = gpu_merged_solve;
+    t.csr_diagonal = gpu_csr_diagonal;
+    t.csr_true_residual = gpu_csr_true_residual;
+    t.formats = formats;
+    return t;
+}
+
+extern "C" const tess_backend *tess_gpu_backend_table(void)
+{
+    static const tess_backend table = make_table();
+
+    return &table;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waits for another block of the same kernel. Who is waited for has begun, so that waits end by themselves; should one not, it
+ * ends by the clock, the others see that, and the host says so when it next waits for the stream. Barriers of blocks and clusters and
+ * arrivals of bulk copies are not here: the device itself completes them.
+ */
+#ifndef TESS_BACKEND_GPU_WAIT_CUH
+#define TESS_BACKEND_GPU_WAIT_CUH
+
+#include "device/gpu/gpu.h"
+
+/* Looks in vain between two at the clock. */
+enum { GPU_LOOKS_PER_CLOCK = 256 };
+
+/* How long a thread has waited. */
+struct gpu_wait {
+    unsigned looks = 0;
+    int64_t began = 0;
+
+    /* After a look in vain. False: too long, or somebody has given up (*failure is not 0). */
+    __device__ inline bool goes_on(int64_t nanoseconds, const uint64_t *failure)
+    {
+        uint64_t failed[1];
+        int64_t now;
+
+        looks += 1;
+        if (looks % GPU_LOOKS_PER_CLOCK != 0) { return true; }
+        now = GPU_NANOSECONDS();
+        began = began == 0 ? now : began;
+        gpu_peek(failure, failed);
+        return now - began <= nanoseconds && failed[0] == 0;
+    }
+};
+
+/* The same, and if not, then everybody knows. */
+__device__ static inline bool goes_on(const gpu_patience &patience, gpu_wait *wait)
+{
+    const uint64_t yes[1] = {1};
+
+    if (wait->goes_on(patience.nanoseconds, patience.failure)) { return true; }
+    gpu_post(patience.failure, yes);
+    *(volatile int32_t *)patience.notice = 1;
+    return false;
+}
+
+/* Whether somebody gave up, in this kernel or in one before: what is computed now is for nothing. */
+__device__ static inline bool has_failed(const gpu_patience &patience)
+{
+    uint64_t failed[1];
+
+    gpu_peek(patience.failure, failed);
+    return failed[0] != 0;
+}
+
+#endif

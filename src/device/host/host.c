@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host backend: memory, conversions, and its table. */
+#include "device/host/host.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "format/csr/csr.h"
+#include "format/dia/dia.h"
+#include "format/ellr/ellr.h"
+#include "format/split/split.h"
+#include "format/tiles/tiles.h"
+#include "solver/narrowing/narrowing.h"
+
+/* Values converted at a time: their doubles stay in the first-level cache. */
+enum { CONVERT_RUN = 256 };
+
+typedef struct host_state {
+    double *partials;
+    int64_t capacity;
+} host_state;
+
+static tess_status open_host(tess_context *ctx, const tess_context_options *options)
+{
+    host_state *state = NULL;
+    tess_status status = tess_host_allocate(ctx, 1, sizeof *state, (void **)&state);
+
+    (void)options;
+    if (status != TESS_SUCCESS) { return status; }
+    memset(state, 0, sizeof *state);
+    ctx->device_state = state;
+    snprintf(ctx->device_name, sizeof ctx->device_name, "CPU, %d thread%s", ctx->threads, ctx->threads == 1 ? "" : "s");
+    return TESS_SUCCESS;
+}
+
+static void close_host(tess_context *ctx)
+{
+    host_state *state = ctx->device_state;
+
+    if (!state) { return; }
+    tess_host_release(ctx, state->partials, state->capacity, sizeof(double));
+    tess_host_release(ctx, state, 1, sizeof *state);
+}
+
+tess_status host_partials(tess_context *ctx, int64_t count, double **out)
+{
+    host_state *state = ctx->device_state;
+    tess_status status = TESS_SUCCESS;
+
+    if (count > state->capacity) {
+        double *room = NULL;
+
+        status = tess_host_allocate(ctx, count, sizeof *room, (void **)&room);
+        if (status != TESS_SUCCESS) { return status; }
+        tess_host_release(ctx, state->partials, state->capacity, sizeof(double));
+        state->partials = room;
+        state->capacity = count;
+    }
+    *out = state->partials;
+    return status;
+}
+
+static tess_status synchronize_host(tess_context *ctx)
+{
+    (void)ctx;
+    return TESS_SUCCESS;
+}
+
+static void *host_stream(const tess_context *ctx)
+{
+    (void)ctx;
+    return NULL;
+}
+
+static void *allocate_host(tess_context *ctx, size_t bytes)
+{
+    return ctx->host_allocator.allocate(ctx->host_allocator.user, bytes);
+}
+
+static void release_host(tess_context *ctx, void *pointer, size_t bytes)
+{
+    ctx->host_allocator.release(ctx->host_allocator.user, pointer, bytes);
+}
+
+static tess_status copy_host(tess_context *ctx, void *destination, const void *source, size_t bytes)
+{
+    (void)ctx;
+    if (bytes > 0) { memmove(destination, source, bytes); }
+    return TESS_SUCCESS;
+}
+
+static tess_status zero_host(tess_context *ctx, void *pointer, size_t bytes)
+{
+    (void)ctx;
+    memset(pointer, 0, bytes);
+    return TESS_SUCCESS;
+}
+
+static tess_status fill_host(tess_context *ctx, int64_t n, double value, double *destination)
+{
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (n > HOST_SERIAL_WORK)
+    for (int64_t i = 0; i < n; i++) {
+        destination[i] = value;
+    }
+    return TESS_SUCCESS;
+}
+
+static tess_status random_host(tess_context *ctx, int64_t n, uint64_t seed, double low, double high,
+                               double *destination)
+{
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (n > HOST_SERIAL_WORK)
+    for (int64_t i = 0; i < n; i++) {
+        destination[i] = tess_random_in(seed, (uint64_t)i, low, high);
+    }
+    return TESS_SUCCESS;
+}
+
+/* Values first .. first + count - 1, through FP64, which holds every precision. */
+static void convert_run(tess_operand from, tess_operand to, int64_t first, int count)
+{
+    double room[CONVERT_RUN];
+
+    if (to.precision == TESS_PRECISION_FP64) {
+        (void)host_read_fp64(from, first, count, (double *)(uintptr_t)to.data + first);
+    } else {
+        const double *values = host_read_fp64(from, first, count, room);
+
+        host_write_fp64(to.precision, (void *)(uintptr_t)to.data, first, count, values);
+    }
+}
+
+static tess_status convert_host(tess_context *ctx, int64_t n, tess_precision from, const void *source,
+                                tess_precision to, void *destination)
+{
+    const tess_operand x = {source, from}, y = {destination, to};
+
+    if (from == to) { return copy_host(ctx, destination, source, (size_t)n * tess_precision_bytes(to)); }
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) if (n > HOST_SERIAL_WORK)
+    for (int64_t first = 0; first < n; first += CONVERT_RUN) {
+        convert_run(x, y, first, n - first < CONVERT_RUN ? (int)(n - first) : CONVERT_RUN);
+    }
+    return TESS_SUCCESS;
+}
+
+static void release_no_graph(tess_context *ctx, void *graph)
+{
+    (void)ctx;
+    (void)graph;
+}
+
+static const tess_format_ops *const host_formats[] = {
+    &csr_host_ops,       &ellr_host_ops, &sell_host_ops,  &split_host_ops,
+    &composite_host_ops, &dia_host_ops,  &tiles_host_ops, NULL};
+
+const tess_backend tess_host_backend = {
+    .name = "cpu",
+    .open = open_host,
+    .close = close_host,
+    .synchronize = synchronize_host,
+    .trim = synchronize_host, /* nothing is kept */
+    .stream = host_stream,
+    .allocate = allocate_host,
+    .release = release_host,
+    .upload = copy_host,
+    .download = copy_host,
+    .copy = copy_host,
+    .zero = zero_host,
+    .fused = host_fused,
+    .gemv = host_gemv,
+    .trsv = host_trsv,
+    .convert = convert_host,
+    .fill = fill_host,
+    .random = random_host,
+    .arnoldi = host_arnoldi,
+    .run_loop = host_run_loop,
+    .repeat = host_repeat,
+    .release_graph = release_no_graph,
+    .narrowing = &host_narrowing,
+    .block_jacobi_build = host_block_jacobi_build,
+    .block_jacobi_apply = host_block_jacobi_apply,
+    .incomplete_factor = host_incomplete_factor,
+    .triangle_prepare = host_triangle_prepare,
+    .triangle_solve = host_triangle_solve,
+    .merged_limits = host_merged_limits,
+    .merged_solve = host_merged_solve,
+    .csr_diagonal = host_csr_diagonal,
+    .csr_true_residual = host_csr_true_residual,
+    .formats = host_formats,
+};

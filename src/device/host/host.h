@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the host backend's parts share. */
+#ifndef TESS_BACKEND_HOST_HOST_H
+#define TESS_BACKEND_HOST_HOST_H
+
+#include "base/internal.h"
+
+/* Elements per partial sum: fixed, so that sums do not depend on the number of threads. */
+enum { HOST_BLOCK = 4096 };
+/* Loops with no more elements or nonzeros than this run on the calling thread: waking others would take longer. */
+enum { HOST_SERIAL_WORK = 16384 };
+
+/* Threads for so much work: one, or all. OpenMP's runtimes end threads for a smaller number and begin them again for a larger one,
+   which takes longer than those too many do. */
+static inline int host_threads_for(const tess_context *ctx, int64_t work)
+{
+    return work > HOST_SERIAL_WORK ? ctx->threads : 1;
+}
+
+/*
+ * Compiled a second time for wider vectors, where compiler, C library and processor let the program choose as it is
+ * loaded. Results do not depend on it: sums have a fixed number of running sums, and nothing is contracted.
+ */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define HOST_CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
+#else
+#define HOST_CLONES
+#endif
+
+/* `count` values of an array from value `first` on, decoded: into `room`, or where they are if they need no decoding. */
+const double *host_read_fp64(tess_operand from, int64_t first, int count, double *room);
+const float *host_read_fp32(tess_operand from, int64_t first, int count, float *room);
+/* The reverse: encodes `count` values to the places from `first` on. */
+void host_write_fp64(tess_precision precision, void *to, int64_t first, int count, const double *values);
+void host_write_fp32(tess_precision precision, void *to, int64_t first, int count, const float *values);
+
+/* Room for `count` partial sums, kept by the context between calls. */
+tess_status host_partials(tess_context *ctx, int64_t count, double **out);
+
+/* Adds ndots rows of `count` partial sums in order (partials[k * count + i]), stores them in the state and runs the step. */
+void host_finish_reduction(const double *partials, int64_t count, int ndots, tess_step step, tess_loop_state *state);
+
+/* Whether an operation must run in the loop's present phase; a skipped one completes the phase FINISHING. */
+bool host_enter(tess_loop_state *state, bool finishing, bool reduces);
+
+tess_status host_fused(tess_context *ctx, const tess_fused *op);
+tess_status host_arnoldi(tess_context *ctx, const tess_arnoldi *a, tess_arnoldi_stage stage);
+tess_status host_run_loop(tess_context *ctx, tess_loop *loop);
+tess_status host_repeat(tess_context *ctx, tess_status (*body)(void *user), void *user, int64_t count,
+                        void **graph_slot);
+tess_status host_block_jacobi_build(const tess_matrix *assembled, const tess_block_diagonal *blocks,
+                                    tess_block_stage stage, int64_t *singular_row);
+tess_status host_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal *blocks, tess_precision vectors,
+                                    const void *r, void *z, const tess_reduction *reduction);
+tess_status host_incomplete_factor(const tess_matrix *assembled, const tess_incomplete_job *job,
+                                   tess_incomplete_outcome *out);
+tess_status host_triangle_prepare(tess_context *ctx, triangle_leaf *leaf);
+tess_status host_triangle_solve(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args);
+tess_status host_merged_limits(tess_context *ctx, merged_limits *limits);
+tess_status host_merged_solve(tess_context *ctx, const merged_view *v, const triangle_args *args);
+tess_status host_csr_diagonal(const tess_matrix *assembled, double *diagonal);
+tess_status host_csr_true_residual(const tess_matrix *assembled, const double *b, const double *x, double *residual,
+                                   tess_residual_norm *norm);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops on the host: the plain engine, and what reductions do when they end. */
+#include <string.h>
+
+#include "device/host/host.h"
+#include "device/run_step.h"
+
+bool host_enter(tess_loop_state *state, bool finishing, bool reduces)
+{
+    if (!state || state->phase == TESS_LOOP_RUNNING) { return true; }
+    if (state->phase == TESS_LOOP_FINISHING && finishing) { return true; }
+    if (reduces) { state->phase = TESS_LOOP_STOPPED; }
+    return false;
+}
+
+void host_finish_reduction(const double *partials, int64_t count, int ndots, tess_step step, tess_loop_state *state)
+{
+    for (int k = 0; k < ndots; k++) {
+        double sum = 0.0;
+
+        for (int64_t i = 0; i < count; i++) {
+            sum += partials[k * count + i];
+        }
+        state->dots[k] = sum;
+    }
+    run_step(step, state);
+}
+
+static void report_progress(const tess_loop *loop)
+{
+    tess_progress progress = {loop->state->iteration, loop->state->scale * loop->state->residual_norm,
+                              loop->state->scale * loop->state->tolerance, tess_wall_seconds() - loop->start_seconds};
+
+    if (loop->monitor(loop->monitor_user, &progress) != 0) { loop->state->cancel = 1; }
+}
+
+tess_status host_run_loop(tess_context *ctx, tess_loop *loop)
+{
+    tess_loop_state *state = loop->state;
+    int64_t kept = 0;
+    tess_status status = TESS_SUCCESS;
+
+    (void)ctx;
+    while (state->phase == TESS_LOOP_RUNNING && status == TESS_SUCCESS) {
+        status = loop->body(loop->solver);
+        if (status == TESS_SUCCESS && loop->monitor) { report_progress(loop); }
+    }
+    loop->result = *state;
+    kept = state->iteration + 1 < loop->history_capacity ? state->iteration + 1 : loop->history_capacity;
+    if (loop->history && loop->history != loop->host_history) {
+        memcpy(loop->host_history, loop->history, (size_t)kept * sizeof *loop->history);
+    }
+    return status;
+}
+
+tess_status host_repeat(tess_context *ctx, tess_status (*body)(void *user), void *user, int64_t count,
+                        void **graph_slot)
+{
+    tess_status status = TESS_SUCCESS;
+
+    (void)ctx;
+    (void)graph_slot;
+    for (int64_t i = 0; i < count && status == TESS_SUCCESS; i++) {
+        status = body(user);
+    }
+    return status;
+}

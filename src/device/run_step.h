@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a scalar step; the same code on host and device. */
+#ifndef TESS_SOLVER_STEPS_H
+#define TESS_SOLVER_STEPS_H
+
+#include "base/step.h"
+#include "solver/bicgstab/bicgstab_steps.h"
+#include "solver/cg/cg_steps.h"
+#include <tessera/export.h>
+
+TESS_HD void run_step(tess_step step, tess_loop_state *state)
+{
+    switch (step) {
+    case TESS_STEP_NONE: break;
+#define TESS_STEP(NAME, function) \
+    case TESS_STEP_##NAME:        \
+        function(state);          \
+        break;
+#include "base/step.def"
+#undef TESS_STEP
+    }
+}
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Assembled matrices from the caller's CSR and COO arrays. */
+#include <string.h>
+
+#include "base/internal.h"
+#include "format/csr/csr.h"
+#include "matrix/assemble.h"
+
+static bool in_device_memory(const tess_context *ctx, tess_memory where)
+{
+    return where == TESS_MEMORY_DEVICE && ctx->device == TESS_DEVICE_GPU;
+}
+
+static tess_status check_sizes(tess_context *ctx, int64_t nrows, int64_t ncols, int64_t nnz, tess_memory where)
+{
+    if (nrows < 0 || ncols < 0 || nnz < 0 || nrows > TESS_MAX_ROWS || ncols > TESS_MAX_ROWS) {
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "rows and columns may number 0 to 2^31 - 1",
+                         "a matrix of %lld by %lld with %lld nonzeros", (long long)nrows, (long long)ncols,
+                         (long long)nnz);
+    }
+    if (where == TESS_MEMORY_DEVICE && ctx->device == TESS_DEVICE_CPU) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "create the context on a GPU",
+                         "device memory was named in a context on the CPU");
+    }
+    return TESS_SUCCESS;
+}
+
+static bool are_index_bits(int bits)
+{
+    return bits == 32 || bits == 64;
+}
+
+static int64_t index_at(const void *array, int bits, int64_t i)
+{
+    return bits == 64 ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i];
+}
+
+/* A host copy of a device array, or the host array itself. */
+static tess_status to_host(tess_context *ctx, tess_memory where, const void *array, int64_t count, size_t size,
+                           const void **host, void **owned)
+{
+    tess_status status = TESS_SUCCESS;
+
+    *owned = NULL;
+    *host = array;
+    if (!in_device_memory(ctx, where)) { return TESS_SUCCESS; }
+    status = tess_host_allocate(ctx, count, size, owned);
+    *host = *owned;
+    return status == TESS_SUCCESS ? ctx->backend->download(ctx, *owned, array, (size_t)count * size) : status;
+}
+
+/* ---- CSR ---- */
+
+/* Row offsets of the caller: from 0 to nnz, ascending. */
+static tess_status check_offsets(tess_context *ctx, const tess_csr_arrays *a, const void *row_ptr)
+{
+    int bits = a->row_ptr_bits;
+
+    if (index_at(row_ptr, bits, 0) != 0 || index_at(row_ptr, bits, a->nrows) != a->nnz) {
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "offsets start at 0 and end at nnz",
+                         "row_ptr runs from %lld to %lld where nnz is %lld", (long long)index_at(row_ptr, bits, 0),
+                         (long long)index_at(row_ptr, bits, a->nrows), (long long)a->nnz);
+    }
+    for (int64_t i = 0; i < a->nrows; i++) {
+        if (index_at(row_ptr, bits, i) > index_at(row_ptr, bits, i + 1)) {
+            return tess_fail(ctx, TESS_OUT_OF_RANGE, NULL, "row_ptr descends after row %lld", (long long)i);
+        }
+    }
+    return TESS_SUCCESS;
+}
+
+static tess_status check_columns(tess_context *ctx, int64_t count, int64_t limit, const void *index, int bits,
+                                 const char *what)
+{
+    for (int64_t k = 0; k < count; k++) {
+        int64_t value = index_at(index, bits, k);
+
+        if (value < 0 || value >= limit) {
+            return tess_fail(ctx, TESS_OUT_OF_RANGE, "indices count from 0",
+                             "entry %lld: %s index %lld outside [0, %lld)", (long long)k, what, (long long)value,
+                             (long long)limit);
+        }
+    }
+    return TESS_SUCCESS;
+}
+
+static bool rows_ascend(const tess_csr_arrays *a, const void *row_ptr, const void *col_ind)
+{
+    for (int64_t i = 0; i < a->nrows; i++) {
+        int64_t end = index_at(row_ptr, a->row_ptr_bits, i + 1);
+
+        for (int64_t k = index_at(row_ptr, a->row_ptr_bits, i) + 1; k < end; k++) {
+            if (index_at(col_ind, a->col_ind_bits, k - 1) >= index_at(col_ind, a->col_ind_bits, k)) { return false; }
+        }
+    }
+    return true;
+}
+
+static tess_status adopt_assembled(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_assembled *made,
+                                   tess_matrix **out)
+{
+    return tess_matrix_adopt_csr(ctx, nrows, ncols, made->nnz, made->row_ptr, made->row_ptr_bits, made->col_ind,
+                                 made->val, out);
+}
+
+static void narrow_indices(const void *from, int bits, int64_t count, int32_t *to)
+{
+    for (int64_t k = 0; k < count; k++) {
+        to[k] = (int32_t)index_at(from, bits, k);
+    }
+}
+
+static void widen_indices(const void *from, int bits, int64_t count, int64_t *to)
+{
+    for (int64_t k = 0; k < count; k++) {
+        to[k] = index_at(from, bits, k);
+    }
+}
+
+static tess_status copy_host_csr(tess_context *ctx, const tess_csr_arrays *a, const void *row_ptr, const void *col_ind,
+                                 const double *val, tess_matrix **out)
+{
+    int64_t *own_ptr = NULL;
+    int32_t *own_ind = NULL;
+    double *own_val = NULL;
+    bool ordered = false;
+    tess_assembled made = {0};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(check_offsets(ctx, a, row_ptr));
+    TESS_TRY(check_columns(ctx, a->nnz, a->ncols, col_ind, a->col_ind_bits, "column"));
+    ordered = rows_ascend(a, row_ptr, col_ind);
+    TESS_TRY(tess_host_allocate(ctx, a->nrows + 1, sizeof *own_ptr, (void **)&own_ptr));
+    TESS_TRY(tess_host_allocate(ctx, a->nnz, sizeof *own_ind, (void **)&own_ind));
+    TESS_TRY(tess_host_allocate(ctx, a->nnz, sizeof *own_val, (void **)&own_val));
+    widen_indices(row_ptr, a->row_ptr_bits, a->nrows + 1, own_ptr);
+    narrow_indices(col_ind, a->col_ind_bits, a->nnz, own_ind);
+    if (a->nnz > 0) { memcpy(own_val, val, (size_t)a->nnz * sizeof *val); }
+    status = tess_assemble_csr(ctx, a->nrows, a->nnz, own_ptr, own_ind, own_val, &made);
+    own_ptr = NULL; /* taken */
+    own_ind = NULL;
+    own_val = NULL;
+    if (status == TESS_SUCCESS) { status = adopt_assembled(ctx, a->nrows, a->ncols, &made, out); }
+    if (status == TESS_SUCCESS) { (*out)->keeps_order = ordered; }
+cleanup:
+    tess_host_release(ctx, own_ptr, a->nrows + 1, sizeof *own_ptr);
+    tess_host_release(ctx, own_ind, a->nnz, sizeof *own_ind);
+    tess_host_release(ctx, own_val, a->nnz, sizeof *own_val);
+    return status;
+}
+
+static tess_status copy_csr(tess_context *ctx, const tess_csr_arrays *a, tess_matrix **out)
+{
+    const void *row_ptr = NULL, *col_ind = NULL, *val = NULL;
+    void *own_ptr = NULL, *own_ind = NULL, *own_val = NULL;
+    size_t ptr_size = (size_t)a->row_ptr_bits / 8, ind_size = (size_t)a->col_ind_bits / 8;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(to_host(ctx, a->where, a->row_ptr, a->nrows + 1, ptr_size, &row_ptr, &own_ptr));
+    TESS_TRY(to_host(ctx, a->where, a->col_ind, a->nnz, ind_size, &col_ind, &own_ind));
+    TESS_TRY(to_host(ctx, a->where, a->val, a->nnz, sizeof(double), &val, &own_val));
+    status = copy_host_csr(ctx, a, row_ptr, col_ind, val, out);
+cleanup:
+    tess_host_release(ctx, own_ptr, a->nrows + 1, ptr_size);
+    tess_host_release(ctx, own_ind, a->nnz, ind_size);
+    tess_host_release(ctx, own_val, a->nnz, sizeof(double));
+    return status;
+}
+
+static tess_status check_view(tess_context *ctx, const csr_view *view)
+{
+    const csr_backend *backend = csr_backend_of(ctx);
+    int64_t bad_row = -1;
+    tess_status status = backend->check(ctx, view, &bad_row);
+
+    if (status != TESS_SUCCESS || bad_row < 0) { return status; }
+    return tess_fail(
+        ctx, TESS_OUT_OF_RANGE, "use TESS_COPY, which sorts rows and sums duplicates",
+        "row %lld of a borrowed matrix: offsets out of order, or columns unsorted, duplicate or out of range",
+        (long long)bad_row);
+}
+
+static tess_status borrow_csr(tess_context *ctx, const tess_csr_arrays *a, tess_matrix **out)
+{
+    csr_view view = {.nrows = a->nrows,
+                     .ncols = a->ncols,
+                     .nnz = a->nnz,
+                     .row_ptr = a->row_ptr,
+                     .row_ptr_bits = a->row_ptr_bits,
+                     .col_ind = a->col_ind,
+                     .val = a->val,
+                     .precision = TESS_PRECISION_FP64};
+    tess_status status = TESS_SUCCESS;
+
+    if (a->col_ind_bits != 32 || (a->where == TESS_MEMORY_DEVICE) != (ctx->device == TESS_DEVICE_GPU)) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use TESS_COPY",
+                         "a borrowed matrix needs 32-bit columns and arrays in the memory of the context's device");
+    }
+    status = check_view(ctx, &view);
+    return status == TESS_SUCCESS ? tess_matrix_from_view(ctx, &view, false, out) : status;
+}
+
+tess_status tess_matrix_create_csr(tess_context *ctx, const tess_csr_arrays *a, tess_matrix **out)
+{
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    status = check_sizes(ctx, a->nrows, a->ncols, a->nnz, a->where);
+    if (status != TESS_SUCCESS) { return status; }
+    if (!a->row_ptr || (a->nnz > 0 && (!a->col_ind || !a->val)) || !are_index_bits(a->row_ptr_bits) ||
+        !are_index_bits(a->col_ind_bits)) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT,
+                         "set row_ptr, col_ind, val, row_ptr_bits and col_ind_bits (32 or 64)",
+                         "CSR arrays are incomplete");
+    }
+    return a->ownership == TESS_BORROW ? borrow_csr(ctx, a, out) : copy_csr(ctx, a, out);
+}
+
+/* ---- COO ---- */
+
+static tess_status copy_host_coo(tess_context *ctx, const tess_coo_arrays *a, const void *row_ind, const void *col_ind,
+                                 const double *val, tess_matrix **out)
+{
+    int32_t *row = NULL, *col = NULL;
+    tess_assembled made = {0};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(check_columns(ctx, a->nnz, a->nrows, row_ind, a->index_bits, "row"));
+    TESS_TRY(check_columns(ctx, a->nnz, a->ncols, col_ind, a->index_bits, "column"));
+    TESS_TRY(tess_host_allocate(ctx, a->nnz, sizeof *row, (void **)&row));
+    TESS_TRY(tess_host_allocate(ctx, a->nnz, sizeof *col, (void **)&col));
+    narrow_indices(row_ind, a->index_bits, a->nnz, row);
+    narrow_indices(col_ind, a->index_bits, a->nnz, col);
+    TESS_TRY(tess_assemble_coo(ctx, a->nrows, a->ncols, a->nnz, row, col, val, &made));
+    TESS_TRY(adopt_assembled(ctx, a->nrows, a->ncols, &made, out));
+    (*out)->keeps_order = false;
+cleanup:
+    tess_host_release(ctx, row, a->nnz, sizeof *row);
+    tess_host_release(ctx, col, a->nnz, sizeof *col);
+    return status;
+}
+
+tess_status tess_matrix_create_coo(tess_context *ctx, const tess_coo_arrays *a, tess_matrix **out)
+{
+    const void *row_ind = NULL, *col_ind = NULL, *val = NULL;
+    void *own_row = NULL, *own_col = NULL, *own_val = NULL;
+    size_t size = (size_t)a->index_bits / 8;
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    TESS_TRY(check_sizes(ctx, a->nrows, a->ncols, a->nnz, a->where));
+    if (!are_index_bits(a->index_bits) || (a->nnz > 0 && (!a->row_ind || !a->col_ind || !a->val))) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "set row_ind, col_ind, val and index_bits (32 or 64)",
+                         "COO arrays are incomplete");
+    }
+    TESS_TRY(to_host(ctx, a->where, a->row_ind, a->nnz, size, &row_ind, &own_row));
+    TESS_TRY(to_host(ctx, a->where, a->col_ind, a->nnz, size, &col_ind, &own_col));
+    TESS_TRY(to_host(ctx, a->where, a->val, a->nnz, sizeof(double), &val, &own_val));
+    status = copy_host_coo(ctx, a, row_ind, col_ind, val, out);
+cleanup:
+    tess_host_release(ctx, own_row, a->nnz, size);
+    tess_host_release(ctx, own_col, a->nnz, size);
+    tess_host_release(ctx, own_val, a->nnz, sizeof(double));
+    return status;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The precision of formats that have one: as it was asked for, or the lowest that policy lossless finds for the matrix; and whether it
+   keeps every value. */
+#include <math.h>
+
+#include "base/internal.h"
+
+bool tess_format_takes_parts(tess_format format)
+{
+    return format == TESS_FORMAT_SPLIT || format == TESS_FORMAT_COMPOSITE || format == TESS_FORMAT_TILES;
+}
+
+/* The precision that a policy of granularity matrix comes to. */
+static tess_status assign_whole(const tess_matrix *a, const tess_policy_options *policy, tess_precision *precision)
+{
+    tess_assignment *assignment = NULL;
+    tess_assignment_summary summary;
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_assignment_create(a, policy, &assignment));
+    tess_assignment_get_summary(assignment, &summary);
+    for (int l = 0; l < summary.options.nlevels; l++) {
+        if (summary.granules_at[l] > 0) { *precision = summary.options.level[l].precision; }
+    }
+cleanup:
+    tess_assignment_destroy(assignment);
+    return status;
+}
+
+/* Whether a precision keeps every value up to a relative loss. */
+static tess_status keeps(const tess_matrix *a, tess_precision precision, double loss, bool *kept)
+{
+    const tess_policy_options policy = {.granularity = TESS_GRANULARITY_MATRIX,
+                                        .policy = TESS_POLICY_LOSSLESS,
+                                        .parameter = loss,
+                                        .nlevels = 2,
+                                        .level = {{TESS_PRECISION_FP64, 0}, {precision, 0}}};
+    tess_precision found = precision;
+    const tess_status status = precision == TESS_PRECISION_FP64 ? TESS_SUCCESS : assign_whole(a, &policy, &found);
+
+    *kept = found == precision;
+    return status;
+}
+
+tess_status tess_matrix_find_loss(const tess_matrix *a, tess_precision precision, double accepted, double *loss)
+{
+    bool kept = false;
+    tess_status status = TESS_SUCCESS;
+
+    *loss = INFINITY;
+    TESS_TRY(keeps(a, precision, 0.0, &kept));
+    if (kept) {
+        *loss = 0.0;
+        return TESS_SUCCESS;
+    }
+    if (accepted > 0.0) { TESS_TRY(keeps(a, precision, accepted, &kept)); }
+    if (kept) { *loss = accepted; }
+cleanup:
+    return status;
+}
+
+tess_status tess_matrix_choose_precision(const tess_matrix *a, const tess_storage_options *options,
+                                         tess_precision *precision, double *loss)
+{
+    tess_policy_options policy = options->policy;
+    tess_status status = TESS_SUCCESS;
+
+    *precision = options->precision;
+    if (policy.policy != TESS_POLICY_LOSSLESS) { return tess_matrix_find_loss(a, *precision, 0.0, loss); }
+    if (policy.granularity == TESS_GRANULARITY_ROW) { policy.granularity = TESS_GRANULARITY_MATRIX; } /* the default */
+    if (policy.granularity != TESS_GRANULARITY_MATRIX) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "granularity matrix, or format split or tiles",
+                         "policy lossless of granularity %s for format %s, which has one precision",
+                         tess_granularity_name(policy.granularity), tess_format_name(options->format));
+    }
+    policy.without_diagonal = 0; /* it is stored with the rest */
+    TESS_TRY(assign_whole(a, &policy, precision));
+    *loss = 0.0;
+    if (policy.parameter > 0.0) { status = tess_matrix_find_loss(a, *precision, policy.parameter, loss); }
+cleanup:
+    return status;
+}

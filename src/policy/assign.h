@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the makers of assignments on host and device share: what passes take and leave, what becomes of a granule. */
+#ifndef TESS_GRANULE_ASSIGN_H
+#define TESS_GRANULE_ASSIGN_H
+
+#include "base/offsets.h"
+#include "format/csr/csr.h"
+#include "policy/assignment.h"
+#include "policy/rules.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What is to be made. */
+typedef struct assign_task {
+    csr_view csr;
+    policy_rules rules;
+    tess_policy policy;
+    double parameter;
+    tess_arithmetic arithmetic; /* of products; read by count_inaccurate alone */
+    const uint8_t *skip;        /* by entry: not 0 for entries that are left out; NULL: none is */
+    int whole;                  /* granularity matrix: the level of all, once it is known */
+    uint8_t *level;             /* by row or entry; NULL: not wanted, or granularity matrix */
+    int16_t *exponent;          /* by row; NULL: no level is scaled */
+    block_grid
+        grid; /* granularity block: its sides; for what follows `assign` all of it, and level and exponent are by block */
+} assign_task;
+
+/* What is counted: by level from these places on, and empty rows. Sums of integers: no order shows. */
+enum {
+    ASSIGN_GRANULES = 0,
+    ASSIGN_NONZEROS = TESS_MOST_LEVELS,
+    ASSIGN_SCALED = 2 * TESS_MOST_LEVELS,
+    ASSIGN_EMPTY = 3 * TESS_MOST_LEVELS,
+    ASSIGN_COUNTS
+};
+
+/* What the passes leave for the host. */
+typedef struct assign_totals {
+    double mean, std;
+    policy_ranges ranges;
+    unsigned long long count[ASSIGN_COUNTS];
+    unsigned long long long_rows; /* the device's own: rows or block rows left to another kernel */
+    int64_t nblocks;
+} assign_totals;
+
+/* What a backend supplies; arrays are in its memory. */
+typedef struct assign_backend {
+    /* skip[k] = TESS_LEVEL_NONE for the diagonal's entries, 0 for the others */
+    tess_status (*mark_diagonal)(tess_context *ctx, const csr_view *csr, uint8_t *skip);
+    /* Fills level and exponent. */
+    tess_status (*assign)(tess_context *ctx, const assign_task *task, assign_totals *totals);
+    /* Granularity block: allocates and fills grid, level and, if a level is scaled, exponent of `out`, whose grid has its sides; of_entry
+       too, where out->by_entry asks for it and it costs no pass of its own. On failure what has been allocated stays there. */
+    tess_status (*assign_blocks)(tess_context *ctx, const assign_task *task, tess_assignment *out,
+                                 assign_totals *totals);
+    /* The largest relative error of what is stored, from level and exponent (task->level NULL: level `whole`). */
+    tess_status (*measure)(tess_context *ctx, const assign_task *task, double *largest);
+    /* From the same: rows whose products fall short, for each of the random vectors of policy/choice.h. */
+    tess_status (*count_inaccurate)(tess_context *ctx, const assign_task *task, int rounds,
+                                    unsigned long long *inaccurate);
+} assign_backend;
+
+extern const assign_backend assign_host;
+tess_status assign_blocks_host(tess_context *ctx, const assign_task *task, tess_assignment *out,
+                               assign_totals *totals); /* its own, for blocks */
+#if TESS_HAVE_GPU
+const assign_backend *assign_gpu(void);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+/* ---- rows ---- */
+
+TESS_HD int64_t assign_row_start(const csr_view *csr, int64_t row)
+{
+    return tess_row_offset(csr->row_ptr, csr->row_ptr_bits, row);
+}
+
+TESS_HD double assign_value(const csr_view *csr, int64_t k)
+{
+    return ((const double *)csr->val)[k];
+}
+
+TESS_HD bool assign_skips(const uint8_t *skip, int64_t k)
+{
+    return skip && skip[k] != 0;
+}
+
+/* Place of the diagonal's entry of a row, -1 if there is none. Columns ascend. */
+TESS_HD int64_t assign_find_diagonal(const csr_view *csr, int64_t row)
+{
+    int64_t low = assign_row_start(csr, row), end = assign_row_start(csr, row + 1), high = end;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+
+        if (csr->col_ind[middle] < row) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < end && csr->col_ind[low] == row ? low : -1;
+}
+
+/* What became of a granule. */
+typedef struct assign_outcome {
+    int level; /* TESS_LEVEL_NONE for an empty row */
+    int exponent;
+    int scaled_level; /* what the exponent is for */
+    int32_t nonzeros;
+} assign_outcome;
+
+/* The level that a row's exponent is for: its own, or, where that has no scales, the lowest that has: composites keep copies of
+   all rows at all levels. */
+TESS_HD int assign_scaled_level(const policy_rules *rules, int level)
+{
+    int lowest = level;
+
+    if (rules->scaled[level]) { return level; }
+    for (int l = 0; l < rules->nlevels; l++) {
+        if (rules->scaled[l]) { lowest = l; }
+    }
+    return lowest;
+}
+
+/* Writes the level, below `bound`, and the exponent of a row. */
+TESS_HD assign_outcome assign_row(const assign_task *task, int bound, int64_t row, const granule_statistics *s)
+{
+    assign_outcome o = {TESS_LEVEL_NONE, 0, 0, s->count};
+
+    if (s->count > 0) {
+        o.level = policy_level(&task->rules, bound, s);
+        o.scaled_level = assign_scaled_level(&task->rules, o.level);
+        o.exponent = policy_exponent(&task->rules, o.scaled_level, s);
+    }
+    if (task->level) { task->level[row] = (uint8_t)o.level; }
+    if (task->exponent) { task->exponent[row] = (int16_t)o.exponent; }
+    return o;
+}
+
+/* The level, below `bound`, of an entry that is not left out; lossless as for granule_add. */
+TESS_HD int assign_entry_level(const assign_task *task, int bound, bool lossless, const policy_ranges *ranges,
+                               double value)
+{
+    granule_statistics s = granule_start();
+
+    granule_add(&s, ranges, lossless, value);
+    return policy_level(&task->rules, bound, &s);
+}
+
+/* What becomes of a block. */
+TESS_HD assign_outcome assign_block(const policy_rules *rules, int bound, const granule_statistics *s)
+{
+    int level = policy_level(rules, bound, s);
+    assign_outcome o = {level, policy_exponent(rules, level, s), level, s->count};
+
+    return o;
+}
+
+/* The block of entry k, which its grid has. */
+TESS_HD int64_t assign_find_block(const assign_task *task, int64_t row, int64_t k)
+{
+    const block_grid *grid = &task->grid;
+    int64_t low = grid->first[row / grid->rows], high = grid->first[row / grid->rows + 1] - 1;
+    int32_t column = task->csr.col_ind[k] / grid->cols;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+
+        if (grid->column[middle] < column) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Where an entry is stored. */
+typedef struct assign_place {
+    int level; /* TESS_LEVEL_NONE for one that is left out */
+    int exponent;
+} assign_place;
+
+/* Of entry k in row `row`. */
+TESS_HD assign_place assign_place_of(const assign_task *task, int64_t row, int64_t k)
+{
+    int64_t granule = !task->level          ? 0
+                      : task->rules.entries ? k
+                      : task->grid.rows > 0 ? assign_find_block(task, row, k)
+                                            : row;
+    assign_place place = {!task->level ? task->whole : task->level[granule], 0};
+
+    if (assign_skips(task->skip, k)) { place.level = TESS_LEVEL_NONE; }
+    if (place.level != TESS_LEVEL_NONE && task->exponent && task->rules.scaled[place.level]) {
+        place.exponent = task->exponent[granule];
+    }
+    return place;
+}
+
+/* The error of entry k in row `row` as stored; 0 for one that is left out. */
+TESS_HD double assign_error(const assign_task *task, int64_t row, int64_t k)
+{
+    const assign_place place = assign_place_of(task, row, k);
+
+    if (place.level == TESS_LEVEL_NONE) { return 0.0; }
+    return policy_relative_error(task->rules.precision[place.level], place.exponent, assign_value(&task->csr, k));
+}
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Assignments on the GPU. The mean and the ranges stay on the device for the passes after them; one download at the end brings
+ * everything to the host. Atomics here are of integers: no order shows.
+ */
+#include "policy/assign_device.cuh"
+
+enum {
+    GROUP_MEAN = 7,  /* entries of a mean row that a thread may take; more threads share longer rows */
+    LONG_STEPS = 64, /* a row with more entries for each of its threads goes to a kernel that gives it a block */
+    STAGED = 2048,   /* values that a block has in shared memory: a seventh more than its rows of mean length have */
+    STAGE_GAP = 16,  /* values after which there is a gap: threads some power of two apart meet in no bank */
+    BATCH = 4,       /* entries in flight per thread where each has a level of its own */
+    ROW_BLOCKS = 5,  /* blocks per multiprocessor that stage rows: as many as registers allow at once */
+    BLOCKS_PER_MULTIPROCESSOR = 8
+};
+
+/* ---- the diagonal ---- */
+
+__global__ static void __launch_bounds__(GPU_BLOCK) mark_diagonal_kernel(const csr_view csr, uint8_t *skip)
+{
+    for (int64_t row = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; row < csr.nrows;
+         row += (int64_t)gridDim.x * GPU_BLOCK) {
+        int64_t diagonal = assign_find_diagonal(&csr, row);
+
+        if (diagonal >= 0) { skip[diagonal] = TESS_LEVEL_NONE; }
+    }
+}
+
+static tess_status mark_diagonal(tess_context *ctx, const csr_view *csr, uint8_t *skip)
+{
+    gpu_scope scope(ctx);
+    tess_status status = ctx->backend->zero(ctx, skip, (size_t)csr->nnz);
+
+    if (status != TESS_SUCCESS) { return status; }
+    mark_diagonal_kernel<<<gpu_grid(ctx, csr->nrows, BLOCKS_PER_MULTIPROCESSOR), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
+        *csr, skip);
+    return gpu_check_launch(ctx, "marking the diagonal");
+}
+
+/* ---- levels of rows ---- */
+
+/* Statistics of entries start, start + step, ... below end; value(k) is that of entry k. */
+template <bool SKIPS, bool LOSSLESS, typename VALUE>
+__device__ static inline granule_statistics look_at_entries(const uint8_t *skip, const policy_ranges &ranges,
+                                                            unsigned start, unsigned end, unsigned step, VALUE value)
+{
+    granule_statistics s = granule_start();
+
+#pragma unroll 4
+    for (unsigned k = start; k < end; k += step) {
+        if (!SKIPS || !assign_skips(skip, k)) { granule_add(&s, &ranges, LOSSLESS, value(k)); }
+    }
+    return s;
+}
+
+/* The same with entries counted from entry `origin`. Whether any are left out is asked once, not for each. */
+template <bool LOSSLESS, typename VALUE>
+__device__ static inline granule_statistics look_at(const assign_task &task, const policy_ranges &ranges,
+                                                    int64_t origin, unsigned start, unsigned end, unsigned step,
+                                                    VALUE value)
+{
+    return task.skip ? look_at_entries<true, LOSSLESS>(task.skip + origin, ranges, start, end, step, value)
+                     : look_at_entries<false, LOSSLESS>(NULL, ranges, start, end, step, value);
+}
+
+/* Rows that a block takes together: where their entries begin and end, and where those of the thread's own row do. */
+template <typename OFFSET>
+struct row_tile {
+    OFFSET begin, end, own_begin, own_end;
+};
+
+/* Of `rows` rows from `first` on, as far as there are any, each shared by neighbouring threads. */
+template <typename OFFSET>
+__device__ static inline row_tile<OFFSET> find_tile(const csr_view &csr, int64_t first, int rows)
+{
+    const OFFSET *row_ptr = (const OFFSET *)csr.row_ptr;
+    int64_t row = first + (int)threadIdx.x / (GPU_BLOCK / rows);
+
+    return {row_ptr[min(first, csr.nrows)], row_ptr[min(first + rows, csr.nrows)], row_ptr[min(row, csr.nrows)],
+            row_ptr[min(row + 1, csr.nrows)]};
+}
+
+__device__ static inline unsigned staged_place(unsigned k)
+{
+    return k + k / STAGE_GAP;
+}
+
+/* Brings `count` values, at most STAGED, to shared memory. All threads of a block. */
+__device__ static inline void stage_values(const double *from, int count, double *staged)
+{
+    double value[STAGED / GPU_BLOCK];
+
+#pragma unroll
+    for (int i = 0; i < STAGED / GPU_BLOCK; i++) { /* all loads at once */
+        int k = i * GPU_BLOCK + (int)threadIdx.x;
+
+        value[i] = k < count ? gpu_load_once(from + k) : 0.0;
+    }
+#pragma unroll
+    for (int i = 0; i < STAGED / GPU_BLOCK; i++) {
+        staged[staged_place(i * GPU_BLOCK + threadIdx.x)] = value[i];
+    }
+}
+
+/* GROUP threads take a row; offsets are read a tile ahead. Where rows are too long for a stage, their threads read memory. */
+template <typename OFFSET, typename KNOWN, int GROUP>
+__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
+    assign_rows_kernel(const assign_task task, int32_t *long_row, assign_totals *totals)
+{
+    enum { LEVELS = KNOWN::LEVELS, ROWS = GPU_BLOCK / GROUP };
+    __shared__ double staged[STAGED + STAGED / STAGE_GAP];
+    const double *val = (const double *)task.csr.val;
+    const policy_ranges ranges = totals->ranges;
+    const int64_t step = (int64_t)gridDim.x * ROWS;
+    const unsigned member = threadIdx.x % GROUP;
+    int64_t first = (int64_t)blockIdx.x * ROWS;
+    row_tile<OFFSET> tile = find_tile<OFFSET>(task.csr, first, ROWS);
+    thread_counts<LEVELS> own = {};
+
+    for (; first < task.csr.nrows; first += step) {
+        const row_tile<OFFSET> next = find_tile<OFFSET>(task.csr, first + step, ROWS);
+        int64_t row = first + (int)threadIdx.x / GROUP;
+        bool is_long = tile.own_end - tile.own_begin > LONG_STEPS * GROUP;
+        unsigned length = is_long ? 0 : (unsigned)(tile.own_end - tile.own_begin);
+        granule_statistics s;
+
+        if (tile.end - tile.begin <= STAGED) {
+            const double *own_values = staged;
+            unsigned before = (unsigned)(tile.own_begin - tile.begin);
+
+            stage_values(val + tile.begin, (int)(tile.end - tile.begin), staged);
+            __syncthreads();
+            s = look_at<KNOWN::LOSSLESS>(task, ranges, tile.begin, before + member, before + length, GROUP,
+                                         [=](unsigned k) { return own_values[staged_place(k)]; });
+            __syncthreads();
+        } else {
+            const double *own_values = val + tile.own_begin;
+
+            s = look_at<KNOWN::LOSSLESS>(task, ranges, tile.own_begin, member, length, GROUP,
+                                         [=](unsigned k) { return own_values[k]; });
+        }
+        join_group<LEVELS, GROUP>(&s);
+        if (member == 0 && row < task.csr.nrows) {
+            if (is_long) {
+                long_row[atomicAdd(&totals->long_rows, 1ULL)] = (int32_t)row;
+            } else {
+                count_in_thread(&own, assign_row(&task, LEVELS, row, &s));
+            }
+        }
+        tile = next;
+    }
+    add_counts(own, totals);
+}
+
+/* A block takes a row of those that were left. */
+template <typename KNOWN>
+__global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
+    assign_long_rows_kernel(const assign_task task, const int32_t *long_row, assign_totals *totals)
+{
+    enum { LEVELS = KNOWN::LEVELS };
+    __shared__ granule_statistics wave[GPU_BLOCK / GPU_WAVE];
+    const policy_ranges ranges = totals->ranges;
+    const unsigned long long nrows = totals->long_rows;
+    thread_counts<LEVELS> own = {};
+
+    for (unsigned long long i = blockIdx.x; i < nrows; i += gridDim.x) {
+        int64_t row = long_row[i], begin = assign_row_start(&task.csr, row);
+        unsigned length = (unsigned)(assign_row_start(&task.csr, row + 1) - begin);
+        const double *values = (const double *)task.csr.val + begin;
+        granule_statistics s = look_at<KNOWN::LOSSLESS>(task, ranges, begin, threadIdx.x, length, GPU_BLOCK,
+                                                        [=](unsigned k) { return values[k]; });
+
+        join_group<LEVELS, GPU_WAVE>(&s);
+        if (threadIdx.x % GPU_WAVE == 0) { wave[threadIdx.x / GPU_WAVE] = s; }
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            for (int w = 1; w < GPU_BLOCK / GPU_WAVE; w++) {
+                granule_join<LEVELS>(&s, wave[w]);
+            }
+            count_in_thread(&own, assign_row(&task, LEVELS, row, &s));
+        }
+        __syncthreads();
+    }
+    add_counts(own, totals);
+}
+
+/* ---- levels of entries ---- */
+
+template <typename KNOWN>
+__global__ static void __launch_bounds__(GPU_BLOCK) assign_entries_kernel(const assign_task task, assign_totals *totals)
+{
+    enum { LEVELS = KNOWN::LEVELS, TILE = BATCH * GPU_BLOCK };
+    const policy_ranges ranges = totals->ranges;
+    thread_counts<LEVELS> own = {};
+
+    for (int64_t first = (int64_t)blockIdx.x * TILE; first < task.csr.nnz; first += (int64_t)gridDim.x * TILE) {
+        double value[BATCH];
+        bool taken[BATCH];
+
+#pragma unroll
+        for (int i = 0; i < BATCH; i++) { /* all loads at once */
+            int64_t k = first + i * GPU_BLOCK + threadIdx.x;
+
+            taken[i] =
+                k < task.csr.nnz && !assign_skips(task.skip, k); /* the level of what is skipped says so already */
+            value[i] = taken[i] ? assign_value(&task.csr, k) : 0.0;
+        }
+#pragma unroll
+        for (int i = 0; i < BATCH; i++) {
+            assign_outcome o = {0, 0, 0, 1};
+
+            if (!taken[i]) { continue; }
+            o.level = assign_entry_level(&task, LEVELS, KNOWN::LOSSLESS, &ranges, value[i]);
+            task.level[first + i * GPU_BLOCK + threadIdx.x] = (uint8_t)o.level;
+            count_in_thread(&own, o);
+        }
+    }
+    add_counts(own, totals);
+}
+
+/* ---- all of it ---- */
+
+template <typename KNOWN, int GROUP>
+static tess_status launch_rows(tess_context *ctx, const assign_task *task, int32_t *long_row, assign_totals *totals)
+{
+    const unsigned most = (unsigned)gpu_state_of(ctx)->multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
+    const unsigned grid = gpu_grid(ctx, task->csr.nrows * GROUP, ROW_BLOCKS);
+    tess_status status;
+
+    if (task->csr.row_ptr_bits == 32) {
+        assign_rows_kernel<int32_t, KNOWN, GROUP><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, long_row, totals);
+    } else {
+        assign_rows_kernel<int64_t, KNOWN, GROUP><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, long_row, totals);
+    }
+    status = gpu_check_launch(ctx, "choosing precisions of rows");
+    if (status != TESS_SUCCESS || task->csr.nnz <= LONG_STEPS * GROUP) { return status; }
+    assign_long_rows_kernel<KNOWN><<<most, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, long_row, totals);
+    return gpu_check_launch(ctx, "choosing precisions of long rows");
+}
+
+template <typename KNOWN>
+static tess_status assign_rows(tess_context *ctx, const assign_task *task, int32_t *long_row, assign_totals *totals)
+{
+    const double mean = (double)task->csr.nnz / (double)task->csr.nrows;
+
+    if (mean <= GROUP_MEAN) { return launch_rows<KNOWN, 1>(ctx, task, long_row, totals); }
+    if (mean <= 2 * GROUP_MEAN) { return launch_rows<KNOWN, 2>(ctx, task, long_row, totals); }
+    if (mean <= 4 * GROUP_MEAN) { return launch_rows<KNOWN, 4>(ctx, task, long_row, totals); }
+    if (mean <= 8 * GROUP_MEAN) { return launch_rows<KNOWN, 8>(ctx, task, long_row, totals); }
+    if (mean <= 16 * GROUP_MEAN) { return launch_rows<KNOWN, 16>(ctx, task, long_row, totals); }
+    return launch_rows<KNOWN, 32>(ctx, task, long_row, totals);
+}
+
+template <typename KNOWN>
+static tess_status assign_entries(tess_context *ctx, const assign_task *task, assign_totals *totals)
+{
+    const unsigned grid = gpu_grid(ctx, task->csr.nnz, BLOCKS_PER_MULTIPROCESSOR);
+
+    assign_entries_kernel<KNOWN><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, totals);
+    return gpu_check_launch(ctx, "choosing precisions of entries");
+}
+
+template <typename KNOWN>
+static tess_status assign_granules(tess_context *ctx, const assign_task *task, int32_t *long_row, assign_totals *totals)
+{
+    if (task->csr.nrows == 0) { return TESS_SUCCESS; }
+    return task->rules.entries ? assign_entries<KNOWN>(ctx, task, totals)
+                               : assign_rows<KNOWN>(ctx, task, long_row, totals);
+}
+
+static tess_status assign_levels(tess_context *ctx, const assign_task *task, assign_totals *out)
+{
+    gpu_scope scope(ctx);
+    const int64_t words = magnitudes_room(task), most_long = task->csr.nnz / LONG_STEPS + 1;
+    double *room = NULL;
+    tess_status status = gpu_parts(ctx, words + (most_long + 1) / 2, &room);
+    assign_totals *totals = (assign_totals *)room;
+    int32_t *long_row = (int32_t *)(room + words);
+
+    if (status != TESS_SUCCESS) { return status; }
+    TESS_TRY(magnitudes_launch(ctx, task, totals));
+    TESS_TRY(with_known_policy(
+        task->rules, [=](auto known) { return assign_granules<decltype(known)>(ctx, task, long_row, totals); }));
+    status = ctx->backend->download(ctx, out, totals, sizeof *out);
+cleanup:
+    return status;
+}
+
+/* ---- the error of what is stored ---- */
+
+/* Magnitudes are ordered as their bits are. A wave takes a row. */
+__global__ static void __launch_bounds__(GPU_BLOCK) measure_kernel(const assign_task task, unsigned long long *largest)
+{
+    int64_t step = (int64_t)gridDim.x * (GPU_BLOCK / GPU_WAVE);
+    double own = 0.0;
+
+    for (int64_t row = ((int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x) / GPU_WAVE; row < task.csr.nrows; row += step) {
+        int64_t end = assign_row_start(&task.csr, row + 1);
+
+        for (int64_t k = assign_row_start(&task.csr, row) + threadIdx.x % GPU_WAVE; k < end; k += GPU_WAVE) {
+            own = fmax(own, assign_error(&task, row, k));
+        }
+    }
+    if (own > 0.0) { atomicMax(largest, (unsigned long long)tess_double_bits(own)); }
+}
+
+static tess_status measure_error(tess_context *ctx, const assign_task *task, double *out)
+{
+    gpu_scope scope(ctx);
+    double *room = NULL;
+    tess_status status = gpu_parts(ctx, 1, &room);
+
+    if (status != TESS_SUCCESS) { return status; }
+    TESS_TRY(ctx->backend->zero(ctx, room, sizeof *room));
+    measure_kernel<<<gpu_grid(ctx, task->csr.nrows * GPU_WAVE, BLOCKS_PER_MULTIPROCESSOR), GPU_BLOCK, 0,
+                     gpu_stream_of(ctx)>>>(*task, (unsigned long long *)room);
+    TESS_TRY(gpu_check_launch(ctx, "measuring the error of storage"));
+    status = ctx->backend->download(ctx, out, room, sizeof *out);
+cleanup:
+    return status;
+}
+
+static const assign_backend table = {mark_diagonal, assign_levels, assign_blocks_gpu, measure_error, choice_count_gpu};
+
+extern "C" const assign_backend *assign_gpu(void)
+{
+    return &table;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the passes over rows, entries and blocks share: ranges, counts, statistics of neighbouring threads. */
+#ifndef TESS_GRANULE_ASSIGN_DEVICE_CUH
+#define TESS_GRANULE_ASSIGN_DEVICE_CUH
+
+#include "device/gpu/gpu.h"
+#include "policy/assign.h"
+
+/* ---- what kernels know of a policy ---- */
+
+/* Kernels that know how few levels there are, and whether the policy is lossless, leave out what others need. */
+template <int MOST, bool DIGITS>
+struct known_policy {
+    static constexpr int LEVELS = MOST;
+    static constexpr bool LOSSLESS = DIGITS;
+};
+
+/* Calls use(a known_policy) for the rules. */
+template <typename USE>
+static inline tess_status with_known_policy(const policy_rules &rules, USE use)
+{
+    if (rules.lossless) { return use(known_policy<TESS_MOST_LEVELS, true>()); }
+    return rules.nlevels <= 2 ? use(known_policy<2, false>()) : use(known_policy<TESS_MOST_LEVELS, false>());
+}
+
+/* ---- ranges ---- */
+
+/* Words of 8 bytes that magnitudes_launch takes from `totals` on. */
+int64_t magnitudes_room(const assign_task *task);
+/* Clears totals, on the device, and finds mean, std and ranges; waits for nothing. */
+tess_status magnitudes_launch(tess_context *ctx, const assign_task *task, assign_totals *totals);
+
+/* ---- blocks ---- */
+
+tess_status assign_blocks_gpu(tess_context *ctx, const assign_task *task, tess_assignment *out, assign_totals *totals);
+
+/* ---- accuracy ---- */
+
+tess_status choice_count_gpu(tess_context *ctx, const assign_task *task, int rounds, unsigned long long *inaccurate);
+
+/* ---- counts ---- */
+
+/* What one thread has counted so far: of each level, and of rows without entries. No thread sees 2^32 entries. */
+template <int LEVELS>
+struct thread_counts {
+    unsigned granules[LEVELS], nonzeros[LEVELS], scaled[LEVELS], empty;
+};
+
+template <int LEVELS>
+__device__ static inline void count_in_thread(thread_counts<LEVELS> *own, const assign_outcome &o)
+{
+    own->empty += o.level == TESS_LEVEL_NONE;
+#pragma unroll
+    for (int l = 0; l < LEVELS; l++) {
+        own->granules[l] += o.level == l;
+        own->nonzeros[l] += o.level == l ? (unsigned)o.nonzeros : 0U;
+        own->scaled[l] += o.scaled_level == l && o.exponent != 0;
+    }
+}
+
+/* Sums over the wave of what all its threads counted, added to counters in memory. */
+__device__ static inline void add_wave(unsigned long long *counter, unsigned long long value)
+{
+#pragma unroll
+    for (int distance = GPU_WAVE / 2; distance > 0; distance /= 2) {
+        value += GPU_SHUFFLE_DOWN(value, distance, GPU_WAVE);
+    }
+    if (threadIdx.x % GPU_WAVE == 0 && value > 0) { atomicAdd(counter, value); }
+}
+
+/* All threads of a block. */
+template <int LEVELS>
+__device__ static inline void add_counts(const thread_counts<LEVELS> &own, assign_totals *totals)
+{
+    __shared__ unsigned long long count[ASSIGN_COUNTS];
+
+    if (threadIdx.x < ASSIGN_COUNTS) { count[threadIdx.x] = 0; }
+    __syncthreads();
+#pragma unroll
+    for (int l = 0; l < LEVELS; l++) {
+        add_wave(&count[ASSIGN_GRANULES + l], own.granules[l]);
+        add_wave(&count[ASSIGN_NONZEROS + l], own.nonzeros[l]);
+        add_wave(&count[ASSIGN_SCALED + l], own.scaled[l]);
+    }
+    add_wave(&count[ASSIGN_EMPTY], own.empty);
+    __syncthreads();
+    if (threadIdx.x < ASSIGN_COUNTS && count[threadIdx.x] > 0) {
+        atomicAdd(&totals->count[threadIdx.x], count[threadIdx.x]);
+    }
+}
+
+/* ---- statistics ---- */
+
+template <int LEVELS>
+__device__ static inline void granule_join(granule_statistics *s, const granule_statistics &other)
+{
+    s->count += other.count;
+    s->not_finite += other.not_finite;
+#pragma unroll
+    for (int l = 1; l < LEVELS; l++) {
+        s->outside[l] += other.outside[l];
+    }
+    s->smallest = other.smallest < s->smallest ? other.smallest : s->smallest;
+    s->largest = other.largest > s->largest ? other.largest : s->largest;
+}
+
+/* The statistics of GROUP neighbouring threads, in the first of them. All threads of the wave take part. */
+template <int LEVELS, int GROUP>
+__device__ static inline void join_group(granule_statistics *s)
+{
+#pragma unroll
+    for (int distance = GROUP / 2; distance > 0; distance /= 2) {
+        granule_statistics other;
+
+        other.count = GPU_SHUFFLE_DOWN(s->count, distance, GROUP);
+        other.not_finite = GPU_SHUFFLE_DOWN(s->not_finite, distance, GROUP);
+#pragma unroll
+        for (int l = 1; l < LEVELS; l++) {
+            other.outside[l] = GPU_SHUFFLE_DOWN(s->outside[l], distance, GROUP);
+        }
+        other.smallest = GPU_SHUFFLE_DOWN(s->smallest, distance, GROUP);
+        other.largest = GPU_SHUFFLE_DOWN(s->largest, distance, GROUP);
+        granule_join<LEVELS>(s, other);
+    }
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An assignment as builders of formats see it. */
+#ifndef TESS_GRANULE_ASSIGNMENT_H
+#define TESS_GRANULE_ASSIGNMENT_H
+
+#include <stdbool.h>
+
+#include "base/internal.h"
+#include "policy/block_grid.h"
+#include <tessera/policy.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { TESS_LEVEL_NONE = 255 };
+
+/* All arrays are on the context's device. */
+struct tess_assignment {
+    tess_context *ctx;
+    int64_t nrows, nnz; /* of the matrix it was made for */
+    tess_assignment_summary summary;
+    /* By row, by entry in the matrix's order, or by block in the grid's; granularity matrix: NULL, all at level `whole`. */
+    uint8_t *level;
+    int whole;
+    /* By row or block: of the scale, values are stored over 2^exponent; NULL: nothing is scaled. A row's is that of the lowest
+       scaled level where its own has none; a block's is 0 then. */
+    int16_t *exponent;
+    block_grid grid; /* granularity block; else all zero */
+    /* Granularity block: levels by entry too, where they are asked for and a backend has them at no cost; a builder may take the array. */
+    bool by_entry;
+    uint8_t *of_entry;
+};
+
+/* As tess_assignment_create, for a builder that works entry by entry. */
+tess_status tess_assignment_create_by_entry(const tess_matrix *a, const tess_policy_options *options,
+                                            tess_assignment **out);
+
+/* options with every default spelled out, or INVALID_ARGUMENT. */
+tess_status tess_policy_resolve(tess_context *ctx, const tess_policy_options *options, tess_policy_options *resolved);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
