@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/internal.h"
 #include "harness_factors.h"
 #include "harness_stages.h"
+#include "matrix/matrix.h"
 #include "solver/symmetry.h"
 
 /* A fixed run goes on this many times as long as to the tolerance: further on, numbers underflow, and are slow on a host. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What set-up of storage by blocks is made of. */
-#include "base/internal.h"
 #include "harness_block.h"
 #include "harness_stages.h"
+#include "matrix/matrix.h"
 
 typedef struct block_setup {
     bench_trial *trial;

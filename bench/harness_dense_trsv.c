@@ -10,9 +10,9 @@
 
 #include <tessera/codec.h>
 
-#include "base/internal.h"
 #include "base/random.h"
 #include "harness_dense.h"
+#include "matrix/matrix.h"
 
 /* What sets one operation apart; it begins with the operation, which the trial points to. */
 typedef struct trsv_operation {

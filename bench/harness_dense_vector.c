@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/internal.h"
 #include "harness_dense.h"
+#include "matrix/matrix.h"
 #ifdef BENCH_CBLAS
 #include <cblas.h>
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness_factor_values.h"
+#include "precond/incomplete.h"
 #include "precond/incomplete_rows.h"
 
 void bench_shift_values(const bench_csr *a, bool cholesky, double shift, double *val)

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/internal.h"
 #include "format/csr/csr.h"
 #include "harness_gmres_contest.h"
+#include "matrix/matrix.h"
 
 enum { WARM_UP_ITERATIONS = 10, PROFILED_CYCLES = 4 };
 

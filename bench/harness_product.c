@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/internal.h"
 #include "harness_product.h"
+#include "matrix/matrix.h"
 #ifdef BENCH_CUDA
 #include "harness_cusparse.h"
 #include "harness_peers.h"

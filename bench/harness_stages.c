@@ -2,8 +2,8 @@
 /* What a set-up is made of, stage by stage. */
 #include <stdio.h>
 
-#include "base/internal.h"
 #include "harness_stages.h"
+#include "matrix/matrix.h"
 
 static void report(bench_run *run, const char *matrix, const char *contestant, const tess_stage *stage, double product)
 {

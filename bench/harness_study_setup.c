@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/internal.h"
 #include "harness_stages.h"
 #include "harness_study.h"
+#include "matrix/matrix.h"
 
 enum { SAMPLES = 3 };
 

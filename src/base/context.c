@@ -9,7 +9,7 @@
 #include <omp.h>
 #include <sys/mman.h>
 
-#include "base/internal.h"
+#include "base/context.h"
 
 #ifndef TESS_VERSION
 #error "the build defines TESS_VERSION"

@@ -2,7 +2,7 @@
 /* Host and device memory, checked for overflow and counted. */
 #include <string.h>
 
-#include "base/internal.h"
+#include "base/context.h"
 #include "base/stages.h"
 
 /* The sanitizer hears of arrays that are kept, and of what is beyond the end of others: nobody may use it. */

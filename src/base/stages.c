@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/internal.h"
+#include "base/context.h"
 
 /* The stage of this name; NULL: there is no room for another. */
 static tess_stage *find_stage(tess_stages *record, const char *name)

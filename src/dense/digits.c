@@ -2,7 +2,9 @@
 /* Significant digits of vectors: Zhao et al. 2024, sections 2.2 and 4.2. */
 #include <math.h>
 
-#include "base/internal.h"
+#include <tessera/digits.h>
+
+#include "dense/vector.h"
 
 /*
  * With n >= 1 the condition |T - A| < 5 * 10^-n |T| is |T - A| * 2 * 10^(n - 1) - |T| < 0, whose factor is an integer. One fma

@@ -2,7 +2,7 @@
 /* Dense matrix-vector products: the checks before a backend gets one. */
 #include "dense/gemv.h"
 
-#include "base/internal.h"
+#include "dense/vector.h"
 
 tess_dense_view tess_dense_view_of(tess_vector *v)
 {
@@ -91,7 +91,7 @@ tess_status tess_gemv(tess_context *ctx, tess_operation operation, double alpha,
     args.x = *x;
     args.y = *y;
     TESS_TRY(check_together(ctx, &args));
-    if (y->nrows > 0 && y->ncols > 0) { status = ctx->backend->gemv(ctx, &args); }
+    if (y->nrows > 0 && y->ncols > 0) { status = gemv_ops_of(ctx)->gemv(ctx, &args); }
 cleanup:
     return status;
 }

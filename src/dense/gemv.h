@@ -18,8 +18,14 @@ typedef struct tess_gemv_args {
     tess_dense_view a, x, y;
 } tess_gemv_args;
 
-tess_status host_gemv(tess_context *ctx, const tess_gemv_args *args);
-tess_status gpu_gemv(tess_context *ctx, const tess_gemv_args *args);
+/* What a device supplies. */
+typedef struct gemv_ops {
+    tess_status (*gemv)(tess_context *ctx, const tess_gemv_args *args);
+} gemv_ops;
+
+extern const gemv_ops gemv_host_ops;
+const gemv_ops *gemv_gpu_ops(void);
+const gemv_ops *gemv_ops_of(const tess_context *ctx);
 
 #ifdef __cplusplus
 }

@@ -56,7 +56,7 @@ tess_status launch_parts(tess_context *ctx, const gemv_task &task)
 
 } // namespace
 
-extern "C" tess_status gpu_gemv(tess_context *ctx, const tess_gemv_args *args)
+static tess_status multiply(tess_context *ctx, const tess_gemv_args *args)
 {
     gpu_scope scope(ctx);
     const bool transposed = args->operation == TESS_OP_TRANSPOSE;
@@ -84,4 +84,11 @@ extern "C" tess_status gpu_gemv(tess_context *ctx, const tess_gemv_args *args)
     }
     if (status == TESS_SUCCESS && task.plan.parts > 1) { status = launch_parts(ctx, task); }
     return status;
+}
+
+extern "C" const gemv_ops *gemv_gpu_ops(void)
+{
+    static const gemv_ops table = {multiply};
+
+    return &table;
 }

@@ -77,7 +77,7 @@ static inline __attribute__((always_inline)) void gemv_prefetch(tess_precision p
 #define NAMED(name) name##_in_fp32
 #include "dense/gemv_host_tile.h"
 
-tess_status host_gemv(tess_context *ctx, const tess_gemv_args *args)
+static tess_status multiply(tess_context *ctx, const tess_gemv_args *args)
 {
     const gemv_tiling tiling = make_tiling(args);
     double *parts = NULL;
@@ -95,3 +95,5 @@ tess_status host_gemv(tess_context *ctx, const tess_gemv_args *args)
     }
     return TESS_SUCCESS;
 }
+
+const gemv_ops gemv_host_ops = {multiply};

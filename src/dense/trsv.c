@@ -2,7 +2,7 @@
 /* Dense triangular solves: the checks before a backend gets one. */
 #include "dense/trsv.h"
 
-#include "base/internal.h"
+#include "dense/vector.h"
 
 static tess_status check_view(tess_context *ctx, const tess_dense_view *v, const char *role)
 {
@@ -75,7 +75,7 @@ tess_status tess_trsv(tess_context *ctx, const tess_trsv_options *options, const
     args.options = *options;
     args.a = *a;
     args.x = *x;
-    if (a->nrows > 0) { status = ctx->backend->trsv(ctx, &args); }
+    if (a->nrows > 0) { status = trsv_ops_of(ctx)->trsv(ctx, &args); }
 cleanup:
     return status;
 }

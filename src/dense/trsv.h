@@ -28,8 +28,14 @@ typedef struct tess_trsv_args {
     tess_dense_view a, x;
 } tess_trsv_args;
 
-tess_status host_trsv(tess_context *ctx, const tess_trsv_args *args);
-tess_status gpu_trsv(tess_context *ctx, const tess_trsv_args *args);
+/* What a device supplies. */
+typedef struct trsv_ops {
+    tess_status (*trsv)(tess_context *ctx, const tess_trsv_args *args);
+} trsv_ops;
+
+extern const trsv_ops trsv_host_ops;
+const trsv_ops *trsv_gpu_ops(void);
+const trsv_ops *trsv_ops_of(const tess_context *ctx);
 
 /* Whether the last row is solved first. */
 static inline bool trsv_backward(const tess_trsv_options *options)

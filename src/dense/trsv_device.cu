@@ -337,7 +337,7 @@ static tess_status find_room(tess_context *ctx, solve_job *job)
     return TESS_SUCCESS;
 }
 
-extern "C" tess_status gpu_trsv(tess_context *ctx, const tess_trsv_args *args)
+static tess_status solve_triangle(tess_context *ctx, const tess_trsv_args *args)
 {
     gpu_scope scope(ctx);
     const tess_trsv_options *options = &args->options;
@@ -366,4 +366,11 @@ extern "C" tess_status gpu_trsv(tess_context *ctx, const tess_trsv_args *args)
     case TESS_PRECISION_E5M2: return launch_for<tess::e5m2>(ctx, args, &job);
     }
     return tess_fail(ctx, TESS_INTERNAL, NULL, "storage precision %d", static_cast<int>(args->a.precision));
+}
+
+extern "C" const trsv_ops *trsv_gpu_ops(void)
+{
+    static const trsv_ops table = {solve_triangle};
+
+    return &table;
 }

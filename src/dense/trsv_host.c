@@ -119,7 +119,7 @@ static void invert_block(const trsv_args_in_order *s, int64_t first, trsv_invers
 #define NAMED(name) name##_in_fp32_arithmetic
 #include "dense/trsv_host_body.h"
 
-tess_status host_trsv(tess_context *ctx, const tess_trsv_args *args)
+static tess_status solve(tess_context *ctx, const tess_trsv_args *args)
 {
     const trsv_args_in_order s = {.args = args,
                                   .n = args->a.nrows,
@@ -136,3 +136,5 @@ tess_status host_trsv(tess_context *ctx, const tess_trsv_args *args)
     }
     return TESS_SUCCESS;
 }
+
+const trsv_ops trsv_host_ops = {solve};

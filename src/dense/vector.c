@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/internal.h"
+#include "dense/vector.h"
 
 static size_t value_bytes(const tess_vector *v)
 {

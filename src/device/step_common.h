@@ -5,8 +5,8 @@
 
 #include <tessera/solver.h>
 
+#include "base/bits.h"
 #include "base/loop_state.h"
-#include "policy/rules.h"
 #include <tessera/export.h>
 
 /* True for anything but NaN and Inf; x - x is 0 exactly for finite x (no -ffast-math here). */
@@ -39,7 +39,7 @@ TESS_HD uint32_t step_watch(uint32_t patience, uint32_t waited, uint32_t exponen
 TESS_HD int step_stalls(tess_loop_state *s)
 {
     const uint32_t patience = s->watch & WATCH_COUNT, lowest = s->watch >> (2 * WATCH_COUNT_BITS);
-    const uint32_t exponent = (uint32_t)policy_leading_exponent(s->residual_norm);
+    const uint32_t exponent = (uint32_t)tess_leading_exponent(s->residual_norm);
     const uint32_t fallen = (lowest - exponent) & WATCH_EXPONENT;
     const uint32_t waited = (s->watch >> WATCH_COUNT_BITS & WATCH_COUNT) + 1U;
     const int lower = fallen > 0 && fallen <= WATCH_EXPONENT / 2;

@@ -73,7 +73,8 @@ static bool tiles_take(const tess_storage_options *o)
 /* Whether they ask for something that split does not: the paper's kernel, a layout, a precision, scales by blocks. */
 static bool split_refuses(const tess_matrix *a, const tess_storage_options *o)
 {
-    const tess_format_ops *split = tess_find_format(a->ctx->backend, TESS_FORMAT_SPLIT);
+    const tess_format_ops *split = tess_find_format(TESS_FORMAT_SPLIT);
+    const unsigned precisions = a->ctx->device == TESS_DEVICE_GPU ? split->gpu_precisions : split->precisions;
     bool refused = o->kernel == TESS_KERNEL_PAPER || o->layout == TESS_LAYOUT_RESIDENT;
     tess_policy_options policy = o->policy;
 
@@ -82,7 +83,7 @@ static bool split_refuses(const tess_matrix *a, const tess_storage_options *o)
         const tess_level *level = &policy.level[l];
         const bool known = tess_precision_bytes(level->precision) > 0;
 
-        refused = refused || (known && !(split->precisions & (1U << level->precision))) ||
+        refused = refused || (known && !(precisions & (1U << level->precision))) ||
                   (level->scaled && o->policy.granularity == TESS_GRANULARITY_BLOCK);
     }
     return refused;

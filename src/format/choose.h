@@ -3,7 +3,7 @@
 #ifndef TESS_FORMAT_CHOOSE_H
 #define TESS_FORMAT_CHOOSE_H
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 
 /* tess_matrix_convert for options of format auto. */
 tess_status tess_matrix_convert_chosen(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out);

@@ -6,7 +6,7 @@
 #ifndef TESS_FORMAT_ROW_EPILOGUE_H
 #define TESS_FORMAT_ROW_EPILOGUE_H
 
-#include "base/device.h"
+#include "matrix/format.h"
 #include "policy/rules.h"
 #include <tessera/export.h>
 
@@ -31,7 +31,7 @@ TESS_HD void spmv_add_dots(const tess_reduction *reduction, const double *y, int
 /* What the sum of row i is to be multiplied by: its values are stored over that. */
 TESS_HD double part_row_scale(const int16_t *exponent, int64_t i)
 {
-    return exponent ? policy_power_of_two(exponent[i]) : 1.0;
+    return exponent ? tess_power_of_two(exponent[i]) : 1.0;
 }
 
 /* Element i of the vector that is multiplied, where rows and columns are numbered alike. */

@@ -109,11 +109,3 @@ tess_status tess_gallery_create(tess_context *ctx, const char *name, int nargs, 
     if (status != TESS_SUCCESS) { return status; }
     return gallery_problems[find_problem(name)].make(&request, out);
 }
-
-tess_status gallery_build_stencil(tess_context *ctx, const tess_stencil *stencil, tess_matrix **out)
-{
-#if TESS_HAVE_GPU
-    if (ctx->device == TESS_DEVICE_GPU) { return tess_gallery_generate_device(ctx, stencil, out); }
-#endif
-    return gallery_build_stencil_host(ctx, stencil, out);
-}

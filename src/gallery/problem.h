@@ -6,8 +6,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/internal.h"
+#include <tessera/gallery.h>
+
 #include "base/random.h"
+#include "matrix/matrix.h"
 
 #ifdef __cplusplus
 extern "C" {

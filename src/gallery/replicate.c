@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies of a matrix from a file on the block diagonal: real values and patterns at size. */
+#include <tessera/io.h>
+
 #include "base/offsets.h"
 #include "gallery/problem.h"
 

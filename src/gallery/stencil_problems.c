@@ -49,7 +49,7 @@ static tess_status make_box(const gallery_request *request, int dimensions, cons
     if (status != TESS_SUCCESS) { return status; }
     start_stencil(&s, counts);
     fill_box(&s, dimensions, by_distance);
-    return gallery_build_stencil(request->ctx, &s, out);
+    return stencil_ops_of(request->ctx)->build(request->ctx, &s, out);
 }
 
 tess_status gallery_laplace1d(const gallery_request *request, tess_matrix **out)
@@ -124,7 +124,7 @@ tess_status gallery_stretched2d(const gallery_request *request, tess_matrix **ou
     TESS_TRY(start_square(request, &s));
     TESS_TRY(gallery_real(request, 1, "EPS", 0.0, 1e6, &eps));
     add_nine_points(&s, 8.0, 2.0 - eps, -4.0 + eps, -1.0, -1.0);
-    status = gallery_build_stencil(request->ctx, &s, out);
+    status = stencil_ops_of(request->ctx)->build(request->ctx, &s, out);
 cleanup:
     return status;
 }
@@ -168,7 +168,7 @@ tess_status gallery_anisotropic2d(const gallery_request *request, tess_matrix **
     } else {
         add_nine_points(&s, 2.0 * xx + 2.0 * yy, -xx, -yy, -0.5 * xy, 0.5 * xy);
     }
-    status = gallery_build_stencil(request->ctx, &s, out);
+    status = stencil_ops_of(request->ctx)->build(request->ctx, &s, out);
 cleanup:
     return status;
 }
@@ -201,7 +201,7 @@ tess_status gallery_uniflow2d(const gallery_request *request, tess_matrix **out)
     TESS_TRY(gallery_real(request, 3, "ALPHA", -7.0, 7.0, &alpha));
     width = 1.0 / (double)(s.nx + 1);
     stencil_upwind(s.convection * cos(alpha) / width, s.convection * sin(alpha) / width, s.coefficient);
-    status = gallery_build_stencil(request->ctx, &s, out);
+    status = stencil_ops_of(request->ctx)->build(request->ctx, &s, out);
 cleanup:
     return status;
 }
@@ -213,7 +213,7 @@ static tess_status make_windy(const gallery_request *request, tess_wind wind, te
 
     if (status != TESS_SUCCESS) { return status; }
     s.wind = wind;
-    return gallery_build_stencil(request->ctx, &s, out);
+    return stencil_ops_of(request->ctx)->build(request->ctx, &s, out);
 }
 
 tess_status gallery_bentpipe2d(const gallery_request *request, tess_matrix **out)
@@ -265,7 +265,7 @@ tess_status gallery_rowscale(const gallery_request *request, tess_matrix **out)
     start_stencil(&s, counts);
     fill_box(&s, 3, (const double[]){6.0, -1.0, 0.0, 0.0});
     scale_rows(&s, percent);
-    status = gallery_build_stencil(request->ctx, &s, out);
+    status = stencil_ops_of(request->ctx)->build(request->ctx, &s, out);
 cleanup:
     return status;
 }
@@ -282,9 +282,11 @@ static void stencil_fill(const void *problem, int64_t row, int32_t *col, double 
     stencil_row_fill(problem, row, col, val);
 }
 
-tess_status gallery_build_stencil_host(tess_context *ctx, const tess_stencil *stencil, tess_matrix **out)
+static tess_status build(tess_context *ctx, const tess_stencil *stencil, tess_matrix **out)
 {
     int64_t n = stencil->nx * stencil->ny * stencil->nz;
 
     return gallery_build(ctx, &(gallery_rows){n, n, stencil_length, stencil_fill, stencil}, out);
 }
+
+const stencil_ops stencil_host_ops = {build};

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include <tessera/export.h>
 
 enum { TESS_STENCIL_POINTS = 27 };
@@ -150,11 +150,15 @@ TESS_HD void stencil_row_fill(const tess_stencil *s, int64_t row, int32_t *col, 
 extern "C" {
 #endif
 
-/* On the context's device. */
-tess_status gallery_build_stencil(tess_context *ctx, const tess_stencil *stencil, tess_matrix **out);
-tess_status gallery_build_stencil_host(tess_context *ctx, const tess_stencil *stencil, tess_matrix **out);
-/* GPU builds only. */
-tess_status tess_gallery_generate_device(tess_context *ctx, const tess_stencil *stencil, tess_matrix **out);
+/* What a device supplies. */
+typedef struct stencil_ops {
+    /* The matrix, made on the device. */
+    tess_status (*build)(tess_context *ctx, const tess_stencil *stencil, tess_matrix **out);
+} stencil_ops;
+
+extern const stencil_ops stencil_host_ops;
+const stencil_ops *stencil_gpu_ops(void);
+const stencil_ops *stencil_ops_of(const tess_context *ctx);
 
 #ifdef __cplusplus
 }

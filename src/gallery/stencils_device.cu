@@ -34,7 +34,7 @@ static tess_status launch_stencil(tess_context *ctx, const tess_stencil *s, int6
     return gpu_check_launch(ctx, "the stencil builder");
 }
 
-extern "C" tess_status tess_gallery_generate_device(tess_context *ctx, const tess_stencil *stencil, tess_matrix **out)
+static tess_status build(tess_context *ctx, const tess_stencil *stencil, tess_matrix **out)
 {
     int64_t nrows = stencil->nx * stencil->ny * stencil->nz, nnz = stencil_row_offset(stencil, nrows);
     int bits = nnz > INT32_MAX ? 64 : 32;
@@ -51,4 +51,11 @@ cleanup:
     tess_device_release(ctx, col, nnz, sizeof(int32_t));
     tess_device_release(ctx, val, nnz, sizeof(double));
     return status;
+}
+
+extern "C" const stencil_ops *stencil_gpu_ops(void)
+{
+    static const stencil_ops table = {build};
+
+    return &table;
 }

@@ -3,7 +3,7 @@
 #ifndef TESS_GALLERY_TRIANGULATION_H
 #define TESS_GALLERY_TRIANGULATION_H
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 
 typedef struct triangulation {
     int64_t unknowns; /* inner points */

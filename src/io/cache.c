@@ -11,6 +11,8 @@
 #include <zlib.h>
 
 #include "base/offsets.h"
+#include <tessera/io.h>
+
 #include "io/cache.h"
 #include "io/output_file.h"
 

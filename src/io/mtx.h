@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <tessera/io.h>
+
 #include "io/text_source.h"
 #include "matrix/assemble.h"
 

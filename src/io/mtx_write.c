@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tessera/io.h>
+
 #include "base/decimal.h"
 #include "io/output_file.h"
 #include "matrix/assemble.h"

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <zlib.h>
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 
 typedef struct output_file {
     tess_context *ctx;

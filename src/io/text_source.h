@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <zlib.h>
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 
 enum { TEXT_PEEK_BYTES = 16, TEXT_PADDING = 64 };
 

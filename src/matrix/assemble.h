@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -4,11 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/internal.h"
-#include "format/choose.h"
-#include "format/csr/csr.h"
-#include "format/split/split.h"
-#include "format/tiles/tiles.h"
+#include "matrix/assembled.h"
 
 void tess_matrix_destroy(tess_matrix *a)
 {
@@ -17,7 +13,7 @@ void tess_matrix_destroy(tess_matrix *a)
     tess_host_release(a->ctx, a, 1, sizeof *a);
 }
 
-static tess_status make_matrix(tess_context *ctx, int64_t nrows, int64_t ncols, int64_t nnz, tess_matrix **out)
+tess_status tess_matrix_make(tess_context *ctx, int64_t nrows, int64_t ncols, int64_t nnz, tess_matrix **out)
 {
     tess_status status = tess_host_allocate(ctx, 1, sizeof **out, (void **)out);
 
@@ -35,8 +31,8 @@ static tess_status make_matrix(tess_context *ctx, int64_t nrows, int64_t ncols, 
 /* Takes the storage, also on failure. */
 static tess_status assembled_from_storage(tess_context *ctx, csr_storage *storage, tess_matrix **out)
 {
-    const tess_format_ops *ops = tess_find_format(ctx->backend, TESS_FORMAT_CSR);
-    tess_status status = make_matrix(ctx, storage->view.nrows, storage->view.ncols, storage->view.nnz, out);
+    const tess_format_ops *ops = tess_find_format(TESS_FORMAT_CSR);
+    tess_status status = tess_matrix_make(ctx, storage->view.nrows, storage->view.ncols, storage->view.nnz, out);
 
     if (status != TESS_SUCCESS) {
         ops->destroy(ctx, storage);
@@ -143,7 +139,7 @@ tess_status tess_matrix_create_shell(tess_context *ctx, int64_t nrows, int64_t n
         return tess_fail(ctx, TESS_OUT_OF_RANGE, NULL, "a shell matrix of %lld by %lld", (long long)nrows,
                          (long long)ncols);
     }
-    status = make_matrix(ctx, nrows, ncols, 0, out);
+    status = tess_matrix_make(ctx, nrows, ncols, 0, out);
     if (status == TESS_SUCCESS) {
         (*out)->format = TESS_FORMAT_SHELL;
         (*out)->shell = *shell;
@@ -151,257 +147,21 @@ tess_status tess_matrix_create_shell(tess_context *ctx, int64_t nrows, int64_t n
     return status;
 }
 
-/* ---- conversion ---- */
-
-void tess_storage_options_init(tess_storage_options *options)
-{
-    options->format = TESS_FORMAT_CSR;
-    options->precision = TESS_PRECISION_FP64;
-    options->max_padding = 3.0;
-    options->window = 256;
-    options->arithmetic = TESS_ARITHMETIC_FP64;
-    tess_policy_options_init(&options->policy);
-    options->base = TESS_FORMAT_CSR;
-    options->low_base = TESS_FORMAT_CSR;
-    options->row_order = TESS_ROW_ORDER_ORIGINAL;
-    options->kernel = TESS_KERNEL_DEFAULT;
-    options->tcki_thresholds = (tess_tcki_thresholds){0.0, 0.0, 0.0};
-    options->layout = TESS_LAYOUT_TCKI;
-}
-
-tess_status tess_storage_require_fp64_arithmetic(tess_context *ctx, const tess_storage_options *options,
-                                                 const char *purpose)
-{
-    if (options->arithmetic == TESS_ARITHMETIC_FP64) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_UNSUPPORTED, "FP32 arithmetic is for products of ellr, sell and dia with FP32 vectors",
-                     "%s in arithmetic other than fp64", purpose);
-}
-
-static tess_status require_assembled(const tess_matrix *a, const char *purpose)
+tess_status tess_matrix_require_assembled(const tess_matrix *a, const char *purpose)
 {
     if (a->ops && !a->original) { return TESS_SUCCESS; }
     return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass the assembled matrix it was made from",
                      "%s needs an assembled matrix, not %s", purpose, a->ops ? "a stored one" : "a shell");
 }
 
-/* The precision that the stored matrix goes by: where a policy decides, that of the highest level. */
-static tess_precision precision_of(const tess_storage_options *options, const tess_assignment *assignment)
-{
-    const tess_policy_options *policy = assignment ? &assignment->summary.options : &options->policy;
-
-    if (!tess_format_takes_parts(options->format)) { return options->precision; }
-    return policy->nlevels > 0 ? policy->level[0].precision : TESS_PRECISION_FP64;
-}
-
-/* Whether the backend's format takes every precision that values may be stored in. */
-static bool takes_precisions(const tess_format_ops *ops, const tess_storage_options *options,
-                             const tess_assignment *assignment, tess_precision *refused)
-{
-    tess_policy_options policy = assignment ? assignment->summary.options : options->policy;
-    int count = 1;
-
-    tess_policy_default_levels(&policy);
-    if (tess_format_takes_parts(options->format) && policy.nlevels > 1) { count = policy.nlevels; }
-    for (int l = 0; l < count && l < TESS_MOST_LEVELS; l++) {
-        *refused = l == 0 ? precision_of(options, assignment) : policy.level[l].precision;
-        if (tess_precision_bytes(*refused) == 0 || !(ops->precisions & (1U << *refused))) { return false; }
-    }
-    return true;
-}
-
-static tess_status require_layout(const tess_matrix *a, const tess_storage_options *options)
-{
-    if (options->layout != TESS_LAYOUT_TCKI && options->layout != TESS_LAYOUT_RESIDENT) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "TESS_LAYOUT_TCKI or TESS_LAYOUT_RESIDENT", "layout %d",
-                         (int)options->layout);
-    }
-    if (options->layout == TESS_LAYOUT_RESIDENT && options->format != TESS_FORMAT_TILES) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "layout resident is for format tiles",
-                         "layout resident of format %s", tess_format_name(options->format));
-    }
-    return TESS_SUCCESS;
-}
-
-static tess_status require_kernel(const tess_matrix *a, const tess_storage_options *options)
-{
-    if (options->kernel != TESS_KERNEL_DEFAULT && options->kernel != TESS_KERNEL_PAPER) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "TESS_KERNEL_DEFAULT or TESS_KERNEL_PAPER", "kernel %d",
-                         (int)options->kernel);
-    }
-    if (options->kernel == TESS_KERNEL_PAPER && options->format != TESS_FORMAT_TILES) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "kernel paper is for format tiles", "kernel paper of format %s",
-                         tess_format_name(options->format));
-    }
-    return TESS_SUCCESS;
-}
-
-const tess_assignment_summary *tess_matrix_assigned_to(const tess_matrix *a)
-{
-    const bool split = a->format == TESS_FORMAT_SPLIT || a->format == TESS_FORMAT_COMPOSITE;
-
-    if (a->format == TESS_FORMAT_TILES) { return &((const tiles_storage *)a->storage)->summary; }
-    return split ? &((const split_storage *)a->storage)->summary : NULL;
-}
-
-/* Whether no nonzero is below FP64. */
-static bool is_fp64_throughout(const tess_assignment_summary *summary)
-{
-    for (int l = 0; l < summary->options.nlevels; l++) {
-        if (summary->nonzeros_at[l] > 0 && summary->options.level[l].precision != TESS_PRECISION_FP64) { return false; }
-    }
-    return true;
-}
-
-double tess_matrix_bounded_loss(const tess_matrix *a)
-{
-    const bool split = a->format == TESS_FORMAT_SPLIT || a->format == TESS_FORMAT_COMPOSITE;
-    const tess_assignment_summary *summary = tess_matrix_assigned_to(a);
-
-    if (!summary) { return a->loss; }
-    if (split && ((const split_storage *)a->storage)->options.arithmetic != TESS_ARITHMETIC_FP64) { return INFINITY; }
-    if (is_fp64_throughout(summary)) { return 0.0; }
-    if (summary->options.policy != TESS_POLICY_LOSSLESS) { return INFINITY; }
-    return fmax(summary->options.parameter, a->loss);
-}
-
-int tess_matrix_is_exact(const tess_matrix *a)
-{
-    return tess_matrix_bounded_loss(a) == 0.0;
-}
-
-tess_layout tess_matrix_layout(const tess_matrix *a)
-{
-    return a->original && a->format == TESS_FORMAT_TILES ? ((const tiles_storage *)a->storage)->layout
-                                                         : TESS_LAYOUT_TCKI;
-}
-
-tess_format tess_matrix_base(const tess_matrix *a)
-{
-    const bool split = a->format == TESS_FORMAT_SPLIT || a->format == TESS_FORMAT_COMPOSITE;
-
-    return split ? split_level_base(a->storage, 0) : a->format;
-}
-
-tess_format tess_matrix_low_base(const tess_matrix *a)
-{
-    const bool split = a->format == TESS_FORMAT_SPLIT || a->format == TESS_FORMAT_COMPOSITE;
-
-    return split ? split_level_base(a->storage, 1) : a->format;
-}
-
-tess_status tess_matrix_get_assignment(const tess_matrix *a, tess_assignment_summary *out)
-{
-    const tess_assignment_summary *summary = tess_matrix_assigned_to(a);
-
-    if (!summary) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "split, composite and tiles have one", "the assignment of format %s",
-                         a->ops ? tess_format_name(a->format) : "shell");
-    }
-    *out = *summary;
-    return TESS_SUCCESS;
-}
-
-/* Builds what the options ask for; they name the format, and the precision of one that has but one. */
-static tess_status build(tess_matrix *stored, const tess_storage_options *options, const tess_assignment *assignment)
-{
-    const tess_matrix *a = stored->original;
-    tess_storage_options chosen = *options;
-    tess_status status = TESS_SUCCESS;
-
-    if (assignment) {
-        stored->loss = INFINITY; /* it may have been found for other values */
-        return options->format == TESS_FORMAT_TILES ? tiles_build_assigned(a, options, assignment, &stored->storage)
-                                                    : split_build_assigned(a, options, assignment, &stored->storage);
-    }
-    if (!tess_format_takes_parts(options->format)) {
-        TESS_TRY(tess_matrix_choose_precision(a, options, &chosen.precision, &stored->loss));
-        stored->precision = chosen.precision;
-        stored->accepted_loss = options->policy.policy == TESS_POLICY_LOSSLESS ? options->policy.parameter : 0.0;
-    }
-    status = stored->ops->build(a, &chosen, &stored->storage);
-cleanup:
-    return status;
-}
-
-static tess_status convert(const tess_matrix *a, const tess_storage_options *options, const tess_assignment *assignment,
-                           tess_matrix **out)
-{
-    const tess_format_ops *ops = tess_find_format(a->ctx->backend, options->format);
-    tess_precision refused = TESS_PRECISION_FP64;
-    tess_matrix *stored = NULL;
-    tess_status status = TESS_SUCCESS;
-
-    if (!ops || !takes_precisions(ops, options, assignment, &refused)) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED,
-                         "csr, ellr, sell, dia and tiles take every precision, split and composite on a GPU fp64, "
-                         "fp32, bf16 and fp16 "
-                         "(--levels fp64,fp32,fp16)",
-                         "format %s in %s on %s", tess_format_name(options->format), tess_precision_name(refused),
-                         a->ctx->backend->name);
-    }
-    TESS_TRY(require_kernel(a, options));
-    TESS_TRY(require_layout(a, options));
-    TESS_TRY(make_matrix(a->ctx, a->nrows, a->ncols, a->nnz, &stored));
-    stored->format = options->format;
-    stored->precision = precision_of(options, assignment);
-    stored->ops = ops;
-    stored->original = a;
-    stored->values_version = a->values_version;
-    TESS_TRY(build(stored, options, assignment));
-    *out = stored;
-cleanup:
-    if (status != TESS_SUCCESS) { tess_matrix_destroy(stored); }
-    return status;
-}
-
-tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out)
-{
-    tess_status status = require_assembled(a, "tess_matrix_convert");
-
-    *out = NULL;
-    if (status != TESS_SUCCESS) { return status; }
-    return options->format == TESS_FORMAT_AUTO ? tess_matrix_convert_chosen(a, options, out)
-                                               : convert(a, options, NULL, out);
-}
-
-tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storage_options *options,
-                                         const tess_assignment *assignment, tess_matrix **out)
-{
-    tess_status status = require_assembled(a, "tess_matrix_convert_assigned");
-    tess_storage_options chosen = *options;
-
-    *out = NULL;
-    if (status != TESS_SUCCESS) { return status; }
-    if (chosen.format == TESS_FORMAT_AUTO) { chosen.format = tess_format_of_assignment(a, options, assignment); }
-    if (!tess_format_takes_parts(chosen.format)) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "split, composite and tiles take one", "an assignment for format %s",
-                         tess_format_name(chosen.format));
-    }
-    return convert(a, &chosen, assignment, out);
-}
-
-tess_status tess_matrix_refresh(tess_matrix *a)
-{
-    tess_status status = TESS_SUCCESS;
-
-    if (!a->original || a->values_version == a->original->values_version) { return TESS_SUCCESS; }
-    TESS_TRY(a->ops->refresh(a->original, a->storage));
-    if (tess_format_takes_parts(a->format)) {
-        a->loss = INFINITY; /* levels are those of the values before */
-    } else {
-        TESS_TRY(tess_matrix_find_loss(a->original, a->precision, a->accepted_loss, &a->loss));
-    }
-    a->values_version = a->original->values_version;
-cleanup:
-    return status;
-}
+/* ---- values ---- */
 
 tess_status tess_matrix_update_values(tess_matrix *a, const double *val, tess_memory where)
 {
     tess_context *ctx = a->ctx;
     bool on_gpu = ctx->device == TESS_DEVICE_GPU;
     csr_storage *storage = a->storage;
-    tess_status status = require_assembled(a, "tess_matrix_update_values");
+    tess_status status = tess_matrix_require_assembled(a, "tess_matrix_update_values");
     size_t bytes = (size_t)a->nnz * sizeof *val;
 
     if (status != TESS_SUCCESS) { return status; }
@@ -428,6 +188,58 @@ tess_status tess_matrix_update_values(tess_matrix *a, const double *val, tess_me
 }
 
 /* ---- questions ---- */
+
+const tess_assignment_summary *tess_matrix_assigned_to(const tess_matrix *a)
+{
+    return a->ops && a->ops->summary ? a->ops->summary(a) : NULL;
+}
+
+/* Whether no nonzero is below FP64. */
+static bool is_fp64_throughout(const tess_assignment_summary *summary)
+{
+    for (int l = 0; l < summary->options.nlevels; l++) {
+        if (summary->nonzeros_at[l] > 0 && summary->options.level[l].precision != TESS_PRECISION_FP64) { return false; }
+    }
+    return true;
+}
+
+double tess_matrix_bounded_loss(const tess_matrix *a)
+{
+    const tess_assignment_summary *summary = tess_matrix_assigned_to(a);
+
+    if (!summary) { return a->loss; }
+    if (a->ops->rounds_products && a->ops->rounds_products(a)) { return INFINITY; }
+    if (is_fp64_throughout(summary)) { return 0.0; }
+    if (summary->options.policy != TESS_POLICY_LOSSLESS) { return INFINITY; }
+    return fmax(summary->options.parameter, a->loss);
+}
+
+int tess_matrix_is_exact(const tess_matrix *a)
+{
+    return tess_matrix_bounded_loss(a) == 0.0;
+}
+
+tess_format tess_matrix_base(const tess_matrix *a)
+{
+    return a->ops && a->ops->base_of ? a->ops->base_of(a, 0) : a->format;
+}
+
+tess_format tess_matrix_low_base(const tess_matrix *a)
+{
+    return a->ops && a->ops->base_of ? a->ops->base_of(a, 1) : a->format;
+}
+
+tess_status tess_matrix_get_assignment(const tess_matrix *a, tess_assignment_summary *out)
+{
+    const tess_assignment_summary *summary = tess_matrix_assigned_to(a);
+
+    if (!summary) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "split, composite and tiles have one", "the assignment of format %s",
+                         a->ops ? tess_format_name(a->format) : "shell");
+    }
+    *out = *summary;
+    return TESS_SUCCESS;
+}
 
 int64_t tess_matrix_nrows(const tess_matrix *a)
 {
@@ -468,7 +280,7 @@ tess_status tess_matrix_get_csr(const tess_matrix *a, int64_t *row_ptr, int32_t 
 {
     tess_status status = TESS_SUCCESS;
 
-    if (!a->ops) { return require_assembled(a, "tess_matrix_get_csr"); }
+    if (!a->ops) { return tess_matrix_require_assembled(a, "tess_matrix_get_csr"); }
     status = tess_matrix_refresh((tess_matrix *)(uintptr_t)a);
     return status == TESS_SUCCESS ? a->ops->decode(a, row_ptr, col_ind, val) : status;
 }
@@ -499,7 +311,7 @@ tess_status tess_matrix_diagonal(const tess_matrix *a, tess_vector *diagonal)
 
 tess_status tess_matrix_raw_diagonal(const tess_matrix *a, double *diagonal)
 {
-    if (a->ops && !a->original) { return a->ctx->backend->csr_diagonal(a, diagonal); }
+    if (a->ops && !a->original) { return assembled_ops_of(a->ctx)->diagonal(a, diagonal); }
     if (!a->ops && a->shell.diagonal) {
         int code = a->shell.diagonal(a->shell.user, diagonal);
 
@@ -532,7 +344,7 @@ cleanup:
 
 tess_status tess_matrix_copy_to(const tess_matrix *a, tess_context *ctx, tess_matrix **out)
 {
-    tess_status status = require_assembled(a, "tess_matrix_copy_to");
+    tess_status status = tess_matrix_require_assembled(a, "tess_matrix_copy_to");
 
     *out = NULL;
     if (status == TESS_SUCCESS && a->ctx->device == TESS_DEVICE_CPU && ctx->device == TESS_DEVICE_GPU) {

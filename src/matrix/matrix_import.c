@@ -2,9 +2,9 @@
 /* Assembled matrices from the caller's CSR and COO arrays. */
 #include <string.h>
 
-#include "base/internal.h"
-#include "format/csr/csr.h"
 #include "matrix/assemble.h"
+#include "matrix/assembled.h"
+#include "matrix/matrix.h"
 
 static bool in_device_memory(const tess_context *ctx, tess_memory where)
 {
@@ -169,7 +169,7 @@ cleanup:
 
 static tess_status check_view(tess_context *ctx, const csr_view *view)
 {
-    const csr_backend *backend = csr_backend_of(ctx);
+    const assembled_ops *backend = assembled_ops_of(ctx);
     int64_t bad_row = -1;
     tess_status status = backend->check(ctx, view, &bad_row);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of matrices in any format, and of operators given by functions. */
-#include "base/internal.h"
+#include "matrix/matrix.h"
 
 static tess_status call_shell(const tess_matrix *a, tess_operation operation, const double *x, double *y)
 {
@@ -112,7 +112,7 @@ tess_status tess_matrix_spmv(const tess_matrix *a, tess_operation operation, dou
 tess_status tess_matrix_spmv_level(const tess_matrix *a, int level, double alpha, const tess_vector *x, double beta,
                                    tess_vector *y)
 {
-    if (a->format != TESS_FORMAT_COMPOSITE) {
+    if (!a->ops || !a->ops->copies_levels) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "composite has copies in every precision",
                          "a product at one level of a matrix in format %s", tess_format_name(a->format));
     }

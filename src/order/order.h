@@ -3,7 +3,9 @@
 #ifndef TESS_ORDER_ORDER_H
 #define TESS_ORDER_ORDER_H
 
-#include "base/internal.h"
+#include <tessera/order.h>
+
+#include "matrix/matrix.h"
 
 /* ---- input.c ---- */
 

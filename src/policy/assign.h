@@ -4,7 +4,7 @@
 #define TESS_GRANULE_ASSIGN_H
 
 #include "base/offsets.h"
-#include "format/csr/csr.h"
+#include "matrix/assembled.h"
 #include "policy/assignment.h"
 #include "policy/rules.h"
 
@@ -46,7 +46,7 @@ typedef struct assign_totals {
 } assign_totals;
 
 /* What a backend supplies; arrays are in its memory. */
-typedef struct assign_backend {
+typedef struct assign_ops {
     /* skip[k] = TESS_LEVEL_NONE for the diagonal's entries, 0 for the others */
     tess_status (*mark_diagonal)(tess_context *ctx, const csr_view *csr, uint8_t *skip);
     /* Fills level and exponent. */
@@ -60,14 +60,13 @@ typedef struct assign_backend {
     /* From the same: rows whose products fall short, for each of the random vectors of policy/choice.h. */
     tess_status (*count_inaccurate)(tess_context *ctx, const assign_task *task, int rounds,
                                     unsigned long long *inaccurate);
-} assign_backend;
+} assign_ops;
 
-extern const assign_backend assign_host;
+extern const assign_ops assign_host_ops;
 tess_status assign_blocks_host(tess_context *ctx, const assign_task *task, tess_assignment *out,
                                assign_totals *totals); /* its own, for blocks */
-#if TESS_HAVE_GPU
-const assign_backend *assign_gpu(void);
-#endif
+const assign_ops *assign_gpu_ops(void);
+const assign_ops *assign_ops_of(const tess_context *ctx);
 
 #ifdef __cplusplus
 }

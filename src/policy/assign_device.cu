@@ -321,9 +321,9 @@ cleanup:
     return status;
 }
 
-static const assign_backend table = {mark_diagonal, assign_levels, assign_blocks_gpu, measure_error, choice_count_gpu};
+static const assign_ops table = {mark_diagonal, assign_levels, assign_blocks_gpu, measure_error, choice_count_gpu};
 
-extern "C" const assign_backend *assign_gpu(void)
+extern "C" const assign_ops *assign_gpu_ops(void)
 {
     return &table;
 }

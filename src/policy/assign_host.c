@@ -97,4 +97,4 @@ static tess_status measure_error(tess_context *ctx, const assign_task *task, dou
     return TESS_SUCCESS;
 }
 
-const assign_backend assign_host = {mark_diagonal, assign_levels, assign_blocks_host, measure_error, choice_count_host};
+const assign_ops assign_host_ops = {mark_diagonal, assign_levels, assign_blocks_host, measure_error, choice_count_host};

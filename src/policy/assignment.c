@@ -5,15 +5,6 @@
 
 #include "policy/choice.h"
 
-static const assign_backend *backend_of(const tess_context *ctx)
-{
-#if TESS_HAVE_GPU
-    if (ctx->device == TESS_DEVICE_GPU) { return assign_gpu(); }
-#endif
-    (void)ctx;
-    return &assign_host;
-}
-
 /* Levels that the array holds. */
 static int64_t level_count(const tess_assignment *assignment)
 {
@@ -94,7 +85,7 @@ static tess_status skip_diagonal(const tess_assignment *assignment, assign_task 
         TESS_TRY(tess_device_allocate(assignment->ctx, assignment->nnz, sizeof *skip, (void **)own));
         skip = *own;
     }
-    TESS_TRY(backend_of(assignment->ctx)->mark_diagonal(assignment->ctx, &task->csr, skip));
+    TESS_TRY(assign_ops_of(assignment->ctx)->mark_diagonal(assignment->ctx, &task->csr, skip));
     task->skip = skip;
 cleanup:
     return status;
@@ -151,7 +142,7 @@ static tess_status make_levels(tess_assignment *assignment, const tess_matrix *a
     }
     task = task_of(assignment, a);
     TESS_TRY(skip_diagonal(assignment, &task, &skip));
-    TESS_TRY(backend_of(ctx)->assign(ctx, &task, totals));
+    TESS_TRY(assign_ops_of(ctx)->assign(ctx, &task, totals));
 cleanup:
     tess_device_release(ctx, skip, assignment->nnz, sizeof *skip);
     return status;
@@ -212,7 +203,7 @@ static tess_status make_block_levels(tess_assignment *assignment, const tess_mat
     assignment->grid.rows = o->block_rows;
     assignment->grid.cols = o->block_cols;
     task = task_of(assignment, a);
-    return backend_of(a->ctx)->assign_blocks(a->ctx, &task, assignment, totals);
+    return assign_ops_of(a->ctx)->assign_blocks(a->ctx, &task, assignment, totals);
 }
 
 static tess_status make(tess_assignment *assignment, const tess_matrix *a)
@@ -244,7 +235,7 @@ static tess_status judge(const tess_assignment *assignment, const tess_matrix *a
     tess_status status = TESS_SUCCESS;
 
     if (!task.rules.entries) { TESS_TRY(skip_diagonal(assignment, &task, &skip)); }
-    TESS_TRY(backend_of(a->ctx)->count_inaccurate(a->ctx, &task, rounds, inaccurate));
+    TESS_TRY(assign_ops_of(a->ctx)->count_inaccurate(a->ctx, &task, rounds, inaccurate));
     *accurate = choice_suffices(a->nrows, rounds, inaccurate);
 cleanup:
     tess_device_release(a->ctx, skip, assignment->nnz, sizeof *skip);
@@ -385,7 +376,7 @@ tess_status tess_assignment_measure_error(tess_assignment *assignment, const tes
     TESS_TRY(require_assembled(a));
     task = task_of(assignment, a);
     if (!task.rules.entries) { TESS_TRY(skip_diagonal(assignment, &task, &skip)); }
-    TESS_TRY(backend_of(ctx)->measure(ctx, &task, &assignment->summary.largest_relative_error));
+    TESS_TRY(assign_ops_of(ctx)->measure(ctx, &task, &assignment->summary.largest_relative_error));
 cleanup:
     tess_device_release(ctx, skip, assignment->nnz, sizeof *skip);
     return status;

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include "policy/block_grid.h"
 #include <tessera/policy.h>
 

@@ -2,7 +2,7 @@
 /* The arrays of a grid of blocks. */
 #include "policy/block_grid.h"
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 
 tess_status block_grid_allocate_rows(tess_context *ctx, int64_t nrows, block_grid *grid)
 {

@@ -108,8 +108,8 @@ TESS_HD void choice_add(const assign_task *task, int round, int64_t row, int64_t
         s->value[i] = fma(value, x[i], s->value[i]);
     }
     if (precision == TESS_PRECISION_FP64) { return; }
-    scale = policy_power_of_two(place.exponent);
-    tess_store(precision, &code, 0, value * policy_power_of_two(-place.exponent), TESS_OVERFLOW_INFINITY);
+    scale = tess_power_of_two(place.exponent);
+    tess_store(precision, &code, 0, value * tess_power_of_two(-place.exponent), TESS_OVERFLOW_INFINITY);
     raw = tess_load(precision, &code, 0);
     for (int i = 0; i < CHOICE_VECTORS; i++) {
         if (task->arithmetic == TESS_ARITHMETIC_FP32) {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/internal.h"
 #include "base/offsets.h"
+#include "matrix/matrix.h"
 
 /* A row is dense when it is longer than this and than 10 % of the columns. */
 static const int64_t dense_row_length = 1000;

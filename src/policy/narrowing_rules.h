@@ -110,7 +110,7 @@ TESS_HD bool narrowing_has_scale(double largest)
 TESS_HD int narrowing_exponent(tess_precision narrow, double largest)
 {
     const int top = narrow == TESS_PRECISION_FP32 ? 0 : narrow == TESS_PRECISION_FP16 ? 14 : 7;
-    const int exponent = policy_leading_exponent(largest) - top;
+    const int exponent = tess_leading_exponent(largest) - top;
 
     return exponent < -1022 ? -1022 : exponent > 1022 ? 1022 : exponent;
 }
@@ -120,8 +120,8 @@ TESS_HD double narrowing_round(tess_precision narrow, int exponent, double value
 {
     double code = 0.0;
 
-    tess_store(narrow, &code, 0, value * policy_power_of_two(-exponent), TESS_OVERFLOW_INFINITY);
-    return tess_load(narrow, &code, 0) * policy_power_of_two(exponent);
+    tess_store(narrow, &code, 0, value * tess_power_of_two(-exponent), TESS_OVERFLOW_INFINITY);
+    return tess_load(narrow, &code, 0) * tess_power_of_two(exponent);
 }
 
 #endif

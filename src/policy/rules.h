@@ -10,6 +10,8 @@
 #include <tessera/codec.h>
 #include <tessera/policy.h>
 
+#include "base/bits.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -76,21 +78,6 @@ TESS_HD bool policy_has_scales(const policy_rules *rules)
     return scaled;
 }
 
-/* 2^exponent, normal. */
-TESS_HD double policy_power_of_two(int exponent)
-{
-    return tess_double_of_bits((uint64_t)(exponent + 1023) << 52);
-}
-
-/* The exponent of a positive finite number's leading bit. */
-TESS_HD int policy_leading_exponent(double value)
-{
-    int offset = value < 0x1p-1022 ? 54 : 0;
-
-    value = offset ? value * 0x1p54 : value;
-    return (int)(tess_double_bits(value) >> 52) - 1023 - offset;
-}
-
 /* What policy lossless looks at in a magnitude: odd * unit, the number with the fewest significant bits that is near enough to it. */
 typedef struct policy_digits {
     double odd, unit; /* an odd integer of up to 53 bits; a power of two */
@@ -104,7 +91,7 @@ typedef struct policy_digits {
 TESS_HD policy_digits policy_digits_of(double magnitude, double loss)
 {
     const uint64_t fraction = (UINT64_C(1) << 52) - 1;
-    const int leading = policy_leading_exponent(magnitude);
+    const int leading = tess_leading_exponent(magnitude);
     const uint64_t bits = tess_double_bits(magnitude < 0x1p-1022 ? magnitude * 0x1p54 : magnitude);
     const uint64_t m = (bits & fraction) | (fraction + 1);
     uint64_t room = (uint64_t)(loss * (double)m), differ;
@@ -113,11 +100,10 @@ TESS_HD policy_digits policy_digits_of(double magnitude, double loss)
 
     if (room > 0 && fma(loss, (double)m, -(double)room) < 0.0) { room -= 1; } /* the product was rounded up */
     differ = (m - room - 1) ^ (m + room);
-    place = policy_leading_exponent((double)(differ & ~(differ >> 1))); /* no rounding changes the leading bit */
+    place = tess_leading_exponent((double)(differ & ~(differ >> 1))); /* no rounding changes the leading bit */
     exponent = leading - 52 + place;
     d.odd = (double)((m + room) >> place);
-    d.unit =
-        exponent < -1022 ? policy_power_of_two(exponent + 54) * 0x1p-54 : policy_power_of_two(exponent); /* or Inf */
+    d.unit = exponent < -1022 ? tess_power_of_two(exponent + 54) * 0x1p-54 : tess_power_of_two(exponent); /* or Inf */
     return d;
 }
 
@@ -172,7 +158,7 @@ TESS_HD void granule_add(granule_statistics *s, const policy_ranges *r, bool los
 /* Whether magnitudes over 2^exponent are within a precision's normal numbers, or, for policy lossless, units within its numbers. */
 TESS_HD bool policy_has_room(const policy_limits *limits, const granule_statistics *s, int exponent)
 {
-    double scale = policy_power_of_two(-exponent);
+    double scale = tess_power_of_two(-exponent);
 
     return s->largest * scale <= limits->largest && s->smallest * scale >= limits->smallest;
 }
@@ -185,7 +171,7 @@ TESS_HD int policy_exponent(const policy_rules *rules, int l, const granule_stat
 
     if (!rules->scaled[l] || s->not_finite > 0 || s->largest == 0.0) { return 0; }
     if (policy_has_room(&rules->limits[l], s, 0)) { return 0; }
-    exponent = policy_leading_exponent(s->largest) - rules->limits[l].scaled_top;
+    exponent = tess_leading_exponent(s->largest) - rules->limits[l].scaled_top;
     return exponent < -1022 ? -1022 : exponent > 1022 ? 1022 : exponent;
 }
 
@@ -196,7 +182,7 @@ TESS_HD bool policy_fits_at(const policy_rules *rules, int l, const granule_stat
 
     if (s->not_finite > 0) { return false; }
     return policy_has_room(limits, s, exponent) ||
-           (rules->allow_underflow && s->largest * policy_power_of_two(-exponent) <= limits->largest);
+           (rules->allow_underflow && s->largest * tess_power_of_two(-exponent) <= limits->largest);
 }
 
 TESS_HD bool policy_fits(const policy_rules *rules, int l, const granule_statistics *s)
@@ -257,8 +243,8 @@ TESS_HD double policy_relative_error(tess_precision precision, int exponent, dou
     double code = 0.0, stored, error;
 
     if (value == 0.0 || value - value != 0.0) { return 0.0; }
-    tess_store(precision, &code, 0, value * policy_power_of_two(-exponent), TESS_OVERFLOW_INFINITY);
-    stored = tess_load(precision, &code, 0) * policy_power_of_two(exponent);
+    tess_store(precision, &code, 0, value * tess_power_of_two(-exponent), TESS_OVERFLOW_INFINITY);
+    stored = tess_load(precision, &code, 0) * tess_power_of_two(exponent);
     error = fabs(value - stored) / fabs(value);
     return error <= 1.0 ? error : (double)INFINITY;
 }

@@ -145,7 +145,7 @@ static tess_status choose_precisions(const tess_matrix *a, tess_block_diagonal *
 
     judged.precisions = NULL;
     TESS_TRY(tess_device_allocate(a->ctx, nblocks, sizeof *judged.precisions, (void **)&judged.precisions));
-    TESS_TRY(a->ctx->backend->block_jacobi_build(a, &judged, TESS_BLOCKS_JUDGE, &singular_row));
+    TESS_TRY(block_jacobi_ops_of(a->ctx)->build(a, &judged, TESS_BLOCKS_JUDGE, &singular_row));
     status = place_blocks(a->ctx, m, judged.precisions);
 cleanup:
     tess_device_release(a->ctx, judged.precisions, nblocks, sizeof *judged.precisions);
@@ -206,7 +206,7 @@ tess_status block_jacobi_compute(const tess_matrix *a, tess_block_diagonal *m, i
 
     if (!a->ops) { return invert_shell_diagonal(a, m, singular_row); }
     if (m->precisions) { TESS_TRY(choose_precisions(a, m)); }
-    status = a->ctx->backend->block_jacobi_build(a, m, TESS_BLOCKS_STORE, singular_row);
+    status = block_jacobi_ops_of(a->ctx)->build(a, m, TESS_BLOCKS_STORE, singular_row);
 cleanup:
     return status;
 }

@@ -174,7 +174,7 @@ __device__ void store_inverse(const tess_block_diagonal &m, const open_block &o,
         const int exponent = block_exponent(precision, largest);
 
         if (o.lane == 0) { m.exponents[block] = static_cast<int16_t>(exponent); }
-        factor = power_of_two(-exponent);
+        factor = tess_power_of_two(-exponent);
     }
     for (int j = 0; j < o.k; j++) {
         const double value = o.lane < rows && j < rows ? o.a[o.lane + o.ld * j] * factor : 0.0;

@@ -304,8 +304,8 @@ size_t plan_tiles(const tess_context *ctx, int rows_of_thread, apply_task *task)
 
 } // namespace
 
-extern "C" tess_status gpu_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal *m, tess_precision vectors,
-                                              const void *r, void *z, const tess_reduction *reduction)
+static tess_status apply(tess_context *ctx, const tess_block_diagonal *m, tess_precision vectors, const void *r,
+                         void *z, const tess_reduction *reduction)
 {
     gpu_scope scope(ctx);
     const apply_choice choice = choose_kernel(*m);
@@ -327,4 +327,11 @@ extern "C" tess_status gpu_block_jacobi_apply(tess_context *ctx, const tess_bloc
     status = prepare_reduction(ctx, grid, reduction->ndots, reduction->step, reduction->state, &task.target);
     if (status != TESS_SUCCESS) { return status; }
     return gpu_launch(ctx, "block Jacobi", choice.kernel, grid, shared, task);
+}
+
+extern "C" const block_jacobi_ops *block_jacobi_gpu_ops(void)
+{
+    static const block_jacobi_ops table = {gpu_block_jacobi_build, apply};
+
+    return &table;
 }

@@ -61,7 +61,7 @@ void host_store_block(const tess_block_diagonal *m, int64_t block, const double 
         int exponent = block_exponent(precision, largest_entry(a, k, rows));
 
         m->exponents[block] = (int16_t)exponent;
-        factor = power_of_two(-exponent);
+        factor = tess_power_of_two(-exponent);
     }
     for (int e = 0; e < k * k; e++) {
         bool inside = e % k < rows && e / k < rows;
@@ -89,8 +89,8 @@ static int build_block(const csr_view *v, const tess_block_diagonal *m, tess_blo
     return bad;
 }
 
-tess_status host_block_jacobi_build(const tess_matrix *assembled, const tess_block_diagonal *m, tess_block_stage stage,
-                                    int64_t *singular_row)
+static tess_status build(const tess_matrix *assembled, const tess_block_diagonal *m, tess_block_stage stage,
+                         int64_t *singular_row)
 {
     const csr_view *v = &csr_of(assembled)->view;
     int64_t nblocks = block_count(m), first_bad = INT64_MAX;
@@ -228,8 +228,8 @@ static int batch_of(const tess_block_diagonal *m)
     return m->precisions ? 1 : by_values < by_rows ? by_values : by_rows;
 }
 
-tess_status host_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal *m, tess_precision vectors,
-                                    const void *r, void *z, const tess_reduction *reduction)
+static tess_status apply(tess_context *ctx, const tess_block_diagonal *m, tess_precision vectors, const void *r,
+                         void *z, const tess_reduction *reduction)
 {
     const block_task task = {m, {r, vectors}, z, reduction};
     const int64_t nblocks = block_count(m), per_group = HOST_BLOCK / m->block_size;
@@ -255,3 +255,5 @@ tess_status host_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal
     }
     return TESS_SUCCESS;
 }
+
+const block_jacobi_ops block_jacobi_host_ops = {build, apply};

@@ -7,7 +7,8 @@
 
 #include <tessera/codec.h>
 
-#include "base/device.h"
+#include "base/bits.h"
+#include "precond/block_jacobi.h"
 
 TESS_HD int64_t block_count(const tess_block_diagonal *m)
 {
@@ -40,15 +41,9 @@ TESS_HD int block_rows(const tess_block_diagonal *m, int64_t block)
     return left < 0 ? 0 : left < m->block_size ? (int)left : m->block_size;
 }
 
-/* 2^exponent for a normal number. */
-TESS_HD double power_of_two(int exponent)
-{
-    return tess_double_of_bits((uint64_t)(exponent + 1023) << 52);
-}
-
 TESS_HD double block_scale(const tess_block_diagonal *m, int64_t block)
 {
-    return m->exponents ? power_of_two(m->exponents[block]) : 1.0;
+    return m->exponents ? tess_power_of_two(m->exponents[block]) : 1.0;
 }
 
 /*
@@ -82,7 +77,7 @@ TESS_HD double block_roundoff(tess_precision precision)
 {
     switch (precision) {
 #define TESS_CASE(NAME, number, name, storage, bits, ...) \
-    case TESS_PRECISION_##NAME: return power_of_two(-(bits));
+    case TESS_PRECISION_##NAME: return tess_power_of_two(-(bits));
         TESS_PRECISION_LIST(TESS_CASE)
 #undef TESS_CASE
     }

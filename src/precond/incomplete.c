@@ -8,6 +8,7 @@
 #include <tessera/codec.h>
 
 #include "base/stages.h"
+#include "triangular/leaf.h"
 
 /* Shifts that are tried after none: FIRST_SHIFT, twice that, ... (Manteuffel; doubled as in HSL's MI28). */
 #define FIRST_SHIFT 1e-3
@@ -333,7 +334,7 @@ static tess_status attempt(const tess_incomplete *m, const attempt_room *room, c
                         .row_ptr_bits = 64,
                         .precision = TESS_PRECISION_FP64};
 
-    if (!m->by_host) { return m->ctx->backend->incomplete_factor(m->matrix, job, outcome); }
+    if (!m->by_host) { return incomplete_ops_of(m->ctx)->factor(m->matrix, job, outcome); }
     incomplete_factor_on_host(&v, job, m->ctx->threads, outcome);
     return tess_stage_end(m->ctx, "incomplete factors on the host");
 }

@@ -11,7 +11,46 @@
 #define TESS_PRECOND_INCOMPLETE_H
 
 #include "format/csr/csr.h"
+#include "triangular/leaf.h"
 #include "triangular/triangular.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { TESS_MOST_ATTEMPTS = 8 };
+
+/* An incomplete factorization on the pattern of the matrix; arrays are where it is computed, `runs` on the host. */
+typedef struct tess_incomplete_job {
+    int64_t n;
+    bool cholesky;           /* IC(0): entries right of the diagonal are neither read nor written */
+    double shift;            /* of the diagonal, over its magnitudes */
+    int attempts;            /* at once, with that shift, twice that, ...: 1 to TESS_MOST_ATTEMPTS */
+    bool hasty;              /* other attempts follow: what a bad row leaves behind does not matter */
+    const int64_t *diagonal; /* n: places of the diagonal entries among the matrix's */
+    const int32_t *order;    /* n: rows, those that a row needs before it; NULL, on the host: as they lie */
+    const level_run *runs;   /* of the host */
+    int64_t nruns;
+    double *lu;      /* of each attempt the matrix's entries: those of L and U beside the ones on their diagonals */
+    double *inverse; /* of each n: D^-1 */
+} tess_incomplete_job;
+
+/* Of the first attempt without a bad row, or else of the last. */
+typedef struct tess_incomplete_outcome {
+    int64_t bad_row; /* the first that is not finite, or else without a usable pivot; -1: none */
+    double largest;  /* magnitude in lu, where no row is bad */
+    int attempt;
+    bool finite; /* whether the matrix is, where that was looked at */
+} tess_incomplete_outcome;
+
+/* What a device supplies. */
+typedef struct incomplete_ops {
+    tess_status (*factor)(const tess_matrix *assembled, const tess_incomplete_job *job, tess_incomplete_outcome *out);
+} incomplete_ops;
+
+extern const incomplete_ops incomplete_host_ops;
+const incomplete_ops *incomplete_gpu_ops(void);
+const incomplete_ops *incomplete_ops_of(const tess_context *ctx);
 
 typedef struct tess_incomplete tess_incomplete;
 
@@ -33,7 +72,7 @@ uint64_t incomplete_revision(const tess_incomplete *m);
 int64_t incomplete_bytes(const tess_incomplete *m);
 void incomplete_destroy(tess_incomplete *m);
 
-/* As the backend's incomplete_factor, with all arrays on the host. Attempts, where there are several, are shared by threads. */
+/* As incomplete_ops.factor, with all arrays on the host. Attempts, where there are several, are shared by threads. */
 void incomplete_factor_on_host(const csr_view *v, const tess_incomplete_job *job, int threads,
                                tess_incomplete_outcome *out);
 
@@ -56,5 +95,9 @@ tess_status incomplete_take_lower(tess_context *ctx, const incomplete_pattern *p
 tess_status incomplete_take_upper(tess_context *ctx, const incomplete_pattern *p, triangle_pattern *out);
 tess_status incomplete_mirror(tess_context *ctx, const triangle_pattern *lower, triangle_pattern *out);
 void incomplete_release_triangle(tess_context *ctx, triangle_pattern *t);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -9,6 +9,7 @@
 #include "device/gpu/wait.cuh"
 #include "device/gpu/wave_sums.cuh"
 #include "format/csr/csr.h"
+#include "precond/incomplete.h"
 #include "precond/incomplete_rows.h"
 
 namespace {
@@ -272,8 +273,7 @@ tess_status launch_factor(tess_context *ctx, const factor_task &task)
 
 } // namespace
 
-extern "C" tess_status gpu_incomplete_factor(const tess_matrix *assembled, const tess_incomplete_job *job,
-                                             tess_incomplete_outcome *out)
+static tess_status factor(const tess_matrix *assembled, const tess_incomplete_job *job, tess_incomplete_outcome *out)
 {
     tess_context *ctx = assembled->ctx;
     gpu_scope scope(ctx);
@@ -305,4 +305,11 @@ cleanup:
     tess_device_release(ctx, task.done, flags, sizeof *task.done);
     tess_device_release(ctx, task.report, TESS_MOST_ATTEMPTS, sizeof *report);
     return status;
+}
+
+extern "C" const incomplete_ops *incomplete_gpu_ops(void)
+{
+    static const incomplete_ops table = {factor};
+
+    return &table;
 }

@@ -5,6 +5,7 @@
 #include "format/csr/csr_host.h"
 #include "precond/incomplete.h"
 #include "precond/incomplete_rows.h"
+#include "triangular/leaf.h"
 
 typedef struct factor_task {
     const tess_incomplete_job *job;
@@ -239,9 +240,10 @@ void incomplete_factor_on_host(const csr_view *v, const tess_incomplete_job *job
     out->attempt = good;
 }
 
-tess_status host_incomplete_factor(const tess_matrix *assembled, const tess_incomplete_job *job,
-                                   tess_incomplete_outcome *out)
+static tess_status factor(const tess_matrix *assembled, const tess_incomplete_job *job, tess_incomplete_outcome *out)
 {
     incomplete_factor_on_host(&csr_of(assembled)->view, job, assembled->ctx->threads, out);
     return TESS_SUCCESS;
 }
+
+const incomplete_ops incomplete_host_ops = {factor};

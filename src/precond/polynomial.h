@@ -11,7 +11,7 @@
 #ifndef TESS_PRECOND_POLYNOMIAL_H
 #define TESS_PRECOND_POLYNOMIAL_H
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 
 /* re + i im with im >= 0; where im > 0 it stands for its conjugate too. */
 typedef struct polynomial_root {

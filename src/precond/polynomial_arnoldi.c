@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <tessera/dense.h>
+
 #include "precond/polynomial.h"
 
 /* Columns begin at multiples of this many values. */

@@ -252,7 +252,7 @@ tess_status tess_precond_apply_fused(const tess_precond *m, tess_precision vecto
     } else if (m->incomplete) {
         status = incomplete_apply(m->incomplete, vectors, r, z, reduction->state);
     } else {
-        return m->ctx->backend->block_jacobi_apply(m->ctx, &m->blocks, vectors, r, z, reduction);
+        return block_jacobi_ops_of(m->ctx)->apply(m->ctx, &m->blocks, vectors, r, z, reduction);
     }
     return status == TESS_SUCCESS ? reduce_apart(m, z, reduction) : status;
 }

@@ -3,7 +3,7 @@
 #ifndef TESS_PRECOND_PRECOND_H
 #define TESS_PRECOND_PRECOND_H
 
-#include "base/internal.h"
+#include "precond/block_jacobi.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,25 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Look-ups in the backends' tables, and the names of what can be looked up. */
+/* The names of everything that can be asked for by name. */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "base/internal.h"
-
-#if !TESS_HAVE_GPU
-const tess_backend *tess_gpu_backend_table(void)
-{
-    return NULL;
-}
-#endif
-
-const tess_format_ops *tess_find_format(const tess_backend *backend, tess_format format)
-{
-    for (const tess_format_ops *const *ops = backend->formats; *ops; ops++) {
-        if ((*ops)->format == format) { return *ops; }
-    }
-    return NULL;
-}
+#include <tessera/tessera.h>
 
 /* A list of names with their values; ended by NULL. */
 typedef struct named_value {

@@ -12,6 +12,7 @@
 #include "device/step_common.h"
 #include "format/csr/csr.h"
 #include "solver/narrowing/narrowing.h"
+#include "solver/single_kernel/single_kernel.h"
 #include "solver/solver.h"
 #include "solver/transform.h"
 #include "solver/verify.h"
@@ -230,7 +231,7 @@ static uint32_t watch_of(const solve_run *run, double norm)
     if (run->patient || run->guard != TESS_GUARD_REPAIR || !narrowing_is_active(run->s)) { return 0; }
     patience = share < patience ? share : patience;
     patience = patience > LEAST_PATIENCE ? patience : (int64_t)LEAST_PATIENCE;
-    return step_watch((uint32_t)patience, 0, (uint32_t)policy_leading_exponent(norm));
+    return step_watch((uint32_t)patience, 0, (uint32_t)tess_leading_exponent(norm));
 }
 
 static tess_status start_cycle(solve_run *run)
@@ -284,6 +285,7 @@ static tess_status run_loop(solve_run *run, tess_loop_state *end)
                       .monitor = s->options.monitor,
                       .monitor_user = s->options.monitor_user,
                       .start_seconds = run->start,
+                      .whole = s->krylov.single ? &single_kernel_ops_of(s->ctx)->loop : NULL,
                       .graph_slot = &s->graph,
                       .result = run->begin};
     tess_status status = s->method->run ? s->method->run(s, &loop) : s->ctx->backend->run_loop(s->ctx, &loop);

@@ -46,7 +46,7 @@ tess_status krylov_narrowed_spmv(const tess_krylov *k, int product, const double
     /* The guard has gone up to the original: it has no tiles. */
     if (!pass || tess_matrix_layout(k->matrix) != TESS_LAYOUT_RESIDENT) { return krylov_spmv(k, x, y, reduction); }
     tess_enter_phase(k->ctx, TESS_PHASE_SPMV);
-    status = k->ctx->backend->narrowing->mark(k->ctx, pass, x, product, k->state);
+    status = narrowing_ops_of(k->ctx)->mark(k->ctx, pass, x, product, k->state);
     return status == TESS_SUCCESS ? multiply(k, x, y, reduction, pass->use) : status;
 }
 

@@ -3,7 +3,7 @@
 #ifndef TESS_SOLVER_KRYLOV_H
 #define TESS_SOLVER_KRYLOV_H
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include "precond/precond.h"
 
 enum { TESS_MAX_KRYLOV_VECTORS = 6 };

@@ -2,7 +2,7 @@
 #ifndef TESS_SOLVER_SYMMETRY_H
 #define TESS_SOLVER_SYMMETRY_H
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 
 /* Whether a square assembled matrix is symmetric to about nine digits, by two products with random vectors. A matrix with
    an asymmetric part below 1e-9 of its Frobenius norm passes. */

@@ -3,8 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/internal.h"
 #include "base/two_word.h"
+#include "matrix/assembled.h"
+#include "matrix/matrix.h"
 #include "solver/verify.h"
 
 /* The exponent of a scale that brings a sum of squares into range: squares overflow from 2^512 on and vanish below
@@ -19,7 +20,7 @@ static tess_status residual_pass(const tess_matrix *a, const double *b, const do
 {
     memset(sums, 0, sizeof *sums);
     sums->exponent = exponent;
-    return a->ctx->backend->csr_true_residual(a, b, x, residual, sums);
+    return assembled_ops_of(a->ctx)->true_residual(a, b, x, residual, sums);
 }
 
 /*

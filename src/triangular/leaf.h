@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <tessera/context.h>
 #include <tessera/precision.h>
 
 #include "base/loop_state.h"
@@ -45,5 +46,24 @@ typedef struct triangle_args {
     double *scaled;
     tess_loop_state *state; /* NULL: not in a loop */
 } triangle_args;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a device supplies. */
+typedef struct triangle_ops {
+    /* What solves need beyond the leaf's arrays, once these are made. */
+    tess_status (*prepare)(tess_context *ctx, triangle_leaf *leaf);
+    tess_status (*solve)(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args);
+} triangle_ops;
+
+extern const triangle_ops triangle_host_ops;
+const triangle_ops *triangle_gpu_ops(void);
+const triangle_ops *triangle_ops_of(const tess_context *ctx);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "device/host/host.h"
+#include "triangular/leaf.h"
 
 /* Rows of a level are counted here, then their places. */
 typedef struct level_work {

@@ -3,7 +3,8 @@
 #ifndef TESS_TRIANGULAR_LEVELS_H
 #define TESS_TRIANGULAR_LEVELS_H
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
+#include "triangular/leaf.h"
 
 /* The entries beside the diagonal of a lower or upper triangle, on the host; columns ascend within rows. */
 typedef struct triangle_pattern {

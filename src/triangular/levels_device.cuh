@@ -10,6 +10,7 @@
 #include "base/offsets.h"
 #include "device/gpu/reduce.cuh"
 #include "device/gpu/storage_types.cuh"
+#include "triangular/leaf.h"
 
 enum {
     LEVELS_BLOCK = 1024,  /* threads at most */

@@ -58,4 +58,23 @@ typedef struct merged_view {
     double *room;           /* of CPU contexts: blocks * 2 * local places */
 } merged_view;
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a device supplies. */
+typedef struct merged_ops {
+    tess_status (*limits)(tess_context *ctx, merged_limits *limits);
+    /* args as for a leaf */
+    tess_status (*solve)(tess_context *ctx, const merged_view *v, const triangle_args *args);
+} merged_ops;
+
+extern const merged_ops merged_host_ops;
+const merged_ops *merged_gpu_ops(void);
+const merged_ops *merged_ops_of(const tess_context *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Merged triangles on the GPU: what the device has for them, and launches. */
+#include "triangular/leaf.h"
+#include "triangular/merged.h"
 #include "triangular/merged_device.cuh"
 
 namespace {
@@ -94,7 +96,7 @@ tess_status launch(tess_context *ctx, const merged_view *v, merged_kernel kernel
 
 } // namespace
 
-extern "C" tess_status gpu_merged_limits(tess_context *ctx, merged_limits *limits)
+static tess_status find_limits(tess_context *ctx, merged_limits *limits)
 {
     gpu_scope scope(ctx);
 
@@ -102,7 +104,7 @@ extern "C" tess_status gpu_merged_limits(tess_context *ctx, merged_limits *limit
     return find_cluster(ctx, &limits->blocks);
 }
 
-extern "C" tess_status gpu_merged_solve(tess_context *ctx, const merged_view *v, const triangle_args *args)
+static tess_status solve(tess_context *ctx, const merged_view *v, const triangle_args *args)
 {
     gpu_scope scope(ctx);
     const merged_kernel kernel = kernel_of(v->precision, v->blocks > 1);
@@ -123,4 +125,11 @@ extern "C" tess_status gpu_merged_solve(tess_context *ctx, const merged_view *v,
     status = launch(ctx, v, kernel, task);
 cleanup:
     return status;
+}
+
+extern "C" const merged_ops *merged_gpu_ops(void)
+{
+    static const merged_ops table = {find_limits, solve};
+
+    return &table;
 }

@@ -9,6 +9,8 @@
 
 #include "device/gpu/reduce.cuh"
 #include "device/gpu/storage_types.cuh"
+#include "triangular/leaf.h"
+#include "triangular/merged.h"
 
 enum {
     MERGED_THREADS = 512,

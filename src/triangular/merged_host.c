@@ -3,11 +3,13 @@
 #include <tessera/codec.h>
 
 #include "device/host/host.h"
+#include "triangular/leaf.h"
+#include "triangular/merged.h"
 
 /* What an H200 has: the host takes the same records. */
 enum { BLOCKS = 16, SHARED_BYTES = 230400 };
 
-tess_status host_merged_limits(tess_context *ctx, merged_limits *limits)
+static tess_status limits(tess_context *ctx, merged_limits *limits)
 {
     (void)ctx;
     *limits = (merged_limits){BLOCKS, SHARED_BYTES};
@@ -112,7 +114,7 @@ static void store_solution(const merged_view *v, const triangle_args *args)
     }
 }
 
-tess_status host_merged_solve(tess_context *ctx, const merged_view *v, const triangle_args *args)
+static tess_status solve(tess_context *ctx, const merged_view *v, const triangle_args *args)
 {
     const char *next[MERGED_MOST_BLOCKS];
 
@@ -138,3 +140,5 @@ tess_status host_merged_solve(tess_context *ctx, const merged_view *v, const tri
     store_solution(v, args);
     return TESS_SUCCESS;
 }
+
+const merged_ops merged_host_ops = {limits, solve};

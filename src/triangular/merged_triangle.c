@@ -100,7 +100,7 @@ tess_status merged_create(tess_context *ctx, triangle_pattern *p, const level_sc
     tess_status status = TESS_SUCCESS;
 
     *out = NULL;
-    TESS_TRY(ctx->backend->merged_limits(ctx, &limits));
+    TESS_TRY(merged_ops_of(ctx)->limits(ctx, &limits));
     blocks = choose_blocks(&limits, p->n, entries);
     if (blocks == 0) { goto cleanup; }
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *t, (void **)&t));
@@ -152,7 +152,7 @@ static tess_status download_values(merged_triangle *t, const double *values, dou
         TESS_TRY(tess_device_upload(ctx, t->pattern.source, t->nnz, sizeof *t->source, (void **)&t->source));
     }
     TESS_TRY(tess_device_allocate(ctx, t->nnz, sizeof *gathered, (void **)&gathered));
-    TESS_TRY(csr_backend_of(ctx)->gather(ctx, t->nnz, values, t->source, gathered));
+    TESS_TRY(csr_ops_of(ctx)->gather(ctx, t->nnz, values, t->source, gathered));
     status = ctx->backend->download(ctx, val, gathered, (size_t)t->nnz * sizeof *val);
 cleanup:
     tess_device_release(ctx, gathered, t->nnz, sizeof *gathered);

@@ -196,7 +196,7 @@ static tess_status add_leaf(sparse_triangle *t, const triangle_pattern *p, int64
     TESS_TRY(tess_device_upload(ctx, part.col_ind, part.nnz, sizeof *part.col_ind, (void **)&l->col_ind));
     TESS_TRY(tess_device_upload(ctx, part.source, part.nnz, sizeof *part.source, (void **)&l->source));
     TESS_TRY(tess_device_allocate(ctx, part.nnz, tess_precision_bytes(l->precision), &l->val));
-    status = ctx->backend->triangle_prepare(ctx, l);
+    status = triangle_ops_of(ctx)->prepare(ctx, l);
 cleanup:
     release_part(ctx, &part);
     return status;
@@ -297,7 +297,7 @@ void triangle_values_release(tess_context *ctx, triangle_values *v)
 
 static tess_status fill_leaf(tess_context *ctx, const triangle_leaf *l, const double *values)
 {
-    const csr_backend *csr = csr_backend_of(ctx);
+    const csr_ops *csr = csr_ops_of(ctx);
     double *wide = NULL;
     tess_status status = TESS_SUCCESS;
 
@@ -334,7 +334,7 @@ static tess_status fill_square(const sparse_triangle *t, triangle_square *s, con
     tess_matrix *a = s->assembled;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(csr_backend_of(ctx)->gather(ctx, a->nnz, values, s->source, (double *)(uintptr_t)csr_of(a)->view.val));
+    TESS_TRY(csr_ops_of(ctx)->gather(ctx, a->nnz, values, s->source, (double *)(uintptr_t)csr_of(a)->view.val));
     a->values_version += 1;
     if (is_plain(&t->squares)) { return a->ops->prepare(a); }
     if (s->stored) { return tess_matrix_refresh(s->stored); }
@@ -413,7 +413,7 @@ tess_status triangle_solve(const sparse_triangle *t, triangle_args args)
 {
     tess_status status = TESS_SUCCESS;
 
-    if (t->merged) { return t->ctx->backend->merged_solve(t->ctx, merged_view_of(t->merged), &args); }
+    if (t->merged) { return merged_ops_of(t->ctx)->solve(t->ctx, merged_view_of(t->merged), &args); }
     if (t->nsteps > 1 && args.b != args.x) {
         TESS_TRY(copy_vector(t, &args));
         args.b = args.x;
@@ -422,7 +422,7 @@ tess_status triangle_solve(const sparse_triangle *t, triangle_args args)
         const triangle_step *step = &t->steps[i];
 
         TESS_TRY(step->square.assembled ? subtract_square(&step->square, &args)
-                                        : t->ctx->backend->triangle_solve(t->ctx, &step->leaf, &args));
+                                        : triangle_ops_of(t->ctx)->solve(t->ctx, &step->leaf, &args));
     }
 cleanup:
     return status;

@@ -9,6 +9,7 @@
 #ifndef TESS_TRIANGULAR_TRIANGULAR_H
 #define TESS_TRIANGULAR_TRIANGULAR_H
 
+#include "triangular/leaf.h"
 #include "triangular/levels.h"
 
 typedef struct sparse_triangle sparse_triangle;

@@ -10,6 +10,7 @@
 #include "triangular/levels_device.cuh"
 
 #include "dense/trsv_letters.cuh"
+#include "triangular/leaf.h"
 
 namespace {
 
@@ -220,7 +221,7 @@ tess_status launch(tess_context *ctx, const triangle_leaf *leaf, const triangle_
 
 } // namespace
 
-extern "C" tess_status gpu_triangle_prepare(tess_context *ctx, triangle_leaf *leaf)
+static tess_status prepare(tess_context *ctx, triangle_leaf *leaf)
 {
     gpu_scope scope(ctx);
     const bool narrow = is_narrow(leaf);
@@ -236,7 +237,7 @@ extern "C" tess_status gpu_triangle_prepare(tess_context *ctx, triangle_leaf *le
     return status == TESS_SUCCESS ? renumber_columns(ctx, leaf) : status;
 }
 
-extern "C" tess_status gpu_triangle_solve(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args)
+static tess_status solve(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args)
 {
     gpu_scope scope(ctx);
 
@@ -247,4 +248,11 @@ extern "C" tess_status gpu_triangle_solve(tess_context *ctx, const triangle_leaf
 #undef CASE
     }
     return tess_fail(ctx, TESS_INTERNAL, nullptr, "storage precision %d", static_cast<int>(leaf->precision));
+}
+
+extern "C" const triangle_ops *triangle_gpu_ops(void)
+{
+    static const triangle_ops table = {prepare, solve};
+
+    return &table;
 }

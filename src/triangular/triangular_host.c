@@ -4,6 +4,7 @@
 
 #include "base/offsets.h"
 #include "device/host/host.h"
+#include "triangular/leaf.h"
 
 typedef struct solve_task {
     const triangle_leaf *leaf;
@@ -42,7 +43,7 @@ static void solve_rows(const solve_task *task, int64_t begin, int64_t end)
 /* Rows that a thread takes at a time from a level. */
 enum { ROWS = 256 };
 
-tess_status host_triangle_solve(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args)
+static tess_status solve(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args)
 {
     const solve_task task = {leaf, args};
 
@@ -62,9 +63,11 @@ tess_status host_triangle_solve(tess_context *ctx, const triangle_leaf *leaf, co
     return TESS_SUCCESS;
 }
 
-tess_status host_triangle_prepare(tess_context *ctx, triangle_leaf *leaf)
+static tess_status prepare(tess_context *ctx, triangle_leaf *leaf)
 {
     (void)ctx;
     (void)leaf;
     return TESS_SUCCESS;
 }
+
+const triangle_ops triangle_host_ops = {prepare, solve};

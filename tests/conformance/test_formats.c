@@ -4,7 +4,7 @@
  * separate checks: storage (each value within the precision's rounding of the original) and arithmetic (products
  * against the oracle on the values that are stored).
  */
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include "support/product.h"
 #include "support/variants.h"
 
@@ -501,7 +501,7 @@ static int run_combinations(tess_context *ctx)
 {
     int count = 0;
 
-    for (const tess_format_ops *const *format = ctx->backend->formats; *format; format++) {
+    for (const tess_format_ops *const *format = tess_formats; *format; format++) {
         const tess_format kind = (*format)->format;
 
         count += takes_policy(kind) ? run_variants(ctx, kind) : run_precisions(ctx, *format);

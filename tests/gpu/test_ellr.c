@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ELLPACK-R and SELL-C-sigma on the GPU: every kernel, the layout that the host builds, vectors at odd addresses. */
-#include "base/internal.h"
 #include "format/ellr/ellr.h"
+#include "matrix/matrix.h"
 #include "support/slice_parts.h"
 
 static tess_context *gpu = NULL;

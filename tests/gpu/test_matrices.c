@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrices on the GPU: device arrays copied and borrowed, all kinds of rows, the same bits on every run. */
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include "support/product.h"
 
 static tess_context *gpu = NULL;

@@ -2,7 +2,7 @@
 /* Assignments on the GPU: the host's, level by level and bit by bit. */
 #include <float.h>
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include "policy/choice.h"
 #include "support/blocks.h"
 #include "support/test.h"
@@ -284,7 +284,7 @@ static void levels_are_those_of_the_host(void **state)
 
 #if TESS_HAVE_GPU
 /* Rows that fall short, counted for every x of all rounds. */
-static unsigned long long count_inaccurate(const assign_backend *backend, const tess_matrix *m,
+static unsigned long long count_inaccurate(const assign_ops *backend, const tess_matrix *m,
                                            const tess_policy_options *o, unsigned long long *count)
 {
     tess_assignment *made = NULL;
@@ -321,8 +321,8 @@ static void inaccurate_rows_are_those_of_the_host(void **state)
                                            k & 2 ? "fp64,fp32,fp16" : "fp64,fp32");
 
         o.arithmetic = k & 2 ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64;
-        sum += count_inaccurate(&assign_host, host, &o, expected);
-        (void)count_inaccurate(assign_gpu(), device, &o, count);
+        sum += count_inaccurate(&assign_host_ops, host, &o, expected);
+        (void)count_inaccurate(assign_gpu_ops(), device, &o, count);
         assert_memory_equal(expected, count, sizeof count);
         tess_matrix_destroy(host);
         tess_matrix_destroy(device);

@@ -267,7 +267,7 @@ static void large_matrices_are_streamed(void **state)
     single_limits limits = {0, 0, 0};
 
     (void)state;
-    assert_ok(gpu, gpu->backend->single_limits(gpu, &limits));
+    assert_ok(gpu, single_kernel_ops_of(gpu)->limits(gpu, &limits));
     assert_true(limits.blocks > 0 && limits.shared_bytes >= 40000);
     tess_solve_options options = single_options(TESS_SOLVER_CG, TESS_RECURRENCE_ONE_REDUCTION);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans of single kernels made on the GPU: the arrays of those that the host makes, to the bit. */
 #include "base/device.h"
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include "solver/single_kernel/single_kernel.h"
 #include "support/incomplete.h"
 #include "support/tiles.h"
@@ -84,7 +84,7 @@ static void check_plans(const oracle_csr *a)
         shape = single_kernel_shape(k % 4 < 2 ? t.device : t.device_tiles);
         shape.blocks = blocks[k / 4];
         shape.cluster = k % 2 == 0;
-        assert_ok(gpu, gpu->backend->single_plan(t.device, &shape, &device));
+        assert_ok(gpu, single_kernel_ops_of(gpu)->plan(t.device, &shape, &device));
         if (host.blocks > 0) {
             check_same(&host, &device);
         } else {

@@ -8,7 +8,9 @@
 #include <tessera/dense.h>
 
 extern "C" {
+#include "precond/incomplete.h"
 #include "support/test.h"
+#include "triangular/leaf.h"
 }
 
 static tess_context *gpu = nullptr;
@@ -69,7 +71,7 @@ static triangle_leaf make_leaf()
     leaf.row_ptr = to_device(row_ptr, (ROWS + 1) * sizeof *row_ptr);
     leaf.col_ind = static_cast<int32_t *>(to_device(row, ROWS * sizeof *row));
     leaf.val = to_device(val, ROWS * sizeof *val);
-    assert_ok(gpu, gpu->backend->triangle_prepare(gpu, &leaf));
+    assert_ok(gpu, triangle_ops_of(gpu)->prepare(gpu, &leaf));
     free(row);
     free(row_ptr);
     free(val);
@@ -98,11 +100,11 @@ static void rows_in_a_circle_end_by_the_clock(void **state)
     args.x = static_cast<double *>(tess_vector_data(x));
     for (int turn = 0; turn < 3; turn++) {
         put_columns(leaf, true);
-        assert_ok(gpu, gpu->backend->triangle_solve(gpu, &leaf, &args));
-        assert_ok(gpu, gpu->backend->triangle_solve(gpu, &leaf, &args)); /* does nothing, and waits for nobody */
+        assert_ok(gpu, triangle_ops_of(gpu)->solve(gpu, &leaf, &args));
+        assert_ok(gpu, triangle_ops_of(gpu)->solve(gpu, &leaf, &args)); /* does nothing, and waits for nobody */
         check_failed();
         put_columns(leaf, false);
-        assert_ok(gpu, gpu->backend->triangle_solve(gpu, &leaf, &args));
+        assert_ok(gpu, triangle_ops_of(gpu)->solve(gpu, &leaf, &args));
         read_vector(x, solution);
         for (int p = 0; p < ROWS; p++) {
             assert_true(solution[p] == (p / STEP % 2 == 0 ? 1.0 : 0.0));
@@ -210,10 +212,10 @@ static void factors_in_a_wrong_order_end_by_the_clock(void **state)
     job.lu = static_cast<double *>(to_device(a.val, static_cast<size_t>(a.nnz) * sizeof *job.lu));
     job.inverse = static_cast<double *>(to_device(diagonal, ORDER * sizeof *job.inverse));
     job.order = order[1];
-    assert_fails(gpu, TESS_DEVICE, gpu->backend->incomplete_factor(matrix, &job, &outcome));
+    assert_fails(gpu, TESS_DEVICE, incomplete_ops_of(gpu)->factor(matrix, &job, &outcome));
     job.order = order[0];
     gpu_state_of(gpu)->patience.nanoseconds = TESS_PATIENCE_NANOSECONDS; /* one row after another */
-    assert_ok(gpu, gpu->backend->incomplete_factor(matrix, &job, &outcome));
+    assert_ok(gpu, incomplete_ops_of(gpu)->factor(matrix, &job, &outcome));
     assert_int_equal(outcome.bad_row, -1);
     gpu_state_of(gpu)->patience.nanoseconds = patience;
     for (int k = 0; k < 2; k++) {

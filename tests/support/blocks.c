@@ -3,7 +3,7 @@
 
 #include <tessera/codec.h>
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include "policy/assignment.h"
 
 /* ---- mean and standard deviation ---- */

@@ -3,7 +3,7 @@
 
 #include <tessera/codec.h>
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 
 /* An array on the context's device and what it was filled with. */
 typedef struct operand {

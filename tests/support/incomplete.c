@@ -4,6 +4,7 @@
 #include <tessera/codec.h>
 
 #include "precond/incomplete.h"
+#include "triangular/leaf.h"
 
 /* ---- the library's factors ---- */
 
@@ -74,7 +75,7 @@ static tess_incomplete_outcome factor_on_device(const tess_matrix *matrix, facto
     job.nruns = schedule.nruns;
     job.lu = to_device(ctx, f->lu, matrix->nnz, sizeof *job.lu);
     job.inverse = to_device(ctx, f->inverse, matrix->nrows, sizeof *job.inverse);
-    assert_ok(ctx, ctx->backend->incomplete_factor(matrix, &job, &outcome));
+    assert_ok(ctx, incomplete_ops_of(ctx)->factor(matrix, &job, &outcome));
     to_host(ctx, job.lu, matrix->nnz, f->lu);
     to_host(ctx, job.inverse, matrix->nrows, f->inverse);
     tess_device_release(ctx, diagonal, matrix->nrows, sizeof *diagonal);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/layers.h"
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include "support/product.h"
 
 const int layer_sides[4][2] = {{16, 16}, {16, 32}, {32, 16}, {32, 32}};

@@ -27,7 +27,7 @@ int64_t part_target(const slice_part *part, int64_t i)
 
 double part_value(const slice_part *part, tess_precision precision, bool scaled, int64_t i, int64_t k)
 {
-    double scale = scaled ? policy_power_of_two(part->host.exponent[i]) : 1.0, code = 0.0;
+    double scale = scaled ? tess_power_of_two(part->host.exponent[i]) : 1.0, code = 0.0;
 
     tess_store(precision, &code, 0, ((const double *)part->host.val)[k] / scale, TESS_OVERFLOW_INFINITY);
     return tess_load(precision, &code, 0) * scale;
@@ -316,7 +316,7 @@ static void check_epilogue(const parts_scene *t, tess_spmv_args args)
 
     assert_ok(t->ctx, backend->upload(t->ctx, t->dy, t->y, (size_t)n * sizeof(double)));
     assert_ok(t->ctx, backend->zero(t->ctx, t->ctx->scratch_state, sizeof(tess_loop_state)));
-    assert_ok(t->ctx, ellr_backend_of(t->ctx)->spmv_parts(t->ctx, PARTS, t->view, &args));
+    assert_ok(t->ctx, ellr_ops_of(t->ctx)->spmv_parts(t->ctx, PARTS, t->view, &args));
     if (args.y) { assert_ok(t->ctx, backend->download(t->ctx, t->out, t->dy, (size_t)n * sizeof(double))); }
     if (args.y_shadow) {
         assert_ok(t->ctx, backend->download(t->ctx, t->out_shadow, t->dy_shadow, (size_t)n * sizeof(float)));

@@ -3,8 +3,8 @@
 #ifndef TESS_TESTS_SUPPORT_SLICE_PARTS_H
 #define TESS_TESTS_SUPPORT_SLICE_PARTS_H
 
-#include "base/internal.h"
 #include "format/ellr/ellr.h"
+#include "matrix/matrix.h"
 #include "support/slices.h"
 
 /* Which rows: first, first + step, ... */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/tiles.h"
 
-#include "base/internal.h"
 #include "format/tiles/tiles.h"
+#include "matrix/matrix.h"
 #include "support/gallery.h"
 #include "support/product.h"
 #include "support/variants.h"

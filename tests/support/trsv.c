@@ -4,8 +4,8 @@
 #include <tessera/codec.h>
 #include <tessera/dense.h>
 
-#include "base/internal.h"
 #include "dense/trsv.h"
+#include "matrix/matrix.h"
 
 /* A triangle as it is stored, and its values. */
 typedef struct triangle {

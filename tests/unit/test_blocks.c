@@ -2,7 +2,7 @@
 /* Granularity block and policy mean-3std on the CPU: the grid, its levels and scales, mean and standard deviation. */
 #include <float.h>
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include "policy/assignment.h"
 #include "policy/rules.h"
 #include "support/blocks.h"

@@ -2,8 +2,8 @@
 /* The F of mean-3std that the library chooses: against every candidate judged in wide arithmetic, and where it is told. */
 #include <float.h>
 
-#include "base/internal.h"
 #include "base/random.h"
+#include "matrix/matrix.h"
 #include "policy/choice.h"
 #include "support/test.h"
 

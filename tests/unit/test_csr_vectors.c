@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products with vectors in FP32, and steps of a polynomial, against the oracle: CSR in every storage, split and composite by rows.
    tests/gpu/test_csr_vectors.c runs the same tests on a GPU. */
-#include "base/internal.h"
 #include "format/csr/csr.h"
+#include "matrix/matrix.h"
 #include "support/product.h"
 
 #define U32 0x1p-24
@@ -409,7 +409,7 @@ static void check_parts(tess_context *ctx, const tess_matrix *assembled, int kin
     tess_spmv_args args;
     bench b;
 
-    if (!(tess_find_format(ctx->backend, storage.format)->precisions & 1U << low)) {
+    if (!(tess_find_format(storage.format)->precisions & 1U << low)) {
         assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(assembled, &storage, &stored));
         return;
     }

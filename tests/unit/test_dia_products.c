@@ -3,7 +3,7 @@
  * What solvers ask of products with DIA: y = r - A x with dot products, and steps of a polynomial. tests/gpu/test_dia_products.c
  * runs the same tests on a GPU.
  */
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include "support/bands.h"
 
 typedef struct products {

@@ -181,7 +181,7 @@ static void views_decode_into_their_rows(void **state)
 
     (void)state;
     assert_ok(ctx, ellr_build_view(ctx, &part.device, &options, &v));
-    assert_ok(ctx, ellr_backend_of(ctx)->decode(ctx, &part.device, &v, columns, values));
+    assert_ok(ctx, ellr_ops_of(ctx)->decode(ctx, &part.device, &v, columns, values));
     for (int64_t i = 0; i < part.host.nrows; i++) {
         for (int64_t k = part_offset(&part, i); k < part_offset(&part, i + 1); k++) {
             assert_int_equal(columns[k - first], part.host.col_ind[k]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrices in one precision that stores every value as it is: which precision policy lossless takes, and that a solve knows.
    tests/gpu/test_exact.c runs the same tests on a GPU. */
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include "support/product.h"
 #include "support/solve.h"
 

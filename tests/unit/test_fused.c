@@ -3,7 +3,7 @@
  * The passes of CG over its vectors, in numbers that no rounding changes: any length, with and without a diagonal, at any
  * place in memory, in each phase of a loop. tests/gpu/test_fused.c runs the same tests on a GPU.
  */
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include "support/test.h"
 
 enum { MOST = 300001, EDGE = 4 };

@@ -2,7 +2,7 @@
 /* Policy lossless on the CPU: which values a level holds, E, scales, the kind of fp8, and that no format changes a bit. */
 #include <float.h>
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include "policy/assignment.h"
 #include "support/formats.h"
 #include "support/product.h"

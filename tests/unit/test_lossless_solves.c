@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Solves with matrices that are stored without loss, or with next to none. */
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include "support/product.h"
 #include "support/solve.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Host arrays that a context keeps for later: which, how many, and when they go. */
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include "support/heap.h"
 #include "support/test.h"
 

@@ -5,8 +5,8 @@
 #include "support/test.h"
 #include "support/tiles.h"
 
-#include "base/internal.h"
 #include "device/step_common.h"
+#include "matrix/matrix.h"
 
 /* A Laplacian whose values no lower precision holds, on a long strip, and a load at one end: far from it p stays small for long. */
 static oracle_csr make_strip(void)

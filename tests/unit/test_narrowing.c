@@ -7,7 +7,7 @@
 #include "support/tiles.h"
 #include "support/variants.h"
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include "solver/narrowing/narrowing.h"
 #include "solver/solver.h"
 
@@ -248,7 +248,7 @@ static void check_pass(const tess_solver *solver, expected_passes *e, const tess
     tess_vector *v = make_vector(ctx, p->n, x);
     uint8_t *use = NULL;
 
-    assert_ok(ctx, ctx->backend->narrowing->mark(ctx, p, v->data, product, NULL));
+    assert_ok(ctx, narrowing_ops_of(ctx)->mark(ctx, p, v->data, product, NULL));
     use = read_tiles(solver->stored, p->use, p->nsegments, 1);
     for (int64_t s = 0; s < p->nsegments; s++) {
         const int64_t end = s * 16 + 16 < p->n ? s * 16 + 16 : p->n;

@@ -2,7 +2,7 @@
 /* Time by phases: it adds up, sleeps are found in the phase that slept, failures leave no clock behind. */
 #include <time.h>
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include "support/solve.h"
 
 enum { SIDE = 20, N = SIDE * SIDE };

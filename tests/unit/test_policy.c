@@ -2,7 +2,7 @@
 /* Policies rule by rule on the CPU: ranges, shares, what fits, scales, levels by row and by entry. */
 #include <float.h>
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include "policy/assignment.h"
 #include "support/test.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options of policies: names, defaults, what is refused. */
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include "policy/assignment.h"
 #include "support/test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Split and composite storage: bytes, row orders, copies, what is refused. Products in general are in conformance, those of
    iterations in test_split_products.c. */
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include "support/product.h"
 #include "support/variants.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Split storage in layers over slices and diagonals, each base beside each: layouts, bytes, products, new values, what is refused.
    tests/gpu/test_split_bases.c runs the same tests on a GPU. */
-#include "base/internal.h"
 #include "format/split/split.h"
+#include "matrix/matrix.h"
 #include "support/layers.h"
 #include "support/product.h"
 #include "support/variants.h"

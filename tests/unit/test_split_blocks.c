@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Split storage in layers, by blocks and by entries: what each layer holds, bytes, products in one pass, what is refused. Zhao et al.
    2024, section 3.2.1. tests/gpu/test_split_blocks.c runs the same tests on a GPU. */
-#include "base/internal.h"
 #include "format/split/split.h"
+#include "matrix/matrix.h"
 #include "support/layers.h"
 #include "support/product.h"
 #include "support/variants.h"

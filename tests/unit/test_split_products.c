@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What iterations ask of products with split and composite storage: updates, residuals, shadows, FP32 products.
    tests/gpu/test_split_products.c runs the same tests on a GPU. */
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include "support/blocks.h"
 #include "support/product.h"
 #include "support/variants.h"

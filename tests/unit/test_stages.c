@@ -2,7 +2,7 @@
 /* Times of stages: what is counted where, what is left out. */
 #include "base/stages.h"
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include "support/test.h"
 
 static void stages_are_counted_by_name(void **state)

@@ -6,8 +6,8 @@
 #include "support/tiles.h"
 #include "support/variants.h"
 
-#include "base/internal.h"
 #include "format/tiles/tcki_record.h"
+#include "matrix/matrix.h"
 
 static const tess_level fp32 = {TESS_PRECISION_FP32, 0};
 

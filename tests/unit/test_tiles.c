@@ -5,8 +5,8 @@
 #include "support/tiles.h"
 #include "support/variants.h"
 
-#include "base/internal.h"
 #include "format/tiles/tiles_record.h"
+#include "matrix/matrix.h"
 #include <tessera/codec.h>
 
 static const tess_level fp32 = {TESS_PRECISION_FP32, 0};

@@ -11,7 +11,7 @@
 #include "device/gpu/vendor_cuda.h"
 #endif
 
-#include "base/internal.h"
+#include "base/context.h"
 
 /* Of `capacity` bytes, those after the first `bytes` are nobody's from then on, in the stream's order: a device does not see to it, an
    emulated one may. */
@@ -202,27 +202,10 @@ static inline tess_status gpu_launch_beside(tess_context *ctx, const char *doing
 
 extern "C" {
 tess_status gpu_fused(tess_context *ctx, const tess_fused *op);
-tess_status gpu_arnoldi(tess_context *ctx, const tess_arnoldi *a, tess_arnoldi_stage stage);
 tess_status gpu_run_loop(tess_context *ctx, tess_loop *loop);
 tess_status gpu_repeat(tess_context *ctx, tess_status (*body)(void *user), void *user, int64_t count,
                        void **graph_slot);
 void gpu_release_graph(tess_context *ctx, void *graph);
-tess_status gpu_single_limits(tess_context *ctx, single_limits *limits);
-tess_status gpu_single_plan(const tess_matrix *assembled, const single_shape *shape, single_plan *plan);
-const narrowing_ops *gpu_narrowing(void);
-tess_status gpu_block_jacobi_build(const tess_matrix *assembled, const tess_block_diagonal *blocks,
-                                   tess_block_stage stage, int64_t *singular_row);
-tess_status gpu_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal *blocks, tess_precision vectors,
-                                   const void *r, void *z, const tess_reduction *reduction);
-tess_status gpu_incomplete_factor(const tess_matrix *assembled, const tess_incomplete_job *job,
-                                  tess_incomplete_outcome *out);
-tess_status gpu_triangle_prepare(tess_context *ctx, triangle_leaf *leaf);
-tess_status gpu_triangle_solve(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args);
-tess_status gpu_merged_limits(tess_context *ctx, merged_limits *limits);
-tess_status gpu_merged_solve(tess_context *ctx, const merged_view *v, const triangle_args *args);
-tess_status gpu_csr_diagonal(const tess_matrix *assembled, double *diagonal);
-tess_status gpu_csr_true_residual(const tess_matrix *assembled, const double *b, const double *x, double *residual,
-                                  tess_residual_norm *norm);
 }
 
 #endif

@@ -9,8 +9,6 @@
 
 #include "device/gpu/mailbox.h"
 #include "device/gpu/reduce.cuh"
-#include "solver/krylov.h"
-#include "solver/single_kernel/launch.cuh"
 
 /* Iterations per recording: the cost of the loop's own node is shared by this many. And those before there is a recording: making one
    takes 0.4 ms, as much as 16 plain iterations lose, and solves of so few do without. */
@@ -345,7 +343,6 @@ cleanup:
 
 static tess_status run_single(tess_context *ctx, tess_loop *loop)
 {
-    const tess_krylov *k = (const tess_krylov *)loop->solver;
     loop_graph *g = (loop_graph *)*loop->graph_slot;
     const tess_loop_state start = loop->result;
     tess_status status = TESS_SUCCESS;
@@ -358,10 +355,10 @@ static tess_status run_single(tess_context *ctx, tess_loop *loop)
     g->mailbox->phase = LOOP_NOT_ENDED;
     g->mailbox->cancel = 0;
     g->mailbox->failed = 0;
-    TESS_TRY(gpu_single_launch(ctx, k, g->device_mailbox, loop->monitor != NULL));
+    TESS_TRY(loop->whole->launch(ctx, loop->solver, g->device_mailbox, loop->monitor != NULL));
     TESS_TRY(wait_for_loop(ctx, loop, g->mailbox, start.scale * start.tolerance));
     if (g->mailbox->failed) {
-        status = gpu_single_failed(ctx, k->single);
+        status = loop->whole->failed(ctx, loop->solver);
     } else if (g->mailbox->phase == LOOP_NOT_ENDED) {
         status = ctx->backend->download(ctx, &loop->result, loop->state, sizeof loop->result);
     } else {

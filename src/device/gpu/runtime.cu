@@ -6,11 +6,6 @@
 #include "base/random.h"
 #include "base/stages.h"
 #include "device/gpu/gpu.h"
-#include "format/csr/csr.h"
-#include "format/dia/dia.h"
-#include "format/ellr/ellr.h"
-#include "format/split/split.h"
-#include "format/tiles/tiles.h"
 
 tess_status gpu_check(tess_context *ctx, GPU(Error_t) error, const char *doing)
 {
@@ -492,9 +487,6 @@ static tess_status convert_gpu(tess_context *ctx, int64_t n, tess_precision from
 
 static tess_backend make_table()
 {
-    static const tess_format_ops *const formats[] = {
-        csr_gpu_ops(),       ellr_gpu_ops(), sell_gpu_ops(),  split_gpu_ops(),
-        composite_gpu_ops(), dia_gpu_ops(),  tiles_gpu_ops(), NULL};
     tess_backend t;
 
     memset(&t, 0, sizeof t);
@@ -511,28 +503,12 @@ static tess_backend make_table()
     t.copy = copy_gpu;
     t.zero = zero_gpu;
     t.fused = gpu_fused;
-    t.gemv = gpu_gemv;
-    t.trsv = gpu_trsv;
     t.convert = convert_gpu;
     t.fill = fill_gpu;
     t.random = random_gpu;
-    t.arnoldi = gpu_arnoldi;
     t.run_loop = gpu_run_loop;
     t.repeat = gpu_repeat;
     t.release_graph = gpu_release_graph;
-    t.single_limits = gpu_single_limits;
-    t.single_plan = gpu_single_plan;
-    t.narrowing = gpu_narrowing();
-    t.block_jacobi_build = gpu_block_jacobi_build;
-    t.block_jacobi_apply = gpu_block_jacobi_apply;
-    t.incomplete_factor = gpu_incomplete_factor;
-    t.triangle_prepare = gpu_triangle_prepare;
-    t.triangle_solve = gpu_triangle_solve;
-    t.merged_limits = gpu_merged_limits;
-    t.merged_solve = gpu_merged_solve;
-    t.csr_diagonal = gpu_csr_diagonal;
-    t.csr_true_residual = gpu_csr_true_residual;
-    t.formats = formats;
     return t;
 }
 

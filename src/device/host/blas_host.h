@@ -88,5 +88,6 @@ static inline __attribute__((always_inline)) void NAMED(run_block)(tess_fused_op
     }
 #define TESS_FUSED(NAME, function, ndots)
 #include "base/fused.def"
+#include "base/fused.h"
 #undef TESS_BLAS
 #undef TESS_FUSED

@@ -6,12 +6,6 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "format/csr/csr.h"
-#include "format/dia/dia.h"
-#include "format/ellr/ellr.h"
-#include "format/split/split.h"
-#include "format/tiles/tiles.h"
-#include "solver/narrowing/narrowing.h"
 
 /* Values converted at a time: their doubles stay in the first-level cache. */
 enum { CONVERT_RUN = 256 };
@@ -149,10 +143,6 @@ static void release_no_graph(tess_context *ctx, void *graph)
     (void)graph;
 }
 
-static const tess_format_ops *const host_formats[] = {
-    &csr_host_ops,       &ellr_host_ops, &sell_host_ops,  &split_host_ops,
-    &composite_host_ops, &dia_host_ops,  &tiles_host_ops, NULL};
-
 const tess_backend tess_host_backend = {
     .name = "cpu",
     .open = open_host,
@@ -167,24 +157,10 @@ const tess_backend tess_host_backend = {
     .copy = copy_host,
     .zero = zero_host,
     .fused = host_fused,
-    .gemv = host_gemv,
-    .trsv = host_trsv,
     .convert = convert_host,
     .fill = fill_host,
     .random = random_host,
-    .arnoldi = host_arnoldi,
     .run_loop = host_run_loop,
     .repeat = host_repeat,
     .release_graph = release_no_graph,
-    .narrowing = &host_narrowing,
-    .block_jacobi_build = host_block_jacobi_build,
-    .block_jacobi_apply = host_block_jacobi_apply,
-    .incomplete_factor = host_incomplete_factor,
-    .triangle_prepare = host_triangle_prepare,
-    .triangle_solve = host_triangle_solve,
-    .merged_limits = host_merged_limits,
-    .merged_solve = host_merged_solve,
-    .csr_diagonal = host_csr_diagonal,
-    .csr_true_residual = host_csr_true_residual,
-    .formats = host_formats,
 };

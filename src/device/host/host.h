@@ -3,7 +3,7 @@
 #ifndef TESS_BACKEND_HOST_HOST_H
 #define TESS_BACKEND_HOST_HOST_H
 
-#include "base/internal.h"
+#include "base/context.h"
 
 /* Elements per partial sum: fixed, so that sums do not depend on the number of threads. */
 enum { HOST_BLOCK = 4096 };
@@ -45,22 +45,8 @@ void host_finish_reduction(const double *partials, int64_t count, int ndots, tes
 bool host_enter(tess_loop_state *state, bool finishing, bool reduces);
 
 tess_status host_fused(tess_context *ctx, const tess_fused *op);
-tess_status host_arnoldi(tess_context *ctx, const tess_arnoldi *a, tess_arnoldi_stage stage);
 tess_status host_run_loop(tess_context *ctx, tess_loop *loop);
 tess_status host_repeat(tess_context *ctx, tess_status (*body)(void *user), void *user, int64_t count,
                         void **graph_slot);
-tess_status host_block_jacobi_build(const tess_matrix *assembled, const tess_block_diagonal *blocks,
-                                    tess_block_stage stage, int64_t *singular_row);
-tess_status host_block_jacobi_apply(tess_context *ctx, const tess_block_diagonal *blocks, tess_precision vectors,
-                                    const void *r, void *z, const tess_reduction *reduction);
-tess_status host_incomplete_factor(const tess_matrix *assembled, const tess_incomplete_job *job,
-                                   tess_incomplete_outcome *out);
-tess_status host_triangle_prepare(tess_context *ctx, triangle_leaf *leaf);
-tess_status host_triangle_solve(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args);
-tess_status host_merged_limits(tess_context *ctx, merged_limits *limits);
-tess_status host_merged_solve(tess_context *ctx, const merged_view *v, const triangle_args *args);
-tess_status host_csr_diagonal(const tess_matrix *assembled, double *diagonal);
-tess_status host_csr_true_residual(const tess_matrix *assembled, const double *b, const double *x, double *residual,
-                                   tess_residual_norm *norm);
 
 #endif

@@ -10,8 +10,8 @@
 
 #include "device/gpu/reduce.cuh"
 #include "device/gpu/storage_types.cuh"
-#include "format/csr/csr_rows.h"
 #include "format/csr/csr_stage.cuh"
+#include "format/row_epilogue.h"
 
 enum { IN_FLIGHT = 8 /* elements of x that a thread asks for at once */ };
 

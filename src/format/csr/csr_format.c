@@ -2,17 +2,8 @@
 /* The CSR format over a backend's functions: building, renewing, transposing, decoding. */
 #include <string.h>
 
-#include "base/internal.h"
 #include "format/csr/csr.h"
-
-const csr_backend *csr_backend_of(const tess_context *ctx)
-{
-#if TESS_HAVE_GPU
-    if (ctx->device == TESS_DEVICE_GPU) { return csr_gpu(); }
-#endif
-    (void)ctx;
-    return &csr_host;
-}
+#include "matrix/matrix.h"
 
 const csr_storage *csr_of(const tess_matrix *a)
 {
@@ -31,7 +22,7 @@ void csr_release_view(tess_context *ctx, const csr_view *v)
     tess_device_release(ctx, (void *)(uintptr_t)v->val, v->nnz, tess_precision_bytes(v->precision));
 }
 
-void csr_destroy(tess_context *ctx, void *pointer)
+static void csr_destroy(tess_context *ctx, void *pointer)
 {
     csr_storage *s = pointer;
     const csr_view *v = &s->view;
@@ -47,7 +38,7 @@ void csr_destroy(tess_context *ctx, void *pointer)
     if (s->owns_values) {
         tess_device_release(ctx, (void *)(uintptr_t)v->val, v->nnz, tess_precision_bytes(v->precision));
     }
-    if (s->owns_plan && s->plan) { csr_backend_of(ctx)->free_plan(ctx, s->plan); }
+    if (s->owns_plan && s->plan) { csr_ops_of(ctx)->free_plan(ctx, s->plan); }
     tess_host_release(ctx, s, 1, sizeof *s);
 }
 
@@ -57,18 +48,22 @@ static tess_status ensure_plan(tess_context *ctx, csr_storage *s)
     tess_status status = TESS_SUCCESS;
 
     if (s->plan) { return TESS_SUCCESS; }
-    status = csr_backend_of(ctx)->make_plans(ctx, 1, &view, &s->plan);
+    status = csr_ops_of(ctx)->make_plans(ctx, 1, &view, &s->plan);
     s->owns_plan = status == TESS_SUCCESS;
     return status;
 }
 
-tess_status csr_prepare(const tess_matrix *a)
+static tess_status csr_prepare(const tess_matrix *a)
 {
     return ensure_plan(a->ctx, a->storage);
 }
 
-tess_status csr_build(const tess_matrix *assembled, const tess_storage_options *options, void **out)
+static tess_status csr_refresh(const tess_matrix *assembled, void *storage);
+
+static tess_status csr_build(const tess_matrix *assembled, const tess_storage_options *options,
+                             const tess_assignment *assignment, void **out)
 {
+    (void)assignment; /* one precision */
     tess_context *ctx = assembled->ctx;
     csr_storage *from = assembled->storage, *s = NULL;
     tess_status status = TESS_SUCCESS;
@@ -100,11 +95,11 @@ static tess_status refresh_transpose(tess_context *ctx, csr_storage *s)
 {
     if (!s->transpose || s->transpose->values_version == s->values_version) { return TESS_SUCCESS; }
     s->transpose->values_version = s->values_version;
-    return csr_backend_of(ctx)->gather(ctx, s->view.nnz, s->view.val, s->transpose_source,
-                                       (double *)(uintptr_t)s->transpose->view.val);
+    return csr_ops_of(ctx)->gather(ctx, s->view.nnz, s->view.val, s->transpose_source,
+                                   (double *)(uintptr_t)s->transpose->view.val);
 }
 
-tess_status csr_refresh(const tess_matrix *assembled, void *storage)
+static tess_status csr_refresh(const tess_matrix *assembled, void *storage)
 {
     csr_storage *s = storage;
     const csr_storage *from = assembled->storage;
@@ -217,7 +212,7 @@ cleanup:
     return status;
 }
 
-tess_status csr_spmv(const tess_matrix *a, const tess_spmv_args *args)
+static tess_status csr_spmv(const tess_matrix *a, const tess_spmv_args *args)
 {
     csr_storage *s = a->storage;
     tess_status status = TESS_SUCCESS;
@@ -237,7 +232,7 @@ tess_status csr_spmv(const tess_matrix *a, const tess_spmv_args *args)
         s = own->transpose;
     }
     TESS_TRY(ensure_plan(a->ctx, s));
-    status = csr_backend_of(a->ctx)->spmv(a->ctx, &s->view, s->plan, args);
+    status = csr_ops_of(a->ctx)->spmv(a->ctx, &s->view, s->plan, args);
 cleanup:
     return status;
 }
@@ -272,7 +267,7 @@ static tess_status decode_values(const tess_matrix *a, const csr_view *v, double
     return tess_move_values(a->ctx, v->nnz, from, to);
 }
 
-tess_status csr_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val)
+static tess_status csr_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val)
 {
     const csr_view *v = &csr_of(a)->view;
     tess_status status = TESS_SUCCESS;
@@ -284,10 +279,23 @@ cleanup:
     return status;
 }
 
-int64_t csr_bytes(const tess_matrix *a)
+static int64_t csr_bytes(const tess_matrix *a)
 {
     const csr_view *v = &csr_of(a)->view;
 
     return (v->nrows + 1) * (int64_t)offset_bytes(v) + v->nnz * (int64_t)sizeof *v->col_ind +
            v->nnz * (int64_t)tess_precision_bytes(v->precision);
 }
+
+const tess_format_ops csr_format = {
+    .format = TESS_FORMAT_CSR,
+    .build = csr_build,
+    .refresh = csr_refresh,
+    .destroy = csr_destroy,
+    .prepare = csr_prepare,
+    .spmv = csr_spmv,
+    .decode = csr_decode,
+    .bytes = csr_bytes,
+    .precisions = (1U << TESS_PRECISION_COUNT) - 1U,
+    .gpu_precisions = (1U << TESS_PRECISION_COUNT) - 1U,
+};

@@ -7,8 +7,8 @@
 #include "format/csr/csr_host.h"
 #include "device/host/host.h"
 #include "format/csr/csr.h"
-#include "format/csr/csr_rows.h"
 #include "format/csr/csr_sums.h"
+#include "format/row_epilogue.h"
 
 /* ---- long rows ---- */
 
@@ -338,36 +338,7 @@ static tess_status gather(tess_context *ctx, int64_t n, const double *source, co
     return TESS_SUCCESS;
 }
 
-static bool row_is_sound(const csr_view *v, int64_t i)
-{
-    int64_t begin = csr_offset(v, i), end = csr_offset(v, i + 1), previous = -1;
-
-    if (begin < 0 || end < begin || end > v->nnz) { return false; }
-    for (int64_t k = begin; k < end; k++) {
-        if (v->col_ind[k] <= previous || v->col_ind[k] >= v->ncols) { return false; }
-        previous = v->col_ind[k];
-    }
-    return true;
-}
-
-static tess_status check(tess_context *ctx, const csr_view *v, int64_t *bad_row)
-{
-    int64_t first = v->nrows;
-
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(min \
-                                                                              : first) if (v->nnz > HOST_SERIAL_WORK)
-    for (int64_t i = 0; i < v->nrows; i++) {
-        if (i < first && !row_is_sound(v, i)) { first = i; }
-    }
-    if (csr_offset(v, 0) != 0 || csr_offset(v, v->nrows) != v->nnz) {
-        *bad_row = 0;
-    } else {
-        *bad_row = first < v->nrows ? first : -1;
-    }
-    return TESS_SUCCESS;
-}
-
-const csr_backend csr_host = {
+const csr_ops csr_host_ops = {
     .make_plans = csr_host_make_plans,
     .free_plan = csr_host_free_plan,
     .spmv = spmv,
@@ -377,17 +348,4 @@ const csr_backend csr_host = {
     .free_layers = csr_host_free_layers,
     .spmv_layers = csr_host_spmv_layers,
     .gather = gather,
-    .check = check,
-};
-
-const tess_format_ops csr_host_ops = {
-    .format = TESS_FORMAT_CSR,
-    .build = csr_build,
-    .refresh = csr_refresh,
-    .destroy = csr_destroy,
-    .prepare = csr_prepare,
-    .spmv = csr_spmv,
-    .decode = csr_decode,
-    .bytes = csr_bytes,
-    .precisions = (1U << TESS_PRECISION_COUNT) - 1U,
 };

@@ -7,11 +7,6 @@
 #include "device/host/host.h"
 #include "format/csr/csr.h"
 
-static inline int64_t csr_offset(const csr_view *v, int64_t i)
-{
-    return tess_row_offset(v->row_ptr, v->row_ptr_bits, i);
-}
-
 /* Rows and nonzeros of a chunk; nonzeros that are summed together. */
 enum { CSR_CHUNK = HOST_SERIAL_WORK, CSR_SEGMENT = 16384 };
 

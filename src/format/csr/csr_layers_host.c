@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "format/csr/csr_host.h"
-#include "format/csr/csr_rows.h"
 #include "format/csr/csr_sums.h"
+#include "format/row_epilogue.h"
 
 /* Rows of a run. */
 enum { RUN = 256 };

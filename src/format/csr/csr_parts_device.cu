@@ -247,7 +247,7 @@ tess_status csr_spmv_parts(tess_context *ctx, int count, const csr_part *parts, 
 {
     gpu_scope scope(ctx);
 
-    if (is_plain(count, parts, args)) { return csr_gpu()->spmv(ctx, &parts[0].view, parts[0].plan, args); }
+    if (is_plain(count, parts, args)) { return csr_gpu_ops()->spmv(ctx, &parts[0].view, parts[0].plan, args); }
     bool wide = parts[0].view.row_ptr_bits == 64;
 
     for (int p = 0; p < count; p++) {

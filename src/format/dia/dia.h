@@ -48,7 +48,7 @@ typedef struct dia_storage {
 } dia_storage;
 
 /* What a backend supplies; all arrays are in its memory, and those of the view are there but for what a function makes. */
-typedef struct dia_backend {
+typedef struct dia_ops {
     /* Sets bit column - row + nrows - 1 of `marks` for each entry; they are 0 before. */
     tess_status (*mark)(tess_context *ctx, const csr_view *csr, uint32_t *marks);
     /* How many of `words` words' bits are set. */
@@ -63,7 +63,7 @@ typedef struct dia_backend {
     tess_status (*decode)(tess_context *ctx, const csr_view *csr, const dia_view *v, int32_t *col_ind, double *val);
     tess_status (*prepare)(tess_context *ctx, const dia_view *v);
     tess_status (*spmv)(tess_context *ctx, const dia_view *v, const tess_spmv_args *args);
-} dia_backend;
+} dia_ops;
 
 /* ---- views, as layers of other formats ---- */
 
@@ -76,21 +76,9 @@ void dia_release_view(tess_context *ctx, dia_view *v);
 /* Bytes of the arrays that the view owns. */
 int64_t dia_view_bytes(const dia_view *v);
 /* The functions for the context's device. */
-const dia_backend *dia_backend_of(const tess_context *ctx);
+const dia_ops *dia_ops_of(const tess_context *ctx);
 
-/* The format over a backend's functions, in dia_format.c. */
-tess_status dia_build(const tess_matrix *assembled, const tess_storage_options *options, void **storage);
-tess_status dia_refresh(const tess_matrix *assembled, void *storage);
-void dia_destroy(tess_context *ctx, void *storage);
-tess_status dia_prepare(const tess_matrix *a);
-tess_status dia_spmv(const tess_matrix *a, const tess_spmv_args *args);
-tess_status dia_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val);
-int64_t dia_bytes(const tess_matrix *a);
-
-#define DIA_PRECISIONS ((1U << TESS_PRECISION_COUNT) - 1U)
-
-extern const dia_backend dia_host;
-extern const tess_format_ops dia_host_ops;
+extern const dia_ops dia_host_ops;
 tess_status dia_host_mark(tess_context *ctx, const csr_view *csr, uint32_t *marks);
 tess_status dia_host_count_marks(tess_context *ctx, int64_t words, const uint32_t *marks, int64_t *count);
 tess_status dia_host_list_marks(tess_context *ctx, int64_t words, const uint32_t *marks, const dia_view *v);
@@ -101,9 +89,7 @@ tess_status dia_host_decode(tess_context *ctx, const csr_view *csr, const dia_vi
 /* Adds what rows first .. first + count - 1, at most DIA_HOST_ROWS of them, multiply to sum[0 .. count - 1], in FP64 but for the
    products that low arithmetic makes in FP32. */
 void dia_host_add_rows(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, double *sum);
-#if TESS_HAVE_GPU
-const dia_backend *dia_gpu(void);
-const tess_format_ops *dia_gpu_ops(void);
+const dia_ops *dia_gpu_ops(void);
 tess_status dia_gpu_mark(tess_context *ctx, const csr_view *csr, uint32_t *marks);
 tess_status dia_gpu_count_marks(tess_context *ctx, int64_t words, const uint32_t *marks, int64_t *count);
 tess_status dia_gpu_list_marks(tess_context *ctx, int64_t words, const uint32_t *marks, const dia_view *v);
@@ -111,7 +97,6 @@ tess_status dia_gpu_count_entries(tess_context *ctx, const csr_view *csr, const 
 tess_status dia_gpu_fill_bitmaps(tess_context *ctx, const csr_view *csr, const dia_view *v);
 tess_status dia_gpu_fill_values(tess_context *ctx, const csr_view *csr, const dia_view *v);
 tess_status dia_gpu_decode(tess_context *ctx, const csr_view *csr, const dia_view *v, int32_t *col_ind, double *val);
-#endif
 
 #ifdef __cplusplus
 }

@@ -86,25 +86,17 @@ static tess_status prepare(tess_context *, const dia_view *)
 }
 
 /* Behind functions: a table that is visible outside would be emitted for the device as well by HIP. */
-extern "C" const dia_backend *dia_gpu(void)
+extern "C" const dia_ops *dia_gpu_ops(void)
 {
-    static const dia_backend table = {dia_gpu_mark,
-                                      dia_gpu_count_marks,
-                                      dia_gpu_list_marks,
-                                      dia_gpu_count_entries,
-                                      dia_gpu_fill_bitmaps,
-                                      dia_gpu_fill_values,
-                                      dia_gpu_decode,
-                                      prepare,
-                                      spmv};
-
-    return &table;
-}
-
-extern "C" const tess_format_ops *dia_gpu_ops(void)
-{
-    static const tess_format_ops table = {TESS_FORMAT_DIA, dia_build,  dia_refresh, dia_destroy,   dia_prepare,
-                                          dia_spmv,        dia_decode, dia_bytes,   DIA_PRECISIONS};
+    static const dia_ops table = {dia_gpu_mark,
+                                  dia_gpu_count_marks,
+                                  dia_gpu_list_marks,
+                                  dia_gpu_count_entries,
+                                  dia_gpu_fill_bitmaps,
+                                  dia_gpu_fill_values,
+                                  dia_gpu_decode,
+                                  prepare,
+                                  spmv};
 
     return &table;
 }

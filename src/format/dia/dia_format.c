@@ -2,20 +2,11 @@
 /* DIA over a backend's functions: what is the same for all backends. */
 #include <string.h>
 
-#include "base/internal.h"
 #include "format/dia/dia_rows.h"
+#include "matrix/matrix.h"
 
 /* What zero stands for in tess_storage_options. */
 static const double default_max_padding = 3.0;
-
-const dia_backend *dia_backend_of(const tess_context *ctx)
-{
-#if TESS_HAVE_GPU
-    if (ctx->device == TESS_DEVICE_GPU) { return dia_gpu(); }
-#endif
-    (void)ctx;
-    return &dia_host;
-}
 
 static const dia_view *view_of(const tess_matrix *a)
 {
@@ -31,7 +22,7 @@ void dia_release_view(tess_context *ctx, dia_view *v)
     tess_device_release(ctx, v->val, v->ndiagonals * v->stride, tess_precision_bytes(v->precision));
 }
 
-void dia_destroy(tess_context *ctx, void *storage)
+static void dia_destroy(tess_context *ctx, void *storage)
 {
     dia_storage *s = storage;
 
@@ -76,7 +67,7 @@ static tess_status check_padding(tess_context *ctx, const tess_storage_options *
 /* Which diagonals there are. */
 static tess_status find_diagonals(tess_context *ctx, const csr_view *csr, const tess_storage_options *o, dia_view *v)
 {
-    const dia_backend *backend = dia_backend_of(ctx);
+    const dia_ops *backend = dia_ops_of(ctx);
     const int64_t bits = csr->nnz > 0 ? csr->nrows + csr->ncols - 1 : 0, words = (bits + DIA_WORD - 1) / DIA_WORD;
     uint32_t *marks = NULL;
     int64_t count = 0;
@@ -119,7 +110,7 @@ static tess_status find_holes(tess_context *ctx, const csr_view *csr, dia_view *
     TESS_TRY(tess_host_allocate(ctx, count, sizeof *host_entries, (void **)&host_entries));
     TESS_TRY(tess_host_allocate(ctx, count, sizeof *host_list, (void **)&host_list));
     TESS_TRY(ctx->backend->zero(ctx, entries, bytes));
-    TESS_TRY(dia_backend_of(ctx)->count_entries(ctx, csr, v, entries));
+    TESS_TRY(dia_ops_of(ctx)->count_entries(ctx, csr, v, entries));
     TESS_TRY(ctx->backend->download(ctx, host_entries, entries, bytes));
     TESS_TRY(ctx->backend->download(ctx, host_list, v->diagonal, list_bytes));
     number_bitmaps(v, host_list, host_entries);
@@ -133,7 +124,7 @@ cleanup:
 
 static tess_status fill(tess_context *ctx, const csr_view *csr, dia_view *v)
 {
-    const dia_backend *backend = dia_backend_of(ctx);
+    const dia_ops *backend = dia_ops_of(ctx);
     const int64_t unit = (int64_t)DIA_ALIGNMENT / (int64_t)tess_precision_bytes(v->precision);
     tess_status status = TESS_SUCCESS;
 
@@ -167,8 +158,10 @@ cleanup:
     return status;
 }
 
-tess_status dia_build(const tess_matrix *assembled, const tess_storage_options *options, void **out)
+static tess_status dia_build(const tess_matrix *assembled, const tess_storage_options *options,
+                             const tess_assignment *assignment, void **out)
 {
+    (void)assignment; /* one precision */
     tess_context *ctx = assembled->ctx;
     dia_storage *s = NULL;
     tess_status status = TESS_SUCCESS;
@@ -182,21 +175,21 @@ cleanup:
     return status;
 }
 
-tess_status dia_refresh(const tess_matrix *assembled, void *storage)
+static tess_status dia_refresh(const tess_matrix *assembled, void *storage)
 {
     const dia_storage *s = storage;
 
-    return dia_backend_of(assembled->ctx)->fill_values(assembled->ctx, &csr_of(assembled)->view, &s->view);
+    return dia_ops_of(assembled->ctx)->fill_values(assembled->ctx, &csr_of(assembled)->view, &s->view);
 }
 
 /* ---- products ---- */
 
-tess_status dia_prepare(const tess_matrix *a)
+static tess_status dia_prepare(const tess_matrix *a)
 {
-    return dia_backend_of(a->ctx)->prepare(a->ctx, view_of(a));
+    return dia_ops_of(a->ctx)->prepare(a->ctx, view_of(a));
 }
 
-tess_status dia_spmv(const tess_matrix *a, const tess_spmv_args *args)
+static tess_status dia_spmv(const tess_matrix *a, const tess_spmv_args *args)
 {
     const dia_view *v = view_of(a);
 
@@ -205,18 +198,18 @@ tess_status dia_spmv(const tess_matrix *a, const tess_spmv_args *args)
                          "a product in fp32 arithmetic with fp64 vectors");
     }
     if (args->operation == TESS_OP_TRANSPOSE) { return tess_spmv_of_original(a, args); }
-    return dia_backend_of(a->ctx)->spmv(a->ctx, v, args);
+    return dia_ops_of(a->ctx)->spmv(a->ctx, v, args);
 }
 
 /* ---- back to the host ---- */
 
-tess_status dia_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val)
+static tess_status dia_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val)
 {
     const csr_view *csr = &csr_of(a->original)->view;
     tess_status status = TESS_SUCCESS;
 
     if (row_ptr) { TESS_TRY(a->original->ops->decode(a->original, row_ptr, NULL, NULL)); }
-    if (col_ind || val) { status = dia_backend_of(a->ctx)->decode(a->ctx, csr, view_of(a), col_ind, val); }
+    if (col_ind || val) { status = dia_ops_of(a->ctx)->decode(a->ctx, csr, view_of(a), col_ind, val); }
 cleanup:
     return status;
 }
@@ -227,7 +220,20 @@ int64_t dia_view_bytes(const dia_view *v)
            v->ndiagonals * v->stride * (int64_t)tess_precision_bytes(v->precision);
 }
 
-int64_t dia_bytes(const tess_matrix *a)
+static int64_t dia_bytes(const tess_matrix *a)
 {
     return dia_view_bytes(view_of(a));
 }
+
+const tess_format_ops dia_format = {
+    .format = TESS_FORMAT_DIA,
+    .build = dia_build,
+    .refresh = dia_refresh,
+    .destroy = dia_destroy,
+    .prepare = dia_prepare,
+    .spmv = dia_spmv,
+    .decode = dia_decode,
+    .bytes = dia_bytes,
+    .precisions = (1U << TESS_PRECISION_COUNT) - 1U,
+    .gpu_precisions = (1U << TESS_PRECISION_COUNT) - 1U,
+};

@@ -230,7 +230,7 @@ static tess_status spmv(tess_context *ctx, const dia_view *v, const tess_spmv_ar
     return TESS_SUCCESS;
 }
 
-const dia_backend dia_host = {
+const dia_ops dia_host_ops = {
     .mark = dia_host_mark,
     .count_marks = dia_host_count_marks,
     .list_marks = dia_host_list_marks,
@@ -240,16 +240,4 @@ const dia_backend dia_host = {
     .decode = dia_host_decode,
     .prepare = prepare,
     .spmv = spmv,
-};
-
-const tess_format_ops dia_host_ops = {
-    .format = TESS_FORMAT_DIA,
-    .build = dia_build,
-    .refresh = dia_refresh,
-    .destroy = dia_destroy,
-    .prepare = dia_prepare,
-    .spmv = dia_spmv,
-    .decode = dia_decode,
-    .bytes = dia_bytes,
-    .precisions = DIA_PRECISIONS,
 };

@@ -72,7 +72,7 @@ typedef struct ellr_arrangement {
 } ellr_arrangement;
 
 /* What a backend supplies; all arrays of the view are there but those that the function before them says the size of. */
-typedef struct ellr_backend {
+typedef struct ellr_ops {
     tess_status (*longest_row)(tess_context *ctx, const csr_view *csr, int32_t *longest);
     /* Fills slice, length and order. */
     tess_status (*arrange)(tess_context *ctx, const csr_view *csr, const ellr_view *v, ellr_arrangement *arrangement);
@@ -88,7 +88,7 @@ typedef struct ellr_backend {
     /* The same for 2 to TESS_MOST_LEVELS layers: slices of all rows in their order (window 1), each for other entries, without
        scales. One pass over the rows: sums go from layer to layer. */
     tess_status (*spmv_layers)(tess_context *ctx, int count, const ellr_view *layers, const tess_spmv_args *args);
-} ellr_backend;
+} ellr_ops;
 
 /* ---- views, as parts of other formats ---- */
 
@@ -111,21 +111,9 @@ tess_status ellr_make_values(tess_context *ctx, const csr_view *rows, const ellr
                              bool scaled, void **val);
 void ellr_release_values(tess_context *ctx, const ellr_view *slices, tess_precision precision, void *val);
 /* The functions for the context's device. */
-const ellr_backend *ellr_backend_of(const tess_context *ctx);
+const ellr_ops *ellr_ops_of(const tess_context *ctx);
 
-/* Both formats over a backend's functions, in ellr_format.c. */
-tess_status ellr_build(const tess_matrix *assembled, const tess_storage_options *options, void **storage);
-tess_status ellr_refresh(const tess_matrix *assembled, void *storage);
-void ellr_destroy(tess_context *ctx, void *storage);
-tess_status ellr_prepare(const tess_matrix *a);
-tess_status ellr_spmv(const tess_matrix *a, const tess_spmv_args *args);
-tess_status ellr_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val);
-int64_t ellr_bytes(const tess_matrix *a);
-
-#define ELLR_PRECISIONS ((1U << TESS_PRECISION_COUNT) - 1U)
-
-extern const ellr_backend ellr_host;
-extern const tess_format_ops ellr_host_ops, sell_host_ops;
+extern const ellr_ops ellr_host_ops;
 tess_status ellr_host_longest_row(tess_context *ctx, const csr_view *csr, int32_t *longest);
 tess_status ellr_host_arrange(tess_context *ctx, const csr_view *csr, const ellr_view *v,
                               ellr_arrangement *arrangement);
@@ -134,10 +122,7 @@ tess_status ellr_host_fill_values(tess_context *ctx, const csr_view *csr, const 
 tess_status ellr_host_decode(tess_context *ctx, const csr_view *csr, const ellr_view *v, int32_t *col_ind, double *val);
 /* Adds the sums of slice s of a layer, whose rows are in their order, to sum[0 .. ELLR_SLICE - 1], by lanes. */
 void ellr_host_add_slice(const ellr_view *v, const tess_spmv_args *args, int64_t s, double *sum);
-#if TESS_HAVE_GPU
-const ellr_backend *ellr_gpu(void);
-const tess_format_ops *ellr_gpu_ops(void);
-const tess_format_ops *sell_gpu_ops(void);
+const ellr_ops *ellr_gpu_ops(void);
 tess_status ellr_gpu_longest_row(tess_context *ctx, const csr_view *csr, int32_t *longest);
 tess_status ellr_gpu_arrange(tess_context *ctx, const csr_view *csr, const ellr_view *v, ellr_arrangement *arrangement);
 tess_status ellr_gpu_fill_columns(tess_context *ctx, const csr_view *csr, const ellr_view *v);
@@ -145,7 +130,6 @@ tess_status ellr_gpu_fill_values(tess_context *ctx, const csr_view *csr, const e
 tess_status ellr_gpu_decode(tess_context *ctx, const csr_view *csr, const ellr_view *v, int32_t *col_ind, double *val);
 tess_status ellr_gpu_spmv_parts(tess_context *ctx, int count, const ellr_view *views, const tess_spmv_args *args);
 tess_status ellr_gpu_spmv_layers(tess_context *ctx, int count, const ellr_view *layers, const tess_spmv_args *args);
-#endif
 
 #ifdef __cplusplus
 }

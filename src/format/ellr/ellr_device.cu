@@ -72,33 +72,17 @@ static tess_status prepare(tess_context *, const ellr_view *)
 }
 
 /* Behind functions: a table that is visible outside would be emitted for the device as well by HIP. */
-extern "C" const ellr_backend *ellr_gpu(void)
+extern "C" const ellr_ops *ellr_gpu_ops(void)
 {
-    static const ellr_backend table = {ellr_gpu_longest_row,
-                                       ellr_gpu_arrange,
-                                       ellr_gpu_fill_columns,
-                                       ellr_gpu_fill_values,
-                                       ellr_gpu_decode,
-                                       prepare,
-                                       spmv,
-                                       ellr_gpu_spmv_parts,
-                                       ellr_gpu_spmv_layers};
-
-    return &table;
-}
-
-extern "C" const tess_format_ops *ellr_gpu_ops(void)
-{
-    static const tess_format_ops table = {TESS_FORMAT_ELLR, ellr_build,  ellr_refresh, ellr_destroy,   ellr_prepare,
-                                          ellr_spmv,        ellr_decode, ellr_bytes,   ELLR_PRECISIONS};
-
-    return &table;
-}
-
-extern "C" const tess_format_ops *sell_gpu_ops(void)
-{
-    static const tess_format_ops table = {TESS_FORMAT_SELL, ellr_build,  ellr_refresh, ellr_destroy,   ellr_prepare,
-                                          ellr_spmv,        ellr_decode, ellr_bytes,   ELLR_PRECISIONS};
+    static const ellr_ops table = {ellr_gpu_longest_row,
+                                   ellr_gpu_arrange,
+                                   ellr_gpu_fill_columns,
+                                   ellr_gpu_fill_values,
+                                   ellr_gpu_decode,
+                                   prepare,
+                                   spmv,
+                                   ellr_gpu_spmv_parts,
+                                   ellr_gpu_spmv_layers};
 
     return &table;
 }

@@ -3,21 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/internal.h"
 #include "format/ellr/ellr.h"
+#include "matrix/matrix.h"
 
 /* What zero stands for in tess_storage_options. */
 static const double default_max_padding = 3.0;
 enum { DEFAULT_WINDOW = 256 };
-
-const ellr_backend *ellr_backend_of(const tess_context *ctx)
-{
-#if TESS_HAVE_GPU
-    if (ctx->device == TESS_DEVICE_GPU) { return ellr_gpu(); }
-#endif
-    (void)ctx;
-    return &ellr_host;
-}
 
 static const ellr_view *view_of(const tess_matrix *a)
 {
@@ -51,7 +42,7 @@ void ellr_release_view(tess_context *ctx, ellr_view *v)
     ellr_release_values(ctx, v, v->precision, v->val);
 }
 
-void ellr_destroy(tess_context *ctx, void *storage)
+static void ellr_destroy(tess_context *ctx, void *storage)
 {
     ellr_storage *s = storage;
 
@@ -117,7 +108,7 @@ static bool uniform_pays(const ellr_view *v, const tess_storage_options *o, int3
 /* Lengths, order and the slices' places. */
 static tess_status arrange(tess_context *ctx, const csr_view *csr, const tess_storage_options *o, ellr_view *v)
 {
-    const ellr_backend *backend = ellr_backend_of(ctx);
+    const ellr_ops *backend = ellr_ops_of(ctx);
     ellr_arrangement made = {.window = window_of(o), .common_width = -1};
     int32_t longest = 0;
     tess_status status = TESS_SUCCESS;
@@ -159,14 +150,14 @@ static tess_status make_columns(tess_context *ctx, const csr_view *rows, ellr_vi
     TESS_TRY(tess_device_allocate(ctx, words, sizeof(int16_t), &v->column));
     /* what pads is never multiplied, but should be the same on every run */
     TESS_TRY(ctx->backend->zero(ctx, v->column, (size_t)words * sizeof(int16_t)));
-    TESS_TRY(ellr_backend_of(ctx)->fill_columns(ctx, rows, v));
+    TESS_TRY(ellr_ops_of(ctx)->fill_columns(ctx, rows, v));
 cleanup:
     return status;
 }
 
 tess_status ellr_fill_values(tess_context *ctx, const csr_view *rows, const ellr_view *v)
 {
-    return v->slice ? ellr_backend_of(ctx)->fill_values(ctx, rows, v) : TESS_SUCCESS;
+    return v->slice ? ellr_ops_of(ctx)->fill_values(ctx, rows, v) : TESS_SUCCESS;
 }
 
 tess_status ellr_make_values(tess_context *ctx, const csr_view *rows, const ellr_view *slices, tess_precision precision,
@@ -217,8 +208,10 @@ cleanup:
     return status;
 }
 
-tess_status ellr_build(const tess_matrix *assembled, const tess_storage_options *options, void **out)
+static tess_status ellr_build(const tess_matrix *assembled, const tess_storage_options *options,
+                              const tess_assignment *assignment, void **out)
 {
+    (void)assignment; /* one precision */
     tess_context *ctx = assembled->ctx;
     ellr_storage *s = NULL;
     tess_status status = TESS_SUCCESS;
@@ -232,7 +225,7 @@ cleanup:
     return status;
 }
 
-tess_status ellr_refresh(const tess_matrix *assembled, void *storage)
+static tess_status ellr_refresh(const tess_matrix *assembled, void *storage)
 {
     const ellr_storage *s = storage;
 
@@ -241,12 +234,12 @@ tess_status ellr_refresh(const tess_matrix *assembled, void *storage)
 
 /* ---- products ---- */
 
-tess_status ellr_prepare(const tess_matrix *a)
+static tess_status ellr_prepare(const tess_matrix *a)
 {
-    return ellr_backend_of(a->ctx)->prepare(a->ctx, view_of(a));
+    return ellr_ops_of(a->ctx)->prepare(a->ctx, view_of(a));
 }
 
-tess_status ellr_spmv(const tess_matrix *a, const tess_spmv_args *args)
+static tess_status ellr_spmv(const tess_matrix *a, const tess_spmv_args *args)
 {
     const ellr_view *v = view_of(a);
 
@@ -255,18 +248,18 @@ tess_status ellr_spmv(const tess_matrix *a, const tess_spmv_args *args)
                          "a product in fp32 arithmetic with fp64 vectors");
     }
     if (args->operation == TESS_OP_TRANSPOSE) { return tess_spmv_of_original(a, args); }
-    return ellr_backend_of(a->ctx)->spmv(a->ctx, v, args);
+    return ellr_ops_of(a->ctx)->spmv(a->ctx, v, args);
 }
 
 /* ---- back to the host ---- */
 
-tess_status ellr_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val)
+static tess_status ellr_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val)
 {
     const csr_view *csr = &csr_of(a->original)->view;
     tess_status status = TESS_SUCCESS;
 
     if (row_ptr) { TESS_TRY(a->original->ops->decode(a->original, row_ptr, NULL, NULL)); }
-    if (col_ind || val) { status = ellr_backend_of(a->ctx)->decode(a->ctx, csr, view_of(a), col_ind, val); }
+    if (col_ind || val) { status = ellr_ops_of(a->ctx)->decode(a->ctx, csr, view_of(a), col_ind, val); }
 cleanup:
     return status;
 }
@@ -280,7 +273,33 @@ int64_t ellr_view_bytes(const ellr_view *v)
            v->value_units * ELLR_SLICE * (int64_t)tess_precision_bytes(v->precision);
 }
 
-int64_t ellr_bytes(const tess_matrix *a)
+static int64_t ellr_bytes(const tess_matrix *a)
 {
     return ellr_view_bytes(view_of(a));
 }
+
+const tess_format_ops ellr_format = {
+    .format = TESS_FORMAT_ELLR,
+    .build = ellr_build,
+    .refresh = ellr_refresh,
+    .destroy = ellr_destroy,
+    .prepare = ellr_prepare,
+    .spmv = ellr_spmv,
+    .decode = ellr_decode,
+    .bytes = ellr_bytes,
+    .precisions = (1U << TESS_PRECISION_COUNT) - 1U,
+    .gpu_precisions = (1U << TESS_PRECISION_COUNT) - 1U,
+};
+
+const tess_format_ops sell_format = {
+    .format = TESS_FORMAT_SELL,
+    .build = ellr_build,
+    .refresh = ellr_refresh,
+    .destroy = ellr_destroy,
+    .prepare = ellr_prepare,
+    .spmv = ellr_spmv,
+    .decode = ellr_decode,
+    .bytes = ellr_bytes,
+    .precisions = (1U << TESS_PRECISION_COUNT) - 1U,
+    .gpu_precisions = (1U << TESS_PRECISION_COUNT) - 1U,
+};

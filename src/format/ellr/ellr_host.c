@@ -433,7 +433,7 @@ static tess_status spmv_layers(tess_context *ctx, int count, const ellr_view *la
     return TESS_SUCCESS;
 }
 
-const ellr_backend ellr_host = {
+const ellr_ops ellr_host_ops = {
     .longest_row = ellr_host_longest_row,
     .arrange = ellr_host_arrange,
     .fill_columns = ellr_host_fill_columns,
@@ -444,13 +444,3 @@ const ellr_backend ellr_host = {
     .spmv_parts = spmv_parts,
     .spmv_layers = spmv_layers,
 };
-
-#define HOST_OPS(NAME)                                                                           \
-    {                                                                                            \
-        .format = (NAME), .build = ellr_build, .refresh = ellr_refresh, .destroy = ellr_destroy, \
-        .prepare = ellr_prepare, .spmv = ellr_spmv, .decode = ellr_decode, .bytes = ellr_bytes,  \
-        .precisions = ELLR_PRECISIONS,                                                           \
-    }
-const tess_format_ops ellr_host_ops = HOST_OPS(TESS_FORMAT_ELLR);
-const tess_format_ops sell_host_ops = HOST_OPS(TESS_FORMAT_SELL);
-#undef HOST_OPS

@@ -87,7 +87,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(parts_shape<NDOTS>::BLOCK, parts_shape<
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             if (rows.length[r] >= 0) {
-                double value = spmv_finish_row(&args, rows.row[r], sum[r] * policy_power_of_two(rows.exponent[r]));
+                double value = spmv_finish_row(&args, rows.row[r], sum[r] * tess_power_of_two(rows.exponent[r]));
 
                 spmv_add_row_dots(&args, NDOTS, rows.row[r], value, dots);
             }
@@ -155,7 +155,7 @@ extern "C" tess_status ellr_gpu_spmv_parts(tess_context *ctx, int count, const e
     tess_status status = ellr_check_parts(ctx, count, views, args);
 
     if (status != TESS_SUCCESS) { return status; }
-    if (is_plain(count, views, args)) { return ellr_gpu()->spmv(ctx, &views[0], args); }
+    if (is_plain(count, views, args)) { return ellr_gpu_ops()->spmv(ctx, &views[0], args); }
     return args->low_arithmetic == TESS_ARITHMETIC_FP32 ? select_kernel<true>(ctx, count, views, args)
                                                         : select_kernel<false>(ctx, count, views, args);
 }

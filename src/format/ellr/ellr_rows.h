@@ -176,7 +176,7 @@ TESS_HD void ellr_fill_row_values(const csr_view *csr, const ellr_view *v, int64
     int64_t begin = length > 0 ? ellr_csr_offset(csr, row) : 0;
     int64_t place = ellr_first_value(s) + position % ELLR_SLICE;
     const double *val = (const double *)csr->val;
-    double inverse = length > 0 && v->exponent ? policy_power_of_two(-v->exponent[row]) : 1.0;
+    double inverse = length > 0 && v->exponent ? tess_power_of_two(-v->exponent[row]) : 1.0;
 
     for (int64_t k = 0; k < length; k++) {
         tess_store(v->precision, v->val, place + k * ELLR_SLICE, val[begin + k] * inverse, TESS_OVERFLOW_INFINITY);

@@ -67,7 +67,7 @@ typedef struct split_layer {
 } split_layer;
 
 /* What a backend supplies to build, and to multiply layers of which some are diagonals. Arrays are on the context's device. */
-typedef struct split_backend {
+typedef struct split_ops {
     /* level[k] of each entry: that of its block, `of_block` in the grid's order; TESS_LEVEL_NONE where the grid has none. */
     tess_status (*spread)(tess_context *ctx, const csr_view *csr, const block_grid *grid, const uint8_t *of_block,
                           uint8_t *level);
@@ -91,7 +91,7 @@ typedef struct split_backend {
     /* 1 to TESS_MOST_LEVELS layers over all rows in their order, with all that split formats may ask for: one launch, one pass
        over the rows. Sums go from layer to layer. */
     tess_status (*spmv_layers)(tess_context *ctx, int count, const split_layer *layers, const tess_spmv_args *args);
-} split_backend;
+} split_ops;
 
 typedef struct split_storage {
     tess_storage_options options;
@@ -121,28 +121,19 @@ typedef struct split_storage {
 tess_format split_level_base(const split_storage *s, int level);
 
 /* Both formats over a backend's functions, in split_format.c. */
-tess_status split_build(const tess_matrix *assembled, const tess_storage_options *options, void **storage);
 /* The same with an assignment of the caller's, which is borrowed; NULL: made from options->policy. */
-tess_status split_build_assigned(const tess_matrix *assembled, const tess_storage_options *options,
-                                 const tess_assignment *assignment, void **storage);
 tess_status split_refresh(const tess_matrix *assembled, void *storage);
-void split_destroy(tess_context *ctx, void *storage);
 tess_status split_prepare(const tess_matrix *a);
 tess_status split_spmv(const tess_matrix *a, const tess_spmv_args *args);
 tess_status split_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val);
-int64_t split_bytes(const tess_matrix *a);
 
-extern const split_backend split_host;
+extern const split_ops split_host_ops;
 tess_status split_host_spmv_layers(tess_context *ctx, int count, const split_layer *layers, const tess_spmv_args *args);
-extern const tess_format_ops split_host_ops, composite_host_ops;
-#if TESS_HAVE_GPU
-const split_backend *split_gpu(void);
+const split_ops *split_gpu_ops(void);
+const split_ops *split_ops_of(const tess_context *ctx);
 tess_status split_gpu_spread(tess_context *ctx, const csr_view *csr, const block_grid *grid, const uint8_t *of_block,
                              uint8_t *level);
 tess_status split_gpu_spmv_layers(tess_context *ctx, int count, const split_layer *layers, const tess_spmv_args *args);
-const tess_format_ops *split_gpu_ops(void);
-const tess_format_ops *composite_gpu_ops(void);
-#endif
 
 #ifdef __cplusplus
 }

@@ -2,9 +2,9 @@
 /* The parts of split and composite storage: their arrays made, renewed, released. */
 #include <string.h>
 
-#include "base/internal.h"
 #include "base/offsets.h"
 #include "format/split/split_parts.h"
+#include "matrix/matrix.h"
 
 /* A matrix of fewer nonzeros has 32-bit offsets. */
 static const int64_t wide_from = INT64_C(1) << 31;
@@ -78,8 +78,7 @@ tess_status split_make_offsets(tess_context *ctx, const split_storage *s, const 
 
     TESS_TRY(allocate_offsets(ctx, v, &row_ptr));
     /* An assignment made here counted this matrix: there is nothing to wait for. */
-    status =
-        split_backend_of(ctx)->offsets(ctx, source, rows, v->row_ptr_bits, row_ptr, s->owns_assignment ? NULL : &nnz);
+    status = split_ops_of(ctx)->offsets(ctx, source, rows, v->row_ptr_bits, row_ptr, s->owns_assignment ? NULL : &nnz);
     if (status == TESS_SUCCESS) { status = check_count(ctx, v->nnz, nnz); }
 cleanup:
     return status;
@@ -108,7 +107,7 @@ static tess_status make_entries(tess_context *ctx, const split_storage *s, const
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(make_room(ctx, v, with_columns, val, &target));
-    status = split_backend_of(ctx)->copy(ctx, source, rows, v, &target);
+    status = split_ops_of(ctx)->copy(ctx, source, rows, v, &target);
 cleanup:
     return status;
 }
@@ -138,7 +137,7 @@ static tess_status check_layers(tess_context *ctx, const split_storage *s, const
     tess_status status = TESS_SUCCESS;
 
     if (s->owns_assignment) { return TESS_SUCCESS; }
-    TESS_TRY(split_backend_of(ctx)->count_layers(ctx, source, s->nparts, found));
+    TESS_TRY(split_ops_of(ctx)->count_layers(ctx, source, s->nparts, found));
     for (int l = 0; l < s->nparts; l++) {
         TESS_TRY(check_count(ctx, s->summary.nonzeros_at[l], found[l]));
     }
@@ -166,7 +165,7 @@ static tess_status build_layers_csr(tess_context *ctx, split_storage *s, const s
         if (status != TESS_SUCCESS) { goto cleanup; }
         to[p] = *v;
     }
-    status = split_backend_of(ctx)->copy_layers(ctx, source, s->nparts, to, target, true);
+    status = split_ops_of(ctx)->copy_layers(ctx, source, s->nparts, to, target, true);
 cleanup:
     return status;
 }
@@ -253,7 +252,7 @@ static tess_status renew_values(tess_context *ctx, const split_source *source, c
 {
     const split_target target = {.val = val, .scaled = scaled};
 
-    return split_backend_of(ctx)->copy(ctx, source, rows, v, &target);
+    return split_ops_of(ctx)->copy(ctx, source, rows, v, &target);
 }
 
 static tess_status refresh_layers(tess_context *ctx, const split_storage *s, const split_source *source)
@@ -265,7 +264,7 @@ static tess_status refresh_layers(tess_context *ctx, const split_storage *s, con
         to[p] = s->part[p].view;
         target[p].val = (void *)(uintptr_t)to[p].val;
     }
-    return split_backend_of(ctx)->copy_layers(ctx, source, s->nparts, to, target, false);
+    return split_ops_of(ctx)->copy_layers(ctx, source, s->nparts, to, target, false);
 }
 
 static tess_status refresh_csr(tess_context *ctx, const split_storage *s, const split_source *source)
@@ -410,7 +409,7 @@ static tess_status refresh_diagonals(tess_context *ctx, const split_storage *s, 
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(make_rows(ctx, s, source, p, true, &rows)); /* columns tell which diagonal a value is on */
-    status = dia_backend_of(ctx)->fill_values(ctx, &rows, &s->diagonals[p]);
+    status = dia_ops_of(ctx)->fill_values(ctx, &rows, &s->diagonals[p]);
 cleanup:
     csr_release_view(ctx, &rows);
     return status;
@@ -561,9 +560,9 @@ cleanup:
 
 void split_release_parts(tess_context *ctx, split_storage *s)
 {
-    if (s->layers) { csr_backend_of(ctx)->free_layers(ctx, s->layers); }
+    if (s->layers) { csr_ops_of(ctx)->free_layers(ctx, s->layers); }
     for (int p = 0; p < s->nparts; p++) {
-        if (s->part[p].plan) { csr_backend_of(ctx)->free_plan(ctx, (csr_plan *)(uintptr_t)s->part[p].plan); }
+        if (s->part[p].plan) { csr_ops_of(ctx)->free_plan(ctx, (csr_plan *)(uintptr_t)s->part[p].plan); }
         if (!s->composite) { csr_release_view(ctx, &s->part[p].view); }
         for (int l = 0; l < s->summary.options.nlevels; l++) {
             ellr_release_values(ctx, &s->slices[p], precision_at(s, l), s->slice_copies[p][l]);

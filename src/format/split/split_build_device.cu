@@ -231,7 +231,7 @@ __device__ static inline void load_tile(const device_source &s, const csr_view &
     if (t == 0) { tile->place[GPU_BLOCK] = end; }
     tile->shift[t] = begin - place;
     tile->gap[t] = diagonal >= 0 ? place + (diagonal - begin) : INT64_MAX;
-    if (scaled) { tile->inverse[t] = policy_power_of_two(-s.source.exponent[row]); }
+    if (scaled) { tile->inverse[t] = tess_power_of_two(-s.source.exponent[row]); }
     __syncthreads();
 }
 
@@ -320,33 +320,11 @@ static tess_status exponents(tess_context *ctx, const split_source *source, cons
 }
 
 /* Behind functions: a table that is visible outside would be emitted for the device as well by HIP. */
-extern "C" const split_backend *split_gpu(void)
+extern "C" const split_ops *split_gpu_ops(void)
 {
-    static const split_backend table = {
+    static const split_ops table = {
         split_gpu_spread, order_rows,           offsets, copy_entries, split_gpu_count_layers, split_gpu_copy_layers,
         exponents,        split_gpu_spmv_layers};
-
-    return &table;
-}
-
-enum {
-    GPU_PRECISIONS =
-        1U << TESS_PRECISION_FP64 | 1U << TESS_PRECISION_FP32 | 1U << TESS_PRECISION_BF16 | 1U << TESS_PRECISION_FP16
-};
-
-extern "C" const tess_format_ops *split_gpu_ops(void)
-{
-    static const tess_format_ops table = {TESS_FORMAT_SPLIT, split_build,  split_refresh, split_destroy, split_prepare,
-                                          split_spmv,        split_decode, split_bytes,   GPU_PRECISIONS};
-
-    return &table;
-}
-
-extern "C" const tess_format_ops *composite_gpu_ops(void)
-{
-    static const tess_format_ops table = {TESS_FORMAT_COMPOSITE, split_build,   split_refresh,
-                                          split_destroy,         split_prepare, split_spmv,
-                                          split_decode,          split_bytes,   GPU_PRECISIONS};
 
     return &table;
 }

@@ -141,7 +141,7 @@ static void copy_row(const split_source *source, const split_rows *rows, int64_t
     const split_span span = split_span_of(source, rows, i);
     const double *val = source->csr->val;
     int64_t place = tess_row_offset(to->row_ptr, to->row_ptr_bits, i);
-    double inverse = target->scaled ? policy_power_of_two(-source->exponent[span.row]) : 1.0;
+    double inverse = target->scaled ? tess_power_of_two(-source->exponent[span.row]) : 1.0;
 
     for (int64_t k = span.begin; k < span.end; k++) {
         if (!split_keeps(source, rows, span.row, k)) { continue; }
@@ -200,7 +200,7 @@ static tess_status exponents(tess_context *ctx, const split_source *source, cons
     return TESS_SUCCESS;
 }
 
-const split_backend split_host = {.spread = spread,
+const split_ops split_host_ops = {.spread = spread,
                                   .order = order_rows,
                                   .offsets = offsets,
                                   .copy = copy_entries,
@@ -208,13 +208,3 @@ const split_backend split_host = {.spread = spread,
                                   .copy_layers = copy_layers,
                                   .exponents = exponents,
                                   .spmv_layers = split_host_spmv_layers};
-
-#define HOST_OPS(NAME)                                                                              \
-    {                                                                                               \
-        .format = (NAME), .build = split_build, .refresh = split_refresh, .destroy = split_destroy, \
-        .prepare = split_prepare, .spmv = split_spmv, .decode = split_decode, .bytes = split_bytes, \
-        .precisions = (1U << TESS_PRECISION_COUNT) - 1U,                                            \
-    }
-const tess_format_ops split_host_ops = HOST_OPS(TESS_FORMAT_SPLIT);
-const tess_format_ops composite_host_ops = HOST_OPS(TESS_FORMAT_COMPOSITE);
-#undef HOST_OPS

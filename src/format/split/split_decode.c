@@ -2,8 +2,8 @@
 /* Split and composite storage back on the host, in the order of the assembled matrix. */
 #include <string.h>
 
-#include "base/internal.h"
 #include "format/split/split_parts.h"
+#include "matrix/matrix.h"
 #include "policy/rules.h"
 
 /* Host copies of what says where values go, and the values of one part. */
@@ -94,9 +94,8 @@ static tess_status read_rows(const tess_matrix *a, const decoder *d, int p)
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(split_make_offsets(ctx, d->s, &d->source, &shape.rows, &rows));
-    status = d->s->base[p] == TESS_FORMAT_DIA
-                 ? dia_backend_of(ctx)->decode(ctx, &rows, &d->s->diagonals[p], NULL, d->part)
-                 : ellr_backend_of(ctx)->decode(ctx, &rows, &d->s->slices[p], NULL, d->part);
+    status = d->s->base[p] == TESS_FORMAT_DIA ? dia_ops_of(ctx)->decode(ctx, &rows, &d->s->diagonals[p], NULL, d->part)
+                                              : ellr_ops_of(ctx)->decode(ctx, &rows, &d->s->slices[p], NULL, d->part);
 cleanup:
     csr_release_view(ctx, &rows);
     return status;
@@ -117,7 +116,7 @@ static void place_values(const decoder *d, int p, double *val)
 
     for (int64_t i = 0; i < shape.rows.count; i++) {
         int64_t row = d->row_of ? d->row_of[shape.begin + i] : i;
-        double scale = scaled ? policy_power_of_two(d->exponent[shape.begin + i]) : 1.0;
+        double scale = scaled ? tess_power_of_two(d->exponent[shape.begin + i]) : 1.0;
 
         for (int64_t k = d->row_ptr[row]; k < d->row_ptr[row + 1]; k++) {
             if (keeps(d, p, row, k)) { val[k] = d->part[place++] * scale; }

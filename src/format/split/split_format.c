@@ -2,17 +2,8 @@
 /* Split and composite storage over a backend's functions: options, the order of rows, what is freed and counted. */
 #include <string.h>
 
-#include "base/internal.h"
 #include "format/split/split_parts.h"
-
-const split_backend *split_backend_of(const tess_context *ctx)
-{
-#if TESS_HAVE_GPU
-    if (ctx->device == TESS_DEVICE_GPU) { return split_gpu(); }
-#endif
-    (void)ctx;
-    return &split_host;
-}
+#include "matrix/matrix.h"
 
 split_shape split_shape_of(const split_storage *s, int part)
 {
@@ -63,7 +54,7 @@ tess_status split_open_source(const split_storage *s, const tess_matrix *assembl
         out->level = out->own_level;
     } else if (s->summary.options.granularity == TESS_GRANULARITY_BLOCK) {
         TESS_TRY(tess_device_allocate(ctx, csr->nnz, sizeof *out->own_level, (void **)&out->own_level));
-        TESS_TRY(split_backend_of(ctx)->spread(ctx, csr, &s->assignment->grid, s->assignment->level, out->own_level));
+        TESS_TRY(split_ops_of(ctx)->spread(ctx, csr, &s->assignment->grid, s->assignment->level, out->own_level));
         out->level = out->own_level;
     }
 cleanup:
@@ -215,11 +206,11 @@ static tess_status make_order(const tess_matrix *assembled, split_storage *s)
     if (s->options.row_order == TESS_ROW_ORDER_SYMMETRIC) {
         TESS_TRY(tess_device_allocate(ctx, s->nrows, sizeof *order->position_of, (void **)&order->position_of));
     }
-    TESS_TRY(split_backend_of(ctx)->order(ctx, &source, s->summary.options.nlevels, order));
+    TESS_TRY(split_ops_of(ctx)->order(ctx, &source, s->summary.options.nlevels, order));
     if (source.exponent) {
         all = (split_rows){order->row_of, s->nrows, -1};
         TESS_TRY(tess_device_allocate(ctx, s->nrows, sizeof *s->exponent, (void **)&s->exponent));
-        TESS_TRY(split_backend_of(ctx)->exponents(ctx, &source, &all, s->exponent));
+        TESS_TRY(split_ops_of(ctx)->exponents(ctx, &source, &all, s->exponent));
     }
 cleanup:
     split_close_source(ctx, &source);
@@ -228,8 +219,10 @@ cleanup:
 
 /* ---- life ---- */
 
-tess_status split_build_assigned(const tess_matrix *assembled, const tess_storage_options *options,
-                                 const tess_assignment *assignment, void **out)
+static void split_destroy(tess_context *ctx, void *storage);
+
+static tess_status split_build(const tess_matrix *assembled, const tess_storage_options *options,
+                               const tess_assignment *assignment, void **out)
 {
     tess_context *ctx = assembled->ctx;
     split_storage *s = NULL;
@@ -253,12 +246,7 @@ cleanup:
     return status;
 }
 
-tess_status split_build(const tess_matrix *assembled, const tess_storage_options *options, void **out)
-{
-    return split_build_assigned(assembled, options, NULL, out);
-}
-
-void split_destroy(tess_context *ctx, void *storage)
+static void split_destroy(tess_context *ctx, void *storage)
 {
     split_storage *s = storage;
 
@@ -314,7 +302,7 @@ int64_t split_parts_bytes(const split_storage *s)
     return bytes;
 }
 
-int64_t split_bytes(const tess_matrix *a)
+static int64_t split_bytes(const tess_matrix *a)
 {
     const split_storage *s = a->storage;
     int64_t bytes = split_parts_bytes(s);
@@ -344,3 +332,58 @@ tess_status tess_matrix_row_permutation(const tess_matrix *a, int32_t *perm)
     }
     return a->ctx->backend->download(a->ctx, perm, s->order.row_of, (size_t)s->nrows * sizeof *perm);
 }
+
+static const tess_assignment_summary *summary_of(const tess_matrix *a)
+{
+    return &((const split_storage *)a->storage)->summary;
+}
+
+static bool rounds_products(const tess_matrix *a)
+{
+    return ((const split_storage *)a->storage)->options.arithmetic != TESS_ARITHMETIC_FP64;
+}
+
+static tess_format base_of(const tess_matrix *a, int level)
+{
+    return split_level_base(a->storage, level);
+}
+
+enum {
+    SPLIT_GPU_PRECISIONS =
+        1U << TESS_PRECISION_FP64 | 1U << TESS_PRECISION_FP32 | 1U << TESS_PRECISION_BF16 | 1U << TESS_PRECISION_FP16
+};
+
+const tess_format_ops split_format = {
+    .format = TESS_FORMAT_SPLIT,
+    .takes_parts = true,
+    .summary = summary_of,
+    .rounds_products = rounds_products,
+    .base_of = base_of,
+    .build = split_build,
+    .refresh = split_refresh,
+    .destroy = split_destroy,
+    .prepare = split_prepare,
+    .spmv = split_spmv,
+    .decode = split_decode,
+    .bytes = split_bytes,
+    .precisions = (1U << TESS_PRECISION_COUNT) - 1U,
+    .gpu_precisions = SPLIT_GPU_PRECISIONS,
+};
+
+const tess_format_ops composite_format = {
+    .format = TESS_FORMAT_COMPOSITE,
+    .takes_parts = true,
+    .copies_levels = true,
+    .summary = summary_of,
+    .rounds_products = rounds_products,
+    .base_of = base_of,
+    .build = split_build,
+    .refresh = split_refresh,
+    .destroy = split_destroy,
+    .prepare = split_prepare,
+    .spmv = split_spmv,
+    .decode = split_decode,
+    .bytes = split_bytes,
+    .precisions = (1U << TESS_PRECISION_COUNT) - 1U,
+    .gpu_precisions = SPLIT_GPU_PRECISIONS,
+};

@@ -24,7 +24,6 @@ bool split_scatters(const split_storage *s);
 /* What builders read. By blocks the entries' levels are made here, and freed by split_close_source. */
 tess_status split_open_source(const split_storage *s, const tess_matrix *assembled, split_source *out);
 void split_close_source(tess_context *ctx, split_source *source);
-const split_backend *split_backend_of(const tess_context *ctx);
 
 /* The part's view without arrays: sizes, precision, rows of y, scales. */
 csr_view split_bare_view(const split_storage *s, const split_shape *shape);

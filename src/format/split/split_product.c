@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of split and composite storage. */
-#include "base/internal.h"
 #include "format/split/split_parts.h"
+#include "matrix/matrix.h"
 
 /* ---- plans ---- */
 
 /* Of all parts at a time. Empty rows need a plan only where parts are prepared together. */
 static tess_status make_plans(tess_context *ctx, split_storage *s)
 {
-    const csr_backend *backend = csr_backend_of(ctx);
+    const csr_ops *backend = csr_ops_of(ctx);
     const csr_view *views[SPLIT_MOST_PARTS];
     csr_plan *plans[SPLIT_MOST_PARTS] = {NULL};
     csr_part *lacking[SPLIT_MOST_PARTS];
@@ -130,7 +130,7 @@ static int views_of(const chosen_parts *chosen, csr_view *views)
 
 static tess_status prepare_csr(tess_context *ctx, split_storage *s)
 {
-    const csr_backend *backend = csr_backend_of(ctx);
+    const csr_ops *backend = csr_ops_of(ctx);
     csr_view views[SPLIT_MOST_PARTS];
     chosen_parts chosen;
     tess_status status = TESS_SUCCESS;
@@ -154,8 +154,8 @@ static tess_status prepare(tess_context *ctx, split_storage *s)
     if (s->prepared) { return TESS_SUCCESS; }
     if (split_is_csr(s)) { TESS_TRY(prepare_csr(ctx, s)); }
     for (int p = 0; p < s->nparts && !split_is_csr(s); p++) {
-        if (s->slices[p].slice) { TESS_TRY(ellr_backend_of(ctx)->prepare(ctx, &s->slices[p])); }
-        if (s->base[p] == TESS_FORMAT_DIA) { TESS_TRY(dia_backend_of(ctx)->prepare(ctx, &s->diagonals[p])); }
+        if (s->slices[p].slice) { TESS_TRY(ellr_ops_of(ctx)->prepare(ctx, &s->slices[p])); }
+        if (s->base[p] == TESS_FORMAT_DIA) { TESS_TRY(dia_ops_of(ctx)->prepare(ctx, &s->diagonals[p])); }
     }
     if (s->options.arithmetic == TESS_ARITHMETIC_FP32 && !s->x_shadow) {
         TESS_TRY(tess_device_allocate(ctx, s->ncols, sizeof *s->x_shadow, (void **)&s->x_shadow));
@@ -181,7 +181,7 @@ static bool is_below_fp64(const split_storage *s, const chosen_parts *chosen, in
 static tess_status multiply_slices(tess_context *ctx, const split_storage *s, const chosen_parts *chosen,
                                    const tess_spmv_args *args)
 {
-    const ellr_backend *backend = ellr_backend_of(ctx);
+    const ellr_ops *backend = ellr_ops_of(ctx);
     ellr_view slices[SPLIT_MOST_PARTS];
 
     for (int k = 0; k < chosen->count; k++) {
@@ -196,12 +196,12 @@ static tess_status multiply(tess_context *ctx, const split_storage *s, const cho
 {
     csr_view views[SPLIT_MOST_PARTS];
 
-    if (chosen->any_diagonals) { return split_backend_of(ctx)->spmv_layers(ctx, chosen->count, chosen->layer, args); }
+    if (chosen->any_diagonals) { return split_ops_of(ctx)->spmv_layers(ctx, chosen->count, chosen->layer, args); }
     if (!split_is_csr(s)) { return multiply_slices(ctx, s, chosen, args); }
     if (adds_up(s, chosen)) {
-        return csr_backend_of(ctx)->spmv_layers(ctx, views_of(chosen, views), views, s->layers, args);
+        return csr_ops_of(ctx)->spmv_layers(ctx, views_of(chosen, views), views, s->layers, args);
     }
-    return csr_backend_of(ctx)->spmv_parts(ctx, chosen->count, chosen->part, args);
+    return csr_ops_of(ctx)->spmv_parts(ctx, chosen->count, chosen->part, args);
 }
 
 /* ---- products ---- */

@@ -15,10 +15,9 @@ extern "C" {
 /* Entries of a strip, row by row: those of row r go to place next[r] on, which is moved past them. col_ind or val may be NULL. */
 void resident_decode_strip(const char *record, int64_t *next, int32_t *col_ind, double *val);
 
-extern const tiles_backend resident_host;
-#if TESS_HAVE_GPU
-const tiles_backend *resident_gpu(void);
-#endif
+extern const tiles_ops resident_host_ops;
+const tiles_ops *resident_gpu_ops(void);
+const tiles_ops *resident_ops_of(const tess_context *ctx);
 
 #ifdef __cplusplus
 }

@@ -114,7 +114,7 @@ __device__ static inline void write_tile(const tiles_source &source, const tiles
     const resident_parts p = resident_parts_of(tile.header);
     const unsigned rows = resident_rows(tile.header);
     const int entries = has ? resident_entries(tile.header) : 0;
-    const double scale = policy_power_of_two(-exponent);
+    const double scale = tess_power_of_two(-exponent);
 
     for (int k = 0; k < tile.length; k++) {
         columns[first + k] = (uint8_t)(source.csr->col_ind[tile.at + k] & (RESIDENT_SIDE - 1));

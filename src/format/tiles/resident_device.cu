@@ -31,9 +31,9 @@ static tess_status prepare(tess_context *, const tiles_view *)
     return TESS_SUCCESS;
 }
 
-extern "C" const tiles_backend *resident_gpu(void)
+extern "C" const tiles_ops *resident_gpu_ops(void)
 {
-    static const tiles_backend table = {resident_gpu_measure, resident_gpu_fill, prepare, spmv};
+    static const tiles_ops table = {resident_gpu_measure, resident_gpu_fill, prepare, spmv};
 
     return &table;
 }

@@ -77,7 +77,7 @@ static void write_tile(const tiles_source *source, int64_t block, resident_heade
     const csr_view *csr = source->csr;
     const double *val = csr->val;
     const int exponent = resident_is_scaled(h) ? source->exponent[block] : 0;
-    const double scale = policy_power_of_two(-exponent);
+    const double scale = tess_power_of_two(-exponent);
     int place = 0, number = 0;
 
     if (resident_is_scaled(h)) { *(int16_t *)(void *)(data + p.exponent) = (int16_t)exponent; }
@@ -230,7 +230,7 @@ static tess_status prepare(tess_context *ctx, const tiles_view *v)
     return tiles_host_prepare(ctx, v->nstrips);
 }
 
-const tiles_backend resident_host = {measure, fill, prepare, spmv};
+const tiles_ops resident_host_ops = {measure, fill, prepare, spmv};
 
 /* ---- decoding ---- */
 

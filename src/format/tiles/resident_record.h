@@ -125,7 +125,7 @@ TESS_HD resident_parts resident_parts_of(resident_header h)
 /* What the values are multiplied by. */
 TESS_HD double resident_scale(const char *data, const resident_parts *p, resident_header h)
 {
-    return resident_is_scaled(h) ? policy_power_of_two(*(const int16_t *)(const void *)(data + p->exponent)) : 1.0;
+    return resident_is_scaled(h) ? tess_power_of_two(*(const int16_t *)(const void *)(data + p->exponent)) : 1.0;
 }
 
 /* The entries of a row: places first to end - 1 of the tile's. */

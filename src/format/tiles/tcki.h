@@ -57,7 +57,7 @@ typedef struct tcki_storage {
 } tcki_storage;
 
 /* What a backend supplies. */
-typedef struct tcki_backend {
+typedef struct tcki_ops {
     bool adds_atomically;
     /* Fills row, shape and start; start[nblocks] may be cut off, *units is not. */
     tess_status (*measure)(tess_context *ctx, const tiles_source *source, const tcki_rules *rules, const tcki_view *v,
@@ -66,7 +66,7 @@ typedef struct tcki_backend {
     tess_status (*fill)(tess_context *ctx, const tiles_source *source, const tcki_view *v, char *record);
     tess_status (*prepare)(tess_context *ctx, const tcki_view *v);
     tess_status (*spmv)(tess_context *ctx, const tcki_view *v, double *sums, const tess_spmv_args *args);
-} tcki_backend;
+} tcki_ops;
 
 /* The rules of the options, for a block of so many places; INVALID_ARGUMENT for thresholds that are none. */
 tess_status tcki_rules_of(tess_context *ctx, const tess_tcki_thresholds *thresholds, int places, tcki_rules *rules);
@@ -81,10 +81,9 @@ tess_status tcki_decode(tess_context *ctx, const tcki_storage *s, const int64_t 
                         double *val);
 int64_t tcki_bytes(const tcki_storage *s);
 
-extern const tcki_backend tcki_host;
-#if TESS_HAVE_GPU
-const tcki_backend *tcki_gpu(void);
-#endif
+extern const tcki_ops tcki_host_ops;
+const tcki_ops *tcki_gpu_ops(void);
+const tcki_ops *tcki_ops_of(const tess_context *ctx);
 
 #ifdef __cplusplus
 }

@@ -241,7 +241,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
         if (block < v.nblocks) {
             shape = v.shape[block];
             e = find_entries<ROWS>(source.csr, v, block, at.lane);
-            if (source.scaled >> tcki_level(shape) & 1U) { scale = policy_power_of_two(-source.exponent[block]); }
+            if (source.scaled >> tcki_level(shape) & 1U) { scale = tess_power_of_two(-source.exponent[block]); }
             record += (int64_t)v.start[block] * TCKI_UNIT;
         }
         write_block<ROWS>(source, v, at, shape, scale, e, all_columns[group], record);

@@ -173,7 +173,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, RESIDENT)
             b.shape = GPU_SHUFFLE(shape, k, GPU_WAVE);
             b.record = v.record + (int64_t)GPU_SHUFFLE(start, k, GPU_WAVE) * TCKI_UNIT;
             b.base = (int64_t)GPU_SHUFFLE(column, k, GPU_WAVE) << v.column_bits;
-            b.scale = policy_power_of_two(GPU_SHUFFLE(exponent, k, GPU_WAVE));
+            b.scale = tess_power_of_two(GPU_SHUFFLE(exponent, k, GPU_WAVE));
             b.column_bits = v.column_bits;
             if (block_row != open) {
                 flush<ROWS>(v, open, alpha, target, lane, room);
@@ -288,9 +288,9 @@ static tess_status prepare(tess_context *, const tcki_view *)
     return TESS_SUCCESS;
 }
 
-extern "C" const tcki_backend *tcki_gpu(void)
+extern "C" const tcki_ops *tcki_gpu_ops(void)
 {
-    static const tcki_backend table = {true, tcki_gpu_measure, tcki_gpu_fill, prepare, spmv};
+    static const tcki_ops table = {true, tcki_gpu_measure, tcki_gpu_fill, prepare, spmv};
 
     return &table;
 }

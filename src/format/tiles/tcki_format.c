@@ -2,17 +2,8 @@
 /* Tiles with kernel paper over a backend's functions: thresholds, building, renewing, decoding. */
 #include <string.h>
 
-#include "base/internal.h"
 #include "format/tiles/tcki_record.h"
-
-static const tcki_backend *backend_of(const tess_context *ctx)
-{
-#if TESS_HAVE_GPU
-    if (ctx->device == TESS_DEVICE_GPU) { return tcki_gpu(); }
-#endif
-    (void)ctx;
-    return &tcki_host;
-}
+#include "matrix/matrix.h"
 
 /* ---- thresholds ---- */
 
@@ -59,7 +50,7 @@ static tcki_view view_of(const tiles_source *source, const tiles_view *like)
 
 tess_status tcki_build(tess_context *ctx, const tiles_source *source, const tiles_view *like, tcki_storage *s)
 {
-    const tcki_backend *backend = backend_of(ctx);
+    const tcki_ops *backend = tcki_ops_of(ctx);
     tcki_view *v = &s->view;
     char *record = NULL;
     int64_t units = 0;
@@ -87,7 +78,7 @@ cleanup:
 /* Blocks keep their shapes, levels and scales. */
 tess_status tcki_refresh(tess_context *ctx, const tiles_source *source, const tcki_storage *s)
 {
-    return backend_of(ctx)->fill(ctx, source, &s->view, (char *)(uintptr_t)s->view.record);
+    return tcki_ops_of(ctx)->fill(ctx, source, &s->view, (char *)(uintptr_t)s->view.record);
 }
 
 void tcki_release(tess_context *ctx, tcki_storage *s)
@@ -103,12 +94,12 @@ void tcki_release(tess_context *ctx, tcki_storage *s)
 
 tess_status tcki_prepare(tess_context *ctx, const tcki_storage *s)
 {
-    return backend_of(ctx)->prepare(ctx, &s->view);
+    return tcki_ops_of(ctx)->prepare(ctx, &s->view);
 }
 
 tess_status tcki_spmv(tess_context *ctx, const tcki_storage *s, const tess_spmv_args *args)
 {
-    return backend_of(ctx)->spmv(ctx, &s->view, s->sums, args);
+    return tcki_ops_of(ctx)->spmv(ctx, &s->view, s->sums, args);
 }
 
 int64_t tcki_bytes(const tcki_storage *s)

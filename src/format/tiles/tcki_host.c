@@ -102,7 +102,7 @@ static void write_block(const tiles_source *source, const tcki_view *v, int64_t 
 {
     const uint32_t shape = v->shape[block];
     const int level = tcki_level(shape), width = tcki_width(shape), mask = (1 << v->column_bits) - 1;
-    const double scale = source->scaled[level] ? policy_power_of_two(-source->exponent[block]) : 1.0;
+    const double scale = source->scaled[level] ? tess_power_of_two(-source->exponent[block]) : 1.0;
     const double *val = source->csr->val;
     const tcki_parts p = tcki_parts_in(v, shape);
     int before = 0;
@@ -215,4 +215,4 @@ static tess_status prepare(tess_context *ctx, const tcki_view *v)
     return tiles_host_prepare(ctx, v->nstrips);
 }
 
-const tcki_backend tcki_host = {false, measure, fill, prepare, spmv};
+const tcki_ops tcki_host_ops = {false, measure, fill, prepare, spmv};

@@ -165,7 +165,7 @@ TESS_HD tcki_parts tcki_parts_in(const tcki_view *v, uint32_t shape)
 /* What a block's values are multiplied by. */
 TESS_HD double tcki_scale(const tcki_view *v, int64_t block)
 {
-    return v->exponent ? policy_power_of_two(v->exponent[block]) : 1.0;
+    return v->exponent ? tess_power_of_two(v->exponent[block]) : 1.0;
 }
 
 #endif

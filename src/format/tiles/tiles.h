@@ -74,7 +74,7 @@ typedef struct tiles_source {
 } tiles_source;
 
 /* What a backend supplies. */
-typedef struct tiles_backend {
+typedef struct tiles_ops {
     /* Fills start, nstrips + 1 places from 0, in units; *units is the last, *longest the most bytes of a strip. */
     tess_status (*measure)(tess_context *ctx, const tiles_source *source, const tiles_view *v, uint32_t *start,
                            int64_t *units, int64_t *longest);
@@ -84,26 +84,14 @@ typedef struct tiles_backend {
     tess_status (*prepare)(tess_context *ctx, const tiles_view *v);
     /* longest: bytes of the longest strip */
     tess_status (*spmv)(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args);
-} tiles_backend;
+} tiles_ops;
 
-tess_status tiles_build(const tess_matrix *assembled, const tess_storage_options *options, void **storage);
-tess_status tiles_build_assigned(const tess_matrix *assembled, const tess_storage_options *options,
-                                 const tess_assignment *assignment, void **storage);
-tess_status tiles_refresh(const tess_matrix *assembled, void *storage);
-void tiles_destroy(tess_context *ctx, void *storage);
-tess_status tiles_prepare(const tess_matrix *a);
-tess_status tiles_spmv(const tess_matrix *a, const tess_spmv_args *args);
-tess_status tiles_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val);
-int64_t tiles_bytes(const tess_matrix *a);
 /* NULL: the matrix is not of tiles with kernel paper. */
 const struct tcki_storage *tiles_tcki(const tess_matrix *a);
 
-extern const tiles_backend tiles_host;
-extern const tess_format_ops tiles_host_ops;
-#if TESS_HAVE_GPU
-const tiles_backend *tiles_gpu(void);
-const tess_format_ops *tiles_gpu_ops(void);
-#endif
+extern const tiles_ops tiles_host_ops;
+const tiles_ops *tiles_gpu_ops(void);
+const tiles_ops *tiles_ops_of(const tess_context *ctx);
 
 #ifdef __cplusplus
 }

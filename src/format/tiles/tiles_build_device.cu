@@ -186,7 +186,7 @@ __device__ static inline void write_entries(const csr_view &csr, const tiles_vie
             for (int l = 0; l < TESS_MOST_LEVELS; l++) {
                 if (level == l) { own = place[l]++; }
             }
-            if (scaled >> level & 1U) { value[c] *= policy_power_of_two(-run.exponent[block]); }
+            if (scaled >> level & 1U) { value[c] *= tess_power_of_two(-run.exponent[block]); }
             ((uint8_t *)record)[run.index[level] + (uint32_t)own] =
                 (uint8_t)(run.slot[block] << v.column_bits | (column[c] & mask));
             store_value((tess_precision)run.precision[level], record + run.values[level], own, value[c]);

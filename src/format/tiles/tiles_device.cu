@@ -50,18 +50,9 @@ static tess_status prepare(tess_context *, const tiles_view *)
 }
 
 /* Behind functions: a table that is visible outside would be emitted for the device as well by HIP. */
-extern "C" const tiles_backend *tiles_gpu(void)
+extern "C" const tiles_ops *tiles_gpu_ops(void)
 {
-    static const tiles_backend table = {tiles_gpu_measure, tiles_gpu_fill, prepare, spmv};
-
-    return &table;
-}
-
-extern "C" const tess_format_ops *tiles_gpu_ops(void)
-{
-    static const tess_format_ops table = {TESS_FORMAT_TILES, tiles_build,   tiles_refresh,
-                                          tiles_destroy,     tiles_prepare, tiles_spmv,
-                                          tiles_decode,      tiles_bytes,   (1U << TESS_PRECISION_COUNT) - 1U};
+    static const tiles_ops table = {tiles_gpu_measure, tiles_gpu_fill, prepare, spmv};
 
     return &table;
 }

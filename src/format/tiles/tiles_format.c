@@ -3,23 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/internal.h"
 #include "format/tiles/resident.h"
 #include "format/tiles/tcki.h"
 #include "format/tiles/tiles_record.h"
+#include "matrix/matrix.h"
 #include "policy/rules.h"
 
 enum { SLACK_UNITS = TILES_SLACK / TILES_UNIT };
 
-static const tiles_backend *backend_of(const tess_context *ctx, tess_layout layout)
-{
-    const bool resident = layout == TESS_LAYOUT_RESIDENT;
+extern const tess_format_ops tiles_format;
 
-#if TESS_HAVE_GPU
-    if (ctx->device == TESS_DEVICE_GPU) { return resident ? resident_gpu() : tiles_gpu(); }
-#endif
-    (void)ctx;
-    return resident ? &resident_host : &tiles_host;
+static const tiles_ops *layout_ops_of(const tess_context *ctx, tess_layout layout)
+{
+    return layout == TESS_LAYOUT_RESIDENT ? resident_ops_of(ctx) : tiles_ops_of(ctx);
 }
 
 static const tiles_storage *storage_of(const tess_matrix *a)
@@ -27,7 +23,7 @@ static const tiles_storage *storage_of(const tess_matrix *a)
     return a->storage;
 }
 
-void tiles_destroy(tess_context *ctx, void *pointer)
+static void tiles_destroy(tess_context *ctx, void *pointer)
 {
     tiles_storage *s = pointer;
     tiles_view *v = &s->view;
@@ -113,7 +109,7 @@ static tiles_view bare_view(const tess_matrix *a, const tiles_storage *s)
 static tess_status make_records(const tess_matrix *assembled, tiles_storage *s)
 {
     tess_context *ctx = assembled->ctx;
-    const tiles_backend *backend = backend_of(ctx, s->layout);
+    const tiles_ops *backend = layout_ops_of(ctx, s->layout);
     const tiles_source source = source_of(s, assembled);
     tiles_view *v = &s->view;
     uint32_t *start = NULL;
@@ -167,8 +163,8 @@ cleanup:
     return status;
 }
 
-static tess_status build(const tess_matrix *assembled, const tess_storage_options *options,
-                         const tess_assignment *assignment, void **out)
+static tess_status tiles_build(const tess_matrix *assembled, const tess_storage_options *options,
+                               const tess_assignment *assignment, void **out)
 {
     tess_context *ctx = assembled->ctx;
     tiles_storage *s = NULL;
@@ -193,35 +189,24 @@ cleanup:
     return status;
 }
 
-tess_status tiles_build(const tess_matrix *assembled, const tess_storage_options *options, void **out)
-{
-    return build(assembled, options, NULL, out);
-}
-
-tess_status tiles_build_assigned(const tess_matrix *assembled, const tess_storage_options *options,
-                                 const tess_assignment *assignment, void **out)
-{
-    return build(assembled, options, assignment, out);
-}
-
 /* Blocks keep their levels and scales; the records have the same places. */
-tess_status tiles_refresh(const tess_matrix *assembled, void *storage)
+static tess_status tiles_refresh(const tess_matrix *assembled, void *storage)
 {
     tiles_storage *s = storage;
     const tiles_source source = source_of(s, assembled);
 
     if (s->tcki) { return tcki_refresh(assembled->ctx, &source, s->tcki); }
-    return backend_of(assembled->ctx, s->layout)
+    return layout_ops_of(assembled->ctx, s->layout)
         ->fill(assembled->ctx, &source, &s->view, (char *)(uintptr_t)s->view.record);
 }
 
 /* ---- products ---- */
 
-tess_status tiles_prepare(const tess_matrix *a)
+static tess_status tiles_prepare(const tess_matrix *a)
 {
     const tiles_storage *s = storage_of(a);
 
-    return s->tcki ? tcki_prepare(a->ctx, s->tcki) : backend_of(a->ctx, s->layout)->prepare(a->ctx, &s->view);
+    return s->tcki ? tcki_prepare(a->ctx, s->tcki) : layout_ops_of(a->ctx, s->layout)->prepare(a->ctx, &s->view);
 }
 
 /* The transpose of the assembled matrix holds the very values that are stored here, if all are in FP64. */
@@ -238,13 +223,13 @@ static tess_status multiply_transposed(const tess_matrix *a, const tess_spmv_arg
     return a->original->ops->spmv(a->original, args);
 }
 
-tess_status tiles_spmv(const tess_matrix *a, const tess_spmv_args *args)
+static tess_status tiles_spmv(const tess_matrix *a, const tess_spmv_args *args)
 {
     const tiles_storage *s = storage_of(a);
 
     if (args->operation == TESS_OP_TRANSPOSE) { return multiply_transposed(a, args); }
     if (s->tcki) { return tcki_spmv(a->ctx, s->tcki, args); }
-    return backend_of(a->ctx, s->layout)->spmv(a->ctx, &s->view, s->longest, args);
+    return layout_ops_of(a->ctx, s->layout)->spmv(a->ctx, &s->view, s->longest, args);
 }
 
 /* ---- back to the host ---- */
@@ -278,7 +263,7 @@ static void decode_group(const tiles_view *v, int64_t strip, const char *record,
             e->column = (tiles_slot_column(record, g, header, slot, diagonal) << v->column_bits) +
                         (index[place] & ((1 << v->column_bits) - 1));
             e->value = tess_load(precision, record + g->values, place);
-            if (tiles_is_scaled(header)) { e->value *= policy_power_of_two(tiles_slot_exponent(record, g, slot)); }
+            if (tiles_is_scaled(header)) { e->value *= tess_power_of_two(tiles_slot_exponent(record, g, slot)); }
         }
     }
 }
@@ -344,7 +329,7 @@ static void decode_all(const tiles_view *v, const tiles_copy *copy, int32_t *col
     }
 }
 
-tess_status tiles_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val)
+static tess_status tiles_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val)
 {
     const tiles_view *v = &storage_of(a)->view;
     tess_context *ctx = a->ctx;
@@ -376,7 +361,7 @@ cleanup:
     return status;
 }
 
-int64_t tiles_bytes(const tess_matrix *a)
+static int64_t tiles_bytes(const tess_matrix *a)
 {
     const tiles_view *v = &storage_of(a)->view;
 
@@ -386,7 +371,7 @@ int64_t tiles_bytes(const tess_matrix *a)
 
 const tcki_storage *tiles_tcki(const tess_matrix *a)
 {
-    return a->original && a->format == TESS_FORMAT_TILES ? storage_of(a)->tcki : NULL;
+    return a->ops == &tiles_format ? storage_of(a)->tcki : NULL;
 }
 
 tess_status tess_matrix_tcki_counts(const tess_matrix *a, int64_t counts[TESS_TCKI_FORMATS])
@@ -400,3 +385,28 @@ tess_status tess_matrix_tcki_counts(const tess_matrix *a, int64_t counts[TESS_TC
     memcpy(counts, s->counts, sizeof s->counts);
     return TESS_SUCCESS;
 }
+
+static const tess_assignment_summary *summary_of(const tess_matrix *a)
+{
+    return &storage_of(a)->summary;
+}
+
+tess_layout tess_matrix_layout(const tess_matrix *a)
+{
+    return a->original && a->ops == &tiles_format ? storage_of(a)->layout : TESS_LAYOUT_TCKI;
+}
+
+const tess_format_ops tiles_format = {
+    .format = TESS_FORMAT_TILES,
+    .takes_parts = true,
+    .summary = summary_of,
+    .build = tiles_build,
+    .refresh = tiles_refresh,
+    .destroy = tiles_destroy,
+    .prepare = tiles_prepare,
+    .spmv = tiles_spmv,
+    .decode = tiles_decode,
+    .bytes = tiles_bytes,
+    .precisions = (1U << TESS_PRECISION_COUNT) - 1U,
+    .gpu_precisions = (1U << TESS_PRECISION_COUNT) - 1U,
+};

@@ -167,7 +167,7 @@ __device__ static inline double add_group(const tiles_view &v, const tiles_lanes
     /* Never of FP64, and of what is below FP32 almost always. */
     if (sizeof(VALUE) < sizeof(float) || (sizeof(VALUE) == sizeof(float) && GPU_BALLOT(tiles_is_scaled(header)))) {
         if (slot < tiles_slots(header) && tiles_is_scaled(header)) {
-            group.source.scale = policy_power_of_two(tiles_slot_exponent(record, &g, slot));
+            group.source.scale = tess_power_of_two(tiles_slot_exponent(record, &g, slot));
         }
         return add_row<STAGED, sizeof(VALUE) <= sizeof(float), SPLIT>(group, 0, sum);
     }

@@ -165,7 +165,7 @@ static void write_entries(const tiles_source *source, const tiles_view *v, const
         for (int i = 0; i < entries->length[r]; i++, place++) {
             const int slot = entries->slot[r][i];
             const int64_t k = entries->entry[r][i];
-            const double value = source->scaled[level] ? val[k] * policy_power_of_two(-exponents[slot]) : val[k];
+            const double value = source->scaled[level] ? val[k] * tess_power_of_two(-exponents[slot]) : val[k];
 
             index[place] = (uint8_t)(slot << v->column_bits | (source->csr->col_ind[k] & mask));
             tess_store(v->precision[level], record + g->values, place, value, TESS_OVERFLOW_INFINITY);
@@ -264,7 +264,7 @@ static inline __attribute__((always_inline)) void add_group(const tiles_view *v,
 
     for (int s = 0; s < nslots; s++) {
         base[s] = (int64_t)tiles_slot_column(record, g, header, s, diagonal) << v->column_bits;
-        scale[s] = tiles_is_scaled(header) ? policy_power_of_two(tiles_slot_exponent(record, g, s)) : 1.0;
+        scale[s] = tiles_is_scaled(header) ? tess_power_of_two(tiles_slot_exponent(record, g, s)) : 1.0;
     }
     for (int r = 0; r < v->rows; r++) {
         double own = 0.0;
@@ -389,16 +389,4 @@ static tess_status prepare(tess_context *ctx, const tiles_view *v)
     return tiles_host_prepare(ctx, v->nstrips);
 }
 
-const tiles_backend tiles_host = {measure, fill, prepare, spmv};
-
-const tess_format_ops tiles_host_ops = {
-    .format = TESS_FORMAT_TILES,
-    .build = tiles_build,
-    .refresh = tiles_refresh,
-    .destroy = tiles_destroy,
-    .prepare = tiles_prepare,
-    .spmv = tiles_spmv,
-    .decode = tiles_decode,
-    .bytes = tiles_bytes,
-    .precisions = (1U << TESS_PRECISION_COUNT) - 1U,
-};
+const tiles_ops tiles_host_ops = {measure, fill, prepare, spmv};

@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <tessera/context.h>
 #include <tessera/precision.h>
 #include <tessera/status.h>
 
@@ -82,6 +83,15 @@ typedef enum tess_arnoldi_stage {
     TESS_ARNOLDI_STEP,  /* w gives the next vector; the residual's estimate is brought up to date; the iteration ends */
     TESS_ARNOLDI_COMBINE /* sum := V y with the y that minimises the residual over the vectors so far; runs in any phase */
 } tess_arnoldi_stage;
+
+/* What a device supplies. */
+typedef struct arnoldi_ops {
+    tess_status (*run)(tess_context *ctx, const tess_arnoldi *a, tess_arnoldi_stage stage);
+} arnoldi_ops;
+
+extern const arnoldi_ops arnoldi_host_ops;
+const arnoldi_ops *arnoldi_gpu_ops(void);
+const arnoldi_ops *arnoldi_ops_of(const tess_context *ctx);
 
 #ifdef __cplusplus
 }

@@ -316,7 +316,7 @@ static tess_status check_length(tess_context *ctx, const tess_arnoldi *a)
                      (long long)most);
 }
 
-extern "C" tess_status gpu_arnoldi(tess_context *ctx, const tess_arnoldi *a, tess_arnoldi_stage stage)
+static tess_status run(tess_context *ctx, const tess_arnoldi *a, tess_arnoldi_stage stage)
 {
     gpu_scope scope(ctx);
     tess_status status = TESS_SUCCESS;
@@ -330,4 +330,11 @@ extern "C" tess_status gpu_arnoldi(tess_context *ctx, const tess_arnoldi *a, tes
     default: status = combine(ctx, a); break;
     }
     return status;
+}
+
+extern "C" const arnoldi_ops *arnoldi_gpu_ops(void)
+{
+    static const arnoldi_ops table = {run};
+
+    return &table;
 }

@@ -359,7 +359,7 @@ static tess_status combine(tess_context *ctx, const tess_arnoldi *a)
     return run_sweep(ctx, &s);
 }
 
-tess_status host_arnoldi(tess_context *ctx, const tess_arnoldi *a, tess_arnoldi_stage stage)
+static tess_status run(tess_context *ctx, const tess_arnoldi *a, tess_arnoldi_stage stage)
 {
     switch (stage) {
     case TESS_ARNOLDI_CHECK: return TESS_SUCCESS;
@@ -370,3 +370,5 @@ tess_status host_arnoldi(tess_context *ctx, const tess_arnoldi *a, tess_arnoldi_
     if (!host_enter(a->state, false, false)) { return TESS_SUCCESS; }
     return a->delayed ? step_delayed(ctx, a) : step_cgs2(ctx, a);
 }
+
+const arnoldi_ops arnoldi_host_ops = {run};

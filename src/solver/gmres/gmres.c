@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "format/split/split.h"
+#include "solver/gmres/arnoldi.h"
 #include "solver/solver.h"
 
 enum { VECTOR, W, PRECONDITIONED };
@@ -219,7 +220,7 @@ static tess_status setup(tess_solver *s)
     g->arnoldi.delayed = o->orthogonalization == TESS_ORTHOGONALIZATION_CGS2_DELAYED;
     small = &g->arnoldi.small;
     small->most = (int)(most < 1 ? 1 : most);
-    TESS_TRY(s->ctx->backend->arnoldi(s->ctx, &g->arnoldi, TESS_ARNOLDI_CHECK));
+    TESS_TRY(arnoldi_ops_of(s->ctx)->run(s->ctx, &g->arnoldi, TESS_ARNOLDI_CHECK));
     g->nnumbers = place_numbers(small, NULL);
     TESS_TRY(allocate_basis(s->ctx, &g->arnoldi, o->basis.storage));
     TESS_TRY(tess_device_allocate(s->ctx, g->nnumbers, sizeof *g->numbers, (void **)&g->numbers));
@@ -331,7 +332,7 @@ static tess_status start_gmres(tess_krylov *k)
 {
     const tess_arnoldi a = arnoldi_of(k);
 
-    return k->ctx->backend->arnoldi(k->ctx, &a, TESS_ARNOLDI_START);
+    return arnoldi_ops_of(k->ctx)->run(k->ctx, &a, TESS_ARNOLDI_START);
 }
 
 static tess_status iterate_gmres(void *krylov)
@@ -349,7 +350,7 @@ static tess_status iterate_gmres(void *krylov)
     }
     tess_enter_phase(k->ctx, TESS_PHASE_SPMV);
     TESS_TRY(multiply(k, z, a.w));
-    status = k->ctx->backend->arnoldi(k->ctx, &a, TESS_ARNOLDI_STEP);
+    status = arnoldi_ops_of(k->ctx)->run(k->ctx, &a, TESS_ARNOLDI_STEP);
 cleanup:
     return status;
 }
@@ -363,7 +364,7 @@ static tess_status finish_gmres(tess_krylov *k)
 
     a.sum = plain ? k->d : a.w;
     a.sum_precision = plain ? TESS_PRECISION_FP64 : k->vectors;
-    TESS_TRY(k->ctx->backend->arnoldi(k->ctx, &a, TESS_ARNOLDI_COMBINE));
+    TESS_TRY(arnoldi_ops_of(k->ctx)->run(k->ctx, &a, TESS_ARNOLDI_COMBINE));
     if (plain) { return TESS_SUCCESS; }
     TESS_TRY(
         tess_precond_apply_fused(k->precond, k->vectors, a.w, low ? k->v[PRECONDITIONED] : k->d, &(tess_reduction){0}));

@@ -72,7 +72,7 @@ tess_status narrowing_setup(tess_solver *s)
     TESS_TRY(tess_device_allocate(ctx, p->nsegments, sizeof *p->use, (void **)&p->use));
     TESS_TRY(tess_device_allocate(ctx, NARROWING_COUNTS, sizeof *p->counts, (void **)&p->counts));
     TESS_TRY(ctx->backend->zero(ctx, (void *)(uintptr_t)p->tiles, (size_t)ntiles * sizeof *p->tiles));
-    status = ctx->backend->narrowing->count_tiles(ctx, ((const tiles_storage *)s->stored->storage)->assignment, p);
+    status = narrowing_ops_of(ctx)->count_tiles(ctx, ((const tiles_storage *)s->stored->storage)->assignment, p);
 cleanup:
     return status;
 }

@@ -8,8 +8,9 @@
 
 #include <tessera/matrix.h>
 
-#include "base/device.h"
 #include "base/loop_state.h"
+#include "matrix/matrix.h"
+#include "policy/assignment.h"
 #include "policy/narrowing_rules.h"
 
 #ifdef __cplusplus
@@ -35,16 +36,18 @@ typedef struct narrowing_pass {
     int nproducts;
 } narrowing_pass;
 
-/* What a backend supplies. */
-struct narrowing_ops {
+/* What a device supplies. */
+typedef struct narrowing_ops {
     /* Adds the tiles of the assignment to p->tiles, which the caller has cleared. */
     tess_status (*count_tiles)(tess_context *ctx, const tess_assignment *assignment, const narrowing_pass *p);
     /* Levels from x, for product 0 or 1, in a loop with this state. */
     tess_status (*mark)(tess_context *ctx, const narrowing_pass *p, const double *x, int product,
                         tess_loop_state *state);
-};
+} narrowing_ops;
 
-extern const narrowing_ops host_narrowing;
+extern const narrowing_ops narrowing_host_ops;
+const narrowing_ops *narrowing_gpu_ops(void);
+const narrowing_ops *narrowing_ops_of(const tess_context *ctx);
 
 /* What a solver keeps. */
 typedef struct solver_narrowing {

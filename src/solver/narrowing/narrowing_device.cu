@@ -73,7 +73,7 @@ cleanup:
 }
 
 /* Behind a function: a table that is visible outside would be emitted for the device as well by HIP. */
-extern "C" const narrowing_ops *gpu_narrowing(void)
+extern "C" const narrowing_ops *narrowing_gpu_ops(void)
 {
     static const narrowing_ops table = {count_tiles, mark};
 

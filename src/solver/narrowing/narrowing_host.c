@@ -49,4 +49,4 @@ static tess_status mark(tess_context *ctx, const narrowing_pass *p, const double
     return TESS_SUCCESS;
 }
 
-const narrowing_ops host_narrowing = {count_tiles, mark};
+const narrowing_ops narrowing_host_ops = {count_tiles, mark};

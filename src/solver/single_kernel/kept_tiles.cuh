@@ -59,7 +59,7 @@ __device__ static __noinline__ kept_values convert_tile(const open_tile &t, bool
     double scale = 1.0, largest = 0.0;
 
     if (converts) {
-        scale = now.narrowed ? policy_power_of_two(now.exponent) : resident_scale(values, &t.parts, t.header);
+        scale = now.narrowed ? tess_power_of_two(now.exponent) : resident_scale(values, &t.parts, t.header);
     }
     for (int k = lane; k < entries; k += RESIDENT_SIDE) {
         largest = fmax(largest, fabs(tess_load(now.precision, values, k) * scale));
@@ -68,7 +68,7 @@ __device__ static __noinline__ kept_values convert_tile(const open_tile &t, bool
     if (!narrowing_has_scale(largest)) { entries = 0; }
 
     const kept_values next = {narrow, true, entries > 0 ? narrowing_exponent(narrow, largest) : 0};
-    const double factor = policy_power_of_two(-next.exponent);
+    const double factor = tess_power_of_two(-next.exponent);
     const int most = GPU_WAVE_MOST(entries);
 
     for (int first = 0; first < most; first += RESIDENT_SIDE) {
@@ -97,7 +97,7 @@ __device__ static inline double add_kept_row(const open_tile &t, resident_header
     if (GPU_BALLOT(converts)) { now = convert_tile(t, converts, now, narrow, home); }
     if (!made) { return sum; }
     if (!now.narrowed) { return add_any_tile_row(t, x, sum); }
-    const double scale = policy_power_of_two(now.exponent);
+    const double scale = tess_power_of_two(now.exponent);
 
     switch (now.precision) {
     case TESS_PRECISION_FP32: return add_tile_row<float>(t, scale, x, sum);

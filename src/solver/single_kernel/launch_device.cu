@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the device has for single kernels, and their launch. */
-#include "solver/single_kernel/launch.cuh"
+#include "device/gpu/gpu.h"
+#include "device/gpu/mailbox.h"
+#include "solver/single_kernel/single_kernel.h"
 
 #include "format/csr/csr.h"
 #include "format/tiles/tiles.h"
@@ -36,7 +38,7 @@ cleanup:
     return status;
 }
 
-extern "C" tess_status gpu_single_limits(tess_context *ctx, single_limits *limits)
+static tess_status find_limits(tess_context *ctx, single_limits *limits)
 {
     gpu_scope scope(ctx);
     gpu_state *state = gpu_state_of(ctx);
@@ -114,8 +116,9 @@ static single_args args_of(const tess_krylov *k, loop_mailbox *mailbox, bool wat
     return a;
 }
 
-tess_status gpu_single_launch(tess_context *ctx, const tess_krylov *k, loop_mailbox *mailbox, bool watched)
+static tess_status launch(tess_context *ctx, const void *solver, loop_mailbox *mailbox, bool watched)
 {
+    const tess_krylov *k = (const tess_krylov *)solver;
     const single_kernel *single = k->single;
     const single_function kernel = function_of(single, k->matrix, k->narrowing != NULL);
     tess_status status = TESS_SUCCESS;
@@ -136,8 +139,9 @@ cleanup:
     return status;
 }
 
-tess_status gpu_single_failed(tess_context *ctx, const single_kernel *single)
+static tess_status failed(tess_context *ctx, const void *solver)
 {
+    const single_kernel *single = ((const tess_krylov *)solver)->single;
     tess_status status = TESS_SUCCESS;
 
     if (!single->plan.cluster) {
@@ -152,19 +156,26 @@ cleanup:
 
 #else
 
-extern "C" tess_status gpu_single_limits(tess_context *, single_limits *)
+static tess_status find_limits(tess_context *, single_limits *)
 {
     return TESS_SUCCESS; /* none */
 }
 
-tess_status gpu_single_launch(tess_context *ctx, const tess_krylov *, loop_mailbox *, bool)
+static tess_status launch(tess_context *ctx, const void *, loop_mailbox *, bool)
 {
     return tess_fail(ctx, TESS_INTERNAL, NULL, "a single kernel where there is none");
 }
 
-tess_status gpu_single_failed(tess_context *ctx, const single_kernel *)
+static tess_status failed(tess_context *ctx, const void *)
 {
     return tess_fail(ctx, TESS_INTERNAL, NULL, "a single kernel where there is none");
 }
 
 #endif
+
+extern "C" const single_kernel_ops *single_kernel_gpu_ops(void)
+{
+    static const single_kernel_ops table = {find_limits, gpu_single_plan, {launch, failed}};
+
+    return &table;
+}

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "base/internal.h"
 #include "format/tiles/tiles.h"
+#include "matrix/matrix.h"
 
 /* 132 multiprocessors' shared memory holds no more by far; the arrays of a plan are 32 bits. */
 enum { MOST_ROWS = 1 << 20, MOST_ENTRIES = 1 << 22 };

@@ -154,7 +154,7 @@ static tess_status find_plan(const tess_solver *s, const single_limits *limits, 
         if (!asked && !single_may_gain(m->nrows, m->nnz, blocks[k % 2], cluster, method_for(s))) { continue; }
         shape.blocks = blocks[k % 2];
         shape.cluster = cluster;
-        TESS_TRY(m->ctx->backend->single_plan(m, &shape, plan));
+        TESS_TRY(single_kernel_ops_of(m->ctx)->plan(m, &shape, plan));
         if (plan->blocks == 0) { continue; }
         if (streams ? may_stream(s, limits, asked, plan) : fits(s, limits, plan, true)) { break; }
         single_plan_release(m->ctx, plan);
@@ -165,15 +165,15 @@ cleanup:
 
 tess_status single_kernel_expects(const tess_solver *s, bool asked, bool *expects)
 {
-    const tess_backend *backend = s->ctx->backend;
+    const single_kernel_ops *ops = single_kernel_ops_of(s->ctx);
     const tess_matrix *m = solver_matrix(s);
     const single_method method = method_for(s);
     single_limits limits = {0, 0, 0};
     tess_status status = TESS_SUCCESS;
 
     *expects = false;
-    if (refusal(s) || !backend->single_limits) { return TESS_SUCCESS; }
-    TESS_TRY(backend->single_limits(s->ctx, &limits));
+    if (refusal(s) || !ops) { return TESS_SUCCESS; }
+    TESS_TRY(ops->limits(s->ctx, &limits));
     if (limits.blocks == 0 || (!asked && !may_be_resident(s, &limits))) { return TESS_SUCCESS; }
     *expects = asked || single_cluster_blocks(&limits, m->nrows, m->nnz, method) > 0 ||
                single_may_gain(m->nrows, m->nnz, single_grid_blocks(&limits, m->nrows), false, method);
@@ -251,7 +251,7 @@ static tess_status refuse(const tess_solver *s, bool asked, const char *why)
 
 tess_status single_kernel_setup(tess_solver *s, bool asked)
 {
-    const tess_backend *backend = s->ctx->backend;
+    const single_kernel_ops *ops = single_kernel_ops_of(s->ctx);
     single_limits limits = {0, 0, 0};
     single_plan plan = {.blocks = 0};
     const char *why = NULL;
@@ -259,7 +259,7 @@ tess_status single_kernel_setup(tess_solver *s, bool asked)
 
     why = refusal(s);
     if (why) { return refuse(s, asked, why); }
-    if (backend->single_limits) { TESS_TRY(backend->single_limits(s->ctx, &limits)); }
+    if (ops) { TESS_TRY(ops->limits(s->ctx, &limits)); }
     if (limits.blocks == 0) { return refuse(s, asked, "needs an NVIDIA GPU with cooperative launches"); }
     if (!asked && !may_be_resident(s, &limits)) { return refuse(s, asked, "has no room for this matrix"); }
     TESS_TRY(find_plan(s, &limits, asked, &plan));

@@ -6,7 +6,7 @@
 #ifndef TESS_SOLVER_SINGLE_KERNEL_H
 #define TESS_SOLVER_SINGLE_KERNEL_H
 
-#include "base/device.h"
+#include "matrix/matrix.h"
 #include "solver/single_kernel/plan.h"
 
 #ifdef __cplusplus
@@ -14,6 +14,19 @@ extern "C" {
 #endif
 
 struct tess_solver;
+
+/* Where a device has such kernels; NULL on the host. */
+typedef struct single_kernel_ops {
+    tess_status (*limits)(tess_context *ctx, single_limits *limits);
+    /* As single_plan_make, on the device, in an order that single_plan_can_hold. */
+    tess_status (*plan)(const tess_matrix *assembled, const single_shape *shape, single_plan *plan);
+    tess_whole_loop loop; /* of a tess_krylov */
+} single_kernel_ops;
+
+const single_kernel_ops *single_kernel_gpu_ops(void);
+const single_kernel_ops *single_kernel_ops_of(const tess_context *ctx);
+/* solver/single_kernel/plan_device.cu */
+tess_status gpu_single_plan(const tess_matrix *assembled, const single_shape *shape, single_plan *plan);
 
 /* Iterations of the one-reduction recurrence between two replacements of r by b - A x and of s by A p. */
 enum { SINGLE_REPLACE_EVERY = 50 };

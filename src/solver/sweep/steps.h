@@ -3,7 +3,7 @@
 #ifndef TESS_SOLVER_SWEEP_STEPS_H
 #define TESS_SOLVER_SWEEP_STEPS_H
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 #include <tessera/steps.h>
 
 /* INVALID_ARGUMENT unless 1 to TESS_MOST_STEPS entries name precisions and counts that exist. */

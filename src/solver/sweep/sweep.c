@@ -58,7 +58,7 @@ bool sweep_has_copy(const tess_sweep *w, tess_precision precision)
 static tess_status reorder(const tess_sweep *w, const int64_t *from, const double *source, double *out)
 {
     if (!from) { return w->ctx->backend->copy(w->ctx, out, source, (size_t)w->n * sizeof *out); }
-    return csr_backend_of(w->ctx)->gather(w->ctx, w->n, source, from, out);
+    return csr_ops_of(w->ctx)->gather(w->ctx, w->n, source, from, out);
 }
 
 tess_status sweep_load(tess_sweep *w, const double *x)

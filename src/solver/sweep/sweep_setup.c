@@ -306,7 +306,7 @@ tess_status sweep_renew(tess_sweep *w)
         TESS_TRY(ctx->backend->upload(ctx, work, host, bytes));
     }
     if (w->row_at) {
-        TESS_TRY(csr_backend_of(ctx)->gather(ctx, w->n, work, w->row_at, w->scale));
+        TESS_TRY(csr_ops_of(ctx)->gather(ctx, w->n, work, w->row_at, w->scale));
     } else {
         TESS_TRY(ctx->backend->copy(ctx, w->scale, work, bytes));
     }

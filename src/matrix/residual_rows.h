@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What host and device kernels do with one row of CSR. */
-#ifndef TESS_FORMAT_CSR_CSR_ROWS_H
-#define TESS_FORMAT_CSR_CSR_ROWS_H
+/* The true residual of one row, and sums of them, on host and device. */
+#ifndef TESS_MATRIX_RESIDUAL_ROWS_H
+#define TESS_MATRIX_RESIDUAL_ROWS_H
 
 #include "base/two_word.h"
-#include "format/row_epilogue.h"
+#include "matrix/assembled.h"
 #include <tessera/export.h>
 
 /* The residual of one row in the making: b_i - sum a_ij x_j in two words, and the magnitudes that bound its error. */

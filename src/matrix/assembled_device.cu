@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What solvers ask of an assembled matrix on the GPU besides products: its true residual in two words, its diagonal. */
 #include "device/gpu/reduce.cuh"
-#include "format/csr/csr.h"
-#include "format/csr/csr_rows.h"
+#include "matrix/assembled.h"
+#include "matrix/residual_rows.h"
 
 /* Blocks per multiprocessor of the residual pass. Rows with more entries than LONG_ROW are summed by their block. */
 enum { RESIDUAL_BLOCKS = 8, LONG_ROW = 4 * GPU_BLOCK };
@@ -132,8 +132,8 @@ static tess_status launch_residual(tess_context *ctx, const csr_view *v, const d
     return gpu_check_launch(ctx, "the true residual");
 }
 
-extern "C" tess_status gpu_csr_true_residual(const tess_matrix *assembled, const double *b, const double *x,
-                                             double *residual, tess_residual_norm *norm)
+static tess_status true_residual(const tess_matrix *assembled, const double *b, const double *x, double *residual,
+                                 tess_residual_norm *norm)
 {
     tess_context *ctx = assembled->ctx;
     gpu_scope scope(ctx);
@@ -175,7 +175,7 @@ __global__ static void diagonal_kernel(int64_t n, const OFFSET *row_ptr, const i
     }
 }
 
-extern "C" tess_status gpu_csr_diagonal(const tess_matrix *assembled, double *diagonal)
+static tess_status diagonal_of(const tess_matrix *assembled, double *diagonal)
 {
     tess_context *ctx = assembled->ctx;
     gpu_scope scope(ctx);
@@ -192,4 +192,53 @@ extern "C" tess_status gpu_csr_diagonal(const tess_matrix *assembled, double *di
                                                                     diagonal);
     }
     return gpu_check_launch(ctx, "reading the diagonal");
+}
+
+/* ---- soundness ---- */
+
+template <typename OFFSET>
+__global__ static void check_kernel(int64_t nrows, int64_t ncols, int64_t nnz, const OFFSET *row_ptr,
+                                    const int32_t *col_ind, unsigned long long *first_bad)
+{
+    for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < nrows; i += (int64_t)gridDim.x * GPU_BLOCK) {
+        int64_t begin = row_ptr[i], end = row_ptr[i + 1], previous = -1;
+        bool sound = begin >= 0 && end >= begin && end <= nnz && (i > 0 || begin == 0) && (i < nrows - 1 || end == nnz);
+
+        for (int64_t k = begin; sound && k < end; k++) {
+            sound = col_ind[k] > previous && col_ind[k] < ncols;
+            previous = col_ind[k];
+        }
+        if (!sound) { atomicMin(first_bad, (unsigned long long)i); }
+    }
+}
+
+static tess_status check(tess_context *ctx, const csr_view *v, int64_t *bad_row)
+{
+    gpu_scope scope(ctx);
+    unsigned long long first = ULLONG_MAX, *device_first = NULL;
+    unsigned grid = gpu_grid(ctx, v->nrows, 8);
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tess_device_allocate(ctx, 1, sizeof first, (void **)&device_first));
+    TESS_TRY(ctx->backend->upload(ctx, device_first, &first, sizeof first));
+    if (v->row_ptr_bits == 32) {
+        check_kernel<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(v->nrows, v->ncols, v->nnz,
+                                                                 (const int32_t *)v->row_ptr, v->col_ind, device_first);
+    } else {
+        check_kernel<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(v->nrows, v->ncols, v->nnz,
+                                                                 (const int64_t *)v->row_ptr, v->col_ind, device_first);
+    }
+    TESS_TRY(gpu_check_launch(ctx, "checking a borrowed matrix"));
+    TESS_TRY(ctx->backend->download(ctx, &first, device_first, sizeof first));
+    *bad_row = first == ULLONG_MAX ? -1 : (int64_t)first;
+cleanup:
+    tess_device_release(ctx, device_first, 1, sizeof first);
+    return status;
+}
+
+extern "C" const assembled_ops *assembled_gpu_ops(void)
+{
+    static const assembled_ops table = {diagonal_of, true_residual, check};
+
+    return &table;
 }

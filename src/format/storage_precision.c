@@ -3,11 +3,13 @@
    keeps every value. */
 #include <math.h>
 
-#include "base/internal.h"
+#include "matrix/matrix.h"
 
 bool tess_format_takes_parts(tess_format format)
 {
-    return format == TESS_FORMAT_SPLIT || format == TESS_FORMAT_COMPOSITE || format == TESS_FORMAT_TILES;
+    const tess_format_ops *ops = tess_find_format(format);
+
+    return ops && ops->takes_parts;
 }
 
 /* The precision that a policy of granularity matrix comes to. */

@@ -3,10 +3,10 @@
 #include <math.h>
 
 #include "device/host/host.h"
-#include "format/csr/csr_host.h"
-#include "format/csr/csr_rows.h"
+#include "matrix/assembled.h"
+#include "matrix/residual_rows.h"
 
-tess_status host_csr_diagonal(const tess_matrix *assembled, double *diagonal)
+static tess_status diagonal_of(const tess_matrix *assembled, double *diagonal)
 {
     const csr_view *v = &csr_of(assembled)->view;
     const double *val = v->val;
@@ -57,8 +57,8 @@ static norm_sums residual_of_block(const csr_view *v, const double *b, const dou
     return sums;
 }
 
-tess_status host_csr_true_residual(const tess_matrix *assembled, const double *b, const double *x, double *residual,
-                                   tess_residual_norm *norm)
+static tess_status true_residual(const tess_matrix *assembled, const double *b, const double *x, double *residual,
+                                 tess_residual_norm *norm)
 {
     tess_context *ctx = assembled->ctx;
     const csr_view *v = &csr_of(assembled)->view;
@@ -79,3 +79,34 @@ tess_status host_csr_true_residual(const tess_matrix *assembled, const double *b
     norm_return(&all, norm);
     return TESS_SUCCESS;
 }
+
+static bool row_is_sound(const csr_view *v, int64_t i)
+{
+    int64_t begin = csr_offset(v, i), end = csr_offset(v, i + 1), previous = -1;
+
+    if (begin < 0 || end < begin || end > v->nnz) { return false; }
+    for (int64_t k = begin; k < end; k++) {
+        if (v->col_ind[k] <= previous || v->col_ind[k] >= v->ncols) { return false; }
+        previous = v->col_ind[k];
+    }
+    return true;
+}
+
+static tess_status check(tess_context *ctx, const csr_view *v, int64_t *bad_row)
+{
+    int64_t first = v->nrows;
+
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(min \
+                                                                              : first) if (v->nnz > HOST_SERIAL_WORK)
+    for (int64_t i = 0; i < v->nrows; i++) {
+        if (i < first && !row_is_sound(v, i)) { first = i; }
+    }
+    if (csr_offset(v, 0) != 0 || csr_offset(v, v->nrows) != v->nnz) {
+        *bad_row = 0;
+    } else {
+        *bad_row = first < v->nrows ? first : -1;
+    }
+    return TESS_SUCCESS;
+}
+
+const assembled_ops assembled_host_ops = {diagonal_of, true_residual, check};

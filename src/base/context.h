@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The context, errors, memory and phases, as the library's own sources see them. */
+#ifndef TESS_BASE_CONTEXT_H
+#define TESS_BASE_CONTEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tessera/context.h>
+#include <tessera/precision.h>
+#include <tessera/solver.h>
+
+#include "base/device.h"
+#include "base/phases.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Host arrays that were released, the oldest first: memory that is known to the system already. */
+enum { TESS_KEPT_ARRAYS = 64 };
+
+typedef struct tess_kept_array {
+    void *memory;
+    size_t bytes;
+} tess_kept_array;
+
+typedef struct tess_kept_arrays {
+    bool enabled; /* the allocator is our own */
+    int count;
+    size_t bytes;
+    tess_kept_array array[TESS_KEPT_ARRAYS];
+} tess_kept_arrays;
+
+struct tess_context {
+    tess_device device; /* CPU or GPU */
+    const tess_backend *backend;
+    const tess_backend *host;          /* always the host backend */
+    int threads;
+    tess_allocator host_allocator, device_allocator;
+    tess_kept_arrays kept;
+    tess_log_function log;
+    void *log_user;
+    tess_log_level log_level;
+    tess_error error;
+    int64_t held_bytes, peak_bytes; /* in the memory of the context's device */
+    char device_name[256];
+    void *device_state;             /* the backend's own: stream, events, scratch */
+    tess_loop_state *scratch_state; /* on the device: results of reductions outside loops */
+    tess_phase_clock *clock;        /* on the device; NULL: time is not measured */
+    tess_phase phase;               /* of what is enqueued next */
+    struct tess_stages *stages;     /* base/stages.h; NULL: nothing is waited for */
+};
+
+/* ---- errors and log ---- */
+
+/* Records the failure and returns `status`, so that callers write `return tess_fail(...)`. hint may be NULL. */
+tess_status tess_fail(tess_context *ctx, tess_status status, const char *hint, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* The same for a place in an input file; line 0: the file as a whole. */
+tess_status tess_fail_at(tess_context *ctx, tess_status status, const char *file, int64_t line, const char *hint,
+                         const char *format, ...) __attribute__((format(printf, 6, 7)));
+void tess_log(tess_context *ctx, tess_log_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Evaluates a call; on failure leaves it in `status` and goes to `cleanup`. */
+#define TESS_TRY(call)                                \
+    do {                                              \
+        status = (call);                              \
+        if (status != TESS_SUCCESS) { goto cleanup; } \
+    } while (0)
+
+/* What is enqueued next belongs to `phase`. */
+void tess_enter_phase(tess_context *ctx, tess_phase phase);
+
+/* ---- memory ---- */
+
+/* Host memory through the context's allocator. On failure the error is recorded and *out is NULL. count * size is
+   checked for overflow; count 0 gives a valid pointer. */
+tess_status tess_host_allocate(tess_context *ctx, int64_t count, size_t size, void **out);
+void tess_host_release(tess_context *ctx, void *pointer, int64_t count, size_t size);
+/* Gives back the arrays that the context keeps. */
+void tess_host_trim(tess_context *ctx);
+/* Memory of the context's device (host memory for a CPU context). */
+tess_status tess_device_allocate(tess_context *ctx, int64_t count, size_t size, void **out);
+void tess_device_release(tess_context *ctx, void *pointer, int64_t count, size_t size);
+/* A copy of a host array on the device; to be released, also on failure. */
+tess_status tess_device_upload(tess_context *ctx, const void *host, int64_t count, size_t size, void **out);
+
+double tess_wall_seconds(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

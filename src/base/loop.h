@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A loop of an iterative method, as a device runs it. */
+#ifndef TESS_BASE_LOOP_H
+#define TESS_BASE_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tessera/context.h>
+#include <tessera/solver.h>
+
+#include "base/loop_state.h"
+
+struct loop_mailbox;
+
+/*
+ * A launch that runs a whole cycle by itself, in place of the loop's body. It reads loop->state and the vectors of `solver`, and
+ * fills the mailbox (device/gpu/mailbox.h), whose address on the device it gets. watched: somebody looks at the mailbox meanwhile.
+ */
+typedef struct tess_whole_loop {
+    tess_status (*launch)(tess_context *ctx, const void *solver, struct loop_mailbox *mailbox, bool watched);
+    /* After mailbox->failed: makes the next launch possible, and says what happened. */
+    tess_status (*failed)(tess_context *ctx, const void *solver);
+} tess_whole_loop;
+
+/* A loop of a Krylov method: `body` enqueues one iteration. */
+typedef struct tess_loop {
+    tess_status (*body)(void *solver);
+    void *solver;
+    tess_engine engine;           /* never AUTO; SINGLE_KERNEL: `whole` runs, and body is not called */
+    const tess_whole_loop *whole; /* NULL unless the engine is SINGLE_KERNEL */
+    tess_loop_state *state;       /* on the device */
+    double *history;              /* on the device; history_capacity values */
+    double *host_history;         /* copied out as the loop ends */
+    int64_t history_capacity;
+    tess_monitor monitor;
+    void *monitor_user;
+    double start_seconds;   /* wall clock at the start of the solve */
+    void **graph_slot;      /* where the device keeps the recorded loop between solves; NULL: none is kept */
+    tess_loop_state result; /* out: the state at the end */
+} tess_loop;
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The assembled matrix: compressed sparse rows in FP64. Row i owns entries row_ptr[i] .. row_ptr[i + 1] - 1 of col_ind and val;
+ * columns ascend within a row and are unique. Offsets are 32 bits when nnz < 2^31, else 64.
+ */
+#ifndef TESS_MATRIX_ASSEMBLED_H
+#define TESS_MATRIX_ASSEMBLED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/offsets.h"
+#include "matrix/matrix.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a kernel sees: arrays in the memory of the backend that runs it. */
+typedef struct csr_view {
+    int64_t nrows, ncols, nnz;
+    const void *row_ptr; /* nrows + 1 offsets of row_ptr_bits */
+    const int32_t *col_ind;
+    const void *val;  /* nnz values of `precision` */
+    int row_ptr_bits; /* 32 or 64 */
+    tess_precision precision;
+    /*
+     * Where the view is a part of a matrix that is stored in a row order of its own (src/format/split): the row of y of each
+     * row, and what its stored values are over. A part may begin amid the arrays it shares with others: row_ptr[0] > 0 then.
+     * row_ptr NULL: all rows are empty.
+     */
+    const int32_t *row_of; /* NULL: row i is row_shift + i of y */
+    int64_t row_shift;
+    const int16_t *exponent; /* of a row's scale: its values are stored over 2^exponent; NULL: none has one */
+    bool unsorted;           /* columns were renumbered, and do not ascend within a row */
+} csr_view;
+
+/* The plan of the SpMV, made once per pattern by the format (format/csr/csr.h): what is run where. */
+typedef struct csr_plan csr_plan;
+
+/* A CSR matrix on one context's device. */
+typedef struct csr_storage {
+    csr_view view;
+    bool owns_index, owns_values; /* whether row_ptr and col_ind, or val, are freed with it */
+    csr_plan *plan;               /* of the pattern; NULL until it is needed */
+    bool owns_plan;
+    struct csr_storage *transpose; /* made at the first transposed product; NULL before */
+    int64_t *transpose_source;     /* on the device: entry of val behind each entry of the transpose */
+    uint64_t values_version;       /* of the original's values that are stored here */
+} csr_storage;
+
+/* What the true-residual pass returns: ||b - A x||^2 in two words and the sum of squared row error bounds. */
+typedef struct tess_residual_norm {
+    double high, low; /* sum of the squares of 2^-exponent (b - A x)_i */
+    double bound;     /* sum of the squares of the rows' error bounds, scaled likewise */
+    int exponent;     /* in: the scale to use */
+    double magnitude; /* sum of the squares of the rows' |b_i| + sum |a_ij x_j|, scaled likewise; 0: unknown */
+    double rhs;       /* sum of the squares of b_i, scaled likewise */
+} tess_residual_norm;
+
+/* What a device supplies for assembled matrices besides products. */
+typedef struct assembled_ops {
+    /* Missing entries are 0. */
+    tess_status (*diagonal)(const tess_matrix *assembled, double *diagonal);
+    /* r = b - A x in two words; residual may be NULL */
+    tess_status (*true_residual)(const tess_matrix *assembled, const double *b, const double *x, double *residual,
+                                 tess_residual_norm *norm);
+    /* *bad_row: first row with an offset out of order, a column out of range, unsorted or duplicate; -1 when none */
+    tess_status (*check)(tess_context *ctx, const csr_view *view, int64_t *bad_row);
+} assembled_ops;
+
+extern const assembled_ops assembled_host_ops;
+const assembled_ops *assembled_gpu_ops(void);
+const assembled_ops *assembled_ops_of(const tess_context *ctx);
+
+/* Frees the arrays of a view that were allocated on the context's device. */
+void csr_release_view(tess_context *ctx, const csr_view *view);
+/* Assembled matrix over a view on the context's device; owned: its arrays are taken, also on failure. */
+tess_status tess_matrix_from_view(tess_context *ctx, const csr_view *view, bool owned, tess_matrix **out);
+/* Assembled matrix on the device from host arrays, which stay the caller's. */
+tess_status tess_matrix_upload_csr(tess_context *ctx, const csr_view *host, tess_matrix **out);
+
+/* The storage of an assembled or converted CSR matrix. */
+const csr_storage *csr_of(const tess_matrix *a);
+
+#ifdef __cplusplus
+}
+#endif
+
+static inline int64_t csr_offset(const csr_view *v, int64_t i)
+{
+    return tess_row_offset(v->row_ptr, v->row_ptr_bits, i);
+}
+
+#endif

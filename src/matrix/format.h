@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table that a storage format fills (src/format/), and the product that all formats share. */
+#ifndef TESS_MATRIX_FORMAT_H
+#define TESS_MATRIX_FORMAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tessera/matrix.h>
+
+#include "base/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What becomes of a row's sum in place of alpha, beta and residual: an iteration that writes the next vector at once. */
+typedef enum tess_update_kind {
+    TESS_UPDATE_NONE = 0,
+    TESS_UPDATE_JACOBI,    /* y_i = x_i + omega ((rhs_i - sum) scale_i - x_i); omega = 1: (rhs_i - sum) scale_i */
+    TESS_UPDATE_STEP,      /* y_i = sum + scale_i x_i */
+    TESS_UPDATE_POLYNOMIAL /* y_i = alpha sum + beta base_i; total_i = total_i + gamma y_i. CSR alone */
+} tess_update_kind;
+
+typedef struct tess_update {
+    tess_update_kind kind;
+    const double *rhs, *scale;
+    double omega;
+    /* JACOBI with a reduction of one dot product: with[0] is not read, dots[0] adds ((y_i - x_i) / (omega scale_i))^2, the square
+       of the residual of x at row i. */
+    /* POLYNOMIAL: base and total have the precision of the vectors; base may be x or y, y may be absent. wide_total (with FP32
+       vectors): the new total goes there in FP64 instead. Nothing is reduced. */
+    const void *base;
+    void *total;
+    double *wide_total;
+    double gamma;
+} tess_update;
+
+/* Which of a composite matrix's copies are multiplied: those assigned to the rows, or level k - 1 throughout. */
+enum { TESS_COPY_ASSIGNED = 0, TESS_COPY_LEVEL = 1 };
+
+/* A matrix-vector product with its epilogue, for arrays on the backend's device. */
+typedef struct tess_spmv_args {
+    tess_operation operation;
+    const double *x;
+    const float *x_shadow; /* NULL unless the format asks for one */
+    double *y;
+    tess_precision vectors; /* FP32: x_fp32 and y_fp32 stand for x and y, with neither residual nor reduction */
+    const float *x_fp32;
+    float *y_fp32;
+    double alpha, beta;       /* y = alpha A x + beta y; beta = 0: y is not read */
+    const double *residual;   /* non-NULL: y = residual - A x instead */
+    tess_reduction reduction; /* dot products with the new y, then a scalar step */
+    tess_update update; /* x is the vector before, at the rows of y; but for POLYNOMIAL split and composite alone */
+    const uint8_t *
+        segments; /* tiles of layout resident: how each block column is used (policy/narrowing_rules.h); NULL: as stored */
+    /* The rest: split and composite formats alone. */
+    float *y_shadow; /* non-NULL: y is written here too, rounded; y may be NULL then */
+    /* FP32: rows stored below fp64 multiply with x_shadow in FP32 and sum up in FP64 */
+    tess_arithmetic low_arithmetic;
+    int copy; /* TESS_COPY_ASSIGNED, or TESS_COPY_LEVEL + level */
+} tess_spmv_args;
+
+/* A storage format: what it can do. `storage` is the format's own object. */
+typedef struct tess_format_ops {
+    tess_format format;
+    bool takes_parts;   /* a policy decides the precisions of its parts; else the matrix has one */
+    bool copies_levels; /* a product may read all rows at one level */
+    /* Of a format that takes parts: what they were assigned. */
+    const tess_assignment_summary *(*summary)(const tess_matrix *a);
+    bool (*rounds_products)(const tess_matrix *a); /* products of what is low are rounded to FP32; NULL: never */
+    tess_format (*base_of)(const tess_matrix *a, int level); /* the format of a level's part; NULL: its own */
+    /* Builds from an assembled matrix (CSR, same context). assignment: of the caller's, borrowed; NULL: by options->policy, where
+       the format takes parts. */
+    tess_status (*build)(const tess_matrix *assembled, const tess_storage_options *options,
+                         const tess_assignment *assignment, void **storage);
+    /* New values from the assembled matrix into an existing storage. */
+    tess_status (*refresh)(const tess_matrix *assembled, void *storage);
+    void (*destroy)(tess_context *ctx, void *storage);
+    /* Whatever products need beyond build, so that none allocates; may be called again. */
+    tess_status (*prepare)(const tess_matrix *a);
+    tess_status (*spmv)(const tess_matrix *a, const tess_spmv_args *args);
+    /* Host arrays of the stored nonzeros in CSR order, decoded to FP64; any may be NULL. */
+    tess_status (*decode)(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val);
+    int64_t (*bytes)(const tess_matrix *a);
+    /* Bits of the precisions that build accepts (1 << tess_precision), on the host and on a GPU. */
+    unsigned precisions, gpu_precisions;
+} tess_format_ops;
+
+/* Formats of this build, ended by NULL; that of a name in `format`, or NULL (registry/formats.c). */
+extern const tess_format_ops *const tess_formats[];
+const tess_format_ops *tess_find_format(tess_format format);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of the library's parts, by device: operations.def has the list. */
+#include "dense/gemv.h"
+#include "dense/trsv.h"
+#include "format/dia/dia.h"
+#include "format/ellr/ellr.h"
+#include "format/split/split.h"
+#include "format/tiles/resident.h"
+#include "format/tiles/tcki.h"
+#include "gallery/stencils.h"
+#include "policy/assign.h"
+#include "precond/block_jacobi.h"
+#include "precond/incomplete.h"
+#include "solver/gmres/arnoldi.h"
+#include "solver/narrowing/narrowing.h"
+#include "solver/single_kernel/single_kernel.h"
+#include "triangular/merged.h"
+
+#if TESS_HAVE_GPU
+#define ON_GPU(ctx, table) ((ctx)->device == TESS_DEVICE_GPU ? (table) : NULL)
+#else
+#define ON_GPU(ctx, table) ((void)(ctx), NULL)
+
+const tess_backend *tess_gpu_backend_table(void)
+{
+    return NULL;
+}
+#endif
+
+#define OPERATIONS(part, type)                              \
+    const type *part##_ops_of(const tess_context *ctx)      \
+    {                                                       \
+        const type *on_gpu = ON_GPU(ctx, part##_gpu_ops()); \
+                                                            \
+        return on_gpu ? on_gpu : &part##_host_ops;          \
+    }
+#define GPU_OPERATIONS(part, type)                     \
+    const type *part##_ops_of(const tess_context *ctx) \
+    {                                                  \
+        return ON_GPU(ctx, part##_gpu_ops());          \
+    }
+#include "registry/operations.def"
