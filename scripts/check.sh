@@ -39,6 +39,7 @@ cmake_examples()
 }
 
 echo "Tessera check: $jobs jobs, logs in $log_dir/"
+stage "layers, names, columns, paths" python3 scripts/check_layers.py
 nvcc='' backend=none release=(-DTESS_BUILD_TESTS=ON)
 # CUDA sources take long: continuous integration compiles them once, with all that it asks of them
 if [ "${CI:-}" = true ]; then

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Who may include whom, which names stay in which folder, the width of lines, and the paths that documents name.
+
+The rules are the data of this file. Each finding is a line FILE:LINE: RULE: what is wrong and what would be right; the
+exit status is 1 while there is one.
+"""
+
+import argparse
+import collections
+import pathlib
+import re
+import sys
+
+from layer_checks import NameRule, Rules, Tree, check_tree, place_of
+
+# The floors of src/: a folder includes itself, the public headers, and what is beside its name.
+GROUND = "base device dense matrix"
+SOLVER = f"{GROUND} policy format triangular precond solver"
+FLOORS = {
+    "base": "",
+    "device": "base",
+    "dense": "base device",
+    "matrix": "base device dense",
+    "policy": GROUND,
+    "format": f"{GROUND} policy",
+    "triangular": f"{GROUND} policy format",
+    "precond": f"{GROUND} policy format triangular",
+    "solver": f"{GROUND} policy format triangular precond",
+    "auto": SOLVER,
+    "io": GROUND,
+    "order": GROUND,
+    "gallery": f"{GROUND} order",  # a mesh is numbered for a small bandwidth
+    "papers": f"{SOLVER} auto io order gallery",
+    "registry": f"{SOLVER} auto io order gallery papers",
+}
+# The other trees, likewise; `src` stands for all of its folders.
+TREES = {
+    "include": "",
+    "cli": "",
+    "examples": "",
+    "bindings": "",
+    "bench": "src",
+    "tests": "src bench",
+}
+# Includes that the table does not allow: AllowedInclude(file, included file, reason). There may be two.
+INCLUDE_EXCEPTIONS = ()
+
+NAMES = (
+    NameRule(
+        "format-name",
+        words=("TESS_FORMAT_",),
+        pattern=re.compile(r"\bTESS_FORMAT_(?!(?:CSR|SHELL|AUTO|LIST|ENUM)\b)[A-Z]\w*"),
+        home=("src/format/", "src/registry/", "src/papers/"),
+        sentence="only src/format, src/registry and src/papers name a format other than CSR: ask the format's table",
+        trees=("src", "cli"),
+    ),
+    NameRule(
+        "precision-switch",
+        words=("case TESS_PRECISION_", "switch"),
+        pattern=re.compile(r"\bcase TESS_PRECISION_|\bswitch\s*\((?:[^()]|\([^()]*\))*precision\b"),
+        home=("src/base/", "src/device/"),
+        sentence="only src/base and src/device switch on a precision: use their codecs, or their call by precision",
+        exceptions={"include/tessera/codec.h": "the codecs themselves; public, for the accessor"},
+        once_per_lines=4,
+    ),
+    NameRule(
+        "gpu-test",
+        words=("TESS_HAVE_GPU",),
+        pattern=re.compile(r"\bTESS_HAVE_GPU\b"),
+        home=("src/registry/",),
+        sentence="only src/registry asks whether a GPU was built: register the device's table there",
+    ),
+    NameRule(
+        "vendor-name",
+        words=("cuda", "hip", "cooperative_groups", "cg::", "cub::", "__CUDA", "__HIP"),
+        pattern=re.compile(
+            r"\b(?:cuda|hip)[A-Z]\w*|\bcooperative_groups\b|\bcg::|\bcub::|\b__(?:CUDACC|CUDA_ARCH|HIP)\w*"
+            r"|#\s*include\s*<(?:cuda|cub|hip)[\w./]*>"
+        ),
+        home=("src/device/", "include/tessera/export.h"),
+        sentence="only src/device names a vendor's interface: use the names of device/gpu/gpu.h",
+        exceptions={
+            "include/tessera/codec.h": "conversions of the hardware, where the compiler is a device's",
+            "include/tessera/storage.cuh": "for compilers of a device",
+        },
+    ),
+)
+
+RULES = Rules(
+    floors=FLOORS,
+    trees=TREES,
+    include_paths=("include", "src"),  # looked through after the folder of the file that includes
+    toolkits=("emulator/",),  # stands where a vendor's toolkit does, on the include path of one kind of build
+    include_exceptions=INCLUDE_EXCEPTIONS,
+    most_include_exceptions=2,
+    names=NAMES,
+    most_columns=120,
+    wide_files=re.compile(
+        r"\.(?:c|h|cu|cuh|cpp|def|inc|py|sh|awk|cmake|in|md)$|(?:^|/)(?:CMakeLists\.txt|Makefile|run)$"
+    ),
+    wide_exempt=("docs/results/",),
+    output_fences=("", "console", "text", "output"),  # languages of fenced blocks that show what a program printed
+    path_documents=re.compile(
+        r"docs/howto/add-[^/]*\.md$|docs/(?:architecture|traceability)\.md$|CONTRIBUTING\.md$"
+    ),
+    path_places=("", "src/", "include/", "include/tessera/"),  # a path may leave these out
+    path_ending=re.compile(r"\.(?:c|h|cu|cuh|cpp|def|inc|py|sh|awk|cmake|md)$"),
+    placeholder=re.compile(r"<[^>]*>|NAME|\*"),
+    generated=("build",),
+)
+
+
+def print_rules(rules):
+    print("A folder of src/ includes itself, the public headers, and:")
+    for name, allowed in rules.floors.items():
+        print(f"  src/{name:<12} {allowed or '-'}")
+    print("Another tree includes itself, the public headers, and:")
+    for name, allowed in rules.trees.items():
+        print(f"  {name:<16} {allowed or '-'}")
+    print(f"Exceptions, at most {rules.most_include_exceptions}:")
+    for e in rules.include_exceptions:
+        print(f"  {e.file} includes {e.included}: {e.reason}")
+    print("Names:")
+    for rule in rules.names:
+        print(f"  {rule.rule} (in {', '.join(rule.trees)}): {rule.sentence}")
+        for file, reason in rule.exceptions.items():
+            print(f"    except {file}: {reason}")
+    print(f"Lines end at column {rules.most_columns}. Rows of Markdown tables, URLs and printed output may be longer,")
+    print(f"and so may {', '.join(rules.wide_exempt)}.")
+    print(f"Paths in backticks and links exist in {rules.path_documents.pattern}")
+
+
+def print_counts(rules, findings):
+    counts = collections.Counter((f.rule, place_of(f.file)) for f in findings)
+    order = rules.order()
+    for (rule, place), count in sorted(counts.items(), key=lambda c: (order.index(c[0][0]), -c[1], c[0][1])):
+        print(f"{rule:<18} {place:<18} {count:5d}")
+
+
+def print_summary(rules, tree, findings, used):
+    counts = collections.Counter(f.rule for f in findings)
+    print(f"{len(tree.files)} files; findings: " + ", ".join(f"{rule} {counts[rule]}" for rule in rules.order()))
+    listed = [f"include {len(used['include'])} of {len(rules.include_exceptions)}"]
+    for rule in rules.names:
+        listed.append(f"{rule.rule} {len(used['names'] & set(rule.exceptions))} of {len(rule.exceptions)}")
+    print("exceptions used: " + ", ".join(listed))
+
+
+def main(arguments=None, rules=RULES):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent,
+                        help="the tree to check; this one")
+    parser.add_argument("--list", action="store_true", help="print the rules and stop")
+    parser.add_argument("--counts", action="store_true", help="print the number of findings by rule and folder")
+    options = parser.parse_args(arguments)
+    if options.list:
+        print_rules(rules)
+        return 0
+    tree = Tree(options.root)
+    findings, used = check_tree(rules, tree)
+    if options.counts:
+        print_counts(rules, findings)
+    else:
+        for f in findings:
+            print(f"{f.file}:{f.line}: {f.rule}: {f.text}")
+    print_summary(rules, tree, findings, used)
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
