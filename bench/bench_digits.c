@@ -90,7 +90,7 @@ static tess_status measure(const digits_run *r, const tess_matrix *a, int way, d
     tess_assignment_summary summary;
     tess_matrix *stored = NULL;
     tess_vector *x = NULL, *y[2] = {NULL, NULL};
-    tess_status status = tess_policy_parse(ways[way], &storage.policy);
+    tess_status status = tess_policy_options_parse(ways[way], &storage.policy);
 
     memset(row, 0, sizeof *row);
     if (status == TESS_SUCCESS) { status = tess_matrix_convert(a, &storage, &stored); }

@@ -43,7 +43,7 @@ static void refuse(factors_outcome *o, const session *s, const bench_contest *c,
     if (c->refusal[0] != '\0') {
         snprintf(o->why, sizeof o->why, "%s", c->refusal);
     } else {
-        snprintf(o->why, sizeof o->why, "%s: %s", tess_status_string(status), error ? error->message : "");
+        snprintf(o->why, sizeof o->why, "%s: %s", tess_status_text(status), error ? error->message : "");
     }
 }
 

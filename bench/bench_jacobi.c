@@ -164,7 +164,7 @@ static tess_status make_options(const problem *p, int index, tess_solve_options 
     o->history_capacity = 0;
     if (!fixed) { o->rtol = p->options->rtol > 0.0 ? p->options->rtol : 2.0 * p->record->of[FP64].error; }
     if (!bench_steps_storage(v, &p->options->rows, &p->options->entries, &o->storage)) { return TESS_INVALID_ARGUMENT; }
-    return tess_steps_parse(v->steps, &o->steps);
+    return tess_step_list_parse(v->steps, &o->steps);
 }
 
 /* Each step's bytes as the solver counts them: values, columns and offsets, x read and written, b, D^-1. */

@@ -69,7 +69,7 @@ static void report_row(const bench_problem *p, const char *name, tess_solver_kin
     bool in_cache = bytes <= p->run->cache_bytes;
     double ceiling = bench_ceiling_of(p->run);
     json_t *row = json_pack("{s:s, s:I, s:I, s:s, s:s, s:s}", "matrix", name, "nrows", (json_int_t)p->host.nrows, "nnz",
-                            (json_int_t)p->host.nnz, "solver", tess_solver_name(solver), "contestant",
+                            (json_int_t)p->host.nnz, "solver", tess_solver_kind_name(solver), "contestant",
                             bench_contestant_name((bench_contestant)which), "precision", "fp64");
 
     if (bench_contestant_is_ours((bench_contestant)which)) {
@@ -78,7 +78,7 @@ static void report_row(const bench_problem *p, const char *name, tess_solver_kin
         json_object_set_new(row, "engine", json_string(tess_engine_name(ours)));
     }
     json_object_set_new(row, "runs", json_pack("[I, I]", (json_int_t)o->from, (json_int_t)o->to));
-    printf("%-20s %8lld %-8s %-17s ", name, (long long)p->host.nrows, tess_solver_name(solver),
+    printf("%-20s %8lld %-8s %-17s ", name, (long long)p->host.nrows, tess_solver_kind_name(solver),
            bench_contestant_name((bench_contestant)which));
     if (o->timed) {
         add_timing(row, o, bytes, ceiling, in_cache);

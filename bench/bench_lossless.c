@@ -42,7 +42,7 @@ static tess_status measure(const lossless_run *r, const tess_matrix *a, int way,
     tess_storage_options storage = r->storage;
     tess_assignment *made = NULL;
     tess_matrix *stored = NULL;
-    tess_status status = tess_policy_parse(ways[way], &storage.policy);
+    tess_status status = tess_policy_options_parse(ways[way], &storage.policy);
 
     if (status == TESS_SUCCESS) { status = tess_assignment_create(a, &storage.policy, &made); }
     if (status == TESS_SUCCESS) { status = tess_assignment_measure_error(made, a); }

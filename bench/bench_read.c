@@ -39,7 +39,7 @@ static double seconds_now(void)
 static void check(tess_status status, const tess_context *ctx, const char *what)
 {
     if (status == TESS_SUCCESS) { return; }
-    fprintf(stderr, "bench_read: %s: %s: %s\n", what, tess_status_string(status),
+    fprintf(stderr, "bench_read: %s: %s: %s\n", what, tess_status_text(status),
             ctx ? tess_context_last_error(ctx)->message : "");
     exit(4);
 }

@@ -126,7 +126,7 @@ static tess_status make_options(const problem *p, const bench_steps_variant *v, 
 {
     tess_timestep_options_init(o);
     if (!bench_steps_storage(v, &p->options->rows, &p->options->entries, &o->storage)) { return TESS_INVALID_ARGUMENT; }
-    return v->steps ? tess_steps_parse(v->steps, &o->steps) : TESS_SUCCESS;
+    return v->steps ? tess_step_list_parse(v->steps, &o->steps) : TESS_SUCCESS;
 }
 
 /* ||y - y64|| / ||y64|| */

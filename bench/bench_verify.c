@@ -49,20 +49,13 @@ typedef struct subject {
     int method;
 } subject;
 
-static const struct {
-    tess_reason reason;
-    const char *name;
-} reason_list[] = {
-#define REASON_ENTRY(NAME, code, name, text) {TESS_REASON_##NAME, name},
-    TESS_REASON_LIST(REASON_ENTRY)
-#undef REASON_ENTRY
-};
-_Static_assert(sizeof reason_list / sizeof *reason_list <= MOST_REASONS, "MOST_REASONS is too small");
-
+/* The place of a reason among the names. */
 static int reason_place(tess_reason reason)
 {
-    for (size_t i = 0; i < sizeof reason_list / sizeof *reason_list; i++) {
-        if (reason_list[i].reason == reason) { return (int)i; }
+    const tess_named_value *names = tess_enum_names("tess_reason");
+
+    for (int i = 0; names[i].name && i < MOST_REASONS; i++) {
+        if (names[i].value == (int)reason) { return i; }
     }
     bench_die("unknown reason %d", (int)reason);
 }
@@ -79,10 +72,11 @@ static int64_t capped_iterations(const verification *v, const subject *s)
 static json_t *describe(const subject *s, int precond, double rtol, const tess_solve_result *r,
                         const bench_residual *truth, const char *verdict)
 {
-    json_t *row = json_pack("{s:s, s:s, s:s, s:f, s:s, s:b, s:I, s:I, s:s}", "matrix", s->which->name, "solver",
-                            tess_solver_name(methods[s->method]), "precond", tess_precond_kind_name(preconds[precond]),
-                            "rtol", rtol, "reason", tess_reason_name(r->reason), "claimed", r->converged, "iterations",
-                            (json_int_t)r->iterations, "refinements", (json_int_t)r->refinements, "verdict", verdict);
+    json_t *row =
+        json_pack("{s:s, s:s, s:s, s:f, s:s, s:b, s:I, s:I, s:s}", "matrix", s->which->name, "solver",
+                  tess_solver_kind_name(methods[s->method]), "precond", tess_precond_kind_name(preconds[precond]),
+                  "rtol", rtol, "reason", tess_reason_name(r->reason), "claimed", r->converged, "iterations",
+                  (json_int_t)r->iterations, "refinements", (json_int_t)r->refinements, "verdict", verdict);
     double relative = truth->norm / truth->rhs_norm;
 
     json_object_set_new(row, "true_relative_residual", isfinite(relative) ? json_real(relative) : json_null());
@@ -111,7 +105,7 @@ static void judge(verification *v, const subject *s, int precond, int tolerance,
     t->reasons[reason_place(r->reason)] += 1;
     if (off || (r->converged && !holds)) {
         printf("%-20s %-8s %-7s rtol %.0e: %s, %s; true %.17g, reported %.17g +- %.2g\n", s->which->name,
-               tess_solver_name(methods[s->method]), tess_precond_kind_name(preconds[precond]), rtol,
+               tess_solver_kind_name(methods[s->method]), tess_precond_kind_name(preconds[precond]), rtol,
                tess_reason_name(r->reason), off ? "residual outside its bound" : "FALSE CONVERGENCE", truth.norm,
                r->residual_norm, r->residual_bound);
     }
@@ -233,14 +227,15 @@ static json_t *print_tally(const char *solver, const char *precond, double rtol,
                             precond, "rtol", rtol, "runs", t->runs, "implied", t->implied, "capped", t->capped,
                             "claimed", t->claimed, "truly", t->truly, "false", t->wrong, "modest", t->modest,
                             "outside_bound", t->unbound, "repaired", t->repaired);
+    const tess_named_value *names = tess_enum_names("tess_reason");
     json_t *reasons = json_object();
 
     printf("%-8s %-7s %6.0e %5d %7d %7d %7d %6d %6d %6d %7d %8d  ", solver, precond, rtol, t->runs, t->implied,
            t->claimed, t->truly, t->wrong, t->modest, t->capped, t->unbound, t->repaired);
-    for (size_t i = 0; i < sizeof reason_list / sizeof *reason_list; i++) {
+    for (int i = 0; names[i].name && i < MOST_REASONS; i++) {
         if (t->reasons[i] == 0) { continue; }
-        printf(" %s %d", reason_list[i].name, t->reasons[i]);
-        json_object_set_new(reasons, reason_list[i].name, json_integer(t->reasons[i]));
+        printf(" %s %d", names[i].name, t->reasons[i]);
+        json_object_set_new(reasons, names[i].name, json_integer(t->reasons[i]));
     }
     printf("\n");
     json_object_set_new(row, "reasons", reasons);
@@ -261,7 +256,7 @@ static int report(verification *v)
                 const tally *t = &v->tallies[m][p][i];
 
                 if (t->runs + t->implied == 0) { continue; }
-                json_array_append_new(table, print_tally(tess_solver_name(methods[m]),
+                json_array_append_new(table, print_tally(tess_solver_kind_name(methods[m]),
                                                          tess_precond_kind_name(preconds[p]), tolerances[i], t));
                 wrong += t->wrong;
                 unbound += t->unbound;

@@ -235,11 +235,11 @@ static void add_facts(json_t *row, const factors_outcome *o)
 static json_t *describe(const bench_problem *p, const char *matrix, const factors_outcome *o)
 {
     const tess_precond_options *m = &o->variant->precond;
-    json_t *row =
-        json_pack("{s:s, s:I, s:I, s:s, s:s, s:s, s:s, s:b}", "matrix", matrix, "nrows", (json_int_t)p->host.nrows,
-                  "nnz", (json_int_t)p->host.nnz, "contestant", o->variant->name, "solver",
-                  tess_solver_name(o->variant->solver), "precond", tess_precond_kind_name(m->kind), "precond_precision",
-                  tess_precision_name(m->role.given ? m->role.storage : TESS_PRECISION_FP64), "refused", o->refused);
+    json_t *row = json_pack(
+        "{s:s, s:I, s:I, s:s, s:s, s:s, s:s, s:b}", "matrix", matrix, "nrows", (json_int_t)p->host.nrows, "nnz",
+        (json_int_t)p->host.nnz, "contestant", o->variant->name, "solver", tess_solver_kind_name(o->variant->solver),
+        "precond", tess_precond_kind_name(m->kind), "precond_precision",
+        tess_precision_name(m->role.given ? m->role.storage : TESS_PRECISION_FP64), "refused", o->refused);
 
     if (o->refused) {
         json_object_set_new(row, "reason", json_string(o->why));

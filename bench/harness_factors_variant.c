@@ -56,13 +56,13 @@ static bool parse_words(char *text, tess_triangular triangular, factors_variant 
 {
     char *rest = NULL, *word = strtok_r(text, "-", &rest);
 
-    if (!word || tess_solver_parse(word, &v->solver) != TESS_SUCCESS) { return false; }
+    if (!word || tess_solver_kind_parse(word, &v->solver) != TESS_SUCCESS) { return false; }
     if (v->solver != TESS_SOLVER_CG && v->solver != TESS_SOLVER_BICGSTAB) { return false; }
     word = strtok_r(NULL, "-", &rest);
     v->theirs = word && strcmp(word, "cu") == 0;
     v->which = v->theirs ? BENCH_THEIRS_HOST : BENCH_OURS_GRAPH;
     if (v->theirs) { word = strtok_r(NULL, "-", &rest); }
-    if (!word || tess_precond_parse(word, &v->precond) != TESS_SUCCESS) { return false; }
+    if (!word || tess_precond_options_parse(word, &v->precond) != TESS_SUCCESS) { return false; }
     if (v->precond.kind != TESS_PRECOND_ILU0 && v->precond.kind != TESS_PRECOND_IC0 &&
         (v->theirs || v->precond.kind != TESS_PRECOND_JACOBI)) {
         return false;

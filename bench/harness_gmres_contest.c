@@ -19,7 +19,7 @@ bool gmres_parse_precond(const char *text, tess_precond_options *out)
     char *end = NULL;
 
     tess_precond_options_init(out);
-    if (strncmp(text, polynomial, length) != 0) { return tess_precond_parse(text, out) == TESS_SUCCESS; }
+    if (strncmp(text, polynomial, length) != 0) { return tess_precond_options_parse(text, out) == TESS_SUCCESS; }
     out->kind = TESS_PRECOND_POLYNOMIAL;
     if (text[length] == '\0') {
         out->degree = out->degree > 0 ? out->degree : 10;
@@ -85,7 +85,7 @@ static void refuse_by_error(const gmres_problem *p, gmres_outcome *o, tess_statu
     const tess_error *error = tess_context_last_error(p->run->ctx);
     char text[256];
 
-    snprintf(text, sizeof text, "%s: %.200s", tess_status_string(status), error ? error->message : "");
+    snprintf(text, sizeof text, "%s: %.200s", tess_status_text(status), error ? error->message : "");
     refuse(o, status, text);
 }
 

@@ -55,7 +55,7 @@ static json_t *describe(const gmres_problem *p, const gmres_settings *s, const c
                             "precond", s->precond, "restart", s->restart, "reorder", tess_reordering_name(s->reorder),
                             "contestant", v->name, "baseline", v->theirs);
 
-    json_object_set_new(row, "solver", json_string(v->theirs ? "cusparse+cublas" : tess_solver_name(v->solver)));
+    json_object_set_new(row, "solver", json_string(v->theirs ? "cusparse+cublas" : tess_solver_kind_name(v->solver)));
     json_object_set_new(row, "inner", role_json(&v->inner));
     json_object_set_new(row, "basis", role_json(&v->basis));
     json_object_set_new(row, "precond_precision", role_json(&v->precond));

@@ -140,7 +140,7 @@ void bench_begin(bench_run *run, const bench_options *options, const char *bench
     wanted.device = options->device;
     wanted.threads = options->threads;
     status = tess_context_create(&wanted, &run->ctx);
-    if (status != TESS_SUCCESS) { bench_die("no context: %s", tess_status_string(status)); }
+    if (status != TESS_SUCCESS) { bench_die("no context: %s", tess_status_text(status)); }
     run->gpu = tess_context_device(run->ctx) == TESS_DEVICE_GPU;
     run->cache_bytes = run->gpu ? bench_device_cache_bytes() : bench_host_cache_bytes();
     run->root = json_object();
@@ -179,7 +179,7 @@ void bench_fault(bench_run *run, const char *name, const char *what, tess_status
 
     snprintf(text, sizeof text, "%s", what);
     if (status != TESS_SUCCESS) {
-        snprintf(text, sizeof text, "%s: %s: %s", what, tess_status_string(status), error ? error->message : "");
+        snprintf(text, sizeof text, "%s: %s: %s", what, tess_status_text(status), error ? error->message : "");
     }
     printf("%-22s FAILED: %s\n", name, text);
     json_array_append_new(run->skipped, json_pack("{s:s, s:s, s:b}", "name", name, "reason", text, "failed", 1));

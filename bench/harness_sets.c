@@ -267,7 +267,7 @@ tess_status bench_case_load(tess_context *ctx, const bench_options *options, con
         status = generate(ctx, which->source, out);
     }
     if (status != TESS_SUCCESS) {
-        snprintf(reason, reason_size, "%s: %s", tess_status_string(status), tess_context_last_error(ctx)->message);
+        snprintf(reason, reason_size, "%s: %s", tess_status_text(status), tess_context_last_error(ctx)->message);
     }
     return status;
 }

@@ -104,7 +104,7 @@ void bench_split_options_init(bench_split_options *o)
 
 void bench_read_policy(struct argp_state *state, const char *text, tess_policy_options *policy)
 {
-    if (tess_policy_parse(text, policy) != TESS_SUCCESS || policy->policy == TESS_POLICY_NONE) {
+    if (tess_policy_options_parse(text, policy) != TESS_SUCCESS || policy->policy == TESS_POLICY_NONE) {
         argp_error(state, "'%s' is neither fixed-range[:R] nor mean-range[:F]", text);
     }
 }

@@ -5,9 +5,7 @@
 
 #include "harness_product.h"
 
-#define COUNT_FORMAT(NAME, value, name) +1
-enum { BENCH_FORMATS = TESS_FORMAT_LIST(COUNT_FORMAT), BENCH_MOST_CONTESTANTS = 10 * BENCH_FORMATS + 8 };
-#undef COUNT_FORMAT
+enum { BENCH_FORMATS = TESS_FORMAT_COUNT, BENCH_MOST_CONTESTANTS = 10 * BENCH_FORMATS + 8 };
 
 typedef struct bench_spmv_options {
     tess_format formats[BENCH_FORMATS];

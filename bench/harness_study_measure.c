@@ -177,7 +177,7 @@ static void refuse(study_session *s, study_outcome *o, const bench_contest *c, t
     const tess_error *error = tess_context_last_error(s->run.ctx);
 
     o->refused = true;
-    snprintf(o->why, sizeof o->why, "%s: %s", tess_status_string(status),
+    snprintf(o->why, sizeof o->why, "%s: %s", tess_status_text(status),
              c->refusal[0] != '\0' ? c->refusal
              : error               ? error->message
                                    : "");

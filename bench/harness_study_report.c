@@ -121,7 +121,7 @@ static void print_row(const study_records *all, const study_record *r)
 {
     const study_outcome *o = &r->o;
 
-    printf("%-18s %-8s %-25s", r->matrix, tess_solver_name(r->solver), o->variant->name);
+    printf("%-18s %-8s %-25s", r->matrix, tess_solver_kind_name(r->solver), o->variant->name);
     if (o->refused) {
         printf(" not run: %s\n", o->why);
         return;
@@ -205,7 +205,7 @@ static json_t *describe(const study_records *all, const study_record *r)
     const study_outcome *o = &r->o;
     json_t *row = json_pack("{s:s, s:s, s:s, s:I, s:I, s:s, s:s, s:b}", "study", r->row->study, "set", r->row->set,
                             "matrix", r->matrix, "nrows", (json_int_t)r->nrows, "nnz", (json_int_t)r->nnz, "solver",
-                            tess_solver_name(r->solver), "contestant", o->variant->name, "refused", o->refused);
+                            tess_solver_kind_name(r->solver), "contestant", o->variant->name, "refused", o->refused);
 
     if (o->refused) {
         json_object_set_new(row, "reason", json_string(o->why));
@@ -287,7 +287,7 @@ static bool is_first_of_group(const study_records *all, size_t k)
 
 static void print_means(const study_record *r, const study_means *m)
 {
-    printf("%-16s %-8s %-25s %4d", r->row->set, tess_solver_name(r->solver), r->o.variant->name, m->matrices);
+    printf("%-16s %-8s %-25s %4d", r->row->set, tess_solver_kind_name(r->solver), r->o.variant->name, m->matrices);
     for (int k = 0; k < SPEEDUPS; k++) {
         study_print_number(7, 2, bench_mean_value(&m->of[k]));
         if (m->of[k].count > 0) {
@@ -304,8 +304,9 @@ static void print_means(const study_record *r, const study_means *m)
 
 static json_t *means_json(const study_record *r, const study_means *m)
 {
-    json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:i}", "study", r->row->study, "set", r->row->set, "solver",
-                            tess_solver_name(r->solver), "contestant", r->o.variant->name, "matrices", m->matrices);
+    json_t *row =
+        json_pack("{s:s, s:s, s:s, s:s, s:i}", "study", r->row->study, "set", r->row->set, "solver",
+                  tess_solver_kind_name(r->solver), "contestant", r->o.variant->name, "matrices", m->matrices);
 
     for (int k = 0; k < SPEEDUPS; k++) {
         json_object_set_new(row, columns[k].key, study_number(bench_mean_value(&m->of[k])));

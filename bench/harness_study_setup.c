@@ -118,7 +118,7 @@ static void report_setup(study_session *s, const study_variant *v, const setup_t
 {
     const double steps[] = {t->policy, t->conversion, t->other, t->first, t->all};
 
-    printf("%-18s %-8s %-25s", s->matrix, tess_solver_name(s->solver), v->name);
+    printf("%-18s %-8s %-25s", s->matrix, tess_solver_kind_name(s->solver), v->name);
     for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
         study_print_number(9, 3, 1e3 * steps[k]);
     }
@@ -127,7 +127,7 @@ static void report_setup(study_session *s, const study_variant *v, const setup_t
     study_print_number(7, 1, 100.0 * t->all / (t->all + t->run));
     printf("\n");
     bench_add(&s->run, json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "study", "setup",
-                                 "matrix", s->matrix, "solver", tess_solver_name(s->solver), "contestant", v->name,
+                                 "matrix", s->matrix, "solver", tess_solver_kind_name(s->solver), "contestant", v->name,
                                  "nrows", (json_int_t)s->problem->host.nrows, "nnz", (json_int_t)s->problem->host.nnz,
                                  "policy_seconds", t->policy, "conversion_seconds", t->conversion, "other_seconds",
                                  t->other, "first_seconds", t->first, "setup_seconds", t->all, "fixed_seconds", t->run,
@@ -138,7 +138,7 @@ static void print_refusal(const study_session *s, const study_variant *v)
 {
     const tess_error *error = tess_context_last_error(s->run.ctx);
 
-    printf("%-18s %-8s %-25s not run: %s\n", s->matrix, tess_solver_name(s->solver), v->name,
+    printf("%-18s %-8s %-25s not run: %s\n", s->matrix, tess_solver_kind_name(s->solver), v->name,
            error ? error->message : "");
 }
 
@@ -220,7 +220,7 @@ static tess_status report_entries(study_session *s)
 
     tess_policy_options_init(&policy);
     policy.granularity = TESS_GRANULARITY_ENTRY;
-    status = tess_policy_parse("lossless:1e-15", &policy);
+    status = tess_policy_options_parse("lossless:1e-15", &policy);
     if (status == TESS_SUCCESS) { status = tess_assignment_create(s->problem->a, &policy, &made); }
     if (status != TESS_SUCCESS) { return status; }
     tess_assignment_get_summary(made, &summary);

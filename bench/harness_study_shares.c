@@ -77,7 +77,7 @@ static void print_share(const iteration_parts *t, double part)
 
 static void report(study_session *s, const study_variant *v, const iteration_parts *t)
 {
-    printf("%-18s %-8s %-25s", s->matrix, tess_solver_name(s->solver), v->name);
+    printf("%-18s %-8s %-25s", s->matrix, tess_solver_kind_name(s->solver), v->name);
     study_print_number(9, 2, 1e6 * t->all);
     print_share(t, t->spmv);
     print_share(t, t->dot);
@@ -87,7 +87,7 @@ static void report(study_session *s, const study_variant *v, const iteration_par
     print_share(t, t->rest);
     printf("  %s\n", t->remark ? t->remark : "");
     bench_add(&s->run, json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "study", "shares",
-                                 "matrix", s->matrix, "solver", tess_solver_name(s->solver), "contestant", v->name,
+                                 "matrix", s->matrix, "solver", tess_solver_kind_name(s->solver), "contestant", v->name,
                                  "nrows", (json_int_t)s->problem->host.nrows, "nnz", (json_int_t)s->problem->host.nnz,
                                  "seconds_per_iteration", study_number(t->all), "spmv", study_number(t->spmv), "dot",
                                  study_number(t->dot), "axpy", study_number(t->axpy), "fused", study_number(t->fused),

@@ -88,7 +88,7 @@ void study_variant_storage(const study_variant *v, tess_storage_options *out)
     out->layout = v->layout;
     if (!v->policy) { return; }
     out->policy.granularity = v->format == TESS_FORMAT_TILES ? TESS_GRANULARITY_BLOCK : TESS_GRANULARITY_MATRIX;
-    if (tess_policy_parse(v->policy, &out->policy) != TESS_SUCCESS) { bench_die("no policy '%s'", v->policy); }
+    if (tess_policy_options_parse(v->policy, &out->policy) != TESS_SUCCESS) { bench_die("no policy '%s'", v->policy); }
 }
 
 bench_contest study_variant_contest(const study_variant *v, const bench_problem *p, tess_solver_kind solver,

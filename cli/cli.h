@@ -67,6 +67,11 @@ uint64_t cli_parse_seed(struct argp_state *state, const char *option, const char
 /* Index of `text` in the list `available`; words in `later` are known but not in this version. Both end with NULL. */
 int cli_parse_word(struct argp_state *state, const char *option, const char *text, const char *const *available,
                    const char *const *later);
+/* The names of a public enum that one may ask for, ended by NULL: CLI_MOST_NAMES hold those of any. Their number. */
+enum { CLI_MOST_NAMES = 32 };
+int cli_list_names(const char *type, const char **words);
+/* The enumerator of that name, in either case. */
+int cli_parse_name(struct argp_state *state, const char *option, const char *text, const char *type);
 /* The name of an output file: refuses the empty one, and "-", which the JSON report alone knows. */
 const char *cli_parse_output(struct argp_state *state, const char *option, const char *text);
 /* A precision of an option with that name. */
@@ -167,8 +172,6 @@ double cli_seconds(void);
 /* --granularity --policy --block --share --levels --allow-underflow --base --row-order --kernel --tcki-thresholds --layout; input:
    cli_storage_choice. A child of cli_storage_argp. */
 extern const struct argp cli_policy_argp;
-/* Names by value of tess_kernel and tess_row_order; NULL after the last. */
-extern const char *const cli_kernels[], *const cli_row_orders[];
 bool cli_takes_policy(tess_format format);
 /* Whether a policy decides the precisions: of format auto, where one is given. */
 bool cli_is_mixed(const tess_storage_options *options);

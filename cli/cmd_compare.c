@@ -73,13 +73,7 @@ static const struct argp compare_argp = {
         "--device cuda asks for it. Products of cuSPARSE are compared in the benchmarks (make bench).",
     .children = compare_children};
 
-#define FORMAT_VALUE(NAME, value, name) TESS_FORMAT_##NAME,
-static const tess_format formats[] = {TESS_FORMAT_LIST(FORMAT_VALUE)};
-#undef FORMAT_VALUE
-enum {
-    FORMAT_COUNT = (int)(sizeof formats / sizeof formats[0]),
-    ROW_LIMIT = 2 * (FORMAT_COUNT * TESS_PRECISION_COUNT + 1)
-};
+enum { ROW_LIMIT = 2 * (TESS_FORMAT_COUNT * TESS_PRECISION_COUNT + 1) };
 
 typedef struct compare_row {
     const char *device;
@@ -191,8 +185,8 @@ static int measure_all(const tess_matrix *a, const tess_vector *x, comparison *a
     if (wanted == (int)TESS_FORMAT_AUTO && code == CLI_CONVERGED) {
         code = measure_precisions(a, x, y, TESS_FORMAT_AUTO, all);
     }
-    for (int i = 0; i < FORMAT_COUNT && code == CLI_CONVERGED; i++) {
-        if (wanted == NOT_GIVEN || wanted == (int)formats[i]) { code = measure_precisions(a, x, y, formats[i], all); }
+    for (int f = 0; f < TESS_FORMAT_COUNT && code == CLI_CONVERGED; f++) {
+        if (wanted == NOT_GIVEN || wanted == f) { code = measure_precisions(a, x, y, (tess_format)f, all); }
     }
     tess_vector_destroy(y);
     return code == CLI_CONVERGED && all->options->digits.wanted ? measure_single(a, x, all) : code;
@@ -310,8 +304,7 @@ static json_t *row_json(const compare_row *row, const cli_exact *exact)
     json_object_set_new(item, "gigabytes_per_second", cli_json_real(1e-9 * row->timing.bytes / row->timing.median));
     json_object_set_new(item, "fp64_componentwise_error", cli_json_real(row->error.componentwise));
     json_object_set_new(item, "fp64_relative_error", cli_json_real(row->error.relative));
-    json_object_set_new(item, "arithmetic",
-                        json_string(row->storage.arithmetic == TESS_ARITHMETIC_FP32 ? "fp32" : "fp64"));
+    json_object_set_new(item, "arithmetic", json_string(tess_arithmetic_name(row->storage.arithmetic)));
     json_object_set_new(item, "vector_precision", json_string(tess_precision_name(row->vectors)));
     json_object_set_new(item, "digits", cli_digits_json(exact, &row->digits));
     return item;

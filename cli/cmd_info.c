@@ -48,24 +48,13 @@ static const struct argp info_argp = {
            "\vMATRIX is a file (.mtx, .mtx.gz, .tess) or gallery:NAME[:ARG...].",
     .children = info_children};
 
-/* ---- memory per format: a new format adds a function and its lines ---- */
+/* ---- memory of CSR in each precision ---- */
 
 static double csr_bytes(const tess_matrix_analysis *facts, tess_precision precision)
 {
     double offset = facts->nnz < INT64_C(2147483648) ? 4.0 : 8.0;
     return offset * ((double)facts->nrows + 1.0) + (double)facts->nnz * (4.0 + (double)tess_precision_bytes(precision));
 }
-
-typedef struct memory_row {
-    tess_format format;
-    tess_precision precision;
-    double (*bytes)(const tess_matrix_analysis *facts, tess_precision precision);
-} memory_row;
-
-#define CSR_ROW(NAME, ...) {TESS_FORMAT_CSR, TESS_PRECISION_##NAME, csr_bytes},
-static const memory_row memory_rows[] = {TESS_PRECISION_LIST(CSR_ROW)};
-#undef CSR_ROW
-enum { MEMORY_ROWS = (int)(sizeof memory_rows / sizeof memory_rows[0]) };
 
 /* ---- the storage that was asked for ---- */
 
@@ -259,11 +248,11 @@ static void print_info(const cli_matrix *matrix, const tess_matrix_analysis *fac
                100.0 * facts->exact_share[p]);
     }
     printf("\n%-17s", "memory");
-    for (int i = 0; i < MEMORY_ROWS; i++) {
+    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
         char text[32];
-        const memory_row *row = &memory_rows[i];
-        printf("%s %s %s %s", i == 0 ? "" : ",", tess_format_name(row->format), tess_precision_name(row->precision),
-               cli_bytes_text(row->bytes(facts, row->precision), text, sizeof text));
+        const tess_precision precision = (tess_precision)p;
+        printf("%s csr %s %s", p == 0 ? "" : ",", tess_precision_name(precision),
+               cli_bytes_text(csr_bytes(facts, precision), text, sizeof text));
     }
     recommendation advice = recommend(facts);
     putchar('\n');
@@ -297,11 +286,11 @@ static json_t *symmetry_json(int value)
 static json_t *memory_json(const tess_matrix_analysis *facts)
 {
     json_t *list = json_array();
-    for (int i = 0; i < MEMORY_ROWS; i++) {
-        const memory_row *row = &memory_rows[i];
-        json_array_append_new(list, json_pack("{ss ss sI}", "format", tess_format_name(row->format), "precision",
-                                              tess_precision_name(row->precision), "bytes",
-                                              (json_int_t)row->bytes(facts, row->precision)));
+    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
+        const tess_precision precision = (tess_precision)p;
+        json_array_append_new(list,
+                              json_pack("{ss ss sI}", "format", "csr", "precision", tess_precision_name(precision),
+                                        "bytes", (json_int_t)csr_bytes(facts, precision)));
     }
     return list;
 }

@@ -114,13 +114,6 @@ static const struct argp_option solve_argp_options[] = {
     {"monitor", KEY_MONITOR, NULL, 0, "print the residual of each iteration to stderr", 3},
     {0}};
 
-static void parse_guard(struct argp_state *state, const char *arg, tess_solve_options *solve)
-{
-    static const char *const words[] = {"repair", "report", NULL};
-    static const tess_guard guards[] = {TESS_GUARD_REPAIR, TESS_GUARD_REPORT};
-    solve->guard = guards[cli_parse_word(state, "guard", arg, words, NULL)];
-}
-
 /* The options that stand in tess_solve_options. */
 static error_t parse_method(int key, char *arg, struct argp_state *state, tess_solve_options *solve)
 {
@@ -129,7 +122,7 @@ static error_t parse_method(int key, char *arg, struct argp_state *state, tess_s
     case KEY_ENGINE: solve->engine = cli_parse_engine(state, arg); return 0;
     case KEY_RECURRENCE: solve->recurrence = cli_parse_recurrence(state, arg); return 0;
     case KEY_NARROWING: solve->narrowing = cli_parse_narrowing(state, arg); return 0;
-    case KEY_GUARD: parse_guard(state, arg, solve); return 0;
+    case KEY_GUARD: solve->guard = (tess_guard)cli_parse_name(state, "guard", arg, "tess_guard"); return 0;
     case KEY_STEPS: solve->steps = cli_parse_steps(state, arg); return 0;
     case KEY_OMEGA: solve->omega = cli_parse_real(state, "omega", arg, DBL_MIN, DBL_MAX); return 0;
     case KEY_RESTART: solve->restart = (int)cli_parse_integer(state, "restart", arg, 1, 1 << 20); return 0;

@@ -22,15 +22,9 @@ enum {
     KEY_LAYOUT
 };
 
-const char *const cli_kernels[] = {"default", "paper", NULL};
-const char *const cli_row_orders[] = {"original", "permuted", "symmetric", NULL};
-
 static tess_granularity parse_granularity(struct argp_state *state, const char *text)
 {
-#define WORD(NAME, value, name) name,
-    static const char *const available[] = {TESS_GRANULARITY_LIST(WORD) NULL};
-#undef WORD
-    return (tess_granularity)cli_parse_word(state, "granularity", text, available, NULL);
+    return (tess_granularity)cli_parse_name(state, "granularity", text, "tess_granularity");
 }
 
 void cli_parse_policy(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy)
@@ -40,7 +34,7 @@ void cli_parse_policy(struct argp_state *state, const char *option, const char *
                                             NULL};
     static const char *const later[] = {"error-bound", NULL};
     char name[32];
-    if (tess_policy_parse(text, policy) == TESS_SUCCESS) { return; }
+    if (tess_policy_options_parse(text, policy) == TESS_SUCCESS) { return; }
     snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
     if (strchr(text, ':') != NULL && (strcmp(name, "fixed-range") == 0 || strcmp(name, "mean-range") == 0 ||
                                       strcmp(name, "mean-3std") == 0 || strcmp(name, "lossless") == 0)) {
@@ -85,10 +79,7 @@ static void parse_block(struct argp_state *state, const char *text, tess_policy_
 
 static tess_layout parse_layout(struct argp_state *state, const char *text)
 {
-#define WORD(NAME, value, name) name,
-    static const char *const available[] = {TESS_LAYOUT_LIST(WORD) NULL};
-#undef WORD
-    return (tess_layout)cli_parse_word(state, "layout", text, available, NULL);
+    return (tess_layout)cli_parse_name(state, "layout", text, "tess_layout");
 }
 
 /* D,TL,TU; 0 would stand for the default, and is refused. */
@@ -183,12 +174,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_LEVELS: cli_parse_levels(state, "levels", arg, &options->policy); return 0;
     case KEY_UNDERFLOW: options->policy.allow_underflow = 1; return 0;
     case KEY_BLOCK: parse_block(state, arg, &options->policy); return 0;
-    case KEY_KERNEL: options->kernel = (tess_kernel)cli_parse_word(state, "kernel", arg, cli_kernels, NULL); return 0;
+    case KEY_KERNEL: options->kernel = (tess_kernel)cli_parse_name(state, "kernel", arg, "tess_kernel"); return 0;
     case KEY_TCKI: parse_thresholds(state, arg, &options->tcki_thresholds); return 0;
     case KEY_LAYOUT: options->layout = parse_layout(state, arg); return 0;
     case KEY_BASE: parse_base(state, arg, options); return 0;
     case KEY_ROW_ORDER:
-        options->row_order = (tess_row_order)cli_parse_word(state, "row-order", arg, cli_row_orders, NULL);
+        options->row_order = (tess_row_order)cli_parse_name(state, "row-order", arg, "tess_row_order");
         return 0;
     case ARGP_KEY_END: complete_granularity(state, choice); return 0;
     default: return ARGP_ERR_UNKNOWN;

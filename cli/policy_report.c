@@ -190,9 +190,9 @@ void cli_add_policy_json(json_t *object, const tess_storage_options *options)
     set(object, "base", json_string(tess_format_name(options->base)));
     set(object, "low_base",
         json_string(tess_format_name(options->low_base == TESS_FORMAT_CSR ? options->base : options->low_base)));
-    set(object, "row_order", json_string(cli_row_orders[options->row_order]));
+    set(object, "row_order", json_string(tess_row_order_name(options->row_order)));
     const tess_tcki_thresholds *t = &options->tcki_thresholds;
-    set(object, "kernel", json_string(cli_kernels[options->kernel]));
+    set(object, "kernel", json_string(tess_kernel_name(options->kernel)));
     set(object, "layout", json_string(tess_layout_name(options->layout)));
     set(object, "tcki_thresholds",
         t->density > 0.0 ? json_pack("[f, f, f]", t->density, t->low, t->high) : json_null());

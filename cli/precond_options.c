@@ -36,38 +36,22 @@ static void parse_precision(struct argp_state *state, const char *text, tess_pre
 
 static tess_polynomial_form parse_form(struct argp_state *state, const char *text)
 {
-    static const char *const words[] = {"roots", "powers", NULL};
-    static const tess_polynomial_form forms[] = {TESS_POLYNOMIAL_ROOTS, TESS_POLYNOMIAL_POWERS};
-    return forms[cli_parse_word(state, "polynomial-form", text, words, NULL)];
+    return (tess_polynomial_form)cli_parse_name(state, "polynomial-form", text, "tess_polynomial_form");
 }
 
 static tess_format parse_format(struct argp_state *state, const char *text)
 {
-#define WORD(NAME, value, name) name,
-    static const char *const available[] = {TESS_FORMAT_LIST(WORD) "auto", NULL};
-#undef WORD
-    tess_format format = TESS_FORMAT_AUTO;
-    if (tess_format_parse(available[cli_parse_word(state, "precond-format", text, available, NULL)], &format) !=
-        TESS_SUCCESS) {
-        argp_error(state, "--precond-format: '%s' is refused", text);
-    }
-    return format;
+    return (tess_format)cli_parse_name(state, "precond-format", text, "tess_format");
 }
 
 static tess_triangular parse_triangular(struct argp_state *state, const char *text)
 {
-#define WORD(NAME, value, name) name,
-    static const char *const available[] = {TESS_TRIANGULAR_LIST(WORD) NULL};
-#undef WORD
-    return (tess_triangular)cli_parse_word(state, "triangular", text, available, NULL);
+    return (tess_triangular)cli_parse_name(state, "triangular", text, "tess_triangular");
 }
 
 static tess_factorization parse_factorization(struct argp_state *state, const char *text)
 {
-#define WORD(NAME, value, name) name,
-    static const char *const available[] = {TESS_FACTORIZATION_LIST(WORD) NULL};
-#undef WORD
-    return (tess_factorization)cli_parse_word(state, "factorization", text, available, NULL);
+    return (tess_factorization)cli_parse_name(state, "factorization", text, "tess_factorization");
 }
 
 /* ---- what does not go together ---- */

@@ -2,11 +2,6 @@
 /* The report of a solve: text, JSON, history. */
 #include "cli.h"
 
-static const char *guard_name(tess_guard guard)
-{
-    return guard == TESS_GUARD_REPORT ? "report" : "repair";
-}
-
 static void print_preset(const cli_preset *preset)
 {
     printf("%-17s %s:", "preset", preset->name);
@@ -46,13 +41,13 @@ static void print_setting(const cli_solve_run *run)
            (long long)tess_matrix_nrows(run->matrix->a), (long long)tess_matrix_nnz(run->matrix->a));
     cli_print_device(run->ctx);
     if (run->preset != NULL) { print_preset(run->preset); }
-    printf("%-17s %s, preconditioner %s, engine %s, %s %s, guard %s\n", "method", tess_solver_name(r->solver),
+    printf("%-17s %s, preconditioner %s, engine %s, %s %s, guard %s\n", "method", tess_solver_kind_name(r->solver),
            cli_precond_text(&o->precond, buffer, sizeof buffer), tess_engine_name(r->engine),
            cli_format_text(r->format, run->format_chosen, format, sizeof format),
            mixed ? cli_levels_text(&o->storage.policy, precisions, sizeof precisions)
                  : cli_precision_text(stored_precision(run), r->matrix_exact && !r->escalated, precisions,
                                       sizeof precisions),
-           guard_name(o->guard));
+           tess_guard_name(o->guard));
     if (r->recurrence != TESS_RECURRENCE_AUTO && r->recurrence != TESS_RECURRENCE_STANDARD) {
         printf("%-17s %s\n", "recurrence", tess_recurrence_name(r->recurrence));
     }
@@ -143,8 +138,8 @@ static void print_timings(const cli_solve_run *run)
     printf(" other %.6f s, total %.6f s\n", rest, run->total_seconds);
     if (!r->timed) { return; }
     printf("%-17s", "solve");
-    for (int p = TESS_PHASE_SPMV; p <= TESS_PHASES; p++) { /* other comes last */
-        tess_phase phase = (tess_phase)(p % TESS_PHASES);
+    for (int p = TESS_PHASE_SPMV; p <= TESS_PHASE_COUNT; p++) { /* other comes last */
+        tess_phase phase = (tess_phase)(p % TESS_PHASE_COUNT);
         double share = r->solve_seconds > 0.0 ? 100.0 * r->phase_seconds[phase] / r->solve_seconds : 0.0;
         printf(" %s %.6f s (%.0f %%)%s", tess_phase_name(phase), r->phase_seconds[phase], share,
                phase == TESS_PHASE_OTHER ? "" : ",");
@@ -183,9 +178,9 @@ static json_t *options_json(const cli_solve_run *run)
     char buffer[64], rhs[64], steps[CLI_STEPS_TEXT];
     const tess_solve_options *o = run->options;
     json_t *options = json_pack(
-        "{ss ss ss ss ss ss so so so sI so so}", "solver", tess_solver_name(o->solver), "precond",
+        "{ss ss ss ss ss ss so so so sI so so}", "solver", tess_solver_kind_name(o->solver), "precond",
         cli_precond_text(&o->precond, buffer, sizeof buffer), "engine", tess_engine_name(o->engine), "guard",
-        guard_name(o->guard), "format", tess_format_name(o->storage.format), "matrix_precision",
+        tess_guard_name(o->guard), "format", tess_format_name(o->storage.format), "matrix_precision",
         tess_precision_name(o->storage.precision), "rtol", cli_json_real(o->rtol), "atol", cli_json_real(o->atol),
         "divergence_tolerance", cli_json_real(o->divergence_tolerance), "max_iterations", (json_int_t)o->max_iterations,
         "rhs", cli_json_text(cli_vector_describe(run->rhs, rhs, sizeof rhs)), "initial_guess",
@@ -278,7 +273,7 @@ static json_t *phases_json(const tess_solve_result *r)
 {
     if (!r->timed) { return json_null(); }
     json_t *object = json_object();
-    for (int p = 0; p < TESS_PHASES; p++) {
+    for (int p = 0; p < TESS_PHASE_COUNT; p++) {
         json_object_set_new(object, tess_phase_name((tess_phase)p), cli_json_real(r->phase_seconds[p]));
     }
     return object;
@@ -308,7 +303,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
         "{ss ss so sI sI sb ss ss ss ss ss ss ss ss so si sb si}", "command", "solve", "version", tess_version(),
         "matrix", cli_json_text(run->matrix->name), "n", (json_int_t)tess_matrix_nrows(run->matrix->a), "nnz",
         (json_int_t)tess_matrix_nnz(run->matrix->a), "converged", r->converged, "reason", tess_reason_name(r->reason),
-        "solver", tess_solver_name(r->solver), "precond",
+        "solver", tess_solver_kind_name(r->solver), "precond",
         cli_precond_text(&run->options->precond, buffer, sizeof buffer), "format", tess_format_name(r->format),
         "matrix_precision", tess_precision_name(r->matrix_precision), "policy",
         cli_takes_policy(r->format) || cli_is_lossless_whole(&run->options->storage)

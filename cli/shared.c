@@ -54,9 +54,11 @@ const struct argp cli_device_argp = {.options = device_options, .parser = parse_
 /* `pbp` stands for split by blocks, `tcki` for tiles, with the policy of their paper, unless --policy says otherwise. */
 static void parse_format(struct argp_state *state, const char *text, cli_storage_choice *choice)
 {
-#define FORMAT_WORD(NAME, value, name) name,
-    static const char *const available[] = {TESS_FORMAT_LIST(FORMAT_WORD) "pbp", "tcki", "auto", NULL};
-#undef FORMAT_WORD
+    const char *available[CLI_MOST_NAMES + 2];
+    int count = cli_list_names("tess_format", available);
+    available[count++] = "pbp";
+    available[count++] = "tcki";
+    available[count] = NULL;
     const char *word = available[cli_parse_word(state, "format", text, available, NULL)];
     const bool pbp = strcmp(word, "pbp") == 0, tcki = strcmp(word, "tcki") == 0;
     choice->assigns = false;
@@ -71,9 +73,8 @@ static void parse_format(struct argp_state *state, const char *text, cli_storage
 
 tess_precision cli_parse_precision(struct argp_state *state, const char *option, const char *text)
 {
-#define PRECISION_WORD(NAME, value, name, ...) #name,
-    static const char *const available[] = {TESS_PRECISION_LIST(PRECISION_WORD) NULL};
-#undef PRECISION_WORD
+    const char *available[CLI_MOST_NAMES];
+    cli_list_names("tess_precision", available);
     static const char *const later[] = {"fp8",        "fp32:scaled", "fp16:scaled", "bf16:scaled",
                                         "fp8:scaled", "e4m3:scaled", "e5m2:scaled", NULL};
     return (tess_precision)cli_parse_word(state, option, text, available, later);
@@ -81,9 +82,7 @@ tess_precision cli_parse_precision(struct argp_state *state, const char *option,
 
 static tess_arithmetic parse_arithmetic(struct argp_state *state, const char *text)
 {
-    static const char *const words[] = {"fp64", "fp32", NULL};
-    static const tess_arithmetic values[] = {TESS_ARITHMETIC_FP64, TESS_ARITHMETIC_FP32};
-    return values[cli_parse_word(state, "arithmetic", text, words, NULL)];
+    return (tess_arithmetic)cli_parse_name(state, "arithmetic", text, "tess_arithmetic");
 }
 
 /* Once all has been read: the order of options does not matter. */
@@ -99,7 +98,7 @@ static void complete_storage(struct argp_state *state, cli_storage_choice *choic
     if (choice->options->layout == TESS_LAYOUT_RESIDENT && choice->options->format == TESS_FORMAT_TILES) {
         argp_error(state, "--layout resident: --format %s, layout tcki; give --format tiles", choice->shorthand);
     }
-    if (!choice->policy) { tess_policy_parse("mean-3std", policy); }
+    if (!choice->policy) { tess_policy_options_parse("mean-3std", policy); }
 }
 
 static error_t parse_storage(int key, char *arg, struct argp_state *state)
@@ -149,10 +148,10 @@ const char *cli_format_text(tess_format format, bool chosen, char *buffer, size_
 
 json_t *cli_storage_json(const tess_storage_options *o, bool chosen)
 {
-    json_t *object = json_pack("{ss sb ss so sI ss}", "format", tess_format_name(o->format), "format_chosen", chosen,
-                               "matrix_precision", tess_precision_name(o->precision), "max_padding",
-                               cli_json_real(o->max_padding), "sell_window", (json_int_t)o->window, "arithmetic",
-                               o->arithmetic == TESS_ARITHMETIC_FP32 ? "fp32" : "fp64");
+    json_t *object =
+        json_pack("{ss sb ss so sI ss}", "format", tess_format_name(o->format), "format_chosen", chosen,
+                  "matrix_precision", tess_precision_name(o->precision), "max_padding", cli_json_real(o->max_padding),
+                  "sell_window", (json_int_t)o->window, "arithmetic", tess_arithmetic_name(o->arithmetic));
     cli_add_policy_json(object, o);
     return object;
 }
@@ -203,7 +202,7 @@ int cli_report_failure(const tess_context *ctx, tess_status status)
 {
     const tess_error *error = ctx == NULL ? NULL : tess_context_last_error(ctx);
     if (error == NULL || error->status != status || error->message[0] == '\0') {
-        cli_error("%s", tess_status_string(status));
+        cli_error("%s", tess_status_text(status));
     } else if (error->file[0] != '\0' && error->line > 0) {
         cli_error("%s:%lld: %s", error->file, (long long)error->line, error->message);
     } else if (error->file[0] != '\0') {

@@ -93,6 +93,28 @@ int cli_parse_word(struct argp_state *state, const char *option, const char *tex
     return index;
 }
 
+int cli_list_names(const char *type, const char **words)
+{
+    int count = 0;
+    for (const tess_named_value *entry = tess_enum_names(type); entry->name != NULL; entry++) {
+        if (strcmp(entry->name, "shell") != 0) { words[count++] = entry->name; }
+    }
+    words[count] = NULL;
+    return count;
+}
+
+int cli_parse_name(struct argp_state *state, const char *option, const char *text, const char *type)
+{
+    const char *words[CLI_MOST_NAMES];
+    const tess_named_value *entry = tess_enum_names(type);
+    cli_list_names(type, words);
+    while (entry->name != NULL && (strcasecmp(entry->name, text) != 0 || strcmp(entry->name, "shell") == 0)) {
+        entry++;
+    }
+    if (entry->name == NULL) { refuse_word(state, option, text, words, NULL); }
+    return entry->value;
+}
+
 const char *cli_parse_output(struct argp_state *state, const char *option, const char *text)
 {
     if (text[0] == '\0' || strcmp(text, "-") == 0) { argp_error(state, "--%s: '%s' is not a file name", option, text); }
@@ -101,58 +123,33 @@ const char *cli_parse_output(struct argp_state *state, const char *option, const
 
 tess_solver_kind cli_parse_solver(struct argp_state *state, const char *text)
 {
-#define SOLVER_WORD(NAME, value, name) name,
-    static const char *const available[] = {TESS_SOLVER_LIST(SOLVER_WORD) NULL};
-#undef SOLVER_WORD
-    tess_solver_kind solver = TESS_SOLVER_AUTO;
-    if (tess_solver_parse(text, &solver) != TESS_SUCCESS) { refuse_word(state, "solver", text, available, NULL); }
-    return solver;
+    return (tess_solver_kind)cli_parse_name(state, "solver", text, "tess_solver_kind");
 }
 
 tess_engine cli_parse_engine(struct argp_state *state, const char *text)
 {
-#define ENGINE_WORD(NAME, value, name) name,
-    static const char *const available[] = {TESS_ENGINE_LIST(ENGINE_WORD) NULL};
-#undef ENGINE_WORD
-    tess_engine engine = TESS_ENGINE_AUTO;
-    if (tess_engine_parse(text, &engine) != TESS_SUCCESS) { refuse_word(state, "engine", text, available, NULL); }
-    return engine;
+    return (tess_engine)cli_parse_name(state, "engine", text, "tess_engine");
 }
 
 tess_recurrence cli_parse_recurrence(struct argp_state *state, const char *text)
 {
-#define RECURRENCE_WORD(NAME, value, name) name,
-    static const char *const available[] = {TESS_RECURRENCE_LIST(RECURRENCE_WORD) NULL};
-#undef RECURRENCE_WORD
-    tess_recurrence recurrence = TESS_RECURRENCE_AUTO;
-    if (tess_recurrence_parse(text, &recurrence) != TESS_SUCCESS) {
-        refuse_word(state, "recurrence", text, available, NULL);
-    }
-    return recurrence;
+    return (tess_recurrence)cli_parse_name(state, "recurrence", text, "tess_recurrence");
 }
 
 tess_narrowing cli_parse_narrowing(struct argp_state *state, const char *text)
 {
-#define NARROWING_WORD(NAME, value, name) name,
-    static const char *const available[] = {TESS_NARROWING_LIST(NARROWING_WORD) NULL};
-#undef NARROWING_WORD
-    return (tess_narrowing)cli_parse_word(state, "narrowing", text, available, NULL);
+    return (tess_narrowing)cli_parse_name(state, "narrowing", text, "tess_narrowing");
 }
 
 tess_orthogonalization cli_parse_orthogonalization(struct argp_state *state, const char *text)
 {
-    static const char *const words[] = {"cgs2", "cgs2-delayed", NULL};
-    tess_orthogonalization way = TESS_ORTHOGONALIZATION_CGS2;
-    if (tess_orthogonalization_parse(text, &way) != TESS_SUCCESS) {
-        refuse_word(state, "orthogonalization", text, words, NULL);
-    }
-    return way;
+    return (tess_orthogonalization)cli_parse_name(state, "orthogonalization", text, "tess_orthogonalization");
 }
 
 tess_role_precision cli_parse_role(struct argp_state *state, const char *option, const char *text)
 {
     tess_role_precision role = {.given = 0};
-    if (tess_role_parse(text, &role) != TESS_SUCCESS) {
+    if (tess_role_precision_parse(text, &role) != TESS_SUCCESS) {
         argp_error(state,
                    "--%s: '%s' is not STORAGE or STORAGE/ARITHMETIC; storage: fp64, fp32, bf16, fp16, e4m3, e5m2; "
                    "arithmetic: fp64, or fp32 with storage below fp64",
@@ -163,8 +160,7 @@ tess_role_precision cli_parse_role(struct argp_state *state, const char *option,
 
 const char *cli_role_text(const tess_role_precision *role, char *buffer, size_t size)
 {
-    snprintf(buffer, size, "%s/%s", tess_precision_name(role->storage),
-             role->arithmetic == TESS_ARITHMETIC_FP32 ? "fp32" : "fp64");
+    snprintf(buffer, size, "%s/%s", tess_precision_name(role->storage), tess_arithmetic_name(role->arithmetic));
     return buffer;
 }
 
@@ -176,24 +172,12 @@ json_t *cli_role_json(const tess_role_precision *role)
 
 tess_scaling cli_parse_scaling(struct argp_state *state, const char *text)
 {
-#define SCALING_WORD(NAME, value, name) name,
-    static const char *const available[] = {TESS_SCALING_LIST(SCALING_WORD) NULL};
-#undef SCALING_WORD
-    tess_scaling scaling = TESS_SCALING_NONE;
-    if (tess_scaling_parse(text, &scaling) != TESS_SUCCESS) { refuse_word(state, "scale", text, available, NULL); }
-    return scaling;
+    return (tess_scaling)cli_parse_name(state, "scale", text, "tess_scaling");
 }
 
 tess_reordering cli_parse_reordering(struct argp_state *state, const char *text)
 {
-#define REORDERING_WORD(NAME, value, name) name,
-    static const char *const available[] = {TESS_REORDERING_LIST(REORDERING_WORD) NULL};
-#undef REORDERING_WORD
-    tess_reordering reordering = TESS_REORDERING_NONE;
-    if (tess_reordering_parse(text, &reordering) != TESS_SUCCESS) {
-        refuse_word(state, "reorder", text, available, NULL);
-    }
-    return reordering;
+    return (tess_reordering)cli_parse_name(state, "reorder", text, "tess_reordering");
 }
 
 tess_precond_options cli_parse_precond(struct argp_state *state, const char *text)
@@ -202,7 +186,7 @@ tess_precond_options cli_parse_precond(struct argp_state *state, const char *tex
         "none", "jacobi", "block-jacobi", "block-jacobi:K", "polynomial", "polynomial:D", "ilu0", "ic0", NULL};
     tess_precond_options precond;
     tess_precond_options_init(&precond);
-    if (tess_precond_parse(text, &precond) != TESS_SUCCESS) {
+    if (tess_precond_options_parse(text, &precond) != TESS_SUCCESS) {
         if (strncmp(text, "block-jacobi:", 13) == 0) {
             argp_error(state, "--precond: '%s' is not a block size (1 to 64)", text + 13);
         }
@@ -217,7 +201,7 @@ tess_precond_options cli_parse_precond(struct argp_state *state, const char *tex
 tess_step_list cli_parse_steps(struct argp_state *state, const char *text)
 {
     tess_step_list steps = {.count = 0};
-    if (tess_steps_parse(text, &steps) != TESS_SUCCESS) {
+    if (tess_step_list_parse(text, &steps) != TESS_SUCCESS) {
         argp_error(state,
                    "--steps: '%s' is not a list of up to %d of mixed and the precisions, each with :N for N "
                    "iterations, such as fp32,mixed,fp64 or mixed:100,fp64:50",

@@ -14,7 +14,7 @@
 static int check(const tess_context *ctx, tess_status status, const char *call)
 {
     if (status == TESS_SUCCESS) { return 1; }
-    fprintf(stderr, "%s: %s", call, tess_status_string(status));
+    fprintf(stderr, "%s: %s", call, tess_status_text(status));
     if (ctx) { fprintf(stderr, ": %s", tess_context_last_error(ctx)->message); }
     fprintf(stderr, "\n");
     return 0;
@@ -102,7 +102,7 @@ int main(void)
 
     /* A row may be FP32 where 99 % of its values are below a tenth of the mean magnitude. */
     tess_policy_options_init(&policy);
-    TRY(tess_policy_parse("mean-range:0.1", &policy));
+    TRY(tess_policy_options_parse("mean-range:0.1", &policy));
     TRY(tess_levels_parse("fp64,fp32", &policy));
     TRY(tess_assignment_create(a, &policy, &assignment));
     TRY(tess_assignment_measure_error(assignment, a));

@@ -32,7 +32,7 @@ static void fill_tridiagonal(double shift, int32_t *row_ptr, int32_t *col_ind, d
 static int check(const tess_context *ctx, tess_status status, const char *call)
 {
     if (status == TESS_SUCCESS) { return 1; }
-    fprintf(stderr, "%s: %s", call, tess_status_string(status));
+    fprintf(stderr, "%s: %s", call, tess_status_text(status));
     if (ctx) { fprintf(stderr, ": %s", tess_context_last_error(ctx)->message); }
     fprintf(stderr, "\n");
     return 0;

@@ -33,7 +33,7 @@ void check(const tess_context *ctx, tess_status status)
 {
     if (status == TESS_SUCCESS) { return; }
     const char *detail = ctx ? tess_context_last_error(ctx)->message : "";
-    throw std::runtime_error(std::string(tess_status_string(status)) + ": " + detail);
+    throw std::runtime_error(std::string(tess_status_text(status)) + ": " + detail);
 }
 
 struct Triplets {
@@ -117,7 +117,7 @@ int run()
         worst = std::fmax(worst, std::fabs(value - 1.0));
     }
     std::printf("%s on %s: %s after %lld iterations, true relative residual %.2e, largest error %.2e\n",
-                tess_solver_name(result.solver), tess_context_device_name(c), tess_reason_text(result.reason),
+                tess_solver_kind_name(result.solver), tess_context_device_name(c), tess_reason_text(result.reason),
                 static_cast<long long>(result.iterations), result.relative_residual, worst);
     // ||A^-1|| stays below 1 / (8 sin^2(pi / 162)) = 333 and ||b|| below 30 here.
     return result.converged && worst < 333.0 * 30.0 * 1e-11 ? 0 : 1;

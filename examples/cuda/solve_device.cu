@@ -120,7 +120,7 @@ int main()
         make_system<<<(n + 256) / 256, 256, 0, stream>>>(n, d.row_ptr, d.col_ind, d.val, d.b);
         tess_status status = solve(&d, stream, &h, &result);
         if (status) {
-            std::fprintf(stderr, "%s: %s\n", tess_status_string(status),
+            std::fprintf(stderr, "%s: %s\n", tess_status_text(status),
                          h.ctx ? tess_context_last_error(h.ctx)->message : "");
         }
         ok = !status && result.converged;

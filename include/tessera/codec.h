@@ -33,11 +33,30 @@
 #define TESS_HARDWARE_HALVES 0
 #endif
 
+/*
+ * X(NAME, value, name, type that holds one value, significand bits with the hidden one, smallest normal exponent,
+ *   largest exponent, largest finite magnitude).
+ * The exponents are those of frexp() minus one: a normal number is 1.f * 2^e with emin <= e <= emax. codec.h has
+ * tess_<name>_{from,to}_{float,double} for each.
+ */
+#define TESS_PRECISION_LIST(X)                                        \
+    X(FP64, 0, fp64, double, 53, -1022, 1023, 0x1.fffffffffffffp1023) \
+    X(FP32, 1, fp32, float, 24, -126, 127, 0x1.fffffep127)            \
+    X(BF16, 2, bf16, uint16_t, 8, -126, 127, 0x1.fep127)              \
+    X(FP16, 3, fp16, uint16_t, 11, -14, 15, 65504.0)                  \
+    X(E4M3, 4, e4m3, uint8_t, 4, -6, 8, 448.0)                        \
+    X(E5M2, 5, e5m2, uint8_t, 3, -14, 15, 57344.0)
+
 /** What becomes of a finite value that is too large for its storage. */
 typedef enum tess_overflow {
     TESS_OVERFLOW_INFINITY = 0, /**< Inf with its sign; NaN in e4m3. The default everywhere: overflow shows. */
     TESS_OVERFLOW_SATURATE = 1  /**< the largest finite magnitude with its sign; Inf itself is kept */
 } tess_overflow;
+
+TESS_BEGIN_DECLS
+TESS_EXPORT const char *tess_overflow_name(tess_overflow overflow);
+TESS_EXPORT tess_status tess_overflow_parse(const char *name, tess_overflow *out);
+TESS_END_DECLS
 
 /* ---- bits ---- */
 
@@ -346,16 +365,12 @@ TESS_HD double tess_e5m2_to_double(uint8_t code)
 
 /* ---- one value of an array, by TESS_PRECISION_LIST ---- */
 
-#define TESS_BYTES(NAME, value, name, type, ...) TESS_BYTES_##NAME = sizeof(type),
-enum { TESS_PRECISION_LIST(TESS_BYTES) };
-#undef TESS_BYTES
-
 /** Bytes of one value in @p precision; folds away where the precision is a constant. */
 TESS_HD size_t tess_storage_bytes(tess_precision precision)
 {
     switch (precision) {
-#define TESS_CASE(NAME, ...) \
-    case TESS_PRECISION_##NAME: return (size_t)TESS_BYTES_##NAME;
+#define TESS_CASE(NAME, value, name, type, ...) \
+    case TESS_PRECISION_##NAME: return sizeof(type);
         TESS_PRECISION_LIST(TESS_CASE)
 #undef TESS_CASE
     }

@@ -20,19 +20,30 @@ TESS_BEGIN_DECLS
 typedef struct tess_context tess_context;
 
 /** Where a context computes. AUTO takes the GPU when this build and this machine have one. */
-typedef enum tess_device { TESS_DEVICE_AUTO = 0, TESS_DEVICE_CPU = 1, TESS_DEVICE_GPU = 2 } tess_device;
+typedef enum tess_device {
+    TESS_DEVICE_AUTO = 0, /**< the GPU if there is one, else the CPU */
+    TESS_DEVICE_CPU = 1,  /**< the host's threads */
+    TESS_DEVICE_GPU = 2   /**< a GPU of the build's backend */
+} tess_device;
 
 /** Where an array that the caller passes lies. */
-typedef enum tess_memory { TESS_MEMORY_HOST = 0, TESS_MEMORY_DEVICE = 1 } tess_memory;
+typedef enum tess_memory {
+    TESS_MEMORY_HOST = 0,  /**< the host's */
+    TESS_MEMORY_DEVICE = 1 /**< that of the context's device */
+} tess_memory;
 
 /** Whether the library makes its own copy of the caller's arrays or reads them in place. */
-typedef enum tess_ownership { TESS_COPY = 0, TESS_BORROW = 1 } tess_ownership;
+typedef enum tess_ownership {
+    TESS_COPY = 0,  /**< copied: the caller may free them */
+    TESS_BORROW = 1 /**< read in place: they must outlive the object */
+} tess_ownership;
 
+/** Which messages the log function gets: those of a level and of all before it. */
 typedef enum tess_log_level {
-    TESS_LOG_NONE = 0,
-    TESS_LOG_WARN = 1,
-    TESS_LOG_INFO = 2,
-    TESS_LOG_DEBUG = 3
+    TESS_LOG_NONE = 0, /**< none (default) */
+    TESS_LOG_WARN = 1, /**< what may surprise */
+    TESS_LOG_INFO = 2, /**< what was chosen */
+    TESS_LOG_DEBUG = 3 /**< everything */
 } tess_log_level;
 
 /**
@@ -107,6 +118,16 @@ TESS_EXPORT int tess_context_threads(const tess_context *ctx);
 
 /** The stream in use (cudaStream_t / hipStream_t), or NULL on the CPU. */
 TESS_EXPORT void *tess_context_stream(const tess_context *ctx);
+
+/** Names of the enums above, and the reverse: INVALID_ARGUMENT leaves *out alone. */
+TESS_EXPORT const char *tess_device_name(tess_device device);
+TESS_EXPORT tess_status tess_device_parse(const char *name, tess_device *out);
+TESS_EXPORT const char *tess_memory_name(tess_memory memory);
+TESS_EXPORT tess_status tess_memory_parse(const char *name, tess_memory *out);
+TESS_EXPORT const char *tess_ownership_name(tess_ownership ownership);
+TESS_EXPORT tess_status tess_ownership_parse(const char *name, tess_ownership *out);
+TESS_EXPORT const char *tess_log_level_name(tess_log_level level);
+TESS_EXPORT tess_status tess_log_level_parse(const char *name, tess_log_level *out);
 
 /** Largest number of bytes this context ever held on its device (host bytes for a CPU context), without what it keeps for
     later use. */

@@ -53,8 +53,17 @@ TESS_EXPORT tess_status tess_gemv(tess_context *ctx, tess_operation operation, d
                                   const tess_dense_view *x, double beta, const tess_dense_view *y,
                                   tess_arithmetic arithmetic);
 
-typedef enum tess_triangle { TESS_LOWER = 0, TESS_UPPER = 1 } tess_triangle;
-typedef enum tess_unit_diagonal { TESS_NON_UNIT = 0, TESS_UNIT = 1 } tess_unit_diagonal;
+/** Which triangle of an array is read. */
+typedef enum tess_triangle {
+    TESS_LOWER = 0, /**< at and below the diagonal */
+    TESS_UPPER = 1  /**< at and above it */
+} tess_triangle;
+
+/** What the diagonal of a triangle is. */
+typedef enum tess_unit_diagonal {
+    TESS_NON_UNIT = 0, /**< as stored */
+    TESS_UNIT = 1      /**< ones, whatever is stored */
+} tess_unit_diagonal;
 
 /** Which triangular system tess_trsv solves. All zero: lower, not transposed, diagonal as stored, FP64. */
 typedef struct tess_trsv_options {
@@ -74,6 +83,12 @@ typedef struct tess_trsv_options {
  */
 TESS_EXPORT tess_status tess_trsv(tess_context *ctx, const tess_trsv_options *options, const tess_dense_view *a,
                                   const tess_dense_view *x);
+
+/** Names of the enums above, and the reverse: INVALID_ARGUMENT leaves *out alone. */
+TESS_EXPORT const char *tess_triangle_name(tess_triangle triangle);
+TESS_EXPORT tess_status tess_triangle_parse(const char *name, tess_triangle *out);
+TESS_EXPORT const char *tess_unit_diagonal_name(tess_unit_diagonal diagonal);
+TESS_EXPORT tess_status tess_unit_diagonal_parse(const char *name, tess_unit_diagonal *out);
 
 TESS_END_DECLS
 

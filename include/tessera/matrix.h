@@ -22,25 +22,27 @@ typedef struct tess_matrix tess_matrix;
 /** Largest number of rows or columns: column indices are int32_t inside. */
 #define TESS_MAX_ROWS INT64_C(2147483647)
 
-/* X(NAME, value, name) */
-#define TESS_FORMAT_LIST(X)      \
-    X(CSR, 0, "csr")             \
-    X(ELLR, 1, "ellr")           \
-    X(SELL, 2, "sell")           \
-    X(SPLIT, 3, "split")         \
-    X(COMPOSITE, 4, "composite") \
-    X(DIA, 5, "dia")             \
-    X(TILES, 6, "tiles")
-
+/** The formats of a stored matrix. Values are part of the ABI: append, never renumber. */
 typedef enum tess_format {
-#define TESS_FORMAT_ENUM(NAME, value, name) TESS_FORMAT_##NAME = (value),
-    TESS_FORMAT_LIST(TESS_FORMAT_ENUM)
-#undef TESS_FORMAT_ENUM
-        TESS_FORMAT_SHELL = 1000, /**< the user's own operator */
-    TESS_FORMAT_AUTO = 1001       /**< "auto", no format: it has the library choose; as a base, too */
+    TESS_FORMAT_CSR = 0,       /**< rows one after another; what assembled matrices are in */
+    TESS_FORMAT_ELLR = 1,      /**< ELLPACK-R: all rows padded to the longest */
+    TESS_FORMAT_SELL = 2,      /**< SELL-C-sigma: slices of 64 rows, each padded to its longest */
+    TESS_FORMAT_SPLIT = 3,     /**< parts by precision, each in a format of its own */
+    TESS_FORMAT_COMPOSITE = 4, /**< one index structure with values in several precisions */
+    TESS_FORMAT_DIA = 5,       /**< diagonals */
+    TESS_FORMAT_TILES = 6,     /**< square blocks, each in a precision of its own */
+    TESS_FORMAT_SHELL = 1000,  /**< the user's own operator: no format to convert to */
+    TESS_FORMAT_AUTO = 1001    /**< no format: has the library choose; as a base, too */
 } tess_format;
 
-typedef enum tess_operation { TESS_OP_NONE = 0, TESS_OP_TRANSPOSE = 1 } tess_operation;
+/** Formats to convert to: 0 to TESS_FORMAT_COUNT - 1. */
+enum { TESS_FORMAT_COUNT = 7 };
+
+/** What is multiplied with. */
+typedef enum tess_operation {
+    TESS_OP_NONE = 0,     /**< the matrix itself */
+    TESS_OP_TRANSPOSE = 1 /**< its transpose */
+} tess_operation;
 
 /**
  * CSR arrays of the caller: row_ptr[nrows + 1] (base 0), col_ind[nnz], val[nnz] in FP64. Index arrays are int32_t or
@@ -84,31 +86,22 @@ typedef struct tess_shell_operator {
 
 /** Which order the rows of y (and the entries of x) of a split or composite matrix are in. */
 typedef enum tess_row_order {
-    TESS_ROW_ORDER_ORIGINAL =
-        0, /**< x and y as in the assembled matrix (default): kernels scatter y, 4 bytes per row */
+    TESS_ROW_ORDER_ORIGINAL = 0, /**< x and y as in the assembled matrix (default): y is scattered, 4 bytes a row */
     TESS_ROW_ORDER_PERMUTED = 1, /**< y in the format's row order */
     TESS_ROW_ORDER_SYMMETRIC = 2 /**< x and y in the format's row order: rows and columns are permuted alike */
 } tess_row_order;
 
 /** Whose design a format follows where it has two: ours, or the paper's as it is printed. */
 typedef enum tess_kernel {
-    TESS_KERNEL_DEFAULT = 0,
-    TESS_KERNEL_PAPER = 1 /**< tiles: Zhao et al. 2024, section 3.2.2 */
+    TESS_KERNEL_DEFAULT = 0, /**< the library's */
+    TESS_KERNEL_PAPER = 1    /**< tiles: Zhao et al. 2024, section 3.2.2 */
 } tess_kernel;
 
-/*
- * X(NAME, value, name). How tiles are laid out (src/format/tiles/README.md): `tcki`, the blocks of one precision merged (Zhao et al.
- * 2024, section 3.2.2); `resident`, 16x16 tiles each by itself, so that a solve may pass a tile over or narrow it (Yang et
- * al. 2024, section III-B).
- */
-#define TESS_LAYOUT_LIST(X) \
-    X(TCKI, 0, "tcki")      \
-    X(RESIDENT, 1, "resident")
-
+/** How tiles are laid out (src/format/tiles/README.md). */
 typedef enum tess_layout {
-#define TESS_LAYOUT_ENUM(NAME, value, name) TESS_LAYOUT_##NAME = (value),
-    TESS_LAYOUT_LIST(TESS_LAYOUT_ENUM)
-#undef TESS_LAYOUT_ENUM
+    TESS_LAYOUT_TCKI = 0, /**< the blocks of one precision merged (Zhao et al. 2024, section 3.2.2) */
+    TESS_LAYOUT_RESIDENT =
+        1 /**< 16x16 tiles each by itself, which a solve may pass over or narrow (Yang et al. 2024, III-B) */
 } tess_layout;
 
 /** The formats of the blocks of tiles with kernel paper. */
@@ -311,8 +304,15 @@ TESS_EXPORT int64_t tess_matrix_bytes(const tess_matrix *a);
 TESS_EXPORT tess_layout tess_matrix_layout(const tess_matrix *a);
 TESS_EXPORT const char *tess_layout_name(tess_layout layout);
 TESS_EXPORT tess_status tess_layout_parse(const char *name, tess_layout *out);
+/** Names of the enums above, and the reverse: INVALID_ARGUMENT leaves *out alone. */
 TESS_EXPORT const char *tess_format_name(tess_format format);
 TESS_EXPORT tess_status tess_format_parse(const char *name, tess_format *out);
+TESS_EXPORT const char *tess_operation_name(tess_operation operation);
+TESS_EXPORT tess_status tess_operation_parse(const char *name, tess_operation *out);
+TESS_EXPORT const char *tess_row_order_name(tess_row_order order);
+TESS_EXPORT tess_status tess_row_order_parse(const char *name, tess_row_order *out);
+TESS_EXPORT const char *tess_kernel_name(tess_kernel kernel);
+TESS_EXPORT tess_status tess_kernel_parse(const char *name, tess_kernel *out);
 
 /**
  * Copies the nonzeros back to host arrays of the caller: row_ptr[nrows + 1], col_ind[nnz], val[nnz]; any may be NULL.

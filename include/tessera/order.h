@@ -15,28 +15,16 @@
 
 TESS_BEGIN_DECLS
 
-/* X(NAME, value, name) */
-#define TESS_SCALING_LIST(X) \
-    X(NONE, 0, "none")       \
-    X(MAX_PRODUCT, 1, "max-product")
-
 /** How a solve scales its system. */
 typedef enum tess_scaling {
-#define TESS_SCALING_ENUM(NAME, value, name) TESS_SCALING_##NAME = (value),
-    TESS_SCALING_LIST(TESS_SCALING_ENUM)
-#undef TESS_SCALING_ENUM
+    TESS_SCALING_NONE = 0,       /**< not at all */
+    TESS_SCALING_MAX_PRODUCT = 1 /**< tess_order_max_product: largest product on the diagonal, scaled to 1 */
 } tess_scaling;
-
-/* X(NAME, value, name) */
-#define TESS_REORDERING_LIST(X) \
-    X(NONE, 0, "none")          \
-    X(RCM, 1, "rcm")
 
 /** How a solve reorders its system, rows and columns alike. */
 typedef enum tess_reordering {
-#define TESS_REORDERING_ENUM(NAME, value, name) TESS_REORDERING_##NAME = (value),
-    TESS_REORDERING_LIST(TESS_REORDERING_ENUM)
-#undef TESS_REORDERING_ENUM
+    TESS_REORDERING_NONE = 0, /**< not at all */
+    TESS_REORDERING_RCM = 1   /**< tess_order_rcm: reverse Cuthill-McKee */
 } tess_reordering;
 
 /**

@@ -18,31 +18,21 @@ TESS_BEGIN_DECLS
 
 struct tess_matrix;
 
-/* X(NAME, value, name) */
-#define TESS_GRANULARITY_LIST(X) \
-    X(MATRIX, 0, "matrix")       \
-    X(ROW, 1, "row")             \
-    X(ENTRY, 2, "entry")         \
-    X(BLOCK, 3, "block")
-
+/** What a granule is. */
 typedef enum tess_granularity {
-#define TESS_GRANULARITY_ENUM(NAME, value, name) TESS_GRANULARITY_##NAME = (value),
-    TESS_GRANULARITY_LIST(TESS_GRANULARITY_ENUM)
-#undef TESS_GRANULARITY_ENUM
+    TESS_GRANULARITY_MATRIX = 0, /**< the whole matrix */
+    TESS_GRANULARITY_ROW = 1,    /**< a row */
+    TESS_GRANULARITY_ENTRY = 2,  /**< a stored entry */
+    TESS_GRANULARITY_BLOCK = 3   /**< a block of a grid */
 } tess_granularity;
 
-/* X(NAME, value, name) */
-#define TESS_POLICY_LIST(X)          \
-    X(NONE, 0, "none")               \
-    X(FIXED_RANGE, 1, "fixed-range") \
-    X(MEAN_RANGE, 2, "mean-range")   \
-    X(MEAN_3STD, 3, "mean-3std")     \
-    X(LOSSLESS, 4, "lossless")
-
+/** What decides a granule's precision; tess_policy_options has the rules. */
 typedef enum tess_policy {
-#define TESS_POLICY_ENUM(NAME, value, name) TESS_POLICY_##NAME = (value),
-    TESS_POLICY_LIST(TESS_POLICY_ENUM)
-#undef TESS_POLICY_ENUM
+    TESS_POLICY_NONE = 0,        /**< all at the highest level */
+    TESS_POLICY_FIXED_RANGE = 1, /**< low within (-R, R) */
+    TESS_POLICY_MEAN_RANGE = 2,  /**< low within F times the mean magnitude */
+    TESS_POLICY_MEAN_3STD = 3,   /**< low within F times the mean and three standard deviations */
+    TESS_POLICY_LOSSLESS = 4     /**< the lowest that keeps every bit, or loses up to a share E of each value */
 } tess_policy;
 
 /** Most levels that a policy may assign. */
@@ -177,9 +167,10 @@ TESS_EXPORT tess_status tess_assignment_get_blocks(const tess_assignment *assign
 TESS_EXPORT const char *tess_granularity_name(tess_granularity granularity);
 TESS_EXPORT tess_status tess_granularity_parse(const char *name, tess_granularity *out);
 TESS_EXPORT const char *tess_policy_name(tess_policy policy);
+TESS_EXPORT tess_status tess_policy_parse(const char *name, tess_policy *out);
 /** Parses `none`, `fixed-range[:R]`, `mean-range[:F]`, `mean-3std[:F]`, `mean-3std:auto` or `lossless[:E]` into policy, parameter
  * and choose_parameter. */
-TESS_EXPORT tess_status tess_policy_parse(const char *text, tess_policy_options *out);
+TESS_EXPORT tess_status tess_policy_options_parse(const char *text, tess_policy_options *out);
 /** Parses a list of precisions, `fp64,fp32` or `fp64,fp16:scaled`, into nlevels, level and choose_fp8: fp8, which may come last. */
 TESS_EXPORT tess_status tess_levels_parse(const char *text, tess_policy_options *out);
 

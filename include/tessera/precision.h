@@ -11,30 +11,23 @@
 
 TESS_BEGIN_DECLS
 
-/*
- * X(NAME, value, name, type that holds one value, significand bits with the hidden one, smallest normal exponent,
- *   largest exponent, largest finite magnitude).
- * The exponents are those of frexp() minus one: a normal number is 1.f * 2^e with emin <= e <= emax. codec.h has
- * tess_<name>_{from,to}_{float,double} for each.
- */
-#define TESS_PRECISION_LIST(X)                                        \
-    X(FP64, 0, fp64, double, 53, -1022, 1023, 0x1.fffffffffffffp1023) \
-    X(FP32, 1, fp32, float, 24, -126, 127, 0x1.fffffep127)            \
-    X(BF16, 2, bf16, uint16_t, 8, -126, 127, 0x1.fep127)              \
-    X(FP16, 3, fp16, uint16_t, 11, -14, 15, 65504.0)                  \
-    X(E4M3, 4, e4m3, uint8_t, 4, -6, 8, 448.0)                        \
-    X(E5M2, 5, e5m2, uint8_t, 3, -14, 15, 57344.0)
-
+/** The formats that values are stored in; codec.h has their bits. Values are part of the ABI: append, never renumber. */
 typedef enum tess_precision {
-#define TESS_PRECISION_ENUM(NAME, value, name, type, bits, emin, emax, max) TESS_PRECISION_##NAME = (value),
-    TESS_PRECISION_LIST(TESS_PRECISION_ENUM)
-#undef TESS_PRECISION_ENUM
+    TESS_PRECISION_FP64 = 0, /**< IEEE double: 53 significant bits */
+    TESS_PRECISION_FP32 = 1, /**< IEEE single: 24 bits, range of 1e38 */
+    TESS_PRECISION_BF16 = 2, /**< bfloat16: 8 bits, range of FP32 */
+    TESS_PRECISION_FP16 = 3, /**< IEEE half: 11 bits, up to 65,504 */
+    TESS_PRECISION_E4M3 = 4, /**< OCP FP8: 4 bits, up to 448, no Inf */
+    TESS_PRECISION_E5M2 = 5  /**< OCP FP8: 3 bits, up to 57,344 */
 } tess_precision;
 
 enum { TESS_PRECISION_COUNT = 6 };
 
 /** The precision in which products and sums are computed, whatever the operands are stored in. */
-typedef enum tess_arithmetic { TESS_ARITHMETIC_FP64 = 0, TESS_ARITHMETIC_FP32 = 1 } tess_arithmetic;
+typedef enum tess_arithmetic {
+    TESS_ARITHMETIC_FP64 = 0, /**< double (default) */
+    TESS_ARITHMETIC_FP32 = 1  /**< float */
+} tess_arithmetic;
 
 /** What one part of a computation (matrix, vectors, Krylov basis, preconditioner) is stored and computed in. */
 typedef struct tess_role_precision {
@@ -51,12 +44,14 @@ TESS_EXPORT const char *tess_precision_name(tess_precision precision);
 
 /** Parses a name; returns INVALID_ARGUMENT and leaves *out alone for an unknown one. */
 TESS_EXPORT tess_status tess_precision_parse(const char *name, tess_precision *out);
+TESS_EXPORT const char *tess_arithmetic_name(tess_arithmetic arithmetic);
+TESS_EXPORT tess_status tess_arithmetic_parse(const char *name, tess_arithmetic *out);
 
 /**
  * Parses `STORAGE` or `STORAGE/ARITHMETIC`, as in fp16/fp64. Without an arithmetic: fp64 for storage in fp64, else fp32. Returns
  * INVALID_ARGUMENT and leaves *out alone for anything else, and for fp64/fp32.
  */
-TESS_EXPORT tess_status tess_role_parse(const char *text, tess_role_precision *out);
+TESS_EXPORT tess_status tess_role_precision_parse(const char *text, tess_role_precision *out);
 
 /** Unit roundoff, 2^-(significand bits). */
 TESS_EXPORT double tess_precision_unit_roundoff(tess_precision precision);

@@ -14,60 +14,36 @@ typedef struct tess_precond tess_precond;
 /** Highest degree of a polynomial. */
 #define TESS_MAX_POLYNOMIAL_DEGREE 200
 
-/* X(NAME, value, name) */
-#define TESS_PRECOND_LIST(X)           \
-    X(NONE, 0, "none")                 \
-    X(JACOBI, 1, "jacobi")             \
-    X(BLOCK_JACOBI, 2, "block-jacobi") \
-    X(POLYNOMIAL, 3, "polynomial")     \
-    X(ILU0, 4, "ilu0")                 \
-    X(IC0, 5, "ic0")
-
+/** The preconditioners. Values are part of the ABI: append, never renumber. */
 typedef enum tess_precond_kind {
-#define TESS_PRECOND_ENUM(NAME, value, name) TESS_PRECOND_##NAME = (value),
-    TESS_PRECOND_LIST(TESS_PRECOND_ENUM)
-#undef TESS_PRECOND_ENUM
-        TESS_PRECOND_SHELL = 1000 /**< the user's own function */
+    TESS_PRECOND_NONE = 0,         /**< none */
+    TESS_PRECOND_JACOBI = 1,       /**< the diagonal */
+    TESS_PRECOND_BLOCK_JACOBI = 2, /**< inverted diagonal blocks */
+    TESS_PRECOND_POLYNOMIAL = 3,   /**< a polynomial of the matrix, that of GMRES */
+    TESS_PRECOND_ILU0 = 4,         /**< incomplete factors on the pattern of the matrix */
+    TESS_PRECOND_IC0 = 5,          /**< the same of its lower triangle, for symmetric ones */
+    TESS_PRECOND_SHELL = 1000      /**< the user's own function: tess_precond_create_shell */
 } tess_precond_kind;
 
-/*
- * How a polynomial of the matrix is evaluated: as a product over its residual polynomial's roots, in modified Leja order
- * (default), or by its coefficients, a power of the matrix at a time: for low degrees alone, as they overflow and cancel.
- * X(NAME, value, name)
- */
-#define TESS_POLYNOMIAL_FORM_LIST(X) \
-    X(ROOTS, 0, "roots")             \
-    X(POWERS, 1, "powers")
-
+/** How a polynomial of the matrix is evaluated. */
 typedef enum tess_polynomial_form {
-#define TESS_POLYNOMIAL_FORM_ENUM(NAME, value, name) TESS_POLYNOMIAL_##NAME = (value),
-    TESS_POLYNOMIAL_FORM_LIST(TESS_POLYNOMIAL_FORM_ENUM)
-#undef TESS_POLYNOMIAL_FORM_ENUM
+    TESS_POLYNOMIAL_ROOTS = 0, /**< over its residual polynomial's roots, in modified Leja order (default) */
+    TESS_POLYNOMIAL_POWERS = 1 /**< by its coefficients: for low degrees alone, as they overflow and cancel */
 } tess_polynomial_form;
 
-/* How the triangles of ilu0 and ic0 are solved, X(NAME, value, name). */
-#define TESS_TRIANGULAR_LIST(X) \
-    X(AUTO, 0, "auto")          \
-    X(LEVELS, 1, "levels")      \
-    X(BLOCKS, 2, "blocks")      \
-    X(MERGED, 3, "merged")
-
+/** How the triangles of ilu0 and ic0 are solved. */
 typedef enum tess_triangular {
-#define TESS_TRIANGULAR_ENUM(NAME, value, name) TESS_TRIANGULAR_##NAME = (value),
-    TESS_TRIANGULAR_LIST(TESS_TRIANGULAR_ENUM)
-#undef TESS_TRIANGULAR_ENUM
+    TESS_TRIANGULAR_AUTO = 0,   /**< the library chooses (default) */
+    TESS_TRIANGULAR_LEVELS = 1, /**< level by level */
+    TESS_TRIANGULAR_BLOCKS = 2, /**< in recursive blocks: small triangles and squares */
+    TESS_TRIANGULAR_MERGED = 3  /**< by groups of merged levels */
 } tess_triangular;
 
-/* Where the numbers of ilu0 and ic0 are computed, X(NAME, value, name). */
-#define TESS_FACTORIZATION_LIST(X) \
-    X(AUTO, 0, "auto")             \
-    X(HOST, 1, "host")             \
-    X(DEVICE, 2, "device")
-
+/** Where the numbers of ilu0 and ic0 are computed. */
 typedef enum tess_factorization {
-#define TESS_FACTORIZATION_ENUM(NAME, value, name) TESS_FACTORIZATION_##NAME = (value),
-    TESS_FACTORIZATION_LIST(TESS_FACTORIZATION_ENUM)
-#undef TESS_FACTORIZATION_ENUM
+    TESS_FACTORIZATION_AUTO = 0,  /**< the library chooses (default) */
+    TESS_FACTORIZATION_HOST = 1,  /**< by one thread of the host */
+    TESS_FACTORIZATION_DEVICE = 2 /**< by the context's device */
 } tess_factorization;
 
 typedef struct tess_precond_options {
@@ -200,6 +176,9 @@ TESS_EXPORT const char *tess_factorization_name(tess_factorization factorization
 /** INVALID_ARGUMENT leaves *out alone. */
 TESS_EXPORT tess_status tess_factorization_parse(const char *name, tess_factorization *out);
 TESS_EXPORT const char *tess_precond_kind_name(tess_precond_kind kind);
+TESS_EXPORT tess_status tess_precond_kind_parse(const char *name, tess_precond_kind *out);
+/** Parses `none`, `jacobi`, `block-jacobi`, `block-jacobi:K`, `polynomial`, `polynomial:D`, `ilu0` or `ic0`. */
+TESS_EXPORT tess_status tess_precond_options_parse(const char *text, tess_precond_options *out);
 TESS_EXPORT const char *tess_polynomial_form_name(tess_polynomial_form form);
 /** INVALID_ARGUMENT leaves *out alone. */
 TESS_EXPORT tess_status tess_polynomial_form_parse(const char *name, tess_polynomial_form *out);

@@ -19,75 +19,66 @@ TESS_BEGIN_DECLS
 
 typedef struct tess_solver tess_solver;
 
-/* X(NAME, value, name) */
-#define TESS_SOLVER_LIST(X)    \
-    X(AUTO, 0, "auto")         \
-    X(CG, 1, "cg")             \
-    X(BICGSTAB, 2, "bicgstab") \
-    X(JACOBI, 3, "jacobi")     \
-    X(GMRES, 4, "gmres")       \
-    X(GMRES_IR, 5, "gmres-ir") \
-    X(GMRES_FD, 6, "gmres-fd")
-
+/** The methods. Values are part of the ABI: append, never renumber. */
 typedef enum tess_solver_kind {
-#define TESS_SOLVER_ENUM(NAME, value, name) TESS_SOLVER_##NAME = (value),
-    TESS_SOLVER_LIST(TESS_SOLVER_ENUM)
-#undef TESS_SOLVER_ENUM
+    TESS_SOLVER_AUTO = 0,     /**< CG for a symmetric matrix with positive diagonal, else BiCGSTAB */
+    TESS_SOLVER_CG = 1,       /**< conjugate gradients */
+    TESS_SOLVER_BICGSTAB = 2, /**< stabilised bi-conjugate gradients */
+    TESS_SOLVER_JACOBI = 3,   /**< Jacobi, in steps of rising precision */
+    TESS_SOLVER_GMRES = 4,    /**< restarted GMRES */
+    TESS_SOLVER_GMRES_IR = 5, /**< the same with cycles in low precision: iterative refinement */
+    TESS_SOLVER_GMRES_FD = 6  /**< all in low precision first, then all in FP64 */
 } tess_solver_kind;
 
-/*
- * X(NAME, value, name). `graph` and `single-kernel` need a GPU. `single-kernel` is CG and BiCGSTAB, without preconditioner or
- * with jacobi, on csr of 16 bits or more or tiles of layout resident, in one launch. `auto`: `single-kernel` where matrix and vectors fit into the shared
- * memory of its blocks, or all but a few entries of CSR, else `graph` on a GPU where the operator and preconditioner allow, else `plain`.
- */
-#define TESS_ENGINE_LIST(X) \
-    X(AUTO, 0, "auto")      \
-    X(PLAIN, 1, "plain")    \
-    X(GRAPH, 2, "graph")    \
-    X(SINGLE_KERNEL, 3, "single-kernel")
+/** How iterations are launched. */
+typedef enum tess_engine {
+    /** single-kernel where matrix and vectors fit into the shared memory of its blocks, or all but a few entries of CSR;
+        else graph on a GPU where operator and preconditioner allow; else plain */
+    TESS_ENGINE_AUTO = 0,
+    TESS_ENGINE_PLAIN = 1, /**< one kernel after another */
+    TESS_ENGINE_GRAPH = 2, /**< a recorded loop, on a GPU */
+    /** one launch for all iterations, on a GPU: CG and BiCGSTAB, without preconditioner or with jacobi, on csr of 16 bits
+        or more or tiles of layout resident */
+    TESS_ENGINE_SINGLE_KERNEL = 3
+} tess_engine;
 
-/*
- * X(NAME, value, name). How CG goes on from one iteration to the next. `standard`: two reductions, one after the other
- * (Hestenes and Stiefel 1952). `one-reduction`: all inner products of an iteration at once, A p by a recurrence (Chronopoulos and
- * Gear, J. Comput. Appl. Math. 25 (1989), section 4); every 50 iterations of a cycle r is replaced by b - A x and A p by a
- * product, so that rounding does not add up. It runs in the engines single-kernel and plain. `predict-and-recompute`: all inner products
- * at once too, but A p is a product in each iteration, and beta follows from a prediction of the next (r, M^-1 r), which is computed anew
- * with the next iteration's (Chen and Carson, SIAM J. Sci. Comput. 42 (2020), PR-CG): about as many iterations as standard. In the engines plain and
- * graph, which gain nothing by it, M is applied twice an iteration. `auto`: predict-and-recompute in a single kernel without narrowing,
- * else standard.
- */
-#define TESS_RECURRENCE_LIST(X)          \
-    X(AUTO, 0, "auto")                   \
-    X(STANDARD, 1, "standard")           \
-    X(ONE_REDUCTION, 2, "one-reduction") \
-    X(PREDICT_AND_RECOMPUTE, 3, "predict-and-recompute")
-
+/** How CG goes on from one iteration to the next. */
 typedef enum tess_recurrence {
-#define TESS_RECURRENCE_ENUM(NAME, value, name) TESS_RECURRENCE_##NAME = (value),
-    TESS_RECURRENCE_LIST(TESS_RECURRENCE_ENUM)
-#undef TESS_RECURRENCE_ENUM
+    TESS_RECURRENCE_AUTO = 0,     /**< predict-and-recompute in a single kernel without narrowing, else standard */
+    TESS_RECURRENCE_STANDARD = 1, /**< two reductions, one after the other (Hestenes and Stiefel 1952) */
+    /**
+     * All inner products of an iteration at once, A p by a recurrence (Chronopoulos and Gear, J. Comput. Appl. Math. 25
+     * (1989), section 4); every 50 iterations of a cycle r is replaced by b - A x and A p by a product, so that rounding
+     * does not add up. In the engines single-kernel and plain.
+     */
+    TESS_RECURRENCE_ONE_REDUCTION = 2,
+    /**
+     * All inner products at once too, but A p is a product in each iteration, and beta follows from a prediction of the
+     * next (r, M^-1 r), which is computed anew with the next iteration's (Chen and Carson, SIAM J. Sci. Comput. 42
+     * (2020), PR-CG): about as many iterations as standard. In the engines plain and graph, which gain nothing by it, M
+     * is applied twice an iteration.
+     */
+    TESS_RECURRENCE_PREDICT_AND_RECOMPUTE = 3
 } tess_recurrence;
 
-/*
- * X(NAME, value, name). Partial convergence (Yang et al. 2024, section III-D), of CG and BiCGSTAB with a matrix in tiles of layout resident:
- * where the 16 elements of a segment of the multiplied vector are small, the tiles of its columns are used in FP32, FP16 or
- * FP8, or passed over. `paper`: below eps, 1e-1 eps, 1e-2 eps and 1e-3 eps, an absolute number: atol where it is above 0, else rtol;
- * what was narrowed stays so. `safe`: below 2^8, 2^-5, 2^-12 and 2^-16 times rtol ||b|| / sqrt(n) (times ||M^-1 r|| / ||r|| of
- * the cycle's first residual r, with a preconditioner M), so that scaling A or b by a power of two changes nothing; tiles are used in
- * their own precision again when a segment grows. Values are narrowed over a power of two per tile, so that no range ends. In BiCGSTAB
- * a product passes over by its own vector, and narrows as far as both vectors allow. The true residual decides: with the guard on
- * `repair`, a solve that was misled goes on with the tiles as they are stored. Misled is too a cycle whose residual norm falls below no
- * other power of two in 4 n iterations (at most 2,000 or a quarter of max_iterations, at least 100) and ends them with tiles narrowed.
+/**
+ * Partial convergence (Yang et al. 2024, section III-D), of CG and BiCGSTAB with a matrix in tiles of layout resident:
+ * where the 16 elements of a segment of the multiplied vector are small, the tiles of its columns are used in FP32, FP16
+ * or FP8, or passed over. Values are narrowed over a power of two per tile, so that no range ends. In BiCGSTAB a product
+ * passes over by its own vector, and narrows as far as both vectors allow. The true residual decides: with the guard on
+ * `repair`, a solve that was misled goes on with the tiles as they are stored. Misled is too a cycle whose residual norm
+ * falls below no other power of two in 4 n iterations (at most 2,000 or a quarter of max_iterations, at least 100) and
+ * ends them with tiles narrowed.
  */
-#define TESS_NARROWING_LIST(X) \
-    X(OFF, 0, "off")           \
-    X(PAPER, 1, "paper")       \
-    X(SAFE, 2, "safe")
-
 typedef enum tess_narrowing {
-#define TESS_NARROWING_ENUM(NAME, value, name) TESS_NARROWING_##NAME = (value),
-    TESS_NARROWING_LIST(TESS_NARROWING_ENUM)
-#undef TESS_NARROWING_ENUM
+    TESS_NARROWING_OFF = 0, /**< tiles as they are stored (default) */
+    /** below eps, 1e-1 eps, 1e-2 eps and 1e-3 eps, an absolute number: atol where it is above 0, else rtol; what was
+        narrowed stays so */
+    TESS_NARROWING_PAPER = 1,
+    /** below 2^8, 2^-5, 2^-12 and 2^-16 times rtol ||b|| / sqrt(n) (times ||M^-1 r|| / ||r|| of the cycle's first residual
+        r, with a preconditioner M), so that scaling A or b by a power of two changes nothing; tiles are used in their own
+        precision again when a segment grows */
+    TESS_NARROWING_SAFE = 2
 } tess_narrowing;
 
 /**
@@ -96,16 +87,9 @@ typedef enum tess_narrowing {
  * product more than vectors.
  */
 typedef enum tess_orthogonalization {
-    TESS_ORTHOGONALIZATION_CGS2 = 0, /**< both passes in one iteration */
-    TESS_ORTHOGONALIZATION_CGS2_DELAYED =
-        1 /**< the second pass goes with the first of the next iteration: one reduction */
+    TESS_ORTHOGONALIZATION_CGS2 = 0,        /**< both passes in one iteration */
+    TESS_ORTHOGONALIZATION_CGS2_DELAYED = 1 /**< the second pass goes with the first of the next iteration */
 } tess_orthogonalization;
-
-typedef enum tess_engine {
-#define TESS_ENGINE_ENUM(NAME, value, name) TESS_ENGINE_##NAME = (value),
-    TESS_ENGINE_LIST(TESS_ENGINE_ENUM)
-#undef TESS_ENGINE_ENUM
-} tess_engine;
 
 /** What happens when the estimate and the true residual disagree, or the iteration breaks down. */
 typedef enum tess_guard {
@@ -113,51 +97,41 @@ typedef enum tess_guard {
     TESS_GUARD_REPORT = 1  /**< verify and report; change nothing */
 } tess_guard;
 
-/* X(NAME, code, name, text). Codes and names are PETSc's where it has one; those from -100 on are ours. */
-#define TESS_REASON_LIST(X)                                                                                       \
-    X(RUNNING, 0, "running", "the solve has not ended")                                                           \
-    X(RTOL, 2, "rtol", "converged: relative tolerance met")                                                       \
-    X(ATOL, 3, "atol", "converged: absolute tolerance met")                                                       \
-    X(HAPPY_BREAKDOWN, 7, "happy_breakdown", "converged: exact solution found at a breakdown")                    \
-    X(ITERATIONS, -3, "iterations", "iteration limit reached")                                                    \
-    X(DIVERGENCE, -4, "divergence", "the residual grew beyond the divergence limit")                              \
-    X(BREAKDOWN, -5, "breakdown", "the recurrence broke down")                                                    \
-    X(NONSYMMETRIC, -7, "nonsymmetric", "the method needs a symmetric matrix")                                    \
-    X(INDEFINITE_PRECOND, -8, "indefinite_precond", "the preconditioner is not positive definite")                \
-    X(NAN_OR_INF, -9, "nan_or_inf", "NaN or Inf appeared")                                                        \
-    X(INDEFINITE_MATRIX, -10, "indefinite_matrix", "the matrix is not positive definite")                         \
-    X(PRECOND_SETUP, -11, "precond_setup", "the preconditioner could not be set up")                              \
-    X(FALSE_CONVERGENCE, -100, "false_convergence", "the estimate met the tolerance, the true residual does not") \
-    X(STAGNATION, -101, "stagnation", "no further progress in the working precision")                             \
-    X(CANCELLED, -102, "cancelled", "cancelled by the monitor")                                                   \
-    X(OVERFLOW, -103, "overflow", "overflow in a low precision")
-
+/** Why a solve ended. Numbers and names are PETSc's where it has one; those from -100 on are ours. Append, never renumber. */
 typedef enum tess_reason {
-#define TESS_REASON_ENUM(NAME, code, name, text) TESS_REASON_##NAME = (code),
-    TESS_REASON_LIST(TESS_REASON_ENUM)
-#undef TESS_REASON_ENUM
+    TESS_REASON_RUNNING = 0,              /**< the solve has not ended */
+    TESS_REASON_RTOL = 2,                 /**< converged: relative tolerance met */
+    TESS_REASON_ATOL = 3,                 /**< converged: absolute tolerance met */
+    TESS_REASON_HAPPY_BREAKDOWN = 7,      /**< converged: exact solution found at a breakdown */
+    TESS_REASON_ITERATIONS = -3,          /**< iteration limit reached */
+    TESS_REASON_DIVERGENCE = -4,          /**< the residual grew beyond the divergence limit */
+    TESS_REASON_BREAKDOWN = -5,           /**< the recurrence broke down */
+    TESS_REASON_NONSYMMETRIC = -7,        /**< the method needs a symmetric matrix */
+    TESS_REASON_INDEFINITE_PRECOND = -8,  /**< the preconditioner is not positive definite */
+    TESS_REASON_NAN_OR_INF = -9,          /**< NaN or Inf appeared */
+    TESS_REASON_INDEFINITE_MATRIX = -10,  /**< the matrix is not positive definite */
+    TESS_REASON_PRECOND_SETUP = -11,      /**< the preconditioner could not be set up */
+    TESS_REASON_FALSE_CONVERGENCE = -100, /**< the estimate met the tolerance, the true residual does not */
+    TESS_REASON_STAGNATION = -101,        /**< no further progress in the working precision */
+    TESS_REASON_CANCELLED = -102,         /**< cancelled by the monitor */
+    TESS_REASON_OVERFLOW = -103           /**< overflow in a low precision */
 } tess_reason;
 
 /**
- * What the time of a solve goes into, X(NAME, value, name). A fused pass counts where most of its bytes belong: norms go with
- * the pass that they are made in, and of GMRES' middle pass, which subtracts and projects, all is gemv_n. refinement: between
- * cycles, the true residual above all; other: vector updates, small problems, launches.
+ * What the time of a solve goes into. A fused pass counts where most of its bytes belong: norms go with the pass that they
+ * are made in, and of GMRES' middle pass, which subtracts and projects, all is gemv_n.
  */
-#define TESS_PHASE_LIST(X)   \
-    X(OTHER, 0, "other")     \
-    X(SPMV, 1, "spmv")       \
-    X(GEMV_T, 2, "gemv_t")   \
-    X(GEMV_N, 3, "gemv_n")   \
-    X(NORM, 4, "norm")       \
-    X(PRECOND, 5, "precond") \
-    X(REFINEMENT, 6, "refinement")
-
 typedef enum tess_phase {
-#define TESS_PHASE_ENUM(NAME, value, name) TESS_PHASE_##NAME = (value),
-    TESS_PHASE_LIST(TESS_PHASE_ENUM)
-#undef TESS_PHASE_ENUM
-        TESS_PHASES
+    TESS_PHASE_OTHER = 0,     /**< vector updates, small problems, launches */
+    TESS_PHASE_SPMV = 1,      /**< products with the matrix */
+    TESS_PHASE_GEMV_T = 2,    /**< GMRES: inner products with the basis */
+    TESS_PHASE_GEMV_N = 3,    /**< GMRES: combinations of the basis */
+    TESS_PHASE_NORM = 4,      /**< norms and other reductions */
+    TESS_PHASE_PRECOND = 5,   /**< the preconditioner */
+    TESS_PHASE_REFINEMENT = 6 /**< between cycles, the true residual above all */
 } tess_phase;
+
+enum { TESS_PHASE_COUNT = 7 };
 
 typedef struct tess_progress {
     int64_t iteration;
@@ -269,10 +243,10 @@ typedef struct tess_solve_result {
     int narrowing_misled; /**< 1 when the guard found the solve misled by it and went on with tiles as they are stored */
     /** With narrowing: products of a tile and a vector's segment in the loops, by the precision that the tile was used in. */
     int64_t tile_products[TESS_PRECISION_COUNT];
-    int64_t tile_products_bypassed;    /**< those that were not made */
-    int timed;                         /**< 1: phase_seconds were measured: CG, BiCGSTAB and GMRES with `timings` */
-    double phase_seconds[TESS_PHASES]; /**< they add up to solve_seconds */
-    tess_role_precision inner, basis;  /**< GMRES: what cycles began in; not given for other solvers */
+    int64_t tile_products_bypassed; /**< those that were not made */
+    int timed;                      /**< 1: phase_seconds were measured: CG, BiCGSTAB and GMRES with `timings` */
+    double phase_seconds[TESS_PHASE_COUNT]; /**< they add up to solve_seconds */
+    tess_role_precision inner, basis;       /**< GMRES: what cycles began in; not given for other solvers */
     tess_step_list steps; /**< Jacobi: the steps with the iterations that each ran; a repair may have added one */
 } tess_solve_result;
 
@@ -375,22 +349,26 @@ TESS_EXPORT void tess_solver_destroy(tess_solver *solver);
 TESS_EXPORT tess_status tess_verify_residual(const tess_matrix *a, const tess_vector *b, const tess_vector *x,
                                              tess_vector *residual, double *norm, double *bound);
 
-TESS_EXPORT const char *tess_reason_name(tess_reason reason);
+/** One-line description; "?" for a value outside the list. */
 TESS_EXPORT const char *tess_reason_text(tess_reason reason);
+
+/** Names of the enums above, and the reverse: INVALID_ARGUMENT leaves *out alone. */
+TESS_EXPORT const char *tess_reason_name(tess_reason reason);
+TESS_EXPORT tess_status tess_reason_parse(const char *name, tess_reason *out);
 TESS_EXPORT const char *tess_phase_name(tess_phase phase);
-TESS_EXPORT const char *tess_solver_name(tess_solver_kind solver);
-TESS_EXPORT tess_status tess_solver_parse(const char *name, tess_solver_kind *out);
-TESS_EXPORT const char *tess_orthogonalization_name(tess_orthogonalization orthogonalization);
-/** `cgs2` or `cgs2-delayed`; INVALID_ARGUMENT leaves *out alone. */
-TESS_EXPORT tess_status tess_orthogonalization_parse(const char *name, tess_orthogonalization *out);
+TESS_EXPORT tess_status tess_phase_parse(const char *name, tess_phase *out);
+TESS_EXPORT const char *tess_solver_kind_name(tess_solver_kind kind);
+TESS_EXPORT tess_status tess_solver_kind_parse(const char *name, tess_solver_kind *out);
 TESS_EXPORT const char *tess_engine_name(tess_engine engine);
 TESS_EXPORT tess_status tess_engine_parse(const char *name, tess_engine *out);
+TESS_EXPORT const char *tess_guard_name(tess_guard guard);
+TESS_EXPORT tess_status tess_guard_parse(const char *name, tess_guard *out);
 TESS_EXPORT const char *tess_recurrence_name(tess_recurrence recurrence);
 TESS_EXPORT tess_status tess_recurrence_parse(const char *name, tess_recurrence *out);
+TESS_EXPORT const char *tess_orthogonalization_name(tess_orthogonalization orthogonalization);
+TESS_EXPORT tess_status tess_orthogonalization_parse(const char *name, tess_orthogonalization *out);
 TESS_EXPORT const char *tess_narrowing_name(tess_narrowing narrowing);
 TESS_EXPORT tess_status tess_narrowing_parse(const char *name, tess_narrowing *out);
-/** Parses `none`, `jacobi`, `block-jacobi`, `block-jacobi:K`, `polynomial`, `polynomial:D`, `ilu0` or `ic0`. */
-TESS_EXPORT tess_status tess_precond_parse(const char *text, tess_precond_options *out);
 
 TESS_END_DECLS
 

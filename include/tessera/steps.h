@@ -36,7 +36,7 @@ typedef struct tess_step_list {
  * Parses `fp32,mixed,fp64`, each with `:N` for N iterations, N >= 1. INVALID_ARGUMENT for anything else, more than
  * TESS_MOST_STEPS, or an empty list. tests/unit/test_steps.c
  */
-TESS_EXPORT tess_status tess_steps_parse(const char *text, tess_step_list *out);
+TESS_EXPORT tess_status tess_step_list_parse(const char *text, tess_step_list *out);
 /** "mixed", or the precision's name. */
 TESS_EXPORT const char *tess_step_what_name(int what);
 

@@ -11,6 +11,7 @@
 #include <tessera/gallery.h>
 #include <tessera/io.h>
 #include <tessera/matrix.h>
+#include <tessera/names.h>
 #include <tessera/order.h>
 #include <tessera/policy.h>
 #include <tessera/precision.h>

@@ -32,17 +32,6 @@ const char *tess_gpu_backend(void)
     return gpu ? gpu->name : "none";
 }
 
-const char *tess_status_string(tess_status status)
-{
-    switch (status) {
-#define TESS_STATUS_CASE(name, value, message) \
-    case TESS_##name: return message;
-        TESS_STATUS_LIST(TESS_STATUS_CASE)
-#undef TESS_STATUS_CASE
-    }
-    return "unknown status";
-}
-
 double tess_wall_seconds(void)
 {
     struct timespec now;

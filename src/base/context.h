@@ -36,7 +36,7 @@ typedef struct tess_kept_arrays {
 struct tess_context {
     tess_device device; /* CPU or GPU */
     const tess_backend *backend;
-    const tess_backend *host;          /* always the host backend */
+    const tess_backend *host; /* always the host backend */
     int threads;
     tess_allocator host_allocator, device_allocator;
     tess_kept_arrays kept;

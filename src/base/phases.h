@@ -12,7 +12,7 @@
 
 /* In the memory of the backend's device. Nanoseconds. */
 typedef struct tess_phase_clock {
-    int64_t total[TESS_PHASES];
+    int64_t total[TESS_PHASE_COUNT];
     int64_t last; /* when the present phase began; 0: none has */
     int32_t now;
 } tess_phase_clock;

@@ -4,20 +4,27 @@
 #include <string.h>
 #include <strings.h>
 
-#include <tessera/precision.h>
+#include <tessera/codec.h>
 
 typedef struct precision_traits {
-    const char *name;
     size_t bytes;
     int bits, emin, emax;
     double max;
 } precision_traits;
 
 static const precision_traits traits[TESS_PRECISION_COUNT] = {
-#define TRAITS(NAME, value, name, type, bits, emin, emax, max) [value] = {#name, sizeof(type), bits, emin, emax, max},
+#define TRAITS(NAME, value, name, type, bits, emin, emax, max) [value] = {sizeof(type), bits, emin, emax, max},
     TESS_PRECISION_LIST(TRAITS)
 #undef TRAITS
 };
+
+#define SAME_NUMBER(NAME, value, ...) \
+    _Static_assert(TESS_PRECISION_##NAME == (value), "the enum of precision.h and the list of codec.h agree");
+TESS_PRECISION_LIST(SAME_NUMBER)
+#undef SAME_NUMBER
+#define COUNT_ONE(...) +1
+_Static_assert(TESS_PRECISION_COUNT == TESS_PRECISION_LIST(COUNT_ONE), "so do the numbers of precisions");
+#undef COUNT_ONE
 
 static int is_known(tess_precision precision)
 {
@@ -29,23 +36,7 @@ size_t tess_precision_bytes(tess_precision precision)
     return is_known(precision) ? traits[precision].bytes : 0;
 }
 
-const char *tess_precision_name(tess_precision precision)
-{
-    return is_known(precision) ? traits[precision].name : "?";
-}
-
-tess_status tess_precision_parse(const char *name, tess_precision *out)
-{
-    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
-        if (strcasecmp(name, traits[p].name) == 0) {
-            *out = (tess_precision)p;
-            return TESS_SUCCESS;
-        }
-    }
-    return TESS_INVALID_ARGUMENT;
-}
-
-tess_status tess_role_parse(const char *text, tess_role_precision *out)
+tess_status tess_role_precision_parse(const char *text, tess_role_precision *out)
 {
     static const char *const arithmetics[] = {"/fp64", "/fp32"}; /* by tess_arithmetic */
     const size_t length = strcspn(text, "/");

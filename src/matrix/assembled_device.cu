@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What solvers ask of an assembled matrix on the GPU besides products: its true residual in two words, its diagonal. */
+#include <limits.h>
+
 #include "device/gpu/reduce.cuh"
 #include "matrix/assembled.h"
 #include "matrix/residual_rows.h"

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tessera/codec.h>
+
 #include "base/offsets.h"
 #include "matrix/matrix.h"
 

@@ -21,44 +21,7 @@ void tess_policy_options_init(tess_policy_options *o)
     o->block_rows = o->block_cols = DEFAULT_SIDE;
 }
 
-/* ---- names ---- */
-
-#define NAME_OF(NAME, value, name) [value] = name,
-static const char *const granularity_names[] = {TESS_GRANULARITY_LIST(NAME_OF)};
-static const char *const policy_names[] = {TESS_POLICY_LIST(NAME_OF)};
-#undef NAME_OF
-enum {
-    GRANULARITY_COUNT = sizeof granularity_names / sizeof granularity_names[0],
-    POLICY_COUNT = sizeof policy_names / sizeof policy_names[0]
-};
-
-/* Index of the name that the first `length` characters are; -1: of none. */
-static int find_name(const char *const *names, int count, const char *text, size_t length)
-{
-    for (int i = 0; i < count; i++) {
-        if (strlen(names[i]) == length && strncasecmp(names[i], text, length) == 0) { return i; }
-    }
-    return -1;
-}
-
-const char *tess_granularity_name(tess_granularity granularity)
-{
-    return (int)granularity >= 0 && (int)granularity < GRANULARITY_COUNT ? granularity_names[granularity] : "?";
-}
-
-tess_status tess_granularity_parse(const char *name, tess_granularity *out)
-{
-    int index = find_name(granularity_names, GRANULARITY_COUNT, name, strlen(name));
-
-    if (index < 0) { return TESS_INVALID_ARGUMENT; }
-    *out = (tess_granularity)index;
-    return TESS_SUCCESS;
-}
-
-const char *tess_policy_name(tess_policy policy)
-{
-    return (int)policy >= 0 && (int)policy < POLICY_COUNT ? policy_names[policy] : "?";
-}
+/* ---- texts ---- */
 
 /* All of the text as a number above 0 and finite. */
 static bool parse_parameter(const char *text, double *out)
@@ -75,19 +38,23 @@ static bool parse_parameter(const char *text, double *out)
     return true;
 }
 
-tess_status tess_policy_parse(const char *text, tess_policy_options *out)
+tess_status tess_policy_options_parse(const char *text, tess_policy_options *out)
 {
-    size_t length = strcspn(text, ":");
-    int index = find_name(policy_names, POLICY_COUNT, text, length);
-    bool chosen = index == TESS_POLICY_MEAN_3STD && strcasecmp(text + length, ":auto") == 0;
+    const size_t length = strcspn(text, ":");
+    tess_policy policy = TESS_POLICY_NONE;
     double parameter = 0.0;
+    char name[32] = "";
+    bool chosen = false;
 
-    if (index < 0) { return TESS_INVALID_ARGUMENT; }
+    if (length >= sizeof name) { return TESS_INVALID_ARGUMENT; }
+    memcpy(name, text, length);
+    if (tess_policy_parse(name, &policy) != TESS_SUCCESS) { return TESS_INVALID_ARGUMENT; }
+    chosen = policy == TESS_POLICY_MEAN_3STD && strcasecmp(text + length, ":auto") == 0;
     if (text[length] == ':' && !chosen &&
-        (index == TESS_POLICY_NONE || !parse_parameter(text + length + 1, &parameter))) {
+        (policy == TESS_POLICY_NONE || !parse_parameter(text + length + 1, &parameter))) {
         return TESS_INVALID_ARGUMENT;
     }
-    out->policy = (tess_policy)index;
+    out->policy = policy;
     out->parameter = parameter;
     out->choose_parameter = chosen;
     return TESS_SUCCESS;
@@ -190,10 +157,10 @@ static tess_status check_blocks(tess_context *ctx, const tess_policy_options *o)
 
 static tess_status check_numbers(tess_context *ctx, const tess_policy_options *o)
 {
-    if ((int)o->granularity < 0 || (int)o->granularity >= GRANULARITY_COUNT) {
+    if ((int)o->granularity < 0 || (int)o->granularity > TESS_GRANULARITY_BLOCK) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "granularity number %d", (int)o->granularity);
     }
-    if ((int)o->policy < 0 || (int)o->policy >= POLICY_COUNT) {
+    if ((int)o->policy < 0 || (int)o->policy > TESS_POLICY_LOSSLESS) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "policy number %d", (int)o->policy);
     }
     if (o->granularity == TESS_GRANULARITY_MATRIX && o->policy != TESS_POLICY_NONE &&

@@ -2,6 +2,7 @@
 /* Preconditioners: set-up, renewal, application. */
 #include "precond/precond.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "precond/block_jacobi.h"
@@ -19,6 +20,37 @@ void tess_precond_options_init(tess_precond_options *options)
     options->seed = 1;
     options->leaf = DEFAULT_LEAF;
     tess_storage_options_init(&options->squares);
+}
+
+/* The number after the colon: rows of a block, or a degree. */
+static tess_status parse_precond_number(const char *text, tess_precond_options *out)
+{
+    const bool blocks = out->kind == TESS_PRECOND_BLOCK_JACOBI;
+    const long most = blocks ? TESS_MAX_BLOCK_SIZE : TESS_MAX_POLYNOMIAL_DEGREE;
+    char *end = NULL;
+    const long number = strtol(text, &end, 10);
+
+    if (!blocks && out->kind != TESS_PRECOND_POLYNOMIAL) { return TESS_INVALID_ARGUMENT; }
+    if (end == text || *end || number < 1 || number > most) { return TESS_INVALID_ARGUMENT; }
+    *(blocks ? &out->block_size : &out->degree) = (int)number;
+    return TESS_SUCCESS;
+}
+
+tess_status tess_precond_options_parse(const char *text, tess_precond_options *out)
+{
+    size_t length = strcspn(text, ":");
+    char name[32];
+    tess_precond_kind kind = TESS_PRECOND_NONE;
+
+    if (length >= sizeof name) { return TESS_INVALID_ARGUMENT; }
+    memcpy(name, text, length);
+    name[length] = '\0';
+    if (tess_precond_kind_parse(name, &kind) != TESS_SUCCESS || kind == TESS_PRECOND_SHELL) {
+        return TESS_INVALID_ARGUMENT;
+    }
+    tess_precond_options_init(out);
+    out->kind = kind;
+    return text[length] == ':' ? parse_precond_number(text + length + 1, out) : TESS_SUCCESS;
 }
 
 void tess_precond_destroy(tess_precond *m)

@@ -1,38 +1,226 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names of everything that can be asked for by name. */
+/* The names of the public enums: a table each, in the order of the header. tests/unit/test_names.c compares the two. */
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include <tessera/tessera.h>
 
-/* A list of names with their values; ended by NULL. */
-typedef struct named_value {
-    const char *name;
-    int value;
-} named_value;
+/* ---- names ---- */
 
-#define NAMED(NAME, value, name, ...) {name, value},
-
-static const named_value format_names[] = {
-    TESS_FORMAT_LIST(NAMED){"shell", TESS_FORMAT_SHELL}, {"auto", TESS_FORMAT_AUTO}, {NULL, 0}};
-static const named_value layout_names[] = {TESS_LAYOUT_LIST(NAMED){NULL, 0}};
-static const named_value solver_names[] = {TESS_SOLVER_LIST(NAMED){NULL, 0}};
-static const named_value engine_names[] = {TESS_ENGINE_LIST(NAMED){NULL, 0}};
-static const named_value recurrence_names[] = {TESS_RECURRENCE_LIST(NAMED){NULL, 0}};
-static const named_value narrowing_names[] = {TESS_NARROWING_LIST(NAMED){NULL, 0}};
-static const named_value orthogonalization_names[] = {
+static const tess_named_value status_names[] = {{"success", TESS_SUCCESS},
+                                                {"out_of_memory", TESS_OUT_OF_MEMORY},
+                                                {"out_of_device_memory", TESS_OUT_OF_DEVICE_MEMORY},
+                                                {"invalid_argument", TESS_INVALID_ARGUMENT},
+                                                {"dimension_mismatch", TESS_DIMENSION_MISMATCH},
+                                                {"out_of_range", TESS_OUT_OF_RANGE},
+                                                {"unsupported", TESS_UNSUPPORTED},
+                                                {"not_found", TESS_NOT_FOUND},
+                                                {"io", TESS_IO},
+                                                {"parse", TESS_PARSE},
+                                                {"corrupt", TESS_CORRUPT},
+                                                {"no_device", TESS_NO_DEVICE},
+                                                {"device", TESS_DEVICE},
+                                                {"callback", TESS_CALLBACK},
+                                                {"singular", TESS_SINGULAR},
+                                                {"internal", TESS_INTERNAL},
+                                                {NULL, 0}};
+static const tess_named_value arithmetic_names[] = {
+    {"fp64", TESS_ARITHMETIC_FP64}, {"fp32", TESS_ARITHMETIC_FP32}, {NULL, 0}};
+static const tess_named_value overflow_names[] = {
+    {"infinity", TESS_OVERFLOW_INFINITY}, {"saturate", TESS_OVERFLOW_SATURATE}, {NULL, 0}};
+static const tess_named_value device_names[] = {
+    {"auto", TESS_DEVICE_AUTO}, {"cpu", TESS_DEVICE_CPU}, {"gpu", TESS_DEVICE_GPU}, {NULL, 0}};
+static const tess_named_value memory_names[] = {{"host", TESS_MEMORY_HOST}, {"device", TESS_MEMORY_DEVICE}, {NULL, 0}};
+static const tess_named_value ownership_names[] = {{"copy", TESS_COPY}, {"borrow", TESS_BORROW}, {NULL, 0}};
+static const tess_named_value log_level_names[] = {
+    {"none", TESS_LOG_NONE}, {"warn", TESS_LOG_WARN}, {"info", TESS_LOG_INFO}, {"debug", TESS_LOG_DEBUG}, {NULL, 0}};
+static const tess_named_value operation_names[] = {{"none", TESS_OP_NONE}, {"transpose", TESS_OP_TRANSPOSE}, {NULL, 0}};
+static const tess_named_value triangle_names[] = {{"lower", TESS_LOWER}, {"upper", TESS_UPPER}, {NULL, 0}};
+static const tess_named_value unit_diagonal_names[] = {{"non-unit", TESS_NON_UNIT}, {"unit", TESS_UNIT}, {NULL, 0}};
+static const tess_named_value format_names[] = {{"csr", TESS_FORMAT_CSR},
+                                                {"ellr", TESS_FORMAT_ELLR},
+                                                {"sell", TESS_FORMAT_SELL},
+                                                {"split", TESS_FORMAT_SPLIT},
+                                                {"composite", TESS_FORMAT_COMPOSITE},
+                                                {"dia", TESS_FORMAT_DIA},
+                                                {"tiles", TESS_FORMAT_TILES},
+                                                {"shell", TESS_FORMAT_SHELL},
+                                                {"auto", TESS_FORMAT_AUTO},
+                                                {NULL, 0}};
+static const tess_named_value row_order_names[] = {{"original", TESS_ROW_ORDER_ORIGINAL},
+                                                   {"permuted", TESS_ROW_ORDER_PERMUTED},
+                                                   {"symmetric", TESS_ROW_ORDER_SYMMETRIC},
+                                                   {NULL, 0}};
+static const tess_named_value granularity_names[] = {{"matrix", TESS_GRANULARITY_MATRIX},
+                                                     {"row", TESS_GRANULARITY_ROW},
+                                                     {"entry", TESS_GRANULARITY_ENTRY},
+                                                     {"block", TESS_GRANULARITY_BLOCK},
+                                                     {NULL, 0}};
+static const tess_named_value policy_names[] = {{"none", TESS_POLICY_NONE},
+                                                {"fixed-range", TESS_POLICY_FIXED_RANGE},
+                                                {"mean-range", TESS_POLICY_MEAN_RANGE},
+                                                {"mean-3std", TESS_POLICY_MEAN_3STD},
+                                                {"lossless", TESS_POLICY_LOSSLESS},
+                                                {NULL, 0}};
+static const tess_named_value scaling_names[] = {
+    {"none", TESS_SCALING_NONE}, {"max-product", TESS_SCALING_MAX_PRODUCT}, {NULL, 0}};
+static const tess_named_value reordering_names[] = {
+    {"none", TESS_REORDERING_NONE}, {"rcm", TESS_REORDERING_RCM}, {NULL, 0}};
+static const tess_named_value precond_kind_names[] = {{"none", TESS_PRECOND_NONE},
+                                                      {"jacobi", TESS_PRECOND_JACOBI},
+                                                      {"block-jacobi", TESS_PRECOND_BLOCK_JACOBI},
+                                                      {"polynomial", TESS_PRECOND_POLYNOMIAL},
+                                                      {"ilu0", TESS_PRECOND_ILU0},
+                                                      {"ic0", TESS_PRECOND_IC0},
+                                                      {"shell", TESS_PRECOND_SHELL},
+                                                      {NULL, 0}};
+static const tess_named_value polynomial_form_names[] = {
+    {"roots", TESS_POLYNOMIAL_ROOTS}, {"powers", TESS_POLYNOMIAL_POWERS}, {NULL, 0}};
+static const tess_named_value triangular_names[] = {{"auto", TESS_TRIANGULAR_AUTO},
+                                                    {"levels", TESS_TRIANGULAR_LEVELS},
+                                                    {"blocks", TESS_TRIANGULAR_BLOCKS},
+                                                    {"merged", TESS_TRIANGULAR_MERGED},
+                                                    {NULL, 0}};
+static const tess_named_value factorization_names[] = {{"auto", TESS_FACTORIZATION_AUTO},
+                                                       {"host", TESS_FACTORIZATION_HOST},
+                                                       {"device", TESS_FACTORIZATION_DEVICE},
+                                                       {NULL, 0}};
+static const tess_named_value solver_kind_names[] = {
+    {"auto", TESS_SOLVER_AUTO},         {"cg", TESS_SOLVER_CG},
+    {"bicgstab", TESS_SOLVER_BICGSTAB}, {"jacobi", TESS_SOLVER_JACOBI},
+    {"gmres", TESS_SOLVER_GMRES},       {"gmres-ir", TESS_SOLVER_GMRES_IR},
+    {"gmres-fd", TESS_SOLVER_GMRES_FD}, {NULL, 0}};
+static const tess_named_value engine_names[] = {{"auto", TESS_ENGINE_AUTO},
+                                                {"plain", TESS_ENGINE_PLAIN},
+                                                {"graph", TESS_ENGINE_GRAPH},
+                                                {"single-kernel", TESS_ENGINE_SINGLE_KERNEL},
+                                                {NULL, 0}};
+static const tess_named_value recurrence_names[] = {{"auto", TESS_RECURRENCE_AUTO},
+                                                    {"standard", TESS_RECURRENCE_STANDARD},
+                                                    {"one-reduction", TESS_RECURRENCE_ONE_REDUCTION},
+                                                    {"predict-and-recompute", TESS_RECURRENCE_PREDICT_AND_RECOMPUTE},
+                                                    {NULL, 0}};
+static const tess_named_value orthogonalization_names[] = {
     {"cgs2", TESS_ORTHOGONALIZATION_CGS2}, {"cgs2-delayed", TESS_ORTHOGONALIZATION_CGS2_DELAYED}, {NULL, 0}};
-static const named_value phase_names[] = {TESS_PHASE_LIST(NAMED){NULL, 0}};
-static const named_value scaling_names[] = {TESS_SCALING_LIST(NAMED){NULL, 0}};
-static const named_value reordering_names[] = {TESS_REORDERING_LIST(NAMED){NULL, 0}};
-static const named_value precond_names[] = {TESS_PRECOND_LIST(NAMED){"shell", TESS_PRECOND_SHELL}, {NULL, 0}};
-static const named_value triangular_names[] = {TESS_TRIANGULAR_LIST(NAMED){NULL, 0}};
-static const named_value factorization_names[] = {TESS_FACTORIZATION_LIST(NAMED){NULL, 0}};
-static const named_value form_names[] = {TESS_POLYNOMIAL_FORM_LIST(NAMED){NULL, 0}};
+static const tess_named_value guard_names[] = {{"repair", TESS_GUARD_REPAIR}, {"report", TESS_GUARD_REPORT}, {NULL, 0}};
+static const tess_named_value reason_names[] = {{"running", TESS_REASON_RUNNING},
+                                                {"rtol", TESS_REASON_RTOL},
+                                                {"atol", TESS_REASON_ATOL},
+                                                {"happy_breakdown", TESS_REASON_HAPPY_BREAKDOWN},
+                                                {"iterations", TESS_REASON_ITERATIONS},
+                                                {"divergence", TESS_REASON_DIVERGENCE},
+                                                {"breakdown", TESS_REASON_BREAKDOWN},
+                                                {"nonsymmetric", TESS_REASON_NONSYMMETRIC},
+                                                {"indefinite_precond", TESS_REASON_INDEFINITE_PRECOND},
+                                                {"nan_or_inf", TESS_REASON_NAN_OR_INF},
+                                                {"indefinite_matrix", TESS_REASON_INDEFINITE_MATRIX},
+                                                {"precond_setup", TESS_REASON_PRECOND_SETUP},
+                                                {"false_convergence", TESS_REASON_FALSE_CONVERGENCE},
+                                                {"stagnation", TESS_REASON_STAGNATION},
+                                                {"cancelled", TESS_REASON_CANCELLED},
+                                                {"overflow", TESS_REASON_OVERFLOW},
+                                                {NULL, 0}};
+static const tess_named_value phase_names[] = {{"other", TESS_PHASE_OTHER},
+                                               {"spmv", TESS_PHASE_SPMV},
+                                               {"gemv_t", TESS_PHASE_GEMV_T},
+                                               {"gemv_n", TESS_PHASE_GEMV_N},
+                                               {"norm", TESS_PHASE_NORM},
+                                               {"precond", TESS_PHASE_PRECOND},
+                                               {"refinement", TESS_PHASE_REFINEMENT},
+                                               {NULL, 0}};
+static const tess_named_value layout_names[] = {
+    {"tcki", TESS_LAYOUT_TCKI}, {"resident", TESS_LAYOUT_RESIDENT}, {NULL, 0}};
+static const tess_named_value kernel_names[] = {
+    {"default", TESS_KERNEL_DEFAULT}, {"paper", TESS_KERNEL_PAPER}, {NULL, 0}};
+static const tess_named_value narrowing_names[] = {
+    {"off", TESS_NARROWING_OFF}, {"paper", TESS_NARROWING_PAPER}, {"safe", TESS_NARROWING_SAFE}, {NULL, 0}};
+#define NAMED(NAME, value, name, ...) {#name, TESS_PRECISION_##NAME},
+static const tess_named_value precision_names[] = {TESS_PRECISION_LIST(NAMED){NULL, 0}};
+#undef NAMED
 
-static const char *name_of(const named_value *list, int value)
+static const tess_named_value status_texts[] = {{"success", TESS_SUCCESS},
+                                                {"out of host memory", TESS_OUT_OF_MEMORY},
+                                                {"out of device memory", TESS_OUT_OF_DEVICE_MEMORY},
+                                                {"invalid argument", TESS_INVALID_ARGUMENT},
+                                                {"dimensions do not match", TESS_DIMENSION_MISMATCH},
+                                                {"size or index out of range", TESS_OUT_OF_RANGE},
+                                                {"not supported", TESS_UNSUPPORTED},
+                                                {"not found", TESS_NOT_FOUND},
+                                                {"input or output failed", TESS_IO},
+                                                {"malformed input", TESS_PARSE},
+                                                {"file is damaged or of another version", TESS_CORRUPT},
+                                                {"no usable device", TESS_NO_DEVICE},
+                                                {"the device runtime reported an error", TESS_DEVICE},
+                                                {"a user callback reported failure", TESS_CALLBACK},
+                                                {"a matrix, a diagonal block or entry is singular", TESS_SINGULAR},
+                                                {"internal error", TESS_INTERNAL},
+                                                {NULL, 0}};
+static const tess_named_value reason_texts[] = {
+    {"the solve has not ended", TESS_REASON_RUNNING},
+    {"converged: relative tolerance met", TESS_REASON_RTOL},
+    {"converged: absolute tolerance met", TESS_REASON_ATOL},
+    {"converged: exact solution found at a breakdown", TESS_REASON_HAPPY_BREAKDOWN},
+    {"iteration limit reached", TESS_REASON_ITERATIONS},
+    {"the residual grew beyond the divergence limit", TESS_REASON_DIVERGENCE},
+    {"the recurrence broke down", TESS_REASON_BREAKDOWN},
+    {"the method needs a symmetric matrix", TESS_REASON_NONSYMMETRIC},
+    {"the preconditioner is not positive definite", TESS_REASON_INDEFINITE_PRECOND},
+    {"NaN or Inf appeared", TESS_REASON_NAN_OR_INF},
+    {"the matrix is not positive definite", TESS_REASON_INDEFINITE_MATRIX},
+    {"the preconditioner could not be set up", TESS_REASON_PRECOND_SETUP},
+    {"the estimate met the tolerance, the true residual does not", TESS_REASON_FALSE_CONVERGENCE},
+    {"no further progress in the working precision", TESS_REASON_STAGNATION},
+    {"cancelled by the monitor", TESS_REASON_CANCELLED},
+    {"overflow in a low precision", TESS_REASON_OVERFLOW},
+    {NULL, 0}};
+
+static const struct {
+    const char *type;
+    const tess_named_value *names;
+} tables[] = {
+    {"tess_status", status_names},
+    {"tess_precision", precision_names},
+    {"tess_arithmetic", arithmetic_names},
+    {"tess_overflow", overflow_names},
+    {"tess_device", device_names},
+    {"tess_memory", memory_names},
+    {"tess_ownership", ownership_names},
+    {"tess_log_level", log_level_names},
+    {"tess_operation", operation_names},
+    {"tess_triangle", triangle_names},
+    {"tess_unit_diagonal", unit_diagonal_names},
+    {"tess_format", format_names},
+    {"tess_row_order", row_order_names},
+    {"tess_granularity", granularity_names},
+    {"tess_policy", policy_names},
+    {"tess_scaling", scaling_names},
+    {"tess_reordering", reordering_names},
+    {"tess_precond_kind", precond_kind_names},
+    {"tess_polynomial_form", polynomial_form_names},
+    {"tess_triangular", triangular_names},
+    {"tess_factorization", factorization_names},
+    {"tess_solver_kind", solver_kind_names},
+    {"tess_engine", engine_names},
+    {"tess_recurrence", recurrence_names},
+    {"tess_orthogonalization", orthogonalization_names},
+    {"tess_guard", guard_names},
+    {"tess_reason", reason_names},
+    {"tess_phase", phase_names},
+    {"tess_layout", layout_names},
+    {"tess_kernel", kernel_names},
+    {"tess_narrowing", narrowing_names},
+};
+
+const tess_named_value *tess_enum_names(const char *type)
+{
+    for (size_t i = 0; type && i < sizeof tables / sizeof *tables; i++) {
+        if (strcmp(tables[i].type, type) == 0) { return tables[i].names; }
+    }
+    return NULL;
+}
+
+static const char *name_of(const tess_named_value *list, int value)
 {
     for (; list->name; list++) {
         if (list->value == value) { return list->name; }
@@ -40,15 +228,140 @@ static const char *name_of(const named_value *list, int value)
     return "?";
 }
 
-static bool value_of(const named_value *list, const char *name, int *value)
+_Static_assert(sizeof(tess_status) == sizeof(int) && sizeof(tess_reason) == sizeof(int), "enums are as wide as int");
+
+/* `out` points to an enum. */
+static tess_status value_of(const tess_named_value *list, const char *name, void *out)
 {
-    for (; list->name; list++) {
-        if (strcasecmp(list->name, name) == 0 && strcmp(list->name, "shell") != 0) {
-            *value = list->value;
-            return true;
+    for (; name && list->name; list++) {
+        if (strcasecmp(list->name, name) == 0) {
+            memcpy(out, &list->value, sizeof list->value);
+            return TESS_SUCCESS;
         }
     }
-    return false;
+    return TESS_INVALID_ARGUMENT;
+}
+
+const char *tess_status_text(tess_status status)
+{
+    const char *text = name_of(status_texts, (int)status);
+
+    return strcmp(text, "?") == 0 ? "unknown status" : text;
+}
+
+const char *tess_reason_text(tess_reason reason)
+{
+    return name_of(reason_texts, (int)reason);
+}
+
+const char *tess_status_name(tess_status status)
+{
+    return name_of(status_names, (int)status);
+}
+
+tess_status tess_status_parse(const char *name, tess_status *out)
+{
+    return value_of(status_names, name, out);
+}
+
+const char *tess_precision_name(tess_precision precision)
+{
+    return name_of(precision_names, (int)precision);
+}
+
+tess_status tess_precision_parse(const char *name, tess_precision *out)
+{
+    return value_of(precision_names, name, out);
+}
+
+const char *tess_arithmetic_name(tess_arithmetic arithmetic)
+{
+    return name_of(arithmetic_names, (int)arithmetic);
+}
+
+tess_status tess_arithmetic_parse(const char *name, tess_arithmetic *out)
+{
+    return value_of(arithmetic_names, name, out);
+}
+
+const char *tess_overflow_name(tess_overflow overflow)
+{
+    return name_of(overflow_names, (int)overflow);
+}
+
+tess_status tess_overflow_parse(const char *name, tess_overflow *out)
+{
+    return value_of(overflow_names, name, out);
+}
+
+const char *tess_device_name(tess_device device)
+{
+    return name_of(device_names, (int)device);
+}
+
+tess_status tess_device_parse(const char *name, tess_device *out)
+{
+    return value_of(device_names, name, out);
+}
+
+const char *tess_memory_name(tess_memory memory)
+{
+    return name_of(memory_names, (int)memory);
+}
+
+tess_status tess_memory_parse(const char *name, tess_memory *out)
+{
+    return value_of(memory_names, name, out);
+}
+
+const char *tess_ownership_name(tess_ownership ownership)
+{
+    return name_of(ownership_names, (int)ownership);
+}
+
+tess_status tess_ownership_parse(const char *name, tess_ownership *out)
+{
+    return value_of(ownership_names, name, out);
+}
+
+const char *tess_log_level_name(tess_log_level level)
+{
+    return name_of(log_level_names, (int)level);
+}
+
+tess_status tess_log_level_parse(const char *name, tess_log_level *out)
+{
+    return value_of(log_level_names, name, out);
+}
+
+const char *tess_operation_name(tess_operation operation)
+{
+    return name_of(operation_names, (int)operation);
+}
+
+tess_status tess_operation_parse(const char *name, tess_operation *out)
+{
+    return value_of(operation_names, name, out);
+}
+
+const char *tess_triangle_name(tess_triangle triangle)
+{
+    return name_of(triangle_names, (int)triangle);
+}
+
+tess_status tess_triangle_parse(const char *name, tess_triangle *out)
+{
+    return value_of(triangle_names, name, out);
+}
+
+const char *tess_unit_diagonal_name(tess_unit_diagonal diagonal)
+{
+    return name_of(unit_diagonal_names, (int)diagonal);
+}
+
+tess_status tess_unit_diagonal_parse(const char *name, tess_unit_diagonal *out)
+{
+    return value_of(unit_diagonal_names, name, out);
 }
 
 const char *tess_format_name(tess_format format)
@@ -58,100 +371,37 @@ const char *tess_format_name(tess_format format)
 
 tess_status tess_format_parse(const char *name, tess_format *out)
 {
-    int value = 0;
-
-    if (!value_of(format_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
-    *out = (tess_format)value;
-    return TESS_SUCCESS;
+    return value_of(format_names, name, out);
 }
 
-const char *tess_solver_name(tess_solver_kind solver)
+const char *tess_row_order_name(tess_row_order order)
 {
-    return name_of(solver_names, (int)solver);
+    return name_of(row_order_names, (int)order);
 }
 
-tess_status tess_solver_parse(const char *name, tess_solver_kind *out)
+tess_status tess_row_order_parse(const char *name, tess_row_order *out)
 {
-    int value = 0;
-
-    if (!value_of(solver_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
-    *out = (tess_solver_kind)value;
-    return TESS_SUCCESS;
+    return value_of(row_order_names, name, out);
 }
 
-const char *tess_engine_name(tess_engine engine)
+const char *tess_granularity_name(tess_granularity granularity)
 {
-    return name_of(engine_names, (int)engine);
+    return name_of(granularity_names, (int)granularity);
 }
 
-tess_status tess_engine_parse(const char *name, tess_engine *out)
+tess_status tess_granularity_parse(const char *name, tess_granularity *out)
 {
-    int value = 0;
-
-    if (!value_of(engine_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
-    *out = (tess_engine)value;
-    return TESS_SUCCESS;
+    return value_of(granularity_names, name, out);
 }
 
-const char *tess_layout_name(tess_layout layout)
+const char *tess_policy_name(tess_policy policy)
 {
-    return name_of(layout_names, (int)layout);
+    return name_of(policy_names, (int)policy);
 }
 
-tess_status tess_layout_parse(const char *name, tess_layout *out)
+tess_status tess_policy_parse(const char *name, tess_policy *out)
 {
-    int value = 0;
-
-    if (!value_of(layout_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
-    *out = (tess_layout)value;
-    return TESS_SUCCESS;
-}
-
-const char *tess_recurrence_name(tess_recurrence recurrence)
-{
-    return name_of(recurrence_names, (int)recurrence);
-}
-
-tess_status tess_recurrence_parse(const char *name, tess_recurrence *out)
-{
-    int value = 0;
-
-    if (!value_of(recurrence_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
-    *out = (tess_recurrence)value;
-    return TESS_SUCCESS;
-}
-
-const char *tess_narrowing_name(tess_narrowing narrowing)
-{
-    return name_of(narrowing_names, (int)narrowing);
-}
-
-tess_status tess_narrowing_parse(const char *name, tess_narrowing *out)
-{
-    int value = 0;
-
-    if (!value_of(narrowing_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
-    *out = (tess_narrowing)value;
-    return TESS_SUCCESS;
-}
-
-const char *tess_orthogonalization_name(tess_orthogonalization orthogonalization)
-{
-    return name_of(orthogonalization_names, (int)orthogonalization);
-}
-
-tess_status tess_orthogonalization_parse(const char *name, tess_orthogonalization *out)
-{
-    int value = 0;
-
-    if (!value_of(orthogonalization_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
-    *out = (tess_orthogonalization)value;
-    return TESS_SUCCESS;
-}
-
-const char *tess_phase_name(tess_phase phase)
-{
-    return name_of(phase_names, (int)phase);
+    return value_of(policy_names, name, out);
 }
 
 const char *tess_scaling_name(tess_scaling scaling)
@@ -161,11 +411,7 @@ const char *tess_scaling_name(tess_scaling scaling)
 
 tess_status tess_scaling_parse(const char *name, tess_scaling *out)
 {
-    int value = 0;
-
-    if (!value_of(scaling_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
-    *out = (tess_scaling)value;
-    return TESS_SUCCESS;
+    return value_of(scaling_names, name, out);
 }
 
 const char *tess_reordering_name(tess_reordering reordering)
@@ -175,21 +421,37 @@ const char *tess_reordering_name(tess_reordering reordering)
 
 tess_status tess_reordering_parse(const char *name, tess_reordering *out)
 {
-    int value = 0;
-
-    if (!value_of(reordering_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
-    *out = (tess_reordering)value;
-    return TESS_SUCCESS;
+    return value_of(reordering_names, name, out);
 }
 
 const char *tess_precond_kind_name(tess_precond_kind kind)
 {
-    return name_of(precond_names, (int)kind);
+    return name_of(precond_kind_names, (int)kind);
+}
+
+tess_status tess_precond_kind_parse(const char *name, tess_precond_kind *out)
+{
+    return value_of(precond_kind_names, name, out);
+}
+
+const char *tess_polynomial_form_name(tess_polynomial_form form)
+{
+    return name_of(polynomial_form_names, (int)form);
+}
+
+tess_status tess_polynomial_form_parse(const char *name, tess_polynomial_form *out)
+{
+    return value_of(polynomial_form_names, name, out);
 }
 
 const char *tess_triangular_name(tess_triangular triangular)
 {
     return name_of(triangular_names, (int)triangular);
+}
+
+tess_status tess_triangular_parse(const char *name, tess_triangular *out)
+{
+    return value_of(triangular_names, name, out);
 }
 
 const char *tess_factorization_name(tess_factorization factorization)
@@ -199,83 +461,105 @@ const char *tess_factorization_name(tess_factorization factorization)
 
 tess_status tess_factorization_parse(const char *name, tess_factorization *out)
 {
-    int value = 0;
-
-    if (!value_of(factorization_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
-    *out = (tess_factorization)value;
-    return TESS_SUCCESS;
+    return value_of(factorization_names, name, out);
 }
 
-tess_status tess_triangular_parse(const char *name, tess_triangular *out)
+const char *tess_solver_kind_name(tess_solver_kind kind)
 {
-    int value = 0;
-
-    if (!value_of(triangular_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
-    *out = (tess_triangular)value;
-    return TESS_SUCCESS;
+    return name_of(solver_kind_names, (int)kind);
 }
 
-const char *tess_polynomial_form_name(tess_polynomial_form form)
+tess_status tess_solver_kind_parse(const char *name, tess_solver_kind *out)
 {
-    return name_of(form_names, (int)form);
+    return value_of(solver_kind_names, name, out);
 }
 
-tess_status tess_polynomial_form_parse(const char *name, tess_polynomial_form *out)
+const char *tess_engine_name(tess_engine engine)
 {
-    int value = 0;
-
-    if (!value_of(form_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
-    *out = (tess_polynomial_form)value;
-    return TESS_SUCCESS;
+    return name_of(engine_names, (int)engine);
 }
 
-/* The number after the colon: rows of a block, or a degree. */
-static tess_status parse_precond_number(const char *text, tess_precond_options *out)
+tess_status tess_engine_parse(const char *name, tess_engine *out)
 {
-    const bool blocks = out->kind == TESS_PRECOND_BLOCK_JACOBI;
-    const long most = blocks ? TESS_MAX_BLOCK_SIZE : TESS_MAX_POLYNOMIAL_DEGREE;
-    char *end = NULL;
-    const long number = strtol(text, &end, 10);
-
-    if (!blocks && out->kind != TESS_PRECOND_POLYNOMIAL) { return TESS_INVALID_ARGUMENT; }
-    if (end == text || *end || number < 1 || number > most) { return TESS_INVALID_ARGUMENT; }
-    *(blocks ? &out->block_size : &out->degree) = (int)number;
-    return TESS_SUCCESS;
+    return value_of(engine_names, name, out);
 }
 
-tess_status tess_precond_parse(const char *text, tess_precond_options *out)
+const char *tess_recurrence_name(tess_recurrence recurrence)
 {
-    size_t length = strcspn(text, ":");
-    char name[32];
-    int value = 0;
+    return name_of(recurrence_names, (int)recurrence);
+}
 
-    if (length >= sizeof name) { return TESS_INVALID_ARGUMENT; }
-    memcpy(name, text, length);
-    name[length] = '\0';
-    if (!value_of(precond_names, name, &value)) { return TESS_INVALID_ARGUMENT; }
-    tess_precond_options_init(out);
-    out->kind = (tess_precond_kind)value;
-    return text[length] == ':' ? parse_precond_number(text + length + 1, out) : TESS_SUCCESS;
+tess_status tess_recurrence_parse(const char *name, tess_recurrence *out)
+{
+    return value_of(recurrence_names, name, out);
+}
+
+const char *tess_orthogonalization_name(tess_orthogonalization orthogonalization)
+{
+    return name_of(orthogonalization_names, (int)orthogonalization);
+}
+
+tess_status tess_orthogonalization_parse(const char *name, tess_orthogonalization *out)
+{
+    return value_of(orthogonalization_names, name, out);
+}
+
+const char *tess_guard_name(tess_guard guard)
+{
+    return name_of(guard_names, (int)guard);
+}
+
+tess_status tess_guard_parse(const char *name, tess_guard *out)
+{
+    return value_of(guard_names, name, out);
 }
 
 const char *tess_reason_name(tess_reason reason)
 {
-    switch (reason) {
-#define TESS_REASON_CASE(NAME, code, name, text) \
-    case TESS_REASON_##NAME: return name;
-        TESS_REASON_LIST(TESS_REASON_CASE)
-#undef TESS_REASON_CASE
-    }
-    return "?";
+    return name_of(reason_names, (int)reason);
 }
 
-const char *tess_reason_text(tess_reason reason)
+tess_status tess_reason_parse(const char *name, tess_reason *out)
 {
-    switch (reason) {
-#define TESS_REASON_CASE(NAME, code, name, text) \
-    case TESS_REASON_##NAME: return text;
-        TESS_REASON_LIST(TESS_REASON_CASE)
-#undef TESS_REASON_CASE
-    }
-    return "?";
+    return value_of(reason_names, name, out);
+}
+
+const char *tess_phase_name(tess_phase phase)
+{
+    return name_of(phase_names, (int)phase);
+}
+
+tess_status tess_phase_parse(const char *name, tess_phase *out)
+{
+    return value_of(phase_names, name, out);
+}
+
+const char *tess_layout_name(tess_layout layout)
+{
+    return name_of(layout_names, (int)layout);
+}
+
+tess_status tess_layout_parse(const char *name, tess_layout *out)
+{
+    return value_of(layout_names, name, out);
+}
+
+const char *tess_kernel_name(tess_kernel kernel)
+{
+    return name_of(kernel_names, (int)kernel);
+}
+
+tess_status tess_kernel_parse(const char *name, tess_kernel *out)
+{
+    return value_of(kernel_names, name, out);
+}
+
+const char *tess_narrowing_name(tess_narrowing narrowing)
+{
+    return name_of(narrowing_names, (int)narrowing);
+}
+
+tess_status tess_narrowing_parse(const char *name, tess_narrowing *out)
+{
+    return value_of(narrowing_names, name, out);
 }

@@ -28,7 +28,7 @@ tess_status solver_stop_clock(const tess_solver *s, double refinement_seconds, t
     if (!s->clock) { return TESS_SUCCESS; }
     status = ctx->backend->download(ctx, &clock, s->clock, sizeof clock);
     if (status != TESS_SUCCESS) { return status; }
-    for (int p = 0; p < TESS_PHASES; p++) {
+    for (int p = 0; p < TESS_PHASE_COUNT; p++) {
         r->phase_seconds[p] = p == TESS_PHASE_OTHER ? 0.0 : 1e-9 * (double)clock.total[p];
         named += r->phase_seconds[p];
     }

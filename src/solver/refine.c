@@ -161,7 +161,7 @@ static void add_results(refinement *run, const tess_solve_result *inner)
     r->refinements += inner->refinements;
     steps_add(&r->steps, &inner->steps);
     r->timed = inner->timed;
-    for (int p = 0; p < TESS_PHASES; p++) {
+    for (int p = 0; p < TESS_PHASE_COUNT; p++) {
         r->phase_seconds[p] += inner->phase_seconds[p];
     }
     r->estimated_residual_norm = ldexp(run->unit, run->exponent) * inner->estimated_residual_norm;
@@ -286,7 +286,7 @@ static void add_rest(tess_solve_result *r)
 {
     double rest = r->solve_seconds;
 
-    for (int p = 0; p < TESS_PHASES; p++) {
+    for (int p = 0; p < TESS_PHASE_COUNT; p++) {
         rest -= r->phase_seconds[p];
     }
     if (r->timed) { r->phase_seconds[TESS_PHASE_REFINEMENT] += rest; }

@@ -102,7 +102,7 @@ static tess_status check_recurrence(const tess_solver *s)
     if (s->method->kind != TESS_SOLVER_CG) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --recurrence standard, or --solver cg",
                          "the recurrence %s with %s", tess_recurrence_name(o->recurrence),
-                         tess_solver_name(s->method->kind));
+                         tess_solver_kind_name(s->method->kind));
     }
     if (o->engine == TESS_ENGINE_GRAPH && o->recurrence == TESS_RECURRENCE_ONE_REDUCTION) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --engine single-kernel or plain",
@@ -174,7 +174,7 @@ static void note_symmetry(tess_solver *s, bool symmetric)
     s->asymmetric = s->method->needs_symmetry && !symmetric;
     if (!s->asymmetric) { return; }
     tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "use --solver bicgstab", "%s needs a symmetric matrix",
-              tess_solver_name(s->method->kind));
+              tess_solver_kind_name(s->method->kind));
     s->asymmetric_error = s->ctx->error;
 }
 
@@ -194,7 +194,7 @@ static tess_status choose_method(tess_solver *s)
     s->method = find_method(kind);
     if (!s->method) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "solvers: cg, bicgstab, gmres, gmres-ir, gmres-fd, jacobi, auto",
-                         "solver %s", tess_solver_name(kind));
+                         "solver %s", tess_solver_kind_name(kind));
     }
     note_symmetry(s, symmetric);
 cleanup:

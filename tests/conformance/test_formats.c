@@ -4,6 +4,8 @@
  * separate checks: storage (each value within the precision's rounding of the original) and arithmetic (products
  * against the oracle on the values that are stored).
  */
+#include <tessera/codec.h>
+
 #include "matrix/matrix.h"
 #include "support/product.h"
 #include "support/variants.h"

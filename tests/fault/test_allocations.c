@@ -72,7 +72,7 @@ static int64_t run_scenario(const named_scenario *test, scene *s, heap *failing,
             const tess_error *error = tess_context_last_error(s->ctx);
 
             if (status != expected) {
-                fail_msg("%s, allocation %lld: %s: %s", test->name, (long long)k, tess_status_string(status),
+                fail_msg("%s, allocation %lld: %s: %s", test->name, (long long)k, tess_status_text(status),
                          error->message);
             }
             assert_int_equal(error->status, expected);

@@ -34,7 +34,7 @@ static void engines_agree_bit_for_bit(void **state)
             tess_solve_options options = gmres_options(30, (tess_precision)precision, k / PRECONDS);
             tess_solve_result graph, plain;
 
-            assert_int_equal(tess_precond_parse(preconds[k % PRECONDS], &options.precond), TESS_SUCCESS);
+            assert_int_equal(tess_precond_options_parse(preconds[k % PRECONDS], &options.precond), TESS_SUCCESS);
             options.max_iterations = 100; /* some cycles; e5m2 would take long */
             options.engine = TESS_ENGINE_GRAPH;
             memset(x, 0, (size_t)a.nrows * sizeof *x);

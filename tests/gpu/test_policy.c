@@ -119,7 +119,7 @@ static tess_policy_options options_of(tess_granularity granularity, const char *
 
     tess_policy_options_init(&o);
     o.granularity = granularity;
-    assert_int_equal(tess_policy_parse(policy, &o), TESS_SUCCESS);
+    assert_int_equal(tess_policy_options_parse(policy, &o), TESS_SUCCESS);
     assert_int_equal(tess_levels_parse(levels, &o), TESS_SUCCESS);
     return o;
 }
@@ -345,7 +345,7 @@ static void parts_in_fp8_are_refused(void **state)
     (void)state;
     tess_storage_options_init(&o);
     o.format = TESS_FORMAT_SPLIT;
-    assert_int_equal(tess_policy_parse("lossless", &o.policy), TESS_SUCCESS);
+    assert_int_equal(tess_policy_options_parse("lossless", &o.policy), TESS_SUCCESS);
     assert_fails(gpu, TESS_UNSUPPORTED, tess_matrix_convert(m, &o, &stored));
     assert_int_equal(tess_levels_parse("fp64,fp32,fp16,bf16", &o.policy), TESS_SUCCESS);
     assert_ok(gpu, tess_matrix_convert(m, &o, &stored));

@@ -96,6 +96,6 @@ tess_step_list steps_of(const char *text)
 {
     tess_step_list steps;
 
-    assert_int_equal(tess_steps_parse(text, &steps), TESS_SUCCESS);
+    assert_int_equal(tess_step_list_parse(text, &steps), TESS_SUCCESS);
     return steps;
 }

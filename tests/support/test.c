@@ -6,7 +6,7 @@
 void check_ok(const tess_context *ctx, tess_status status, const char *call, const char *file, int line)
 {
     if (status == TESS_SUCCESS) { return; }
-    print_error("%s: %s: %s\n", call, tess_status_string(status), ctx ? tess_context_last_error(ctx)->message : "");
+    print_error("%s: %s: %s\n", call, tess_status_text(status), ctx ? tess_context_last_error(ctx)->message : "");
     _fail(file, line);
 }
 
@@ -17,8 +17,7 @@ void check_fails(const tess_context *ctx, tess_status expected, tess_status stat
 
     if (status == expected && error->status == expected && error->message[0] != '\0') { return; }
     print_error("%s: returned \"%s\" where \"%s\" was expected; last error: \"%s\", %s\n", call,
-                tess_status_string(status), tess_status_string(expected), tess_status_string(error->status),
-                error->message);
+                tess_status_text(status), tess_status_text(expected), tess_status_text(error->status), error->message);
     _fail(file, line);
 }
 

@@ -28,7 +28,7 @@ tess_storage_options resident_lossless(const char *levels)
 {
     tess_storage_options options = {.format = TESS_FORMAT_TILES, .layout = TESS_LAYOUT_RESIDENT};
 
-    assert_int_equal(tess_policy_parse("lossless", &options.policy), TESS_SUCCESS);
+    assert_int_equal(tess_policy_options_parse("lossless", &options.policy), TESS_SUCCESS);
     assert_int_equal(tess_levels_parse(levels, &options.policy), TESS_SUCCESS);
     options.policy.granularity = TESS_GRANULARITY_BLOCK;
     return options;

@@ -13,7 +13,7 @@ static tess_policy_options options_of(tess_granularity granularity, const char *
 
     tess_policy_options_init(&o);
     o.granularity = granularity;
-    assert_int_equal(tess_policy_parse("mean-3std:auto", &o), TESS_SUCCESS);
+    assert_int_equal(tess_policy_options_parse("mean-3std:auto", &o), TESS_SUCCESS);
     assert_int_equal(tess_levels_parse(levels, &o), TESS_SUCCESS);
     return o;
 }
@@ -309,13 +309,13 @@ static void names_and_refusals(void **state)
 
     (void)state;
     tess_policy_options_init(&o);
-    assert_int_equal(tess_policy_parse("mean-3std:AUTO", &o), TESS_SUCCESS);
+    assert_int_equal(tess_policy_options_parse("mean-3std:AUTO", &o), TESS_SUCCESS);
     assert_true(o.policy == TESS_POLICY_MEAN_3STD && o.choose_parameter && o.parameter == 0.0);
-    assert_int_equal(tess_policy_parse("mean-range:auto", &o), TESS_INVALID_ARGUMENT);
-    assert_int_equal(tess_policy_parse("none:auto", &o), TESS_INVALID_ARGUMENT);
-    assert_int_equal(tess_policy_parse("mean-3std:auto2", &o), TESS_INVALID_ARGUMENT);
+    assert_int_equal(tess_policy_options_parse("mean-range:auto", &o), TESS_INVALID_ARGUMENT);
+    assert_int_equal(tess_policy_options_parse("none:auto", &o), TESS_INVALID_ARGUMENT);
+    assert_int_equal(tess_policy_options_parse("mean-3std:auto2", &o), TESS_INVALID_ARGUMENT);
     assert_true(o.choose_parameter); /* a text that is refused changes nothing */
-    assert_int_equal(tess_policy_parse("mean-3std:0.25", &o), TESS_SUCCESS);
+    assert_int_equal(tess_policy_options_parse("mean-3std:0.25", &o), TESS_SUCCESS);
     assert_true(!o.choose_parameter && o.parameter == 0.25);
     o.policy = TESS_POLICY_MEAN_RANGE;
     o.choose_parameter = 1;

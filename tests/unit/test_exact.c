@@ -16,7 +16,7 @@ static tess_storage_options lossless(tess_format format, const char *policy, con
     o.format = format;
     o.max_padding = 100.0;
     o.policy.granularity = TESS_GRANULARITY_MATRIX;
-    assert_int_equal(tess_policy_parse(policy, &o.policy), TESS_SUCCESS);
+    assert_int_equal(tess_policy_options_parse(policy, &o.policy), TESS_SUCCESS);
     if (levels) { assert_int_equal(tess_levels_parse(levels, &o.policy), TESS_SUCCESS); }
     return o;
 }

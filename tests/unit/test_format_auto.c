@@ -16,7 +16,7 @@ static tess_storage_options options_of(const char *policy, tess_granularity gran
     tess_storage_options_init(&o);
     o.format = TESS_FORMAT_AUTO;
     o.policy.granularity = granularity;
-    assert_int_equal(tess_policy_parse(policy, &o.policy), TESS_SUCCESS);
+    assert_int_equal(tess_policy_options_parse(policy, &o.policy), TESS_SUCCESS);
     return o;
 }
 

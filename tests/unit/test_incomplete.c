@@ -449,11 +449,11 @@ static void names_are_known(void **state)
 
     (void)state;
     for (int k = 0; k < 2; k++) {
-        assert_int_equal(tess_precond_parse(tess_precond_kind_name(kinds[k]), &options), TESS_SUCCESS);
+        assert_int_equal(tess_precond_options_parse(tess_precond_kind_name(kinds[k]), &options), TESS_SUCCESS);
         assert_int_equal(options.kind, kinds[k]);
     }
-    assert_int_equal(tess_precond_parse("ilu0:1", &options), TESS_INVALID_ARGUMENT);
-    assert_int_equal(tess_precond_parse("ilu", &options), TESS_INVALID_ARGUMENT);
+    assert_int_equal(tess_precond_options_parse("ilu0:1", &options), TESS_INVALID_ARGUMENT);
+    assert_int_equal(tess_precond_options_parse("ilu", &options), TESS_INVALID_ARGUMENT);
     for (int w = TESS_TRIANGULAR_AUTO; w <= TESS_TRIANGULAR_MERGED; w++) {
         assert_int_equal(tess_triangular_parse(tess_triangular_name((tess_triangular)w), &way), TESS_SUCCESS);
         assert_int_equal(way, w);

@@ -23,7 +23,7 @@ static void check_error(const tess_context *ctx, const refusal *r, tess_status s
 
     if (status != r->status || error->status != r->status || error->line != r->line) {
         fail_msg("%.80s\n... was refused with '%s' in line %lld (%s); expected '%s' in line %lld", r->text,
-                 tess_status_string(status), (long long)error->line, error->message, tess_status_string(r->status),
+                 tess_status_text(status), (long long)error->line, error->message, tess_status_text(r->status),
                  (long long)r->line);
     }
     assert_string_equal(error->file, "the-file");

@@ -14,7 +14,7 @@ static tess_policy_options options_of(tess_granularity granularity, const char *
 
     tess_policy_options_init(&o);
     o.granularity = granularity;
-    assert_int_equal(tess_policy_parse(policy, &o), TESS_SUCCESS);
+    assert_int_equal(tess_policy_options_parse(policy, &o), TESS_SUCCESS);
     if (levels) { assert_int_equal(tess_levels_parse(levels, &o), TESS_SUCCESS); }
     return o;
 }
@@ -463,11 +463,11 @@ static void words_and_defaults(void **state)
 
     (void)state;
     tess_policy_options_init(&o);
-    assert_int_equal(tess_policy_parse("LOSSLESS:1e-15", &o), TESS_SUCCESS);
+    assert_int_equal(tess_policy_options_parse("LOSSLESS:1e-15", &o), TESS_SUCCESS);
     assert_true(o.policy == TESS_POLICY_LOSSLESS && o.parameter == 1e-15);
-    assert_int_equal(tess_policy_parse("lossless:0", &o), TESS_INVALID_ARGUMENT);
-    assert_int_equal(tess_policy_parse("lossless:auto", &o), TESS_INVALID_ARGUMENT);
-    assert_int_equal(tess_policy_parse("lossless", &o), TESS_SUCCESS);
+    assert_int_equal(tess_policy_options_parse("lossless:0", &o), TESS_INVALID_ARGUMENT);
+    assert_int_equal(tess_policy_options_parse("lossless:auto", &o), TESS_INVALID_ARGUMENT);
+    assert_int_equal(tess_policy_options_parse("lossless", &o), TESS_SUCCESS);
     assert_true(o.parameter == 0.0);
     assert_ok(ctx, tess_policy_resolve(ctx, &o, &out));
     assert_true(out.nlevels == 4 && out.choose_fp8);

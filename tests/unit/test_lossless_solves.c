@@ -8,7 +8,7 @@ static void store_without_loss(tess_storage_options *o)
 {
     o->format = TESS_FORMAT_TILES;
     o->policy.granularity = TESS_GRANULARITY_BLOCK;
-    assert_int_equal(tess_policy_parse("lossless", &o->policy), TESS_SUCCESS);
+    assert_int_equal(tess_policy_options_parse("lossless", &o->policy), TESS_SUCCESS);
 }
 
 /* Storage without loss is no low precision: nothing is there to go back from. */

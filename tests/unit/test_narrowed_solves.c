@@ -303,7 +303,7 @@ static void check_slow(tess_context *ctx, const oracle_csr *a, const char *polic
     for (int64_t i = 0; i < a->nrows; i++) {
         b[i] = ldexp(b[i], 60); /* far above eps, and p with it */
     }
-    assert_int_equal(tess_policy_parse(policy, &options.storage.policy), TESS_SUCCESS);
+    assert_int_equal(tess_policy_options_parse(policy, &options.storage.policy), TESS_SUCCESS);
     options.rtol = rtol;
     options.max_iterations = 4 * 100; /* a cycle may take 100 to halve its residual */
     s = solve_here(ctx, a, &options, b);

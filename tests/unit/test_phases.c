@@ -16,18 +16,18 @@ static bool has_basis(tess_solver_kind kind)
     return kind == TESS_SOLVER_GMRES || kind == TESS_SOLVER_GMRES_IR || kind == TESS_SOLVER_GMRES_FD;
 }
 
-/* The sum is that of TESS_PHASES numbers, one of which is made by as many subtractions. Stamps are of whole nanoseconds, two for
+/* The sum is that of TESS_PHASE_COUNT numbers, one of which is made by as many subtractions. Stamps are of whole nanoseconds, two for
    each loop: far below 1e-6 s. */
 static void check_sum(const tess_solve_result *r)
 {
     double sum = 0.0, size = fabs(r->solve_seconds);
 
-    for (int p = 0; p < TESS_PHASES; p++) {
+    for (int p = 0; p < TESS_PHASE_COUNT; p++) {
         assert_true(r->phase_seconds[p] >= -1e-6);
         sum += r->phase_seconds[p];
         size += fabs(r->phase_seconds[p]);
     }
-    assert_at_most(fabs(sum - r->solve_seconds), gamma_of(2.0 * TESS_PHASES) * size);
+    assert_at_most(fabs(sum - r->solve_seconds), gamma_of(2.0 * TESS_PHASE_COUNT) * size);
 }
 
 static void check_phases(tess_context *ctx, tess_solve_options options, const oracle_csr *a, const double *b)
@@ -51,7 +51,7 @@ static void check_phases(tess_context *ctx, tess_solve_options options, const or
     memset(x, 0, sizeof x);
     r = solve_once(ctx, a, &options, b, x);
     assert_int_equal(r.timed, 0);
-    for (int p = 0; p < TESS_PHASES; p++) {
+    for (int p = 0; p < TESS_PHASE_COUNT; p++) {
         assert_true(r.phase_seconds[p] == 0.0);
     }
 }
@@ -206,15 +206,15 @@ static void sleeps_are_found_where_they_were(void **state)
 
 static void names_are_known(void **state)
 {
-    static const char *const names[TESS_PHASES] = {"other", "spmv",    "gemv_t",    "gemv_n",
-                                                   "norm",  "precond", "refinement"};
+    static const char *const names[TESS_PHASE_COUNT] = {"other", "spmv",    "gemv_t",    "gemv_n",
+                                                        "norm",  "precond", "refinement"};
     tess_orthogonalization way = TESS_ORTHOGONALIZATION_CGS2;
 
     (void)state;
-    for (int p = 0; p < TESS_PHASES; p++) {
+    for (int p = 0; p < TESS_PHASE_COUNT; p++) {
         assert_string_equal(tess_phase_name((tess_phase)p), names[p]);
     }
-    assert_string_equal(tess_phase_name(TESS_PHASES), "?");
+    assert_string_equal(tess_phase_name((tess_phase)TESS_PHASE_COUNT), "?");
     assert_int_equal(tess_orthogonalization_parse("cgs2-delayed", &way), TESS_SUCCESS);
     assert_int_equal(way, TESS_ORTHOGONALIZATION_CGS2_DELAYED);
     assert_int_equal(tess_orthogonalization_parse("cgs", &way), TESS_INVALID_ARGUMENT);

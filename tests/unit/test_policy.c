@@ -38,7 +38,7 @@ static tess_policy_options options_of(const char *policy, const char *levels)
     tess_policy_options o;
 
     tess_policy_options_init(&o);
-    assert_int_equal(tess_policy_parse(policy, &o), TESS_SUCCESS);
+    assert_int_equal(tess_policy_options_parse(policy, &o), TESS_SUCCESS);
     assert_int_equal(tess_levels_parse(levels, &o), TESS_SUCCESS);
     return o;
 }

@@ -17,10 +17,10 @@ static void names_are_parsed(void **state)
     assert_string_equal(tess_granularity_name(TESS_GRANULARITY_ROW), "row");
     assert_string_equal(tess_policy_name(TESS_POLICY_MEAN_RANGE), "mean-range");
     assert_string_equal(tess_policy_name((tess_policy)99), "?");
-    assert_int_equal(tess_policy_parse("fixed-range:1e-5", &o), TESS_SUCCESS);
+    assert_int_equal(tess_policy_options_parse("fixed-range:1e-5", &o), TESS_SUCCESS);
     assert_int_equal(o.policy, TESS_POLICY_FIXED_RANGE);
     assert_true(o.parameter == 1e-5);
-    assert_int_equal(tess_policy_parse("mean-range", &o), TESS_SUCCESS);
+    assert_int_equal(tess_policy_options_parse("mean-range", &o), TESS_SUCCESS);
     assert_true(o.parameter == 0.0);
     assert_int_equal(tess_levels_parse("fp64,fp16:scaled", &o), TESS_SUCCESS);
     assert_int_equal(o.nlevels, 2);
@@ -48,7 +48,7 @@ static void wrong_words_leave_options_alone(void **state)
     tess_policy_options_init(&o);
     before = o;
     for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
-        assert_int_equal(tess_policy_parse(policies[i], &o), TESS_INVALID_ARGUMENT);
+        assert_int_equal(tess_policy_options_parse(policies[i], &o), TESS_INVALID_ARGUMENT);
     }
     for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
         assert_int_equal(tess_levels_parse(levels[i], &o), TESS_INVALID_ARGUMENT);
@@ -85,7 +85,7 @@ static void wrong_options_are_refused(void **state)
 
     (void)state;
     tess_policy_options_init(&good);
-    assert_int_equal(tess_policy_parse("mean-range:2", &good), TESS_SUCCESS);
+    assert_int_equal(tess_policy_options_parse("mean-range:2", &good), TESS_SUCCESS);
     tess_policy_default_levels(&good);
 #define REFUSED(status, change) \
     o = good;                   \

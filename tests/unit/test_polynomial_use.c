@@ -416,14 +416,14 @@ static void names_are_parsed(void **state)
     tess_polynomial_form form = TESS_POLYNOMIAL_ROOTS;
 
     (void)state;
-    assert_int_equal(tess_precond_parse("polynomial", &options), TESS_SUCCESS);
+    assert_int_equal(tess_precond_options_parse("polynomial", &options), TESS_SUCCESS);
     assert_int_equal(options.kind, TESS_PRECOND_POLYNOMIAL);
     assert_int_equal(options.degree, 10);
-    assert_int_equal(tess_precond_parse("polynomial:200", &options), TESS_SUCCESS);
+    assert_int_equal(tess_precond_options_parse("polynomial:200", &options), TESS_SUCCESS);
     assert_int_equal(options.degree, 200);
     assert_int_equal(options.block_size, 8);
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
-        assert_int_equal(tess_precond_parse(wrong[k], &options), TESS_INVALID_ARGUMENT);
+        assert_int_equal(tess_precond_options_parse(wrong[k], &options), TESS_INVALID_ARGUMENT);
     }
     assert_int_equal(tess_polynomial_form_parse("powers", &form), TESS_SUCCESS);
     assert_int_equal(form, TESS_POLYNOMIAL_POWERS);

@@ -145,7 +145,7 @@ static void roles_are_parsed(void **state)
 
         snprintf(text, sizeof text, "%s%s", tess_precision_name(storage), arithmetics[k % 3]);
         if (fp64 && k % 3 == 2) { continue; }
-        assert_int_equal(tess_role_parse(text, &role), TESS_SUCCESS);
+        assert_int_equal(tess_role_precision_parse(text, &role), TESS_SUCCESS);
         assert_int_equal(role.given, 1);
         assert_int_equal(role.storage, storage);
         assert_int_equal(role.arithmetic,
@@ -154,7 +154,7 @@ static void roles_are_parsed(void **state)
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         tess_role_precision role = untouched;
 
-        assert_int_equal(tess_role_parse(wrong[k], &role), TESS_INVALID_ARGUMENT);
+        assert_int_equal(tess_role_precision_parse(wrong[k], &role), TESS_INVALID_ARGUMENT);
         assert_int_equal(role.given, untouched.given);
         assert_int_equal(role.storage, untouched.storage);
         assert_int_equal(role.arithmetic, untouched.arithmetic);

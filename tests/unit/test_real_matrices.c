@@ -126,7 +126,7 @@ static bool check_lossless(tess_context *ctx, const char *path, const char *poli
     tess_storage_options_init(&o);
     o.format = TESS_FORMAT_TILES;
     o.policy.granularity = TESS_GRANULARITY_BLOCK;
-    assert_int_equal(tess_policy_parse(policy, &o.policy), TESS_SUCCESS);
+    assert_int_equal(tess_policy_options_parse(policy, &o.policy), TESS_SUCCESS);
     assert_ok(ctx, tess_matrix_read(ctx, path, &m, NULL));
     assert_ok(ctx, tess_assignment_create(m, &o.policy, &made));
     assert_ok(ctx, tess_assignment_measure_error(made, m));

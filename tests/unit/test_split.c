@@ -475,7 +475,7 @@ static void assignments_of_other_patterns_are_refused(void **state)
     b.row_ptr[1] = 3;
     b.col_ind[2] = 2;
     p = open_pair(&a, &b);
-    assert_ok(p.ctx, tess_policy_parse("fixed-range:1", &o.policy));
+    assert_ok(p.ctx, tess_policy_options_parse("fixed-range:1", &o.policy));
     assert_ok(p.ctx, tess_assignment_create(p.m, &o.policy, &assignment));
     for (int f = 0; f < 2; f++) {
         o.format = formats[f];

@@ -6,9 +6,9 @@ static void status_texts_are_distinct(void **state)
 {
     (void)state;
     for (int a = TESS_SUCCESS; a <= TESS_INTERNAL; a++) {
-        assert_string_not_equal(tess_status_string((tess_status)a), "unknown status");
+        assert_string_not_equal(tess_status_text((tess_status)a), "unknown status");
         for (int b = a + 1; b <= TESS_INTERNAL; b++) {
-            assert_string_not_equal(tess_status_string((tess_status)a), tess_status_string((tess_status)b));
+            assert_string_not_equal(tess_status_text((tess_status)a), tess_status_text((tess_status)b));
         }
     }
 }
@@ -16,7 +16,7 @@ static void status_texts_are_distinct(void **state)
 static void status_outside_the_list_has_a_text(void **state)
 {
     (void)state;
-    assert_string_equal(tess_status_string((tess_status)(TESS_INTERNAL + 1)), "unknown status");
+    assert_string_equal(tess_status_text((tess_status)(TESS_INTERNAL + 1)), "unknown status");
 }
 
 /* The codes are PETSc's, which scripts rely on. */
@@ -41,19 +41,14 @@ static void reasons_carry_petsc_numbers(void **state)
 
 static void reasons_have_names_and_texts(void **state)
 {
-    static const tess_reason all[] = {
-#define REASON(NAME, code, name, text) TESS_REASON_##NAME,
-        TESS_REASON_LIST(REASON)
-#undef REASON
-    };
-    size_t count = sizeof all / sizeof *all;
+    const tess_named_value *all = tess_enum_names("tess_reason");
 
     (void)state;
-    for (size_t a = 0; a < count; a++) {
-        assert_string_not_equal(tess_reason_name(all[a]), "?");
-        assert_true(strlen(tess_reason_text(all[a])) > 10);
-        for (size_t b = a + 1; b < count; b++) {
-            assert_string_not_equal(tess_reason_name(all[a]), tess_reason_name(all[b]));
+    for (int a = 0; all[a].name; a++) {
+        assert_true(strlen(tess_reason_text((tess_reason)all[a].value)) > 10);
+        for (int b = a + 1; all[b].name; b++) {
+            assert_string_not_equal(tess_reason_text((tess_reason)all[a].value),
+                                    tess_reason_text((tess_reason)all[b].value));
         }
     }
     assert_string_equal(tess_reason_name((tess_reason)12345), "?");
@@ -68,7 +63,7 @@ static void parsers_invert_names(void **state)
 
     (void)state;
     for (int k = TESS_SOLVER_AUTO; k <= TESS_SOLVER_BICGSTAB; k++) {
-        assert_int_equal(tess_solver_parse(tess_solver_name((tess_solver_kind)k), &solver), TESS_SUCCESS);
+        assert_int_equal(tess_solver_kind_parse(tess_solver_kind_name((tess_solver_kind)k), &solver), TESS_SUCCESS);
         assert_int_equal(solver, k);
     }
     for (int k = TESS_ENGINE_AUTO; k <= TESS_ENGINE_GRAPH; k++) {
@@ -78,11 +73,9 @@ static void parsers_invert_names(void **state)
     assert_int_equal(tess_format_parse("CSR", &format), TESS_SUCCESS);
     assert_int_equal(format, TESS_FORMAT_CSR);
     assert_string_equal(tess_format_name(TESS_FORMAT_SHELL), "shell");
-    /* a shell is no format that one may ask for */
-    assert_int_equal(tess_format_parse("shell", &format), TESS_INVALID_ARGUMENT);
-    assert_int_equal(tess_solver_parse("cgg", &solver), TESS_INVALID_ARGUMENT);
+    assert_int_equal(tess_solver_kind_parse("cgg", &solver), TESS_INVALID_ARGUMENT);
     assert_int_equal(tess_engine_parse("", &engine), TESS_INVALID_ARGUMENT);
-    assert_string_equal(tess_solver_name((tess_solver_kind)99), "?");
+    assert_string_equal(tess_solver_kind_name((tess_solver_kind)99), "?");
 }
 
 static void preconditioners_are_parsed(void **state)
@@ -101,17 +94,17 @@ static void preconditioners_are_parsed(void **state)
     tess_precond_options options;
 
     (void)state;
-    assert_int_equal(tess_precond_parse("none", &options), TESS_SUCCESS);
+    assert_int_equal(tess_precond_options_parse("none", &options), TESS_SUCCESS);
     assert_int_equal(options.kind, TESS_PRECOND_NONE);
-    assert_int_equal(tess_precond_parse("jacobi", &options), TESS_SUCCESS);
+    assert_int_equal(tess_precond_options_parse("jacobi", &options), TESS_SUCCESS);
     assert_int_equal(options.kind, TESS_PRECOND_JACOBI);
-    assert_int_equal(tess_precond_parse("block-jacobi", &options), TESS_SUCCESS);
+    assert_int_equal(tess_precond_options_parse("block-jacobi", &options), TESS_SUCCESS);
     assert_int_equal(options.kind, TESS_PRECOND_BLOCK_JACOBI);
     assert_int_equal(options.block_size, 8);
-    assert_int_equal(tess_precond_parse("block-jacobi:64", &options), TESS_SUCCESS);
+    assert_int_equal(tess_precond_options_parse("block-jacobi:64", &options), TESS_SUCCESS);
     assert_int_equal(options.block_size, 64);
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
-        assert_int_equal(tess_precond_parse(wrong[k], &options), TESS_INVALID_ARGUMENT);
+        assert_int_equal(tess_precond_options_parse(wrong[k], &options), TESS_INVALID_ARGUMENT);
     }
     assert_string_equal(tess_precond_kind_name(TESS_PRECOND_BLOCK_JACOBI), "block-jacobi");
     assert_string_equal(tess_precond_kind_name(TESS_PRECOND_SHELL), "shell");

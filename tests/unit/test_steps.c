@@ -7,7 +7,7 @@ static void lists_are_parsed(void **state)
     tess_step_list steps;
 
     (void)state;
-    assert_int_equal(tess_steps_parse("fp32,mixed,fp64", &steps), TESS_SUCCESS);
+    assert_int_equal(tess_step_list_parse("fp32,mixed,fp64", &steps), TESS_SUCCESS);
     assert_int_equal(steps.count, 3);
     assert_int_equal(steps.entry[0].what, TESS_PRECISION_FP32);
     assert_int_equal(steps.entry[1].what, TESS_MIXED);
@@ -15,12 +15,12 @@ static void lists_are_parsed(void **state)
     for (int i = 0; i < 3; i++) {
         assert_int_equal(steps.entry[i].iterations, 0);
     }
-    assert_int_equal(tess_steps_parse("BF16:12,Mixed:100000000000", &steps), TESS_SUCCESS);
+    assert_int_equal(tess_step_list_parse("BF16:12,Mixed:100000000000", &steps), TESS_SUCCESS);
     assert_int_equal(steps.count, 2);
     assert_int_equal(steps.entry[0].what, TESS_PRECISION_BF16);
     assert_int_equal(steps.entry[0].iterations, 12);
     assert_int_equal(steps.entry[1].iterations, 100000000000);
-    assert_int_equal(tess_steps_parse("mixed,fp64,mixed,fp64,mixed,fp64", &steps), TESS_SUCCESS);
+    assert_int_equal(tess_step_list_parse("mixed,fp64,mixed,fp64,mixed,fp64", &steps), TESS_SUCCESS);
     assert_int_equal(steps.count, TESS_MOST_STEPS);
 }
 
@@ -45,7 +45,7 @@ static void other_text_is_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        assert_int_equal(tess_steps_parse(wrong[i], &steps), TESS_INVALID_ARGUMENT);
+        assert_int_equal(tess_step_list_parse(wrong[i], &steps), TESS_INVALID_ARGUMENT);
         assert_int_equal(steps.count, 77);
     }
 }

@@ -23,7 +23,7 @@ static tess_status check(const tess_solver *s)
         return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "off, paper or safe", "narrowing %d", (int)mode);
     }
     if (kind != TESS_SOLVER_CG && kind != TESS_SOLVER_BICGSTAB) {
-        return refuse(s, "use --solver cg or bicgstab", tess_solver_name(kind));
+        return refuse(s, "use --solver cg or bicgstab", tess_solver_kind_name(kind));
     }
     if (s->recurrence != TESS_RECURRENCE_STANDARD) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --recurrence standard", "narrowing %s with the recurrence %s",

@@ -49,7 +49,7 @@ static bool parse_entry(const char *text, size_t length, tess_step_entry *out)
     return true;
 }
 
-tess_status tess_steps_parse(const char *text, tess_step_list *out)
+tess_status tess_step_list_parse(const char *text, tess_step_list *out)
 {
     tess_step_list steps = {.count = 0};
 
