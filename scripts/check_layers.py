@@ -12,7 +12,7 @@ import pathlib
 import re
 import sys
 
-from layer_checks import NameRule, Rules, Tree, check_tree, place_of
+from layer_checks import AllowedInclude, NameRule, Rules, Tree, check_tree, place_of
 
 # The floors of src/: a folder includes itself, the public headers, and what is beside its name.
 GROUND = "base device dense matrix"
