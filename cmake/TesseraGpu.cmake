@@ -126,10 +126,37 @@ function(tess_emulated_options target)
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${flags}>")
 endfunction()
 
+# Lists in `out` the sources for nvcc: those of src, *_stored_device.cu once for each storage type (device/gpu/storage_types.cuh says why).
+function(tess_cuda_sources out)
+    set(sources ${tess_gpu_sources})
+    set(each ${tess_gpu_sources})
+    list(FILTER sources EXCLUDE REGEX "_stored_device[.]cu$")
+    list(FILTER each INCLUDE REGEX "_stored_device[.]cu$")
+    set(types ${PROJECT_SOURCE_DIR}/src/device/gpu/storage_types.cuh)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${types})
+    file(STRINGS ${types} lines REGEX "^    X[(]")
+    foreach(source IN LISTS each)
+        file(RELATIVE_PATH included ${PROJECT_SOURCE_DIR}/src ${source})
+        cmake_path(GET source STEM name)
+        foreach(line IN LISTS lines)
+            string(REGEX MATCH "X[(]([^,]+), ([A-Z0-9]+)[)]" found "${line}")
+            set(wrapper ${PROJECT_BINARY_DIR}/stored/${name}_${CMAKE_MATCH_2}.cu)
+            file(CONFIGURE OUTPUT ${wrapper} @ONLY CONTENT
+"#define TESS_STORED_TYPE ${CMAKE_MATCH_1}
+#define TESS_STORED_NAME ${CMAKE_MATCH_2}
+#include \"${included}\"
+")
+            list(APPEND sources ${wrapper})
+        endforeach()
+    endforeach()
+    set(${out} ${sources} PARENT_SCOPE)
+endfunction()
+
 function(tess_add_gpu_sources target)
     target_compile_definitions(${target} PRIVATE ${TESS_GPU_DEFINITIONS})
     if(TESS_GPU_BACKEND STREQUAL "cuda")
-        target_sources(${target} PRIVATE ${tess_gpu_sources})
+        tess_cuda_sources(sources)
+        target_sources(${target} PRIVATE ${sources})
         tess_cuda_options(${target})
     elseif(TESS_GPU_BACKEND STREQUAL "emulated")
         tess_translate(sources ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/emulated ${tess_gpu_sources} ${tess_gpu_headers})

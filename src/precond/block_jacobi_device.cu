@@ -326,5 +326,5 @@ extern "C" tess_status gpu_block_jacobi_apply(tess_context *ctx, const tess_bloc
     task.gate = open_gate(ctx, reduction->state, false);
     status = prepare_reduction(ctx, grid, reduction->ndots, reduction->step, reduction->state, &task.target);
     if (status != TESS_SUCCESS) { return status; }
-    return gpu_launch(ctx, "block Jacobi", choice.kernel, grid, shared, task);
+    return end_reduction(ctx, gpu_launch(ctx, "block Jacobi", choice.kernel, grid, shared, task), task.target);
 }

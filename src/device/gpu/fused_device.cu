@@ -50,7 +50,8 @@ static tess_status launch_pass(tess_context *ctx, const tess_fused *op)
     tess_status status = prepare_reduction(ctx, grid, NDOTS, op->step, op->state, &target);
 
     if (status != TESS_SUCCESS) { return status; }
-    return gpu_launch(ctx, "a vector operation", fused_kernel<PASS, NDOTS>, grid, 0, *op, gate, target);
+    status = gpu_launch(ctx, "a vector operation", fused_kernel<PASS, NDOTS>, grid, 0, *op, gate, target);
+    return end_reduction(ctx, status, target);
 }
 
 template <tess_fused_op OP, int NDOTS>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reductions over a grid in a fixed order. Each block writes its partial sums. Outside a recorded loop the block that comes
- * last adds them all (always in the same order, whichever block it is) and runs the scalar step; within one, the next
- * kernel does so, every block for itself, before its own work.
+ * last adds them all (always in the same order, whichever block it is), and a kernel of one thread runs the scalar step; within
+ * one, the next kernel does both, every block for itself, before its own work. Steps are longer than most kernels: no kernel has
+ * their code that does without.
  */
 #ifndef TESS_BACKEND_GPU_REDUCE_CUH
 #define TESS_BACKEND_GPU_REDUCE_CUH
@@ -109,7 +110,7 @@ __device__ static inline const tess_loop_state *finish_pending(const loop_gate &
             for (int k = 0; k < gate.pending.ndots; k++) {
                 local.dots[k] = dots[k];
             }
-            run_step(gate.pending.step, &local);
+            run_pass_step(gate.pending.step, &local);
         } else {
             local.phase = TESS_LOOP_STOPPED;
         }
@@ -181,7 +182,6 @@ __device__ static inline void grid_reduce(REAL (&value)[N], const reduce_target 
             target.state->dots[k] = value[k];
         }
         *target.ticket = 0;
-        run_step(target.step, target.state);
     }
 }
 
@@ -209,12 +209,10 @@ static inline loop_gate open_gate(tess_context *ctx, tess_loop_state *state, boo
     return gate;
 }
 
-__global__ static void settle_kernel(const loop_gate gate)
-{
-    GPU_WAIT_FOR_PREVIOUS();
-    GPU_LET_NEXT_START();
-    (void)finish_pending(gate);
-}
+/* Launches a kernel that does nothing but finish the gate's pending reduction (loop.cu). */
+tess_status gpu_settle(tess_context *ctx, const loop_gate &gate);
+/* Launches a kernel that runs the step, unless the loop has ended (loop.cu). */
+tess_status gpu_run_step(tess_context *ctx, tess_step step, tess_loop_state *state);
 
 /* A gate without a pending reduction, for kernels that have no registers to spare for one: where there is one, a small
    kernel finishes it first. */
@@ -224,7 +222,7 @@ static inline tess_status open_settled_gate(tess_context *ctx, tess_loop_state *
 
     *gate = open_gate(ctx, state, false);
     if (gate->pending.ndots > 0) {
-        status = gpu_launch(ctx, "the end of a reduction", settle_kernel, 1U, 0, *gate);
+        status = gpu_settle(ctx, *gate);
         *gate = open_gate(ctx, state, false);
     }
     return status;
@@ -242,7 +240,7 @@ static inline tess_status prepare_reduction(tess_context *ctx, int64_t blocks, i
 
     target->ticket = deferred ? NULL : gpu->ticket;
     target->state = state;
-    target->step = step;
+    target->step = ndots > 0 ? step : TESS_STEP_NONE;
     target->partials = NULL;
     if (ndots == 0) { return TESS_SUCCESS; }
     status = gpu_partials(ctx, blocks * ndots * 2, &target->partials);
@@ -254,6 +252,13 @@ static inline tess_status prepare_reduction(tess_context *ctx, int64_t blocks, i
     gpu->pending.ndots = ndots;
     gpu->pending.step = step;
     return TESS_SUCCESS;
+}
+
+/* After the launch that the target was for, of that status: runs the scalar step where no kernel to come does. */
+static inline tess_status end_reduction(tess_context *ctx, tess_status launched, const reduce_target &target)
+{
+    if (launched != TESS_SUCCESS || !target.ticket || target.step == TESS_STEP_NONE) { return launched; }
+    return gpu_run_step(ctx, target.step, target.state);
 }
 
 #endif

@@ -233,6 +233,7 @@ static tess_status launch(tess_context *ctx, const ellr_view *views, const tess_
     TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
     status = gpu_launch_blocks(ctx, "a product by layers of slices", BY::kernel, grid, blocks::BLOCK, 0, layers,
                                (int)passes, *args, gate, target);
+    status = end_reduction(ctx, status, target);
 cleanup:
     return status;
 }

@@ -124,6 +124,7 @@ static tess_status launch(tess_context *ctx, int count, const ellr_view *views, 
     TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
     status = gpu_launch_blocks(ctx, "a product by parts in slices", parts_kernel<NDOTS, LOW>, grid, blocks::BLOCK, 0,
                                parts, *args, gate, target);
+    status = end_reduction(ctx, status, target);
 cleanup:
     return status;
 }

@@ -112,6 +112,7 @@ static tess_status launch(tess_context *ctx, const split_layers *layers, int64_t
     TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
     status = gpu_launch_blocks(ctx, "a product by layers of diagonals", layers_kernel<SLICES, NDOTS, LOW>, grid,
                                blocks::BLOCK, 0, *layers, nrows, (int)passes, *args, gate, target);
+    status = end_reduction(ctx, status, target);
 cleanup:
     return status;
 }

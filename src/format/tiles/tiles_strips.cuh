@@ -203,6 +203,7 @@ static tess_status launch(tess_context *ctx, const tiles_view *v, int64_t longes
     TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
     status = gpu_launch(ctx, "a product of tiles", strips_kernel<STRIPS, VECTOR, NDOTS>, grid, shared, *v, plan, output,
                         *args, gate, target);
+    status = end_reduction(ctx, status, target);
 cleanup:
     return status;
 }
