@@ -216,16 +216,21 @@ tess_status gpu_run_step(tess_context *ctx, tess_step step, tess_loop_state *sta
 
 /* A gate without a pending reduction, for kernels that have no registers to spare for one: where there is one, a small
    kernel finishes it first. */
-static inline tess_status open_settled_gate(tess_context *ctx, tess_loop_state *state, loop_gate *gate)
+static inline tess_status open_settled_gate(tess_context *ctx, tess_loop_state *state, bool finishing, loop_gate *gate)
 {
     tess_status status = TESS_SUCCESS;
 
-    *gate = open_gate(ctx, state, false);
+    *gate = open_gate(ctx, state, finishing);
     if (gate->pending.ndots > 0) {
         status = gpu_settle(ctx, *gate);
-        *gate = open_gate(ctx, state, false);
+        *gate = open_gate(ctx, state, finishing);
     }
     return status;
+}
+
+static inline tess_status open_settled_gate(tess_context *ctx, tess_loop_state *state, loop_gate *gate)
+{
+    return open_settled_gate(ctx, state, false, gate);
 }
 
 /* Fills the target for a kernel of `blocks` blocks with ndots sums; call it after open_gate. While a loop is recorded the
