@@ -18,6 +18,7 @@ struct reduce_target {
     unsigned *ticket; /* NULL: the next kernel finishes the reduction */
     tess_loop_state *state;
     tess_step step;
+    int ndots; /* a kernel may be made for more */
 };
 
 /* What every kernel of a loop gets: the state, and a reduction to finish before it counts. */
@@ -67,13 +68,14 @@ __device__ static inline void block_sum(REAL (&value)[N])
     }
 }
 
-/* Adds up `count` partial sums of N dot products, always in the same order; the result is in thread 0. */
+/* Adds up `count` partial sums of `ndots` dot products, at most N, always in the same order; the result is in thread 0. */
 template <typename REAL, int N>
-__device__ static inline void sum_partials(const double *partials, unsigned count, REAL (&value)[N])
+__device__ static inline void sum_partials(const double *partials, unsigned count, REAL (&value)[N], int ndots = N)
 {
 #pragma unroll
     for (int k = 0; k < N; k++) {
         value[k] = 0;
+        if (k >= ndots) { break; }
 #pragma unroll 4
         for (unsigned b = threadIdx.x; b < count; b += GPU_BLOCK) {
             value[k] += (REAL)GPU_LOAD_L2(&partials[(int64_t)k * count + b]);
@@ -163,22 +165,23 @@ __device__ static inline bool is_last_block(unsigned *ticket)
     return last;
 }
 
-/* All threads of all blocks call this once with their own sums. Sums in FP32 stay FP32, but in memory. */
+/* All threads of all blocks call this once with their own sums: N, or the target's number if that is less. Sums in FP32 stay FP32, but in
+   memory. */
 template <typename REAL, int N>
 __device__ static inline void grid_reduce(REAL (&value)[N], const reduce_target &target)
 {
     block_sum(value);
     if (gridDim.x > 1 || !target.ticket) {
         if (threadIdx.x == 0) {
-            for (int k = 0; k < N; k++) {
+            for (int k = 0; k < N && k < target.ndots; k++) {
                 target.partials[(int64_t)k * gridDim.x + blockIdx.x] = value[k];
             }
         }
         if (!target.ticket || !is_last_block(target.ticket)) { return; }
-        sum_partials(target.partials, gridDim.x, value);
+        sum_partials(target.partials, gridDim.x, value, target.ndots);
     }
     if (threadIdx.x == 0) {
-        for (int k = 0; k < N; k++) {
+        for (int k = 0; k < N && k < target.ndots; k++) {
             target.state->dots[k] = value[k];
         }
         *target.ticket = 0;
@@ -246,6 +249,7 @@ static inline tess_status prepare_reduction(tess_context *ctx, int64_t blocks, i
     target->ticket = deferred ? NULL : gpu->ticket;
     target->state = state;
     target->step = ndots > 0 ? step : TESS_STEP_NONE;
+    target->ndots = ndots;
     target->partials = NULL;
     if (ndots == 0) { return TESS_SUCCESS; }
     status = gpu_partials(ctx, blocks * ndots * 2, &target->partials);

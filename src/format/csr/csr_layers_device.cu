@@ -311,8 +311,8 @@ static tess_status launch_layers(tess_context *ctx, int count, const csr_view *l
     }
     if (args->reduction.ndots == 0) { return launch_chunks<MATRIX, 0>(ctx, matrix, chunks, plan->by_rows, args, gate); }
     if constexpr (!STORES) {
-        return args->reduction.ndots == 1 ? launch_chunks<MATRIX, 1>(ctx, matrix, chunks, plan->by_rows, args, gate)
-                                          : launch_chunks<MATRIX, 2>(ctx, matrix, chunks, plan->by_rows, args, gate);
+        /* for one dot product as well: these kernels are long, and the sum of another costs little */
+        return launch_chunks<MATRIX, 2>(ctx, matrix, chunks, plan->by_rows, args, gate);
     }
 cleanup:
     return status;

@@ -234,9 +234,8 @@ static tess_status launch_parts(tess_context *ctx, int count, const csr_part *pa
         make_layout(by_rows, places, most_rows, offset_bytes(parts[0].view.row_ptr_bits == 64), value_bytes, has_map);
     if (args->reduction.ndots == 0) { return launch_rows<many_parts<STORES>, 0>(ctx, matrix, chunks, args, gate); }
     if constexpr (!STORES) {
-        return args->reduction.ndots == 1
-                   ? launch_chunks<many_parts<false>, 1>(ctx, matrix, chunks, by_rows, args, gate)
-                   : launch_chunks<many_parts<false>, 2>(ctx, matrix, chunks, by_rows, args, gate);
+        /* for one dot product as well: these kernels are long, and the sum of another costs little */
+        return launch_chunks<many_parts<false>, 2>(ctx, matrix, chunks, by_rows, args, gate);
     }
 cleanup:
     return status;

@@ -228,7 +228,7 @@ static tess_status launch_kernel(tess_context *ctx,
                                  void (*kernel)(const MATRIX, const chunks_argument<typename MATRIX::CHUNK>,
                                                 const tess_spmv_args, const loop_gate, const reduce_target),
                                  int64_t most, const MATRIX &matrix, chunks_argument<typename MATRIX::CHUNK> chunks,
-                                 int ndots, const tess_spmv_args *args, const loop_gate &gate)
+                                 int most_dots, const tess_spmv_args *args, const loop_gate &gate)
 {
     enum { RESERVED_SHARED = 1280 }; /* bytes that each block takes besides */
     const gpu_state *state = gpu_state_of(ctx);
@@ -242,7 +242,8 @@ static tess_status launch_kernel(tess_context *ctx,
     resident *= state->multiprocessors;
     grid = (unsigned)(chunks.nchunks < resident ? chunks.nchunks : resident);
     chunks.turning = MATRIX::TURNS && grid % (unsigned)state->multiprocessors == 0 ? state->multiprocessors : 0;
-    TESS_TRY(prepare_reduction(ctx, grid, ndots, args->reduction.step, args->reduction.state, &target));
+    TESS_TRY(prepare_reduction(ctx, grid, most_dots > 0 ? args->reduction.ndots : 0, args->reduction.step,
+                               args->reduction.state, &target));
     if (chunks.beside) {
         status = gpu_launch_beside(ctx, "a sparse product", kernel, grid, shared, matrix, chunks, *args, gate, target);
     } else {
