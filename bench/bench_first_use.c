@@ -29,7 +29,7 @@ typedef struct use_round {
 static void check(tess_status status, const tess_context *ctx, const char *what)
 {
     if (status == TESS_SUCCESS) { return; }
-    bench_die("%s: %s: %s", what, tess_status_string(status), ctx ? tess_context_last_error(ctx)->message : "");
+    bench_die("%s: %s: %s", what, tess_status_text(status), ctx ? tess_context_last_error(ctx)->message : "");
 }
 
 /* ---- the problem: seven-point Laplacian on a cube, on the host ---- */
@@ -121,6 +121,7 @@ static use_round run_round(tess_context *ctx, const use_options *options, const 
     check(tess_solver_create(matrix, &options->solve, &solver), ctx, "set-up");
     check(tess_context_synchronize(ctx), ctx, "waiting");
     since[2] = bench_wall_seconds();
+    tess_solve_result_init(&result);
     check(tess_solver_solve(solver, b, x, &result), ctx, "solve");
     since[3] = bench_wall_seconds();
     if (!result.converged) { bench_die("not converged: %s", tess_reason_text(result.reason)); }
@@ -183,10 +184,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case 'd': o->device = strcmp(text, "cpu") == 0 ? TESS_DEVICE_CPU : TESS_DEVICE_AUTO; break;
     case 'n': o->edge = strtoll(text, NULL, 10); break;
     case 'r': o->rounds = atoi(text); break;
-    case 's': refuse(state, "solver", text, tess_solver_parse(text, &o->solve.solver)); break;
-    case 'p': refuse(state, "precond", text, tess_precond_parse(text, &o->solve.precond)); break;
+    case 's': refuse(state, "solver", text, tess_solver_kind_parse(text, &o->solve.solver)); break;
+    case 'p': refuse(state, "precond", text, tess_precond_options_parse(text, &o->solve.precond)); break;
     case 'f': refuse(state, "format", text, tess_format_parse(text, &o->solve.storage.format)); break;
-    case 'y': refuse(state, "policy", text, tess_policy_parse(text, &o->solve.storage.policy)); break;
+    case 'y': refuse(state, "policy", text, tess_policy_options_parse(text, &o->solve.storage.policy)); break;
     case ARGP_KEY_END:
         if (o->rounds < 1 || o->rounds > MOST_ROUNDS) { argp_error(state, "--rounds: 1 to %d", MOST_ROUNDS); }
         if (o->edge < 2 || o->edge > 500) { argp_error(state, "--edge: 2 to 500"); }
