@@ -121,6 +121,7 @@ static use_round run_round(tess_context *ctx, const use_options *options, const 
     check(tess_solver_create(matrix, &options->solve, &solver), ctx, "set-up");
     check(tess_context_synchronize(ctx), ctx, "waiting");
     since[2] = bench_wall_seconds();
+    tess_solve_result_init(&result);
     check(tess_solver_solve(solver, b, x, &result), ctx, "solve");
     since[3] = bench_wall_seconds();
     if (!result.converged) { bench_die("not converged: %s", tess_reason_text(result.reason)); }

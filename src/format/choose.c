@@ -6,6 +6,7 @@
  */
 #include "format/choose.h"
 
+#include "matrix/storage_options.h"
 #include "policy/assignment.h"
 
 /* Entries stored per nonzero where slices are still worth it: they save 2 bytes of 4 + those of a value. Diagonals with no more
@@ -24,7 +25,7 @@ static tess_status try_padded(const tess_matrix *a, const tess_storage_options *
 
     *out = NULL;
     o.format = format;
-    if (o.max_padding == 0.0 || o.max_padding > most_padding) { o.max_padding = most_padding; }
+    if (o.slices.max_padding == 0.0 || o.slices.max_padding > most_padding) { o.slices.max_padding = most_padding; }
     status = tess_matrix_convert(a, &o, out);
     if (status != TESS_UNSUPPORTED && status != TESS_OUT_OF_RANGE) { return status; }
     a->ctx->error = before; /* that it is refused is no failure */
@@ -66,8 +67,16 @@ static bool tiles_take(const tess_storage_options *o)
 
     tess_policy_options_init(&defaults);
     return by_blocks && (policy->share == 0.0 || policy->share == defaults.share) && !policy->at_most_one &&
-           !policy->without_diagonal && o->base == TESS_FORMAT_CSR && o->low_base == TESS_FORMAT_CSR &&
-           o->row_order == TESS_ROW_ORDER_ORIGINAL && o->arithmetic == TESS_ARITHMETIC_FP64;
+           !policy->without_diagonal && o->split.base == TESS_FORMAT_CSR && o->split.low_base == TESS_FORMAT_CSR &&
+           o->split.row_order == TESS_ROW_ORDER_ORIGINAL && o->arithmetic == TESS_ARITHMETIC_FP64;
+}
+
+/* Nothing here asks for them by itself. */
+static bool asks_for_papers_tiles(const tess_storage_options *o)
+{
+    const tess_papers_storage *papers = storage_papers(o);
+
+    return papers->kernel == TESS_KERNEL_PAPER || papers->layout == TESS_LAYOUT_RESIDENT;
 }
 
 /* Whether they ask for something that split does not: the paper's kernel, a layout, a precision, scales by blocks. */
@@ -75,7 +84,7 @@ static bool split_refuses(const tess_matrix *a, const tess_storage_options *o)
 {
     const tess_format_ops *split = tess_find_format(TESS_FORMAT_SPLIT);
     const unsigned precisions = a->ctx->device == TESS_DEVICE_GPU ? split->gpu_precisions : split->precisions;
-    bool refused = o->kernel == TESS_KERNEL_PAPER || o->layout == TESS_LAYOUT_RESIDENT;
+    bool refused = asks_for_papers_tiles(o);
     tess_policy_options policy = o->policy;
 
     tess_policy_default_levels(&policy);
@@ -106,7 +115,6 @@ tess_format tess_format_of_assignment(const tess_matrix *a, const tess_storage_o
    precisions, next to each other in one that is lower. */
 static tess_status try_lossless_diagonals(const tess_matrix *a, const tess_storage_options *o, tess_matrix **out)
 {
-    const bool tiles_alone = o->kernel == TESS_KERNEL_PAPER || o->layout == TESS_LAYOUT_RESIDENT;
     bool scaled = false;
 
     for (int l = 0; l < o->policy.nlevels && l < TESS_MOST_LEVELS; l++) {
@@ -114,7 +122,7 @@ static tess_status try_lossless_diagonals(const tess_matrix *a, const tess_stora
     }
     *out = NULL;
     if (o->policy.policy != TESS_POLICY_LOSSLESS || o->policy.granularity != TESS_GRANULARITY_MATRIX || scaled ||
-        tiles_alone || !tiles_take(o)) {
+        asks_for_papers_tiles(o) || !tiles_take(o)) {
         return TESS_SUCCESS;
     }
     return try_padded(a, o, TESS_FORMAT_DIA, out);

@@ -3,23 +3,8 @@
 #include <math.h>
 
 #include "format/choose.h"
+#include "matrix/storage_options.h"
 #include "policy/assignment.h"
-
-void tess_storage_options_init(tess_storage_options *options)
-{
-    options->format = TESS_FORMAT_CSR;
-    options->precision = TESS_PRECISION_FP64;
-    options->max_padding = 3.0;
-    options->window = 256;
-    options->arithmetic = TESS_ARITHMETIC_FP64;
-    tess_policy_options_init(&options->policy);
-    options->base = TESS_FORMAT_CSR;
-    options->low_base = TESS_FORMAT_CSR;
-    options->row_order = TESS_ROW_ORDER_ORIGINAL;
-    options->kernel = TESS_KERNEL_DEFAULT;
-    options->tcki_thresholds = (tess_tcki_thresholds){0.0, 0.0, 0.0};
-    options->layout = TESS_LAYOUT_TCKI;
-}
 
 tess_status tess_storage_require_fp64_arithmetic(tess_context *ctx, const tess_storage_options *options,
                                                  const char *purpose)
@@ -57,11 +42,13 @@ static bool takes_precisions(const tess_format_ops *ops, bool on_gpu, const tess
 
 static tess_status require_layout(const tess_matrix *a, const tess_storage_options *options)
 {
-    if (options->layout != TESS_LAYOUT_TCKI && options->layout != TESS_LAYOUT_RESIDENT) {
+    const tess_layout layout = storage_papers(options)->layout;
+
+    if (layout != TESS_LAYOUT_TCKI && layout != TESS_LAYOUT_RESIDENT) {
         return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "TESS_LAYOUT_TCKI or TESS_LAYOUT_RESIDENT", "layout %d",
-                         (int)options->layout);
+                         (int)layout);
     }
-    if (options->layout == TESS_LAYOUT_RESIDENT && options->format != TESS_FORMAT_TILES) {
+    if (layout == TESS_LAYOUT_RESIDENT && options->format != TESS_FORMAT_TILES) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "layout resident is for format tiles",
                          "layout resident of format %s", tess_format_name(options->format));
     }
@@ -70,11 +57,13 @@ static tess_status require_layout(const tess_matrix *a, const tess_storage_optio
 
 static tess_status require_kernel(const tess_matrix *a, const tess_storage_options *options)
 {
-    if (options->kernel != TESS_KERNEL_DEFAULT && options->kernel != TESS_KERNEL_PAPER) {
+    const tess_kernel kernel = storage_papers(options)->kernel;
+
+    if (kernel != TESS_KERNEL_DEFAULT && kernel != TESS_KERNEL_PAPER) {
         return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "TESS_KERNEL_DEFAULT or TESS_KERNEL_PAPER", "kernel %d",
-                         (int)options->kernel);
+                         (int)kernel);
     }
-    if (options->kernel == TESS_KERNEL_PAPER && options->format != TESS_FORMAT_TILES) {
+    if (kernel == TESS_KERNEL_PAPER && options->format != TESS_FORMAT_TILES) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "kernel paper is for format tiles", "kernel paper of format %s",
                          tess_format_name(options->format));
     }
@@ -135,28 +124,32 @@ cleanup:
 
 tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out)
 {
+    storage_request request;
     tess_status status = tess_matrix_require_assembled(a, "tess_matrix_convert");
 
     *out = NULL;
+    if (status == TESS_SUCCESS) { status = storage_request_take(a->ctx, options, &request); }
     if (status != TESS_SUCCESS) { return status; }
-    return options->format == TESS_FORMAT_AUTO ? tess_matrix_convert_chosen(a, options, out)
-                                               : convert(a, options, NULL, out);
+    return request.options.format == TESS_FORMAT_AUTO ? tess_matrix_convert_chosen(a, &request.options, out)
+                                                      : convert(a, &request.options, NULL, out);
 }
 
 tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storage_options *options,
                                          const tess_assignment *assignment, tess_matrix **out)
 {
+    storage_request request;
+    tess_storage_options *chosen = &request.options;
     tess_status status = tess_matrix_require_assembled(a, "tess_matrix_convert_assigned");
-    tess_storage_options chosen = *options;
 
     *out = NULL;
+    if (status == TESS_SUCCESS) { status = storage_request_take(a->ctx, options, &request); }
     if (status != TESS_SUCCESS) { return status; }
-    if (chosen.format == TESS_FORMAT_AUTO) { chosen.format = tess_format_of_assignment(a, options, assignment); }
-    if (!tess_format_takes_parts(chosen.format)) {
+    if (chosen->format == TESS_FORMAT_AUTO) { chosen->format = tess_format_of_assignment(a, chosen, assignment); }
+    if (!tess_format_takes_parts(chosen->format)) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "split, composite and tiles take one", "an assignment for format %s",
-                         tess_format_name(chosen.format));
+                         tess_format_name(chosen->format));
     }
-    return convert(a, &chosen, assignment, out);
+    return convert(a, chosen, assignment, out);
 }
 
 tess_status tess_matrix_refresh(tess_matrix *a)

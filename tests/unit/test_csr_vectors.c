@@ -321,7 +321,8 @@ static void each_bench(bool segmented, int threads, void (*check)(const bench *b
         wide_or_narrow assembled = make_matrix_of(ctx, &a, bits);
 
         for (int k = 0; k < 2 * TESS_PRECISION_COUNT; k++) {
-            const tess_storage_options storage = {.format = TESS_FORMAT_CSR, .precision = (tess_precision)(k / 2)};
+            const tess_storage_options storage = {
+                .size = sizeof(tess_storage_options), .format = TESS_FORMAT_CSR, .precision = (tess_precision)(k / 2)};
             const bool fp32 = k % 2 == 1;
             tess_matrix *stored = NULL;
             bench b;
@@ -389,9 +390,10 @@ static void what_is_not_read_does_not_count(void **state)
 /* Both formats over both bases; all rows are low, but for those above the range. */
 static tess_storage_options by_rows(int kind, tess_precision low, double range)
 {
-    return (tess_storage_options){.format = kind & 1 ? TESS_FORMAT_COMPOSITE : TESS_FORMAT_SPLIT,
-                                  .base = kind & 2 ? TESS_FORMAT_ELLR : TESS_FORMAT_CSR,
-                                  .max_padding = 1000.0,
+    return (tess_storage_options){.size = sizeof(tess_storage_options),
+                                  .format = kind & 1 ? TESS_FORMAT_COMPOSITE : TESS_FORMAT_SPLIT,
+                                  .split.base = kind & 2 ? TESS_FORMAT_ELLR : TESS_FORMAT_CSR,
+                                  .slices.max_padding = 1000.0,
                                   .policy = {.policy = TESS_POLICY_FIXED_RANGE,
                                              .parameter = range,
                                              .share = 100.0,

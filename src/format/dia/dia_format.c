@@ -34,9 +34,9 @@ static void dia_destroy(tess_context *ctx, void *storage)
 
 static tess_status check_options(tess_context *ctx, const tess_storage_options *o)
 {
-    if (!(o->max_padding == 0.0 || o->max_padding >= 1.0)) {
+    if (!(o->slices.max_padding == 0.0 || o->slices.max_padding >= 1.0)) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "1.0 allows none, 0 stands for the default",
-                         "max_padding = %g entries per nonzero", o->max_padding);
+                         "max_padding = %g entries per nonzero", o->slices.max_padding);
     }
     if (o->arithmetic != TESS_ARITHMETIC_FP64 && o->arithmetic != TESS_ARITHMETIC_FP32) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64 or fp32", "arithmetic number %d", (int)o->arithmetic);
@@ -47,7 +47,7 @@ static tess_status check_options(tess_context *ctx, const tess_storage_options *
 /* Places of rows that exist, also those outside of the matrix: products look at all of them. */
 static tess_status check_padding(tess_context *ctx, const tess_storage_options *o, const dia_view *v)
 {
-    double most = o->max_padding == 0.0 ? default_max_padding : o->max_padding;
+    double most = o->slices.max_padding == 0.0 ? default_max_padding : o->slices.max_padding;
     double places = (double)v->ndiagonals * (double)v->nrows;
     double ratio = v->nnz > 0 ? places / (double)v->nnz : 0.0;
 

@@ -85,7 +85,7 @@ static tess_status check_scales(const tess_matrix *a, const tess_storage_options
 
 bool split_has_one_base(const tess_storage_options *o)
 {
-    return o->low_base == TESS_FORMAT_CSR || o->low_base == o->base;
+    return o->split.low_base == TESS_FORMAT_CSR || o->split.low_base == o->split.base;
 }
 
 /* Products take all parts in one launch: chunks of CSR, or rows of slices and diagonals. */
@@ -93,7 +93,7 @@ static tess_status check_bases(tess_context *ctx, const tess_storage_options *o,
 {
     static const tess_format bases[] = {TESS_FORMAT_CSR, TESS_FORMAT_ELLR, TESS_FORMAT_SELL, TESS_FORMAT_DIA,
                                         TESS_FORMAT_AUTO};
-    const tess_format asked[2] = {o->base, o->low_base};
+    const tess_format asked[2] = {o->split.base, o->split.low_base};
     bool diagonals = false;
 
     for (int k = 0; k < 2; k++) {
@@ -108,11 +108,11 @@ static tess_status check_bases(tess_context *ctx, const tess_storage_options *o,
         }
         diagonals = diagonals || asked[k] == TESS_FORMAT_DIA;
     }
-    if (!split_has_one_base(o) &&
-        (o->base == TESS_FORMAT_CSR || o->base == TESS_FORMAT_AUTO || o->low_base == TESS_FORMAT_AUTO)) {
+    if (!split_has_one_base(o) && (o->split.base == TESS_FORMAT_CSR || o->split.base == TESS_FORMAT_AUTO ||
+                                   o->split.low_base == TESS_FORMAT_AUTO)) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "ellr, sell and dia may differ; csr and auto are for all parts",
                          "format %s over parts in formats %s and %s", tess_format_name(o->format),
-                         tess_format_name(o->base), tess_format_name(o->low_base));
+                         tess_format_name(o->split.base), tess_format_name(o->split.low_base));
     }
     if (diagonals && granularity == TESS_GRANULARITY_ROW) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "csr, ellr, sell or auto; dia is for granularity entry or block",
@@ -131,11 +131,11 @@ static tess_status check_options(const tess_matrix *a, const tess_storage_option
                          "format %s of granularity %s", tess_format_name(o->format),
                          tess_granularity_name(granularity));
     }
-    if (o->row_order != TESS_ROW_ORDER_ORIGINAL && o->row_order != TESS_ROW_ORDER_PERMUTED &&
-        o->row_order != TESS_ROW_ORDER_SYMMETRIC) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "row order number %d", (int)o->row_order);
+    if (o->split.row_order != TESS_ROW_ORDER_ORIGINAL && o->split.row_order != TESS_ROW_ORDER_PERMUTED &&
+        o->split.row_order != TESS_ROW_ORDER_SYMMETRIC) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "row order number %d", (int)o->split.row_order);
     }
-    if (o->row_order == TESS_ROW_ORDER_SYMMETRIC && a->nrows != a->ncols) {
+    if (o->split.row_order == TESS_ROW_ORDER_SYMMETRIC && a->nrows != a->ncols) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "a rectangular matrix can have its rows permuted alone",
                          "a symmetric row order of a matrix of %lld rows and %lld columns", (long long)a->nrows,
                          (long long)a->ncols);
@@ -203,7 +203,7 @@ static tess_status make_order(const tess_matrix *assembled, split_storage *s)
     TESS_TRY(split_open_source(s, assembled, &source));
     place_parts(s);
     TESS_TRY(tess_device_allocate(ctx, s->nrows, sizeof *order->row_of, (void **)&order->row_of));
-    if (s->options.row_order == TESS_ROW_ORDER_SYMMETRIC) {
+    if (s->options.split.row_order == TESS_ROW_ORDER_SYMMETRIC) {
         TESS_TRY(tess_device_allocate(ctx, s->nrows, sizeof *order->position_of, (void **)&order->position_of));
     }
     TESS_TRY(split_ops_of(ctx)->order(ctx, &source, s->summary.options.nlevels, order));
@@ -231,6 +231,7 @@ static tess_status split_build(const tess_matrix *assembled, const tess_storage_
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *s, (void **)&s));
     memset(s, 0, sizeof *s);
     s->options = *options;
+    s->options.papers = NULL; /* the caller's */
     s->composite = options->format == TESS_FORMAT_COMPOSITE;
     s->nrows = assembled->nrows;
     s->ncols = assembled->ncols;

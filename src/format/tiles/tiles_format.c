@@ -7,6 +7,7 @@
 #include "format/tiles/tcki.h"
 #include "format/tiles/tiles_record.h"
 #include "matrix/matrix.h"
+#include "matrix/storage_options.h"
 #include "policy/rules.h"
 
 enum { SLACK_UNITS = TILES_SLACK / TILES_UNIT };
@@ -135,8 +136,8 @@ cleanup:
 
 static tess_status require_resident(tess_context *ctx, const tess_storage_options *options, const tiles_view *v)
 {
-    if (options->layout != TESS_LAYOUT_RESIDENT) { return TESS_SUCCESS; }
-    if (options->kernel == TESS_KERNEL_PAPER) {
+    if (storage_papers(options)->layout != TESS_LAYOUT_RESIDENT) { return TESS_SUCCESS; }
+    if (storage_papers(options)->kernel == TESS_KERNEL_PAPER) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "kernel paper is for layout tcki", "layout resident with kernel paper");
     }
     if (v->rows != 16 || v->column_bits != 4) {
@@ -167,11 +168,12 @@ static tess_status tiles_build(const tess_matrix *assembled, const tess_storage_
                                const tess_assignment *assignment, void **out)
 {
     tess_context *ctx = assembled->ctx;
+    const tess_papers_storage *papers = storage_papers(options);
     tiles_storage *s = NULL;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_storage_require_fp64_arithmetic(ctx, options, "format tiles"));
-    if (options->row_order != TESS_ROW_ORDER_ORIGINAL) {
+    if (options->split.row_order != TESS_ROW_ORDER_ORIGINAL) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "leave the row order (--row-order) original",
                          "tiles with rows in another order");
     }
@@ -179,10 +181,10 @@ static tess_status tiles_build(const tess_matrix *assembled, const tess_storage_
     memset(s, 0, sizeof *s);
     TESS_TRY(take_assignment(assembled, options, assignment, s));
     s->view = bare_view(assembled, s);
-    s->layout = options->layout;
+    s->layout = papers->layout;
     TESS_TRY(require_resident(ctx, options, &s->view));
-    TESS_TRY(options->kernel == TESS_KERNEL_PAPER ? make_blocks(assembled, &options->tcki_thresholds, s)
-                                                  : make_records(assembled, s));
+    TESS_TRY(papers->kernel == TESS_KERNEL_PAPER ? make_blocks(assembled, &papers->tcki_thresholds, s)
+                                                 : make_records(assembled, s));
     *out = s;
 cleanup:
     if (status != TESS_SUCCESS && s) { tiles_destroy(ctx, s); }
