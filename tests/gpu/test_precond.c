@@ -5,7 +5,7 @@
  */
 #include <tessera/codec.h>
 
-#include "precond/block_storage.h"
+#include "precond/block_jacobi/block_storage.h"
 #include "precond/precond.h"
 #include "solver/solver.h"
 #include "support/solve.h"

@@ -4,6 +4,7 @@
 
 #include <tessera/codec.h>
 
+#include "precond/block_jacobi/block_jacobi.h"
 #include "support/solve.h"
 
 static const tess_precision vector_precisions[] = {TESS_PRECISION_FP64, TESS_PRECISION_FP32};
@@ -262,7 +263,8 @@ static void check_counts(const tess_precond *m, const int64_t *expected)
         int64_t size = 4 * (int64_t)tess_precision_bytes((tess_precision)p);
 
         assert_int_equal(counts[p], expected[p]);
-        bytes += counts[p] * ((size < 8 ? 8 : size) + (fp64 ? m->blocks.exponents ? 2 : 0 : 11));
+        bytes += counts[p] *
+                 ((size < 8 ? 8 : size) + (fp64 ? ((const tess_block_diagonal *)m->own)->exponents ? 2 : 0 : 11));
     }
     assert_int_equal(tess_precond_bytes(m), bytes);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ILU(0) and IC(0): analysis, shifts, application. */
-#include "precond/incomplete.h"
+#include "precond/incomplete/incomplete.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include <tessera/codec.h>
 
 #include "base/stages.h"
+#include "precond/precond.h"
 #include "triangular/leaf.h"
 
 /* Shifts that are tried after none: FIRST_SHIFT, twice that, ... (Manteuffel; doubled as in HSL's MI28). */
@@ -549,3 +550,50 @@ int64_t incomplete_bytes(const tess_incomplete *m)
     return triangle_bytes(m->lower) + triangle_bytes(m->upper) +
            m->n * (int64_t)(sizeof *m->inverse + 2 * sizeof *m->work[0]) + schedule_bytes(m);
 }
+
+/* ---- the preconditioner ---- */
+
+static tess_status create(tess_precond *m, const tess_precond_options *options)
+{
+    return incomplete_create(m->matrix, options, (tess_incomplete **)&m->own);
+}
+
+static tess_status renew(tess_precond *m)
+{
+    return incomplete_renew(m->own);
+}
+
+static tess_status apply(const tess_precond *m, tess_precision vectors, const void *r, void *z,
+                         const tess_reduction *reduction)
+{
+    return incomplete_apply(m->own, vectors, r, z, reduction->state);
+}
+
+static uint64_t revision(const tess_precond *m)
+{
+    return incomplete_revision(m->own);
+}
+
+static int64_t bytes(const tess_precond *m)
+{
+    return incomplete_bytes(m->own);
+}
+
+static void describe(const tess_precond *m, tess_precond_factors *out)
+{
+    incomplete_describe(m->own, out);
+}
+
+static void destroy(tess_precond *m)
+{
+    incomplete_destroy(m->own);
+}
+
+#define INCOMPLETE(KIND)                                                                             \
+    {                                                                                                \
+        .kind = (KIND), .check = incomplete_check, .create = create, .renew = renew, .apply = apply, \
+        .revision = revision, .bytes = bytes, .factors = describe, .destroy = destroy                \
+    }
+const tess_precond_ops precond_ilu0 = INCOMPLETE(TESS_PRECOND_ILU0);
+const tess_precond_ops precond_ic0 = INCOMPLETE(TESS_PRECOND_IC0);
+#undef INCOMPLETE
