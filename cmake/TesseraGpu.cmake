@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The GPU backend: CUDA when nvcc is found, or the same sources through hipcc, or for a GPU emulated on the host, or none.
+# The GPU backend: CUDA when a GPU is at hand and nvcc is found, or the same sources through hipcc, or for a GPU emulated on the host, or none.
 # Sets TESS_GPU_BACKEND (cuda, hip, emulated, none), TESS_GPU_DEFINITIONS, TESS_GPU_INCLUDE_DIRS, TESS_GPU_LINK_LIBRARIES,
 # TESS_GPU_OBJECTS.
 
@@ -33,6 +33,31 @@ function(tess_find_architectures out)
     set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
+function(tess_find_gpu out)
+    set(found FALSE)
+    find_program(TESS_NVIDIA_SMI nvidia-smi)
+    mark_as_advanced(TESS_NVIDIA_SMI)
+    if(EXISTS /dev/nvidia0)
+        set(found TRUE)
+    elseif(TESS_NVIDIA_SMI)
+        execute_process(COMMAND ${TESS_NVIDIA_SMI} -L RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+        if(result EQUAL 0)
+            set(found TRUE)
+        endif()
+    endif()
+    set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+# CUDA sources take minutes to compile, which serves nobody where they cannot run.
+set(tess_cuda ${TESS_CUDA})
+if(TESS_CUDA STREQUAL "AUTO" AND NOT TESS_HIP AND NOT TESS_EMULATED_GPU)
+    tess_find_gpu(found)
+    if(NOT found)
+        set(tess_cuda OFF)
+        message(STATUS "No NVIDIA GPU here, so no CUDA; -DTESS_CUDA=ON builds the CUDA backend all the same")
+    endif()
+endif()
+
 if(TESS_EMULATED_GPU)
     set(TESS_GPU_BACKEND emulated)
     enable_language(CXX)
@@ -50,7 +75,7 @@ elseif(TESS_HIP)
     if(TESS_AMDHIP64)
         list(APPEND TESS_GPU_LINK_LIBRARIES ${TESS_AMDHIP64})
     endif()
-elseif(NOT TESS_CUDA STREQUAL "OFF")
+elseif(NOT tess_cuda STREQUAL "OFF")
     if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
         find_program(TESS_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
         if(TESS_NVCC)

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Shell functions for check.sh and .ci/run: named stages, their logs, and one sum of what passed and failed.
+# Shell functions for check.sh: named stages, their logs, and one sum of what passed and failed.
 # shellcheck shell=bash
 
 passed=0 failed=0 skipped=0
 jobs=${JOBS:-$(nproc)}
 log_dir=${log_dir:-build/check}
 mkdir -p "$log_dir"
+# As the Makefile has it: ninja where it is; a build folder keeps what it was made with.
+if command -v ninja >/dev/null; then export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}; fi
 # An outer make's own flags (job server, directory lines) are not for the makes inside the logs.
 export MAKEFLAGS=--no-print-directory
 
@@ -90,9 +92,10 @@ test_stage()
     [ "$2" -eq 0 ]
 }
 
-# The closing line, alone on it, and the exit status that goes with it.
+# The time of all, then the closing line, alone on it, and the exit status that goes with it.
 finish()
 {
+    report "all stages" "${SECONDS}s"
     counts $passed $failed $skipped
     [ $failed -eq 0 ]
 }
