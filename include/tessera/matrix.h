@@ -46,19 +46,20 @@ typedef enum tess_operation {
 } tess_operation;
 
 /**
- * CSR arrays of the caller: row_ptr[nrows + 1] (base 0), col_ind[nnz], val[nnz] in FP64. Index arrays are int32_t or
- * int64_t by @c row_ptr_bits and @c col_ind_bits (32 or 64).
+ * CSR arrays of the caller: row_ptr[nrows + 1] (base 0), col_ind[nnz], val[nnz] in any storage precision. Index arrays are
+ * int32_t or int64_t by @c row_ptr_bits and @c col_ind_bits (32 or 64).
  */
 typedef struct tess_csr_arrays {
     int64_t nrows, ncols, nnz;
     const void *row_ptr;
     const void *col_ind;
-    const double *val;
+    const void *val;
+    tess_precision val_precision; /**< fp64 (0): double; fp32: float, ...: converted to FP64, which is exact */
     int row_ptr_bits, col_ind_bits;
     tess_memory where;
     /**
      * BORROW reads the arrays in place for the life of the matrix; it needs them in the memory of the context's device,
-     * 32-bit column indices, and rows sorted without duplicates (checked). COPY takes any valid arrays; unsorted rows
+     * FP64 values, 32-bit column indices, and rows sorted without duplicates (checked). COPY takes any valid arrays; unsorted rows
      * are sorted and duplicates summed.
      */
     tess_ownership ownership;
@@ -69,8 +70,9 @@ typedef struct tess_coo_arrays {
     int64_t nrows, ncols, nnz;
     const void *row_ind;
     const void *col_ind;
-    const double *val;
-    int index_bits; /**< 32 or 64 */
+    const void *val;
+    tess_precision val_precision; /**< as in tess_csr_arrays */
+    int index_bits;               /**< 32 or 64 */
     tess_memory where;
 } tess_coo_arrays;
 
@@ -178,12 +180,13 @@ TESS_EXPORT tess_status tess_matrix_copy_to(const tess_matrix *a, tess_context *
 TESS_EXPORT void tess_matrix_destroy(tess_matrix *a);
 
 /**
- * New values on the same pattern, in the order of the assembled matrix's nonzeros (the caller's order when its arrays
+ * New values in @p precision on the same pattern, in the order of the assembled matrix's nonzeros (the caller's order when its arrays
  * were sorted and without duplicates; otherwise UNSUPPORTED is returned, because the order is gone). For a borrowed
- * matrix @p val replaces the borrowed pointer when it lies on the device of the context. Stored matrices and solvers
+ * matrix @p val replaces the borrowed pointer when it is FP64 and lies on the device of the context. Stored matrices and solvers
  * made from @p a notice at their next use and renew values, not structure.
  */
-TESS_EXPORT tess_status tess_matrix_update_values(tess_matrix *a, const double *val, tess_memory where);
+TESS_EXPORT tess_status tess_matrix_update_values(tess_matrix *a, const void *val, tess_precision precision,
+                                                  tess_memory where);
 
 /**
  * A stored matrix in the format and precision of @p options. @p a is borrowed and must outlive *out. Values round to
