@@ -31,7 +31,7 @@ typedef enum tess_granularity {
     TESS_GRANULARITY_BLOCK = 3   /**< a block of a grid */
 } tess_granularity;
 
-/** What decides an item's precision level. Range policies store values inside (-r, r) low. docs/reference/policies.md */
+/** What decides an item's precision level; r is a range, values in (-r, r) may be low. docs/reference/policies.md */
 typedef enum tess_policy {
     TESS_POLICY_NONE = 0,        /**< all at the highest level */
     TESS_POLICY_FIXED_RANGE = 1, /**< r = R */
