@@ -36,9 +36,8 @@ typedef enum tess_reordering {
  * the diagonal to 1 and all other magnitudes to at most 1. Details: docs/reference/orderings.md.
  * @param a          square and assembled, of any context; explicit zeros count as absent
  * @param row_perm   n numbers on the host, or NULL: A[row_perm[j]][j] goes to the diagonal of column j
- * @param row_scale, col_scale  n positive numbers on the host, or NULL: s_ij = row_scale[i] |A[i][j]| col_scale[j] is
- *                   at
- *                   most 1 + 2^-48 for all entries, and |s_ij - 1| <= 2^-48 on the diagonal (exact products)
+ * @param row_scale, col_scale  n positive numbers on the host, or NULL. s_ij = row_scale[i] |A[i][j]| col_scale[j] is
+ *                   at most 1 + 2^-48 for all entries, and |s_ij - 1| <= 2^-48 on the diagonal (exact products).
  * Cost: O(n (nnz + n log n)) at worst, near O(nnz log n) on most matrices; 8 nnz + 64 n bytes of workspace.
  * Errors: SINGULAR (no permutation gives a diagonal without zeros; the message has the structural rank), OUT_OF_RANGE
  * (NaN or Inf; factors that FP64 cannot hold), DIMENSION_MISMATCH (not square), UNSUPPORTED (shell or stored matrix),
