@@ -182,9 +182,9 @@ class strided {
         }
     }
 
-    /** Reads elements (..., j) to (..., j + K - 1), which must exist, by loads of 16 bytes, or of all K if these are fewer
-        bytes. Only for row-major accessors and K a power of two. The address of the first must be a multiple of 16
-        bytes, or of K elements if these are fewer bytes. */
+    /** Reads elements (..., j) to (..., j + K - 1), which must exist, by loads of 16 bytes, or of all K if these have
+        fewer bytes. Only for row-major accessors and K a power of two. The address of the first must be a multiple of
+        16 bytes, or of K elements if these have fewer bytes. */
     template <int K, typename... Indices>
     TESS_ATTRIBUTES values<arithmetic_type, K> load(Indices... indices) const
     {
