@@ -128,8 +128,8 @@ typedef struct tess_storage_options {
     size_t size;              /**< sizeof(tess_storage_options) */
     tess_format format;       /**< TESS_FORMAT_AUTO: the library chooses (tess_matrix_convert) */
     tess_precision precision; /**< of all values, if no policy decides */
-    /** Arithmetic of products and sums (fp64). fp32: ellr, sell, dia take FP32 vectors; split, composite multiply values
-        below fp64 in FP32 and sum in FP64; csr, tiles refuse it. docs/reference/formats.md, "Arithmetic". */
+    /** Arithmetic of products and sums (fp64). fp32: ellr, sell, dia take FP32 vectors; split, composite multiply in
+        FP32 what is below fp64 and sum in FP64; others refuse it. docs/reference/formats.md, "Arithmetic". */
     tess_arithmetic arithmetic;
     /** split, composite, tiles: decides all precisions. csr, ellr, sell, dia: only lossless is read, with granularity
         matrix (or row, the default); it chooses the one precision, and new values are stored in the same. In both cases
@@ -165,9 +165,9 @@ TESS_EXPORT void tess_matrix_destroy(tess_matrix *a);
 /**
  * Sets new values on the same pattern. Stored matrices and solvers made from @p a renew their values, not their
  * structure, at their next use.
- * @param val        nnz values in the order of the assembled matrix's nonzeros. This is the order of the caller's arrays
- *                   if these were sorted and without duplicates. A borrowed matrix borrows @p val if it is FP64 and in
- *                   the memory of the context's device.
+ * @param val        nnz values in the order of the assembled matrix's nonzeros. This is the order of the caller's
+ *                   arrays if these were sorted and without duplicates. A borrowed matrix borrows @p val if it is FP64
+ *                   and in the memory of the context's device.
  * @param precision  of the values
  * Errors: UNSUPPORTED (the arrays were sorted or had duplicates, so that their order is lost), INVALID_ARGUMENT,
  * memory.

@@ -315,8 +315,8 @@ TESS_EXPORT tess_status tess_solver_set_limits(tess_solver *solver, const tess_s
  * Range: b may be anywhere in FP64's range. BiCGSTAB squares entries of A: with magnitudes above about 1e+150 or below
  * about 1e-150 it breaks down, and the reason says so.
  * With options->scale or reorder the true residual of the original system decides (docs/reference/verification.md).
- * Errors: INVALID_ARGUMENT, DIMENSION_MISMATCH, UNSUPPORTED (a user's preconditioner with FP32 vectors), CALLBACK (the
- * user's operator or preconditioner failed), memory; with scale or reorder also those of the set-up.
+ * Errors: INVALID_ARGUMENT, DIMENSION_MISMATCH, CALLBACK (the user's operator or preconditioner failed), memory; with
+ * scale or reorder also those of the set-up.
  */
 TESS_EXPORT tess_status tess_solver_solve(tess_solver *solver, const tess_vector *b, tess_vector *x,
                                           tess_solve_result *result);
