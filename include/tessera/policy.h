@@ -117,6 +117,7 @@ typedef struct tess_assignment tess_assignment;
  */
 TESS_EXPORT tess_status tess_assignment_create(const struct tess_matrix *a, const tess_policy_options *options,
                                                tess_assignment **out);
+/** Frees the assignment; NULL is allowed. */
 TESS_EXPORT void tess_assignment_destroy(tess_assignment *assignment);
 TESS_EXPORT void tess_assignment_get_summary(const tess_assignment *assignment, tess_assignment_summary *out);
 /**

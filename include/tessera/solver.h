@@ -111,6 +111,7 @@ typedef enum tess_phase {
 /** The number of phases, and the length of arrays in results, which have space for more. */
 enum { TESS_PHASE_COUNT = 7, TESS_MOST_PHASES = 16 };
 
+/** What a monitor sees. */
 typedef struct tess_progress {
     int64_t iteration;
     double residual_norm;   /**< the solver's estimate of ||b - A x||_2 */
@@ -321,6 +322,7 @@ TESS_EXPORT tess_status tess_solver_set_limits(tess_solver *solver, const tess_s
 TESS_EXPORT tess_status tess_solver_solve(tess_solver *solver, const tess_vector *b, tess_vector *x,
                                           tess_solve_result *result);
 
+/** Frees the solver; NULL is allowed. */
 TESS_EXPORT void tess_solver_destroy(tess_solver *solver);
 
 /**

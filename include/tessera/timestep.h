@@ -82,6 +82,7 @@ TESS_EXPORT tess_status tess_timestep_create(const tess_matrix *a, const tess_ti
 TESS_EXPORT tess_status tess_timestep_run(tess_timestep *ts, tess_vector *x, int64_t count, tess_observer observer,
                                           void *user, int64_t every, tess_timestep_result *result);
 
+/** Frees the time steps; NULL is allowed. */
 TESS_EXPORT void tess_timestep_destroy(tess_timestep *ts);
 
 TESS_END_DECLS
