@@ -205,7 +205,7 @@ tess_status tess_matrix_update_values(tess_matrix *a, const void *val, tess_prec
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "a tess_precision; 0 is fp64", "values in precision %d",
                          (int)precision);
     }
-    status = storage->owns_values ? take_values(a, (double *)(uintptr_t)storage->view.val, val, precision, on_device)
+    status = storage->owns_values ? take_values(a, csr_own_values(storage), val, precision, on_device)
                                   : borrow_values(a, val, precision, on_device);
     if (status == TESS_SUCCESS) { a->values_version += 1; }
     return status;
@@ -381,28 +381,32 @@ tess_status tess_matrix_copy_to(const tess_matrix *a, tess_context *ctx, tess_ma
     return status;
 }
 
-tess_status tess_matrix_on_host(const tess_matrix *a, tess_context **host_ctx, const tess_matrix **out)
+tess_status tess_matrix_on_host(const tess_matrix *a, tess_host_matrix *out)
 {
     tess_context_options options;
-    tess_matrix *copy = NULL;
     tess_status status = TESS_SUCCESS;
 
-    *host_ctx = NULL;
-    *out = a;
+    *out = (tess_host_matrix){.matrix = a};
     if (a->ctx->device == TESS_DEVICE_CPU) { return TESS_SUCCESS; }
     tess_context_options_init(&options);
     options.device = TESS_DEVICE_CPU;
     options.threads = a->ctx->threads;
     if (!a->ctx->kept.enabled) { options.host_allocator = a->ctx->host_allocator; }
-    status = tess_context_create(&options, host_ctx);
+    status = tess_context_create(&options, &out->ctx);
     if (status != TESS_SUCCESS) { return tess_fail(a->ctx, status, NULL, "could not create a context on the host"); }
-    status = tess_matrix_copy_to(a, *host_ctx, &copy);
+    status = tess_matrix_copy_to(a, out->ctx, &out->copy);
     if (status != TESS_SUCCESS) {
-        a->ctx->error = (*host_ctx)->error;
-        tess_context_destroy(*host_ctx);
-        *host_ctx = NULL;
+        a->ctx->error = out->ctx->error;
+        tess_host_matrix_release(out);
         return status;
     }
-    *out = copy;
+    out->matrix = out->copy;
     return TESS_SUCCESS;
+}
+
+void tess_host_matrix_release(tess_host_matrix *m)
+{
+    tess_matrix_destroy(m->copy);
+    tess_context_destroy(m->ctx);
+    *m = (tess_host_matrix){0};
 }
