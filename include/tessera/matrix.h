@@ -22,7 +22,10 @@ typedef struct tess_matrix tess_matrix;
 /** Largest number of rows or columns: column indices are int32_t inside. */
 #define TESS_MAX_ROWS INT64_C(2147483647)
 
-/** The formats of a stored matrix. Values are part of the ABI: append, never renumber. */
+/**
+ * The formats of a stored matrix. Values are part of the ABI: append, never renumber. From 100 to 999 are formats that have a
+ * name alone (tess_format_parse), and no enumerator.
+ */
 typedef enum tess_format {
     TESS_FORMAT_CSR = 0,       /**< rows one after another; what assembled matrices are in */
     TESS_FORMAT_ELLR = 1,      /**< ELLPACK-R: all rows padded to the longest */
@@ -34,9 +37,6 @@ typedef enum tess_format {
     TESS_FORMAT_SHELL = 1000,  /**< the user's own operator: no format to convert to */
     TESS_FORMAT_AUTO = 1001    /**< no format: has the library choose; as a base, too */
 } tess_format;
-
-/** Formats to convert to: 0 to TESS_FORMAT_COUNT - 1. */
-enum { TESS_FORMAT_COUNT = 7 };
 
 /** What is multiplied with. */
 typedef enum tess_operation {
@@ -164,6 +164,46 @@ typedef struct tess_storage_options {
     tess_tcki_thresholds tcki_thresholds; /**< tiles with kernel paper; read there alone */
     tess_layout layout;                   /**< resident: for tiles of 16x16 with kernel default */
 } tess_storage_options;
+
+/** What a format can do. Sets are bits, 1 << enumerator. */
+typedef struct tess_format_capabilities {
+    const char *description;     /**< a few words for a list of formats */
+    const char *shorthand;       /**< what the command line calls it by blocks with policy mean-3std; NULL: nothing */
+    unsigned precisions;         /**< set of tess_precision that values may be stored in on the host */
+    unsigned gpu_precisions;     /**< the same on a GPU; 0: the format is for the host alone */
+    unsigned policies;           /**< set of tess_policy that may decide precisions */
+    unsigned granularities;      /**< set of tess_granularity that these may decide by */
+    tess_granularity granularity; /**< that of options which leave it open */
+    unsigned scales;             /**< set of tess_granularity by which a level may be scaled */
+    unsigned arithmetics;        /**< set of tess_arithmetic */
+    unsigned row_orders;         /**< set of tess_row_order */
+    unsigned as_base;            /**< set of tess_granularity by which another format's parts may be in this one; 0: none */
+    int takes_parts;             /**< a policy decides the precisions of parts; 0: the matrix has one precision */
+    int takes_bases;             /**< base and low_base are read */
+    int one_base;                /**< as a base it is for all parts */
+    int copies_levels;           /**< holds every value at every level: tess_matrix_spmv_level */
+    int omits_diagonal;          /**< policy.without_diagonal is read */
+    int pads;                    /**< max_padding is read, and a matrix that pads more is refused */
+    int sorts_rows;              /**< window is read */
+    int rounds_products;         /**< FP32 arithmetic is for products of low values; 0: for products with FP32 vectors */
+    int takes_papers;            /**< what the papers' studies take is read: kernel, tcki_thresholds, layout */
+} tess_format_capabilities;
+
+/** How many formats there are to convert to. */
+TESS_EXPORT int tess_format_count(void);
+/** The number of each, for 0 <= index < tess_format_count(), in ascending order. */
+TESS_EXPORT tess_format tess_format_at(int index);
+/** What a format can do: the library's, valid for ever; all zero for what is no format (AUTO, SHELL). */
+TESS_EXPORT const tess_format_capabilities *tess_format_can(tess_format format);
+/**
+ * Whether @p options fit a format for a matrix of @p nrows by @p ncols (-1: not known yet) on the context's device. Says more
+ * than a conversion, which passes over what the format does not read: options that are not at their default must be read.
+ * TESS_FORMAT_AUTO fits where some format takes what is asked. What the values alone can tell, as padding, is not looked at.
+ * Errors: UNSUPPORTED, INVALID_ARGUMENT; the context's error says what does not fit, and what would.
+ * tests/unit/test_storage_options.c
+ */
+TESS_EXPORT tess_status tess_storage_options_check(tess_context *ctx, int64_t nrows, int64_t ncols,
+                                                   const tess_storage_options *options);
 
 /**
  * Assembled matrix from CSR arrays. Cost: one pass over the arrays, and a sort of unsorted rows.

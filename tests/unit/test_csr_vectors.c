@@ -409,7 +409,7 @@ static void check_parts(tess_context *ctx, const tess_matrix *assembled, int kin
     tess_spmv_args args;
     bench b;
 
-    if (!(tess_find_format(storage.format)->precisions & 1U << low)) {
+    if (!(tess_format_can(storage.format)->precisions & 1U << low)) {
         assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(assembled, &storage, &stored));
         return;
     }
