@@ -146,6 +146,7 @@ static tess_status call_solve(void *user, double *seconds)
     solve_call *c = user;
     tess_status status = tess_vector_fill(c->p->x, 0.0);
 
+    tess_solve_result_init(&c->result);
     if (status == TESS_SUCCESS) { status = tess_solver_solve(c->solver, c->p->b, c->p->x, &c->result); }
     *seconds = c->result.solve_seconds;
     return status;
@@ -164,7 +165,7 @@ static tess_status make_options(const problem *p, int index, tess_solve_options 
     o->history_capacity = 0;
     if (!fixed) { o->rtol = p->options->rtol > 0.0 ? p->options->rtol : 2.0 * p->record->of[FP64].error; }
     if (!bench_steps_storage(v, &p->options->rows, &p->options->entries, &o->storage)) { return TESS_INVALID_ARGUMENT; }
-    return tess_step_list_parse(v->steps, &o->steps);
+    return tess_step_list_parse(v->steps, &o->jacobi.steps);
 }
 
 /* Each step's bytes as the solver counts them: values, columns and offsets, x read and written, b, D^-1. */
@@ -188,10 +189,10 @@ static tess_status take_result(problem *p, const solve_call *c, bench_steps_resu
     if (status != TESS_SUCCESS) { return status; }
     truth = bench_true_residual(&p->host, p->host_b, p->host_x);
     r->error = truth.norm / truth.rhs_norm;
-    r->steps = s->steps;
+    r->steps = s->jacobi.steps;
     r->iterations = s->iterations;
     r->setup_seconds = s->setup_seconds;
-    r->bytes = bytes_of(c->solver, &s->steps);
+    r->bytes = bytes_of(c->solver, &s->jacobi.steps);
     r->ran = s->iterations > 0;
     if (isfinite(truth.norm) && fabs(truth.norm - s->residual_norm) > s->residual_bound + 1e-14 * truth.norm) {
         bench_fault(p->run, p->record->name, "the reported residual is off by more than its bound", TESS_SUCCESS);

@@ -38,7 +38,7 @@ static const bench_split_levels *levels_of(const trial *t, const bench_contestan
 
 static tess_status read_permutation(const bench_contestant *c, const tess_matrix *stored, int32_t **row_of)
 {
-    if (c->storage.row_order != TESS_ROW_ORDER_PERMUTED) { return TESS_SUCCESS; }
+    if (c->storage.split.row_order != TESS_ROW_ORDER_PERMUTED) { return TESS_SUCCESS; }
     *row_of = bench_allocate((size_t)tess_matrix_nrows(stored), sizeof **row_of);
     return tess_matrix_row_permutation(stored, *row_of);
 }
@@ -170,7 +170,8 @@ static tess_status make_levels(trial *t)
 static tess_status warm_up(trial *t)
 {
     tess_matrix *stored = NULL;
-    tess_status status = tess_matrix_convert(t->of.a, &t->list[BENCH_SPLIT_FP64].storage, &stored);
+    const tess_storage_options storage = bench_contestant_storage(&t->list[BENCH_SPLIT_FP64]);
+    tess_status status = tess_matrix_convert(t->of.a, &storage, &stored);
 
     for (int k = 0; k < WARM_UP && status == TESS_SUCCESS; k++) {
         status = tess_matrix_spmv(stored, TESS_OP_NONE, 1.0, t->of.fp64.x[0], 0.0, t->of.fp64.y[0]);

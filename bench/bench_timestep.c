@@ -116,6 +116,7 @@ static tess_status call_steps(void *user, double *seconds)
     tess_status status = tess_vector_copy(c->p->start, c->p->x);
 
     if (status == TESS_SUCCESS) {
+        tess_timestep_result_init(&c->result);
         status = tess_timestep_run(c->steps, c->p->x, c->p->options->count, NULL, NULL, 0, &c->result);
     }
     *seconds = c->result.seconds;

@@ -130,6 +130,7 @@ static tess_status solve_tolerances(verification *v, const subject *s, int preco
         options->rtol = tolerances[i];
         status = tess_solver_set_limits(solver, options);
         if (status == TESS_SUCCESS) { status = tess_vector_fill(s->x, 0.0); }
+        tess_solve_result_init(&r);
         if (status == TESS_SUCCESS) { status = tess_solver_solve(solver, s->b, s->x, &r); }
         if (status == TESS_SUCCESS) {
             status = tess_vector_get(s->x, s->host_x, TESS_PRECISION_FP64, TESS_MEMORY_HOST);

@@ -13,6 +13,7 @@
 #include <argp.h>
 #include <jansson.h>
 
+#include <tessera/papers.h>
 #include <tessera/tessera.h>
 
 #ifdef __cplusplus

@@ -259,7 +259,7 @@ static tess_status compute_spmv(const bench_run *run, const accuracy_problem *p,
     if (kind->cublas) { return TESS_UNSUPPORTED; }
     tess_storage_options_init(&options);
     options.format = TESS_FORMAT_SELL;
-    options.max_padding = 1e6; /* errors do not depend on padding */
+    options.slices.max_padding = 1e6; /* errors do not depend on padding */
     options.precision = kind->storage;
     options.arithmetic = kind->arithmetic;
     status = tess_matrix_convert(p->matrix, &options, &matrix);

@@ -15,7 +15,7 @@ static bench_contestant by_blocks(tess_format format, tess_format base, double f
 {
     return (bench_contestant){.ours = true,
                               .storage = {.format = format,
-                                          .base = base,
+                                          .split.base = base,
                                           .policy = {.granularity = TESS_GRANULARITY_BLOCK,
                                                      .policy = TESS_POLICY_MEAN_3STD,
                                                      .parameter = f,
@@ -55,7 +55,7 @@ static int add_mixed(bench_contestant *list, int count)
 
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
         list[count] = by_blocks(TESS_FORMAT_SPLIT, kinds[k].base, 0.5, 16, 16);
-        list[count].storage.low_base = kinds[k].low_base;
+        list[count].storage.split.low_base = kinds[k].low_base;
         snprintf(list[count].name, sizeof list->name, "%s", kinds[k].name);
         count += 1;
     }
@@ -66,8 +66,9 @@ static int add_mixed(bench_contestant *list, int count)
 static int add_paper(bench_contestant *list, int count, double low, double high, const char *name)
 {
     list[count] = by_blocks(TESS_FORMAT_TILES, TESS_FORMAT_CSR, 0.5, 16, 16);
-    list[count].storage.kernel = TESS_KERNEL_PAPER;
-    list[count].storage.tcki_thresholds = (tess_tcki_thresholds){.low = low, .high = high};
+    tess_papers_storage_init(&list[count].papers);
+    list[count].papers.kernel = TESS_KERNEL_PAPER;
+    list[count].papers.tcki_thresholds = (tess_tcki_thresholds){.low = low, .high = high};
     snprintf(list[count].name, sizeof list->name, "%s", name);
     return count + 1;
 }
@@ -122,7 +123,8 @@ static int add_thresholds(bench_contestant *list, int count)
 static int add_setups(bench_contestant *list, int count)
 {
     list[count] = by_blocks(TESS_FORMAT_TILES, TESS_FORMAT_CSR, 0.5, 16, 16);
-    list[count].storage.layout = TESS_LAYOUT_RESIDENT;
+    tess_papers_storage_init(&list[count].papers);
+    list[count].papers.layout = TESS_LAYOUT_RESIDENT;
     snprintf(list[count].name, sizeof list->name, "tiles-resident");
     return add_all(list, count + 1, 0.5, 16, 16, "");
 }

@@ -110,13 +110,18 @@ tess_status bench_problem_shift(const bench_problem *problem, tess_precond_kind 
 
 /* ---- ours ---- */
 
-static void our_options(const bench_contest *c, double rtol, int64_t max_iterations, tess_solve_options *options)
+/* What is a paper's goes to *papers, which the options point to. */
+static void our_options(const bench_contest *c, double rtol, int64_t max_iterations, tess_papers_solve *papers,
+                        tess_solve_options *options)
 {
     tess_solve_options_init(options);
+    tess_papers_solve_init(papers);
+    papers->narrowing = c->narrowing;
+    papers->one_reduction = c->recurrence == TESS_RECURRENCE_ONE_REDUCTION;
+    options->papers = papers;
     options->solver = c->solver;
     options->engine = c->which == BENCH_OURS_GRAPH ? c->engine : TESS_ENGINE_PLAIN;
-    options->recurrence = c->recurrence;
-    options->narrowing = c->narrowing;
+    options->cg.recurrence = papers->one_reduction ? TESS_RECURRENCE_AUTO : c->recurrence;
     if (c->storage) { options->storage = *c->storage; }
     options->guard = rtol > 0.0 ? TESS_GUARD_REPAIR : TESS_GUARD_REPORT;
     options->rtol = rtol;
@@ -150,10 +155,11 @@ static tess_status open_ours(bench_contest *c)
                               .col_ind_bits = 32,
                               .where = c->problem->run->gpu ? TESS_MEMORY_DEVICE : TESS_MEMORY_HOST,
                               .ownership = TESS_BORROW};
+    tess_papers_solve papers;
     tess_solve_options options;
     tess_status status = tess_matrix_create_csr(c->problem->run->ctx, &arrays, &c->own);
 
-    our_options(c, 0.0, c->history_capacity > 0 ? c->history_capacity : 1, &options);
+    our_options(c, 0.0, c->history_capacity > 0 ? c->history_capacity : 1, &papers, &options);
     if (status == TESS_SUCCESS) { status = precondition_ours(c); }
     if (status == TESS_SUCCESS) { status = tess_solver_create_with_precond(c->own, c->m, &options, &c->ours); }
     return status;
@@ -161,13 +167,17 @@ static tess_status open_ours(bench_contest *c)
 
 static tess_status run_ours(bench_contest *c, double rtol, int64_t max_iterations, int64_t *done)
 {
+    tess_papers_solve papers;
     tess_solve_options options;
     tess_status status = TESS_SUCCESS;
 
-    our_options(c, rtol, max_iterations, &options);
+    our_options(c, rtol, max_iterations, &papers, &options);
+    tess_solve_result_init(&c->result);
+    tess_papers_result_init(&c->papers);
     status = tess_solver_set_limits(c->ours, &options);
     if (status == TESS_SUCCESS) { status = tess_vector_fill(c->problem->x, 0.0); }
     if (status == TESS_SUCCESS) { status = tess_solver_solve(c->ours, c->problem->b, c->problem->x, &c->result); }
+    if (status == TESS_SUCCESS) { status = tess_solver_papers_result(c->ours, &c->papers); }
     if (status != TESS_SUCCESS) { return status; }
     *done = c->result.iterations;
     c->reason = c->result.reason;

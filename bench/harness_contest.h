@@ -47,6 +47,7 @@ typedef struct bench_contest {
     double precond_seconds; /* of the preconditioner's set-up, within the last one */
     tess_reason reason;     /* of our last solve */
     tess_solve_result result;
+    tess_papers_result papers;
     bool claimed;      /* whether the contestant says that it converged */
     char refusal[160]; /* why bench_contest_open was UNSUPPORTED for theirs */
 } bench_contest;

@@ -9,6 +9,11 @@
 #include "harness_cuda.h"
 #include "harness_device.h"
 
+extern "C" void bench_device_wake(void)
+{
+    BENCH_CUDA_CHECK(cudaFree(nullptr));
+}
+
 /* ---- timing ---- */
 
 extern "C" tess_status bench_device_time(void *stream, int count, int calls, bench_call call, void *user,

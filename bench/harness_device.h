@@ -9,6 +9,8 @@
 extern "C" {
 #endif
 
+/* Makes the device ready for the process, which takes far longer than what is measured. */
+void bench_device_wake(void);
 /* Enqueues `count` samples of `calls` calls between events, without waiting in between; seconds per sample. */
 tess_status bench_device_time(void *stream, int count, int calls, bench_call call, void *user, double *samples);
 /* Bandwidth of a reduction with 16-byte loads and of a copy, over 2 GB or more (quick: 0.5 GB). */

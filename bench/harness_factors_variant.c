@@ -48,8 +48,8 @@ static bool parse_detail(const char *word, factors_variant *v)
         return true;
     }
     return v->precond.kind != TESS_PRECOND_JACOBI &&
-           (tess_triangular_parse(word, &v->precond.triangular) == TESS_SUCCESS ||
-            tess_factorization_parse(word, &v->precond.factorization) == TESS_SUCCESS);
+           (tess_triangular_parse(word, &v->precond.incomplete.triangular) == TESS_SUCCESS ||
+            tess_factorization_parse(word, &v->precond.incomplete.factorization) == TESS_SUCCESS);
 }
 
 static bool parse_words(char *text, tess_triangular triangular, factors_variant *v)
@@ -67,7 +67,7 @@ static bool parse_words(char *text, tess_triangular triangular, factors_variant 
         (v->theirs || v->precond.kind != TESS_PRECOND_JACOBI)) {
         return false;
     }
-    v->precond.triangular = triangular; /* the kind began the options anew */
+    v->precond.incomplete.triangular = triangular; /* the kind began the options anew */
     while ((word = strtok_r(NULL, "-", &rest)) != NULL) {
         if (!parse_detail(word, v)) { return false; }
     }

@@ -22,11 +22,11 @@ bool gmres_parse_precond(const char *text, tess_precond_options *out)
     if (strncmp(text, polynomial, length) != 0) { return tess_precond_options_parse(text, out) == TESS_SUCCESS; }
     out->kind = TESS_PRECOND_POLYNOMIAL;
     if (text[length] == '\0') {
-        out->degree = out->degree > 0 ? out->degree : 10;
+        out->polynomial.degree = out->polynomial.degree > 0 ? out->polynomial.degree : 10;
         return true;
     }
-    out->degree = (int)strtol(text + length + 1, &end, 10);
-    return text[length] == ':' && *end == '\0' && out->degree > 0;
+    out->polynomial.degree = (int)strtol(text + length + 1, &end, 10);
+    return text[length] == ':' && *end == '\0' && out->polynomial.degree > 0;
 }
 
 static tess_status make_rhs(gmres_problem *p, gmres_rhs rhs)
@@ -137,12 +137,12 @@ static void our_options(const gmres_settings *s, const gmres_variant *v, tess_so
     o->rtol = s->rtol;
     o->max_iterations = s->max_iterations;
     o->history_capacity = s->history ? s->max_iterations + 1 : 0;
-    o->restart = s->restart;
-    o->inner = v->inner;
-    o->inner_auto = v->chooses;
-    o->basis = v->basis;
-    o->orthogonalization = v->orthogonalization;
-    o->switch_at = v->switch_at < 0 ? 0 : v->switch_at;
+    o->gmres.restart = s->restart;
+    o->gmres.inner = v->inner;
+    o->gmres.inner_auto = v->chooses;
+    o->gmres.basis = v->basis;
+    o->gmres.orthogonalization = v->orthogonalization;
+    o->gmres.switch_at = v->switch_at < 0 ? 0 : v->switch_at;
 }
 
 /* Borrows the arrays, so that each set-up starts from nothing. */
@@ -182,6 +182,7 @@ static tess_status solve_ours(const gmres_problem *p, tess_solver *solver, const
     if (status == TESS_SUCCESS) { status = tess_vector_fill(p->x, 0.0); }
     if (status == TESS_SUCCESS) { status = tess_context_synchronize(p->run->ctx); }
     start = bench_wall_seconds();
+    tess_solve_result_init(result);
     if (status == TESS_SUCCESS) { status = tess_solver_solve(solver, p->b, p->x, result); }
     *seconds = bench_wall_seconds() - start;
     return status;
@@ -195,9 +196,9 @@ static void take_ours(const gmres_settings *s, const tess_solve_result *r, gmres
     o->estimated_relative = r->estimated_relative_residual;
     o->peak_bytes = r->peak_device_bytes;
     o->resident_bytes = r->resident_bytes;
-    o->matrix_bytes = r->matrix_bytes;
-    o->format = r->format;
-    o->matrix_precision = r->matrix_precision;
+    o->matrix_bytes = r->storage.matrix_bytes;
+    o->format = r->storage.format;
+    o->matrix_precision = r->storage.precision;
     o->escalated = r->escalated != 0;
     snprintf(o->reason, sizeof o->reason, "%s", tess_reason_name(r->reason));
     if (s->history) { keep_history(r->history, r->history_length, o); }
@@ -206,7 +207,7 @@ static void take_ours(const gmres_settings *s, const tess_solve_result *r, gmres
 static tess_status run_ours(const gmres_problem *p, const gmres_settings *s, gmres_outcome *o)
 {
     tess_solve_options options, few;
-    tess_solve_result result = {0};
+    tess_solve_result result;
     tess_matrix *own = NULL;
     tess_solver *solver = NULL;
     double start = 0.0, setup = 0.0, seconds = 0.0;
@@ -237,7 +238,7 @@ static tess_status profile_ours(const gmres_problem *p, const gmres_settings *s,
     static const tess_phase phases[BENCH_GMRES_PARTS] = {TESS_PHASE_SPMV, TESS_PHASE_GEMV_T,  TESS_PHASE_GEMV_N,
                                                          TESS_PHASE_NORM, TESS_PHASE_PRECOND, TESS_PHASE_REFINEMENT};
     tess_solve_options options;
-    tess_solve_result result = {0};
+    tess_solve_result result;
     tess_matrix *own = NULL;
     tess_solver *solver = NULL;
     tess_status status = TESS_SUCCESS;

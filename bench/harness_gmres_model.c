@@ -54,10 +54,10 @@ static double precond_bytes(const bench_csr *a, const tess_precond_options *o, c
 
     switch (o->kind) {
     case TESS_PRECOND_JACOBI: return pass + n * p->precond;
-    case TESS_PRECOND_BLOCK_JACOBI: return pass + n * o->block_size * p->precond;
+    case TESS_PRECOND_BLOCK_JACOBI: return pass + n * o->block_jacobi.block_size * p->precond;
     case TESS_PRECOND_POLYNOMIAL:
-        return o->degree * (product_bytes(a, p->precond, p->precond_vector) + 2.0 * n * p->precond_vector -
-                            (p->precond < 8 ? 2.0 * (double)a->nnz + 3.0 * n : 0.0));
+        return o->polynomial.degree * (product_bytes(a, p->precond, p->precond_vector) + 2.0 * n * p->precond_vector -
+                                       (p->precond < 8 ? 2.0 * (double)a->nnz + 3.0 * n : 0.0));
     default: return 0.0;
     }
 }

@@ -9,6 +9,10 @@
 #include "harness_gmres.h"
 #include "harness_occupy.h"
 
+void bench_device_wake(void)
+{
+}
+
 tess_status bench_device_time(void *stream, int count, int calls, bench_call call, void *user, double *samples)
 {
     (void)stream;

@@ -171,10 +171,20 @@ static void skip_contestant(bench_trial *t, const bench_contestant *c, const cha
     bench_skip(t->run, t->which->name, text);
 }
 
+tess_storage_options bench_contestant_storage(const bench_contestant *c)
+{
+    tess_storage_options storage = c->storage;
+
+    storage.size = sizeof storage;
+    if (c->papers.size > 0) { storage.papers = &c->papers; }
+    return storage;
+}
+
 tess_status bench_trial_convert(bench_trial *t, const bench_contestant *c, bench_outcome *o, tess_matrix **stored)
 {
+    const tess_storage_options storage = bench_contestant_storage(c);
     double start = bench_wall_seconds();
-    tess_status status = tess_matrix_convert(t->a, &c->storage, stored);
+    tess_status status = tess_matrix_convert(t->a, &storage, stored);
 
     if (status == TESS_SUCCESS) { status = tess_context_synchronize(t->run->ctx); }
     o->setup_seconds = bench_wall_seconds() - start;
@@ -226,9 +236,10 @@ void bench_load_kernels(bench_run *run, const bench_contestant *contestants, int
         bench_die("cannot make a small matrix: %s", tess_context_last_error(run->ctx)->message);
     }
     for (int i = 0; i < count; i++) {
+        const tess_storage_options storage = bench_contestant_storage(&contestants[i]);
         tess_matrix *stored = NULL;
 
-        if (contestants[i].ours) { (void)tess_matrix_convert(a, &contestants[i].storage, &stored); }
+        if (contestants[i].ours) { (void)tess_matrix_convert(a, &storage, &stored); }
         tess_matrix_destroy(stored);
     }
     tess_matrix_destroy(a);

@@ -15,10 +15,14 @@ enum { BENCH_MOST_PAIRS = 8 };
 typedef struct bench_contestant {
     char name[48];
     bool ours, peer;
-    int kind; /* bench_cusparse_kind, or of a peer bench_peer_kind */
-    tess_storage_options storage;
-    tess_precision vectors; /* cuSPARSE: of values and arithmetic too */
+    int kind;                     /* bench_cusparse_kind, or of a peer bench_peer_kind */
+    tess_storage_options storage; /* bench_contestant_storage completes it */
+    tess_papers_storage papers;   /* of tiles as a paper has them */
+    tess_precision vectors;       /* cuSPARSE: of values and arithmetic too */
 } bench_contestant;
+
+/* Its storage, with the sizes of the structs and what is the paper's; valid as long as the contestant. */
+tess_storage_options bench_contestant_storage(const bench_contestant *c);
 
 typedef struct bench_outcome {
     bool ran;

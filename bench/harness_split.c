@@ -19,11 +19,12 @@ static bench_contestant mixed(const char *name, const bench_split_options *o, te
 {
     bench_contestant c = {.ours = true, .vectors = TESS_PRECISION_FP64};
 
-    c.storage = (tess_storage_options){.format = format,
+    c.storage = (tess_storage_options){.size = sizeof(tess_storage_options),
+                                       .format = format,
                                        .arithmetic = shadow ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64,
                                        .policy = o->rows,
-                                       .base = o->base,
-                                       .row_order = permuted ? TESS_ROW_ORDER_PERMUTED : TESS_ROW_ORDER_ORIGINAL};
+                                       .split.base = o->base,
+                                       .split.row_order = permuted ? TESS_ROW_ORDER_PERMUTED : TESS_ROW_ORDER_ORIGINAL};
     snprintf(c.name, sizeof c.name, "%s%s%s", name, permuted ? "-permuted" : "", shadow ? "-shadow" : "");
     return c;
 }

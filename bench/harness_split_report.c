@@ -26,8 +26,8 @@ static json_t *names_of(const bench_split_row *r)
     json_object_set_new(
         row, "precision",
         json_string(mixed ? bench_levels_text(&s->policy, levels, sizeof levels) : tess_precision_name(s->precision)));
-    json_object_set_new(row, "base", json_string(tess_format_name(mixed ? s->base : s->format)));
-    json_object_set_new(row, "row_order", json_string(orders[s->row_order]));
+    json_object_set_new(row, "base", json_string(tess_format_name(mixed ? s->split.base : s->format)));
+    json_object_set_new(row, "row_order", json_string(orders[s->split.row_order]));
     json_object_set_new(row, "vectors", json_string("fp64"));
     json_object_set_new(row, "arithmetic", json_string(s->arithmetic == TESS_ARITHMETIC_FP32 ? "fp32" : "fp64"));
     if (bench_split_has_policy(c)) {

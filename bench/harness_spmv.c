@@ -25,8 +25,11 @@ static void add_ours(bench_contestant *list, int *count, const bench_spmv_option
     const bool padded = format == TESS_FORMAT_ELLR || format == TESS_FORMAT_SELL || format == TESS_FORMAT_DIA;
     bench_contestant c = {.ours = true, .vectors = TESS_PRECISION_FP64};
 
-    c.storage = (tess_storage_options){
-        .format = format, .precision = precision, .max_padding = o->max_padding, .window = o->window};
+    c.storage = (tess_storage_options){.size = sizeof(tess_storage_options),
+                                       .format = format,
+                                       .precision = precision,
+                                       .slices.max_padding = o->max_padding,
+                                       .slices.window = o->window};
     name_contestant(&c, tess_format_name(format));
     list[(*count)++] = c;
     if (!padded || precision != TESS_PRECISION_FP32) { return; }

@@ -83,8 +83,9 @@ typedef struct study_outcome {
     double worst_relative;     /* the largest true relative residual of a claimed solve */
     double fixed_seconds;      /* of STUDY_FIXED_ITERATIONS, set up beforehand; NaN: it ends earlier, or not measured */
     int claims, false_claims;
-    tess_solve_result result; /* ours: of the last solve; its history is not kept */
-    double *history;          /* relative residuals, or NULL */
+    tess_solve_result result;  /* ours: of the last solve; its history is not kept */
+    tess_papers_result papers; /* the same */
+    double *history;           /* relative residuals, or NULL */
     int64_t history_length;
 } study_outcome;
 

@@ -153,6 +153,12 @@ static tess_status keep_history(const study_session *s, bench_contest *c, study_
 
 /* ---- one contestant ---- */
 
+static void take_results(const bench_contest *c, study_outcome *o)
+{
+    o->result = c->result;
+    o->papers = c->papers;
+}
+
 static tess_status measure(const study_session *s, bench_contest *c, bool with_solve, study_outcome *o)
 {
     /* without a tolerance nothing is small, and nothing narrowed */
@@ -161,10 +167,10 @@ static tess_status measure(const study_session *s, bench_contest *c, bool with_s
     tess_status status = TESS_SUCCESS;
 
     if ((what & STUDY_SOLVES) && with_solve) { status = solve(s, c, o); }
-    if (status == TESS_SUCCESS && study_variant_is_ours(o->variant)) { o->result = c->result; }
+    if (status == TESS_SUCCESS && study_variant_is_ours(o->variant)) { take_results(c, o); }
     if (status == TESS_SUCCESS && fixed_runs && (what & STUDY_FIXED)) { status = time_fixed(c, o); }
     if (status == TESS_SUCCESS && fixed_runs && (what & STUDY_TIMES)) { status = time_iterations(s, c, o); }
-    if (o->result.matrix_bytes == 0) { o->result = c->result; }
+    if (o->result.storage.matrix_bytes == 0) { take_results(c, o); }
     o->result.history = NULL;
     if (status == TESS_SUCCESS && s->histories && (what & STUDY_HISTORIES) && study_variant_is_ours(o->variant)) {
         status = keep_history(s, c, o);

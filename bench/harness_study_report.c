@@ -168,7 +168,7 @@ static json_t *counts_json(const int64_t counts[TESS_PRECISION_COUNT])
     return object;
 }
 
-static void add_narrowing(json_t *row, const tess_solve_result *r)
+static void add_narrowing(json_t *row, const tess_papers_result *r)
 {
     json_object_set_new(row, "narrowing", json_string(tess_narrowing_name(r->narrowing)));
     json_object_set_new(row, "narrowing_misled", json_boolean(r->narrowing_misled));
@@ -180,12 +180,11 @@ static void add_narrowing(json_t *row, const tess_solve_result *r)
 static void add_facts(json_t *row, const tess_solve_result *r)
 {
     json_object_set_new(row, "engine", json_string(tess_engine_name(r->engine)));
-    json_object_set_new(row, "recurrence", json_string(tess_recurrence_name(r->recurrence)));
-    json_object_set_new(row, "format", json_string(tess_format_name(r->format)));
+    json_object_set_new(row, "recurrence", json_string(tess_recurrence_name(r->cg.recurrence)));
+    json_object_set_new(row, "format", json_string(tess_format_name(r->storage.format)));
     json_object_set_new(row, "escalated", json_boolean(r->escalated));
-    json_object_set_new(row, "matrix_bytes", json_integer(r->matrix_bytes));
-    json_object_set_new(row, "nonzeros_per_precision", counts_json(r->nonzeros_per_precision));
-    if (r->narrowing != TESS_NARROWING_OFF) { add_narrowing(row, r); }
+    json_object_set_new(row, "matrix_bytes", json_integer(r->storage.matrix_bytes));
+    json_object_set_new(row, "nonzeros_per_precision", counts_json(r->storage.nonzeros_per_precision));
 }
 
 static void add_speedups(json_t *row, const study_records *all, const study_record *r)
@@ -220,6 +219,7 @@ static json_t *describe(const study_records *all, const study_record *r)
     json_object_set_new(row, "product_seconds", study_number(r->product_seconds));
     if (o->run.solved) { add_solve(row, o); }
     if (study_variant_is_ours(o->variant)) { add_facts(row, &o->result); }
+    if (o->papers.narrowing != TESS_NARROWING_OFF) { add_narrowing(row, &o->papers); }
     add_speedups(row, all, r);
     return row;
 }

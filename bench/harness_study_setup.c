@@ -251,7 +251,8 @@ void study_memory(study_session *s)
         status = bench_contest_open(&c);
         if (status == TESS_SUCCESS) { status = bench_contest_run(&c, 0.0, 1, &done); }
         if (status == TESS_SUCCESS) {
-            report_memory(s, v->name, c.result.matrix_bytes, c.result.resident_bytes, c.result.nonzeros_per_precision);
+            report_memory(s, v->name, c.result.storage.matrix_bytes, c.result.resident_bytes,
+                          c.result.storage.nonzeros_per_precision);
         } else if (status != TESS_UNSUPPORTED) {
             bench_fault(&s->run, s->matrix, v->name, status);
         }

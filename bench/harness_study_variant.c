@@ -83,9 +83,11 @@ bool study_variant_runs(const bench_run *run, const study_variant *v, tess_solve
 
 void study_variant_storage(const study_variant *v, tess_storage_options *out)
 {
+    static const tess_papers_storage resident = {.size = sizeof resident, .layout = TESS_LAYOUT_RESIDENT};
+
     tess_storage_options_init(out);
     out->format = v->format;
-    out->layout = v->layout;
+    if (v->layout == TESS_LAYOUT_RESIDENT) { out->papers = &resident; }
     if (!v->policy) { return; }
     out->policy.granularity = v->format == TESS_FORMAT_TILES ? TESS_GRANULARITY_BLOCK : TESS_GRANULARITY_MATRIX;
     if (tess_policy_options_parse(v->policy, &out->policy) != TESS_SUCCESS) { bench_die("no policy '%s'", v->policy); }

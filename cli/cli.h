@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <tessera/papers.h>
 #include <tessera/tessera.h>
 
 /* Exit codes: scripts rely on them. */
@@ -79,7 +80,6 @@ tess_precision cli_parse_precision(struct argp_state *state, const char *option,
 tess_solver_kind cli_parse_solver(struct argp_state *state, const char *text);
 tess_engine cli_parse_engine(struct argp_state *state, const char *text);
 tess_recurrence cli_parse_recurrence(struct argp_state *state, const char *text);
-tess_narrowing cli_parse_narrowing(struct argp_state *state, const char *text);
 tess_orthogonalization cli_parse_orthogonalization(struct argp_state *state, const char *text);
 /* STORAGE or STORAGE/ARITHMETIC, and the reverse. */
 tess_role_precision cli_parse_role(struct argp_state *state, const char *option, const char *text);
@@ -123,13 +123,16 @@ extern const struct argp cli_host_argp;   /* --threads --json */
 extern const struct argp cli_device_argp; /* --device; input: tess_device */
 /* Where the options of storage go, and what they do not hold of the command line. */
 typedef struct cli_storage_choice {
-    tess_storage_options *options; /* set before argp runs */
-    const char *granularity;       /* what --granularity says; NULL: it was not given */
-    const char *shorthand;         /* what pbp or tcki stands for; NULL: another format */
-    bool policy;                   /* --policy was given */
+    tess_storage_options *options;
+    tess_papers_storage papers; /* options->papers */
+    const char *granularity;    /* what --granularity says; NULL: it was not given */
+    const char *shorthand;      /* what pbp or tcki stands for; NULL: another format */
+    bool policy;                /* --policy was given */
     bool assigns; /* info without --format: a policy is for an assignment, and not for the default format */
     bool chosen;  /* --format auto: options->format is what it came to, once that is known */
 } cli_storage_choice;
+/* Before argp runs, and after the options' defaults were set, which get a pointer into the choice. */
+void cli_storage_choice_init(cli_storage_choice *choice, tess_storage_options *options);
 /* --format --matrix-precision --max-padding --sell-window --arithmetic; input: cli_storage_choice */
 extern const struct argp cli_storage_argp;
 json_t *cli_storage_json(const tess_storage_options *options, bool chosen);
@@ -169,8 +172,8 @@ double cli_seconds(void);
 
 /* ---- policy_options.c: precisions by policy ---- */
 
-/* --granularity --policy --block --share --levels --allow-underflow --base --row-order --kernel --tcki-thresholds --layout; input:
-   cli_storage_choice. A child of cli_storage_argp. */
+/* --granularity --policy --block --share --levels --allow-underflow --base --row-order; input: cli_storage_choice. A child of
+   cli_storage_argp. */
 extern const struct argp cli_policy_argp;
 bool cli_takes_policy(tess_format format);
 /* Whether a policy decides the precisions: of format auto, where one is given. */
@@ -199,8 +202,23 @@ void cli_print_parameter(const tess_storage_options *options);
 /* Options of several precisions for a format that has one, or the reverse, are a usage error. Returns 0 or CLI_USAGE, message
    printed. */
 int cli_require_policy_format(const tess_storage_options *options);
-/* --kernel, --tcki-thresholds and --layout where the format or the kernel has none: the same. Part of the one above. */
+const char *cli_levels_text(const tess_policy_options *options, char *buffer, size_t size);
+void cli_print_assignment(const tess_assignment_summary *summary, int64_t nrows);
+json_t *cli_assignment_json(const tess_assignment_summary *summary, int64_t nrows);
+/* Adds the options above to an object. */
+void cli_add_policy_json(json_t *object, const tess_storage_options *options);
+
+/* ---- papers_options.c: what the papers' studies of tiles take ---- */
+
+/* --kernel --tcki-thresholds --layout; input: cli_storage_choice. Their group in the help of solve has --narrowing, too. */
+enum { CLI_PAPERS_GROUP = 8 };
+extern const struct argp cli_papers_argp;
+/* What the options say of it; defaults where they point to nothing. */
+const tess_papers_storage *cli_papers(const tess_storage_options *options);
+/* The options above where the format or the kernel has none are a usage error: 0 or CLI_USAGE, message printed. Part of
+   cli_require_policy_format. */
 int cli_require_kernel(const tess_storage_options *options);
+void cli_add_papers_json(json_t *object, const tess_storage_options *options);
 /* How many blocks a stored matrix has in each format, where it tells. */
 typedef struct cli_block_formats {
     bool known;
@@ -209,11 +227,6 @@ typedef struct cli_block_formats {
 cli_block_formats cli_find_block_formats(const tess_matrix *stored, const tess_storage_options *options);
 void cli_print_block_formats(const cli_block_formats *formats);
 json_t *cli_block_formats_json(const cli_block_formats *formats); /* null where it is not known */
-const char *cli_levels_text(const tess_policy_options *options, char *buffer, size_t size);
-void cli_print_assignment(const tess_assignment_summary *summary, int64_t nrows);
-json_t *cli_assignment_json(const tess_assignment_summary *summary, int64_t nrows);
-/* Adds the options above to an object. */
-void cli_add_policy_json(json_t *object, const tess_storage_options *options);
 
 /* ---- precond_options.c: preconditioners ---- */
 
@@ -328,6 +341,7 @@ typedef struct cli_solve_run {
     const tess_solve_options *options; /* with the format that auto came to */
     bool format_chosen;
     const tess_solve_result *result;
+    const tess_papers_result *papers;
     const cli_vector_choice *rhs;
     const char *initial_guess; /* NULL: zero */
     const cli_preset *preset;

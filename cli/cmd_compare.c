@@ -37,6 +37,7 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
         state->child_inputs[1] = &options->digits;
         state->child_inputs[2] = &options->device;
         state->child_inputs[3] = &options->host;
+        state->child_inputs[4] = &options->choice;
         return 0;
     case KEY_X: options->x = cli_parse_vector(state, "x", arg, false); return 0;
     case KEY_MAGNITUDE: options->x_magnitude = cli_parse_real(state, "x-magnitude", arg, DBL_MIN, DBL_MAX); return 0;
@@ -56,11 +57,13 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child compare_children[] = {{&cli_storage_argp, 0, "Storage (default: all there are):", 5},
-                                                     {&cli_digits_argp, 0, "Accuracy in significant digits:", 5},
-                                                     {&cli_device_argp, 0, "Device:", 6},
-                                                     {&cli_host_argp, 0, "Threads and report:", 7},
-                                                     {0}};
+static const struct argp_child compare_children[] = {
+    {&cli_storage_argp, 0, "Storage (default: all there are):", 5},
+    {&cli_digits_argp, 0, "Accuracy in significant digits:", 5},
+    {&cli_device_argp, 0, "Device:", 6},
+    {&cli_host_argp, 0, "Threads and report:", 7},
+    {&cli_papers_argp, 0, "The papers' tiles, which auto never takes:", CLI_PAPERS_GROUP},
+    {0}};
 static const struct argp compare_argp = {
     .options = compare_argp_options,
     .parser = parse_compare,
@@ -360,8 +363,8 @@ static int run_compare(int argc, char **argv)
                                .x_magnitude = 1.0,
                                .seed = 1,
                                .repeats = 21};
-    options.choice.options = &options.storage;
     tess_storage_options_init(&options.storage);
+    cli_storage_choice_init(&options.choice, &options.storage);
     options.storage.format = (tess_format)NOT_GIVEN;
     options.storage.precision = (tess_precision)NOT_GIVEN;
     int code = cli_arguments_prepare(&compare_argp, argc, argv, false, &arguments);

@@ -21,6 +21,7 @@ static error_t parse_info(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->choice;
         state->child_inputs[1] = &options->host;
+        state->child_inputs[2] = &options->choice;
         return 0;
     case KEY_PLOT: options->plot = cli_parse_output(state, "plot", arg); return 0;
     case ARGP_KEY_ARG:
@@ -36,7 +37,10 @@ static const struct argp_option info_own_options[] = {
     {"plot", KEY_PLOT, "FILE.png", 0, "draw the matrix, coloured by the precision that each entry is assigned", 6},
     {0}};
 static const struct argp_child info_children[] = {
-    {&cli_storage_argp, 0, "A storage to try:", 5}, {&cli_host_argp, 0, "Threads and report:", 7}, {0}};
+    {&cli_storage_argp, 0, "A storage to try:", 5},
+    {&cli_host_argp, 0, "Threads and report:", 7},
+    {&cli_papers_argp, 0, "The papers' tiles, which auto never takes:", CLI_PAPERS_GROUP},
+    {0}};
 static const struct argp info_argp = {
     .options = info_own_options,
     .parser = parse_info,
@@ -384,9 +388,9 @@ static int run_info(int argc, char **argv)
 {
     cli_arguments arguments;
     info_options options = {.matrix = NULL};
-    options.choice.options = &options.storage;
-    options.choice.assigns = true;
     tess_storage_options_init(&options.storage);
+    cli_storage_choice_init(&options.choice, &options.storage);
+    options.choice.assigns = true;
     int code = cli_arguments_prepare(&info_argp, argc, argv, false, &arguments);
     if (code != 0) { return code; }
     argp_parse(&info_argp, arguments.argc, arguments.argv, 0, NULL, &options);

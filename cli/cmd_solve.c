@@ -9,6 +9,7 @@ typedef struct solve_options {
     cli_host_options host;
     tess_device device;
     tess_solve_options solve;
+    tess_papers_solve papers; /* solve.papers */
     cli_storage_choice storage;
     cli_vector_choice rhs;
     uint64_t seed;
@@ -76,13 +77,8 @@ static const struct argp_option solve_argp_options[] = {
      "none or "
      "jacobi, --format csr, or tiles with --layout resident, small matrices",
      1},
-    {"recurrence", KEY_RECURRENCE, "auto|standard|one-reduction|predict-and-recompute", 0,
-     "cg: reductions of an iteration one after the other, or all at once (one-reduction: engines single-kernel and "
-     "plain)",
-     1},
-    {"narrowing", KEY_NARROWING, "off|paper|safe", 0,
-     "cg and bicgstab, --format tiles --layout resident: tiles that multiply small segments in lower precisions, or "
-     "not at all; safe: by the tolerance, paper: by absolute bounds and for good (default off)",
+    {"recurrence", KEY_RECURRENCE, "auto|standard|predict-and-recompute|one-reduction", 0,
+     "cg: reductions of an iteration one after the other, or all at once (default auto: at once in a single kernel)",
      1},
     {"guard", KEY_GUARD, "repair|report", 0, "when estimate and true residual disagree: mend it (default) or say so",
      1},
@@ -112,7 +108,22 @@ static const struct argp_option solve_argp_options[] = {
     {"history", KEY_HISTORY, "FILE", 0, "write the residual of each iteration as CSV", 3},
     {"timings", KEY_TIMINGS, NULL, 0, "say where the time went", 3},
     {"monitor", KEY_MONITOR, NULL, 0, "print the residual of each iteration to stderr", 3},
+    {NULL, 0, NULL, 0, "Methods of the papers' studies, which auto never takes:", CLI_PAPERS_GROUP},
+    {"narrowing", KEY_NARROWING, "off|paper|safe", 0,
+     "cg and bicgstab, --format tiles --layout resident: tiles that multiply small segments in lower precisions, or "
+     "not at all; safe: by the tolerance, paper: by absolute bounds and for good (default off)",
+     CLI_PAPERS_GROUP},
+    {"--recurrence one-reduction", 0, NULL, OPTION_DOC,
+     "cg: all reductions at once, and A p by a recurrence; engines single-kernel and plain", CLI_PAPERS_GROUP},
     {0}};
+
+/* One of them is the papers'. */
+static void parse_recurrence(struct argp_state *state, const char *text, solve_options *options)
+{
+    const tess_recurrence asked = cli_parse_recurrence(state, text);
+    options->papers.one_reduction = asked == TESS_RECURRENCE_ONE_REDUCTION;
+    options->solve.cg.recurrence = options->papers.one_reduction ? TESS_RECURRENCE_AUTO : asked;
+}
 
 /* The options that stand in tess_solve_options. */
 static error_t parse_method(int key, char *arg, struct argp_state *state, tess_solve_options *solve)
@@ -120,22 +131,21 @@ static error_t parse_method(int key, char *arg, struct argp_state *state, tess_s
     switch (key) {
     case KEY_SOLVER: solve->solver = cli_parse_solver(state, arg); return 0;
     case KEY_ENGINE: solve->engine = cli_parse_engine(state, arg); return 0;
-    case KEY_RECURRENCE: solve->recurrence = cli_parse_recurrence(state, arg); return 0;
-    case KEY_NARROWING: solve->narrowing = cli_parse_narrowing(state, arg); return 0;
     case KEY_GUARD: solve->guard = (tess_guard)cli_parse_name(state, "guard", arg, "tess_guard"); return 0;
-    case KEY_STEPS: solve->steps = cli_parse_steps(state, arg); return 0;
-    case KEY_OMEGA: solve->omega = cli_parse_real(state, "omega", arg, DBL_MIN, DBL_MAX); return 0;
-    case KEY_RESTART: solve->restart = (int)cli_parse_integer(state, "restart", arg, 1, 1 << 20); return 0;
+    case KEY_STEPS: solve->jacobi.steps = cli_parse_steps(state, arg); return 0;
+    case KEY_OMEGA: solve->jacobi.omega = cli_parse_real(state, "omega", arg, DBL_MIN, DBL_MAX); return 0;
+    case KEY_RESTART: solve->gmres.restart = (int)cli_parse_integer(state, "restart", arg, 1, 1 << 20); return 0;
     case KEY_BASIS:
-        solve->basis = (tess_role_precision){.given = 1, .storage = cli_parse_precision(state, "basis-precision", arg)};
+        solve->gmres.basis =
+            (tess_role_precision){.given = 1, .storage = cli_parse_precision(state, "basis-precision", arg)};
         return 0;
     case KEY_INNER:
-        solve->inner_auto = strcmp(arg, "auto") == 0;
-        solve->inner =
-            solve->inner_auto ? (tess_role_precision){.given = 0} : cli_parse_role(state, "inner-precision", arg);
+        solve->gmres.inner_auto = strcmp(arg, "auto") == 0;
+        solve->gmres.inner =
+            solve->gmres.inner_auto ? (tess_role_precision){.given = 0} : cli_parse_role(state, "inner-precision", arg);
         return 0;
-    case KEY_ORTHOGONALIZATION: solve->orthogonalization = cli_parse_orthogonalization(state, arg); return 0;
-    case KEY_SWITCH: solve->switch_at = cli_parse_integer(state, "switch-at", arg, 1, INT64_MAX / 4); return 0;
+    case KEY_ORTHOGONALIZATION: solve->gmres.orthogonalization = cli_parse_orthogonalization(state, arg); return 0;
+    case KEY_SWITCH: solve->gmres.switch_at = cli_parse_integer(state, "switch-at", arg, 1, INT64_MAX / 4); return 0;
     case KEY_SCALE: solve->scale = cli_parse_scaling(state, arg); return 0;
     case KEY_REORDER: solve->reorder = cli_parse_reordering(state, arg); return 0;
     case KEY_RTOL: solve->rtol = cli_parse_real(state, "rtol", arg, 0.0, 1.0); return 0;
@@ -150,9 +160,13 @@ static error_t parse_method(int key, char *arg, struct argp_state *state, tess_s
     }
 }
 
-static error_t parse_data(int key, char *arg, struct argp_state *state, solve_options *options)
+static error_t parse_rest(int key, char *arg, struct argp_state *state, solve_options *options)
 {
     switch (key) {
+    case KEY_RECURRENCE: parse_recurrence(state, arg, options); return 0;
+    case KEY_NARROWING:
+        options->papers.narrowing = (tess_narrowing)cli_parse_name(state, "narrowing", arg, "tess_narrowing");
+        return 0;
     case KEY_RHS: options->rhs = cli_parse_vector(state, "rhs", arg, true); return 0;
     case KEY_GUESS: options->initial_guess = arg; return 0;
     case KEY_OUTPUT: options->output = cli_parse_output(state, "output", arg); return 0;
@@ -186,22 +200,22 @@ static void complete_jacobi(struct argp_state *state, solve_options *options)
     tess_solve_options *solve = &options->solve;
     tess_policy_options *policy = &solve->storage.policy;
     if (solve->solver != TESS_SOLVER_JACOBI) {
-        if (solve->steps.count > 0 || solve->omega != 1.0) {
-            argp_error(state, "--%s is for --solver jacobi", solve->steps.count > 0 ? "steps" : "omega");
+        if (solve->jacobi.steps.count > 0 || solve->jacobi.omega != 1.0) {
+            argp_error(state, "--%s is for --solver jacobi", solve->jacobi.steps.count > 0 ? "steps" : "omega");
         }
         return;
     }
     if (solve->precond.kind != TESS_PRECOND_NONE) { argp_error(state, "--solver jacobi takes no preconditioner"); }
-    bool mixed = cli_is_mixed(&solve->storage) && solve->steps.count == 0;
-    for (int i = 0; i < solve->steps.count; i++) {
-        mixed = mixed || solve->steps.entry[i].what == TESS_MIXED;
+    bool mixed = cli_is_mixed(&solve->storage) && solve->jacobi.steps.count == 0;
+    for (int i = 0; i < solve->jacobi.steps.count; i++) {
+        mixed = mixed || solve->jacobi.steps.entry[i].what == TESS_MIXED;
     }
     if (mixed && policy->policy == TESS_POLICY_NONE) {
         policy->policy = TESS_POLICY_MEAN_RANGE;
         policy->parameter = 0.1;
     }
     if (mixed && !cli_is_mixed(&solve->storage)) {
-        solve->storage.base = solve->storage.format;
+        solve->storage.split.base = solve->storage.format;
         solve->storage.format = TESS_FORMAT_COMPOSITE;
         policy->granularity = TESS_GRANULARITY_ROW;
     }
@@ -223,11 +237,11 @@ static void check_gmres(struct argp_state *state, const tess_solve_options *solv
     const struct {
         const char *name;
         bool given;
-    } options[] = {{"restart", solve->restart != defaults.restart},
-                   {"inner-precision", solve->inner.given != 0 || solve->inner_auto},
-                   {"basis-precision", solve->basis.given != 0},
-                   {"orthogonalization", solve->orthogonalization != defaults.orthogonalization}};
-    if (solve->switch_at > 0 && solve->solver != TESS_SOLVER_GMRES_FD) {
+    } options[] = {{"restart", solve->gmres.restart != defaults.gmres.restart},
+                   {"inner-precision", solve->gmres.inner.given != 0 || solve->gmres.inner_auto},
+                   {"basis-precision", solve->gmres.basis.given != 0},
+                   {"orthogonalization", solve->gmres.orthogonalization != defaults.gmres.orthogonalization}};
+    if (solve->gmres.switch_at > 0 && solve->solver != TESS_SOLVER_GMRES_FD) {
         argp_error(state, "--switch-at is for --solver gmres-fd");
     }
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
@@ -242,15 +256,17 @@ static bool needs_gpu(tess_engine engine)
     return engine == TESS_ENGINE_GRAPH || engine == TESS_ENGINE_SINGLE_KERNEL;
 }
 
-static void check_engine(struct argp_state *state, const tess_solve_options *solve, tess_device device)
+static void check_engine(struct argp_state *state, const solve_options *options)
 {
-    if (needs_gpu(solve->engine) && device == TESS_DEVICE_CPU) {
+    const tess_solve_options *solve = &options->solve;
+    const bool other = solve->solver == TESS_SOLVER_JACOBI || is_gmres(solve->solver);
+    if (needs_gpu(solve->engine) && options->device == TESS_DEVICE_CPU) {
         argp_error(state, "--engine %s needs a GPU, but --device cpu is given", tess_engine_name(solve->engine));
     }
-    if (solve->recurrence != TESS_RECURRENCE_AUTO && (solve->solver == TESS_SOLVER_JACOBI || is_gmres(solve->solver))) {
+    if (other && (solve->cg.recurrence != TESS_RECURRENCE_AUTO || options->papers.one_reduction)) {
         argp_error(state, "--recurrence is for --solver cg or bicgstab");
     }
-    if (solve->narrowing != TESS_NARROWING_OFF && (solve->solver == TESS_SOLVER_JACOBI || is_gmres(solve->solver))) {
+    if (other && options->papers.narrowing != TESS_NARROWING_OFF) {
         argp_error(state, "--narrowing is for --solver cg or bicgstab");
     }
 }
@@ -264,6 +280,7 @@ static error_t parse_solve(int key, char *arg, struct argp_state *state)
         state->child_inputs[1] = &options->storage;
         state->child_inputs[2] = &options->device;
         state->child_inputs[3] = &options->host;
+        state->child_inputs[4] = &options->storage;
         return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 0) { argp_error(state, "one matrix at a time, but there is also '%s'", arg); }
@@ -274,18 +291,19 @@ static error_t parse_solve(int key, char *arg, struct argp_state *state)
         check_output_names(state, options);
         complete_jacobi(state, options);
         check_gmres(state, &options->solve);
-        check_engine(state, &options->solve, options->device);
+        check_engine(state, options);
         return 0;
     default: break;
     }
     error_t code = parse_method(key, arg, state, &options->solve);
-    return code == ARGP_ERR_UNKNOWN ? parse_data(key, arg, state, options) : code;
+    return code == ARGP_ERR_UNKNOWN ? parse_rest(key, arg, state, options) : code;
 }
 
 static const struct argp_child solve_children[] = {{&cli_precond_argp, 0, "Preconditioner:", 4},
                                                    {&cli_storage_argp, 0, "Storage of the matrix:", 5},
                                                    {&cli_device_argp, 0, "Device:", 6},
                                                    {&cli_host_argp, 0, "Threads and report:", 7},
+                                                   {&cli_papers_argp, 0, NULL, 0},
                                                    {0}};
 static const struct argp solve_argp = {
     .options = solve_argp_options,
@@ -309,6 +327,7 @@ typedef struct solve_objects {
     tess_vector *b, *x;
     tess_solver *solver;
     tess_solve_result result;
+    tess_papers_result papers;
     char detail[sizeof((tess_error *)0)->message + sizeof((tess_error *)0)->hint + 2];
 } solve_objects;
 
@@ -326,17 +345,18 @@ static int exit_code_of(const tess_solve_result *result)
     }
 }
 
-static int require_narrowing(const tess_solve_options *solve)
+static int require_narrowing(const solve_options *options)
 {
-    if (solve->narrowing == TESS_NARROWING_OFF || solve->storage.layout == TESS_LAYOUT_RESIDENT) { return 0; }
-    cli_error("--narrowing %s needs --format tiles --layout resident", tess_narrowing_name(solve->narrowing));
+    const tess_narrowing narrowing = options->papers.narrowing;
+    if (narrowing == TESS_NARROWING_OFF || options->storage.papers.layout == TESS_LAYOUT_RESIDENT) { return 0; }
+    cli_error("--narrowing %s needs --format tiles --layout resident", tess_narrowing_name(narrowing));
     return CLI_USAGE;
 }
 
 static int check_options(const solve_options *options)
 {
     int code = cli_require_policy_format(&options->solve.storage);
-    if (code == 0) { code = require_narrowing(&options->solve); }
+    if (code == 0) { code = require_narrowing(options); }
     if (code == 0) { code = cli_check_output(options->host.json); }
     if (code == 0) { code = cli_check_output(options->history); }
     if (code == 0) { code = cli_check_output(options->output); }
@@ -382,10 +402,13 @@ static int run_solver(const solve_options *options, solve_objects *o, cli_progre
     if (status == TESS_SUCCESS) { status = tess_solver_create(o->matrix.a, &solve, &o->solver); }
     if (status == TESS_SUCCESS) {
         cli_interrupt_on();
+        tess_solve_result_init(&o->result);
+        tess_papers_result_init(&o->papers);
         status = tess_solver_solve(o->solver, o->b, o->x, &o->result);
         cli_interrupt_off();
         cli_progress_end(progress);
     }
+    if (status == TESS_SUCCESS) { status = tess_solver_papers_result(o->solver, &o->papers); }
     if (status != TESS_SUCCESS) { return cli_report_failure(o->ctx, status); }
     if (o->result.reason == TESS_REASON_PRECOND_SETUP) {
         const tess_error *error = tess_context_last_error(o->ctx);
@@ -410,12 +433,13 @@ static int report(const solve_options *options, const solve_objects *o, const cl
     int code = write_outputs(options, o);
     double now = cli_seconds();
     tess_solve_options settled = options->solve;
-    cli_note_format(o->result.format, &settled.storage);
+    cli_note_format(o->result.storage.format, &settled.storage);
     cli_solve_run run = {.matrix = &o->matrix,
                          .ctx = o->ctx,
                          .options = &settled,
                          .format_chosen = options->storage.chosen,
                          .result = &o->result,
+                         .papers = &o->papers,
                          .rhs = &options->rhs,
                          .initial_guess = options->initial_guess,
                          .preset = preset,
@@ -456,8 +480,10 @@ static int run_solve(int argc, char **argv)
 {
     cli_arguments arguments;
     solve_options options = {.rhs = {.source = CLI_VECTOR_ONES}, .seed = 1};
-    options.storage.options = &options.solve.storage;
     tess_solve_options_init(&options.solve);
+    tess_papers_solve_init(&options.papers);
+    options.solve.papers = &options.papers;
+    cli_storage_choice_init(&options.storage, &options.solve.storage);
     int code = cli_arguments_prepare(&solve_argp, argc, argv, true, &arguments);
     if (code != 0) { return code; }
     argp_parse(&solve_argp, arguments.argc, arguments.argv, 0, NULL, &options);

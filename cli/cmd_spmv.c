@@ -30,6 +30,7 @@ static error_t parse_spmv(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &options->choice;
         state->child_inputs[1] = &options->device;
         state->child_inputs[2] = &options->host;
+        state->child_inputs[3] = &options->choice;
         return 0;
     case KEY_X: options->x = cli_parse_vector(state, "x", arg, false); return 0;
     case KEY_OUTPUT: options->output = cli_parse_output(state, "output", arg); return 0;
@@ -44,10 +45,12 @@ static error_t parse_spmv(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child spmv_children[] = {{&cli_storage_argp, 0, "Storage of the matrix:", 5},
-                                                  {&cli_device_argp, 0, "Device:", 6},
-                                                  {&cli_host_argp, 0, "Threads and report:", 7},
-                                                  {0}};
+static const struct argp_child spmv_children[] = {
+    {&cli_storage_argp, 0, "Storage of the matrix:", 5},
+    {&cli_device_argp, 0, "Device:", 6},
+    {&cli_host_argp, 0, "Threads and report:", 7},
+    {&cli_papers_argp, 0, "The papers' tiles, which auto never takes:", CLI_PAPERS_GROUP},
+    {0}};
 static const struct argp spmv_argp = {
     .options = spmv_argp_options,
     .parser = parse_spmv,
@@ -216,8 +219,8 @@ static int run_spmv(int argc, char **argv)
 {
     cli_arguments arguments;
     spmv_options options = {.x = {.source = CLI_VECTOR_ONES}, .seed = 1, .repeats = 21};
-    options.choice.options = &options.storage;
     tess_storage_options_init(&options.storage);
+    cli_storage_choice_init(&options.choice, &options.storage);
     int code = cli_arguments_prepare(&spmv_argp, argc, argv, false, &arguments);
     if (code != 0) { return code; }
     argp_parse(&spmv_argp, arguments.argc, arguments.argv, 0, NULL, &options);

@@ -75,7 +75,7 @@ static void complete_options(struct argp_state *state, timestep_options *o)
         policy->parameter = 2.0;
     }
     if (mixed && !cli_is_mixed(&o->steps.storage)) {
-        o->steps.storage.base = o->steps.storage.format;
+        o->steps.storage.split.base = o->steps.storage.format;
         o->steps.storage.format = TESS_FORMAT_COMPOSITE;
         policy->granularity = TESS_GRANULARITY_ROW;
     }
@@ -99,6 +99,7 @@ static error_t parse_timestep(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &o->storage;
         state->child_inputs[1] = &o->device;
         state->child_inputs[2] = &o->host;
+        state->child_inputs[3] = &o->storage;
         return 0;
     case KEY_INITIAL: o->initial = cli_parse_vector(state, "initial", arg, false); return 0;
     case KEY_SEED: o->seed = cli_parse_seed(state, "seed", arg); return 0;
@@ -126,6 +127,7 @@ static const struct argp_child timestep_children[] = {
     {&cli_storage_argp, 0, "Storage of the matrix (default composite):", 5},
     {&cli_device_argp, 0, "Device:", 6},
     {&cli_host_argp, 0, "Threads and report:", 7},
+    {&cli_papers_argp, 0, "The papers' tiles, which auto never takes:", CLI_PAPERS_GROUP},
     {0}};
 static const struct argp timestep_argp = {
     .options = timestep_argp_options,
@@ -182,6 +184,7 @@ static tess_status run_steps(timestep_objects *o, const tess_timestep_options *s
 {
     tess_timestep *ts = NULL;
     tess_status status = tess_timestep_create(o->matrix.a, steps, &ts);
+    tess_timestep_result_init(result);
     if (status == TESS_SUCCESS) {
         status = tess_timestep_run(ts, x, count, snapshots ? write_snapshot : NULL, o,
                                    snapshots ? o->options->every : 0, result);
@@ -360,8 +363,8 @@ static int run_timestep(int argc, char **argv)
 {
     cli_arguments arguments;
     timestep_options options = {.initial = {.source = CLI_VECTOR_ONES}, .seed = 1, .count = -1};
-    options.storage.options = &options.steps.storage;
     tess_timestep_options_init(&options.steps);
+    cli_storage_choice_init(&options.storage, &options.steps.storage);
     options.steps.storage.policy.policy = TESS_POLICY_NONE; /* until the options say what is mixed */
     options.steps.storage.policy.parameter = 0.0;
     int code = cli_arguments_prepare(&timestep_argp, argc, argv, false, &arguments);

@@ -2,25 +2,11 @@
 /* The options that choose precisions. */
 #include "cli.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- options ---- */
 
-enum {
-    KEY_GRANULARITY = 400,
-    KEY_POLICY,
-    KEY_SHARE,
-    KEY_LEVELS,
-    KEY_UNDERFLOW,
-    KEY_BASE,
-    KEY_ROW_ORDER,
-    KEY_BLOCK,
-    KEY_KERNEL,
-    KEY_TCKI,
-    KEY_LAYOUT
-};
+enum { KEY_GRANULARITY = 400, KEY_POLICY, KEY_SHARE, KEY_LEVELS, KEY_UNDERFLOW, KEY_BASE, KEY_ROW_ORDER, KEY_BLOCK };
 
 static tess_granularity parse_granularity(struct argp_state *state, const char *text)
 {
@@ -77,28 +63,6 @@ static void parse_block(struct argp_state *state, const char *text, tess_policy_
     policy->block_cols = shape % 2 == 0 ? 16 : 32;
 }
 
-static tess_layout parse_layout(struct argp_state *state, const char *text)
-{
-    return (tess_layout)cli_parse_name(state, "layout", text, "tess_layout");
-}
-
-/* D,TL,TU; 0 would stand for the default, and is refused. */
-static void parse_thresholds(struct argp_state *state, const char *text, tess_tcki_thresholds *out)
-{
-    double value[3];
-    const char *at = text;
-    for (int k = 0; k < 3; k++) {
-        char *end = NULL;
-        value[k] = strtod(at, &end);
-        if (end == at || *end != (k < 2 ? ',' : '\0') || !(value[k] > 0.0) || !isfinite(value[k])) {
-            argp_error(state, "--tcki-thresholds: '%s' is not three numbers above 0, such as 0.02,0.2,0.9", text);
-        }
-        at = end + 1;
-    }
-    if (value[1] > value[2]) { argp_error(state, "--tcki-thresholds: in '%s' the second is above the third", text); }
-    *out = (tess_tcki_thresholds){value[0], value[1], value[2]};
-}
-
 /* HIGH or HIGH,LOW. */
 static void parse_base(struct argp_state *state, const char *text, tess_storage_options *options)
 {
@@ -108,11 +72,12 @@ static void parse_base(struct argp_state *state, const char *text, tess_storage_
     const char *comma = strchr(text, ',');
     char high[32];
     snprintf(high, sizeof high, "%.*s", (int)strcspn(text, ","), text);
-    options->base = formats[cli_parse_word(state, "base", high, available, NULL)];
-    options->low_base = comma ? formats[cli_parse_word(state, "base", comma + 1, available, NULL)] : options->base;
-    if (options->base == options->low_base) { return; }
+    options->split.base = formats[cli_parse_word(state, "base", high, available, NULL)];
+    options->split.low_base =
+        comma ? formats[cli_parse_word(state, "base", comma + 1, available, NULL)] : options->split.base;
+    if (options->split.base == options->split.low_base) { return; }
     for (int k = 0; k < 2; k++) {
-        const tess_format base = k == 0 ? options->base : options->low_base;
+        const tess_format base = k == 0 ? options->split.base : options->split.low_base;
         if (base == TESS_FORMAT_CSR || base == TESS_FORMAT_AUTO) {
             argp_error(state, "--base: in '%s' %s is for all parts; ellr, sell and dia may differ", text,
                        tess_format_name(base));
@@ -174,12 +139,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_LEVELS: cli_parse_levels(state, "levels", arg, &options->policy); return 0;
     case KEY_UNDERFLOW: options->policy.allow_underflow = 1; return 0;
     case KEY_BLOCK: parse_block(state, arg, &options->policy); return 0;
-    case KEY_KERNEL: options->kernel = (tess_kernel)cli_parse_name(state, "kernel", arg, "tess_kernel"); return 0;
-    case KEY_TCKI: parse_thresholds(state, arg, &options->tcki_thresholds); return 0;
-    case KEY_LAYOUT: options->layout = parse_layout(state, arg); return 0;
     case KEY_BASE: parse_base(state, arg, options); return 0;
     case KEY_ROW_ORDER:
-        options->row_order = (tess_row_order)cli_parse_name(state, "row-order", arg, "tess_row_order");
+        options->split.row_order = (tess_row_order)cli_parse_name(state, "row-order", arg, "tess_row_order");
         return 0;
     case ARGP_KEY_END: complete_granularity(state, choice); return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -214,14 +176,6 @@ static const struct argp_option policy_options[] = {
      0},
     {"row-order", KEY_ROW_ORDER, "original|permuted|symmetric", 0,
      "split, composite: order of y, or of x and y (default original)", 0},
-    {"kernel", KEY_KERNEL, "default|paper", 0, "tiles: the library's design, or that of the paper as printed", 0},
-    {"tcki-thresholds", KEY_TCKI, "D,TL,TU", 0,
-     "kernel paper: blocks are COO below density D, else ELL below the variation TL of their rows' lengths, HYB above "
-     "TU, "
-     "CSR between (default 0.02,0.2,0.9)",
-     0},
-    {"layout", KEY_LAYOUT, "tcki|resident", 0,
-     "tiles: blocks of one precision merged (default), or 16x16 tiles each by itself, which solves may narrow", 0},
     {0}};
 const struct argp cli_policy_argp = {.options = policy_options, .parser = parse_option};
 
@@ -258,12 +212,12 @@ bool cli_storage_is_possible(const tess_storage_options *options)
 
 tess_row_order cli_row_order(const tess_storage_options *options)
 {
-    return cli_takes_policy(options->format) ? options->row_order : TESS_ROW_ORDER_ORIGINAL;
+    return cli_takes_policy(options->format) ? options->split.row_order : TESS_ROW_ORDER_ORIGINAL;
 }
 
 void cli_note_sweep(tess_storage_options *options)
 {
-    options->row_order = TESS_ROW_ORDER_SYMMETRIC;
+    options->split.row_order = TESS_ROW_ORDER_SYMMETRIC;
     options->arithmetic = TESS_ARITHMETIC_FP32;
     options->policy.without_diagonal = 1;
 }
@@ -281,9 +235,9 @@ void cli_note_choices(const tess_matrix *stored, tess_storage_options *options)
 {
     tess_assignment_summary summary;
     cli_note_format(tess_matrix_format(stored), options);
-    if (options->base == TESS_FORMAT_AUTO) {
-        options->base = tess_matrix_base(stored);
-        options->low_base = tess_matrix_low_base(stored);
+    if (options->split.base == TESS_FORMAT_AUTO) {
+        options->split.base = tess_matrix_base(stored);
+        options->split.low_base = tess_matrix_low_base(stored);
     }
     if (cli_is_lossless_whole(options)) { options->precision = tess_matrix_precision(stored); }
     if (tess_matrix_get_assignment(stored, &summary) != TESS_SUCCESS) { return; }
@@ -301,8 +255,8 @@ static const char *find_parts_option(const tess_storage_options *o)
     tess_storage_options defaults;
     tess_storage_options_init(&defaults);
     if (o->policy.share != defaults.policy.share || o->policy.at_most_one) { return "share"; }
-    if (o->base != defaults.base) { return "base"; }
-    return o->row_order != defaults.row_order ? "row-order" : NULL;
+    if (o->split.base != defaults.split.base) { return "base"; }
+    return o->split.row_order != defaults.split.row_order ? "row-order" : NULL;
 }
 
 /* The same of those beside --policy that tiles take as well. */
@@ -315,41 +269,6 @@ static const char *find_mixed_option(const tess_storage_options *o)
     if (policy->block_rows != plain->block_rows || policy->block_cols != plain->block_cols) { return "block"; }
     if (policy->nlevels != plain->nlevels) { return "levels"; }
     return policy->allow_underflow ? "allow-underflow" : NULL;
-}
-
-static bool is_tiles(const tess_storage_options *options)
-{
-    return (options->format == TESS_FORMAT_TILES || options->format == TESS_FORMAT_AUTO) && cli_is_mixed(options);
-}
-
-static int require_layout(const tess_storage_options *options)
-{
-    const tess_policy_options *policy = &options->policy;
-    if (options->layout != TESS_LAYOUT_RESIDENT) { return 0; }
-    if (!is_tiles(options)) {
-        cli_error("--layout resident is for --format tiles");
-    } else if (options->kernel == TESS_KERNEL_PAPER) {
-        cli_error("--kernel paper is for --layout tcki");
-    } else if (policy->block_rows > 16 || policy->block_cols > 16) {
-        cli_error("--block %dx%d: --layout resident takes 16x16", policy->block_rows, policy->block_cols);
-    } else {
-        return 0;
-    }
-    return CLI_USAGE;
-}
-
-int cli_require_kernel(const tess_storage_options *options)
-{
-    const tess_tcki_thresholds *t = &options->tcki_thresholds;
-    const bool paper = options->kernel == TESS_KERNEL_PAPER;
-    if (paper && !is_tiles(options)) {
-        cli_error("--kernel paper is for --format tiles");
-    } else if (!paper && (t->density != 0.0 || t->low != 0.0 || t->high != 0.0)) {
-        cli_error("--tcki-thresholds is for --kernel paper");
-    } else {
-        return require_layout(options);
-    }
-    return CLI_USAGE;
 }
 
 /* Format auto: what belongs to several precisions needs a policy, and what belongs to one none. */

@@ -187,42 +187,12 @@ void cli_add_policy_json(json_t *object, const tess_storage_options *options)
     set(object, "block", json_pack("s?", block_text(o, text, sizeof text)));
     set(object, "levels", json_string(cli_levels_text(o, text, sizeof text)));
     set(object, "allow_underflow", json_boolean(o->allow_underflow));
-    set(object, "base", json_string(tess_format_name(options->base)));
+    set(object, "base", json_string(tess_format_name(options->split.base)));
     set(object, "low_base",
-        json_string(tess_format_name(options->low_base == TESS_FORMAT_CSR ? options->base : options->low_base)));
-    set(object, "row_order", json_string(tess_row_order_name(options->row_order)));
-    const tess_tcki_thresholds *t = &options->tcki_thresholds;
-    set(object, "kernel", json_string(tess_kernel_name(options->kernel)));
-    set(object, "layout", json_string(tess_layout_name(options->layout)));
-    set(object, "tcki_thresholds",
-        t->density > 0.0 ? json_pack("[f, f, f]", t->density, t->low, t->high) : json_null());
-}
-
-/* ---- formats of blocks ---- */
-
-void cli_print_block_formats(const cli_block_formats *formats)
-{
-    if (!formats->known) { return; }
-    printf("%-17s %lld COO, %lld CSR, %lld ELL, %lld HYB\n", "blocks stored as",
-           (long long)formats->count[TESS_TCKI_COO], (long long)formats->count[TESS_TCKI_CSR],
-           (long long)formats->count[TESS_TCKI_ELL], (long long)formats->count[TESS_TCKI_HYB]);
-}
-
-json_t *cli_block_formats_json(const cli_block_formats *formats)
-{
-    if (!formats->known) { return json_null(); }
-    return json_pack("{sI sI sI sI}", "coo", (json_int_t)formats->count[TESS_TCKI_COO], "csr",
-                     (json_int_t)formats->count[TESS_TCKI_CSR], "ell", (json_int_t)formats->count[TESS_TCKI_ELL], "hyb",
-                     (json_int_t)formats->count[TESS_TCKI_HYB]);
-}
-
-cli_block_formats cli_find_block_formats(const tess_matrix *stored, const tess_storage_options *options)
-{
-    cli_block_formats formats = {.known = false};
-    if (options->kernel == TESS_KERNEL_PAPER) {
-        formats.known = tess_matrix_tcki_counts(stored, formats.count) == TESS_SUCCESS;
-    }
-    return formats;
+        json_string(tess_format_name(options->split.low_base == TESS_FORMAT_CSR ? options->split.base
+                                                                                : options->split.low_base)));
+    set(object, "row_order", json_string(tess_row_order_name(options->split.row_order)));
+    cli_add_papers_json(object, options);
 }
 
 static json_t *level_json(const tess_assignment_summary *s, int l)

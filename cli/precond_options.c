@@ -23,15 +23,15 @@ static void parse_precond(struct argp_state *state, const char *text, tess_preco
 {
     const tess_precond_options parsed = cli_parse_precond(state, text);
     precond->kind = parsed.kind;
-    precond->block_size = parsed.block_size;
-    precond->degree = parsed.degree;
+    precond->block_jacobi.block_size = parsed.block_jacobi.block_size;
+    precond->polynomial.degree = parsed.polynomial.degree;
 }
 
 static void parse_precision(struct argp_state *state, const char *text, tess_precond_options *precond)
 {
-    precond->adaptive = strcmp(text, "adaptive") == 0;
-    precond->role =
-        precond->adaptive ? (tess_role_precision){.given = 0} : cli_parse_role(state, "precond-precision", text);
+    precond->block_jacobi.adaptive = strcmp(text, "adaptive") == 0;
+    precond->role = precond->block_jacobi.adaptive ? (tess_role_precision){.given = 0}
+                                                   : cli_parse_role(state, "precond-precision", text);
 }
 
 static tess_polynomial_form parse_form(struct argp_state *state, const char *text)
@@ -66,22 +66,22 @@ static const char *find_triangular_option(const tess_precond_options *precond)
 {
     tess_precond_options defaults;
     tess_precond_options_init(&defaults);
-    const tess_storage_options *squares = &precond->squares, *plain = &defaults.squares;
+    const tess_storage_options *squares = &precond->incomplete.squares, *plain = &defaults.incomplete.squares;
     if (squares->format != plain->format) { return "precond-format"; }
     if (squares->policy.policy != plain->policy.policy) { return "precond-policy"; }
     if (memcmp(squares->policy.level, plain->policy.level, sizeof plain->policy.level) != 0 ||
         squares->policy.nlevels != plain->policy.nlevels) {
         return "precond-levels";
     }
-    if (precond->triangular != defaults.triangular) { return "triangular"; }
-    if (precond->leaf != defaults.leaf) { return "leaf"; }
-    return precond->factorization != defaults.factorization ? "factorization" : NULL;
+    if (precond->incomplete.triangular != defaults.incomplete.triangular) { return "triangular"; }
+    if (precond->incomplete.leaf != defaults.incomplete.leaf) { return "leaf"; }
+    return precond->incomplete.factorization != defaults.incomplete.factorization ? "factorization" : NULL;
 }
 
 /* csr with a policy stands for tiles. */
 static void settle_squares(struct argp_state *state, tess_precond_options *precond)
 {
-    tess_storage_options *squares = &precond->squares;
+    tess_storage_options *squares = &precond->incomplete.squares;
     const char *option = find_triangular_option(precond);
     const bool policy = squares->policy.policy != TESS_POLICY_NONE;
     if (option != NULL && !is_incomplete(precond->kind)) {
@@ -95,11 +95,12 @@ static void settle_squares(struct argp_state *state, tess_precond_options *preco
     if (option != NULL && strcmp(option, "precond-levels") == 0) {
         argp_error(state, "--precond-levels needs a --precond-policy");
     }
-    const bool whole = precond->triangular == TESS_TRIANGULAR_LEVELS || precond->triangular == TESS_TRIANGULAR_MERGED;
+    const bool whole = precond->incomplete.triangular == TESS_TRIANGULAR_LEVELS ||
+                       precond->incomplete.triangular == TESS_TRIANGULAR_MERGED;
     if (whole && option != NULL && strncmp(option, "precond-", 8) == 0) {
         argp_error(state, "--%s is for triangles in blocks: --triangular blocks or auto", option);
     }
-    if (precond->triangular != TESS_TRIANGULAR_BLOCKS && option != NULL && strcmp(option, "leaf") == 0) {
+    if (precond->incomplete.triangular != TESS_TRIANGULAR_BLOCKS && option != NULL && strcmp(option, "leaf") == 0) {
         argp_error(state, "--leaf is for --triangular blocks");
     }
     if (squares->format == TESS_FORMAT_AUTO) { squares->policy.granularity = TESS_GRANULARITY_MATRIX; } /* left open */
@@ -108,13 +109,13 @@ static void settle_squares(struct argp_state *state, tess_precond_options *preco
 
 static void check_precond(struct argp_state *state, tess_precond_options *precond)
 {
-    if (precond->adaptive && precond->kind != TESS_PRECOND_BLOCK_JACOBI) {
+    if (precond->block_jacobi.adaptive && precond->kind != TESS_PRECOND_BLOCK_JACOBI) {
         argp_error(state, "--precond-precision adaptive is for --precond block-jacobi");
     }
     if (precond->role.given && precond->kind == TESS_PRECOND_NONE) {
         argp_error(state, "--precond-precision needs a --precond");
     }
-    if (precond->form != TESS_POLYNOMIAL_ROOTS && precond->kind != TESS_PRECOND_POLYNOMIAL) {
+    if (precond->polynomial.form != TESS_POLYNOMIAL_ROOTS && precond->kind != TESS_PRECOND_POLYNOMIAL) {
         argp_error(state, "--polynomial-form is for --precond polynomial");
     }
     settle_squares(state, precond);
@@ -126,13 +127,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_PRECOND: parse_precond(state, arg, precond); return 0;
     case KEY_PRECISION: parse_precision(state, arg, precond); return 0;
-    case KEY_FORM: precond->form = parse_form(state, arg); return 0;
-    case KEY_TRIANGULAR: precond->triangular = parse_triangular(state, arg); return 0;
-    case KEY_FACTORIZATION: precond->factorization = parse_factorization(state, arg); return 0;
-    case KEY_LEAF: precond->leaf = cli_parse_integer(state, "leaf", arg, 1, TESS_MAX_ROWS); return 0;
-    case KEY_FORMAT: precond->squares.format = parse_format(state, arg); return 0;
-    case KEY_POLICY: cli_parse_policy(state, "precond-policy", arg, &precond->squares.policy); return 0;
-    case KEY_LEVELS: cli_parse_levels(state, "precond-levels", arg, &precond->squares.policy); return 0;
+    case KEY_FORM: precond->polynomial.form = parse_form(state, arg); return 0;
+    case KEY_TRIANGULAR: precond->incomplete.triangular = parse_triangular(state, arg); return 0;
+    case KEY_FACTORIZATION: precond->incomplete.factorization = parse_factorization(state, arg); return 0;
+    case KEY_LEAF: precond->incomplete.leaf = cli_parse_integer(state, "leaf", arg, 1, TESS_MAX_ROWS); return 0;
+    case KEY_FORMAT: precond->incomplete.squares.format = parse_format(state, arg); return 0;
+    case KEY_POLICY: cli_parse_policy(state, "precond-policy", arg, &precond->incomplete.squares.policy); return 0;
+    case KEY_LEVELS: cli_parse_levels(state, "precond-levels", arg, &precond->incomplete.squares.policy); return 0;
     case ARGP_KEY_END: check_precond(state, precond); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -173,20 +174,21 @@ const char *cli_precond_text(const tess_precond_options *precond, char *buffer, 
     const bool polynomial = precond->kind == TESS_PRECOND_POLYNOMIAL;
     if (precond->kind != TESS_PRECOND_BLOCK_JACOBI && !polynomial) { return tess_precond_kind_name(precond->kind); }
     snprintf(buffer, size, "%s:%d", tess_precond_kind_name(precond->kind),
-             polynomial ? precond->degree : precond->block_size);
+             polynomial ? precond->polynomial.degree : precond->block_jacobi.block_size);
     return buffer;
 }
 
 void cli_add_precond_json(json_t *object, const tess_precond_options *precond)
 {
     char levels[64];
-    const tess_storage_options *squares = &precond->squares;
+    const tess_storage_options *squares = &precond->incomplete.squares;
     json_object_set_new(object, "precond_precision",
-                        precond->adaptive ? json_string("adaptive") : cli_role_json(&precond->role));
-    json_object_set_new(object, "polynomial_form", json_string(tess_polynomial_form_name(precond->form)));
-    json_object_set_new(object, "triangular", json_string(tess_triangular_name(precond->triangular)));
-    json_object_set_new(object, "factorization", json_string(tess_factorization_name(precond->factorization)));
-    json_object_set_new(object, "leaf", json_integer(precond->leaf));
+                        precond->block_jacobi.adaptive ? json_string("adaptive") : cli_role_json(&precond->role));
+    json_object_set_new(object, "polynomial_form", json_string(tess_polynomial_form_name(precond->polynomial.form)));
+    json_object_set_new(object, "triangular", json_string(tess_triangular_name(precond->incomplete.triangular)));
+    json_object_set_new(object, "factorization",
+                        json_string(tess_factorization_name(precond->incomplete.factorization)));
+    json_object_set_new(object, "leaf", json_integer(precond->incomplete.leaf));
     json_object_set_new(object, "precond_format", json_string(tess_format_name(squares->format)));
     json_object_set_new(object, "precond_policy", json_string(tess_policy_name(squares->policy.policy)));
     json_object_set_new(object, "precond_levels",
@@ -196,12 +198,13 @@ void cli_add_precond_json(json_t *object, const tess_precond_options *precond)
 void cli_print_factors(const tess_precond_options *precond, const tess_solve_result *result)
 {
     if (!is_incomplete(precond->kind)) { return; }
-    printf("%-17s %lld levels below the diagonal, %lld above", "factors", (long long)result->triangle_levels[0],
-           (long long)result->triangle_levels[1]);
-    if (result->triangle_steps[0] + result->triangle_steps[1] <
-        result->triangle_levels[0] + result->triangle_levels[1]) {
-        printf(", in %lld and %lld steps", (long long)result->triangle_steps[0], (long long)result->triangle_steps[1]);
+    printf("%-17s %lld levels below the diagonal, %lld above", "factors", (long long)result->precond.triangle_levels[0],
+           (long long)result->precond.triangle_levels[1]);
+    if (result->precond.triangle_steps[0] + result->precond.triangle_steps[1] <
+        result->precond.triangle_levels[0] + result->precond.triangle_levels[1]) {
+        printf(", in %lld and %lld steps", (long long)result->precond.triangle_steps[0],
+               (long long)result->precond.triangle_steps[1]);
     }
-    if (result->precond_shift > 0.0) { printf("; diagonal shifted by %g times itself", result->precond_shift); }
+    if (result->precond.shift > 0.0) { printf("; diagonal shifted by %g times itself", result->precond.shift); }
     printf("\n");
 }

@@ -15,10 +15,10 @@ static void print_preset(const cli_preset *preset)
 static void print_roles(const tess_solve_options *o, const tess_solve_result *r)
 {
     char inner[32];
-    if (!r->inner.given) { return; }
+    if (!r->gmres.inner.given) { return; }
     printf("%-17s inner %s, basis %s, restart after %d vectors, %s\n", "cycles",
-           cli_role_text(&r->inner, inner, sizeof inner), tess_precision_name(r->basis.storage), o->restart,
-           tess_orthogonalization_name(o->orthogonalization));
+           cli_role_text(&r->gmres.inner, inner, sizeof inner), tess_precision_name(r->gmres.basis.storage),
+           o->gmres.restart, tess_orthogonalization_name(o->gmres.orthogonalization));
 }
 
 /* The storage of csr, and of what auto stands for, follows the inner precision of GMRES. */
@@ -26,9 +26,9 @@ static tess_precision stored_precision(const cli_solve_run *run)
 {
     const tess_solve_result *r = run->result;
     const tess_precision asked = run->options->storage.precision;
-    if (cli_is_lossless_whole(&run->options->storage)) { return r->matrix_precision; }
-    const bool may = r->format == TESS_FORMAT_CSR || run->format_chosen;
-    return r->inner.given && may && asked == TESS_PRECISION_FP64 ? r->inner.storage : asked;
+    if (cli_is_lossless_whole(&run->options->storage)) { return r->storage.precision; }
+    const bool may = r->storage.format == TESS_FORMAT_CSR || run->format_chosen;
+    return r->gmres.inner.given && may && asked == TESS_PRECISION_FP64 ? r->gmres.inner.storage : asked;
 }
 
 static void print_setting(const cli_solve_run *run)
@@ -36,20 +36,20 @@ static void print_setting(const cli_solve_run *run)
     char buffer[64], precisions[64], format[32];
     const tess_solve_result *r = run->result;
     const tess_solve_options *o = run->options;
-    bool mixed = cli_takes_policy(r->format);
+    bool mixed = cli_takes_policy(r->storage.format);
     printf("%-17s %s: n = %lld, %lld nonzeros\n", "matrix", run->matrix->name,
            (long long)tess_matrix_nrows(run->matrix->a), (long long)tess_matrix_nnz(run->matrix->a));
     cli_print_device(run->ctx);
     if (run->preset != NULL) { print_preset(run->preset); }
     printf("%-17s %s, preconditioner %s, engine %s, %s %s, guard %s\n", "method", tess_solver_kind_name(r->solver),
            cli_precond_text(&o->precond, buffer, sizeof buffer), tess_engine_name(r->engine),
-           cli_format_text(r->format, run->format_chosen, format, sizeof format),
+           cli_format_text(r->storage.format, run->format_chosen, format, sizeof format),
            mixed ? cli_levels_text(&o->storage.policy, precisions, sizeof precisions)
-                 : cli_precision_text(stored_precision(run), r->matrix_exact && !r->escalated, precisions,
+                 : cli_precision_text(stored_precision(run), r->storage.exact && !r->escalated, precisions,
                                       sizeof precisions),
            tess_guard_name(o->guard));
-    if (r->recurrence != TESS_RECURRENCE_AUTO && r->recurrence != TESS_RECURRENCE_STANDARD) {
-        printf("%-17s %s\n", "recurrence", tess_recurrence_name(r->recurrence));
+    if (r->cg.recurrence != TESS_RECURRENCE_AUTO && r->cg.recurrence != TESS_RECURRENCE_STANDARD) {
+        printf("%-17s %s\n", "recurrence", tess_recurrence_name(r->cg.recurrence));
     }
     print_roles(o, r);
     cli_print_factors(&o->precond, r);
@@ -70,10 +70,10 @@ static void print_outcome(const cli_solve_run *run)
     if (r->refinements > 0) {
         printf(", with %lld residual replacement%s", (long long)r->refinements, r->refinements == 1 ? "" : "s");
     }
-    if (r->escalated) { printf(", ended in %s", tess_precision_name(r->matrix_precision)); }
-    if (r->steps.count > 0) {
+    if (r->escalated) { printf(", ended in %s", tess_precision_name(r->storage.precision)); }
+    if (r->jacobi.steps.count > 0) {
         char steps[CLI_STEPS_TEXT];
-        printf(" (%s)", cli_steps_text(&r->steps, steps, sizeof steps));
+        printf(" (%s)", cli_steps_text(&r->jacobi.steps, steps, sizeof steps));
     }
     printf("\n%-17s %s%s (%s, %d)\n", "result", r->converged ? "" : "NOT CONVERGED: ", tess_reason_text(r->reason),
            tess_reason_name(r->reason), (int)r->reason);
@@ -83,7 +83,7 @@ static void print_outcome(const cli_solve_run *run)
            r->residual_bound);
 }
 
-static int64_t tile_products(const tess_solve_result *r)
+static int64_t tile_products(const tess_papers_result *r)
 {
     int64_t products = r->tile_products_bypassed;
     for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
@@ -92,7 +92,7 @@ static int64_t tile_products(const tess_solve_result *r)
     return products;
 }
 
-static void print_narrowing(const tess_solve_result *r)
+static void print_narrowing(const tess_papers_result *r)
 {
     const int64_t products = tile_products(r);
     if (r->narrowing == TESS_NARROWING_OFF) { return; }
@@ -114,7 +114,8 @@ static void print_cost(const cli_solve_run *run)
     printf("%-17s %s set-up, %s solve (%s per iteration)\n", "time", cli_seconds_text(r->setup_seconds, a, sizeof a),
            cli_seconds_text(r->solve_seconds, b, sizeof b), cli_seconds_text(each, c, sizeof c));
     printf("%-17s matrix %s (as FP64 CSR %s), resident %s, peak %s\n", "memory",
-           cli_bytes_text((double)r->matrix_bytes, a, sizeof a), cli_bytes_text((double)r->fp64_csr_bytes, b, sizeof b),
+           cli_bytes_text((double)r->storage.matrix_bytes, a, sizeof a),
+           cli_bytes_text((double)r->storage.fp64_csr_bytes, b, sizeof b),
            cli_bytes_text((double)r->resident_bytes, c, sizeof c),
            cli_bytes_text((double)r->peak_device_bytes, d, sizeof d));
 }
@@ -151,7 +152,7 @@ void cli_report_solve(const cli_solve_run *run, bool timings)
 {
     print_setting(run);
     print_outcome(run);
-    print_narrowing(run->result);
+    print_narrowing(run->papers);
     print_cost(run);
     if (timings) { print_timings(run); }
 }
@@ -166,11 +167,13 @@ static json_t *storage_json(const tess_role_precision *role)
 /* What was not given is what the solver took. */
 static void add_roles_json(json_t *options, const tess_solve_options *o, const tess_solve_result *r)
 {
-    json_object_set_new(options, "inner_precision", o->inner_auto ? json_string("auto") : cli_role_json(&r->inner));
-    json_object_set_new(options, "basis_precision", storage_json(&r->basis));
+    json_object_set_new(options, "inner_precision",
+                        o->gmres.inner_auto ? json_string("auto") : cli_role_json(&r->gmres.inner));
+    json_object_set_new(options, "basis_precision", storage_json(&r->gmres.basis));
     cli_add_precond_json(options, &o->precond);
-    json_object_set_new(options, "orthogonalization", json_string(tess_orthogonalization_name(o->orthogonalization)));
-    json_object_set_new(options, "switch_at", o->switch_at > 0 ? json_integer(o->switch_at) : json_null());
+    json_object_set_new(options, "orthogonalization",
+                        json_string(tess_orthogonalization_name(o->gmres.orthogonalization)));
+    json_object_set_new(options, "switch_at", o->gmres.switch_at > 0 ? json_integer(o->gmres.switch_at) : json_null());
 }
 
 static json_t *options_json(const cli_solve_run *run)
@@ -187,13 +190,15 @@ static json_t *options_json(const cli_solve_run *run)
         run->initial_guess == NULL ? json_null() : cli_json_text(run->initial_guess));
     if (options == NULL) { return NULL; }
     json_object_update_new(options, cli_storage_json(&o->storage, run->format_chosen));
-    json_object_set_new(options, "steps",
-                        o->steps.count == 0 ? json_null()
-                                            : json_string(cli_steps_text(&o->steps, steps, sizeof steps)));
-    json_object_set_new(options, "recurrence", json_string(tess_recurrence_name(o->recurrence)));
-    json_object_set_new(options, "narrowing", json_string(tess_narrowing_name(o->narrowing)));
-    json_object_set_new(options, "omega", cli_json_real(o->omega));
-    json_object_set_new(options, "restart", json_integer(o->restart));
+    json_object_set_new(
+        options, "steps",
+        o->jacobi.steps.count == 0 ? json_null() : json_string(cli_steps_text(&o->jacobi.steps, steps, sizeof steps)));
+    json_object_set_new(
+        options, "recurrence",
+        json_string(tess_recurrence_name(o->papers->one_reduction ? TESS_RECURRENCE_ONE_REDUCTION : o->cg.recurrence)));
+    json_object_set_new(options, "narrowing", json_string(tess_narrowing_name(o->papers->narrowing)));
+    json_object_set_new(options, "omega", cli_json_real(o->jacobi.omega));
+    json_object_set_new(options, "restart", json_integer(o->gmres.restart));
     add_roles_json(options, o, run->result);
     json_object_set_new(options, "scale", json_string(tess_scaling_name(o->scale)));
     json_object_set_new(options, "reorder", json_string(tess_reordering_name(o->reorder)));
@@ -235,8 +240,8 @@ static void add_integers(json_t *root, const tess_solve_result *r)
     } integers[] = {{"reason_code", (int64_t)r->reason},
                     {"iterations", r->iterations},
                     {"refinements", r->refinements},
-                    {"matrix_bytes", r->matrix_bytes},
-                    {"fp64_csr_bytes", r->fp64_csr_bytes},
+                    {"matrix_bytes", r->storage.matrix_bytes},
+                    {"fp64_csr_bytes", r->storage.fp64_csr_bytes},
                     {"resident_bytes", r->resident_bytes},
                     {"peak_device_bytes", r->peak_device_bytes}};
     for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
@@ -257,7 +262,7 @@ static void add_reals(json_t *root, const cli_solve_run *run)
                  {"estimated_residual_norm", r->estimated_residual_norm},
                  {"rhs_norm", r->rhs_norm},
                  {"tolerance", r->tolerance},
-                 {"precond_shift", r->precond_shift},
+                 {"precond_shift", r->precond.shift},
                  {"read_seconds", run->matrix->seconds},
                  {"setup_seconds", r->setup_seconds},
                  {"solve_seconds", r->solve_seconds},
@@ -280,7 +285,7 @@ static json_t *phases_json(const tess_solve_result *r)
 }
 
 /* Null where nothing is narrowed. */
-static json_t *narrowing_json(const tess_solve_result *r)
+static json_t *narrowing_json(const tess_papers_result *r)
 {
     if (r->narrowing == TESS_NARROWING_OFF) { return json_null(); }
     return json_pack("{ss sb sI sI so}", "mode", tess_narrowing_name(r->narrowing), "misled", r->narrowing_misled,
@@ -291,7 +296,7 @@ static json_t *narrowing_json(const tess_solve_result *r)
 /* Levels or steps of the triangles of incomplete factors; null for other preconditioners. */
 static json_t *triangles_json(const tess_solve_result *r, const int64_t counts[2])
 {
-    if (r->precond != TESS_PRECOND_ILU0 && r->precond != TESS_PRECOND_IC0) { return json_null(); }
+    if (r->precond.kind != TESS_PRECOND_ILU0 && r->precond.kind != TESS_PRECOND_IC0) { return json_null(); }
     return json_pack("[I, I]", (json_int_t)counts[0], (json_int_t)counts[1]);
 }
 
@@ -304,9 +309,9 @@ json_t *cli_solve_json(const cli_solve_run *run)
         "matrix", cli_json_text(run->matrix->name), "n", (json_int_t)tess_matrix_nrows(run->matrix->a), "nnz",
         (json_int_t)tess_matrix_nnz(run->matrix->a), "converged", r->converged, "reason", tess_reason_name(r->reason),
         "solver", tess_solver_kind_name(r->solver), "precond",
-        cli_precond_text(&run->options->precond, buffer, sizeof buffer), "format", tess_format_name(r->format),
-        "matrix_precision", tess_precision_name(r->matrix_precision), "policy",
-        cli_takes_policy(r->format) || cli_is_lossless_whole(&run->options->storage)
+        cli_precond_text(&run->options->precond, buffer, sizeof buffer), "format", tess_format_name(r->storage.format),
+        "matrix_precision", tess_precision_name(r->storage.precision), "policy",
+        cli_takes_policy(r->storage.format) || cli_is_lossless_whole(&run->options->storage)
             ? tess_policy_name(run->options->storage.policy.policy)
             : "none",
         "engine", tess_engine_name(r->engine), "device", cli_device_name(run->ctx), "device_name",
@@ -314,25 +319,25 @@ json_t *cli_solve_json(const cli_solve_run *run)
         r->escalated, "exit_code", run->exit_code);
     if (root == NULL) { return NULL; }
     json_object_set_new(root, "recurrence",
-                        r->recurrence == TESS_RECURRENCE_AUTO ? json_null()
-                                                              : json_string(tess_recurrence_name(r->recurrence)));
-    json_object_set_new(root, "matrix_exact", json_boolean(r->matrix_exact));
-    json_object_set_new(root, "narrowing", narrowing_json(r));
+                        r->cg.recurrence == TESS_RECURRENCE_AUTO ? json_null()
+                                                                 : json_string(tess_recurrence_name(r->cg.recurrence)));
+    json_object_set_new(root, "matrix_exact", json_boolean(r->storage.exact));
+    json_object_set_new(root, "narrowing", narrowing_json(run->papers));
     json_object_set_new(root, "scale", json_string(tess_scaling_name(r->scale)));
     json_object_set_new(root, "reorder", json_string(tess_reordering_name(r->reorder)));
-    json_object_set_new(root, "inner_precision", cli_role_json(&r->inner));
-    json_object_set_new(root, "basis_precision", storage_json(&r->basis));
+    json_object_set_new(root, "inner_precision", cli_role_json(&r->gmres.inner));
+    json_object_set_new(root, "basis_precision", storage_json(&r->gmres.basis));
     json_object_set_new(root, "phases", phases_json(r));
-    json_object_set_new(root, "triangle_levels", triangles_json(r, r->triangle_levels));
-    json_object_set_new(root, "triangle_steps", triangles_json(r, r->triangle_steps));
+    json_object_set_new(root, "triangle_levels", triangles_json(r, r->precond.triangle_levels));
+    json_object_set_new(root, "triangle_steps", triangles_json(r, r->precond.triangle_steps));
     json_object_set_new(root, "factorization",
-                        r->factorization == TESS_FACTORIZATION_AUTO
+                        r->precond.factorization == TESS_FACTORIZATION_AUTO
                             ? json_null()
-                            : json_string(tess_factorization_name(r->factorization)));
+                            : json_string(tess_factorization_name(r->precond.factorization)));
     add_integers(root, r);
     add_reals(root, run);
-    json_object_set_new(root, "nonzeros_per_precision", precisions_json(r->nonzeros_per_precision));
-    json_object_set_new(root, "steps", steps_json(&r->steps));
+    json_object_set_new(root, "nonzeros_per_precision", precisions_json(r->storage.nonzeros_per_precision));
+    json_object_set_new(root, "steps", steps_json(&r->jacobi.steps));
     json_object_set_new(root, "options", options_json(run));
     json_object_set_new(root, "detail", run->detail[0] == '\0' ? json_null() : cli_json_text(run->detail));
     return root;

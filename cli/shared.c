@@ -95,7 +95,7 @@ static void complete_storage(struct argp_state *state, cli_storage_choice *choic
         argp_error(state, "--granularity %s: --format %s by blocks", tess_granularity_name(policy->granularity),
                    choice->shorthand);
     }
-    if (choice->options->layout == TESS_LAYOUT_RESIDENT && choice->options->format == TESS_FORMAT_TILES) {
+    if (choice->papers.layout == TESS_LAYOUT_RESIDENT && choice->options->format == TESS_FORMAT_TILES) {
         argp_error(state, "--layout resident: --format %s, layout tcki; give --format tiles", choice->shorthand);
     }
     if (!choice->policy) { tess_policy_options_parse("mean-3std", policy); }
@@ -109,8 +109,8 @@ static error_t parse_storage(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT: state->child_inputs[0] = choice; return 0;
     case KEY_FORMAT: parse_format(state, arg, choice); return 0;
     case KEY_PRECISION: options->precision = cli_parse_precision(state, "matrix-precision", arg); return 0;
-    case KEY_PADDING: options->max_padding = cli_parse_real(state, "max-padding", arg, 1.0, DBL_MAX); return 0;
-    case KEY_WINDOW: options->window = cli_parse_integer(state, "sell-window", arg, 1, 4096); return 0;
+    case KEY_PADDING: options->slices.max_padding = cli_parse_real(state, "max-padding", arg, 1.0, DBL_MAX); return 0;
+    case KEY_WINDOW: options->slices.window = cli_parse_integer(state, "sell-window", arg, 1, 4096); return 0;
     case KEY_ARITHMETIC: options->arithmetic = parse_arithmetic(state, arg); return 0;
     case ARGP_KEY_END: complete_storage(state, choice); return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -148,10 +148,10 @@ const char *cli_format_text(tess_format format, bool chosen, char *buffer, size_
 
 json_t *cli_storage_json(const tess_storage_options *o, bool chosen)
 {
-    json_t *object =
-        json_pack("{ss sb ss so sI ss}", "format", tess_format_name(o->format), "format_chosen", chosen,
-                  "matrix_precision", tess_precision_name(o->precision), "max_padding", cli_json_real(o->max_padding),
-                  "sell_window", (json_int_t)o->window, "arithmetic", tess_arithmetic_name(o->arithmetic));
+    json_t *object = json_pack("{ss sb ss so sI ss}", "format", tess_format_name(o->format), "format_chosen", chosen,
+                               "matrix_precision", tess_precision_name(o->precision), "max_padding",
+                               cli_json_real(o->slices.max_padding), "sell_window", (json_int_t)o->slices.window,
+                               "arithmetic", tess_arithmetic_name(o->arithmetic));
     cli_add_policy_json(object, o);
     return object;
 }

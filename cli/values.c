@@ -136,11 +136,6 @@ tess_recurrence cli_parse_recurrence(struct argp_state *state, const char *text)
     return (tess_recurrence)cli_parse_name(state, "recurrence", text, "tess_recurrence");
 }
 
-tess_narrowing cli_parse_narrowing(struct argp_state *state, const char *text)
-{
-    return (tess_narrowing)cli_parse_name(state, "narrowing", text, "tess_narrowing");
-}
-
 tess_orthogonalization cli_parse_orthogonalization(struct argp_state *state, const char *text)
 {
     return (tess_orthogonalization)cli_parse_name(state, "orthogonalization", text, "tess_orthogonalization");

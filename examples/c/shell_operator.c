@@ -116,6 +116,7 @@ int main(void)
     options.rtol = 1e-9;
     options.monitor = print_progress;
     TRY(tess_solver_create_with_precond(a, m, &options, &solver));
+    tess_solve_result_init(&result);
     TRY(tess_solver_solve(solver, b, x, &result));
     double own = relative_residual(tess_vector_data_const(b), tess_vector_data_const(x));
     printf("%s after %lld iterations; true relative residual %.3e, recomputed here %.3e\n",

@@ -53,6 +53,7 @@ static double solve_for_ones(tess_context *ctx, const tess_matrix *a, tess_solve
     TRY(tess_vector_fill(x, 1.0));
     TRY(tess_matrix_spmv(a, TESS_OP_NONE, 1.0, x, 0.0, b));
     TRY(tess_vector_fill(x, 0.0));
+    tess_solve_result_init(&result);
     TRY(tess_solver_solve(solver, b, x, &result));
     TRY(tess_vector_get(x, answer, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     printf("%s after %lld iterations, true relative residual %.2e\n", tess_reason_text(result.reason),

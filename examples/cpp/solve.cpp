@@ -108,6 +108,7 @@ int run()
     check(c, tess_solver_create(a.get(), &options, &s));
     const Solver solver(s);
     tess_solve_result result;
+    tess_solve_result_init(&result);
     check(c, tess_solver_solve(s, b.get(), x.get(), &result));
 
     std::vector<double> answer(static_cast<std::size_t>(n));

@@ -88,6 +88,7 @@ static tess_status solve(const Arrays *d, cudaStream_t stream, Handles *h, tess_
     if (!status) { status = tess_vector_wrap(h->ctx, n, TESS_PRECISION_FP64, d->b, &h->b); }
     if (!status) { status = tess_vector_wrap(h->ctx, n, TESS_PRECISION_FP64, d->x, &h->x); }
     if (!status) { status = tess_solver_create(h->a, &options, &h->solver); }
+    tess_solve_result_init(result);
     if (!status) { status = tess_solver_solve(h->solver, h->b, h->x, result); }
     return status;
 }

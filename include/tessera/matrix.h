@@ -8,6 +8,7 @@
 #ifndef TESSERA_MATRIX_H
 #define TESSERA_MATRIX_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <tessera/context.h>
@@ -91,37 +92,8 @@ typedef enum tess_row_order {
     TESS_ROW_ORDER_SYMMETRIC = 2 /**< x and y in the format's row order: rows and columns are permuted alike */
 } tess_row_order;
 
-/** Whose design a format follows where it has two: ours, or the paper's as it is printed. */
-typedef enum tess_kernel {
-    TESS_KERNEL_DEFAULT = 0, /**< the library's */
-    TESS_KERNEL_PAPER = 1    /**< tiles: Zhao et al. 2024, section 3.2.2 */
-} tess_kernel;
-
-/** How tiles are laid out (src/format/tiles/README.md). */
-typedef enum tess_layout {
-    TESS_LAYOUT_TCKI = 0, /**< the blocks of one precision merged (Zhao et al. 2024, section 3.2.2) */
-    TESS_LAYOUT_RESIDENT =
-        1 /**< 16x16 tiles each by itself, which a solve may pass over or narrow (Yang et al. 2024, III-B) */
-} tess_layout;
-
-/** The formats of the blocks of tiles with kernel paper. */
-enum { TESS_TCKI_COO = 0, TESS_TCKI_CSR = 1, TESS_TCKI_ELL = 2, TESS_TCKI_HYB = 3, TESS_TCKI_FORMATS = 4 };
-
-/**
- * What decides a block's format: COO where its density is below @c density (default 0.02), else ELL where the coefficient of
- * variation of its rows' lengths is below @c low (0.2), HYB where it is above @c high (0.9), and CSR in between, bounds included.
- */
-typedef struct tess_tcki_thresholds {
-    double density, low, high; /**< 0: the default */
-} tess_tcki_thresholds;
-
-/**
- * How a matrix is stored; mirrors --format, --matrix-precision, --max-padding, --sell-window, --arithmetic, --base, --row-order,
- * --kernel, --tcki-thresholds, --layout and the options of the policy. Zero stands for a field's default.
- */
-typedef struct tess_storage_options {
-    tess_format format; /**< TESS_FORMAT_AUTO: chosen for the matrix, see tess_matrix_convert */
-    tess_precision precision;
+/** ellr, sell, dia: how rows are padded. */
+typedef struct tess_slices_options {
     /**
      * ellr, sell, dia: the most entries, padding included, that may be stored per nonzero (default 3.0). Rows that fill up the
      * last slice do not count; a diagonal of dia counts as many entries as there are rows.
@@ -132,21 +104,13 @@ typedef struct tess_storage_options {
      * slices of 64); 1: the order stays.
      */
     int64_t window;
+    int64_t reserved[4]; /**< zeros */
+} tess_slices_options;
+
+/** split, composite: what the parts are in, and in which order their rows are. */
+typedef struct tess_split_options {
     /**
-     * What products and sums are computed in (default fp64). csr: fp64 alone, but FP32 vectors are multiplied in FP32
-     * by values below fp64 (see tess_matrix_spmv). fp32 for ellr, sell and dia: with FP32 vectors. fp32 for split and
-     * composite: values below fp64 are multiplied in FP32 by x rounded to FP32 (its shadow where it has one), and the
-     * products are summed in FP64 (Tezcan et al. 2022, section IV).
-     */
-    tess_arithmetic arithmetic;
-    /**
-     * split, composite, tiles: what decides the precisions (`precision` is not read). csr, ellr, sell, dia: policy lossless, with granularity
-     * matrix (or row, the default), chooses the one precision, the lowest level that holds every value (again `precision` is not read);
-     * new values are stored in the same. Other policies are not read there.
-     */
-    tess_policy_options policy;
-    /**
-     * split, composite: the format of the parts, csr (default), ellr, sell, or by entries and blocks dia. In layers (by entries and
+     * The format of the parts, csr (default), ellr, sell, or by entries and blocks dia. In layers (by entries and
      * blocks) slices of sell keep the order of rows: window is for parts by rows. max_padding holds for each part by itself; of a
      * layer in sell with less than an equal share of the nonzeros, for that share.
      * TESS_FORMAT_AUTO: a layer is in dia where that takes fewer bytes than its values, columns of 16 bits and a byte for each row;
@@ -160,33 +124,61 @@ typedef struct tess_storage_options {
      */
     tess_format low_base;
     tess_row_order row_order;
-    tess_kernel kernel;                   /**< paper: for tiles alone */
-    tess_tcki_thresholds tcki_thresholds; /**< tiles with kernel paper; read there alone */
-    tess_layout layout;                   /**< resident: for tiles of 16x16 with kernel default */
+    int64_t reserved[4]; /**< zeros */
+} tess_split_options;
+
+/** What the papers' studies of tiles take (papers.h). */
+struct tess_papers_storage;
+
+/**
+ * How a matrix is stored: what every format has first, then a member for each family. Set by tess_storage_options_init;
+ * zero stands for a field's default in all but `size`.
+ */
+typedef struct tess_storage_options {
+    size_t size;              /**< sizeof(tess_storage_options) */
+    tess_format format;       /**< TESS_FORMAT_AUTO: chosen for the matrix, see tess_matrix_convert */
+    tess_precision precision; /**< of all values, where no policy decides */
+    /**
+     * What products and sums are computed in (default fp64). csr: fp64 alone, but FP32 vectors are multiplied in FP32
+     * by values below fp64 (see tess_matrix_spmv). fp32 for ellr, sell and dia: with FP32 vectors. fp32 for split and
+     * composite: values below fp64 are multiplied in FP32 by x rounded to FP32 (its shadow where it has one), and the
+     * products are summed in FP64 (Tezcan et al. 2022, section IV).
+     */
+    tess_arithmetic arithmetic;
+    /**
+     * split, composite, tiles: what decides the precisions (`precision` is not read). csr, ellr, sell, dia: policy lossless, with granularity
+     * matrix (or row, the default), chooses the one precision, the lowest level that holds every value (again `precision` is not read);
+     * new values are stored in the same. Other policies are not read there.
+     */
+    tess_policy_options policy;
+    tess_slices_options slices;               /**< ellr, sell, dia */
+    tess_split_options split;                 /**< split, composite */
+    const struct tess_papers_storage *papers; /**< tiles, as a paper has them; NULL (default): the library's. Copied */
+    int64_t reserved[4];                      /**< zeros */
 } tess_storage_options;
 
 /** What a format can do. Sets are bits, 1 << enumerator. */
 typedef struct tess_format_capabilities {
-    const char *description;     /**< a few words for a list of formats */
-    const char *shorthand;       /**< what the command line calls it by blocks with policy mean-3std; NULL: nothing */
-    unsigned precisions;         /**< set of tess_precision that values may be stored in on the host */
-    unsigned gpu_precisions;     /**< the same on a GPU; 0: the format is for the host alone */
-    unsigned policies;           /**< set of tess_policy that may decide precisions */
-    unsigned granularities;      /**< set of tess_granularity that these may decide by */
+    const char *description;      /**< a few words for a list of formats */
+    const char *shorthand;        /**< what the command line calls it by blocks with policy mean-3std; NULL: nothing */
+    unsigned precisions;          /**< set of tess_precision that values may be stored in on the host */
+    unsigned gpu_precisions;      /**< the same on a GPU; 0: the format is for the host alone */
+    unsigned policies;            /**< set of tess_policy that may decide precisions */
+    unsigned granularities;       /**< set of tess_granularity that these may decide by */
     tess_granularity granularity; /**< that of options which leave it open */
-    unsigned scales;             /**< set of tess_granularity by which a level may be scaled */
-    unsigned arithmetics;        /**< set of tess_arithmetic */
-    unsigned row_orders;         /**< set of tess_row_order */
-    unsigned as_base;            /**< set of tess_granularity by which another format's parts may be in this one; 0: none */
-    int takes_parts;             /**< a policy decides the precisions of parts; 0: the matrix has one precision */
-    int takes_bases;             /**< base and low_base are read */
-    int one_base;                /**< as a base it is for all parts */
-    int copies_levels;           /**< holds every value at every level: tess_matrix_spmv_level */
-    int omits_diagonal;          /**< policy.without_diagonal is read */
-    int pads;                    /**< max_padding is read, and a matrix that pads more is refused */
-    int sorts_rows;              /**< window is read */
-    int rounds_products;         /**< FP32 arithmetic is for products of low values; 0: for products with FP32 vectors */
-    int takes_papers;            /**< what the papers' studies take is read: kernel, tcki_thresholds, layout */
+    unsigned scales;              /**< set of tess_granularity by which a level may be scaled */
+    unsigned arithmetics;         /**< set of tess_arithmetic */
+    unsigned row_orders;          /**< set of tess_row_order */
+    unsigned as_base;    /**< set of tess_granularity by which another format's parts may be in this one; 0: none */
+    int takes_parts;     /**< a policy decides the precisions of parts; 0: the matrix has one precision */
+    int takes_bases;     /**< split.base and split.low_base are read */
+    int one_base;        /**< as a base it is for all parts */
+    int copies_levels;   /**< holds every value at every level: tess_matrix_spmv_level */
+    int omits_diagonal;  /**< policy.without_diagonal is read */
+    int pads;            /**< slices.max_padding is read, and a matrix that pads more is refused */
+    int sorts_rows;      /**< slices.window is read */
+    int rounds_products; /**< FP32 arithmetic is for products of low values; 0: for products with FP32 vectors */
+    int takes_papers;    /**< papers is read (papers.h) */
 } tess_format_capabilities;
 
 /** How many formats there are to convert to. */
@@ -279,7 +271,7 @@ TESS_EXPORT tess_status tess_matrix_convert_assigned(const tess_matrix *a, const
 /** What a matrix stored as split, composite or tiles was assigned, a parameter that was chosen included (policy.h). Errors:
  * UNSUPPORTED (other formats). tests/unit/test_choice.c */
 TESS_EXPORT tess_status tess_matrix_get_assignment(const tess_matrix *a, tess_assignment_summary *out);
-/** Defaults: CSR, fp64, padding up to 3.0, windows of 256 rows, FP64 arithmetic. */
+/** Defaults: CSR, fp64, padding up to 3.0, windows of 256 rows, FP64 arithmetic. Sets `size`. */
 TESS_EXPORT void tess_storage_options_init(tess_storage_options *options);
 
 /**
@@ -314,12 +306,6 @@ TESS_EXPORT tess_status tess_matrix_spmv_level(const tess_matrix *a, int level, 
  */
 TESS_EXPORT tess_status tess_matrix_row_permutation(const tess_matrix *a, int32_t *perm);
 
-/**
- * How many blocks of tiles with kernel paper are in each format, by TESS_TCKI_COO to TESS_TCKI_HYB. Errors: UNSUPPORTED (anything
- * else). tests/unit/test_tcki.c
- */
-TESS_EXPORT tess_status tess_matrix_tcki_counts(const tess_matrix *a, int64_t counts[TESS_TCKI_FORMATS]);
-
 TESS_EXPORT int64_t tess_matrix_nrows(const tess_matrix *a);
 TESS_EXPORT int64_t tess_matrix_ncols(const tess_matrix *a);
 /** Stored entries, explicit zeros included; 0 for a shell. */
@@ -340,10 +326,6 @@ TESS_EXPORT tess_format tess_matrix_base(const tess_matrix *a);
 TESS_EXPORT tess_format tess_matrix_low_base(const tess_matrix *a);
 /** Bytes of the stored matrix (values, indices, offsets), without work space. */
 TESS_EXPORT int64_t tess_matrix_bytes(const tess_matrix *a);
-/** How tiles are laid out; TCKI for anything else. */
-TESS_EXPORT tess_layout tess_matrix_layout(const tess_matrix *a);
-TESS_EXPORT const char *tess_layout_name(tess_layout layout);
-TESS_EXPORT tess_status tess_layout_parse(const char *name, tess_layout *out);
 /** Names of the enums above, and the reverse: INVALID_ARGUMENT leaves *out alone. */
 TESS_EXPORT const char *tess_format_name(tess_format format);
 TESS_EXPORT tess_status tess_format_parse(const char *name, tess_format *out);
@@ -351,8 +333,6 @@ TESS_EXPORT const char *tess_operation_name(tess_operation operation);
 TESS_EXPORT tess_status tess_operation_parse(const char *name, tess_operation *out);
 TESS_EXPORT const char *tess_row_order_name(tess_row_order order);
 TESS_EXPORT tess_status tess_row_order_parse(const char *name, tess_row_order *out);
-TESS_EXPORT const char *tess_kernel_name(tess_kernel kernel);
-TESS_EXPORT tess_status tess_kernel_parse(const char *name, tess_kernel *out);
 
 /**
  * Copies the nonzeros back to host arrays of the caller: row_ptr[nrows + 1], col_ind[nnz], val[nnz]; any may be NULL.
@@ -392,7 +372,7 @@ typedef struct tess_matrix_analysis {
     double row_nnz_mean, row_nnz_stddev;
     int64_t bandwidth;
     double value_abs_min, value_abs_max;      /**< over nonzeros that are not zero */
-    double exact_share[TESS_PRECISION_COUNT]; /**< share of the nonzeros that a precision stores exactly */
+    double exact_share[TESS_MOST_PRECISIONS]; /**< share of the nonzeros that a precision stores exactly */
 } tess_matrix_analysis;
 
 /**

@@ -98,6 +98,7 @@ typedef struct tess_policy_options {
     tess_level level[TESS_MOST_LEVELS]; /**< from high to low */
     int choose_fp8; /**< nonzero, lossless only: the lowest level, in e4m3 or e5m2, is what suits the matrix, as above */
     int block_rows, block_cols; /**< granularity block: sides of a block, 16 (default) or 32 each */
+    int64_t reserved[4];        /**< zeros */
 } tess_policy_options;
 
 /** Zeros, then granularity row, policy none, the defaults above spelled out, but for levels, which go by the policy. */

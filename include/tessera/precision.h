@@ -21,7 +21,8 @@ typedef enum tess_precision {
     TESS_PRECISION_E5M2 = 5  /**< OCP FP8: 3 bits, up to 57,344 */
 } tess_precision;
 
-enum { TESS_PRECISION_COUNT = 6 };
+/** How many there are, and the room for more that arrays in structs have. */
+enum { TESS_PRECISION_COUNT = 6, TESS_MOST_PRECISIONS = 16 };
 
 /** The precision in which products and sums are computed, whatever the operands are stored in. */
 typedef enum tess_arithmetic {

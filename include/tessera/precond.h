@@ -46,33 +46,54 @@ typedef enum tess_factorization {
     TESS_FACTORIZATION_DEVICE = 2 /**< by the context's device */
 } tess_factorization;
 
-typedef struct tess_precond_options {
-    tess_precond_kind kind;
-    int block_size;            /**< block Jacobi: rows per diagonal block, 1 to 64 (default 8) */
-    int degree;                /**< polynomial: products with the matrix, 1 to 200 (default 10) */
-    tess_polynomial_form form; /**< polynomial */
-    uint64_t seed;             /**< polynomial: of the random vector that its Krylov space begins with (default 1) */
-    /**
-     * --precond-precision: what it is stored and applied in. Not set: with GMRES that of its `inner` (fp16 with
-     * `adaptive`; for ilu0 and ic0 fp32/fp64 where that is below fp64), else fp64/fp64. fp64/fp32 is for callers in C: FP64
-     * storage applied to r rounded to FP32.
-     */
-    tess_role_precision role;
-    int adaptive; /**< block Jacobi: 1: each block in the lowest precision that its condition allows, down to role.storage */
-    /** ilu0, ic0: by levels, in recursive blocks, or by merged levels; auto (default): blocks where `squares` is set, else merged on a
+/** block-jacobi */
+typedef struct tess_block_jacobi_options {
+    int block_size;      /**< rows per diagonal block, 1 to 64 (default 8) */
+    int adaptive;        /**< 1: each block in the lowest precision that its condition allows, down to role.storage */
+    int64_t reserved[4]; /**< zeros */
+} tess_block_jacobi_options;
+
+/** polynomial */
+typedef struct tess_polynomial_options {
+    int degree;                /**< products with the matrix, 1 to 200 (default 10) */
+    tess_polynomial_form form; /**< how it is evaluated (roots) */
+    uint64_t seed;             /**< of the random vector that its Krylov space begins with (default 1) */
+    int64_t reserved[4];       /**< zeros */
+} tess_polynomial_options;
+
+/** ilu0, ic0 */
+typedef struct tess_incomplete_options {
+    /** By levels, in recursive blocks, or by merged levels; auto (default): blocks where `squares` is set, else merged on a
         GPU and levels on the host */
     tess_triangular triangular;
-    /** ilu0, ic0: by one thread of the host, several shifts by as many; or by the device of the context (of a CPU context its threads,
+    /** By one thread of the host, several shifts by as many; or by the device of the context (of a CPU context its threads,
         level by level). auto (default): by the device, but on a GPU by the host where that takes less time: rows are few, or in many
         levels. Solves with the factors are the device's all the same */
     tess_factorization factorization;
-    int64_t leaf; /**< ilu0, ic0: most rows of a triangle that is not cut into blocks, from 1 (default 4096) */
+    int64_t leaf; /**< most rows of a triangle that is not cut into blocks, from 1 (default 4096) */
     /**
-     * ilu0, ic0: how square blocks are stored: any format (TESS_FORMAT_AUTO, too), precision or policy. precision fp64 stands
+     * How square blocks are stored: any format (TESS_FORMAT_AUTO, too), precision or policy. precision fp64 stands
      * for role.storage, format csr with a policy for tiles; a block that ellr, sell or dia would pad too much is csr. Set: not as it
      * was initialized (csr, fp64, policy none).
      */
     tess_storage_options squares;
+    int64_t reserved[4]; /**< zeros */
+} tess_incomplete_options;
+
+/** What every preconditioner has, then a member for each kind. Set by tess_precond_options_init. */
+typedef struct tess_precond_options {
+    size_t size;            /**< sizeof(tess_precond_options) */
+    tess_precond_kind kind; /**< none (default) */
+    /**
+     * What it is stored and applied in. Not set: with GMRES that of its `inner` (fp16 with
+     * `adaptive`; for ilu0 and ic0 fp32/fp64 where that is below fp64), else fp64/fp64. fp64/fp32 is for callers in C: FP64
+     * storage applied to r rounded to FP32.
+     */
+    tess_role_precision role;
+    tess_block_jacobi_options block_jacobi;
+    tess_polynomial_options polynomial;
+    tess_incomplete_options incomplete;
+    int64_t reserved[4]; /**< zeros */
 } tess_precond_options;
 
 /** The user's preconditioner: z := M^-1 r of FP64 arrays on the context's device and stream; 0 means success. */
@@ -92,12 +113,12 @@ TESS_EXPORT void tess_precond_options_init(tess_precond_options *options);
  * blocks of one row. n block_size values are stored, the last block padded, and below fp64 (or with FP32 arithmetic) an
  * exponent for each block.
  *
- * options->adaptive: a block may have a precision of unit roundoff u where ||B||_1 ||B^-1||_1 u < 1/10, and gets the lowest of
+ * options->block_jacobi.adaptive: a block may have a precision of unit roundoff u where ||B||_1 ||B^-1||_1 u < 1/10, and gets the lowest of
  * role.storage (not set: fp16), fp16, fp32; fp64 where none may be had. bf16 goes up to fp32 at once. Every block is inverted
  * twice. Source: Anzt, Dongarra, Flegar, Higham, Quintana-Orti, Concurrency Computat. Pract. Exper. 31 (2019), e4460.
  * Tests: tests/unit/test_precond.c, tests/unit/test_precond_precisions.c, tests/gpu/test_precond.c.
  *
- * Polynomial: M^-1 = p(A) of options->degree d, where 1 - z p(z) is the residual polynomial of GMRES after d + 1 steps from a random
+ * Polynomial: M^-1 = p(A) of options->polynomial.degree d, where 1 - z p(z) is the residual polynomial of GMRES after d + 1 steps from a random
  * vector. It costs d products; a few more where roots with a steep product are repeated for stability (form roots), fewer
  * where the Krylov space of that vector is smaller. role.storage is what the matrix is copied to for it (fp64: no copy, A
  * itself is multiplied): in slices (sell) where these hold at most 1.15 entries per nonzero, else as csr. role.arithmetic is
@@ -155,7 +176,7 @@ TESS_EXPORT tess_status tess_precond_apply(const tess_precond *m, const tess_vec
     polynomial the copied values and its vectors; of incomplete factors all that is kept, for renewals too. */
 TESS_EXPORT int64_t tess_precond_bytes(const tess_precond *m);
 /** Blocks of block Jacobi (rows of Jacobi) stored in each precision; zeros for other preconditioners. */
-TESS_EXPORT void tess_precond_blocks_per_precision(const tess_precond *m, int64_t counts[TESS_PRECISION_COUNT]);
+TESS_EXPORT void tess_precond_blocks_per_precision(const tess_precond *m, int64_t counts[TESS_MOST_PRECISIONS]);
 /** Facts about incomplete factors. */
 typedef struct tess_precond_factors {
     double shift;                       /**< s of the present factors; 0: none was needed */

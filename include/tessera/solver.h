@@ -8,6 +8,7 @@
 #ifndef TESSERA_SOLVER_H
 #define TESSERA_SOLVER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <tessera/matrix.h>
@@ -44,14 +45,9 @@ typedef enum tess_engine {
 
 /** How CG goes on from one iteration to the next. */
 typedef enum tess_recurrence {
-    TESS_RECURRENCE_AUTO = 0,     /**< predict-and-recompute in a single kernel without narrowing, else standard */
-    TESS_RECURRENCE_STANDARD = 1, /**< two reductions, one after the other (Hestenes and Stiefel 1952) */
-    /**
-     * All inner products of an iteration at once, A p by a recurrence (Chronopoulos and Gear, J. Comput. Appl. Math. 25
-     * (1989), section 4); every 50 iterations of a cycle r is replaced by b - A x and A p by a product, so that rounding
-     * does not add up. In the engines single-kernel and plain.
-     */
-    TESS_RECURRENCE_ONE_REDUCTION = 2,
+    TESS_RECURRENCE_AUTO = 0,          /**< predict-and-recompute in a single kernel, else standard */
+    TESS_RECURRENCE_STANDARD = 1,      /**< two reductions, one after the other (Hestenes and Stiefel 1952) */
+    TESS_RECURRENCE_ONE_REDUCTION = 2, /**< in results alone: asked for by tess_papers_solve (papers.h) */
     /**
      * All inner products at once too, but A p is a product in each iteration, and beta follows from a prediction of the
      * next (r, M^-1 r), which is computed anew with the next iteration's (Chen and Carson, SIAM J. Sci. Comput. 42
@@ -60,26 +56,6 @@ typedef enum tess_recurrence {
      */
     TESS_RECURRENCE_PREDICT_AND_RECOMPUTE = 3
 } tess_recurrence;
-
-/**
- * Partial convergence (Yang et al. 2024, section III-D), of CG and BiCGSTAB with a matrix in tiles of layout resident:
- * where the 16 elements of a segment of the multiplied vector are small, the tiles of its columns are used in FP32, FP16
- * or FP8, or passed over. Values are narrowed over a power of two per tile, so that no range ends. In BiCGSTAB a product
- * passes over by its own vector, and narrows as far as both vectors allow. The true residual decides: with the guard on
- * `repair`, a solve that was misled goes on with the tiles as they are stored. Misled is too a cycle whose residual norm
- * falls below no other power of two in 4 n iterations (at most 2,000 or a quarter of max_iterations, at least 100) and
- * ends them with tiles narrowed.
- */
-typedef enum tess_narrowing {
-    TESS_NARROWING_OFF = 0, /**< tiles as they are stored (default) */
-    /** below eps, 1e-1 eps, 1e-2 eps and 1e-3 eps, an absolute number: atol where it is above 0, else rtol; what was
-        narrowed stays so */
-    TESS_NARROWING_PAPER = 1,
-    /** below 2^8, 2^-5, 2^-12 and 2^-16 times rtol ||b|| / sqrt(n) (times ||M^-1 r|| / ||r|| of the cycle's first residual
-        r, with a preconditioner M), so that scaling A or b by a power of two changes nothing; tiles are used in their own
-        precision again when a segment grows */
-    TESS_NARROWING_SAFE = 2
-} tess_narrowing;
 
 /**
  * How GMRES makes its basis orthogonal: two passes of classical Gram-Schmidt, at once or the second one later. At once,
@@ -131,7 +107,8 @@ typedef enum tess_phase {
     TESS_PHASE_REFINEMENT = 6 /**< between cycles, the true residual above all */
 } tess_phase;
 
-enum { TESS_PHASE_COUNT = 7 };
+/** How many there are, and the room for more that results have. */
+enum { TESS_PHASE_COUNT = 7, TESS_MOST_PHASES = 16 };
 
 typedef struct tess_progress {
     int64_t iteration;
@@ -146,11 +123,71 @@ typedef struct tess_progress {
  */
 typedef int (*tess_monitor)(void *user, const tess_progress *progress);
 
-/** Options of a solve; they mirror the command line one to one. */
+/** CG */
+typedef struct tess_cg_options {
+    tess_recurrence recurrence; /**< --recurrence (auto); for other methods auto or standard */
+    int64_t reserved[4];        /**< zeros */
+} tess_cg_options;
+
+/** GMRES, GMRES-IR and GMRES-FD */
+typedef struct tess_gmres_options {
+    int restart; /**< --restart, from 1 (50): vectors of a cycle; no more than the matrix has rows */
+    /**
+     * --inner-precision auto: 1: `inner`, where not given, is fp64/fp64 if matrix and basis in FP64 take 48 MiB or less, else
+     * fp32/fp32: below, launches and not bytes take the time, and lower precision can only cost iterations.
+     */
+    int inner_auto;
+    /**
+     * --inner-precision STORAGE[/ARITHMETIC]: ARITHMETIC is what the vectors of a cycle are in, STORAGE
+     * what the matrix (csr where `storage` leaves it in fp64), the basis and the preconditioner (where not set) are
+     * stored in. Default: fp64/fp64 for gmres, fp32/fp32 for gmres-ir and for the first iterations of gmres-fd.
+     * fp64/fp32 is refused.
+     */
+    tess_role_precision inner;
+    /**
+     * --basis-precision: what the Krylov basis is stored in (that of `inner`); its arithmetic is that of
+     * `inner`, whatever is set here. fp64 is refused where that is fp32.
+     */
+    tess_role_precision basis;
+    tess_orthogonalization orthogonalization; /**< --orthogonalization (cgs2-delayed) */
+    /** --switch-at: gmres-fd: in FP64 from the first restart at or after this iteration on; 0: once FP32 gets no further */
+    int64_t switch_at;
+    int64_t reserved[4]; /**< zeros */
+} tess_gmres_options;
+
+/** Jacobi */
+typedef struct tess_jacobi_options {
+    /**
+     * --steps. Default: fp32, mixed, fp64 for the format composite; mixed for split, which has no other; for
+     * csr and ellr the precision of `storage`. Where a step names its iterations, or rtol and atol are 0, the run is fixed:
+     * steps without a number share max_iterations equally (the remainder goes to the last of them), and no residual is looked
+     * at in between. Otherwise a step ends where its residual stops falling or is as low as its precision can make it.
+     */
+    tess_step_list steps;
+    double omega;        /**< --omega, above 0 (1): x := x + omega (D^-1 (b - R x) - x) */
+    int64_t reserved[4]; /**< zeros */
+} tess_jacobi_options;
+
+/** What the papers' studies of solvers take (papers.h). */
+struct tess_papers_solve;
+
+/**
+ * Options of a solve: what every one has, then a member for each method, the preconditioner and the storage of the matrix
+ * that is iterated with. They mirror the command line one to one. Set by tess_solve_options_init.
+ */
 typedef struct tess_solve_options {
-    tess_solver_kind solver; /**< --solver; AUTO: CG for a symmetric matrix with positive diagonal, else BiCGSTAB */
-    tess_precond_options precond; /**< --precond */
-    tess_storage_options storage; /**< --format, --matrix-precision of the matrix that is iterated with */
+    size_t size;                 /**< sizeof(tess_solve_options) */
+    tess_solver_kind solver;     /**< --solver (auto) */
+    tess_engine engine;          /**< --engine (auto) */
+    tess_guard guard;            /**< --guard (repair) */
+    double rtol;                 /**< --rtol (1e-5): stop at ||b - A x|| <= max(rtol ||b||, atol); 0 is allowed */
+    double atol;                 /**< --atol (0) */
+    double divergence_tolerance; /**< --divergence-tolerance (1e10): give up above this times max(||b||, ||r0||) */
+    int64_t max_iterations;      /**< --max-iterations (10000) */
+    int64_t history_capacity;    /**< residual norms kept; default 1,048,576; 0: none */
+    tess_monitor monitor;        /**< may be NULL */
+    void *monitor_user;          /**< handed to the monitor */
+    int timings; /**< --timings: 1: phase_seconds of the result are measured, by the device's clock on a GPU (0) */
     /**
      * --scale and --reorder: the solver works on B = P_r D_r A D_c P_c^T instead of A. max-product permutes rows so that the
      * matching of tess_order_max_product is the diagonal, and scales with its factors; rcm then reorders rows and columns of
@@ -158,99 +195,95 @@ typedef struct tess_solve_options {
      */
     tess_scaling scale;
     tess_reordering reorder;
-    tess_engine engine;          /**< --engine */
-    tess_recurrence recurrence;  /**< --recurrence: for CG alone, but for standard */
-    tess_narrowing narrowing;    /**< --narrowing: CG and BiCGSTAB, storage in tiles of layout resident (off) */
-    tess_guard guard;            /**< --guard */
-    double rtol;                 /**< --rtol (1e-5): stop at ||b - A x|| <= max(rtol ||b||, atol); 0 is allowed */
-    double atol;                 /**< --atol (0) */
-    double divergence_tolerance; /**< --divergence-tolerance (1e10): give up above this times max(||b||, ||r0||) */
-    int64_t max_iterations;      /**< --max-iterations (10000) */
-    int64_t history_capacity;    /**< residual norms kept; default 1,048,576; 0: none */
-    tess_monitor monitor;        /**< may be NULL */
-    void *monitor_user;
-    /**
-     * --steps: Jacobi alone. Default: fp32, mixed, fp64 for the format composite; mixed for split, which has no other; for
-     * csr and ellr the precision of `storage`. Where a step names its iterations, or rtol and atol are 0, the run is fixed:
-     * steps without a number share max_iterations equally (the remainder goes to the last of them), and no residual is looked
-     * at in between. Otherwise a step ends where its residual stops falling or is as low as its precision can make it.
-     */
-    tess_step_list steps;
-    double omega; /**< --omega: Jacobi alone, above 0 (1): x := x + omega (D^-1 (b - R x) - x) */
-    int restart;  /**< --restart: GMRES alone, from 1 (50): vectors of a cycle; no more than the matrix has rows */
-    /**
-     * --inner-precision STORAGE[/ARITHMETIC]: GMRES alone. ARITHMETIC is what the vectors of a cycle are in, STORAGE
-     * what the matrix (csr where `storage` leaves it in fp64), the basis and the preconditioner (where not set) are
-     * stored in. Default: fp64/fp64 for gmres, fp32/fp32 for gmres-ir and for the first iterations of gmres-fd.
-     * fp64/fp32 is refused.
-     */
-    tess_role_precision inner;
-    /**
-     * --inner-precision auto: 1: `inner`, where not given, is fp64/fp64 if matrix and basis in FP64 take 48 MiB or less, else
-     * fp32/fp32: below, launches and not bytes take the time, and lower precision can only cost iterations.
-     */
-    int inner_auto;
-    /**
-     * --basis-precision: GMRES alone: what the Krylov basis is stored in (that of `inner`); its arithmetic is that of
-     * `inner`, whatever is set here. fp64 is refused where that is fp32.
-     */
-    tess_role_precision basis;
-    tess_orthogonalization orthogonalization; /**< --orthogonalization: GMRES alone (cgs2-delayed) */
-    int timings; /**< --timings: 1: phase_seconds of the result are measured, by the device's clock on a GPU (0) */
-    /** --switch-at: gmres-fd: in FP64 from the first restart at or after this iteration on; 0: once FP32 gets no further */
-    int64_t switch_at;
+    tess_cg_options cg;
+    tess_gmres_options gmres;
+    tess_jacobi_options jacobi;
+    tess_precond_options precond;           /**< --precond */
+    tess_storage_options storage;           /**< --format, --matrix-precision of the matrix that is iterated with */
+    const struct tess_papers_solve *papers; /**< what a paper has; NULL (default): nothing. Copied */
 } tess_solve_options;
 
-/** What a solve did. The history pointer belongs to the solver and is valid until its next solve. */
+/** What CG did. */
+typedef struct tess_cg_result {
+    tess_recurrence recurrence; /**< resolved; AUTO for other methods than CG and BiCGSTAB */
+    int64_t reserved[4];
+} tess_cg_result;
+
+/** What GMRES' cycles began in; not given for other solvers. */
+typedef struct tess_gmres_result {
+    tess_role_precision inner, basis;
+    int64_t reserved[4];
+} tess_gmres_result;
+
+/** What Jacobi did. */
+typedef struct tess_jacobi_result {
+    tess_step_list steps; /**< with the iterations that each ran; a repair may have added one */
+    int64_t reserved[4];
+} tess_jacobi_result;
+
+/** The preconditioner; numbers are of ilu0 and ic0, else 0. */
+typedef struct tess_precond_result {
+    tess_precond_kind kind;
+    tess_factorization factorization; /**< HOST or DEVICE, which computed the factors; else AUTO */
+    double shift;                     /**< of the diagonal that the factors needed, over its magnitudes */
+    int64_t triangle_levels[2];       /**< levels of the lower and the upper triangle */
+    int64_t triangle_steps[2];        /**< the same, or the groups that they were merged into */
+    int64_t reserved[4];
+} tess_precond_result;
+
+/** The matrix that was iterated with. */
+typedef struct tess_storage_result {
+    tess_format format;
+    tess_precision precision; /**< the widest used: a repair may have gone up to fp64 */
+    int exact;                /**< 1 when it holds every value as it is (tess_matrix_is_exact) */
+    int64_t matrix_bytes;     /**< what it takes */
+    int64_t fp64_csr_bytes;   /**< what FP64 CSR would take */
+    int64_t nonzeros_per_precision[TESS_MOST_PRECISIONS];
+    int64_t reserved[4];
+} tess_storage_result;
+
+/**
+ * What a solve did. Set `size` by tess_solve_result_init before tess_solver_solve, which fills as much. The history belongs
+ * to the solver and is valid until its next solve.
+ */
 typedef struct tess_solve_result {
+    size_t size;   /**< sizeof(tess_solve_result) */
     int converged; /**< 1 only when verified */
     tess_reason reason;
     int64_t iterations; /**< in all, repairs included */
     /** Residual replacements by the guard, rounds after the first where transformed; full cycles of GMRES do not count. */
     int64_t refinements;
-    double rhs_norm;                /**< ||b||_2 */
-    double tolerance;               /**< max(rtol ||b||, atol) */
-    double residual_norm;           /**< true ||b - A x||_2, compensated */
-    double relative_residual;       /**< the same over ||b|| (over 1 when b = 0) */
-    double residual_bound;          /**< bound on the rounding error in residual_norm; NaN for a shell matrix */
+    int escalated;            /**< 1 when the guard went on in a higher precision; the switch of gmres-fd is none */
+    tess_solver_kind solver;  /**< resolved, never AUTO */
+    tess_engine engine;       /**< resolved, never AUTO */
+    tess_scaling scale;       /**< as asked for */
+    tess_reordering reorder;  /**< as asked for */
+    double rhs_norm;          /**< ||b||_2 */
+    double tolerance;         /**< max(rtol ||b||, atol) */
+    double residual_norm;     /**< true ||b - A x||_2, compensated */
+    double relative_residual; /**< the same over ||b|| (over 1 when b = 0) */
+    double residual_bound;    /**< bound on the rounding error in residual_norm; NaN for a shell matrix */
     double estimated_residual_norm; /**< the solver's own last value; of a transformed system times ||b|| / ||its b|| */
     double estimated_relative_residual;
-    double setup_seconds;   /**< of the solver, preconditioner included */
-    double solve_seconds;   /**< verification included */
-    int64_t matrix_bytes;   /**< of the matrix that was iterated with */
-    int64_t fp64_csr_bytes; /**< what FP64 CSR would take */
-    int64_t resident_bytes; /**< matrix, original where apart, preconditioner, vectors */
-    int64_t peak_device_bytes;
-    int64_t nonzeros_per_precision[TESS_PRECISION_COUNT];
-    tess_solver_kind solver;    /**< resolved, never AUTO */
-    tess_engine engine;         /**< resolved, never AUTO */
-    tess_recurrence recurrence; /**< resolved; AUTO for other methods than CG and BiCGSTAB */
-    tess_precond_kind precond;
-    double
-        precond_shift; /**< ilu0, ic0: the shift of the diagonal that the factors needed, over its magnitudes; else 0 */
-    int64_t triangle_levels[2];       /**< ilu0, ic0: levels of the lower and the upper triangle; else 0 */
-    int64_t triangle_steps[2];        /**< the same, or the groups that they were merged into */
-    tess_factorization factorization; /**< of ilu0 and ic0: HOST or DEVICE, which computed them; else AUTO */
-    tess_scaling scale;
-    tess_reordering reorder;
-    tess_format format;
-    tess_precision matrix_precision; /**< the widest used: a repair may have gone up to fp64 */
-    int matrix_exact;         /**< 1 when the matrix of the loops holds every value as it is (tess_matrix_is_exact) */
-    int escalated;            /**< 1 when the guard went on in a higher precision; the switch of gmres-fd is none */
-    const double *history;    /**< estimated residual norm at iteration 0, 1, ...; NaN where it was not measured */
-    int64_t history_length;   /**< may be less than iterations + 1 when the capacity was reached */
-    tess_narrowing narrowing; /**< as asked for */
-    int narrowing_misled; /**< 1 when the guard found the solve misled by it and went on with tiles as they are stored */
-    /** With narrowing: products of a tile and a vector's segment in the loops, by the precision that the tile was used in. */
-    int64_t tile_products[TESS_PRECISION_COUNT];
-    int64_t tile_products_bypassed; /**< those that were not made */
-    int timed;                      /**< 1: phase_seconds were measured: CG, BiCGSTAB and GMRES with `timings` */
-    double phase_seconds[TESS_PHASE_COUNT]; /**< they add up to solve_seconds */
-    tess_role_precision inner, basis;       /**< GMRES: what cycles began in; not given for other solvers */
-    tess_step_list steps; /**< Jacobi: the steps with the iterations that each ran; a repair may have added one */
+    const double *history;     /**< estimated residual norm at iteration 0, 1, ...; NaN where it was not measured */
+    int64_t history_length;    /**< may be less than iterations + 1 when the capacity was reached */
+    double setup_seconds;      /**< of the solver, preconditioner included */
+    double solve_seconds;      /**< verification included */
+    int64_t resident_bytes;    /**< matrix, original where apart, preconditioner, vectors */
+    int64_t peak_device_bytes; /**< of the context, ever */
+    int timed;                 /**< 1: phase_seconds were measured: CG, BiCGSTAB and GMRES with `timings` */
+    double phase_seconds[TESS_MOST_PHASES]; /**< they add up to solve_seconds */
+    tess_cg_result cg;
+    tess_gmres_result gmres;
+    tess_jacobi_result jacobi;
+    tess_precond_result precond;
+    tess_storage_result storage;
 } tess_solve_result;
 
+/** The defaults above in parentheses. Sets `size`, that of the members too. */
 TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
+/** Zeros, and `size`. */
+TESS_EXPORT void tess_solve_result_init(tess_solve_result *result);
 
 /**
  * Sets up a solver for the square matrix @p a (assembled; but for Jacobi also a shell), which is borrowed. One set-up
@@ -258,9 +291,8 @@ TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
  * A preconditioner that cannot be set up is not an error here: the next solve reports reason PRECOND_SETUP, and
  * tess_context_last_error says why. Errors: DIMENSION_MISMATCH (not square), INVALID_ARGUMENT, UNSUPPORTED, memory; with
  * options->scale or reorder also those of tess_order_max_product, and UNSUPPORTED for a shell matrix; but for
- * Jacobi UNSUPPORTED too where options->storage.row_order of split or composite is not original; with options->narrowing, for other
- * solvers than CG and BiCGSTAB, other recurrences than standard, and storage that is not tiles of layout
- * resident (tests/unit/test_narrowed_solves.c).
+ * Jacobi UNSUPPORTED too where options->storage.split.row_order of split or composite is not original. INVALID_ARGUMENT too for
+ * structs of a `size` that is 0 or above this library's (tests/unit/test_options.c).
  *
  * Jacobi splits A = D + R and multiplies with R, in composite storage with rows and columns permuted alike: one copy of its
  * values for each precision that a step names, and for `mixed` those of the policy's levels (policy none stands for
@@ -269,27 +301,27 @@ TESS_EXPORT void tess_solve_options_init(tess_solve_options *options);
  * a step reads it, x are FP64. It takes no preconditioner. A diagonal entry that is zero or missing is reported by the solve
  * as PRECOND_SETUP. Source: Tezcan et al. 2022, section III-D, Algorithm 1. tests/unit/test_jacobi.c
  *
- * GMRES restarts after m = min(options->restart, n) vectors, preconditioned from the right: A M^-1 u = r, d = M^-1 u. A
+ * GMRES restarts after m = min(options->gmres.restart, n) vectors, preconditioned from the right: A M^-1 u = r, d = M^-1 u. A
  * cycle begins with the true residual of the FP64 matrix, and ends when its basis is full, by the guard's goal, or at a
- * breakdown; x and its corrections are FP64. gmres-ir is gmres with options->inner in fp32/fp32 (iterative refinement:
+ * breakdown; x and its corrections are FP64. gmres-ir is gmres with options->gmres.inner in fp32/fp32 (iterative refinement:
  * one round is one cycle). The vectors of a cycle, two and with a preconditioner three, are FP64 where ARITHMETIC of
- * options->inner is fp64. Where it is fp32 they are FP32, and sums over a row of the matrix stay FP64, if the format
+ * options->gmres.inner is fp64. Where it is fp32 they are FP32, and sums over a row of the matrix stay FP64, if the format
  * allows:
- * - csr, ellr, sell, dia: always. csr whose options->storage.precision is fp64 is stored in options->inner.storage, and so is what
+ * - csr, ellr, sell, dia: always. csr whose options->storage.precision is fp64 is stored in options->gmres.inner.storage, and so is what
  *   format auto stands for without a policy; ellr, sell and dia stay in the precision that options->storage says.
  * - split: where none of its rows is at the first level; else vectors are FP64. By entries FP32 vectors cannot be
- *   multiplied, and where no entry is at the first level the solve fails with UNSUPPORTED: set options->inner to
+ *   multiplied, and where no entry is at the first level the solve fails with UNSUPPORTED: set options->gmres.inner to
  *   fp32/fp64.
- * - composite: always where one of its levels is options->inner.storage; all rows are then multiplied in that copy.
+ * - composite: always where one of its levels is options->gmres.inner.storage; all rows are then multiplied in that copy.
  *   Else as split.
  * - a shell matrix: never. Its options->precond must be none, jacobi, or polynomial with the role fp64/fp64.
  * A shell preconditioner needs FP64 vectors, or the solve fails with UNSUPPORTED. Errors also: INVALID_ARGUMENT for a
- * restart below 1 and for fp64/fp32 in options->inner or options->basis (fp64 with the arithmetic of inner). Memory beside the vectors: (n rounded up to 256) (m + 1) values of options->basis, and about
+ * restart below 1 and for fp64/fp32 in options->gmres.inner or options->gmres.basis (fp64 with the arithmetic of inner). Memory beside the vectors: (n rounded up to 256) (m + 1) values of options->gmres.basis, and about
  * m^2 + 20 m doubles.
  *
- * gmres-fd computes all its first cycles in options->inner: x is rounded to the vectors' precision at each restart, and
+ * gmres-fd computes all its first cycles in options->gmres.inner: x is rounded to the vectors' precision at each restart, and
  * the residual that the next cycle begins with is computed in it, from the stored matrix. These residuals decide
- * nothing: the true one is found after each cycle too, and ends the solve. From options->switch_at on, or, where that
+ * nothing: the true one is found after each cycle too, and ends the solve. From options->gmres.switch_at on, or, where that
  * is 0, after a cycle without progress, it is gmres in FP64 from the x so far.
  *
  * Where the product adds nothing to the space the cycle ends with the exact least-squares solution in it (a happy
@@ -367,8 +399,6 @@ TESS_EXPORT const char *tess_recurrence_name(tess_recurrence recurrence);
 TESS_EXPORT tess_status tess_recurrence_parse(const char *name, tess_recurrence *out);
 TESS_EXPORT const char *tess_orthogonalization_name(tess_orthogonalization orthogonalization);
 TESS_EXPORT tess_status tess_orthogonalization_parse(const char *name, tess_orthogonalization *out);
-TESS_EXPORT const char *tess_narrowing_name(tess_narrowing narrowing);
-TESS_EXPORT tess_status tess_narrowing_parse(const char *name, tess_narrowing *out);
 
 TESS_END_DECLS
 

@@ -19,6 +19,7 @@ typedef struct tess_timestep tess_timestep;
 
 /** How the steps are made; mirrors the options of `tessera timestep`. */
 typedef struct tess_timestep_options {
+    size_t size; /**< sizeof(tess_timestep_options) */
     /**
      * composite (default) or split: as said above, with rows and columns permuted alike. csr, ellr, sell or dia without a list of
      * steps: plain products x := A x in `storage.precision`, diagonal and all, the two vectors taking turns: in fp64 the ground
@@ -31,7 +32,9 @@ typedef struct tess_timestep_options {
     tess_engine engine; /**< PLAIN: steps are launched one by one; else they are recorded where the device can */
 } tess_timestep_options;
 
+/** Set `size` by tess_timestep_result_init before tess_timestep_run, which fills as much. */
 typedef struct tess_timestep_result {
+    size_t size; /**< sizeof(tess_timestep_result) */
     /** Steps made: fewer than asked for where the observer stopped them, x was not finite, or all steps are named and fewer. */
     int64_t count;
     tess_step_list steps; /**< by kind, with the number made of each */
@@ -41,15 +44,17 @@ typedef struct tess_timestep_result {
     double setup_seconds; /**< of tess_timestep_create */
     double seconds;       /**< of all steps, with observers and snapshots */
     int64_t matrix_bytes;
-    int64_t nonzeros_per_precision[TESS_PRECISION_COUNT]; /**< as assigned, without what `steps` keeps apart */
+    int64_t nonzeros_per_precision[TESS_MOST_PRECISIONS]; /**< as assigned, without what `steps` keeps apart */
     tess_format format;
 } tess_timestep_result;
 
 /** Sees x after step @p step; x is valid during the call, in the context's memory. Nonzero: no more steps. */
 typedef int (*tess_observer)(void *user, int64_t step, const tess_vector *x);
 
-/** composite, mean-range with F = 2, share 99; no steps (mixed); engine AUTO. */
+/** composite, mean-range with F = 2, share 99; no steps (mixed); engine AUTO. Sets `size`. */
 TESS_EXPORT void tess_timestep_options_init(tess_timestep_options *options);
+/** Zeros, and `size`. */
+TESS_EXPORT void tess_timestep_result_init(tess_timestep_result *result);
 
 /**
  * Sets up steps with the square assembled matrix @p a, which is borrowed; NULL options stand for the defaults. New values of

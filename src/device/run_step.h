@@ -8,16 +8,34 @@
 #include "solver/cg/cg_steps.h"
 #include <tessera/export.h>
 
-TESS_HD void run_step(tess_step step, tess_loop_state *state)
+/* Those that passes over vectors and products end in. */
+TESS_HD void run_pass_step(tess_step step, tess_loop_state *state)
 {
     switch (step) {
-    case TESS_STEP_NONE: break;
 #define TESS_STEP(NAME, function) \
     case TESS_STEP_##NAME:        \
         function(state);          \
         break;
+#define TESS_STEP_SINGLE(NAME, function)
 #include "base/step.def"
+#undef TESS_STEP_SINGLE
 #undef TESS_STEP
+    default: break;
+    }
+}
+
+TESS_HD void run_step(tess_step step, tess_loop_state *state)
+{
+    switch (step) {
+#define TESS_STEP(NAME, function)
+#define TESS_STEP_SINGLE(NAME, function) \
+    case TESS_STEP_##NAME:               \
+        function(state);                 \
+        break;
+#include "base/step.def"
+#undef TESS_STEP_SINGLE
+#undef TESS_STEP
+    default: run_pass_step(step, state); break;
     }
 }
 

@@ -25,7 +25,7 @@ static tess_status try_padded(const tess_matrix *a, const tess_storage_options *
 
     *out = NULL;
     o.format = format;
-    if (o.max_padding == 0.0 || o.max_padding > most_padding) { o.max_padding = most_padding; }
+    if (o.slices.max_padding == 0.0 || o.slices.max_padding > most_padding) { o.slices.max_padding = most_padding; }
     status = tess_matrix_convert(a, &o, out);
     if (status != TESS_UNSUPPORTED && status != TESS_OUT_OF_RANGE) { return status; }
     a->ctx->error = before; /* that it is refused is no failure */

@@ -4,23 +4,8 @@
 
 #include "format/choose.h"
 #include "format/fit.h"
+#include "matrix/storage_options.h"
 #include "policy/assignment.h"
-
-void tess_storage_options_init(tess_storage_options *options)
-{
-    options->format = TESS_FORMAT_CSR;
-    options->precision = TESS_PRECISION_FP64;
-    options->max_padding = 3.0;
-    options->window = 256;
-    options->arithmetic = TESS_ARITHMETIC_FP64;
-    tess_policy_options_init(&options->policy);
-    options->base = TESS_FORMAT_CSR;
-    options->low_base = TESS_FORMAT_CSR;
-    options->row_order = TESS_ROW_ORDER_ORIGINAL;
-    options->kernel = TESS_KERNEL_DEFAULT;
-    options->tcki_thresholds = (tess_tcki_thresholds){0.0, 0.0, 0.0};
-    options->layout = TESS_LAYOUT_TCKI;
-}
 
 tess_status tess_storage_require_fp64_arithmetic(tess_context *ctx, const tess_storage_options *options,
                                                  const char *purpose)
@@ -86,26 +71,30 @@ cleanup:
 
 tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out)
 {
+    storage_request request;
     tess_status status = tess_matrix_require_assembled(a, "tess_matrix_convert");
 
     *out = NULL;
+    if (status == TESS_SUCCESS) { status = storage_request_take(a->ctx, options, &request); }
     if (status != TESS_SUCCESS) { return status; }
-    return options->format == TESS_FORMAT_AUTO ? tess_matrix_convert_chosen(a, options, out)
-                                               : convert(a, options, NULL, out);
+    return request.options.format == TESS_FORMAT_AUTO ? tess_matrix_convert_chosen(a, &request.options, out)
+                                                      : convert(a, &request.options, NULL, out);
 }
 
 tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storage_options *options,
                                          const tess_assignment *assignment, tess_matrix **out)
 {
+    storage_request request;
+    tess_storage_options *chosen = &request.options;
     tess_status status = tess_matrix_require_assembled(a, "tess_matrix_convert_assigned");
-    tess_storage_options chosen = *options;
 
     *out = NULL;
+    if (status == TESS_SUCCESS) { status = storage_request_take(a->ctx, options, &request); }
     if (status != TESS_SUCCESS) { return status; }
-    if (chosen.format == TESS_FORMAT_AUTO) { chosen.format = tess_format_of_assignment(a, options, assignment); }
-    if (!tess_format_takes_parts(chosen.format)) {
+    if (chosen->format == TESS_FORMAT_AUTO) { chosen->format = tess_format_of_assignment(a, chosen, assignment); }
+    if (!tess_format_takes_parts(chosen->format)) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "choose a format whose parts have precisions of their own",
-                         "an assignment for format %s", tess_format_name(chosen.format));
+                         "an assignment for format %s", tess_format_name(chosen->format));
     }
     if (assignment->ctx != a->ctx || assignment->nrows != a->nrows || assignment->nnz != a->nnz) {
         return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "make the assignment from the matrix that is converted",
@@ -113,7 +102,7 @@ tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storag
                          (long long)assignment->nrows, (long long)assignment->nnz, (long long)a->nrows,
                          (long long)a->nnz);
     }
-    return convert(a, &chosen, assignment, out);
+    return convert(a, chosen, assignment, out);
 }
 
 tess_status tess_matrix_refresh(tess_matrix *a)

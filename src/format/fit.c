@@ -6,6 +6,7 @@
 
 #include "format/choose.h"
 #include "matrix/matrix.h"
+#include "matrix/storage_options.h"
 
 /* ---- lists of words for messages ---- */
 
@@ -184,7 +185,8 @@ static tess_status check_levels(tess_context *ctx, const tess_storage_options *o
                              ctx->backend->name);
         }
         if (levels && policy.level[l].scaled && !tess_in_set(can->scales, (int)policy.granularity)) {
-            return tess_fail(ctx, TESS_UNSUPPORTED, "take levels without scales, or a format and granularity that have them",
+            return tess_fail(ctx, TESS_UNSUPPORTED,
+                             "take levels without scales, or a format and granularity that have them",
                              "format %s of granularity %s with a scaled level", tess_format_name(o->format),
                              tess_granularity_name(policy.granularity));
         }
@@ -223,15 +225,15 @@ static tess_status check_row_order(tess_context *ctx, int64_t nrows, int64_t nco
     word_list list = {.count = 0};
 
     if (!can->takes_parts) { return TESS_SUCCESS; }
-    if (o->row_order != TESS_ROW_ORDER_ORIGINAL && o->row_order != TESS_ROW_ORDER_PERMUTED &&
-        o->row_order != TESS_ROW_ORDER_SYMMETRIC) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "row order number %d", (int)o->row_order);
+    if (o->split.row_order != TESS_ROW_ORDER_ORIGINAL && o->split.row_order != TESS_ROW_ORDER_PERMUTED &&
+        o->split.row_order != TESS_ROW_ORDER_SYMMETRIC) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "row order number %d", (int)o->split.row_order);
     }
-    if (!tess_in_set(can->row_orders, (int)o->row_order)) {
+    if (!tess_in_set(can->row_orders, (int)o->split.row_order)) {
         return tess_fail(ctx, TESS_UNSUPPORTED, formats_text(permutes, &list),
                          "format %s with rows in another order (--row-order)", tess_format_name(o->format));
     }
-    if (o->row_order == TESS_ROW_ORDER_SYMMETRIC && nrows >= 0 && ncols >= 0 && nrows != ncols) {
+    if (o->split.row_order == TESS_ROW_ORDER_SYMMETRIC && nrows >= 0 && ncols >= 0 && nrows != ncols) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "a rectangular matrix can have its rows permuted alone",
                          "a symmetric row order of a matrix of %lld rows and %lld columns", (long long)nrows,
                          (long long)ncols);
@@ -244,17 +246,20 @@ static tess_status check_papers(tess_context *ctx, const tess_storage_options *o
     const bool takes = tess_format_can(o->format)->takes_papers != 0;
     word_list list = {.count = 0};
 
-    if (o->kernel != TESS_KERNEL_DEFAULT && o->kernel != TESS_KERNEL_PAPER) {
+    if (storage_papers(o)->kernel != TESS_KERNEL_DEFAULT && storage_papers(o)->kernel != TESS_KERNEL_PAPER) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "TESS_KERNEL_DEFAULT or TESS_KERNEL_PAPER", "kernel %d",
-                         (int)o->kernel);
+                         (int)storage_papers(o)->kernel);
     }
-    if (o->layout != TESS_LAYOUT_TCKI && o->layout != TESS_LAYOUT_RESIDENT) {
+    if (storage_papers(o)->layout != TESS_LAYOUT_TCKI && storage_papers(o)->layout != TESS_LAYOUT_RESIDENT) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "TESS_LAYOUT_TCKI or TESS_LAYOUT_RESIDENT", "layout %d",
-                         (int)o->layout);
+                         (int)storage_papers(o)->layout);
     }
-    if (takes || (o->kernel == TESS_KERNEL_DEFAULT && o->layout == TESS_LAYOUT_TCKI)) { return TESS_SUCCESS; }
+    if (takes || (storage_papers(o)->kernel == TESS_KERNEL_DEFAULT && storage_papers(o)->layout == TESS_LAYOUT_TCKI)) {
+        return TESS_SUCCESS;
+    }
     return tess_fail(ctx, TESS_UNSUPPORTED, formats_text(takes_papers, &list), "%s of format %s",
-                     o->kernel == TESS_KERNEL_PAPER ? "kernel paper" : "layout resident", tess_format_name(o->format));
+                     storage_papers(o)->kernel == TESS_KERNEL_PAPER ? "kernel paper" : "layout resident",
+                     tess_format_name(o->format));
 }
 
 /* ---- bases ---- */
@@ -267,8 +272,12 @@ static bool is_for_all_parts(tess_format base)
 /* One of the two formats that parts may be in; auto chooses by the bytes. */
 static tess_status check_base(tess_context *ctx, const tess_storage_options *o, tess_format base)
 {
+    static const char *const plural[] = {[TESS_GRANULARITY_MATRIX] = "the matrix",
+                                         [TESS_GRANULARITY_ROW] = "rows",
+                                         [TESS_GRANULARITY_ENTRY] = "entries",
+                                         [TESS_GRANULARITY_BLOCK] = "blocks"};
     const tess_format_capabilities *can = tess_format_can(base);
-    const tess_granularity granularity = o->policy.granularity;
+    const tess_granularity granularity = o->policy.granularity; /* the format has it */
     const tess_format rules = base == TESS_FORMAT_AUTO ? tess_format_in_role(TESS_ROLE_SLICES) : base;
     const tess_format_ops *ops = tess_find_format(rules);
     word_list list = {.count = 0};
@@ -278,8 +287,9 @@ static tess_status check_base(tess_context *ctx, const tess_storage_options *o, 
                          tess_format_name(o->format), tess_format_name(base));
     }
     if (base != TESS_FORMAT_AUTO && !tess_in_set(can->as_base, (int)granularity)) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, NULL, "format %s by granularity %s over parts in format %s: %s is for granularity %s",
-                         tess_format_name(o->format), tess_granularity_name(granularity), tess_format_name(base),
+        return tess_fail(ctx, TESS_UNSUPPORTED, NULL,
+                         "format %s by %s over parts in format %s: %s is for granularity %s",
+                         tess_format_name(o->format), plural[granularity], tess_format_name(base),
                          tess_format_name(base), granularities_text(can->as_base, &list));
     }
     return ops->check_options ? ops->check_options(ctx, -1, -1, o) : TESS_SUCCESS;
@@ -288,19 +298,20 @@ static tess_status check_base(tess_context *ctx, const tess_storage_options *o, 
 /* Products take all parts in one launch: those of csr, or rows of slices and diagonals. */
 static tess_status check_bases(tess_context *ctx, const tess_storage_options *o)
 {
-    const bool one = o->low_base == TESS_FORMAT_CSR || o->low_base == o->base;
+    const bool one = o->split.low_base == TESS_FORMAT_CSR || o->split.low_base == o->split.base;
     word_list list = {.count = 0};
     tess_status status = TESS_SUCCESS;
 
     if (!tess_format_can(o->format)->takes_bases) { return TESS_SUCCESS; }
-    TESS_TRY(check_base(ctx, o, o->base));
-    TESS_TRY(check_base(ctx, o, o->low_base));
-    if (!one && (is_for_all_parts(o->base) || is_for_all_parts(o->low_base))) {
-        const tess_format alone = is_for_all_parts(o->base) ? o->base : o->low_base;
+    TESS_TRY(check_base(ctx, o, o->split.base));
+    TESS_TRY(check_base(ctx, o, o->split.low_base));
+    if (!one && (is_for_all_parts(o->split.base) || is_for_all_parts(o->split.low_base))) {
+        const tess_format alone = is_for_all_parts(o->split.base) ? o->split.base : o->split.low_base;
 
-        return tess_fail(ctx, TESS_UNSUPPORTED, NULL, "format %s over parts in formats %s and %s: %s is for all parts, and %s may differ",
-                         tess_format_name(o->format), tess_format_name(o->base), tess_format_name(o->low_base),
-                         tess_format_name(alone), formats_text(may_differ, &list));
+        return tess_fail(ctx, TESS_UNSUPPORTED, NULL,
+                         "format %s over parts in formats %s and %s: %s is for all parts, and %s may differ",
+                         tess_format_name(o->format), tess_format_name(o->split.base),
+                         tess_format_name(o->split.low_base), tess_format_name(alone), formats_text(may_differ, &list));
     }
 cleanup:
     return status;
@@ -327,17 +338,17 @@ cleanup:
 
 static bool gives_kernel(const tess_storage_options *o, const tess_storage_options *plain)
 {
-    return o->kernel != plain->kernel;
+    return storage_papers(o)->kernel != storage_papers(plain)->kernel;
 }
 
 static bool gives_layout(const tess_storage_options *o, const tess_storage_options *plain)
 {
-    return o->layout != plain->layout;
+    return storage_papers(o)->layout != storage_papers(plain)->layout;
 }
 
 static bool gives_thresholds(const tess_storage_options *o, const tess_storage_options *plain)
 {
-    const tess_tcki_thresholds *t = &o->tcki_thresholds, *p = &plain->tcki_thresholds;
+    const tess_tcki_thresholds *t = &storage_papers(o)->tcki_thresholds, *p = &storage_papers(plain)->tcki_thresholds;
 
     return t->density != p->density || t->low != p->low || t->high != p->high;
 }
@@ -375,12 +386,12 @@ static bool gives_share(const tess_storage_options *o, const tess_storage_option
 
 static bool gives_base(const tess_storage_options *o, const tess_storage_options *plain)
 {
-    return o->base != plain->base || o->low_base != plain->low_base;
+    return o->split.base != plain->split.base || o->split.low_base != plain->split.low_base;
 }
 
 static bool gives_row_order(const tess_storage_options *o, const tess_storage_options *plain)
 {
-    return o->row_order != plain->row_order;
+    return o->split.row_order != plain->split.row_order;
 }
 
 static bool gives_diagonal(const tess_storage_options *o, const tess_storage_options *plain)
@@ -493,6 +504,10 @@ static tess_status check_auto(tess_context *ctx, int64_t nrows, int64_t ncols, c
 tess_status tess_storage_options_check(tess_context *ctx, int64_t nrows, int64_t ncols,
                                        const tess_storage_options *options)
 {
-    return options->format == TESS_FORMAT_AUTO ? check_auto(ctx, nrows, ncols, options)
-                                               : check_one(ctx, nrows, ncols, options);
+    storage_request request;
+    const tess_storage_options *o = &request.options;
+    tess_status status = storage_request_take(ctx, options, &request);
+
+    if (status != TESS_SUCCESS) { return status; }
+    return o->format == TESS_FORMAT_AUTO ? check_auto(ctx, nrows, ncols, o) : check_one(ctx, nrows, ncols, o);
 }

@@ -64,16 +64,16 @@ TESS_HD double spmv_finish_row(const tess_spmv_args *args, int64_t i, double pro
     return value;
 }
 
-/* Adds row i to the dot products: `ndots` of them, a constant where that matters. */
-TESS_HD void spmv_add_row_dots(const tess_spmv_args *args, int ndots, int64_t i, double value, double *dots)
+/* Adds row i to the dot products: as many as the reduction has, at most `most`, which is a constant where that matters. */
+TESS_HD void spmv_add_row_dots(const tess_spmv_args *args, int most, int64_t i, double value, double *dots)
 {
-    if (ndots > 0 && args->update.kind == TESS_UPDATE_JACOBI) {
+    if (most > 0 && args->update.kind == TESS_UPDATE_JACOBI) {
         double residual = (value - spmv_previous(args, i)) / (args->update.omega * args->update.scale[i]);
 
         dots[0] += residual * residual;
         return;
     }
-    for (int k = 0; k < ndots; k++) {
+    for (int k = 0; k < most && k < args->reduction.ndots; k++) {
         dots[k] += value * (args->reduction.with[k] == args->y ? value : args->reduction.with[k][i]);
     }
 }
@@ -143,14 +143,14 @@ TESS_HD void spmv_finish_single(const tess_spmv_args *args, int64_t i, double su
 
 #ifdef __cplusplus
 
-/* What formats of one part do, with a constant number of dot products, for device code: writes y_row and adds it to them. */
+/* What formats of one part do, with at most a constant number of dot products, for device code: writes y_row and adds it to them. */
 template <int NDOTS>
 TESS_HD void finish_row(const tess_spmv_args &args, int64_t row, double sum, double *dots)
 {
     double value = spmv_result(&args, row, sum);
 
     args.y[row] = value;
-    for (int k = 0; k < NDOTS; k++) {
+    for (int k = 0; k < NDOTS && k < args.reduction.ndots; k++) {
         dots[k] += value * (args.reduction.with[k] == args.y ? value : args.reduction.with[k][row]);
     }
 }

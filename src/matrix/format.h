@@ -76,8 +76,8 @@ enum {
     TESS_EVERY_ARITHMETIC = 1 << TESS_ARITHMETIC_FP64 | 1 << TESS_ARITHMETIC_FP32,
     /* of a format with one precision */
     TESS_WHOLE_POLICIES = 1 << TESS_POLICY_NONE | 1 << TESS_POLICY_LOSSLESS,
-    TESS_EVERY_POLICY = TESS_WHOLE_POLICIES | 1 << TESS_POLICY_FIXED_RANGE | 1 << TESS_POLICY_MEAN_RANGE |
-                        1 << TESS_POLICY_MEAN_3STD
+    TESS_EVERY_POLICY =
+        TESS_WHOLE_POLICIES | 1 << TESS_POLICY_FIXED_RANGE | 1 << TESS_POLICY_MEAN_RANGE | 1 << TESS_POLICY_MEAN_3STD
 };
 
 /* Whether a set of tess_format_capabilities has an enumerator; any number may be asked for. */

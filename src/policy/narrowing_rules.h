@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include <tessera/solver.h>
+#include <tessera/papers.h>
 
 #include "policy/rules.h"
 #include <tessera/codec.h>

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/decimal.h"
+#include "base/options.h"
 #include "policy/assignment.h"
 #include "policy/rules.h"
 
@@ -213,6 +214,7 @@ tess_status tess_policy_resolve(tess_context *ctx, const tess_policy_options *op
     }
     if (o.block_rows == 0) { o.block_rows = DEFAULT_SIDE; }
     if (o.block_cols == 0) { o.block_cols = DEFAULT_SIDE; }
+    TESS_TRY(options_require_reserved(ctx, "tess_policy_options", o.reserved));
     TESS_TRY(check_numbers(ctx, &o));
     TESS_TRY(check_blocks(ctx, &o));
     TESS_TRY(check_levels(ctx, &o));

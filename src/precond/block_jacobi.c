@@ -15,9 +15,9 @@ tess_status block_jacobi_check(const tess_matrix *a, const tess_precond_options 
     const tess_role_precision *role = &options->role;
 
     if (options->kind == TESS_PRECOND_BLOCK_JACOBI &&
-        (options->block_size < 1 || options->block_size > TESS_MAX_BLOCK_SIZE)) {
+        (options->block_jacobi.block_size < 1 || options->block_jacobi.block_size > TESS_MAX_BLOCK_SIZE)) {
         return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "block sizes: 1 to 64", "blocks of %d rows",
-                         options->block_size);
+                         options->block_jacobi.block_size);
     }
     if (options->kind == TESS_PRECOND_BLOCK_JACOBI && !a->ops) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "use jacobi with a diagonal function, or a shell preconditioner",
@@ -55,12 +55,12 @@ int64_t block_jacobi_bytes(const tess_block_diagonal *m)
 tess_status block_jacobi_open(const tess_matrix *a, const tess_precond_options *options, tess_block_diagonal *m)
 {
     const tess_role_precision *role = &options->role;
-    bool adaptive = options->kind == TESS_PRECOND_BLOCK_JACOBI && options->adaptive;
+    bool adaptive = options->kind == TESS_PRECOND_BLOCK_JACOBI && options->block_jacobi.adaptive;
     int64_t nblocks = 0;
     tess_status status = TESS_SUCCESS;
 
     m->n = a->nrows;
-    m->block_size = options->kind == TESS_PRECOND_JACOBI ? 1 : options->block_size;
+    m->block_size = options->kind == TESS_PRECOND_JACOBI ? 1 : options->block_jacobi.block_size;
     m->storage = role->given ? role->storage : adaptive ? TESS_PRECISION_FP16 : TESS_PRECISION_FP64;
     m->arithmetic = role->given ? role->arithmetic : TESS_ARITHMETIC_FP64;
     if (adaptive && (m->block_size == 1 || m->storage == TESS_PRECISION_FP64)) {

@@ -60,16 +60,16 @@ static tess_status check_precision(tess_context *ctx, const tess_role_precision 
 
 static tess_status check_squares(tess_context *ctx, const tess_precond_options *o)
 {
-    if ((o->triangular == TESS_TRIANGULAR_LEVELS || o->triangular == TESS_TRIANGULAR_MERGED) &&
-        has_squares(&o->squares)) {
+    if ((o->incomplete.triangular == TESS_TRIANGULAR_LEVELS || o->incomplete.triangular == TESS_TRIANGULAR_MERGED) &&
+        has_squares(&o->incomplete.squares)) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use triangular blocks or auto",
                          "storage of square blocks, with triangles solved by levels");
     }
-    if (o->squares.row_order != TESS_ROW_ORDER_ORIGINAL) {
+    if (o->incomplete.squares.split.row_order != TESS_ROW_ORDER_ORIGINAL) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "leave the row order original",
                          "square blocks with rows in another order");
     }
-    return tess_storage_require_fp64_arithmetic(ctx, &o->squares, "square blocks of a triangle");
+    return tess_storage_require_fp64_arithmetic(ctx, &o->incomplete.squares, "square blocks of a triangle");
 }
 
 tess_status incomplete_check(const tess_matrix *a, const tess_precond_options *o)
@@ -80,17 +80,17 @@ tess_status incomplete_check(const tess_matrix *a, const tess_precond_options *o
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "use jacobi with a diagonal function, or a shell preconditioner",
                          "incomplete factors of a shell matrix");
     }
-    if (strcmp(tess_triangular_name(o->triangular), "?") == 0) {
+    if (strcmp(tess_triangular_name(o->incomplete.triangular), "?") == 0) {
         return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "auto, levels, blocks, merged", "way %d to solve triangles",
-                         (int)o->triangular);
+                         (int)o->incomplete.triangular);
     }
-    if (strcmp(tess_factorization_name(o->factorization), "?") == 0) {
+    if (strcmp(tess_factorization_name(o->incomplete.factorization), "?") == 0) {
         return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "auto, host, device", "place %d to compute factors",
-                         (int)o->factorization);
+                         (int)o->incomplete.factorization);
     }
-    if (o->leaf < 1) {
+    if (o->incomplete.leaf < 1) {
         return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "from 1 on; 4096 is the default", "leaves of %lld rows",
-                         (long long)o->leaf);
+                         (long long)o->incomplete.leaf);
     }
     TESS_TRY(check_precision(a->ctx, &o->role));
     status = check_squares(a->ctx, o);
@@ -119,7 +119,7 @@ void incomplete_destroy(tess_incomplete *m)
 /* What square blocks are stored in, all options resolved. */
 static tess_storage_options resolve_squares(const tess_precond_options *o, tess_precision storage)
 {
-    tess_storage_options squares = o->squares;
+    tess_storage_options squares = o->incomplete.squares;
 
     if (squares.precision == TESS_PRECISION_FP64) { squares.precision = storage; }
     if (squares.format == TESS_FORMAT_CSR && squares.policy.policy != TESS_POLICY_NONE) {
@@ -170,11 +170,11 @@ static tess_status make_triangles(tess_incomplete *m, const incomplete_pattern *
 {
     tess_context *ctx = m->ctx;
     const tess_storage_options squares = resolve_squares(o, m->storage);
-    const bool blocks =
-        o->triangular == TESS_TRIANGULAR_BLOCKS || (o->triangular == TESS_TRIANGULAR_AUTO && has_squares(&o->squares));
-    const bool merged = o->triangular == TESS_TRIANGULAR_MERGED ||
-                        (o->triangular == TESS_TRIANGULAR_AUTO && !blocks && ctx->device == TESS_DEVICE_GPU);
-    const triangle_options options = {blocks, merged, o->leaf, m->storage, &squares, NULL};
+    const bool blocks = o->incomplete.triangular == TESS_TRIANGULAR_BLOCKS ||
+                        (o->incomplete.triangular == TESS_TRIANGULAR_AUTO && has_squares(&o->incomplete.squares));
+    const bool merged = o->incomplete.triangular == TESS_TRIANGULAR_MERGED ||
+                        (o->incomplete.triangular == TESS_TRIANGULAR_AUTO && !blocks && ctx->device == TESS_DEVICE_GPU);
+    const triangle_options options = {blocks, merged, o->incomplete.leaf, m->storage, &squares, NULL};
     triangle_options of_lower = options;
     triangle_pattern lower = {0}, upper = {0};
     tess_status status = TESS_SUCCESS;
@@ -182,7 +182,7 @@ static tess_status make_triangles(tess_incomplete *m, const incomplete_pattern *
     TESS_TRY(incomplete_take_lower(ctx, p, &lower));
     TESS_TRY(levels_find(ctx, &lower, 0, m->n, &m->schedule));
     TESS_TRY(tess_stage_end(ctx, "levels of the factors"));
-    m->by_host = chooses_host(m, o->factorization, p, &lower);
+    m->by_host = chooses_host(m, o->incomplete.factorization, p, &lower);
     if (!m->by_host) { TESS_TRY(upload_schedule(m, p)); }
     TESS_TRY(m->cholesky ? incomplete_mirror(ctx, &lower, &upper) : incomplete_take_upper(ctx, p, &upper));
     if (ctx->device == TESS_DEVICE_GPU) { of_lower.levels = &m->schedule; }
@@ -229,7 +229,7 @@ tess_status incomplete_create(const tess_matrix *a, const tess_precond_options *
     m->matrix = a;
     m->n = a->nrows;
     m->cholesky = options->kind == TESS_PRECOND_IC0;
-    m->by_host = options->factorization == TESS_FACTORIZATION_HOST;
+    m->by_host = options->incomplete.factorization == TESS_FACTORIZATION_HOST;
     m->storage = options->role.given ? options->role.storage : TESS_PRECISION_FP64;
     TESS_TRY(analyse(m, options));
     status = incomplete_renew(m);

@@ -128,9 +128,9 @@ tess_status polynomial_create(const tess_matrix *a, const tess_precond_options *
     p->ctx = a->ctx;
     p->n = a->nrows;
     p->matrix = a;
-    p->degree = options->degree;
-    p->form = options->form;
-    p->seed = options->seed;
+    p->degree = options->polynomial.degree;
+    p->form = options->polynomial.form;
+    p->seed = options->polynomial.seed;
     p->precision = role.arithmetic == TESS_ARITHMETIC_FP32 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
     TESS_TRY(prepare(p, role.storage));
     TESS_TRY(polynomial_renew(p));

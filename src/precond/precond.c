@@ -2,56 +2,12 @@
 /* Preconditioners: set-up, renewal, application. */
 #include "precond/precond.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "precond/block_jacobi.h"
 #include "precond/incomplete.h"
 #include "precond/polynomial.h"
-
-enum { DEFAULT_BLOCK_SIZE = 8, DEFAULT_DEGREE = 10, DEFAULT_LEAF = 4096 };
-
-void tess_precond_options_init(tess_precond_options *options)
-{
-    memset(options, 0, sizeof *options);
-    options->kind = TESS_PRECOND_NONE;
-    options->block_size = DEFAULT_BLOCK_SIZE;
-    options->degree = DEFAULT_DEGREE;
-    options->seed = 1;
-    options->leaf = DEFAULT_LEAF;
-    tess_storage_options_init(&options->squares);
-}
-
-/* The number after the colon: rows of a block, or a degree. */
-static tess_status parse_precond_number(const char *text, tess_precond_options *out)
-{
-    const bool blocks = out->kind == TESS_PRECOND_BLOCK_JACOBI;
-    const long most = blocks ? TESS_MAX_BLOCK_SIZE : TESS_MAX_POLYNOMIAL_DEGREE;
-    char *end = NULL;
-    const long number = strtol(text, &end, 10);
-
-    if (!blocks && out->kind != TESS_PRECOND_POLYNOMIAL) { return TESS_INVALID_ARGUMENT; }
-    if (end == text || *end || number < 1 || number > most) { return TESS_INVALID_ARGUMENT; }
-    *(blocks ? &out->block_size : &out->degree) = (int)number;
-    return TESS_SUCCESS;
-}
-
-tess_status tess_precond_options_parse(const char *text, tess_precond_options *out)
-{
-    size_t length = strcspn(text, ":");
-    char name[32];
-    tess_precond_kind kind = TESS_PRECOND_NONE;
-
-    if (length >= sizeof name) { return TESS_INVALID_ARGUMENT; }
-    memcpy(name, text, length);
-    name[length] = '\0';
-    if (tess_precond_kind_parse(name, &kind) != TESS_SUCCESS || kind == TESS_PRECOND_SHELL) {
-        return TESS_INVALID_ARGUMENT;
-    }
-    tess_precond_options_init(out);
-    out->kind = kind;
-    return text[length] == ':' ? parse_precond_number(text + length + 1, out) : TESS_SUCCESS;
-}
+#include "precond/precond_options.h"
 
 void tess_precond_destroy(tess_precond *m)
 {
@@ -96,11 +52,13 @@ static tess_status check_polynomial(const tess_matrix *a, const tess_precond_opt
     const tess_role_precision role = o->role.given ? o->role : (tess_role_precision){0};
     const bool fp64 = role.storage == TESS_PRECISION_FP64 && role.arithmetic == TESS_ARITHMETIC_FP64;
 
-    if (o->degree < 1 || o->degree > TESS_MAX_POLYNOMIAL_DEGREE) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "degrees: 1 to 200", "a polynomial of degree %d", o->degree);
+    if (o->polynomial.degree < 1 || o->polynomial.degree > TESS_MAX_POLYNOMIAL_DEGREE) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "degrees: 1 to 200", "a polynomial of degree %d",
+                         o->polynomial.degree);
     }
-    if (strcmp(tess_polynomial_form_name(o->form), "?") == 0) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "roots, powers", "form %d of a polynomial", (int)o->form);
+    if (strcmp(tess_polynomial_form_name(o->polynomial.form), "?") == 0) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "roots, powers", "form %d of a polynomial",
+                         (int)o->polynomial.form);
     }
     if (tess_precision_bytes(role.storage) == 0 ||
         (role.arithmetic != TESS_ARITHMETIC_FP64 && role.arithmetic != TESS_ARITHMETIC_FP32)) {
@@ -180,12 +138,11 @@ static tess_status setup(tess_precond *m, const tess_precond_options *options)
     }
 }
 
-tess_status tess_precond_create_renewable(const tess_matrix *a, const tess_precond_options *options, tess_precond **out)
+static tess_status create(const tess_matrix *a, const tess_precond_options *options, tess_precond **out)
 {
     tess_precond *m = NULL;
     tess_status status = TESS_SUCCESS;
 
-    *out = NULL;
     TESS_TRY(check_request(a, options));
     TESS_TRY(make_precond(a->ctx, options->kind, a->nrows, &m));
     m->matrix = a;
@@ -197,6 +154,16 @@ tess_status tess_precond_create_renewable(const tess_matrix *a, const tess_preco
 cleanup:
     tess_precond_destroy(m);
     return status;
+}
+
+tess_status tess_precond_create_renewable(const tess_matrix *a, const tess_precond_options *options, tess_precond **out)
+{
+    tess_precond_options taken;
+    tess_papers_storage papers;
+    const tess_status status = precond_options_take(a->ctx, options, &taken, &papers);
+
+    *out = NULL;
+    return status == TESS_SUCCESS ? create(a, &taken, out) : status;
 }
 
 tess_status tess_precond_create_shell(tess_context *ctx, int64_t n, const tess_shell_precond *shell, tess_precond **out)
@@ -314,8 +281,9 @@ int64_t tess_precond_bytes(const tess_precond *m)
     return block_jacobi_bytes(&m->blocks);
 }
 
-void tess_precond_blocks_per_precision(const tess_precond *m, int64_t counts[TESS_PRECISION_COUNT])
+void tess_precond_blocks_per_precision(const tess_precond *m, int64_t counts[TESS_MOST_PRECISIONS])
 {
+    memset(counts, 0, TESS_MOST_PRECISIONS * sizeof *counts);
     memcpy(counts, m->blocks.counts, sizeof m->blocks.counts);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include <tessera/papers.h>
 #include <tessera/tessera.h>
 
 /* ---- names ---- */

@@ -10,9 +10,9 @@ static void count_nonzeros(const tess_matrix *m, tess_solve_result *r)
 {
     const tess_assignment_summary *summary = tess_matrix_assigned_to(m);
 
-    if (!summary) { r->nonzeros_per_precision[m->precision] = m->nnz; }
+    if (!summary) { r->storage.nonzeros_per_precision[m->precision] = m->nnz; }
     for (int l = 0; summary && l < summary->options.nlevels; l++) {
-        r->nonzeros_per_precision[summary->options.level[l].precision] += summary->nonzeros_at[l];
+        r->storage.nonzeros_per_precision[summary->options.level[l].precision] += summary->nonzeros_at[l];
     }
 }
 
@@ -20,14 +20,20 @@ static void describe_precond(const tess_precond *m, tess_solve_result *r)
 {
     tess_precond_factors factors;
 
-    r->precond = m ? m->kind : TESS_PRECOND_NONE;
+    r->precond.kind = m ? m->kind : TESS_PRECOND_NONE;
     if (!m || !m->incomplete || tess_precond_get_factors(m, &factors) != TESS_SUCCESS) { return; }
-    r->precond_shift = factors.shift;
-    r->triangle_levels[0] = factors.lower_levels;
-    r->triangle_levels[1] = factors.upper_levels;
-    r->triangle_steps[0] = factors.lower_steps;
-    r->triangle_steps[1] = factors.upper_steps;
-    r->factorization = factors.factorization;
+    r->precond.shift = factors.shift;
+    r->precond.triangle_levels[0] = factors.lower_levels;
+    r->precond.triangle_levels[1] = factors.upper_levels;
+    r->precond.triangle_steps[0] = factors.lower_steps;
+    r->precond.triangle_steps[1] = factors.upper_steps;
+    r->precond.factorization = factors.factorization;
+}
+
+void tess_solve_result_init(tess_solve_result *result)
+{
+    memset(result, 0, sizeof *result);
+    result->size = sizeof *result;
 }
 
 void describe_solver(const tess_solver *s, tess_solve_result *r)
@@ -35,20 +41,19 @@ void describe_solver(const tess_solver *s, tess_solve_result *r)
     const tess_matrix *a = s->original, *m = solver_matrix(s);
     int64_t offsets = (a->nrows + 1) * (a->nnz < INT32_MAX ? 4 : 8);
 
-    memset(r, 0, sizeof *r);
+    tess_solve_result_init(r);
     r->setup_seconds = s->setup_seconds;
-    r->matrix_bytes = tess_matrix_bytes(m);
-    r->fp64_csr_bytes = a->ops ? offsets + a->nnz * 12 : 0;
+    r->storage.matrix_bytes = tess_matrix_bytes(m);
+    r->storage.fp64_csr_bytes = a->ops ? offsets + a->nnz * 12 : 0;
     count_nonzeros(m, r);
     r->solver = s->method->kind;
     r->engine = s->engine;
-    r->recurrence = s->recurrence;
-    r->narrowing = s->options.narrowing;
+    r->cg.recurrence = s->recurrence;
     describe_precond(s->precond, r);
-    r->format = m->format;
-    r->matrix_precision = m->precision;
-    r->matrix_exact = tess_matrix_is_exact(m);
-    r->resident_bytes = tess_matrix_bytes(a) + (s->stored ? r->matrix_bytes : 0) +
+    r->storage.format = m->format;
+    r->storage.precision = m->precision;
+    r->storage.exact = tess_matrix_is_exact(m);
+    r->resident_bytes = tess_matrix_bytes(a) + (s->stored ? r->storage.matrix_bytes : 0) +
                         (s->precond ? tess_precond_bytes(s->precond) : 0) +
                         s->nvectors * a->nrows * (int64_t)tess_precision_bytes(s->krylov.vectors) +
                         5 * a->nrows * (int64_t)sizeof(double); /* b, x, d, r, candidate */

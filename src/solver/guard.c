@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "base/two_word.h"
 #include "device/step_common.h"
 #include "format/csr/csr.h"
@@ -341,8 +342,8 @@ static tess_status go_on_in_fp64(solve_run *run)
 
     run->low_precision = false;
     run->low_residuals = false;
-    run->result->matrix_precision = TESS_PRECISION_FP64;
-    run->result->matrix_exact = 1;
+    run->result->storage.precision = TESS_PRECISION_FP64;
+    run->result->storage.exact = 1;
     s->krylov.matrix = s->original;
     drop_graph(s);
     tess_log(s->ctx, TESS_LOG_INFO, "from %s to fp64 after %lld iterations", tess_precision_name(working_precision(s)),
@@ -370,10 +371,12 @@ static tess_status replace_low_residual(solve_run *run, tess_reason reason, bool
 {
     const tess_solve_options *o = &run->s->options;
     const bool stuck =
-        reason == TESS_REASON_NAN_OR_INF || reason == TESS_REASON_BREAKDOWN || (o->switch_at == 0 && !progress);
+        reason == TESS_REASON_NAN_OR_INF || reason == TESS_REASON_BREAKDOWN || (o->gmres.switch_at == 0 && !progress);
     tess_status status = TESS_SUCCESS;
 
-    if (stuck || (o->switch_at > 0 && run->result->iterations >= o->switch_at)) { return go_on_in_fp64(run); }
+    if (stuck || (o->gmres.switch_at > 0 && run->result->iterations >= o->gmres.switch_at)) {
+        return go_on_in_fp64(run);
+    }
     TESS_TRY(run->s->method->low_residual(run->s, run->b, run->x, &run->norm));
     if (run->norm == 0.0 || !is_finite(run->norm)) {
         TESS_TRY(verify_x(run, run->x, &run->now));
@@ -524,7 +527,7 @@ void finish_result(const tess_solver *s, const true_residual *now, tess_reason r
     r->solve_seconds = tess_wall_seconds() - start;
 }
 
-tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
+static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
 {
     solve_run run = {.s = s, .result = result, .start = tess_wall_seconds()};
     tess_reason reason = TESS_REASON_RUNNING;
@@ -556,10 +559,22 @@ tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector 
     }
     TESS_TRY(tess_vector_refresh_shadow(x));
     TESS_TRY(s->ctx->backend->synchronize(s->ctx));
-    TESS_TRY(narrowing_report(s, result));
+    TESS_TRY(narrowing_report(s));
     finish_result(s, &run.now, reason, run.start, result);
     status = solver_stop_clock(s, run.refinement_seconds, result);
 cleanup:
     s->ctx->clock = NULL;
+    return status;
+}
+
+tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
+{
+    tess_solve_result full;
+    tess_status status = result_require_size(s->ctx, "tess_solve_result", result->size, sizeof full);
+
+    if (status != TESS_SUCCESS) { return status; }
+    tess_solve_result_init(&full);
+    status = solve(s, b, x, &full);
+    result_return(&full, result);
     return status;
 }

@@ -6,6 +6,7 @@
  */
 #include <math.h>
 
+#include "solver/narrowing/narrowing.h"
 #include "solver/sweep/steps.h"
 #include "solver/transform.h"
 #include "solver/transform_parts.h"
@@ -93,6 +94,8 @@ static tess_status start_refinement(refinement *run)
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(renew_system(s));
+    tess_papers_result_init(&run->s->papers_result);
+    run->s->papers_result.narrowing = solve_options_narrowing(&s->options);
     describe_transformed(s, r);
     TESS_TRY(tess_vector_norm2(run->b, TESS_ARITHMETIC_FP64, &r->rhs_norm));
     r->tolerance = fmax(s->options.rtol * r->rhs_norm, s->options.atol);
@@ -153,13 +156,9 @@ static void add_results(refinement *run, const tess_solve_result *inner)
 
     take_history(run, inner);
     r->iterations += inner->iterations;
-    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
-        r->tile_products[p] += inner->tile_products[p];
-    }
-    r->tile_products_bypassed += inner->tile_products_bypassed;
-    r->narrowing_misled = r->narrowing_misled || inner->narrowing_misled;
+    narrowing_add_report(&run->t->inner->papers_result, &run->s->papers_result);
     r->refinements += inner->refinements;
-    steps_add(&r->steps, &inner->steps);
+    steps_add(&r->jacobi.steps, &inner->jacobi.steps);
     r->timed = inner->timed;
     for (int p = 0; p < TESS_PHASE_COUNT; p++) {
         r->phase_seconds[p] += inner->phase_seconds[p];
@@ -167,8 +166,8 @@ static void add_results(refinement *run, const tess_solve_result *inner)
     r->estimated_residual_norm = ldexp(run->unit, run->exponent) * inner->estimated_residual_norm;
     if (inner->escalated) {
         r->escalated = 1;
-        r->matrix_precision = inner->matrix_precision;
-        r->matrix_exact = inner->matrix_exact;
+        r->storage.precision = inner->storage.precision;
+        r->storage.exact = inner->storage.exact;
     }
 }
 
@@ -232,7 +231,7 @@ static tess_status measure_progress(refinement *run, double norm_before, bool *p
 static bool may_refine(const refinement *run, int round, bool useful, tess_reason *reason)
 {
     const tess_solve_options *o = &run->s->options;
-    bool repair = o->guard == TESS_GUARD_REPAIR && !steps_are_counted(&o->steps), solved = *reason > 0;
+    bool repair = o->guard == TESS_GUARD_REPAIR && !steps_are_counted(&o->jacobi.steps), solved = *reason > 0;
 
     if (run->cancelled && repair) {
         *reason = TESS_REASON_CANCELLED;
@@ -267,6 +266,7 @@ static tess_status run_rounds(refinement *run, tess_reason *reason)
         tess_solve_result inner;
         bool accepted = false, progress = false;
 
+        tess_solve_result_init(&inner);
         TESS_TRY(solve_for_correction(run, round, &inner));
         *reason = inner.reason;
         TESS_TRY(judge_round(run, &inner, &accepted));

@@ -18,40 +18,6 @@ static const tess_method *const methods[] = {&tess_method_cg,
                                              &tess_method_jacobi,
                                              NULL};
 
-enum { DEFAULT_HISTORY = 1 << 20, DEFAULT_RESTART = 50 };
-
-void tess_solve_options_init(tess_solve_options *o)
-{
-    memset(o, 0, sizeof *o);
-    o->solver = TESS_SOLVER_AUTO;
-    tess_precond_options_init(&o->precond);
-    tess_storage_options_init(&o->storage);
-    o->scale = TESS_SCALING_NONE;
-    o->reorder = TESS_REORDERING_NONE;
-    o->engine = TESS_ENGINE_AUTO;
-    o->guard = TESS_GUARD_REPAIR;
-    o->rtol = 1e-5;
-    o->atol = 0.0;
-    o->divergence_tolerance = 1e10;
-    o->max_iterations = 10000;
-    o->history_capacity = DEFAULT_HISTORY;
-    o->omega = 1.0;
-    o->restart = DEFAULT_RESTART;
-    o->orthogonalization = TESS_ORTHOGONALIZATION_CGS2_DELAYED;
-}
-
-static tess_status check_limits(tess_context *ctx, const tess_solve_options *o)
-{
-    if (!(o->rtol >= 0.0) || !(o->atol >= 0.0) || !(o->divergence_tolerance > 0.0) || o->max_iterations < 0 ||
-        o->history_capacity < 0) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "tolerances and limits are not negative",
-                         "rtol %g, atol %g, divergence tolerance %g, %lld iterations, history of %lld", o->rtol,
-                         o->atol, o->divergence_tolerance, (long long)o->max_iterations,
-                         (long long)o->history_capacity);
-    }
-    return TESS_SUCCESS;
-}
-
 static tess_status check_request(const tess_matrix *a, const tess_precond *m, const tess_solve_options *o)
 {
     if (a->nrows != a->ncols) {
@@ -75,7 +41,7 @@ static tess_status check_request(const tess_matrix *a, const tess_precond *m, co
     if (o->engine == TESS_ENGINE_GRAPH && (!a->ops || (m && m->kind == TESS_PRECOND_SHELL))) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "use the plain engine", "the graph engine with a user's function");
     }
-    return check_limits(a->ctx, o);
+    return TESS_SUCCESS;
 }
 
 /* The engine of all methods that a single kernel does not run. */
@@ -96,15 +62,15 @@ static bool has_recurrence(const tess_method *method)
 
 static tess_status check_recurrence(const tess_solver *s)
 {
-    const tess_solve_options *o = &s->options;
+    const tess_recurrence asked = solve_options_recurrence(&s->options);
 
-    if (o->recurrence == TESS_RECURRENCE_AUTO || o->recurrence == TESS_RECURRENCE_STANDARD) { return TESS_SUCCESS; }
+    if (asked == TESS_RECURRENCE_AUTO || asked == TESS_RECURRENCE_STANDARD) { return TESS_SUCCESS; }
     if (s->method->kind != TESS_SOLVER_CG) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --recurrence standard, or --solver cg",
-                         "the recurrence %s with %s", tess_recurrence_name(o->recurrence),
+                         "the recurrence %s with %s", tess_recurrence_name(asked),
                          tess_solver_kind_name(s->method->kind));
     }
-    if (o->engine == TESS_ENGINE_GRAPH && o->recurrence == TESS_RECURRENCE_ONE_REDUCTION) {
+    if (s->options.engine == TESS_ENGINE_GRAPH && asked == TESS_RECURRENCE_ONE_REDUCTION) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --engine single-kernel or plain",
                          "the recurrence one-reduction in the graph engine");
     }
@@ -115,6 +81,7 @@ static tess_status check_recurrence(const tess_solver *s)
 static tess_status choose_engine(tess_solver *s)
 {
     const tess_engine asked = s->options.engine;
+    const tess_recurrence recurrence = solve_options_recurrence(&s->options);
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(check_recurrence(s));
@@ -127,11 +94,11 @@ static tess_status choose_engine(tess_solver *s)
         return TESS_SUCCESS;
     }
     if (has_recurrence(s->method)) { s->recurrence = TESS_RECURRENCE_STANDARD; }
-    if (s->options.recurrence == TESS_RECURRENCE_ONE_REDUCTION) {
+    if (recurrence == TESS_RECURRENCE_ONE_REDUCTION) {
         s->recurrence = TESS_RECURRENCE_ONE_REDUCTION;
         s->method = &tess_method_cg_one_reduction;
     }
-    if (s->options.recurrence == TESS_RECURRENCE_PREDICT_AND_RECOMPUTE) {
+    if (recurrence == TESS_RECURRENCE_PREDICT_AND_RECOMPUTE) {
         s->recurrence = TESS_RECURRENCE_PREDICT_AND_RECOMPUTE;
         s->method = &tess_method_cg_recomputing;
     }
@@ -237,10 +204,10 @@ static tess_status setup_precond(tess_solver *s, const tess_precond *given)
 /* The vectors of Krylov methods are in the order of the matrix. */
 static tess_status require_original_order(tess_context *ctx, const tess_storage_options *o)
 {
-    const bool permutes = o->format == TESS_FORMAT_AUTO ||
-                          tess_in_set(tess_format_can(o->format)->row_orders, TESS_ROW_ORDER_PERMUTED);
+    const bool permutes =
+        o->format == TESS_FORMAT_AUTO || tess_in_set(tess_format_can(o->format)->row_orders, TESS_ROW_ORDER_PERMUTED);
 
-    if (!permutes || o->row_order == TESS_ROW_ORDER_ORIGINAL) { return TESS_SUCCESS; }
+    if (!permutes || o->split.row_order == TESS_ROW_ORDER_ORIGINAL) { return TESS_SUCCESS; }
     return tess_fail(ctx, TESS_UNSUPPORTED, "leave row_order (--row-order) original; Jacobi permutes by itself",
                      "a solve with rows in the order of their precisions");
 }
@@ -325,7 +292,7 @@ tess_status solver_change_precond(tess_solver *s, tess_role_precision role)
 
     if (now.storage == role.storage && now.arithmetic == role.arithmetic) { return TESS_SUCCESS; }
     options.role = role;
-    if (role.storage == TESS_PRECISION_FP64) { options.adaptive = 0; }
+    if (role.storage == TESS_PRECISION_FP64) { options.block_jacobi.adaptive = 0; }
     status = tess_precond_create_renewable(s->original, &options, &made);
     if (status == TESS_SINGULAR) {
         note_precond_failure(s);
@@ -413,21 +380,19 @@ cleanup:
 tess_status tess_solver_create_with_precond(const tess_matrix *a, const tess_precond *m,
                                             const tess_solve_options *options, tess_solver **out)
 {
-    tess_solve_options defaults;
     tess_solver *s = NULL;
     double start = tess_wall_seconds();
     tess_status status = TESS_SUCCESS;
 
     *out = NULL;
-    tess_solve_options_init(&defaults);
-    options = options ? options : &defaults;
-    TESS_TRY(check_request(a, m, options));
     TESS_TRY(tess_host_allocate(a->ctx, 1, sizeof *s, (void **)&s));
     memset(s, 0, sizeof *s);
     s->ctx = a->ctx;
     s->original = a;
-    s->options = *options;
-    TESS_TRY(wants_transform(options) ? setup_transform(s, m) : setup_plain(s, m));
+    tess_papers_result_init(&s->papers_result);
+    TESS_TRY(solve_options_take(a->ctx, options, &s->options, &s->papers));
+    TESS_TRY(check_request(a, m, &s->options));
+    TESS_TRY(wants_transform(&s->options) ? setup_transform(s, m) : setup_plain(s, m));
     TESS_TRY(a->ctx->backend->synchronize(a->ctx));
     s->setup_seconds = tess_wall_seconds() - start;
     *out = s;
@@ -443,15 +408,5 @@ tess_status tess_solver_create(const tess_matrix *a, const tess_solve_options *o
 
 tess_status tess_solver_set_limits(tess_solver *s, const tess_solve_options *o)
 {
-    tess_status status = check_limits(s->ctx, o);
-
-    if (status != TESS_SUCCESS) { return status; }
-    s->options.rtol = o->rtol;
-    s->options.atol = o->atol;
-    s->options.divergence_tolerance = o->divergence_tolerance;
-    s->options.max_iterations = o->max_iterations;
-    s->options.guard = o->guard;
-    s->options.monitor = o->monitor;
-    s->options.monitor_user = o->monitor_user;
-    return TESS_SUCCESS;
+    return solve_options_take_limits(s->ctx, o, &s->options);
 }

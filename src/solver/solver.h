@@ -4,6 +4,7 @@
 #define TESS_SOLVER_SOLVER_H
 
 #include "solver/krylov.h"
+#include "solver/solve_options.h"
 #include "solver/verify.h"
 
 typedef struct solver_transform solver_transform;
@@ -15,6 +16,8 @@ struct tess_solver {
     tess_precond *own_precond;
     const tess_precond *precond;
     tess_solve_options options;
+    solve_papers papers;              /* what options.papers and those of its members lead to */
+    tess_papers_result papers_result; /* of the last solve */
     const tess_method *method;
     tess_engine engine;
     tess_recurrence recurrence;

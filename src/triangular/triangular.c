@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format/csr/csr.h"
+#include "matrix/storage_options.h"
 #include "triangular/merged_triangle.h"
 
 /* Halves begin at multiples of this many rows, so that blocks of tiles and aligned loads of x do. */
@@ -31,7 +32,7 @@ struct sparse_triangle {
     bool blocks;
     int64_t leaf;
     tess_precision precision;
-    tess_storage_options squares;
+    storage_request squares;
     triangle_step *steps; /* in the order of the solution */
     int64_t nsteps, capacity;
     merged_triangle *merged; /* NULL: steps are */
@@ -260,12 +261,9 @@ tess_status triangle_create(tess_context *ctx, triangle_pattern *p, const triang
 
     *out = NULL;
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *t, (void **)&t));
-    *t = (sparse_triangle){.ctx = ctx,
-                           .n = p->n,
-                           .blocks = options->blocks,
-                           .leaf = options->leaf,
-                           .precision = options->precision,
-                           .squares = *options->squares};
+    *t = (sparse_triangle){
+        .ctx = ctx, .n = p->n, .blocks = options->blocks, .leaf = options->leaf, .precision = options->precision};
+    storage_request_set(&t->squares, options->squares);
     if (p->n > 0 && options->merged) {
         TESS_TRY(merged_create(ctx, p, options->levels, options->precision, &t->merged));
     }
@@ -335,9 +333,9 @@ static tess_status fill_square(const sparse_triangle *t, triangle_square *s, con
 
     TESS_TRY(csr_ops_of(ctx)->gather(ctx, a->nnz, values, s->source, (double *)(uintptr_t)csr_of(a)->view.val));
     a->values_version += 1;
-    if (is_plain(&t->squares)) { return a->ops->prepare(a); }
+    if (is_plain(&t->squares.options)) { return a->ops->prepare(a); }
     if (s->stored) { return tess_matrix_refresh(s->stored); }
-    TESS_TRY(store_square(a, t->squares, &s->stored));
+    TESS_TRY(store_square(a, t->squares.options, &s->stored));
     status = s->stored->ops->prepare(s->stored);
 cleanup:
     return status;

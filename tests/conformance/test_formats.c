@@ -147,12 +147,12 @@ static const double MOST_PADDING = 64.0;
 /* NULL where the format would store too much padding. */
 static tess_matrix *convert(const combination *c, const tess_matrix *assembled)
 {
-    const bool pads = tess_format_can(c->format)->pads || c->storage.base != TESS_FORMAT_CSR;
+    const bool pads = tess_format_can(c->format)->pads || c->storage.split.base != TESS_FORMAT_CSR;
     const bool square = tess_matrix_nrows(assembled) == tess_matrix_ncols(assembled);
     tess_matrix *stored = NULL;
     tess_status status = tess_matrix_convert(assembled, &c->storage, &stored);
 
-    if (c->storage.row_order == TESS_ROW_ORDER_SYMMETRIC && !square) {
+    if (c->storage.split.row_order == TESS_ROW_ORDER_SYMMETRIC && !square) {
         assert_int_equal(status, TESS_INVALID_ARGUMENT);
         assert_null(stored);
         return NULL;
@@ -253,13 +253,13 @@ static bool all_highest(const oracle_csr *a, const uint8_t *level)
 static void check_arithmetic(const combination *c, const tess_matrix *stored, const oracle_csr *held,
                              const uint8_t *level)
 {
-    oracle_csr seen = reordered(stored, held, c->storage.row_order);
+    oracle_csr seen = reordered(stored, held, c->storage.split.row_order);
 
     check_product(stored, &seen, TESS_OP_NONE, 1.0, 0.0);
     check_product(stored, &seen, TESS_OP_NONE, -2.5, 0.0);
     check_product(stored, &seen, TESS_OP_NONE, 1.0, 1.0);
     check_product(stored, &seen, TESS_OP_NONE, 0.1, -0.7);
-    if (c->precision == TESS_PRECISION_FP64 && c->storage.row_order == TESS_ROW_ORDER_ORIGINAL &&
+    if (c->precision == TESS_PRECISION_FP64 && c->storage.split.row_order == TESS_ROW_ORDER_ORIGINAL &&
         all_highest(held, level)) {
         check_product(stored, &seen, TESS_OP_TRANSPOSE, 1.0, 0.0);
         check_product(stored, &seen, TESS_OP_TRANSPOSE, 0.1, -0.7);
@@ -270,7 +270,7 @@ static void check_arithmetic(const combination *c, const tess_matrix *stored, co
 /* Whether products add up in a fixed order. */
 static bool is_deterministic(const combination *c)
 {
-    return c->storage.kernel != TESS_KERNEL_PAPER || c->ctx->device != TESS_DEVICE_GPU;
+    return c->storage.papers != &papers_kernel || c->ctx->device != TESS_DEVICE_GPU;
 }
 
 /* The same product twice, and once more after a refresh with the same values: not a bit may differ. */
@@ -435,6 +435,7 @@ static void solves_are_verified(const combination *c)
         options.storage = c->storage;
         options.rtol = 1e-10;
         assert_ok(c->ctx, tess_solver_create(m, &options, &solver));
+        tess_solve_result_init(&result);
         assert_ok(c->ctx, tess_solver_solve(solver, vb, vx, &result));
         read_vector(vx, x);
         assert_int_equal(result.reason, TESS_REASON_RTOL);
@@ -454,7 +455,7 @@ static void run_combination(const combination *c)
 {
     shapes(c);
     new_values_arrive(c);
-    if (c->storage.row_order != TESS_ROW_ORDER_ORIGINAL) { return; }
+    if (c->storage.split.row_order != TESS_ROW_ORDER_ORIGINAL) { return; }
     not_finite_values_stay_in_their_rows(c);
     nan_in_y_does_not_survive_beta_zero(c);
     overflow_shows(c);
@@ -484,7 +485,10 @@ static int run_precisions(tess_context *ctx, tess_format format)
         const combination c = {ctx,
                                format,
                                (tess_precision)p,
-                               {.format = format, .precision = (tess_precision)p, .max_padding = MOST_PADDING}};
+                               {.size = sizeof(tess_storage_options),
+                                .format = format,
+                                .precision = (tess_precision)p,
+                                .slices.max_padding = MOST_PADDING}};
 
         if (!(precisions & (1U << p))) {
             refuses(&c);
@@ -507,7 +511,7 @@ static int run_variants(tess_context *ctx, tess_format format)
 
         if (c.storage.format != format) { continue; }
         c.precision = policy_of(&c.storage).level[0].precision;
-        c.storage.max_padding = 4.0 * MOST_PADDING; /* a level of few entries among many rows pads more */
+        c.storage.slices.max_padding = 4.0 * MOST_PADDING; /* a level of few entries among many rows pads more */
         print_message("             %s, %s, on %s\n", tess_format_name(format), policy_variants[k].name,
                       ctx->backend->name);
         run_combination(&c);

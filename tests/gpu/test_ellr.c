@@ -53,10 +53,11 @@ static void the_layout_is_that_of_the_host(void **state)
     (void)state;
     for (int k = 0; k < 12; k++) {
         const oracle_csr *a = &all[k / 4];
-        const tess_storage_options options = {.format = TESS_FORMAT_SELL,
+        const tess_storage_options options = {.size = sizeof(tess_storage_options),
+                                              .format = TESS_FORMAT_SELL,
                                               .precision = TESS_PRECISION_FP16,
-                                              .max_padding = 100.0,
-                                              .window = windows[k % 4]};
+                                              .slices.max_padding = 100.0,
+                                              .slices.window = windows[k % 4]};
         tess_matrix *on_cpu = make_matrix(cpu, a), *on_gpu = make_matrix(gpu, a), *host = NULL, *device = NULL;
         const ellr_view *h, *d;
 
@@ -85,8 +86,10 @@ static void views_are_those_of_the_host(void **state)
     (void)state;
     for (int k = 0; k < 16; k++) {
         const part_rule rule = {.first = 3, .step = k & 2 ? 1 : 2, .scaled = (k & 4) != 0, .unsorted = (k & 8) != 0};
-        const tess_storage_options options = {
-            .format = TESS_FORMAT_SELL, .precision = TESS_PRECISION_E4M3, .max_padding = 100.0};
+        const tess_storage_options options = {.size = sizeof(tess_storage_options),
+                                              .format = TESS_FORMAT_SELL,
+                                              .precision = TESS_PRECISION_E4M3,
+                                              .slices.max_padding = 100.0};
         slice_part host = make_part(cpu, &all[k % 2], rule), device = make_part(gpu, &all[k % 2], rule);
         ellr_view h, d, h64, d64;
 
@@ -122,7 +125,8 @@ static void parts_multiply_with_every_epilogue(void **state)
 static void vectors_may_be_at_odd_addresses(void **state)
 {
     oracle_csr a = make_uneven_rows(777, false);
-    const tess_storage_options options = {.format = TESS_FORMAT_SELL, .precision = TESS_PRECISION_E4M3};
+    const tess_storage_options options = {
+        .size = sizeof(tess_storage_options), .format = TESS_FORMAT_SELL, .precision = TESS_PRECISION_E4M3};
     tess_matrix *m = make_matrix(gpu, &a), *stored = NULL;
     double *x = random_values(a.ncols, 4, -1.0, 1.0), *expected = test_allocate(a.nrows, sizeof *expected);
     double *out = test_allocate(a.nrows, sizeof *out), *place = NULL;
@@ -154,7 +158,7 @@ static void too_much_padding_is_refused(void **state)
 {
     oracle_csr a = oracle_power_law(3000, 4);
     tess_matrix *m = make_matrix(gpu, &a), *stored = NULL;
-    const tess_storage_options options = {.format = TESS_FORMAT_ELLR};
+    const tess_storage_options options = {.size = sizeof(tess_storage_options), .format = TESS_FORMAT_ELLR};
     int64_t held = gpu->held_bytes;
 
     (void)state;

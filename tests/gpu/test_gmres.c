@@ -15,9 +15,9 @@ static tess_solve_options gmres_options(int restart, tess_precision basis, int v
     const bool low = variant >= WAYS && basis != TESS_PRECISION_FP64;
     tess_solve_options options = solve_options(low ? TESS_SOLVER_GMRES_IR : TESS_SOLVER_GMRES);
 
-    options.restart = restart;
-    options.basis = (tess_role_precision){.given = 1, .storage = basis};
-    options.orthogonalization = (tess_orthogonalization)(variant % WAYS);
+    options.gmres.restart = restart;
+    options.gmres.basis = (tess_role_precision){.given = 1, .storage = basis};
+    options.gmres.orthogonalization = (tess_orthogonalization)(variant % WAYS);
     options.max_iterations = 20000;
     return options;
 }

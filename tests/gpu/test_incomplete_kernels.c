@@ -25,8 +25,8 @@ static void check_problem(const oracle_csr *a, tess_precond_kind kind, tess_tria
     assert_true(same_bits(f.lower.val, again.lower.val, f.lower.nnz));
     assert_true(same_bits(f.upper.val, again.upper.val, f.upper.nnz));
     assert_true(same_bits(f.inverse, again.inverse, n));
-    options.triangular = way;
-    options.leaf = leaf;
+    options.incomplete.triangular = way;
+    options.incomplete.leaf = leaf;
     assert_ok(gpu, tess_precond_create(matrix, &options, &m));
     apply_precond(m, n, r, z);
     check_factor_solution(&f, r, z, 0.0);
@@ -128,9 +128,11 @@ static void engines_agree_bit_for_bit(void **state)
         tess_solve_options options = solve_options(kinds[c % 4]);
 
         options.precond = factor_options(c % 2 == 0 ? TESS_PRECOND_IC0 : TESS_PRECOND_ILU0);
-        options.precond.leaf = 1000;
-        options.precond.triangular = ways[c / 4];
-        if (ways[c / 4] == TESS_TRIANGULAR_AUTO) { options.precond.squares.policy.policy = TESS_POLICY_FIXED_RANGE; }
+        options.precond.incomplete.leaf = 1000;
+        options.precond.incomplete.triangular = ways[c / 4];
+        if (ways[c / 4] == TESS_TRIANGULAR_AUTO) {
+            options.precond.incomplete.squares.policy.policy = TESS_POLICY_FIXED_RANGE;
+        }
         check_engines_agree(gpu, &problems[(c + c / 2) % 2], options);
         /* levels wide enough for rows that wait for one another */
         if (c == 0) { check_engines_agree(gpu, &problems[2], options); }
@@ -154,8 +156,8 @@ static void recorded_loops_follow_the_values(void **state)
         tess_solver *solver = NULL;
 
         options.precond = factor_options(TESS_PRECOND_IC0);
-        options.precond.triangular = (tess_triangular)way;
-        options.precond.leaf = 200;
+        options.precond.incomplete.triangular = (tess_triangular)way;
+        options.precond.incomplete.leaf = 200;
         options.engine = TESS_ENGINE_GRAPH;
         assert_ok(gpu, tess_solver_create(matrix, &options, &solver));
         for (int turn = 0; turn < 3; turn++) {

@@ -49,7 +49,8 @@ static oracle_csr make_mixed_rows(void)
 
 static void every_length_of_row(void **state)
 {
-    const tess_storage_options narrow = {.format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP32};
+    const tess_storage_options narrow = {
+        .size = sizeof(tess_storage_options), .format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP32};
     oracle_csr a = make_mixed_rows(), tall = oracle_random(200000, 300, 2, 9), power = oracle_power_law(50000, 3);
     oracle_csr *const all[] = {&a, &tall, &power};
 

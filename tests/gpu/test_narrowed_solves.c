@@ -26,10 +26,10 @@ static void engines_agree(void **state)
                     check_honest(&a, b, s[e].x, &options, &s[e].result);
                 }
                 assert_int_equal(s[0].result.iterations, s[1].result.iterations);
-                assert_int_equal(s[0].result.narrowing_misled, s[1].result.narrowing_misled);
-                assert_memory_equal(s[0].result.tile_products, s[1].result.tile_products,
-                                    sizeof s[0].result.tile_products);
-                assert_int_equal(s[0].result.tile_products_bypassed, s[1].result.tile_products_bypassed);
+                assert_int_equal(s[0].papers.narrowing_misled, s[1].papers.narrowing_misled);
+                assert_memory_equal(s[0].papers.tile_products, s[1].papers.tile_products,
+                                    sizeof s[0].papers.tile_products);
+                assert_int_equal(s[0].papers.tile_products_bypassed, s[1].papers.tile_products_bypassed);
                 assert_true(same_bits(s[0].x, s[1].x, a.nrows));
                 discard(&s[0]);
                 discard(&s[1]);
@@ -52,19 +52,19 @@ static void check_one_kernel(tess_context *ctx, const oracle_csr *a, int64_t til
     single = solve_here(ctx, a, &options, b);
     again = solve_here(ctx, a, &options, b);
     assert_int_equal(single.result.engine, TESS_ENGINE_SINGLE_KERNEL);
-    assert_int_equal(single.result.recurrence, TESS_RECURRENCE_STANDARD);
+    assert_int_equal(single.result.cg.recurrence, TESS_RECURRENCE_STANDARD);
     assert_true(same_bits(single.x, again.x, a->nrows));
-    assert_memory_equal(single.result.tile_products, again.result.tile_products, sizeof again.result.tile_products);
-    assert_int_equal(single.result.tile_products_bypassed, again.result.tile_products_bypassed);
+    assert_memory_equal(single.papers.tile_products, again.papers.tile_products, sizeof again.papers.tile_products);
+    assert_int_equal(single.papers.tile_products_bypassed, again.papers.tile_products_bypassed);
     check_honest(a, b, single.x, &options, &single.result);
     options.engine = TESS_ENGINE_PLAIN;
     plain = solve_here(ctx, a, &options, b);
     assert_int_equal(single.result.reason, plain.result.reason);
-    assert_int_equal(single.result.narrowing_misled, plain.result.narrowing_misled);
+    assert_int_equal(single.papers.narrowing_misled, plain.papers.narrowing_misled);
     if (options.max_iterations < 100) {
         assert_int_equal(single.result.iterations, plain.result.iterations);
-        assert_memory_equal(single.result.tile_products, plain.result.tile_products, sizeof plain.result.tile_products);
-        assert_int_equal(single.result.tile_products_bypassed, plain.result.tile_products_bypassed);
+        assert_memory_equal(single.papers.tile_products, plain.papers.tile_products, sizeof plain.papers.tile_products);
+        assert_int_equal(single.papers.tile_products_bypassed, plain.papers.tile_products_bypassed);
     } else if (options.solver == TESS_SOLVER_CG) { /* iterations of BiCGSTAB vary with any rounding */
         assert_at_most(fabs((double)(single.result.iterations - plain.result.iterations)),
                        2.0 + (double)plain.result.iterations / 20.0);
@@ -128,8 +128,8 @@ static void one_kernel_narrows_on_the_whole_device(void **state)
 
             assert_int_equal(s.result.engine, TESS_ENGINE_SINGLE_KERNEL);
             assert_true(s.result.converged);
-            assert_int_equal(s.result.narrowing_misled, mode == TESS_NARROWING_PAPER);
-            assert_true(mode == TESS_NARROWING_SAFE || s.result.tile_products_bypassed > 0);
+            assert_int_equal(s.papers.narrowing_misled, mode == TESS_NARROWING_PAPER);
+            assert_true(mode == TESS_NARROWING_SAFE || s.papers.tile_products_bypassed > 0);
             check_honest(&a, b, s.x, &options, &s.result);
             discard(&s);
         }
@@ -152,12 +152,12 @@ static void host_and_gpu_narrow_alike(void **state)
     (void)state;
     for (int d = 0; d < 2; d++) {
         s[d] = solve_here(contexts[d], &a, &options, b);
-        assert_true(s[d].result.converged && !s[d].result.narrowing_misled);
+        assert_true(s[d].result.converged && !s[d].papers.narrowing_misled);
         check_honest(&a, b, s[d].x, &options, &s[d].result);
     }
     assert_at_most(fabs((double)(s[0].result.iterations - s[1].result.iterations)), 3.0);
     for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
-        assert_at_most(fabs((double)(s[0].result.tile_products[p] - s[1].result.tile_products[p])),
+        assert_at_most(fabs((double)(s[0].papers.tile_products[p] - s[1].papers.tile_products[p])),
                        0.03 * (double)products_of(&s[0].result));
     }
     for (int d = 0; d < 2; d++) {

@@ -32,9 +32,9 @@ static tess_precond_options options_of(int block_size, tess_precision storage, t
 
     tess_precond_options_init(&options);
     options.kind = block_size == 1 ? TESS_PRECOND_JACOBI : TESS_PRECOND_BLOCK_JACOBI;
-    options.block_size = block_size;
+    options.block_jacobi.block_size = block_size;
     options.role = (tess_role_precision){1, storage, arithmetic};
-    options.adaptive = adaptive;
+    options.block_jacobi.adaptive = adaptive;
     return options;
 }
 
@@ -213,7 +213,7 @@ static void check_applied(const oracle_csr *a, const tess_precond_options *o)
         apply(gpu, t.precond[1], (tess_precision)v, r, there);
         for (int64_t i = 0; i < n; i++) {
             assert_at_most(fabs(here[i] - there[i]),
-                           (2.0 * (o->block_size + 4) * u + rounding) * magnitude[i] * (1.0 + 1e-4));
+                           (2.0 * (o->block_jacobi.block_size + 4) * u + rounding) * magnitude[i] * (1.0 + 1e-4));
         }
     }
     destroy_twins(&t);

@@ -81,7 +81,7 @@ static tess_storage_options stored_as(int which)
     tess_storage_options_init(&options);
     if (which == 1) { options = resident_lossless("fp64,fp32,fp16,e4m3"); }
     if (which > 1) { options = tiles_of(16, 16, 2.0, TESS_PRECISION_FP64, which == 2 ? fp16 : fp8); }
-    if (which > 1) { options.layout = TESS_LAYOUT_RESIDENT; }
+    if (which > 1) { options.papers = &papers_resident; }
     return options;
 }
 
@@ -275,10 +275,10 @@ static void large_matrices_are_streamed(void **state)
     check_against_plain(&a, options, "large");
     options.storage = stored_as(1);
     check_against_plain(&a, options, "large, in tiles");
-    options.recurrence = TESS_RECURRENCE_PREDICT_AND_RECOMPUTE;
+    ask_recurrence(&options, TESS_RECURRENCE_PREDICT_AND_RECOMPUTE);
     check_against_plain(&a, options, "large, in tiles, predicting");
-    options.recurrence = TESS_RECURRENCE_STANDARD;
-    options.narrowing = TESS_NARROWING_SAFE;
+    ask_recurrence(&options, TESS_RECURRENCE_STANDARD);
+    options.papers = papers_narrowing(TESS_NARROWING_SAFE);
     check_against_plain(&a, options, "large, in tiles that are narrowed");
     oracle_free(&a);
 }
@@ -430,7 +430,7 @@ static void any_norm_of_the_matrix_will_do(void **state)
             }
             solved s = solve_here(gpu, &a, &options, b);
 
-            assert_int_equal(s.result.recurrence, TESS_RECURRENCE_PREDICT_AND_RECOMPUTE);
+            assert_int_equal(s.result.cg.recurrence, TESS_RECURRENCE_PREDICT_AND_RECOMPUTE);
             assert_true(s.result.converged);
             if (k == 0) { iterations = s.result.iterations; }
             /* the second direction may be lost */
@@ -456,13 +456,12 @@ static void recomputing_runs_in_a_graph_too(void **state)
         tess_solve_options options = single_options(TESS_SOLVER_CG, TESS_RECURRENCE_PREDICT_AND_RECOMPUTE);
         solved s[2];
 
-        options.precond = kinds[k] == TESS_PRECOND_IC0 ? factor_options(kinds[k])
-                                                       : (tess_precond_options){.kind = kinds[k], .block_size = 5};
+        options.precond = kinds[k] == TESS_PRECOND_IC0 ? factor_options(kinds[k]) : precond_of(kinds[k], 5);
         for (int e = 0; e < 2; e++) {
             options.engine = e == 0 ? TESS_ENGINE_PLAIN : TESS_ENGINE_GRAPH;
             s[e] = solve_here(gpu, &a, &options, b);
             assert_int_equal(s[e].result.engine, options.engine);
-            assert_int_equal(s[e].result.recurrence, TESS_RECURRENCE_PREDICT_AND_RECOMPUTE);
+            assert_int_equal(s[e].result.cg.recurrence, TESS_RECURRENCE_PREDICT_AND_RECOMPUTE);
             assert_true(s[e].result.converged);
             check_honest(&a, b, s[e].x, &options, &s[e].result);
         }
@@ -521,7 +520,7 @@ static void auto_takes_it_where_all_is_resident(void **state)
     for (int k = 0; k < 2; k++) {
         tess_solve_options options = solve_options(TESS_SOLVER_CG);
 
-        options.precond = (tess_precond_options){.kind = kinds[k], .block_size = 5};
+        options.precond = precond_of(kinds[k], 5);
         assert_ok(gpu, tess_solver_create(m, &options, &solver));
         assert_int_equal(solver->engine, k == 0 ? TESS_ENGINE_SINGLE_KERNEL : TESS_ENGINE_GRAPH);
         tess_solver_destroy(solver);
@@ -529,14 +528,14 @@ static void auto_takes_it_where_all_is_resident(void **state)
         if (k == 1) { assert_fails(gpu, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver)); }
         options = solve_options(TESS_SOLVER_CG);
         options.storage = stored_as(1);
-        options.narrowing = k == 0 ? TESS_NARROWING_OFF : TESS_NARROWING_SAFE;
+        options.papers = papers_narrowing(k == 0 ? TESS_NARROWING_OFF : TESS_NARROWING_SAFE);
         assert_ok(gpu, tess_solver_create(m, &options, &solver));
         assert_int_equal(solver->engine, TESS_ENGINE_SINGLE_KERNEL);
         assert_int_equal(solver->recurrence, k == 0 ? TESS_RECURRENCE_PREDICT_AND_RECOMPUTE : TESS_RECURRENCE_STANDARD);
         tess_solver_destroy(solver);
         options.engine = TESS_ENGINE_SINGLE_KERNEL;
-        options.storage.layout = TESS_LAYOUT_TCKI;
-        options.narrowing = TESS_NARROWING_OFF;
+        options.storage.papers = NULL;
+        options.papers = NULL;
         assert_fails(gpu, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
         options = solve_options(TESS_SOLVER_CG);
         options.storage.format = k == 0 ? TESS_FORMAT_ELLR : TESS_FORMAT_CSR;

@@ -43,6 +43,7 @@ static handle open_handle(tess_context *ctx, const oracle_csr *a, const tess_sol
     h.found = static_cast<double *>(test_allocate(h.n, sizeof *h.found));
     assert_ok(ctx, tess_solver_create(h.matrix, options, &h.solver));
     assert_int_equal(h.solver->engine, TESS_ENGINE_SINGLE_KERNEL);
+    tess_solve_result_init(&result);
     assert_ok(ctx, tess_solver_solve(h.solver, h.b, h.x, &result));
     read_vector(h.x, h.expected);
     assert_int_equal(result.reason, TESS_REASON_RTOL);
@@ -70,6 +71,7 @@ static tess_status solve_again(const handle *h, bool *same)
     tess_status status = tess_vector_fill(h->x, 0.0);
 
     *same = false;
+    tess_solve_result_init(&result);
     if (status == TESS_SUCCESS) { status = tess_solver_solve(h->solver, h->b, h->x, &result); }
     if (status == TESS_SUCCESS) { status = tess_vector_get(h->x, h->found, TESS_PRECISION_FP64, TESS_MEMORY_HOST); }
     if (status == TESS_SUCCESS) {
@@ -118,7 +120,7 @@ static void thousands_of_narrowed_solves(void **state)
 
         options.storage = resident_lossless("fp64,fp32,fp16,e4m3");
         check_many_with(30, options, true, 2000);
-        options.narrowing = TESS_NARROWING_SAFE;
+        options.papers = papers_narrowing(TESS_NARROWING_SAFE);
         check_many_with(30, options, true, 2000);
         check_many_with(132, options, false, 1000);
     }
@@ -296,6 +298,7 @@ static void a_cancelled_solve_leaves_nothing(void **state)
             cancels = true;
             assert_ok(gpu, tess_solver_set_limits(h.solver, &endless));
             assert_ok(gpu, tess_vector_fill(h.x, 0.0));
+            tess_solve_result_init(&result);
             assert_ok(gpu, tess_solver_solve(h.solver, h.b, h.x, &result));
             assert_int_equal(result.reason, TESS_REASON_CANCELLED);
             cancels = false;
@@ -338,6 +341,7 @@ static void launches_of_one_sum_leave_nothing(void **state)
                 tess_solve_result result;
 
                 assert_ok(gpu, tess_vector_fill(h.x, 0.0));
+                tess_solve_result_init(&result);
                 assert_ok(gpu, tess_solver_solve(h.solver, h.b, h.x, &result));
                 assert_false(result.converged);
                 assert_int_equal(result.iterations, 0);

@@ -12,11 +12,9 @@ static tess_context *gpu = NULL;
 
 static tess_precond_options preconds(int k)
 {
-    static const tess_precond_options all[] = {{.kind = TESS_PRECOND_NONE, .block_size = 8},
-                                               {.kind = TESS_PRECOND_JACOBI, .block_size = 8},
-                                               {.kind = TESS_PRECOND_BLOCK_JACOBI, .block_size = 5}};
+    static const tess_precond_kind kinds[] = {TESS_PRECOND_NONE, TESS_PRECOND_JACOBI, TESS_PRECOND_BLOCK_JACOBI};
 
-    return all[k];
+    return precond_of(kinds[k], kinds[k] == TESS_PRECOND_BLOCK_JACOBI ? 5 : 8);
 }
 enum { PRECONDS = 3 };
 

@@ -26,7 +26,7 @@ static tess_storage_options kind_of(int kind)
                                            "fixed-range:0.5", kind & 2 ? "fp64,fp32,bf16" : "fp64,fp32");
 
     if (kind & 2) { o.policy.parameter = 2048.0; } /* the lowest level is below 2^-5, the highest from 2^12 on */
-    o.base = layer_bases[kind / 4 % LAYER_BASES];
+    o.split.base = layer_bases[kind / 4 % LAYER_BASES];
     o.arithmetic = kind & 16 ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64;
     return o;
 }
@@ -84,7 +84,7 @@ static void large_matrices_are_multiplied_exactly(void **state)
         for (int kind = 0; kind < KINDS; kind++) {
             const tess_storage_options o = kind_of(kind);
 
-            if (scattered && o.base == TESS_FORMAT_DIA) { continue; } /* as many diagonals as there are rows */
+            if (scattered && o.split.base == TESS_FORMAT_DIA) { continue; } /* as many diagonals as there are rows */
             tess_matrix *stored = convert_layers(m, &o);
             double *y = layer_product(stored, x);
             int64_t wrong = 0;

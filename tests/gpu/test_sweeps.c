@@ -26,9 +26,9 @@ enum { CASES = sizeof cases / sizeof *cases };
 static void take_storage(tess_storage_options *storage, const storage_case *c)
 {
     storage->format = c->format;
-    storage->base = c->base;
+    storage->split.base = c->base;
     storage->policy.granularity = c->granularity;
-    storage->max_padding = 10000.0;
+    storage->slices.max_padding = 10000.0;
 }
 
 static double largest_magnitude(const double *x, int64_t n)
@@ -57,7 +57,7 @@ static void fixed_runs_agree_with_the_host(void **state)
                 tess_solve_options options = solve_options(TESS_SOLVER_JACOBI);
 
                 take_storage(&options.storage, &cases[c]);
-                options.steps = steps_of(cases[c].steps);
+                options.jacobi.steps = steps_of(cases[c].steps);
                 options.rtol = 0.0;
                 options.max_iterations = k;
                 options.engine = run == 1 ? TESS_ENGINE_PLAIN : TESS_ENGINE_AUTO;
@@ -91,7 +91,7 @@ static void handles_converge_and_notice_new_values(void **state)
         tess_solver *solver = NULL;
 
         take_storage(&options.storage, &cases[c / 2]);
-        options.steps = steps_of(cases[c / 2].steps);
+        options.jacobi.steps = steps_of(cases[c / 2].steps);
         options.engine = engines[c % 2];
         options.rtol = 1e-11;
         assert_ok(gpu, tess_solver_create(m, &options, &solver));
@@ -158,6 +158,7 @@ static void run_steps(tess_context *ctx, const oracle_csr *a, const tess_timeste
     int calls = 0;
 
     assert_ok(ctx, tess_timestep_create(m, options, &ts));
+    tess_timestep_result_init(&result);
     assert_ok(ctx, tess_timestep_run(ts, v, count, count_calls, &calls, 50, &result));
     assert_int_equal(calls, count / 50);
     assert_int_equal(result.count, count);

@@ -39,18 +39,20 @@ static void builders_agree_to_the_byte(void **state)
     (void)state;
     for (size_t s = 0; s < TILES_SHAPES; s++) {
         oracle_csr matrices[TILES_MATRICES];
+        tess_papers_storage papers = papers_kernel;
 
+        papers.tcki_thresholds = (tess_tcki_thresholds){0.1, 0.4, 0.6};
         make_tiles_matrices(matrices);
         for (size_t k = 0; k < TILES_MATRICES; k++) {
             tess_storage_options options =
                 tiles_of(tiles_shapes[s][0], tiles_shapes[s][1], 0.4, TESS_PRECISION_FP64, fp32);
 
-            options.kernel = TESS_KERNEL_PAPER;
+            options.papers = &papers_kernel;
             options.policy.nlevels = 3;
             options.policy.level[2] = (tess_level){s % 2 == 0 ? TESS_PRECISION_FP16 : TESS_PRECISION_E5M2, 1};
             check_same_bytes(&matrices[k], &options);
             options = paper_of(tiles_shapes[s][0], tiles_shapes[s][1], TESS_PRECISION_FP64);
-            options.tcki_thresholds = (tess_tcki_thresholds){0.1, 0.4, 0.6};
+            options.papers = &papers;
             check_same_bytes(&matrices[k], &options);
             oracle_free(&matrices[k]);
         }

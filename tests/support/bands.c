@@ -55,7 +55,10 @@ const band bands[BANDS] = {
 
 tess_matrix *to_diagonals(const tess_matrix *a, tess_precision precision)
 {
-    const tess_storage_options options = {.format = TESS_FORMAT_DIA, .precision = precision, .max_padding = 1000.0};
+    const tess_storage_options options = {.size = sizeof(tess_storage_options),
+                                          .format = TESS_FORMAT_DIA,
+                                          .precision = precision,
+                                          .slices.max_padding = 1000.0};
     tess_matrix *stored = NULL;
 
     assert_ok(tess_matrix_context(a), tess_matrix_convert(a, &options, &stored));

@@ -415,7 +415,7 @@ tess_precond_options factor_options(tess_precond_kind kind)
 
     tess_precond_options_init(&options);
     options.kind = kind;
-    options.triangular = TESS_TRIANGULAR_LEVELS;
-    options.factorization = test_factorization;
+    options.incomplete.triangular = TESS_TRIANGULAR_LEVELS;
+    options.incomplete.factorization = test_factorization;
     return options;
 }

@@ -13,7 +13,7 @@ tess_storage_options layer_options(tess_granularity granularity, const char *pol
 
     tess_storage_options_init(&o);
     o.format = TESS_FORMAT_SPLIT;
-    o.max_padding = 1e5;
+    o.slices.max_padding = 1e5;
     o.policy.granularity = granularity;
     assert_int_equal(tess_policy_options_parse(policy, &o.policy), TESS_SUCCESS);
     assert_int_equal(tess_levels_parse(levels, &o.policy), TESS_SUCCESS);

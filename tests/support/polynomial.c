@@ -7,7 +7,7 @@ tess_precond_options polynomial_options(int degree, tess_precision storage, tess
 
     tess_precond_options_init(&options);
     options.kind = TESS_PRECOND_POLYNOMIAL;
-    options.degree = degree;
+    options.polynomial.degree = degree;
     options.role = (tess_role_precision){1, storage, arithmetic};
     return options;
 }

@@ -42,7 +42,8 @@ static tess_status create_coo(scene *s)
 
 static tess_status convert_to(scene *s, tess_format format)
 {
-    const tess_storage_options narrow = {.format = format, .precision = TESS_PRECISION_FP32};
+    const tess_storage_options narrow = {
+        .size = sizeof(tess_storage_options), .format = format, .precision = TESS_PRECISION_FP32};
     tess_matrix *fresh = NULL, *made = NULL;
     tess_csr_arrays arrays = csr_arrays_of(&s->a);
     tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
@@ -111,7 +112,7 @@ static tess_status split_matrix(scene *s, tess_storage_options options)
     tess_status status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
 
     options.arithmetic = options.format == TESS_FORMAT_TILES ? TESS_ARITHMETIC_FP64 : TESS_ARITHMETIC_FP32;
-    options.max_padding = 100.0;
+    options.slices.max_padding = 100.0;
     options.policy.policy = TESS_POLICY_FIXED_RANGE;
     options.policy.parameter = 2.0;
     options.policy.share = 50.0;
@@ -132,74 +133,88 @@ static tess_status split_matrix(scene *s, tess_storage_options options)
 
 static tess_status convert_to_split(scene *s)
 {
-    return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_SPLIT, .row_order = TESS_ROW_ORDER_SYMMETRIC});
+    return split_matrix(s, (tess_storage_options){.size = sizeof(tess_storage_options),
+                                                  .format = TESS_FORMAT_SPLIT,
+                                                  .split.row_order = TESS_ROW_ORDER_SYMMETRIC});
 }
 
 static tess_status convert_to_split_entries(scene *s)
 {
-    return split_matrix(
-        s, (tess_storage_options){.format = TESS_FORMAT_SPLIT, .policy = {.granularity = TESS_GRANULARITY_ENTRY}});
+    return split_matrix(s, (tess_storage_options){.size = sizeof(tess_storage_options),
+                                                  .format = TESS_FORMAT_SPLIT,
+                                                  .policy = {.granularity = TESS_GRANULARITY_ENTRY}});
 }
 
 static tess_status convert_to_split_blocks(scene *s)
 {
-    return split_matrix(
-        s, (tess_storage_options){.format = TESS_FORMAT_SPLIT, .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
+    return split_matrix(s, (tess_storage_options){.size = sizeof(tess_storage_options),
+                                                  .format = TESS_FORMAT_SPLIT,
+                                                  .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
 }
 
 static tess_status convert_to_split_block_slices(scene *s)
 {
-    return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_SPLIT,
-                                                  .base = TESS_FORMAT_ELLR,
+    return split_matrix(s, (tess_storage_options){.size = sizeof(tess_storage_options),
+                                                  .format = TESS_FORMAT_SPLIT,
+                                                  .split.base = TESS_FORMAT_ELLR,
                                                   .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
 }
 
 /* Diagonals beside slices. */
 static tess_status convert_to_split_block_diagonals(scene *s)
 {
-    return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_SPLIT,
-                                                  .base = TESS_FORMAT_DIA,
-                                                  .low_base = TESS_FORMAT_SELL,
-                                                  .max_padding = 1000.0,
+    return split_matrix(s, (tess_storage_options){.size = sizeof(tess_storage_options),
+                                                  .format = TESS_FORMAT_SPLIT,
+                                                  .split.base = TESS_FORMAT_DIA,
+                                                  .split.low_base = TESS_FORMAT_SELL,
+                                                  .slices.max_padding = 1000.0,
                                                   .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
 }
 
 static tess_status convert_to_split_of_chosen_base(scene *s)
 {
-    return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_SPLIT,
-                                                  .base = TESS_FORMAT_AUTO,
+    return split_matrix(s, (tess_storage_options){.size = sizeof(tess_storage_options),
+                                                  .format = TESS_FORMAT_SPLIT,
+                                                  .split.base = TESS_FORMAT_AUTO,
                                                   .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
 }
 
 static tess_status convert_to_split_slices(scene *s)
 {
-    return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_SPLIT, .base = TESS_FORMAT_ELLR});
+    return split_matrix(s, (tess_storage_options){.size = sizeof(tess_storage_options),
+                                                  .format = TESS_FORMAT_SPLIT,
+                                                  .split.base = TESS_FORMAT_ELLR});
 }
 
 static tess_status convert_to_tiles(scene *s)
 {
-    return split_matrix(
-        s, (tess_storage_options){.format = TESS_FORMAT_TILES, .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
+    return split_matrix(s, (tess_storage_options){.size = sizeof(tess_storage_options),
+                                                  .format = TESS_FORMAT_TILES,
+                                                  .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
 }
 
 static tess_status convert_to_paper_tiles(scene *s)
 {
-    return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_TILES,
-                                                  .kernel = TESS_KERNEL_PAPER,
+    return split_matrix(s, (tess_storage_options){.size = sizeof(tess_storage_options),
+                                                  .format = TESS_FORMAT_TILES,
+                                                  .papers = &papers_kernel,
                                                   .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
 }
 
 static tess_status convert_to_resident_tiles(scene *s)
 {
-    return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_TILES,
-                                                  .layout = TESS_LAYOUT_RESIDENT,
+    return split_matrix(s, (tess_storage_options){.size = sizeof(tess_storage_options),
+                                                  .format = TESS_FORMAT_TILES,
+                                                  .papers = &papers_resident,
                                                   .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
 }
 
 /* Without a policy, with one, and what decides between formats. */
 static tess_status convert_to_chosen(scene *s)
 {
-    const tess_storage_options plain = {.format = TESS_FORMAT_AUTO, .policy = {.granularity = TESS_GRANULARITY_BLOCK}};
+    const tess_storage_options plain = {.size = sizeof(tess_storage_options),
+                                        .format = TESS_FORMAT_AUTO,
+                                        .policy = {.granularity = TESS_GRANULARITY_BLOCK}};
     tess_storage_options options = plain;
     tess_csr_arrays arrays = csr_arrays_of(&s->unsymmetric);
     tess_matrix *fresh = NULL, *made = NULL;
@@ -222,12 +237,15 @@ static tess_status convert_to_chosen(scene *s)
 
 static tess_status convert_to_composite(scene *s)
 {
-    return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_COMPOSITE});
+    return split_matrix(s,
+                        (tess_storage_options){.size = sizeof(tess_storage_options), .format = TESS_FORMAT_COMPOSITE});
 }
 
 static tess_status convert_to_composite_slices(scene *s)
 {
-    return split_matrix(s, (tess_storage_options){.format = TESS_FORMAT_COMPOSITE, .base = TESS_FORMAT_ELLR});
+    return split_matrix(s, (tess_storage_options){.size = sizeof(tess_storage_options),
+                                                  .format = TESS_FORMAT_COMPOSITE,
+                                                  .split.base = TESS_FORMAT_ELLR});
 }
 
 /* A matrix of its own, since products keep plans and transposes with the matrix. */

@@ -143,7 +143,10 @@ static void make_parts(parts_scene *t, const oracle_csr *a, const tess_precision
 {
     t->stored = oracle_open(a->nrows, a->ncols);
     for (int p = 0; p < PARTS; p++) {
-        const tess_storage_options options = {.format = format, .precision = precision[p], .max_padding = 1000.0};
+        const tess_storage_options options = {.size = sizeof(tess_storage_options),
+                                              .format = format,
+                                              .precision = precision[p],
+                                              .slices.max_padding = 1000.0};
         csr_view rows;
 
         rule.first = p;

@@ -107,7 +107,10 @@ static void check_storage_of(tess_context *ctx, const tess_matrix *assembled, co
 
 static void check_columns(tess_context *ctx, const tess_matrix *assembled, const oracle_csr *a, int64_t window)
 {
-    const tess_storage_options options = {.format = TESS_FORMAT_SELL, .max_padding = 100.0, .window = window};
+    const tess_storage_options options = {.size = sizeof(tess_storage_options),
+                                          .format = TESS_FORMAT_SELL,
+                                          .slices.max_padding = 100.0,
+                                          .slices.window = window};
     tess_matrix *stored = NULL;
     oracle_csr held;
 
@@ -133,9 +136,10 @@ void check_slices(tess_context *ctx)
             check_columns(ctx, assembled, &all[k], windows[w]);
         }
         for (int variant = 0; variant < 4 * TESS_PRECISION_COUNT; variant++) {
-            tess_storage_options options = {.format = variant & 1 ? TESS_FORMAT_SELL : TESS_FORMAT_ELLR,
+            tess_storage_options options = {.size = sizeof(tess_storage_options),
+                                            .format = variant & 1 ? TESS_FORMAT_SELL : TESS_FORMAT_ELLR,
                                             .precision = (tess_precision)(variant / 4),
-                                            .max_padding = 100.0,
+                                            .slices.max_padding = 100.0,
                                             .arithmetic = variant & 2 ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64};
 
             check_storage_of(ctx, assembled, &options);

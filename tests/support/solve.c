@@ -17,7 +17,7 @@ tess_solve_options single_options(tess_solver_kind kind, tess_recurrence recurre
     tess_solve_options options = solve_options(kind);
 
     options.engine = TESS_ENGINE_SINGLE_KERNEL;
-    options.recurrence = recurrence;
+    ask_recurrence(&options, recurrence);
     return options;
 }
 
@@ -25,9 +25,9 @@ tess_solve_options gmres_basis_options(int restart, tess_precision basis, int wa
 {
     tess_solve_options options = solve_options(TESS_SOLVER_GMRES);
 
-    options.restart = restart;
-    options.basis = (tess_role_precision){.given = 1, .storage = basis};
-    options.orthogonalization = (tess_orthogonalization)way;
+    options.gmres.restart = restart;
+    options.gmres.basis = (tess_role_precision){.given = 1, .storage = basis};
+    options.gmres.orthogonalization = (tess_orthogonalization)way;
     return options;
 }
 
@@ -36,6 +36,7 @@ tess_solve_result solve_with(tess_solver *solver, tess_context *ctx, int64_t n, 
     tess_vector *vb = make_vector(ctx, n, b), *vx = make_vector(ctx, n, x);
     tess_solve_result result;
 
+    tess_solve_result_init(&result);
     assert_ok(ctx, tess_solver_solve(solver, vb, vx, &result));
     read_vector(vx, x);
     tess_vector_destroy(vb);
@@ -94,12 +95,14 @@ void check_engines_agree(tess_context *gpu, const oracle_csr *a, tess_solve_opti
 
 solved solve_here(tess_context *ctx, const oracle_csr *a, const tess_solve_options *options, const double *b)
 {
-    solved s = {test_allocate(a->nrows, sizeof *s.x), NULL, {0}};
+    solved s = {.x = test_allocate(a->nrows, sizeof *s.x)};
     tess_matrix *m = make_matrix(ctx, a);
     tess_solver *solver = NULL;
 
     assert_ok(ctx, tess_solver_create(m, options, &solver));
     s.result = solve_with(solver, ctx, a->nrows, b, s.x);
+    tess_papers_result_init(&s.papers);
+    assert_ok(ctx, tess_solver_papers_result(solver, &s.papers));
     s.history = test_allocate(s.result.history_length, sizeof *s.history);
     memcpy(s.history, s.result.history, (size_t)s.result.history_length * sizeof *s.history);
     tess_solver_destroy(solver);

@@ -33,6 +33,7 @@ void check_honest(const oracle_csr *a, const double *b, const double *x, const t
 typedef struct solved {
     double *x, *history;
     tess_solve_result result;
+    tess_papers_result papers;
 } solved;
 
 solved solve_here(tess_context *ctx, const oracle_csr *a, const tess_solve_options *options, const double *b);

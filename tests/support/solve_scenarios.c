@@ -11,9 +11,9 @@ static tess_status precond(scene *s, tess_precond_kind kind, tess_role_precision
 
     tess_precond_options_init(&options);
     options.kind = kind;
-    options.block_size = 5;
+    options.block_jacobi.block_size = 5;
     options.role = role;
-    options.adaptive = adaptive;
+    options.block_jacobi.adaptive = adaptive;
     status = tess_precond_create(s->m, &options, &made);
 
     assert_true((status == TESS_SUCCESS) == (made != NULL));
@@ -57,7 +57,7 @@ static tess_status outlying_polynomial(scene *s)
     options.kind = TESS_PRECOND_POLYNOMIAL;
     status = tess_matrix_create_csr(s->ctx, &arrays, &fresh);
     for (int form = 0; form < 2 && status == TESS_SUCCESS; form++) {
-        options.form = (tess_polynomial_form)form;
+        options.polynomial.form = (tess_polynomial_form)form;
         status = tess_precond_create(fresh, &options, &made);
         if (status == TESS_SUCCESS) { status = tess_precond_apply(made, s->b, s->x); }
         tess_precond_destroy(made);
@@ -90,10 +90,10 @@ static tess_status incomplete(scene *s, tess_precond_kind kind, tess_triangular 
     tess_precond_options_init(&options);
     options.kind = kind;
     options.role = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64};
-    options.triangular = triangular;
-    options.factorization = factorization;
-    options.leaf = SCENE_N;
-    if (triangular != TESS_TRIANGULAR_MERGED) { options.squares.policy.policy = TESS_POLICY_MEAN_3STD; }
+    options.incomplete.triangular = triangular;
+    options.incomplete.factorization = factorization;
+    options.incomplete.leaf = SCENE_N;
+    if (triangular != TESS_TRIANGULAR_MERGED) { options.incomplete.squares.policy.policy = TESS_POLICY_MEAN_3STD; }
     if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, ROWS, TESS_PRECISION_FP64, &r); }
     if (status == TESS_SUCCESS) { status = tess_vector_create(s->ctx, ROWS, TESS_PRECISION_FP64, &z); }
     if (status == TESS_SUCCESS) { status = tess_precond_create(fresh, &options, &made); }
@@ -143,6 +143,7 @@ static tess_status solve_fresh(scene *s, const oracle_csr *a, const tess_solve_o
 
     if (status == TESS_SUCCESS) { status = tess_solver_create(fresh, options, &solver); }
     if (status == TESS_SUCCESS) { status = tess_vector_fill(s->x, 0.0); }
+    tess_solve_result_init(&result);
     if (status == TESS_SUCCESS) { status = tess_solver_solve(solver, s->b, s->x, &result); }
     if (status == TESS_SUCCESS) { assert_int_equal(result.reason, TESS_REASON_RTOL); }
     tess_solver_destroy(solver);
@@ -179,9 +180,11 @@ static tess_status solve_narrowed(scene *s)
 {
     tess_solve_options options = solve_options(TESS_SOLVER_CG);
 
-    options.storage = (tess_storage_options){
-        .format = TESS_FORMAT_TILES, .layout = TESS_LAYOUT_RESIDENT, .policy = {.granularity = TESS_GRANULARITY_BLOCK}};
-    options.narrowing = TESS_NARROWING_SAFE;
+    options.storage = (tess_storage_options){.size = sizeof(tess_storage_options),
+                                             .format = TESS_FORMAT_TILES,
+                                             .papers = &papers_resident,
+                                             .policy = {.granularity = TESS_GRANULARITY_BLOCK}};
+    options.papers = papers_narrowing(TESS_NARROWING_SAFE);
     options.history_capacity = 100;
     options.precond.kind = TESS_PRECOND_JACOBI;
     return solve_fresh(s, &s->a, &options);
@@ -204,6 +207,7 @@ static tess_status solve_repeatedly(scene *s, const oracle_csr *a, const tess_so
     if (status == TESS_SUCCESS) { status = tess_solver_create(fresh, options, &solver); }
     for (int k = 0; solver && (k < 2 || (k == 2 && last != TESS_SUCCESS)); k++) {
         last = tess_vector_fill(s->x, 0.0);
+        tess_solve_result_init(&result);
         if (last == TESS_SUCCESS) { last = tess_solver_solve(solver, s->b, s->x, &result); }
         if (last == TESS_SUCCESS) {
             assert_int_equal(result.reason, TESS_REASON_RTOL);
@@ -221,7 +225,7 @@ static tess_solve_options gmres_options(tess_solver_kind kind)
 {
     tess_solve_options options = solve_options(kind);
 
-    options.restart = 20;
+    options.gmres.restart = 20;
     options.history_capacity = 100;
     options.timings = 1;
     return options;
@@ -238,8 +242,8 @@ static tess_status solve_gmres_ir(scene *s)
 {
     tess_solve_options options = gmres_options(TESS_SOLVER_GMRES_IR);
 
-    options.basis = (tess_role_precision){.given = 1, .storage = TESS_PRECISION_FP16};
-    options.orthogonalization = TESS_ORTHOGONALIZATION_CGS2;
+    options.gmres.basis = (tess_role_precision){.given = 1, .storage = TESS_PRECISION_FP16};
+    options.gmres.orthogonalization = TESS_ORTHOGONALIZATION_CGS2;
     options.timings = 0;
     return solve_repeatedly(s, &s->unsymmetric, &options);
 }
@@ -249,7 +253,7 @@ static tess_status solve_gmres_fd(scene *s)
     tess_solve_options options = gmres_options(TESS_SOLVER_GMRES_FD);
 
     options.precond.kind = TESS_PRECOND_BLOCK_JACOBI;
-    options.precond.adaptive = 1;
+    options.precond.block_jacobi.adaptive = 1;
     return solve_repeatedly(s, &s->unsymmetric, &options);
 }
 
@@ -258,7 +262,7 @@ static tess_status solve_gmres_polynomial(scene *s)
     tess_solve_options options = gmres_options(TESS_SOLVER_GMRES_IR);
 
     options.precond.kind = TESS_PRECOND_POLYNOMIAL;
-    options.precond.degree = 4;
+    options.precond.polynomial.degree = 4;
     return solve_repeatedly(s, &s->unsymmetric, &options);
 }
 
@@ -272,7 +276,7 @@ static tess_status solve_gmres_escalated(scene *s)
     for (int64_t k = 0; k < large.nnz; k++) {
         large.val[k] *= 1e6;
     }
-    options.inner = (tess_role_precision){1, TESS_PRECISION_FP16, TESS_ARITHMETIC_FP32};
+    options.gmres.inner = (tess_role_precision){1, TESS_PRECISION_FP16, TESS_ARITHMETIC_FP32};
     options.precond.kind = TESS_PRECOND_BLOCK_JACOBI;
     status = solve_repeatedly(s, &large, &options);
     oracle_free(&large);
@@ -304,6 +308,7 @@ static tess_status solve_transformed(scene *s)
     if (status == TESS_SUCCESS) { status = tess_solver_create(fresh, &options, &solver); }
     for (int k = 0; k < 2 && status == TESS_SUCCESS; k++) { /* and once more with values that are new */
         status = tess_vector_fill(s->x, 0.0);
+        tess_solve_result_init(&result);
         if (status == TESS_SUCCESS) { status = tess_solver_solve(solver, s->b, s->x, &result); }
         if (status == TESS_SUCCESS) { assert_int_equal(result.reason, TESS_REASON_RTOL); }
         if (status == TESS_SUCCESS) { status = tess_matrix_update_values(fresh, s->unsymmetric.val, TESS_MEMORY_HOST); }
@@ -345,6 +350,7 @@ static tess_status make_time_steps(scene *s)
 
     if (status == TESS_SUCCESS) { status = tess_timestep_create(fresh, NULL, &ts); }
     if (status == TESS_SUCCESS) { status = tess_vector_fill(s->x, 1.0); }
+    tess_timestep_result_init(&result);
     if (status == TESS_SUCCESS) { status = tess_timestep_run(ts, s->x, 5, NULL, NULL, 2, &result); }
     if (status == TESS_SUCCESS) { assert_int_equal(result.count, 5); }
     tess_timestep_destroy(ts);

@@ -15,9 +15,11 @@
 
 #include <cmocka.h>
 
+#include <tessera/papers.h>
 #include <tessera/tessera.h>
 
 #include "support/oracle.h"
+#include "support/papers.h"
 
 /* What a test program returns when the machine lacks what it needs. */
 enum { TEST_SKIPPED = 77 };
@@ -34,6 +36,9 @@ void check_fails(const tess_context *ctx, tess_status expected, tess_status stat
 /* Fails unless a <= b, and says both. */
 #define assert_at_most(a, b) check_at_most(a, b, #a " <= " #b, __FILE__, __LINE__)
 void check_at_most(double a, double b, const char *what, const char *file, int line);
+
+/* Default options of a preconditioner, with blocks of so many rows (0: the default). */
+tess_precond_options precond_of(tess_precond_kind kind, int block_size);
 
 /* A context on the CPU. */
 tess_context *open_cpu(int threads);

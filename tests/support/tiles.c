@@ -14,7 +14,8 @@ const int tiles_shapes[TILES_SHAPES][2] = {{16, 16}, {16, 32}, {32, 16}, {32, 32
 
 tess_storage_options tiles_of(int block_rows, int block_cols, double range, tess_precision high, tess_level low)
 {
-    return (tess_storage_options){.format = TESS_FORMAT_TILES,
+    return (tess_storage_options){.size = sizeof(tess_storage_options),
+                                  .format = TESS_FORMAT_TILES,
                                   .policy = {.granularity = TESS_GRANULARITY_BLOCK,
                                              .policy = TESS_POLICY_FIXED_RANGE,
                                              .parameter = range,
@@ -26,7 +27,8 @@ tess_storage_options tiles_of(int block_rows, int block_cols, double range, tess
 
 tess_storage_options resident_lossless(const char *levels)
 {
-    tess_storage_options options = {.format = TESS_FORMAT_TILES, .layout = TESS_LAYOUT_RESIDENT};
+    tess_storage_options options = {
+        .size = sizeof(tess_storage_options), .format = TESS_FORMAT_TILES, .papers = &papers_resident};
 
     assert_int_equal(tess_policy_options_parse("lossless", &options.policy), TESS_SUCCESS);
     assert_int_equal(tess_levels_parse(levels, &options.policy), TESS_SUCCESS);
@@ -175,8 +177,7 @@ void check_tiles(tess_context *ctx, const oracle_csr *a, const tess_storage_opti
 /* These options for tiles of a kind, with blocks that it takes. */
 static tess_storage_options of_kind(tess_storage_options options, tiles_kind kind)
 {
-    options.kernel = kind.kernel;
-    options.layout = kind.layout;
+    options.papers = papers_tiles(kind.kernel, kind.layout);
     if (kind.layout == TESS_LAYOUT_RESIDENT) { options.policy.block_rows = options.policy.block_cols = 16; }
     return options;
 }

@@ -44,19 +44,21 @@
             __VA_ARGS__                                                                             \
         }                                                                                           \
     }
-#define STORAGE(FORMAT, BASE, ORDER, ...)                                                                \
-    {                                                                                                    \
-        .format = TESS_FORMAT_##FORMAT, .base = TESS_FORMAT_##BASE, .row_order = TESS_ROW_ORDER_##ORDER, \
-        .policy = __VA_ARGS__                                                                            \
+#define STORAGE(FORMAT, BASE, ORDER, ...)                                                                       \
+    {                                                                                                           \
+        .size = sizeof(tess_storage_options), .format = TESS_FORMAT_##FORMAT, .split.base = TESS_FORMAT_##BASE, \
+        .split.row_order = TESS_ROW_ORDER_##ORDER, .policy = __VA_ARGS__                                        \
     }
-#define PAPER(...)                                                                      \
-    {                                                                                   \
-        .format = TESS_FORMAT_TILES, .kernel = TESS_KERNEL_PAPER, .policy = __VA_ARGS__ \
+#define PAPER(...)                                                                                   \
+    {                                                                                                \
+        .size = sizeof(tess_storage_options), .format = TESS_FORMAT_TILES, .papers = &papers_kernel, \
+        .policy = __VA_ARGS__                                                                        \
     }
 
-#define RESIDENT(...)                                                                      \
-    {                                                                                      \
-        .format = TESS_FORMAT_TILES, .layout = TESS_LAYOUT_RESIDENT, .policy = __VA_ARGS__ \
+#define RESIDENT(...)                                                                                  \
+    {                                                                                                  \
+        .size = sizeof(tess_storage_options), .format = TESS_FORMAT_TILES, .papers = &papers_resident, \
+        .policy = __VA_ARGS__                                                                          \
     }
 
 const policy_variant policy_variants[POLICY_VARIANTS] = {
@@ -86,9 +88,10 @@ const policy_variant policy_variants[POLICY_VARIANTS] = {
     {"dia blocks fp64,fp32,bf16",
      STORAGE(SPLIT, DIA, ORIGINAL, POLICY(BLOCK, FIXED_RANGE, 300.0, 3, FP64, FP32, BF16))},
     {"dia,sell entries fp64,fp32",
-     {.format = TESS_FORMAT_SPLIT,
-      .base = TESS_FORMAT_DIA,
-      .low_base = TESS_FORMAT_SELL,
+     {.size = sizeof(tess_storage_options),
+      .format = TESS_FORMAT_SPLIT,
+      .split.base = TESS_FORMAT_DIA,
+      .split.low_base = TESS_FORMAT_SELL,
       .policy = POLICY(ENTRY, FIXED_RANGE, 0.5, 2, FP64, FP32)}},
     {"csr fp64,fp32", STORAGE(COMPOSITE, CSR, ORIGINAL, POLICY(ROW, FIXED_RANGE, 0.7, 2, FP64, FP32))},
     {"csr fp64,fp32,fp16:scaled symmetric",

@@ -206,6 +206,7 @@ static int log_lines_of_a_repair(tess_log_level level)
     solve.storage.precision = TESS_PRECISION_FP32;
     oracle_free(&a);
     assert_ok(ctx, tess_solver_create(m, &solve, &solver));
+    tess_solve_result_init(&result);
     assert_ok(ctx, tess_solver_solve(solver, vb, vx, &result));
     assert_true(result.refinements > 0);
     assert_true(log.highest <= level);

@@ -321,7 +321,8 @@ static void each_bench(bool segmented, int threads, void (*check)(const bench *b
         wide_or_narrow assembled = make_matrix_of(ctx, &a, bits);
 
         for (int k = 0; k < 2 * TESS_PRECISION_COUNT; k++) {
-            const tess_storage_options storage = {.format = TESS_FORMAT_CSR, .precision = (tess_precision)(k / 2)};
+            const tess_storage_options storage = {
+                .size = sizeof(tess_storage_options), .format = TESS_FORMAT_CSR, .precision = (tess_precision)(k / 2)};
             const bool fp32 = k % 2 == 1;
             tess_matrix *stored = NULL;
             bench b;
@@ -389,9 +390,10 @@ static void what_is_not_read_does_not_count(void **state)
 /* Both formats over both bases; all rows are low, but for those above the range. */
 static tess_storage_options by_rows(int kind, tess_precision low, double range)
 {
-    return (tess_storage_options){.format = kind & 1 ? TESS_FORMAT_COMPOSITE : TESS_FORMAT_SPLIT,
-                                  .base = kind & 2 ? TESS_FORMAT_ELLR : TESS_FORMAT_CSR,
-                                  .max_padding = 1000.0,
+    return (tess_storage_options){.size = sizeof(tess_storage_options),
+                                  .format = kind & 1 ? TESS_FORMAT_COMPOSITE : TESS_FORMAT_SPLIT,
+                                  .split.base = kind & 2 ? TESS_FORMAT_ELLR : TESS_FORMAT_CSR,
+                                  .slices.max_padding = 1000.0,
                                   .policy = {.policy = TESS_POLICY_FIXED_RANGE,
                                              .parameter = range,
                                              .share = 100.0,
@@ -405,11 +407,13 @@ static void check_parts(tess_context *ctx, const tess_matrix *assembled, int kin
     const tess_storage_options storage = by_rows(kind, low, 100.0), mixed = by_rows(kind, low, 0.5);
     const product_case plain = {.alpha = 1.0, .base = BASE_Y}, scaled = {.alpha = -0.75, .base = BASE_Y};
     const product_case added = {.alpha = 1.0, .beta = 0.5, .base = BASE_Y};
+    const tess_format_capabilities *can = tess_format_can(storage.format);
+    const unsigned precisions = ctx->device == TESS_DEVICE_GPU ? can->gpu_precisions : can->precisions;
     tess_matrix *stored = NULL;
     tess_spmv_args args;
     bench b;
 
-    if (!(tess_format_can(storage.format)->precisions & 1U << low)) {
+    if (!(precisions & 1U << low)) {
         assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(assembled, &storage, &stored));
         return;
     }

@@ -239,7 +239,7 @@ static void too_much_padding_is_refused(void **state)
 {
     tess_context *ctx = open_device(1);
     oracle_csr a = oracle_open(300, 300);
-    tess_storage_options options = {.format = TESS_FORMAT_DIA};
+    tess_storage_options options = {.size = sizeof(tess_storage_options), .format = TESS_FORMAT_DIA};
     tess_matrix *m = NULL, *stored = NULL;
     int64_t held = 0;
 
@@ -258,16 +258,16 @@ static void too_much_padding_is_refused(void **state)
     assert_non_null(strstr(tess_context_last_error(ctx)->message, "300 diagonals, 150.3 entries per nonzero"));
     assert_non_null(strstr(tess_context_last_error(ctx)->message, "(90000 for 599), and max_padding is 3"));
     assert_non_null(strstr(tess_context_last_error(ctx)->hint, "--max-padding"));
-    options.max_padding = 150.0;
+    options.slices.max_padding = 150.0;
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(m, &options, &stored));
-    options.max_padding = 150.5;
+    options.slices.max_padding = 150.5;
     assert_ok(ctx, tess_matrix_convert(m, &options, &stored));
     check_decoded(stored, &a);
     check_product(stored, &a, TESS_OP_NONE, 1.0, 0.0);
     tess_matrix_destroy(stored);
-    options.max_padding = 0.5;
+    options.slices.max_padding = 0.5;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_convert(m, &options, &stored));
-    options.max_padding = (double)NAN;
+    options.slices.max_padding = (double)NAN;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_convert(m, &options, &stored));
     tess_matrix_destroy(m);
     tess_context_destroy(ctx);
@@ -279,13 +279,14 @@ static void padding_up_to_the_limit_is_allowed(void **state)
 {
     tess_context *ctx = open_device(1);
     oracle_csr a = oracle_tridiagonal(20, -1.0, 2.0, -1.0); /* 58 nonzeros, 60 places */
-    tess_storage_options options = {.format = TESS_FORMAT_DIA, .max_padding = 60.0 / 58.0};
+    tess_storage_options options = {
+        .size = sizeof(tess_storage_options), .format = TESS_FORMAT_DIA, .slices.max_padding = 60.0 / 58.0};
     tess_matrix *m = make_matrix(ctx, &a), *stored = NULL;
 
     (void)state;
     assert_ok(ctx, tess_matrix_convert(m, &options, &stored));
     tess_matrix_destroy(stored);
-    options.max_padding = nextafter(60.0 / 58.0, 1.0);
+    options.slices.max_padding = nextafter(60.0 / 58.0, 1.0);
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(m, &options, &stored));
     tess_matrix_destroy(m);
     tess_context_destroy(ctx);
@@ -351,9 +352,10 @@ static void vectors_and_arithmetic_may_be_fp32(void **state)
         tess_matrix *m = make_matrix(ctx, &a);
 
         for (int variant = 0; variant < 2 * TESS_PRECISION_COUNT; variant++) {
-            tess_storage_options options = {.format = TESS_FORMAT_DIA,
+            tess_storage_options options = {.size = sizeof(tess_storage_options),
+                                            .format = TESS_FORMAT_DIA,
                                             .precision = (tess_precision)(variant / 2),
-                                            .max_padding = 1000.0,
+                                            .slices.max_padding = 1000.0,
                                             .arithmetic = variant & 1 ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64};
             tess_vector *x = make_zeros(ctx, a.ncols), *y = make_zeros(ctx, a.nrows);
             tess_matrix *stored = NULL;
@@ -382,7 +384,8 @@ static void arithmetic_is_what_was_asked_for(void **state)
 {
     tess_context *ctx = open_device(1);
     oracle_csr a = oracle_open(1, 2);
-    tess_storage_options options = {.format = TESS_FORMAT_DIA, .precision = TESS_PRECISION_FP32};
+    tess_storage_options options = {
+        .size = sizeof(tess_storage_options), .format = TESS_FORMAT_DIA, .precision = TESS_PRECISION_FP32};
     tess_matrix *m = NULL;
 
     (void)state;

@@ -11,7 +11,8 @@ static const ellr_view *view_of(const tess_matrix *m)
 
 static tess_matrix *convert(const tess_matrix *a, tess_format format, int64_t window)
 {
-    const tess_storage_options options = {.format = format, .max_padding = 1000.0, .window = window};
+    const tess_storage_options options = {
+        .size = sizeof(tess_storage_options), .format = format, .slices.max_padding = 1000.0, .slices.window = window};
     tess_matrix *stored = NULL;
 
     assert_ok(a->ctx, tess_matrix_convert(a, &options, &stored));
@@ -175,7 +176,8 @@ static void bytes_count_the_padding(void **state)
 
     (void)state;
     for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
-        const tess_storage_options options = {.format = TESS_FORMAT_SELL, .precision = (tess_precision)p};
+        const tess_storage_options options = {
+            .size = sizeof(tess_storage_options), .format = TESS_FORMAT_SELL, .precision = (tess_precision)p};
         int64_t each = (int64_t)tess_precision_bytes((tess_precision)p);
         tess_matrix *stored = NULL;
 
@@ -194,7 +196,8 @@ static void uniform_slices_keep_to_the_padding_allowed(void **state)
 {
     tess_context *ctx = open_cpu(1);
     oracle_csr a = oracle_open(6400, 6400);
-    tess_storage_options options = {.format = TESS_FORMAT_SELL, .max_padding = 1.0};
+    tess_storage_options options = {
+        .size = sizeof(tess_storage_options), .format = TESS_FORMAT_SELL, .slices.max_padding = 1.0};
     tess_matrix *m = NULL, *tight = NULL, *uniform = NULL;
 
     (void)state;
@@ -206,7 +209,7 @@ static void uniform_slices_keep_to_the_padding_allowed(void **state)
     }
     m = make_matrix(ctx, &a);
     assert_ok(ctx, tess_matrix_convert(m, &options, &tight));
-    options.max_padding = 0.0;
+    options.slices.max_padding = 0.0;
     assert_ok(ctx, tess_matrix_convert(m, &options, &uniform));
     assert_int_equal(view_of(tight)->uniform_width, 0);
     assert_int_equal(view_of(tight)->value_units * 64, a.nnz);
@@ -223,7 +226,7 @@ static void too_much_padding_is_refused(void **state)
 {
     tess_context *ctx = open_cpu(1);
     oracle_csr a = oracle_open(300, 300);
-    tess_storage_options options = {.format = TESS_FORMAT_ELLR};
+    tess_storage_options options = {.size = sizeof(tess_storage_options), .format = TESS_FORMAT_ELLR};
     tess_matrix *m = NULL, *stored = NULL;
 
     (void)state;
@@ -237,22 +240,23 @@ static void too_much_padding_is_refused(void **state)
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(m, &options, &stored));
     assert_non_null(strstr(tess_context_last_error(ctx)->message, "150.3 entries per nonzero (90000 for 599)"));
     assert_non_null(strstr(tess_context_last_error(ctx)->hint, "sell"));
-    options.max_padding = 150.0;
+    options.slices.max_padding = 150.0;
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(m, &options, &stored));
-    options.max_padding = 150.5;
+    options.slices.max_padding = 150.5;
     assert_ok(ctx, tess_matrix_convert(m, &options, &stored));
     tess_matrix_destroy(stored);
     options.format = TESS_FORMAT_SELL;
-    options.max_padding = 0.0;
+    options.slices.max_padding = 0.0;
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(m, &options, &stored));
     assert_non_null(strstr(tess_context_last_error(ctx)->hint, "--max-padding"));
-    options.max_padding = 0.5;
+    options.slices.max_padding = 0.5;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_convert(m, &options, &stored));
-    options.max_padding = (double)NAN;
+    options.slices.max_padding = (double)NAN;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_convert(m, &options, &stored));
-    options = (tess_storage_options){.format = TESS_FORMAT_SELL, .window = 4097};
+    options =
+        (tess_storage_options){.size = sizeof(tess_storage_options), .format = TESS_FORMAT_SELL, .slices.window = 4097};
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_convert(m, &options, &stored));
-    options.window = -1;
+    options.slices.window = -1;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_convert(m, &options, &stored));
     tess_matrix_destroy(m);
     tess_context_destroy(ctx);
@@ -308,7 +312,8 @@ static void arithmetic_is_what_was_asked_for(void **state)
     tess_context *ctx = open_cpu(1);
     oracle_csr a = oracle_open(1, 2);
     tess_matrix *m = NULL, *fp64 = NULL, *fp32 = NULL;
-    tess_storage_options options = {.format = TESS_FORMAT_ELLR, .precision = TESS_PRECISION_FP32};
+    tess_storage_options options = {
+        .size = sizeof(tess_storage_options), .format = TESS_FORMAT_ELLR, .precision = TESS_PRECISION_FP32};
     double ones[2] = {1.0, 1.0}, zero = 0.0, result = 0.0;
     tess_vector *x32 = NULL, *y32 = NULL, *x = make_vector(ctx, 2, ones), *y = make_vector(ctx, 1, &zero);
 
@@ -355,7 +360,7 @@ static void csr_and_solvers_refuse_fp32_arithmetic(void **state)
     tess_context *ctx = open_cpu(1);
     oracle_csr a = oracle_tridiagonal(10, -1.0, 2.0, -1.0);
     tess_matrix *m = make_matrix(ctx, &a), *stored = NULL;
-    tess_storage_options options = {.arithmetic = TESS_ARITHMETIC_FP32};
+    tess_storage_options options = {.size = sizeof(tess_storage_options), .arithmetic = TESS_ARITHMETIC_FP32};
     tess_solve_options solve;
     tess_solver *solver = NULL;
 

@@ -71,9 +71,10 @@ static void check_part(tess_context *ctx, const oracle_csr *a, int variant)
                             .step = variant % 2 ? 1 : 3,
                             .scaled = variant / 2 % 2 == 1,
                             .unsorted = variant / 4 % 2 == 1};
-    const tess_storage_options options = {.format = variant / 8 % 2 ? TESS_FORMAT_SELL : TESS_FORMAT_ELLR,
+    const tess_storage_options options = {.size = sizeof(tess_storage_options),
+                                          .format = variant / 8 % 2 ? TESS_FORMAT_SELL : TESS_FORMAT_ELLR,
                                           .precision = precisions[variant % 4],
-                                          .max_padding = 1000.0};
+                                          .slices.max_padding = 1000.0};
     slice_part part = make_part(ctx, a, rule);
     int64_t held = ctx->held_bytes;
     ellr_view v;
@@ -117,7 +118,7 @@ static void unsorted_columns_are_all_looked_at(void **state)
                            .col_ind = columns,
                            .val = values,
                            .unsorted = true};
-    const tess_storage_options options = {.format = TESS_FORMAT_ELLR};
+    const tess_storage_options options = {.size = sizeof(tess_storage_options), .format = TESS_FORMAT_ELLR};
     tess_context *ctx = open_cpu(1);
     ellr_view v;
 
@@ -136,7 +137,8 @@ static void values_of_other_precisions_share_slices(void **state)
     tess_context *ctx = open_cpu(1);
     oracle_csr a = make_uneven_rows(700, false);
     slice_part part = make_part(ctx, &a, (part_rule){.first = 1, .step = 2, .scaled = true});
-    const tess_storage_options options = {.format = TESS_FORMAT_ELLR, .max_padding = 10.0};
+    const tess_storage_options options = {
+        .size = sizeof(tess_storage_options), .format = TESS_FORMAT_ELLR, .slices.max_padding = 10.0};
     csr_view plain = part.device;
     ellr_view v, low;
     void *values = NULL;
@@ -172,8 +174,10 @@ static void views_decode_into_their_rows(void **state)
     tess_context *ctx = open_cpu(2);
     oracle_csr a = make_uneven_rows(900, true);
     slice_part part = make_part(ctx, &a, (part_rule){.first = 0, .step = 2, .scaled = true, .unsorted = true});
-    const tess_storage_options options = {
-        .format = TESS_FORMAT_SELL, .precision = TESS_PRECISION_BF16, .max_padding = 100.0};
+    const tess_storage_options options = {.size = sizeof(tess_storage_options),
+                                          .format = TESS_FORMAT_SELL,
+                                          .precision = TESS_PRECISION_BF16,
+                                          .slices.max_padding = 100.0};
     int32_t *columns = test_allocate(part.host.nnz, sizeof *columns);
     double *values = test_allocate(part.host.nnz, sizeof *values);
     int64_t first = part_offset(&part, 0);
@@ -200,7 +204,8 @@ static void empty_rows_have_no_arrays(void **state)
 {
     tess_context *ctx = open_cpu(1);
     const csr_view rows = {.nrows = 100, .ncols = 10, .row_shift = 5};
-    const tess_storage_options options = {.format = TESS_FORMAT_ELLR, .precision = TESS_PRECISION_FP16};
+    const tess_storage_options options = {
+        .size = sizeof(tess_storage_options), .format = TESS_FORMAT_ELLR, .precision = TESS_PRECISION_FP16};
     int64_t held = ctx->held_bytes;
     void *values = &held;
     ellr_view v;
@@ -223,7 +228,7 @@ static void refusals_leave_nothing_behind(void **state)
     tess_context *ctx = open_cpu(1);
     oracle_csr a = oracle_power_law(2000, 4);
     slice_part part = make_part(ctx, &a, (part_rule){.first = 0, .step = 3});
-    const tess_storage_options options = {.format = TESS_FORMAT_ELLR};
+    const tess_storage_options options = {.size = sizeof(tess_storage_options), .format = TESS_FORMAT_ELLR};
     int64_t held = ctx->held_bytes;
     ellr_view v = {.nrows = 77};
 

@@ -14,7 +14,7 @@ static tess_storage_options lossless(tess_format format, const char *policy, con
 
     tess_storage_options_init(&o);
     o.format = format;
-    o.max_padding = 100.0;
+    o.slices.max_padding = 100.0;
     o.policy.granularity = TESS_GRANULARITY_MATRIX;
     assert_int_equal(tess_policy_options_parse(policy, &o.policy), TESS_SUCCESS);
     if (levels) { assert_int_equal(tess_levels_parse(levels, &o.policy), TESS_SUCCESS); }
@@ -127,10 +127,10 @@ static void a_solve_is_that_of_fp64(void **state)
         wide = solve_here(ctx, &a, &options, b);
         options.storage = lossless(formats[k % FORMATS], "lossless", NULL);
         narrow = solve_here(ctx, &a, &options, b);
-        assert_true(narrow.result.converged && narrow.result.matrix_exact && wide.result.matrix_exact);
-        assert_int_equal(narrow.result.matrix_precision, TESS_PRECISION_E4M3);
-        assert_int_equal(narrow.result.nonzeros_per_precision[TESS_PRECISION_E4M3], a.nnz);
-        assert_true(narrow.result.matrix_bytes < wide.result.matrix_bytes);
+        assert_true(narrow.result.converged && narrow.result.storage.exact && wide.result.storage.exact);
+        assert_int_equal(narrow.result.storage.precision, TESS_PRECISION_E4M3);
+        assert_int_equal(narrow.result.storage.nonzeros_per_precision[TESS_PRECISION_E4M3], a.nnz);
+        assert_true(narrow.result.storage.matrix_bytes < wide.result.storage.matrix_bytes);
         assert_int_equal(narrow.result.refinements, wide.result.refinements);
         assert_false(narrow.result.escalated);
         assert_in_range(narrow.result.iterations + 1, wide.result.iterations + (same ? 1 : 0),
@@ -171,7 +171,7 @@ static void new_values_are_looked_at(void **state)
         check_honest(now, b, x, &options, &result);
         assert_true(result.converged);
         assert_int_equal(result.refinements > 0, turn == 1);
-        assert_int_equal(result.matrix_precision == TESS_PRECISION_E4M3 && result.matrix_exact, turn != 1);
+        assert_int_equal(result.storage.precision == TESS_PRECISION_E4M3 && result.storage.exact, turn != 1);
     }
     tess_solver_destroy(solver);
     tess_matrix_destroy(m);
@@ -209,7 +209,7 @@ static void new_values_of_tiles_are_mended(void **state)
         result = solve_with(solver, ctx, a.nrows, b, x);
         check_honest(&a, b, x, &options, &result);
         assert_true(result.converged);
-        assert_int_equal(result.matrix_exact, turn == 0);
+        assert_int_equal(result.storage.exact, turn == 0);
         assert_int_equal(result.refinements > 0, turn == 1);
     }
     tess_solver_destroy(solver);

@@ -58,7 +58,7 @@ static tess_format format_for(tess_context *ctx, const oracle_csr *a, const tess
     assert_ok(ctx, tess_matrix_convert(m, options, &stored));
     assert_int_equal(tess_context_last_error(ctx)->status, TESS_SUCCESS);
     format = tess_matrix_format(stored);
-    if (options->arithmetic == TESS_ARITHMETIC_FP64 && options->row_order == TESS_ROW_ORDER_ORIGINAL) {
+    if (options->arithmetic == TESS_ARITHMETIC_FP64 && options->split.row_order == TESS_ROW_ORDER_ORIGINAL) {
         oracle_csr held = decode_matrix(stored);
 
         check_product(stored, &held, TESS_OP_NONE, 1.5, 0.5);
@@ -104,11 +104,11 @@ static void slices_are_taken_where_they_pad_little(void **state)
             assert_true(!slices || (slices->format == TESS_FORMAT_SELL && slices->precision == o.precision));
             tess_matrix_destroy(slices);
         }
-        o.max_padding = 1.14; /* less is allowed than would pay */
+        o.slices.max_padding = 1.14; /* less is allowed than would pay */
         assert_int_equal(format_for(ctx, &a, &o), TESS_FORMAT_CSR);
-        o.max_padding = 0.0; /* the default */
+        o.slices.max_padding = 0.0; /* the default */
         assert_int_equal(format_for(ctx, &a, &o), on_gpu && pays ? TESS_FORMAT_SELL : TESS_FORMAT_CSR);
-        o.max_padding = 0.5;
+        o.slices.max_padding = 0.5;
         assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_try_slices(m, &o, &slices));
         tess_matrix_destroy(m);
         oracle_free(&a);
@@ -149,11 +149,11 @@ static void diagonals_are_taken_where_they_pad_little(void **state)
             const tess_format other = k == 0 ? TESS_FORMAT_CSR : on_gpu ? TESS_FORMAT_TILES : TESS_FORMAT_SPLIT;
 
             assert_int_equal(format_for(ctx, &a, &o), on_gpu && pays && k < 3 ? TESS_FORMAT_DIA : other);
-            o.max_padding = 1.14; /* less is allowed than would pay */
+            o.slices.max_padding = 1.14; /* less is allowed than would pay */
             assert_int_equal(format_for(ctx, &a, &o), other);
             o = options_of(policies[k], TESS_GRANULARITY_BLOCK);
             if (k > 0) { assert_int_equal(format_for(ctx, &a, &o), other); }
-            o.layout = k > 0 ? TESS_LAYOUT_RESIDENT : TESS_LAYOUT_TCKI;
+            o.papers = k > 0 ? &papers_resident : NULL;
             o.policy.granularity = TESS_GRANULARITY_MATRIX;
             if (k > 0) { assert_int_equal(format_for(ctx, &a, &o), TESS_FORMAT_TILES); }
         }
@@ -174,7 +174,7 @@ static void fp32_arithmetic_takes_slices(void **state)
     o.arithmetic = TESS_ARITHMETIC_FP32;
     o.precision = TESS_PRECISION_FP16;
     assert_int_equal(format_for(ctx, &a, &o), TESS_FORMAT_SELL);
-    o.max_padding = 1.15;
+    o.slices.max_padding = 1.15;
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(m, &o, &stored));
     assert_null(stored);
     assert_non_null(strstr(tess_context_last_error(ctx)->message, "entries per nonzero"));
@@ -261,17 +261,17 @@ static void what_one_format_takes_decides(void **state)
     (void)state;
     split[0].policy.share = 50.0;
     split[1].policy.at_most_one = 1;
-    split[2].base = TESS_FORMAT_ELLR;
-    split[2].max_padding = 1000.0;
-    split[3].row_order = TESS_ROW_ORDER_PERMUTED;
+    split[2].split.base = TESS_FORMAT_ELLR;
+    split[2].slices.max_padding = 1000.0;
+    split[3].split.row_order = TESS_ROW_ORDER_PERMUTED;
     split[3].policy.granularity = TESS_GRANULARITY_MATRIX; /* layers have no order of their own */
     split[4].arithmetic = TESS_ARITHMETIC_FP32;
     for (size_t k = 0; k < sizeof split / sizeof *split; k++) {
         assert_int_equal(format_for(ctx, &full, &split[k]), TESS_FORMAT_SPLIT);
     }
     assert_int_equal(tess_levels_parse("fp64,fp16:scaled", &tiles[0].policy), TESS_SUCCESS);
-    tiles[1].kernel = TESS_KERNEL_PAPER;
-    tiles[2].layout = TESS_LAYOUT_RESIDENT;
+    tiles[1].papers = &papers_kernel;
+    tiles[2].papers = &papers_resident;
     for (size_t k = 0; k < sizeof tiles / sizeof *tiles; k++) {
         assert_int_equal(format_for(ctx, &full, &tiles[k]), TESS_FORMAT_TILES);
         assert_int_equal(format_for(ctx, &sparse, &tiles[k]), TESS_FORMAT_TILES);
@@ -335,7 +335,7 @@ static void what_cannot_be_is_refused(void **state)
     tess_storage_options o = options_of("none", TESS_GRANULARITY_ROW);
 
     (void)state;
-    o.kernel = TESS_KERNEL_PAPER;
+    o.papers = &papers_kernel;
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(m, &o, &stored));
     assert_non_null(strstr(tess_context_last_error(ctx)->hint, "tiles"));
     o = options_of("fixed-range:40", TESS_GRANULARITY_ROW);
@@ -365,7 +365,7 @@ static tess_solve_result solve_in(tess_context *ctx, const oracle_csr *a, const 
 
     memset(x, 0, (size_t)a->nrows * sizeof *x);
     options.storage = *storage;
-    if (steps) { options.steps = steps_of(steps); }
+    if (steps) { options.jacobi.steps = steps_of(steps); }
     result = solve_once(ctx, a, &options, b, x);
     check_honest(a, b, x, &options, &result);
     assert_true(result.converged);
@@ -391,13 +391,13 @@ static void solvers_take_it(void **state)
         named.format = on_gpu && chosen.engine != TESS_ENGINE_SINGLE_KERNEL ? TESS_FORMAT_DIA : TESS_FORMAT_CSR;
         if (on_gpu && low) { named.precision = TESS_PRECISION_FP32; } /* which csr, and auto, take from the cycles */
         by_name = solve_in(ctx, &a, b, solvers[k], &named, NULL);
-        assert_int_equal(chosen.format, named.format);
+        assert_int_equal(chosen.storage.format, named.format);
         assert_int_equal(chosen.iterations, by_name.iterations);
-        assert_int_equal(chosen.matrix_bytes, by_name.matrix_bytes);
+        assert_int_equal(chosen.storage.matrix_bytes, by_name.storage.matrix_bytes);
         assert_int_equal(chosen.resident_bytes, by_name.resident_bytes);
         o = options_of("mean-3std", TESS_GRANULARITY_MATRIX);
         chosen = solve_in(ctx, &a, b, solvers[k], &o, NULL);
-        assert_int_equal(chosen.format, on_gpu ? TESS_FORMAT_TILES : TESS_FORMAT_SPLIT);
+        assert_int_equal(chosen.storage.format, on_gpu ? TESS_FORMAT_TILES : TESS_FORMAT_SPLIT);
     }
     free(b);
     oracle_free(&a);
@@ -422,7 +422,7 @@ static void jacobi_takes_it(void **state)
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         const tess_storage_options o = options_of(cases[k].policy, TESS_GRANULARITY_MATRIX);
 
-        assert_int_equal(solve_in(ctx, &a, b, TESS_SOLVER_JACOBI, &o, cases[k].steps).format, cases[k].format);
+        assert_int_equal(solve_in(ctx, &a, b, TESS_SOLVER_JACOBI, &o, cases[k].steps).storage.format, cases[k].format);
     }
     free(b);
     oracle_free(&a);
@@ -454,6 +454,7 @@ static void time_steps_take_it(void **state)
         options.storage = options_of(cases[k].policy, TESS_GRANULARITY_MATRIX);
         if (cases[k].steps) { options.steps = steps_of(cases[k].steps); }
         assert_ok(ctx, tess_timestep_create(m, &options, &ts));
+        tess_timestep_result_init(&result);
         assert_ok(ctx, tess_timestep_run(ts, x, 4, NULL, NULL, 0, &result));
         if (cases[k].format == TESS_FORMAT_AUTO) {
             assert_int_equal(result.format, on_gpu ? TESS_FORMAT_DIA : TESS_FORMAT_CSR);

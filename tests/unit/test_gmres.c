@@ -247,10 +247,10 @@ static void wrong_options_are_refused(void **state)
     options = gmres_basis_options(5, (tess_precision)TESS_PRECISION_COUNT, 0);
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));
     options = solve_options(TESS_SOLVER_GMRES_IR);
-    options.basis = (tess_role_precision){.given = 1, .storage = TESS_PRECISION_FP64}; /* of FP32 vectors */
+    options.gmres.basis = (tess_role_precision){.given = 1, .storage = TESS_PRECISION_FP64}; /* of FP32 vectors */
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));
     options = solve_options(TESS_SOLVER_GMRES);
-    options.inner = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP32};
+    options.gmres.inner = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP32};
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));
     assert_null(solver);
     tess_matrix_destroy(m);

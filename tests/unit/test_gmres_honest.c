@@ -9,7 +9,7 @@ static tess_precond_options in_fp32(tess_precond_kind kind, int degree)
 
     tess_precond_options_init(&options);
     options.kind = kind;
-    options.degree = degree;
+    options.polynomial.degree = degree;
     options.role = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32};
     return options;
 }
@@ -108,8 +108,8 @@ static void ends_of_the_ranges_are_served(void **state)
         tess_solver *solver = NULL;
         tess_solve_result result;
 
-        options.orthogonalization = (tess_orthogonalization)(k / 3 % 2);
-        options.restart = INT32_MAX;
+        options.gmres.orthogonalization = (tess_orthogonalization)(k / 3 % 2);
+        options.gmres.restart = INT32_MAX;
         options.max_iterations = 200;
         assert_ok(ctx, tess_solver_create(m, &options, &solver));
         for (int again = 0; again < 3; again++) {
@@ -186,10 +186,10 @@ static void wrong_options_are_refused(void **state)
     for (int k = 0; k < 4; k++) {
         options[k] = solve_options(TESS_SOLVER_GMRES);
     }
-    options[0].orthogonalization = (tess_orthogonalization)2;
-    options[1].inner = (tess_role_precision){1, TESS_PRECISION_FP32, (tess_arithmetic)2};
-    options[2].inner = (tess_role_precision){1, (tess_precision)-1, TESS_ARITHMETIC_FP64};
-    options[3].restart = -1;
+    options[0].gmres.orthogonalization = (tess_orthogonalization)2;
+    options[1].gmres.inner = (tess_role_precision){1, TESS_PRECISION_FP32, (tess_arithmetic)2};
+    options[2].gmres.inner = (tess_role_precision){1, (tess_precision)-1, TESS_ARITHMETIC_FP64};
+    options[3].gmres.restart = -1;
     for (int k = 0; k < 4; k++) {
         assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options[k], &solver));
         assert_null(solver);

@@ -27,8 +27,8 @@ static void refinement_reaches_fp64(void **state)
             tess_solve_options options = solve_options(TESS_SOLVER_GMRES_IR);
             tess_solve_result result;
 
-            options.inner = inner_roles[k % ROLES];
-            options.orthogonalization = (tess_orthogonalization)(k / ROLES);
+            options.gmres.inner = inner_roles[k % ROLES];
+            options.gmres.orthogonalization = (tess_orthogonalization)(k / ROLES);
             options.rtol = 1e-12;
             for (int i = 0; i < N; i++) {
                 scaled[i] = ldexp(b[i], powers[p]);
@@ -73,7 +73,7 @@ static void refinement_works_with_every_format(void **state)
         memset(x, 0, (size_t)a.nrows * sizeof *x);
         result = solve_once(ctx, &a, &options, b, x);
         assert_int_equal(result.reason, TESS_REASON_RTOL);
-        assert_int_equal(result.format, formats[f]);
+        assert_int_equal(result.storage.format, formats[f]);
         check_honest(&a, b, x, &options, &result);
     }
     tess_context_destroy(ctx);
@@ -93,7 +93,7 @@ static void refinement_that_is_reported_looks_at_restarts(void **state)
     tess_solve_result result;
 
     (void)state;
-    options.restart = RESTART;
+    options.gmres.restart = RESTART;
     options.guard = TESS_GUARD_REPORT;
     options.rtol = 1e-10;
     memset(x, 0, (size_t)a.nrows * sizeof *x);
@@ -131,12 +131,12 @@ static void bases_take_the_bytes_of_their_precision(void **state)
             tess_solve_result result;
             double x[N] = {0.0};
 
-            options.restart = RESTART;
-            options.basis = (tess_role_precision){.given = 1, .storage = basis};
+            options.gmres.restart = RESTART;
+            options.gmres.basis = (tess_role_precision){.given = 1, .storage = basis};
             options.max_iterations = 3;
             result = solve_once(ctx, &a, &options, b, x);
-            assert_int_equal(result.inner.storage, widest);
-            assert_int_equal(result.basis.storage, basis);
+            assert_int_equal(result.gmres.inner.storage, widest);
+            assert_int_equal(result.gmres.basis.storage, basis);
             if (k == 0) {
                 resident = result.resident_bytes;
                 peak = result.peak_device_bytes;
@@ -225,9 +225,9 @@ static void low_cycles_ask_for_what_they_can_give(void **state)
             tess_solve_options options = solve_options(TESS_SOLVER_GMRES_IR);
             tess_solve_result result;
 
-            options.inner = cases[k / GMRES_WAYS].inner;
-            options.orthogonalization = (tess_orthogonalization)(k % GMRES_WAYS);
-            options.restart = 200;
+            options.gmres.inner = cases[k / GMRES_WAYS].inner;
+            options.gmres.orthogonalization = (tess_orthogonalization)(k % GMRES_WAYS);
+            options.gmres.restart = 200;
             options.max_iterations = after ? iterations_to(ctx, &a, b, factor * 15.0 / 16.0) + 1
                                            : iterations_to(ctx, &a, b, factor * 17.0 / 16.0) - 1;
             memset(x, 0, (size_t)a.nrows * sizeof *x);
@@ -255,13 +255,13 @@ static void inner_precision_is_chosen_by_size(void **state)
         tess_solve_options options = solve_options(TESS_SOLVER_GMRES);
         tess_solve_result result;
 
-        options.inner_auto = 1;
+        options.gmres.inner_auto = 1;
         options.max_iterations = 2;
         memset(x, 0, (size_t)a.nrows * sizeof *x);
         result = solve_once(ctx, &a, &options, b, x);
-        assert_int_equal(result.inner.given, 1);
-        assert_int_equal(result.inner.storage, large ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64);
-        assert_int_equal(result.basis.storage, result.inner.storage);
+        assert_int_equal(result.gmres.inner.given, 1);
+        assert_int_equal(result.gmres.inner.storage, large ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64);
+        assert_int_equal(result.gmres.basis.storage, result.gmres.inner.storage);
         oracle_free(&a);
         free(b);
         free(x);
@@ -284,10 +284,10 @@ static void first_in_fp32_then_in_fp64(void **state)
         tess_solver *solver = NULL;
         tess_solve_result result;
 
-        options.restart = RESTART;
+        options.gmres.restart = RESTART;
         options.rtol = 1e-12;
         options.guard = TESS_GUARD_REPORT;
-        options.switch_at = k == 0 ? 2 * LONG : k == 1 ? 2 * RESTART - 3 : 0;
+        options.gmres.switch_at = k == 0 ? 2 * LONG : k == 1 ? 2 * RESTART - 3 : 0;
         options.max_iterations = k == 0 ? LONG : 20000;
         memset(x, 0, (size_t)a.nrows * sizeof *x);
         assert_ok(ctx, tess_solver_create(m, &options, &solver));
@@ -299,7 +299,7 @@ static void first_in_fp32_then_in_fp64(void **state)
             assert_true(low > 0x1p-24 && low < 1e-4); /* x alone is rounded to FP32 */
         } else {
             assert_int_equal(result.reason, TESS_REASON_RTOL);
-            assert_int_equal(result.matrix_precision, TESS_PRECISION_FP64);
+            assert_int_equal(result.storage.precision, TESS_PRECISION_FP64);
             assert_int_equal(result.escalated, 0);
         }
         if (k == 1) { assert_true(result.history[2 * RESTART] > low * result.rhs_norm); }
@@ -327,16 +327,16 @@ static void switches_come_with_the_first_restart(void **state)
         tess_solve_options options = solve_options(TESS_SOLVER_GMRES_FD);
         tess_solve_result result;
 
-        options.restart = RESTART;
+        options.gmres.restart = RESTART;
         options.rtol = 1e-12;
         options.guard = k / 2 % 2 ? TESS_GUARD_REPORT : TESS_GUARD_REPAIR;
-        options.switch_at = when[0];
+        options.gmres.switch_at = when[0];
         options.max_iterations = when[1] + after;
         memset(x, 0, (size_t)a.nrows * sizeof *x);
         result = solve_once(ctx, &a, &options, b, x);
         assert_int_equal(result.reason, TESS_REASON_ITERATIONS);
         assert_int_equal(result.iterations, when[1] + after);
-        assert_int_equal(result.matrix_precision, after ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32);
+        assert_int_equal(result.storage.precision, after ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32);
         check_honest(&a, b, x, &options, &result);
     }
     tess_context_destroy(ctx);

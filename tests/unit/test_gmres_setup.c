@@ -43,14 +43,14 @@ static void lengths_are_judged_at_creation(void **state)
         tess_solve_options options = solve_options(solvers[k % 3]);
         tess_solver *solver = NULL;
 
-        options.orthogonalization = (tess_orthogonalization)(k / 3 % GMRES_WAYS);
+        options.gmres.orthogonalization = (tess_orthogonalization)(k / 3 % GMRES_WAYS);
         options.reorder = k / (3 * GMRES_WAYS) ? TESS_REORDERING_RCM : TESS_REORDERING_NONE;
-        options.restart = MOST_VECTORS + 1;
+        options.gmres.restart = MOST_VECTORS + 1;
         assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
         assert_null(solver);
         assert_ok(ctx, tess_solver_create(cut, &options, &solver));
         tess_solver_destroy(solver);
-        options.restart = MOST_VECTORS;
+        options.gmres.restart = MOST_VECTORS;
         assert_ok(ctx, tess_solver_create(m, &options, &solver));
         tess_solver_destroy(solver);
     }
@@ -96,12 +96,12 @@ static void operators_have_preconditioners_in_fp64(void **state)
         tess_solve_result result;
 
         options.precond.kind = TESS_PRECOND_POLYNOMIAL;
-        options.precond.degree = 3;
+        options.precond.polynomial.degree = 3;
         assert_ok(ctx, tess_solver_create(m, &options, &solver));
         memset(x, 0, sizeof x);
         result = solve_with(solver, ctx, N, b, x);
         assert_int_equal(result.reason, TESS_REASON_RTOL);
-        assert_int_equal(result.inner.storage, k == 0 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32);
+        assert_int_equal(result.gmres.inner.storage, k == 0 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32);
         assert_true(isnan(result.residual_bound)); /* what an operator rounds is not known */
         result.residual_bound = 1e-14 * result.rhs_norm;
         check_honest(&a, b, x, &options, &result);
@@ -144,9 +144,9 @@ static void handles_begin_again_after_escalation(void **state)
         tess_solve_options options = solve_options(TESS_SOLVER_GMRES);
         tess_solver *solver = NULL;
 
-        options.restart = RESTART;
-        options.orthogonalization = (tess_orthogonalization)(k / 2);
-        options.basis = (tess_role_precision){.given = 1, .storage = TESS_PRECISION_FP16};
+        options.gmres.restart = RESTART;
+        options.gmres.orthogonalization = (tess_orthogonalization)(k / 2);
+        options.gmres.basis = (tess_role_precision){.given = 1, .storage = TESS_PRECISION_FP16};
         assert_ok(ctx, tess_solver_create(matrices[k % 2], &options, &solver));
         for (int again = 0; again < 2; again++) {
             double x[N] = {0.0};
@@ -209,10 +209,10 @@ static void preconditioners_that_fp64_has_not_end_the_solve(void **state)
 
     (void)state;
     options.precond.kind = TESS_PRECOND_POLYNOMIAL;
-    options.precond.degree = 1;
-    options.inner = (tess_role_precision){1, TESS_PRECISION_FP16, TESS_ARITHMETIC_FP64};
-    options.restart = RESTART;
-    assert_ok(ctx, tess_vector_set_random(random, options.precond.seed, -1.0, 1.0));
+    options.precond.polynomial.degree = 1;
+    options.gmres.inner = (tess_role_precision){1, TESS_PRECISION_FP16, TESS_ARITHMETIC_FP64};
+    options.gmres.restart = RESTART;
+    assert_ok(ctx, tess_vector_set_random(random, options.precond.polynomial.seed, -1.0, 1.0));
     read_vector(random, u);
     for (int i = 0; i < N; i++) {
         norm = hypot(norm, u[i]);
@@ -234,7 +234,7 @@ static void preconditioners_that_fp64_has_not_end_the_solve(void **state)
         check_honest(&a, u, x, &options, &result);
     }
     tess_solver_destroy(solver);
-    options.inner = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64};
+    options.gmres.inner = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64};
     assert_ok(ctx, tess_solver_create(m, &options, &solver));
     memset(u, 0, sizeof u);
     u[0] = 1.0;
@@ -270,11 +270,11 @@ static void fp32_residuals_are_those_of_the_rounded_x(void **state)
     }
     a = oracle_diagonal(N, values);
     options.rtol = 1e-12;
-    options.switch_at = 1000; /* never */
+    options.gmres.switch_at = 1000; /* never */
     options.max_iterations = 10;
     result = solve_once(ctx, &a, &options, b, x);
     assert_int_equal(result.reason, TESS_REASON_RTOL);
-    assert_int_equal(result.matrix_precision, TESS_PRECISION_FP32);
+    assert_int_equal(result.storage.precision, TESS_PRECISION_FP32);
     check_honest(&a, b, x, &options, &result);
     tess_context_destroy(ctx);
     oracle_free(&a);

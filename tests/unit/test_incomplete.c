@@ -351,11 +351,11 @@ static void update_follows_the_values(void **state)
         tess_precond_options options = factor_options(kinds[c % 2]);
         tess_precond *m = NULL, *direct = NULL;
 
-        options.triangular = c / 2 == 0   ? TESS_TRIANGULAR_LEVELS
-                             : c / 2 == 3 ? TESS_TRIANGULAR_MERGED
-                                          : TESS_TRIANGULAR_BLOCKS;
-        options.leaf = 64;
-        options.squares.precision = c / 2 == 2 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
+        options.incomplete.triangular = c / 2 == 0   ? TESS_TRIANGULAR_LEVELS
+                                        : c / 2 == 3 ? TESS_TRIANGULAR_MERGED
+                                                     : TESS_TRIANGULAR_BLOCKS;
+        options.incomplete.leaf = 64;
+        options.incomplete.squares.precision = c / 2 == 2 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
         assert_ok(ctx, tess_precond_create(matrix, &options, &m));
         assert_ok(ctx, tess_precond_create(fresh, &options, &direct));
         renew(matrix, &b);
@@ -406,22 +406,22 @@ static void wrong_requests_are_refused(void **state)
         o.role = (tess_role_precision){1, TESS_PRECISION_E4M3, TESS_ARITHMETIC_FP64};
         assert_fails(ctx, TESS_UNSUPPORTED, tess_precond_create(matrix, &o, &m));
         o = good;
-        o.leaf = 0;
+        o.incomplete.leaf = 0;
         assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_precond_create(matrix, &o, &m));
         o = good;
-        o.triangular = (tess_triangular)9;
+        o.incomplete.triangular = (tess_triangular)9;
         assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_precond_create(matrix, &o, &m));
         o = good;
-        o.factorization = (tess_factorization)3;
+        o.incomplete.factorization = (tess_factorization)3;
         assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_precond_create(matrix, &o, &m));
         o = good;
-        o.squares.precision = TESS_PRECISION_FP32;
+        o.incomplete.squares.precision = TESS_PRECISION_FP32;
         for (int way = 0; way < 2; way++) {
-            o.triangular = way == 0 ? TESS_TRIANGULAR_LEVELS : TESS_TRIANGULAR_MERGED;
+            o.incomplete.triangular = way == 0 ? TESS_TRIANGULAR_LEVELS : TESS_TRIANGULAR_MERGED;
             assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_precond_create(matrix, &o, &m));
         }
         o = good;
-        o.squares.row_order = TESS_ROW_ORDER_PERMUTED;
+        o.incomplete.squares.split.row_order = TESS_ROW_ORDER_PERMUTED;
         assert_fails(ctx, TESS_UNSUPPORTED, tess_precond_create(matrix, &o, &m));
         assert_null(m);
     }
@@ -516,7 +516,7 @@ static void auto_leaves_little_to_the_host(void **state)
         tess_precond *m = NULL;
 
         tess_precond_options_init(&options);
-        assert_int_equal(options.factorization, TESS_FACTORIZATION_AUTO);
+        assert_int_equal(options.incomplete.factorization, TESS_FACTORIZATION_AUTO);
         options.kind = kinds[k];
         assert_ok(ctx, tess_precond_create(matrix, &options, &m));
         assert_ok(ctx, tess_precond_get_factors(m, &facts));

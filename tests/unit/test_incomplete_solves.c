@@ -28,9 +28,9 @@ static int64_t iterations_with(const oracle_csr *a, tess_solver_kind solver, tes
     options.precond = factor_options(kind);
     result = solve_problem(a, &options, 2);
     assert_int_equal(result.reason, TESS_REASON_RTOL);
-    assert_int_equal(result.precond, kind);
-    assert_true(result.precond_shift == 0.0);
-    assert_true((result.triangle_levels[0] > 0) == (kind != TESS_PRECOND_JACOBI));
+    assert_int_equal(result.precond.kind, kind);
+    assert_true(result.precond.shift == 0.0);
+    assert_true((result.precond.triangle_levels[0] > 0) == (kind != TESS_PRECOND_JACOBI));
     return result.iterations;
 }
 
@@ -75,16 +75,16 @@ static void every_solver_takes_them(void **state)
         tess_solve_result result;
 
         options.precond = factor_options(c < 25 ? TESS_PRECOND_ILU0 : TESS_PRECOND_IC0);
-        options.precond.leaf = 128;
+        options.precond.incomplete.leaf = 128;
         switch (c / 5 % 5) {
         case 1: options.precond.role = (tess_role_precision){1, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64}; break;
-        case 2: options.precond.triangular = TESS_TRIANGULAR_BLOCKS; break;
+        case 2: options.precond.incomplete.triangular = TESS_TRIANGULAR_BLOCKS; break;
         case 3: /* Yang et al. 2024: tiles, each in its own precision */
-            options.precond.triangular = TESS_TRIANGULAR_AUTO;
-            options.precond.squares.policy.policy = TESS_POLICY_FIXED_RANGE;
+            options.precond.incomplete.triangular = TESS_TRIANGULAR_AUTO;
+            options.precond.incomplete.squares.policy.policy = TESS_POLICY_FIXED_RANGE;
             options.storage.precision = c % 5 < 2 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
             break;
-        case 4: options.precond.triangular = TESS_TRIANGULAR_MERGED; break;
+        case 4: options.precond.incomplete.triangular = TESS_TRIANGULAR_MERGED; break;
         default: break;
         }
         result = solve_problem(&a, &options, 2);
@@ -107,7 +107,7 @@ static void transformed_systems_are_factored(void **state)
     options.reorder = TESS_REORDERING_RCM;
     result = solve_problem(&a, &options, 1);
     assert_int_equal(result.reason, TESS_REASON_RTOL);
-    assert_true(result.triangle_levels[0] > 0 && result.triangle_levels[1] > 0);
+    assert_true(result.precond.triangle_levels[0] > 0 && result.precond.triangle_levels[1] > 0);
     oracle_free(&a);
 }
 
@@ -124,10 +124,10 @@ static void indefinite_matrices(void **state)
             if (a.col_ind[k] == i) { a.val[k] -= 1.5; }
         }
     }
-    options.restart = (int)a.nrows; /* no restart in the way */
+    options.gmres.restart = (int)a.nrows; /* no restart in the way */
     options.precond = factor_options(TESS_PRECOND_IC0);
     result = solve_problem(&a, &options, 1);
-    assert_true(result.converged && result.precond_shift > 0.0);
+    assert_true(result.converged && result.precond.shift > 0.0);
     options.precond.kind = TESS_PRECOND_ILU0;
     assert_true(solve_problem(&a, &options, 1).converged);
     options.solver = TESS_SOLVER_CG;
@@ -159,8 +159,8 @@ static void solves_follow_the_values(void **state)
         tess_solve_result result;
 
         options.precond = factor_options(TESS_PRECOND_IC0);
-        options.precond.triangular = (tess_triangular)way;
-        options.precond.leaf = 64;
+        options.precond.incomplete.triangular = (tess_triangular)way;
+        options.precond.incomplete.leaf = 64;
         assert_ok(ctx, tess_solver_create(matrix, &options, &solver));
         for (int turn = 0; turn < 5; turn++) {
             const oracle_csr *now = turn == 2 ? &singular : &a;

@@ -11,7 +11,7 @@ static tess_solve_options jacobi(tess_format format, const char *steps)
     tess_solve_options options = solve_options(TESS_SOLVER_JACOBI);
 
     options.storage.format = format;
-    if (steps) { options.steps = steps_of(steps); }
+    if (steps) { options.jacobi.steps = steps_of(steps); }
     return options;
 }
 
@@ -49,9 +49,9 @@ enum {
 static void take_storage(tess_solve_options *options, const storage_case *c)
 {
     options->storage.format = c->format;
-    options->storage.base = c->base;
+    options->storage.split.base = c->base;
     options->storage.policy.granularity = c->granularity;
-    options->storage.max_padding = 100.0;
+    options->storage.slices.max_padding = 100.0;
 }
 
 /* Rows of three magnitudes, so that a policy has something to choose. */
@@ -155,7 +155,7 @@ static void weighted_iterates_are_those_of_a_naive_loop(void **state)
         tess_solve_options options = fixed(TESS_FORMAT_COMPOSITE, c == 0 ? "fp64" : "fp32", 9);
         double x[N] = {0.0}, naive[N] = {0.0}, plain[N] = {0.0}, size = naive_jacobi(&a, b, 0.7, 9, naive);
 
-        options.omega = 0.7;
+        options.jacobi.omega = 0.7;
         (void)solve_once(ctx, &a, &options, b, x);
         (void)naive_jacobi(&a, b, 1.0, 9, plain);
         assert_at_most(largest_difference(x, naive, N),
@@ -246,9 +246,9 @@ static void fixed_runs_share_their_iterations(void **state)
         result = solve_once(ctx, &a, &options, b, x);
         assert_int_equal(result.reason, TESS_REASON_ITERATIONS);
         assert_int_equal(result.iterations, cases[c].total);
-        assert_int_equal(result.steps.count, 3);
+        assert_int_equal(result.jacobi.steps.count, 3);
         for (int i = 0; i < 3; i++) {
-            assert_int_equal(result.steps.entry[i].iterations, cases[c].expected[i]);
+            assert_int_equal(result.jacobi.steps.entry[i].iterations, cases[c].expected[i]);
         }
         assert_false(result.converged);
         assert_int_equal(result.refinements, 0);
@@ -309,23 +309,23 @@ static void results_name_the_storage(void **state)
     options.storage.policy.parameter = 0.3;
     result = solve_once(ctx, &a, &options, b, x);
     assert_int_equal(result.solver, TESS_SOLVER_JACOBI);
-    assert_int_equal(result.format, TESS_FORMAT_COMPOSITE);
-    assert_int_equal(result.matrix_precision, TESS_PRECISION_FP64);
-    assert_true(result.nonzeros_per_precision[TESS_PRECISION_FP32] > 0);
-    assert_true(result.nonzeros_per_precision[TESS_PRECISION_FP64] > 0);
-    assert_int_equal(result.nonzeros_per_precision[TESS_PRECISION_FP32] +
-                         result.nonzeros_per_precision[TESS_PRECISION_FP64],
+    assert_int_equal(result.storage.format, TESS_FORMAT_COMPOSITE);
+    assert_int_equal(result.storage.precision, TESS_PRECISION_FP64);
+    assert_true(result.storage.nonzeros_per_precision[TESS_PRECISION_FP32] > 0);
+    assert_true(result.storage.nonzeros_per_precision[TESS_PRECISION_FP64] > 0);
+    assert_int_equal(result.storage.nonzeros_per_precision[TESS_PRECISION_FP32] +
+                         result.storage.nonzeros_per_precision[TESS_PRECISION_FP64],
                      a.nnz - N); /* the diagonal is apart */
     /* Table I: 16 bytes an entry, 4 an offset, 8 a diagonal entry */
-    assert_true(result.matrix_bytes > 16 * (a.nnz - N) + 8 * N);
-    assert_at_most((double)result.matrix_bytes, (double)(16 * (a.nnz - N) + 12 * N + 16));
-    assert_true(result.resident_bytes > result.matrix_bytes);
+    assert_true(result.storage.matrix_bytes > 16 * (a.nnz - N) + 8 * N);
+    assert_at_most((double)result.storage.matrix_bytes, (double)(16 * (a.nnz - N) + 12 * N + 16));
+    assert_true(result.resident_bytes > result.storage.matrix_bytes);
     options.storage.format = TESS_FORMAT_ELLR;
-    options.storage.max_padding = 100.0;
-    options.steps = steps_of("fp64");
+    options.storage.slices.max_padding = 100.0;
+    options.jacobi.steps = steps_of("fp64");
     result = solve_once(ctx, &a, &options, b, x);
-    assert_int_equal(result.format, TESS_FORMAT_ELLR);
-    assert_int_equal(result.nonzeros_per_precision[TESS_PRECISION_FP64], a.nnz - N);
+    assert_int_equal(result.storage.format, TESS_FORMAT_ELLR);
+    assert_int_equal(result.storage.nonzeros_per_precision[TESS_PRECISION_FP64], a.nnz - N);
     tess_context_destroy(ctx);
     oracle_free(&a);
     free(b);

@@ -10,7 +10,7 @@ static tess_solve_options jacobi(tess_format format, const char *steps)
     tess_solve_options options = solve_options(TESS_SOLVER_JACOBI);
 
     options.storage.format = format;
-    if (steps) { options.steps = steps_of(steps); }
+    if (steps) { options.jacobi.steps = steps_of(steps); }
     return options;
 }
 
@@ -49,15 +49,15 @@ static void check_convergence(tess_context *ctx, const oracle_csr *a, const requ
     int64_t sum = 0;
 
     options.storage.policy.granularity = c->granularity;
-    options.storage.max_padding = 100.0;
+    options.storage.slices.max_padding = 100.0;
     options.rtol = 1e-11; /* below what FP32 gives at once */
     options.max_iterations = 10000;
     result = solve_once(ctx, a, &options, b, x);
     assert_int_equal(result.reason, TESS_REASON_RTOL);
     assert_true(result.converged);
     check_honest(a, b, x, &options, &result);
-    for (int i = 0; i < result.steps.count; i++) {
-        sum += result.steps.entry[i].iterations;
+    for (int i = 0; i < result.jacobi.steps.count; i++) {
+        sum += result.jacobi.steps.entry[i].iterations;
     }
     assert_int_equal(sum, result.iterations);
     free(b);
@@ -121,7 +121,7 @@ static void low_steps_do_most_of_the_work(void **state)
     options.rtol = 1e-5;
     result = solve_once(ctx, &a, &options, b, x);
     assert_int_equal(result.reason, TESS_REASON_RTOL);
-    assert_true(result.steps.entry[0].iterations > 9 * result.steps.entry[1].iterations);
+    assert_true(result.jacobi.steps.entry[0].iterations > 9 * result.jacobi.steps.entry[1].iterations);
     assert_int_equal(result.refinements, 0);
     tess_context_destroy(ctx);
     oracle_free(&a);
@@ -209,8 +209,8 @@ static void transformed_systems_keep_count_of_steps(void **state)
         result = solve_once(ctx, &a, &options, b, x);
         assert_int_equal(result.reason, fixed ? TESS_REASON_ITERATIONS : TESS_REASON_RTOL);
         if (fixed > 0) { assert_int_equal(result.iterations, fixed == 1 ? 50 : 11); }
-        for (int i = 0; i < result.steps.count; i++) {
-            sum += result.steps.entry[i].iterations;
+        for (int i = 0; i < result.jacobi.steps.count; i++) {
+            sum += result.jacobi.steps.entry[i].iterations;
         }
         assert_int_equal(sum, result.iterations);
         check_honest(&a, b, x, &options, &result);
@@ -401,8 +401,8 @@ static void a_handle_serves_many_sides_and_values(void **state)
             check_honest(&a, b, x, &options, &result);
             result = solve_with(solver, ctx, N, b, x); /* from the solution */
             assert_int_equal(result.iterations, 0);
-            for (int i = 0; i < result.steps.count; i++) {
-                assert_int_equal(result.steps.entry[i].iterations, 0);
+            for (int i = 0; i < result.jacobi.steps.count; i++) {
+                assert_int_equal(result.jacobi.steps.entry[i].iterations, 0);
             }
             free(b);
         }
@@ -528,16 +528,16 @@ static void wrong_requests_are_refused(void **state)
     assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &o, &solver));
     o = jacobi(TESS_FORMAT_CSR, "fp64");
     for (int i = 0; i < 3; i++) {
-        o.omega = i == 0 ? 0.0 : i == 1 ? -1.0 : NAN;
+        o.jacobi.omega = i == 0 ? 0.0 : i == 1 ? -1.0 : NAN;
         assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &o, &solver));
     }
     o = jacobi(TESS_FORMAT_CSR, "fp64");
-    o.steps.count = 7;
+    o.jacobi.steps.count = 7;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &o, &solver));
-    o.steps.count = 2;
-    o.steps.entry[1].what = 17;
+    o.jacobi.steps.count = 2;
+    o.jacobi.steps.entry[1].what = 17;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &o, &solver));
-    o.steps.entry[1] = (tess_step_entry){TESS_MIXED, -1};
+    o.jacobi.steps.entry[1] = (tess_step_entry){TESS_MIXED, -1};
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &o, &solver));
     tess_matrix_destroy(shell);
     tess_matrix_destroy(m);

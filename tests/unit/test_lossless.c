@@ -344,10 +344,9 @@ static const tess_storage_options *all_formats(int *count)
     for (int k = 0; k < *count; k++) {
         tess_storage_options_init(&all[k]);
         all[k].format = kinds[k].format;
-        all[k].base = kinds[k].base;
-        all[k].kernel = kinds[k].kernel;
-        all[k].layout = kinds[k].layout;
-        all[k].max_padding = 100.0;
+        all[k].split.base = kinds[k].base;
+        all[k].papers = papers_tiles(kinds[k].kernel, kinds[k].layout);
+        all[k].slices.max_padding = 100.0;
         all[k].policy = options_of(kinds[k].granularity, "lossless", kinds[k].levels);
         all[k].policy.block_rows = all[k].policy.block_cols = kinds[k].side;
     }

@@ -29,7 +29,7 @@ static void a_solve_has_the_precision_of_fp64(void **state)
     assert_ok(ctx, tess_solver_create(m, &options, &solver));
     result = solve_with(solver, ctx, a.nrows, b, x);
     assert_true(result.converged);
-    assert_int_equal(result.nonzeros_per_precision[TESS_PRECISION_E4M3], a.nnz);
+    assert_int_equal(result.storage.nonzeros_per_precision[TESS_PRECISION_E4M3], a.nnz);
     assert_int_equal(result.refinements, 0);
     tess_solver_destroy(solver);
     lossy = options.storage;

@@ -306,8 +306,12 @@ static void empty_matrices_work(void **state)
 
 static void new_values_reach_products_transposes_and_stored_matrices(void **state)
 {
-    const tess_storage_options narrow = {.format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP32},
-                               same = {.format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP64};
+    const tess_storage_options narrow = {.size = sizeof(tess_storage_options),
+                                         .format = TESS_FORMAT_CSR,
+                                         .precision = TESS_PRECISION_FP32},
+                               same = {.size = sizeof(tess_storage_options),
+                                       .format = TESS_FORMAT_CSR,
+                                       .precision = TESS_PRECISION_FP64};
 
     (void)state;
     for (int ownership = TESS_COPY; ownership <= TESS_BORROW; ownership++) {
@@ -351,7 +355,8 @@ static void new_values_reach_products_transposes_and_stored_matrices(void **stat
 
 static void fp32_storage_rounds_to_nearest_and_says_its_size(void **state)
 {
-    const tess_storage_options narrow = {.format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP32};
+    const tess_storage_options narrow = {
+        .size = sizeof(tess_storage_options), .format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP32};
     oracle_csr a = oracle_random(100, 100, 5, 8), held;
     tess_context *ctx = open_cpu(1);
     tess_matrix *m = make_matrix(ctx, &a), *stored = NULL;
@@ -381,11 +386,13 @@ static void wrong_conversions_are_refused(void **state)
     oracle_csr a = oracle_tridiagonal(5, -1.0, 2.0, -1.0);
     tess_context *ctx = open_cpu(1);
     tess_matrix *m = make_matrix(ctx, &a), *stored = NULL, *again = NULL;
-    tess_storage_options o = {.format = TESS_FORMAT_SHELL, .precision = TESS_PRECISION_FP64};
+    tess_storage_options o = {
+        .size = sizeof(tess_storage_options), .format = TESS_FORMAT_SHELL, .precision = TESS_PRECISION_FP64};
 
     (void)state;
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(m, &o, &stored));
-    o = (tess_storage_options){.format = TESS_FORMAT_CSR, .precision = (tess_precision)99};
+    o = (tess_storage_options){
+        .size = sizeof(tess_storage_options), .format = TESS_FORMAT_CSR, .precision = (tess_precision)99};
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(m, &o, &stored));
     assert_null(stored);
     tess_storage_options_init(&o);

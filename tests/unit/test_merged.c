@@ -12,7 +12,7 @@ static void apply_renewed(const oracle_csr *a, tess_precond_options options, int
     tess_matrix *matrix = make_matrix(ctx, a);
     tess_precond *m = NULL;
 
-    options.triangular = TESS_TRIANGULAR_MERGED;
+    options.incomplete.triangular = TESS_TRIANGULAR_MERGED;
     assert_ok(ctx, tess_precond_create(matrix, &options, &m));
     if (renewed) {
         assert_ok(ctx, tess_matrix_update_values(matrix, a->val, TESS_MEMORY_HOST));
@@ -370,7 +370,7 @@ static void groups_stay_while_they_serve(void **state)
     const int64_t held = ctx->held_bytes;
 
     (void)state;
-    options.triangular = TESS_TRIANGULAR_MERGED;
+    options.incomplete.triangular = TESS_TRIANGULAR_MERGED;
     assert_ok(ctx, tess_precond_create(matrix, &options, &m));
     assert_ok(ctx, tess_precond_get_factors(m, &first));
     for (int64_t k = 0; k < steep.nnz; k++) { /* five rows in twenty, so that the solution stays a number */

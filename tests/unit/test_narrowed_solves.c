@@ -34,12 +34,12 @@ static tess_solve_options narrowing_options(tess_solver_kind solver, tess_narrow
     tess_solve_options options = solve_options(solver);
 
     options.storage = resident_lossless("fp64,fp32,fp16,e4m3");
-    options.narrowing = mode;
-    options.recurrence = TESS_RECURRENCE_STANDARD; /* without narrowing too, whatever the engine */
+    options.papers = papers_narrowing(mode);
+    options.cg.recurrence = TESS_RECURRENCE_STANDARD; /* without narrowing too, whatever the engine */
     return options;
 }
 
-static int64_t products_of(const tess_solve_result *r)
+static int64_t products_of(const tess_papers_result *r)
 {
     int64_t sum = r->tile_products_bypassed;
 
@@ -77,19 +77,19 @@ static void counts_are_those_of_all_products(void **state)
 
             options.precond.kind = (tess_precond_kind)precond;
             plain = solve_here(ctx, &a, &options, b);
-            options.narrowing = TESS_NARROWING_SAFE;
+            options.papers = papers_narrowing(TESS_NARROWING_SAFE);
             safe = solve_here(ctx, &a, &options, b);
             assert_true(plain.result.converged && safe.result.converged);
             check_honest(&a, b, safe.x, &options, &safe.result);
-            assert_int_equal(plain.result.narrowing, TESS_NARROWING_OFF);
-            assert_int_equal(products_of(&plain.result), 0);
-            assert_int_equal(safe.result.narrowing, TESS_NARROWING_SAFE);
-            assert_false(safe.result.narrowing_misled);
-            assert_int_equal(products_of(&safe.result), (k + 1) * tiles * safe.result.iterations);
-            assert_true(safe.result.tile_products_bypassed > 0 && safe.result.tile_products[TESS_PRECISION_FP64] > 0 &&
-                        safe.result.tile_products[TESS_PRECISION_FP32] > 0 &&
-                        safe.result.tile_products[TESS_PRECISION_FP16] > 0 &&
-                        safe.result.tile_products[TESS_PRECISION_E4M3] > 0);
+            assert_int_equal(plain.papers.narrowing, TESS_NARROWING_OFF);
+            assert_int_equal(products_of(&plain.papers), 0);
+            assert_int_equal(safe.papers.narrowing, TESS_NARROWING_SAFE);
+            assert_false(safe.papers.narrowing_misled);
+            assert_int_equal(products_of(&safe.papers), (k + 1) * tiles * safe.result.iterations);
+            assert_true(safe.papers.tile_products_bypassed > 0 && safe.papers.tile_products[TESS_PRECISION_FP64] > 0 &&
+                        safe.papers.tile_products[TESS_PRECISION_FP32] > 0 &&
+                        safe.papers.tile_products[TESS_PRECISION_FP16] > 0 &&
+                        safe.papers.tile_products[TESS_PRECISION_E4M3] > 0);
             assert_at_most((double)safe.result.iterations, (k == 0 ? 1.05 : 1.25) * (double)plain.result.iterations);
             discard(&plain);
             discard(&safe);
@@ -116,10 +116,10 @@ static void check_invariant(tess_context *ctx, const oracle_csr *a, const double
         load[i] = ldexp(b[i], load_exponent);
     }
     other = solve_here(ctx, &scaled, options, load);
-    assert_true(first.result.converged && other.result.converged && first.result.tile_products_bypassed > 0);
+    assert_true(first.result.converged && other.result.converged && first.papers.tile_products_bypassed > 0);
     assert_int_equal(first.result.iterations, other.result.iterations);
-    assert_memory_equal(first.result.tile_products, other.result.tile_products, sizeof first.result.tile_products);
-    assert_int_equal(first.result.tile_products_bypassed, other.result.tile_products_bypassed);
+    assert_memory_equal(first.papers.tile_products, other.papers.tile_products, sizeof first.papers.tile_products);
+    assert_int_equal(first.papers.tile_products_bypassed, other.papers.tile_products_bypassed);
     for (int64_t i = 0; i < a->nrows; i++) {
         assert_true(ldexp(first.x[i], load_exponent - matrix_exponent) == other.x[i]);
     }
@@ -170,30 +170,30 @@ static void paper_knows_the_scale_and_the_guard_knows_better(void **state)
             load[i] = ldexp(b[i], 60);
         }
         s = solve_here(ctx, &a, &options, load);
-        options.narrowing = TESS_NARROWING_OFF;
+        options.papers = papers_narrowing(TESS_NARROWING_OFF);
         plain = solve_here(ctx, &a, &options, load);
-        assert_true(s.result.converged && !s.result.narrowing_misled && s.result.tile_products_bypassed == 0);
+        assert_true(s.result.converged && !s.papers.narrowing_misled && s.papers.tile_products_bypassed == 0);
         assert_true(same_bits(s.x, plain.x, a.nrows));
         discard(&s);
         for (int64_t i = 0; i < a.nrows; i++) {
             load[i] = ldexp(b[i], -80);
         }
-        options.narrowing = TESS_NARROWING_PAPER;
+        options.papers = papers_narrowing(TESS_NARROWING_PAPER);
         s = solve_here(ctx, &a, &options, load);
-        assert_true(s.result.converged && s.result.narrowing_misled && s.result.tile_products_bypassed > 0);
+        assert_true(s.result.converged && s.papers.narrowing_misled && s.papers.tile_products_bypassed > 0);
         assert_int_equal(s.result.reason, TESS_REASON_RTOL);
         check_honest(&a, load, s.x, &options, &s.result);
         assert_at_most((double)s.result.iterations, 2.0 + 1.1 * (double)plain.result.iterations);
         discard(&s);
         options.guard = TESS_GUARD_REPORT;
         s = solve_here(ctx, &a, &options, load);
-        assert_false(s.result.converged || s.result.narrowing_misled);
+        assert_false(s.result.converged || s.papers.narrowing_misled);
         check_honest(&a, load, s.x, &options, &s.result);
         discard(&s);
         options.guard = TESS_GUARD_REPAIR;
-        options.narrowing = TESS_NARROWING_SAFE;
+        options.papers = papers_narrowing(TESS_NARROWING_SAFE);
         s = solve_here(ctx, &a, &options, load);
-        assert_true(s.result.converged && !s.result.narrowing_misled);
+        assert_true(s.result.converged && !s.papers.narrowing_misled);
         discard(&s);
         discard(&plain);
     }
@@ -233,7 +233,7 @@ static void an_estimate_that_misleads_is_caught(void **state)
     (void)state;
     assert_int_equal(report.result.reason, TESS_REASON_FALSE_CONVERGENCE);
     assert_true(!report.result.converged && report.result.relative_residual > 2e-3);
-    assert_true(repair.result.converged && repair.result.narrowing_misled && repair.result.refinements == 1);
+    assert_true(repair.result.converged && repair.papers.narrowing_misled && repair.result.refinements == 1);
     discard(&report);
     discard(&repair);
     oracle_free(&a);
@@ -252,9 +252,9 @@ static void a_solve_that_stalls_is_misled(void **state)
 
     (void)state;
     assert_int_equal(report.result.reason, TESS_REASON_ITERATIONS);
-    assert_true(!report.result.converged && !report.result.narrowing_misled);
+    assert_true(!report.result.converged && !report.papers.narrowing_misled);
     assert_true(report.result.relative_residual > 1e-6);
-    assert_true(repair.result.converged && repair.result.narrowing_misled && repair.result.refinements == 1);
+    assert_true(repair.result.converged && repair.papers.narrowing_misled && repair.result.refinements == 1);
     assert_true(repair.result.iterations >= limit / 4); /* it took a while to see */
     discard(&report);
     discard(&repair);
@@ -307,8 +307,8 @@ static void check_slow(tess_context *ctx, const oracle_csr *a, const char *polic
     options.rtol = rtol;
     options.max_iterations = 4 * 100; /* a cycle may take 100 to halve its residual */
     s = solve_here(ctx, a, &options, b);
-    assert_true(s.result.converged && !s.result.narrowing_misled && !s.result.escalated);
-    assert_int_equal(s.result.tile_products_bypassed, 0);
+    assert_true(s.result.converged && !s.papers.narrowing_misled && !s.result.escalated);
+    assert_int_equal(s.papers.tile_products_bypassed, 0);
     assert_int_equal(s.result.refinements, 1); /* the cycle did end */
     check_honest(a, b, s.x, &options, &s.result);
     discard(&s);
@@ -341,6 +341,7 @@ static void every_solve_begins_anew(void **state)
     tess_matrix *m = make_matrix(ctx, &a);
     const tess_solve_options options = narrowing_options(TESS_SOLVER_CG, TESS_NARROWING_PAPER);
     tess_solve_result result[2];
+    tess_papers_result papers[2];
     tess_solver *solver = NULL;
 
     (void)state;
@@ -351,10 +352,12 @@ static void every_solve_begins_anew(void **state)
     for (int time = 0; time < 2; time++) {
         memset(x, 0, (size_t)a.nrows * sizeof *x);
         result[time] = solve_with(solver, ctx, a.nrows, b, x);
+        tess_papers_result_init(&papers[time]);
+        assert_ok(ctx, tess_solver_papers_result(solver, &papers[time]));
     }
-    assert_true(result[0].converged && result[0].narrowing_misled && result[1].narrowing_misled);
+    assert_true(result[0].converged && papers[0].narrowing_misled && papers[1].narrowing_misled);
     assert_int_equal(result[0].iterations, result[1].iterations);
-    assert_int_equal(result[0].tile_products_bypassed, result[1].tile_products_bypassed);
+    assert_int_equal(papers[0].tile_products_bypassed, papers[1].tile_products_bypassed);
     tess_solver_destroy(solver);
     tess_matrix_destroy(m);
     free(b);
@@ -372,14 +375,17 @@ static void what_cannot_be_is_refused(void **state)
     tess_solve_options options = narrowing_options(TESS_SOLVER_CG, TESS_NARROWING_SAFE);
     tess_solver *solver = NULL;
     tess_narrowing mode = TESS_NARROWING_OFF;
+    tess_papers_solve papers = *options.papers;
 
     (void)state;
-    for (int r = TESS_RECURRENCE_ONE_REDUCTION; r <= TESS_RECURRENCE_PREDICT_AND_RECOMPUTE; r++) {
-        options.recurrence = (tess_recurrence)r;
-        assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
-    }
-    options.recurrence = TESS_RECURRENCE_AUTO;
-    options.storage.layout = TESS_LAYOUT_TCKI;
+    options.cg.recurrence = TESS_RECURRENCE_PREDICT_AND_RECOMPUTE;
+    assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
+    options.cg.recurrence = TESS_RECURRENCE_AUTO;
+    papers.one_reduction = 1;
+    options.papers = &papers;
+    assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
+    options.papers = papers_narrowing(TESS_NARROWING_SAFE);
+    options.storage.papers = NULL;
     assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
     assert_non_null(strstr(tess_context_last_error(ctx)->hint, "--layout resident"));
     tess_storage_options_init(&options.storage);
@@ -388,7 +394,9 @@ static void what_cannot_be_is_refused(void **state)
         options = narrowing_options(others[k], TESS_NARROWING_SAFE);
         assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
     }
-    options = narrowing_options(TESS_SOLVER_CG, (tess_narrowing)9);
+    options = narrowing_options(TESS_SOLVER_CG, TESS_NARROWING_SAFE);
+    papers = (tess_papers_solve){.size = sizeof papers, .narrowing = (tess_narrowing)9};
+    options.papers = &papers;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));
     assert_null(solver);
     assert_int_equal(tess_narrowing_parse("safe", &mode), TESS_SUCCESS);

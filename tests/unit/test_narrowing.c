@@ -305,7 +305,7 @@ static void passes_follow_the_rules(void **state)
     (void)state;
     options.storage = resident_lossless("fp64,fp32,fp16,e4m3");
     for (int mode = TESS_NARROWING_PAPER; mode <= TESS_NARROWING_SAFE; mode++) {
-        options.narrowing = (tess_narrowing)mode;
+        options.papers = papers_narrowing((tess_narrowing)mode);
         assert_ok(ctx, tess_solver_create(m, &options, &solver));
         check_passes(solver, (tess_narrowing)mode, &options.storage.policy);
         tess_solver_destroy(solver);

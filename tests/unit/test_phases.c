@@ -69,10 +69,10 @@ static void phases_add_up(void **state)
         const int variant = k / SOLVERS;
 
         options.timings = 1;
-        options.restart = 30;
-        options.orthogonalization = (tess_orthogonalization)(variant & 1);
+        options.gmres.restart = 30;
+        options.gmres.orthogonalization = (tess_orthogonalization)(variant & 1);
         options.precond.kind = variant & 2 ? TESS_PRECOND_POLYNOMIAL : TESS_PRECOND_NONE;
-        options.precond.degree = 3;
+        options.precond.polynomial.degree = 3;
         options.reorder = variant & 4 ? TESS_REORDERING_RCM : TESS_REORDERING_NONE;
         options.storage.precision = precisions[variant >> 3];
         check_phases(ctx, options, &a, b);
@@ -168,7 +168,7 @@ static void sleeps_are_found_where_they_were(void **state)
         double x[SMALL] = {0.0}, product = 1e-3 * PRODUCT_MILLISECONDS, between;
 
         options.timings = 1;
-        options.orthogonalization = k == 3 ? TESS_ORTHOGONALIZATION_CGS2 : TESS_ORTHOGONALIZATION_CGS2_DELAYED;
+        options.gmres.orthogonalization = k == 3 ? TESS_ORTHOGONALIZATION_CGS2 : TESS_ORTHOGONALIZATION_CGS2_DELAYED;
         assert_ok(ctx, tess_matrix_create_shell(ctx, SMALL, SMALL, &matrix, &m));
         assert_ok(ctx, tess_precond_create_shell(ctx, SMALL, &precond, &p));
         assert_ok(ctx, tess_solver_create_with_precond(m, p, &options, &solver));
@@ -188,6 +188,7 @@ static void sleeps_are_found_where_they_were(void **state)
         s = (sleeper){.fail_at = 3};
         memset(x, 0, sizeof x);
         tess_vector *vb = make_vector(ctx, SMALL, b), *vx = make_zeros(ctx, SMALL);
+        tess_solve_result_init(&r);
         assert_fails(ctx, TESS_CALLBACK, tess_solver_solve(solver, vb, vx, &r));
         assert_null(ctx->clock);
         tess_vector_destroy(vb);

@@ -118,7 +118,7 @@ static void stored_matrices_are_refused(void **state)
     tess_context *ctx = open_cpu(1);
     oracle_csr a = oracle_laplace2d(4);
     tess_matrix *m = make_matrix(ctx, &a), *stored = NULL;
-    const tess_storage_options sell = {.format = TESS_FORMAT_SELL};
+    const tess_storage_options sell = {.size = sizeof(tess_storage_options), .format = TESS_FORMAT_SELL};
     tess_assignment *assignment = NULL;
 
     (void)state;

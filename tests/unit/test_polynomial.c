@@ -100,7 +100,7 @@ static double gmres_residual(tess_context *ctx, const oracle_csr *a, const doubl
     double *x = test_allocate(a->nrows, sizeof *x), residual;
 
     memset(x, 0, (size_t)a->nrows * sizeof *x);
-    options.restart = steps;
+    options.gmres.restart = steps;
     options.max_iterations = steps;
     options.rtol = 1e-14;
     residual = solve_once(ctx, a, &options, b, x).residual_norm;
@@ -143,9 +143,9 @@ static void residuals_are_those_of_gmres(void **state)
             tess_precond_options options = polynomial_options(degree, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64);
             tess_precond *m = NULL;
 
-            options.seed = (uint64_t)degree;
+            options.polynomial.seed = (uint64_t)degree;
             m = make_polynomial(matrix, &options);
-            assert_ok(ctx, ctx->backend->random(ctx, n, options.seed, -1.0, 1.0, r));
+            assert_ok(ctx, ctx->backend->random(ctx, n, options.polynomial.seed, -1.0, 1.0, r));
             apply_precond(m, n, r, z);
             residual = gmres_residual(ctx, &a, r, degree + 1);
             tolerance = 1e2 * (double)n * U64 * root_sensitivity(&m->polynomial->roots) * (double)oracle_norm2(r, n);
@@ -259,7 +259,7 @@ static void outlying_eigenvalues_are_inverted(void **state)
             polynomial_options(fp32 ? 5 : 8, fp32 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64, (tess_arithmetic)fp32);
         tess_precond *m = make_polynomial(matrix, &options);
 
-        assert_true(m->polynomial->steps.count > options.degree);
+        assert_true(m->polynomial->steps.count > options.polynomial.degree);
         apply_precond(m, N, r, z);
         for (int i = 0; i < N; i++) {
             assert_at_most(fabs(values[i] * z[i] - 1.0), 1e-2);
@@ -289,7 +289,7 @@ static void forms_agree_at_low_degree(void **state)
             tess_precond_options options = polynomial_options(degree, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64);
             tess_precond *by_roots = make_polynomial(a, &options), *by_powers = NULL;
 
-            options.form = TESS_POLYNOMIAL_POWERS;
+            options.polynomial.form = TESS_POLYNOMIAL_POWERS;
             by_powers = make_polynomial(a, &options);
             assert_int_equal(by_powers->polynomial->steps.count, degree);
             apply_precond(by_roots, N, r, roots);

@@ -30,7 +30,7 @@ static void identities_need_one_root(void **state)
         tess_precond_options options = polynomial_options(10, (tess_precision)fp32, (tess_arithmetic)fp32);
 
         for (int form = 0; form < 2; form++) {
-            options.form = (tess_polynomial_form)form;
+            options.polynomial.form = (tess_polynomial_form)form;
             tess_precond *m = make_polynomial(matrix, &options);
             assert_int_equal(m->polynomial->roots.count, 1);
             assert_int_equal(m->polynomial->steps.count, 0);
@@ -369,12 +369,12 @@ static void solvers_need_fewer_iterations(void **state)
         tess_solve_options options = solve_options(solvers[s]);
         int64_t plain;
 
-        options.restart = 30;
+        options.gmres.restart = 30;
         options.max_iterations = 5000;
         plain = count_iterations(ctx, a, &options);
         for (int form = 0; form < 2; form++) {
             options.precond = *fp64_options(8);
-            options.precond.form = (tess_polynomial_form)form;
+            options.precond.polynomial.form = (tess_polynomial_form)form;
             assert_at_most(3.0 * (double)count_iterations(ctx, a, &options), (double)plain);
         }
     }
@@ -418,10 +418,10 @@ static void names_are_parsed(void **state)
     (void)state;
     assert_int_equal(tess_precond_options_parse("polynomial", &options), TESS_SUCCESS);
     assert_int_equal(options.kind, TESS_PRECOND_POLYNOMIAL);
-    assert_int_equal(options.degree, 10);
+    assert_int_equal(options.polynomial.degree, 10);
     assert_int_equal(tess_precond_options_parse("polynomial:200", &options), TESS_SUCCESS);
-    assert_int_equal(options.degree, 200);
-    assert_int_equal(options.block_size, 8);
+    assert_int_equal(options.polynomial.degree, 200);
+    assert_int_equal(options.block_jacobi.block_size, 8);
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         assert_int_equal(tess_precond_options_parse(wrong[k], &options), TESS_INVALID_ARGUMENT);
     }
@@ -445,7 +445,7 @@ static void wrong_options_are_refused(void **state)
     for (int k = 0; k < 5; k++) {
         options[k] = *fp64_options(k == 0 ? 0 : k == 1 ? 201 : 4);
     }
-    options[2].form = (tess_polynomial_form)2;
+    options[2].polynomial.form = (tess_polynomial_form)2;
     options[3].role.storage = (tess_precision)TESS_PRECISION_COUNT;
     options[4].role.arithmetic = (tess_arithmetic)2;
     for (int k = 0; k < 5; k++) {
@@ -454,7 +454,7 @@ static void wrong_options_are_refused(void **state)
     }
     options[0] = *fp64_options(200); /* whose coefficients need some 10^100 */
     options[0].role.arithmetic = TESS_ARITHMETIC_FP32;
-    options[0].form = TESS_POLYNOMIAL_POWERS;
+    options[0].polynomial.form = TESS_POLYNOMIAL_POWERS;
     assert_fails(ctx, TESS_OUT_OF_RANGE, tess_precond_create(matrix, &options[0], &m));
     assert_null(m);
     tess_matrix_destroy(matrix);

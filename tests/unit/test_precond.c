@@ -24,7 +24,7 @@ static tess_precond_options options_of(tess_precond_kind kind, int block_size)
 
     tess_precond_options_init(&options);
     options.kind = kind;
-    options.block_size = block_size;
+    options.block_jacobi.block_size = block_size;
     return options;
 }
 

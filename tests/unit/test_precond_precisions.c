@@ -14,7 +14,7 @@ static tess_precond_options block_options(int block_size)
 
     tess_precond_options_init(&options);
     options.kind = block_size == 1 ? TESS_PRECOND_JACOBI : TESS_PRECOND_BLOCK_JACOBI;
-    options.block_size = block_size;
+    options.block_jacobi.block_size = block_size;
     return options;
 }
 
@@ -118,7 +118,7 @@ static void check_storage(const reference *f, tess_precision storage, tess_arith
     double *z = test_allocate(f->n, sizeof *z);
     const int64_t blocks = (f->n + f->block_size - 1) / f->block_size;
     const bool plain = storage == TESS_PRECISION_FP64 && arithmetic == TESS_ARITHMETIC_FP64;
-    int64_t counts[TESS_PRECISION_COUNT];
+    int64_t counts[TESS_MOST_PRECISIONS];
 
     apply(m, vectors, f->r, z);
     for (int64_t i = 0; i < f->n; i++) {
@@ -255,7 +255,7 @@ static oracle_csr adaptive_matrix(bool reversed)
 static void check_counts(const tess_precond *m, const int64_t *expected)
 {
     const bool fp64 = expected[TESS_PRECISION_FP64] == ADAPTIVE_BLOCKS;
-    int64_t counts[TESS_PRECISION_COUNT], bytes = fp64 ? 0 : 8;
+    int64_t counts[TESS_MOST_PRECISIONS], bytes = fp64 ? 0 : 8;
 
     tess_precond_blocks_per_precision(m, counts);
     for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
@@ -287,7 +287,7 @@ static void adaptive_blocks_get_what_their_condition_allows(void **state)
     static const struct {
         int given;
         tess_precision lowest;
-        int64_t counts[TESS_PRECISION_COUNT];
+        int64_t counts[TESS_MOST_PRECISIONS];
     } cases[] = {
         {0, TESS_PRECISION_FP64, {0, 2, 0, 5, 0, 0}}, {1, TESS_PRECISION_FP16, {0, 2, 0, 5, 0, 0}},
         {1, TESS_PRECISION_BF16, {0, 4, 3, 0, 0, 0}}, {1, TESS_PRECISION_E4M3, {0, 2, 0, 3, 2, 0}},
@@ -304,7 +304,7 @@ static void adaptive_blocks_get_what_their_condition_allows(void **state)
             tess_precond_options o = low_options(2, cases[c].lowest, (tess_arithmetic)arithmetic);
 
             o.role.given = cases[c].given;
-            o.adaptive = 1;
+            o.block_jacobi.adaptive = 1;
             tess_precond *m = make_precond(matrix, o);
             check_counts(m, cases[c].counts);
             check_exact(m, &a);
@@ -327,7 +327,7 @@ static void adaptive_blocks_move_with_new_values(void **state)
     tess_precond_options o = block_options(2);
 
     (void)state;
-    o.adaptive = 1;
+    o.block_jacobi.adaptive = 1;
     tess_precond *m = make_precond(matrix, o);
     check_counts(m, before);
     assert_ok(ctx, tess_matrix_update_values(matrix, reversed.val, TESS_MEMORY_HOST));
@@ -386,10 +386,10 @@ static void adaptive_blocks_keep_a_digit(void **state)
     tess_matrix *matrix = make_matrix(ctx, &a);
     double *r = float_values(N, 11), exact[N], z[N];
     tess_precond_options o = block_options(SIZE);
-    int64_t counts[TESS_PRECISION_COUNT];
+    int64_t counts[TESS_MOST_PRECISIONS];
 
     (void)state;
-    o.adaptive = 1;
+    o.block_jacobi.adaptive = 1;
     tess_precond *m = make_precond(matrix, o);
     tess_precond_blocks_per_precision(m, counts);
     assert_true(counts[TESS_PRECISION_FP64] > 0 && counts[TESS_PRECISION_FP32] > 0 && counts[TESS_PRECISION_FP16] > 0);
@@ -465,7 +465,7 @@ static void solvers_converge_with_low_precisions(void **state)
             tess_solve_options options = solve_options(kinds[s]);
 
             options.precond = low_options(k / 2 % 2 ? 8 : 1, (tess_precision)(k / 8), (tess_arithmetic)(k / 4 % 2));
-            options.precond.adaptive = k % 2;
+            options.precond.block_jacobi.adaptive = k % 2;
             solve_and_check(ctx, &a, &options);
         }
         oracle_free(&a);

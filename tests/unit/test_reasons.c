@@ -235,6 +235,7 @@ static void indefinite_preconditioner(void **state)
     assert_ok(ctx, tess_precond_create_shell(ctx, n, &failing, &precond));
     assert_ok(ctx, tess_solver_create_with_precond(m, precond, &options, &solver));
     tess_vector *vb = make_vector(ctx, n, ones), *vx = make_zeros(ctx, n);
+    tess_solve_result_init(&result);
     assert_fails(ctx, TESS_CALLBACK, tess_solver_solve(solver, vb, vx, &result));
     assert_non_null(strstr(tess_context_last_error(ctx)->message, "42"));
     code = 0;

@@ -16,7 +16,7 @@ static tess_storage_options resident_of(double range, tess_precision high, tess_
 {
     tess_storage_options options = tiles_of(16, 16, range, high, low);
 
-    options.layout = TESS_LAYOUT_RESIDENT;
+    options.papers = &papers_resident;
     return options;
 }
 
@@ -210,6 +210,7 @@ static void what_cannot_be_is_refused(void **state)
     tess_context *ctx = open_device(1);
     tess_matrix *assembled = make_matrix(ctx, &a), *stored = NULL;
     tess_layout layout = TESS_LAYOUT_TCKI;
+    tess_papers_storage papers = papers_resident;
 
     (void)state;
     for (size_t s = 1; s < TILES_SHAPES; s++) {
@@ -218,12 +219,13 @@ static void what_cannot_be_is_refused(void **state)
         assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(assembled, &options, &stored));
     }
     options = resident_of(0.5, TESS_PRECISION_FP64, fp32);
-    options.kernel = TESS_KERNEL_PAPER;
+    options.papers = papers_tiles(TESS_KERNEL_PAPER, TESS_LAYOUT_RESIDENT);
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(assembled, &options, &stored));
-    options.kernel = TESS_KERNEL_DEFAULT;
-    options.layout = (tess_layout)5;
+    papers.layout = (tess_layout)5;
+    options.papers = &papers;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_convert(assembled, &options, &stored));
-    options = (tess_storage_options){.format = TESS_FORMAT_CSR, .layout = TESS_LAYOUT_RESIDENT};
+    options = (tess_storage_options){
+        .size = sizeof(tess_storage_options), .format = TESS_FORMAT_CSR, .papers = &papers_resident};
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(assembled, &options, &stored));
     assert_non_null(strstr(tess_context_last_error(ctx)->hint, "tiles"));
     assert_null(stored);

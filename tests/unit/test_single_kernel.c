@@ -257,8 +257,8 @@ static tess_solve_options cg_by(tess_recurrence recurrence, tess_precond_kind pr
 {
     tess_solve_options options = solve_options(TESS_SOLVER_CG);
 
-    options.recurrence = recurrence;
-    options.precond = (tess_precond_options){.kind = precond, .block_size = 5};
+    ask_recurrence(&options, recurrence);
+    options.precond = precond_of(precond, 5);
     return options;
 }
 
@@ -278,11 +278,11 @@ static void recurrences_are_conjugate_gradients(void **state)
 
         memset(x, 0, (size_t)a.nrows * sizeof *x);
         standard = solve_once(ctx, &a, &options, b, x);
-        options.recurrence = others[k % 2];
+        ask_recurrence(&options, others[k % 2]);
         memset(x, 0, (size_t)a.nrows * sizeof *x);
         result = solve_once(ctx, &a, &options, b, x);
-        assert_int_equal(standard.recurrence, TESS_RECURRENCE_STANDARD);
-        assert_int_equal(result.recurrence, others[k % 2]);
+        assert_int_equal(standard.cg.recurrence, TESS_RECURRENCE_STANDARD);
+        assert_int_equal(result.cg.recurrence, others[k % 2]);
         assert_int_equal(result.engine, TESS_ENGINE_PLAIN);
         assert_int_equal(result.reason, TESS_REASON_RTOL);
         assert_int_equal(result.refinements, 0);
@@ -537,9 +537,9 @@ static void requests_that_cannot_be_met_are_refused(void **state)
     tess_solver *solver = NULL;
 
     (void)state;
-    options.recurrence = TESS_RECURRENCE_ONE_REDUCTION;
+    ask_recurrence(&options, TESS_RECURRENCE_ONE_REDUCTION);
     assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
-    options.recurrence = TESS_RECURRENCE_PREDICT_AND_RECOMPUTE;
+    ask_recurrence(&options, TESS_RECURRENCE_PREDICT_AND_RECOMPUTE);
     assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
     options = solve_options(TESS_SOLVER_CG);
     options.engine = TESS_ENGINE_SINGLE_KERNEL;

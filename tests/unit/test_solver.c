@@ -41,12 +41,12 @@ static void cg_agrees_with_a_dense_solve(void **state)
         tess_solve_result result;
 
         options.precond.kind = preconds[k].kind;
-        options.precond.block_size = preconds[k].block_size;
+        options.precond.block_jacobi.block_size = preconds[k].block_size;
         result = solve_once(ctx, &a, &options, b, x);
         assert_int_equal(result.reason, TESS_REASON_RTOL);
         assert_int_equal(result.solver, TESS_SOLVER_CG);
         assert_int_equal(result.engine, TESS_ENGINE_PLAIN);
-        assert_int_equal(result.precond, preconds[k].kind);
+        assert_int_equal(result.precond.kind, preconds[k].kind);
         assert_true(result.iterations > 5 && result.iterations <= 225);
         check_honest(&a, b, x, &options, &result);
         check_solution(&a, b, x, 1.0 / smallest, result.residual_norm);
@@ -69,7 +69,7 @@ static void bicgstab_agrees_with_a_dense_solve(void **state)
         tess_solve_result result;
 
         options.precond.kind = preconds[k].kind;
-        options.precond.block_size = preconds[k].block_size;
+        options.precond.block_jacobi.block_size = preconds[k].block_size;
         result = solve_once(ctx, &a, &options, b, x);
         assert_int_equal(result.reason, TESS_REASON_RTOL);
         check_honest(&a, b, x, &options, &result);
@@ -397,9 +397,9 @@ static void fp32_storage_reaches_fp64_accuracy_by_repair(void **state)
         assert_int_equal(result.reason, TESS_REASON_RTOL);
         check_honest(&a, b, x, &options, &result);
         assert_true(result.refinements > 0);
-        assert_true(result.matrix_bytes < result.fp64_csr_bytes);
-        assert_int_equal(result.nonzeros_per_precision[TESS_PRECISION_FP32], a.nnz);
-        assert_int_equal(result.nonzeros_per_precision[TESS_PRECISION_FP64], 0);
+        assert_true(result.storage.matrix_bytes < result.storage.fp64_csr_bytes);
+        assert_int_equal(result.storage.nonzeros_per_precision[TESS_PRECISION_FP32], a.nnz);
+        assert_int_equal(result.storage.nonzeros_per_precision[TESS_PRECISION_FP64], 0);
         oracle_free(&a);
         free(x);
     }
@@ -425,7 +425,7 @@ static void overflow_of_low_precisions_escalates(void **state)
         result = solve_once(ctx, &a, &options, b, x);
         assert_true(result.converged);
         assert_true(result.escalated);
-        assert_int_equal(result.matrix_precision, TESS_PRECISION_FP64);
+        assert_int_equal(result.storage.precision, TESS_PRECISION_FP64);
         check_honest(&a, b, x, &options, &result);
     }
     tess_context_destroy(ctx);
@@ -452,8 +452,8 @@ static void useless_low_parts_escalate(void **state)
         result = solve_once(ctx, &a, &options, b, x);
         assert_true(result.converged);
         assert_true(result.escalated);
-        assert_int_equal(result.nonzeros_per_precision[TESS_PRECISION_E4M3], 4);
-        assert_int_equal(result.nonzeros_per_precision[TESS_PRECISION_FP64], 0);
+        assert_int_equal(result.storage.nonzeros_per_precision[TESS_PRECISION_E4M3], 4);
+        assert_int_equal(result.storage.nonzeros_per_precision[TESS_PRECISION_FP64], 0);
         check_honest(&a, b, x, &options, &result);
     }
     tess_context_destroy(ctx);

@@ -61,7 +61,7 @@ static void shells_are_solved_like_matrices(void **state)
         assert_int_equal(result.reason, TESS_REASON_RTOL);
         assert_true(isnan(result.residual_bound) == (m == operator_only));
         assert_at_most((double)oracle_residual_norm(&a, b, x), result.tolerance * (1.0 + 1e-5));
-        if (own) { assert_int_equal(result.precond, TESS_PRECOND_SHELL); }
+        if (own) { assert_int_equal(result.precond.kind, TESS_PRECOND_SHELL); }
         tess_solver_destroy(solver);
     }
     tess_precond_destroy(precond);
@@ -75,7 +75,8 @@ static void shells_are_solved_like_matrices(void **state)
 static void wrong_requests_are_refused(void **state)
 {
     oracle_csr rectangle = oracle_random(4, 5, 2, 1), a = oracle_laplace2d(3);
-    tess_storage_options storage = {.format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP32};
+    tess_storage_options storage = {
+        .size = sizeof(tess_storage_options), .format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP32};
     tess_context *ctx = open_cpu(1);
     tess_matrix *wrong = make_matrix(ctx, &rectangle), *m = make_matrix(ctx, &a), *stored = NULL;
     tess_solve_options options = solve_options(TESS_SOLVER_CG);
@@ -97,25 +98,25 @@ static void wrong_requests_are_refused(void **state)
     options.rtol = (double)NAN;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));
     options = solve_options(TESS_SOLVER_CG);
-    options.precond = (tess_precond_options){.kind = TESS_PRECOND_BLOCK_JACOBI, .block_size = 65};
+    options.precond = precond_of(TESS_PRECOND_BLOCK_JACOBI, 65);
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &options, &solver));
-    options.precond =
-        (tess_precond_options){.kind = TESS_PRECOND_SHELL, .block_size = 8}; /* a shell cannot be made from a matrix */
+    options.precond = precond_of(TESS_PRECOND_SHELL, 8); /* a shell cannot be made from a matrix */
     assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
     options = solve_options(TESS_SOLVER_CG);
     options.storage.precision = (tess_precision)TESS_PRECISION_COUNT;
     assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
     options = solve_options(TESS_SOLVER_CG);
     options.storage.format = TESS_FORMAT_SPLIT;
-    options.storage.row_order = TESS_ROW_ORDER_PERMUTED;
+    options.storage.split.row_order = TESS_ROW_ORDER_PERMUTED;
     assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
-    options.storage.row_order = TESS_ROW_ORDER_SYMMETRIC;
+    options.storage.split.row_order = TESS_ROW_ORDER_SYMMETRIC;
     assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
     assert_null(solver);
     tess_solver_destroy(NULL);
     options = solve_options(TESS_SOLVER_CG);
     assert_ok(ctx, tess_solver_create(m, &options, &solver));
     tess_vector *b = make_zeros(ctx, 9), *x = make_zeros(ctx, 9), *shorter = make_zeros(ctx, 8);
+    tess_solve_result_init(&result);
     assert_fails(ctx, TESS_DIMENSION_MISMATCH, tess_solver_solve(solver, shorter, x, &result));
     assert_fails(ctx, TESS_DIMENSION_MISMATCH, tess_solver_solve(solver, b, shorter, &result));
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_solve(solver, b, b, &result));

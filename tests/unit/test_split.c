@@ -6,8 +6,9 @@
 #include "support/variants.h"
 
 static const tess_storage_options base_options = {
+    .size = sizeof(tess_storage_options),
     .format = TESS_FORMAT_SPLIT,
-    .max_padding = 1000.0,
+    .slices.max_padding = 1000.0,
     .policy = {
         .granularity = TESS_GRANULARITY_ROW, .policy = TESS_POLICY_FIXED_RANGE, .parameter = 0.7, .share = 60.0}};
 
@@ -19,8 +20,8 @@ static tess_storage_options options_of(tess_format format, tess_format base, tes
     tess_storage_options o = base_options;
 
     o.format = format;
-    o.base = base;
-    o.row_order = order;
+    o.split.base = base;
+    o.split.row_order = order;
     return o;
 }
 
@@ -81,7 +82,7 @@ static void bytes_are_those_of_table_one(void **state)
     stored = convert(m, &o);
     assert_int_equal(tess_matrix_bytes(stored), 4 * rows + 8 * nnz + 4 * high + 12);
     tess_matrix_destroy(stored);
-    o.row_order = TESS_ROW_ORDER_ORIGINAL;
+    o.split.row_order = TESS_ROW_ORDER_ORIGINAL;
     stored = convert(m, &o);
     assert_int_equal(tess_matrix_bytes(stored), 4 * rows + 8 * nnz + 4 * high + 12 + 4 * all_rows);
     tess_matrix_destroy(stored);
@@ -195,7 +196,8 @@ static double *product_at(const tess_matrix *stored, int level, const double *x,
 
 static double *plain_product(const tess_matrix *m, tess_format format, tess_precision precision, const double *x)
 {
-    const tess_storage_options o = {.format = format, .precision = precision, .max_padding = 1000.0};
+    const tess_storage_options o = {
+        .size = sizeof(tess_storage_options), .format = format, .precision = precision, .slices.max_padding = 1000.0};
     tess_matrix *stored = convert(m, &o);
     double *y = test_allocate(m->nrows, sizeof *y);
 
@@ -231,9 +233,9 @@ static void copies_at_a_scaled_level_hold_all_rows(void **state)
         double *y = NULL;
 
         assert_true(summary.nonzeros_at[0] > 0 && summary.nonzeros_at[1] > 0 && summary.scaled[1]);
-        o.base = base ? TESS_FORMAT_ELLR : TESS_FORMAT_CSR;
+        o.split.base = base ? TESS_FORMAT_ELLR : TESS_FORMAT_CSR;
         composite = convert(m, &o);
-        y = product_at(composite, 1, x, o.row_order);
+        y = product_at(composite, 1, x, o.split.row_order);
         for (int64_t i = 0; i < a.nrows; i++) {
             double sum = 0.0, magnitude = 0.0;
 
@@ -326,7 +328,7 @@ static void check_renewed(tess_context *ctx, tess_storage_options o)
         double *x = random_values(a.ncols, 6, -1.0, 1.0);
 
         for (int l = 0; l < 2; l++) {
-            double *y = product_at(stored, l, x, o.row_order), *z = product_at(fresh, l, x, o.row_order);
+            double *y = product_at(stored, l, x, o.split.row_order), *z = product_at(fresh, l, x, o.split.row_order);
 
             assert_true(same_bits(y, z, a.nrows));
             free(y);
@@ -352,7 +354,7 @@ static void new_values_reach_every_copy(void **state)
         tess_storage_options o = policy_variants[k].storage;
 
         o.policy = policy_of(&o);
-        o.max_padding = 1000.0;
+        o.slices.max_padding = 1000.0;
         check_renewed(ctx, o);
     }
     tess_context_destroy(ctx);
@@ -378,13 +380,13 @@ static void the_diagonal_may_be_left_out(void **state)
         o.policy = policy_of(&o);
         if (o.policy.granularity == TESS_GRANULARITY_BLOCK) { continue; } /* which has no way to leave it out */
         o.policy.without_diagonal = 1;
-        o.max_padding = 1000.0;
+        o.slices.max_padding = 1000.0;
         stored = convert(m, &o);
         held = decode_matrix(stored);
         for (int64_t e = 0; e < a.nnz; e++) {
             assert_at_most(fabs(held.val[e] - a.val[e]), 0x1p-8 * fabs(a.val[e]));
         }
-        seen = reordered(stored, &held, o.row_order);
+        seen = reordered(stored, &held, o.split.row_order);
         check_product(stored, &seen, TESS_OP_NONE, 1.0, 1.0);
         oracle_free(&held);
         oracle_free(&seen);
@@ -419,13 +421,13 @@ static void wrong_options_are_refused(void **state)
     refuse(m, o, TESS_UNSUPPORTED);
     o = options_of(TESS_FORMAT_SPLIT, TESS_FORMAT_CSR, TESS_ROW_ORDER_SYMMETRIC);
     refuse(rectangular, o, TESS_INVALID_ARGUMENT);
-    o.row_order = (tess_row_order)9;
+    o.split.row_order = (tess_row_order)9;
     refuse(m, o, TESS_INVALID_ARGUMENT);
     o = options_of(TESS_FORMAT_SPLIT, TESS_FORMAT_CSR, TESS_ROW_ORDER_ORIGINAL);
     o.arithmetic = (tess_arithmetic)9;
     refuse(m, o, TESS_INVALID_ARGUMENT);
     o = options_of(TESS_FORMAT_SPLIT, TESS_FORMAT_ELLR, TESS_ROW_ORDER_ORIGINAL);
-    o.max_padding = 1.0;
+    o.slices.max_padding = 1.0;
     refuse(m, o, TESS_UNSUPPORTED);
     o = base_options;
     o.policy.share = 101.0;

@@ -15,8 +15,8 @@ static tess_storage_options pair_options(int pair, tess_granularity granularity,
 {
     tess_storage_options o = layer_options(granularity, "fixed-range:1", levels);
 
-    o.base = mixed[pair / MIXED];
-    o.low_base = mixed[pair % MIXED];
+    o.split.base = mixed[pair / MIXED];
+    o.split.low_base = mixed[pair % MIXED];
     return o;
 }
 
@@ -52,7 +52,7 @@ static void check_layout(const tess_matrix *stored, const oracle_csr *a, const u
         int64_t entries, diagonals;
 
         count_level(a, level, l, &entries, &diagonals);
-        assert_int_equal(s->base[l], l == 0 ? s->options.base : s->options.low_base);
+        assert_int_equal(s->base[l], l == 0 ? s->options.split.base : s->options.split.low_base);
         assert_null(s->part[l].view.row_ptr);
         if (s->base[l] == TESS_FORMAT_DIA) {
             assert_int_equal(s->diagonals[l].ndiagonals, diagonals);
@@ -69,8 +69,8 @@ static void check_layout(const tess_matrix *stored, const oracle_csr *a, const u
         }
     }
     assert_int_equal(tess_matrix_bytes(stored), bytes);
-    assert_int_equal(tess_matrix_base(stored), s->options.base);
-    assert_int_equal(tess_matrix_low_base(stored), s->options.low_base);
+    assert_int_equal(tess_matrix_base(stored), s->options.split.base);
+    assert_int_equal(tess_matrix_low_base(stored), s->options.split.low_base);
 }
 
 /* Products within their bound; what is held is what CSR holds. */
@@ -91,8 +91,8 @@ static void check_pairs(tess_context *ctx, const oracle_csr *a, tess_granularity
     for (int pair = 0; pair < PAIRS; pair++) {
         oracle_csr held;
 
-        o.base = mixed[pair / MIXED];
-        o.low_base = mixed[pair % MIXED];
+        o.split.base = mixed[pair / MIXED];
+        o.split.low_base = mixed[pair % MIXED];
         stored = convert_layers(m, &o);
         check_layout(stored, a, level);
         held = decode_matrix(stored);
@@ -161,7 +161,7 @@ static void all_bases_agree_on_exact_sums(void **state)
 
         o.arithmetic = k & 2 ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64;
         stored[0] = convert_layers(m, &o);
-        o.base = o.low_base = TESS_FORMAT_CSR;
+        o.split.base = o.split.low_base = TESS_FORMAT_CSR;
         stored[1] = convert_layers(m, &o);
         for (int s = 0; s < 2; s++) {
             y[s] = layer_product(stored[s], x);
@@ -277,26 +277,26 @@ static void other_pairs_and_much_padding_are_refused(void **state)
 
     (void)state;
     for (size_t k = 0; k < sizeof pairs / sizeof pairs[0]; k++) {
-        o.base = pairs[k][0];
-        o.low_base = pairs[k][1];
+        o.split.base = pairs[k][0];
+        o.split.low_base = pairs[k][1];
         check_refused(m, &o, "over parts in formats");
     }
-    o.base = TESS_FORMAT_TILES;
-    o.low_base = TESS_FORMAT_CSR;
+    o.split.base = TESS_FORMAT_TILES;
+    o.split.low_base = TESS_FORMAT_CSR;
     check_refused(m, &o, "over parts in format tiles");
-    o.base = TESS_FORMAT_DIA;
+    o.split.base = TESS_FORMAT_DIA;
     o.policy.granularity = TESS_GRANULARITY_ROW;
     check_refused(m, &o, "by rows over parts in format dia");
     o.policy.granularity = TESS_GRANULARITY_BLOCK;
-    o.max_padding = 0.0;
+    o.slices.max_padding = 0.0;
     check_refused(m, &o, "max_padding is 3");
-    o.base = TESS_FORMAT_SELL;
-    o.low_base = TESS_FORMAT_DIA;
-    o.max_padding = 20.0;
+    o.split.base = TESS_FORMAT_SELL;
+    o.split.low_base = TESS_FORMAT_DIA;
+    o.slices.max_padding = 20.0;
     check_refused(m, &o, "max_padding is 20");
-    o.base = TESS_FORMAT_AUTO;
-    o.low_base = TESS_FORMAT_CSR;
-    o.max_padding = 1.0;
+    o.split.base = TESS_FORMAT_AUTO;
+    o.split.low_base = TESS_FORMAT_CSR;
+    o.slices.max_padding = 1.0;
     stored = convert_layers(m, &o);
     assert_int_equal(tess_matrix_base(stored), TESS_FORMAT_CSR);
     assert_int_equal(tess_matrix_low_base(stored), TESS_FORMAT_CSR);
@@ -322,8 +322,8 @@ static void few_scattered_entries_may_be_padded(void **state)
         a.val[a.row_ptr[i]] = 7.0;
     }
     m = make_matrix(ctx, &a);
-    o.base = o.low_base = TESS_FORMAT_SELL;
-    o.max_padding = 3.0;
+    o.split.base = o.split.low_base = TESS_FORMAT_SELL;
+    o.slices.max_padding = 3.0;
     stored = convert_layers(m, &o);
     s = stored->storage;
     assert_int_equal(s->base[0], TESS_FORMAT_SELL);
@@ -331,7 +331,7 @@ static void few_scattered_entries_may_be_padded(void **state)
     held = decode_matrix(stored);
     check_product(stored, &held, TESS_OP_NONE, 1.0, 0.0);
     tess_matrix_destroy(stored);
-    o.base = o.low_base = TESS_FORMAT_ELLR; /* where each part is for itself */
+    o.split.base = o.split.low_base = TESS_FORMAT_ELLR; /* where each part is for itself */
     check_refused(m, &o, "max_padding is 3");
     tess_matrix_destroy(m);
     oracle_free(&held);

@@ -180,7 +180,7 @@ static void fp32_products_are_of_low_blocks_alone(void **state)
         oracle_csr a = k / 2 % 2 ? make_layer_scatter(700, 650, 2 + k % 2) : make_layer_band(3000, 2500, 2 + k % 2);
 
         for (int b = 0; b < LAYER_BASES; b++) {
-            o.base = layer_bases[b];
+            o.split.base = layer_bases[b];
             check_fp32(ctx, &a, o);
         }
         oracle_free(&a);
@@ -205,7 +205,7 @@ static void an_empty_layer_does_not_show(void **state)
             a.val[k] = ldexp(floor(ldexp(a.val[k], 6)), fabs(a.val[k]) < 1.0 ? -40 : 0);
         }
         m = make_matrix(ctx, &a);
-        two.base = three.base = layer_bases[base];
+        two.split.base = three.split.base = layer_bases[base];
         stored[0] = convert_layers(m, &two);
         stored[1] = convert_layers(m, &three);
         assert_int_equal(((const split_storage *)stored[1]->storage)->summary.nonzeros_at[1], 0);
@@ -243,7 +243,7 @@ static void one_layer_or_none_is_enough(void **state)
         }
         for (int base = 0; base < LAYER_BASES; base++) {
             m = make_matrix(ctx, &a);
-            o.base = layer_bases[base];
+            o.split.base = layer_bases[base];
             stored = convert_layers(m, &o);
             held = decode_matrix(stored);
             check_product(stored, &held, TESS_OP_NONE, 1.0, 0.0);
@@ -391,18 +391,18 @@ static tess_format check_chosen_base(const tess_matrix *m, const tess_storage_op
     tess_matrix *stored = NULL;
     int64_t bytes = 0;
 
-    o.base = TESS_FORMAT_AUTO;
+    o.split.base = TESS_FORMAT_AUTO;
     memset(&m->ctx->error, 0, sizeof m->ctx->error);
     stored = convert_layers(m, &o);
     assert_int_equal(tess_context_last_error(m->ctx)->status, TESS_SUCCESS); /* a base that is refused is no failure */
-    o.base = tess_matrix_base(stored);
-    o.low_base = tess_matrix_low_base(stored);
+    o.split.base = tess_matrix_base(stored);
+    o.split.low_base = tess_matrix_low_base(stored);
     bytes = tess_matrix_bytes(stored);
     assert_ok(m->ctx, tess_matrix_get_csr(stored, NULL, NULL, val));
     tess_matrix_destroy(stored);
     stored = convert_layers(m, &o);
-    assert_int_equal(tess_matrix_base(stored), o.base);
-    assert_int_equal(tess_matrix_low_base(stored), o.low_base);
+    assert_int_equal(tess_matrix_base(stored), o.split.base);
+    assert_int_equal(tess_matrix_low_base(stored), o.split.low_base);
     assert_int_equal(tess_matrix_bytes(stored), bytes);
     assert_ok(m->ctx, tess_matrix_get_csr(stored, NULL, NULL, expected));
     assert_memory_equal(expected, val, (size_t)tess_matrix_nnz(m) * sizeof *val);
@@ -411,7 +411,7 @@ static tess_format check_chosen_base(const tess_matrix *m, const tess_storage_op
         tess_storage_options other = *options;
         tess_status status;
 
-        other.base = bases[k];
+        other.split.base = bases[k];
         status = tess_matrix_convert(m, &other, &stored);
         assert_true(status == TESS_SUCCESS || (k == 1 && status == TESS_UNSUPPORTED));
         if (status != TESS_SUCCESS) { continue; }
@@ -420,7 +420,7 @@ static tess_format check_chosen_base(const tess_matrix *m, const tess_storage_op
     }
     free(expected);
     free(val);
-    return o.base;
+    return o.split.base;
 }
 
 static void the_base_of_fewer_bytes_is_chosen(void **state)
@@ -440,7 +440,7 @@ static void the_base_of_fewer_bytes_is_chosen(void **state)
 
         if (k % 5 > 2) { o.policy.granularity = TESS_GRANULARITY_ROW; }
         o.format = k % 5 == 4 ? TESS_FORMAT_COMPOSITE : TESS_FORMAT_SPLIT;
-        o.max_padding = k % 5 == 0 ? 1.2 : 1000.0;
+        o.slices.max_padding = k % 5 == 0 ? 1.2 : 1000.0;
         chosen[check_chosen_base(m, &o)]++;
         assert_int_equal(tess_matrix_base(m), TESS_FORMAT_CSR);
         tess_matrix_destroy(m);

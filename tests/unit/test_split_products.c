@@ -65,12 +65,12 @@ static bench open_bench_with(tess_context *ctx, const policy_variant *variant, t
     bench b = {.ctx = ctx, .variant = variant, .n = a.nrows};
     tess_storage_options o = variant->storage;
 
-    o.max_padding = 1e5;
+    o.slices.max_padding = 1e5;
     o.arithmetic = arithmetic;
     b.m = make_matrix(ctx, &a);
     assert_ok(ctx, tess_matrix_convert(b.m, &o, &b.stored));
     held = decode_matrix(b.stored);
-    b.seen = reordered(b.stored, &held, o.row_order);
+    b.seen = reordered(b.stored, &held, o.split.row_order);
     b.x = random_values(b.n, 1, -1.0, 1.0);
     b.y = random_values(b.n, 2, -1.0, 1.0);
     b.rhs = random_values(b.n, 3, -1.0, 1.0);
@@ -365,7 +365,7 @@ static uint8_t *levels_of_rows(const bench *b, const tess_policy_options *policy
     int32_t *perm = permutation_of(b->stored);
 
     for (int64_t p = 0; p < b->n; p++) {
-        int64_t row = b->variant->storage.row_order == TESS_ROW_ORDER_ORIGINAL ? p : perm[p];
+        int64_t row = b->variant->storage.split.row_order == TESS_ROW_ORDER_ORIGINAL ? p : perm[p];
 
         level[p] = a.row_ptr[row] < a.row_ptr[row + 1] ? by_entry[a.row_ptr[row]] : 0;
     }
@@ -405,9 +405,10 @@ static void fp32_products_are_within_their_bound(void **state)
 static void a_vector_may_be_there_in_fp32_alone(void **state)
 {
     tess_context *ctx = open_device(2);
-    policy_variant variant = {
-        "composite",
-        {.format = TESS_FORMAT_COMPOSITE, .policy = {.policy = TESS_POLICY_FIXED_RANGE, .parameter = 0.7}}};
+    policy_variant variant = {"composite",
+                              {.size = sizeof(tess_storage_options),
+                               .format = TESS_FORMAT_COMPOSITE,
+                               .policy = {.policy = TESS_POLICY_FIXED_RANGE, .parameter = 0.7}}};
 
     (void)state;
     for (int base = TESS_FORMAT_CSR; base <= TESS_FORMAT_ELLR; base++) {
@@ -415,7 +416,7 @@ static void a_vector_may_be_there_in_fp32_alone(void **state)
         double *y = NULL, *same = NULL;
         tess_spmv_args args;
 
-        variant.storage.base = (tess_format)base;
+        variant.storage.split.base = (tess_format)base;
         b = open_bench(ctx, &variant, TESS_ARITHMETIC_FP32);
         y = test_allocate(b.n, sizeof *y);
         same = test_allocate(b.n, sizeof *same);
@@ -470,7 +471,7 @@ static void the_number_of_threads_does_not_show(void **state)
     for (int k = 0; k < SPLIT_VARIANTS; k++) {
         double dots[2] = {0.0, -1.0}, *one = NULL, *five = NULL;
 
-        if (policy_variants[k].storage.base != TESS_FORMAT_CSR) {
+        if (policy_variants[k].storage.split.base != TESS_FORMAT_CSR) {
             continue;
         } /* slices would be as wide as the long rows */
         one = product_with(1, &policy_variants[k], &dots[0]);
@@ -513,8 +514,9 @@ static void all_variants_have_rows_at_all_levels(void **state)
 enum { STORAGE_KINDS = 8 };
 static tess_storage_options storage_kind(int kind, double range)
 {
-    return (tess_storage_options){.format = kind & 1 ? TESS_FORMAT_COMPOSITE : TESS_FORMAT_SPLIT,
-                                  .base = kind & 2 ? TESS_FORMAT_ELLR : TESS_FORMAT_CSR,
+    return (tess_storage_options){.size = sizeof(tess_storage_options),
+                                  .format = kind & 1 ? TESS_FORMAT_COMPOSITE : TESS_FORMAT_SPLIT,
+                                  .split.base = kind & 2 ? TESS_FORMAT_ELLR : TESS_FORMAT_CSR,
                                   .arithmetic = kind & 4 ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64,
                                   .policy = {.policy = TESS_POLICY_FIXED_RANGE, .parameter = range, .share = 100.0}};
 }

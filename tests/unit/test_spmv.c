@@ -107,7 +107,8 @@ enum { MAKERS = sizeof makers / sizeof *makers };
 
 static void products_meet_the_bound(void **state)
 {
-    const tess_storage_options narrow = {.format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP32};
+    const tess_storage_options narrow = {
+        .size = sizeof(tess_storage_options), .format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP32};
     tess_context *ctx = open_cpu(2);
 
     (void)state;
@@ -197,7 +198,8 @@ static void nan_in_y_does_not_survive_beta_zero(void **state)
 /* FP32 storage must not mean FP32 arithmetic: [1, eps32 / 2] times [1, 1] is not 1. */
 static void fp32_values_are_summed_in_fp64(void **state)
 {
-    const tess_storage_options narrow = {.format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP32};
+    const tess_storage_options narrow = {
+        .size = sizeof(tess_storage_options), .format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP32};
     oracle_csr a = oracle_open(1, 2);
     double x[2] = {1.0, 1.0}, y = 0.0;
     tess_context *ctx = open_cpu(1);
@@ -219,7 +221,8 @@ static void fp32_values_are_summed_in_fp64(void **state)
 
 static void wrong_vectors_are_refused(void **state)
 {
-    const tess_storage_options narrow = {.format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP32};
+    const tess_storage_options narrow = {
+        .size = sizeof(tess_storage_options), .format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP32};
     oracle_csr a = oracle_random(4, 4, 2, 1), wide_one = oracle_random(4, 6, 2, 1);
     tess_context *ctx = open_cpu(1), *other = open_cpu(1);
     tess_matrix *m = make_matrix(ctx, &a), *rectangle = make_matrix(ctx, &wide_one), *stored = NULL;

@@ -100,9 +100,9 @@ static void preconditioners_are_parsed(void **state)
     assert_int_equal(options.kind, TESS_PRECOND_JACOBI);
     assert_int_equal(tess_precond_options_parse("block-jacobi", &options), TESS_SUCCESS);
     assert_int_equal(options.kind, TESS_PRECOND_BLOCK_JACOBI);
-    assert_int_equal(options.block_size, 8);
+    assert_int_equal(options.block_jacobi.block_size, 8);
     assert_int_equal(tess_precond_options_parse("block-jacobi:64", &options), TESS_SUCCESS);
-    assert_int_equal(options.block_size, 64);
+    assert_int_equal(options.block_jacobi.block_size, 64);
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         assert_int_equal(tess_precond_options_parse(wrong[k], &options), TESS_INVALID_ARGUMENT);
     }

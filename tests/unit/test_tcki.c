@@ -14,8 +14,9 @@ static const tess_level fp32 = {TESS_PRECISION_FP32, 0};
 /* All blocks in one precision. */
 static tess_storage_options paper_of(int block_rows, int block_cols, tess_precision precision)
 {
-    return (tess_storage_options){.format = TESS_FORMAT_TILES,
-                                  .kernel = TESS_KERNEL_PAPER,
+    return (tess_storage_options){.size = sizeof(tess_storage_options),
+                                  .format = TESS_FORMAT_TILES,
+                                  .papers = &papers_kernel,
                                   .policy = {.granularity = TESS_GRANULARITY_BLOCK,
                                              .policy = TESS_POLICY_NONE,
                                              .nlevels = 1,
@@ -85,25 +86,27 @@ static void bounds_go_where_the_paper_says(void **state)
     oracle_csr nine = make_alternating_block(16, 32, 1, 19), full = make_alternating_block(16, 16, 2, 2);
     oracle_csr few = make_block(16, 16, three), more = make_block(16, 16, four);
     tess_context *ctx = open_device(1);
+    tess_papers_storage papers = papers_kernel;
 
     (void)state;
+    o.papers = &papers;
     /* the paper's: CV = 0.2 and CV = 0.9 are CSR */
     check_choice(ctx, &fifth, &o, TESS_TCKI_CSR, 0, 80);
     check_choice(ctx, &nine, &wide, TESS_TCKI_CSR, 0, 160);
     check_choice(ctx, &full, &o, TESS_TCKI_ELL, 2, 0);
     /* CV = 0.5 */
-    o.tcki_thresholds = (tess_tcki_thresholds){.low = 0.5};
+    papers.tcki_thresholds = (tess_tcki_thresholds){.low = 0.5};
     check_choice(ctx, &half, &o, TESS_TCKI_CSR, 0, 32);
-    o.tcki_thresholds = (tess_tcki_thresholds){.low = nextafter(0.5, 1.0)};
+    papers.tcki_thresholds = (tess_tcki_thresholds){.low = nextafter(0.5, 1.0)};
     check_choice(ctx, &half, &o, TESS_TCKI_ELL, 3, 0);
-    o.tcki_thresholds = (tess_tcki_thresholds){.high = 0.5};
+    papers.tcki_thresholds = (tess_tcki_thresholds){.high = 0.5};
     check_choice(ctx, &half, &o, TESS_TCKI_CSR, 0, 32);
-    o.tcki_thresholds = (tess_tcki_thresholds){.high = nextafter(0.5, 0.0)};
+    papers.tcki_thresholds = (tess_tcki_thresholds){.high = nextafter(0.5, 0.0)};
     check_choice(ctx, &half, &o, TESS_TCKI_HYB, 3, 0);
     /* the default density, 0.02, is 5.12 entries of 256; 1/64 is 4 */
-    o.tcki_thresholds = (tess_tcki_thresholds){0.0, 0.0, 0.0};
+    papers.tcki_thresholds = (tess_tcki_thresholds){0.0, 0.0, 0.0};
     check_choice(ctx, &more, &o, TESS_TCKI_COO, 0, 4);
-    o.tcki_thresholds = (tess_tcki_thresholds){.density = 0x1p-6};
+    papers.tcki_thresholds = (tess_tcki_thresholds){.density = 0x1p-6};
     check_choice(ctx, &few, &o, TESS_TCKI_COO, 0, 3);
     check_choice(ctx, &more, &o, TESS_TCKI_HYB, 0, 4);
     oracle_free(&half);
@@ -404,7 +407,7 @@ static void long_and_empty_block_rows_hold(void **state)
     tess_context *ctx = open_device(2);
 
     (void)state;
-    options.kernel = TESS_KERNEL_PAPER;
+    options.papers = &papers_kernel;
     check_tiles(ctx, &power, &options);
     check_tiles(ctx, &far, &options);
     oracle_free(&power);
@@ -465,24 +468,30 @@ static void what_cannot_be_is_refused(void **state)
     tess_context *ctx = open_device(1);
     tess_matrix *assembled = make_matrix(ctx, &a), *stored = NULL;
     int64_t counts[TESS_TCKI_FORMATS];
+    tess_papers_storage papers = papers_kernel;
 
     (void)state;
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
-        options.tcki_thresholds = bad[k];
+        papers.tcki_thresholds = bad[k];
+        options.papers = &papers;
         assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_convert(assembled, &options, &stored));
         assert_null(stored);
     }
     options = paper_of(16, 16, TESS_PRECISION_FP64);
-    options.kernel = (tess_kernel)7;
+    papers.kernel = (tess_kernel)7;
+    options.papers = &papers;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_convert(assembled, &options, &stored));
     for (int f = 0; f < 7; f++) {
         if (f == TESS_FORMAT_TILES) { continue; }
-        options = (tess_storage_options){.format = (tess_format)f, .kernel = TESS_KERNEL_PAPER, .window = 1};
+        options = (tess_storage_options){.size = sizeof(tess_storage_options),
+                                         .format = (tess_format)f,
+                                         .papers = &papers_kernel,
+                                         .slices.window = 1};
         assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(assembled, &options, &stored));
         assert_null(stored);
     }
     options = paper_of(16, 16, TESS_PRECISION_FP64);
-    options.kernel = TESS_KERNEL_DEFAULT;
+    options.papers = NULL;
     stored = convert_tiles(assembled, &options);
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_tcki_counts(stored, counts));
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_tcki_counts(assembled, counts));
@@ -509,7 +518,7 @@ static void a_large_matrix_holds(void **state)
 
     (void)state;
     assert_true(a.nrows >= 50000);
-    options.kernel = TESS_KERNEL_PAPER;
+    options.papers = &papers_kernel;
     options.policy.nlevels = 3;
     options.policy.parameter = 0.02;
     options.policy.level[2] = (tess_level){TESS_PRECISION_FP16, 1};

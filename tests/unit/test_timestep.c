@@ -29,7 +29,7 @@ static tess_timestep_options options_for(tess_format format, const char *steps)
 
     tess_timestep_options_init(&options);
     options.storage.format = format;
-    options.storage.max_padding = 100.0;
+    options.storage.slices.max_padding = 100.0;
     if (steps) { options.steps = steps_of(steps); }
     return options;
 }
@@ -43,6 +43,7 @@ static tess_timestep_result run_once(tess_context *ctx, const oracle_csr *a, con
     tess_timestep_result result;
 
     assert_ok(ctx, tess_timestep_create(m, options, &ts));
+    tess_timestep_result_init(&result);
     assert_ok(ctx, tess_timestep_run(ts, v, count, NULL, NULL, 0, &result));
     read_vector(v, x);
     tess_timestep_destroy(ts);
@@ -78,7 +79,7 @@ static tess_timestep_options options_of(const step_case *c)
 {
     tess_timestep_options options = options_for(c->format, c->steps);
 
-    options.storage.base = c->base;
+    options.storage.split.base = c->base;
     options.storage.policy.granularity = c->granularity;
     return options;
 }
@@ -205,6 +206,7 @@ static void snapshots_are_what_shorter_runs_give(void **state)
         tess_timestep *ts = NULL;
 
         assert_ok(ctx, tess_timestep_create(m, &options, &ts));
+        tess_timestep_result_init(&result);
         assert_ok(ctx, tess_timestep_run(ts, v, 23, take_snapshot, &seen, 7, &result));
         assert_int_equal(seen.calls, 3);
         memcpy(shorter, x0, sizeof shorter);
@@ -249,6 +251,7 @@ static void nan_and_inf_are_found(void **state)
         tess_timestep *ts = NULL;
 
         assert_ok(ctx, tess_timestep_create(m, &options, &ts));
+        tess_timestep_result_init(&result);
         assert_ok(ctx, tess_timestep_run(ts, v, 40, NULL, NULL, 0, &result));
         assert_int_equal(result.count, 40);
         assert_int_equal(result.finite, 0);
@@ -326,6 +329,7 @@ static void a_handle_notices_new_values(void **state)
                 }
                 assert_ok(ctx, tess_matrix_update_values(m, a.val, TESS_MEMORY_HOST));
             }
+            tess_timestep_result_init(&result);
             assert_ok(ctx, tess_timestep_run(ts, v, 6, NULL, NULL, 0, &result));
             read_vector(v, x);
             (void)naive_steps(&a, 6, x0);
@@ -369,6 +373,7 @@ static void wrong_requests_are_refused(void **state)
     assert_null(ts);
     tess_timestep_destroy(NULL);
     assert_ok(ctx, tess_timestep_create(m, NULL, &ts));
+    tess_timestep_result_init(&result);
     assert_fails(ctx, TESS_DIMENSION_MISMATCH, tess_timestep_run(ts, longer, 1, NULL, NULL, 0, &result));
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_timestep_run(ts, x, -1, NULL, NULL, 0, &result));
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_timestep_run(ts, x, 1, NULL, NULL, -1, &result));

@@ -71,8 +71,8 @@ static void threads_do_not_change_a_bit(void **state)
         tess_precond_options options = factor_options(kinds[c / 2 % 2]);
         tess_precond_factors facts;
 
-        options.triangular = c < 4 ? TESS_TRIANGULAR_LEVELS : TESS_TRIANGULAR_BLOCKS;
-        options.leaf = 1000;
+        options.incomplete.triangular = c < 4 ? TESS_TRIANGULAR_LEVELS : TESS_TRIANGULAR_BLOCKS;
+        options.incomplete.leaf = 1000;
         apply_once(a, &options, 1, r, z, &facts);
         for (int threads = 2; threads <= 5; threads++) {
             apply_once(a, &options, threads, r, z + n, &facts);
@@ -131,12 +131,12 @@ static void blocks_solve_the_same_system(void **state)
         tess_precond_options options = factor_options(c % 2 == 0 ? TESS_PRECOND_IC0 : TESS_PRECOND_ILU0);
         test_factors f = factors_of(a, options.kind);
 
-        options.triangular = TESS_TRIANGULAR_BLOCKS;
-        options.leaf = leaves[c / 2];
+        options.incomplete.triangular = TESS_TRIANGULAR_BLOCKS;
+        options.incomplete.leaf = leaves[c / 2];
         apply_once(a, &options, 2, r, z, &facts);
         check_factor_solution(&f, r, z, 0.0);
         assert_int_equal(facts.nonzeros, f.lower.nnz + f.upper.nnz);
-        if (options.leaf >= n) {
+        if (options.incomplete.leaf >= n) {
             assert_int_equal(facts.leaves, 2);
             assert_int_equal(facts.squares, 0);
         } else {
@@ -167,8 +167,8 @@ static void blocks_are_cut_where_it_helps(void **state)
         if (i % 256 < 255) { oracle_push(&apart, i + 1, -1.0); }
         oracle_end_row(&apart, i);
     }
-    options.triangular = TESS_TRIANGULAR_BLOCKS;
-    options.leaf = 256;
+    options.incomplete.triangular = TESS_TRIANGULAR_BLOCKS;
+    options.incomplete.leaf = 256;
     apply_once(&coloured, &options, 2, r, z, &facts);
     assert_int_equal(facts.leaves, 2);
     assert_int_equal(facts.squares, 0);
@@ -214,17 +214,17 @@ static void squares_have_storage_of_their_own(void **state)
     tess_precond_factors facts;
 
     (void)state;
-    options.leaf = 128;
-    options.triangular = TESS_TRIANGULAR_BLOCKS;
+    options.incomplete.leaf = 128;
+    options.incomplete.triangular = TESS_TRIANGULAR_BLOCKS;
     apply_once(&a, &options, 2, r, z + n, &facts);
-    options.triangular = TESS_TRIANGULAR_AUTO;
+    options.incomplete.triangular = TESS_TRIANGULAR_AUTO;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        options.squares.format = cases[c].format;
-        options.squares.precision = cases[c].precision;
-        tess_policy_options_init(&options.squares.policy);
-        options.squares.policy.policy = cases[c].policy;
-        options.squares.policy.parameter = cases[c].parameter; /* all that fits is low */
-        options.squares.max_padding = 1e6;                     /* square blocks are sparse */
+        options.incomplete.squares.format = cases[c].format;
+        options.incomplete.squares.precision = cases[c].precision;
+        tess_policy_options_init(&options.incomplete.squares.policy);
+        options.incomplete.squares.policy.policy = cases[c].policy;
+        options.incomplete.squares.policy.parameter = cases[c].parameter; /* all that fits is low */
+        options.incomplete.squares.slices.max_padding = 1e6;              /* square blocks are sparse */
         apply_once(&a, &options, 2, r, z, &facts);
         assert_true(facts.squares >= 2);
         check_factor_solution(&f, r, z, cases[c].roundoff);
@@ -252,8 +252,8 @@ static void leaves_round_their_values(void **state)
         tess_precond_factors facts;
 
         options.role = (tess_role_precision){1, storage[c % 3], TESS_ARITHMETIC_FP64};
-        options.triangular = c < 3 ? TESS_TRIANGULAR_LEVELS : TESS_TRIANGULAR_BLOCKS;
-        options.leaf = 64;
+        options.incomplete.triangular = c < 3 ? TESS_TRIANGULAR_LEVELS : TESS_TRIANGULAR_BLOCKS;
+        options.incomplete.leaf = 64;
         round_factors(&f, storage[c % 3]);
         apply_once(&a, &options, 2, r, z, &facts);
         check_factor_solution(&f, r, z, 0.0);
@@ -315,8 +315,8 @@ static void vectors_and_loops(void **state)
         tess_precond_options options = factor_options(TESS_PRECOND_ILU0);
         tess_precond *m = NULL;
 
-        options.triangular = (tess_triangular)way;
-        options.leaf = 100;
+        options.incomplete.triangular = (tess_triangular)way;
+        options.incomplete.leaf = 100;
         assert_ok(ctx, tess_precond_create(matrix, &options, &m));
         apply_raw(ctx, m, TESS_PRECISION_FP64, TESS_LOOP_RUNNING, r, z);
         apply_raw(ctx, m, TESS_PRECISION_FP32, TESS_LOOP_RUNNING, r, z + n);

@@ -247,7 +247,8 @@ static void residual_vector_is_written_with_its_shadow(void **state)
 /* A stored matrix is judged by the FP64 matrix that it came from. */
 static void stored_matrix_is_judged_by_its_original(void **state)
 {
-    const tess_storage_options narrow = {.format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP32};
+    const tess_storage_options narrow = {
+        .size = sizeof(tess_storage_options), .format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP32};
     oracle_csr a = oracle_random(200, 200, 4, 9);
     double *b = random_values(200, 1, -1.0, 1.0), *x = random_values(200, 2, -1.0, 1.0);
     double norm[2] = {0.0, 0.0}, bound[2] = {0.0, 0.0};

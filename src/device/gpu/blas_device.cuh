@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The passes of the BLAS operations on the GPU: what a thread loads at a time and how, and the loop over a vector.
+ * The passes of the BLAS operations on the GPU: what a thread loads at a time and how, the loop over a vector, and launches.
  * Operands that have one precision and lie at multiples of 16 bytes are read 16 bytes at a time (packed_values); others
  * four values at a time in whatever precision each has (quad_values), or, where an array is not aligned for that, one
  * (single_values).
@@ -9,7 +9,7 @@
 #define TESS_DENSE_BLAS_DEVICE_CUH
 
 /* Loads and stores are plain ones, which stay coherent: results may overwrite operands. */
-#include "device/gpu/reduce.cuh"
+#include "device/gpu/fused_pass.cuh"
 #include "device/gpu/storage_types.cuh"
 
 #define REAL double
@@ -73,10 +73,6 @@ struct packed_values {
         return 4 / (READS_Y ? 2 : 1) / (WRITES && count > 4 ? 2 : 1);
     }
 
-    static bool fits(const void *data, tess_precision precision)
-    {
-        return precision == tess::storage_traits<STORAGE>::precision && is_multiple(data, sizeof(raw));
-    }
     __device__ static inline raw load(const tess_operand &from, int64_t i)
     {
         return tess::load_pack<count>(static_cast<const STORAGE *>(from.data) + i);
@@ -269,6 +265,7 @@ struct blas_pass {
     typedef REAL_TYPE REAL;
     typedef typename VALUES::raw raw;
     static constexpr bool reads_y = blas_operands<OP>() == 2, writes = OP == TESS_FUSED_AXPBY || OP == TESS_FUSED_SCALE;
+    static constexpr bool settled = true;
     static constexpr int count = VALUES::count;
     static constexpr int loads = VALUES::template loads<reads_y, writes>(); /* in flight per operand */
     static constexpr int blocks = VALUES::blocks;
@@ -342,5 +339,30 @@ struct blas_pass {
         if (tail < op.n) { run_tail(op, a, b, tail, sum); }
     }
 };
+
+/* ---- launching ---- */
+
+template <tess_fused_op OP, typename VALUES, int NDOTS>
+static tess_status launch_arithmetic(tess_context *ctx, const tess_fused *op)
+{
+    return op->arithmetic == TESS_ARITHMETIC_FP64 ? launch_pass<blas_pass<OP, double, VALUES>, NDOTS>(ctx, op)
+                                                  : launch_pass<blas_pass<OP, float, VALUES>, NDOTS>(ctx, op);
+}
+
+/* All of the operation's arrays can be read and written through VALUES. */
+template <typename VALUES>
+static tess_status launch_blas_pass(tess_context *ctx, const tess_fused *op)
+{
+    switch (op->op) {
+#define TESS_BLAS(NAME, function, operands, ndots) \
+    case TESS_FUSED_##NAME:                        \
+        return launch_arithmetic<TESS_FUSED_##NAME, VALUES, ndots>(ctx, op);
+#define TESS_FUSED(NAME, function, ndots)
+#include "base/fused.def"
+#undef TESS_BLAS
+#undef TESS_FUSED
+    default: return tess_fail(ctx, TESS_INTERNAL, NULL, "vector operation %d", (int)op->op);
+    }
+}
 
 #endif

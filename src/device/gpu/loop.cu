@@ -23,6 +23,28 @@ typedef struct loop_graph {
     GPU(Event_t) done[2];
 } loop_graph;
 
+__global__ static void settle_kernel(const loop_gate gate)
+{
+    GPU_WAIT_FOR_PREVIOUS();
+    GPU_LET_NEXT_START();
+    (void)finish_pending(gate);
+}
+
+tess_status gpu_settle(tess_context *ctx, const loop_gate &gate)
+{
+    return gpu_launch(ctx, "the end of a reduction", settle_kernel, 1U, 0, gate);
+}
+
+__global__ static void step_kernel(tess_step step, tess_loop_state *state)
+{
+    if (state->phase == TESS_LOOP_RUNNING) { run_pass_step(step, state); }
+}
+
+tess_status gpu_run_step(tess_context *ctx, tess_step step, tess_loop_state *state)
+{
+    return gpu_launch_blocks(ctx, "a scalar step", step_kernel, 1U, 1U, 0, step, state);
+}
+
 /* The end of a recording, one block: finishes the last reduction, brings the state home and exchanges mail. True: go on. */
 __device__ static bool close_body(const loop_gate &gate, tess_loop_state *home, volatile loop_mailbox *mailbox)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reductions over a grid in a fixed order. Each block writes its partial sums. Outside a recorded loop the block that comes
- * last adds them all (always in the same order, whichever block it is) and runs the scalar step; within one, the next
- * kernel does so, every block for itself, before its own work.
+ * last adds them all (always in the same order, whichever block it is), and a kernel of one thread runs the scalar step; within
+ * one, the next kernel does both, every block for itself, before its own work. Steps are longer than most kernels: no kernel has
+ * their code that does without.
  */
 #ifndef TESS_BACKEND_GPU_REDUCE_CUH
 #define TESS_BACKEND_GPU_REDUCE_CUH
@@ -17,6 +18,7 @@ struct reduce_target {
     unsigned *ticket; /* NULL: the next kernel finishes the reduction */
     tess_loop_state *state;
     tess_step step;
+    int ndots; /* a kernel may be made for more */
 };
 
 /* What every kernel of a loop gets: the state, and a reduction to finish before it counts. */
@@ -66,13 +68,14 @@ __device__ static inline void block_sum(REAL (&value)[N])
     }
 }
 
-/* Adds up `count` partial sums of N dot products, always in the same order; the result is in thread 0. */
+/* Adds up `count` partial sums of `ndots` dot products, at most N, always in the same order; the result is in thread 0. */
 template <typename REAL, int N>
-__device__ static inline void sum_partials(const double *partials, unsigned count, REAL (&value)[N])
+__device__ static inline void sum_partials(const double *partials, unsigned count, REAL (&value)[N], int ndots = N)
 {
 #pragma unroll
     for (int k = 0; k < N; k++) {
         value[k] = 0;
+        if (k >= ndots) { break; }
 #pragma unroll 4
         for (unsigned b = threadIdx.x; b < count; b += GPU_BLOCK) {
             value[k] += (REAL)GPU_LOAD_L2(&partials[(int64_t)k * count + b]);
@@ -109,7 +112,7 @@ __device__ static inline const tess_loop_state *finish_pending(const loop_gate &
             for (int k = 0; k < gate.pending.ndots; k++) {
                 local.dots[k] = dots[k];
             }
-            run_step(gate.pending.step, &local);
+            run_pass_step(gate.pending.step, &local);
         } else {
             local.phase = TESS_LOOP_STOPPED;
         }
@@ -162,26 +165,26 @@ __device__ static inline bool is_last_block(unsigned *ticket)
     return last;
 }
 
-/* All threads of all blocks call this once with their own sums. Sums in FP32 stay FP32, but in memory. */
+/* All threads of all blocks call this once with their own sums: N, or the target's number if that is less. Sums in FP32 stay FP32, but in
+   memory. */
 template <typename REAL, int N>
 __device__ static inline void grid_reduce(REAL (&value)[N], const reduce_target &target)
 {
     block_sum(value);
     if (gridDim.x > 1 || !target.ticket) {
         if (threadIdx.x == 0) {
-            for (int k = 0; k < N; k++) {
+            for (int k = 0; k < N && k < target.ndots; k++) {
                 target.partials[(int64_t)k * gridDim.x + blockIdx.x] = value[k];
             }
         }
         if (!target.ticket || !is_last_block(target.ticket)) { return; }
-        sum_partials(target.partials, gridDim.x, value);
+        sum_partials(target.partials, gridDim.x, value, target.ndots);
     }
     if (threadIdx.x == 0) {
-        for (int k = 0; k < N; k++) {
+        for (int k = 0; k < N && k < target.ndots; k++) {
             target.state->dots[k] = value[k];
         }
         *target.ticket = 0;
-        run_step(target.step, target.state);
     }
 }
 
@@ -209,25 +212,28 @@ static inline loop_gate open_gate(tess_context *ctx, tess_loop_state *state, boo
     return gate;
 }
 
-__global__ static void settle_kernel(const loop_gate gate)
-{
-    GPU_WAIT_FOR_PREVIOUS();
-    GPU_LET_NEXT_START();
-    (void)finish_pending(gate);
-}
+/* Launches a kernel that does nothing but finish the gate's pending reduction (loop.cu). */
+tess_status gpu_settle(tess_context *ctx, const loop_gate &gate);
+/* Launches a kernel that runs the step, unless the loop has ended (loop.cu). */
+tess_status gpu_run_step(tess_context *ctx, tess_step step, tess_loop_state *state);
 
 /* A gate without a pending reduction, for kernels that have no registers to spare for one: where there is one, a small
    kernel finishes it first. */
-static inline tess_status open_settled_gate(tess_context *ctx, tess_loop_state *state, loop_gate *gate)
+static inline tess_status open_settled_gate(tess_context *ctx, tess_loop_state *state, bool finishing, loop_gate *gate)
 {
     tess_status status = TESS_SUCCESS;
 
-    *gate = open_gate(ctx, state, false);
+    *gate = open_gate(ctx, state, finishing);
     if (gate->pending.ndots > 0) {
-        status = gpu_launch(ctx, "the end of a reduction", settle_kernel, 1U, 0, *gate);
-        *gate = open_gate(ctx, state, false);
+        status = gpu_settle(ctx, *gate);
+        *gate = open_gate(ctx, state, finishing);
     }
     return status;
+}
+
+static inline tess_status open_settled_gate(tess_context *ctx, tess_loop_state *state, loop_gate *gate)
+{
+    return open_settled_gate(ctx, state, false, gate);
 }
 
 /* Fills the target for a kernel of `blocks` blocks with ndots sums; call it after open_gate. While a loop is recorded the
@@ -242,7 +248,8 @@ static inline tess_status prepare_reduction(tess_context *ctx, int64_t blocks, i
 
     target->ticket = deferred ? NULL : gpu->ticket;
     target->state = state;
-    target->step = step;
+    target->step = ndots > 0 ? step : TESS_STEP_NONE;
+    target->ndots = ndots;
     target->partials = NULL;
     if (ndots == 0) { return TESS_SUCCESS; }
     status = gpu_partials(ctx, blocks * ndots * 2, &target->partials);
@@ -254,6 +261,13 @@ static inline tess_status prepare_reduction(tess_context *ctx, int64_t blocks, i
     gpu->pending.ndots = ndots;
     gpu->pending.step = step;
     return TESS_SUCCESS;
+}
+
+/* After the launch that the target was for, of that status: runs the scalar step where no kernel to come does. */
+static inline tess_status end_reduction(tess_context *ctx, tess_status launched, const reduce_target &target)
+{
+    if (launched != TESS_SUCCESS || !target.ticket || target.step == TESS_STEP_NONE) { return launched; }
+    return gpu_run_step(ctx, target.step, target.state);
 }
 
 #endif

@@ -16,4 +16,16 @@
     X(double, FP64)      \
     LOW_STORAGE_TYPES(X)
 
+/*
+ * STORED_TYPES(X), in sources *_stored_device.cu: those that are compiled now. The CUDA build compiles such a source once for each type
+ * above (cmake/TesseraGpu.cmake): the device code of a source is loaded as a whole when the first of its kernels is, and a process
+ * has use for one or two types. Other builds compile it once, for all.
+ */
+#ifdef TESS_STORED_TYPE
+#define STORED_TYPE_NOW(X, ...) X(__VA_ARGS__)
+#define STORED_TYPES(X) STORED_TYPE_NOW(X, TESS_STORED_TYPE, TESS_STORED_NAME)
+#else
+#define STORED_TYPES(X) STORAGE_TYPES(X)
+#endif
+
 #endif

@@ -89,6 +89,7 @@ template <tess_fused_op OP, bool SCALED>
 struct wide_pass {
     typedef double REAL;
     typedef wide_shape<OP> shape;
+    static constexpr bool settled = false;
     static constexpr int count = wide_pair::count, depth = wide_tuning::DEPTH, blocks = wide_tuning::BLOCKS;
 
     wide_pair in[shape::INPUTS][depth], out[shape::OUTPUTS][depth], scale[depth];

@@ -27,14 +27,58 @@ struct matrix_argument {
     const void *row_ptr;
     const int32_t *col_ind;
     const void *val;
+    int offset_shift; /* as row_offsets has it */
     split_rows_argument split;
 };
 
 static inline matrix_argument make_matrix_argument(const csr_view *v, const csr_plan *p)
 {
-    matrix_argument m = {v->row_ptr, v->col_ind, v->val, {p->nsplit, p->split_row, p->split_segment, p->segment_sum}};
+    matrix_argument m = {v->row_ptr,
+                         v->col_ind,
+                         v->val,
+                         v->row_ptr_bits == 64,
+                         {p->nsplit, p->split_row, p->split_segment, p->segment_sum}};
 
     return m;
+}
+
+/*
+ * Where rows of a chunk begin, by offsets of 32 bits or of 64. A chunk has far fewer nonzeros than 2^32: the lower words of offsets
+ * tell how far they are apart, and one kernel is enough for both.
+ */
+struct row_offsets {
+    const uint32_t *word; /* of the first row */
+    uint32_t begin;       /* what places are counted from: lower word */
+    int shift;            /* 2^shift words to an offset */
+
+    __device__ inline row_offsets(const void *first, int offset_shift, int64_t from)
+        : word((const uint32_t *)first), begin((uint32_t)from), shift(offset_shift)
+    {
+    }
+
+    /* The place of row r's first nonzero. */
+    __device__ inline int operator[](int r) const
+    {
+        return (int)(word[r << shift] - begin);
+    }
+};
+
+/* Bytes of an offset. */
+__host__ __device__ static inline int offset_bytes(int offset_shift)
+{
+    return (int)sizeof(int32_t) << offset_shift;
+}
+
+/* The offsets of a matrix from a row on. */
+__device__ static inline const char *offsets_from(const matrix_argument &m, int64_t row)
+{
+    return (const char *)m.row_ptr + row * offset_bytes(m.offset_shift);
+}
+
+/* All of the offset of a row. */
+__device__ static inline int64_t offset_of(const matrix_argument &m, int64_t row)
+{
+    return m.offset_shift ? ((const int64_t *)m.row_ptr)[row] : ((const int32_t *)m.row_ptr)[row];
 }
 
 /* The product of a stored value with an element of x, in the arithmetic of that element. */
@@ -111,10 +155,11 @@ __device__ static inline double sum_elements(const int32_t *column, const VALUE 
 }
 
 /* WIDTH threads sum up a row. */
-template <int WIDTH, typename VALUE, typename OFFSET, typename FACTOR, typename FINISH>
-__device__ static inline void sum_rows(const char *stage, const staged_chunk &chunk, const FACTOR *x, FINISH finish)
+template <int WIDTH, typename VALUE, typename FACTOR, typename FINISH>
+__device__ static inline void sum_rows(const char *stage, const staged_chunk &chunk, int offset_shift, const FACTOR *x,
+                                       FINISH finish)
 {
-    const OFFSET *offset = (const OFFSET *)(const void *)(stage + chunk.offsets);
+    const row_offsets offset(stage + chunk.offsets, offset_shift, chunk.begin);
     const int32_t *column = (const int32_t *)(const void *)(stage + chunk.columns);
     const VALUE *value = (const VALUE *)(const void *)(stage + chunk.values);
     const int lane = (int)(threadIdx.x % WIDTH), group = (int)(threadIdx.x / WIDTH);
@@ -124,7 +169,7 @@ __device__ static inline void sum_rows(const char *stage, const staged_chunk &ch
         double sum = 0.0;
 
         if (r < chunk.rows) {
-            int from = (int)(offset[r] - (OFFSET)chunk.begin) + lane, to = (int)(offset[r + 1] - (OFFSET)chunk.begin);
+            int from = offset[r] + lane, to = offset[r + 1];
 
             sum = sum_elements<WIDTH>(column + from, value + from, x, (to - from + WIDTH - 1) / WIDTH, to - from);
         }
@@ -134,16 +179,17 @@ __device__ static inline void sum_rows(const char *stage, const staged_chunk &ch
 }
 
 /* A chunk by rows: groups of threads sum up a row each; `finish` takes each row's sum. */
-template <typename VALUE, typename OFFSET, typename FACTOR, typename FINISH>
-__device__ static inline void sum_by_rows(const char *stage, const staged_chunk &chunk, const FACTOR *x, FINISH finish)
+template <typename VALUE, typename FACTOR, typename FINISH>
+__device__ static inline void sum_by_rows(const char *stage, const staged_chunk &chunk, int offset_shift,
+                                          const FACTOR *x, FINISH finish)
 {
     switch (chunk.group_log) {
-    case 0: sum_rows<1, VALUE, OFFSET>(stage, chunk, x, finish); break;
-    case 1: sum_rows<2, VALUE, OFFSET>(stage, chunk, x, finish); break;
-    case 2: sum_rows<4, VALUE, OFFSET>(stage, chunk, x, finish); break;
-    case 3: sum_rows<8, VALUE, OFFSET>(stage, chunk, x, finish); break;
-    case 4: sum_rows<16, VALUE, OFFSET>(stage, chunk, x, finish); break;
-    default: sum_rows<32, VALUE, OFFSET>(stage, chunk, x, finish); break;
+    case 0: sum_rows<1, VALUE>(stage, chunk, offset_shift, x, finish); break;
+    case 1: sum_rows<2, VALUE>(stage, chunk, offset_shift, x, finish); break;
+    case 2: sum_rows<4, VALUE>(stage, chunk, offset_shift, x, finish); break;
+    case 3: sum_rows<8, VALUE>(stage, chunk, offset_shift, x, finish); break;
+    case 4: sum_rows<16, VALUE>(stage, chunk, offset_shift, x, finish); break;
+    default: sum_rows<32, VALUE>(stage, chunk, offset_shift, x, finish); break;
     }
 }
 
@@ -173,8 +219,8 @@ __device__ static inline double sum_products(const double *products, int from, i
 }
 
 /* Sums up a chunk's rows from their products; those that are too long for a group wait for a wave. */
-template <typename OFFSET, typename FINISH>
-__device__ static inline void sum_uneven_rows(const OFFSET *offset, OFFSET begin, int rows, int group_log,
+template <typename FINISH>
+__device__ static inline void sum_uneven_rows(const row_offsets &offset, int rows, int group_log,
                                               const double *products, FINISH finish)
 {
     const row_groups by(group_log);
@@ -187,8 +233,8 @@ __device__ static inline void sum_uneven_rows(const OFFSET *offset, OFFSET begin
         double sum;
 
         if (own) {
-            from = (int)(offset[r] - begin);
-            to = (int)(offset[r + 1] - begin);
+            from = offset[r];
+            to = offset[r + 1];
             own = to - from <= most;
             left_over = left_over || !own;
         }
@@ -197,7 +243,7 @@ __device__ static inline void sum_uneven_rows(const OFFSET *offset, OFFSET begin
     }
     if (!__syncthreads_or(left_over)) { return; }
     for (int r = (int)threadIdx.x / GPU_WAVE; r < rows; r += WAVES) {
-        int from = (int)(offset[r] - begin), to = (int)(offset[r + 1] - begin);
+        int from = offset[r], to = offset[r + 1];
 
         if (to - from > most) {
             double sum = sum_products(products, from, to, lane, GPU_WAVE);
@@ -208,14 +254,14 @@ __device__ static inline void sum_uneven_rows(const OFFSET *offset, OFFSET begin
 }
 
 /* Sum of nonzeros [begin, end) by a whole block, from memory; the result is in thread 0. */
-template <typename VALUE, typename OFFSET, typename FACTOR>
-__device__ static inline double block_row_sum(const matrix_argument &m, const FACTOR *x, OFFSET begin, OFFSET end)
+template <typename VALUE, typename FACTOR>
+__device__ static inline double block_row_sum(const matrix_argument &m, const FACTOR *x, int64_t begin, int64_t end)
 {
     const VALUE *val = (const VALUE *)m.val;
     double sum[1] = {0.0};
 
 #pragma unroll 4
-    for (OFFSET k = begin + (OFFSET)threadIdx.x; k < end; k += GPU_BLOCK) {
+    for (int64_t k = begin + (int64_t)threadIdx.x; k < end; k += GPU_BLOCK) {
         sum[0] += product_of(gpu_load_once(val + k), x[gpu_load_once(m.col_ind + k)]);
     }
     block_sum(sum);
@@ -244,11 +290,10 @@ __device__ static inline double split_row_sum(const split_rows_argument &split, 
 }
 
 /* The row at a chunk's end that is too long to be staged; the sum is in thread 0. */
-template <typename VALUE, typename OFFSET, typename FACTOR>
+template <typename VALUE, typename FACTOR>
 __device__ static inline double long_row_sum(const matrix_argument &m, const FACTOR *x, int64_t row)
 {
-    const OFFSET *row_ptr = (const OFFSET *)m.row_ptr;
-    OFFSET begin = row_ptr[row], end = row_ptr[row + 1];
+    const int64_t begin = offset_of(m, row), end = offset_of(m, row + 1);
     double sum = 0.0;
 
     if (end - begin <= SEGMENT) {
@@ -321,7 +366,7 @@ __device__ static __forceinline__ bool multiply_nonzeros(const matrix_argument &
 }
 
 /* A chunk by nonzeros. */
-template <typename VALUE, typename OFFSET, typename FACTOR, typename ENTER, typename FINISH>
+template <typename VALUE, typename FACTOR, typename ENTER, typename FINISH>
 __device__ static __forceinline__ bool stream_chunk(const csr_chunk &chunk, const matrix_argument &m, const FACTOR *x,
                                                     double *products, ENTER enter, FINISH finish)
 {
@@ -329,10 +374,10 @@ __device__ static __forceinline__ bool stream_chunk(const csr_chunk &chunk, cons
 
     if (!multiply_nonzeros<VALUE>(m, chunk.begin, chunk.staged, x, products, enter)) { return false; }
     __syncthreads();
-    sum_uneven_rows((const OFFSET *)m.row_ptr + chunk.first_row, (OFFSET)start, chunk.short_rows, chunk.group_log,
-                    products, finish);
+    sum_uneven_rows(row_offsets(offsets_from(m, chunk.first_row), m.offset_shift, start), chunk.short_rows,
+                    chunk.group_log, products, finish);
     if (chunk.short_rows < chunk.rows) {
-        double sum = long_row_sum<VALUE, OFFSET>(m, x, (int64_t)chunk.first_row + chunk.short_rows);
+        double sum = long_row_sum<VALUE>(m, x, (int64_t)chunk.first_row + chunk.short_rows);
 
         if (threadIdx.x == 0) { finish(chunk.short_rows, sum); }
     }

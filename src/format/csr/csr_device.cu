@@ -1,121 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CSR on the GPU: products of a matrix of one precision (csr_product.cuh has the kernel), values, checks, and the tables. */
-#include "format/csr/csr_product.cuh"
+/* CSR on the GPU: the choice of a product (csr_stored_device.cu has them), values, checks, and the tables. */
+#include <limits.h>
 
-/* A matrix of one precision, as the kernel sees it. VECTOR: what x and y are in. */
-template <typename VALUE, typename VECTOR>
-struct one_matrix {
-    typedef csr_chunk CHUNK;
-    typedef staged_chunk STAGED;
-    typedef const staged_chunk HELD;
-    static constexpr bool TURNS = false, IS_FP32 = sizeof(VECTOR) == sizeof(float);
-    static constexpr int STREAM_BLOCKS =
-        6; /* by nonzeros: resident blocks per multiprocessor that registers must allow */
-    matrix_argument m;
-    bool stores; /* y is the sums, and nothing else is done with them */
-    bool steps;  /* of a polynomial */
-
-    __host__ __device__ static inline const VECTOR *x_of(const tess_spmv_args &args)
-    {
-        if constexpr (IS_FP32) {
-            return args.x_fp32;
-        } else {
-            return args.x;
-        }
-    }
-
-    __device__ inline const matrix_argument &part(const csr_chunk &) const
-    {
-        return m;
-    }
-
-    __device__ inline int value_bytes(const csr_chunk &) const
-    {
-        return (int)sizeof(VALUE);
-    }
-
-    __device__ inline const int32_t *map_of(const csr_chunk &) const
-    {
-        return NULL;
-    }
-
-    template <int NDOTS>
-    __device__ inline void finish(const tess_spmv_args &args, int64_t row, double sum, double *dots) const
-    {
-        if (NDOTS == 0 && stores) {
-            if constexpr (IS_FP32) {
-                args.y_fp32[row] = (float)sum;
-            } else {
-                args.y[row] = sum;
-            }
-        } else if (NDOTS == 0 && (IS_FP32 || steps)) {
-            spmv_finish_step(&args, IS_FP32, row, sum);
-        } else {
-            finish_row<NDOTS>(args, row, sum, dots);
-        }
-    }
-
-    template <typename OFFSET, int NDOTS>
-    __device__ inline void work_on(const char *stage, const staged_chunk &chunk, const tess_spmv_args &args,
-                                   double *dots) const
-    {
-        sum_by_rows<VALUE, OFFSET>(stage, chunk, x_of(args), [&](int r, double sum) {
-            finish<NDOTS>(args, (int64_t)chunk.first_row + r, sum, dots);
-        });
-    }
-
-    template <typename OFFSET, int NDOTS, typename ENTER>
-    __device__ inline bool stream(const csr_chunk &chunk, const tess_spmv_args &args, double *products, ENTER enter,
-                                  double *dots) const
-    {
-        return stream_chunk<VALUE, OFFSET>(chunk, m, x_of(args), products, enter, [&](int r, double sum) {
-            finish<NDOTS>(args, (int64_t)chunk.first_row + r, sum, dots);
-        });
-    }
-};
-
-template <typename VALUE, typename VECTOR, typename OFFSET, int NDOTS>
-static tess_status launch_product(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
-{
-    const one_matrix<VALUE, VECTOR> matrix = {make_matrix_argument(v, p), only_stores(args),
-                                              args->update.kind == TESS_UPDATE_POLYNOMIAL};
-    const chunks_argument<csr_chunk> chunks = {
-        p->chunk, p->nchunks, make_layout(p->by_rows, p->places, p->most_rows, sizeof(OFFSET), sizeof(VALUE), false), 0,
-        false};
-    loop_gate gate;
-    tess_status status = TESS_SUCCESS;
-
-    if (p->nchunks == 0) { return TESS_SUCCESS; }
-    TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
-    if (p->nsplit > 0) {
-        TESS_TRY(gpu_launch(ctx, "summing split rows", segment_kernel<VALUE, OFFSET, VECTOR>, (unsigned)p->nsegments, 0,
-                            matrix.m, matrix.x_of(*args), gate, p->segment_sum));
-    }
-    status = launch_chunks<one_matrix<VALUE, VECTOR>, OFFSET, NDOTS>(ctx, matrix, chunks, p->by_rows, args, gate);
-cleanup:
-    return status;
-}
-
-template <typename VALUE, typename OFFSET>
-static tess_status select_dots(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
-{
-    if (args->vectors == TESS_PRECISION_FP32) { return launch_product<VALUE, float, OFFSET, 0>(ctx, v, p, args); }
-    switch (args->reduction.ndots) {
-    case 0: return launch_product<VALUE, double, OFFSET, 0>(ctx, v, p, args);
-    case 1: return launch_product<VALUE, double, OFFSET, 1>(ctx, v, p, args);
-    default: return launch_product<VALUE, double, OFFSET, 2>(ctx, v, p, args);
-    }
-}
+#include "device/gpu/storage_types.cuh"
+#include "format/csr/csr_plan.cuh"
 
 static tess_status spmv(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args)
 {
     gpu_scope scope(ctx);
 
     switch (v->precision) {
-#define SELECT_VALUE(VALUE, NAME)                                                   \
-    case TESS_PRECISION_##NAME:                                                     \
-        return v->row_ptr_bits == 32 ? select_dots<VALUE, int32_t>(ctx, v, p, args) \
-                                     : select_dots<VALUE, int64_t>(ctx, v, p, args);
+#define SELECT_VALUE(VALUE, NAME) \
+    case TESS_PRECISION_##NAME: return csr_multiply<VALUE>(ctx, v, p, args);
         STORAGE_TYPES(SELECT_VALUE)
 #undef SELECT_VALUE
     }

@@ -23,15 +23,15 @@ struct layer_argument {
 };
 
 /* By nonzeros: where a block has the products of a layer's rows of the chunk. */
-template <typename OFFSET>
 struct placed_layer {
-    const OFFSET *offset; /* of the chunk's first row */
-    OFFSET start;         /* the nonzero at the first place */
+    const char *offset; /* of the chunk's first row */
+    int64_t start;      /* the nonzero at the first place */
+    int offset_shift;
     const double *products;
 
     __device__ inline int from(int r) const
     {
-        return (int)(offset[r] - start);
+        return row_offsets(offset, offset_shift, start)[r];
     }
 };
 
@@ -58,13 +58,12 @@ struct row_layers {
     /* ---- by rows ---- */
 
     /* What a thread adds up of row r of a staged chunk. */
-    template <int WIDTH, typename OFFSET>
+    template <int WIDTH>
     __device__ inline double add_row(const char *stage, const STAGED &chunk, const tess_spmv_args &args, int l, int r,
                                      int lane) const
     {
-        const OFFSET *offset = (const OFFSET *)(const void *)(stage + chunk.offsets[l]) + r;
-        const int from = (int)(offset[0] - (OFFSET)chunk.begin[l]) + lane;
-        const int to = (int)(offset[1] - (OFFSET)chunk.begin[l]);
+        const row_offsets offset(stage + chunk.offsets[l], layer[l].m.offset_shift, chunk.begin[l]);
+        const int from = offset[r] + lane, to = offset[r + 1];
         const int32_t *column = (const int32_t *)(const void *)(stage + chunk.columns[l]) + from;
 
         if (from >= to) { return 0.0; }
@@ -76,7 +75,7 @@ struct row_layers {
         });
     }
 
-    template <int WIDTH, typename OFFSET, int NDOTS>
+    template <int WIDTH, int NDOTS>
     __device__ inline void add_rows(const char *stage, const STAGED &chunk, const tess_spmv_args &args,
                                     double *dots) const
     {
@@ -88,32 +87,31 @@ struct row_layers {
 
 #pragma unroll 1
             for (int l = 0; l < count && r < chunk.rows; l++) {
-                if (chunk.offsets[l] >= 0) { sum += add_row<WIDTH, OFFSET>(stage, chunk, args, l, r, lane); }
+                if (chunk.offsets[l] >= 0) { sum += add_row<WIDTH>(stage, chunk, args, l, r, lane); }
             }
             sum = sum_group(sum, WIDTH);
             if (r < chunk.rows && lane == 0) { finish<NDOTS>(args, (int64_t)chunk.first_row + r, sum, dots); }
         }
     }
 
-    template <typename OFFSET, int NDOTS>
+    template <int NDOTS>
     __device__ inline void work_on(const char *stage, const STAGED &chunk, const tess_spmv_args &args,
                                    double *dots) const
     {
         switch (chunk.group_log) {
-        case 0: add_rows<1, OFFSET, NDOTS>(stage, chunk, args, dots); break;
-        case 1: add_rows<2, OFFSET, NDOTS>(stage, chunk, args, dots); break;
-        case 2: add_rows<4, OFFSET, NDOTS>(stage, chunk, args, dots); break;
-        case 3: add_rows<8, OFFSET, NDOTS>(stage, chunk, args, dots); break;
-        case 4: add_rows<16, OFFSET, NDOTS>(stage, chunk, args, dots); break;
-        default: add_rows<32, OFFSET, NDOTS>(stage, chunk, args, dots); break;
+        case 0: add_rows<1, NDOTS>(stage, chunk, args, dots); break;
+        case 1: add_rows<2, NDOTS>(stage, chunk, args, dots); break;
+        case 2: add_rows<4, NDOTS>(stage, chunk, args, dots); break;
+        case 3: add_rows<8, NDOTS>(stage, chunk, args, dots); break;
+        case 4: add_rows<16, NDOTS>(stage, chunk, args, dots); break;
+        default: add_rows<32, NDOTS>(stage, chunk, args, dots); break;
         }
     }
 
     /* ---- by nonzeros ---- */
 
     /* What a thread of a group adds up of row r; with a group of one, the whole of it. */
-    template <typename OFFSET>
-    __device__ inline double add_placed(const placed_layer<OFFSET> *placed, int r, int lane, int width) const
+    __device__ inline double add_placed(const placed_layer *placed, int r, int lane, int width) const
     {
         double sum = 0.0;
 
@@ -123,8 +121,7 @@ struct row_layers {
         return sum;
     }
 
-    template <typename OFFSET>
-    __device__ inline int length_of(const placed_layer<OFFSET> *placed, int r) const
+    __device__ inline int length_of(const placed_layer *placed, int r) const
     {
         int length = 0;
 
@@ -135,9 +132,9 @@ struct row_layers {
     }
 
     /* Rows that are too long for a group wait for a wave. */
-    template <typename OFFSET, int NDOTS>
-    __device__ inline void add_uneven_rows(const CHUNK &chunk, const placed_layer<OFFSET> *placed,
-                                           const tess_spmv_args &args, double *dots) const
+    template <int NDOTS>
+    __device__ inline void add_uneven_rows(const CHUNK &chunk, const placed_layer *placed, const tess_spmv_args &args,
+                                           double *dots) const
     {
         const row_groups by(chunk.group_log);
         const int most = by.width == GPU_WAVE ? INT_MAX : GROUP_STEPS * by.width, rows = chunk.short_rows;
@@ -164,7 +161,7 @@ struct row_layers {
     }
 
     /* The row at the chunk's end that is too long for its products to have places. */
-    template <typename OFFSET, int NDOTS>
+    template <int NDOTS>
     __device__ inline void add_long_row(int64_t row, const tess_spmv_args &args, double *dots) const
     {
         double sum = 0.0;
@@ -172,18 +169,18 @@ struct row_layers {
 #pragma unroll 1
         for (int l = 0; l < count; l++) {
             sum += with_part_types(layer[l].precision, args, [&](auto value, const auto *x) {
-                return long_row_sum<decltype(value), OFFSET>(layer[l].m, x, row);
+                return long_row_sum<decltype(value)>(layer[l].m, x, row);
             });
             __syncthreads(); /* the next layer's sum takes the same room */
         }
         if (threadIdx.x == 0) { finish<NDOTS>(args, row, sum, dots); }
     }
 
-    template <typename OFFSET, int NDOTS, typename ENTER>
+    template <int NDOTS, typename ENTER>
     __device__ inline bool stream(const CHUNK &chunk, const tess_spmv_args &args, double *products, ENTER enter,
                                   double *dots) const
     {
-        __shared__ placed_layer<OFFSET> placed[MOST];
+        __shared__ placed_layer placed[MOST];
         int place = 0;
 
 #pragma unroll 1
@@ -197,15 +194,15 @@ struct row_layers {
                 return false;
             }
             if (threadIdx.x == 0) {
-                placed[l] = {(const OFFSET *)layer[l].m.row_ptr + chunk.first_row,
-                             (OFFSET)(chunk.begin[l] / GPU_WAVE * GPU_WAVE), to};
+                placed[l] = {offsets_from(layer[l].m, chunk.first_row), chunk.begin[l] / GPU_WAVE * GPU_WAVE,
+                             layer[l].m.offset_shift, to};
             }
             place += layer_places(chunk.begin[l], chunk.staged[l]);
         }
         __syncthreads();
-        add_uneven_rows<OFFSET, NDOTS>(chunk, placed, args, dots);
+        add_uneven_rows<NDOTS>(chunk, placed, args, dots);
         if (chunk.short_rows < chunk.rows) {
-            add_long_row<OFFSET, NDOTS>((int64_t)chunk.first_row + chunk.short_rows, args, dots);
+            add_long_row<NDOTS>((int64_t)chunk.first_row + chunk.short_rows, args, dots);
         }
         __syncthreads();
         return true;
@@ -220,9 +217,8 @@ __device__ static inline bool is_staged(const staged_layers<MOST> &)
 }
 
 /* Stretches of one layer's arrays for a chunk; of no bytes where it has nothing there. */
-template <typename OFFSET>
 struct layer_stretches {
-    const OFFSET *offset;
+    const char *offset;
     const int32_t *column;
     const char *value;
     stage_stretch offsets, columns, values;
@@ -230,9 +226,9 @@ struct layer_stretches {
     template <int MOST>
     __device__ inline layer_stretches(const layer_argument &a, const layer_chunk<MOST> &chunk, int64_t begin,
                                       int32_t staged)
-        : offset((const OFFSET *)a.m.row_ptr + chunk.first_row), column(a.m.col_ind + begin),
+        : offset(offsets_from(a.m, chunk.first_row)), column(a.m.col_ind + begin),
           value((const char *)a.m.val + begin * a.value_bytes),
-          offsets(offset, staged > 0 ? (int64_t)(chunk.rows + 1) * (int64_t)sizeof(OFFSET) : 0),
+          offsets(offset, staged > 0 ? (chunk.rows + 1) * (int64_t)offset_bytes(a.m.offset_shift) : 0),
           columns(column, staged * (int64_t)sizeof(int32_t)), values(value, (int64_t)staged * a.value_bytes)
     {
     }
@@ -244,7 +240,7 @@ struct layer_stretches {
 };
 
 /* As for chunks of one matrix (csr_product.cuh). Each layer's arrays follow those of the one before. */
-template <typename MATRIX, typename OFFSET, int MOST>
+template <typename MATRIX, int MOST>
 __device__ static inline void request_chunk(const MATRIX &matrix, const stage_layout &, const layer_chunk<MOST> &chunk,
                                             char *stage, staged_layers<MOST> *header, gpu_arrival *arrival)
 {
@@ -256,7 +252,7 @@ __device__ static inline void request_chunk(const MATRIX &matrix, const stage_la
 #pragma unroll
     for (int l = 0; l < MOST; l++) {
         if (l < matrix.count) {
-            bytes += layer_stretches<OFFSET>(matrix.layer[l], chunk, chunk.begin[l], chunk.staged[l]).bytes();
+            bytes += layer_stretches(matrix.layer[l], chunk, chunk.begin[l], chunk.staged[l]).bytes();
         }
     }
     gpu_arrival_expect(arrival, bytes);
@@ -264,7 +260,7 @@ __device__ static inline void request_chunk(const MATRIX &matrix, const stage_la
 #pragma unroll
     for (int l = 0; l < MOST; l++) {
         if (l >= matrix.count) { continue; }
-        const layer_stretches<OFFSET> s(matrix.layer[l], chunk, chunk.begin[l], chunk.staged[l]);
+        const layer_stretches s(matrix.layer[l], chunk, chunk.begin[l], chunk.staged[l]);
         const uint32_t columns = at + s.offsets.bytes, values = columns + s.columns.bytes;
 
         copy_stretch(stage + at, s.offsets, arrival);
@@ -287,7 +283,7 @@ __device__ static inline void request_chunk(const MATRIX &matrix, const stage_la
 
 /* ---- launching ---- */
 
-template <int MOST, bool STORES, typename OFFSET>
+template <int MOST, bool STORES>
 static tess_status launch_layers(tess_context *ctx, int count, const csr_view *layers, const csr_layers *plan,
                                  const tess_spmv_args *args)
 {
@@ -305,7 +301,7 @@ static tess_status launch_layers(tess_context *ctx, int count, const csr_view *l
 
         matrix.layer[l] = {make_matrix_argument(v, &plan->layer[l]), v->precision,
                            (int)tess_precision_bytes(v->precision)};
-        TESS_TRY(sum_part_segments<OFFSET>(ctx, v->precision, &plan->layer[l], matrix.layer[l].m, args, gate));
+        TESS_TRY(sum_part_segments(ctx, v->precision, &plan->layer[l], matrix.layer[l].m, args, gate));
     }
     if (plan->by_rows) {
         chunks.layout.stage = plan->stage_bytes;
@@ -313,13 +309,10 @@ static tess_status launch_layers(tess_context *ctx, int count, const csr_view *l
     } else {
         chunks.layout = make_layout(false, plan->places, 0, 0, 0, false);
     }
-    if (args->reduction.ndots == 0) {
-        return launch_chunks<MATRIX, OFFSET, 0>(ctx, matrix, chunks, plan->by_rows, args, gate);
-    }
+    if (args->reduction.ndots == 0) { return launch_chunks<MATRIX, 0>(ctx, matrix, chunks, plan->by_rows, args, gate); }
     if constexpr (!STORES) {
-        return args->reduction.ndots == 1
-                   ? launch_chunks<MATRIX, OFFSET, 1>(ctx, matrix, chunks, plan->by_rows, args, gate)
-                   : launch_chunks<MATRIX, OFFSET, 2>(ctx, matrix, chunks, plan->by_rows, args, gate);
+        /* for one dot product as well: these kernels are long, and the sum of another costs little */
+        return launch_chunks<MATRIX, 2>(ctx, matrix, chunks, plan->by_rows, args, gate);
     }
 cleanup:
     return status;
@@ -329,14 +322,10 @@ template <int MOST>
 static tess_status select_kernel(tess_context *ctx, int count, const csr_view *layers, const csr_layers *plan,
                                  const tess_spmv_args *args)
 {
-    const bool wide = layers->row_ptr_bits == 64;
-
     if (only_stores(args) && args->reduction.ndots == 0) {
-        return wide ? launch_layers<MOST, true, int64_t>(ctx, count, layers, plan, args)
-                    : launch_layers<MOST, true, int32_t>(ctx, count, layers, plan, args);
+        return launch_layers<MOST, true>(ctx, count, layers, plan, args);
     }
-    return wide ? launch_layers<MOST, false, int64_t>(ctx, count, layers, plan, args)
-                : launch_layers<MOST, false, int32_t>(ctx, count, layers, plan, args);
+    return launch_layers<MOST, false>(ctx, count, layers, plan, args);
 }
 
 tess_status csr_spmv_layers(tess_context *ctx, int count, const csr_view *layers, const csr_layers *plan,

@@ -37,26 +37,25 @@ __device__ static __forceinline__ auto with_part_types(tess_precision precision,
 
 /* ---- rows longer than a segment ---- */
 
-template <typename VALUE, typename OFFSET>
+template <typename VALUE>
 static tess_status sum_segments(tess_context *ctx, const matrix_argument &m, const csr_plan *p,
                                 const tess_spmv_args *args, const loop_gate &gate)
 {
     if (sizeof(VALUE) < sizeof(double) && args->low_arithmetic == TESS_ARITHMETIC_FP32) {
-        return gpu_launch(ctx, "summing split rows", segment_kernel<VALUE, OFFSET, float>, (unsigned)p->nsegments, 0, m,
+        return gpu_launch(ctx, "summing split rows", segment_kernel<VALUE, float>, (unsigned)p->nsegments, 0, m,
                           args->x_shadow, gate, p->segment_sum);
     }
-    return gpu_launch(ctx, "summing split rows", segment_kernel<VALUE, OFFSET, double>, (unsigned)p->nsegments, 0, m,
-                      args->x, gate, p->segment_sum);
+    return gpu_launch(ctx, "summing split rows", segment_kernel<VALUE, double>, (unsigned)p->nsegments, 0, m, args->x,
+                      gate, p->segment_sum);
 }
 
-template <typename OFFSET>
 static tess_status sum_part_segments(tess_context *ctx, tess_precision precision, const csr_plan *plan,
                                      const matrix_argument &m, const tess_spmv_args *args, const loop_gate &gate)
 {
     if (plan->nsplit == 0) { return TESS_SUCCESS; }
     switch (precision) {
 #define SUM_SEGMENTS(VALUE, NAME) \
-    case TESS_PRECISION_##NAME: return sum_segments<VALUE, OFFSET>(ctx, m, plan, args, gate);
+    case TESS_PRECISION_##NAME: return sum_segments<VALUE>(ctx, m, plan, args, gate);
         PART_TYPES(SUM_SEGMENTS)
 #undef SUM_SEGMENTS
     default: return TESS_UNSUPPORTED;

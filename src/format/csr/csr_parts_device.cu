@@ -46,7 +46,7 @@ __device__ static inline void finish_empty_rows(const part_argument &p, int32_t 
 }
 
 /* A chunk of a part by nonzeros, or of rows without any. */
-template <typename VALUE, typename OFFSET, bool STORES, int NDOTS, typename FACTOR, typename ENTER>
+template <typename VALUE, bool STORES, int NDOTS, typename FACTOR, typename ENTER>
 __device__ static __forceinline__ bool stream_part(const part_argument &p, const csr_chunk &chunk,
                                                    const tess_spmv_args &args, const FACTOR *x, double *products,
                                                    ENTER enter, double *dots)
@@ -58,7 +58,7 @@ __device__ static __forceinline__ bool stream_part(const part_argument &p, const
         finish_empty_rows<STORES, NDOTS>(p, chunk.first_row, chunk.rows, args, dots);
         return true;
     }
-    return stream_chunk<VALUE, OFFSET>(chunk, p.m, x, products, enter, [&](int r, double sum) {
+    return stream_chunk<VALUE>(chunk, p.m, x, products, enter, [&](int r, double sum) {
         finish_part_row<STORES, NDOTS>(p, args, chunk.first_row, r, map, sum, dots);
     });
 }
@@ -73,7 +73,7 @@ struct one_part {
     static constexpr int STREAM_BLOCKS = 5;
     part_argument p;
 
-    template <typename OFFSET, int NDOTS, typename ENTER>
+    template <int NDOTS, typename ENTER>
     __device__ inline bool stream(const csr_chunk &chunk, const tess_spmv_args &args, double *products, ENTER enter,
                                   double *dots) const
     {
@@ -84,7 +84,7 @@ struct one_part {
         } else {
             x = args.x;
         }
-        return stream_part<VALUE, OFFSET, STORES, NDOTS>(p, chunk, args, x, products, enter, dots);
+        return stream_part<VALUE, STORES, NDOTS>(p, chunk, args, x, products, enter, dots);
     }
 };
 
@@ -117,7 +117,7 @@ struct many_parts {
         return part_map(parts[chunk.part], chunk.first_row);
     }
 
-    template <typename OFFSET, int NDOTS>
+    template <int NDOTS>
     __device__ inline void work_on(const char *stage, const staged_chunk &chunk, const tess_spmv_args &args,
                                    double *dots) const
     {
@@ -129,21 +129,21 @@ struct many_parts {
             return;
         }
         (void)with_part_types(p.precision, args, [&](auto value, const auto *x) {
-            sum_by_rows<decltype(value), OFFSET>(stage, chunk, x, [&](int r, double sum) {
+            sum_by_rows<decltype(value)>(stage, chunk, p.m.offset_shift, x, [&](int r, double sum) {
                 finish_part_row<STORES, NDOTS>(p, args, chunk.first_row, r, map, sum, dots);
             });
             return true;
         });
     }
 
-    template <typename OFFSET, int NDOTS, typename ENTER>
+    template <int NDOTS, typename ENTER>
     __device__ inline bool stream(const csr_chunk &chunk, const tess_spmv_args &args, double *products, ENTER enter,
                                   double *dots) const
     {
         const part_argument &p = parts[chunk.part];
 
         return with_part_types(p.precision, args, [&](auto value, const auto *x) {
-            return stream_part<decltype(value), OFFSET, STORES, NDOTS>(p, chunk, args, x, products, enter, dots);
+            return stream_part<decltype(value), STORES, NDOTS>(p, chunk, args, x, products, enter, dots);
         });
     }
 };
@@ -160,7 +160,7 @@ static bool is_plain(int count, const csr_part *parts, const tess_spmv_args *arg
            (args->low_arithmetic == TESS_ARITHMETIC_FP64 || v->precision == TESS_PRECISION_FP64);
 }
 
-template <typename VALUE, typename FACTOR, typename OFFSET, bool STORES>
+template <typename VALUE, typename FACTOR, bool STORES>
 static tess_status launch_part(tess_context *ctx, const csr_plan *plan, bool beside, const part_argument &p,
                                const tess_spmv_args *args, const loop_gate &gate)
 {
@@ -168,29 +168,29 @@ static tess_status launch_part(tess_context *ctx, const csr_plan *plan, bool bes
     const chunks_argument<csr_chunk> chunks = {plan->chunk, plan->nchunks,
                                                make_layout(false, plan->places, 0, 0, 0, false), 0, beside};
 
-    return launch_nonzeros<one_part<VALUE, FACTOR, STORES>, OFFSET, 0>(ctx, matrix, chunks, args, gate);
+    return launch_nonzeros<one_part<VALUE, FACTOR, STORES>, 0>(ctx, matrix, chunks, args, gate);
 }
 
 /* One part by nonzeros, in a launch of its own, beside that of another part if there is one. */
-template <typename OFFSET, bool STORES>
+template <bool STORES>
 static tess_status launch_alone(tess_context *ctx, const csr_plan *plan, bool beside, const part_argument &p,
                                 const tess_spmv_args *args, const loop_gate &gate)
 {
     bool low = args->low_arithmetic == TESS_ARITHMETIC_FP32;
 
     switch (p.precision) {
-    case TESS_PRECISION_FP64: return launch_part<double, double, OFFSET, STORES>(ctx, plan, beside, p, args, gate);
-#define LAUNCH_PART(VALUE, NAME)                                                                 \
-    case TESS_PRECISION_##NAME:                                                                  \
-        return low ? launch_part<VALUE, float, OFFSET, STORES>(ctx, plan, beside, p, args, gate) \
-                   : launch_part<VALUE, double, OFFSET, STORES>(ctx, plan, beside, p, args, gate);
+    case TESS_PRECISION_FP64: return launch_part<double, double, STORES>(ctx, plan, beside, p, args, gate);
+#define LAUNCH_PART(VALUE, NAME)                                                         \
+    case TESS_PRECISION_##NAME:                                                          \
+        return low ? launch_part<VALUE, float, STORES>(ctx, plan, beside, p, args, gate) \
+                   : launch_part<VALUE, double, STORES>(ctx, plan, beside, p, args, gate);
         LOW_TYPES(LAUNCH_PART)
 #undef LAUNCH_PART
     default: return TESS_UNSUPPORTED;
     }
 }
 
-template <typename OFFSET, bool STORES>
+template <bool STORES>
 static tess_status launch_parts(tess_context *ctx, int count, const csr_part *parts, const tess_spmv_args *args)
 {
     const csr_plan *first = parts[0].plan;
@@ -219,25 +219,23 @@ static tess_status launch_parts(tess_context *ctx, int count, const csr_part *pa
         stages = stages && plan->stages;
         nnz += v->nnz;
         nnz_by_rows += plan->by_rows ? v->nnz : 0;
-        TESS_TRY(sum_part_segments<OFFSET>(ctx, v->precision, plan, matrix.parts[p].m, args, gate));
+        TESS_TRY(sum_part_segments(ctx, v->precision, plan, matrix.parts[p].m, args, gate));
     }
     by_rows = stages && 2 * nnz_by_rows >= nnz; /* all parts the same way: the one that suits most of them */
     if (!by_rows && args->reduction.ndots == 0) {
         for (int p = 0; p < count; p++) {
             if (parts[p].plan->nchunks == 0) { continue; }
-            TESS_TRY((launch_alone<OFFSET, STORES>(ctx, parts[p].plan, beside, matrix.parts[p], args, gate)));
+            TESS_TRY((launch_alone<STORES>(ctx, parts[p].plan, beside, matrix.parts[p], args, gate)));
             beside = true;
         }
         return TESS_SUCCESS;
     }
-    chunks.layout = make_layout(by_rows, places, most_rows, sizeof(OFFSET), value_bytes, has_map);
-    if (args->reduction.ndots == 0) {
-        return launch_rows<many_parts<STORES>, OFFSET, 0>(ctx, matrix, chunks, args, gate);
-    }
+    chunks.layout =
+        make_layout(by_rows, places, most_rows, offset_bytes(parts[0].view.row_ptr_bits == 64), value_bytes, has_map);
+    if (args->reduction.ndots == 0) { return launch_rows<many_parts<STORES>, 0>(ctx, matrix, chunks, args, gate); }
     if constexpr (!STORES) {
-        return args->reduction.ndots == 1
-                   ? launch_chunks<many_parts<false>, OFFSET, 1>(ctx, matrix, chunks, by_rows, args, gate)
-                   : launch_chunks<many_parts<false>, OFFSET, 2>(ctx, matrix, chunks, by_rows, args, gate);
+        /* for one dot product as well: these kernels are long, and the sum of another costs little */
+        return launch_chunks<many_parts<false>, 2>(ctx, matrix, chunks, by_rows, args, gate);
     }
 cleanup:
     return status;
@@ -248,17 +246,11 @@ tess_status csr_spmv_parts(tess_context *ctx, int count, const csr_part *parts, 
     gpu_scope scope(ctx);
 
     if (is_plain(count, parts, args)) { return csr_gpu_ops()->spmv(ctx, &parts[0].view, parts[0].plan, args); }
-    bool wide = parts[0].view.row_ptr_bits == 64;
-
     for (int p = 0; p < count; p++) {
         tess_status status = csr_check_part(ctx, &parts[p].view);
 
         if (status != TESS_SUCCESS) { return status; }
     }
-    if (only_stores(args) && args->reduction.ndots == 0) {
-        return wide ? launch_parts<int64_t, true>(ctx, count, parts, args)
-                    : launch_parts<int32_t, true>(ctx, count, parts, args);
-    }
-    return wide ? launch_parts<int64_t, false>(ctx, count, parts, args)
-                : launch_parts<int32_t, false>(ctx, count, parts, args);
+    if (only_stores(args) && args->reduction.ndots == 0) { return launch_parts<true>(ctx, count, parts, args); }
+    return launch_parts<false>(ctx, count, parts, args);
 }

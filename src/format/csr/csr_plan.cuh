@@ -146,6 +146,9 @@ __device__ static inline int32_t choose_group(int32_t rows)
 tess_status csr_make_plans(tess_context *ctx, int count, const csr_view *const *views, csr_plan **out);
 void csr_free_plan(tess_context *ctx, csr_plan *p);
 tess_status csr_prepare_parts(tess_context *ctx, int count, const csr_part *parts);
+/* A product with a matrix of one precision, whose type is VALUE. */
+template <typename VALUE>
+tess_status csr_multiply(tess_context *ctx, const csr_view *v, const csr_plan *p, const tess_spmv_args *args);
 tess_status csr_spmv_parts(tess_context *ctx, int count, const csr_part *parts, const tess_spmv_args *args);
 
 #endif

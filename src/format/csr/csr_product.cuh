@@ -61,12 +61,12 @@ __device__ static inline bool is_staged(const staged_chunk &chunk)
 }
 
 /* By the threads that ask for chunks: fills *header, and asks for the chunk. MATRIX says where its arrays are. */
-template <typename MATRIX, typename OFFSET>
+template <typename MATRIX>
 __device__ static inline void request_chunk(const MATRIX &matrix, const stage_layout &layout, const csr_chunk &chunk,
                                             char *stage, staged_chunk *header, gpu_arrival *arrival)
 {
     const matrix_argument &m = matrix.part(chunk);
-    const OFFSET *offsets = (const OFFSET *)m.row_ptr + chunk.first_row;
+    const char *offsets = offsets_from(m, chunk.first_row);
     const int32_t *columns = m.col_ind + chunk.begin, *map = matrix.map_of(chunk);
     int value_bytes = matrix.value_bytes(chunk);
     const char *values = (const char *)m.val + chunk.begin * value_bytes;
@@ -78,7 +78,7 @@ __device__ static inline void request_chunk(const MATRIX &matrix, const stage_la
         h.values = layout.offsets + layout.columns + (int32_t)line_excess(values);
         if (map) { h.map = layout.map + (int32_t)line_excess(map); }
         request_stage(stage, layout, arrival,
-                      stage_stretch(offsets, (int64_t)(chunk.rows + 1) * (int64_t)sizeof(OFFSET)),
+                      stage_stretch(offsets, (chunk.rows + 1) * (int64_t)offset_bytes(m.offset_shift)),
                       stage_stretch(columns, chunk.staged * (int64_t)sizeof(int32_t)),
                       stage_stretch(values, (int64_t)chunk.staged * value_bytes),
                       stage_stretch(map, map ? chunk.rows * (int64_t)sizeof *map : 0));
@@ -118,7 +118,7 @@ class block_chunks {
 
 /* By rows. MATRIX: one_matrix, the parts of csr_parts_device.cu, or the layers of csr_layers_device.cu. Of each kind of matrix there
    are chunks (CHUNK), what a block knows of a staged one (STAGED), and how it holds that while it works on it (HELD). */
-template <typename MATRIX, typename OFFSET, int NDOTS>
+template <typename MATRIX, int NDOTS>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
     rows_kernel(const MATRIX matrix, const chunks_argument<typename MATRIX::CHUNK> chunks, const tess_spmv_args args,
                 const loop_gate gate, const reduce_target target)
@@ -138,8 +138,8 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
     create_arrivals(arrivals);
     if (asks_for_chunks()) {
         for (int s = 0; s < STAGES && coming[s] < chunks.nchunks; s++) {
-            request_chunk<MATRIX, OFFSET>(matrix, chunks.layout, chunks.chunk[coming[s]],
-                                          stages + s * chunks.layout.stage, &headers[s], &arrivals[s]);
+            request_chunk<MATRIX>(matrix, chunks.layout, chunks.chunk[coming[s]], stages + s * chunks.layout.stage,
+                                  &headers[s], &arrivals[s]);
         }
     }
     __syncthreads();
@@ -158,11 +158,9 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
             parities ^= 1U << stage;
         }
         if (runs) {
-            matrix.template work_on<OFFSET, NDOTS>(at, chunk, args, dots);
+            matrix.template work_on<NDOTS>(at, chunk, args, dots);
             __syncthreads();
-            if (asks) {
-                request_chunk<MATRIX, OFFSET>(matrix, chunks.layout, next, at, &headers[stage], &arrivals[stage]);
-            }
+            if (asks) { request_chunk<MATRIX>(matrix, chunks.layout, next, at, &headers[stage], &arrivals[stage]); }
         } else if (!first) { /* what was on its way has arrived */
             return;
         }
@@ -174,7 +172,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
 }
 
 /* The same by nonzeros. */
-template <typename MATRIX, typename OFFSET, int NDOTS>
+template <typename MATRIX, int NDOTS>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, MATRIX::STREAM_BLOCKS)
     nonzeros_kernel(const MATRIX matrix, const chunks_argument<typename MATRIX::CHUNK> chunks,
                     const tess_spmv_args args, const loop_gate gate, const reduce_target target)
@@ -192,23 +190,21 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, MATRIX::STREAM_BLOCKS)
     block_chunks<MATRIX::TURNS> own(chunks.turning);
 
     for (int c; runs && (c = own.next()) < chunks.nchunks;) {
-        runs = matrix.template stream<OFFSET, NDOTS>(chunks.chunk[c], args, products, enter, dots);
+        runs = matrix.template stream<NDOTS>(chunks.chunk[c], args, products, enter, dots);
     }
     if (chunks.beside) { GPU_WAIT_FOR_PREVIOUS(); }
     if (NDOTS > 0 && runs) { grid_reduce(dots, target); }
 }
 
-template <typename VALUE, typename OFFSET, typename FACTOR>
+template <typename VALUE, typename FACTOR>
 __global__ static void __launch_bounds__(GPU_BLOCK)
     segment_kernel(const matrix_argument m, const FACTOR *x, const loop_gate gate, double *segment_sum)
 {
     const split_rows_argument &split = m.split;
-    const OFFSET *row_ptr = (const OFFSET *)m.row_ptr;
     int low = 0, high = split.nsplit - 1, segment = (int)blockIdx.x;
     double sum;
-    int64_t row;
+    int64_t begin, end;
     tess_scalars scalars;
-    OFFSET begin, end;
 
     if (!loop_enter<true>(gate, false, &scalars)) { return; }
     while (low < high) { /* the row that this segment belongs to */
@@ -220,10 +216,9 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
             high = middle - 1;
         }
     }
-    row = split.split_row[low];
-    begin = row_ptr[row] + (OFFSET)(segment - split.split_segment[low]) * SEGMENT;
-    end = row_ptr[row + 1] - begin > SEGMENT ? begin + SEGMENT : row_ptr[row + 1];
-    sum = block_row_sum<VALUE>(m, x, begin, end);
+    begin = offset_of(m, split.split_row[low]) + (int64_t)(segment - split.split_segment[low]) * SEGMENT;
+    end = offset_of(m, split.split_row[low] + 1);
+    sum = block_row_sum<VALUE>(m, x, begin, end - begin > SEGMENT ? begin + SEGMENT : end);
     if (threadIdx.x == 0) { segment_sum[segment] = sum; }
 }
 
@@ -233,7 +228,7 @@ static tess_status launch_kernel(tess_context *ctx,
                                  void (*kernel)(const MATRIX, const chunks_argument<typename MATRIX::CHUNK>,
                                                 const tess_spmv_args, const loop_gate, const reduce_target),
                                  int64_t most, const MATRIX &matrix, chunks_argument<typename MATRIX::CHUNK> chunks,
-                                 int ndots, const tess_spmv_args *args, const loop_gate &gate)
+                                 int most_dots, const tess_spmv_args *args, const loop_gate &gate)
 {
     enum { RESERVED_SHARED = 1280 }; /* bytes that each block takes besides */
     const gpu_state *state = gpu_state_of(ctx);
@@ -247,45 +242,46 @@ static tess_status launch_kernel(tess_context *ctx,
     resident *= state->multiprocessors;
     grid = (unsigned)(chunks.nchunks < resident ? chunks.nchunks : resident);
     chunks.turning = MATRIX::TURNS && grid % (unsigned)state->multiprocessors == 0 ? state->multiprocessors : 0;
-    TESS_TRY(prepare_reduction(ctx, grid, ndots, args->reduction.step, args->reduction.state, &target));
+    TESS_TRY(prepare_reduction(ctx, grid, most_dots > 0 ? args->reduction.ndots : 0, args->reduction.step,
+                               args->reduction.state, &target));
     if (chunks.beside) {
         status = gpu_launch_beside(ctx, "a sparse product", kernel, grid, shared, matrix, chunks, *args, gate, target);
     } else {
         status = gpu_launch(ctx, "a sparse product", kernel, grid, shared, matrix, chunks, *args, gate, target);
     }
+    status = end_reduction(ctx, status, target);
 cleanup:
     return status;
 }
 
 /* By rows; the gate is open. */
-template <typename MATRIX, typename OFFSET, int NDOTS>
+template <typename MATRIX, int NDOTS>
 static tess_status launch_rows(tess_context *ctx, const MATRIX &matrix,
                                const chunks_argument<typename MATRIX::CHUNK> &chunks, const tess_spmv_args *args,
                                const loop_gate &gate)
 {
-    tess_status status = gpu_allow_shared(ctx, (const void *)rows_kernel<MATRIX, OFFSET, NDOTS>);
+    tess_status status = gpu_allow_shared(ctx, (const void *)rows_kernel<MATRIX, NDOTS>);
 
     if (status != TESS_SUCCESS) { return status; }
-    return launch_kernel(ctx, rows_kernel<MATRIX, OFFSET, NDOTS>, CHUNK_BLOCKS, matrix, chunks, NDOTS, args, gate);
+    return launch_kernel(ctx, rows_kernel<MATRIX, NDOTS>, CHUNK_BLOCKS, matrix, chunks, NDOTS, args, gate);
 }
 
 /* By nonzeros; the gate is open, and segments are summed. */
-template <typename MATRIX, typename OFFSET, int NDOTS>
+template <typename MATRIX, int NDOTS>
 static tess_status launch_nonzeros(tess_context *ctx, const MATRIX &matrix,
                                    const chunks_argument<typename MATRIX::CHUNK> &chunks, const tess_spmv_args *args,
                                    const loop_gate &gate)
 {
-    return launch_kernel(ctx, nonzeros_kernel<MATRIX, OFFSET, NDOTS>, MATRIX::STREAM_BLOCKS, matrix, chunks, NDOTS,
-                         args, gate);
+    return launch_kernel(ctx, nonzeros_kernel<MATRIX, NDOTS>, MATRIX::STREAM_BLOCKS, matrix, chunks, NDOTS, args, gate);
 }
 
-template <typename MATRIX, typename OFFSET, int NDOTS>
+template <typename MATRIX, int NDOTS>
 static tess_status launch_chunks(tess_context *ctx, const MATRIX &matrix,
                                  const chunks_argument<typename MATRIX::CHUNK> &chunks, bool by_rows,
                                  const tess_spmv_args *args, const loop_gate &gate)
 {
-    return by_rows ? launch_rows<MATRIX, OFFSET, NDOTS>(ctx, matrix, chunks, args, gate)
-                   : launch_nonzeros<MATRIX, OFFSET, NDOTS>(ctx, matrix, chunks, args, gate);
+    return by_rows ? launch_rows<MATRIX, NDOTS>(ctx, matrix, chunks, args, gate)
+                   : launch_nonzeros<MATRIX, NDOTS>(ctx, matrix, chunks, args, gate);
 }
 
 #endif

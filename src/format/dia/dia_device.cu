@@ -67,6 +67,7 @@ struct diagonals {
         status =
             gpu_launch_blocks(ctx, "a product by diagonals", diagonal_kernel<STORED, VECTOR, ARITHMETIC, NDOTS, STEP>,
                               grid, blocks::BLOCK, 0, *v, *args, gate, target);
+        status = end_reduction(ctx, status, target);
     cleanup:
         return status;
     }

@@ -36,9 +36,9 @@ static tess_status check_options(tess_context *ctx, int64_t nrows, int64_t ncols
 {
     (void)nrows;
     (void)ncols;
-    if (!(o->max_padding == 0.0 || o->max_padding >= 1.0)) {
+    if (!(o->slices.max_padding == 0.0 || o->slices.max_padding >= 1.0)) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "1.0 allows none, 0 stands for the default",
-                         "max_padding = %g entries per nonzero", o->max_padding);
+                         "max_padding = %g entries per nonzero", o->slices.max_padding);
     }
     return TESS_SUCCESS;
 }
@@ -46,7 +46,7 @@ static tess_status check_options(tess_context *ctx, int64_t nrows, int64_t ncols
 /* Places of rows that exist, also those outside of the matrix: products look at all of them. */
 static tess_status check_padding(tess_context *ctx, const tess_storage_options *o, const dia_view *v)
 {
-    double most = o->max_padding == 0.0 ? default_max_padding : o->max_padding;
+    double most = o->slices.max_padding == 0.0 ? default_max_padding : o->slices.max_padding;
     double places = (double)v->ndiagonals * (double)v->nrows;
     double ratio = v->nnz > 0 ? places / (double)v->nnz : 0.0;
 

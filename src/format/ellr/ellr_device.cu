@@ -53,6 +53,7 @@ struct slices {
         TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
         status = gpu_launch_blocks(ctx, "a product by slices", slice_kernel<STORED, VECTOR, ARITHMETIC, NDOTS, STEP>,
                                    grid, blocks::BLOCK, 0, *v, *args, gate, target);
+        status = end_reduction(ctx, status, target);
     cleanup:
         return status;
     }

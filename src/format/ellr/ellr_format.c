@@ -56,13 +56,13 @@ static tess_status check_options(tess_context *ctx, int64_t nrows, int64_t ncols
 {
     (void)nrows;
     (void)ncols;
-    if (!(o->max_padding == 0.0 || o->max_padding >= 1.0)) {
+    if (!(o->slices.max_padding == 0.0 || o->slices.max_padding >= 1.0)) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "1.0 allows none, 0 stands for the default",
-                         "max_padding = %g entries per nonzero", o->max_padding);
+                         "max_padding = %g entries per nonzero", o->slices.max_padding);
     }
-    if (o->window < 0 || o->window > ELLR_LARGEST_WINDOW) {
+    if (o->slices.window < 0 || o->slices.window > ELLR_LARGEST_WINDOW) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "1 keeps the order, 0 stands for the default",
-                         "a sorting window of %lld rows is not between 1 and %d", (long long)o->window,
+                         "a sorting window of %lld rows is not between 1 and %d", (long long)o->slices.window,
                          (int)ELLR_LARGEST_WINDOW);
     }
     return TESS_SUCCESS;
@@ -71,7 +71,7 @@ static tess_status check_options(tess_context *ctx, int64_t nrows, int64_t ncols
 /* Rows of a sorting window in whole slices; 0: none. */
 static int64_t window_of(const tess_storage_options *o)
 {
-    int64_t window = o->window == 0 ? DEFAULT_WINDOW : o->window;
+    int64_t window = o->slices.window == 0 ? DEFAULT_WINDOW : o->slices.window;
 
     if (o->format == TESS_FORMAT_ELLR || window == 1) { return 0; }
     return (window + ELLR_SLICE - 1) / ELLR_SLICE * ELLR_SLICE;
@@ -79,7 +79,7 @@ static int64_t window_of(const tess_storage_options *o)
 
 static double most_padding(const tess_storage_options *o)
 {
-    return o->max_padding == 0.0 ? default_max_padding : o->max_padding;
+    return o->slices.max_padding == 0.0 ? default_max_padding : o->slices.max_padding;
 }
 
 static tess_status check_padding(tess_context *ctx, const tess_storage_options *o, const ellr_view *v, int64_t entries)

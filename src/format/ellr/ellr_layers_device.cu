@@ -230,21 +230,20 @@ static tess_status launch(tess_context *ctx, const ellr_view *views, const tess_
         layers.view[l] = views[l];
     }
     TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
-    TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
+    TESS_TRY(prepare_reduction(ctx, grid, args->reduction.ndots, args->reduction.step, args->reduction.state, &target));
     status = gpu_launch_blocks(ctx, "a product by layers of slices", BY::kernel, grid, blocks::BLOCK, 0, layers,
                                (int)passes, *args, gate, target);
+    status = end_reduction(ctx, status, target);
 cleanup:
     return status;
 }
 
+/* Kernels for two dot products are those for one as well: they are long, and the sum of another costs little. */
 template <int LAYERS, bool LOW, template <int, int, bool> class BY>
 static tess_status select_dots(tess_context *ctx, const ellr_view *views, const tess_spmv_args *args)
 {
-    switch (args->reduction.ndots) {
-    case 0: return launch<LAYERS, 0, BY<LAYERS, 0, LOW>>(ctx, views, args);
-    case 1: return launch<LAYERS, 1, BY<LAYERS, 1, LOW>>(ctx, views, args);
-    default: return launch<LAYERS, 2, BY<LAYERS, 2, LOW>>(ctx, views, args);
-    }
+    return args->reduction.ndots == 0 ? launch<LAYERS, 0, BY<LAYERS, 0, LOW>>(ctx, views, args)
+                                      : launch<LAYERS, 2, BY<LAYERS, 2, LOW>>(ctx, views, args);
 }
 
 template <int LAYERS>

@@ -121,21 +121,20 @@ static tess_status launch(tess_context *ctx, int count, const ellr_view *views, 
     if (needed == 0) { return TESS_SUCCESS; }
     grid = (unsigned)(blocks::ONE_PASS || needed < resident ? needed : resident);
     TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
-    TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
+    TESS_TRY(prepare_reduction(ctx, grid, args->reduction.ndots, args->reduction.step, args->reduction.state, &target));
     status = gpu_launch_blocks(ctx, "a product by parts in slices", parts_kernel<NDOTS, LOW>, grid, blocks::BLOCK, 0,
                                parts, *args, gate, target);
+    status = end_reduction(ctx, status, target);
 cleanup:
     return status;
 }
 
+/* Kernels for two dot products are those for one as well: they are long, and the sum of another costs little. */
 template <bool LOW>
 static tess_status select_kernel(tess_context *ctx, int count, const ellr_view *views, const tess_spmv_args *args)
 {
-    switch (args->reduction.ndots) {
-    case 0: return launch<0, LOW>(ctx, count, views, args);
-    case 1: return launch<1, LOW>(ctx, count, views, args);
-    default: return launch<2, LOW>(ctx, count, views, args);
-    }
+    return args->reduction.ndots == 0 ? launch<0, LOW>(ctx, count, views, args)
+                                      : launch<2, LOW>(ctx, count, views, args);
 }
 
 /* Whether the only part is a matrix like any other, and the product too. */

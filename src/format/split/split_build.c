@@ -18,7 +18,7 @@ bool split_scatters(const split_storage *s)
 {
     const split_order *order = &s->order;
 
-    if (s->layered || s->options.row_order != TESS_ROW_ORDER_ORIGINAL) { return false; }
+    if (s->layered || s->options.split.row_order != TESS_ROW_ORDER_ORIGINAL) { return false; }
     for (int p = 0; p < order->nparts; p++) {
         if (order->begin[p] == 0 && order->begin[p + 1] == order->nrows) { return false; } /* nothing has moved */
     }
@@ -44,7 +44,7 @@ csr_view split_bare_view(const split_storage *s, const split_shape *shape)
                   .row_ptr_bits = offset_bits(s),
                   .precision = precision_at(s, shape->level),
                   .row_shift = shape->begin,
-                  .unsorted = s->options.row_order == TESS_ROW_ORDER_SYMMETRIC && !s->layered};
+                  .unsorted = s->options.split.row_order == TESS_ROW_ORDER_SYMMETRIC && !s->layered};
 
     if (split_scatters(s)) { v.row_of = shape->rows.rows; }
     if (!shape->empty && split_is_scaled(s, shape->level)) { v.exponent = s->exponent + shape->begin; }
@@ -322,10 +322,11 @@ static double slices_padding(const split_storage *s, int p)
     tess_storage_options defaults;
 
     if (!s->layered || s->base[p] != TESS_FORMAT_SELL || shape.nnz == 0 || (double)shape.nnz >= share) {
-        return s->options.max_padding;
+        return s->options.slices.max_padding;
     }
     tess_storage_options_init(&defaults);
-    return (s->options.max_padding == 0.0 ? defaults.max_padding : s->options.max_padding) * share / (double)shape.nnz;
+    return (s->options.slices.max_padding == 0.0 ? defaults.slices.max_padding : s->options.slices.max_padding) *
+           share / (double)shape.nnz;
 }
 
 /* Slices of part p, made of its rows; of a composite the values of every level too. */
@@ -335,8 +336,8 @@ static tess_status build_slices(tess_context *ctx, split_storage *s, const csr_v
     const tess_storage_options options = {
         .format = s->base[p],
         .precision = precision_at(s, shape.level),
-        .max_padding = slices_padding(s, p),
-        .window = s->layered ? 1 : s->options.window}; /* layers have the same rows at the same places */
+        .slices.max_padding = slices_padding(s, p),
+        .slices.window = s->layered ? 1 : s->options.slices.window}; /* layers have the same rows at the same places */
     const csr_view rows = *part_rows;
     csr_view own = rows;
     tess_status status = TESS_SUCCESS;
@@ -355,7 +356,7 @@ cleanup:
 static tess_status build_diagonals(tess_context *ctx, split_storage *s, const csr_view *rows, int p, double max_padding)
 {
     const tess_storage_options options = {
-        .format = TESS_FORMAT_DIA, .precision = precision_at(s, p), .max_padding = max_padding};
+        .format = TESS_FORMAT_DIA, .precision = precision_at(s, p), .slices.max_padding = max_padding};
 
     return dia_build_view(ctx, rows, &options, &s->diagonals[p]);
 }
@@ -367,7 +368,7 @@ static tess_status build_rows(tess_context *ctx, split_storage *s, const split_s
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(make_rows(ctx, s, source, p, true, &rows));
-    status = s->base[p] == TESS_FORMAT_DIA ? build_diagonals(ctx, s, &rows, p, s->options.max_padding)
+    status = s->base[p] == TESS_FORMAT_DIA ? build_diagonals(ctx, s, &rows, p, s->options.slices.max_padding)
                                            : build_slices(ctx, s, &rows, p);
 cleanup:
     csr_release_view(ctx, &rows);
@@ -473,7 +474,7 @@ static int64_t least_slices_bytes(const split_storage *s, int p)
 static tess_status try_diagonals(tess_context *ctx, split_storage *s, const csr_view *rows, int p)
 {
     const tess_error before = ctx->error;
-    const double least = (double)least_slices_bytes(s, p), asked = s->options.max_padding;
+    const double least = (double)least_slices_bytes(s, p), asked = s->options.slices.max_padding;
     const double values = (double)rows->nnz * (double)tess_precision_bytes(precision_at(s, p));
     const double most = rows->nnz > 0 && (asked == 0.0 || asked > least / values) ? least / values : asked;
     const tess_status status = build_diagonals(ctx, s, rows, p, most);
@@ -530,10 +531,11 @@ tess_status split_build_parts(const tess_matrix *assembled, split_storage *s)
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(split_open_source(s, assembled, &source));
-    if (s->options.base == TESS_FORMAT_AUTO) {
+    if (s->options.split.base == TESS_FORMAT_AUTO) {
         status = build_in_smallest_bases(ctx, s, &source);
     } else {
-        set_bases(s, s->options.base, split_has_one_base(&s->options) ? s->options.base : s->options.low_base);
+        set_bases(s, s->options.split.base,
+                  split_has_one_base(&s->options) ? s->options.split.base : s->options.split.low_base);
         status = build_in_bases(ctx, s, &source);
     }
 cleanup:

@@ -72,7 +72,7 @@ void split_close_source(tess_context *ctx, split_source *source)
 
 bool split_has_one_base(const tess_storage_options *o)
 {
-    return o->low_base == TESS_FORMAT_CSR || o->low_base == o->base;
+    return o->split.low_base == TESS_FORMAT_CSR || o->split.low_base == o->split.base;
 }
 
 /* The caller's assignment, or one made by the policy of the options. */
@@ -123,7 +123,7 @@ static tess_status make_order(const tess_matrix *assembled, split_storage *s)
     TESS_TRY(split_open_source(s, assembled, &source));
     place_parts(s);
     TESS_TRY(tess_device_allocate(ctx, s->nrows, sizeof *order->row_of, (void **)&order->row_of));
-    if (s->options.row_order == TESS_ROW_ORDER_SYMMETRIC) {
+    if (s->options.split.row_order == TESS_ROW_ORDER_SYMMETRIC) {
         TESS_TRY(tess_device_allocate(ctx, s->nrows, sizeof *order->position_of, (void **)&order->position_of));
     }
     TESS_TRY(split_ops_of(ctx)->order(ctx, &source, s->summary.options.nlevels, order));
@@ -151,6 +151,7 @@ static tess_status split_build(const tess_matrix *assembled, const tess_storage_
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *s, (void **)&s));
     memset(s, 0, sizeof *s);
     s->options = *options;
+    s->options.papers = NULL; /* the caller's */
     s->composite = options->format == TESS_FORMAT_COMPOSITE;
     s->nrows = assembled->nrows;
     s->ncols = assembled->ncols;
@@ -293,7 +294,8 @@ const tess_format_ops split_format = {
             .granularity = TESS_GRANULARITY_ROW,
             .scales = 1U << TESS_GRANULARITY_ROW,
             .arithmetics = TESS_EVERY_ARITHMETIC,
-            .row_orders = 1U << TESS_ROW_ORDER_ORIGINAL | 1U << TESS_ROW_ORDER_PERMUTED | 1U << TESS_ROW_ORDER_SYMMETRIC,
+            .row_orders =
+                1U << TESS_ROW_ORDER_ORIGINAL | 1U << TESS_ROW_ORDER_PERMUTED | 1U << TESS_ROW_ORDER_SYMMETRIC,
             .takes_parts = 1,
             .takes_bases = 1,
             .omits_diagonal = 1,
@@ -324,7 +326,8 @@ const tess_format_ops composite_format = {
             .granularity = TESS_GRANULARITY_ROW,
             .scales = 1U << TESS_GRANULARITY_ROW,
             .arithmetics = TESS_EVERY_ARITHMETIC,
-            .row_orders = 1U << TESS_ROW_ORDER_ORIGINAL | 1U << TESS_ROW_ORDER_PERMUTED | 1U << TESS_ROW_ORDER_SYMMETRIC,
+            .row_orders =
+                1U << TESS_ROW_ORDER_ORIGINAL | 1U << TESS_ROW_ORDER_PERMUTED | 1U << TESS_ROW_ORDER_SYMMETRIC,
             .takes_parts = 1,
             .takes_bases = 1,
             .copies_levels = 1,

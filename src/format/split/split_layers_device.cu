@@ -109,21 +109,20 @@ static tess_status launch(tess_context *ctx, const split_layers *layers, int64_t
     static_assert((int)blocks::PASS % (int)ELLR_SLICE == 0, "no pass ends within a slice");
     if (passes == 0) { return TESS_SUCCESS; }
     TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
-    TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
+    TESS_TRY(prepare_reduction(ctx, grid, args->reduction.ndots, args->reduction.step, args->reduction.state, &target));
     status = gpu_launch_blocks(ctx, "a product by layers of diagonals", layers_kernel<SLICES, NDOTS, LOW>, grid,
                                blocks::BLOCK, 0, *layers, nrows, (int)passes, *args, gate, target);
+    status = end_reduction(ctx, status, target);
 cleanup:
     return status;
 }
 
+/* Kernels for two dot products are those for one as well: they are long, and the sum of another costs little. */
 template <bool SLICES, bool LOW>
 static tess_status select_dots(tess_context *ctx, const split_layers *layers, int64_t nrows, const tess_spmv_args *args)
 {
-    switch (args->reduction.ndots) {
-    case 0: return launch<SLICES, 0, LOW>(ctx, layers, nrows, args);
-    case 1: return launch<SLICES, 1, LOW>(ctx, layers, nrows, args);
-    default: return launch<SLICES, 2, LOW>(ctx, layers, nrows, args);
-    }
+    return args->reduction.ndots == 0 ? launch<SLICES, 0, LOW>(ctx, layers, nrows, args)
+                                      : launch<SLICES, 2, LOW>(ctx, layers, nrows, args);
 }
 
 template <bool SLICES>

@@ -274,7 +274,7 @@ static tess_status multiply_transposed(const tess_matrix *a, const split_storage
                  !summary->options.without_diagonal;
 
     if (args->copy == TESS_COPY_ASSIGNED) { exact = exact && summary->nonzeros_at[0] == a->nnz; }
-    if (!exact || (!s->layered && s->options.row_order != TESS_ROW_ORDER_ORIGINAL)) {
+    if (!exact || (!s->layered && s->options.split.row_order != TESS_ROW_ORDER_ORIGINAL)) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "multiply with the FP64 matrix",
                          "a transposed product of a matrix in format %s that is not all FP64 in its order",
                          tess_format_name(a->format));

@@ -231,8 +231,9 @@ static tess_status launch_finish(tess_context *ctx, const tcki_view *v, const do
     tess_status status = prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target);
 
     if (status != TESS_SUCCESS) { return status; }
-    return gpu_launch(ctx, "the end of a product of blocks", finish_kernel<VECTOR, NDOTS>, grid, 0, v->nrows, sums,
-                      *args, gate, target);
+    status = gpu_launch(ctx, "the end of a product of blocks", finish_kernel<VECTOR, NDOTS>, grid, 0, v->nrows, sums,
+                        *args, gate, target);
+    return end_reduction(ctx, status, target);
 }
 
 template <typename VECTOR>

@@ -25,6 +25,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <tessera/papers.h>
+
 #include "format/csr/csr.h"
 #include "policy/assignment.h"
 #include "policy/block_grid.h"

@@ -7,6 +7,7 @@
 #include "format/tiles/tcki.h"
 #include "format/tiles/tiles_record.h"
 #include "matrix/matrix.h"
+#include "matrix/storage_options.h"
 #include "policy/rules.h"
 
 enum { SLACK_UNITS = TILES_SLACK / TILES_UNIT };
@@ -55,19 +56,22 @@ static tiles_source source_of(const tiles_storage *s, const tess_matrix *assembl
 
 static tess_status check_options(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_storage_options *o)
 {
-    const int rows = o->policy.block_rows ? o->policy.block_rows : 16, cols = o->policy.block_cols ? o->policy.block_cols : 16;
+    const tess_papers_storage *papers = storage_papers(o);
+    const int rows = o->policy.block_rows ? o->policy.block_rows : 16;
+    const int cols = o->policy.block_cols ? o->policy.block_cols : 16;
+    const bool paper = papers->kernel == TESS_KERNEL_PAPER;
     tcki_rules rules;
 
     (void)nrows;
     (void)ncols;
-    if (o->kernel == TESS_KERNEL_PAPER && o->layout == TESS_LAYOUT_RESIDENT) {
+    if (paper && papers->layout == TESS_LAYOUT_RESIDENT) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "kernel paper is for layout tcki", "layout resident with kernel paper");
     }
-    if (o->layout == TESS_LAYOUT_RESIDENT && (rows != 16 || cols != 16)) {
+    if (papers->layout == TESS_LAYOUT_RESIDENT && (rows != 16 || cols != 16)) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "layout resident takes blocks of 16x16",
                          "layout resident of blocks of %dx%d", rows, cols);
     }
-    return o->kernel == TESS_KERNEL_PAPER ? tcki_rules_of(ctx, &o->tcki_thresholds, rows * cols, &rules) : TESS_SUCCESS;
+    return paper ? tcki_rules_of(ctx, &papers->tcki_thresholds, rows * cols, &rules) : TESS_SUCCESS;
 }
 
 /* The caller's assignment, or one made by the policy of the options. */
@@ -153,6 +157,7 @@ static tess_status tiles_build(const tess_matrix *assembled, const tess_storage_
                                const tess_assignment *assignment, void **out)
 {
     tess_context *ctx = assembled->ctx;
+    const tess_papers_storage *papers = storage_papers(options);
     tiles_storage *s = NULL;
     tess_status status = TESS_SUCCESS;
 
@@ -160,9 +165,9 @@ static tess_status tiles_build(const tess_matrix *assembled, const tess_storage_
     memset(s, 0, sizeof *s);
     TESS_TRY(take_assignment(assembled, options, assignment, s));
     s->view = bare_view(assembled, s);
-    s->layout = options->layout;
-    TESS_TRY(options->kernel == TESS_KERNEL_PAPER ? make_blocks(assembled, &options->tcki_thresholds, s)
-                                                  : make_records(assembled, s));
+    s->layout = papers->layout;
+    TESS_TRY(papers->kernel == TESS_KERNEL_PAPER ? make_blocks(assembled, &papers->tcki_thresholds, s)
+                                                 : make_records(assembled, s));
     *out = s;
 cleanup:
     if (status != TESS_SUCCESS && s) { tiles_destroy(ctx, s); }

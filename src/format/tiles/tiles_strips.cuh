@@ -200,22 +200,22 @@ static tess_status launch(tess_context *ctx, const tiles_view *v, int64_t longes
     grid = (unsigned)(needed < resident ? needed : resident);
     TESS_TRY(gpu_allow_shared(ctx, (const void *)strips_kernel<STRIPS, VECTOR, NDOTS>));
     TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
-    TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
+    TESS_TRY(prepare_reduction(ctx, grid, NDOTS > 0 ? args->reduction.ndots : 0, args->reduction.step,
+                               args->reduction.state, &target));
     status = gpu_launch(ctx, "a product of tiles", strips_kernel<STRIPS, VECTOR, NDOTS>, grid, shared, *v, plan, output,
                         *args, gate, target);
+    status = end_reduction(ctx, status, target);
 cleanup:
     return status;
 }
 
+/* Kernels for two dot products are those for one as well: they are long, and the sum of another costs little. */
 template <typename STRIPS>
 static tess_status multiply_strips(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args)
 {
     if (args->vectors == TESS_PRECISION_FP32) { return launch<STRIPS, float, 0>(ctx, v, longest, args); }
-    switch (args->reduction.ndots) {
-    case 0: return launch<STRIPS, double, 0>(ctx, v, longest, args);
-    case 1: return launch<STRIPS, double, 1>(ctx, v, longest, args);
-    default: return launch<STRIPS, double, 2>(ctx, v, longest, args);
-    }
+    return args->reduction.ndots == 0 ? launch<STRIPS, double, 0>(ctx, v, longest, args)
+                                      : launch<STRIPS, double, 2>(ctx, v, longest, args);
 }
 
 #endif

@@ -55,7 +55,7 @@ static tess_status check_role(tess_context *ctx, const tess_role_precision *role
 /* Of matrix and basis in FP64: what is small stays in caches, and is bound by launches. */
 static bool is_small(const tess_solver *s)
 {
-    const int64_t n = s->original->nrows, most = n < s->options.restart ? n : s->options.restart;
+    const int64_t n = s->original->nrows, most = n < s->options.gmres.restart ? n : s->options.gmres.restart;
     const int64_t matrix = s->original->ops ? tess_matrix_bytes(s->original) : 0;
 
     return matrix + n * (most + 1) * (int64_t)sizeof(double) <= SMALL_BYTES;
@@ -65,46 +65,46 @@ static bool is_small(const tess_solver *s)
 static tess_status complete_options(tess_solver *s)
 {
     tess_solve_options *o = &s->options;
-    const bool low = o->inner_auto ? !is_small(s) : o->solver != TESS_SOLVER_GMRES;
+    const bool low = o->gmres.inner_auto ? !is_small(s) : o->solver != TESS_SOLVER_GMRES;
     tess_storage_options *matrix = &o->storage;
     tess_status status = TESS_SUCCESS;
 
-    if (o->restart < 1) {
+    if (o->gmres.restart < 1) {
         return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "from 1 on; 50 is the default", "a restart after %d vectors",
-                         o->restart);
+                         o->gmres.restart);
     }
-    if (o->orthogonalization != TESS_ORTHOGONALIZATION_CGS2 &&
-        o->orthogonalization != TESS_ORTHOGONALIZATION_CGS2_DELAYED) {
+    if (o->gmres.orthogonalization != TESS_ORTHOGONALIZATION_CGS2 &&
+        o->gmres.orthogonalization != TESS_ORTHOGONALIZATION_CGS2_DELAYED) {
         return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "cgs2, cgs2-delayed", "orthogonalization %d",
-                         (int)o->orthogonalization);
+                         (int)o->gmres.orthogonalization);
     }
-    if (!o->inner.given) {
-        o->inner = (tess_role_precision){1, low ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64,
-                                         low ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64};
+    if (!o->gmres.inner.given) {
+        o->gmres.inner = (tess_role_precision){1, low ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64,
+                                               low ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64};
     }
-    if (!o->basis.given) { o->basis = o->inner; }
-    o->basis.arithmetic = o->inner.arithmetic;
+    if (!o->gmres.basis.given) { o->gmres.basis = o->gmres.inner; }
+    o->gmres.basis.arithmetic = o->gmres.inner.arithmetic;
     if (!o->precond.role.given) {
-        o->precond.role = o->inner;
+        o->precond.role = o->gmres.inner;
         if (!s->original->ops) {
             o->precond.role = (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64};
         }
         if (o->precond.kind == TESS_PRECOND_ILU0 || o->precond.kind == TESS_PRECOND_IC0) {
-            const bool fp64 = o->inner.storage == TESS_PRECISION_FP64;
+            const bool fp64 = o->gmres.inner.storage == TESS_PRECISION_FP64;
 
             o->precond.role =
                 (tess_role_precision){1, fp64 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32, TESS_ARITHMETIC_FP64};
         }
-        if (o->precond.adaptive && o->precond.kind == TESS_PRECOND_BLOCK_JACOBI) {
+        if (o->precond.block_jacobi.adaptive && o->precond.kind == TESS_PRECOND_BLOCK_JACOBI) {
             o->precond.role.storage = TESS_PRECISION_FP16;
         }
     }
     if ((matrix->format == TESS_FORMAT_CSR || matrix->format == TESS_FORMAT_AUTO) &&
         matrix->precision == TESS_PRECISION_FP64 && s->original->ops) {
-        matrix->precision = o->inner.storage;
+        matrix->precision = o->gmres.inner.storage;
     }
-    TESS_TRY(check_role(s->ctx, &o->inner, "inner"));
-    status = check_role(s->ctx, &o->basis, "basis"); /* the preconditioner's is for it to judge */
+    TESS_TRY(check_role(s->ctx, &o->gmres.inner, "inner"));
+    status = check_role(s->ctx, &o->gmres.basis, "basis"); /* the preconditioner's is for it to judge */
 cleanup:
     return status;
 }
@@ -118,7 +118,7 @@ static int copy_of(const tess_solver *s)
     if (!m->ops || !m->ops->can.copies_levels) { return TESS_COPY_ASSIGNED; }
     assigned = &m->ops->summary(m)->options;
     for (int l = 0; l < assigned->nlevels; l++) {
-        if (assigned->level[l].precision == s->options.inner.storage) { return TESS_COPY_LEVEL + l; }
+        if (assigned->level[l].precision == s->options.gmres.inner.storage) { return TESS_COPY_LEVEL + l; }
     }
     return TESS_COPY_ASSIGNED;
 }
@@ -128,7 +128,7 @@ static tess_precision vector_precision(const tess_solver *s)
 {
     const tess_matrix *m = solver_matrix(s);
 
-    if (s->options.inner.arithmetic == TESS_ARITHMETIC_FP64 || !m->ops) { return TESS_PRECISION_FP64; }
+    if (s->options.gmres.inner.arithmetic == TESS_ARITHMETIC_FP64 || !m->ops) { return TESS_PRECISION_FP64; }
     if (s->precond && s->precond->kind == TESS_PRECOND_SHELL) { return TESS_PRECISION_FP64; }
     if (!m->ops->takes_fp32 || copy_of(s) != TESS_COPY_ASSIGNED) { return TESS_PRECISION_FP32; }
     return m->ops->takes_fp32(m) ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
@@ -144,7 +144,8 @@ static tess_precision working_precision(const tess_solver *s)
 {
     const tess_solve_options *o = &s->options;
     const bool low_precond = s->own_precond && o->precond.role.arithmetic == TESS_ARITHMETIC_FP32;
-    const tess_precision matrix = copy_of(s) == TESS_COPY_ASSIGNED ? solver_lowest_precision(s) : o->inner.storage;
+    const tess_precision matrix =
+        copy_of(s) == TESS_COPY_ASSIGNED ? solver_lowest_precision(s) : o->gmres.inner.storage;
     const tess_precision lowest = lower_of(matrix, lower_of(gmres_of(s)->arnoldi.precision, vector_precision(s)));
 
     return low_precond ? lower_of(lowest, TESS_PRECISION_FP32) : lowest;
@@ -201,7 +202,7 @@ static tess_status setup(tess_solver *s)
     const int64_t n = s->original->nrows;
     tess_gmres *g = NULL;
     arnoldi_small *small = NULL;
-    int64_t most = n < o->restart ? n : o->restart;
+    int64_t most = n < o->gmres.restart ? n : o->gmres.restart;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(solver_setup_storage(s));
@@ -213,12 +214,12 @@ static tess_status setup(tess_solver *s)
     g->copy = copy_of(s);
     g->arnoldi.n = n;
     g->arnoldi.ld = (n + COLUMN_UNIT - 1) / COLUMN_UNIT * COLUMN_UNIT;
-    g->arnoldi.delayed = o->orthogonalization == TESS_ORTHOGONALIZATION_CGS2_DELAYED;
+    g->arnoldi.delayed = o->gmres.orthogonalization == TESS_ORTHOGONALIZATION_CGS2_DELAYED;
     small = &g->arnoldi.small;
     small->most = (int)(most < 1 ? 1 : most);
     TESS_TRY(arnoldi_ops_of(s->ctx)->run(s->ctx, &g->arnoldi, TESS_ARNOLDI_CHECK));
     g->nnumbers = place_numbers(small, NULL);
-    TESS_TRY(allocate_basis(s->ctx, &g->arnoldi, o->basis.storage));
+    TESS_TRY(allocate_basis(s->ctx, &g->arnoldi, o->gmres.basis.storage));
     TESS_TRY(tess_device_allocate(s->ctx, g->nnumbers, sizeof *g->numbers, (void **)&g->numbers));
     TESS_TRY(tess_device_allocate(s->ctx, 2, sizeof *small->last, (void **)&small->last));
     small->stored = small->last + 1;
@@ -283,15 +284,15 @@ static tess_status escalate(tess_solver *s)
 /* Before each solve: what an escalation changed comes back. */
 static tess_status renew(tess_solver *s)
 {
-    tess_status status = work_in(s, s->options.basis.storage, vector_precision(s));
+    tess_status status = work_in(s, s->options.gmres.basis.storage, vector_precision(s));
 
     return status == TESS_SUCCESS ? solver_change_precond(s, s->options.precond.role) : status;
 }
 
 static void describe(const tess_solver *s, tess_solve_result *r)
 {
-    r->inner = s->options.inner;
-    r->basis = s->options.basis;
+    r->gmres.inner = s->options.gmres.inner;
+    r->gmres.basis = s->options.gmres.basis;
 }
 
 /* ---- a cycle ---- */

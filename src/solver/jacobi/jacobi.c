@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-
 /* The right-hand side is scaled so that entries of D^-1 b are at most about 1; the scale's square is a normal number. */
 enum { MOST_SCALE = 400 };
 
@@ -21,14 +20,16 @@ static tess_jacobi *jacobi_of(const tess_solver *s)
 
 static bool is_fixed(const tess_solver *s)
 {
-    return steps_are_counted(&s->options.steps) || (s->options.rtol == 0.0 && s->options.atol == 0.0);
+    return steps_are_counted(&s->options.jacobi.steps) || (s->options.rtol == 0.0 && s->options.atol == 0.0);
 }
 
 static tess_status complete_options(tess_solver *s)
 {
     tess_solve_options *o = &s->options;
 
-    if (o->storage.format == TESS_FORMAT_AUTO) { o->storage.format = sweep_choose_format(&o->storage, &o->steps); }
+    if (o->storage.format == TESS_FORMAT_AUTO) {
+        o->storage.format = sweep_choose_format(&o->storage, &o->jacobi.steps);
+    }
     return TESS_SUCCESS;
 }
 
@@ -42,9 +43,9 @@ static tess_status check_options(const tess_solver *s)
     if (s->precond || o->precond.kind != TESS_PRECOND_NONE) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "it is its own", "a preconditioner for the Jacobi iteration");
     }
-    if (!(o->omega > 0.0) || !isfinite(o->omega)) {
+    if (!(o->jacobi.omega > 0.0) || !isfinite(o->jacobi.omega)) {
         return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "above 0 and finite; 1 is the plain iteration", "omega = %g",
-                         o->omega);
+                         o->jacobi.omega);
     }
     return TESS_SUCCESS;
 }
@@ -73,9 +74,9 @@ static tess_status setup(tess_solver *s)
 {
     const tess_solve_options *o = &s->options;
     const tess_sweep_request request = {.storage = o->storage,
-                                        .steps = o->steps,
+                                        .steps = o->jacobi.steps,
                                         .kind = TESS_UPDATE_JACOBI,
-                                        .omega = o->omega,
+                                        .omega = o->jacobi.omega,
                                         .factor = 0.1, /* section IV */
                                         .launches_apart = o->engine == TESS_ENGINE_PLAIN};
     tess_jacobi *j = NULL;
@@ -126,10 +127,10 @@ static void describe(const tess_solver *s, tess_solve_result *r)
     const tess_jacobi *j = jacobi_of(s);
     const tess_assignment_summary *summary = tess_matrix_assigned_to(j->main->stored);
 
-    r->matrix_bytes += s->original->nrows * (int64_t)sizeof(double); /* the diagonal */
+    r->storage.matrix_bytes += s->original->nrows * (int64_t)sizeof(double); /* the diagonal */
     r->resident_bytes += sweep_bytes(j->main);
     if (summary->options.nlevels == 1) {
-        r->format = s->options.storage.format;
+        r->storage.format = s->options.storage.format;
     } /* a composite of one copy is its base */
 }
 
@@ -210,7 +211,7 @@ cleanup:
 
 static void report(const tess_solver *s, tess_solve_result *r)
 {
-    r->steps = jacobi_of(s)->done;
+    r->jacobi.steps = jacobi_of(s)->done;
 }
 
 const tess_method tess_method_jacobi = {.kind = TESS_SOLVER_JACOBI,

@@ -5,19 +5,20 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "format/tiles/tiles.h"
 #include "solver/solver.h"
 
 static tess_status refuse(const tess_solver *s, const char *hint, const char *with)
 {
-    return tess_fail(s->ctx, TESS_UNSUPPORTED, hint, "narrowing %s with %s", tess_narrowing_name(s->options.narrowing),
-                     with);
+    return tess_fail(s->ctx, TESS_UNSUPPORTED, hint, "narrowing %s with %s",
+                     tess_narrowing_name(solve_options_narrowing(&s->options)), with);
 }
 
 static tess_status check(const tess_solver *s)
 {
     const tess_solver_kind kind = s->method->kind;
-    const tess_narrowing mode = s->options.narrowing;
+    const tess_narrowing mode = solve_options_narrowing(&s->options);
 
     if (mode != TESS_NARROWING_PAPER && mode != TESS_NARROWING_SAFE) {
         return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "off, paper or safe", "narrowing %d", (int)mode);
@@ -42,7 +43,7 @@ static narrowing_pass pass_of(const tess_solver *s)
     narrowing_pass p = {.n = s->original->nrows,
                         .nsegments = (s->original->nrows + NARROWING_SEGMENT - 1) / NARROWING_SEGMENT,
                         .nlevels = tiles->view.nlevels,
-                        .for_good = s->options.narrowing == TESS_NARROWING_PAPER,
+                        .for_good = solve_options_narrowing(&s->options) == TESS_NARROWING_PAPER,
                         .nproducts = s->method->kind == TESS_SOLVER_BICGSTAB ? 2 : 1};
 
     for (int l = 0; l < p.nlevels; l++) {
@@ -59,10 +60,10 @@ tess_status narrowing_setup(tess_solver *s)
     int64_t ntiles = 0;
     tess_status status = TESS_SUCCESS;
 
-    if (s->options.narrowing == TESS_NARROWING_OFF) { return TESS_SUCCESS; }
+    if (solve_options_narrowing(&s->options) == TESS_NARROWING_OFF) { return TESS_SUCCESS; }
     TESS_TRY(check(s));
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *w, (void **)&w));
-    *w = (solver_narrowing){.mode = s->options.narrowing, .pass = pass_of(s)};
+    *w = (solver_narrowing){.mode = solve_options_narrowing(&s->options), .pass = pass_of(s)};
     s->krylov.narrowing = w;
     p = &w->pass;
     ntiles = p->nsegments * p->nlevels;
@@ -189,13 +190,16 @@ cleanup:
     return status;
 }
 
-tess_status narrowing_report(const tess_solver *s, tess_solve_result *r)
+tess_status narrowing_report(tess_solver *s)
 {
     const solver_narrowing *w = s->krylov.narrowing;
+    tess_papers_result *r = &s->papers_result;
     uint64_t counts[NARROWING_COUNTS];
     tess_status status = TESS_SUCCESS;
 
+    tess_papers_result_init(r);
     if (!w) { return TESS_SUCCESS; }
+    r->narrowing = w->mode;
     TESS_TRY(s->ctx->backend->download(s->ctx, counts, w->pass.counts, sizeof counts));
     for (int k = 0; k < TESS_PRECISION_COUNT; k++) {
         r->tile_products[k] = (int64_t)counts[k];
@@ -203,5 +207,28 @@ tess_status narrowing_report(const tess_solver *s, tess_solve_result *r)
     r->tile_products_bypassed = (int64_t)counts[NARROWING_BYPASSED];
     r->narrowing_misled = !w->active;
 cleanup:
+    return status;
+}
+
+void narrowing_add_report(const tess_papers_result *inner, tess_papers_result *sum)
+{
+    for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
+        sum->tile_products[p] += inner->tile_products[p];
+    }
+    sum->tile_products_bypassed += inner->tile_products_bypassed;
+    sum->narrowing_misled = sum->narrowing_misled || inner->narrowing_misled;
+}
+
+void tess_papers_result_init(tess_papers_result *result)
+{
+    memset(result, 0, sizeof *result);
+    result->size = sizeof *result;
+}
+
+tess_status tess_solver_papers_result(const tess_solver *s, tess_papers_result *result)
+{
+    const tess_status status = result_require_size(s->ctx, "tess_papers_result", result->size, sizeof *result);
+
+    if (status == TESS_SUCCESS) { result_return(&s->papers_result, result); }
     return status;
 }

@@ -88,7 +88,9 @@ tess_status narrowing_stop(struct tess_solver *s);
 /* Whether the cycle that has ended might be narrowed; whether some segment's tiles were when it ended. */
 bool narrowing_is_active(const struct tess_solver *s);
 tess_status narrowing_acts(const struct tess_solver *s, bool *acts);
-tess_status narrowing_report(const struct tess_solver *s, tess_solve_result *r);
+tess_status narrowing_report(struct tess_solver *s);
+/* Adds the report of an inner solve. */
+void narrowing_add_report(const tess_papers_result *inner, tess_papers_result *sum);
 
 #ifdef __cplusplus
 }

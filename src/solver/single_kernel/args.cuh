@@ -5,6 +5,7 @@
 
 #include "device/gpu/gpu.h"
 #include "device/gpu/mailbox.h"
+#include "device/gpu/storage_types.cuh" /* after the vendor's header: HIP declares memcpy for the device there */
 #include "solver/narrowing/narrowing.h"
 #include "solver/single_kernel/single_kernel.h"
 
@@ -30,9 +31,13 @@ struct single_args {
 
 typedef void (*single_function)(single_args);
 
-/* NULL: not in this precision. */
-single_function single_cg_function(single_method method, tess_precision precision, bool cluster);
-single_function single_bicgstab_function(tess_precision precision, bool cluster);
+/* On CSR rows whose type is STORED; NULL: not in this precision, or not with this method. */
+template <typename STORED>
+single_function single_cg_rows(single_method method, bool cluster);
+template <typename STORED>
+single_function single_bicgstab_rows(bool cluster);
+single_function single_cg_one_reduction(tess_precision precision, bool cluster);
+single_function single_cg_one_reduction_tiles(bool cluster);
 /* For tiles, narrowed or not; NULL: not with this method. */
 single_function single_cg_tiles_function(single_method method, bool narrowed, bool cluster);
 single_function single_bicgstab_tiles_function(bool narrowed, bool cluster);
@@ -43,5 +48,11 @@ single_function single_bicgstab_tiles_function(bool narrowed, bool cluster);
     X(float, FP32)      \
     X(tess::bf16, BF16) \
     X(tess::fp16, FP16)
+
+template <typename STORED>
+constexpr bool single_has_kernels()
+{
+    return sizeof(STORED) > 1;
+}
 
 #endif

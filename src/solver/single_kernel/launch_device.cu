@@ -12,13 +12,36 @@
 
 #include "solver/single_kernel/args.cuh"
 
+static single_function cg_function(single_method method, tess_precision precision, bool cluster)
+{
+    if (method == SINGLE_CG_ONE_REDUCTION) { return single_cg_one_reduction(precision, cluster); }
+    switch (precision) {
+#define CASE(STORED, NAME) \
+    case TESS_PRECISION_##NAME: return single_cg_rows<STORED>(method, cluster);
+        STORAGE_TYPES(CASE)
+#undef CASE
+    }
+    return NULL;
+}
+
+static single_function bicgstab_function(tess_precision precision, bool cluster)
+{
+    switch (precision) {
+#define CASE(STORED, NAME) \
+    case TESS_PRECISION_##NAME: return single_bicgstab_rows<STORED>(cluster);
+        STORAGE_TYPES(CASE)
+#undef CASE
+    }
+    return NULL;
+}
+
 /* Blocks of a cluster on any device that has clusters. */
 enum { PORTABLE_CLUSTER = 8 };
 
 /* The largest cluster of blocks with all the shared memory that there is: 16 where the kernel may have more than 8, else 8. */
 static int largest_cluster(int64_t shared_bytes)
 {
-    const single_function kernel = single_cg_function(SINGLE_CG, TESS_PRECISION_FP64, true);
+    const single_function kernel = single_cg_rows<double>(SINGLE_CG, true);
 
     for (int blocks = SINGLE_MOST_CLUSTER; blocks >= 2; blocks /= 2) {
         if (gpu_has_room_for_cluster(kernel, (unsigned)blocks, SINGLE_THREADS, (size_t)shared_bytes)) { return blocks; }
@@ -54,7 +77,7 @@ static tess_status find_limits(tess_context *ctx, single_limits *limits)
     limits->shared_bytes = state->shared_bytes_per_block - GPU_STATIC_SHARED;
     if (major < GPU_CLUSTER_CAPABILITY) { return TESS_SUCCESS; }
     if (state->largest_cluster == 0) {
-        TESS_TRY(allow(ctx, single_cg_function(SINGLE_CG, TESS_PRECISION_FP64, true), SINGLE_MOST_CLUSTER));
+        TESS_TRY(allow(ctx, single_cg_rows<double>(SINGLE_CG, true), SINGLE_MOST_CLUSTER));
         state->largest_cluster = largest_cluster(limits->shared_bytes);
     }
     limits->cluster_blocks = state->largest_cluster;
@@ -71,8 +94,8 @@ static single_function function_of(const single_kernel *single, const tess_matri
         return method == SINGLE_BICGSTAB ? single_bicgstab_tiles_function(narrowed, cluster)
                                          : single_cg_tiles_function(method, narrowed, cluster);
     }
-    return method == SINGLE_BICGSTAB ? single_bicgstab_function(m->precision, cluster)
-                                     : single_cg_function(method, m->precision, cluster);
+    return method == SINGLE_BICGSTAB ? bicgstab_function(m->precision, cluster)
+                                     : cg_function(method, m->precision, cluster);
 }
 
 /* Values as k->matrix has them now: the guard may have gone up from tiles to the original. */

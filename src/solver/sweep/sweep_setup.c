@@ -126,10 +126,10 @@ tess_status sweep_resolve(tess_context *ctx, tess_sweep_request *r)
     if (r->kind == TESS_UPDATE_NONE) { return tess_storage_require_fp64_arithmetic(ctx, o, "x := A x"); }
     TESS_TRY(check_format(ctx, r));
     if (is_base(o->format)) {
-        o->base = o->format;
+        o->split.base = o->format;
         o->format = tess_format_in_role(TESS_ROLE_COPIES);
     }
-    o->row_order = TESS_ROW_ORDER_SYMMETRIC;
+    o->split.row_order = TESS_ROW_ORDER_SYMMETRIC;
     o->policy.without_diagonal = 1;
     o->arithmetic = TESS_ARITHMETIC_FP32;
     status = choose_levels(ctx, r);
@@ -233,6 +233,7 @@ tess_status sweep_create(const tess_matrix *a, const tess_sweep_request *request
     w->request = *request;
     TESS_TRY(sweep_resolve(a->ctx, &w->request));
     TESS_TRY(store_matrix(w));
+    w->request.storage.papers = NULL; /* the caller's */
     TESS_TRY(allocate_vectors(w));
     *out = w;
 cleanup:

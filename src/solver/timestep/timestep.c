@@ -5,6 +5,7 @@
 
 #include <tessera/timestep.h>
 
+#include "matrix/storage_options.h"
 #include "solver/sweep/sweep.h"
 
 /* The mean range that section IV takes for these matrices. */
@@ -32,11 +33,18 @@ typedef struct timestep_run {
 void tess_timestep_options_init(tess_timestep_options *options)
 {
     memset(options, 0, sizeof *options);
+    options->size = sizeof *options;
     tess_storage_options_init(&options->storage);
     options->storage.format = tess_format_in_role(TESS_ROLE_COPIES);
     options->storage.policy.policy = TESS_POLICY_MEAN_RANGE;
     options->storage.policy.parameter = default_factor;
     options->engine = TESS_ENGINE_AUTO;
+}
+
+void tess_timestep_result_init(tess_timestep_result *result)
+{
+    memset(result, 0, sizeof *result);
+    result->size = sizeof *result;
 }
 
 /* ---- set-up ---- */
@@ -81,15 +89,18 @@ static tess_sweep_request request_of(const tess_timestep_options *o)
 
 tess_status tess_timestep_create(const tess_matrix *a, const tess_timestep_options *options, tess_timestep **out)
 {
-    tess_timestep_options defaults;
+    tess_timestep_options taken;
+    tess_papers_storage papers;
     tess_sweep_request request;
     tess_timestep *ts = NULL;
     double start = tess_wall_seconds();
     tess_status status = TESS_SUCCESS;
 
     *out = NULL;
-    tess_timestep_options_init(&defaults);
-    request = request_of(options ? options : &defaults);
+    tess_timestep_options_init(&taken);
+    TESS_TRY(options_take(a->ctx, "tess_timestep_options", options, &taken, sizeof taken));
+    TESS_TRY(storage_options_take_member(a->ctx, &taken.storage, &papers));
+    request = request_of(&taken);
     TESS_TRY(check_matrix(a));
     TESS_TRY(tess_host_allocate(a->ctx, 1, sizeof *ts, (void **)&ts));
     memset(ts, 0, sizeof *ts);
@@ -127,7 +138,7 @@ static void describe(const tess_timestep *ts, tess_timestep_result *r)
     const tess_matrix *matrix = w->stored ? w->stored : w->original;
     const tess_assignment_summary *summary = NULL;
 
-    memset(r, 0, sizeof *r);
+    tess_timestep_result_init(r);
     r->steps = w->request.steps;
     r->finite = 1;
     r->setup_seconds = ts->setup_seconds;
@@ -213,30 +224,44 @@ cleanup:
     return status;
 }
 
-tess_status tess_timestep_run(tess_timestep *ts, tess_vector *x, int64_t count, tess_observer observer, void *user,
-                              int64_t every, tess_timestep_result *result)
+static tess_status run_steps(timestep_run *run, tess_vector *x, int64_t count)
 {
+    tess_timestep *ts = run->ts;
     tess_context *ctx = ts->sweep->ctx;
-    timestep_run run = {.ts = ts, .observer = observer, .user = user, .every = every, .result = result};
+    tess_timestep_result *result = run->result;
     int64_t counts[TESS_MOST_STEPS] = {0};
     double start = tess_wall_seconds();
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_vector_require(ctx, x, ts->sweep->n, "x"));
-    if (count < 0 || every < 0) {
+    if (count < 0 || run->every < 0) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "counts are not negative", "%lld time steps, a look every %lld",
-                         (long long)count, (long long)every);
+                         (long long)count, (long long)run->every);
     }
     TESS_TRY(sweep_renew(ts->sweep));
     describe(ts, result);
     steps_share(&ts->sweep->request.steps, count, counts);
-    TESS_TRY(load(&run, x));
-    for (int i = 0; i < result->steps.count && !run.stopped; i++) {
-        TESS_TRY(run_entry(&run, i, counts[i]));
+    TESS_TRY(load(run, x));
+    for (int i = 0; i < result->steps.count && !run->stopped; i++) {
+        TESS_TRY(run_entry(run, i, counts[i]));
     }
-    TESS_TRY(store(&run, x));
+    TESS_TRY(store(run, x));
     TESS_TRY(ctx->backend->synchronize(ctx));
     result->seconds = tess_wall_seconds() - start;
 cleanup:
+    return status;
+}
+
+tess_status tess_timestep_run(tess_timestep *ts, tess_vector *x, int64_t count, tess_observer observer, void *user,
+                              int64_t every, tess_timestep_result *result)
+{
+    tess_timestep_result full;
+    timestep_run run = {.ts = ts, .observer = observer, .user = user, .every = every, .result = &full};
+    tess_status status = result_require_size(ts->sweep->ctx, "tess_timestep_result", result->size, sizeof full);
+
+    if (status != TESS_SUCCESS) { return status; }
+    tess_timestep_result_init(&full);
+    status = run_steps(&run, x, count);
+    result_return(&full, result);
     return status;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BiCGSTAB in one kernel: bicgstab.c has the equations, README.md what the blocks exchange. */
-#include "device/gpu/gpu.h"
-
-#if GPU_HAS_RESIDENT_GRIDS
+#ifndef TESS_SOLVER_SINGLE_KERNEL_BICGSTAB_KERNEL_CUH
+#define TESS_SOLVER_SINGLE_KERNEL_BICGSTAB_KERNEL_CUH
 
 #include "solver/single_kernel/block.cuh"
 
@@ -92,25 +91,9 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) bicgstab_kernel(cons
 }
 
 template <typename ROWS>
-static single_function kernel_of(bool cluster)
+static single_function bicgstab_of(bool cluster)
 {
     return cluster ? bicgstab_kernel<ROWS, cluster_team> : bicgstab_kernel<ROWS, grid_team>;
-}
-
-single_function single_bicgstab_function(tess_precision precision, bool cluster)
-{
-    switch (precision) {
-#define CASE(STORED, NAME) \
-    case TESS_PRECISION_##NAME: return kernel_of<csr_rows<STORED>>(cluster);
-        SINGLE_TYPES(CASE)
-#undef CASE
-    default: return NULL;
-    }
-}
-
-single_function single_bicgstab_tiles_function(bool narrowed, bool cluster)
-{
-    return narrowed ? kernel_of<tile_rows<true>>(cluster) : kernel_of<tile_rows<false>>(cluster);
 }
 
 #endif

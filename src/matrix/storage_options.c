@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "matrix/storage_options.h"
+
+#include <string.h>
+
+static const double default_padding = 3.0;
+enum { DEFAULT_WINDOW = 256 };
+
+static const tess_papers_storage no_papers = {.size = sizeof no_papers};
+
+void tess_storage_options_init(tess_storage_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->size = sizeof *options;
+    options->slices.max_padding = default_padding;
+    options->slices.window = DEFAULT_WINDOW;
+    tess_policy_options_init(&options->policy);
+}
+
+void tess_papers_storage_init(tess_papers_storage *papers)
+{
+    *papers = no_papers;
+}
+
+const tess_papers_storage *storage_papers(const tess_storage_options *options)
+{
+    return options->papers ? options->papers : &no_papers;
+}
+
+tess_status storage_options_take_member(tess_context *ctx, tess_storage_options *options, tess_papers_storage *papers)
+{
+    tess_status status = TESS_SUCCESS;
+
+    *papers = no_papers;
+    TESS_TRY(options_require_member(ctx, "tess_storage_options", options->size, sizeof *options));
+    TESS_TRY(options_require_reserved(ctx, "tess_storage_options", options->reserved));
+    TESS_TRY(options_require_reserved(ctx, "tess_slices_options", options->slices.reserved));
+    TESS_TRY(options_require_reserved(ctx, "tess_split_options", options->split.reserved));
+    TESS_TRY(options_require_reserved(ctx, "tess_policy_options", options->policy.reserved));
+    TESS_TRY(options_take(ctx, "tess_papers_storage", options->papers, papers, sizeof *papers));
+    if (options->papers) { options->papers = papers; }
+cleanup:
+    return status;
+}
+
+tess_status storage_request_take(tess_context *ctx, const tess_storage_options *given, storage_request *out)
+{
+    tess_status status = TESS_SUCCESS;
+
+    tess_storage_options_init(&out->options);
+    TESS_TRY(options_take(ctx, "tess_storage_options", given, &out->options, sizeof out->options));
+    status = storage_options_take_member(ctx, &out->options, &out->papers);
+cleanup:
+    return status;
+}
+
+void storage_request_set(storage_request *out, const tess_storage_options *options)
+{
+    out->options = *options;
+    out->papers = *storage_papers(options);
+    if (options->papers) { out->options.papers = &out->papers; }
+}

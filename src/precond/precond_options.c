@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "precond/precond_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_BLOCK_SIZE = 8, DEFAULT_DEGREE = 10, DEFAULT_LEAF = 4096 };
+
+void tess_precond_options_init(tess_precond_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->size = sizeof *options;
+    options->block_jacobi.block_size = DEFAULT_BLOCK_SIZE;
+    options->polynomial.degree = DEFAULT_DEGREE;
+    options->polynomial.seed = 1;
+    options->incomplete.leaf = DEFAULT_LEAF;
+    tess_storage_options_init(&options->incomplete.squares);
+}
+
+tess_status precond_options_take_member(tess_context *ctx, tess_precond_options *options, tess_papers_storage *papers)
+{
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(options_require_member(ctx, "tess_precond_options", options->size, sizeof *options));
+    TESS_TRY(options_require_reserved(ctx, "tess_precond_options", options->reserved));
+    TESS_TRY(options_require_reserved(ctx, "tess_block_jacobi_options", options->block_jacobi.reserved));
+    TESS_TRY(options_require_reserved(ctx, "tess_polynomial_options", options->polynomial.reserved));
+    TESS_TRY(options_require_reserved(ctx, "tess_incomplete_options", options->incomplete.reserved));
+    status = storage_options_take_member(ctx, &options->incomplete.squares, papers);
+cleanup:
+    return status;
+}
+
+tess_status precond_options_take(tess_context *ctx, const tess_precond_options *given, tess_precond_options *out,
+                                 tess_papers_storage *papers)
+{
+    tess_status status = TESS_SUCCESS;
+
+    tess_precond_options_init(out);
+    TESS_TRY(options_take(ctx, "tess_precond_options", given, out, sizeof *out));
+    status = precond_options_take_member(ctx, out, papers);
+cleanup:
+    return status;
+}
+
+/* ---- as text ---- */
+
+/* The number after the colon: rows of a block, or a degree. */
+static tess_status parse_precond_number(const char *text, tess_precond_options *out)
+{
+    const bool blocks = out->kind == TESS_PRECOND_BLOCK_JACOBI;
+    const long most = blocks ? TESS_MAX_BLOCK_SIZE : TESS_MAX_POLYNOMIAL_DEGREE;
+    char *end = NULL;
+    const long number = strtol(text, &end, 10);
+
+    if (!blocks && out->kind != TESS_PRECOND_POLYNOMIAL) { return TESS_INVALID_ARGUMENT; }
+    if (end == text || *end || number < 1 || number > most) { return TESS_INVALID_ARGUMENT; }
+    *(blocks ? &out->block_jacobi.block_size : &out->polynomial.degree) = (int)number;
+    return TESS_SUCCESS;
+}
+
+tess_status tess_precond_options_parse(const char *text, tess_precond_options *out)
+{
+    size_t length = strcspn(text, ":");
+    char name[32];
+    tess_precond_kind kind = TESS_PRECOND_NONE;
+
+    if (length >= sizeof name) { return TESS_INVALID_ARGUMENT; }
+    memcpy(name, text, length);
+    name[length] = '\0';
+    if (tess_precond_kind_parse(name, &kind) != TESS_SUCCESS || kind == TESS_PRECOND_SHELL) {
+        return TESS_INVALID_ARGUMENT;
+    }
+    tess_precond_options_init(out);
+    out->kind = kind;
+    return text[length] == ':' ? parse_precond_number(text + length + 1, out) : TESS_SUCCESS;
+}

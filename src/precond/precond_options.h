@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of a preconditioner of a caller's, with what they point to. */
+#ifndef TESS_PRECOND_PRECOND_OPTIONS_H
+#define TESS_PRECOND_PRECOND_OPTIONS_H
+
+#include "matrix/storage_options.h"
+
+/* A caller's options, or the defaults where they are NULL; the pointer in them leads to *papers. INVALID_ARGUMENT for sizes and reserved
+   words. */
+tess_status precond_options_take(tess_context *ctx, const tess_precond_options *given, tess_precond_options *out,
+                                 tess_papers_storage *papers);
+/* The same for options that are a member of others. */
+tess_status precond_options_take_member(tess_context *ctx, tess_precond_options *options, tess_papers_storage *papers);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BiCGSTAB in one kernel on CSR rows of one precision. Compiled for each precision by itself. */
+#include "device/gpu/gpu.h"
+
+#if GPU_HAS_RESIDENT_GRIDS
+
+#include "solver/single_kernel/bicgstab_kernel.cuh"
+
+template <typename STORED>
+single_function single_bicgstab_rows(bool cluster)
+{
+    if constexpr (single_has_kernels<STORED>()) {
+        return bicgstab_of<csr_rows<STORED>>(cluster);
+    } else {
+        return NULL;
+    }
+}
+
+#define ROWS(STORED, NAME) template single_function single_bicgstab_rows<STORED>(bool);
+STORED_TYPES(ROWS)
+#undef ROWS
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "solver/solve_options.h"
+
+#include <string.h>
+
+#include "base/options.h"
+#include "precond/precond_options.h"
+
+static const tess_papers_solve no_papers = {.size = sizeof no_papers};
+
+enum { DEFAULT_HISTORY = 1 << 20, DEFAULT_RESTART = 50 };
+
+void tess_solve_options_init(tess_solve_options *o)
+{
+    memset(o, 0, sizeof *o);
+    o->size = sizeof *o;
+    o->rtol = 1e-5;
+    o->divergence_tolerance = 1e10;
+    o->max_iterations = 10000;
+    o->history_capacity = DEFAULT_HISTORY;
+    o->gmres.restart = DEFAULT_RESTART;
+    o->gmres.orthogonalization = TESS_ORTHOGONALIZATION_CGS2_DELAYED;
+    o->jacobi.omega = 1.0;
+    tess_precond_options_init(&o->precond);
+    tess_storage_options_init(&o->storage);
+}
+
+void tess_papers_solve_init(tess_papers_solve *papers)
+{
+    *papers = no_papers;
+}
+
+static const tess_papers_solve *papers_of(const tess_solve_options *options)
+{
+    return options->papers ? options->papers : &no_papers;
+}
+
+tess_recurrence solve_options_recurrence(const tess_solve_options *options)
+{
+    return papers_of(options)->one_reduction ? TESS_RECURRENCE_ONE_REDUCTION : options->cg.recurrence;
+}
+
+tess_narrowing solve_options_narrowing(const tess_solve_options *options)
+{
+    return papers_of(options)->narrowing;
+}
+
+static tess_status check_limits(tess_context *ctx, const tess_solve_options *o)
+{
+    if (!(o->rtol >= 0.0) || !(o->atol >= 0.0) || !(o->divergence_tolerance > 0.0) || o->max_iterations < 0 ||
+        o->history_capacity < 0) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "tolerances and limits are not negative",
+                         "rtol %g, atol %g, divergence tolerance %g, %lld iterations, history of %lld", o->rtol,
+                         o->atol, o->divergence_tolerance, (long long)o->max_iterations,
+                         (long long)o->history_capacity);
+    }
+    return TESS_SUCCESS;
+}
+
+/* What the papers' wing alone may ask for is asked for there. */
+static tess_status check_recurrence(tess_context *ctx, const tess_solve_options *o)
+{
+    if (o->cg.recurrence == TESS_RECURRENCE_ONE_REDUCTION) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "set one_reduction of tess_papers_solve (papers.h)",
+                         "the recurrence one-reduction in tess_cg_options");
+    }
+    if (papers_of(o)->one_reduction && o->cg.recurrence != TESS_RECURRENCE_AUTO) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "leave it auto", "the recurrence %s beside one-reduction",
+                         tess_recurrence_name(o->cg.recurrence));
+    }
+    return TESS_SUCCESS;
+}
+
+tess_status solve_options_take(tess_context *ctx, const tess_solve_options *given, tess_solve_options *out,
+                               solve_papers *papers)
+{
+    tess_status status = TESS_SUCCESS;
+
+    tess_solve_options_init(out);
+    papers->solve = no_papers;
+    TESS_TRY(options_take(ctx, "tess_solve_options", given, out, sizeof *out));
+    TESS_TRY(options_require_reserved(ctx, "tess_cg_options", out->cg.reserved));
+    TESS_TRY(options_require_reserved(ctx, "tess_gmres_options", out->gmres.reserved));
+    TESS_TRY(options_require_reserved(ctx, "tess_jacobi_options", out->jacobi.reserved));
+    TESS_TRY(precond_options_take_member(ctx, &out->precond, &papers->squares));
+    TESS_TRY(storage_options_take_member(ctx, &out->storage, &papers->storage));
+    TESS_TRY(options_take(ctx, "tess_papers_solve", out->papers, &papers->solve, sizeof papers->solve));
+    if (out->papers) { out->papers = &papers->solve; }
+    TESS_TRY(check_recurrence(ctx, out));
+    status = check_limits(ctx, out);
+cleanup:
+    return status;
+}
+
+tess_status solve_options_take_limits(tess_context *ctx, const tess_solve_options *given, tess_solve_options *out)
+{
+    tess_solve_options limits;
+    tess_status status = TESS_SUCCESS;
+
+    tess_solve_options_init(&limits);
+    TESS_TRY(options_take(ctx, "tess_solve_options", given, &limits, sizeof limits));
+    TESS_TRY(check_limits(ctx, &limits));
+    out->rtol = limits.rtol;
+    out->atol = limits.atol;
+    out->divergence_tolerance = limits.divergence_tolerance;
+    out->max_iterations = limits.max_iterations;
+    out->guard = limits.guard;
+    out->monitor = limits.monitor;
+    out->monitor_user = limits.monitor_user;
+cleanup:
+    return status;
+}
