@@ -24,13 +24,13 @@ static void add_word(word_list *list, const char *word)
 }
 
 /* "row, entry or block" */
-static const char *join(word_list *list)
+static const char *join(word_list *list, const char *last)
 {
     size_t length = 0;
 
     list->text[0] = '\0';
     for (int i = 0; i < list->count && length < sizeof list->text; i++) {
-        const char *before = i == 0 ? "" : i == list->count - 1 ? " or " : ", ";
+        const char *before = i == 0 ? "" : i == list->count - 1 ? last : ", ";
 
         length += (size_t)snprintf(list->text + length, sizeof list->text - length, "%s%s", before, list->word[i]);
     }
@@ -42,7 +42,7 @@ static const char *granularities_text(unsigned set, word_list *list)
     for (int g = 0; g < 32; g++) {
         if (tess_in_set(set, g)) { add_word(list, tess_granularity_name((tess_granularity)g)); }
     }
-    return join(list);
+    return join(list, " or ");
 }
 
 static const char *precisions_text(unsigned set, word_list *list)
@@ -50,20 +50,25 @@ static const char *precisions_text(unsigned set, word_list *list)
     for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
         if (tess_in_set(set, p)) { add_word(list, tess_precision_name((tess_precision)p)); }
     }
-    return join(list);
+    return join(list, " or ");
 }
 
 typedef bool (*capability)(const tess_format_capabilities *can);
 
-/* The names of the formats that have a capability. */
-static const char *formats_text(capability has, word_list *list)
+static const char *list_formats(capability has, const char *last, word_list *list)
 {
     for (int i = 0; i < tess_format_count(); i++) {
         const tess_format format = tess_format_at(i);
 
         if (has(tess_format_can(format))) { add_word(list, tess_format_name(format)); }
     }
-    return join(list);
+    return join(list, last);
+}
+
+/* The names of the formats that have a capability: one of them, or all. */
+static const char *formats_text(capability has, word_list *list)
+{
+    return list_formats(has, " or ", list);
 }
 
 /* ---- capabilities ---- */
@@ -311,7 +316,8 @@ static tess_status check_bases(tess_context *ctx, const tess_storage_options *o)
         return tess_fail(ctx, TESS_UNSUPPORTED, NULL,
                          "format %s over parts in formats %s and %s: %s is for all parts, and %s may differ",
                          tess_format_name(o->format), tess_format_name(o->split.base),
-                         tess_format_name(o->split.low_base), tess_format_name(alone), formats_text(may_differ, &list));
+                         tess_format_name(o->split.low_base), tess_format_name(alone),
+                         list_formats(may_differ, " and ", &list));
     }
 cleanup:
     return status;
@@ -412,7 +418,7 @@ static const optional_field optional_fields[] = {
     {"layout resident (--layout)", gives_layout, takes_papers, false},
     {"tcki_thresholds (--tcki-thresholds)", gives_thresholds, takes_papers, false},
     {"granularity (--granularity)", gives_granularity, takes_parts, true},
-    {"block_rows, block_cols (--block)", gives_block, has_blocks, false},
+    {"block_rows (--block)", gives_block, has_blocks, false},
     {"level (--levels)", gives_levels, takes_parts, true},
     {"allow_underflow (--allow-underflow)", gives_underflow, takes_parts, false},
     {"share (--share)", gives_share, has_rows, false},
