@@ -28,7 +28,10 @@ typedef struct tess_matrix tess_matrix;
 /** Largest number of rows or columns. Column indices are int32_t internally. */
 #define TESS_MAX_ROWS INT64_C(2147483647)
 
-/** The formats of a stored matrix. Values are part of the ABI: append, never renumber. */
+/**
+ * The formats of a stored matrix. Values are part of the ABI: append, never renumber. A format with a value from 100 to
+ * 999 has a name (tess_format_parse) but no enumerator.
+ */
 typedef enum tess_format {
     TESS_FORMAT_CSR = 0,       /**< rows one after another; the format of assembled matrices */
     TESS_FORMAT_ELLR = 1,      /**< ELLPACK-R: all rows padded to the longest */
@@ -40,9 +43,6 @@ typedef enum tess_format {
     TESS_FORMAT_SHELL = 1000,  /**< the user's function; no format to convert to */
     TESS_FORMAT_AUTO = 1001    /**< the library chooses, also for a base */
 } tess_format;
-
-/** Formats to convert to: 0 to TESS_FORMAT_COUNT - 1. */
-enum { TESS_FORMAT_COUNT = 7 };
 
 /** Whether a product uses the matrix or its transpose. */
 typedef enum tess_operation {
@@ -140,6 +140,46 @@ typedef struct tess_storage_options {
     const struct tess_papers_storage *papers; /**< options for studies of the papers; NULL (default): none. Copied */
     int64_t reserved[4];                      /**< zeros */
 } tess_storage_options;
+
+/** What a format can do. Sets are bits, 1 << enumerator. */
+typedef struct tess_format_capabilities {
+    const char *description;      /**< a few words for a list of formats */
+    const char *shorthand;        /**< what the command line calls it by blocks with policy mean-3std; NULL: nothing */
+    unsigned precisions;          /**< set of tess_precision that values may be stored in on the host */
+    unsigned gpu_precisions;      /**< the same on a GPU; 0: the format is for the host alone */
+    unsigned policies;            /**< set of tess_policy that may decide precisions */
+    unsigned granularities;       /**< set of tess_granularity that these may decide by */
+    tess_granularity granularity; /**< that of options which leave it open */
+    unsigned scales;              /**< set of tess_granularity by which a level may be scaled */
+    unsigned arithmetics;         /**< set of tess_arithmetic */
+    unsigned row_orders;          /**< set of tess_row_order */
+    unsigned as_base;    /**< set of tess_granularity by which another format's parts may be in this one; 0: none */
+    int takes_parts;     /**< a policy decides the precisions of parts; 0: the matrix has one precision */
+    int takes_bases;     /**< split.base and split.low_base are read */
+    int one_base;        /**< as a base it is for all parts */
+    int copies_levels;   /**< holds every value at every level: tess_matrix_spmv_level */
+    int omits_diagonal;  /**< policy.without_diagonal is read */
+    int pads;            /**< slices.max_padding is read, and a matrix that pads more is refused */
+    int sorts_rows;      /**< slices.window is read */
+    int rounds_products; /**< FP32 arithmetic is for products of low values; 0: for products with FP32 vectors */
+    int takes_papers;    /**< papers is read (papers.h) */
+} tess_format_capabilities;
+
+/** How many formats there are to convert to. */
+TESS_EXPORT int tess_format_count(void);
+/** The number of each, for 0 <= index < tess_format_count(), in ascending order. */
+TESS_EXPORT tess_format tess_format_at(int index);
+/** What a format can do: the library's, valid for ever; all zero for AUTO and SHELL. */
+TESS_EXPORT const tess_format_capabilities *tess_format_can(tess_format format);
+/**
+ * Whether @p options fit a format for a matrix of @p nrows by @p ncols (-1: not known yet) on the context's device. Says more
+ * than a conversion, which passes over what the format does not read: options that are not at their default must be read.
+ * TESS_FORMAT_AUTO fits where some format takes what is asked. What the values alone can tell, as padding, is not looked at.
+ * Errors: UNSUPPORTED, INVALID_ARGUMENT; the context's error says what does not fit, and what would.
+ * tests/unit/test_storage_options.c
+ */
+TESS_EXPORT tess_status tess_storage_options_check(tess_context *ctx, int64_t nrows, int64_t ncols,
+                                                   const tess_storage_options *options);
 
 /**
  * Makes an assembled matrix from CSR arrays. Copied host arrays may be freed when the call returns.

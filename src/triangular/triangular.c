@@ -316,8 +316,7 @@ static bool is_plain(const tess_storage_options *o)
 /* In the format of the options, or csr where that would pad too much: square blocks may be all but empty. */
 static tess_status store_square(const tess_matrix *a, tess_storage_options options, tess_matrix **out)
 {
-    const bool pads =
-        options.format == TESS_FORMAT_ELLR || options.format == TESS_FORMAT_SELL || options.format == TESS_FORMAT_DIA;
+    const bool pads = tess_format_can(options.format)->pads != 0;
     tess_status status = tess_matrix_convert(a, &options, out);
 
     if (status != TESS_UNSUPPORTED || !pads) { return status; }

@@ -147,8 +147,7 @@ static const double MOST_PADDING = 64.0;
 /* NULL where the format would store too much padding. */
 static tess_matrix *convert(const combination *c, const tess_matrix *assembled)
 {
-    const bool pads = c->format == TESS_FORMAT_ELLR || c->format == TESS_FORMAT_SELL || c->format == TESS_FORMAT_DIA ||
-                      c->storage.split.base != TESS_FORMAT_CSR;
+    const bool pads = tess_format_can(c->format)->pads || c->storage.split.base != TESS_FORMAT_CSR;
     const bool square = tess_matrix_nrows(assembled) == tess_matrix_ncols(assembled);
     tess_matrix *stored = NULL;
     tess_status status = tess_matrix_convert(assembled, &c->storage, &stored);
@@ -194,7 +193,7 @@ static void check_stored(tess_precision precision, double held, double value)
 /* Whether a policy decides the precisions. */
 static bool takes_policy(tess_format format)
 {
-    return format == TESS_FORMAT_SPLIT || format == TESS_FORMAT_COMPOSITE || format == TESS_FORMAT_TILES;
+    return tess_format_can(format)->takes_parts != 0;
 }
 
 /* The level of each entry; NULL where there is one precision. */
@@ -465,20 +464,38 @@ static void run_combination(const combination *c)
     solves_are_verified(c);
 }
 
-static int run_precisions(tess_context *ctx, const tess_format_ops *format)
+/* What a format does not store on a device it says. */
+static void refuses(const combination *c)
 {
+    oracle_csr a = make_one_by_one();
+    tess_matrix *assembled = make_matrix(c->ctx, &a), *stored = NULL;
+
+    assert_int_equal(tess_matrix_convert(assembled, &c->storage, &stored), TESS_UNSUPPORTED);
+    assert_null(stored);
+    assert_non_null(strstr(tess_context_last_error(c->ctx)->message, tess_format_name(c->format)));
+    tess_matrix_destroy(assembled);
+    oracle_free(&a);
+}
+
+static int run_precisions(tess_context *ctx, tess_format format)
+{
+    const tess_format_capabilities *can = tess_format_can(format);
+    const unsigned precisions = ctx->device == TESS_DEVICE_GPU ? can->gpu_precisions : can->precisions;
     int count = 0;
 
     for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
         const combination c = {ctx,
-                               format->format,
+                               format,
                                (tess_precision)p,
                                {.size = sizeof(tess_storage_options),
-                                .format = format->format,
+                                .format = format,
                                 .precision = (tess_precision)p,
                                 .slices.max_padding = MOST_PADDING}};
 
-        if (!(format->precisions & (1U << p))) { continue; }
+        if (!(precisions & (1U << p))) {
+            refuses(&c);
+            continue;
+        }
         print_message("             %s in %s on %s\n", tess_format_name(c.format), tess_precision_name(c.precision),
                       ctx->backend->name);
         run_combination(&c);
@@ -509,10 +526,10 @@ static int run_combinations(tess_context *ctx)
 {
     int count = 0;
 
-    for (const tess_format_ops *const *format = tess_formats; *format; format++) {
-        const tess_format kind = (*format)->format;
+    for (int i = 0; i < tess_format_count(); i++) {
+        const tess_format format = tess_format_at(i);
 
-        count += takes_policy(kind) ? run_variants(ctx, kind) : run_precisions(ctx, *format);
+        count += takes_policy(format) ? run_variants(ctx, format) : run_precisions(ctx, format);
     }
     return count;
 }

@@ -66,7 +66,6 @@ static tess_status csr_build(const tess_matrix *assembled, const tess_storage_op
     csr_storage *from = assembled->storage, *s = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_storage_require_fp64_arithmetic(ctx, options, "CSR"));
     TESS_TRY(ensure_plan(ctx, from));
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *s, (void **)&s));
     memset(s, 0, sizeof *s);
@@ -285,7 +284,19 @@ static int64_t csr_bytes(const tess_matrix *a)
 }
 
 const tess_format_ops csr_format = {
-    .format = TESS_FORMAT_CSR,
+    .can =
+        {
+            .description = "rows one after another",
+            .precisions = TESS_EVERY_PRECISION,
+            .gpu_precisions = TESS_EVERY_PRECISION,
+            .policies = TESS_WHOLE_POLICIES,
+            .granularities = 1U << TESS_GRANULARITY_MATRIX,
+            .granularity = TESS_GRANULARITY_MATRIX,
+            .arithmetics = 1U << TESS_ARITHMETIC_FP64,
+            .row_orders = 1U << TESS_ROW_ORDER_ORIGINAL,
+            .as_base = 1U << TESS_GRANULARITY_ROW | 1U << TESS_GRANULARITY_ENTRY | 1U << TESS_GRANULARITY_BLOCK,
+            .one_base = 1,
+        },
     .build = csr_build,
     .refresh = csr_refresh,
     .destroy = csr_destroy,
@@ -293,6 +304,4 @@ const tess_format_ops csr_format = {
     .spmv = csr_spmv,
     .decode = csr_decode,
     .bytes = csr_bytes,
-    .precisions = (1U << TESS_PRECISION_COUNT) - 1U,
-    .gpu_precisions = (1U << TESS_PRECISION_COUNT) - 1U,
 };

@@ -124,8 +124,7 @@ static tess_storage_options resolve_squares(const tess_precond_options *o, tess_
 
     if (squares.precision == TESS_PRECISION_FP64) { squares.precision = storage; }
     if (squares.format == TESS_FORMAT_CSR && squares.policy.policy != TESS_POLICY_NONE) {
-        squares.format = TESS_FORMAT_TILES;
-        if (squares.policy.granularity == TESS_GRANULARITY_ROW) { squares.policy.granularity = TESS_GRANULARITY_BLOCK; }
+        squares.format = tess_format_in_role(TESS_ROLE_BLOCKS); /* which settles the granularity */
     }
     return squares;
 }
