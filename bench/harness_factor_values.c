@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "harness_factor_values.h"
-#include "precond/incomplete.h"
-#include "precond/incomplete_rows.h"
+#include "precond/incomplete/incomplete.h"
+#include "precond/incomplete/incomplete_rows.h"
 
 void bench_shift_values(const bench_csr *a, bool cholesky, double shift, double *val)
 {

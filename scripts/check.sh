@@ -1,12 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# make check: everything that must hold before a change goes in. Ends with "N passed, N failed[, N skipped]".
+# check.sh [all]: what must hold before a change goes in (make check). all (make check-all, continuous integration): what takes
+# longer as well: tests with the label `long`, CUDA, HIP, clang-tidy. Ends with "N passed, N failed[, N skipped]".
 set -u
 cd "$(dirname "$0")/.." || exit 1
-bash scripts/setup.sh check || exit 1
+case "${1:-}" in
+'') all=false packages=check log_dir=build/check ;;
+all) all=true packages=ci log_dir=build/check-all ;;
+*)
+    echo "usage: $0 [all]" >&2
+    exit 2
+    ;;
+esac
+bash scripts/setup.sh $packages || exit 1
 # shellcheck source=scripts/stages.sh
 . scripts/stages.sh
+if $all; then selection=(); else selection=(-LE long); fi
 
+# build PRESET OPTION...: in build/PRESET
 build()
 {
     cmake --preset "$@" && cmake --build "build/$1" -j "$jobs"
@@ -14,20 +25,21 @@ build()
 
 cache_value()
 {
-    sed -n "s/^$1:[A-Z]*=//p" build/release/CMakeCache.txt
+    sed -n "s/^$1:[A-Z]*=//p" "build/$2/CMakeCache.txt"
 }
 
 # Examples as a user builds them: against an installed tree, through CMake and through pkg-config.
 check_examples()
 {
-    local prefix=$PWD/build/check/prefix dir=build/check/examples options=(-DTESS_EXAMPLES_CUDA=OFF)
+    local from=$1 name="examples ($1)" prefix=$PWD/$log_dir/prefix dir=$log_dir/examples options=(-DTESS_EXAMPLES_CUDA=OFF)
     rm -rf "$prefix" "$dir"
-    # shellcheck disable=SC2154 # set below
-    if [ "$backend" = cuda ]; then options=(-DTESS_EXAMPLES_CUDA=ON "-DCMAKE_CUDA_COMPILER=$nvcc"); fi
-    stage "install" cmake --install build/release --prefix "$prefix" || return
-    stage "examples: build (CMake)" cmake_examples "$prefix" "$dir" "${options[@]}" || return
-    test_stage "examples: run" "$dir"
-    stage "examples: pkg-config" make -C examples pkg-config PREFIX="$prefix" OUT="$PWD/build/check/pkg-config"
+    if [ "$(cache_value TESS_GPU_BACKEND_FOUND "$from")" = cuda ]; then
+        options=(-DTESS_EXAMPLES_CUDA=ON "-DCMAKE_CUDA_COMPILER=$(cache_value TESS_CUDA_COMPILER "$from")")
+    fi
+    stage "$name: install" cmake --install "build/$from" --prefix "$prefix" || return
+    stage "$name: build" cmake_examples "$prefix" "$dir" "${options[@]}" || return
+    test_stage "$name: run" "$dir"
+    stage "$name: pkg-config" make -C examples pkg-config PREFIX="$prefix" OUT="$PWD/$log_dir/pkg-config"
 }
 
 cmake_examples()
@@ -38,32 +50,69 @@ cmake_examples()
         cmake --build "$dir" -j "$jobs"
 }
 
+# As `make` builds it, with gcc or what cc is. In `all` without a device's sources, which the stage for CUDA compiles.
+check_release()
+{
+    local options=(-DTESS_BUILD_TESTS=ON)
+    if $all; then options+=(-DTESS_BUILD_BENCH=ON -DTESS_WERROR=ON -DTESS_CUDA=OFF); fi
+    stage "release: build" build release "${options[@]}" || return
+    test_stage "release: tests" build/release "${selection[@]}"
+    check_examples release
+    if $all; then stage "static library" check_static; fi
+}
+
+# The static library has the objects of the shared one: only links differ.
+check_static()
+{
+    local status=0
+    build release -DBUILD_SHARED_LIBS=OFF && build/release/tessera --version || status=1
+    build release -DBUILD_SHARED_LIBS=ON && return $status
+}
+
+# By clang, with warnings as errors: no other build is needed for its warnings, for fuzzing and for clang-tidy.
+check_sanitized()
+{
+    local options=() source
+    if $all; then options=(-DTESS_BUILD_BENCH=ON); fi
+    stage "dev (clang, sanitizers): build" build dev "${options[@]}" || return
+    test_stage "dev (clang, sanitizers): tests" build/dev "${selection[@]}"
+    for source in tests/fuzz/fuzz_*.c; do
+        source=$(basename "$source" .c)
+        stage "fuzz: $source" bash scripts/fuzz.sh "$source" "${FUZZ_RUNS:-20000}"
+    done
+    if $all; then stage "clang-tidy" bash scripts/tidy.sh build/dev; fi
+}
+
+# The device's sources and tests where there is no device. UndefinedBehaviorSanitizer makes this build half as long again.
+check_emulated()
+{
+    local sanitizers=address
+    if $all; then sanitizers=address,undefined; fi
+    stage "emulated GPU ($sanitizers): build" build emulated -DTESS_SANITIZERS=$sanitizers || return
+    test_stage "emulated GPU ($sanitizers): tests" build/emulated -L quick
+}
+
+# Compiled once, with all that is asked of it; what needs a device says so.
+check_cuda()
+{
+    if ! command -v nvcc >/dev/null && ! [ -x /usr/local/cuda/bin/nvcc ]; then
+        skip "CUDA" "no nvcc on this machine"
+        return
+    fi
+    stage "CUDA: build" build cuda -DTESS_WERROR=ON || return
+    test_stage "CUDA: tests of GPU, headers, tool" build/cuda -L 'gpu|headers|cli'
+    check_examples cuda
+}
+
 echo "Tessera check: $jobs jobs, logs in $log_dir/"
 stage "layers, names, columns, paths" python3 scripts/check_layers.py
-nvcc='' backend=none release=(-DTESS_BUILD_TESTS=ON)
-# CUDA sources take long: continuous integration compiles them once, with all that it asks of them
-if [ "${CI:-}" = true ]; then
-    release+=(-DTESS_WERROR=ON -DTESS_BUILD_BENCH=ON)
-    if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then release+=(-DTESS_CUDA=ON); fi
-fi
-if stage "release: build" build release "${release[@]}"; then
-    backend=$(cache_value TESS_GPU_BACKEND_FOUND)
-    nvcc=$(cache_value TESS_CUDA_COMPILER)
-    test_stage "release: tests" build/release
-    check_examples
-    if [ $backend = none ]; then skip "CUDA build" "no nvcc on this machine"; fi
-fi
-if stage "dev (ASan, UBSan): build" build dev; then
-    test_stage "dev (ASan, UBSan): tests" build/dev
-fi
-if stage "emulated GPU (ASan, UBSan): build" build emulated; then
-    test_stage "emulated GPU (ASan, UBSan): tests" build/emulated -L quick
-fi
-if stage "fuzz: build" build fuzz; then
-    for source in tests/fuzz/fuzz_*.c; do
-        [ -e "$source" ] || continue
-        target=$(basename "$source" .c)
-        stage "fuzz: $target" bash scripts/fuzz.sh "$target" "${FUZZ_RUNS:-20000}"
-    done
+if $all; then stage "clang-format" bash scripts/format.sh --check; fi
+check_release
+check_sanitized
+check_emulated
+if $all; then
+    stage "a format is a folder and a line" bash tests/dummy_format/run.sh
+    check_cuda
+    stage "HIP (AMD): compile and link" build hip -DTESS_WERROR=ON
 fi
 finish

@@ -1,19 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # make demo: builds the tool and solves two shipped systems, on the GPU too when there is one. JOBS=N: parallel jobs.
-# It has a build of its own, without the GPU's sources where there is no GPU: they take minutes, and `make` decides
-# about CUDA for itself.
 set -eu
 cd "$(dirname "$0")/.."
 bash scripts/setup.sh build
 mkdir -p build/demo
-build=build/demo-release
-cuda=OFF
-if command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1; then cuda=AUTO; fi
+build=build/release
 build_tool()
 {
-    cmake --preset release -B $build -DTESS_CUDA=$cuda &&
-        cmake --build $build -j "${JOBS:-$(nproc)}" --target tessera tessera_cli
+    cmake --preset release && cmake --build $build -j "${JOBS:-$(nproc)}" --target tessera tessera_cli
 }
 
 echo "Building (log in build/demo/build.log) ..."
@@ -42,7 +37,7 @@ run $tessera solve data/sherman4.mtx.gz --solver bicgstab --precond jacobi --rto
 title "A model problem of a million unknowns, made and stored"
 run $tessera generate laplace3d 100 --output build/demo/laplace3d.tess
 run $tessera solve build/demo/laplace3d.tess --solver cg --device cpu
-if [ $cuda != OFF ] && grep -q '^TESS_GPU_BACKEND_FOUND:INTERNAL=cuda' $build/CMakeCache.txt; then
+if grep -q '^TESS_GPU_BACKEND_FOUND:INTERNAL=cuda' $build/CMakeCache.txt; then
     title "The same on the GPU"
     run $tessera solve build/demo/laplace3d.tess --solver cg --device cuda
 else

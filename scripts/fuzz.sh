@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# fuzz.sh [TARGET [RUNS]]: runs a fuzz target of build/fuzz from the seed corpus. Without RUNS it goes on until stopped
-# (Ctrl-C) or until an input fails, and keeps what it finds in build/fuzz/found/; with RUNS it is the same run each time.
+# fuzz.sh [TARGET [RUNS]]: runs a fuzz target of build/dev from the seed corpus. Without RUNS it goes on until stopped
+# (Ctrl-C) or until an input fails, and keeps what it finds in build/dev/found/; with RUNS it is the same run each time.
 set -eu
 cd "$(dirname "$0")/.."
 target=${1:-}
 if [ -z "$target" ]; then
-    echo "Targets:" && (cd build/fuzz/fuzz && ls fuzz_*)
+    echo "Targets:" && (cd build/dev/fuzz && ls fuzz_*)
     exit 0
 fi
 runs=${2:-}
-program=build/fuzz/fuzz/$target
+program=build/dev/fuzz/$target
 name=${target#fuzz_}
 seeds=tests/fuzz/corpus/$name
 [ -d "$seeds" ] || seeds=tests/fuzz/corpus # shared by the targets that have none of their own
-found=build/fuzz/found/$name
-crashes=build/fuzz/crashes/
+found=build/dev/found/$name
+crashes=build/dev/crashes/
 mkdir -p "$crashes"
 export ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 OMP_NUM_THREADS=2
 options=(-artifact_prefix="$crashes" -rss_limit_mb=4096 -timeout=30 -max_len=4096)

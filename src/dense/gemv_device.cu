@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dense matrix-vector products on a GPU: the choice of kernel and plan, and the kernel that adds up parts. */
 #include "dense/gemv_device.cuh"
+#include "device/gpu/storage_types.cuh"
 
 namespace {
 
@@ -54,19 +55,82 @@ tess_status launch_parts(tess_context *ctx, const gemv_task &task)
     return gpu_check_launch(ctx, DOING);
 }
 
+/* ---- plans ---- */
+
+/*
+ * Few columns: all threads along the rows. More columns: 4 groups of threads, so that a tile is small and the last ones
+ * to run are done soon; 8 where even that leaves multiprocessors without work. Then columns are split into ranges until
+ * there are blocks enough, as long as each group of threads has two batches of columns. With few columns a block takes
+ * several tiles, one after another, so that it makes its coefficients once.
+ */
+gemv_plan plan_rows(const tess_gemv_args &g, int width, int multiprocessors)
+{
+    const int64_t wanted = static_cast<int64_t>(multiprocessors) * GEMV_BLOCKS, nrows = g.a.nrows, ncols = g.a.ncols;
+    const int batch = 8;
+    int groups = ncols >= 64 ? 4 : ncols >= 24 ? 2 : 1;
+    gemv_plan plan = {};
+
+    if (gemv_divide_up(nrows, GPU_BLOCK / 4 * width) * (ncols / (4 * batch)) < wanted && ncols >= 64) { groups = 8; }
+    if (GPU_BLOCK / groups < GPU_WAVE) { groups = GPU_BLOCK / GPU_WAVE; }
+    plan.groups = groups;
+    plan.row_threads = GPU_BLOCK / groups;
+    plan.rows = static_cast<int64_t>(plan.row_threads) * width;
+    plan.row_tiles = gemv_divide_up(nrows, plan.rows);
+    plan.column_ranges = gemv_between(wanted / plan.row_tiles, 1, ncols / (groups * batch));
+    plan.columns = gemv_round_up(gemv_divide_up(ncols, plan.column_ranges), groups * batch);
+    if (plan.columns < 1) { plan.columns = 1; }
+    plan.column_ranges = gemv_between(gemv_divide_up(ncols, plan.columns), 1, INT64_MAX);
+    plan.parts = plan.column_ranges;
+    plan.row_blocks = groups == 1 ? gemv_between(plan.row_tiles, 1, wanted) : plan.row_tiles;
+    return plan;
+}
+
+/*
+ * As few row tiles as give every multiprocessor its blocks, if column ranges are made short enough; a tile's rows are a
+ * multiple of a step, up to what shared memory holds. Then as many column ranges as blocks are still missing.
+ */
+gemv_plan plan_columns(const tess_gemv_args &g, int width, int multiprocessors)
+{
+    const int64_t wanted = static_cast<int64_t>(multiprocessors) * GEMV_BLOCKS, nrows = g.a.nrows, ncols = g.a.ncols;
+    const int64_t step = static_cast<int64_t>(GPU_BLOCK) * width, most = GEMV_SHARED_X / g.y.ncols;
+    const int64_t most_ranges = gemv_between(ncols / GEMV_FEWEST_COLUMNS, 1, INT64_MAX);
+    const int64_t tiles = gemv_divide_up(wanted, most_ranges);
+    gemv_plan plan = {};
+
+    plan.rows = gemv_between(gemv_round_up(gemv_divide_up(nrows, tiles), step), step, most);
+    plan.row_tiles = gemv_between(gemv_divide_up(nrows, plan.rows), 1, INT64_MAX);
+    plan.column_ranges = gemv_between(wanted / plan.row_tiles, 1, gemv_divide_up(ncols, 8));
+    plan.columns = gemv_round_up(gemv_divide_up(ncols, plan.column_ranges), 8);
+    plan.column_ranges = gemv_divide_up(ncols, plan.columns);
+    plan.parts = plan.row_blocks = plan.row_tiles;
+    return plan;
+}
+
+gemv_choice choose_kernel(const tess_gemv_args &g)
+{
+    const bool transposed = g.operation == TESS_OP_TRANSPOSE;
+
+    switch (g.a.precision) {
+#define CHOOSE(S, NAME) \
+    case TESS_PRECISION_##NAME: return transposed ? gemv_choose_columns<S>(g) : gemv_choose_rows<S>(g);
+        STORAGE_TYPES(CHOOSE)
+#undef CHOOSE
+    }
+    return {nullptr, 0};
+}
+
 } // namespace
 
 static tess_status multiply(tess_context *ctx, const tess_gemv_args *args)
 {
     gpu_scope scope(ctx);
     const bool transposed = args->operation == TESS_OP_TRANSPOSE;
-    const gemv_choice choice = transposed ? gemv_choose_columns(*args) : gemv_choose_rows(*args);
+    const gemv_choice choice = choose_kernel(*args);
     const int processors = gpu_state_of(ctx)->multiprocessors;
     gemv_task task = {*args, {}, NULL};
     tess_status status = TESS_SUCCESS;
 
-    task.plan = transposed ? gemv_plan_columns(*args, choice.width, processors)
-                           : gemv_plan_rows(*args, choice.width, processors);
+    task.plan = transposed ? plan_columns(*args, choice.width, processors) : plan_rows(*args, choice.width, processors);
     const int64_t blocks = task.plan.row_blocks * task.plan.column_ranges;
 
     if (blocks > INT32_MAX) {

@@ -35,6 +35,9 @@ struct gemv_task {
 /* Blocks wanted on each multiprocessor: as many as its registers are planned for. */
 enum { GEMV_BLOCKS = 4 };
 
+/* Transposed: values of X in shared memory, over both columns; columns that are worth a block's loading X. */
+enum { GEMV_SHARED_X = 4096, GEMV_FEWEST_COLUMNS = 32 };
+
 /* Parts lie so that the second kernel reads neighbours: of A [part][column of Y][row], transposed [column of Y][row][part]. */
 __host__ __device__ static inline int64_t gemv_part_at(const gemv_task &task, int64_t part, int k, int64_t i)
 {
@@ -110,24 +113,10 @@ static gemv_choice gemv_choose_arithmetic(const tess_gemv_args &g)
     return g.y.ncols == 2 ? gemv_choose_width<FAMILY<S, double, 2>>(g) : gemv_choose_width<FAMILY<S, double, 1>>(g);
 }
 
-template <template <typename, typename, int> class FAMILY>
-static gemv_choice gemv_choose(const tess_gemv_args &g)
-{
-    switch (g.a.precision) {
-    case TESS_PRECISION_FP64: return gemv_choose_arithmetic<FAMILY, double>(g);
-    case TESS_PRECISION_FP32: return gemv_choose_arithmetic<FAMILY, float>(g);
-    case TESS_PRECISION_BF16: return gemv_choose_arithmetic<FAMILY, tess::bf16>(g);
-    case TESS_PRECISION_FP16: return gemv_choose_arithmetic<FAMILY, tess::fp16>(g);
-    case TESS_PRECISION_E4M3: return gemv_choose_arithmetic<FAMILY, tess::e4m3>(g);
-    case TESS_PRECISION_E5M2: return gemv_choose_arithmetic<FAMILY, tess::e5m2>(g);
-    }
-    return {nullptr, 0};
-}
-
-/* gemv_rows_device.cu, gemv_columns_device.cu: A itself and A transposed. */
+/* For A stored as S: A itself, and A transposed (gemv_rows_stored_device.cu, gemv_columns_stored_device.cu). */
+template <typename S>
 gemv_choice gemv_choose_rows(const tess_gemv_args &g);
+template <typename S>
 gemv_choice gemv_choose_columns(const tess_gemv_args &g);
-gemv_plan gemv_plan_rows(const tess_gemv_args &g, int width, int multiprocessors);
-gemv_plan gemv_plan_columns(const tess_gemv_args &g, int width, int multiprocessors);
 
 #endif

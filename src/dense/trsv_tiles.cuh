@@ -227,4 +227,8 @@ class tile_stream {
     letter<T> seen_[1];
 };
 
+/* Launches the solve for a matrix stored as S (trsv_stored_device.cu). */
+template <typename S>
+tess_status trsv_launch(tess_context *ctx, const tess_trsv_args *args, solve_job *job);
+
 #endif

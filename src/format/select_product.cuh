@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which kernel multiplies, for formats that have one for each precision of values, vectors and arithmetic, number of dot products,
+ * Which kernel multiplies, for formats that have one for each precision of vectors and arithmetic, number of dot products,
  * and steps of a polynomial; and what such a kernel does with a sum.
  *
  * FORMAT::launch<STORED, VECTOR, ARITHMETIC, NDOTS, STEP>(ctx, view, args) launches it. A view has `nrows`, `precision` and
@@ -114,18 +114,6 @@ static tess_status select_kernel(tess_context *ctx, const VIEW *v, const tess_sp
     case 1: return FORMAT::template launch<STORED, double, double, 1, false>(ctx, v, args);
     default: return FORMAT::template launch<STORED, double, double, 2, false>(ctx, v, args);
     }
-}
-
-template <typename FORMAT, typename VIEW>
-static tess_status select_product(tess_context *ctx, const VIEW *v, const tess_spmv_args *args)
-{
-    switch (v->precision) {
-#define SELECT_STORED(STORED, NAME) \
-    case TESS_PRECISION_##NAME: return select_kernel<FORMAT, STORED>(ctx, v, args);
-        STORAGE_TYPES(SELECT_STORED)
-#undef SELECT_STORED
-    }
-    return tess_fail(ctx, TESS_INTERNAL, NULL, "values in precision %d", (int)v->precision);
 }
 
 #endif

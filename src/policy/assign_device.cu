@@ -7,6 +7,7 @@
 
 enum {
     GROUP_MEAN = 7,  /* entries of a mean row that a thread may take; more threads share longer rows */
+    MOST_GROUP = 32, /* threads for a row, on a device with wider waves too */
     LONG_STEPS = 64, /* a row with more entries for each of its threads goes to a kernel that gives it a block */
     STAGED = 2048,   /* values that a block has in shared memory: a seventh more than its rows of mean length have */
     STAGE_GAP = 16,  /* values after which there is a gap: threads some power of two apart meet in no bank */
@@ -65,20 +66,24 @@ __device__ static inline granule_statistics look_at(const assign_task &task, con
 }
 
 /* Rows that a block takes together: where their entries begin and end, and where those of the thread's own row do. */
-template <typename OFFSET>
 struct row_tile {
-    OFFSET begin, end, own_begin, own_end;
+    int64_t begin, end, own_begin, own_end;
 };
 
-/* Of `rows` rows from `first` on, as far as there are any, each shared by neighbouring threads. */
-template <typename OFFSET>
-__device__ static inline row_tile<OFFSET> find_tile(const csr_view &csr, int64_t first, int rows)
+/* Of `rows` rows from `first` on, as far as there are any; `row` is the thread's own. */
+__device__ static inline row_tile find_tile(const csr_view &csr, int64_t first, int rows, int64_t row)
 {
-    const OFFSET *row_ptr = (const OFFSET *)csr.row_ptr;
-    int64_t row = first + (int)threadIdx.x / (GPU_BLOCK / rows);
+    const int64_t at[4] = {min(first, csr.nrows), min(first + rows, csr.nrows), min(row, csr.nrows),
+                           min(row + 1, csr.nrows)};
 
-    return {row_ptr[min(first, csr.nrows)], row_ptr[min(first + rows, csr.nrows)], row_ptr[min(row, csr.nrows)],
-            row_ptr[min(row + 1, csr.nrows)]};
+    if (csr.row_ptr_bits == 32) {
+        const int32_t *row_ptr = (const int32_t *)csr.row_ptr;
+
+        return {row_ptr[at[0]], row_ptr[at[1]], row_ptr[at[2]], row_ptr[at[3]]};
+    }
+    const int64_t *row_ptr = (const int64_t *)csr.row_ptr;
+
+    return {row_ptr[at[0]], row_ptr[at[1]], row_ptr[at[2]], row_ptr[at[3]]};
 }
 
 __device__ static inline unsigned staged_place(unsigned k)
@@ -103,25 +108,28 @@ __device__ static inline void stage_values(const double *from, int count, double
     }
 }
 
-/* GROUP threads take a row; offsets are read a tile ahead. Where rows are too long for a stage, their threads read memory. */
-template <typename OFFSET, typename KNOWN, int GROUP>
+/* 2^group_log threads take a row, one where it is ALONE; offsets are read a tile ahead. Where rows are too long for a stage, their
+   threads read memory. */
+template <typename KNOWN, bool ALONE>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
-    assign_rows_kernel(const assign_task task, int32_t *long_row, assign_totals *totals)
+    assign_rows_kernel(const assign_task task, int group_log, int32_t *long_row, assign_totals *totals)
 {
-    enum { LEVELS = KNOWN::LEVELS, ROWS = GPU_BLOCK / GROUP };
+    enum { LEVELS = KNOWN::LEVELS };
+    const int shift = ALONE ? 0 : group_log, group = 1 << shift, rows = GPU_BLOCK >> shift;
     __shared__ double staged[STAGED + STAGED / STAGE_GAP];
     const double *val = (const double *)task.csr.val;
     const policy_ranges ranges = totals->ranges;
-    const int64_t step = (int64_t)gridDim.x * ROWS;
-    const unsigned member = threadIdx.x % GROUP;
-    int64_t first = (int64_t)blockIdx.x * ROWS;
-    row_tile<OFFSET> tile = find_tile<OFFSET>(task.csr, first, ROWS);
+    const int64_t step = (int64_t)gridDim.x * rows;
+    const unsigned member = threadIdx.x & (unsigned)(group - 1);
+    const int own_row = (int)threadIdx.x >> shift;
+    int64_t first = (int64_t)blockIdx.x * rows;
+    row_tile tile = find_tile(task.csr, first, rows, first + own_row);
     thread_counts<LEVELS> own = {};
 
     for (; first < task.csr.nrows; first += step) {
-        const row_tile<OFFSET> next = find_tile<OFFSET>(task.csr, first + step, ROWS);
-        int64_t row = first + (int)threadIdx.x / GROUP;
-        bool is_long = tile.own_end - tile.own_begin > LONG_STEPS * GROUP;
+        const row_tile next = find_tile(task.csr, first + step, rows, first + step + own_row);
+        int64_t row = first + own_row;
+        bool is_long = tile.own_end - tile.own_begin > LONG_STEPS * group;
         unsigned length = is_long ? 0 : (unsigned)(tile.own_end - tile.own_begin);
         granule_statistics s;
 
@@ -131,16 +139,16 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
 
             stage_values(val + tile.begin, (int)(tile.end - tile.begin), staged);
             __syncthreads();
-            s = look_at<KNOWN::LOSSLESS>(task, ranges, tile.begin, before + member, before + length, GROUP,
+            s = look_at<KNOWN::LOSSLESS>(task, ranges, tile.begin, before + member, before + length, (unsigned)group,
                                          [=](unsigned k) { return own_values[staged_place(k)]; });
             __syncthreads();
         } else {
             const double *own_values = val + tile.own_begin;
 
-            s = look_at<KNOWN::LOSSLESS>(task, ranges, tile.own_begin, member, length, GROUP,
+            s = look_at<KNOWN::LOSSLESS>(task, ranges, tile.own_begin, member, length, (unsigned)group,
                                          [=](unsigned k) { return own_values[k]; });
         }
-        join_group<LEVELS, GROUP>(&s);
+        join_group<LEVELS>(&s, group);
         if (member == 0 && row < task.csr.nrows) {
             if (is_long) {
                 long_row[atomicAdd(&totals->long_rows, 1ULL)] = (int32_t)row;
@@ -171,7 +179,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
         granule_statistics s = look_at<KNOWN::LOSSLESS>(task, ranges, begin, threadIdx.x, length, GPU_BLOCK,
                                                         [=](unsigned k) { return values[k]; });
 
-        join_group<LEVELS, GPU_WAVE>(&s);
+        join_group<LEVELS>(&s, GPU_WAVE);
         if (threadIdx.x % GPU_WAVE == 0) { wave[threadIdx.x / GPU_WAVE] = s; }
         __syncthreads();
         if (threadIdx.x == 0) {
@@ -221,35 +229,31 @@ __global__ static void __launch_bounds__(GPU_BLOCK) assign_entries_kernel(const 
 
 /* ---- all of it ---- */
 
-template <typename KNOWN, int GROUP>
-static tess_status launch_rows(tess_context *ctx, const assign_task *task, int32_t *long_row, assign_totals *totals)
+/* log2 of the threads that share a row. */
+static int choose_group(const csr_view *csr)
 {
-    const unsigned most = (unsigned)gpu_state_of(ctx)->multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
-    const unsigned grid = gpu_grid(ctx, task->csr.nrows * GROUP, ROW_BLOCKS);
-    tess_status status;
+    const double mean = (double)csr->nnz / (double)csr->nrows;
+    int group_log = 0;
 
-    if (task->csr.row_ptr_bits == 32) {
-        assign_rows_kernel<int32_t, KNOWN, GROUP><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, long_row, totals);
-    } else {
-        assign_rows_kernel<int64_t, KNOWN, GROUP><<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, long_row, totals);
+    while (1 << group_log < MOST_GROUP && mean > (double)(GROUP_MEAN << group_log)) {
+        group_log += 1;
     }
-    status = gpu_check_launch(ctx, "choosing precisions of rows");
-    if (status != TESS_SUCCESS || task->csr.nnz <= LONG_STEPS * GROUP) { return status; }
-    assign_long_rows_kernel<KNOWN><<<most, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, long_row, totals);
-    return gpu_check_launch(ctx, "choosing precisions of long rows");
+    return group_log;
 }
 
 template <typename KNOWN>
 static tess_status assign_rows(tess_context *ctx, const assign_task *task, int32_t *long_row, assign_totals *totals)
 {
-    const double mean = (double)task->csr.nnz / (double)task->csr.nrows;
+    const int group_log = choose_group(&task->csr);
+    const unsigned most = (unsigned)gpu_state_of(ctx)->multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
+    const unsigned grid = gpu_grid(ctx, task->csr.nrows << group_log, ROW_BLOCKS);
+    tess_status status = gpu_launch(ctx, "choosing precisions of rows",
+                                    group_log == 0 ? assign_rows_kernel<KNOWN, true> : assign_rows_kernel<KNOWN, false>,
+                                    grid, 0, *task, group_log, long_row, totals);
 
-    if (mean <= GROUP_MEAN) { return launch_rows<KNOWN, 1>(ctx, task, long_row, totals); }
-    if (mean <= 2 * GROUP_MEAN) { return launch_rows<KNOWN, 2>(ctx, task, long_row, totals); }
-    if (mean <= 4 * GROUP_MEAN) { return launch_rows<KNOWN, 4>(ctx, task, long_row, totals); }
-    if (mean <= 8 * GROUP_MEAN) { return launch_rows<KNOWN, 8>(ctx, task, long_row, totals); }
-    if (mean <= 16 * GROUP_MEAN) { return launch_rows<KNOWN, 16>(ctx, task, long_row, totals); }
-    return launch_rows<KNOWN, 32>(ctx, task, long_row, totals);
+    if (status != TESS_SUCCESS || task->csr.nnz <= (int64_t)LONG_STEPS << group_log) { return status; }
+    assign_long_rows_kernel<KNOWN><<<most, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, long_row, totals);
+    return gpu_check_launch(ctx, "choosing precisions of long rows");
 }
 
 template <typename KNOWN>

@@ -104,22 +104,21 @@ __device__ static inline void granule_join(granule_statistics *s, const granule_
     s->largest = other.largest > s->largest ? other.largest : s->largest;
 }
 
-/* The statistics of GROUP neighbouring threads, in the first of them. All threads of the wave take part. */
-template <int LEVELS, int GROUP>
-__device__ static inline void join_group(granule_statistics *s)
+/* The statistics of `group` neighbouring threads, in the first of them. All threads of the wave take part. */
+template <int LEVELS>
+__device__ static inline void join_group(granule_statistics *s, int group)
 {
-#pragma unroll
-    for (int distance = GROUP / 2; distance > 0; distance /= 2) {
+    for (int distance = group / 2; distance > 0; distance /= 2) {
         granule_statistics other;
 
-        other.count = GPU_SHUFFLE_DOWN(s->count, distance, GROUP);
-        other.not_finite = GPU_SHUFFLE_DOWN(s->not_finite, distance, GROUP);
+        other.count = GPU_SHUFFLE_DOWN(s->count, distance, group);
+        other.not_finite = GPU_SHUFFLE_DOWN(s->not_finite, distance, group);
 #pragma unroll
         for (int l = 1; l < LEVELS; l++) {
-            other.outside[l] = GPU_SHUFFLE_DOWN(s->outside[l], distance, GROUP);
+            other.outside[l] = GPU_SHUFFLE_DOWN(s->outside[l], distance, group);
         }
-        other.smallest = GPU_SHUFFLE_DOWN(s->smallest, distance, GROUP);
-        other.largest = GPU_SHUFFLE_DOWN(s->largest, distance, GROUP);
+        other.smallest = GPU_SHUFFLE_DOWN(s->smallest, distance, group);
+        other.largest = GPU_SHUFFLE_DOWN(s->largest, distance, group);
         granule_join<LEVELS>(s, other);
     }
 }

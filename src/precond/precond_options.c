@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "precond/precond_options.h"
+#include "precond/precond.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,14 +49,13 @@ cleanup:
 /* The number after the colon: rows of a block, or a degree. */
 static tess_status parse_precond_number(const char *text, tess_precond_options *out)
 {
-    const bool blocks = out->kind == TESS_PRECOND_BLOCK_JACOBI;
-    const long most = blocks ? TESS_MAX_BLOCK_SIZE : TESS_MAX_POLYNOMIAL_DEGREE;
+    const tess_precond_ops *ops = tess_find_precond(out->kind);
+    int most = 0, *place = ops->number ? ops->number(out, &most) : NULL;
     char *end = NULL;
     const long number = strtol(text, &end, 10);
 
-    if (!blocks && out->kind != TESS_PRECOND_POLYNOMIAL) { return TESS_INVALID_ARGUMENT; }
-    if (end == text || *end || number < 1 || number > most) { return TESS_INVALID_ARGUMENT; }
-    *(blocks ? &out->block_jacobi.block_size : &out->polynomial.degree) = (int)number;
+    if (!place || end == text || *end || number < 1 || number > most) { return TESS_INVALID_ARGUMENT; }
+    *place = (int)number;
     return TESS_SUCCESS;
 }
 
@@ -68,7 +68,7 @@ tess_status tess_precond_options_parse(const char *text, tess_precond_options *o
     if (length >= sizeof name) { return TESS_INVALID_ARGUMENT; }
     memcpy(name, text, length);
     name[length] = '\0';
-    if (tess_precond_kind_parse(name, &kind) != TESS_SUCCESS || kind == TESS_PRECOND_SHELL) {
+    if (tess_precond_kind_parse(name, &kind) != TESS_SUCCESS || !tess_find_precond(kind)) {
         return TESS_INVALID_ARGUMENT;
     }
     tess_precond_options_init(out);

@@ -21,7 +21,7 @@ static void describe_precond(const tess_precond *m, tess_solve_result *r)
     tess_precond_factors factors;
 
     r->precond.kind = m ? m->kind : TESS_PRECOND_NONE;
-    if (!m || !m->incomplete || tess_precond_get_factors(m, &factors) != TESS_SUCCESS) { return; }
+    if (!m || !m->ops->factors || tess_precond_get_factors(m, &factors) != TESS_SUCCESS) { return; }
     r->precond.shift = factors.shift;
     r->precond.triangle_levels[0] = factors.lower_levels;
     r->precond.triangle_levels[1] = factors.upper_levels;

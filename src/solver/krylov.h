@@ -32,9 +32,13 @@ typedef struct tess_krylov {
  * A method: how many vectors it needs, how a cycle starts, what an iteration does (all by enqueueing operations). A method that
  * has `run` does all that itself, and what is after it too.
  */
-typedef struct tess_method {
+typedef struct tess_method tess_method;
+struct tess_method {
     tess_solver_kind kind;
     bool needs_symmetry;
+    bool has_recurrence;    /* results say which it is */
+    bool counts_iterations; /* of a cycle, as it enqueues them: no recording can repeat them */
+    const tess_method *(*with_recurrence)(tess_recurrence recurrence); /* NULL: there is but one */
     bool restarts_judge; /* with the guard on `report` no estimate ends a cycle: true residuals alone decide */
     int (*vectors)(const tess_precond *m);
     tess_status (*complete_options)(tess_solver *s); /* first of all: what options leave open; NULL: nothing */
@@ -58,16 +62,10 @@ typedef struct tess_method {
     /* A method whose first cycles are in low precision throughout: x is rounded, and krylov.r := b - A x, of that norm, computed
        in it. NULL: cycles start from the true residual. */
     tess_status (*low_residual)(tess_solver *s, const double *b, double *x, double *norm);
-} tess_method;
+};
 
-extern const tess_method tess_method_cg;
-extern const tess_method tess_method_cg_one_reduction; /* of the same kind */
-extern const tess_method tess_method_cg_recomputing;   /* and this */
-extern const tess_method tess_method_bicgstab;
-extern const tess_method tess_method_gmres;
-extern const tess_method tess_method_gmres_ir;
-extern const tess_method tess_method_gmres_fd;
-extern const tess_method tess_method_jacobi;
+/* The method of that kind, or NULL (registry/solvers.c). */
+const tess_method *tess_find_method(tess_solver_kind kind);
 
 /* y = A x, then dots with y, if any, and the step. */
 tess_status krylov_spmv(const tess_krylov *k, const double *x, double *y, tess_reduction reduction);

@@ -10,14 +10,6 @@
 #include "solver/symmetry.h"
 #include "solver/transform.h"
 
-static const tess_method *const methods[] = {&tess_method_cg,
-                                             &tess_method_bicgstab,
-                                             &tess_method_gmres,
-                                             &tess_method_gmres_ir,
-                                             &tess_method_gmres_fd,
-                                             &tess_method_jacobi,
-                                             NULL};
-
 static tess_status check_request(const tess_matrix *a, const tess_precond *m, const tess_solve_options *o)
 {
     if (a->nrows != a->ncols) {
@@ -50,14 +42,8 @@ static tess_engine launching_engine(const tess_solver *s)
     bool recordable = s->original->ops && !(s->precond && s->precond->kind == TESS_PRECOND_SHELL);
 
     if (s->options.engine != TESS_ENGINE_AUTO) { return s->options.engine; }
-    return s->ctx->device == TESS_DEVICE_GPU && recordable && s->method->iterate != tess_method_cg_one_reduction.iterate
-               ? TESS_ENGINE_GRAPH
-               : TESS_ENGINE_PLAIN;
-}
-
-static bool has_recurrence(const tess_method *method)
-{
-    return method->kind == TESS_SOLVER_CG || method->kind == TESS_SOLVER_BICGSTAB;
+    return s->ctx->device == TESS_DEVICE_GPU && recordable && !s->method->counts_iterations ? TESS_ENGINE_GRAPH
+                                                                                            : TESS_ENGINE_PLAIN;
 }
 
 static tess_status check_recurrence(const tess_solver *s)
@@ -65,7 +51,7 @@ static tess_status check_recurrence(const tess_solver *s)
     const tess_recurrence asked = solve_options_recurrence(&s->options);
 
     if (asked == TESS_RECURRENCE_AUTO || asked == TESS_RECURRENCE_STANDARD) { return TESS_SUCCESS; }
-    if (s->method->kind != TESS_SOLVER_CG) {
+    if (!s->method->with_recurrence) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --recurrence standard, or --solver cg",
                          "the recurrence %s with %s", tess_recurrence_name(asked),
                          tess_solver_kind_name(s->method->kind));
@@ -93,15 +79,10 @@ static tess_status choose_engine(tess_solver *s)
         s->recurrence = single_kernel_recurrence(s->krylov.single->method);
         return TESS_SUCCESS;
     }
-    if (has_recurrence(s->method)) { s->recurrence = TESS_RECURRENCE_STANDARD; }
-    if (recurrence == TESS_RECURRENCE_ONE_REDUCTION) {
-        s->recurrence = TESS_RECURRENCE_ONE_REDUCTION;
-        s->method = &tess_method_cg_one_reduction;
+    if (s->method->has_recurrence) {
+        s->recurrence = recurrence == TESS_RECURRENCE_AUTO ? TESS_RECURRENCE_STANDARD : recurrence;
     }
-    if (recurrence == TESS_RECURRENCE_PREDICT_AND_RECOMPUTE) {
-        s->recurrence = TESS_RECURRENCE_PREDICT_AND_RECOMPUTE;
-        s->method = &tess_method_cg_recomputing;
-    }
+    if (s->method->with_recurrence) { s->method = s->method->with_recurrence(s->recurrence); }
     s->engine = launching_engine(s);
 cleanup:
     return status;
@@ -127,14 +108,6 @@ cleanup:
     return status;
 }
 
-static const tess_method *find_method(tess_solver_kind kind)
-{
-    for (const tess_method *const *m = methods; *m; m++) {
-        if ((*m)->kind == kind) { return *m; }
-    }
-    return NULL;
-}
-
 static void note_symmetry(tess_solver *s, bool symmetric)
 {
     s->probed_version = s->original->values_version;
@@ -158,7 +131,7 @@ static tess_status choose_method(tess_solver *s)
         if (a->ops && symmetric) { TESS_TRY(diagonal_is_positive(a, &positive)); }
         kind = positive ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB;
     }
-    s->method = find_method(kind);
+    s->method = tess_find_method(kind);
     if (!s->method) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "solvers: cg, bicgstab, gmres, gmres-ir, gmres-fd, jacobi, auto",
                          "solver %s", tess_solver_kind_name(kind));

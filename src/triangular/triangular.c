@@ -331,7 +331,7 @@ static tess_status fill_square(const sparse_triangle *t, triangle_square *s, con
     tess_matrix *a = s->assembled;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(csr_ops_of(ctx)->gather(ctx, a->nnz, values, s->source, (double *)(uintptr_t)csr_of(a)->view.val));
+    TESS_TRY(csr_ops_of(ctx)->gather(ctx, a->nnz, values, s->source, csr_own_values(a->storage)));
     a->values_version += 1;
     if (is_plain(&t->squares.options)) { return a->ops->prepare(a); }
     if (s->stored) { return tess_matrix_refresh(s->stored); }

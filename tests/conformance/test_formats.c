@@ -284,7 +284,9 @@ static void check_repeatable(const combination *c, tess_matrix *assembled, const
     for (int trial = 0; trial < 3; trial++) {
         multiply(stored, TESS_OP_NONE, 1.1, x, 0.0, y, y);
         if (is_deterministic(c)) { assert_true(same_bits(first, y, a->nrows)); }
-        if (trial == 1) { assert_ok(c->ctx, tess_matrix_update_values(assembled, a->val, TESS_MEMORY_HOST)); }
+        if (trial == 1) {
+            assert_ok(c->ctx, tess_matrix_update_values(assembled, a->val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+        }
     }
     free(x);
     free(y);
@@ -407,7 +409,7 @@ static void new_values_arrive(const combination *c)
     for (int64_t k = 0; k < a.nnz; k++) {
         a.val[k] = 1.0 / (double)(k + 3);
     }
-    assert_ok(c->ctx, tess_matrix_update_values(assembled, a.val, TESS_MEMORY_HOST));
+    assert_ok(c->ctx, tess_matrix_update_values(assembled, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     held = decode_matrix(stored);
     check_storage(c, &a, &held, level);
     check_arithmetic(c, stored, &held, level);

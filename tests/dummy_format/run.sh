@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Proves that a format is one folder and one line: a copy of the sources with src/format/coo/ from here and the line of line.def
-# in src/registry/formats.def builds, the conformance suite covers the format, and the command line knows it.
+# Proves that a format is one folder and one line: a copy of the sources with src/format/coo/ from here and the line of
+# line.def in src/registry/formats.def builds, the conformance suite covers the format, and the command line knows it.
 # run.sh [WORK], a folder that a later run may use again; CMAKE_ARGS are added.
 set -eu
 export LC_ALL=C
@@ -13,6 +13,7 @@ jobs=$(nproc)
 
 say() { printf '%s\n' "$*"; }
 die() { say "FAIL: $*"; exit 1; }
+fail_with() { tail -n 40 "$work/$1"; die "$2"; }
 has() { grep -Eq -- "$2" "$1" || { cat "$1"; die "$1 lacks /$2/"; }; }
 # Runs the tool of the copy; output in $work/out and $work/err.
 tool() { "$build/tessera" "$@" >"$work/out" 2>"$work/err" </dev/null; }
@@ -36,17 +37,18 @@ diff -r "$root/src" "$tree/src" >"$work/diff" || true
 
 # shellcheck disable=SC2086 # options
 cmake -S "$tree" -B "$build" -DCMAKE_BUILD_TYPE=Debug -DTESS_CUDA=OFF -DTESS_BUILD_TESTS=ON -DTESS_BUILD_CLI=ON \
-    -DTESS_WERROR=ON ${CMAKE_ARGS:-} >"$work/configure.log" 2>&1 || { tail -n 20 "$work/configure.log"; die "configure"; }
+    -DTESS_WERROR=ON ${CMAKE_ARGS:-} >"$work/log" 2>&1 || fail_with log "configure"
 cmake --build "$build" -j "$jobs" --target conformance_formats unit_names unit_storage_options tessera_cli \
-    >"$work/build.log" 2>&1 || { tail -n 40 "$work/build.log"; die "build"; }
+    >"$work/log" 2>&1 || fail_with log "build"
 
-TESSERA_FORMATS=coo "$build/tests/conformance_formats" >"$work/conformance" 2>&1 || { cat "$work/conformance"; die "conformance"; }
+TESSERA_FORMATS=coo "$build/tests/conformance_formats" >"$work/conformance" 2>&1 ||
+    fail_with conformance "conformance"
 for precision in fp64 fp32 bf16 fp16 e4m3 e5m2; do
     has "$work/conformance" "coo in $precision on "
 done
 has "$work/conformance" "OK.* formats_for_the_host_are_refused_on_a_gpu"
-"$build/tests/unit_names" >"$work/names" 2>&1 || { cat "$work/names"; die "names"; }
-"$build/tests/unit_storage_options" >"$work/options" 2>&1 || { cat "$work/options"; die "storage options"; }
+"$build/tests/unit_names" >"$work/names" 2>&1 || fail_with names "names"
+"$build/tests/unit_storage_options" >"$work/options" 2>&1 || fail_with options "storage options"
 
 tool spmv --help || die "spmv --help"
 has "$work/out" 'coo:'

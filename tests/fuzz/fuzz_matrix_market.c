@@ -3,10 +3,9 @@
  * libFuzzer target of the file readers: Matrix Market text, gzip and the binary cache. What is accepted must be a valid
  * assembled matrix and must not depend on the number of threads; what is refused must come with a message.
  *
- *   cmake -S . -B build/fuzz -DCMAKE_C_COMPILER=clang -DTESS_BUILD_FUZZ=ON -DTESS_SANITIZE=ON -DTESS_CUDA=OFF
- *   cmake --build build/fuzz --target fuzz_matrix_market
- *   mkdir -p found && build/fuzz/fuzz/fuzz_matrix_market -max_len=4096 found tests/fuzz/corpus      # until stopped
- *   build/fuzz/fuzz/fuzz_matrix_market -runs=20000 -max_len=4096 tests/fuzz/corpus                  # a fixed number
+ *   cmake --preset dev && cmake --build build/dev --target fuzz_matrix_market
+ *   mkdir -p found && build/dev/fuzz/fuzz_matrix_market -max_len=4096 found tests/fuzz/corpus       # until stopped
+ *   build/dev/fuzz/fuzz_matrix_market -runs=20000 -max_len=4096 tests/fuzz/corpus                   # a fixed number
  */
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  */
 #include <tessera/codec.h>
 
-#include "precond/block_storage.h"
+#include "precond/block_jacobi/block_storage.h"
 #include "precond/precond.h"
 #include "solver/solver.h"
 #include "support/solve.h"
@@ -314,7 +314,7 @@ static void recorded_loops_follow_adaptive_blocks(void **state)
         assert_true(same_bits(x, x + n, n));
         check_honest(&a, b, x, &options, &result);
         worsen(&a);
-        assert_ok(gpu, tess_matrix_update_values(matrix, a.val, TESS_MEMORY_HOST));
+        assert_ok(gpu, tess_matrix_update_values(matrix, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     }
     tess_solver_destroy(solver);
     tess_matrix_destroy(matrix);

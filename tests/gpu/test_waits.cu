@@ -8,7 +8,7 @@
 #include <tessera/dense.h>
 
 extern "C" {
-#include "precond/incomplete.h"
+#include "precond/incomplete/incomplete.h"
 #include "support/test.h"
 #include "triangular/leaf.h"
 }

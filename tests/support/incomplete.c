@@ -3,7 +3,7 @@
 
 #include <tessera/codec.h>
 
-#include "precond/incomplete.h"
+#include "precond/incomplete/incomplete.h"
 #include "triangular/leaf.h"
 
 /* ---- the library's factors ---- */

@@ -3,12 +3,18 @@
 #ifndef TESS_TESTS_SUPPORT_POLYNOMIAL_H
 #define TESS_TESTS_SUPPORT_POLYNOMIAL_H
 
-#include "precond/polynomial.h"
+#include "precond/polynomial/polynomial.h"
 #include "support/precond.h"
 
 /* Options of degree `degree`, stored and computed in these. */
 tess_precond_options polynomial_options(int degree, tess_precision storage, tess_arithmetic arithmetic);
 tess_precond *make_polynomial(const tess_matrix *m, const tess_precond_options *options);
+
+/* What a polynomial preconditioner keeps. */
+static inline const tess_polynomial *polynomial_of(const tess_precond *m)
+{
+    return m->own;
+}
 
 /* p(A) r in wide complex arithmetic, root after root, `a` being what is multiplied. */
 void evaluate_roots(const oracle_csr *a, const polynomial_roots *roots, const double *r, double *z);

@@ -8,20 +8,20 @@
 /* What a polynomial multiplies with. */
 static oracle_csr multiplied_matrix(const tess_precond *m)
 {
-    return decode_matrix(m->polynomial->copy ? m->polynomial->copy : m->matrix);
+    return decode_matrix(polynomial_of(m)->copy ? polynomial_of(m)->copy : m->matrix);
 }
 
 /* Relative to || p(A) r ||, the bound must be small, or the test says nothing. */
 static void check_application(const tess_precond *m, double loosest)
 {
-    const double u = m->polynomial->precision == TESS_PRECISION_FP32 ? 0x1p-24 : U64;
+    const double u = polynomial_of(m)->precision == TESS_PRECISION_FP32 ? 0x1p-24 : U64;
     const int64_t n = m->n;
     oracle_csr a = multiplied_matrix(m);
     double *r = random_values(n, 11, -1.0, 1.0), *z = test_allocate(n, sizeof *z), *exact = test_allocate(n, sizeof *z);
-    double bound = roots_error_bound(&a, &m->polynomial->roots, r, u);
+    double bound = roots_error_bound(&a, &polynomial_of(m)->roots, r, u);
 
     apply_precond(m, n, r, z);
-    evaluate_roots(&a, &m->polynomial->roots, r, exact);
+    evaluate_roots(&a, &polynomial_of(m)->roots, r, exact);
     assert_at_most(distance(z, exact, n), bound);
     assert_at_most(bound, loosest * (double)oracle_norm2(exact, n));
     oracle_free(&a);
@@ -32,7 +32,7 @@ static void check_application(const tess_precond *m, double loosest)
 
 static int count_pairs(const tess_precond *m)
 {
-    return polynomial_count_roots(&m->polynomial->roots) - m->polynomial->roots.count;
+    return polynomial_count_roots(&polynomial_of(m)->roots) - polynomial_of(m)->roots.count;
 }
 
 static void application_follows_the_roots(void **state)
@@ -53,8 +53,8 @@ static void application_follows_the_roots(void **state)
                 tess_precond_options options = polynomial_options(degrees[d], storage, (tess_arithmetic)arithmetic);
                 tess_precond *m = make_polynomial(a, &options);
 
-                assert_true(polynomial_count_roots(&m->polynomial->roots) >= degrees[d] + 1);
-                assert_int_equal(m->polynomial->steps.count, polynomial_count_roots(&m->polynomial->roots) - 1);
+                assert_true(polynomial_count_roots(&polynomial_of(m)->roots) >= degrees[d] + 1);
+                assert_int_equal(polynomial_of(m)->steps.count, polynomial_count_roots(&polynomial_of(m)->roots) - 1);
                 check_application(m, arithmetic ? 0.1 : 1e-9);
                 pairs += count_pairs(m);
                 tess_precond_destroy(m);
@@ -78,12 +78,12 @@ static void every_storage_is_applied(void **state)
             tess_precond_options options = polynomial_options(6, (tess_precision)storage, (tess_arithmetic)arithmetic);
             tess_precond *m = make_polynomial(matrix, &options);
 
-            assert_int_equal(m->polynomial->steps.count, 6);
+            assert_int_equal(polynomial_of(m)->steps.count, 6);
             check_application(m, arithmetic ? 1e-3 : 1e-12);
             /* the grid of 64 points is one slice; FP64 has no copy */
-            assert_true((m->polynomial->copy != NULL) == (storage != TESS_PRECISION_FP64));
-            assert_true(!m->polynomial->copy || m->polynomial->copy->format == TESS_FORMAT_SELL);
-            assert_int_equal(tess_precond_bytes(m), (storage ? tess_matrix_bytes(m->polynomial->copy) : 0) +
+            assert_true((polynomial_of(m)->copy != NULL) == (storage != TESS_PRECISION_FP64));
+            assert_true(!polynomial_of(m)->copy || polynomial_of(m)->copy->format == TESS_FORMAT_SELL);
+            assert_int_equal(tess_precond_bytes(m), (storage ? tess_matrix_bytes(polynomial_of(m)->copy) : 0) +
                                                         3 * a.nrows * (arithmetic ? 4 : 8));
             tess_precond_destroy(m);
         }
@@ -148,7 +148,7 @@ static void residuals_are_those_of_gmres(void **state)
             assert_ok(ctx, ctx->backend->random(ctx, n, options.polynomial.seed, -1.0, 1.0, r));
             apply_precond(m, n, r, z);
             residual = gmres_residual(ctx, &a, r, degree + 1);
-            tolerance = 1e2 * (double)n * U64 * root_sensitivity(&m->polynomial->roots) * (double)oracle_norm2(r, n);
+            tolerance = 1e2 * (double)n * U64 * root_sensitivity(&polynomial_of(m)->roots) * (double)oracle_norm2(r, n);
             assert_at_most(tolerance, 1e-3 * residual);
             assert_at_most(fabs((double)oracle_residual_norm(&a, r, z) - residual), tolerance);
             tess_precond_destroy(m);
@@ -259,7 +259,7 @@ static void outlying_eigenvalues_are_inverted(void **state)
             polynomial_options(fp32 ? 5 : 8, fp32 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64, (tess_arithmetic)fp32);
         tess_precond *m = make_polynomial(matrix, &options);
 
-        assert_true(m->polynomial->steps.count > options.polynomial.degree);
+        assert_true(polynomial_of(m)->steps.count > options.polynomial.degree);
         apply_precond(m, N, r, z);
         for (int i = 0; i < N; i++) {
             assert_at_most(fabs(values[i] * z[i] - 1.0), 1e-2);
@@ -291,7 +291,7 @@ static void forms_agree_at_low_degree(void **state)
 
             options.polynomial.form = TESS_POLYNOMIAL_POWERS;
             by_powers = make_polynomial(a, &options);
-            assert_int_equal(by_powers->polynomial->steps.count, degree);
+            assert_int_equal(polynomial_of(by_powers)->steps.count, degree);
             apply_precond(by_roots, N, r, roots);
             apply_precond(by_powers, N, r, powers);
             assert_at_most(distance(roots, powers, N),

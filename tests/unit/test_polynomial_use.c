@@ -32,8 +32,8 @@ static void identities_need_one_root(void **state)
         for (int form = 0; form < 2; form++) {
             options.polynomial.form = (tess_polynomial_form)form;
             tess_precond *m = make_polynomial(matrix, &options);
-            assert_int_equal(m->polynomial->roots.count, 1);
-            assert_int_equal(m->polynomial->steps.count, 0);
+            assert_int_equal(polynomial_of(m)->roots.count, 1);
+            assert_int_equal(polynomial_of(m)->steps.count, 0);
             apply_precond(m, N, r, z);
             for (int i = 0; i < N; i++) { /* the root is a Rayleigh quotient of N products; r and z are rounded */
                 assert_at_most(fabs(4.0 * z[i] - r[i]), (N + 4) * (fp32 ? 0x1p-24 : U64) * fabs(r[i]));
@@ -68,7 +68,7 @@ static void whole_spaces_give_the_inverse(void **state)
         tess_precond *m = make_polynomial(matrix, fp64_options(200));
         int expected = k == 0 ? 4 : (int)a->nrows;
 
-        assert_int_equal(polynomial_count_roots(&m->polynomial->roots), expected);
+        assert_int_equal(polynomial_count_roots(&polynomial_of(m)->roots), expected);
         apply_precond(m, a->nrows, r, z);
         /* condition numbers below 5; roots good to some u, and products of at most 7 factors below 4 */
         assert_at_most((double)oracle_residual_norm(a, r, z), 1e-10 * (double)oracle_norm2(r, a->nrows));
@@ -91,7 +91,7 @@ static void singular_matrices_keep_the_other_roots(void **state)
     tess_precond *m = make_polynomial(matrix, fp64_options(20));
 
     (void)state;
-    assert_int_equal(polynomial_count_roots(&m->polynomial->roots), 4);
+    assert_int_equal(polynomial_count_roots(&polynomial_of(m)->roots), 4);
     apply_precond(m, N, r, z);
     for (int i = 0; i < N; i++) {
         assert_true(isfinite(z[i]));
@@ -164,7 +164,7 @@ static void updates_follow_the_values(void **state)
         for (int64_t k = 0; k < a.nnz; k++) {
             a.val[k] *= 8.0;
         }
-        assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_MEMORY_HOST));
+        assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         assert_ok(ctx, tess_precond_update(m));
         apply_precond(m, N, r, after);
         for (int i = 0; i < N; i++) {
@@ -172,12 +172,12 @@ static void updates_follow_the_values(void **state)
         }
         assert_true(same_bits(before, after, N));
         a.val[0] = (double)NAN;
-        assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_MEMORY_HOST));
+        assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         assert_fails(ctx, TESS_SINGULAR, tess_precond_update(m));
         tess_vector *vr = make_vector(ctx, N, r), *vz = make_zeros(ctx, N);
         assert_fails(ctx, TESS_SINGULAR, tess_precond_apply(m, vr, vz));
         a.val[0] = 64.0;
-        assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_MEMORY_HOST));
+        assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         assert_ok(ctx, tess_precond_update(m));
         assert_ok(ctx, tess_precond_apply(m, vr, vz));
         tess_vector_destroy(vr);
@@ -221,7 +221,7 @@ static void functions_serve_as_matrices(void **state)
     assert_ok(ctx, tess_matrix_create_shell(ctx, N, N, &shell, &matrix));
     for (int degree = 1; degree <= 10; degree++) {
         tess_precond *m = make_polynomial(matrix, fp64_options(degree));
-        const polynomial_roots *roots = &m->polynomial->roots;
+        const polynomial_roots *roots = &polynomial_of(m)->roots;
 
         apply_precond(m, N, r, z);
         evaluate_roots(&a, roots, r, exact);
@@ -257,14 +257,14 @@ static void narrow_vectors_are_served(void **state)
         for (int degree = 1; degree <= 7; degree += 2) {
             tess_precond_options options = polynomial_options(degree, TESS_PRECISION_FP64, (tess_arithmetic)fp32);
             tess_precond *m = make_polynomial(matrix, &options);
-            double bound = roots_error_bound(&a, &m->polynomial->roots, r, fp32 ? 0x1p-24 : U64);
+            double bound = roots_error_bound(&a, &polynomial_of(m)->roots, r, fp32 ? 0x1p-24 : U64);
 
             assert_ok(ctx,
                       tess_precond_apply_fused(m, TESS_PRECISION_FP32, narrow, result, &(tess_reduction){.ndots = 0}));
             for (int i = 0; i < N; i++) {
                 z[i] = (double)result[i];
             }
-            evaluate_roots(&a, &m->polynomial->roots, r, exact);
+            evaluate_roots(&a, &polynomial_of(m)->roots, r, exact);
             assert_at_most(distance(z, exact, N), bound + 0x1p-24 * (double)oracle_norm2(exact, N));
             tess_precond_destroy(m);
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the formats say of themselves, and whether options fit one: the answer before the conversion is that of the conversion. */
+/* What formats say of themselves, and whether options fit one: the conversion gives the same answer. */
 #include "support/test.h"
 #include "support/variants.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Error-free transformations, the bound of Dot2, and the inversion of one block, against wide arithmetic. */
 #include "base/two_word.h"
-#include "precond/invert_block.h"
+#include "precond/block_jacobi/invert_block.h"
 #include "support/test.h"
 
 static double any_double(uint64_t *seed, int exponents)

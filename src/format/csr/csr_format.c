@@ -17,9 +17,9 @@ static size_t offset_bytes(const csr_view *v)
 
 void csr_release_view(tess_context *ctx, const csr_view *v)
 {
-    tess_device_release(ctx, (void *)(uintptr_t)v->row_ptr, v->nrows + 1, offset_bytes(v));
-    tess_device_release(ctx, (void *)(uintptr_t)v->col_ind, v->nnz, sizeof *v->col_ind);
-    tess_device_release(ctx, (void *)(uintptr_t)v->val, v->nnz, tess_precision_bytes(v->precision));
+    tess_device_release(ctx, v->row_ptr, v->nrows + 1, offset_bytes(v));
+    tess_device_release(ctx, v->col_ind, v->nnz, sizeof *v->col_ind);
+    tess_device_release(ctx, v->val, v->nnz, tess_precision_bytes(v->precision));
 }
 
 static void csr_destroy(tess_context *ctx, void *pointer)
@@ -32,12 +32,10 @@ static void csr_destroy(tess_context *ctx, void *pointer)
         tess_device_release(ctx, s->transpose_source, v->nnz, sizeof *s->transpose_source);
     }
     if (s->owns_index) {
-        tess_device_release(ctx, (void *)(uintptr_t)v->row_ptr, v->nrows + 1, offset_bytes(v));
-        tess_device_release(ctx, (void *)(uintptr_t)v->col_ind, v->nnz, sizeof *v->col_ind);
+        tess_device_release(ctx, v->row_ptr, v->nrows + 1, offset_bytes(v));
+        tess_device_release(ctx, v->col_ind, v->nnz, sizeof *v->col_ind);
     }
-    if (s->owns_values) {
-        tess_device_release(ctx, (void *)(uintptr_t)v->val, v->nnz, tess_precision_bytes(v->precision));
-    }
+    if (s->owns_values) { tess_device_release(ctx, v->val, v->nnz, tess_precision_bytes(v->precision)); }
     if (s->owns_plan && s->plan) { csr_ops_of(ctx)->free_plan(ctx, s->plan); }
     tess_host_release(ctx, s, 1, sizeof *s);
 }
@@ -94,8 +92,7 @@ static tess_status refresh_transpose(tess_context *ctx, csr_storage *s)
 {
     if (!s->transpose || s->transpose->values_version == s->values_version) { return TESS_SUCCESS; }
     s->transpose->values_version = s->values_version;
-    return csr_ops_of(ctx)->gather(ctx, s->view.nnz, s->view.val, s->transpose_source,
-                                   (double *)(uintptr_t)s->transpose->view.val);
+    return csr_ops_of(ctx)->gather(ctx, s->view.nnz, s->view.val, s->transpose_source, csr_own_values(s->transpose));
 }
 
 static tess_status csr_refresh(const tess_matrix *assembled, void *storage)
@@ -110,7 +107,7 @@ static tess_status csr_refresh(const tess_matrix *assembled, void *storage)
         return TESS_SUCCESS;
     }
     return ctx->backend->convert(ctx, s->view.nnz, TESS_PRECISION_FP64, from->view.val, s->view.precision,
-                                 (void *)(uintptr_t)s->view.val);
+                                 csr_own_values(s));
 }
 
 /* ---- transpose ---- */
@@ -260,8 +257,8 @@ static tess_status decode_offsets(const tess_matrix *a, const csr_view *v, int64
 
 static tess_status decode_values(const tess_matrix *a, const csr_view *v, double *val)
 {
-    const tess_value_array from = {(void *)(uintptr_t)v->val, v->precision, a->ctx->device == TESS_DEVICE_GPU};
-    const tess_value_array to = {val, TESS_PRECISION_FP64, false};
+    const tess_value_array from = {v->val, v->precision, a->ctx->device == TESS_DEVICE_GPU};
+    const tess_value_place to = {val, TESS_PRECISION_FP64, false};
 
     return tess_move_values(a->ctx, v->nnz, from, to);
 }

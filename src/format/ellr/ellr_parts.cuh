@@ -3,6 +3,8 @@
 #ifndef TESS_FORMAT_ELLR_ELLR_PARTS_CUH
 #define TESS_FORMAT_ELLR_ELLR_PARTS_CUH
 
+#include "device/gpu/reduce.cuh"
+#include "device/gpu/storage_types.cuh" /* after the vendor's header: HIP declares memcpy for the device there */
 #include "format/ellr/ellr_product.cuh"
 
 /* Sums of rows that are stored below FP64: in FP32 products of the rounded x, or all in FP64. */
@@ -23,11 +25,10 @@ __device__ static inline void sum_part_rows(tess_precision stored, const thread_
 {
     switch (stored) {
     case TESS_PRECISION_FP64: sum_rows<double, double, BATCH>(rows, args.x, sum); break;
-    case TESS_PRECISION_FP32: sum_low_rows<float, LOW, BATCH>(rows, args, sum); break;
-    case TESS_PRECISION_BF16: sum_low_rows<tess::bf16, LOW, BATCH>(rows, args, sum); break;
-    case TESS_PRECISION_FP16: sum_low_rows<tess::fp16, LOW, BATCH>(rows, args, sum); break;
-    case TESS_PRECISION_E4M3: sum_low_rows<tess::e4m3, LOW, BATCH>(rows, args, sum); break;
-    case TESS_PRECISION_E5M2: sum_low_rows<tess::e5m2, LOW, BATCH>(rows, args, sum); break;
+#define SUM_LOW(STORED, NAME) \
+    case TESS_PRECISION_##NAME: sum_low_rows<STORED, LOW, BATCH>(rows, args, sum); break;
+        LOW_STORAGE_TYPES(SUM_LOW)
+#undef SUM_LOW
     }
 }
 

@@ -48,9 +48,9 @@ tess_status split_open_source(const split_storage *s, const tess_matrix *assembl
                           .level = s->assignment->level,
                           .exponent = s->assignment->exponent,
                           .without_diagonal = s->summary.options.without_diagonal != 0};
-    if (s->assignment->of_entry && s->owns_assignment) { /* the assignment has no other use for them */
-        out->own_level = s->assignment->of_entry;
-        s->assignment->of_entry = NULL;
+    if (s->own_assignment && s->own_assignment->of_entry) { /* the assignment has no other use for them */
+        out->own_level = s->own_assignment->of_entry;
+        s->own_assignment->of_entry = NULL;
         out->level = out->own_level;
     } else if (s->summary.options.granularity == TESS_GRANULARITY_BLOCK) {
         TESS_TRY(tess_device_allocate(ctx, csr->nnz, sizeof *out->own_level, (void **)&out->own_level));
@@ -82,11 +82,11 @@ static tess_status take_assignment(const tess_matrix *a, const tess_assignment *
     tess_status status = TESS_SUCCESS;
 
     if (given) {
-        s->assignment = (tess_assignment *)(uintptr_t)given;
+        s->assignment = given;
     } else {
         policy.arithmetic = s->options.arithmetic;
-        TESS_TRY(tess_assignment_create_by_entry(a, &policy, &s->assignment));
-        s->owns_assignment = true;
+        TESS_TRY(tess_assignment_create_by_entry(a, &policy, &s->own_assignment));
+        s->assignment = s->own_assignment;
     }
     s->summary = s->assignment->summary;
     s->options.policy = s->summary.options;
@@ -176,7 +176,7 @@ static void split_destroy(tess_context *ctx, void *storage)
     tess_device_release(ctx, s->order.position_of, s->nrows, sizeof *s->order.position_of);
     tess_device_release(ctx, s->exponent, s->nrows, sizeof *s->exponent);
     tess_device_release(ctx, s->x_shadow, s->ncols, sizeof *s->x_shadow);
-    if (s->owns_assignment) { tess_assignment_destroy(s->assignment); }
+    tess_assignment_destroy(s->own_assignment);
     tess_host_release(ctx, s, 1, sizeof *s);
 }
 

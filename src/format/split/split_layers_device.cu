@@ -42,11 +42,10 @@ __device__ static inline void sum_layer_diagonals(const dia_view &v, diagonal_ro
 {
     switch (v.precision) {
     case TESS_PRECISION_FP64: sum_diagonals<double, double>(v, rows, args.x, sum); break;
-    case TESS_PRECISION_FP32: sum_low_diagonals<float, LOW>(v, rows, args, sum); break;
-    case TESS_PRECISION_BF16: sum_low_diagonals<tess::bf16, LOW>(v, rows, args, sum); break;
-    case TESS_PRECISION_FP16: sum_low_diagonals<tess::fp16, LOW>(v, rows, args, sum); break;
-    case TESS_PRECISION_E4M3: sum_low_diagonals<tess::e4m3, LOW>(v, rows, args, sum); break;
-    case TESS_PRECISION_E5M2: sum_low_diagonals<tess::e5m2, LOW>(v, rows, args, sum); break;
+#define SUM_LOW(STORED, NAME) \
+    case TESS_PRECISION_##NAME: sum_low_diagonals<STORED, LOW>(v, rows, args, sum); break;
+        LOW_STORAGE_TYPES(SUM_LOW)
+#undef SUM_LOW
     }
 }
 

@@ -1,24 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tiles in layout tcki times a vector on the GPU: tiles_strips.cuh with the strips of tiles_group.cuh. */
-#include "format/tiles/tiles_group.cuh"
-#include "format/tiles/tiles_strips.cuh"
+/* Tiles in layout tcki times a vector on the GPU: the choice of a kernel, and the tables. */
+#include "device/gpu/gpu.h"
+#include "format/tiles/tiles_device.cuh"
 
 enum { LONG_STRIP = 3072 /* bytes of a mean strip from which a wave takes one strip, two threads a row */ };
-
-/* PAIRS: levels are in FP64 and FP32, and rows have few entries. */
-template <bool PAIRS, int ROWS_OF_STRIP, int THREADS_OF_ROW>
-struct merged_strips {
-    static constexpr int ROWS = ROWS_OF_STRIP, SPLIT = THREADS_OF_ROW;
-
-    template <bool STAGED, typename VECTOR>
-    __device__ static __forceinline__ double sum(const tiles_view &v, const strips_plan &plan,
-                                                 const tiles_lanes<ROWS> &at, bool has, int32_t strip,
-                                                 const char *record, const tess_spmv_args &args)
-    {
-        return sum_strip_row<STAGED, PAIRS, VECTOR, ROWS, SPLIT>(v, plan, at, has, strip, record,
-                                                                 vector_of<VECTOR>(args));
-    }
-};
 
 /* Levels in FP64 and FP32, and few entries in a row: what both need is fetched at once. */
 static bool takes_pairs(const tiles_view *v)
@@ -34,13 +19,9 @@ static tess_status spmv(tess_context *ctx, const tiles_view *v, int64_t longest,
     gpu_scope scope(ctx);
 
     if (v->nstrips == 0) { return TESS_SUCCESS; }
-    if (v->rows == 32) {
-        return takes_pairs(v) ? multiply_strips<merged_strips<true, 32, 1>>(ctx, v, longest, args)
-                              : multiply_strips<merged_strips<false, 32, 1>>(ctx, v, longest, args);
-    }
-    if (mean_strip(v) >= LONG_STRIP) { return multiply_strips<merged_strips<false, 16, 2>>(ctx, v, longest, args); }
-    return takes_pairs(v) ? multiply_strips<merged_strips<true, 16, 1>>(ctx, v, longest, args)
-                          : multiply_strips<merged_strips<false, 16, 1>>(ctx, v, longest, args);
+    if (v->rows == 32) { return tiles_multiply_32(ctx, v, longest, args, takes_pairs(v)); }
+    if (v->units * TILES_UNIT / v->nstrips >= LONG_STRIP) { return tiles_multiply_long(ctx, v, longest, args); }
+    return tiles_multiply_16(ctx, v, longest, args, takes_pairs(v));
 }
 
 /* Products need nothing beyond the build. */

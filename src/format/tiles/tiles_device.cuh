@@ -65,6 +65,13 @@ struct strips_plan {
     unsigned precisions, value_bytes;
 };
 
+/* Products by strips of 16 rows, pairs: whose levels are FP64 and FP32 and whose rows have few entries; by long ones; of 32 rows. */
+tess_status tiles_multiply_16(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args,
+                              bool pairs);
+tess_status tiles_multiply_long(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args);
+tess_status tiles_multiply_32(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args,
+                              bool pairs);
+
 extern "C" tess_status tiles_gpu_measure(tess_context *ctx, const tiles_source *source, const tiles_view *v,
                                          uint32_t *start, int64_t *units, int64_t *longest);
 extern "C" tess_status tiles_gpu_fill(tess_context *ctx, const tiles_source *source, const tiles_view *v, char *record);

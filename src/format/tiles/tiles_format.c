@@ -33,9 +33,9 @@ static void tiles_destroy(tess_context *ctx, void *pointer)
         tcki_release(ctx, s->tcki);
         tess_host_release(ctx, s->tcki, 1, sizeof *s->tcki);
     }
-    if (v->record) { tess_device_release(ctx, (void *)(uintptr_t)v->record, v->units + SLACK_UNITS, TILES_UNIT); }
-    tess_device_release(ctx, (void *)(uintptr_t)v->start, v->nstrips + 1, sizeof *v->start);
-    if (s->owns_assignment) { tess_assignment_destroy(s->assignment); }
+    if (v->record) { tess_device_release(ctx, v->record, v->units + SLACK_UNITS, TILES_UNIT); }
+    tess_device_release(ctx, v->start, v->nstrips + 1, sizeof *v->start);
+    tess_assignment_destroy(s->own_assignment);
     tess_host_release(ctx, s, 1, sizeof *s);
 }
 
@@ -81,10 +81,10 @@ static tess_status take_assignment(const tess_matrix *a, const tess_storage_opti
     tess_status status = TESS_SUCCESS;
 
     if (given) {
-        s->assignment = (tess_assignment *)(uintptr_t)given;
+        s->assignment = given;
     } else {
-        TESS_TRY(tess_assignment_create(a, &options->policy, &s->assignment));
-        s->owns_assignment = true;
+        TESS_TRY(tess_assignment_create(a, &options->policy, &s->own_assignment));
+        s->assignment = s->own_assignment;
     }
     s->summary = s->assignment->summary;
 cleanup:
@@ -128,7 +128,7 @@ static tess_status make_records(const tess_matrix *assembled, tiles_storage *s)
                          (long long)units * TILES_UNIT);
     }
     TESS_TRY(tess_device_allocate(ctx, units + SLACK_UNITS, TILES_UNIT, (void **)&record));
-    v->record = record;
+    v->record = s->record = record;
     v->units = units;
     TESS_TRY(ctx->backend->zero(ctx, record + units * TILES_UNIT, TILES_SLACK));
     TESS_TRY(backend->fill(ctx, &source, v, record));
@@ -181,8 +181,7 @@ static tess_status tiles_refresh(const tess_matrix *assembled, void *storage)
     const tiles_source source = source_of(s, assembled);
 
     if (s->tcki) { return tcki_refresh(assembled->ctx, &source, s->tcki); }
-    return layout_ops_of(assembled->ctx, s->layout)
-        ->fill(assembled->ctx, &source, &s->view, (char *)(uintptr_t)s->view.record);
+    return layout_ops_of(assembled->ctx, s->layout)->fill(assembled->ctx, &source, &s->view, s->record);
 }
 
 /* ---- products ---- */

@@ -74,5 +74,8 @@ cleanup:
     return status;
 }
 
-const tess_method tess_method_bicgstab = {
-    .kind = TESS_SOLVER_BICGSTAB, .vectors = bicgstab_vectors, .start = start_bicgstab, .iterate = iterate_bicgstab};
+const tess_method tess_method_bicgstab = {.kind = TESS_SOLVER_BICGSTAB,
+                                          .has_recurrence = true,
+                                          .vectors = bicgstab_vectors,
+                                          .start = start_bicgstab,
+                                          .iterate = iterate_bicgstab};

@@ -78,8 +78,10 @@ cleanup:
     return status;
 }
 
-const tess_method tess_method_cg_one_reduction = {.kind = TESS_SOLVER_CG,
-                                                  .needs_symmetry = true,
-                                                  .vectors = one_reduction_vectors,
-                                                  .start = start_one_reduction,
-                                                  .iterate = iterate_one_reduction};
+const tess_method cg_one_reduction = {.kind = TESS_SOLVER_CG,
+                                      .needs_symmetry = true,
+                                      .has_recurrence = true,
+                                      .counts_iterations = true,
+                                      .vectors = one_reduction_vectors,
+                                      .start = start_one_reduction,
+                                      .iterate = iterate_one_reduction};

@@ -20,7 +20,8 @@ enum {
     RESERVED_BYTES = 2048 /* of shared memory, for what kernels have besides */
 };
 
-enum sweep_kind { PROJECT, CORRECT, APPEND, COMBINE };
+/* Of CGS2; of the delayed process; the start of either. */
+enum sweep_kind { PROJECT, CORRECT, APPEND, COMBINE, PROJECT_BOTH, FINISH_BOTH, BEGIN };
 
 /* A sweep, as a kernel argument. */
 struct sweep_task {
@@ -285,5 +286,10 @@ __device__ static inline void clear_sums(double *found, int columns)
         found[k] = 0.0;
     }
 }
+
+/* Launches a sweep over a basis stored as S (arnoldi_stored_device.cu). */
+template <typename S>
+tess_status arnoldi_sweep(tess_context *ctx, sweep_kind kind, tess_precision vectors, const sweep_task &task,
+                          unsigned grid, const loop_gate &gate);
 
 #endif

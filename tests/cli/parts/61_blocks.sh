@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 # Granularity block and mean-3std from the command line: what info says, pictures, what goes with what.
-# 40 by 40, blocks of 16 by 16: (0, 0) with two entries, (1, 0) with a large one, (2, 2) with three; mean 2, variance 4.5
-{
-    printf '%%%%MatrixMarket matrix coordinate real general\n40 40 8\n'
-    printf '1 1 1\n16 16 -1\n17 1 7\n17 2 1\n40 33 1\n40 39 -1\n40 40 0\n33 40 2\n'
-} >blocks.mtx
 expect 0 info blocks.mtx --granularity block --policy mean-3std --json info.json
 out_has '^assignment +by block, policy mean-3std:0.5; mean magnitude 2, standard deviation 2.07, lambda 4.105$'
 out_has '^blocks +3 of 16x16, 2.667 nonzeros each on average'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * COO: a row, a column and a value for each nonzero, row by row. For the host alone, by one thread: the smallest format that keeps
- * the contract of matrix/format.h. docs/howto/add-a-format.md walks through it.
+ * COO: a row, a column and a value for each nonzero, row by row. For the host alone, by one thread: the smallest format
+ * that keeps the contract of matrix/format.h. docs/howto/add-a-format.md walks through it.
  */
 #include <string.h>
 

@@ -9,7 +9,7 @@
 
 #include "device/gpu/reduce.cuh"
 #include "device/gpu/storage_types.cuh"
-#include "precond/block_storage.h"
+#include "precond/block_jacobi/block_storage.h"
 
 /* Bytes and rows of a tile at most (a block that is larger is a tile); blocks on a multiprocessor; columns of a part at least. */
 enum { TILE_BYTES = 16384, TILE_ROWS = 1024, APPLY_BLOCKS = 8, PART_COLUMNS = 4, WORD = 16 };

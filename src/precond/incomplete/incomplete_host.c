@@ -3,8 +3,8 @@
    side by side, each by one thread. */
 #include "device/host/host.h"
 #include "format/csr/csr_host.h"
-#include "precond/incomplete.h"
-#include "precond/incomplete_rows.h"
+#include "precond/incomplete/incomplete.h"
+#include "precond/incomplete/incomplete_rows.h"
 #include "triangular/leaf.h"
 
 typedef struct factor_task {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "precond/polynomial.h"
+#include "precond/polynomial/polynomial.h"
 
 /* A root below this many roundoffs of ||H|| is rounding: the matrix is singular on the space. */
 #define LEAST_ROUNDOFFS 4.0

@@ -8,7 +8,7 @@
 #include <tessera/codec.h>
 
 #include "base/bits.h"
-#include "precond/block_jacobi.h"
+#include "precond/block_jacobi/block_jacobi.h"
 
 TESS_HD int64_t block_count(const tess_block_diagonal *m)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ILU(0) and IC(0): analysis, shifts, application. */
-#include "precond/incomplete.h"
+#include "precond/incomplete/incomplete.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include <tessera/codec.h>
 
 #include "base/stages.h"
+#include "precond/precond.h"
 #include "triangular/leaf.h"
 
 /* Shifts that are tried after none: FIRST_SHIFT, twice that, ... (Manteuffel; doubled as in HSL's MI28). */
@@ -459,15 +460,11 @@ cleanup:
 
 /* ---- application ---- */
 
-static tess_status convert(const tess_incomplete *m, tess_operand from, tess_operand to, tess_loop_state *state)
+static tess_status convert(const tess_incomplete *m, tess_operand from, tess_precision to, void *out,
+                           tess_loop_state *state)
 {
-    const tess_fused op = {.op = TESS_FUSED_SCALE,
-                           .n = m->n,
-                           .x = from,
-                           .y = to,
-                           .result = (void *)(uintptr_t)to.data,
-                           .a = 1.0,
-                           .state = state};
+    const tess_fused op = {
+        .op = TESS_FUSED_SCALE, .n = m->n, .x = from, .y = {out, to}, .result = out, .a = 1.0, .state = state};
 
     return m->ctx->backend->fused(m->ctx, &op);
 }
@@ -494,9 +491,9 @@ tess_status incomplete_apply(const tess_incomplete *m, tess_precision vectors, c
                          "incomplete factors that failed");
     }
     if (vectors == TESS_PRECISION_FP64) { return solve(m, r, y, z, state); }
-    TESS_TRY(convert(m, (tess_operand){r, vectors}, (tess_operand){y, TESS_PRECISION_FP64}, state));
+    TESS_TRY(convert(m, (tess_operand){r, vectors}, TESS_PRECISION_FP64, y, state));
     TESS_TRY(solve(m, y, y, wide, state));
-    status = convert(m, (tess_operand){wide, TESS_PRECISION_FP64}, (tess_operand){z, vectors}, state);
+    status = convert(m, (tess_operand){wide, TESS_PRECISION_FP64}, vectors, z, state);
 cleanup:
     return status;
 }
@@ -548,3 +545,50 @@ int64_t incomplete_bytes(const tess_incomplete *m)
     return triangle_bytes(m->lower) + triangle_bytes(m->upper) +
            m->n * (int64_t)(sizeof *m->inverse + 2 * sizeof *m->work[0]) + schedule_bytes(m);
 }
+
+/* ---- the preconditioner ---- */
+
+static tess_status create(tess_precond *m, const tess_precond_options *options)
+{
+    return incomplete_create(m->matrix, options, (tess_incomplete **)&m->own);
+}
+
+static tess_status renew(tess_precond *m)
+{
+    return incomplete_renew(m->own);
+}
+
+static tess_status apply(const tess_precond *m, tess_precision vectors, const void *r, void *z,
+                         const tess_reduction *reduction)
+{
+    return incomplete_apply(m->own, vectors, r, z, reduction->state);
+}
+
+static uint64_t revision(const tess_precond *m)
+{
+    return incomplete_revision(m->own);
+}
+
+static int64_t bytes(const tess_precond *m)
+{
+    return incomplete_bytes(m->own);
+}
+
+static void describe(const tess_precond *m, tess_precond_factors *out)
+{
+    incomplete_describe(m->own, out);
+}
+
+static void destroy(tess_precond *m)
+{
+    incomplete_destroy(m->own);
+}
+
+#define INCOMPLETE(KIND)                                                                             \
+    {                                                                                                \
+        .kind = (KIND), .check = incomplete_check, .create = create, .renew = renew, .apply = apply, \
+        .revision = revision, .bytes = bytes, .factors = describe, .destroy = destroy                \
+    }
+const tess_precond_ops precond_ilu0 = INCOMPLETE(TESS_PRECOND_ILU0);
+const tess_precond_ops precond_ic0 = INCOMPLETE(TESS_PRECOND_IC0);
+#undef INCOMPLETE

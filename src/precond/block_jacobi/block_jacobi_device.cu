@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Block Jacobi on the GPU: the choice of a kernel (block_jacobi_apply.cuh) and of its tiles; inverses of several precisions. */
-#include "precond/block_jacobi_apply.cuh"
+#include "precond/block_jacobi/block_jacobi_apply.cuh"
 
 struct many_precisions {
     static constexpr int rows = 1;

@@ -2,7 +2,7 @@
 /* The patterns of incomplete factors. */
 #include <string.h>
 
-#include "precond/incomplete.h"
+#include "precond/incomplete/incomplete.h"
 
 tess_status incomplete_read_pattern(const tess_matrix *a, incomplete_pattern *p, int64_t *missing_row)
 {

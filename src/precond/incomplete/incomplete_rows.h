@@ -9,7 +9,7 @@
 #include <tessera/export.h>
 
 #include "base/device.h"
-#include "precond/incomplete.h"
+#include "precond/incomplete/incomplete.h"
 
 /* A pivot no larger than this times what it is compared with is rounding: about PETSc's 100 unit roundoffs. */
 #define INCOMPLETE_PIVOT 0x1p-45

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* Diagonal blocks of a block Jacobi preconditioner: their inverses, one after another, column-major. precond/block_storage.h
+/* Diagonal blocks of a block Jacobi preconditioner: their inverses, one after another, column-major. precond/block_jacobi/block_storage.h
    reads it. */
 typedef struct tess_block_diagonal {
     int64_t n;
@@ -29,7 +29,7 @@ typedef struct tess_block_diagonal {
 /* What a pass over the blocks does with their inverses: choose the precisions by their condition, or store them. */
 typedef enum tess_block_stage { TESS_BLOCKS_JUDGE, TESS_BLOCKS_STORE } tess_block_stage;
 
-/* precond/block_jacobi_build_device.cu */
+/* precond/block_jacobi/block_jacobi_build_device.cu */
 tess_status gpu_block_jacobi_build(const tess_matrix *assembled, const tess_block_diagonal *blocks,
                                    tess_block_stage stage, int64_t *singular_row);
 

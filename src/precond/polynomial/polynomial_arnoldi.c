@@ -8,7 +8,7 @@
 
 #include <tessera/dense.h>
 
-#include "precond/polynomial.h"
+#include "precond/polynomial/polynomial.h"
 
 /* Columns begin at multiples of this many values. */
 enum { COLUMN_UNIT = 256 };

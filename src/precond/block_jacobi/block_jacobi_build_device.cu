@@ -7,7 +7,7 @@
 
 #include "device/gpu/gpu.h"
 #include "format/csr/csr.h"
-#include "precond/block_storage.h"
+#include "precond/block_jacobi/block_storage.h"
 
 namespace {
 

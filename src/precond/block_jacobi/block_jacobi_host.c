@@ -4,9 +4,9 @@
 
 #include "device/host/host.h"
 #include "format/csr/csr_host.h"
-#include "precond/block_jacobi.h"
-#include "precond/block_storage.h"
-#include "precond/invert_block.h"
+#include "precond/block_jacobi/block_jacobi.h"
+#include "precond/block_jacobi/block_storage.h"
+#include "precond/block_jacobi/invert_block.h"
 
 /* ---- set-up ---- */
 

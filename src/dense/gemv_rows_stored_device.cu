@@ -2,8 +2,10 @@
 /*
  * Y := alpha A X + beta Y on a GPU. A thread keeps the sums of a few neighbouring rows in registers and goes through its
  * columns, one wide load each; the coefficients (alpha, scales and X together) come from shared memory.
+ Compiled for each precision of A by itself.
  */
 #include "dense/gemv_device.cuh"
+#include "device/gpu/storage_types.cuh"
 
 namespace {
 
@@ -201,35 +203,12 @@ struct rows_family {
 
 } // namespace
 
+template <typename S>
 gemv_choice gemv_choose_rows(const tess_gemv_args &g)
 {
-    return gemv_choose<rows_family>(g);
+    return gemv_choose_arithmetic<rows_family, S>(g);
 }
 
-/*
- * Few columns: all threads along the rows. More columns: 4 groups of threads, so that a tile is small and the last ones
- * to run are done soon; 8 where even that leaves multiprocessors without work. Then columns are split into ranges until
- * there are blocks enough, as long as each group of threads has two batches of columns. With few columns a block takes
- * several tiles, one after another, so that it makes its coefficients once.
- */
-gemv_plan gemv_plan_rows(const tess_gemv_args &g, int width, int multiprocessors)
-{
-    const int64_t wanted = static_cast<int64_t>(multiprocessors) * GEMV_BLOCKS, nrows = g.a.nrows, ncols = g.a.ncols;
-    const int batch = 8;
-    int groups = ncols >= 64 ? 4 : ncols >= 24 ? 2 : 1;
-    gemv_plan plan = {};
-
-    if (gemv_divide_up(nrows, GPU_BLOCK / 4 * width) * (ncols / (4 * batch)) < wanted && ncols >= 64) { groups = 8; }
-    if (GPU_BLOCK / groups < GPU_WAVE) { groups = GPU_BLOCK / GPU_WAVE; }
-    plan.groups = groups;
-    plan.row_threads = GPU_BLOCK / groups;
-    plan.rows = static_cast<int64_t>(plan.row_threads) * width;
-    plan.row_tiles = gemv_divide_up(nrows, plan.rows);
-    plan.column_ranges = gemv_between(wanted / plan.row_tiles, 1, ncols / (groups * batch));
-    plan.columns = gemv_round_up(gemv_divide_up(ncols, plan.column_ranges), groups * batch);
-    if (plan.columns < 1) { plan.columns = 1; }
-    plan.column_ranges = gemv_between(gemv_divide_up(ncols, plan.columns), 1, INT64_MAX);
-    plan.parts = plan.column_ranges;
-    plan.row_blocks = groups == 1 ? gemv_between(plan.row_tiles, 1, wanted) : plan.row_tiles;
-    return plan;
-}
+#define CHOOSE(S, NAME) template gemv_choice gemv_choose_rows<S>(const tess_gemv_args &);
+STORED_TYPES(CHOOSE)
+#undef CHOOSE

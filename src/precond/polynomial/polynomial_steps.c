@@ -3,7 +3,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "precond/polynomial.h"
+#include "precond/polynomial/polynomial.h"
 
 static double magnitude_of(polynomial_root a)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The GMRES polynomial preconditioner: set-up, renewal, application. */
-#include "precond/polynomial.h"
+#include "precond/polynomial/polynomial.h"
 
 #include <string.h>
 
 #include "format/choose.h"
+#include "precond/precond.h"
 
 static const tess_matrix *matrix_of(const tess_polynomial *p)
 {
@@ -302,3 +303,76 @@ tess_status polynomial_apply(const tess_polynomial *p, tess_precision vectors, c
 cleanup:
     return status;
 }
+
+/* ---- the preconditioner ---- */
+
+static tess_status check_polynomial(const tess_matrix *a, const tess_precond_options *o)
+{
+    const tess_role_precision role = o->role.given ? o->role : (tess_role_precision){0};
+    const bool fp64 = role.storage == TESS_PRECISION_FP64 && role.arithmetic == TESS_ARITHMETIC_FP64;
+
+    if (o->polynomial.degree < 1 || o->polynomial.degree > TESS_MAX_POLYNOMIAL_DEGREE) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "degrees: 1 to 200", "a polynomial of degree %d",
+                         o->polynomial.degree);
+    }
+    if (strcmp(tess_polynomial_form_name(o->polynomial.form), "?") == 0) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "roots, powers", "form %d of a polynomial",
+                         (int)o->polynomial.form);
+    }
+    if (tess_precision_bytes(role.storage) == 0 ||
+        (role.arithmetic != TESS_ARITHMETIC_FP64 && role.arithmetic != TESS_ARITHMETIC_FP32)) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "fp64, fp32, bf16, fp16, e4m3, e5m2; arithmetic: fp64, fp32",
+                         "a preconditioner in precision %d, arithmetic %d", (int)role.storage, (int)role.arithmetic);
+    }
+    if (!a->ops && !fp64) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use fp64/fp64", "a polynomial of a shell matrix below fp64");
+    }
+    return TESS_SUCCESS;
+}
+
+static int *degree_of(tess_precond_options *options, int *most)
+{
+    *most = TESS_MAX_POLYNOMIAL_DEGREE;
+    return &options->polynomial.degree;
+}
+
+static tess_status create(tess_precond *m, const tess_precond_options *options)
+{
+    return polynomial_create(m->matrix, options, (tess_polynomial **)&m->own);
+}
+
+static tess_status renew(tess_precond *m)
+{
+    return polynomial_renew(m->own);
+}
+
+static tess_status apply(const tess_precond *m, tess_precision vectors, const void *r, void *z,
+                         const tess_reduction *reduction)
+{
+    return polynomial_apply(m->own, vectors, r, z, reduction->state);
+}
+
+static uint64_t revision(const tess_precond *m)
+{
+    return ((const tess_polynomial *)m->own)->revision;
+}
+
+static int64_t bytes(const tess_precond *m)
+{
+    return polynomial_bytes(m->own);
+}
+
+static void destroy(tess_precond *m)
+{
+    polynomial_destroy(m->own);
+}
+
+const tess_precond_ops precond_polynomial = {.kind = TESS_PRECOND_POLYNOMIAL,
+                                             .number = degree_of,
+                                             .check = check_polynomial,
+                                             .create = create,
+                                             .renew = renew,
+                                             .apply = apply,
+                                             .revision = revision,
+                                             .bytes = bytes,
+                                             .destroy = destroy};

@@ -3,12 +3,13 @@
  * Jacobi and block Jacobi: memory and set-up. Blocks of one precision lie at equal distances. Adaptive ones (Anzt et al., CPE
  * 31 (2019)) are inverted twice: for their condition numbers, and, once their places are known, to be stored.
  */
-#include "precond/block_jacobi.h"
+#include "precond/block_jacobi/block_jacobi.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "precond/block_storage.h"
+#include "precond/block_jacobi/block_storage.h"
+#include "precond/precond.h"
 
 tess_status block_jacobi_check(const tess_matrix *a, const tess_precond_options *options)
 {
@@ -210,3 +211,89 @@ tess_status block_jacobi_compute(const tess_matrix *a, tess_block_diagonal *m, i
 cleanup:
     return status;
 }
+
+/* ---- the preconditioner ---- */
+
+static int *block_size_of(tess_precond_options *options, int *most)
+{
+    *most = TESS_MAX_BLOCK_SIZE;
+    return &options->block_jacobi.block_size;
+}
+
+static tess_status renew(tess_precond *m)
+{
+    tess_block_diagonal *blocks = m->own;
+    int64_t singular_row = -1;
+    const tess_status status = block_jacobi_compute(m->matrix, blocks, &singular_row);
+
+    if (status != TESS_SUCCESS || singular_row < 0) { return status; }
+    return tess_fail(m->ctx, TESS_SINGULAR, "choose another preconditioner or a larger block",
+                     blocks->block_size == 1
+                         ? "Jacobi: the diagonal entry of row %lld is zero, missing or not finite"
+                         : "block Jacobi: the diagonal block with row %lld is singular or not finite",
+                     (long long)singular_row + 1);
+}
+
+static tess_status create(tess_precond *m, const tess_precond_options *options)
+{
+    tess_status status = tess_host_allocate(m->ctx, 1, sizeof(tess_block_diagonal), &m->own);
+
+    if (status != TESS_SUCCESS) { return status; }
+    memset(m->own, 0, sizeof(tess_block_diagonal));
+    status = block_jacobi_open(m->matrix, options, m->own);
+    return status == TESS_SUCCESS ? renew(m) : status;
+}
+
+static tess_status apply(const tess_precond *m, tess_precision vectors, const void *r, void *z,
+                         const tess_reduction *reduction)
+{
+    return block_jacobi_ops_of(m->ctx)->apply(m->ctx, m->own, vectors, r, z, reduction);
+}
+
+static const double *scale(const tess_precond *m)
+{
+    const tess_block_diagonal *blocks = m->own;
+
+    return blocks && blocks->block_size == 1 && !blocks->exponents ? blocks->inverse : NULL;
+}
+
+static int64_t bytes(const tess_precond *m)
+{
+    return block_jacobi_bytes(m->own);
+}
+
+static void count_blocks(const tess_precond *m, int64_t *counts)
+{
+    const tess_block_diagonal *blocks = m->own;
+
+    memcpy(counts, blocks->counts, sizeof blocks->counts);
+}
+
+static void destroy(tess_precond *m)
+{
+    if (!m->own) { return; }
+    block_jacobi_close(m->ctx, m->own);
+    tess_host_release(m->ctx, m->own, 1, sizeof(tess_block_diagonal));
+}
+
+const tess_precond_ops precond_jacobi = {.kind = TESS_PRECOND_JACOBI,
+                                         .check = block_jacobi_check,
+                                         .create = create,
+                                         .renew = renew,
+                                         .apply = apply,
+                                         .reduces = true,
+                                         .scale = scale,
+                                         .bytes = bytes,
+                                         .count_blocks = count_blocks,
+                                         .destroy = destroy};
+const tess_precond_ops precond_block_jacobi = {.kind = TESS_PRECOND_BLOCK_JACOBI,
+                                               .number = block_size_of,
+                                               .check = block_jacobi_check,
+                                               .create = create,
+                                               .renew = renew,
+                                               .apply = apply,
+                                               .reduces = true,
+                                               .scale = scale,
+                                               .bytes = bytes,
+                                               .count_blocks = count_blocks,
+                                               .destroy = destroy};

@@ -2,19 +2,20 @@
 /*
  * Y := alpha A^T X + beta Y on a GPU. A block keeps X of its rows in shared memory, in the arithmetic precision. A thread
  * keeps the sums of a few columns in registers while it goes down the rows; the waves' sums meet in shared memory.
+ Compiled for each precision of A by itself.
  */
 #include "dense/gemv_device.cuh"
+#include "device/gpu/storage_types.cuh"
 #include "device/gpu/wave_sums.cuh"
 
 namespace {
 
 enum {
-    ROWS = 4096, /* values of X in shared memory, over both columns */
-    PANEL = 32,  /* columns whose sums the waves bring together at once */
+    ROWS = GEMV_SHARED_X,
+    PANEL = 32, /* columns whose sums the waves bring together at once */
     WAVES = GPU_BLOCK / GPU_WAVE,
     IN_FLIGHT = 64, /* bytes of A a thread, in at most MOST_LOADS loads */
-    MOST_LOADS = 8,
-    FEWEST_COLUMNS = 32 /* worth a block's loading X */
+    MOST_LOADS = 8
 };
 
 /* Columns whose sums a thread keeps at once. Decoding narrow storage to FP64 takes registers of its own. */
@@ -254,28 +255,12 @@ struct columns_family {
 
 } // namespace
 
+template <typename S>
 gemv_choice gemv_choose_columns(const tess_gemv_args &g)
 {
-    return gemv_choose<columns_family>(g);
+    return gemv_choose_arithmetic<columns_family, S>(g);
 }
 
-/*
- * As few row tiles as give every multiprocessor its blocks, if column ranges are made short enough; a tile's rows are a
- * multiple of a step, up to what shared memory holds. Then as many column ranges as blocks are still missing.
- */
-gemv_plan gemv_plan_columns(const tess_gemv_args &g, int width, int multiprocessors)
-{
-    const int64_t wanted = static_cast<int64_t>(multiprocessors) * GEMV_BLOCKS, nrows = g.a.nrows, ncols = g.a.ncols;
-    const int64_t step = static_cast<int64_t>(GPU_BLOCK) * width, most = ROWS / g.y.ncols;
-    const int64_t most_ranges = gemv_between(ncols / FEWEST_COLUMNS, 1, INT64_MAX);
-    const int64_t tiles = gemv_divide_up(wanted, most_ranges);
-    gemv_plan plan = {};
-
-    plan.rows = gemv_between(gemv_round_up(gemv_divide_up(nrows, tiles), step), step, most);
-    plan.row_tiles = gemv_between(gemv_divide_up(nrows, plan.rows), 1, INT64_MAX);
-    plan.column_ranges = gemv_between(wanted / plan.row_tiles, 1, gemv_divide_up(ncols, 8));
-    plan.columns = gemv_round_up(gemv_divide_up(ncols, plan.column_ranges), 8);
-    plan.column_ranges = gemv_divide_up(ncols, plan.columns);
-    plan.parts = plan.row_blocks = plan.row_tiles;
-    return plan;
-}
+#define CHOOSE(S, NAME) template gemv_choice gemv_choose_columns<S>(const tess_gemv_args &);
+STORED_TYPES(CHOOSE)
+#undef CHOOSE

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Block Jacobi on the GPU with inverses of one precision. Compiled for each precision by itself. */
-#include "precond/block_jacobi_apply.cuh"
+#include "precond/block_jacobi/block_jacobi_apply.cuh"
 
 /* Where a diagonal block lies in the tile, and the sums of V of its rows. */
 template <typename S, int V>

@@ -9,8 +9,8 @@
 #include "device/gpu/wait.cuh"
 #include "device/gpu/wave_sums.cuh"
 #include "format/csr/csr.h"
-#include "precond/incomplete.h"
-#include "precond/incomplete_rows.h"
+#include "precond/incomplete/incomplete.h"
+#include "precond/incomplete/incomplete_rows.h"
 
 namespace {
 

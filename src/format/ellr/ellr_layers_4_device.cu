@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of matrices in four layers on the GPU; ellr_layers.cuh has the method. */
+#include "format/ellr/ellr_layers.cuh"
+
+template <>
+tess_status ellr_multiply_layers<4>(tess_context *ctx, const ellr_view *views, const tess_spmv_args *args)
+{
+    return select_arithmetic<4>(ctx, views, args);
+}
