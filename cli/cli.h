@@ -182,7 +182,8 @@ bool cli_is_base(const tess_format_capabilities *can);
 bool cli_may_differ(const tess_format_capabilities *can); /* as a base: from that of the other parts */
 /* The first format with a capability; TESS_FORMAT_AUTO: none. */
 tess_format cli_find_format(cli_capability has);
-/* The names of all: "split, composite or tiles" where `last` is " or "; or as a list, ended by NULL, of at most CLI_MOST_NAMES. */
+/* The names of all: "split, composite or tiles" where `last` is " or "; or as a list, ended by NULL, of at most
+   CLI_MOST_NAMES. */
 const char *cli_formats_text(cli_capability has, const char *last, char *buffer, size_t size);
 int cli_list_formats(cli_capability has, const char **words);
 const char *cli_granularities_text(tess_format format, char *buffer, size_t size);

@@ -111,6 +111,7 @@ check_release
 check_sanitized
 check_emulated
 if $all; then
+    stage "a format is a folder and a line" bash tests/dummy_format/run.sh
     check_cuda
     stage "HIP (AMD): compile and link" build hip -DTESS_WERROR=ON
 fi

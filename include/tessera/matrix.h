@@ -29,8 +29,8 @@ typedef struct tess_matrix tess_matrix;
 #define TESS_MAX_ROWS INT64_C(2147483647)
 
 /**
- * The formats of a stored matrix. Values are part of the ABI: append, never renumber. A format with a value from 100 to
- * 999 has a name (tess_format_parse) but no enumerator.
+ * The formats of a stored matrix. Values are part of the ABI: append, never renumber. Formats from 100 to 999 have a
+ * name (tess_format_parse) and no enumerator.
  */
 typedef enum tess_format {
     TESS_FORMAT_CSR = 0,       /**< rows one after another; the format of assembled matrices */
@@ -141,42 +141,43 @@ typedef struct tess_storage_options {
     int64_t reserved[4];                      /**< zeros */
 } tess_storage_options;
 
-/** What a format can do. Sets are bits, 1 << enumerator. */
+/** What a format can do. A set has the bit 1 << enumerator for each of its members. */
 typedef struct tess_format_capabilities {
-    const char *description;      /**< a few words for a list of formats */
-    const char *shorthand;        /**< what the command line calls it by blocks with policy mean-3std; NULL: nothing */
-    unsigned precisions;          /**< set of tess_precision that values may be stored in on the host */
+    const char *description;      /**< a few words, for a list of formats */
+    const char *shorthand;        /**< the command line's word for it by blocks with policy mean-3std, or NULL */
+    unsigned precisions;          /**< set of tess_precision: what values are stored in on the host */
     unsigned gpu_precisions;      /**< the same on a GPU; 0: the format is for the host alone */
-    unsigned policies;            /**< set of tess_policy that may decide precisions */
-    unsigned granularities;       /**< set of tess_granularity that these may decide by */
-    tess_granularity granularity; /**< that of options which leave it open */
-    unsigned scales;              /**< set of tess_granularity by which a level may be scaled */
+    unsigned policies;            /**< set of tess_policy that may decide the precisions */
+    unsigned granularities;       /**< set of tess_granularity by which they may decide */
+    tess_granularity granularity; /**< the default one */
+    unsigned scales;              /**< set of tess_granularity by which a level may have a scale */
     unsigned arithmetics;         /**< set of tess_arithmetic */
     unsigned row_orders;          /**< set of tess_row_order */
-    unsigned as_base;    /**< set of tess_granularity by which another format's parts may be in this one; 0: none */
-    int takes_parts;     /**< a policy decides the precisions of parts; 0: the matrix has one precision */
-    int takes_bases;     /**< split.base and split.low_base are read */
-    int one_base;        /**< as a base it is for all parts */
-    int copies_levels;   /**< holds every value at every level: tess_matrix_spmv_level */
-    int omits_diagonal;  /**< policy.without_diagonal is read */
-    int pads;            /**< slices.max_padding is read, and a matrix that pads more is refused */
-    int sorts_rows;      /**< slices.window is read */
-    int rounds_products; /**< FP32 arithmetic is for products of low values; 0: for products with FP32 vectors */
-    int takes_papers;    /**< papers is read (papers.h) */
+    unsigned as_base;             /**< set of tess_granularity by which it may be the base of other formats' parts */
+    int takes_parts;     /**< 1: a policy decides the precision of each part; 0: the matrix has one precision */
+    int takes_bases;     /**< the format reads split.base and split.low_base */
+    int one_base;        /**< as a base, it is the base of all parts */
+    int copies_levels;   /**< it holds every value at every level: tess_matrix_spmv_level */
+    int omits_diagonal;  /**< it reads policy.without_diagonal */
+    int pads;            /**< it reads slices.max_padding, and refuses a matrix that needs more */
+    int sorts_rows;      /**< it reads slices.window */
+    int rounds_products; /**< FP32 arithmetic rounds products of low values; 0: it needs FP32 vectors */
+    int takes_papers;    /**< it reads papers (papers.h) */
 } tess_format_capabilities;
 
-/** How many formats there are to convert to. */
+/** The number of formats to convert to. */
 TESS_EXPORT int tess_format_count(void);
-/** The number of each, for 0 <= index < tess_format_count(), in ascending order. */
+/** The format of each index from 0 to tess_format_count() - 1, in ascending order. */
 TESS_EXPORT tess_format tess_format_at(int index);
-/** What a format can do: the library's, valid for ever; all zero for AUTO and SHELL. */
+/** What a format can do. The library owns the result, which stays valid. AUTO, SHELL and unknown numbers have none. */
 TESS_EXPORT const tess_format_capabilities *tess_format_can(tess_format format);
 /**
- * Whether @p options fit a format for a matrix of @p nrows by @p ncols (-1: not known yet) on the context's device. Says more
- * than a conversion, which passes over what the format does not read: options that are not at their default must be read.
- * TESS_FORMAT_AUTO fits where some format takes what is asked. What the values alone can tell, as padding, is not looked at.
- * Errors: UNSUPPORTED, INVALID_ARGUMENT; the context's error says what does not fit, and what would.
- * tests/unit/test_storage_options.c
+ * Tells whether options fit their format, for a matrix of @p nrows by @p ncols (-1: unknown) on the context's device.
+ * A conversion ignores options that the format does not read. This function refuses them unless they are at their
+ * default.
+ * TESS_FORMAT_AUTO fits if some format takes what is asked. Padding depends on the matrix, and is not looked at.
+ * Errors: UNSUPPORTED, INVALID_ARGUMENT. The context's error says what does not fit, and what would.
+ * Test: tests/unit/test_storage_options.c.
  */
 TESS_EXPORT tess_status tess_storage_options_check(tess_context *ctx, int64_t nrows, int64_t ncols,
                                                    const tess_storage_options *options);

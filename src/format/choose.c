@@ -67,7 +67,8 @@ static bool blocks_take(const tess_storage_options *o)
            tess_in_set(can->arithmetics, (int)o->arithmetic) && !tess_storage_find_unread(can, o);
 }
 
-/* Whether they ask for something that the format in parts does not: what the papers' studies take, a precision, scales by blocks. */
+/* Whether they ask for something that the format in parts does not take: the papers' tiles, a precision, scales by
+   blocks. */
 static bool parts_refuse(const tess_context *ctx, const tess_storage_options *o)
 {
     const tess_format_capabilities *can = tess_format_can(tess_format_in_role(TESS_ROLE_PARTS));

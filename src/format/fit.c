@@ -7,6 +7,7 @@
 #include "format/choose.h"
 #include "matrix/matrix.h"
 #include "matrix/storage_options.h"
+#include "policy/assignment.h"
 
 /* ---- lists of words for messages ---- */
 
@@ -478,13 +479,16 @@ static tess_status check_all_read(tess_context *ctx, const tess_storage_options 
 
 static tess_status check_one(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_storage_options *options)
 {
+    const tess_format_capabilities *can = tess_format_can(options->format);
     tess_storage_options o = *options;
+    tess_policy_options resolved;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(check_format(ctx, &o));
     TESS_TRY(check_all_read(ctx, &o));
     tess_storage_settle(&o);
-    status = tess_storage_fits(ctx, nrows, ncols, &o);
+    TESS_TRY(tess_storage_fits(ctx, nrows, ncols, &o));
+    if (can->takes_parts || is_lossless_whole(can, &o)) { status = tess_policy_resolve(ctx, &o.policy, &resolved); }
 cleanup:
     return status;
 }

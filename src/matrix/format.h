@@ -86,12 +86,12 @@ static inline bool tess_in_set(unsigned set, int value)
     return value >= 0 && value < 32 && (set >> value & 1U) != 0;
 }
 
-/* A storage format: what it can do. `storage` is the format's own object. Its name and number are in registry/formats.def. */
+/* A storage format: what it can do. `storage` is the format's own object. registry/formats.def has name and number. */
 typedef struct tess_format_ops {
     tess_format_capabilities can;
     tess_format_role role;
-    /* What the capabilities do not say of options that fit them; NULL: nothing. nrows, ncols: -1 where they are not known. The
-       granularity is settled. Also asked of the bases of parts. */
+    /* What the capabilities do not say of options that fit them; NULL: nothing. nrows, ncols: -1 where they are not
+       known. The granularity is settled. Also asked of the bases of parts. */
     tess_status (*check_options)(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_storage_options *options);
     /* Of a format that takes parts: what they were assigned. */
     const tess_assignment_summary *(*summary)(const tess_matrix *a);

@@ -504,22 +504,50 @@ static int run_precisions(tess_context *ctx, tess_format format)
     return count;
 }
 
+static void run_variant(tess_context *ctx, const tess_storage_options *storage, const char *name)
+{
+    combination c = {ctx, storage->format, policy_of(storage).level[0].precision, *storage};
+
+    c.storage.slices.max_padding = 4.0 * MOST_PADDING; /* a level of few entries among many rows pads more */
+    print_message("             %s, %s, on %s\n", tess_format_name(c.format), name, ctx->backend->name);
+    run_combination(&c);
+}
+
+/* Two levels by each granularity, for a format that the list of variants does not have. */
+static int run_granularities(tess_context *ctx, tess_format format)
+{
+    int count = 0;
+
+    for (int g = TESS_GRANULARITY_ROW; g <= TESS_GRANULARITY_BLOCK; g++) {
+        tess_storage_options storage;
+
+        tess_storage_options_init(&storage);
+        storage.format = format;
+        storage.policy.granularity = (tess_granularity)g;
+        assert_int_equal(tess_policy_options_parse("fixed-range:0.7", &storage.policy), TESS_SUCCESS);
+        if (!tess_in_set(tess_format_can(format)->granularities, g)) { continue; }
+        run_variant(ctx, &storage, tess_granularity_name((tess_granularity)g));
+        count += 1;
+    }
+    return count;
+}
+
 static int run_variants(tess_context *ctx, tess_format format)
 {
     int count = 0;
 
     for (int k = 0; k < POLICY_VARIANTS; k++) {
-        combination c = {ctx, format, TESS_PRECISION_FP64, policy_variants[k].storage};
-
-        if (c.storage.format != format) { continue; }
-        c.precision = policy_of(&c.storage).level[0].precision;
-        c.storage.slices.max_padding = 4.0 * MOST_PADDING; /* a level of few entries among many rows pads more */
-        print_message("             %s, %s, on %s\n", tess_format_name(format), policy_variants[k].name,
-                      ctx->backend->name);
-        run_combination(&c);
+        if (policy_variants[k].storage.format != format) { continue; }
+        run_variant(ctx, &policy_variants[k].storage, policy_variants[k].name);
         count += 1;
     }
-    return count;
+    return count > 0 ? count : run_granularities(ctx, format);
+}
+
+/* The format that TESSERA_FORMATS names; NULL: all run. */
+static const char *chosen_format(void)
+{
+    return getenv("TESSERA_FORMATS");
 }
 
 static int run_combinations(tess_context *ctx)
@@ -529,17 +557,44 @@ static int run_combinations(tess_context *ctx)
     for (int i = 0; i < tess_format_count(); i++) {
         const tess_format format = tess_format_at(i);
 
+        if (chosen_format() && strcmp(chosen_format(), tess_format_name(format)) != 0) { continue; }
         count += takes_policy(format) ? run_variants(ctx, format) : run_precisions(ctx, format);
     }
+    assert_true(count > 0);
     return count;
 }
 
 static void every_combination_on_the_cpu(void **state)
 {
     tess_context *ctx = open_cpu(2);
+    const int count = run_combinations(ctx);
 
     (void)state;
-    assert_true(run_combinations(ctx) >= 4 * TESS_PRECISION_COUNT + POLICY_VARIANTS);
+    assert_true(chosen_format() || count >= 4 * TESS_PRECISION_COUNT + POLICY_VARIANTS);
+    tess_context_destroy(ctx);
+}
+
+/* Nothing but the device is asked, so that the context may say that it is one. */
+static void formats_for_the_host_are_refused_on_a_gpu(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    ctx->device = TESS_DEVICE_GPU;
+    for (int i = 0; i < tess_format_count(); i++) {
+        tess_storage_options storage;
+
+        tess_storage_options_init(&storage);
+        storage.format = tess_format_at(i);
+        if (tess_format_can(storage.format)->gpu_precisions != 0) {
+            assert_ok(ctx, tess_storage_options_check(ctx, -1, -1, &storage));
+            continue;
+        }
+        assert_fails(ctx, TESS_UNSUPPORTED, tess_storage_options_check(ctx, -1, -1, &storage));
+        assert_non_null(strstr(tess_context_last_error(ctx)->message, "for the host alone"));
+        assert_non_null(strstr(tess_context_last_error(ctx)->message, tess_format_name(storage.format)));
+    }
+    ctx->device = TESS_DEVICE_CPU;
     tess_context_destroy(ctx);
 }
 
@@ -552,7 +607,7 @@ static void every_combination_on_the_gpu(void **state)
         print_message("SKIPPED: no GPU in this build or machine\n");
         skip();
     }
-    assert_true(run_combinations(ctx) >= 4 * TESS_PRECISION_COUNT);
+    assert_true(run_combinations(ctx) >= (chosen_format() ? 1 : 4 * TESS_PRECISION_COUNT));
     tess_context_destroy(ctx);
 }
 
@@ -560,6 +615,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_combination_on_the_cpu),
+        cmocka_unit_test(formats_for_the_host_are_refused_on_a_gpu),
         cmocka_unit_test(every_combination_on_the_gpu),
     };
 

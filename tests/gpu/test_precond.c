@@ -80,7 +80,7 @@ static void *fetch(const void *device, int64_t bytes)
 
 static void check_stored(const twins *t)
 {
-    const tess_block_diagonal *host = &t->precond[0]->blocks, *device = &t->precond[1]->blocks;
+    const tess_block_diagonal *host = t->precond[0]->own, *device = t->precond[1]->own;
     const int64_t nblocks = block_count(host), values = (int64_t)host->block_size * host->block_size;
     char *inverse = fetch(device->inverse, device->bytes);
     int16_t *exponents = fetch(device->exponents, nblocks * 2);
@@ -205,7 +205,7 @@ static void check_applied(const oracle_csr *a, const tess_precond_options *o)
     for (int64_t i = 0; i < n; i++) {
         r[i] = (double)(float)r[i];
     }
-    bound_products(&t.precond[0]->blocks, r, magnitude);
+    bound_products(t.precond[0]->own, r, magnitude);
     for (int v = TESS_PRECISION_FP64; v <= TESS_PRECISION_FP32; v++) {
         const double rounding = v == TESS_PRECISION_FP32 ? 0x1p-23 : 0x1p-52;
 

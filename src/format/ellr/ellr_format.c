@@ -279,7 +279,7 @@ static int64_t ellr_bytes(const tess_matrix *a)
 const tess_format_ops ellr_format = {
     .can =
         {
-            .description = "ELLPACK-R: all rows padded to the longest",
+            .description = "ELLPACK-R, all rows padded to the longest",
             .precisions = TESS_EVERY_PRECISION,
             .gpu_precisions = TESS_EVERY_PRECISION,
             .policies = TESS_WHOLE_POLICIES,

@@ -55,7 +55,7 @@ expect 2 spmv blocks.mtx --format tiles --granularity entry
 err_has 'granularity entry: --format tiles takes block'
 expect 2 spmv blocks.mtx --format composite --granularity block --policy mean-3std
 err_has "granularity block: --format composite takes row"
-expect 3 solve blocks.mtx --solver jacobi --format split --granularity block
+expect 2 solve blocks.mtx --solver jacobi --format split --granularity block
 err_has 'granularity block'
 
 # split by blocks; its bytes are those that info gives by formula
