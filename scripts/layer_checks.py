@@ -247,7 +247,7 @@ def check_comments(rules, path, text):
 # ---- paths in documents ----
 
 SPAN = re.compile(r"`([^`\n]+)`|\]\(([^)\s]+)\)")
-PATH_LETTERS = re.compile(r"[\w{][\w.{},*<>/-]*")
+PATH_LETTERS = re.compile(r"[A-Za-z0-9{][\w.{},*<>/-]*")
 
 
 def is_path(rules, word, tops):

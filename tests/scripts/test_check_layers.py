@@ -36,7 +36,7 @@ CLEAN = {
     "docs/results/log.md": WIDE + "\n",
     "docs/index.md": f"| {WIDE} |\n```\n{WIDE}\n```\nhttps://example.org/{WIDE}\n`no/such.c`\n",
     "CONTRIBUTING.md": "`src/format/csr/`, `format/<name>/<name>.h`, `csr.h:12`, `docs/{index,results/log}.md`,\n"
-    "`a/b`, [index](docs/index.md#top), `build/x.c`, `tests/*/test_*.c`, [site](https://example.org)\n",
+    "`a/b`, `_host.c`, [index](docs/index.md#top), `build/x.c`, `tests/*/test_*.c`, [site](https://example.org)\n",
 }
 
 
