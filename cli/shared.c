@@ -124,8 +124,8 @@ static const struct argp_option storage_options[] = {
      "without "
      "where it pads little; else split or csr",
      0},
-    {"matrix-precision", KEY_PRECISION, "P", 0,
-     "precision the matrix is stored in: fp64 (default), fp32, bf16, fp16, e4m3 or e5m2", 0},
+    {"matrix-precision", KEY_PRECISION, "P", 0, "precision the matrix is stored in (default fp64):" CLI_PRECISION_NAMES,
+     0},
     {"max-padding", KEY_PADDING, "R", 0, "ellr, sell, dia: the most entries stored per nonzero (default 3)", 0},
     {"sell-window", KEY_WINDOW, "N", 0,
      "sell: rows sorted by length within N rows, 1 to 4096 (default 256; 1: not sorted)", 0},
