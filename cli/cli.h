@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <tessera/codec.h>
 #include <tessera/papers.h>
 #include <tessera/tessera.h>
 
@@ -169,6 +170,10 @@ int cli_load_vector(tess_context *ctx, const cli_vector_choice *choice, const ch
 bool cli_is_matrix_path(const char *path);
 int cli_write_matrix(const tess_matrix *a, const char *path, bool symmetric);
 double cli_seconds(void);
+
+/* " fp64 fp32 ...", for texts. */
+#define CLI_PRECISION_NAMES TESS_PRECISION_LIST(CLI_PRECISION_NAME)
+#define CLI_PRECISION_NAME(NAME, value, name, ...) " " #name
 
 /* ---- formats.c: what formats can do ---- */
 

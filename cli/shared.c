@@ -121,8 +121,8 @@ static error_t parse_storage(int key, char *arg, struct argp_state *state)
 static const struct argp_option storage_options[] = {
     {"format", KEY_FORMAT, "NAME", 0, "{formats}; {shorthands}, with --policy mean-3std; auto: chosen for the matrix",
      0},
-    {"matrix-precision", KEY_PRECISION, "P", 0,
-     "precision the matrix is stored in: fp64 (default), fp32, bf16, fp16, e4m3 or e5m2", 0},
+    {"matrix-precision", KEY_PRECISION, "P", 0, "precision the matrix is stored in (default fp64):" CLI_PRECISION_NAMES,
+     0},
     {"max-padding", KEY_PADDING, "R", 0, "{pads}: the most entries stored per nonzero (default 3)", 0},
     {"sell-window", KEY_WINDOW, "N", 0,
      "{sorts}: rows sorted by length within N rows, 1 to 4096 (default 256; 1: not sorted)", 0},

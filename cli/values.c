@@ -146,8 +146,8 @@ tess_role_precision cli_parse_role(struct argp_state *state, const char *option,
     tess_role_precision role = {.given = 0};
     if (tess_role_precision_parse(text, &role) != TESS_SUCCESS) {
         argp_error(state,
-                   "--%s: '%s' is not STORAGE or STORAGE/ARITHMETIC; storage: fp64, fp32, bf16, fp16, e4m3, e5m2; "
-                   "arithmetic: fp64, or fp32 with storage below fp64",
+                   "--%s: '%s' is not STORAGE or STORAGE/ARITHMETIC; storage:" CLI_PRECISION_NAMES "; arithmetic: "
+                   "fp64, or fp32 with storage below fp64",
                    option, text);
     }
     return role;

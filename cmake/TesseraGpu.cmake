@@ -175,25 +175,27 @@ function(tess_emulated_options target)
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${flags}>")
 endfunction()
 
-# Lists in `out` the sources for nvcc: those of src, *_stored_device.cu once for each storage type (device/gpu/storage_types.cuh says why).
+# Lists in `out` the sources for nvcc: those of src, *_stored_device.cu once for each line of TESS_PRECISION_LIST
+# (device/gpu/storage_types.cuh says why).
 function(tess_cuda_sources out)
     set(sources ${tess_gpu_sources})
     set(each ${tess_gpu_sources})
     list(FILTER sources EXCLUDE REGEX "_stored_device[.]cu$")
     list(FILTER each INCLUDE REGEX "_stored_device[.]cu$")
-    set(types ${PROJECT_SOURCE_DIR}/src/device/gpu/storage_types.cuh)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${types})
-    file(READ ${types} text)
-    string(REGEX MATCHALL "\n    X[(][^)]+[)]" types "${text}")
+    set(codec ${PROJECT_SOURCE_DIR}/include/tessera/codec.h)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${codec})
+    file(READ ${codec} text)
+    string(REGEX MATCHALL "\n    X[(]with, [^)]+[)]" precisions "${text}") # the lines of TESS_PRECISION_LIST
+    list(LENGTH precisions count)
     foreach(source IN LISTS each)
         file(RELATIVE_PATH included ${PROJECT_SOURCE_DIR}/src ${source})
         cmake_path(GET source STEM name)
-        foreach(each_type IN LISTS types)
-            string(REGEX MATCH "X[(]([^,]+), ([A-Z0-9]+)[)]" found "${each_type}")
-            set(wrapper ${PROJECT_BINARY_DIR}/stored/${name}_${CMAKE_MATCH_2}.cu)
+        foreach(precision IN LISTS precisions)
+            string(REGEX MATCH "with, ([A-Z0-9]+), [0-9]+, ([a-z0-9]+)," found "${precision}")
+            set(wrapper ${PROJECT_BINARY_DIR}/stored/${name}_${CMAKE_MATCH_1}.cu)
             file(CONFIGURE OUTPUT ${wrapper} @ONLY CONTENT
-"#define TESS_STORED_TYPE ${CMAKE_MATCH_1}
-#define TESS_STORED_NAME ${CMAKE_MATCH_2}
+"#define TESS_STORED_TYPE tess::${CMAKE_MATCH_2}
+#define TESS_STORED_COUNT ${count}
 #include \"${included}\"
 ")
             list(APPEND sources ${wrapper})

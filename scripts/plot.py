@@ -19,6 +19,7 @@ what we are compared with. Needs matplotlib (Debian: python3-matplotlib).
 """
 import argparse
 import pathlib
+import re
 import sys
 import tempfile
 
@@ -39,18 +40,26 @@ FLOPS = {
 
 # ---- rooflines: the paper's Figures 3 to 5 ----
 
+def bytes_of(storage):
+    """8 of fp64, 1 of e4m3: names say it. None of what is no precision."""
+    named = re.fullmatch(r"(?:fp|bf)(\d+)", storage)
+    parts = re.fullmatch(r"e(\d+)m(\d+)", storage)
+    if parts:
+        return (1 + int(parts[1]) + int(parts[2])) // 8
+    return int(named[1]) // 8 if named else None
+
+
 def draw_ceilings(axis, head, storages, low, high):
     """Dashed: what bandwidth and arithmetic allow, as measured in the same run."""
     dashed = {"color": "#b0b0b0", "linewidth": 0.9, "linestyle": (0, (4, 3)), "zorder": 1}
     peaks = {name: head.get("peak", {}).get(f"{name}_gflops", 0.0) for name in ("fp64", "fp32")}
-    size = {"fp64": 8, "fp32": 4, "fp16": 2, "bf16": 2, "e4m3": 1, "e5m2": 1}
     for name, peak in peaks.items():
         if peak > 0:
             axis.plot([low, high], [peak, peak], **dashed)
             axis.annotate(f"{name} peak {peak:,.0f}", (low, peak), xytext=(2, 3), textcoords="offset points",
                           fontsize=7.5, color="#606060")
     read = head.get("bandwidth", {}).get("read_gbs", 0.0)
-    for width in sorted({size[s] for s in storages if s in size}):
+    for width in sorted({bytes_of(storage) for storage in storages} - {None}):
         if read > 0 and max(peaks.values()) > 0:
             end = min(high, max(peaks.values()) * width / read)
             axis.plot([low, end], [read / width * low, read / width * end], **dashed)

@@ -34,18 +34,22 @@
 #endif
 
 /*
- * X(NAME, value, name, type that holds one value, significand bits with the hidden one, smallest normal exponent,
- *   largest exponent, largest finite magnitude).
+ * The list of precisions, a line each: X(with, NAME, value, name, type that holds one value, significand bits with the
+ * hidden one, smallest normal exponent, largest exponent, largest finite magnitude); `with` is handed through.
  * A normal number is 1.f * 2^e with emin <= e <= emax: the exponents are those of frexp() minus one. Each precision has
  * tess_<name>_{from,to}_{float,double} below.
  */
-#define TESS_PRECISION_LIST(X)                                        \
-    X(FP64, 0, fp64, double, 53, -1022, 1023, 0x1.fffffffffffffp1023) \
-    X(FP32, 1, fp32, float, 24, -126, 127, 0x1.fffffep127)            \
-    X(BF16, 2, bf16, uint16_t, 8, -126, 127, 0x1.fep127)              \
-    X(FP16, 3, fp16, uint16_t, 11, -14, 15, 65504.0)                  \
-    X(E4M3, 4, e4m3, uint8_t, 4, -6, 8, 448.0)                        \
-    X(E5M2, 5, e5m2, uint8_t, 3, -14, 15, 57344.0)
+#define TESS_PRECISION_LIST_WITH(X, with)                                   \
+    X(with, FP64, 0, fp64, double, 53, -1022, 1023, 0x1.fffffffffffffp1023) \
+    X(with, FP32, 1, fp32, float, 24, -126, 127, 0x1.fffffep127)            \
+    X(with, BF16, 2, bf16, uint16_t, 8, -126, 127, 0x1.fep127)              \
+    X(with, FP16, 3, fp16, uint16_t, 11, -14, 15, 65504.0)                  \
+    X(with, E4M3, 4, e4m3, uint8_t, 4, -6, 8, 448.0)                        \
+    X(with, E5M2, 5, e5m2, uint8_t, 3, -14, 15, 57344.0)
+
+/* The same with X(NAME, value, ...). */
+#define TESS_PRECISION_LIST(X) TESS_PRECISION_LIST_WITH(TESS_PRECISION_LINE, X)
+#define TESS_PRECISION_LINE(X, ...) X(__VA_ARGS__)
 
 /** The result of encoding a finite value that is too large. */
 typedef enum tess_overflow {
@@ -445,6 +449,15 @@ TESS_HD void tess_store_float(tess_precision precision, void *data, int64_t i, f
         TESS_PRECISION_LIST(TESS_CASE)
 #undef TESS_CASE
     }
+}
+
+/** 1 where @p precision has Inf, 0 where it stores Inf as NaN. */
+TESS_HD int tess_has_infinity(tess_precision precision)
+{
+    uint64_t code = 0;
+
+    tess_store_float(precision, &code, 0, tess_float_of_bits(0x7f800000U), TESS_OVERFLOW_INFINITY);
+    return tess_float_bits(tess_load_float(precision, &code, 0)) == 0x7f800000U;
 }
 
 /* ---- a scale for stored values ---- */

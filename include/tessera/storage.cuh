@@ -29,90 +29,70 @@
 
 namespace tess {
 
-struct bf16 {
-    uint16_t bits;
-};
-struct fp16 {
-    uint16_t bits;
-};
-struct e4m3 {
-    uint8_t bits;
-};
-struct e5m2 {
-    uint8_t bits;
-};
+/* A type for each line of TESS_PRECISION_LIST, by the type that holds its values: tess::fp64, tess::fp32, ... */
+#define TESS_TYPE_double(name) typedef double name;
+#define TESS_TYPE_float(name) typedef float name;
+#define TESS_TYPE_uint16_t(name) \
+    struct name {                \
+        uint16_t bits;           \
+    };
+#define TESS_TYPE_uint8_t(name) \
+    struct name {               \
+        uint8_t bits;           \
+    };
+#define TESS_STORAGE_TYPE(NAME, value, name, type, ...) TESS_TYPE_##type(name)
+TESS_PRECISION_LIST(TESS_STORAGE_TYPE)
+#undef TESS_STORAGE_TYPE
+#undef TESS_TYPE_double
+#undef TESS_TYPE_float
+#undef TESS_TYPE_uint16_t
+#undef TESS_TYPE_uint8_t
+
+namespace detail {
+
+/* What the codecs of codec.h take. */
+TESS_ATTRIBUTES inline double code_of(double stored)
+{
+    return stored;
+}
+TESS_ATTRIBUTES inline float code_of(float stored)
+{
+    return stored;
+}
+template <typename Storage>
+TESS_ATTRIBUTES inline auto code_of(Storage stored)
+{
+    return stored.bits;
+}
+
+} // namespace detail
 
 /* The precision of a storage type, its decoding and its encoding. */
 template <typename Storage>
 struct storage_traits;
 
-template <>
-struct storage_traits<double> {
-    static constexpr tess_precision precision = TESS_PRECISION_FP64;
-    TESS_ATTRIBUTES static double to_double(double s)
-    {
-        return s;
-    }
-    TESS_ATTRIBUTES static float to_float(double s)
-    {
-        return static_cast<float>(s);
-    }
-    TESS_ATTRIBUTES static double from(double v, tess_overflow)
-    {
-        return v;
-    }
-    TESS_ATTRIBUTES static double from(float v, tess_overflow)
-    {
-        return static_cast<double>(v);
-    }
-};
-
-template <>
-struct storage_traits<float> {
-    static constexpr tess_precision precision = TESS_PRECISION_FP32;
-    TESS_ATTRIBUTES static double to_double(float s)
-    {
-        return static_cast<double>(s);
-    }
-    TESS_ATTRIBUTES static float to_float(float s)
-    {
-        return s;
-    }
-    TESS_ATTRIBUTES static float from(double v, tess_overflow o)
-    {
-        return tess_fp32_from_double(v, o);
-    }
-    TESS_ATTRIBUTES static float from(float v, tess_overflow)
-    {
-        return v;
-    }
-};
-
-#define TESS_STORAGE_TRAITS(type, PRECISION)                                    \
-    template <>                                                                 \
-    struct storage_traits<type> {                                               \
-        static constexpr tess_precision precision = TESS_PRECISION_##PRECISION; \
-        TESS_ATTRIBUTES static double to_double(type s)                         \
-        {                                                                       \
-            return tess_##type##_to_double(s.bits);                             \
-        }                                                                       \
-        TESS_ATTRIBUTES static float to_float(type s)                           \
-        {                                                                       \
-            return tess_##type##_to_float(s.bits);                              \
-        }                                                                       \
-        TESS_ATTRIBUTES static type from(double v, tess_overflow o)             \
-        {                                                                       \
-            return type{tess_##type##_from_double(v, o)};                       \
-        }                                                                       \
-        TESS_ATTRIBUTES static type from(float v, tess_overflow o)              \
-        {                                                                       \
-            return type{tess_##type##_from_float(v, o)};                        \
-        }                                                                       \
+#define TESS_STORAGE_TRAITS(NAME, value, name, ...)                        \
+    template <>                                                            \
+    struct storage_traits<name> {                                          \
+        static constexpr tess_precision precision = TESS_PRECISION_##NAME; \
+        TESS_ATTRIBUTES static double to_double(name s)                    \
+        {                                                                  \
+            return tess_##name##_to_double(detail::code_of(s));            \
+        }                                                                  \
+        TESS_ATTRIBUTES static float to_float(name s)                      \
+        {                                                                  \
+            return tess_##name##_to_float(detail::code_of(s));             \
+        }                                                                  \
+        TESS_ATTRIBUTES static name from(double v, tess_overflow o)        \
+        {                                                                  \
+            return name{tess_##name##_from_double(v, o)};                  \
+        }                                                                  \
+        TESS_ATTRIBUTES static name from(float v, tess_overflow o)         \
+        {                                                                  \
+            return name{tess_##name##_from_float(v, o)};                   \
+        }                                                                  \
     };
-TESS_STORAGE_TRAITS(bf16, BF16)
-TESS_STORAGE_TRAITS(fp16, FP16)
-TESS_STORAGE_TRAITS(e4m3, E4M3)
-TESS_STORAGE_TRAITS(e5m2, E5M2)
+TESS_PRECISION_LIST(TESS_STORAGE_TRAITS)
 #undef TESS_STORAGE_TRAITS
 
 /** The value of @p stored in Arithmetic (double or float). Exact, except FP64 storage read as float. */
@@ -187,6 +167,34 @@ TESS_ATTRIBUTES inline void store_pack(Storage *data, const pack<Storage, N> &fr
     *reinterpret_cast<detail::words<bytes> *>(data) = words;
 }
 
+#if TESS_HARDWARE_FP8
+namespace detail {
+
+/* Storage types of which the hardware decodes two values at once to two of fp16. */
+template <typename Storage>
+struct two_at_once {
+    static constexpr bool are = false;
+};
+template <>
+struct two_at_once<e4m3> {
+    static constexpr bool are = true;
+    TESS_ATTRIBUTES static uint32_t to_halves(uint16_t two)
+    {
+        return tess_e4m3_to_halves(two);
+    }
+};
+template <>
+struct two_at_once<e5m2> {
+    static constexpr bool are = true;
+    TESS_ATTRIBUTES static uint32_t to_halves(uint16_t two)
+    {
+        return tess_e5m2_to_halves(two);
+    }
+};
+
+} // namespace detail
+#endif
+
 /**
  * Decodes a pack, to the same values as decode. Device code decodes 8-bit values in pairs to fp16, and these to double:
  * 1.5 conversion instructions a value, of which a multiprocessor completes 16 a clock.
@@ -195,14 +203,13 @@ template <typename Arithmetic, typename Storage, int N>
 TESS_ATTRIBUTES inline void decode_pack(const pack<Storage, N> &from, Arithmetic (&to)[N])
 {
 #if TESS_HARDWARE_FP8
-    if constexpr (sizeof(Storage) == 1 && N % 2 == 0) {
-        constexpr bool is_e4m3 = storage_traits<Storage>::precision == TESS_PRECISION_E4M3;
+    if constexpr (detail::two_at_once<Storage>::are && N % 2 == 0) {
         uint16_t two[N / 2];
 
         memcpy(two, &from, sizeof two);
         TESS_UNROLL
         for (int i = 0; i < N / 2; i++) {
-            uint32_t halves = is_e4m3 ? tess_e4m3_to_halves(two[i]) : tess_e5m2_to_halves(two[i]);
+            uint32_t halves = detail::two_at_once<Storage>::to_halves(two[i]);
 
             to[2 * i] = decode<Arithmetic>(fp16{static_cast<uint16_t>(halves)});
             to[2 * i + 1] = decode<Arithmetic>(fp16{static_cast<uint16_t>(halves >> 16)});

@@ -4,19 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include <tessera/codec.h>
-
-typedef struct precision_traits {
-    size_t bytes;
-    int bits, emin, emax;
-    double max;
-} precision_traits;
-
-static const precision_traits traits[TESS_PRECISION_COUNT] = {
-#define TRAITS(NAME, value, name, type, bits, emin, emax, max) [value] = {sizeof(type), bits, emin, emax, max},
-    TESS_PRECISION_LIST(TRAITS)
-#undef TRAITS
-};
+#include "base/precision_traits.h"
 
 #define SAME_NUMBER(NAME, value, ...) \
     _Static_assert(TESS_PRECISION_##NAME == (value), "the enum of precision.h and the list of codec.h agree");
@@ -33,7 +21,7 @@ static int is_known(tess_precision precision)
 
 size_t tess_precision_bytes(tess_precision precision)
 {
-    return is_known(precision) ? traits[precision].bytes : 0;
+    return tess_storage_bytes(precision);
 }
 
 tess_status tess_role_precision_parse(const char *text, tess_role_precision *out)
@@ -62,29 +50,31 @@ tess_status tess_role_precision_parse(const char *text, tess_role_precision *out
 
 double tess_precision_unit_roundoff(tess_precision precision)
 {
-    return is_known(precision) ? ldexp(1.0, -traits[precision].bits) : NAN;
+    return is_known(precision) ? ldexp(1.0, -precision_traits_of(precision).digits) : NAN;
 }
 
 double tess_precision_smallest(tess_precision precision)
 {
-    return is_known(precision) ? ldexp(1.0, traits[precision].emin - traits[precision].bits + 1) : NAN;
+    const precision_traits t = precision_traits_of(precision);
+
+    return is_known(precision) ? ldexp(1.0, t.emin - t.digits + 1) : NAN;
 }
 
 int tess_precision_holds(tess_precision precision, double value)
 {
-    const precision_traits *t = is_known(precision) ? &traits[precision] : NULL;
+    const precision_traits t = precision_traits_of(precision);
     double scaled;
     int exponent = 0, lowest;
 
-    if (!t) { return 0; }
+    if (!is_known(precision)) { return 0; }
     if (isnan(value)) { return 1; }
-    if (isinf(value)) { return precision != TESS_PRECISION_E4M3; }
+    if (isinf(value)) { return tess_has_infinity(precision); }
     if (value == 0.0) { return 1; }
-    if (fabs(value) > t->max) { return 0; }
+    if (fabs(value) > t.largest) { return 0; }
     /* The value must be a multiple of the spacing at its exponent, or of the smallest subnormal. */
     frexp(value, &exponent);
     exponent -= 1;
-    lowest = (exponent < t->emin ? t->emin : exponent) - (t->bits - 1);
+    lowest = (exponent < t.emin ? t.emin : exponent) - (t.digits - 1);
     scaled = ldexp(fabs(value), -lowest / 2);
     scaled = ldexp(scaled, -lowest - -lowest / 2);
     return scaled == floor(scaled);

@@ -64,14 +64,10 @@ __device__ inline void load_x_stored(const tess_dense_view &x, int64_t at, int c
 template <typename T, int V>
 __device__ inline void load_x(const tess_dense_view &x, int64_t at, int count, T *to)
 {
-    switch (x.precision) {
-    case TESS_PRECISION_FP64: load_x_stored<TESS_PRECISION_FP64, T, V>(x, at, count, to); break;
-    case TESS_PRECISION_FP32: load_x_stored<TESS_PRECISION_FP32, T, V>(x, at, count, to); break;
-    case TESS_PRECISION_BF16: load_x_stored<TESS_PRECISION_BF16, T, V>(x, at, count, to); break;
-    case TESS_PRECISION_FP16: load_x_stored<TESS_PRECISION_FP16, T, V>(x, at, count, to); break;
-    case TESS_PRECISION_E4M3: load_x_stored<TESS_PRECISION_E4M3, T, V>(x, at, count, to); break;
-    case TESS_PRECISION_E5M2: load_x_stored<TESS_PRECISION_E5M2, T, V>(x, at, count, to); break;
-    }
+    gpu_call_by_storage(
+        x.precision,
+        [](auto stored, auto &...arguments) { load_x_stored<decltype(stored)::precision, T, V>(arguments...); }, x, at,
+        count, to);
 }
 
 /* The thread's V values of X(:, k) in a step; step: its first row. */
@@ -261,6 +257,6 @@ gemv_choice gemv_choose_columns(const tess_gemv_args &g)
     return gemv_choose_arithmetic<columns_family, S>(g);
 }
 
-#define CHOOSE(S, NAME) template gemv_choice gemv_choose_columns<S>(const tess_gemv_args &);
+#define CHOOSE(S) template gemv_choice gemv_choose_columns<S>(const tess_gemv_args &);
 STORED_TYPES(CHOOSE)
 #undef CHOOSE

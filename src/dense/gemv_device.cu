@@ -110,13 +110,11 @@ gemv_choice choose_kernel(const tess_gemv_args &g)
 {
     const bool transposed = g.operation == TESS_OP_TRANSPOSE;
 
-    switch (g.a.precision) {
-#define CHOOSE(S, NAME) \
-    case TESS_PRECISION_##NAME: return transposed ? gemv_choose_columns<S>(g) : gemv_choose_rows<S>(g);
-        STORAGE_TYPES(CHOOSE)
-#undef CHOOSE
-    }
-    return {nullptr, 0};
+    return gpu_by_storage(g.a.precision, gemv_choice{nullptr, 0}, [&](auto stored) {
+        typedef typename decltype(stored)::type S;
+
+        return transposed ? gemv_choose_columns<S>(g) : gemv_choose_rows<S>(g);
+    });
 }
 
 } // namespace

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/by_precision.h"
 #include "dense/gemv_host.h"
 #include "device/host/host.h"
 

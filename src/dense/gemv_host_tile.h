@@ -156,18 +156,17 @@ static void NAMED(multiply_tile)(const tess_gemv_args *g, const gemv_tile *tile,
     }
 }
 
+static inline __attribute__((always_inline)) void NAMED(load_stored)(tess_precision precision, const tess_dense_view *v,
+                                                                     int64_t at, int64_t count, REAL *out)
+{
+    for (int64_t i = 0; i < count; i++) {
+        out[i] = LOAD(precision, v->data, at + i);
+    }
+}
+
 static void NAMED(load_values)(const tess_dense_view *v, int64_t at, int64_t count, REAL *out)
 {
-    switch (v->precision) {
-#define TESS_GEMV_LOAD(NAME, ...)                                  \
-    case TESS_PRECISION_##NAME:                                    \
-        for (int64_t i = 0; i < count; i++) {                      \
-            out[i] = LOAD(TESS_PRECISION_##NAME, v->data, at + i); \
-        }                                                          \
-        break;
-        TESS_PRECISION_LIST(TESS_GEMV_LOAD)
-#undef TESS_GEMV_LOAD
-    }
+    CALL_BY_PRECISION(v->precision, NAMED(load_stored), v, at, count, out);
 }
 
 /* The tile's share of A^T times X: GEMV_ROWS rows at a time, their sums added up in order. */

@@ -209,6 +209,6 @@ gemv_choice gemv_choose_rows(const tess_gemv_args &g)
     return gemv_choose_arithmetic<rows_family, S>(g);
 }
 
-#define CHOOSE(S, NAME) template gemv_choice gemv_choose_rows<S>(const tess_gemv_args &);
+#define CHOOSE(S) template gemv_choice gemv_choose_rows<S>(const tess_gemv_args &);
 STORED_TYPES(CHOOSE)
 #undef CHOOSE

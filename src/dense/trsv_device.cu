@@ -37,13 +37,8 @@ static tess_status solve_triangle(tess_context *ctx, const tess_trsv_args *args)
     job.patience = gpu_state_of(ctx)->patience;
     status = find_room(ctx, &job);
     if (status != TESS_SUCCESS) { return status; }
-    switch (args->a.precision) {
-#define LAUNCH(S, NAME) \
-    case TESS_PRECISION_##NAME: return trsv_launch<S>(ctx, args, &job);
-        STORAGE_TYPES(LAUNCH)
-#undef LAUNCH
-    }
-    return tess_fail(ctx, TESS_INTERNAL, NULL, "storage precision %d", static_cast<int>(args->a.precision));
+    return gpu_by_storage(ctx, args->a.precision,
+                          [&](auto stored) { return trsv_launch<typename decltype(stored)::type>(ctx, args, &job); });
 }
 
 extern "C" const trsv_ops *trsv_gpu_ops(void)

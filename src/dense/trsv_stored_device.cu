@@ -324,6 +324,6 @@ tess_status trsv_launch(tess_context *ctx, const tess_trsv_args *args, solve_job
                                                             : launch<S, double>(ctx, args, *job);
 }
 
-#define LAUNCH(S, NAME) template tess_status trsv_launch<S>(tess_context *, const tess_trsv_args *, solve_job *);
+#define LAUNCH(S) template tess_status trsv_launch<S>(tess_context *, const tess_trsv_args *, solve_job *);
 STORED_TYPES(LAUNCH)
 #undef LAUNCH

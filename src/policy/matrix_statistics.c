@@ -61,9 +61,9 @@ static inline void count_exact(double value, int64_t *exact)
     int high = biased - 1023;
     int low = fraction == 0 ? high : high - 52 + __builtin_ctzll(fraction);
     double magnitude = fabs(value);
-#define COUNT_EXACT(NAME, index, name, type, digits, emin, emax, max)        \
-    exact[index] += (index) == TESS_PRECISION_FP64 || zero ||                \
-                    (special ? !(infinite && (index) == TESS_PRECISION_E4M3) \
+#define COUNT_EXACT(NAME, index, name, type, digits, emin, emax, max)                   \
+    exact[index] += (index) == TESS_PRECISION_FP64 || zero ||                           \
+                    (special ? !(infinite && !tess_has_infinity(TESS_PRECISION_##NAME)) \
                              : low >= (high > (emin) ? high : (emin)) - ((digits)-1) && magnitude <= (max));
     TESS_PRECISION_LIST(COUNT_EXACT)
 #undef COUNT_EXACT

@@ -6,6 +6,7 @@
 
 #include "base/decimal.h"
 #include "base/options.h"
+#include "base/precision_traits.h"
 #include "policy/assignment.h"
 #include "policy/rules.h"
 
@@ -239,21 +240,15 @@ static double largest_rounded_to(double largest, int half)
 
 static policy_limits limits_of(tess_precision precision, bool lossless)
 {
-    policy_limits limits = {0.0, 0.0, 0};
+    const precision_traits p = precision_traits_of(precision);
+    policy_limits limits = {p.largest, ldexp(1.0, p.emin), p.emax < 64 ? p.emax - 1 : 62};
 
-    switch (precision) {
-#define LIMITS(NAME, value, name, type, bits, emin, emax, max)                        \
-    case TESS_PRECISION_##NAME:                                                       \
-        limits = (policy_limits){max, ldexp(1.0, emin), (emax) < 64 ? (emax)-1 : 62}; \
-        if ((value) != TESS_PRECISION_FP64 && lossless) {                             \
-            limits.largest = largest_rounded_to(max, (emax) - (bits));                \
-            limits.smallest = ldexp(1.0, (emin) - ((bits)-1));                        \
-        }                                                                             \
-        break;
-        TESS_PRECISION_LIST(LIMITS)
-#undef LIMITS
+    if (precision == TESS_PRECISION_FP64) {
+        limits.smallest = 0.0;
+    } else if (lossless) {
+        limits.largest = largest_rounded_to(p.largest, p.emax - p.digits);
+        limits.smallest = ldexp(1.0, p.emin - (p.digits - 1));
     }
-    if (precision == TESS_PRECISION_FP64) { limits.smallest = 0.0; }
     return limits;
 }
 

@@ -14,13 +14,11 @@ typedef void (*merged_kernel)(merged_task);
 template <bool CLUSTER>
 merged_kernel kernel_for(tess_precision precision)
 {
-    switch (precision) { /* those of factors */
-    case TESS_PRECISION_FP64: return solve_merged<double, CLUSTER>;
-    case TESS_PRECISION_FP32: return solve_merged<float, CLUSTER>;
-    case TESS_PRECISION_BF16: return solve_merged<tess::bf16, CLUSTER>;
-    case TESS_PRECISION_FP16: return solve_merged<tess::fp16, CLUSTER>;
-    default: return nullptr;
-    }
+    typedef storage_of_bytes_or_more<2> of_factors;
+
+    return gpu_by_storage<of_factors>(precision, merged_kernel(nullptr), [](auto stored) {
+        return merged_kernel(solve_merged<typename decltype(stored)::type, CLUSTER>);
+    });
 }
 
 merged_kernel kernel_of(tess_precision precision, bool cluster)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Merged triangles on the host: one thread goes through the records group by group, and adds up as lanes of a GPU do. */
-#include <tessera/codec.h>
-
+#include "base/by_precision.h"
 #include "device/host/host.h"
 #include "triangular/leaf.h"
 #include "triangular/merged.h"
@@ -78,18 +77,17 @@ static inline __attribute__((always_inline)) void solve_slice(tess_precision pre
     }
 }
 
+static inline __attribute__((always_inline)) void solve_slices(tess_precision precision, const host_record *r,
+                                                               int64_t slices)
+{
+    for (int64_t s = 0; s < slices; s++) {
+        solve_slice(precision, r, s);
+    }
+}
+
 static void solve_record(const host_record *r)
 {
-    switch (r->v->precision) {
-#define CASE(NAME, value, name, type, bits, emin, emax, max) \
-    case TESS_PRECISION_##NAME:                              \
-        for (int64_t s = 0; s < head_of(r)->slices; s++) {   \
-            solve_slice(TESS_PRECISION_##NAME, r, s);        \
-        }                                                    \
-        break;
-        TESS_PRECISION_LIST(CASE)
-#undef CASE
-    }
+    CALL_BY_PRECISION(r->v->precision, solve_slices, r, head_of(r)->slices);
 }
 
 static void load_right_side(const merged_view *v, const double *b)

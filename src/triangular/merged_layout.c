@@ -5,8 +5,7 @@
 #include <omp.h>
 #include <string.h>
 
-#include <tessera/codec.h>
-
+#include "base/by_precision.h"
 #include "device/host/host.h"
 
 /* Slices that a block works on at a time, and cycles: of 32 entries where all of these are busy, of one where few are, and of a
@@ -334,12 +333,7 @@ static inline __attribute__((always_inline)) void write_slice(tess_precision pre
 
 static void write_slice_as(const record_writer *w, const layout_piece *piece, int64_t s, int64_t at, int64_t length)
 {
-    switch (w->l->precision) {
-#define CASE(NAME, value, name, type, bits, emin, emax, max) \
-    case TESS_PRECISION_##NAME: write_slice(TESS_PRECISION_##NAME, w, piece, s, at, length); break;
-        TESS_PRECISION_LIST(CASE)
-#undef CASE
-    }
+    CALL_BY_PRECISION(w->l->precision, write_slice, w, piece, s, at, length);
 }
 
 /* Numbers of a piece's rows among the block's. */

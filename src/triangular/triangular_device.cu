@@ -241,13 +241,8 @@ static tess_status solve(tess_context *ctx, const triangle_leaf *leaf, const tri
 {
     gpu_scope scope(ctx);
 
-    switch (leaf->precision) {
-#define CASE(type, NAME) \
-    case TESS_PRECISION_##NAME: return launch<type>(ctx, leaf, args);
-        STORAGE_TYPES(CASE)
-#undef CASE
-    }
-    return tess_fail(ctx, TESS_INTERNAL, nullptr, "storage precision %d", static_cast<int>(leaf->precision));
+    return gpu_by_storage(ctx, leaf->precision,
+                          [&](auto stored) { return launch<typename decltype(stored)::type>(ctx, leaf, args); });
 }
 
 extern "C" const triangle_ops *triangle_gpu_ops(void)

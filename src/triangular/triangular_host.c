@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Triangular solves on the host: a row is one thread's, and its sum has the order of its columns. */
-#include <tessera/codec.h>
-
+#include "base/by_precision.h"
 #include "base/offsets.h"
 #include "device/host/host.h"
 #include "triangular/leaf.h"
@@ -25,19 +24,18 @@ static inline __attribute__((always_inline)) void solve_row(tess_precision preci
     if (args->scaled) { args->scaled[row] = args->scale[row] * value; }
 }
 
+static inline __attribute__((always_inline)) void solve_stored_rows(tess_precision precision, const solve_task *task,
+                                                                    int64_t begin, int64_t end)
+{
+    for (int64_t p = begin; p < end; p++) {
+        solve_row(precision, task, p);
+    }
+}
+
 /* Positions begin .. end - 1. */
 static void solve_rows(const solve_task *task, int64_t begin, int64_t end)
 {
-    switch (task->leaf->precision) {
-#define CASE(NAME, value, name, type, bits, emin, emax, max) \
-    case TESS_PRECISION_##NAME:                              \
-        for (int64_t p = begin; p < end; p++) {              \
-            solve_row(TESS_PRECISION_##NAME, task, p);       \
-        }                                                    \
-        break;
-        TESS_PRECISION_LIST(CASE)
-#undef CASE
-    }
+    CALL_BY_PRECISION(task->leaf->precision, solve_stored_rows, task, begin, end);
 }
 
 /* Rows that a thread takes at a time from a level. */

@@ -198,12 +198,9 @@ static void check()
 template <template <typename> class Work>
 static void check_storages()
 {
-    check<Work<double>, double>();
-    check<Work<float>, float>();
-    check<Work<tess::bf16>, tess::bf16>();
-    check<Work<tess::fp16>, tess::fp16>();
-    check<Work<tess::e4m3>, tess::e4m3>();
-    check<Work<tess::e5m2>, tess::e5m2>();
+#define CHECK(NAME, value, name, ...) check<Work<tess::name>, tess::name>();
+    TESS_PRECISION_LIST(CHECK)
+#undef CHECK
 }
 
 static void elements_are_read_and_written(void **)

@@ -11,6 +11,10 @@ const small_format small_formats[SMALL_FORMATS] = {{TESS_PRECISION_E4M3, 4, 3, f
                                                    {TESS_PRECISION_FP16, 5, 10, true, 0x7e00},
                                                    {TESS_PRECISION_BF16, 8, 7, true, 0x7fc0}};
 
+#define COUNT_SMALL(NAME, value, name, type, ...) +(sizeof(type) < 4)
+_Static_assert(SMALL_FORMATS == TESS_PRECISION_LIST(COUNT_SMALL), "each precision of 8 or 16 bits has a line above");
+#undef COUNT_SMALL
+
 static int bias_of(const small_format *f)
 {
     return (1 << (f->exponent_bits - 1)) - 1;

@@ -136,11 +136,7 @@ typedef struct row_sums {
 
 static row_sums sum_rows(const triangle *t, bool transposed, const double *b, const double *x, tess_precision precision)
 {
-    const double w = tess_precision_unit_roundoff(precision),
-                 smallest = ldexp(w, precision == TESS_PRECISION_FP64                                       ? -1021
-                                     : precision == TESS_PRECISION_FP32 || precision == TESS_PRECISION_BF16 ? -125
-                                     : precision == TESS_PRECISION_E4M3                                     ? -5
-                                                                                                            : -13);
+    const double w = tess_precision_unit_roundoff(precision), smallest = tess_precision_smallest(precision);
     row_sums sums = {test_allocate(t->n, sizeof *sums.residual), test_allocate(t->n, sizeof(double)),
                      test_allocate(t->n, sizeof(double))};
 

@@ -9,6 +9,6 @@ tess_status gpu_blas_packed(tess_context *ctx, const tess_fused *op)
     return launch_blas_pass<packed_values<STORAGE>>(ctx, op);
 }
 
-#define PACKED(STORAGE, NAME) template tess_status gpu_blas_packed<STORAGE>(tess_context *, const tess_fused *);
+#define PACKED(STORAGE) template tess_status gpu_blas_packed<STORAGE>(tess_context *, const tess_fused *);
 STORED_TYPES(PACKED)
 #undef PACKED

@@ -55,13 +55,8 @@ static tess_status launch_blas(tess_context *ctx, const tess_fused *op, bool rea
         (writes && !is_packed(op->result, op->y.precision, precision))) {
         return gpu_blas_mixed(ctx, op, reads_y, writes);
     }
-    switch (precision) {
-#define PACKED(STORAGE, NAME) \
-    case TESS_PRECISION_##NAME: return gpu_blas_packed<STORAGE>(ctx, op);
-        STORAGE_TYPES(PACKED)
-#undef PACKED
-    }
-    return tess_fail(ctx, TESS_INTERNAL, NULL, "vectors in precision %d", (int)precision);
+    return gpu_by_storage(ctx, precision,
+                          [&](auto stored) { return gpu_blas_packed<typename decltype(stored)::type>(ctx, op); });
 }
 
 extern "C" tess_status gpu_fused(tess_context *ctx, const tess_fused *op)

@@ -10,13 +10,8 @@ static tess_status spmv(tess_context *ctx, const csr_view *v, const csr_plan *p,
 {
     gpu_scope scope(ctx);
 
-    switch (v->precision) {
-#define SELECT_VALUE(VALUE, NAME) \
-    case TESS_PRECISION_##NAME: return csr_multiply<VALUE>(ctx, v, p, args);
-        STORAGE_TYPES(SELECT_VALUE)
-#undef SELECT_VALUE
-    }
-    return tess_fail(ctx, TESS_INTERNAL, NULL, "values in precision %d", (int)v->precision);
+    return gpu_by_storage(ctx, v->precision,
+                          [&](auto stored) { return csr_multiply<typename decltype(stored)::type>(ctx, v, p, args); });
 }
 
 /* ---- values ---- */

@@ -5,6 +5,7 @@
  * their segments beforehand. Either way each sum has the same order, so that the result has the same bits.
  */
 #include "format/csr/csr_host.h"
+#include "base/by_precision.h"
 #include "device/host/host.h"
 #include "format/csr/csr.h"
 #include "format/csr/csr_sums.h"
@@ -23,21 +24,23 @@ static inline const float *low_x(const tess_spmv_args *args)
     return args->vectors == TESS_PRECISION_FP32 ? args->x_fp32 : args->x_shadow;
 }
 
-static double sum_segment(const csr_view *v, const tess_spmv_args *args, int64_t begin, int64_t end)
+static inline __attribute__((always_inline)) void sum_stored_range(tess_precision precision, const csr_view *v,
+                                                                   const tess_spmv_args *args, int64_t begin,
+                                                                   int64_t end, double *sum)
 {
     const csr_entries e = {v->val, v->col_ind, args->x, NULL, false};
     const csr_entries low = {v->val, v->col_ind, NULL, low_x(args), true};
 
+    *sum = csr_host_is_low(v, args) ? sum_range(low, precision, begin, end) : sum_range(e, precision, begin, end);
+}
+
+static double sum_segment(const csr_view *v, const tess_spmv_args *args, int64_t begin, int64_t end)
+{
+    double sum = 0.0;
+
     end = begin + CSR_SEGMENT < end ? begin + CSR_SEGMENT : end;
-    switch (v->precision) {
-#define SUM_RANGE(NAME, value, name, type, bits, emin, emax, max)                           \
-    case TESS_PRECISION_##NAME:                                                             \
-        return csr_host_is_low(v, args) ? sum_range(low, TESS_PRECISION_##NAME, begin, end) \
-                                        : sum_range(e, TESS_PRECISION_##NAME, begin, end);
-        TESS_PRECISION_LIST(SUM_RANGE)
-#undef SUM_RANGE
-    }
-    return 0.0;
+    CALL_BY_PRECISION(v->precision, sum_stored_range, v, args, begin, end, &sum);
+    return sum;
 }
 
 /* The last r < count with first[r] <= value. */

@@ -7,6 +7,7 @@
 struct part_argument {
     matrix_argument m;
     tess_precision precision;
+    int value_bytes;
     const int32_t *row_of;
     int64_t row_shift;
     const int16_t *exponent;
@@ -105,11 +106,7 @@ struct many_parts {
 
     __device__ inline int value_bytes(const csr_chunk &chunk) const
     {
-        switch (parts[chunk.part].precision) {
-        case TESS_PRECISION_FP64: return 8;
-        case TESS_PRECISION_FP32: return 4;
-        default: return 2;
-        }
+        return parts[chunk.part].value_bytes;
     }
 
     __device__ inline const int32_t *map_of(const csr_chunk &chunk) const
@@ -178,16 +175,14 @@ static tess_status launch_alone(tess_context *ctx, const csr_plan *plan, bool be
 {
     bool low = args->low_arithmetic == TESS_ARITHMETIC_FP32;
 
-    switch (p.precision) {
-    case TESS_PRECISION_FP64: return launch_part<double, double, STORES>(ctx, plan, beside, p, args, gate);
-#define LAUNCH_PART(VALUE, NAME)                                                         \
-    case TESS_PRECISION_##NAME:                                                          \
-        return low ? launch_part<VALUE, float, STORES>(ctx, plan, beside, p, args, gate) \
-                   : launch_part<VALUE, double, STORES>(ctx, plan, beside, p, args, gate);
-        LOW_TYPES(LAUNCH_PART)
-#undef LAUNCH_PART
-    default: return TESS_UNSUPPORTED;
-    }
+    return gpu_by_storage<part_storage>(ctx, p.precision, [&](auto stored) {
+        typedef typename decltype(stored)::type VALUE;
+
+        if constexpr (sizeof(VALUE) < sizeof(double)) {
+            if (low) { return launch_part<VALUE, float, STORES>(ctx, plan, beside, p, args, gate); }
+        }
+        return launch_part<VALUE, double, STORES>(ctx, plan, beside, p, args, gate);
+    });
 }
 
 template <bool STORES>
@@ -210,7 +205,8 @@ static tess_status launch_parts(tess_context *ctx, int count, const csr_part *pa
         const csr_plan *plan = parts[p].plan;
         size_t bytes = tess_precision_bytes(v->precision);
 
-        matrix.parts[p] = {make_matrix_argument(v, plan), v->precision, v->row_of, v->row_shift, v->exponent};
+        matrix.parts[p] = {
+            make_matrix_argument(v, plan), v->precision, (int)bytes, v->row_of, v->row_shift, v->exponent};
         if (!v->row_ptr) { continue; }
         places = plan->places > places ? plan->places : places;
         most_rows = plan->most_rows > most_rows ? plan->most_rows : most_rows;

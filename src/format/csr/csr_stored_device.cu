@@ -106,7 +106,7 @@ tess_status csr_multiply(tess_context *ctx, const csr_view *v, const csr_plan *p
     }
 }
 
-#define MULTIPLY(VALUE, NAME)                                                                    \
+#define MULTIPLY(VALUE)                                                                          \
     template tess_status csr_multiply<VALUE>(tess_context *, const csr_view *, const csr_plan *, \
                                              const tess_spmv_args *);
 STORED_TYPES(MULTIPLY)

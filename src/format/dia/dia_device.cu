@@ -12,13 +12,8 @@ static tess_status spmv(tess_context *ctx, const dia_view *v, const tess_spmv_ar
 {
     gpu_scope scope(ctx);
 
-    switch (v->precision) {
-#define MULTIPLY(STORED, NAME) \
-    case TESS_PRECISION_##NAME: return dia_multiply<STORED>(ctx, v, args);
-        STORAGE_TYPES(MULTIPLY)
-#undef MULTIPLY
-    }
-    return tess_fail(ctx, TESS_INTERNAL, NULL, "values in precision %d", (int)v->precision);
+    return gpu_by_storage(ctx, v->precision,
+                          [&](auto stored) { return dia_multiply<typename decltype(stored)::type>(ctx, v, args); });
 }
 
 /* Products need nothing beyond the build. */

@@ -80,7 +80,7 @@ tess_status dia_multiply(tess_context *ctx, const dia_view *v, const tess_spmv_a
     return select_kernel<diagonals, STORED>(ctx, v, args);
 }
 
-#define MULTIPLY(STORED, NAME) \
+#define MULTIPLY(STORED) \
     template tess_status dia_multiply<STORED>(tess_context *, const dia_view *, const tess_spmv_args *);
 STORED_TYPES(MULTIPLY)
 #undef MULTIPLY

@@ -44,20 +44,11 @@ static inline __attribute__((always_inline)) int64_t column_of(const row_group *
     return (kind.permuted ? g->row[lane] : g->row[0] + ellr_rank_at(lane)) + g->col[place];
 }
 
-/* tess_precision_bytes as a constant. */
-static inline __attribute__((always_inline)) uintptr_t bytes_of(tess_precision precision)
-{
-    return precision == TESS_PRECISION_FP64   ? 8
-           : precision == TESS_PRECISION_FP32 ? 4
-           : precision <= TESS_PRECISION_FP16 ? 2
-                                              : 1;
-}
-
 /* Asks for the next slice's entries: hardware prefetchers alone leave many short streams far from the memory's bandwidth.
    Beyond the end of the arrays it asks for nothing that is used. */
 static inline __attribute__((always_inline)) void prefetch(const row_group *g, product_kind kind, int64_t k)
 {
-    uintptr_t place = (uintptr_t)(g->first + k * ELLR_SLICE + g->ahead) * bytes_of(kind.stored);
+    uintptr_t place = (uintptr_t)(g->first + k * ELLR_SLICE + g->ahead) * tess_storage_bytes(kind.stored);
     uintptr_t column = (uintptr_t)(k * ELLR_SLICE + g->ahead) * (kind.wide ? sizeof(int32_t) : sizeof(int16_t));
 
     __builtin_prefetch((const void *)((uintptr_t)g->val + place), 0, 3);

@@ -4,32 +4,23 @@
 #define TESS_FORMAT_ELLR_ELLR_PARTS_CUH
 
 #include "device/gpu/reduce.cuh"
-#include "device/gpu/storage_types.cuh" /* after the vendor's header: HIP declares memcpy for the device there */
+#include "device/gpu/storage_types.cuh"
 #include "format/ellr/ellr_product.cuh"
 
-/* Sums of rows that are stored below FP64: in FP32 products of the rounded x, or all in FP64. */
-template <typename STORED, bool LOW, int BATCH, int ROWS>
-__device__ static inline void sum_low_rows(const thread_rows<any_value, ROWS> &rows, const tess_spmv_args &args,
-                                           double (&sum)[ROWS])
-{
-    if constexpr (LOW) {
-        sum_rows<STORED, float, BATCH>(rows, args.x_shadow, sum);
-    } else {
-        sum_rows<STORED, double, BATCH>(rows, args.x, sum);
-    }
-}
-
+/* Sums of rows; LOW: of those that are stored below FP64 in FP32 products of the rounded x. */
 template <bool LOW, int BATCH, int ROWS>
-__device__ static inline void sum_part_rows(tess_precision stored, const thread_rows<any_value, ROWS> &rows,
+__device__ static inline void sum_part_rows(tess_precision precision, const thread_rows<any_value, ROWS> &rows,
                                             const tess_spmv_args &args, double (&sum)[ROWS])
 {
-    switch (stored) {
-    case TESS_PRECISION_FP64: sum_rows<double, double, BATCH>(rows, args.x, sum); break;
-#define SUM_LOW(STORED, NAME) \
-    case TESS_PRECISION_##NAME: sum_low_rows<STORED, LOW, BATCH>(rows, args, sum); break;
-        LOW_STORAGE_TYPES(SUM_LOW)
-#undef SUM_LOW
-    }
+    gpu_call_by_storage(precision, [&](auto stored) {
+        typedef typename decltype(stored)::type STORED;
+
+        if constexpr (LOW && sizeof(STORED) < sizeof(double)) {
+            sum_rows<STORED, float, BATCH>(rows, args.x_shadow, sum);
+        } else {
+            sum_rows<STORED, double, BATCH>(rows, args.x, sum);
+        }
+    });
 }
 
 /* Each part needs the x that it multiplies: FP64, or what it was rounded to. */

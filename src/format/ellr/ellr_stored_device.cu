@@ -65,7 +65,7 @@ tess_status ellr_multiply(tess_context *ctx, const ellr_view *v, const tess_spmv
     return select_kernel<slices, STORED>(ctx, v, args);
 }
 
-#define MULTIPLY(STORED, NAME) \
+#define MULTIPLY(STORED) \
     template tess_status ellr_multiply<STORED>(tess_context *, const ellr_view *, const tess_spmv_args *);
 STORED_TYPES(MULTIPLY)
 #undef MULTIPLY

@@ -293,13 +293,10 @@ static tess_status copy_entries(tess_context *ctx, const split_source *source, c
 
     if (rows->count == 0) { return TESS_SUCCESS; }
     if (rows->entry_level >= 0) { return split_gpu_copy_layer(ctx, source, rows->entry_level, to, target); }
-    switch (to->precision) {
-#define LAUNCH(TYPE, NAME) \
-    case TESS_PRECISION_##NAME: launch_copy<TESS_PRECISION_##NAME>(ctx, s, to, target); break;
-        STORAGE_TYPES(LAUNCH)
-#undef LAUNCH
-    }
-    return gpu_check_launch(ctx, "copying rows");
+    return gpu_by_storage(ctx, to->precision, [&](auto stored) {
+        launch_copy<decltype(stored)::precision>(ctx, s, to, target);
+        return gpu_check_launch(ctx, "copying rows");
+    });
 }
 
 __global__ static void __launch_bounds__(GPU_BLOCK) exponents_kernel(const device_source s, int16_t *exponent)

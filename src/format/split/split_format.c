@@ -2,6 +2,7 @@
 /* Split and composite storage over a backend's functions: options, the order of rows, what is freed and counted. */
 #include <string.h>
 
+#include "base/precision_traits.h"
 #include "format/split/split_parts.h"
 #include "matrix/matrix.h"
 
@@ -277,10 +278,7 @@ static tess_format base_of(const tess_matrix *a, int level)
     return split_level_base(a->storage, level);
 }
 
-enum {
-    SPLIT_GPU_PRECISIONS =
-        1U << TESS_PRECISION_FP64 | 1U << TESS_PRECISION_FP32 | 1U << TESS_PRECISION_BF16 | 1U << TESS_PRECISION_FP16
-};
+enum { SPLIT_GPU_PRECISIONS = PRECISIONS_OF_BYTES(2) };
 
 const tess_format_ops split_format = {
     .can =

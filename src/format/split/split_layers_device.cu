@@ -4,6 +4,7 @@
  * all layers, lowest level first. Where there are diagonals alone these are neighbouring rows; beside slices they are those of a slice's
  * two lanes, half a slice apart: the threads of a wave fetch neighbouring values of a diagonal all the same.
  */
+#include "device/gpu/storage_types.cuh"
 #include "format/dia/dia_product.cuh"
 #include "format/ellr/ellr_parts.cuh"
 #include "format/split/split.h"
@@ -24,29 +25,20 @@ struct layers_shape {
     static constexpr int BATCH = 6;
 };
 
-/* Diagonals that are stored below FP64: in FP32 products of the rounded x, or all in FP64. */
-template <typename STORED, bool LOW, int APART>
-__device__ static inline void sum_low_diagonals(const dia_view &v, diagonal_rows<APART> rows,
-                                                const tess_spmv_args &args, double (&sum)[diagonal_tuning::ROWS])
-{
-    if constexpr (LOW) {
-        sum_diagonals<STORED, float>(v, rows, args.x_shadow, sum);
-    } else {
-        sum_diagonals<STORED, double>(v, rows, args.x, sum);
-    }
-}
-
+/* LOW: diagonals that are stored below FP64 in FP32 products of the rounded x. */
 template <bool LOW, int APART>
 __device__ static inline void sum_layer_diagonals(const dia_view &v, diagonal_rows<APART> rows,
                                                   const tess_spmv_args &args, double (&sum)[diagonal_tuning::ROWS])
 {
-    switch (v.precision) {
-    case TESS_PRECISION_FP64: sum_diagonals<double, double>(v, rows, args.x, sum); break;
-#define SUM_LOW(STORED, NAME) \
-    case TESS_PRECISION_##NAME: sum_low_diagonals<STORED, LOW>(v, rows, args, sum); break;
-        LOW_STORAGE_TYPES(SUM_LOW)
-#undef SUM_LOW
-    }
+    gpu_call_by_storage(v.precision, [&](auto stored) {
+        typedef typename decltype(stored)::type STORED;
+
+        if constexpr (LOW && sizeof(STORED) < sizeof(double)) {
+            sum_diagonals<STORED, float>(v, rows, args.x_shadow, sum);
+        } else {
+            sum_diagonals<STORED, double>(v, rows, args.x, sum);
+        }
+    });
 }
 
 /* SLICES: some layers are slices. */

@@ -96,15 +96,15 @@ __device__ static inline double add_tile_row(const open_tile &t, double scale, c
 template <typename X>
 __device__ static inline double add_any_tile_row(const open_tile &t, const X &x, double sum)
 {
-    switch (resident_precision(t.header)) {
-#define ADD_ROW(VALUE, NAME)        \
-    case TESS_PRECISION_##NAME:     \
-        return add_tile_row<VALUE>( \
-            t, sizeof(VALUE) < sizeof(double) ? resident_scale(t.data, &t.parts, t.header) : 1.0, x, sum);
-        STORAGE_TYPES(ADD_ROW)
-#undef ADD_ROW
-    }
-    return sum;
+    return gpu_value_by_storage(
+        resident_precision(t.header), sum,
+        [](auto stored, const open_tile &t, const X &x, double sum) {
+            typedef typename decltype(stored)::type VALUE;
+
+            return add_tile_row<VALUE>(
+                t, sizeof(VALUE) < sizeof(double) ? resident_scale(t.data, &t.parts, t.header) : 1.0, x, sum);
+        },
+        t, x, sum);
 }
 
 /* The same for values that are used in a narrower precision, over 2^exponent. */

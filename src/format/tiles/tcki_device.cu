@@ -116,12 +116,10 @@ template <int ROWS, typename VECTOR>
 __device__ static inline void add_any_block(const tcki_view &v, open_block &b, const VECTOR *x, int lane,
                                             wave_room &room)
 {
-    switch (tcki_precision(&v, b.shape)) {
-#define ADD_BLOCK(VALUE, NAME) \
-    case TESS_PRECISION_##NAME: add_block<ROWS, VALUE>(v, b, x, lane, room); break;
-        STORAGE_TYPES(ADD_BLOCK)
-#undef ADD_BLOCK
-    }
+    gpu_call_by_storage(
+        tcki_precision(&v, b.shape),
+        [](auto stored, auto &...arguments) { add_block<ROWS, typename decltype(stored)::type>(arguments...); }, v, b,
+        x, lane, room);
 }
 
 /* ---- the matrix ---- */

@@ -179,17 +179,16 @@ __device__ static inline double add_any_group(const tiles_view &v, tess_precisio
                                               const tiles_lanes<ROWS> &at, const char *record, uint32_t header,
                                               const tiles_group &g, int32_t diagonal, const VECTOR *x, double sum)
 {
-    switch (precision) {
-#define ADD_GROUP(VALUE, NAME)                                                                                \
-    case TESS_PRECISION_##NAME:                                                                               \
-        if constexpr (!PAIRS || sizeof(VALUE) >= sizeof(float)) {                                             \
-            return add_group<STAGED, VALUE, VECTOR, ROWS, SPLIT>(v, at, record, header, g, diagonal, x, sum); \
-        }                                                                                                     \
-        break;
-        STORAGE_TYPES(ADD_GROUP)
-#undef ADD_GROUP
-    }
-    return sum;
+    typedef storage_of_bytes_or_more<PAIRS ? sizeof(float) : 1> of_groups;
+
+    return gpu_value_by_storage<of_groups>(
+        precision, sum,
+        [](auto stored, const auto &...arguments) {
+            typedef typename decltype(stored)::type VALUE;
+
+            return add_group<STAGED, VALUE, VECTOR, ROWS, SPLIT>(arguments...);
+        },
+        v, at, record, header, g, diagonal, x, sum);
 }
 
 /* A run's groups in FP32 and in FP64, from `start` on. */

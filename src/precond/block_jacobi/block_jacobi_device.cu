@@ -12,15 +12,14 @@ struct many_precisions {
         const int k = task.m.block_size;
         const int64_t number = t.first + block;
         const char *place = t.blocks + (task.m.places[number] - task.m.places[t.first]);
+        const T *x = t.x + block * k;
 
-        switch (block_precision(&task.m, number)) {
-#define CASE(type, NAME)                                                                                         \
-    case TESS_PRECISION_##NAME:                                                                                  \
-        add_columns<1>(reinterpret_cast<const type *>(place) + row, k, t.x + block * k, begin, end, start, sum); \
-        break;
-            STORAGE_TYPES(CASE)
-#undef CASE
-        }
+        gpu_call_by_storage(
+            block_precision(&task.m, number),
+            [](auto stored, const char *a, int row, auto &...arguments) {
+                add_columns<1>(reinterpret_cast<const typename decltype(stored)::type *>(a) + row, arguments...);
+            },
+            place, row, k, x, begin, end, start, sum);
     }
 };
 
@@ -31,13 +30,9 @@ static apply_choice choose_kernel(const tess_block_diagonal &m)
     if (m.precisions) {
         return {fp32 ? apply_blocks<many_precisions, float> : apply_blocks<many_precisions, double>, 1};
     }
-    switch (m.storage) {
-#define CASE(type, NAME) \
-    case TESS_PRECISION_##NAME: return block_jacobi_kernel<type>(m.block_size, fp32);
-        STORAGE_TYPES(CASE)
-#undef CASE
-    }
-    return {nullptr, 0};
+    return gpu_by_storage(m.storage, apply_choice{nullptr, 0}, [&](auto stored) {
+        return block_jacobi_kernel<typename decltype(stored)::type>(m.block_size, fp32);
+    });
 }
 
 /* Tiles of TILE_BYTES; smaller ones where multiprocessors would have less than two each. Threads that a tile has no rows for

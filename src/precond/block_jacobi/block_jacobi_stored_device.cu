@@ -50,6 +50,6 @@ apply_choice block_jacobi_kernel(int k, bool fp32)
     return fp32 ? choose_width<S, float>(k) : choose_width<S, double>(k);
 }
 
-#define KERNEL(type, NAME) template apply_choice block_jacobi_kernel<type>(int, bool);
+#define KERNEL(type) template apply_choice block_jacobi_kernel<type>(int, bool);
 STORED_TYPES(KERNEL)
 #undef KERNEL

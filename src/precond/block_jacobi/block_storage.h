@@ -8,6 +8,7 @@
 #include <tessera/codec.h>
 
 #include "base/bits.h"
+#include "base/precision_traits.h"
 #include "precond/block_jacobi/block_jacobi.h"
 
 TESS_HD int64_t block_count(const tess_block_diagonal *m)
@@ -52,9 +53,9 @@ TESS_HD double block_scale(const tess_block_diagonal *m, int64_t block)
  */
 TESS_HD int block_exponent(tess_precision precision, double largest)
 {
-    const int narrow = precision == TESS_PRECISION_E4M3 || precision == TESS_PRECISION_E5M2;
+    const bool wide = precision_traits_of(precision).emax > precision_traits_of(TESS_PRECISION_FP16).emax;
 
-    return (int)(tess_double_bits(tess_scale_for(narrow ? precision : TESS_PRECISION_FP16, largest)) >> 52) - 1023;
+    return (int)(tess_double_bits(tess_scale_for(wide ? TESS_PRECISION_FP16 : precision, largest)) >> 52) - 1023;
 }
 
 TESS_HD double larger_of(double a, double b)
@@ -73,36 +74,14 @@ TESS_HD double column_sum(const double *a, int ld, int rows, int j)
     return sum;
 }
 
-TESS_HD double block_roundoff(tess_precision precision)
-{
-    switch (precision) {
-#define TESS_CASE(NAME, number, name, storage, bits, ...) \
-    case TESS_PRECISION_##NAME: return tess_power_of_two(-(bits));
-        TESS_PRECISION_LIST(TESS_CASE)
-#undef TESS_CASE
-    }
-    return 0.0;
-}
-
-TESS_HD tess_precision next_block_precision(tess_precision precision)
-{
-    switch (precision) {
-    case TESS_PRECISION_E4M3:
-    case TESS_PRECISION_E5M2: return TESS_PRECISION_FP16;
-    case TESS_PRECISION_FP16:
-    case TESS_PRECISION_BF16: return TESS_PRECISION_FP32;
-    default: return TESS_PRECISION_FP64;
-    }
-}
-
 /* The lowest precision, from `lowest` up, that keeps a digit of the inverse of a block with that condition number. */
 TESS_HD tess_precision choose_block_precision(tess_precision lowest, double condition)
 {
     const double tau = 0.1;
     tess_precision p = lowest;
 
-    while (p != TESS_PRECISION_FP64 && !(condition * block_roundoff(p) < tau)) {
-        p = next_block_precision(p);
+    while (p != TESS_PRECISION_FP64 && !(condition * tess_power_of_two(-precision_traits_of(p).digits) < tau)) {
+        p = next_wider_precision(p);
     }
     return p;
 }

@@ -49,12 +49,11 @@ static bool has_squares(const tess_storage_options *o)
 
 static tess_status check_precision(tess_context *ctx, const tess_role_precision *role)
 {
-    const bool stores = role->storage == TESS_PRECISION_FP64 || role->storage == TESS_PRECISION_FP32 ||
-                        role->storage == TESS_PRECISION_BF16 || role->storage == TESS_PRECISION_FP16;
+    const bool stores = tess_precision_bytes(role->storage) >= 2;
 
     if (!role->given) { return TESS_SUCCESS; }
     if (stores && role->arithmetic == TESS_ARITHMETIC_FP64) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_UNSUPPORTED, "fp64, fp32/fp64, bf16/fp64, fp16/fp64",
+    return tess_fail(ctx, TESS_UNSUPPORTED, "fp64, or another precision of 16 bits or more with fp64 arithmetic",
                      "incomplete factors in precision %s with %s arithmetic", tess_precision_name(role->storage),
                      role->arithmetic == TESS_ARITHMETIC_FP64 ? "fp64" : "fp32");
 }

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/precision_traits.h"
 #include "format/choose.h"
 #include "precond/precond.h"
 
@@ -321,7 +322,7 @@ static tess_status check_polynomial(const tess_matrix *a, const tess_precond_opt
     }
     if (tess_precision_bytes(role.storage) == 0 ||
         (role.arithmetic != TESS_ARITHMETIC_FP64 && role.arithmetic != TESS_ARITHMETIC_FP32)) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "fp64, fp32, bf16, fp16, e4m3, e5m2; arithmetic: fp64, fp32",
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, PRECISION_NAMES "; arithmetic: fp64, fp32",
                          "a preconditioner in precision %d, arithmetic %d", (int)role.storage, (int)role.arithmetic);
     }
     if (!a->ops && !fp64) {

@@ -20,13 +20,9 @@ static unsigned sweep_grid(const tess_context *ctx, const tess_arnoldi *a, int b
 static tess_status run_sweep(tess_context *ctx, sweep_kind kind, const sweep_task &task, tess_precision vectors,
                              unsigned grid, const loop_gate &gate)
 {
-    switch (task.a.precision) {
-#define SWEEP(S, NAME) \
-    case TESS_PRECISION_##NAME: return arnoldi_sweep<S>(ctx, kind, vectors, task, grid, gate);
-        STORAGE_TYPES(SWEEP)
-#undef SWEEP
-    }
-    return TESS_UNSUPPORTED;
+    return gpu_by_storage(ctx, task.a.precision, [&](auto stored) {
+        return arnoldi_sweep<typename decltype(stored)::type>(ctx, kind, vectors, task, grid, gate);
+    });
 }
 
 static tess_status collect(tess_context *ctx, const sweep_task &task, unsigned blocks, double *coefficient, int norm,

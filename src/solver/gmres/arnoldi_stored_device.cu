@@ -197,7 +197,7 @@ tess_status arnoldi_sweep(tess_context *ctx, sweep_kind kind, tess_precision vec
     return launch_kind<S, double>(ctx, kind, task, grid, gate);
 }
 
-#define SWEEP(S, NAME)                                                                                              \
+#define SWEEP(S)                                                                                                    \
     template tess_status arnoldi_sweep<S>(tess_context *, sweep_kind, tess_precision, const sweep_task &, unsigned, \
                                           const loop_gate &);
 STORED_TYPES(SWEEP)

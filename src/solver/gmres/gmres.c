@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "base/precision_traits.h"
 #include "solver/gmres/arnoldi.h"
 #include "solver/solver.h"
 
@@ -39,8 +40,7 @@ static int gmres_vectors(const tess_precond *m)
 static tess_status check_role(tess_context *ctx, const tess_role_precision *role, const char *name)
 {
     if ((int)role->storage < 0 || (int)role->storage >= TESS_PRECISION_COUNT) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64, fp32, bf16, fp16, e4m3, e5m2", "%s precision %d", name,
-                         (int)role->storage);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, PRECISION_NAMES, "%s precision %d", name, (int)role->storage);
     }
     if (role->arithmetic != TESS_ARITHMETIC_FP64 && role->arithmetic != TESS_ARITHMETIC_FP32) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64, fp32", "%s arithmetic %d", name, (int)role->arithmetic);

@@ -8,6 +8,7 @@
 
 #include <tessera/export.h>
 
+#include "base/precision_traits.h"
 #include "device/step_common.h"
 #include "solver/gmres/arnoldi.h"
 
@@ -17,15 +18,11 @@
 /* The estimate of a norm is no smaller than this times the norm before: below, it is rounding. */
 #define ARNOLDI_LEAST_SHARE 0x1p-26
 
-/* Power of two that columns are stored times: entries of a vector of norm 1 are at most 1, and small as a rule. */
+/* Power of two that columns are stored times: entries of a vector of norm 1 are at most 1, and small as a rule. 0 where
+   the range is that of FP32 or more. */
 TESS_HD int arnoldi_exponent(tess_precision precision)
 {
-    switch (precision) {
-    case TESS_PRECISION_FP16:
-    case TESS_PRECISION_E5M2: return 14;
-    case TESS_PRECISION_E4M3: return 7;
-    default: return 0;
-    }
+    return precision_has_narrow_range(precision) ? precision_traits_of(precision).emax - 1 : 0;
 }
 
 /* What the vector after the second pass is divided by before it is stored: about its norm, never zero where it is not. Squares:

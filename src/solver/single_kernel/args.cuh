@@ -42,17 +42,7 @@ single_function single_cg_one_reduction_tiles(bool cluster);
 single_function single_cg_tiles_function(single_method method, bool narrowed, bool cluster);
 single_function single_bicgstab_tiles_function(bool narrowed, bool cluster);
 
-/* Expands X(type, NAME) for the storage precisions that there are kernels for. */
-#define SINGLE_TYPES(X) \
-    X(double, FP64)     \
-    X(float, FP32)      \
-    X(tess::bf16, BF16) \
-    X(tess::fp16, FP16)
-
-template <typename STORED>
-constexpr bool single_has_kernels()
-{
-    return sizeof(STORED) > 1;
-}
+/* The storage types that there are kernels for. */
+typedef storage_of_bytes_or_more<2> single_storage;
 
 #endif

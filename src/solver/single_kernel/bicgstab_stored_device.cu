@@ -9,14 +9,14 @@
 template <typename STORED>
 single_function single_bicgstab_rows(bool cluster)
 {
-    if constexpr (single_has_kernels<STORED>()) {
+    if constexpr (single_storage::has<STORED>) {
         return bicgstab_of<csr_rows<STORED>>(cluster);
     } else {
         return NULL;
     }
 }
 
-#define ROWS(STORED, NAME) template single_function single_bicgstab_rows<STORED>(bool);
+#define ROWS(STORED) template single_function single_bicgstab_rows<STORED>(bool);
 STORED_TYPES(ROWS)
 #undef ROWS
 

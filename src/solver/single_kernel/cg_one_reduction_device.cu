@@ -129,13 +129,9 @@ static single_function kernel_of(bool cluster)
 
 single_function single_cg_one_reduction(tess_precision precision, bool cluster)
 {
-    switch (precision) {
-#define CASE(STORED, NAME) \
-    case TESS_PRECISION_##NAME: return kernel_of<csr_rows<STORED>>(cluster);
-        SINGLE_TYPES(CASE)
-#undef CASE
-    default: return NULL;
-    }
+    return gpu_by_storage<single_storage>(precision, single_function(nullptr), [&](auto stored) {
+        return kernel_of<csr_rows<typename decltype(stored)::type>>(cluster);
+    });
 }
 
 single_function single_cg_one_reduction_tiles(bool cluster)

@@ -9,14 +9,14 @@
 template <typename STORED>
 single_function single_cg_rows(single_method method, bool cluster)
 {
-    if constexpr (single_has_kernels<STORED>()) {
+    if constexpr (single_storage::has<STORED>) {
         return cg_of<csr_rows<STORED>>(method, cluster);
     } else {
         return NULL;
     }
 }
 
-#define ROWS(STORED, NAME) template single_function single_cg_rows<STORED>(single_method, bool);
+#define ROWS(STORED) template single_function single_cg_rows<STORED>(single_method, bool);
 STORED_TYPES(ROWS)
 #undef ROWS
 

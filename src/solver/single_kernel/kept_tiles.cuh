@@ -7,6 +7,8 @@
 #ifndef TESS_SOLVER_SINGLE_KERNEL_KEPT_TILES_CUH
 #define TESS_SOLVER_SINGLE_KERNEL_KEPT_TILES_CUH
 
+#include <type_traits>
+
 #include "format/tiles/resident_row.cuh"
 
 /* In `where` of a header: the segment, then an exponent with a bias, a precision, and whether these two say what is held. */
@@ -84,6 +86,13 @@ __device__ static __noinline__ kept_values convert_tile(const open_tile &t, bool
     return next;
 }
 
+/* The precisions of narrowing_precision: those of the paper. */
+struct narrowed_storage {
+    template <typename STORAGE>
+    static constexpr bool has =
+        std::is_same_v<STORAGE, float> || std::is_same_v<STORAGE, tess::fp16> || std::is_same_v<STORAGE, tess::e4m3>;
+};
+
 /* As add_used_row, for a tile whose header stands at `home`: what it is narrowed to stays so. */
 template <typename X>
 __device__ static inline double add_kept_row(const open_tile &t, resident_header *home, bool has, int use, const X &x,
@@ -99,11 +108,12 @@ __device__ static inline double add_kept_row(const open_tile &t, resident_header
     if (!now.narrowed) { return add_any_tile_row(t, x, sum); }
     const double scale = tess_power_of_two(now.exponent);
 
-    switch (now.precision) {
-    case TESS_PRECISION_FP32: return add_tile_row<float>(t, scale, x, sum);
-    case TESS_PRECISION_FP16: return add_tile_row<tess::fp16>(t, scale, x, sum);
-    default: return add_tile_row<tess::e4m3>(t, scale, x, sum);
-    }
+    return gpu_value_by_storage<narrowed_storage>(
+        now.precision, sum,
+        [](auto stored, const auto &...arguments) {
+            return add_tile_row<typename decltype(stored)::type>(arguments...);
+        },
+        t, scale, x, sum);
 }
 
 #endif

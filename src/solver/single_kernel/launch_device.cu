@@ -15,24 +15,15 @@
 static single_function cg_function(single_method method, tess_precision precision, bool cluster)
 {
     if (method == SINGLE_CG_ONE_REDUCTION) { return single_cg_one_reduction(precision, cluster); }
-    switch (precision) {
-#define CASE(STORED, NAME) \
-    case TESS_PRECISION_##NAME: return single_cg_rows<STORED>(method, cluster);
-        STORAGE_TYPES(CASE)
-#undef CASE
-    }
-    return NULL;
+    return gpu_by_storage(precision, single_function(nullptr), [&](auto stored) {
+        return single_cg_rows<typename decltype(stored)::type>(method, cluster);
+    });
 }
 
 static single_function bicgstab_function(tess_precision precision, bool cluster)
 {
-    switch (precision) {
-#define CASE(STORED, NAME) \
-    case TESS_PRECISION_##NAME: return single_bicgstab_rows<STORED>(cluster);
-        STORAGE_TYPES(CASE)
-#undef CASE
-    }
-    return NULL;
+    return gpu_by_storage(precision, single_function(nullptr),
+                          [&](auto stored) { return single_bicgstab_rows<typename decltype(stored)::type>(cluster); });
 }
 
 /* Blocks of a cluster on any device that has clusters. */

@@ -46,7 +46,7 @@ static const char *refusal(const tess_solver *s)
         return "solves with cg and bicgstab alone";
     }
     if (!m->ops) { return "cannot call a user's function"; }
-    if (!is_readable(m)) { return "reads format csr in fp64, fp32, bf16 or fp16, and tiles with layout resident"; }
+    if (!is_readable(m)) { return "reads format csr in precisions of 16 bits or more, and tiles with layout resident"; }
     if (krylov_precond_is_apart(s->precond)) { return "has no preconditioner but none and jacobi"; }
     if (!single_plan_can_hold(m->nrows, m->nnz)) { return "has no room for a matrix of this size"; }
     return NULL;

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A call with the precision as a constant, for loops that are compiled once for each: host code's one switch on it. */
+#ifndef TESS_BASE_BY_PRECISION_H
+#define TESS_BASE_BY_PRECISION_H
+
+#include <tessera/codec.h>
+
+/*
+ * The statement function(precision, ...), where the function sees the precision as a constant. It does nothing for a
+ * value outside the enum. Make the function static inline and always_inline, so that its tests of the precision fold.
+ */
+#define CALL_BY_PRECISION(precision, function, ...)                                   \
+    do {                                                                              \
+        switch (precision) {                                                          \
+            TESS_PRECISION_LIST_WITH(CALL_BY_PRECISION_CASE, (function, __VA_ARGS__)) \
+        }                                                                             \
+    } while (0)
+
+#define CALL_BY_PRECISION_CASE(call, NAME, ...)                                       \
+    case TESS_PRECISION_##NAME:                                                       \
+        CALL_BY_PRECISION_SPREAD(TESS_PRECISION_##NAME, CALL_BY_PRECISION_OPEN call); \
+        break;
+#define CALL_BY_PRECISION_OPEN(...) __VA_ARGS__
+#define CALL_BY_PRECISION_SPREAD(...) CALL_BY_PRECISION_NOW(__VA_ARGS__)
+#define CALL_BY_PRECISION_NOW(precision, function, ...) function(precision, __VA_ARGS__)
+
+#endif
