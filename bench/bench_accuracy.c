@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Relative errors by storage and arithmetic precision, over seeds (Gruetzmacher et al. 2023, section 4 and appendix: Figures
- * 7, 9, 11, 14), against the exact result for the values before they are rounded to storage ("unrounded") and for those that
- * were stored ("stored": what arithmetic and the result's rounding alone do).
+ * Relative errors by storage and arithmetic precision, over seeds (Gruetzmacher et al. 2023, section 4 and appendix:
+ * Figures 7, 9, 11, 14), against the exact result for the values before they are rounded to storage ("unrounded") and
+ * for those that were stored ("stored": what arithmetic and the result's rounding alone do).
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static const accuracy_study studies[] = {
     {"trsv-lower", ACCURACY_TRSV_LOWER, {64, 128, 256, 512, 1024, 2048, 4096, 0}},
     {"trsv-upper", ACCURACY_TRSV_UPPER, {64, 128, 256, 512, 1024, 2048, 4096, 0}},
 };
-enum { STUDIES = sizeof studies / sizeof *studies, MOST_SEEDS = 1000, MOST_SIZES = 16, QUICK_MOST = 1024 };
+enum { STUDIES = sizeof studies / sizeof *studies, MAX_SEEDS = 1000, MAX_SIZES = 16, QUICK_MAX = 1024 };
 
 /* FP32 throughout comes before FP64 on FP32, which is held against it; kinds of one storage stand together. */
 #define ACCURACY_KIND(STORAGE, ARITHMETIC, INVERSION, cublas)                                       \
@@ -46,14 +46,14 @@ enum { DISTRIBUTIONS = 2, REFERENCES = 2 };
 
 typedef struct accuracy_options {
     const char *operations, *distributions; /* comma-separated; NULL: all */
-    int64_t sizes[MOST_SIZES + 1];          /* ended by 0; none: the study's own */
+    int64_t sizes[MAX_SIZES + 1];           /* ended by 0; none: the study's own */
     int seeds;
 } accuracy_options;
 
 /* Errors of every kind at one size, over the seeds. */
 typedef struct accuracy_table {
     bool known[KINDS];
-    double error[KINDS][REFERENCES][MOST_SEEDS];
+    double error[KINDS][REFERENCES][MAX_SEEDS];
 } accuracy_table;
 
 typedef struct accuracy_run {
@@ -135,7 +135,7 @@ static double mean_of(const double *errors, int count)
 
 static double median_of(const double *errors, int count)
 {
-    double sorted[MOST_SEEDS];
+    double sorted[MAX_SEEDS];
 
     memcpy(sorted, errors, (size_t)count * sizeof *sorted);
     qsort(sorted, (size_t)count, sizeof *sorted, ascending);
@@ -251,7 +251,7 @@ static void run_study(const accuracy_run *r, const accuracy_study *study)
     for (int d = 0; d < DISTRIBUTIONS; d++) {
         if (!bench_is_named(r->own->distributions, distributions[d])) { continue; }
         for (const int64_t *n = sizes; *n > 0; n++) {
-            if (r->run->options->quick && *n > QUICK_MOST) { break; }
+            if (r->run->options->quick && *n > QUICK_MAX) { break; }
             run_dense(r, study, (accuracy_distribution)d, *n);
         }
     }
@@ -312,9 +312,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'D': own->distributions = arg; break;
     case 'S':
         own->seeds = atoi(arg);
-        if (own->seeds < 1 || own->seeds > MOST_SEEDS) { argp_error(state, "--seeds: '%s' is not in 1..1000", arg); }
+        if (own->seeds < 1 || own->seeds > MAX_SEEDS) { argp_error(state, "--seeds: '%s' is not in 1..1000", arg); }
         break;
-    case 'n': bench_read_sizes(state, arg, MOST_SIZES, own->sizes); break;
+    case 'n': bench_read_sizes(state, arg, MAX_SIZES, own->sizes); break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * y = A x with a precision for each block of the matrix, as tiles and as a split by blocks (PBP), against FP64: Figures 4 and 6 to
- * 9 of Zhao et al. (2024) and the study of a block's sides. Before times count, results are held to the exact product of the stored
- * values, and these to what their assignment may have altered.
+ * y = A x with a precision for each block of the matrix, as tiles and as a split by blocks (PBP), against FP64: Figures
+ * 4 and 6 to 9 of Zhao et al. (2024) and the study of a block's sides. Before times count, results are held to the
+ * exact product of the stored values, and these to what their assignment may have altered.
  */
 #include <math.h>
 #include <stdio.h>
@@ -68,9 +68,9 @@ static tess_status run_ours(trial *t, const bench_contestant *c, bench_block_res
 
 static void count_digits(const trial *t, bench_block_result *r)
 {
-    int64_t elements[TESS_MOST_DIGITS + 1] = {0};
+    int64_t elements[TESS_MAX_DIGITS + 1] = {0};
 
-#pragma omp parallel for reduction(+ : elements[:TESS_MOST_DIGITS + 1])
+#pragma omp parallel for reduction(+ : elements[:TESS_MAX_DIGITS + 1])
     for (int64_t i = 0; i < t->of.host.nrows; i++) {
         elements[tess_significant_digits(t->y64[i], t->y[i])] += 1;
     }
@@ -109,9 +109,9 @@ static double sell_seconds(const trial *t)
 static void set_shares(const trial *t, bench_block_result *r)
 {
     const tess_assignment_summary *s = &r->summary;
-    const double places = (double)s->granules * s->options.block_rows * s->options.block_cols;
+    const double places = (double)s->items * s->options.block_rows * s->options.block_cols;
 
-    r->low_blocks = r->mixed ? 1.0 - (double)s->granules_at[0] / (double)s->granules : NAN;
+    r->low_blocks = r->mixed ? 1.0 - (double)s->items_at[0] / (double)s->items : NAN;
     r->low_nonzeros = r->mixed ? 1.0 - (double)s->nonzeros_at[0] / (double)t->of.host.nnz : NAN;
     r->fill = r->mixed ? (double)t->of.host.nnz / places : NAN;
 }
@@ -181,7 +181,7 @@ static bool run_case(trial *t, bench_run *run, const bench_case *which)
 
 static void run_study(bench_run *run, const bench_cases *cases, const bench_block_study *study)
 {
-    bench_contestant list[BENCH_BLOCK_MOST];
+    bench_contestant list[BENCH_BLOCK_MAX];
     const int count = bench_block_contestants(study, list);
     bench_block_records records = {bench_allocate(cases->count, sizeof *records.items), 0};
 
@@ -212,7 +212,7 @@ int main(int argc, char **argv)
             "nonzeros on in a block of 16 x 16 that holds any."};
     bench_options options;
     bench_block_options block = {.studies = "goals"};
-    bench_contestant list[BENCH_BLOCK_MOST];
+    bench_contestant list[BENCH_BLOCK_MAX];
     bench_run run;
     bench_cases cases;
     const bench_block_study *study = NULL;

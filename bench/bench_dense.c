@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dense operations by size, storage and arithmetic precision, against cuBLAS on a GPU and against plain loops on the host.
- * Every result of ours is checked against its documented bound before its time counts.
+ * Dense operations by size, storage and arithmetic precision, against cuBLAS on a GPU and against plain loops on the
+ * host. Every result of ours is checked against its documented bound before its time counts.
  */
 #include <math.h>
 #include <stdio.h>
@@ -26,11 +26,11 @@ static const dense_kind kinds[] = {
     {TESS_PRECISION_FP16, TESS_ARITHMETIC_FP64}, {TESS_PRECISION_E4M3, TESS_ARITHMETIC_FP64},
     {TESS_PRECISION_E5M2, TESS_ARITHMETIC_FP64},
 };
-enum { KINDS = sizeof kinds / sizeof *kinds, MOST_SIZES = 16 };
+enum { KINDS = sizeof kinds / sizeof *kinds, MAX_SIZES = 16 };
 
 typedef struct dense_options {
     const char *operations, *storages; /* comma-separated names; NULL: all */
-    int64_t sizes[MOST_SIZES + 1];     /* ended by 0; none: the operation's own */
+    int64_t sizes[MAX_SIZES + 1];      /* ended by 0; none: the operation's own */
 } dense_options;
 
 bool dense_cublas_fits(const dense_trial *t)
@@ -63,7 +63,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'o': options->operations = arg; break;
     case 's': options->storages = arg; break;
-    case 'n': bench_read_sizes(state, arg, MOST_SIZES, options->sizes); break;
+    case 'n': bench_read_sizes(state, arg, MAX_SIZES, options->sizes); break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
@@ -167,7 +167,7 @@ static void run_trials(bench_run *run, bench_cublas *cublas, const dense_operati
 
         if (!bench_is_named(options->storages, tess_precision_name(t.storage))) { continue; }
         rotation = bench_rotate(run, 0, operation->footprint(&t));
-        t.sets = rotation.pairs < DENSE_MOST_SETS ? rotation.pairs : DENSE_MOST_SETS;
+        t.sets = rotation.pairs < DENSE_MAX_SETS ? rotation.pairs : DENSE_MAX_SETS;
         t.in_cache = rotation.in_cache;
         status = measure(&t, &fp64_seconds);
         if (status != TESS_SUCCESS) { bench_fault(run, operation->name, "a trial", status); }

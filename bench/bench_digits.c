@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many significant digits products keep with policy mean-3std, at the paper's F = 0.5 and with F chosen by the library, and
- * what either takes (Zhao et al. 2024, sections 4.2 and 4.4.1: Tables 3 and 4, the compliance rate of Figure 4). Exact is the
- * product of CSR in FP64. The seeds of x here are none of those that the library chooses by.
+ * How many significant digits products keep with policy mean-3std, at the paper's F = 0.5 and with F chosen by the
+ * library, and what either takes (Zhao et al. 2024, sections 4.2 and 4.4.1: Tables 3 and 4, the compliance rate of
+ * Figure 4). Exact is the product of CSR in FP64. The seeds of x here are none of those that the library chooses by.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "harness.h"
 
-enum { DISTRIBUTIONS = 2, WAYS = 2, MOST_SEEDS = 1000 };
+enum { DISTRIBUTIONS = 2, WAYS = 2, MAX_SEEDS = 1000 };
 
 static const char *const distributions[DISTRIBUTIONS] = {"random", "uniform"}; /* in (-1, 1), in (0, 1) */
 static const double lowest[DISTRIBUTIONS] = {-1.0, 0.0};
@@ -248,7 +248,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'S':
         own->seeds = atoi(arg);
-        if (own->seeds < 1 || own->seeds > MOST_SEEDS) { argp_error(state, "--seeds: '%s' is not in 1..1000", arg); }
+        if (own->seeds < 1 || own->seeds > MAX_SEEDS) { argp_error(state, "--seeds: '%s' is not in 1..1000", arg); }
         break;
     case 'a':
         own->storage.arithmetic = strcmp(arg, "fp32") == 0 ? TESS_ARITHMETIC_FP32 : TESS_ARITHMETIC_FP64;

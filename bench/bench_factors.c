@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CG with IC(0) and BiCGSTAB with ILU(0): time per iteration, per application, and to a verified tolerance with the set-up, by
- * precision of the factors and way to solve their triangles; against cuSPARSE (csric02, csrilu02, SpSV, SpMV) and cuBLAS on a GPU.
+ * CG with IC(0) and BiCGSTAB with ILU(0): time per iteration, per application, and to a verified tolerance with the
+ * set-up, by precision of the factors and way to solve their triangles; against cuSPARSE (csric02, csrilu02, SpSV,
+ * SpMV) and cuBLAS on a GPU.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +14,8 @@
 #include "matrix/matrix.h"
 #include "solver/symmetry.h"
 
-/* A fixed run goes on this many times as long as to the tolerance: further on, numbers underflow, and are slow on a host. */
+/* A fixed run goes on this many times as long as to the tolerance: further on, numbers underflow, and are slow on a
+ * host. */
 enum { FEWEST_ITERATIONS = 60, BEYOND = 4 };
 
 typedef struct own_options {
@@ -154,7 +156,7 @@ static void report_stages(session *s, const bench_problem *p, const char *matrix
 
 static void run_solver(session *s, const bench_problem *p, const char *matrix, tess_solver_kind solver)
 {
-    factors_outcome all[FACTORS_MOST_VARIANTS] = {0};
+    factors_outcome all[FACTORS_MAX_VARIANTS] = {0};
     int count = 0;
 
     for (int i = 0; i < s->variants.count; i++) {

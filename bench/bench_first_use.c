@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a fresh process waits for: the device's context, the library's, and the first matrix, set-up and solve beside the same again. The
- * first ones load the device code that they use. One process measures once: run it several times.
+ * What a fresh process waits for: the device's context, the library's, and the first matrix, set-up and solve beside
+ * the same again. The first ones load the device code that they use. One process measures once: run it several times.
  *
  *   bench_first_use [--device cpu] [--edge N] [--solver S] [--precond P] [--format F] [--policy P] [--rounds N]
  */
@@ -12,7 +12,7 @@
 
 #include "harness_device.h"
 
-enum { MOST_ROUNDS = 64, NEIGHBOURS = 7 };
+enum { MAX_ROUNDS = 64, NEIGHBOURS = 7 };
 
 typedef struct use_options {
     tess_device device;
@@ -141,7 +141,7 @@ static void print_round(const char *name, const use_round *t)
 static void measure(const use_options *options)
 {
     const laplacian a = make_laplacian(options->edge);
-    use_round round[MOST_ROUNDS];
+    use_round round[MAX_ROUNDS];
     tess_context_options context_options;
     tess_context *ctx = NULL;
     double since[3];
@@ -189,7 +189,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case 'f': refuse(state, "format", text, tess_format_parse(text, &o->solve.storage.format)); break;
     case 'y': refuse(state, "policy", text, tess_policy_options_parse(text, &o->solve.storage.policy)); break;
     case ARGP_KEY_END:
-        if (o->rounds < 1 || o->rounds > MOST_ROUNDS) { argp_error(state, "--rounds: 1 to %d", MOST_ROUNDS); }
+        if (o->rounds < 1 || o->rounds > MAX_ROUNDS) { argp_error(state, "--rounds: 1 to %d", MAX_ROUNDS); }
         if (o->edge < 2 || o->edge > 500) { argp_error(state, "--edge: 2 to 500"); }
         break;
     default: return ARGP_ERR_UNKNOWN;

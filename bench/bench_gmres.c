@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Restarted GMRES in FP64, with iterative refinement, with bases and preconditioners in low precision, and GMRES-FD: time to a
- * verified tolerance against cuSPARSE+cuBLAS, and the figures and tables of Loe et al. (2021).
+ * Restarted GMRES in FP64, with iterative refinement, with bases and preconditioners in low precision, and GMRES-FD:
+ * time to a verified tolerance against cuSPARSE+cuBLAS, and the figures and tables of Loe et al. (2021).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static bool wants_sample(const session *s, const gmres_outcome *o, int round)
 
     if (round == 0) { return true; }
     if (o->solve[0] < short_solve) { wanted *= SHORT_SAMPLES; }
-    return o->verified && !o->refused && round < wanted && round < GMRES_MOST_SAMPLES && o->spent < s->own->seconds;
+    return o->verified && !o->refused && round < wanted && round < GMRES_MAX_SAMPLES && o->spent < s->own->seconds;
 }
 
 /* Samples of all contestants in turn. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Jacobi iteration in FP64, in FP32, split by entries, and in steps of rising precision: Figure 15 and Table IV of Tezcan
- * et al. (2022), and steps that begin in 16 bits or end by their own progress. Residuals are computed in quadruple precision.
+ * The Jacobi iteration in FP64, in FP32, split by entries, and in rising precisions: Figure 15 and Table IV of Tezcan
+ * et al. (2022), and schedules that begin in 16 bits or end by their own progress. Residuals are computed in quadruple
+ * precision.
  */
 #include <math.h>
 #include <stdio.h>
@@ -9,15 +10,15 @@
 #include <string.h>
 
 #include "harness_goal.h"
-#include "harness_steps.h"
+#include "harness_schedule.h"
 #include "solver/jacobi/jacobi.h"
 #include "solver/solver.h"
 
 enum { QUICK_ITERATIONS = 200, FULL_ITERATIONS = 2000, TOLERANCE_FACTOR = 4 };
 
-/* Variants from SWITCHED on stop at a tolerance, and their steps by their own progress. */
-enum { FP64 = 0, THREE_STEPS = 5, FP16_FIRST = 6, SWITCHED = 8, VARIANTS = 11 };
-static const bench_steps_variant variants[VARIANTS] = {
+/* Variants from SWITCHED on stop at a tolerance, and the entries of their schedules by their own progress. */
+enum { FP64 = 0, THREE_ENTRIES = 5, FP16_FIRST = 6, SWITCHED = 8, VARIANTS = 11 };
+static const bench_schedule_variant variants[VARIANTS] = {
     {"fp64", "fp64", false, NULL, FP64},
     {"fp32", "fp32", false, NULL, FP64},
     {"entry-wise", "mixed", true, NULL, FP64},
@@ -42,7 +43,7 @@ typedef struct jacobi_options {
 typedef struct record {
     char name[80];
     bool in_cache;
-    bench_steps_result of[VARIANTS];
+    bench_schedule_result of[VARIANTS];
 } record;
 
 typedef struct problem {
@@ -154,7 +155,7 @@ static tess_status call_solve(void *user, double *seconds)
 
 static tess_status make_options(const problem *p, int index, tess_solve_options *o)
 {
-    const bench_steps_variant *v = &variants[index];
+    const bench_schedule_variant *v = &variants[index];
     const bool fixed = index < SWITCHED;
 
     tess_solve_options_init(o);
@@ -164,23 +165,25 @@ static tess_status make_options(const problem *p, int index, tess_solve_options 
     o->max_iterations = p->options->iterations * (fixed ? 1 : TOLERANCE_FACTOR);
     o->history_capacity = 0;
     if (!fixed) { o->rtol = p->options->rtol > 0.0 ? p->options->rtol : 2.0 * p->record->of[FP64].error; }
-    if (!bench_steps_storage(v, &p->options->rows, &p->options->entries, &o->storage)) { return TESS_INVALID_ARGUMENT; }
-    return tess_step_list_parse(v->steps, &o->jacobi.steps);
+    if (!bench_schedule_storage(v, &p->options->rows, &p->options->entries, &o->storage)) {
+        return TESS_INVALID_ARGUMENT;
+    }
+    return tess_schedule_parse(v->schedule, &o->jacobi.schedule);
 }
 
-/* Each step's bytes as the solver counts them: values, columns and offsets, x read and written, b, D^-1. */
-static double bytes_of(const tess_solver *solver, const tess_step_list *steps)
+/* Each entry's bytes as the solver counts them: values, columns and offsets, x read and written, b, D^-1. */
+static double bytes_of(const tess_solver *solver, const tess_precision_schedule *schedule)
 {
     const tess_sweep *sweep = ((const tess_jacobi *)solver->own)->main;
     double bytes = 0.0;
 
-    for (int i = 0; i < steps->count; i++) {
-        bytes += (double)steps->entry[i].iterations * (double)sweep_iteration_bytes(sweep, steps->entry[i].what);
+    for (int i = 0; i < schedule->count; i++) {
+        bytes += (double)schedule->entry[i].iterations * (double)sweep_iteration_bytes(sweep, schedule->entry[i].what);
     }
     return bytes;
 }
 
-static tess_status take_result(problem *p, const solve_call *c, bench_steps_result *r)
+static tess_status take_result(problem *p, const solve_call *c, bench_schedule_result *r)
 {
     const tess_solve_result *s = &c->result;
     bench_residual truth;
@@ -189,10 +192,10 @@ static tess_status take_result(problem *p, const solve_call *c, bench_steps_resu
     if (status != TESS_SUCCESS) { return status; }
     truth = bench_true_residual(&p->host, p->host_b, p->host_x);
     r->error = truth.norm / truth.rhs_norm;
-    r->steps = s->jacobi.steps;
+    r->schedule = s->jacobi.schedule;
     r->iterations = s->iterations;
     r->setup_seconds = s->setup_seconds;
-    r->bytes = bytes_of(c->solver, &s->jacobi.steps);
+    r->bytes = bytes_of(c->solver, &s->jacobi.schedule);
     r->ran = s->iterations > 0;
     if (isfinite(truth.norm) && fabs(truth.norm - s->residual_norm) > s->residual_bound + 1e-14 * truth.norm) {
         bench_fault(p->run, p->record->name, "the reported residual is off by more than its bound", TESS_SUCCESS);
@@ -216,19 +219,19 @@ static bool has_outcome(problem *p, const solve_call *c, int index)
 
 static tess_status run_variant(problem *p, int index)
 {
-    bench_steps_result *r = &p->record->of[index];
+    bench_schedule_result *r = &p->record->of[index];
     solve_call c = {.p = p};
     tess_solve_options o;
     tess_status status = make_options(p, index, &o);
 
     if (status == TESS_SUCCESS) { status = tess_solver_create(p->a, &o, &c.solver); }
-    if (status == TESS_SUCCESS) { status = bench_steps_time(p->run, call_solve, &c, &r->seconds); }
+    if (status == TESS_SUCCESS) { status = bench_schedule_time(p->run, call_solve, &c, &r->seconds); }
     if (status == TESS_SUCCESS && has_outcome(p, &c, index)) { status = take_result(p, &c, r); }
     tess_solver_destroy(c.solver);
     if (status == TESS_SUCCESS && r->ran) {
-        bench_steps_compare(r, &p->record->of[variants[index].base], &p->record->of[FP64]);
-        bench_steps_report(p->run, p->record->name, &p->host, p->record->in_cache, &variants[index], r,
-                           "relative_residual");
+        bench_schedule_compare(r, &p->record->of[variants[index].base], &p->record->of[FP64]);
+        bench_schedule_report(p->run, p->record->name, &p->host, p->record->in_cache, &variants[index], r,
+                              "relative_residual");
     }
     return status;
 }
@@ -259,7 +262,7 @@ static void run_case(bench_run *run, const bench_case *which, const jacobi_optio
 
 static double value_of(const record *r, int goal)
 {
-    const bench_steps_result *three = &r->of[THREE_STEPS];
+    const bench_schedule_result *three = &r->of[THREE_ENTRIES];
     double best = 0.0;
 
     switch (goal) {
@@ -339,7 +342,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static void options_init(jacobi_options *o)
 {
     *o = (jacobi_options){.most = 0.1};
-    bench_steps_policies(0.1, 0.01, &o->rows, &o->entries);
+    bench_schedule_policies(0.1, 0.01, &o->rows, &o->entries);
 }
 
 int main(int argc, char **argv)
@@ -367,7 +370,7 @@ int main(int argc, char **argv)
     json_object_set_new(run.root, "iterations", json_integer(jacobi.iterations));
     json_object_set_new(run.root, "scale", json_string(jacobi.scale ? "max-product" : "none"));
     records = bench_allocate(cases.count, sizeof *records);
-    bench_steps_print_head("residual");
+    bench_schedule_print_head("residual");
     for (size_t i = 0; i < cases.count; i++) {
         run_case(&run, &cases.items[i], &jacobi, &records[i]);
     }

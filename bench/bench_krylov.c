@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CG and BiCGSTAB without preconditioner: time per iteration by the difference of two fixed runs, and time to a verified
- * tolerance, set-up included; against cuSPARSE+cuBLAS in three variants on a GPU. With --study the studies of harness_study.h.
+ * CG and BiCGSTAB without preconditioner: time per iteration by the difference of two fixed runs, and time to a
+ * verified tolerance, set-up included; against cuSPARSE+cuBLAS in three variants on a GPU. With --study the studies of
+ * harness_study.h.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #include "harness.h"
 #include "harness_study.h"
 
-enum { MOST_ITERATIONS = 5000 };
+enum { MAX_ITERATIONS = 5000 };
 static const int64_t small_order = 65536; /* "small" in the means */
 
 typedef struct krylov_options {
@@ -170,7 +171,7 @@ static tess_status run_contestant(bench_contest *c, const krylov_options *k, boo
     /* a method that cannot work on this matrix says so at once */
     o->reason = bench_contestant_is_ours(c->which) ? tess_reason_name(c->reason) : "iterations";
     if (status == TESS_SUCCESS && with_solve && c->reason != TESS_REASON_NONSYMMETRIC) {
-        status = bench_contest_time_solve(c, k->rtol, MOST_ITERATIONS, o);
+        status = bench_contest_time_solve(c, k->rtol, MAX_ITERATIONS, o);
     }
     bench_contest_close(c);
     return status;

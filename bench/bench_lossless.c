@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What tiles take with policy lossless, bit-exact and with a relative loss of 1e-15: the share of tiles and of nonzeros in each
- * precision, and bytes against CSR in FP64 (Yang et al. 2024, section II-A, Figure 13).
+ * What tiles take with policy lossless, bit-exact and with a relative loss of 1e-15: the share of tiles and of nonzeros
+ * in each precision, and bytes against CSR in FP64 (Yang et al. 2024, section II-A, Figure 13).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static tess_status measure(const lossless_run *r, const tess_matrix *a, int way,
 
 static double per_tile(const tess_matrix *a, const lossless_row *row)
 {
-    return row->summary.granules > 0 ? (double)tess_matrix_nnz(a) / (double)row->summary.granules : 0.0;
+    return row->summary.items > 0 ? (double)tess_matrix_nnz(a) / (double)row->summary.items : 0.0;
 }
 
 static json_t *row_json(const char *name, const tess_matrix *a, int way, const lossless_row *row)
@@ -70,13 +70,13 @@ static json_t *row_json(const char *name, const tess_matrix *a, int way, const l
     json_t *levels = json_array();
 
     for (int l = 0; l < s->options.nlevels; l++) {
-        json_array_append_new(
-            levels, json_pack("{s:s, s:I, s:I}", "precision", tess_precision_name(s->options.level[l].precision),
-                              "tiles", (json_int_t)s->granules_at[l], "nonzeros", (json_int_t)s->nonzeros_at[l]));
+        json_array_append_new(levels, json_pack("{s:s, s:I, s:I}", "precision",
+                                                tess_precision_name(s->options.level[l].precision), "tiles",
+                                                (json_int_t)s->items_at[l], "nonzeros", (json_int_t)s->nonzeros_at[l]));
     }
     return json_pack("{s:s, s:I, s:I, s:s, s:I, s:f, s:o, s:I, s:I, s:f, s:f}", "matrix", name, "n",
                      (json_int_t)tess_matrix_nrows(a), "nnz", (json_int_t)tess_matrix_nnz(a), "policy", ways[way],
-                     "tiles", (json_int_t)s->granules, "nonzeros_per_tile", per_tile(a, row), "levels", levels, "bytes",
+                     "tiles", (json_int_t)s->items, "nonzeros_per_tile", per_tile(a, row), "levels", levels, "bytes",
                      (json_int_t)row->bytes, "fp64_csr_bytes", (json_int_t)tess_matrix_bytes(a), "ratio", row->ratio,
                      "largest_relative_error", s->largest_relative_error);
 }
@@ -84,12 +84,12 @@ static json_t *row_json(const char *name, const tess_matrix *a, int way, const l
 static void print_row(const char *name, const tess_matrix *a, int way, const lossless_row *row)
 {
     const tess_assignment_summary *s = &row->summary;
-    const double nnz = (double)tess_matrix_nnz(a), tiles = (double)s->granules;
+    const double nnz = (double)tess_matrix_nnz(a), tiles = (double)s->items;
     const int lowest = s->options.nlevels - 1;
 
     printf("%-24.24s %-14s %10lld %8.2f ", name, ways[way], (long long)tess_matrix_nnz(a), per_tile(a, row));
     for (int l = 0; l <= lowest; l++) {
-        printf(" %6.2f %6.2f", tiles > 0.0 ? 100.0 * (double)s->granules_at[l] / tiles : 0.0,
+        printf(" %6.2f %6.2f", tiles > 0.0 ? 100.0 * (double)s->items_at[l] / tiles : 0.0,
                nnz > 0.0 ? 100.0 * (double)s->nonzeros_at[l] / nnz : 0.0);
     }
     printf("  %-4s %6.3f %9.2g\n", tess_precision_name(s->options.level[lowest].precision), row->ratio,
@@ -173,7 +173,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case 'L':
-        if (tess_levels_parse(arg, policy) != TESS_SUCCESS) { argp_error(state, "--levels: '%s' is none", arg); }
+        if (tess_precision_levels_parse(arg, policy) != TESS_SUCCESS) {
+            argp_error(state, "--levels: '%s' is none", arg);
+        }
         break;
     case 'B':
         policy->block_rows = policy->block_cols = atoi(arg);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Experimental rooflines of plain and accessor loops, on a GPU or on the host (paper: Table 1, Figures 3 to 6). Every timed
- * loop's result is compared with what the host computes value after value.
+ * Experimental rooflines of plain and accessor loops, on a GPU or on the host (paper: Table 1, Figures 3 to 6). Every
+ * timed loop's result is compared with what the host computes value after value.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * y = A x with one matrix in several precisions, by rows and by entries, against FP64: Tables I and II and Figures 13 and 14 of
- * Tezcan et al. (2022). Results are checked twice before times count: against the exact product of the stored values, and
- * against the product in FP64, by the bound that storing the matrix so allows.
+ * y = A x with one matrix in several precisions, by rows and by entries, against FP64: Tables I and II and Figures 13
+ * and 14 of Tezcan et al. (2022). Results are checked twice before times count: against the exact product of the stored
+ * values, and against the product in FP64, by the bound that storing the matrix so allows.
  */
 #include <math.h>
 #include <stdio.h>
@@ -181,7 +181,8 @@ static tess_status warm_up(trial *t)
     return status == TESS_UNSUPPORTED ? TESS_SUCCESS : status;
 }
 
-/* FP64 first: the base of all that follows. Then cuSPARSE, then the others; false: no FP64, so nothing to compare with. */
+/* FP64 first: the base of all that follows. Then cuSPARSE, then the others; false: no FP64, so nothing to compare with.
+ */
 static tess_status run_all(trial *t)
 {
     double *y = bench_allocate((size_t)t->of.host.nrows, sizeof *y);
@@ -288,7 +289,7 @@ int main(int argc, char **argv)
             "FP64. By bytes: the speed-up that the bytes of both predict. Residuals are relative to the FP64 product."};
     bench_options options;
     bench_split_options split;
-    bench_contestant list[BENCH_SPLIT_MOST] = {0};
+    bench_contestant list[BENCH_SPLIT_MAX] = {0};
     bench_run run;
     bench_cases cases;
     int count;

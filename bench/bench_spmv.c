@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * y = A x: formats and storage precisions of choice, on the host or on a GPU, against cuSPARSE on a GPU. With ellr or sell and
- * fp32 there are rows with FP32 vectors as well: fp64 arithmetic on fp32 storage against fp32 throughout. Every result is
- * checked against a product in extended precision before its time counts.
+ * y = A x: formats and storage precisions of choice, on the host or on a GPU, against cuSPARSE on a GPU. With ellr or
+ * sell and fp32 there are rows with FP32 vectors as well: fp64 arithmetic on fp32 storage against fp32 throughout.
+ * Every result is checked against a product in extended precision before its time counts.
  */
 #include <stdio.h>
 
@@ -13,7 +13,7 @@ typedef struct trial {
     bench_trial of;
     int count;
     const bench_contestant *contestants;
-    bench_outcome outcomes[BENCH_MOST_CONTESTANTS];
+    bench_outcome outcomes[BENCH_MAX_CONTESTANTS];
 } trial;
 
 typedef struct means {
@@ -190,8 +190,8 @@ int main(int argc, char **argv)
                "values and vectors in fp32 and fp64 arithmetic, NAME-all-fp32 fp32 arithmetic too."};
     bench_options options;
     bench_spmv_options spmv = {.nformats = 0};
-    bench_contestant contestants[BENCH_MOST_CONTESTANTS];
-    means m[BENCH_MOST_CONTESTANTS] = {0};
+    bench_contestant contestants[BENCH_MAX_CONTESTANTS];
+    means m[BENCH_MAX_CONTESTANTS] = {0};
     bench_run run;
     bench_cases cases;
     int count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Explicit time steps x := A x of the monodomain equation in a ventricle, in FP64, split by entries, and in steps of rising
- * precision: Figure 16 of Tezcan et al. (2022), for meshes of several sizes in three numberings.
+ * Explicit time steps x := A x of the monodomain equation in a ventricle, in FP64, split by entries, and in rising
+ * precisions: Figure 16 of Tezcan et al. (2022), for meshes of several sizes in three numberings.
  */
 #include <math.h>
 #include <stdio.h>
@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "harness_goal.h"
-#include "harness_steps.h"
+#include "harness_schedule.h"
 
-enum { QUICK_COUNT = 200, FULL_COUNT = 8000, MOST_SIZES = 16, MOST_ARGUMENTS = 8 };
+enum { QUICK_COUNT = 200, FULL_COUNT = 8000, MAX_SIZES = 16, MAX_ARGUMENTS = 8 };
 
 enum { FP64 = 0, ONE_STEP = 2, VARIANTS = 7 };
-static const bench_steps_variant variants[VARIANTS] = {
+static const bench_schedule_variant variants[VARIANTS] = {
     {"fp64", NULL, false, NULL, FP64},
     {"entry-wise", "mixed", true, NULL, FP64},
     {"1-step", "mixed", false, NULL, FP64},
@@ -28,7 +28,7 @@ static const char *const orders[] = {"natural", "random", "rcm"};
 
 typedef struct timestep_options {
     int64_t count; /* 0: by --quick */
-    int64_t cells[MOST_SIZES + 1];
+    int64_t cells[MAX_SIZES + 1];
     const char *order; /* list; NULL: all */
     tess_policy_options rows, entries;
 } timestep_options;
@@ -36,7 +36,7 @@ typedef struct timestep_options {
 typedef struct record {
     char name[80];
     bool in_cache;
-    bench_steps_result of[VARIANTS];
+    bench_schedule_result of[VARIANTS];
 } record;
 
 typedef struct problem {
@@ -55,7 +55,7 @@ typedef struct problem {
 static tess_status make_start(problem *p, const char *source)
 {
     static const char prefix[] = "gallery:ventricle:";
-    const char *arguments[MOST_ARGUMENTS];
+    const char *arguments[MAX_ARGUMENTS];
     char text[512], *rest = NULL;
     int count = 0;
     tess_status status = TESS_SUCCESS;
@@ -65,7 +65,7 @@ static tess_status make_start(problem *p, const char *source)
         return status == TESS_SUCCESS ? tess_vector_set_random(p->start, 1, -1.0, 1.0) : status;
     }
     snprintf(text, sizeof text, "%s", source + strlen(prefix));
-    for (char *word = strtok_r(text, ":", &rest); word && count < MOST_ARGUMENTS; word = strtok_r(NULL, ":", &rest)) {
+    for (char *word = strtok_r(text, ":", &rest); word && count < MAX_ARGUMENTS; word = strtok_r(NULL, ":", &rest)) {
         arguments[count++] = word;
     }
     return tess_gallery_ventricle_potential(p->run->ctx, count, arguments, &p->start);
@@ -123,11 +123,13 @@ static tess_status call_steps(void *user, double *seconds)
     return status;
 }
 
-static tess_status make_options(const problem *p, const bench_steps_variant *v, tess_timestep_options *o)
+static tess_status make_options(const problem *p, const bench_schedule_variant *v, tess_timestep_options *o)
 {
     tess_timestep_options_init(o);
-    if (!bench_steps_storage(v, &p->options->rows, &p->options->entries, &o->storage)) { return TESS_INVALID_ARGUMENT; }
-    return v->steps ? tess_step_list_parse(v->steps, &o->steps) : TESS_SUCCESS;
+    if (!bench_schedule_storage(v, &p->options->rows, &p->options->entries, &o->storage)) {
+        return TESS_INVALID_ARGUMENT;
+    }
+    return v->schedule ? tess_schedule_parse(v->schedule, &o->schedule) : TESS_SUCCESS;
 }
 
 /* ||y - y64|| / ||y64|| */
@@ -144,17 +146,17 @@ static double difference_of(int64_t n, double *y, const double *y64)
 static tess_status take_result(problem *p, const step_call *c, int index)
 {
     const tess_timestep_result *s = &c->result;
-    bench_steps_result *r = &p->record->of[index];
+    bench_schedule_result *r = &p->record->of[index];
     double *y = index == FP64 ? p->y64 : p->y;
     tess_status status = tess_vector_get(p->x, y, TESS_PRECISION_FP64, TESS_MEMORY_HOST);
 
     if (status != TESS_SUCCESS) { return status; }
     r->error = index == FP64 ? 0.0 : difference_of(p->host.nrows, y, p->y64);
-    r->steps = s->steps;
+    r->schedule = s->schedule;
     r->iterations = s->count;
     r->setup_seconds = s->setup_seconds;
-    for (int i = 0; i < s->steps.count; i++) {
-        r->bytes += (double)s->steps.entry[i].iterations * (double)s->bytes_per_step[i];
+    for (int i = 0; i < s->schedule.count; i++) {
+        r->bytes += (double)s->schedule.entry[i].iterations * (double)s->bytes_per_step[i];
     }
     r->ran = s->count == p->options->count && s->finite;
     if (!r->ran) { bench_fault(p->run, p->record->name, "x is not finite, or steps are missing", TESS_SUCCESS); }
@@ -163,19 +165,19 @@ static tess_status take_result(problem *p, const step_call *c, int index)
 
 static tess_status run_variant(problem *p, int index)
 {
-    bench_steps_result *r = &p->record->of[index];
+    bench_schedule_result *r = &p->record->of[index];
     step_call c = {.p = p};
     tess_timestep_options o;
     tess_status status = make_options(p, &variants[index], &o);
 
     if (status == TESS_SUCCESS) { status = tess_timestep_create(p->a, &o, &c.steps); }
-    if (status == TESS_SUCCESS) { status = bench_steps_time(p->run, call_steps, &c, &r->seconds); }
+    if (status == TESS_SUCCESS) { status = bench_schedule_time(p->run, call_steps, &c, &r->seconds); }
     if (status == TESS_SUCCESS) { status = take_result(p, &c, index); }
     tess_timestep_destroy(c.steps);
     if (status == TESS_SUCCESS && r->ran) {
-        bench_steps_compare(r, &p->record->of[FP64], &p->record->of[FP64]);
-        bench_steps_report(p->run, p->record->name, &p->host, p->record->in_cache, &variants[index], r,
-                           "relative_difference");
+        bench_schedule_compare(r, &p->record->of[FP64], &p->record->of[FP64]);
+        bench_schedule_report(p->run, p->record->name, &p->host, p->record->in_cache, &variants[index], r,
+                              "relative_difference");
     }
     return status;
 }
@@ -210,7 +212,7 @@ static void report_goals(bench_run *run, const record *records, size_t count)
         snprintf(name, sizeof name, "1-step, %s", orders[k]);
         snprintf(tail, sizeof tail, "-%s", orders[k]);
         for (size_t m = 0; m < count; m++) {
-            const bench_steps_result *r = &records[m].of[ONE_STEP];
+            const bench_schedule_result *r = &records[m].of[ONE_STEP];
 
             if (r->ran && !records[m].in_cache && strstr(records[m].name, tail)) {
                 bench_goal_add(&goal, records[m].name, r->speedup / r->predicted, &reached);
@@ -237,7 +239,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     char *end = NULL;
 
     switch (key) {
-    case KEY_CELLS: bench_read_sizes(state, arg, MOST_SIZES, o->cells); return 0;
+    case KEY_CELLS: bench_read_sizes(state, arg, MAX_SIZES, o->cells); return 0;
     case KEY_ORDER: o->order = arg; return 0;
     case KEY_COUNT:
         o->count = strtoll(arg, &end, 10);
@@ -250,7 +252,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static void options_init(timestep_options *o)
 {
     *o = (timestep_options){.count = 0};
-    bench_steps_policies(2.0, 1e-5, &o->rows, &o->entries);
+    bench_schedule_policies(2.0, 1e-5, &o->rows, &o->entries);
 }
 
 /* Unless matrices are named: every size in every numbering. The texts last until the program ends. */
@@ -296,7 +298,7 @@ int main(int argc, char **argv)
     bench_begin(&run, &options, "bench_timestep", true);
     json_object_set_new(run.root, "steps", json_integer(timestep.count));
     records = bench_allocate(cases.count, sizeof *records);
-    bench_steps_print_head("difference");
+    bench_schedule_print_head("difference");
     for (size_t i = 0; i < cases.count; i++) {
         run_case(&run, &cases.items[i], &timestep, &records[i]);
     }

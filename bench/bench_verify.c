@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * False convergences: CG over spd and BiCGSTAB over unsym, without preconditioner and with Jacobi, b = ones, x0 = 0. What
- * the library claims is held against a residual in quadruple precision that shares no code with it.
+ * False convergences: CG over spd and BiCGSTAB over unsym, without preconditioner and with Jacobi, b = ones, x0 = 0.
+ * What the library claims is held against a residual in quadruple precision that shares no code with it.
  */
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "harness.h"
 
-enum { TOLERANCES = 3, PRECONDS = 2, METHODS = 2, MOST_REASONS = 24 };
+enum { TOLERANCES = 3, PRECONDS = 2, METHODS = 2, MAX_REASONS = 24 };
 static const double tolerances[TOLERANCES] = {1e-5, 1e-8, 1e-10};
 static const tess_precond_kind preconds[PRECONDS] = {TESS_PRECOND_NONE, TESS_PRECOND_JACOBI};
 static const tess_solver_kind methods[METHODS] = {TESS_SOLVER_CG, TESS_SOLVER_BICGSTAB};
@@ -30,7 +30,7 @@ typedef struct tally {
     int modest;         /* not claimed, though the true residual meets the tolerance */
     int unbound;        /* the library's residual norm is off by more than the bound that it reports */
     int repaired;       /* converged after at least one residual replacement */
-    int reasons[MOST_REASONS];
+    int reasons[MAX_REASONS];
 } tally;
 
 typedef struct verification {
@@ -54,7 +54,7 @@ static int reason_place(tess_reason reason)
 {
     const tess_named_value *names = tess_enum_names("tess_reason");
 
-    for (int i = 0; names[i].name && i < MOST_REASONS; i++) {
+    for (int i = 0; names[i].name && i < MAX_REASONS; i++) {
         if (names[i].value == (int)reason) { return i; }
     }
     bench_die("unknown reason %d", (int)reason);
@@ -233,7 +233,7 @@ static json_t *print_tally(const char *solver, const char *precond, double rtol,
 
     printf("%-8s %-7s %6.0e %5d %7d %7d %7d %6d %6d %6d %7d %8d  ", solver, precond, rtol, t->runs, t->implied,
            t->claimed, t->truly, t->wrong, t->modest, t->capped, t->unbound, t->repaired);
-    for (int i = 0; names[i].name && i < MOST_REASONS; i++) {
+    for (int i = 0; names[i].name && i < MAX_REASONS; i++) {
         if (t->reasons[i] == 0) { continue; }
         printf(" %s %d", names[i].name, t->reasons[i]);
         json_object_set_new(reasons, names[i].name, json_integer(t->reasons[i]));

@@ -39,8 +39,8 @@ typedef struct bench_options {
     bool listing; /* --list: print the matrices and end */
 } bench_options;
 
-/* --set, --matrix, --matrices, --cache, --json, --device, --threads, --repeat, --quick, --commit, --list. Its input is a
-   bench_options that bench_options_init filled. */
+/* --set, --matrix, --matrices, --cache, --json, --device, --threads, --repeat, --quick, --commit, --list. Its input is
+   a bench_options that bench_options_init filled. */
 extern const struct argp bench_argp;
 void bench_options_init(bench_options *options);
 /* Parses argv with bench_argp as a child of `program`, whose own options (if any) get `input`. */
@@ -70,7 +70,8 @@ typedef struct bench_cases {
 /* The matrices of --set and --matrix, without duplicates; `fallback` is the set taken when neither was given. */
 bench_cases bench_cases_select(const bench_options *options, const char *fallback);
 void bench_cases_free(bench_cases *cases);
-/* Makes or reads the matrix. On failure, and once bench_is_ending, *out is NULL and `reason` says why ("skipped: needs FILE", ...). */
+/* Makes or reads the matrix. On failure, and once bench_is_ending, *out is NULL and `reason` says why ("skipped: needs
+ * FILE", ...). */
 tess_status bench_case_load(tess_context *ctx, const bench_options *options, const bench_case *which, tess_matrix **out,
                             char *reason, size_t reason_size);
 
@@ -103,8 +104,8 @@ void bench_skip(bench_run *run, const char *name, const char *reason);
 void bench_fault(bench_run *run, const char *name, const char *what, tess_status status);
 /* Writes the JSON file and frees the run; the exit code of the program: 1 after failures, and where bench_is_ending. */
 int bench_end(bench_run *run);
-/* Whether SIGTERM or SIGINT has asked the run to end: no more matrices are loaded, and what has run is reported. Another, two seconds later, ends it
-   at once. */
+/* Whether SIGTERM or SIGINT has asked the run to end: no more matrices are loaded, and what has run is reported.
+   Another, two seconds later, ends it at once. */
 bool bench_is_ending(void);
 /* The share of the ceiling that SpMV-like work can reach: device read, or host triad. */
 double bench_ceiling_of(const bench_run *run);
@@ -172,7 +173,8 @@ void bench_product_make_fp32(const bench_csr *a, const double *x, tess_arithmeti
 /* The same in FP64 but for products of entries with low[k] != 0, made in FP32 of x rounded to FP32. */
 void bench_product_make_low(const bench_csr *a, const double *x, const uint8_t *low, bench_product *out);
 void bench_product_free(bench_product *product);
-/* Largest |y - exact| / bound; at most 1 for a right kernel. Infinite where y or the exact value alone is not finite. */
+/* Largest |y - exact| / bound; at most 1 for a right kernel. Infinite where y or the exact value alone is not finite.
+ */
 double bench_product_compare(const bench_product *product, const double *y);
 
 /* x . y in long double, and the sum of the magnitudes of its terms unless NULL: the same for any number of threads. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Problems whose exact answer is known, for bench_accuracy: dot products, dense products, triangular solves with LU factors,
- * products with a sparse matrix. Exact means long double on the very values: 11 bits more than FP64.
+ * Problems whose exact answer is known, for bench_accuracy: dot products, dense products, triangular solves with LU
+ * factors, products with a sparse matrix. Exact means long double on the very values: 11 bits more than FP64.
  */
 #ifndef TESS_BENCH_HARNESS_ACCURACY_H
 #define TESS_BENCH_HARNESS_ACCURACY_H
@@ -49,9 +49,9 @@ void accuracy_free(accuracy_problem *p);
 void accuracy_exact(const accuracy_problem *p, const double *a, const double *x, long double *y);
 
 /*
- * Stores A and x as `kind` says, computes y on the run's device, and hands back the values that were stored. x and y are
- * stored like A, with three exceptions: results of storage below FP32 are FP32; so are both vectors of triangular solves and
- * sparse products; results of DOT are not rounded. UNSUPPORTED where cuBLAS has no such operation.
+ * Stores A and x as `kind` says, computes y on the run's device, and hands back the values that were stored. x and y
+ * are stored like A, with three exceptions: results of storage below FP32 are FP32; so are both vectors of triangular
+ * solves and sparse products; results of DOT are not rounded. UNSUPPORTED where cuBLAS has no such operation.
  */
 tess_status accuracy_compute(const bench_run *run, bench_cublas *cublas, const accuracy_problem *p,
                              const accuracy_kind *kind, double *stored_a, double *stored_x, double *y);

@@ -147,7 +147,7 @@ const bench_block_study *bench_block_study_at(int index)
 
 int bench_block_contestants(const bench_block_study *study, bench_contestant *list)
 {
-    memset(list, 0, BENCH_BLOCK_MOST * sizeof *list);
+    memset(list, 0, BENCH_BLOCK_MAX * sizeof *list);
     list[BENCH_BLOCK_FP64] = (bench_contestant){.name = "csr-fp64", .ours = true};
     list[BENCH_BLOCK_CUSPARSE] = (bench_contestant){.name = "cusparse-csr", .kind = BENCH_CUSPARSE_CSR};
     return study->add(list, BENCH_BLOCK_OTHERS);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Storage with a precision for each block, tiles and split by blocks, against FP64: who takes part, what came out, goals. */
+/* Storage with a precision for each block, tiles and split by blocks, against FP64: who takes part, what came out,
+ * goals. */
 #ifndef TESS_BENCH_HARNESS_BLOCK_H
 #define TESS_BENCH_HARNESS_BLOCK_H
 
@@ -7,14 +8,14 @@
 
 /* Those that have a place of their own in each study. */
 enum { BENCH_BLOCK_FP64 = 0, BENCH_BLOCK_CUSPARSE, BENCH_BLOCK_OTHERS };
-enum { BENCH_BLOCK_MOST = BENCH_BLOCK_OTHERS + 5 * 9 };
+enum { BENCH_BLOCK_MAX = BENCH_BLOCK_OTHERS + 5 * 9 };
 
 /* ---- studies (harness_block.c) ---- */
 
 /* A study is a list of contestants; FP64 CSR and cuSPARSE's are in each. */
 typedef struct bench_block_study {
     const char *name, *title;
-    int (*add)(bench_contestant *list, int count); /* appends; the new number, at most BENCH_BLOCK_MOST */
+    int (*add)(bench_contestant *list, int count); /* appends; the new number, at most BENCH_BLOCK_MAX */
     bool has_goals, has_stages;                    /* has_stages: what set-up is made of too */
 } bench_block_study;
 
@@ -41,8 +42,8 @@ int64_t bench_block_bytes(const bench_contestant *c, const tess_matrix *stored);
 /* Nonzeros of `a` over its blocks of 16 x 16 that hold any. */
 tess_status bench_block_nonzeros(const tess_matrix *a, double *per_block);
 /*
- * Whether `held` is `a` with no more values altered than are assigned a low precision (summary NULL: none), and these by no more
- * than rounding to the lowest one does. The exact product of what is held cannot see that.
+ * Whether `held` is `a` with no more values altered than are assigned a low precision (summary NULL: none), and these
+ * by no more than rounding to the lowest one does. The exact product of what is held cannot see that.
  */
 bool bench_block_is_assigned(const bench_csr *a, const bench_csr *held, const tess_assignment_summary *summary);
 
@@ -68,7 +69,7 @@ typedef struct bench_block_record {
     char name[80];
     double per_block; /* nonzeros of a block of 16 x 16 that holds any */
     bool in_cache;
-    bench_block_result of[BENCH_BLOCK_MOST];
+    bench_block_result of[BENCH_BLOCK_MAX];
 } bench_block_record;
 
 typedef struct bench_block_records {
@@ -90,8 +91,8 @@ void bench_block_report(const bench_block_study *study, const bench_trial *t, co
 /* Means of each contestant, over blocky matrices and over all. */
 void bench_block_report_means(bench_run *run, const bench_block_study *study, const bench_contestant *list, int count,
                               const bench_block_records *records);
-/* What set-up is made of (harness_block_setup.c), in a run of its own in which every launch, transfer and allocation is waited for; in us
-   and in products, of which one takes `product` seconds. */
+/* What set-up is made of (harness_block_setup.c), in a run of its own in which every launch, transfer and allocation is
+   waited for; in us and in products, of which one takes `product` seconds. */
 void bench_block_report_stages(bench_trial *t, const bench_contestant *c, double product);
 void bench_block_report_goals(bench_run *run, const bench_contestant *list, int count,
                               const bench_block_records *records);

@@ -19,12 +19,12 @@ typedef enum measure {
 static const char *const measure_names[] = {"over cusparse-csr", "over cusparse-sell", "over csr-fp64",
                                             "of its bytes",      "bytes of csr",       "set-up in products"};
 
-enum { MOST_KERNELS = 7 };
+enum { MAX_KERNELS = 7 };
 #define BASES "pbp-csr", "pbp-ellr", "pbp-sell", "pbp-dia", "pbp-csr-sell", "pbp-csr-dia", "pbp-auto"
 
 typedef struct block_goal {
     const char *name;
-    const char *kernels[MOST_KERNELS]; /* of several the best one of each matrix */
+    const char *kernels[MAX_KERNELS]; /* of several the best one of each matrix */
     measure what;
     bench_statistic statistic;
     double bound;
@@ -63,7 +63,7 @@ static double value_of(const bench_block_result *r, measure what)
 
 static bool is_named(const block_goal *g, const char *name)
 {
-    for (int k = 0; k < MOST_KERNELS; k++) {
+    for (int k = 0; k < MAX_KERNELS; k++) {
         if (g->kernels[k] && strcmp(g->kernels[k], name) == 0) { return true; }
     }
     return false;

@@ -25,7 +25,7 @@ int64_t bench_block_bytes(const bench_contestant *c, const tess_matrix *stored)
 tess_status bench_block_nonzeros(const tess_matrix *a, double *per_block)
 {
     tess_policy_options options;
-    tess_assignment_summary summary = {.granules = 0};
+    tess_assignment_summary summary = {.items = 0};
     tess_assignment *assignment = NULL;
     tess_status status = TESS_SUCCESS;
 
@@ -34,7 +34,7 @@ tess_status bench_block_nonzeros(const tess_matrix *a, double *per_block)
     status = tess_assignment_create(a, &options, &assignment);
     if (status == TESS_SUCCESS) { tess_assignment_get_summary(assignment, &summary); }
     tess_assignment_destroy(assignment);
-    *per_block = (double)tess_matrix_nnz(a) / (double)(summary.granules > 0 ? summary.granules : 1);
+    *per_block = (double)tess_matrix_nnz(a) / (double)(summary.items > 0 ? summary.items : 1);
     return status;
 }
 

@@ -52,7 +52,7 @@ static void print_number(int width, int digits, double value)
 
 static double nonzeros_per_block(const bench_trial *t, const bench_block_result *r)
 {
-    return r->mixed ? (double)t->host.nnz / (double)r->summary.granules : NAN;
+    return r->mixed ? (double)t->host.nnz / (double)r->summary.items : NAN;
 }
 
 static void print_row(const bench_trial *t, const bench_contestant *c, const bench_block_record *record,
@@ -93,7 +93,7 @@ static void add_storage(json_t *row, const bench_contestant *c, const bench_bloc
     snprintf(text, sizeof text, "%dx%d", policy->block_rows, policy->block_cols);
     json_object_set_new(row, "block", json_string(text));
     json_object_set_new(row, "range", json_real(r->summary.range[policy->nlevels - 1]));
-    json_object_set_new(row, "blocks", json_integer(r->summary.granules));
+    json_object_set_new(row, "blocks", json_integer(r->summary.items));
     json_object_set_new(row, "low_blocks", json_real(r->low_blocks));
     json_object_set_new(row, "low_nonzeros", json_real(r->low_nonzeros));
     json_object_set_new(row, "fill", json_real(r->fill));
@@ -103,7 +103,7 @@ static void add_digits(json_t *row, const bench_block_result *r)
 {
     json_t *counts = json_array();
 
-    for (int n = 0; n <= TESS_MOST_DIGITS; n++) {
+    for (int n = 0; n <= TESS_MAX_DIGITS; n++) {
         json_array_append_new(counts, json_integer(r->digits.elements[n]));
     }
     json_object_set_new(row, "elements_by_digits", counts);

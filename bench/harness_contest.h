@@ -64,8 +64,8 @@ tess_status bench_problem_set_rhs(bench_problem *problem, uint64_t seed);
 void bench_problem_free(bench_problem *problem);
 
 /*
- * Values for theirs to factor into ilu0 or ic0: A's with the diagonal shifted by that much of its magnitude. *made_by: what makes
- * the factors of them, on a GPU. UNSUPPORTED where that is the host and there are none.
+ * Values for theirs to factor into ilu0 or ic0: A's with the diagonal shifted by that much of its magnitude. *made_by:
+ * what makes the factors of them, on a GPU. UNSUPPORTED where that is the host and there are none.
  */
 tess_status bench_problem_shift(const bench_problem *problem, tess_precond_kind kind, double shift, tess_vector **out,
                                 const char **made_by);
@@ -97,8 +97,8 @@ typedef struct bench_contest_outcome {
 } bench_contest_outcome;
 
 /*
- * The difference of two runs of an open contestant. *long_run: iterations of the longer one; 0: chosen, so that it ends in time
- * and before the method does. One that ends earlier all the same is not timed.
+ * The difference of two runs of an open contestant. *long_run: iterations of the longer one; 0: chosen, so that it ends
+ * in time and before the method does. One that ends earlier all the same is not timed.
  */
 tess_status bench_contest_time_iterations(bench_contest *c, int64_t *long_run, bench_contest_outcome *o);
 /* Set-ups and solves to rtol; the last one's x is checked. */

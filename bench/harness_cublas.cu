@@ -105,8 +105,8 @@ extern "C" double bench_cublas_result(bench_cublas *c)
 }
 
 /*
- * cublasDotEx and cublasNrm2Ex write their result in the storage type; fp64 and fp32 go to Ddot and Sdot. A dot product of
- * halves is therefore rounded to a half, or overflows: its time is a baseline, its value is not.
+ * cublasDotEx and cublasNrm2Ex write their result in the storage type; fp64 and fp32 go to Ddot and Sdot. A dot product
+ * of halves is therefore rounded to a half, or overflows: its time is a baseline, its value is not.
  */
 extern "C" tess_status bench_cublas_dot(bench_cublas *c, tess_precision precision, int64_t n, const void *x,
                                         const void *y)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuBLAS behind plain C functions: the baseline of the dense benchmarks. Arrays lie on the device; every call is enqueued on
- * the stream and waits for nothing. UNSUPPORTED where cuBLAS has no such operation in that precision, or where this build
- * has no CUDA. Arithmetic is cuBLAS's own: that of the storage for fp64 and fp32, FP32 for fp16 and bf16.
+ * cuBLAS behind plain C functions: the baseline of the dense benchmarks. Arrays lie on the device; every call is
+ * enqueued on the stream and waits for nothing. UNSUPPORTED where cuBLAS has no such operation in that precision, or
+ * where this build has no CUDA. Arithmetic is cuBLAS's own: that of the storage for fp64 and fp32, FP32 for fp16 and
+ * bf16.
  */
 #ifndef TESS_BENCH_HARNESS_CUBLAS_H
 #define TESS_BENCH_HARNESS_CUBLAS_H

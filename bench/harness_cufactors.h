@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The baseline's preconditioner: incomplete factors by cuSPARSE's csrilu02 and csric02, both triangles solved by cusparseSpSV, as
- * NVIDIA's samples do it. Where this CUDA has no such factorizations any more, plain loops on the host make the factors,
- * outside of what is timed.
+ * The baseline's preconditioner: incomplete factors by cuSPARSE's csrilu02 and csric02, both triangles solved by
+ * cusparseSpSV, as NVIDIA's samples do it. Where this CUDA has no such factorizations any more, plain loops on the host
+ * make the factors, outside of what is timed.
  */
 #ifndef TESS_BENCH_HARNESS_CUFACTORS_H
 #define TESS_BENCH_HARNESS_CUFACTORS_H

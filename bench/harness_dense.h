@@ -9,7 +9,7 @@
 #include "harness.h"
 #include "harness_cublas.h"
 
-enum { DENSE_MOST_SETS = 8 };
+enum { DENSE_MAX_SETS = 8 };
 
 typedef struct dense_operation dense_operation;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GEMV for bench_dense: square, all operands in the trial's storage (Gruetzmacher et al. 2023, section 4.1); and as GMRES
- * uses it, V of one or six million rows in the trial's storage with FP64 vectors: w := w - V h and h := V^T w, for one and
- * for two right-hand columns. cuBLAS cannot mix precisions: its vectors are stored as A is.
+ * GEMV for bench_dense: square, all operands in the trial's storage (Gruetzmacher et al. 2023, section 4.1); and as
+ * GMRES uses it, V of one or six million rows in the trial's storage with FP64 vectors: w := w - V h and h := V^T w,
+ * for one and for two right-hand columns. cuBLAS cannot mix precisions: its vectors are stored as A is.
  */
 #include <math.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ typedef struct gemv_array {
 } gemv_array;
 
 typedef struct gemv_state {
-    gemv_array a[DENSE_MOST_SETS], x[DENSE_MOST_SETS], y[DENSE_MOST_SETS];
+    gemv_array a[DENSE_MAX_SETS], x[DENSE_MAX_SETS], y[DENSE_MAX_SETS];
     gemv_array bare_x, bare_y; /* the baselines' vectors, where they must be stored otherwise than ours */
 } gemv_state;
 

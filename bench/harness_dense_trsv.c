@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TRSV for bench_dense (Gruetzmacher et al. 2023, section 4.3): lower and upper, transposed or not, the diagonal blocks
- * inverted in FP64, or in FP32 (names that end in -i32). The time includes the inversion. x is stored as T is, below FP32 in
- * FP32. A solve overwrites its right-hand side, so that repeated ones grow: every 64th call begins with the first one again.
+ * inverted in FP64, or in FP32 (names that end in -i32). The time includes the inversion. x is stored as T is, below
+ * FP32 in FP32. A solve overwrites its right-hand side, so that repeated ones grow: every 64th call begins with the
+ * first one again.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -24,8 +25,8 @@ typedef struct trsv_operation {
 enum { BLOCK = 64, CHECKED_BLOCKS = 6, RENEWAL = 64, DIAGONALS = 31 };
 
 /*
- * Element e of T's array is value[e % period]. With a period of DIAGONALS (n + 1) the diagonal lies at the multiples of n + 1,
- * where the pattern has values near one; elsewhere they are small enough that the inverse stays moderate.
+ * Element e of T's array is value[e % period]. With a period of DIAGONALS (n + 1) the diagonal lies at the multiples of
+ * n + 1, where the pattern has values near one; elsewhere they are small enough that the inverse stays moderate.
  */
 typedef struct trsv_state {
     int64_t period;
@@ -33,7 +34,7 @@ typedef struct trsv_state {
     double *value;
     double *b; /* as x stores it */
     char *stored_b;
-    tess_dense_view a[DENSE_MOST_SETS], x[DENSE_MOST_SETS];
+    tess_dense_view a[DENSE_MAX_SETS], x[DENSE_MAX_SETS];
     void *first_x; /* on the device */
 } trsv_state;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DOT, NRM2, AXPY and SCAL for bench_dense. What is timed is the pass that the library enqueues; results of DOT and NRM2
- * stay on the device, for cuBLAS too. Baselines on the host are plain OpenMP loops and, where CMake found one, a BLAS.
+ * DOT, NRM2, AXPY and SCAL for bench_dense. What is timed is the pass that the library enqueues; results of DOT and
+ * NRM2 stay on the device, for cuBLAS too. Baselines on the host are plain OpenMP loops and, where CMake found one, a
+ * BLAS.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,11 +14,12 @@
 #include <cblas.h>
 #endif
 
-/* x := x; y := y + 2^-10 x; x := -x: factors that keep values in every storage's range however often they are applied. */
+/* x := x; y := y + 2^-10 x; x := -x: factors that keep values in every storage's range however often they are applied.
+ */
 static const double axpy_factor = 0x1p-10, scal_factor = -1.0;
 
 typedef struct vector_state {
-    tess_vector *x[DENSE_MOST_SETS], *y[DENSE_MOST_SETS];
+    tess_vector *x[DENSE_MAX_SETS], *y[DENSE_MAX_SETS];
     double *host_x, *host_y; /* values of every set as they are stored */
 } vector_state;
 

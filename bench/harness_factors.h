@@ -5,13 +5,14 @@
 
 #include "harness_contest.h"
 
-enum { FACTORS_MOST_VARIANTS = 48, FACTORS_NAME = 48 };
+enum { FACTORS_MAX_VARIANTS = 48, FACTORS_NAME = 48 };
 
 /* ---- contestants (harness_factors_variant.c) ---- */
 
 /*
- * A contestant is its name: cg or bicgstab, then jacobi, ilu0 or ic0, then any of a precision of the factors, levels, blocks or
- * merged, host or device (ours); or cg-cu-ic0, bicgstab-cu-ilu0, .. (cuSPARSE and cuBLAS), with -device or -graph for where its scalars are.
+ * A contestant is its name: cg or bicgstab, then jacobi, ilu0 or ic0, then any of a precision of the factors, level
+ * sets, blocks or merged, host or device (ours); or cg-cu-ic0, bicgstab-cu-ilu0, .. (cuSPARSE and cuBLAS), with -device
+ * or -graph for where its scalars are.
  */
 typedef struct factors_variant {
     char name[FACTORS_NAME];
@@ -23,11 +24,11 @@ typedef struct factors_variant {
 
 typedef struct factors_variants {
     int count;
-    factors_variant items[FACTORS_MOST_VARIANTS];
+    factors_variant items[FACTORS_MAX_VARIANTS];
 } factors_variants;
 
-/* Adds those of a comma-separated list of names and patterns (`cg-*`, `all`); false at a wrong one, which is copied to *wrong.
-   `triangular` is that of ours whose name says none. */
+/* Adds those of a comma-separated list of names and patterns (`cg-*`, `all`); false at a wrong one, which is copied to
+   *wrong. `triangular` is that of ours whose name says none. */
 bool factors_variants_add(factors_variants *list, const char *names, tess_triangular triangular, char *wrong,
                           size_t wrong_size);
 

@@ -162,7 +162,7 @@ static const char *state_of(const factors_outcome *o)
 static void print_facts(const factors_outcome *o)
 {
     if (o->incomplete && !o->variant->theirs) {
-        printf(" %6lld %6lld", (long long)o->facts.lower_steps, (long long)o->facts.upper_steps);
+        printf(" %6lld %6lld", (long long)o->facts.lower_groups, (long long)o->facts.upper_groups);
     } else {
         printf(" %6s %6s", "-", "-");
     }
@@ -223,10 +223,10 @@ static void add_facts(json_t *row, const factors_outcome *o)
         return;
     }
     json_object_set_new(row, "factorization", json_string(tess_factorization_name(o->facts.factorization)));
-    json_object_set_new(row, "lower_levels", json_integer(o->facts.lower_levels));
-    json_object_set_new(row, "upper_levels", json_integer(o->facts.upper_levels));
-    json_object_set_new(row, "lower_steps", json_integer(o->facts.lower_steps));
-    json_object_set_new(row, "upper_steps", json_integer(o->facts.upper_steps));
+    json_object_set_new(row, "lower_levels", json_integer(o->facts.lower_level_sets));
+    json_object_set_new(row, "upper_levels", json_integer(o->facts.upper_level_sets));
+    json_object_set_new(row, "lower_steps", json_integer(o->facts.lower_groups));
+    json_object_set_new(row, "upper_steps", json_integer(o->facts.upper_groups));
     json_object_set_new(row, "entries", json_integer(o->facts.entries));
     json_object_set_new(row, "leaves", json_integer(o->facts.leaves));
     json_object_set_new(row, "squares", json_integer(o->facts.squares));

@@ -82,7 +82,7 @@ static bool add_one(factors_variants *list, const char *name, tess_triangular tr
     for (int i = 0; i < list->count; i++) {
         if (strcmp(list->items[i].name, name) == 0) { return true; }
     }
-    if (list->count == FACTORS_MOST_VARIANTS || strlen(name) >= sizeof text) { return false; }
+    if (list->count == FACTORS_MAX_VARIANTS || strlen(name) >= sizeof text) { return false; }
     snprintf(v.name, sizeof v.name, "%s", name);
     snprintf(text, sizeof text, "%s", name);
     tess_precond_options_init(&v.precond);

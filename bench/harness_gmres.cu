@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Restarted GMRES on cuSPARSE and cuBLAS. All of an iteration is enqueued at once; its coefficients come to the host in one copy,
- * where the rotations are made while the device scales the new vector.
+ * Restarted GMRES on cuSPARSE and cuBLAS. All of an iteration is enqueued at once; its coefficients come to the host in
+ * one copy, where the rotations are made while the device scales the new vector.
  */
 #include <type_traits>
 

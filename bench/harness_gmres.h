@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Restarted GMRES made of cuSPARSE and cuBLAS calls: the baseline of bench_gmres. Two passes of classical Gram-Schmidt by four
- * GEMV, x0 = 0, no preconditioner; the true residual decides at each restart. A failure is told, it does not end the program.
+ * Restarted GMRES made of cuSPARSE and cuBLAS calls: the baseline of bench_gmres. Two passes of classical Gram-Schmidt
+ * by four GEMV, x0 = 0, no preconditioner; the true residual decides at each restart. A failure is told, it does not
+ * end the program.
  */
 #ifndef TESS_BENCH_HARNESS_GMRES_H
 #define TESS_BENCH_HARNESS_GMRES_H

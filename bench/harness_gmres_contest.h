@@ -8,13 +8,14 @@
 #include "harness_gmres.h"
 #include "harness_goal.h"
 
-enum { GMRES_MOST_SAMPLES = 64, GMRES_MOST_VARIANTS = 48, GMRES_NAME = 64 };
+enum { GMRES_MAX_SAMPLES = 64, GMRES_MAX_VARIANTS = 48, GMRES_NAME = 64 };
 
 /* ---- contestants (harness_gmres_variant.c) ---- */
 
 /*
- * A contestant is its name: cu-fp64, cu-ir or cu-fp32 (cuSPARSE and cuBLAS); or fp64, ir, fd or fp32 (ours; fp32 is fd that never
- * switches), then any of -basis-P, -inner-P, -precond-P with P a precision, -cgs2, and for fd the iteration of the switch.
+ * A contestant is its name: cu-fp64, cu-ir or cu-fp32 (cuSPARSE and cuBLAS); or fp64, ir, fd or fp32 (ours; fp32 is fd
+ * that never switches), then any of -basis-P, -inner-P, -precond-P with P a precision, -cgs2, and for fd the iteration
+ * of the switch.
  */
 typedef struct gmres_variant {
     char name[GMRES_NAME];
@@ -29,12 +30,13 @@ typedef struct gmres_variant {
 
 typedef struct gmres_variants {
     int count;
-    gmres_variant items[GMRES_MOST_VARIANTS];
+    gmres_variant items[GMRES_MAX_VARIANTS];
 } gmres_variants;
 
-/* Adds those of a comma-separated list of names and patterns (`ir*`, `all`); false at a wrong one, which is copied to *wrong. */
+/* Adds those of a comma-separated list of names and patterns (`ir*`, `all`); false at a wrong one, which is copied to
+ * *wrong. */
 bool gmres_variants_add(gmres_variants *list, const char *names, char *wrong, size_t wrong_size);
-/* Adds fd-FROM, fd-FROM+STEP, .. up to fd-TO as far as there is room. */
+/* Adds fd-FROM, fd-FROM+STEP, .. up to fd-TO as far as there is space. */
 void gmres_variants_add_switches(gmres_variants *list, int64_t from, int64_t to, int64_t step);
 
 /* ---- a problem and one solver on it (harness_gmres_contest.c) ---- */
@@ -79,7 +81,7 @@ typedef struct gmres_outcome {
     tess_status status;
     char reason[256];
     int samples;
-    double solve[GMRES_MOST_SAMPLES], setup[GMRES_MOST_SAMPLES], spent;
+    double solve[GMRES_MAX_SAMPLES], setup[GMRES_MAX_SAMPLES], spent;
     double solve_seconds, setup_seconds; /* medians */
     int64_t iterations, refinements, switched_at;
     bool claimed, verified; /* verified: claimed, and true by the independent residual */
@@ -133,7 +135,8 @@ int gmres_report_goals(bench_run *run, const gmres_records *records);
 
 /* ---- studies (harness_gmres_studies.c) ---- */
 
-/* Solves of a study: every matrix with every preconditioner and restart length by every contestant. NULL or 0: by the options. */
+/* Solves of a study: every matrix with every preconditioner and restart length by every contestant. NULL or 0: by the
+ * options. */
 typedef struct gmres_row {
     const char *study;  /* comma-separated: it may belong to several */
     const char *matrix; /* gallery:NAME:ARG.. or NULL */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes of a GMRES solve by model: matrix and vectors of each product, the sweeps over the basis, the preconditioner, and the
- * residuals between cycles. What a cache keeps between passes is not taken off.
+ * Bytes of a GMRES solve by model: matrix and vectors of each product, the sweeps over the basis, the preconditioner,
+ * and the residuals between cycles. What a cache keeps between passes is not taken off.
  */
 #include "harness_gmres_contest.h"
 
@@ -46,8 +46,9 @@ static double product_bytes(const bench_csr *a, int matrix, int vector)
     return (double)a->nnz * (matrix + 4) + 4.0 * (double)(a->nrows + 1) + 2.0 * (double)a->nrows * vector;
 }
 
-/* A polynomial's product also brings the sum and one vector up to date. Below fp64 it is of a copy in slices, with columns in 16
-   bits, where rows are of like lengths as in all that studies precondition so; the copy is taken to be that. */
+/* A polynomial's product also brings the sum and one vector up to date. Below fp64 it is of a copy in slices, with
+   columns in 16 bits, where rows are of like lengths as in all that studies precondition so; the copy is taken to be
+   that. */
 static double precond_bytes(const bench_csr *a, const tess_precond_options *o, const precisions *p)
 {
     const double n = (double)a->nrows, pass = 2.0 * n * p->precond_vector;

@@ -86,7 +86,7 @@ static bool add_one(gmres_variants *list, const char *name)
     for (int i = 0; i < list->count; i++) {
         if (strcmp(list->items[i].name, name) == 0) { return true; }
     }
-    if (list->count == GMRES_MOST_VARIANTS || strlen(name) >= sizeof text) { return false; }
+    if (list->count == GMRES_MAX_VARIANTS || strlen(name) >= sizeof text) { return false; }
     snprintf(v.name, sizeof v.name, "%s", name);
     snprintf(text, sizeof text, "%s", name);
     if (!parse_words(text, &v)) { return false; }

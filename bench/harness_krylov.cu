@@ -19,37 +19,37 @@ const double one = 1.0, zero = 0.0;
 enum scalar { ONE, RHO, RHO_NEW, ALPHA, MINUS_ALPHA, BETA, OMEGA, MINUS_OMEGA, PQ, TS, TT, RR, SCALARS };
 
 /*
- * Vectors: CG uses R, P and Q (= A p); BiCGSTAB also T and SHADOW, with s = r - alpha v in the place of r. With a preconditioner
- * Z is M^-1 r in CG and M^-1 p in BiCGSTAB, Y is M^-1 s.
+ * Vectors: CG uses R, P and Q (= A p); BiCGSTAB also T and SHADOW, with s = r - alpha v in the place of r. With a
+ * preconditioner Z is M^-1 r in CG and M^-1 p in BiCGSTAB, Y is M^-1 s.
  */
 enum vector_place { R, P, Q, T, SHADOW, Z, Y, VECTORS };
 
 /* `numerator`: RHO_NEW (r.z) with a preconditioner, else RR. */
-__global__ void start_step(double *s, scalar numerator)
+__global__ void update_start(double *s, scalar numerator)
 {
     s[ONE] = 1.0;
     s[RHO] = s[numerator];
 }
 
-__global__ void alpha_step(double *s)
+__global__ void update_alpha(double *s)
 {
     s[ALPHA] = s[RHO] / s[PQ];
     s[MINUS_ALPHA] = -s[ALPHA];
 }
 
-__global__ void cg_beta_step(double *s, scalar numerator)
+__global__ void cg_update_beta(double *s, scalar numerator)
 {
     s[BETA] = s[numerator] / s[RHO];
     s[RHO] = s[numerator];
 }
 
-__global__ void omega_step(double *s)
+__global__ void update_omega(double *s)
 {
     s[OMEGA] = s[TS] / s[TT];
     s[MINUS_OMEGA] = -s[OMEGA];
 }
 
-__global__ void bicgstab_beta_step(double *s)
+__global__ void bicgstab_update_beta(double *s)
 {
     s[BETA] = s[RHO_NEW] / s[RHO] * (s[ALPHA] / s[OMEGA]);
     s[RHO] = s[RHO_NEW];
@@ -184,13 +184,13 @@ static void cg_on_device(bench_krylov *s)
 
     multiply(s, P, Q);
     dot(s, P, Q, c + PQ);
-    alpha_step<<<1, 1, 0, s->h->stream>>>(c);
+    update_alpha<<<1, 1, 0, s->h->stream>>>(c);
     axpy(s, c + ALPHA, s->vector[P], s->x);
     axpy(s, c + MINUS_ALPHA, s->vector[Q], s->vector[R]);
     dot(s, R, R, c + RR);
     z = precondition(s, R, Z);
     if (z != R) { dot(s, R, z, c + RHO_NEW); }
-    cg_beta_step<<<1, 1, 0, s->h->stream>>>(c, rho_of(s));
+    cg_update_beta<<<1, 1, 0, s->h->stream>>>(c, rho_of(s));
     scale(s, c + BETA, s->vector[P]);
     axpy(s, c + ONE, s->vector[z], s->vector[P]);
 }
@@ -232,19 +232,19 @@ static void bicgstab_on_device(bench_krylov *s)
 
     multiply(s, y, Q);
     dot(s, SHADOW, Q, c + PQ);
-    alpha_step<<<1, 1, 0, s->h->stream>>>(c);
+    update_alpha<<<1, 1, 0, s->h->stream>>>(c);
     axpy(s, c + MINUS_ALPHA, s->vector[Q], s->vector[R]);
     z = precondition(s, R, Y);
     multiply(s, z, T);
     dot(s, T, R, c + TS);
     dot(s, T, T, c + TT);
-    omega_step<<<1, 1, 0, s->h->stream>>>(c);
+    update_omega<<<1, 1, 0, s->h->stream>>>(c);
     axpy(s, c + ALPHA, s->vector[y], s->x);
     axpy(s, c + OMEGA, s->vector[z], s->x);
     axpy(s, c + MINUS_OMEGA, s->vector[T], s->vector[R]);
     dot(s, SHADOW, R, c + RHO_NEW);
     dot(s, R, R, c + RR);
-    bicgstab_beta_step<<<1, 1, 0, s->h->stream>>>(c);
+    bicgstab_update_beta<<<1, 1, 0, s->h->stream>>>(c);
     axpy(s, c + MINUS_OMEGA, s->vector[Q], s->vector[P]);
     scale(s, c + BETA, s->vector[P]);
     axpy(s, c + ONE, s->vector[R], s->vector[P]);
@@ -391,7 +391,7 @@ static void start(bench_krylov *s, const double *b)
     } else {
         dot(s, R, R, s->scalars + RR);
         if (preconditioned) { start_preconditioned(s, s->scalars + RHO_NEW); }
-        start_step<<<1, 1, 0, s->h->stream>>>(s->scalars, preconditioned ? RHO_NEW : RR);
+        update_start<<<1, 1, 0, s->h->stream>>>(s->scalars, preconditioned ? RHO_NEW : RR);
     }
 }
 
@@ -440,8 +440,8 @@ extern "C" int64_t bench_krylov_solve(bench_krylov *s, const double *b, double *
 
 /* ---- parts of an iteration ---- */
 
-/* The calls of one kind, as cg_on_device and bicgstab_on_device make them, with factors that hardly change a value, but none that a
-   call could skip. */
+/* The calls of one kind, as cg_on_device and bicgstab_on_device make them, with factors that hardly change a value, but
+   none that a call could skip. */
 static void enqueue_part(bench_krylov *s, bench_krylov_part part)
 {
     const bool cg = s->solver == TESS_SOLVER_CG;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CG and BiCGSTAB made of cuSPARSE and cuBLAS calls, as NVIDIA's samples do it: the baseline of solver benchmarks. FP64, x0 = 0,
- * no true residual at the end. BiCGSTAB is preconditioned from the right.
+ * CG and BiCGSTAB made of cuSPARSE and cuBLAS calls, as NVIDIA's samples do it: the baseline of solver benchmarks.
+ * FP64, x0 = 0, no true residual at the end. BiCGSTAB is preconditioned from the right.
  */
 #ifndef TESS_BENCH_HARNESS_KRYLOV_H
 #define TESS_BENCH_HARNESS_KRYLOV_H
@@ -22,7 +22,8 @@ typedef enum bench_krylov_variant {
 /* Iterations of the variants without host scalars come in multiples of this. */
 enum { BENCH_KRYLOV_STRIDE = 10 };
 
-/* Enqueues z := M^-1 r on the context's stream; r and z, apart, are n doubles on the device. `apply` NULL: no preconditioner. */
+/* Enqueues z := M^-1 r on the context's stream; r and z, apart, are n doubles on the device. `apply` NULL: no
+ * preconditioner. */
 typedef struct bench_krylov_precond {
     void (*apply)(void *user, const double *r, double *z);
     void *user;
@@ -59,8 +60,8 @@ typedef enum bench_krylov_part {
 } bench_krylov_part;
 
 /*
- * Seconds that the calls of each kind take in one iteration, as their kernels run one after another in a CUDA graph of calls of
- * that kind alone: nothing waits for the host. `b` lies on the device.
+ * Seconds that the calls of each kind take in one iteration, as their kernels run one after another in a CUDA graph of
+ * calls of that kind alone: nothing waits for the host. `b` lies on the device.
  */
 void bench_krylov_time_parts(bench_krylov_handles *handles, const tess_matrix *a, tess_solver_kind solver,
                              const double *b, double seconds[BENCH_KRYLOV_PARTS]);

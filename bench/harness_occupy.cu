@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel that does nothing, on half of the multiprocessors: with all of their shared memory, so that no other block fits beside. */
+/* A kernel that does nothing, on half of the multiprocessors: with all of their shared memory, so that no other block
+ * fits beside. */
 #include "harness_cuda.h"
 #include "harness_occupy.h"
 

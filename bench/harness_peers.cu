@@ -2,13 +2,14 @@
 /*
  * Merge-based CSR and balanced CSR, written anew from their publications; no line of it is their authors'.
  *
- * Merge-based (Merrill, Garland 2016): a product consumes nonzeros and ends of rows; a path through both lists, merged by
- * the number of the nonzero, is cut into tiles of equal length, and these into equal lengths for threads. Where a diagonal of
- * the grid of both lists cuts the path is found by bisection. Sums of rows that go on beyond a thread are added up by a
- * segmented scan; those that go on beyond a tile by a second kernel.
+ * Merge-based (Merrill, Garland 2016): a product consumes nonzeros and ends of rows; a path through both lists, merged
+ * by the number of the nonzero, is cut into tiles of equal length, and these into equal lengths for threads. Where a
+ * diagonal of the grid of both lists cuts the path is found by bisection. Sums of rows that go on beyond a thread are
+ * added up by a segmented scan; those that go on beyond a tile by a second kernel.
  *
- * Balanced (Flegar, Quintana-Orti 2017): each warp takes the same number of nonzeros; its threads sum up on their own while
- * none of them gets to another row, and then add their sums to y, one atomic operation for each row that the warp holds.
+ * Balanced (Flegar, Quintana-Orti 2017): each warp takes the same number of nonzeros; its threads sum up on their own
+ * while none of them gets to another row, and then add their sums to y, one atomic operation for each row that the warp
+ * holds.
  */
 #include <cub/block/block_scan.cuh>
 
@@ -64,8 +65,8 @@ struct add_carries {
 };
 
 /*
- * Ends of rows on the path before a diagonal, where `ends` has `rows` ends in ascending order and the nonzeros are numbered
- * from `first` on, `entries` of them. An end comes before the nonzero whose number it is.
+ * Ends of rows on the path before a diagonal, where `ends` has `rows` ends in ascending order and the nonzeros are
+ * numbered from `first` on, `entries` of them. An end comes before the nonzero whose number it is.
  */
 __device__ int ends_before(int diagonal, const int *ends, int rows, int first, int entries)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two published CSR products, written anew from their descriptions: baselines of the study of blocks, FP64 throughout, on the
- * very arrays that the matrix holds. Neither is its authors' code, and the reports say so.
+ * Two published CSR products, written anew from their descriptions: baselines of the study of blocks, FP64 throughout,
+ * on the very arrays that the matrix holds. Neither is its authors' code, and the reports say so.
  */
 #ifndef TESS_BENCH_HARNESS_PEERS_H
 #define TESS_BENCH_HARNESS_PEERS_H
@@ -21,8 +21,8 @@ typedef enum bench_peer_kind {
 typedef struct bench_peer bench_peer;
 
 /*
- * For `pairs` pairs of FP64 device vectors x[k], y[k]. *setup_seconds: work space, and for balanced CSR the row that each warp
- * begins in; the merge path has nothing to prepare. UNSUPPORTED from 2^31 nonzeros on.
+ * For `pairs` pairs of FP64 device vectors x[k], y[k]. *setup_seconds: work space, and for balanced CSR the row that
+ * each warp begins in; the merge path has nothing to prepare. UNSUPPORTED from 2^31 nonzeros on.
  */
 tess_status bench_peer_create(const tess_matrix *a, bench_peer_kind kind, int pairs, void *const *x, void *const *y,
                               bench_peer **out, double *setup_seconds);

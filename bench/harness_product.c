@@ -49,7 +49,7 @@ static tess_status make_vectors(bench_trial *t)
 
 static void release_pairs(bench_pairs *v)
 {
-    for (int k = 0; k < BENCH_MOST_PAIRS; k++) {
+    for (int k = 0; k < BENCH_MAX_PAIRS; k++) {
         tess_vector_destroy(v->x[k]);
         tess_vector_destroy(v->y[k]);
     }
@@ -312,7 +312,7 @@ static tess_status measure_theirs(bench_trial *t, bench_pairs *v, bench_call cal
 }
 
 typedef struct arrays {
-    void *x[BENCH_MOST_PAIRS], *y[BENCH_MOST_PAIRS];
+    void *x[BENCH_MAX_PAIRS], *y[BENCH_MAX_PAIRS];
 } arrays;
 
 static arrays arrays_of(const bench_trial *t, const bench_pairs *v)

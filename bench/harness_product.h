@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-enum { BENCH_MOST_PAIRS = 8 };
+enum { BENCH_MAX_PAIRS = 8 };
 
 /* What is timed: a storage of ours, a kind of cuSPARSE's, or one of the published methods in harness_peers.cu. */
 typedef struct bench_contestant {
@@ -37,7 +37,7 @@ typedef struct bench_outcome {
 typedef struct bench_pairs {
     tess_precision precision;
     double *host_x;
-    tess_vector *x[BENCH_MOST_PAIRS], *y[BENCH_MOST_PAIRS];
+    tess_vector *x[BENCH_MAX_PAIRS], *y[BENCH_MAX_PAIRS];
 } bench_pairs;
 
 /* What a study wants of its vectors. */
@@ -58,7 +58,8 @@ typedef struct bench_trial {
     bench_rotation rotation;
 } bench_trial;
 
-/* Loads the matrix and makes its vectors; false, with a line in the report, where that cannot be or it has no nonzeros. */
+/* Loads the matrix and makes its vectors; false, with a line in the report, where that cannot be or it has no nonzeros.
+ */
 bool bench_trial_open(bench_run *run, const bench_case *which, const bench_trial_options *options, bench_trial *out);
 void bench_trial_close(bench_trial *t);
 
@@ -79,21 +80,22 @@ typedef struct bench_expectation {
 } bench_expectation;
 
 /*
- * Times the call, then computes every y once more from what it held in the beginning, and checks them all. Wrong results
- * are reported as a fault and leave o->ran false. The y are overwritten, so that the next contestant cannot inherit them.
+ * Times the call, then computes every y once more from what it held in the beginning, and checks them all. Wrong
+ * results are reported as a fault and leave o->ran false. The y are overwritten, so that the next contestant cannot
+ * inherit them.
  */
 tess_status bench_trial_measure(bench_trial *t, bench_pairs *v, bench_call call, void *user,
                                 const bench_expectation *expected, bench_outcome *o);
 /* Converts as the contestant says, timed until the device has finished; UNSUPPORTED is reported as skipped. */
 tess_status bench_trial_convert(bench_trial *t, const bench_contestant *c, bench_outcome *o, tess_matrix **stored);
 /*
- * Converts, and does what the first product would prepare, several times: the median is the set-up time, in memory that the
- * context has kept; the first time it has none. The last one stays.
+ * Converts, and does what the first product would prepare, several times: the median is the set-up time, in memory that
+ * the context has kept; the first time it has none. The last one stays.
  */
 tess_status bench_trial_set_up(bench_trial *t, const bench_contestant *c, bench_outcome *o, tess_matrix **stored);
 /*
- * One that is not ours: cuSPARSE in the precision c->vectors, or a peer; measured and checked. y (NULL: not wanted) receives a
- * result. Without a GPU o->ran stays false.
+ * One that is not ours: cuSPARSE in the precision c->vectors, or a peer; measured and checked. y (NULL: not wanted)
+ * receives a result. Without a GPU o->ran stays false.
  */
 tess_status bench_trial_theirs(bench_trial *t, const bench_contestant *c, double *y, bench_outcome *o);
 

@@ -100,7 +100,7 @@ static void measure_ceiling(bench_run *run)
 
 static volatile sig_atomic_t ending, first_second; /* what a signal handler can reach */
 
-/* One wish may arrive as several signals: timeout(1) sends one to its child and one to the group. */
+/* One request may arrive as several signals: timeout(1) sends one to its child and one to the group. */
 static void note_end(int number)
 {
     struct timespec now;

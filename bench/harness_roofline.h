@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Experimental rooflines: one loop over an array with an adjustable number of operations per value, through plain loads or
- * through the memory accessor (Gruetzmacher, Anzt, Quintana-Orti, Softw. Pract. Exper. 53 (2023), section 3).
+ * Experimental rooflines: one loop over an array with an adjustable number of operations per value, through plain loads
+ * or through the memory accessor (Gruetzmacher, Anzt, Quintana-Orti, Softw. Pract. Exper. 53 (2023), section 3).
  *
  * Every value is loaded and decoded. From two operations on, each is half as many steps chain = chain * factor + value;
  * one operation is chain + value. Below that every second or fourth value enters a sum and the bits of the others enter
@@ -111,14 +111,15 @@ tess_status bench_roofline_gpu_call(void *user, int k);
 /* Values (RAW: bytes; PEAK: operations) of one call. */
 double bench_roofline_gpu_amount(const bench_roofline_launch *launch);
 /*
- * The launch once more, every thread writing its result: of the threads compared with what the host computes, how many are
- * wrong. *compared: how many those are.
+ * The launch once more, every thread writing its result: of the threads compared with what the host computes, how many
+ * are wrong. *compared: how many those are.
  */
 int bench_roofline_gpu_check(const bench_roofline_launch *launch, int *compared);
 /* What thread number `thread` must leave, in the host's arithmetic (harness_roofline_expected.c). */
 uint32_t bench_roofline_expected(const bench_roofline_launch *launch, const bench_roofline_shape *shape,
                                  int64_t thread);
-/* The changes of a word that is decoded in registers: none sets the top bit of an exponent, so that no Inf or NaN comes. */
+/* The changes of a word that is decoded in registers: none sets the top bit of an exponent, so that no Inf or NaN
+ * comes. */
 uint32_t bench_roofline_pattern(tess_precision storage, int k);
 uint32_t bench_roofline_pattern_mask(tess_precision storage);
 

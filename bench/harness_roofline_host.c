@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The host side of the rooflines. On x86-64 each loop is there twice: for the processors that the whole library is built
- * for, and for AVX2 with fused multiply-add, which is taken where the processor has it.
+ * The host side of the rooflines. On x86-64 each loop is there twice: for the processors that the whole library is
+ * built for, and for AVX2 with fused multiply-add, which is taken where the processor has it.
  */
 #include <math.h>
 #include <stdio.h>
@@ -71,8 +71,8 @@ enum {
 
 typedef uint64_t (*roofline_loop)(void *data, int64_t n, int64_t first, int64_t last);
 
-/* One function for each loop, under a name to be found in the object file; its range is made in it, so that the compiler
-   knows precision, stride and the absence of a scale. */
+/* One function for each loop, under a name to be found in the object file; its range is made in it, so that the
+   compiler knows precision, stride and the absence of a scale. */
 #define ROOFLINE_LOOP(level, target, NAME, storage, arithmetic, accessor, tag, exponent)                          \
     static target __attribute__((noinline))                                                                       \
     uint64_t loop_##level##_##NAME##_##tag(void *data, int64_t n, int64_t first, int64_t last)                    \

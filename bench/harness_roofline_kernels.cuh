@@ -122,14 +122,14 @@ __device__ void await_groups()
 template <int TOGETHER, typename Source, typename Use>
 __device__ void stream(const Source &source, int64_t packs, Use use)
 {
-    __shared__ uint4 room[loads][block_threads];
+    __shared__ uint4 workspace[loads][block_threads];
     constexpr int groups = loads / TOGETHER;
     const int64_t step = static_cast<int64_t>(gridDim.x) * block_threads;
     int64_t i = static_cast<int64_t>(blockIdx.x) * block_threads + threadIdx.x;
 
 #pragma unroll
     for (int u = 0; u < loads; u++) {
-        start_copy(&room[u][threadIdx.x], source.at(i + u * step));
+        start_copy(&workspace[u][threadIdx.x], source.at(i + u * step));
         if (u % TOGETHER == TOGETHER - 1) { close_group(); }
     }
 #pragma unroll 1
@@ -139,13 +139,13 @@ __device__ void stream(const Source &source, int64_t packs, Use use)
         await_groups<groups - 1>();
 #pragma unroll
         for (int t = 0; t < TOGETHER; t++) {
-            taken[t] = Source::read(&room[place + t][threadIdx.x]);
+            taken[t] = Source::read(&workspace[place + t][threadIdx.x]);
         }
         use(taken, [&] {
             if (i + loads * step < packs) {
 #pragma unroll
                 for (int t = 0; t < TOGETHER; t++) {
-                    start_copy(&room[place + t][threadIdx.x], source.at(i + (loads + t) * step));
+                    start_copy(&workspace[place + t][threadIdx.x], source.at(i + (loads + t) * step));
                 }
             }
             close_group();

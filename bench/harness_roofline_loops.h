@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The host's roofline loop. Included once for each arithmetic and instruction set, with LOOPS(name), which makes a name
- * unique, LOOPS_REAL, LOOPS_BITS (an unsigned integer as wide), LOOPS_GET (of a tess_range), LOOPS_TARGET (an attribute or
- * nothing) and LOOPS_FMA(a, b, c), fused or not.
+ * unique, LOOPS_REAL, LOOPS_BITS (an unsigned integer as wide), LOOPS_GET (of a tess_range), LOOPS_TARGET (an attribute
+ * or nothing) and LOOPS_FMA(a, b, c), fused or not.
  *
- * Loops are written as a user would write them: one value after another, in scalar C; vectorising is the compiler's work,
- * and bench/check_vectorised.sh looks at what came of it.
+ * Loops are written as a user would write them: one value after another, in scalar C; vectorising is the compiler's
+ * work, and bench/check_vectorised.sh looks at what came of it.
  */
 #ifndef LOOPS_INLINE
 #define LOOPS_INLINE static inline __attribute__((always_inline))
@@ -58,8 +58,8 @@ LOOPS_INLINE LOOPS_TARGET LOOPS_REAL LOOPS(get)(tess_range x, bool accessor, int
 }
 
 /*
- * Blocks first to last - 1. With eight chains on narrow storage a block is decoded first: a compiler takes as many values
- * at once as fill a register with the narrow type, and their chains would not fit in the registers.
+ * Blocks first to last - 1. With eight chains on narrow storage a block is decoded first: a compiler takes as many
+ * values at once as fill a register with the narrow type, and their chains would not fit in the registers.
  */
 LOOPS_INLINE LOOPS_TARGET LOOPS_BITS LOOPS(pass)(tess_range x, bool accessor, int64_t first, int64_t last, int exponent)
 {

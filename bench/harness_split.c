@@ -37,7 +37,8 @@ static bool any_scaled(const tess_policy_options *policy)
     return false;
 }
 
-/* The whole matrix in one precision: in the base's own format, and as a split of a single level, whose products are FP32. */
+/* The whole matrix in one precision: in the base's own format, and as a split of a single level, whose products are
+ * FP32. */
 static void add_whole(const bench_split_options *o, bench_contestant *list)
 {
     const char *base = tess_format_name(o->base);
@@ -112,8 +113,8 @@ void bench_read_policy(struct argp_state *state, const char *text, tess_policy_o
 
 void bench_read_levels(struct argp_state *state, const char *text, tess_policy_options *policy)
 {
-    if (tess_levels_parse(text, policy) != TESS_SUCCESS) {
-        argp_error(state, "'%s' is not a list of up to %d precisions such as fp64,fp32", text, (int)TESS_MOST_LEVELS);
+    if (tess_precision_levels_parse(text, policy) != TESS_SUCCESS) {
+        argp_error(state, "'%s' is not a list of up to %d precisions such as fp64,fp32", text, (int)TESS_MAX_LEVELS);
     }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Split and composite storage against FP64: who takes part, what it must move, how far it may be off, what is expected. */
+/* Split and composite storage against FP64: who takes part, what it must move, how far it may be off, what is expected.
+ */
 #ifndef TESS_BENCH_HARNESS_SPLIT_H
 #define TESS_BENCH_HARNESS_SPLIT_H
 
@@ -7,7 +8,7 @@
 
 /* Those that have a place of their own; after them come split and composite storage. */
 enum { BENCH_SPLIT_FP64 = 0, BENCH_SPLIT_CUSPARSE, BENCH_SPLIT_FP32, BENCH_SPLIT_FP32_SHADOW, BENCH_SPLIT_ENTRY };
-enum { BENCH_SPLIT_MOST = BENCH_SPLIT_ENTRY + 2 + 8 };
+enum { BENCH_SPLIT_MAX = BENCH_SPLIT_ENTRY + 2 + 8 };
 
 typedef struct bench_split_options {
     tess_policy_options rows;    /* of split and composite by rows */
@@ -17,7 +18,8 @@ typedef struct bench_split_options {
     const char *product;         /* only one product of this contestant, for profilers; NULL: the study */
 } bench_split_options;
 
-/* --policy, --share, --levels, --entry-policy, --base, --protocol, --product; the parser's input is what init filled. */
+/* --policy, --share, --levels, --entry-policy, --base, --protocol, --product; the parser's input is what init filled.
+ */
 extern const struct argp_option bench_split_table[];
 error_t bench_split_parse(int key, char *arg, struct argp_state *state);
 void bench_split_options_init(bench_split_options *o);
@@ -44,9 +46,9 @@ void bench_split_levels_free(bench_split_levels *levels);
 
 /*
  * Bytes that a product must move: the stored values that it reads with their columns and offsets (a composite's other
- * copies not), 8 N for x where a part reads it, 4 N where a part reads its shadow and 12 N for making that shadow, 8 M for y,
- * 4 M where y is scattered, 8 M where y is read. By entries each level with entries is a pass of its own: x once each, and
- * 16 M between two passes for sums.
+ * copies not), 8 N for x where a part reads it, 4 N where a part reads its shadow and 12 N for making that shadow, 8 M
+ * for y, 4 M where y is scattered, 8 M where y is read. By entries each level with entries is a pass of its own: x once
+ * each, and 16 M between two passes for sums.
  */
 int64_t bench_split_bytes(const bench_contestant *c, const tess_matrix *stored, bool adds);
 
@@ -56,7 +58,8 @@ tess_precision bench_split_precision(const bench_contestant *c, const bench_spli
 uint8_t *bench_split_low(const bench_contestant *c, const bench_split_levels *levels, const bench_csr *a);
 /*
  * What ||y' - y64||_2 may be, y64 an FP64 product with the matrix before it was stored: the norm of
- * u_low |A_low| |x| + 2 gamma(length + 2) |A| |x|, for products in FP32 with (1 + u_low) (1 + u32)^2 - 1 in place of u_low.
+ * u_low |A_low| |x| + 2 gamma(length + 2) |A| |x|, for products in FP32 with (1 + u_low) (1 + u32)^2 - 1 in place of
+ * u_low.
  */
 double bench_split_bound(const bench_contestant *c, const bench_split_levels *levels, const bench_csr *a,
                          const double *x);
@@ -74,7 +77,7 @@ typedef struct bench_split_record {
     double density;   /* nonzeros by rows and columns, in ten thousandths */
     double low_share; /* of the nonzeros, by rows */
     bool in_cache, left_out;
-    bench_split_result of[BENCH_SPLIT_MOST];
+    bench_split_result of[BENCH_SPLIT_MAX];
 } bench_split_record;
 
 typedef struct bench_split_records {

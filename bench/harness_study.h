@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Studies of CG and BiCGSTAB without preconditioner: the figures of Yang et al. (2024) and what is asked of us. Each study is
- * rows of a table: matrices, contestants, and what is measured of them.
+ * Studies of CG and BiCGSTAB without preconditioner: the figures of Yang et al. (2024) and what is asked of us. Each
+ * study is rows of a table: matrices, contestants, and what is measured of them.
  */
 #ifndef TESS_BENCH_HARNESS_STUDY_H
 #define TESS_BENCH_HARNESS_STUDY_H
@@ -9,7 +9,7 @@
 #include "harness_contest.h"
 #include "harness_goal.h"
 
-enum { STUDY_MOST_VARIANTS = 32, STUDY_NAME = 48, STUDY_FIXED_ITERATIONS = 100, STUDY_SEEDS = 5 };
+enum { STUDY_MAX_VARIANTS = 32, STUDY_NAME = 48, STUDY_FIXED_ITERATIONS = 100, STUDY_SEEDS = 5 };
 
 /* ---- contestants (harness_study_variant.c) ---- */
 
@@ -27,10 +27,11 @@ typedef struct study_variant {
 
 typedef struct study_variants {
     int count;
-    const study_variant *items[STUDY_MOST_VARIANTS];
+    const study_variant *items[STUDY_MAX_VARIANTS];
 } study_variants;
 
-/* Those of a comma-separated list of names and patterns, in the table's order; false at a wrong one, which is copied to *wrong. */
+/* Those of a comma-separated list of names and patterns, in the table's order; false at a wrong one, which is copied to
+ * *wrong. */
 bool study_variants_choose(const char *names, study_variants *out, char *wrong, size_t wrong_size);
 bool study_variant_is_ours(const study_variant *v);
 /* Whether it solves with this method in this build, on this device. */
@@ -124,13 +125,15 @@ typedef struct study_session {
     study_endurance_count endurance[2]; /* alone, and with half of the device occupied */
 } study_session;
 
-/* Runs the studies of `names` (with commas) over their matrices, or those of the options; the exit code of the program. */
+/* Runs the studies of `names` (with commas) over their matrices, or those of the options; the exit code of the program.
+ */
 int study_run(study_session *s, const char *names, const bench_options *options);
 /* All contestants of the present row; keeps records and reports them. */
 void study_measure(study_session *s);
 /* The contestants of the present row, or those that the user named. */
 study_variants study_contestants(const study_session *s);
-/* The median time of up to 9 runs of an open contest, of several after one that does not count; the last one's iterations. */
+/* The median time of up to 9 runs of an open contest, of several after one that does not count; the last one's
+ * iterations. */
 tess_status study_time_runs(bench_contest *c, double rtol, int64_t iterations, int samples, double *seconds,
                             int64_t *done);
 
@@ -145,8 +148,8 @@ void study_report(study_session *s, size_t first);
 void study_report_means(study_session *s);
 void study_report_goals(study_session *s);
 
-/* An iteration is by two fixed runs, else by one of STUDY_FIXED_ITERATIONS; with narrowing it is the solve by its iterations. A solve is a verified one, of theirs a claimed one; its time
-   is with or without the set-up. */
+/* An iteration is by two fixed runs, else by one of STUDY_FIXED_ITERATIONS; with narrowing it is the solve by its
+   iterations. A solve is a verified one, of theirs a claimed one; its time is with or without the set-up. */
 typedef enum study_time { STUDY_ITERATION, STUDY_SOLVE, STUDY_END_TO_END } study_time;
 
 /* NaN where there is none. */

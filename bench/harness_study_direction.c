@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How small the vectors that CG multiplies become, over the iterations (Yang et al. 2024, section II-C, Figure 4): CG as printed
- * there (Algorithm 1) by the library's vectors and products, in FP64, with p looked at before each product. No contestant: what
- * narrowing could use.
+ * How small the vectors that CG multiplies become, over the iterations (Yang et al. 2024, section II-C, Figure 4): CG
+ * as printed there (Algorithm 1) by the library's vectors and products, in FP64, with p looked at before each product.
+ * No contestant: what narrowing could use.
  */
 #include <math.h>
 #include <stdio.h>

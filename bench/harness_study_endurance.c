@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many solves back to back, alone and beside a kernel that occupies half of the device: none hangs, all give the same bits. */
+/* Many solves back to back, alone and beside a kernel that occupies half of the device: none hangs, all give the same
+ * bits. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

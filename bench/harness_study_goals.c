@@ -78,7 +78,8 @@ static bool same_problem(const study_record *a, const study_record *b)
     return a->row == b->row && a->solver == b->solver && strcmp(a->matrix, b->matrix) == 0;
 }
 
-/* Of contestants that match, the best on the problem of record k; NaN unless that is the first record of its problem. */
+/* Of contestants that match, the best on the problem of record k; NaN unless that is the first record of its problem.
+ */
 static double best_value(const study_records *all, size_t k, const study_goal *g, const char *contestants)
 {
     double best = NAN;
@@ -139,7 +140,7 @@ static void report_lost(const study_records *all, const study_goal *g, const cha
 
 static void report_each(const study_records *all, const study_goal *g, json_t *rows)
 {
-    const study_variant *seen[STUDY_MOST_VARIANTS];
+    const study_variant *seen[STUDY_MAX_VARIANTS];
     int count = 0;
 
     for (size_t i = 0; i < all->count; i++) {

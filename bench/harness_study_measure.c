@@ -7,11 +7,11 @@
 
 #include "harness_study.h"
 
-/* The longer fixed run has LONG_RUN iterations, in a single kernel SINGLE_LONG_RUN: they are that much shorter. It goes on BEYOND times
-   as long as to the tolerance: further on, numbers underflow. A large matrix is timed less often. */
+/* The longer fixed run has LONG_RUN iterations, in a single kernel SINGLE_LONG_RUN: they are that much shorter. It goes
+   on BEYOND times as long as to the tolerance: further on, numbers underflow. A large matrix is timed less often. */
 enum {
     SAMPLES = 3,
-    MOST_SAMPLES = 9,
+    MAX_SAMPLES = 9,
     SHORTEST_RUN = 60,
     LONG_RUN = 300,
     SINGLE_LONG_RUN = 1200,
@@ -29,7 +29,7 @@ static bool is_large(const study_session *s)
 tess_status study_time_runs(bench_contest *c, double rtol, int64_t iterations, int samples, double *seconds,
                             int64_t *done)
 {
-    double taken[MOST_SAMPLES];
+    double taken[MAX_SAMPLES];
     tess_status status = TESS_SUCCESS;
 
     for (int k = samples > 1 ? -1 : 0; k < samples && status == TESS_SUCCESS; k++) { /* -1: warm-up */

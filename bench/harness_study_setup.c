@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a solver costs before its first iteration: time by steps (Yang et al. 2024, Figure 14) and memory (Figures 1, 13). */
+/* What a solver costs before its first iteration: time by steps (Yang et al. 2024, Figure 14) and memory (Figures 1,
+ * 13). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +13,8 @@ enum { SAMPLES = 3 };
 
 /* ---- time ---- */
 
-/* Seconds, medians; `other`: arrays checked, vectors, plans, graphs; `first`: what a first solve takes beyond a later one. */
+/* Seconds, medians; `other`: arrays checked, vectors, plans, graphs; `first`: what a first solve takes beyond a later
+ * one. */
 typedef struct setup_times {
     double policy, conversion, other, first, all, run, product;
 } setup_times;

@@ -12,7 +12,7 @@
 #include "harness.h"
 #include "harness_device.h"
 
-enum { WARM_UP_CALLS = 3, FEWEST_SAMPLES = 5, MOST_CALLS = 64, MOST_PAIRS = 8 };
+enum { WARM_UP_CALLS = 3, FEWEST_SAMPLES = 5, MAX_CALLS = 64, MAX_PAIRS = 8 };
 static const double sample_seconds = 2e-4; /* short calls are timed together until a sample lasts this long */
 static const double full_limit = 1.5, quick_limit = 0.2;
 
@@ -44,9 +44,9 @@ bench_time bench_time_of_samples(double *samples, int count, int calls)
 
 int bench_calls_per_sample(double seconds_per_call)
 {
-    double calls = seconds_per_call > 0.0 ? ceil(sample_seconds / seconds_per_call) : MOST_CALLS;
+    double calls = seconds_per_call > 0.0 ? ceil(sample_seconds / seconds_per_call) : MAX_CALLS;
 
-    return (int)fmin(fmax(calls, 1.0), MOST_CALLS);
+    return (int)fmin(fmax(calls, 1.0), MAX_CALLS);
 }
 
 static tess_status time_on_host(int repeat, int calls, double limit, bench_call call, void *user, double *samples,
@@ -110,7 +110,7 @@ bench_rotation bench_rotate(const bench_run *run, int64_t matrix_bytes, int64_t 
     int64_t wanted = (2 * run->cache_bytes + vector_bytes) / (vector_bytes > 0 ? vector_bytes : 1);
 
     /* With the matrix in the cache, other vectors would not bring it out of there: the report says "in cache". */
-    if (!r.in_cache) { r.pairs = wanted < 1 ? 1 : wanted > MOST_PAIRS ? MOST_PAIRS : (int)wanted; }
+    if (!r.in_cache) { r.pairs = wanted < 1 ? 1 : wanted > MAX_PAIRS ? MAX_PAIRS : (int)wanted; }
     return r;
 }
 

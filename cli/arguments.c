@@ -314,12 +314,12 @@ static int take_arguments(const known_options *known, int argc, char **argv, boo
 
 int cli_arguments_prepare(const struct argp *argp, int argc, char **argv, bool solver_synonyms, cli_arguments *out)
 {
-    enum { ROOM = 16 }; /* for a preset's expansion and the closing NULL */
+    enum { WORKSPACE = 16 }; /* for a preset's expansion and the closing NULL */
     known_options known = {.count = 0};
     collect_options(argp, &known);
     add_standard_options(&known);
-    *out = (cli_arguments){.argv = calloc((size_t)argc + ROOM, sizeof(char *)),
-                           .owned = calloc((size_t)argc + ROOM, sizeof(char *))};
+    *out = (cli_arguments){.argv = calloc((size_t)argc + WORKSPACE, sizeof(char *)),
+                           .owned = calloc((size_t)argc + WORKSPACE, sizeof(char *))};
     int code = CLI_DEVICE;
     if (out->argv != NULL && out->owned != NULL) { code = take_arguments(&known, argc, argv, solver_synonyms, out); }
     if (code == CLI_DEVICE) { cli_error("out of memory"); }

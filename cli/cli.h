@@ -69,8 +69,8 @@ uint64_t cli_parse_seed(struct argp_state *state, const char *option, const char
 /* Index of `text` in the list `available`; words in `later` are known but not in this version. Both end with NULL. */
 int cli_parse_word(struct argp_state *state, const char *option, const char *text, const char *const *available,
                    const char *const *later);
-/* The names of a public enum that one may ask for, ended by NULL: CLI_MOST_NAMES hold those of any. Their number. */
-enum { CLI_MOST_NAMES = 32 };
+/* The names of a public enum that one may ask for, ended by NULL: CLI_MAX_NAMES hold those of any. Their number. */
+enum { CLI_MAX_NAMES = 32 };
 int cli_list_names(const char *type, const char **words);
 /* The enumerator of that name, in either case. */
 int cli_parse_name(struct argp_state *state, const char *option, const char *text, const char *type);
@@ -87,10 +87,10 @@ tess_role_precision cli_parse_role(struct argp_state *state, const char *option,
 const char *cli_role_text(const tess_role_precision *role, char *buffer, size_t size);
 json_t *cli_role_json(const tess_role_precision *role); /* null where it is not given */
 tess_precond_options cli_parse_precond(struct argp_state *state, const char *text);
-tess_step_list cli_parse_steps(struct argp_state *state, const char *text);
+tess_precision_schedule cli_parse_schedule(struct argp_state *state, const char *text);
 /* "fp32:20,mixed,fp64"; written into `buffer`, cut off where it is too small */
-enum { CLI_STEPS_TEXT = 256 };
-const char *cli_steps_text(const tess_step_list *steps, char *buffer, size_t size);
+enum { CLI_SCHEDULE_TEXT = 256 };
+const char *cli_schedule_text(const tess_precision_schedule *schedule, char *buffer, size_t size);
 tess_scaling cli_parse_scaling(struct argp_state *state, const char *text);
 tess_reordering cli_parse_reordering(struct argp_state *state, const char *text);
 
@@ -188,7 +188,7 @@ bool cli_may_differ(const tess_format_capabilities *can); /* as a base: from tha
 /* The first format with a capability; TESS_FORMAT_AUTO: none. */
 tess_format cli_find_format(cli_capability has);
 /* The names of all: "split, composite or tiles" where `last` is " or "; or as a list, ended by NULL, of at most
-   CLI_MOST_NAMES. */
+   CLI_MAX_NAMES. */
 const char *cli_formats_text(cli_capability has, const char *last, char *buffer, size_t size);
 int cli_list_formats(cli_capability has, const char **words);
 const char *cli_granularities_text(tess_format format, char *buffer, size_t size);
@@ -217,8 +217,8 @@ int cli_check_storage(tess_context *ctx, const tess_storage_options *options);
 
 /* ---- policy_options.c: precisions by policy ---- */
 
-/* --granularity --policy --block --share --levels --allow-underflow --base --row-order; input: cli_storage_choice. A child of
-   cli_storage_argp. */
+/* --granularity --policy --block --share --levels --allow-underflow --base --row-order; input: cli_storage_choice. A
+   child of cli_storage_argp. */
 extern const struct argp cli_policy_argp;
 /* `e4m3 (exact)`: the precision of a matrix that has one, and whether it holds every value below fp64. */
 const char *cli_precision_text(tess_precision precision, bool exact, char *buffer, size_t size);
@@ -239,7 +239,8 @@ void cli_add_policy_json(json_t *object, const tess_storage_options *options);
 
 /* ---- papers_options.c: what the papers' studies of tiles take ---- */
 
-/* --kernel --tcki-thresholds --layout; input: cli_storage_choice. Their group in the help of solve has --narrowing, too. */
+/* --kernel --tcki-thresholds --layout; input: cli_storage_choice. Their group in the help of solve has --narrowing,
+ * too. */
 enum { CLI_PAPERS_GROUP = 8 };
 extern const struct argp cli_papers_argp;
 /* What the options say of it; defaults where they point to nothing. */
@@ -259,8 +260,8 @@ json_t *cli_block_formats_json(const cli_block_formats *formats); /* null where 
 
 /* ---- precond_options.c: preconditioners ---- */
 
-/* --precond --precond-precision --polynomial-form --triangular --leaf --precond-format --precond-policy --precond-levels; input:
-   tess_precond_options */
+/* --precond --precond-precision --polynomial-form --triangular --leaf --precond-format --precond-policy
+   --precond-levels; input: tess_precond_options */
 extern const struct argp cli_precond_argp;
 /* "block-jacobi:8"; written into `buffer` where it is no name */
 const char *cli_precond_text(const tess_precond_options *precond, char *buffer, size_t size);
@@ -333,7 +334,8 @@ typedef struct cli_timing {
     double median, fastest; /* seconds of one product */
     double bytes;           /* moved, by model */
 } cli_timing;
-/* y := A x, x and y in the order of the matrix: they are brought into that of the storage, and back, outside of the times. */
+/* y := A x, x and y in the order of the matrix: they are brought into that of the storage, and back, outside of the
+ * times. */
 int cli_time_product(const tess_matrix *a, tess_row_order order, const tess_vector *x, tess_vector *y, int repeats,
                      cli_timing *out);
 
@@ -353,7 +355,8 @@ typedef struct cli_exact {
 typedef struct cli_digits {
     tess_digit_counts counts[CLI_EXACT_COUNT];
 } cli_digits;
-/* `reference` is that of a and x, and is rounded to FP64. What is not asked for is not made; free it whatever comes back. */
+/* `reference` is that of a and x, and is rounded to FP64. What is not asked for is not made; free it whatever comes
+ * back. */
 int cli_exact_create(const tess_matrix *a, const tess_vector *x, const cli_reference *reference,
                      const cli_digits_options *options, cli_exact *out);
 void cli_exact_free(cli_exact *exact);

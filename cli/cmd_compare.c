@@ -95,7 +95,7 @@ typedef struct comparison {
     tess_vector *x;    /* on the host */
     cli_reference reference;
     cli_exact exact;
-    compare_row *rows; /* room for every storage on two devices */
+    compare_row *rows; /* space for every storage on two devices */
     int count;
     char gpu_name[256]; /* empty: no GPU took part */
     const char *no_gpu; /* why not; NULL: it did */

@@ -37,7 +37,7 @@ enum {
     KEY_MONITOR,
     KEY_SEED,
     KEY_PRESET,
-    KEY_STEPS,
+    KEY_SCHEDULE,
     KEY_OMEGA,
     KEY_RESTART,
     KEY_BASIS,
@@ -53,7 +53,7 @@ static const struct argp_option solve_argp_options[] = {
      "residuals "
      "in fp64; gmres-fd: all in fp32 up to --switch-at, then all in fp64",
      1},
-    {"steps", KEY_STEPS, "LIST", 0,
+    {"steps", KEY_SCHEDULE, "LIST", 0,
      "jacobi: mixed and precisions, one after another, each with :N for N iterations (default fp32,mixed,fp64 for "
      "composite, mixed for split, else --matrix-precision)",
      1},
@@ -132,7 +132,7 @@ static error_t parse_method(int key, char *arg, struct argp_state *state, tess_s
     case KEY_SOLVER: solve->solver = cli_parse_solver(state, arg); return 0;
     case KEY_ENGINE: solve->engine = cli_parse_engine(state, arg); return 0;
     case KEY_GUARD: solve->guard = (tess_guard)cli_parse_name(state, "guard", arg, "tess_guard"); return 0;
-    case KEY_STEPS: solve->jacobi.steps = cli_parse_steps(state, arg); return 0;
+    case KEY_SCHEDULE: solve->jacobi.schedule = cli_parse_schedule(state, arg); return 0;
     case KEY_OMEGA: solve->jacobi.omega = cli_parse_real(state, "omega", arg, DBL_MIN, DBL_MAX); return 0;
     case KEY_RESTART: solve->gmres.restart = (int)cli_parse_integer(state, "restart", arg, 1, 1 << 20); return 0;
     case KEY_BASIS:
@@ -194,21 +194,22 @@ static void check_output_names(struct argp_state *state, const solve_options *op
     }
 }
 
-/* The policy that a mixed step of a stored matrix stands for is written out, so that reports name it. */
+/* The policy that a mixed entry of the schedule of a stored matrix stands for is written out, so that reports name it.
+ */
 static void complete_jacobi(struct argp_state *state, solve_options *options)
 {
     tess_solve_options *solve = &options->solve;
     tess_policy_options *policy = &solve->storage.policy;
     if (solve->solver != TESS_SOLVER_JACOBI) {
-        if (solve->jacobi.steps.count > 0 || solve->jacobi.omega != 1.0) {
-            argp_error(state, "--%s is for --solver jacobi", solve->jacobi.steps.count > 0 ? "steps" : "omega");
+        if (solve->jacobi.schedule.count > 0 || solve->jacobi.omega != 1.0) {
+            argp_error(state, "--%s is for --solver jacobi", solve->jacobi.schedule.count > 0 ? "steps" : "omega");
         }
         return;
     }
     if (solve->precond.kind != TESS_PRECOND_NONE) { argp_error(state, "--solver jacobi takes no preconditioner"); }
-    bool mixed = cli_is_mixed(&solve->storage) && solve->jacobi.steps.count == 0;
-    for (int i = 0; i < solve->jacobi.steps.count; i++) {
-        mixed = mixed || solve->jacobi.steps.entry[i].what == TESS_MIXED;
+    bool mixed = cli_is_mixed(&solve->storage) && solve->jacobi.schedule.count == 0;
+    for (int i = 0; i < solve->jacobi.schedule.count; i++) {
+        mixed = mixed || solve->jacobi.schedule.entry[i].what == TESS_MIXED;
     }
     if (mixed && policy->policy == TESS_POLICY_NONE) {
         policy->policy = TESS_POLICY_MEAN_RANGE;

@@ -82,7 +82,8 @@ static tess_precision vector_precision(const spmv_options *options)
                                                                          : arithmetic_precision(options);
 }
 
-/* gamma(longest row + 2), the library's promise; FP32 products summed in FP64 add two roundings, of x and of the product. */
+/* gamma(longest row + 2), the library's promise; FP32 products summed in FP64 add two roundings, of x and of the
+ * product. */
 static double error_bound(int64_t longest_row, const spmv_options *options)
 {
     double ku = (double)(longest_row + 2) * tess_precision_unit_roundoff(vector_precision(options));

@@ -21,7 +21,7 @@ typedef struct timestep_options {
 enum {
     KEY_INITIAL = 600,
     KEY_COUNT,
-    KEY_STEPS,
+    KEY_SCHEDULE,
     KEY_OUTPUT,
     KEY_SNAPSHOTS,
     KEY_EVERY,
@@ -35,7 +35,7 @@ static const struct argp_option timestep_argp_options[] = {
     {"count", KEY_COUNT, "N", 0, "number of time steps (default: what --steps names, else 1000)", 1},
     {"initial", KEY_INITIAL, "FILE|ones|random:SEED|uniform:SEED", 0, "x at the beginning (default ones)", 1},
     {"seed", KEY_SEED, "N", 0, "seed of a random x without one of its own (default 1)", 1},
-    {"steps", KEY_STEPS, "LIST", 0,
+    {"steps", KEY_SCHEDULE, "LIST", 0,
      "mixed and precisions, one after another, each with :N for N time steps, the others sharing the rest equally "
      "(default mixed; --format csr, ellr, sell or dia without a list: plain products with the whole matrix)",
      1},
@@ -46,15 +46,16 @@ static const struct argp_option timestep_argp_options[] = {
     {"every", KEY_EVERY, "K", 0, "time steps between snapshots (default: a tenth of --count)", 2},
     {0}};
 
-/* --count: what the steps name in all where each names its own, else 1000. A --count that contradicts them is refused. */
+/* --count: what the steps name in all where each names its own, else 1000. A --count that contradicts them is refused.
+ */
 static void complete_count(struct argp_state *state, timestep_options *o)
 {
-    const tess_step_list *steps = &o->steps.steps;
+    const tess_precision_schedule *schedule = &o->steps.schedule;
     double named = 0.0; /* exact where it matters: counts may be as large as 10^18 */
-    bool all = steps->count > 0;
-    for (int i = 0; i < steps->count; i++) {
-        named += (double)steps->entry[i].iterations;
-        all = all && steps->entry[i].iterations > 0;
+    bool all = schedule->count > 0;
+    for (int i = 0; i < schedule->count; i++) {
+        named += (double)schedule->entry[i].iterations;
+        all = all && schedule->entry[i].iterations > 0;
     }
     if (o->count < 0 && named > 0x1p53) { argp_error(state, "--steps names %g time steps", named); }
     if (o->count < 0) { o->count = all ? (int64_t)named : DEFAULT_COUNT; }
@@ -66,9 +67,9 @@ static void complete_count(struct argp_state *state, timestep_options *o)
 static void complete_options(struct argp_state *state, timestep_options *o)
 {
     tess_policy_options *policy = &o->steps.storage.policy;
-    bool mixed = cli_is_mixed(&o->steps.storage) && o->steps.steps.count == 0;
-    for (int i = 0; i < o->steps.steps.count; i++) {
-        mixed = mixed || o->steps.steps.entry[i].what == TESS_MIXED;
+    bool mixed = cli_is_mixed(&o->steps.storage) && o->steps.schedule.count == 0;
+    for (int i = 0; i < o->steps.schedule.count; i++) {
+        mixed = mixed || o->steps.schedule.entry[i].what == TESS_MIXED;
     }
     if (mixed && policy->policy == TESS_POLICY_NONE) { /* Tezcan et al. 2022, section IV */
         policy->policy = TESS_POLICY_MEAN_RANGE;
@@ -105,7 +106,7 @@ static error_t parse_timestep(int key, char *arg, struct argp_state *state)
     case KEY_SEED: o->seed = cli_parse_seed(state, "seed", arg); return 0;
     case KEY_COUNT: o->count = cli_parse_integer(state, "count", arg, 0, INT64_MAX / 4); return 0;
     case KEY_EVERY: o->every = cli_parse_integer(state, "every", arg, 1, INT64_MAX / 4); return 0;
-    case KEY_STEPS: o->steps.steps = cli_parse_steps(state, arg); return 0;
+    case KEY_SCHEDULE: o->steps.schedule = cli_parse_schedule(state, arg); return 0;
     case KEY_ENGINE:
         o->steps.engine = cli_parse_engine(state, arg);
         if (o->steps.engine == TESS_ENGINE_SINGLE_KERNEL) { argp_error(state, "--engine single-kernel is for solve"); }
@@ -245,8 +246,8 @@ static int make_steps(timestep_objects *o)
 static double bytes_moved(const tess_timestep_result *r)
 {
     double bytes = 0.0;
-    for (int i = 0; i < r->steps.count; i++) {
-        bytes += (double)r->bytes_per_step[i] * (double)r->steps.entry[i].iterations;
+    for (int i = 0; i < r->schedule.count; i++) {
+        bytes += (double)r->bytes_per_step[i] * (double)r->schedule.entry[i].iterations;
     }
     return bytes;
 }
@@ -270,7 +271,7 @@ static void print_nonzeros(const tess_timestep_result *r)
 
 static void print_timestep(const timestep_objects *o)
 {
-    char buffer[64], steps[CLI_STEPS_TEXT], bytes[32], format[32];
+    char buffer[64], schedule[CLI_SCHEDULE_TEXT], bytes[32], format[32];
     const tess_timestep_result *r = &o->result;
     bool mixed = cli_takes_policy(r->format);
     printf("%-17s %s: n = %lld, %lld nonzeros\n", "matrix", o->matrix.name, (long long)tess_matrix_nrows(o->matrix.a),
@@ -282,8 +283,8 @@ static void print_timestep(const timestep_objects *o)
     print_nonzeros(r);
     printf("%-17s %s; x0 = %s\n", "diagonal", mixed ? "apart, in fp64" : "in the matrix",
            cli_vector_describe(&o->options->initial, buffer, sizeof buffer));
-    printf("%-17s %lld (%s)%s\n", "time steps", (long long)r->count, cli_steps_text(&r->steps, steps, sizeof steps),
-           r->finite ? "" : ": NaN OR INF in x");
+    printf("%-17s %lld (%s)%s\n", "time steps", (long long)r->count,
+           cli_schedule_text(&r->schedule, schedule, sizeof schedule), r->finite ? "" : ": NaN OR INF in x");
     printf("%-17s %s set-up,", "time", cli_seconds_text(r->setup_seconds, buffer, sizeof buffer));
     printf(" %s steps", cli_seconds_text(r->seconds, buffer, sizeof buffer));
     printf(" (%s each)\n", cli_seconds_text(seconds_per_step(r), buffer, sizeof buffer));
@@ -297,12 +298,12 @@ static void print_timestep(const timestep_objects *o)
     printf(" speed-up %.3f; x differs by %.3e relative\n", o->fp64.seconds / r->seconds, o->difference);
 }
 
-static json_t *steps_json(const tess_timestep_result *r)
+static json_t *schedule_json(const tess_timestep_result *r)
 {
     json_t *list = json_array();
-    for (int i = 0; i < r->steps.count; i++) {
-        json_array_append_new(list, json_pack("{ss sI sI}", "what", tess_step_what_name(r->steps.entry[i].what),
-                                              "count", (json_int_t)r->steps.entry[i].iterations, "bytes_per_step",
+    for (int i = 0; i < r->schedule.count; i++) {
+        json_array_append_new(list, json_pack("{ss sI sI}", "what", tess_schedule_entry_name(r->schedule.entry[i].what),
+                                              "count", (json_int_t)r->schedule.entry[i].iterations, "bytes_per_step",
                                               (json_int_t)r->bytes_per_step[i]));
     }
     return list;
@@ -328,7 +329,7 @@ static json_t *timestep_json(const timestep_objects *o)
                   tess_format_name(r->format), "initial",
                   cli_json_text(cli_vector_describe(&o->options->initial, buffer, sizeof buffer)), "count",
                   (json_int_t)r->count, "finite", r->finite, "matrix_bytes", (json_int_t)r->matrix_bytes, "snapshots",
-                  (json_int_t)o->snapshots, "steps", steps_json(r));
+                  (json_int_t)o->snapshots, "steps", schedule_json(r));
     if (root == NULL) { return NULL; }
     json_t *counts = json_object();
     for (int p = 0; p < TESS_PRECISION_COUNT; p++) {

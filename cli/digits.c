@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Significant digits of products: Zhao et al. 2024, sections 2.2 and 4.2, as a table in the manner of Tables 3 and 4. */
+/* Significant digits of products: Zhao et al. 2024, sections 2.2 and 4.2, as a table in the manner of Tables 3 and 4.
+ */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -84,15 +85,15 @@ void cli_print_digits_head(int reference)
 {
     printf("\nsignificant digits of y, against the %s\n%-6s %-10s %-9s", reference_texts[reference], "device", "format",
            "precision");
-    for (int n = 0; n < TESS_MOST_DIGITS; n++) {
+    for (int n = 0; n < TESS_MAX_DIGITS; n++) {
         printf(" %8d", n);
     }
-    printf(" %7s%d %8s  %s\n", "ge", TESS_MOST_DIGITS, "ratio", "verdict");
+    printf(" %7s%d %8s  %s\n", "ge", TESS_MAX_DIGITS, "ratio", "verdict");
 }
 
 void cli_print_digits(const tess_digit_counts *counts)
 {
-    for (int n = 0; n <= TESS_MOST_DIGITS; n++) {
+    for (int n = 0; n <= TESS_MAX_DIGITS; n++) {
         printf(" %8lld", (long long)counts->elements[n]);
     }
     printf(" %6.2f %%  %s", 100.0 * tess_digits_accuracy_ratio(counts),
@@ -104,7 +105,7 @@ void cli_print_digits(const tess_digit_counts *counts)
 static json_t *counts_json(const tess_digit_counts *counts)
 {
     json_t *list = json_array();
-    for (int n = 0; n <= TESS_MOST_DIGITS; n++) {
+    for (int n = 0; n <= TESS_MAX_DIGITS; n++) {
         json_array_append_new(list, json_integer(counts->elements[n]));
     }
     return json_pack("{so sI so sb}", "elements", list, "not_finite", (json_int_t)counts->not_finite, "accuracy_ratio",

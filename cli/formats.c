@@ -117,7 +117,7 @@ static const char *join(const char *const *words, int count, const char *last, c
 static int list_formats(cli_capability has, const char **words)
 {
     int count = 0;
-    for (int i = 0; i < tess_format_count() && count < CLI_MOST_NAMES - 1; i++) {
+    for (int i = 0; i < tess_format_count() && count < CLI_MAX_NAMES - 1; i++) {
         if (has(tess_format_can(tess_format_at(i)))) { words[count++] = tess_format_name(tess_format_at(i)); }
     }
     words[count] = NULL;
@@ -131,7 +131,7 @@ int cli_list_formats(cli_capability has, const char **words)
 
 const char *cli_formats_text(cli_capability has, const char *last, char *buffer, size_t size)
 {
-    const char *words[CLI_MOST_NAMES];
+    const char *words[CLI_MAX_NAMES];
     return join(words, list_formats(has, words), last, buffer, size);
 }
 
@@ -150,7 +150,7 @@ const char *cli_granularities_text(tess_format format, char *buffer, size_t size
 int cli_list_shorthands(const char **words)
 {
     int count = 0;
-    for (int i = 0; i < tess_format_count() && count < CLI_MOST_NAMES; i++) {
+    for (int i = 0; i < tess_format_count() && count < CLI_MAX_NAMES; i++) {
         const char *shorthand = tess_format_can(tess_format_at(i))->shorthand;
         if (shorthand != NULL) { words[count++] = shorthand; }
     }
@@ -214,7 +214,7 @@ static const char *list_of(const char *word, size_t length, char *buffer, size_t
                  {"permutes", permutes, ", "},
                  {"fp32-vectors", takes_fp32_vectors, ", "},
                  {"fp32-products", cli_rounds_products, ", "}};
-    const char *words[CLI_MOST_NAMES];
+    const char *words[CLI_MAX_NAMES];
     buffer[0] = '\0';
     if (strncmp(word, "formats", length) == 0) { return descriptions_text(buffer, size); }
     if (strncmp(word, "shorthands", length) == 0) { return shorthands_text(buffer, size); }

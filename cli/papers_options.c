@@ -57,8 +57,9 @@ static const struct argp_option papers_options[] = {
      "kernel paper: blocks are COO below density D, else ELL below the variation TL of their rows' lengths, HYB above "
      "TU, CSR between (default 0.02,0.2,0.9)",
      CLI_PAPERS_GROUP},
-    {"layout", KEY_LAYOUT, "tcki|resident", 0,
-     "tiles: blocks of one precision merged (default), or 16x16 tiles each by itself, which solves may narrow",
+    {"layout", KEY_LAYOUT, "grouped|resident", 0,
+     "tiles: blocks of one precision grouped (default; tcki is taken too), or 16x16 tiles each by itself, which solves "
+     "may narrow",
      CLI_PAPERS_GROUP},
     {0}};
 const struct argp cli_papers_argp = {.options = papers_options, .parser = parse_option};
@@ -74,7 +75,7 @@ int cli_check_papers(tess_context *ctx, const tess_storage_options *options)
         cli_error("--tcki-thresholds is for --kernel paper");
         return CLI_USAGE;
     }
-    if (papers->kernel == TESS_KERNEL_DEFAULT && papers->layout == TESS_LAYOUT_TCKI) { return 0; }
+    if (papers->kernel == TESS_KERNEL_DEFAULT && papers->layout == TESS_LAYOUT_GROUPED) { return 0; }
     tess_storage_options_init(&asked);
     asked.papers = options->papers;
     if ((int)options->format >= 0) { asked.format = options->format; } /* compare: none is given */

@@ -9,20 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The longer side has at most MOST_PIXELS; small matrices have squares of several pixels, so that it has about LEAST_PIXELS. */
-enum { MOST_PIXELS = 1200, LEAST_PIXELS = 600 };
+/* The longer side has at most MAX_PIXELS; small matrices have squares of several pixels, so that it has about
+ * MIN_PIXELS. */
+enum { MAX_PIXELS = 1200, MIN_PIXELS = 600 };
 
-/* By palette entry: paper, then the levels from high to low. The colours stay apart in all common kinds of colour blindness
-   (Okabe and Ito). */
+/* By palette entry: paper, then the levels from high to low. The colours stay apart in all common kinds of colour
+   blindness (Okabe and Ito). */
 typedef struct plot_colour {
     const char *name;
     png_byte red, green, blue;
 } plot_colour;
-static const plot_colour palette[1 + TESS_MOST_LEVELS] = {{"white", 0xff, 0xff, 0xff},
-                                                          {"red", 0xd5, 0x5e, 0x00},
-                                                          {"blue", 0x00, 0x72, 0xb2},
-                                                          {"green", 0x00, 0x9e, 0x73},
-                                                          {"purple", 0xcc, 0x79, 0xa7}};
+static const plot_colour palette[1 + TESS_MAX_LEVELS] = {{"white", 0xff, 0xff, 0xff},
+                                                         {"red", 0xd5, 0x5e, 0x00},
+                                                         {"blue", 0x00, 0x72, 0xb2},
+                                                         {"green", 0x00, 0x9e, 0x73},
+                                                         {"purple", 0xcc, 0x79, 0xa7}};
 
 /* Pixels of the palette, row by row. */
 typedef struct picture {
@@ -35,8 +36,8 @@ typedef struct picture {
 
 static int cells_of(int64_t count, int64_t longest)
 {
-    if (longest <= MOST_PIXELS) { return (int)count; }
-    return (int)((count * MOST_PIXELS + longest - 1) / longest);
+    if (longest <= MAX_PIXELS) { return (int)count; }
+    return (int)((count * MAX_PIXELS + longest - 1) / longest);
 }
 
 static picture frame(int64_t nrows, int64_t ncols)
@@ -45,7 +46,7 @@ static picture frame(int64_t nrows, int64_t ncols)
     picture p = {.nrows = nrows, .ncols = ncols};
     p.cells_across = cells_of(ncols, longest);
     p.cells_down = cells_of(nrows, longest);
-    p.zoom = longest < LEAST_PIXELS && longest > 0 ? (int)(LEAST_PIXELS / longest) : 1;
+    p.zoom = longest < MIN_PIXELS && longest > 0 ? (int)(MIN_PIXELS / longest) : 1;
     p.width = p.zoom * p.cells_across;
     p.height = p.zoom * p.cells_down;
     return p;
@@ -67,16 +68,16 @@ static int64_t row_start(const tess_csr_view *a, int64_t row)
     return a->row_ptr_bits == 64 ? ((const int64_t *)a->row_ptr)[row] : ((const int32_t *)a->row_ptr)[row];
 }
 
-/* Levels, and the grid that they are in where the granules are blocks. */
-typedef struct granule_levels {
+/* Levels, and the grid that they are in where the items are blocks. */
+typedef struct item_levels {
     tess_granularity granularity;
     int block_rows, block_cols;
     uint8_t *level;
     int64_t *first; /* of blocks; else NULL */
     int32_t *column;
-} granule_levels;
+} item_levels;
 
-static void free_levels(granule_levels *g)
+static void free_levels(item_levels *g)
 {
     free(g->level);
     free(g->first);
@@ -85,18 +86,18 @@ static void free_levels(granule_levels *g)
 
 /* Returns an exit code, message printed. */
 static int fetch_levels(const tess_matrix *a, const tess_assignment *assignment, const tess_assignment_summary *summary,
-                        granule_levels *out)
+                        item_levels *out)
 {
     const tess_policy_options *o = &summary->options;
     bool blocks = o->granularity == TESS_GRANULARITY_BLOCK;
     size_t nblock_rows = (size_t)(tess_matrix_csr_view(a).nrows / o->block_rows) + 1;
-    *out = (granule_levels){.granularity = o->granularity,
-                            .block_rows = o->block_rows,
-                            .block_cols = o->block_cols,
-                            .level = malloc((size_t)summary->granules + 1)};
+    *out = (item_levels){.granularity = o->granularity,
+                         .block_rows = o->block_rows,
+                         .block_cols = o->block_cols,
+                         .level = malloc((size_t)summary->items + 1)};
     if (blocks) {
         out->first = malloc((nblock_rows + 1) * sizeof *out->first);
-        out->column = malloc(((size_t)summary->granules + 1) * sizeof *out->column);
+        out->column = malloc(((size_t)summary->items + 1) * sizeof *out->column);
     }
     if (out->level == NULL || (blocks && (out->first == NULL || out->column == NULL))) {
         return cli_report_failure(NULL, TESS_OUT_OF_MEMORY);
@@ -108,7 +109,7 @@ static int fetch_levels(const tess_matrix *a, const tess_assignment *assignment,
     return status == TESS_SUCCESS ? CLI_CONVERGED : cli_report_failure(tess_matrix_context(a), status);
 }
 
-static void draw(const picture *p, const tess_csr_view *a, const granule_levels *g)
+static void draw(const picture *p, const tess_csr_view *a, const item_levels *g)
 {
     for (int64_t row = 0; row < a->nrows; row++) {
         int64_t end = row_start(a, row + 1), block = g->first == NULL ? 0 : g->first[row / g->block_rows];
@@ -122,7 +123,7 @@ static void draw(const picture *p, const tess_csr_view *a, const granule_levels 
                 }
                 own = g->level[block];
             }
-            if (own < TESS_MOST_LEVELS) { mark_cell(p, row, a->col_ind[k], (png_byte)(1 + own)); }
+            if (own < TESS_MAX_LEVELS) { mark_cell(p, row, a->col_ind[k], (png_byte)(1 + own)); }
         }
     }
 }
@@ -130,13 +131,13 @@ static void draw(const picture *p, const tess_csr_view *a, const granule_levels 
 static int write_png(FILE *file, const void *user)
 {
     const picture *p = user;
-    png_byte colours[3 * (1 + TESS_MOST_LEVELS)];
+    png_byte colours[3 * (1 + TESS_MAX_LEVELS)];
     png_image image = {.version = PNG_IMAGE_VERSION,
                        .width = (png_uint_32)p->width,
                        .height = (png_uint_32)p->height,
                        .format = PNG_FORMAT_RGB_COLORMAP,
-                       .colormap_entries = 1 + TESS_MOST_LEVELS};
-    for (int i = 0; i <= TESS_MOST_LEVELS; i++) {
+                       .colormap_entries = 1 + TESS_MAX_LEVELS};
+    for (int i = 0; i <= TESS_MAX_LEVELS; i++) {
         colours[3 * i] = palette[i].red;
         colours[3 * i + 1] = palette[i].green;
         colours[3 * i + 2] = palette[i].blue;
@@ -155,7 +156,7 @@ int cli_plot_assignment(const tess_matrix *a, const tess_assignment *assignment,
         return CLI_INPUT;
     }
     tess_assignment_get_summary(assignment, &summary);
-    granule_levels levels = {.level = NULL};
+    item_levels levels = {.level = NULL};
     p.pixel = calloc((size_t)p.width, (size_t)p.height);
     int code =
         p.pixel == NULL ? cli_report_failure(NULL, TESS_OUT_OF_MEMORY) : fetch_levels(a, assignment, &summary, &levels);

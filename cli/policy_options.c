@@ -41,11 +41,11 @@ static void parse_share(struct argp_state *state, const char *text, tess_policy_
 
 void cli_parse_levels(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy)
 {
-    if (tess_levels_parse(text, policy) != TESS_SUCCESS) {
+    if (tess_precision_levels_parse(text, policy) != TESS_SUCCESS) {
         argp_error(state,
                    "--%s: '%s' is not a list of up to %d precisions from high to low, such as fp64,fp32 or "
                    "fp64,fp16:scaled (fp8 comes last)",
-                   option, text, (int)TESS_MOST_LEVELS);
+                   option, text, (int)TESS_MAX_LEVELS);
     }
     for (int l = 1; l < policy->nlevels; l++) {
         if (tess_precision_unit_roundoff(policy->level[l].precision) <=
@@ -66,7 +66,7 @@ static void parse_block(struct argp_state *state, const char *text, tess_policy_
 /* HIGH or HIGH,LOW. */
 static void parse_base(struct argp_state *state, const char *text, tess_storage_options *options)
 {
-    const char *available[CLI_MOST_NAMES + 1];
+    const char *available[CLI_MAX_NAMES + 1];
     const int count = cli_list_formats(cli_is_base, available);
     const char *comma = strchr(text, ',');
     char high[32], differ[64];
@@ -86,7 +86,8 @@ static void parse_base(struct argp_state *state, const char *text, tess_storage_
     }
 }
 
-/* Formats of one granularity have it unless another was asked for; format auto leaves it open (matrix) where none was. */
+/* Formats of one granularity have it unless another was asked for; format auto leaves it open (matrix) where none was.
+ */
 static void complete_granularity(struct argp_state *state, const cli_storage_choice *choice)
 {
     tess_storage_options *options = choice->options;

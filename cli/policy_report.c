@@ -42,16 +42,16 @@ static const char *block_text(const tess_policy_options *o, char *buffer, size_t
 static int64_t all_nonzeros(const tess_assignment_summary *s)
 {
     int64_t all = 0;
-    for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+    for (int l = 0; l < TESS_MAX_LEVELS; l++) {
         all += s->nonzeros_at[l];
     }
     return all;
 }
 
 /* 0 where there are none. */
-static double nonzeros_per_granule(const tess_assignment_summary *s)
+static double nonzeros_per_item(const tess_assignment_summary *s)
 {
-    return s->granules > 0 ? (double)all_nonzeros(s) / (double)s->granules : 0.0;
+    return s->items > 0 ? (double)all_nonzeros(s) / (double)s->items : 0.0;
 }
 
 static bool has_range(const tess_policy_options *o)
@@ -86,7 +86,7 @@ static void print_choice(const tess_assignment_summary *s)
 
 static void print_level(const tess_assignment_summary *s, int l)
 {
-    static const char *const granules[] = {"matrix", "rows", "entries", "blocks"};
+    static const char *const items[] = {"matrix", "rows", "entries", "blocks"};
     const tess_policy_options *o = &s->options;
     int64_t all = all_nonzeros(s);
     char label[32], range[32] = "all else";
@@ -96,8 +96,8 @@ static void print_level(const tess_assignment_summary *s, int l)
         snprintf(range, sizeof range, "no loss");
         if (o->parameter > 0.0) { snprintf(range, sizeof range, "loss up to %g", o->parameter); }
     }
-    printf("%-17s %s: %lld %s, %lld nonzeros (%.4g %%)\n", label, range, (long long)s->granules_at[l],
-           granules[o->granularity], (long long)s->nonzeros_at[l],
+    printf("%-17s %s: %lld %s, %lld nonzeros (%.4g %%)\n", label, range, (long long)s->items_at[l],
+           items[o->granularity], (long long)s->nonzeros_at[l],
            all > 0 ? 100.0 * (double)s->nonzeros_at[l] / (double)all : 0.0);
 }
 
@@ -110,10 +110,10 @@ typedef struct policy_bytes {
 } policy_bytes;
 
 /*
- * With M rows (m not empty), V nonzeros, V_l of them at level l of L, b_l bytes a value and offsets of o bytes: split is
- * o (m + 1) + sum V_l (4 + b_l), composite o (m + 1) + V (4 + sum b_l); scales add 2 m. The paper's have a row pointer per
- * part, o (M + L), or one, o (M + 1), and 4 bytes for each separation. Split by entry or block: L row pointers of M + 1 (Zhao et
- * al. 2024, Table 2, without the vectors).
+ * With M rows (m not empty), V nonzeros, V_l of them at level l of L, b_l bytes a value and offsets of o bytes: split
+ * is o (m + 1) + sum V_l (4 + b_l), composite o (m + 1) + V (4 + sum b_l); scales add 2 m. The paper's have a row
+ * pointer per part, o (M + L), or one, o (M + 1), and 4 bytes for each separation. Split by entry or block: L row
+ * pointers of M + 1 (Zhao et al. 2024, Table 2, without the vectors).
  */
 static policy_bytes bytes_of(const tess_assignment_summary *s, int64_t nrows)
 {
@@ -128,7 +128,7 @@ static policy_bytes bytes_of(const tess_assignment_summary *s, int64_t nrows)
     }
     double offset = nnz < 0x1p31 ? 4.0 : 8.0, separations = 4.0 * (levels - 1.0);
     if (s->options.granularity == TESS_GRANULARITY_ENTRY || s->options.granularity == TESS_GRANULARITY_BLOCK) {
-        double split = levels * offset * (all_rows + 1.0) + values + (scales > 0.0 ? 2.0 * (double)s->granules : 0.0);
+        double split = levels * offset * (all_rows + 1.0) + values + (scales > 0.0 ? 2.0 * (double)s->items : 0.0);
         return (policy_bytes){split, -1.0, split, -1.0, 0.0};
     }
     return (policy_bytes){.split = offset * (rows + 1.0) + values + scales,
@@ -152,8 +152,8 @@ void cli_print_assignment(const tess_assignment_summary *s, int64_t nrows)
     policy_bytes bytes = bytes_of(s, nrows);
     print_choice(s);
     if (block_text(&s->options, block, sizeof block) != NULL) {
-        printf("%-17s %lld of %s, %.4g nonzeros each on average\n", "blocks", (long long)s->granules, block,
-               nonzeros_per_granule(s));
+        printf("%-17s %lld of %s, %.4g nonzeros each on average\n", "blocks", (long long)s->items, block,
+               nonzeros_per_item(s));
     }
     for (int l = 0; l < s->options.nlevels; l++) {
         print_level(s, l);
@@ -199,7 +199,7 @@ static json_t *level_json(const tess_assignment_summary *s, int l)
 {
     return json_pack("{ss sb so sI sI}", "precision", tess_precision_name(s->options.level[l].precision), "scaled",
                      s->scaled[l], "range", cli_json_real(l == 0 ? (double)INFINITY : s->range[l]), "granules",
-                     (json_int_t)s->granules_at[l], "nonzeros", (json_int_t)s->nonzeros_at[l]);
+                     (json_int_t)s->items_at[l], "nonzeros", (json_int_t)s->nonzeros_at[l]);
 }
 
 static json_t *bytes_json(double bytes)
@@ -223,13 +223,13 @@ json_t *cli_assignment_json(const tess_assignment_summary *s, int64_t nrows)
     set(root, "share", o->at_most_one ? json_string("at-most-one") : cli_json_real(o->share));
     set(root, "fp8_chosen", json_boolean(o->choose_fp8));
     set(root, "allow_underflow", json_boolean(o->allow_underflow));
-    set(root, "granules", json_integer(s->granules));
+    set(root, "granules", json_integer(s->items));
     set(root, "empty", json_integer(s->empty));
     set(root, "mean_magnitude", has_mean(o) ? cli_json_real(s->mean_magnitude) : json_null());
     set(root, "std_magnitude", o->policy == TESS_POLICY_MEAN_3STD ? cli_json_real(s->std_magnitude) : json_null());
     set(root, "block", json_pack("s?", block_text(o, block, sizeof block)));
     set(root, "nonzeros_per_block",
-        o->granularity == TESS_GRANULARITY_BLOCK ? cli_json_real(nonzeros_per_granule(s)) : json_null());
+        o->granularity == TESS_GRANULARITY_BLOCK ? cli_json_real(nonzeros_per_item(s)) : json_null());
     set(root, "levels", levels);
     set(root, "largest_relative_error", cli_json_real(s->largest_relative_error));
     set(root, "split_bytes", bytes_json(bytes.split));

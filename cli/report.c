@@ -71,9 +71,9 @@ static void print_outcome(const cli_solve_run *run)
         printf(", with %lld residual replacement%s", (long long)r->refinements, r->refinements == 1 ? "" : "s");
     }
     if (r->escalated) { printf(", ended in %s", tess_precision_name(r->storage.precision)); }
-    if (r->jacobi.steps.count > 0) {
-        char steps[CLI_STEPS_TEXT];
-        printf(" (%s)", cli_steps_text(&r->jacobi.steps, steps, sizeof steps));
+    if (r->jacobi.schedule.count > 0) {
+        char schedule[CLI_SCHEDULE_TEXT];
+        printf(" (%s)", cli_schedule_text(&r->jacobi.schedule, schedule, sizeof schedule));
     }
     printf("\n%-17s %s%s (%s, %d)\n", "result", r->converged ? "" : "NOT CONVERGED: ", tess_reason_text(r->reason),
            tess_reason_name(r->reason), (int)r->reason);
@@ -178,7 +178,7 @@ static void add_roles_json(json_t *options, const tess_solve_options *o, const t
 
 static json_t *options_json(const cli_solve_run *run)
 {
-    char buffer[64], rhs[64], steps[CLI_STEPS_TEXT];
+    char buffer[64], rhs[64], schedule[CLI_SCHEDULE_TEXT];
     const tess_solve_options *o = run->options;
     json_t *options = json_pack(
         "{ss ss ss ss ss ss so so so sI so so}", "solver", tess_solver_kind_name(o->solver), "precond",
@@ -190,9 +190,10 @@ static json_t *options_json(const cli_solve_run *run)
         run->initial_guess == NULL ? json_null() : cli_json_text(run->initial_guess));
     if (options == NULL) { return NULL; }
     json_object_update_new(options, cli_storage_json(&o->storage, run->format_chosen));
-    json_object_set_new(
-        options, "steps",
-        o->jacobi.steps.count == 0 ? json_null() : json_string(cli_steps_text(&o->jacobi.steps, steps, sizeof steps)));
+    json_object_set_new(options, "steps",
+                        o->jacobi.schedule.count == 0
+                            ? json_null()
+                            : json_string(cli_schedule_text(&o->jacobi.schedule, schedule, sizeof schedule)));
     json_object_set_new(
         options, "recurrence",
         json_string(tess_recurrence_name(o->papers->one_reduction ? TESS_RECURRENCE_ONE_REDUCTION : o->cg.recurrence)));
@@ -220,14 +221,14 @@ static json_t *precisions_json(const int64_t per_precision[TESS_PRECISION_COUNT]
     return counts;
 }
 
-/* The steps with the iterations that each ran; null for solvers without steps. */
-static json_t *steps_json(const tess_step_list *steps)
+/* The schedule with the iterations that each entry ran; null for solvers without one. */
+static json_t *schedule_json(const tess_precision_schedule *schedule)
 {
-    if (steps->count == 0) { return json_null(); }
+    if (schedule->count == 0) { return json_null(); }
     json_t *list = json_array();
-    for (int i = 0; i < steps->count; i++) {
-        json_array_append_new(list, json_pack("{ss sI}", "what", tess_step_what_name(steps->entry[i].what),
-                                              "iterations", (json_int_t)steps->entry[i].iterations));
+    for (int i = 0; i < schedule->count; i++) {
+        json_array_append_new(list, json_pack("{ss sI}", "what", tess_schedule_entry_name(schedule->entry[i].what),
+                                              "iterations", (json_int_t)schedule->entry[i].iterations));
     }
     return list;
 }
@@ -293,7 +294,7 @@ static json_t *narrowing_json(const tess_papers_result *r)
                      "per_precision", precisions_json(r->tile_products));
 }
 
-/* Levels or steps of the triangles of incomplete factors; null for other preconditioners. */
+/* Level sets or groups of the triangles of incomplete factors; null for other preconditioners. */
 static json_t *triangles_json(const tess_solve_result *r, const int64_t counts[2])
 {
     if (r->precond.kind != TESS_PRECOND_ILU0 && r->precond.kind != TESS_PRECOND_IC0) { return json_null(); }
@@ -328,8 +329,8 @@ json_t *cli_solve_json(const cli_solve_run *run)
     json_object_set_new(root, "inner_precision", cli_role_json(&r->gmres.inner));
     json_object_set_new(root, "basis_precision", storage_json(&r->gmres.basis));
     json_object_set_new(root, "phases", phases_json(r));
-    json_object_set_new(root, "triangle_levels", triangles_json(r, r->precond.triangle_levels));
-    json_object_set_new(root, "triangle_steps", triangles_json(r, r->precond.triangle_steps));
+    json_object_set_new(root, "triangle_levels", triangles_json(r, r->precond.triangle_level_sets));
+    json_object_set_new(root, "triangle_steps", triangles_json(r, r->precond.triangle_groups));
     json_object_set_new(root, "factorization",
                         r->precond.factorization == TESS_FACTORIZATION_AUTO
                             ? json_null()
@@ -337,7 +338,7 @@ json_t *cli_solve_json(const cli_solve_run *run)
     add_integers(root, r);
     add_reals(root, run);
     json_object_set_new(root, "nonzeros_per_precision", precisions_json(r->storage.nonzeros_per_precision));
-    json_object_set_new(root, "steps", steps_json(&r->jacobi.steps));
+    json_object_set_new(root, "steps", schedule_json(&r->jacobi.schedule));
     json_object_set_new(root, "options", options_json(run));
     json_object_set_new(root, "detail", run->detail[0] == '\0' ? json_null() : cli_json_text(run->detail));
     return root;

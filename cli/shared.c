@@ -54,7 +54,7 @@ const struct argp cli_device_argp = {.options = device_options, .parser = parse_
 /* A shorthand stands for a format by blocks with the policy of its paper, unless --policy says otherwise. */
 static void parse_format(struct argp_state *state, const char *text, cli_storage_choice *choice)
 {
-    const char *available[2 * CLI_MOST_NAMES + 1];
+    const char *available[2 * CLI_MAX_NAMES + 1];
     int count = cli_list_names("tess_format", available);
     count += cli_list_shorthands(available + count);
     available[count] = NULL;
@@ -72,7 +72,7 @@ static void parse_format(struct argp_state *state, const char *text, cli_storage
 
 tess_precision cli_parse_precision(struct argp_state *state, const char *option, const char *text)
 {
-    const char *available[CLI_MOST_NAMES];
+    const char *available[CLI_MAX_NAMES];
     cli_list_names("tess_precision", available);
     static const char *const later[] = {"fp8",        "fp32:scaled", "fp16:scaled", "bf16:scaled",
                                         "fp8:scaled", "e4m3:scaled", "e5m2:scaled", NULL};
@@ -96,7 +96,7 @@ static void complete_storage(struct argp_state *state, cli_storage_choice *choic
                    choice->shorthand, format);
     }
     if (choice->papers.layout == TESS_LAYOUT_RESIDENT && cli_takes_papers(tess_format_can(choice->options->format))) {
-        argp_error(state, "--layout resident: --format %s is %s, layout tcki; give --format %s", choice->shorthand,
+        argp_error(state, "--layout resident: --format %s is %s, layout grouped; give --format %s", choice->shorthand,
                    format, format);
     }
     if (!choice->policy) { tess_policy_options_parse("mean-3std", policy); }

@@ -105,7 +105,7 @@ int cli_list_names(const char *type, const char **words)
 
 int cli_parse_name(struct argp_state *state, const char *option, const char *text, const char *type)
 {
-    const char *words[CLI_MOST_NAMES];
+    const char *words[CLI_MAX_NAMES];
     const tess_named_value *entry = tess_enum_names(type);
     cli_list_names(type, words);
     while (entry->name != NULL && (strcasecmp(entry->name, text) != 0 || strcmp(entry->name, "shell") == 0)) {
@@ -193,25 +193,25 @@ tess_precond_options cli_parse_precond(struct argp_state *state, const char *tex
     return precond;
 }
 
-tess_step_list cli_parse_steps(struct argp_state *state, const char *text)
+tess_precision_schedule cli_parse_schedule(struct argp_state *state, const char *text)
 {
-    tess_step_list steps = {.count = 0};
-    if (tess_step_list_parse(text, &steps) != TESS_SUCCESS) {
+    tess_precision_schedule schedule = {.count = 0};
+    if (tess_schedule_parse(text, &schedule) != TESS_SUCCESS) {
         argp_error(state,
                    "--steps: '%s' is not a list of up to %d of mixed and the precisions, each with :N for N "
                    "iterations, such as fp32,mixed,fp64 or mixed:100,fp64:50",
-                   text, (int)TESS_MOST_STEPS);
+                   text, (int)TESS_MAX_SCHEDULE);
     }
-    return steps;
+    return schedule;
 }
 
-const char *cli_steps_text(const tess_step_list *steps, char *buffer, size_t size)
+const char *cli_schedule_text(const tess_precision_schedule *schedule, char *buffer, size_t size)
 {
     size_t used = 0;
     buffer[0] = '\0';
-    for (int i = 0; i < steps->count && used < size; i++) {
-        const tess_step_entry *entry = &steps->entry[i];
-        int n = snprintf(buffer + used, size - used, "%s%s", i == 0 ? "" : ",", tess_step_what_name(entry->what));
+    for (int i = 0; i < schedule->count && used < size; i++) {
+        const tess_schedule_entry *entry = &schedule->entry[i];
+        int n = snprintf(buffer + used, size - used, "%s%s", i == 0 ? "" : ",", tess_schedule_entry_name(entry->what));
         used += n > 0 ? (size_t)n : 0;
         if (entry->iterations == 0 || used >= size) { continue; }
         n = snprintf(buffer + used, size - used, ":%" PRId64, entry->iterations);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A loop of one's own over a matrix in any precision: y = A x with A stored in 8 to 1 bytes per value and computed with in
- * FP64. Only headers are used: cc -std=c17 -O3 -I include examples/c/accessor.c -lm
- * Shows: ranges, one function for all precisions, a scale for each row.
+ * A loop of one's own over a matrix in any precision: y = A x with A stored in 8 to 1 bytes per value and computed with
+ * in FP64. Only headers are used: cc -std=c17 -O3 -I include examples/c/accessor.c -lm Shows: ranges, one function for
+ * all precisions, a scale for each row.
  */
 #include <math.h>
 #include <stdio.h>

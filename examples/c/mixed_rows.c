@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A matrix stored by rows in FP64 and FP32, all rows in both (format composite): products in FP32 alone, with each row in the
- * precision that a policy assigned to it, and in FP64 alone.
- * Shows: policy, assignment and its summary, conversion, products at each level.
+ * A matrix stored by rows in FP64 and FP32, all rows in both (format composite): products in FP32 alone, with each row
+ * in the precision that a policy assigned to it, and in FP64 alone. Shows: policy, assignment and its summary,
+ * conversion, products at each level.
  */
 #include <math.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void print_summary(const tess_assignment_summary *s)
     printf("mean magnitude %.3g\n", s->mean_magnitude);
     for (int l = 0; l < s->options.nlevels; l++) {
         printf("%s: range %.3g, %lld of %lld rows, %lld nonzeros\n", tess_precision_name(s->options.level[l].precision),
-               s->range[l], (long long)s->granules_at[l], (long long)s->granules, (long long)s->nonzeros_at[l]);
+               s->range[l], (long long)s->items_at[l], (long long)s->items, (long long)s->nonzeros_at[l]);
     }
     printf("largest relative error of a stored value %.2e\n", s->largest_relative_error);
 }
@@ -47,7 +47,8 @@ static double difference(int64_t n, const double *y, const double *exact)
     return sqrt(above / below);
 }
 
-/* y := A x of each kind, and how far it is from the FP64 matrix's. False: a call failed, or a product is too far off. */
+/* y := A x of each kind, and how far it is from the FP64 matrix's. False: a call failed, or a product is too far off.
+ */
 static int multiply(tess_context *ctx, const tess_matrix *a, const tess_matrix *stored)
 {
     /* of storing in FP32; of sums of five products */
@@ -103,7 +104,7 @@ int main(void)
     /* A row may be FP32 where 99 % of its values are below a tenth of the mean magnitude. */
     tess_policy_options_init(&policy);
     TRY(tess_policy_options_parse("mean-range:0.1", &policy));
-    TRY(tess_levels_parse("fp64,fp32", &policy));
+    TRY(tess_precision_levels_parse("fp64,fp32", &policy));
     TRY(tess_assignment_create(a, &policy, &assignment));
     TRY(tess_assignment_measure_error(assignment, a));
     tess_assignment_get_summary(assignment, &summary);

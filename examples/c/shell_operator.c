@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Solves without a matrix: the operator is a function (the 5-point Laplacian on a square grid), so is the preconditioner
- * (symmetric Gauss-Seidel), and a monitor follows the solve. A shell works in the memory of its context's device; this
- * one is host code, so the context is a CPU one.
+ * Solves without a matrix: the operator is a function (the 5-point Laplacian on a square grid), so is the
+ * preconditioner (symmetric Gauss-Seidel), and a monitor follows the solve. A shell works in the memory of its
+ * context's device; this one is host code, so the context is a CPU one.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A kernel of one's own over a matrix in any precision: y = A x, A stored in 8 to 1 bytes per value, computed with in FP64.
- * Only headers are used: nvcc -std=c++17 -O3 -DNDEBUG -arch=sm_90 -I include examples/cuda/accessor_kernel.cu
+ * A kernel of one's own over a matrix in any precision: y = A x, A stored in 8 to 1 bytes per value, computed with in
+ * FP64. Only headers are used: nvcc -std=c++17 -O3 -DNDEBUG -arch=sm_90 -I include examples/cuda/accessor_kernel.cu
  * Shows: one template for all precisions, packed access, a scale for each row. Exits with 77 where there is no GPU.
  */
 #include <cmath>

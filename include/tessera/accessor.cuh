@@ -64,7 +64,7 @@ class range {
     }
 
     /** One index per dimension gives the element. With a span among them it is a range of that part, in N dimensions.
-        */
+     */
     template <typename... Indices>
     TESS_ATTRIBUTES constexpr decltype(auto) operator()(Indices &&...indices) const
     {

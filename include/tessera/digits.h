@@ -19,18 +19,18 @@
 TESS_BEGIN_DECLS
 
 /** The most digits that are counted, and the digits from which an element counts as accurate. */
-enum { TESS_MOST_DIGITS = 8, TESS_ACCURATE_DIGITS = 7 };
+enum { TESS_MAX_DIGITS = 8, TESS_ACCURATE_DIGITS = 7 };
 
 /** How many elements have 0, 1, ..., 7 and at least 8 digits. */
 typedef struct tess_digit_counts {
-    int64_t elements[TESS_MOST_DIGITS + 1]; /**< [n]: elements with n digits; the last: with that many or more */
-    int64_t not_finite;                     /**< those of elements[0] with a NaN or Inf and a different value */
+    int64_t elements[TESS_MAX_DIGITS + 1]; /**< [n]: elements with n digits; the last: with that many or more */
+    int64_t not_finite;                    /**< those of elements[0] with a NaN or Inf and a different value */
 } tess_digit_counts;
 
 /**
- * The largest whole n >= 0 with |exact - computed| / |exact| < 5 * 10^-n (eqs. (2), (3)), at most TESS_MOST_DIGITS; 0
+ * The largest whole n >= 0 with |exact - computed| / |exact| < 5 * 10^-n (eqs. (2), (3)), at most TESS_MAX_DIGITS; 0
  * if there is none. Example: an error of 5e-7 gives 6 digits, not 7, because the inequality is strict. Equal values
- * have TESS_MOST_DIGITS, also two zeros of any sign and two NaN. A zero against anything else has 0 digits, and so has
+ * have TESS_MAX_DIGITS, also two zeros of any sign and two NaN. A zero against anything else has 0 digits, and so has
  * NaN or Inf. The result is exact for all doubles: nothing is rounded, overflows or underflows on the way.
  */
 TESS_EXPORT int tess_significant_digits(double exact, double computed);

@@ -337,8 +337,8 @@ typedef struct tess_matrix_analysis {
     int64_t empty_rows, row_nnz_min, row_nnz_max, dense_rows; /**< dense: longer than 10 % of ncols and than 1,000 */
     double row_nnz_mean, row_nnz_stddev;
     int64_t bandwidth;
-    double value_abs_min, value_abs_max;      /**< over nonzeros that are not zero */
-    double exact_share[TESS_MOST_PRECISIONS]; /**< share of the nonzeros that a precision stores exactly */
+    double value_abs_min, value_abs_max;     /**< over nonzeros that are not zero */
+    double exact_share[TESS_MAX_PRECISIONS]; /**< share of the nonzeros that a precision stores exactly */
 } tess_matrix_analysis;
 
 /**

@@ -32,7 +32,7 @@ typedef enum tess_kernel {
 
 /** How tiles are laid out (src/format/tiles/README.md). */
 typedef enum tess_layout {
-    TESS_LAYOUT_TCKI = 0,    /**< blocks of one precision stored together (after Zhao et al. 2024, section 3.2.2) */
+    TESS_LAYOUT_GROUPED = 0, /**< blocks of one precision stored together (after Zhao et al. 2024, section 3.2.2) */
     TESS_LAYOUT_RESIDENT = 1 /**< 16x16 tiles that a solve can skip or narrow one by one (Yang et al. 2024, III-B) */
 } tess_layout;
 
@@ -79,7 +79,7 @@ TESS_EXPORT tess_status tess_matrix_tcki_counts(const tess_matrix *a, int64_t co
 typedef enum tess_narrowing {
     TESS_NARROWING_OFF = 0, /**< tiles as stored (default) */
     /** Bounds eps, 1e-1 eps, 1e-2 eps, 1e-3 eps, with eps = atol, or rtol if atol is 0. Narrowed tiles stay narrowed.
-        */
+     */
     TESS_NARROWING_PAPER = 1,
     /** Bounds 2^8, 2^-5, 2^-12, 2^-16 times a unit that follows the scale of A and b. When a segment grows, its tiles
         are used as stored again. */
@@ -106,7 +106,7 @@ typedef struct tess_papers_result {
     tess_narrowing narrowing; /**< as in the options */
     int narrowing_misled;     /**< 1 if narrowing misled the solve, and the guard went on with the tiles as stored */
     /** Products of a tile and a segment in the iterations, by the precision that the tile was used in. */
-    int64_t tile_products[TESS_MOST_PRECISIONS];
+    int64_t tile_products[TESS_MAX_PRECISIONS];
     int64_t tile_products_bypassed; /**< products that were skipped */
 } tess_papers_result;
 

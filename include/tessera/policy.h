@@ -3,7 +3,7 @@
  * @file policy.h  Which part of a matrix is stored in which precision: granularity, policy, assignment.
  *
  *     tess_policy_options_parse("mean-range:0.1", &options);
- *     tess_levels_parse("fp64,fp32", &options);
+ *     tess_precision_levels_parse("fp64,fp32", &options);
  *     tess_assignment_create(a, &options, &assignment);
  *
  * A *granularity* divides a matrix into items: the matrix, its rows, its entries or its blocks. A *policy* gives each
@@ -41,13 +41,13 @@ typedef enum tess_policy {
 } tess_policy;
 
 /** Most levels that a policy may assign. */
-enum { TESS_MOST_LEVELS = 4 };
+enum { TESS_MAX_LEVELS = 4 };
 
 /** A precision level. A scaled level stores an item's values over a power of two of its own, if any item needs it. */
-typedef struct tess_level {
+typedef struct tess_precision_level {
     tess_precision precision;
     int scaled; /**< only with granularity row or block */
-} tess_level;
+} tess_precision_level;
 
 /**
  * How precision levels are chosen. The fields are --granularity, --policy, --share, --levels and --block of the command
@@ -70,10 +70,10 @@ typedef struct tess_policy_options {
     /** Nonzero: replaces the share by the rule of the authors' published code. One value of a row may be outside; in
         rows of more than 100 entries 1 percent. */
     int at_most_one;
-    int allow_underflow;                /**< nonzero: values too small for a level become subnormal or zero there */
-    int without_diagonal;               /**< nonzero: statistics and formats omit the main diagonal; not with blocks */
-    int nlevels;                        /**< 1 to TESS_MOST_LEVELS; 0: fp64, fp32; lossless: fp64, fp32, fp16, fp8 */
-    tess_level level[TESS_MOST_LEVELS]; /**< from high to low */
+    int allow_underflow;  /**< nonzero: values too small for a level become subnormal or zero there */
+    int without_diagonal; /**< nonzero: statistics and formats omit the main diagonal; not with blocks */
+    int nlevels;          /**< 1 to TESS_MAX_LEVELS; 0: fp64, fp32; lossless: fp64, fp32, fp16, fp8 */
+    tess_precision_level level[TESS_MAX_LEVELS]; /**< from high to low */
     int choose_fp8;             /**< nonzero, only lossless: the library chooses e4m3 or e5m2 for the lowest level */
     int block_rows, block_cols; /**< granularity block: sides of a block, 16 (default) or 32 each */
     int64_t reserved[4];        /**< zeros */
@@ -88,18 +88,18 @@ TESS_EXPORT void tess_policy_default_levels(tess_policy_options *options);
 /** Summary of an assignment. */
 typedef struct tess_assignment_summary {
     tess_policy_options options; /**< as used: no field stands for a default; with the chosen F and kind of fp8 */
-    int64_t granules;            /**< number of items: rows, entries, blocks that hold entries, or 1 */
+    int64_t items;               /**< number of items: rows, entries, blocks that hold entries, or 1 */
     int64_t empty;               /**< granularity row: rows without entries, which have no level */
     double mean_magnitude;       /**< mean|a| over finite nonzero entries; 0 if the policy does not need it */
     double std_magnitude; /**< population standard deviation of these, only mean-3std; else 0. Error: policies.md */
-    double range[TESS_MOST_LEVELS]; /**< r; Inf for the highest level and for lossless; 0 if nothing is assigned */
-    int64_t granules_at[TESS_MOST_LEVELS], nonzeros_at[TESS_MOST_LEVELS];
+    double range[TESS_MAX_LEVELS]; /**< r; Inf for the highest level and for lossless; 0 if nothing is assigned */
+    int64_t items_at[TESS_MAX_LEVELS], nonzeros_at[TESS_MAX_LEVELS];
     /** max |a - stored(a)| / |a| over finite nonzero entries; Inf: an entry overflows; -1: call
         tess_assignment_measure_error first. */
     double largest_relative_error;
     /** 1 if some row needs a scale at the level. The lowest scaled level counts rows of unscaled levels too, because a
         composite copies their values there. */
-    int scaled[TESS_MOST_LEVELS];
+    int scaled[TESS_MAX_LEVELS];
 } tess_assignment_summary;
 
 typedef struct tess_assignment tess_assignment;
@@ -153,7 +153,7 @@ TESS_EXPORT tess_status tess_policy_options_parse(const char *text, tess_policy_
  * Parses a list of precisions such as `fp64,fp32` or `fp64,fp16:scaled`, and sets nlevels and level. The last may be
  * `fp8`, which sets choose_fp8.
  */
-TESS_EXPORT tess_status tess_levels_parse(const char *text, tess_policy_options *out);
+TESS_EXPORT tess_status tess_precision_levels_parse(const char *text, tess_policy_options *out);
 
 TESS_END_DECLS
 

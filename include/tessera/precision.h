@@ -22,7 +22,7 @@ typedef enum tess_precision {
 } tess_precision;
 
 /** The number of precisions, and the length of arrays in structs, which have space for more. */
-enum { TESS_PRECISION_COUNT = 6, TESS_MOST_PRECISIONS = 16 };
+enum { TESS_PRECISION_COUNT = 6, TESS_MAX_PRECISIONS = 16 };
 
 /** The precision in which products and sums are computed, whatever the operands are stored in. */
 typedef enum tess_arithmetic {

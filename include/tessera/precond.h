@@ -136,17 +136,17 @@ TESS_EXPORT tess_status tess_precond_apply(const tess_precond *m, const tess_vec
  */
 TESS_EXPORT int64_t tess_precond_bytes(const tess_precond *m);
 /** Blocks of block Jacobi (rows of Jacobi) stored in each precision; zeros for other preconditioners. */
-TESS_EXPORT void tess_precond_blocks_per_precision(const tess_precond *m, int64_t counts[TESS_MOST_PRECISIONS]);
+TESS_EXPORT void tess_precond_blocks_per_precision(const tess_precond *m, int64_t counts[TESS_MAX_PRECISIONS]);
 /** Facts about incomplete factors. */
 typedef struct tess_precond_factors {
-    double shift;                       /**< shift s of the present factors; 0: none was needed */
-    int64_t lower_levels, upper_levels; /**< level sets solved one after another, summed over leaves */
-    int64_t lower_steps, upper_steps;   /**< groups of merged level sets; without merging the level sets */
-    int64_t leaves, squares;            /**< blocks of both triangles; levels and merged have 2 leaves */
-    int64_t nonzeros;                   /**< off-diagonal nonzeros of both triangles */
-    int64_t entries;                    /**< entries that an application multiplies; merged rows have more */
-    int64_t square_nonzeros;            /**< nonzeros in square blocks */
-    tess_factorization factorization;   /**< HOST or DEVICE: where they are computed */
+    double shift;                               /**< shift s of the present factors; 0: none was needed */
+    int64_t lower_level_sets, upper_level_sets; /**< level sets solved one after another, summed over leaves */
+    int64_t lower_groups, upper_groups;         /**< groups of merged level sets; without merging the level sets */
+    int64_t leaves, squares;                    /**< blocks of both triangles; levels and merged have 2 leaves */
+    int64_t nonzeros;                           /**< off-diagonal nonzeros of both triangles */
+    int64_t entries;                            /**< entries that an application multiplies; merged rows have more */
+    int64_t square_nonzeros;                    /**< nonzeros in square blocks */
+    tess_factorization factorization;           /**< HOST or DEVICE: where they are computed */
 } tess_precond_factors;
 /** Fills *out for ilu0 or ic0. Errors: UNSUPPORTED (another kind). tests/unit/test_incomplete.c */
 TESS_EXPORT tess_status tess_precond_get_factors(const tess_precond *m, tess_precond_factors *out);

@@ -19,7 +19,7 @@
 #include <tessera/matrix.h>
 #include <tessera/order.h>
 #include <tessera/precond.h>
-#include <tessera/steps.h>
+#include <tessera/schedule.h>
 
 TESS_BEGIN_DECLS
 
@@ -109,7 +109,7 @@ typedef enum tess_phase {
 } tess_phase;
 
 /** The number of phases, and the length of arrays in results, which have space for more. */
-enum { TESS_PHASE_COUNT = 7, TESS_MOST_PHASES = 16 };
+enum { TESS_PHASE_COUNT = 7, TESS_MAX_PHASES = 16 };
 
 /** What a monitor sees. */
 typedef struct tess_progress {
@@ -156,7 +156,7 @@ typedef struct tess_gmres_options {
 typedef struct tess_jacobi_options {
     /** --steps, the precision schedule. Default for composite: fp32, mixed, fp64; for split, which takes no other:
         mixed; for csr and ellr: the precision of `storage`. docs/reference/solvers.md says when an entry ends. */
-    tess_step_list steps;
+    tess_precision_schedule schedule;
     double omega;        /**< --omega (1), above 0: x := x + omega (D^-1 (b - R x) - x) */
     int64_t reserved[4]; /**< zeros */
 } tess_jacobi_options;
@@ -208,7 +208,7 @@ typedef struct tess_gmres_result {
 
 /** What Jacobi did. */
 typedef struct tess_jacobi_result {
-    tess_step_list steps; /**< the schedule with the iterations run; a repair may have added an entry */
+    tess_precision_schedule schedule; /**< the schedule with the iterations run; a repair may have added an entry */
     int64_t reserved[4];
 } tess_jacobi_result;
 
@@ -217,8 +217,8 @@ typedef struct tess_precond_result {
     tess_precond_kind kind;
     tess_factorization factorization; /**< HOST or DEVICE: where the factors were computed; AUTO for other kinds */
     double shift;                     /**< relative shift of the diagonal that the factors needed */
-    int64_t triangle_levels[2];       /**< level sets of the lower and the upper triangle */
-    int64_t triangle_steps[2];        /**< groups of merged level sets; without merging the level sets */
+    int64_t triangle_level_sets[2];   /**< level sets of the lower and the upper triangle */
+    int64_t triangle_groups[2];       /**< groups of merged level sets; without merging the level sets */
     int64_t reserved[4];
 } tess_precond_result;
 
@@ -229,7 +229,7 @@ typedef struct tess_storage_result {
     int exact;                /**< 1 if it stores every value exactly (tess_matrix_is_exact) */
     int64_t matrix_bytes;     /**< bytes of this matrix */
     int64_t fp64_csr_bytes;   /**< bytes of the same matrix as FP64 CSR */
-    int64_t nonzeros_per_precision[TESS_MOST_PRECISIONS];
+    int64_t nonzeros_per_precision[TESS_MAX_PRECISIONS];
     int64_t reserved[4];
 } tess_storage_result;
 
@@ -264,7 +264,7 @@ typedef struct tess_solve_result {
     int64_t resident_bytes;    /**< iteration matrix, original if separate, preconditioner, vectors */
     int64_t peak_device_bytes; /**< most that the context ever held */
     int timed;                 /**< 1 if phase_seconds were measured: CG, BiCGSTAB and GMRES with `timings` */
-    double phase_seconds[TESS_MOST_PHASES]; /**< their sum is solve_seconds */
+    double phase_seconds[TESS_MAX_PHASES]; /**< their sum is solve_seconds */
     tess_cg_result cg;
     tess_gmres_result gmres;
     tess_jacobi_result jacobi;

@@ -27,9 +27,9 @@
 #include <tessera/policy.h>
 #include <tessera/precision.h>
 #include <tessera/precond.h>
+#include <tessera/schedule.h>
 #include <tessera/solver.h>
 #include <tessera/status.h>
-#include <tessera/steps.h>
 #include <tessera/timestep.h>
 #include <tessera/vector.h>
 

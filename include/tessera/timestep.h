@@ -14,8 +14,8 @@
 #define TESSERA_TIMESTEP_H
 
 #include <tessera/matrix.h>
+#include <tessera/schedule.h>
 #include <tessera/solver.h>
-#include <tessera/steps.h>
 
 TESS_BEGIN_DECLS
 
@@ -30,7 +30,7 @@ typedef struct tess_timestep_options {
     tess_storage_options storage;
     /** The precision schedule (default: mixed). Entries without a number share the count equally; the last of them gets
         the remainder. */
-    tess_step_list steps;
+    tess_precision_schedule schedule;
     tess_engine engine; /**< PLAIN: steps are launched one by one; else they are recorded if the device can */
 } tess_timestep_options;
 
@@ -40,15 +40,15 @@ typedef struct tess_timestep_result {
     /** Steps made. Fewer than requested if the observer stopped the run, x was not finite, or every entry of the
         schedule has a number and their sum is smaller. */
     int64_t count;
-    tess_step_list steps; /**< the schedule, with the number of steps made of each entry */
+    tess_precision_schedule schedule; /**< the schedule, with the number of steps made of each entry */
     /** Bytes that a step of each entry moves, by a model: matrix values and indices, x read once and written, diagonal.
-        */
-    int64_t bytes_per_step[TESS_MOST_STEPS];
+     */
+    int64_t bytes_per_step[TESS_MAX_SCHEDULE];
     int finite;           /**< 0: x had NaN or Inf, at a snapshot or at the end */
     double setup_seconds; /**< time of tess_timestep_create */
     double seconds;       /**< time of all steps, with observers and snapshots */
     int64_t matrix_bytes;
-    int64_t nonzeros_per_precision[TESS_MOST_PRECISIONS]; /**< as assigned, without the separate diagonal */
+    int64_t nonzeros_per_precision[TESS_MAX_PRECISIONS]; /**< as assigned, without the separate diagonal */
     tess_format format;
 } tess_timestep_result;
 

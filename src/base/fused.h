@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fused vector operations: each is one pass over its vectors, optionally with dot products and the scalar step that
- * follows from them. A backend has one driver that serves all of them; what happens to an element is one inline function
- * that host and device share (fused_bodies.h, blas_bodies.h).
+ * Fused vector operations: each is one pass over its vectors, optionally with dot products and the scalar update that
+ * follows from them. A backend has one driver that serves all of them; what happens to an element is one inline
+ * function that host and device share (fused_bodies.h, blas_bodies.h).
  */
 #ifndef TESS_DENSE_FUSED_H
 #define TESS_DENSE_FUSED_H
@@ -13,7 +13,7 @@
 #include <tessera/precision.h>
 
 #include "base/loop_state.h"
-#include "base/step.h"
+#include "base/scalar_update.h"
 
 typedef enum tess_fused_op {
 #define TESS_FUSED(NAME, function, ndots) TESS_FUSED_##NAME,
@@ -26,9 +26,9 @@ typedef enum tess_fused_op {
 /* Dot products of a freshly written vector y that an SpMV or a preconditioner carries along: dots[k] = (with[k], y);
    with[k] == y gives (y, y). first is the index of the first result, so that an earlier one may stay. */
 typedef struct tess_reduction {
-    int ndots; /* 0: none; the step does not run then */
+    int ndots; /* 0: none; the update does not run then */
     const double *with[2];
-    tess_step step;
+    tess_scalar_update scalar;
     tess_loop_state *state; /* NULL: not in a loop */
 } tess_reduction;
 
@@ -41,8 +41,8 @@ typedef struct tess_operand {
 typedef struct tess_fused {
     tess_fused_op op;
     int64_t n;
-    /* BLAS operations: x, y and the result, which has y's precision and may be x or y itself. Arithmetic in FP32 gives FP32
-       partial sums too; it has no place in a loop. */
+    /* BLAS operations: x, y and the result, which has y's precision and may be x or y itself. Arithmetic in FP32 gives
+       FP32 partial sums too; it has no place in a loop. */
     tess_operand x, y;
     void *result;
     tess_arithmetic arithmetic;
@@ -52,7 +52,7 @@ typedef struct tess_fused {
     const double *scale; /* diagonal of a Jacobi preconditioner (its inverse), or NULL */
     float *shadow;       /* low copy of the vector that the next SpMV multiplies, or NULL */
     double a, b;         /* factors of the BLAS operations */
-    tess_step step;
+    tess_scalar_update scalar;
     tess_loop_state *state; /* NULL: not in a loop (operations that need scalars of the loop may not) */
     bool finishing;         /* runs also in phase FINISHING */
 } tess_fused;

@@ -14,8 +14,9 @@
 struct loop_mailbox;
 
 /*
- * A launch that runs a whole cycle by itself, in place of the loop's body. It reads loop->state and the vectors of `solver`, and
- * fills the mailbox (device/gpu/mailbox.h), whose address on the device it gets. watched: somebody looks at the mailbox meanwhile.
+ * A launch that runs a whole cycle by itself, in place of the loop's body. It reads loop->state and the vectors of
+ * `solver`, and fills the mailbox (device/gpu/mailbox.h), whose address on the device it gets. watched: somebody looks
+ * at the mailbox meanwhile.
  */
 typedef struct tess_whole_loop {
     tess_status (*launch)(tess_context *ctx, const void *solver, struct loop_mailbox *mailbox, bool watched);

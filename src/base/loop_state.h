@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The scalars of a Krylov loop. They live on the backend's device for the whole loop: vector operations read them there,
- * reductions write them there, and scalar steps (step.def) compute one from the other, so that nothing crosses to the
- * host within an iteration.
+ * The scalars of a Krylov loop. They live on the backend's device for the whole loop: vector operations read them
+ * there, reductions write them there, and scalar updates (scalar_update.def) compute one from the other, so that
+ * nothing crosses to the host within an iteration.
  */
 #ifndef TESS_SOLVER_LOOP_STATE_H
 #define TESS_SOLVER_LOOP_STATE_H
@@ -27,8 +27,8 @@ typedef struct tess_loop_state {
     double divergence_limit;        /* give up above this */
     int64_t iteration;              /* counts over all cycles of one solve */
     int64_t max_iterations;
-    int32_t cancel;  /* set by the engine on the user's wish */
-    uint32_t watch;  /* not 0: the loop ends where the residual norm stalls (step_stalls) */
+    int32_t cancel;  /* set by the engine when the user asks for it */
+    uint32_t watch;  /* not 0: the loop ends where the residual norm stalls (loop_stalls) */
     double *history; /* residual norms by iteration; may be NULL */
     int64_t history_capacity;
     double scale; /* a power of two: the cycle works on 1/scale times its residual; histories and monitors see scale

@@ -33,16 +33,16 @@ static void count_held(tess_context *ctx, int64_t bytes)
 
 /* ---- host arrays that a context keeps ---- */
 
-/* From LEAST_KEPT bytes on, MOST_KEPT together. */
-enum { LEAST_KEPT = 1 << 14, MOST_KEPT = 1 << 28, MOST_SPARE = 8 };
+/* From MIN_KEPT bytes on, MAX_KEPT together. */
+enum { MIN_KEPT = 1 << 14, MAX_KEPT = 1 << 28, MAX_POOLED = 8 };
 
 /* What is allocated for so many bytes: arrays of nearly as many share a size, an eighth of it apart at most. */
 static size_t kept_size(const tess_context *ctx, size_t bytes)
 {
-    size_t step = LEAST_KEPT / MOST_SPARE;
+    size_t step = MIN_KEPT / MAX_POOLED;
 
-    if (!ctx->kept.enabled || bytes < LEAST_KEPT || bytes > MOST_KEPT) { return bytes; }
-    while (step * MOST_SPARE <= bytes / 2) {
+    if (!ctx->kept.enabled || bytes < MIN_KEPT || bytes > MAX_KEPT) { return bytes; }
+    while (step * MAX_POOLED <= bytes / 2) {
         step *= 2;
     }
     return (bytes + step - 1) / step * step;
@@ -89,8 +89,8 @@ static bool keep(tess_context *ctx, void *memory, size_t bytes)
 {
     tess_kept_arrays *k = &ctx->kept;
 
-    if (!k->enabled || bytes < LEAST_KEPT || bytes > MOST_KEPT) { return false; }
-    while (k->count == TESS_KEPT_ARRAYS || k->bytes + bytes > MOST_KEPT) {
+    if (!k->enabled || bytes < MIN_KEPT || bytes > MAX_KEPT) { return false; }
+    while (k->count == TESS_KEPT_ARRAYS || k->bytes + bytes > MAX_KEPT) {
         release_oldest(ctx);
     }
     ASAN_POISON_MEMORY_REGION(memory, bytes);

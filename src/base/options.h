@@ -5,8 +5,8 @@
 
 #include "base/context.h"
 
-/* Copies what the caller's struct has over the defaults in *full, which has `size` bytes; NULL: the defaults stay. INVALID_ARGUMENT for
-   a size of 0 or above that. `type` names the struct. */
+/* Copies what the caller's struct has over the defaults in *full, which has `size` bytes; NULL: the defaults stay.
+   INVALID_ARGUMENT for a size of 0 or above that. `type` names the struct. */
 tess_status options_take(tess_context *ctx, const char *type, const void *given, void *full, size_t size);
 /* A member that begins with `size` has the length that it has here, whatever the struct around it. */
 tess_status options_require_member(tess_context *ctx, const char *type, size_t given, size_t size);

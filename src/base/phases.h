@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time by phases, measured where the work is done. Each operation names its phase as it is enqueued (tess_enter_phase); as it
- * begins, the time since the operation before began goes to that one's phase: on the host at once, on a GPU by the
- * first thread of each kernel of a loop, with the device's clock. Nothing waits for it.
+ * Time by phases, measured where the work is done. Each operation names its phase as it is enqueued (tess_enter_phase);
+ * as it begins, the time since the operation before began goes to that one's phase: on the host at once, on a GPU by
+ * the first thread of each kernel of a loop, with the device's clock. Nothing waits for it.
  */
 #ifndef TESS_SOLVER_PHASES_H
 #define TESS_SOLVER_PHASES_H

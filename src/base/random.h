@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counter-based random numbers: value i of stream `seed` depends on the two alone, so that every device and every number
- * of threads gives the same. The mixing function is SplitMix64's (Steele, Lea, Flood, OOPSLA 2014).
+ * Counter-based random numbers: value i of stream `seed` depends on the two alone, so that every device and every
+ * number of threads gives the same. The mixing function is SplitMix64's (Steele, Lea, Flood, OOPSLA 2014).
  */
 #ifndef TESS_CORE_RANDOM_H
 #define TESS_CORE_RANDOM_H

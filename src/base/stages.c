@@ -6,7 +6,7 @@
 
 #include "base/context.h"
 
-/* The stage of this name; NULL: there is no room for another. */
+/* The stage of this name; NULL: there is no space for another. */
 static tess_stage *find_stage(tess_stages *record, const char *name)
 {
     int i = 0;
@@ -14,7 +14,7 @@ static tess_stage *find_stage(tess_stages *record, const char *name)
     while (i < record->count && strcmp(record->of[i].name, name) != 0) {
         i++;
     }
-    if (i == TESS_MOST_STAGES) { return NULL; }
+    if (i == TESS_MAX_STAGES) { return NULL; }
     if (i == record->count) {
         record->of[i] = (tess_stage){.name = name};
         record->count++;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a set-up is made of, for benches. While a context has a record, each launch, transfer and allocation is waited for, and has the time
- * since the one before, with what the host did in between: all of it together takes longer than it does without a record.
+ * What a set-up is made of, for benches. While a context has a record, each launch, transfer and allocation is waited
+ * for, and has the time since the one before, with what the host did in between: all of it together takes longer than
+ * it does without a record.
  */
 #ifndef TESS_CORE_STAGES_H
 #define TESS_CORE_STAGES_H
@@ -12,7 +13,7 @@
 extern "C" {
 #endif
 
-enum { TESS_MOST_STAGES = 64 };
+enum { TESS_MAX_STAGES = 64 };
 
 typedef struct tess_stage {
     const char *name; /* a constant */
@@ -20,9 +21,9 @@ typedef struct tess_stage {
     double seconds;
 } tess_stage;
 
-/* In the order in which they first came; those that have no room are left out. */
+/* In the order in which they first came; those that have no space are left out. */
 typedef struct tess_stages {
-    tess_stage of[TESS_MOST_STAGES];
+    tess_stage of[TESS_MAX_STAGES];
     int count;
     double since;
 } tess_stages;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums and products in two words: s + e is the exact sum or product of two doubles. Source: Ogita, Rump, Oishi, Accurate
- * sum and dot product, SIAM J. Sci. Comput. 26 (2005), Algorithms 3.1 (TwoSum), 3.5 (TwoProduct with FMA), 5.3 (Dot2).
+ * Sums and products in two words: s + e is the exact sum or product of two doubles. Source: Ogita, Rump, Oishi,
+ * Accurate sum and dot product, SIAM J. Sci. Comput. 26 (2005), Algorithms 3.1 (TwoSum), 3.5 (TwoProduct with FMA), 5.3
+ * (Dot2).
  */
 #ifndef TESS_CORE_TWO_WORD_H
 #define TESS_CORE_TWO_WORD_H

@@ -7,18 +7,18 @@
 #include "dense/vector.h"
 
 /*
- * With n >= 1 the condition |T - A| < 5 * 10^-n |T| is |T - A| * 2 * 10^(n - 1) - |T| < 0, whose factor is an integer. One fma
- * has the sign of that exactly: it rounds once, and a multiple of 2^-1074 cannot vanish in it. The difference is exact too
- * where it matters: for n >= 1 A must lie between T / 2 and 3 T / 2, where doubles subtract without error (Sterbenz), and
- * outside the rounded difference is still at least |T| / 2, or Inf, or NaN.
+ * With n >= 1 the condition |T - A| < 5 * 10^-n |T| is |T - A| * 2 * 10^(n - 1) - |T| < 0, whose factor is an integer.
+ * One fma has the sign of that exactly: it rounds once, and a multiple of 2^-1074 cannot vanish in it. The difference
+ * is exact too where it matters: for n >= 1 A must lie between T / 2 and 3 T / 2, where doubles subtract without error
+ * (Sterbenz), and outside the rounded difference is still at least |T| / 2, or Inf, or NaN.
  */
 int tess_significant_digits(double exact, double computed)
 {
     double error = fabs(exact - computed), factor = 2.0;
     int digits = 0;
 
-    if (exact == computed || (isnan(exact) && isnan(computed))) { return TESS_MOST_DIGITS; }
-    while (digits < TESS_MOST_DIGITS && fma(error, factor, -fabs(exact)) < 0.0) {
+    if (exact == computed || (isnan(exact) && isnan(computed))) { return TESS_MAX_DIGITS; }
+    while (digits < TESS_MAX_DIGITS && fma(error, factor, -fabs(exact)) < 0.0) {
         digits++;
         factor *= 10.0;
     }
@@ -77,7 +77,7 @@ static int64_t count_all(const tess_digit_counts *counts, int least)
 {
     int64_t sum = 0;
 
-    for (int n = least; n <= TESS_MOST_DIGITS; n++) {
+    for (int n = least; n <= TESS_MAX_DIGITS; n++) {
         sum += counts->elements[n];
     }
     return sum;

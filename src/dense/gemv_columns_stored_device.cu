@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Y := alpha A^T X + beta Y on a GPU. A block keeps X of its rows in shared memory, in the arithmetic precision. A thread
+ * Y := alpha A^T X + beta Y on a GPU. A block keeps X of its rows in shared memory, in the arithmetic precision. A
+ thread
  * keeps the sums of a few columns in registers while it goes down the rows; the waves' sums meet in shared memory.
  Compiled for each precision of A by itself.
  */
@@ -14,8 +15,8 @@ enum {
     ROWS = GEMV_SHARED_X,
     PANEL = 32, /* columns whose sums the waves bring together at once */
     WAVES = GPU_BLOCK / GPU_WAVE,
-    IN_FLIGHT = 64, /* bytes of A a thread, in at most MOST_LOADS loads */
-    MOST_LOADS = 8
+    IN_FLIGHT = 64, /* bytes of A a thread, in at most MAX_LOADS loads */
+    MAX_LOADS = 8
 };
 
 /* Columns whose sums a thread keeps at once. Decoding narrow storage to FP64 takes registers of its own. */
@@ -35,8 +36,9 @@ constexpr int unit()
 }
 
 /*
- * Where the shared array has X of a block's row r. Thread t multiplies rows t V .. t V + V - 1 of every step of GPU_BLOCK V
- * rows; its values lie in units, and the units of neighbouring threads next to each other: no bank is asked twice.
+ * Where the shared array has X of a block's row r. Thread t multiplies rows t V .. t V + V - 1 of every step of
+ * GPU_BLOCK V rows; its values lie in units, and the units of neighbouring threads next to each other: no bank is asked
+ * twice.
  */
 template <typename T, int V>
 __device__ inline int place_of(int r)
@@ -135,14 +137,14 @@ __device__ inline void add_ragged(const S *column, int64_t ld, const T *x, int r
 template <typename S, int V, int N>
 constexpr int steps_ahead()
 {
-    constexpr int by_bytes = IN_FLIGHT / (N * V * static_cast<int>(sizeof(S))), by_loads = MOST_LOADS / N;
+    constexpr int by_bytes = IN_FLIGHT / (N * V * static_cast<int>(sizeof(S))), by_loads = MAX_LOADS / N;
     constexpr int fewer = by_bytes < by_loads ? by_bytes : by_loads;
 
     return fewer > 1 ? fewer : 1;
 }
 
-/* Sums of N columns over the block's rows 0 .. count - 1, each wave its own share, to found[k * PANEL] and on. All threads
-   of a wave come here together. */
+/* Sums of N columns over the block's rows 0 .. count - 1, each wave its own share, to found[k * PANEL] and on. All
+   threads of a wave come here together. */
 template <int N, typename S, typename T, int V, int NV>
 __device__ inline void sum_columns(const S *column, int64_t ld, const T *x, int count, T *found)
 {
@@ -201,7 +203,7 @@ __global__ void GPU_LAUNCH_BOUNDS(GPU_BLOCK, GEMV_BLOCKS) multiply_columns(const
     const int tile = static_cast<int>(blockIdx.x % tiles), range = static_cast<int>(blockIdx.x / tiles);
     const int64_t first_row = tile * plan.rows, ld = task.g.a.ld;
     const int64_t first_column = plan.columns * range;
-    /* Of the range; a memory that holds A has no room for 2^31 columns in one. */
+    /* Of the range; a memory that holds A has no space for 2^31 columns in one. */
     const int columns = static_cast<int>(min(plan.columns, task.g.a.ncols - first_column));
     const int count = static_cast<int>(min(task.g.a.nrows - first_row, plan.rows));
     const int thread = static_cast<int>(threadIdx.x), wave = thread / GPU_WAVE;

@@ -136,10 +136,10 @@ static tess_status multiply(tess_context *ctx, const tess_gemv_args *args)
                          static_cast<long long>(blocks));
     }
     if (task.plan.parts > 1) {
-        double *room = NULL;
+        double *workspace = NULL;
 
-        status = gpu_parts(ctx, task.plan.parts * args->y.nrows * args->y.ncols, &room);
-        task.parts = room;
+        status = gpu_parts(ctx, task.plan.parts * args->y.nrows * args->y.ncols, &workspace);
+        task.parts = workspace;
     }
     if (status == TESS_SUCCESS) {
         status = gpu_launch(ctx, DOING, choice.kernel, static_cast<unsigned>(blocks), 0, task);

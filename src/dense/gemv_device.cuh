@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dense matrix-vector products on a GPU: what the kernels for A and for its transpose share. Each is a template over A's
- * storage, the arithmetic, the values that a thread loads at once and the number of columns of Y; X and Y are decoded by
- * a switch that is the same for all threads, away from the loops over A.
+ * Dense matrix-vector products on a GPU: what the kernels for A and for its transpose share. Each is a template over
+ * A's storage, the arithmetic, the values that a thread loads at once and the number of columns of Y; X and Y are
+ * decoded by a switch that is the same for all threads, away from the loops over A.
  */
 #ifndef TESS_DENSE_GEMV_DEVICE_CUH
 #define TESS_DENSE_GEMV_DEVICE_CUH
@@ -13,9 +13,10 @@
 #include "device/gpu/gpu.h"
 
 /*
- * How a product is spread over blocks: block b has row tile b % row_blocks (and every row_blocks-th after it) and columns
- * range b / row_blocks. Where several blocks add to one element of Y, each leaves its part in memory and a second kernel
- * adds them up in order. The plan follows from shape, storage and device alone, and so do the bits of the result.
+ * How a product is spread over blocks: block b has row tile b % row_blocks (and every row_blocks-th after it) and
+ * columns range b / row_blocks. Where several blocks add to one element of Y, each leaves its part in memory and a
+ * second kernel adds them up in order. The plan follows from shape, storage and device alone, and so do the bits of the
+ * result.
  */
 struct gemv_plan {
     int64_t row_blocks;             /* row_tiles, or fewer */
@@ -38,7 +39,8 @@ enum { GEMV_BLOCKS = 4 };
 /* Transposed: values of X in shared memory, over both columns; columns that are worth a block's loading X. */
 enum { GEMV_SHARED_X = 4096, GEMV_FEWEST_COLUMNS = 32 };
 
-/* Parts lie so that the second kernel reads neighbours: of A [part][column of Y][row], transposed [column of Y][row][part]. */
+/* Parts lie so that the second kernel reads neighbours: of A [part][column of Y][row], transposed [column of
+ * Y][row][part]. */
 __host__ __device__ static inline int64_t gemv_part_at(const gemv_task &task, int64_t part, int k, int64_t i)
 {
     return task.g.operation == TESS_OP_TRANSPOSE ? (k * task.g.y.nrows + i) * task.plan.parts + part

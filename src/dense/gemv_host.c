@@ -49,8 +49,8 @@ static gemv_tile tile_of(const tess_gemv_args *g, const gemv_tiling *tiling, int
 }
 
 /*
- * Asks for the next columns' values in the same rows: a tile's columns are short streams, which hardware prefetchers alone
- * notice too late. Beyond the last column it asks for nothing that is used.
+ * Asks for the next columns' values in the same rows: a tile's columns are short streams, which hardware prefetchers
+ * alone notice too late. Beyond the last column it asks for nothing that is used.
  */
 static inline __attribute__((always_inline)) void gemv_prefetch(tess_precision precision, int width, const void *a,
                                                                 int64_t at, int64_t ld)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the host cuts a dense product into tiles: by its shape alone, so that sums do not depend on the number of threads. */
+/* How the host cuts a dense product into tiles: by its shape alone, so that sums do not depend on the number of
+ * threads. */
 #ifndef TESS_DENSE_GEMV_HOST_H
 #define TESS_DENSE_GEMV_HOST_H
 

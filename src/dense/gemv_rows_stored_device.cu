@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Y := alpha A X + beta Y on a GPU. A thread keeps the sums of a few neighbouring rows in registers and goes through its
+ * Y := alpha A X + beta Y on a GPU. A thread keeps the sums of a few neighbouring rows in registers and goes through
+ its
  * columns, one wide load each; the coefficients (alpha, scales and X together) come from shared memory.
  Compiled for each precision of A by itself.
  */
@@ -127,7 +128,8 @@ __device__ inline void emit_rows(const gemv_task &task, int64_t first_row, int64
     }
 }
 
-/* Coefficients for the columns from `begin` to the end of its range, or as many as there is room for; returns their number. */
+/* Coefficients for the columns from `begin` to the end of its range, or as many as there is space for; returns their
+ * number. */
 template <typename T, int NV>
 __device__ inline int stage_coefficients(const gemv_task &task, int64_t begin, T (&coefficient)[NV][COLUMNS])
 {

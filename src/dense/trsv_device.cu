@@ -3,17 +3,17 @@
 #include "dense/trsv_tiles.cuh"
 #include "device/gpu/storage_types.cuh"
 
-static tess_status find_room(tess_context *ctx, solve_job *job)
+static tess_status find_workspace(tess_context *ctx, solve_job *job)
 {
-    gpu_room *room = &gpu_state_of(ctx)->solves;
+    gpu_workspace *workspace = &gpu_state_of(ctx)->solves;
     const int64_t values = static_cast<int64_t>(job->blocks) * TRSV_BLOCK;
-    const int64_t bytes = values * static_cast<int64_t>(sizeof(letter<double>));
-    tess_status status = gpu_room_reserve(ctx, room, bytes + static_cast<int64_t>(sizeof(solve_head)), true);
+    const int64_t bytes = values * static_cast<int64_t>(sizeof(message<double>));
+    tess_status status = gpu_workspace_reserve(ctx, workspace, bytes + static_cast<int64_t>(sizeof(solve_head)), true);
 
     if (status != TESS_SUCCESS) { return status; }
-    job->head = static_cast<solve_head *>(room->memory);
-    job->letters = job->head + 1;
-    job->letter_bytes = room->bytes - static_cast<int64_t>(sizeof(solve_head));
+    job->head = static_cast<solve_head *>(workspace->memory);
+    job->messages = job->head + 1;
+    job->message_bytes = workspace->bytes - static_cast<int64_t>(sizeof(solve_head));
     return TESS_SUCCESS;
 }
 
@@ -34,8 +34,8 @@ static tess_status solve_triangle(tess_context *ctx, const tess_trsv_args *args)
     job.backward = trsv_backward(options);
     job.unit = options->diagonal == TESS_UNIT;
     job.narrow_inverse = options->inversion == TESS_ARITHMETIC_FP32;
-    job.patience = gpu_state_of(ctx)->patience;
-    status = find_room(ctx, &job);
+    job.timeout = gpu_state_of(ctx)->timeout;
+    status = find_workspace(ctx, &job);
     if (status != TESS_SUCCESS) { return status; }
     return gpu_by_storage(ctx, args->a.precision,
                           [&](auto stored) { return trsv_launch<typename decltype(stored)::type>(ctx, args, &job); });

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dense triangular solves on the host: block after block, each through the inverse of its diagonal block; then its part of
- * the solution is taken out of all rows that are still to be solved. Every row of these gets its sums in the same order
- * whatever the number of threads.
+ * Dense triangular solves on the host: block after block, each through the inverse of its diagonal block; then its part
+ * of the solution is taken out of all rows that are still to be solved. Every row of these gets its sums in the same
+ * order whatever the number of threads.
  */
 #include "dense/trsv.h"
 #include "device/host/host.h"

@@ -86,7 +86,8 @@ static void NAMED(solve_block)(const trsv_args_in_order *s, int64_t first, REAL 
     }
 }
 
-/* work -= op(A) x_I for HOST_TRSV_ROWS rows of op(A) from `row` on. `x` holds x_I, scaled when A's columns are those of x. */
+/* work -= op(A) x_I for HOST_TRSV_ROWS rows of op(A) from `row` on. `x` holds x_I, scaled when A's columns are those of
+ * x. */
 static void NAMED(update_rows)(const trsv_args_in_order *s, int64_t row, int64_t rows, int64_t first, const REAL *x,
                                REAL *work)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inverse of a lower triangular block in shared memory, by one thread block of GPU_BLOCK threads. Sixteen columns at a
- * time by substitution, then twice the 2 by 2 formula: [A 0; B C]^-1 = [A^-1 0; -C^-1 B A^-1 C^-1].
- * Accuracy: |L Y - I| <= gamma(200) (|L||Y|)^3 for the computed Y (each level multiplies the bound by |L||Y|; Higham,
- * Accuracy and Stability of Numerical Algorithms, sections 8.1 and 14.2).
+ * The inverse of a lower triangular block in shared memory, by one thread block of GPU_BLOCK threads. Sixteen columns
+ * at a time by substitution, then twice the 2 by 2 formula: [A 0; B C]^-1 = [A^-1 0; -C^-1 B A^-1 C^-1]. Accuracy: |L Y
+ * - I| <= gamma(200) (|L||Y|)^3 for the computed Y (each level multiplies the bound by |L||Y|; Higham, Accuracy and
+ * Stability of Numerical Algorithms, sections 8.1 and 14.2).
  */
 #ifndef TESS_DENSE_TRSV_INVERSE_CUH
 #define TESS_DENSE_TRSV_INVERSE_CUH

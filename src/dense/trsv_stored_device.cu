@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dense triangular solves on the GPU in one kernel, after Hogg, A fast dense triangular solve in CUDA, SIAM J. Sci. Comput.
- * 35 (2013), section 3, and one step further. A thread block takes the next block row from a ticket, so that those it waits
- * for have begun. With D the diagonal block and L_j the tiles left of it, it computes x_i in the order
+ * Dense triangular solves on the GPU in one kernel, after Hogg, A fast dense triangular solve in CUDA, SIAM J. Sci.
+ * Comput. 35 (2013), section 3, and one step further. A thread block takes the next block row from a ticket, so that
+ * those it waits for have begun. With D the diagonal block and L_j the tiles left of it, it computes x_i in the order
  *   Y = D^-1, W = Y L_(i-1)                                  while others solve
  *   c = Y (b_i - sum of L_j x_j over j < i - 1)              as the x_j come, tiles read ahead
  *   x_i = c - W x_(i-1)
- * so that from one block of the solution to the next there is a single product of 64 by 64, from registers. Sums have a fixed
- * order: the bits are the same on every run. Compiled for each precision of A by itself.
+ * so that from one block of the solution to the next there is a single product of 64 by 64, from registers. Sums have a
+ * fixed order: the bits are the same on every run. Compiled for each precision of A by itself.
  */
 #include "dense/trsv_inverse.cuh"
 #include "dense/trsv_tiles.cuh"
@@ -23,13 +23,13 @@ enum {
 
 /* Shared memory of a thread block. */
 template <typename T>
-struct solve_room {
+struct solve_workspace {
     alignas(16) double inverse[TRSV_BLOCK * TRSV_PITCH]; /* D, then Y: in the inversion's precision, then as T */
     union {
         T chunk[TRSV_CHUNK][TRSV_PITCH];
         T sums[TRSV_WAVES][TRSV_BLOCK];
     };
-    solution_room<T> solution;
+    solution_workspace<T> solution;
     double scale[TRSV_BLOCK];         /* of the block's columns of A */
     alignas(16) T right[TRSV_BLOCK];  /* b_i - ... */
     alignas(16) T before[TRSV_BLOCK]; /* x_(i-1) */
@@ -62,8 +62,9 @@ __device__ static inline int in_order(const solve_job &job, int local)
     return job.backward ? TRSV_BLOCK - 1 - local : local;
 }
 
-/* This thread's elements of the tile of A that begins at (row, column), as they are stored; 0 outside A. All loads are on
-   their way before the first is used. `below` keeps to elements under the diagonal (and on it), `unit` off the diagonal. */
+/* This thread's elements of the tile of A that begins at (row, column), as they are stored; 0 outside A. All loads are
+   on their way before the first is used. `below` keeps to elements under the diagonal (and on it), `unit` off the
+   diagonal. */
 template <typename S, bool DIAGONAL>
 __device__ static inline void load_elements(const solve_job &job, int64_t row, int64_t column, bool transposed,
                                             S (&tile)[TRSV_EACH])
@@ -108,10 +109,10 @@ __device__ static inline void place_diagonal(const solve_job &job, int64_t first
 /* Y in shared memory, as T. */
 template <typename S, typename T, typename I, bool TRANSPOSED>
 __device__ static inline void make_inverse(const solve_job &job, int64_t first, const S (&tile)[TRSV_EACH],
-                                           const double *scale, double *room)
+                                           const double *scale, double *workspace)
 {
-    I(*d)[TRSV_PITCH] = reinterpret_cast<I(*)[TRSV_PITCH]>(room);
-    T(*y)[TRSV_PITCH] = reinterpret_cast<T(*)[TRSV_PITCH]>(room);
+    I(*d)[TRSV_PITCH] = reinterpret_cast<I(*)[TRSV_PITCH]>(workspace);
+    T(*y)[TRSV_PITCH] = reinterpret_cast<T(*)[TRSV_PITCH]>(workspace);
 
     place_diagonal<S, I, TRANSPOSED>(job, first, tile, scale, d);
     invert_lower<I>(d);
@@ -135,13 +136,13 @@ __device__ static inline void make_inverse(const solve_job &job, int64_t first, 
     }
 }
 
-/* This thread's part of W = Y L_(i-1): of row q the columns (2 (PARTS m + part), ... + 1). Each chunk of L's rows passes
-   through shared memory. */
+/* This thread's part of W = Y L_(i-1): of row q the columns (2 (PARTS m + part), ... + 1). Each chunk of L's rows
+   passes through shared memory. */
 template <typename S, typename T, bool TRANSPOSED>
-__device__ static inline void fold(const solve_job &job, const S (&tile)[TRSV_EACH], solve_room<T> *room, int q,
-                                   int part, T (&w)[2 * TRSV_PAIRS])
+__device__ static inline void fold(const solve_job &job, const S (&tile)[TRSV_EACH], solve_workspace<T> *workspace,
+                                   int q, int part, T (&w)[2 * TRSV_PAIRS])
 {
-    const T *y = reinterpret_cast<const T(*)[TRSV_PITCH]>(room->inverse)[q];
+    const T *y = reinterpret_cast<const T(*)[TRSV_PITCH]>(workspace->inverse)[q];
 
 #pragma unroll 1
     for (int first = 0; first < TRSV_BLOCK; first += TRSV_CHUNK) {
@@ -156,7 +157,7 @@ __device__ static inline void fold(const solve_job &job, const S (&tile)[TRSV_EA
             const int row = in_order(job, i), column = in_order(job, j);
             const int k = (TRANSPOSED ? column : row) - first, c = TRANSPOSED ? row : column;
 
-            if (k >= 0 && k < TRSV_CHUNK) { room->chunk[k][c] = tess::decode<T>(tile[s]); }
+            if (k >= 0 && k < TRSV_CHUNK) { workspace->chunk[k][c] = tess::decode<T>(tile[s]); }
         }
         __syncthreads();
 #pragma unroll 2
@@ -164,19 +165,19 @@ __device__ static inline void fold(const solve_job &job, const S (&tile)[TRSV_EA
             T factor = y[first + k];
 
             if (TRANSPOSED) { /* A's columns are L's rows */
-                factor *= static_cast<T>(room->scale[in_order(job, first + k)]);
+                factor *= static_cast<T>(workspace->scale[in_order(job, first + k)]);
             }
 
 #pragma unroll
             for (int m = 0; m < TRSV_PAIRS; m++) {
-                const trsv_pair<T> two = pair_of(room->chunk[k], m * TRSV_PARTS + part);
+                const trsv_pair<T> two = pair_of(workspace->chunk[k], m * TRSV_PARTS + part);
 
                 w[2 * m] += factor * two.first;
                 w[2 * m + 1] += factor * two.second;
             }
         }
     }
-    __syncthreads(); /* the sums' room is the chunk's */
+    __syncthreads(); /* the sums' workspace is the chunk's */
 }
 
 /* This thread's part of a row times a vector in shared memory; elements right of column `last` count as absent. */
@@ -198,69 +199,70 @@ __device__ static inline T part_of_product(const T (&row)[2 * TRSV_PAIRS], const
 
 /* b_i - sum, for the thread of row `local`. */
 template <typename T, bool TRANSPOSED>
-__device__ static inline void subtract_sums(const solve_job &job, solve_room<T> *room, int local)
+__device__ static inline void subtract_sums(const solve_job &job, solve_workspace<T> *workspace, int local)
 {
-    T sum = room->sums[0][local];
+    T sum = workspace->sums[0][local];
 
     if (!TRANSPOSED) {
 #pragma unroll
         for (int w = 1; w < TRSV_WAVES; w++) {
-            sum += room->sums[w][local];
+            sum += workspace->sums[w][local];
         }
     } else {
-        sum *= static_cast<T>(room->scale[local]);
+        sum *= static_cast<T>(workspace->scale[local]);
     }
-    room->right[in_order(job, local)] -= sum;
+    workspace->right[in_order(job, local)] -= sum;
 }
 
 /* Tells the others x_i (not transposed times the column's scale, which is all they need of it), then stores it. */
 template <typename T, bool TRANSPOSED>
 __device__ static inline void deliver(const solve_job &job, int64_t i, T x, T scale, unsigned call)
 {
-    post_letter(static_cast<letter<T> *>(job.letters) + i, TRANSPOSED ? x : x * scale, call);
+    post_message(static_cast<message<T> *>(job.messages) + i, TRANSPOSED ? x : x * scale, call);
     if (i < job.n) { write_value(job.x_precision, job.x, i, x); }
 }
 
-/* FP64 storage keeps more of A in registers: one block on a multiprocessor has as many bytes on their way as two else. */
+/* FP64 storage keeps more of A in registers: one block on a multiprocessor has as many bytes on their way as two else.
+ */
 template <typename S, typename T, bool TRANSPOSED>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (sizeof(S) == 8 ? 1 : 2)) trsv_kernel(const solve_job job)
 {
-    __shared__ solve_room<T> room;
-    const T(*y)[TRSV_PITCH] = reinterpret_cast<const T(*)[TRSV_PITCH]>(room.inverse);
+    __shared__ solve_workspace<T> workspace;
+    const T(*y)[TRSV_PITCH] = reinterpret_cast<const T(*)[TRSV_PITCH]>(workspace.inverse);
     const int thread = static_cast<int>(threadIdx.x), q = thread / TRSV_PARTS, part = thread % TRSV_PARTS;
     S tile[TRSV_EACH];
     T row[2 * TRSV_PAIRS], w[2 * TRSV_PAIRS] = {};
     T x = T(0);
 
-    take_turn(job.head, job.patience, &room.turn);
-    const unsigned call = room.turn.call;
-    const int step = static_cast<int>(room.turn.step), block = job.backward ? job.blocks - 1 - step : step;
+    take_turn(job.head, job.timeout, &workspace.turn);
+    const unsigned call = workspace.turn.call;
+    const int step = static_cast<int>(workspace.turn.step), block = job.backward ? job.blocks - 1 - step : step;
     const int64_t first = static_cast<int64_t>(block) * TRSV_BLOCK,
                   previous = first + (job.backward ? TRSV_BLOCK : -TRSV_BLOCK);
 
-    if (room.turn.idle) {
-        end_turn(job.head, job.letters, job.letter_bytes, call);
+    if (workspace.turn.idle) {
+        end_turn(job.head, job.messages, job.message_bytes, call);
         return;
     }
     load_elements<S, true>(job, first, first, TRANSPOSED, tile);
     if (thread < TRSV_BLOCK) {
         const bool inside = first + thread < job.n;
 
-        room.scale[thread] = job.scale && inside ? job.scale[first + thread] : 1.0;
-        room.right[in_order(job, thread)] = inside ? read_value<T>(job.x_precision, job.x, first + thread) : T(0);
+        workspace.scale[thread] = job.scale && inside ? job.scale[first + thread] : 1.0;
+        workspace.right[in_order(job, thread)] = inside ? read_value<T>(job.x_precision, job.x, first + thread) : T(0);
     }
     __syncthreads();
     if (job.narrow_inverse) {
-        make_inverse<S, T, float, TRANSPOSED>(job, first, tile, room.scale, room.inverse);
+        make_inverse<S, T, float, TRANSPOSED>(job, first, tile, workspace.scale, workspace.inverse);
     } else {
-        make_inverse<S, T, double, TRANSPOSED>(job, first, tile, room.scale, room.inverse);
+        make_inverse<S, T, double, TRANSPOSED>(job, first, tile, workspace.scale, workspace.inverse);
     }
     if (step > 0) {
         load_elements<S, false>(job, TRANSPOSED ? previous : first, TRANSPOSED ? first : previous, false, tile);
-        fold<S, T, TRANSPOSED>(job, tile, &room, q, part, w);
+        fold<S, T, TRANSPOSED>(job, tile, &workspace, q, part, w);
     }
 
-    tile_stream<S, T, TRANSPOSED> stream(job, &room.solution, call, step, block);
+    tile_stream<S, T, TRANSPOSED> stream(job, &workspace.solution, call, step, block);
     stream.run();
 #pragma unroll
     for (int m = 0; m < TRSV_PAIRS; m++) {
@@ -270,23 +272,23 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (sizeof(S) == 8 ? 1 : 2)) tr
         row[2 * m + 1] = two.second;
     }
     stream.finish();
-    gather_sums<S, T, TRANSPOSED>(stream.sum, room.sums);
+    gather_sums<S, T, TRANSPOSED>(stream.sum, workspace.sums);
     __syncthreads();
-    if (thread < TRSV_BLOCK) { subtract_sums<T, TRANSPOSED>(job, &room, thread); }
+    if (thread < TRSV_BLOCK) { subtract_sums<T, TRANSPOSED>(job, &workspace, thread); }
     __syncthreads();
-    x = part_of_product(row, room.right, part, q);
+    x = part_of_product(row, workspace.right, part, q);
     if (step > 0) {
         if (thread < TRSV_BLOCK) {
-            const letter<T> *from = static_cast<const letter<T> *>(job.letters) + previous + thread;
-            letter<T> seen[1];
+            const message<T> *from = static_cast<const message<T> *>(job.messages) + previous + thread;
+            message<T> seen[1];
             T value[1];
 
-            peek_letters(from, 0, seen);
-            await_letters(from, 0, call, 0U, job.patience, seen, value);
-            room.before[in_order(job, thread)] = value[0];
+            peek_messages(from, 0, seen);
+            await_messages(from, 0, call, 0U, job.timeout, seen, value);
+            workspace.before[in_order(job, thread)] = value[0];
         }
         __syncthreads();
-        x -= part_of_product(w, room.before, part, TRSV_BLOCK);
+        x -= part_of_product(w, workspace.before, part, TRSV_BLOCK);
     }
 #pragma unroll
     for (int distance = TRSV_PARTS / 2; distance > 0; distance /= 2) {
@@ -295,10 +297,10 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (sizeof(S) == 8 ? 1 : 2)) tr
     if (part == 0) {
         const int local = in_order(job, q);
 
-        deliver<T, TRANSPOSED>(job, first + local, x, static_cast<T>(room.scale[local]), call);
+        deliver<T, TRANSPOSED>(job, first + local, x, static_cast<T>(workspace.scale[local]), call);
     }
     __syncthreads();
-    end_turn(job.head, job.letters, job.letter_bytes, call);
+    end_turn(job.head, job.messages, job.message_bytes, call);
 }
 
 template <typename S, typename T>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tiles left of the diagonal in a triangular solve's block row: how a thread block reads one and multiplies it by the
- * part of the solution that belongs to it.
+ * The tiles left of the diagonal in a triangular solve's block row: how a thread block reads one and multiplies it by
+ * the part of the solution that belongs to it.
  *
  * Thread t holds packs of V neighbouring rows (of A) from K columns: rows V (t mod RG) ..., columns t / RG + CG k. Not
- * transposed, rows of A belong to sums and columns to the solution; transposed the other way round. Either way a thread adds
- * its own sums over all tiles, and they meet those of other threads once, at the end.
+ * transposed, rows of A belong to sums and columns to the solution; transposed the other way round. Either way a thread
+ * adds its own sums over all tiles, and they meet those of other threads once, at the end.
  */
 #ifndef TESS_DENSE_TRSV_TILES_CUH
 #define TESS_DENSE_TRSV_TILES_CUH
@@ -13,7 +13,7 @@
 #include <tessera/storage.cuh>
 
 #include "dense/trsv.h"
-#include "dense/trsv_letters.cuh"
+#include "dense/trsv_messages.cuh"
 #include "device/gpu/gpu.h"
 
 /* What the kernel gets. */
@@ -27,9 +27,9 @@ struct solve_job {
     bool backward, unit, narrow_inverse;
     bool aligned; /* every column of A begins at a multiple of 16 bytes */
     solve_head *head;
-    void *letters; /* of TRSV_BLOCK values a block */
-    int64_t letter_bytes;
-    gpu_patience patience;
+    void *messages; /* of TRSV_BLOCK values a block */
+    int64_t message_bytes;
+    gpu_timeout timeout;
 };
 
 template <typename S, bool TRANSPOSED>
@@ -102,10 +102,10 @@ add_tile(const tess::pack<S, tile_shape<S, TRANSPOSED>::V> (&tile)[tile_shape<S,
     }
 }
 
-/* Adds the threads' sums: total[l] for row (transposed: column) l of the block. `room` holds TRSV_BLOCK values per wave; the
-   result is in the first TRSV_BLOCK of it after the caller's barrier, in WAVES parts where WAVES > 1. */
+/* Adds the threads' sums: total[l] for row (transposed: column) l of the block. `workspace` holds TRSV_BLOCK values per
+   wave; the result is in the first TRSV_BLOCK of it after the caller's barrier, in WAVES parts where WAVES > 1. */
 template <typename S, typename T, bool TRANSPOSED, int SUMS>
-__device__ static inline void gather_sums(T (&sum)[SUMS], T (*room)[TRSV_BLOCK])
+__device__ static inline void gather_sums(T (&sum)[SUMS], T (*workspace)[TRSV_BLOCK])
 {
     typedef tile_shape<S, TRANSPOSED> shape;
     const int thread = static_cast<int>(threadIdx.x), lane = thread % GPU_WAVE, wave = thread / GPU_WAVE;
@@ -118,29 +118,29 @@ __device__ static inline void gather_sums(T (&sum)[SUMS], T (*room)[TRSV_BLOCK])
             for (int distance = shape::RG / 2; distance > 0; distance /= 2) {
                 sum[i] += GPU_SHUFFLE_DOWN(sum[i], distance, shape::RG);
             }
-            if (group == 0) { room[0][first + shape::CG * i] = sum[i]; }
+            if (group == 0) { workspace[0][first + shape::CG * i] = sum[i]; }
         } else { /* over the columns: lanes RG apart, then the waves */
 #pragma unroll
             for (int distance = GPU_WAVE / 2; distance >= shape::RG; distance /= 2) {
                 sum[i] += GPU_SHUFFLE_DOWN(sum[i], distance, GPU_WAVE);
             }
-            if (lane < shape::RG) { room[wave][group * shape::V + i] = sum[i]; }
+            if (lane < shape::RG) { workspace[wave][group * shape::V + i] = sum[i]; }
         }
     }
 }
 
 /* Blocks of the solution that a thread block has in shared memory: what is added, and what comes next. */
 template <typename T>
-struct solution_room {
+struct solution_workspace {
     alignas(16) T block[2][TRSV_BLOCK];
 };
 
 /*
- * A thread's sums over the tiles of steps 0 .. step - 2, in that order. Two tiles are on their way while it waits for the
- * solution of a third. The last tile is left for finish(), so that the caller can get ready in the meantime.
+ * A thread's sums over the tiles of steps 0 .. step - 2, in that order. Two tiles are on their way while it waits for
+ * the solution of a third. The last tile is left for finish(), so that the caller can get ready in the meantime.
  *
- * TRSV_BLOCK threads look for one letter each and share what they find: all blocks look at the same few lines of the cache, and
- * were every thread to look for itself, those lines would be the bottleneck.
+ * TRSV_BLOCK threads look for one message each and share what they find: all blocks look at the same few lines of the
+ * cache, and were every thread to look for itself, those lines would be the bottleneck.
  */
 template <typename S, typename T, bool TRANSPOSED>
 class tile_stream {
@@ -150,10 +150,10 @@ class tile_stream {
     T sum[shape::SUMS] = {};
 
     /* For the block row solved at `step`, which is the block row `block` of A (transposed: block column). */
-    __device__ tile_stream(const solve_job &job, solution_room<T> *room, unsigned call, int step, int block)
-        : job_(job), room_(room), call_(call), step_(step), block_(block), count_(step - 1)
+    __device__ tile_stream(const solve_job &job, solution_workspace<T> *workspace, unsigned call, int step, int block)
+        : job_(job), workspace_(workspace), call_(call), step_(step), block_(block), count_(step - 1)
     {
-        letter_ = static_cast<const letter<T> *>(job.letters) + threadIdx.x;
+        message_ = static_cast<const message<T> *>(job.messages) + threadIdx.x;
         if (count_ > 0) {
             load(0, now_);
             look(0);
@@ -166,7 +166,7 @@ class tile_stream {
         for (int j = 0; j + 1 < count_; j++) {
             await(j);
             look(j + 1);
-            add_tile<S, T, TRANSPOSED>(now_, room_->block[j % 2], sum);
+            add_tile<S, T, TRANSPOSED>(now_, workspace_->block[j % 2], sum);
 #pragma unroll
             for (int k = 0; k < shape::K; k++) {
                 now_[k] = next_[k];
@@ -179,7 +179,7 @@ class tile_stream {
     {
         if (count_ > 0) {
             await(count_ - 1);
-            add_tile<S, T, TRANSPOSED>(now_, room_->block[(count_ - 1) % 2], sum);
+            add_tile<S, T, TRANSPOSED>(now_, workspace_->block[(count_ - 1) % 2], sum);
         }
     }
 
@@ -196,17 +196,17 @@ class tile_stream {
     }
     __device__ void look(int step)
     {
-        if (threadIdx.x < TRSV_BLOCK) { peek_letters(letter_ + first_of(step), 0, seen_); }
+        if (threadIdx.x < TRSV_BLOCK) { peek_messages(message_ + first_of(step), 0, seen_); }
     }
-    /* All threads: the solution of that step is in its half of the room. Nobody reads that half any more: since then all have
-       been here for the other. */
+    /* All threads: the solution of that step is in its half of the workspace. Nobody reads that half any more: since
+       then all have been here for the other. */
     __device__ void await(int step)
     {
         if (threadIdx.x < TRSV_BLOCK) {
             T value[1];
 
-            await_letters(letter_ + first_of(step), 0, call_, pause(step), job_.patience, seen_, value);
-            room_->block[step % 2][threadIdx.x] = value[0];
+            await_messages(message_ + first_of(step), 0, call_, pause(step), job_.timeout, seen_, value);
+            workspace_->block[step % 2][threadIdx.x] = value[0];
         }
         __syncthreads();
     }
@@ -219,12 +219,12 @@ class tile_stream {
     }
 
     const solve_job &job_;
-    solution_room<T> *const room_;
+    solution_workspace<T> *const workspace_;
     const unsigned call_;
     const int step_, block_, count_;
-    const letter<T> *letter_;
+    const message<T> *message_;
     tess::pack<S, shape::V> now_[shape::K], next_[shape::K];
-    letter<T> seen_[1];
+    message<T> seen_[1];
 };
 
 /* Launches the solve for a matrix stored as S (trsv_stored_device.cu). */

@@ -339,7 +339,7 @@ tess_status tess_fused_dots(tess_context *ctx, tess_fused *op, int ndots, double
     tess_status status = TESS_SUCCESS;
 
     op->state = ctx->scratch_state;
-    op->step = TESS_STEP_NONE;
+    op->scalar = TESS_SCALAR_NONE;
     TESS_TRY(ctx->backend->fused(ctx, op));
     TESS_TRY(ctx->backend->download(ctx, &state, ctx->scratch_state, sizeof state));
     memcpy(dots, state.dots, (size_t)ndots * sizeof *dots);
@@ -355,8 +355,8 @@ tess_status tess_vector_dot(const tess_vector *x, const tess_vector *y, tess_ari
     return status == TESS_SUCCESS ? tess_fused_dots(y->ctx, &op, 1, result) : status;
 }
 
-/* Sums of squares outside low .. high have lost digits to underflow, or may have overflowed: they are made once more from
-   values scaled by powers of two that bring every such sum back, whatever the length of the vector. */
+/* Sums of squares outside low .. high have lost digits to underflow, or may have overflowed: they are made once more
+   from values scaled by powers of two that bring every such sum back, whatever the length of the vector. */
 typedef struct squares_range {
     double low, up, high, down;
 } squares_range;

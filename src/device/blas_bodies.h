@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What each BLAS operation does to one element, in the arithmetic REAL; NAMED(f) is f's name for it. Included once per
- * arithmetic, so without a guard. x and y are decoded values; an operation adds to *sum what it sums, and returns what it
- * writes (0 where it writes nothing).
+ * arithmetic, so without a guard. x and y are decoded values; an operation adds to *sum what it sums, and returns what
+ * it writes (0 where it writes nothing).
  */
 
 /* x . y */

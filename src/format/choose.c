@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What format auto stands for. What is asked for is never changed: of the formats that take it, the one that is read fastest.
- * Measured on one H200: docs/results/2026-11-22-h200-3063dad/block.txt. On a host of two cores slices take 1.4 to 2.5 times as long
- * as CSR, and tiles 1.9 to 3.8 times, where split by rows takes 0.9 to 1.3 times (docs/howto/choose-formats.md).
+ * What format auto stands for. What is asked for is never changed: of the formats that take it, the one that is read
+ * fastest. Measured on one H200: docs/results/2026-11-22-h200-3063dad/block.txt. On a host of two cores slices take 1.4
+ * to 2.5 times as long as CSR, and tiles 1.9 to 3.8 times, where split by rows takes 0.9 to 1.3 times
+ * (docs/howto/choose-formats.md).
  */
 #include "format/choose.h"
 
 #include "format/fit.h"
 #include "policy/assignment.h"
 
-/* Entries stored per nonzero where slices are still worth it: they save 2 bytes of 4 + those of a value. Diagonals with no more
-   than that save all 4. */
+/* Entries stored per nonzero where slices are still worth it: they save 2 bytes of 4 + those of a value. Diagonals with
+   no more than that save all 4. */
 static const double most_padding = 1.15;
 /* Nonzeros per block from which tiles are: with fewer, what is stored for a block outweighs what its columns save. */
-enum { LEAST_NONZEROS = 4 };
+enum { MIN_NONZEROS = 4 };
 
 /* The matrix in a format that pads, unless it is not worth it: then *out is NULL. */
 static tess_status try_padded(const tess_matrix *a, const tess_storage_options *options, tess_format format,
@@ -41,7 +42,7 @@ tess_status tess_matrix_try_slices(const tess_matrix *a, const tess_storage_opti
 
 static bool fills_blocks(int64_t nnz, int64_t blocks)
 {
-    return blocks > 0 && nnz / LEAST_NONZEROS >= blocks;
+    return blocks > 0 && nnz / MIN_NONZEROS >= blocks;
 }
 
 /* Policy none puts all blocks at one level: they are counted. */
@@ -52,7 +53,7 @@ tess_status tess_blocks_are_full(const tess_matrix *a, const tess_policy_options
     tess_assignment *counted = NULL;
     const tess_status status = tess_assignment_create(a, &blocks, &counted);
 
-    *full = status == TESS_SUCCESS && fills_blocks(a->nnz, counted->summary.granules);
+    *full = status == TESS_SUCCESS && fills_blocks(a->nnz, counted->summary.items);
     tess_assignment_destroy(counted);
     return status;
 }
@@ -76,8 +77,8 @@ static bool parts_refuse(const tess_context *ctx, const tess_storage_options *o)
     tess_policy_options policy = o->policy;
 
     tess_policy_default_levels(&policy);
-    for (int l = 0; l < policy.nlevels && l < TESS_MOST_LEVELS; l++) {
-        const tess_level *level = &policy.level[l];
+    for (int l = 0; l < policy.nlevels && l < TESS_MAX_LEVELS; l++) {
+        const tess_precision_level *level = &policy.level[l];
         const bool known = tess_precision_bytes(level->precision) > 0;
 
         refused = refused || (known && !tess_in_set(tess_format_precisions(ctx, can), (int)level->precision)) ||
@@ -101,23 +102,23 @@ tess_format tess_format_of_assignment(const tess_matrix *a, const tess_storage_o
                                       const tess_assignment *assignment)
 {
     tess_storage_options o = *options;
-    bool blocks = a->ctx->device == TESS_DEVICE_GPU && fills_blocks(a->nnz, assignment->summary.granules);
+    bool blocks = a->ctx->device == TESS_DEVICE_GPU && fills_blocks(a->nnz, assignment->summary.items);
 
     o.policy = assignment->summary.options;
     blocks = o.policy.granularity == TESS_GRANULARITY_BLOCK && blocks_take(&o) && (blocks || parts_refuse(a->ctx, &o));
     return tess_format_in_role(blocks ? TESS_ROLE_BLOCKS : TESS_ROLE_PARTS);
 }
 
-/* Diagonals in one precision that is lossless, where the options leave the granularity open and ask for nothing that dia does not
-   take: at most 1.15 values per nonzero and no index are fewer bytes than tiles have, also where these have values in two
-   precisions, next to each other in one that is lower. */
+/* Diagonals in one precision that is lossless, where the options leave the granularity open and ask for nothing that
+   dia does not take: at most 1.15 values per nonzero and no index are fewer bytes than tiles have, also where these
+   have values in two precisions, next to each other in one that is lower. */
 static tess_status try_lossless_diagonals(const tess_matrix *a, const tess_storage_options *o, tess_matrix **out)
 {
     const tess_format diagonals = tess_format_in_role(TESS_ROLE_DIAGONALS);
     tess_storage_options whole = *o; /* what is for blocks alone does not matter to a matrix of one precision */
     bool scaled = false;
 
-    for (int l = 0; l < o->policy.nlevels && l < TESS_MOST_LEVELS; l++) {
+    for (int l = 0; l < o->policy.nlevels && l < TESS_MAX_LEVELS; l++) {
         scaled = scaled || o->policy.level[l].scaled;
     }
     *out = NULL;

@@ -18,8 +18,9 @@ tess_format tess_format_of_assignment(const tess_matrix *a, const tess_storage_o
 /* Whether blocks of the policy's shape hold enough nonzeros for tiles, on average over those that hold any. */
 tess_status tess_blocks_are_full(const tess_matrix *a, const tess_policy_options *policy, bool *full);
 
-/* Slices (sell) of the matrix, whatever options->format says, where they are worth it; else *out is NULL: more padding than
-   pays or than max_padding allows, too many entries, or a precision or an arithmetic that slices do not take here. */
+/* Slices (sell) of the matrix, whatever options->format says, where they are worth it; else *out is NULL: more padding
+   than pays or than max_padding allows, too many entries, or a precision or an arithmetic that slices do not take here.
+ */
 tess_status tess_matrix_try_slices(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out);
 
 #endif

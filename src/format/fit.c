@@ -11,17 +11,17 @@
 
 /* ---- lists of words for messages ---- */
 
-enum { MOST_WORDS = 32, TEXT = 192 };
+enum { MAX_WORDS = 32, TEXT = 192 };
 
 typedef struct word_list {
-    const char *word[MOST_WORDS];
+    const char *word[MAX_WORDS];
     int count;
     char text[TEXT];
 } word_list;
 
 static void add_word(word_list *list, const char *word)
 {
-    if (list->count < MOST_WORDS) { list->word[list->count++] = word; }
+    if (list->count < MAX_WORDS) { list->word[list->count++] = word; }
 }
 
 /* "row, entry or block" */
@@ -182,7 +182,7 @@ static tess_status check_levels(tess_context *ctx, const tess_storage_options *o
     word_list list = {.count = 0};
 
     tess_policy_default_levels(&policy);
-    for (int l = 0; l < (levels ? policy.nlevels : 1) && l < TESS_MOST_LEVELS; l++) {
+    for (int l = 0; l < (levels ? policy.nlevels : 1) && l < TESS_MAX_LEVELS; l++) {
         const tess_precision precision = levels ? policy.level[l].precision : o->precision;
 
         if (!tess_in_set(tess_format_precisions(ctx, can), (int)precision)) {
@@ -256,11 +256,12 @@ static tess_status check_papers(tess_context *ctx, const tess_storage_options *o
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "TESS_KERNEL_DEFAULT or TESS_KERNEL_PAPER", "kernel %d",
                          (int)storage_papers(o)->kernel);
     }
-    if (storage_papers(o)->layout != TESS_LAYOUT_TCKI && storage_papers(o)->layout != TESS_LAYOUT_RESIDENT) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "TESS_LAYOUT_TCKI or TESS_LAYOUT_RESIDENT", "layout %d",
+    if (storage_papers(o)->layout != TESS_LAYOUT_GROUPED && storage_papers(o)->layout != TESS_LAYOUT_RESIDENT) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "TESS_LAYOUT_GROUPED or TESS_LAYOUT_RESIDENT", "layout %d",
                          (int)storage_papers(o)->layout);
     }
-    if (takes || (storage_papers(o)->kernel == TESS_KERNEL_DEFAULT && storage_papers(o)->layout == TESS_LAYOUT_TCKI)) {
+    if (takes ||
+        (storage_papers(o)->kernel == TESS_KERNEL_DEFAULT && storage_papers(o)->layout == TESS_LAYOUT_GROUPED)) {
         return TESS_SUCCESS;
     }
     return tess_fail(ctx, TESS_UNSUPPORTED, formats_text(takes_papers, &list), "%s of format %s",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every format does with the sum of a row: the value of y_i, and the dot products that go with it. Formats in parts also
- * have scales, updates and shadows: the second half.
+ * What every format does with the sum of a row: the value of y_i, and the dot products that go with it. Formats in
+ * parts also have scales, updates and shadows: the second half.
  */
 #ifndef TESS_FORMAT_ROW_EPILOGUE_H
 #define TESS_FORMAT_ROW_EPILOGUE_H
@@ -46,7 +46,7 @@ TESS_HD double spmv_updated(const tess_spmv_args *args, int64_t i, double produc
     const tess_update *u = &args->update;
     double x, next;
 
-    if (u->kind == TESS_UPDATE_STEP) { return product + u->scale[i] * spmv_previous(args, i); }
+    if (u->kind == TESS_UPDATE_TIME_STEP) { return product + u->scale[i] * spmv_previous(args, i); }
     next = (u->rhs[i] - product) * u->scale[i];
     if (u->omega == 1.0) { return next; }
     x = spmv_previous(args, i);
@@ -64,7 +64,8 @@ TESS_HD double spmv_finish_row(const tess_spmv_args *args, int64_t i, double pro
     return value;
 }
 
-/* Adds row i to the dot products: as many as the reduction has, at most `most`, which is a constant where that matters. */
+/* Adds row i to the dot products: as many as the reduction has, at most `most`, which is a constant where that matters.
+ */
 TESS_HD void spmv_add_row_dots(const tess_spmv_args *args, int most, int64_t i, double value, double *dots)
 {
     if (most > 0 && args->update.kind == TESS_UPDATE_JACOBI) {
@@ -143,7 +144,8 @@ TESS_HD void spmv_finish_single(const tess_spmv_args *args, int64_t i, double su
 
 #ifdef __cplusplus
 
-/* What formats of one part do, with at most a constant number of dot products, for device code: writes y_row and adds it to them. */
+/* What formats of one part do, with at most a constant number of dot products, for device code: writes y_row and adds
+ * it to them. */
 template <int NDOTS>
 TESS_HD void finish_row(const tess_spmv_args &args, int64_t row, double sum, double *dots)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which kernel multiplies, for formats that have one for each precision of vectors and arithmetic, number of dot products,
- * and steps of a polynomial; and what such a kernel does with a sum.
+ * Which kernel multiplies, for formats that have one for each precision of vectors and arithmetic, number of dot
+ * products, and steps of a polynomial; and what such a kernel does with a sum.
  *
- * FORMAT::launch<STORED, VECTOR, ARITHMETIC, NDOTS, STEP>(ctx, view, args) launches it. A view has `nrows`, `precision` and
- * `arithmetic`.
+ * FORMAT::launch<STORED, VECTOR, ARITHMETIC, NDOTS, STEP>(ctx, view, args) launches it. A view has `nrows`, `precision`
+ * and `arithmetic`.
  */
 #ifndef TESS_FORMAT_SELECT_PRODUCT_CUH
 #define TESS_FORMAT_SELECT_PRODUCT_CUH
@@ -38,8 +38,8 @@ __device__ static inline bool epilogue_has_pairs(const tess_spmv_args &args)
     return places % sizeof(tess::full_pack<double>) == 0;
 }
 
-/* Rows `row` and the next, `row` being even, as store_row has them, in stores of 16 bytes: half of a sector at a time would be two
-   writes of it. */
+/* Rows `row` and the next, `row` being even, as store_row has them, in stores of 16 bytes: half of a sector at a time
+   would be two writes of it. */
 template <int NDOTS>
 __device__ static inline void store_pair(const tess_spmv_args &args, int64_t row, const double *sum, double *dots)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The precision of formats that have one: as it was asked for, or the lowest that policy lossless finds for the matrix; and whether it
-   keeps every value. */
+/* The precision of formats that have one: as it was asked for, or the lowest that policy lossless finds for the matrix;
+   and whether it keeps every value. */
 #include <math.h>
 
 #include "matrix/matrix.h"
@@ -20,7 +20,7 @@ static tess_status assign_whole(const tess_matrix *a, const tess_policy_options 
     TESS_TRY(tess_assignment_create(a, policy, &assignment));
     tess_assignment_get_summary(assignment, &summary);
     for (int l = 0; l < summary.options.nlevels; l++) {
-        if (summary.granules_at[l] > 0) { *precision = summary.options.level[l].precision; }
+        if (summary.items_at[l] > 0) { *precision = summary.options.level[l].precision; }
     }
 cleanup:
     tess_assignment_destroy(assignment);

@@ -87,7 +87,7 @@ static tess_status make_diffusion(const gallery_request *request, int dimensions
     size.nargs = 1;
     TESS_TRY(gallery_grid(&size, dimensions, 1, d.counts));
     TESS_TRY(gallery_real(request, 1, "SIGMA", 0.0, 30.0, &sigma));
-    TESS_TRY(gallery_integer(request, 2, "SEED", 0, GALLERY_SEED_MOST, &seed));
+    TESS_TRY(gallery_integer(request, 2, "SEED", 0, GALLERY_SEED_MAX, &seed));
     n = cell_count(&d);
     TESS_TRY(tess_host_allocate(request->ctx, n, sizeof *k, (void **)&k));
     stream = gallery_stream(seed, 0);

@@ -181,7 +181,7 @@ tess_status gallery_elasticity3d(const gallery_request *request, tess_matrix **o
 
     /* 893 is the largest N with 3 N (N + 1)^2 below 2^31. */
     TESS_TRY(gallery_integer(request, 0, "N", 1, 893, &p.n));
-    TESS_TRY(gallery_integer(request, 1, "SEED", 0, GALLERY_SEED_MOST, &seed));
+    TESS_TRY(gallery_integer(request, 1, "SEED", 0, GALLERY_SEED_MAX, &seed));
     rows = 3 * p.n * (p.n + 1) * (p.n + 1);
     TESS_TRY(tess_host_allocate(request->ctx, p.n * p.n * p.n, 1, (void **)&stiff));
     mark_inclusions(p.n, seed, request->ctx->threads, stiff);

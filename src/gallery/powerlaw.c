@@ -159,7 +159,7 @@ static tess_status read_attachment(const gallery_request *request, attachment *g
     most = g->n < 65536 ? g->n * (g->n - 1) / 2 : INT32_MAX;
     g->edges = 19 * g->n / 2 < most ? 19 * g->n / 2 : most;
     TESS_TRY(gallery_integer(request, 1, "EDGES", 0, most, &g->edges));
-    TESS_TRY(gallery_integer(request, 2, "SEED", 0, GALLERY_SEED_MOST, &seed));
+    TESS_TRY(gallery_integer(request, 2, "SEED", 0, GALLERY_SEED_MAX, &seed));
     g->stream = gallery_stream(seed, 0);
 cleanup:
     return status;

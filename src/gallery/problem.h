@@ -89,7 +89,7 @@ static inline int64_t gallery_below(uint64_t bits, int64_t count)
 /* perm[0 .. n) becomes a random permutation. */
 void gallery_shuffle(uint64_t stream, int64_t n, int32_t *perm);
 
-#define GALLERY_SEED_MOST (INT64_C(1) << 53)
+#define GALLERY_SEED_MAX (INT64_C(1) << 53)
 
 /* ---- the problems, as gallery.def lists them ---- */
 

@@ -27,7 +27,7 @@ static tess_status read_random_spd(const gallery_request *request, random_spd *p
     TESS_TRY(gallery_integer(request, 0, "N", 1, TESS_MAX_ROWS, &p->n));
     TESS_TRY(gallery_integer(request, 1, "NNZ_PER_ROW", 1, 100000, &p->per_row));
     TESS_TRY(gallery_real(request, 2, "COND", 2.0, 1e15, &p->condition));
-    TESS_TRY(gallery_integer(request, 3, "SEED", 0, GALLERY_SEED_MOST, &p->seed));
+    TESS_TRY(gallery_integer(request, 3, "SEED", 0, GALLERY_SEED_MAX, &p->seed));
 cleanup:
     return status;
 }

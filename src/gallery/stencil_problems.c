@@ -229,7 +229,7 @@ tess_status gallery_recirc2d(const gallery_request *request, tess_matrix **out)
 /* ---- scaled rows ---- */
 
 /* Smallest share of rows that stays high: with none, every value would be below a tenth of their own mean. */
-#define LEAST_HIGH_SHARE 0x1p-13
+#define MIN_HIGH_SHARE 0x1p-13
 
 /*
  * Row rule: a row is low when all its values lie strictly inside (-r, r), r = 0.1 mean|a|. Unscaled rows have values up
@@ -241,7 +241,7 @@ static void scale_rows(tess_stencil *s, double percent)
 {
     double rows = (double)s->nx * (double)s->ny * (double)s->nz, high = 1.0 - percent / 100.0;
 
-    if (high < LEAST_HIGH_SHARE) { high = LEAST_HIGH_SHARE; }
+    if (high < MIN_HIGH_SHARE) { high = MIN_HIGH_SHARE; }
     if (high < 1.0 / rows) { high = 1.0 / rows; }
     if (high >= 1.0) { return; }
     s->high_below = (uint64_t)ldexp(high, 64);

@@ -259,13 +259,13 @@ static tess_status allocate_mesh(tess_context *ctx, const grid_plan *plan, int64
     tess_status status = TESS_SUCCESS;
 
     /* Rows have at most inner / rows + 3 points with their ends; Euler bounds the triangles by twice the points. */
-    mesh->point_room = unknowns + 2 * plan->rows + 2 * (plan->inner / plan->rows + 3);
-    mesh->triangle_room = 2 * mesh->point_room;
-    TESS_TRY(tess_host_allocate(ctx, mesh->point_room, sizeof *mesh->x, (void **)&mesh->x));
-    TESS_TRY(tess_host_allocate(ctx, mesh->point_room, sizeof *mesh->y, (void **)&mesh->y));
-    TESS_TRY(tess_host_allocate(ctx, mesh->point_room, sizeof *mesh->unknown, (void **)&mesh->unknown));
-    TESS_TRY(tess_host_allocate(ctx, 3 * mesh->triangle_room, sizeof *mesh->corner, (void **)&mesh->corner));
-    TESS_TRY(tess_host_allocate(ctx, 3 * mesh->triangle_room, sizeof *mesh->neighbour, (void **)&mesh->neighbour));
+    mesh->point_capacity = unknowns + 2 * plan->rows + 2 * (plan->inner / plan->rows + 3);
+    mesh->triangle_capacity = 2 * mesh->point_capacity;
+    TESS_TRY(tess_host_allocate(ctx, mesh->point_capacity, sizeof *mesh->x, (void **)&mesh->x));
+    TESS_TRY(tess_host_allocate(ctx, mesh->point_capacity, sizeof *mesh->y, (void **)&mesh->y));
+    TESS_TRY(tess_host_allocate(ctx, mesh->point_capacity, sizeof *mesh->unknown, (void **)&mesh->unknown));
+    TESS_TRY(tess_host_allocate(ctx, 3 * mesh->triangle_capacity, sizeof *mesh->corner, (void **)&mesh->corner));
+    TESS_TRY(tess_host_allocate(ctx, 3 * mesh->triangle_capacity, sizeof *mesh->neighbour, (void **)&mesh->neighbour));
 cleanup:
     return status;
 }
@@ -281,22 +281,22 @@ tess_status triangulate(tess_context *ctx, int64_t unknowns, int64_t seed, trian
     memset(mesh, 0, sizeof *mesh);
     TESS_TRY(allocate_mesh(ctx, &plan, unknowns, mesh));
     TESS_TRY(tess_host_allocate(ctx, 2 * longest, sizeof *work, (void **)&work));
-    TESS_TRY(tess_host_allocate(ctx, mesh->triangle_room, 1, (void **)&changed));
+    TESS_TRY(tess_host_allocate(ctx, mesh->triangle_capacity, 1, (void **)&changed));
     build_grid(mesh, &plan, gallery_stream(seed, 0), work, longest);
     insert_points(mesh, unknowns - plan.inner, gallery_stream(seed, 1));
     flip_all(mesh, changed);
 cleanup:
     tess_host_release(ctx, work, 2 * longest, sizeof *work);
-    tess_host_release(ctx, changed, mesh->triangle_room, 1);
+    tess_host_release(ctx, changed, mesh->triangle_capacity, 1);
     return status;
 }
 
 void release_triangulation(tess_context *ctx, triangulation *mesh)
 {
-    tess_host_release(ctx, mesh->x, mesh->point_room, sizeof *mesh->x);
-    tess_host_release(ctx, mesh->y, mesh->point_room, sizeof *mesh->y);
-    tess_host_release(ctx, mesh->unknown, mesh->point_room, sizeof *mesh->unknown);
-    tess_host_release(ctx, mesh->corner, 3 * mesh->triangle_room, sizeof *mesh->corner);
-    tess_host_release(ctx, mesh->neighbour, 3 * mesh->triangle_room, sizeof *mesh->neighbour);
+    tess_host_release(ctx, mesh->x, mesh->point_capacity, sizeof *mesh->x);
+    tess_host_release(ctx, mesh->y, mesh->point_capacity, sizeof *mesh->y);
+    tess_host_release(ctx, mesh->unknown, mesh->point_capacity, sizeof *mesh->unknown);
+    tess_host_release(ctx, mesh->corner, 3 * mesh->triangle_capacity, sizeof *mesh->corner);
+    tess_host_release(ctx, mesh->neighbour, 3 * mesh->triangle_capacity, sizeof *mesh->neighbour);
     memset(mesh, 0, sizeof *mesh);
 }

@@ -7,12 +7,12 @@
 
 typedef struct triangulation {
     int64_t unknowns; /* inner points */
-    int64_t points, point_room;
-    int64_t triangles, triangle_room;
-    double *x, *y;      /* point_room; neighbours are about 1 apart */
-    int32_t *unknown;   /* point_room: from 0 for inner points, -1 on the boundary */
-    int32_t *corner;    /* 3 * triangle_room: counter-clockwise */
-    int32_t *neighbour; /* 3 * triangle_room: across from each corner, -1 outside */
+    int64_t points, point_capacity;
+    int64_t triangles, triangle_capacity;
+    double *x, *y;      /* point_capacity; neighbours are about 1 apart */
+    int32_t *unknown;   /* point_capacity: from 0 for inner points, -1 on the boundary */
+    int32_t *corner;    /* 3 * triangle_capacity: counter-clockwise */
+    int32_t *neighbour; /* 3 * triangle_capacity: across from each corner, -1 outside */
 } triangulation;
 
 /*

@@ -146,7 +146,7 @@ static tess_status make_unstructured(const gallery_request *request, tess_matrix
 
     /* Corners of triangles, about six per unknown, are counted in 32 bits. */
     TESS_TRY(gallery_integer(request, 0, "N", 1, INT64_C(300000000), &n));
-    TESS_TRY(gallery_integer(request, 1, "SEED", 0, GALLERY_SEED_MOST, &seed));
+    TESS_TRY(gallery_integer(request, 1, "SEED", 0, GALLERY_SEED_MAX, &seed));
     TESS_TRY(triangulate(ctx, n, seed, &p.mesh));
     p.incidences = 3 * p.mesh.triangles;
     p.stream = gallery_stream(seed, 2);

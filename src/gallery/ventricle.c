@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Explicit time steps of diffusion in a left ventricle: A = I - dt V^-1 L, cell-centred finite volumes without a flux through
- * the boundary (Langguth et al., IEEE Micro 35 (2015); Tezcan et al. 2022, section III-E).
+ * Explicit time steps of diffusion in a left ventricle: A = I - dt V^-1 L, cell-centred finite volumes without a flux
+ * through the boundary (Langguth et al., IEEE Micro 35 (2015); Tezcan et al. 2022, section III-E).
  *
- * The conductivity is that of the monodomain equation without reaction, D = d_t I + (d_l - d_t) f f^T with the fibre f. The
- * flux between two cells is approximated from their two values: T_ij = |S| / (h_i / k_i + h_j / k_j), where S is the
- * face, k = n^T D n along its normal and h = 3 V / (4 |S|) a cell's height above it. What flows along a face is neglected, so
- * that A is a time step of a plausible, conservative diffusion, but one that does not converge to D as cells shrink.
+ * The conductivity is that of the monodomain equation without reaction, D = d_t I + (d_l - d_t) f f^T with the fibre f.
+ * The flux between two cells is approximated from their two values: T_ij = |S| / (h_i / k_i + h_j / k_j), where S is
+ * the face, k = n^T D n along its normal and h = 3 V / (4 |S|) a cell's height above it. What flows along a face is
+ * neglected, so that A is a time step of a plausible, conservative diffusion, but one that does not converge to D as
+ * cells shrink.
  */
 #include "gallery/ventricle.h"
 
@@ -121,9 +122,9 @@ static tess_status read_options(const gallery_request *request, ventricle_option
     tess_status status = TESS_SUCCESS;
 
     *options = (ventricle_options){.seed = 1};
-    TESS_TRY(gallery_integer(request, 0, "CELLS", VENTRICLE_CELLS_LEAST, VENTRICLE_CELLS_MOST, &options->cells));
+    TESS_TRY(gallery_integer(request, 0, "CELLS", VENTRICLE_CELLS_MIN, VENTRICLE_CELLS_MAX, &options->cells));
     TESS_TRY(gallery_word(request, 1, "ORDER", orders, &order));
-    TESS_TRY(gallery_integer(request, 2, "SEED", 0, GALLERY_SEED_MOST, &options->seed));
+    TESS_TRY(gallery_integer(request, 2, "SEED", 0, GALLERY_SEED_MAX, &options->seed));
     options->order = (ventricle_order)order;
 cleanup:
     return status;

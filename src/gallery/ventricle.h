@@ -4,9 +4,9 @@
  * wall. Lengths in mm, times in ms.
  *
  * A grid of hexahedra, counts[0] through the wall, counts[1] around, counts[2] from apex to base, is cut into six
- * tetrahedra each (Freudenthal, Kuhn): one for each order in which the three axes lead from a hexahedron's lowest corner to
- * its highest. Faces of neighbours match, around the axis too. Cell 6 h + p is path p of hexahedron h, numbered wall
- * fastest, then around.
+ * tetrahedra each (Freudenthal, Kuhn): one for each order in which the three axes lead from a hexahedron's lowest
+ * corner to its highest. Faces of neighbours match, around the axis too. Cell 6 h + p is path p of hexahedron h,
+ * numbered wall fastest, then around.
  */
 #ifndef TESS_GALLERY_VENTRICLE_H
 #define TESS_GALLERY_VENTRICLE_H
@@ -34,12 +34,12 @@ typedef enum ventricle_order {
 } ventricle_order;
 
 typedef struct ventricle_options {
-    int64_t cells; /* about as many as there will be, from VENTRICLE_CELLS_LEAST to VENTRICLE_CELLS_MOST */
+    int64_t cells; /* about as many as there will be, from VENTRICLE_CELLS_MIN to VENTRICLE_CELLS_MAX */
     ventricle_order order;
     int64_t seed; /* of the nodes' displacements and of the random order */
 } ventricle_options;
 
-enum { VENTRICLE_CELLS_LEAST = 1000, VENTRICLE_CELLS_MOST = 2000000000 };
+enum { VENTRICLE_CELLS_MIN = 1000, VENTRICLE_CELLS_MAX = 2000000000 };
 
 /* Nodes, volumes, fibres and numbering. Errors: memory; *v can be released after a failure too. */
 tess_status ventricle_create(tess_context *ctx, const ventricle_options *options, ventricle *v);

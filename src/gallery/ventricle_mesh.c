@@ -2,10 +2,10 @@
 /*
  * Nodes, cells, neighbours and numbering of the ventricle.
  *
- * The ellipsoid is that of Land et al., Proc. R. Soc. A 471 (2015) 20150641, problem 2: half axes 7, 7, 17 mm inside and
- * 10, 10, 20 mm outside, cut off by the plane z = 5 mm. The grid leaves an opening at the apex, where hexahedra would
- * collapse to wedges. Fibres turn from +60 degrees inside to -60 outside against the circumference (Streeter et al., Circ.
- * Res. 24 (1969)), in the plane of the layer.
+ * The ellipsoid is that of Land et al., Proc. R. Soc. A 471 (2015) 20150641, problem 2: half axes 7, 7, 17 mm inside
+ * and 10, 10, 20 mm outside, cut off by the plane z = 5 mm. The grid leaves an opening at the apex, where hexahedra
+ * would collapse to wedges. Fibres turn from +60 degrees inside to -60 outside against the circumference (Streeter et
+ * al., Circ. Res. 24 (1969)), in the plane of the layer.
  */
 #include <string.h>
 
@@ -22,9 +22,9 @@ static const double greatest_displacement = 0.15; /* of a node, in cells of the 
 static const int paths[6][3] = {{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 2, 1}, {1, 0, 2}, {2, 1, 0}};
 
 /*
- * Path (a, b, c) has the corners w0, w1 = w0 + a, w2 = w1 + b, w3 = w2 + c. Opposite to w0 begins the path (b, c, a) of the
- * hexahedron one further along a, opposite to w3 ends the path (c, a, b) of the one before along c; opposite to w1 and w2
- * lie (b, a, c) and (a, c, b) of the same.
+ * Path (a, b, c) has the corners w0, w1 = w0 + a, w2 = w1 + b, w3 = w2 + c. Opposite to w0 begins the path (b, c, a) of
+ * the hexahedron one further along a, opposite to w3 ends the path (c, a, b) of the one before along c; opposite to w1
+ * and w2 lie (b, a, c) and (a, c, b) of the same.
  */
 static const int paths_across[4][6] = {{1, 2, 0, 5, 3, 4}, {4, 5, 3, 2, 0, 1}, {3, 4, 5, 0, 1, 2}, {2, 0, 1, 4, 5, 3}};
 

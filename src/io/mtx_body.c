@@ -21,9 +21,9 @@ typedef struct body_reader {
     int64_t upper;
 } body_reader;
 
-/* ---- room for entries ---- */
+/* ---- space for entries ---- */
 
-/* Room for `wanted` entries; those already there are kept. */
+/* Space for `wanted` entries; those already there are kept. */
 static tess_status reserve(tess_context *ctx, const mtx_header *header, mtx_entries *entries, int64_t wanted)
 {
     mtx_entries larger = {.count = entries->count, .capacity = wanted};
@@ -66,7 +66,7 @@ static int64_t first_capacity(const text_source *source, const mtx_header *heade
     return header->entries < guess ? header->entries : guess;
 }
 
-static tess_status make_room(body_reader *reader, int64_t lines)
+static tess_status make_workspace(body_reader *reader, int64_t lines)
 {
     mtx_entries *entries = reader->entries;
     int64_t wanted = entries->count + lines, doubled = 2 * entries->capacity;
@@ -214,7 +214,7 @@ static tess_status read_window(body_reader *reader)
     text_source *source = reader->source;
     chunk_list done = reader->now;
     int64_t lines = place_chunks(reader);
-    tess_status status = make_room(reader, lines);
+    tess_status status = make_workspace(reader, lines);
 
     if (status != TESS_SUCCESS) { return status; }
     parse_chunks(reader);

@@ -65,9 +65,9 @@ static int64_t find_entry(const listing *l, int64_t row, int32_t col)
 static bool row_is_mirrored(const listing *l, int64_t row)
 {
     for (int64_t k = l->row_ptr[row]; k < l->row_ptr[row + 1]; k++) {
-        int64_t image = find_entry(l, l->col_ind[k], (int32_t)row);
+        int64_t mirror = find_entry(l, l->col_ind[k], (int32_t)row);
 
-        if (image < 0 || memcmp(&l->val[image], &l->val[k], sizeof(double)) != 0) { return false; }
+        if (mirror < 0 || memcmp(&l->val[mirror], &l->val[k], sizeof(double)) != 0) { return false; }
     }
     return true;
 }

@@ -33,17 +33,17 @@ static tess_status fail_errno(output_file *file, const char *what)
 /* The target's directory and name with a mark that no other writer uses, opened for writing. */
 static tess_status open_aside(output_file *file)
 {
-    size_t room = strlen(file->target) + 64;
+    size_t capacity = strlen(file->target) + 64;
     const char *slash = strrchr(file->target, '/');
     int folder = slash ? (int)(slash + 1 - file->target) : 0;
     struct timespec now;
 
-    file->aside = malloc(room);
+    file->aside = malloc(capacity);
     if (!file->aside) { return fail_errno(file, "cannot be written"); }
     clock_gettime(CLOCK_REALTIME, &now);
     for (int attempt = 0; attempt < NAME_ATTEMPTS && file->descriptor < 0; attempt++) {
-        snprintf(file->aside, room, "%.*s.%s.%ld-%lx-%d", folder, file->target, file->target + folder, (long)getpid(),
-                 (unsigned long)now.tv_nsec, attempt);
+        snprintf(file->aside, capacity, "%.*s.%s.%ld-%lx-%d", folder, file->target, file->target + folder,
+                 (long)getpid(), (unsigned long)now.tv_nsec, attempt);
         file->descriptor = open(file->aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (file->descriptor < 0 && errno != EEXIST) { break; }
     }

@@ -230,9 +230,9 @@ static int64_t trim_end(char *buffer, int64_t bytes)
 static void fill(text_source *source, char *buffer)
 {
     while (!source->exhausted && source->filled < source->window) {
-        int64_t room = source->window - source->filled;
-        int64_t got = source->compressed ? inflate_some(source, buffer + source->filled, room)
-                                         : read_stored(source, buffer + source->filled, room);
+        int64_t free_bytes = source->window - source->filled;
+        int64_t got = source->compressed ? inflate_some(source, buffer + source->filled, free_bytes)
+                                         : read_stored(source, buffer + source->filled, free_bytes);
 
         if (got <= 0) { source->exhausted = true; }
         source->filled += got > 0 ? got : 0;

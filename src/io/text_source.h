@@ -33,7 +33,7 @@ typedef struct text_source {
 
     /* two buffers that take turns */
     char *buffer[2];
-    int64_t capacity, window;               /* room of each buffer; how much of it the next window takes */
+    int64_t capacity, window;               /* space of each buffer; how much of it the next window takes */
     int64_t filled;                         /* bytes in the buffer that comes next */
     const char *fetched_text, *fetched_end; /* the next window, once fetched; empty after a problem */
     int next;

@@ -18,9 +18,9 @@ typedef struct rows {
     double *val;
     int threads;
     int64_t *length; /* of each row without duplicates */
-    int32_t *spare_col;
-    double *spare_val;
-    int64_t spare; /* entries of work space, all threads */
+    int32_t *scratch_col;
+    double *scratch_val;
+    int64_t scratch; /* entries of work space, all threads */
     int64_t duplicates;
 } rows;
 
@@ -51,27 +51,27 @@ static void sort_by_insertion(int32_t *col, double *val, int64_t count)
 }
 
 /* Merges [0, middle) and [middle, count); the left half moves to the work space. Equal columns keep their order. */
-static void merge_halves(int32_t *col, double *val, int64_t middle, int64_t count, int32_t *spare_col,
-                         double *spare_val)
+static void merge_halves(int32_t *col, double *val, int64_t middle, int64_t count, int32_t *scratch_col,
+                         double *scratch_val)
 {
     int64_t left = 0, right = middle, at = 0;
 
     if (col[middle - 1] <= col[middle]) { return; }
-    memcpy(spare_col, col, (size_t)middle * sizeof *col);
-    memcpy(spare_val, val, (size_t)middle * sizeof *val);
+    memcpy(scratch_col, col, (size_t)middle * sizeof *col);
+    memcpy(scratch_val, val, (size_t)middle * sizeof *val);
     for (; left < middle; at++) {
-        if (right < count && col[right] < spare_col[left]) {
+        if (right < count && col[right] < scratch_col[left]) {
             col[at] = col[right];
             val[at] = val[right++];
         } else {
-            col[at] = spare_col[left];
-            val[at] = spare_val[left++];
+            col[at] = scratch_col[left];
+            val[at] = scratch_val[left++];
         }
     }
 }
 
 /* Merge sort from the bottom; stable. The work space holds `count` entries. */
-static void sort_row(int32_t *col, double *val, int64_t count, int32_t *spare_col, double *spare_val)
+static void sort_row(int32_t *col, double *val, int64_t count, int32_t *scratch_col, double *scratch_val)
 {
     for (int64_t k = 0; k < count; k += SHORT_ROW) {
         sort_by_insertion(col + k, val + k, count - k < SHORT_ROW ? count - k : SHORT_ROW);
@@ -80,7 +80,7 @@ static void sort_row(int32_t *col, double *val, int64_t count, int32_t *spare_co
         for (int64_t k = 0; k + width < count; k += 2 * width) {
             int64_t length = count - k < 2 * width ? count - k : 2 * width;
 
-            merge_halves(col + k, val + k, width, length, spare_col, spare_val);
+            merge_halves(col + k, val + k, width, length, scratch_col, scratch_val);
         }
     }
 }
@@ -122,17 +122,17 @@ static int64_t longest_unsorted(const rows *r)
     return longest;
 }
 
-static void tidy_row(const rows *r, int64_t i, int32_t *spare_col, double *spare_val)
+static void tidy_row(const rows *r, int64_t i, int32_t *scratch_col, double *scratch_val)
 {
     int32_t *col = r->col_ind + r->row_ptr[i];
     double *val = r->val + r->row_ptr[i];
     int64_t count = row_length(r, i);
 
-    if (!ascends(col, count)) { sort_row(col, val, count, spare_col, spare_val); }
+    if (!ascends(col, count)) { sort_row(col, val, count, scratch_col, scratch_val); }
     r->length[i] = sum_duplicates(col, val, count);
 }
 
-static void tidy_rows(rows *r, int64_t spare_per_thread)
+static void tidy_rows(rows *r, int64_t scratch_per_thread)
 {
     int64_t duplicates = 0, taken = 0;
 
@@ -145,13 +145,13 @@ static void tidy_rows(rows *r, int64_t spare_per_thread)
 #pragma omp for schedule(dynamic, ROWS_AT_ONCE)
         for (int64_t i = 0; i < r->nrows; i++) {
             if (row_length(r, i) > LONG_ROW) { continue; }
-            tidy_row(r, i, r->spare_col + mine * spare_per_thread, r->spare_val + mine * spare_per_thread);
+            tidy_row(r, i, r->scratch_col + mine * scratch_per_thread, r->scratch_val + mine * scratch_per_thread);
             duplicates += row_length(r, i) - r->length[i];
         }
     }
     for (int64_t i = 0; i < r->nrows; i++) {
         if (row_length(r, i) <= LONG_ROW) { continue; }
-        tidy_row(r, i, r->spare_col, r->spare_val);
+        tidy_row(r, i, r->scratch_col, r->scratch_val);
         duplicates += row_length(r, i) - r->length[i];
     }
     r->duplicates = duplicates;
@@ -164,13 +164,13 @@ static tess_status sort_and_sum(tess_context *ctx, rows *r)
     int64_t shared = per_thread * r->threads;
     tess_status status = TESS_SUCCESS;
 
-    r->spare = longest > shared ? longest : shared;
-    TESS_TRY(tess_host_allocate(ctx, r->spare, sizeof *r->spare_col, (void **)&r->spare_col));
-    TESS_TRY(tess_host_allocate(ctx, r->spare, sizeof *r->spare_val, (void **)&r->spare_val));
+    r->scratch = longest > shared ? longest : shared;
+    TESS_TRY(tess_host_allocate(ctx, r->scratch, sizeof *r->scratch_col, (void **)&r->scratch_col));
+    TESS_TRY(tess_host_allocate(ctx, r->scratch, sizeof *r->scratch_val, (void **)&r->scratch_val));
     tidy_rows(r, per_thread);
 cleanup:
-    tess_host_release(ctx, r->spare_col, r->spare, sizeof *r->spare_col);
-    tess_host_release(ctx, r->spare_val, r->spare, sizeof *r->spare_val);
+    tess_host_release(ctx, r->scratch_col, r->scratch, sizeof *r->scratch_col);
+    tess_host_release(ctx, r->scratch_val, r->scratch, sizeof *r->scratch_val);
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The assembled matrix: compressed sparse rows in FP64. Row i owns entries row_ptr[i] .. row_ptr[i + 1] - 1 of col_ind and val;
- * columns ascend within a row and are unique. Offsets are 32 bits when nnz < 2^31, else 64.
+ * The assembled matrix: compressed sparse rows in FP64. Row i owns entries row_ptr[i] .. row_ptr[i + 1] - 1 of col_ind
+ * and val; columns ascend within a row and are unique. Offsets are 32 bits when nnz < 2^31, else 64.
  */
 #ifndef TESS_MATRIX_ASSEMBLED_H
 #define TESS_MATRIX_ASSEMBLED_H
@@ -25,9 +25,9 @@ typedef struct csr_view {
     int row_ptr_bits; /* 32 or 64 */
     tess_precision precision;
     /*
-     * Where the view is a part of a matrix that is stored in a row order of its own (src/format/split): the row of y of each
-     * row, and what its stored values are over. A part may begin amid the arrays it shares with others: row_ptr[0] > 0 then.
-     * row_ptr NULL: all rows are empty.
+     * Where the view is a part of a matrix that is stored in a row order of its own (src/format/split): the row of y of
+     * each row, and what its stored values are over. A part may begin amid the arrays it shares with others: row_ptr[0]
+     * > 0 then. row_ptr NULL: all rows are empty.
      */
     const int32_t *row_of; /* NULL: row i is row_shift + i of y */
     int64_t row_shift;

@@ -18,8 +18,8 @@ __device__ static inline two_word shuffle_two_word(two_word v, int distance)
     return other;
 }
 
-/* The sums of all blocks have room in the memory that host and device share. */
-enum { MOST_RESIDUAL_BLOCKS = GPU_MAPPED_BYTES / sizeof(norm_sums) };
+/* The sums of all blocks have space in the memory that host and device share. */
+enum { MAX_RESIDUAL_BLOCKS = GPU_MAPPED_BYTES / sizeof(norm_sums) };
 
 /* Adds up over a block in a fixed order; the result is in thread 0. */
 __device__ static inline void add_over_block(norm_sums *sums)
@@ -146,7 +146,7 @@ static tess_status true_residual(const tess_matrix *assembled, const double *b, 
     norm_sums all = {};
     tess_status status = TESS_SUCCESS;
 
-    grid = grid < (unsigned)MOST_RESIDUAL_BLOCKS ? grid : (unsigned)MOST_RESIDUAL_BLOCKS;
+    grid = grid < (unsigned)MAX_RESIDUAL_BLOCKS ? grid : (unsigned)MAX_RESIDUAL_BLOCKS;
     TESS_TRY(launch_residual(ctx, v, b, x, residual, scale, grid, (norm_sums *)gpu_state_of(ctx)->mapped.device));
     TESS_TRY(ctx->backend->synchronize(ctx));
     for (unsigned block = 0; block < grid; block++) {

@@ -14,11 +14,12 @@
 extern "C" {
 #endif
 
-/* What becomes of a row's sum in place of alpha, beta and residual: an iteration that writes the next vector at once. */
+/* What becomes of a row's sum in place of alpha, beta and residual: an iteration that writes the next vector at once.
+ */
 typedef enum tess_update_kind {
     TESS_UPDATE_NONE = 0,
     TESS_UPDATE_JACOBI,    /* y_i = x_i + omega ((rhs_i - sum) scale_i - x_i); omega = 1: (rhs_i - sum) scale_i */
-    TESS_UPDATE_STEP,      /* y_i = sum + scale_i x_i */
+    TESS_UPDATE_TIME_STEP, /* y_i = sum + scale_i x_i */
     TESS_UPDATE_POLYNOMIAL /* y_i = alpha sum + beta base_i; total_i = total_i + gamma y_i. CSR alone */
 } tess_update_kind;
 
@@ -26,10 +27,10 @@ typedef struct tess_update {
     tess_update_kind kind;
     const double *rhs, *scale;
     double omega;
-    /* JACOBI with a reduction of one dot product: with[0] is not read, dots[0] adds ((y_i - x_i) / (omega scale_i))^2, the square
-       of the residual of x at row i. */
-    /* POLYNOMIAL: base and total have the precision of the vectors; base may be x or y, y may be absent. wide_total (with FP32
-       vectors): the new total goes there in FP64 instead. Nothing is reduced. */
+    /* JACOBI with a reduction of one dot product: with[0] is not read, dots[0] adds ((y_i - x_i) / (omega scale_i))^2,
+       the square of the residual of x at row i. */
+    /* POLYNOMIAL: base and total have the precision of the vectors; base may be x or y, y may be absent. wide_total
+       (with FP32 vectors): the new total goes there in FP64 instead. Nothing is reduced. */
     const void *base;
     void *total;
     double *wide_total;
@@ -50,10 +51,10 @@ typedef struct tess_spmv_args {
     float *y_fp32;
     double alpha, beta;       /* y = alpha A x + beta y; beta = 0: y is not read */
     const double *residual;   /* non-NULL: y = residual - A x instead */
-    tess_reduction reduction; /* dot products with the new y, then a scalar step */
+    tess_reduction reduction; /* dot products with the new y, then a scalar update */
     tess_update update; /* x is the vector before, at the rows of y; but for POLYNOMIAL split and composite alone */
-    const uint8_t *
-        segments; /* tiles of layout resident: how each block column is used (policy/narrowing_rules.h); NULL: as stored */
+    const uint8_t *segments; /* tiles of layout resident: how each block column is used (policy/narrowing_rules.h);
+                                NULL: as stored */
     /* The rest: split and composite formats alone. */
     float *y_shadow; /* non-NULL: y is written here too, rounded; y may be NULL then */
     /* FP32: rows stored below fp64 multiply with x_shadow in FP32 and sum up in FP64 */
@@ -98,8 +99,8 @@ typedef struct tess_format_ops {
     bool (*rounds_products)(const tess_matrix *a); /* products of what is low are rounded to FP32; NULL: never */
     bool (*takes_fp32)(const tess_matrix *a);      /* products with FP32 vectors; NULL: always */
     tess_format (*base_of)(const tess_matrix *a, int level); /* the format of a level's part; NULL: its own */
-    /* Builds from an assembled matrix (CSR, same context) by options that fit. assignment: of the caller's, borrowed, made of this
-       matrix; NULL: by options->policy, where the format takes parts. */
+    /* Builds from an assembled matrix (CSR, same context) by options that fit. assignment: of the caller's, borrowed,
+       made of this matrix; NULL: by options->policy, where the format takes parts. */
     tess_status (*build)(const tess_matrix *assembled, const tess_storage_options *options,
                          const tess_assignment *assignment, void **storage);
     /* New values from the assembled matrix into an existing storage. */

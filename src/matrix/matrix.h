@@ -20,16 +20,16 @@ struct tess_matrix {
     const tess_matrix *original; /* what this was converted from (borrowed); NULL for an assembled matrix or a shell */
     bool keeps_order;            /* update_values may take the caller's order */
     uint64_t values_version;     /* counts update_values */
-    double
-        loss; /* the most that a value loses in storage, relatively; Inf: unknown. Of parts: beyond what their policy allows */
+    double loss; /* the most that a value loses in storage, relatively; Inf: unknown. Of parts: beyond what their policy
+                    allows */
     double accepted_loss; /* what `loss` was looked for up to */
     tess_shell_operator shell;
 };
 
 /*
- * Assembled matrix from host arrays that the library allocated with tess_host_allocate; they are taken, also on failure.
- * row_ptr has nrows + 1 entries, int32_t when nnz < 2^31 (row_ptr_bits 32), else int64_t; rows sorted, no duplicates:
- * the caller vouches for both. On a GPU context the arrays go to the device and are freed.
+ * Assembled matrix from host arrays that the library allocated with tess_host_allocate; they are taken, also on
+ * failure. row_ptr has nrows + 1 entries, int32_t when nnz < 2^31 (row_ptr_bits 32), else int64_t; rows sorted, no
+ * duplicates: the caller vouches for both. On a GPU context the arrays go to the device and are freed.
  */
 tess_status tess_matrix_adopt_csr(tess_context *ctx, int64_t nrows, int64_t ncols, int64_t nnz, void *row_ptr,
                                   int row_ptr_bits, int32_t *col_ind, double *val, tess_matrix **out);
@@ -63,22 +63,27 @@ tess_status tess_matrix_raw_diagonal(const tess_matrix *a, double *diagonal);
 tess_status tess_storage_require_fp64_arithmetic(tess_context *ctx, const tess_storage_options *options,
                                                  const char *purpose);
 tess_status tess_spmv_require_fp64_vectors(const tess_matrix *a, const tess_spmv_args *args);
-/* A transposed product by the matrix that a stored one was made from: it holds the very values, if the other is exact. */
+/* A transposed product by the matrix that a stored one was made from: it holds the very values, if the other is exact.
+ */
 tess_status tess_spmv_of_original(const tess_matrix *a, const tess_spmv_args *args);
 
 /* Renews a stored matrix whose original has new values. */
 tess_status tess_matrix_refresh(tess_matrix *a);
 /* What the parts of split and composite, or tiles, were assigned; NULL for other formats. */
 const tess_assignment_summary *tess_matrix_assigned_to(const tess_matrix *a);
-/* The most that storage changes a value by, relatively, where that is known; else, and where parts are multiplied in FP32, Inf. */
+/* The most that storage changes a value by, relatively, where that is known; else, and where parts are multiplied in
+ * FP32, Inf. */
 double tess_matrix_bounded_loss(const tess_matrix *a);
 
-/* Whether a policy decides the precisions of the format's parts; else the matrix has one, which policy lossless may choose. */
+/* Whether a policy decides the precisions of the format's parts; else the matrix has one, which policy lossless may
+ * choose. */
 bool tess_format_takes_parts(tess_format format);
-/* The precision of a format that has one, by options->precision or policy lossless, and what it loses, as in tess_matrix. */
+/* The precision of a format that has one, by options->precision or policy lossless, and what it loses, as in
+ * tess_matrix. */
 tess_status tess_matrix_choose_precision(const tess_matrix *a, const tess_storage_options *options,
                                          tess_precision *precision, double *loss);
-/* What a precision loses of the values of an assembled matrix: 0 or the accepted loss where they keep to that, else Inf. */
+/* What a precision loses of the values of an assembled matrix: 0 or the accepted loss where they keep to that, else
+ * Inf. */
 tess_status tess_matrix_find_loss(const tess_matrix *a, tess_precision precision, double accepted, double *loss);
 
 #ifdef __cplusplus

@@ -116,8 +116,8 @@ tess_status tess_matrix_spmv_level(const tess_matrix *a, int level, double alpha
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "composite has copies in every precision",
                          "a product at one level of a matrix in format %s", tess_format_name(a->format));
     }
-    if (level < 0 || level >= TESS_MOST_LEVELS) {
-        return tess_fail(a->ctx, TESS_OUT_OF_RANGE, NULL, "level %d of at most %d", level, (int)TESS_MOST_LEVELS);
+    if (level < 0 || level >= TESS_MAX_LEVELS) {
+        return tess_fail(a->ctx, TESS_OUT_OF_RANGE, NULL, "level %d of at most %d", level, (int)TESS_MAX_LEVELS);
     }
     return multiply(a, x, y, (tess_spmv_args){.alpha = alpha, .beta = beta, .copy = TESS_COPY_LEVEL + level});
 }

@@ -7,8 +7,8 @@
 
 #include "base/options.h"
 
-/* options.papers is NULL or points to `papers`, so that nothing of the caller's is kept. It is not copied by assignment:
-   storage_request_set does that. */
+/* options.papers is NULL or points to `papers`, so that nothing of the caller's is kept. It is not copied by
+   assignment: storage_request_set does that. */
 typedef struct storage_request {
     tess_storage_options options;
     tess_papers_storage papers;

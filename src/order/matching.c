@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Assignment of least cost by shortest augmenting paths (Duff, Koster 2001, section 4). Costs are integers, so reduced costs
- * c - u - v are exact: never negative, zero on the matching.
+ * Assignment of least cost by shortest augmenting paths (Duff, Koster 2001, section 4). Costs are integers, so reduced
+ * costs c - u - v are exact: never negative, zero on the matching.
  */
 #include "order/order.h"
 
@@ -21,7 +21,7 @@ typedef struct search {
     int64_t heap_count, settled_count, next;
     int64_t shortest; /* distance of the nearest unmatched column found so far */
     int32_t sink;     /* that column */
-    bool cut;         /* something lay beyond ORDER_MOST_DUAL */
+    bool cut;         /* something lay beyond ORDER_MAX_DUAL */
 } search;
 
 /* ---- the heap ---- */
@@ -96,7 +96,7 @@ static void scan_row(search *s, int32_t row, int64_t base)
 
         if (m->cost[k] == ORDER_NO_COST || s->place[column] == SETTLED) { continue; }
         int64_t d = base + (m->cost[k] - m->u[row] - m->v[column]);
-        if (d > ORDER_MOST_DUAL) {
+        if (d > ORDER_MAX_DUAL) {
             s->cut = true;
         } else {
             reach(s, column, row, d, base);
@@ -129,14 +129,14 @@ static void find_path(search *s, int32_t source)
 static bool update_duals(const search *s, int32_t source)
 {
     order_matching *m = s->m;
-    bool fits = m->u[source] <= ORDER_MOST_DUAL - s->shortest;
+    bool fits = m->u[source] <= ORDER_MAX_DUAL - s->shortest;
 
     if (fits) { m->u[source] += s->shortest; }
     for (int64_t k = 0; k < s->settled_count && fits; k++) {
         int32_t column = s->settled[k], row = m->row_of[column];
         int64_t change = s->shortest - s->distance[column];
 
-        fits = m->u[row] <= ORDER_MOST_DUAL - change && m->v[column] >= change - ORDER_MOST_DUAL;
+        fits = m->u[row] <= ORDER_MAX_DUAL - change && m->v[column] >= change - ORDER_MAX_DUAL;
         if (!fits) { break; }
         m->u[row] += change;
         m->v[column] -= change;
@@ -171,8 +171,8 @@ static void forget(search *s)
     }
 }
 
-/* A search that fails leaves its columns settled: no later path leads through them (Hungarian trees), and a singular matrix
-   costs one pass more, not one for each row. */
+/* A search that fails leaves its columns settled: no later path leads through them (Hungarian trees), and a singular
+   matrix costs one pass more, not one for each row. */
 static tess_status match_rest(tess_context *ctx, search *s)
 {
     for (int64_t i = 0; i < s->m->n; i++) {

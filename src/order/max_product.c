@@ -13,7 +13,7 @@
 enum { LOG_BITS = 48 };
 #define LOG_ONE (INT64_C(1) << LOG_BITS)
 /* Exponents of scale factors that are normal numbers. */
-enum { LEAST_EXPONENT = -1022, MOST_EXPONENT = 1022 };
+enum { MIN_EXPONENT = -1022, MAX_EXPONENT = 1022 };
 
 typedef struct costs {
     int64_t *first;   /* n + 1 */
@@ -114,7 +114,7 @@ static range range_of(int64_t n, const int64_t *log)
 /* Rows times 2^shift and columns times 2^-shift scale alike: the least shift that makes all factors normal numbers. */
 static bool find_shift(range rows, range columns, int64_t *shift)
 {
-    int64_t least = LEAST_EXPONENT * LOG_ONE, most = MOST_EXPONENT * LOG_ONE;
+    int64_t least = MIN_EXPONENT * LOG_ONE, most = MAX_EXPONENT * LOG_ONE;
     int64_t low = least - rows.low > columns.high - most ? least - rows.low : columns.high - most;
     int64_t high = most - rows.high < columns.low - least ? most - rows.high : columns.low - least;
 

@@ -31,10 +31,10 @@ tess_status order_rcm_of_pattern(tess_context *ctx, const tess_csr_view *a, int3
 
 /* An entry that is not there. */
 #define ORDER_NO_COST INT64_MAX
-/* Costs lie in 0 .. ORDER_MOST_COST; duals and distances may grow to ORDER_MOST_DUAL in magnitude. A sum of one cost and
+/* Costs lie in 0 .. ORDER_MAX_COST; duals and distances may grow to ORDER_MAX_DUAL in magnitude. A sum of one cost and
    three of the others still fits int64_t. */
-#define ORDER_MOST_COST (INT64_C(1) << 60)
-#define ORDER_MOST_DUAL (INT64_C(1) << 61)
+#define ORDER_MAX_COST (INT64_C(1) << 60)
+#define ORDER_MAX_DUAL (INT64_C(1) << 61)
 
 /* Assignment of least cost: rows to columns along the entries of n sparse rows. */
 typedef struct order_matching {
@@ -50,8 +50,8 @@ typedef struct order_matching {
 
 /*
  * Fills column_of, row_of, u, v and count. With count == n the assignment costs least, and the duals prove it:
- * u[i] + v[j] <= cost of entry (i, j), with equality where j = column_of[i]. Otherwise count is the structural rank, and the
- * duals mean nothing. Errors: OUT_OF_RANGE (duals beyond ORDER_MOST_DUAL), memory.
+ * u[i] + v[j] <= cost of entry (i, j), with equality where j = column_of[i]. Otherwise count is the structural rank,
+ * and the duals mean nothing. Errors: OUT_OF_RANGE (duals beyond ORDER_MAX_DUAL), memory.
  */
 tess_status match_rows(tess_context *ctx, order_matching *m);
 

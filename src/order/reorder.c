@@ -28,7 +28,8 @@ static tess_status invert(tess_context *ctx, int64_t n, const int32_t *perm, int
     return TESS_SUCCESS;
 }
 
-/* a u v without overflow or underflow in between: significands and exponents apart where the plain product is not safe. */
+/* a u v without overflow or underflow in between: significands and exponents apart where the plain product is not safe.
+ */
 static double scale_value(double a, double u, double v)
 {
     int ea = 0, eu = 0, ev = 0;

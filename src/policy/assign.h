@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the makers of assignments on host and device share: what passes take and leave, what becomes of a granule. */
-#ifndef TESS_GRANULE_ASSIGN_H
-#define TESS_GRANULE_ASSIGN_H
+/* What the makers of assignments on host and device share: what passes take and leave, what becomes of an item. */
+#ifndef TESS_POLICY_ASSIGN_H
+#define TESS_POLICY_ASSIGN_H
 
 #include "base/offsets.h"
 #include "matrix/assembled.h"
@@ -23,16 +23,16 @@ typedef struct assign_task {
     int whole;                  /* granularity matrix: the level of all, once it is known */
     uint8_t *level;             /* by row or entry; NULL: not wanted, or granularity matrix */
     int16_t *exponent;          /* by row; NULL: no level is scaled */
-    block_grid
-        grid; /* granularity block: its sides; for what follows `assign` all of it, and level and exponent are by block */
+    block_grid grid; /* granularity block: its sides; for what follows `assign` all of it, and level and exponent are by
+                        block */
 } assign_task;
 
 /* What is counted: by level from these places on, and empty rows. Sums of integers: no order shows. */
 enum {
-    ASSIGN_GRANULES = 0,
-    ASSIGN_NONZEROS = TESS_MOST_LEVELS,
-    ASSIGN_SCALED = 2 * TESS_MOST_LEVELS,
-    ASSIGN_EMPTY = 3 * TESS_MOST_LEVELS,
+    ASSIGN_ITEMS = 0,
+    ASSIGN_NONZEROS = TESS_MAX_LEVELS,
+    ASSIGN_SCALED = 2 * TESS_MAX_LEVELS,
+    ASSIGN_EMPTY = 3 * TESS_MAX_LEVELS,
     ASSIGN_COUNTS
 };
 
@@ -51,8 +51,9 @@ typedef struct assign_ops {
     tess_status (*mark_diagonal)(tess_context *ctx, const csr_view *csr, uint8_t *skip);
     /* Fills level and exponent. */
     tess_status (*assign)(tess_context *ctx, const assign_task *task, assign_totals *totals);
-    /* Granularity block: allocates and fills grid, level and, if a level is scaled, exponent of `out`, whose grid has its sides; of_entry
-       too, where out->by_entry asks for it and it costs no pass of its own. On failure what has been allocated stays there. */
+    /* Granularity block: allocates and fills grid, level and, if a level is scaled, exponent of `out`, whose grid has
+       its sides; of_entry too, where out->by_entry asks for it and it costs no pass of its own. On failure what has
+       been allocated stays there. */
     tess_status (*assign_blocks)(tess_context *ctx, const assign_task *task, tess_assignment *out,
                                  assign_totals *totals);
     /* The largest relative error of what is stored, from level and exponent (task->level NULL: level `whole`). */
@@ -106,7 +107,7 @@ TESS_HD int64_t assign_find_diagonal(const csr_view *csr, int64_t row)
     return low < end && csr->col_ind[low] == row ? low : -1;
 }
 
-/* What became of a granule. */
+/* What became of an item. */
 typedef struct assign_outcome {
     int level; /* TESS_LEVEL_NONE for an empty row */
     int exponent;
@@ -114,8 +115,8 @@ typedef struct assign_outcome {
     int32_t nonzeros;
 } assign_outcome;
 
-/* The level that a row's exponent is for: its own, or, where that has no scales, the lowest that has: composites keep copies of
-   all rows at all levels. */
+/* The level that a row's exponent is for: its own, or, where that has no scales, the lowest that has: composites keep
+   copies of all rows at all levels. */
 TESS_HD int assign_scaled_level(const policy_rules *rules, int level)
 {
     int lowest = level;
@@ -128,7 +129,7 @@ TESS_HD int assign_scaled_level(const policy_rules *rules, int level)
 }
 
 /* Writes the level, below `bound`, and the exponent of a row. */
-TESS_HD assign_outcome assign_row(const assign_task *task, int bound, int64_t row, const granule_statistics *s)
+TESS_HD assign_outcome assign_row(const assign_task *task, int bound, int64_t row, const item_statistics *s)
 {
     assign_outcome o = {TESS_LEVEL_NONE, 0, 0, s->count};
 
@@ -142,18 +143,18 @@ TESS_HD assign_outcome assign_row(const assign_task *task, int bound, int64_t ro
     return o;
 }
 
-/* The level, below `bound`, of an entry that is not left out; lossless as for granule_add. */
+/* The level, below `bound`, of an entry that is not left out; lossless as for item_add. */
 TESS_HD int assign_entry_level(const assign_task *task, int bound, bool lossless, const policy_ranges *ranges,
                                double value)
 {
-    granule_statistics s = granule_start();
+    item_statistics s = item_start();
 
-    granule_add(&s, ranges, lossless, value);
+    item_add(&s, ranges, lossless, value);
     return policy_level(&task->rules, bound, &s);
 }
 
 /* What becomes of a block. */
-TESS_HD assign_outcome assign_block(const policy_rules *rules, int bound, const granule_statistics *s)
+TESS_HD assign_outcome assign_block(const policy_rules *rules, int bound, const item_statistics *s)
 {
     int level = policy_level(rules, bound, s);
     assign_outcome o = {level, policy_exponent(rules, level, s), level, s->count};
@@ -189,15 +190,15 @@ typedef struct assign_place {
 /* Of entry k in row `row`. */
 TESS_HD assign_place assign_place_of(const assign_task *task, int64_t row, int64_t k)
 {
-    int64_t granule = !task->level          ? 0
-                      : task->rules.entries ? k
-                      : task->grid.rows > 0 ? assign_find_block(task, row, k)
-                                            : row;
-    assign_place place = {!task->level ? task->whole : task->level[granule], 0};
+    int64_t item = !task->level          ? 0
+                   : task->rules.entries ? k
+                   : task->grid.rows > 0 ? assign_find_block(task, row, k)
+                                         : row;
+    assign_place place = {!task->level ? task->whole : task->level[item], 0};
 
     if (assign_skips(task->skip, k)) { place.level = TESS_LEVEL_NONE; }
     if (place.level != TESS_LEVEL_NONE && task->exponent && task->rules.scaled[place.level]) {
-        place.exponent = task->exponent[granule];
+        place.exponent = task->exponent[item];
     }
     return place;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Assignments on the GPU. The mean and the ranges stay on the device for the passes after them; one download at the end brings
- * everything to the host. Atomics here are of integers: no order shows.
+ * Assignments on the GPU. The mean and the ranges stay on the device for the passes after them; one download at the end
+ * brings everything to the host. Atomics here are of integers: no order shows.
  */
 #include "policy/assign_device.cuh"
 
 enum {
     GROUP_MEAN = 7,  /* entries of a mean row that a thread may take; more threads share longer rows */
-    MOST_GROUP = 32, /* threads for a row, on a device with wider waves too */
+    MAX_GROUP = 32,  /* threads for a row, on a device with wider waves too */
     LONG_STEPS = 64, /* a row with more entries for each of its threads goes to a kernel that gives it a block */
     STAGED = 2048,   /* values that a block has in shared memory: a seventh more than its rows of mean length have */
     STAGE_GAP = 16,  /* values after which there is a gap: threads some power of two apart meet in no bank */
@@ -43,23 +43,22 @@ static tess_status mark_diagonal(tess_context *ctx, const csr_view *csr, uint8_t
 
 /* Statistics of entries start, start + step, ... below end; value(k) is that of entry k. */
 template <bool SKIPS, bool LOSSLESS, typename VALUE>
-__device__ static inline granule_statistics look_at_entries(const uint8_t *skip, const policy_ranges &ranges,
-                                                            unsigned start, unsigned end, unsigned step, VALUE value)
+__device__ static inline item_statistics look_at_entries(const uint8_t *skip, const policy_ranges &ranges,
+                                                         unsigned start, unsigned end, unsigned step, VALUE value)
 {
-    granule_statistics s = granule_start();
+    item_statistics s = item_start();
 
 #pragma unroll 4
     for (unsigned k = start; k < end; k += step) {
-        if (!SKIPS || !assign_skips(skip, k)) { granule_add(&s, &ranges, LOSSLESS, value(k)); }
+        if (!SKIPS || !assign_skips(skip, k)) { item_add(&s, &ranges, LOSSLESS, value(k)); }
     }
     return s;
 }
 
 /* The same with entries counted from entry `origin`. Whether any are left out is asked once, not for each. */
 template <bool LOSSLESS, typename VALUE>
-__device__ static inline granule_statistics look_at(const assign_task &task, const policy_ranges &ranges,
-                                                    int64_t origin, unsigned start, unsigned end, unsigned step,
-                                                    VALUE value)
+__device__ static inline item_statistics look_at(const assign_task &task, const policy_ranges &ranges, int64_t origin,
+                                                 unsigned start, unsigned end, unsigned step, VALUE value)
 {
     return task.skip ? look_at_entries<true, LOSSLESS>(task.skip + origin, ranges, start, end, step, value)
                      : look_at_entries<false, LOSSLESS>(NULL, ranges, start, end, step, value);
@@ -108,8 +107,8 @@ __device__ static inline void stage_values(const double *from, int count, double
     }
 }
 
-/* 2^group_log threads take a row, one where it is ALONE; offsets are read a tile ahead. Where rows are too long for a stage, their
-   threads read memory. */
+/* 2^group_log threads take a row, one where it is ALONE; offsets are read a tile ahead. Where rows are too long for a
+   stage, their threads read memory. */
 template <typename KNOWN, bool ALONE>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
     assign_rows_kernel(const assign_task task, int group_log, int32_t *long_row, assign_totals *totals)
@@ -131,7 +130,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
         int64_t row = first + own_row;
         bool is_long = tile.own_end - tile.own_begin > LONG_STEPS * group;
         unsigned length = is_long ? 0 : (unsigned)(tile.own_end - tile.own_begin);
-        granule_statistics s;
+        item_statistics s;
 
         if (tile.end - tile.begin <= STAGED) {
             const double *own_values = staged;
@@ -167,7 +166,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
     assign_long_rows_kernel(const assign_task task, const int32_t *long_row, assign_totals *totals)
 {
     enum { LEVELS = KNOWN::LEVELS };
-    __shared__ granule_statistics wave[GPU_BLOCK / GPU_WAVE];
+    __shared__ item_statistics wave[GPU_BLOCK / GPU_WAVE];
     const policy_ranges ranges = totals->ranges;
     const unsigned long long nrows = totals->long_rows;
     thread_counts<LEVELS> own = {};
@@ -176,15 +175,15 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
         int64_t row = long_row[i], begin = assign_row_start(&task.csr, row);
         unsigned length = (unsigned)(assign_row_start(&task.csr, row + 1) - begin);
         const double *values = (const double *)task.csr.val + begin;
-        granule_statistics s = look_at<KNOWN::LOSSLESS>(task, ranges, begin, threadIdx.x, length, GPU_BLOCK,
-                                                        [=](unsigned k) { return values[k]; });
+        item_statistics s = look_at<KNOWN::LOSSLESS>(task, ranges, begin, threadIdx.x, length, GPU_BLOCK,
+                                                     [=](unsigned k) { return values[k]; });
 
         join_group<LEVELS>(&s, GPU_WAVE);
         if (threadIdx.x % GPU_WAVE == 0) { wave[threadIdx.x / GPU_WAVE] = s; }
         __syncthreads();
         if (threadIdx.x == 0) {
             for (int w = 1; w < GPU_BLOCK / GPU_WAVE; w++) {
-                granule_join<LEVELS>(&s, wave[w]);
+                item_join<LEVELS>(&s, wave[w]);
             }
             count_in_thread(&own, assign_row(&task, LEVELS, row, &s));
         }
@@ -235,7 +234,7 @@ static int choose_group(const csr_view *csr)
     const double mean = (double)csr->nnz / (double)csr->nrows;
     int group_log = 0;
 
-    while (1 << group_log < MOST_GROUP && mean > (double)(GROUP_MEAN << group_log)) {
+    while (1 << group_log < MAX_GROUP && mean > (double)(GROUP_MEAN << group_log)) {
         group_log += 1;
     }
     return group_log;
@@ -266,7 +265,7 @@ static tess_status assign_entries(tess_context *ctx, const assign_task *task, as
 }
 
 template <typename KNOWN>
-static tess_status assign_granules(tess_context *ctx, const assign_task *task, int32_t *long_row, assign_totals *totals)
+static tess_status assign_items(tess_context *ctx, const assign_task *task, int32_t *long_row, assign_totals *totals)
 {
     if (task->csr.nrows == 0) { return TESS_SUCCESS; }
     return task->rules.entries ? assign_entries<KNOWN>(ctx, task, totals)
@@ -276,16 +275,16 @@ static tess_status assign_granules(tess_context *ctx, const assign_task *task, i
 static tess_status assign_levels(tess_context *ctx, const assign_task *task, assign_totals *out)
 {
     gpu_scope scope(ctx);
-    const int64_t words = magnitudes_room(task), most_long = task->csr.nnz / LONG_STEPS + 1;
-    double *room = NULL;
-    tess_status status = gpu_parts(ctx, words + (most_long + 1) / 2, &room);
-    assign_totals *totals = (assign_totals *)room;
-    int32_t *long_row = (int32_t *)(room + words);
+    const int64_t words = magnitudes_words(task), most_long = task->csr.nnz / LONG_STEPS + 1;
+    double *workspace = NULL;
+    tess_status status = gpu_parts(ctx, words + (most_long + 1) / 2, &workspace);
+    assign_totals *totals = (assign_totals *)workspace;
+    int32_t *long_row = (int32_t *)(workspace + words);
 
     if (status != TESS_SUCCESS) { return status; }
     TESS_TRY(magnitudes_launch(ctx, task, totals));
-    TESS_TRY(with_known_policy(
-        task->rules, [=](auto known) { return assign_granules<decltype(known)>(ctx, task, long_row, totals); }));
+    TESS_TRY(with_known_policy(task->rules,
+                               [=](auto known) { return assign_items<decltype(known)>(ctx, task, long_row, totals); }));
     status = ctx->backend->download(ctx, out, totals, sizeof *out);
 cleanup:
     return status;
@@ -312,15 +311,15 @@ __global__ static void __launch_bounds__(GPU_BLOCK) measure_kernel(const assign_
 static tess_status measure_error(tess_context *ctx, const assign_task *task, double *out)
 {
     gpu_scope scope(ctx);
-    double *room = NULL;
-    tess_status status = gpu_parts(ctx, 1, &room);
+    double *workspace = NULL;
+    tess_status status = gpu_parts(ctx, 1, &workspace);
 
     if (status != TESS_SUCCESS) { return status; }
-    TESS_TRY(ctx->backend->zero(ctx, room, sizeof *room));
+    TESS_TRY(ctx->backend->zero(ctx, workspace, sizeof *workspace));
     measure_kernel<<<gpu_grid(ctx, task->csr.nrows * GPU_WAVE, BLOCKS_PER_MULTIPROCESSOR), GPU_BLOCK, 0,
-                     gpu_stream_of(ctx)>>>(*task, (unsigned long long *)room);
+                     gpu_stream_of(ctx)>>>(*task, (unsigned long long *)workspace);
     TESS_TRY(gpu_check_launch(ctx, "measuring the error of storage"));
-    status = ctx->backend->download(ctx, out, room, sizeof *out);
+    status = ctx->backend->download(ctx, out, workspace, sizeof *out);
 cleanup:
     return status;
 }

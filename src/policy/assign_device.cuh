@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the passes over rows, entries and blocks share: ranges, counts, statistics of neighbouring threads. */
-#ifndef TESS_GRANULE_ASSIGN_DEVICE_CUH
-#define TESS_GRANULE_ASSIGN_DEVICE_CUH
+#ifndef TESS_POLICY_ASSIGN_DEVICE_CUH
+#define TESS_POLICY_ASSIGN_DEVICE_CUH
 
 #include "device/gpu/gpu.h"
 #include "policy/assign.h"
@@ -19,14 +19,14 @@ struct known_policy {
 template <typename USE>
 static inline tess_status with_known_policy(const policy_rules &rules, USE use)
 {
-    if (rules.lossless) { return use(known_policy<TESS_MOST_LEVELS, true>()); }
-    return rules.nlevels <= 2 ? use(known_policy<2, false>()) : use(known_policy<TESS_MOST_LEVELS, false>());
+    if (rules.lossless) { return use(known_policy<TESS_MAX_LEVELS, true>()); }
+    return rules.nlevels <= 2 ? use(known_policy<2, false>()) : use(known_policy<TESS_MAX_LEVELS, false>());
 }
 
 /* ---- ranges ---- */
 
 /* Words of 8 bytes that magnitudes_launch takes from `totals` on. */
-int64_t magnitudes_room(const assign_task *task);
+int64_t magnitudes_words(const assign_task *task);
 /* Clears totals, on the device, and finds mean, std and ranges; waits for nothing. */
 tess_status magnitudes_launch(tess_context *ctx, const assign_task *task, assign_totals *totals);
 
@@ -43,7 +43,7 @@ tess_status choice_count_gpu(tess_context *ctx, const assign_task *task, int rou
 /* What one thread has counted so far: of each level, and of rows without entries. No thread sees 2^32 entries. */
 template <int LEVELS>
 struct thread_counts {
-    unsigned granules[LEVELS], nonzeros[LEVELS], scaled[LEVELS], empty;
+    unsigned items[LEVELS], nonzeros[LEVELS], scaled[LEVELS], empty;
 };
 
 template <int LEVELS>
@@ -52,7 +52,7 @@ __device__ static inline void count_in_thread(thread_counts<LEVELS> *own, const 
     own->empty += o.level == TESS_LEVEL_NONE;
 #pragma unroll
     for (int l = 0; l < LEVELS; l++) {
-        own->granules[l] += o.level == l;
+        own->items[l] += o.level == l;
         own->nonzeros[l] += o.level == l ? (unsigned)o.nonzeros : 0U;
         own->scaled[l] += o.scaled_level == l && o.exponent != 0;
     }
@@ -78,7 +78,7 @@ __device__ static inline void add_counts(const thread_counts<LEVELS> &own, assig
     __syncthreads();
 #pragma unroll
     for (int l = 0; l < LEVELS; l++) {
-        add_wave(&count[ASSIGN_GRANULES + l], own.granules[l]);
+        add_wave(&count[ASSIGN_ITEMS + l], own.items[l]);
         add_wave(&count[ASSIGN_NONZEROS + l], own.nonzeros[l]);
         add_wave(&count[ASSIGN_SCALED + l], own.scaled[l]);
     }
@@ -92,7 +92,7 @@ __device__ static inline void add_counts(const thread_counts<LEVELS> &own, assig
 /* ---- statistics ---- */
 
 template <int LEVELS>
-__device__ static inline void granule_join(granule_statistics *s, const granule_statistics &other)
+__device__ static inline void item_join(item_statistics *s, const item_statistics &other)
 {
     s->count += other.count;
     s->not_finite += other.not_finite;
@@ -106,10 +106,10 @@ __device__ static inline void granule_join(granule_statistics *s, const granule_
 
 /* The statistics of `group` neighbouring threads, in the first of them. All threads of the wave take part. */
 template <int LEVELS>
-__device__ static inline void join_group(granule_statistics *s, int group)
+__device__ static inline void join_group(item_statistics *s, int group)
 {
     for (int distance = group / 2; distance > 0; distance /= 2) {
-        granule_statistics other;
+        item_statistics other;
 
         other.count = GPU_SHUFFLE_DOWN(s->count, distance, group);
         other.not_finite = GPU_SHUFFLE_DOWN(s->not_finite, distance, group);
@@ -119,7 +119,7 @@ __device__ static inline void join_group(granule_statistics *s, int group)
         }
         other.smallest = GPU_SHUFFLE_DOWN(s->smallest, distance, group);
         other.largest = GPU_SHUFFLE_DOWN(s->largest, distance, group);
-        granule_join<LEVELS>(s, other);
+        item_join<LEVELS>(s, other);
     }
 }
 

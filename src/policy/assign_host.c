@@ -24,21 +24,19 @@ static tess_status mark_diagonal(tess_context *ctx, const csr_view *csr, uint8_t
 
 static void assign_one_row(const assign_task *task, const policy_ranges *ranges, int64_t row, unsigned long long *count)
 {
-    granule_statistics s = granule_start();
+    item_statistics s = item_start();
     int64_t end = assign_row_start(&task->csr, row + 1);
     assign_outcome o;
 
     for (int64_t k = assign_row_start(&task->csr, row); k < end; k++) {
-        if (!assign_skips(task->skip, k)) {
-            granule_add(&s, ranges, task->rules.lossless, assign_value(&task->csr, k));
-        }
+        if (!assign_skips(task->skip, k)) { item_add(&s, ranges, task->rules.lossless, assign_value(&task->csr, k)); }
     }
-    o = assign_row(task, TESS_MOST_LEVELS, row, &s);
+    o = assign_row(task, TESS_MAX_LEVELS, row, &s);
     if (o.level == TESS_LEVEL_NONE) {
         count[ASSIGN_EMPTY] += 1;
         return;
     }
-    count[ASSIGN_GRANULES + o.level] += 1;
+    count[ASSIGN_ITEMS + o.level] += 1;
     count[ASSIGN_NONZEROS + o.level] += (unsigned)o.nonzeros;
     count[ASSIGN_SCALED + o.scaled_level] += o.exponent != 0;
 }
@@ -48,9 +46,9 @@ static void assign_one_entry(const assign_task *task, const policy_ranges *range
     int level;
 
     if (assign_skips(task->skip, k)) { return; } /* its level says so already */
-    level = assign_entry_level(task, TESS_MOST_LEVELS, task->rules.lossless, ranges, assign_value(&task->csr, k));
+    level = assign_entry_level(task, TESS_MAX_LEVELS, task->rules.lossless, ranges, assign_value(&task->csr, k));
     task->level[k] = (uint8_t)level;
-    count[ASSIGN_GRANULES + level] += 1;
+    count[ASSIGN_ITEMS + level] += 1;
     count[ASSIGN_NONZEROS + level] += 1;
 }
 

@@ -70,8 +70,8 @@ static assign_task task_of(const tess_assignment *assignment, const tess_matrix 
 }
 
 /*
- * Where the diagonal is left out: marks its entries in the levels, if those are by entry, else in an array of its own (*own,
- * to be released by the caller), and has the task skip them.
+ * Where the diagonal is left out: marks its entries in the levels, if those are by entry, else in an array of its own
+ * (*own, to be released by the caller), and has the task skip them.
  */
 static tess_status skip_diagonal(const tess_assignment *assignment, assign_task *task, uint8_t **own)
 {
@@ -92,11 +92,11 @@ cleanup:
 }
 
 /* All at one level. */
-static void gather_nonzeros(int64_t nonzeros[TESS_MOST_LEVELS], int level)
+static void gather_nonzeros(int64_t nonzeros[TESS_MAX_LEVELS], int level)
 {
     int64_t all = 0;
 
-    for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+    for (int l = 0; l < TESS_MAX_LEVELS; l++) {
         all += nonzeros[l];
         nonzeros[l] = 0;
     }
@@ -109,13 +109,13 @@ static void fill_summary(tess_assignment *assignment, const assign_totals *total
     bool whole = s->options.granularity == TESS_GRANULARITY_MATRIX;
     bool lossless = s->options.policy == TESS_POLICY_LOSSLESS;
 
-    s->granules = whole ? 1 : level_count(assignment);
+    s->items = whole ? 1 : level_count(assignment);
     s->empty = whole ? 0 : (int64_t)totals->count[ASSIGN_EMPTY];
     s->mean_magnitude = totals->mean;
     s->std_magnitude = totals->std;
-    for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+    for (int l = 0; l < TESS_MAX_LEVELS; l++) {
         s->range[l] = lossless && totals->ranges.range[l] > 0.0 ? (double)INFINITY : totals->ranges.range[l];
-        s->granules_at[l] = whole ? l == assignment->whole : (int64_t)totals->count[ASSIGN_GRANULES + l];
+        s->items_at[l] = whole ? l == assignment->whole : (int64_t)totals->count[ASSIGN_ITEMS + l];
         s->nonzeros_at[l] = (int64_t)totals->count[ASSIGN_NONZEROS + l];
         s->scaled[l] = totals->count[ASSIGN_SCALED + l] > 0;
     }
@@ -153,7 +153,7 @@ static int highest_level(int nlevels, const assign_totals *totals)
 {
     int level = 0;
 
-    while (level < nlevels - 1 && totals->count[ASSIGN_GRANULES + level] == 0) {
+    while (level < nlevels - 1 && totals->count[ASSIGN_ITEMS + level] == 0) {
         level++;
     }
     return level;
@@ -169,13 +169,13 @@ static tess_status takes_all(const tess_assignment *assignment, const tess_matri
     one.summary.options.nlevels = 2;
     one.summary.options.level[1] = assignment->summary.options.level[l];
     status = make_levels(&one, a, &totals);
-    *all = status == TESS_SUCCESS && totals.count[ASSIGN_GRANULES] == 0;
+    *all = status == TESS_SUCCESS && totals.count[ASSIGN_ITEMS] == 0;
     return status;
 }
 
 /*
- * Granularity matrix: the lowest level that takes all rows. It is none below the highest that a row needs; but that may not take
- * other rows (fp16 has bits that bf16 has not, and less of a range): then those above it are looked at.
+ * Granularity matrix: the lowest level that takes all rows. It is none below the highest that a row needs; but that may
+ * not take other rows (fp16 has bits that bf16 has not, and less of a range): then those above it are looked at.
  */
 static tess_status make_whole(tess_assignment *assignment, const tess_matrix *a, assign_totals *totals)
 {
@@ -185,7 +185,7 @@ static tess_status make_whole(tess_assignment *assignment, const tess_matrix *a,
 
     TESS_TRY(make_levels(assignment, a, totals));
     level = highest_level(tess_policy_rules(&assignment->summary.options).nlevels, totals);
-    all = totals->count[ASSIGN_GRANULES + level] + totals->count[ASSIGN_EMPTY] == (uint64_t)a->nrows;
+    all = totals->count[ASSIGN_ITEMS + level] + totals->count[ASSIGN_EMPTY] == (uint64_t)a->nrows;
     while (!all && level > 0) {
         TESS_TRY(takes_all(assignment, a, level, &all));
         level -= all ? 0 : 1;
@@ -217,7 +217,7 @@ static tess_status make(tess_assignment *assignment, const tess_matrix *a)
              : granularity == TESS_GRANULARITY_MATRIX ? make_whole(assignment, a, &totals)
                                                       : make_levels(assignment, a, &totals));
     fill_summary(assignment, &totals);
-    for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+    for (int l = 0; l < TESS_MAX_LEVELS; l++) {
         scaled = scaled || assignment->summary.scaled[l];
     }
     if (!scaled) { release_exponents(assignment); }
@@ -246,7 +246,7 @@ cleanup:
 static tess_status make_chosen(tess_assignment *assignment, const tess_matrix *a)
 {
     tess_assignment_summary *s = &assignment->summary;
-    int64_t before[TESS_MOST_LEVELS] = {-1};
+    int64_t before[TESS_MAX_LEVELS] = {-1};
     bool accurate = false;
     tess_status status = TESS_SUCCESS;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An assignment as builders of formats see it. */
-#ifndef TESS_GRANULE_ASSIGNMENT_H
-#define TESS_GRANULE_ASSIGNMENT_H
+#ifndef TESS_POLICY_ASSIGNMENT_H
+#define TESS_POLICY_ASSIGNMENT_H
 
 #include <stdbool.h>
 
@@ -20,14 +20,16 @@ struct tess_assignment {
     tess_context *ctx;
     int64_t nrows, nnz; /* of the matrix it was made for */
     tess_assignment_summary summary;
-    /* By row, by entry in the matrix's order, or by block in the grid's; granularity matrix: NULL, all at level `whole`. */
+    /* By row, by entry in the matrix's order, or by block in the grid's; granularity matrix: NULL, all at level
+     * `whole`. */
     uint8_t *level;
     int whole;
-    /* By row or block: of the scale, values are stored over 2^exponent; NULL: nothing is scaled. A row's is that of the lowest
-       scaled level where its own has none; a block's is 0 then. */
+    /* By row or block: of the scale, values are stored over 2^exponent; NULL: nothing is scaled. A row's is that of the
+       lowest scaled level where its own has none; a block's is 0 then. */
     int16_t *exponent;
     block_grid grid; /* granularity block; else all zero */
-    /* Granularity block: levels by entry too, where they are asked for and a backend has them at no cost; a builder may take the array. */
+    /* Granularity block: levels by entry too, where they are asked for and a backend has them at no cost; a builder may
+     * take the array. */
     bool by_entry;
     uint8_t *of_entry;
 };

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The blocks of a matrix that hold entries: what granularity block and all layouts of tiles have in common (Zhao et al. 2024,
- * section 3.1.1; Yang et al. 2024, section III-B). Rows and columns are cut at multiples of a block's sides; the last block row
- * and column may be cut off by the matrix. Entries of a block are in no array of the grid: builders walk the rows.
+ * The blocks of a matrix that hold entries: what granularity block and all layouts of tiles have in common (Zhao et al.
+ * 2024, section 3.1.1; Yang et al. 2024, section III-B). Rows and columns are cut at multiples of a block's sides; the
+ * last block row and column may be cut off by the matrix. Entries of a block are in no array of the grid: builders walk
+ * the rows.
  */
-#ifndef TESS_GRANULE_BLOCK_GRID_H
-#define TESS_GRANULE_BLOCK_GRID_H
+#ifndef TESS_POLICY_BLOCK_GRID_H
+#define TESS_POLICY_BLOCK_GRID_H
 
 #include <stdint.h>
 
@@ -33,9 +34,9 @@ TESS_HD int block_grid_shift(int side)
     return side == 32 ? 5 : 4;
 }
 
-/* Where the number of a matrix's rows is known: nblock_rows, and room for first. */
+/* Where the number of a matrix's rows is known: nblock_rows, and space for first. */
 tess_status block_grid_allocate_rows(tess_context *ctx, int64_t nrows, block_grid *grid);
-/* Where nblocks is known: room for column and count. */
+/* Where nblocks is known: space for column and count. */
 tess_status block_grid_allocate_blocks(tess_context *ctx, int64_t nblocks, block_grid *grid);
 /* The arrays; NULL ones are none. */
 void block_grid_release(tess_context *ctx, block_grid *grid);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The grid of blocks and the levels of its blocks on the GPU. One pass over the entries leaves a word for each block, at the places
- * of the block row's entries: there are no more blocks than entries. Once the blocks are counted they move to their places. Atomics
- * here are of integers: no order shows.
+ * The grid of blocks and the levels of its blocks on the GPU. One pass over the entries leaves a word for each block,
+ * at the places of the block row's entries: there are no more blocks than entries. Once the blocks are counted they
+ * move to their places. Atomics here are of integers: no order shows.
  */
 #include "device/gpu/scan.cuh"
 #include "policy/block_grid_rows.cuh"
@@ -78,7 +78,8 @@ __device__ static inline void fill_window(const assign_task &task, const value_j
     __syncthreads();
 }
 
-/* Leaves the words of the window's blocks and, in its slots, their levels; returns how many there are. All threads of the block. */
+/* Leaves the words of the window's blocks and, in its slots, their levels; returns how many there are. All threads of
+ * the block. */
 template <int LEVELS, bool SCALED>
 __device__ static inline int32_t drain_window(const policy_rules &rules, block_slots<WINDOW, SCALED> *w, int32_t column,
                                               uint64_t *word, thread_counts<LEVELS> *own)
@@ -248,7 +249,7 @@ static tess_status move_blocks(tess_context *ctx, const assign_task *task, const
     TESS_TRY(block_grid_allocate_rows(ctx, task->csr.nrows, &out->grid));
     TESS_TRY(block_grid_allocate_blocks(ctx, totals->nblocks, &out->grid));
     TESS_TRY(tess_device_allocate(ctx, totals->nblocks, sizeof *out->level, (void **)&out->level));
-    for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+    for (int l = 0; l < TESS_MAX_LEVELS; l++) {
         scaled += totals->count[ASSIGN_SCALED + l];
     }
     if (scaled > 0) {
@@ -265,22 +266,22 @@ tess_status assign_blocks_gpu(tess_context *ctx, const assign_task *task, tess_a
 {
     gpu_scope scope(ctx);
     const int64_t nblock_rows = (task->csr.nrows + task->grid.rows - 1) / task->grid.rows, nnz = task->csr.nnz;
-    const int64_t nchunks = nblock_rows / CHUNK + 1, head = magnitudes_room(task); /* first has one more than rows */
+    const int64_t nchunks = nblock_rows / CHUNK + 1, head = magnitudes_words(task); /* first has one more than rows */
     const int64_t words = head + nchunks + (nblock_rows + nnz / LONG_BLOCK_ROW + 1) / 2 + 1;
     grid_scratch scratch = {};
-    double *room = NULL;
+    double *workspace = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(gpu_parts(ctx, words, &room));
+    TESS_TRY(gpu_parts(ctx, words, &workspace));
     TESS_TRY(tess_device_allocate(ctx, nnz, sizeof *scratch.word, (void **)&scratch.word));
     if (out->by_entry) { TESS_TRY(tess_device_allocate(ctx, nnz, sizeof *out->of_entry, (void **)&out->of_entry)); }
     scratch.of_entry = out->of_entry;
     scratch.nblock_rows = nblock_rows;
     scratch.nchunks = nchunks;
-    scratch.chunk = (int64_t *)(room + head);
+    scratch.chunk = (int64_t *)(workspace + head);
     scratch.count = (int32_t *)(scratch.chunk + nchunks);
     scratch.long_row = scratch.count + nblock_rows;
-    TESS_TRY(find_blocks(ctx, task, scratch, (assign_totals *)room, totals));
+    TESS_TRY(find_blocks(ctx, task, scratch, (assign_totals *)workspace, totals));
     TESS_TRY(move_blocks(ctx, task, scratch, totals, out));
 cleanup:
     tess_device_release(ctx, scratch.word, nnz, sizeof *scratch.word);

@@ -5,14 +5,14 @@
 #include "device/host/host.h"
 #include "policy/magnitudes.h"
 
-enum { MOST_BLOCK_ROWS = 32 };
+enum { MAX_BLOCK_ROWS = 32 };
 
 /* What is left of the rows of a block row, and the block column that comes next in each. */
 typedef struct block_cursors {
     const csr_view *csr;
     int nrows, shift;
-    int64_t at[MOST_BLOCK_ROWS], end[MOST_BLOCK_ROWS];
-    int32_t column[MOST_BLOCK_ROWS];
+    int64_t at[MAX_BLOCK_ROWS], end[MAX_BLOCK_ROWS];
+    int32_t column[MAX_BLOCK_ROWS];
 } block_cursors;
 
 static void look_ahead(block_cursors *c, int i)
@@ -47,11 +47,11 @@ static int32_t next_column(const block_cursors *c)
 
 /* Goes past the entries of a block; adds them to s, unless that is NULL, by the ranges of the task. */
 static void take_block(block_cursors *c, int32_t column, const assign_task *task, const policy_ranges *ranges,
-                       granule_statistics *s)
+                       item_statistics *s)
 {
     for (int i = 0; i < c->nrows; i++) {
         while (c->column[i] == column) {
-            if (s) { granule_add(s, ranges, task->rules.lossless, assign_value(c->csr, c->at[i])); }
+            if (s) { item_add(s, ranges, task->rules.lossless, assign_value(c->csr, c->at[i])); }
             c->at[i] += 1;
             look_ahead(c, i);
         }
@@ -77,16 +77,16 @@ static void fill_block_row(const assign_task *task, const policy_ranges *ranges,
     block_cursors c = open_block_row(&task->csr, grid, block_row);
 
     for (int64_t b = grid->first[block_row]; b < grid->first[block_row + 1]; b++) {
-        granule_statistics s = granule_start();
+        item_statistics s = item_start();
         assign_outcome o;
 
         grid->column[b] = next_column(&c);
         take_block(&c, grid->column[b], task, ranges, &s);
-        o = assign_block(&task->rules, TESS_MOST_LEVELS, &s);
+        o = assign_block(&task->rules, TESS_MAX_LEVELS, &s);
         grid->count[b] = (uint16_t)s.count;
         out->level[b] = (uint8_t)o.level;
         if (out->exponent) { out->exponent[b] = (int16_t)o.exponent; }
-        count[ASSIGN_GRANULES + o.level] += 1;
+        count[ASSIGN_ITEMS + o.level] += 1;
         count[ASSIGN_NONZEROS + o.level] += (unsigned)o.nonzeros;
         count[ASSIGN_SCALED + o.scaled_level] += o.exponent != 0;
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Block rows on the GPU, a wave for each. Threads take the entries as they lie in memory, whichever row they are in: block columns that hold
- * entries are bits of a window in shared memory, and how many bits come before one is its block's number, so that nothing is sorted. What
- * the entries of a block say together is added up in shared memory.
+ * Block rows on the GPU, a wave for each. Threads take the entries as they lie in memory, whichever row they are in:
+ * block columns that hold entries are bits of a window in shared memory, and how many bits come before one is its
+ * block's number, so that nothing is sorted. What the entries of a block say together is added up in shared memory.
  */
-#ifndef TESS_GRANULE_BLOCK_GRID_ROWS_CUH
-#define TESS_GRANULE_BLOCK_GRID_ROWS_CUH
+#ifndef TESS_POLICY_BLOCK_GRID_ROWS_CUH
+#define TESS_POLICY_BLOCK_GRID_ROWS_CUH
 
 #include "policy/assign_device.cuh"
 
@@ -17,7 +17,7 @@ enum {
     AT_ONCE = 4            /* entries of a thread that are loaded before the first is used */
 };
 
-/* What the passes share; words apart, all in one room. */
+/* What the passes share; words apart, all in one array. */
 typedef struct grid_scratch {
     uint64_t *word;    /* nnz: a block row's words begin where its entries do */
     int32_t *count;    /* nblock_rows: blocks in each */
@@ -66,8 +66,8 @@ __device__ static inline int16_t exponent_of(uint64_t word)
 
 /* ---- what the entries of a block say together ---- */
 
-/* Without scales a level takes the block when it takes all its entries, so that a flag for each level tells; an exponent takes the
-   extremes, which are ordered as their bits are. In shared memory. */
+/* Without scales a level takes the block when it takes all its entries, so that a flag for each level tells; an
+   exponent takes the extremes, which are ordered as their bits are. In shared memory. */
 template <int COUNT, bool SCALED>
 struct block_slots {
     unsigned count[COUNT]; /* with the flags below; at last the level */
@@ -85,7 +85,7 @@ __device__ static inline void clear_slot(block_slots<COUNT, SCALED> *slots, int 
 {
     slots->count[i] = 0;
     if constexpr (SCALED) {
-        const granule_statistics none = granule_start();
+        const item_statistics none = item_start();
 
         slots->smallest[i] = tess_double_bits(none.smallest);
         slots->largest[i] = tess_double_bits(none.largest);
@@ -111,11 +111,11 @@ struct value_judge {
     }
 
     /* Flags; of NaN and Inf too where there are scales, with the value's part in the extremes. */
-    __device__ inline unsigned flags_of(double value, granule_statistics *s) const
+    __device__ inline unsigned flags_of(double value, item_statistics *s) const
     {
         unsigned flags = 0;
 
-        if constexpr (!BY_SPAN) { granule_add(s, &ranges, KNOWN::LOSSLESS, value); }
+        if constexpr (!BY_SPAN) { item_add(s, &ranges, KNOWN::LOSSLESS, value); }
 #pragma unroll
         for (int l = 1; l < KNOWN::LEVELS; l++) {
             bool refused;
@@ -135,7 +135,7 @@ template <typename KNOWN, int COUNT, bool SCALED>
 __device__ static inline void add_to_slot(block_slots<COUNT, SCALED> *slots, int i,
                                           const value_judge<KNOWN, SCALED> &judge, double value)
 {
-    granule_statistics s = granule_start();
+    item_statistics s = item_start();
     const unsigned flags = judge.flags_of(value, &s);
 
     atomicAdd(&slots->count[i], 1U);
@@ -155,7 +155,7 @@ __device__ static inline assign_outcome judge_slot(const block_slots<COUNT, SCAL
     assign_outcome o = {0, 0, 0, (int32_t)(word & COUNT_MASK)};
 
     if constexpr (SCALED) {
-        granule_statistics s = granule_start();
+        item_statistics s = item_start();
 
         s.count = o.nonzeros;
         s.not_finite = (word & FLAG_NOT_FINITE) != 0;
@@ -220,8 +220,8 @@ struct column_span {
                 most = max(most, column[u]);
             }
         }
-        least = GPU_WAVE_LEAST(least);
-        most = GPU_WAVE_MOST(most);
+        least = GPU_WAVE_MIN(least);
+        most = GPU_WAVE_MAX(most);
     }
 };
 
@@ -252,8 +252,8 @@ __device__ static inline void mark_columns(const block_row_entries &entries, int
     GPU_SYNC_WAVE();
 }
 
-/* Numbers the window's blocks, as far as there are slots, which are cleared; returns how many there are, with those beyond. All lanes
-   take part. */
+/* Numbers the window's blocks, as far as there are slots, which are cleared; returns how many there are, with those
+   beyond. All lanes take part. */
 template <bool SCALED>
 __device__ static inline int number_blocks(int lane, int32_t base, int nwords, wave_window<SCALED> &window)
 {
@@ -341,7 +341,8 @@ __device__ static inline void spread_levels(const block_row_entries &entries, in
     }
 }
 
-/* The words of the block row's blocks, and their entries' levels where wanted; returns how many blocks there are. All lanes take part. */
+/* The words of the block row's blocks, and their entries' levels where wanted; returns how many blocks there are. All
+ * lanes take part. */
 template <typename KNOWN, bool SCALED>
 __device__ static inline int assign_block_row(const assign_task &task, const value_judge<KNOWN, SCALED> &judge,
                                               const block_row_entries &entries, int lane, const grid_scratch &scratch,

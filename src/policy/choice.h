@@ -2,13 +2,13 @@
 /*
  * Whether an assignment keeps products accurate, for host and device alike: what options.choose_parameter goes by.
  *
- * For seeded random x each row adds up its part of y = A x and of E x in FP64, E being what storage (and products in FP32)
- * do to the entries. A row is accurate when |E x| < 5 * 10^-7 |A x|: 7 significant digits (Zhao et al. 2024, eqs. (2), (3)).
- * All devices get the same bits, not only the same counts: lane j of a row adds up its entries j, j + CHOICE_LANES, ... with
- * fma; then lanes j and j + h become one, for h = CHOICE_LANES / 2 down to 1.
+ * For seeded random x each row adds up its part of y = A x and of E x in FP64, E being what storage (and products in
+ * FP32) do to the entries. A row is accurate when |E x| < 5 * 10^-7 |A x|: 7 significant digits (Zhao et al. 2024, eqs.
+ * (2), (3)). All devices get the same bits, not only the same counts: lane j of a row adds up its entries j, j +
+ * CHOICE_LANES, ... with fma; then lanes j and j + h become one, for h = CHOICE_LANES / 2 down to 1.
  */
-#ifndef TESS_GRANULE_CHOICE_H
-#define TESS_GRANULE_CHOICE_H
+#ifndef TESS_POLICY_CHOICE_H
+#define TESS_POLICY_CHOICE_H
 
 #include <float.h>
 
@@ -21,11 +21,11 @@ extern "C" {
 
 enum {
     CHOICE_LANES = 16,
-    CHOICE_VECTORS = 4,      /* x looked at in one round: two in (0, 1), and the same two spread over (-1, 1) */
-    CHOICE_MOST_ROUNDS = 16, /* fewer for more rows than CHOICE_ROWS / CHOICE_MOST_ROUNDS, */
-    CHOICE_ROWS = 32768,     /* so that about so many rows are looked at, and each at least in one round */
-    CHOICE_HALVINGS = 24,    /* of the paper's F, to below a rounding of FP32; then DBL_MIN */
-    CHOICE_COUNTS = CHOICE_VECTORS * CHOICE_MOST_ROUNDS
+    CHOICE_VECTORS = 4,     /* x looked at in one round: two in (0, 1), and the same two spread over (-1, 1) */
+    CHOICE_MAX_ROUNDS = 16, /* fewer for more rows than CHOICE_ROWS / CHOICE_MAX_ROUNDS, */
+    CHOICE_ROWS = 32768,    /* so that about so many rows are looked at, and each at least in one round */
+    CHOICE_HALVINGS = 24,   /* of the paper's F, to below a rounding of FP32; then DBL_MIN */
+    CHOICE_COUNTS = CHOICE_VECTORS * CHOICE_MAX_ROUNDS
 };
 
 /* A row's part of A x and E x, for the vectors of a round. */
@@ -46,7 +46,7 @@ static inline int choice_rounds(int64_t nrows)
 {
     int64_t rounds = nrows > 0 ? CHOICE_ROWS / nrows : 0;
 
-    return rounds < 1 ? 1 : rounds < CHOICE_MOST_ROUNDS ? (int)rounds : (int)CHOICE_MOST_ROUNDS;
+    return rounds < 1 ? 1 : rounds < CHOICE_MAX_ROUNDS ? (int)rounds : (int)CHOICE_MAX_ROUNDS;
 }
 
 /* Whether with each x fewer than 5 % of the rows fall short, as tess_digits_accurate has it. */
@@ -92,8 +92,8 @@ TESS_HD void choice_vectors(int round, int32_t column, double *x)
 }
 
 /*
- * Adds entry k of row `row`: a x to the values; to the errors (stored(a) - a) x, or, where products are made in FP32 of x
- * rounded to FP32, what comes out of that, less a x. FP64 has no error.
+ * Adds entry k of row `row`: a x to the values; to the errors (stored(a) - a) x, or, where products are made in FP32 of
+ * x rounded to FP32, what comes out of that, less a x. FP64 has no error.
  */
 TESS_HD void choice_add(const assign_task *task, int round, int64_t row, int64_t k, choice_sums *s)
 {
@@ -130,7 +130,8 @@ TESS_HD void choice_join(choice_sums *s, const choice_sums *other)
     }
 }
 
-/* Whether vector i of a round leaves the row fewer than 7 digits. What is not finite without any error is not made worse. */
+/* Whether vector i of a round leaves the row fewer than 7 digits. What is not finite without any error is not made
+ * worse. */
 TESS_HD bool choice_falls_short(const choice_sums *s, int i)
 {
     const double value = fabs(s->value[i]), error = fabs(s->error[i]);

@@ -62,16 +62,17 @@ tess_status choice_count_gpu(tess_context *ctx, const assign_task *task, int rou
 {
     gpu_scope scope(ctx);
     const unsigned grid = gpu_grid(ctx, task->csr.nrows * CHOICE_LANES, BLOCKS_PER_MULTIPROCESSOR);
-    double *room = NULL;
-    tess_status status = gpu_parts(ctx, CHOICE_COUNTS, &room);
+    double *workspace = NULL;
+    tess_status status = gpu_parts(ctx, CHOICE_COUNTS, &workspace);
 
     if (status != TESS_SUCCESS) { return status; }
-    TESS_TRY(ctx->backend->zero(ctx, room, CHOICE_COUNTS * sizeof *room));
+    TESS_TRY(ctx->backend->zero(ctx, workspace, CHOICE_COUNTS * sizeof *workspace));
     if (task->csr.nrows > 0) {
-        count_inaccurate_kernel<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, rounds, (unsigned long long *)room);
+        count_inaccurate_kernel<<<grid, GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*task, rounds,
+                                                                            (unsigned long long *)workspace);
         TESS_TRY(gpu_check_launch(ctx, "counting rows of few digits"));
     }
-    status = ctx->backend->download(ctx, inaccurate, room, CHOICE_COUNTS * sizeof *room);
+    status = ctx->backend->download(ctx, inaccurate, workspace, CHOICE_COUNTS * sizeof *workspace);
 cleanup:
     return status;
 }

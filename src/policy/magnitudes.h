@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mean and standard deviation of magnitudes: the order of the sums, for host and device alike. */
-#ifndef TESS_GRANULE_MAGNITUDES_H
-#define TESS_GRANULE_MAGNITUDES_H
+#ifndef TESS_POLICY_MAGNITUDES_H
+#define TESS_POLICY_MAGNITUDES_H
 
 #include "base/two_word.h"
 #include "policy/assign.h"
@@ -11,14 +11,14 @@ extern "C" {
 #endif
 
 /*
- * Two words throughout and one order everywhere, so that all devices get the same doubles: tiles of MAGNITUDE_TILE entries;
- * lane j of a tile adds up its entries j, j + MAGNITUDE_LANES, ...; then lanes j and j + h become one, for h = LANES / 2 down
- * to 1. The tiles' sums are added up in the same manner.
+ * Two words throughout and one order everywhere, so that all devices get the same doubles: tiles of MAGNITUDE_TILE
+ * entries; lane j of a tile adds up its entries j, j + MAGNITUDE_LANES, ...; then lanes j and j + h become one, for h =
+ * LANES / 2 down to 1. The tiles' sums are added up in the same manner.
  *
- * The standard deviation comes from the sum of squares of the same pass: what cancels is lost from 106 bits, not from 53.
- * Squares are added up in one of three units, as in Blue, A portable Fortran program to find the Euclidean norm of a vector,
- * ACM TOMS 4 (1978): that of the largest magnitude. None overflows, and what underflows is too small to matter. A lane of a
- * tile has one unit; where two meet, the smaller changes.
+ * The standard deviation comes from the sum of squares of the same pass: what cancels is lost from 106 bits, not
+ * from 53. Squares are added up in one of three units, as in Blue, A portable Fortran program to find the Euclidean
+ * norm of a vector, ACM TOMS 4 (1978): that of the largest magnitude. None overflows, and what underflows is too small
+ * to matter. A lane of a tile has one unit; where two meet, the smaller changes.
  */
 enum { MAGNITUDE_LANES = 256, MAGNITUDE_TILE = 4096, MAGNITUDE_STEPS = MAGNITUDE_TILE / MAGNITUDE_LANES };
 
@@ -36,8 +36,8 @@ TESS_HD magnitude_sum magnitude_start(void)
     return s;
 }
 
-/* What an entry adds: its magnitude if that is finite, and else nothing. Adding 0 changes no word. On bits, where a comparison
-   of integers is no branch. */
+/* What an entry adds: its magnitude if that is finite, and else nothing. Adding 0 changes no word. On bits, where a
+   comparison of integers is no branch. */
 TESS_HD double magnitude_of(double value)
 {
     const int64_t infinity = INT64_C(0x7ff) << 52;
@@ -106,7 +106,8 @@ TESS_HD double magnitude_mean(const magnitude_sum *s)
     return s->sum.high < (double)INFINITY ? two_word_value(s->sum) / (double)s->count : (double)INFINITY;
 }
 
-/* n std^2 = sum a^2 - (sum a)^2 / n. A difference that rounding may have made is 0: equal magnitudes have no deviation. */
+/* n std^2 = sum a^2 - (sum a)^2 / n. A difference that rounding may have made is 0: equal magnitudes have no deviation.
+ */
 TESS_HD double magnitude_std(const magnitude_sum *s)
 {
     double scale = magnitude_scale(s->unit), n = (double)s->count, quotient, rest, variance;

@@ -140,7 +140,7 @@ static int64_t count_tiles(const assign_task *task)
     return magnitude_is_asked(task->policy) ? (task->csr.nnz + MAGNITUDE_TILE - 1) / MAGNITUDE_TILE : 0;
 }
 
-int64_t magnitudes_room(const assign_task *task)
+int64_t magnitudes_words(const assign_task *task)
 {
     return (int64_t)(sizeof(assign_totals) + (size_t)count_tiles(task) * sizeof(magnitude_sum)) / 8;
 }

@@ -52,27 +52,27 @@ HOST_CLONES static void add_squares_to_lanes(magnitude_lanes *lanes, const doubl
 }
 
 /* Values from entry k on, at most one for each lane, without those that are left out. */
-static const double *lane_values(const assign_task *task, int64_t k, int count, double *room)
+static const double *lane_values(const assign_task *task, int64_t k, int count, double *workspace)
 {
     const double *value = (const double *)task->csr.val + k;
 
     if (!task->skip) { return value; }
     for (int j = 0; j < count; j++) {
-        room[j] = task->skip[k + j] ? 0.0 : value[j];
+        workspace[j] = task->skip[k + j] ? 0.0 : value[j];
     }
-    return room;
+    return workspace;
 }
 
 static void add_tile(const assign_task *task, int64_t first,
                      void (*add)(magnitude_lanes *lanes, const double *value, int count), magnitude_lanes *lanes)
 {
-    double room[MAGNITUDE_LANES];
+    double workspace[MAGNITUDE_LANES];
     int64_t end = first + MAGNITUDE_TILE < task->csr.nnz ? first + MAGNITUDE_TILE : task->csr.nnz;
 
     for (int64_t k = first; k < end; k += MAGNITUDE_LANES) {
         int count = end - k < MAGNITUDE_LANES ? (int)(end - k) : (int)MAGNITUDE_LANES;
 
-        add(lanes, lane_values(task, k, count, room), count);
+        add(lanes, lane_values(task, k, count, workspace), count);
     }
 }
 

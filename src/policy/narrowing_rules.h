@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Partial convergence (Yang et al. 2024, section III-D): how far the tiles of a block column are narrowed, by the largest magnitude in the
- * segment of the vector that they multiply. For host and device, and for every engine.
+ * Partial convergence (Yang et al. 2024, section III-D): how far the tiles of a block column are narrowed, by the
+ * largest magnitude in the segment of the vector that they multiply. For host and device, and for every engine.
  */
 #ifndef TESS_POLICY_NARROWING_RULES_H
 #define TESS_POLICY_NARROWING_RULES_H
@@ -32,10 +32,11 @@ typedef struct narrowing_bounds {
 } narrowing_bounds;
 
 /*
- * The bounds of a mode for its unit. paper: the intervals of section III-D, unit = eps: below 1e-3 eps bypassed, then FP8 below 1e-2,
- * FP16 below 1e-1, FP32 below 1. safe: with unit = rtol ||b|| / sqrt(n) each level may change a product by as much as the
- * bypass does, 2^-16 of the unit: elements are below 2^-16 / u of it, u the unit roundoff of the level (1 of the bypass). That the errors
- * are made equal is ours; 2^-16 is what leaves CG its iterations (2^-13 costs up to 30 % more).
+ * The bounds of a mode for its unit. paper: the intervals of section III-D, unit = eps: below 1e-3 eps bypassed, then
+ * FP8 below 1e-2, FP16 below 1e-1, FP32 below 1. safe: with unit = rtol ||b|| / sqrt(n) each level may change a product
+ * by as much as the bypass does, 2^-16 of the unit: elements are below 2^-16 / u of it, u the unit roundoff of the
+ * level (1 of the bypass). That the errors are made equal is ours; 2^-16 is what leaves CG its iterations (2^-13 costs
+ * up to 30 % more).
  */
 TESS_HD narrowing_bounds narrowing_bounds_of(tess_narrowing mode, double unit)
 {
@@ -62,17 +63,17 @@ TESS_HD int narrowing_level(const narrowing_bounds *b, double magnitude)
     return level;
 }
 
-/* What a segment has seen: its level in each of an iteration's products when that was made last, and the lowest that its tiles were
-   narrowed to, which counts where they stay so (paper). */
+/* What a segment has seen: its level in each of an iteration's products when that was made last, and the lowest that
+   its tiles were narrowed to, which counts where they stay so (paper). */
 typedef struct narrowing_segment {
     uint8_t level[2];
     uint8_t lowest;
 } narrowing_segment;
 
 /*
- * What the tiles of a segment's columns are used at in a product, 0 or 1 of nproducts, and what that makes of the segment. A product
- * passes its tiles over by its own vector alone; values are narrowed only as far as both vectors allow, so that those that are kept
- * in a narrower precision serve both.
+ * What the tiles of a segment's columns are used at in a product, 0 or 1 of nproducts, and what that makes of the
+ * segment. A product passes its tiles over by its own vector alone; values are narrowed only as far as both vectors
+ * allow, so that those that are kept in a narrower precision serve both.
  */
 TESS_HD int narrowing_use(narrowing_segment *s, int level, int product, int nproducts, bool for_good)
 {
@@ -99,8 +100,9 @@ TESS_HD tess_precision narrowing_precision(tess_precision stored, int use)
 }
 
 /*
- * A tile's largest magnitude is brought to 2^exponent times the top of the narrower precision's range, so that FP16's 65,504 and
- * e4m3's 448 are no bounds, and results do not depend on the scale of the matrix. Largest 0 or not finite: nothing is narrowed.
+ * A tile's largest magnitude is brought to 2^exponent times the top of the narrower precision's range, so that FP16's
+ * 65,504 and e4m3's 448 are no bounds, and results do not depend on the scale of the matrix. Largest 0 or not finite:
+ * nothing is narrowed.
  */
 TESS_HD bool narrowing_has_scale(double largest)
 {

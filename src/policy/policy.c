@@ -63,7 +63,7 @@ tess_status tess_policy_options_parse(const char *text, tess_policy_options *out
 }
 
 /* The first `length` characters as a precision, perhaps with `:scaled`; of fp8 as e4m3, for which *either stands. */
-static bool parse_level(const char *text, size_t length, tess_level *out, bool *either)
+static bool parse_level(const char *text, size_t length, tess_precision_level *out, bool *either)
 {
     char word[32] = "", *suffix = NULL;
 
@@ -77,16 +77,16 @@ static bool parse_level(const char *text, size_t length, tess_level *out, bool *
            tess_precision_parse(*either ? "e4m3" : word, &out->precision) == TESS_SUCCESS;
 }
 
-tess_status tess_levels_parse(const char *text, tess_policy_options *out)
+tess_status tess_precision_levels_parse(const char *text, tess_policy_options *out)
 {
-    tess_level level[TESS_MOST_LEVELS] = {{TESS_PRECISION_FP64, 0}};
+    tess_precision_level level[TESS_MAX_LEVELS] = {{TESS_PRECISION_FP64, 0}};
     int count = 0;
     bool either = false;
 
     for (const char *at = text;; at++) {
         size_t length = strcspn(at, ",");
 
-        if (either || count == TESS_MOST_LEVELS || !parse_level(at, length, &level[count], &either)) {
+        if (either || count == TESS_MAX_LEVELS || !parse_level(at, length, &level[count], &either)) {
             return TESS_INVALID_ARGUMENT;
         }
         count++;
@@ -102,7 +102,7 @@ tess_status tess_levels_parse(const char *text, tess_policy_options *out)
 void tess_policy_default_levels(tess_policy_options *o)
 {
     if (o->nlevels != 0) { return; }
-    (void)tess_levels_parse(o->policy == TESS_POLICY_LOSSLESS ? "fp64,fp32,fp16,fp8" : "fp64,fp32", o);
+    (void)tess_precision_levels_parse(o->policy == TESS_POLICY_LOSSLESS ? "fp64,fp32,fp16,fp8" : "fp64,fp32", o);
 }
 
 /* ---- options without defaults ---- */
@@ -119,7 +119,7 @@ static tess_status check_levels(tess_context *ctx, const tess_policy_options *o)
                          "policy lossless without level fp64");
     }
     for (int l = 0; l < o->nlevels; l++) {
-        const tess_level *level = &o->level[l];
+        const tess_precision_level *level = &o->level[l];
 
         if (tess_precision_bytes(level->precision) == 0) {
             return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "level %d has precision number %d", l,
@@ -191,9 +191,9 @@ static tess_status check_numbers(tess_context *ctx, const tess_policy_options *o
     if (o->arithmetic != TESS_ARITHMETIC_FP64 && o->arithmetic != TESS_ARITHMETIC_FP32) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64 or fp32", "arithmetic number %d", (int)o->arithmetic);
     }
-    if (o->nlevels < 1 || o->nlevels > TESS_MOST_LEVELS) {
+    if (o->nlevels < 1 || o->nlevels > TESS_MAX_LEVELS) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "%d levels, and 1 to %d are known", o->nlevels,
-                         (int)TESS_MOST_LEVELS);
+                         (int)TESS_MAX_LEVELS);
     }
     return TESS_SUCCESS;
 }
@@ -219,8 +219,8 @@ tess_status tess_policy_resolve(tess_context *ctx, const tess_policy_options *op
     TESS_TRY(check_numbers(ctx, &o));
     TESS_TRY(check_blocks(ctx, &o));
     TESS_TRY(check_levels(ctx, &o));
-    for (int l = o.nlevels; l < TESS_MOST_LEVELS; l++) {
-        o.level[l] = (tess_level){TESS_PRECISION_FP64, 0};
+    for (int l = o.nlevels; l < TESS_MAX_LEVELS; l++) {
+        o.level[l] = (tess_precision_level){TESS_PRECISION_FP64, 0};
     }
     *resolved = o;
 cleanup:
@@ -229,8 +229,8 @@ cleanup:
 
 /* ---- rules ---- */
 
-/* The largest magnitude that is rounded to `largest`, half a spacing 2^half below the next: ties go to even, and that is the next
-   where it is a power of two. */
+/* The largest magnitude that is rounded to `largest`, half a spacing 2^half below the next: ties go to even, and that
+   is the next where it is a power of two. */
 static double largest_rounded_to(double largest, int half)
 {
     const double middle = largest + ldexp(1.0, half), next = middle + ldexp(1.0, half);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules of the policies, for host and device alike: from the statistics of a granule to its level and scale. */
+/* The rules of the policies, for host and device alike: from the statistics of an item to its level and scale. */
 #ifndef TESS_POLICY_RULES_H
 #define TESS_POLICY_RULES_H
 
@@ -20,22 +20,22 @@ extern "C" {
 typedef struct policy_limits {
     double largest;  /* finite magnitude; for policy lossless one that is rounded to it */
     double smallest; /* normal number; for policy lossless number; 0 for fp64, where everything fits */
-    /* A scaled row's largest magnitude comes to lie in [2^scaled_top, 2^(scaled_top + 1)): no rounding overflows, and what is
-       small finds most room; of bf16 and fp32 half the range stays free for products in FP32. */
+    /* A scaled row's largest magnitude comes to lie in [2^scaled_top, 2^(scaled_top + 1)): no rounding overflows, and
+       what is small finds most space; of bf16 and fp32 half the range stays free for products in FP32. */
     int scaled_top;
 } policy_limits;
 
 /* A policy in numbers, without the matrix's range. Level 0 takes what no other may have. */
 typedef struct policy_rules {
     int nlevels;                                             /* 1 for policy none */
-    bool entries, every_value, at_most_one, allow_underflow; /* every_value: of a granule must be inside */
+    bool entries, every_value, at_most_one, allow_underflow; /* every_value: of an item must be inside */
     bool lossless;
-    bool scaled[TESS_MOST_LEVELS];
+    bool scaled[TESS_MAX_LEVELS];
     double share;
-    double ratio
-        [TESS_MOST_LEVELS]; /* of a level's range to that of level 1; that of level 0 is not used; see policy_ranges */
-    policy_limits limits[TESS_MOST_LEVELS];
-    tess_precision precision[TESS_MOST_LEVELS];
+    double ratio[TESS_MAX_LEVELS]; /* of a level's range to that of level 1; that of level 0 is not used; see
+                                      policy_ranges */
+    policy_limits limits[TESS_MAX_LEVELS];
+    tess_precision precision[TESS_MAX_LEVELS];
 } policy_rules;
 
 /* From options as resolved. */
@@ -45,10 +45,10 @@ policy_rules tess_policy_rules(const tess_policy_options *resolved);
 }
 #endif
 
-/* Where the values of each level must lie: magnitudes below range[l]; for policy lossless their significands as integers, so that
-   range[l] is 2^(significand bits). */
+/* Where the values of each level must lie: magnitudes below range[l]; for policy lossless their significands as
+   integers, so that range[l] is 2^(significand bits). */
 typedef struct policy_ranges {
-    double range[TESS_MOST_LEVELS];
+    double range[TESS_MAX_LEVELS];
     double loss; /* policy lossless: the relative one that a value may suffer */
 } policy_ranges;
 
@@ -57,7 +57,7 @@ TESS_HD policy_ranges policy_ranges_of(const policy_rules *rules, double range)
 {
     policy_ranges r;
 
-    for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+    for (int l = 0; l < TESS_MAX_LEVELS; l++) {
         r.range[l] = l >= rules->nlevels ? 0.0
                      : l == 0            ? (double)INFINITY
                      : rules->lossless   ? rules->ratio[l]
@@ -78,15 +78,17 @@ TESS_HD bool policy_has_scales(const policy_rules *rules)
     return scaled;
 }
 
-/* What policy lossless looks at in a magnitude: odd * unit, the number with the fewest significant bits that is near enough to it. */
+/* What policy lossless looks at in a magnitude: odd * unit, the number with the fewest significant bits that is near
+ * enough to it. */
 typedef struct policy_digits {
     double odd, unit; /* an odd integer of up to 53 bits; a power of two */
 } policy_digits;
 
 /*
- * Of a finite magnitude above 0: the number with the fewest bits in magnitude * [1 - loss, 1 + loss], for a loss below 1. With m
- * the significand as an integer of 53 bits and B = floor(loss m) that is the multiple of the largest power of two in
- * [m - B, m + B]: there is one only, and that power is the highest bit in which m - B - 1 and m + B differ.
+ * Of a finite magnitude above 0: the number with the fewest bits in magnitude * [1 - loss, 1 + loss], for a loss
+ * below 1. With m the significand as an integer of 53 bits and B = floor(loss m) that is the multiple of the largest
+ * power of two in [m - B, m + B]: there is one only, and that power is the highest bit in which m - B - 1 and m + B
+ * differ.
  */
 TESS_HD policy_digits policy_digits_of(double magnitude, double loss)
 {
@@ -94,43 +96,42 @@ TESS_HD policy_digits policy_digits_of(double magnitude, double loss)
     const int leading = tess_leading_exponent(magnitude);
     const uint64_t bits = tess_double_bits(magnitude < 0x1p-1022 ? magnitude * 0x1p54 : magnitude);
     const uint64_t m = (bits & fraction) | (fraction + 1);
-    uint64_t room = (uint64_t)(loss * (double)m), differ;
+    uint64_t slack = (uint64_t)(loss * (double)m), differ;
     policy_digits d;
     int place, exponent;
 
-    if (room > 0 && fma(loss, (double)m, -(double)room) < 0.0) { room -= 1; } /* the product was rounded up */
-    differ = (m - room - 1) ^ (m + room);
+    if (slack > 0 && fma(loss, (double)m, -(double)slack) < 0.0) { slack -= 1; } /* the product was rounded up */
+    differ = (m - slack - 1) ^ (m + slack);
     place = tess_leading_exponent((double)(differ & ~(differ >> 1))); /* no rounding changes the leading bit */
     exponent = leading - 52 + place;
-    d.odd = (double)((m + room) >> place);
+    d.odd = (double)((m + slack) >> place);
     d.unit = exponent < -1022 ? tess_power_of_two(exponent + 54) * 0x1p-54 : tess_power_of_two(exponent); /* or Inf */
     return d;
 }
 
-/* What a policy looks at in a granule. */
-typedef struct granule_statistics {
-    int32_t count;                     /* entries */
-    int32_t outside[TESS_MOST_LEVELS]; /* of the range of each level but the first; NaN and Inf always */
+/* What a policy looks at in an item. */
+typedef struct item_statistics {
+    int32_t count;                    /* entries */
+    int32_t outside[TESS_MAX_LEVELS]; /* of the range of each level but the first; NaN and Inf always */
     int32_t not_finite;
-    double smallest,
-        largest; /* magnitudes of entries that are finite and not zero; Inf and 0 where there is none; for policy
-                                 lossless the smallest unit in place of the smallest magnitude */
-} granule_statistics;
+    double smallest, largest; /* magnitudes of entries that are finite and not zero; Inf and 0 where there is none; for
+                                 policy lossless the smallest unit in place of the smallest magnitude */
+} item_statistics;
 
-TESS_HD granule_statistics granule_start(void)
+TESS_HD item_statistics item_start(void)
 {
-    granule_statistics s = {0, {0}, 0, (double)INFINITY, 0.0};
+    item_statistics s = {0, {0}, 0, (double)INFINITY, 0.0};
 
     return s;
 }
 
 /* What is added for a value: `measure` is what ranges are for. */
-TESS_HD void granule_add_measured(granule_statistics *s, const policy_ranges *r, bool finite, double measure,
-                                  double smallest, double largest)
+TESS_HD void item_add_measured(item_statistics *s, const policy_ranges *r, bool finite, double measure, double smallest,
+                               double largest)
 {
     s->count += 1;
     s->not_finite += !finite;
-    for (int l = 1; l < TESS_MOST_LEVELS; l++) {
+    for (int l = 1; l < TESS_MAX_LEVELS; l++) {
         s->outside[l] += !(finite && measure < r->range[l]);
     }
     s->largest = largest > s->largest ? largest : s->largest;
@@ -138,7 +139,7 @@ TESS_HD void granule_add_measured(granule_statistics *s, const policy_ranges *r,
 }
 
 /* lossless: the policy's; a constant where compilers are to leave the other case out. */
-TESS_HD void granule_add(granule_statistics *s, const policy_ranges *r, bool lossless, double value)
+TESS_HD void item_add(item_statistics *s, const policy_ranges *r, bool lossless, double value)
 {
     double magnitude = fabs(value);
     bool finite = magnitude < (double)INFINITY, counts = finite && magnitude > 0.0;
@@ -148,50 +149,51 @@ TESS_HD void granule_add(granule_statistics *s, const policy_ranges *r, bool los
 
         double odd = d.unit < (double)INFINITY ? d.odd : (double)INFINITY; /* not what rounding takes beyond FP64 */
 
-        granule_add_measured(s, r, finite, counts ? odd : 0.0, counts ? d.unit : (double)INFINITY,
-                             counts ? magnitude : 0.0);
+        item_add_measured(s, r, finite, counts ? odd : 0.0, counts ? d.unit : (double)INFINITY,
+                          counts ? magnitude : 0.0);
     } else {
-        granule_add_measured(s, r, finite, magnitude, counts ? magnitude : (double)INFINITY, finite ? magnitude : 0.0);
+        item_add_measured(s, r, finite, magnitude, counts ? magnitude : (double)INFINITY, finite ? magnitude : 0.0);
     }
 }
 
-/* Whether magnitudes over 2^exponent are within a precision's normal numbers, or, for policy lossless, units within its numbers. */
-TESS_HD bool policy_has_room(const policy_limits *limits, const granule_statistics *s, int exponent)
+/* Whether magnitudes over 2^exponent are within a precision's normal numbers, or, for policy lossless, units within its
+ * numbers. */
+TESS_HD bool policy_has_range(const policy_limits *limits, const item_statistics *s, int exponent)
 {
     double scale = tess_power_of_two(-exponent);
 
     return s->largest * scale <= limits->largest && s->smallest * scale >= limits->smallest;
 }
 
-/* The exponent of the scale of a granule at level l: 0 where its values have room as they are. 2^exponent and its
+/* The exponent of the scale of an item at level l: 0 where its values have space as they are. 2^exponent and its
    inverse are normal numbers in FP64. */
-TESS_HD int policy_exponent(const policy_rules *rules, int l, const granule_statistics *s)
+TESS_HD int policy_exponent(const policy_rules *rules, int l, const item_statistics *s)
 {
     int exponent;
 
     if (!rules->scaled[l] || s->not_finite > 0 || s->largest == 0.0) { return 0; }
-    if (policy_has_room(&rules->limits[l], s, 0)) { return 0; }
+    if (policy_has_range(&rules->limits[l], s, 0)) { return 0; }
     exponent = tess_leading_exponent(s->largest) - rules->limits[l].scaled_top;
     return exponent < -1022 ? -1022 : exponent > 1022 ? 1022 : exponent;
 }
 
-/* Whether a granule's values over 2^exponent fit level l. Without a scale they do when each by itself does. */
-TESS_HD bool policy_fits_at(const policy_rules *rules, int l, const granule_statistics *s, int exponent)
+/* Whether an item's values over 2^exponent fit level l. Without a scale they do when each by itself does. */
+TESS_HD bool policy_fits_at(const policy_rules *rules, int l, const item_statistics *s, int exponent)
 {
     const policy_limits *limits = &rules->limits[l];
 
     if (s->not_finite > 0) { return false; }
-    return policy_has_room(limits, s, exponent) ||
+    return policy_has_range(limits, s, exponent) ||
            (rules->allow_underflow && s->largest * tess_power_of_two(-exponent) <= limits->largest);
 }
 
-TESS_HD bool policy_fits(const policy_rules *rules, int l, const granule_statistics *s)
+TESS_HD bool policy_fits(const policy_rules *rules, int l, const item_statistics *s)
 {
     return policy_fits_at(rules, l, s, policy_exponent(rules, l, s));
 }
 
-/* Magnitudes that level l without a scale takes, by any policy but lossless, where every value must be inside: as bits, which are ordered
-   as they are, those below `end`, and of these 0 and what is not below `begin`. */
+/* Magnitudes that level l without a scale takes, by any policy but lossless, where every value must be inside: as bits,
+   which are ordered as they are, those below `end`, and of these 0 and what is not below `begin`. */
 typedef struct policy_span {
     uint64_t begin, end;
 } policy_span;
@@ -215,10 +217,10 @@ TESS_HD bool policy_span_takes(const policy_span *span, double value)
 }
 
 /*
- * Whether enough of a granule is inside. With a whole number of percent both products are integers below 2^53, so the
+ * Whether enough of an item is inside. With a whole number of percent both products are integers below 2^53, so the
  * comparison is exact; another share is taken as the double that it is, and rounds share * count once.
  */
-TESS_HD bool policy_is_inside(const policy_rules *rules, int l, const granule_statistics *s)
+TESS_HD bool policy_is_inside(const policy_rules *rules, int l, const item_statistics *s)
 {
     int32_t outside = s->outside[l];
     double percent = 100.0 * (double)(s->count - outside), count = (double)s->count;
@@ -228,8 +230,9 @@ TESS_HD bool policy_is_inside(const policy_rules *rules, int l, const granule_st
     return percent >= rules->share * count;
 }
 
-/* The lowest level that takes the granule. Levels are below `bound`: where compilers know it, they compute no more than that. */
-TESS_HD int policy_level(const policy_rules *rules, int bound, const granule_statistics *s)
+/* The lowest level that takes the item. Levels are below `bound`: where compilers know it, they compute no more than
+ * that. */
+TESS_HD int policy_level(const policy_rules *rules, int bound, const item_statistics *s)
 {
     for (int l = bound - 1; l > 0; l--) {
         if (l < rules->nlevels && policy_is_inside(rules, l, s) && policy_fits(rules, l, s)) { return l; }

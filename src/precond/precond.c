@@ -156,7 +156,7 @@ bool tess_precond_is_identity(const tess_precond *m)
 /* The dot products of z, in a pass of their own. */
 static tess_status reduce_apart(const tess_precond *m, const double *z, const tess_reduction *reduction)
 {
-    tess_fused dots = {.op = TESS_FUSED_DOT_TWO, .n = m->n, .step = reduction->step, .state = reduction->state};
+    tess_fused dots = {.op = TESS_FUSED_DOT_TWO, .n = m->n, .scalar = reduction->scalar, .state = reduction->state};
 
     if (reduction->ndots == 0) { return TESS_SUCCESS; }
     dots.in[0] = z;
@@ -203,9 +203,9 @@ int64_t tess_precond_bytes(const tess_precond *m)
     return m->ops->bytes ? m->ops->bytes(m) : 0;
 }
 
-void tess_precond_blocks_per_precision(const tess_precond *m, int64_t counts[TESS_MOST_PRECISIONS])
+void tess_precond_blocks_per_precision(const tess_precond *m, int64_t counts[TESS_MAX_PRECISIONS])
 {
-    memset(counts, 0, TESS_MOST_PRECISIONS * sizeof *counts);
+    memset(counts, 0, TESS_MAX_PRECISIONS * sizeof *counts);
     if (m->ops->count_blocks) { m->ops->count_blocks(m, counts); }
 }
 

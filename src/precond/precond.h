@@ -16,7 +16,8 @@ typedef struct tess_precond_ops {
     int *(*number)(tess_precond_options *options, int *most);
     /* Whether the options are possible. The matrix is assembled or a shell, with as many rows as columns. */
     tess_status (*check)(const tess_matrix *a, const tess_precond_options *options);
-    /* Makes m->own for m->matrix. SINGULAR: it is made all the same, and later values may have what these lack. NULL: nothing. */
+    /* Makes m->own for m->matrix. SINGULAR: it is made all the same, and later values may have what these lack. NULL:
+     * nothing. */
     tess_status (*create)(tess_precond *m, const tess_precond_options *options);
     tess_status (*renew)(tess_precond *m); /* for the matrix's new values; NULL: nothing */
     /* z := M^-1 r, r and z of precision `vectors`; reduction->state: of the loop that this is part of, or NULL. */
@@ -48,7 +49,8 @@ struct tess_precond {
     void *own; /* of its kind */
 };
 
-/* As tess_precond_create, but with SINGULAR *out is made all the same: tess_precond_update may succeed on later values. */
+/* As tess_precond_create, but with SINGULAR *out is made all the same: tess_precond_update may succeed on later values.
+ */
 tess_status tess_precond_create_renewable(const tess_matrix *a, const tess_precond_options *options,
                                           tess_precond **out);
 /* The inverse diagonal that fused vector operations apply themselves: FP64 Jacobi's. Else NULL. */
@@ -57,7 +59,8 @@ const double *tess_precond_scale(const tess_precond *m);
 uint64_t tess_precond_revision(const tess_precond *m);
 /* True where z = r: no preconditioner, or none of its own pass. */
 bool tess_precond_is_identity(const tess_precond *m);
-/* z := M^-1 r with dot products of z; r and z have the precision `vectors`, FP64 or FP32 (a reduction goes with FP64 alone). */
+/* z := M^-1 r with dot products of z; r and z have the precision `vectors`, FP64 or FP32 (a reduction goes with FP64
+ * alone). */
 tess_status tess_precond_apply_fused(const tess_precond *m, tess_precision vectors, const void *r, void *z,
                                      const tess_reduction *reduction);
 

@@ -5,8 +5,8 @@
 
 #include "matrix/storage_options.h"
 
-/* A caller's options, or the defaults where they are NULL; the pointer in them leads to *papers. INVALID_ARGUMENT for sizes and reserved
-   words. */
+/* A caller's options, or the defaults where they are NULL; the pointer in them leads to *papers. INVALID_ARGUMENT for
+   sizes and reserved words. */
 tess_status precond_options_take(tess_context *ctx, const tess_precond_options *given, tess_precond_options *out,
                                  tess_papers_storage *papers);
 /* The same for options that are a member of others. */

@@ -126,7 +126,7 @@ static const tess_named_value phase_names[] = {{"other", TESS_PHASE_OTHER},
                                                {"refinement", TESS_PHASE_REFINEMENT},
                                                {NULL, 0}};
 static const tess_named_value layout_names[] = {
-    {"tcki", TESS_LAYOUT_TCKI}, {"resident", TESS_LAYOUT_RESIDENT}, {NULL, 0}};
+    {"grouped", TESS_LAYOUT_GROUPED}, {"tcki", TESS_LAYOUT_GROUPED}, {"resident", TESS_LAYOUT_RESIDENT}, {NULL, 0}};
 static const tess_named_value kernel_names[] = {
     {"default", TESS_KERNEL_DEFAULT}, {"paper", TESS_KERNEL_PAPER}, {NULL, 0}};
 static const tess_named_value narrowing_names[] = {

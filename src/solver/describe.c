@@ -23,10 +23,10 @@ static void describe_precond(const tess_precond *m, tess_solve_result *r)
     r->precond.kind = m ? m->kind : TESS_PRECOND_NONE;
     if (!m || !m->ops->factors || tess_precond_get_factors(m, &factors) != TESS_SUCCESS) { return; }
     r->precond.shift = factors.shift;
-    r->precond.triangle_levels[0] = factors.lower_levels;
-    r->precond.triangle_levels[1] = factors.upper_levels;
-    r->precond.triangle_steps[0] = factors.lower_steps;
-    r->precond.triangle_steps[1] = factors.upper_steps;
+    r->precond.triangle_level_sets[0] = factors.lower_level_sets;
+    r->precond.triangle_level_sets[1] = factors.upper_level_sets;
+    r->precond.triangle_groups[0] = factors.lower_groups;
+    r->precond.triangle_groups[1] = factors.upper_groups;
     r->precond.factorization = factors.factorization;
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/options.h"
 #include "base/two_word.h"
-#include "device/step_common.h"
+#include "device/iteration_end.h"
 #include "format/csr/csr.h"
 #include "solver/narrowing/narrowing.h"
 #include "solver/single_kernel/single_kernel.h"
@@ -18,30 +18,32 @@
 #include "solver/transform.h"
 #include "solver/verify.h"
 
-/* A cycle must bring the true residual down by at least this share of what it was asked for to count as progress; so many
-   cycles in a row may fail to. */
+/* A cycle must bring the true residual down by at least this share of what it was asked for to count as progress; so
+   many cycles in a row may fail to. */
 #define PROGRESS_SHARE 0.5
-/* A cycle that ended because its basis was full counts as progress if the residual fell by more than rounding: slow as it may
-   be, that is how restarted methods go. */
+/* A cycle that ended because its basis was full counts as progress if the residual fell by more than rounding: slow as
+   it may be, that is how restarted methods go. */
 #define RESTART_FACTOR (1.0 - 0x1p-20)
 enum { FRUITLESS_CYCLES = 3 };
 /* A residual within this factor of what the rounding of x itself costs is as good as FP64 gives. */
 #define STAGNATION_FACTOR 64.0
 /* A cycle whose residual norm is outside 2^-300 .. 2^300 works on it scaled by a power of two, so that no inner product
    over- or underflows. The exponent is held to where both the scale and its inverse are normal. */
-enum { UNSCALED_EXPONENT = 300, MOST_EXPONENT = 1000 };
+enum { UNSCALED_EXPONENT = 300, MAX_EXPONENT = 1000 };
 /* The loop stops this much below the tolerance, so that the last rounding of the estimate costs no repair. */
 #define STOP_SHARE 0.999
 /* A cycle on a matrix of lower precision asks for no larger reduction than this many unit roundoffs of that precision,
-   nor than LARGEST_REDUCTION: beyond it the estimate is about the perturbed matrix only. It always asks for progress. */
+   nor than LARGEST_REDUCTION: beyond it the estimate is about the perturbed matrix only. It always asks for progress.
+ */
 #define REDUCTION_ROUNDOFFS 8.0
 #define LARGEST_REDUCTION 0x1p-17
 #define SMALLEST_REDUCTION (0.5 * PROGRESS_SHARE)
-/* A narrowed cycle whose residual norm has not fallen below another power of two for so many iterations has stalled: four times the rows, up to this many or a
-   share of the solve's limit. CG without narrowing on 32 symmetric matrices of 48 to 17,361 rows, to 1e-10 in 10,000 iterations, took up to
-   3.1 times the rows to halve it, and up to 1,023 iterations, but for 2,800 on ex9 and ex33. */
-enum { PATIENT_ROWS = 4, LEAST_PATIENCE = 100, MOST_PATIENCE = 2000, PATIENT_SHARES = 4 };
-_Static_assert((int)MOST_PATIENCE <= (int)WATCH_COUNT, "it has so many bits");
+/* A narrowed cycle whose residual norm has not fallen below another power of two for so many iterations has stalled:
+   four times the rows, up to this many or a share of the solve's limit. CG without narrowing on 32 symmetric matrices
+   of 48 to 17,361 rows, to 1e-10 in 10,000 iterations, took up to 3.1 times the rows to halve it, and up to 1,023
+   iterations, but for 2,800 on ex9 and ex33. */
+enum { STALL_PASSES = 4, MIN_STALL_LIMIT = 100, MAX_STALL_LIMIT = 2000, STALL_SHARES = 4 };
+_Static_assert((int)MAX_STALL_LIMIT <= (int)WATCH_COUNT, "it has so many bits");
 /* Values that storage changes by no more than this are as good as FP64's: about what a sum of a few products loses. */
 #define NEGLIGIBLE_LOSS 0x1p-49
 
@@ -56,7 +58,7 @@ typedef struct solve_run {
     double goal;       /* the norm that the present cycle is to reach */
     bool low_residuals;
     int fruitless;
-    bool patient; /* no cycle stalls any more: one did with nothing narrowed */
+    bool may_stall; /* no cycle stalls any more: one did with nothing narrowed */
     bool low_precision, began_low;
     tess_guard guard; /* a fixed run is never repaired */
     int exponent;     /* the present cycle works on 2^-exponent times the residual */
@@ -69,8 +71,8 @@ static bool is_finite(double v)
     return isfinite(v) != 0;
 }
 
-/* A residual of zero is a proof only where its bound is one: at the ends of the range products vanish or overflow. It may
-   exceed the tolerance (which may be zero) as long as it is below the rounding of b itself. */
+/* A residual of zero is a proof only where its bound is one: at the ends of the range products vanish or overflow. It
+   may exceed the tolerance (which may be zero) as long as it is below the rounding of b itself. */
 bool meets_tolerance(const tess_solve_result *r, const true_residual *now)
 {
     double norm = now->norm, bound = isnan(now->bound) ? 0.0 : now->bound;
@@ -192,8 +194,9 @@ static bool has_fp32_precond(const tess_solver *s)
     return m && m->role.given && m->role.arithmetic == TESS_ARITHMETIC_FP32;
 }
 
-/* Scales the residual where its norm asks for it; exact but for entries that vanish beside the norm. A method with vectors of
-   its own, of low precision perhaps, always gets it near 1, and so does one with a preconditioner in FP32. */
+/* Scales the residual where its norm asks for it; exact but for entries that vanish beside the norm. A method with
+   vectors of its own, of low precision perhaps, always gets it near 1, and so does one with a preconditioner in FP32.
+ */
 static tess_status scale_residual(solve_run *run)
 {
     tess_krylov *k = &run->s->krylov;
@@ -206,7 +209,7 @@ static tess_status scale_residual(solve_run *run)
         abs(exponent) <= UNSCALED_EXPONENT) {
         return TESS_SUCCESS;
     }
-    run->exponent = exponent > MOST_EXPONENT ? MOST_EXPONENT : exponent < -MOST_EXPONENT ? -MOST_EXPONENT : exponent;
+    run->exponent = exponent > MAX_EXPONENT ? MAX_EXPONENT : exponent < -MAX_EXPONENT ? -MAX_EXPONENT : exponent;
     scale.a = ldexp(1.0, -run->exponent);
     return k->ctx->backend->fused(k->ctx, &scale);
 }
@@ -225,14 +228,14 @@ static double low_precision_reduction(const tess_solver *s)
 /* How the loop sees that it stalls; 0: it does not look, where nothing is narrowed or no other tiles would follow. */
 static uint32_t watch_of(const solve_run *run, double norm)
 {
-    const int64_t passes = PATIENT_ROWS * run->s->original->nrows,
-                  share = run->s->options.max_iterations / PATIENT_SHARES;
-    int64_t patience = passes < MOST_PATIENCE ? passes : (int64_t)MOST_PATIENCE;
+    const int64_t passes = STALL_PASSES * run->s->original->nrows,
+                  share = run->s->options.max_iterations / STALL_SHARES;
+    int64_t stall_limit = passes < MAX_STALL_LIMIT ? passes : (int64_t)MAX_STALL_LIMIT;
 
-    if (run->patient || run->guard != TESS_GUARD_REPAIR || !narrowing_is_active(run->s)) { return 0; }
-    patience = share < patience ? share : patience;
-    patience = patience > LEAST_PATIENCE ? patience : (int64_t)LEAST_PATIENCE;
-    return step_watch((uint32_t)patience, 0, (uint32_t)tess_leading_exponent(norm));
+    if (run->may_stall || run->guard != TESS_GUARD_REPAIR || !narrowing_is_active(run->s)) { return 0; }
+    stall_limit = share < stall_limit ? share : stall_limit;
+    stall_limit = stall_limit > MIN_STALL_LIMIT ? stall_limit : (int64_t)MIN_STALL_LIMIT;
+    return stall_watch((uint32_t)stall_limit, 0, (uint32_t)tess_leading_exponent(norm));
 }
 
 static tess_status start_cycle(solve_run *run)
@@ -417,8 +420,8 @@ static bool may_repair(solve_run *run, tess_reason *reason, bool progress)
     return false;
 }
 
-/* A narrowed cycle that got nowhere, that stalled or that should have been the last was misled. One that stalled with nothing narrowed
-   was not: then it is the matrix, and no later cycle is asked to be faster. */
+/* A narrowed cycle that got nowhere, that stalled or that should have been the last was misled. One that stalled with
+   nothing narrowed was not: then it is the matrix, and no later cycle is asked to be faster. */
 static tess_status find_misled(solve_run *run, tess_reason reason, bool progress, bool *misled)
 {
     const bool last = run->goal <= STOP_SHARE * run->result->tolerance;
@@ -428,7 +431,7 @@ static tess_status find_misled(solve_run *run, tess_reason reason, bool progress
               reason != TESS_REASON_ITERATIONS && reason != TESS_REASON_CANCELLED;
     if (run->begin.watch != 0 && reason == TESS_REASON_STAGNATION) {
         TESS_TRY(narrowing_acts(run->s, misled));
-        run->patient = !*misled;
+        run->may_stall = !*misled;
     }
 cleanup:
     return status;
@@ -443,7 +446,9 @@ static tess_status go_on(solve_run *run, const tess_loop_state *end, bool progre
     tess_status status = TESS_SUCCESS;
 
     *goes_on = false;
-    if (end->cancel && repair) { *reason = TESS_REASON_CANCELLED; } /* whatever else ended the loop, the wish stands */
+    if (end->cancel && repair) {
+        *reason = TESS_REASON_CANCELLED;
+    }                           /* whatever else ended the loop, the request stands */
     if (run->now.norm == 0.0) { /* nothing is left to correct, and nothing is proved */
         *reason = TESS_REASON_STAGNATION;
         return TESS_SUCCESS;
@@ -459,7 +464,7 @@ static tess_status go_on(solve_run *run, const tess_loop_state *end, bool progre
     }
     TESS_TRY(find_misled(run, *reason, progress, &misled));
     if (misled) { TESS_TRY(narrowing_stop(run->s)); }
-    /* The next cycle is another: without narrowing, or with patience. */
+    /* The next cycle is another: without narrowing, or without a stall limit. */
     progress = progress || misled || (run->begin.watch != 0 && *reason == TESS_REASON_STAGNATION);
     if (!may_repair(run, reason, progress)) { return TESS_SUCCESS; }
     if (repair && !progress && run->low_precision) { TESS_TRY(escalate(run)); }

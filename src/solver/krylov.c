@@ -22,7 +22,7 @@ static tess_status multiply(const tess_krylov *k, const double *x, double *y, te
                        .x = {.data = y},
                        .y = {.data = reduction.with[0]},
                        .in = {y, reduction.with[0], reduction.with[1]},
-                       .step = reduction.step};
+                       .scalar = reduction.scalar};
     tess_status status = TESS_SUCCESS;
 
     args.reduction.state = k->state;

@@ -29,8 +29,8 @@ typedef struct tess_krylov {
 } tess_krylov;
 
 /*
- * A method: how many vectors it needs, how a cycle starts, what an iteration does (all by enqueueing operations). A method that
- * has `run` does all that itself, and what is after it too.
+ * A method: how many vectors it needs, how a cycle starts, what an iteration does (all by enqueueing operations). A
+ * method that has `run` does all that itself, and what is after it too.
  */
 typedef struct tess_method tess_method;
 struct tess_method {
@@ -45,7 +45,8 @@ struct tess_method {
     tess_status (*start)(tess_krylov *k);
     tess_status (*iterate)(void *krylov);
     tess_status (*finish)(tess_krylov *k); /* d, where iterations do not keep it; NULL: they do */
-    /* A cycle: d from r, with the state that the loop's result holds at first and at the end, and the host's history. */
+    /* A cycle: d from r, with the state that the loop's result holds at first and at the end, and the host's history.
+     */
     tess_status (*run)(tess_solver *s, tess_loop *loop);
     tess_status (*setup)(tess_solver *s); /* in place of solver_setup_storage */
     void (*destroy)(tess_solver *s);
@@ -59,15 +60,15 @@ struct tess_method {
     /* Before that: some of what is low goes up, if *widened; NULL: nothing does. */
     tess_status (*widen)(tess_solver *s, bool *widened);
     int64_t (*bytes)(const tess_solver *s); /* of what is its own on the device; NULL: none */
-    /* A method whose first cycles are in low precision throughout: x is rounded, and krylov.r := b - A x, of that norm, computed
-       in it. NULL: cycles start from the true residual. */
+    /* A method whose first cycles are in low precision throughout: x is rounded, and krylov.r := b - A x, of that norm,
+       computed in it. NULL: cycles start from the true residual. */
     tess_status (*low_residual)(tess_solver *s, const double *b, double *x, double *norm);
 };
 
 /* The method of that kind, or NULL (registry/solvers.c). */
 const tess_method *tess_find_method(tess_solver_kind kind);
 
-/* y = A x, then dots with y, if any, and the step. */
+/* y = A x, then dots with y, if any, and the scalar update. */
 tess_status krylov_spmv(const tess_krylov *k, const double *x, double *y, tess_reduction reduction);
 /* The same for product 0 or 1 of an iteration, which narrows tiles where the solve does. */
 tess_status krylov_narrowed_spmv(const tess_krylov *k, int product, const double *x, double *y,

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A solve by way of a transformed system: rounds of iterative refinement. Each round solves B y = P_r D_r (b - A x) from y = 0
- * and adds D_c P_c^T y to x; the true residual of the original system decides. One round is the rule; more follow where the
- * transformed system met its tolerance and the original one has not.
+ * A solve by way of a transformed system: rounds of iterative refinement. Each round solves B y = P_r D_r (b - A x)
+ * from y = 0 and adds D_c P_c^T y to x; the true residual of the original system decides. One round is the rule; more
+ * follow where the transformed system met its tolerance and the original one has not.
  */
 #include <math.h>
 
 #include "solver/narrowing/narrowing.h"
-#include "solver/sweep/steps.h"
+#include "solver/sweep/schedule.h"
 #include "solver/transform.h"
 #include "solver/transform_parts.h"
 
-/* A round must at least halve the true residual, or else that of the transformed system, which weighs rows otherwise. */
+/* A round must at least halve the true residual, or else that of the transformed system, which weighs rows otherwise.
+ */
 #define PROGRESS_FACTOR 0.5
-enum { MOST_ROUNDS = 10 };
+enum { MAX_ROUNDS = 10 };
 /* A residual within this factor of what the rounding of x itself costs is as good as FP64 gives. */
 #define STAGNATION_FACTOR 64.0
 /* Later rounds ask the transformed system for this share of the reduction that the original one still needs, and for no
@@ -21,7 +22,7 @@ enum { MOST_ROUNDS = 10 };
 #define ROUND_SHARE 0.1
 #define SMALLEST_GOAL 1e-8
 /* Residuals are brought to about 1 by a power of two, held to where its inverse is normal. */
-enum { MOST_EXPONENT = 1000 };
+enum { MAX_EXPONENT = 1000 };
 
 typedef struct refinement {
     tess_solver *s;
@@ -45,7 +46,7 @@ static tess_status map_to_rows(refinement *run, tess_vector *v, double norm, dou
     tess_status status = TESS_SUCCESS;
 
     (void)frexp(norm, &exponent);
-    run->exponent = exponent > MOST_EXPONENT ? MOST_EXPONENT : exponent < -MOST_EXPONENT ? -MOST_EXPONENT : exponent;
+    run->exponent = exponent > MAX_EXPONENT ? MAX_EXPONENT : exponent < -MAX_EXPONENT ? -MAX_EXPONENT : exponent;
     TESS_TRY(tess_vector_scale(ldexp(1.0, -run->exponent), v, TESS_ARITHMETIC_FP64));
     TESS_TRY(tess_matrix_spmv(run->t->to_rows, TESS_OP_NONE, 1.0, v, 0.0, run->t->rhs));
     TESS_TRY(tess_vector_norm2(run->t->rhs, TESS_ARITHMETIC_FP64, mapped));
@@ -158,7 +159,7 @@ static void add_results(refinement *run, const tess_solve_result *inner)
     r->iterations += inner->iterations;
     narrowing_add_report(&run->t->inner->papers_result, &run->s->papers_result);
     r->refinements += inner->refinements;
-    steps_add(&r->jacobi.steps, &inner->jacobi.steps);
+    schedule_add(&r->jacobi.schedule, &inner->jacobi.schedule);
     r->timed = inner->timed;
     for (int p = 0; p < TESS_PHASE_COUNT; p++) {
         r->phase_seconds[p] += inner->phase_seconds[p];
@@ -193,8 +194,8 @@ cleanup:
     return status;
 }
 
-/* x + D_c P_c^T y is judged before it replaces x. A correction that the transformed system calls good is taken even where the
-   residual norm rises for once; so is an iterate that the caller wants as it is. */
+/* x + D_c P_c^T y is judged before it replaces x. A correction that the transformed system calls good is taken even
+   where the residual norm rises for once; so is an iterate that the caller wants as it is. */
 static tess_status judge_round(refinement *run, const tess_solve_result *inner, bool *accepted)
 {
     solver_transform *t = run->t;
@@ -231,7 +232,7 @@ static tess_status measure_progress(refinement *run, double norm_before, bool *p
 static bool may_refine(const refinement *run, int round, bool useful, tess_reason *reason)
 {
     const tess_solve_options *o = &run->s->options;
-    bool repair = o->guard == TESS_GUARD_REPAIR && !steps_are_counted(&o->jacobi.steps), solved = *reason > 0;
+    bool repair = o->guard == TESS_GUARD_REPAIR && !schedule_is_counted(&o->jacobi.schedule), solved = *reason > 0;
 
     if (run->cancelled && repair) {
         *reason = TESS_REASON_CANCELLED;
@@ -246,7 +247,7 @@ static bool may_refine(const refinement *run, int round, bool useful, tess_reaso
         if (solved) { *reason = TESS_REASON_ITERATIONS; }
         return false;
     }
-    if (repair && useful && round + 1 < MOST_ROUNDS) { return true; }
+    if (repair && useful && round + 1 < MAX_ROUNDS) { return true; }
     if (solved) {
         bool floor = repair && run->now.norm <= STAGNATION_FACTOR * run->now.rounding;
 

@@ -11,8 +11,8 @@ typedef struct solve_papers {
     tess_papers_storage storage, squares;
 } solve_papers;
 
-/* A caller's options, or the defaults where they are NULL; their pointers lead into *papers. INVALID_ARGUMENT for sizes, reserved
-   words and limits. */
+/* A caller's options, or the defaults where they are NULL; their pointers lead into *papers. INVALID_ARGUMENT for
+   sizes, reserved words and limits. */
 tess_status solve_options_take(tess_context *ctx, const tess_solve_options *given, tess_solve_options *out,
                                solve_papers *papers);
 /* Takes over tolerances, limits, guard and monitor. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The solver object: set-up in solver.c, solves in guard.c; those of a transformed system in transform.c and refine.c. */
+/* The solver object: set-up in solver.c, solves in guard.c; those of a transformed system in transform.c and refine.c.
+ */
 #ifndef TESS_SOLVER_SOLVER_H
 #define TESS_SOLVER_SOLVER_H
 
@@ -63,8 +64,8 @@ bool meets_tolerance(const tess_solve_result *r, const true_residual *now);
 void finish_result(const tess_solver *s, const true_residual *now, tess_reason reason, double start,
                    tess_solve_result *r);
 
-/* The clock of phases, where the options ask for one (phases.c): it starts with a solve, what is between two loops is no phase of theirs,
-   and at the end the result gets the times; solve_seconds stands there by then. */
+/* The clock of phases, where the options ask for one (phases.c): it starts with a solve, what is between two loops is
+   no phase of theirs, and at the end the result gets the times; solve_seconds stands there by then. */
 tess_status solver_start_clock(tess_solver *s);
 tess_status solver_pause_clock(const tess_solver *s);
 tess_status solver_stop_clock(const tess_solver *s, double refinement_seconds, tess_solve_result *r);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Set-up of a transformed system B y = c with B = P_r D_r A D_c P_c^T, c = P_r D_r b and x = D_c P_c^T y. The matrix comes from
- * the orderings; the two maps between vectors are matrices of one entry per row, so that they run on every device.
+ * Set-up of a transformed system B y = c with B = P_r D_r A D_c P_c^T, c = P_r D_r b and x = D_c P_c^T y. The matrix
+ * comes from the orderings; the two maps between vectors are matrices of one entry per row, so that they run on every
+ * device.
  */
 #include "solver/transform.h"
 
@@ -97,7 +98,8 @@ cleanup:
     return status;
 }
 
-/* c = to_rows b: entry i is row_scale[r] b[r] with r = rows[i]; x = from_columns y: entry columns[i] is col_scale times y_i. */
+/* c = to_rows b: entry i is row_scale[r] b[r] with r = rows[i]; x = from_columns y: entry columns[i] is col_scale times
+ * y_i. */
 static tess_status make_maps(tess_context *ctx, const system_order *o, solver_transform *t)
 {
     int32_t *place = NULL;

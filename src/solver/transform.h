@@ -8,7 +8,7 @@
 /* Whether a solve with these options needs what is here. */
 bool wants_transform(const tess_solve_options *options);
 
-/* Set-up of s->transform and of the room for the history; `given` must be NULL. Errors: UNSUPPORTED (shell matrix, a
+/* Set-up of s->transform and of the space for the history; `given` must be NULL. Errors: UNSUPPORTED (shell matrix, a
    preconditioner of the caller's), SINGULAR, OUT_OF_RANGE, memory. */
 tess_status setup_transform(tess_solver *s, const tess_precond *given);
 void destroy_transform(tess_context *ctx, solver_transform *t);

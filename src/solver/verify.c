@@ -25,8 +25,8 @@ static tess_status residual_pass(const tess_matrix *a, const double *b, const do
 
 /*
  * Norm and bound, each from a pass at a scale where its squares are in range: after cancellation the bound may be far
- * larger than the norm. The bound covers the rows' errors, the rounding of each row's square (in two words: far below u)
- * and of the square root.
+ * larger than the norm. The bound covers the rows' errors, the rounding of each row's square (in two words: far below
+ * u) and of the square root.
  */
 static tess_status residual_of_assembled(const tess_matrix *a, const double *b, const double *x, double *residual,
                                          true_residual *out)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A triangle that is solved level by level, as backends see it: a whole one, or a leaf of one in recursive blocks. */
+/* A triangle that is solved level set by level set, as backends see it: a whole one, or a leaf of one in recursive
+ * blocks. */
 #ifndef TESS_TRIANGULAR_LEAF_H
 #define TESS_TRIANGULAR_LEAF_H
 
@@ -11,34 +12,36 @@
 
 #include "base/loop_state.h"
 
-/* Positions begin .. end - 1 of a schedule, on the host: rows of one level, to be shared by threads, or rows for one thread. */
+/* Positions begin .. end - 1 of a schedule, on the host: rows of one level set, to be shared by threads, or rows for
+ * one thread. */
 typedef struct level_run {
     int64_t begin, end;
     bool shared;
 } level_run;
 
 /*
- * Rows and columns first .. first + n - 1 of a triangle with ones on its diagonal, which are not stored. Position p of the
- * schedule is row row[p]; its entries are row_ptr[p] .. row_ptr[p + 1] - 1, their columns ascend. Rows that a row needs have
- * earlier positions. Arrays are on the device of the context, but for `runs`.
+ * Rows and columns first .. first + n - 1 of a triangle with ones on its diagonal, which are not stored. Position p of
+ * the schedule is row row[p]; its entries are row_ptr[p] .. row_ptr[p + 1] - 1, their columns ascend. Rows that a row
+ * needs have earlier positions. Arrays are on the device of the context, but for `runs`.
  */
 typedef struct triangle_leaf {
     int64_t first, n, nnz;
-    int64_t levels;   /* rows of a level do not need each other */
-    int32_t *row;     /* n */
-    void *row_ptr;    /* n + 1 offsets of row_ptr_bits */
-    int row_ptr_bits; /* 32 or 64 */
-    int32_t *col_ind; /* nnz, counted from the first column of the whole triangle */
-    void *val;        /* nnz values of `precision` */
-    int64_t *source;  /* nnz: where the values come from */
-    level_run *runs;  /* nruns, on the host; of CPU contexts */
+    int64_t level_sets; /* rows of a level set do not need each other */
+    int32_t *row;       /* n */
+    void *row_ptr;      /* n + 1 offsets of row_ptr_bits */
+    int row_ptr_bits;   /* 32 or 64 */
+    int32_t *col_ind;   /* nnz, counted from the first column of the whole triangle */
+    void *val;          /* nnz values of `precision` */
+    int64_t *source;    /* nnz: where the values come from */
+    level_run *runs;    /* nruns, on the host; of CPU contexts */
     int64_t nruns;
-    void *room; /* the backend's own for solves; NULL on the host */
-    int64_t room_bytes;
+    void *workspace; /* the backend's own for solves; NULL on the host */
+    int64_t workspace_bytes;
     tess_precision precision;
 } triangle_leaf;
 
-/* x := T^-1 b on the leaf's rows; x before them holds the solution already. b may be x. FP64 vectors of the whole triangle. */
+/* x := T^-1 b on the leaf's rows; x before them holds the solution already. b may be x. FP64 vectors of the whole
+ * triangle. */
 typedef struct triangle_args {
     const double *b;
     double *x;

@@ -8,11 +8,11 @@
 
 #include "device/host/host.h"
 
-/* Levels are merged in chunks, apart from each other: so many at most, of so many levels at least. Rewritten rows have so many times
-   the entries of the rows as they were at most. */
-enum { MOST_CHUNKS = 16, LEVELS_OF_CHUNK = 64, MOST_FILL = 12 };
-/* Threads have a chunk each where levels have fewer rows than this for every chunk: they would wait for one another longer than a
-   level takes. Else they share the rows of a level, so many at a time. */
+/* Level sets are merged in chunks, apart from each other: so many at most, of so many level sets at least. Rewritten
+   rows have so many times the entries of the rows as they were at most. */
+enum { MAX_CHUNKS = 16, LEVEL_SETS_OF_CHUNK = 64, MAX_FILL = 12 };
+/* Threads have a chunk each where level sets have fewer rows than this for every chunk: they would wait for one another
+   longer than a level set takes. Else they share the rows of a level set, so many at a time. */
 enum { ROWS_TO_SHARE = 64, ROWS_AT_ONCE = 8 };
 /* Rows at hand get their places once they have more entries than this. */
 enum { ENTRIES_AT_HAND = 4096 };
@@ -24,14 +24,14 @@ typedef struct merge_task {
     const triangle_pattern *p;
     const double *val;
     const merge_rule *rule;
-    const int32_t *level; /* of each row */
-    const int32_t *place; /* of each row: its position */
-    const int64_t *plain; /* levels + 1: entries of the levels before as they are, with those of b */
-    int64_t longest;      /* of the rows' entries: more than this no row may have */
+    const int32_t *level_set; /* of each row */
+    const int32_t *place;     /* of each row: its position */
+    const int64_t *plain;     /* level sets + 1: entries of the level sets before as they are, with those of b */
+    int64_t longest;          /* of the rows' entries: more than this no row may have */
     bool keep;
 } merge_task;
 
-/* A level's rows on their way: what threads that share them have taken. */
+/* A level set's rows on their way: what threads that share them have taken. */
 typedef struct merge_pass {
     int64_t rows, entries;
     int failed;
@@ -44,33 +44,33 @@ typedef struct merge_team {
 } merge_team;
 
 /* What a thread has for itself: a row, or some, before they have a place among all. */
-typedef struct merge_hand {
+typedef struct merge_worker {
     merge_team *team;
     unsigned passes;
     bool first;    /* of the team: clears passes */
     int32_t *slot; /* n + rows of the chunk: where a row has an index, counted from its start */
     int32_t *index;
     double *val;
-    int64_t used, room; /* entries; those where the row at hand ends */
+    int64_t used, limit; /* entries; those where the row at hand ends */
     double growth, largest;
-} merge_hand;
+} merge_worker;
 
 /* A chunk at work; threads that share its rows have one each, all the same. */
 typedef struct merge_chunk {
     const merge_task *task;
     merged_rows *m;
-    int64_t first, end; /* levels */
-    int64_t group;      /* first level of the open group */
-    int64_t used, room; /* entries: those written, and those that the level may have */
-    int64_t most, last; /* where the open group's end: MOST_FILL times its entries as they were; and the chunk's */
-    double cost;        /* of the open group: its step and the entries more */
+    int64_t first, end;  /* level sets */
+    int64_t group;       /* first level set of the open group */
+    int64_t used, limit; /* entries: those written, and those that the level set may have */
+    int64_t most, last;  /* where the open group's end: MAX_FILL times its entries as they were; and the chunk's */
+    double cost;         /* of the open group: its step and the entries more */
 } merge_chunk;
 
 void merge_release(tess_context *ctx, merged_rows *m)
 {
-    tess_host_release(ctx, m->begin, m->levels + 1, sizeof *m->begin);
-    tess_host_release(ctx, m->opens, m->levels, sizeof *m->opens);
-    tess_host_release(ctx, m->level_at, m->levels + 1, sizeof *m->level_at);
+    tess_host_release(ctx, m->begin, m->level_sets + 1, sizeof *m->begin);
+    tess_host_release(ctx, m->opens, m->level_sets, sizeof *m->opens);
+    tess_host_release(ctx, m->level_set_at, m->level_sets + 1, sizeof *m->level_set_at);
     tess_host_release(ctx, m->row, m->n, sizeof *m->row);
     tess_host_release(ctx, m->start, m->n, sizeof *m->start);
     tess_host_release(ctx, m->length, m->n, sizeof *m->length);
@@ -86,41 +86,41 @@ void merge_release_entries(tess_context *ctx, merged_rows *m)
     m->val = NULL;
 }
 
-/* ---- levels ---- */
+/* ---- level sets ---- */
 
-tess_status merge_open(tess_context *ctx, const triangle_pattern *p, const level_schedule *levels, merged_rows *m)
+tess_status merge_open(tess_context *ctx, const triangle_pattern *p, const level_schedule *level_sets, merged_rows *m)
 {
     level_schedule own = {0};
     tess_status status = TESS_SUCCESS;
 
     *m = (merged_rows){0};
-    if (!levels) {
-        TESS_TRY(levels_find_each(ctx, p, &own));
-        levels = &own;
+    if (!level_sets) {
+        TESS_TRY(level_sets_find_each(ctx, p, &own));
+        level_sets = &own;
     }
-    m->n = levels->n;
-    m->levels = levels->levels;
+    m->n = level_sets->n;
+    m->level_sets = level_sets->level_sets;
     TESS_TRY(tess_host_allocate(ctx, m->n, sizeof *m->row, (void **)&m->row));
-    memcpy(m->row, levels->order, (size_t)m->n * sizeof *m->row);
-    m->capacity = MOST_FILL * (p->row_ptr[p->n] + p->n);
-    TESS_TRY(tess_host_allocate(ctx, m->levels + 1, sizeof *m->begin, (void **)&m->begin));
-    TESS_TRY(tess_host_allocate(ctx, m->levels, sizeof *m->opens, (void **)&m->opens));
-    TESS_TRY(tess_host_allocate(ctx, m->levels + 1, sizeof *m->level_at, (void **)&m->level_at));
+    memcpy(m->row, level_sets->order, (size_t)m->n * sizeof *m->row);
+    m->capacity = MAX_FILL * (p->row_ptr[p->n] + p->n);
+    TESS_TRY(tess_host_allocate(ctx, m->level_sets + 1, sizeof *m->begin, (void **)&m->begin));
+    TESS_TRY(tess_host_allocate(ctx, m->level_sets, sizeof *m->opens, (void **)&m->opens));
+    TESS_TRY(tess_host_allocate(ctx, m->level_sets + 1, sizeof *m->level_set_at, (void **)&m->level_set_at));
     TESS_TRY(tess_host_allocate(ctx, m->n, sizeof *m->start, (void **)&m->start));
     TESS_TRY(tess_host_allocate(ctx, m->n, sizeof *m->length, (void **)&m->length));
-    for (int64_t l = 0; l < m->levels; l++) {
-        m->level_at[l] = levels->runs[l].begin;
+    for (int64_t l = 0; l < m->level_sets; l++) {
+        m->level_set_at[l] = level_sets->runs[l].begin;
     }
-    m->level_at[m->levels] = m->n;
+    m->level_set_at[m->level_sets] = m->n;
 cleanup:
-    levels_release(ctx, &own);
+    level_sets_release(ctx, &own);
     return status;
 }
 
 /* ---- rows ---- */
 
-/* Adds to the row that begins at `start`; `at` is the index's slot. False: no room. */
-static bool add(merge_hand *h, int64_t start, int64_t at, int32_t index, double value)
+/* Adds to the row that begins at `start`; `at` is the index's slot. False: no space. */
+static bool add(merge_worker *h, int64_t start, int64_t at, int32_t index, double value)
 {
     const int64_t place = start + h->slot[at];
 
@@ -128,7 +128,7 @@ static bool add(merge_hand *h, int64_t start, int64_t at, int32_t index, double 
         h->val[place] += value;
         return true;
     }
-    if (h->used == h->room) { return false; }
+    if (h->used == h->limit) { return false; }
     h->slot[at] = (int32_t)(h->used - start);
     h->index[h->used] = index;
     h->val[h->used++] = value;
@@ -136,10 +136,10 @@ static bool add(merge_hand *h, int64_t start, int64_t at, int32_t index, double 
 }
 
 /* Adds factor times the entries of a rewritten row. */
-static bool add_row(const merge_chunk *c, merge_hand *h, int64_t start, double factor, int64_t source)
+static bool add_row(const merge_chunk *c, merge_worker *h, int64_t start, double factor, int64_t source)
 {
     const merged_rows *m = c->m;
-    const int64_t begin = m->start[source], end = begin + m->length[source], first = m->level_at[c->first];
+    const int64_t begin = m->start[source], end = begin + m->length[source], first = m->level_set_at[c->first];
 
     for (int64_t k = begin; k < end; k++) {
         const int32_t index = m->index[k];
@@ -151,7 +151,7 @@ static bool add_row(const merge_chunk *c, merge_hand *h, int64_t start, double f
 }
 
 /* Whether a row of the open group, written from `start` on, keeps to the rule; `before`: its magnitudes as it was. */
-static bool judge_row(const merge_rule *rule, merge_hand *h, int64_t start, double before, bool limited)
+static bool judge_row(const merge_rule *rule, merge_worker *h, int64_t start, double before, bool limited)
 {
     double after = 0.0;
 
@@ -167,8 +167,9 @@ static bool judge_row(const merge_rule *rule, merge_hand *h, int64_t start, doub
     return true;
 }
 
-/* Rewrites the row at a position, which then begins at m->start of all that the thread has at hand. False: it grows too much. */
-static bool rewrite_row(const merge_chunk *c, merge_hand *h, int64_t position, bool limited)
+/* Rewrites the row at a position, which then begins at m->start of all that the thread has at hand. False: it grows too
+ * much. */
+static bool rewrite_row(const merge_chunk *c, merge_worker *h, int64_t position, bool limited)
 {
     const merge_task *t = c->task;
     merged_rows *m = c->m;
@@ -177,12 +178,12 @@ static bool rewrite_row(const merge_chunk *c, merge_hand *h, int64_t position, b
     bool merged = false;
     double before = 1.0;
 
-    h->room = start + t->longest;
+    h->limit = start + t->longest;
     m->start[position] = start;
-    if (!add(h, start, n + position - m->level_at[c->first], (int32_t)n + row, 1.0)) { return false; }
+    if (!add(h, start, n + position - m->level_set_at[c->first], (int32_t)n + row, 1.0)) { return false; }
     for (int64_t k = t->p->row_ptr[row]; k < t->p->row_ptr[row + 1]; k++) {
         const int32_t j = t->p->col_ind[k];
-        const bool inside = t->level[j] >= c->group;
+        const bool inside = t->level_set[j] >= c->group;
 
         before += fabs(t->val[k]);
         merged = merged || inside;
@@ -195,7 +196,7 @@ static bool rewrite_row(const merge_chunk *c, merge_hand *h, int64_t position, b
 }
 
 /* Gives the rows at hand, at positions begin .. end - 1, a place among all. False: there is none. */
-static bool place_rows(const merge_chunk *c, merge_hand *h, merge_pass *pass, int64_t begin, int64_t end)
+static bool place_rows(const merge_chunk *c, merge_worker *h, merge_pass *pass, int64_t begin, int64_t end)
 {
     merged_rows *m = c->m;
     int64_t taken = 0;
@@ -205,7 +206,7 @@ static bool place_rows(const merge_chunk *c, merge_hand *h, merge_pass *pass, in
         taken = pass->entries;
         pass->entries += h->used;
     }
-    if (taken + h->used > c->room) { return false; }
+    if (taken + h->used > c->limit) { return false; }
     memcpy(m->index + c->used + taken, h->index, (size_t)h->used * sizeof *h->index);
     memcpy(m->val + c->used + taken, h->val, (size_t)h->used * sizeof *h->val);
     for (int64_t p = begin; p < end; p++) {
@@ -216,7 +217,7 @@ static bool place_rows(const merge_chunk *c, merge_hand *h, merge_pass *pass, in
 }
 
 /* Rewrites the rows at positions begin .. end - 1. False: there is no place for them, or they grow too much. */
-static bool rewrite_rows(const merge_chunk *c, merge_hand *h, merge_pass *pass, int64_t begin, int64_t end,
+static bool rewrite_rows(const merge_chunk *c, merge_worker *h, merge_pass *pass, int64_t begin, int64_t end,
                          bool limited)
 {
     h->used = 0;
@@ -229,9 +230,9 @@ static bool rewrite_rows(const merge_chunk *c, merge_hand *h, merge_pass *pass, 
     return true;
 }
 
-/* ---- levels, by one thread or by all ---- */
+/* ---- level sets, by one thread or by all ---- */
 
-static merge_pass *next_pass(merge_hand *h)
+static merge_pass *next_pass(merge_worker *h)
 {
     h->passes += 1;
     if (h->first) { h->team->pass[(h->passes + 1) % PASSES] = (merge_pass){0}; }
@@ -260,17 +261,17 @@ static bool has_failed(const merge_pass *pass)
     return failed != 0;
 }
 
-static void wait_for_all(const merge_hand *h)
+static void wait_for_all(const merge_worker *h)
 {
     if (h->team->shares) {
 #pragma omp barrier
     }
 }
 
-/* Rewrites a level's rows within the open group. */
-static bool rewrite_level(merge_chunk *c, merge_hand *h, int64_t level, bool limited)
+/* Rewrites a level set's rows within the open group. */
+static bool rewrite_level_set(merge_chunk *c, merge_worker *h, int64_t level_set, bool limited)
 {
-    const int64_t begin = c->m->level_at[level], end = c->m->level_at[level + 1];
+    const int64_t begin = c->m->level_set_at[level_set], end = c->m->level_set_at[level_set + 1];
     merge_pass *pass = next_pass(h);
 
     for (int64_t p = begin + take_rows(pass); p < end && !has_failed(pass); p = begin + take_rows(pass)) {
@@ -287,15 +288,15 @@ static bool rewrite_level(merge_chunk *c, merge_hand *h, int64_t level, bool lim
 
 /* ---- groups ---- */
 
-/* Lets the open group have the level too, if that costs no more than its levels cost on average. */
-static bool join(merge_chunk *c, merge_hand *h, int64_t level, int64_t plain)
+/* Lets the open group have the level set too, if that costs no more than its level sets cost on average. */
+static bool join(merge_chunk *c, merge_worker *h, int64_t level_set, int64_t plain)
 {
-    const int64_t used = c->used, most = c->most + MOST_FILL * plain;
+    const int64_t used = c->used, most = c->most + MAX_FILL * plain;
     const double growth = h->growth, largest = h->largest;
-    const double fair = (double)plain + c->cost / (double)(level - c->group);
+    const double fair = (double)plain + c->cost / (double)(level_set - c->group);
 
-    c->room = (double)(most - used) > fair ? (int64_t)fair : most - used;
-    if (rewrite_level(c, h, level, true)) {
+    c->limit = (double)(most - used) > fair ? (int64_t)fair : most - used;
+    if (rewrite_level_set(c, h, level_set, true)) {
         c->cost += (double)(c->used - used - plain);
         c->most = most;
         return true;
@@ -305,14 +306,14 @@ static bool join(merge_chunk *c, merge_hand *h, int64_t level, int64_t plain)
     return false;
 }
 
-static void open_group(merge_chunk *c, int64_t level, int64_t plain)
+static void open_group(merge_chunk *c, int64_t level_set, int64_t plain)
 {
-    c->group = level;
+    c->group = level_set;
     c->cost = c->task->rule->step;
-    c->most = c->used + MOST_FILL * plain;
+    c->most = c->used + MAX_FILL * plain;
 }
 
-static void merge_chunk_levels(merge_chunk c, merge_hand *h)
+static void merge_chunk_level_sets(merge_chunk c, merge_worker *h)
 {
     const merge_task *t = c.task;
     merged_rows *m = c.m;
@@ -325,22 +326,22 @@ static void merge_chunk_levels(merge_chunk c, merge_hand *h)
         if (!t->keep && h->first) { m->opens[l] = !joins; }
         if (!joins) { open_group(&c, l, plain); }
         if (joins && !t->keep) { continue; }
-        c.room = c.last - c.used;
-        (void)rewrite_level(&c, h, l, false); /* has room */
+        c.limit = c.last - c.used;
+        (void)rewrite_level_set(&c, h, l, false); /* has space */
     }
 }
 
 /* Chunks have about the same number of entries each. Returns how many there are; `first`: of each, and the end. */
 static int cut_chunks(const merge_task *t, const merged_rows *m, int64_t *first)
 {
-    const int64_t total = t->plain[m->levels], most = m->levels / LEVELS_OF_CHUNK;
-    const int64_t count = most < 1 ? 1 : most < MOST_CHUNKS ? most : MOST_CHUNKS;
+    const int64_t total = t->plain[m->level_sets], most = m->level_sets / LEVEL_SETS_OF_CHUNK;
+    const int64_t count = most < 1 ? 1 : most < MAX_CHUNKS ? most : MAX_CHUNKS;
     int chunks = 0;
 
-    for (int64_t l = 0; l < m->levels; l++) {
+    for (int64_t l = 0; l < m->level_sets; l++) {
         if (t->plain[l] * count >= chunks * total && chunks < count) { first[chunks++] = l; }
     }
-    first[chunks] = m->levels;
+    first[chunks] = m->level_sets;
     return chunks;
 }
 
@@ -350,7 +351,7 @@ static int64_t widest_chunk(const merged_rows *m, const int64_t *first, int chun
     int64_t widest = 0;
 
     for (int i = 0; i < chunks; i++) {
-        const int64_t rows = m->level_at[first[i + 1]] - m->level_at[first[i]];
+        const int64_t rows = m->level_set_at[first[i + 1]] - m->level_set_at[first[i]];
 
         if (rows > widest) { widest = rows; }
     }
@@ -361,8 +362,8 @@ static void list_groups(merged_rows *m)
 {
     m->groups = 0;
     m->entries = 0;
-    for (int64_t l = 0; l < m->levels; l++) {
-        if (m->opens[l]) { m->begin[m->groups++] = m->level_at[l]; }
+    for (int64_t l = 0; l < m->level_sets; l++) {
+        if (m->opens[l]) { m->begin[m->groups++] = m->level_set_at[l]; }
     }
     m->begin[m->groups] = m->n;
     for (int64_t p = 0; p < m->n; p++) {
@@ -370,30 +371,30 @@ static void list_groups(merged_rows *m)
     }
 }
 
-/* Each chunk has room for MOST_FILL times its entries. */
+/* Each chunk has space for MAX_FILL times its entries. */
 static merge_chunk make_chunk(const merge_task *t, merged_rows *m, int64_t first, int64_t end)
 {
     return (merge_chunk){.task = t,
                          .m = m,
                          .first = first,
                          .end = end,
-                         .used = MOST_FILL * t->plain[first],
-                         .last = MOST_FILL * t->plain[end]};
+                         .used = MAX_FILL * t->plain[first],
+                         .last = MAX_FILL * t->plain[end]};
 }
 
-/* The work space of threads: slots, and rows at hand. */
-typedef struct merge_desk {
+/* The workspace of threads: slots, and rows at hand. */
+typedef struct merge_workspace {
     int64_t places, taken; /* one for each thread that has work */
     int64_t slots, entries;
     int32_t *slot, *index;
     double *val;
-} merge_desk;
+} merge_workspace;
 
-static tess_status make_desk(tess_context *ctx, int64_t places, int64_t slots, int64_t longest, merge_desk *d)
+static tess_status make_workspace(tess_context *ctx, int64_t places, int64_t slots, int64_t longest, merge_workspace *d)
 {
     tess_status status = TESS_SUCCESS;
 
-    *d = (merge_desk){.places = places, .slots = slots, .entries = ENTRIES_AT_HAND + longest};
+    *d = (merge_workspace){.places = places, .slots = slots, .entries = ENTRIES_AT_HAND + longest};
     TESS_TRY(tess_host_allocate(ctx, places * d->slots, sizeof *d->slot, (void **)&d->slot));
     TESS_TRY(tess_host_allocate(ctx, places * d->entries, sizeof *d->index, (void **)&d->index));
     status = tess_host_allocate(ctx, places * d->entries, sizeof *d->val, (void **)&d->val);
@@ -401,17 +402,17 @@ cleanup:
     return status;
 }
 
-static void release_desk(tess_context *ctx, merge_desk *d)
+static void release_workspace(tess_context *ctx, merge_workspace *d)
 {
     tess_host_release(ctx, d->slot, d->places * d->slots, sizeof *d->slot);
     tess_host_release(ctx, d->index, d->places * d->entries, sizeof *d->index);
     tess_host_release(ctx, d->val, d->places * d->entries, sizeof *d->val);
 }
 
-/* A place at the desk, cleared. */
-static merge_hand take_place(merge_desk *d, merge_team *team)
+/* A thread's part of the workspace, cleared. */
+static merge_worker take_worker(merge_workspace *d, merge_team *team)
 {
-    merge_hand h = {.team = team, .growth = 1.0};
+    merge_worker h = {.team = team, .growth = 1.0};
     int64_t turn = 0;
 
 #pragma omp atomic capture
@@ -426,7 +427,7 @@ static merge_hand take_place(merge_desk *d, merge_team *team)
 
 /* Chunks that `first` tells of, by threads: one each, or all of them one after another. */
 static void merge_chunks(const merge_task *t, const int64_t *first, int chunks, bool shares, int threads,
-                         merge_desk *desk, merged_rows *m)
+                         merge_workspace *workspace, merged_rows *m)
 {
     merge_team all = {.shares = true};
     double growth = 1.0, largest = 0.0;
@@ -434,18 +435,18 @@ static void merge_chunks(const merge_task *t, const int64_t *first, int chunks, 
 #pragma omp parallel num_threads(threads) reduction(max : growth, largest) if (threads > 1)
     {
         merge_team one = {.shares = false};
-        merge_hand h = {.growth = 1.0};
+        merge_worker h = {.growth = 1.0};
 
         if (shares) {
-            h = take_place(desk, &all);
+            h = take_worker(workspace, &all);
             for (int i = 0; i < chunks; i++) {
-                merge_chunk_levels(make_chunk(t, m, first[i], first[i + 1]), &h);
+                merge_chunk_level_sets(make_chunk(t, m, first[i], first[i + 1]), &h);
             }
         } else {
 #pragma omp for schedule(dynamic, 1)
             for (int i = 0; i < chunks; i++) {
-                if (!h.slot) { h = take_place(desk, &one); }
-                merge_chunk_levels(make_chunk(t, m, first[i], first[i + 1]), &h);
+                if (!h.slot) { h = take_worker(workspace, &one); }
+                merge_chunk_level_sets(make_chunk(t, m, first[i], first[i + 1]), &h);
             }
         }
         growth = h.growth;
@@ -461,23 +462,25 @@ bool merge_keeps(const merged_rows *m, const merge_rule *rule)
     return m->growth <= rule->growth && m->largest <= rule->largest;
 }
 
-/* Levels and positions of rows, and the entries of levels. */
-static void number_rows(const triangle_pattern *p, const merged_rows *m, int32_t *level, int32_t *place, int64_t *plain)
+/* Level sets and positions of rows, and the entries of level sets. */
+static void number_rows(const triangle_pattern *p, const merged_rows *m, int32_t *level_set, int32_t *place,
+                        int64_t *plain)
 {
     plain[0] = 0;
-    for (int64_t l = 0; l < m->levels; l++) {
-        plain[l + 1] = plain[l] + m->level_at[l + 1] - m->level_at[l];
-        for (int64_t q = m->level_at[l]; q < m->level_at[l + 1]; q++) {
+    for (int64_t l = 0; l < m->level_sets; l++) {
+        plain[l + 1] = plain[l] + m->level_set_at[l + 1] - m->level_set_at[l];
+        for (int64_t q = m->level_set_at[l]; q < m->level_set_at[l + 1]; q++) {
             const int32_t row = m->row[q];
 
-            level[row] = (int32_t)l;
+            level_set[row] = (int32_t)l;
             place[row] = (int32_t)q;
             plain[l + 1] += p->row_ptr[row + 1] - p->row_ptr[row];
         }
     }
 }
 
-/* The most entries that a row may have at hand: as it was, or as the rule has it, or, with groups that stay, as it is. */
+/* The most entries that a row may have at hand: as it was, or as the rule has it, or, with groups that stay, as it is.
+ */
 static int64_t longest_row(const triangle_pattern *p, const merged_rows *m, const merge_rule *rule, bool keep)
 {
     int64_t longest = rule->longest < 2 * m->n ? rule->longest : 2 * m->n;
@@ -493,10 +496,10 @@ static int64_t longest_row(const triangle_pattern *p, const merged_rows *m, cons
 tess_status merge_rewrite(tess_context *ctx, const triangle_pattern *p, const double *val, const merge_rule *rule,
                           bool keep, merged_rows *m)
 {
-    int32_t *level = NULL, *place = NULL;
-    int64_t first[MOST_CHUNKS + 1], *plain = NULL;
+    int32_t *level_set = NULL, *place = NULL;
+    int64_t first[MAX_CHUNKS + 1], *plain = NULL;
     merge_task task = {.p = p, .val = val, .rule = rule, .longest = longest_row(p, m, rule, keep), .keep = keep};
-    merge_desk desk = {0};
+    merge_workspace workspace = {0};
     int chunks = 0, threads = 0;
     bool shares = false;
     tess_status status = TESS_SUCCESS;
@@ -505,23 +508,23 @@ tess_status merge_rewrite(tess_context *ctx, const triangle_pattern *p, const do
         TESS_TRY(tess_host_allocate(ctx, m->capacity, sizeof *m->index, (void **)&m->index));
         TESS_TRY(tess_host_allocate(ctx, m->capacity, sizeof *m->val, (void **)&m->val));
     }
-    TESS_TRY(tess_host_allocate(ctx, m->n, sizeof *level, (void **)&level));
+    TESS_TRY(tess_host_allocate(ctx, m->n, sizeof *level_set, (void **)&level_set));
     TESS_TRY(tess_host_allocate(ctx, m->n, sizeof *place, (void **)&place));
-    TESS_TRY(tess_host_allocate(ctx, m->levels + 1, sizeof *plain, (void **)&plain));
-    number_rows(p, m, level, place, plain);
-    task.level = level;
+    TESS_TRY(tess_host_allocate(ctx, m->level_sets + 1, sizeof *plain, (void **)&plain));
+    number_rows(p, m, level_set, place, plain);
+    task.level_set = level_set;
     task.place = place;
     task.plain = plain;
     chunks = cut_chunks(&task, m, first);
-    shares = m->n >= ROWS_TO_SHARE * chunks * m->levels;
-    threads = shares || chunks > 1 ? host_threads_for(ctx, plain[m->levels]) : 1;
-    TESS_TRY(make_desk(ctx, shares || threads < chunks ? threads : chunks, m->n + widest_chunk(m, first, chunks),
-                       task.longest, &desk));
-    merge_chunks(&task, first, chunks, shares, threads, &desk, m);
+    shares = m->n >= ROWS_TO_SHARE * chunks * m->level_sets;
+    threads = shares || chunks > 1 ? host_threads_for(ctx, plain[m->level_sets]) : 1;
+    TESS_TRY(make_workspace(ctx, shares || threads < chunks ? threads : chunks, m->n + widest_chunk(m, first, chunks),
+                            task.longest, &workspace));
+    merge_chunks(&task, first, chunks, shares, threads, &workspace, m);
 cleanup:
-    tess_host_release(ctx, level, m->n, sizeof *level);
+    tess_host_release(ctx, level_set, m->n, sizeof *level_set);
     tess_host_release(ctx, place, m->n, sizeof *place);
-    tess_host_release(ctx, plain, m->levels + 1, sizeof *plain);
-    release_desk(ctx, &desk);
+    tess_host_release(ctx, plain, m->level_sets + 1, sizeof *plain);
+    release_workspace(ctx, &workspace);
     return status;
 }

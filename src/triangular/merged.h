@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A triangle whose levels are merged into groups (merge.h), as backends see it: records, each what one block of threads does in
- * one step. Blocks work together, as one cluster on a GPU; each keeps b and x of its own rows in its shared memory.
+ * A triangle whose level sets are merged into groups (merge.h), as backends see it: records, each what one block of
+ * threads does in one step. Blocks work together, as one cluster on a GPU; each keeps b and x of its own rows in its
+ * shared memory.
  *
- * A row's entries are shared by 2^shift neighbouring lanes of 32: entry e is the e / 2^shift-th of lane e % 2^shift. Rows of 32 lanes
- * are a slice; all its lanes have as many entries, some of them zeros.
+ * A row's entries are shared by 2^shift neighbouring lanes of 32: entry e is the e / 2^shift-th of lane e % 2^shift.
+ * Rows of 32 lanes are a slice; all its lanes have as many entries, some of them zeros.
  */
 #ifndef TESS_TRIANGULAR_MERGED_H
 #define TESS_TRIANGULAR_MERGED_H
 
 #include "triangular/leaf.h"
 
-/* Lanes of a slice; records that a block has room for at a time; blocks at most; bytes at whose multiples records begin, in memory and
-   in shared memory, and parts of records. */
-enum { MERGED_LANES = 32, MERGED_SLOTS = 8, MERGED_MOST_BLOCKS = 16, MERGED_LINE = 128, MERGED_UNIT = 16 };
+/* Lanes of a slice; records that a block has space for at a time; blocks at most; bytes at whose multiples records
+   begin, in memory and in shared memory, and parts of records. */
+enum { MERGED_LANES = 32, MERGED_SLOTS = 8, MERGED_MAX_BLOCKS = 16, MERGED_LINE = 128, MERGED_UNIT = 16 };
 
 /* What a device has for it. */
 typedef struct merged_limits {
@@ -21,7 +22,8 @@ typedef struct merged_limits {
     int64_t shared_bytes; /* of a block */
 } merged_limits;
 
-/* A record begins with it; then come the slices' offsets (uint16_t; the last is where they end), in 32 entries, values and indices. */
+/* A record begins with it; then come the slices' offsets (uint16_t; the last is where they end), in 32 entries, values
+ * and indices. */
 typedef struct merged_record {
     uint32_t bytes, ahead; /* of this record, and of the one MERGED_SLOTS later */
     uint32_t first;        /* place of its first row among the block's */
@@ -41,8 +43,8 @@ typedef struct merged_stream {
 } merged_stream;
 
 /*
- * An index is a place of a block: x of its row number i has place i, b has place `local` + i. It has 16 bits where there is one
- * block, or else 32: the block's number in the upper half. Arrays are on the device of the context.
+ * An index is a place of a block: x of its row number i has place i, b has place `local` + i. It has 16 bits where
+ * there is one block, or else 32: the block's number in the upper half. Arrays are on the device of the context.
  */
 typedef struct merged_view {
     int64_t n, groups;
@@ -55,7 +57,7 @@ typedef struct merged_view {
     int64_t record_bytes;
     merged_stream *streams; /* blocks */
     int32_t *row;           /* blocks * local: rows of the triangle */
-    double *room;           /* of CPU contexts: blocks * 2 * local places */
+    double *workspace;      /* of CPU contexts: blocks * 2 * local places */
 } merged_view;
 
 #ifdef __cplusplus

@@ -64,11 +64,11 @@ tess_status find_cluster(tess_context *ctx, int *blocks)
                   "asking for clusters");
 
     if (status != TESS_SUCCESS || major < GPU_CLUSTER_CAPABILITY) { return status; }
-    status = allow(ctx, kernel, MERGED_MOST_BLOCKS);
+    status = allow(ctx, kernel, MERGED_MAX_BLOCKS);
     if (status != TESS_SUCCESS) { return status; }
-    for (int most = MERGED_MOST_BLOCKS; most >= 2 && *blocks == 1; most /= 2) {
-        if (gpu_has_room_for_cluster(kernel, static_cast<unsigned>(most), MERGED_THREADS,
-                                     static_cast<size_t>(shared_limit(ctx)))) {
+    for (int most = MERGED_MAX_BLOCKS; most >= 2 && *blocks == 1; most /= 2) {
+        if (gpu_cluster_fits(kernel, static_cast<unsigned>(most), MERGED_THREADS,
+                             static_cast<size_t>(shared_limit(ctx)))) {
             *blocks = most;
         }
     }
@@ -119,7 +119,7 @@ static tess_status solve(tess_context *ctx, const merged_view *v, const triangle
     task.local = static_cast<int>(v->local);
     task.slot_bytes = static_cast<int>(v->slot_bytes);
     task.args = *args;
-    TESS_TRY(open_settled_gate(ctx, args->state, &task.gate));
+    TESS_TRY(make_settled_predicate(ctx, args->state, &task.predicate));
     status = launch(ctx, v, kernel, task);
 cleanup:
     return status;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Merged triangles on the GPU: one block of threads, or one cluster, takes record after record. Records come into shared memory
- * MERGED_SLOTS ahead; b and x are there for the whole solve, in a cluster each block's rows in its own. After a group's last record
- * all blocks wait for each other; what they need of the next one's entries is in registers by then.
+ * Merged triangles on the GPU: one block of threads, or one cluster, takes record after record. Records come into
+ * shared memory MERGED_SLOTS ahead; b and x are there for the whole solve, in a cluster each block's rows in its own.
+ * After a group's last record all blocks wait for each other; what they need of the next one's entries is in registers
+ * by then.
  */
 #ifndef TESS_TRIANGULAR_MERGED_DEVICE_CUH
 #define TESS_TRIANGULAR_MERGED_DEVICE_CUH
@@ -23,7 +24,7 @@ struct merged_task {
     const int32_t *row;
     int local, slot_bytes;
     triangle_args args;
-    loop_gate gate;
+    loop_predicate predicate;
 };
 
 static inline __host__ __device__ int64_t merged_slots_at(int64_t local)
@@ -251,18 +252,18 @@ template <typename S, bool CLUSTER>
 __global__ static void GPU_LAUNCH_BOUNDS(MERGED_THREADS, 1) solve_merged(const merged_task task)
 {
     typedef merged_team<CLUSTER> team;
-    extern __shared__ __align__(MERGED_LINE) char merged_room[];
+    extern __shared__ __align__(MERGED_LINE) char merged_workspace[];
     __shared__ gpu_arrival arrivals[MERGED_SLOTS];
-    double *vectors = reinterpret_cast<double *>(merged_room);
+    double *vectors = reinterpret_cast<double *>(merged_workspace);
     const int own = static_cast<int>(threadIdx.x) / MERGED_LANES;
     const int32_t *row = task.row + static_cast<int64_t>(blockIdx.x) * task.local;
     tess_scalars scalars;
 
     const merged_stream stream = task.streams[blockIdx.x]; /* no kernel of a loop writes it, or the records */
-    merged_reader reader(task, stream, merged_room + merged_slots_at(task.local), arrivals);
+    merged_reader reader(task, stream, merged_workspace + merged_slots_at(task.local), arrivals);
     merged_slice<S, team> held;
 
-    if (!loop_enter<true>(task.gate, false, &scalars)) {
+    if (!loop_enter<true>(task.predicate, false, &scalars)) {
         reader.drain(stream.records);
         return;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Merged triangles on the host: one thread goes through the records group by group, and adds up as lanes of a GPU do. */
+/* Merged triangles on the host: one thread goes through the records group by group, and adds up as lanes of a GPU do.
+ */
 #include "base/by_precision.h"
 #include "device/host/host.h"
 #include "triangular/leaf.h"
@@ -48,7 +49,7 @@ static inline __attribute__((always_inline)) double sum_lane(tess_precision prec
     for (int64_t k = begin; k < end; k++) {
         const int64_t entry = k * MERGED_LANES + lane;
 
-        sum += tess_load(precision, val, entry) * r->v->room[place_of(r, entry)];
+        sum += tess_load(precision, val, entry) * r->v->workspace[place_of(r, entry)];
     }
     return sum;
 }
@@ -59,7 +60,7 @@ static inline __attribute__((always_inline)) void solve_slice(tess_precision pre
     const merged_record *head = head_of(r);
     const uint16_t *offset = (const uint16_t *)(r->at + sizeof *head);
     const int width = 1 << head->shift;
-    double *x = r->v->room + r->block * 2 * r->v->local + head->first;
+    double *x = r->v->workspace + r->block * 2 * r->v->local + head->first;
     double sum[MERGED_LANES];
 
     for (int lane = 0; lane < MERGED_LANES; lane++) {
@@ -94,7 +95,7 @@ static void load_right_side(const merged_view *v, const double *b)
 {
     for (int block = 0; block < v->blocks; block++) {
         for (int64_t i = 0; i < v->streams[block].rows; i++) {
-            v->room[(2 * block + 1) * v->local + i] = b[v->row[block * v->local + i]];
+            v->workspace[(2 * block + 1) * v->local + i] = b[v->row[block * v->local + i]];
         }
     }
 }
@@ -104,7 +105,7 @@ static void store_solution(const merged_view *v, const triangle_args *args)
     for (int block = 0; block < v->blocks; block++) {
         for (int64_t i = 0; i < v->streams[block].rows; i++) {
             const int32_t row = v->row[block * v->local + i];
-            const double value = v->room[2 * block * v->local + i];
+            const double value = v->workspace[2 * block * v->local + i];
 
             args->x[row] = value;
             if (args->scaled) { args->scaled[row] = args->scale[row] * value; }
@@ -114,7 +115,7 @@ static void store_solution(const merged_view *v, const triangle_args *args)
 
 static tess_status solve(tess_context *ctx, const merged_view *v, const triangle_args *args)
 {
-    const char *next[MERGED_MOST_BLOCKS];
+    const char *next[MERGED_MAX_BLOCKS];
 
     (void)ctx;
     if (!host_enter(args->state, false, false)) { return TESS_SUCCESS; }

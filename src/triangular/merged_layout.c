@@ -8,13 +8,14 @@
 #include "base/by_precision.h"
 #include "device/host/host.h"
 
-/* Slices that a block works on at a time, and cycles: of 32 entries where all of these are busy, of one where few are, and of a
-   halving of a sum. They choose how many lanes rows have. */
-enum { SLICES_AT_ONCE = 16, BUSY_CYCLES = 8, IDLE_CYCLES = 12, SUM_CYCLES = 24, MOST_SHIFT = 5 };
+/* Slices that a block works on at a time, and cycles: of 32 entries where all of these are busy, of one where few are,
+   and of a halving of a sum. They choose how many lanes rows have. */
+enum { SLICES_AT_ONCE = 16, BUSY_CYCLES = 8, IDLE_CYCLES = 12, SUM_CYCLES = 24, MAX_SHIFT = 5 };
 enum { LONGEST_RECORD = 32768 };
 /* Blocks' shares of groups that a thread writes at a time. */
 enum { CELLS_AT_ONCE = 8 };
-/* Entries of rewritten rows for each of a row as it was, about: threads are worth their waking from as much work on as elsewhere. */
+/* Entries of rewritten rows for each of a row as it was, about: threads are worth their waking from as much work on as
+ * elsewhere. */
 enum { USUAL_FILL = 4 };
 
 static int64_t round_up(int64_t bytes, int64_t unit)
@@ -28,11 +29,11 @@ int64_t merged_shared_bytes(int64_t local, int64_t slot_bytes)
 }
 
 /* Bytes of a slot where vectors leave that much; 0: none. */
-static int64_t slot_room(int64_t shared_bytes, int64_t local)
+static int64_t slot_capacity(int64_t shared_bytes, int64_t local)
 {
-    const int64_t room = (shared_bytes - merged_shared_bytes(local, 0)) / MERGED_SLOTS / MERGED_LINE * MERGED_LINE;
+    const int64_t capacity = (shared_bytes - merged_shared_bytes(local, 0)) / MERGED_SLOTS / MERGED_LINE * MERGED_LINE;
 
-    return room < 0 ? 0 : room < LONGEST_RECORD ? room : LONGEST_RECORD;
+    return capacity < 0 ? 0 : capacity < LONGEST_RECORD ? capacity : LONGEST_RECORD;
 }
 
 static int64_t entry_bytes(tess_precision precision, bool wide)
@@ -55,9 +56,10 @@ static int64_t bytes_of_record(const merged_layout *l, int64_t slices, int64_t l
 
 int64_t merged_longest_row(const merged_limits *limits, int64_t local, tess_precision precision, bool wide)
 {
-    const int64_t room = slot_room(limits->shared_bytes, local) - (int64_t)sizeof(merged_record) - offset_bytes(1);
+    const int64_t capacity =
+        slot_capacity(limits->shared_bytes, local) - (int64_t)sizeof(merged_record) - offset_bytes(1);
 
-    return room <= 0 ? 0 : room / entry_bytes(precision, wide) / MERGED_LANES * MERGED_LANES;
+    return capacity <= 0 ? 0 : capacity / entry_bytes(precision, wide) / MERGED_LANES * MERGED_LANES;
 }
 
 void merged_layout_release(tess_context *ctx, merged_layout *l)
@@ -119,7 +121,7 @@ static int best_shift(const merged_layout *l, int64_t g)
     int64_t least = cost_of_shift(l, g, 0);
     int best = 0;
 
-    for (int shift = 1; shift <= MOST_SHIFT; shift++) {
+    for (int shift = 1; shift <= MAX_SHIFT; shift++) {
         const int64_t cost = cost_of_shift(l, g, shift);
 
         if (cost < least) {
@@ -130,7 +132,8 @@ static int best_shift(const merged_layout *l, int64_t g)
     return best;
 }
 
-/* Positions of a group by falling length, those of a length in their order; `count` has a place for each length and one more. */
+/* Positions of a group by falling length, those of a length in their order; `count` has a place for each length and one
+ * more. */
 static void sort_rows(merged_layout *l, int64_t g, int64_t longest, int64_t *count)
 {
     const merged_rows *m = l->rows;
@@ -147,7 +150,8 @@ static void sort_rows(merged_layout *l, int64_t g, int64_t longest, int64_t *cou
     }
 }
 
-/* Gives each row its block and its number there; blocks have as many rows as `taken` tells. Slices go round the blocks. */
+/* Gives each row its block and its number there; blocks have as many rows as `taken` tells. Slices go round the blocks.
+ */
 static void place_rows(merged_layout *l, int64_t g, int64_t *taken)
 {
     const int64_t per_slice = MERGED_LANES >> l->group[g].shift, end = l->rows->begin[g + 1];
@@ -163,7 +167,7 @@ static void place_rows(merged_layout *l, int64_t g, int64_t *taken)
     }
 }
 
-/* Orders the rows of all groups and chooses their lanes; `count`: room of each thread, longest + 2 places. */
+/* Orders the rows of all groups and chooses their lanes; `count`: workspace of each thread, longest + 2 places. */
 static void sort_groups(merged_layout *l, int64_t longest, int64_t *count, int threads)
 {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (threads > 1)
@@ -177,7 +181,7 @@ static tess_status slice_rows(tess_context *ctx, merged_layout *l)
 {
     const merged_rows *m = l->rows;
     const int threads = host_threads_for(ctx, m->entries / USUAL_FILL);
-    int64_t taken[MERGED_MOST_BLOCKS] = {0}, longest = 0, slices = 0;
+    int64_t taken[MERGED_MAX_BLOCKS] = {0}, longest = 0, slices = 0;
     int64_t *count = NULL;
     tess_status status = TESS_SUCCESS;
 
@@ -241,7 +245,7 @@ static bool is_last(const merged_layout *l, const layout_piece *p)
     return p->end >= slices_of(group_rows(l, p->group), l->group[p->group].shift);
 }
 
-/* Sizes of all records. A slice that no record has room for: it does not fit. */
+/* Sizes of all records. A slice that no record has space for: it does not fit. */
 static void measure_records(merged_layout *l)
 {
     for (int b = 0; b < l->blocks; b++) {
@@ -271,8 +275,8 @@ typedef struct record_writer {
     char *val, *index;
 } record_writer;
 
-/* A lane of a slice: its entries are next, next + 2^shift, .. below `last`; `own` is the index of what there is not, 0 times b of
-   the lane's row, or of the slice's first where the lane has none. */
+/* A lane of a slice: its entries are next, next + 2^shift, .. below `last`; `own` is the index of what there is not, 0
+   times b of the lane's row, or of the slice's first where the lane has none. */
 typedef struct layout_lane {
     int64_t next, last;
     uint32_t own;
@@ -457,7 +461,7 @@ tess_status merged_layout_make(tess_context *ctx, const merged_rows *rows, const
     memset(out->streams, 0, (size_t)blocks * sizeof *out->streams);
     TESS_TRY(slice_rows(ctx, out));
     out->wide = blocks > 1 || 2 * out->local > UINT16_MAX;
-    out->slot_bytes = slot_room(limits->shared_bytes, out->local);
+    out->slot_bytes = slot_capacity(limits->shared_bytes, out->local);
     out->fits = blocks == 1 || 2 * out->local <= UINT16_MAX;
     if (out->fits) { measure_records(out); }
     if (!out->fits) { goto cleanup; }

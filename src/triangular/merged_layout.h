@@ -32,7 +32,7 @@ typedef struct merged_layout {
 
 /* Bytes that shared memory must have for blocks of `local` rows and records of that length. */
 int64_t merged_shared_bytes(int64_t local, int64_t slot_bytes);
-/* The most entries of a row that a record has room for, with so many rows a block. */
+/* The most entries of a row that a record has space for, with so many rows a block. */
 int64_t merged_longest_row(const merged_limits *limits, int64_t local, tess_precision precision, bool wide);
 
 /* Lays out the rows for so many blocks; values and all. To be released, also on failure. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A triangle solved by merged groups of levels: choice of blocks and groups, values. */
+/* A triangle solved by merged groups of level sets: choice of blocks and groups, values. */
 #include "triangular/merged_triangle.h"
 
 #include <string.h>
@@ -11,17 +11,18 @@
 #include "format/csr/csr.h"
 #include "triangular/merged_layout.h"
 
-/* Levels are left as they are, for all multiprocessors of the device to share, where there are no more than this, or where they have
-   more entries on average for each block here: these would take longer than a level does there. */
-enum { FEW_LEVELS = 16, WIDE_LEVEL = 4096 };
+/* Level sets are left as they are, for all multiprocessors of the device to share, where there are no more than this,
+   or where they have more entries on average for each block here: these would take longer than a level set does there.
+ */
+enum { FEW_LEVEL_SETS = 16, WIDE_LEVEL_SET = 4096 };
 /* Fewer entries than this, with those of b, are one block's: its steps cost less. */
 enum { ENTRIES_OF_ONE_BLOCK = 50000 };
 /* What a step costs, in entries that one block multiplies in that time, and more for every block. */
 enum { STEP_ENTRIES = 2000, STEP_ENTRIES_OF_BLOCK = 600 };
-/* Magnitudes of a rewritten row may add up to so many times those of the row as it was: what products lose, in units of rounding. Below
-   FP32 it is the matrix that they would change. */
-#define MOST_GROWTH 1e3
-#define MOST_GROWTH_OF_HALVES 8.0
+/* Magnitudes of a rewritten row may add up to so many times those of the row as it was: what products lose, in units of
+   rounding. Below FP32 it is the matrix that they would change. */
+#define MAX_GROWTH 1e3
+#define MAX_GROWTH_OF_HALVES 8.0
 /* Bytes of a slot at least, where the number of blocks is chosen. */
 enum { SHORT_SLOT = 4096 };
 
@@ -45,7 +46,7 @@ static void release_view(tess_context *ctx, merged_view *v)
     tess_device_release(ctx, v->records, v->record_bytes, 1);
     tess_device_release(ctx, v->streams, v->blocks, sizeof *v->streams);
     tess_device_release(ctx, v->row, v->blocks * v->local, sizeof *v->row);
-    tess_device_release(ctx, v->room, v->blocks * 2 * v->local, sizeof *v->room);
+    tess_device_release(ctx, v->workspace, v->blocks * 2 * v->local, sizeof *v->workspace);
     *v = (merged_view){0};
 }
 
@@ -72,7 +73,7 @@ static int64_t rows_of_block(int64_t n, int blocks)
     return blocks == 1 ? n : even + even / 16 + MERGED_LANES;
 }
 
-static bool has_room(const merged_limits *limits, int64_t n, int blocks)
+static bool fits_device(const merged_limits *limits, int64_t n, int blocks)
 {
     return merged_shared_bytes(rows_of_block(n, blocks), SHORT_SLOT) <= limits->shared_bytes;
 }
@@ -81,16 +82,17 @@ static bool has_room(const merged_limits *limits, int64_t n, int blocks)
 static int choose_blocks(const merged_limits *limits, int64_t n, int64_t entries)
 {
     if (limits->blocks < 1) { return 0; }
-    if (entries < ENTRIES_OF_ONE_BLOCK && has_room(limits, n, 1)) { return 1; }
-    return has_room(limits, n, limits->blocks) ? limits->blocks : 0;
+    if (entries < ENTRIES_OF_ONE_BLOCK && fits_device(limits, n, 1)) { return 1; }
+    return fits_device(limits, n, limits->blocks) ? limits->blocks : 0;
 }
 
 static bool pays(const merged_triangle *t, int64_t entries)
 {
-    return t->rows.levels > FEW_LEVELS && entries / t->rows.levels <= WIDE_LEVEL * (int64_t)t->view.blocks;
+    return t->rows.level_sets > FEW_LEVEL_SETS &&
+           entries / t->rows.level_sets <= WIDE_LEVEL_SET * (int64_t)t->view.blocks;
 }
 
-tess_status merged_create(tess_context *ctx, triangle_pattern *p, const level_schedule *levels,
+tess_status merged_create(tess_context *ctx, triangle_pattern *p, const level_schedule *level_sets,
                           tess_precision precision, merged_triangle **out)
 {
     merged_limits limits = {0};
@@ -108,7 +110,7 @@ tess_status merged_create(tess_context *ctx, triangle_pattern *p, const level_sc
                            .limits = limits,
                            .nnz = p->row_ptr[p->n],
                            .view = {.n = p->n, .blocks = blocks, .precision = precision}};
-    TESS_TRY(merge_open(ctx, p, levels, &t->rows));
+    TESS_TRY(merge_open(ctx, p, level_sets, &t->rows));
     TESS_TRY(tess_stage_end(ctx, "levels of triangles"));
     if (!pays(t, entries)) { goto cleanup; }
     t->pattern = *p;
@@ -137,7 +139,7 @@ static merge_rule rule_of(const merged_triangle *t)
 
     return (merge_rule){
         .step = STEP_ENTRIES + STEP_ENTRIES_OF_BLOCK * (v->blocks - 1),
-        .growth = halves ? MOST_GROWTH_OF_HALVES : MOST_GROWTH,
+        .growth = halves ? MAX_GROWTH_OF_HALVES : MAX_GROWTH,
         .largest = largest_value(v->precision),
         .longest = merged_longest_row(&t->limits, rows_of_block(v->n, v->blocks), v->precision, v->blocks > 1)};
 }
@@ -195,8 +197,8 @@ static tess_status lay_out(merged_triangle *t)
     TESS_TRY(tess_device_upload(ctx, l->streams, blocks, sizeof *l->streams, (void **)&v->streams));
     TESS_TRY(tess_device_upload(ctx, l->row, blocks * l->local, sizeof *l->row, (void **)&v->row));
     if (ctx->device == TESS_DEVICE_CPU) {
-        TESS_TRY(tess_device_allocate(ctx, blocks * 2 * l->local, sizeof *v->room, (void **)&v->room));
-        memset(v->room, 0, (size_t)(blocks * 2 * l->local) * sizeof *v->room);
+        TESS_TRY(tess_device_allocate(ctx, blocks * 2 * l->local, sizeof *v->workspace, (void **)&v->workspace));
+        memset(v->workspace, 0, (size_t)(blocks * 2 * l->local) * sizeof *v->workspace);
     }
     t->moves += 1;
 cleanup:
@@ -257,9 +259,9 @@ const triangle_pattern *merged_pattern(const merged_triangle *t)
     return &t->pattern;
 }
 
-int64_t merged_levels(const merged_triangle *t)
+int64_t merged_level_sets(const merged_triangle *t)
 {
-    return t->rows.levels;
+    return t->rows.level_sets;
 }
 
 int64_t merged_entries(const merged_triangle *t)
@@ -278,5 +280,5 @@ int64_t merged_bytes(const merged_triangle *t)
 
     return (t->source ? t->nnz * (int64_t)sizeof *t->source : 0) + v->record_bytes +
            v->blocks * (int64_t)sizeof *v->streams +
-           v->blocks * v->local * (int64_t)(sizeof *v->row + (v->room ? 2 * sizeof *v->room : 0));
+           v->blocks * v->local * (int64_t)(sizeof *v->row + (v->workspace ? 2 * sizeof *v->workspace : 0));
 }

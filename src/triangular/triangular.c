@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sparse triangular solves: the cut into blocks, values, the order of the solution; merged levels, which have files of their own. */
+/* Sparse triangular solves: the cut into blocks, values, the order of the solution; merged level sets, which have files
+ * of their own. */
 #include "triangular/triangular.h"
 
 #include <string.h>
@@ -10,8 +11,8 @@
 
 /* Halves begin at multiples of this many rows, so that blocks of tiles and aligned loads of x do. */
 enum { ALIGNMENT = 64 };
-/* A triangle with no more levels is a leaf, however long it is: its levels have rows enough for all threads. */
-enum { FEW_LEVELS = 16 };
+/* A triangle with no more level sets is a leaf, however long it is: its level sets have rows enough for all threads. */
+enum { FEW_LEVEL_SETS = 16 };
 
 /* Rows first .. of x minus the block times x from column `column` on. */
 typedef struct triangle_square {
@@ -21,10 +22,10 @@ typedef struct triangle_square {
 } triangle_square;
 
 /* One of the two: assembled is NULL where it is a leaf. */
-typedef struct triangle_step {
+typedef struct triangle_piece {
     triangle_leaf leaf;
     triangle_square square;
-} triangle_step;
+} triangle_piece;
 
 struct sparse_triangle {
     tess_context *ctx;
@@ -33,10 +34,10 @@ struct sparse_triangle {
     int64_t leaf;
     tess_precision precision;
     storage_request squares;
-    triangle_step *steps; /* in the order of the solution */
-    int64_t nsteps, capacity;
-    merged_triangle *merged; /* NULL: steps are */
-    uint64_t moves;          /* before it became steps */
+    triangle_piece *pieces; /* in the order of the solution */
+    int64_t npieces, capacity;
+    merged_triangle *merged; /* NULL: pieces are */
+    uint64_t moves;          /* before it became pieces */
 };
 
 /* ---- memory ---- */
@@ -48,7 +49,7 @@ static void release_leaf(tess_context *ctx, triangle_leaf *l)
     tess_device_release(ctx, l->col_ind, l->nnz, sizeof *l->col_ind);
     tess_device_release(ctx, l->val, l->nnz, tess_precision_bytes(l->precision));
     tess_device_release(ctx, l->source, l->nnz, sizeof *l->source);
-    tess_device_release(ctx, l->room, l->room_bytes, 1);
+    tess_device_release(ctx, l->workspace, l->workspace_bytes, 1);
     tess_host_release(ctx, l->runs, l->nruns, sizeof *l->runs);
 }
 
@@ -59,40 +60,40 @@ static void release_square(tess_context *ctx, triangle_square *s)
     tess_matrix_destroy(s->assembled);
 }
 
-static void release_steps(sparse_triangle *t)
+static void release_pieces(sparse_triangle *t)
 {
-    for (int64_t i = 0; i < t->nsteps; i++) {
-        release_leaf(t->ctx, &t->steps[i].leaf);
-        release_square(t->ctx, &t->steps[i].square);
+    for (int64_t i = 0; i < t->npieces; i++) {
+        release_leaf(t->ctx, &t->pieces[i].leaf);
+        release_square(t->ctx, &t->pieces[i].square);
     }
-    t->nsteps = 0;
+    t->npieces = 0;
 }
 
 void triangle_destroy(sparse_triangle *t)
 {
     if (!t) { return; }
-    release_steps(t);
-    tess_host_release(t->ctx, t->steps, t->capacity, sizeof *t->steps);
+    release_pieces(t);
+    tess_host_release(t->ctx, t->pieces, t->capacity, sizeof *t->pieces);
     merged_destroy(t->merged);
     tess_host_release(t->ctx, t, 1, sizeof *t);
 }
 
-/* An empty step at the end. */
-static tess_status add_step(sparse_triangle *t, triangle_step **out)
+/* An empty piece at the end. */
+static tess_status add_piece(sparse_triangle *t, triangle_piece **out)
 {
     const int64_t capacity = t->capacity > 0 ? 2 * t->capacity : 1;
-    triangle_step *steps = NULL;
+    triangle_piece *pieces = NULL;
     tess_status status = TESS_SUCCESS;
 
-    if (t->nsteps == t->capacity) {
-        status = tess_host_allocate(t->ctx, capacity, sizeof *steps, (void **)&steps);
+    if (t->npieces == t->capacity) {
+        status = tess_host_allocate(t->ctx, capacity, sizeof *pieces, (void **)&pieces);
         if (status != TESS_SUCCESS) { return status; }
-        if (t->nsteps > 0) { memcpy(steps, t->steps, (size_t)t->nsteps * sizeof *steps); }
-        tess_host_release(t->ctx, t->steps, t->capacity, sizeof *steps);
-        t->steps = steps;
+        if (t->npieces > 0) { memcpy(pieces, t->pieces, (size_t)t->npieces * sizeof *pieces); }
+        tess_host_release(t->ctx, t->pieces, t->capacity, sizeof *pieces);
+        t->pieces = pieces;
         t->capacity = capacity;
     }
-    *out = &t->steps[t->nsteps++];
+    *out = &t->pieces[t->npieces++];
     memset(*out, 0, sizeof **out);
     return TESS_SUCCESS;
 }
@@ -174,17 +175,17 @@ static tess_status add_leaf(sparse_triangle *t, const triangle_pattern *p, int64
 {
     tess_context *ctx = t->ctx;
     part_rows part = {.row = s->order, .n = s->n, .begin = first, .end = first + s->n};
-    triangle_step *step = NULL;
+    triangle_piece *piece = NULL;
     triangle_leaf *l = NULL;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(take_part(ctx, p, 0, &part));
-    TESS_TRY(add_step(t, &step));
-    l = &step->leaf;
+    TESS_TRY(add_piece(t, &piece));
+    l = &piece->leaf;
     l->first = first;
     l->n = s->n;
     l->nnz = part.nnz;
-    l->levels = s->levels;
+    l->level_sets = s->level_sets;
     l->precision = t->precision;
     l->row_ptr_bits = part.nnz < INT32_MAX ? 32 : 64;
     l->runs = s->runs;
@@ -209,30 +210,31 @@ static tess_status add_square(sparse_triangle *t, const triangle_pattern *p, int
 {
     tess_context *ctx = t->ctx;
     part_rows part = {.first_row = row, .n = row_end - row, .begin = column, .end = column_end};
-    triangle_step *step = NULL;
+    triangle_piece *piece = NULL;
     double *zeros = NULL;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(take_part(ctx, p, column, &part));
     if (part.nnz == 0) { goto cleanup; }
-    TESS_TRY(add_step(t, &step));
-    step->square = (triangle_square){.row = row, .column = column};
+    TESS_TRY(add_piece(t, &piece));
+    piece->square = (triangle_square){.row = row, .column = column};
     TESS_TRY(tess_host_allocate(ctx, part.nnz, sizeof *zeros, (void **)&zeros));
     memset(zeros, 0, (size_t)part.nnz * sizeof *zeros);
     status = tess_matrix_adopt_csr(ctx, part.n, column_end - column, part.nnz, part.row_ptr, 64, part.col_ind, zeros,
-                                   &step->square.assembled);
+                                   &piece->square.assembled);
     part.row_ptr = NULL; /* taken */
     part.col_ind = NULL;
     zeros = NULL;
     if (status != TESS_SUCCESS) { goto cleanup; }
-    status = tess_device_upload(ctx, part.source, part.nnz, sizeof *part.source, (void **)&step->square.source);
+    status = tess_device_upload(ctx, part.source, part.nnz, sizeof *part.source, (void **)&piece->square.source);
 cleanup:
     tess_host_release(ctx, zeros, part.nnz, sizeof *zeros);
     release_part(ctx, &part);
     return status;
 }
 
-/* Lu et al. 2020, the recursive block algorithm: the triangle that others need, the square beside it, the other triangle. */
+/* Lu et al. 2020, the recursive block algorithm: the triangle that others need, the square beside it, the other
+ * triangle. */
 static tess_status cut(sparse_triangle *t, const triangle_pattern *p, int64_t first, int64_t end)
 {
     const int64_t half = ((end - first) / 2 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, middle = first + half;
@@ -240,11 +242,11 @@ static tess_status cut(sparse_triangle *t, const triangle_pattern *p, int64_t fi
     bool is_leaf = !t->blocks || end - first <= t->leaf || middle >= end;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(levels_find(t->ctx, p, first, end, &schedule));
-    is_leaf = is_leaf || schedule.levels <= FEW_LEVELS;
+    TESS_TRY(level_sets_find(t->ctx, p, first, end, &schedule));
+    is_leaf = is_leaf || schedule.level_sets <= FEW_LEVEL_SETS;
     if (is_leaf) { status = add_leaf(t, p, first, &schedule); }
 cleanup:
-    levels_release(t->ctx, &schedule);
+    level_sets_release(t->ctx, &schedule);
     if (status != TESS_SUCCESS || is_leaf) { return status; }
     status = p->upper ? cut(t, p, middle, end) : cut(t, p, first, middle);
     if (status != TESS_SUCCESS) { return status; }
@@ -265,7 +267,7 @@ tess_status triangle_create(tess_context *ctx, triangle_pattern *p, const triang
         .ctx = ctx, .n = p->n, .blocks = options->blocks, .leaf = options->leaf, .precision = options->precision};
     storage_request_set(&t->squares, options->squares);
     if (p->n > 0 && options->merged) {
-        TESS_TRY(merged_create(ctx, p, options->levels, options->precision, &t->merged));
+        TESS_TRY(merged_create(ctx, p, options->level_sets, options->precision, &t->merged));
     }
     if (t->n > 0 && !t->merged) { TESS_TRY(cut(t, p, 0, t->n)); }
     *out = t;
@@ -351,7 +353,7 @@ static tess_status fill_merged(sparse_triangle *t, const triangle_values *values
     if (fits) { goto cleanup; }
     status = cut(t, merged_pattern(t->merged), 0, t->n);
     if (status != TESS_SUCCESS) {
-        release_steps(t); /* a later set-up begins anew */
+        release_pieces(t); /* a later set-up begins anew */
         goto cleanup;
     }
     t->moves = merged_moves(t->merged) + 1;
@@ -366,12 +368,12 @@ tess_status triangle_fill(sparse_triangle *t, triangle_values *values)
     tess_status status = TESS_SUCCESS;
 
     if (t->merged) { TESS_TRY(fill_merged(t, values)); }
-    if (t->nsteps > 0) { TESS_TRY(triangle_values_upload(t->ctx, values)); }
-    for (int64_t i = 0; i < t->nsteps; i++) {
-        triangle_step *step = &t->steps[i];
+    if (t->npieces > 0) { TESS_TRY(triangle_values_upload(t->ctx, values)); }
+    for (int64_t i = 0; i < t->npieces; i++) {
+        triangle_piece *piece = &t->pieces[i];
 
-        TESS_TRY(step->square.assembled ? fill_square(t, &step->square, values->device)
-                                        : fill_leaf(t->ctx, &step->leaf, values->device));
+        TESS_TRY(piece->square.assembled ? fill_square(t, &piece->square, values->device)
+                                         : fill_leaf(t->ctx, &piece->leaf, values->device));
     }
 cleanup:
     return status;
@@ -411,15 +413,15 @@ tess_status triangle_solve(const sparse_triangle *t, triangle_args args)
     tess_status status = TESS_SUCCESS;
 
     if (t->merged) { return merged_ops_of(t->ctx)->solve(t->ctx, merged_view_of(t->merged), &args); }
-    if (t->nsteps > 1 && args.b != args.x) {
+    if (t->npieces > 1 && args.b != args.x) {
         TESS_TRY(copy_vector(t, &args));
         args.b = args.x;
     }
-    for (int64_t i = 0; i < t->nsteps; i++) {
-        const triangle_step *step = &t->steps[i];
+    for (int64_t i = 0; i < t->npieces; i++) {
+        const triangle_piece *piece = &t->pieces[i];
 
-        TESS_TRY(step->square.assembled ? subtract_square(&step->square, &args)
-                                        : triangle_ops_of(t->ctx)->solve(t->ctx, &step->leaf, &args));
+        TESS_TRY(piece->square.assembled ? subtract_square(&piece->square, &args)
+                                         : triangle_ops_of(t->ctx)->solve(t->ctx, &piece->leaf, &args));
     }
 cleanup:
     return status;
@@ -432,8 +434,8 @@ static triangle_facts describe_merged(const merged_triangle *m)
     const triangle_pattern *p = merged_pattern(m);
     const merged_view *v = merged_view_of(m);
 
-    return (triangle_facts){.levels = merged_levels(m),
-                            .steps = v ? v->groups : merged_levels(m),
+    return (triangle_facts){.level_sets = merged_level_sets(m),
+                            .groups = v ? v->groups : merged_level_sets(m),
                             .leaves = 1,
                             .nonzeros = p->row_ptr[p->n],
                             .entries = merged_entries(m),
@@ -445,20 +447,20 @@ triangle_facts triangle_describe(const sparse_triangle *t)
     triangle_facts facts = {.moves = t->moves};
 
     if (t->merged) { return describe_merged(t->merged); }
-    for (int64_t i = 0; i < t->nsteps; i++) {
-        const triangle_step *step = &t->steps[i];
+    for (int64_t i = 0; i < t->npieces; i++) {
+        const triangle_piece *piece = &t->pieces[i];
 
-        if (step->square.assembled) {
+        if (piece->square.assembled) {
             facts.squares += 1;
-            facts.square_nonzeros += step->square.assembled->nnz;
-            facts.nonzeros += step->square.assembled->nnz;
+            facts.square_nonzeros += piece->square.assembled->nnz;
+            facts.nonzeros += piece->square.assembled->nnz;
         } else {
             facts.leaves += 1;
-            facts.levels += step->leaf.levels;
-            facts.nonzeros += step->leaf.nnz;
+            facts.level_sets += piece->leaf.level_sets;
+            facts.nonzeros += piece->leaf.nnz;
         }
     }
-    facts.steps = facts.levels;
+    facts.groups = facts.level_sets;
     facts.entries = facts.nonzeros;
     return facts;
 }
@@ -467,18 +469,18 @@ static int64_t leaf_bytes(const triangle_leaf *l)
 {
     return l->n * (int64_t)sizeof *l->row + (l->n + 1) * l->row_ptr_bits / 8 +
            l->nnz * (int64_t)(sizeof *l->col_ind + tess_precision_bytes(l->precision) + sizeof *l->source) +
-           l->room_bytes;
+           l->workspace_bytes;
 }
 
 int64_t triangle_bytes(const sparse_triangle *t)
 {
     int64_t bytes = t->merged ? merged_bytes(t->merged) : 0;
 
-    for (int64_t i = 0; i < t->nsteps; i++) {
-        const triangle_square *s = &t->steps[i].square;
+    for (int64_t i = 0; i < t->npieces; i++) {
+        const triangle_square *s = &t->pieces[i].square;
 
         if (!s->assembled) {
-            bytes += leaf_bytes(&t->steps[i].leaf);
+            bytes += leaf_bytes(&t->pieces[i].leaf);
             continue;
         }
         bytes += tess_matrix_bytes(s->assembled) + s->assembled->nnz * (int64_t)sizeof *s->source +

@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sparse triangular solves with a triangle that has ones on its diagonal. By levels, as one leaf; by levels that are merged into
- * groups (merge.h); or in recursive blocks: a triangle is halved into two triangles and the square block beside them, as long as it has more rows than a leaf may have
- * and more than a few levels. Leaves are solved by levels, square blocks are matrices of the library, multiplied in the
- * precisions that their storage options or policy give them.
- * Source: Lu, Niu, Liu, Efficient block algorithms for parallel sparse triangular solve, ICPP (2020); Yang et al. 2024, section III-C.
+ * Sparse triangular solves with a triangle that has ones on its diagonal. By level sets, as one leaf; by level sets
+ * that are merged into groups (merge.h); or in recursive blocks: a triangle is halved into two triangles and the square
+ * block beside them, as long as it has more rows than a leaf may have and more than a few level sets. Leaves are solved
+ * by level sets, square blocks are matrices of the library, multiplied in the precisions that their storage options or
+ * policy give them. Source: Lu, Niu, Liu, Efficient block algorithms for parallel sparse triangular solve, ICPP (2020);
+ * Yang et al. 2024, section III-C.
  */
 #ifndef TESS_TRIANGULAR_TRIANGULAR_H
 #define TESS_TRIANGULAR_TRIANGULAR_H
 
 #include "triangular/leaf.h"
-#include "triangular/levels.h"
+#include "triangular/level_sets.h"
 
 typedef struct sparse_triangle sparse_triangle;
 
 typedef struct triangle_options {
     bool blocks;                         /* recursive blocks, else one leaf */
-    bool merged;                         /* merged levels where they fit the device, else one leaf */
+    bool merged;                         /* merged level sets where they fit the device, else one leaf */
     int64_t leaf;                        /* blocks: most rows of a leaf */
     tess_precision precision;            /* of the values in leaves */
     const tess_storage_options *squares; /* blocks: how square blocks are stored */
-    const level_schedule *levels;        /* merged: of all rows, where they are known and each is a run */
+    const level_schedule *level_sets;    /* merged: of all rows, where they are known and each is a run */
 } triangle_options;
 
 typedef struct triangle_facts {
-    int64_t levels; /* one after another, of all leaves */
-    int64_t steps;  /* the same, or the groups that they were merged into */
+    int64_t level_sets; /* one after another, of all leaves */
+    int64_t groups;     /* the same, or the groups that they were merged into */
     int64_t leaves, squares, nonzeros, square_nonzeros;
     int64_t entries; /* that a solve multiplies: nonzeros, or those of rewritten rows */
-    uint64_t moves;  /* changes with the memory that merged levels are in */
+    uint64_t moves;  /* changes with the memory that merged level sets are in */
 } triangle_facts;
 
 tess_status triangle_values_upload(tess_context *ctx, triangle_values *v);

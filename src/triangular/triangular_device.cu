@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Triangular solves on the GPU, one kernel a leaf. A row is some neighbouring threads' ("a group"), its sum has a fixed order,
- * and the solution is known by positions of the schedule, so that rows of a level lie side by side.
+ * Triangular solves on the GPU, one kernel a leaf. A row is some neighbouring threads' ("a group"), its sum has a fixed
+ * order, and the solution is known by positions of the schedule, so that rows of a level set lie side by side.
  *
- * Levels of few entries: one block of threads takes level after level (levels_device.cuh). Others: a group waits for each of its
- * row's inputs, which come as letters (dense/trsv_letters.cuh), as Liu, Li, Hogg, Duff, Vinter, Euro-Par (2016) wait for flags.
- * Blocks take rows in the order of positions, by a ticket, so that those they wait for have begun.
+ * Level sets of few entries: one block of threads takes level set after level set (level_sets_device.cuh). Others: a
+ * group waits for each of its row's inputs, which come as messages (dense/trsv_messages.cuh), as Liu, Li, Hogg, Duff,
+ * Vinter, Euro-Par (2016) wait for flags. Blocks take rows in the order of positions, by a ticket, so that those they
+ * wait for have begun.
  */
-#include "triangular/levels_device.cuh"
+#include "triangular/level_sets_device.cuh"
 
-#include "dense/trsv_letters.cuh"
+#include "dense/trsv_messages.cuh"
 #include "triangular/leaf.h"
 
 namespace {
@@ -47,8 +48,8 @@ tess_status renumber_columns(tess_context *ctx, const triangle_leaf *leaf)
     return status;
 }
 
-/* Where levels begin, then where the last ends. */
-tess_status upload_levels(tess_context *ctx, const triangle_leaf *leaf)
+/* Where level sets begin, then where the last ends. */
+tess_status upload_level_sets(tess_context *ctx, const triangle_leaf *leaf)
 {
     int32_t *begin = nullptr;
     tess_status status = tess_host_allocate(ctx, leaf->nruns + 1, sizeof *begin, reinterpret_cast<void **>(&begin));
@@ -58,7 +59,7 @@ tess_status upload_levels(tess_context *ctx, const triangle_leaf *leaf)
         begin[l] = static_cast<int32_t>(leaf->runs[l].begin);
     }
     begin[leaf->nruns] = static_cast<int32_t>(leaf->n);
-    status = ctx->backend->upload(ctx, leaf->room, begin, static_cast<size_t>(leaf->nruns + 1) * sizeof *begin);
+    status = ctx->backend->upload(ctx, leaf->workspace, begin, static_cast<size_t>(leaf->nruns + 1) * sizeof *begin);
     tess_host_release(ctx, begin, leaf->nruns + 1, sizeof *begin);
     return status;
 }
@@ -68,13 +69,13 @@ tess_status upload_levels(tess_context *ctx, const triangle_leaf *leaf)
 struct waiting_task {
     leaf_rows rows;
     solve_head *head;
-    letter<double> *letters; /* by positions */
-    int64_t letter_bytes;
-    gpu_patience patience;
-    loop_gate gate;
+    message<double> *messages; /* by positions */
+    int64_t message_bytes;
+    gpu_timeout timeout;
+    loop_predicate predicate;
 };
 
-/* Letters that a thread looks at together. */
+/* Messages that a thread looks at together. */
 enum { LOOK = 4 };
 
 /* A thread's part of a row: entries next, next + width, ... */
@@ -83,25 +84,25 @@ struct waiting_part {
     double sum;
 };
 
-/* Adds up entries in their order as far as their letters are there. */
+/* Adds up entries in their order as far as their messages are there. */
 template <typename S>
 __device__ inline void advance(const waiting_task &task, unsigned call, waiting_part *part)
 {
     const S *val = static_cast<const S *>(task.rows.val);
-    letter<double> seen[LOOK];
+    message<double> seen[LOOK];
     bool open = true;
 
     TESS_UNROLL
     for (int u = 0; u < LOOK; u++) {
         const int64_t k = part->next + u * task.rows.width;
 
-        if (k < part->end) { gpu_peek(task.letters[task.rows.col_ind[k]].word, seen[u].word); }
+        if (k < part->end) { gpu_peek(task.messages[task.rows.col_ind[k]].word, seen[u].word); }
     }
     TESS_UNROLL
     for (int u = 0; u < LOOK; u++) {
         open = open && part->next < part->end && is_current(seen[u], call);
         if (open) {
-            part->sum += tess::decode<double>(val[part->next]) * open_letter(seen[u]);
+            part->sum += tess::decode<double>(val[part->next]) * open_message(seen[u]);
             part->next += task.rows.width;
         }
     }
@@ -125,8 +126,8 @@ __global__ void __launch_bounds__(GPU_BLOCK) solve_waiting(const waiting_task ta
     const int width = task.rows.width, lane = static_cast<int>(threadIdx.x) % width;
     tess_scalars scalars;
 
-    if (!loop_enter<false>(task.gate, false, &scalars)) { return; }
-    take_turn(task.head, task.patience, &turn);
+    if (!loop_enter<false>(task.predicate, false, &scalars)) { return; }
+    take_turn(task.head, task.timeout, &turn);
     const int64_t p = static_cast<int64_t>(turn.step) * (GPU_BLOCK / width) + threadIdx.x / width;
     const bool inside = p < task.rows.n && !turn.idle;
     const int32_t row = inside ? task.rows.row[p] : 0;
@@ -144,19 +145,19 @@ __global__ void __launch_bounds__(GPU_BLOCK) solve_waiting(const waiting_task ta
         const bool complete = all_of_group(part.next >= part.end, width) && !posted;
 
         if (GPU_BALLOT(complete) == 0) {
-            if (GPU_BALLOT(!goes_on(task.patience, &wait)) != 0) { break; }
+            if (GPU_BALLOT(!goes_on(task.timeout, &wait)) != 0) { break; }
             continue;
         }
         const double sum = sum_of_group(part.sum, width);
 
         if (complete && lane == 0) {
-            post_letter(task.letters + p, right - sum, turn.call);
+            post_message(task.messages + p, right - sum, turn.call);
             write_solution(task.rows.args, row, right - sum);
         }
         posted = posted || complete;
     }
     __syncthreads();
-    end_turn(task.head, task.letters, task.letter_bytes, turn.call);
+    end_turn(task.head, task.messages, task.message_bytes, turn.call);
 }
 
 /* ---- launches ---- */
@@ -182,11 +183,11 @@ tess_status launch_waiting(tess_context *ctx, const triangle_leaf *leaf, const t
     waiting_task task = {};
 
     task.rows = rows_of(leaf, args);
-    task.head = static_cast<solve_head *>(leaf->room);
-    task.letters = reinterpret_cast<letter<double> *>(task.head + 1);
-    task.letter_bytes = leaf->n * static_cast<int64_t>(sizeof *task.letters);
-    task.patience = gpu_state_of(ctx)->patience;
-    task.gate = open_gate(ctx, args->state, false);
+    task.head = static_cast<solve_head *>(leaf->workspace);
+    task.messages = reinterpret_cast<message<double> *>(task.head + 1);
+    task.message_bytes = leaf->n * static_cast<int64_t>(sizeof *task.messages);
+    task.timeout = gpu_state_of(ctx)->timeout;
+    task.predicate = make_predicate(ctx, args->state, false);
     const int64_t rows = GPU_BLOCK / task.rows.width;
 
     return gpu_launch(ctx, "a triangular solve", solve_waiting<S>, static_cast<unsigned>((leaf->n + rows - 1) / rows),
@@ -194,29 +195,29 @@ tess_status launch_waiting(tess_context *ctx, const triangle_leaf *leaf, const t
 }
 
 template <typename S>
-tess_status launch_levels(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args)
+tess_status launch_level_sets(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args)
 {
     const int near = near_values(gpu_state_of(ctx)->shared_bytes_per_block, leaf->n);
-    levels_task task = {};
-    tess_status status = gpu_allow_shared(ctx, reinterpret_cast<const void *>(solve_levels<S>));
+    level_sets_task task = {};
+    tess_status status = gpu_allow_shared(ctx, reinterpret_cast<const void *>(solve_level_sets<S>));
 
     if (status != TESS_SUCCESS) { return status; }
     task.rows = rows_of(leaf, args);
-    task.levels = static_cast<int>(leaf->levels);
-    task.begin = static_cast<const int32_t *>(leaf->room);
-    task.solved = reinterpret_cast<double *>(static_cast<char *>(leaf->room) + level_bytes(leaf));
+    task.level_sets = static_cast<int>(leaf->level_sets);
+    task.begin = static_cast<const int32_t *>(leaf->workspace);
+    task.solved = reinterpret_cast<double *>(static_cast<char *>(leaf->workspace) + level_set_bytes(leaf));
     task.near = near;
-    status = open_settled_gate(ctx, args->state, &task.gate);
+    status = make_settled_predicate(ctx, args->state, &task.predicate);
     if (status != TESS_SUCCESS) { return status; }
-    return gpu_launch_blocks(ctx, "a triangular solve by levels", solve_levels<S>, 1U,
-                             static_cast<unsigned>(levels_threads(leaf)), static_cast<size_t>(near) * sizeof(double),
-                             task);
+    return gpu_launch_blocks(ctx, "a triangular solve by levels", solve_level_sets<S>, 1U,
+                             static_cast<unsigned>(level_sets_threads(leaf)),
+                             static_cast<size_t>(near) * sizeof(double), task);
 }
 
 template <typename S>
 tess_status launch(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args)
 {
-    return is_narrow(leaf) ? launch_levels<S>(ctx, leaf, args) : launch_waiting<S>(ctx, leaf, args);
+    return is_narrow(leaf) ? launch_level_sets<S>(ctx, leaf, args) : launch_waiting<S>(ctx, leaf, args);
 }
 
 } // namespace
@@ -226,14 +227,14 @@ static tess_status prepare(tess_context *ctx, triangle_leaf *leaf)
     gpu_scope scope(ctx);
     const bool narrow = is_narrow(leaf);
     const int64_t bytes =
-        narrow ? level_bytes(leaf) + leaf->n * static_cast<int64_t>(sizeof(double))
-               : static_cast<int64_t>(sizeof(solve_head)) + leaf->n * static_cast<int64_t>(sizeof(letter<double>));
-    tess_status status = tess_device_allocate(ctx, bytes, 1, &leaf->room);
+        narrow ? level_set_bytes(leaf) + leaf->n * static_cast<int64_t>(sizeof(double))
+               : static_cast<int64_t>(sizeof(solve_head)) + leaf->n * static_cast<int64_t>(sizeof(message<double>));
+    tess_status status = tess_device_allocate(ctx, bytes, 1, &leaf->workspace);
 
     if (status != TESS_SUCCESS) { return status; }
-    leaf->room_bytes = bytes;
-    status = ctx->backend->zero(ctx, leaf->room, static_cast<size_t>(bytes));
-    if (status == TESS_SUCCESS && narrow) { status = upload_levels(ctx, leaf); }
+    leaf->workspace_bytes = bytes;
+    status = ctx->backend->zero(ctx, leaf->workspace, static_cast<size_t>(bytes));
+    if (status == TESS_SUCCESS && narrow) { status = upload_level_sets(ctx, leaf); }
     return status == TESS_SUCCESS ? renumber_columns(ctx, leaf) : status;
 }
 

@@ -38,7 +38,7 @@ static void solve_rows(const solve_task *task, int64_t begin, int64_t end)
     CALL_BY_PRECISION(task->leaf->precision, solve_stored_rows, task, begin, end);
 }
 
-/* Rows that a thread takes at a time from a level. */
+/* Rows that a thread takes at a time from a level set. */
 enum { ROWS = 256 };
 
 static tess_status solve(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args)

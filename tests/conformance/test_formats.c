@@ -142,7 +142,7 @@ enum { MAKERS = sizeof makers / sizeof *makers };
 /* ---- the checks ---- */
 
 /* Entries stored per nonzero up to which formats that pad are tested; beyond it the shape is refused. */
-static const double MOST_PADDING = 64.0;
+static const double MAX_PADDING = 64.0;
 
 /* NULL where the format would store too much padding. */
 static tess_matrix *convert(const combination *c, const tess_matrix *assembled)
@@ -204,8 +204,9 @@ static uint8_t *levels_of(const combination *c, const tess_matrix *assembled, co
     return takes_policy(c->format) ? levels_of_entries(assembled, a, &policy) : NULL;
 }
 
-/* Stored at a level. A scale keeps values that are assigned a level within its normal numbers, or its largest value does. */
-static void check_level(const tess_level *level, double held, double value)
+/* Stored at a level. A scale keeps values that are assigned a level within its normal numbers, or its largest value
+ * does. */
+static void check_level(const tess_precision_level *level, double held, double value)
 {
     if (level->scaled) {
         assert_at_most(fabs(held - value), storage_bound(level->precision, value));
@@ -490,7 +491,7 @@ static int run_precisions(tess_context *ctx, tess_format format)
                                {.size = sizeof(tess_storage_options),
                                 .format = format,
                                 .precision = (tess_precision)p,
-                                .slices.max_padding = MOST_PADDING}};
+                                .slices.max_padding = MAX_PADDING}};
 
         if (!(precisions & (1U << p))) {
             refuses(&c);
@@ -508,7 +509,7 @@ static void run_variant(tess_context *ctx, const tess_storage_options *storage, 
 {
     combination c = {ctx, storage->format, policy_of(storage).level[0].precision, *storage};
 
-    c.storage.slices.max_padding = 4.0 * MOST_PADDING; /* a level of few entries among many rows pads more */
+    c.storage.slices.max_padding = 4.0 * MAX_PADDING; /* a level of few entries among many rows pads more */
     print_message("             %s, %s, on %s\n", tess_format_name(c.format), name, ctx->backend->name);
     run_combination(&c);
 }

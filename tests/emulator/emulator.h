@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A GPU emulated on the host, for tests where there is none. Each thread of a block is a fiber; the fibers of a block share one
- * thread of the host, so that a block runs in an order that repeats itself, and blocks that are resident together run beside each
- * other. Streams are threads with queues: launches return before their kernels have run, as on a device.
+ * A GPU emulated on the host, for tests where there is none. Each thread of a block is a fiber; the fibers of a block
+ * share one thread of the host, so that a block runs in an order that repeats itself, and blocks that are resident
+ * together run beside each other. Streams are threads with queues: launches return before their kernels have run, as on
+ * a device.
  *
- * What it shows: results of kernels, barriers that not all threads reach, missing ones (by running threads backward as well), waits
- * for other blocks, and under AddressSanitizer every access beyond an allocation. What it does not: speed, and what depends on how memory
- * orders the accesses of a real device.
+ * What it shows: results of kernels, barriers that not all threads reach, missing ones (by running threads backward as
+ * well), waits for other blocks, and under AddressSanitizer every access beyond an allocation. What it does not: speed,
+ * and what depends on how memory orders the accesses of a real device.
  */
 #ifndef TESS_EMULATOR_H
 #define TESS_EMULATOR_H
@@ -34,14 +35,14 @@ enum { WAVE = 32 };
 
 /* What the device has. */
 enum {
-    MOST_THREADS = 1024,
+    MAX_THREADS = 1024,
     MULTIPROCESSORS = 8,
-    MOST_CLUSTER = 4,
+    MAX_CLUSTER = 4,
     SHARED_PER_BLOCK = 232448,
     SHARED_PER_MULTIPROCESSOR = 233472
 };
 
-static constexpr size_t MEMORY = size_t{1} << 31; /* bytes; a larger array has no room */
+static constexpr size_t MEMORY = size_t{1} << 31; /* bytes; a larger array has no space */
 
 /* Where the running thread is. */
 struct place {
@@ -101,7 +102,8 @@ struct kernel_launch {
 void enqueue_kernel(const launch_shape &shape, std::function<void()> body);
 void run_kernel(const kernel_launch &launch); /* to its end */
 
-/* What KERNEL<<<grid, block, shared, stream>>>(ARGUMENTS) becomes (translate.py): arguments are copied at the launch. */
+/* What KERNEL<<<grid, block, shared, stream>>>(ARGUMENTS) becomes (translate.py): arguments are copied at the launch.
+ */
 template <typename CALL>
 struct prepared {
     launch_shape shape;

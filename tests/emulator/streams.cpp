@@ -119,10 +119,10 @@ emulatedError_t fails(emulatedError_t error)
 void enqueue_kernel(const launch_shape &shape, std::function<void()> body)
 {
     const unsigned blocks = shape.grid.x * shape.grid.y;
-    const unsigned most = shape.together == residence::cluster ? static_cast<unsigned>(MOST_CLUSTER)
+    const unsigned most = shape.together == residence::cluster ? static_cast<unsigned>(MAX_CLUSTER)
                                                                : static_cast<unsigned>(MULTIPROCESSORS);
 
-    if (blocks == 0 || shape.block == 0 || shape.block > MOST_THREADS || shape.shared > SHARED_PER_BLOCK) {
+    if (blocks == 0 || shape.block == 0 || shape.block > MAX_THREADS || shape.shared > SHARED_PER_BLOCK) {
         (void)fails(emulatedErrorInvalidValue);
         return;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The emulated GPU under the names that GPU sources use (device/gpu/vendor_cuda.h has their meanings): what a Hopper device has. */
+/* The emulated GPU under the names that GPU sources use (device/gpu/vendor_cuda.h has their meanings): what a Hopper
+ * device has. */
 #ifndef TESS_EMULATOR_VENDOR_EMULATED_H
 #define TESS_EMULATOR_VENDOR_EMULATED_H
 
@@ -169,8 +170,8 @@ typedef uint32_t gpu_lanes;
 #define GPU_SHUFFLE_XOR(value, mask) emulator::shuffle_xor(value, mask)
 #define GPU_BALLOT(predicate) emulator::ballot(predicate)
 #define GPU_SYNC_WAVE() ((void)emulator::ballot(true))
-#define GPU_WAVE_MOST(value) emulator::reduce_wave(value, [](int a, int b) { return std::max(a, b); })
-#define GPU_WAVE_LEAST(value) emulator::reduce_wave(value, [](int a, int b) { return std::min(a, b); })
+#define GPU_WAVE_MAX(value) emulator::reduce_wave(value, [](int a, int b) { return std::max(a, b); })
+#define GPU_WAVE_MIN(value) emulator::reduce_wave(value, [](int a, int b) { return std::min(a, b); })
 
 template <int GROUP>
 static inline int gpu_group_sum(int value)
@@ -221,7 +222,8 @@ static inline void gpu_store_whole(T *pointer, const T &value)
     gpu_store_streaming(pointer, value);
 }
 
-/* Bulk copies are there at once. Of an arrival: the number of times that it is complete, above bytes that are still expected. */
+/* Bulk copies are there at once. Of an arrival: the number of times that it is complete, above bytes that are still
+ * expected. */
 #define GPU_HAS_BULK_COPY 1
 typedef uint64_t gpu_arrival;
 
@@ -299,9 +301,9 @@ static inline void gpu_launch_resident(void (*kernel)(PARAMETER), bool cluster, 
     emulator::enqueue_kernel({dim3(grid), block, shared, stream, together}, [kernel, argument] { kernel(argument); });
 }
 template <typename PARAMETER>
-static inline bool gpu_has_room_for_cluster(void (*)(PARAMETER), unsigned blocks, unsigned, size_t)
+static inline bool gpu_cluster_fits(void (*)(PARAMETER), unsigned blocks, unsigned, size_t)
 {
-    return blocks <= (unsigned)emulator::MOST_CLUSTER;
+    return blocks <= (unsigned)emulator::MAX_CLUSTER;
 }
 template <typename PARAMETER>
 static inline emulatedError_t gpu_allow_large_clusters(void (*)(PARAMETER))

@@ -9,7 +9,7 @@
 #include "support/heap.h"
 #include "support/scenarios.h"
 
-enum { MOST_ALLOCATIONS = 2000 };
+enum { MAX_ALLOCATIONS = 2000 };
 
 static scene open_scene(tess_context *ctx)
 {
@@ -52,7 +52,7 @@ static void assert_usable(scene *s)
 }
 
 /*
- * Fails call after call of `failing`. What the context keeps between calls (room for partial sums) may grow while the
+ * Fails call after call of `failing`. What the context keeps between calls (space for partial sums) may grow while the
  * scenario runs, so that memory is compared with a context that has been through it once.
  */
 static int64_t run_scenario(const named_scenario *test, scene *s, heap *failing, heap *host, tess_status expected)
@@ -60,7 +60,7 @@ static int64_t run_scenario(const named_scenario *test, scene *s, heap *failing,
     int64_t live = 0, bytes = 0, device_live = 0, k = 0;
     tess_status status = TESS_INTERNAL;
 
-    for (k = 0; k < MOST_ALLOCATIONS; k++) {
+    for (k = 0; k < MAX_ALLOCATIONS; k++) {
         live = host->live;
         bytes = host->live_bytes;
         device_live = failing->live;
@@ -78,7 +78,7 @@ static int64_t run_scenario(const named_scenario *test, scene *s, heap *failing,
             assert_int_equal(error->status, expected);
             assert_true(error->message[0] != '\0');
         }
-        if (host->live > live + 1 || failing->live > device_live + 1) { /* one room may have grown */
+        if (host->live > live + 1 || failing->live > device_live + 1) { /* one workspace may have grown */
             fail_msg("%s, allocation %lld: %lld allocations of %lld bytes are lost", test->name, (long long)k,
                      (long long)(host->live - live), (long long)(host->live_bytes - bytes));
         }
@@ -86,7 +86,7 @@ static int64_t run_scenario(const named_scenario *test, scene *s, heap *failing,
         assert_int_equal(failing->wrong_releases, 0);
         assert_usable(s);
     }
-    assert_true(k < MOST_ALLOCATIONS);
+    assert_true(k < MAX_ALLOCATIONS);
     live = host->live;
     device_live = failing->live;
     assert_ok(s->ctx, test->run(s)); /* once more: nothing may be left behind now */

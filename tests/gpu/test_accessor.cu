@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The accessor in kernels: the same function over ranges runs once per row on the host and on the device, and must leave
- * the same bytes. Every storage type, gaps between rows, parts, scales, packed access of every width.
+ * The accessor in kernels: the same function over ranges runs once per row on the host and on the device, and must
+ * leave the same bytes. Every storage type, gaps between rows, parts, scales, packed access of every width.
  */
 #include <cmath>
 #include <cstring>

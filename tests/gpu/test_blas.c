@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The vector operations on the GPU: every precision, pair of precisions and arithmetic, aligned and not, short and long. */
+/* The vector operations on the GPU: every precision, pair of precisions and arithmetic, aligned and not, short and
+ * long. */
 #include "support/blas.h"
 
 static tess_context *gpu;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Codecs on the device: the host's bits for every boundary and for tens of millions of doubles; packs as single values. */
+/* Codecs on the device: the host's bits for every boundary and for tens of millions of doubles; packs as single values.
+ */
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -130,13 +130,13 @@ static void vectors_may_be_at_odd_addresses(void **state)
     tess_matrix *m = make_matrix(gpu, &a), *stored = NULL;
     double *x = random_values(a.ncols, 4, -1.0, 1.0), *expected = test_allocate(a.nrows, sizeof *expected);
     double *out = test_allocate(a.nrows, sizeof *out), *place = NULL;
-    int64_t room = a.ncols + a.nrows + 2;
+    int64_t capacity = a.ncols + a.nrows + 2;
     tess_vector *vx = NULL, *vy = NULL;
 
     (void)state;
     assert_ok(gpu, tess_matrix_convert(m, &options, &stored));
     multiply(stored, TESS_OP_NONE, 1.0, x, 0.0, expected, expected);
-    assert_ok(gpu, tess_device_allocate(gpu, room, sizeof *place, (void **)&place));
+    assert_ok(gpu, tess_device_allocate(gpu, capacity, sizeof *place, (void **)&place));
     assert_ok(gpu, tess_vector_wrap(gpu, a.ncols, TESS_PRECISION_FP64, place + 1, &vx));
     assert_ok(gpu, tess_vector_wrap(gpu, a.nrows, TESS_PRECISION_FP64, place + 1 + a.ncols, &vy));
     assert_ok(gpu, tess_vector_set(vx, x, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
@@ -145,7 +145,7 @@ static void vectors_may_be_at_odd_addresses(void **state)
     assert_true(same_bits(expected, out, a.nrows));
     tess_vector_destroy(vx);
     tess_vector_destroy(vy);
-    tess_device_release(gpu, place, room, sizeof *place);
+    tess_device_release(gpu, place, capacity, sizeof *place);
     tess_matrix_destroy(stored);
     tess_matrix_destroy(m);
     oracle_free(&a);

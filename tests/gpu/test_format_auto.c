@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Format auto on the GPU: the tests of the host, slices and tiles chosen, and precisions that split does not have there. */
+/* Format auto on the GPU: the tests of the host, slices and tiles chosen, and precisions that split does not have
+ * there. */
 #define TESTS_ON_GPU
 #include "../unit/test_format_auto.c" /* the same tests, in another context */
 
@@ -11,7 +12,7 @@ static void precisions_of_tiles_alone_take_tiles(void **state)
     tess_storage_options o = options_of("fixed-range:40", TESS_GRANULARITY_MATRIX);
 
     (void)state;
-    assert_int_equal(tess_levels_parse("fp64,e5m2", &o.policy), TESS_SUCCESS);
+    assert_int_equal(tess_precision_levels_parse("fp64,e5m2", &o.policy), TESS_SUCCESS);
     assert_int_equal(format_for(ctx, &sparse, &o), TESS_FORMAT_TILES);
     o = options_of("lossless", TESS_GRANULARITY_MATRIX); /* by default down to fp8 */
     assert_int_equal(format_for(ctx, &sparse, &o), TESS_FORMAT_TILES);

@@ -22,7 +22,8 @@ static void wrong_arguments_are_refused(void **state)
     check_gemv_refusals(gpu);
 }
 
-/* Shapes that reach every plan: many row tiles, several ranges of columns, more coefficients than fit at once, tails. */
+/* Shapes that reach every plan: many row tiles, several ranges of columns, more coefficients than fit at once, tails.
+ */
 static void plans_meet_their_bound(void **state)
 {
     static const int64_t shapes[][2] = {{1000000, 9}, {1000003, 5}, {300000, 50}, {140000, 601},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GMRES on the GPU: both engines bit for bit, the host's answers, every basis, bases longer than what a block keeps of them. */
+/* GMRES on the GPU: both engines bit for bit, the host's answers, every basis, bases longer than what a block keeps of
+ * them. */
 #include "support/solve.h"
 
 static tess_context *gpu = NULL;
@@ -57,8 +58,8 @@ static void engines_agree_bit_for_bit(void **state)
     free(y);
 }
 
-/* Sums are in another order than on the host: about the same number of iterations. Restarts in low precision are chaotic: there to
-   within a half. */
+/* Sums are in another order than on the host: about the same number of iterations. Restarts in low precision are
+   chaotic: there to within a half. */
 static void iterations_are_the_hosts(void **state)
 {
     static const int restarts[] = {7, 50, 90}; /* of the last, blocks keep a part */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Triangular solves by both kernels of the GPU, with problems that reach into all their corners: levels of few and of many rows,
- * rows of few and of many entries, inputs that are no longer in shared memory; and solves by both engines.
+ * Triangular solves by both kernels of the GPU, with problems that reach into all their corners: level sets of few and
+ * of many rows, rows of few and of many entries, inputs that are no longer in shared memory; and solves by both
+ * engines.
  */
 #include "solver/solver.h"
 #include "support/gallery.h"
@@ -42,11 +43,12 @@ static void check_problem(const oracle_csr *a, tess_precond_kind kind, tess_tria
     free(z);
 }
 
-/* One block of threads takes 6,144 rows and entries of a level on average; one value of x is in shared memory up to 16,384. */
+/* One block of threads takes 6,144 rows and entries of a level set on average; one value of x is in shared memory up to
+ * 16,384. */
 static void both_kernels_solve(void **state)
 {
     static const char *const requests[] = {
-        "laplace1d 3000",    /* narrow: a row a level */
+        "laplace1d 3000",    /* narrow: a row a level set */
         "laplace2d 64",      /* narrow */
         "laplace2d 200",     /* narrow, x longer than shared memory */
         "laplace3d27 20",    /* narrow, groups of several threads */
@@ -95,8 +97,8 @@ static void far_inputs_are_found(void **state)
     oracle_free(&random);
 }
 
-/* More rows in a level than shared memory has values, and levels of few after it. */
-static void levels_of_all_sizes(void **state)
+/* More rows in a level set than shared memory has values, and level sets of few after it. */
+static void level_sets_of_all_sizes(void **state)
 {
     const int64_t wide_one = 20000, n = wide_one + 5000;
     oracle_csr a = oracle_open(n, n);
@@ -104,7 +106,7 @@ static void levels_of_all_sizes(void **state)
     (void)state;
     for (int64_t i = 0; i < n; i++) {
         if (i >= wide_one) {
-            oracle_push(&a, (i * 7919) % wide_one, -0.5); /* anywhere in the first level */
+            oracle_push(&a, (i * 7919) % wide_one, -0.5); /* anywhere in the first level set */
             if (i > wide_one) { oracle_push(&a, i - 1, -1.0); }
         }
         oracle_push(&a, i, 3.0);
@@ -134,7 +136,7 @@ static void engines_agree_bit_for_bit(void **state)
             options.precond.incomplete.squares.policy.policy = TESS_POLICY_FIXED_RANGE;
         }
         check_engines_agree(gpu, &problems[(c + c / 2) % 2], options);
-        /* levels wide enough for rows that wait for one another */
+        /* level sets wide enough for rows that wait for one another */
         if (c == 0) { check_engines_agree(gpu, &problems[2], options); }
     }
     for (size_t k = 0; k < sizeof problems / sizeof *problems; k++) {
@@ -186,7 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_kernels_solve),
         cmocka_unit_test(far_inputs_are_found),
-        cmocka_unit_test(levels_of_all_sizes),
+        cmocka_unit_test(level_sets_of_all_sizes),
         cmocka_unit_test(engines_agree_bit_for_bit),
         cmocka_unit_test(recorded_loops_follow_the_values),
     };

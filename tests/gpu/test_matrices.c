@@ -173,7 +173,8 @@ static void wrong_borrowed_arrays_are_refused(void **state)
     discard(&val);
 }
 
-/* One wrong column among the many of a row, wherever a wave looks at it: the same as before, less, negative, too large. */
+/* One wrong column among the many of a row, wherever a wave looks at it: the same as before, less, negative, too large.
+ */
 static void wrong_columns_of_long_rows_are_found(void **state)
 {
     enum { COLUMNS = 200 };

@@ -41,8 +41,9 @@ static void engines_agree(void **state)
     tess_context_destroy(ctx);
 }
 
-/* One kernel adds up in another order: in its first iterations no magnitude is near enough to a bound for that to show, and each tile is
-   used as in the plain engine. Whole solves take about as long, narrow about as much, and have the same bits each time. */
+/* One kernel adds up in another order: in its first iterations no magnitude is near enough to a bound for that to show,
+   and each tile is used as in the plain engine. Whole solves take about as long, narrow about as much, and have the
+   same bits each time. */
 static void check_one_kernel(tess_context *ctx, const oracle_csr *a, int64_t tiles, const double *b,
                              tess_solve_options options)
 {
@@ -139,8 +140,8 @@ static void one_kernel_narrows_on_the_whole_device(void **state)
     tess_context_destroy(ctx);
 }
 
-/* On the host and on the GPU the sums of an iteration are rounded otherwise, and levels at a bound may fall otherwise: about as many
-   iterations, about as many products of each kind. */
+/* On the host and on the GPU the sums of an iteration are rounded otherwise, and levels at a bound may fall otherwise:
+   about as many iterations, about as many products of each kind. */
 static void host_and_gpu_narrow_alike(void **state)
 {
     oracle_csr a = make_strip();

@@ -21,13 +21,13 @@ static void check_summary(const tess_assignment_summary *h, const tess_assignmen
 {
     assert_true(same_bits(&h->mean_magnitude, &d->mean_magnitude, 1));
     assert_true(same_bits(&h->std_magnitude, &d->std_magnitude, 1));
-    assert_true(same_bits(h->range, d->range, TESS_MOST_LEVELS));
+    assert_true(same_bits(h->range, d->range, TESS_MAX_LEVELS));
     assert_true(same_bits(&h->options.parameter, &d->options.parameter, 1));
     assert_true(same_bits(&h->largest_relative_error, &d->largest_relative_error, 1));
-    assert_int_equal(h->granules, d->granules);
+    assert_int_equal(h->items, d->items);
     assert_int_equal(h->empty, d->empty);
-    for (int l = 0; l < TESS_MOST_LEVELS; l++) {
-        assert_int_equal(h->granules_at[l], d->granules_at[l]);
+    for (int l = 0; l < TESS_MAX_LEVELS; l++) {
+        assert_int_equal(h->items_at[l], d->items_at[l]);
         assert_int_equal(h->nonzeros_at[l], d->nonzeros_at[l]);
         assert_int_equal(h->scaled[l], d->scaled[l]);
     }
@@ -35,7 +35,7 @@ static void check_summary(const tess_assignment_summary *h, const tess_assignmen
 
 static void check_levels(const tess_assignment *h, const tess_assignment *d)
 {
-    int64_t count = h->summary.granules;
+    int64_t count = h->summary.items;
     uint8_t *level = test_allocate(count, 1), *expected = test_allocate(count, 1);
     int16_t *exponent = NULL;
 
@@ -120,7 +120,7 @@ static tess_policy_options options_of(tess_granularity granularity, const char *
     tess_policy_options_init(&o);
     o.granularity = granularity;
     assert_int_equal(tess_policy_options_parse(policy, &o), TESS_SUCCESS);
-    assert_int_equal(tess_levels_parse(levels, &o), TESS_SUCCESS);
+    assert_int_equal(tess_precision_levels_parse(levels, &o), TESS_SUCCESS);
     return o;
 }
 
@@ -236,8 +236,8 @@ static void deviations_are_those_of_the_host(void **state)
     }
 }
 
-/* Blocks at all edges, full ones, block rows without any, more blocks than a wave's window has slots or columns for, block rows that a
-   block of threads takes. */
+/* Blocks at all edges, full ones, block rows without any, more blocks than a wave's window has slots or columns for,
+   block rows that a block of threads takes. */
 static void blocks_are_those_of_the_host(void **state)
 {
     oracle_csr all[] = {oracle_open(0, 0),
@@ -298,7 +298,7 @@ static unsigned long long count_inaccurate(const assign_ops *backend, const tess
                          .level = made->level,
                          .exponent = made->exponent,
                          .grid = made->grid};
-    assert_ok(m->ctx, backend->count_inaccurate(m->ctx, &task, CHOICE_MOST_ROUNDS, count));
+    assert_ok(m->ctx, backend->count_inaccurate(m->ctx, &task, CHOICE_MAX_ROUNDS, count));
     for (int i = 0; i < CHOICE_COUNTS; i++) {
         sum += count[i];
     }
@@ -347,7 +347,7 @@ static void parts_in_fp8_are_refused(void **state)
     o.format = TESS_FORMAT_SPLIT;
     assert_int_equal(tess_policy_options_parse("lossless", &o.policy), TESS_SUCCESS);
     assert_fails(gpu, TESS_UNSUPPORTED, tess_matrix_convert(m, &o, &stored));
-    assert_int_equal(tess_levels_parse("fp64,fp32,fp16,bf16", &o.policy), TESS_SUCCESS);
+    assert_int_equal(tess_precision_levels_parse("fp64,fp32,fp16,bf16", &o.policy), TESS_SUCCESS);
     assert_ok(gpu, tess_matrix_convert(m, &o, &stored));
     tess_matrix_destroy(stored);
     o.format = TESS_FORMAT_TILES;
@@ -375,7 +375,7 @@ static void nothing_is_left_behind(void **state)
         assert_ok(gpu, tess_assignment_create(m, &o, &assignment));
         assert_ok(gpu, tess_assignment_measure_error(assignment, m));
         tess_assignment_destroy(assignment);
-        if (k <= 1) { held = gpu->held_bytes; } /* with the room that the context keeps */
+        if (k <= 1) { held = gpu->held_bytes; } /* with the workspace that the context keeps */
         assert_int_equal(gpu->held_bytes, held);
     }
     tess_matrix_destroy(m);

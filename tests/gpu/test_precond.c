@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Block Jacobi on the GPU: what it stores is the host's to the bit, what it computes with that is within the rounding of the
- * sums; solves with low precisions by both engines, and through new values that change the precisions.
+ * Block Jacobi on the GPU: what it stores is the host's to the bit, what it computes with that is within the rounding
+ * of the sums; solves with low precisions by both engines, and through new values that change the precisions.
  */
 #include <tessera/codec.h>
 
@@ -170,18 +170,18 @@ static void apply(tess_context *ctx, const tess_precond *m, tess_precision vecto
 {
     const size_t size = tess_precision_bytes(vectors), bytes = (size_t)m->n * size;
     const tess_reduction none = {0};
-    void *room = NULL, *result = NULL;
+    void *workspace = NULL, *result = NULL;
     char *values = test_allocate((int64_t)bytes + 8, 1);
 
-    assert_ok(ctx, tess_device_allocate(ctx, (int64_t)bytes, 1, &room));
+    assert_ok(ctx, tess_device_allocate(ctx, (int64_t)bytes, 1, &workspace));
     assert_ok(ctx, tess_device_allocate(ctx, (int64_t)bytes + 8, 1, &result));
     for (int64_t i = 0; i < m->n; i++) {
         tess_store(vectors, values, i, r[i], TESS_OVERFLOW_INFINITY);
     }
-    assert_ok(ctx, ctx->backend->upload(ctx, room, values, bytes));
+    assert_ok(ctx, ctx->backend->upload(ctx, workspace, values, bytes));
     memset(values, 77, bytes + 8);
     assert_ok(ctx, ctx->backend->upload(ctx, result, values, bytes + 8));
-    assert_ok(ctx, tess_precond_apply_fused(m, vectors, room, result, &none));
+    assert_ok(ctx, tess_precond_apply_fused(m, vectors, workspace, result, &none));
     assert_ok(ctx, ctx->backend->download(ctx, values, result, bytes + 8));
     for (int64_t i = 0; i < m->n; i++) {
         z[i] = tess_load(vectors, values, i);
@@ -189,7 +189,7 @@ static void apply(tess_context *ctx, const tess_precond *m, tess_precision vecto
     for (size_t i = bytes; i < bytes + 8; i++) {
         assert_int_equal(values[i], 77);
     }
-    tess_device_release(ctx, room, (int64_t)bytes, 1);
+    tess_device_release(ctx, workspace, (int64_t)bytes, 1);
     tess_device_release(ctx, result, (int64_t)bytes + 8, 1);
     free(values);
 }
@@ -281,7 +281,8 @@ static void engines_agree_bit_for_bit(void **state)
     }
 }
 
-/* The diagonal of every third row grows: blocks need other precisions and lie elsewhere; the recorded loop finds them. */
+/* The diagonal of every third row grows: blocks need other precisions and lie elsewhere; the recorded loop finds them.
+ */
 static void worsen(oracle_csr *a)
 {
     for (int64_t i = 0; i < a->nrows; i += 3) {

@@ -26,7 +26,7 @@ static void check_same_bytes(const oracle_csr *a, const tess_storage_options *op
         const tiles_records *host = &r[0][time], *device = &r[1][time];
 
         assert_int_equal(host->units, device->units);
-        assert_memory_equal(host->start, device->start, (size_t)(host->nstrips + 1) * sizeof *host->start);
+        assert_memory_equal(host->start, device->start, (size_t)(host->nblock_rows + 1) * sizeof *host->start);
         if (host->units > 0) { assert_memory_equal(host->record, device->record, (size_t)host->units * TILES_UNIT); }
         free_tiles_records(&r[0][time]);
         free_tiles_records(&r[1][time]);
@@ -44,7 +44,7 @@ static void builders_agree_to_the_byte(void **state)
 
         check_same_bytes(&matrices[k], &options);
         options.policy.nlevels = 3;
-        options.policy.level[2] = (tess_level){k % 2 == 0 ? TESS_PRECISION_FP16 : TESS_PRECISION_E5M2, 1};
+        options.policy.level[2] = (tess_precision_level){k % 2 == 0 ? TESS_PRECISION_FP16 : TESS_PRECISION_E5M2, 1};
         check_same_bytes(&matrices[k], &options);
         options = resident_lossless("fp64,fp32,fp16,e4m3");
         check_same_bytes(&matrices[k], &options);

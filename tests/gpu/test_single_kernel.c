@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whole solves in one kernel: against the plain engine for many sizes, precisions and both exchanges; limits, breakdowns, NaN,
- * history, cancellation; what it refuses, and where auto goes then.
+ * Whole solves in one kernel: against the plain engine for many sizes, precisions and both exchanges; limits,
+ * breakdowns, NaN, history, cancellation; what it refuses, and where auto goes then.
  */
 #include "solver/single_kernel/single_kernel.h"
 #include "solver/solver.h"
@@ -74,8 +74,8 @@ enum { STORAGES = 4 };
 
 static tess_storage_options stored_as(int which)
 {
-    static const tess_level fp16 = {.precision = TESS_PRECISION_FP16, .scaled = 1};
-    static const tess_level fp8 = {.precision = TESS_PRECISION_E4M3, .scaled = 1};
+    static const tess_precision_level fp16 = {.precision = TESS_PRECISION_FP16, .scaled = 1};
+    static const tess_precision_level fp8 = {.precision = TESS_PRECISION_E4M3, .scaled = 1};
     tess_storage_options options;
 
     tess_storage_options_init(&options);
@@ -194,7 +194,7 @@ static void long_rows_are_shared_by_waves(void **state)
     }
 }
 
-/* One block needs all columns, and has no room for its entries: these are few enough to be read in each product. */
+/* One block needs all columns, and has no space for its entries: these are few enough to be read in each product. */
 static void auto_streams_what_is_little(void **state)
 {
     oracle_csr a = crossed(10001, 20000);
@@ -213,7 +213,8 @@ static void auto_streams_what_is_little(void **state)
     oracle_free(&a);
 }
 
-/* Values in lower precision, and up again by the guard: FP64 rows take more room, and are streamed where they do not fit. */
+/* Values in lower precision, and up again by the guard: FP64 rows take more space, and are streamed where they do not
+ * fit. */
 static void low_precisions_are_read(void **state)
 {
     static const tess_precision precisions[] = {TESS_PRECISION_FP32, TESS_PRECISION_BF16, TESS_PRECISION_FP16};
@@ -260,7 +261,8 @@ static oracle_csr banded(int64_t n)
     return a;
 }
 
-/* Rows that do not fit into shared memory are read from device memory, where that was asked for: 232 KB of values for each of 132 blocks. */
+/* Rows that do not fit into shared memory are read from device memory, where that was asked for: 232 KB of values for
+ * each of 132 blocks. */
 static void large_matrices_are_streamed(void **state)
 {
     oracle_csr a = banded(60000);
@@ -378,8 +380,8 @@ static void breakdowns_have_the_same_reasons(void **state)
     free(x);
 }
 
-/* The start ends a cycle, and the kernel has nothing to do: the correction is zero, not that of the last solve, which would be the solution
-   here. */
+/* The start ends a cycle, and the kernel has nothing to do: the correction is zero, not that of the last solve, which
+   would be the solution here. */
 static void what_does_not_begin_corrects_nothing(void **state)
 {
     static const double above[] = {1.0, 2.0, 3.0, 4.0}, below[] = {-1.0, -2.0, -3.0, -4.0};

@@ -70,7 +70,7 @@ static void free_twins(twins *t)
 /* For every number of blocks, twice, in CSR order and in tiles: memory that was used before makes no difference. */
 static void check_plans(const oracle_csr *a)
 {
-    static const int blocks[] = {1, 2, 3, 16, 132, SINGLE_MOST_BLOCKS};
+    static const int blocks[] = {1, 2, 3, 16, 132, SINGLE_MAX_BLOCKS};
     twins t = make_twins(a);
     tess_context *cpu = t.cpu;
 

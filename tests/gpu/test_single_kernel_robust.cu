@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Single kernels that run often, beside others, or badly: ten thousand solves with the same bits; half of the device taken by
- * another kernel; two contexts at once; cancelled and given up in the middle, with a clean solve after it.
+ * Single kernels that run often, beside others, or badly: ten thousand solves with the same bits; half of the device
+ * taken by another kernel; two contexts at once; cancelled and given up in the middle, with a clean solve after it.
  */
 #include <thread>
 
@@ -198,8 +198,8 @@ static void let_go(holder *held)
     assert_int_equal(GPU_HOST_FREE(const_cast<int *>(held->word)), GPU(Success));
 }
 
-/* A grid needs every multiprocessor, a cluster its room in one group of them: they may wait for the other kernel, and lose nothing
-   but time. */
+/* A grid needs every multiprocessor, a cluster enough of them in one group: they may wait for the other kernel, and
+   lose nothing but time. */
 static void check_beside_another_kernel(int64_t side, bool cluster)
 {
     oracle_csr a = oracle_laplace2d(side);
@@ -315,7 +315,8 @@ static void a_cancelled_solve_leaves_nothing(void **state)
     }
 }
 
-/* Numbers of arrivals, of which letters carry three bits, go on over launches that end at their first sum, however many. */
+/* Numbers of arrivals, of which messages carry three bits, go on over launches that end at their first sum, however
+ * many. */
 static void launches_of_one_sum_leave_nothing(void **state)
 {
     static const tess_recurrence recurrences[] = {TESS_RECURRENCE_STANDARD, TESS_RECURRENCE_ONE_REDUCTION,
@@ -366,20 +367,20 @@ static void wait_too_long(const oracle_csr *a, tess_recurrence recurrence)
 
     assert_false(single->plan.cluster);
     for (int turn = 0; turn < 10; turn++) {
-        const int64_t patience = single->nanoseconds;
+        const int64_t timeout = single->nanoseconds;
         bool same;
 
         single->nanoseconds = INT64_C(50000000);
         assert_ok(gpu, gpu->backend->upload(gpu, end, &fewer, sizeof fewer));
         assert_fails(gpu, TESS_DEVICE, solve_again(&h, &same));
         assert_ok(gpu, gpu->backend->upload(gpu, end, &all, sizeof all));
-        single->nanoseconds = patience;
+        single->nanoseconds = timeout;
         check_again(&h, 2);
     }
     close_handle(&h);
 }
 
-/* The last row belongs to no block: who needs its element waits until patience, 50 ms here, is at its end. */
+/* The last row belongs to no block: who needs its element waits until its timeout of 50 ms. */
 static void a_wait_that_is_too_long_is_an_error(void **state)
 {
     oracle_csr a = oracle_laplace2d(132);

@@ -166,7 +166,7 @@ static void recorded_loop_serves_later_solves(void **state)
     }
 }
 
-/* A graph keeps the addresses it was recorded with: room for partial sums that grows later must not pull it away. */
+/* A graph keeps the addresses it was recorded with: space for partial sums that grows later must not pull it away. */
 static void scratch_may_grow_after_recording(void **state)
 {
     oracle_csr small = oracle_laplace2d(20), large = oracle_laplace2d(600);
@@ -245,7 +245,8 @@ static void monitor_cancels_both_engines(void **state)
     free(b);
 }
 
-/* A loop is not recorded for a solve of eight iterations; later ones may record it, with the same bits, and start with no wish of an earlier one. */
+/* A loop is not recorded for a solve of eight iterations; later ones may record it, with the same bits, and start with
+ * no request of an earlier one. */
 static void short_solves_record_nothing(void **state)
 {
     oracle_csr a = oracle_laplace2d(20);
@@ -439,7 +440,7 @@ static void current_device_is_left_alone(void **state)
     free(b);
 }
 
-/* A device that has no room for a vector says so and goes on. */
+/* A device that has no space for a vector says so and goes on. */
 static void failed_device_allocation_leaves_the_context_usable(void **state)
 {
     oracle_csr a = oracle_laplace2d(20);

@@ -5,7 +5,8 @@
 
 enum { SIDE = 1200, KINDS = 32 };
 
-/* Small integers, these over 2^10, and times 2^12, by squares of 16. Taken by rows as it is; by nonzeros with columns far apart. */
+/* Small integers, these over 2^10, and times 2^12, by squares of 16. Taken by rows as it is; by nonzeros with columns
+ * far apart. */
 static oracle_csr make_large(bool scattered)
 {
     static const double scale[3] = {1.0, 0x1p-10, 0x1p12};

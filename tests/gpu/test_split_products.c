@@ -16,7 +16,8 @@ static oracle_csr make_large(int64_t k)
     return a;
 }
 
-/* So many chunks that blocks take several, of both parts in turn; values and vectors are exact in FP32, and so are the sums. */
+/* So many chunks that blocks take several, of both parts in turn; values and vectors are exact in FP32, and so are the
+ * sums. */
 static void large_matrices_are_multiplied_exactly(void **state)
 {
     enum { SIDE = 2000 };

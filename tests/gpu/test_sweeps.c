@@ -11,7 +11,7 @@ static tess_context *gpu = NULL;
 typedef struct storage_case {
     tess_format format, base;
     tess_granularity granularity;
-    const char *steps;
+    const char *schedule;
 } storage_case;
 
 static const storage_case cases[] = {{TESS_FORMAT_CSR, TESS_FORMAT_CSR, TESS_GRANULARITY_ROW, "fp64"},
@@ -41,7 +41,8 @@ static double largest_magnitude(const double *x, int64_t n)
     return largest;
 }
 
-/* Sums in another order: in FP64 a few roundings an iteration. Rounding x to FP32 may turn those into one unit of FP32. */
+/* Sums in another order: in FP64 a few roundings an iteration. Rounding x to FP32 may turn those into one unit of FP32.
+ */
 static void fixed_runs_agree_with_the_host(void **state)
 {
     oracle_csr a = dominant_matrix(N, ROW, 1.25, 2, 11);
@@ -51,13 +52,13 @@ static void fixed_runs_agree_with_the_host(void **state)
     (void)state;
     for (int c = 0; c < CASES; c++) {
         for (int64_t k = 1; k <= 211; k = 4 * k + 7) { /* with and without enough to record */
-            bool exact = strcmp(cases[c].steps, "fp64") == 0;
+            bool exact = strcmp(cases[c].schedule, "fp64") == 0;
 
             for (int run = 0; run < 3; run++) {
                 tess_solve_options options = solve_options(TESS_SOLVER_JACOBI);
 
                 take_storage(&options.storage, &cases[c]);
-                options.jacobi.steps = steps_of(cases[c].steps);
+                options.jacobi.schedule = schedule_of(cases[c].schedule);
                 options.rtol = 0.0;
                 options.max_iterations = k;
                 options.engine = run == 1 ? TESS_ENGINE_PLAIN : TESS_ENGINE_AUTO;
@@ -91,7 +92,7 @@ static void handles_converge_and_notice_new_values(void **state)
         tess_solver *solver = NULL;
 
         take_storage(&options.storage, &cases[c / 2]);
-        options.jacobi.steps = steps_of(cases[c / 2].steps);
+        options.jacobi.schedule = schedule_of(cases[c / 2].schedule);
         options.engine = engines[c % 2];
         options.rtol = 1e-11;
         assert_ok(gpu, tess_solver_create(m, &options, &solver));
@@ -187,7 +188,7 @@ static void time_steps_agree_with_the_host(void **state)
         tess_timestep_options_init(&options);
         if (c < 0) { options.storage.format = TESS_FORMAT_SELL; }
         if (c >= 0) { take_storage(&options.storage, &cases[c]); }
-        if (c >= 2) { options.steps = steps_of(cases[c].steps); }
+        if (c >= 2) { options.schedule = schedule_of(cases[c].schedule); }
         for (int run = 0; run < 3; run++) {
             options.engine = run == 1 ? TESS_ENGINE_PLAIN : TESS_ENGINE_AUTO;
             x[run] = random_values(N, 5, -80.0, 40.0);

@@ -49,7 +49,7 @@ static void builders_agree_to_the_byte(void **state)
 
             options.papers = &papers_kernel;
             options.policy.nlevels = 3;
-            options.policy.level[2] = (tess_level){s % 2 == 0 ? TESS_PRECISION_FP16 : TESS_PRECISION_E5M2, 1};
+            options.policy.level[2] = (tess_precision_level){s % 2 == 0 ? TESS_PRECISION_FP16 : TESS_PRECISION_E5M2, 1};
             check_same_bytes(&matrices[k], &options);
             options = paper_of(tiles_shapes[s][0], tiles_shapes[s][1], TESS_PRECISION_FP64);
             options.papers = &papers;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dense triangular solves on the GPU: residual bounds in every variant, unaligned arrays, exact cases, the same bits again. */
+/* Dense triangular solves on the GPU: residual bounds in every variant, unaligned arrays, exact cases, the same bits
+ * again. */
 #include <tessera/dense.h>
 
 #include "support/trsv.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks that wait for others which never answer: a solve among rows that need each other, one whose first block never begins, factors
- * in an order that cannot be. Each ends by the clock with an error, and what comes next is right.
+ * Blocks that wait for others which never answer: a solve among rows that need each other, one whose first block never
+ * begins, factors in an order that cannot be. Each ends by the clock with an error, and what comes next is right.
  */
-#include "dense/trsv_letters.cuh"
+#include "dense/trsv_messages.cuh"
 #include "device/gpu/gpu.h"
 #include <tessera/dense.h>
 
@@ -16,7 +16,7 @@ extern "C" {
 static tess_context *gpu = nullptr;
 
 /* Nanoseconds that a block waits here: far above what any wait of these small problems takes. */
-static const int64_t patience = INT64_C(50000000);
+static const int64_t timeout = INT64_C(50000000);
 
 static void *to_device(const void *host, size_t bytes)
 {
@@ -59,7 +59,7 @@ static triangle_leaf make_leaf()
 
     leaf.n = ROWS;
     leaf.nnz = ROWS - STEP;
-    leaf.levels = 1; /* wide, so that rows wait for one another */
+    leaf.level_sets = 1; /* wide, so that rows wait for one another */
     leaf.row_ptr_bits = 32;
     leaf.precision = TESS_PRECISION_FP64;
     for (int p = 0; p < ROWS; p++) {
@@ -84,7 +84,7 @@ static void free_leaf(triangle_leaf *leaf)
     tess_device_release(gpu, leaf->row_ptr, (ROWS + 1) * sizeof(int32_t), 1);
     tess_device_release(gpu, leaf->col_ind, ROWS * sizeof *leaf->col_ind, 1);
     tess_device_release(gpu, leaf->val, ROWS * sizeof(double), 1);
-    tess_device_release(gpu, leaf->room, leaf->room_bytes, 1);
+    tess_device_release(gpu, leaf->workspace, leaf->workspace_bytes, 1);
 }
 
 static void rows_in_a_circle_end_by_the_clock(void **state)
@@ -148,7 +148,7 @@ static void check_ones(const double *device, int64_t n)
 
 static void blocks_that_never_begin_are_given_up(void **state)
 {
-    enum { N = 640, LARGER = 1024 }; /* the larger one makes room for a block beyond the smaller one's */
+    enum { N = 640, LARGER = 1024 }; /* the larger one makes space for a block beyond the smaller one's */
     double *ones = static_cast<double *>(test_allocate(LARGER * LARGER, sizeof *ones));
     double *a, *x;
     const unsigned ticket = 1;
@@ -180,7 +180,8 @@ static void blocks_that_never_begin_are_given_up(void **state)
 
 enum { ORDER = 100000 };
 
-/* A row needs the one before it. Backwards, rows that others need come when there is no multiprocessor left for them. */
+/* A row needs the one before it. Backwards, rows that others need come when there is no multiprocessor left for them.
+ */
 static int32_t *make_order(bool backwards)
 {
     int32_t *order = static_cast<int32_t *>(test_allocate(ORDER, sizeof *order)), *device;
@@ -214,10 +215,10 @@ static void factors_in_a_wrong_order_end_by_the_clock(void **state)
     job.order = order[1];
     assert_fails(gpu, TESS_DEVICE, incomplete_ops_of(gpu)->factor(matrix, &job, &outcome));
     job.order = order[0];
-    gpu_state_of(gpu)->patience.nanoseconds = TESS_PATIENCE_NANOSECONDS; /* one row after another */
+    gpu_state_of(gpu)->timeout.nanoseconds = TESS_WAIT_TIMEOUT_NANOSECONDS; /* one row after another */
     assert_ok(gpu, incomplete_ops_of(gpu)->factor(matrix, &job, &outcome));
     assert_int_equal(outcome.bad_row, -1);
-    gpu_state_of(gpu)->patience.nanoseconds = patience;
+    gpu_state_of(gpu)->timeout.nanoseconds = timeout;
     for (int k = 0; k < 2; k++) {
         tess_device_release(gpu, order[k], ORDER * sizeof *order[k], 1);
     }
@@ -232,7 +233,7 @@ static void factors_in_a_wrong_order_end_by_the_clock(void **state)
 static int be_impatient(void **state)
 {
     (void)state;
-    gpu_state_of(gpu)->patience.nanoseconds = patience;
+    gpu_state_of(gpu)->timeout.nanoseconds = timeout;
     return 0;
 }
 

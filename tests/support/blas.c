@@ -34,7 +34,7 @@ static double rounding_of(tess_precision precision, double value)
 
 /* A vector over a larger one's array, from element `offset` on. */
 typedef struct shifted_vector {
-    tess_vector *room, *v;
+    tess_vector *workspace, *v;
     double *values; /* as they are stored */
 } shifted_vector;
 
@@ -43,8 +43,8 @@ static shifted_vector make_shifted(tess_context *ctx, int64_t n, tess_precision 
     shifted_vector s = {.values = random_values(n, seed, -2.0, 2.0)};
     char *data = NULL;
 
-    assert_ok(ctx, tess_vector_create(ctx, n + offset, precision, &s.room));
-    data = tess_vector_data(s.room);
+    assert_ok(ctx, tess_vector_create(ctx, n + offset, precision, &s.workspace));
+    data = tess_vector_data(s.workspace);
     data += (size_t)offset * tess_precision_bytes(precision);
     assert_ok(ctx, tess_vector_wrap(ctx, n, precision, data, &s.v));
     assert_ok(ctx, tess_vector_set(s.v, s.values, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
@@ -55,12 +55,12 @@ static shifted_vector make_shifted(tess_context *ctx, int64_t n, tess_precision 
 static void free_shifted(shifted_vector *s)
 {
     tess_vector_destroy(s->v);
-    tess_vector_destroy(s->room);
+    tess_vector_destroy(s->workspace);
     free(s->values);
 }
 
-/* x . y, x . x and |x| . |y| of long vectors: stretches of so many products in long double, whose sums are added up in wide, since wide
-   arithmetic takes the time of a hundred products. */
+/* x . y, x . x and |x| . |y| of long vectors: stretches of so many products in long double, whose sums are added up in
+   wide, since wide arithmetic takes the time of a hundred products. */
 enum { STRETCH = 1024 };
 
 typedef struct exact_sums {
@@ -116,7 +116,8 @@ static void check_element(const blas_case *c, wide ax, wide by, double result)
     assert_at_most((double)wide_abs((wide)result - (ax + by)), bound);
 }
 
-/* Whether `result` is so near a x + b y, computed in FP64, that the rounding of that does not matter. Cheap; a no means nothing. */
+/* Whether `result` is so near a x + b y, computed in FP64, that the rounding of that does not matter. Cheap; a no means
+ * nothing. */
 static bool is_plainly_right(double ax, double by, double result, double bound)
 {
     const double sum = ax + by, doubt = 0x1.001p-53 * (fabs(ax) + fabs(by) + fabs(sum)) + 0x1p-1070;
@@ -189,10 +190,10 @@ void check_blas_combinations(tess_context *ctx)
 /* Rounded to `precision` and back by the scalar codec. */
 static double stored_as(tess_precision precision, double value)
 {
-    double room = 0.0;
+    double workspace = 0.0;
 
-    tess_store(precision, &room, 0, value, TESS_OVERFLOW_INFINITY);
-    return tess_load(precision, &room, 0);
+    tess_store(precision, &workspace, 0, value, TESS_OVERFLOW_INFINITY);
+    return tess_load(precision, &workspace, 0);
 }
 
 static double *conversion_values(int64_t n)

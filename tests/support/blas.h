@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of the vector operations in every precision, for a context on any device; tolerances as tessera/vector.h says. */
+/* Checks of the vector operations in every precision, for a context on any device; tolerances as tessera/vector.h says.
+ */
 #ifndef TESS_TESTS_SUPPORT_BLAS_H
 #define TESS_TESTS_SUPPORT_BLAS_H
 

@@ -119,7 +119,7 @@ static bool keeps_all(tess_precision precision, int exponent, const place *p, do
 }
 
 /* The rules as the public header words them. */
-static int expected_exponent(const tess_policy_options *o, const tess_level *level, const place *p)
+static int expected_exponent(const tess_policy_options *o, const tess_precision_level *level, const place *p)
 {
     double top = largest_of(level->precision), least = smallest_of(level->precision);
     int exponent = 0;
@@ -184,7 +184,7 @@ static got_blocks fetch_blocks(tess_context *ctx, const tess_assignment *made)
 
 /* What all blocks together must amount to. */
 typedef struct block_sums {
-    int64_t granules[TESS_MOST_LEVELS], nonzeros[TESS_MOST_LEVELS], scaled[TESS_MOST_LEVELS];
+    int64_t items[TESS_MAX_LEVELS], nonzeros[TESS_MAX_LEVELS], scaled[TESS_MAX_LEVELS];
 } block_sums;
 
 static void check_block(const oracle_csr *a, const tess_assignment_summary *s, const got_blocks *g, int64_t block_row,
@@ -196,7 +196,7 @@ static void check_block(const oracle_csr *a, const tess_assignment_summary *s, c
     assert_int_equal(g->count[b], p.count);
     assert_int_equal(g->level[b], level);
     assert_int_equal(g->exponent ? g->exponent[b] : 0, exponent);
-    sums->granules[level] += 1;
+    sums->items[level] += 1;
     sums->nonzeros[level] += p.count;
     sums->scaled[level] += exponent != 0;
 }
@@ -249,15 +249,15 @@ tess_assignment_summary check_blocks(tess_context *ctx, const oracle_csr *a, con
     tess_assignment_get_summary(made, &s);
     check_magnitudes(a, &s);
     assert_int_equal(made->grid.nblock_rows, (a->nrows + s.options.block_rows - 1) / s.options.block_rows);
-    assert_int_equal(s.granules, made->grid.nblocks);
+    assert_int_equal(s.items, made->grid.nblocks);
     g = fetch_blocks(ctx, made);
     assert_int_equal(g.first[0], 0);
-    assert_int_equal(g.first[made->grid.nblock_rows], s.granules);
+    assert_int_equal(g.first[made->grid.nblock_rows], s.items);
     for (int64_t i = 0; i < made->grid.nblock_rows; i++) {
         check_row(a, &s, &g, i, &sums);
     }
-    for (int l = 0; l < TESS_MOST_LEVELS; l++) {
-        assert_int_equal(s.granules_at[l], sums.granules[l]);
+    for (int l = 0; l < TESS_MAX_LEVELS; l++) {
+        assert_int_equal(s.items_at[l], sums.items[l]);
         assert_int_equal(s.nonzeros_at[l], sums.nonzeros[l]);
         assert_int_equal(s.scaled[l], sums.scaled[l] > 0);
         nonzeros += sums.nonzeros[l];

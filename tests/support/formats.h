@@ -37,8 +37,8 @@ unsigned format_encode(const small_format *f, double value, tess_overflow overfl
 float fp32_encode(double value, tess_overflow overflow);
 
 /*
- * Values at which rounding to f turns: each code, each midpoint, and their neighbours in FP32 and in FP64, all with both
- * signs. Returns how many there are; out may be NULL.
+ * Values at which rounding to f turns: each code, each midpoint, and their neighbours in FP32 and in FP64, all with
+ * both signs. Returns how many there are; out may be NULL.
  */
 int64_t format_boundaries(const small_format *f, double *out);
 /* The same for FP32, around `count` floats spread over all bit patterns, and around overflow. */

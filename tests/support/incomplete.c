@@ -67,7 +67,7 @@ static tess_incomplete_outcome factor_on_device(const tess_matrix *matrix, facto
     int64_t *diagonal = to_device(ctx, f->pattern.diagonal, matrix->nrows, sizeof *diagonal);
     int32_t *order = NULL;
 
-    assert_ok(ctx, levels_find(ctx, &f->lower, 0, matrix->nrows, &schedule));
+    assert_ok(ctx, level_sets_find(ctx, &f->lower, 0, matrix->nrows, &schedule));
     order = to_device(ctx, schedule.order, matrix->nrows, sizeof *order);
     job.diagonal = diagonal;
     job.order = order;
@@ -80,7 +80,7 @@ static tess_incomplete_outcome factor_on_device(const tess_matrix *matrix, facto
     to_host(ctx, job.inverse, matrix->nrows, f->inverse);
     tess_device_release(ctx, diagonal, matrix->nrows, sizeof *diagonal);
     tess_device_release(ctx, order, matrix->nrows, sizeof *order);
-    levels_release(ctx, &schedule);
+    level_sets_release(ctx, &schedule);
     return outcome;
 }
 
@@ -164,10 +164,10 @@ test_factors factors_on(tess_device device, const oracle_csr *a, tess_precond_ki
 static void round_triangle(oracle_csr *t, tess_precision precision)
 {
     for (int64_t k = 0; k < t->nnz; k++) {
-        uint64_t room = 0;
+        uint64_t workspace = 0;
 
-        tess_store(precision, &room, 0, t->val[k], TESS_OVERFLOW_INFINITY);
-        t->val[k] = tess_load(precision, &room, 0);
+        tess_store(precision, &workspace, 0, t->val[k], TESS_OVERFLOW_INFINITY);
+        t->val[k] = tess_load(precision, &workspace, 0);
     }
 }
 
@@ -264,7 +264,8 @@ void check_factor_solution(const test_factors *f, const double *r, const double 
     free(size);
 }
 
-/* The largest sum of magnitudes of a row of (I - |t|)^-1, and in *row that of I + |t|. Rows are solved from the first, or `backward`. */
+/* The largest sum of magnitudes of a row of (I - |t|)^-1, and in *row that of I + |t|. Rows are solved from the first,
+ * or `backward`. */
 static double largest_growth(const oracle_csr *t, bool backward, double *row)
 {
     const int64_t n = t->nrows;

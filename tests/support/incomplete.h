@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Incomplete factors as the library computes them, and what must hold of them and of solves with them, in wide arithmetic. */
+/* Incomplete factors as the library computes them, and what must hold of them and of solves with them, in wide
+ * arithmetic. */
 #ifndef TESS_TESTS_SUPPORT_INCOMPLETE_H
 #define TESS_TESTS_SUPPORT_INCOMPLETE_H
 
@@ -37,16 +38,16 @@ void round_factors(test_factors *f, tess_precision precision);
 void free_factors(test_factors *f);
 
 /*
- * What makes them ILU(0) or IC(0): M agrees with `a` on its pattern (IC: on its lower triangle), within the rounding of the
- * elimination: gamma(longest row + 8) (I + |lower|) |D| (I + |upper|).
+ * What makes them ILU(0) or IC(0): M agrees with `a` on its pattern (IC: on its lower triangle), within the rounding of
+ * the elimination: gamma(longest row + 8) (I + |lower|) |D| (I + |upper|).
  */
 void check_on_pattern(const oracle_csr *a, bool cholesky, const test_factors *f);
 /* M z = r within the rounding of two triangular solves; `relative`: what storage adds to each entry of the factors. */
 void check_factor_solution(const test_factors *f, const double *r, const double *z, double relative);
 /*
- * The same for merged levels, whose rows are rewritten by substitution, in the largest magnitude: a rewritten row's magnitudes, and
- * what its rounding becomes in the rows after it, are at most those of (I - |lower|)^-1. `relative`: what storage adds to each
- * entry of the rewritten rows.
+ * The same for merged level sets, whose rows are rewritten by substitution, in the largest magnitude: a rewritten row's
+ * magnitudes, and what its rounding becomes in the rows after it, are at most those of (I - |lower|)^-1. `relative`:
+ * what storage adds to each entry of the rewritten rows.
  */
 void check_merged_solution(const test_factors *f, const double *r, const double *z, double relative);
 
@@ -54,10 +55,10 @@ void check_merged_solution(const test_factors *f, const double *r, const double 
 oracle_csr random_dominant(int64_t n, int64_t per_row, bool symmetric, uint64_t seed);
 /* An arrow: the first row, the first column and the diagonal, or the last ones. */
 oracle_csr arrow(int64_t n, bool first);
-/* The 5-point Laplacian of a k by k grid, k odd, with red points before black ones: two levels. */
+/* The 5-point Laplacian of a k by k grid, k odd, with red points before black ones: two level sets. */
 oracle_csr red_black(int64_t k);
 
-/* Defaults for a kind, but by levels on every device, and as test_factorization has it. */
+/* Defaults for a kind, but by level sets on every device, and as test_factorization has it. */
 tess_precond_options factor_options(tess_precond_kind kind);
 
 #endif

@@ -16,7 +16,7 @@ tess_storage_options layer_options(tess_granularity granularity, const char *pol
     o.slices.max_padding = 1e5;
     o.policy.granularity = granularity;
     assert_int_equal(tess_policy_options_parse(policy, &o.policy), TESS_SUCCESS);
-    assert_int_equal(tess_levels_parse(levels, &o.policy), TESS_SUCCESS);
+    assert_int_equal(tess_precision_levels_parse(levels, &o.policy), TESS_SUCCESS);
     return o;
 }
 

@@ -12,7 +12,7 @@ extern const tess_format layer_bases[LAYER_BASES];
 /* Rows and columns of blocks. */
 extern const int layer_sides[4][2];
 
-/* Split with room for any padding. */
+/* Split with space for any padding. */
 tess_storage_options layer_options(tess_granularity granularity, const char *policy, const char *levels);
 tess_matrix *convert_layers(const tess_matrix *a, const tess_storage_options *options);
 

@@ -47,24 +47,25 @@ static void multiply_wide(const oracle_csr *a, const wide *x, wide *y)
 }
 
 /* total += prod / theta, prod -= A prod / theta */
-static void apply_factor(const oracle_csr *a, wide re, wide im, complex_vector prod, wide *total, complex_vector image)
+static void apply_factor(const oracle_csr *a, wide re, wide im, complex_vector prod, wide *total,
+                         complex_vector product)
 {
     const wide square = re * re + im * im, c = re / square, d = -im / square; /* 1 / theta = c + i d */
 
-    multiply_wide(a, prod.re, image.re);
-    multiply_wide(a, prod.im, image.im);
+    multiply_wide(a, prod.re, product.re);
+    multiply_wide(a, prod.im, product.im);
     for (int64_t i = 0; i < a->nrows; i++) {
         total[i] += prod.re[i] * c - prod.im[i] * d; /* imaginary parts cancel over a pair */
-        prod.re[i] -= image.re[i] * c - image.im[i] * d;
-        prod.im[i] -= image.re[i] * d + image.im[i] * c;
+        prod.re[i] -= product.re[i] * c - product.im[i] * d;
+        prod.im[i] -= product.re[i] * d + product.im[i] * c;
     }
 }
 
 void evaluate_roots(const oracle_csr *a, const polynomial_roots *roots, const double *r, double *z)
 {
     const int64_t n = a->nrows;
-    wide *room = test_allocate(5 * n, sizeof *room), *total = room + 4 * n;
-    complex_vector prod = {room, room + n}, image = {room + 2 * n, room + 3 * n};
+    wide *workspace = test_allocate(5 * n, sizeof *workspace), *total = workspace + 4 * n;
+    complex_vector prod = {workspace, workspace + n}, product = {workspace + 2 * n, workspace + 3 * n};
 
     for (int64_t i = 0; i < n; i++) {
         prod.re[i] = r[i];
@@ -73,13 +74,13 @@ void evaluate_roots(const oracle_csr *a, const polynomial_roots *roots, const do
     for (int k = 0; k < roots->count; k++) {
         const polynomial_root theta = roots->root[k];
 
-        apply_factor(a, theta.re, theta.im, prod, total, image);
-        if (theta.im > 0.0) { apply_factor(a, theta.re, -theta.im, prod, total, image); }
+        apply_factor(a, theta.re, theta.im, prod, total, product);
+        if (theta.im > 0.0) { apply_factor(a, theta.re, -theta.im, prod, total, product); }
     }
     for (int64_t i = 0; i < n; i++) {
         z[i] = (double)total[i];
     }
-    free(room);
+    free(workspace);
 }
 
 /* ---- error bounds ---- */
@@ -126,16 +127,16 @@ static double step_forward(const oracle_csr *a, double alpha, const double *x, d
                            double *y)
 {
     const int64_t n = a->nrows;
-    wide *image = test_allocate(n, sizeof *image);
+    wide *product = test_allocate(n, sizeof *product);
     double *magnitude = test_allocate(n, sizeof *magnitude), sum = 0.0;
 
-    oracle_multiply(a, false, x, image, magnitude);
+    oracle_multiply(a, false, x, product, magnitude);
     for (int64_t i = 0; i < n; i++) {
         magnitude[i] = fabs(alpha) * magnitude[i] + fabs(beta * base[i]);
-        y[i] = alpha * (double)image[i] + beta * base[i];
+        y[i] = alpha * (double)product[i] + beta * base[i];
         sum += magnitude[i] * magnitude[i];
     }
-    free(image);
+    free(product);
     free(magnitude);
     return sqrt(sum);
 }
@@ -199,7 +200,8 @@ double roots_error_bound(const oracle_csr *a, const polynomial_roots *roots, con
         }
         memcpy(tail, next, (size_t)size * sizeof *tail);
     }
-    /* the total takes a rounding of its sum and one of what is added in each of its additions; r may have been rounded */
+    /* the total takes a rounding of its sum and one of what is added in each of its additions; r may have been rounded
+     */
     bound += (2.0 * polynomial_count_roots(roots) + 2.0) * u * of_total;
     bound += u * (double)oracle_norm2(r, n) * frobenius(n, tail);
     free(dense);

@@ -20,9 +20,9 @@ static inline const tess_polynomial *polynomial_of(const tess_precond *m)
 void evaluate_roots(const oracle_csr *a, const polynomial_roots *roots, const double *r, double *z);
 
 /*
- * A bound on || z - p(A) r ||_2 for the evaluation by roots in arithmetic of unit roundoff u: the rounding error of each
- * vector that it computes (of a product in a row of k entries gamma(k + 3) of the magnitudes), carried to the result by the Frobenius
- * norm of the polynomial of A that does so; to first order, times 1.5. For n up to 100.
+ * A bound on || z - p(A) r ||_2 for the evaluation by roots in arithmetic of unit roundoff u: the rounding error of
+ * each vector that it computes (of a product in a row of k entries gamma(k + 3) of the magnitudes), carried to the
+ * result by the Frobenius norm of the polynomial of A that does so; to first order, times 1.5. For n up to 100.
  */
 double roots_error_bound(const oracle_csr *a, const polynomial_roots *roots, const double *r, double u);
 

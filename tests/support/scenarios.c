@@ -76,7 +76,7 @@ static tess_status assign_precisions(scene *s)
 
     tess_policy_options_init(&options);
     options.policy = TESS_POLICY_MEAN_RANGE;
-    options.level[1] = (tess_level){TESS_PRECISION_FP16, 1};
+    options.level[1] = (tess_precision_level){TESS_PRECISION_FP16, 1};
     options.without_diagonal = 1;
     status = tess_assignment_create(s->m, &options, &made);
     assert_true((status == TESS_SUCCESS) == (made != NULL));
@@ -95,7 +95,7 @@ static tess_status assign_block_precisions(scene *s)
     options.granularity = TESS_GRANULARITY_BLOCK;
     options.policy = TESS_POLICY_MEAN_3STD;
     options.choose_parameter = 1; /* several are tried */
-    options.level[1] = (tess_level){TESS_PRECISION_FP16, 1};
+    options.level[1] = (tess_precision_level){TESS_PRECISION_FP16, 1};
     status = tess_assignment_create(s->m, &options, &made);
     assert_true((status == TESS_SUCCESS) == (made != NULL));
     if (status == TESS_SUCCESS) { status = tess_assignment_measure_error(made, s->m); }
@@ -103,7 +103,7 @@ static tess_status assign_block_precisions(scene *s)
     return status;
 }
 
-/* Parts of two levels, the room of products, new values, and the values back. */
+/* Parts of two levels, the workspace of products, new values, and the values back. */
 static tess_status split_matrix(scene *s, tess_storage_options options)
 {
     tess_csr_arrays arrays = csr_arrays_of(&s->unsymmetric);

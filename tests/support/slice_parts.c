@@ -230,7 +230,7 @@ static tess_spmv_args epilogue(const parts_scene *t, int k)
     }
     if (k == 2 || k == 3) { args.residual = k == 2 ? t->dresidual : t->dy; }
     if (k >= 4) {
-        args.update = (tess_update){.kind = k == 6 ? TESS_UPDATE_STEP : TESS_UPDATE_JACOBI,
+        args.update = (tess_update){.kind = k == 6 ? TESS_UPDATE_TIME_STEP : TESS_UPDATE_JACOBI,
                                     .rhs = t->drhs,
                                     .scale = t->dscale,
                                     .omega = k == 5 ? 0.625 : 1.0};
@@ -251,7 +251,7 @@ static wide expected_value(const parts_scene *t, const tess_spmv_args *args, int
         *size += fabs(from);
         return (wide)from - sum;
     }
-    if (args->update.kind == TESS_UPDATE_STEP) {
+    if (args->update.kind == TESS_UPDATE_TIME_STEP) {
         *size += fabs(t->scale[i] * t->x[i]);
         return sum + (wide)t->scale[i] * (wide)t->x[i];
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of a matrix as slices, on any device: every step-th row from some row on, as split and composite formats keep them. */
+/* Parts of a matrix as slices, on any device: every step-th row from some row on, as split and composite formats keep
+ * them. */
 #ifndef TESS_TESTS_SUPPORT_SLICE_PARTS_H
 #define TESS_TESTS_SUPPORT_SLICE_PARTS_H
 

@@ -7,7 +7,8 @@
 
 /* Columns at, just within and just beyond 16 bits relative to the row; wide slices between narrow ones. */
 oracle_csr make_index_boundaries(void);
-/* Rows of 0 to 20 entries in no order, some of 300: every rest of a batch, 8-bit and 32-bit lengths, several windows. */
+/* Rows of 0 to 20 entries in no order, some of 300: every rest of a batch, 8-bit and 32-bit lengths, several windows.
+ */
 oracle_csr make_uneven_rows(int64_t nrows, bool with_long_rows);
 
 /* Products of `m` with FP32 vectors, in its arithmetic, within the bound that tess_matrix_spmv documents. */

@@ -320,7 +320,7 @@ static tess_status solve_transformed(scene *s)
     return status;
 }
 
-static tess_status solve_by_steps(scene *s, tess_format format)
+static tess_status solve_by_schedule(scene *s, tess_format format)
 {
     tess_solve_options options = solve_options(TESS_SOLVER_JACOBI);
 
@@ -334,12 +334,12 @@ static tess_status solve_by_steps(scene *s, tess_format format)
 
 static tess_status solve_jacobi(scene *s)
 {
-    return solve_by_steps(s, TESS_FORMAT_COMPOSITE);
+    return solve_by_schedule(s, TESS_FORMAT_COMPOSITE);
 }
 
 static tess_status solve_jacobi_split(scene *s)
 {
-    return solve_by_steps(s, TESS_FORMAT_SPLIT);
+    return solve_by_schedule(s, TESS_FORMAT_SPLIT);
 }
 
 static tess_status make_time_steps(scene *s)

@@ -92,10 +92,10 @@ double largest_difference(const double *x, const double *y, int64_t n)
     return largest;
 }
 
-tess_step_list steps_of(const char *text)
+tess_precision_schedule schedule_of(const char *text)
 {
-    tess_step_list steps;
+    tess_precision_schedule schedule;
 
-    assert_int_equal(tess_step_list_parse(text, &steps), TESS_SUCCESS);
-    return steps;
+    assert_int_equal(tess_schedule_parse(text, &schedule), TESS_SUCCESS);
+    return schedule;
 }

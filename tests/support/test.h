@@ -48,8 +48,9 @@ tess_context *open_gpu(void);
 bool gpu_is_emulated(void);
 
 /*
- * A context on the device that a program's tests are for: the CPU, with so many threads. Programs of tests/gpu that take the tests of
- * tests/unit define TESTS_ON_GPU before they include anything: theirs is the GPU, which must be there.
+ * A context on the device that a program's tests are for: the CPU, with so many threads. Programs of tests/gpu that
+ * take the tests of tests/unit define TESTS_ON_GPU before they include anything: theirs is the GPU, which must be
+ * there.
  */
 #ifdef TESTS_ON_GPU
 #define TEST_DEVICE TESS_DEVICE_GPU
@@ -63,9 +64,9 @@ static inline tess_context *open_device(int threads)
 }
 
 /*
- * What main of a test program that needs a GPU returns: opens a context in *gpu (NULL: the tests open their own), runs the
- * array of tests (of these the ones whose names match TESSERA_TESTS, where it is set; none is a failure), closes the context.
- * TEST_SKIPPED, with a line that says so, where this build or machine has no GPU.
+ * What main of a test program that needs a GPU returns: opens a context in *gpu (NULL: the tests open their own), runs
+ * the array of tests (of these the ones whose names match TESSERA_TESTS, where it is set; none is a failure), closes
+ * the context. TEST_SKIPPED, with a line that says so, where this build or machine has no GPU.
  */
 #define run_gpu_tests(tests, gpu) run_group_on_gpu(#tests, tests, sizeof(tests) / sizeof((tests)[0]), gpu)
 int run_group_on_gpu(const char *name, const struct CMUnitTest *tests, size_t count, tess_context **gpu);

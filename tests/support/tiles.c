@@ -8,11 +8,12 @@
 #include "support/variants.h"
 #include <tessera/codec.h>
 
-static const tess_level fp32 = {TESS_PRECISION_FP32, 0};
+static const tess_precision_level fp32 = {TESS_PRECISION_FP32, 0};
 
 const int tiles_shapes[TILES_SHAPES][2] = {{16, 16}, {16, 32}, {32, 16}, {32, 32}};
 
-tess_storage_options tiles_of(int block_rows, int block_cols, double range, tess_precision high, tess_level low)
+tess_storage_options tiles_of(int block_rows, int block_cols, double range, tess_precision high,
+                              tess_precision_level low)
 {
     return (tess_storage_options){.size = sizeof(tess_storage_options),
                                   .format = TESS_FORMAT_TILES,
@@ -31,7 +32,7 @@ tess_storage_options resident_lossless(const char *levels)
         .size = sizeof(tess_storage_options), .format = TESS_FORMAT_TILES, .papers = &papers_resident};
 
     assert_int_equal(tess_policy_options_parse("lossless", &options.policy), TESS_SUCCESS);
-    assert_int_equal(tess_levels_parse(levels, &options.policy), TESS_SUCCESS);
+    assert_int_equal(tess_precision_levels_parse(levels, &options.policy), TESS_SUCCESS);
     options.policy.granularity = TESS_GRANULARITY_BLOCK;
     return options;
 }
@@ -56,9 +57,9 @@ tiles_records read_tiles_records(const tess_matrix *stored)
 {
     const tiles_view *v = &((const tiles_storage *)stored->storage)->view;
 
-    return (tiles_records){.nstrips = v->nstrips,
+    return (tiles_records){.nblock_rows = v->nblock_rows,
                            .units = v->units,
-                           .start = read_tiles(stored, v->start, v->nstrips + 1, sizeof *v->start),
+                           .start = read_tiles(stored, v->start, v->nblock_rows + 1, sizeof *v->start),
                            .record = read_tiles(stored, v->record, v->units, TILES_UNIT)};
 }
 
@@ -156,7 +157,7 @@ void check_tiles(tess_context *ctx, const oracle_csr *a, const tess_storage_opti
     assert_int_equal(held.nnz, a->nnz);
     assert_memory_equal(held.row_ptr, a->row_ptr, (size_t)(a->nrows + 1) * sizeof *a->row_ptr);
     for (int64_t k = 0; k < a->nnz; k++) {
-        const tess_level *l = &options->policy.level[level[k]];
+        const tess_precision_level *l = &options->policy.level[level[k]];
         const double u = tess_precision_unit_roundoff(l->precision);
 
         assert_int_equal(held.col_ind[k], a->col_ind[k]);
@@ -204,7 +205,7 @@ void check_shapes_of_tiles(tess_context *ctx, tiles_kind kind)
 
 void check_scales_of_tiles(tess_context *ctx, tiles_kind kind)
 {
-    static const tess_level fp16_scaled = {TESS_PRECISION_FP16, 1};
+    static const tess_precision_level fp16_scaled = {TESS_PRECISION_FP16, 1};
     static const tess_precision lowest[] = {TESS_PRECISION_E5M2, TESS_PRECISION_E4M3, TESS_PRECISION_BF16};
     const tess_storage_options two = of_kind(tiles_of(16, 16, 1e30, TESS_PRECISION_FP64, fp16_scaled), kind);
     tess_storage_options three = of_kind(tiles_of(16, 32, 2.0, TESS_PRECISION_FP64, fp32), kind);
@@ -223,7 +224,7 @@ void check_scales_of_tiles(tess_context *ctx, tiles_kind kind)
         b.val[k] = ldexp(1.0 + b.val[k] * b.val[k], -(int)(b.col_ind[k] / 32 * 3));
     }
     for (size_t l = 0; l < sizeof lowest / sizeof *lowest; l++) {
-        three.policy.level[2] = (tess_level){lowest[l], 1};
+        three.policy.level[2] = (tess_precision_level){lowest[l], 1};
         check_tiles(ctx, &b, &three);
     }
     oracle_free(&a);

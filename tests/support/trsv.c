@@ -125,9 +125,9 @@ static double gamma_with(double u, double k)
 }
 
 /*
- * Sums over the columns of op(T) for each row: the residual b - op(T) x in 80-bit arithmetic (its own rounding, n 2^-64, is
- * 2^-11 of the smallest bound here); before[i], the magnitudes |op(T)||x| of blocks other than the row's own; and
- * storage[i], |op(T)| times what rounding x to its storage can change.
+ * Sums over the columns of op(T) for each row: the residual b - op(T) x in 80-bit arithmetic (its own rounding, n
+ * 2^-64, is 2^-11 of the smallest bound here); before[i], the magnitudes |op(T)||x| of blocks other than the row's own;
+ * and storage[i], |op(T)| times what rounding x to its storage can change.
  */
 typedef struct row_sums {
     long double *residual;
@@ -201,10 +201,11 @@ static void multiply_magnitudes(const block_matrix *m, int rows, double *v)
 }
 
 /*
- * |b - op(T) x| <= gamma_u(n + 16) m + (gamma_u(200) + gamma_v(200)) (|L||L^-1|)^3 m + storage, for each diagonal block L;
- * m = |b| + |op(T)||x| over other blocks; u of the arithmetic, v of the inversion. From the computed inverse Y:
- * |LY - I| <= gamma_v(200) (|L||L^-1|)^3 (dense/trsv_inverse.cuh; the host's substitution needs the first power only), and
- * products with Y, or with Y times a tile, add gamma_u(200)|L||Y| m. Higham, Accuracy and Stability, sections 8.1 and 14.2.
+ * |b - op(T) x| <= gamma_u(n + 16) m + (gamma_u(200) + gamma_v(200)) (|L||L^-1|)^3 m + storage, for each diagonal block
+ * L; m = |b| + |op(T)||x| over other blocks; u of the arithmetic, v of the inversion. From the computed inverse Y: |LY
+ * - I| <= gamma_v(200) (|L||L^-1|)^3 (dense/trsv_inverse.cuh; the host's substitution needs the first power only), and
+ * products with Y, or with Y times a tile, add gamma_u(200)|L||Y| m. Higham, Accuracy and Stability, sections 8.1
+ * and 14.2.
  */
 static void check_bound(const triangle *t, const tess_trsv_options *options, const double *b, const double *x,
                         tess_precision precision)

@@ -156,8 +156,8 @@ static void spread_blocks(const tess_assignment *assignment, const oracle_csr *a
     rows = summary.options.block_rows;
     cols = summary.options.block_cols;
     first = test_allocate((a->nrows + rows - 1) / rows + 1, sizeof *first);
-    column = test_allocate(summary.granules + 1, sizeof *column);
-    block_level = test_allocate(summary.granules + 1, 1);
+    column = test_allocate(summary.items + 1, sizeof *column);
+    block_level = test_allocate(summary.items + 1, 1);
     assert_int_equal(tess_assignment_get_blocks(assignment, first, column, NULL), TESS_SUCCESS);
     assert_int_equal(tess_assignment_get_levels(assignment, block_level), TESS_SUCCESS);
     for (int64_t i = 0; i < a->nrows; i++) {

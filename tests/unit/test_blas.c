@@ -54,7 +54,8 @@ static void shadows(void **state)
     tess_context_destroy(ctx);
 }
 
-/* An array that is not even aligned to its own values' size is the caller's mistake; one that is only so aligned is not. */
+/* An array that is not even aligned to its own values' size is the caller's mistake; one that is only so aligned is
+ * not. */
 static void sums_do_not_depend_on_threads_or_place(void **state)
 {
     enum { N = 70001 };

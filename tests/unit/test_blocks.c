@@ -17,7 +17,7 @@ static tess_policy_options options_of(const char *policy, const char *levels)
     tess_policy_options_init(&o);
     o.granularity = TESS_GRANULARITY_BLOCK;
     assert_int_equal(tess_policy_options_parse(policy, &o), TESS_SUCCESS);
-    assert_int_equal(tess_levels_parse(levels, &o), TESS_SUCCESS);
+    assert_int_equal(tess_precision_levels_parse(levels, &o), TESS_SUCCESS);
     return o;
 }
 
@@ -108,9 +108,9 @@ static void a_grid_by_hand(void **state)
     assert_int_equal(made->grid.nblock_rows, 2);
     assert_int_equal(made->grid.nblocks, 5);
     assert_null(made->exponent);
-    assert_int_equal(made->summary.granules, 5);
-    assert_int_equal(made->summary.granules_at[0], 2);
-    assert_int_equal(made->summary.granules_at[1], 3);
+    assert_int_equal(made->summary.items, 5);
+    assert_int_equal(made->summary.items_at[0], 2);
+    assert_int_equal(made->summary.items_at[1], 3);
     assert_int_equal(made->summary.nonzeros_at[0], 3);
     assert_int_equal(made->summary.nonzeros_at[1], 5);
     assert_int_equal(made->summary.empty, 0);
@@ -203,8 +203,8 @@ static void every_value_of_a_block_must_be_inside_and_fit(void **state)
         }
         o.allow_underflow = k % 2;
         s = summary_of(&a, &o);
-        assert_int_equal(s.granules_at[1], (k % 2 ? underflowing : expected)[k / 2]);
-        assert_int_equal(s.granules_at[0] + s.granules_at[1], 1);
+        assert_int_equal(s.items_at[1], (k % 2 ? underflowing : expected)[k / 2]);
+        assert_int_equal(s.items_at[0] + s.items_at[1], 1);
         check_shapes(&a, &o);
         oracle_free(&a);
     }
@@ -228,7 +228,7 @@ static void a_value_at_lambda_is_outside(void **state)
         assert_true(s.mean_magnitude == values[k / 3]);
         assert_true(s.std_magnitude == 0.0);
         assert_true(s.range[1] == values[k / 3]);
-        assert_int_equal(s.granules_at[1], 0);
+        assert_int_equal(s.items_at[1], 0);
         assert_int_equal(s.nonzeros_at[0], a.nnz);
         oracle_free(&a);
     }
@@ -341,7 +341,8 @@ static void mean_and_deviation_by_hand(void **state)
     oracle_free(&a);
 }
 
-/* The unit of the squares changes within a tile and between tiles; sums of squares would overflow, underflow or cancel. */
+/* The unit of the squares changes within a tile and between tiles; sums of squares would overflow, underflow or cancel.
+ */
 static void deviations_are_within_their_bound(void **state)
 {
     static const double scales[] = {1.0, 0x1p-1000, 0x1p1000, 0x1p-310, 0x1p310, 0x1p-299, 0x1p299};
@@ -373,7 +374,7 @@ static void sums_that_overflow_are_inf(void **state)
 
     (void)state;
     assert_true(isinf(s.mean_magnitude) && isinf(s.std_magnitude) && isinf(s.range[1]));
-    assert_int_equal(s.granules_at[0], 1); /* FP32 does not hold it */
+    assert_int_equal(s.items_at[0], 1); /* FP32 does not hold it */
     oracle_free(&a);
 }
 
@@ -383,7 +384,7 @@ static void blocks_do_not_depend_on_threads(void **state)
 {
     oracle_csr a = oracle_random(5000, 5000, 20, 7);
     const tess_policy_options o = options_of("mean-3std:0.4", "fp64,fp32,fp16");
-    tess_assignment_summary first = {.granules = -1};
+    tess_assignment_summary first = {.items = -1};
     uint8_t *level = NULL, *again = NULL;
 
     (void)state;
@@ -395,14 +396,14 @@ static void blocks_do_not_depend_on_threads(void **state)
 
         assert_ok(ctx, tess_assignment_create(m, &o, &made));
         tess_assignment_get_summary(made, &s);
-        again = test_allocate(s.granules, 1);
+        again = test_allocate(s.items, 1);
         assert_ok(ctx, tess_assignment_get_levels(made, again));
         if (threads == 1) {
             first = s;
             level = again;
         } else {
             assert_memory_equal(&first, &s, sizeof s);
-            assert_memory_equal(level, again, (size_t)s.granules);
+            assert_memory_equal(level, again, (size_t)s.items);
             free(again);
         }
         tess_assignment_destroy(made);
@@ -456,13 +457,14 @@ static void composites_refuse_blocks(void **state)
     tess_context_destroy(ctx);
 }
 
-/* What every value of a block must pass, by a range and by the numbers of the level's precision, as the span of bits that devices ask. */
+/* What every value of a block must pass, by a range and by the numbers of the level's precision, as the span of bits
+ * that devices ask. */
 static void check_span(const policy_rules *rules, double range, double value)
 {
     const policy_ranges ranges = policy_ranges_of(rules, range);
-    granule_statistics s = granule_start();
+    item_statistics s = item_start();
 
-    granule_add(&s, &ranges, false, value);
+    item_add(&s, &ranges, false, value);
     for (int l = 1; l < rules->nlevels; l++) {
         const policy_span span = policy_span_of(rules, &ranges, l);
 

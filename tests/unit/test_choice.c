@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The F of mean-3std that the library chooses: against every candidate judged in wide arithmetic, and where it is told. */
+/* The F of mean-3std that the library chooses: against every candidate judged in wide arithmetic, and where it is told.
+ */
 #include <float.h>
 
 #include "base/random.h"
@@ -14,7 +15,7 @@ static tess_policy_options options_of(tess_granularity granularity, const char *
     tess_policy_options_init(&o);
     o.granularity = granularity;
     assert_int_equal(tess_policy_options_parse("mean-3std:auto", &o), TESS_SUCCESS);
-    assert_int_equal(tess_levels_parse(levels, &o), TESS_SUCCESS);
+    assert_int_equal(tess_precision_levels_parse(levels, &o), TESS_SUCCESS);
     return o;
 }
 
@@ -94,7 +95,7 @@ static bool is_accurate(const oracle_csr *a, const tess_matrix *m, const tess_po
     o.choose_parameter = 0;
     o.parameter = parameter;
     assert_ok(m->ctx, tess_assignment_create(m, &o, &made));
-    p.level = test_allocate(made->summary.granules, 1);
+    p.level = test_allocate(made->summary.items, 1);
     p.first = test_allocate(a->nrows + 2, sizeof *p.first);
     p.column = test_allocate(a->nnz, sizeof *p.column);
     assert_ok(m->ctx, tess_assignment_get_levels(made, p.level));
@@ -142,7 +143,7 @@ static double check_choice(const oracle_csr *a, const tess_policy_options *o)
         s.options.choose_parameter = 0;
         assert_ok(ctx, tess_assignment_create(m, &s.options, &again));
         assert_memory_equal(again->summary.nonzeros_at, made->summary.nonzeros_at, sizeof s.nonzeros_at);
-        assert_true(same_bits(again->summary.range, made->summary.range, TESS_MOST_LEVELS));
+        assert_true(same_bits(again->summary.range, made->summary.range, TESS_MAX_LEVELS));
         tess_assignment_destroy(again);
         tess_assignment_destroy(made);
         tess_matrix_destroy(m);
@@ -153,8 +154,8 @@ static double check_choice(const oracle_csr *a, const tess_policy_options *o)
 }
 
 /*
- * One row in `period` has random values of alternating sign, which lose digits; the others have ones. All of a row are times
- * a power of two that falls to 2^-span over the rows, so that F tells them apart.
+ * One row in `period` has random values of alternating sign, which lose digits; the others have ones. All of a row are
+ * times a power of two that falls to 2^-span over the rows, so that F tells them apart.
  */
 static oracle_csr cancelling_rows(int64_t n, int period, int span, uint64_t seed)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products with vectors in FP32, and steps of a polynomial, against the oracle: CSR in every storage, split and composite by rows.
-   tests/gpu/test_csr_vectors.c runs the same tests on a GPU. */
+/* Products with vectors in FP32, and steps of a polynomial, against the oracle: CSR in every storage, split and
+   composite by rows. tests/gpu/test_csr_vectors.c runs the same tests on a GPU. */
 #include "format/csr/csr.h"
 #include "matrix/matrix.h"
 #include "support/product.h"
@@ -102,7 +102,7 @@ static side make_side(tess_context *ctx, int64_t n, bool fp32, uint64_t seed)
 {
     side s = {.host = random_values(n, seed, -1.0, 1.0)};
 
-    assert_ok(ctx, tess_device_allocate(ctx, n, sizeof(double), &s.device)); /* room for either */
+    assert_ok(ctx, tess_device_allocate(ctx, n, sizeof(double), &s.device)); /* space for either */
     write_side(ctx, n, fp32, &s);
     return s;
 }
@@ -230,7 +230,8 @@ static void restore(const bench *b)
     write_side(b->ctx, b->n, false, (side *)(uintptr_t)&b->wide_total);
 }
 
-/* The error of alpha sum + beta base before it is stored: products are rounded to FP32 once where they are low, sums are in FP64. */
+/* The error of alpha sum + beta base before it is stored: products are rounded to FP32 once where they are low, sums
+ * are in FP64. */
 static double value_error(const bench *b, const product_case *c, int64_t i)
 {
     const double length = (double)b->longest, base = fabs(c->beta * base_of(b, c)->host[i]);

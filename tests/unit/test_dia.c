@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DIA: the layout itself, its limits, what is no entry, FP32 vectors. tests/gpu/test_dia.c runs the tests of DIA_TESTS in a
- * context of a GPU.
+ * DIA: the layout itself, its limits, what is no entry, FP32 vectors. tests/gpu/test_dia.c runs the tests of DIA_TESTS
+ * in a context of a GPU.
  */
 #include "format/dia/dia.h"
 #include "matrix/matrix.h"
@@ -251,7 +251,7 @@ static void too_much_padding_is_refused(void **state)
         oracle_end_row(&a, i);
     }
     m = make_matrix(ctx, &a);
-    assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(m, &options, &stored)); /* a GPU keeps room for its work */
+    assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(m, &options, &stored)); /* a GPU keeps space for its work */
     held = ctx->held_bytes;
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(m, &options, &stored));
     assert_int_equal(ctx->held_bytes, held);

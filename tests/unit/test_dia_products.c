@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What solvers ask of products with DIA: y = r - A x with dot products, and steps of a polynomial. tests/gpu/test_dia_products.c
- * runs the same tests on a GPU.
+ * What solvers ask of products with DIA: y = r - A x with dot products, and steps of a polynomial.
+ * tests/gpu/test_dia_products.c runs the same tests on a GPU.
  */
 #include "matrix/matrix.h"
 #include "support/bands.h"
@@ -60,8 +60,8 @@ static void residuals_come_with_their_dot_products(void **state)
         local.phase = TESS_LOOP_RUNNING;
         assert_ok(t.ctx, tess_device_allocate(t.ctx, 1, sizeof *device, (void **)&device));
         assert_ok(t.ctx, t.ctx->backend->upload(t.ctx, device, &local, sizeof local));
-        args.reduction =
-            (tess_reduction){.ndots = ndots, .with = {args.y, args.residual}, .step = TESS_STEP_NONE, .state = device};
+        args.reduction = (tess_reduction){
+            .ndots = ndots, .with = {args.y, args.residual}, .scalar = TESS_SCALAR_NONE, .state = device};
         assert_ok(t.ctx, t.stored->ops->prepare(t.stored));
         assert_ok(t.ctx, t.stored->ops->spmv(t.stored, &args));
         assert_ok(t.ctx, t.ctx->backend->download(t.ctx, &local, device, sizeof local));

@@ -2,7 +2,7 @@
 /* Significant digits: boundaries, the ends of the range, what is not finite, the histogram and the verdict. */
 #include "support/test.h"
 
-enum { MOST = TESS_MOST_DIGITS };
+enum { MOST = TESS_MAX_DIGITS };
 
 /* The definition, in wide arithmetic: 10^n |T - A| < 5 |T|. */
 static int digits_by_definition(double exact, double computed)
@@ -18,7 +18,8 @@ static int digits_by_definition(double exact, double computed)
     return n;
 }
 
-/* T = 10^7 and integer errors, so that T, A and the difference are exact: 5 is 5e-7 of it, and 5e-7 is not below 5e-7. */
+/* T = 10^7 and integer errors, so that T, A and the difference are exact: 5 is 5e-7 of it, and 5e-7 is not below 5e-7.
+ */
 static void equality_does_not_do(void **state)
 {
     static const struct {

@@ -30,7 +30,7 @@ static void check_layout(const ellr_view *v, const oracle_csr *a, int64_t common
     int64_t values = 0, columns = 0;
 
     for (int64_t s = 0; s < v->nslices; s++) {
-        int64_t width = 0, room;
+        int64_t width = 0, capacity;
         bool narrow = true;
 
         for (int64_t p = 64 * s; p < 64 * s + 64; p++) {
@@ -44,13 +44,13 @@ static void check_layout(const ellr_view *v, const oracle_csr *a, int64_t common
                 narrow = narrow && distance >= -32768 && distance <= 32767;
             }
         }
-        room = common_width >= 0 ? common_width : width;
+        capacity = common_width >= 0 ? common_width : width;
         assert_int_equal(v->slice[s].width, width);
         assert_int_equal(v->slice[s].first_value, values);
         assert_int_equal(v->slice[s].first_column, columns);
         assert_int_equal(ellr_has_wide_columns(v->slice[s]), !narrow);
-        values += room;
-        columns += narrow ? room : 2 * room;
+        values += capacity;
+        columns += narrow ? capacity : 2 * capacity;
     }
     assert_int_equal(v->value_units, values);
     assert_int_equal(v->column_units, columns);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slices of a subset of rows on the CPU: row maps, offsets above 0, scales, columns in no order, values of other precisions. */
+/* Slices of a subset of rows on the CPU: row maps, offsets above 0, scales, columns in no order, values of other
+ * precisions. */
 #include "format/ellr/ellr_rows.h"
 #include "support/slice_parts.h"
 
@@ -253,21 +254,21 @@ static void parts_multiply_with_every_epilogue(void **state)
 /* Every pass over every part comes once, in order, and parts advance together. */
 static void parts_take_turns(void **state)
 {
-    static const int passes[][ELLR_MOST_PARTS] = {{7},
-                                                  {0, 5},
-                                                  {1, 1, 1, 1},
-                                                  {1000, 1},
-                                                  {1, 1000, 0, 3},
-                                                  {333, 334, 333, 17},
-                                                  {0, 0, 0, 9},
-                                                  {123457, 7919, 65537, 1}};
+    static const int passes[][ELLR_MAX_PARTS] = {{7},
+                                                 {0, 5},
+                                                 {1, 1, 1, 1},
+                                                 {1000, 1},
+                                                 {1, 1000, 0, 3},
+                                                 {333, 334, 333, 17},
+                                                 {0, 0, 0, 9},
+                                                 {123457, 7919, 65537, 1}};
 
     (void)state;
     for (size_t c = 0; c < sizeof passes / sizeof *passes; c++) {
         const ellr_turns turns = ellr_make_turns(passes[c]);
-        int seen[ELLR_MOST_PARTS] = {0}, all = 0;
+        int seen[ELLR_MAX_PARTS] = {0}, all = 0;
 
-        for (int p = 0; p < ELLR_MOST_PARTS; p++) {
+        for (int p = 0; p < ELLR_MAX_PARTS; p++) {
             all += passes[c][p];
         }
         for (int pass = 0; pass < all; pass++) {
@@ -275,13 +276,13 @@ static void parts_take_turns(void **state)
 
             assert_int_equal(turn.index, seen[turn.part]);
             seen[turn.part] += 1;
-            for (int p = 0; p < ELLR_MOST_PARTS; p++) { /* each part before it rounds once */
+            for (int p = 0; p < ELLR_MAX_PARTS; p++) { /* each part before it rounds once */
                 double share = (double)passes[c][p] * (pass + 1) / all;
 
-                assert_true(fabs(seen[p] - share) <= ELLR_MOST_PARTS);
+                assert_true(fabs(seen[p] - share) <= ELLR_MAX_PARTS);
             }
         }
-        for (int p = 0; p < ELLR_MOST_PARTS; p++) {
+        for (int p = 0; p < ELLR_MAX_PARTS; p++) {
             assert_int_equal(seen[p], passes[c][p]);
         }
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices in one precision that stores every value as it is: which precision policy lossless takes, and that a solve knows.
-   tests/gpu/test_exact.c runs the same tests on a GPU. */
+/* Matrices in one precision that stores every value as it is: which precision policy lossless takes, and that a solve
+   knows. tests/gpu/test_exact.c runs the same tests on a GPU. */
 #include "matrix/matrix.h"
 #include "support/product.h"
 #include "support/solve.h"
@@ -17,7 +17,7 @@ static tess_storage_options lossless(tess_format format, const char *policy, con
     o.slices.max_padding = 100.0;
     o.policy.granularity = TESS_GRANULARITY_MATRIX;
     assert_int_equal(tess_policy_options_parse(policy, &o.policy), TESS_SUCCESS);
-    if (levels) { assert_int_equal(tess_levels_parse(levels, &o.policy), TESS_SUCCESS); }
+    if (levels) { assert_int_equal(tess_precision_levels_parse(levels, &o.policy), TESS_SUCCESS); }
     return o;
 }
 
@@ -108,8 +108,8 @@ static void what_was_asked_for_may_be_exact(void **state)
     tess_context_destroy(ctx);
 }
 
-/* Iterations, and every bit of x, are those of FP64 in the same format. But on a GPU blocks of csr and slices may be others, and so
-   the rounding of dot products: then an iteration more or less. */
+/* Iterations, and every bit of x, are those of FP64 in the same format. But on a GPU blocks of csr and slices may be
+   others, and so the rounding of dot products: then an iteration more or less. */
 static void a_solve_is_that_of_fp64(void **state)
 {
     tess_context *ctx = open_device(2);
@@ -182,7 +182,8 @@ static void new_values_are_looked_at(void **state)
     tess_context_destroy(ctx);
 }
 
-/* The levels of tiles are those of the values before: nothing is known of new ones, and the solve mends what they lose. */
+/* The levels of tiles are those of the values before: nothing is known of new ones, and the solve mends what they lose.
+ */
 static void new_values_of_tiles_are_mended(void **state)
 {
     tess_context *ctx = open_device(2);
@@ -220,7 +221,8 @@ static void new_values_of_tiles_are_mended(void **state)
     tess_context_destroy(ctx);
 }
 
-/* Parts and tiles that come to FP64 throughout hold every value, whatever the policy; and the diagonal counts in one precision. */
+/* Parts and tiles that come to FP64 throughout hold every value, whatever the policy; and the diagonal counts in one
+ * precision. */
 static void what_is_fp64_is_exact(void **state)
 {
     static const tess_format in_parts[] = {TESS_FORMAT_SPLIT, TESS_FORMAT_TILES};

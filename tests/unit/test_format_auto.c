@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Format auto: what it comes to, on both sides of each threshold, and that it changes nothing else. tests/gpu/test_format_auto.c
-   runs the same tests on a GPU. */
+/* Format auto: what it comes to, on both sides of each threshold, and that it changes nothing else.
+   tests/gpu/test_format_auto.c runs the same tests on a GPU. */
 #include "format/choose.h"
 #include "matrix/matrix.h"
 #include "support/product.h"
@@ -132,8 +132,8 @@ static oracle_csr make_diagonals(int missing)
     return a;
 }
 
-/* 512 places are 1.15 for each of 446 entries, and more for each of 445; then slices pad too much as well. A policy that is lossless
-   has them in one precision where the granularity is left open; any other goes by blocks. */
+/* 512 places are 1.15 for each of 446 entries, and more for each of 445; then slices pad too much as well. A policy
+   that is lossless has them in one precision where the granularity is left open; any other goes by blocks. */
 static void diagonals_are_taken_where_they_pad_little(void **state)
 {
     static const char *const policies[] = {"none", "lossless", "lossless:1e-15", "mean-range"};
@@ -269,7 +269,7 @@ static void what_one_format_takes_decides(void **state)
     for (size_t k = 0; k < sizeof split / sizeof *split; k++) {
         assert_int_equal(format_for(ctx, &full, &split[k]), TESS_FORMAT_SPLIT);
     }
-    assert_int_equal(tess_levels_parse("fp64,fp16:scaled", &tiles[0].policy), TESS_SUCCESS);
+    assert_int_equal(tess_precision_levels_parse("fp64,fp16:scaled", &tiles[0].policy), TESS_SUCCESS);
     tiles[1].papers = &papers_kernel;
     tiles[2].papers = &papers_resident;
     for (size_t k = 0; k < sizeof tiles / sizeof *tiles; k++) {
@@ -357,7 +357,7 @@ static void what_cannot_be_is_refused(void **state)
 /* ---- solvers and time steps ---- */
 
 static tess_solve_result solve_in(tess_context *ctx, const oracle_csr *a, const double *b, tess_solver_kind solver,
-                                  const tess_storage_options *storage, const char *steps)
+                                  const tess_storage_options *storage, const char *schedule)
 {
     tess_solve_options options = solve_options(solver);
     double *x = test_allocate(a->nrows, sizeof *x);
@@ -365,7 +365,7 @@ static tess_solve_result solve_in(tess_context *ctx, const oracle_csr *a, const 
 
     memset(x, 0, (size_t)a->nrows * sizeof *x);
     options.storage = *storage;
-    if (steps) { options.jacobi.steps = steps_of(steps); }
+    if (schedule) { options.jacobi.schedule = schedule_of(schedule); }
     result = solve_once(ctx, a, &options, b, x);
     check_honest(a, b, x, &options, &result);
     assert_true(result.converged);
@@ -407,7 +407,7 @@ static void solvers_take_it(void **state)
 static void jacobi_takes_it(void **state)
 {
     static const struct {
-        const char *policy, *steps;
+        const char *policy, *schedule;
         tess_format format;
     } cases[] = {{"none", NULL, TESS_FORMAT_CSR},
                  {"none", "fp64", TESS_FORMAT_CSR},
@@ -422,7 +422,8 @@ static void jacobi_takes_it(void **state)
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         const tess_storage_options o = options_of(cases[k].policy, TESS_GRANULARITY_MATRIX);
 
-        assert_int_equal(solve_in(ctx, &a, b, TESS_SOLVER_JACOBI, &o, cases[k].steps).storage.format, cases[k].format);
+        assert_int_equal(solve_in(ctx, &a, b, TESS_SOLVER_JACOBI, &o, cases[k].schedule).storage.format,
+                         cases[k].format);
     }
     free(b);
     oracle_free(&a);
@@ -432,7 +433,7 @@ static void jacobi_takes_it(void **state)
 static void time_steps_take_it(void **state)
 {
     static const struct {
-        const char *policy, *steps;
+        const char *policy, *schedule;
         tess_format format;
     } cases[] = {{"none", NULL, TESS_FORMAT_AUTO}, /* plain products in what the matrix is best in */
                  {"none", "mixed", TESS_FORMAT_SPLIT},
@@ -452,7 +453,7 @@ static void time_steps_take_it(void **state)
 
         tess_timestep_options_init(&options);
         options.storage = options_of(cases[k].policy, TESS_GRANULARITY_MATRIX);
-        if (cases[k].steps) { options.steps = steps_of(cases[k].steps); }
+        if (cases[k].schedule) { options.schedule = schedule_of(cases[k].schedule); }
         assert_ok(ctx, tess_timestep_create(m, &options, &ts));
         tess_timestep_result_init(&result);
         assert_ok(ctx, tess_timestep_run(ts, x, 4, NULL, NULL, 0, &result));

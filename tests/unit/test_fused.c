@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The passes of CG over its vectors, in numbers that no rounding changes: any length, with and without a diagonal, at any
- * place in memory, in each phase of a loop. tests/gpu/test_fused.c runs the same tests on a GPU.
+ * The passes of CG over its vectors, in numbers that no rounding changes: any length, with and without a diagonal, at
+ * any place in memory, in each phase of a loop. tests/gpu/test_fused.c runs the same tests on a GPU.
  */
 #include "matrix/matrix.h"
 #include "support/test.h"
@@ -11,7 +11,8 @@ static const int64_t lengths[] = {0, 1, 2, 3, 31, 512, 513, 65535, MOST};
 enum { LENGTHS = sizeof lengths / sizeof *lengths };
 static const double alpha = 0.5, beta = 0.25;
 
-/* A vector on the device, `shift` doubles from where its memory begins, with EDGE of them behind it that nobody writes. */
+/* A vector on the device, `shift` doubles from where its memory begins, with EDGE of them behind it that nobody writes.
+ */
 typedef struct device_values {
     double *memory, *data;
     double *host; /* what it holds */

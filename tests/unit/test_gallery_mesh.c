@@ -52,7 +52,7 @@ static void assert_sound(const triangulation *m, int64_t unknowns)
     int64_t boundary = 0;
 
     assert_int_equal(m->unknowns, unknowns);
-    assert_true(m->points <= m->point_room && m->triangles <= m->triangle_room);
+    assert_true(m->points <= m->point_capacity && m->triangles <= m->triangle_capacity);
     for (int64_t p = 0; p < m->points; p++) {
         boundary += m->unknown[p] < 0;
         width = fmax(width, m->x[p]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GMRES on the CPU: right answers with every basis and preconditioner, least residuals, restarts, breakdowns, honest ends. */
+/* GMRES on the CPU: right answers with every basis and preconditioner, least residuals, restarts, breakdowns, honest
+ * ends. */
 #include "support/solve.h"
 
 static void every_basis_and_preconditioner_converges(void **state)
@@ -36,7 +37,7 @@ static void check_estimates(int way)
     enum { N = 400, STEPS = 25 };
     oracle_csr a = oracle_convection2d(20, 2.0);
     double *b = random_values(N, 3, -1.0, 1.0), *x = test_allocate(N, sizeof *x), before = INFINITY;
-    wide image[N], bb = 0, bi = 0, ii = 0;
+    wide product[N], bb = 0, bi = 0, ii = 0;
     double magnitude[N];
     tess_context *ctx = open_cpu(1);
 
@@ -56,11 +57,11 @@ static void check_estimates(int way)
                        1e3 * STEPS * 0x1p-53 * result.rhs_norm);
         assert_at_most(result.residual_norm, before * (1.0 + 1e-12));
         if (steps == 1) { /* over the line through b: || b - A b (b, A b) / (A b, A b) || */
-            oracle_multiply(&a, false, b, image, magnitude);
+            oracle_multiply(&a, false, b, product, magnitude);
             for (int i = 0; i < N; i++) {
                 bb += (wide)b[i] * b[i];
-                bi += (wide)b[i] * image[i];
-                ii += image[i] * image[i];
+                bi += (wide)b[i] * product[i];
+                ii += product[i] * product[i];
             }
             assert_at_most(fabs(result.residual_norm - sqrt((double)(bb - bi * bi / ii))), 1e-12 * result.rhs_norm);
         }

@@ -10,7 +10,8 @@ static const tess_role_precision inner_roles[] = {
 };
 enum { ROLES = sizeof inner_roles / sizeof *inner_roles };
 
-/* Whatever cycles are in, the answer is that of FP64; a right-hand side and a power of two times it have the same cycles. */
+/* Whatever cycles are in, the answer is that of FP64; a right-hand side and a power of two times it have the same
+ * cycles. */
 static void refinement_reaches_fp64(void **state)
 {
     enum { N = 40 * 40 };
@@ -203,8 +204,9 @@ static int64_t iterations_to(tess_context *ctx, const oracle_csr *a, const doubl
     return result.iterations;
 }
 
-/* A cycle in low precision asks for what that can give, 2^-17 or 8 roundoffs, though its basis has room for more: there
-   the residual is replaced. It takes as many iterations as FP64 takes to that residual, up to half a unit roundoff: a sixteenth of it. */
+/* A cycle in low precision asks for what that can give, 2^-17 or 8 roundoffs, though its basis has space for more:
+   there the residual is replaced. It takes as many iterations as FP64 takes to that residual, up to half a unit
+   roundoff: a sixteenth of it. */
 static void low_cycles_ask_for_what_they_can_give(void **state)
 {
     static const struct {

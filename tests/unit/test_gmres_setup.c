@@ -5,9 +5,9 @@
 #include "solver/gmres/arnoldi.h"
 #include "support/solve.h"
 
-/* ---- a device with little room ---- */
+/* ---- a device with little space ---- */
 
-enum { MOST_VECTORS = 20 };
+enum { MAX_VECTORS = 20 };
 static bool has_little_room = false;
 
 /* The linker puts the second in place of the first (tests/CMakeLists.txt). */
@@ -16,7 +16,7 @@ const arnoldi_ops *__wrap_arnoldi_ops_of(const tess_context *ctx);
 
 static tess_status refuse_long_bases(tess_context *ctx, const tess_arnoldi *a, tess_arnoldi_stage stage)
 {
-    if (stage == TESS_ARNOLDI_CHECK && a->small.most > MOST_VECTORS) {
+    if (stage == TESS_ARNOLDI_CHECK && a->small.most > MAX_VECTORS) {
         return tess_fail(ctx, TESS_UNSUPPORTED, NULL, "a basis of %d vectors", a->small.most);
     }
     return __real_arnoldi_ops_of(ctx)->run(ctx, a, stage);
@@ -45,12 +45,12 @@ static void lengths_are_judged_at_creation(void **state)
 
         options.gmres.orthogonalization = (tess_orthogonalization)(k / 3 % GMRES_WAYS);
         options.reorder = k / (3 * GMRES_WAYS) ? TESS_REORDERING_RCM : TESS_REORDERING_NONE;
-        options.gmres.restart = MOST_VECTORS + 1;
+        options.gmres.restart = MAX_VECTORS + 1;
         assert_fails(ctx, TESS_UNSUPPORTED, tess_solver_create(m, &options, &solver));
         assert_null(solver);
         assert_ok(ctx, tess_solver_create(cut, &options, &solver));
         tess_solver_destroy(solver);
-        options.gmres.restart = MOST_VECTORS;
+        options.gmres.restart = MAX_VECTORS;
         assert_ok(ctx, tess_solver_create(m, &options, &solver));
         tess_solver_destroy(solver);
     }
@@ -67,13 +67,13 @@ static void lengths_are_judged_at_creation(void **state)
 static int multiply_oracle(void *user, tess_operation operation, const double *x, double *y)
 {
     const oracle_csr *a = user;
-    wide *image = test_allocate(a->nrows, sizeof *image);
+    wide *product = test_allocate(a->nrows, sizeof *product);
 
-    oracle_multiply(a, operation == TESS_OP_TRANSPOSE, x, image, NULL);
+    oracle_multiply(a, operation == TESS_OP_TRANSPOSE, x, product, NULL);
     for (int64_t i = 0; i < a->nrows; i++) {
-        y[i] = (double)image[i];
+        y[i] = (double)product[i];
     }
-    free(image);
+    free(product);
     return 0;
 }
 
@@ -128,7 +128,8 @@ static oracle_csr cyclic_shift(int64_t n)
     return a;
 }
 
-/* A low basis goes up where cycles make no progress; the next solve begins with it again. The same of a user's operator. */
+/* A low basis goes up where cycles make no progress; the next solve begins with it again. The same of a user's
+ * operator. */
 static void handles_begin_again_after_escalation(void **state)
 {
     enum { N = 12, RESTART = 7 };
@@ -165,7 +166,8 @@ static void handles_begin_again_after_escalation(void **state)
     oracle_free(&a);
 }
 
-/* Q S Q^T with the cyclic shift S and the reflection Q that takes e1 to u: no power below n of it has a part along u. */
+/* Q S Q^T with the cyclic shift S and the reflection Q that takes e1 to u: no power below n of it has a part along u.
+ */
 static oracle_csr shift_seen_from(const double *u, int64_t n)
 {
     oracle_csr a = oracle_open(n, n);
@@ -194,8 +196,8 @@ static oracle_csr shift_seen_from(const double *u, int64_t n)
     return a;
 }
 
-/* GMRES stagnates from the vector that polynomials are made from, so that there is none; of the matrix in fp16 there is one.
-   Cycles without progress ask for that in FP64. */
+/* GMRES stagnates from the vector that polynomials are made from, so that there is none; of the matrix in fp16 there is
+   one. Cycles without progress ask for that in FP64. */
 static void preconditioners_that_fp64_has_not_end_the_solve(void **state)
 {
     enum { N = 16, RESTART = 5 };
@@ -254,7 +256,8 @@ static void preconditioners_that_fp64_has_not_end_the_solve(void **state)
 
 /* ---- gmres-fd ---- */
 
-/* A residual in FP32 is that of x as rounded to FP32: where products are exact, a second cycle corrects all of the rounding. */
+/* A residual in FP32 is that of x as rounded to FP32: where products are exact, a second cycle corrects all of the
+ * rounding. */
 static void fp32_residuals_are_those_of_the_rounded_x(void **state)
 {
     enum { N = 40 };

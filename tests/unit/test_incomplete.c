@@ -53,7 +53,8 @@ static void factors_agree_on_the_pattern(void **state)
     }
 }
 
-/* Whether M^-1 r solves A z = r: patterns without fill-in have exact factors. |L| |D| |U| <= 3 |A| here: diagonals dominate. */
+/* Whether M^-1 r solves A z = r: patterns without fill-in have exact factors. |L| |D| |U| <= 3 |A| here: diagonals
+ * dominate. */
 static void check_exact(const oracle_csr *a, tess_precond_kind kind)
 {
     const int64_t n = a->nrows;
@@ -172,7 +173,8 @@ static void ic_is_symmetric(void **state)
         for (int64_t i = 0; i < n; i++) {
             size += fabs(z[i] * r[n + i]) + fabs(z[n + i] * r[i]);
         }
-        /* the diagonal dominates: M^-1 is at most 1 in norm, and magnitudes of its sums are a few times their results */
+        /* the diagonal dominates: M^-1 is at most 1 in norm, and magnitudes of its sums are a few times their results
+         */
         assert_at_most((double)wide_abs(oracle_dot(z, r + n, n) - oracle_dot(z + n, r, n)),
                        gamma_of(8.0 * (double)n) * size);
         tess_precond_destroy(m);
@@ -187,7 +189,8 @@ static void ic_is_symmetric(void **state)
 
 /* ---- pivots that break down ---- */
 
-/* The shift that a matrix needs; M is then that of the shifted matrix. Threads of the host make as many attempts at once. */
+/* The shift that a matrix needs; M is then that of the shifted matrix. Threads of the host make as many attempts at
+ * once. */
 static double shift_with(const oracle_csr *a, tess_precond_kind kind, int threads)
 {
     const tess_precond_options options = factor_options(kind);
@@ -503,7 +506,7 @@ static void small_systems(void **state)
     oracle_free(&one);
 }
 
-/* By the device, whose levels threads of a CPU context share; a GPU leaves what is little to its host. */
+/* By the device, whose level sets threads of a CPU context share; a GPU leaves what is little to its host. */
 static void auto_leaves_little_to_the_host(void **state)
 {
     oracle_csr a = oracle_laplace2d(12);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Solvers with ILU(0) and IC(0): fewer iterations than with Jacobi, every solver and storage, shifts and failures, real matrices. */
+/* Solvers with ILU(0) and IC(0): fewer iterations than with Jacobi, every solver and storage, shifts and failures, real
+ * matrices. */
 #include "support/gallery.h"
 #include "support/incomplete.h"
 #include "support/solve.h"
@@ -30,7 +31,7 @@ static int64_t iterations_with(const oracle_csr *a, tess_solver_kind solver, tes
     assert_int_equal(result.reason, TESS_REASON_RTOL);
     assert_int_equal(result.precond.kind, kind);
     assert_true(result.precond.shift == 0.0);
-    assert_true((result.precond.triangle_levels[0] > 0) == (kind != TESS_PRECOND_JACOBI));
+    assert_true((result.precond.triangle_level_sets[0] > 0) == (kind != TESS_PRECOND_JACOBI));
     return result.iterations;
 }
 
@@ -107,7 +108,7 @@ static void transformed_systems_are_factored(void **state)
     options.reorder = TESS_REORDERING_RCM;
     result = solve_problem(&a, &options, 1);
     assert_int_equal(result.reason, TESS_REASON_RTOL);
-    assert_true(result.precond.triangle_levels[0] > 0 && result.precond.triangle_levels[1] > 0);
+    assert_true(result.precond.triangle_level_sets[0] > 0 && result.precond.triangle_level_sets[1] > 0);
     oracle_free(&a);
 }
 

@@ -281,8 +281,8 @@ static void check_large(tess_context *ctx, const tess_matrix *m, int64_t rows)
 /* Compresses as `members` gzip members one after another, as concatenated files are. */
 static unsigned char *compress_text(const char *text, size_t bytes, int members, size_t *compressed)
 {
-    size_t room = bytes + 4096 * (size_t)members, used = 0;
-    unsigned char *out = test_allocate((int64_t)room, 1);
+    size_t capacity = bytes + 4096 * (size_t)members, used = 0;
+    unsigned char *out = test_allocate((int64_t)capacity, 1);
 
     for (int i = 0; i < members; i++) {
         size_t start = bytes / (size_t)members * (size_t)i;
@@ -290,7 +290,7 @@ static unsigned char *compress_text(const char *text, size_t bytes, int members,
         z_stream stream = {.next_in = (unsigned char *)text + start,
                            .avail_in = (uInt)(end - start),
                            .next_out = out + used,
-                           .avail_out = (uInt)(room - used)};
+                           .avail_out = (uInt)(capacity - used)};
 
         assert_int_equal(deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
         assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);

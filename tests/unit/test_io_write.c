@@ -43,13 +43,13 @@ static const char *path_of(const char *name)
     return path;
 }
 
-static void read_text(const char *path, char *text, size_t room)
+static void read_text(const char *path, char *text, size_t capacity)
 {
     FILE *file = fopen(path, "r");
     size_t bytes = 0;
 
     assert_non_null(file);
-    bytes = fread(text, 1, room - 1, file);
+    bytes = fread(text, 1, capacity - 1, file);
     text[bytes] = '\0';
     fclose(file);
 }

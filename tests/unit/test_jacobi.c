@@ -6,19 +6,19 @@
 enum { N = 150, ROW = 12 };
 static const double U32 = 0x1p-24;
 
-static tess_solve_options jacobi(tess_format format, const char *steps)
+static tess_solve_options jacobi(tess_format format, const char *schedule)
 {
     tess_solve_options options = solve_options(TESS_SOLVER_JACOBI);
 
     options.storage.format = format;
-    if (steps) { options.jacobi.steps = steps_of(steps); }
+    if (schedule) { options.jacobi.schedule = schedule_of(schedule); }
     return options;
 }
 
 /* So many iterations, and nothing looked at in between. */
-static tess_solve_options fixed(tess_format format, const char *steps, int64_t iterations)
+static tess_solve_options fixed(tess_format format, const char *schedule, int64_t iterations)
 {
-    tess_solve_options options = jacobi(format, steps);
+    tess_solve_options options = jacobi(format, schedule);
 
     options.rtol = 0.0;
     options.max_iterations = iterations;
@@ -167,7 +167,7 @@ static void weighted_iterates_are_those_of_a_naive_loop(void **state)
     free(b);
 }
 
-/* Powers of two, of A and of b, pass through all steps: every vector is kept near 1 inside. */
+/* Powers of two, of A and of b, pass through all entries: every vector is kept near 1 inside. */
 static void scaling_by_powers_of_two_changes_nothing(void **state)
 {
     oracle_csr a = uneven_matrix(), scaled = uneven_matrix();
@@ -225,7 +225,7 @@ static void threads_do_not_show(void **state)
 static void fixed_runs_share_their_iterations(void **state)
 {
     static const struct {
-        const char *steps;
+        const char *schedule;
         double rtol;
         int64_t most, expected[3], total;
     } cases[] = {{"fp32,mixed,fp64", 0.0, 20, {6, 6, 8}, 20},         {"fp32,mixed,fp64", 0.0, 1, {0, 0, 1}, 1},
@@ -238,7 +238,7 @@ static void fixed_runs_share_their_iterations(void **state)
 
     (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        tess_solve_options options = fixed(TESS_FORMAT_COMPOSITE, cases[c].steps, cases[c].most);
+        tess_solve_options options = fixed(TESS_FORMAT_COMPOSITE, cases[c].schedule, cases[c].most);
         double x[N] = {0.0};
         tess_solve_result result;
 
@@ -246,9 +246,9 @@ static void fixed_runs_share_their_iterations(void **state)
         result = solve_once(ctx, &a, &options, b, x);
         assert_int_equal(result.reason, TESS_REASON_ITERATIONS);
         assert_int_equal(result.iterations, cases[c].total);
-        assert_int_equal(result.jacobi.steps.count, 3);
+        assert_int_equal(result.jacobi.schedule.count, 3);
         for (int i = 0; i < 3; i++) {
-            assert_int_equal(result.jacobi.steps.entry[i].iterations, cases[c].expected[i]);
+            assert_int_equal(result.jacobi.schedule.entry[i].iterations, cases[c].expected[i]);
         }
         assert_false(result.converged);
         assert_int_equal(result.refinements, 0);
@@ -259,8 +259,8 @@ static void fixed_runs_share_their_iterations(void **state)
     free(b);
 }
 
-/* Tezcan et al. 2022, Table IV: the last step makes up for the others. */
-static void three_steps_end_as_good_as_fp64(void **state)
+/* Tezcan et al. 2022, Table IV: the last precision makes up for the others. */
+static void three_precisions_end_as_good_as_fp64(void **state)
 {
     oracle_csr matrices[] = {oracle_laplace2d(12), oracle_convection2d(12, 4.0),
                              oracle_tridiagonal(200, -1.0, 2.5, -0.7), uneven_matrix()};
@@ -270,10 +270,10 @@ static void three_steps_end_as_good_as_fp64(void **state)
     for (int m = 0; m < 4; m++) {
         int64_t n = matrices[m].nrows;
         double *b = random_values(n, 8, -1.0, 1.0), residual[3];
-        static const char *const steps[] = {"fp64", "fp32,mixed,fp64", "fp32"};
+        static const char *const schedule[] = {"fp64", "fp32,mixed,fp64", "fp32"};
 
         for (int c = 0; c < 3; c++) {
-            tess_solve_options options = fixed(TESS_FORMAT_COMPOSITE, steps[c], 2000);
+            tess_solve_options options = fixed(TESS_FORMAT_COMPOSITE, schedule[c], 2000);
             double *x = test_allocate(n, sizeof *x);
             tess_solve_result result;
 
@@ -322,7 +322,7 @@ static void results_name_the_storage(void **state)
     assert_true(result.resident_bytes > result.storage.matrix_bytes);
     options.storage.format = TESS_FORMAT_ELLR;
     options.storage.slices.max_padding = 100.0;
-    options.jacobi.steps = steps_of("fp64");
+    options.jacobi.schedule = schedule_of("fp64");
     result = solve_once(ctx, &a, &options, b, x);
     assert_int_equal(result.storage.format, TESS_FORMAT_ELLR);
     assert_int_equal(result.storage.nonzeros_per_precision[TESS_PRECISION_FP64], a.nnz - N);
@@ -374,7 +374,7 @@ int main(void)
                                        cmocka_unit_test(scaling_by_powers_of_two_changes_nothing),
                                        cmocka_unit_test(threads_do_not_show),
                                        cmocka_unit_test(fixed_runs_share_their_iterations),
-                                       cmocka_unit_test(three_steps_end_as_good_as_fp64),
+                                       cmocka_unit_test(three_precisions_end_as_good_as_fp64),
                                        cmocka_unit_test(results_name_the_storage),
                                        cmocka_unit_test(the_history_holds_residuals_of_iterates)};
 

@@ -5,12 +5,12 @@
 
 enum { N = 150, ROW = 12 };
 
-static tess_solve_options jacobi(tess_format format, const char *steps)
+static tess_solve_options jacobi(tess_format format, const char *schedule)
 {
     tess_solve_options options = solve_options(TESS_SOLVER_JACOBI);
 
     options.storage.format = format;
-    if (steps) { options.jacobi.steps = steps_of(steps); }
+    if (schedule) { options.jacobi.schedule = schedule_of(schedule); }
     return options;
 }
 
@@ -23,7 +23,7 @@ static oracle_csr uneven_matrix(void)
 
 typedef struct request_case {
     tess_format format;
-    const char *steps; /* NULL: the default */
+    const char *schedule; /* NULL: the default */
     tess_granularity granularity;
 } request_case;
 
@@ -43,7 +43,7 @@ enum { REQUESTS = sizeof requests / sizeof *requests };
 
 static void check_convergence(tess_context *ctx, const oracle_csr *a, const request_case *c)
 {
-    tess_solve_options options = jacobi(c->format, c->steps);
+    tess_solve_options options = jacobi(c->format, c->schedule);
     double *b = random_values(a->nrows, 7, -1.0, 1.0), *x = random_values(a->nrows, 9, -1.0, 1.0);
     tess_solve_result result;
     int64_t sum = 0;
@@ -56,8 +56,8 @@ static void check_convergence(tess_context *ctx, const oracle_csr *a, const requ
     assert_int_equal(result.reason, TESS_REASON_RTOL);
     assert_true(result.converged);
     check_honest(a, b, x, &options, &result);
-    for (int i = 0; i < result.jacobi.steps.count; i++) {
-        sum += result.jacobi.steps.entry[i].iterations;
+    for (int i = 0; i < result.jacobi.schedule.count; i++) {
+        sum += result.jacobi.schedule.entry[i].iterations;
     }
     assert_int_equal(sum, result.iterations);
     free(b);
@@ -108,7 +108,7 @@ static void a_triangular_system_is_given_its_time(void **state)
     free(x);
 }
 
-static void low_steps_do_most_of_the_work(void **state)
+static void low_precisions_do_most_of_the_work(void **state)
 {
     oracle_csr a = oracle_laplace2d(20);
     tess_solve_options options = jacobi(TESS_FORMAT_COMPOSITE, "fp32,fp64");
@@ -121,7 +121,7 @@ static void low_steps_do_most_of_the_work(void **state)
     options.rtol = 1e-5;
     result = solve_once(ctx, &a, &options, b, x);
     assert_int_equal(result.reason, TESS_REASON_RTOL);
-    assert_true(result.jacobi.steps.entry[0].iterations > 9 * result.jacobi.steps.entry[1].iterations);
+    assert_true(result.jacobi.schedule.entry[0].iterations > 9 * result.jacobi.schedule.entry[1].iterations);
     assert_int_equal(result.refinements, 0);
     tess_context_destroy(ctx);
     oracle_free(&a);
@@ -129,17 +129,17 @@ static void low_steps_do_most_of_the_work(void **state)
     free(x);
 }
 
-/* A step in FP32 alone ends near 1e-7; the rest is the guard's, in FP32 again as long as that helps. */
-static void the_guard_mends_what_low_steps_leave(void **state)
+/* A schedule of FP32 alone ends near 1e-7; the rest is the guard's, in FP32 again as long as that helps. */
+static void the_guard_mends_what_low_precisions_leave(void **state)
 {
     oracle_csr a = uneven_matrix();
-    static const char *const steps[] = {"fp32", "mixed"};
+    static const char *const schedule[] = {"fp32", "mixed"};
     double *b = random_values(N, 7, -1.0, 1.0);
     tess_context *ctx = open_cpu(1);
 
     (void)state;
     for (int c = 0; c < 2; c++) {
-        tess_solve_options options = jacobi(TESS_FORMAT_COMPOSITE, steps[c]);
+        tess_solve_options options = jacobi(TESS_FORMAT_COMPOSITE, schedule[c]);
         double x[N] = {0.0};
         tess_solve_result result;
 
@@ -182,7 +182,7 @@ static void values_beyond_fp32_are_left_to_fp64(void **state)
 }
 
 /* Rows of a dominant matrix turned by one, and scaled: without the transformation nothing stands on the diagonal. */
-static void transformed_systems_keep_count_of_steps(void **state)
+static void transformed_systems_keep_count_of_iterations(void **state)
 {
     oracle_csr dominant = dominant_matrix(N, ROW, 3.0, 3, 11), a = oracle_open(N, N);
     double *b = random_values(N, 7, -1.0, 1.0);
@@ -209,8 +209,8 @@ static void transformed_systems_keep_count_of_steps(void **state)
         result = solve_once(ctx, &a, &options, b, x);
         assert_int_equal(result.reason, fixed ? TESS_REASON_ITERATIONS : TESS_REASON_RTOL);
         if (fixed > 0) { assert_int_equal(result.iterations, fixed == 1 ? 50 : 11); }
-        for (int i = 0; i < result.jacobi.steps.count; i++) {
-            sum += result.jacobi.steps.entry[i].iterations;
+        for (int i = 0; i < result.jacobi.schedule.count; i++) {
+            sum += result.jacobi.schedule.entry[i].iterations;
         }
         assert_int_equal(sum, result.iterations);
         check_honest(&a, b, x, &options, &result);
@@ -236,7 +236,7 @@ static void divergence_is_reported(void **state)
     (void)state;
     for (int c = 0; c < 4; c++) {
         for (int guard = 0; guard < 3; guard++) {
-            tess_solve_options options = jacobi(cases[c].format, cases[c].steps);
+            tess_solve_options options = jacobi(cases[c].format, cases[c].schedule);
             double x[N] = {0.0};
             tess_solve_result result;
 
@@ -401,8 +401,8 @@ static void a_handle_serves_many_sides_and_values(void **state)
             check_honest(&a, b, x, &options, &result);
             result = solve_with(solver, ctx, N, b, x); /* from the solution */
             assert_int_equal(result.iterations, 0);
-            for (int i = 0; i < result.jacobi.steps.count; i++) {
-                assert_int_equal(result.jacobi.steps.entry[i].iterations, 0);
+            for (int i = 0; i < result.jacobi.schedule.count; i++) {
+                assert_int_equal(result.jacobi.schedule.entry[i].iterations, 0);
             }
             free(b);
         }
@@ -532,12 +532,12 @@ static void wrong_requests_are_refused(void **state)
         assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &o, &solver));
     }
     o = jacobi(TESS_FORMAT_CSR, "fp64");
-    o.jacobi.steps.count = 7;
+    o.jacobi.schedule.count = 7;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &o, &solver));
-    o.jacobi.steps.count = 2;
-    o.jacobi.steps.entry[1].what = 17;
+    o.jacobi.schedule.count = 2;
+    o.jacobi.schedule.entry[1].what = 17;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &o, &solver));
-    o.jacobi.steps.entry[1] = (tess_step_entry){TESS_MIXED, -1};
+    o.jacobi.schedule.entry[1] = (tess_schedule_entry){TESS_MIXED, -1};
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_solver_create(m, &o, &solver));
     tess_matrix_destroy(shell);
     tess_matrix_destroy(m);
@@ -549,10 +549,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(dominant_systems_converge),
                                        cmocka_unit_test(a_triangular_system_is_given_its_time),
-                                       cmocka_unit_test(low_steps_do_most_of_the_work),
-                                       cmocka_unit_test(the_guard_mends_what_low_steps_leave),
+                                       cmocka_unit_test(low_precisions_do_most_of_the_work),
+                                       cmocka_unit_test(the_guard_mends_what_low_precisions_leave),
                                        cmocka_unit_test(values_beyond_fp32_are_left_to_fp64),
-                                       cmocka_unit_test(transformed_systems_keep_count_of_steps),
+                                       cmocka_unit_test(transformed_systems_keep_count_of_iterations),
                                        cmocka_unit_test(divergence_is_reported),
                                        cmocka_unit_test(an_overflow_of_a_fixed_run_is_reported),
                                        cmocka_unit_test(nothing_better_than_rounding_is_found),

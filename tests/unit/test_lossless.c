@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Policy lossless on the CPU: which values a level holds, E, scales, the kind of fp8, and that no format changes a bit. */
+/* Policy lossless on the CPU: which values a level holds, E, scales, the kind of fp8, and that no format changes a bit.
+ */
 #include <float.h>
 
 #include "matrix/matrix.h"
@@ -15,7 +16,7 @@ static tess_policy_options options_of(tess_granularity granularity, const char *
     tess_policy_options_init(&o);
     o.granularity = granularity;
     assert_int_equal(tess_policy_options_parse(policy, &o), TESS_SUCCESS);
-    if (levels) { assert_int_equal(tess_levels_parse(levels, &o), TESS_SUCCESS); }
+    if (levels) { assert_int_equal(tess_precision_levels_parse(levels, &o), TESS_SUCCESS); }
     return o;
 }
 
@@ -31,7 +32,7 @@ static oracle_csr row_of(int64_t count, const double *values)
     return a;
 }
 
-/* Levels of granules to `level`; the summary with the error. */
+/* Levels of items to `level`; the summary with the error. */
 static tess_assignment_summary assign(const oracle_csr *a, const tess_policy_options *o, uint8_t *level,
                                       int16_t *exponent)
 {
@@ -82,7 +83,7 @@ static void check_values(tess_precision precision, const double *values, int64_t
     }
     assert_int_equal(wrong, 0);
     assert_true(loss == 0.0 ? s.largest_relative_error == 0.0 : s.largest_relative_error <= loss);
-    assert_true(s.granules_at[1] > 0 && s.granules_at[0] > 0);
+    assert_true(s.items_at[1] > 0 && s.items_at[0] > 0);
     free(level);
     oracle_free(&a);
 }
@@ -205,7 +206,7 @@ static void a_value_is_at_the_lowest_level(void **state)
     oracle_free(&a);
 }
 
-/* ---- granules ---- */
+/* ---- items ---- */
 
 static int level_of_row(int64_t count, const double *values, const tess_policy_options *o, int16_t *exponent)
 {
@@ -321,21 +322,27 @@ static const tess_storage_options *all_formats(int *count)
         const char *levels;
         tess_layout layout;
     } kinds[] = {
-        {TESS_FORMAT_SPLIT, TESS_FORMAT_CSR, TESS_GRANULARITY_ROW, TESS_KERNEL_DEFAULT, 0, NULL, TESS_LAYOUT_TCKI},
+        {TESS_FORMAT_SPLIT, TESS_FORMAT_CSR, TESS_GRANULARITY_ROW, TESS_KERNEL_DEFAULT, 0, NULL, TESS_LAYOUT_GROUPED},
         {TESS_FORMAT_SPLIT, TESS_FORMAT_ELLR, TESS_GRANULARITY_ROW, TESS_KERNEL_DEFAULT, 0, "fp64,fp32,fp16,bf16",
-         TESS_LAYOUT_TCKI},
+         TESS_LAYOUT_GROUPED},
         {TESS_FORMAT_SPLIT, TESS_FORMAT_CSR, TESS_GRANULARITY_ROW, TESS_KERNEL_DEFAULT, 0,
-         "fp64,fp32:scaled,fp16:scaled,fp8:scaled", TESS_LAYOUT_TCKI},
-        {TESS_FORMAT_SPLIT, TESS_FORMAT_CSR, TESS_GRANULARITY_ENTRY, TESS_KERNEL_DEFAULT, 0, NULL, TESS_LAYOUT_TCKI},
-        {TESS_FORMAT_SPLIT, TESS_FORMAT_ELLR, TESS_GRANULARITY_ENTRY, TESS_KERNEL_DEFAULT, 0, NULL, TESS_LAYOUT_TCKI},
-        {TESS_FORMAT_SPLIT, TESS_FORMAT_CSR, TESS_GRANULARITY_BLOCK, TESS_KERNEL_DEFAULT, 16, NULL, TESS_LAYOUT_TCKI},
-        {TESS_FORMAT_SPLIT, TESS_FORMAT_ELLR, TESS_GRANULARITY_BLOCK, TESS_KERNEL_DEFAULT, 32, NULL, TESS_LAYOUT_TCKI},
-        {TESS_FORMAT_COMPOSITE, TESS_FORMAT_CSR, TESS_GRANULARITY_ROW, TESS_KERNEL_DEFAULT, 0, NULL, TESS_LAYOUT_TCKI},
-        {TESS_FORMAT_COMPOSITE, TESS_FORMAT_ELLR, TESS_GRANULARITY_ROW, TESS_KERNEL_DEFAULT, 0, NULL, TESS_LAYOUT_TCKI},
-        {TESS_FORMAT_TILES, TESS_FORMAT_CSR, TESS_GRANULARITY_BLOCK, TESS_KERNEL_DEFAULT, 16, NULL, TESS_LAYOUT_TCKI},
+         "fp64,fp32:scaled,fp16:scaled,fp8:scaled", TESS_LAYOUT_GROUPED},
+        {TESS_FORMAT_SPLIT, TESS_FORMAT_CSR, TESS_GRANULARITY_ENTRY, TESS_KERNEL_DEFAULT, 0, NULL, TESS_LAYOUT_GROUPED},
+        {TESS_FORMAT_SPLIT, TESS_FORMAT_ELLR, TESS_GRANULARITY_ENTRY, TESS_KERNEL_DEFAULT, 0, NULL,
+         TESS_LAYOUT_GROUPED},
+        {TESS_FORMAT_SPLIT, TESS_FORMAT_CSR, TESS_GRANULARITY_BLOCK, TESS_KERNEL_DEFAULT, 16, NULL,
+         TESS_LAYOUT_GROUPED},
+        {TESS_FORMAT_SPLIT, TESS_FORMAT_ELLR, TESS_GRANULARITY_BLOCK, TESS_KERNEL_DEFAULT, 32, NULL,
+         TESS_LAYOUT_GROUPED},
+        {TESS_FORMAT_COMPOSITE, TESS_FORMAT_CSR, TESS_GRANULARITY_ROW, TESS_KERNEL_DEFAULT, 0, NULL,
+         TESS_LAYOUT_GROUPED},
+        {TESS_FORMAT_COMPOSITE, TESS_FORMAT_ELLR, TESS_GRANULARITY_ROW, TESS_KERNEL_DEFAULT, 0, NULL,
+         TESS_LAYOUT_GROUPED},
+        {TESS_FORMAT_TILES, TESS_FORMAT_CSR, TESS_GRANULARITY_BLOCK, TESS_KERNEL_DEFAULT, 16, NULL,
+         TESS_LAYOUT_GROUPED},
         {TESS_FORMAT_TILES, TESS_FORMAT_CSR, TESS_GRANULARITY_BLOCK, TESS_KERNEL_DEFAULT, 32,
-         "fp64,fp32:scaled,fp16:scaled,fp8:scaled", TESS_LAYOUT_TCKI},
-        {TESS_FORMAT_TILES, TESS_FORMAT_CSR, TESS_GRANULARITY_BLOCK, TESS_KERNEL_PAPER, 16, NULL, TESS_LAYOUT_TCKI},
+         "fp64,fp32:scaled,fp16:scaled,fp8:scaled", TESS_LAYOUT_GROUPED},
+        {TESS_FORMAT_TILES, TESS_FORMAT_CSR, TESS_GRANULARITY_BLOCK, TESS_KERNEL_PAPER, 16, NULL, TESS_LAYOUT_GROUPED},
         {TESS_FORMAT_TILES, TESS_FORMAT_CSR, TESS_GRANULARITY_BLOCK, TESS_KERNEL_DEFAULT, 16, NULL,
          TESS_LAYOUT_RESIDENT},
     };
@@ -470,11 +477,11 @@ static void words_and_defaults(void **state)
     assert_true(o.parameter == 0.0);
     assert_ok(ctx, tess_policy_resolve(ctx, &o, &out));
     assert_true(out.nlevels == 4 && out.choose_fp8);
-    assert_int_equal(tess_levels_parse("fp64,fp8:scaled", &o), TESS_SUCCESS);
+    assert_int_equal(tess_precision_levels_parse("fp64,fp8:scaled", &o), TESS_SUCCESS);
     assert_true(o.nlevels == 2 && o.choose_fp8 && o.level[1].scaled);
-    assert_int_equal(tess_levels_parse("fp64,fp8,e5m2", &o), TESS_INVALID_ARGUMENT);
-    assert_int_equal(tess_levels_parse("fp64,fp32,fp16,bf16,e4m3", &o), TESS_INVALID_ARGUMENT);
-    assert_int_equal(tess_levels_parse("fp64,fp32", &o), TESS_SUCCESS);
+    assert_int_equal(tess_precision_levels_parse("fp64,fp8,e5m2", &o), TESS_INVALID_ARGUMENT);
+    assert_int_equal(tess_precision_levels_parse("fp64,fp32,fp16,bf16,e4m3", &o), TESS_INVALID_ARGUMENT);
+    assert_int_equal(tess_precision_levels_parse("fp64,fp32", &o), TESS_SUCCESS);
     assert_false(o.choose_fp8);
     tess_context_destroy(ctx);
 }
@@ -495,10 +502,10 @@ static void wrong_options_are_refused(void **state)
     REFUSED((o.granularity = TESS_GRANULARITY_MATRIX, o.policy = TESS_POLICY_FIXED_RANGE, o.parameter = 1.0,
              o.choose_fp8 = 0));
     REFUSED(o.choose_parameter = 1);
-    REFUSED((void)tess_levels_parse("fp32,fp16", &o));
-    REFUSED((void)tess_levels_parse("fp8", &o));
-    REFUSED((tess_levels_parse("fp64,fp32", &o), o.choose_fp8 = 1));
-    REFUSED((tess_levels_parse("fp64,fp8", &o), o.policy = TESS_POLICY_FIXED_RANGE));
+    REFUSED((void)tess_precision_levels_parse("fp32,fp16", &o));
+    REFUSED((void)tess_precision_levels_parse("fp8", &o));
+    REFUSED((tess_precision_levels_parse("fp64,fp32", &o), o.choose_fp8 = 1));
+    REFUSED((tess_precision_levels_parse("fp64,fp8", &o), o.policy = TESS_POLICY_FIXED_RANGE));
 #undef REFUSED
     tess_context_destroy(ctx);
 }

@@ -51,7 +51,8 @@ static void a_solve_has_the_precision_of_fp64(void **state)
     tess_context_destroy(ctx);
 }
 
-/* A loss of 1e-15 is no more than FP64's own rounding: cycles are as long as those with FP64, although values are in 8 bits. */
+/* A loss of 1e-15 is no more than FP64's own rounding: cycles are as long as those with FP64, although values are in 8
+ * bits. */
 static void a_negligible_loss_costs_no_cycles(void **state)
 {
     static const tess_solver_kind kinds[] = {TESS_SOLVER_CG, TESS_SOLVER_BICGSTAB};

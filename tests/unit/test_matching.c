@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maximum-product matching. The scalings are a certificate: where no scaled magnitude exceeds 1 and those of the matching
- * are 1, no other permutation has a larger product. So each result is judged by its own scalings, in wide arithmetic, and small
- * ones by all permutations too.
+ * Maximum-product matching. The scalings are a certificate: where no scaled magnitude exceeds 1 and those of the
+ * matching are 1, no other permutation has a larger product. So each result is judged by its own scalings, in wide
+ * arithmetic, and small ones by all permutations too.
  */
 #include "order/order.h"
 #include "support/product.h"
@@ -297,7 +297,8 @@ static void one_and_none(void **state)
     tess_context_destroy(ctx);
 }
 
-/* Magnitudes from 1e-300 to 1e300 within one row; and what needs factors on both sides, because its inverse is no number. */
+/* Magnitudes from 1e-300 to 1e300 within one row; and what needs factors on both sides, because its inverse is no
+ * number. */
 static void values_of_any_size_are_matched(void **state)
 {
     tess_context *ctx = open_cpu(1);
@@ -441,7 +442,7 @@ static bool read_sizes(char *line, long sizes[3])
 
 static void real_matrices_are_matched(void **state)
 {
-    enum { MOST_NONZEROS = 400000 };
+    enum { MAX_NONZEROS = 400000 };
     const char *directory = getenv("TESSERA_MATRICES");
     char line[1024], path[1536];
     int matched = 0, singular = 0;
@@ -461,11 +462,9 @@ static void real_matrices_are_matched(void **state)
         bool complex_values = strstr(line, "\tcomplex") != NULL;
         long sizes[3];
 
-        if (complex_values || !read_sizes(line, sizes) || sizes[0] != sizes[1] || sizes[2] > MOST_NONZEROS) {
-            continue;
-        }
+        if (complex_values || !read_sizes(line, sizes) || sizes[0] != sizes[1] || sizes[2] > MAX_NONZEROS) { continue; }
         snprintf(path, sizeof path, "%s/%s.mtx.gz", directory, line);
-        match_file(ctx, path, MOST_NONZEROS, &matched, &singular);
+        match_file(ctx, path, MAX_NONZEROS, &matched, &singular);
     }
     fclose(manifest);
     print_message("             %d matrices matched, %d structurally singular\n", matched, singular);

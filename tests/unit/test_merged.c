@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Triangular solves by merged levels: the groups, the rewritten rows, blocks and records, storage, new values, what does not fit. */
+/* Triangular solves by merged level sets: the groups, the rewritten rows, blocks and records, storage, new values, what
+ * does not fit. */
 #include "support/gallery.h"
 #include "support/incomplete.h"
 #include "triangular/merged_layout.h"
 
-/* An application of the preconditioner, merged, on a context with so many threads; of one that has taken the same values again. */
+/* An application of the preconditioner, merged, on a context with so many threads; of one that has taken the same
+ * values again. */
 static void apply_renewed(const oracle_csr *a, tess_precond_options options, int threads, bool renewed, const double *r,
                           double *z, tess_precond_factors *facts)
 {
@@ -50,7 +52,7 @@ static void check_merged(const oracle_csr *a, tess_precond_options options, doub
 /* ---- groups ---- */
 
 /* Small problems are one block's, those of 50,000 entries and more a cluster's: the last two. */
-static void merged_levels_solve_the_same_system(void **state)
+static void merged_level_sets_solve_the_same_system(void **state)
 {
     static const char *const requests[] = {"laplace1d 3000", "laplace2d 40",   "laplace3d27 9", "bentpipe2d 40",
                                            "laplace3d 12",   "laplace3d27 20", "laplace2d 170"};
@@ -67,7 +69,7 @@ static void merged_levels_solve_the_same_system(void **state)
             continue;
         }
         check_merged(&a, options, 0.0, &facts);
-        assert_true(facts.lower_steps < facts.lower_levels && facts.upper_steps < facts.upper_levels);
+        assert_true(facts.lower_groups < facts.lower_level_sets && facts.upper_groups < facts.upper_level_sets);
         assert_int_equal(facts.leaves, 2);
         assert_int_equal(facts.squares, 0);
         assert_true(facts.entries >= facts.nonzeros + 2 * a.nrows); /* with those of b */
@@ -91,7 +93,8 @@ static void rows_of_all_lengths(void **state)
     oracle_free(&last);
 }
 
-/* Levels of 85 rows and less, which threads take in chunks of levels, and of some hundred, whose rows threads share, chunk by chunk. */
+/* Level sets of 85 rows and less, which threads take in chunks of level sets, and of some hundred, whose rows threads
+ * share, chunk by chunk. */
 static void threads_do_not_change_a_bit(void **state)
 {
     static const char *const requests[] = {"laplace2d 170", "laplace3d 44"};
@@ -104,11 +107,11 @@ static void threads_do_not_change_a_bit(void **state)
         tess_precond_factors facts, others;
 
         apply_merged(&a, factor_options(TESS_PRECOND_ILU0), 1, r, z, &facts);
-        assert_true(facts.lower_steps < facts.lower_levels);
+        assert_true(facts.lower_groups < facts.lower_level_sets);
         for (int threads = 2; threads <= 5; threads++) {
             apply_renewed(&a, factor_options(TESS_PRECOND_ILU0), threads, threads % 2 == 1, r, z + n, &others);
             assert_true(same_bits(z, z + n, n));
-            assert_int_equal(facts.lower_steps, others.lower_steps);
+            assert_int_equal(facts.lower_groups, others.lower_groups);
             assert_int_equal(facts.entries, others.entries);
         }
         oracle_free(&a);
@@ -150,7 +153,8 @@ static void free_chain(chain *c)
     free(c->val);
 }
 
-/* Groups of K rows of a chain have K (K + 3) / 2 - 1 entries more or less; K steps of 2 K entries each cost as much: K^2 / 2 = step. */
+/* Groups of K rows of a chain have K (K + 3) / 2 - 1 entries more or less; K steps of 2 K entries each cost as much:
+ * K^2 / 2 = step. */
 static void rule_balances_steps_and_entries(void **state)
 {
     static const double steps[] = {0.0, 8.0, 50.0, 200.0};
@@ -165,9 +169,9 @@ static void rule_balances_steps_and_entries(void **state)
 
         assert_ok(ctx, merge_open(ctx, &c.p, NULL, &m));
         assert_ok(ctx, merge_rewrite(ctx, &c.p, c.val, &rule, false, &m));
-        assert_int_equal(m.levels, c.p.n);
+        assert_int_equal(m.level_sets, c.p.n);
         if (steps[k] == 0.0) {
-            assert_int_equal(m.groups, m.levels - 1);
+            assert_int_equal(m.groups, m.level_sets - 1);
         } /* the second row joins the first for nothing */
         assert_true((double)m.groups >= (double)c.p.n / (length + 2.0));
         assert_true((double)m.groups <= (double)c.p.n / fmax(1.0, length - 2.0) + 16.0); /* chunks end a group each */
@@ -238,7 +242,8 @@ static void growth_ends_groups(void **state)
     tess_context_destroy(ctx);
 }
 
-/* New values whose products overflow, and are multiplied by 0, in an early group: later groups do not make up for it. */
+/* New values whose products overflow, and are multiplied by 0, in an early group: later groups do not make up for it.
+ */
 static void what_is_no_number_stays_the_most(void **state)
 {
     const merge_rule rule = {.step = 50.0, .growth = 1e3, .largest = 1e3, .longest = 1000};
@@ -377,11 +382,11 @@ static void groups_stay_while_they_serve(void **state)
         if (k % 60 > 15) { steep.val[k] = calm.val[k]; }
     }
     check_update(ctx, matrix, m, &calm, &second);
-    assert_int_equal(second.lower_steps, first.lower_steps);
+    assert_int_equal(second.lower_groups, first.lower_groups);
     check_update(ctx, matrix, m, &steep, &second);
-    assert_true(second.lower_steps > first.lower_steps);
+    assert_true(second.lower_groups > first.lower_groups);
     check_update(ctx, matrix, m, &calm, &third);
-    assert_int_equal(third.lower_steps, second.lower_steps);
+    assert_int_equal(third.lower_groups, second.lower_groups);
     tess_precond_destroy(m);
     /* host memory, which a GPU's context does not count, went back by the sizes that it was asked for */
     if (ctx->device == TESS_DEVICE_CPU) { assert_int_equal(ctx->held_bytes, held); }
@@ -391,17 +396,17 @@ static void groups_stay_while_they_serve(void **state)
     oracle_free(&steep);
 }
 
-/* ---- what is left to levels ---- */
+/* ---- what is left to level sets ---- */
 
-/* Few levels; more rows than blocks have room for; rows too long for a record, found with the values. */
-static void the_rest_is_solved_by_levels(void **state)
+/* Few level sets; more rows than blocks have space for; rows too long for a record, found with the values. */
+static void the_rest_is_solved_by_level_sets(void **state)
 {
     oracle_csr few = red_black(41), large = oracle_tridiagonal(300000, -1.0, 3.0, -1.0), dense = arrow(9000, false);
     const oracle_csr *const problems[] = {&few, &large, &dense};
     double *r = random_values(300000, 7, -1.0, 1.0), *z = test_allocate(600000, sizeof *z);
 
     (void)state;
-    for (int64_t i = 0; i + 1 < dense.nrows; i++) { /* a chain, so that levels are many */
+    for (int64_t i = 0; i + 1 < dense.nrows; i++) { /* a chain, so that level sets are many */
         assert_true(dense.row_ptr[i + 1] > dense.row_ptr[i]);
     }
     for (int c = 0; c < 3; c++) {
@@ -413,7 +418,7 @@ static void the_rest_is_solved_by_levels(void **state)
         tess_precond *m = NULL;
 
         apply_merged(problems[c], options, 2, r, z, &facts);
-        assert_int_equal(facts.lower_steps, facts.lower_levels);
+        assert_int_equal(facts.lower_groups, facts.lower_level_sets);
         assert_int_equal(facts.entries, facts.nonzeros);
         assert_ok(ctx, tess_precond_create(matrix, &options, &m));
         apply_precond(m, n, r, z + n);
@@ -430,13 +435,13 @@ static void the_rest_is_solved_by_levels(void **state)
 }
 
 #define MERGED_TESTS                                                                                               \
-    cmocka_unit_test(merged_levels_solve_the_same_system), cmocka_unit_test(rows_of_all_lengths),                  \
+    cmocka_unit_test(merged_level_sets_solve_the_same_system), cmocka_unit_test(rows_of_all_lengths),              \
         cmocka_unit_test(threads_do_not_change_a_bit), cmocka_unit_test(rule_balances_steps_and_entries),          \
         cmocka_unit_test(rewritten_rows_are_powers), cmocka_unit_test(growth_ends_groups),                         \
         cmocka_unit_test(what_is_no_number_stays_the_most), cmocka_unit_test(nothing_reads_what_its_group_writes), \
         cmocka_unit_test(records_round_their_values), cmocka_unit_test(groups_stay_while_they_serve),              \
-        cmocka_unit_test(the_rest_is_solved_by_levels), BY_HOST(merged_levels_solve_the_same_system),              \
-        BY_HOST(groups_stay_while_they_serve), BY_HOST(the_rest_is_solved_by_levels)
+        cmocka_unit_test(the_rest_is_solved_by_level_sets), BY_HOST(merged_level_sets_solve_the_same_system),      \
+        BY_HOST(groups_stay_while_they_serve), BY_HOST(the_rest_is_solved_by_level_sets)
 
 #ifndef TESTS_ON_GPU
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The enums of the public headers, read as text, against the tables of names: every enumerator has a number and a name of its
- * own, every name parses back to it, and no enum is without both functions.
+ * The enums of the public headers, read as text, against the tables of names: every enumerator has a number and a name
+ * of its own, every name parses back to it, and no enum is without both functions.
  */
 #include "support/test.h"
 
@@ -130,7 +130,7 @@ typedef struct enumerator {
     int value;
 } enumerator;
 
-enum { MOST_ENUMERATORS = 64 };
+enum { MAX_ENUMERATORS = 64 };
 
 /* Between the braces: `NAME = number`, separated by commas, and nothing else. Their number. */
 static int read_enumerators(const char *type, const char *text, const char *end, enumerator *list)
@@ -141,7 +141,7 @@ static int read_enumerators(const char *type, const char *text, const char *end,
         const size_t length = word_length(text);
         char *after = NULL;
 
-        assert_true(count < MOST_ENUMERATORS);
+        assert_true(count < MAX_ENUMERATORS);
         if (length == 0 || length >= sizeof list->name) { fail_msg("%s: no enumerator at '%.40s'", type, text); }
         memcpy(list[count].name, text, length);
         list[count].name[length] = '\0';
@@ -192,7 +192,7 @@ static void check_enum(const char *type, const char *body, const char *end)
 {
     const named_enum *which = find_enum(type);
     const tess_named_value *table = tess_enum_names(type);
-    enumerator list[MOST_ENUMERATORS];
+    enumerator list[MAX_ENUMERATORS];
     const int count = read_enumerators(type, body, end, list);
     int named = 0, alone = 0, untouched = 12345;
 

@@ -5,10 +5,11 @@
 #include "support/test.h"
 #include "support/tiles.h"
 
-#include "device/step_common.h"
+#include "device/iteration_end.h"
 #include "matrix/matrix.h"
 
-/* A Laplacian whose values no lower precision holds, on a long strip, and a load at one end: far from it p stays small for long. */
+/* A Laplacian whose values no lower precision holds, on a long strip, and a load at one end: far from it p stays small
+ * for long. */
 static oracle_csr make_strip(void)
 {
     oracle_csr a = generate_problem("laplace2d 17 200", 1);
@@ -53,7 +54,7 @@ static int64_t tiles_of_matrix(tess_context *ctx, const oracle_csr *a)
 {
     const tess_storage_options options = resident_lossless("fp64");
     tess_matrix *assembled = make_matrix(ctx, a), *stored = convert_tiles(assembled, &options);
-    const int64_t tiles = tess_matrix_assigned_to(stored)->granules;
+    const int64_t tiles = tess_matrix_assigned_to(stored)->items;
 
     tess_matrix_destroy(stored);
     tess_matrix_destroy(assembled);
@@ -154,7 +155,8 @@ static void safe_does_not_know_the_scale(void **state)
     tess_context_destroy(ctx);
 }
 
-/* The paper's eps is an absolute number: far above it nothing is narrowed, far below everything is passed over. The guard notices. */
+/* The paper's eps is an absolute number: far above it nothing is narrowed, far below everything is passed over. The
+ * guard notices. */
 static void paper_knows_the_scale_and_the_guard_knows_better(void **state)
 {
     oracle_csr a = make_strip();
@@ -221,8 +223,9 @@ static solved solve_small(tess_context *ctx, const oracle_csr *a, int exponent, 
     return s;
 }
 
-/* eps is 1e-3 and p at first about 1e-4, so that tiles are in FP16 and FP8 for good before the estimate meets the tolerance, which the
-   true residual does not: with tiles in FP8 it is off by several percent of what the solve began with. */
+/* eps is 1e-3 and p at first about 1e-4, so that tiles are in FP16 and FP8 for good before the estimate meets the
+   tolerance, which the true residual does not: with tiles in FP8 it is off by several percent of what the solve began
+   with. */
 static void an_estimate_that_misleads_is_caught(void **state)
 {
     oracle_csr a = make_strip();
@@ -240,8 +243,8 @@ static void an_estimate_that_misleads_is_caught(void **state)
     tess_context_destroy(ctx);
 }
 
-/* p falls below eps = 1e-10 while the residual has far to go: tiles are in FP8 or passed over for good, and A p is that of no symmetric
-   matrix. The estimate itself stalls, and says nothing that a true residual could contradict. */
+/* p falls below eps = 1e-10 while the residual has far to go: tiles are in FP8 or passed over for good, and A p is that
+   of no symmetric matrix. The estimate itself stalls, and says nothing that a true residual could contradict. */
 static void a_solve_that_stalls_is_misled(void **state)
 {
     oracle_csr a = make_strip();
@@ -262,14 +265,15 @@ static void a_solve_that_stalls_is_misled(void **state)
     tess_context_destroy(ctx);
 }
 
-/* How many iterations a loop of that patience lives through, whose residual norms are these after a first one of 8; -1: all of them. */
-static int iterations_until_stalled(uint32_t patience, const double *norms, int count)
+/* How many iterations a loop with that stall limit lives through, whose residual norms are these after a first one of
+ * 8; -1: all of them. */
+static int iterations_until_stalled(uint32_t stall_limit, const double *norms, int count)
 {
-    tess_loop_state s = {.watch = patience == 0 ? 0 : step_watch(patience, 0, 3)};
+    tess_loop_state s = {.watch = stall_limit == 0 ? 0 : stall_watch(stall_limit, 0, 3)};
 
     for (int k = 0; k < count; k++) {
         s.residual_norm = norms[k];
-        step_end_if_stalled(&s, TESS_LOOP_FINISHING);
+        loop_end_if_stalled(&s, TESS_LOOP_FINISHING);
         if (s.phase != TESS_LOOP_RUNNING) {
             assert_int_equal(s.phase, TESS_LOOP_FINISHING);
             assert_int_equal(s.reason, TESS_REASON_STAGNATION);
@@ -279,7 +283,7 @@ static int iterations_until_stalled(uint32_t patience, const double *norms, int 
     return -1;
 }
 
-static void patience_ends_without_another_power_of_two(void **state)
+static void stall_limit_ends_without_another_power_of_two(void **state)
 {
     static const double slow[] = {7.9, 7.0, 100.0, 4.0, 3.9, 4.0, 0x1p100, 3.0}, even[] = {8.0, 9.0, 15.0, 8.0};
     static const double fast[] = {0x1p-200, 0x1p-500, 0x1p-900, 0x1p-1060};
@@ -409,12 +413,13 @@ static void what_cannot_be_is_refused(void **state)
 }
 
 /* What stands here, for a GPU too. */
-#define NARROWED_SOLVES                                                                                                \
-    cmocka_unit_test(counts_are_those_of_all_products), cmocka_unit_test(safe_does_not_know_the_scale),                \
-        cmocka_unit_test(paper_knows_the_scale_and_the_guard_knows_better),                                            \
-        cmocka_unit_test(an_estimate_that_misleads_is_caught), cmocka_unit_test(every_solve_begins_anew),              \
-        cmocka_unit_test(patience_ends_without_another_power_of_two), cmocka_unit_test(a_solve_that_stalls_is_misled), \
-        cmocka_unit_test(a_matrix_that_is_slow_misleads_nobody), cmocka_unit_test(what_cannot_be_is_refused)
+#define NARROWED_SOLVES                                                                                           \
+    cmocka_unit_test(counts_are_those_of_all_products), cmocka_unit_test(safe_does_not_know_the_scale),           \
+        cmocka_unit_test(paper_knows_the_scale_and_the_guard_knows_better),                                       \
+        cmocka_unit_test(an_estimate_that_misleads_is_caught), cmocka_unit_test(every_solve_begins_anew),         \
+        cmocka_unit_test(stall_limit_ends_without_another_power_of_two),                                          \
+        cmocka_unit_test(a_solve_that_stalls_is_misled), cmocka_unit_test(a_matrix_that_is_slow_misleads_nobody), \
+        cmocka_unit_test(what_cannot_be_is_refused)
 
 #ifndef TESTS_ON_GPU
 int main(void)

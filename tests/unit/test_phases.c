@@ -16,8 +16,8 @@ static bool has_basis(tess_solver_kind kind)
     return kind == TESS_SOLVER_GMRES || kind == TESS_SOLVER_GMRES_IR || kind == TESS_SOLVER_GMRES_FD;
 }
 
-/* The sum is that of TESS_PHASE_COUNT numbers, one of which is made by as many subtractions. Stamps are of whole nanoseconds, two for
-   each loop: far below 1e-6 s. */
+/* The sum is that of TESS_PHASE_COUNT numbers, one of which is made by as many subtractions. Stamps are of whole
+   nanoseconds, two for each loop: far below 1e-6 s. */
 static void check_sum(const tess_solve_result *r)
 {
     double sum = 0.0, size = fabs(r->solve_seconds);

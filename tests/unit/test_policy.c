@@ -39,7 +39,7 @@ static tess_policy_options options_of(const char *policy, const char *levels)
 
     tess_policy_options_init(&o);
     assert_int_equal(tess_policy_options_parse(policy, &o), TESS_SUCCESS);
-    assert_int_equal(tess_levels_parse(levels, &o), TESS_SUCCESS);
+    assert_int_equal(tess_precision_levels_parse(levels, &o), TESS_SUCCESS);
     return o;
 }
 
@@ -134,7 +134,7 @@ static void the_mean_leaves_zeros_and_what_is_not_finite_out(void **state)
     assert_int_equal(r.level[4], 0);
     assert_int_equal(r.level[5], 0);
     assert_int_equal(r.level[6], 0);
-    assert_int_equal(r.summary.granules_at[1], 3);
+    assert_int_equal(r.summary.items_at[1], 3);
     assert_int_equal(r.summary.nonzeros_at[0], 4);
     oracle_free(&a);
 }
@@ -235,7 +235,7 @@ static void scales_that_nothing_needs_are_not_kept(void **state)
     (void)state;
     assert_ok(ctx, tess_assignment_create(m, &o, &assignment));
     assert_null(assignment->exponent);
-    assert_int_equal(assignment->summary.granules_at[1], 25);
+    assert_int_equal(assignment->summary.items_at[1], 25);
     tess_assignment_destroy(assignment);
     tess_matrix_destroy(m);
     oracle_free(&a);
@@ -282,9 +282,9 @@ static void the_third_level_has_a_range_of_its_own(void **state)
     for (int i = 0; i < 7; i++) {
         assert_int_equal(r.level[i], expected[i]);
     }
-    assert_int_equal(r.summary.granules_at[0], 1);
-    assert_int_equal(r.summary.granules_at[1], 3);
-    assert_int_equal(r.summary.granules_at[2], 3);
+    assert_int_equal(r.summary.items_at[0], 1);
+    assert_int_equal(r.summary.items_at[1], 3);
+    assert_int_equal(r.summary.items_at[2], 3);
     oracle_free(&a);
 }
 
@@ -305,8 +305,8 @@ static void empty_rows_have_no_level(void **state)
         assert_int_equal(r.level[1], 0);
         assert_int_equal(r.level[2], TESS_LEVEL_NONE);
         assert_int_equal(r.summary.empty, 2);
-        assert_int_equal(r.summary.granules, 3);
-        assert_int_equal(r.summary.granules_at[0], 1);
+        assert_int_equal(r.summary.items, 3);
+        assert_int_equal(r.summary.items_at[0], 1);
     }
     oracle_free(&a);
 }
@@ -318,11 +318,11 @@ static void without_the_diagonal(void **state)
     outcome r;
 
     (void)state;
-    assert_int_equal(assign(&a, &o).summary.granules_at[0], 50);
+    assert_int_equal(assign(&a, &o).summary.items_at[0], 50);
     o.without_diagonal = 1;
     r = assign(&a, &o);
     assert_true(r.summary.mean_magnitude == 1.0);
-    assert_int_equal(r.summary.granules_at[1], 50);
+    assert_int_equal(r.summary.items_at[1], 50);
     assert_int_equal(r.summary.nonzeros_at[1], 98);
     r = assign(&d, &o); /* nothing is left */
     assert_int_equal(r.summary.empty, 4);
@@ -360,8 +360,8 @@ static void entries_are_judged_alone(void **state)
     for (int i = 0; i < 8; i++) {
         assert_int_equal(r.level[i], expected[i]);
     }
-    assert_int_equal(r.summary.granules, 8);
-    assert_int_equal(r.summary.granules_at[1], 3);
+    assert_int_equal(r.summary.items, 8);
+    assert_int_equal(r.summary.items_at[1], 3);
     assert_int_equal(r.summary.nonzeros_at[0], 5);
     oracle_free(&a);
 }
@@ -378,7 +378,7 @@ static void one_level_or_no_policy_is_level_0(void **state)
         outcome r = assign(&a, &all[k]);
 
         assert_int_equal(r.summary.nonzeros_at[0], a.nnz);
-        assert_int_equal(r.summary.granules_at[0], k == 2 ? 1 : 36);
+        assert_int_equal(r.summary.items_at[0], k == 2 ? 1 : 36);
         assert_int_equal(r.level[0], 0);
     }
     oracle_free(&a);
@@ -398,7 +398,7 @@ static double low_share_of_rowscale(tess_context *ctx, const char *percent)
     assert_ok(ctx, tess_assignment_create(m, &o, &assignment));
     tess_assignment_get_summary(assignment, &s);
     assert_int_equal(s.nonzeros_at[0] + s.nonzeros_at[1], m->nnz);
-    assert_int_equal(s.granules_at[0] + s.granules_at[1], m->nrows);
+    assert_int_equal(s.items_at[0] + s.items_at[1], m->nrows);
     tess_assignment_destroy(assignment);
     tess_matrix_destroy(m);
     return 100.0 * (double)s.nonzeros_at[1] / (double)(s.nonzeros_at[0] + s.nonzeros_at[1]);

@@ -22,7 +22,7 @@ static void names_are_parsed(void **state)
     assert_true(o.parameter == 1e-5);
     assert_int_equal(tess_policy_options_parse("mean-range", &o), TESS_SUCCESS);
     assert_true(o.parameter == 0.0);
-    assert_int_equal(tess_levels_parse("fp64,fp16:scaled", &o), TESS_SUCCESS);
+    assert_int_equal(tess_precision_levels_parse("fp64,fp16:scaled", &o), TESS_SUCCESS);
     assert_int_equal(o.nlevels, 2);
     assert_int_equal(o.level[1].precision, TESS_PRECISION_FP16);
     assert_true(o.level[1].scaled && !o.level[0].scaled);
@@ -51,7 +51,7 @@ static void wrong_words_leave_options_alone(void **state)
         assert_int_equal(tess_policy_options_parse(policies[i], &o), TESS_INVALID_ARGUMENT);
     }
     for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
-        assert_int_equal(tess_levels_parse(levels[i], &o), TESS_INVALID_ARGUMENT);
+        assert_int_equal(tess_precision_levels_parse(levels[i], &o), TESS_INVALID_ARGUMENT);
     }
     assert_memory_equal(&o, &before, sizeof o);
 }

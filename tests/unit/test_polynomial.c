@@ -109,8 +109,9 @@ static double gmres_residual(tess_context *ctx, const oracle_csr *a, const doubl
 }
 
 /*
- * For the vector that the Krylov space begins with, r - A p(A) r is the residual of GMRES. A relative error e of root k changes pi at
- * the largest root by about e |theta_max / theta_k| times the root's product; e is some u || H || / |theta_k|.
+ * For the vector that the Krylov space begins with, r - A p(A) r is the residual of GMRES. A relative error e of root k
+ * changes pi at the largest root by about e |theta_max / theta_k| times the root's product; e is some u || H || /
+ * |theta_k|.
  */
 static double root_sensitivity(const polynomial_roots *roots)
 {
@@ -239,8 +240,8 @@ static void steep_roots_are_repeated(void **state)
     tess_context_destroy(ctx);
 }
 
-/* The polynomial of a spectrum with an outlier: without copies the component there would be the rounding of its root times 10^17 or
-   more; with them it is the inverse of the eigenvalue. */
+/* The polynomial of a spectrum with an outlier: without copies the component there would be the rounding of its root
+   times 10^17 or more; with them it is the inverse of the eigenvalue. */
 static void outlying_eigenvalues_are_inverted(void **state)
 {
     enum { N = 60 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The GMRES polynomial in use: small and singular matrices, renewal, functions for matrices, loops, solves, requests. */
+/* The GMRES polynomial in use: small and singular matrices, renewal, functions for matrices, loops, solves, requests.
+ */
 #include "support/gallery.h"
 #include "support/polynomial.h"
 #include "support/solve.h"
@@ -289,7 +290,7 @@ static void loops_are_obeyed(void **state)
         tess_precond_options options = polynomial_options(5, TESS_PRECISION_FP32, (tess_arithmetic)fp32);
         tess_precond *m = make_polynomial(matrix, &options);
         tess_loop_state loop = {.phase = TESS_LOOP_STOPPED};
-        const tess_reduction two = {.ndots = 2, .with = {u, z}, .step = TESS_STEP_NONE, .state = &loop};
+        const tess_reduction two = {.ndots = 2, .with = {u, z}, .scalar = TESS_SCALAR_NONE, .state = &loop};
 
         for (int i = 0; i < N; i++) {
             z[i] = 7.0;
@@ -356,7 +357,8 @@ static int64_t count_iterations(tess_context *ctx, const oracle_csr *a, const te
     return result.iterations;
 }
 
-/* Iterations of degree 8 cost nine products each where plain ones cost one: they must be fewer than a third of those. */
+/* Iterations of degree 8 cost nine products each where plain ones cost one: they must be fewer than a third of those.
+ */
 static void solvers_need_fewer_iterations(void **state)
 {
     static const tess_solver_kind solvers[] = {TESS_SOLVER_GMRES, TESS_SOLVER_BICGSTAB, TESS_SOLVER_CG};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jacobi and block Jacobi below fp64: errors against dense solves, scales, adaptive precisions, renewal, and solves with them. */
+/* Jacobi and block Jacobi below fp64: errors against dense solves, scales, adaptive precisions, renewal, and solves
+ * with them. */
 #include "precond/precond.h"
 
 #include <tessera/codec.h>
@@ -105,7 +106,8 @@ typedef struct reference {
     double *exact, *magnitude; /* B^-1 r, |B^-1| |r| */
 } reference;
 
-/* Entries of the inverses are at most 1: what is too small for the storage is below half its smallest number times the scale. */
+/* Entries of the inverses are at most 1: what is too small for the storage is below half its smallest number times the
+ * scale. */
 static void check_storage(const reference *f, tess_precision storage, tess_arithmetic arithmetic,
                           tess_precision vectors)
 {
@@ -119,7 +121,7 @@ static void check_storage(const reference *f, tess_precision storage, tess_arith
     double *z = test_allocate(f->n, sizeof *z);
     const int64_t blocks = (f->n + f->block_size - 1) / f->block_size;
     const bool plain = storage == TESS_PRECISION_FP64 && arithmetic == TESS_ARITHMETIC_FP64;
-    int64_t counts[TESS_MOST_PRECISIONS];
+    int64_t counts[TESS_MAX_PRECISIONS];
 
     apply(m, vectors, f->r, z);
     for (int64_t i = 0; i < f->n; i++) {
@@ -256,7 +258,7 @@ static oracle_csr adaptive_matrix(bool reversed)
 static void check_counts(const tess_precond *m, const int64_t *expected)
 {
     const bool fp64 = expected[TESS_PRECISION_FP64] == ADAPTIVE_BLOCKS;
-    int64_t counts[TESS_MOST_PRECISIONS], bytes = fp64 ? 0 : 8;
+    int64_t counts[TESS_MAX_PRECISIONS], bytes = fp64 ? 0 : 8;
 
     tess_precond_blocks_per_precision(m, counts);
     for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
@@ -289,7 +291,7 @@ static void adaptive_blocks_get_what_their_condition_allows(void **state)
     static const struct {
         int given;
         tess_precision lowest;
-        int64_t counts[TESS_MOST_PRECISIONS];
+        int64_t counts[TESS_MAX_PRECISIONS];
     } cases[] = {
         {0, TESS_PRECISION_FP64, {0, 2, 0, 5, 0, 0}}, {1, TESS_PRECISION_FP16, {0, 2, 0, 5, 0, 0}},
         {1, TESS_PRECISION_BF16, {0, 4, 3, 0, 0, 0}}, {1, TESS_PRECISION_E4M3, {0, 2, 0, 3, 2, 0}},
@@ -351,7 +353,8 @@ static void adaptive_blocks_move_with_new_values(void **state)
     oracle_free(&reversed);
 }
 
-/* Hilbert blocks of growing order, among them full ones of every size: the error is below the tenth that the rule allows. */
+/* Hilbert blocks of growing order, among them full ones of every size: the error is below the tenth that the rule
+ * allows. */
 static oracle_csr hilbert_blocks(int64_t n, int64_t size)
 {
     oracle_csr a = oracle_open(n, n);
@@ -388,7 +391,7 @@ static void adaptive_blocks_keep_a_digit(void **state)
     tess_matrix *matrix = make_matrix(ctx, &a);
     double *r = float_values(N, 11), exact[N], z[N];
     tess_precond_options o = block_options(SIZE);
-    int64_t counts[TESS_MOST_PRECISIONS];
+    int64_t counts[TESS_MAX_PRECISIONS];
 
     (void)state;
     o.block_jacobi.adaptive = 1;

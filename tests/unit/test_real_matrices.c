@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * No false convergence on real matrices: the small ones of class spd with CG and of class unsym with BiCGSTAB, at three
- * tolerances, each claim checked in wide arithmetic; and what policy lossless stores of all small ones. Skipped visibly where the matrices are not there.
+ * tolerances, each claim checked in wide arithmetic; and what policy lossless stores of all small ones. Skipped visibly
+ * where the matrices are not there.
  */
 #include "support/product.h"
 #include "support/solve.h"
 
-enum { LARGEST = 3000, MOST_NONZEROS = 60000, ITERATIONS = 600 };
+enum { LARGEST = 3000, MAX_NONZEROS = 60000, ITERATIONS = 600 };
 
 /* What one pass over the manifest counts. */
 typedef struct tally {
@@ -97,7 +98,7 @@ static void no_false_convergence(void **state)
     while (read_line(manifest, name, sizeof name, &rows, &nonzeros, class_name)) {
         bool spd = strcmp(class_name, "spd") == 0, unsym = strcmp(class_name, "unsym") == 0;
 
-        if ((!spd && !unsym) || rows > LARGEST || nonzeros > MOST_NONZEROS) { continue; }
+        if ((!spd && !unsym) || rows > LARGEST || nonzeros > MAX_NONZEROS) { continue; }
         snprintf(path, sizeof path, "%s/%s.mtx.gz", directory, name);
         check_one(ctx, path, spd ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB, TESS_PRECOND_NONE, &t);
         check_one(ctx, path, spd ? TESS_SOLVER_CG : TESS_SOLVER_BICGSTAB, TESS_PRECOND_JACOBI, &t);
@@ -160,7 +161,7 @@ static void nothing_is_lost_without_loss(void **state)
 
     (void)state;
     while (read_line(manifest, name, sizeof name, &rows, &nonzeros, class_name)) {
-        if (nonzeros > MOST_NONZEROS || strcmp(class_name, "complex") == 0) { continue; }
+        if (nonzeros > MAX_NONZEROS || strcmp(class_name, "complex") == 0) { continue; }
         snprintf(path, sizeof path, "%s/%s.mtx.gz", directory, name);
         low += check_lossless(ctx, path, "lossless");
         (void)check_lossless(ctx, path, "lossless:1e-15");

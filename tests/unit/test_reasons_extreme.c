@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Solves at the ends of the range, values that change between solves, wishes to cancel at awkward moments. */
+/* Solves at the ends of the range, values that change between solves, requests to cancel at awkward moments. */
 #include "support/solve.h"
 
 enum { N = 400 };
@@ -145,7 +145,7 @@ static int cancel_once(void *user, const tess_progress *progress)
     return 1;
 }
 
-static void one_wish_to_cancel_is_enough(void **state)
+static void one_request_to_cancel_is_enough(void **state)
 {
     oracle_csr a = oracle_laplace2d(20);
     double *b = random_values(N, 3, -1.0, 1.0);
@@ -289,7 +289,7 @@ int main(void)
         cmocka_unit_test(zero_residual_by_underflow_is_no_proof),
         cmocka_unit_test(powers_of_two_change_nothing),
         cmocka_unit_test(symmetry_follows_the_values),
-        cmocka_unit_test(one_wish_to_cancel_is_enough),
+        cmocka_unit_test(one_request_to_cancel_is_enough),
         cmocka_unit_test(raised_limits_keep_the_history_in_its_room),
         cmocka_unit_test(tolerance_below_rounding_is_stagnation),
     };

@@ -9,10 +9,10 @@
 #include "format/tiles/resident_record.h"
 #include "matrix/matrix.h"
 
-static const tess_level fp32 = {TESS_PRECISION_FP32, 0};
+static const tess_precision_level fp32 = {TESS_PRECISION_FP32, 0};
 static const tiles_kind resident = {.layout = TESS_LAYOUT_RESIDENT};
 
-static tess_storage_options resident_of(double range, tess_precision high, tess_level low)
+static tess_storage_options resident_of(double range, tess_precision high, tess_precision_level low)
 {
     tess_storage_options options = tiles_of(16, 16, range, high, low);
 
@@ -76,7 +76,8 @@ static void records_are_laid_out_as_documented(void **state)
 static void scales_are_laid_out_as_documented(void **state)
 {
     const int length[16] = {1, 1, 1};
-    tess_storage_options options = resident_of(1e300, TESS_PRECISION_FP64, (tess_level){TESS_PRECISION_E4M3, 1});
+    tess_storage_options options =
+        resident_of(1e300, TESS_PRECISION_FP64, (tess_precision_level){TESS_PRECISION_E4M3, 1});
     oracle_csr a = make_block(16, 16, length);
     tess_context *ctx = open_device(1);
     tess_matrix *assembled = NULL, *stored = NULL;
@@ -160,8 +161,8 @@ static void new_values_keep_their_levels(void **state)
     tess_context_destroy(ctx);
 }
 
-/* A strip of hundreds of tiles that no stage has room for, empty rows and strips, a last column far out. */
-static void long_and_empty_strips_hold(void **state)
+/* A block row of hundreds of tiles that no stage has space for, empty rows and block rows, a last column far out. */
+static void long_and_empty_block_rows_of_tiles_hold(void **state)
 {
     const tess_storage_options options = resident_of(0.5, TESS_PRECISION_FP64, fp32);
     oracle_csr power = oracle_power_law(5000, 3), far = make_far_matrix();
@@ -209,7 +210,7 @@ static void what_cannot_be_is_refused(void **state)
     oracle_csr a = make_block(16, 16, length);
     tess_context *ctx = open_device(1);
     tess_matrix *assembled = make_matrix(ctx, &a), *stored = NULL;
-    tess_layout layout = TESS_LAYOUT_TCKI;
+    tess_layout layout = TESS_LAYOUT_GROUPED;
     tess_papers_storage papers = papers_resident;
 
     (void)state;
@@ -229,22 +230,22 @@ static void what_cannot_be_is_refused(void **state)
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(assembled, &options, &stored));
     assert_non_null(strstr(tess_context_last_error(ctx)->hint, "tiles"));
     assert_null(stored);
-    assert_int_equal(tess_matrix_layout(assembled), TESS_LAYOUT_TCKI);
+    assert_int_equal(tess_matrix_layout(assembled), TESS_LAYOUT_GROUPED);
     assert_int_equal(tess_layout_parse("resident", &layout), TESS_SUCCESS);
     assert_int_equal(layout, TESS_LAYOUT_RESIDENT);
     assert_int_equal(tess_layout_parse("residents", &layout), TESS_INVALID_ARGUMENT);
-    assert_string_equal(tess_layout_name(TESS_LAYOUT_TCKI), "tcki");
+    assert_string_equal(tess_layout_name(TESS_LAYOUT_GROUPED), "grouped");
     tess_matrix_destroy(assembled);
     oracle_free(&a);
     tess_context_destroy(ctx);
 }
 
 /* What stands here, for a GPU too. */
-#define RESIDENT_TESTS                                                                                         \
-    cmocka_unit_test(records_are_laid_out_as_documented), cmocka_unit_test(scales_are_laid_out_as_documented), \
-        cmocka_unit_test(tiles_of_every_filling_hold), cmocka_unit_test(every_size_holds_its_levels),          \
-        cmocka_unit_test(scales_and_three_levels_hold), cmocka_unit_test(new_values_keep_their_levels),        \
-        cmocka_unit_test(long_and_empty_strips_hold), cmocka_unit_test(lossless_levels_keep_every_bit),        \
+#define RESIDENT_TESTS                                                                                               \
+    cmocka_unit_test(records_are_laid_out_as_documented), cmocka_unit_test(scales_are_laid_out_as_documented),       \
+        cmocka_unit_test(tiles_of_every_filling_hold), cmocka_unit_test(every_size_holds_its_levels),                \
+        cmocka_unit_test(scales_and_three_levels_hold), cmocka_unit_test(new_values_keep_their_levels),              \
+        cmocka_unit_test(long_and_empty_block_rows_of_tiles_hold), cmocka_unit_test(lossless_levels_keep_every_bit), \
         cmocka_unit_test(what_cannot_be_is_refused)
 
 #ifndef TESTS_ON_GPU

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of single-kernel solves needs no GPU: the rule by size, plans, shared memory, and its recurrences of CG in passes. */
-#include "solver/cg/cg_steps.h"
+/* What of single-kernel solves needs no GPU: the rule by size, plans, shared memory, and its recurrences of CG in
+ * passes. */
+#include "solver/cg/cg_scalars.h"
 #include "solver/single_kernel/single_kernel.h"
 #include "support/solve.h"
 #include "support/tiles.h"
@@ -262,7 +263,8 @@ static tess_solve_options cg_by(tess_recurrence recurrence, tess_precond_kind pr
     return options;
 }
 
-/* The same method in exact arithmetic: as many iterations but for the last few roundings, and the same verified answer. */
+/* The same method in exact arithmetic: as many iterations but for the last few roundings, and the same verified answer.
+ */
 static void recurrences_are_conjugate_gradients(void **state)
 {
     static const tess_precond_kind kinds[] = {TESS_PRECOND_NONE, TESS_PRECOND_JACOBI, TESS_PRECOND_BLOCK_JACOBI};
@@ -297,8 +299,9 @@ static void recurrences_are_conjugate_gradients(void **state)
 }
 
 /*
- * With a condition of 1e4, where rounding counts, prediction takes few more iterations than the standard recurrence (at most an eighth on 24
- * matrices that it was tried on; a quarter is what is asked of it), and fewer than the recurrence for A p.
+ * With a condition of 1e4, where rounding counts, prediction takes few more iterations than the standard recurrence (at
+ * most an eighth on 24 matrices that it was tried on; a quarter is what is asked of it), and fewer than the recurrence
+ * for A p.
  */
 static void prediction_costs_few_iterations(void **state)
 {
@@ -350,10 +353,10 @@ static void predicted_scalars_are_those_of_the_equations(void **state)
     s.dots[2] = 1.5; /* (r, w) */
     s.dots[3] = 7.0; /* (r, r): is not read */
     s.dots[4] = 2.0; /* (r, z) */
-    step_cg_predict_at_once(&s);
+    update_cg_predict_at_once(&s);
     assert_true(s.alpha == 0.5 && s.beta == (2.0 - 2.0 * 0.5 * 1.5 + 0.25 * 3.0) / 2.0);
     assert_true(s.phase == TESS_LOOP_RUNNING && s.iteration == 0 && s.residual_norm == 0.0);
-    assert_true(cg_image_scale(&before).factor == 1.0 && cg_image_scale(&s).factor == 0.5);
+    assert_true(cg_product_scale(&before).factor == 1.0 && cg_product_scale(&s).factor == 0.5);
     s.dots[0] = 8.0;
     s.dots[1] = 0.25; /* of A p and w by half */
     s.dots[2] = 0.5;
@@ -361,63 +364,63 @@ static void predicted_scalars_are_those_of_the_equations(void **state)
     s.dots[4] = 4.0;
     tess_loop_state alone = s, closed = s;
 
-    step_cg_close_at_once(&closed);
+    update_cg_close_at_once(&closed);
     assert_true(closed.residual_norm == 3.0 && closed.rho == 4.0 && closed.iteration == 1);
-    assert_true(closed.alpha == s.alpha && closed.beta == s.beta); /* are the other step's */
-    step_cg_predict_at_once(&s);
+    assert_true(closed.alpha == s.alpha && closed.beta == s.beta); /* are the other update's */
+    update_cg_predict_at_once(&s);
     assert_true(s.rho == 4.0 && s.alpha == 0.5 && s.iteration == 0);
     assert_true(s.beta == (4.0 - 2.0 * 0.5 * 1.0 + 0.25 * 1.0) / 4.0);
     alone.dots[4] = -1.0; /* is not read */
     alone.dots[0] = 18.0;
     closed = alone;
-    step_cg_close_alone(&closed);
+    update_cg_close_alone(&closed);
     assert_true(closed.residual_norm == 3.0 && closed.rho == 9.0 && closed.phase == TESS_LOOP_RUNNING);
-    step_cg_predict_alone(&alone);
+    update_cg_predict_alone(&alone);
     assert_true(alone.rho == 9.0 && alone.alpha == 0.5);
     closed.dots[4] = -1.0;
-    step_cg_close_at_once(&closed);
+    update_cg_close_at_once(&closed);
     assert_int_equal(closed.reason, TESS_REASON_INDEFINITE_PRECOND);
     /* rounding has left nothing: the next direction is z */
     s.dots[1] = 3.0;
     s.dots[2] = 100.0;
-    step_cg_predict_at_once(&s);
+    update_cg_predict_at_once(&s);
     assert_true(s.beta == 0.0);
     s.dots[1] = HUGE_VAL;
-    step_cg_predict_at_once(&s);
+    update_cg_predict_at_once(&s);
     assert_true(s.beta == 0.0);
     for (int e = -1074; e <= 1023; e++) { /* any step, of which a few at the ends are left alone */
-        const cg_scale scale = cg_image_scale(&(tess_loop_state){.alpha = ldexp(1.0, e)});
+        const cg_scale scale = cg_product_scale(&(tess_loop_state){.alpha = ldexp(1.0, e)});
         const bool fits = e >= -1022 && e <= 1022;
 
         assert_true(scale.factor == (fits ? ldexp(1.0, e) : 1.0) && scale.factor * scale.inverse == 1.0);
-        assert_true(!fits || cg_image_scale(&(tess_loop_state){.alpha = ldexp(1.75, e)}).factor == scale.factor);
+        assert_true(!fits || cg_product_scale(&(tess_loop_state){.alpha = ldexp(1.75, e)}).factor == scale.factor);
     }
     /* in passes: the sums come one after another, and beta stays as predicted */
     s = before;
     s.dots[0] = 4.0;
-    step_cg_alpha(&s);
+    update_cg_alpha(&s);
     s.dots[0] = 3.0;
     s.dots[1] = 1.5;
-    step_cg_predict(&s);
+    update_cg_predict(&s);
     assert_true(s.beta == 0.625);
     s.dots[0] = 9.0;
     s.dots[1] = 4.0;
-    step_cg_recompute(&s);
+    update_cg_recompute(&s);
     assert_true(s.beta == 0.625 && s.rho == 4.0 && s.residual_norm == 3.0);
-    step_cg_recompute_split(&s);
+    update_cg_recompute_split(&s);
     assert_true(s.beta == 0.625 && s.rho == 9.0 && s.residual_norm == 2.0);
     /* a direction of no curvature ends it before anything is predicted */
     s = before;
     s.dots[0] = -1.0;
     s.dots[3] = s.dots[4] = 1.0;
-    step_cg_predict_at_once(&s);
+    update_cg_predict_at_once(&s);
     assert_int_equal(s.reason, TESS_REASON_INDEFINITE_MATRIX);
     assert_true(s.beta == 0.0);
 }
 
 /*
- * Replacement keeps the recurrence's residual at the true one: they differ by what the iterations since then have rounded. Each
- * rounds x and r by a few u (|A| |x| + |b|), with ||A|| <= 8 here.
+ * Replacement keeps the recurrence's residual at the true one: they differ by what the iterations since then have
+ * rounded. Each rounds x and r by a few u (|A| |x| + |b|), with ||A|| <= 8 here.
  */
 static void replacement_keeps_the_estimate_true(void **state)
 {

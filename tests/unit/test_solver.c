@@ -443,7 +443,7 @@ static void useless_low_parts_escalate(void **state)
 
     (void)state;
     assert_int_equal(tess_policy_options_parse("fixed-range:10", &options.storage.policy), TESS_SUCCESS);
-    assert_int_equal(tess_levels_parse("fp64,e4m3", &options.storage.policy), TESS_SUCCESS);
+    assert_int_equal(tess_precision_levels_parse("fp64,e4m3", &options.storage.policy), TESS_SUCCESS);
     for (int f = 0; f < 2; f++) {
         double x[2] = {0.0};
         tess_solve_result result;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Split and composite storage: bytes, row orders, copies, what is refused. Products in general are in conformance, those of
-   iterations in test_split_products.c. */
+/* Split and composite storage: bytes, row orders, copies, what is refused. Products in general are in conformance,
+   those of iterations in test_split_products.c. */
 #include "matrix/matrix.h"
 #include "support/product.h"
 #include "support/variants.h"
@@ -12,7 +12,7 @@ static const tess_storage_options base_options = {
     .policy = {
         .granularity = TESS_GRANULARITY_ROW, .policy = TESS_POLICY_FIXED_RANGE, .parameter = 0.7, .share = 60.0}};
 
-static const tess_level three_levels[3] = {
+static const tess_precision_level three_levels[3] = {
     {TESS_PRECISION_FP64, 0}, {TESS_PRECISION_FP32, 0}, {TESS_PRECISION_FP16, 1}};
 
 static tess_storage_options options_of(tess_format format, tess_format base, tess_row_order order)
@@ -226,7 +226,7 @@ static void copies_at_a_scaled_level_hold_all_rows(void **state)
     o.policy.policy = TESS_POLICY_FIXED_RANGE;
     o.policy.parameter = 0x1p15;
     o.policy.nlevels = 2;
-    o.policy.level[1] = (tess_level){TESS_PRECISION_FP16, 1};
+    o.policy.level[1] = (tess_precision_level){TESS_PRECISION_FP16, 1};
     for (int base = 0; base < 2; base++) {
         tess_matrix *m = make_matrix(ctx, &a), *composite = NULL;
         const tess_assignment_summary summary = summary_of(m, &o.policy);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Split storage in layers over slices and diagonals, each base beside each: layouts, bytes, products, new values, what is refused.
-   tests/gpu/test_split_bases.c runs the same tests on a GPU. */
+/* Split storage in layers over slices and diagonals, each base beside each: layouts, bytes, products, new values, what
+   is refused. tests/gpu/test_split_bases.c runs the same tests on a GPU. */
 #include "format/split/split.h"
 #include "matrix/matrix.h"
 #include "support/layers.h"
@@ -177,7 +177,8 @@ static void all_bases_agree_on_exact_sums(void **state)
     oracle_free(&a);
 }
 
-/* What pads a slice or a diagonal is multiplied by nothing: NaN and Inf in x reach the rows that have an entry there, and no other. */
+/* What pads a slice or a diagonal is multiplied by nothing: NaN and Inf in x reach the rows that have an entry there,
+ * and no other. */
 static void what_is_no_entry_is_not_multiplied(void **state)
 {
     tess_context *ctx = open_device(2);

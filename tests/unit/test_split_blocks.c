@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Split storage in layers, by blocks and by entries: what each layer holds, bytes, products in one pass, what is refused. Zhao et al.
-   2024, section 3.2.1. tests/gpu/test_split_blocks.c runs the same tests on a GPU. */
+/* Split storage in layers, by blocks and by entries: what each layer holds, bytes, products in one pass, what is
+   refused. Zhao et al. 2024, section 3.2.1. tests/gpu/test_split_blocks.c runs the same tests on a GPU. */
 #include "format/split/split.h"
 #include "matrix/matrix.h"
 #include "support/layers.h"
@@ -100,7 +100,8 @@ static void entries_are_where_their_blocks_are(void **state)
     tess_context_destroy(ctx);
 }
 
-/* Zhao et al. 2024, Table 2: 8 NNZ_s + 12 NNZ_d + 28 N + 8 with x in both precisions and y, 20 N of them; no more is stored. */
+/* Zhao et al. 2024, Table 2: 8 NNZ_s + 12 NNZ_d + 28 N + 8 with x in both precisions and y, 20 N of them; no more is
+ * stored. */
 static void bytes_are_those_of_table_two(void **state)
 {
     tess_storage_options o = layer_options(TESS_GRANULARITY_BLOCK, "mean-3std", "fp64,fp32");
@@ -116,7 +117,7 @@ static void bytes_are_those_of_table_two(void **state)
     assert_true(s->nonzeros_at[0] > 0 && s->nonzeros_at[1] > 0);
     assert_int_equal(tess_matrix_bytes(stored) + 20 * n, 8 * s->nonzeros_at[1] + 12 * s->nonzeros_at[0] + 28 * n + 8);
     tess_matrix_destroy(stored);
-    assert_ok(ctx, tess_levels_parse("fp64,fp32,bf16", &o.policy));
+    assert_ok(ctx, tess_precision_levels_parse("fp64,fp32,bf16", &o.policy));
     o.policy.parameter = 3.0;
     stored = convert_layers(m, &o);
     s = &((const split_storage *)stored->storage)->summary;
@@ -381,7 +382,8 @@ static void scaled_blocks_and_composites_are_refused(void **state)
     tess_context_destroy(ctx);
 }
 
-/* The bases that are chosen: their bytes and values are those of these bases asked for, and no fewer are those of csr or sell. */
+/* The bases that are chosen: their bytes and values are those of these bases asked for, and no fewer are those of csr
+ * or sell. */
 static tess_format check_chosen_base(const tess_matrix *m, const tess_storage_options *options)
 {
     static const tess_format bases[] = {TESS_FORMAT_CSR, TESS_FORMAT_SELL};

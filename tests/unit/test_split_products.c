@@ -190,7 +190,7 @@ static void check_step(const bench *b)
     double *y = test_allocate(b->n, sizeof *y), dots[2] = {-1.0, -1.0};
     tess_spmv_args args = plain_args(b);
 
-    args.update = (tess_update){.kind = TESS_UPDATE_STEP, .scale = b->vscale->data};
+    args.update = (tess_update){.kind = TESS_UPDATE_TIME_STEP, .scale = b->vscale->data};
     args.y_shadow = b->shadow->data;
     args.reduction.ndots = 2;
     args.reduction.with[0] = b->vrhs->data;
@@ -334,8 +334,8 @@ static bool is_low(tess_precision precision)
     return precision != TESS_PRECISION_FP64;
 }
 
-/* Bits of y where rows below fp64 multiply in FP32: x rounded, the product rounded, then sums as ever. Returns the rows that
-   FP64 products would have given other values. */
+/* Bits of y where rows below fp64 multiply in FP32: x rounded, the product rounded, then sums as ever. Returns the rows
+   that FP64 products would have given other values. */
 static int64_t check_low_product(const bench *b, const uint8_t *level, const tess_policy_options *policy, double *y)
 {
     const double u32 = 0x1p-24;

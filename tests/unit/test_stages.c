@@ -37,19 +37,19 @@ static void stages_are_counted_by_name(void **state)
 
 static void stages_beyond_the_last_are_left_out(void **state)
 {
-    char names[TESS_MOST_STAGES + 2][12];
+    char names[TESS_MAX_STAGES + 2][12];
     tess_context *ctx = open_cpu(1);
     tess_stages stages;
 
     (void)state;
     assert_ok(ctx, tess_stages_begin(ctx, &stages));
-    for (int k = 0; k < TESS_MOST_STAGES + 2; k++) {
+    for (int k = 0; k < TESS_MAX_STAGES + 2; k++) {
         snprintf(names[k], sizeof names[k], "%d", k);
         assert_ok(ctx, tess_stage_end(ctx, names[k]));
     }
     assert_ok(ctx, tess_stage_end(ctx, names[0]));
     tess_stages_end(ctx);
-    assert_int_equal(stages.count, TESS_MOST_STAGES);
+    assert_int_equal(stages.count, TESS_MAX_STAGES);
     assert_int_equal(stages.of[0].count, 2);
     tess_context_destroy(ctx);
 }

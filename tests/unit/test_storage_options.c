@@ -132,7 +132,7 @@ static bool set_field(tess_storage_options *o, int field, int value)
     case 6: o->policy.block_rows = sides[value]; return true;
     case 7: o->slices.max_padding = value - 2.0; return true;
     case 8: o->slices.window = 1 << (4 * value); return true;
-    case 9: return tess_levels_parse(levels[value], &o->policy) == TESS_SUCCESS;
+    case 9: return tess_precision_levels_parse(levels[value], &o->policy) == TESS_SUCCESS;
     case 10: o->papers = value % 2 ? &papers_kernel : &papers_resident; return value < 2;
     default: o->policy.allow_underflow = value; return value < 2;
     }

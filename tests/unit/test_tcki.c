@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tiles with kernel paper: which block has which format, the bytes of each, products. The conformance suite has the rest. */
+/* Tiles with kernel paper: which block has which format, the bytes of each, products. The conformance suite has the
+ * rest. */
 #include "support/gallery.h"
 #include "support/product.h"
 #include "support/test.h"
@@ -9,7 +10,7 @@
 #include "format/tiles/tcki_record.h"
 #include "matrix/matrix.h"
 
-static const tess_level fp32 = {TESS_PRECISION_FP32, 0};
+static const tess_precision_level fp32 = {TESS_PRECISION_FP32, 0};
 
 /* All blocks in one precision. */
 static tess_storage_options paper_of(int block_rows, int block_cols, tess_precision precision)
@@ -118,7 +119,7 @@ static void bounds_go_where_the_paper_says(void **state)
     tess_context_destroy(ctx);
 }
 
-/* As many entries as a block has room for, and ends of rows that need two bytes. */
+/* As many entries as a block has space for, and ends of rows that need two bytes. */
 static void full_blocks_hold(void **state)
 {
     static const tess_precision precisions[] = {TESS_PRECISION_FP64, TESS_PRECISION_FP32, TESS_PRECISION_FP16};
@@ -503,7 +504,8 @@ static void what_cannot_be_is_refused(void **state)
 
 /* ---- a matrix of many blocks ---- */
 
-/* Twenty products, each within the bound; on a CPU not a bit differs. 50,700 rows, 3.8 million nonzeros, three levels. */
+/* Twenty products, each within the bound; on a CPU not a bit differs. 50,700 rows, 3.8 million nonzeros, three levels.
+ */
 static void a_large_matrix_holds(void **state)
 {
     enum { TIMES = 20 };
@@ -521,7 +523,7 @@ static void a_large_matrix_holds(void **state)
     options.papers = &papers_kernel;
     options.policy.nlevels = 3;
     options.policy.parameter = 0.02;
-    options.policy.level[2] = (tess_level){TESS_PRECISION_FP16, 1};
+    options.policy.level[2] = (tess_precision_level){TESS_PRECISION_FP16, 1};
     stored = convert_tiles(assembled, &options);
     held = decode_matrix(stored);
     assert_int_equal(held.nnz, a.nnz);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tiles: the records of strips, what they hold, products by strips. The conformance suite has the rest. */
+/* Tiles: the records of block rows, what they hold, products by block rows. The conformance suite has the rest. */
 #include "support/product.h"
 #include "support/test.h"
 #include "support/tiles.h"
@@ -9,13 +9,13 @@
 #include "matrix/matrix.h"
 #include <tessera/codec.h>
 
-static const tess_level fp32 = {TESS_PRECISION_FP32, 0};
+static const tess_precision_level fp32 = {TESS_PRECISION_FP32, 0};
 
 /* ---- a record, byte by byte ---- */
 
-static const void *at(const tiles_records *r, int64_t strip, uint32_t offset)
+static const void *at(const tiles_records *r, int64_t block_row, uint32_t offset)
 {
-    return r->record + (int64_t)r->start[strip] * TILES_UNIT + offset;
+    return r->record + (int64_t)r->start[block_row] * TILES_UNIT + offset;
 }
 
 /* One group as it must be; `length` by row, `index` and `value` by entry. */
@@ -28,20 +28,20 @@ typedef struct expected_group {
     tess_precision precision;
 } expected_group;
 
-static uint32_t check_group(const tiles_records *r, int64_t strip, int place, const expected_group *e)
+static uint32_t check_group(const tiles_records *r, int64_t block_row, int place, const expected_group *e)
 {
     const tiles_group g = tiles_group_at(e->header, e->offset, 16, (int)tess_precision_bytes(e->precision));
 
-    assert_int_equal(((const uint32_t *)at(r, strip, 0))[1 + place], e->header);
-    assert_memory_equal(at(r, strip, g.slots), e->slot, (size_t)e->nslots * sizeof *e->slot);
+    assert_int_equal(((const uint32_t *)at(r, block_row, 0))[1 + place], e->header);
+    assert_memory_equal(at(r, block_row, g.slots), e->slot, (size_t)e->nslots * sizeof *e->slot);
     for (int i = 0, end = 0; i < 16; i++) {
         end += e->length[i];
-        assert_int_equal(((const uint8_t *)at(r, strip, g.ends))[i], end);
+        assert_int_equal(((const uint8_t *)at(r, block_row, g.ends))[i], end);
     }
-    assert_memory_equal(at(r, strip, g.index), e->index, (size_t)e->entries);
+    assert_memory_equal(at(r, block_row, g.index), e->index, (size_t)e->entries);
     assert_int_equal(g.values % tess_precision_bytes(e->precision), 0);
     for (int k = 0; k < e->entries; k++) {
-        assert_true(tess_load(e->precision, at(r, strip, g.values), k) == e->value[k]);
+        assert_true(tess_load(e->precision, at(r, block_row, g.values), k) == e->value[k]);
     }
     return g.end;
 }
@@ -75,7 +75,7 @@ static void records_are_laid_out_as_documented(void **state)
     tiles_records r = read_tiles_records(stored);
 
     (void)state;
-    assert_int_equal(r.nstrips, 2);
+    assert_int_equal(r.nblock_rows, 2);
     assert_int_equal(*(const uint32_t *)at(&r, 0, 0), 1);
     /* 12 of heads, 4 of slots, 16 of rows' ends, 3 of index, 1 of padding, 12 of values: 48 */
     high.offset = check_group(&r, 0, 0, &low);
@@ -113,8 +113,8 @@ static void scales_and_three_levels_hold(void **state)
     tess_context_destroy(ctx);
 }
 
-/* Strips with many runs and one row of thousands of entries; far columns need wide slots. */
-static void long_and_wide_strips_hold(void **state)
+/* Block rows with many runs and one row of thousands of entries; far columns need wide slots. */
+static void long_and_wide_block_rows_hold(void **state)
 {
     const tess_storage_options options = tiles_of(16, 16, 0.5, TESS_PRECISION_FP64, fp32);
     oracle_csr power = oracle_power_law(5000, 3), far = oracle_open(20, 2000000);
@@ -133,26 +133,28 @@ static void long_and_wide_strips_hold(void **state)
     tess_context_destroy(ctx);
 }
 
-/* ---- long strips ---- */
+/* ---- long block rows ---- */
 
 /*
- * So many bytes of a mean strip that a row has two threads on a GPU. There the number of strips is such that whoever takes strips takes
- * several, the last time not all. Widths: a stage for a strip; every 37th strip is too long for any.
+ * So many bytes of a mean block row that a row has two threads on a GPU. There the number of block rows is such that
+ * whoever takes block rows takes several, the last time not all. Widths: a stage for a block row; every 37th block row
+ * is too long for any.
  */
 enum { LONG_MEAN = 6144 };
-typedef struct long_strips {
-    int strips, width, wider; /* rows of every 37th strip have `wider` entries, others about `width` */
-} long_strips;
+typedef struct long_block_rows {
+    int block_rows, width, wider; /* rows of every 37th block row have `wider` entries, others about `width` */
+} long_block_rows;
 #ifdef TESTS_ON_GPU
-static const long_strips long_cases[] = {{3601, 72, 72}, {1301, 250, 250}, {2201, 72, 480}};
+static const long_block_rows long_cases[] = {{3601, 72, 72}, {1301, 250, 250}, {2201, 72, 480}};
 #else
-static const long_strips long_cases[] = {{41, 72, 72}, {5, 250, 250}, {75, 72, 480}};
+static const long_block_rows long_cases[] = {{41, 72, 72}, {5, 250, 250}, {75, 72, 480}};
 #endif
 
-/* Blocks of 1, 2, 3, and every third of these and larger numbers; some rows are shorter, some empty, the last strip lacks five. */
-static oracle_csr make_long(const long_strips *c)
+/* Blocks of 1, 2, 3, and every third of these and larger numbers; some rows are shorter, some empty, the last block row
+ * lacks five. */
+static oracle_csr make_long(const long_block_rows *c)
 {
-    const int64_t nrows = 16 * (int64_t)c->strips - 5;
+    const int64_t nrows = 16 * (int64_t)c->block_rows - 5;
     oracle_csr a = oracle_open(nrows, nrows + 480);
 
     for (int64_t i = 0; i < nrows; i++) {
@@ -270,7 +272,7 @@ typedef struct long_fixture {
     double *x, *product;
 } long_fixture;
 
-static long_fixture open_long(tess_context *ctx, const long_strips *c)
+static long_fixture open_long(tess_context *ctx, const long_block_rows *c)
 {
     const tess_storage_options options = tiles_of(16, 16, 4.0, TESS_PRECISION_FP64, fp32);
     oracle_csr a = make_long(c);
@@ -279,7 +281,7 @@ static long_fixture open_long(tess_context *ctx, const long_strips *c)
         .ctx = ctx, .nrows = a.nrows, .assembled = assembled, .stored = convert_tiles(assembled, &options)};
     const tiles_view *v = &((const tiles_storage *)f.stored->storage)->view;
 
-    assert_true(v->units * TILES_UNIT >= LONG_MEAN * v->nstrips);
+    assert_true(v->units * TILES_UNIT >= LONG_MEAN * v->nblock_rows);
     assert_ok(ctx, f.stored->ops->prepare(f.stored));
     f.x = test_allocate(a.ncols, sizeof *f.x);
     f.product = test_allocate(a.nrows, sizeof *f.product);
@@ -318,7 +320,7 @@ static void long_product_is(const long_fixture *f)
     free(y);
 }
 
-static void long_strips_are_multiplied_exactly(void **state)
+static void long_block_rows_are_multiplied_exactly(void **state)
 {
     tess_context *ctx = open_device(2);
 
@@ -386,10 +388,10 @@ static void what_cannot_be_is_refused(void **state)
 }
 
 /* What stands here, for a GPU too. */
-#define TILES_TESTS                                                                                           \
-    cmocka_unit_test(records_are_laid_out_as_documented), cmocka_unit_test(every_shape_holds_its_levels),     \
-        cmocka_unit_test(scales_and_three_levels_hold), cmocka_unit_test(long_and_wide_strips_hold),          \
-        cmocka_unit_test(long_strips_are_multiplied_exactly), cmocka_unit_test(new_values_keep_their_levels), \
+#define TILES_TESTS                                                                                               \
+    cmocka_unit_test(records_are_laid_out_as_documented), cmocka_unit_test(every_shape_holds_its_levels),         \
+        cmocka_unit_test(scales_and_three_levels_hold), cmocka_unit_test(long_and_wide_block_rows_hold),          \
+        cmocka_unit_test(long_block_rows_are_multiplied_exactly), cmocka_unit_test(new_values_keep_their_levels), \
         cmocka_unit_test(what_is_not_read_does_not_count), cmocka_unit_test(what_cannot_be_is_refused)
 
 #ifndef TESTS_ON_GPU

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time steps on the CPU against naive products, in every storage and list of steps. */
+/* Time steps on the CPU against naive products, in every storage and schedule. */
 #include "support/sweep.h"
 
 enum { N = 150, ROW = 12 };
@@ -23,14 +23,14 @@ static oracle_csr step_matrix(void)
     return a;
 }
 
-static tess_timestep_options options_for(tess_format format, const char *steps)
+static tess_timestep_options options_for(tess_format format, const char *schedule)
 {
     tess_timestep_options options;
 
     tess_timestep_options_init(&options);
     options.storage.format = format;
     options.storage.slices.max_padding = 100.0;
-    if (steps) { options.steps = steps_of(steps); }
+    if (schedule) { options.schedule = schedule_of(schedule); }
     return options;
 }
 
@@ -57,7 +57,7 @@ static tess_timestep_result run_once(tess_context *ctx, const oracle_csr *a, con
 typedef struct step_case {
     tess_format format, base;
     tess_granularity granularity;
-    const char *steps;
+    const char *schedule;
     double roundoffs; /* of FP32, in a step */
 } step_case;
 
@@ -77,7 +77,7 @@ enum { CASES = sizeof cases / sizeof *cases };
 
 static tess_timestep_options options_of(const step_case *c)
 {
-    tess_timestep_options options = options_for(c->format, c->steps);
+    tess_timestep_options options = options_for(c->format, c->schedule);
 
     options.storage.split.base = c->base;
     options.storage.policy.granularity = c->granularity;
@@ -124,10 +124,10 @@ static void results_count_steps_and_bytes(void **state)
 
     (void)state;
     assert_int_equal(result.count, 20);
-    assert_int_equal(result.steps.count, 3);
-    assert_int_equal(result.steps.entry[0].iterations, 7);
-    assert_int_equal(result.steps.entry[1].iterations, 5);
-    assert_int_equal(result.steps.entry[2].iterations, 8);
+    assert_int_equal(result.schedule.count, 3);
+    assert_int_equal(result.schedule.entry[0].iterations, 7);
+    assert_int_equal(result.schedule.entry[1].iterations, 5);
+    assert_int_equal(result.schedule.entry[2].iterations, 8);
     assert_int_equal(result.format, TESS_FORMAT_COMPOSITE);
     assert_true(result.setup_seconds > 0.0 && result.seconds > 0.0);
     assert_int_equal(
@@ -139,9 +139,9 @@ static void results_count_steps_and_bytes(void **state)
     assert_int_equal(result.bytes_per_step[2], 12 * rest + (4 + 8 + 16) * N);
     options = options_for(TESS_FORMAT_CSR, NULL);
     result = run_once(ctx, &a, &options, 3, x);
-    assert_int_equal(result.steps.count, 1);
-    assert_int_equal(result.steps.entry[0].what, TESS_PRECISION_FP64);
-    assert_int_equal(result.steps.entry[0].iterations, 3);
+    assert_int_equal(result.schedule.count, 1);
+    assert_int_equal(result.schedule.entry[0].what, TESS_PRECISION_FP64);
+    assert_int_equal(result.schedule.entry[0].iterations, 3);
     assert_int_equal(result.bytes_per_step[0], 12 * a.nnz + 4 * (N + 1) + 16 * N);
     tess_context_destroy(ctx);
     oracle_free(&a);
@@ -166,7 +166,7 @@ static void plain_products_take_a_precision(void **state)
         result = run_once(ctx, &a, &options, 1, x);
         assert_true(x[0] == (double)(float)diagonal[0] && x[1] == (double)(float)diagonal[1]);
         assert_int_equal(result.nonzeros_per_precision[TESS_PRECISION_FP32], 2);
-        assert_int_equal(result.steps.entry[0].what, TESS_PRECISION_FP32);
+        assert_int_equal(result.schedule.entry[0].what, TESS_PRECISION_FP32);
     }
     tess_context_destroy(ctx);
     oracle_free(&a);
@@ -191,14 +191,14 @@ static int take_snapshot(void *user, int64_t step, const tess_vector *x)
 
 static void snapshots_are_what_shorter_runs_give(void **state)
 {
-    static const char *const steps[] = {"mixed", "fp32", "fp64"};
+    static const char *const schedule[] = {"mixed", "fp32", "fp64"};
     oracle_csr a = step_matrix();
     tess_context *ctx = open_cpu(2);
     tess_matrix *m = make_matrix(ctx, &a);
 
     (void)state;
     for (int c = 0; c < 3; c++) {
-        const tess_timestep_options options = options_for(TESS_FORMAT_COMPOSITE, steps[c]);
+        const tess_timestep_options options = options_for(TESS_FORMAT_COMPOSITE, schedule[c]);
         double *x0 = random_values(N, 5, -80.0, 40.0), x[N], shorter[N];
         tess_vector *v = make_vector(ctx, N, x0);
         album seen = {.every = 7, .stop_at = -1};

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Solves of a reordered and scaled system: the original system's residual decides, x comes back in the original's order. */
+/* Solves of a reordered and scaled system: the original system's residual decides, x comes back in the original's
+ * order. */
 #include "support/product.h"
 #include "support/solve.h"
 
 enum { K = 14, N = K * K };
 
-/* Row i of the result is row (i + shift) mod n of A times 2^exponent, with exponents uniform in (-spread, spread); columns
-   likewise where `both`. A cyclic shift by half of a band leaves a diagonal of zeros. */
+/* Row i of the result is row (i + shift) mod n of A times 2^exponent, with exponents uniform in (-spread, spread);
+   columns likewise where `both`. A cyclic shift by half of a band leaves a diagonal of zeros. */
 static oracle_csr disguised(const oracle_csr *a, int64_t shift, double spread, bool both)
 {
     oracle_csr b = oracle_open(a->nrows, a->ncols);
@@ -171,8 +172,8 @@ static void guesses_and_trivial_systems(void **state)
 }
 
 /*
- * Half of the rows are 1e-8 of the others: the scaled system weighs them 1e8 times as much, and with rtol 1e-5 it is solved
- * before the other half's equations have begun to matter. Then the estimate is good and the residual is not.
+ * Half of the rows are 1e-8 of the others: the scaled system weighs them 1e8 times as much, and with rtol 1e-5 it is
+ * solved before the other half's equations have begun to matter. Then the estimate is good and the residual is not.
  */
 static void original_residual_has_the_last_word(void **state)
 {

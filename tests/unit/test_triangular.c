@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sparse triangular solves behind ILU(0) and IC(0): levels and recursive blocks, threads, storage, vectors, loops. */
+/* Sparse triangular solves behind ILU(0) and IC(0): level sets and recursive blocks, threads, storage, vectors, loops.
+ */
 #include "support/incomplete.h"
 
 /* An application of the preconditioner with these options, on a context with so many threads. */
@@ -19,9 +20,9 @@ static void apply_once(const oracle_csr *a, const tess_precond_options *options,
     tess_context_destroy(ctx);
 }
 
-/* ---- levels ---- */
+/* ---- level sets ---- */
 
-static void levels_are_counted(void **state)
+static void level_sets_are_counted(void **state)
 {
     const int64_t n = 400;
     oracle_csr grid = oracle_laplace2d(20), coloured = red_black(21), chain = oracle_tridiagonal(n, -1.0, 3.0, -1.0);
@@ -43,8 +44,8 @@ static void levels_are_counted(void **state)
         tess_precond_factors facts;
 
         apply_once(cases[c].a, &options, 2, r, z, &facts);
-        assert_int_equal(facts.lower_levels, cases[c].lower);
-        assert_int_equal(facts.upper_levels, cases[c].upper);
+        assert_int_equal(facts.lower_level_sets, cases[c].lower);
+        assert_int_equal(facts.upper_level_sets, cases[c].upper);
         assert_int_equal(facts.leaves, 2);
         assert_int_equal(facts.squares, 0);
     }
@@ -56,7 +57,8 @@ static void levels_are_counted(void **state)
     free(z);
 }
 
-/* Levels of red_black(201) have 20,000 rows and 100,000 entries, which threads share; those of the other are small, some not. */
+/* Level sets of red_black(201) have 20,000 rows and 100,000 entries, which threads share; those of the other are small,
+ * some not. */
 static void threads_do_not_change_a_bit(void **state)
 {
     static const tess_precond_kind kinds[] = {TESS_PRECOND_ILU0, TESS_PRECOND_IC0};
@@ -86,7 +88,7 @@ static void threads_do_not_change_a_bit(void **state)
 }
 
 /* Rows that threads share, against the definition. */
-static void shared_levels_are_right(void **state)
+static void shared_level_sets_are_right(void **state)
 {
     oracle_csr a = red_black(201);
     const int64_t n = a.nrows;
@@ -152,7 +154,7 @@ static void blocks_solve_the_same_system(void **state)
     oracle_free(&random);
 }
 
-/* A triangle of few levels stays whole, and halves that do not touch have no square between them. */
+/* A triangle of few level sets stays whole, and halves that do not touch have no square between them. */
 static void blocks_are_cut_where_it_helps(void **state)
 {
     oracle_csr coloured = red_black(41), apart = oracle_open(512, 512);
@@ -175,7 +177,7 @@ static void blocks_are_cut_where_it_helps(void **state)
     apply_once(&apart, &options, 2, r, z, &facts);
     assert_int_equal(facts.leaves, 4);
     assert_int_equal(facts.squares, 0);
-    assert_int_equal(facts.lower_levels, 512);
+    assert_int_equal(facts.lower_level_sets, 512);
     test_factors f = factors_of(&apart, TESS_PRECOND_ILU0);
     check_factor_solution(&f, r, z, 0.0);
     free_factors(&f);
@@ -272,7 +274,7 @@ static void apply_raw(tess_context *ctx, const tess_precond *m, tess_precision v
     tess_loop_state state = {.phase = phase}, *device = NULL;
     double *nines = test_allocate(m->n, sizeof *nines);
     void *from = NULL, *to = NULL;
-    char *room = test_allocate((int64_t)bytes, 1);
+    char *workspace = test_allocate((int64_t)bytes, 1);
 
     for (int64_t i = 0; i < m->n; i++) {
         nines[i] = 9.0;
@@ -295,7 +297,7 @@ static void apply_raw(tess_context *ctx, const tess_precond *m, tess_precision v
     tess_device_release(ctx, from, (int64_t)bytes, 1);
     tess_device_release(ctx, to, (int64_t)bytes, 1);
     free(nines);
-    free(room);
+    free(workspace);
 }
 
 /* FP32 vectors: the application in FP64, rounded once; loops that have ended: nothing. */
@@ -359,8 +361,8 @@ static void nan_passes_through(void **state)
 }
 
 #define TRIANGULAR_TESTS                                                                                      \
-    cmocka_unit_test(levels_are_counted), cmocka_unit_test(threads_do_not_change_a_bit),                      \
-        cmocka_unit_test(shared_levels_are_right), cmocka_unit_test(blocks_solve_the_same_system),            \
+    cmocka_unit_test(level_sets_are_counted), cmocka_unit_test(threads_do_not_change_a_bit),                  \
+        cmocka_unit_test(shared_level_sets_are_right), cmocka_unit_test(blocks_solve_the_same_system),        \
         cmocka_unit_test(blocks_are_cut_where_it_helps), cmocka_unit_test(squares_have_storage_of_their_own), \
         cmocka_unit_test(leaves_round_their_values), cmocka_unit_test(vectors_and_loops),                     \
         cmocka_unit_test(nan_passes_through), BY_HOST(blocks_solve_the_same_system),                          \

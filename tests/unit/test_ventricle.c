@@ -29,7 +29,8 @@ static void cells_fill_the_wall(void **state)
         }
         mean = sum / (double)v.cells;
         assert_at_most(0.02 * mean, least);
-        /* the curved wall has 3170.13 mm^3, by quadrature of its parametrisation; chords cut off the square of a cell */
+        /* the curved wall has 3170.13 mm^3, by quadrature of its parametrisation; chords cut off the square of a cell
+         */
         assert_at_most(fabs(sum / 3170.13 - 1.0), seed == 3 ? 0.005 : 0.04);
         ventricle_release(ctx, &v);
     }

@@ -271,7 +271,8 @@ static void stored_matrix_is_judged_by_its_original(void **state)
     free(x);
 }
 
-/* ||b|| comes with the residual while its squares are in range, and not of b = 0: sums of n squares lose up to n u each. */
+/* ||b|| comes with the residual while its squares are in range, and not of b = 0: sums of n squares lose up to n u
+ * each. */
 static void norm_of_the_right_side_comes_along(void **state)
 {
     static const int exponent[] = {0, -440, 490, -600, 600};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The passes of the BLAS operations on the GPU: what a thread loads at a time and how, the loop over a vector, and launches.
- * Operands that have one precision and lie at multiples of 16 bytes are read 16 bytes at a time (packed_values); others
- * four values at a time in whatever precision each has (quad_values), or, where an array is not aligned for that, one
- * (single_values).
+ * The passes of the BLAS operations on the GPU: what a thread loads at a time and how, the loop over a vector, and
+ * launches. Operands that have one precision and lie at multiples of 16 bytes are read 16 bytes at a time
+ * (packed_values); others four values at a time in whatever precision each has (quad_values), or, where an array is not
+ * aligned for that, one (single_values).
  */
 #ifndef TESS_DENSE_BLAS_DEVICE_CUH
 #define TESS_DENSE_BLAS_DEVICE_CUH
@@ -56,8 +56,8 @@ static inline bool is_multiple(const void *pointer, size_t bytes)
 
 /*
  * ---- the three ways to read and write ----
- * `count` values at a time, i being a multiple of that, decoded in parts of `piece`; read_one and write_one take any i. A
- * thread has loads() loads of each operand in flight; registers must allow `blocks` blocks per multiprocessor.
+ * `count` values at a time, i being a multiple of that, decoded in parts of `piece`; read_one and write_one take any i.
+ * A thread has loads() loads of each operand in flight; registers must allow `blocks` blocks per multiprocessor.
  */
 
 template <typename STORAGE>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel of passes over vectors, instantiated per pass, and its launch. A pass is an operation's loop over its vectors. */
+/* The kernel of passes over vectors, instantiated per pass, and its launch. A pass is an operation's loop over its
+ * vectors. */
 #ifndef TESS_DEVICE_GPU_FUSED_PASS_CUH
 #define TESS_DEVICE_GPU_FUSED_PASS_CUH
 
@@ -8,14 +9,14 @@
 /* PASS::settled: a pending reduction is finished by a kernel before this one, which has no code for it. */
 template <typename PASS, int NDOTS>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, PASS::blocks)
-    fused_kernel(const tess_fused op, const loop_gate gate, const reduce_target target)
+    fused_kernel(const tess_fused op, const loop_predicate predicate, const reduce_target target)
 {
     tess_scalars scalars = {0.0, 0.0, 0.0};
     typename PASS::REAL dots[NDOTS > 0 ? NDOTS : 1] = {};
     PASS pass;
 
     pass.begin(op);
-    if (!loop_enter<PASS::settled>(gate, NDOTS > 0, &scalars)) { return; }
+    if (!loop_enter<PASS::settled>(predicate, NDOTS > 0, &scalars)) { return; }
     pass.run(op, scalars, dots);
     if (NDOTS > 0) { grid_reduce(dots, target); }
 }
@@ -25,17 +26,17 @@ static tess_status launch_pass(tess_context *ctx, const tess_fused *op)
 {
     gpu_scope scope(ctx);
     unsigned grid = gpu_grid(ctx, op->n / PASS::count, PASS::blocks);
-    loop_gate gate;
+    loop_predicate predicate;
     reduce_target target;
     tess_status status = TESS_SUCCESS;
 
     if (PASS::settled) {
-        TESS_TRY(open_settled_gate(ctx, op->state, op->finishing, &gate));
+        TESS_TRY(make_settled_predicate(ctx, op->state, op->finishing, &predicate));
     } else {
-        gate = open_gate(ctx, op->state, op->finishing);
+        predicate = make_predicate(ctx, op->state, op->finishing);
     }
-    TESS_TRY(prepare_reduction(ctx, grid, NDOTS, op->step, op->state, &target));
-    status = gpu_launch(ctx, "a vector operation", fused_kernel<PASS, NDOTS>, grid, 0, *op, gate, target);
+    TESS_TRY(prepare_reduction(ctx, grid, NDOTS, op->scalar, op->state, &target));
+    status = gpu_launch(ctx, "a vector operation", fused_kernel<PASS, NDOTS>, grid, 0, *op, predicate, target);
     status = end_reduction(ctx, status, target);
 cleanup:
     return status;

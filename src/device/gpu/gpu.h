@@ -13,27 +13,27 @@
 
 #include "base/context.h"
 
-/* Of `capacity` bytes, those after the first `bytes` are nobody's from then on, in the stream's order: a device does not see to it, an
-   emulated one may. */
+/* Of `capacity` bytes, those after the first `bytes` are nobody's from then on, in the stream's order: a device does
+   not see to it, an emulated one may. */
 #ifndef GPU_KEEP_WITHIN
 #define GPU_KEEP_WITHIN(pointer, bytes, capacity, stream) \
     ((void)(pointer), (void)(bytes), (void)(capacity), (void)(stream))
 #endif
 
 /*
- * A reduction whose partial sums lie in memory and whose scalar step has yet to run. While a loop is recorded, kernels do
- * not finish their reductions: the next kernel does, every block for itself. That is cheaper than waiting at a kernel's end
- * for its last block.
+ * A reduction whose partial sums lie in memory and whose scalar update has yet to run. While a loop is recorded,
+ * kernels do not finish their reductions: the next kernel does, every block for itself. That is cheaper than waiting at
+ * a kernel's end for its last block.
  */
 typedef struct gpu_pending {
     const double *partials; /* ndots * count */
     unsigned count;
     int ndots; /* 0: nothing is pending */
-    tess_step step;
+    tess_scalar_update scalar;
 } gpu_pending;
 
 /* Threads of a block in all kernels here. */
-enum { GPU_BLOCK = 256, GPU_RETIRED_ROOMS = 64, GPU_SHARING_KERNELS = 64, GPU_MOST_SPARES = 256 };
+enum { GPU_BLOCK = 256, GPU_RETIRED_WORKSPACES = 64, GPU_SHARING_KERNELS = 64, GPU_MAX_POOLED = 256 };
 
 /* Bytes. Kernels read whole cache lines: no array of the library ends within one. */
 enum { GPU_ALLOCATION_UNIT = 128, GPU_MAPPED_BYTES = 1 << 16 };
@@ -43,35 +43,36 @@ typedef struct gpu_mapped {
     void *host, *device;
 } gpu_mapped;
 
-/* Mailboxes of loops that have ended, for those that begin. */
-enum { GPU_SPARE_MAILBOXES = 16 };
+/* Mailboxes of loops that have ended are kept for those that begin. */
+enum { GPU_POOLED_MAILBOXES = 16 };
 
 /*
- * Device memory kept between calls. A larger room replaces a smaller one, which stays until the
+ * Device memory kept between calls. A larger workspace replaces a smaller one, which stays until the
  * context ends: recorded graphs may still use it. Each growth doubles, so that `retired` never fills.
  */
-typedef struct gpu_room {
+typedef struct gpu_workspace {
     void *memory;
     int64_t bytes;
-    void *retired[GPU_RETIRED_ROOMS];
-    int64_t retired_bytes[GPU_RETIRED_ROOMS];
+    void *retired[GPU_RETIRED_WORKSPACES];
+    int64_t retired_bytes[GPU_RETIRED_WORKSPACES];
     int nretired;
-} gpu_room;
+} gpu_workspace;
 
-/* Released memory that is kept for the next who asks for as much: allocations take longer than kernels, and wait for them. */
-typedef struct gpu_spares {
-    void *memory[GPU_MOST_SPARES]; /* the oldest first */
-    size_t bytes[GPU_MOST_SPARES];
+/* Released memory that is kept for the next who asks for as much: allocations take longer than kernels, and wait for
+ * them. */
+typedef struct gpu_pool {
+    void *memory[GPU_MAX_POOLED]; /* the oldest first */
+    size_t bytes[GPU_MAX_POOLED];
     int count;
     size_t held, limit; /* bytes */
-} gpu_spares;
+} gpu_pool;
 
 /* What a kernel gets whose blocks wait for one another (wait.cuh). */
-typedef struct gpu_patience {
+typedef struct gpu_timeout {
     int64_t nanoseconds; /* who waits longer gives up */
     uint64_t *failure;   /* on the device: not 0 once somebody has */
-    int32_t *notice;     /* the same in mapped host memory, by its device address */
-} gpu_patience;
+    int32_t *timed_out;  /* the same in mapped host memory, by its device address */
+} gpu_timeout;
 
 typedef struct gpu_state {
     int device;
@@ -86,18 +87,18 @@ typedef struct gpu_state {
     /* While recording: what the next kernel must finish, and the two copies of the loop's state that take turns. */
     gpu_pending pending;
     tess_loop_state *state_now, *state_next;
-    bool upper_half;   /* which half of the partial sums' room the pending reduction lies in */
-    gpu_room partials; /* partial sums of reductions */
-    gpu_room parts;    /* of dense products: apart from the partial sums, which a recorded loop may still need */
-    gpu_room solves;   /* of triangular solves */
-    unsigned *ticket;  /* counts the blocks of a reduction that are done; 0 between kernels */
-    gpu_patience patience;
-    volatile int32_t *notice; /* host address of patience.notice */
-    gpu_mapped mapped;        /* GPU_MAPPED_BYTES for what is small and waited for */
-    gpu_mapped mailbox[GPU_SPARE_MAILBOXES];
+    bool upper_half;        /* which half of the partial sums' workspace the pending reduction lies in */
+    gpu_workspace partials; /* partial sums of reductions */
+    gpu_workspace parts;    /* of dense products: apart from the partial sums, which a recorded loop may still need */
+    gpu_workspace solves;   /* of triangular solves */
+    unsigned *ticket;       /* counts the blocks of a reduction that are done; 0 between kernels */
+    gpu_timeout timeout;
+    volatile int32_t *timed_out; /* host address of timeout.timed_out */
+    gpu_mapped mapped;           /* GPU_MAPPED_BYTES for what is small and waited for */
+    gpu_mapped mailbox[GPU_POOLED_MAILBOXES];
     int mailboxes;
     GPU(Stream_t) recorder; /* the stream that loops are recorded on; NULL before the first */
-    gpu_spares spares;
+    gpu_pool pool;
     int largest_cluster; /* of single kernels, in blocks; 0: not asked yet, which takes time */
 } gpu_state;
 
@@ -137,19 +138,20 @@ tess_status gpu_check_wait(tess_context *ctx, GPU(Error_t) error, const char *do
 /* The outcome of the launch just made. */
 tess_status gpu_check_launch(tess_context *ctx, const char *kernel);
 
-/* Lets a kernel's blocks have as much shared memory as the device has, and its multiprocessors share rather than cache: to be
-   called before launches that ask for more than the usual. Costs nothing the second time. */
+/* Lets a kernel's blocks have as much shared memory as the device has, and its multiprocessors share rather than cache:
+   to be called before launches that ask for more than the usual. Costs nothing the second time. */
 tess_status gpu_allow_shared(tess_context *ctx, const void *kernel);
 
 tess_status gpu_allocate_mapped(tess_context *ctx, size_t bytes, gpu_mapped *out);
 
-/* Room for `count` partial sums. */
+/* Space for `count` partial sums. */
 tess_status gpu_partials(tess_context *ctx, int64_t count, double **out);
 
-/* Room for `count` values of work space that one function needs: parts of sums of dense products, counts of set-ups. */
+/* Workspace of `count` values for one function: parts of sums of dense products, counts of set-ups. */
 tess_status gpu_parts(tess_context *ctx, int64_t count, double **out);
-/* Makes room->memory at least `bytes` large. New room is all zero if asked for; a loop that is being recorded may not. */
-tess_status gpu_room_reserve(tess_context *ctx, gpu_room *room, int64_t bytes, bool zeroed);
+/* Makes workspace->memory at least `bytes` large. New memory is all zero if asked for; a loop that is being recorded
+ * may not. */
+tess_status gpu_workspace_reserve(tess_context *ctx, gpu_workspace *workspace, int64_t bytes, bool zeroed);
 
 /* Blocks for n elements, at most `per_multiprocessor` each. */
 static inline unsigned gpu_grid(const tess_context *ctx, int64_t n, int per_multiprocessor)
@@ -186,9 +188,9 @@ static inline tess_status gpu_launch(tess_context *ctx, const char *doing, void 
     return gpu_launch_blocks(ctx, doing, kernel, grid, GPU_BLOCK, shared, arguments...);
 }
 
-/* The same beside the kernel launched just before, where the device can: this one takes the multiprocessors that the other no
-   longer needs. Neither reads what the other writes; the other calls GPU_LET_NEXT_START once it may run, and this one
-   GPU_WAIT_FOR_PREVIOUS at its end: what comes next waits for both. */
+/* The same beside the kernel launched just before, where the device can: this one takes the multiprocessors that the
+   other no longer needs. Neither reads what the other writes; the other calls GPU_LET_NEXT_START once it may run, and
+   this one GPU_WAIT_FOR_PREVIOUS at its end: what comes next waits for both. */
 template <typename... PARAMETERS, typename... ARGUMENTS>
 static inline tess_status gpu_launch_beside(tess_context *ctx, const char *doing, void (*kernel)(PARAMETERS...),
                                             unsigned grid, size_t shared, const ARGUMENTS &...arguments)

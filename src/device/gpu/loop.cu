@@ -2,7 +2,7 @@
 /*
  * Loops on the GPU. The graph engine records a few iterations once and repeats them on the device in a WHILE node (or,
  * without such nodes, by launching the recording again); nothing crosses to the host within an iteration. Progress goes
- * out, and the wish to cancel comes in, through mapped host memory at each end of the recording.
+ * out, and the request to cancel comes in, through mapped host memory at each end of the recording.
  */
 #include <string.h>
 #include <time.h>
@@ -10,8 +10,8 @@
 #include "device/gpu/mailbox.h"
 #include "device/gpu/reduce.cuh"
 
-/* Iterations per recording: the cost of the loop's own node is shared by this many. And those before there is a recording: making one
-   takes 0.4 ms, as much as 16 plain iterations lose, and solves of so few do without. */
+/* Iterations per recording: the cost of the loop's own node is shared by this many. And those before there is a
+   recording: making one takes 0.4 ms, as much as 16 plain iterations lose, and solves of so few do without. */
 enum { UNROLL = 8, PLAIN_FIRST = 8 };
 
 typedef struct loop_graph {
@@ -19,56 +19,58 @@ typedef struct loop_graph {
     GPU(GraphExec_t) executable;
     volatile loop_mailbox *mailbox; /* host address */
     loop_mailbox *device_mailbox;
-    tess_loop_state *spare; /* takes turns with the loop's state while the body runs */
+    tess_loop_state *other_state; /* takes turns with the loop's state while the body runs */
     GPU(Event_t) done[2];
 } loop_graph;
 
-__global__ static void settle_kernel(const loop_gate gate)
+__global__ static void settle_kernel(const loop_predicate predicate)
 {
     GPU_WAIT_FOR_PREVIOUS();
     GPU_LET_NEXT_START();
-    (void)finish_pending(gate);
+    (void)finish_pending(predicate);
 }
 
-tess_status gpu_settle(tess_context *ctx, const loop_gate &gate)
+tess_status gpu_settle(tess_context *ctx, const loop_predicate &predicate)
 {
-    return gpu_launch(ctx, "the end of a reduction", settle_kernel, 1U, 0, gate);
+    return gpu_launch(ctx, "the end of a reduction", settle_kernel, 1U, 0, predicate);
 }
 
-__global__ static void step_kernel(tess_step step, tess_loop_state *state)
+__global__ static void scalar_update_kernel(tess_scalar_update scalar, tess_loop_state *state)
 {
-    if (state->phase == TESS_LOOP_RUNNING) { run_pass_step(step, state); }
+    if (state->phase == TESS_LOOP_RUNNING) { run_pass_update(scalar, state); }
 }
 
-tess_status gpu_run_step(tess_context *ctx, tess_step step, tess_loop_state *state)
+tess_status gpu_run_scalar_update(tess_context *ctx, tess_scalar_update scalar, tess_loop_state *state)
 {
-    return gpu_launch_blocks(ctx, "a scalar step", step_kernel, 1U, 1U, 0, step, state);
+    return gpu_launch_blocks(ctx, "a scalar update", scalar_update_kernel, 1U, 1U, 0, scalar, state);
 }
 
-/* The end of a recording, one block: finishes the last reduction, brings the state home and exchanges mail. True: go on. */
-__device__ static bool close_body(const loop_gate &gate, tess_loop_state *home, volatile loop_mailbox *mailbox)
+/* The end of a recording, one block: finishes the last reduction, copies the state back and exchanges the mailbox's
+ * values. True: go on. */
+__device__ static bool close_body(const loop_predicate &predicate, tess_loop_state *target,
+                                  volatile loop_mailbox *mailbox)
 {
-    const tess_loop_state *state = gate.state;
+    const tess_loop_state *state = predicate.state;
 
     GPU_WAIT_FOR_PREVIOUS();
     GPU_LET_NEXT_START();
-    if (gate.pending.ndots > 0) { state = finish_pending(gate); }
+    if (predicate.pending.ndots > 0) { state = finish_pending(predicate); }
     if (threadIdx.x > 0) { return false; }
-    if (state != home) { *home = *state; }
-    mailbox->iteration = home->iteration;
-    mailbox->residual_norm = home->scale * home->residual_norm;
-    mailbox->phase = home->phase;
-    if (mailbox->cancel) { home->cancel = 1; }
-    return home->phase == TESS_LOOP_RUNNING;
+    if (state != target) { *target = *state; }
+    mailbox->iteration = target->iteration;
+    mailbox->residual_norm = target->scale * target->residual_norm;
+    mailbox->phase = target->phase;
+    if (mailbox->cancel) { target->cancel = 1; }
+    return target->phase == TESS_LOOP_RUNNING;
 }
 
 #if GPU_HAS_WHILE_NODE
 typedef cudaGraphConditionalHandle loop_condition;
 
-__global__ static void close_body_kernel(const loop_gate gate, tess_loop_state *home, loop_mailbox *mailbox,
+__global__ static void close_body_kernel(const loop_predicate predicate, tess_loop_state *target, loop_mailbox *mailbox,
                                          loop_condition condition)
 {
-    bool more = close_body(gate, home, mailbox);
+    bool more = close_body(predicate, target, mailbox);
 
     /* It is 1 from the launch on. */
     if (threadIdx.x == 0 && !more) { cudaGraphSetConditional(condition, 0U); }
@@ -76,11 +78,11 @@ __global__ static void close_body_kernel(const loop_gate gate, tess_loop_state *
 #else
 typedef int loop_condition; /* the host looks at the mailbox */
 
-__global__ static void close_body_kernel(const loop_gate gate, tess_loop_state *home, loop_mailbox *mailbox,
+__global__ static void close_body_kernel(const loop_predicate predicate, tess_loop_state *target, loop_mailbox *mailbox,
                                          loop_condition condition)
 {
     (void)condition;
-    (void)close_body(gate, home, mailbox);
+    (void)close_body(predicate, target, mailbox);
 }
 #endif
 
@@ -96,7 +98,7 @@ static tess_status take_mailbox(tess_context *ctx, gpu_mapped *out)
 
 static void put_mailbox(gpu_state *state, gpu_mapped mapped)
 {
-    if (state->mailboxes < GPU_SPARE_MAILBOXES) {
+    if (state->mailboxes < GPU_POOLED_MAILBOXES) {
         state->mailbox[state->mailboxes++] = mapped;
     } else {
         (void)GPU_HOST_FREE(mapped.host);
@@ -109,7 +111,7 @@ static void release_loop_graph(tess_context *ctx, loop_graph *g)
     if (g->executable) { (void)GPU(GraphExecDestroy)(g->executable); }
     if (g->graph) { (void)GPU(GraphDestroy)(g->graph); }
     if (g->mailbox) { put_mailbox(gpu_state_of(ctx), {(void *)(uintptr_t)g->mailbox, g->device_mailbox}); }
-    tess_device_release(ctx, g->spare, 1, sizeof *g->spare);
+    tess_device_release(ctx, g->other_state, 1, sizeof *g->other_state);
     for (int e = 0; e < 2; e++) {
         if (g->done[e]) { (void)GPU(EventDestroy)(g->done[e]); }
     }
@@ -132,13 +134,13 @@ static tess_status record_body(tess_context *ctx, const tess_loop *loop, const l
     state->recording = true;
     state->pending.ndots = 0;
     state->state_now = loop->state;
-    state->state_next = g->spare;
+    state->state_next = g->other_state;
     for (int u = 0; u < UNROLL && status == TESS_SUCCESS; u++) {
         status = loop->body(loop->solver);
     }
     if (status == TESS_SUCCESS) {
         status = gpu_launch(ctx, "the end of a loop's body", close_body_kernel, 1U, 0,
-                            open_gate(ctx, loop->state, false), loop->state, g->device_mailbox, condition);
+                            make_predicate(ctx, loop->state, false), loop->state, g->device_mailbox, condition);
     }
     state->recording = false;
     return status;
@@ -236,7 +238,7 @@ static tess_status make_loop_graph(tess_context *ctx, const tess_loop *loop, loo
     memset(g, 0, sizeof *g);
     TESS_TRY(open_mailbox(ctx, g));
     TESS_TRY(make_events(ctx, g));
-    TESS_TRY(tess_device_allocate(ctx, 1, sizeof *g->spare, (void **)&g->spare));
+    TESS_TRY(tess_device_allocate(ctx, 1, sizeof *g->other_state, (void **)&g->other_state));
     TESS_TRY(find_recorder(ctx, &recording));
     state->stream = recording;
     status = record_graph(ctx, loop, g, recording);
@@ -400,7 +402,7 @@ extern "C" tess_status gpu_run_loop(tess_context *ctx, tess_loop *loop)
     const loop_graph *g = loop->engine == TESS_ENGINE_PLAIN ? NULL : (const loop_graph *)*loop->graph_slot;
 
     if (status != TESS_SUCCESS) { return status; }
-    /* A wish to cancel may have come after the device's last look at it. */
+    /* A request to cancel may have come after the device's last look at it. */
     if (g && g->mailbox->cancel) { loop->result.cancel = 1; }
     kept = loop->result.iteration + 1 < loop->history_capacity ? loop->result.iteration + 1 : loop->history_capacity;
     return ctx->backend->download(ctx, loop->host_history, loop->history, (size_t)kept * sizeof(double));
@@ -408,7 +410,8 @@ extern "C" tess_status gpu_run_loop(tess_context *ctx, tess_loop *loop)
 
 /* ---- repetitions ---- */
 
-/* Bodies in a recording of `repeat`: the cost of launching it is shared by this many. Jacobi repeats 15 times between checks. */
+/* Bodies in a recording of `repeat`: the cost of launching it is shared by this many. Jacobi repeats 15 times between
+ * checks. */
 enum { REPEAT_UNROLL = 15 };
 
 /* Bodies one after another; each kernel waits for the one before it. */

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reductions over a grid in a fixed order. Each block writes its partial sums. Outside a recorded loop the block that comes
- * last adds them all (always in the same order, whichever block it is), and a kernel of one thread runs the scalar step; within
- * one, the next kernel does both, every block for itself, before its own work. Steps are longer than most kernels: no kernel has
- * their code that does without.
+ * Reductions over a grid in a fixed order. Each block writes its partial sums. Outside a recorded loop the block that
+ * comes last adds them all (always in the same order, whichever block it is), and a kernel of one thread runs the
+ * scalar update; within one, the next kernel does both, every block for itself, before its own work. Steps are longer
+ * than most kernels: no kernel has their code that does without.
  */
 #ifndef TESS_BACKEND_GPU_REDUCE_CUH
 #define TESS_BACKEND_GPU_REDUCE_CUH
 
 #include "device/fused_bodies.h"
 #include "device/gpu/gpu.h"
-#include "device/run_step.h"
+#include "device/run_scalar_update.h"
 
 /* What a reducing kernel gets as an argument. */
 struct reduce_target {
     double *partials; /* ndots * gridDim.x */
     unsigned *ticket; /* NULL: the next kernel finishes the reduction */
     tess_loop_state *state;
-    tess_step step;
+    tess_scalar_update scalar;
     int ndots; /* a kernel may be made for more */
 };
 
 /* What every kernel of a loop gets: the state, and a reduction to finish before it counts. */
-struct loop_gate {
+struct loop_predicate {
     tess_loop_state *state;      /* NULL: not in a loop */
     tess_loop_state *state_next; /* where the state goes when there is a reduction to finish */
     gpu_pending pending;
@@ -31,11 +31,11 @@ struct loop_gate {
     tess_phase_clock *clock; /* NULL: time is not measured */
 };
 
-/* The gate of another kernel in the same state. */
-static inline loop_gate at_phase(loop_gate gate, tess_phase phase)
+/* The predicate of another kernel in the same state. */
+static inline loop_predicate at_phase(loop_predicate predicate, tess_phase phase)
 {
-    gate.phase = phase;
-    return gate;
+    predicate.phase = phase;
+    return predicate;
 }
 
 /* Sums over the threads of a block, in the arithmetic REAL; the result is in thread 0. */
@@ -68,7 +68,8 @@ __device__ static inline void block_sum(REAL (&value)[N])
     }
 }
 
-/* Adds up `count` partial sums of `ndots` dot products, at most N, always in the same order; the result is in thread 0. */
+/* Adds up `count` partial sums of `ndots` dot products, at most N, always in the same order; the result is in thread 0.
+ */
 template <typename REAL, int N>
 __device__ static inline void sum_partials(const double *partials, unsigned count, REAL (&value)[N], int ndots = N)
 {
@@ -85,23 +86,24 @@ __device__ static inline void sum_partials(const double *partials, unsigned coun
 }
 
 /*
- * Finishes the pending reduction: every block computes the same new state in its own memory, and the first one stores it
- * for the kernels to come. Where the kernel that should have left the sums was skipped, the phase FINISHING is over.
+ * Finishes the pending reduction: every block computes the same new state in its own memory, and the first one stores
+ * it for the kernels to come. Where the kernel that should have left the sums was skipped, the phase FINISHING is over.
  */
-__device__ static inline const tess_loop_state *finish_pending(const loop_gate &gate)
+__device__ static inline const tess_loop_state *finish_pending(const loop_predicate &predicate)
 {
     enum { WORDS = sizeof(tess_loop_state) / sizeof(int64_t) };
     __shared__ tess_loop_state local;
     double dots[2] = {0.0, 0.0};
 
-    /* Many threads copy the state while the partial sums are on their way: one alone would take longer than the sums. */
-    if (threadIdx.x < WORDS) { ((int64_t *)&local)[threadIdx.x] = ((const int64_t *)gate.state)[threadIdx.x]; }
-    if (gate.pending.ndots == 2) {
-        sum_partials(gate.pending.partials, gate.pending.count, dots);
+    /* Many threads copy the state while the partial sums are on their way: one alone would take longer than the sums.
+     */
+    if (threadIdx.x < WORDS) { ((int64_t *)&local)[threadIdx.x] = ((const int64_t *)predicate.state)[threadIdx.x]; }
+    if (predicate.pending.ndots == 2) {
+        sum_partials(predicate.pending.partials, predicate.pending.count, dots);
     } else {
         double dot[1];
 
-        sum_partials(gate.pending.partials, gate.pending.count, dot);
+        sum_partials(predicate.pending.partials, predicate.pending.count, dot);
         dots[0] = dot[0];
     }
     if (threadIdx.x == 0) { /* block_sum has synchronised the block */
@@ -109,10 +111,10 @@ __device__ static inline const tess_loop_state *finish_pending(const loop_gate &
 
         if (blockIdx.x > 0) { local.history = NULL; } /* one block writes it */
         if (local.phase == TESS_LOOP_RUNNING) {
-            for (int k = 0; k < gate.pending.ndots; k++) {
+            for (int k = 0; k < predicate.pending.ndots; k++) {
                 local.dots[k] = dots[k];
             }
-            run_pass_step(gate.pending.step, &local);
+            run_pass_update(predicate.pending.scalar, &local);
         } else {
             local.phase = TESS_LOOP_STOPPED;
         }
@@ -120,37 +122,38 @@ __device__ static inline const tess_loop_state *finish_pending(const loop_gate &
     }
     __syncthreads();
     if (blockIdx.x == 0 && threadIdx.x < WORDS) {
-        ((int64_t *)gate.state_next)[threadIdx.x] = ((const int64_t *)&local)[threadIdx.x];
+        ((int64_t *)predicate.state_next)[threadIdx.x] = ((const int64_t *)&local)[threadIdx.x];
     }
     return &local;
 }
 
-/* Waits for the kernel before (unless this one was launched beside it), brings the loop's state up to date (unless the gate is a
-   settled one) and reads what kernels need of it. False: this kernel must not run. */
+/* Waits for the kernel before (unless this one was launched beside it), brings the loop's state up to date (unless the
+   predicate is a settled one) and reads what kernels need of it. False: this kernel must not run. */
 template <bool SETTLED>
-__device__ static inline bool loop_enter(const loop_gate &gate, bool reduces, tess_scalars *scalars,
+__device__ static inline bool loop_enter(const loop_predicate &predicate, bool reduces, tess_scalars *scalars,
                                          bool beside = false)
 {
-    const tess_loop_state *state = gate.state;
+    const tess_loop_state *state = predicate.state;
 
     if (!beside) { GPU_WAIT_FOR_PREVIOUS(); }
     GPU_LET_NEXT_START();
     if (!state) { return true; }
-    if (!SETTLED && gate.pending.ndots > 0) { state = finish_pending(gate); }
+    if (!SETTLED && predicate.pending.ndots > 0) { state = finish_pending(predicate); }
     /* Cached loads: every wave reads this line, and the kernel before has finished with it. */
     int phase = state->phase;
 
     scalars->alpha = state->alpha;
     scalars->beta = state->beta;
     scalars->omega = state->omega;
-    if (phase == TESS_LOOP_RUNNING || (phase == TESS_LOOP_FINISHING && gate.finishing)) {
-        if (gate.clock && blockIdx.x == 0 && threadIdx.x == 0) {
-            phase_stamp(gate.clock, gate.phase, GPU_NANOSECONDS());
+    if (phase == TESS_LOOP_RUNNING || (phase == TESS_LOOP_FINISHING && predicate.finishing)) {
+        if (predicate.clock && blockIdx.x == 0 && threadIdx.x == 0) {
+            phase_stamp(predicate.clock, predicate.phase, GPU_NANOSECONDS());
         }
         return true;
     }
-    if (reduces && phase == TESS_LOOP_FINISHING && blockIdx.x == 0 && threadIdx.x == 0 && gate.pending.ndots == 0) {
-        gate.state->phase = TESS_LOOP_STOPPED;
+    if (reduces && phase == TESS_LOOP_FINISHING && blockIdx.x == 0 && threadIdx.x == 0 &&
+        predicate.pending.ndots == 0) {
+        predicate.state->phase = TESS_LOOP_STOPPED;
     }
     return false;
 }
@@ -165,8 +168,8 @@ __device__ static inline bool is_last_block(unsigned *ticket)
     return last;
 }
 
-/* All threads of all blocks call this once with their own sums: N, or the target's number if that is less. Sums in FP32 stay FP32, but in
-   memory. */
+/* All threads of all blocks call this once with their own sums: N, or the target's number if that is less. Sums in FP32
+   stay FP32, but in memory. */
 template <typename REAL, int N>
 __device__ static inline void grid_reduce(REAL (&value)[N], const reduce_target &target)
 {
@@ -194,52 +197,53 @@ static inline bool is_recorded(const tess_context *ctx, const tess_loop_state *s
     return state && gpu_state_of(ctx)->recording;
 }
 
-/* The gate of a kernel of the loop with `state`. While a loop is recorded it takes over the pending reduction. */
-static inline loop_gate open_gate(tess_context *ctx, tess_loop_state *state, bool finishing)
+/* The predicate of a kernel of the loop with `state`. While a loop is recorded it takes over the pending reduction. */
+static inline loop_predicate make_predicate(tess_context *ctx, tess_loop_state *state, bool finishing)
 {
     gpu_state *gpu = gpu_state_of(ctx);
-    loop_gate gate = {state, NULL, {NULL, 0, 0, TESS_STEP_NONE}, finishing, ctx->phase, ctx->clock};
+    loop_predicate predicate = {state, NULL, {NULL, 0, 0, TESS_SCALAR_NONE}, finishing, ctx->phase, ctx->clock};
 
-    if (!is_recorded(ctx, state)) { return gate; }
-    gate.state = gpu->state_now;
+    if (!is_recorded(ctx, state)) { return predicate; }
+    predicate.state = gpu->state_now;
     if (gpu->pending.ndots > 0) {
-        gate.pending = gpu->pending;
-        gate.state_next = gpu->state_next;
+        predicate.pending = gpu->pending;
+        predicate.state_next = gpu->state_next;
         gpu->pending.ndots = 0;
         gpu->state_next = gpu->state_now;
-        gpu->state_now = gate.state_next;
+        gpu->state_now = predicate.state_next;
     }
-    return gate;
+    return predicate;
 }
 
-/* Launches a kernel that does nothing but finish the gate's pending reduction (loop.cu). */
-tess_status gpu_settle(tess_context *ctx, const loop_gate &gate);
-/* Launches a kernel that runs the step, unless the loop has ended (loop.cu). */
-tess_status gpu_run_step(tess_context *ctx, tess_step step, tess_loop_state *state);
+/* Launches a kernel that does nothing but finish the predicate's pending reduction (loop.cu). */
+tess_status gpu_settle(tess_context *ctx, const loop_predicate &predicate);
+/* Launches a kernel that runs the scalar update, unless the loop has ended (loop.cu). */
+tess_status gpu_run_scalar_update(tess_context *ctx, tess_scalar_update scalar, tess_loop_state *state);
 
-/* A gate without a pending reduction, for kernels that have no registers to spare for one: where there is one, a small
-   kernel finishes it first. */
-static inline tess_status open_settled_gate(tess_context *ctx, tess_loop_state *state, bool finishing, loop_gate *gate)
+/* A predicate without a pending reduction, for kernels that have no registers to spare for one: where there is one, a
+   small kernel finishes it first. */
+static inline tess_status make_settled_predicate(tess_context *ctx, tess_loop_state *state, bool finishing,
+                                                 loop_predicate *predicate)
 {
     tess_status status = TESS_SUCCESS;
 
-    *gate = open_gate(ctx, state, finishing);
-    if (gate->pending.ndots > 0) {
-        status = gpu_settle(ctx, *gate);
-        *gate = open_gate(ctx, state, finishing);
+    *predicate = make_predicate(ctx, state, finishing);
+    if (predicate->pending.ndots > 0) {
+        status = gpu_settle(ctx, *predicate);
+        *predicate = make_predicate(ctx, state, finishing);
     }
     return status;
 }
 
-static inline tess_status open_settled_gate(tess_context *ctx, tess_loop_state *state, loop_gate *gate)
+static inline tess_status make_settled_predicate(tess_context *ctx, tess_loop_state *state, loop_predicate *predicate)
 {
-    return open_settled_gate(ctx, state, false, gate);
+    return make_settled_predicate(ctx, state, false, predicate);
 }
 
-/* Fills the target for a kernel of `blocks` blocks with ndots sums; call it after open_gate. While a loop is recorded the
-   reduction becomes the pending one; partial sums then take turns between two halves of their room, since the kernel still
-   reads those of the one before. */
-static inline tess_status prepare_reduction(tess_context *ctx, int64_t blocks, int ndots, tess_step step,
+/* Fills the target for a kernel of `blocks` blocks with ndots sums; call it after make_predicate. While a loop is
+   recorded the reduction becomes the pending one; partial sums then take turns between two halves of their workspace,
+   since the kernel still reads those of the one before. */
+static inline tess_status prepare_reduction(tess_context *ctx, int64_t blocks, int ndots, tess_scalar_update scalar,
                                             tess_loop_state *state, reduce_target *target)
 {
     gpu_state *gpu = gpu_state_of(ctx);
@@ -248,7 +252,7 @@ static inline tess_status prepare_reduction(tess_context *ctx, int64_t blocks, i
 
     target->ticket = deferred ? NULL : gpu->ticket;
     target->state = state;
-    target->step = ndots > 0 ? step : TESS_STEP_NONE;
+    target->scalar = ndots > 0 ? scalar : TESS_SCALAR_NONE;
     target->ndots = ndots;
     target->partials = NULL;
     if (ndots == 0) { return TESS_SUCCESS; }
@@ -259,15 +263,15 @@ static inline tess_status prepare_reduction(tess_context *ctx, int64_t blocks, i
     gpu->pending.partials = target->partials;
     gpu->pending.count = (unsigned)blocks;
     gpu->pending.ndots = ndots;
-    gpu->pending.step = step;
+    gpu->pending.scalar = scalar;
     return TESS_SUCCESS;
 }
 
-/* After the launch that the target was for, of that status: runs the scalar step where no kernel to come does. */
+/* After the launch that the target was for, of that status: runs the scalar update where no kernel to come does. */
 static inline tess_status end_reduction(tess_context *ctx, tess_status launched, const reduce_target &target)
 {
-    if (launched != TESS_SUCCESS || !target.ticket || target.step == TESS_STEP_NONE) { return launched; }
-    return gpu_run_step(ctx, target.step, target.state);
+    if (launched != TESS_SUCCESS || !target.ticket || target.scalar == TESS_SCALAR_NONE) { return launched; }
+    return gpu_run_scalar_update(ctx, target.scalar, target.state);
 }
 
 #endif

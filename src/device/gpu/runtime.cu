@@ -22,13 +22,13 @@ tess_status gpu_check_wait(tess_context *ctx, GPU(Error_t) error, const char *do
     const gpu_state *state = gpu_state_of(ctx);
     tess_status status = gpu_check(ctx, error, doing);
 
-    if (status != TESS_SUCCESS || *state->notice == 0) { return status; }
-    *state->notice = 0;
-    status = ctx->backend->zero(ctx, state->patience.failure, sizeof *state->patience.failure);
+    if (status != TESS_SUCCESS || *state->timed_out == 0) { return status; }
+    *state->timed_out = 0;
+    status = ctx->backend->zero(ctx, state->timeout.failure, sizeof *state->timeout.failure);
     if (status != TESS_SUCCESS) { return status; }
     return tess_fail(ctx, TESS_DEVICE, "choose a preconditioner without triangular solves",
                      "a block of a triangular solve or of incomplete factors waited %g s for another on %s",
-                     1e-9 * (double)state->patience.nanoseconds, ctx->device_name);
+                     1e-9 * (double)state->timeout.nanoseconds, ctx->device_name);
 }
 
 tess_status gpu_check_launch(tess_context *ctx, const char *kernel)
@@ -53,9 +53,9 @@ static tess_status choose_device(const tess_context_options *options, int *devic
     return *device < count ? TESS_SUCCESS : TESS_NO_DEVICE;
 }
 
-/* Bytes: below SPARE_SMALL allocations are powers of two, below SPARE_LARGE multiples of SPARE_SMALL, above of that. One byte in SPARE_SHARE
-   of the device may be spare. */
-enum { SPARE_SMALL = 1 << 16, SPARE_LARGE = 1 << 20, SPARE_SHARE = 16 };
+/* Bytes: below POOL_SMALL allocations are powers of two, below POOL_LARGE multiples of POOL_SMALL, above of that. One
+   byte in POOL_SHARE of the device may be spare. */
+enum { POOL_SMALL = 1 << 16, POOL_LARGE = 1 << 20, POOL_SHARE = 16 };
 
 tess_status gpu_allocate_mapped(tess_context *ctx, size_t bytes, gpu_mapped *out)
 {
@@ -72,19 +72,19 @@ cleanup:
     return status;
 }
 
-static tess_status make_patience(tess_context *ctx, gpu_state *state)
+static tess_status make_timeout(tess_context *ctx, gpu_state *state)
 {
-    gpu_mapped notice = {NULL, NULL};
+    gpu_mapped timed_out = {NULL, NULL};
     tess_status status = TESS_SUCCESS;
 
-    state->patience.nanoseconds = TESS_PATIENCE_NANOSECONDS;
-    TESS_TRY(gpu_allocate_mapped(ctx, sizeof(int32_t), &notice));
-    state->notice = (volatile int32_t *)notice.host;
-    *state->notice = 0;
-    state->patience.notice = (int32_t *)notice.device;
-    state->patience.failure = (uint64_t *)ctx->backend->allocate(ctx, sizeof(uint64_t));
-    if (!state->patience.failure) { return TESS_OUT_OF_DEVICE_MEMORY; }
-    status = ctx->backend->zero(ctx, state->patience.failure, sizeof(uint64_t));
+    state->timeout.nanoseconds = TESS_WAIT_TIMEOUT_NANOSECONDS;
+    TESS_TRY(gpu_allocate_mapped(ctx, sizeof(int32_t), &timed_out));
+    state->timed_out = (volatile int32_t *)timed_out.host;
+    *state->timed_out = 0;
+    state->timeout.timed_out = (int32_t *)timed_out.device;
+    state->timeout.failure = (uint64_t *)ctx->backend->allocate(ctx, sizeof(uint64_t));
+    if (!state->timeout.failure) { return TESS_OUT_OF_DEVICE_MEMORY; }
+    status = ctx->backend->zero(ctx, state->timeout.failure, sizeof(uint64_t));
 cleanup:
     return status;
 }
@@ -97,7 +97,7 @@ static tess_status fill_state(tess_context *ctx, const tess_context_options *opt
     TESS_TRY(gpu_check(ctx, GPU(GetDeviceProperties)(&properties, state->device), "reading device properties"));
     state->multiprocessors = properties.multiProcessorCount;
     state->shared_bytes = (int64_t)GPU_SHARED_PER_MULTIPROCESSOR(properties);
-    state->spares.limit = properties.totalGlobalMem / SPARE_SHARE;
+    state->pool.limit = properties.totalGlobalMem / POOL_SHARE;
     state->shared_bytes_per_block = (int64_t)GPU_SHARED_PER_BLOCK(properties);
     state->can_overlap = properties.major >= GPU_OVERLAP_CAPABILITY;
     snprintf(ctx->device_name, sizeof ctx->device_name, "%s", properties.name);
@@ -111,7 +111,7 @@ static tess_status fill_state(tess_context *ctx, const tess_context_options *opt
     if (!state->ticket) { return TESS_OUT_OF_DEVICE_MEMORY; }
     TESS_TRY(ctx->backend->zero(ctx, state->ticket, sizeof(unsigned)));
     TESS_TRY(gpu_allocate_mapped(ctx, GPU_MAPPED_BYTES, &state->mapped));
-    status = make_patience(ctx, state);
+    status = make_timeout(ctx, state);
 cleanup:
     return status;
 }
@@ -134,23 +134,23 @@ cleanup:
     return status;
 }
 
-static void release_room(tess_context *ctx, gpu_room *room)
+static void release_workspace(tess_context *ctx, gpu_workspace *workspace)
 {
-    tess_device_release(ctx, room->memory, room->bytes, 1);
-    for (int r = 0; r < room->nretired; r++) {
-        tess_device_release(ctx, room->retired[r], room->retired_bytes[r], 1);
+    tess_device_release(ctx, workspace->memory, workspace->bytes, 1);
+    for (int r = 0; r < workspace->nretired; r++) {
+        tess_device_release(ctx, workspace->retired[r], workspace->retired_bytes[r], 1);
     }
 }
 
-/* ---- spares ---- */
+/* ---- the pool ---- */
 
-/* What is allocated for so many bytes: few sizes, so that spares fit. */
+/* What is allocated for so many bytes: few sizes, so that what is in the pool fits. */
 static size_t capacity_of(size_t bytes)
 {
-    const size_t unit = bytes < SPARE_LARGE ? SPARE_SMALL : SPARE_LARGE;
+    const size_t unit = bytes < POOL_LARGE ? POOL_SMALL : POOL_LARGE;
     size_t power = GPU_ALLOCATION_UNIT;
 
-    if (bytes > SPARE_SMALL) { return (bytes + unit - 1) / unit * unit; }
+    if (bytes > POOL_SMALL) { return (bytes + unit - 1) / unit * unit; }
     while (power < bytes) {
         power *= 2;
     }
@@ -163,24 +163,24 @@ static size_t lines_of(size_t bytes)
     return (bytes + GPU_ALLOCATION_UNIT - 1) / GPU_ALLOCATION_UNIT * GPU_ALLOCATION_UNIT;
 }
 
-static void *take_spare(gpu_spares *spares, int i)
+static void *take_from_pool(gpu_pool *pool, int i)
 {
-    void *memory = spares->memory[i];
+    void *memory = pool->memory[i];
 
-    spares->held -= spares->bytes[i];
-    spares->count -= 1;
-    for (; i < spares->count; i++) {
-        spares->memory[i] = spares->memory[i + 1];
-        spares->bytes[i] = spares->bytes[i + 1];
+    pool->held -= pool->bytes[i];
+    pool->count -= 1;
+    for (; i < pool->count; i++) {
+        pool->memory[i] = pool->memory[i + 1];
+        pool->bytes[i] = pool->bytes[i + 1];
     }
     return memory;
 }
 
-/* Frees the oldest until `more` bytes have room. */
-static void drop_spares(gpu_spares *spares, size_t more)
+/* Frees the oldest until `more` bytes have space. */
+static void shrink_pool(gpu_pool *pool, size_t more)
 {
-    while (spares->count > 0 && (spares->count == GPU_MOST_SPARES || spares->held + more > spares->limit)) {
-        (void)GPU(Free)(take_spare(spares, 0));
+    while (pool->count > 0 && (pool->count == GPU_MAX_POOLED || pool->held + more > pool->limit)) {
+        (void)GPU(Free)(take_from_pool(pool, 0));
     }
 }
 
@@ -194,17 +194,17 @@ static void close_gpu(tess_context *ctx)
 
         if (state->stream) { (void)GPU(StreamSynchronize)(state->stream); }
         if (state->ticket) { ctx->backend->release(ctx, state->ticket, sizeof(unsigned)); }
-        if (state->patience.failure) { ctx->backend->release(ctx, state->patience.failure, sizeof(uint64_t)); }
-        if (state->notice) { (void)GPU_HOST_FREE((void *)(uintptr_t)state->notice); }
+        if (state->timeout.failure) { ctx->backend->release(ctx, state->timeout.failure, sizeof(uint64_t)); }
+        if (state->timed_out) { (void)GPU_HOST_FREE((void *)(uintptr_t)state->timed_out); }
         if (state->mapped.host) { (void)GPU_HOST_FREE(state->mapped.host); }
         for (int i = 0; i < state->mailboxes; i++) {
             (void)GPU_HOST_FREE(state->mailbox[i].host);
         }
         if (state->recorder) { (void)GPU(StreamDestroy)(state->recorder); }
-        release_room(ctx, &state->partials);
-        release_room(ctx, &state->parts);
-        release_room(ctx, &state->solves);
-        drop_spares(&state->spares, state->spares.limit);
+        release_workspace(ctx, &state->partials);
+        release_workspace(ctx, &state->parts);
+        release_workspace(ctx, &state->solves);
+        shrink_pool(&state->pool, state->pool.limit);
         if (state->owns_stream) { (void)GPU(StreamDestroy)(state->stream); }
     }
     tess_host_release(ctx, state, 1, sizeof *state);
@@ -242,10 +242,10 @@ static tess_status synchronize_gpu(tess_context *ctx)
 static tess_status trim_gpu(tess_context *ctx)
 {
     gpu_scope scope(ctx);
-    gpu_spares *spares = &gpu_state_of(ctx)->spares;
+    gpu_pool *pool = &gpu_state_of(ctx)->pool;
     tess_status status = synchronize_gpu(ctx);
 
-    if (status == TESS_SUCCESS) { drop_spares(spares, spares->limit); }
+    if (status == TESS_SUCCESS) { shrink_pool(pool, pool->limit); }
     return status;
 }
 
@@ -256,14 +256,14 @@ static void *stream_gpu(const tess_context *ctx)
 
 /* ---- memory ---- */
 
-/* NULL: there is no memory, even without spares. */
-static void *allocate_new(gpu_spares *spares, size_t capacity)
+/* NULL: there is no memory, even with an empty pool. */
+static void *allocate_new(gpu_pool *pool, size_t capacity)
 {
     void *pointer = NULL;
 
     if (GPU(Malloc)(&pointer, capacity) == GPU(Success)) { return pointer; }
     (void)GPU(GetLastError)();
-    drop_spares(spares, spares->limit);
+    shrink_pool(pool, pool->limit);
     if (GPU(Malloc)(&pointer, capacity) == GPU(Success)) { return pointer; }
     (void)GPU(GetLastError)();
     return NULL;
@@ -273,15 +273,15 @@ static void *allocate_gpu(tess_context *ctx, size_t bytes)
 {
     gpu_scope scope(ctx);
     const tess_allocator *own = &ctx->device_allocator;
-    gpu_spares *spares = &gpu_state_of(ctx)->spares;
+    gpu_pool *pool = &gpu_state_of(ctx)->pool;
     size_t capacity = capacity_of(bytes);
     void *pointer = NULL;
 
     if (own->allocate) { return own->allocate(own->user, bytes); }
-    for (int i = 0; i < spares->count && !pointer; i++) {
-        if (spares->bytes[i] == capacity) { pointer = take_spare(spares, i); }
+    for (int i = 0; i < pool->count && !pointer; i++) {
+        if (pool->bytes[i] == capacity) { pointer = take_from_pool(pool, i); }
     }
-    if (!pointer) { pointer = allocate_new(spares, capacity); }
+    if (!pointer) { pointer = allocate_new(pool, capacity); }
     if (pointer) { GPU_KEEP_WITHIN(pointer, lines_of(bytes), capacity, gpu_stream_of(ctx)); }
     return pointer;
 }
@@ -290,20 +290,20 @@ static void release_gpu(tess_context *ctx, void *pointer, size_t bytes)
 {
     gpu_scope scope(ctx);
     const tess_allocator *own = &ctx->device_allocator;
-    gpu_spares *spares = &gpu_state_of(ctx)->spares;
+    gpu_pool *pool = &gpu_state_of(ctx)->pool;
     size_t capacity = capacity_of(bytes);
 
     if (own->release) {
         (void)GPU(StreamSynchronize)(gpu_stream_of(ctx)); /* the user's allocator may reuse it at once */
         own->release(own->user, pointer, bytes);
-    } else if (capacity > spares->limit) {
+    } else if (capacity > pool->limit) {
         (void)GPU(Free)(pointer);
     } else { /* whoever gets it uses it after what is queued */
-        drop_spares(spares, capacity);
-        spares->memory[spares->count] = pointer;
-        spares->bytes[spares->count] = capacity;
-        spares->held += capacity;
-        spares->count += 1;
+        shrink_pool(pool, capacity);
+        pool->memory[pool->count] = pointer;
+        pool->bytes[pool->count] = capacity;
+        pool->held += capacity;
+        pool->count += 1;
     }
 }
 
@@ -354,8 +354,8 @@ __global__ static void __launch_bounds__(sizeof(small_bytes))
     if (threadIdx.x < count) { to[threadIdx.x] = from[threadIdx.x]; }
 }
 
-/* What is small goes through memory that the device can write to: the driver copies to others' memory in pieces of its own, and a kernel
-   follows another sooner than a copy does. */
+/* What is small goes through memory that the device can write to: the driver copies to others' memory in pieces of its
+   own, and a kernel follows another sooner than a copy does. */
 static tess_status download_gpu(tess_context *ctx, void *host, const void *device, size_t bytes)
 {
     static const char doing[] = "copying from the device";
@@ -394,43 +394,43 @@ static tess_status zero_gpu(tess_context *ctx, void *pointer, size_t bytes)
     return status == TESS_SUCCESS ? tess_stage_end(ctx, doing) : status;
 }
 
-tess_status gpu_room_reserve(tess_context *ctx, gpu_room *room, int64_t bytes, bool zeroed)
+tess_status gpu_workspace_reserve(tess_context *ctx, gpu_workspace *workspace, int64_t bytes, bool zeroed)
 {
-    int64_t wanted = bytes > 2 * room->bytes ? bytes : 2 * room->bytes;
+    int64_t wanted = bytes > 2 * workspace->bytes ? bytes : 2 * workspace->bytes;
     void *memory = NULL;
     tess_status status = TESS_SUCCESS;
 
-    if (bytes <= room->bytes) { return TESS_SUCCESS; }
+    if (bytes <= workspace->bytes) { return TESS_SUCCESS; }
     status = tess_device_allocate(ctx, wanted, 1, &memory);
     if (status == TESS_SUCCESS && zeroed) { status = ctx->backend->zero(ctx, memory, (size_t)wanted); }
     if (status != TESS_SUCCESS) {
         tess_device_release(ctx, memory, wanted, 1);
         return status;
     }
-    if (room->memory) {
-        room->retired[room->nretired] = room->memory;
-        room->retired_bytes[room->nretired++] = room->bytes;
+    if (workspace->memory) {
+        workspace->retired[workspace->nretired] = workspace->memory;
+        workspace->retired_bytes[workspace->nretired++] = workspace->bytes;
     }
-    room->memory = memory;
-    room->bytes = wanted;
+    workspace->memory = memory;
+    workspace->bytes = wanted;
     return TESS_SUCCESS;
 }
 
 tess_status gpu_partials(tess_context *ctx, int64_t count, double **out)
 {
-    gpu_room *room = &gpu_state_of(ctx)->partials;
-    tess_status status = gpu_room_reserve(ctx, room, count * (int64_t)sizeof(double), false);
+    gpu_workspace *workspace = &gpu_state_of(ctx)->partials;
+    tess_status status = gpu_workspace_reserve(ctx, workspace, count * (int64_t)sizeof(double), false);
 
-    *out = (double *)room->memory;
+    *out = (double *)workspace->memory;
     return status;
 }
 
 tess_status gpu_parts(tess_context *ctx, int64_t count, double **out)
 {
-    gpu_room *room = &gpu_state_of(ctx)->parts;
-    tess_status status = gpu_room_reserve(ctx, room, count * (int64_t)sizeof(double), false);
+    gpu_workspace *workspace = &gpu_state_of(ctx)->parts;
+    tess_status status = gpu_workspace_reserve(ctx, workspace, count * (int64_t)sizeof(double), false);
 
-    *out = (double *)room->memory;
+    *out = (double *)workspace->memory;
     return status;
 }
 

@@ -10,8 +10,9 @@ enum {
     SCAN_SERIES = 5    /* most series at a time */
 };
 
-/* Turns `counts`, a series of `count` numbers for each block, into the sums of those before within a series, plus base[series].
-   totals[series], where it is not NULL, receives the sum of a series and its base. Blocks of SCAN_BLOCK threads. */
+/* Turns `counts`, a series of `count` numbers for each block, into the sums of those before within a series, plus
+   base[series]. totals[series], where it is not NULL, receives the sum of a series and its base. Blocks of SCAN_BLOCK
+   threads. */
 struct series_base {
     int64_t begin[SCAN_SERIES];
 };

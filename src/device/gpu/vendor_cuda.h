@@ -39,8 +39,8 @@ __device__ static inline int64_t gpu_nanoseconds(void)
 /* What lanes of the wave wrote to memory before, the others read after it. */
 #define GPU_SYNC_WAVE() __syncwarp()
 /* Extremes over the wave of a number that is not negative. All lanes take part. */
-#define GPU_WAVE_MOST(value) ((int)__reduce_max_sync(0xffffffffU, (unsigned)(value)))
-#define GPU_WAVE_LEAST(value) ((int)__reduce_min_sync(0xffffffffU, (unsigned)(value)))
+#define GPU_WAVE_MAX(value) ((int)__reduce_max_sync(0xffffffffU, (unsigned)(value)))
+#define GPU_WAVE_MIN(value) ((int)__reduce_min_sync(0xffffffffU, (unsigned)(value)))
 /* The sum, over 16 or 32 neighbouring threads, of numbers up to 2^10. All lanes of the wave take part. */
 template <int GROUP>
 __device__ static inline int gpu_group_sum(int value)
@@ -50,7 +50,8 @@ __device__ static inline int gpu_group_sum(int value)
     return (int)(__reduce_add_sync(0xffffffffU, (unsigned)value << shift) >> shift & 0xffffU);
 }
 
-/* The value, which the compiler no longer knows to be that: what follows from it is worked out again, not kept in registers. */
+/* The value, which the compiler no longer knows to be that: what follows from it is worked out again, not kept in
+ * registers. */
 __device__ static inline uint32_t gpu_unknown(uint32_t value)
 {
     asm("" : "+r"(value));
@@ -82,8 +83,8 @@ __device__ static inline uint32_t gpu_unknown(uint32_t value)
 #endif
 #define GPU_OVERLAP_CAPABILITY 9
 
-/* Loads of what is read once per kernel and never written by it: they leave the first-level cache to others. Any plain type
-   of 1, 2, 4, 8 or 16 bytes. */
+/* Loads of what is read once per kernel and never written by it: they leave the first-level cache to others. Any plain
+   type of 1, 2, 4, 8 or 16 bytes. */
 template <typename T>
 __device__ static inline T gpu_load_once(const T *pointer)
 {
@@ -144,8 +145,8 @@ struct gpu_plain<16> {
     typedef uint4 type;
 };
 
-/* Loads and stores of what nobody needs again before other things have been through the second-level cache: there it goes first. Any
-   plain type of 1, 2, 4, 8 or 16 bytes; the kernel may write what it loads. */
+/* Loads and stores of what nobody needs again before other things have been through the second-level cache: there it
+   goes first. Any plain type of 1, 2, 4, 8 or 16 bytes; the kernel may write what it loads. */
 template <typename T>
 __device__ static inline T gpu_load_streaming(const T *pointer)
 {
@@ -179,9 +180,9 @@ __device__ static inline void gpu_store_whole(T *pointer, const T &value)
 }
 
 /*
- * Copies of whole stretches into shared memory that run on their own (Hopper on): one thread asks for them, all wait for the
- * bytes that the arrival expects. Addresses and sizes are multiples of 16 bytes. Elsewhere GPU_HAS_BULK_COPY is 0, and the
- * threads of a block copy themselves.
+ * Copies of whole stretches into shared memory that run on their own (Hopper on): one thread asks for them, all wait
+ * for the bytes that the arrival expects. Addresses and sizes are multiples of 16 bytes. Elsewhere GPU_HAS_BULK_COPY is
+ * 0, and the threads of a block copy themselves.
  */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define GPU_HAS_BULK_COPY 1
@@ -191,7 +192,8 @@ __device__ static inline void gpu_store_whole(T *pointer, const T &value)
 
 typedef uint64_t gpu_arrival;
 
-/* Shared memory of a multiprocessor, the most that a block may ask for, and what its kernels' own variables take of it at most. */
+/* Shared memory of a multiprocessor, the most that a block may ask for, and what its kernels' own variables take of it
+ * at most. */
 #define GPU_SHARED_PER_MULTIPROCESSOR(properties) ((properties).sharedMemPerMultiprocessor)
 #define GPU_SHARED_PER_BLOCK(properties) ((properties).sharedMemPerBlockOptin)
 #define GPU_STATIC_SHARED 2048
@@ -258,8 +260,8 @@ __device__ static inline unsigned gpu_count_up(unsigned *counter)
     return before;
 }
 
-/* One or two words of a running kernel's other blocks: each 8-byte word is whole, and what is newest in device memory. Two
-   neighbouring words (16-byte aligned) travel together, but may be of different age. They order nothing else. */
+/* One or two words of a running kernel's other blocks: each 8-byte word is whole, and what is newest in device memory.
+   Two neighbouring words (16-byte aligned) travel together, but may be of different age. They order nothing else. */
 template <int N>
 __device__ static inline void gpu_peek(const uint64_t *from, uint64_t (&word)[N])
 {
@@ -294,8 +296,8 @@ __device__ static inline void gpu_publish(uint64_t *to, uint64_t number)
 }
 
 /*
- * Kernels whose blocks wait for each other: all are resident at once, as a grid (a cooperative launch) or as one cluster, which
- * reads and writes the shared memory of its blocks (Hopper on). Elsewhere clusters are never launched.
+ * Kernels whose blocks wait for each other: all are resident at once, as a grid (a cooperative launch) or as one
+ * cluster, which reads and writes the shared memory of its blocks (Hopper on). Elsewhere clusters are never launched.
  */
 #define GPU_HAS_RESIDENT_GRIDS 1
 #define GPU_CLUSTER_CAPABILITY 9
@@ -364,7 +366,8 @@ static inline cudaLaunchConfig_t gpu_launch_config(cudaLaunchAttribute *attribut
     return config;
 }
 
-/* cluster: one cluster of all blocks; else a cooperative launch, which fails where the blocks cannot all be resident. */
+/* cluster: one cluster of all blocks; else a cooperative launch, which fails where the blocks cannot all be resident.
+ */
 template <typename PARAMETER>
 static inline void gpu_launch_resident(void (*kernel)(PARAMETER), bool cluster, unsigned grid, unsigned block,
                                        size_t shared, cudaStream_t stream, const PARAMETER &argument)
@@ -384,7 +387,7 @@ static inline void gpu_launch_resident(void (*kernel)(PARAMETER), bool cluster, 
 
 /* Whether a cluster of so many blocks can be resident. Beyond 8 the kernel must allow it first. */
 template <typename PARAMETER>
-static inline bool gpu_has_room_for_cluster(void (*kernel)(PARAMETER), unsigned blocks, unsigned threads, size_t shared)
+static inline bool gpu_cluster_fits(void (*kernel)(PARAMETER), unsigned blocks, unsigned threads, size_t shared)
 {
     cudaLaunchAttribute attribute = {};
     const cudaLaunchConfig_t config = gpu_launch_config(&attribute, blocks, threads, shared, NULL);
@@ -394,7 +397,7 @@ static inline bool gpu_has_room_for_cluster(void (*kernel)(PARAMETER), unsigned 
     attribute.val.clusterDim.x = blocks;
     attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
     if (cudaOccupancyMaxActiveClusters(&count, kernel, &config) != cudaSuccess) { count = 0; }
-    (void)cudaGetLastError(); /* no room is no error */
+    (void)cudaGetLastError(); /* no space is no error */
     return count > 0;
 }
 
@@ -404,7 +407,8 @@ static inline cudaError_t gpu_allow_large_clusters(void (*kernel)(PARAMETER))
     return cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
 }
 
-/* What depends on this int is computed from here on, not ahead of a loop: for rare branches that would take registers. */
+/* What depends on this int is computed from here on, not ahead of a loop: for rare branches that would take registers.
+ */
 #define GPU_NOT_BEFORE(value) asm volatile("" : "+r"(value))
 
 /* Lets other waves run for about that long. */

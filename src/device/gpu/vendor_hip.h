@@ -16,7 +16,8 @@ typedef uint64_t gpu_lanes; /* of a ballot */
 /* HIP's second bound counts waves of an execution unit, not blocks: it is left to the compiler. */
 #define GPU_LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads)
 
-/* The device's clock, the same on all multiprocessors: 100 MHz. The compiler's pass for the host knows no such function. */
+/* The device's clock, the same on all multiprocessors: 100 MHz. The compiler's pass for the host knows no such
+ * function. */
 __device__ static inline int64_t gpu_nanoseconds(void)
 {
 #if defined(__HIP_DEVICE_COMPILE__)
@@ -54,9 +55,10 @@ __device__ static inline int gpu_wave_extreme(int value)
     }
     return value;
 }
-#define GPU_WAVE_MOST(value) gpu_wave_extreme<true>(value)
-#define GPU_WAVE_LEAST(value) gpu_wave_extreme<false>(value)
-/* The value, which the compiler no longer knows to be that: what follows from it is worked out again, not kept in registers. */
+#define GPU_WAVE_MAX(value) gpu_wave_extreme<true>(value)
+#define GPU_WAVE_MIN(value) gpu_wave_extreme<false>(value)
+/* The value, which the compiler no longer knows to be that: what follows from it is worked out again, not kept in
+ * registers. */
 __device__ static inline uint32_t gpu_unknown(uint32_t value)
 {
     asm("" : "+v"(value));
@@ -141,7 +143,8 @@ __device__ static inline unsigned gpu_count_up(unsigned *counter)
     return __hip_atomic_fetch_add(counter, 1U, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_AGENT);
 }
 
-/* One or two words of a running kernel's other blocks: each 8-byte word is whole, and what is newest in device memory. */
+/* One or two words of a running kernel's other blocks: each 8-byte word is whole, and what is newest in device memory.
+ */
 template <int N>
 __device__ static inline void gpu_peek(const uint64_t *from, uint64_t (&word)[N])
 {
@@ -161,7 +164,8 @@ __device__ static inline void gpu_post(uint64_t *to, const uint64_t (&word)[N])
 /* No kernels whose blocks wait for each other: nothing here could try them. */
 #define GPU_HAS_RESIDENT_GRIDS 0
 
-/* What depends on this int is computed from here on, not ahead of a loop: for rare branches that would take registers. */
+/* What depends on this int is computed from here on, not ahead of a loop: for rare branches that would take registers.
+ */
 #define GPU_NOT_BEFORE(value) asm volatile("" : "+v"(value))
 
 /* Lets other waves run for a while. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waits for another block of the same kernel. Who is waited for has begun, so that waits end by themselves; should one not, it
- * ends by the clock, the others see that, and the host says so when it next waits for the stream. Barriers of blocks and clusters and
- * arrivals of bulk copies are not here: the device itself completes them.
+ * Waits for another block of the same kernel. Who is waited for has begun, so that waits end by themselves; should one
+ * not, it ends by the clock, the others see that, and the host says so when it next waits for the stream. Barriers of
+ * blocks and clusters and arrivals of bulk copies are not here: the device itself completes them.
  */
 #ifndef TESS_BACKEND_GPU_WAIT_CUH
 #define TESS_BACKEND_GPU_WAIT_CUH
@@ -33,22 +33,22 @@ struct gpu_wait {
 };
 
 /* The same, and if not, then everybody knows. */
-__device__ static inline bool goes_on(const gpu_patience &patience, gpu_wait *wait)
+__device__ static inline bool goes_on(const gpu_timeout &timeout, gpu_wait *wait)
 {
     const uint64_t yes[1] = {1};
 
-    if (wait->goes_on(patience.nanoseconds, patience.failure)) { return true; }
-    gpu_post(patience.failure, yes);
-    *(volatile int32_t *)patience.notice = 1;
+    if (wait->goes_on(timeout.nanoseconds, timeout.failure)) { return true; }
+    gpu_post(timeout.failure, yes);
+    *(volatile int32_t *)timeout.timed_out = 1;
     return false;
 }
 
 /* Whether somebody gave up, in this kernel or in one before: what is computed now is for nothing. */
-__device__ static inline bool has_failed(const gpu_patience &patience)
+__device__ static inline bool has_failed(const gpu_timeout &timeout)
 {
     uint64_t failed[1];
 
-    gpu_peek(patience.failure, failed);
+    gpu_peek(timeout.failure, failed);
     return failed[0] != 0;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The passes of CG that are all of its time but the products, on the GPU: two elements at a time in loads of 16 bytes, the next ones on their
- * way while the last are worked on, and the first before the scalars of the loop are known. What is not read again before
- * other vectors have been through the second-level cache leaves it first; what the next kernel reads stays.
+ * The passes of CG that are all of its time but the products, on the GPU: two elements at a time in loads of 16 bytes,
+ * the next ones on their way while the last are worked on, and the first before the scalars of the loop are known. What
+ * is not read again before other vectors have been through the second-level cache leaves it first; what the next kernel
+ * reads stays.
  */
 #ifndef TESS_DENSE_WIDE_PASS_CUH
 #define TESS_DENSE_WIDE_PASS_CUH
@@ -11,17 +12,17 @@
 
 #include <tessera/storage.cuh> /* after the vendor's header: HIP declares memcpy for the device there */
 
-/* Which vectors a pass reads (inputs), and reads and writes (outputs); one without inputs has no wide pass. STREAMED_INPUTS,
-   STREAMED_OUTPUTS: bits of those that are not kept in the cache. */
+/* Which vectors a pass reads (inputs), and reads and writes (outputs); one without inputs has no wide pass.
+   STREAMED_INPUTS, STREAMED_OUTPUTS: bits of those that are not kept in the cache. */
 template <tess_fused_op OP>
 struct wide_shape {
     static constexpr int INPUTS = 0;
 };
 
 /*
- * What may be tried, here and in wide_tuning. BACKWARD: from the end of the vectors to their beginning, so that a pass begins with
- * what the one before it touched last: a product goes forward, and so does what follows it, since an order of its own
- * would change the rounding of its sums.
+ * What may be tried, here and in wide_tuning. BACKWARD: from the end of the vectors to their beginning, so that a pass
+ * begins with what the one before it touched last: a product goes forward, and so does what follows it, since an order
+ * of its own would change the rounding of its sums.
  */
 template <>
 struct wide_shape<TESS_FUSED_CG_RESIDUAL> { /* q is done with; r is read by the next kernel */
@@ -37,8 +38,8 @@ struct wide_shape<TESS_FUSED_CG_DIRECTION> { /* z and x are not read by the prod
     static constexpr bool BACKWARD = true;
 };
 
-/* DEPTH: loads of each vector that a thread has on their way. BLOCKS: blocks per multiprocessor that registers must allow, and as many
-   as there are. */
+/* DEPTH: loads of each vector that a thread has on their way. BLOCKS: blocks per multiprocessor that registers must
+   allow, and as many as there are. */
 struct wide_tuning {
     static constexpr int DEPTH = 2;
     static constexpr int BLOCKS = 4;

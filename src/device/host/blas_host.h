@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The BLAS operations over one block on the host, in the arithmetic REAL (NAMED(f) is f's name for it, WIDENS_FP32 whether it
- * is wider than FP32). Included once per
- * arithmetic, so without a guard. Operands in another precision than REAL pass strip by strip through arrays that stay in the
- * first-level cache, so that every precision has a vectorised loop and mixed operands need none of their own.
+ * The BLAS operations over one block on the host, in the arithmetic REAL (NAMED(f) is f's name for it, WIDENS_FP32
+ * whether it is wider than FP32). Included once per arithmetic, so without a guard. Operands in another precision than
+ * REAL pass strip by strip through arrays that stay in the first-level cache, so that every precision has a vectorised
+ * loop and mixed operands need none of their own.
  */
 #include "device/blas_bodies.h"
 
@@ -49,14 +49,14 @@ static inline __attribute__((always_inline)) void NAMED(run_block)(tess_fused_op
                                                                    double *dots)
 {
     const bool in_place = tess_storage_bytes(f->y.precision) == sizeof(REAL);
-    /* FP32 storage is the commonest of the narrow ones: converted as it is used, it needs no room. */
+    /* FP32 storage is the commonest of the narrow ones: converted as it is used, it needs no space. */
     const bool narrow = WIDENS_FP32 && f->x.precision == TESS_PRECISION_FP32 &&
                         (operands == 1 || f->y.precision == TESS_PRECISION_FP32);
-    REAL x_room[STRIP], y_room[STRIP], sums[LANES] = {0};
+    REAL x_workspace[STRIP], y_workspace[STRIP], sums[LANES] = {0};
 
     for (int64_t first = begin; first < end; first += STRIP) {
         int count = end - first < STRIP ? (int)(end - first) : STRIP;
-        REAL *result = ndots > 0 ? NULL : in_place ? (REAL *)f->result + first : y_room;
+        REAL *result = ndots > 0 ? NULL : in_place ? (REAL *)f->result + first : y_workspace;
 
         if (narrow) {
             const float *x = (const float *)f->x.data + first;
@@ -64,8 +64,8 @@ static inline __attribute__((always_inline)) void NAMED(run_block)(tess_fused_op
 
             NAMED(run_narrow_strip)(op, (REAL)f->a, (REAL)f->b, count, x, y, result, sums);
         } else {
-            const REAL *x = NAMED(host_read)(f->x, first, count, x_room);
-            const REAL *y = operands == 2 ? NAMED(host_read)(f->y, first, count, y_room) : x;
+            const REAL *x = NAMED(host_read)(f->x, first, count, x_workspace);
+            const REAL *y = operands == 2 ? NAMED(host_read)(f->y, first, count, y_workspace) : x;
 
             NAMED(run_strip)(op, (REAL)f->a, (REAL)f->b, count, x, y, result, sums);
         }

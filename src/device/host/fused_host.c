@@ -5,7 +5,8 @@
 
 #include <tessera/codec.h>
 
-/* Values that a BLAS operation decodes at a time, and its running sums: as many as eight vectors of two or two of eight. */
+/* Values that a BLAS operation decodes at a time, and its running sums: as many as eight vectors of two or two of
+ * eight. */
 enum { STRIP = 256, LANES = 16 };
 
 #define REAL double
@@ -25,7 +26,8 @@ enum { STRIP = 256, LANES = 16 };
 
 typedef void (*fused_block)(const tess_fused *op, tess_scalars scalars, int64_t begin, int64_t end, double *dots);
 
-/* One function per pass of the solvers: elements begin .. end - 1, with two running sums that the compiler may vectorise. */
+/* One function per pass of the solvers: elements begin .. end - 1, with two running sums that the compiler may
+ * vectorise. */
 #define TESS_FUSED(NAME, function, ndots)                                                                              \
     static void block_##function(const tess_fused *op, tess_scalars scalars, int64_t begin, int64_t end, double *dots) \
     {                                                                                                                  \
@@ -107,6 +109,6 @@ tess_status host_fused(tess_context *ctx, const tess_fused *op)
     if (ndots > 0 && op->arithmetic == TESS_ARITHMETIC_FP32 && nblocks > 0) {
         nblocks = add_in_fp32(partials, nblocks);
     }
-    if (ndots > 0) { host_finish_reduction(partials, nblocks, ndots, op->step, op->state); }
+    if (ndots > 0) { host_finish_reduction(partials, nblocks, ndots, op->scalar, op->state); }
     return TESS_SUCCESS;
 }

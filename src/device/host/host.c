@@ -43,12 +43,12 @@ tess_status host_partials(tess_context *ctx, int64_t count, double **out)
     tess_status status = TESS_SUCCESS;
 
     if (count > state->capacity) {
-        double *room = NULL;
+        double *workspace = NULL;
 
-        status = tess_host_allocate(ctx, count, sizeof *room, (void **)&room);
+        status = tess_host_allocate(ctx, count, sizeof *workspace, (void **)&workspace);
         if (status != TESS_SUCCESS) { return status; }
         tess_host_release(ctx, state->partials, state->capacity, sizeof(double));
-        state->partials = room;
+        state->partials = workspace;
         state->capacity = count;
     }
     *out = state->partials;
@@ -113,12 +113,12 @@ static tess_status random_host(tess_context *ctx, int64_t n, uint64_t seed, doub
 /* Values first .. first + count - 1, through FP64, which holds every precision. */
 static void convert_run(tess_operand from, tess_precision to, void *destination, int64_t first, int count)
 {
-    double room[CONVERT_RUN];
+    double workspace[CONVERT_RUN];
 
     if (to == TESS_PRECISION_FP64) {
         (void)host_read_fp64(from, first, count, (double *)destination + first);
     } else {
-        const double *values = host_read_fp64(from, first, count, room);
+        const double *values = host_read_fp64(from, first, count, workspace);
 
         host_write_fp64(to, destination, first, count, values);
     }

@@ -10,8 +10,8 @@ enum { HOST_BLOCK = 4096 };
 /* Loops with no more elements or nonzeros than this run on the calling thread: waking others would take longer. */
 enum { HOST_SERIAL_WORK = 16384 };
 
-/* Threads for so much work: one, or all. OpenMP's runtimes end threads for a smaller number and begin them again for a larger one,
-   which takes longer than those too many do. */
+/* Threads for so much work: one, or all. OpenMP's runtimes end threads for a smaller number and begin them again for a
+   larger one, which takes longer than those too many do. */
 static inline int host_threads_for(const tess_context *ctx, int64_t work)
 {
     return work > HOST_SERIAL_WORK ? ctx->threads : 1;
@@ -28,18 +28,21 @@ static inline int host_threads_for(const tess_context *ctx, int64_t work)
 #define HOST_CLONES
 #endif
 
-/* `count` values of an array from value `first` on, decoded: into `room`, or where they are if they need no decoding. */
-const double *host_read_fp64(tess_operand from, int64_t first, int count, double *room);
-const float *host_read_fp32(tess_operand from, int64_t first, int count, float *room);
+/* `count` values of an array from value `first` on, decoded: into `workspace`, or where they are if they need no
+ * decoding. */
+const double *host_read_fp64(tess_operand from, int64_t first, int count, double *workspace);
+const float *host_read_fp32(tess_operand from, int64_t first, int count, float *workspace);
 /* The reverse: encodes `count` values to the places from `first` on. */
 void host_write_fp64(tess_precision precision, void *to, int64_t first, int count, const double *values);
 void host_write_fp32(tess_precision precision, void *to, int64_t first, int count, const float *values);
 
-/* Room for `count` partial sums, kept by the context between calls. */
+/* Space for `count` partial sums, kept by the context between calls. */
 tess_status host_partials(tess_context *ctx, int64_t count, double **out);
 
-/* Adds ndots rows of `count` partial sums in order (partials[k * count + i]), stores them in the state and runs the step. */
-void host_finish_reduction(const double *partials, int64_t count, int ndots, tess_step step, tess_loop_state *state);
+/* Adds ndots rows of `count` partial sums in order (partials[k * count + i]), stores them in the state and runs the
+ * scalar update. */
+void host_finish_reduction(const double *partials, int64_t count, int ndots, tess_scalar_update scalar,
+                           tess_loop_state *state);
 
 /* Whether an operation must run in the loop's present phase; a skipped one completes the phase FINISHING. */
 bool host_enter(tess_loop_state *state, bool finishing, bool reduces);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "device/host/host.h"
-#include "device/run_step.h"
+#include "device/run_scalar_update.h"
 
 bool host_enter(tess_loop_state *state, bool finishing, bool reduces)
 {
@@ -13,7 +13,8 @@ bool host_enter(tess_loop_state *state, bool finishing, bool reduces)
     return false;
 }
 
-void host_finish_reduction(const double *partials, int64_t count, int ndots, tess_step step, tess_loop_state *state)
+void host_finish_reduction(const double *partials, int64_t count, int ndots, tess_scalar_update scalar,
+                           tess_loop_state *state)
 {
     for (int k = 0; k < ndots; k++) {
         double sum = 0.0;
@@ -23,7 +24,7 @@ void host_finish_reduction(const double *partials, int64_t count, int ndots, tes
         }
         state->dots[k] = sum;
     }
-    run_step(step, state);
+    run_scalar_update(scalar, state);
 }
 
 static void report_progress(const tess_loop *loop)

@@ -75,7 +75,8 @@ static const write_function writes_fp32[] = {TESS_PRECISION_LIST(WRITE_FP32)};
 #undef WRITE_FP64
 #undef WRITE_FP32
 
-/* Asks for the values that follow: hardware prefetchers lose a stream that is read in bursts, with work between them. */
+/* Asks for the values that follow: hardware prefetchers lose a stream that is read in bursts, with work between them.
+ */
 static void prefetch_next(tess_operand from, int64_t first, int count)
 {
     size_t bytes = tess_storage_bytes(from.precision);
@@ -86,20 +87,20 @@ static void prefetch_next(tess_operand from, int64_t first, int count)
     }
 }
 
-const double *host_read_fp64(tess_operand from, int64_t first, int count, double *room)
+const double *host_read_fp64(tess_operand from, int64_t first, int count, double *workspace)
 {
     if (from.precision == TESS_PRECISION_FP64) { return (const double *)from.data + first; }
     prefetch_next(from, first, count);
-    reads_fp64[from.precision](from.data, first, count, room);
-    return room;
+    reads_fp64[from.precision](from.data, first, count, workspace);
+    return workspace;
 }
 
-const float *host_read_fp32(tess_operand from, int64_t first, int count, float *room)
+const float *host_read_fp32(tess_operand from, int64_t first, int count, float *workspace)
 {
     if (from.precision == TESS_PRECISION_FP32) { return (const float *)from.data + first; }
     prefetch_next(from, first, count);
-    reads_fp32[from.precision](from.data, first, count, room);
-    return room;
+    reads_fp32[from.precision](from.data, first, count, workspace);
+    return workspace;
 }
 
 void host_write_fp64(tess_precision precision, void *to, int64_t first, int count, const double *values)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The format CSR: products of compressed sparse rows (matrix/assembled.h) in any precision, alone and as parts of other formats. */
+/* The format CSR: products of compressed sparse rows (matrix/assembled.h) in any precision, alone and as parts of other
+ * formats. */
 #ifndef TESS_FORMAT_CSR_CSR_H
 #define TESS_FORMAT_CSR_CSR_H
 
@@ -9,32 +10,35 @@
 extern "C" {
 #endif
 
-/* One of at most TESS_MOST_LEVELS + 1 parts of a matrix. */
+/* One of at most TESS_MAX_LEVELS + 1 parts of a matrix. */
 typedef struct csr_part {
     csr_view view;
     csr_plan *plan;
 } csr_part;
 
 /*
- * The plan of a product by layers. Layers are 2 to TESS_MOST_LEVELS parts over all rows of a matrix and in their order, of different
- * precisions, without scales, each with offsets from 0; the matrix is their sum.
+ * The plan of a product by layers. Layers are 2 to TESS_MAX_LEVELS parts over all rows of a matrix and in their order,
+ * of different precisions, without scales, each with offsets from 0; the matrix is their sum.
  */
 typedef struct csr_layers csr_layers;
 
 /* What a device supplies for CSR. */
 typedef struct csr_ops {
-    /* Plans of `count` matrices, or of as many parts of one, at most TESS_MOST_LEVELS + 1; NULL all of them on failure. */
+    /* Plans of `count` matrices, or of as many parts of one, at most TESS_MAX_LEVELS + 1; NULL all of them on failure.
+     */
     tess_status (*make_plans)(tess_context *ctx, int count, const csr_view *const *views, csr_plan **out);
     void (*free_plan)(tess_context *ctx, csr_plan *plan);
     tess_status (*spmv)(tess_context *ctx, const csr_view *view, const csr_plan *plan, const tess_spmv_args *args);
-    /* What products by parts need beyond the parts' plans, once these are made; NULL: nothing. It belongs to the first plan. */
+    /* What products by parts need beyond the parts' plans, once these are made; NULL: nothing. It belongs to the first
+     * plan. */
     tess_status (*prepare_parts)(tess_context *ctx, int count, const csr_part *parts);
     /* The product of a matrix in parts, which own disjoint rows of y. All offsets have the same width. */
     tess_status (*spmv_parts)(tess_context *ctx, int count, const csr_part *parts, const tess_spmv_args *args);
     /* NULL on failure. */
     tess_status (*make_layers)(tess_context *ctx, int count, const csr_view *layers, csr_layers **out);
     void (*free_layers)(tess_context *ctx, csr_layers *plan);
-    /* The product of a matrix in layers, in one pass over its rows: sums go from layer to layer. All offsets have the same width. */
+    /* The product of a matrix in layers, in one pass over its rows: sums go from layer to layer. All offsets have the
+     * same width. */
     tess_status (*spmv_layers)(tess_context *ctx, int count, const csr_view *layers, const csr_layers *plan,
                                const tess_spmv_args *args);
     /* values[k] = source[from[k]] for k < n */

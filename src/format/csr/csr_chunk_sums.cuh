@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a block of threads does with a chunk of a CSR matrix (csr_product.cuh): sums of its rows from shared memory, or products of
- * its nonzeros and then sums of them; long rows. Every sum has a fixed order.
+ * What a block of threads does with a chunk of a CSR matrix (csr_product.cuh): sums of its rows from shared memory, or
+ * products of its nonzeros and then sums of them; long rows. Every sum has a fixed order.
  */
 #ifndef TESS_FORMAT_CSR_CSR_CHUNK_SUMS_CUH
 #define TESS_FORMAT_CSR_CSR_CHUNK_SUMS_CUH
@@ -43,8 +43,8 @@ static inline matrix_argument make_matrix_argument(const csr_view *v, const csr_
 }
 
 /*
- * Where rows of a chunk begin, by offsets of 32 bits or of 64. A chunk has far fewer nonzeros than 2^32: the lower words of offsets
- * tell how far they are apart, and one kernel is enough for both.
+ * Where rows of a chunk begin, by offsets of 32 bits or of 64. A chunk has far fewer nonzeros than 2^32: the lower
+ * words of offsets tell how far they are apart, and one kernel is enough for both.
  */
 struct row_offsets {
     const uint32_t *word; /* of the first row */
@@ -124,9 +124,9 @@ struct staged_chunk {
 };
 
 /*
- * The products of a thread's elements of a row, `count` of them, WIDTH apart; there are `rest` elements in the row from the
- * first on. All elements of x that fit into registers are asked for before the first is used: for that, loads and sums must not
- * share conditions, since predicates are few; so the second asks for the same in another way.
+ * The products of a thread's elements of a row, `count` of them, WIDTH apart; there are `rest` elements in the row from
+ * the first on. All elements of x that fit into registers are asked for before the first is used: for that, loads and
+ * sums must not share conditions, since predicates are few; so the second asks for the same in another way.
  */
 template <int WIDTH, typename VALUE, typename FACTOR>
 __device__ static inline double sum_elements(const int32_t *column, const VALUE *value, const FACTOR *x, int count,
@@ -193,8 +193,8 @@ __device__ static inline void sum_by_rows(const char *stage, const staged_chunk 
     }
 }
 
-/* Place of product k in shared memory: one place in 17 is skipped, so that rows of 8, 16 or 32 nonzeros do not all start in
-   the same bank. */
+/* Place of product k in shared memory: one place in 17 is skipped, so that rows of 8, 16 or 32 nonzeros do not all
+   start in the same bank. */
 __host__ __device__ static inline unsigned skewed(unsigned k)
 {
     return k + k / 16U;
@@ -342,9 +342,9 @@ struct nonzero_batch {
 };
 
 /*
- * The products of nonzeros `begin` to begin + count - 1. Places are counted from an aligned start, so that each wave's loads are
- * aligned; the first ones may belong to the chunk before: their products are made, and not used. `enter` is called when the first
- * loads are on their way; where it says no, nothing else happens and the result is false.
+ * The products of nonzeros `begin` to begin + count - 1. Places are counted from an aligned start, so that each wave's
+ * loads are aligned; the first ones may belong to the chunk before: their products are made, and not used. `enter` is
+ * called when the first loads are on their way; where it says no, nothing else happens and the result is false.
  */
 template <typename VALUE, typename FACTOR, typename ENTER>
 __device__ static __forceinline__ bool multiply_nonzeros(const matrix_argument &m, int64_t begin, int count,

@@ -168,8 +168,8 @@ static void release_transpose(tess_context *ctx, const csr_view *v, transpose_ar
 }
 
 /*
- * Made on the host at the first transposed product, then kept: a product by scattering would need atomics, and with them
- * lose its fixed order of summation. Costs one more copy of the matrix, and 8 bytes per entry to renew it.
+ * Made on the host at the first transposed product, then kept: a product by scattering would need atomics, and with
+ * them lose its fixed order of summation. Costs one more copy of the matrix, and 8 bytes per entry to renew it.
  */
 static tess_status make_transpose(const tess_matrix *a, csr_storage *s)
 {

@@ -103,8 +103,9 @@ double csr_host_long_row_sum(const csr_view *v, const csr_plan *p, const tess_sp
 /* ---- products ---- */
 
 /*
- * What a chunk does besides y = A x: the common cases have no tests in their loop over rows. PART: of a matrix in parts, with
- * all that these may ask for; LOW_PART: the same with products in FP32. LOW: FP32 vectors; STEP: of a polynomial, in FP64.
+ * What a chunk does besides y = A x: the common cases have no tests in their loop over rows. PART: of a matrix in
+ * parts, with all that these may ask for; LOW_PART: the same with products in FP32. LOW: FP32 vectors; STEP: of a
+ * polynomial, in FP64.
  */
 typedef enum chunk_epilogue {
     GENERAL,
@@ -262,7 +263,7 @@ static tess_status spmv(tess_context *ctx, const csr_view *v, const csr_plan *p,
         p->partials[p->nchunks + c] = dots[1];
     }
     if (reduction->ndots > 0) {
-        host_finish_reduction(p->partials, p->nchunks, reduction->ndots, reduction->step, reduction->state);
+        host_finish_reduction(p->partials, p->nchunks, reduction->ndots, reduction->scalar, reduction->state);
     }
     return TESS_SUCCESS;
 }
@@ -327,7 +328,7 @@ static tess_status spmv_parts(tess_context *ctx, int count, const csr_part *part
         partials[nchunks + c] = dots[1];
     }
     if (reduction->ndots > 0) {
-        host_finish_reduction(partials, nchunks, reduction->ndots, reduction->step, reduction->state);
+        host_finish_reduction(partials, nchunks, reduction->ndots, reduction->scalar, reduction->state);
     }
     return TESS_SUCCESS;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products on the GPU of CSR matrices in layers (csr.h), in one launch. A chunk is a range of rows: what all layers have of it is
- * staged, or multiplied by nonzeros, together, and a group of threads adds up its row layer by layer, in their order. A layer that
- * has nothing in a chunk is not looked at there.
+ * Products on the GPU of CSR matrices in layers (csr.h), in one launch. A chunk is a range of rows: what all layers
+ * have of it is staged, or multiplied by nonzeros, together, and a group of threads adds up its row layer by layer, in
+ * their order. A layer that has nothing in a chunk is not looked at there.
  */
 #include "format/csr/csr_parts.cuh"
 
@@ -171,7 +171,7 @@ struct row_layers {
             sum += with_part_types(layer[l].precision, args, [&](auto value, const auto *x) {
                 return long_row_sum<decltype(value)>(layer[l].m, x, row);
             });
-            __syncthreads(); /* the next layer's sum takes the same room */
+            __syncthreads(); /* the next layer's sum takes the same workspace */
         }
         if (threadIdx.x == 0) { finish<NDOTS>(args, row, sum, dots); }
     }
@@ -290,18 +290,18 @@ static tess_status launch_layers(tess_context *ctx, int count, const csr_view *l
     typedef row_layers<MOST, STORES> MATRIX;
     MATRIX matrix = {};
     chunks_argument<layer_chunk<MOST>> chunks = {(const layer_chunk<MOST> *)plan->chunk, plan->nchunks, {}, 0, false};
-    loop_gate gate;
+    loop_predicate predicate;
     tess_status status = TESS_SUCCESS;
 
     if (plan->nchunks == 0) { return TESS_SUCCESS; }
-    TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
+    TESS_TRY(make_settled_predicate(ctx, args->reduction.state, &predicate));
     matrix.count = count;
     for (int l = 0; l < count; l++) {
         const csr_view *v = &layers[l];
 
         matrix.layer[l] = {make_matrix_argument(v, &plan->layer[l]), v->precision,
                            (int)tess_precision_bytes(v->precision)};
-        TESS_TRY(sum_part_segments(ctx, v->precision, &plan->layer[l], matrix.layer[l].m, args, gate));
+        TESS_TRY(sum_part_segments(ctx, v->precision, &plan->layer[l], matrix.layer[l].m, args, predicate));
     }
     if (plan->by_rows) {
         chunks.layout.stage = plan->stage_bytes;
@@ -309,10 +309,12 @@ static tess_status launch_layers(tess_context *ctx, int count, const csr_view *l
     } else {
         chunks.layout = make_layout(false, plan->places, 0, 0, 0, false);
     }
-    if (args->reduction.ndots == 0) { return launch_chunks<MATRIX, 0>(ctx, matrix, chunks, plan->by_rows, args, gate); }
+    if (args->reduction.ndots == 0) {
+        return launch_chunks<MATRIX, 0>(ctx, matrix, chunks, plan->by_rows, args, predicate);
+    }
     if constexpr (!STORES) {
         /* for one dot product as well: these kernels are long, and the sum of another costs little */
-        return launch_chunks<MATRIX, 2>(ctx, matrix, chunks, plan->by_rows, args, gate);
+        return launch_chunks<MATRIX, 2>(ctx, matrix, chunks, plan->by_rows, args, predicate);
     }
 cleanup:
     return status;
@@ -339,5 +341,5 @@ tess_status csr_spmv_layers(tess_context *ctx, int count, const csr_view *layers
         if (status != TESS_SUCCESS) { return status; }
     }
     return count <= FEW_LAYERS ? select_kernel<FEW_LAYERS>(ctx, count, layers, plan, args)
-                               : select_kernel<TESS_MOST_LEVELS>(ctx, count, layers, plan, args);
+                               : select_kernel<TESS_MAX_LEVELS>(ctx, count, layers, plan, args);
 }

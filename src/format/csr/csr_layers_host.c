@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CSR matrices in layers on the host (csr.h): one pass over the rows. A run of rows goes through all layers, whose loops know
- * their precision, before its sums are finished: they stay in the first cache. Each sum has one order for any number of threads.
+ * CSR matrices in layers on the host (csr.h): one pass over the rows. A run of rows goes through all layers, whose
+ * loops know their precision, before its sums are finished: they stay in the first cache. Each sum has one order for
+ * any number of threads.
  */
 #include <string.h>
 
@@ -14,7 +15,7 @@ enum { RUN = 256 };
 
 struct csr_layers {
     int count;
-    csr_plan *plan[TESS_MOST_LEVELS]; /* of each layer, for its long rows */
+    csr_plan *plan[TESS_MAX_LEVELS]; /* of each layer, for its long rows */
     int64_t nchunks;
     int32_t *chunk_row; /* nchunks + 1; chunks of about CSR_CHUNK rows + nonzeros of all layers */
 };
@@ -62,7 +63,7 @@ static int64_t find_row(int count, const csr_view *layers, int64_t target)
 tess_status csr_host_make_layers(tess_context *ctx, int count, const csr_view *layers, csr_layers **out)
 {
     const int64_t nrows = layers->nrows, work = work_before(count, layers, nrows);
-    const csr_view *views[TESS_MOST_LEVELS];
+    const csr_view *views[TESS_MAX_LEVELS];
     csr_layers *plan = NULL;
     tess_status status = TESS_SUCCESS;
 
@@ -144,7 +145,7 @@ typedef struct layered_product {
     const csr_view *layers;
     const csr_layers *plan;
     const tess_spmv_args *args;
-    add_function add[TESS_MOST_LEVELS];
+    add_function add[TESS_MAX_LEVELS];
 } layered_product;
 
 static void multiply_run(const layered_product *m, int64_t first, int64_t last, double *dots)
@@ -193,7 +194,7 @@ tess_status csr_host_spmv_layers(tess_context *ctx, int count, const csr_view *l
         partials[nchunks + c] = dots[1];
     }
     if (reduction->ndots > 0) {
-        host_finish_reduction(partials, nchunks, reduction->ndots, reduction->step, reduction->state);
+        host_finish_reduction(partials, nchunks, reduction->ndots, reduction->scalar, reduction->state);
     }
     return TESS_SUCCESS;
 }

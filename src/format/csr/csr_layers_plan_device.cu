@@ -12,9 +12,9 @@ template <typename OFFSET>
 struct layer_rows {
     int count;
     int64_t nrows;
-    const OFFSET *row_ptr[TESS_MOST_LEVELS];
-    const int32_t *col_ind[TESS_MOST_LEVELS];
-    int value_bytes[TESS_MOST_LEVELS];
+    const OFFSET *row_ptr[TESS_MAX_LEVELS];
+    const int32_t *col_ind[TESS_MAX_LEVELS];
+    int value_bytes[TESS_MAX_LEVELS];
 
     /* Rows and nonzeros before row i. */
     __device__ inline int64_t work_before(int64_t i) const
@@ -22,7 +22,7 @@ struct layer_rows {
         int64_t work = i;
 
 #pragma unroll
-        for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+        for (int l = 0; l < TESS_MAX_LEVELS; l++) {
             if (l < count) { work += (int64_t)row_ptr[l][i]; }
         }
         return work;
@@ -63,14 +63,14 @@ static layer_rows<OFFSET> make_rows(int count, const csr_view *layers)
 
 /* What measure_kernel counts. */
 struct layer_counts {
-    int split[TESS_MOST_LEVELS]; /* rows of a layer longer than SEGMENT, listed in any order */
-    int longest;                 /* row of all layers together; TAIL_ROW + 1 for all that are longer than TAIL_ROW */
+    int split[TESS_MAX_LEVELS]; /* rows of a layer longer than SEGMENT, listed in any order */
+    int longest;                /* row of all layers together; TAIL_ROW + 1 for all that are longer than TAIL_ROW */
     unsigned long long sampled, near; /* entries looked at, and those beside which the next row has a near column */
 };
 
-/* Room for the lists of rows to split. */
+/* Space for the lists of rows to split. */
 struct split_lists {
-    long_row *row[TESS_MOST_LEVELS];
+    long_row *row[TESS_MAX_LEVELS];
 };
 
 template <typename OFFSET>
@@ -94,14 +94,14 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
         }
     }
     for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < rows.nrows; i += step) {
-        int64_t length[TESS_MOST_LEVELS] = {}, all = 0;
+        int64_t length[TESS_MAX_LEVELS] = {}, all = 0;
 
 #pragma unroll
-        for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+        for (int l = 0; l < TESS_MAX_LEVELS; l++) {
             if (l < rows.count) { length[l] = (int64_t)rows.row_ptr[l][i + 1] - (int64_t)rows.row_ptr[l][i]; }
         }
 #pragma unroll
-        for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+        for (int l = 0; l < TESS_MAX_LEVELS; l++) {
             if (length[l] > SEGMENT) {
                 lists.row[l][atomicAdd(&counts->split[l], 1)] = {(int32_t)i, (int32_t)length[l]};
             }
@@ -141,19 +141,19 @@ static tess_status measure(tess_context *ctx, const layer_rows<OFFSET> &rows, co
 {
     const int64_t stride = std::min(std::max(rows.nrows / SAMPLED_ROWS, (int64_t)1), (int64_t)SAMPLE_STRIDE);
     const int64_t words = (int64_t)((sizeof *counts + sizeof(double) - 1) / sizeof(double));
-    int64_t room = words;
+    int64_t words_needed = words;
     split_lists lists = {};
     double *work = NULL;
     tess_status status = TESS_SUCCESS;
 
     for (int l = 0; l < rows.count; l++) {
-        room += layers[l].nnz / SEGMENT + 1;
+        words_needed += layers[l].nnz / SEGMENT + 1;
     }
-    TESS_TRY(gpu_parts(ctx, room, &work));
-    room = words;
+    TESS_TRY(gpu_parts(ctx, words_needed, &work));
+    words_needed = words;
     for (int l = 0; l < rows.count; l++) {
-        lists.row[l] = (long_row *)(void *)(work + room);
-        room += layers[l].nnz / SEGMENT + 1; /* no more rows can be so long */
+        lists.row[l] = (long_row *)(void *)(work + words_needed);
+        words_needed += layers[l].nnz / SEGMENT + 1; /* no more rows can be so long */
     }
     TESS_TRY(ctx->backend->zero(ctx, work, sizeof *counts));
     measure_kernel<<<gpu_grid(ctx, rows.nrows, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(rows, stride, lists,
@@ -197,15 +197,15 @@ __global__ static void cut_kernel(const layer_rows<OFFSET> rows, int work, int n
         chunk.staged[l] = (int32_t)((int64_t)rows.row_ptr[l][row + chunk.short_rows] - chunk.begin[l]);
         places += layer_places(chunk.begin[l], chunk.staged[l]);
         if (chunk.staged[l] > 0) {
-            bytes += stretch_room((chunk.rows + 1) * (int64_t)sizeof(OFFSET)) + stretch_room(4 * chunk.staged[l]) +
-                     stretch_room((int64_t)chunk.staged[l] * rows.value_bytes[l]);
+            bytes += stretch_bytes((chunk.rows + 1) * (int64_t)sizeof(OFFSET)) + stretch_bytes(4 * chunk.staged[l]) +
+                     stretch_bytes((int64_t)chunk.staged[l] * rows.value_bytes[l]);
         }
     }
     chunk.group_log = choose_group(chunk.rows);
     if (own < nchunks) { chunks[c] = chunk; }
-    places = GPU_WAVE_MOST(places); /* all chunks meet at three words */
-    bytes = GPU_WAVE_MOST(bytes);
-    row = GPU_WAVE_MOST(chunk.rows);
+    places = GPU_WAVE_MAX(places); /* all chunks meet at three words */
+    bytes = GPU_WAVE_MAX(bytes);
+    row = GPU_WAVE_MAX(chunk.rows);
     if (threadIdx.x % GPU_WAVE == 0) {
         atomicMax(&most->places, places);
         atomicMax(&most->rows, (int)row);
@@ -215,7 +215,7 @@ __global__ static void cut_kernel(const layer_rows<OFFSET> rows, int work, int n
 
 static size_t chunk_bytes(int count)
 {
-    return count <= FEW_LAYERS ? sizeof(layer_chunk<FEW_LAYERS>) : sizeof(layer_chunk<TESS_MOST_LEVELS>);
+    return count <= FEW_LAYERS ? sizeof(layer_chunk<FEW_LAYERS>) : sizeof(layer_chunk<TESS_MAX_LEVELS>);
 }
 
 template <int MOST, typename OFFSET>
@@ -224,13 +224,13 @@ static tess_status cut_chunks(tess_context *ctx, const layer_rows<OFFSET> &rows,
 {
     const int work = csr_choose_work(ctx, rows.nrows, nnz, plan->by_rows, longest, layers_chunk_most(rows.count));
     most_of_chunks most = {}, *device_most = NULL;
-    double *room = NULL;
+    double *workspace = NULL;
     tess_status status = TESS_SUCCESS;
 
     plan->nchunks = (int)((rows.nrows + nnz + work - 1) / work);
     TESS_TRY(tess_device_allocate(ctx, plan->nchunks, chunk_bytes(rows.count), &plan->chunk));
-    TESS_TRY(gpu_parts(ctx, 2, &room));
-    device_most = (most_of_chunks *)(void *)room;
+    TESS_TRY(gpu_parts(ctx, 2, &workspace));
+    device_most = (most_of_chunks *)(void *)workspace;
     TESS_TRY(ctx->backend->zero(ctx, device_most, sizeof *device_most));
     cut_kernel<<<(unsigned)(plan->nchunks / GPU_BLOCK + 1), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
         rows, work, plan->nchunks, (layer_chunk<MOST> *)plan->chunk, device_most);
@@ -239,7 +239,7 @@ static tess_status cut_chunks(tess_context *ctx, const layer_rows<OFFSET> &rows,
     plan->places = most.places;
     plan->most_rows = most.rows;
     plan->stage_bytes = most.bytes;
-    plan->by_rows = plan->by_rows && most.rows <= MOST_ROWS;
+    plan->by_rows = plan->by_rows && most.rows <= MAX_ROWS;
 cleanup:
     return status;
 }
@@ -256,7 +256,7 @@ static tess_status fill_plan(tess_context *ctx, int count, const csr_view *layer
                     NEAR_PART * counts.near >= counts.sampled;
     counts.longest = std::min(counts.longest, (int)TAIL_ROW);
     status = count <= FEW_LAYERS ? cut_chunks<FEW_LAYERS>(ctx, rows, nnz, counts.longest, plan)
-                                 : cut_chunks<TESS_MOST_LEVELS>(ctx, rows, nnz, counts.longest, plan);
+                                 : cut_chunks<TESS_MAX_LEVELS>(ctx, rows, nnz, counts.longest, plan);
 cleanup:
     return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What products of matrices in parts share on the GPU, whether the parts own their rows or are layers: the precisions of parts. */
+/* What products of matrices in parts share on the GPU, whether the parts own their rows or are layers: the precisions
+ * of parts. */
 #ifndef TESS_FORMAT_CSR_CSR_PARTS_CUH
 #define TESS_FORMAT_CSR_CSR_PARTS_CUH
 
@@ -38,22 +39,23 @@ __device__ static __forceinline__ auto with_part_types(tess_precision precision,
 
 template <typename VALUE>
 static tess_status sum_segments(tess_context *ctx, const matrix_argument &m, const csr_plan *p,
-                                const tess_spmv_args *args, const loop_gate &gate)
+                                const tess_spmv_args *args, const loop_predicate &predicate)
 {
     if (sizeof(VALUE) < sizeof(double) && args->low_arithmetic == TESS_ARITHMETIC_FP32) {
         return gpu_launch(ctx, "summing split rows", segment_kernel<VALUE, float>, (unsigned)p->nsegments, 0, m,
-                          args->x_shadow, gate, p->segment_sum);
+                          args->x_shadow, predicate, p->segment_sum);
     }
     return gpu_launch(ctx, "summing split rows", segment_kernel<VALUE, double>, (unsigned)p->nsegments, 0, m, args->x,
-                      gate, p->segment_sum);
+                      predicate, p->segment_sum);
 }
 
 static tess_status sum_part_segments(tess_context *ctx, tess_precision precision, const csr_plan *plan,
-                                     const matrix_argument &m, const tess_spmv_args *args, const loop_gate &gate)
+                                     const matrix_argument &m, const tess_spmv_args *args,
+                                     const loop_predicate &predicate)
 {
     if (plan->nsplit == 0) { return TESS_SUCCESS; }
     return gpu_by_storage<part_storage>(ctx, precision, [&](auto stored) {
-        return sum_segments<typename decltype(stored)::type>(ctx, m, plan, args, gate);
+        return sum_segments<typename decltype(stored)::type>(ctx, m, plan, args, predicate);
     });
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products on the GPU of CSR matrices in parts of several precisions (src/format/split): by rows one launch for all parts, by
-   nonzeros one for each, unless they end in dot products. */
+/* Products on the GPU of CSR matrices in parts of several precisions (src/format/split): by rows one launch for all
+   parts, by nonzeros one for each, unless they end in dot products. */
 #include "format/csr/csr_parts.cuh"
 
 /* A part, with what its rows need beyond a matrix of its own. */
@@ -19,8 +19,8 @@ __device__ static inline const int32_t *part_map(const part_argument &p, int32_t
     return p.row_of ? p.row_of + first_row : NULL;
 }
 
-/* Row first_row + r of a part has this sum; row_of: where its map is, of rows from first_row on. STORES: y is the sums, and
-   nothing else is done with them; such kernels need fewer registers. */
+/* Row first_row + r of a part has this sum; row_of: where its map is, of rows from first_row on. STORES: y is the sums,
+   and nothing else is done with them; such kernels need fewer registers. */
 template <bool STORES, int NDOTS>
 __device__ static inline void finish_part_row(const part_argument &p, const tess_spmv_args &args, int32_t first_row,
                                               int r, const int32_t *row_of, double sum, double *dots)
@@ -97,7 +97,7 @@ struct many_parts {
     typedef const staged_chunk HELD;
     static constexpr bool TURNS = true;
     static constexpr int STREAM_BLOCKS = 4; /* more would leave too few registers for several value types */
-    part_argument parts[TESS_MOST_LEVELS + 1];
+    part_argument parts[TESS_MAX_LEVELS + 1];
 
     __device__ inline const matrix_argument &part(const csr_chunk &chunk) const
     {
@@ -159,19 +159,19 @@ static bool is_plain(int count, const csr_part *parts, const tess_spmv_args *arg
 
 template <typename VALUE, typename FACTOR, bool STORES>
 static tess_status launch_part(tess_context *ctx, const csr_plan *plan, bool beside, const part_argument &p,
-                               const tess_spmv_args *args, const loop_gate &gate)
+                               const tess_spmv_args *args, const loop_predicate &predicate)
 {
     const one_part<VALUE, FACTOR, STORES> matrix = {p};
     const chunks_argument<csr_chunk> chunks = {plan->chunk, plan->nchunks,
                                                make_layout(false, plan->places, 0, 0, 0, false), 0, beside};
 
-    return launch_nonzeros<one_part<VALUE, FACTOR, STORES>, 0>(ctx, matrix, chunks, args, gate);
+    return launch_nonzeros<one_part<VALUE, FACTOR, STORES>, 0>(ctx, matrix, chunks, args, predicate);
 }
 
 /* One part by nonzeros, in a launch of its own, beside that of another part if there is one. */
 template <bool STORES>
 static tess_status launch_alone(tess_context *ctx, const csr_plan *plan, bool beside, const part_argument &p,
-                                const tess_spmv_args *args, const loop_gate &gate)
+                                const tess_spmv_args *args, const loop_predicate &predicate)
 {
     bool low = args->low_arithmetic == TESS_ARITHMETIC_FP32;
 
@@ -179,9 +179,9 @@ static tess_status launch_alone(tess_context *ctx, const csr_plan *plan, bool be
         typedef typename decltype(stored)::type VALUE;
 
         if constexpr (sizeof(VALUE) < sizeof(double)) {
-            if (low) { return launch_part<VALUE, float, STORES>(ctx, plan, beside, p, args, gate); }
+            if (low) { return launch_part<VALUE, float, STORES>(ctx, plan, beside, p, args, predicate); }
         }
-        return launch_part<VALUE, double, STORES>(ctx, plan, beside, p, args, gate);
+        return launch_part<VALUE, double, STORES>(ctx, plan, beside, p, args, predicate);
     });
 }
 
@@ -195,11 +195,11 @@ static tess_status launch_parts(tess_context *ctx, int count, const csr_part *pa
     int64_t nnz = 0, nnz_by_rows = 0;
     size_t value_bytes = 0;
     bool stages = true, has_map = false, by_rows, beside = false;
-    loop_gate gate;
+    loop_predicate predicate;
     tess_status status = TESS_SUCCESS;
 
     if (first->nmerged == 0) { return TESS_SUCCESS; }
-    TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
+    TESS_TRY(make_settled_predicate(ctx, args->reduction.state, &predicate));
     for (int p = 0; p < count; p++) {
         const csr_view *v = &parts[p].view;
         const csr_plan *plan = parts[p].plan;
@@ -215,23 +215,23 @@ static tess_status launch_parts(tess_context *ctx, int count, const csr_part *pa
         stages = stages && plan->stages;
         nnz += v->nnz;
         nnz_by_rows += plan->by_rows ? v->nnz : 0;
-        TESS_TRY(sum_part_segments(ctx, v->precision, plan, matrix.parts[p].m, args, gate));
+        TESS_TRY(sum_part_segments(ctx, v->precision, plan, matrix.parts[p].m, args, predicate));
     }
     by_rows = stages && 2 * nnz_by_rows >= nnz; /* all parts the same way: the one that suits most of them */
     if (!by_rows && args->reduction.ndots == 0) {
         for (int p = 0; p < count; p++) {
             if (parts[p].plan->nchunks == 0) { continue; }
-            TESS_TRY((launch_alone<STORES>(ctx, parts[p].plan, beside, matrix.parts[p], args, gate)));
+            TESS_TRY((launch_alone<STORES>(ctx, parts[p].plan, beside, matrix.parts[p], args, predicate)));
             beside = true;
         }
         return TESS_SUCCESS;
     }
     chunks.layout =
         make_layout(by_rows, places, most_rows, offset_bytes(parts[0].view.row_ptr_bits == 64), value_bytes, has_map);
-    if (args->reduction.ndots == 0) { return launch_rows<many_parts<STORES>, 0>(ctx, matrix, chunks, args, gate); }
+    if (args->reduction.ndots == 0) { return launch_rows<many_parts<STORES>, 0>(ctx, matrix, chunks, args, predicate); }
     if constexpr (!STORES) {
         /* for one dot product as well: these kernels are long, and the sum of another costs little */
-        return launch_chunks<many_parts<false>, 2>(ctx, matrix, chunks, by_rows, args, gate);
+        return launch_chunks<many_parts<false>, 2>(ctx, matrix, chunks, by_rows, args, predicate);
     }
 cleanup:
     return status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan of CSR products on the GPU: how rows are cut into chunks (csr_plan_device.cu), for the kernels that follow it. */
+/* The plan of CSR products on the GPU: how rows are cut into chunks (csr_plan_device.cu), for the kernels that follow
+ * it. */
 #ifndef TESS_FORMAT_CSR_CSR_PLAN_CUH
 #define TESS_FORMAT_CSR_CSR_PLAN_CUH
 
@@ -9,9 +10,9 @@
 enum {
     STAGES = 2,      /* chunks that a block has in shared memory: one is worked on, one is on its way */
     CHUNK_MIN = 256, /* least work of a chunk, in rows + nonzeros */
-    /* Most work of a chunk taken by rows, with the row that reaches past its share: in FP64 CHUNK_BLOCKS blocks have room for
-       two such chunks each. */
-    CHUNK_MOST = 2240,
+    /* Most work of a chunk taken by rows, with the row that reaches past its share: in FP64 CHUNK_BLOCKS blocks have
+       space for two such chunks each. */
+    CHUNK_MAX = 2240,
     CHUNK_BLOCKS = 4,               /* by rows: resident blocks per multiprocessor that registers must allow */
     LOADS = 4,                      /* by nonzeros: nonzeros in flight per thread */
     CHUNK_PASS = LOADS * GPU_BLOCK, /* and per block */
@@ -19,7 +20,7 @@ enum {
     SMALL_BLOCKS = 2, /* chunks per multiprocessor for small matrices: more of them cost more in reductions */
     TAIL_ROW = 256,   /* a row at a chunk's end with more nonzeros than this is not staged */
     IRREGULARITY = 4, /* longest row over mean row from which a matrix is taken by nonzeros */
-    MOST_ROWS = 512,  /* rows of a chunk from which a matrix is taken by nonzeros */
+    MAX_ROWS = 512,   /* rows of a chunk from which a matrix is taken by nonzeros */
     GROUP_STEPS = 32, /* a row with more nonzeros per thread of a group than this goes to a wave */
     WAVES = GPU_BLOCK / GPU_WAVE, /* waves of a block */
     SEGMENT = 8192,               /* nonzeros of a split row per block; rows longer than this are split */
@@ -27,8 +28,8 @@ enum {
     SAMPLED_ROWS = 1024, /* rows that are at least looked at to see whether their neighbours' columns are near */
     SAMPLE_STRIDE = 251, /* one row in so many at least; a prime: grids are often as wide as powers of two */
     NEAR_COLUMNS = 8,    /* how near */
-    /* One column in so many must be near for rows to be neighbours: of a matrix in two parts whose rows and columns are permuted
-       alike, half of them lie in the other part. */
+    /* One column in so many must be near for rows to be neighbours: of a matrix in two parts whose rows and columns are
+       permuted alike, half of them lie in the other part. */
     NEAR_PART = 4
 };
 
@@ -47,11 +48,10 @@ struct csr_plan {
     csr_chunk *chunk;      /* nchunks */
     int longest;           /* row, but for those longer than TAIL_ROW */
     int places, most_rows; /* most nonzeros that a chunk stages, most rows that it has */
-    bool stages; /* chunks fit into shared memory as they are: no row is too long, and rows are not too many */
-    bool
-        by_rows; /* and it pays: rows are about as long, and neighbours have neighbouring columns: a thread or group gathers for
-                               a row; else threads gather for neighbouring nonzeros, whatever rows these belong to */
-    int nsplit;             /* rows longer than SEGMENT */
+    bool stages;  /* chunks fit into shared memory as they are: no row is too long, and rows are not too many */
+    bool by_rows; /* and it pays: rows are about as long, and neighbours have neighbouring columns: a thread or group
+                     gathers for a row; else threads gather for neighbouring nonzeros, whatever rows these belong to */
+    int nsplit;   /* rows longer than SEGMENT */
     int32_t *split_row;     /* nsplit, ascending */
     int32_t *split_segment; /* nsplit + 1: first segment of each */
     int nsegments;
@@ -65,12 +65,13 @@ struct csr_plan {
 
 /* Kernels for few layers hold less of a chunk in registers than those for as many as there may be. */
 enum { FEW_LAYERS = 3 };
-static_assert((int)TESS_MOST_LEVELS > (int)FEW_LAYERS, "the two kinds of kernels");
+static_assert((int)TESS_MAX_LEVELS > (int)FEW_LAYERS, "the two kinds of kernels");
 
-/* By rows: most work of a chunk of so many layers. Each of nine or twelve stretches may be longer than its array by two lines. */
+/* By rows: most work of a chunk of so many layers. Each of nine or twelve stretches may be longer than its array by two
+ * lines. */
 static inline int layers_chunk_most(int count)
 {
-    return count <= FEW_LAYERS ? CHUNK_MOST - 160 : CHUNK_MOST - 240;
+    return count <= FEW_LAYERS ? CHUNK_MAX - 160 : CHUNK_MAX - 240;
 }
 
 /* A chunk of rows of a matrix in up to MOST layers, all of them together. */
@@ -84,11 +85,11 @@ struct layer_chunk {
 
 struct csr_layers {
     int count, nchunks;
-    void *chunk;           /* layer_chunk of FEW_LAYERS or TESS_MOST_LEVELS */
+    void *chunk;           /* layer_chunk of FEW_LAYERS or TESS_MAX_LEVELS */
     int places, most_rows; /* by nonzeros: most places of products that a chunk takes; most rows that it has */
     int stage_bytes;       /* by rows: most bytes that it stages */
     bool by_rows;
-    csr_plan layer[TESS_MOST_LEVELS]; /* of each layer: its rows longer than SEGMENT, and no more */
+    csr_plan layer[TESS_MAX_LEVELS]; /* of each layer: its rows longer than SEGMENT, and no more */
 };
 
 /* By nonzeros: the places that a layer takes of a chunk's products. */

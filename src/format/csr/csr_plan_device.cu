@@ -140,10 +140,10 @@ static int group_width(double mean)
 }
 
 /*
- * Work of a chunk. By rows: as many rows of mean length as a block has groups of threads, a few less to have room for shorter
- * ones. By nonzeros: what fills two passes, with room for what alignment costs and for a last row that reaches past its share,
- * unless that takes more rows than the block has threads. A small matrix is cut into no more chunks than it takes to use all
- * multiprocessors.
+ * Work of a chunk. By rows: as many rows of mean length as a block has groups of threads, a few less to have space for
+ * shorter ones. By nonzeros: what fills two passes, with space for what alignment costs and for a last row that reaches
+ * past its share, unless that takes more rows than the block has threads. A small matrix is cut into no more chunks
+ * than it takes to use all multiprocessors.
  */
 int csr_choose_work(const tess_context *ctx, int64_t nrows, int64_t nnz, bool by_rows, int longest, int most)
 {
@@ -182,10 +182,10 @@ static tess_status cut_empty_rows(tess_context *ctx, const csr_view *v, csr_plan
 {
     tess_status status = TESS_SUCCESS;
 
-    p->nchunks = (int)((v->nrows + CHUNK_MOST - 1) / CHUNK_MOST);
+    p->nchunks = (int)((v->nrows + CHUNK_MAX - 1) / CHUNK_MAX);
     TESS_TRY(tess_device_allocate(ctx, p->nchunks, sizeof *p->chunk, (void **)&p->chunk));
     cut_empty_rows_kernel<<<(unsigned)(p->nchunks / GPU_BLOCK + 1), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
-        v->nrows, CHUNK_MOST, p->nchunks, p->chunk);
+        v->nrows, CHUNK_MAX, p->nchunks, p->chunk);
     status = gpu_check_launch(ctx, "cutting empty rows into chunks");
 cleanup:
     return status;
@@ -196,8 +196,8 @@ cleanup:
 struct plan_draft {
     const csr_view *view;
     csr_plan *plan;
-    long_row *rows; /* to split; on the host */
-    int64_t room;   /* of rows: no more can be so long */
+    long_row *rows;   /* to split; on the host */
+    int64_t capacity; /* of rows: no more can be so long */
 };
 
 /* What was counted of a draft's rows, as far as the plan goes. */
@@ -214,7 +214,7 @@ static tess_status take_counts(tess_context *ctx, plan_draft *draft, const row_c
     p->by_rows =
         p->stages && counts.longest * v->nrows <= IRREGULARITY * v->nnz && NEAR_PART * counts.near >= counts.sampled;
     if (p->nsplit == 0) { return TESS_SUCCESS; }
-    TESS_TRY(tess_host_allocate(ctx, draft->room, sizeof *draft->rows, (void **)&draft->rows));
+    TESS_TRY(tess_host_allocate(ctx, draft->capacity, sizeof *draft->rows, (void **)&draft->rows));
     status = ctx->backend->download(ctx, draft->rows, device_rows, (size_t)p->nsplit * sizeof *draft->rows);
 cleanup:
     return status;
@@ -223,15 +223,15 @@ cleanup:
 /* Measures the rows, and brings those to split to the host. */
 static tess_status find_split_rows(tess_context *ctx, int count, plan_draft *drafts)
 {
-    row_counts counts[TESS_MOST_LEVELS + 1] = {}, *device_counts = NULL;
+    row_counts counts[TESS_MAX_LEVELS + 1] = {}, *device_counts = NULL;
     long_row *device_rows = NULL, *next = NULL;
     int64_t words = (int64_t)((size_t)count * sizeof *counts + sizeof(double) - 1) / (int64_t)sizeof(double), rows = 0;
     double *work = NULL;
     tess_status status = TESS_SUCCESS;
 
     for (int i = 0; i < count; i++) {
-        drafts[i].room = drafts[i].view->nnz / SEGMENT + 1;
-        rows += drafts[i].room;
+        drafts[i].capacity = drafts[i].view->nnz / SEGMENT + 1;
+        rows += drafts[i].capacity;
     }
     TESS_TRY(gpu_parts(ctx, words + rows, &work));
     device_counts = (row_counts *)(void *)work;
@@ -250,12 +250,12 @@ static tess_status find_split_rows(tess_context *ctx, int count, plan_draft *dra
                                                                            v->col_ind, stride, next, &device_counts[i]);
         }
         TESS_TRY(gpu_check_launch(ctx, "measuring rows"));
-        next += drafts[i].room;
+        next += drafts[i].capacity;
     }
     TESS_TRY(ctx->backend->download(ctx, counts, device_counts, (size_t)count * sizeof *counts));
     for (int i = 0; i < count; i++) {
         TESS_TRY(take_counts(ctx, &drafts[i], counts[i], device_rows));
-        device_rows += drafts[i].room;
+        device_rows += drafts[i].capacity;
     }
 cleanup:
     return status;
@@ -263,17 +263,17 @@ cleanup:
 
 static tess_status cut_chunks(tess_context *ctx, int count, const plan_draft *drafts)
 {
-    int most[TESS_MOST_LEVELS + 1][2] = {}, *device_most = NULL;
-    double *room = NULL;
+    int most[TESS_MAX_LEVELS + 1][2] = {}, *device_most = NULL;
+    double *workspace = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(gpu_parts(ctx, count, &room));
-    device_most = (int *)(void *)room;
+    TESS_TRY(gpu_parts(ctx, count, &workspace));
+    device_most = (int *)(void *)workspace;
     TESS_TRY(ctx->backend->zero(ctx, device_most, (size_t)count * sizeof *most));
     for (int i = 0; i < count; i++) {
         const csr_view *v = drafts[i].view;
         csr_plan *p = drafts[i].plan;
-        int work = csr_choose_work(ctx, v->nrows, v->nnz, p->by_rows, p->longest, CHUNK_MOST);
+        int work = csr_choose_work(ctx, v->nrows, v->nnz, p->by_rows, p->longest, CHUNK_MAX);
         unsigned grid;
 
         p->nchunks = (int)((v->nrows + v->nnz + work - 1) / work);
@@ -294,7 +294,7 @@ static tess_status cut_chunks(tess_context *ctx, int count, const plan_draft *dr
 
         p->places = most[i][0];
         p->most_rows = most[i][1];
-        p->stages = p->stages && p->most_rows <= MOST_ROWS;
+        p->stages = p->stages && p->most_rows <= MAX_ROWS;
         p->by_rows = p->by_rows && p->stages;
     }
 cleanup:
@@ -340,7 +340,7 @@ static tess_status fill_plans(tess_context *ctx, int count, plan_draft *drafts)
     }
 cleanup:
     for (int i = 0; i < count; i++) {
-        tess_host_release(ctx, drafts[i].rows, drafts[i].room, sizeof *drafts[i].rows);
+        tess_host_release(ctx, drafts[i].rows, drafts[i].capacity, sizeof *drafts[i].rows);
     }
     return status;
 }
@@ -361,7 +361,7 @@ cleanup:
 tess_status csr_make_plans(tess_context *ctx, int count, const csr_view *const *views, csr_plan **out)
 {
     gpu_scope scope(ctx);
-    plan_draft drafts[TESS_MOST_LEVELS + 1] = {};
+    plan_draft drafts[TESS_MAX_LEVELS + 1] = {};
     int ndrafts = 0;
     tess_status status = TESS_SUCCESS;
 
@@ -387,8 +387,9 @@ cleanup:
 
 /* ---- matrices in parts ---- */
 
-/* How many of `count` chunks come before chunk c of another part with `own` chunks, when both are spread evenly: those whose
-   place (2 k + 1) / count is below (2 c + 1) / own, and, for a part that comes earlier, those at the same place. */
+/* How many of `count` chunks come before chunk c of another part with `own` chunks, when both are spread evenly: those
+   whose place (2 k + 1) / count is below (2 c + 1) / own, and, for a part that comes earlier, those at the same place.
+ */
 __device__ static inline int64_t chunks_before(int64_t c, int64_t own, int64_t count, bool earlier)
 {
     int64_t scaled = (2 * c + 1) * count;
@@ -397,7 +398,7 @@ __device__ static inline int64_t chunks_before(int64_t c, int64_t own, int64_t c
 }
 
 struct part_counts {
-    int chunks[TESS_MOST_LEVELS + 1];
+    int chunks[TESS_MAX_LEVELS + 1];
     int parts;
 };
 

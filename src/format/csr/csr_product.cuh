@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CSR products on the GPU, for csr_stored_device.cu (a matrix of one precision) and csr_parts_device.cu (parts of several). Rows are
- * cut into chunks of about equal work (rows + nonzeros). A block takes a chunk: its columns and values come into shared memory
- * in whole stretches, while the block works on the chunk before. Then, by rows: groups of threads, as wide as the chunk's rows
- * are few, gather x and sum up a row each; neighbouring threads have neighbouring rows, and where those have neighbouring
- * columns, as in stencils and bands, a wave fetches stretches of x. Or by nonzeros, for all other matrices: threads gather x for
- * neighbouring nonzeros, whatever the rows' lengths, leave the products in shared memory, and groups and waves sum up the rows
- * from there. A row of more than TAIL_ROW nonzeros at a chunk's end is summed by the block from memory, or, where it is longer
- * than a segment, by several blocks beforehand. Every sum has a fixed order.
+ * CSR products on the GPU, for csr_stored_device.cu (a matrix of one precision) and csr_parts_device.cu (parts of
+ * several). Rows are cut into chunks of about equal work (rows + nonzeros). A block takes a chunk: its columns and
+ * values come into shared memory in whole stretches, while the block works on the chunk before. Then, by rows: groups
+ * of threads, as wide as the chunk's rows are few, gather x and sum up a row each; neighbouring threads have
+ * neighbouring rows, and where those have neighbouring columns, as in stencils and bands, a wave fetches stretches of
+ * x. Or by nonzeros, for all other matrices: threads gather x for neighbouring nonzeros, whatever the rows' lengths,
+ * leave the products in shared memory, and groups and waves sum up the rows from there. A row of more than TAIL_ROW
+ * nonzeros at a chunk's end is summed by the block from memory, or, where it is longer than a segment, by several
+ * blocks beforehand. Every sum has a fixed order.
  *
- * Staging runs of rows in shared memory is the idea of CSR-Stream (Greathouse and Daga, SC 2014), cutting by rows + nonzeros
- * that of merge-based CSR (Merrill and Garland, SC 2016), here without rows shared between blocks; groups of 1 to 32 threads
- * for a row are CSR-Vector's (Bell and Garland, SC 2009).
+ * Staging runs of rows in shared memory is the idea of CSR-Stream (Greathouse and Daga, SC 2014), cutting by rows +
+ * nonzeros that of merge-based CSR (Merrill and Garland, SC 2016), here without rows shared between blocks; groups of 1
+ * to 32 threads for a row are CSR-Vector's (Bell and Garland, SC 2009).
  */
 #ifndef TESS_FORMAT_CSR_CSR_PRODUCT_CUH
 #define TESS_FORMAT_CSR_CSR_PRODUCT_CUH
@@ -87,10 +88,10 @@ __device__ static inline void request_chunk(const MATRIX &matrix, const stage_la
 }
 
 /*
- * The chunks of a block, one of each round of as many chunks as there are blocks. TURNS: chunks of several parts alternate, so a
- * block's place in the round moves on each time, among `turning` neighbours, and the next `turning` blocks, which share
- * multiprocessors with these, are one place ahead: then no block has all of the part that takes longest, and no multiprocessor
- * has it at one time. turning = 0: places stay.
+ * The chunks of a block, one of each round of as many chunks as there are blocks. TURNS: chunks of several parts
+ * alternate, so a block's place in the round moves on each time, among `turning` neighbours, and the next `turning`
+ * blocks, which share multiprocessors with these, are one place ahead: then no block has all of the part that takes
+ * longest, and no multiprocessor has it at one time. turning = 0: places stay.
  */
 template <bool TURNS>
 class block_chunks {
@@ -116,12 +117,13 @@ class block_chunks {
     int begin_, place_, turning_;
 };
 
-/* By rows. MATRIX: one_matrix, the parts of csr_parts_device.cu, or the layers of csr_layers_device.cu. Of each kind of matrix there
-   are chunks (CHUNK), what a block knows of a staged one (STAGED), and how it holds that while it works on it (HELD). */
+/* By rows. MATRIX: one_matrix, the parts of csr_parts_device.cu, or the layers of csr_layers_device.cu. Of each kind of
+   matrix there are chunks (CHUNK), what a block knows of a staged one (STAGED), and how it holds that while it works on
+   it (HELD). */
 template <typename MATRIX, int NDOTS>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
     rows_kernel(const MATRIX matrix, const chunks_argument<typename MATRIX::CHUNK> chunks, const tess_spmv_args args,
-                const loop_gate gate, const reduce_target target)
+                const loop_predicate predicate, const reduce_target target)
 {
     extern __shared__ __align__(
         128) char stages[]; /* copies in bulk are slow unless both ends are at the same place of a line */
@@ -144,7 +146,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
     }
     __syncthreads();
     /* No kernel of a loop writes what was fetched so far; x comes from the kernel before this one. */
-    runs = loop_enter<true>(gate, NDOTS > 0, &scalars);
+    runs = loop_enter<true>(predicate, NDOTS > 0, &scalars);
     for (bool first = true; coming[0] < chunks.nchunks; first = false) {
         typename MATRIX::HELD chunk = headers[stage];
         char *const at = stages + stage * chunks.layout.stage;
@@ -175,7 +177,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
 template <typename MATRIX, int NDOTS>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, MATRIX::STREAM_BLOCKS)
     nonzeros_kernel(const MATRIX matrix, const chunks_argument<typename MATRIX::CHUNK> chunks,
-                    const tess_spmv_args args, const loop_gate gate, const reduce_target target)
+                    const tess_spmv_args args, const loop_predicate predicate, const reduce_target target)
 {
     extern __shared__ double products[];
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
@@ -183,7 +185,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, MATRIX::STREAM_BLOCKS)
     auto enter = [&]() {
         tess_scalars scalars;
 
-        entered = entered || loop_enter<true>(gate, NDOTS > 0, &scalars, chunks.beside);
+        entered = entered || loop_enter<true>(predicate, NDOTS > 0, &scalars, chunks.beside);
         return entered;
     };
 
@@ -198,7 +200,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, MATRIX::STREAM_BLOCKS)
 
 template <typename VALUE, typename FACTOR>
 __global__ static void __launch_bounds__(GPU_BLOCK)
-    segment_kernel(const matrix_argument m, const FACTOR *x, const loop_gate gate, double *segment_sum)
+    segment_kernel(const matrix_argument m, const FACTOR *x, const loop_predicate predicate, double *segment_sum)
 {
     const split_rows_argument &split = m.split;
     int low = 0, high = split.nsplit - 1, segment = (int)blockIdx.x;
@@ -206,7 +208,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     int64_t begin, end;
     tess_scalars scalars;
 
-    if (!loop_enter<true>(gate, false, &scalars)) { return; }
+    if (!loop_enter<true>(predicate, false, &scalars)) { return; }
     while (low < high) { /* the row that this segment belongs to */
         int middle = (low + high + 1) / 2;
 
@@ -226,9 +228,9 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
 template <typename MATRIX>
 static tess_status launch_kernel(tess_context *ctx,
                                  void (*kernel)(const MATRIX, const chunks_argument<typename MATRIX::CHUNK>,
-                                                const tess_spmv_args, const loop_gate, const reduce_target),
+                                                const tess_spmv_args, const loop_predicate, const reduce_target),
                                  int64_t most, const MATRIX &matrix, chunks_argument<typename MATRIX::CHUNK> chunks,
-                                 int most_dots, const tess_spmv_args *args, const loop_gate &gate)
+                                 int most_dots, const tess_spmv_args *args, const loop_predicate &predicate)
 {
     enum { RESERVED_SHARED = 1280 }; /* bytes that each block takes besides */
     const gpu_state *state = gpu_state_of(ctx);
@@ -242,46 +244,48 @@ static tess_status launch_kernel(tess_context *ctx,
     resident *= state->multiprocessors;
     grid = (unsigned)(chunks.nchunks < resident ? chunks.nchunks : resident);
     chunks.turning = MATRIX::TURNS && grid % (unsigned)state->multiprocessors == 0 ? state->multiprocessors : 0;
-    TESS_TRY(prepare_reduction(ctx, grid, most_dots > 0 ? args->reduction.ndots : 0, args->reduction.step,
+    TESS_TRY(prepare_reduction(ctx, grid, most_dots > 0 ? args->reduction.ndots : 0, args->reduction.scalar,
                                args->reduction.state, &target));
     if (chunks.beside) {
-        status = gpu_launch_beside(ctx, "a sparse product", kernel, grid, shared, matrix, chunks, *args, gate, target);
+        status =
+            gpu_launch_beside(ctx, "a sparse product", kernel, grid, shared, matrix, chunks, *args, predicate, target);
     } else {
-        status = gpu_launch(ctx, "a sparse product", kernel, grid, shared, matrix, chunks, *args, gate, target);
+        status = gpu_launch(ctx, "a sparse product", kernel, grid, shared, matrix, chunks, *args, predicate, target);
     }
     status = end_reduction(ctx, status, target);
 cleanup:
     return status;
 }
 
-/* By rows; the gate is open. */
+/* By rows; the predicate holds. */
 template <typename MATRIX, int NDOTS>
 static tess_status launch_rows(tess_context *ctx, const MATRIX &matrix,
                                const chunks_argument<typename MATRIX::CHUNK> &chunks, const tess_spmv_args *args,
-                               const loop_gate &gate)
+                               const loop_predicate &predicate)
 {
     tess_status status = gpu_allow_shared(ctx, (const void *)rows_kernel<MATRIX, NDOTS>);
 
     if (status != TESS_SUCCESS) { return status; }
-    return launch_kernel(ctx, rows_kernel<MATRIX, NDOTS>, CHUNK_BLOCKS, matrix, chunks, NDOTS, args, gate);
+    return launch_kernel(ctx, rows_kernel<MATRIX, NDOTS>, CHUNK_BLOCKS, matrix, chunks, NDOTS, args, predicate);
 }
 
-/* By nonzeros; the gate is open, and segments are summed. */
+/* By nonzeros; the predicate holds, and segments are summed. */
 template <typename MATRIX, int NDOTS>
 static tess_status launch_nonzeros(tess_context *ctx, const MATRIX &matrix,
                                    const chunks_argument<typename MATRIX::CHUNK> &chunks, const tess_spmv_args *args,
-                                   const loop_gate &gate)
+                                   const loop_predicate &predicate)
 {
-    return launch_kernel(ctx, nonzeros_kernel<MATRIX, NDOTS>, MATRIX::STREAM_BLOCKS, matrix, chunks, NDOTS, args, gate);
+    return launch_kernel(ctx, nonzeros_kernel<MATRIX, NDOTS>, MATRIX::STREAM_BLOCKS, matrix, chunks, NDOTS, args,
+                         predicate);
 }
 
 template <typename MATRIX, int NDOTS>
 static tess_status launch_chunks(tess_context *ctx, const MATRIX &matrix,
                                  const chunks_argument<typename MATRIX::CHUNK> &chunks, bool by_rows,
-                                 const tess_spmv_args *args, const loop_gate &gate)
+                                 const tess_spmv_args *args, const loop_predicate &predicate)
 {
-    return by_rows ? launch_rows<MATRIX, NDOTS>(ctx, matrix, chunks, args, gate)
-                   : launch_nonzeros<MATRIX, NDOTS>(ctx, matrix, chunks, args, gate);
+    return by_rows ? launch_rows<MATRIX, NDOTS>(ctx, matrix, chunks, args, predicate)
+                   : launch_nonzeros<MATRIX, NDOTS>(ctx, matrix, chunks, args, predicate);
 }
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chunks of a CSR matrix on their way into shared memory. Where the device copies stretches of memory by itself, one thread
- * asks for a chunk's offsets, columns and values, and the block goes on working until they are there; elsewhere the block's
- * threads copy them. Whole cache lines are copied, and every array keeps its place within a line: a copy between different places of
- * lines takes the device half as long again. So what is copied may begin and end up to LINE - 1 bytes beyond what is needed.
+ * Chunks of a CSR matrix on their way into shared memory. Where the device copies stretches of memory by itself, one
+ * thread asks for a chunk's offsets, columns and values, and the block goes on working until they are there; elsewhere
+ * the block's threads copy them. Whole cache lines are copied, and every array keeps its place within a line: a copy
+ * between different places of lines takes the device half as long again. So what is copied may begin and end up to LINE
+ * - 1 bytes beyond what is needed.
  */
 #ifndef TESS_FORMAT_CSR_CSR_STAGE_CUH
 #define TESS_FORMAT_CSR_CSR_STAGE_CUH
@@ -18,7 +19,7 @@ struct stage_layout {
     int offsets, columns, map, stage, all; /* map: where it begins */
 };
 
-static inline int line_room(int64_t bytes)
+static inline int whole_lines(int64_t bytes)
 {
     return (int)((bytes + 3 * LINE - 2) / LINE * LINE);
 }
@@ -28,10 +29,10 @@ static inline stage_layout make_stage_layout(int places, int rows, size_t offset
 {
     stage_layout layout;
 
-    layout.offsets = line_room((int64_t)(rows + 1) * (int64_t)offset_bytes);
-    layout.columns = line_room((int64_t)places * 4);
-    layout.map = layout.offsets + layout.columns + line_room((int64_t)places * (int64_t)value_bytes);
-    layout.stage = layout.map + (has_map ? line_room((int64_t)rows * 4) : 0);
+    layout.offsets = whole_lines((int64_t)(rows + 1) * (int64_t)offset_bytes);
+    layout.columns = whole_lines((int64_t)places * 4);
+    layout.map = layout.offsets + layout.columns + whole_lines((int64_t)places * (int64_t)value_bytes);
+    layout.stage = layout.map + (has_map ? whole_lines((int64_t)rows * 4) : 0);
     layout.all = STAGES * layout.stage;
     return layout;
 }
@@ -57,7 +58,7 @@ struct stage_stretch {
 };
 
 /* Most bytes of a stretch for an array of that length. */
-__host__ __device__ static inline int stretch_room(int64_t length)
+__host__ __device__ static inline int stretch_bytes(int64_t length)
 {
     return length > 0 ? (int)((length + 2 * LINE - 2) / LINE * LINE) : 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products on the GPU of a CSR matrix of one precision; csr_product.cuh has the kernels. Compiled for each precision by itself. */
+/* Products on the GPU of a CSR matrix of one precision; csr_product.cuh has the kernels. Compiled for each precision by
+ * itself. */
 #include "format/csr/csr_product.cuh"
 
 /* A matrix of one precision, as the kernel sees it. VECTOR: what x and y are in. */
@@ -81,16 +82,16 @@ static tess_status launch_product(tess_context *ctx, const csr_view *v, const cs
     const stage_layout layout =
         make_layout(p->by_rows, p->places, p->most_rows, offset_bytes(matrix.m.offset_shift), sizeof(VALUE), false);
     const chunks_argument<csr_chunk> chunks = {p->chunk, p->nchunks, layout, 0, false};
-    loop_gate gate;
+    loop_predicate predicate;
     tess_status status = TESS_SUCCESS;
 
     if (p->nchunks == 0) { return TESS_SUCCESS; }
-    TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
+    TESS_TRY(make_settled_predicate(ctx, args->reduction.state, &predicate));
     if (p->nsplit > 0) {
         TESS_TRY(gpu_launch(ctx, "summing split rows", segment_kernel<VALUE, VECTOR>, (unsigned)p->nsegments, 0,
-                            matrix.m, matrix.x_of(*args), gate, p->segment_sum));
+                            matrix.m, matrix.x_of(*args), predicate, p->segment_sum));
     }
-    status = launch_chunks<one_matrix<VALUE, VECTOR>, NDOTS>(ctx, matrix, chunks, p->by_rows, args, gate);
+    status = launch_chunks<one_matrix<VALUE, VECTOR>, NDOTS>(ctx, matrix, chunks, p->by_rows, args, predicate);
 cleanup:
     return status;
 }

@@ -15,8 +15,8 @@ enum { AHEAD = 512 };
 /* Rows up to this length are summed without a loop. */
 enum { SHORT = 7 };
 
-/* Entries of one row or segment; the precision, and whether products are in FP32, are constants wherever these functions are
-   inlined. */
+/* Entries of one row or segment; the precision, and whether products are in FP32, are constants wherever these
+   functions are inlined. */
 typedef struct csr_entries {
     const void *val;
     const int32_t *col_ind;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DIA: the diagonals that hold an entry, in ascending order of column minus row, so that a row meets its entries in the order
- * of their columns. Each diagonal has a place for every row: that of row i of diagonal d is d * stride + i of val. Of a
- * diagonal that the matrix fills, the range of its columns tells which places are entries; of one with holes a bitmap does. What
- * is not an entry is never added: not even 0 times NaN. README.md has a picture.
+ * DIA: the diagonals that hold an entry, in ascending order of column minus row, so that a row meets its entries in the
+ * order of their columns. Each diagonal has a place for every row: that of row i of diagonal d is d * stride + i of
+ * val. Of a diagonal that the matrix fills, the range of its columns tells which places are entries; of one with holes
+ * a bitmap does. What is not an entry is never added: not even 0 times NaN. README.md has a picture.
  */
 #ifndef TESS_FORMAT_DIA_DIA_H
 #define TESS_FORMAT_DIA_DIA_H
@@ -47,13 +47,14 @@ typedef struct dia_storage {
     dia_view view;
 } dia_storage;
 
-/* What a backend supplies; all arrays are in its memory, and those of the view are there but for what a function makes. */
+/* What a backend supplies; all arrays are in its memory, and those of the view are there but for what a function makes.
+ */
 typedef struct dia_ops {
     /* Sets bit column - row + nrows - 1 of `marks` for each entry; they are 0 before. */
     tess_status (*mark)(tess_context *ctx, const csr_view *csr, uint32_t *marks);
     /* How many of `words` words' bits are set. */
     tess_status (*count_marks)(tess_context *ctx, int64_t words, const uint32_t *marks, int64_t *count);
-    /* Makes a list of diagonals from the marks; v->diagonal has room for all of them. */
+    /* Makes a list of diagonals from the marks; v->diagonal has space for all of them. */
     tess_status (*list_marks)(tess_context *ctx, int64_t words, const uint32_t *marks, const dia_view *v);
     /* Adds to entries[d] how many entries diagonal d has; they are 0 before. */
     tess_status (*count_entries)(tess_context *ctx, const csr_view *csr, const dia_view *v, uint32_t *entries);
@@ -68,8 +69,8 @@ typedef struct dia_ops {
 /* ---- views, as layers of other formats ---- */
 
 /*
- * Diagonals of `rows`, whose values are FP64: all rows of a matrix in their order, and any of its entries. options: precision,
- * arithmetic, max_padding. On failure *out is not written. Errors as for conversion.
+ * Diagonals of `rows`, whose values are FP64: all rows of a matrix in their order, and any of its entries. options:
+ * precision, arithmetic, max_padding. On failure *out is not written. Errors as for conversion.
  */
 tess_status dia_build_view(tess_context *ctx, const csr_view *rows, const tess_storage_options *options, dia_view *out);
 void dia_release_view(tess_context *ctx, dia_view *v);
@@ -86,8 +87,8 @@ tess_status dia_host_count_entries(tess_context *ctx, const csr_view *csr, const
 tess_status dia_host_fill_bitmaps(tess_context *ctx, const csr_view *csr, const dia_view *v);
 tess_status dia_host_fill_values(tess_context *ctx, const csr_view *csr, const dia_view *v);
 tess_status dia_host_decode(tess_context *ctx, const csr_view *csr, const dia_view *v, int32_t *col_ind, double *val);
-/* Adds what rows first .. first + count - 1, at most DIA_HOST_ROWS of them, multiply to sum[0 .. count - 1], in FP64 but for the
-   products that low arithmetic makes in FP32. */
+/* Adds what rows first .. first + count - 1, at most DIA_HOST_ROWS of them, multiply to sum[0 .. count - 1], in FP64
+   but for the products that low arithmetic makes in FP32. */
 void dia_host_add_rows(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, double *sum);
 const dia_ops *dia_gpu_ops(void);
 tess_status dia_gpu_mark(tess_context *ctx, const csr_view *csr, uint32_t *marks);

@@ -5,7 +5,8 @@
 
 /* ---- which diagonals there are ---- */
 
-/* A thread takes a row. Nearly all marks are there already: then a look is enough, and a stale one costs an atomic alone. */
+/* A thread takes a row. Nearly all marks are there already: then a look is enough, and a stale one costs an atomic
+ * alone. */
 __global__ static void __launch_bounds__(GPU_BLOCK) mark_kernel(const csr_view csr, uint32_t *marks)
 {
     for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < csr.nrows;
@@ -61,17 +62,18 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     }
 }
 
-/* Places of the runs, in work space of the context's; total, on the device, receives how many marks there are. NULL: not asked. */
+/* Places of the runs, in work space of the context's; total, on the device, receives how many marks there are. NULL:
+ * not asked. */
 static tess_status place_runs(tess_context *ctx, int64_t words, const uint32_t *marks, int64_t nruns, int64_t **places,
                               int64_t *total)
 {
     GPU(Stream_t) stream = gpu_stream_of(ctx);
     const series_base base = {};
-    double *room = NULL;
+    double *workspace = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(gpu_parts(ctx, nruns, &room));
-    *places = (int64_t *)(void *)room;
+    TESS_TRY(gpu_parts(ctx, nruns, &workspace));
+    *places = (int64_t *)(void *)workspace;
     count_marks_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(words, marks, *places);
     TESS_TRY(gpu_check_launch(ctx, "counting diagonals"));
     scan_series_kernel<<<1, SCAN_BLOCK, 0, stream>>>(nruns, base, *places, total);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building DIA on the host, and reading it back: a thread takes a run of rows, and goes through the diagonals with all of them. */
+/* Building DIA on the host, and reading it back: a thread takes a run of rows, and goes through the diagonals with all
+ * of them. */
 #include "device/host/host.h"
 #include "format/dia/dia_rows.h"
 

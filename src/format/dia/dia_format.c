@@ -85,7 +85,8 @@ cleanup:
     return status;
 }
 
-/* Numbers those of the diagonals, which lie on the host, that do not have as many entries as places within the matrix. */
+/* Numbers those of the diagonals, which lie on the host, that do not have as many entries as places within the matrix.
+ */
 static void number_bitmaps(dia_view *v, dia_diagonal *diagonal, const uint32_t *entries)
 {
     v->nbitmaps = 0;

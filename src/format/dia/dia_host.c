@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of DIA on the host: a block of rows at a time, diagonal after diagonal, in runs of neighbouring rows that have an
- * entry. All rows of a run are independent, so that loops over them vectorise, and each row adds its entries in the order of
- * its columns: the bits of a sequential sum, for any number of threads.
+ * Products of DIA on the host: a block of rows at a time, diagonal after diagonal, in runs of neighbouring rows that
+ * have an entry. All rows of a run are independent, so that loops over them vectorise, and each row adds its entries in
+ * the order of its columns: the bits of a sequential sum, for any number of threads.
  */
 #include <string.h>
 
@@ -93,8 +93,8 @@ static int64_t clip(const dia_view *v, int32_t offset, int64_t first, int count,
 static void add_block(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, bool low, double *sum)
 {
     const tess_operand values = {v->val, v->precision};
-    double room[BLOCK];
-    float low_room[BLOCK];
+    double workspace[BLOCK];
+    float low_workspace[BLOCK];
 
     for (int64_t d = 0; d < v->ndiagonals; d++) {
         const dia_diagonal diagonal = v->diagonal[d];
@@ -105,9 +105,9 @@ static void add_block(const dia_view *v, const tess_spmv_args *args, int64_t fir
 
         if (begin >= end) { continue; }
         if (low) {
-            low_value = host_read_fp32(values, place, (int)(end - begin), low_room);
+            low_value = host_read_fp32(values, place, (int)(end - begin), low_workspace);
         } else {
-            value = host_read_fp64(values, place, (int)(end - begin), room);
+            value = host_read_fp64(values, place, (int)(end - begin), workspace);
         }
         for (; next_run(v, diagonal, &row, end, &run_end); row = run_end) {
             const int64_t rows = run_end - row, column = row + diagonal.offset;
@@ -134,7 +134,7 @@ void dia_host_add_rows(const dia_view *v, const tess_spmv_args *args, int64_t fi
 static void sum_block32(const dia_view *v, const tess_spmv_args *args, int64_t first, int count, double *out)
 {
     const tess_operand values = {v->val, v->precision};
-    float room[BLOCK], sum[BLOCK] = {0.0F};
+    float workspace[BLOCK], sum[BLOCK] = {0.0F};
 
     for (int64_t d = 0; d < v->ndiagonals; d++) {
         const dia_diagonal diagonal = v->diagonal[d];
@@ -142,7 +142,7 @@ static void sum_block32(const dia_view *v, const tess_spmv_args *args, int64_t f
         const float *value = NULL;
 
         if (begin >= end) { continue; }
-        value = host_read_fp32(values, dia_place(v, d, begin), (int)(end - begin), room);
+        value = host_read_fp32(values, dia_place(v, d, begin), (int)(end - begin), workspace);
         for (; next_run(v, diagonal, &row, end, &run_end); row = run_end) {
             add_fp32(run_end - row, value + (row - begin), args->x_fp32 + row + diagonal.offset, sum + (row - first));
         }
@@ -225,7 +225,7 @@ static tess_status spmv(tess_context *ctx, const dia_view *v, const tess_spmv_ar
         partials[nblocks + b] = dots[1];
     }
     if (reduction->ndots > 0) {
-        host_finish_reduction(partials, nblocks, reduction->ndots, reduction->step, reduction->state);
+        host_finish_reduction(partials, nblocks, reduction->ndots, reduction->scalar, reduction->state);
     }
     return TESS_SUCCESS;
 }

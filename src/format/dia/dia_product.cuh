@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of diagonals times a vector on the GPU, for the kernels of one view and of several layers. A thread takes ROWS rows; diagonals
- * come in batches whose loads are all on their way before the first is used. Each row is added up by one thread in the order of
- * its columns: no shared memory, no barrier, the same bits always.
+ * Rows of diagonals times a vector on the GPU, for the kernels of one view and of several layers. A thread takes ROWS
+ * rows; diagonals come in batches whose loads are all on their way before the first is used. Each row is added up by
+ * one thread in the order of its columns: no shared memory, no barrier, the same bits always.
  *
- * Bell, Garland, Implementing sparse matrix-vector multiplication on throughput-oriented processors, SC 2009, section 4.1;
- * Zhao et al. 2024, section 2.1.
+ * Bell, Garland, Implementing sparse matrix-vector multiplication on throughput-oriented processors, SC 2009,
+ * section 4.1; Zhao et al. 2024, section 2.1.
  */
 #ifndef TESS_FORMAT_DIA_DIA_PRODUCT_CUH
 #define TESS_FORMAT_DIA_DIA_PRODUCT_CUH
@@ -15,8 +15,9 @@
 
 #include <tessera/storage.cuh> /* after the vendor's header: HIP declares memcpy for the device there */
 
-/* What may be tried. ROWS: rows of a thread, 1, 2 or 4, with ROWS values in at most 16 bytes. BATCH: diagonals in flight, 4. STREAMED:
-   values are the first to leave the second-level cache, so that vectors stay there for the kernels around this one. */
+/* What may be tried. ROWS: rows of a thread, 1, 2 or 4, with ROWS values in at most 16 bytes. BATCH: diagonals in
+   flight, 4. STREAMED: values are the first to leave the second-level cache, so that vectors stay there for the kernels
+   around this one. */
 struct diagonal_tuning {
     static constexpr int ROWS = 2;
     static constexpr int BATCH = 4;
@@ -33,8 +34,8 @@ __device__ static inline T load_diagonal_values(const T *from)
     }
 }
 
-/* A thread's rows, APART from each other. Next to each other they begin at a multiple of ROWS and their values come in one load.
-   Else a row that does not exist is loaded as the last one. */
+/* A thread's rows, APART from each other. Next to each other they begin at a multiple of ROWS and their values come in
+   one load. Else a row that does not exist is loaded as the last one. */
 template <int APART>
 struct diagonal_rows {
     static constexpr int ROWS = diagonal_tuning::ROWS;
@@ -88,8 +89,8 @@ struct diagonal_rows {
     }
 };
 
-/* COUNT diagonals from d on. Every place of a diagonal may be loaded, and x wherever the column exists: neither waits for a bitmap.
-   Products are made in PRODUCT and added in ARITHMETIC. */
+/* COUNT diagonals from d on. Every place of a diagonal may be loaded, and x wherever the column exists: neither waits
+   for a bitmap. Products are made in PRODUCT and added in ARITHMETIC. */
 template <int COUNT, typename STORED, typename PRODUCT, int APART, typename VECTOR, typename ARITHMETIC>
 __device__ static inline void add_diagonals(const dia_view &v, int64_t d, diagonal_rows<APART> rows, const VECTOR *x,
                                             ARITHMETIC (&sum)[diagonal_tuning::ROWS])

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of DIA on the GPU; dia_product.cuh has the method. A thread takes neighbouring rows, so that values come in loads of ROWS
- * entries and the threads of a wave fetch neighbouring values and neighbouring elements of x.
- * Compiled for each precision by itself.
+ * Products of DIA on the GPU; dia_product.cuh has the method. A thread takes neighbouring rows, so that values come in
+ * loads of ROWS entries and the threads of a wave fetch neighbouring values and neighbouring elements of x. Compiled
+ * for each precision by itself.
  */
 #include "format/dia/dia_product.cuh"
 #include "format/select_product.cuh"
 
 /*
- * What may be tried beside diagonal_tuning. BLOCK: threads of a block where each makes one pass over its rows, which needs no
- * reduction. THREADS: resident threads of a multiprocessor that registers must allow. With dot products blocks have GPU_BLOCK
- * threads, are as many as are resident, and make several passes.
+ * What may be tried beside diagonal_tuning. BLOCK: threads of a block where each makes one pass over its rows, which
+ * needs no reduction. THREADS: resident threads of a multiprocessor that registers must allow. With dot products blocks
+ * have GPU_BLOCK threads, are as many as are resident, and make several passes.
  */
 struct tuning {
     static constexpr int ROWS = diagonal_tuning::ROWS;
@@ -28,14 +28,15 @@ struct shape {
 
 template <typename STORED, typename VECTOR, typename ARITHMETIC, int NDOTS, bool STEP>
 __global__ static void GPU_LAUNCH_BOUNDS((shape<NDOTS>::BLOCK), (shape<NDOTS>::BLOCKS))
-    diagonal_kernel(const dia_view v, const tess_spmv_args args, const loop_gate gate, const reduce_target target)
+    diagonal_kernel(const dia_view v, const tess_spmv_args args, const loop_predicate predicate,
+                    const reduce_target target)
 {
     constexpr int ROWS = tuning::ROWS, PASS = shape<NDOTS>::PASS;
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
     tess_scalars scalars;
 
-    /* A block's threads stay together: all of them enter the gate, and all get to the reduction. */
-    if (!loop_enter<true>(gate, NDOTS > 0, &scalars)) { return; }
+    /* A block's threads stay together: all of them test the predicate, and all get to the reduction. */
+    if (!loop_enter<true>(predicate, NDOTS > 0, &scalars)) { return; }
     for (int64_t begin = (int64_t)blockIdx.x * PASS; begin < v.nrows; begin += (int64_t)gridDim.x * PASS) {
         const int64_t row = begin + (int64_t)threadIdx.x * ROWS;
         ARITHMETIC sum[ROWS] = {};
@@ -58,16 +59,16 @@ struct diagonals {
         int64_t needed = (v->nrows + blocks::PASS - 1) / blocks::PASS;
         int64_t resident = (int64_t)blocks::BLOCKS * gpu_state_of(ctx)->multiprocessors;
         unsigned grid = (unsigned)(blocks::ONE_PASS || needed < resident ? needed : resident);
-        loop_gate gate;
+        loop_predicate predicate;
         reduce_target target;
         tess_status status = TESS_SUCCESS;
 
         if (needed == 0) { return TESS_SUCCESS; }
-        TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
-        TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.step, args->reduction.state, &target));
+        TESS_TRY(make_settled_predicate(ctx, args->reduction.state, &predicate));
+        TESS_TRY(prepare_reduction(ctx, grid, NDOTS, args->reduction.scalar, args->reduction.state, &target));
         status =
             gpu_launch_blocks(ctx, "a product by diagonals", diagonal_kernel<STORED, VECTOR, ARITHMETIC, NDOTS, STEP>,
-                              grid, blocks::BLOCK, 0, *v, *args, gate, target);
+                              grid, blocks::BLOCK, 0, *v, *args, predicate, target);
         status = end_reduction(ctx, status, target);
     cleanup:
         return status;

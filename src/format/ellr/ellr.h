@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ELLPACK-R and SELL-C-sigma: one layout. Rows stand at positions; ELLR_SLICE neighbouring positions are a slice. A slice has
- * a width, that of its longest row (ellr: of the matrix's longest row), and stores entry k of lane l at k * ELLR_SLICE + l. A
- * row stops at its own length: what pads it is never multiplied. The two halves of a slice's rows alternate: lane 2 i + h has
- * row 32 h + i of the slice. So a thread that loads two lanes at once has rows 32 apart, and the threads of a wave fetch
- * neighbouring elements of x and write neighbouring ones of y. README.md has a picture.
+ * ELLPACK-R and SELL-C-sigma: one layout. Rows stand at positions; ELLR_SLICE neighbouring positions are a slice. A
+ * slice has a width, that of its longest row (ellr: of the matrix's longest row), and stores entry k of lane l at k *
+ * ELLR_SLICE + l. A row stops at its own length: what pads it is never multiplied. The two halves of a slice's rows
+ * alternate: lane 2 i + h has row 32 h + i of the slice. So a thread that loads two lanes at once has rows 32 apart,
+ * and the threads of a wave fetch neighbouring elements of x and write neighbouring ones of y. README.md has a picture.
  */
 #ifndef TESS_FORMAT_ELLR_ELLR_H
 #define TESS_FORMAT_ELLR_ELLR_H
@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /* C of SELL-C-sigma on every backend: one wave of AMD's, two rows for each thread of an NVIDIA warp. */
-enum { ELLR_SLICE = 64, ELLR_LARGEST_WINDOW = 4096, ELLR_MOST_PARTS = TESS_MOST_LEVELS + 1 };
+enum { ELLR_SLICE = 64, ELLR_LARGEST_WINDOW = 4096, ELLR_MAX_PARTS = TESS_MAX_LEVELS + 1 };
 
 /* One slice. Places are counted in units of ELLR_SLICE values and of ELLR_SLICE 16-bit words of columns. */
 typedef struct ellr_slice {
@@ -50,8 +50,8 @@ typedef struct ellr_view {
         uniform_width; /* > 0: all slices are that wide, in order, narrow, one after another: no need to look at them */
     tess_precision precision;
     tess_arithmetic arithmetic;
-    /* As in csr_view, of the CSR rows that the slices were made of; borrowed. Narrow columns are relative to the row of y.
-       A part of empty rows has nslices 0 and no arrays: only products by parts know of it, as of these three. */
+    /* As in csr_view, of the CSR rows that the slices were made of; borrowed. Narrow columns are relative to the row of
+       y. A part of empty rows has nslices 0 and no arrays: only products by parts know of it, as of these three. */
     const int32_t *row_of; /* NULL: row i is row_shift + i of y */
     int64_t row_shift;
     const int16_t *exponent; /* NULL: values are stored as they are */
@@ -64,14 +64,15 @@ typedef struct ellr_storage {
 /* How rows are to be arranged, and what came out. */
 typedef struct ellr_arrangement {
     int64_t window;       /* in: rows of a sorting window, a multiple of ELLR_SLICE; 0: rows stay in their order */
-    int32_t common_width; /* in: the room of every slice, in entries per row; -1: its own width */
+    int32_t common_width; /* in: the space of every slice, in entries per row; -1: its own width */
     bool uniform;         /* in: the common width is also every slice's width */
     int64_t entries;      /* out: stored entries, padding included, in rows that exist */
     int64_t permuted;     /* out: windows whose rows are not in their order */
     int64_t value_units, column_units;
 } ellr_arrangement;
 
-/* What a backend supplies; all arrays of the view are there but those that the function before them says the size of. */
+/* What a backend supplies; all arrays of the view are there but those that the function before them says the size of.
+ */
 typedef struct ellr_ops {
     tess_status (*longest_row)(tess_context *ctx, const csr_view *csr, int32_t *longest);
     /* Fills slice, length and order. */
@@ -82,21 +83,22 @@ typedef struct ellr_ops {
     tess_status (*decode)(tess_context *ctx, const csr_view *csr, const ellr_view *v, int32_t *col_ind, double *val);
     tess_status (*prepare)(tess_context *ctx, const ellr_view *v);
     tess_status (*spmv)(tess_context *ctx, const ellr_view *v, const tess_spmv_args *args);
-    /* The same for a matrix in at most ELLR_MOST_PARTS parts, which own disjoint rows of y, with all that split and composite
-       formats may ask for: one launch. Precisions and scales may differ from part to part. */
+    /* The same for a matrix in at most ELLR_MAX_PARTS parts, which own disjoint rows of y, with all that split and
+       composite formats may ask for: one launch. Precisions and scales may differ from part to part. */
     tess_status (*spmv_parts)(tess_context *ctx, int count, const ellr_view *views, const tess_spmv_args *args);
-    /* The same for 2 to TESS_MOST_LEVELS layers: slices of all rows in their order (window 1), each for other entries, without
-       scales. One pass over the rows: sums go from layer to layer. */
+    /* The same for 2 to TESS_MAX_LEVELS layers: slices of all rows in their order (window 1), each for other entries,
+       without scales. One pass over the rows: sums go from layer to layer. */
     tess_status (*spmv_layers)(tess_context *ctx, int count, const ellr_view *layers, const tess_spmv_args *args);
 } ellr_ops;
 
 /* ---- views, as parts of other formats ---- */
 
 /*
- * Slices of the rows of `rows`, whose values are FP64 and whose offsets may begin above 0; rows->nnz counts the entries of
- * these rows alone. options: format (ELLR: room for the longest of these rows; SELL), precision, arithmetic, window,
- * max_padding. Where rows->exponent is not NULL values are stored over 2^exponent. row_of and exponent are borrowed for the
- * life of the view. row_ptr NULL: a view of empty rows. On failure *out is not written. Errors as for conversion.
+ * Slices of the rows of `rows`, whose values are FP64 and whose offsets may begin above 0; rows->nnz counts the entries
+ * of these rows alone. options: format (ELLR: space for the longest of these rows; SELL), precision, arithmetic,
+ * window, max_padding. Where rows->exponent is not NULL values are stored over 2^exponent. row_of and exponent are
+ * borrowed for the life of the view. row_ptr NULL: a view of empty rows. On failure *out is not written. Errors as for
+ * conversion.
  */
 tess_status ellr_build_view(tess_context *ctx, const csr_view *rows, const tess_storage_options *options,
                             ellr_view *out);
@@ -105,8 +107,9 @@ void ellr_release_view(tess_context *ctx, ellr_view *v);
 int64_t ellr_view_bytes(const ellr_view *v);
 /* Renews v->val from the rows that the view was made of. */
 tess_status ellr_fill_values(tess_context *ctx, const csr_view *rows, const ellr_view *v);
-/* Values for another precision over the same slices, over rows->exponent where `scaled`. A copy of the view with these three
-   (precision, exponent, val) multiplies with them; ellr_fill_values renews them through it. Empty rows: *val is NULL. */
+/* Values for another precision over the same slices, over rows->exponent where `scaled`. A copy of the view with these
+   three (precision, exponent, val) multiplies with them; ellr_fill_values renews them through it. Empty rows: *val is
+   NULL. */
 tess_status ellr_make_values(tess_context *ctx, const csr_view *rows, const ellr_view *slices, tess_precision precision,
                              bool scaled, void **val);
 void ellr_release_values(tess_context *ctx, const ellr_view *slices, tess_precision precision, void *val);

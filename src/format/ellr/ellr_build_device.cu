@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building ELLPACK-R and SELL-C-sigma on the GPU, and reading them back. Atomics here are of integers: no order shows. */
+/* Building ELLPACK-R and SELL-C-sigma on the GPU, and reading them back. Atomics here are of integers: no order shows.
+ */
 #include "device/gpu/scan.cuh"
 #include "format/ellr/ellr_rows.h"
 
@@ -147,16 +148,16 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
 }
 
 /* Places that a slice takes, in units of columns of values. */
-struct slice_room {
+struct slice_size {
     int64_t values, columns;
 };
 
-__device__ static inline slice_room room_of(const ellr_view &v, int64_t s, int common_width)
+__device__ static inline slice_size size_of(const ellr_view &v, int64_t s, int common_width)
 {
     const ellr_slice slice = v.slice[s];
-    const int64_t room = common_width >= 0 ? common_width : (int64_t)slice.width;
+    const int64_t width = common_width >= 0 ? common_width : (int64_t)slice.width;
 
-    return {room, ellr_has_wide_columns(slice) ? 2 * room : room};
+    return {width, ellr_has_wide_columns(slice) ? 2 * width : width};
 }
 
 /* Runs of as many slices as a block has threads: what run r takes goes to counts[r] and counts[nruns + r]. */
@@ -164,9 +165,9 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     count_places_kernel(const ellr_view v, int common_width, int64_t nruns, int64_t *counts)
 {
     const int64_t s = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
-    slice_room own = {0, 0}, all;
+    slice_size own = {0, 0}, all;
 
-    if (s < v.nslices) { own = room_of(v, s, common_width); }
+    if (s < v.nslices) { own = size_of(v, s, common_width); }
     (void)scan_block<GPU_BLOCK>(own.values, &all.values);
     (void)scan_block<GPU_BLOCK>(own.columns, &all.columns);
     if (threadIdx.x == 0) {
@@ -180,9 +181,9 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     place_slices_kernel(const ellr_view v, int common_width, int64_t nruns, const int64_t *first)
 {
     const int64_t s = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
-    slice_room own = {0, 0}, before, all;
+    slice_size own = {0, 0}, before, all;
 
-    if (s < v.nslices) { own = room_of(v, s, common_width); }
+    if (s < v.nslices) { own = size_of(v, s, common_width); }
     before.values = scan_block<GPU_BLOCK>(own.values, &all.values);
     before.columns = scan_block<GPU_BLOCK>(own.columns, &all.columns);
     if (s < v.nslices) {
@@ -197,13 +198,13 @@ static tess_status place_slices(tess_context *ctx, const ellr_view *v, int commo
     GPU(Stream_t) stream = gpu_stream_of(ctx);
     const int64_t nruns = (v->nslices + GPU_BLOCK - 1) / GPU_BLOCK;
     const series_base base = {};
-    double *room = NULL;
+    double *workspace = NULL;
     int64_t *counts = NULL;
     tess_status status = TESS_SUCCESS;
 
     if (nruns == 0) { return TESS_SUCCESS; }
-    TESS_TRY(gpu_parts(ctx, 2 * nruns, &room));
-    counts = (int64_t *)(void *)room;
+    TESS_TRY(gpu_parts(ctx, 2 * nruns, &workspace));
+    counts = (int64_t *)(void *)workspace;
     count_places_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(*v, common_width, nruns, counts);
     TESS_TRY(gpu_check_launch(ctx, "measuring slices"));
     scan_series_kernel<<<2, SCAN_BLOCK, 0, stream>>>(nruns, base, counts, totals);

@@ -82,12 +82,12 @@ static void place_slices(const ellr_view *v, ellr_arrangement *a)
     a->value_units = 0;
     a->column_units = 0;
     for (int64_t s = 0; s < v->nslices; s++) {
-        int64_t room = a->common_width >= 0 ? a->common_width : (int64_t)v->slice[s].width;
+        int64_t capacity = a->common_width >= 0 ? a->common_width : (int64_t)v->slice[s].width;
 
         v->slice[s].first_value = (uint32_t)a->value_units;
         v->slice[s].first_column = (uint32_t)a->column_units;
-        a->value_units += room;
-        a->column_units += ellr_has_wide_columns(v->slice[s]) ? 2 * room : room;
+        a->value_units += capacity;
+        a->column_units += ellr_has_wide_columns(v->slice[s]) ? 2 * capacity : capacity;
     }
 }
 

@@ -96,7 +96,8 @@ static tess_status check_padding(tess_context *ctx, const tess_storage_options *
                      tess_format_name(o->format), ratio, (long long)entries, (long long)v->nnz, most);
 }
 
-/* Slices of one width cost padding, and save a kernel the look at each slice: taken where they cost less than a hundredth. */
+/* Slices of one width cost padding, and save a kernel the look at each slice: taken where they cost less than a
+ * hundredth. */
 static bool uniform_pays(const ellr_view *v, const tess_storage_options *o, int32_t longest)
 {
     const double ratio = v->nnz > 0 ? (double)longest * (double)v->nrows / (double)v->nnz : INFINITY;
@@ -140,7 +141,7 @@ cleanup:
     return status;
 }
 
-/* Room for the columns, and the columns. */
+/* Space for the columns, and the columns. */
 static tess_status make_columns(tess_context *ctx, const csr_view *rows, ellr_view *v)
 {
     const int64_t words = v->column_units * ELLR_SLICE;

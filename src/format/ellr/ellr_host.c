@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of ELLPACK-R and SELL-C-sigma on the host: GROUP neighbouring rows of a slice at once up to their common length,
- * then each row's rest. A row's entries are added in their order, so that the result has the same bits for any number of
- * threads.
+ * Products of ELLPACK-R and SELL-C-sigma on the host: GROUP neighbouring rows of a slice at once up to their common
+ * length, then each row's rest. A row's entries are added in their order, so that the result has the same bits for any
+ * number of threads.
  */
 #include <math.h>
 #include <string.h>
@@ -44,8 +44,8 @@ static inline __attribute__((always_inline)) int64_t column_of(const row_group *
     return (kind.permuted ? g->row[lane] : g->row[0] + ellr_rank_at(lane)) + g->col[place];
 }
 
-/* Asks for the next slice's entries: hardware prefetchers alone leave many short streams far from the memory's bandwidth.
-   Beyond the end of the arrays it asks for nothing that is used. */
+/* Asks for the next slice's entries: hardware prefetchers alone leave many short streams far from the memory's
+   bandwidth. Beyond the end of the arrays it asks for nothing that is used. */
 static inline __attribute__((always_inline)) void prefetch(const row_group *g, product_kind kind, int64_t k)
 {
     uintptr_t place = (uintptr_t)(g->first + k * ELLR_SLICE + g->ahead) * tess_storage_bytes(kind.stored);
@@ -294,7 +294,7 @@ static tess_status spmv(tess_context *ctx, const ellr_view *v, const tess_spmv_a
         partials[nchunks + c] = dots[1];
     }
     if (reduction->ndots > 0) {
-        host_finish_reduction(partials, nchunks, reduction->ndots, reduction->step, reduction->state);
+        host_finish_reduction(partials, nchunks, reduction->ndots, reduction->scalar, reduction->state);
     }
     return TESS_SUCCESS;
 }
@@ -365,7 +365,7 @@ static tess_status spmv_parts(tess_context *ctx, int count, const ellr_view *vie
         partials[nchunks + c] = dots[1];
     }
     if (reduction->ndots > 0) {
-        host_finish_reduction(partials, nchunks, reduction->ndots, reduction->step, reduction->state);
+        host_finish_reduction(partials, nchunks, reduction->ndots, reduction->scalar, reduction->state);
     }
     return TESS_SUCCESS;
 }
@@ -419,7 +419,7 @@ static tess_status spmv_layers(tess_context *ctx, int count, const ellr_view *la
         partials[nchunks + c] = dots[1];
     }
     if (reduction->ndots > 0) {
-        host_finish_reduction(partials, nchunks, reduction->ndots, reduction->step, reduction->state);
+        host_finish_reduction(partials, nchunks, reduction->ndots, reduction->scalar, reduction->state);
     }
     return TESS_SUCCESS;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The product of a matrix in layers on the GPU (ellr.h), each layer slices of its own precision over all rows: one launch. A thread
- * takes the same positions of every layer, which are the same rows, and its sums go from layer to layer. Where the rows' entries are
- * is looked up for all layers before the first is multiplied.
+ * The product of a matrix in layers on the GPU (ellr.h), each layer slices of its own precision over all rows: one
+ * launch. A thread takes the same positions of every layer, which are the same rows, and its sums go from layer to
+ * layer. Where the rows' entries are is looked up for all layers before the first is multiplied.
  */
 #ifndef TESS_FORMAT_ELLR_ELLR_LAYERS_CUH
 #define TESS_FORMAT_ELLR_ELLR_LAYERS_CUH
@@ -51,15 +51,15 @@ __device__ static inline void finish_layer_rows(const thread_rows<FOUND_AS, ROWS
 
 template <int LAYERS, int NDOTS, bool LOW>
 __global__ static void GPU_LAUNCH_BOUNDS(layers_shape<NDOTS>::BLOCK, layers_shape<NDOTS>::BLOCKS)
-    layers_kernel(const layer_arguments<LAYERS> layers, int passes, const tess_spmv_args args, const loop_gate gate,
-                  const reduce_target target)
+    layers_kernel(const layer_arguments<LAYERS> layers, int passes, const tess_spmv_args args,
+                  const loop_predicate predicate, const reduce_target target)
 {
     constexpr int ROWS = layers_shape<NDOTS>::ROWS, PASS = layers_shape<NDOTS>::PASS;
     const int64_t nrows = layers.view[0].nrows, end = layers.view[0].nslices * ELLR_SLICE;
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
     bool entered = false;
 
-    /* A block's threads stay together: all of them enter the gate, and all get to the reduction. */
+    /* A block's threads stay together: all of them test the predicate, and all get to the reduction. */
     for (int pass = (int)blockIdx.x; pass < passes; pass += (int)gridDim.x) {
         const int64_t position = (int64_t)pass * PASS + (int64_t)threadIdx.x * ROWS;
         thread_rows<any_value, ROWS> rows[LAYERS];
@@ -71,7 +71,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(layers_shape<NDOTS>::BLOCK, layers_shap
             if (position < end) { rows[l].find(layers.view[l], position); }
         }
         /* No kernel of a loop writes what was fetched so far; x comes from the kernel before this one. */
-        if (!entered && !loop_enter<true>(gate, NDOTS > 0, &scalars)) { return; }
+        if (!entered && !loop_enter<true>(predicate, NDOTS > 0, &scalars)) { return; }
         entered = true;
         if (position >= end) { continue; }
         sum_layers<LOW, layers_shape<NDOTS>::BATCH, 0>(layers, rows, args, sum);
@@ -98,7 +98,7 @@ static tess_status launch(tess_context *ctx, const ellr_view *views, const tess_
     const int64_t passes = (views->nslices * ELLR_SLICE + blocks::PASS - 1) / blocks::PASS;
     const unsigned grid = (unsigned)(blocks::ONE_PASS || passes < resident ? passes : resident);
     layer_arguments<LAYERS> layers = {};
-    loop_gate gate;
+    loop_predicate predicate;
     reduce_target target;
     tess_status status = TESS_SUCCESS;
 
@@ -106,10 +106,11 @@ static tess_status launch(tess_context *ctx, const ellr_view *views, const tess_
     for (int l = 0; l < LAYERS; l++) {
         layers.view[l] = views[l];
     }
-    TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
-    TESS_TRY(prepare_reduction(ctx, grid, args->reduction.ndots, args->reduction.step, args->reduction.state, &target));
+    TESS_TRY(make_settled_predicate(ctx, args->reduction.state, &predicate));
+    TESS_TRY(
+        prepare_reduction(ctx, grid, args->reduction.ndots, args->reduction.scalar, args->reduction.state, &target));
     status = gpu_launch_blocks(ctx, "a product by layers of slices", BY::kernel, grid, blocks::BLOCK, 0, layers,
-                               (int)passes, *args, gate, target);
+                               (int)passes, *args, predicate, target);
     status = end_reduction(ctx, status, target);
 cleanup:
     return status;

@@ -5,14 +5,14 @@
 /* ---- two layers of short rows ---- */
 
 /*
- * The default levels, FP32 below FP64, in FP64 arithmetic: types are known, and where the rows of a thread have no more than these
- * entries in each layer, all loads of both layers are on their way before the first is used. Sums have the order, and the bits,
- * of layers_kernel.
+ * The default levels, FP32 below FP64, in FP64 arithmetic: types are known, and where the rows of a thread have no more
+ * than these entries in each layer, all loads of both layers are on their way before the first is used. Sums have the
+ * order, and the bits, of layers_kernel.
  */
 template <int NDOTS>
 struct pair_shape : layers_shape<NDOTS> {
     static constexpr int BLOCKS = (NDOTS == 0 ? 640 : 512) / layers_shape<NDOTS>::BLOCK;
-    static constexpr int MOST_LOW = 6, MOST_HIGH = 4;
+    static constexpr int MAX_LOW = 6, MAX_HIGH = 4;
 };
 
 /* At most MOST entries of each of a thread's rows, with 16-bit columns. */
@@ -70,8 +70,8 @@ template <int NDOTS, int ROWS>
 __device__ static inline void sum_pair(const thread_rows<float, ROWS> &low, const thread_rows<double, ROWS> &high,
                                        const double *x, double (&sum)[ROWS])
 {
-    typedef short_rows<float, pair_shape<NDOTS>::MOST_LOW, ROWS> low_entries;
-    typedef short_rows<double, pair_shape<NDOTS>::MOST_HIGH, ROWS> high_entries;
+    typedef short_rows<float, pair_shape<NDOTS>::MAX_LOW, ROWS> low_entries;
+    typedef short_rows<double, pair_shape<NDOTS>::MAX_HIGH, ROWS> high_entries;
 
     if (low_entries::hold(low) && high_entries::hold(high)) {
         low_entries of_low;
@@ -91,7 +91,7 @@ __device__ static inline void sum_pair(const thread_rows<float, ROWS> &low, cons
 
 template <int NDOTS>
 __global__ static void GPU_LAUNCH_BOUNDS(pair_shape<NDOTS>::BLOCK, pair_shape<NDOTS>::BLOCKS)
-    pair_kernel(const layer_arguments<2> layers, int passes, const tess_spmv_args args, const loop_gate gate,
+    pair_kernel(const layer_arguments<2> layers, int passes, const tess_spmv_args args, const loop_predicate predicate,
                 const reduce_target target)
 {
     constexpr int ROWS = pair_shape<NDOTS>::ROWS, PASS = pair_shape<NDOTS>::PASS;
@@ -99,7 +99,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(pair_shape<NDOTS>::BLOCK, pair_shape<ND
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
     bool entered = false;
 
-    /* A block's threads stay together: all of them enter the gate, and all get to the reduction. */
+    /* A block's threads stay together: all of them test the predicate, and all get to the reduction. */
     for (int pass = (int)blockIdx.x; pass < passes; pass += (int)gridDim.x) {
         const int64_t position = (int64_t)pass * PASS + (int64_t)threadIdx.x * ROWS;
         thread_rows<float, ROWS> low;
@@ -112,7 +112,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(pair_shape<NDOTS>::BLOCK, pair_shape<ND
             high.find(layers.view[1], position);
         }
         /* No kernel of a loop writes what was fetched so far; x comes from the kernel before this one. */
-        if (!entered && !loop_enter<true>(gate, NDOTS > 0, &scalars)) { return; }
+        if (!entered && !loop_enter<true>(predicate, NDOTS > 0, &scalars)) { return; }
         entered = true;
         if (position >= end) { continue; }
         sum_pair<NDOTS>(low, high, args.x, sum);

@@ -8,7 +8,7 @@ extern "C" tess_status ellr_gpu_spmv_layers(tess_context *ctx, int count, const 
     gpu_scope scope(ctx);
     tess_status status = ellr_check_parts(ctx, count, layers, args);
 
-    static_assert(TESS_MOST_LEVELS == 4, "the cases below");
+    static_assert(TESS_MAX_LEVELS == 4, "the cases below");
     if (status != TESS_SUCCESS) { return status; }
     switch (count) {
     case 2: return ellr_multiply_layers<2>(ctx, layers, args);

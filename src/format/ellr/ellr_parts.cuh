@@ -37,9 +37,9 @@ static inline bool ellr_has_factors(int count, const ellr_view *views, const tes
 static inline tess_status ellr_check_parts(tess_context *ctx, int count, const ellr_view *views,
                                            const tess_spmv_args *args)
 {
-    if (count > ELLR_MOST_PARTS || !ellr_has_factors(count, views, args)) {
+    if (count > ELLR_MAX_PARTS || !ellr_has_factors(count, views, args)) {
         return tess_fail(ctx, TESS_INTERNAL, NULL, "a product of %d parts (%d is most) without the x that they need",
-                         count, (int)ELLR_MOST_PARTS);
+                         count, (int)ELLR_MAX_PARTS);
     }
     if (args->vectors != TESS_PRECISION_FP64) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "pass fp64 vectors", "a product by parts with %s vectors",

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The product of a matrix in parts on the GPU, each part slices of its own precision: one launch. A block takes BLOCK * ROWS
- * positions of one part, finds which by its place (parts take turns, so that what they read of x is read at about the same
- * time), and switches over the part's precision: all its threads go the same way.
- * ellr_product.cuh has the method; the shape is that of a part in FP64, which needs the most registers. What there is to know
- * of a part besides takes some: without dot products, where blocks are many, fewer entries are in flight than in one view.
+ * The product of a matrix in parts on the GPU, each part slices of its own precision: one launch. A block takes BLOCK *
+ * ROWS positions of one part, finds which by its place (parts take turns, so that what they read of x is read at about
+ * the same time), and switches over the part's precision: all its threads go the same way. ellr_product.cuh has the
+ * method; the shape is that of a part in FP64, which needs the most registers. What there is to know of a part besides
+ * takes some: without dot products, where blocks are many, fewer entries are in flight than in one view.
  */
 #include "format/ellr/ellr_parts.cuh"
 
 /* The parts as a kernel argument. */
 struct part_arguments {
-    ellr_view view[ELLR_MOST_PARTS];
+    ellr_view view[ELLR_MAX_PARTS];
     ellr_turns turns;
     int passes; /* over the positions of all parts */
 };
@@ -61,14 +61,14 @@ struct part_rows : thread_rows<any_value, ROWS> {
 
 template <int NDOTS, bool LOW>
 __global__ static void GPU_LAUNCH_BOUNDS(parts_shape<NDOTS>::BLOCK, parts_shape<NDOTS>::BLOCKS)
-    parts_kernel(const part_arguments parts, const tess_spmv_args args, const loop_gate gate,
+    parts_kernel(const part_arguments parts, const tess_spmv_args args, const loop_predicate predicate,
                  const reduce_target target)
 {
     constexpr int ROWS = parts_shape<NDOTS>::ROWS, PASS = parts_shape<NDOTS>::PASS;
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
     bool entered = false;
 
-    /* A block's threads stay together: all of them enter the gate, and all get to the reduction. */
+    /* A block's threads stay together: all of them test the predicate, and all get to the reduction. */
     for (int pass = (int)blockIdx.x; pass < parts.passes; pass += (int)gridDim.x) {
         const ellr_turn turn = ellr_turn_of(&parts.turns, pass);
         const ellr_view &v = parts.view[turn.part];
@@ -80,7 +80,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(parts_shape<NDOTS>::BLOCK, parts_shape<
 
         if (inside) { rows.find_in(v, position); }
         /* No kernel of a loop writes what was fetched so far; x comes from the kernel before this one. */
-        if (!entered && !loop_enter<true>(gate, NDOTS > 0, &scalars)) { return; }
+        if (!entered && !loop_enter<true>(predicate, NDOTS > 0, &scalars)) { return; }
         entered = true;
         if (!inside) { continue; }
         sum_part_rows<LOW, parts_shape<NDOTS>::BATCH>(v.precision, rows, args, sum);
@@ -105,9 +105,9 @@ static tess_status launch(tess_context *ctx, int count, const ellr_view *views, 
     typedef parts_shape<NDOTS> blocks;
     int64_t needed = 0, resident = (int64_t)blocks::BLOCKS * gpu_state_of(ctx)->multiprocessors;
     part_arguments parts = {};
-    int passes[ELLR_MOST_PARTS] = {};
+    int passes[ELLR_MAX_PARTS] = {};
     unsigned grid;
-    loop_gate gate;
+    loop_predicate predicate;
     reduce_target target;
     tess_status status = TESS_SUCCESS;
 
@@ -120,10 +120,11 @@ static tess_status launch(tess_context *ctx, int count, const ellr_view *views, 
     parts.passes = (int)needed;
     if (needed == 0) { return TESS_SUCCESS; }
     grid = (unsigned)(blocks::ONE_PASS || needed < resident ? needed : resident);
-    TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
-    TESS_TRY(prepare_reduction(ctx, grid, args->reduction.ndots, args->reduction.step, args->reduction.state, &target));
+    TESS_TRY(make_settled_predicate(ctx, args->reduction.state, &predicate));
+    TESS_TRY(
+        prepare_reduction(ctx, grid, args->reduction.ndots, args->reduction.scalar, args->reduction.state, &target));
     status = gpu_launch_blocks(ctx, "a product by parts in slices", parts_kernel<NDOTS, LOW>, grid, blocks::BLOCK, 0,
-                               parts, *args, gate, target);
+                               parts, *args, predicate, target);
     status = end_reduction(ctx, status, target);
 cleanup:
     return status;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of slices times a vector on the GPU, for the kernels of one view and of several parts. A thread takes ROWS neighbouring
- * positions of a slice, so that values and columns come in loads of ROWS entries. Entries come in batches whose number is a
- * constant of the code, so that all their loads are on their way, unconditionally, before the first is used: also loads of
- * padding, which is not multiplied. Each row is added up by one thread in the order of its entries: no shared memory, no
- * barrier, the same bits always.
+ * Rows of slices times a vector on the GPU, for the kernels of one view and of several parts. A thread takes ROWS
+ * neighbouring positions of a slice, so that values and columns come in loads of ROWS entries. Entries come in batches
+ * whose number is a constant of the code, so that all their loads are on their way, unconditionally, before the first
+ * is used: also loads of padding, which is not multiplied. Each row is added up by one thread in the order of its
+ * entries: no shared memory, no barrier, the same bits always.
  *
- * Bell, Garland, Implementing sparse matrix-vector multiplication on throughput-oriented processors, SC 2009 (ELL); Vazquez
- * et al. 2011 (ELLPACK-R); Kreutzer et al. 2014 (SELL-C-sigma); Gruetzmacher et al. 2021, section 4.4 (precisions).
+ * Bell, Garland, Implementing sparse matrix-vector multiplication on throughput-oriented processors, SC 2009 (ELL);
+ * Vazquez et al. 2011 (ELLPACK-R); Kreutzer et al. 2014 (SELL-C-sigma); Gruetzmacher et al. 2021, section 4.4
+ * (precisions).
  */
 #ifndef TESS_FORMAT_ELLR_ELLR_PRODUCT_CUH
 #define TESS_FORMAT_ELLR_ELLR_PRODUCT_CUH
@@ -18,11 +19,12 @@
 #include <tessera/storage.cuh> /* after the vendor's header: HIP declares memcpy for the device there */
 
 /*
- * What may be tried, in one place. ROWS: positions of a thread, 1, 2 or 4, with ROWS values in at most 16 bytes. BATCH: entries
- * of a row in flight, up to 8; WIDE_BATCH: the same with 32-bit columns. THREADS: resident threads of a multiprocessor that
- * registers must allow. BLOCK: threads of a block where each makes one pass over its positions, which needs no reduction: small
- * blocks make room for the next one sooner. With dot products blocks have GPU_BLOCK threads, are as many as are resident, and
- * make several passes. Conversions to FP64 take registers of their own: then fewer entries in more threads are better.
+ * What may be tried, in one place. ROWS: positions of a thread, 1, 2 or 4, with ROWS values in at most 16 bytes. BATCH:
+ * entries of a row in flight, up to 8; WIDE_BATCH: the same with 32-bit columns. THREADS: resident threads of a
+ * multiprocessor that registers must allow. BLOCK: threads of a block where each makes one pass over its positions,
+ * which needs no reduction: small blocks make space for the next one sooner. With dot products blocks have GPU_BLOCK
+ * threads, are as many as are resident, and make several passes. Conversions to FP64 take registers of their own: then
+ * fewer entries in more threads are better.
  */
 template <typename STORED, typename VECTOR>
 struct tuning {
@@ -120,8 +122,8 @@ struct entry_cursor {
     int left[ROWS]; /* entries of each row from here on; not positive beyond its end */
 };
 
-/* The next COUNT entries of each row; those beyond its end are neither multiplied nor added. Products are made in PRODUCT and
-   added in ARITHMETIC. */
+/* The next COUNT entries of each row; those beyond its end are neither multiplied nor added. Products are made in
+   PRODUCT and added in ARITHMETIC. */
 template <int COUNT, typename PRODUCT, typename STORED, typename COLUMN, typename VECTOR, typename ARITHMETIC, int ROWS>
 __device__ static inline void multiply_entries(const entry_cursor<STORED, COLUMN, ROWS> &at, const VECTOR *x,
                                                ARITHMETIC (&sum)[ROWS])
@@ -184,7 +186,8 @@ __device__ static inline void multiply_rows(entry_cursor<STORED, COLUMN, ROWS> a
     }
 }
 
-/* The sums of a thread's rows. STORED: of the values, also where FOUND_AS is any_value; at most MOST entries in flight. */
+/* The sums of a thread's rows. STORED: of the values, also where FOUND_AS is any_value; at most MOST entries in flight.
+ */
 template <typename STORED, typename PRODUCT, int MOST = 8, typename FOUND_AS, typename VECTOR, typename ARITHMETIC,
           int ROWS>
 __device__ static inline void sum_rows(const thread_rows<FOUND_AS, ROWS> &rows, const VECTOR *x,

@@ -103,8 +103,8 @@ TESS_HD int32_t ellr_csr_length(const csr_view *csr, int64_t i)
 }
 
 /*
- * The column that pads a row: its last one, so that padding fetches no more of x than the row does; of an empty row, or one
- * that does not exist, some column that does. Kernels may fetch that element of x, and never multiply it.
+ * The column that pads a row: its last one, so that padding fetches no more of x than the row does; of an empty row, or
+ * one that does not exist, some column that does. Kernels may fetch that element of x, and never multiply it.
  */
 TESS_HD int64_t ellr_padding_column(const csr_view *csr, int64_t i)
 {
@@ -200,10 +200,10 @@ TESS_HD void ellr_decode_row(const csr_view *csr, const ellr_view *v, int64_t po
 
 /* ---- parts that take turns ---- */
 
-/* The passes over several parts in turns: as evenly as their numbers allow. Part p takes share[p] / 2^32 of the passes that the
-   parts before it leave. */
+/* The passes over several parts in turns: as evenly as their numbers allow. Part p takes share[p] / 2^32 of the passes
+   that the parts before it leave. */
 typedef struct ellr_turns {
-    uint64_t share[ELLR_MOST_PARTS];
+    uint64_t share[ELLR_MAX_PARTS];
 } ellr_turns;
 
 /* A pass: number `index` of those over a part. */
@@ -211,15 +211,15 @@ typedef struct ellr_turn {
     int part, index;
 } ellr_turn;
 
-static inline ellr_turns ellr_make_turns(const int passes[ELLR_MOST_PARTS])
+static inline ellr_turns ellr_make_turns(const int passes[ELLR_MAX_PARTS])
 {
     ellr_turns turns;
     uint64_t left = 0;
 
-    for (int p = 0; p < ELLR_MOST_PARTS; p++) {
+    for (int p = 0; p < ELLR_MAX_PARTS; p++) {
         left += (uint64_t)passes[p];
     }
-    for (int p = 0; p < ELLR_MOST_PARTS; p++) { /* rounded up: no more than one in 2^32 passes too many */
+    for (int p = 0; p < ELLR_MAX_PARTS; p++) { /* rounded up: no more than one in 2^32 passes too many */
         turns.share[p] = left > 0 ? (((uint64_t)passes[p] << 32) + left - 1) / left : 0;
         left -= (uint64_t)passes[p];
     }
@@ -231,7 +231,7 @@ TESS_HD ellr_turn ellr_turn_of(const ellr_turns *turns, int pass)
 {
     ellr_turn turn = {0, pass};
 
-    while (turn.part < ELLR_MOST_PARTS - 1) {
+    while (turn.part < ELLR_MAX_PARTS - 1) {
         uint64_t share = turns->share[turn.part];
         int before = (int)((uint64_t)turn.index * share >> 32);
 

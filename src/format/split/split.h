@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Split and composite storage (Tezcan et al. 2022): a short list of parts, each of one precision: all CSR, or each in slices
- * (ELLPACK-R, SELL-C-sigma) or, in layers, in diagonals.
+ * Split and composite storage (Tezcan et al. 2022): a short list of parts, each of one precision: all CSR, or each in
+ * slices (ELLPACK-R, SELL-C-sigma) or, in layers, in diagonals.
  *
- * Row-wise: rows stand at positions, by level from the lowest precision to the highest, in their order within a level; empty
- * rows come last. Split: each level's rows are a matrix of their own (row_ptr from 0, columns, values). Composite: one
- * row_ptr and one array of columns for all, and a full copy of the values for each level; parts are ranges of its rows. Last
- * comes a part of empty rows, without arrays, where there are any.
+ * Row-wise: rows stand at positions, by level from the lowest precision to the highest, in their order within a level;
+ * empty rows come last. Split: each level's rows are a matrix of their own (row_ptr from 0, columns, values).
+ * Composite: one row_ptr and one array of columns for all, and a full copy of the values for each level; parts are
+ * ranges of its rows. Last comes a part of empty rows, without arrays, where there are any.
  *
- * In layers (split by entries or blocks): each level is a matrix over all rows, in their order, with the entries of that level, or of
- * the blocks of that level; products add them up row by row.
+ * In layers (split by entries or blocks): each level is a matrix over all rows, in their order, with the entries of
+ * that level, or of the blocks of that level; products add them up row by row.
  */
 #ifndef TESS_FORMAT_SPLIT_SPLIT_H
 #define TESS_FORMAT_SPLIT_SPLIT_H
@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-enum { SPLIT_MOST_PARTS = TESS_MOST_LEVELS + 1 };
+enum { SPLIT_MAX_PARTS = TESS_MAX_LEVELS + 1 };
 
 /* What the builder's functions work on: which entries of the assembled matrix go where. */
 typedef struct split_source {
@@ -37,14 +37,15 @@ typedef struct split_source {
 /* The order of rows. All arrays on the context's device. */
 typedef struct split_order {
     int64_t nrows, filled; /* filled: rows with entries */
-    int64_t begin[SPLIT_MOST_PARTS +
+    int64_t begin[SPLIT_MAX_PARTS +
                   1];     /* first position of part p: lowest level first, empty rows last; begin[nparts] = nrows */
     int nparts;           /* with the empty rows, whether or not there are any */
     int32_t *row_of;      /* nrows: row of the assembled matrix at each position */
     int32_t *position_of; /* its inverse; NULL unless columns are renumbered */
 } split_order;
 
-/* Builds by level (row-wise) or by layers. `rows` lists `count` rows of the assembled matrix; NULL: all, in their order. */
+/* Builds by level (row-wise) or by layers. `rows` lists `count` rows of the assembled matrix; NULL: all, in their
+ * order. */
 typedef struct split_rows {
     const int32_t *rows;
     int64_t count;
@@ -67,14 +68,18 @@ typedef struct split_layer {
     dia_view diagonals;
 } split_layer;
 
-/* What a backend supplies to build, and to multiply layers of which some are diagonals. Arrays are on the context's device. */
+/* What a backend supplies to build, and to multiply layers of which some are diagonals. Arrays are on the context's
+ * device. */
 typedef struct split_ops {
-    /* level[k] of each entry: that of its block, `of_block` in the grid's order; TESS_LEVEL_NONE where the grid has none. */
+    /* level[k] of each entry: that of its block, `of_block` in the grid's order; TESS_LEVEL_NONE where the grid has
+     * none. */
     tess_status (*spread)(tess_context *ctx, const csr_view *csr, const block_grid *grid, const uint8_t *of_block,
                           uint8_t *level);
-    /* row_of by level, stable; begin and filled are known from the assignment. position_of too, where it is not NULL. */
+    /* row_of by level, stable; begin and filled are known from the assignment. position_of too, where it is not NULL.
+     */
     tess_status (*order)(tess_context *ctx, const split_source *source, int nlevels, const split_order *order);
-    /* row_ptr[count + 1] of view->row_ptr_bits from 0, for the listed rows; *nnz its last, unless nnz is NULL: it takes a wait. */
+    /* row_ptr[count + 1] of view->row_ptr_bits from 0, for the listed rows; *nnz its last, unless nnz is NULL: it takes
+     * a wait. */
     tess_status (*offsets)(tess_context *ctx, const split_source *source, const split_rows *rows, int row_ptr_bits,
                            void *row_ptr, int64_t *nnz);
     /* Columns and values of the listed rows, in the order of the assembled row, to the places that to->row_ptr says. */
@@ -82,35 +87,35 @@ typedef struct split_ops {
                         const split_target *target);
     /* In layers: nnz[l] = entries of level l; it takes a wait. */
     tess_status (*count_layers)(tess_context *ctx, const split_source *source, int nlevels, int64_t *nnz);
-    /* The same copy in layers, of all levels in one pass over the matrix: those of level l to the places that to[l].row_ptr says, or,
-       with_offsets, to their places from 0 on, which target[l].row_ptr then gets. Columns are wanted of all levels or of none, and so
-       are values. */
+    /* The same copy in layers, of all levels in one pass over the matrix: those of level l to the places that
+       to[l].row_ptr says, or, with_offsets, to their places from 0 on, which target[l].row_ptr then gets. Columns are
+       wanted of all levels or of none, and so are values. */
     tess_status (*copy_layers)(tess_context *ctx, const split_source *source, int nlevels, const csr_view *to,
                                const split_target *target, bool with_offsets);
     /* exponent[i] of the listed rows. */
     tess_status (*exponents)(tess_context *ctx, const split_source *source, const split_rows *rows, int16_t *exponent);
-    /* 1 to TESS_MOST_LEVELS layers over all rows in their order, with all that split formats may ask for: one launch, one pass
-       over the rows. Sums go from layer to layer. */
+    /* 1 to TESS_MAX_LEVELS layers over all rows in their order, with all that split formats may ask for: one launch,
+       one pass over the rows. Sums go from layer to layer. */
     tess_status (*spmv_layers)(tess_context *ctx, int count, const split_layer *layers, const tess_spmv_args *args);
 } split_ops;
 
 typedef struct split_storage {
     tess_storage_options options;
     tess_assignment_summary summary;
-    const tess_assignment *assignment;  /* kept to renew values; its levels by row, entry or block */
-    tess_assignment *own_assignment;    /* the same, where it is not the caller's */
-    bool composite, layered;            /* layered: parts are layers, each over all rows */
-    tess_format base[SPLIT_MOST_PARTS]; /* of each part: csr of all or of none, dia of layers alone */
+    const tess_assignment *assignment; /* kept to renew values; its levels by row, entry or block */
+    tess_assignment *own_assignment;   /* the same, where it is not the caller's */
+    bool composite, layered;           /* layered: parts are layers, each over all rows */
+    tess_format base[SPLIT_MAX_PARTS]; /* of each part: csr of all or of none, dia of layers alone */
     split_order order;
     int16_t *exponent; /* by position; NULL: none is scaled */
     /* CSR. Split: parts own their arrays. Composite: they share row_ptr, col_ind and the copies. */
-    csr_view whole;                  /* composite: all filled rows, values of level 0 */
-    void *values[SPLIT_MOST_PARTS];  /* split over csr: the values of each part, to be written */
-    void *copies[TESS_MOST_LEVELS];  /* composite: nnz values for each level */
-    csr_part part[SPLIT_MOST_PARTS]; /* in layers: one for each level, high to low */
-    ellr_view slices[SPLIT_MOST_PARTS];
-    dia_view diagonals[SPLIT_MOST_PARTS];
-    void *slice_copies[SPLIT_MOST_PARTS][TESS_MOST_LEVELS]; /* composite over ellr: values of part p at level l */
+    csr_view whole;                 /* composite: all filled rows, values of level 0 */
+    void *values[SPLIT_MAX_PARTS];  /* split over csr: the values of each part, to be written */
+    void *copies[TESS_MAX_LEVELS];  /* composite: nnz values for each level */
+    csr_part part[SPLIT_MAX_PARTS]; /* in layers: one for each level, high to low */
+    ellr_view slices[SPLIT_MAX_PARTS];
+    dia_view diagonals[SPLIT_MAX_PARTS];
+    void *slice_copies[SPLIT_MAX_PARTS][TESS_MAX_LEVELS]; /* composite over ellr: values of part p at level l */
     int nparts;
     int64_t nrows, ncols;
     /* Made by prepare, where products may need them. */

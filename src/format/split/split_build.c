@@ -84,8 +84,8 @@ cleanup:
     return status;
 }
 
-/* Room for the values of v's rows, and for columns at v->col_ind where asked. */
-static tess_status make_room(tess_context *ctx, csr_view *v, bool with_columns, void **val, split_target *target)
+/* Space for the values of v's rows, and for columns at v->col_ind where asked. */
+static tess_status make_workspace(tess_context *ctx, csr_view *v, bool with_columns, void **val, split_target *target)
 {
     tess_status status = TESS_SUCCESS;
 
@@ -106,7 +106,7 @@ static tess_status make_entries(tess_context *ctx, const split_storage *s, const
     split_target target = {.position_of = s->order.position_of, .scaled = scaled};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(make_room(ctx, v, with_columns, val, &target));
+    TESS_TRY(make_workspace(ctx, v, with_columns, val, &target));
     status = split_ops_of(ctx)->copy(ctx, source, rows, v, &target);
 cleanup:
     return status;
@@ -132,7 +132,7 @@ cleanup:
 /* Whether layers have the nonzeros that an assignment of the caller's counts; one made here counted this matrix. */
 static tess_status check_layers(tess_context *ctx, const split_storage *s, const split_source *source)
 {
-    int64_t found[TESS_MOST_LEVELS] = {0};
+    int64_t found[TESS_MAX_LEVELS] = {0};
     tess_status status = TESS_SUCCESS;
 
     if (s->own_assignment) { return TESS_SUCCESS; }
@@ -147,8 +147,8 @@ cleanup:
 /* Layers: the entries of all of them are copied at once. */
 static tess_status build_layers_csr(tess_context *ctx, split_storage *s, const split_source *source)
 {
-    csr_view to[TESS_MOST_LEVELS];
-    split_target target[TESS_MOST_LEVELS] = {0};
+    csr_view to[TESS_MAX_LEVELS];
+    split_target target[TESS_MAX_LEVELS] = {0};
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(check_layers(ctx, s, source));
@@ -158,7 +158,7 @@ static tess_status build_layers_csr(tess_context *ctx, split_storage *s, const s
 
         *v = split_bare_view(s, &shape);
         TESS_TRY(allocate_offsets(ctx, v, &target[p].row_ptr));
-        status = make_room(ctx, v, true, &s->values[p], &target[p]);
+        status = make_workspace(ctx, v, true, &s->values[p], &target[p]);
         v->val = s->values[p];
         if (status != TESS_SUCCESS) { goto cleanup; }
         to[p] = *v;
@@ -255,8 +255,8 @@ static tess_status renew_values(tess_context *ctx, const split_source *source, c
 
 static tess_status refresh_layers(tess_context *ctx, const split_storage *s, const split_source *source)
 {
-    csr_view to[TESS_MOST_LEVELS];
-    split_target target[TESS_MOST_LEVELS] = {0};
+    csr_view to[TESS_MAX_LEVELS];
+    split_target target[TESS_MAX_LEVELS] = {0};
 
     for (int p = 0; p < s->nparts; p++) {
         to[p] = s->part[p].view;
@@ -290,7 +290,8 @@ cleanup:
 
 /* ---- slices and diagonals ---- */
 
-/* A part's rows with FP64 values, which slices and diagonals are made of; columns only where asked. Released by the caller. */
+/* A part's rows with FP64 values, which slices and diagonals are made of; columns only where asked. Released by the
+ * caller. */
 static tess_status make_rows(tess_context *ctx, const split_storage *s, const split_source *source, int p,
                              bool with_columns, csr_view *out)
 {
@@ -310,8 +311,8 @@ cleanup:
 }
 
 /*
- * Entries that slices of part p may store for each nonzero: as asked; of a layer with less than an equal share of the nonzeros, as
- * many as that share may store, so that a few scattered entries do not keep the rest from slices.
+ * Entries that slices of part p may store for each nonzero: as asked; of a layer with less than an equal share of the
+ * nonzeros, as many as that share may store, so that a few scattered entries do not keep the rest from slices.
  */
 static double slices_padding(const split_storage *s, int p)
 {
@@ -416,10 +417,11 @@ cleanup:
 
 /* ---- all bases ---- */
 
-/* One base for the highest level, one for those below it. Row-wise, parts begin with the lowest, and empty rows come last. */
+/* One base for the highest level, one for those below it. Row-wise, parts begin with the lowest, and empty rows come
+ * last. */
 static void set_bases(split_storage *s, tess_format high, tess_format low)
 {
-    for (int p = 0; p < SPLIT_MOST_PARTS; p++) {
+    for (int p = 0; p < SPLIT_MAX_PARTS; p++) {
         const bool highest = s->layered ? p == 0 : p >= s->summary.options.nlevels - 1;
 
         s->base[p] = highest ? high : low;
@@ -441,7 +443,8 @@ cleanup:
     return status;
 }
 
-/* What the parts would take in CSR: an offset more than rows for each, or for all of a composite; a column for each entry. */
+/* What the parts would take in CSR: an offset more than rows for each, or for all of a composite; a column for each
+ * entry. */
 static int64_t csr_parts_bytes(const split_storage *s)
 {
     const int64_t offset = offset_bits(s) / 8;
@@ -501,7 +504,8 @@ cleanup:
     return status;
 }
 
-/* Builds diagonals and slices, and CSR in their place where slices are refused for their padding or all take no fewer bytes. */
+/* Builds diagonals and slices, and CSR in their place where slices are refused for their padding or all take no fewer
+ * bytes. */
 static tess_status build_in_smallest_bases(tess_context *ctx, split_storage *s, const split_source *source)
 {
     const tess_error before = ctx->error;

@@ -38,7 +38,8 @@ static inline device_source make_source(const split_source *source, const split_
     return s;
 }
 
-/* An offset from its 32-bit words: where its width chose between two loads, each would be waited for before the next begins. */
+/* An offset from its 32-bit words: where its width chose between two loads, each would be waited for before the next
+ * begins. */
 __device__ static inline int64_t load_offset(const void *row_ptr, int bits, int64_t i)
 {
     const int32_t *word = (const int32_t *)row_ptr + (bits == 64 ? 2 * i : i);
@@ -60,8 +61,9 @@ __device__ static inline split_span load_span(const device_source &s, int64_t i)
 /* ---- sums within a block ---- */
 
 /*
- * The threads of a block hold RUN_ROUNDS things each, of series 0 to SERIES - 1 or of none (-1), in the order of rounds and of threads
- * within a round. In shared memory: by round and wave, which lanes have one of a series, and how many of it come before.
+ * The threads of a block hold RUN_ROUNDS things each, of series 0 to SERIES - 1 or of none (-1), in the order of rounds
+ * and of threads within a round. In shared memory: by round and wave, which lanes have one of a series, and how many of
+ * it come before.
  */
 template <int SERIES>
 struct run_counts {
@@ -78,8 +80,8 @@ struct run_counts {
     }
 };
 
-/* rank[round] becomes how many of the same series come before. Every thread of the block takes part; a barrier must come before `run` is
-   used again. */
+/* rank[round] becomes how many of the same series come before. Every thread of the block takes part; a barrier must
+   come before `run` is used again. */
 template <int SERIES>
 __device__ static inline void rank_in_run(const int (&series)[RUN_ROUNDS], int (&rank)[RUN_ROUNDS],
                                           run_counts<SERIES> *run)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Building split and composite storage on the GPU. Rows are placed by counting: runs of rows are counted by block, one block
- * turns counts into places, and blocks place their rows in order. Every row and entry has one place: no order of threads shows.
+ * Building split and composite storage on the GPU. Rows are placed by counting: runs of rows are counted by block, one
+ * block turns counts into places, and blocks place their rows in order. Every row and entry has one place: no order of
+ * threads shows.
  */
 #include "device/gpu/scan.cuh"
 #include "device/gpu/storage_types.cuh"
@@ -82,7 +83,7 @@ static tess_status order_parts(tess_context *ctx, const split_source *source, in
     gpu_scope scope(ctx);
     GPU(Stream_t) stream = gpu_stream_of(ctx);
     int64_t nruns = runs_of(order->nrows), *counts = NULL;
-    double *room = NULL;
+    double *workspace = NULL;
     series_base base = {};
     tess_status status = TESS_SUCCESS;
 
@@ -91,8 +92,8 @@ static tess_status order_parts(tess_context *ctx, const split_source *source, in
     for (int p = 0; p < PARTS; p++) {
         base.begin[p] = order->begin[p];
     }
-    TESS_TRY(gpu_parts(ctx, PARTS * nruns, &room));
-    counts = (int64_t *)(void *)room;
+    TESS_TRY(gpu_parts(ctx, PARTS * nruns, &workspace));
+    counts = (int64_t *)(void *)workspace;
     count_parts_kernel<PARTS><<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(*source, nlevels, order->nrows, nruns, counts);
     TESS_TRY(gpu_check_launch(ctx, "counting rows by level"));
     scan_series_kernel<<<PARTS, SCAN_BLOCK, 0, stream>>>(nruns, base, counts, NULL);
@@ -106,7 +107,7 @@ cleanup:
 static tess_status order_rows(tess_context *ctx, const split_source *source, int nlevels, const split_order *order)
 {
     return nlevels <= 2 ? order_parts<3>(ctx, source, nlevels, order)
-                        : order_parts<SPLIT_MOST_PARTS>(ctx, source, nlevels, order);
+                        : order_parts<SPLIT_MAX_PARTS>(ctx, source, nlevels, order);
 }
 
 /* ---- offsets ---- */
@@ -179,14 +180,14 @@ static tess_status offsets(tess_context *ctx, const split_source *source, const 
     gpu_scope scope(ctx);
     GPU(Stream_t) stream = gpu_stream_of(ctx);
     int64_t nruns = runs_of(rows->count), *counts = NULL;
-    double *room = NULL;
+    double *workspace = NULL;
     const series_base base = {};
     tess_status status = TESS_SUCCESS;
 
     if (nnz) { *nnz = 0; }
     if (nruns == 0) { return ctx->backend->zero(ctx, row_ptr, (size_t)row_ptr_bits / 8); }
-    TESS_TRY(gpu_parts(ctx, nruns + 1, &room));
-    counts = (int64_t *)(void *)room;
+    TESS_TRY(gpu_parts(ctx, nruns + 1, &workspace));
+    counts = (int64_t *)(void *)workspace;
     count_entries_kernel<<<(unsigned)nruns, GPU_BLOCK, 0, stream>>>(make_source(source, rows), row_ptr_bits, row_ptr,
                                                                     counts);
     TESS_TRY(gpu_check_launch(ctx, "counting entries"));

@@ -25,7 +25,7 @@ static int64_t run_end(int64_t run, int64_t count)
 /* Rows of each part in a run. */
 static void count_run(const split_source *source, int nlevels, int64_t run, int64_t nrows, int64_t *count)
 {
-    memset(count, 0, SPLIT_MOST_PARTS * sizeof *count);
+    memset(count, 0, SPLIT_MAX_PARTS * sizeof *count);
     for (int64_t i = run * RUN; i < run_end(run, nrows); i++) {
         count[split_part_of(source->level[i], nlevels)] += 1;
     }
@@ -34,7 +34,7 @@ static void count_run(const split_source *source, int nlevels, int64_t run, int6
 static void place_run(const split_source *source, int nlevels, int64_t run, const split_order *order,
                       const int64_t *first)
 {
-    int64_t place[SPLIT_MOST_PARTS];
+    int64_t place[SPLIT_MAX_PARTS];
 
     memcpy(place, first, sizeof place);
     for (int64_t i = run * RUN; i < run_end(run, order->nrows); i++) {
@@ -47,8 +47,8 @@ static void place_run(const split_source *source, int nlevels, int64_t run, cons
 
 static tess_status order_rows(tess_context *ctx, const split_source *source, int nlevels, const split_order *order)
 {
-    int64_t nruns = runs_of(order->nrows), next[SPLIT_MOST_PARTS];
-    int64_t(*first)[SPLIT_MOST_PARTS] = NULL;
+    int64_t nruns = runs_of(order->nrows), next[SPLIT_MAX_PARTS];
+    int64_t(*first)[SPLIT_MAX_PARTS] = NULL;
     tess_status status = tess_host_allocate(ctx, nruns, sizeof *first, (void **)&first);
 
     if (status != TESS_SUCCESS) { return status; }
@@ -58,7 +58,7 @@ static tess_status order_rows(tess_context *ctx, const split_source *source, int
     }
     memcpy(next, order->begin, sizeof next);
     for (int64_t r = 0; r < nruns; r++) {
-        for (int p = 0; p < SPLIT_MOST_PARTS; p++) {
+        for (int p = 0; p < SPLIT_MAX_PARTS; p++) {
             int64_t count = first[r][p];
 
             first[r][p] = next[p];

@@ -105,10 +105,10 @@ static void place_parts(split_storage *s)
 
     order->nparts = nlevels + 1;
     for (int p = 0; p < nlevels; p++) {
-        order->begin[p + 1] = order->begin[p] + s->summary.granules_at[nlevels - 1 - p];
+        order->begin[p + 1] = order->begin[p] + s->summary.items_at[nlevels - 1 - p];
     }
     order->filled = order->begin[nlevels];
-    for (int p = nlevels; p < SPLIT_MOST_PARTS; p++) {
+    for (int p = nlevels; p < SPLIT_MAX_PARTS; p++) {
         order->begin[p + 1] = order->nrows;
     }
 }

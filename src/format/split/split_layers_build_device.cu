@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Building split storage in layers on the GPU. Blocks take neighbouring rows. What each has of each level is counted, counts become
- * places by one scan, and in one pass over the matrix entries go to their places; those of a level in a block's rows are neighbours. A
- * row's offsets follow from how many entries of each level come before its first in the run that has it.
+ * Building split storage in layers on the GPU. Blocks take neighbouring rows. What each has of each level is counted,
+ * counts become places by one scan, and in one pass over the matrix entries go to their places; those of a level in a
+ * block's rows are neighbours. A row's offsets follow from how many entries of each level come before its first in the
+ * run that has it.
  */
 #include "device/gpu/scan.cuh"
 #include "format/split/split_build.cuh"
 
 /* Where the entries of each level go; those of a level without offsets go nowhere. */
 struct layer_targets {
-    csr_view to[TESS_MOST_LEVELS];
-    split_target target[TESS_MOST_LEVELS];
+    csr_view to[TESS_MAX_LEVELS];
+    split_target target[TESS_MAX_LEVELS];
     split_target wanted;  /* of any entry: that of a level that goes somewhere */
     const int64_t *first; /* by level, of the entries of each block; NULL: to[].row_ptr is there, and says so */
     int64_t nblocks;
@@ -58,8 +59,8 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     }
 }
 
-/* *first: by level, how many entries come before those of each block's rows; *totals: of each level. In work space that the next who asks
-   for it gets. */
+/* *first: by level, how many entries come before those of each block's rows; *totals: of each level. In work space that
+   the next who asks for it gets. */
 static tess_status place_layers(tess_context *ctx, const split_source *source, int nlevels, int64_t **first,
                                 int64_t **totals)
 {
@@ -67,16 +68,16 @@ static tess_status place_layers(tess_context *ctx, const split_source *source, i
     const device_source s = make_source(source, NULL);
     GPU(Stream_t) stream = gpu_stream_of(ctx);
     const series_base zero = {};
-    double *room = NULL;
+    double *workspace = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(gpu_parts(ctx, nlevels * (nblocks + 1), &room));
-    *first = (int64_t *)(void *)room;
+    TESS_TRY(gpu_parts(ctx, nlevels * (nblocks + 1), &workspace));
+    *first = (int64_t *)(void *)workspace;
     *totals = *first + nlevels * nblocks;
     if (nlevels <= 2) {
         count_layers_kernel<2><<<(unsigned)nblocks, GPU_BLOCK, 0, stream>>>(s, nlevels, nblocks, *first);
     } else {
-        count_layers_kernel<TESS_MOST_LEVELS><<<(unsigned)nblocks, GPU_BLOCK, 0, stream>>>(s, nlevels, nblocks, *first);
+        count_layers_kernel<TESS_MAX_LEVELS><<<(unsigned)nblocks, GPU_BLOCK, 0, stream>>>(s, nlevels, nblocks, *first);
     }
     TESS_TRY(gpu_check_launch(ctx, "counting entries by level"));
     scan_series_kernel<<<(unsigned)nlevels, SCAN_BLOCK, 0, stream>>>(nblocks, zero, *first, *totals);
@@ -141,7 +142,8 @@ __device__ static inline void store_run(const layer_targets &t, const int64_t (&
     }
 }
 
-/* The thread's row begins at place `at` of the run; at < 0: after all of the block's entries, of which no run is left. */
+/* The thread's row begins at place `at` of the run; at < 0: after all of the block's entries, of which no run is left.
+ */
 template <int LEVELS>
 __device__ static inline void store_offsets(const layer_targets &t, const int64_t (&place)[LEVELS], int64_t row, int at,
                                             const run_counts<LEVELS> &run)
@@ -217,7 +219,7 @@ static tess_status launch_copy(tess_context *ctx, const split_source *source, in
     if (level + count <= 2) {
         launch_levels<2>(ctx, s, t, count == 2);
     } else {
-        launch_levels<TESS_MOST_LEVELS>(ctx, s, t, count == TESS_MOST_LEVELS);
+        launch_levels<TESS_MAX_LEVELS>(ctx, s, t, count == TESS_MAX_LEVELS);
     }
     return gpu_check_launch(ctx, "copying entries by level");
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The product of a matrix in layers on the GPU of which some are diagonals (split.h): one launch. A thread takes its rows through
- * all layers, lowest level first. Where there are diagonals alone these are neighbouring rows; beside slices they are those of a slice's
- * two lanes, half a slice apart: the threads of a wave fetch neighbouring values of a diagonal all the same.
+ * The product of a matrix in layers on the GPU of which some are diagonals (split.h): one launch. A thread takes its
+ * rows through all layers, lowest level first. Where there are diagonals alone these are neighbouring rows; beside
+ * slices they are those of a slice's two lanes, half a slice apart: the threads of a wave fetch neighbouring values of
+ * a diagonal all the same.
  */
 #include "device/gpu/storage_types.cuh"
 #include "format/dia/dia_product.cuh"
@@ -11,11 +12,11 @@
 
 struct split_layers {
     int count;
-    split_layer layer[TESS_MOST_LEVELS];
+    split_layer layer[TESS_MAX_LEVELS];
 };
 
-/* What may be tried: threads of a block, which makes one pass unless there are dot products; resident threads of a multiprocessor
-   that registers must allow; entries of slices in flight, at most. */
+/* What may be tried: threads of a block, which makes one pass unless there are dot products; resident threads of a
+   multiprocessor that registers must allow; entries of slices in flight, at most. */
 template <bool SLICES, int NDOTS>
 struct layers_shape {
     static constexpr bool ONE_PASS = NDOTS == 0;
@@ -44,8 +45,8 @@ __device__ static inline void sum_layer_diagonals(const dia_view &v, diagonal_ro
 /* SLICES: some layers are slices. */
 template <bool SLICES, int NDOTS, bool LOW>
 __global__ static void GPU_LAUNCH_BOUNDS((layers_shape<SLICES, NDOTS>::BLOCK), (layers_shape<SLICES, NDOTS>::BLOCKS))
-    layers_kernel(const split_layers layers, int64_t nrows, int passes, const tess_spmv_args args, const loop_gate gate,
-                  const reduce_target target)
+    layers_kernel(const split_layers layers, int64_t nrows, int passes, const tess_spmv_args args,
+                  const loop_predicate predicate, const reduce_target target)
 {
     typedef layers_shape<SLICES, NDOTS> blocks;
     constexpr int ROWS = blocks::ROWS, APART = SLICES ? ELLR_SLICE / 2 : 1;
@@ -54,8 +55,8 @@ __global__ static void GPU_LAUNCH_BOUNDS((layers_shape<SLICES, NDOTS>::BLOCK), (
     tess_scalars scalars;
 
     static_assert(ROWS == 2, "the two lanes of a slice whose rows are half of it apart");
-    /* A block's threads stay together: all of them enter the gate, and all get to the reduction. */
-    if (!loop_enter<true>(gate, NDOTS > 0, &scalars)) { return; }
+    /* A block's threads stay together: all of them test the predicate, and all get to the reduction. */
+    if (!loop_enter<true>(predicate, NDOTS > 0, &scalars)) { return; }
     for (int pass = (int)blockIdx.x; pass < passes; pass += (int)gridDim.x) {
         const int64_t position = (int64_t)pass * blocks::PASS + (int64_t)threadIdx.x * ROWS;
         const diagonal_rows<APART> rows = {SLICES ? ellr_rank_at(position) : position};
@@ -93,16 +94,17 @@ static tess_status launch(tess_context *ctx, const split_layers *layers, int64_t
     const int64_t resident = (int64_t)blocks::BLOCKS * gpu_state_of(ctx)->multiprocessors;
     const int64_t passes = (nrows + blocks::PASS - 1) / blocks::PASS; /* of whole slices */
     const unsigned grid = (unsigned)(blocks::ONE_PASS || passes < resident ? passes : resident);
-    loop_gate gate;
+    loop_predicate predicate;
     reduce_target target;
     tess_status status = TESS_SUCCESS;
 
     static_assert((int)blocks::PASS % (int)ELLR_SLICE == 0, "no pass ends within a slice");
     if (passes == 0) { return TESS_SUCCESS; }
-    TESS_TRY(open_settled_gate(ctx, args->reduction.state, &gate));
-    TESS_TRY(prepare_reduction(ctx, grid, args->reduction.ndots, args->reduction.step, args->reduction.state, &target));
+    TESS_TRY(make_settled_predicate(ctx, args->reduction.state, &predicate));
+    TESS_TRY(
+        prepare_reduction(ctx, grid, args->reduction.ndots, args->reduction.scalar, args->reduction.state, &target));
     status = gpu_launch_blocks(ctx, "a product by layers of diagonals", layers_kernel<SLICES, NDOTS, LOW>, grid,
-                               blocks::BLOCK, 0, *layers, nrows, (int)passes, *args, gate, target);
+                               blocks::BLOCK, 0, *layers, nrows, (int)passes, *args, predicate, target);
     status = end_reduction(ctx, status, target);
 cleanup:
     return status;
@@ -142,7 +144,7 @@ extern "C" tess_status split_gpu_spmv_layers(tess_context *ctx, int count, const
     split_layers all = {};
     bool slices = false;
 
-    if (count > TESS_MOST_LEVELS || args->vectors != TESS_PRECISION_FP64) {
+    if (count > TESS_MAX_LEVELS || args->vectors != TESS_PRECISION_FP64) {
         return tess_fail(ctx, TESS_INTERNAL, NULL, "a product of %d layers with %s vectors", count,
                          tess_precision_name(args->vectors));
     }

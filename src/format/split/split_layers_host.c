@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Layers in slices and diagonals on the host (split.h): one pass over the rows. A block of rows goes through all layers before its
- * sums are finished: they stay in the first cache. Each sum has one order for any number of threads.
+ * Layers in slices and diagonals on the host (split.h): one pass over the rows. A block of rows goes through all layers
+ * before its sums are finished: they stay in the first cache. Each sum has one order for any number of threads.
  */
 #include "device/host/host.h"
 #include "format/ellr/ellr_rows.h"
@@ -72,7 +72,7 @@ tess_status split_host_spmv_layers(tess_context *ctx, int count, const split_lay
         partials[nblocks + b] = dots[1];
     }
     if (reduction->ndots > 0) {
-        host_finish_reduction(partials, nblocks, reduction->ndots, reduction->step, reduction->state);
+        host_finish_reduction(partials, nblocks, reduction->ndots, reduction->scalar, reduction->state);
     }
     return TESS_SUCCESS;
 }

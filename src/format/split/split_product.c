@@ -9,9 +9,9 @@
 static tess_status make_plans(tess_context *ctx, split_storage *s)
 {
     const csr_ops *backend = csr_ops_of(ctx);
-    const csr_view *views[SPLIT_MOST_PARTS];
-    csr_plan *plans[SPLIT_MOST_PARTS] = {NULL};
-    csr_part *lacking[SPLIT_MOST_PARTS];
+    const csr_view *views[SPLIT_MAX_PARTS];
+    csr_plan *plans[SPLIT_MAX_PARTS] = {NULL};
+    csr_part *lacking[SPLIT_MAX_PARTS];
     int count = 0;
     tess_status status = TESS_SUCCESS;
 
@@ -35,8 +35,8 @@ static tess_status make_plans(tess_context *ctx, split_storage *s)
 typedef struct chosen_parts {
     int count;
     bool any_diagonals;
-    csr_part part[SPLIT_MOST_PARTS];
-    split_layer layer[SPLIT_MOST_PARTS];
+    csr_part part[SPLIT_MAX_PARTS];
+    split_layer layer[SPLIT_MAX_PARTS];
 } chosen_parts;
 
 static void open_choice(chosen_parts *chosen)
@@ -131,7 +131,7 @@ static int views_of(const chosen_parts *chosen, csr_view *views)
 static tess_status prepare_csr(tess_context *ctx, split_storage *s)
 {
     const csr_ops *backend = csr_ops_of(ctx);
-    csr_view views[SPLIT_MOST_PARTS];
+    csr_view views[SPLIT_MAX_PARTS];
     chosen_parts chosen;
     tess_status status = TESS_SUCCESS;
 
@@ -182,7 +182,7 @@ static tess_status multiply_slices(tess_context *ctx, const split_storage *s, co
                                    const tess_spmv_args *args)
 {
     const ellr_ops *backend = ellr_ops_of(ctx);
-    ellr_view slices[SPLIT_MOST_PARTS];
+    ellr_view slices[SPLIT_MAX_PARTS];
 
     for (int k = 0; k < chosen->count; k++) {
         slices[k] = chosen->layer[k].slices;
@@ -194,7 +194,7 @@ static tess_status multiply_slices(tess_context *ctx, const split_storage *s, co
 static tess_status multiply(tess_context *ctx, const split_storage *s, const chosen_parts *chosen,
                             const tess_spmv_args *args)
 {
-    csr_view views[SPLIT_MOST_PARTS];
+    csr_view views[SPLIT_MAX_PARTS];
 
     if (chosen->any_diagonals) { return split_ops_of(ctx)->spmv_layers(ctx, chosen->count, chosen->layer, args); }
     if (!split_is_csr(s)) { return multiply_slices(ctx, s, chosen, args); }
@@ -207,8 +207,8 @@ static tess_status multiply(tess_context *ctx, const split_storage *s, const cho
 /* ---- products ---- */
 
 /*
- * x for products in FP32: the caller's shadow, or x rounded into room of the format's own. A caller may have a shadow alone
- * where no part needs more.
+ * x for products in FP32: the caller's shadow, or x rounded into a workspace of the format's own. A caller may have a
+ * shadow alone where no part needs more.
  */
 static tess_status provide_x(tess_context *ctx, const split_storage *s, const chosen_parts *chosen,
                              tess_spmv_args *args)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Levels of entries from those of their blocks on the GPU. The entries of a block row are neighbours, and its blocks are sorted by
- * column: an entry needs to know its block row, and not its row. A wave takes a block row, brings the columns and levels of
- * its blocks to shared memory, and its threads search there; where there are too many blocks for that, in memory.
+ * Levels of entries from those of their blocks on the GPU. The entries of a block row are neighbours, and its blocks
+ * are sorted by column: an entry needs to know its block row, and not its row. A wave takes a block row, brings the
+ * columns and levels of its blocks to shared memory, and its threads search there; where there are too many blocks for
+ * that, in memory.
  */
 #include "device/gpu/gpu.h"
 #include "format/split/split_rows.h"

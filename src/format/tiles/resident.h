@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tiles in layout resident (Yang et al. 2024, section III-B): 16x16 tiles, each with a header of its own, so that a tile
- * can be passed over. A strip is one record, as in layout tcki; resident_record.h has what is in it.
+ * Tiles in layout resident (Yang et al. 2024, section III-B): 16x16 tiles, each with a header of its own, so that a
+ * tile can be passed over. A block row is one record, as in layout grouped; resident_record.h has what is in it.
  */
 #ifndef TESS_FORMAT_TILES_RESIDENT_H
 #define TESS_FORMAT_TILES_RESIDENT_H
@@ -12,8 +12,9 @@
 extern "C" {
 #endif
 
-/* Entries of a strip, row by row: those of row r go to place next[r] on, which is moved past them. col_ind or val may be NULL. */
-void resident_decode_strip(const char *record, int64_t *next, int32_t *col_ind, double *val);
+/* Entries of a block row, row by row: those of row r go to place next[r] on, which is moved past them. col_ind or val
+ * may be NULL. */
+void resident_decode_block_row(const char *record, int64_t *next, int32_t *col_ind, double *val);
 
 extern const tiles_ops resident_host_ops;
 const tiles_ops *resident_gpu_ops(void);

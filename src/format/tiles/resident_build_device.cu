@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building tiles in layout resident on the GPU: half a wave has a strip, a lane a row. Atomics here are of integers: no order shows. */
+/* Building tiles in layout resident on the GPU: half a wave has a block row, a lane a row. Atomics here are of
+ * integers: no order shows. */
 #include "device/gpu/store_value.cuh"
 #include "format/tiles/resident_device.cuh"
 #include "format/tiles/tiles_build.cuh"
 #include "format/tiles/tiles_places.cuh"
 
-/* A strip's lane on its way from tile to tile. */
-struct strip_walk {
-    int64_t first, last; /* the strip's blocks */
+/* A block row's lane on its way from tile to tile. */
+struct block_row_walk {
+    int64_t first, last; /* the block row's blocks */
     int64_t next, end;   /* of the lane's row: its next entry, and where the row ends */
 
-    __device__ inline strip_walk(const tiles_source &source, const tiles_view &v, bool has, int64_t strip, int lane)
-        : first(has ? source.grid->first[strip] : 0), last(has ? source.grid->first[strip + 1] : 0), next(0), end(0)
+    __device__ inline block_row_walk(const tiles_source &source, const tiles_view &v, bool has, int64_t block_row,
+                                     int lane)
+        : first(has ? source.grid->first[block_row] : 0), last(has ? source.grid->first[block_row + 1] : 0), next(0),
+          end(0)
     {
-        const int64_t row = strip * RESIDENT_SIDE + lane;
+        const int64_t row = block_row * RESIDENT_SIDE + lane;
 
         if (has && row < v.nrows) {
             next = tess_row_offset(source.csr->row_ptr, source.csr->row_ptr_bits, row);
@@ -34,10 +37,10 @@ struct walked_tile {
     int length;
 };
 
-/* Takes the tile's entries off the row. Lanes whose strip has no such tile get one without entries, whose header means nothing. All
-   lanes of the wave take part. */
+/* Takes the tile's entries off the row. Lanes whose block row has no such tile get one without entries, whose header
+   means nothing. All lanes of the wave take part. */
 __device__ static inline walked_tile take_tile(const tiles_source &source, const tiles_view &v,
-                                               const tiles_lanes<16> &lanes, strip_walk &walk, int64_t number)
+                                               const tiles_lanes<16> &lanes, block_row_walk &walk, int64_t number)
 {
     const int64_t block = walk.first + number;
     const bool has = block < walk.last;
@@ -61,19 +64,19 @@ __device__ static inline walked_tile take_tile(const tiles_source &source, const
 
 /* ---- places ---- */
 
-/* units[strip]: what each takes. */
+/* units[block_row]: what each takes. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
-    measure_kernel(const source_argument argument, const tiles_view v, uint32_t *units, strip_totals *totals)
+    measure_kernel(const source_argument argument, const tiles_view v, uint32_t *units, block_row_totals *totals)
 {
     enum { GROUPS = GPU_BLOCK / RESIDENT_SIDE };
     const tiles_lanes<16> at;
     const tiles_source source = source_in(argument);
     unsigned long long most = 0;
 
-    for (int64_t s0 = (int64_t)blockIdx.x * GROUPS; s0 < v.nstrips; s0 += (int64_t)gridDim.x * GROUPS) {
-        const int64_t strip = s0 + (int)threadIdx.x / RESIDENT_SIDE;
-        const bool has = strip < v.nstrips;
-        strip_walk walk(source, v, has, strip, at.lane);
+    for (int64_t s0 = (int64_t)blockIdx.x * GROUPS; s0 < v.nblock_rows; s0 += (int64_t)gridDim.x * GROUPS) {
+        const int64_t block_row = s0 + (int)threadIdx.x / RESIDENT_SIDE;
+        const bool has = block_row < v.nblock_rows;
+        block_row_walk walk(source, v, has, block_row, at.lane);
         int64_t bytes = resident_data((int)walk.tiles());
 
         for (int64_t t = 0; GPU_BALLOT(t < walk.tiles()); t++) {
@@ -84,7 +87,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
         if (has && at.lane == 0) {
             const unsigned long long own = (unsigned long long)(bytes + TILES_UNIT - 1) / TILES_UNIT;
 
-            units[strip] = (uint32_t)own;
+            units[block_row] = (uint32_t)own;
             most = own > most ? own : most;
         }
     }
@@ -96,16 +99,16 @@ extern "C" tess_status resident_gpu_measure(tess_context *ctx, const tiles_sourc
 {
     gpu_scope scope(ctx);
 
-    return place_strips(ctx, v->nstrips, start, units, longest, [&](strip_totals *totals) {
-        measure_kernel<<<gpu_grid(ctx, v->nstrips * RESIDENT_SIDE, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
+    return place_block_rows(ctx, v->nblock_rows, start, units, longest, [&](block_row_totals *totals) {
+        measure_kernel<<<gpu_grid(ctx, v->nblock_rows * RESIDENT_SIDE, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
             source_argument(source), *v, start, totals);
     });
 }
 
 /* ---- records ---- */
 
-/* The lanes write their entries; columns by way of `columns`, since two entries have one byte. All lanes of the wave take part; those
-   without a tile write nothing. */
+/* The lanes write their entries; columns by way of `columns`, since two entries have one byte. All lanes of the wave
+   take part; those without a tile write nothing. */
 __device__ static inline void write_tile(const tiles_source &source, const tiles_lanes<16> &at, bool has,
                                          const walked_tile &tile, int exponent, uint8_t *columns, char *data)
 {
@@ -138,7 +141,7 @@ __device__ static inline void write_tile(const tiles_source &source, const tiles
 }
 
 __global__ static void __launch_bounds__(FILL_BLOCK)
-    fill_kernel(const source_argument argument, const tiles_view v, char *records, int room)
+    fill_kernel(const source_argument argument, const tiles_view v, char *records, int capacity)
 {
     enum { GROUPS = FILL_BLOCK / RESIDENT_SIDE };
     extern __shared__ __align__(16) char stages[];
@@ -147,12 +150,13 @@ __global__ static void __launch_bounds__(FILL_BLOCK)
     const tiles_source source = source_in(argument);
     const int group = (int)threadIdx.x / RESIDENT_SIDE;
 
-    for (int64_t s0 = (int64_t)blockIdx.x * GROUPS; s0 < v.nstrips; s0 += (int64_t)gridDim.x * GROUPS) {
-        const int64_t strip = s0 + group;
-        const bool has = strip < v.nstrips;
-        strip_walk walk(source, v, has, strip, at.lane);
+    for (int64_t s0 = (int64_t)blockIdx.x * GROUPS; s0 < v.nblock_rows; s0 += (int64_t)gridDim.x * GROUPS) {
+        const int64_t block_row = s0 + group;
+        const bool has = block_row < v.nblock_rows;
+        block_row_walk walk(source, v, has, block_row, at.lane);
         const int64_t ntiles = walk.tiles();
-        const record_place<RESIDENT_SIDE> place_of(v, records, has, strip, stages + group * room, room, at.lane);
+        const record_place<RESIDENT_SIDE> place_of(v, records, has, block_row, stages + group * capacity, capacity,
+                                                   at.lane);
         char *data = place_of.record + resident_data((int)ntiles);
 
         if (has && at.lane == 0) { *(uint32_t *)(void *)place_of.record = (uint32_t)ntiles; }
@@ -178,14 +182,14 @@ extern "C" tess_status resident_gpu_fill(tess_context *ctx, const tiles_source *
     gpu_scope scope(ctx);
     tess_status status = TESS_SUCCESS;
 
-    if (v->nstrips == 0) { return TESS_SUCCESS; }
-    const int room = record_room(ctx, v, GROUPS, OWN);
-    const unsigned grid = (unsigned)((v->nstrips + GROUPS - 1) / GROUPS);
+    if (v->nblock_rows == 0) { return TESS_SUCCESS; }
+    const int capacity = record_capacity(ctx, v, GROUPS, OWN);
+    const unsigned grid = (unsigned)((v->nblock_rows + GROUPS - 1) / GROUPS);
 
     TESS_TRY(gpu_allow_shared(ctx, (const void *)fill_kernel));
-    fill_kernel<<<grid, FILL_BLOCK, (size_t)room * GROUPS, gpu_stream_of(ctx)>>>(source_argument(source), *v, record,
-                                                                                 room);
-    status = gpu_check_launch(ctx, "filling strips of tiles");
+    fill_kernel<<<grid, FILL_BLOCK, (size_t)capacity * GROUPS, gpu_stream_of(ctx)>>>(source_argument(source), *v,
+                                                                                     record, capacity);
+    status = gpu_check_launch(ctx, "filling block rows of tiles");
 cleanup:
     return status;
 }

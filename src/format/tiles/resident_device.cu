@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tiles in layout resident times a vector on the GPU: tiles_strips.cuh with the strips of resident_row.cuh. */
+/* Tiles in layout resident times a vector on the GPU: tiles_block_rows.cuh with the block rows of resident_row.cuh. */
 #include "format/tiles/resident_device.cuh"
 #include "format/tiles/resident_row.cuh"
-#include "format/tiles/tiles_strips.cuh"
+#include "format/tiles/tiles_block_rows.cuh"
 
 template <bool NARROWED>
-struct resident_strips {
+struct resident_block_rows {
     static constexpr int ROWS = RESIDENT_SIDE, SPLIT = 1;
 
     template <bool STAGED, typename VECTOR>
-    __device__ static __forceinline__ double sum(const tiles_view &, const strips_plan &, const tiles_lanes<ROWS> &at,
-                                                 bool has, int32_t, const char *record, const tess_spmv_args &args)
+    __device__ static __forceinline__ double sum(const tiles_view &, const block_rows_plan &,
+                                                 const tiles_lanes<ROWS> &at, bool has, int32_t, const char *record,
+                                                 const tess_spmv_args &args)
     {
         return sum_resident_row(at, has, record, resident_x<VECTOR, NARROWED>{vector_of<VECTOR>(args), args.segments});
     }
@@ -20,9 +21,9 @@ static tess_status spmv(tess_context *ctx, const tiles_view *v, int64_t longest,
 {
     gpu_scope scope(ctx);
 
-    if (v->nstrips == 0) { return TESS_SUCCESS; }
-    return args->segments ? multiply_strips<resident_strips<true>>(ctx, v, longest, args)
-                          : multiply_strips<resident_strips<false>>(ctx, v, longest, args);
+    if (v->nblock_rows == 0) { return TESS_SUCCESS; }
+    return args->segments ? multiply_block_rows<resident_block_rows<true>>(ctx, v, longest, args)
+                          : multiply_block_rows<resident_block_rows<false>>(ctx, v, longest, args);
 }
 
 /* Products need nothing beyond the build. */

@@ -16,10 +16,10 @@ static int level_of(const tiles_source *source, int64_t block)
     return source->level ? source->level[block] : 0;
 }
 
-static block_entries take_tile(const tiles_source *source, int64_t strip, int64_t block, int64_t *cursor)
+static block_entries take_tile(const tiles_source *source, int64_t block_row, int64_t block, int64_t *cursor)
 {
-    return tiles_host_take_block(source->csr, strip, RESIDENT_SIDE, RESIDENT_COLUMN_BITS, source->grid->column[block],
-                                 cursor);
+    return tiles_host_take_block(source->csr, block_row, RESIDENT_SIDE, RESIDENT_COLUMN_BITS,
+                                 source->grid->column[block], cursor);
 }
 
 static resident_header make_header(const tiles_source *source, const tiles_view *v, int64_t block,
@@ -36,18 +36,18 @@ static resident_header make_header(const tiles_source *source, const tiles_view 
     return resident_header_of(source->grid->column[block], v->precision[level], rows, entries, source->scaled[level]);
 }
 
-static int tiles_of(const tiles_source *source, int64_t strip)
+static int tiles_of(const tiles_source *source, int64_t block_row)
 {
-    return (int)(source->grid->first[strip + 1] - source->grid->first[strip]);
+    return (int)(source->grid->first[block_row + 1] - source->grid->first[block_row]);
 }
 
-static int64_t strip_units(const tiles_source *source, const tiles_view *v, int64_t strip)
+static int64_t block_row_units(const tiles_source *source, const tiles_view *v, int64_t block_row)
 {
-    int64_t bytes = resident_data(tiles_of(source, strip)), cursor[RESIDENT_SIDE];
+    int64_t bytes = resident_data(tiles_of(source, block_row)), cursor[RESIDENT_SIDE];
 
-    tiles_host_open_strip(source->csr, strip, RESIDENT_SIDE, cursor);
-    for (int64_t b = source->grid->first[strip]; b < source->grid->first[strip + 1]; b++) {
-        const block_entries e = take_tile(source, strip, b, cursor);
+    tiles_host_open_block_row(source->csr, block_row, RESIDENT_SIDE, cursor);
+    for (int64_t b = source->grid->first[block_row]; b < source->grid->first[block_row + 1]; b++) {
+        const block_entries e = take_tile(source, block_row, b, cursor);
 
         bytes += resident_parts_of(make_header(source, v, b, &e)).bytes;
     }
@@ -58,10 +58,10 @@ static tess_status measure(tess_context *ctx, const tiles_source *source, const 
                            int64_t *units, int64_t *longest)
 {
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 64) if (v->nnz > HOST_SERIAL_WORK)
-    for (int64_t strip = 0; strip < v->nstrips; strip++) {
-        start[strip] = (uint32_t)strip_units(source, v, strip);
+    for (int64_t block_row = 0; block_row < v->nblock_rows; block_row++) {
+        start[block_row] = (uint32_t)block_row_units(source, v, block_row);
     }
-    *units = tiles_host_place_strips(v, start, longest);
+    *units = tiles_host_place_block_rows(v, start, longest);
     return TESS_SUCCESS;
 }
 
@@ -94,17 +94,17 @@ static void write_tile(const tiles_source *source, int64_t block, resident_heade
     }
 }
 
-static void write_strip(const tiles_source *source, const tiles_view *v, int64_t strip, char *record)
+static void write_block_row(const tiles_source *source, const tiles_view *v, int64_t block_row, char *record)
 {
-    const int ntiles = tiles_of(source, strip);
+    const int ntiles = tiles_of(source, block_row);
     resident_header *headers = (resident_header *)(void *)(record + RESIDENT_UNIT);
     char *data = record + resident_data(ntiles);
-    int64_t first = source->grid->first[strip], cursor[RESIDENT_SIDE];
+    int64_t first = source->grid->first[block_row], cursor[RESIDENT_SIDE];
 
     *(uint32_t *)(void *)record = (uint32_t)ntiles;
-    tiles_host_open_strip(source->csr, strip, RESIDENT_SIDE, cursor);
+    tiles_host_open_block_row(source->csr, block_row, RESIDENT_SIDE, cursor);
     for (int t = 0; t < ntiles; t++) {
-        const block_entries e = take_tile(source, strip, first + t, cursor);
+        const block_entries e = take_tile(source, block_row, first + t, cursor);
 
         headers[t] = make_header(source, v, first + t, &e);
         write_tile(source, first + t, headers[t], &e, data);
@@ -115,15 +115,16 @@ static void write_strip(const tiles_source *source, const tiles_view *v, int64_t
 static tess_status fill(tess_context *ctx, const tiles_source *source, const tiles_view *v, char *record)
 {
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 64) if (v->nnz > HOST_SERIAL_WORK)
-    for (int64_t strip = 0; strip < v->nstrips; strip++) {
-        write_strip(source, v, strip, tiles_host_open_record(v, strip, record));
+    for (int64_t block_row = 0; block_row < v->nblock_rows; block_row++) {
+        write_block_row(source, v, block_row, tiles_host_open_record(v, block_row, record));
     }
     return TESS_SUCCESS;
 }
 
 /* ---- products ---- */
 
-/* Adds a tile's products to the sums of the strip's rows. Precision and kind of x are constants of the functions below. */
+/* Adds a tile's products to the sums of the block row's rows. Precision and kind of x are constants of the functions
+ * below. */
 static inline __attribute__((always_inline)) void add_tile(resident_header h, const char *data, tess_precision stored,
                                                            const void *x, bool fp32, double *sum)
 {
@@ -178,20 +179,20 @@ static void add_narrowed_tile(resident_header h, const char *data, tess_precisio
     }
 }
 
-/* What strips are multiplied from. */
+/* What block rows are multiplied from. */
 typedef struct resident_product {
     const tiles_view *view;
     const uint8_t *segments;
 } resident_product;
 
-static void sum_strip(const void *product, int64_t strip, const void *x, bool fp32, double *sum)
+static void sum_block_row(const void *product, int64_t block_row, const void *x, bool fp32, double *sum)
 {
 #define TILE_ROW(NAME, ...) {add_##NAME, add_##NAME##_fp32},
     static const tile_function functions[TESS_PRECISION_COUNT][2] = {TESS_PRECISION_LIST(TILE_ROW)};
 #undef TILE_ROW
     const tiles_view *v = ((const resident_product *)product)->view;
     const uint8_t *segments = ((const resident_product *)product)->segments;
-    const char *record = v->record + (int64_t)v->start[strip] * TILES_UNIT;
+    const char *record = v->record + (int64_t)v->start[block_row] * TILES_UNIT;
     const resident_header *headers = resident_headers(record);
     const int ntiles = resident_tiles(record);
     const char *data = record + resident_data(ntiles);
@@ -214,27 +215,27 @@ static void sum_strip(const void *product, int64_t strip, const void *x, bool fp
 static tess_status spmv(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args)
 {
     const resident_product product = {v, args->segments};
-    const tiles_strips strips = {.view = &product,
-                                 .sum = sum_strip,
-                                 .nrows = v->nrows,
-                                 .nnz = v->nnz,
-                                 .nstrips = v->nstrips,
-                                 .rows = RESIDENT_SIDE};
+    const tiles_block_rows block_rows = {.view = &product,
+                                         .sum = sum_block_row,
+                                         .nrows = v->nrows,
+                                         .nnz = v->nnz,
+                                         .nblock_rows = v->nblock_rows,
+                                         .rows = RESIDENT_SIDE};
 
     (void)longest;
-    return tiles_host_product(ctx, &strips, args);
+    return tiles_host_product(ctx, &block_rows, args);
 }
 
 static tess_status prepare(tess_context *ctx, const tiles_view *v)
 {
-    return tiles_host_prepare(ctx, v->nstrips);
+    return tiles_host_prepare(ctx, v->nblock_rows);
 }
 
 const tiles_ops resident_host_ops = {measure, fill, prepare, spmv};
 
 /* ---- decoding ---- */
 
-void resident_decode_strip(const char *record, int64_t *next, int32_t *col_ind, double *val)
+void resident_decode_block_row(const char *record, int64_t *next, int32_t *col_ind, double *val)
 {
     const resident_header *headers = resident_headers(record);
     const int ntiles = resident_tiles(record);

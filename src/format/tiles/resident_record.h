@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Layout resident (Yang et al. 2024, section III-B): how a strip's record is laid out, for builders and products on host and device.
+ * Layout resident (Yang et al. 2024, section III-B): how a block row's record is laid out, for builders and products on
+ * host and device.
  *
  *   u32  number of tiles; u32 0
  *   header of each tile, 8 bytes, in the order of their columns:
  *     u32  where: block column (27 bits), precision (3 bits)
- *     u32  what: rows that have entries, one bit each (16 bits), entries less one (8 bits), whether it is scaled (1 bit)
- *   data of each tile, at multiples of 8 bytes:
- *     value  of each entry, row by row, in the order of their columns
- *     i16    exponent, if the tile is scaled: values are stored over 2^exponent
- *     u8     for each row that has entries, but for the last: the entries in rows up to it; nothing where every such row has one
- *     u8     column in the tile, 4 bits: two entries in a byte, the first in the lower half
+ *     u32  what: rows that have entries, one bit each (16 bits), entries less one (8 bits), whether it is scaled (1
+ * bit) data of each tile, at multiples of 8 bytes: value  of each entry, row by row, in the order of their columns i16
+ * exponent, if the tile is scaled: values are stored over 2^exponent u8     for each row that has entries, but for the
+ * last: the entries in rows up to it; nothing where every such row has one u8     column in the tile, 4 bits: two
+ * entries in a byte, the first in the lower half
  *
- * A tile's bytes follow from its header, so that it can be passed over; values stand first, so that they may be replaced
- * in place by others of fewer bytes.
+ * A tile's bytes follow from its header, so that it can be passed over; values stand first, so that they may be
+ * replaced in place by others of fewer bytes.
  */
 #ifndef TESS_FORMAT_TILES_RESIDENT_RECORD_H
 #define TESS_FORMAT_TILES_RESIDENT_RECORD_H

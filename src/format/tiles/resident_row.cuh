@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The product of one strip in layout resident, from a pointer to its bytes in shared or device memory: half a wave has the strip, a
- * lane has a row and walks its entries tile by tile, from left to right. Lanes look at 16 headers at a time, one each.
+ * The product of one block row in layout resident, from a pointer to its bytes in shared or device memory: half a wave
+ * has the block row, a lane has a row and walks its entries tile by tile, from left to right. Lanes look at 16 headers
+ * at a time, one each.
  */
 #ifndef TESS_FORMAT_TILES_RESIDENT_ROW_CUH
 #define TESS_FORMAT_TILES_RESIDENT_ROW_CUH
@@ -13,7 +14,8 @@
 
 struct open_tile;
 
-/* x as products have it: whole, in the order of the matrix. A kernel that keeps x otherwise brings a type of its own, with as much. */
+/* x as products have it: whole, in the order of the matrix. A kernel that keeps x otherwise brings a type of its own,
+ * with as much. */
 template <typename VECTOR, bool MAY_NARROW>
 struct resident_x {
     static constexpr bool NARROWED = MAY_NARROW;
@@ -43,7 +45,7 @@ struct resident_x {
                                       double sum) const;
 };
 
-/* A tile as the lanes of its strip know it. */
+/* A tile as the lanes of its block row know it. */
 struct open_tile {
     resident_header header;
     resident_parts parts;
@@ -65,7 +67,8 @@ __device__ static inline open_tile open_resident_tile(resident_header header, co
     return t;
 }
 
-/* Adds the products of the lane's row of a tile, whose values are times `scale`, to its sum: loads of several entries are on their way before the first is used. */
+/* Adds the products of the lane's row of a tile, whose values are times `scale`, to its sum: loads of several entries
+ * are on their way before the first is used. */
 template <typename VALUE, typename X>
 __device__ static inline double add_tile_row(const open_tile &t, double scale, const X &x, double sum)
 {
@@ -123,8 +126,8 @@ __device__ static inline double add_narrowed_row(const open_tile &t, tess_precis
     return sum;
 }
 
-/* The largest over the 16 lanes of a strip. All lanes of the wave take part. */
-__device__ static inline double strip_largest(double own)
+/* The largest over the 16 lanes of a block row. All lanes of the wave take part. */
+__device__ static inline double block_row_largest(double own)
 {
 #pragma unroll
     for (int mask = 8; mask > 0; mask /= 2) {
@@ -134,8 +137,9 @@ __device__ static inline double strip_largest(double own)
 }
 
 /*
- * Adds the products of the lane's row of a tile; `has`: the lane has one. `use` is the same for the lanes of a strip. All lanes of the
- * wave take part, since the lanes of a strip look for the largest value together where one narrows its tile.
+ * Adds the products of the lane's row of a tile; `has`: the lane has one. `use` is the same for the lanes of a block
+ * row. All lanes of the wave take part, since the lanes of a block row look for the largest value together where one
+ * narrows its tile.
  */
 template <typename X>
 __device__ static inline double add_used_row(const open_tile &t, bool has, int use, const X &x, double sum)
@@ -145,7 +149,7 @@ __device__ static inline double add_used_row(const open_tile &t, bool has, int u
 
     if (GPU_BALLOT(narrows)) {
         const double own = narrows ? resident_largest(t.data, &t.parts, t.header, t.row.first, t.row.end) : 0.0;
-        const double largest = strip_largest(own);
+        const double largest = block_row_largest(own);
 
         if (narrows) { sum = add_narrowed_row(t, narrow, largest, x, sum); }
     }
@@ -159,7 +163,7 @@ __device__ inline double resident_x<VECTOR, MAY_NARROW>::add_used(const open_til
     return add_used_row(t, has, use, *this, sum);
 }
 
-/* The headers of 16 tiles of a strip, one for each of its lanes, and where their data are. */
+/* The headers of 16 tiles of a block row, one for each of its lanes, and where their data are. */
 struct tile_window {
     resident_header own;
     uint32_t place; /* of the lane's tile, from the data of the window's first */
@@ -190,8 +194,8 @@ struct tile_window {
     }
 };
 
-/* The sum of the lane's row of its strip, or of part `part` of `parts` of it, a power of two up to 16: every so manieth tile. All
-   lanes of the wave take part; `has`: the lane has a strip. */
+/* The sum of the lane's row of its block row, or of part `part` of `parts` of it, a power of two up to 16: every so
+   manieth tile. All lanes of the wave take part; `has`: the lane has a block row. */
 template <typename X>
 __device__ static inline double sum_resident_row(const tiles_lanes<16> &at, bool has, const char *record, const X &x,
                                                  int part = 0, int parts = 1)
@@ -203,7 +207,7 @@ __device__ static inline double sum_resident_row(const tiles_lanes<16> &at, bool
 #pragma unroll 1
     for (int first = 0; GPU_BALLOT(first < ntiles); first += 16) {
         const tile_window window(at, record, first, ntiles, x);
-        const int most = GPU_WAVE_MOST(window.count);
+        const int most = GPU_WAVE_MAX(window.count);
         int uses = NARROWING_NONE; /* of the lane's tile */
 
         if constexpr (X::NARROWED) {

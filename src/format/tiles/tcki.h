@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tiles as Zhao et al. 2024, section 3.2.2, print them (kernel paper): each block of the grid by itself, in COO, CSR, ELL or HYB by
- * its density and by how its rows' lengths vary, with indices of a few bits; products add into y by atomics.
+ * Tiles as Zhao et al. 2024, section 3.2.2, print them (kernel paper): each block of the grid by itself, in COO, CSR,
+ * ELL or HYB by its density and by how its rows' lengths vary, with indices of a few bits; products add into y by
+ * atomics.
  *
- * Blocks stand in the order of the grid. What a block holds is told by its shape (tcki_record.h); where, by `start`, in units of
- * TCKI_UNIT bytes. Its record:
+ * Blocks stand in the order of the grid. What a block holds is told by its shape (tcki_record.h); where, by `start`, in
+ * units of TCKI_UNIT bytes. Its record:
  *
- *   u8 or u16  ends: for each row, the entries of the CSR part in the rows up to it; u8: if the part has less than 256 entries
- *   u8         lengths: for each row, its entries in the ELL part; only where that part is padded
- *   index      of each place: column in the block, 4 bits (two in a byte, the lower half first) or, with 32 columns, 8;
- *              COO: row << column_bits | column, u8 (16x16) or u16
- *   value      of each place, at a multiple of their size
+ *   u8 or u16  ends: for each row, the entries of the CSR part in the rows up to it; u8: if the part has less than 256
+ * entries u8         lengths: for each row, its entries in the ELL part; only where that part is padded index      of
+ * each place: column in the block, 4 bits (two in a byte, the lower half first) or, with 32 columns, 8; COO: row <<
+ * column_bits | column, u8 (16x16) or u16 value      of each place, at a multiple of their size
  *
- * Places: those of the ELL part, column-major (place k * rows + r is entry k of row r), then the entries of the CSR part or of COO,
- * row by row. Within a row the ELL part has what comes first. What pads is zero, and never multiplied.
+ * Places: those of the ELL part, column-major (place k * rows + r is entry k of row r), then the entries of the CSR
+ * part or of COO, row by row. Within a row the ELL part has what comes first. What pads is zero, and never multiplied.
  */
 #ifndef TESS_FORMAT_TILES_TCKI_H
 #define TESS_FORMAT_TILES_TCKI_H
@@ -28,11 +28,11 @@ enum { TCKI_UNIT = 8 /* bytes: records begin at multiples of it */ };
 
 /* What a kernel sees: arrays in the memory of the backend that runs it. */
 typedef struct tcki_view {
-    int64_t nrows, ncols, nnz, nstrips, nblocks;
+    int64_t nrows, ncols, nnz, nblock_rows, nblocks;
     int rows, column_bits; /* rows of a block; its columns are 1 << column_bits */
     unsigned precisions;   /* of level l in bits 4 l to 4 l + 3: arguments of kernels are slow to index */
     /* The assignment's, which is kept. */
-    const int64_t *first;    /* nstrips + 1: each block row's first block */
+    const int64_t *first;    /* nblock_rows + 1: each block row's first block */
     const int32_t *column;   /* block columns */
     const int16_t *exponent; /* values are stored over 2^exponent; NULL: nothing is scaled */
     /* Own. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building tiles with kernel paper on the GPU: a thread for each row of a block. Atomics here are of integers: no order shows. */
+/* Building tiles with kernel paper on the GPU: a thread for each row of a block. Atomics here are of integers: no order
+ * shows. */
 #include "format/tiles/tcki_device.cuh"
 #include "format/tiles/tiles_build.cuh"
 #include "format/tiles/tiles_places.cuh"
@@ -17,7 +18,7 @@ struct block_source {
     explicit block_source(const tiles_source *from)
         : csr(*from->csr), level(from->level), exponent(from->exponent), scaled(0)
     {
-        for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+        for (int l = 0; l < TESS_MAX_LEVELS; l++) {
             scaled |= (from->scaled[l] ? 1U : 0U) << l;
         }
     }
@@ -29,12 +30,12 @@ __global__ static void __launch_bounds__(GPU_BLOCK) number_kernel(const tcki_vie
     const int64_t step = (int64_t)gridDim.x * (GPU_BLOCK / GPU_WAVE);
     const int lane = (int)threadIdx.x % GPU_WAVE;
 
-    for (int64_t strip = (int64_t)blockIdx.x * (GPU_BLOCK / GPU_WAVE) + (int)threadIdx.x / GPU_WAVE; strip < v.nstrips;
-         strip += step) {
-        const int64_t last = v.first[strip + 1];
+    for (int64_t block_row = (int64_t)blockIdx.x * (GPU_BLOCK / GPU_WAVE) + (int)threadIdx.x / GPU_WAVE;
+         block_row < v.nblock_rows; block_row += step) {
+        const int64_t last = v.first[block_row + 1];
 
-        for (int64_t b = v.first[strip] + lane; b < last; b += GPU_WAVE) {
-            v.row[b] = (int32_t)strip;
+        for (int64_t b = v.first[block_row] + lane; b < last; b += GPU_WAVE) {
+            v.row[b] = (int32_t)block_row;
         }
     }
 }
@@ -148,21 +149,21 @@ extern "C" tess_status tcki_gpu_measure(tess_context *ctx, const tiles_source *s
 {
     gpu_scope scope(ctx);
     const int64_t words = (int64_t)(sizeof(tcki_totals) / sizeof(int64_t));
-    double *room = NULL;
+    double *workspace = NULL;
     tcki_totals *totals = NULL, out = {};
     tess_status status = TESS_SUCCESS;
 
     if (v->nblocks == 0) {
         TESS_TRY(ctx->backend->zero(ctx, v->start, sizeof *v->start));
     } else {
-        TESS_TRY(gpu_parts(ctx, words + place_units_room(v->nblocks), &room));
-        totals = (tcki_totals *)(void *)room;
+        TESS_TRY(gpu_parts(ctx, words + place_units_words(v->nblocks), &workspace));
+        totals = (tcki_totals *)(void *)workspace;
         TESS_TRY(ctx->backend->zero(ctx, totals, sizeof *totals));
-        number_kernel<<<gpu_grid(ctx, v->nstrips * GPU_WAVE, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*v);
+        number_kernel<<<gpu_grid(ctx, v->nblock_rows * GPU_WAVE, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(*v);
         TESS_TRY(gpu_check_launch(ctx, "numbering blocks"));
         TESS_TRY(v->rows == 16 ? launch_measure<16>(ctx, source, rules, v, totals)
                                : launch_measure<32>(ctx, source, rules, v, totals));
-        TESS_TRY(place_units(ctx, v->start, v->nblocks, (int64_t *)(void *)(room + words), &totals->units));
+        TESS_TRY(place_units(ctx, v->start, v->nblocks, (int64_t *)(void *)(workspace + words), &totals->units));
         TESS_TRY(ctx->backend->download(ctx, &out, totals, sizeof out));
     }
     *units = out.units;
@@ -175,8 +176,8 @@ cleanup:
 
 /* ---- records ---- */
 
-/* The lanes of a group write their entries; columns of 4 bits by way of shared memory, since two places have one byte. All lanes
-   of the wave take part; those of a group that has no block have the shape 0, which has no places. */
+/* The lanes of a group write their entries; columns of 4 bits by way of shared memory, since two places have one byte.
+   All lanes of the wave take part; those of a group that has no block have the shape 0, which has no places. */
 template <int ROWS>
 __device__ static inline void write_block(const block_source &source, const tcki_view &v, const tiles_lanes<ROWS> &at,
                                           uint32_t shape, double scale, const row_entries &e, uint8_t *columns,
@@ -216,7 +217,7 @@ __device__ static inline void write_block(const block_source &source, const tcki
             index[i] = columns[i];
         }
     } else {
-        for (int i = at.lane; 2 * i < p.count; i += ROWS) { /* p.count is even, or below the room of a group */
+        for (int i = at.lane; 2 * i < p.count; i += ROWS) { /* p.count is even, or below the space of a group */
             index[i] = (uint8_t)(columns[2 * i] | columns[2 * i + 1] << 4);
         }
     }

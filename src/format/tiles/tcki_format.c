@@ -34,7 +34,7 @@ static tcki_view view_of(const tiles_source *source, const tiles_view *like)
     tcki_view v = {.nrows = like->nrows,
                    .ncols = like->ncols,
                    .nnz = like->nnz,
-                   .nstrips = like->nstrips,
+                   .nblock_rows = like->nblock_rows,
                    .nblocks = source->grid->nblocks,
                    .rows = like->rows,
                    .column_bits = like->column_bits,
@@ -113,7 +113,7 @@ int64_t tcki_bytes(const tcki_storage *s)
 
 /* ---- back to the host ---- */
 
-/* Where decoded entries go: `next` place of each row of the strip. */
+/* Where decoded entries go: `next` place of each row of the block row. */
 typedef struct decoder {
     const tcki_view *view;
     int64_t next[TILES_SIDE];
@@ -182,7 +182,7 @@ static tess_status copy_view(tess_context *ctx, const tcki_view *v, tcki_view *c
     copy->row = NULL;
     copy->shape = copy->start = NULL;
     copy->record = NULL;
-    TESS_TRY(read_array(ctx, v->first, v->nstrips + 1, sizeof *v->first, (const void **)&copy->first));
+    TESS_TRY(read_array(ctx, v->first, v->nblock_rows + 1, sizeof *v->first, (const void **)&copy->first));
     TESS_TRY(read_array(ctx, v->column, v->nblocks, sizeof *v->column, (const void **)&copy->column));
     if (v->exponent) {
         TESS_TRY(read_array(ctx, v->exponent, v->nblocks, sizeof *v->exponent, (const void **)&copy->exponent));
@@ -196,7 +196,7 @@ cleanup:
 
 static void free_copies(tess_context *ctx, tcki_view *copy)
 {
-    tess_host_release(ctx, copy->first, copy->nstrips + 1, sizeof *copy->first);
+    tess_host_release(ctx, copy->first, copy->nblock_rows + 1, sizeof *copy->first);
     tess_host_release(ctx, copy->column, copy->nblocks, sizeof *copy->column);
     tess_host_release(ctx, copy->exponent, copy->nblocks, sizeof *copy->exponent);
     tess_host_release(ctx, copy->shape, copy->nblocks, sizeof *copy->shape);
@@ -210,11 +210,11 @@ tess_status tcki_decode(tess_context *ctx, const tcki_storage *s, const int64_t 
     decoder d = {.view = &copy, .col_ind = col_ind, .val = val};
     tess_status status = copy_view(ctx, &s->view, &copy);
 
-    for (int64_t strip = 0; status == TESS_SUCCESS && strip < copy.nstrips; strip++) {
-        for (int r = 0; r < copy.rows && strip * copy.rows + r < copy.nrows; r++) {
-            d.next[r] = row_ptr[strip * copy.rows + r];
+    for (int64_t block_row = 0; status == TESS_SUCCESS && block_row < copy.nblock_rows; block_row++) {
+        for (int r = 0; r < copy.rows && block_row * copy.rows + r < copy.nrows; r++) {
+            d.next[r] = row_ptr[block_row * copy.rows + r];
         }
-        for (int64_t block = copy.first[strip]; block < copy.first[strip + 1]; block++) {
+        for (int64_t block = copy.first[block_row]; block < copy.first[block_row + 1]; block++) {
             decode_block(&d, block);
         }
     }

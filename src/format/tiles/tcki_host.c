@@ -10,10 +10,10 @@
 /* ---- building ---- */
 
 /* Takes the block's entries off the rows; cursor[r] is the next entry of row r. */
-static block_entries take_block(const tiles_source *source, const tcki_view *v, int64_t strip, int64_t block,
+static block_entries take_block(const tiles_source *source, const tcki_view *v, int64_t block_row, int64_t block,
                                 int64_t *cursor)
 {
-    return tiles_host_take_block(source->csr, strip, v->rows, v->column_bits, v->column[block], cursor);
+    return tiles_host_take_block(source->csr, block_row, v->rows, v->column_bits, v->column[block], cursor);
 }
 
 /* The largest width that is common among the rows. */
@@ -56,14 +56,14 @@ static tess_status measure(tess_context *ctx, const tiles_source *source, const 
     int64_t place = 0;
 
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 64) if (v->nnz > HOST_SERIAL_WORK)
-    for (int64_t strip = 0; strip < v->nstrips; strip++) {
+    for (int64_t block_row = 0; block_row < v->nblock_rows; block_row++) {
         int64_t cursor[TILES_SIDE];
 
-        tiles_host_open_strip(source->csr, strip, v->rows, cursor);
-        for (int64_t b = v->first[strip]; b < v->first[strip + 1]; b++) {
-            const block_entries e = take_block(source, v, strip, b, cursor);
+        tiles_host_open_block_row(source->csr, block_row, v->rows, cursor);
+        for (int64_t b = v->first[block_row]; b < v->first[block_row + 1]; b++) {
+            const block_entries e = take_block(source, v, block_row, b, cursor);
 
-            v->row[b] = (int32_t)strip;
+            v->row[b] = (int32_t)block_row;
             v->shape[b] = shape_of(rules, v, &e, source->level ? source->level[b] : 0);
         }
     }
@@ -126,12 +126,12 @@ static void write_block(const tiles_source *source, const tcki_view *v, int64_t 
 static tess_status fill(tess_context *ctx, const tiles_source *source, const tcki_view *v, char *record)
 {
 #pragma omp parallel for num_threads(ctx->threads) schedule(dynamic, 64) if (v->nnz > HOST_SERIAL_WORK)
-    for (int64_t strip = 0; strip < v->nstrips; strip++) {
+    for (int64_t block_row = 0; block_row < v->nblock_rows; block_row++) {
         int64_t cursor[TILES_SIDE];
 
-        tiles_host_open_strip(source->csr, strip, v->rows, cursor);
-        for (int64_t b = v->first[strip]; b < v->first[strip + 1]; b++) {
-            const block_entries e = take_block(source, v, strip, b, cursor);
+        tiles_host_open_block_row(source->csr, block_row, v->rows, cursor);
+        for (int64_t b = v->first[block_row]; b < v->first[block_row + 1]; b++) {
+            const block_entries e = take_block(source, v, block_row, b, cursor);
 
             write_block(source, v, b, &e, record + (int64_t)v->start[b] * TCKI_UNIT);
         }
@@ -188,7 +188,7 @@ TESS_PRECISION_LIST(BLOCK_FUNCTIONS)
 #undef BLOCK_FUNCTIONS
 #undef BLOCK_FUNCTION
 
-static void sum_strip(const void *view, int64_t strip, const void *x, bool fp32, double *sum)
+static void sum_block_row(const void *view, int64_t block_row, const void *x, bool fp32, double *sum)
 {
 #define BLOCK_ROW(NAME, ...) {add_##NAME, add_##NAME##_fp32},
     static const block_function functions[TESS_PRECISION_COUNT][2] = {TESS_PRECISION_LIST(BLOCK_ROW)};
@@ -196,23 +196,27 @@ static void sum_strip(const void *view, int64_t strip, const void *x, bool fp32,
     const tcki_view *v = view;
 
     memset(sum, 0, (size_t)v->rows * sizeof *sum);
-    for (int64_t b = v->first[strip]; b < v->first[strip + 1]; b++) {
+    for (int64_t b = v->first[block_row]; b < v->first[block_row + 1]; b++) {
         functions[tcki_precision(v, v->shape[b])][fp32](v, b, x, sum);
     }
 }
 
 static tess_status spmv(tess_context *ctx, const tcki_view *v, double *sums, const tess_spmv_args *args)
 {
-    const tiles_strips strips = {
-        .view = v, .sum = sum_strip, .nrows = v->nrows, .nnz = v->nnz, .nstrips = v->nstrips, .rows = v->rows};
+    const tiles_block_rows block_rows = {.view = v,
+                                         .sum = sum_block_row,
+                                         .nrows = v->nrows,
+                                         .nnz = v->nnz,
+                                         .nblock_rows = v->nblock_rows,
+                                         .rows = v->rows};
 
     (void)sums;
-    return tiles_host_product(ctx, &strips, args);
+    return tiles_host_product(ctx, &block_rows, args);
 }
 
 static tess_status prepare(tess_context *ctx, const tcki_view *v)
 {
-    return tiles_host_prepare(ctx, v->nstrips);
+    return tiles_host_prepare(ctx, v->nblock_rows);
 }
 
 const tcki_ops tcki_host_ops = {false, measure, fill, prepare, spmv};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks of kernel paper, for builders and products on host and device: the choice of a format, shapes, where things are. */
+/* Blocks of kernel paper, for builders and products on host and device: the choice of a format, shapes, where things
+ * are. */
 #ifndef TESS_FORMAT_TILES_TCKI_RECORD_H
 #define TESS_FORMAT_TILES_TCKI_RECORD_H
 
@@ -13,8 +14,9 @@
 /* ---- the choice (Zhao et al. 2024, equations 6 to 8 and Figure 3) ---- */
 
 /*
- * The coefficient of variation of the lengths of a block's rows, given their sum and the sum of their squares, which are exact:
- * sqrt(rows squares - entries^2) / entries. Two roundings, so that a rational one is the double that is nearest to it.
+ * The coefficient of variation of the lengths of a block's rows, given their sum and the sum of their squares, which
+ * are exact: sqrt(rows squares - entries^2) / entries. Two roundings, so that a rational one is the double that is
+ * nearest to it.
  */
 TESS_HD double tcki_variation(int rows, int entries, int squares)
 {
@@ -29,8 +31,8 @@ TESS_HD int tcki_choose(const tcki_rules *rules, int rows, int entries, int squa
     return variation < rules->low ? TESS_TCKI_ELL : variation > rules->high ? TESS_TCKI_HYB : TESS_TCKI_CSR;
 }
 
-/* Whether the ELL part of a HYB block is as wide as a length that `count` rows have or exceed: if a third of the rows do (Bell and
-   Garland, SC 2009, section 4.4). */
+/* Whether the ELL part of a HYB block is as wide as a length that `count` rows have or exceed: if a third of the rows
+   do (Bell and Garland, SC 2009, section 4.4). */
 TESS_HD bool tcki_is_common(int count, int rows)
 {
     return 3 * count >= rows;
@@ -38,8 +40,8 @@ TESS_HD bool tcki_is_common(int count, int rows)
 
 /* ---- shapes ---- */
 
-/* Entries in bits 0 to 10, those of them that are in COO or the CSR part in bits 11 to 21, width of the ELL part in bits 22 to 27,
-   format in bits 28 and 29, level in bits 30 and 31. A block has up to 1,024 entries. */
+/* Entries in bits 0 to 10, those of them that are in COO or the CSR part in bits 11 to 21, width of the ELL part in
+   bits 22 to 27, format in bits 28 and 29, level in bits 30 and 31. A block has up to 1,024 entries. */
 TESS_HD uint32_t tcki_shape(int entries, int rest, int width, int format, int level)
 {
     return (uint32_t)entries | (uint32_t)rest << 11 | (uint32_t)width << 22 | (uint32_t)format << 28 |

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tiles: a matrix stored block row by block row, on the grid of src/policy/block_grid.h, each block in a precision of its own.
- * Layout resident is in resident_record.h; it has the same view.
+ * Tiles: a matrix stored block row by block row, on the grid of src/policy/block_grid.h, each block in a precision of
+ * its own. Layout resident is in resident_record.h; it has the same view.
  *
- * Layout tcki (Zhao et al. 2024, section 3.2.2). A *strip* is a block row. Its blocks are taken in *runs* of up to TILES_SLOTS;
- * the blocks of a run that have the same level are a *group*, and the entries of a group are stored together, so that tiny blocks
- * cost no more than their column. A strip is one record in a stream of bytes; `start` says where, in units of TILES_UNIT bytes:
+ * Layout grouped (Zhao et al. 2024, section 3.2.2). The blocks of a block row are taken in *runs* of up to TILES_SLOTS;
+ * the blocks of a run that have the same level are a *group*, and the entries of a group are stored together, so that
+ * tiny blocks cost no more than their column. A block row is one record in a stream of bytes; `start` says where, in
+ * units of TILES_UNIT bytes:
  *
  *   u32 number of runs
  *   u32 header of each group: for each run, from the lowest level to the highest; 0 where there is none (tiles_header)
  *   groups, one after another, each at a multiple of 4 bytes:
- *     i16 or i32  block column of each of its slots; i16: less that of the strip's diagonal
+ *     i16 or i32  block column of each of its slots; i16: less that of the block row's diagonal
  *     i16         exponent of each slot, if the level is scaled: values are stored over 2^exponent
- *     u8 or u16   for each row of the strip, the entries in rows up to it; u8: if the group has less than 256 entries
- *     u8          of each entry: slot << column_bits | column in the block
- *     value       of each entry, at a multiple of their size
+ *     u8 or u16   for each row of the block row, the entries in rows up to it; u8: if the group has less than 256
+ * entries u8          of each entry: slot << column_bits | column in the block value       of each entry, at a multiple
+ * of their size
  *
  * Entries stand row by row, in the order of their columns. A thread takes a row and knows from the row before where its
  * entries begin: no row index is stored, no entry is padded, and each element of y has one owner.
@@ -36,7 +37,7 @@ extern "C" {
 #endif
 
 enum {
-    TILES_UNIT = 16,   /* bytes: strips begin at multiples of it */
+    TILES_UNIT = 16,   /* bytes: block rows begin at multiples of it */
     TILES_SLACK = 256, /* bytes after the last record that may be read; what is there does not matter */
     TILES_SLOTS = 16,  /* no group has more; by the block's columns: 15 or 7, so that a row's entries are below 256 */
     TILES_SIDE = 32    /* no block has more rows or columns */
@@ -44,14 +45,14 @@ enum {
 
 /* What a kernel sees: arrays in the memory of the backend that runs it. */
 typedef struct tiles_view {
-    int64_t nrows, ncols, nnz, nstrips;
+    int64_t nrows, ncols, nnz, nblock_rows;
     int rows, column_bits; /* rows of a block; its columns are 1 << column_bits */
     int slots;             /* most slots of a group */
     int nlevels;
-    tess_precision precision[TESS_MOST_LEVELS];
-    const uint32_t *start; /* nstrips + 1 */
+    tess_precision precision[TESS_MAX_LEVELS];
+    const uint32_t *start; /* nblock_rows + 1 */
     const char *record;
-    int64_t units; /* of record: start[nstrips] */
+    int64_t units; /* of record: start[nblock_rows] */
 } tiles_view;
 
 struct tcki_storage;
@@ -64,7 +65,7 @@ typedef struct tiles_storage {
     const tess_assignment *assignment; /* kept to renew values */
     tess_assignment *own_assignment;   /* the same, where it is not the caller's */
     tess_assignment_summary summary;
-    int64_t longest; /* bytes of the longest strip */
+    int64_t longest; /* bytes of the longest block row */
 } tiles_storage;
 
 /* What a builder works on. */
@@ -73,19 +74,20 @@ typedef struct tiles_source {
     const block_grid *grid;
     const uint8_t *level;    /* of blocks; NULL: all at level 0 */
     const int16_t *exponent; /* of blocks; NULL: no level is scaled */
-    bool scaled[TESS_MOST_LEVELS];
+    bool scaled[TESS_MAX_LEVELS];
 } tiles_source;
 
 /* What a backend supplies. */
 typedef struct tiles_ops {
-    /* Fills start, nstrips + 1 places from 0, in units; *units is the last, *longest the most bytes of a strip. */
+    /* Fills start, nblock_rows + 1 places from 0, in units; *units is the last, *longest the most bytes of a block row.
+     */
     tess_status (*measure)(tess_context *ctx, const tiles_source *source, const tiles_view *v, uint32_t *start,
                            int64_t *units, int64_t *longest);
     /* Writes the records; bytes that pad are 0. */
     tess_status (*fill)(tess_context *ctx, const tiles_source *source, const tiles_view *v, char *record);
     /* Whatever products need beyond that, so that none allocates. */
     tess_status (*prepare)(tess_context *ctx, const tiles_view *v);
-    /* longest: bytes of the longest strip */
+    /* longest: bytes of the longest block row */
     tess_status (*spmv)(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args);
 } tiles_ops;
 

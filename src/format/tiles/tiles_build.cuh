@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the builders of strips on the GPU share: their source as an argument, records on their way to where they belong. */
+/* What the builders of block rows on the GPU share: their source as an argument, records on their way to where they
+ * belong. */
 #ifndef TESS_FORMAT_TILES_TILES_BUILD_CUH
 #define TESS_FORMAT_TILES_TILES_BUILD_CUH
 
 #include "base/offsets.h"
 #include "format/tiles/tiles_device.cuh"
 
-enum { FILL_BLOCK = 128 /* threads of a block that makes records: shared memory has room for their strips */ };
+enum { FILL_BLOCK = 128 /* threads of a block that makes records: shared memory has space for their block rows */ };
 
 /* What the kernels get by value: a source whose parts are in host memory. */
 struct source_argument {
@@ -44,8 +45,9 @@ __device__ static inline int64_t find_column(const int32_t *col_ind, int64_t low
     return low;
 }
 
-/* A strip's record as the threads of a group make it: in shared memory where there is room, since single bytes and values are slow to
-   write to memory, and copied from there as a whole. It is all zero to begin with: some bytes pad. */
+/* A block row's record as the threads of a group make it: in shared memory where there is space, since single bytes and
+   values are slow to write to memory, and copied from there as a whole. It is all zero to begin with: some bytes pad.
+ */
 template <int ROWS>
 struct record_place {
     char *record; /* where it is made */
@@ -53,16 +55,16 @@ struct record_place {
     int units; /* to be copied; 0: it is made where it belongs */
 
     /* All lanes of the wave take part. */
-    __device__ inline record_place(const tiles_view &v, char *records, bool has, int64_t strip, char *stage, int room,
-                                   int lane)
+    __device__ inline record_place(const tiles_view &v, char *records, bool has, int64_t block_row, char *stage,
+                                   int capacity, int lane)
         : record(records), target(NULL), units(0)
     {
-        const uint32_t start = has ? v.start[strip] : 0U, end = has ? v.start[strip + 1] : 0U;
+        const uint32_t start = has ? v.start[block_row] : 0U, end = has ? v.start[block_row + 1] : 0U;
         const int all = (int)(end - start);
 
         record = records + (int64_t)start * TILES_UNIT;
         target = (uint4 *)(void *)record;
-        if ((int64_t)all * TILES_UNIT <= room) {
+        if ((int64_t)all * TILES_UNIT <= capacity) {
             units = all;
             record = stage;
         }
@@ -78,17 +80,17 @@ struct record_place {
         for (int i = lane; i < units; i += ROWS) {
             target[i] = ((const uint4 *)(const void *)record)[i];
         }
-        GPU_SYNC_WAVE(); /* the room may be used again */
+        GPU_SYNC_WAVE(); /* the workspace may be used again */
     }
 };
 
-/* Bytes in which each of `groups` makes a record: for most strips, if two blocks are resident then. own: bytes of shared memory that a
-   block has besides. */
-static inline int record_room(tess_context *ctx, const tiles_view *v, int groups, int own)
+/* Bytes in which each of `groups` makes a record: for most block rows, if two blocks are resident then. own: bytes of
+   shared memory that a block has besides. */
+static inline int record_capacity(tess_context *ctx, const tiles_view *v, int groups, int own)
 {
     enum { RESIDENT = 2 };
     const gpu_state *state = gpu_state_of(ctx);
-    const int64_t likely = v->units * TILES_UNIT / v->nstrips * 5 / 4 + TILES_UNIT;
+    const int64_t likely = v->units * TILES_UNIT / v->nblock_rows * 5 / 4 + TILES_UNIT;
     const int64_t half = state->shared_bytes / RESIDENT,
                   block = half < state->shared_bytes_per_block ? half : state->shared_bytes_per_block,
                   most = (block - own) / groups;

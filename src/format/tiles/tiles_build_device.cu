@@ -15,7 +15,7 @@ struct lane_block {
     int entries, level, slot; /* level < 0: no block */
 };
 
-/* The lane's block of run `number` of a strip; `first` and `last` are the strip's blocks. */
+/* The lane's block of run `number` of a block row; `first` and `last` are the block row's blocks. */
 __device__ static inline lane_block find_block(const tiles_source &source, const tiles_view &v, int64_t first,
                                                int64_t last, int number, int lane)
 {
@@ -30,7 +30,8 @@ __device__ static inline lane_block find_block(const tiles_source &source, const
     return own;
 }
 
-/* Header of the group of level l; 0 where there is none. Sets the slot of lanes that have a block in it. All lanes take part. */
+/* Header of the group of level l; 0 where there is none. Sets the slot of lanes that have a block in it. All lanes take
+ * part. */
 template <int ROWS>
 __device__ static inline uint32_t make_header(const tiles_lanes<ROWS> &at, lane_block *own, int l, int32_t diagonal,
                                               bool scaled)
@@ -46,19 +47,20 @@ __device__ static inline uint32_t make_header(const tiles_lanes<ROWS> &at, lane_
 
 /* ---- places ---- */
 
-/* units[strip]: what each takes. */
+/* units[block_row]: what each takes. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
-    measure_kernel(const source_argument argument, const tiles_view v, uint32_t *units, strip_totals *totals)
+    measure_kernel(const source_argument argument, const tiles_view v, uint32_t *units, block_row_totals *totals)
 {
     const tiles_lanes<16> at;
     const tiles_source source = source_in(argument);
     const int64_t step = (int64_t)gridDim.x * (GPU_BLOCK / 16), begin = (int64_t)blockIdx.x * (GPU_BLOCK / 16);
     unsigned long long most = 0;
 
-    for (int64_t s0 = begin; s0 < v.nstrips; s0 += step) {
-        const int64_t strip = s0 + (int)threadIdx.x / 16;
-        const bool has = strip < v.nstrips;
-        const int64_t first = has ? source.grid->first[strip] : 0, last = has ? source.grid->first[strip + 1] : 0;
+    for (int64_t s0 = begin; s0 < v.nblock_rows; s0 += step) {
+        const int64_t block_row = s0 + (int)threadIdx.x / 16;
+        const bool has = block_row < v.nblock_rows;
+        const int64_t first = has ? source.grid->first[block_row] : 0,
+                      last = has ? source.grid->first[block_row + 1] : 0;
         const int nruns = (int)((last - first + v.slots - 1) / v.slots);
         uint32_t end = tiles_head_bytes(nruns, v.nlevels);
 
@@ -66,10 +68,10 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
             lane_block own = find_block(source, v, first, last, run, at.lane);
 
 #pragma unroll
-            for (int l = TESS_MOST_LEVELS - 1; l >= 0; l--) {
+            for (int l = TESS_MAX_LEVELS - 1; l >= 0; l--) {
                 if (l >= v.nlevels) { continue; }
                 const uint32_t header =
-                    make_header<16>(at, &own, l, tiles_diagonal_column(&v, strip), source.scaled[l]);
+                    make_header<16>(at, &own, l, tiles_diagonal_column(&v, block_row), source.scaled[l]);
 
                 if (header) { end = tiles_group_at(header, end, v.rows, (int)tess_storage_bytes(v.precision[l])).end; }
             }
@@ -77,7 +79,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
         if (has && at.lane == 0) {
             const uint32_t own_units = (end + TILES_UNIT - 1) / TILES_UNIT;
 
-            units[strip] = own_units;
+            units[block_row] = own_units;
             most = own_units > most ? own_units : most;
         }
     }
@@ -89,9 +91,9 @@ extern "C" tess_status tiles_gpu_measure(tess_context *ctx, const tiles_source *
 {
     gpu_scope scope(ctx);
 
-    return place_strips(ctx, v->nstrips, start, units, longest, [&](strip_totals *totals) {
-        measure_kernel<<<gpu_grid(ctx, v->nstrips * 16, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(source_argument(source),
-                                                                                                *v, start, totals);
+    return place_block_rows(ctx, v->nblock_rows, start, units, longest, [&](block_row_totals *totals) {
+        measure_kernel<<<gpu_grid(ctx, v->nblock_rows * 16, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
+            source_argument(source), *v, start, totals);
     });
 }
 
@@ -102,8 +104,8 @@ struct run_blocks {
     int32_t column[TILES_SLOTS];
     int16_t exponent[TILES_SLOTS];
     uint8_t level[TILES_SLOTS], slot[TILES_SLOTS];
-    uint8_t precision[TESS_MOST_LEVELS];
-    uint32_t index[TESS_MOST_LEVELS], values[TESS_MOST_LEVELS];
+    uint8_t precision[TESS_MAX_LEVELS];
+    uint32_t index[TESS_MAX_LEVELS], values[TESS_MAX_LEVELS];
 };
 
 /* A lane's way along its row: entries from `next` on, below `end`. */
@@ -122,7 +124,7 @@ __device__ static inline int block_of(const run_blocks &run, int32_t block_colum
 
 /* Counts the lane's entries of each level in the run; returns the place after them. */
 __device__ static inline int64_t count_entries(const csr_view &csr, const tiles_view &v, const run_blocks &run,
-                                               int nblocks, row_cursor at, int (&length)[TESS_MOST_LEVELS])
+                                               int nblocks, row_cursor at, int (&length)[TESS_MAX_LEVELS])
 {
     const int32_t last = nblocks > 0 ? run.column[nblocks - 1] : -1, *const columns = csr.col_ind + at.next;
     const int most = (int)min(at.end - at.next, (int64_t)nblocks << v.column_bits);
@@ -143,7 +145,7 @@ __device__ static inline int64_t count_entries(const csr_view &csr, const tiles_
             if (goes_on) {
                 block = block_of(run, column[c], block);
 #pragma unroll
-                for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+                for (int l = 0; l < TESS_MAX_LEVELS; l++) {
                     length[l] += run.level[block] == l;
                 }
                 count++;
@@ -155,7 +157,7 @@ __device__ static inline int64_t count_entries(const csr_view &csr, const tiles_
 
 /* Writes the lane's entries; place[l] is that of its first of level l. */
 __device__ static inline void write_entries(const csr_view &csr, const tiles_view &v, const run_blocks &run,
-                                            unsigned scaled, row_cursor row, int (&place)[TESS_MOST_LEVELS],
+                                            unsigned scaled, row_cursor row, int (&place)[TESS_MAX_LEVELS],
                                             char *record)
 {
     const double *const values = (const double *)csr.val + row.next;
@@ -183,7 +185,7 @@ __device__ static inline void write_entries(const csr_view &csr, const tiles_vie
             block = block_of(run, column[c] >> v.column_bits, block);
             level = run.level[block];
 #pragma unroll
-            for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+            for (int l = 0; l < TESS_MAX_LEVELS; l++) {
                 if (level == l) { own = place[l]++; }
             }
             if (scaled >> level & 1U) { value[c] *= tess_power_of_two(-run.exponent[block]); }
@@ -203,21 +205,21 @@ struct open_run {
     run_blocks &run;
     const int32_t diagonal;
     lane_block own;
-    uint32_t header[TESS_MOST_LEVELS];
+    uint32_t header[TESS_MAX_LEVELS];
 
     __device__ inline open_run(const tiles_lanes<ROWS> &lanes, const tiles_source &from, const tiles_view &view,
-                               run_blocks &blocks, int64_t strip)
-        : at(lanes), source(from), v(view), run(blocks), diagonal(tiles_diagonal_column(&view, strip))
+                               run_blocks &blocks, int64_t block_row)
+        : at(lanes), source(from), v(view), run(blocks), diagonal(tiles_diagonal_column(&view, block_row))
     {
     }
 
-    /* Headers of the groups of run `number` of a strip with these blocks; `run` gets what lanes ask of blocks. All lanes of the wave
-       take part. */
+    /* Headers of the groups of run `number` of a block row with these blocks; `run` gets what lanes ask of blocks. All
+       lanes of the wave take part. */
     __device__ inline void open(int64_t first, int64_t last, int number)
     {
         own = find_block(source, v, first, last, number, at.lane);
 #pragma unroll
-        for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+        for (int l = 0; l < TESS_MAX_LEVELS; l++) {
             header[l] = l < v.nlevels ? make_header<ROWS>(at, &own, l, diagonal, source.scaled[l]) : 0U;
         }
         if (own.level >= 0) {
@@ -241,13 +243,14 @@ struct open_run {
         if (source.scaled[l]) { ((int16_t *)(void *)(record + g.exponents))[own.slot] = run.exponent[at.lane]; }
     }
 
-    /* Places the groups from byte `end` of the record on and writes what they have besides entries; returns where the last ends.
-       The lane has length[l] entries of level l, of which the first gets place[l]. All lanes of the wave take part. */
+    /* Places the groups from byte `end` of the record on and writes what they have besides entries; returns where the
+       last ends. The lane has length[l] entries of level l, of which the first gets place[l]. All lanes of the wave
+       take part. */
     __device__ inline uint32_t place_groups(char *record, int number, int nruns, uint32_t end,
-                                            const int (&length)[TESS_MOST_LEVELS], int (&place)[TESS_MOST_LEVELS]) const
+                                            const int (&length)[TESS_MAX_LEVELS], int (&place)[TESS_MAX_LEVELS]) const
     {
 #pragma unroll
-        for (int l = TESS_MOST_LEVELS - 1; l >= 0; l--) {
+        for (int l = TESS_MAX_LEVELS - 1; l >= 0; l--) {
             tiles_group g = {};
 
             if (l >= v.nlevels) { continue; }
@@ -278,7 +281,7 @@ __device__ static inline unsigned scaled_levels(const tiles_source &source, cons
     unsigned scaled = 0;
 
 #pragma unroll
-    for (int l = 0; l < TESS_MOST_LEVELS; l++) {
+    for (int l = 0; l < TESS_MAX_LEVELS; l++) {
         scaled |= (l < v.nlevels && source.scaled[l] ? 1U : 0U) << l;
     }
     return scaled;
@@ -286,7 +289,7 @@ __device__ static inline unsigned scaled_levels(const tiles_source &source, cons
 
 template <int ROWS>
 __global__ static void __launch_bounds__(FILL_BLOCK)
-    fill_kernel(const source_argument argument, const tiles_view v, char *records, int room)
+    fill_kernel(const source_argument argument, const tiles_view v, char *records, int capacity)
 {
     enum { GROUPS = FILL_BLOCK / ROWS };
     extern __shared__ __align__(16) char stages[];
@@ -295,17 +298,18 @@ __global__ static void __launch_bounds__(FILL_BLOCK)
     const tiles_source source = source_in(argument);
     const csr_view &csr = argument.csr;
 
-    for (int64_t s0 = (int64_t)blockIdx.x * GROUPS; s0 < v.nstrips; s0 += (int64_t)gridDim.x * GROUPS) {
-        const int64_t strip = s0 + (int)threadIdx.x / ROWS, row = strip * ROWS + at.lane;
-        const bool has = strip < v.nstrips;
-        const int64_t first = has ? source.grid->first[strip] : 0, last = has ? source.grid->first[strip + 1] : 0;
+    for (int64_t s0 = (int64_t)blockIdx.x * GROUPS; s0 < v.nblock_rows; s0 += (int64_t)gridDim.x * GROUPS) {
+        const int64_t block_row = s0 + (int)threadIdx.x / ROWS, row = block_row * ROWS + at.lane;
+        const bool has = block_row < v.nblock_rows;
+        const int64_t first = has ? source.grid->first[block_row] : 0,
+                      last = has ? source.grid->first[block_row + 1] : 0;
         const int nruns = (int)((last - first + v.slots - 1) / v.slots);
-        const record_place<ROWS> place_of(v, records, has, strip, stages + (int)threadIdx.x / ROWS * room, room,
-                                          at.lane);
+        const record_place<ROWS> place_of(v, records, has, block_row, stages + (int)threadIdx.x / ROWS * capacity,
+                                          capacity, at.lane);
         char *const record = place_of.record;
         uint32_t *const words = (uint32_t *)(void *)record;
         uint32_t end = tiles_head_bytes(nruns, v.nlevels);
-        open_run<ROWS> open(at, source, v, all_runs[(int)threadIdx.x / ROWS], strip);
+        open_run<ROWS> open(at, source, v, all_runs[(int)threadIdx.x / ROWS], block_row);
         row_cursor cursor = {0, 0};
 
         if (has && row < v.nrows) {
@@ -316,7 +320,7 @@ __global__ static void __launch_bounds__(FILL_BLOCK)
         for (int number = 0; GPU_BALLOT(number < nruns); number++) {
             const int64_t left = last - first - (int64_t)number * v.slots;
             const int nblocks = left <= 0 ? 0 : left < v.slots ? (int)left : v.slots;
-            int length[TESS_MOST_LEVELS] = {}, place[TESS_MOST_LEVELS] = {};
+            int length[TESS_MAX_LEVELS] = {}, place[TESS_MAX_LEVELS] = {};
             int64_t after;
 
             open.open(first, last, number);
@@ -334,14 +338,14 @@ template <int ROWS>
 static tess_status launch_fill(tess_context *ctx, const tiles_source *source, const tiles_view *v, char *record)
 {
     enum { OWN = 4096 /* bytes of shared memory that a block has besides */ };
-    const int room = record_room(ctx, v, FILL_BLOCK / ROWS, OWN);
-    const unsigned grid = (unsigned)((v->nstrips * ROWS + FILL_BLOCK - 1) / FILL_BLOCK);
-    const size_t shared = (size_t)room * (FILL_BLOCK / ROWS);
+    const int capacity = record_capacity(ctx, v, FILL_BLOCK / ROWS, OWN);
+    const unsigned grid = (unsigned)((v->nblock_rows * ROWS + FILL_BLOCK - 1) / FILL_BLOCK);
+    const size_t shared = (size_t)capacity * (FILL_BLOCK / ROWS);
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(gpu_allow_shared(ctx, (const void *)fill_kernel<ROWS>));
-    fill_kernel<ROWS><<<grid, FILL_BLOCK, shared, gpu_stream_of(ctx)>>>(source_argument(source), *v, record, room);
-    status = gpu_check_launch(ctx, "filling strips of tiles");
+    fill_kernel<ROWS><<<grid, FILL_BLOCK, shared, gpu_stream_of(ctx)>>>(source_argument(source), *v, record, capacity);
+    status = gpu_check_launch(ctx, "filling block rows of tiles");
 cleanup:
     return status;
 }
@@ -350,6 +354,6 @@ extern "C" tess_status tiles_gpu_fill(tess_context *ctx, const tiles_source *sou
 {
     gpu_scope scope(ctx);
 
-    if (v->nstrips == 0) { return TESS_SUCCESS; }
+    if (v->nblock_rows == 0) { return TESS_SUCCESS; }
     return v->rows == 16 ? launch_fill<16>(ctx, source, v, record) : launch_fill<32>(ctx, source, v, record);
 }

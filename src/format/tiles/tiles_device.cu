@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tiles in layout tcki times a vector on the GPU: the choice of a kernel, and the tables. */
+/* Tiles in layout grouped times a vector on the GPU: the choice of a kernel, and the tables. */
 #include "device/gpu/gpu.h"
 #include "format/tiles/tiles_device.cuh"
 
-enum { LONG_STRIP = 3072 /* bytes of a mean strip from which a wave takes one strip, two threads a row */ };
+enum { LONG_BLOCK_ROW = 3072 /* bytes of a mean block row from which a wave takes one block row, two threads a row */ };
 
 /* Levels in FP64 and FP32, and few entries in a row: what both need is fetched at once. */
 static bool takes_pairs(const tiles_view *v)
@@ -18,9 +18,9 @@ static tess_status spmv(tess_context *ctx, const tiles_view *v, int64_t longest,
 {
     gpu_scope scope(ctx);
 
-    if (v->nstrips == 0) { return TESS_SUCCESS; }
+    if (v->nblock_rows == 0) { return TESS_SUCCESS; }
     if (v->rows == 32) { return tiles_multiply_32(ctx, v, longest, args, takes_pairs(v)); }
-    if (v->units * TILES_UNIT / v->nstrips >= LONG_STRIP) { return tiles_multiply_long(ctx, v, longest, args); }
+    if (v->units * TILES_UNIT / v->nblock_rows >= LONG_BLOCK_ROW) { return tiles_multiply_long(ctx, v, longest, args); }
     return tiles_multiply_16(ctx, v, longest, args, takes_pairs(v));
 }
 

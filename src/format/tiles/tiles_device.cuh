@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the builder and the products of tiles on the GPU share: the lanes of a strip, x; how products hand strips out. */
+/* What the builder and the products of tiles on the GPU share: the lanes of a block row, x; how products hand block
+ * rows out. */
 #ifndef TESS_FORMAT_TILES_TILES_DEVICE_CUH
 #define TESS_FORMAT_TILES_TILES_DEVICE_CUH
 
@@ -9,7 +10,7 @@
 
 #include <tessera/storage.cuh> /* after the vendor's header: HIP declares memcpy for the device there */
 
-/* A thread's place among the ROWS neighbouring threads of a wave that share a strip. */
+/* A thread's place among the ROWS neighbouring threads of a wave that share a block row. */
 template <int ROWS>
 struct tiles_lanes {
     int lane, shift;
@@ -56,16 +57,17 @@ __device__ static inline const VECTOR *vector_of(const tess_spmv_args &args)
     }
 }
 
-/* How strips are handed out, and what the view says of levels: four bits for each from the lowest on, as groups stand, since
-   arguments are slow to index. */
-struct strips_plan {
-    int strips; /* of a stretch, a multiple of those that a wave takes at once */
+/* How block rows are handed out, and what the view says of levels: four bits for each from the lowest on, as groups
+   stand, since arguments are slow to index. */
+struct block_rows_plan {
+    int block_rows; /* of a stretch, a multiple of those that a wave takes at once */
     int stages;
-    int room; /* bytes of a stage; 0: nothing is staged */
+    int capacity; /* bytes of a stage; 0: nothing is staged */
     unsigned precisions, value_bytes;
 };
 
-/* Products by strips of 16 rows, pairs: whose levels are FP64 and FP32 and whose rows have few entries; by long ones; of 32 rows. */
+/* Products by block rows of 16 rows, pairs: whose levels are FP64 and FP32 and whose rows have few entries; by long
+ * ones; of 32 rows. */
 tess_status tiles_multiply_16(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args,
                               bool pairs);
 tess_status tiles_multiply_long(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args);

@@ -34,7 +34,7 @@ static void tiles_destroy(tess_context *ctx, void *pointer)
         tess_host_release(ctx, s->tcki, 1, sizeof *s->tcki);
     }
     if (v->record) { tess_device_release(ctx, v->record, v->units + SLACK_UNITS, TILES_UNIT); }
-    tess_device_release(ctx, v->start, v->nstrips + 1, sizeof *v->start);
+    tess_device_release(ctx, v->start, v->nblock_rows + 1, sizeof *v->start);
     tess_assignment_destroy(s->own_assignment);
     tess_host_release(ctx, s, 1, sizeof *s);
 }
@@ -65,7 +65,8 @@ static tess_status check_options(tess_context *ctx, int64_t nrows, int64_t ncols
     (void)nrows;
     (void)ncols;
     if (paper && papers->layout == TESS_LAYOUT_RESIDENT) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "kernel paper is for layout tcki", "layout resident with kernel paper");
+        return tess_fail(ctx, TESS_UNSUPPORTED, "kernel paper is for layout grouped",
+                         "layout resident with kernel paper");
     }
     if (papers->layout == TESS_LAYOUT_RESIDENT && (rows != 16 || cols != 16)) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "layout resident takes blocks of 16x16",
@@ -97,7 +98,7 @@ static tiles_view bare_view(const tess_matrix *a, const tiles_storage *s)
     tiles_view v = {.nrows = a->nrows,
                     .ncols = a->ncols,
                     .nnz = a->nnz,
-                    .nstrips = grid->nblock_rows,
+                    .nblock_rows = grid->nblock_rows,
                     .rows = grid->rows,
                     .column_bits = grid->cols == 32 ? 5 : 4,
                     .nlevels = s->summary.options.nlevels};
@@ -120,7 +121,7 @@ static tess_status make_records(const tess_matrix *assembled, tiles_storage *s)
     int64_t units = 0;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_device_allocate(ctx, v->nstrips + 1, sizeof *start, (void **)&start));
+    TESS_TRY(tess_device_allocate(ctx, v->nblock_rows + 1, sizeof *start, (void **)&start));
     v->start = start;
     TESS_TRY(backend->measure(ctx, &source, v, start, &units, &s->longest));
     if (units > (int64_t)UINT32_MAX) {
@@ -232,11 +233,11 @@ static int by_column(const void *left, const void *right)
 }
 
 /* Adds the entries of a group to those of their rows: `taken` of each row so far. */
-static void decode_group(const tiles_view *v, int64_t strip, const char *record, uint32_t header, const tiles_group *g,
-                         tess_precision precision, tiles_entry *const *row, int *taken)
+static void decode_group(const tiles_view *v, int64_t block_row, const char *record, uint32_t header,
+                         const tiles_group *g, tess_precision precision, tiles_entry *const *row, int *taken)
 {
     const uint8_t *index = (const uint8_t *)record + g->index;
-    const int32_t diagonal = tiles_diagonal_column(v, strip);
+    const int32_t diagonal = tiles_diagonal_column(v, block_row);
     int place = 0;
 
     for (int r = 0; r < v->rows; r++) {
@@ -252,8 +253,8 @@ static void decode_group(const tiles_view *v, int64_t strip, const char *record,
     }
 }
 
-/* The entries of a strip, row by row, to `entries`, which has room for them; row r begins at row[r]. */
-static void decode_strip(const tiles_view *v, int64_t strip, const char *record, tiles_entry *const *row)
+/* The entries of a block row, row by row, to `entries`, which has space for them; row r begins at row[r]. */
+static void decode_block_row(const tiles_view *v, int64_t block_row, const char *record, tiles_entry *const *row)
 {
     const uint32_t *words = (const uint32_t *)(const void *)record;
     const int nruns = (int)words[0];
@@ -267,7 +268,7 @@ static void decode_strip(const tiles_view *v, int64_t strip, const char *record,
 
             if (header == 0) { continue; }
             g = tiles_group_at(header, at, v->rows, (int)tess_precision_bytes(v->precision[l]));
-            decode_group(v, strip, record, header, &g, v->precision[l], row, taken);
+            decode_group(v, block_row, record, header, &g, v->precision[l], row, taken);
             at = g.end;
         }
     }
@@ -283,26 +284,26 @@ typedef struct tiles_copy {
 
 static void decode_resident(const tiles_view *v, const tiles_copy *copy, int32_t *col_ind, double *val)
 {
-    for (int64_t strip = 0; strip < v->nstrips; strip++) {
+    for (int64_t block_row = 0; block_row < v->nblock_rows; block_row++) {
         int64_t next[TILES_SIDE] = {0};
 
-        for (int r = 0; r < v->rows && strip * v->rows + r < v->nrows; r++) {
-            next[r] = copy->row_ptr[strip * v->rows + r];
+        for (int r = 0; r < v->rows && block_row * v->rows + r < v->nrows; r++) {
+            next[r] = copy->row_ptr[block_row * v->rows + r];
         }
-        resident_decode_strip(copy->record + (int64_t)copy->start[strip] * TILES_UNIT, next, col_ind, val);
+        resident_decode_block_row(copy->record + (int64_t)copy->start[block_row] * TILES_UNIT, next, col_ind, val);
     }
 }
 
 static void decode_all(const tiles_view *v, const tiles_copy *copy, int32_t *col_ind, double *val)
 {
-    for (int64_t strip = 0; strip < v->nstrips; strip++) {
+    for (int64_t block_row = 0; block_row < v->nblock_rows; block_row++) {
         tiles_entry *row[TILES_SIDE];
-        int64_t first = strip * v->rows, last = first + v->rows < v->nrows ? first + v->rows : v->nrows;
+        int64_t first = block_row * v->rows, last = first + v->rows < v->nrows ? first + v->rows : v->nrows;
 
         for (int64_t i = first; i < last; i++) {
             row[i - first] = copy->entry + copy->row_ptr[i];
         }
-        decode_strip(v, strip, copy->record + (int64_t)copy->start[strip] * TILES_UNIT, row);
+        decode_block_row(v, block_row, copy->record + (int64_t)copy->start[block_row] * TILES_UNIT, row);
         for (int64_t i = first; i < last; i++) {
             qsort(row[i - first], (size_t)(copy->row_ptr[i + 1] - copy->row_ptr[i]), sizeof(tiles_entry), by_column);
         }
@@ -326,9 +327,9 @@ static tess_status tiles_decode(const tess_matrix *a, int64_t *row_ptr, int32_t 
     if (storage_of(a)->tcki) {
         if (col_ind || val) { status = tcki_decode(ctx, storage_of(a)->tcki, copy.row_ptr, col_ind, val); }
     } else if (col_ind || val) {
-        TESS_TRY(tess_host_allocate(ctx, v->nstrips + 1, sizeof *copy.start, (void **)&copy.start));
+        TESS_TRY(tess_host_allocate(ctx, v->nblock_rows + 1, sizeof *copy.start, (void **)&copy.start));
         TESS_TRY(tess_host_allocate(ctx, v->units, TILES_UNIT, (void **)&copy.record));
-        TESS_TRY(ctx->backend->download(ctx, copy.start, v->start, (size_t)(v->nstrips + 1) * sizeof *copy.start));
+        TESS_TRY(ctx->backend->download(ctx, copy.start, v->start, (size_t)(v->nblock_rows + 1) * sizeof *copy.start));
         TESS_TRY(ctx->backend->download(ctx, copy.record, v->record, (size_t)v->units * TILES_UNIT));
         if (storage_of(a)->layout == TESS_LAYOUT_RESIDENT) {
             decode_resident(v, &copy, col_ind, val);
@@ -339,7 +340,7 @@ static tess_status tiles_decode(const tess_matrix *a, int64_t *row_ptr, int32_t 
     }
 cleanup:
     tess_host_release(ctx, copy.row_ptr, v->nrows + 1, sizeof *copy.row_ptr);
-    tess_host_release(ctx, copy.start, v->nstrips + 1, sizeof *copy.start);
+    tess_host_release(ctx, copy.start, v->nblock_rows + 1, sizeof *copy.start);
     tess_host_release(ctx, copy.record, v->units, TILES_UNIT);
     tess_host_release(ctx, copy.entry, v->nnz, sizeof *copy.entry);
     return status;
@@ -350,7 +351,7 @@ static int64_t tiles_bytes(const tess_matrix *a)
     const tiles_view *v = &storage_of(a)->view;
 
     if (storage_of(a)->tcki) { return tcki_bytes(storage_of(a)->tcki); }
-    return v->units * TILES_UNIT + (v->nstrips + 1) * (int64_t)sizeof *v->start;
+    return v->units * TILES_UNIT + (v->nblock_rows + 1) * (int64_t)sizeof *v->start;
 }
 
 const tcki_storage *tiles_tcki(const tess_matrix *a)
@@ -377,7 +378,7 @@ static const tess_assignment_summary *summary_of(const tess_matrix *a)
 
 tess_layout tess_matrix_layout(const tess_matrix *a)
 {
-    return a->original && a->ops == &tiles_format ? storage_of(a)->layout : TESS_LAYOUT_TCKI;
+    return a->original && a->ops == &tiles_format ? storage_of(a)->layout : TESS_LAYOUT_GROUPED;
 }
 
 const tess_format_ops tiles_format = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A strip's rows as the threads of a wave add them up: entries of a row in flight, groups, two groups at once, and all runs of a
- * strip, whose record is in shared or device memory.
+ * A block row's rows as the threads of a wave add them up: entries of a row in flight, groups, two groups at once, and
+ * all runs of a block row, whose record is in shared or device memory.
  */
 #ifndef TESS_FORMAT_TILES_TILES_GROUP_CUH
 #define TESS_FORMAT_TILES_TILES_GROUP_CUH
@@ -17,7 +17,8 @@ struct group_row {
     int first, count;
 };
 
-/* What the entries of a group refer to. base: of the slot that is the lane's; 1 << column_bits columns from there on. */
+/* What the entries of a group refer to. base: of the slot that is the lane's; 1 << column_bits columns from there on.
+ */
 template <typename VALUE, typename VECTOR>
 struct group_source {
     const uint8_t *index;
@@ -37,9 +38,9 @@ struct row_entries {
 };
 
 /*
- * Loads COUNT entries of a thread's row, from number k on. FULL: every thread of the wave has as many. Else a thread reads on
- * beyond its own, what other rows have or whatever is there, so that all loads are on their way before the first is used; an
- * index that means nothing is brought to a column that x has. All lanes take part.
+ * Loads COUNT entries of a thread's row, from number k on. FULL: every thread of the wave has as many. Else a thread
+ * reads on beyond its own, what other rows have or whatever is there, so that all loads are on their way before the
+ * first is used; an index that means nothing is brought to a column that x has. All lanes take part.
  */
 template <int COUNT, bool FULL, int SPLIT, typename VALUE, typename VECTOR>
 __device__ static inline void load_entries(const group_source<VALUE, VECTOR> &g, const group_row &row, int k,
@@ -101,8 +102,8 @@ struct open_group {
     int least, most;
 };
 
-/* The sum of all entries of a thread's row, from number k on. What is not staged is for strips that are much longer than others,
-   or for devices that stage nothing: few cases will do. */
+/* The sum of all entries of a thread's row, from number k on. What is not staged is for block rows that are much longer
+   than others, or for devices that stage nothing: few cases will do. */
 template <bool STAGED, bool SCALED, int SPLIT, typename VALUE, typename VECTOR>
 __device__ static inline double add_row(const open_group<VALUE, VECTOR> &g, int k, double sum)
 {
@@ -130,7 +131,7 @@ __device__ static inline double add_row(const open_group<VALUE, VECTOR> &g, int 
     return sum;
 }
 
-/* header 0: there is no group, for this lane's strip. All lanes take part. */
+/* header 0: there is no group, for this lane's block row. All lanes take part. */
 template <int ROWS, int SPLIT, typename VALUE, typename VECTOR>
 __device__ static inline void open(const tiles_view &v, const tiles_lanes<ROWS> &at, const char *record,
                                    uint32_t header, const tiles_group &g, int32_t diagonal, const VECTOR *x,
@@ -150,8 +151,8 @@ __device__ static inline void open(const tiles_view &v, const tiles_lanes<ROWS> 
     open->source.column_bits = v.column_bits;
     open->row.first = before + part;
     open->row.count = (end - before - part + SPLIT - 1) / SPLIT;
-    open->least = GPU_WAVE_LEAST(open->row.count);
-    open->most = GPU_WAVE_MOST(open->row.count);
+    open->least = GPU_WAVE_MIN(open->row.count);
+    open->most = GPU_WAVE_MAX(open->row.count);
 }
 
 /* Adds the group's products to the row's sum. All lanes take part. */
@@ -206,8 +207,8 @@ struct group_pair {
     }
 };
 
-/* Adds the products of a run's two groups, none of them scaled: as with add_any_group, but what both need is on its way at once.
-   For rows of few entries: what others have beyond comes last, and begins anew. All lanes take part. */
+/* Adds the products of a run's two groups, none of them scaled: as with add_any_group, but what both need is on its way
+   at once. For rows of few entries: what others have beyond comes last, and begins anew. All lanes take part. */
 template <typename VECTOR, int ROWS>
 __device__ static inline double add_pair(const tiles_view &v, const tiles_lanes<ROWS> &at, const char *record,
                                          const group_pair &pair, int32_t diagonal, const VECTOR *x, double sum)
@@ -243,16 +244,17 @@ __device__ static inline double add_pair(const tiles_view &v, const tiles_lanes<
     return sum;
 }
 
-/* The sum of the lane's row of its strip (SPLIT: its part of it), whose record is in shared or device memory. All lanes of the
-   wave take part; `has`: the lane has a strip. PAIRS: levels are in FP64 and FP32, and rows have few entries. */
+/* The sum of the lane's row of its block row (SPLIT: its part of it), whose record is in shared or device memory. All
+   lanes of the wave take part; `has`: the lane has a block row. PAIRS: levels are in FP64 and FP32, and rows have few
+   entries. */
 template <bool STAGED, bool PAIRS, typename VECTOR, int ROWS, int SPLIT>
-__device__ static __forceinline__ double sum_strip_row(const tiles_view &v, const strips_plan &plan,
-                                                       const tiles_lanes<ROWS> &at, bool has, int32_t strip,
-                                                       const char *record, const VECTOR *x)
+__device__ static __forceinline__ double sum_row(const tiles_view &v, const block_rows_plan &plan,
+                                                 const tiles_lanes<ROWS> &at, bool has, int32_t block_row,
+                                                 const char *record, const VECTOR *x)
 {
     const uint32_t *words = (const uint32_t *)(const void *)record;
     const int nruns = has ? (int)*words++ : 0, nlevels = PAIRS ? 2 : v.nlevels;
-    const int32_t diagonal = (strip * ROWS) >> v.column_bits;
+    const int32_t diagonal = (block_row * ROWS) >> v.column_bits;
     uint32_t end = tiles_head_bytes(nruns, nlevels);
     double sum = 0.0;
 

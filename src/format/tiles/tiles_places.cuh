@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where strips and runs of tiles begin, from what each takes, on the GPU. */
+/* Where block rows and runs of tiles begin, from what each takes, on the GPU. */
 #ifndef TESS_FORMAT_TILES_TILES_PLACES_CUH
 #define TESS_FORMAT_TILES_TILES_PLACES_CUH
 
@@ -28,56 +28,57 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     if (i == count - 1) { start[count] = (uint32_t)*total; }
 }
 
-/* Room that place_units needs, in 8-byte words. */
-static inline int64_t place_units_room(int64_t count)
+/* Space that place_units needs, in 8-byte words. */
+static inline int64_t place_units_words(int64_t count)
 {
     return (count + GPU_BLOCK - 1) / GPU_BLOCK;
 }
 
-/* Turns `count` > 0 numbers in start into the sums of those before each; start[count] and *total, in device memory, receive the
-   sum of all. */
-static inline tess_status place_units(tess_context *ctx, uint32_t *start, int64_t count, int64_t *room, int64_t *total)
+/* Turns `count` > 0 numbers in start into the sums of those before each; start[count] and *total, in device memory,
+   receive the sum of all. */
+static inline tess_status place_units(tess_context *ctx, uint32_t *start, int64_t count, int64_t *workspace,
+                                      int64_t *total)
 {
     GPU(Stream_t) stream = gpu_stream_of(ctx);
-    const int64_t stretches = place_units_room(count);
+    const int64_t stretches = place_units_words(count);
     const series_base base = {};
     tess_status status = TESS_SUCCESS;
 
-    count_units_kernel<<<(unsigned)stretches, GPU_BLOCK, 0, stream>>>(start, count, room);
-    TESS_TRY(gpu_check_launch(ctx, "adding up strips of tiles"));
-    scan_series_kernel<<<1, SCAN_BLOCK, 0, stream>>>(stretches, base, room, total);
-    TESS_TRY(gpu_check_launch(ctx, "placing stretches of strips"));
-    place_units_kernel<<<(unsigned)stretches, GPU_BLOCK, 0, stream>>>(start, count, room, total);
-    status = gpu_check_launch(ctx, "placing strips");
+    count_units_kernel<<<(unsigned)stretches, GPU_BLOCK, 0, stream>>>(start, count, workspace);
+    TESS_TRY(gpu_check_launch(ctx, "adding up block rows of tiles"));
+    scan_series_kernel<<<1, SCAN_BLOCK, 0, stream>>>(stretches, base, workspace, total);
+    TESS_TRY(gpu_check_launch(ctx, "placing stretches of block rows"));
+    place_units_kernel<<<(unsigned)stretches, GPU_BLOCK, 0, stream>>>(start, count, workspace, total);
+    status = gpu_check_launch(ctx, "placing block rows");
 cleanup:
     return status;
 }
 
-struct strip_totals {
+struct block_row_totals {
     int64_t units;
     unsigned long long longest; /* units */
 };
 
-/* Places of strips: launch(totals) enqueues what writes the units of each to `start` and those of the longest to the totals, which are
-   cleared. *longest: in bytes. */
+/* Places of block rows: launch(totals) enqueues what writes the units of each to `start` and those of the longest to
+   the totals, which are cleared. *longest: in bytes. */
 template <typename LAUNCH>
-static inline tess_status place_strips(tess_context *ctx, int64_t nstrips, uint32_t *start, int64_t *units,
-                                       int64_t *longest, LAUNCH launch)
+static inline tess_status place_block_rows(tess_context *ctx, int64_t nblock_rows, uint32_t *start, int64_t *units,
+                                           int64_t *longest, LAUNCH launch)
 {
-    const int64_t words = (int64_t)(sizeof(strip_totals) / sizeof(int64_t));
-    double *room = NULL;
-    strip_totals *totals = NULL, out = {0, 0};
+    const int64_t words = (int64_t)(sizeof(block_row_totals) / sizeof(int64_t));
+    double *workspace = NULL;
+    block_row_totals *totals = NULL, out = {0, 0};
     tess_status status = TESS_SUCCESS;
 
-    if (nstrips == 0) {
+    if (nblock_rows == 0) {
         TESS_TRY(ctx->backend->zero(ctx, start, sizeof *start));
     } else {
-        TESS_TRY(gpu_parts(ctx, words + place_units_room(nstrips), &room));
-        totals = (strip_totals *)(void *)room;
+        TESS_TRY(gpu_parts(ctx, words + place_units_words(nblock_rows), &workspace));
+        totals = (block_row_totals *)(void *)workspace;
         TESS_TRY(ctx->backend->zero(ctx, totals, sizeof *totals));
         launch(totals);
-        TESS_TRY(gpu_check_launch(ctx, "measuring strips of tiles"));
-        TESS_TRY(place_units(ctx, start, nstrips, (int64_t *)(void *)(room + words), &totals->units));
+        TESS_TRY(gpu_check_launch(ctx, "measuring block rows of tiles"));
+        TESS_TRY(place_units(ctx, start, nblock_rows, (int64_t *)(void *)(workspace + words), &totals->units));
         TESS_TRY(ctx->backend->download(ctx, &out, totals, sizeof out));
     }
     *units = out.units;

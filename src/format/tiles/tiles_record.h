@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a strip's record is laid out, for builders and products on host and device: headers, and where things are in a group. */
+/* How a block row's record is laid out, for builders and products on host and device: headers, and where things are in
+ * a group. */
 #ifndef TESS_FORMAT_TILES_TILES_RECORD_H
 #define TESS_FORMAT_TILES_TILES_RECORD_H
 
@@ -38,7 +39,7 @@ TESS_HD bool tiles_is_scaled(uint32_t header)
     return (header & TILES_SCALED) != 0;
 }
 
-/* Slots of a group: as many as one byte of index has room for, less one. */
+/* Slots of a group: as many as one byte of index has space for, less one. */
 TESS_HD int tiles_slots_of(int column_bits)
 {
     return (1 << (8 - column_bits)) - 1;
@@ -50,7 +51,8 @@ TESS_HD uint32_t tiles_head_bytes(int nruns, int nlevels)
     return 4U * (1U + (uint32_t)(nruns * nlevels));
 }
 
-/* Place of the header of level l in run r, counted in words after the number of runs: the lowest precision comes first. */
+/* Place of the header of level l in run r, counted in words after the number of runs: the lowest precision comes first.
+ */
 TESS_HD int tiles_header_place(int run, int level, int nlevels)
 {
     return run * nlevels + (nlevels - 1 - level);
@@ -63,7 +65,7 @@ typedef struct tiles_group {
     uint32_t slots, exponents, ends, index, values, end;
 } tiles_group;
 
-/* Bytes of a row's end: entries of the group in the strip's rows up to and with this one. */
+/* Bytes of a row's end: entries of the group in the block row's rows up to and with this one. */
 TESS_HD uint32_t tiles_end_bytes(uint32_t header)
 {
     return tiles_entries(header) < 256 ? 1U : 2U;
@@ -85,10 +87,10 @@ TESS_HD tiles_group tiles_group_at(uint32_t header, uint32_t at, int rows, int v
     return g;
 }
 
-/* The block column that narrow slots of a strip are counted from. */
-TESS_HD int32_t tiles_diagonal_column(const tiles_view *v, int64_t strip)
+/* The block column that narrow slots of a block row are counted from. */
+TESS_HD int32_t tiles_diagonal_column(const tiles_view *v, int64_t block_row)
 {
-    return (int32_t)(strip * v->rows >> v->column_bits);
+    return (int32_t)(block_row * v->rows >> v->column_bits);
 }
 
 TESS_HD bool tiles_fits_narrow(int32_t column, int32_t diagonal)

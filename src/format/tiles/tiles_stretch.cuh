@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stretches: the records of a few strips, which come into shared memory in one copy, while the wave works on those before. What does
- * not fit a stage is read from memory.
+ * Stretches: the records of a few block rows, which come into shared memory in one copy, while the wave works on those
+ * before. What does not fit a stage is read from memory.
  */
 #ifndef TESS_FORMAT_TILES_TILES_STRETCH_CUH
 #define TESS_FORMAT_TILES_TILES_STRETCH_CUH
@@ -9,41 +9,42 @@
 #include "format/tiles/tiles_device.cuh"
 
 enum {
-    MOST_STAGES = 2,  /* stretches that a wave has in shared memory: one is worked on, one may be on its way */
-    MOST_STRIPS = 16, /* of a stretch */
+    MAX_STAGES = 2,      /* stretches that a wave has in shared memory: one is worked on, one may be on its way */
+    MAX_BLOCK_ROWS = 16, /* of a stretch */
     LINE = GPU_ALLOCATION_UNIT
 };
 
-/* A wave's stretch of strips: where their records begin. Lane j has that of strip j, up to the one after the last. */
+/* A wave's stretch of block rows: where their records begin. Lane j has that of block row j, up to the one after the
+ * last. */
 struct stretch {
     uint32_t start;
     bool staged; /* its records come to shared memory */
 
-    /* first: its first strip; from nstrips on there is none. */
-    __device__ inline void find(const tiles_view &v, const strips_plan &plan, int32_t first)
+    /* first: its first block row; from nblock_rows on there is none. */
+    __device__ inline void find(const tiles_view &v, const block_rows_plan &plan, int32_t first)
     {
-        const int lane = (int)threadIdx.x % GPU_WAVE, nstrips = (int)v.nstrips;
-        const int32_t strip = first + (lane < plan.strips ? lane : plan.strips);
+        const int lane = (int)threadIdx.x % GPU_WAVE, nblock_rows = (int)v.nblock_rows;
+        const int32_t block_row = first + (lane < plan.block_rows ? lane : plan.block_rows);
 
-        start = first < nstrips ? v.start[strip < nstrips ? strip : nstrips] : 0U;
+        start = first < nblock_rows ? v.start[block_row < nblock_rows ? block_row : nblock_rows] : 0U;
         staged = false;
     }
 
-    __device__ inline uint32_t start_of(int strip) const
+    __device__ inline uint32_t start_of(int block_row) const
     {
-        return GPU_SHUFFLE(start, strip, GPU_WAVE);
+        return GPU_SHUFFLE(start, block_row, GPU_WAVE);
     }
 
     /* Sends for its records, from the beginning of a line (of `record`, which begins with one), if they fit a stage. */
-    __device__ inline void request(const tiles_view &v, const strips_plan &plan, int32_t first, char *stage,
+    __device__ inline void request(const tiles_view &v, const block_rows_plan &plan, int32_t first, char *stage,
                                    gpu_arrival *arrival)
     {
 #if GPU_HAS_BULK_COPY
         constexpr uint32_t UNITS = LINE / TILES_UNIT; /* of a line */
         const uint32_t from = start_of(0) / UNITS * UNITS;
-        const uint32_t units = (start_of(plan.strips) - from + UNITS - 1) / UNITS * UNITS;
+        const uint32_t units = (start_of(plan.block_rows) - from + UNITS - 1) / UNITS * UNITS;
 
-        staged = first < (int)v.nstrips && units <= (uint32_t)(plan.room - TILES_SLACK) / TILES_UNIT;
+        staged = first < (int)v.nblock_rows && units <= (uint32_t)(plan.capacity - TILES_SLACK) / TILES_UNIT;
         if (staged && threadIdx.x % GPU_WAVE == 0) {
             gpu_arrival_expect(arrival, units * TILES_UNIT);
             gpu_bulk_copy(stage, v.record + (int64_t)from * TILES_UNIT, units * TILES_UNIT, arrival);
@@ -57,7 +58,8 @@ struct stretch {
 #endif
     }
 
-    /* Where strip 0's record is, once what was sent for has arrived. parities: of the next arrival at each stage. */
+    /* Where block row 0's record is, once what was sent for has arrived. parities: of the next arrival at each stage.
+     */
     __device__ inline void await(gpu_arrival *arrival, uint32_t *parities, int stage) const
     {
 #if GPU_HAS_BULK_COPY

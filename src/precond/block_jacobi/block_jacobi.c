@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Jacobi and block Jacobi: memory and set-up. Blocks of one precision lie at equal distances. Adaptive ones (Anzt et al., CPE
- * 31 (2019)) are inverted twice: for their condition numbers, and, once their places are known, to be stored.
+ * Jacobi and block Jacobi: memory and set-up. Blocks of one precision lie at equal distances. Adaptive ones (Anzt et
+ * al., CPE 31 (2019)) are inverted twice: for their condition numbers, and, once their places are known, to be stored.
  */
 #include "precond/block_jacobi/block_jacobi.h"
 
@@ -85,7 +85,8 @@ cleanup:
 
 /* ---- adaptive precision ---- */
 
-/* Makes m->inverse as long as blocks of these precisions are, and writes to `places` (on the host) where they begin and end. */
+/* Makes m->inverse as long as blocks of these precisions are, and writes to `places` (on the host) where they begin and
+ * end. */
 static tess_status reserve_blocks(tess_context *ctx, tess_block_diagonal *m, const uint8_t *precisions, char **places)
 {
     const int64_t nblocks = block_count(m);

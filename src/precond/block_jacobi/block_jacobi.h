@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* Diagonal blocks of a block Jacobi preconditioner: their inverses, one after another, column-major. precond/block_jacobi/block_storage.h
-   reads it. */
+/* Diagonal blocks of a block Jacobi preconditioner: their inverses, one after another, column-major.
+   precond/block_jacobi/block_storage.h reads it. */
 typedef struct tess_block_diagonal {
     int64_t n;
     int block_size;             /* the last block may be smaller; it is filled up with zeros */
@@ -20,9 +20,8 @@ typedef struct tess_block_diagonal {
     int64_t bytes;       /* of inverse */
     int16_t *exponents;  /* a block is stored over 2^exponent; NULL: as it is */
     uint8_t *precisions; /* adaptive: of each block; else NULL */
-    char **
-        places; /* adaptive: where each block begins, a multiple of 8 bytes, and where the last ends; else NULL. Recorded
-                            loops read them from here, so that `inverse` may move. */
+    char **places; /* adaptive: where each block begins, a multiple of 8 bytes, and where the last ends; else NULL.
+                      Recorded loops read them from here, so that `inverse` may move. */
     int64_t counts[TESS_PRECISION_COUNT]; /* blocks in each precision */
 } tess_block_diagonal;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of block Jacobi on the GPU. Inverses are read once, and their bytes are the time that it takes: a block of threads copies a tile,
- * some neighbouring diagonal blocks, to shared memory as it lies, in words of 16 bytes, and r beside it. There each thread sums
- * up a few rows, or a part of their columns; then each thread adds the parts of a row and writes z.
+ * The kernel of block Jacobi on the GPU. Inverses are read once, and their bytes are the time that it takes: a block of
+ * threads copies a tile, some neighbouring diagonal blocks, to shared memory as it lies, in words of 16 bytes, and r
+ * beside it. There each thread sums up a few rows, or a part of their columns; then each thread adds the parts of a row
+ * and writes z.
  */
 #ifndef TESS_PRECOND_BLOCK_JACOBI_APPLY_CUH
 #define TESS_PRECOND_BLOCK_JACOBI_APPLY_CUH
@@ -11,7 +12,8 @@
 #include "device/gpu/storage_types.cuh"
 #include "precond/block_jacobi/block_storage.h"
 
-/* Bytes and rows of a tile at most (a block that is larger is a tile); blocks on a multiprocessor; columns of a part at least. */
+/* Bytes and rows of a tile at most (a block that is larger is a tile); blocks on a multiprocessor; columns of a part at
+ * least. */
 enum { TILE_BYTES = 16384, TILE_ROWS = 1024, APPLY_BLOCKS = 8, PART_COLUMNS = 4, WORD = 16 };
 
 struct apply_task {
@@ -23,7 +25,7 @@ struct apply_task {
     int parts; /* threads that share the columns of a row */
     int64_t tile_bytes;
     tess_reduction reduction;
-    loop_gate gate;
+    loop_predicate predicate;
     reduce_target target;
 };
 
@@ -71,7 +73,7 @@ __device__ static inline bool enter(const apply_task &task)
 {
     tess_scalars scalars;
 
-    return loop_enter<false>(task.gate, task.reduction.ndots > 0, &scalars);
+    return loop_enter<false>(task.predicate, task.reduction.ndots > 0, &scalars);
 }
 
 __device__ static inline void reduce_dots(const apply_task &task, double (&dots)[2])
@@ -87,8 +89,9 @@ __device__ static inline void reduce_dots(const apply_task &task, double (&dots)
 
 /* ---- a tile ---- */
 
-/* Copies the tile's inverses; returns where in `room` they begin. */
-__device__ static inline const char *stage_blocks(const tess_block_diagonal &m, int64_t first, int count, char *room)
+/* Copies the tile's inverses; returns where in `workspace` they begin. */
+__device__ static inline const char *stage_blocks(const tess_block_diagonal &m, int64_t first, int count,
+                                                  char *workspace)
 {
     const char *from = block_place(&m, first);
     const char *end = m.places ? m.places[first + count] : from + count * block_bytes(&m, m.storage);
@@ -98,24 +101,24 @@ __device__ static inline const char *stage_blocks(const tess_block_diagonal &m, 
 
 #pragma unroll 4
     for (int i = static_cast<int>(threadIdx.x); i < words; i += GPU_BLOCK) {
-        reinterpret_cast<uint4 *>(room)[i] = gpu_load_once(source + i);
+        reinterpret_cast<uint4 *>(workspace)[i] = gpu_load_once(source + i);
     }
-    return room + skew;
+    return workspace + skew;
 }
 
 template <typename T>
-__device__ static inline open_tile<T> stage_tile(const apply_task &task, int64_t first, char *room)
+__device__ static inline open_tile<T> stage_tile(const apply_task &task, int64_t first, char *workspace)
 {
     const int64_t nblocks = block_count(&task.m), left = nblocks - first;
     const int k = task.m.block_size, count = left < task.tile ? static_cast<int>(left) : task.tile;
-    T *x = reinterpret_cast<T *>(room + task.tile_bytes);
+    T *x = reinterpret_cast<T *>(workspace + task.tile_bytes);
 
     for (int i = static_cast<int>(threadIdx.x); i < count * k; i += GPU_BLOCK) {
         const int64_t row = first * k + i;
 
         x[i] = row < task.m.n ? read_row<T>(task, row) : T(0);
     }
-    return {first, count, stage_blocks(task.m, first, count, room), x, x + task.tile * k};
+    return {first, count, stage_blocks(task.m, first, count, workspace), x, x + task.tile * k};
 }
 
 /* V rows of one diagonal block times its columns begin .. end - 1, the first of them `j`. */
@@ -176,13 +179,13 @@ __device__ static inline void write_tile(const apply_task &task, const open_tile
 template <typename BLOCKS, typename T>
 __global__ static void __launch_bounds__(GPU_BLOCK) apply_blocks(const apply_task task)
 {
-    extern __shared__ uint4 tile_room[];
+    extern __shared__ uint4 tile_workspace[];
     const int64_t nblocks = block_count(&task.m), step = static_cast<int64_t>(gridDim.x) * task.tile;
     double dots[2] = {};
 
     if (!enter(task)) { return; }
     for (int64_t first = static_cast<int64_t>(blockIdx.x) * task.tile; first < nblocks; first += step) {
-        const open_tile<T> t = stage_tile<T>(task, first, reinterpret_cast<char *>(tile_room));
+        const open_tile<T> t = stage_tile<T>(task, first, reinterpret_cast<char *>(tile_workspace));
 
         __syncthreads();
         sum_tile<BLOCKS>(task, t);

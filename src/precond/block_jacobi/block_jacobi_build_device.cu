@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Set-up of block Jacobi on the GPU: a group of threads inverts a block in shared memory, a thread for each row. Operations and
- * their order are those of invert_block.h, and nothing is contracted: host and device give the same bits.
+ * Set-up of block Jacobi on the GPU: a group of threads inverts a block in shared memory, a thread for each row.
+ * Operations and their order are those of invert_block.h, and nothing is contracted: host and device give the same
+ * bits.
  */
 #include <limits.h>
 
@@ -22,12 +23,12 @@ struct setup_task {
     unsigned long long *first_bad;
 };
 
-/* A block in shared memory, column-major, and what its group shares. The leading dimension is odd: neither the threads' rows nor
-   their columns fall on one bank. */
+/* A block in shared memory, column-major, and what its group shares. The leading dimension is odd: neither the threads'
+   rows nor their columns fall on one bank. */
 struct open_block {
     double *a;
-    double *room; /* a value of each thread of the group */
-    int *swapped; /* the row that step s exchanged with row s */
+    double *workspace; /* a value of each thread of the group */
+    int *swapped;      /* the row that step s exchanged with row s */
     int *bad; /* bad[0]: the first step without a pivot, or k; bad[1]: the first entry that is not finite, or INT_MAX */
     int k, ld, lane;
 };
@@ -60,10 +61,10 @@ __device__ double group_largest(const open_block &o, double value)
 {
     double largest = 0.0;
 
-    o.room[o.lane] = value;
+    o.workspace[o.lane] = value;
     __syncthreads();
     for (int i = 0; i < o.k; i++) {
-        largest = larger_of(largest, o.room[i]);
+        largest = larger_of(largest, o.workspace[i]);
     }
     __syncthreads();
     return largest;
@@ -185,12 +186,12 @@ __device__ void store_inverse(const tess_block_diagonal &m, const open_block &o,
 
 __device__ open_block open_shared(const setup_task &task, double *blocks)
 {
-    __shared__ double room[SETUP_THREADS];
+    __shared__ double workspace[SETUP_THREADS];
     __shared__ int swapped[SETUP_THREADS], bad[2 * SETUP_THREADS];
     const int number = static_cast<int>(threadIdx.x) / task.group, k = task.m.block_size, ld = k | 1;
     const int at = number * task.group;
 
-    return {blocks + number * ld * k,          room + at, swapped + at, bad + 2 * number, k, ld,
+    return {blocks + number * ld * k,          workspace + at, swapped + at, bad + 2 * number, k, ld,
             static_cast<int>(threadIdx.x) - at};
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Block Jacobi on the GPU: the choice of a kernel (block_jacobi_apply.cuh) and of its tiles; inverses of several precisions. */
+/* Block Jacobi on the GPU: the choice of a kernel (block_jacobi_apply.cuh) and of its tiles; inverses of several
+ * precisions. */
 #include "precond/block_jacobi/block_jacobi_apply.cuh"
 
 struct many_precisions {
@@ -35,8 +36,8 @@ static apply_choice choose_kernel(const tess_block_diagonal &m)
     });
 }
 
-/* Tiles of TILE_BYTES; smaller ones where multiprocessors would have less than two each. Threads that a tile has no rows for
-   share columns. Returns the shared memory's bytes. */
+/* Tiles of TILE_BYTES; smaller ones where multiprocessors would have less than two each. Threads that a tile has no
+   rows for share columns. Returns the shared memory's bytes. */
 static size_t plan_tiles(const tess_context *ctx, int rows_of_thread, apply_task *task)
 {
     const tess_block_diagonal *m = &task->m;
@@ -77,8 +78,8 @@ static tess_status apply(tess_context *ctx, const tess_block_diagonal *m, tess_p
         shared = plan_tiles(ctx, choice.rows, &task);
         grid = gpu_grid(ctx, (block_count(m) + task.tile - 1) / task.tile * GPU_BLOCK, APPLY_BLOCKS);
     }
-    task.gate = open_gate(ctx, reduction->state, false);
-    status = prepare_reduction(ctx, grid, reduction->ndots, reduction->step, reduction->state, &task.target);
+    task.predicate = make_predicate(ctx, reduction->state, false);
+    status = prepare_reduction(ctx, grid, reduction->ndots, reduction->scalar, reduction->state, &task.target);
     if (status != TESS_SUCCESS) { return status; }
     return end_reduction(ctx, gpu_launch(ctx, "block Jacobi", choice.kernel, grid, shared, task), task.target);
 }

@@ -144,24 +144,24 @@ HOST_CLONES static void multiply_fp32(int count, int k, const float *restrict a,
 }
 
 /* Rows of r from `first` on, and zeros up to `padded` of them. */
-static const double *rows_fp64(tess_operand r, int64_t first, int rows, int padded, double *room)
+static const double *rows_fp64(tess_operand r, int64_t first, int rows, int padded, double *workspace)
 {
-    const double *x = host_read_fp64(r, first, rows, room);
+    const double *x = host_read_fp64(r, first, rows, workspace);
 
     if (rows == padded) { return x; }
-    if (x != room) { memcpy(room, x, (size_t)rows * sizeof *room); }
-    memset(room + rows, 0, (size_t)(padded - rows) * sizeof *room);
-    return room;
+    if (x != workspace) { memcpy(workspace, x, (size_t)rows * sizeof *workspace); }
+    memset(workspace + rows, 0, (size_t)(padded - rows) * sizeof *workspace);
+    return workspace;
 }
 
-static const float *rows_fp32(tess_operand r, int64_t first, int rows, int padded, float *room)
+static const float *rows_fp32(tess_operand r, int64_t first, int rows, int padded, float *workspace)
 {
-    const float *x = host_read_fp32(r, first, rows, room);
+    const float *x = host_read_fp32(r, first, rows, workspace);
 
     if (rows == padded) { return x; }
-    if (x != room) { memcpy(room, x, (size_t)rows * sizeof *room); }
-    memset(room + rows, 0, (size_t)(padded - rows) * sizeof *room);
-    return room;
+    if (x != workspace) { memcpy(workspace, x, (size_t)rows * sizeof *workspace); }
+    memset(workspace + rows, 0, (size_t)(padded - rows) * sizeof *workspace);
+    return workspace;
 }
 
 /* The products of `count` blocks of one precision from number `first` on, without their scales. */
@@ -251,7 +251,7 @@ static tess_status apply(tess_context *ctx, const tess_block_diagonal *m, tess_p
         partials[ngroups + g] = dots[1];
     }
     if (reduction->ndots > 0) {
-        host_finish_reduction(partials, ngroups, reduction->ndots, reduction->step, reduction->state);
+        host_finish_reduction(partials, ngroups, reduction->ndots, reduction->scalar, reduction->state);
     }
     return TESS_SUCCESS;
 }

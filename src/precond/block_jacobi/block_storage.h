@@ -48,8 +48,8 @@ TESS_HD double block_scale(const tess_block_diagonal *m, int64_t block)
 }
 
 /*
- * The exponent of the scale for entries up to `largest`. Precisions with more range than fp16 are scaled like it: sums in FP32
- * arithmetic stay in range then. 2^exponent and its inverse are normal numbers.
+ * The exponent of the scale for entries up to `largest`. Precisions with more range than fp16 are scaled like it: sums
+ * in FP32 arithmetic stay in range then. 2^exponent and its inverse are normal numbers.
  */
 TESS_HD int block_exponent(tess_precision precision, double largest)
 {
@@ -63,7 +63,8 @@ TESS_HD double larger_of(double a, double b)
     return b > a ? b : a;
 }
 
-/* Sum of magnitudes of column j of a column-major block with leading dimension ld: its 1-norm is the largest of them. */
+/* Sum of magnitudes of column j of a column-major block with leading dimension ld: its 1-norm is the largest of them.
+ */
 TESS_HD double column_sum(const double *a, int ld, int rows, int j)
 {
     double sum = 0.0;

@@ -50,8 +50,9 @@ TESS_HD void eliminate_column(double *a, int k, int s)
 }
 
 /*
- * Inverts the k by k column-major block in place by Gauss-Jordan elimination with partial pivoting (Higham, Accuracy and
- * Stability of Numerical Algorithms, section 14.4). Returns the number of the first row without a usable pivot, or -1.
+ * Inverts the k by k column-major block in place by Gauss-Jordan elimination with partial pivoting (Higham, Accuracy
+ * and Stability of Numerical Algorithms, section 14.4). Returns the number of the first row without a usable pivot, or
+ * -1.
  */
 TESS_HD int invert_block(double *a, int k)
 {

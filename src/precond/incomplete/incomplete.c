@@ -13,11 +13,12 @@
 
 /* Shifts that are tried after none: FIRST_SHIFT, twice that, ... (Manteuffel; doubled as in HSL's MI28). */
 #define FIRST_SHIFT 1e-3
-enum { MOST_SHIFTS = 24 };
+enum { MAX_SHIFTS = 24 };
 /* Of attempts that are made at once, together. */
 #define ATTEMPT_BYTES (INT64_C(256) << 20)
-/* What factors take in nanoseconds, about: on a host each product and each entry; on a GPU each level, and at all. */
-enum { HOST_PRODUCT = 2, HOST_ENTRY = 4, DEVICE_LEVEL = 4000, DEVICE_CALLS = 150000 };
+/* What factors take in nanoseconds, about: on a host each product and each entry; on a GPU each level set, and at all.
+ */
+enum { HOST_PRODUCT = 2, HOST_ENTRY = 4, DEVICE_LEVEL_SET = 4000, DEVICE_CALLS = 150000 };
 
 struct tess_incomplete {
     tess_context *ctx;
@@ -111,7 +112,7 @@ void incomplete_destroy(tess_incomplete *m)
     for (int i = 0; i < 2; i++) {
         tess_device_release(m->ctx, m->work[i], m->n, sizeof *m->work[i]);
     }
-    levels_release(m->ctx, &m->schedule);
+    level_sets_release(m->ctx, &m->schedule);
     incomplete_release_pattern(m->ctx, &m->pattern);
     tess_host_release(m->ctx, m, 1, sizeof *m);
 }
@@ -128,11 +129,11 @@ static tess_storage_options resolve_squares(const tess_precond_options *o, tess_
     return squares;
 }
 
-/* Whether one attempt takes the host less time; products of ILU(0) are with the upper parts of the rows that a row needs, those of
-   IC(0) with what is shorter. */
+/* Whether one attempt takes the host less time; products of ILU(0) are with the upper parts of the rows that a row
+   needs, those of IC(0) with what is shorter. */
 static bool host_is_sooner(const tess_incomplete *m, const incomplete_pattern *p, const triangle_pattern *lower)
 {
-    int64_t left = DEVICE_LEVEL * m->schedule.levels + DEVICE_CALLS - HOST_ENTRY * p->nnz; /* nanoseconds */
+    int64_t left = DEVICE_LEVEL_SET * m->schedule.level_sets + DEVICE_CALLS - HOST_ENTRY * p->nnz; /* nanoseconds */
 
     for (int64_t i = 0; i < p->n && left > 0; i++) {
         const int64_t own = lower->row_ptr[i + 1] - lower->row_ptr[i];
@@ -180,16 +181,16 @@ static tess_status make_triangles(tess_incomplete *m, const incomplete_pattern *
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(incomplete_take_lower(ctx, p, &lower));
-    TESS_TRY(levels_find(ctx, &lower, 0, m->n, &m->schedule));
+    TESS_TRY(level_sets_find(ctx, &lower, 0, m->n, &m->schedule));
     TESS_TRY(tess_stage_end(ctx, "levels of the factors"));
     m->by_host = chooses_host(m, o->incomplete.factorization, p, &lower);
     if (!m->by_host) { TESS_TRY(upload_schedule(m, p)); }
     TESS_TRY(m->cholesky ? incomplete_mirror(ctx, &lower, &upper) : incomplete_take_upper(ctx, p, &upper));
-    if (ctx->device == TESS_DEVICE_GPU) { of_lower.levels = &m->schedule; }
+    if (ctx->device == TESS_DEVICE_GPU) { of_lower.level_sets = &m->schedule; }
     TESS_TRY(triangle_create(ctx, &lower, &of_lower, &m->lower));
     status = triangle_create(ctx, &upper, &options, &m->upper);
 cleanup:
-    if (m->by_host) { levels_release(ctx, &m->schedule); } /* one thread goes through the rows as they lie */
+    if (m->by_host) { level_sets_release(ctx, &m->schedule); } /* one thread goes through the rows as they lie */
     incomplete_release_triangle(ctx, &lower);
     incomplete_release_triangle(ctx, &upper);
     return status;
@@ -249,14 +250,15 @@ static const char *name_of(const tess_incomplete *m)
     return m->cholesky ? "IC(0)" : "ILU(0)";
 }
 
-/* Room for the attempts that are made at once, where factors are computed; D^-1 of one alone goes where it is to be. */
-typedef struct attempt_room {
+/* Space for the attempts that are made at once, where factors are computed; D^-1 of one alone goes where it is to be.
+ */
+typedef struct attempt_workspace {
     int attempts;
     double *lu, *inverse; /* inverse: NULL for one attempt of the device */
     double *val;          /* of the host: the matrix's values */
-} attempt_room;
+} attempt_workspace;
 
-static tess_status allocate_room(const tess_incomplete *m, int64_t count, double **out)
+static tess_status allocate_workspace(const tess_incomplete *m, int64_t count, double **out)
 {
     return m->by_host ? tess_host_allocate(m->ctx, count, sizeof **out, (void **)out)
                       : tess_device_allocate(m->ctx, count, sizeof **out, (void **)out);
@@ -271,42 +273,42 @@ static void release_values(const tess_incomplete *m, double *values, int64_t cou
     }
 }
 
-static void release_attempts(const tess_incomplete *m, attempt_room *room)
+static void release_attempts(const tess_incomplete *m, attempt_workspace *workspace)
 {
-    release_values(m, room->lu, room->attempts * m->matrix->nnz);
-    release_values(m, room->inverse, room->attempts * m->n);
-    room->attempts = 0;
-    room->lu = NULL;
-    room->inverse = NULL;
+    release_values(m, workspace->lu, workspace->attempts * m->matrix->nnz);
+    release_values(m, workspace->inverse, workspace->attempts * m->n);
+    workspace->attempts = 0;
+    workspace->lu = NULL;
+    workspace->inverse = NULL;
 }
 
-static void release_room(const tess_incomplete *m, attempt_room *room)
+static void release_workspace(const tess_incomplete *m, attempt_workspace *workspace)
 {
-    release_attempts(m, room);
-    release_values(m, room->val, m->matrix->nnz);
-    room->val = NULL;
+    release_attempts(m, workspace);
+    release_values(m, workspace->val, m->matrix->nnz);
+    workspace->val = NULL;
 }
 
-static tess_status make_room(const tess_incomplete *m, int attempts, attempt_room *room)
+static tess_status make_workspace(const tess_incomplete *m, int attempts, attempt_workspace *workspace)
 {
     tess_status status = TESS_SUCCESS;
 
-    release_attempts(m, room);
-    room->attempts = attempts;
-    TESS_TRY(allocate_room(m, attempts * m->matrix->nnz, &room->lu));
-    if (attempts > 1 || m->by_host) { status = allocate_room(m, attempts * m->n, &room->inverse); }
+    release_attempts(m, workspace);
+    workspace->attempts = attempts;
+    TESS_TRY(allocate_workspace(m, attempts * m->matrix->nnz, &workspace->lu));
+    if (attempts > 1 || m->by_host) { status = allocate_workspace(m, attempts * m->n, &workspace->inverse); }
 cleanup:
     return status;
 }
 
-/* For fewer where there is no room for as many. */
-static tess_status make_some_room(const tess_incomplete *m, int *attempts, attempt_room *room)
+/* For fewer where there is no space for as many. */
+static tess_status make_some_workspace(const tess_incomplete *m, int *attempts, attempt_workspace *workspace)
 {
-    tess_status status = make_room(m, *attempts, room);
+    tess_status status = make_workspace(m, *attempts, workspace);
 
     if ((status == TESS_OUT_OF_DEVICE_MEMORY || status == TESS_OUT_OF_MEMORY) && *attempts > 1) {
         *attempts = 1;
-        status = make_room(m, 1, room);
+        status = make_workspace(m, 1, workspace);
     }
     return status;
 }
@@ -314,14 +316,15 @@ static tess_status make_some_room(const tess_incomplete *m, int *attempts, attem
 /* A GPU makes several attempts in the time of one, where they are small; threads of the host, one each. */
 static int attempts_at_once(const tess_incomplete *m)
 {
-    const int64_t bytes = (m->matrix->nnz + 2 * m->n) * (int64_t)sizeof(double), room = ATTEMPT_BYTES / (bytes + 1);
-    const int64_t most = m->by_host && m->ctx->threads < room ? m->ctx->threads : room;
+    const int64_t bytes = (m->matrix->nnz + 2 * m->n) * (int64_t)sizeof(double),
+                  workspace = ATTEMPT_BYTES / (bytes + 1);
+    const int64_t most = m->by_host && m->ctx->threads < workspace ? m->ctx->threads : workspace;
 
     if ((m->ctx->device == TESS_DEVICE_CPU && !m->by_host) || most < 1) { return 1; }
-    return most < TESS_MOST_ATTEMPTS ? (int)most : TESS_MOST_ATTEMPTS;
+    return most < TESS_MAX_ATTEMPTS ? (int)most : TESS_MAX_ATTEMPTS;
 }
 
-static tess_status attempt(const tess_incomplete *m, const attempt_room *room, const tess_incomplete_job *job,
+static tess_status attempt(const tess_incomplete *m, const attempt_workspace *workspace, const tess_incomplete_job *job,
                            tess_incomplete_outcome *outcome)
 {
     const csr_view v = {.nrows = m->n,
@@ -329,7 +332,7 @@ static tess_status attempt(const tess_incomplete *m, const attempt_room *room, c
                         .nnz = m->matrix->nnz,
                         .row_ptr = m->pattern.row_ptr,
                         .col_ind = m->pattern.col_ind,
-                        .val = room->val,
+                        .val = workspace->val,
                         .row_ptr_bits = 64,
                         .precision = TESS_PRECISION_FP64};
 
@@ -351,40 +354,42 @@ static tess_incomplete_job first_job(const tess_incomplete *m, const level_run *
 }
 
 /* D^-1 of the attempt that came out, where it is to be. */
-static tess_status take_inverse(const tess_incomplete *m, const attempt_room *room, int k)
+static tess_status take_inverse(const tess_incomplete *m, const attempt_workspace *workspace, int k)
 {
     const tess_backend *backend = m->ctx->backend;
-    const double *inverse = room->inverse + k * m->n;
+    const double *inverse = workspace->inverse + k * m->n;
     const size_t bytes = (size_t)m->n * sizeof *inverse;
 
     return m->by_host ? backend->upload(m->ctx, m->inverse, inverse, bytes)
                       : backend->copy(m->ctx, m->inverse, inverse, bytes);
 }
 
-/* Tries no shift, then one after another; the last outcome is in `outcome`, its factors in *lu, which is in the room. */
-static tess_status factor(tess_incomplete *m, attempt_room *room, double **lu, tess_incomplete_outcome *outcome)
+/* Tries no shift, then one after another; the last outcome is in `outcome`, its factors in *lu, which is in the
+ * workspace. */
+static tess_status factor(tess_incomplete *m, attempt_workspace *workspace, double **lu,
+                          tess_incomplete_outcome *outcome)
 {
     const level_run all = {0, m->n, false};
     tess_incomplete_job job = first_job(m, &all);
     tess_status status = TESS_SUCCESS;
 
-    for (int tried = 0; tried <= MOST_SHIFTS; tried += job.attempts) {
+    for (int tried = 0; tried <= MAX_SHIFTS; tried += job.attempts) {
         if (tried > 0) {
-            const int most = attempts_at_once(m), left = MOST_SHIFTS + 1 - tried;
+            const int most = attempts_at_once(m), left = MAX_SHIFTS + 1 - tried;
 
             job.shift = ldexp(FIRST_SHIFT, tried - 1);
             job.attempts = left < most ? left : most;
         }
-        if (room->attempts != job.attempts) { TESS_TRY(make_some_room(m, &job.attempts, room)); }
-        job.hasty = tried + job.attempts <= MOST_SHIFTS;
-        job.lu = room->lu;
-        job.inverse = room->inverse ? room->inverse : m->inverse;
-        TESS_TRY(attempt(m, room, &job, outcome));
+        if (workspace->attempts != job.attempts) { TESS_TRY(make_some_workspace(m, &job.attempts, workspace)); }
+        job.has_retry = tried + job.attempts <= MAX_SHIFTS;
+        job.lu = workspace->lu;
+        job.inverse = workspace->inverse ? workspace->inverse : m->inverse;
+        TESS_TRY(attempt(m, workspace, &job, outcome));
         m->shift = ldexp(job.shift, outcome->attempt);
         if (outcome->bad_row < 0 || !outcome->finite) { break; }
     }
-    *lu = room->lu + outcome->attempt * m->matrix->nnz;
-    if (room->inverse && outcome->bad_row < 0) { status = take_inverse(m, room, outcome->attempt); }
+    *lu = workspace->lu + outcome->attempt * m->matrix->nnz;
+    if (workspace->inverse && outcome->bad_row < 0) { status = take_inverse(m, workspace, outcome->attempt); }
 cleanup:
     return status;
 }
@@ -426,7 +431,7 @@ tess_status incomplete_renew(tess_incomplete *m)
 {
     tess_context *ctx = m->ctx;
     tess_incomplete_outcome outcome = {.bad_row = -1, .finite = true};
-    attempt_room room = {0};
+    attempt_workspace workspace = {0};
     triangle_values values = {.count = m->matrix->nnz};
     double *lu = NULL;
     tess_status status = TESS_SUCCESS;
@@ -437,10 +442,10 @@ tess_status incomplete_renew(tess_incomplete *m)
                          "%s: the diagonal entry of row %lld is missing", name_of(m), (long long)m->missing_row + 1);
     }
     if (m->by_host) {
-        TESS_TRY(allocate_room(m, m->matrix->nnz, &room.val));
-        TESS_TRY(m->matrix->ops->decode(m->matrix, NULL, NULL, room.val));
+        TESS_TRY(allocate_workspace(m, m->matrix->nnz, &workspace.val));
+        TESS_TRY(m->matrix->ops->decode(m->matrix, NULL, NULL, workspace.val));
     }
-    TESS_TRY(factor(m, &room, &lu, &outcome));
+    TESS_TRY(factor(m, &workspace, &lu, &outcome));
     TESS_TRY(judge(m, &outcome));
     values.host = m->by_host || ctx->device == TESS_DEVICE_CPU ? lu : NULL;
     values.device = m->by_host ? NULL : lu;
@@ -453,7 +458,7 @@ tess_status incomplete_renew(tess_incomplete *m)
     }
 cleanup:
     triangle_values_release(ctx, &values);
-    release_room(m, &room);
+    release_workspace(m, &workspace);
     return status;
 }
 
@@ -511,10 +516,10 @@ void incomplete_describe(const tess_incomplete *m, tess_precond_factors *out)
     if (m->missing_row >= 0) { return; }
     const triangle_facts lower = triangle_describe(m->lower), upper = triangle_describe(m->upper);
 
-    out->lower_levels = lower.levels;
-    out->upper_levels = upper.levels;
-    out->lower_steps = lower.steps;
-    out->upper_steps = upper.steps;
+    out->lower_level_sets = lower.level_sets;
+    out->upper_level_sets = upper.level_sets;
+    out->lower_groups = lower.groups;
+    out->upper_groups = upper.groups;
     out->entries = lower.entries + upper.entries;
     out->leaves = lower.leaves + upper.leaves;
     out->squares = lower.squares + upper.squares;

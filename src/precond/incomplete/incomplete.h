@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Incomplete factors on the pattern of the matrix: ILU(0) and IC(0). Both are kept as M = L D U with ones on the diagonals of
- * L and U; IC(0) has U = L^T. Ratios take the place of entries, so that low precisions hold them whatever the scale of A, and
- * stored values of U are those of L^T to the bit where M is symmetric.
+ * Incomplete factors on the pattern of the matrix: ILU(0) and IC(0). Both are kept as M = L D U with ones on the
+ * diagonals of L and U; IC(0) has U = L^T. Ratios take the place of entries, so that low precisions hold them whatever
+ * the scale of A, and stored values of U are those of L^T to the bit where M is symmetric.
  *
- * incomplete.c: analysis, shifts, application; incomplete_pattern.c: the patterns of L and U; incomplete_rows.h: the elimination
- * of a row; incomplete_host.c and incomplete_device.cu: of all.
+ * incomplete.c: analysis, shifts, application; incomplete_pattern.c: the patterns of L and U; incomplete_rows.h: the
+ * elimination of a row; incomplete_host.c and incomplete_device.cu: of all.
  */
 #ifndef TESS_PRECOND_INCOMPLETE_H
 #define TESS_PRECOND_INCOMPLETE_H
@@ -18,15 +18,15 @@
 extern "C" {
 #endif
 
-enum { TESS_MOST_ATTEMPTS = 8 };
+enum { TESS_MAX_ATTEMPTS = 8 };
 
 /* An incomplete factorization on the pattern of the matrix; arrays are where it is computed, `runs` on the host. */
 typedef struct tess_incomplete_job {
     int64_t n;
     bool cholesky;           /* IC(0): entries right of the diagonal are neither read nor written */
     double shift;            /* of the diagonal, over its magnitudes */
-    int attempts;            /* at once, with that shift, twice that, ...: 1 to TESS_MOST_ATTEMPTS */
-    bool hasty;              /* other attempts follow: what a bad row leaves behind does not matter */
+    int attempts;            /* at once, with that shift, twice that, ...: 1 to TESS_MAX_ATTEMPTS */
+    bool has_retry;          /* other attempts follow: what a bad row leaves behind does not matter */
     const int64_t *diagonal; /* n: places of the diagonal entries among the matrix's */
     const int32_t *order;    /* n: rows, those that a row needs before it; NULL, on the host: as they lie */
     const level_run *runs;   /* of the host */
@@ -60,7 +60,8 @@ tess_status incomplete_check(const tess_matrix *a, const tess_precond_options *o
 tess_status incomplete_create(const tess_matrix *a, const tess_precond_options *options, tess_incomplete **out);
 /* The factors of the matrix's present values; the analysis stays. SINGULAR, OUT_OF_RANGE: there are none. */
 tess_status incomplete_renew(tess_incomplete *m);
-/* z := M^-1 r, r and z apart; vectors of that precision, FP64 or FP32. `state`: of the loop that this is part of, or NULL. */
+/* z := M^-1 r, r and z apart; vectors of that precision, FP64 or FP32. `state`: of the loop that this is part of, or
+ * NULL. */
 tess_status incomplete_apply(const tess_incomplete *m, tess_precision vectors, const void *r, void *z,
                              tess_loop_state *state);
 /* The shift of the present factors, over the diagonal's magnitudes; 0: none. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Incomplete factors on the GPU in one kernel: a wave takes a row and waits for those that it needs. Blocks take rows in the
- * order of the levels, by a ticket, so that those they wait for have begun. Sums have a fixed order: the same bits on every run.
+ * Incomplete factors on the GPU in one kernel: a wave takes a row and waits for those that it needs. Blocks take rows
+ * in the order of the level sets, by a ticket, so that those they wait for have begun. Sums have a fixed order: the
+ * same bits on every run.
  */
 #include <limits.h>
 
@@ -29,8 +30,8 @@ struct factor_task {
     csr_view v;
     uint64_t *done; /* 1 for rows that others may read */
     factor_report *report;
-    gpu_patience patience;
-    bool hasty; /* another attempt follows: rows are left as they are once one of them is bad */
+    gpu_timeout timeout;
+    bool has_retry; /* another attempt follows: rows are left as they are once one of them is bad */
 };
 
 /* A row in the hands of a wave. */
@@ -60,7 +61,7 @@ __device__ inline void wait_for(const factor_task &task, int32_t row)
 
     do {
         gpu_peek(task.done + row, word);
-    } while (word[0] == 0 && goes_on(task.patience, &wait));
+    } while (word[0] == 0 && goes_on(task.timeout, &wait));
     __threadfence();
 }
 
@@ -147,7 +148,7 @@ __device__ inline factor_task task_of(const factor_task &all, int k)
     task.job.inverse += k * all.job.n;
     task.done += k * all.job.n;
     task.report += k;
-    task.hasty = k + 1 < all.job.attempts;
+    task.has_retry = k + 1 < all.job.attempts;
     return task;
 }
 
@@ -155,7 +156,7 @@ __device__ inline factor_task task_of(const factor_task &all, int k)
 __device__ inline bool has_failed(const factor_task &task)
 {
     const volatile factor_report *report = task.report;
-    const int failed = task.hasty && report->bad_row != ULLONG_MAX;
+    const int failed = task.has_retry && report->bad_row != ULLONG_MAX;
 
     return GPU_SHUFFLE(failed, 0, GPU_WAVE) != 0;
 }
@@ -210,8 +211,8 @@ __global__ void __launch_bounds__(GPU_BLOCK) factor_rows(const factor_task all)
     }
 }
 
-/* The row's entries of L and U with ones on the diagonals. Returns this thread's largest magnitude; not below Inf where one is
-   not finite. */
+/* The row's entries of L and U with ones on the diagonals. Returns this thread's largest magnitude; not below Inf where
+   one is not finite. */
 __device__ inline double normalise_row(const factor_task &task, const open_row &r)
 {
     const tess_incomplete_job &job = task.job;
@@ -278,8 +279,8 @@ static tess_status factor(const tess_matrix *assembled, const tess_incomplete_jo
     tess_context *ctx = assembled->ctx;
     gpu_scope scope(ctx);
     const int64_t flags = job->attempts * job->n;
-    factor_report report[TESS_MOST_ATTEMPTS];
-    factor_task task = {*job, csr_of(assembled)->view, nullptr, nullptr, gpu_state_of(ctx)->patience, false};
+    factor_report report[TESS_MAX_ATTEMPTS];
+    factor_task task = {*job, csr_of(assembled)->view, nullptr, nullptr, gpu_state_of(ctx)->timeout, false};
     int k = 0;
     tess_status status = TESS_SUCCESS;
 
@@ -289,7 +290,7 @@ static tess_status factor(const tess_matrix *assembled, const tess_incomplete_jo
         each = {ULLONG_MAX, 0, ULLONG_MAX, 0};
     }
     TESS_TRY(tess_device_allocate(ctx, flags, sizeof *task.done, reinterpret_cast<void **>(&task.done)));
-    TESS_TRY(tess_device_allocate(ctx, TESS_MOST_ATTEMPTS, sizeof *report, reinterpret_cast<void **>(&task.report)));
+    TESS_TRY(tess_device_allocate(ctx, TESS_MAX_ATTEMPTS, sizeof *report, reinterpret_cast<void **>(&task.report)));
     TESS_TRY(ctx->backend->zero(ctx, task.done, static_cast<size_t>(flags) * sizeof *task.done));
     TESS_TRY(ctx->backend->upload(ctx, task.report, report, sizeof report));
     TESS_TRY(launch_factor(ctx, task));
@@ -303,7 +304,7 @@ static tess_status factor(const tess_matrix *assembled, const tess_incomplete_jo
     memcpy(&out->largest, &report[k].largest, sizeof out->largest);
 cleanup:
     tess_device_release(ctx, task.done, flags, sizeof *task.done);
-    tess_device_release(ctx, task.report, TESS_MOST_ATTEMPTS, sizeof *report);
+    tess_device_release(ctx, task.report, TESS_MAX_ATTEMPTS, sizeof *report);
     return status;
 }
 

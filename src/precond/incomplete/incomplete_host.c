@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Incomplete factors on the host: level by level of L, each row by one thread in the order of its columns; or several attempts
-   side by side, each by one thread. */
+/* Incomplete factors on the host: level set by level set of L, each row by one thread in the order of its columns; or
+   several attempts side by side, each by one thread. */
 #include "device/host/host.h"
 #include "format/csr/csr_host.h"
 #include "precond/incomplete/incomplete.h"
@@ -58,7 +58,8 @@ static double eliminate_row(const factor_task *task, int64_t i, int64_t begin, i
     return job->lu[job->diagonal[i]];
 }
 
-/* The product of entries a..a_end - 1 and b..b_end - 1 of two rows in ascending order of the columns that they share. */
+/* The product of entries a..a_end - 1 and b..b_end - 1 of two rows in ascending order of the columns that they share.
+ */
 static double multiply_rows(const factor_task *task, int64_t a, int64_t a_end, int64_t b, int64_t b_end)
 {
     const int32_t *col = task->v->col_ind;
@@ -119,7 +120,8 @@ static void look_at_row(const factor_task *task, int64_t i, factor_report *repor
     if (!(sum <= DBL_MAX) && i < report->not_finite) { report->not_finite = i; }
 }
 
-/* The row's entries of L and U with ones on the diagonals. Returns the largest magnitude, Inf where one is not finite. */
+/* The row's entries of L and U with ones on the diagonals. Returns the largest magnitude, Inf where one is not finite.
+ */
 static double normalise_row(const factor_task *task, int64_t i)
 {
     const tess_incomplete_job *job = task->job;
@@ -160,7 +162,7 @@ static void normalise(const factor_task *task, int threads, tess_incomplete_outc
     out->bad_row = bad_row;
 }
 
-/* The rows of a run. Once one is bad, a hasty job wants to know of others whether they are finite, no more. */
+/* The rows of a run. Once one is bad, a job with a retry wants to know of others whether they are finite, no more. */
 static void factor_run(const factor_task *task, level_run run, int threads, factor_report *all)
 {
     const tess_incomplete_job *job = task->job;
@@ -173,7 +175,7 @@ static void factor_run(const factor_task *task, level_run run, int threads, fact
         const int64_t row = job->order ? job->order[p] : p;
         factor_report report = {bad_row, not_finite};
 
-        if (job->hasty && (all->bad_row < INT64_MAX || bad_row < INT64_MAX)) {
+        if (job->has_retry && (all->bad_row < INT64_MAX || bad_row < INT64_MAX)) {
             look_at_row(task, row, &report);
         } else {
             factor_row(task, row, &report);
@@ -194,7 +196,7 @@ static tess_incomplete_outcome attempt(const csr_view *v, const tess_incomplete_
         factor_run(&task, job->runs[r], threads, &report);
     }
     out = (tess_incomplete_outcome){.bad_row = report.bad_row, .finite = report.not_finite == INT64_MAX};
-    if (!job->hasty || out.bad_row == INT64_MAX) { normalise(&task, threads, &out); }
+    if (!job->has_retry || out.bad_row == INT64_MAX) { normalise(&task, threads, &out); }
     if (out.bad_row == INT64_MAX) { out.bad_row = -1; }
     if (!out.finite) { out.bad_row = report.not_finite; }
     return out;
@@ -207,7 +209,7 @@ static tess_incomplete_job job_of(const tess_incomplete_job *all, int64_t nnz, i
 
     job.attempts = 1;
     job.shift = ldexp(all->shift, k);
-    job.hasty = all->hasty || k + 1 < all->attempts;
+    job.has_retry = all->has_retry || k + 1 < all->attempts;
     job.lu += k * nnz;
     job.inverse += k * all->n;
     return job;
@@ -216,7 +218,7 @@ static tess_incomplete_job job_of(const tess_incomplete_job *all, int64_t nnz, i
 void incomplete_factor_on_host(const csr_view *v, const tess_incomplete_job *job, int threads,
                                tess_incomplete_outcome *out)
 {
-    tess_incomplete_outcome each[TESS_MOST_ATTEMPTS];
+    tess_incomplete_outcome each[TESS_MAX_ATTEMPTS];
     int good = job->attempts; /* the first that is known to serve */
 
     if (job->attempts == 1) {

@@ -50,7 +50,7 @@ void incomplete_release_triangle(tess_context *ctx, triangle_pattern *t)
     tess_host_release(ctx, t->row_ptr, t->n + 1, sizeof *t->row_ptr);
 }
 
-/* Row offsets are there; columns and sources get their room. */
+/* Row offsets are there; columns and sources get their memory. */
 static tess_status allocate_entries(tess_context *ctx, triangle_pattern *t)
 {
     const int64_t nnz = entries_of(t);

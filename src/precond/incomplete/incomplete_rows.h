@@ -15,8 +15,8 @@
 #define INCOMPLETE_PIVOT 0x1p-45
 
 /*
- * The diagonal entry with the shift: that much of its own magnitude away from zero (IC: upwards). `sum` is of the magnitudes of
- * the row; it takes the place of a diagonal entry that is zero beside it.
+ * The diagonal entry with the shift: that much of its own magnitude away from zero (IC: upwards). `sum` is of the
+ * magnitudes of the row; it takes the place of a diagonal entry that is zero beside it.
  */
 TESS_HD double incomplete_diagonal(const tess_incomplete_job *job, double entry, double sum)
 {
@@ -26,7 +26,8 @@ TESS_HD double incomplete_diagonal(const tess_incomplete_job *job, double entry,
     return job->cholesky || entry >= 0.0 ? entry + job->shift * unit : entry - job->shift * unit;
 }
 
-/* Whether a pivot serves: its inverse is a number too. ILU compares it with the row's magnitudes, IC with the diagonal. */
+/* Whether a pivot serves: its inverse is a number too. ILU compares it with the row's magnitudes, IC with the diagonal.
+ */
 TESS_HD bool incomplete_accepts(const tess_incomplete_job *job, double pivot, double diagonal, double sum)
 {
     const bool large = job->cholesky ? pivot > INCOMPLETE_PIVOT * fabs(diagonal) : fabs(pivot) > INCOMPLETE_PIVOT * sum;
@@ -34,7 +35,8 @@ TESS_HD bool incomplete_accepts(const tess_incomplete_job *job, double pivot, do
     return large && fabs(pivot) <= DBL_MAX && fabs(1.0 / pivot) <= DBL_MAX;
 }
 
-/* The first of col[at] .. col[end - 1], which ascend, that is not below `column`: by steps that double, then by halves. */
+/* The first of col[at] .. col[end - 1], which ascend, that is not below `column`: by steps that double, then by halves.
+ */
 TESS_HD int64_t incomplete_advance(const int32_t *col, int64_t at, int64_t end, int32_t column)
 {
     int64_t low = at, step = 1;

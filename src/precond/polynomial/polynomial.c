@@ -221,7 +221,7 @@ cleanup:
     return status;
 }
 
-static tess_status run_step(const tess_polynomial *p, const polynomial_step *s, const step_vectors *v)
+static tess_status run_scalar_update(const tess_polynomial *p, const polynomial_step *s, const step_vectors *v)
 {
     const tess_matrix *matrix = matrix_of(p);
     tess_spmv_args args = {.operation = TESS_OP_NONE,
@@ -241,7 +241,8 @@ static tess_status run_step(const tess_polynomial *p, const polynomial_step *s, 
 
 /* ---- application ---- */
 
-/* All products; v->x, v->total and v->state are set, the result of the last one goes to `wide` where that is not NULL. */
+/* All products; v->x, v->total and v->state are set, the result of the last one goes to `wide` where that is not NULL.
+ */
 static tess_status run_steps(const tess_polynomial *p, double *wide, step_vectors v)
 {
     const void *before = v.x;
@@ -255,7 +256,7 @@ static tess_status run_steps(const tess_polynomial *p, double *wide, step_vector
         v.base = s->closes_pair ? before : v.x;
         v.y = last ? NULL : y;
         v.wide_total = last ? wide : NULL;
-        TESS_TRY(run_step(p, s, &v));
+        TESS_TRY(run_scalar_update(p, s, &v));
         before = v.x;
         v.x = y;
     }
@@ -263,8 +264,8 @@ cleanup:
     return status;
 }
 
-/* A polynomial whose vectors have another precision than the caller's: casts in the passes before the products and in the last
-   product, or, to lower precision, after it. */
+/* A polynomial whose vectors have another precision than the caller's: casts in the passes before the products and in
+   the last product, or, to lower precision, after it. */
 static tess_status apply_converted(const tess_polynomial *p, tess_precision vectors, const void *r, void *z,
                                    tess_loop_state *state)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The GMRES polynomial preconditioner. pi(z) = prod (1 - z / theta_i) over the harmonic Ritz values theta_i of d + 1 Arnoldi
- * steps from a random vector is the residual polynomial of GMRES after those steps; M^-1 = p(A) with p(z) = (1 - pi(z)) / z of
- * degree d. Loe, Thornquist, Boman, Polynomial preconditioned GMRES in Trilinos, SIAM PP (2020); roots added for stability:
- * Embree, Loe, Morgan, Polynomial preconditioned Arnoldi with stability control, SIAM J. Sci. Comput. 43 (2021).
+ * The GMRES polynomial preconditioner. pi(z) = prod (1 - z / theta_i) over the harmonic Ritz values theta_i of d + 1
+ * Arnoldi steps from a random vector is the residual polynomial of GMRES after those steps; M^-1 = p(A) with p(z) = (1
+ * - pi(z)) / z of degree d. Loe, Thornquist, Boman, Polynomial preconditioned GMRES in Trilinos, SIAM PP (2020); roots
+ * added for stability: Embree, Loe, Morgan, Polynomial preconditioned Arnoldi with stability control, SIAM J. Sci.
+ * Comput. 43 (2021).
  *
- * polynomial.c: set-up and application; polynomial_arnoldi.c: Arnoldi's process; polynomial_roots.c: its harmonic Ritz values, their
- * order and their copies; polynomial_steps.c: the products that evaluate p.
+ * polynomial.c: set-up and application; polynomial_arnoldi.c: Arnoldi's process; polynomial_roots.c: its harmonic Ritz
+ * values, their order and their copies; polynomial_steps.c: the products that evaluate p.
  */
 #ifndef TESS_PRECOND_POLYNOMIAL_H
 #define TESS_PRECOND_POLYNOMIAL_H
@@ -24,8 +25,8 @@ typedef struct polynomial_roots {
 } polynomial_roots;
 
 /*
- * One product: y = alpha A x + beta base, total += gamma y. x is the y of the step before (r in the first), base is x; where
- * `closes_pair` base is the x of the step before. The last step writes no y.
+ * One product: y = alpha A x + beta base, total += gamma y. x is the y of the step before (r in the first), base is x;
+ * where `closes_pair` base is the x of the step before. The last step writes no y.
  */
 typedef struct polynomial_step {
     double alpha, beta, gamma;
@@ -62,13 +63,14 @@ typedef struct polynomial_arnoldi {
 } polynomial_arnoldi;
 
 /*
- * Sets up a polynomial for a matrix with rows and columns alike; options are checked. With SINGULAR *out is made all the same: later
- * values may have a polynomial.
+ * Sets up a polynomial for a matrix with rows and columns alike; options are checked. With SINGULAR *out is made all
+ * the same: later values may have a polynomial.
  */
 tess_status polynomial_create(const tess_matrix *a, const tess_precond_options *options, tess_polynomial **out);
 /* Finds the polynomial of the matrix's present values. */
 tess_status polynomial_renew(tess_polynomial *p);
-/* z := p(A) r; r and z have the precision `vectors`, FP64 or FP32. `state`: of the loop that this is part of, or NULL. */
+/* z := p(A) r; r and z have the precision `vectors`, FP64 or FP32. `state`: of the loop that this is part of, or NULL.
+ */
 tess_status polynomial_apply(const tess_polynomial *p, tess_precision vectors, const void *r, void *z,
                              tess_loop_state *state);
 /* Bytes on the device that are its own. */
@@ -79,18 +81,20 @@ void polynomial_destroy(tess_polynomial *p);
 tess_status polynomial_multiply(const tess_polynomial *p, const void *x, void *y);
 
 /*
- * Up to `most` steps, fewer where the space is invariant; arnoldi->h has room for them. Errors: SINGULAR (NaN or Inf), memory,
- * and those of the product.
+ * Up to `most` steps, fewer where the space is invariant; arnoldi->h has space for them. Errors: SINGULAR (NaN or Inf),
+ * memory, and those of the product.
  */
 tess_status polynomial_run_arnoldi(const tess_polynomial *p, int most, polynomial_arnoldi *arnoldi);
 
 /*
- * The harmonic Ritz values of the most steps that give finite ones, none of them rounding, in modified Leja order; `room` has at least
- * arnoldi->steps entries. `precision` is that of the process. Errors: SINGULAR (there are none), memory.
+ * The harmonic Ritz values of the most steps that give finite ones, none of them rounding, in modified Leja order;
+ * `workspace` has at least arnoldi->steps entries. `precision` is that of the process. Errors: SINGULAR (there are
+ * none), memory.
  */
 tess_status polynomial_find_roots(tess_context *ctx, const polynomial_arnoldi *arnoldi, tess_precision precision,
                                   polynomial_roots *roots);
-/* Modified Leja order: each root is the farthest in the product of distances from those before; conjugates stay together. */
+/* Modified Leja order: each root is the farthest in the product of distances from those before; conjugates stay
+ * together. */
 void polynomial_order_roots(polynomial_roots *roots);
 /* Adds copies of roots with a steep product to roots in order; roots->root may move. */
 tess_status polynomial_add_roots(tess_context *ctx, tess_precision precision, polynomial_roots *roots);
@@ -99,7 +103,7 @@ double polynomial_steepness(const polynomial_roots *roots, int k);
 /* How many roots there are, conjugates counted. */
 int polynomial_count_roots(const polynomial_roots *roots);
 
-/* The steps of either form; `capacity` has room for polynomial_count_roots. Errors: OUT_OF_RANGE (coefficients). */
+/* The steps of either form; `capacity` has space for polynomial_count_roots. Errors: OUT_OF_RANGE (coefficients). */
 tess_status polynomial_plan_steps(const tess_polynomial *p, polynomial_steps *steps);
 
 #endif

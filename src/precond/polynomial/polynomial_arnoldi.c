@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arnoldi's process for the set-up: two passes of classical Gram-Schmidt, the matrix H on the host. Basis vectors have the precision of
- * the polynomial's; dot products and norms are summed in FP64, as products with the matrix are.
+ * Arnoldi's process for the set-up: two passes of classical Gram-Schmidt, the matrix H on the host. Basis vectors have
+ * the precision of the polynomial's; dot products and norms are summed in FP64, as products with the matrix are.
  */
 #include <math.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 
 /* Columns begin at multiples of this many values. */
 enum { COLUMN_UNIT = 256 };
-/* What is left of a product after two projections is rounding where its norm is below this many roundoffs of the product's. */
+/* What is left of a product after two projections is rounding where its norm is below this many roundoffs of the
+ * product's. */
 #define INVARIANT_ROUNDOFFS 16.0
 
 typedef struct process {
@@ -52,7 +53,7 @@ static tess_status normalise(const process *q, int k, double norm)
 }
 
 /* One pass of classical Gram-Schmidt of column k against those before it; adds the projections to h. */
-static tess_status project(const process *q, int k, double *h, double *room)
+static tess_status project(const process *q, int k, double *h, double *workspace)
 {
     tess_context *ctx = q->p->ctx;
     const tess_dense_view basis = columns_of(q, 0, k), w = columns_of(q, k, 1);
@@ -61,9 +62,9 @@ static tess_status project(const process *q, int k, double *h, double *room)
 
     TESS_TRY(tess_gemv(ctx, TESS_OP_TRANSPOSE, 1.0, &basis, &w, 0.0, &dots, TESS_ARITHMETIC_FP64));
     TESS_TRY(tess_gemv(ctx, TESS_OP_NONE, -1.0, &basis, &dots, 1.0, &w, TESS_ARITHMETIC_FP64));
-    TESS_TRY(ctx->backend->download(ctx, room, q->dots, (size_t)k * sizeof *room));
+    TESS_TRY(ctx->backend->download(ctx, workspace, q->dots, (size_t)k * sizeof *workspace));
     for (int i = 0; i < k; i++) {
-        h[i] += room[i];
+        h[i] += workspace[i];
     }
 cleanup:
     return status;
@@ -80,7 +81,7 @@ static tess_status measure(const process *q, int k, double *norm)
 }
 
 /* Column k + 1 from column k, and column k of H to h; *invariant where nothing is left of it. */
-static tess_status advance(const process *q, int k, double *h, double *room, bool *invariant)
+static tess_status advance(const process *q, int k, double *h, double *workspace, bool *invariant)
 {
     const double roundoff = tess_precision_unit_roundoff(q->p->precision);
     double whole = 0.0, norm = 0.0;
@@ -89,7 +90,7 @@ static tess_status advance(const process *q, int k, double *h, double *room, boo
     TESS_TRY(polynomial_multiply(q->p, columns_of(q, k, 1).data, columns_of(q, k + 1, 1).data));
     TESS_TRY(measure(q, k + 1, &whole));
     for (int pass = 0; pass < 2; pass++) {
-        TESS_TRY(project(q, k + 1, h, room));
+        TESS_TRY(project(q, k + 1, h, workspace));
     }
     TESS_TRY(measure(q, k + 1, &norm));
     *invariant = norm <= INVARIANT_ROUNDOFFS * roundoff * whole;
@@ -122,7 +123,7 @@ cleanup:
 tess_status polynomial_run_arnoldi(const tess_polynomial *p, int most, polynomial_arnoldi *arnoldi)
 {
     process q = {.p = p, .ld = (p->n + COLUMN_UNIT - 1) / COLUMN_UNIT * COLUMN_UNIT, .most = most};
-    double *room = NULL;
+    double *workspace = NULL;
     bool invariant = false;
     tess_status status = TESS_SUCCESS;
 
@@ -130,15 +131,15 @@ tess_status polynomial_run_arnoldi(const tess_polynomial *p, int most, polynomia
     memset(arnoldi->h, 0, (size_t)arnoldi->ld * (size_t)most * sizeof *arnoldi->h);
     TESS_TRY(tess_device_allocate(p->ctx, q.ld * (most + 1), value_bytes(&q), (void **)&q.basis));
     TESS_TRY(tess_device_allocate(p->ctx, most, sizeof *q.dots, (void **)&q.dots));
-    TESS_TRY(tess_host_allocate(p->ctx, most, sizeof *room, (void **)&room));
+    TESS_TRY(tess_host_allocate(p->ctx, most, sizeof *workspace, (void **)&workspace));
     TESS_TRY(start(&q));
     while (arnoldi->steps < most && !invariant) {
-        TESS_TRY(advance(&q, arnoldi->steps, arnoldi->h + arnoldi->ld * arnoldi->steps, room, &invariant));
+        TESS_TRY(advance(&q, arnoldi->steps, arnoldi->h + arnoldi->ld * arnoldi->steps, workspace, &invariant));
         arnoldi->steps += 1;
     }
 cleanup:
     tess_device_release(p->ctx, q.basis, q.ld * (most + 1), value_bytes(&q));
     tess_device_release(p->ctx, q.dots, most, sizeof *q.dots);
-    tess_host_release(p->ctx, room, most, sizeof *room);
+    tess_host_release(p->ctx, workspace, most, sizeof *workspace);
     return status;
 }

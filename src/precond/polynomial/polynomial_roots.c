@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Harmonic Ritz values, their order, and the copies of some that keep the evaluation stable. All on the host, all small. */
+/* Harmonic Ritz values, their order, and the copies of some that keep the evaluation stable. All on the host, all
+ * small. */
 #include <lapacke.h>
 #include <math.h>
 #include <string.h>
@@ -7,45 +8,46 @@
 #include "precond/polynomial/polynomial.h"
 
 /* A root below this many roundoffs of ||H|| is rounding: the matrix is singular on the space. */
-#define LEAST_ROUNDOFFS 4.0
-/* A root above this times ||H|| is on its way to infinity, where GMRES stagnates; it would take the digits of the others. */
+#define MIN_ROUNDOFFS 4.0
+/* A root above this times ||H|| is on its way to infinity, where GMRES stagnates; it would take the digits of the
+ * others. */
 #define LARGEST_ROOT 0x1p20
-/* Embree, Loe, Morgan 2021: a root is added where its product exceeds 10^4, and one more for each 14 digits; in FP32 a copy is
-   good for 6. */
+/* Embree, Loe, Morgan 2021: a root is added where its product exceeds 10^4, and one more for each 14 digits; in FP32 a
+   copy is good for 6. */
 #define STEEP_DIGITS 4.0
 #define COPY_DIGITS_FP64 14.0
 #define COPY_DIGITS_FP32 6.0
 
-/* Room for the eigenvalues of a matrix of `most` rows. */
-typedef struct ritz_room {
+/* Space for the eigenvalues of a matrix of `most` rows. */
+typedef struct ritz_workspace {
     double *matrix;   /* most by most */
     double *solution; /* most */
     double *re, *im;  /* most */
     lapack_int *pivots;
     int most;
-} ritz_room;
+} ritz_workspace;
 
-static tess_status allocate_room(tess_context *ctx, ritz_room *room)
+static tess_status allocate_workspace(tess_context *ctx, ritz_workspace *workspace)
 {
-    const int64_t most = room->most;
+    const int64_t most = workspace->most;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_host_allocate(ctx, most * most, sizeof *room->matrix, (void **)&room->matrix));
-    TESS_TRY(tess_host_allocate(ctx, 3 * most, sizeof *room->solution, (void **)&room->solution));
-    TESS_TRY(tess_host_allocate(ctx, most, sizeof *room->pivots, (void **)&room->pivots));
-    room->re = room->solution + most;
-    room->im = room->re + most;
+    TESS_TRY(tess_host_allocate(ctx, most * most, sizeof *workspace->matrix, (void **)&workspace->matrix));
+    TESS_TRY(tess_host_allocate(ctx, 3 * most, sizeof *workspace->solution, (void **)&workspace->solution));
+    TESS_TRY(tess_host_allocate(ctx, most, sizeof *workspace->pivots, (void **)&workspace->pivots));
+    workspace->re = workspace->solution + most;
+    workspace->im = workspace->re + most;
 cleanup:
     return status;
 }
 
-static void release_room(tess_context *ctx, ritz_room *room)
+static void release_workspace(tess_context *ctx, ritz_workspace *workspace)
 {
-    const int64_t most = room->most;
+    const int64_t most = workspace->most;
 
-    tess_host_release(ctx, room->matrix, most * most, sizeof *room->matrix);
-    tess_host_release(ctx, room->solution, 3 * most, sizeof *room->solution);
-    tess_host_release(ctx, room->pivots, most, sizeof *room->pivots);
+    tess_host_release(ctx, workspace->matrix, most * most, sizeof *workspace->matrix);
+    tess_host_release(ctx, workspace->solution, 3 * most, sizeof *workspace->solution);
+    tess_host_release(ctx, workspace->pivots, most, sizeof *workspace->pivots);
 }
 
 static tess_status judge_lapack(tess_context *ctx, lapack_int info, bool *done)
@@ -64,45 +66,49 @@ static bool all_finite(const double *values, int count)
 }
 
 /* f with H^T f = e_m; *found is false where H is singular. */
-static tess_status solve_for_last(tess_context *ctx, const polynomial_arnoldi *a, int m, ritz_room *room, bool *found)
+static tess_status solve_for_last(tess_context *ctx, const polynomial_arnoldi *a, int m, ritz_workspace *workspace,
+                                  bool *found)
 {
     tess_status status = TESS_SUCCESS;
 
     for (int j = 0; j < m; j++) {
         for (int i = 0; i < m; i++) {
-            room->matrix[j + m * i] = a->h[i + a->ld * j];
+            workspace->matrix[j + m * i] = a->h[i + a->ld * j];
         }
-        room->solution[j] = j == m - 1 ? 1.0 : 0.0;
+        workspace->solution[j] = j == m - 1 ? 1.0 : 0.0;
     }
-    status = judge_lapack(ctx, LAPACKE_dgesv(LAPACK_COL_MAJOR, m, 1, room->matrix, m, room->pivots, room->solution, m),
-                          found);
-    *found = *found && all_finite(room->solution, m);
+    status = judge_lapack(
+        ctx, LAPACKE_dgesv(LAPACK_COL_MAJOR, m, 1, workspace->matrix, m, workspace->pivots, workspace->solution, m),
+        found);
+    *found = *found && all_finite(workspace->solution, m);
     return status;
 }
 
 /*
- * Eigenvalues of H + h_{m+1,m}^2 H^{-T} e_m e_m^T, the harmonic Ritz values of m steps (Embree, Loe, Morgan 2021, section 2), to
- * room->re and room->im; *found is false where there are none.
+ * Eigenvalues of H + h_{m+1,m}^2 H^{-T} e_m e_m^T, the harmonic Ritz values of m steps (Embree, Loe, Morgan 2021,
+ * section 2), to workspace->re and workspace->im; *found is false where there are none.
  */
-static tess_status find_ritz_values(tess_context *ctx, const polynomial_arnoldi *a, int m, ritz_room *room, bool *found)
+static tess_status find_ritz_values(tess_context *ctx, const polynomial_arnoldi *a, int m, ritz_workspace *workspace,
+                                    bool *found)
 {
     const double next = a->h[m + a->ld * (m - 1)];
     tess_status status = TESS_SUCCESS;
 
     *found = true;
-    if (next != 0.0) { TESS_TRY(solve_for_last(ctx, a, m, room, found)); }
+    if (next != 0.0) { TESS_TRY(solve_for_last(ctx, a, m, workspace, found)); }
     if (!*found) { return TESS_SUCCESS; }
     for (int j = 0; j < m; j++) {
-        memcpy(room->matrix + m * j, a->h + a->ld * j, (size_t)m * sizeof *a->h);
+        memcpy(workspace->matrix + m * j, a->h + a->ld * j, (size_t)m * sizeof *a->h);
     }
     for (int i = 0; next != 0.0 && i < m; i++) {
-        room->matrix[i + m * (m - 1)] += next * room->solution[i] * next;
+        workspace->matrix[i + m * (m - 1)] += next * workspace->solution[i] * next;
     }
-    *found = all_finite(room->matrix, m * m);
+    *found = all_finite(workspace->matrix, m * m);
     if (*found) {
-        status = judge_lapack(
-            ctx, LAPACKE_dgeev(LAPACK_COL_MAJOR, 'N', 'N', m, room->matrix, m, room->re, room->im, NULL, 1, NULL, 1),
-            found);
+        status = judge_lapack(ctx,
+                              LAPACKE_dgeev(LAPACK_COL_MAJOR, 'N', 'N', m, workspace->matrix, m, workspace->re,
+                                            workspace->im, NULL, 1, NULL, 1),
+                              found);
     }
 cleanup:
     return status;
@@ -121,13 +127,13 @@ static double hessenberg_norm(const polynomial_arnoldi *a, int m)
     return norm;
 }
 
-/* Whether the eigenvalues in the room can be roots of a polynomial. */
-static bool are_roots(const ritz_room *room, int m, double norm, double roundoff)
+/* Whether the eigenvalues in the workspace can be roots of a polynomial. */
+static bool are_roots(const ritz_workspace *workspace, int m, double norm, double roundoff)
 {
     for (int i = 0; i < m; i++) {
-        const double magnitude = hypot(room->re[i], room->im[i]);
+        const double magnitude = hypot(workspace->re[i], workspace->im[i]);
 
-        if (!(magnitude > LEAST_ROUNDOFFS * roundoff * norm) || !(magnitude <= LARGEST_ROOT * norm)) { return false; }
+        if (!(magnitude > MIN_ROUNDOFFS * roundoff * norm) || !(magnitude <= LARGEST_ROOT * norm)) { return false; }
         if (!isfinite(1.0 / magnitude)) { return false; }
     }
     return true;
@@ -137,19 +143,21 @@ tess_status polynomial_find_roots(tess_context *ctx, const polynomial_arnoldi *a
                                   polynomial_roots *roots)
 {
     const double roundoff = tess_precision_unit_roundoff(precision);
-    ritz_room room = {.most = arnoldi->steps};
+    ritz_workspace workspace = {.most = arnoldi->steps};
     bool found = false;
     int m = arnoldi->steps;
     tess_status status = TESS_SUCCESS;
 
     roots->count = 0;
-    TESS_TRY(allocate_room(ctx, &room));
+    TESS_TRY(allocate_workspace(ctx, &workspace));
     for (; m > 0; m--) { /* a step less is a polynomial too */
-        TESS_TRY(find_ritz_values(ctx, arnoldi, m, &room, &found));
-        if (found && are_roots(&room, m, hessenberg_norm(arnoldi, m), roundoff)) { break; }
+        TESS_TRY(find_ritz_values(ctx, arnoldi, m, &workspace, &found));
+        if (found && are_roots(&workspace, m, hessenberg_norm(arnoldi, m), roundoff)) { break; }
     }
     for (int i = 0; i < m; i++) {
-        if (room.im[i] >= 0.0) { roots->root[roots->count++] = (polynomial_root){room.re[i], room.im[i]}; }
+        if (workspace.im[i] >= 0.0) {
+            roots->root[roots->count++] = (polynomial_root){workspace.re[i], workspace.im[i]};
+        }
     }
     polynomial_order_roots(roots);
     if (m == 0) {
@@ -157,7 +165,7 @@ tess_status polynomial_find_roots(tess_context *ctx, const polynomial_arnoldi *a
                            "polynomial: the matrix is singular on the Krylov space of a random vector");
     }
 cleanup:
-    release_room(ctx, &room);
+    release_workspace(ctx, &workspace);
     return status;
 }
 
@@ -184,7 +192,8 @@ static void swap_roots(polynomial_root *a, polynomial_root *b)
     *b = kept;
 }
 
-/* Modified Leja order (Bai, Hu, Reichel, IMA J. Numer. Anal. 14 (1994), Algorithm 3.1) with products as sums of logarithms. */
+/* Modified Leja order (Bai, Hu, Reichel, IMA J. Numer. Anal. 14 (1994), Algorithm 3.1) with products as sums of
+ * logarithms. */
 void polynomial_order_roots(polynomial_roots *roots)
 {
     polynomial_root *r = roots->root;
@@ -251,8 +260,8 @@ typedef struct placed_root {
     double place;
 } placed_root;
 
-/* Roots with their places, copies included: the first copy of a root goes to the end, the others spread evenly from the root to
-   there (Embree, Loe, Morgan 2021, section 4). */
+/* Roots with their places, copies included: the first copy of a root goes to the end, the others spread evenly from the
+   root to there (Embree, Loe, Morgan 2021, section 4). */
 static void place_roots(const polynomial_roots *roots, tess_precision precision, placed_root *placed)
 {
     const double end = (double)roots->count;

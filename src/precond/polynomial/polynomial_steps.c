@@ -17,9 +17,9 @@ static double share_of(const polynomial_roots *roots, int k)
 }
 
 /*
- * With prod_k the product of the factors before root k: total = sum over k of prod_k r / theta_k. A real root: prod -= A prod /
- * theta. A pair a +- i b of magnitude s: y = (2 a prod - A prod) / s, total += y / s, prod -= A y / s (Loe, Thornquist, Boman
- * 2020, Algorithm 1; y divided by s so that every factor is of order 1).
+ * With prod_k the product of the factors before root k: total = sum over k of prod_k r / theta_k. A real root: prod -=
+ * A prod / theta. A pair a +- i b of magnitude s: y = (2 a prod - A prod) / s, total += y / s, prod -= A y / s (Loe,
+ * Thornquist, Boman 2020, Algorithm 1; y divided by s so that every factor is of order 1).
  */
 static void plan_roots(const polynomial_roots *roots, polynomial_steps *steps)
 {
@@ -51,7 +51,8 @@ static void multiply_by_factor(long double *c, int degree, long double linear, l
     }
 }
 
-/* Coefficients of the residual polynomial in t = z / sigma to c, which has room for two more than there are roots and one. */
+/* Coefficients of the residual polynomial in t = z / sigma to c, which has space for two more than there are roots and
+ * one. */
 static int expand_roots(const polynomial_roots *roots, double sigma, long double *c)
 {
     int degree = 0;
@@ -89,11 +90,11 @@ static double choose_scale(const polynomial_roots *roots)
 static tess_status plan_powers(const tess_polynomial *p, polynomial_steps *steps)
 {
     const double sigma = choose_scale(&p->roots), most = p->precision == TESS_PRECISION_FP64 ? DBL_MAX : FLT_MAX;
-    const int64_t room = polynomial_count_roots(&p->roots) + 3;
+    const int64_t capacity = polynomial_count_roots(&p->roots) + 3;
     long double *c = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_host_allocate(p->ctx, room, sizeof *c, (void **)&c));
+    TESS_TRY(tess_host_allocate(p->ctx, capacity, sizeof *c, (void **)&c));
     steps->count = expand_roots(&p->roots, sigma, c) - 1;
     for (int k = 0; k <= steps->count; k++) {
         const long double value = -c[k + 1] / sigma;
@@ -110,7 +111,7 @@ static tess_status plan_powers(const tess_polynomial *p, polynomial_steps *steps
         }
     }
 cleanup:
-    tess_host_release(p->ctx, c, room, sizeof *c);
+    tess_host_release(p->ctx, c, capacity, sizeof *c);
     return status;
 }
 

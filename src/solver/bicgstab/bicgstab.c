@@ -38,7 +38,7 @@ static tess_status start_bicgstab(tess_krylov *k)
         TESS_TRY(backend->random(k->ctx, k->n, (uint64_t)k->attempt, -1.0, 1.0, shadow));
     }
     TESS_TRY(krylov_fused(
-        k, (tess_fused){.op = TESS_FUSED_DOT_TWO, .in = {shadow, k->r, shadow}, .step = TESS_STEP_BICGSTAB_START}));
+        k, (tess_fused){.op = TESS_FUSED_DOT_TWO, .in = {shadow, k->r, shadow}, .scalar = TESS_SCALAR_BICGSTAB_START}));
 cleanup:
     return status;
 }
@@ -57,19 +57,19 @@ static tess_status iterate_bicgstab(void *krylov)
     if (apart) { TESS_TRY(krylov_precondition(k, p, p_hat, (tess_reduction){0})); }
     /* v = A p^; alpha = rho / (r~, v) */
     TESS_TRY(krylov_narrowed_spmv(
-        k, 0, p_hat, v, (tess_reduction){.ndots = 1, .with = {k->v[SHADOW]}, .step = TESS_STEP_BICGSTAB_ALPHA}));
+        k, 0, p_hat, v, (tess_reduction){.ndots = 1, .with = {k->v[SHADOW]}, .scalar = TESS_SCALAR_BICGSTAB_ALPHA}));
     /* s = r - alpha v, kept in r; s^ = M^-1 s */
     TESS_TRY(
         krylov_fused(k, (tess_fused){.op = TESS_FUSED_BICGSTAB_HALF, .in = {v}, .out = {k->r, s_h}, .scale = scale}));
     if (apart) { TESS_TRY(krylov_precondition(k, k->r, s_h, (tess_reduction){0})); }
     /* t = A s^; omega = (t, s) / (t, t) */
-    TESS_TRY(krylov_narrowed_spmv(k, 1, s_h, t,
-                                  (tess_reduction){.ndots = 2, .with = {k->r, t}, .step = TESS_STEP_BICGSTAB_OMEGA}));
+    TESS_TRY(krylov_narrowed_spmv(
+        k, 1, s_h, t, (tess_reduction){.ndots = 2, .with = {k->r, t}, .scalar = TESS_SCALAR_BICGSTAB_OMEGA}));
     /* d += alpha p^ + omega s^; r = s - omega t; rho = (r~, r) */
     TESS_TRY(krylov_fused(k, (tess_fused){.op = TESS_FUSED_BICGSTAB_UPDATE,
                                           .in = {p_hat, s_h, t, k->v[SHADOW]},
                                           .out = {k->d, k->r},
-                                          .step = TESS_STEP_BICGSTAB_BETA}));
+                                          .scalar = TESS_SCALAR_BICGSTAB_BETA}));
 cleanup:
     return status;
 }

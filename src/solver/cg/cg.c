@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Preconditioned conjugate gradients (Hestenes and Stiefel 1952; Saad, Iterative Methods for Sparse Linear Systems, 2nd
- * ed. 2003, Algorithm 9.1) in three passes: q = A p with (p, q); r -= alpha q with (r, r), (r, z); x and p together. And the
- * variant that predicts and recomputes (Chen and Carson, SIAM J. Sci. Comput. 42 (2020), PR-CG): beta is known with alpha, by one pass
- * more that a single kernel joins with the first, and (r, z) is computed anew for the next iteration. Here (q, M^-1 q) must be in
- * range, which a single kernel sees to (cg_image_scale).
+ * ed. 2003, Algorithm 9.1) in three passes: q = A p with (p, q); r -= alpha q with (r, r), (r, z); x and p together.
+ * And the variant that predicts and recomputes (Chen and Carson, SIAM J. Sci. Comput. 42 (2020), PR-CG): beta is known
+ * with alpha, by one pass more that a single kernel joins with the first, and (r, z) is computed anew for the next
+ * iteration. Here (q, M^-1 q) must be in range, which a single kernel sees to (cg_product_scale).
  */
 #include "solver/cg/cg.h"
 
@@ -18,7 +18,7 @@ static double *direction(const tess_krylov *k)
     return k->v[0];
 }
 
-static double *image(const tess_krylov *k)
+static double *product(const tess_krylov *k)
 {
     return k->v[1];
 }
@@ -39,29 +39,29 @@ static tess_status start_cg(tess_krylov *k)
                                             .in = {k->r},
                                             .out = {p},
                                             .scale = tess_precond_scale(k->precond),
-                                            .step = TESS_STEP_CG_START});
+                                            .scalar = TESS_SCALAR_CG_START});
     }
     TESS_TRY(krylov_precondition(k, k->r, z,
-                                 (tess_reduction){.ndots = 2, .with = {k->r, k->r}, .step = TESS_STEP_CG_START}));
+                                 (tess_reduction){.ndots = 2, .with = {k->r, k->r}, .scalar = TESS_SCALAR_CG_START}));
     TESS_TRY(k->ctx->backend->copy(k->ctx, p, z, (size_t)k->n * sizeof *p));
 cleanup:
     return status;
 }
 
-tess_status cg_close_iteration(const tess_krylov *k, const double *image, double *z, bool predicted)
+tess_status cg_close_iteration(const tess_krylov *k, const double *q, double *z, bool predicted)
 {
     const bool apart = krylov_precond_is_apart(k->precond);
-    const tess_step together = predicted ? TESS_STEP_CG_RECOMPUTE : TESS_STEP_CG_BETA;
-    const tess_step split = predicted ? TESS_STEP_CG_RECOMPUTE_SPLIT : TESS_STEP_CG_BETA_SPLIT;
+    const tess_scalar_update together = predicted ? TESS_SCALAR_CG_RECOMPUTE : TESS_SCALAR_CG_BETA;
+    const tess_scalar_update split = predicted ? TESS_SCALAR_CG_RECOMPUTE_SPLIT : TESS_SCALAR_CG_BETA_SPLIT;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(krylov_fused(k, (tess_fused){.op = TESS_FUSED_CG_RESIDUAL,
-                                          .in = {image},
+                                          .in = {q},
                                           .out = {k->r},
                                           .scale = tess_precond_scale(k->precond),
-                                          .step = apart ? TESS_STEP_NONE : together}));
+                                          .scalar = apart ? TESS_SCALAR_NONE : together}));
     if (apart) { /* z = M^-1 r */
-        TESS_TRY(krylov_precondition(k, k->r, z, (tess_reduction){.ndots = 1, .with = {k->r}, .step = split}));
+        TESS_TRY(krylov_precondition(k, k->r, z, (tess_reduction){.ndots = 1, .with = {k->r}, .scalar = split}));
     }
 cleanup:
     return status;
@@ -73,21 +73,23 @@ static tess_status predict(const tess_krylov *k, const double *q)
     double *w = preconditioned(k);
 
     if (tess_precond_is_identity(k->precond)) {
-        return krylov_fused(k,
-                            (tess_fused){.op = TESS_FUSED_DOT_TWO, .in = {q, q, k->r}, .step = TESS_STEP_CG_PREDICT});
+        return krylov_fused(
+            k, (tess_fused){.op = TESS_FUSED_DOT_TWO, .in = {q, q, k->r}, .scalar = TESS_SCALAR_CG_PREDICT});
     }
-    return krylov_precondition(k, q, w, (tess_reduction){.ndots = 2, .with = {q, k->r}, .step = TESS_STEP_CG_PREDICT});
+    return krylov_precondition(k, q, w,
+                               (tess_reduction){.ndots = 2, .with = {q, k->r}, .scalar = TESS_SCALAR_CG_PREDICT});
 }
 
 static tess_status iterate(const tess_krylov *k, bool predicts)
 {
     const double *scale = tess_precond_scale(k->precond);
     bool apart = krylov_precond_is_apart(k->precond);
-    double *p = direction(k), *q = image(k), *z = apart ? preconditioned(k) : k->r;
+    double *p = direction(k), *q = product(k), *z = apart ? preconditioned(k) : k->r;
     tess_status status = TESS_SUCCESS;
 
     /* q = A p; alpha = rho / (p, q) */
-    TESS_TRY(krylov_narrowed_spmv(k, 0, p, q, (tess_reduction){.ndots = 1, .with = {p}, .step = TESS_STEP_CG_ALPHA}));
+    TESS_TRY(
+        krylov_narrowed_spmv(k, 0, p, q, (tess_reduction){.ndots = 1, .with = {p}, .scalar = TESS_SCALAR_CG_ALPHA}));
     if (predicts) { TESS_TRY(predict(k, q)); }
     /* r -= alpha q; beta = (r, z)_new / (r, z) */
     TESS_TRY(cg_close_iteration(k, q, z, predicts));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conjugate gradients with one reduction (Chronopoulos and Gear, J. Comput. Appl. Math. 25 (1989), section 4), preconditioned:
- * with w = A z, the inner products (r, z) and (w, z) of one residual give alpha and beta at once, and s = A p follows from
- * s = w + beta s. Here in passes, with the steps of a single kernel that has the sums in one. Rounding adds up in s
- * and r: every SINGLE_REPLACE_EVERY iterations of a cycle both are computed anew.
+ * Conjugate gradients with one reduction (Chronopoulos and Gear, J. Comput. Appl. Math. 25 (1989), section 4),
+ * preconditioned: with w = A z, the inner products (r, z) and (w, z) of one residual give alpha and beta at once, and s
+ * = A p follows from s = w + beta s. Here in passes, with the scalar updates of a single kernel that has the sums in
+ * one. Rounding adds up in s and r: every SINGLE_REPLACE_EVERY iterations of a cycle both are computed anew.
  */
 #include "solver/cg/cg.h"
 #include "solver/single_kernel/single_kernel.h"
@@ -64,7 +64,7 @@ static tess_status iterate_one_reduction(void *krylov)
 
     k->iterated += 1;
     /* w = A z; alpha = rho / ((w, z) - beta rho / alpha) */
-    TESS_TRY(krylov_spmv(k, z, w, (tess_reduction){.ndots = 1, .with = {z}, .step = TESS_STEP_CG_ALPHA_AT_ONCE}));
+    TESS_TRY(krylov_spmv(k, z, w, (tess_reduction){.ndots = 1, .with = {z}, .scalar = TESS_SCALAR_CG_ALPHA_AT_ONCE}));
     /* p = z + beta p; s = w + beta s */
     TESS_TRY(krylov_fused(k, (tess_fused){.op = TESS_FUSED_CG_DIRECTION_PAIR, .in = {z, w}, .out = {p, s}}));
     if (k->iterated % SINGLE_REPLACE_EVERY == 0) { TESS_TRY(replace_residual(k)); }

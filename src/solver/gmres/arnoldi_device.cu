@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arnoldi's process on the GPU: the sweeps of arnoldi_host.c over the basis. A thread keeps its rows of w in registers and goes
- * through the columns; sums over rows go from waves to shared memory, from blocks to memory, and a kernel of one block for each
- * column adds them up in their order. What a thread computes is in the precision of the vectors, FP32 or FP64; sums over rows
- * of different waves are in FP64. The second sweep of CGS2 subtracts the first projection and makes the second: what a thread has
- * read of its rows it keeps in shared memory for that, as long as there is room, so that the basis is read three times and not
- * four.
+ * Arnoldi's process on the GPU: the sweeps of arnoldi_host.c over the basis. A thread keeps its rows of w in registers
+ * and goes through the columns; sums over rows go from waves to shared memory, from blocks to memory, and a kernel of
+ * one block for each column adds them up in their order. What a thread computes is in the precision of the vectors,
+ * FP32 or FP64; sums over rows of different waves are in FP64. The second sweep of CGS2 subtracts the first projection
+ * and makes the second: what a thread has read of its rows it keeps in shared memory for that, as long as there is
+ * space, so that the basis is read three times and not four.
  */
 #include "solver/gmres/arnoldi_small.cuh"
 
@@ -18,38 +18,38 @@ static unsigned sweep_grid(const tess_context *ctx, const tess_arnoldi *a, int b
 }
 
 static tess_status run_sweep(tess_context *ctx, sweep_kind kind, const sweep_task &task, tess_precision vectors,
-                             unsigned grid, const loop_gate &gate)
+                             unsigned grid, const loop_predicate &predicate)
 {
     return gpu_by_storage(ctx, task.a.precision, [&](auto stored) {
-        return arnoldi_sweep<typename decltype(stored)::type>(ctx, kind, vectors, task, grid, gate);
+        return arnoldi_sweep<typename decltype(stored)::type>(ctx, kind, vectors, task, grid, predicate);
     });
 }
 
 static tess_status collect(tess_context *ctx, const sweep_task &task, unsigned blocks, double *coefficient, int norm,
-                           const loop_gate &gate)
+                           const loop_predicate &predicate)
 {
-    return gpu_launch(ctx, "the sums of a projection", collect_kernel, (unsigned)task.a.small.most + 1U, 0, task, gate,
-                      blocks, coefficient, norm);
+    return gpu_launch(ctx, "the sums of a projection", collect_kernel, (unsigned)task.a.small.most + 1U, 0, task,
+                      predicate, blocks, coefficient, norm);
 }
 
 static tess_status step_cgs2(tess_context *ctx, const tess_arnoldi *a)
 {
     const unsigned wide = sweep_grid(ctx, a, SWEEP_BLOCKS), narrow = sweep_grid(ctx, a, KEEP_BLOCKS);
-    const int room = (int)(KEPT_BYTES / (GPU_BLOCK * ROW_BYTES));
-    sweep_task task = {*a, a->small.most < room ? a->small.most : room, NULL};
-    loop_gate gate;
+    const int capacity = (int)(KEPT_BYTES / (GPU_BLOCK * ROW_BYTES));
+    sweep_task task = {*a, a->small.most < capacity ? a->small.most : capacity, NULL};
+    loop_predicate predicate;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(gpu_parts(ctx, (int64_t)(a->small.most + 1) * wide, &task.partials));
-    TESS_TRY(open_settled_gate(ctx, a->state, &gate));
-    TESS_TRY(run_sweep(ctx, PROJECT, task, a->vectors, wide, at_phase(gate, TESS_PHASE_GEMV_T)));
-    TESS_TRY(collect(ctx, task, wide, a->small.first, ARNOLDI_WHOLE, at_phase(gate, TESS_PHASE_GEMV_T)));
-    TESS_TRY(run_sweep(ctx, CORRECT, task, a->vectors, narrow, at_phase(gate, TESS_PHASE_GEMV_N)));
-    TESS_TRY(collect(ctx, task, narrow, a->small.second, ARNOLDI_ONCE, at_phase(gate, TESS_PHASE_GEMV_N)));
+    TESS_TRY(make_settled_predicate(ctx, a->state, &predicate));
+    TESS_TRY(run_sweep(ctx, PROJECT, task, a->vectors, wide, at_phase(predicate, TESS_PHASE_GEMV_T)));
+    TESS_TRY(collect(ctx, task, wide, a->small.first, ARNOLDI_WHOLE, at_phase(predicate, TESS_PHASE_GEMV_T)));
+    TESS_TRY(run_sweep(ctx, CORRECT, task, a->vectors, narrow, at_phase(predicate, TESS_PHASE_GEMV_N)));
+    TESS_TRY(collect(ctx, task, narrow, a->small.second, ARNOLDI_ONCE, at_phase(predicate, TESS_PHASE_GEMV_N)));
     TESS_TRY(gpu_allow_shared(ctx, (const void *)close_kernel));
-    TESS_TRY(run_sweep(ctx, APPEND, task, a->vectors, wide, at_phase(gate, TESS_PHASE_GEMV_N)));
+    TESS_TRY(run_sweep(ctx, APPEND, task, a->vectors, wide, at_phase(predicate, TESS_PHASE_GEMV_N)));
     status = gpu_launch(ctx, "the end of an iteration", close_kernel, 1U, 4 * (size_t)a->small.most * sizeof(double),
-                        task, at_phase(gate, TESS_PHASE_OTHER), wide);
+                        task, at_phase(predicate, TESS_PHASE_OTHER), wide);
 cleanup:
     return status;
 }
@@ -60,18 +60,18 @@ static tess_status step_delayed(tess_context *ctx, const tess_arnoldi *a)
     const unsigned grid = sweep_grid(ctx, a, blocks), wide = sweep_grid(ctx, a, SWEEP_BLOCKS);
     const unsigned sums = 2U * (unsigned)a->small.most + ARNOLDI_NORMS;
     sweep_task task = {*a, 0, NULL};
-    loop_gate gate;
+    loop_predicate predicate;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(gpu_parts(ctx, (int64_t)sums * grid, &task.partials));
-    TESS_TRY(open_settled_gate(ctx, a->state, &gate));
-    TESS_TRY(run_sweep(ctx, PROJECT_BOTH, task, a->vectors, grid, at_phase(gate, TESS_PHASE_GEMV_T)));
+    TESS_TRY(make_settled_predicate(ctx, a->state, &predicate));
+    TESS_TRY(run_sweep(ctx, PROJECT_BOTH, task, a->vectors, grid, at_phase(predicate, TESS_PHASE_GEMV_T)));
     TESS_TRY(gpu_allow_shared(ctx, (const void *)close_both_kernel));
     TESS_TRY(gpu_launch(ctx, "the sums of projections", collect_both_kernel, sums, 0, task,
-                        at_phase(gate, TESS_PHASE_GEMV_T), grid));
+                        at_phase(predicate, TESS_PHASE_GEMV_T), grid));
     TESS_TRY(gpu_launch(ctx, "the end of an iteration", close_both_kernel, 1U,
-                        3 * (size_t)a->small.most * sizeof(double), task, at_phase(gate, TESS_PHASE_OTHER)));
-    status = run_sweep(ctx, FINISH_BOTH, task, a->vectors, wide, at_phase(gate, TESS_PHASE_GEMV_N));
+                        3 * (size_t)a->small.most * sizeof(double), task, at_phase(predicate, TESS_PHASE_OTHER)));
+    status = run_sweep(ctx, FINISH_BOTH, task, a->vectors, wide, at_phase(predicate, TESS_PHASE_GEMV_N));
 cleanup:
     return status;
 }
@@ -79,7 +79,7 @@ cleanup:
 static tess_status combine(tess_context *ctx, const tess_arnoldi *a)
 {
     const sweep_task task = {*a, 0, NULL};
-    const loop_gate none = {};
+    const loop_predicate none = {};
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(gpu_allow_shared(ctx, (const void *)solve_kernel));
@@ -99,7 +99,7 @@ static tess_status check_length(tess_context *ctx, const tess_arnoldi *a)
 
     if (a->small.most <= most) { return TESS_SUCCESS; }
     return tess_fail(ctx, TESS_UNSUPPORTED, "restart earlier, or use --device cpu",
-                     "a Krylov basis of %d vectors on this device, which has room for the sums of %lld", a->small.most,
+                     "a Krylov basis of %d vectors on this device, which has space for the sums of %lld", a->small.most,
                      (long long)most);
 }
 

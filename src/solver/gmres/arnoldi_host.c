@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arnoldi's process on the host, by blocks of rows and, within them, strips that stay in the cache. Sums are in FP64 whatever the
-   vectors are. CGS2 in three sweeps over the basis: the second subtracts the first projection and makes the second while a strip
-   is in the cache. Delayed in two. */
+/* Arnoldi's process on the host, by blocks of rows and, within them, strips that stay in the cache. Sums are in FP64
+   whatever the vectors are. CGS2 in three sweeps over the basis: the second subtracts the first projection and makes
+   the second while a strip is in the cache. Delayed in two. */
 #include <string.h>
 
 #include "device/host/host.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a thread does with its rows of the Krylov basis and of vectors: loads, projections, corrections, and the sums that a block
-   leaves of them. */
+/* What a thread does with its rows of the Krylov basis and of vectors: loads, projections, corrections, and the sums
+   that a block leaves of them. */
 #ifndef TESS_SOLVER_GMRES_ARNOLDI_ROWS_CUH
 #define TESS_SOLVER_GMRES_ARNOLDI_ROWS_CUH
 
@@ -11,7 +11,7 @@
 
 enum {
     ROW_BYTES = 8, /* of a column that a thread takes at once, but for ... */
-    MOST_ROWS = 4, /* ... no more than these */
+    MAX_ROWS = 4,  /* ... no more than these */
     ONCE = 8,      /* columns at once */
     WAVES = GPU_BLOCK / GPU_WAVE,
     KEPT_BYTES = 100 * 1024, /* shared memory for rows that are read again, so that two blocks fit */
@@ -32,7 +32,7 @@ struct sweep_task {
 
 constexpr int rows_of_bytes(int bytes)
 {
-    return ROW_BYTES / bytes < MOST_ROWS ? ROW_BYTES / bytes : MOST_ROWS;
+    return ROW_BYTES / bytes < MAX_ROWS ? ROW_BYTES / bytes : MAX_ROWS;
 }
 
 template <typename S>
@@ -93,8 +93,8 @@ __device__ static inline void store_rows(void *vector, int64_t row, int64_t n, c
 }
 
 /*
- * Packs of ONCE columns at a time: calls use(k, pack) for each of the first `columns` columns, in order, when all loads of the
- * ONCE are on their way; and finish(k0) after each ONCE. fetch(k, column): where column k comes from.
+ * Packs of ONCE columns at a time: calls use(k, pack) for each of the first `columns` columns, in order, when all loads
+ * of the ONCE are on their way; and finish(k0) after each ONCE. fetch(k, column): where column k comes from.
  */
 template <typename S, typename FETCH, typename USE, typename FINISH>
 __device__ static inline void each_column(const S *column, int64_t ld, int columns, FETCH fetch, USE use, FINISH finish)
@@ -115,7 +115,8 @@ __device__ static inline void each_column(const S *column, int64_t ld, int colum
     }
 }
 
-/* w -= the first `columns` columns times their coefficients. keep: packs of the first `kept` columns go there, GPU_BLOCK apart. */
+/* w -= the first `columns` columns times their coefficients. keep: packs of the first `kept` columns go there,
+ * GPU_BLOCK apart. */
 template <typename S, typename C, int V>
 __device__ static inline void subtract_columns(const S *column, int64_t ld, const double *coefficient, int columns,
                                                C (&w)[V], row_pack<S> *keep, int kept)
@@ -290,6 +291,6 @@ __device__ static inline void clear_sums(double *found, int columns)
 /* Launches a sweep over a basis stored as S (arnoldi_stored_device.cu). */
 template <typename S>
 tess_status arnoldi_sweep(tess_context *ctx, sweep_kind kind, tess_precision vectors, const sweep_task &task,
-                          unsigned grid, const loop_gate &gate);
+                          unsigned grid, const loop_predicate &predicate);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of the small problem of GMRES: sums over blocks, the column of H that an iteration closes, the triangular system. */
+/* Kernels of the small problem of GMRES: sums over blocks, the column of H that an iteration closes, the triangular
+ * system. */
 #ifndef TESS_SOLVER_GMRES_ARNOLDI_SMALL_CUH
 #define TESS_SOLVER_GMRES_ARNOLDI_SMALL_CUH
 
@@ -16,14 +17,15 @@ __device__ static inline double add_column(const sweep_task &task, int k, unsign
 
 /* CGS2. Block k: coefficient k of a projection, or, after the last, the square of w. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
-    collect_kernel(const sweep_task task, const loop_gate gate, unsigned blocks, double *coefficient, int norm)
+    collect_kernel(const sweep_task task, const loop_predicate predicate, unsigned blocks, double *coefficient,
+                   int norm)
 {
     const arnoldi_small &small = task.a.small;
     const int k = (int)blockIdx.x;
     tess_scalars scalars;
     int columns;
 
-    if (!loop_enter<true>(gate, false, &scalars)) { return; }
+    if (!loop_enter<true>(predicate, false, &scalars)) { return; }
     columns = *small.last + 1;
     if (k > columns) { return; }
     double sum = add_column(task, k, blocks);
@@ -41,14 +43,14 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
 
 /* Delayed. Block k: coefficient k of u, then of w, then the squares. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
-    collect_both_kernel(const sweep_task task, const loop_gate gate, unsigned blocks)
+    collect_both_kernel(const sweep_task task, const loop_predicate predicate, unsigned blocks)
 {
     const arnoldi_small &small = task.a.small;
     const int k = (int)blockIdx.x;
     tess_scalars scalars;
     int columns;
 
-    if (!loop_enter<true>(gate, false, &scalars)) { return; }
+    if (!loop_enter<true>(predicate, false, &scalars)) { return; }
     columns = *small.stored;
     if (k >= 2 * columns + ARNOLDI_NORMS) { return; }
     double sum = add_column(task, k, blocks);
@@ -76,7 +78,7 @@ __device__ static inline void copy_values(double *to, const double *from, int co
 
 /* The end of an iteration of CGS2, by one block: the small problem's new column is worked on in shared memory. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
-    close_kernel(const sweep_task task, const loop_gate gate, unsigned blocks)
+    close_kernel(const sweep_task task, const loop_predicate predicate, unsigned blocks)
 {
     extern __shared__ double shared[];
     const arnoldi_small &in_memory = task.a.small;
@@ -85,7 +87,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     double square, divisor;
     int columns;
 
-    if (!loop_enter<true>(gate, false, &scalars)) { return; }
+    if (!loop_enter<true>(predicate, false, &scalars)) { return; }
     columns = *small.last + 1;
     divisor = find_divisor(in_memory, columns);
     square = add_column(task, 0, blocks);
@@ -131,7 +133,8 @@ __device__ static inline void find_entries(const arnoldi_small &small, int k, do
     }
 }
 
-/* What one thread needs at the end of an iteration, brought into shared memory by many: it would wait for each by itself. */
+/* What one thread needs at the end of an iteration, brought into shared memory by many: it would wait for each by
+ * itself. */
 struct close_data {
     tess_loop_state state;
     double norms[ARNOLDI_NORMS], carried[ARNOLDI_CARRIED];
@@ -156,7 +159,8 @@ __device__ static inline void return_close_data(const tess_arnoldi &a, const clo
     if (t < ARNOLDI_CARRIED) { a.small.carried[t] = from->carried[t]; }
 }
 
-/* Closes column k - 1 and prepares the next vector, by one thread. The sums: second second, second first, first first. */
+/* Closes column k - 1 and prepares the next vector, by one thread. The sums: second second, second first, first first.
+ */
 __device__ static inline void close_and_continue(const arnoldi_small &small, int k, double *column,
                                                  const double (&sums)[3], int power, tess_loop_state *state)
 {
@@ -175,7 +179,8 @@ __device__ static inline void close_and_continue(const arnoldi_small &small, int
 }
 
 /* Delayed: the small problem of an iteration, by one block. */
-__global__ static void __launch_bounds__(GPU_BLOCK) close_both_kernel(const sweep_task task, const loop_gate gate)
+__global__ static void __launch_bounds__(GPU_BLOCK)
+    close_both_kernel(const sweep_task task, const loop_predicate predicate)
 {
     extern __shared__ double shared[];
     __shared__ close_data data;
@@ -184,7 +189,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK) close_both_kernel(const swee
     tess_scalars scalars;
     double sums[3] = {0.0, 0.0, 0.0};
 
-    if (!loop_enter<true>(gate, false, &scalars)) { return; }
+    if (!loop_enter<true>(predicate, false, &scalars)) { return; }
     const int k = *small.stored;
     double *const column = shared;
 

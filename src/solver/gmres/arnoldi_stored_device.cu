@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sweeps of Arnoldi's process over a basis of one precision (arnoldi_device.cu says what they are). Compiled for each precision by
-   itself. */
+/* The sweeps of Arnoldi's process over a basis of one precision (arnoldi_device.cu says what they are). Compiled for
+   each precision by itself. */
 #include "solver/gmres/arnoldi_rows.cuh"
 
-/* A sweep of CGS2 or the last one: KIND says what it does with its rows of w, of the type C. Coefficients of stored columns are in
-   small.remove, COMBINE's in small.y. */
+/* A sweep of CGS2 or the last one: KIND says what it does with its rows of w, of the type C. Coefficients of stored
+   columns are in small.remove, COMBINE's in small.y. */
 template <typename S, typename C, sweep_kind KIND>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (KIND == CORRECT ? KEEP_BLOCKS : SWEEP_BLOCKS))
-    sweep_kernel(const sweep_task task, const loop_gate gate)
+    sweep_kernel(const sweep_task task, const loop_predicate predicate)
 {
     constexpr int V = rows_of_thread<S>(), TILE = GPU_BLOCK * V;
     extern __shared__ __align__(16) double shared[];
@@ -17,7 +17,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (KIND == CORRECT ? KEEP_BLOC
     double square[1] = {0.0}, divisor = 1.0;
     int columns;
 
-    if (!loop_enter<true>(gate, false, &scalars)) { return; }
+    if (!loop_enter<true>(predicate, false, &scalars)) { return; }
     columns = KIND == COMBINE ? *a.small.last : *a.small.last + 1;
     row_pack<S> *const keep = (row_pack<S> *)(void *)(shared + WAVES * columns) + threadIdx.x;
     const int kept = KIND == CORRECT ? task.kept : 0;
@@ -59,7 +59,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (KIND == CORRECT ? KEEP_BLOC
 /* Delayed: all sums of an iteration. */
 template <typename S, typename C>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (blocks_of_both(sizeof(S), sizeof(C))))
-    project_both_kernel(const sweep_task task, const loop_gate gate)
+    project_both_kernel(const sweep_task task, const loop_predicate predicate)
 {
     constexpr int V = rows_of_thread<S>(), TILE = GPU_BLOCK * V;
     extern __shared__ __align__(16) double shared[];
@@ -68,7 +68,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (blocks_of_both(sizeof(S), s
     double square[3] = {0.0, 0.0, 0.0};
     int columns;
 
-    if (!loop_enter<true>(gate, false, &scalars)) { return; }
+    if (!loop_enter<true>(predicate, false, &scalars)) { return; }
     columns = *a.small.stored;
     clear_sums(shared, 2 * columns);
     __syncthreads();
@@ -91,13 +91,13 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (blocks_of_both(sizeof(S), s
 /* Delayed: q, finished, is stored; w becomes the next u. */
 template <typename S, typename C>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, SWEEP_BLOCKS)
-    finish_both_kernel(const sweep_task task, const loop_gate gate)
+    finish_both_kernel(const sweep_task task, const loop_predicate predicate)
 {
     constexpr int V = rows_of_thread<S>(), TILE = GPU_BLOCK * V;
     const tess_arnoldi &a = task.a;
     tess_scalars scalars;
 
-    if (!loop_enter<true>(gate, false, &scalars)) { return; }
+    if (!loop_enter<true>(predicate, false, &scalars)) { return; }
     const int columns = *a.small.stored - 1;
     const C alpha = (C)a.small.carried[ARNOLDI_ALPHA], nu = (C)a.small.carried[ARNOLDI_NU];
     const C along = (C)a.small.first[columns];
@@ -149,7 +149,8 @@ __global__ static void __launch_bounds__(GPU_BLOCK) begin_kernel(const tess_arno
 /* ---- launching ---- */
 
 template <typename S, typename C, sweep_kind KIND>
-static tess_status launch_sweep(tess_context *ctx, const sweep_task &task, unsigned grid, const loop_gate &gate)
+static tess_status launch_sweep(tess_context *ctx, const sweep_task &task, unsigned grid,
+                                const loop_predicate &predicate)
 {
     const bool projects = KIND == PROJECT || KIND == CORRECT;
     const size_t sums = projects ? (size_t)WAVES * (size_t)task.a.small.most * sizeof(double) : 0;
@@ -157,30 +158,33 @@ static tess_status launch_sweep(tess_context *ctx, const sweep_task &task, unsig
     tess_status status = gpu_allow_shared(ctx, (const void *)sweep_kernel<S, C, KIND>);
 
     if (status != TESS_SUCCESS) { return status; }
-    return gpu_launch(ctx, "a sweep over the Krylov basis", sweep_kernel<S, C, KIND>, grid, sums + kept, task, gate);
+    return gpu_launch(ctx, "a sweep over the Krylov basis", sweep_kernel<S, C, KIND>, grid, sums + kept, task,
+                      predicate);
 }
 
 template <typename S, typename C>
-static tess_status launch_project_both(tess_context *ctx, const sweep_task &task, unsigned grid, const loop_gate &gate)
+static tess_status launch_project_both(tess_context *ctx, const sweep_task &task, unsigned grid,
+                                       const loop_predicate &predicate)
 {
     const size_t sums = 2 * (size_t)WAVES * (size_t)task.a.small.most * sizeof(double);
     tess_status status = gpu_allow_shared(ctx, (const void *)project_both_kernel<S, C>);
 
     if (status != TESS_SUCCESS) { return status; }
-    return gpu_launch(ctx, "projections on the Krylov basis", project_both_kernel<S, C>, grid, sums, task, gate);
+    return gpu_launch(ctx, "projections on the Krylov basis", project_both_kernel<S, C>, grid, sums, task, predicate);
 }
 
 template <typename S, typename C>
 static tess_status launch_kind(tess_context *ctx, sweep_kind kind, const sweep_task &task, unsigned grid,
-                               const loop_gate &gate)
+                               const loop_predicate &predicate)
 {
     switch (kind) {
-    case PROJECT: return launch_sweep<S, C, PROJECT>(ctx, task, grid, gate);
-    case CORRECT: return launch_sweep<S, C, CORRECT>(ctx, task, grid, gate);
-    case APPEND: return launch_sweep<S, C, APPEND>(ctx, task, grid, gate);
-    case COMBINE: return launch_sweep<S, C, COMBINE>(ctx, task, grid, gate);
-    case PROJECT_BOTH: return launch_project_both<S, C>(ctx, task, grid, gate);
-    case FINISH_BOTH: return gpu_launch(ctx, "the next Krylov vector", finish_both_kernel<S, C>, grid, 0, task, gate);
+    case PROJECT: return launch_sweep<S, C, PROJECT>(ctx, task, grid, predicate);
+    case CORRECT: return launch_sweep<S, C, CORRECT>(ctx, task, grid, predicate);
+    case APPEND: return launch_sweep<S, C, APPEND>(ctx, task, grid, predicate);
+    case COMBINE: return launch_sweep<S, C, COMBINE>(ctx, task, grid, predicate);
+    case PROJECT_BOTH: return launch_project_both<S, C>(ctx, task, grid, predicate);
+    case FINISH_BOTH:
+        return gpu_launch(ctx, "the next Krylov vector", finish_both_kernel<S, C>, grid, 0, task, predicate);
     case BEGIN: return gpu_launch(ctx, "the start of a Krylov basis", begin_kernel<S, C>, grid, 0, task.a);
     }
     return TESS_INTERNAL;
@@ -189,16 +193,16 @@ static tess_status launch_kind(tess_context *ctx, sweep_kind kind, const sweep_t
 /* Vectors beside a basis in FP64 are in FP64. */
 template <typename S>
 tess_status arnoldi_sweep(tess_context *ctx, sweep_kind kind, tess_precision vectors, const sweep_task &task,
-                          unsigned grid, const loop_gate &gate)
+                          unsigned grid, const loop_predicate &predicate)
 {
     if constexpr (sizeof(S) < sizeof(double)) {
-        if (vectors == TESS_PRECISION_FP32) { return launch_kind<S, float>(ctx, kind, task, grid, gate); }
+        if (vectors == TESS_PRECISION_FP32) { return launch_kind<S, float>(ctx, kind, task, grid, predicate); }
     }
-    return launch_kind<S, double>(ctx, kind, task, grid, gate);
+    return launch_kind<S, double>(ctx, kind, task, grid, predicate);
 }
 
 #define SWEEP(S)                                                                                                    \
     template tess_status arnoldi_sweep<S>(tess_context *, sweep_kind, tess_precision, const sweep_task &, unsigned, \
-                                          const loop_gate &);
+                                          const loop_predicate &);
 STORED_TYPES(SWEEP)
 #undef SWEEP

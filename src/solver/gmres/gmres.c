@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Restarted GMRES with right preconditioning (Saad and Schultz, SIAM J. Sci. Stat. Comput. 7 (1986); Saad 2003, Algorithm 9.5;
- * Loe et al. 2021, Algorithm 1), orthogonalised by two passes of classical Gram-Schmidt. A cycle of the solve is one of GMRES: it
- * starts from the true residual in FP64 and ends when its basis is full. With a matrix, vectors or a basis below fp64 that is
- * GMRES with iterative refinement (gmres-ir; Loe et al. 2021, Algorithm 2). gmres-fd makes its first cycles, residuals between
- * them included, in the inner precision (section III-C).
+ * Restarted GMRES with right preconditioning (Saad and Schultz, SIAM J. Sci. Stat. Comput. 7 (1986); Saad 2003,
+ * Algorithm 9.5; Loe et al. 2021, Algorithm 1), orthogonalised by two passes of classical Gram-Schmidt. A cycle of the
+ * solve is one of GMRES: it starts from the true residual in FP64 and ends when its basis is full. With a matrix,
+ * vectors or a basis below fp64 that is GMRES with iterative refinement (gmres-ir; Loe et al. 2021, Algorithm 2).
+ * gmres-fd makes its first cycles, residuals between them included, in the inner precision (section III-C).
  */
 #include <string.h>
 
@@ -165,7 +165,7 @@ static void release_basis(tess_context *ctx, tess_arnoldi *a)
     a->basis = NULL;
 }
 
-/* Shares `numbers` out among the arrays of the small problem; without room for them, says how much they need. */
+/* Shares `numbers` out among the arrays of the small problem; without space for them, says how much they need. */
 static int64_t place_numbers(arnoldi_small *small, double *numbers)
 {
     const int64_t most = small->most, packed = most * (most + 1) / 2;
@@ -374,8 +374,8 @@ cleanup:
 
 /* ---- gmres-fd ---- */
 
-/* x, rounded to the vectors' precision, and its residual in that precision (from the matrix that is iterated with) take the
-   places of x and of krylov.r. */
+/* x, rounded to the vectors' precision, and its residual in that precision (from the matrix that is iterated with) take
+   the places of x and of krylov.r. */
 static tess_status low_residual(tess_solver *s, const double *b, double *x, double *norm)
 {
     tess_krylov *k = &s->krylov;

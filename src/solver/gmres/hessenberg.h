@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The small problem of GMRES, min || gamma e1 - H y ||, by Givens rotations (Saad 2003, section 6.5.3), one column at a time. One
-   thread runs it; the same code on host and device. */
+/* The small problem of GMRES, min || gamma e1 - H y ||, by Givens rotations (Saad 2003, section 6.5.3), one column at a
+   time. One thread runs it; the same code on host and device. */
 #ifndef TESS_SOLVER_GMRES_HESSENBERG_H
 #define TESS_SOLVER_GMRES_HESSENBERG_H
 
@@ -9,14 +9,14 @@
 #include <tessera/export.h>
 
 #include "base/precision_traits.h"
-#include "device/step_common.h"
+#include "device/iteration_end.h"
 #include "solver/gmres/arnoldi.h"
 
-/* What is left of a product after two projections is rounding where its norm is below this many roundoffs of the product's:
-   the space is invariant. */
+/* What is left of a product after two projections is rounding where its norm is below this many roundoffs of the
+   product's: the space is invariant. */
 #define ARNOLDI_ROUNDOFFS 0x1p-50
 /* The estimate of a norm is no smaller than this times the norm before: below, it is rounding. */
-#define ARNOLDI_LEAST_SHARE 0x1p-26
+#define ARNOLDI_MIN_SHARE 0x1p-26
 
 /* Power of two that columns are stored times: entries of a vector of norm 1 are at most 1, and small as a rule. 0 where
    the range is that of FP32 or more. */
@@ -25,11 +25,11 @@ TESS_HD int arnoldi_exponent(tess_precision precision)
     return precision_has_narrow_range(precision) ? precision_traits_of(precision).emax - 1 : 0;
 }
 
-/* What the vector after the second pass is divided by before it is stored: about its norm, never zero where it is not. Squares:
-   of the norm before that pass, of what it takes away. */
+/* What the vector after the second pass is divided by before it is stored: about its norm, never zero where it is not.
+   Squares: of the norm before that pass, of what it takes away. */
 TESS_HD double arnoldi_divisor(double once, double removed)
 {
-    const double least = ARNOLDI_LEAST_SHARE * sqrt(once), twice = once - removed;
+    const double least = ARNOLDI_MIN_SHARE * sqrt(once), twice = once - removed;
     double norm;
 
     norm = twice > 0.0 ? sqrt(twice) : 0.0;
@@ -57,9 +57,9 @@ TESS_HD double arnoldi_length(double x, double y)
 }
 
 /*
- * Closes column j of the triangle: `column` holds H's first j + 1 entries, with `next` below them. Its rotations, the residual's
- * estimate, the tests of the loop. least: a column of this length is rounding. The loop stops with reason RUNNING when the
- * basis is full, and with BREAKDOWN where the column adds nothing: it is left out then.
+ * Closes column j of the triangle: `column` holds H's first j + 1 entries, with `next` below them. Its rotations, the
+ * residual's estimate, the tests of the loop. least: a column of this length is rounding. The loop stops with reason
+ * RUNNING when the basis is full, and with BREAKDOWN where the column adds nothing: it is left out then.
  */
 TESS_HD void arnoldi_close_column(const arnoldi_small *a, int j, double *column, double next, double least,
                                   tess_loop_state *s)
@@ -70,12 +70,12 @@ TESS_HD void arnoldi_close_column(const arnoldi_small *a, int j, double *column,
         arnoldi_rotate(a->cosine[k], a->sine[k], &column[k], &column[k + 1]);
     }
     length = arnoldi_length(column[j], next);
-    if (!step_is_finite(length)) {
-        step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_NAN_OR_INF);
+    if (!scalar_is_finite(length)) {
+        loop_stop(s, TESS_LOOP_STOPPED, TESS_REASON_NAN_OR_INF);
         return;
     }
     if (length <= least) { /* A M^-1 is singular on this space */
-        step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_BREAKDOWN);
+        loop_stop(s, TESS_LOOP_STOPPED, TESS_REASON_BREAKDOWN);
         return;
     }
     a->cosine[j] = column[j] / length;
@@ -85,8 +85,8 @@ TESS_HD void arnoldi_close_column(const arnoldi_small *a, int j, double *column,
     a->g[j] *= a->cosine[j];
     *a->last = j + 1;
     s->residual_norm = fabs(a->g[j + 1]);
-    step_end_iteration(s, TESS_LOOP_STOPPED);
-    if (s->phase == TESS_LOOP_RUNNING && j + 1 == a->most) { step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_RUNNING); }
+    loop_end_iteration(s, TESS_LOOP_STOPPED);
+    if (s->phase == TESS_LOOP_RUNNING && j + 1 == a->most) { loop_stop(s, TESS_LOOP_STOPPED, TESS_REASON_RUNNING); }
 }
 
 /* CGS2: closes an iteration. divisor: what the new vector was stored over; power: arnoldi_exponent. */
@@ -109,9 +109,9 @@ TESS_HD void arnoldi_close(const arnoldi_small *a, double divisor, int power, te
 /* ---- delayed ---- */
 
 /*
- * Entry i of the column of H that iteration k closes, column k - 1 (k >= 1, i < k). With names from arnoldi.h, of the iteration
- * before where primed: A u' = Q t' + nu' u with t' = (Q'^T w', q'^T w'), u' = Q' s' + alpha' q', u = Q s + alpha q, and
- * A Q' = Q H', so that A q' = (Q (t' + nu' s - H' s') + nu' alpha q) / alpha'. product: entry i of H' s'.
+ * Entry i of the column of H that iteration k closes, column k - 1 (k >= 1, i < k). With names from arnoldi.h, of the
+ * iteration before where primed: A u' = Q t' + nu' u with t' = (Q'^T w', q'^T w'), u' = Q' s' + alpha' q', u = Q s +
+ * alpha q, and A Q' = Q H', so that A q' = (Q (t' + nu' s - H' s') + nu' alpha q) / alpha'. product: entry i of H' s'.
  */
 TESS_HD double arnoldi_delayed_entry(const arnoldi_small *a, int i, double product)
 {
@@ -144,15 +144,15 @@ TESS_HD double arnoldi_delayed_next(const arnoldi_small *a, double alpha, double
     return next <= *least ? 0.0 : next;
 }
 
-/* The rest of iteration k: the coefficient of q, what the next u is divided by, and what the next iteration needs of this one.
-   The sums: of second times first, of the squares of first. */
+/* The rest of iteration k: the coefficient of q, what the next u is divided by, and what the next iteration needs of
+   this one. The sums: of second times first, of the squares of first. */
 TESS_HD void arnoldi_continue_delayed(const arnoldi_small *a, int k, double alpha, double cross, double removed,
                                       int power, tess_loop_state *s)
 {
     const double along = (a->norms[1] - cross) / alpha;
 
-    if (!step_is_finite(along) || !(alpha > 0.0)) {
-        step_stop(s, TESS_LOOP_STOPPED, TESS_REASON_NAN_OR_INF);
+    if (!scalar_is_finite(along) || !(alpha > 0.0)) {
+        loop_stop(s, TESS_LOOP_STOPPED, TESS_REASON_NAN_OR_INF);
         return;
     }
     if (k == 0) { a->g[0] *= alpha; }

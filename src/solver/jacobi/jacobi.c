@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Jacobi iteration in steps of rising precision (Tezcan et al. 2022, Algorithm 1; Saad 2003, section 4.1): x := x + omega
- * (D^-1 (b - R x) - x) with A = D + R. One cycle solves A d = r from d = 0.
+ * The Jacobi iteration in rising precisions, by a schedule (Tezcan et al. 2022, Algorithm 1; Saad 2003, section 4.1): x
+ * := x + omega (D^-1 (b - R x) - x) with A = D + R. One cycle solves A d = r from d = 0.
  */
 #include "solver/jacobi/jacobi.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The right-hand side is scaled so that entries of D^-1 b are at most about 1; the scale's square is a normal number. */
-enum { MOST_SCALE = 400 };
+/* The right-hand side is scaled so that entries of D^-1 b are at most about 1; the scale's square is a normal number.
+ */
+enum { MAX_SCALE = 400 };
 
 static tess_jacobi *jacobi_of(const tess_solver *s)
 {
@@ -20,7 +21,7 @@ static tess_jacobi *jacobi_of(const tess_solver *s)
 
 static bool is_fixed(const tess_solver *s)
 {
-    return steps_are_counted(&s->options.jacobi.steps) || (s->options.rtol == 0.0 && s->options.atol == 0.0);
+    return schedule_is_counted(&s->options.jacobi.schedule) || (s->options.rtol == 0.0 && s->options.atol == 0.0);
 }
 
 static tess_status complete_options(tess_solver *s)
@@ -28,7 +29,7 @@ static tess_status complete_options(tess_solver *s)
     tess_solve_options *o = &s->options;
 
     if (o->storage.format == TESS_FORMAT_AUTO) {
-        o->storage.format = sweep_choose_format(&o->storage, &o->jacobi.steps);
+        o->storage.format = sweep_choose_format(&o->storage, &o->jacobi.schedule);
     }
     return TESS_SUCCESS;
 }
@@ -56,7 +57,7 @@ static tess_status renew(tess_solver *s)
     tess_jacobi *j = jacobi_of(s);
     tess_status status = sweep_renew(j->main);
 
-    j->done = j->main->request.steps;
+    j->done = j->main->request.schedule;
     for (int i = 0; i < j->done.count; i++) {
         j->done.entry[i].iterations = 0;
     }
@@ -74,7 +75,7 @@ static tess_status setup(tess_solver *s)
 {
     const tess_solve_options *o = &s->options;
     const tess_sweep_request request = {.storage = o->storage,
-                                        .steps = o->jacobi.steps,
+                                        .schedule = o->jacobi.schedule,
                                         .kind = TESS_UPDATE_JACOBI,
                                         .omega = o->jacobi.omega,
                                         .factor = 0.1, /* section IV */
@@ -113,13 +114,13 @@ static int no_vectors(const tess_precond *m)
 
 /* ---- what results say ---- */
 
-/* The lowest precision of the last step. */
+/* The lowest precision of the schedule's last entry. */
 static tess_precision working_precision(const tess_solver *s)
 {
     const tess_sweep *w = jacobi_of(s)->main;
-    const tess_step_list *steps = &w->request.steps;
+    const tess_precision_schedule *schedule = &w->request.schedule;
 
-    return sweep_way_of(w, steps->entry[steps->count - 1].what).precision;
+    return sweep_way_of(w, schedule->entry[schedule->count - 1].what).precision;
 }
 
 static void describe(const tess_solver *s, tess_solve_result *r)
@@ -136,22 +137,22 @@ static void describe(const tess_solver *s, tess_solve_result *r)
 
 /* ---- a cycle ---- */
 
-/* The steps of this cycle and what they run on: after an escalation, FP64 alone. */
-static tess_status choose_steps(jacobi_run *run)
+/* This cycle's schedule and what it runs on: after an escalation, FP64 alone. */
+static tess_status choose_schedule(jacobi_run *run)
 {
-    static const tess_step_list fp64 = {1, {{TESS_PRECISION_FP64, 0}}};
+    static const tess_precision_schedule fp64 = {1, {{TESS_PRECISION_FP64, 0}}};
     const tess_solver *s = run->s;
     tess_jacobi *j = run->j;
     tess_sweep_request request = j->main->request;
     tess_status status = TESS_SUCCESS;
 
     run->w = j->main;
-    run->steps = &j->main->request.steps;
+    run->schedule = &j->main->request.schedule;
     if (s->krylov.matrix != s->original) { return TESS_SUCCESS; }
-    run->steps = &fp64;
+    run->schedule = &fp64;
     if (sweep_has_copy(j->main, TESS_PRECISION_FP64)) { return TESS_SUCCESS; }
     if (!j->fp64) {
-        request.steps = fp64;
+        request.schedule = fp64;
         request.storage.format = tess_format_in_role(TESS_ROLE_COPIES);
         request.storage.policy.granularity = TESS_GRANULARITY_ROW;
         TESS_TRY(sweep_create(s->original, &request, &j->fp64));
@@ -170,7 +171,7 @@ static tess_status load(jacobi_run *run)
     tess_fused scale = {.op = TESS_FUSED_SCALE, .n = k->n, .x = {.data = run->w->rhs}, .result = run->w->rhs};
     tess_status status = TESS_SUCCESS;
 
-    exponent = exponent > MOST_SCALE ? MOST_SCALE : exponent < -MOST_SCALE ? -MOST_SCALE : exponent;
+    exponent = exponent > MAX_SCALE ? MAX_SCALE : exponent < -MAX_SCALE ? -MAX_SCALE : exponent;
     run->unit = ldexp(1.0, exponent);
     scale.a = ldexp(1.0, -exponent);
     TESS_TRY(sweep_load_rhs(run->w, k->r));
@@ -199,7 +200,7 @@ static tess_status run_cycle(tess_solver *s, tess_loop *loop)
         jacobi_end(&run, TESS_REASON_DIVERGENCE);
         return TESS_SUCCESS;
     }
-    TESS_TRY(choose_steps(&run));
+    TESS_TRY(choose_schedule(&run));
     TESS_TRY(load(&run));
     run.first = run.state->residual_norm;
     TESS_TRY(is_fixed(s) ? jacobi_run_fixed(&run) : jacobi_run_to_tolerance(&run));
@@ -211,7 +212,7 @@ cleanup:
 
 static void report(const tess_solver *s, tess_solve_result *r)
 {
-    r->jacobi.steps = jacobi_of(s)->done;
+    r->jacobi.schedule = jacobi_of(s)->done;
 }
 
 const tess_method tess_method_jacobi = {.kind = TESS_SOLVER_JACOBI,

@@ -1,67 +1,69 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The steps of a Jacobi cycle: of fixed lengths, or each until it has done what it can. */
+/* The schedule of a Jacobi cycle: of fixed lengths, or each until it has done what it can. */
 #include <math.h>
 
 #include "solver/jacobi/jacobi.h"
 
 /*
- * With a tolerance the residual is measured this often. Measuring reads one vector more than the iteration does and waits for
- * the device, some microseconds: a thirty-second of that is lost in the noise, and up to 31 iterations too many are made.
+ * With a tolerance the residual is measured this often. Measuring reads one vector more than the iteration does and
+ * waits for the device, some microseconds: a thirty-second of that is lost in the noise, and up to 31 iterations too
+ * many are made.
  */
 enum { CHECK_EVERY = 32 };
 /* A fixed run with a monitor shows up there this often. */
 enum { REPORT_EVERY = 256 };
 /*
- * A step other than the last ends where its residual is down to this many unit roundoffs of its lowest precision, relative to
- * the cycle's first: the residual of A d = r in that precision is off by u |A| |d| >= u ||r||, so that more is not to be had.
+ * An entry other than the last ends where its residual is down to this many unit roundoffs of its lowest precision,
+ * relative to the cycle's first: the residual of A d = r in that precision is off by u |A| |d| >= u ||r||, so that more
+ * is not to be had.
  */
 #define FLOOR_ROUNDOFFS 8.0
-/* It also ends where it stalls: PATIENCE checks in a row have not brought the least residual down by this factor. */
+/* It also ends where it stalls: STALL_LIMIT checks in a row have not brought the least residual down by this factor. */
 #define STALL_FACTOR (1.0 - 0x1p-12)
-enum { PATIENCE = 3 };
-/* The last step stagnates where LAST_PATIENCE checks in a row found no lesser residual at all, once the residual is well below
-   the cycle's first: on the way there it may stand still or rise, as for triangular matrices. */
-enum { LAST_PATIENCE = 8 };
+enum { STALL_LIMIT = 3 };
+/* The last entry stagnates where LAST_STALL_LIMIT checks in a row found no lesser residual at all, once the residual is
+   well below the cycle's first: on the way there it may stand still or rise, as for triangular matrices. */
+enum { LAST_STALL_LIMIT = 8 };
 #define WELL_BELOW 0x1p-10
 
-static void count_iterations(jacobi_run *run, int step, int64_t count)
+static void count_iterations(jacobi_run *run, int index, int64_t count)
 {
-    tess_step_list *done = &run->j->done;
+    tess_precision_schedule *done = &run->j->done;
 
     run->state->iteration += count;
-    if (run->steps == &run->j->main->request.steps) {
-        done->entry[step].iterations += count;
+    if (run->schedule == &run->j->main->request.schedule) {
+        done->entry[index].iterations += count;
     } else {
-        steps_append(done, TESS_PRECISION_FP64, count);
+        schedule_append(done, TESS_PRECISION_FP64, count);
     }
 }
 
 /* Iterates without a look at the residual. */
-static tess_status iterate(jacobi_run *run, int step, int64_t count)
+static tess_status iterate(jacobi_run *run, int index, int64_t count)
 {
     tess_loop *loop = run->loop;
 
     for (int64_t i = run->state->iteration + 1; i <= run->state->iteration + count; i++) {
         if (i < loop->history_capacity) { loop->host_history[i] = NAN; }
     }
-    count_iterations(run, step, count);
-    return sweep_run(run->w, run->steps->entry[step].what, count);
+    count_iterations(run, index, count);
+    return sweep_run(run->w, run->schedule->entry[index].what, count);
 }
 
 /* One iteration, which measures the iterate before it: entry `iteration` of the history. */
-static tess_status measure(jacobi_run *run, int step)
+static tess_status measure(jacobi_run *run, int index)
 {
     tess_loop *loop = run->loop;
     tess_loop_state *state = run->state;
     double norm = 0.0;
-    tess_status status = sweep_measure(run->w, run->steps->entry[step].what, &norm);
+    tess_status status = sweep_measure(run->w, run->schedule->entry[index].what, &norm);
 
     if (status != TESS_SUCCESS) { return status; }
     state->residual_norm = run->unit * norm;
     if (state->iteration < loop->history_capacity) {
         loop->host_history[state->iteration] = state->scale * state->residual_norm;
     }
-    count_iterations(run, step, 1);
+    count_iterations(run, index, 1);
     if (state->iteration < loop->history_capacity) { loop->host_history[state->iteration] = NAN; }
     return TESS_SUCCESS;
 }
@@ -85,13 +87,13 @@ void jacobi_end(jacobi_run *run, tess_reason reason)
 /* ---- a fixed run ---- */
 
 /* In pieces where a monitor wants to know. */
-static tess_status run_piecewise(jacobi_run *run, int step, int64_t count)
+static tess_status run_piecewise(jacobi_run *run, int index, int64_t count)
 {
     int64_t piece = run->loop->monitor ? REPORT_EVERY : count;
     tess_status status = TESS_SUCCESS;
 
     for (int64_t left = count; left > 0 && !run->state->cancel; left -= piece) {
-        TESS_TRY(iterate(run, step, left < piece ? left : piece));
+        TESS_TRY(iterate(run, index, left < piece ? left : piece));
         if (run->loop->monitor) { TESS_TRY(run->s->ctx->backend->synchronize(run->s->ctx)); }
         tell_monitor(run);
     }
@@ -103,11 +105,11 @@ cleanup:
 tess_status jacobi_run_fixed(jacobi_run *run)
 {
     tess_loop_state *state = run->state;
-    int64_t counts[TESS_MOST_STEPS] = {0};
-    int last = run->steps->count - 1;
+    int64_t counts[TESS_MAX_SCHEDULE] = {0};
+    int last = run->schedule->count - 1;
     tess_status status = TESS_SUCCESS;
 
-    steps_share(run->steps, state->max_iterations - state->iteration, counts);
+    schedule_share(run->schedule, state->max_iterations - state->iteration, counts);
     while (last > 0 && counts[last] == 0) {
         last -= 1;
     }
@@ -126,7 +128,7 @@ cleanup:
 
 /* ---- a run to a tolerance ---- */
 
-/* The residuals of a step. */
+/* The residuals of an entry. */
 typedef struct jacobi_trend {
     double least;
     int stalled; /* checks in a row */
@@ -138,18 +140,19 @@ static void note(jacobi_trend *trend, double norm, double factor)
     trend->least = fmin(trend->least, norm);
 }
 
-/* Whether a step that is not the last has done what it can. One that diverges in its precision may not in a higher. */
-static bool step_is_done(jacobi_run *run, int step, jacobi_trend *trend)
+/* Whether an entry that is not the last has done what it can. One that diverges in its precision may not in a higher.
+ */
+static bool entry_is_done(jacobi_run *run, int index, jacobi_trend *trend)
 {
     const tess_loop_state *state = run->state;
-    double roundoff = tess_precision_unit_roundoff(sweep_way_of(run->w, run->steps->entry[step].what).precision);
+    double roundoff = tess_precision_unit_roundoff(sweep_way_of(run->w, run->schedule->entry[index].what).precision);
 
     note(trend, state->residual_norm, STALL_FACTOR);
-    return trend->stalled >= PATIENCE || state->residual_norm <= FLOOR_ROUNDOFFS * roundoff * run->first ||
+    return trend->stalled >= STALL_LIMIT || state->residual_norm <= FLOOR_ROUNDOFFS * roundoff * run->first ||
            state->residual_norm <= state->tolerance;
 }
 
-/* Whether the last step has come to its end. */
+/* Whether the last entry has come to its end. */
 static bool last_is_done(jacobi_run *run, jacobi_trend *trend)
 {
     const tess_loop_state *state = run->state;
@@ -157,17 +160,18 @@ static bool last_is_done(jacobi_run *run, jacobi_trend *trend)
     note(trend, state->residual_norm, 1.0);
     if (state->residual_norm <= state->tolerance) {
         jacobi_end(run, TESS_REASON_RTOL);
-    } else if (trend->stalled >= LAST_PATIENCE && trend->least <= WELL_BELOW * run->first) {
+    } else if (trend->stalled >= LAST_STALL_LIMIT && trend->least <= WELL_BELOW * run->first) {
         jacobi_end(run, TESS_REASON_STAGNATION);
     }
     return state->phase != TESS_LOOP_RUNNING;
 }
 
-/* After a measurement: whether the step is over. A step that lost the iterate to Inf, or diverged, leaves zero to the next. */
-static tess_status judge(jacobi_run *run, int step, jacobi_trend *trend, bool *over)
+/* After a measurement: whether the entry is over. An entry that lost the iterate to Inf, or diverged, leaves zero to
+ * the next. */
+static tess_status judge(jacobi_run *run, int index, jacobi_trend *trend, bool *over)
 {
     tess_loop_state *state = run->state;
-    bool last = step + 1 == run->steps->count, finite = isfinite(state->residual_norm);
+    bool last = index + 1 == run->schedule->count, finite = isfinite(state->residual_norm);
     tess_status status = TESS_SUCCESS;
 
     *over = true;
@@ -175,7 +179,7 @@ static tess_status judge(jacobi_run *run, int step, jacobi_trend *trend, bool *o
         if (last) { jacobi_end(run, finite ? TESS_REASON_DIVERGENCE : TESS_REASON_NAN_OR_INF); }
         if (!last) { status = sweep_load(run->w, NULL); }
     } else {
-        *over = last ? last_is_done(run, trend) : step_is_done(run, step, trend);
+        *over = last ? last_is_done(run, trend) : entry_is_done(run, index, trend);
     }
     if (state->phase == TESS_LOOP_RUNNING && state->cancel) { jacobi_end(run, TESS_REASON_CANCELLED); }
     if (state->phase == TESS_LOOP_RUNNING && state->iteration >= state->max_iterations) {
@@ -185,7 +189,7 @@ static tess_status judge(jacobi_run *run, int step, jacobi_trend *trend, bool *o
     return status;
 }
 
-static tess_status run_step(jacobi_run *run, int step)
+static tess_status run_entry(jacobi_run *run, int index)
 {
     const tess_loop_state *state = run->state;
     jacobi_trend trend = {INFINITY, 0};
@@ -195,12 +199,12 @@ static tess_status run_step(jacobi_run *run, int step)
     while (!over) {
         int64_t left = state->max_iterations - state->iteration;
 
-        TESS_TRY(measure(run, step)); /* what the step before it left, at first */
+        TESS_TRY(measure(run, index)); /* what the entry before it left, at first */
         tell_monitor(run);
-        TESS_TRY(judge(run, step, &trend, &over));
+        TESS_TRY(judge(run, index, &trend, &over));
         if (over) { break; }
         left = state->max_iterations - state->iteration - 1;
-        TESS_TRY(iterate(run, step, left < CHECK_EVERY - 1 ? left : CHECK_EVERY - 1));
+        TESS_TRY(iterate(run, index, left < CHECK_EVERY - 1 ? left : CHECK_EVERY - 1));
     }
 cleanup:
     return status;
@@ -210,8 +214,8 @@ tess_status jacobi_run_to_tolerance(jacobi_run *run)
 {
     tess_status status = TESS_SUCCESS;
 
-    for (int i = 0; i < run->steps->count && run->state->phase == TESS_LOOP_RUNNING; i++) {
-        TESS_TRY(run_step(run, i));
+    for (int i = 0; i < run->schedule->count && run->state->phase == TESS_LOOP_RUNNING; i++) {
+        TESS_TRY(run_entry(run, i));
     }
 cleanup:
     return status;

@@ -122,7 +122,8 @@ cleanup:
     return status;
 }
 
-/* ||M^-1 r|| / ||r||: a preconditioner changes the scale of the vectors that are multiplied, and with it that of the bounds. */
+/* ||M^-1 r|| / ||r||: a preconditioner changes the scale of the vectors that are multiplied, and with it that of the
+ * bounds. */
 static tess_status precond_factor(tess_solver *s, double norm, double *factor)
 {
     tess_krylov *k = &s->krylov;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Partial convergence at work (Yang et al. 2024, section III-D): before each product of an iteration the segments of its vector are looked
- * at, and the product uses the tiles of their columns as policy/narrowing_rules.h says. README.md has the whole.
+ * Partial convergence at work (Yang et al. 2024, section III-D): before each product of an iteration the segments of
+ * its vector are looked at, and the product uses the tiles of their columns as policy/narrowing_rules.h says. README.md
+ * has the whole.
  */
 #ifndef TESS_SOLVER_NARROWING_NARROWING_H
 #define TESS_SOLVER_NARROWING_NARROWING_H
@@ -74,7 +75,8 @@ TESS_HD void narrowing_count(const narrowing_pass *p, int64_t segment, int use, 
     }
 }
 
-/* Sets up s->krylov.narrowing where the options ask for it. UNSUPPORTED: not with this method, recurrence, format or layout. */
+/* Sets up s->krylov.narrowing where the options ask for it. UNSUPPORTED: not with this method, recurrence, format or
+ * layout. */
 tess_status narrowing_setup(struct tess_solver *s);
 void narrowing_destroy(struct tess_solver *s);
 /* Of its arrays on the device. */

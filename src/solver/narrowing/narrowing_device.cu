@@ -28,7 +28,7 @@ static tess_status count_tiles(tess_context *ctx, const tess_assignment *assignm
 
 /* A lane for each element; the first of a segment's decides. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
-    mark_kernel(const narrowing_pass p, const double *x, int product, const loop_gate gate)
+    mark_kernel(const narrowing_pass p, const double *x, int product, const loop_predicate predicate)
 {
     __shared__ unsigned long long sums[NARROWING_COUNTS];
     const int64_t step = (int64_t)gridDim.x * GPU_BLOCK;
@@ -36,7 +36,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     uint64_t counts[NARROWING_COUNTS] = {};
     tess_scalars scalars;
 
-    if (!loop_enter<true>(gate, false, &scalars)) { return; }
+    if (!loop_enter<true>(predicate, false, &scalars)) { return; }
     const narrowing_bounds bounds = *p.bounds;
 
     if (threadIdx.x < NARROWING_COUNTS) { sums[threadIdx.x] = 0; }
@@ -62,12 +62,12 @@ static tess_status mark(tess_context *ctx, const narrowing_pass *p, const double
                         tess_loop_state *state)
 {
     gpu_scope scope(ctx);
-    loop_gate gate;
+    loop_predicate predicate;
     tess_status status = TESS_SUCCESS;
 
     if (p->n == 0) { return TESS_SUCCESS; }
-    TESS_TRY(open_settled_gate(ctx, state, &gate));
-    status = gpu_launch(ctx, "a look at segments", mark_kernel, gpu_grid(ctx, p->n, 4), 0, *p, x, product, gate);
+    TESS_TRY(make_settled_predicate(ctx, state, &predicate));
+    status = gpu_launch(ctx, "a look at segments", mark_kernel, gpu_grid(ctx, p->n, 4), 0, *p, x, product, predicate);
 cleanup:
     return status;
 }

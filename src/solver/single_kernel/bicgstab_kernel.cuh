@@ -6,8 +6,9 @@
 #include "solver/single_kernel/block.cuh"
 
 /*
- * Three exchanges an iteration: D^-1 v with (r~, v); D^-1 t with (t, s), (t, t); (r, r), (r~, r) alone. r^ = D^-1 r, which becomes
- * s^ in between, p^ and v^ = D^-1 v are kept at all columns, and every block applies the same updates to them.
+ * Three exchanges an iteration: D^-1 v with (r~, v); D^-1 t with (t, s), (t, t); (r, r), (r~, r) alone. r^ = D^-1 r,
+ * which becomes s^ in between, p^ and v^ = D^-1 v are kept at all columns, and every block applies the same updates to
+ * them.
  */
 template <typename ROWS, typename TEAM>
 __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) bicgstab_kernel(const __grid_constant__ single_args a)
@@ -45,15 +46,17 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) bicgstab_kernel(cons
             block.publish(0, i, scale[i] * sum);
             projection[0] += sum * shadow[i];
         });
-        if (block.sync_ahead(projection, one_step(TESS_STEP_BICGSTAB_ALPHA), 0, &ahead) != TESS_LOOP_RUNNING) { break; }
+        if (block.sync_ahead(projection, one_update(TESS_SCALAR_BICGSTAB_ALPHA), 0, &ahead) != TESS_LOOP_RUNNING) {
+            break;
+        }
         const double alpha = state->alpha;
 
         /* s = r - alpha v, kept in r */
         block.each_exchanged(
             0, ahead, [&](int i) { return scale[i] * v[i]; },
-            [&](int l, int i, double image) {
-                v_hat[l] = image;
-                r_hat[l] -= alpha * image;
+            [&](int l, int i, double product) {
+                v_hat[l] = product;
+                r_hat[l] -= alpha * product;
                 if (i >= 0) { r[i] -= alpha * v[i]; }
             });
         block.mark(r_hat, 1);
@@ -65,16 +68,18 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) bicgstab_kernel(cons
             products[0] += sum * r[i];
             products[1] += sum * sum;
         });
-        if (block.sync_ahead(products, one_step(TESS_STEP_BICGSTAB_OMEGA), 0, &ahead) != TESS_LOOP_RUNNING) { break; }
+        if (block.sync_ahead(products, one_update(TESS_SCALAR_BICGSTAB_OMEGA), 0, &ahead) != TESS_LOOP_RUNNING) {
+            break;
+        }
         const double omega = state->omega;
 
         /* d += alpha p^ + omega s^; r = s - omega t; rho = (r~, r) */
         block.each_exchanged(
             0, ahead, [&](int i) { return scale[i] * t[i]; },
-            [&](int l, int i, double image) {
+            [&](int l, int i, double product) {
                 const double half = r_hat[l];
 
-                r_hat[l] = half - omega * image;
+                r_hat[l] = half - omega * product;
                 if (i >= 0) {
                     const double next = r[i] - omega * t[i];
 
@@ -84,7 +89,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) bicgstab_kernel(cons
                     squares[1] += next * shadow[i];
                 }
             });
-        if (block.sync(squares, TESS_STEP_BICGSTAB_BETA) != TESS_LOOP_RUNNING) { break; }
+        if (block.sync(squares, TESS_SCALAR_BICGSTAB_BETA) != TESS_LOOP_RUNNING) { break; }
     }
     __syncthreads();
     block.end(d);

@@ -84,7 +84,8 @@ struct single_block {
         multiply_rows(rows, x, done);
     }
 
-    /* What product 0 or 1 of the iteration, the next, multiplies, as each thread has written it. The caller has a barrier in between. */
+    /* What product 0 or 1 of the iteration, the next, multiplies, as each thread has written it. The caller has a
+     * barrier in between. */
     __device__ void mark(const double *x, int product) const
     {
         if constexpr (ROWS::NARROWED) { mark_segments(rows, a.narrowing, x, columns, product); }
@@ -101,23 +102,24 @@ struct single_block {
     }
 
     /*
-     * After an exchange, at all columns. `vector` was published: own(i) is what was published of own row i, as each has it by itself;
-     * others' is fetched, of each thread's first columns while the sums were added up. sync: each(l, i, element).
+     * After an exchange, at all columns. `vector` was published: own(i) is what was published of own row i, as each has
+     * it by itself; others' is fetched, of each thread's first columns while the sums were added up. sync: each(l, i,
+     * element).
      */
     struct halo {
         typename TEAM::peeked first[TEAM::AHEAD];
     };
 
     template <int N>
-    __device__ int sync(double (&sums)[N], tess_step step)
+    __device__ int sync(double (&sums)[N], tess_scalar_update scalar)
     {
-        return team.sync(sums, one_step(step), [] {});
+        return team.sync(sums, one_update(scalar), [] {});
     }
 
     template <int N>
-    __device__ int sync_ahead(double (&sums)[N], const single_steps &steps, int vector, halo *ahead)
+    __device__ int sync_ahead(double (&sums)[N], const single_updates &updates, int vector, halo *ahead)
     {
-        return team.sync(sums, steps, [&] {
+        return team.sync(sums, updates, [&] {
 #pragma unroll
             for (int j = 0; j < TEAM::AHEAD; j++) {
                 const int l = (int)threadIdx.x + j * SINGLE_THREADS;
@@ -175,45 +177,47 @@ struct single_block {
         each_row([&](int i) { a.d[first + i] = 0.0; });
     }
 
-    /* d goes home, and by the first block the state. All threads. */
+    /* d is copied back, and by the first block the state. All threads. */
     __device__ void end(const double *d)
     {
         each_row([&](int i) { a.d[first + i] = d[i]; });
         if (blockIdx.x == 0 && threadIdx.x == 0) {
-            tess_loop_state home = team.end_state();
+            tess_loop_state final_state = team.end_state();
 
-            home.history = a.state->history;
-            *a.state = home;
-            a.mailbox->end = home;
-            a.mailbox->residual_norm = home.scale * home.residual_norm;
-            a.mailbox->iteration = home.iteration;
-            a.mailbox->phase = home.phase;
+            final_state.history = a.state->history;
+            *a.state = final_state;
+            a.mailbox->end = final_state;
+            a.mailbox->residual_norm = final_state.scale * final_state.residual_norm;
+            a.mailbox->iteration = final_state.iteration;
+            a.mailbox->phase = final_state.phase;
         }
         if constexpr (ROWS::NARROWED) { save_segments(rows, a.narrowing, first, own); }
-        if (threadIdx.x == 0 && team.news->failed) { a.mailbox->failed = 1; }
+        if (threadIdx.x == 0 && team.block_status->failed) { a.mailbox->failed = 1; }
         team.end();
     }
 };
 
 /* The block's own copies of the state; one block writes the history. The caller has a barrier before they are read. */
-__device__ static inline void copy_state(const single_args &a, tess_loop_state *state, single_news *news)
+__device__ static inline void copy_state(const single_args &a, tess_loop_state *state,
+                                         single_block_status *block_status)
 {
     if (threadIdx.x > 0) { return; }
     for (int k = 0; k < SINGLE_STATES; k++) {
         state[k] = *a.state;
         if (blockIdx.x > 0) { state[k].history = NULL; }
     }
-    *news = {a.state->iteration, 0, 0};
+    *block_status = {a.state->iteration, 0, 0};
 }
 
-/* Rows and state in shared memory. No thread has passed a barrier of its team when another block's memory is touched. */
+/* Rows and state in shared memory. No thread has passed a barrier of its team when another block's memory is touched.
+ */
 template <typename ROWS, typename TEAM>
 __device__ static inline single_block<ROWS, TEAM> open_block(const single_args &a, char *shared, tess_loop_state *state,
-                                                             single_news *news)
+                                                             single_block_status *block_status)
 {
     const int b = (int)blockIdx.x, first = a.plan.row_begin[b];
     single_block<ROWS, TEAM> block = {a,
-                                      {{a, shared, state, news, 0}},
+                                      {{a, shared, state, block_status, 0}},
                                       ROWS::bring(a, shared),
                                       first,
                                       a.plan.row_begin[b + 1] - first,
@@ -222,7 +226,7 @@ __device__ static inline single_block<ROWS, TEAM> open_block(const single_args &
                                       (int32_t *)(shared + a.at.columns)};
     const int32_t *column = a.plan.column + a.plan.column_begin[b];
 
-    copy_state(a, state, news);
+    copy_state(a, state, block_status);
     block.each_column([&](int l, int) { block.source[l] = block.team.source(column[l]); });
     block.team.begin();
     return block;
@@ -232,7 +236,7 @@ __device__ static inline single_block<ROWS, TEAM> open_block(const single_args &
 #define SINGLE_OPEN_BLOCK(ROWS, TEAM, a)                    \
     extern __shared__ double2 single_shared[];              \
     __shared__ tess_loop_state single_state[SINGLE_STATES]; \
-    __shared__ single_news single_news_of_block;            \
+    __shared__ single_block_status single_news_of_block;    \
     auto block = open_block<ROWS, TEAM>(a, (char *)single_shared, single_state, &single_news_of_block)
 
 #endif

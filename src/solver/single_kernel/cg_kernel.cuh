@@ -33,7 +33,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_kernel(const __gr
             q[i] = sum;
             curvature[0] += sum * p[block.own + i];
         });
-        if (block.sync(curvature, TESS_STEP_CG_ALPHA) != TESS_LOOP_RUNNING) { break; }
+        if (block.sync(curvature, TESS_SCALAR_CG_ALPHA) != TESS_LOOP_RUNNING) { break; }
         const double alpha = s->alpha;
 
         /* r -= alpha q; beta = (r, z)_new / (r, z) */
@@ -45,7 +45,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_kernel(const __gr
             squares[0] += next * next;
             squares[1] += next * z;
         });
-        phase = block.sync_ahead(squares, one_step(TESS_STEP_CG_BETA), 0, &ahead);
+        phase = block.sync_ahead(squares, one_update(TESS_SCALAR_CG_BETA), 0, &ahead);
         if (phase == TESS_LOOP_STOPPED) { break; }
         const double beta = s->beta;
         const bool goes_on = phase == TESS_LOOP_RUNNING;
@@ -69,8 +69,9 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_kernel(const __gr
 /* ---- predict and recompute ---- */
 
 /*
- * One exchange an iteration: s = A p with (p, s), (s, D^-1 s), (r, D^-1 s), (r, r) and, where there is a D (SCALED), (r, z), s times cg_image_scale
- * in the second and third. r, p and D^-1 are kept at all columns, and every block applies r -= alpha s, p = z + beta p to them. z = D^-1 r is not kept.
+ * One exchange an iteration: s = A p with (p, s), (s, D^-1 s), (r, D^-1 s), (r, r) and, where there is a D (SCALED),
+ * (r, z), s times cg_product_scale in the second and third. r, p and D^-1 are kept at all columns, and every block
+ * applies r -= alpha s, p = z + beta p to them. z = D^-1 r is not kept.
  */
 template <bool SCALED, typename ROWS, typename TEAM>
 __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_recomputing_kernel(const __grid_constant__ single_args a)
@@ -89,33 +90,33 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_recomputing_kerne
     __syncthreads();
     if (state->phase != TESS_LOOP_RUNNING) { return block.leave(); } /* in all blocks */
     for (;;) {
-        const double in_range = cg_image_scale(state).factor;
+        const double in_range = cg_product_scale(state).factor;
         double dots[SCALED ? 5 : 4] = {};
 
         block.multiply(p, [&](int i, double sum) {
             const int l = block.own + i;
-            const double residual = r[l], part = in_range * sum, image = SCALED ? scale[l] * part : part;
+            const double residual = r[l], part = in_range * sum, scaled_s = SCALED ? scale[l] * part : part;
 
             s[i] = sum;
             block.publish(0, i, sum);
             dots[0] += p[l] * sum;
-            dots[1] += part * image;
-            dots[2] += residual * image;
+            dots[1] += part * scaled_s;
+            dots[2] += residual * scaled_s;
             dots[3] += residual * residual;
             if constexpr (SCALED) { dots[4] += residual * (scale[l] * residual); }
         });
-        const single_steps steps = {SCALED ? TESS_STEP_CG_PREDICT_AT_ONCE : TESS_STEP_CG_PREDICT_ALONE,
-                                    SCALED ? TESS_STEP_CG_CLOSE_AT_ONCE : TESS_STEP_CG_CLOSE_ALONE, closes};
+        const single_updates updates = {SCALED ? TESS_SCALAR_CG_PREDICT_AT_ONCE : TESS_SCALAR_CG_PREDICT_ALONE,
+                                        SCALED ? TESS_SCALAR_CG_CLOSE_AT_ONCE : TESS_SCALAR_CG_CLOSE_ALONE, closes};
 
-        if (block.sync_ahead(dots, steps, 0, &ahead) != TESS_LOOP_RUNNING) { break; }
+        if (block.sync_ahead(dots, updates, 0, &ahead) != TESS_LOOP_RUNNING) { break; }
         closes = true;
         const double alpha = state->alpha, beta = state->beta;
 
         /* d += alpha p; r -= alpha s; p = z + beta p */
         block.each_exchanged(
             0, ahead, [&](int i) { return s[i]; },
-            [&](int l, int i, double image) {
-                const double direction = p[l], next = r[l] - alpha * image;
+            [&](int l, int i, double product) {
+                const double direction = p[l], next = r[l] - alpha * product;
 
                 if (i >= 0) { d[i] += alpha * direction; }
                 r[l] = next;

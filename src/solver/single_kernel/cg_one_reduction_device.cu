@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conjugate gradients with one reduction, in one kernel: cg_one_reduction.c has the equations, README.md what the blocks exchange. */
+/* Conjugate gradients with one reduction, in one kernel: cg_one_reduction.c has the equations, README.md what the
+ * blocks exchange. */
 #include "device/gpu/gpu.h"
 
 #if GPU_HAS_RESIDENT_GRIDS
@@ -7,8 +8,8 @@
 #include "solver/single_kernel/block.cuh"
 
 /*
- * r := r_0 - A d and s := A p, then the residual update, and the copies of z and D^-1 s anew: two more exchanges. `copy` is room
- * at all columns and becomes that of D^-1 s. False: the solve is over.
+ * r := r_0 - A d and s := A p, then the residual update, and the copies of z and D^-1 s anew: two more exchanges.
+ * `copy` is workspace at all columns and becomes that of D^-1 s. False: the solve is over.
  */
 template <typename ROWS, typename TEAM>
 __device__ static __forceinline__ bool replace_residual(single_block<ROWS, TEAM> &block, double alpha, double *copy,
@@ -22,7 +23,7 @@ __device__ static __forceinline__ bool replace_residual(single_block<ROWS, TEAM>
         block.publish(0, i, d[i]);
         block.publish(1, i, p[i]);
     });
-    if (block.sync(none, TESS_STEP_NONE) != TESS_LOOP_RUNNING) { return false; }
+    if (block.sync(none, TESS_SCALAR_NONE) != TESS_LOOP_RUNNING) { return false; }
     block.each_column([&](int l, int) { copy[l] = block.fetch(0, l); });
     __syncthreads();
     block.multiply(copy, [&](int i, double sum) { r[i] = block.a.r[block.first + i] - sum; });
@@ -39,7 +40,7 @@ __device__ static __forceinline__ bool replace_residual(single_block<ROWS, TEAM>
         block.publish(1, i, scale[i] * next);
     });
     none[0] = 0.0;
-    if (block.sync(none, TESS_STEP_NONE) != TESS_LOOP_RUNNING) { return false; }
+    if (block.sync(none, TESS_SCALAR_NONE) != TESS_LOOP_RUNNING) { return false; }
     block.each_column([&](int l, int) {
         copy[l] = block.fetch(0, l);
         z[l] = block.fetch(1, l);
@@ -48,8 +49,8 @@ __device__ static __forceinline__ bool replace_residual(single_block<ROWS, TEAM>
 }
 
 /*
- * One exchange an iteration: D^-1 w with (z, w), (r, r), (r, z), where w = A z. z and D^-1 s, s = A p, are kept at all columns, and
- * every block applies z -= alpha D^-1 s to them.
+ * One exchange an iteration: D^-1 w with (z, w), (r, r), (r, z), where w = A z. z and D^-1 s, s = A p, are kept at all
+ * columns, and every block applies z -= alpha D^-1 s to them.
  */
 template <typename ROWS, typename TEAM>
 __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1)
@@ -61,7 +62,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1)
     double *w = block.vector(4), *scale = block.vector(5);
     const tess_loop_state *state = block.team.state;
     typename decltype(block)::halo ahead;
-    tess_step step = TESS_STEP_CG_ALPHA_AT_ONCE;
+    tess_scalar_update scalar = TESS_SCALAR_CG_ALPHA_AT_ONCE;
 
     block.gather(a.p, z);
     block.fill_columns(scaled, 0.0);
@@ -85,8 +86,8 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1)
             dots[1] += residual * residual;
             dots[2] += residual * here;
         });
-        if (block.sync_ahead(dots, one_step(step), 0, &ahead) != TESS_LOOP_RUNNING) { break; }
-        step = TESS_STEP_CG_AT_ONCE;
+        if (block.sync_ahead(dots, one_update(scalar), 0, &ahead) != TESS_LOOP_RUNNING) { break; }
+        scalar = TESS_SCALAR_CG_AT_ONCE;
         const double alpha = state->alpha, beta = state->beta;
         const bool replaces = count % SINGLE_REPLACE_EVERY == 0;
 
@@ -94,22 +95,22 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1)
         block.each_exchanged(
             0, ahead, [&](int i) { return scale[i] * w[i]; },
             [&](int l, int i, double product) {
-                const double here = z[l], image = product + beta * scaled[l];
+                const double here = z[l], scaled_s = product + beta * scaled[l];
 
                 if (i >= 0) {
                     const double direction = here + beta * p[i];
 
                     p[i] = direction;
                     if (!replaces) {
-                        const double step_image = w[i] + beta * s[i];
+                        const double next_s = w[i] + beta * s[i];
 
-                        s[i] = step_image;
+                        s[i] = next_s;
                         d[i] += alpha * direction;
-                        r[i] -= alpha * step_image;
+                        r[i] -= alpha * next_s;
                     }
                 }
-                scaled[l] = image;
-                z[l] = here - alpha * image;
+                scaled[l] = scaled_s;
+                z[l] = here - alpha * scaled_s;
             });
         if (replaces) {
             __syncthreads();

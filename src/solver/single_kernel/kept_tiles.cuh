@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tiles in shared memory whose values are narrowed for good (Yang et al. 2024, section III-D, on-chip conversion): once, when a product
- * first uses them so, in place of those that were there. Headers in shared memory say what a tile holds now: of the column,
- * which takes 27 bits in a matrix, a block needs 12 for the place of the segment among its own.
+ * Tiles in shared memory whose values are narrowed for good (Yang et al. 2024, section III-D, on-chip conversion):
+ * once, when a product first uses them so, in place of those that were there. Headers in shared memory say what a tile
+ * holds now: of the column, which takes 27 bits in a matrix, a block needs 12 for the place of the segment among its
+ * own.
  */
 #ifndef TESS_SOLVER_SINGLE_KERNEL_KEPT_TILES_CUH
 #define TESS_SOLVER_SINGLE_KERNEL_KEPT_TILES_CUH
@@ -11,7 +12,8 @@
 
 #include "format/tiles/resident_row.cuh"
 
-/* In `where` of a header: the segment, then an exponent with a bias, a precision, and whether these two say what is held. */
+/* In `where` of a header: the segment, then an exponent with a bias, a precision, and whether these two say what is
+ * held. */
 enum {
     KEPT_SEGMENT_BITS = 12, /* a block has up to 65,535 columns */
     KEPT_SEGMENT = (1 << KEPT_SEGMENT_BITS) - 1,
@@ -47,13 +49,13 @@ __device__ static inline uint32_t kept_where(resident_header h, const kept_value
 }
 
 /*
- * Puts values in `narrow` in place of those of a tile, where `converts`, and says so in its header, which stands at `home`. Not where
- * the largest of them is 0 or not finite. Values that are written end before those that are still to be read begin: they are narrower.
- * All lanes of the wave; the 16 of a strip have one tile. Others that share the block row may read its header meanwhile, for its size and
- * segment, which stay.
+ * Puts values in `narrow` in place of those of a tile, where `converts`, and says so in its header, which stands at
+ * `in_place`. Not where the largest of them is 0 or not finite. Values that are written end before those that are still
+ * to be read begin: they are narrower. All lanes of the wave; the 16 of a block row have one tile. Others that share
+ * the block row may read its header meanwhile, for its size and segment, which stay.
  */
 __device__ static __noinline__ kept_values convert_tile(const open_tile &t, bool converts, kept_values now,
-                                                        tess_precision narrow, resident_header *home)
+                                                        tess_precision narrow, resident_header *in_place)
 {
     char *const values = (char *)(uintptr_t)t.data;
     const int lane = (int)threadIdx.x % RESIDENT_SIDE;
@@ -66,12 +68,12 @@ __device__ static __noinline__ kept_values convert_tile(const open_tile &t, bool
     for (int k = lane; k < entries; k += RESIDENT_SIDE) {
         largest = fmax(largest, fabs(tess_load(now.precision, values, k) * scale));
     }
-    largest = strip_largest(largest);
+    largest = block_row_largest(largest);
     if (!narrowing_has_scale(largest)) { entries = 0; }
 
     const kept_values next = {narrow, true, entries > 0 ? narrowing_exponent(narrow, largest) : 0};
     const double factor = tess_power_of_two(-next.exponent);
-    const int most = GPU_WAVE_MOST(entries);
+    const int most = GPU_WAVE_MAX(entries);
 
     for (int first = 0; first < most; first += RESIDENT_SIDE) {
         const int k = first + lane;
@@ -82,7 +84,7 @@ __device__ static __noinline__ kept_values convert_tile(const open_tile &t, bool
         GPU_SYNC_WAVE();
     }
     if (entries == 0) { return now; }
-    if (lane == 0) { home->where = kept_where(t.header, next); }
+    if (lane == 0) { in_place->where = kept_where(t.header, next); }
     return next;
 }
 
@@ -93,17 +95,17 @@ struct narrowed_storage {
         std::is_same_v<STORAGE, float> || std::is_same_v<STORAGE, tess::fp16> || std::is_same_v<STORAGE, tess::e4m3>;
 };
 
-/* As add_used_row, for a tile whose header stands at `home`: what it is narrowed to stays so. */
+/* As add_used_row, for a tile whose header stands at `in_place`: what it is narrowed to stays so. */
 template <typename X>
-__device__ static inline double add_kept_row(const open_tile &t, resident_header *home, bool has, int use, const X &x,
-                                             double sum)
+__device__ static inline double add_kept_row(const open_tile &t, resident_header *in_place, bool has, int use,
+                                             const X &x, double sum)
 {
     const tess_precision narrow = narrowing_precision(resident_precision(t.header), use);
     const bool made = has && use != NARROWING_BYPASS;
     kept_values now = kept_values_of(t.header);
     const bool converts = made && narrow != now.precision;
 
-    if (GPU_BALLOT(converts)) { now = convert_tile(t, converts, now, narrow, home); }
+    if (GPU_BALLOT(converts)) { now = convert_tile(t, converts, now, narrow, in_place); }
     if (!made) { return sum; }
     if (!now.narrowed) { return add_any_tile_row(t, x, sum); }
     const double scale = tess_power_of_two(now.exponent);

@@ -29,13 +29,14 @@ static single_function bicgstab_function(tess_precision precision, bool cluster)
 /* Blocks of a cluster on any device that has clusters. */
 enum { PORTABLE_CLUSTER = 8 };
 
-/* The largest cluster of blocks with all the shared memory that there is: 16 where the kernel may have more than 8, else 8. */
+/* The largest cluster of blocks with all the shared memory that there is: 16 where the kernel may have more than 8,
+ * else 8. */
 static int largest_cluster(int64_t shared_bytes)
 {
     const single_function kernel = single_cg_rows<double>(SINGLE_CG, true);
 
-    for (int blocks = SINGLE_MOST_CLUSTER; blocks >= 2; blocks /= 2) {
-        if (gpu_has_room_for_cluster(kernel, (unsigned)blocks, SINGLE_THREADS, (size_t)shared_bytes)) { return blocks; }
+    for (int blocks = SINGLE_MAX_CLUSTER; blocks >= 2; blocks /= 2) {
+        if (gpu_cluster_fits(kernel, (unsigned)blocks, SINGLE_THREADS, (size_t)shared_bytes)) { return blocks; }
     }
     return 1;
 }
@@ -64,11 +65,11 @@ static tess_status find_limits(tess_context *ctx, single_limits *limits)
     TESS_TRY(gpu_check(ctx, GPU(DeviceGetAttribute)(&major, GPU(DevAttrComputeCapabilityMajor), state->device),
                        "asking for clusters"));
     if (!cooperative) { return TESS_SUCCESS; }
-    limits->blocks = state->multiprocessors < SINGLE_MOST_BLOCKS ? state->multiprocessors : SINGLE_MOST_BLOCKS;
+    limits->blocks = state->multiprocessors < SINGLE_MAX_BLOCKS ? state->multiprocessors : SINGLE_MAX_BLOCKS;
     limits->shared_bytes = state->shared_bytes_per_block - GPU_STATIC_SHARED;
     if (major < GPU_CLUSTER_CAPABILITY) { return TESS_SUCCESS; }
     if (state->largest_cluster == 0) {
-        TESS_TRY(allow(ctx, single_cg_rows<double>(SINGLE_CG, true), SINGLE_MOST_CLUSTER));
+        TESS_TRY(allow(ctx, single_cg_rows<double>(SINGLE_CG, true), SINGLE_MAX_CLUSTER));
         state->largest_cluster = largest_cluster(limits->shared_bytes);
     }
     limits->cluster_blocks = state->largest_cluster;

@@ -8,21 +8,21 @@
 #include "matrix/matrix.h"
 
 /* 132 multiprocessors' shared memory holds no more by far; the arrays of a plan are 32 bits. */
-enum { MOST_ROWS = 1 << 20, MOST_ENTRIES = 1 << 22 };
+enum { MAX_ROWS = 1 << 20, MAX_ENTRIES = 1 << 22 };
 /* A cluster's block is best kept to half as many rows as it has threads, and sixteen entries for each thread. */
 enum { BUSY_ROWS = SINGLE_THREADS / 2, BUSY_ENTRIES = 16 * SINGLE_THREADS };
 /* Of the largest cluster a block may have two rows for each thread, and more entries where exchanges are many. */
 enum {
-    MOST_ROWS_EACH = 2 * SINGLE_THREADS,
-    MOST_ENTRIES_CG = 20 * SINGLE_THREADS,
-    MOST_ENTRIES_BICGSTAB = 32 * SINGLE_THREADS
+    MAX_ROWS_EACH = 2 * SINGLE_THREADS,
+    MAX_ENTRIES_CG = 20 * SINGLE_THREADS,
+    MAX_ENTRIES_BICGSTAB = 32 * SINGLE_THREADS
 };
 /* A block of a grid with fewer rows costs the barrier more than it saves. */
-enum { LEAST_ROWS = 16 };
+enum { MIN_ROWS = 16 };
 enum { WORD = 64 };
 
-/* Vectors of each method: copies at all columns, those at own rows (the diagonal of the preconditioner is one of either), and those that
-   one exchange takes. */
+/* Vectors of each method: copies at all columns, those at own rows (the diagonal of the preconditioner is one of
+   either), and those that one exchange takes. */
 static const struct {
     int copies, vectors, exchanged;
 } method_vectors[] = {[SINGLE_CG] = {1, 4, 1},
@@ -37,8 +37,8 @@ int single_windows(single_method method)
 }
 
 /*
- * Rows and entries of a block, on average, up to which each method is expected to gain over the engine graph. To be measured: these
- * are what shared memory holds about, so that residence decides alone.
+ * Rows and entries of a block, on average, up to which each method is expected to gain over the engine graph. To be
+ * measured: these are what shared memory holds about, so that residence decides alone.
  */
 typedef struct gain_bounds {
     int64_t rows, entries;
@@ -46,11 +46,11 @@ typedef struct gain_bounds {
 
 static const struct {
     gain_bounds grid, cluster;
-} gains[] = {[SINGLE_CG] = {{4096, 20480}, {MOST_ROWS_EACH, MOST_ENTRIES_CG}},
-             [SINGLE_CG_ONE_REDUCTION] = {{2560, 20480}, {MOST_ROWS_EACH, MOST_ENTRIES_CG}},
-             [SINGLE_CG_RECOMPUTING] = {{4096, 20480}, {MOST_ROWS_EACH, MOST_ENTRIES_CG}},
-             [SINGLE_CG_RECOMPUTING_JACOBI] = {{4096, 20480}, {MOST_ROWS_EACH, MOST_ENTRIES_CG}},
-             [SINGLE_BICGSTAB] = {{2560, 20480}, {MOST_ROWS_EACH, MOST_ENTRIES_BICGSTAB}}};
+} gains[] = {[SINGLE_CG] = {{4096, 20480}, {MAX_ROWS_EACH, MAX_ENTRIES_CG}},
+             [SINGLE_CG_ONE_REDUCTION] = {{2560, 20480}, {MAX_ROWS_EACH, MAX_ENTRIES_CG}},
+             [SINGLE_CG_RECOMPUTING] = {{4096, 20480}, {MAX_ROWS_EACH, MAX_ENTRIES_CG}},
+             [SINGLE_CG_RECOMPUTING_JACOBI] = {{4096, 20480}, {MAX_ROWS_EACH, MAX_ENTRIES_CG}},
+             [SINGLE_BICGSTAB] = {{2560, 20480}, {MAX_ROWS_EACH, MAX_ENTRIES_BICGSTAB}}};
 
 bool single_may_gain(int64_t n, int64_t nnz, int blocks, bool cluster, single_method method)
 {
@@ -61,7 +61,7 @@ bool single_may_gain(int64_t n, int64_t nnz, int blocks, bool cluster, single_me
 
 bool single_plan_can_hold(int64_t n, int64_t nnz)
 {
-    return n > 0 && n <= MOST_ROWS && nnz <= MOST_ENTRIES;
+    return n > 0 && n <= MAX_ROWS && nnz <= MAX_ENTRIES;
 }
 
 bool single_may_be_resident(const single_limits *limits, int64_t n, int64_t bytes, single_method method)
@@ -85,7 +85,7 @@ int single_cluster_blocks(const single_limits *limits, int64_t n, int64_t nnz, s
 
 int single_grid_blocks(const single_limits *limits, int64_t n)
 {
-    const int64_t busy = (n + LEAST_ROWS - 1) / LEAST_ROWS;
+    const int64_t busy = (n + MIN_ROWS - 1) / MIN_ROWS;
 
     return busy < limits->blocks ? (int)busy : limits->blocks;
 }
@@ -126,8 +126,8 @@ static void divide_rows(const single_plan *p, const single_shape *shape, single_
     }
 }
 
-/* As many threads for a row as it has entries on the average, as long as there are threads for all rows. Of tiles half a wave has
-   the rows of a block row, and looks at as many headers at a time: more than that many do not share them. */
+/* As many threads for a row as it has entries on the average, as long as there are threads for all rows. Of tiles half
+   a wave has the rows of a block row, and looks at as many headers at a time: more than that many do not share them. */
 static int choose_lanes(const single_plan *p)
 {
     const int most = p->run > 1 ? SINGLE_TILE : 32;
@@ -272,7 +272,7 @@ tess_status single_plan_make(tess_context *ctx, int64_t n, const int64_t *row_pt
                      .n = (int32_t)n,
                      .nnz = (int32_t)row_ptr[n],
                      .column_capacity = single_columns_before(&all, run)};
-    single_cut cut[SINGLE_MOST_BLOCKS + 1];
+    single_cut cut[SINGLE_MAX_BLOCKS + 1];
     bool settled = false;
     tess_status status = TESS_SUCCESS;
 
@@ -319,8 +319,8 @@ static void place_rows(const single_plan *p, const single_contents *what, single
 single_layout single_shared_layout(const single_plan *p, const single_contents *what)
 {
     const int64_t real = (int64_t)sizeof(double), columns = p->most_columns, rows = p->most_rows;
-    const int64_t slots = 2 * SINGLE_MOST_CLUSTER * SINGLE_SLOT;
-    const int64_t sums = p->cluster ? slots : 2 * (int64_t)SINGLE_MOST_CLUSTER; /* a pair of each wave */
+    const int64_t slots = 2 * SINGLE_MAX_CLUSTER * SINGLE_SLOT;
+    const int64_t sums = p->cluster ? slots : 2 * (int64_t)SINGLE_MAX_CLUSTER; /* a pair of each wave */
     single_layout l = {.bytes = 0};
 
     l.copies = single_take(&l.bytes, method_vectors[what->method].copies * columns, real);

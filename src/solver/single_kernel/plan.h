@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who owns what while one kernel runs a whole solve. Each block owns a stretch of rows, balanced by entries, and keeps a copy
- * of the multiplied vector at every column that its rows have: the columns of its own rows and those of others' (its halo).
- * Blocks exchange products, not multiplied vectors: each applies the same update to its copies, so that copies have the same
- * bits everywhere, and the exchange needs no barrier beside that of the sums. README.md has the picture.
+ * Who owns what while one kernel runs a whole solve. Each block owns a stretch of rows, balanced by entries, and keeps
+ * a copy of the multiplied vector at every column that its rows have: the columns of its own rows and those of others'
+ * (its halo). Blocks exchange products, not multiplied vectors: each applies the same update to its copies, so that
+ * copies have the same bits everywhere, and the exchange needs no barrier beside that of the sums. README.md has the
+ * picture.
  */
 #ifndef TESS_SOLVER_SINGLE_KERNEL_PLAN_H
 #define TESS_SOLVER_SINGLE_KERNEL_PLAN_H
@@ -21,18 +22,18 @@
 extern "C" {
 #endif
 
-/* Threads of a block; blocks of a grid and of a cluster at most; sums that travel with an arrival, those and a wish; the same in letters
-   of a grid, two in each, and how many copies of them it posts. */
+/* Threads of a block; blocks of a grid and of a cluster at most; sums that travel with an arrival, those and a
+   cancellation; the same in messages of a grid, two in each, and how many copies of them it posts. */
 enum {
     SINGLE_THREADS = 512,
-    SINGLE_MOST_BLOCKS = 160,
-    SINGLE_MOST_CLUSTER = 16,
-    SINGLE_MOST_SUMS = 5,
-    SINGLE_SLOT = SINGLE_MOST_SUMS + 1,
-    SINGLE_MOST_PAIRS = (SINGLE_MOST_SUMS + 1) / 2,
-    SINGLE_LETTERS = SINGLE_MOST_PAIRS + 1,
+    SINGLE_MAX_BLOCKS = 160,
+    SINGLE_MAX_CLUSTER = 16,
+    SINGLE_MAX_SUMS = 5,
+    SINGLE_SLOT = SINGLE_MAX_SUMS + 1,
+    SINGLE_MAX_PAIRS = (SINGLE_MAX_SUMS + 1) / 2,
+    SINGLE_MESSAGES = SINGLE_MAX_PAIRS + 1,
     SINGLE_COPIES = 8,
-    SINGLE_MOST_HEARERS = SINGLE_MOST_BLOCKS / 32 /* waves of a block that hear of one pair from all blocks */
+    SINGLE_MAX_READERS = SINGLE_MAX_BLOCKS / 32 /* waves of a block that read one pair from all blocks */
 };
 
 typedef enum single_method {
@@ -57,8 +58,8 @@ enum { SINGLE_TILE = NARROWING_SEGMENT };
 typedef struct single_shape {
     int blocks;
     bool cluster;
-    /* Of tiles in layout resident, a place for each block row and one more: how many tiles are before it, and where its record begins
-       (tiles_view.start), where the plan is made. NULL: rows stand in CSR order, each by itself. */
+    /* Of tiles in layout resident, a place for each block row and one more: how many tiles are before it, and where its
+       record begins (tiles_view.start), where the plan is made. NULL: rows stand in CSR order, each by itself. */
     const int64_t *tiles;
     const uint32_t *start;
     int64_t ntiles;
@@ -86,12 +87,12 @@ typedef struct single_plan {
 /* The order and number of entries that a plan can be made for. */
 bool single_plan_can_hold(int64_t n, int64_t nnz);
 
-/* Whether shared memory has room for vectors and so many bytes of entries, but for the copies of vectors at others' columns: without
-   that, no plan needs to be made to see that not all is resident. */
+/* Whether shared memory has space for vectors and so many bytes of entries, but for the copies of vectors at others'
+   columns: without that, no plan needs to be made to see that not all is resident. */
 bool single_may_be_resident(const single_limits *limits, int64_t n, int64_t bytes, single_method method);
 
-/* Whether a plan of that many blocks is expected to be faster than the engine graph: the bounds of `gains` in plan.c, in rows and
-   entries of a block on average. */
+/* Whether a plan of that many blocks is expected to be faster than the engine graph: the bounds of `gains` in plan.c,
+   in rows and entries of a block on average. */
 bool single_may_gain(int64_t n, int64_t nnz, int blocks, bool cluster, single_method method);
 
 /*
@@ -103,8 +104,9 @@ int single_cluster_blocks(const single_limits *limits, int64_t n, int64_t nnz, s
 int single_grid_blocks(const single_limits *limits, int64_t n);
 
 /*
- * A plan of that shape, of host arrays in CSR order. plan->blocks is 0 where a block would have more columns than a place
- * can say. Backends make the same of a matrix (`single_plan` of tess_backend), to the bit. One of tiles serves rows in CSR order too.
+ * A plan of that shape, of host arrays in CSR order. plan->blocks is 0 where a block would have more columns than a
+ * place can say. Backends make the same of a matrix (`single_plan` of tess_backend), to the bit. One of tiles serves
+ * rows in CSR order too.
  */
 tess_status single_plan_make(tess_context *ctx, int64_t n, const int64_t *row_ptr, const int32_t *col_ind,
                              const single_shape *shape, single_plan *plan);
@@ -144,8 +146,8 @@ TESS_HD int64_t single_columns_before(const single_cut *cut, int run)
     return cut->row + (run > 1 ? (int64_t)run * cut->tiles : (int64_t)cut->entry);
 }
 
-/* What follows from the cuts of all blocks and the end of the last: maxima and lanes. False: a block has more columns than a place
-   can say. */
+/* What follows from the cuts of all blocks and the end of the last: maxima and lanes. False: a block has more columns
+   than a place can say. */
 bool single_plan_settle(single_plan *plan, const single_cut *cut);
 
 /* The place of an array of `count` elements after *bytes, which it is added to: a multiple of 16. */
@@ -166,11 +168,12 @@ typedef struct single_layout {
 /* Vectors that exchanges write by turns: one or two at a time, each twice. */
 int single_windows(single_method method);
 
-/* Rows of a block in CSR order that are far longer than others are summed by all of its waves: of those longer than this share of its
-   entries there are fewer than so many. */
+/* Rows of a block in CSR order that are far longer than others are summed by all of its waves: of those longer than
+   this share of its entries there are fewer than so many. */
 enum { SINGLE_LONG_ROWS = 16 };
 
-/* A segment of the columns of a block: what it has seen, how its tiles are used, and how often they were used so in this launch. */
+/* A segment of the columns of a block: what it has seen, how its tiles are used, and how often they were used so in
+ * this launch. */
 typedef struct single_segment {
     narrowing_segment seen;
     uint8_t use;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plan of a single kernel, made on the GPU: a thread block for each block of the plan marks its columns as bits in shared
- * memory, and the place of a column is the number of bits before it. The same arrays as those of single_plan_make.
+ * The plan of a single kernel, made on the GPU: a thread block for each block of the plan marks its columns as bits in
+ * shared memory, and the place of a column is the number of bits before it. The same arrays as those of
+ * single_plan_make.
  */
 #include "base/offsets.h"
 #include "device/gpu/scan_block.cuh"
@@ -9,7 +10,7 @@
 #include "solver/single_kernel/plan.h"
 
 enum { PLAN_BLOCK = 1024, WORD_COLUMNS = 32 };
-static_assert((int)SINGLE_MOST_BLOCKS <= (int)GPU_BLOCK, "a thread for each block");
+static_assert((int)SINGLE_MAX_BLOCKS <= (int)GPU_BLOCK, "a thread for each block");
 
 struct plan_task {
     csr_view view;
@@ -44,8 +45,8 @@ __device__ static inline int64_t weight_before(const plan_task &t, int64_t u)
                          t.shape.tiles ? t.shape.tiles[u] : 0);
 }
 
-/* With which run of rows block b begins, or the last one ends. All threads of a wave take part: each looks at one run of an
-   interval. */
+/* With which run of rows block b begins, or the last one ends. All threads of a wave take part: each looks at one run
+   of an interval. */
 __device__ static inline int64_t find_first_run(const plan_task &t, int b)
 {
     const int64_t runs = single_runs(t.plan.n, t.plan.run), share = weight_before(t, runs) * b / t.plan.blocks;
@@ -208,16 +209,16 @@ cleanup:
     return status;
 }
 
-/* Room for what place_kernel leaves to join_columns_kernel: the cuts, then columns. */
-static tess_status find_room(tess_context *ctx, plan_task *t)
+/* Space for what place_kernel leaves to join_columns_kernel: the cuts, then columns. */
+static tess_status find_workspace(tess_context *ctx, plan_task *t)
 {
     const single_cut end = {t->plan.n, t->plan.nnz, (int32_t)t->shape.ntiles, 0, 0};
     const int64_t cuts = (int64_t)(t->plan.blocks + 1) * (int64_t)sizeof *t->cut;
     const int64_t columns = single_columns_before(&end, t->plan.run) * (int64_t)sizeof *t->column;
-    double *room = NULL;
-    tess_status status = gpu_parts(ctx, (cuts + columns) / (int64_t)sizeof *room + 1, &room);
+    double *workspace = NULL;
+    tess_status status = gpu_parts(ctx, (cuts + columns) / (int64_t)sizeof *workspace + 1, &workspace);
 
-    t->cut = (single_cut *)(void *)room;
+    t->cut = (single_cut *)(void *)workspace;
     t->column = (int32_t *)(void *)(t->cut + t->plan.blocks + 1);
     return status;
 }
@@ -228,7 +229,7 @@ extern "C" tess_status gpu_single_plan(const tess_matrix *assembled, const singl
     gpu_scope scope(ctx);
     GPU(Stream_t) stream = gpu_stream_of(ctx);
     const int blocks = shape->blocks;
-    single_cut cut[SINGLE_MOST_BLOCKS + 1];
+    single_cut cut[SINGLE_MAX_BLOCKS + 1];
     plan_task t = {};
     size_t shared;
     bool settled = false;
@@ -247,7 +248,7 @@ extern "C" tess_status gpu_single_plan(const tess_matrix *assembled, const singl
     /* Where that is too much, vectors are too: 256 blocks have place for n of them in 48 bytes each at least. */
     if ((int64_t)shared > gpu_state_of(ctx)->shared_bytes_per_block - GPU_STATIC_SHARED) { return TESS_SUCCESS; }
     TESS_TRY(allocate_plan(ctx, &t.plan));
-    TESS_TRY(find_room(ctx, &t));
+    TESS_TRY(find_workspace(ctx, &t));
     TESS_TRY(gpu_allow_shared(ctx, (const void *)place_kernel));
     place_kernel<<<(unsigned)blocks, PLAN_BLOCK, shared, stream>>>(t);
     TESS_TRY(gpu_check_launch(ctx, "columns of the blocks of a single kernel"));

@@ -61,7 +61,8 @@ __device__ static inline void hold_entries(const single_args &a, int first, csr_
     }
 }
 
-/* Lists the rows of this block with more than `longest` entries, and returns how many. The caller has a barrier before it reads the list. */
+/* Lists the rows of this block with more than `longest` entries, and returns how many. The caller has a barrier before
+ * it reads the list. */
 __device__ static inline int list_long_rows(const int32_t *row_ptr, int count, int longest, int32_t *list)
 {
     __shared__ int longs;
@@ -172,7 +173,8 @@ __device__ static inline void multiply_long_rows(const csr_rows<STORED> &a, cons
     }
 }
 
-/* done(i, (A x)_i) for each row, by one thread, which is the same for a row in every product. x: at the block's columns. */
+/* done(i, (A x)_i) for each row, by one thread, which is the same for a row in every product. x: at the block's
+ * columns. */
 template <typename STORED, typename DONE>
 __device__ static inline void multiply_rows(const csr_rows<STORED> &a, const double *x, DONE done)
 {

@@ -7,16 +7,16 @@
 #include "format/tiles/tiles.h"
 #include "solver/solver.h"
 
-/* Bytes of entries that the heaviest block may read from device memory in each product without being asked to: from the second-level
-   cache, by itself, in about a microsecond. */
-enum { MOST_STREAMED = 128 << 10 };
+/* Bytes of entries that the heaviest block may read from device memory in each product without being asked to: from the
+   second-level cache, by itself, in about a microsecond. */
+enum { MAX_STREAMED = 128 << 10 };
 
-/* A double as it travels in a grid: numbers beside its halves (dense/trsv_letters.cuh). */
+/* A double as it travels in a grid: numbers beside its halves (dense/trsv_messages.cuh). */
 enum { LETTER_WORDS = 2 };
 
 static int64_t slot_words(const single_plan *p)
 {
-    return LETTER_WORDS * 2 * SINGLE_COPIES * SINGLE_LETTERS * (int64_t)p->blocks;
+    return LETTER_WORDS * 2 * SINGLE_COPIES * SINGLE_MESSAGES * (int64_t)p->blocks;
 }
 
 /* Of a grid: its flags, slots and vectors under way. */
@@ -117,7 +117,7 @@ static bool fits(const tess_solver *s, const single_limits *limits, const single
 static bool may_stream(const tess_solver *s, const single_limits *limits, bool asked, const single_plan *plan)
 {
     const int64_t entry = (int64_t)(tess_precision_bytes(solver_matrix(s)->precision) + sizeof(uint16_t));
-    const bool little = !single_kernel_reads_tiles(solver_matrix(s)) && plan->most_entries * entry <= MOST_STREAMED;
+    const bool little = !single_kernel_reads_tiles(solver_matrix(s)) && plan->most_entries * entry <= MAX_STREAMED;
 
     return (little || (asked && !plan->cluster)) && fits(s, limits, plan, false);
 }
@@ -138,7 +138,8 @@ single_shape single_kernel_shape(const tess_matrix *m)
     return shape;
 }
 
-/* A cluster where it holds all, else a grid that does, else either with entries streamed; plan->blocks is 0 where none will do. */
+/* A cluster where it holds all, else a grid that does, else either with entries streamed; plan->blocks is 0 where none
+ * will do. */
 static tess_status find_plan(const tess_solver *s, const single_limits *limits, bool asked, single_plan *plan)
 {
     const tess_matrix *m = s->original;
@@ -233,7 +234,7 @@ static tess_status make_single(tess_solver *s, const single_limits *limits, sing
     k->plan = *plan;
     memset(plan, 0, sizeof *plan);
     k->shared_bytes = limits->shared_bytes;
-    k->nanoseconds = TESS_PATIENCE_NANOSECONDS;
+    k->nanoseconds = TESS_WAIT_TIMEOUT_NANOSECONDS;
     k->method = method_for(s);
     status = allocate_exchange(s->ctx, k);
 cleanup:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One launch that runs a whole cycle of CG or BiCGSTAB. It takes the place of the loop: what begins a cycle and what
- * judges it afterwards (solver/guard.c) is that of every engine, and so are the scalar steps.
+ * judges it afterwards (solver/guard.c) is that of every engine, and so are the scalar updates.
  */
 #ifndef TESS_SOLVER_SINGLE_KERNEL_H
 #define TESS_SOLVER_SINGLE_KERNEL_H
@@ -31,7 +31,8 @@ tess_status gpu_single_plan(const tess_matrix *assembled, const single_shape *sh
 /* Iterations of the one-reduction recurrence between two replacements of r by b - A x and of s by A p. */
 enum { SINGLE_REPLACE_EVERY = 50 };
 
-/* Of a grid: arrivals are numbered on from launch to launch, LAST being the last launch's last; FAILED is not 0 once a wait was too long. */
+/* Of a grid: arrivals are numbered on from launch to launch, LAST being the last launch's last; FAILED is not 0 once a
+ * wait was too long. */
 enum { SINGLE_FLAG_LAST, SINGLE_FLAG_FAILED, SINGLE_FLAGS };
 
 /* What is set up once for all solves. Arrays are on the device, those of the plan too. */
@@ -41,26 +42,30 @@ typedef struct single_kernel {
     int64_t shared_bytes; /* of a block: what the device has */
     int64_t nanoseconds;  /* a block that waits longer than this for another gives up, and the solve fails */
     uint64_t *flags;      /* a grid's: SINGLE_FLAG_...; in one array with: */
-    uint64_t *slots;      /* letters of sums: 2 * SINGLE_COPIES * SINGLE_LETTERS * blocks */
-    uint64_t *exchange;   /* letters of vectors: single_windows * n */
+    uint64_t *slots;      /* messages of sums: 2 * SINGLE_COPIES * SINGLE_MESSAGES * blocks */
+    uint64_t *exchange;   /* messages of vectors: single_windows * n */
 } single_kernel;
 
 /*
- * Sets up s->krylov.single where the solve can run in one kernel. `asked`: by name, so that an error (UNSUPPORTED) says what is in
- * the way, and entries that do not fit into shared memory are read from device memory, however many; otherwise they are where they are few, and
- * else s->krylov.single stays NULL, as it does where something is in the way.
+ * Sets up s->krylov.single where the solve can run in one kernel. `asked`: by name, so that an error (UNSUPPORTED) says
+ * what is in the way, and entries that do not fit into shared memory are read from device memory, however many;
+ * otherwise they are where they are few, and else s->krylov.single stays NULL, as it does where something is in the
+ * way.
  */
 tess_status single_kernel_setup(struct tess_solver *s, bool asked);
 void single_kernel_destroy(tess_context *ctx, single_kernel *single);
-/* Whether one is likely to be set up for the matrix as it is, before any plan is made: by size, or where it is asked for by name. */
+/* Whether one is likely to be set up for the matrix as it is, before any plan is made: by size, or where it is asked
+ * for by name. */
 tess_status single_kernel_expects(const struct tess_solver *s, bool asked, bool *expects);
-/* Whether a kernel reads it as tiles; how it is divided, but for the number of blocks; what shared memory has to hold for it. */
+/* Whether a kernel reads it as tiles; how it is divided, but for the number of blocks; what shared memory has to hold
+ * for it. */
 bool single_kernel_reads_tiles(const tess_matrix *m);
 single_shape single_kernel_shape(const tess_matrix *m);
 single_contents single_kernel_contents(single_method method, const tess_matrix *m, bool narrowed, bool resident);
 /* How the method goes on from one iteration to the next. */
 tess_recurrence single_kernel_recurrence(single_method method);
-/* Bytes from `flags` on: all that blocks of a grid tell each other by. All zero before the first launch, and again after one that failed. */
+/* Bytes from `flags` on: all that blocks of a grid tell each other by. All zero before the first launch, and again
+ * after one that failed. */
 int64_t single_kernel_exchange_bytes(const single_kernel *single);
 /* Of its arrays on the device. */
 int64_t single_kernel_bytes(const single_kernel *single);

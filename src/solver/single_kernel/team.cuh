@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the blocks of a single kernel work together: exchange of vectors, and a barrier that carries sums. Both take turns between two
- * places: a block that writes one has seen all others arrive after they read it last.
+ * How the blocks of a single kernel work together: exchange of vectors, and a barrier that carries sums. Both take
+ * turns between two places: a block that writes one has seen all others arrive after they read it last.
  */
 #ifndef TESS_SOLVER_SINGLE_KERNEL_TEAM_CUH
 #define TESS_SOLVER_SINGLE_KERNEL_TEAM_CUH
 
-#include "dense/trsv_letters.cuh"
+#include "dense/trsv_messages.cuh"
 #include "device/gpu/reduce.cuh"
 #include "device/gpu/wave_sums.cuh"
 #include "solver/single_kernel/args.cuh"
 
 /* Iterations between two looks at the mailbox, which is far away. */
-enum { SINGLE_MAIL_EVERY = 64 };
+enum { SINGLE_MAILBOX_EVERY = 64 };
 
-/* Copies of the loop's state, and waves that take a step with the sums: each has its own. */
+/* Copies of the loop's state, and waves that make a scalar update with the sums: each has its own. */
 enum { SINGLE_STATES = 2 };
 
 /* Waves of a block; lanes of the first waves that share sum k of N, which are k * LANES and those after it. */
@@ -25,17 +25,18 @@ struct sum_lanes {
     static constexpr int PARTS = N <= 2 ? N : N <= 4 ? 4 : 8, LANES = GPU_WAVE / PARTS;
 };
 
-static_assert((int)SINGLE_WAVES == (int)SINGLE_MOST_CLUSTER, "tables of sums have one width");
-static_assert(SINGLE_MOST_SUMS <= 8, "lanes for each sum");
+static_assert((int)SINGLE_WAVES == (int)SINGLE_MAX_CLUSTER, "tables of sums have one width");
+static_assert(SINGLE_MAX_SUMS <= 8, "lanes for each sum");
 
-static_assert(SINGLE_MOST_PAIRS * SINGLE_MOST_HEARERS < SINGLE_WAVES, "a wave is left for the wish");
+static_assert(SINGLE_MAX_PAIRS * SINGLE_MAX_READERS < SINGLE_WAVES, "a wave is left for the cancellation");
 
 /*
- * Two sums as blocks of a grid tell them each other: in each word the lowest bits of the sum give way to those of the arrival's number.
- * Places take turns by the parity of that number, over all launches, and no pair is left out by more than two arrivals in a row: what a
- * place held before is of two or four arrivals earlier, or nothing yet, so that three bits tell it apart. A sum has 49 bits, more than its own rounding leaves.
+ * Two sums as blocks of a grid tell them each other: in each word the lowest bits of the sum give way to those of the
+ * arrival's number. Places take turns by the parity of that number, over all launches, and no pair is left out by more
+ * than two arrivals in a row: what a place held before is of two or four arrivals earlier, or nothing yet, so that
+ * three bits tell it apart. A sum has 49 bits, more than its own rounding leaves.
  */
-struct sum_letter {
+struct sum_message {
     static constexpr uint64_t NUMBER = 7;
     uint64_t word[2];
 
@@ -50,11 +51,11 @@ struct sum_letter {
     }
 };
 
-__device__ static inline void post_sums(sum_letter *to, double first, double second, unsigned arrival)
+__device__ static inline void post_sums(sum_message *to, double first, double second, unsigned arrival)
 {
-    const uint64_t number = arrival & sum_letter::NUMBER;
-    const uint64_t word[2] = {((uint64_t)__double_as_longlong(first) & ~sum_letter::NUMBER) | number,
-                              ((uint64_t)__double_as_longlong(second) & ~sum_letter::NUMBER) | number};
+    const uint64_t number = arrival & sum_message::NUMBER;
+    const uint64_t word[2] = {((uint64_t)__double_as_longlong(first) & ~sum_message::NUMBER) | number,
+                              ((uint64_t)__double_as_longlong(second) & ~sum_message::NUMBER) | number};
 
     gpu_post(to->word, word);
 }
@@ -99,28 +100,29 @@ __device__ static inline double block_totals(const double (&value)[N], int waves
     return wave < waves ? sum_table<N>(table) : 0.0;
 }
 
-/* What a block takes with the sums: a step; and another that needs nothing of it, where it ends an iteration, at the same time. */
-struct single_steps {
-    tess_step step, beside;
+/* What a block makes with the sums: a scalar update; and another that needs nothing of it, where it ends an iteration,
+ * at the same time. */
+struct single_updates {
+    tess_scalar_update scalar, beside;
     bool ends;
 
     /* Waves whose first threads take them. */
     __device__ int takers() const
     {
-        return beside == TESS_STEP_NONE ? 1 : SINGLE_STATES;
+        return beside == TESS_SCALAR_NONE ? 1 : SINGLE_STATES;
     }
 };
 
-__device__ static inline single_steps one_step(tess_step step)
+__device__ static inline single_updates one_update(tess_scalar_update scalar)
 {
-    return {step, TESS_STEP_NONE, false};
+    return {scalar, TESS_SCALAR_NONE, false};
 }
 
 /* Of a block, in shared memory. */
-struct single_news {
-    int64_t begun; /* iterations before this launch */
-    int failed;    /* a wait was too long */
-    int wish;      /* block 0: the host wishes to cancel */
+struct single_block_status {
+    int64_t begun;   /* iterations before this launch */
+    int failed;      /* a wait was too long */
+    int cancel_seen; /* block 0: the host asks to cancel */
 };
 
 /* What all teams have. `shared` is the block's dynamic shared memory, `state` its own copies of the loop's. */
@@ -128,7 +130,7 @@ struct single_team {
     const single_args &a;
     char *shared;
     tess_loop_state *state;
-    single_news *news;
+    single_block_status *block_status;
     int turn;
 
     __device__ double *sums() const
@@ -136,9 +138,9 @@ struct single_team {
         return (double *)(shared + a.at.sums);
     }
 
-    /* By one thread: takes step number k with the sums of all blocks. */
+    /* By one thread: makes update number k with the sums of all blocks. */
     template <int N>
-    __device__ __forceinline__ void finish(int k, tess_step step, const double (&dots)[N], bool wished)
+    __device__ __forceinline__ void finish(int k, tess_scalar_update scalar, const double (&dots)[N], bool cancelled)
     {
         tess_loop_state now = state[k];
 
@@ -146,39 +148,39 @@ struct single_team {
         for (int i = 0; i < N; i++) {
             now.dots[i] = dots[i];
         }
-        if (wished) { now.cancel = 1; }
-        run_step(step, &now);
-        if (news->failed) { step_stop(&now, TESS_LOOP_STOPPED, TESS_REASON_BREAKDOWN); }
+        if (cancelled) { now.cancel = 1; }
+        run_scalar_update(scalar, &now);
+        if (block_status->failed) { loop_stop(&now, TESS_LOOP_STOPPED, TESS_REASON_BREAKDOWN); }
         state[k] = now;
-        if (blockIdx.x == 0 && a.watched && now.iteration % SINGLE_MAIL_EVERY == 0) { exchange_mail(state + k); }
+        if (blockIdx.x == 0 && a.watched && now.iteration % SINGLE_MAILBOX_EVERY == 0) { exchange_mailbox(state + k); }
     }
 
-    /* By the first thread of a wave, of which the first two take steps. */
+    /* By the first thread of a wave, of which the first two make updates. */
     template <int N>
-    __device__ void take(int wave, const single_steps &steps, const double (&dots)[N], bool wished)
+    __device__ void take(int wave, const single_updates &updates, const double (&dots)[N], bool cancelled)
     {
         if (wave == 0) {
-            finish(0, steps.step, dots, wished);
-        } else if (steps.ends) {
-            finish(1, steps.beside, dots, wished);
+            finish(0, updates.scalar, dots, cancelled);
+        } else if (updates.ends) {
+            finish(1, updates.beside, dots, cancelled);
         }
     }
 
-    /* A state that ends no iterations stays at its first and has no mail. */
-    __device__ void exchange_mail(const tess_loop_state *now)
+    /* A state that ends no iterations stays at its first and writes no mailbox. */
+    __device__ void exchange_mailbox(const tess_loop_state *now)
     {
         volatile loop_mailbox *mailbox = a.mailbox;
 
-        if (now->iteration == news->begun) { return; }
+        if (now->iteration == block_status->begun) { return; }
         mailbox->residual_norm = now->scale * now->residual_norm;
         mailbox->iteration = now->iteration;
-        if (mailbox->cancel) { news->wish = 1; }
+        if (mailbox->cancel) { block_status->cancel_seen = 1; }
     }
 
-    /* After a sync, in all threads: RUNNING where it is so for each step. */
-    __device__ int phase_after(const single_steps &steps) const
+    /* After a sync, in all threads: RUNNING where it is so for each update. */
+    __device__ int phase_after(const single_updates &updates) const
     {
-        return steps.beside == TESS_STEP_NONE ? state[0].phase : state[0].phase | state[1].phase;
+        return updates.beside == TESS_SCALAR_NONE ? state[0].phase : state[0].phase | state[1].phase;
     }
 
     /* Both states in one. */
@@ -186,7 +188,7 @@ struct single_team {
     {
         tess_loop_state end = state[0];
 
-        if (state[1].iteration == news->begun) { return end; }
+        if (state[1].iteration == block_status->begun) { return end; }
         end = state[1];
         end.alpha = state[0].alpha;
         end.beta = state[0].beta;
@@ -201,11 +203,11 @@ struct single_team {
 };
 
 /*
- * Blocks all over the device, by letters (dense/trsv_letters.cuh) in device memory, numbered by arrivals: who finds the number has
- * the value, so that neither fences nor flags stand between those who write and those who read.
+ * Blocks all over the device, by messages (dense/trsv_messages.cuh) in device memory, numbered by arrivals: who finds
+ * the number has the value, so that neither fences nor flags stand between those who write and those who read.
  */
 struct grid_team : single_team {
-    using peeked = letter<double>;
+    using peeked = message<double>;
 
     /* Columns of a thread whose elements are on their way while sums are added up; and at once after them. */
     static constexpr int AHEAD = 2, TOGETHER = 1;
@@ -224,27 +226,27 @@ struct grid_team : single_team {
         return column;
     }
 
-    __device__ letter<double> *place(int turn_of, int vector, int32_t i) const
+    __device__ message<double> *place(int turn_of, int vector, int32_t i) const
     {
-        return (letter<double> *)a.exchange + ((int64_t)(2 * vector + turn_of) * a.plan.n + i);
+        return (message<double> *)a.exchange + ((int64_t)(2 * vector + turn_of) * a.plan.n + i);
     }
 
     /* Element `row` of the block's own, for the others to fetch after the next sync. */
     __device__ void publish(int vector, int32_t first, int row, double value)
     {
-        post_letter(place(turn, vector, first + row), value, arrival + 1);
+        post_message(place(turn, vector, first + row), value, arrival + 1);
     }
 
     /* Looks until what it sees is current; what comes after too long a wait means nothing. */
-    template <typename LETTER, typename CURRENT>
-    __device__ void await(const LETTER *from, LETTER *seen, CURRENT current)
+    template <typename MESSAGE, typename CURRENT>
+    __device__ void await(const MESSAGE *from, MESSAGE *seen, CURRENT current)
     {
         const uint64_t *failure = a.flags + SINGLE_FLAG_FAILED;
         gpu_wait wait;
 
         while (!current(*seen)) {
             if (!wait.goes_on(a.nanoseconds, failure)) {
-                news->failed = 1;
+                block_status->failed = 1;
                 gpu_publish(a.flags + SINGLE_FLAG_FAILED, 1);
                 break;
             }
@@ -253,61 +255,62 @@ struct grid_team : single_team {
     }
 
     /* Of the last sync: looks without waiting; the same element, once it is there. */
-    __device__ letter<double> peek(int vector, int32_t from) const
+    __device__ message<double> peek(int vector, int32_t from) const
     {
-        letter<double> seen;
+        message<double> seen;
 
         gpu_peek(place(turn ^ 1, vector, from)->word, seen.word);
         return seen;
     }
 
-    __device__ double open(const letter<double> *from, letter<double> seen)
+    __device__ double open(const message<double> *from, message<double> seen)
     {
         const unsigned number = arrival;
 
-        await(from, &seen, [number](const letter<double> &now) { return is_current(now, number); });
-        return open_letter(seen);
+        await(from, &seen, [number](const message<double> &now) { return is_current(now, number); });
+        return open_message(seen);
     }
 
-    __device__ double fetch(int vector, int32_t from, const letter<double> &peeked)
+    __device__ double fetch(int vector, int32_t from, const message<double> &peeked)
     {
         return open(place(turn ^ 1, vector, from), peeked);
     }
 
     /* Pair k of block b. Of several copies, so that not all look at one place. */
-    __device__ sum_letter *slot(int turn_of, int copy, int k, int b) const
+    __device__ sum_message *slot(int turn_of, int copy, int k, int b) const
     {
-        return (sum_letter *)a.slots + (((turn_of * SINGLE_COPIES + copy) * SINGLE_LETTERS + k) * a.plan.blocks + b);
+        return (sum_message *)a.slots + (((turn_of * SINGLE_COPIES + copy) * SINGLE_MESSAGES + k) * a.plan.blocks + b);
     }
 
-    /* The wish of block 0: not each launch has one, so that it needs all of the number. */
-    __device__ letter<double> *wish_slot(int turn_of, int copy) const
+    /* The cancellation that block 0 saw: not each launch has one, so that it needs all of the number. */
+    __device__ message<double> *cancel_slot(int turn_of, int copy) const
     {
-        return (letter<double> *)slot(turn_of, copy, SINGLE_MOST_PAIRS, 0);
+        return (message<double> *)slot(turn_of, copy, SINGLE_MAX_PAIRS, 0);
     }
 
     /* Pair k of block b, as the last sync posted it. */
-    __device__ sum_letter collect(int k, int b)
+    __device__ sum_message collect(int k, int b)
     {
-        const sum_letter *from = slot(turn ^ 1, (int)blockIdx.x % SINGLE_COPIES, k, b);
+        const sum_message *from = slot(turn ^ 1, (int)blockIdx.x % SINGLE_COPIES, k, b);
         const unsigned number = arrival;
-        sum_letter seen;
+        sum_message seen;
 
         gpu_peek(from->word, seen.word);
-        await(from, &seen, [number](const sum_letter &now) { return now.is_current(number); });
+        await(from, &seen, [number](const sum_message &now) { return now.is_current(number); });
         return seen;
     }
 
-    __device__ double hear_wish()
+    __device__ double read_cancel()
     {
-        const letter<double> *from = wish_slot(turn ^ 1, (int)blockIdx.x % SINGLE_COPIES);
-        letter<double> seen;
+        const message<double> *from = cancel_slot(turn ^ 1, (int)blockIdx.x % SINGLE_COPIES);
+        message<double> seen;
 
         gpu_peek(from->word, seen.word);
         return open(from, seen);
     }
 
-    /* Posts sum k of the block, which lanes of the first wave have from k * LANES on, and block 0 its wish. By the first wave. */
+    /* Posts sum k of the block, which lanes of the first wave have from k * LANES on, and block 0 its cancellation. By
+     * the first wave. */
     template <int N>
     __device__ void post(double total, int lane)
     {
@@ -323,53 +326,53 @@ struct grid_team : single_team {
             }
         }
         if (a.watched && blockIdx.x == 0 && lane < SINGLE_COPIES) {
-            post_letter(wish_slot(turn, lane), (double)news->wish, arrival);
+            post_message(cancel_slot(turn, lane), (double)block_status->cancel_seen, arrival);
         }
     }
 
-    /* All threads, with their shares of N sums; steps are taken in every block alike. `ahead` is called once the others have
-       been heard of, and what it peeks at is on its way meanwhile. Returns the phase. */
+    /* All threads, with their shares of N sums; updates are made in every block alike. `ahead` is called once the
+     * others have been read, and what it peeks at is on its way meanwhile. Returns the phase. */
     template <int N, typename AHEAD>
-    __device__ __forceinline__ int sync(double (&value)[N], const single_steps &steps, AHEAD ahead)
+    __device__ __forceinline__ int sync(double (&value)[N], const single_updates &updates, AHEAD ahead)
     {
         constexpr int PAIRS = (N + 1) / 2;
         const int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
-        const int waves = (a.plan.blocks + GPU_WAVE - 1) / GPU_WAVE; /* that hear of a pair */
+        const int waves = (a.plan.blocks + GPU_WAVE - 1) / GPU_WAVE; /* that read a pair */
         const int pair = wave / waves, b = wave % waves * GPU_WAVE + lane;
         const double total = block_totals(value, 1);
-        double *table = sums(); /* two of every wave; the last hears of the wish alone */
+        double *table = sums(); /* two of every wave; the last reads the cancellation alone */
         double part[2] = {0.0, 0.0};
 
         arrival += 1;
         if (wave == 0) { post<N>(total, lane); }
         turn ^= 1;
         if (pair < PAIRS && b < a.plan.blocks) {
-            const sum_letter seen = collect(pair, b);
+            const sum_message seen = collect(pair, b);
 
             part[0] = seen.sum(0);
             part[1] = seen.sum(1);
         }
-        if (a.watched && threadIdx.x == SINGLE_THREADS - 1) { part[1] = hear_wish(); }
+        if (a.watched && threadIdx.x == SINGLE_THREADS - 1) { part[1] = read_cancel(); }
         ahead();
         const double sum = wave_sums<GPU_WAVE / 2>(part, lane);
 
         if (lane % (GPU_WAVE / 2) == 0) { table[wave * 2 + lane / (GPU_WAVE / 2)] = sum; }
         __syncthreads();
-        if (wave < steps.takers() && lane == 0) {
+        if (wave < updates.takers() && lane == 0) {
             double dots[N];
 
 #pragma unroll
             for (int i = 0; i < N; i++) {
                 dots[i] = 0.0;
 #pragma unroll
-                for (int w = 0; w < SINGLE_MOST_HEARERS; w++) {
+                for (int w = 0; w < SINGLE_MAX_READERS; w++) {
                     if (w < waves) { dots[i] += table[(i / 2 * waves + w) * 2 + i % 2]; }
                 }
             }
-            take(wave, steps, dots, a.watched && table[SINGLE_WAVES * 2 - 1] != 0.0);
+            take(wave, updates, dots, a.watched && table[SINGLE_WAVES * 2 - 1] != 0.0);
         }
         __syncthreads();
-        return phase_after(steps);
+        return phase_after(updates);
     }
 
     /* All blocks have arrived as often, but where a wait was too long: then the host has numbers begin anew. */
@@ -389,7 +392,7 @@ struct cluster_team : single_team {
 
     __device__ void begin()
     {
-        for (int i = (int)threadIdx.x; i < 2 * SINGLE_SLOT * SINGLE_MOST_CLUSTER; i += SINGLE_THREADS) {
+        for (int i = (int)threadIdx.x; i < 2 * SINGLE_SLOT * SINGLE_MAX_CLUSTER; i += SINGLE_THREADS) {
             sums()[i] = 0.0; /* of blocks that are not */
         }
         barrier(); /* no block writes to another's memory before it runs */
@@ -435,19 +438,19 @@ struct cluster_team : single_team {
         return seen.value;
     }
 
-    /* Row k of the present turn's table: sum k of each block; k = SINGLE_MOST_SUMS: its wish. */
+    /* Row k of the present turn's table: sum k of each block; k = SINGLE_MAX_SUMS: its cancellation. */
     __device__ double *slot(int k) const
     {
-        return sums() + (turn * SINGLE_SLOT + k) * SINGLE_MOST_CLUSTER;
+        return sums() + (turn * SINGLE_SLOT + k) * SINGLE_MAX_CLUSTER;
     }
 
     template <int N, typename AHEAD>
-    __device__ __forceinline__ int sync(double (&value)[N], const single_steps &steps, AHEAD ahead)
+    __device__ __forceinline__ int sync(double (&value)[N], const single_updates &updates, AHEAD ahead)
     {
         constexpr int LANES = sum_lanes<N>::LANES;
         const int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
         const bool together = a.plan.blocks > 1;
-        double total = block_totals(value, steps.takers());
+        double total = block_totals(value, updates.takers());
 
         if (together) {
             if (wave == 0) {
@@ -457,7 +460,7 @@ struct cluster_team : single_team {
                     }
                 }
                 if (a.watched && blockIdx.x == 0 && lane < a.plan.blocks) {
-                    gpu_cluster_store(slot(SINGLE_MOST_SUMS), (unsigned)lane, (double)news->wish);
+                    gpu_cluster_store(slot(SINGLE_MAX_SUMS), (unsigned)lane, (double)block_status->cancel_seen);
                 }
             }
             gpu_cluster_barrier();
@@ -466,24 +469,24 @@ struct cluster_team : single_team {
 
         turn ^= 1;
         ahead();
-        if (wave < steps.takers()) {
+        if (wave < updates.takers()) {
             double dots[N];
-            bool wished = false;
+            bool cancelled = false;
 
             if (together) {
                 total = sum_table<N>(heard);
-                wished = heard[SINGLE_MOST_SUMS * SINGLE_MOST_CLUSTER] != 0.0;
-            } else if (a.watched && wave == (steps.ends ? 1 : 0)) { /* the one that the wish comes to */
-                wished = news->wish != 0;
+                cancelled = heard[SINGLE_MAX_SUMS * SINGLE_MAX_CLUSTER] != 0.0;
+            } else if (a.watched && wave == (updates.ends ? 1 : 0)) { /* the one that the cancellation comes to */
+                cancelled = block_status->cancel_seen != 0;
             }
 #pragma unroll
             for (int k = 0; k < N; k++) {
                 dots[k] = GPU_SHUFFLE(total, k * LANES, GPU_WAVE);
             }
-            if (lane == 0) { take(wave, steps, dots, wished); }
+            if (lane == 0) { take(wave, updates, dots, cancelled); }
         }
         __syncthreads();
-        return phase_after(steps);
+        return phase_after(updates);
     }
 
     __device__ void end()

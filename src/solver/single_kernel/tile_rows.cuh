@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A block's rows in tiles, layout resident: whole block rows. Half a wave has one, or several share one, each of which takes every so
- * manieth tile. Where the multiplied vector may be narrowed, each block looks at the segments of its copy: they have the same bits
- * everywhere, and so all blocks find the same of each.
+ * A block's rows in tiles, layout resident: whole block rows. Half a wave has one, or several share one, each of which
+ * takes every so manieth tile. Where the multiplied vector may be narrowed, each block looks at the segments of its
+ * copy: they have the same bits everywhere, and so all blocks find the same of each.
  */
 #ifndef TESS_SOLVER_SINGLE_KERNEL_TILE_ROWS_CUH
 #define TESS_SOLVER_SINGLE_KERNEL_TILE_ROWS_CUH
@@ -28,14 +28,14 @@ struct tile_rows {
 
     __device__ static inline tile_rows bring(const single_args &a, char *shared);
 
-    __device__ inline int strips() const
+    __device__ inline int block_rows() const
     {
         return (int)single_runs(count, SINGLE_TILE);
     }
 
-    __device__ inline const char *record_of(int strip) const
+    __device__ inline const char *record_of(int block_row) const
     {
-        return record + (int64_t)start[strip] * TILES_UNIT;
+        return record + (int64_t)start[block_row] * TILES_UNIT;
     }
 
     /* The header with the place of its segment. */
@@ -99,7 +99,7 @@ __device__ static inline void each_header(const ROWS &rows, EACH each)
 {
     const int lane = (int)threadIdx.x % SINGLE_TILE;
 
-    for (int s = (int)threadIdx.x / SINGLE_TILE; s < rows.strips(); s += SINGLE_THREADS / SINGLE_TILE) {
+    for (int s = (int)threadIdx.x / SINGLE_TILE; s < rows.block_rows(); s += SINGLE_THREADS / SINGLE_TILE) {
         const char *record = rows.record_of(s);
         const resident_header *headers = resident_headers(record);
 
@@ -111,7 +111,8 @@ __device__ static inline void each_header(const ROWS &rows, EACH each)
 
 /* ---- into shared memory ---- */
 
-/* Records, where each begins, and what segments have seen before this launch. The caller has a barrier before headers are used. */
+/* Records, where each begins, and what segments have seen before this launch. The caller has a barrier before headers
+ * are used. */
 template <bool MAY_NARROW>
 __device__ inline tile_rows<MAY_NARROW> tile_rows<MAY_NARROW>::bring(const single_args &a, char *shared)
 {
@@ -132,7 +133,7 @@ __device__ inline tile_rows<MAY_NARROW> tile_rows<MAY_NARROW>::bring(const singl
     rows.segment = (single_segment *)(shared + a.at.segments);
     rows.resident = a.resident;
     rows.keeps = MAY_NARROW && a.resident && a.narrowing.for_good;
-    for (int s = (int)threadIdx.x; s <= rows.strips(); s += SINGLE_THREADS) {
+    for (int s = (int)threadIdx.x; s <= rows.block_rows(); s += SINGLE_THREADS) {
         start[s] = from[s] - from[0];
     }
     if constexpr (MAY_NARROW) {
@@ -141,7 +142,7 @@ __device__ inline tile_rows<MAY_NARROW> tile_rows<MAY_NARROW>::bring(const singl
             rows.segment[l] = {a.narrowing.segment[rows.column[l * SINGLE_TILE] / SINGLE_TILE], NARROWING_NONE, {}};
         }
     }
-    if (a.resident) { copy_in((uint4 *)(shared + a.at.values), units, (int)(from[rows.strips()] - from[0])); }
+    if (a.resident) { copy_in((uint4 *)(shared + a.at.values), units, (int)(from[rows.block_rows()] - from[0])); }
     __syncthreads();
     if (!a.resident) {
         if (!a.plan.cluster) { rows.column = (const int32_t *)(shared + a.at.columns); } /* a grid fetches from there */
@@ -175,12 +176,12 @@ __device__ static inline void multiply_rows(const tile_rows<MAY_NARROW> &a, cons
 {
     const tiles_lanes<SINGLE_TILE> at;
     const tile_x<MAY_NARROW> columns = {a, x};
-    const int half = (int)threadIdx.x / SINGLE_TILE, part = half % a.lanes, strips = a.strips();
+    const int half = (int)threadIdx.x / SINGLE_TILE, part = half % a.lanes, block_rows = a.block_rows();
 
-    for (int first = 0; first < strips; first += SINGLE_THREADS / SINGLE_TILE / a.lanes) {
-        const int strip = first + half / a.lanes, row = strip * SINGLE_TILE + at.lane;
-        const bool has = strip < strips;
-        double sum = sum_resident_row(at, has, a.record_of(has ? strip : 0), columns, part, a.lanes);
+    for (int first = 0; first < block_rows; first += SINGLE_THREADS / SINGLE_TILE / a.lanes) {
+        const int block_row = first + half / a.lanes, row = block_row * SINGLE_TILE + at.lane;
+        const bool has = block_row < block_rows;
+        double sum = sum_resident_row(at, has, a.record_of(has ? block_row : 0), columns, part, a.lanes);
 
         if (a.lanes > 1) { sum += GPU_SHUFFLE_XOR(sum, SINGLE_TILE); }
         if (a.lanes > 2) { sum = add_parts(a.parts, a.lanes / 2, sum); }
@@ -190,8 +191,8 @@ __device__ static inline void multiply_rows(const tile_rows<MAY_NARROW> &a, cons
 
 /* ---- narrowing ---- */
 
-/* Looks at the segments of x, which product 0 or 1 of an iteration multiplies next: as narrowing_device.cu does. Each thread reads
-   what it has written of x itself. All threads; the caller has a barrier before the product. */
+/* Looks at the segments of x, which product 0 or 1 of an iteration multiplies next: as narrowing_device.cu does. Each
+   thread reads what it has written of x itself. All threads; the caller has a barrier before the product. */
 __device__ static inline void mark_segments(const tile_rows<true> &a, const narrowing_pass &pass, const double *x,
                                             int columns, int product)
 {
@@ -210,8 +211,8 @@ __device__ static inline void mark_segments(const tile_rows<true> &a, const narr
     }
 }
 
-/* What the block's own segments have seen goes home, the first of which is `own`; the products of its tiles are counted. All threads,
-   after a barrier. */
+/* What the block's own segments have seen is written back, the first of which is `own`; the products of its tiles are
+   counted. All threads, after a barrier. */
 __device__ static inline void save_segments(const tile_rows<true> &a, const narrowing_pass &pass, int first_row,
                                             int own)
 {
@@ -219,7 +220,7 @@ __device__ static inline void save_segments(const tile_rows<true> &a, const narr
     uint64_t counts[NARROWING_COUNTS] = {};
 
     if (threadIdx.x < NARROWING_COUNTS) { sums[threadIdx.x] = 0; }
-    for (int s = (int)threadIdx.x; s < a.strips(); s += SINGLE_THREADS) {
+    for (int s = (int)threadIdx.x; s < a.block_rows(); s += SINGLE_THREADS) {
         pass.segment[first_row / SINGLE_TILE + s] = a.segment[own / SINGLE_TILE + s].seen;
     }
     each_header(a, [&](const resident_header *header) {

@@ -23,7 +23,7 @@ static sweep_way way_of_assigned(const tess_sweep *w, const tess_assignment_summ
         way.reads_fp32 = way.reads_fp32 || way.precision != TESS_PRECISION_FP64;
     }
     /* Algorithm 2, line 4: the diagonal multiplies x in FP64. */
-    way.reads_fp64 = way.reads_fp64 || !way.reads_fp32 || w->request.kind == TESS_UPDATE_STEP;
+    way.reads_fp64 = way.reads_fp64 || !way.reads_fp32 || w->request.kind == TESS_UPDATE_TIME_STEP;
     return way;
 }
 
@@ -117,8 +117,8 @@ typedef struct sweep_pass {
     sweep_way way;
 } sweep_pass;
 
-/* One iteration: product, update and both copies of the new vector in one pass (Algorithm 1, lines 3 to 5). With `all` it is
-   written in both precisions, else in those that the way reads. */
+/* One iteration: product, update and both copies of the new vector in one pass (Algorithm 1, lines 3 to 5). With `all`
+   it is written in both precisions, else in those that the way reads. */
 static tess_status iterate(const sweep_pass *pass, bool all, tess_loop_state *measure)
 {
     tess_sweep *w = pass->w;
@@ -136,7 +136,7 @@ static tess_status iterate(const sweep_pass *pass, bool all, tess_loop_state *me
         args.update =
             (tess_update){.kind = w->request.kind, .rhs = w->rhs, .scale = w->scale, .omega = w->request.omega};
     }
-    if (measure) { args.reduction = (tess_reduction){.ndots = 1, .step = TESS_STEP_NONE, .state = measure}; }
+    if (measure) { args.reduction = (tess_reduction){.ndots = 1, .scalar = TESS_SCALAR_NONE, .state = measure}; }
     w->has = args.y != NULL;
     w->has_low = args.y_shadow != NULL;
     w->now = to;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Set-up of sweeps: what the steps ask of the storage, the order of rows, the diagonal. */
+/* Set-up of sweeps: what the schedule asks of the storage, the order of rows, the diagonal. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,8 @@
 
 /* ---- what the request amounts to ---- */
 
-/* Whether products with rows and columns in the order of their precisions are there: iterations update x in place of y. */
+/* Whether products with rows and columns in the order of their precisions are there: iterations update x in place of y.
+ */
 bool sweep_takes_parts(tess_format format)
 {
     return tess_in_set(tess_format_can(format)->row_orders, TESS_ROW_ORDER_SYMMETRIC);
@@ -22,29 +23,29 @@ static bool is_base(tess_format format)
     return tess_in_set(can->as_base, TESS_GRANULARITY_ROW) && !can->sorts_rows;
 }
 
-tess_format sweep_choose_format(const tess_storage_options *storage, const tess_step_list *steps)
+tess_format sweep_choose_format(const tess_storage_options *storage, const tess_precision_schedule *schedule)
 {
-    bool pure = false, mixed = steps->count == 0 && storage->policy.policy != TESS_POLICY_NONE;
+    bool pure = false, mixed = schedule->count == 0 && storage->policy.policy != TESS_POLICY_NONE;
 
-    for (int i = 0; i < steps->count; i++) {
-        mixed = mixed || steps->entry[i].what == TESS_MIXED;
-        pure = pure || steps->entry[i].what != TESS_MIXED;
+    for (int i = 0; i < schedule->count; i++) {
+        mixed = mixed || schedule->entry[i].what == TESS_MIXED;
+        pure = pure || schedule->entry[i].what != TESS_MIXED;
     }
     if (!mixed) { return TESS_FORMAT_CSR; }
     return tess_format_in_role(pure ? TESS_ROLE_COPIES : TESS_ROLE_PARTS);
 }
 
-static void default_steps(tess_sweep_request *r)
+static void default_schedule(tess_sweep_request *r)
 {
     static const int three[] = {TESS_PRECISION_FP32, TESS_MIXED, TESS_PRECISION_FP64};
 
-    if (r->steps.count != 0) { return; }
+    if (r->schedule.count != 0) { return; }
     if (tess_format_can(r->storage.format)->copies_levels) {
         for (int i = 0; i < 3; i++) {
-            steps_append(&r->steps, three[i], 0);
+            schedule_append(&r->schedule, three[i], 0);
         }
     } else {
-        steps_append(&r->steps, sweep_takes_parts(r->storage.format) ? TESS_MIXED : (int)r->storage.precision, 0);
+        schedule_append(&r->schedule, sweep_takes_parts(r->storage.format) ? TESS_MIXED : (int)r->storage.precision, 0);
     }
 }
 
@@ -59,25 +60,26 @@ static tess_status add_level(tess_context *ctx, tess_policy_options *policy, int
     while (at < policy->nlevels && tess_precision_unit_roundoff(policy->level[at].precision) < roundoff) {
         at++;
     }
-    if (tess_precision_bytes((tess_precision)what) == 1) { policy->choose_fp8 = 0; } /* a step has chosen */
+    if (tess_precision_bytes((tess_precision)what) == 1) { policy->choose_fp8 = 0; } /* the schedule has chosen */
     if (at < policy->nlevels && (int)policy->level[at].precision == what) { return TESS_SUCCESS; }
-    if (policy->nlevels == TESS_MOST_LEVELS) {
+    if (policy->nlevels == TESS_MAX_LEVELS) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "name fewer precisions in steps and levels",
-                         "the steps and levels need more than %d precisions", (int)TESS_MOST_LEVELS);
+                         "the steps and levels need more than %d precisions", (int)TESS_MAX_LEVELS);
     }
     for (int l = policy->nlevels; l > at; l--) {
         policy->level[l] = policy->level[l - 1];
     }
-    policy->level[at] = (tess_level){(tess_precision)what, what != TESS_PRECISION_FP64 && what != TESS_PRECISION_FP32};
+    policy->level[at] =
+        (tess_precision_level){(tess_precision)what, what != TESS_PRECISION_FP64 && what != TESS_PRECISION_FP32};
     policy->nlevels += 1;
     return TESS_SUCCESS;
 }
 
-/* The levels of the policy where a step is mixed, and those of the other steps. */
+/* The levels of the policy where an entry of the schedule is mixed, and those of its other entries. */
 static tess_status choose_levels(tess_context *ctx, tess_sweep_request *r)
 {
     tess_policy_options *policy = &r->storage.policy;
-    bool mixed = steps_have(&r->steps, TESS_MIXED);
+    bool mixed = schedule_has(&r->schedule, TESS_MIXED);
     tess_status status = TESS_SUCCESS;
 
     if (!mixed) {
@@ -89,8 +91,8 @@ static tess_status choose_levels(tess_context *ctx, tess_sweep_request *r)
     }
     if (mixed) { tess_policy_default_levels(policy); }
     if (!tess_format_can(r->storage.format)->copies_levels) { return TESS_SUCCESS; }
-    for (int i = 0; i < r->steps.count; i++) {
-        TESS_TRY(add_level(ctx, policy, r->steps.entry[i].what));
+    for (int i = 0; i < r->schedule.count; i++) {
+        TESS_TRY(add_level(ctx, policy, r->schedule.entry[i].what));
     }
 cleanup:
     return status;
@@ -105,11 +107,11 @@ static tess_status check_format(tess_context *ctx, const tess_sweep_request *r)
         return tess_fail(ctx, TESS_UNSUPPORTED, "csr, or a format whose rows and columns may be permuted alike",
                          "iterations by steps in format %s", tess_format_name(format));
     }
-    for (int i = 0; i < r->steps.count && parts; i++) {
-        if (r->steps.entry[i].what != TESS_MIXED) {
+    for (int i = 0; i < r->schedule.count && parts; i++) {
+        if (r->schedule.entry[i].what != TESS_MIXED) {
             return tess_fail(ctx, TESS_UNSUPPORTED, "choose a format with copies in every precision",
                              "a step in %s of a matrix in format %s; format %s takes it",
-                             tess_step_what_name(r->steps.entry[i].what), tess_format_name(format),
+                             tess_schedule_entry_name(r->schedule.entry[i].what), tess_format_name(format),
                              tess_format_name(copies));
         }
     }
@@ -121,8 +123,8 @@ tess_status sweep_resolve(tess_context *ctx, tess_sweep_request *r)
     tess_storage_options *o = &r->storage;
     tess_status status = TESS_SUCCESS;
 
-    default_steps(r);
-    TESS_TRY(steps_check(ctx, &r->steps));
+    default_schedule(r);
+    TESS_TRY(schedule_check(ctx, &r->schedule));
     if (r->kind == TESS_UPDATE_NONE) { return tess_storage_require_fp64_arithmetic(ctx, o, "x := A x"); }
     TESS_TRY(check_format(ctx, r));
     if (is_base(o->format)) {
@@ -180,8 +182,8 @@ cleanup:
 
 static bool reads_low(const tess_sweep *w)
 {
-    for (int i = 0; i < w->request.steps.count; i++) {
-        if (sweep_way_of(w, w->request.steps.entry[i].what).reads_fp32) { return true; }
+    for (int i = 0; i < w->request.schedule.count; i++) {
+        if (sweep_way_of(w, w->request.schedule.entry[i].what).reads_fp32) { return true; }
     }
     return false;
 }

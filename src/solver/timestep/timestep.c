@@ -10,8 +10,9 @@
 
 /* The mean range that section IV takes for these matrices. */
 static const double default_factor = 2.0;
-/* x of a norm outside 2^-60 .. 2^60 is scaled by a power of two on its way in and out, so that its copy in FP32 has room. */
-enum { UNSCALED_EXPONENT = 60, MOST_EXPONENT = 1000 };
+/* x of a norm outside 2^-60 .. 2^60 is scaled by a power of two on its way in and out, so that its copy in FP32 has
+ * space. */
+enum { UNSCALED_EXPONENT = 60, MAX_EXPONENT = 1000 };
 
 struct tess_timestep {
     tess_sweep *sweep;
@@ -62,13 +63,13 @@ static tess_status check_matrix(const tess_matrix *a)
     return TESS_SUCCESS;
 }
 
-/* Format auto without steps and policy is left to the conversion: plain products take any format. */
+/* Format auto without schedule and policy is left to the conversion: plain products take any format. */
 static tess_format format_of(const tess_timestep_options *o)
 {
-    const bool open = o->steps.count == 0 && o->storage.policy.policy == TESS_POLICY_NONE;
+    const bool open = o->schedule.count == 0 && o->storage.policy.policy == TESS_POLICY_NONE;
 
     if (o->storage.format != TESS_FORMAT_AUTO || open) { return o->storage.format; }
-    return sweep_choose_format(&o->storage, &o->steps);
+    return sweep_choose_format(&o->storage, &o->schedule);
 }
 
 static tess_sweep_request request_of(const tess_timestep_options *o)
@@ -76,14 +77,14 @@ static tess_sweep_request request_of(const tess_timestep_options *o)
     const tess_format format = format_of(o);
     const bool parts = sweep_takes_parts(format);
     tess_sweep_request request = {.storage = o->storage,
-                                  .steps = o->steps,
-                                  .kind = parts || o->steps.count > 0 ? TESS_UPDATE_STEP : TESS_UPDATE_NONE,
+                                  .schedule = o->schedule,
+                                  .kind = parts || o->schedule.count > 0 ? TESS_UPDATE_TIME_STEP : TESS_UPDATE_NONE,
                                   .factor = default_factor,
                                   .launches_apart = o->engine == TESS_ENGINE_PLAIN};
 
     request.storage.format = format;
 
-    if (parts && request.steps.count == 0) { steps_append(&request.steps, TESS_MIXED, 0); }
+    if (parts && request.schedule.count == 0) { schedule_append(&request.schedule, TESS_MIXED, 0); }
     return request;
 }
 
@@ -139,14 +140,14 @@ static void describe(const tess_timestep *ts, tess_timestep_result *r)
     const tess_assignment_summary *summary = NULL;
 
     tess_timestep_result_init(r);
-    r->steps = w->request.steps;
+    r->schedule = w->request.schedule;
     r->finite = 1;
     r->setup_seconds = ts->setup_seconds;
     r->format = matrix->format;
     r->matrix_bytes = tess_matrix_bytes(matrix);
-    for (int i = 0; i < r->steps.count; i++) {
-        r->steps.entry[i].iterations = 0;
-        r->bytes_per_step[i] = sweep_iteration_bytes(w, r->steps.entry[i].what);
+    for (int i = 0; i < r->schedule.count; i++) {
+        r->schedule.entry[i].iterations = 0;
+        r->bytes_per_step[i] = sweep_iteration_bytes(w, r->schedule.entry[i].what);
     }
     if (w->request.kind == TESS_UPDATE_NONE) {
         r->nonzeros_per_precision[matrix->precision] = matrix->nnz;
@@ -169,7 +170,7 @@ static tess_status load(timestep_run *run, tess_vector *x)
     TESS_TRY(tess_vector_norm2(x, TESS_ARITHMETIC_FP64, &norm));
     if (isfinite(norm) && norm > 0.0) { (void)frexp(norm, &exponent); }
     if (exponent < -UNSCALED_EXPONENT || exponent > UNSCALED_EXPONENT) {
-        exponent = exponent > MOST_EXPONENT ? MOST_EXPONENT : exponent < -MOST_EXPONENT ? -MOST_EXPONENT : exponent;
+        exponent = exponent > MAX_EXPONENT ? MAX_EXPONENT : exponent < -MAX_EXPONENT ? -MAX_EXPONENT : exponent;
         run->unit = ldexp(1.0, exponent);
         TESS_TRY(tess_vector_scale(ldexp(1.0, -exponent), x, TESS_ARITHMETIC_FP64));
     }
@@ -214,10 +215,10 @@ static tess_status run_entry(timestep_run *run, int i, int64_t count)
         int64_t piece = run->every > 0 ? run->every - r->count % run->every : count;
 
         if (piece > count) { piece = count; }
-        TESS_TRY(sweep_run(run->ts->sweep, r->steps.entry[i].what, piece));
+        TESS_TRY(sweep_run(run->ts->sweep, r->schedule.entry[i].what, piece));
         count -= piece;
         r->count += piece;
-        r->steps.entry[i].iterations += piece;
+        r->schedule.entry[i].iterations += piece;
         if (run->every > 0 && r->count % run->every == 0) { TESS_TRY(show(run)); }
     }
 cleanup:
@@ -229,7 +230,7 @@ static tess_status run_steps(timestep_run *run, tess_vector *x, int64_t count)
     tess_timestep *ts = run->ts;
     tess_context *ctx = ts->sweep->ctx;
     tess_timestep_result *result = run->result;
-    int64_t counts[TESS_MOST_STEPS] = {0};
+    int64_t counts[TESS_MAX_SCHEDULE] = {0};
     double start = tess_wall_seconds();
     tess_status status = TESS_SUCCESS;
 
@@ -240,9 +241,9 @@ static tess_status run_steps(timestep_run *run, tess_vector *x, int64_t count)
     }
     TESS_TRY(sweep_renew(ts->sweep));
     describe(ts, result);
-    steps_share(&ts->sweep->request.steps, count, counts);
+    schedule_share(&ts->sweep->request.schedule, count, counts);
     TESS_TRY(load(run, x));
-    for (int i = 0; i < result->steps.count && !run->stopped; i++) {
+    for (int i = 0; i < result->schedule.count && !run->stopped; i++) {
         TESS_TRY(run_entry(run, i, counts[i]));
     }
     TESS_TRY(store(run, x));

@@ -7,7 +7,7 @@ done
 expect 0 info gallery:laplace2d:30:31 --format tiles --layout resident --policy lossless --json info.json
 json info.json '[j["storage"][k] for k in ("format", "policy", "granularity", "layout", "kernel")] == ["tiles", "lossless", "block", "resident", "default"]'
 expect 0 info gallery:laplace2d:30:31 --format tiles --json info.json
-json info.json 'j["storage"]["layout"] == "tcki"'
+json info.json 'j["storage"]["layout"] == "grouped"'
 expect 0 solve spd.mtx --solver cg --format tiles --layout resident --policy lossless --rtol 1e-10 --json resident.json
 json resident.json 'j["converged"] and j["format"] == "tiles" and j["options"]["layout"] == "resident"'
 expect 0 solve spd.mtx --solver bicgstab --format auto --layout resident --policy lossless --rtol 1e-10 --json resident.json
@@ -24,5 +24,5 @@ err_has 'kernel paper is for layout tcki'
 expect 2 spmv spd.mtx --format tiles --layout resident --block 16x32
 err_has 'layout resident takes blocks of 16x16'
 expect 2 spmv spd.mtx --format tcki --layout resident
-err_has 'tcki is tiles, layout tcki'
+err_has 'tcki is tiles, layout grouped'
 expect 2 spmv spd.mtx --format tiles --layout residents

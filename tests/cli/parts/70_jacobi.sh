@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Jacobi's steps from the command line: lists, fixed runs, the paper's preset, refusals.
+# Jacobi's schedules from the command line: lists, fixed runs, the paper's preset, refusals.
 expect 0 solve gallery:laplace2d:12 --solver jacobi --rtol 1e-8 --json solve.json
 json solve.json 'j["solver"] == "jacobi" and j["converged"] and j["format"] == "csr" and j["policy"] == "none"'
 json solve.json '[s["what"] for s in j["steps"]] == ["fp64"] and j["steps"][0]["iterations"] == j["iterations"]'

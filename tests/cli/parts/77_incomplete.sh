@@ -5,7 +5,7 @@ problem=gallery:laplace2d:40
 for solver in cg bicgstab gmres gmres-ir gmres-fd; do
     for precond in ilu0 ic0; do
         expect 0 solve $problem --solver $solver --precond $precond --rtol 1e-10 --json solve.json
-        out_has '^factors +79 levels below the diagonal, 79 above'
+        out_has '^factors +79 level sets below the diagonal, 79 above'
         json solve.json 'j["converged"] and j["precond"] == "'$precond'" and j["precond_shift"] == 0'
         json solve.json 'j["triangle_levels"] == [79, 79] and j["iterations"] < 60'
     done
@@ -32,10 +32,10 @@ done
 expect 0 solve $problem --precond ilu0 --triangular blocks --leaf 200 --rtol 1e-10 --json solve.json
 json solve.json 'j["options"]["leaf"] == 200 and sum(j["triangle_levels"]) > 158'
 expect 0 solve $problem --precond ilu0 --triangular merged --rtol 1e-10 --json solve.json
-out_has '^factors +79 levels below the diagonal, 79 above, in [0-9]+ and [0-9]+ steps$'
+out_has '^factors +79 level sets below the diagonal, 79 above, in [0-9]+ and [0-9]+ groups$'
 json solve.json 'j["triangle_levels"] == [79, 79] and max(j["triangle_steps"]) < 40'
 expect 0 solve $problem --precond ilu0 --triangular levels --json solve.json
-out_has '^factors +79 levels below the diagonal, 79 above$'
+out_has '^factors +79 level sets below the diagonal, 79 above$'
 json solve.json 'j["triangle_steps"] == [79, 79]'
 for options in '--precond-policy mean-3std:100' '--precond-policy fixed-range --precond-levels fp64,fp32,fp16' \
     '--precond-policy lossless' '--precond-policy lossless:1e-3' '--precond-format auto' \

@@ -109,7 +109,7 @@ static tess_status coo_spmv(const tess_matrix *a, const tess_spmv_args *args)
         }
         spmv_finish_single(args, i, sum, dots);
     }
-    if (reduction->ndots > 0) { host_finish_reduction(dots, 1, reduction->ndots, reduction->step, reduction->state); }
+    if (reduction->ndots > 0) { host_finish_reduction(dots, 1, reduction->ndots, reduction->scalar, reduction->state); }
 cleanup:
     return status;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How blocks of a triangular solve tell each other parts of the solution. Every 8-byte word carries 32 bits of a value and
- * the number of the call, and words are written and read whole: a reader that finds this call's number has the value, so
- * neither fences nor flags nor a clearing pass are needed, and one trip through memory carries both.
+ * How blocks of a triangular solve tell each other parts of the solution. Every 8-byte word carries 32 bits of a value
+ * and the number of the call, and words are written and read whole: a reader that finds this call's number has the
+ * value, so neither fences nor flags nor a clearing pass are needed, and one trip through memory carries both.
  */
-#ifndef TESS_DENSE_TRSV_LETTERS_CUH
-#define TESS_DENSE_TRSV_LETTERS_CUH
+#ifndef TESS_DENSE_TRSV_MESSAGES_CUH
+#define TESS_DENSE_TRSV_MESSAGES_CUH
 
 #include "device/gpu/wait.cuh"
 
-/* What precedes the letters in their room. All zero before the first call; the last block of a call renews it. */
+/* What precedes the messages in their workspace. All zero before the first call; the last block of a call renews it. */
 struct solve_head {
     unsigned ticket; /* blocks that have begun */
     unsigned done;   /* blocks that have ended */
@@ -25,18 +25,19 @@ struct solve_turn {
 };
 
 /* All threads of a block begin with it: those that it will wait for have begun. */
-__device__ static inline void take_turn(solve_head *head, const gpu_patience &patience, solve_turn *turn)
+__device__ static inline void take_turn(solve_head *head, const gpu_timeout &timeout, solve_turn *turn)
 {
     if (threadIdx.x == 0) {
         turn->step = atomicAdd(&head->ticket, 1U);
         turn->call = *static_cast<volatile unsigned *>(&head->calls) + 1U;
-        turn->idle = has_failed(patience);
+        turn->idle = has_failed(timeout);
     }
     __syncthreads();
 }
 
-/* And end with it: the last block readies the room for the next call; once in 2^32 calls all numbers are forgotten. */
-__device__ static inline void end_turn(solve_head *head, void *letters, int64_t letter_bytes, unsigned call)
+/* And end with it: the last block readies the workspace for the next call; once in 2^32 calls all numbers are
+ * forgotten. */
+__device__ static inline void end_turn(solve_head *head, void *messages, int64_t message_bytes, unsigned call)
 {
     __shared__ bool last;
 
@@ -44,8 +45,8 @@ __device__ static inline void end_turn(solve_head *head, void *letters, int64_t 
     __syncthreads();
     if (!last) { return; }
     if (call == UINT32_MAX) {
-        for (int64_t i = threadIdx.x; i < letter_bytes / 8; i += GPU_BLOCK) {
-            static_cast<uint64_t *>(letters)[i] = 0;
+        for (int64_t i = threadIdx.x; i < message_bytes / 8; i += GPU_BLOCK) {
+            static_cast<uint64_t *>(messages)[i] = 0;
         }
     }
     if (threadIdx.x == 0) {
@@ -57,25 +58,25 @@ __device__ static inline void end_turn(solve_head *head, void *letters, int64_t 
 
 /* A value of the solution under way. */
 template <typename T>
-struct letter {
+struct message {
     static constexpr int WORDS = static_cast<int>(sizeof(T) / 4);
     uint64_t word[WORDS];
 };
 
 template <typename T>
-__device__ static inline bool is_current(const letter<T> &from, unsigned call)
+__device__ static inline bool is_current(const message<T> &from, unsigned call)
 {
     bool current = true;
 
 #pragma unroll
-    for (int w = 0; w < letter<T>::WORDS; w++) {
+    for (int w = 0; w < message<T>::WORDS; w++) {
         current = current && static_cast<unsigned>(from.word[w]) == call;
     }
     return current;
 }
 
 template <typename T>
-__device__ static inline T open_letter(const letter<T> &from)
+__device__ static inline T open_message(const message<T> &from)
 {
     T value;
 
@@ -90,9 +91,9 @@ __device__ static inline T open_letter(const letter<T> &from)
 }
 
 template <typename T>
-__device__ static inline void post_letter(letter<T> *to, T value, unsigned call)
+__device__ static inline void post_message(message<T> *to, T value, unsigned call)
 {
-    uint64_t word[letter<T>::WORDS];
+    uint64_t word[message<T>::WORDS];
 
     if constexpr (sizeof(T) == 8) {
         uint64_t bits;
@@ -107,9 +108,9 @@ __device__ static inline void post_letter(letter<T> *to, T value, unsigned call)
     gpu_post(to->word, word);
 }
 
-/* Looks at N letters, `stride` apart, without waiting. */
+/* Looks at N messages, `stride` apart, without waiting. */
 template <typename T, int N>
-__device__ static inline void peek_letters(const letter<T> *from, int stride, letter<T> (&to)[N])
+__device__ static inline void peek_messages(const message<T> *from, int stride, message<T> (&to)[N])
 {
 #pragma unroll
     for (int i = 0; i < N; i++) {
@@ -117,12 +118,12 @@ __device__ static inline void peek_letters(const letter<T> *from, int stride, le
     }
 }
 
-/* Waits until all N letters are of this call; `seen` holds what an earlier look found. With a pause between looks (in
-   nanoseconds, 0: none), so that those who can wait leave the memory to those who cannot. After a wait that is too long the values
-   mean nothing. */
+/* Waits until all N messages are of this call; `seen` holds what an earlier look found. With a pause between looks (in
+   nanoseconds, 0: none), so that those who can wait leave the memory to those who cannot. After a wait that is too long
+   the values mean nothing. */
 template <typename T, int N>
-__device__ static inline void await_letters(const letter<T> *from, int stride, unsigned call, unsigned pause,
-                                            const gpu_patience &patience, letter<T> (&seen)[N], T (&value)[N])
+__device__ static inline void await_messages(const message<T> *from, int stride, unsigned call, unsigned pause,
+                                             const gpu_timeout &timeout, message<T> (&seen)[N], T (&value)[N])
 {
     gpu_wait wait;
 
@@ -133,13 +134,13 @@ __device__ static inline void await_letters(const letter<T> *from, int stride, u
         for (int i = 0; i < N; i++) {
             all = all && is_current(seen[i], call);
         }
-        if (all || !goes_on(patience, &wait)) { break; }
+        if (all || !goes_on(timeout, &wait)) { break; }
         if (pause > 0) { GPU_PAUSE(pause); }
-        peek_letters(from, stride, seen);
+        peek_messages(from, stride, seen);
     }
 #pragma unroll
     for (int i = 0; i < N; i++) {
-        value[i] = open_letter(seen[i]);
+        value[i] = open_message(seen[i]);
     }
 }
 

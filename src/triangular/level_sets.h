@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Level sets of a triangle: which rows may be solved at the same time. */
-#ifndef TESS_TRIANGULAR_LEVELS_H
-#define TESS_TRIANGULAR_LEVELS_H
+#ifndef TESS_TRIANGULAR_LEVEL_SETS_H
+#define TESS_TRIANGULAR_LEVEL_SETS_H
 
 #include "matrix/matrix.h"
 #include "triangular/leaf.h"
@@ -25,21 +25,22 @@ typedef struct triangle_values {
 
 /* The order in which rows are solved. */
 typedef struct level_schedule {
-    int64_t n, levels;
-    int32_t *
-        order; /* n rows: level by level, or where no level of a CPU context is worth sharing as they depend on each other */
-    level_run *runs; /* of a GPU context: the levels */
+    int64_t n, level_sets;
+    int32_t *order;  /* n rows: level set by level set, or where no level set of a CPU context is worth sharing as they
+                        depend on each other */
+    level_run *runs; /* of a GPU context: the level sets */
     int64_t nruns;
 } level_schedule;
 
 /*
- * The level of a row is one more than the highest of those that it needs among rows first .. end - 1; others count as known.
- * O(n + nnz) time. Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., section 11.6.1. To be released, also on
- * failure.
+ * The level set of a row is one more than the highest of those that it needs among rows first .. end - 1; others count
+ * as known. O(n + nnz) time. Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., section 11.6.1. To be
+ * released, also on failure.
  */
-tess_status levels_find(tess_context *ctx, const triangle_pattern *p, int64_t first, int64_t end, level_schedule *out);
-/* Of all rows, and every level is a run, on any context. */
-tess_status levels_find_each(tess_context *ctx, const triangle_pattern *p, level_schedule *out);
-void levels_release(tess_context *ctx, level_schedule *s);
+tess_status level_sets_find(tess_context *ctx, const triangle_pattern *p, int64_t first, int64_t end,
+                            level_schedule *out);
+/* Of all rows, and every level set is a run, on any context. */
+tess_status level_sets_find_each(tess_context *ctx, const triangle_pattern *p, level_schedule *out);
+void level_sets_release(tess_context *ctx, level_schedule *s);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Iterations in steps of rising precision: what a variant did, against FP64, as text and JSON. */
+/* Iterations in rising precisions: what a variant did, against FP64, as text and JSON. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "harness_steps.h"
+#include "harness_schedule.h"
 
-void bench_steps_policies(double mean_range, double fixed_range, tess_policy_options *rows,
-                          tess_policy_options *entries)
+void bench_schedule_policies(double mean_range, double fixed_range, tess_policy_options *rows,
+                             tess_policy_options *entries)
 {
     tess_policy_options_init(rows);
     rows->policy = TESS_POLICY_MEAN_RANGE;
@@ -18,21 +18,21 @@ void bench_steps_policies(double mean_range, double fixed_range, tess_policy_opt
     entries->parameter = fixed_range;
 }
 
-bool bench_steps_storage(const bench_steps_variant *v, const tess_policy_options *rows,
-                         const tess_policy_options *entries, tess_storage_options *out)
+bool bench_schedule_storage(const bench_schedule_variant *v, const tess_policy_options *rows,
+                            const tess_policy_options *entries, tess_storage_options *out)
 {
     tess_storage_options_init(out);
-    if (!v->steps) { return true; }
+    if (!v->schedule) { return true; }
     out->format = v->entries ? TESS_FORMAT_SPLIT : TESS_FORMAT_COMPOSITE;
     out->policy = v->entries ? *entries : *rows;
-    return !v->levels || tess_levels_parse(v->levels, &out->policy) == TESS_SUCCESS;
+    return !v->levels || tess_precision_levels_parse(v->levels, &out->policy) == TESS_SUCCESS;
 }
 
-tess_status bench_steps_time(const bench_run *run, tess_status (*call)(void *user, double *seconds), void *user,
-                             double *median)
+tess_status bench_schedule_time(const bench_run *run, tess_status (*call)(void *user, double *seconds), void *user,
+                                double *median)
 {
-    double samples[BENCH_STEPS_REPEATS] = {0.0};
-    const int count = run->options->quick ? 1 : BENCH_STEPS_REPEATS;
+    double samples[BENCH_SCHEDULE_REPEATS] = {0.0};
+    const int count = run->options->quick ? 1 : BENCH_SCHEDULE_REPEATS;
     tess_status status = TESS_SUCCESS;
 
     for (int k = -1; k < count && status == TESS_SUCCESS; k++) { /* -1: warm-up */
@@ -42,26 +42,28 @@ tess_status bench_steps_time(const bench_run *run, tess_status (*call)(void *use
     return status;
 }
 
-void bench_steps_compare(bench_steps_result *r, const bench_steps_result *base, const bench_steps_result *fp64)
+void bench_schedule_compare(bench_schedule_result *r, const bench_schedule_result *base,
+                            const bench_schedule_result *fp64)
 {
     r->speedup = base->ran ? base->seconds / r->seconds : NAN;
     r->predicted = base->ran ? base->bytes / r->bytes : NAN;
     r->error_ratio = fp64->ran && fp64->error > 0.0 ? r->error / fp64->error : NAN;
 }
 
-const char *bench_steps_text(const tess_step_list *steps, char *buffer, size_t size)
+const char *bench_schedule_text(const tess_precision_schedule *schedule, char *buffer, size_t size)
 {
     size_t used = 0;
 
     buffer[0] = '\0';
-    for (int i = 0; i < steps->count && used < size; i++) {
+    for (int i = 0; i < schedule->count && used < size; i++) {
         used += (size_t)snprintf(buffer + used, size - used, "%s%s:%lld", i == 0 ? "" : ",",
-                                 tess_step_what_name(steps->entry[i].what), (long long)steps->entry[i].iterations);
+                                 tess_schedule_entry_name(schedule->entry[i].what),
+                                 (long long)schedule->entry[i].iterations);
     }
     return buffer;
 }
 
-void bench_steps_print_head(const char *error)
+void bench_schedule_print_head(const char *error)
 {
     printf("%-28s %-20s %10s %9s %9s %8s %6s %7s %7s %6s %10s %8s\n", "matrix", "variant", "seconds", "us per",
            "MB per", "GB/s", "share", "speed-", "by", "of its", error, "over");
@@ -74,8 +76,8 @@ static json_t *real_or_null(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-void bench_steps_report(bench_run *run, const char *matrix, const bench_csr *a, bool in_cache,
-                        const bench_steps_variant *v, const bench_steps_result *r, const char *error)
+void bench_schedule_report(bench_run *run, const char *matrix, const bench_csr *a, bool in_cache,
+                           const bench_schedule_variant *v, const bench_schedule_result *r, const char *error)
 {
     const double each = r->seconds / (double)r->iterations, rate = r->bytes / r->seconds;
     const double share = rate / bench_ceiling_of(run);
@@ -83,7 +85,7 @@ void bench_steps_report(bench_run *run, const char *matrix, const bench_csr *a, 
     json_t *row =
         json_pack("{s:s, s:s, s:I, s:I, s:s, s:s, s:b, s:I, s:b}", "matrix", matrix, "variant", v->name, "nrows",
                   (json_int_t)a->nrows, "nnz", (json_int_t)a->nnz, "steps",
-                  bench_steps_text(&r->steps, text, sizeof text), "levels", v->levels ? v->levels : "fp64,fp32",
+                  bench_schedule_text(&r->schedule, text, sizeof text), "levels", v->levels ? v->levels : "fp64,fp32",
                   "by_entries", v->entries, "iterations", (json_int_t)r->iterations, "in_cache", in_cache);
 
     json_object_set_new(row, "seconds", json_real(r->seconds));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A triangular solve by one block of threads, level after level with a barrier between them: where levels have few entries, that
- * takes less time than news from one multiprocessor to another. The solution's newest values are in shared memory. Rows are read
- * ahead: where they lie two levels ahead, entries one level ahead.
+ * A triangular solve by one block of threads, level set after level set with a barrier between them: where level sets
+ * have few entries, that takes less time than news from one multiprocessor to another. The solution's newest values are
+ * in shared memory. Rows are read ahead: where they lie two level sets ahead, entries one level set ahead.
  */
-#ifndef TESS_TRIANGULAR_LEVELS_DEVICE_CUH
-#define TESS_TRIANGULAR_LEVELS_DEVICE_CUH
+#ifndef TESS_TRIANGULAR_LEVEL_SETS_DEVICE_CUH
+#define TESS_TRIANGULAR_LEVEL_SETS_DEVICE_CUH
 
 #include "base/offsets.h"
 #include "device/gpu/reduce.cuh"
@@ -13,11 +13,11 @@
 #include "triangular/leaf.h"
 
 enum {
-    LEVELS_BLOCK = 1024,  /* threads at most */
-    NARROW_WORK = 6144,   /* rows and entries of a level on average, up to which one block is the faster */
-    ENTRIES_PER_LANE = 4, /* of a row, about */
-    HELD = 4,             /* entries that a thread reads ahead */
-    MOST_NEAR = 16384     /* values in shared memory at most */
+    LEVEL_SETS_BLOCK = 1024, /* threads at most */
+    NARROW_WORK = 6144,      /* rows and entries of a level set on average, up to which one block is the faster */
+    ENTRIES_PER_LANE = 4,    /* of a row, about */
+    HELD = 4,                /* entries that a thread reads ahead */
+    MAX_NEAR = 16384         /* values in shared memory at most */
 };
 
 /* What both kernels see of a leaf. */
@@ -32,18 +32,18 @@ struct leaf_rows {
     triangle_args args;
 };
 
-struct levels_task {
+struct level_sets_task {
     leaf_rows rows;
-    int levels;
-    const int32_t *begin; /* levels + 1 positions */
+    int level_sets;
+    const int32_t *begin; /* level sets + 1 positions */
     double *solved;       /* x by positions */
     int near;             /* values in shared memory: a power of two */
-    loop_gate gate;
+    loop_predicate predicate;
 };
 
 static inline bool is_narrow(const triangle_leaf *leaf)
 {
-    return (leaf->n + leaf->nnz) / leaf->levels <= NARROW_WORK;
+    return (leaf->n + leaf->nnz) / leaf->level_sets <= NARROW_WORK;
 }
 
 static inline int group_width(const triangle_leaf *leaf)
@@ -56,21 +56,22 @@ static inline int group_width(const triangle_leaf *leaf)
     return width;
 }
 
-/* Threads of the block that takes all levels: as many as one of twice the mean size needs, since each costs time in every level. */
-static inline int levels_threads(const triangle_leaf *leaf)
+/* Threads of the block that takes all level sets: as many as one of twice the mean size needs, since each costs time in
+ * every level set. */
+static inline int level_sets_threads(const triangle_leaf *leaf)
 {
     int threads = 2 * GPU_WAVE;
 
-    while (threads < LEVELS_BLOCK && threads < 2 * group_width(leaf) * leaf->n / leaf->levels) {
+    while (threads < LEVEL_SETS_BLOCK && threads < 2 * group_width(leaf) * leaf->n / leaf->level_sets) {
         threads *= 2;
     }
     return threads;
 }
 
-/* Bytes of the levels' positions, a multiple of 16. */
-static inline int64_t level_bytes(const triangle_leaf *leaf)
+/* Bytes of the level sets' positions, a multiple of 16. */
+static inline int64_t level_set_bytes(const triangle_leaf *leaf)
 {
-    return ((leaf->levels + 1) * static_cast<int64_t>(sizeof(int32_t)) + 15) / 16 * 16;
+    return ((leaf->level_sets + 1) * static_cast<int64_t>(sizeof(int32_t)) + 15) / 16 * 16;
 }
 
 /* The power of two for n values, or the largest that fits. */
@@ -78,7 +79,7 @@ static inline int near_values(int64_t shared_bytes, int64_t n)
 {
     int near = 32;
 
-    while (near < n && near < MOST_NEAR &&
+    while (near < n && near < MAX_NEAR &&
            2 * near * static_cast<int64_t>(sizeof(double)) + GPU_STATIC_SHARED <= shared_bytes) {
         near *= 2;
     }
@@ -148,14 +149,15 @@ __device__ static inline row_held<S> hold_row(const leaf_rows &rows, const row_p
 }
 
 /* x at an earlier position. */
-__device__ static inline double value_at(const levels_task &task, const double *near, int first_near, int position)
+__device__ static inline double value_at(const level_sets_task &task, const double *near, int first_near, int position)
 {
     return position >= first_near ? near[position & (task.near - 1)] : task.solved[position];
 }
 
 /* Positions from first_near on are in shared memory, or will be. */
 template <typename S>
-__device__ static inline void solve_held(const levels_task &task, const row_held<S> &held, int first_near, double *near)
+__device__ static inline void solve_held(const level_sets_task &task, const row_held<S> &held, int first_near,
+                                         double *near)
 {
     const leaf_rows &rows = task.rows;
     const int position = held.place.position;
@@ -182,34 +184,36 @@ __device__ static inline void solve_held(const levels_task &task, const row_held
 }
 
 template <typename S>
-__global__ static void __launch_bounds__(LEVELS_BLOCK) solve_levels(const levels_task task)
+__global__ static void __launch_bounds__(LEVEL_SETS_BLOCK) solve_level_sets(const level_sets_task task)
 {
-    extern __shared__ double near_room[];
+    extern __shared__ double near_workspace[];
     const int groups = static_cast<int>(blockDim.x) / task.rows.width;
     const int group = static_cast<int>(threadIdx.x) / task.rows.width;
     const int first_group = static_cast<int>(threadIdx.x) / GPU_WAVE * GPU_WAVE / task.rows.width; /* of the wave */
     tess_scalars scalars;
 
-    if (!loop_enter<true>(task.gate, false, &scalars)) { return; }
-    /* level l is bound[0] .. bound[1] - 1; those behind them are of the levels to come */
+    if (!loop_enter<true>(task.predicate, false, &scalars)) { return; }
+    /* level set l is bound[0] .. bound[1] - 1; those behind them are of the level sets to come */
     int bound[4];
     TESS_UNROLL
     for (int i = 0; i < 4; i++) {
-        bound[i] = task.begin[i < task.levels ? i : task.levels];
+        bound[i] = task.begin[i < task.level_sets ? i : task.level_sets];
     }
     row_held<S> now = hold_row<S>(task.rows, find_row(task.rows, bound[0] + group, bound[1]));
     row_place next = find_row(task.rows, bound[1] + group, bound[2]);
 
-    for (int l = 0; l < task.levels; l++) {
-        const int first_near = bound[1] - task.near, ahead = task.begin[l + 4 < task.levels ? l + 4 : task.levels];
+    for (int l = 0; l < task.level_sets; l++) {
+        const int first_near = bound[1] - task.near,
+                  ahead = task.begin[l + 4 < task.level_sets ? l + 4 : task.level_sets];
         const row_place after = find_row(task.rows, bound[2] + group, bound[3]);
         row_held<S> held = {};
 
         /* A wave without a row does nothing. */
         if (bound[1] + first_group < bound[2]) { held = hold_row<S>(task.rows, next); }
-        if (bound[0] + first_group < bound[1]) { solve_held(task, now, first_near, near_room); }
+        if (bound[0] + first_group < bound[1]) { solve_held(task, now, first_near, near_workspace); }
         for (int p = bound[0] + groups; p < bound[1]; p += groups) { /* p does not depend on the thread */
-            solve_held(task, hold_row<S>(task.rows, find_row(task.rows, p + group, bound[1])), first_near, near_room);
+            solve_held(task, hold_row<S>(task.rows, find_row(task.rows, p + group, bound[1])), first_near,
+                       near_workspace);
         }
         __syncthreads();
         now = held;
