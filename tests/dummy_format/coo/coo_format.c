@@ -119,7 +119,8 @@ cleanup:
 static tess_status coo_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val)
 {
     const coo_storage *s = a->storage;
-    const tess_value_array from = {s->val, s->precision, false}, to = {val, TESS_PRECISION_FP64, false};
+    const tess_value_array from = {s->val, s->precision, false};
+    const tess_value_place to = {val, TESS_PRECISION_FP64, false};
     tess_status status = TESS_SUCCESS;
 
     if (row_ptr) { TESS_TRY(a->original->ops->decode(a->original, row_ptr, NULL, NULL)); }
