@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints powers_of_five.h: the leading 128 bits of 5^q, for reading and printing decimal numbers.
 
-As in D. Lemire, "Number parsing at a gigabyte per second", Software: Practice and Experience 51 (8), 2021: truncated for
-q >= 0, and for q < 0 rounded up where the reciprocal is exact to 128 bits (q >= -27), truncated after adding one else.
+As in D. Lemire, "Number parsing at a gigabyte per second", Software: Practice and Experience 51 (8), 2021: truncated
+for q >= 0, and for q < 0 rounded up where the reciprocal is exact to 128 bits (q >= -27), truncated after adding one
+else.
 Run: python3 make_powers_of_five.py > powers_of_five.h
 """
 
