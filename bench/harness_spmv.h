@@ -5,7 +5,7 @@
 
 #include "harness_product.h"
 
-enum { BENCH_FORMATS = TESS_FORMAT_COUNT, BENCH_MOST_CONTESTANTS = 10 * BENCH_FORMATS + 8 };
+enum { BENCH_FORMATS = 16 /* that may be named */, BENCH_MOST_CONTESTANTS = 10 * BENCH_FORMATS + 8 };
 
 typedef struct bench_spmv_options {
     tess_format formats[BENCH_FORMATS];

@@ -127,7 +127,7 @@ typedef struct cli_storage_choice {
     tess_storage_options *options;
     tess_papers_storage papers; /* options->papers */
     const char *granularity;    /* what --granularity says; NULL: it was not given */
-    const char *shorthand;      /* what pbp or tcki stands for; NULL: another format */
+    const char *shorthand;      /* the one that --format gives; NULL: none */
     bool policy;                /* --policy was given */
     bool assigns; /* info without --format: a policy is for an assignment, and not for the default format */
     bool chosen;  /* --format auto: options->format is what it came to, once that is known */
@@ -175,38 +175,62 @@ double cli_seconds(void);
 #define CLI_PRECISION_NAMES TESS_PRECISION_LIST(CLI_PRECISION_NAME)
 #define CLI_PRECISION_NAME(NAME, value, name, ...) " " #name
 
-/* ---- policy_options.c: precisions by policy ---- */
+/* ---- formats.c: what formats can do ---- */
 
-/* --granularity --policy --block --share --levels --allow-underflow --base --row-order; input: cli_storage_choice. A child of
-   cli_storage_argp. */
-extern const struct argp cli_policy_argp;
+typedef bool (*cli_capability)(const tess_format_capabilities *can);
+bool cli_takes_parts(const tess_format_capabilities *can);
+bool cli_copies_levels(const tess_format_capabilities *can);
+bool cli_is_by_blocks(const tess_format_capabilities *can);
+bool cli_rounds_products(const tess_format_capabilities *can);
+bool cli_takes_papers(const tess_format_capabilities *can);
+bool cli_is_base(const tess_format_capabilities *can);
+bool cli_may_differ(const tess_format_capabilities *can); /* as a base: from that of the other parts */
+/* The first format with a capability; TESS_FORMAT_AUTO: none. */
+tess_format cli_find_format(cli_capability has);
+/* The names of all: "split, composite or tiles" where `last` is " or "; or as a list, ended by NULL, of at most
+   CLI_MOST_NAMES. */
+const char *cli_formats_text(cli_capability has, const char *last, char *buffer, size_t size);
+int cli_list_formats(cli_capability has, const char **words);
+const char *cli_granularities_text(tess_format format, char *buffer, size_t size);
+/* Words that stand for a format by blocks with a policy, and the format; TESS_FORMAT_AUTO: of another word. */
+int cli_list_shorthands(const char **words);
+tess_format cli_find_shorthand(const char *text);
+/* Of argp: puts names of formats in place of {WORD} in the text of an option. */
+char *cli_help_filter(int key, const char *text, void *input);
+bool cli_in_set(unsigned set, int value);
+
 bool cli_takes_policy(tess_format format);
 /* Whether a policy decides the precisions: of format auto, where one is given. */
 bool cli_is_mixed(const tess_storage_options *options);
 /* Whether policy lossless chooses the one precision that the format has. */
 bool cli_is_lossless_whole(const tess_storage_options *options);
+/* The granularity that a format has where none is given. */
+void cli_settle_granularity(tess_storage_options *options);
+/* Whether the format takes the granularity. */
+bool cli_storage_is_possible(const tess_storage_options *options);
+/* --row-order where the format has one. */
+tess_row_order cli_row_order(const tess_storage_options *options);
+/* Puts the format that --format auto came to, and its granularity, where reports find them. */
+void cli_note_format(tess_format format, tess_storage_options *options);
+/* Options that do not fit the format are a usage error: 0 or CLI_USAGE, message printed. */
+int cli_check_storage(tess_context *ctx, const tess_storage_options *options);
+
+/* ---- policy_options.c: precisions by policy ---- */
+
+/* --granularity --policy --block --share --levels --allow-underflow --base --row-order; input: cli_storage_choice. A child of
+   cli_storage_argp. */
+extern const struct argp cli_policy_argp;
 /* `e4m3 (exact)`: the precision of a matrix that has one, and whether it holds every value below fp64. */
 const char *cli_precision_text(tess_precision precision, bool exact, char *buffer, size_t size);
 /* A policy and its levels, of options with these names. */
 void cli_parse_policy(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy);
 void cli_parse_levels(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy);
-/* The granularity that a format has where none is given: tiles have blocks, and formats of one precision the matrix. */
-void cli_settle_granularity(tess_storage_options *options);
-/* Of formats that take a policy: whether the format takes the granularity. */
-bool cli_storage_is_possible(const tess_storage_options *options);
-/* --row-order where the format has one. */
-tess_row_order cli_row_order(const tess_storage_options *options);
 /* What Jacobi and time steps make of split and composite whatever is asked, so that reports say it. */
 void cli_note_sweep(tess_storage_options *options);
-/* Puts the format that --format auto came to, and its granularity, where reports find them. */
-void cli_note_format(tess_format format, tess_storage_options *options);
-/* The same with the parameter and the base that were chosen for a stored matrix. */
+/* As cli_note_format, with the parameter and the base that were chosen for a stored matrix. */
 void cli_note_choices(const tess_matrix *stored, tess_storage_options *options);
 /* A line that says so; none where nothing was chosen. */
 void cli_print_parameter(const tess_storage_options *options);
-/* Options of several precisions for a format that has one, or the reverse, are a usage error. Returns 0 or CLI_USAGE, message
-   printed. */
-int cli_require_policy_format(const tess_storage_options *options);
 const char *cli_levels_text(const tess_policy_options *options, char *buffer, size_t size);
 void cli_print_assignment(const tess_assignment_summary *summary, int64_t nrows);
 json_t *cli_assignment_json(const tess_assignment_summary *summary, int64_t nrows);
@@ -221,8 +245,8 @@ extern const struct argp cli_papers_argp;
 /* What the options say of it; defaults where they point to nothing. */
 const tess_papers_storage *cli_papers(const tess_storage_options *options);
 /* The options above where the format or the kernel has none are a usage error: 0 or CLI_USAGE, message printed. Part of
-   cli_require_policy_format. */
-int cli_require_kernel(const tess_storage_options *options);
+   cli_check_storage. */
+int cli_check_papers(tess_context *ctx, const tess_storage_options *options);
 void cli_add_papers_json(json_t *object, const tess_storage_options *options);
 /* How many blocks a stored matrix has in each format, where it tells. */
 typedef struct cli_block_formats {

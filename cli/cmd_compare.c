@@ -3,6 +3,7 @@
 #include "cli.h"
 
 #include <float.h>
+#include <stdlib.h>
 
 typedef struct compare_options {
     cli_host_options host;
@@ -50,7 +51,9 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_NO_ARGS: argp_error(state, "which matrix? Give a file or gallery:NAME"); return 0;
     case ARGP_KEY_END:
         if (options->storage.arithmetic != TESS_ARITHMETIC_FP64 && !cli_is_mixed(&options->storage)) {
-            argp_error(state, "--arithmetic fp32 is for --format split or composite here; for others, see spmv");
+            char formats[64];
+            argp_error(state, "--arithmetic fp32 is for --format %s here; for others, see spmv",
+                       cli_formats_text(cli_rounds_products, " or ", formats, sizeof formats));
         }
         return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -76,8 +79,6 @@ static const struct argp compare_argp = {
         "--device cuda asks for it. Products of cuSPARSE are compared in the benchmarks (make bench).",
     .children = compare_children};
 
-enum { ROW_LIMIT = 2 * (TESS_FORMAT_COUNT * TESS_PRECISION_COUNT + 1) };
-
 typedef struct compare_row {
     const char *device;
     tess_storage_options storage;
@@ -94,7 +95,7 @@ typedef struct comparison {
     tess_vector *x;    /* on the host */
     cli_reference reference;
     cli_exact exact;
-    compare_row rows[ROW_LIMIT];
+    compare_row *rows; /* room for every storage on two devices */
     int count;
     char gpu_name[256]; /* empty: no GPU took part */
     const char *no_gpu; /* why not; NULL: it did */
@@ -188,8 +189,9 @@ static int measure_all(const tess_matrix *a, const tess_vector *x, comparison *a
     if (wanted == (int)TESS_FORMAT_AUTO && code == CLI_CONVERGED) {
         code = measure_precisions(a, x, y, TESS_FORMAT_AUTO, all);
     }
-    for (int f = 0; f < TESS_FORMAT_COUNT && code == CLI_CONVERGED; f++) {
-        if (wanted == NOT_GIVEN || wanted == f) { code = measure_precisions(a, x, y, (tess_format)f, all); }
+    for (int i = 0; i < tess_format_count() && code == CLI_CONVERGED; i++) {
+        const tess_format format = tess_format_at(i);
+        if (wanted == NOT_GIVEN || wanted == (int)format) { code = measure_precisions(a, x, y, format, all); }
     }
     tess_vector_destroy(y);
     return code == CLI_CONVERGED && all->options->digits.wanted ? measure_single(a, x, all) : code;
@@ -355,6 +357,19 @@ static int compare(comparison *all, tess_context *ctx)
     return code;
 }
 
+static int check_storage(tess_context *ctx, const compare_options *options)
+{
+    if ((int)options->storage.format == NOT_GIVEN) { return cli_check_papers(ctx, &options->storage); }
+    return cli_check_storage(ctx, &options->storage);
+}
+
+static bool make_rows(comparison *all)
+{
+    const size_t each = (size_t)tess_format_count() * TESS_PRECISION_COUNT + 1; /* and all in FP32 */
+    all->rows = calloc(2 * each, sizeof *all->rows);
+    return all->rows != NULL;
+}
+
 static int run_compare(int argc, char **argv)
 {
     cli_arguments arguments;
@@ -373,11 +388,12 @@ static int run_compare(int argc, char **argv)
     if (!options.x.seeded) { options.x.seed = options.seed; }
     tess_context *ctx = NULL;
     comparison all = {.options = &options};
-    code = cli_require_kernel(&options.storage);
-    if (code == 0 && (int)options.storage.format != NOT_GIVEN) { code = cli_require_policy_format(&options.storage); }
-    if (code == 0) { code = cli_check_output(options.host.json); }
+    code = cli_check_output(options.host.json);
     if (code == 0) { code = cli_open_context(TESS_DEVICE_CPU, options.host.threads, NULL, &ctx); }
+    if (code == 0) { code = check_storage(ctx, &options); }
+    if (code == 0 && !make_rows(&all)) { code = cli_report_failure(NULL, TESS_OUT_OF_MEMORY); }
     if (code == 0) { code = compare(&all, ctx); }
+    free(all.rows);
     cli_exact_free(&all.exact);
     cli_reference_free(&all.reference);
     tess_vector_destroy(all.x);

@@ -395,10 +395,10 @@ static int run_info(int argc, char **argv)
     if (code != 0) { return code; }
     argp_parse(&info_argp, arguments.argc, arguments.argv, 0, NULL, &options);
     tess_context *ctx = NULL;
-    code = cli_require_kernel(&options.storage);
-    if (code == 0) { code = cli_check_output(options.host.json); }
+    code = cli_check_output(options.host.json);
     if (code == 0) { code = cli_check_output(options.plot); }
     if (code == 0) { code = cli_open_context(TESS_DEVICE_CPU, options.host.threads, NULL, &ctx); }
+    if (code == 0) { code = cli_check_papers(ctx, &options.storage); }
     if (code == 0) { code = analyse(&options, ctx); }
     tess_context_destroy(ctx);
     cli_arguments_free(&arguments);

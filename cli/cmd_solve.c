@@ -216,7 +216,7 @@ static void complete_jacobi(struct argp_state *state, solve_options *options)
     }
     if (mixed && !cli_is_mixed(&solve->storage)) {
         solve->storage.split.base = solve->storage.format;
-        solve->storage.format = TESS_FORMAT_COMPOSITE;
+        solve->storage.format = cli_find_format(cli_copies_levels);
         policy->granularity = TESS_GRANULARITY_ROW;
     }
     if (cli_is_mixed(&solve->storage)) { cli_note_sweep(&solve->storage); }
@@ -355,8 +355,7 @@ static int require_narrowing(const solve_options *options)
 
 static int check_options(const solve_options *options)
 {
-    int code = cli_require_policy_format(&options->solve.storage);
-    if (code == 0) { code = require_narrowing(options); }
+    int code = require_narrowing(options);
     if (code == 0) { code = cli_check_output(options->host.json); }
     if (code == 0) { code = cli_check_output(options->history); }
     if (code == 0) { code = cli_check_output(options->output); }
@@ -463,6 +462,7 @@ static int solve(const solve_options *options, const cli_preset *preset)
     solve_objects o = {.ctx = NULL};
     int code = check_options(options);
     if (code == 0) { code = cli_open_context(options->device, options->host.threads, &progress, &o.ctx); }
+    if (code == 0) { code = cli_check_storage(o.ctx, &options->solve.storage); }
     if (code == 0) { code = cli_load_matrix(o.ctx, options->matrix, &o.matrix); }
     if (code == 0) { code = check_matrix(options, &o); }
     if (code == 0) { code = load_vectors(options, &o); }

@@ -75,10 +75,11 @@ static tess_precision arithmetic_precision(const spmv_options *options)
     return options->storage.arithmetic == TESS_ARITHMETIC_FP32 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
 }
 
-/* Formats that take a policy keep FP64 vectors and sums whatever their products are computed in. */
+/* Formats that round products alone keep FP64 vectors and sums. */
 static tess_precision vector_precision(const spmv_options *options)
 {
-    return cli_takes_policy(options->storage.format) ? TESS_PRECISION_FP64 : arithmetic_precision(options);
+    return cli_rounds_products(tess_format_can(options->storage.format)) ? TESS_PRECISION_FP64
+                                                                         : arithmetic_precision(options);
 }
 
 /* gamma(longest row + 2), the library's promise; FP32 products summed in FP64 add two roundings, of x and of the product. */
@@ -227,10 +228,10 @@ static int run_spmv(int argc, char **argv)
     if (!options.x.seeded) { options.x.seed = options.seed; }
     tess_context *ctx = NULL;
     spmv_run run = {.options = &options};
-    code = cli_require_policy_format(&options.storage);
-    if (code == 0) { code = cli_check_output(options.host.json); }
+    code = cli_check_output(options.host.json);
     if (code == 0) { code = cli_check_output(options.output); }
     if (code == 0) { code = cli_open_context(options.device, options.host.threads, NULL, &ctx); }
+    if (code == 0) { code = cli_check_storage(ctx, &options.storage); }
     run.ctx = ctx;
     if (code == 0) { code = compute(&run, ctx); }
     if (code == 0) { code = report(&run); }

@@ -76,7 +76,7 @@ static void complete_options(struct argp_state *state, timestep_options *o)
     }
     if (mixed && !cli_is_mixed(&o->steps.storage)) {
         o->steps.storage.split.base = o->steps.storage.format;
-        o->steps.storage.format = TESS_FORMAT_COMPOSITE;
+        o->steps.storage.format = cli_find_format(cli_copies_levels);
         policy->granularity = TESS_GRANULARITY_ROW;
     }
     if (cli_is_mixed(&o->steps.storage)) { cli_note_sweep(&o->steps.storage); }
@@ -372,11 +372,11 @@ static int run_timestep(int argc, char **argv)
     argp_parse(&timestep_argp, arguments.argc, arguments.argv, 0, NULL, &options);
     if (!options.initial.seeded) { options.initial.seed = options.seed; }
     timestep_objects o = {.options = &options};
-    code = cli_require_policy_format(&options.steps.storage);
-    if (code == 0) { code = cli_check_output(options.host.json); }
+    code = cli_check_output(options.host.json);
     if (code == 0) { code = cli_check_output(options.output); }
     if (code == 0) { code = check_snapshots(options.snapshots); }
     if (code == 0) { code = cli_open_context(options.device, options.host.threads, NULL, &o.ctx); }
+    if (code == 0) { code = cli_check_storage(o.ctx, &options.steps.storage); }
     if (code == 0) { code = cli_load_matrix(o.ctx, options.matrix, &o.matrix); }
     if (code == 0) { code = make_steps(&o); }
     if (code == 0) { code = report(&o); }

@@ -65,39 +65,26 @@ const struct argp cli_papers_argp = {.options = papers_options, .parser = parse_
 
 /* ---- what does not go together ---- */
 
-static bool is_tiles(const tess_storage_options *options)
+int cli_check_papers(tess_context *ctx, const tess_storage_options *options)
 {
-    return (options->format == TESS_FORMAT_TILES || options->format == TESS_FORMAT_AUTO) && cli_is_mixed(options);
-}
-
-static int require_layout(const tess_storage_options *options)
-{
-    const tess_policy_options *policy = &options->policy;
     const tess_papers_storage *papers = cli_papers(options);
-    if (papers->layout != TESS_LAYOUT_RESIDENT) { return 0; }
-    if (!is_tiles(options)) {
-        cli_error("--layout resident is for --format tiles");
-    } else if (papers->kernel == TESS_KERNEL_PAPER) {
-        cli_error("--kernel paper is for --layout tcki");
-    } else if (policy->block_rows > 16 || policy->block_cols > 16) {
-        cli_error("--block %dx%d: --layout resident takes 16x16", policy->block_rows, policy->block_cols);
-    } else {
-        return 0;
-    }
-    return CLI_USAGE;
-}
-
-int cli_require_kernel(const tess_storage_options *options)
-{
-    const tess_tcki_thresholds *t = &cli_papers(options)->tcki_thresholds;
-    const bool paper = cli_papers(options)->kernel == TESS_KERNEL_PAPER;
-    if (paper && !is_tiles(options)) {
-        cli_error("--kernel paper is for --format tiles");
-    } else if (!paper && (t->density != 0.0 || t->low != 0.0 || t->high != 0.0)) {
+    const tess_tcki_thresholds *t = &papers->tcki_thresholds;
+    tess_storage_options asked; /* nothing but what belongs to the papers */
+    if (papers->kernel != TESS_KERNEL_PAPER && (t->density != 0.0 || t->low != 0.0 || t->high != 0.0)) {
         cli_error("--tcki-thresholds is for --kernel paper");
-    } else {
-        return require_layout(options);
+        return CLI_USAGE;
     }
+    if (papers->kernel == TESS_KERNEL_DEFAULT && papers->layout == TESS_LAYOUT_TCKI) { return 0; }
+    tess_storage_options_init(&asked);
+    asked.papers = options->papers;
+    if ((int)options->format >= 0) { asked.format = options->format; } /* compare: none is given */
+    if (cli_is_mixed(options)) { asked.policy.policy = options->policy.policy; }
+    asked.policy.granularity = TESS_GRANULARITY_MATRIX; /* open */
+    asked.policy.block_rows = options->policy.block_rows;
+    asked.policy.block_cols = options->policy.block_cols;
+    const tess_status status = tess_storage_options_check(ctx, -1, -1, &asked);
+    if (status == TESS_SUCCESS) { return 0; }
+    (void)cli_report_failure(ctx, status);
     return CLI_USAGE;
 }
 

@@ -78,19 +78,20 @@ static const char *find_triangular_option(const tess_precond_options *precond)
     return precond->incomplete.factorization != defaults.incomplete.factorization ? "factorization" : NULL;
 }
 
-/* csr with a policy stands for tiles. */
+/* csr with a policy stands for the format by blocks. */
 static void settle_squares(struct argp_state *state, tess_precond_options *precond)
 {
     tess_storage_options *squares = &precond->incomplete.squares;
     const char *option = find_triangular_option(precond);
     const bool policy = squares->policy.policy != TESS_POLICY_NONE;
+    char parts[128];
     if (option != NULL && !is_incomplete(precond->kind)) {
         argp_error(state, "--%s is for --precond ilu0 or ic0", option);
     }
-    if (policy && squares->format == TESS_FORMAT_CSR) { squares->format = TESS_FORMAT_TILES; }
+    if (policy && squares->format == TESS_FORMAT_CSR) { squares->format = cli_find_format(cli_is_by_blocks); }
     if (policy && !cli_is_mixed(squares)) {
-        argp_error(state, "--precond-policy is for --precond-format split, composite, tiles or auto, not %s",
-                   tess_format_name(squares->format));
+        argp_error(state, "--precond-policy is for --precond-format auto, %s, not %s",
+                   cli_formats_text(cli_takes_parts, " or ", parts, sizeof parts), tess_format_name(squares->format));
     }
     if (option != NULL && strcmp(option, "precond-levels") == 0) {
         argp_error(state, "--precond-levels needs a --precond-policy");
@@ -161,11 +162,14 @@ static const struct argp_option precond_options[] = {
      0},
     {"leaf", KEY_LEAF, "N", 0, "blocks: most rows of a triangle that is not cut (default 4096)", 0},
     {"precond-format", KEY_FORMAT, "NAME", 0,
-     "blocks: format of the square ones (default csr, in the storage of --precond-precision; tiles with a policy)", 0},
+     "blocks: format of the square ones (default csr, in the storage of --precond-precision; {by-blocks} with a "
+     "policy)",
+     0},
     {"precond-policy", KEY_POLICY, "NAME", 0, "blocks: what chooses precisions in square ones, as --policy", 0},
     {"precond-levels", KEY_LEVELS, "HIGH,..,LOW", 0, "blocks: precisions to choose from, as --levels", 0},
     {0}};
-const struct argp cli_precond_argp = {.options = precond_options, .parser = parse_option};
+const struct argp cli_precond_argp = {
+    .options = precond_options, .parser = parse_option, .help_filter = cli_help_filter};
 
 /* ---- reports ---- */
 

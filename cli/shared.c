@@ -51,20 +51,19 @@ static const struct argp_option device_options[] = {
     {"device", KEY_DEVICE, "NAME", 0, "auto, cpu or cuda (default auto: the GPU if there is one)", 0}, {0}};
 const struct argp cli_device_argp = {.options = device_options, .parser = parse_device};
 
-/* `pbp` stands for split by blocks, `tcki` for tiles, with the policy of their paper, unless --policy says otherwise. */
+/* A shorthand stands for a format by blocks with the policy of its paper, unless --policy says otherwise. */
 static void parse_format(struct argp_state *state, const char *text, cli_storage_choice *choice)
 {
-    const char *available[CLI_MOST_NAMES + 2];
+    const char *available[2 * CLI_MOST_NAMES + 1];
     int count = cli_list_names("tess_format", available);
-    available[count++] = "pbp";
-    available[count++] = "tcki";
+    count += cli_list_shorthands(available + count);
     available[count] = NULL;
     const char *word = available[cli_parse_word(state, "format", text, available, NULL)];
-    const bool pbp = strcmp(word, "pbp") == 0, tcki = strcmp(word, "tcki") == 0;
+    const tess_format meant = cli_find_shorthand(word);
     choice->assigns = false;
-    choice->shorthand = pbp ? "pbp is split" : tcki ? "tcki is tiles" : NULL;
-    if (pbp || tcki) {
-        choice->options->format = pbp ? TESS_FORMAT_SPLIT : TESS_FORMAT_TILES;
+    choice->shorthand = meant == TESS_FORMAT_AUTO ? NULL : word;
+    if (choice->shorthand != NULL) {
+        choice->options->format = meant;
         choice->options->policy.granularity = TESS_GRANULARITY_BLOCK;
     } else if (tess_format_parse(text, &choice->options->format) != TESS_SUCCESS) {
         argp_error(state, "--format: '%s' is refused", text);
@@ -89,14 +88,16 @@ static tess_arithmetic parse_arithmetic(struct argp_state *state, const char *te
 static void complete_storage(struct argp_state *state, cli_storage_choice *choice)
 {
     tess_policy_options *policy = &choice->options->policy;
+    const char *format = tess_format_name(choice->options->format);
     choice->chosen = choice->options->format == TESS_FORMAT_AUTO;
     if (!choice->shorthand) { return; }
     if (policy->granularity != TESS_GRANULARITY_BLOCK) {
-        argp_error(state, "--granularity %s: --format %s by blocks", tess_granularity_name(policy->granularity),
-                   choice->shorthand);
+        argp_error(state, "--granularity %s: --format %s is %s by blocks", tess_granularity_name(policy->granularity),
+                   choice->shorthand, format);
     }
-    if (choice->papers.layout == TESS_LAYOUT_RESIDENT && choice->options->format == TESS_FORMAT_TILES) {
-        argp_error(state, "--layout resident: --format %s, layout tcki; give --format tiles", choice->shorthand);
+    if (choice->papers.layout == TESS_LAYOUT_RESIDENT && cli_takes_papers(tess_format_can(choice->options->format))) {
+        argp_error(state, "--layout resident: --format %s is %s, layout tcki; give --format %s", choice->shorthand,
+                   format, format);
     }
     if (!choice->policy) { tess_policy_options_parse("mean-3std", policy); }
 }
@@ -118,27 +119,21 @@ static error_t parse_storage(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option storage_options[] = {
-    {"format", KEY_FORMAT, "NAME", 0,
-     "csr (default), ellr, sell, dia, split, composite or tiles; pbp: split by blocks, tcki: tiles, both with "
-     "--policy mean-3std; auto: chosen for the matrix: on a GPU tiles with a --policy where blocks are full, sell "
-     "without "
-     "where it pads little; else split or csr",
+    {"format", KEY_FORMAT, "NAME", 0, "{formats}; {shorthands}, with --policy mean-3std; auto: chosen for the matrix",
      0},
     {"matrix-precision", KEY_PRECISION, "P", 0, "precision the matrix is stored in (default fp64):" CLI_PRECISION_NAMES,
      0},
-    {"max-padding", KEY_PADDING, "R", 0, "ellr, sell, dia: the most entries stored per nonzero (default 3)", 0},
+    {"max-padding", KEY_PADDING, "R", 0, "{pads}: the most entries stored per nonzero (default 3)", 0},
     {"sell-window", KEY_WINDOW, "N", 0,
-     "sell: rows sorted by length within N rows, 1 to 4096 (default 256; 1: not sorted)", 0},
+     "{sorts}: rows sorted by length within N rows, 1 to 4096 (default 256; 1: not sorted)", 0},
     {"arithmetic", KEY_ARITHMETIC, "fp64|fp32", 0,
-     "what products are computed in (default fp64); fp32: ellr, sell and dia in spmv, with vectors in fp32, and the "
-     "low "
-     "parts of "
-     "split and composite",
+     "what products are computed in (default fp64); fp32: {fp32-vectors} in spmv, with vectors in fp32, and the low "
+     "parts of {fp32-products}",
      0},
     {0}};
 static const struct argp_child storage_children[] = {{&cli_policy_argp, 0, NULL, 0}, {0}};
 const struct argp cli_storage_argp = {
-    .options = storage_options, .parser = parse_storage, .children = storage_children};
+    .options = storage_options, .parser = parse_storage, .children = storage_children, .help_filter = cli_help_filter};
 
 const char *cli_format_text(tess_format format, bool chosen, char *buffer, size_t size)
 {

@@ -5,7 +5,7 @@ find_package(Threads REQUIRED)
 
 set(TESS_SANITIZE_FLAGS "")
 if(TESS_SANITIZE)
-    list(APPEND TESS_SANITIZE_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    list(APPEND TESS_SANITIZE_FLAGS -fsanitize=${TESS_SANITIZERS} -fno-sanitize-recover=all -fno-omit-frame-pointer)
 endif()
 if(TESS_BUILD_FUZZ AND NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "TESS_BUILD_FUZZ needs clang: configure with -DCMAKE_C_COMPILER=clang")

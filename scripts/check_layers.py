@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Who may include whom, which names stay in which folder, the width of lines, and the paths that documents name.
+"""Who may include whom, which names stay in which folder, the width of lines, the length of comments in public headers,
+and the paths that documents name.
 
 The rules are the data of this file. Each finding is a line FILE:LINE: RULE: what is wrong and what would be right; the
 exit status is 1 while there is one.
@@ -101,6 +102,9 @@ RULES = Rules(
     most_include_exceptions=2,
     names=NAMES,
     most_columns=120,
+    most_comment_lines=18,
+    comment_files=("include/",),
+    long_comments={"include/tessera/accessor.cuh": "used by itself, without the library and its pages"},
     wide_files=re.compile(
         r"\.(?:c|h|cu|cuh|cpp|def|inc|py|sh|awk|cmake|in|md)$|(?:^|/)(?:CMakeLists\.txt|Makefile|run)$"
     ),
@@ -133,6 +137,10 @@ def print_rules(rules):
             print(f"    except {file}: {reason}")
     print(f"Lines end at column {rules.most_columns}. Rows of Markdown tables, URLs and printed output may be longer,")
     print(f"and so may {', '.join(rules.wide_exempt)}.")
+    print(f"A comment in {', '.join(rules.comment_files)} has at most {rules.most_comment_lines} lines,")
+    print("except the @file comment in:")
+    for file, reason in rules.long_comments.items():
+        print(f"  {file}: {reason}")
     print(f"Paths in backticks and links exist in {rules.path_documents.pattern}")
 
 

@@ -44,6 +44,9 @@ class Rules:
     most_include_exceptions: int
     names: tuple
     most_columns: int
+    most_comment_lines: int
+    comment_files: tuple
+    long_comments: dict
     wide_files: re.Pattern
     wide_exempt: tuple
     output_fences: tuple
@@ -54,7 +57,7 @@ class Rules:
     generated: tuple
 
     def order(self):
-        return ["include", "include-exceptions", *(rule.rule for rule in self.names), "columns", "path"]
+        return ["include", "include-exceptions", *(rule.rule for rule in self.names), "columns", "comment", "path"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -228,10 +231,23 @@ def check_columns(rules, path, text):
             yield Finding("columns", path, number, f"{len(line)} columns; there may be {most}")
 
 
+# ---- comments of public headers ----
+
+
+def check_comments(rules, path, text):
+    """A comment of a public header has so many lines at most; the @file comment of listed files may have more."""
+    for match in COMMENT.finditer(text):
+        lines = match.group().count("\n") + 1
+        listed = "@file" in match.group() and path in rules.long_comments
+        if lines > rules.most_comment_lines and not match.group(1) and not listed:
+            sentence = f"there may be {rules.most_comment_lines}: move the rest to a page of docs/reference/"
+            yield Finding("comment", path, line_of(text, match.start()), f"a comment of {lines} lines; {sentence}")
+
+
 # ---- paths in documents ----
 
 SPAN = re.compile(r"`([^`\n]+)`|\]\(([^)\s]+)\)")
-PATH_LETTERS = re.compile(r"[\w{][\w.{},*<>/-]*")
+PATH_LETTERS = re.compile(r"[A-Za-z0-9{][\w.{},*<>/-]*")
 
 
 def is_path(rules, word, tops):
@@ -304,6 +320,8 @@ def check_tree(rules, tree):
             findings += check_names(rules, path, text, used["names"])
         if wide:
             findings += check_columns(rules, path, text)
+        if source and path.startswith(rules.comment_files):
+            findings += check_comments(rules, path, text)
         if document:
             findings += check_paths(rules, path, text, tree)
     findings += check_exceptions(rules, used["include"])

@@ -2,7 +2,7 @@
 # Shell functions for check.sh: named stages, their logs, and one sum of what passed and failed.
 # shellcheck shell=bash
 
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 cpu_seconds=0
 jobs=${JOBS:-$(nproc)}
 log_dir=${log_dir:-build/check}
 mkdir -p "$log_dir"
@@ -39,14 +39,16 @@ show_log()
     echo "----"
 }
 
-# run_logged NAME COMMAND...: runs it with output in the log; sets `log` and `seconds`
+# run_logged NAME COMMAND...: runs it with output in the log; sets `log` and `took`, the time that passed and the processors'
 run_logged()
 {
-    local name=$1 start=$SECONDS status=0
+    local name=$1 status=0 TIMEFORMAT='%0R %0U %0S' real user system
     shift
     log=$log_dir/$(printf '%s' "$name" | tr -c 'A-Za-z0-9\n' '-').log
-    "$@" >"$log" 2>&1 || status=$?
-    seconds=$((SECONDS - start))
+    { time "$@" >"$log" 2>&1; } 2>"$log_dir/time" || status=$?
+    read -r real user system < <(tail -n 1 "$log_dir/time") # the shell may say before it what ended the command
+    took="${real} s, CPU $((user + system)) s"
+    cpu_seconds=$((cpu_seconds + user + system))
     return $status
 }
 
@@ -57,10 +59,10 @@ stage()
     run_logged "$@" || status=$?
     if [ $status -eq 0 ]; then
         tally 1 0 0
-        report "$name" "ok (${seconds}s)"
+        report "$name" "ok ($took)"
     else
         tally 0 1 0
-        report "$name" "FAILED (${seconds}s)"
+        report "$name" "FAILED ($took)"
         show_log "$log"
     fi
     return $status
@@ -83,7 +85,7 @@ test_stage()
     # A failing ctest whose log shows no failure, or a run without a single test, is a failure all the same.
     if { [ $status -ne 0 ] && [ "$2" -eq 0 ]; } || [ $(($1 + $2 + $3)) -eq 0 ]; then set -- "$1" $(($2 + 1)) "$3"; fi
     tally "$1" "$2" "$3"
-    report "$name" "$(counts "$1" "$2" "$3") (${seconds}s)"
+    report "$name" "$(counts "$1" "$2" "$3") ($took)"
     awk -f scripts/count_tests.awk -v list=skipped "$log" | sed 's/^/      skipped: /'
     if [ "$2" -gt 0 ]; then
         awk -f scripts/count_tests.awk -v list=failed "$log" | tail -n 200
@@ -95,7 +97,7 @@ test_stage()
 # The time of all, then the closing line, alone on it, and the exit status that goes with it.
 finish()
 {
-    report "all stages" "${SECONDS}s"
+    report "all stages" "${SECONDS} s, CPU $cpu_seconds s"
     counts $passed $failed $skipped
     [ $failed -eq 0 ]
 }

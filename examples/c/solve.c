@@ -105,7 +105,7 @@ int main(void)
 
     /* New values on the same pattern: the solver notices, its set-up stays. */
     fill_tridiagonal(0.05, row_ptr, col_ind, val);
-    TRY(tess_matrix_update_values(a, val, TESS_MEMORY_HOST));
+    TRY(tess_matrix_update_values(a, val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     error = fmax(error, solve_for_ones(ctx, a, solver, b, x));
 
     /* |x - 1| <= ||b - A x|| / (smallest eigenvalue), which is 1e-12 * ||b|| / 0.01 at most, and ||b|| < 2.2 here. */

@@ -2,24 +2,27 @@
 /**
  * @file accessor.cuh  Arrays stored in one precision and computed with in another, for C++17, CUDA and HIP.
  *
- * A tess::range looks like an array of numbers in arithmetic precision (double or float): x(i, j) reads, x(i, j) = v
- * writes, x(tess::span{a, b}, j) is a part. What lies in memory is the accessor's business, and converting costs nothing
- * but the conversion itself. Header only; needs neither the library nor any other. accessor.h is the same for C.
+ *     tess::range<tess::reduced_row_major<2, double, tess::fp16>> x(tess::shape(nrows, ncols), memory);
+ *     x(i, j) = 0.1;                        rounds to fp16
+ *     sum += x(i, j);                       a double
+ *     x(tess::span{a, b}, j)                a part of column j
  *
  *     accessor                                                      memory
  *     row_major<T, N>                                               values of T, last dimension contiguous
- *     block_column_major<T, N>                                      the last two dimensions column by column
+ *     block_column_major<T, N>                                      last two dimensions column-major
  *     reduced_row_major<N, Arithmetic, Storage>                     each value rounded to Storage
  *     scaled_reduced_row_major<N, Arithmetic, Storage, ScaleMask>   value / scale rounded to Storage
  *
- * N = 1..4. Storage: double, float, tess::bf16, tess::fp16, tess::e4m3, tess::e5m2; const Storage cannot be written.
- * Indices are 64 bits and checked by assert (so not under NDEBUG). A range holds pointers and owns nothing: it is copied
- * by value, into kernels too. Reading is exact (but for FP64 storage read as float), writing rounds to nearest even once
- * and overflows as the Overflow parameter says (codec.h). A scale that is no power of two adds a rounding, in Arithmetic, of the
- * quotient that is stored and of the product that is read.
- *
- * x(i) of a reduced range is a reference object. It converts to Arithmetic by itself, also in comparisons and sums; but
- * `auto v = x(i);` makes another reference, which reads when it is used: write `double v = x(i);`.
+ * N is 1 to 4. Arithmetic is double or float. Storage is double, float, tess::bf16, tess::fp16, tess::e4m3 or
+ * tess::e5m2; a range of const Storage is read-only. Header only: programs need not link the library. accessor.h is for
+ * C.
+ * - A range holds pointers and owns nothing. It is copied by value, into kernels too.
+ * - Indices have 64 bits; assert checks them, unless NDEBUG is defined. An access costs a load and a conversion.
+ * - Reading is exact, except FP64 storage read as float. Writing rounds once to nearest even; the parameter Overflow
+ *   says what happens to values that are too large (codec.h). A scale that is no power of two adds a rounding, in
+ *   Arithmetic, of the quotient when writing and of the product when reading.
+ * - x(i) of a reduced range is a reference object. It converts to Arithmetic in expressions, also in comparisons and
+ *   sums. `auto v = x(i);` copies the reference, which reads when it is used: write `double v = x(i);`.
  *
  * Source: Gruetzmacher, Anzt, Quintana-Orti, Softw. Pract. Exper. 53 (2023), section 2 (listings 1 to 3).
  * Tests: tests/unit/test_accessor_cpp.cpp, tests/gpu/test_accessor.cu.
@@ -36,12 +39,12 @@
 
 namespace tess {
 
-/** Indices begin, ..., end - 1 of one dimension. */
+/** Indices begin to end - 1 of one dimension. */
 struct span {
     int64_t begin, end;
 };
 
-/** The interface of every accessor: Accessor says how memory is laid out and converted (paper, listing 1). */
+/** The interface of all accessors. Accessor defines layout and conversion (paper, listing 1). */
 template <typename Accessor>
 class range {
   public:
@@ -50,7 +53,7 @@ class range {
     using storage_type = typename Accessor::storage_type;
     static constexpr int dimensionality = Accessor::dimensionality;
 
-    /** The accessor's constructor: (lengths, data), then strides and scale where there are some. */
+    /** The accessor's constructor: (lengths, data), then strides and scale if there are any. */
     template <typename... Parameters, typename = std::enable_if_t<(sizeof...(Parameters) > 1)>>
     TESS_ATTRIBUTES constexpr explicit range(Parameters &&...parameters)
         : accessor_(std::forward<Parameters>(parameters)...)
@@ -60,7 +63,8 @@ class range {
     {
     }
 
-    /** One index per dimension: the element. A span among them: the range of that part, of as many dimensions. */
+    /** One index per dimension gives the element. With a span among them it is a range of that part, in N dimensions.
+        */
     template <typename... Indices>
     TESS_ATTRIBUTES constexpr decltype(auto) operator()(Indices &&...indices) const
     {
@@ -73,14 +77,14 @@ class range {
         return accessor_.length(dimension);
     }
 
-    /** Elements (..., j), ..., (..., j + K - 1) by packed loads; what they need is said at the accessor's load. */
+    /** Reads K neighbours, from the element with these indices on, by packed loads. Conditions: strided::load. */
     template <int K, typename... Indices>
     TESS_ATTRIBUTES values<arithmetic_type, K> load(Indices... indices) const
     {
         return accessor_.template load<K>(indices...);
     }
 
-    /** Writes K neighbours, from the element with these indices on, by packed stores. */
+    /** Writes K neighbours, from the element with these indices on, by packed stores. Conditions: strided::load. */
     template <int K, typename... Indices>
     TESS_ATTRIBUTES void store(const values<arithmetic_type, K> &from, Indices... indices) const
     {
@@ -111,7 +115,7 @@ TESS_ATTRIBUTES constexpr span as_span(int64_t index)
     return span{index, index + 1};
 }
 
-/* Every accessor: strides for each dimension but Unit, whose elements are neighbours, and how an element is stored. */
+/* Every accessor: strides for all dimensions except Unit, which is contiguous, and an Element that stores values. */
 template <int N, int Unit, typename Element>
 class strided {
     static_assert(N >= 1 && N <= 4, "one to four dimensions");
@@ -122,7 +126,7 @@ class strided {
     using storage_type = typename Element::storage_type;
     static constexpr int dimensionality = N;
 
-    /** Without gaps. `scale` is there where the accessor is a scaled one: const Arithmetic *. */
+    /** Without gaps. Only a scaled accessor takes `scale`: const Arithmetic *. */
     template <typename... Scale>
     TESS_ATTRIBUTES constexpr strided(shape<N> length, storage_type *data, Scale... scale)
         : element_(length, data, scale...), length_(length), stride_(length)
@@ -136,7 +140,7 @@ class strided {
             count *= length[d];
         }
     }
-    /** Strides, in elements, of the dimensions without Unit's, which is one. */
+    /** With strides, in elements, of all dimensions except Unit, whose stride is 1. */
     template <typename... Scale>
     TESS_ATTRIBUTES constexpr strided(shape<N> length, storage_type *data, shape<N - 1> stride, Scale... scale)
         : element_(length, data, scale...), length_(length), stride_(length)
@@ -178,10 +182,9 @@ class strided {
         }
     }
 
-    /**
-     * Elements (..., j) to (..., j + K - 1), which must exist, by loads of 16 bytes (of all K where they are less). K is
-     * a power of two. Row-major accessors only. The address of the first must be a multiple of min(16, K elements).
-     */
+    /** Reads elements (..., j) to (..., j + K - 1), which must exist, by loads of 16 bytes, or of all K if these have
+        fewer bytes. Only for row-major accessors and K a power of two. The address of the first must be a multiple of
+        16 bytes, or of K elements if these have fewer bytes. */
     template <int K, typename... Indices>
     TESS_ATTRIBUTES values<arithmetic_type, K> load(Indices... indices) const
     {
@@ -190,7 +193,7 @@ class strided {
         static_assert(Unit == N - 1, "packed access goes along the last dimension of a row-major range");
         return element_.template load<K>(offset_of(index, K), index);
     }
-    /** Writes K neighbours; as load. */
+    /** Writes K neighbours, under the conditions of load. */
     template <int K, typename... Indices>
     TESS_ATTRIBUTES void store(const values<arithmetic_type, K> &from, Indices... indices) const
     {
@@ -201,7 +204,7 @@ class strided {
     }
 
   private:
-    /* Where the first of `count` elements along the last dimension is. */
+    /* Offset of the first of `count` elements along the last dimension. */
     TESS_ATTRIBUTES constexpr int64_t offset_of(const int64_t (&index)[N], int count) const
     {
         int64_t offset = 0;
@@ -238,26 +241,26 @@ class strided {
 
 } // namespace detail
 
-/** Values of T, the last dimension contiguous. (shape length, T *data, [shape<N - 1> strides of all but the last]) */
+/** Values of T, last dimension contiguous. Made from (shape length, T *data, [shape<N - 1> strides but the last]). */
 template <typename T, int N>
 using row_major = detail::strided<N, N - 1, detail::plain<T>>;
 
 /**
- * The last two dimensions (row, column) column by column, those before them row-major: blocks of a blocked CSR.
- * (shape length, T *data, [shape<N - 1> strides of all but the second to last])
+ * The last two dimensions (row, column) are column-major, those before them row-major: blocks of a blocked CSR.
+ * Made from (shape length, T *data, [shape<N - 1> strides but the second to last]).
  */
 template <typename T, int N>
 using block_column_major = detail::strided<N, N - 2, detail::plain<T>>;
 
-/** As row_major, each value rounded to Storage. */
+/** As row_major, with each value rounded to Storage. */
 template <int N, typename Arithmetic, typename Storage, tess_overflow Overflow = TESS_OVERFLOW_INFINITY>
 using reduced_row_major = detail::strided<N, N - 1, detail::reduced<Arithmetic, Storage, Overflow>>;
 
 /**
- * As row_major, each value divided by a scale and then rounded to Storage; multiplied by it when read (exact for powers
- * of two). Bit d of ScaleMask: the scale varies along dimension d. 0 is one scale for all, 1 one per row of a matrix, 2
- * one per column. The scales are row-major over those dimensions, without gaps, and are read whenever an element is.
- * (shape length, Storage *data, [shape<N - 1> strides], const Arithmetic *scale)
+ * As row_major. Writing divides a value by a scale and rounds it to Storage; reading multiplies by the scale. A power
+ * of two is exact. ScaleMask 0: one scale for all; 1: one per row of a matrix; 2: one per column. In general, bit d
+ * says that the scale varies along dimension d. The scales are row-major over these dimensions, without gaps, and are
+ * read at each access. Made from (shape length, Storage *data, [shape<N - 1> strides], const Arithmetic *scale).
  */
 template <int N, typename Arithmetic, typename Storage, unsigned ScaleMask = 0,
           tess_overflow Overflow = TESS_OVERFLOW_INFINITY>

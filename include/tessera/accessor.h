@@ -2,21 +2,20 @@
 /**
  * @file accessor.h  Arrays stored in one precision and computed with in another, for C17 (and C++, CUDA, HIP).
  *
- * A tess_range is a view of an array of one to four dimensions: where it lies, in which precision, with which strides,
- * and an optional scale. tess_range_get2(a, i, j) is a double, whatever the array is stored in, and tess_range_set2
- * rounds to it. Header only; nothing of the library is linked. accessor.cuh is the same for C++ and for kernels, with the
- * precision in the type.
+ *     tess_range a = tess_range_matrix(memory, TESS_PRECISION_BF16, nrows, ncols, ncols);
+ *     tess_range_set2(a, i, j, 0.1), sum += tess_range_get2(a, i, j);                 rounds to bf16; reads a double
  *
- * Where precision, rank and strides are constants that the compiler sees (a range made in the same function, or
- * tess_range_fixed), an access is a load and its conversion, and loops over it are vectorised like loops over plain arrays
- * (docs/howto/use-the-accessor.md). Otherwise each access goes through a switch over the precisions.
- *
- * Ranges are passed by value; they hold pointers and own nothing. Indices are checked by assert, so not under NDEBUG.
- * Reading is exact (but for FP64 storage read as float); writing rounds to nearest even once, and overflows as
- * `overflow` says (codec.h). With a scale, value / scale is stored and stored * scale is read:
- * exact for powers of two, else with a rounding of the quotient (product) before. The float forms compute it in double.
- *
- * Source: Gruetzmacher, Anzt, Quintana-Orti, Softw. Pract. Exper. 53 (2023), section 2. Test: tests/unit/test_accessor.c.
+ * A tess_range is a view of an array of one to four dimensions: address, precision, strides, and an optional scale.
+ * Ranges are passed by value and own nothing. Header only: programs need not link the library. accessor.cuh does the
+ * same for C++ and for kernels, with the precision in the type. docs/howto/use-the-accessor.md
+ * - Speed: if the compiler knows precision, rank and strides (a range made in the same function, or tess_range_fixed),
+ *   an access is a load and a conversion, and loops are vectorised. Otherwise each access switches over the precisions.
+ * - Reading is exact, except FP64 storage read as float. Writing rounds once to nearest even; `overflow` says what
+ *   happens to values that are too large (codec.h). assert checks indices, unless NDEBUG is defined.
+ * - With a scale, writing stores value / scale and reading returns stored * scale. This is exact for a power of two;
+ *   for another scale the quotient and the product are rounded as well. The float functions compute it in double.
+ * Source: Gruetzmacher, Anzt, Quintana-Orti, Softw. Pract. Exper. 53 (2023), section 2. Test:
+ * tests/unit/test_accessor.c
  */
 #ifndef TESSERA_ACCESSOR_H
 #define TESSERA_ACCESSOR_H
@@ -30,9 +29,9 @@ enum { TESS_RANGE_RANK_MAX = 4 };
 
 /** A view of an array. Dimensions beyond `rank` have length 1. */
 typedef struct tess_range {
-    void *data; /**< element (0, ..., 0); never written by reading, so const data may be cast */
+    void *data; /**< element (0, ..., 0). Reading never writes to it, so const data may be cast */
     tess_precision precision;
-    tess_overflow overflow; /**< what setting a value that is too large does; may be changed at will */
+    tess_overflow overflow; /**< what happens to a value that is too large; may be changed at any time */
     int rank;
     int64_t length[TESS_RANGE_RANK_MAX];
     int64_t stride[TESS_RANGE_RANK_MAX]; /**< in elements */
@@ -42,7 +41,7 @@ typedef struct tess_range {
 
 /* ---- making ranges ---- */
 
-/* Strides are those given, or without gaps with dimension `fastest` contiguous and the others row-major. */
+/* stride NULL: no gaps, dimension `fastest` contiguous, the others row-major. */
 TESS_HD tess_range tess_range_make(void *data, tess_precision precision, int rank, int fastest, const int64_t *length,
                                    const int64_t *stride)
 {
@@ -72,14 +71,14 @@ TESS_HD tess_range tess_range_make(void *data, tess_precision precision, int ran
     return r;
 }
 
-/** @p rank dimensions, the last one contiguous. @p stride: of every dimension, in elements; NULL: without gaps. */
+/** @p rank dimensions, the last one contiguous. @p stride has one number per dimension, in elements; NULL: no gaps. */
 TESS_HD tess_range tess_range_row_major(void *data, tess_precision precision, int rank, const int64_t *length,
                                         const int64_t *stride)
 {
     return tess_range_make(data, precision, rank, rank - 1, length, stride);
 }
 
-/** The last two dimensions (row, column) column by column, those before them row-major: blocks of a blocked CSR. */
+/** The last two dimensions (row, column) are column-major, those before them row-major: blocks of a blocked CSR. */
 TESS_HD tess_range tess_range_block_column_major(void *data, tess_precision precision, int rank, const int64_t *length,
                                                  const int64_t *stride)
 {
@@ -93,7 +92,7 @@ TESS_HD tess_range tess_range_vector(void *data, tess_precision precision, int64
     return tess_range_make(data, precision, 1, 0, &n, NULL);
 }
 
-/** A row-major matrix; @p ld >= ncols is the distance of rows in elements. */
+/** A row-major matrix. @p ld >= ncols is the distance between rows, in elements. */
 TESS_HD tess_range tess_range_matrix(void *data, tess_precision precision, int64_t nrows, int64_t ncols, int64_t ld)
 {
     int64_t length[2], stride[2];
@@ -106,9 +105,9 @@ TESS_HD tess_range tess_range_matrix(void *data, tess_precision precision, int64
 }
 
 /**
- * The same array with a scale: value / scale is stored. Bit d of @p mask: the scale varies along dimension d; 0 is one
- * scale for all, 1 one for each row of a matrix, 2 one for each column. The scales are row-major over the dimensions in the
- * mask, without gaps, and are read at each access. None may be 0, Inf or NaN; powers of two cost no accuracy.
+ * The range @p r with a scale: value / scale is stored. @p mask 0: one scale for all; 1: one per row of a matrix; 2:
+ * one per column. In general, bit d says that the scale varies along dimension d. The scales are row-major over these
+ * dimensions, without gaps, and are read at each access. None may be 0, Inf or NaN. Powers of two cost no accuracy.
  */
 TESS_HD tess_range tess_range_scaled(tess_range r, const double *scale, unsigned mask)
 {
@@ -123,7 +122,7 @@ TESS_HD tess_range tess_range_scaled(tess_range r, const double *scale, unsigned
     return r;
 }
 
-/** Indices @p begin to @p end - 1 of one dimension; the range has as many dimensions as before. */
+/** The part of @p r with indices @p begin to @p end - 1 of one dimension. It has as many dimensions as @p r. */
 TESS_HD tess_range tess_range_part(tess_range r, int dimension, int64_t begin, int64_t end)
 {
     assert(dimension >= 0 && dimension < r.rank);
@@ -134,7 +133,7 @@ TESS_HD tess_range tess_range_part(tess_range r, int dimension, int64_t begin, i
     return r;
 }
 
-/** The same range; from here on the compiler knows its precision. For kernels with one loop per precision. */
+/** Returns @p r and tells the compiler its precision. For kernels with one loop per precision. */
 TESS_HD tess_range tess_range_fixed(tess_range r, tess_precision precision)
 {
     assert(r.precision == precision);
@@ -161,7 +160,7 @@ TESS_HD void tess_range_check(tess_range r, int rank, int64_t i, int64_t j, int6
     (void)r, (void)rank, (void)i, (void)j, (void)k, (void)l;
 }
 
-/* Where an element is, from strides of elements or of scales. */
+/* Offset of an element, by strides of elements or of scales. */
 TESS_HD int64_t tess_range_offset(const int64_t *stride, int64_t i, int64_t j, int64_t k, int64_t l)
 {
     return i * stride[0] + j * stride[1] + k * stride[2] + l * stride[3];
@@ -206,8 +205,8 @@ TESS_HD void tess_range_write_float(tess_range r, int rank, int64_t i, int64_t j
 }
 
 /*
- * For ranges of 1 to 4 dimensions: tess_range_get2(r, i, j) and tess_range_set2(r, i, j, value) in double, getf and setf
- * the same in float, and tess_range_add2(r, i, j, value), which is set(get + value).
+ * For ranges of 1 to 4 dimensions, such as 2: tess_range_get2(r, i, j) and tess_range_set2(r, i, j, value) in double;
+ * tess_range_getf2 and tess_range_setf2 in float; tess_range_add2(r, i, j, value) sets get2(r, i, j) + value.
  */
 #define TESS_RANGE_ACCESS(n, indices, i, j, k, l)                                      \
     TESS_HD double tess_range_get##n(tess_range r, TESS_UNPACK indices)                \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * @file accessor_element.cuh  How the accessors of accessor.cuh keep one element: as it is, rounded, or scaled and rounded.
+ * @file accessor_element.cuh  How accessor.cuh stores one element: as it is, rounded, or scaled and rounded.
  *
- * An element class holds the pointers and knows nothing of strides. at(offset, index) is what an index operator returns,
- * load and store take K neighbours, advance makes another element the first.
+ * An element class holds the pointers; it does not know strides. at(offset, index) is the result of an index operator.
+ * load and store take K neighbours. advance makes another element the first.
  */
 #ifndef TESSERA_ACCESSOR_ELEMENT_CUH
 #define TESSERA_ACCESSOR_ELEMENT_CUH
@@ -34,7 +34,7 @@ struct shape {
 template <typename... Numbers>
 shape(Numbers...) -> shape<static_cast<int>(sizeof...(Numbers))>;
 
-/** K numbers, as load returns them and store takes them. */
+/** K numbers: the result of load, the argument of store. */
 template <typename T, int K>
 struct values {
     T value[K];
@@ -51,7 +51,7 @@ struct values {
 
 namespace detail {
 
-/* Values per packed access: those of 16 bytes, or all K where they are fewer. */
+/* Values per packed access: 16 bytes of them, or all K if they are fewer. */
 template <typename Storage, int K>
 constexpr int pack_width = K *static_cast<int>(sizeof(Storage)) <= 16 ? K : 16 / static_cast<int>(sizeof(Storage));
 
@@ -105,8 +105,8 @@ TESS_ATTRIBUTES inline void store_values(Storage *data, const values<Arithmetic,
 }
 
 /*
- * Stands for a number that is converted on its way from and to memory (paper, listing 3). Place has read() and write().
- * It cannot be copied, so that a number is meant wherever it is passed on.
+ * Stands for a number in memory that is converted at each access (paper, listing 3). Place has read() and write(). It
+ * cannot be copied, so that passing it on passes a number.
  */
 template <typename Place>
 class reference {
@@ -122,7 +122,7 @@ class reference {
     {
         return place_.read();
     }
-    /* Each gives the value that is stored now, as the assignments of numbers do. */
+    /* Each returns the value that is stored now, as assignments of numbers do. */
     TESS_ATTRIBUTES number operator=(number value) const
     {
         place_.write(value);
@@ -191,7 +191,7 @@ struct scaled_place {
     }
 };
 
-/* A value that is stored as it is. */
+/* A value stored as it is. */
 template <typename T>
 struct plain {
     using arithmetic_type = std::remove_const_t<T>;

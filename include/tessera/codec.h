@@ -2,17 +2,17 @@
 /**
  * @file codec.h  Storage precisions as bit patterns: encoding and decoding, for C17, C++17, CUDA and HIP.
  *
- * Inline and without dependencies: nothing here needs the library to be linked. 16- and 8-bit storage are plain
- * unsigned integers.
+ *     uint16_t half = tess_fp16_from_double(0.1, TESS_OVERFLOW_INFINITY);           tess_fp16_to_double(half)
  *
- * Encoding rounds to nearest, ties to even, once (a double is never rounded twice). Subnormals are encoded and decoded
- * exactly as the format has them. NaN stays NaN and keeps its sign; its payload is not kept (the bits of an FP32 NaN are
- * not specified, those of the others are the format's canonical quiet NaN; a decoded NaN has any sign and
- * payload). Inf stays Inf; e4m3 has none, there it becomes NaN. Finite values that round above the largest magnitude
- * overflow as tess_overflow says. With those rules host and device give the same bits.
- *
- * Sources: IEEE 754-2019, section 4.3.1 and 7.4 (rounding and overflow); OCP 8-bit Floating Point Specification 1.0 (e4m3
- * and e5m2). Rounding to odd in between: Boldo, Melquiond, IEEE Trans. Computers 57 (2008).
+ * All functions are inline; programs need not link the library. 16- and 8-bit values are plain unsigned integers.
+ * - Encoding rounds once, to nearest, ties to even. A double is never rounded twice. Subnormals are exact.
+ * - NaN stays NaN and keeps its sign, but not its payload. Encoded, it is the canonical quiet NaN of its format (of
+ *   FP32 any NaN); decoded, it may have any sign and payload.
+ * - Inf stays Inf, except in e4m3, which has none: it becomes NaN.
+ * - A finite value that rounds above the largest magnitude overflows as tess_overflow says.
+ * With these rules host and device give the same bits. Sources: IEEE 754-2019, sections 4.3.1 and 7.4 (rounding and
+ * overflow); OCP 8-bit Floating Point Specification 1.0 (e4m3, e5m2); Boldo, Melquiond, IEEE Trans. Computers 57 (2008)
+ * (rounding to odd in between).
  */
 #ifndef TESSERA_CODEC_H
 #define TESSERA_CODEC_H
@@ -36,8 +36,8 @@
 /*
  * The list of precisions, a line each: X(with, NAME, value, name, type that holds one value, significand bits with the
  * hidden one, smallest normal exponent, largest exponent, largest finite magnitude); `with` is handed through.
- * The exponents are those of frexp() minus one: a normal number is 1.f * 2^e with emin <= e <= emax. codec.h has
- * tess_<name>_{from,to}_{float,double} for each.
+ * A normal number is 1.f * 2^e with emin <= e <= emax: the exponents are those of frexp() minus one. Each precision has
+ * tess_<name>_{from,to}_{float,double} below.
  */
 #define TESS_PRECISION_LIST_WITH(X, with)                                   \
     X(with, FP64, 0, fp64, double, 53, -1022, 1023, 0x1.fffffffffffffp1023) \
@@ -51,10 +51,10 @@
 #define TESS_PRECISION_LIST(X) TESS_PRECISION_LIST_WITH(TESS_PRECISION_LINE, X)
 #define TESS_PRECISION_LINE(X, ...) X(__VA_ARGS__)
 
-/** What becomes of a finite value that is too large for its storage. */
+/** The result of encoding a finite value that is too large. */
 typedef enum tess_overflow {
-    TESS_OVERFLOW_INFINITY = 0, /**< Inf with its sign; NaN in e4m3. The default everywhere: overflow shows. */
-    TESS_OVERFLOW_SATURATE = 1  /**< the largest finite magnitude with its sign; Inf itself is kept */
+    TESS_OVERFLOW_INFINITY = 0, /**< Inf with the sign of the value; NaN in e4m3. The default, so that overflow shows */
+    TESS_OVERFLOW_SATURATE = 1  /**< the largest finite magnitude with the sign of the value; Inf stays Inf */
 } tess_overflow;
 
 TESS_BEGIN_DECLS
@@ -96,7 +96,7 @@ TESS_HD double tess_double_of_bits(uint64_t bits)
     return value;
 }
 
-/* `value` in FP32, rounded to odd: a later rounding to at most 22 bits then equals one rounding of `value`. */
+/* Rounds to FP32, to odd. A later rounding to at most 22 bits then equals one rounding of `value`. */
 TESS_HD float tess_round_to_odd(double value)
 {
     float nearest = (float)value;
@@ -104,7 +104,7 @@ TESS_HD float tess_round_to_odd(double value)
     uint32_t bits = tess_float_bits(nearest);
 
     if (back == value) { return nearest; }
-    if (value != value) { /* not the conversion's NaN: on a GPU it has lost the sign */
+    if (value != value) { /* the conversion's own NaN has lost the sign on a GPU */
         return tess_float_of_bits((uint32_t)(tess_double_bits(value) >> 32 & 0x80000000U) | 0x7fc00000U);
     }
     if ((back < 0.0 ? -back : back) > (value < 0.0 ? -value : value)) { bits -= 1; } /* also from Inf to the largest */
@@ -113,11 +113,11 @@ TESS_HD float tess_round_to_odd(double value)
 
 /* ---- encoding to fewer than 32 bits ---- */
 
-/* A small format: sign, exponent_bits, mantissa_bits. Codes are without the sign. */
+/* A format of fewer than 32 bits: sign, exponent, mantissa. The codes here have no sign bit. */
 typedef struct tess_small_format {
     int exponent_bits, mantissa_bits;
     uint32_t largest;  /* code of the largest finite value */
-    uint32_t infinity; /* code of Inf, or of NaN where there is none */
+    uint32_t infinity; /* code of Inf; of NaN if the format has no Inf */
     uint32_t nan;
 } tess_small_format;
 
@@ -131,7 +131,7 @@ TESS_HD uint32_t tess_encode_small(float value, tess_small_format format, tess_o
 
     if (magnitude > 0x7f800000U) { return sign | format.nan; }
     if (magnitude == 0x7f800000U) { return sign | format.infinity; }
-    if (exponent < 1) { /* subnormal: the significand in units of the smallest one */
+    if (exponent < 1) { /* subnormal: the significand, in units of the smallest subnormal */
         magnitude = (magnitude & 0x7fffffU) | (magnitude < 0x800000U ? 0U : 0x800000U);
         shift += 1 - exponent;
         if (shift > 24) { return sign; }
@@ -178,7 +178,7 @@ TESS_HD uint8_t tess_e4m3_from_float(float value, tess_overflow overflow)
     const tess_small_format format = {4, 3, 0x7eU, 0x7fU, 0x7fU};
 
 #if TESS_HARDWARE_FP8
-    if (value >= -464.0F && value <= 464.0F) { /* up to the midpoint between 448 and what would be next */
+    if (value >= -464.0F && value <= 464.0F) { /* up to the midpoint between 448 and the next larger number, 480 */
         uint16_t code;
 
         asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(code) : "f"(0.0F), "f"(value));
@@ -193,7 +193,7 @@ TESS_HD uint8_t tess_e5m2_from_float(float value, tess_overflow overflow)
     const tess_small_format format = {5, 2, 0x7bU, 0x7cU, 0x7eU};
 
 #if TESS_HARDWARE_FP8
-    if (value > -61440.0F && value < 61440.0F) { /* below the midpoint between 57,344 and what would be next */
+    if (value > -61440.0F && value < 61440.0F) { /* below the midpoint between 57,344 and the next, 65,536 */
         uint16_t code;
 
         asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(code) : "f"(0.0F), "f"(value));
@@ -260,8 +260,9 @@ TESS_HD float tess_bf16_to_float(uint16_t code)
 }
 
 /*
- * Exponent and mantissa move to their places in the wider format, and a power of two brings the exponents' biases
- * together; it turns subnormals into normal numbers by the way. Inf and NaN get the wider format's exponent.
+ * Shifts exponent and mantissa to their places in the wider format, and multiplies by a power of two to correct the
+ * exponent's bias; this also turns subnormals into normal numbers. Inf and NaN get the largest exponent of the wider
+ * format.
  */
 TESS_HD float tess_fp16_to_float(uint16_t code)
 {
@@ -280,7 +281,7 @@ TESS_HD float tess_fp16_to_float(uint16_t code)
 }
 
 #if TESS_HARDWARE_FP8
-/* Two e4m3 or e5m2 codes as two fp16 codes: all their values are fp16 values. */
+/* Converts two e4m3 or e5m2 codes to two fp16 codes. This is exact: fp16 has all their values. */
 TESS_HD uint32_t tess_e4m3_to_halves(uint16_t two)
 {
     uint32_t halves;
@@ -321,7 +322,7 @@ TESS_HD float tess_fp32_to_float(float stored)
     return stored;
 }
 
-TESS_HD float tess_fp64_to_float(double stored) /* the one that is not exact: rounded to nearest */
+TESS_HD float tess_fp64_to_float(double stored) /* the only decoding that rounds, to nearest */
 {
     return (float)stored;
 }
@@ -369,7 +370,7 @@ TESS_HD double tess_e5m2_to_double(uint8_t code)
 
 /* ---- one value of an array, by TESS_PRECISION_LIST ---- */
 
-/** Bytes of one value in @p precision; folds away where the precision is a constant. */
+/** Bytes of one value in @p precision. A compiler that knows the precision computes it. */
 TESS_HD size_t tess_storage_bytes(tess_precision precision)
 {
     switch (precision) {
@@ -382,12 +383,12 @@ TESS_HD size_t tess_storage_bytes(tess_precision precision)
 }
 
 #if defined(__GNUC__)
-#define TESS_MAY_ALIAS __attribute__((may_alias)) /* an array is bytes here: its owner may see it as another type */
+#define TESS_MAY_ALIAS __attribute__((may_alias)) /* the owner of an array may access it as another type */
 #else
 #define TESS_MAY_ALIAS
 #endif
 
-/* tess_<name>_get and tess_<name>_put: element i as it is stored. */
+/* tess_<name>_get and tess_<name>_put read and write element i as stored. */
 #define TESS_ELEMENT(NAME, value, name, type, ...)                      \
     TESS_HD type tess_##name##_get(const void *data, int64_t i)         \
     {                                                                   \
@@ -404,7 +405,7 @@ TESS_HD size_t tess_storage_bytes(tess_precision precision)
 TESS_PRECISION_LIST(TESS_ELEMENT)
 #undef TESS_ELEMENT
 
-/** Value @p i of an array stored in @p precision, exactly. A constant precision leaves one load and its conversion. */
+/** Element @p i of an array in @p precision, exactly. With a constant precision it is one load and its conversion. */
 TESS_HD double tess_load(tess_precision precision, const void *data, int64_t i)
 {
     switch (precision) {
@@ -416,7 +417,7 @@ TESS_HD double tess_load(tess_precision precision, const void *data, int64_t i)
     return 0.0;
 }
 
-/** The same in FP32: exact but for FP64 storage, which is rounded to nearest. */
+/** Element @p i in FP32. Exact, except that FP64 storage is rounded to nearest. */
 TESS_HD float tess_load_float(tess_precision precision, const void *data, int64_t i)
 {
     switch (precision) {
@@ -428,7 +429,7 @@ TESS_HD float tess_load_float(tess_precision precision, const void *data, int64_
     return 0.0F;
 }
 
-/** Stores @p value as element @p i, rounded to nearest even; overflow as @p overflow says. */
+/** Stores @p value as element @p i, rounded to nearest even. Values that are too large become what @p overflow says. */
 TESS_HD void tess_store(tess_precision precision, void *data, int64_t i, double value, tess_overflow overflow)
 {
     switch (precision) {
@@ -439,7 +440,7 @@ TESS_HD void tess_store(tess_precision precision, void *data, int64_t i, double 
     }
 }
 
-/** The same for an FP32 value: one rounding, without a detour through FP64. */
+/** As tess_store for an FP32 value: one rounding, without a conversion to FP64. */
 TESS_HD void tess_store_float(tess_precision precision, void *data, int64_t i, float value, tess_overflow overflow)
 {
     switch (precision) {
@@ -462,9 +463,10 @@ TESS_HD int tess_has_infinity(tess_precision precision)
 /* ---- a scale for stored values ---- */
 
 /**
- * The power of two with which values up to @p largest in magnitude use the whole range of @p precision: largest / scale
- * is at most the precision's largest finite value and more than half of it. 1 for zero, Inf and NaN; at least 2^-1022.
- * FP32 arithmetic takes scales as float: tess_scale_for_float.
+ * A power of two for storing values up to @p largest in magnitude: largest / scale is at most the largest finite value
+ * of
+ * @p precision and more than half of it. Example: 2^-7 for fp16 and largest 500. 1 for zero, Inf and NaN; never below
+ * 2^-1022. For FP32 arithmetic use tess_scale_for_float.
  */
 TESS_HD double tess_scale_for(tess_precision precision, double largest)
 {
@@ -490,7 +492,7 @@ TESS_HD double tess_scale_for(tess_precision precision, double largest)
     return tess_double_of_bits((uint64_t)((exponent < -1022 ? -1022 : exponent) + 1023) << 52);
 }
 
-/** The same for accessors with FP32 arithmetic: a float in 2^-126 ... 2^127, and largest / scale is finite in FP32. */
+/** As tess_scale_for, for FP32 arithmetic: a float from 2^-126 to 2^127, with largest / scale finite in FP32. */
 TESS_HD float tess_scale_for_float(tess_precision precision, double largest)
 {
     double scale = tess_scale_for(precision == TESS_PRECISION_FP64 ? TESS_PRECISION_FP32 : precision, largest);

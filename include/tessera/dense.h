@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * @file dense.h  Dense matrix-vector operations whose storage precision is apart from their arithmetic precision.
+ * @file dense.h  Dense matrix-vector operations, stored in one precision and computed in another.
  *
- * Operands are arrays of the caller on the context's device (host memory for a CPU context), stored in any precision; each
- * is decoded as it is read, all products and sums are made in `arithmetic`, and results are rounded once, as they are
- * written. Every operation gives the same bits on every run.
+ *     tess_dense_view a = {.nrows = m, .ncols = n, .ld = m, .precision = TESS_PRECISION_FP16, .data = array};
+ *     tess_dense_view x = tess_dense_view_of(vx), y = tess_dense_view_of(vy);
+ *     tess_gemv(ctx, TESS_OP_NONE, 1.0, &a, &x, 0.0, &y, TESS_ARITHMETIC_FP64);           y := A x
  *
+ * Operands are arrays of the caller on the context's device, in any storage precision. Values are decoded as they are
+ * read, products and sums are computed in `arithmetic`, and results are rounded once, as they are written. Every
+ * operation gives the same bits on every run.
  * Source: Gruetzmacher, Anzt, Quintana-Orti, "Using Ginkgo's memory accessor for improving the accuracy of memory-bound
- * low precision BLAS", Softw. Pract. Exper. 53 (2023), section 4.
+ * low precision BLAS", Softw. Pract. Exper. 53 (2023), section 4. Accuracy: docs/reference/accessor-accuracy.md.
  */
 #ifndef TESSERA_DENSE_H
 #define TESSERA_DENSE_H
@@ -21,8 +24,8 @@
 TESS_BEGIN_DECLS
 
 /**
- * A column-major array of nrows by ncols values, column j beginning at element j * ld. Borrowed; nothing is copied.
- * Element (i, j) is stored(i, j) * column_scale[j].
+ * A column-major array of nrows by ncols values, borrowed. Column j begins at element j * ld. Element (i, j) is
+ * stored(i, j) * column_scale[j].
  */
 typedef struct tess_dense_view {
     int64_t nrows, ncols;
@@ -33,21 +36,23 @@ typedef struct tess_dense_view {
 } tess_dense_view;
 
 /**
- * A view of @p v: n by 1, ld n, no scale. It is valid as long as the vector is. What is written through it does not reach the
+ * A view of @p v: n by 1, ld n, no scale. It is valid as long as the vector. Writing through it does not update the
  * vector's shadow: call tess_vector_refresh_shadow.
  */
 TESS_EXPORT tess_dense_view tess_dense_view_of(tess_vector *v);
 
 /**
- * Y := alpha op(A) X + beta Y for one or two columns in X and Y. X and Y have as many columns as each other, and may be
- * stored in other precisions than A. With beta = 0, Y is not read. A must not overlap Y, nor X overlap Y.
- * Cost: the bytes of A once, of X and Y about once. Nothing waits for the device.
- * Accuracy in each element: |computed - exact| <= gamma(nin + 2) |alpha| |op(A)| |X| + 2u |beta Y| with u of
- * @p arithmetic, on the decoded operands, before the one rounding to Y's precision; nin + 3 where A or X has column
- * scales, nin + 4 where both have. alpha, beta and scales are applied in FP64. NaN and Inf in A and X reach Y also with
- * alpha = 0.
+ * Y := alpha op(A) X + beta Y. Does not wait for the device.
+ * @param a     A; must not overlap Y
+ * @param x, y  one or two columns each, as many in X as in Y, in any precisions; X must not overlap Y
+ * @param beta  0: Y is not read
+ * Cost: the bytes of A once, of X and Y about once.
+ * Accuracy of each element, before the rounding to Y's precision: |computed - exact| <=
+ * gamma(nin + 2) |alpha| |op(A)| |X| + 2u |beta Y| with u of @p arithmetic, on the decoded operands. nin is the length
+ * of a sum; use nin + 3 if A or X has column scales, nin + 4 if both have. alpha, beta and scales are applied in FP64.
+ * NaN and Inf in A and X reach Y even if alpha = 0.
  * Errors: DIMENSION_MISMATCH, INVALID_ARGUMENT (ld, NULL data, scale on Y), UNSUPPORTED (more than two columns),
- * OUT_OF_MEMORY or OUT_OF_DEVICE_MEMORY (work space, kept by the context).
+ * OUT_OF_MEMORY or OUT_OF_DEVICE_MEMORY (workspace, which the context keeps).
  */
 TESS_EXPORT tess_status tess_gemv(tess_context *ctx, tess_operation operation, double alpha, const tess_dense_view *a,
                                   const tess_dense_view *x, double beta, const tess_dense_view *y,
@@ -59,7 +64,7 @@ typedef enum tess_triangle {
     TESS_UPPER = 1  /**< at and above it */
 } tess_triangle;
 
-/** What the diagonal of a triangle is. */
+/** How the diagonal of a triangle is read. */
 typedef enum tess_unit_diagonal {
     TESS_NON_UNIT = 0, /**< as stored */
     TESS_UNIT = 1      /**< ones, whatever is stored */
@@ -69,22 +74,25 @@ typedef enum tess_unit_diagonal {
 typedef struct tess_trsv_options {
     tess_triangle triangle;
     tess_operation operation;
-    tess_unit_diagonal diagonal; /**< UNIT: the diagonal is taken as 1 and not read */
+    tess_unit_diagonal diagonal; /**< UNIT: the diagonal is 1 and not read */
     tess_arithmetic arithmetic;
-    tess_arithmetic inversion; /**< in which the diagonal blocks are inverted */
+    tess_arithmetic inversion; /**< arithmetic for inverting the diagonal blocks */
 } tess_trsv_options;
 
 /**
- * x := op(T)^-1 x, T being one triangle of the square array @p a (the other is not read); x is n by 1. Blocked, with
- * inverted diagonal blocks (Hogg, SIAM J. Sci. Comput. 35 (2013), section 3). x is kept in @p arithmetic between the
- * blocks and rounded to its storage once. A zero on the diagonal gives Inf or NaN in x, as in BLAS.
- * Errors: DIMENSION_MISMATCH, INVALID_ARGUMENT, OUT_OF_MEMORY or OUT_OF_DEVICE_MEMORY (work space, kept by the context). On a GPU
- * blocks of threads wait for one another, 4 s at most: after that the next call that waits for the device reports DEVICE.
+ * x := op(T)^-1 x, where T is one triangle of a square array.
+ * @param a  n by n; the other triangle is not read
+ * @param x  n by 1. It is kept in options->arithmetic between blocks and rounded to its storage once.
+ * The method is blocked, with inverted diagonal blocks. A zero on the diagonal gives Inf or NaN in x, as in BLAS.
+ * On a GPU, blocks of threads wait for one another, at most 4 s. After that the next call that waits for the device
+ * returns DEVICE.
+ * Errors: DIMENSION_MISMATCH, INVALID_ARGUMENT, OUT_OF_MEMORY or OUT_OF_DEVICE_MEMORY (workspace, which the context
+ * keeps). Source: Hogg, SIAM J. Sci. Comput. 35 (2013), section 3.
  */
 TESS_EXPORT tess_status tess_trsv(tess_context *ctx, const tess_trsv_options *options, const tess_dense_view *a,
                                   const tess_dense_view *x);
 
-/** Names of the enums above, and the reverse: INVALID_ARGUMENT leaves *out alone. */
+/** Names of the enums above. Parsers return INVALID_ARGUMENT for an unknown name and leave *out unchanged. */
 TESS_EXPORT const char *tess_triangle_name(tess_triangle triangle);
 TESS_EXPORT tess_status tess_triangle_parse(const char *name, tess_triangle *out);
 TESS_EXPORT const char *tess_unit_diagonal_name(tess_unit_diagonal diagonal);

@@ -13,7 +13,7 @@
 #include <hip/hip_runtime.h> /* device versions of memcpy and assert; nvcc includes its own */
 #endif
 
-/* Marks inline functions that host and device code share. */
+/* Marks inline functions for host and device code. */
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define TESS_HD static inline __host__ __device__ __attribute__((unused))
 #elif defined(__GNUC__)

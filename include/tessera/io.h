@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file io.h  Matrix Market files and the binary cache. */
+/**
+ * @file io.h  Matrix Market files and the binary cache.
+ *
+ *     tess_matrix_read(ctx, "A.mtx", &a, NULL);
+ *     tess_matrix_write_cache(a, "A.cache");             tess_matrix_read loads it faster
+ *
+ * docs/howto/matrix-files.md describes the files.
+ */
 #ifndef TESSERA_IO_H
 #define TESSERA_IO_H
 
@@ -10,52 +17,55 @@
 
 TESS_BEGIN_DECLS
 
-/** What a Matrix Market header and its body said. */
+/** Facts about a Matrix Market file. */
 typedef struct tess_mtx_info {
     int coordinate; /**< 1 coordinate, 0 array */
-    int pattern;    /**< 1 when the file has no values (they become 1) */
+    int pattern;    /**< 1 if the file has no values; all become 1 */
     int integer;    /**< 1 for field integer */
     int symmetry;   /**< 0 general, 1 symmetric, 2 skew-symmetric */
-    int compressed; /**< 1 when the file is gzip */
-    int cache;      /**< 1 when the file is a binary cache; the facts above are then not known (coordinate is 1) */
+    int compressed; /**< 1 if the file is gzip */
+    int cache;      /**< 1 if the file is a binary cache; the facts above are then unknown (coordinate is 1) */
     int64_t nrows, ncols;
-    int64_t entries;        /**< as the size line says */
-    int64_t nonzeros;       /**< of the assembled matrix */
-    int64_t duplicates;     /**< entries summed into another */
-    int64_t explicit_zeros; /**< entries that are zero; they are kept */
+    int64_t entries;        /**< entries according to the size line */
+    int64_t nonzeros;       /**< entries of the assembled matrix */
+    int64_t duplicates;     /**< entries that were added to another */
+    int64_t explicit_zeros; /**< entries with the value zero; they are kept */
 } tess_mtx_info;
 
 /**
- * Reads a Matrix Market file (plain or gzip; coordinate or array; real, integer, pattern; general, symmetric,
- * skew-symmetric) or a binary cache file (recognised by its first bytes) into an assembled matrix. Rows come out sorted,
- * duplicates summed in file order, explicit zeros kept. Parallel over the context's threads; the result does not depend
- * on their number. @p info may be NULL.
- * Errors: NOT_FOUND, IO, PARSE (file, line, the offending text and what was expected in the last error), OUT_OF_RANGE,
+ * Reads a matrix from a Matrix Market file or from a binary cache, which its first bytes identify.
+ * @param path  plain or gzip; coordinate or array; real, integer or pattern; general, symmetric or skew-symmetric
+ * @param out   an assembled matrix: rows sorted, duplicates summed in file order, explicit zeros kept
+ * @param info  facts about the file; may be NULL
+ * Reads with the context's threads; the result does not depend on their number.
+ * Errors: NOT_FOUND, IO, PARSE (the last error has file, line, the offending text and what was expected), OUT_OF_RANGE,
  * UNSUPPORTED (complex), CORRUPT (damaged cache or gzip), memory.
  */
 TESS_EXPORT tess_status tess_matrix_read(tess_context *ctx, const char *path, tess_matrix **out, tess_mtx_info *info);
 
-/** Reads from memory; @p name stands for the file name in errors. */
+/** As tess_matrix_read, from @p bytes bytes of memory. @p name is the file name in errors. */
 TESS_EXPORT tess_status tess_matrix_read_memory(tess_context *ctx, const char *name, const void *text, size_t bytes,
                                                 tess_matrix **out, tess_mtx_info *info);
 
 /**
- * Writes Matrix Market coordinate real general with 17 significant digits (read back bit for bit); gzip when the name
- * ends in .gz. With @p symmetric nonzero and a numerically symmetric matrix, the lower triangle as `symmetric`;
- * INVALID_ARGUMENT when the matrix is not symmetric. The file appears whole or not at all (written aside and renamed).
+ * Writes Matrix Market coordinate real general with 17 significant digits, which read back bit for bit.
+ * @param path       a name that ends in .gz is compressed by gzip
+ * @param symmetric  nonzero: writes the lower triangle as `symmetric`
+ * The file appears complete or not at all: it is written under another name and renamed.
+ * Errors: INVALID_ARGUMENT (@p symmetric, and the matrix is not numerically symmetric), IO, memory.
  */
 TESS_EXPORT tess_status tess_matrix_write(const tess_matrix *a, const char *path, int symmetric);
 
-/** Writes the binary cache: versioned header, checksum; loads at disk speed through tess_matrix_read. */
+/** Writes the binary cache, with a version and a checksum. tess_matrix_read loads it at the speed of the disk. */
 TESS_EXPORT tess_status tess_matrix_write_cache(const tess_matrix *a, const char *path);
 
-/** Reads a Matrix Market array (n by 1) or coordinate (n by 1) vector; FP64. */
+/** Reads a Matrix Market array or coordinate file of n by 1 into an FP64 vector. Errors: those of tess_matrix_read. */
 TESS_EXPORT tess_status tess_vector_read(tess_context *ctx, const char *path, tess_vector **out);
-/** Writes a Matrix Market array with 17 significant digits. */
+/** Writes a Matrix Market array with 17 significant digits. Errors: IO, memory. */
 TESS_EXPORT tess_status tess_vector_write(const tess_vector *v, const char *path);
 
 /**
- * Writes @p nrows by @p ncols host values, column after column, in the same way: points, several vectors.
+ * Writes @p nrows by @p ncols host values, column after column, as a Matrix Market array: points, or several vectors.
  * Errors: INVALID_ARGUMENT (negative sizes), IO, memory.
  */
 TESS_EXPORT tess_status tess_array_write(tess_context *ctx, const double *values, int64_t nrows, int64_t ncols,

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * @file matrix.h  Sparse matrices: assembled (FP64 CSR), stored in a format of Tessera's, or the user's own function.
+ * @file matrix.h  Sparse matrices: assembled (FP64 CSR), stored in a format of choice, or the user's function.
  *
- * An *assembled* matrix holds rows in ascending column order without duplicates, in FP64. It is what residuals are
- * verified against. tess_matrix_convert makes a *stored* matrix from it, in a format and precision of choice.
+ *     tess_matrix_create_csr(ctx, &arrays, &a);                  an assembled matrix
+ *     options.format = TESS_FORMAT_SELL;
+ *     tess_matrix_convert(a, &options, &stored);                 a stored matrix; a must outlive it
+ *     tess_matrix_spmv(stored, TESS_OP_NONE, 1.0, x, 0.0, y);    y := A x
+ *
+ * An *assembled* matrix is CSR in FP64, with rows in ascending column order and without duplicates. Residuals are
+ * verified against it. A *stored* matrix has a format and precisions of choice. Formats: docs/reference/formats.md.
  */
 #ifndef TESSERA_MATRIX_H
 #define TESSERA_MATRIX_H
@@ -20,64 +25,61 @@ TESS_BEGIN_DECLS
 
 typedef struct tess_matrix tess_matrix;
 
-/** Largest number of rows or columns: column indices are int32_t inside. */
+/** Largest number of rows or columns. Column indices are int32_t internally. */
 #define TESS_MAX_ROWS INT64_C(2147483647)
 
-/** The formats of a stored matrix. Values are part of the ABI: append, never renumber. */
+/**
+ * The formats of a stored matrix. Values are part of the ABI: append, never renumber. Formats from 100 to 999 have a
+ * name (tess_format_parse) and no enumerator.
+ */
 typedef enum tess_format {
-    TESS_FORMAT_CSR = 0,       /**< rows one after another; what assembled matrices are in */
+    TESS_FORMAT_CSR = 0,       /**< rows one after another; the format of assembled matrices */
     TESS_FORMAT_ELLR = 1,      /**< ELLPACK-R: all rows padded to the longest */
-    TESS_FORMAT_SELL = 2,      /**< SELL-C-sigma: slices of 64 rows, each padded to its longest */
-    TESS_FORMAT_SPLIT = 3,     /**< parts by precision, each in a format of its own */
-    TESS_FORMAT_COMPOSITE = 4, /**< one index structure with values in several precisions */
+    TESS_FORMAT_SELL = 2,      /**< SELL-C-sigma: slices of 64 rows, each padded to its longest row */
+    TESS_FORMAT_SPLIT = 3,     /**< one part for each precision level, each in a format of its own */
+    TESS_FORMAT_COMPOSITE = 4, /**< one index structure, with the values in every precision level */
     TESS_FORMAT_DIA = 5,       /**< diagonals */
-    TESS_FORMAT_TILES = 6,     /**< square blocks, each in a precision of its own */
-    TESS_FORMAT_SHELL = 1000,  /**< the user's own operator: no format to convert to */
-    TESS_FORMAT_AUTO = 1001    /**< no format: has the library choose; as a base, too */
+    TESS_FORMAT_TILES = 6,     /**< blocks of 16 or 32 rows and columns, each in a precision of its own */
+    TESS_FORMAT_SHELL = 1000,  /**< the user's function; no format to convert to */
+    TESS_FORMAT_AUTO = 1001    /**< the library chooses, also for a base */
 } tess_format;
 
-/** Formats to convert to: 0 to TESS_FORMAT_COUNT - 1. */
-enum { TESS_FORMAT_COUNT = 7 };
-
-/** What is multiplied with. */
+/** Whether a product uses the matrix or its transpose. */
 typedef enum tess_operation {
     TESS_OP_NONE = 0,     /**< the matrix itself */
     TESS_OP_TRANSPOSE = 1 /**< its transpose */
 } tess_operation;
 
-/**
- * CSR arrays of the caller: row_ptr[nrows + 1] (base 0), col_ind[nnz], val[nnz] in FP64. Index arrays are int32_t or
- * int64_t by @c row_ptr_bits and @c col_ind_bits (32 or 64).
- */
+/** CSR arrays of the caller, base 0: row_ptr[nrows + 1], col_ind[nnz], and val[nnz] in any storage precision. */
 typedef struct tess_csr_arrays {
     int64_t nrows, ncols, nnz;
     const void *row_ptr;
     const void *col_ind;
-    const double *val;
-    int row_ptr_bits, col_ind_bits;
+    const void *val;
+    tess_precision val_precision;   /**< fp64 (0): double; fp32: float; ...: converted to FP64, which is exact */
+    int row_ptr_bits, col_ind_bits; /**< 32: int32_t; 64: int64_t */
     tess_memory where;
-    /**
-     * BORROW reads the arrays in place for the life of the matrix; it needs them in the memory of the context's device,
-     * 32-bit column indices, and rows sorted without duplicates (checked). COPY takes any valid arrays; unsorted rows
-     * are sorted and duplicates summed.
-     */
+    /** COPY takes any valid arrays, sorts rows and sums duplicates. BORROW reads the arrays in place while the matrix
+        exists: in the memory of the context's device, with FP64 values, 32-bit column indices, and rows sorted without
+        duplicates (checked). */
     tess_ownership ownership;
 } tess_csr_arrays;
 
-/** COO triplets of the caller, base 0, in any order; duplicates are summed. Always copied. */
+/** COO triplets of the caller, base 0, in any order. They are copied, and duplicates summed. */
 typedef struct tess_coo_arrays {
     int64_t nrows, ncols, nnz;
     const void *row_ind;
     const void *col_ind;
-    const double *val;
-    int index_bits; /**< 32 or 64 */
+    const void *val;
+    tess_precision val_precision; /**< as in tess_csr_arrays */
+    int index_bits;               /**< 32 or 64 */
     tess_memory where;
 } tess_coo_arrays;
 
 /**
- * An operator given by functions. @c apply computes y := A x (or A^T x; may fail for the transpose) for arrays of
- * FP64 on the context's device, enqueued on the context's stream; 0 means success. @c diagonal (optional, needed by
- * Jacobi) writes the nrows diagonal entries.
+ * An operator given by functions, which return 0 for success. @c apply computes y := A x or A^T x (it may fail for the
+ * transpose) for FP64 arrays on the context's device, queued on the context's stream. @c diagonal writes the nrows
+ * diagonal entries; it may be NULL, unless the preconditioner is Jacobi.
  */
 typedef struct tess_shell_operator {
     int (*apply)(void *user, tess_operation operation, const double *x, double *y);
@@ -85,184 +87,187 @@ typedef struct tess_shell_operator {
     void *user;
 } tess_shell_operator;
 
-/** Which order the rows of y (and the entries of x) of a split or composite matrix are in. */
+/** The order of the rows of y and of the elements of x, for a split or composite matrix. */
 typedef enum tess_row_order {
     TESS_ROW_ORDER_ORIGINAL = 0, /**< x and y as in the assembled matrix (default): y is scattered, 4 bytes a row */
     TESS_ROW_ORDER_PERMUTED = 1, /**< y in the format's row order */
     TESS_ROW_ORDER_SYMMETRIC = 2 /**< x and y in the format's row order: rows and columns are permuted alike */
 } tess_row_order;
 
-/** ellr, sell, dia: how rows are padded. */
+/** Options of ellr, sell and dia: padding. */
 typedef struct tess_slices_options {
-    /**
-     * ellr, sell, dia: the most entries, padding included, that may be stored per nonzero (default 3.0). Rows that fill up the
-     * last slice do not count; a diagonal of dia counts as many entries as there are rows.
-     */
+    /** The most entries, with padding, that may be stored per nonzero (default 3.0). Rows that fill up the last slice
+        do not count. A diagonal counts as many entries as the matrix has rows. */
     double max_padding;
-    /**
-     * sell: rows are sorted by length within windows of this many rows (default 256, at most 4,096, rounded up to whole
-     * slices of 64); 1: the order stays.
-     */
+    /** sell: rows are sorted by length within windows of this many rows, at most 4,096, rounded up to slices of 64
+        (default 256). 1: rows keep their order. */
     int64_t window;
     int64_t reserved[4]; /**< zeros */
 } tess_slices_options;
 
-/** split, composite: what the parts are in, and in which order their rows are. */
+/** Options of split and composite: the format of the parts, and the order of their rows. */
 typedef struct tess_split_options {
-    /**
-     * The format of the parts, csr (default), ellr, sell, or by entries and blocks dia. In layers (by entries and
-     * blocks) slices of sell keep the order of rows: window is for parts by rows. max_padding holds for each part by itself; of a
-     * layer in sell with less than an equal share of the nonzeros, for that share.
-     * TESS_FORMAT_AUTO: a layer is in dia where that takes fewer bytes than its values, columns of 16 bits and a byte for each row;
-     * other parts are in sell; all are in csr where that takes no more bytes, or sell needs more padding than max_padding allows.
-     * What is chosen from is built to know, and released again where it is not taken.
-     */
+    /** Format of the parts: csr (default), ellr, sell; in layers (by entries or blocks) also dia. TESS_FORMAT_AUTO: the
+        library chooses by bytes. docs/reference/formats.md, "Bases". */
     tess_format base;
-    /**
-     * The format of the parts below the highest level; csr (0): as base. ellr, sell and dia may differ from each other; csr and
-     * TESS_FORMAT_AUTO are for all parts, and UNSUPPORTED beside another base.
-     */
+    /** Format of the parts below the highest level; csr (0): that of base. ellr, sell and dia may be combined. csr and
+        TESS_FORMAT_AUTO hold for all parts; beside another base they are UNSUPPORTED. */
     tess_format low_base;
     tess_row_order row_order;
     int64_t reserved[4]; /**< zeros */
 } tess_split_options;
 
-/** What the papers' studies of tiles take (papers.h). */
+/** Options for studies of the papers (papers.h). */
 struct tess_papers_storage;
 
 /**
- * How a matrix is stored: what every format has first, then a member for each family. Set by tess_storage_options_init;
- * zero stands for a field's default in all but `size`.
+ * How a matrix is stored: first the options of every format, then a member for each family. tess_storage_options_init
+ * sets the defaults. Zero stands for a field's default, except for `size`.
  */
 typedef struct tess_storage_options {
     size_t size;              /**< sizeof(tess_storage_options) */
-    tess_format format;       /**< TESS_FORMAT_AUTO: chosen for the matrix, see tess_matrix_convert */
-    tess_precision precision; /**< of all values, where no policy decides */
-    /**
-     * What products and sums are computed in (default fp64). csr: fp64 alone, but FP32 vectors are multiplied in FP32
-     * by values below fp64 (see tess_matrix_spmv). fp32 for ellr, sell and dia: with FP32 vectors. fp32 for split and
-     * composite: values below fp64 are multiplied in FP32 by x rounded to FP32 (its shadow where it has one), and the
-     * products are summed in FP64 (Tezcan et al. 2022, section IV).
-     */
+    tess_format format;       /**< TESS_FORMAT_AUTO: the library chooses (tess_matrix_convert) */
+    tess_precision precision; /**< of all values, if no policy decides */
+    /** Arithmetic of products and sums (fp64). fp32: ellr, sell, dia take FP32 vectors; split, composite multiply in
+        FP32 what is below fp64 and sum in FP64; others refuse it. docs/reference/formats.md, "Arithmetic". */
     tess_arithmetic arithmetic;
-    /**
-     * split, composite, tiles: what decides the precisions (`precision` is not read). csr, ellr, sell, dia: policy lossless, with granularity
-     * matrix (or row, the default), chooses the one precision, the lowest level that holds every value (again `precision` is not read);
-     * new values are stored in the same. Other policies are not read there.
-     */
+    /** split, composite, tiles: decides all precisions. csr, ellr, sell, dia: only lossless is read, with granularity
+        matrix (or row, the default); it chooses the one precision, and new values are stored in the same. In both cases
+        `precision` is not read. */
     tess_policy_options policy;
     tess_slices_options slices;               /**< ellr, sell, dia */
     tess_split_options split;                 /**< split, composite */
-    const struct tess_papers_storage *papers; /**< tiles, as a paper has them; NULL (default): the library's. Copied */
+    const struct tess_papers_storage *papers; /**< options for studies of the papers; NULL (default): none. Copied */
     int64_t reserved[4];                      /**< zeros */
 } tess_storage_options;
 
+/** What a format can do. A set has the bit 1 << enumerator for each of its members. */
+typedef struct tess_format_capabilities {
+    const char *description;      /**< a few words, for a list of formats */
+    const char *shorthand;        /**< the command line's word for it by blocks with policy mean-3std, or NULL */
+    unsigned precisions;          /**< set of tess_precision: what values are stored in on the host */
+    unsigned gpu_precisions;      /**< the same on a GPU; 0: the format is for the host alone */
+    unsigned policies;            /**< set of tess_policy that may decide the precisions */
+    unsigned granularities;       /**< set of tess_granularity by which they may decide */
+    tess_granularity granularity; /**< the default one */
+    unsigned scales;              /**< set of tess_granularity by which a level may have a scale */
+    unsigned arithmetics;         /**< set of tess_arithmetic */
+    unsigned row_orders;          /**< set of tess_row_order */
+    unsigned as_base;             /**< set of tess_granularity by which it may be the base of other formats' parts */
+    int takes_parts;     /**< 1: a policy decides the precision of each part; 0: the matrix has one precision */
+    int takes_bases;     /**< the format reads split.base and split.low_base */
+    int one_base;        /**< as a base, it is the base of all parts */
+    int copies_levels;   /**< it holds every value at every level: tess_matrix_spmv_level */
+    int omits_diagonal;  /**< it reads policy.without_diagonal */
+    int pads;            /**< it reads slices.max_padding, and refuses a matrix that needs more */
+    int sorts_rows;      /**< it reads slices.window */
+    int rounds_products; /**< FP32 arithmetic rounds products of low values; 0: it needs FP32 vectors */
+    int takes_papers;    /**< it reads papers (papers.h) */
+} tess_format_capabilities;
+
+/** The number of formats to convert to. */
+TESS_EXPORT int tess_format_count(void);
+/** The format of each index from 0 to tess_format_count() - 1, in ascending order. */
+TESS_EXPORT tess_format tess_format_at(int index);
+/** What a format can do. The library owns the result, which stays valid. AUTO, SHELL and unknown numbers have none. */
+TESS_EXPORT const tess_format_capabilities *tess_format_can(tess_format format);
 /**
- * Assembled matrix from CSR arrays. Cost: one pass over the arrays, and a sort of unsorted rows.
+ * Tells whether options fit their format, for a matrix of @p nrows by @p ncols (-1: unknown) on the context's device.
+ * A conversion ignores options that the format does not read. This function refuses them unless they are at their
+ * default.
+ * TESS_FORMAT_AUTO fits if some format takes what is asked. Padding depends on the matrix, and is not looked at.
+ * Errors: UNSUPPORTED, INVALID_ARGUMENT. The context's error says what does not fit, and what would.
+ * Test: tests/unit/test_storage_options.c.
+ */
+TESS_EXPORT tess_status tess_storage_options_check(tess_context *ctx, int64_t nrows, int64_t ncols,
+                                                   const tess_storage_options *options);
+
+/**
+ * Makes an assembled matrix from CSR arrays. Copied host arrays may be freed when the call returns.
+ * Cost: one pass over the arrays, and a sort of unsorted rows.
  * Errors: OUT_OF_RANGE (sizes, row_ptr not ascending, a column outside), INVALID_ARGUMENT, OUT_OF_MEMORY,
- * OUT_OF_DEVICE_MEMORY. Host arrays that are copied may be freed when the call returns.
+ * OUT_OF_DEVICE_MEMORY.
  */
 TESS_EXPORT tess_status tess_matrix_create_csr(tess_context *ctx, const tess_csr_arrays *arrays, tess_matrix **out);
 
-/** Assembled matrix from COO triplets; errors as for CSR. */
+/** Makes an assembled matrix from COO triplets. Errors: those of tess_matrix_create_csr. */
 TESS_EXPORT tess_status tess_matrix_create_coo(tess_context *ctx, const tess_coo_arrays *arrays, tess_matrix **out);
 
-/** A matrix that is the user's function. @p shell is copied; its @c user pointer is borrowed. */
+/** Makes a matrix that is the user's function. @p shell is copied; its @c user pointer is borrowed. */
 TESS_EXPORT tess_status tess_matrix_create_shell(tess_context *ctx, int64_t nrows, int64_t ncols,
                                                  const tess_shell_operator *shell, tess_matrix **out);
 
-/** Copies an assembled matrix into another context (host to device and back). */
+/** Copies an assembled matrix into another context, for example from a CPU context to a GPU context. */
 TESS_EXPORT tess_status tess_matrix_copy_to(const tess_matrix *a, tess_context *ctx, tess_matrix **out);
 
 /** Frees the matrix; NULL is allowed. */
 TESS_EXPORT void tess_matrix_destroy(tess_matrix *a);
 
 /**
- * New values on the same pattern, in the order of the assembled matrix's nonzeros (the caller's order when its arrays
- * were sorted and without duplicates; otherwise UNSUPPORTED is returned, because the order is gone). For a borrowed
- * matrix @p val replaces the borrowed pointer when it lies on the device of the context. Stored matrices and solvers
- * made from @p a notice at their next use and renew values, not structure.
+ * Sets new values on the same pattern. Stored matrices and solvers made from @p a renew their values, not their
+ * structure, at their next use.
+ * @param val        nnz values in the order of the assembled matrix's nonzeros. This is the order of the caller's
+ *                   arrays if these were sorted and without duplicates. A borrowed matrix borrows @p val if it is FP64
+ *                   and in the memory of the context's device.
+ * @param precision  of the values
+ * Errors: UNSUPPORTED (the arrays were sorted or had duplicates, so that their order is lost), INVALID_ARGUMENT,
+ * memory.
  */
-TESS_EXPORT tess_status tess_matrix_update_values(tess_matrix *a, const double *val, tess_memory where);
+TESS_EXPORT tess_status tess_matrix_update_values(tess_matrix *a, const void *val, tess_precision precision,
+                                                  tess_memory where);
 
 /**
- * A stored matrix in the format and precision of @p options. @p a is borrowed and must outlive *out. Values round to
- * nearest; those too large for the precision become Inf (NaN in e4m3). Errors: UNSUPPORTED (no such format, precision or
- * arithmetic here; more padding than allowed, the message says how much), INVALID_ARGUMENT, OUT_OF_RANGE, memory.
- *
- * ellr is ELLPACK-R (Vazquez, Fernandez, Garzon, Concurrency Computat. 23, 2011), sell is SELL-C-sigma with C = 64 (Kreutzer
- * et al., SIAM J. Sci. Comput. 36, 2014). tests/unit/test_ellr.c
- * dia is the diagonal format (Zhao et al. 2024, section 2.1); src/format/dia/README.md has the layout. tests/unit/test_dia.c
- * split and composite: Tezcan et al. 2022, sections III-A and III-B; src/format/split/README.md has the layouts; split by
- * blocks: Zhao et al. 2024, section 3.2.1. INVALID_ARGUMENT also for a composite by entries or blocks and a symmetric row order of a
- * rectangular matrix, UNSUPPORTED for split by blocks with a scaled level. tests/unit/test_split.c, tests/unit/test_split_blocks.c
- * tiles: Zhao et al. 2024, section 3.2.2; blocks of 16 or 32 rows and columns, each in the precision that the policy gives it; rows in
- * their order, FP64 arithmetic, FP64 or FP32 vectors; src/format/tiles/README.md has the layouts. With kernel paper each block is in
- * COO, CSR, ELL or HYB, and products on a GPU add up by atomics in no fixed order; INVALID_ARGUMENT for thresholds that are negative,
- * not numbers, or low above high; UNSUPPORTED for kernel paper of other formats. tests/unit/test_tiles.c, tests/unit/test_tcki.c
- * tiles with layout resident: Yang et al. 2024, section III-B; UNSUPPORTED for other blocks than 16x16, with kernel paper and of other
- * formats. tests/unit/test_resident.c
- *
- * TESS_FORMAT_AUTO stands for a format that takes what the other options ask, none of which it changes; tess_matrix_format tells
- * which:
- * - With policy lossless, granularity matrix (not given) and nothing asked for that dia does not take, on a GPU, dia in the lowest
- *   precision that holds every value, where it stores at most 1.15 values per nonzero, and at most max_padding.
- * - With another policy than none, or where that is not so, on a GPU, tiles, where the granularity is block, or matrix (not given), the matrix has at least
- *   4 nonzeros for each block that holds any, of the shape asked for, and nothing is asked for that split alone takes: a share,
- *   a base, a row order, FP32 arithmetic. Else split, with granularity row where none is given. What split refuses and tiles take
- *   (scaled levels by blocks, kernel paper, layout resident, a precision) is for tiles whatever the blocks hold, on the host too.
- * - Without a policy, with FP32 arithmetic, sell.
- * - Without a policy, on a GPU, dia where it stores at most 1.15 values per nonzero, and at most max_padding; else sell, likewise.
- * - Else csr.
- * Jacobi and time steps with something mixed take split, or composite where a step is a precision; Jacobi without, csr.
- * Cost beside that of the format: where tiles may be, an assignment by policy none, which counts the blocks; diagonals
- * that are declined, a pass over the columns, and slices, one over the row lengths. The rules are ours, from measurements (docs/howto/choose-formats.md).
- * tests/unit/test_format_auto.c, tests/gpu/test_format_auto.c
+ * Makes a stored matrix. Formats, the rules of TESS_FORMAT_AUTO, sources and tests: docs/reference/formats.md.
+ * @param a        assembled; borrowed: it must outlive *out
+ * @param options  format, precision or policy. With TESS_FORMAT_AUTO, tess_matrix_format returns the chosen format.
+ * Values are rounded to nearest. Those too large for the precision become Inf (NaN in e4m3).
+ * Errors: UNSUPPORTED (a format, precision or arithmetic that this combination or device does not have; more padding
+ * than max_padding, the message has the ratio), INVALID_ARGUMENT, OUT_OF_RANGE, memory.
  */
 TESS_EXPORT tess_status tess_matrix_convert(const tess_matrix *a, const tess_storage_options *options,
                                             tess_matrix **out);
 /**
- * As tess_matrix_convert to split, composite, tiles or what TESS_FORMAT_AUTO stands for, with the precisions of @p assignment, which
- * was made from @p a (its options stand for options->policy) and is borrowed until *out is destroyed. Errors also:
- * DIMENSION_MISMATCH (another matrix's).
+ * As tess_matrix_convert, to split, composite, tiles or TESS_FORMAT_AUTO, with the precisions of an assignment.
+ * @param assignment  made from @p a; borrowed: it must outlive *out. Its options replace options->policy.
+ * Errors also: DIMENSION_MISMATCH (the assignment of another matrix).
  */
 TESS_EXPORT tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storage_options *options,
                                                      const tess_assignment *assignment, tess_matrix **out);
-/** What a matrix stored as split, composite or tiles was assigned, a parameter that was chosen included (policy.h). Errors:
- * UNSUPPORTED (other formats). tests/unit/test_choice.c */
+/**
+ * The assignment of a split, composite or tiles matrix, with the parameter that the library chose, if any (policy.h).
+ * Errors: UNSUPPORTED (other formats). tests/unit/test_choice.c
+ */
 TESS_EXPORT tess_status tess_matrix_get_assignment(const tess_matrix *a, tess_assignment_summary *out);
-/** Defaults: CSR, fp64, padding up to 3.0, windows of 256 rows, FP64 arithmetic. Sets `size`. */
+/** Sets `size` and the defaults: csr, fp64, padding up to 3.0, windows of 256 rows, FP64 arithmetic. */
 TESS_EXPORT void tess_storage_options_init(tess_storage_options *options);
 
 /**
- * y := alpha op(A) x + beta y. Vectors are of matching size, x and y distinct, both FP64 or, without a transpose, both
- * FP32: for csr, ellr, sell, dia and tiles, and with beta = 0 for split and composite by rows where no row that is multiplied is in
- * fp64. With beta = 0 y is not read. Sums are FP64 whatever is stored, and so are their terms, but with FP32 vectors
- * csr, split and composite round the terms of values below fp64 to FP32; an ellr, sell or dia matrix converted with FP32
- * arithmetic takes FP32 vectors and computes in FP32. Deterministic: the same bits on every run and any number of
- * threads.
- * Error: |computed - exact| <= gamma(longest row + 2) |alpha| |A| |x| + 2u |beta y| componentwise on the stored values,
- * u and gamma those of the arithmetic; FP32 vectors add the rounding of y, and in csr, split and composite
- * 2^-24 |alpha| |A_low| |x|; split and composite with FP32 arithmetic and FP64 vectors stay with the u of FP64 and add
- * 2^-23 (1 + 2^-25) |alpha| |A_low| |x|. A_low is what is stored below fp64, where neither x nor a product leaves the
- * normal range of FP32. Errors: UNSUPPORTED for other combinations (a transpose needs FP64 values and vectors, and rows
- * in their order), INVALID_ARGUMENT, DIMENSION_MISMATCH, memory.
- * tests/unit/test_spmv.c, tests/unit/test_split_products.c, tests/conformance/test_formats.c
+ * y := alpha op(A) x + beta y. The result has the same bits on every run and for any number of threads.
+ * @param x, y  distinct, of matching sizes, both FP64. Both may be FP32 without a transpose: for csr, ellr, sell, dia
+ *              and tiles; for split and composite by rows with beta = 0 if no row that is multiplied is in fp64.
+ * @param beta  0: y is not read
+ * Accuracy with FP64 arithmetic and vectors, componentwise on the stored values:
+ * |computed - exact| <= gamma(longest row + 2) |alpha| |A| |x| + 2u |beta y|. FP32 vectors or arithmetic add terms:
+ * docs/reference/formats.md, "Accuracy of products".
+ * Errors: UNSUPPORTED (other combinations; a transpose needs FP64 values and vectors, and rows in their original
+ * order), INVALID_ARGUMENT, DIMENSION_MISMATCH, memory.
+ * Tests: tests/unit/test_spmv.c, tests/unit/test_split_products.c, tests/conformance/test_formats.c
  */
 TESS_EXPORT tess_status tess_matrix_spmv(const tess_matrix *a, tess_operation operation, double alpha,
                                          const tess_vector *x, double beta, tess_vector *y);
 
 /**
- * y := alpha A x + beta y from one of the copies of a composite matrix: all rows in the precision of level @p level (0: the
- * highest). Otherwise as tess_matrix_spmv, which multiplies each row in the precision assigned to it. A row that does not fit
- * a level overflows in its copy. Errors also: UNSUPPORTED (other formats), OUT_OF_RANGE (level). tests/unit/test_split.c
+ * y := alpha A x + beta y with one copy of a composite matrix: all rows in the precision of @p level (0: the highest).
+ * tess_matrix_spmv multiplies each row in the precision assigned to it. A row that does not fit a level overflows in
+ * its copy. Errors: those of tess_matrix_spmv, UNSUPPORTED (other formats), OUT_OF_RANGE (level).
+ * tests/unit/test_split.c
  */
 TESS_EXPORT tess_status tess_matrix_spmv_level(const tess_matrix *a, int level, double alpha, const tess_vector *x,
                                                double beta, tess_vector *y);
 
 /**
- * The row order of a split or composite matrix: perm[position] = row of the assembled matrix, nrows entries in a host array,
- * rows of low precision first, empty rows last. Errors: UNSUPPORTED (other formats), memory.
+ * Copies the row order of a split or composite matrix to a host array of nrows numbers: perm[position] = row of the
+ * assembled matrix. Rows of low precision are first, empty rows last. Errors: UNSUPPORTED (other formats), memory.
  */
 TESS_EXPORT tess_status tess_matrix_row_permutation(const tess_matrix *a, int32_t *perm);
 
@@ -272,21 +277,22 @@ TESS_EXPORT int64_t tess_matrix_ncols(const tess_matrix *a);
 TESS_EXPORT int64_t tess_matrix_nnz(const tess_matrix *a);
 TESS_EXPORT tess_context *tess_matrix_context(const tess_matrix *a);
 TESS_EXPORT tess_format tess_matrix_format(const tess_matrix *a);
-/** Of formats in parts that of the highest level. */
+/** The precision of the values; for a format in parts that of the highest level. */
 TESS_EXPORT tess_precision tess_matrix_precision(const tess_matrix *a);
-/** Nonzero where every value is stored as it is: what is solved with the matrix is the assembled system, whatever the precision. New
- * values (tess_matrix_update_values) are looked at by the next product: in csr, ellr, sell and dia by a pass over them, as in conversions
- * below fp64; split, composite and tiles with anything below fp64 are no longer known to be exact, nor are those of a
- * caller's assignment. tests/unit/test_exact.c */
+/**
+ * Nonzero if every value is stored exactly, so that a solve with the matrix solves the assembled system.
+ * After tess_matrix_update_values the next product of csr, ellr, sell and dia checks the new values, by one pass. A
+ * split, composite or tiles matrix with anything below fp64, or with a caller's assignment, then counts as inexact.
+ * tests/unit/test_exact.c
+ */
 TESS_EXPORT int tess_matrix_is_exact(const tess_matrix *a);
-/** The format of the parts of split and composite, one that was chosen too, at the highest level; of any other matrix its own format.
- * tests/unit/test_split_bases.c */
+/** Format of the parts of split and composite at the highest level, also if chosen; else the matrix's own format. */
 TESS_EXPORT tess_format tess_matrix_base(const tess_matrix *a);
-/** The same at the levels below: where the library chooses, of the second. */
+/** The format of the parts at lower levels; if the library chose, that of the second level. */
 TESS_EXPORT tess_format tess_matrix_low_base(const tess_matrix *a);
-/** Bytes of the stored matrix (values, indices, offsets), without work space. */
+/** Bytes of the stored matrix: values, indices, offsets; no workspace. */
 TESS_EXPORT int64_t tess_matrix_bytes(const tess_matrix *a);
-/** Names of the enums above, and the reverse: INVALID_ARGUMENT leaves *out alone. */
+/** Names of the enums above. Parsers return INVALID_ARGUMENT for an unknown name and leave *out unchanged. */
 TESS_EXPORT const char *tess_format_name(tess_format format);
 TESS_EXPORT tess_status tess_format_parse(const char *name, tess_format *out);
 TESS_EXPORT const char *tess_operation_name(tess_operation operation);
@@ -295,14 +301,14 @@ TESS_EXPORT const char *tess_row_order_name(tess_row_order order);
 TESS_EXPORT tess_status tess_row_order_parse(const char *name, tess_row_order *out);
 
 /**
- * Copies the nonzeros back to host arrays of the caller: row_ptr[nrows + 1], col_ind[nnz], val[nnz]; any may be NULL.
- * For a stored matrix the values are those that the format holds (decoded to FP64).
+ * Copies the nonzeros to host arrays: row_ptr[nrows + 1], col_ind[nnz], val[nnz]; each may be NULL. For a stored matrix
+ * the values are the stored ones, decoded to FP64.
  */
 TESS_EXPORT tess_status tess_matrix_get_csr(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val);
 
 /**
- * Host arrays of an assembled matrix of a CPU context, without a copy; NULL pointers for any other matrix. row_ptr has
- * int64_t entries when *row_ptr_bits is 64, else int32_t.
+ * The host arrays of an assembled matrix of a CPU context, without a copy; NULL pointers for any other matrix. row_ptr
+ * is an array of int64_t if row_ptr_bits is 64, else of int32_t.
  */
 typedef struct tess_csr_view {
     int64_t nrows, ncols, nnz;
@@ -313,10 +319,10 @@ typedef struct tess_csr_view {
 } tess_csr_view;
 TESS_EXPORT tess_csr_view tess_matrix_csr_view(const tess_matrix *a);
 
-/** Writes the main diagonal (min(nrows, ncols) entries; missing ones are 0) to @p diagonal, an FP64 vector. */
+/** Writes the main diagonal to an FP64 vector of min(nrows, ncols) values. Missing entries are 0. */
 TESS_EXPORT tess_status tess_matrix_diagonal(const tess_matrix *a, tess_vector *diagonal);
 
-/** Facts about an assembled matrix, as `tessera info` prints them. */
+/** Facts about an assembled matrix: those of `tessera info`. */
 typedef struct tess_matrix_analysis {
     int64_t nrows, ncols, nnz;
     int64_t explicit_zeros;
@@ -336,10 +342,11 @@ typedef struct tess_matrix_analysis {
 } tess_matrix_analysis;
 
 /**
- * Analyses an assembled matrix on the host. Each entry is compared with its mirror image, found by bisection of the other
- * row: O(nnz log row) time and no memory beside the matrix (of a GPU context: a host copy). For the numerical symmetries
- * an entry that is absent counts as 0, so an explicit zero without a mirror entry breaks pattern_symmetric only.
- * The same result for any number of threads. Errors: UNSUPPORTED (shell or stored matrix), INVALID_ARGUMENT, memory.
+ * Analyses an assembled matrix on the host. The result is the same for any number of threads.
+ * Symmetry: each entry is compared with its mirror entry, which is found by bisection. For the numerical symmetries an
+ * absent entry counts as 0: an explicit zero without a mirror entry breaks only pattern_symmetric.
+ * Cost: O(nnz log row) time, and no memory (for a GPU context a host copy of the matrix).
+ * Errors: UNSUPPORTED (shell or stored matrix), INVALID_ARGUMENT, memory.
  */
 TESS_EXPORT tess_status tess_matrix_analyze(const tess_matrix *a, tess_matrix_analysis *out);
 

@@ -2,9 +2,11 @@
 /**
  * @file names.h  The names of all public enums, for bindings, menus and messages.
  *
- * Each enum `tess_thing` also has tess_thing_name and tess_thing_parse in its own header. Names are those of the command
- * line where it has them; they are part of the interface as the enumerators are. Parsers take either case, return
- * INVALID_ARGUMENT for any other text and then leave *out alone. tests/unit/test_names.c
+ *     tess_enum_names("tess_format");         {"csr", 0}, {"ellr", 1}, ..., {NULL, 0}
+ *
+ * Each enum `tess_thing` also has tess_thing_name and tess_thing_parse in its own header. Names are those of the
+ * command line. They are as stable as the enumerators. Parsers accept upper and lower case. For any other text they
+ * return INVALID_ARGUMENT and leave *out unchanged. tests/unit/test_names.c
  */
 #ifndef TESSERA_NAMES_H
 #define TESSERA_NAMES_H
@@ -13,14 +15,13 @@
 
 TESS_BEGIN_DECLS
 
-/** An enumerator by name. */
+/** Name and value of an enumerator. */
 typedef struct tess_named_value {
     const char *name;
     int value;
 } tess_named_value;
 
-/** The names of an enum, as tess_enum_names("tess_format"), in the order of its header and ended by a NULL name; NULL for
-    an unknown enum. */
+/** The names of an enum, in the order of its header; the list ends with a NULL name. NULL for an unknown enum. */
 TESS_EXPORT const tess_named_value *tess_enum_names(const char *type);
 
 TESS_END_DECLS

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file precond.h  Preconditioners: z := M^-1 r. */
+/**
+ * @file precond.h  Preconditioners: z := M^-1 r.
+ *
+ *     tess_precond_options_parse("ilu0", &options);      none, jacobi, block-jacobi:8, polynomial:10, ilu0, ic0
+ *     tess_precond_create(a, &options, &m);
+ *     tess_precond_apply(m, r, z);
+ *
+ * A solver makes its own from tess_solve_options.precond. The kinds: docs/reference/preconditioners.md.
+ */
 #ifndef TESSERA_PRECOND_H
 #define TESSERA_PRECOND_H
 
@@ -19,76 +27,67 @@ typedef enum tess_precond_kind {
     TESS_PRECOND_NONE = 0,         /**< none */
     TESS_PRECOND_JACOBI = 1,       /**< the diagonal */
     TESS_PRECOND_BLOCK_JACOBI = 2, /**< inverted diagonal blocks */
-    TESS_PRECOND_POLYNOMIAL = 3,   /**< a polynomial of the matrix, that of GMRES */
-    TESS_PRECOND_ILU0 = 4,         /**< incomplete factors on the pattern of the matrix */
-    TESS_PRECOND_IC0 = 5,          /**< the same of its lower triangle, for symmetric ones */
+    TESS_PRECOND_POLYNOMIAL = 3,   /**< the GMRES polynomial of the matrix */
+    TESS_PRECOND_ILU0 = 4,         /**< incomplete LU factors on the pattern of the matrix */
+    TESS_PRECOND_IC0 = 5,          /**< incomplete Cholesky factors, from the lower triangle */
     TESS_PRECOND_SHELL = 1000      /**< the user's own function: tess_precond_create_shell */
 } tess_precond_kind;
 
 /** How a polynomial of the matrix is evaluated. */
 typedef enum tess_polynomial_form {
-    TESS_POLYNOMIAL_ROOTS = 0, /**< over its residual polynomial's roots, in modified Leja order (default) */
-    TESS_POLYNOMIAL_POWERS = 1 /**< by its coefficients: for low degrees alone, as they overflow and cancel */
+    TESS_POLYNOMIAL_ROOTS = 0, /**< by the roots of the residual polynomial, in modified Leja order (default) */
+    TESS_POLYNOMIAL_POWERS = 1 /**< by its coefficients, only for low degrees: they overflow and cancel */
 } tess_polynomial_form;
 
-/** How the triangles of ilu0 and ic0 are solved. */
+/** How to solve with the triangles of ilu0 and ic0. */
 typedef enum tess_triangular {
-    TESS_TRIANGULAR_AUTO = 0,   /**< the library chooses (default) */
-    TESS_TRIANGULAR_LEVELS = 1, /**< level by level */
+    TESS_TRIANGULAR_AUTO = 0,   /**< blocks if `squares` is set; else merged on a GPU, levels on the host (default) */
+    TESS_TRIANGULAR_LEVELS = 1, /**< level set by level set */
     TESS_TRIANGULAR_BLOCKS = 2, /**< in recursive blocks: small triangles and squares */
-    TESS_TRIANGULAR_MERGED = 3  /**< by groups of merged levels */
+    TESS_TRIANGULAR_MERGED = 3  /**< by groups of merged level sets */
 } tess_triangular;
 
-/** Where the numbers of ilu0 and ic0 are computed. */
+/** Where the factors of ilu0 and ic0 are computed. The device always solves with them. */
 typedef enum tess_factorization {
-    TESS_FACTORIZATION_AUTO = 0,  /**< the library chooses (default) */
-    TESS_FACTORIZATION_HOST = 1,  /**< by one thread of the host */
-    TESS_FACTORIZATION_DEVICE = 2 /**< by the context's device */
+    TESS_FACTORIZATION_AUTO = 0,  /**< where it should take less time (default) */
+    TESS_FACTORIZATION_HOST = 1,  /**< by one thread of the host, several shifts by as many threads */
+    TESS_FACTORIZATION_DEVICE = 2 /**< by the context's device, level set by level set */
 } tess_factorization;
 
-/** block-jacobi */
+/** Options of block-jacobi. */
 typedef struct tess_block_jacobi_options {
     int block_size;      /**< rows per diagonal block, 1 to 64 (default 8) */
-    int adaptive;        /**< 1: each block in the lowest precision that its condition allows, down to role.storage */
+    int adaptive;        /**< 1: each block in the lowest precision that its condition number allows (0) */
     int64_t reserved[4]; /**< zeros */
 } tess_block_jacobi_options;
 
-/** polynomial */
+/** Options of polynomial. */
 typedef struct tess_polynomial_options {
-    int degree;                /**< products with the matrix, 1 to 200 (default 10) */
-    tess_polynomial_form form; /**< how it is evaluated (roots) */
-    uint64_t seed;             /**< of the random vector that its Krylov space begins with (default 1) */
+    int degree;                /**< degree, 1 to 200 (default 10): products with the matrix per application */
+    tess_polynomial_form form; /**< how it is evaluated (default roots) */
+    uint64_t seed;             /**< seed of the random start vector of its Krylov space (default 1) */
     int64_t reserved[4];       /**< zeros */
 } tess_polynomial_options;
 
-/** ilu0, ic0 */
+/** Options of ilu0 and ic0. */
 typedef struct tess_incomplete_options {
-    /** By levels, in recursive blocks, or by merged levels; auto (default): blocks where `squares` is set, else merged on a
-        GPU and levels on the host */
-    tess_triangular triangular;
-    /** By one thread of the host, several shifts by as many; or by the device of the context (of a CPU context its threads,
-        level by level). auto (default): by the device, but on a GPU by the host where that takes less time: rows are few, or in many
-        levels. Solves with the factors are the device's all the same */
+    tess_triangular triangular; /**< how to solve with the triangles (default auto) */
+    /** Where the factors are computed. auto (default): by the device, but on a GPU by the host if that should take less
+        time: few rows, or many level sets. */
     tess_factorization factorization;
-    int64_t leaf; /**< most rows of a triangle that is not cut into blocks, from 1 (default 4096) */
-    /**
-     * How square blocks are stored: any format (TESS_FORMAT_AUTO, too), precision or policy. precision fp64 stands
-     * for role.storage, format csr with a policy for tiles; a block that ellr, sell or dia would pad too much is csr. Set: not as it
-     * was initialized (csr, fp64, policy none).
-     */
+    int64_t leaf; /**< triangular blocks: most rows of a triangle that is not cut, from 1 (default 4096) */
+    /** Storage of square blocks: any format (also TESS_FORMAT_AUTO), precision or policy. It counts as set if it
+        differs from its initial csr, fp64, policy none. docs/reference/preconditioners.md, "Recursive blocks". */
     tess_storage_options squares;
     int64_t reserved[4]; /**< zeros */
 } tess_incomplete_options;
 
-/** What every preconditioner has, then a member for each kind. Set by tess_precond_options_init. */
+/** Options: those of every preconditioner, then a member for each kind. tess_precond_options_init sets the defaults. */
 typedef struct tess_precond_options {
     size_t size;            /**< sizeof(tess_precond_options) */
     tess_precond_kind kind; /**< none (default) */
-    /**
-     * What it is stored and applied in. Not set: with GMRES that of its `inner` (fp16 with
-     * `adaptive`; for ilu0 and ic0 fp32/fp64 where that is below fp64), else fp64/fp64. fp64/fp32 is for callers in C: FP64
-     * storage applied to r rounded to FP32.
-     */
+    /** Storage and arithmetic. Default: fp64/fp64; in GMRES that of gmres.inner (adaptive: fp16 storage; ilu0 and ic0:
+        fp32/fp64 if gmres.inner is below fp64). fp64/fp32, only from C, applies FP64 storage to r rounded to FP32. */
     tess_role_precision role;
     tess_block_jacobi_options block_jacobi;
     tess_polynomial_options polynomial;
@@ -96,113 +95,76 @@ typedef struct tess_precond_options {
     int64_t reserved[4]; /**< zeros */
 } tess_precond_options;
 
-/** The user's preconditioner: z := M^-1 r of FP64 arrays on the context's device and stream; 0 means success. */
+/** The user's preconditioner: z := M^-1 r for FP64 arrays on the context's device and stream. Returns 0 for success. */
 typedef struct tess_shell_precond {
     int (*apply)(void *user, const double *r, double *z);
     void *user;
 } tess_shell_precond;
 
+/** Sets the defaults: kind none. */
 TESS_EXPORT void tess_precond_options_init(tess_precond_options *options);
 
 /**
- * Sets up a preconditioner for the square matrix @p a (assembled, or a shell with a diagonal for Jacobi); @p a is
- * borrowed. Block Jacobi inverts each diagonal block B in FP64 with partial pivoting and stores the inverse in
- * options->role.storage, below fp64 over a power of two of the block's own, so that blocks of any magnitude keep its
- * unit roundoff u: its error in the 1-norm is at most about u ||B^-1||_1. Then z is a pass of products in
- * role.arithmetic; with FP32 arithmetic r must be within FP32's range (below about 1e31). Jacobi is block Jacobi with
- * blocks of one row. n block_size values are stored, the last block padded, and below fp64 (or with FP32 arithmetic) an
- * exponent for each block.
- *
- * options->block_jacobi.adaptive: a block may have a precision of unit roundoff u where ||B||_1 ||B^-1||_1 u < 1/10, and gets the lowest of
- * role.storage (not set: fp16), fp16, fp32; fp64 where none may be had. bf16 goes up to fp32 at once. Every block is inverted
- * twice. Source: Anzt, Dongarra, Flegar, Higham, Quintana-Orti, Concurrency Computat. Pract. Exper. 31 (2019), e4460.
- * Tests: tests/unit/test_precond.c, tests/unit/test_precond_precisions.c, tests/gpu/test_precond.c.
- *
- * Polynomial: M^-1 = p(A) of options->polynomial.degree d, where 1 - z p(z) is the residual polynomial of GMRES after d + 1 steps from a random
- * vector. It costs d products; a few more where roots with a steep product are repeated for stability (form roots), fewer
- * where the Krylov space of that vector is smaller. role.storage is what the matrix is copied to for it (fp64: no copy, A
- * itself is multiplied): in slices (sell) where these hold at most 1.15 entries per nonzero, else as csr. role.arithmetic is
- * what its vectors are in, in the set-up too. Sums of products are FP64, but those in slices with FP32 vectors, which are
- * FP32. FP32 vectors limit r to FP32's range. The set-up takes d + 1 products and, for its time, d + 2 vectors. A shell
- * matrix: fp64/fp64 alone.
- * Source: Loe, Thornquist, Boman, Polynomial preconditioned GMRES in Trilinos, SIAM PP 2020; Embree, Loe, Morgan, SIAM J. Sci.
- * Comput. 43 (2021), for the order of the roots and the repeated ones. tests/unit/test_polynomial.c
- *
- * ILU(0) and IC(0): M = L D U on the pattern of A, L and U with ones on their diagonals; IC(0) reads the lower triangle alone and
- * has U = L^T and D > 0. The factors are computed in FP64; L and U are stored in role.storage (fp64 to fp16), D^-1 in FP64, and
- * vectors and arithmetic are FP64: role.arithmetic fp32 is refused. A pivot breaks down where it is at most 2^-45 times the
- * sum of the magnitudes of A's row (IC: times the diagonal entry, and where it is negative), or not finite. Then A + s E is
- * factored in place of A, with s = 1e-3, 2e-3, 4e-3, ..., at most 24 of them, until none does; E is diag(A) (IC: diag(|A|)), with
- * the sum of magnitudes in rows whose diagonal entry is zero beside it. tess_precond_get_factors tells s.
- * One application solves with both triangles. By levels: rows of a level do not need each other; on a GPU rows wait for
- * one another, each for those it needs, in one kernel. Merged: neighbouring levels become a group, whose rows are
- * rewritten by substitution until they need none of their own group, so that a group is one step; rows grow in entries
- * and may grow in magnitude, up to 1,000 times (8 times below fp32), and are rounded to role.storage as rewritten.
- * Where there are up to 16 levels, or wide ones, more rows than the shared memory of a cluster holds (about 200,000), or rows of
- * several hundred entries, levels are taken in its place. In blocks: a triangle of more than `leaf` rows and 16 levels
- * is halved (at multiples of 64 rows) into two triangles and a square block, which is multiplied as the matrix of the
- * library that `squares` makes of it: by a policy in mixed precision. A policy sees the values of the first set-up, and
- * each block has its own statistics. Deterministic, the same bits for any number of threads, unless `squares` has
- * kernel paper on a GPU.
- * The set-up analyses the pattern on the host, and rewrites merged rows there; tess_precond_update renews numbers
- * alone, and keeps groups unless their rows would grow too much.
- * Error: (L + E_L) y = r, (U + E_U) z = D^-1 y with |E_L| <= gamma(longest row + 1) (|L| + I) componentwise, E_U
- * likewise, on the stored values; merged: in the largest magnitude, times that growth. Sources: Saad, Iterative Methods
- * for Sparse Linear Systems, 2nd ed., SIAM (2003), Algorithm 10.4 (ILU(0)), section 11.6.1 (levels); Meijerink, van der
- * Vorst, Math. Comput. 31 (1977) (IC(0)); Manteuffel, Math. Comput. 34 (1980) (shifts); Lu, Niu, Liu, ICPP 2020, and
- * Yang et al. 2024, section III-C (blocks); Alvarado, Schreiber, SIAM J. Sci. Comput. 14 (1993), and Higham, Pothen,
- * SIAM J. Sci. Comput. 15 (1994) (merged). tests/unit/test_incomplete.c, tests/unit/test_triangular.c,
- * tests/unit/test_merged.c, tests/unit/test_incomplete_solves.c, tests/gpu/test_incomplete.c,
- * tests/gpu/test_incomplete_kernels.c
- *
- * Errors: SINGULAR (a zero, missing or non-finite diagonal entry or a singular block; the message names the row; a polynomial of a
- * matrix that is zero or not finite; incomplete factors: a missing diagonal entry, a pivot that no shift mends), OUT_OF_RANGE
- * (coefficients that overflow, form powers; incomplete factors that overflow role.storage), INVALID_ARGUMENT (block size,
- * degree, form, precision, triangular, factorization, leaf), UNSUPPORTED, memory.
+ * Sets up a preconditioner. docs/reference/preconditioners.md has each kind: method, storage, cost, error, sources.
+ * @param a        square; assembled, or a shell: for jacobi with a diagonal, for polynomial with role fp64/fp64.
+ *                 Borrowed.
+ * @param options  NULL: the defaults
+ * Errors: SINGULAR (the message names the row): a diagonal entry that is zero, missing or not finite; a singular
+ * diagonal block; a polynomial of a matrix that is zero or not finite; incomplete factors with a missing diagonal entry
+ * or with a pivot that no shift mends. OUT_OF_RANGE: coefficients that overflow (form powers); incomplete factors that
+ * overflow role.storage. INVALID_ARGUMENT: block size, degree, form, precision, triangular, factorization, leaf.
+ * UNSUPPORTED: a stored matrix, a combination that the kind does not take. Memory.
+ * Tests: tests/unit/test_precond.c, test_precond_precisions.c, test_polynomial.c, test_incomplete.c, test_triangular.c,
+ * test_merged.c, test_incomplete_solves.c; tests/gpu/test_precond.c, test_incomplete.c, test_incomplete_kernels.c
  */
 TESS_EXPORT tess_status tess_precond_create(const tess_matrix *a, const tess_precond_options *options,
                                             tess_precond **out);
+/** A preconditioner that is the user's function, for n rows. @p shell is copied; its @c user pointer is borrowed. */
 TESS_EXPORT tess_status tess_precond_create_shell(tess_context *ctx, int64_t n, const tess_shell_precond *shell,
                                                   tess_precond **out);
-/** Renews the numbers after tess_matrix_update_values; the structure is kept. Errors as for tess_precond_create. */
+/** Computes new numbers after tess_matrix_update_values; keeps the structure. Errors: those of tess_precond_create. */
 TESS_EXPORT tess_status tess_precond_update(tess_precond *m);
 /**
- * z := M^-1 r; FP64 vectors of n values, z and r distinct. A preconditioner with FP32 arithmetic rounds r to FP32
- * first; with GMRES in FP32 vectors it is applied to these as they are. Errors: DIMENSION_MISMATCH, INVALID_ARGUMENT,
- * SINGULAR (a polynomial or incomplete factors whose renewal failed), CALLBACK (a shell's function).
+ * z := M^-1 r, for distinct FP64 vectors of n values. A preconditioner with FP32 arithmetic first rounds r to FP32;
+ * GMRES applies it directly to its FP32 vectors. Errors: DIMENSION_MISMATCH, INVALID_ARGUMENT, SINGULAR (the last
+ * tess_precond_update of a polynomial or of incomplete factors failed), CALLBACK (a shell's function failed).
  */
 TESS_EXPORT tess_status tess_precond_apply(const tess_precond *m, const tess_vector *r, tess_vector *z);
-/** Bytes on the device that are its own: inverses with their exponents and what finds them where their lengths differ; of a
-    polynomial the copied values and its vectors; of incomplete factors all that is kept, for renewals too. */
+/**
+ * Bytes on the device that the preconditioner owns. Block Jacobi: inverses, exponents, and offsets if lengths differ.
+ * Polynomial: the copy of the matrix and the vectors. Incomplete factors: all that is kept, also for updates.
+ */
 TESS_EXPORT int64_t tess_precond_bytes(const tess_precond *m);
 /** Blocks of block Jacobi (rows of Jacobi) stored in each precision; zeros for other preconditioners. */
 TESS_EXPORT void tess_precond_blocks_per_precision(const tess_precond *m, int64_t counts[TESS_MOST_PRECISIONS]);
 /** Facts about incomplete factors. */
 typedef struct tess_precond_factors {
-    double shift;                       /**< s of the present factors; 0: none was needed */
-    int64_t lower_levels, upper_levels; /**< one after another, of all leaves: what a row waits for */
-    int64_t lower_steps, upper_steps;   /**< the same; merged: groups of levels */
-    int64_t leaves, squares;            /**< of both triangles; by levels and merged 2 leaves */
-    int64_t nonzeros;                   /**< beside the diagonals, of both triangles */
-    int64_t entries;         /**< that an application multiplies: nonzeros; merged: of the rewritten rows, too */
-    int64_t square_nonzeros; /**< of these in square blocks */
-    tess_factorization factorization; /**< HOST or DEVICE: which computes them */
+    double shift;                       /**< shift s of the present factors; 0: none was needed */
+    int64_t lower_levels, upper_levels; /**< level sets solved one after another, summed over leaves */
+    int64_t lower_steps, upper_steps;   /**< groups of merged level sets; without merging the level sets */
+    int64_t leaves, squares;            /**< blocks of both triangles; levels and merged have 2 leaves */
+    int64_t nonzeros;                   /**< off-diagonal nonzeros of both triangles */
+    int64_t entries;                    /**< entries that an application multiplies; merged rows have more */
+    int64_t square_nonzeros;            /**< nonzeros in square blocks */
+    tess_factorization factorization;   /**< HOST or DEVICE: where they are computed */
 } tess_precond_factors;
-/** Errors: UNSUPPORTED (not ilu0 or ic0). tests/unit/test_incomplete.c */
+/** Fills *out for ilu0 or ic0. Errors: UNSUPPORTED (another kind). tests/unit/test_incomplete.c */
 TESS_EXPORT tess_status tess_precond_get_factors(const tess_precond *m, tess_precond_factors *out);
+/** Names of the enums above. Parsers return INVALID_ARGUMENT for an unknown name and leave *out unchanged. */
 TESS_EXPORT const char *tess_triangular_name(tess_triangular triangular);
-/** INVALID_ARGUMENT leaves *out alone. */
 TESS_EXPORT tess_status tess_triangular_parse(const char *name, tess_triangular *out);
 TESS_EXPORT const char *tess_factorization_name(tess_factorization factorization);
-/** INVALID_ARGUMENT leaves *out alone. */
 TESS_EXPORT tess_status tess_factorization_parse(const char *name, tess_factorization *out);
 TESS_EXPORT const char *tess_precond_kind_name(tess_precond_kind kind);
 TESS_EXPORT tess_status tess_precond_kind_parse(const char *name, tess_precond_kind *out);
-/** Parses `none`, `jacobi`, `block-jacobi`, `block-jacobi:K`, `polynomial`, `polynomial:D`, `ilu0` or `ic0`. */
+/**
+ * Parses `none`, `jacobi`, `block-jacobi`, `block-jacobi:K`, `polynomial`, `polynomial:D`, `ilu0` or `ic0`, and sets
+ * all other options to their defaults. Errors: INVALID_ARGUMENT.
+ */
 TESS_EXPORT tess_status tess_precond_options_parse(const char *text, tess_precond_options *out);
 TESS_EXPORT const char *tess_polynomial_form_name(tess_polynomial_form form);
-/** INVALID_ARGUMENT leaves *out alone. */
 TESS_EXPORT tess_status tess_polynomial_form_parse(const char *name, tess_polynomial_form *out);
+/** Frees the preconditioner; NULL is allowed. */
 TESS_EXPORT void tess_precond_destroy(tess_precond *m);
 
 TESS_END_DECLS

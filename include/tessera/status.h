@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file status.h  The status codes that every entry point returns. */
+/** @file status.h  Status codes. tess_context_last_error has the detail of a failure. */
 #ifndef TESSERA_STATUS_H
 #define TESSERA_STATUS_H
 
@@ -7,15 +7,15 @@
 
 TESS_BEGIN_DECLS
 
-/** What an entry point returns. Values are part of the ABI: append, never renumber. */
+/** What functions return. Values are part of the ABI: append, never renumber. */
 typedef enum tess_status {
-    TESS_SUCCESS = 0,              /**< all done */
+    TESS_SUCCESS = 0,              /**< success */
     TESS_OUT_OF_MEMORY = 1,        /**< out of host memory */
     TESS_OUT_OF_DEVICE_MEMORY = 2, /**< out of device memory */
     TESS_INVALID_ARGUMENT = 3,     /**< an argument or option has no meaning */
     TESS_DIMENSION_MISMATCH = 4,   /**< sizes of operands do not match */
     TESS_OUT_OF_RANGE = 5,         /**< a size or index is out of range */
-    TESS_UNSUPPORTED = 6,          /**< meaningful, but not there */
+    TESS_UNSUPPORTED = 6,          /**< the request has a meaning, but the library does not support it */
     TESS_NOT_FOUND = 7,            /**< no such file or name */
     TESS_IO = 8,                   /**< reading or writing failed */
     TESS_PARSE = 9,                /**< malformed input */
@@ -27,7 +27,7 @@ typedef enum tess_status {
     TESS_INTERNAL = 15             /**< an error of the library's own */
 } tess_status;
 
-/** One-line description of @p status; never NULL, also for values outside the list. */
+/** One-line description of @p status; never NULL, even for values outside the list. */
 TESS_EXPORT const char *tess_status_text(tess_status status);
 TESS_EXPORT const char *tess_status_name(tess_status status);
 TESS_EXPORT tess_status tess_status_parse(const char *name, tess_status *out);

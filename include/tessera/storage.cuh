@@ -2,9 +2,12 @@
 /**
  * @file storage.cuh  The storage precisions as C++ types, for C++17, CUDA and HIP; header only.
  *
- * double and float are themselves; tess::bf16, tess::fp16, tess::e4m3 and tess::e5m2 hold one bit pattern each.
- * tess::decode and tess::encode convert (codec.h has the rules); a tess::pack is several neighbouring values that are
- * loaded at once, as narrow storage needs to reach a memory's bandwidth.
+ *     tess::fp16 h = tess::encode<tess::fp16>(0.1);
+ *     double v = tess::decode<double>(h);
+ *
+ * double and float stand for themselves; tess::bf16, tess::fp16, tess::e4m3 and tess::e5m2 hold one bit pattern each.
+ * codec.h has the rules of conversion. A tess::pack is several neighbouring values that one instruction loads: narrow
+ * storage needs this to reach the bandwidth of memory.
  */
 #ifndef TESSERA_STORAGE_CUH
 #define TESSERA_STORAGE_CUH
@@ -64,7 +67,7 @@ TESS_ATTRIBUTES inline auto code_of(Storage stored)
 
 } // namespace detail
 
-/* What belongs to each storage type: its precision, decoding and encoding. */
+/* The precision of a storage type, its decoding and its encoding. */
 template <typename Storage>
 struct storage_traits;
 
@@ -92,7 +95,7 @@ struct storage_traits;
 TESS_PRECISION_LIST(TESS_STORAGE_TRAITS)
 #undef TESS_STORAGE_TRAITS
 
-/** The value that @p stored holds, in arithmetic precision: exact, but for FP64 storage read as float. */
+/** The value of @p stored in Arithmetic (double or float). Exact, except FP64 storage read as float. */
 template <typename Arithmetic, typename Storage>
 TESS_ATTRIBUTES inline Arithmetic decode(Storage stored)
 {
@@ -104,27 +107,27 @@ TESS_ATTRIBUTES inline Arithmetic decode(Storage stored)
     }
 }
 
-/** @p value rounded to nearest even in Storage. */
+/** Rounds @p value to nearest even in Storage. */
 template <typename Storage, typename Arithmetic>
 TESS_ATTRIBUTES inline Storage encode(Arithmetic value, tess_overflow overflow = TESS_OVERFLOW_INFINITY)
 {
     return storage_traits<Storage>::from(value, overflow);
 }
 
-/** N neighbouring values, aligned so that one instruction can load them (N * sizeof(Storage) up to 16). */
+/** N neighbouring values, aligned so that one instruction can load them. N * sizeof(Storage) is at most 16 bytes. */
 template <typename Storage, int N>
 struct alignas(sizeof(Storage) * N) pack {
     static constexpr int count = N;
     Storage value[N];
 };
 
-/** As many values as 16 bytes hold. */
+/** As many values as fit into 16 bytes. */
 template <typename Storage>
 using full_pack = pack<Storage, 16 / static_cast<int>(sizeof(Storage))>;
 
 namespace detail {
 
-/* A pack's bytes as words: what memory instructions move. Left to itself nvcc loads 8- and 16-bit members one by one. */
+/* The bytes of a pack as words, which one memory instruction moves: nvcc loads 8- and 16-bit members one by one. */
 template <int Bytes>
 struct __attribute__((may_alias, aligned(Bytes))) words {
     uint32_t word[Bytes / 4];
@@ -140,7 +143,7 @@ struct __attribute__((may_alias)) words<1> {
 
 } // namespace detail
 
-/** The N values from @p data on, which is aligned to sizeof(pack<Storage, N>): one load. */
+/** Reads N values by one load. @p data is aligned to sizeof(pack<Storage, N>). */
 template <int N, typename Storage>
 TESS_ATTRIBUTES inline pack<Storage, N> load_pack(const Storage *data)
 {
@@ -153,7 +156,7 @@ TESS_ATTRIBUTES inline pack<Storage, N> load_pack(const Storage *data)
     return to;
 }
 
-/** Writes @p from to @p data on, which is aligned to sizeof(pack<Storage, N>): one store. */
+/** Writes N values by one store. @p data is aligned to sizeof(pack<Storage, N>). */
 template <int N, typename Storage>
 TESS_ATTRIBUTES inline void store_pack(Storage *data, const pack<Storage, N> &from)
 {
@@ -193,8 +196,8 @@ struct two_at_once<e5m2> {
 #endif
 
 /**
- * Decodes a pack: the same values as decode gives one by one. Device code decodes 8 bits two at a time to fp16 and from there
- * to double: 1.5 conversion instructions a value, and a multiprocessor takes 16 values a clock through one.
+ * Decodes a pack, to the same values as decode. Device code decodes 8-bit values in pairs to fp16, and these to double:
+ * 1.5 conversion instructions a value, of which a multiprocessor completes 16 a clock.
  */
 template <typename Arithmetic, typename Storage, int N>
 TESS_ATTRIBUTES inline void decode_pack(const pack<Storage, N> &from, Arithmetic (&to)[N])

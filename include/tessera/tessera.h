@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * @file tessera.h  All of Tessera's C interface, but for papers.h.
+ * @file tessera.h  The C interface of Tessera, except papers.h.
  *
- * Structs that begin with `size` may grow at their end: their _init function sets it, and the library takes the size of an
- * older caller for what it is. It refuses 0 and sizes above its own with INVALID_ARGUMENT. A struct that is a member of
- * another keeps its length: its `reserved` words are zeros until a later version names them, and refused otherwise.
- * Pointers to options and to what they point to are read during the call alone.
+ *     tess_solve_options options;
+ *     tess_solve_options_init(&options);        sets options.size and the defaults
+ *     options.rtol = 1e-10;
+ *
+ * A struct that begins with `size` may grow at its end in a later version. Its _init function sets `size`; the library
+ * accepts the smaller size of an older caller. It refuses 0 and sizes above its own with INVALID_ARGUMENT. A struct
+ * that is a member of another keeps its length: its `reserved` words must be zeros until a later version names them.
+ * The library reads options, and what they point to, only during the call. Examples: examples/c.
  */
 #ifndef TESSERA_H
 #define TESSERA_H

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * @file timestep.h  Explicit time stepping: x := A x, again and again.
+ * @file timestep.h  Explicit time stepping: x := A x, many times.
  *
- * One step of an explicit scheme for a linear problem is a product with a fixed matrix. Here A = D + R is split into its
- * diagonal, which stays FP64, and the rest, which is multiplied in low, mixed or full precision: x := R x + D o x (Tezcan et
- * al. 2022, section III-E, Algorithm 2; in its line 4 the diagonal multiplies the previous x).
+ *     tess_timestep_create(a, NULL, &ts);
+ *     tess_timestep_run(ts, x, 8000, NULL, NULL, 0, &result);      x after 8,000 steps
+ *
+ * One step of an explicit scheme for a linear problem is a product with a fixed matrix. The library splits A = D + R
+ * into its diagonal D, in FP64, and the rest R, in low, mixed or full precision. A step is x := R x + D o x.
+ * Source: Tezcan et al. 2022, section III-E, Algorithm 2; in its line 4 the diagonal multiplies the previous x.
+ * How to use it: docs/howto/time-stepping.md.
  */
 #ifndef TESSERA_TIMESTEP_H
 #define TESSERA_TIMESTEP_H
@@ -17,62 +21,68 @@ TESS_BEGIN_DECLS
 
 typedef struct tess_timestep tess_timestep;
 
-/** How the steps are made; mirrors the options of `tessera timestep`. */
+/** Options of a run: those of `tessera timestep`. */
 typedef struct tess_timestep_options {
     size_t size; /**< sizeof(tess_timestep_options) */
-    /**
-     * composite (default) or split: as said above, with rows and columns permuted alike. csr, ellr, sell or dia without a list of
-     * steps: plain products x := A x in `storage.precision`, diagonal and all, the two vectors taking turns: in fp64 the ground
-     * truth that others are compared with. csr and ellr with a list of steps: a composite over them. Default of the policy:
-     * mean-range with F = 2, share 99 (the paper, section IV).
-     */
+    /** composite (default) or split: R, permuted symmetrically; policy mean-range with F = 2, share 99 (section IV).
+        csr, ellr, sell, dia without a schedule: x := A x in storage.precision; in fp64 the reference for the others.
+        csr, ellr with a schedule: a composite with this base. */
     tess_storage_options storage;
-    /** Default: mixed. Steps without a number of their own share the count equally, the remainder goes to the last. */
+    /** The precision schedule (default: mixed). Entries without a number share the count equally; the last of them gets
+        the remainder. */
     tess_step_list steps;
-    tess_engine engine; /**< PLAIN: steps are launched one by one; else they are recorded where the device can */
+    tess_engine engine; /**< PLAIN: steps are launched one by one; else they are recorded if the device can */
 } tess_timestep_options;
 
-/** Set `size` by tess_timestep_result_init before tess_timestep_run, which fills as much. */
+/** What a run did. Call tess_timestep_result_init first: it sets `size`, and the run fills that many bytes. */
 typedef struct tess_timestep_result {
     size_t size; /**< sizeof(tess_timestep_result) */
-    /** Steps made: fewer than asked for where the observer stopped them, x was not finite, or all steps are named and fewer. */
+    /** Steps made. Fewer than requested if the observer stopped the run, x was not finite, or every entry of the
+        schedule has a number and their sum is smaller. */
     int64_t count;
-    tess_step_list steps; /**< by kind, with the number made of each */
-    /** Bytes that a step of each kind moves, by model: matrix as multiplied, x read once and written, diagonal. */
+    tess_step_list steps; /**< the schedule, with the number of steps made of each entry */
+    /** Bytes that a step of each entry moves, by a model: matrix values and indices, x read once and written, diagonal.
+        */
     int64_t bytes_per_step[TESS_MOST_STEPS];
-    int finite;           /**< 0: NaN or Inf was found in x, at a snapshot or at the end */
-    double setup_seconds; /**< of tess_timestep_create */
-    double seconds;       /**< of all steps, with observers and snapshots */
+    int finite;           /**< 0: x had NaN or Inf, at a snapshot or at the end */
+    double setup_seconds; /**< time of tess_timestep_create */
+    double seconds;       /**< time of all steps, with observers and snapshots */
     int64_t matrix_bytes;
-    int64_t nonzeros_per_precision[TESS_MOST_PRECISIONS]; /**< as assigned, without what `steps` keeps apart */
+    int64_t nonzeros_per_precision[TESS_MOST_PRECISIONS]; /**< as assigned, without the separate diagonal */
     tess_format format;
 } tess_timestep_result;
 
-/** Sees x after step @p step; x is valid during the call, in the context's memory. Nonzero: no more steps. */
+/** Called with x after step @p step. x is in the context's memory and valid during the call. Nonzero stops the run. */
 typedef int (*tess_observer)(void *user, int64_t step, const tess_vector *x);
 
-/** composite, mean-range with F = 2, share 99; no steps (mixed); engine AUTO. Sets `size`. */
+/** Sets the defaults: composite, mean-range with F = 2, share 99, schedule mixed, engine AUTO. Sets `size`. */
 TESS_EXPORT void tess_timestep_options_init(tess_timestep_options *options);
-/** Zeros, and `size`. */
+/** Sets `size`, and all else to zero. */
 TESS_EXPORT void tess_timestep_result_init(tess_timestep_result *result);
 
 /**
- * Sets up steps with the square assembled matrix @p a, which is borrowed; NULL options stand for the defaults. New values of
- * @p a are noticed at the next run. Errors: DIMENSION_MISMATCH (not square), UNSUPPORTED (a shell or stored matrix, a format, a
- * precision that split does not have), INVALID_ARGUMENT, memory.
+ * Sets up time steps with a matrix. After tess_matrix_update_values the next run uses the new values.
+ * @param a        square and assembled; borrowed
+ * @param options  NULL: the defaults
+ * Errors: DIMENSION_MISMATCH (not square), UNSUPPORTED (a shell or stored matrix, a format, a precision that split does
+ * not have), INVALID_ARGUMENT, memory.
  */
 TESS_EXPORT tess_status tess_timestep_create(const tess_matrix *a, const tess_timestep_options *options,
                                              tess_timestep **out);
 
 /**
- * Makes @p count steps from @p x, an FP64 vector of n values, which receives the last one. After every multiple of @p every
- * steps (0: never) @p observer sees x. Steps below fp64 keep x in FP32 alone, mixed ones in both precisions. Blocks until done.
- * Error of one step: u_l (|R| |x|) + gamma(longest row + 2) |A| |x| componentwise, with u_l about 4 unit roundoffs of FP32 for
- * what is stored in FP32. Errors: DIMENSION_MISMATCH, INVALID_ARGUMENT (negative count), memory. tests/unit/test_timestep.c
+ * Makes @p count steps. Returns when all are done.
+ * @param x         FP64 vector of n values. In: the start. Out: x after the last step.
+ * @param observer  called with x after every @p every steps; NULL or @p every = 0: never
+ * Entries of the schedule below fp64 keep x in FP32 only; mixed ones keep it in FP32 and FP64.
+ * Error of one step, componentwise: u_l (|R| |x|) + gamma(longest row + 2) |A| |x|, with u_l about 4 unit roundoffs of
+ * FP32 for values stored in FP32.
+ * Errors: DIMENSION_MISMATCH, INVALID_ARGUMENT (negative count), memory. tests/unit/test_timestep.c
  */
 TESS_EXPORT tess_status tess_timestep_run(tess_timestep *ts, tess_vector *x, int64_t count, tess_observer observer,
                                           void *user, int64_t every, tess_timestep_result *result);
 
+/** Frees the time steps; NULL is allowed. */
 TESS_EXPORT void tess_timestep_destroy(tess_timestep *ts);
 
 TESS_END_DECLS

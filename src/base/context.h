@@ -78,12 +78,12 @@ void tess_enter_phase(tess_context *ctx, tess_phase phase);
 /* Host memory through the context's allocator. On failure the error is recorded and *out is NULL. count * size is
    checked for overflow; count 0 gives a valid pointer. */
 tess_status tess_host_allocate(tess_context *ctx, int64_t count, size_t size, void **out);
-void tess_host_release(tess_context *ctx, void *pointer, int64_t count, size_t size);
+void tess_host_release(tess_context *ctx, const void *pointer, int64_t count, size_t size);
 /* Gives back the arrays that the context keeps. */
 void tess_host_trim(tess_context *ctx);
 /* Memory of the context's device (host memory for a CPU context). */
 tess_status tess_device_allocate(tess_context *ctx, int64_t count, size_t size, void **out);
-void tess_device_release(tess_context *ctx, void *pointer, int64_t count, size_t size);
+void tess_device_release(tess_context *ctx, const void *pointer, int64_t count, size_t size);
 /* A copy of a host array on the device; to be released, also on failure. */
 tess_status tess_device_upload(tess_context *ctx, const void *host, int64_t count, size_t size, void **out);
 

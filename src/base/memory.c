@@ -147,9 +147,15 @@ tess_status tess_host_allocate(tess_context *ctx, int64_t count, size_t size, vo
     return allocate_checked(ctx, count, size, true, out);
 }
 
-void tess_host_release(tess_context *ctx, void *pointer, int64_t count, size_t size)
+/* Who releases an array may have it as one that is read: this ends its life, and nobody's data changes. */
+static void *ended(const void *pointer)
 {
-    release_checked(ctx, pointer, count, size, true);
+    return (void *)(uintptr_t)pointer;
+}
+
+void tess_host_release(tess_context *ctx, const void *pointer, int64_t count, size_t size)
+{
+    release_checked(ctx, ended(pointer), count, size, true);
 }
 
 /* ---- device memory ---- */
@@ -171,17 +177,17 @@ tess_status tess_device_allocate(tess_context *ctx, int64_t count, size_t size, 
     return tess_stage_end(ctx, "allocating device memory");
 }
 
-void tess_device_release(tess_context *ctx, void *pointer, int64_t count, size_t size)
+void tess_device_release(tess_context *ctx, const void *pointer, int64_t count, size_t size)
 {
     size_t bytes = 0;
 
     if (!pointer) { return; }
     if (ctx->device == TESS_DEVICE_CPU) {
-        release_checked(ctx, pointer, count, size, false);
+        release_checked(ctx, ended(pointer), count, size, false);
         return;
     }
     bytes = checked_bytes(count, size);
-    ctx->backend->release(ctx, pointer, bytes);
+    ctx->backend->release(ctx, ended(pointer), bytes);
     count_held(ctx, -(int64_t)bytes);
     (void)tess_stage_end(ctx, "releasing device memory");
 }

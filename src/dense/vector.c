@@ -120,7 +120,7 @@ tess_status tess_vector_add_shadow(tess_vector *v, tess_precision precision)
     return status == TESS_SUCCESS ? tess_vector_refresh_shadow(v) : status;
 }
 
-tess_status tess_move_values(tess_context *ctx, int64_t n, tess_value_array from, tess_value_array to)
+tess_status tess_move_values(tess_context *ctx, int64_t n, tess_value_array from, tess_value_place to)
 {
     size_t from_bytes = (size_t)n * tess_precision_bytes(from.precision);
     size_t to_bytes = (size_t)n * tess_precision_bytes(to.precision);
@@ -166,8 +166,8 @@ tess_status tess_vector_set(tess_vector *v, const void *source, tess_precision p
 {
     tess_status status = check_place(v, precision, where);
     bool gpu = v->ctx->device == TESS_DEVICE_GPU;
-    tess_value_array from = {(void *)(uintptr_t)source, precision, where == TESS_MEMORY_DEVICE};
-    tess_value_array to = {v->data, v->precision, gpu};
+    tess_value_array from = {source, precision, where == TESS_MEMORY_DEVICE};
+    tess_value_place to = {v->data, v->precision, gpu};
 
     if (status == TESS_SUCCESS) { status = tess_move_values(v->ctx, v->n, from, to); }
     return status == TESS_SUCCESS ? tess_vector_refresh_shadow(v) : status;
@@ -178,7 +178,7 @@ tess_status tess_vector_get(const tess_vector *v, void *destination, tess_precis
     tess_status status = check_place(v, precision, where);
     bool gpu = v->ctx->device == TESS_DEVICE_GPU;
     tess_value_array from = {v->data, v->precision, gpu};
-    tess_value_array to = {destination, precision, where == TESS_MEMORY_DEVICE};
+    tess_value_place to = {destination, precision, where == TESS_MEMORY_DEVICE};
 
     if (status == TESS_SUCCESS) { status = tess_move_values(v->ctx, v->n, from, to); }
     return status == TESS_SUCCESS && gpu ? v->ctx->backend->synchronize(v->ctx) : status;
@@ -270,7 +270,8 @@ tess_status tess_vector_set_random(tess_vector *v, uint64_t seed, double low, do
 tess_status tess_vector_copy(const tess_vector *x, tess_vector *y)
 {
     bool gpu = y->ctx->device == TESS_DEVICE_GPU;
-    tess_value_array from = {x->data, x->precision, gpu}, to = {y->data, y->precision, gpu};
+    const tess_value_array from = {x->data, x->precision, gpu};
+    const tess_value_place to = {y->data, y->precision, gpu};
     tess_status status = TESS_SUCCESS;
 
     if (x->ctx != y->ctx || x->n != y->n) {
@@ -291,7 +292,7 @@ static tess_operand operand_of(const tess_vector *v)
 }
 
 /* An operation on x and y, which are checked; its result, if any, goes to y. */
-static tess_status begin_blas(const tess_vector *x, tess_vector *y, tess_arithmetic arithmetic, tess_fused *op)
+static tess_status begin_blas(const tess_vector *x, const tess_vector *y, tess_arithmetic arithmetic, tess_fused *op)
 {
     tess_status status = require_vector(y->ctx, x, y->n, "x");
 
@@ -302,10 +303,16 @@ static tess_status begin_blas(const tess_vector *x, tess_vector *y, tess_arithme
     op->n = y->n;
     op->x = operand_of(x);
     op->y = operand_of(y);
-    op->result = y->data;
-    op->shadow = y->shadow;
     op->arithmetic = arithmetic;
     return TESS_SUCCESS;
+}
+
+/* The same for one that writes y, and its shadow. */
+static tess_status begin_update(const tess_vector *x, tess_vector *y, tess_arithmetic arithmetic, tess_fused *op)
+{
+    op->result = y->data;
+    op->shadow = y->shadow;
+    return begin_blas(x, y, arithmetic, op);
 }
 
 tess_status tess_vector_axpby(double alpha, const tess_vector *x, double beta, tess_vector *y,
@@ -313,7 +320,7 @@ tess_status tess_vector_axpby(double alpha, const tess_vector *x, double beta, t
 {
     /* with beta = 0 y is not read */
     tess_fused op = {.op = beta == 0.0 ? TESS_FUSED_SCALE : TESS_FUSED_AXPBY, .a = alpha, .b = beta};
-    tess_status status = begin_blas(x, y, arithmetic, &op);
+    tess_status status = begin_update(x, y, arithmetic, &op);
 
     return status == TESS_SUCCESS ? y->ctx->backend->fused(y->ctx, &op) : status;
 }
@@ -321,7 +328,7 @@ tess_status tess_vector_axpby(double alpha, const tess_vector *x, double beta, t
 tess_status tess_vector_scale(double alpha, tess_vector *x, tess_arithmetic arithmetic)
 {
     tess_fused op = {.op = TESS_FUSED_SCALE, .a = alpha};
-    tess_status status = begin_blas(x, x, arithmetic, &op);
+    tess_status status = begin_update(x, x, arithmetic, &op);
 
     return status == TESS_SUCCESS ? x->ctx->backend->fused(x->ctx, &op) : status;
 }
@@ -343,7 +350,7 @@ cleanup:
 tess_status tess_vector_dot(const tess_vector *x, const tess_vector *y, tess_arithmetic arithmetic, double *result)
 {
     tess_fused op = {.op = TESS_FUSED_DOT};
-    tess_status status = begin_blas(x, (tess_vector *)(uintptr_t)y, arithmetic, &op);
+    tess_status status = begin_blas(x, y, arithmetic, &op);
 
     return status == TESS_SUCCESS ? tess_fused_dots(y->ctx, &op, 1, result) : status;
 }
@@ -364,7 +371,7 @@ tess_status tess_vector_norm2(const tess_vector *x, tess_arithmetic arithmetic, 
     double sum = 0.0;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(begin_blas(x, (tess_vector *)(uintptr_t)x, arithmetic, &op));
+    TESS_TRY(begin_blas(x, x, arithmetic, &op));
     range = &squares_ranges[arithmetic];
     TESS_TRY(tess_fused_dots(x->ctx, &op, 1, &sum));
     if (sum < range->low || sum > range->high) { /* zero too */

@@ -22,15 +22,20 @@ struct tess_vector {
 
 /* Checks that v is an FP64 vector of n values in ctx; the error names it as `role`. */
 tess_status tess_vector_require(tess_context *ctx, const tess_vector *v, int64_t n, const char *role);
-/* A place of n values that a transfer reads or writes. */
+/* n values that a transfer reads, and where it writes them. */
 typedef struct tess_value_array {
-    void *data;
+    const void *data;
     tess_precision precision;
     bool on_device; /* in the memory of the context's device, where that is not the host */
 } tess_value_array;
+typedef struct tess_value_place {
+    void *data;
+    tess_precision precision;
+    bool on_device;
+} tess_value_place;
 
 /* Moves n values between host and device or within one, converting where the precisions differ. */
-tess_status tess_move_values(tess_context *ctx, int64_t n, tess_value_array from, tess_value_array to);
+tess_status tess_move_values(tess_context *ctx, int64_t n, tess_value_array from, tess_value_place to);
 tess_status tess_vector_require_in(tess_context *ctx, const tess_vector *v, int64_t n, tess_precision precision,
                                    const char *role);
 /* Runs a reducing pass outside a loop and brings its dot products to the host. */

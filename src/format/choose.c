@@ -6,7 +6,7 @@
  */
 #include "format/choose.h"
 
-#include "matrix/storage_options.h"
+#include "format/fit.h"
 #include "policy/assignment.h"
 
 /* Entries stored per nonzero where slices are still worth it: they save 2 bytes of 4 + those of a value. Diagonals with no more
@@ -34,10 +34,10 @@ static tess_status try_padded(const tess_matrix *a, const tess_storage_options *
 
 tess_status tess_matrix_try_slices(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out)
 {
-    return try_padded(a, options, TESS_FORMAT_SELL, out);
+    return try_padded(a, options, tess_format_in_role(TESS_ROLE_SLICES), out);
 }
 
-/* ---- formats with a policy: tiles or split ---- */
+/* ---- formats with a policy: by blocks, or in parts ---- */
 
 static bool fills_blocks(int64_t nnz, int64_t blocks)
 {
@@ -57,34 +57,22 @@ tess_status tess_blocks_are_full(const tess_matrix *a, const tess_policy_options
     return status;
 }
 
-/* Whether the options ask for nothing that tiles do not take. Granularity matrix leaves it open. */
-static bool tiles_take(const tess_storage_options *o)
+/* Whether the options ask for nothing that the format by blocks does not take. Granularity matrix leaves it open. */
+static bool blocks_take(const tess_storage_options *o)
 {
-    tess_policy_options defaults;
-    const tess_policy_options *policy = &o->policy;
-    const bool by_blocks =
-        policy->granularity == TESS_GRANULARITY_BLOCK || policy->granularity == TESS_GRANULARITY_MATRIX;
+    const tess_format_capabilities *can = tess_format_can(tess_format_in_role(TESS_ROLE_BLOCKS));
+    const bool open = o->policy.granularity == TESS_GRANULARITY_MATRIX;
 
-    tess_policy_options_init(&defaults);
-    return by_blocks && (policy->share == 0.0 || policy->share == defaults.share) && !policy->at_most_one &&
-           !policy->without_diagonal && o->split.base == TESS_FORMAT_CSR && o->split.low_base == TESS_FORMAT_CSR &&
-           o->split.row_order == TESS_ROW_ORDER_ORIGINAL && o->arithmetic == TESS_ARITHMETIC_FP64;
+    return (open || tess_in_set(can->granularities, (int)o->policy.granularity)) &&
+           tess_in_set(can->arithmetics, (int)o->arithmetic) && !tess_storage_find_unread(can, o);
 }
 
-/* Nothing here asks for them by itself. */
-static bool asks_for_papers_tiles(const tess_storage_options *o)
+/* Whether they ask for something that the format in parts does not take: the papers' tiles, a precision, scales by
+   blocks. */
+static bool parts_refuse(const tess_context *ctx, const tess_storage_options *o)
 {
-    const tess_papers_storage *papers = storage_papers(o);
-
-    return papers->kernel == TESS_KERNEL_PAPER || papers->layout == TESS_LAYOUT_RESIDENT;
-}
-
-/* Whether they ask for something that split does not: the paper's kernel, a layout, a precision, scales by blocks. */
-static bool split_refuses(const tess_matrix *a, const tess_storage_options *o)
-{
-    const tess_format_ops *split = tess_find_format(TESS_FORMAT_SPLIT);
-    const unsigned precisions = a->ctx->device == TESS_DEVICE_GPU ? split->gpu_precisions : split->precisions;
-    bool refused = asks_for_papers_tiles(o);
+    const tess_format_capabilities *can = tess_format_can(tess_format_in_role(TESS_ROLE_PARTS));
+    bool refused = tess_storage_find_unread(can, o) != NULL;
     tess_policy_options policy = o->policy;
 
     tess_policy_default_levels(&policy);
@@ -92,22 +80,32 @@ static bool split_refuses(const tess_matrix *a, const tess_storage_options *o)
         const tess_level *level = &policy.level[l];
         const bool known = tess_precision_bytes(level->precision) > 0;
 
-        refused = refused || (known && !(precisions & (1U << level->precision))) ||
-                  (level->scaled && o->policy.granularity == TESS_GRANULARITY_BLOCK);
+        refused = refused || (known && !tess_in_set(tess_format_precisions(ctx, can), (int)level->precision)) ||
+                  (level->scaled && o->policy.granularity == TESS_GRANULARITY_BLOCK &&
+                   !tess_in_set(can->scales, TESS_GRANULARITY_BLOCK));
     }
     return refused;
+}
+
+tess_format tess_format_that_takes(const tess_context *ctx, const tess_storage_options *o)
+{
+    if (o->policy.policy == TESS_POLICY_NONE) {
+        const bool plain = tess_in_set(tess_format_can(TESS_FORMAT_CSR)->arithmetics, (int)o->arithmetic);
+
+        return plain ? TESS_FORMAT_CSR : tess_format_in_role(TESS_ROLE_SLICES);
+    }
+    return tess_format_in_role(blocks_take(o) && parts_refuse(ctx, o) ? TESS_ROLE_BLOCKS : TESS_ROLE_PARTS);
 }
 
 tess_format tess_format_of_assignment(const tess_matrix *a, const tess_storage_options *options,
                                       const tess_assignment *assignment)
 {
     tess_storage_options o = *options;
-    bool tiles = a->ctx->device == TESS_DEVICE_GPU && fills_blocks(a->nnz, assignment->summary.granules);
+    bool blocks = a->ctx->device == TESS_DEVICE_GPU && fills_blocks(a->nnz, assignment->summary.granules);
 
     o.policy = assignment->summary.options;
-    if (o.policy.granularity != TESS_GRANULARITY_BLOCK || !tiles_take(&o)) { return TESS_FORMAT_SPLIT; }
-    tiles = tiles || split_refuses(a, &o);
-    return tiles ? TESS_FORMAT_TILES : TESS_FORMAT_SPLIT;
+    blocks = o.policy.granularity == TESS_GRANULARITY_BLOCK && blocks_take(&o) && (blocks || parts_refuse(a->ctx, &o));
+    return tess_format_in_role(blocks ? TESS_ROLE_BLOCKS : TESS_ROLE_PARTS);
 }
 
 /* Diagonals in one precision that is lossless, where the options leave the granularity open and ask for nothing that dia does not
@@ -115,33 +113,37 @@ tess_format tess_format_of_assignment(const tess_matrix *a, const tess_storage_o
    precisions, next to each other in one that is lower. */
 static tess_status try_lossless_diagonals(const tess_matrix *a, const tess_storage_options *o, tess_matrix **out)
 {
+    const tess_format diagonals = tess_format_in_role(TESS_ROLE_DIAGONALS);
+    tess_storage_options whole = *o; /* what is for blocks alone does not matter to a matrix of one precision */
     bool scaled = false;
 
     for (int l = 0; l < o->policy.nlevels && l < TESS_MOST_LEVELS; l++) {
         scaled = scaled || o->policy.level[l].scaled;
     }
     *out = NULL;
+    whole.policy.block_rows = whole.policy.block_cols = 0;
+    whole.policy.allow_underflow = 0;
     if (o->policy.policy != TESS_POLICY_LOSSLESS || o->policy.granularity != TESS_GRANULARITY_MATRIX || scaled ||
-        asks_for_papers_tiles(o) || !tiles_take(o)) {
+        o->arithmetic != TESS_ARITHMETIC_FP64 || tess_storage_find_unread(tess_format_can(diagonals), &whole)) {
         return TESS_SUCCESS;
     }
-    return try_padded(a, o, TESS_FORMAT_DIA, out);
+    return try_padded(a, o, diagonals, out);
 }
 
-/* The format for a policy, or, where that is dia, *out. */
+/* The format for a policy, or, where that is diagonals, *out. */
 static tess_status choose_for_policy(const tess_matrix *a, tess_storage_options *o, tess_matrix **out)
 {
     const bool on_gpu = a->ctx->device == TESS_DEVICE_GPU;
-    bool tiles = false;
+    bool blocks = false;
     tess_status status = TESS_SUCCESS;
 
     if (on_gpu && a->nnz > 0) { TESS_TRY(try_lossless_diagonals(a, o, out)); }
     if (*out) { return TESS_SUCCESS; }
-    if (tiles_take(o)) {
-        tiles = split_refuses(a, o);
-        if (!tiles && on_gpu) { TESS_TRY(tess_blocks_are_full(a, &o->policy, &tiles)); }
+    if (blocks_take(o)) {
+        blocks = parts_refuse(a->ctx, o);
+        if (!blocks && on_gpu) { TESS_TRY(tess_blocks_are_full(a, &o->policy, &blocks)); }
     }
-    o->format = tiles ? TESS_FORMAT_TILES : TESS_FORMAT_SPLIT;
+    o->format = tess_format_in_role(blocks ? TESS_ROLE_BLOCKS : TESS_ROLE_PARTS);
 cleanup:
     return status;
 }
@@ -157,12 +159,12 @@ tess_status tess_matrix_convert_chosen(const tess_matrix *a, const tess_storage_
     if (o.policy.policy != TESS_POLICY_NONE) {
         TESS_TRY(choose_for_policy(a, &o, out));
     } else if (o.arithmetic != TESS_ARITHMETIC_FP64) {
-        o.format = TESS_FORMAT_SELL; /* csr has FP64 arithmetic alone */
+        o.format = tess_format_in_role(TESS_ROLE_SLICES); /* csr has FP64 arithmetic alone */
     } else {
         const bool on_gpu = a->ctx->device == TESS_DEVICE_GPU;
 
-        if (on_gpu && a->nnz > 0) { TESS_TRY(try_padded(a, &o, TESS_FORMAT_DIA, out)); }
-        if (on_gpu && !*out) { TESS_TRY(try_padded(a, &o, TESS_FORMAT_SELL, out)); }
+        if (on_gpu && a->nnz > 0) { TESS_TRY(try_padded(a, &o, tess_format_in_role(TESS_ROLE_DIAGONALS), out)); }
+        if (on_gpu && !*out) { TESS_TRY(tess_matrix_try_slices(a, &o, out)); }
         o.format = TESS_FORMAT_CSR;
     }
     if (!*out) { status = tess_matrix_convert(a, &o, out); }

@@ -8,6 +8,9 @@
 /* tess_matrix_convert for options of format auto. */
 tess_status tess_matrix_convert_chosen(const tess_matrix *a, const tess_storage_options *options, tess_matrix **out);
 
+/* The format that options of format auto stand for whatever the matrix is: the one that takes what is asked. */
+tess_format tess_format_that_takes(const tess_context *ctx, const tess_storage_options *options);
+
 /* The format that options of format auto stand for with an assignment. */
 tess_format tess_format_of_assignment(const tess_matrix *a, const tess_storage_options *options,
                                       const tess_assignment *assignment);

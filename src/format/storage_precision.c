@@ -7,9 +7,7 @@
 
 bool tess_format_takes_parts(tess_format format)
 {
-    const tess_format_ops *ops = tess_find_format(format);
-
-    return ops && ops->takes_parts;
+    return tess_format_can(format)->takes_parts != 0;
 }
 
 /* The precision that a policy of granularity matrix comes to. */
@@ -69,12 +67,6 @@ tess_status tess_matrix_choose_precision(const tess_matrix *a, const tess_storag
 
     *precision = options->precision;
     if (policy.policy != TESS_POLICY_LOSSLESS) { return tess_matrix_find_loss(a, *precision, 0.0, loss); }
-    if (policy.granularity == TESS_GRANULARITY_ROW) { policy.granularity = TESS_GRANULARITY_MATRIX; } /* the default */
-    if (policy.granularity != TESS_GRANULARITY_MATRIX) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "granularity matrix, or format split or tiles",
-                         "policy lossless of granularity %s for format %s, which has one precision",
-                         tess_granularity_name(policy.granularity), tess_format_name(options->format));
-    }
     policy.without_diagonal = 0; /* it is stored with the rest */
     TESS_TRY(assign_whole(a, &policy, precision));
     *loss = 0.0;

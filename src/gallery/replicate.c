@@ -32,9 +32,9 @@ static void replica_fill(const void *problem, int64_t row, int32_t *col, double 
 
 tess_status gallery_replicate(const gallery_request *request, tess_matrix **out)
 {
-    tess_context *ctx = request->ctx, *host_ctx = NULL;
+    tess_context *ctx = request->ctx;
     tess_matrix *block = NULL;
-    const tess_matrix *on_host = NULL;
+    tess_host_matrix on_host = {0};
     replica r;
     int64_t copies = 1;
     tess_status status = TESS_SUCCESS;
@@ -46,13 +46,12 @@ tess_status gallery_replicate(const gallery_request *request, tess_matrix **out)
                            (long long)copies, request->args[0], (long long)TESS_MAX_ROWS);
         goto cleanup;
     }
-    TESS_TRY(tess_matrix_on_host(block, &host_ctx, &on_host));
-    r.block = tess_matrix_csr_view(on_host);
+    TESS_TRY(tess_matrix_on_host(block, &on_host));
+    r.block = tess_matrix_csr_view(on_host.matrix);
     status = gallery_build(
         ctx, &(gallery_rows){copies * r.block.nrows, copies * r.block.ncols, replica_length, replica_fill, &r}, out);
 cleanup:
-    if (host_ctx) { tess_matrix_destroy((tess_matrix *)(uintptr_t)on_host); }
-    tess_context_destroy(host_ctx);
+    tess_host_matrix_release(&on_host);
     tess_matrix_destroy(block);
     return status;
 }

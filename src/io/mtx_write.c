@@ -20,7 +20,8 @@ typedef struct listing {
     int64_t nrows, ncols, nnz;
     int64_t *row_ptr;
     int32_t *col_ind;
-    double *val;
+    const double *val;
+    double *own_val; /* val, of a matrix */
     bool lower_only;
 } listing;
 
@@ -29,7 +30,8 @@ static tess_status allocate_listing(tess_context *ctx, listing *l)
     tess_status status = tess_host_allocate(ctx, l->nrows + 1, sizeof *l->row_ptr, (void **)&l->row_ptr);
 
     if (status == TESS_SUCCESS) { status = tess_host_allocate(ctx, l->nnz, sizeof *l->col_ind, (void **)&l->col_ind); }
-    if (status == TESS_SUCCESS) { status = tess_host_allocate(ctx, l->nnz, sizeof *l->val, (void **)&l->val); }
+    if (status == TESS_SUCCESS) { status = tess_host_allocate(ctx, l->nnz, sizeof *l->val, (void **)&l->own_val); }
+    l->val = l->own_val;
     return status;
 }
 
@@ -37,7 +39,7 @@ static void release_listing(tess_context *ctx, listing *l)
 {
     tess_host_release(ctx, l->row_ptr, l->nrows + 1, sizeof *l->row_ptr);
     tess_host_release(ctx, l->col_ind, l->nnz, sizeof *l->col_ind);
-    tess_host_release(ctx, l->val, l->nnz, sizeof *l->val);
+    tess_host_release(ctx, l->own_val, l->nnz, sizeof *l->own_val);
 }
 
 /* ---- symmetry ---- */
@@ -202,7 +204,7 @@ tess_status tess_matrix_write(const tess_matrix *a, const char *path, int symmet
         return tess_fail(ctx, TESS_UNSUPPORTED, NULL, "a matrix that is a function has no entries to write");
     }
     TESS_TRY(allocate_listing(ctx, &l));
-    TESS_TRY(tess_matrix_get_csr(a, l.row_ptr, l.col_ind, l.val));
+    TESS_TRY(tess_matrix_get_csr(a, l.row_ptr, l.col_ind, l.own_val));
     if (symmetric) { TESS_TRY(require_symmetric(ctx, &l)); }
     snprintf(header, sizeof header, "%%%%MatrixMarket matrix coordinate real %s\n%lld %lld %lld\n",
              symmetric ? "symmetric" : "general", (long long)l.nrows, (long long)l.ncols,
@@ -215,10 +217,8 @@ cleanup:
 
 tess_status tess_array_write(tess_context *ctx, const double *values, int64_t nrows, int64_t ncols, const char *path)
 {
-    const listing l = {.nrows = nrows,
-                       .ncols = ncols,
-                       .nnz = (int64_t)((uint64_t)nrows * (uint64_t)ncols),
-                       .val = (double *)(uintptr_t)values /* only read */};
+    const listing l = {
+        .nrows = nrows, .ncols = ncols, .nnz = (int64_t)((uint64_t)nrows * (uint64_t)ncols), .val = values};
     char header[128];
 
     if (nrows < 0 || ncols < 0 || (ncols > 0 && nrows > INT64_MAX / ncols)) {

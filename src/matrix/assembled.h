@@ -80,6 +80,12 @@ tess_status tess_matrix_from_view(tess_context *ctx, const csr_view *view, bool 
 /* Assembled matrix on the device from host arrays, which stay the caller's. */
 tess_status tess_matrix_upload_csr(tess_context *ctx, const csr_view *host, tess_matrix **out);
 
+/* The values of storage that owns them, to be written: its view shows them to be read. */
+static inline void *csr_own_values(csr_storage *s)
+{
+    return (void *)(uintptr_t)s->view.val;
+}
+
 /* The storage of an assembled or converted CSR matrix. */
 const csr_storage *csr_of(const tess_matrix *a);
 

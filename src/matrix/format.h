@@ -61,17 +61,45 @@ typedef struct tess_spmv_args {
     int copy; /* TESS_COPY_ASSIGNED, or TESS_COPY_LEVEL + level */
 } tess_spmv_args;
 
-/* A storage format: what it can do. `storage` is the format's own object. */
+/* What the library takes a format for by itself, where a caller leaves it open. One format has each role. */
+typedef enum tess_format_role {
+    TESS_ROLE_NONE = 0,
+    TESS_ROLE_DIAGONALS, /* auto: matrices of few diagonals */
+    TESS_ROLE_SLICES,    /* auto, and base auto: rows of like lengths */
+    TESS_ROLE_BLOCKS,    /* auto, and square blocks of triangles: a policy by blocks */
+    TESS_ROLE_PARTS,     /* auto, and steps of mixed precision: any other policy */
+    TESS_ROLE_COPIES     /* steps each in a precision of its own */
+} tess_format_role;
+
+enum {
+    TESS_EVERY_PRECISION = (1 << TESS_PRECISION_COUNT) - 1,
+    TESS_EVERY_ARITHMETIC = 1 << TESS_ARITHMETIC_FP64 | 1 << TESS_ARITHMETIC_FP32,
+    /* of a format with one precision */
+    TESS_WHOLE_POLICIES = 1 << TESS_POLICY_NONE | 1 << TESS_POLICY_LOSSLESS,
+    TESS_EVERY_POLICY =
+        TESS_WHOLE_POLICIES | 1 << TESS_POLICY_FIXED_RANGE | 1 << TESS_POLICY_MEAN_RANGE | 1 << TESS_POLICY_MEAN_3STD
+};
+
+/* Whether a set of tess_format_capabilities has an enumerator; any number may be asked for. */
+static inline bool tess_in_set(unsigned set, int value)
+{
+    return value >= 0 && value < 32 && (set >> value & 1U) != 0;
+}
+
+/* A storage format: what it can do. `storage` is the format's own object. registry/formats.def has name and number. */
 typedef struct tess_format_ops {
-    tess_format format;
-    bool takes_parts;   /* a policy decides the precisions of its parts; else the matrix has one */
-    bool copies_levels; /* a product may read all rows at one level */
+    tess_format_capabilities can;
+    tess_format_role role;
+    /* What the capabilities do not say of options that fit them; NULL: nothing. nrows, ncols: -1 where they are not
+       known. The granularity is settled. Also asked of the bases of parts. */
+    tess_status (*check_options)(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_storage_options *options);
     /* Of a format that takes parts: what they were assigned. */
     const tess_assignment_summary *(*summary)(const tess_matrix *a);
     bool (*rounds_products)(const tess_matrix *a); /* products of what is low are rounded to FP32; NULL: never */
+    bool (*takes_fp32)(const tess_matrix *a);      /* products with FP32 vectors; NULL: always */
     tess_format (*base_of)(const tess_matrix *a, int level); /* the format of a level's part; NULL: its own */
-    /* Builds from an assembled matrix (CSR, same context). assignment: of the caller's, borrowed; NULL: by options->policy, where
-       the format takes parts. */
+    /* Builds from an assembled matrix (CSR, same context) by options that fit. assignment: of the caller's, borrowed, made of this
+       matrix; NULL: by options->policy, where the format takes parts. */
     tess_status (*build)(const tess_matrix *assembled, const tess_storage_options *options,
                          const tess_assignment *assignment, void **storage);
     /* New values from the assembled matrix into an existing storage. */
@@ -83,13 +111,11 @@ typedef struct tess_format_ops {
     /* Host arrays of the stored nonzeros in CSR order, decoded to FP64; any may be NULL. */
     tess_status (*decode)(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val);
     int64_t (*bytes)(const tess_matrix *a);
-    /* Bits of the precisions that build accepts (1 << tess_precision), on the host and on a GPU. */
-    unsigned precisions, gpu_precisions;
 } tess_format_ops;
 
-/* Formats of this build, ended by NULL; that of a name in `format`, or NULL (registry/formats.c). */
-extern const tess_format_ops *const tess_formats[];
+/* The table of a format, or NULL; the format that has a role (registry/formats.c). */
 const tess_format_ops *tess_find_format(tess_format format);
+tess_format tess_format_in_role(tess_format_role role);
 
 #ifdef __cplusplus
 }

@@ -156,13 +156,42 @@ tess_status tess_matrix_require_assembled(const tess_matrix *a, const char *purp
 
 /* ---- values ---- */
 
-tess_status tess_matrix_update_values(tess_matrix *a, const double *val, tess_memory where)
+/* Values of the caller to the matrix's own, which they have the type of or are converted to. */
+static tess_status take_values(tess_matrix *a, double *own, const void *val, tess_precision precision, bool on_device)
 {
     tess_context *ctx = a->ctx;
-    bool on_gpu = ctx->device == TESS_DEVICE_GPU;
+    const size_t size = tess_precision_bytes(precision);
+    void *there = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    if (on_device) { return ctx->backend->convert(ctx, a->nnz, precision, val, TESS_PRECISION_FP64, own); }
+    if (precision == TESS_PRECISION_FP64) { return ctx->backend->upload(ctx, own, val, (size_t)a->nnz * size); }
+    TESS_TRY(tess_device_allocate(ctx, a->nnz, size, &there));
+    TESS_TRY(ctx->backend->upload(ctx, there, val, (size_t)a->nnz * size));
+    status = ctx->backend->convert(ctx, a->nnz, precision, there, TESS_PRECISION_FP64, own);
+cleanup:
+    tess_device_release(ctx, there, a->nnz, size);
+    return status;
+}
+
+/* A borrowed matrix takes the pointer. */
+static tess_status borrow_values(tess_matrix *a, const void *val, tess_precision precision, bool on_device)
+{
+    if (precision != TESS_PRECISION_FP64 || !on_device) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "pass FP64 values in the memory of the context's device",
+                         "a borrowed matrix cannot borrow values in %s%s", tess_precision_name(precision),
+                         on_device ? "" : " from another memory");
+    }
+    ((csr_storage *)a->storage)->view.val = val;
+    return TESS_SUCCESS;
+}
+
+tess_status tess_matrix_update_values(tess_matrix *a, const void *val, tess_precision precision, tess_memory where)
+{
+    tess_context *ctx = a->ctx;
+    const bool on_gpu = ctx->device == TESS_DEVICE_GPU, on_device = (where == TESS_MEMORY_DEVICE) == on_gpu;
     csr_storage *storage = a->storage;
     tess_status status = tess_matrix_require_assembled(a, "tess_matrix_update_values");
-    size_t bytes = (size_t)a->nnz * sizeof *val;
 
     if (status != TESS_SUCCESS) { return status; }
     if (!a->keeps_order) {
@@ -172,17 +201,12 @@ tess_status tess_matrix_update_values(tess_matrix *a, const double *val, tess_me
     if (where == TESS_MEMORY_DEVICE && !on_gpu) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "device memory was named in a context on the CPU");
     }
-    if (!storage->owns_values) {
-        if ((where == TESS_MEMORY_DEVICE) != on_gpu) {
-            return tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass an array in the memory of the context's device",
-                             "a borrowed matrix cannot borrow values from another memory");
-        }
-        storage->view.val = val;
-    } else if ((where == TESS_MEMORY_DEVICE) == on_gpu) {
-        status = ctx->backend->copy(ctx, (void *)(uintptr_t)storage->view.val, val, bytes);
-    } else {
-        status = ctx->backend->upload(ctx, (void *)(uintptr_t)storage->view.val, val, bytes);
+    if (tess_precision_bytes(precision) == 0) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "a tess_precision; 0 is fp64", "values in precision %d",
+                         (int)precision);
     }
+    status = storage->owns_values ? take_values(a, csr_own_values(storage), val, precision, on_device)
+                                  : borrow_values(a, val, precision, on_device);
     if (status == TESS_SUCCESS) { a->values_version += 1; }
     return status;
 }
@@ -357,28 +381,32 @@ tess_status tess_matrix_copy_to(const tess_matrix *a, tess_context *ctx, tess_ma
     return status;
 }
 
-tess_status tess_matrix_on_host(const tess_matrix *a, tess_context **host_ctx, const tess_matrix **out)
+tess_status tess_matrix_on_host(const tess_matrix *a, tess_host_matrix *out)
 {
     tess_context_options options;
-    tess_matrix *copy = NULL;
     tess_status status = TESS_SUCCESS;
 
-    *host_ctx = NULL;
-    *out = a;
+    *out = (tess_host_matrix){.matrix = a};
     if (a->ctx->device == TESS_DEVICE_CPU) { return TESS_SUCCESS; }
     tess_context_options_init(&options);
     options.device = TESS_DEVICE_CPU;
     options.threads = a->ctx->threads;
     if (!a->ctx->kept.enabled) { options.host_allocator = a->ctx->host_allocator; }
-    status = tess_context_create(&options, host_ctx);
+    status = tess_context_create(&options, &out->ctx);
     if (status != TESS_SUCCESS) { return tess_fail(a->ctx, status, NULL, "could not create a context on the host"); }
-    status = tess_matrix_copy_to(a, *host_ctx, &copy);
+    status = tess_matrix_copy_to(a, out->ctx, &out->copy);
     if (status != TESS_SUCCESS) {
-        a->ctx->error = (*host_ctx)->error;
-        tess_context_destroy(*host_ctx);
-        *host_ctx = NULL;
+        a->ctx->error = out->ctx->error;
+        tess_host_matrix_release(out);
         return status;
     }
-    *out = copy;
+    out->matrix = out->copy;
     return TESS_SUCCESS;
+}
+
+void tess_host_matrix_release(tess_host_matrix *m)
+{
+    tess_matrix_destroy(m->copy);
+    tess_context_destroy(m->ctx);
+    *m = (tess_host_matrix){0};
 }

@@ -43,9 +43,16 @@ tess_status tess_matrix_make(tess_context *ctx, int64_t nrows, int64_t ncols, in
 /* UNSUPPORTED for a stored matrix or a shell; the error names the purpose. */
 tess_status tess_matrix_require_assembled(const tess_matrix *a, const char *purpose);
 
-/* Host copy of an assembled matrix as a matrix of a CPU context of its own (*host_ctx, to be destroyed by the caller
-   after *out). For a CPU context's matrix: *out = a and *host_ctx = NULL. */
-tess_status tess_matrix_on_host(const tess_matrix *a, tess_context **host_ctx, const tess_matrix **out);
+/* An assembled matrix on the host: the matrix itself, or a copy in a CPU context of its own. */
+typedef struct tess_host_matrix {
+    const tess_matrix *matrix;
+    tess_matrix *copy; /* NULL: there is none */
+    tess_context *ctx; /* of the copy */
+} tess_host_matrix;
+
+/* Release it whatever comes back. */
+tess_status tess_matrix_on_host(const tess_matrix *a, tess_host_matrix *out);
+void tess_host_matrix_release(tess_host_matrix *m);
 
 /* y := op(A) x through the user's function. */
 tess_status tess_matrix_apply_shell(const tess_matrix *a, tess_operation operation, const double *x, double *y);

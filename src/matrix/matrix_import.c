@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Assembled matrices from the caller's CSR and COO arrays. */
-#include <string.h>
-
 #include "matrix/assemble.h"
 #include "matrix/assembled.h"
 #include "matrix/matrix.h"
@@ -23,6 +21,13 @@ static tess_status check_sizes(tess_context *ctx, int64_t nrows, int64_t ncols, 
                          "device memory was named in a context on the CPU");
     }
     return TESS_SUCCESS;
+}
+
+static tess_status check_values(tess_context *ctx, tess_precision precision)
+{
+    if (tess_precision_bytes(precision) > 0) { return TESS_SUCCESS; }
+    return tess_fail(ctx, TESS_INVALID_ARGUMENT, "a tess_precision; 0 is fp64", "values in precision %d",
+                     (int)precision);
 }
 
 static bool are_index_bits(int bits)
@@ -118,7 +123,7 @@ static void widen_indices(const void *from, int bits, int64_t count, int64_t *to
 }
 
 static tess_status copy_host_csr(tess_context *ctx, const tess_csr_arrays *a, const void *row_ptr, const void *col_ind,
-                                 const double *val, tess_matrix **out)
+                                 const void *val, tess_matrix **out)
 {
     int64_t *own_ptr = NULL;
     int32_t *own_ind = NULL;
@@ -135,7 +140,7 @@ static tess_status copy_host_csr(tess_context *ctx, const tess_csr_arrays *a, co
     TESS_TRY(tess_host_allocate(ctx, a->nnz, sizeof *own_val, (void **)&own_val));
     widen_indices(row_ptr, a->row_ptr_bits, a->nrows + 1, own_ptr);
     narrow_indices(col_ind, a->col_ind_bits, a->nnz, own_ind);
-    if (a->nnz > 0) { memcpy(own_val, val, (size_t)a->nnz * sizeof *val); }
+    if (a->nnz > 0) { TESS_TRY(ctx->host->convert(ctx, a->nnz, a->val_precision, val, TESS_PRECISION_FP64, own_val)); }
     status = tess_assemble_csr(ctx, a->nrows, a->nnz, own_ptr, own_ind, own_val, &made);
     own_ptr = NULL; /* taken */
     own_ind = NULL;
@@ -153,17 +158,18 @@ static tess_status copy_csr(tess_context *ctx, const tess_csr_arrays *a, tess_ma
 {
     const void *row_ptr = NULL, *col_ind = NULL, *val = NULL;
     void *own_ptr = NULL, *own_ind = NULL, *own_val = NULL;
-    size_t ptr_size = (size_t)a->row_ptr_bits / 8, ind_size = (size_t)a->col_ind_bits / 8;
+    const size_t ptr_size = (size_t)a->row_ptr_bits / 8, ind_size = (size_t)a->col_ind_bits / 8;
+    const size_t val_size = tess_precision_bytes(a->val_precision);
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(to_host(ctx, a->where, a->row_ptr, a->nrows + 1, ptr_size, &row_ptr, &own_ptr));
     TESS_TRY(to_host(ctx, a->where, a->col_ind, a->nnz, ind_size, &col_ind, &own_ind));
-    TESS_TRY(to_host(ctx, a->where, a->val, a->nnz, sizeof(double), &val, &own_val));
+    TESS_TRY(to_host(ctx, a->where, a->val, a->nnz, val_size, &val, &own_val));
     status = copy_host_csr(ctx, a, row_ptr, col_ind, val, out);
 cleanup:
     tess_host_release(ctx, own_ptr, a->nrows + 1, ptr_size);
     tess_host_release(ctx, own_ind, a->nnz, ind_size);
-    tess_host_release(ctx, own_val, a->nnz, sizeof(double));
+    tess_host_release(ctx, own_val, a->nnz, val_size);
     return status;
 }
 
@@ -192,6 +198,10 @@ static tess_status borrow_csr(tess_context *ctx, const tess_csr_arrays *a, tess_
                      .precision = TESS_PRECISION_FP64};
     tess_status status = TESS_SUCCESS;
 
+    if (a->val_precision != TESS_PRECISION_FP64) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "use TESS_COPY, which converts them",
+                         "borrowed values in %s: assembled matrices are FP64", tess_precision_name(a->val_precision));
+    }
     if (a->col_ind_bits != 32 || (a->where == TESS_MEMORY_DEVICE) != (ctx->device == TESS_DEVICE_GPU)) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use TESS_COPY",
                          "a borrowed matrix needs 32-bit columns and arrays in the memory of the context's device");
@@ -213,15 +223,18 @@ tess_status tess_matrix_create_csr(tess_context *ctx, const tess_csr_arrays *a, 
                          "set row_ptr, col_ind, val, row_ptr_bits and col_ind_bits (32 or 64)",
                          "CSR arrays are incomplete");
     }
+    status = check_values(ctx, a->val_precision);
+    if (status != TESS_SUCCESS) { return status; }
     return a->ownership == TESS_BORROW ? borrow_csr(ctx, a, out) : copy_csr(ctx, a, out);
 }
 
 /* ---- COO ---- */
 
 static tess_status copy_host_coo(tess_context *ctx, const tess_coo_arrays *a, const void *row_ind, const void *col_ind,
-                                 const double *val, tess_matrix **out)
+                                 const void *val, tess_matrix **out)
 {
     int32_t *row = NULL, *col = NULL;
+    double *wide = NULL;
     tess_assembled made = {0};
     tess_status status = TESS_SUCCESS;
 
@@ -231,12 +244,17 @@ static tess_status copy_host_coo(tess_context *ctx, const tess_coo_arrays *a, co
     TESS_TRY(tess_host_allocate(ctx, a->nnz, sizeof *col, (void **)&col));
     narrow_indices(row_ind, a->index_bits, a->nnz, row);
     narrow_indices(col_ind, a->index_bits, a->nnz, col);
-    TESS_TRY(tess_assemble_coo(ctx, a->nrows, a->ncols, a->nnz, row, col, val, &made));
+    if (a->val_precision != TESS_PRECISION_FP64) {
+        TESS_TRY(tess_host_allocate(ctx, a->nnz, sizeof *wide, (void **)&wide));
+        TESS_TRY(ctx->host->convert(ctx, a->nnz, a->val_precision, val, TESS_PRECISION_FP64, wide));
+    }
+    TESS_TRY(tess_assemble_coo(ctx, a->nrows, a->ncols, a->nnz, row, col, wide ? wide : val, &made));
     TESS_TRY(adopt_assembled(ctx, a->nrows, a->ncols, &made, out));
     (*out)->keeps_order = false;
 cleanup:
     tess_host_release(ctx, row, a->nnz, sizeof *row);
     tess_host_release(ctx, col, a->nnz, sizeof *col);
+    tess_host_release(ctx, wide, a->nnz, sizeof *wide);
     return status;
 }
 
@@ -244,7 +262,7 @@ tess_status tess_matrix_create_coo(tess_context *ctx, const tess_coo_arrays *a, 
 {
     const void *row_ind = NULL, *col_ind = NULL, *val = NULL;
     void *own_row = NULL, *own_col = NULL, *own_val = NULL;
-    size_t size = (size_t)a->index_bits / 8;
+    const size_t size = (size_t)a->index_bits / 8, val_size = tess_precision_bytes(a->val_precision);
     tess_status status = TESS_SUCCESS;
 
     *out = NULL;
@@ -253,13 +271,14 @@ tess_status tess_matrix_create_coo(tess_context *ctx, const tess_coo_arrays *a, 
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "set row_ind, col_ind, val and index_bits (32 or 64)",
                          "COO arrays are incomplete");
     }
+    TESS_TRY(check_values(ctx, a->val_precision));
     TESS_TRY(to_host(ctx, a->where, a->row_ind, a->nnz, size, &row_ind, &own_row));
     TESS_TRY(to_host(ctx, a->where, a->col_ind, a->nnz, size, &col_ind, &own_col));
-    TESS_TRY(to_host(ctx, a->where, a->val, a->nnz, sizeof(double), &val, &own_val));
+    TESS_TRY(to_host(ctx, a->where, a->val, a->nnz, val_size, &val, &own_val));
     status = copy_host_coo(ctx, a, row_ind, col_ind, val, out);
 cleanup:
     tess_host_release(ctx, own_row, a->nnz, size);
     tess_host_release(ctx, own_col, a->nnz, size);
-    tess_host_release(ctx, own_val, a->nnz, sizeof(double));
+    tess_host_release(ctx, own_val, a->nnz, val_size);
     return status;
 }

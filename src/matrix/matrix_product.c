@@ -112,7 +112,7 @@ tess_status tess_matrix_spmv(const tess_matrix *a, tess_operation operation, dou
 tess_status tess_matrix_spmv_level(const tess_matrix *a, int level, double alpha, const tess_vector *x, double beta,
                                    tess_vector *y)
 {
-    if (!a->ops || !a->ops->copies_levels) {
+    if (!a->ops || !a->ops->can.copies_levels) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "composite has copies in every precision",
                          "a product at one level of a matrix in format %s", tess_format_name(a->format));
     }

@@ -18,13 +18,12 @@ tess_status open_order_input(const tess_matrix *a, const char *purpose, order_in
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass the assembled matrix", "%s of %s", purpose,
                          a->ops ? "a stored matrix" : "a shell");
     }
-    status = tess_matrix_on_host(a, &in->host_ctx, &in->on_host);
-    if (status == TESS_SUCCESS) { in->view = tess_matrix_csr_view(in->on_host); }
+    status = tess_matrix_on_host(a, &in->on_host);
+    if (status == TESS_SUCCESS) { in->view = tess_matrix_csr_view(in->on_host.matrix); }
     return status;
 }
 
 void close_order_input(order_input *in)
 {
-    if (in->host_ctx) { tess_matrix_destroy((tess_matrix *)(uintptr_t)in->on_host); }
-    tess_context_destroy(in->host_ctx);
+    tess_host_matrix_release(&in->on_host);
 }

@@ -13,8 +13,7 @@
 typedef struct order_input {
     tess_context *ctx; /* the matrix's own: work space and errors */
     tess_csr_view view;
-    const tess_matrix *on_host;
-    tess_context *host_ctx; /* of a copy; NULL where there is none */
+    tess_host_matrix on_host;
 } order_input;
 
 /* Errors: UNSUPPORTED (shell or stored matrix; the message begins with `purpose`), memory. */

@@ -255,15 +255,13 @@ tess_status tess_matrix_analyze(const tess_matrix *a, tess_matrix_analysis *out)
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "analyse the matrix that it was made from",
                          "only an assembled matrix can be analysed");
     }
-    tess_context *host_ctx = NULL;
-    const tess_matrix *host = NULL;
-    tess_status status = tess_matrix_on_host(a, &host_ctx, &host);
+    tess_host_matrix host;
+    tess_status status = tess_matrix_on_host(a, &host);
     if (status != TESS_SUCCESS) { return status; }
-    tess_csr_view view = tess_matrix_csr_view(host);
+    tess_csr_view view = tess_matrix_csr_view(host.matrix);
     row_totals totals;
     status = scan_rows(a->ctx, &view, &totals);
     if (status == TESS_SUCCESS) { fill_analysis(&view, &totals, out); }
-    if (host != a) { tess_matrix_destroy((tess_matrix *)host); }
-    tess_context_destroy(host_ctx);
+    tess_host_matrix_release(&host);
     return status;
 }

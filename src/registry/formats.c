@@ -2,20 +2,51 @@
 /* The storage formats of this build: formats.def has the list. */
 #include "matrix/format.h"
 
-#define FORMAT(name) extern const tess_format_ops name##_format;
+#define FORMAT(name, number) extern const tess_format_ops name##_format;
 #include "registry/formats.def"
 #undef FORMAT
 
-#define FORMAT(name) &name##_format,
-const tess_format_ops *const tess_formats[] = {
+static const struct {
+    tess_format format;
+    const tess_format_ops *ops;
+} formats[] = {
+#define FORMAT(name, number) {(tess_format)(number), &name##_format},
 #include "registry/formats.def"
-    NULL};
 #undef FORMAT
+};
+
+enum { FORMATS = sizeof formats / sizeof *formats };
 
 const tess_format_ops *tess_find_format(tess_format format)
 {
-    for (const tess_format_ops *const *ops = tess_formats; *ops; ops++) {
-        if ((*ops)->format == format) { return *ops; }
+    for (int i = 0; i < FORMATS; i++) {
+        if (formats[i].format == format) { return formats[i].ops; }
     }
     return NULL;
+}
+
+tess_format tess_format_in_role(tess_format_role role)
+{
+    for (int i = 0; i < FORMATS; i++) {
+        if (formats[i].ops->role == role) { return formats[i].format; }
+    }
+    return TESS_FORMAT_CSR;
+}
+
+int tess_format_count(void)
+{
+    return FORMATS;
+}
+
+tess_format tess_format_at(int index)
+{
+    return formats[index].format;
+}
+
+const tess_format_capabilities *tess_format_can(tess_format format)
+{
+    static const tess_format_capabilities nothing = {.description = ""};
+    const tess_format_ops *ops = tess_find_format(format);
+
+    return ops ? &ops->can : &nothing;
 }

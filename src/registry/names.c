@@ -39,16 +39,11 @@ static const tess_named_value log_level_names[] = {
 static const tess_named_value operation_names[] = {{"none", TESS_OP_NONE}, {"transpose", TESS_OP_TRANSPOSE}, {NULL, 0}};
 static const tess_named_value triangle_names[] = {{"lower", TESS_LOWER}, {"upper", TESS_UPPER}, {NULL, 0}};
 static const tess_named_value unit_diagonal_names[] = {{"non-unit", TESS_NON_UNIT}, {"unit", TESS_UNIT}, {NULL, 0}};
-static const tess_named_value format_names[] = {{"csr", TESS_FORMAT_CSR},
-                                                {"ellr", TESS_FORMAT_ELLR},
-                                                {"sell", TESS_FORMAT_SELL},
-                                                {"split", TESS_FORMAT_SPLIT},
-                                                {"composite", TESS_FORMAT_COMPOSITE},
-                                                {"dia", TESS_FORMAT_DIA},
-                                                {"tiles", TESS_FORMAT_TILES},
-                                                {"shell", TESS_FORMAT_SHELL},
-                                                {"auto", TESS_FORMAT_AUTO},
-                                                {NULL, 0}};
+#define FORMAT(name, number) {#name, (number)},
+static const tess_named_value format_names[] = {
+#include "registry/formats.def"
+    {"shell", TESS_FORMAT_SHELL}, {"auto", TESS_FORMAT_AUTO}, {NULL, 0}};
+#undef FORMAT
 static const tess_named_value row_order_names[] = {{"original", TESS_ROW_ORDER_ORIGINAL},
                                                    {"permuted", TESS_ROW_ORDER_PERMUTED},
                                                    {"symmetric", TESS_ROW_ORDER_SYMMETRIC},

@@ -177,10 +177,10 @@ static tess_status setup_precond(tess_solver *s, const tess_precond *given)
 /* The vectors of Krylov methods are in the order of the matrix. */
 static tess_status require_original_order(tess_context *ctx, const tess_storage_options *o)
 {
-    const int mixed =
-        o->format == TESS_FORMAT_SPLIT || o->format == TESS_FORMAT_COMPOSITE || o->format == TESS_FORMAT_AUTO;
+    const bool permutes =
+        o->format == TESS_FORMAT_AUTO || tess_in_set(tess_format_can(o->format)->row_orders, TESS_ROW_ORDER_PERMUTED);
 
-    if (!mixed || o->split.row_order == TESS_ROW_ORDER_ORIGINAL) { return TESS_SUCCESS; }
+    if (!permutes || o->split.row_order == TESS_ROW_ORDER_ORIGINAL) { return TESS_SUCCESS; }
     return tess_fail(ctx, TESS_UNSUPPORTED, "leave row_order (--row-order) original; Jacobi permutes by itself",
                      "a solve with rows in the order of their precisions");
 }

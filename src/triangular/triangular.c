@@ -316,8 +316,7 @@ static bool is_plain(const tess_storage_options *o)
 /* In the format of the options, or csr where that would pad too much: square blocks may be all but empty. */
 static tess_status store_square(const tess_matrix *a, tess_storage_options options, tess_matrix **out)
 {
-    const bool pads =
-        options.format == TESS_FORMAT_ELLR || options.format == TESS_FORMAT_SELL || options.format == TESS_FORMAT_DIA;
+    const bool pads = tess_format_can(options.format)->pads != 0;
     tess_status status = tess_matrix_convert(a, &options, out);
 
     if (status != TESS_UNSUPPORTED || !pads) { return status; }
@@ -332,7 +331,7 @@ static tess_status fill_square(const sparse_triangle *t, triangle_square *s, con
     tess_matrix *a = s->assembled;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(csr_ops_of(ctx)->gather(ctx, a->nnz, values, s->source, (double *)(uintptr_t)csr_of(a)->view.val));
+    TESS_TRY(csr_ops_of(ctx)->gather(ctx, a->nnz, values, s->source, csr_own_values(a->storage)));
     a->values_version += 1;
     if (is_plain(&t->squares.options)) { return a->ops->prepare(a); }
     if (s->stored) { return tess_matrix_refresh(s->stored); }

@@ -147,8 +147,7 @@ static const double MOST_PADDING = 64.0;
 /* NULL where the format would store too much padding. */
 static tess_matrix *convert(const combination *c, const tess_matrix *assembled)
 {
-    const bool pads = c->format == TESS_FORMAT_ELLR || c->format == TESS_FORMAT_SELL || c->format == TESS_FORMAT_DIA ||
-                      c->storage.split.base != TESS_FORMAT_CSR;
+    const bool pads = tess_format_can(c->format)->pads || c->storage.split.base != TESS_FORMAT_CSR;
     const bool square = tess_matrix_nrows(assembled) == tess_matrix_ncols(assembled);
     tess_matrix *stored = NULL;
     tess_status status = tess_matrix_convert(assembled, &c->storage, &stored);
@@ -194,7 +193,7 @@ static void check_stored(tess_precision precision, double held, double value)
 /* Whether a policy decides the precisions. */
 static bool takes_policy(tess_format format)
 {
-    return format == TESS_FORMAT_SPLIT || format == TESS_FORMAT_COMPOSITE || format == TESS_FORMAT_TILES;
+    return tess_format_can(format)->takes_parts != 0;
 }
 
 /* The level of each entry; NULL where there is one precision. */
@@ -285,7 +284,9 @@ static void check_repeatable(const combination *c, tess_matrix *assembled, const
     for (int trial = 0; trial < 3; trial++) {
         multiply(stored, TESS_OP_NONE, 1.1, x, 0.0, y, y);
         if (is_deterministic(c)) { assert_true(same_bits(first, y, a->nrows)); }
-        if (trial == 1) { assert_ok(c->ctx, tess_matrix_update_values(assembled, a->val, TESS_MEMORY_HOST)); }
+        if (trial == 1) {
+            assert_ok(c->ctx, tess_matrix_update_values(assembled, a->val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+        }
     }
     free(x);
     free(y);
@@ -408,7 +409,7 @@ static void new_values_arrive(const combination *c)
     for (int64_t k = 0; k < a.nnz; k++) {
         a.val[k] = 1.0 / (double)(k + 3);
     }
-    assert_ok(c->ctx, tess_matrix_update_values(assembled, a.val, TESS_MEMORY_HOST));
+    assert_ok(c->ctx, tess_matrix_update_values(assembled, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     held = decode_matrix(stored);
     check_storage(c, &a, &held, level);
     check_arithmetic(c, stored, &held, level);
@@ -463,23 +464,69 @@ static void run_combination(const combination *c)
     solves_are_verified(c);
 }
 
-static int run_precisions(tess_context *ctx, const tess_format_ops *format)
+/* What a format does not store on a device it says. */
+static void refuses(const combination *c)
 {
+    oracle_csr a = make_one_by_one();
+    tess_matrix *assembled = make_matrix(c->ctx, &a), *stored = NULL;
+
+    assert_int_equal(tess_matrix_convert(assembled, &c->storage, &stored), TESS_UNSUPPORTED);
+    assert_null(stored);
+    assert_non_null(strstr(tess_context_last_error(c->ctx)->message, tess_format_name(c->format)));
+    tess_matrix_destroy(assembled);
+    oracle_free(&a);
+}
+
+static int run_precisions(tess_context *ctx, tess_format format)
+{
+    const tess_format_capabilities *can = tess_format_can(format);
+    const unsigned precisions = ctx->device == TESS_DEVICE_GPU ? can->gpu_precisions : can->precisions;
     int count = 0;
 
     for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
         const combination c = {ctx,
-                               format->format,
+                               format,
                                (tess_precision)p,
                                {.size = sizeof(tess_storage_options),
-                                .format = format->format,
+                                .format = format,
                                 .precision = (tess_precision)p,
                                 .slices.max_padding = MOST_PADDING}};
 
-        if (!(format->precisions & (1U << p))) { continue; }
+        if (!(precisions & (1U << p))) {
+            refuses(&c);
+            continue;
+        }
         print_message("             %s in %s on %s\n", tess_format_name(c.format), tess_precision_name(c.precision),
                       ctx->backend->name);
         run_combination(&c);
+        count += 1;
+    }
+    return count;
+}
+
+static void run_variant(tess_context *ctx, const tess_storage_options *storage, const char *name)
+{
+    combination c = {ctx, storage->format, policy_of(storage).level[0].precision, *storage};
+
+    c.storage.slices.max_padding = 4.0 * MOST_PADDING; /* a level of few entries among many rows pads more */
+    print_message("             %s, %s, on %s\n", tess_format_name(c.format), name, ctx->backend->name);
+    run_combination(&c);
+}
+
+/* Two levels by each granularity, for a format that the list of variants does not have. */
+static int run_granularities(tess_context *ctx, tess_format format)
+{
+    int count = 0;
+
+    for (int g = TESS_GRANULARITY_ROW; g <= TESS_GRANULARITY_BLOCK; g++) {
+        tess_storage_options storage;
+
+        tess_storage_options_init(&storage);
+        storage.format = format;
+        storage.policy.granularity = (tess_granularity)g;
+        assert_int_equal(tess_policy_options_parse("fixed-range:0.7", &storage.policy), TESS_SUCCESS);
+        if (!tess_in_set(tess_format_can(format)->granularities, g)) { continue; }
+        run_variant(ctx, &storage, tess_granularity_name((tess_granularity)g));
         count += 1;
     }
     return count;
@@ -490,37 +537,64 @@ static int run_variants(tess_context *ctx, tess_format format)
     int count = 0;
 
     for (int k = 0; k < POLICY_VARIANTS; k++) {
-        combination c = {ctx, format, TESS_PRECISION_FP64, policy_variants[k].storage};
-
-        if (c.storage.format != format) { continue; }
-        c.precision = policy_of(&c.storage).level[0].precision;
-        c.storage.slices.max_padding = 4.0 * MOST_PADDING; /* a level of few entries among many rows pads more */
-        print_message("             %s, %s, on %s\n", tess_format_name(format), policy_variants[k].name,
-                      ctx->backend->name);
-        run_combination(&c);
+        if (policy_variants[k].storage.format != format) { continue; }
+        run_variant(ctx, &policy_variants[k].storage, policy_variants[k].name);
         count += 1;
     }
-    return count;
+    return count > 0 ? count : run_granularities(ctx, format);
+}
+
+/* The format that TESSERA_FORMATS names; NULL: all run. */
+static const char *chosen_format(void)
+{
+    return getenv("TESSERA_FORMATS");
 }
 
 static int run_combinations(tess_context *ctx)
 {
     int count = 0;
 
-    for (const tess_format_ops *const *format = tess_formats; *format; format++) {
-        const tess_format kind = (*format)->format;
+    for (int i = 0; i < tess_format_count(); i++) {
+        const tess_format format = tess_format_at(i);
 
-        count += takes_policy(kind) ? run_variants(ctx, kind) : run_precisions(ctx, *format);
+        if (chosen_format() && strcmp(chosen_format(), tess_format_name(format)) != 0) { continue; }
+        count += takes_policy(format) ? run_variants(ctx, format) : run_precisions(ctx, format);
     }
+    assert_true(count > 0);
     return count;
 }
 
 static void every_combination_on_the_cpu(void **state)
 {
     tess_context *ctx = open_cpu(2);
+    const int count = run_combinations(ctx);
 
     (void)state;
-    assert_true(run_combinations(ctx) >= 4 * TESS_PRECISION_COUNT + POLICY_VARIANTS);
+    assert_true(chosen_format() || count >= 4 * TESS_PRECISION_COUNT + POLICY_VARIANTS);
+    tess_context_destroy(ctx);
+}
+
+/* Nothing but the device is asked, so that the context may say that it is one. */
+static void formats_for_the_host_are_refused_on_a_gpu(void **state)
+{
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    ctx->device = TESS_DEVICE_GPU;
+    for (int i = 0; i < tess_format_count(); i++) {
+        tess_storage_options storage;
+
+        tess_storage_options_init(&storage);
+        storage.format = tess_format_at(i);
+        if (tess_format_can(storage.format)->gpu_precisions != 0) {
+            assert_ok(ctx, tess_storage_options_check(ctx, -1, -1, &storage));
+            continue;
+        }
+        assert_fails(ctx, TESS_UNSUPPORTED, tess_storage_options_check(ctx, -1, -1, &storage));
+        assert_non_null(strstr(tess_context_last_error(ctx)->message, "for the host alone"));
+        assert_non_null(strstr(tess_context_last_error(ctx)->message, tess_format_name(storage.format)));
+    }
+    ctx->device = TESS_DEVICE_CPU;
     tess_context_destroy(ctx);
 }
 
@@ -533,7 +607,7 @@ static void every_combination_on_the_gpu(void **state)
         print_message("SKIPPED: no GPU in this build or machine\n");
         skip();
     }
-    assert_true(run_combinations(ctx) >= 4 * TESS_PRECISION_COUNT);
+    assert_true(run_combinations(ctx) >= (chosen_format() ? 1 : 4 * TESS_PRECISION_COUNT));
     tess_context_destroy(ctx);
 }
 
@@ -541,6 +615,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_combination_on_the_cpu),
+        cmocka_unit_test(formats_for_the_host_are_refused_on_a_gpu),
         cmocka_unit_test(every_combination_on_the_gpu),
     };
 

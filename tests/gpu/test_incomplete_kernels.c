@@ -171,7 +171,7 @@ static void recorded_loops_follow_the_values(void **state)
             for (int64_t k = 0; k < a.nnz; k++) {
                 a.val[k] *= a.val[k] > 0.0 ? 1.02 : 0.98; /* more iterations than go without a recording */
             }
-            assert_ok(gpu, tess_matrix_update_values(matrix, a.val, TESS_MEMORY_HOST));
+            assert_ok(gpu, tess_matrix_update_values(matrix, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         }
         tess_solver_destroy(solver);
         tess_matrix_destroy(matrix);

@@ -125,13 +125,14 @@ static void device_arrays_are_copied_or_borrowed(void **state)
             a.val[k] = sqrt((double)k);
         }
         fresh = upload(a.val, a.nnz, sizeof *a.val);
-        assert_ok(gpu, tess_matrix_update_values(m, fresh.data, TESS_MEMORY_DEVICE));
+        assert_ok(gpu, tess_matrix_update_values(m, fresh.data, TESS_PRECISION_FP64, TESS_MEMORY_DEVICE));
         check_product(m, &a, TESS_OP_NONE, 1.0, 0.0);
         check_product(m, &a, TESS_OP_TRANSPOSE, 1.0, 0.5);
         if (borrow) {
-            assert_fails(gpu, TESS_INVALID_ARGUMENT, tess_matrix_update_values(m, a.val, TESS_MEMORY_HOST));
+            assert_fails(gpu, TESS_INVALID_ARGUMENT,
+                         tess_matrix_update_values(m, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         } else {
-            assert_ok(gpu, tess_matrix_update_values(m, a.val, TESS_MEMORY_HOST));
+            assert_ok(gpu, tess_matrix_update_values(m, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         }
         tess_matrix_destroy(m);
         discard(&ptr);
@@ -156,7 +157,8 @@ static void wrong_borrowed_arrays_are_refused(void **state)
     (void)state;
     for (int k = 0; k < 6; k++) {
         device_array ptr = upload(all_offsets[k], 3, sizeof *offsets), col = upload(all_columns[k], 4, sizeof *columns);
-        tess_csr_arrays arrays = {2, 3, 4, ptr.data, col.data, val.data, 64, 32, TESS_MEMORY_DEVICE, TESS_BORROW};
+        tess_csr_arrays arrays = {
+            2, 3, 4, ptr.data, col.data, val.data, TESS_PRECISION_FP64, 64, 32, TESS_MEMORY_DEVICE, TESS_BORROW};
         tess_matrix *m = NULL;
 
         if (k == 0) {
@@ -192,8 +194,15 @@ static void wrong_columns_of_long_rows_are_found(void **state)
 
         for (int w = 0; w < 5; w++) {
             device_array col;
-            tess_csr_arrays arrays = {2,        COLUMNS, COLUMNS + 1, ptr.data,           NULL,
-                                      val.data, 64,      32,          TESS_MEMORY_DEVICE, TESS_BORROW};
+            tess_csr_arrays arrays = {.nrows = 2,
+                                      .ncols = COLUMNS,
+                                      .nnz = COLUMNS + 1,
+                                      .row_ptr = ptr.data,
+                                      .val = val.data,
+                                      .row_ptr_bits = 64,
+                                      .col_ind_bits = 32,
+                                      .where = TESS_MEMORY_DEVICE,
+                                      .ownership = TESS_BORROW};
             tess_matrix *m = NULL;
 
             columns[places[p]] = wrong[w];
@@ -219,7 +228,7 @@ static void coo_from_the_device(void **state)
     static const double val[] = {1.0, 2.0, 3.0, 4.0};
     device_array drow = upload(row, 4, sizeof *row), dcol = upload(col, 4, sizeof *col),
                  dval = upload(val, 4, sizeof *val);
-    tess_coo_arrays arrays = {2, 3, 4, drow.data, dcol.data, dval.data, 64, TESS_MEMORY_DEVICE};
+    tess_coo_arrays arrays = {2, 3, 4, drow.data, dcol.data, dval.data, TESS_PRECISION_FP64, 64, TESS_MEMORY_DEVICE};
     tess_matrix *m = NULL;
     oracle_csr got;
 

@@ -80,7 +80,7 @@ static void *fetch(const void *device, int64_t bytes)
 
 static void check_stored(const twins *t)
 {
-    const tess_block_diagonal *host = &t->precond[0]->blocks, *device = &t->precond[1]->blocks;
+    const tess_block_diagonal *host = t->precond[0]->own, *device = t->precond[1]->own;
     const int64_t nblocks = block_count(host), values = (int64_t)host->block_size * host->block_size;
     char *inverse = fetch(device->inverse, device->bytes);
     int16_t *exponents = fetch(device->exponents, nblocks * 2);
@@ -205,7 +205,7 @@ static void check_applied(const oracle_csr *a, const tess_precond_options *o)
     for (int64_t i = 0; i < n; i++) {
         r[i] = (double)(float)r[i];
     }
-    bound_products(&t.precond[0]->blocks, r, magnitude);
+    bound_products(t.precond[0]->own, r, magnitude);
     for (int v = TESS_PRECISION_FP64; v <= TESS_PRECISION_FP32; v++) {
         const double rounding = v == TESS_PRECISION_FP32 ? 0x1p-23 : 0x1p-52;
 
@@ -314,7 +314,7 @@ static void recorded_loops_follow_adaptive_blocks(void **state)
         assert_true(same_bits(x, x + n, n));
         check_honest(&a, b, x, &options, &result);
         worsen(&a);
-        assert_ok(gpu, tess_matrix_update_values(matrix, a.val, TESS_MEMORY_HOST));
+        assert_ok(gpu, tess_matrix_update_values(matrix, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     }
     tess_solver_destroy(solver);
     tess_matrix_destroy(matrix);

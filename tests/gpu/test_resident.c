@@ -14,7 +14,7 @@ static void check_same_bytes(const oracle_csr *a, const tess_storage_options *op
         double *values = random_values(a->nnz, 17, -0.5, 0.5);
 
         r[d][0] = read_tiles_records(stored);
-        assert_ok(contexts[d], tess_matrix_update_values(assembled, values, TESS_MEMORY_HOST));
+        assert_ok(contexts[d], tess_matrix_update_values(assembled, values, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         assert_ok(contexts[d], tess_matrix_refresh(stored));
         r[d][1] = read_tiles_records(stored);
         free(values);

@@ -398,7 +398,7 @@ static void what_does_not_begin_corrects_nothing(void **state)
         assert_ok(gpu, tess_solver_create(m, &options, &solver));
         result = solve_with(solver, gpu, 4, ones, x);
         assert_true(result.converged && x[1] == 0.5);
-        assert_ok(gpu, tess_matrix_update_values(m, below, TESS_MEMORY_HOST));
+        assert_ok(gpu, tess_matrix_update_values(m, below, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         memset(x, 0, sizeof x);
         result = solve_with(solver, gpu, 4, minus, x);
         assert_int_equal(result.reason, TESS_REASON_INDEFINITE_PRECOND);

@@ -335,7 +335,7 @@ static void launches_of_one_sum_leave_nothing(void **state)
         assert_false(h.solver->krylov.single->plan.cluster);
         failing.guard = k % 2 == 0 ? TESS_GUARD_REPORT : options.guard; /* one launch a solve, or some */
         for (int times = 0; times < 10; times++) {
-            assert_ok(gpu, tess_matrix_update_values(h.matrix, negative, TESS_MEMORY_HOST));
+            assert_ok(gpu, tess_matrix_update_values(h.matrix, negative, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
             assert_ok(gpu, tess_solver_set_limits(h.solver, &failing));
             for (int turn = 0; turn < times; turn++) {
                 tess_solve_result result;
@@ -346,7 +346,7 @@ static void launches_of_one_sum_leave_nothing(void **state)
                 assert_false(result.converged);
                 assert_int_equal(result.iterations, 0);
             }
-            assert_ok(gpu, tess_matrix_update_values(h.matrix, a.val, TESS_MEMORY_HOST));
+            assert_ok(gpu, tess_matrix_update_values(h.matrix, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
             assert_ok(gpu, tess_solver_set_limits(h.solver, &options));
             check_again(&h, 1 + times % 2);
         }

@@ -146,7 +146,7 @@ static void recorded_loop_serves_later_solves(void **state)
                             if (a.col_ind[k] == i) { a.val[k] *= 1.0 + (double)(i % 13); }
                         }
                     }
-                    assert_ok(gpu, tess_matrix_update_values(m, a.val, TESS_MEMORY_HOST));
+                    assert_ok(gpu, tess_matrix_update_values(m, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
                 }
                 options.rtol = side % 2 ? 1e-6 : 1e-11;
                 assert_ok(gpu, tess_solver_set_limits(solver, &options));

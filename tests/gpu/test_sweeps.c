@@ -103,7 +103,9 @@ static void handles_converge_and_notice_new_values(void **state)
             for (int64_t k = 0; k < a.nnz && round == 2; k++) {
                 a.val[k] *= 0.37;
             }
-            if (round == 2) { assert_ok(gpu, tess_matrix_update_values(m, a.val, TESS_MEMORY_HOST)); }
+            if (round == 2) {
+                assert_ok(gpu, tess_matrix_update_values(m, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+            }
             result = solve_with(solver, gpu, N, b, x);
             assert_int_equal(result.reason, TESS_REASON_RTOL);
             check_honest(&a, b, x, &options, &result);

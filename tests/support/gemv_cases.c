@@ -65,7 +65,7 @@ static void add_scale(tess_context *ctx, operand *o, uint64_t seed)
 
 static void free_operand(tess_context *ctx, operand *o)
 {
-    tess_device_release(ctx, (void *)(uintptr_t)o->view.column_scale, o->view.ncols, sizeof(double));
+    tess_device_release(ctx, o->view.column_scale, o->view.ncols, sizeof(double));
     tess_device_release(ctx, o->base, (int64_t)o->bytes, 1);
     free(o->scale);
     free(o->host);

@@ -24,7 +24,7 @@ static tess_status create_unsorted_csr(scene *s)
 {
     static const int32_t row_ptr[] = {0, 3, 5}, col_ind[] = {2, 1, 1, 2, 0};
     static const double val[] = {1.0, 2.0, 3.0, 4.0, 5.0};
-    tess_csr_arrays arrays = {2, 3, 5, row_ptr, col_ind, val, 32, 32, TESS_MEMORY_HOST, TESS_COPY};
+    tess_csr_arrays arrays = {2, 3, 5, row_ptr, col_ind, val, TESS_PRECISION_FP64, 32, 32, TESS_MEMORY_HOST, TESS_COPY};
     tess_matrix *made = NULL;
 
     return keep_or_destroy_matrix(tess_matrix_create_csr(s->ctx, &arrays, &made), &made);
@@ -34,7 +34,7 @@ static tess_status create_coo(scene *s)
 {
     static const int64_t row[] = {1, 0, 1, 1}, col[] = {2, 1, 0, 2};
     static const double val[] = {1.0, 2.0, 3.0, 4.0};
-    tess_coo_arrays arrays = {2, 3, 4, row, col, val, 64, TESS_MEMORY_HOST};
+    tess_coo_arrays arrays = {2, 3, 4, row, col, val, TESS_PRECISION_FP64, 64, TESS_MEMORY_HOST};
     tess_matrix *made = NULL;
 
     return keep_or_destroy_matrix(tess_matrix_create_coo(s->ctx, &arrays, &made), &made);
@@ -123,7 +123,9 @@ static tess_status split_matrix(scene *s, tess_storage_options options)
         assert_true((status == TESS_SUCCESS) == (made != NULL));
     }
     if (status == TESS_SUCCESS) { status = tess_matrix_spmv(made, TESS_OP_NONE, 1.5, s->b, 0.5, s->x); }
-    if (status == TESS_SUCCESS) { status = tess_matrix_update_values(fresh, s->unsymmetric.val, TESS_MEMORY_HOST); }
+    if (status == TESS_SUCCESS) {
+        status = tess_matrix_update_values(fresh, s->unsymmetric.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST);
+    }
     if (status == TESS_SUCCESS) { status = tess_matrix_get_csr(made, NULL, NULL, val); }
     tess_matrix_destroy(made);
     tess_matrix_destroy(fresh);

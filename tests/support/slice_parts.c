@@ -92,7 +92,7 @@ slice_part make_part(tess_context *ctx, const oracle_csr *a, part_rule rule)
 
 static void release(const slice_part *part, const void *host, const void *device, int64_t count, size_t size)
 {
-    tess_device_release(part->ctx, (void *)(uintptr_t)device, count, size);
+    tess_device_release(part->ctx, device, count, size);
     free((void *)(uintptr_t)host);
 }
 

@@ -311,7 +311,9 @@ static tess_status solve_transformed(scene *s)
         tess_solve_result_init(&result);
         if (status == TESS_SUCCESS) { status = tess_solver_solve(solver, s->b, s->x, &result); }
         if (status == TESS_SUCCESS) { assert_int_equal(result.reason, TESS_REASON_RTOL); }
-        if (status == TESS_SUCCESS) { status = tess_matrix_update_values(fresh, s->unsymmetric.val, TESS_MEMORY_HOST); }
+        if (status == TESS_SUCCESS) {
+            status = tess_matrix_update_values(fresh, s->unsymmetric.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST);
+        }
     }
     tess_solver_destroy(solver);
     tess_matrix_destroy(fresh);

@@ -246,7 +246,7 @@ void check_new_values_of_tiles(tess_context *ctx, tiles_kind kind)
     for (int64_t k = 0; k < a.nnz; k++) {
         a.val[k] = 3.0 * a.val[k] + 1.0 / 3.0;
     }
-    assert_ok(ctx, tess_matrix_update_values(assembled, a.val, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_matrix_update_values(assembled, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     assert_ok(ctx, tess_matrix_refresh(stored)); /* as the next product does */
     held = decode_matrix(stored);
     for (int64_t k = 0; k < a.nnz; k++) {

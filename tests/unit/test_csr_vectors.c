@@ -407,8 +407,8 @@ static void check_parts(tess_context *ctx, const tess_matrix *assembled, int kin
     const tess_storage_options storage = by_rows(kind, low, 100.0), mixed = by_rows(kind, low, 0.5);
     const product_case plain = {.alpha = 1.0, .base = BASE_Y}, scaled = {.alpha = -0.75, .base = BASE_Y};
     const product_case added = {.alpha = 1.0, .beta = 0.5, .base = BASE_Y};
-    const tess_format_ops *format = tess_find_format(storage.format);
-    const unsigned precisions = ctx->device == TESS_DEVICE_GPU ? format->gpu_precisions : format->precisions;
+    const tess_format_capabilities *can = tess_format_can(storage.format);
+    const unsigned precisions = ctx->device == TESS_DEVICE_GPU ? can->gpu_precisions : can->precisions;
     tess_matrix *stored = NULL;
     tess_spmv_args args;
     bench b;

@@ -332,7 +332,7 @@ static void new_values_keep_the_diagonals(void **state)
     for (int64_t k = 0; k < a.nnz; k++) {
         a.val[k] = k % 5 == 0 ? 0.0 : 1.0 / (double)(k + 3);
     }
-    assert_ok(ctx, tess_matrix_update_values(m, a.val, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_matrix_update_values(m, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     check_decoded(stored, &a);
     check_product(stored, &a, TESS_OP_NONE, 0.5, 1.0);
     assert_memory_equal(&before, view_of(stored), sizeof before);

@@ -165,7 +165,7 @@ static void new_values_are_looked_at(void **state)
         const oracle_csr *now = turn == 1 ? &other : &a;
         tess_solve_result result;
 
-        assert_ok(ctx, tess_matrix_update_values(m, now->val, TESS_MEMORY_HOST));
+        assert_ok(ctx, tess_matrix_update_values(m, now->val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         memset(x, 0, (size_t)a.nrows * sizeof *x);
         result = solve_with(solver, ctx, a.nrows, b, x);
         check_honest(now, b, x, &options, &result);
@@ -203,7 +203,7 @@ static void new_values_of_tiles_are_mended(void **state)
             for (int64_t k = 0; k < a.nnz; k++) {
                 a.val[k] /= 3.0;
             }
-            assert_ok(ctx, tess_matrix_update_values(m, a.val, TESS_MEMORY_HOST));
+            assert_ok(ctx, tess_matrix_update_values(m, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         }
         memset(x, 0, (size_t)a.nrows * sizeof *x);
         result = solve_with(solver, ctx, a.nrows, b, x);

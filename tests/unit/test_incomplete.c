@@ -331,7 +331,8 @@ static void hopeless_matrices_name_a_row(void **state)
 /* The values of a, which has the pattern of the matrix. */
 static void renew(tess_matrix *matrix, const oracle_csr *a)
 {
-    assert_ok(tess_matrix_context(matrix), tess_matrix_update_values(matrix, a->val, TESS_MEMORY_HOST));
+    assert_ok(tess_matrix_context(matrix),
+              tess_matrix_update_values(matrix, a->val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
 }
 
 static void update_follows_the_values(void **state)

@@ -165,7 +165,7 @@ static void solves_follow_the_values(void **state)
         for (int turn = 0; turn < 5; turn++) {
             const oracle_csr *now = turn == 2 ? &singular : &a;
 
-            assert_ok(ctx, tess_matrix_update_values(matrix, now->val, TESS_MEMORY_HOST));
+            assert_ok(ctx, tess_matrix_update_values(matrix, now->val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
             memset(x, 0, (size_t)n * sizeof *x);
             result = solve_with(solver, ctx, n, b, x);
             if (turn == 2) {

@@ -322,7 +322,7 @@ static void rows_without_a_diagonal_are_named(void **state)
     assert_int_equal(result.reason, TESS_REASON_PRECOND_SETUP);
     assert_non_null(strstr(tess_context_last_error(ctx)->message, "row 2 "));
     full.val[3] = 4.0;
-    assert_ok(ctx, tess_matrix_update_values(m, full.val, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_matrix_update_values(m, full.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     result = solve_with(solver, ctx, 3, b, x);
     assert_int_equal(result.reason, TESS_REASON_RTOL);
     check_honest(&full, b, x, &options, &result);
@@ -350,13 +350,13 @@ static void nan_is_found_and_forgotten(void **state)
     assert_int_equal(result.reason, TESS_REASON_NAN_OR_INF);
     b[4] = keep;
     a.val[5] = INFINITY;
-    assert_ok(ctx, tess_matrix_update_values(m, a.val, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_matrix_update_values(m, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     memset(x, 0, sizeof x);
     x[1] = 1.0;
     result = solve_with(solver, ctx, N, b, x);
     assert_false(result.converged);
     a.val[5] = value;
-    assert_ok(ctx, tess_matrix_update_values(m, a.val, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_matrix_update_values(m, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     memset(x, 0, sizeof x);
     result = solve_with(solver, ctx, N, b, x);
     assert_int_equal(result.reason, TESS_REASON_RTOL);
@@ -391,7 +391,7 @@ static void a_handle_serves_many_sides_and_values(void **state)
                 for (int64_t k = 0; k < a.nnz; k++) {
                     a.val[k] *= 0.37;
                 }
-                assert_ok(ctx, tess_matrix_update_values(m, a.val, TESS_MEMORY_HOST));
+                assert_ok(ctx, tess_matrix_update_values(m, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
             }
             result = solve_with(solver, ctx, N, b, x);
             fresh = solve_once(ctx, &a, &options, b, y);

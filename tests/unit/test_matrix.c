@@ -85,7 +85,7 @@ static void coo_of_both_widths_is_sorted_and_summed(void **state)
         assert_ok(ctx, tess_matrix_create_coo(ctx, &arrays, &m));
         assert_is_small(m);
         /* the order of the caller's triplets is gone */
-        assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_update_values(m, val, TESS_MEMORY_HOST));
+        assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_update_values(m, val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         tess_matrix_destroy(m);
     }
     tess_context_destroy(ctx);
@@ -97,7 +97,7 @@ static void duplicates_are_summed_in_order(void **state)
     enum { N = 40000 };
     int32_t *row = test_allocate(N, sizeof *row), *col = test_allocate(N, sizeof *col);
     double *val = random_values(N, 9, -1.0, 1.0), sum[3] = {0.0, 0.0, 0.0};
-    tess_coo_arrays arrays = {3, 1, N, row, col, val, 32, TESS_MEMORY_HOST};
+    tess_coo_arrays arrays = {3, 1, N, row, col, val, TESS_PRECISION_FP64, 32, TESS_MEMORY_HOST};
 
     (void)state;
     for (int i = 0; i < N; i++) {
@@ -125,7 +125,7 @@ static void explicit_zeros_are_kept(void **state)
 {
     static const double val[] = {0.0, -0.0, 0.0};
     static const int32_t ind[] = {0, 1, 2};
-    tess_coo_arrays arrays = {3, 3, 3, ind, ind, val, 32, TESS_MEMORY_HOST};
+    tess_coo_arrays arrays = {3, 3, 3, ind, ind, val, TESS_PRECISION_FP64, 32, TESS_MEMORY_HOST};
     tess_context *ctx = open_cpu(1);
     tess_matrix *m = NULL;
 
@@ -200,7 +200,7 @@ static void offsets_of_no_rows_are_checked(void **state)
 {
     static const int64_t one[] = {1};
     static const int32_t col[] = {0};
-    tess_csr_arrays arrays = {0, 3, 1, one, col, small_val, 64, 32, TESS_MEMORY_HOST, TESS_BORROW};
+    tess_csr_arrays arrays = {0, 3, 1, one, col, small_val, TESS_PRECISION_FP64, 64, 32, TESS_MEMORY_HOST, TESS_BORROW};
     tess_context *ctx = open_cpu(1);
 
     (void)state;
@@ -213,7 +213,7 @@ static void offsets_of_no_rows_are_checked(void **state)
 static void wrong_coo_arrays_are_refused(void **state)
 {
     static const int32_t row[] = {0, 2}, col[] = {1, 1}, beyond[] = {0, 3}, negative[] = {-1, 0};
-    const tess_coo_arrays good = {3, 2, 2, row, col, small_val, 32, TESS_MEMORY_HOST};
+    const tess_coo_arrays good = {3, 2, 2, row, col, small_val, TESS_PRECISION_FP64, 32, TESS_MEMORY_HOST};
     tess_context *ctx = open_cpu(1);
     tess_coo_arrays arrays = good;
     tess_matrix *m = NULL;
@@ -275,7 +275,8 @@ static void borrowing_needs_sorted_rows_and_narrow_columns(void **state)
     arrays = small_arrays(32, 64);
     arrays.ownership = TESS_BORROW;
     refuse_csr(ctx, TESS_INVALID_ARGUMENT, arrays);
-    arrays = (tess_csr_arrays){3, 4, 5, sorted_ptr, duplicate, sorted_val, 64, 32, TESS_MEMORY_HOST, TESS_BORROW};
+    arrays = (tess_csr_arrays){
+        3, 4, 5, sorted_ptr, duplicate, sorted_val, TESS_PRECISION_FP64, 64, 32, TESS_MEMORY_HOST, TESS_BORROW};
     refuse_csr(ctx, TESS_OUT_OF_RANGE, arrays);
     tess_context_destroy(ctx);
 }
@@ -327,7 +328,7 @@ static void new_values_reach_products_transposes_and_stored_matrices(void **stat
         assert_ok(ctx, tess_matrix_convert(m, &same, &twin));
         check_product(m, &a, TESS_OP_TRANSPOSE, 1.0, 0.0);
         a.val = fresh = random_values(a.nnz, 77, -5.0, 5.0);
-        assert_ok(ctx, tess_matrix_update_values(m, fresh, TESS_MEMORY_HOST));
+        assert_ok(ctx, tess_matrix_update_values(m, fresh, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         if (ownership == TESS_BORROW) { free(first); }
         check_product(m, &a, TESS_OP_TRANSPOSE, 1.0, 0.0);
         check_product(m, &a, TESS_OP_NONE, 1.0, 0.0);
@@ -341,8 +342,10 @@ static void new_values_reach_products_transposes_and_stored_matrices(void **stat
             assert_true(low.val[k] == (double)(float)fresh[k]);
         }
         check_product(stored, &low, TESS_OP_NONE, 1.0, 0.0);
-        assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_update_values(stored, fresh, TESS_MEMORY_HOST));
-        assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_update_values(m, fresh, TESS_MEMORY_DEVICE));
+        assert_fails(ctx, TESS_UNSUPPORTED,
+                     tess_matrix_update_values(stored, fresh, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+        assert_fails(ctx, TESS_INVALID_ARGUMENT,
+                     tess_matrix_update_values(m, fresh, TESS_PRECISION_FP64, TESS_MEMORY_DEVICE));
         tess_matrix_destroy(stored);
         tess_matrix_destroy(twin);
         tess_matrix_destroy(m);
@@ -443,7 +446,7 @@ static void copy_to_another_context(void **state)
     tess_context_destroy(one);
     assert_ptr_equal(tess_matrix_context(copy), two);
     check_product(copy, &a, TESS_OP_NONE, 1.0, 0.0);
-    assert_ok(two, tess_matrix_update_values(copy, a.val, TESS_MEMORY_HOST));
+    assert_ok(two, tess_matrix_update_values(copy, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     tess_matrix_destroy(copy);
     tess_context_destroy(two);
     oracle_free(&a);

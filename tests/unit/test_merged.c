@@ -15,7 +15,7 @@ static void apply_renewed(const oracle_csr *a, tess_precond_options options, int
     options.incomplete.triangular = TESS_TRIANGULAR_MERGED;
     assert_ok(ctx, tess_precond_create(matrix, &options, &m));
     if (renewed) {
-        assert_ok(ctx, tess_matrix_update_values(matrix, a->val, TESS_MEMORY_HOST));
+        assert_ok(ctx, tess_matrix_update_values(matrix, a->val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         assert_ok(ctx, tess_precond_update(m));
     }
     apply_precond(m, a->nrows, r, z);
@@ -347,7 +347,7 @@ static void check_update(tess_context *ctx, tess_matrix *matrix, tess_precond *m
     double *r = random_values(n, 7, -1.0, 1.0), *z = test_allocate(n, sizeof *z);
     test_factors f = factors_of(a, TESS_PRECOND_ILU0);
 
-    assert_ok(ctx, tess_matrix_update_values(matrix, a->val, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_matrix_update_values(matrix, a->val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     assert_ok(ctx, tess_precond_update(m));
     apply_precond(m, n, r, z);
     check_merged_solution(&f, r, z, 0.0);

@@ -182,25 +182,35 @@ static void check_enumerator(const named_enum *which, const enumerator *e)
     if (parsed != e->value) { fail_msg("%s: '%s' parses to %d", which->type, name, parsed); }
 }
 
+/* Formats from 100 to 999 have no enumerator (matrix.h). */
+static bool is_name_alone(const char *type, int value)
+{
+    return strcmp(type, "tess_format") == 0 && value >= 100 && value < 1000;
+}
+
 static void check_enum(const char *type, const char *body, const char *end)
 {
     const named_enum *which = find_enum(type);
     const tess_named_value *table = tess_enum_names(type);
     enumerator list[MOST_ENUMERATORS];
     const int count = read_enumerators(type, body, end, list);
-    int named = 0, untouched = 12345;
+    int named = 0, alone = 0, untouched = 12345;
 
     if (!which || !table) { fail_msg("%s has no names: see src/registry/names.c and this test's list", type); }
     for (; table[named].name; named++) {
+        alone += is_name_alone(type, table[named].value);
         for (int k = 0; k < named; k++) {
             assert_string_not_equal(table[k].name, table[named].name);
             assert_int_not_equal(table[k].value, table[named].value);
         }
     }
-    if (named != count) { fail_msg("%s has %d enumerators and %d names", type, count, named); }
-    for (int i = 0; i < count; i++) {
+    if (named - alone != count) { fail_msg("%s has %d enumerators and %d names", type, count, named - alone); }
+    for (int i = 0, place = 0; i < count; i++, place++) {
+        while (is_name_alone(type, table[place].value)) {
+            place++;
+        }
         check_enumerator(which, &list[i]);
-        if (table[i].value != list[i].value) { fail_msg("%s: names are in another order", type); }
+        if (table[place].value != list[i].value) { fail_msg("%s: names are in another order", type); }
     }
     assert_string_equal(which->name(untouched), "?");
     assert_int_equal(which->parse("no-such-name", &untouched), TESS_INVALID_ARGUMENT);
@@ -266,10 +276,11 @@ static void counts_are_those_of_the_names(void **state)
         assert_int_equal(tess_enum_names("tess_phase")[i].value, i);
     }
     assert_null(tess_enum_names("tess_phase")[TESS_PHASE_COUNT].name);
-    for (int i = 0; i < TESS_FORMAT_COUNT; i++) {
-        assert_int_equal(formats[i].value, i);
+    for (int i = 0; i < tess_format_count(); i++) {
+        assert_int_equal(formats[i].value, tess_format_at(i));
+        if (i > 0) { assert_true(formats[i].value > formats[i - 1].value); }
     }
-    assert_int_equal(formats[TESS_FORMAT_COUNT].value, TESS_FORMAT_SHELL);
+    assert_int_equal(formats[tess_format_count()].value, TESS_FORMAT_SHELL);
 }
 
 static void case_does_not_matter(void **state)

@@ -277,7 +277,7 @@ static void check_passes(tess_solver *solver, tess_narrowing mode, const tess_po
 
     assert_int_equal(p->for_good, mode == TESS_NARROWING_PAPER);
     assert_ok(ctx, narrowing_start(solver));
-    assert_ok(ctx, ctx->backend->upload(ctx, (void *)(uintptr_t)p->bounds, &e.bounds, sizeof e.bounds));
+    assert_ok(ctx, ctx->backend->upload(ctx, p->bounds, &e.bounds, sizeof e.bounds));
     e.segment = test_allocate(p->nsegments, sizeof *e.segment);
     memset(e.segment, 0, (size_t)p->nsegments * sizeof *e.segment);
     e.tiles = read_tiles(solver->stored, p->tiles, p->nsegments * p->nlevels, sizeof *e.tiles);

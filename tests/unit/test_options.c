@@ -228,7 +228,7 @@ static void the_papers_options_are_copied(void **state)
     free(squares);
     free(storage);
     free(solve);
-    assert_ok(ctx, tess_matrix_update_values(m, a.val, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_matrix_update_values(m, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     result = solve_with(solver, ctx, a.nrows, b, x);
     tess_papers_result_init(&papers);
     assert_ok(ctx, tess_solver_papers_result(solver, &papers));

@@ -164,7 +164,7 @@ static void updates_follow_the_values(void **state)
         for (int64_t k = 0; k < a.nnz; k++) {
             a.val[k] *= 8.0;
         }
-        assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_MEMORY_HOST));
+        assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         assert_ok(ctx, tess_precond_update(m));
         apply_precond(m, N, r, after);
         for (int i = 0; i < N; i++) {
@@ -172,12 +172,12 @@ static void updates_follow_the_values(void **state)
         }
         assert_true(same_bits(before, after, N));
         a.val[0] = (double)NAN;
-        assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_MEMORY_HOST));
+        assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         assert_fails(ctx, TESS_SINGULAR, tess_precond_update(m));
         tess_vector *vr = make_vector(ctx, N, r), *vz = make_zeros(ctx, N);
         assert_fails(ctx, TESS_SINGULAR, tess_precond_apply(m, vr, vz));
         a.val[0] = 64.0;
-        assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_MEMORY_HOST));
+        assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         assert_ok(ctx, tess_precond_update(m));
         assert_ok(ctx, tess_precond_apply(m, vr, vz));
         tess_vector_destroy(vr);

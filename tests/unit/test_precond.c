@@ -99,14 +99,14 @@ static void update_follows_the_values(void **state)
     for (int64_t k = 0; k < a.nnz; k++) {
         a.val[k] *= 2.0;
     }
-    assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     assert_ok(ctx, tess_precond_update(m));
     check_apply(ctx, m, &a, 6);
     a.val[0] = (double)NAN;
-    assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     assert_fails(ctx, TESS_SINGULAR, tess_precond_update(m));
     a.val[0] = 8.0;
-    assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     assert_ok(ctx, tess_precond_update(m));
     check_apply(ctx, m, &a, 6);
     tess_precond_destroy(m);

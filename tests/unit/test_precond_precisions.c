@@ -332,15 +332,15 @@ static void adaptive_blocks_move_with_new_values(void **state)
     o.block_jacobi.adaptive = 1;
     tess_precond *m = make_precond(matrix, o);
     check_counts(m, before);
-    assert_ok(ctx, tess_matrix_update_values(matrix, reversed.val, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_matrix_update_values(matrix, reversed.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     assert_ok(ctx, tess_precond_update(m));
     check_counts(m, after);
     check_exact(m, &reversed);
     reversed.val[4] = 0.0;
-    assert_ok(ctx, tess_matrix_update_values(matrix, reversed.val, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_matrix_update_values(matrix, reversed.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     assert_fails(ctx, TESS_SINGULAR, tess_precond_update(m));
     assert_non_null(strstr(tess_context_last_error(ctx)->message, "row 5"));
-    assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     assert_ok(ctx, tess_precond_update(m));
     check_counts(m, before);
     check_exact(m, &a);
@@ -425,7 +425,7 @@ static void low_precisions_follow_new_values(void **state)
 
         apply(m, TESS_PRECISION_FP64, r, expected);
         scale_rows(&a, 0, N, 300);
-        assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_MEMORY_HOST));
+        assert_ok(ctx, tess_matrix_update_values(matrix, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         assert_ok(ctx, tess_precond_update(m));
         apply(m, TESS_PRECISION_FP64, r, z);
         scale_rows(&a, 0, N, -300);

@@ -335,7 +335,7 @@ static void nan_in_the_matrix_leaves_no_trace(void **state)
             assert_int_equal(result.reason, TESS_REASON_NAN_OR_INF);
             assert_true(result.iterations <= 32);
             assert_int_equal(result.converged, 0);
-            assert_ok(ctx, tess_matrix_update_values(m, a.val, TESS_MEMORY_HOST));
+            assert_ok(ctx, tess_matrix_update_values(m, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
             memset(x, 0, sizeof x);
             result = solve_with(solver, ctx, 144, ones, x);
             assert_true(result.converged && same_bits(x, clean, 144));
@@ -443,7 +443,9 @@ static void precond_recovers_with_the_values(void **state)
 
         assert_ok(ctx, tess_solver_create(m, &options, &solver));
         for (int k = first; k < 4; k++) {
-            if (k > first) { assert_ok(ctx, tess_matrix_update_values(m, order[k]->val, TESS_MEMORY_HOST)); }
+            if (k > first) {
+                assert_ok(ctx, tess_matrix_update_values(m, order[k]->val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
+            }
             memset(x, 0, sizeof x);
             result = solve_with(solver, ctx, 30, ones, x);
             assert_int_equal(result.reason, order[k] == &a ? TESS_REASON_RTOL : TESS_REASON_PRECOND_SETUP);

@@ -119,7 +119,7 @@ static void symmetry_follows_the_values(void **state)
             double x[144] = {0.0};
             tess_solve_result result;
 
-            assert_ok(ctx, tess_matrix_update_values(m, now->val, TESS_MEMORY_HOST));
+            assert_ok(ctx, tess_matrix_update_values(m, now->val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
             result = solve_with(solver, ctx, 144, b, x);
             assert_int_equal(result.solver, TESS_SOLVER_CG);
             assert_int_equal(result.reason, turn % 2 == 0 ? TESS_REASON_RTOL : TESS_REASON_NONSYMMETRIC);

@@ -52,7 +52,7 @@ static void shells_multiply_and_report_failures(void **state)
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_diagonal(m, vy));
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_convert(m, &plain, &refused));
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_get_csr(m, NULL, NULL, out));
-    assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_update_values(m, x, TESS_MEMORY_HOST));
+    assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_update_values(m, x, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_create_shell(ctx, 4, 4, &none, &refused));
     assert_fails(ctx, TESS_OUT_OF_RANGE, tess_matrix_create_shell(ctx, -4, 4, &shell, &refused));
     assert_int_equal(tess_matrix_nnz(m), 0);

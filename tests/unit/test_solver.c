@@ -193,7 +193,7 @@ static void new_values_are_solved_with(void **state)
                 if (changed.col_ind[k] == i) { changed.val[k] *= 1.0 + (double)(i % 17); }
             }
         }
-        assert_ok(ctx, tess_matrix_update_values(m, changed.val, TESS_MEMORY_HOST));
+        assert_ok(ctx, tess_matrix_update_values(m, changed.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         memset(x, 0, 300 * sizeof *x);
         result = solve_with(solver, ctx, 300, b, x);
         assert_true(result.converged);

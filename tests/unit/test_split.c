@@ -319,7 +319,7 @@ static void check_renewed(tess_context *ctx, tess_storage_options o)
     for (int64_t k = 0; k < a.nnz; k++) {
         a.val[k] *= 0.7;
     }
-    assert_ok(ctx, tess_matrix_update_values(m, a.val, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_matrix_update_values(m, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     assert_ok(ctx, tess_matrix_convert_assigned(m, &o, assignment, &fresh));
     held = decode_matrix(stored);
     expected = decode_matrix(fresh);

@@ -233,7 +233,7 @@ static void new_values_take_the_places_of_the_old(void **state)
         double *x = random_values(a.ncols, 11, -1.0, 1.0), *y = layer_product(stored, x);
         oracle_csr held;
 
-        assert_ok(ctx, tess_matrix_update_values(m, b.val, TESS_MEMORY_HOST));
+        assert_ok(ctx, tess_matrix_update_values(m, b.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
         free(y);
         y = layer_product(stored, x); /* notices */
         held = decode_matrix(stored);

@@ -327,7 +327,7 @@ static void a_handle_notices_new_values(void **state)
                 for (int64_t k = 0; k < a.nnz; k++) {
                     a.val[k] *= 0.9;
                 }
-                assert_ok(ctx, tess_matrix_update_values(m, a.val, TESS_MEMORY_HOST));
+                assert_ok(ctx, tess_matrix_update_values(m, a.val, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
             }
             tess_timestep_result_init(&result);
             assert_ok(ctx, tess_timestep_run(ts, v, 6, NULL, NULL, 0, &result));

@@ -313,15 +313,15 @@ static void new_values_are_matched_anew(void **state)
     assert_ok(ctx, tess_solver_create(m, &options, &solver));
     result = solve_with(solver, ctx, 3, rhs, x);
     assert_true(result.converged);
-    assert_ok(ctx, tess_matrix_update_values(m, second, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_matrix_update_values(m, second, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     memset(x, 0, sizeof x);
     result = solve_with(solver, ctx, 3, rhs, x);
     assert_true(result.converged);
     check_honest(&b, rhs, x, &options, &result);
-    assert_ok(ctx, tess_matrix_update_values(m, singular, TESS_MEMORY_HOST));
+    assert_ok(ctx, tess_matrix_update_values(m, singular, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     tess_solve_result_init(&result);
     assert_fails(ctx, TESS_SINGULAR, tess_solver_solve(solver, vb, vx, &result));
-    assert_ok(ctx, tess_matrix_update_values(m, first, TESS_MEMORY_HOST)); /* and recovers */
+    assert_ok(ctx, tess_matrix_update_values(m, first, TESS_PRECISION_FP64, TESS_MEMORY_HOST)); /* and recovers */
     memset(x, 0, sizeof x);
     result = solve_with(solver, ctx, 3, rhs, x);
     check_honest(&a, rhs, x, &options, &result);

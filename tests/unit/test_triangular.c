@@ -282,15 +282,15 @@ static void apply_raw(tess_context *ctx, const tess_precond *m, tess_precision v
     assert_ok(ctx, tess_device_allocate(ctx, (int64_t)bytes, 1, &from));
     assert_ok(ctx, tess_device_allocate(ctx, (int64_t)bytes, 1, &to));
     for (int k = 0; k < 2; k++) {
-        const tess_value_array given = {(void *)(uintptr_t)(k == 0 ? r : nines), TESS_PRECISION_FP64, false};
+        const tess_value_array given = {k == 0 ? r : nines, TESS_PRECISION_FP64, false};
 
         assert_ok(ctx,
                   tess_move_values(ctx, m->n, given,
-                                   (tess_value_array){k == 0 ? from : to, vectors, ctx->device == TESS_DEVICE_GPU}));
+                                   (tess_value_place){k == 0 ? from : to, vectors, ctx->device == TESS_DEVICE_GPU}));
     }
     assert_ok(ctx, tess_precond_apply_fused(m, vectors, from, to, &(tess_reduction){.state = device}));
     assert_ok(ctx, tess_move_values(ctx, m->n, (tess_value_array){to, vectors, ctx->device == TESS_DEVICE_GPU},
-                                    (tess_value_array){z, TESS_PRECISION_FP64, false}));
+                                    (tess_value_place){z, TESS_PRECISION_FP64, false}));
     tess_device_release(ctx, device, 1, sizeof state);
     tess_device_release(ctx, from, (int64_t)bytes, 1);
     tess_device_release(ctx, to, (int64_t)bytes, 1);

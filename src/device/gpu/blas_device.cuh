@@ -259,7 +259,7 @@ struct single_values {
 
 /* ---- the loop ---- */
 
-/* A pass of the fused kernel (fused_device.cu): operation, arithmetic and the way to read. */
+/* A pass of the fused kernel (fused_pass.cuh): operation, arithmetic and the way to read. */
 template <tess_fused_op OP, typename REAL_TYPE, typename VALUES>
 struct blas_pass {
     typedef REAL_TYPE REAL;

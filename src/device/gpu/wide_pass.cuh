@@ -84,7 +84,7 @@ __device__ static inline int64_t threads_of_grid()
     return (int64_t)gridDim.x * GPU_BLOCK;
 }
 
-/* A pass of the fused kernel (fused_device.cu). SCALED: with a diagonal preconditioner. */
+/* A pass of the fused kernel (fused_pass.cuh). SCALED: with a diagonal preconditioner. */
 template <tess_fused_op OP, bool SCALED>
 struct wide_pass {
     typedef double REAL;

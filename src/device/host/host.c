@@ -111,28 +111,28 @@ static tess_status random_host(tess_context *ctx, int64_t n, uint64_t seed, doub
 }
 
 /* Values first .. first + count - 1, through FP64, which holds every precision. */
-static void convert_run(tess_operand from, tess_operand to, int64_t first, int count)
+static void convert_run(tess_operand from, tess_precision to, void *destination, int64_t first, int count)
 {
     double room[CONVERT_RUN];
 
-    if (to.precision == TESS_PRECISION_FP64) {
-        (void)host_read_fp64(from, first, count, (double *)(uintptr_t)to.data + first);
+    if (to == TESS_PRECISION_FP64) {
+        (void)host_read_fp64(from, first, count, (double *)destination + first);
     } else {
         const double *values = host_read_fp64(from, first, count, room);
 
-        host_write_fp64(to.precision, (void *)(uintptr_t)to.data, first, count, values);
+        host_write_fp64(to, destination, first, count, values);
     }
 }
 
 static tess_status convert_host(tess_context *ctx, int64_t n, tess_precision from, const void *source,
                                 tess_precision to, void *destination)
 {
-    const tess_operand x = {source, from}, y = {destination, to};
+    const tess_operand x = {source, from};
 
     if (from == to) { return copy_host(ctx, destination, source, (size_t)n * tess_precision_bytes(to)); }
 #pragma omp parallel for num_threads(ctx->threads) schedule(static) if (n > HOST_SERIAL_WORK)
     for (int64_t first = 0; first < n; first += CONVERT_RUN) {
-        convert_run(x, y, first, n - first < CONVERT_RUN ? (int)(n - first) : CONVERT_RUN);
+        convert_run(x, to, destination, first, n - first < CONVERT_RUN ? (int)(n - first) : CONVERT_RUN);
     }
     return TESS_SUCCESS;
 }

@@ -12,7 +12,7 @@ extern "C" {
 /* One of at most TESS_MOST_LEVELS + 1 parts of a matrix. */
 typedef struct csr_part {
     csr_view view;
-    const csr_plan *plan;
+    csr_plan *plan;
 } csr_part;
 
 /*

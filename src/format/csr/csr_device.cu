@@ -2,6 +2,7 @@
 /* CSR on the GPU: the choice of a product (csr_stored_device.cu has them), values, checks, and the tables. */
 #include <limits.h>
 
+#include "device/gpu/gpu.h"
 #include "device/gpu/storage_types.cuh"
 #include "format/csr/csr_plan.cuh"
 

@@ -17,9 +17,9 @@ static size_t offset_bytes(const csr_view *v)
 
 void csr_release_view(tess_context *ctx, const csr_view *v)
 {
-    tess_device_release(ctx, (void *)(uintptr_t)v->row_ptr, v->nrows + 1, offset_bytes(v));
-    tess_device_release(ctx, (void *)(uintptr_t)v->col_ind, v->nnz, sizeof *v->col_ind);
-    tess_device_release(ctx, (void *)(uintptr_t)v->val, v->nnz, tess_precision_bytes(v->precision));
+    tess_device_release(ctx, v->row_ptr, v->nrows + 1, offset_bytes(v));
+    tess_device_release(ctx, v->col_ind, v->nnz, sizeof *v->col_ind);
+    tess_device_release(ctx, v->val, v->nnz, tess_precision_bytes(v->precision));
 }
 
 static void csr_destroy(tess_context *ctx, void *pointer)
@@ -32,12 +32,10 @@ static void csr_destroy(tess_context *ctx, void *pointer)
         tess_device_release(ctx, s->transpose_source, v->nnz, sizeof *s->transpose_source);
     }
     if (s->owns_index) {
-        tess_device_release(ctx, (void *)(uintptr_t)v->row_ptr, v->nrows + 1, offset_bytes(v));
-        tess_device_release(ctx, (void *)(uintptr_t)v->col_ind, v->nnz, sizeof *v->col_ind);
+        tess_device_release(ctx, v->row_ptr, v->nrows + 1, offset_bytes(v));
+        tess_device_release(ctx, v->col_ind, v->nnz, sizeof *v->col_ind);
     }
-    if (s->owns_values) {
-        tess_device_release(ctx, (void *)(uintptr_t)v->val, v->nnz, tess_precision_bytes(v->precision));
-    }
+    if (s->owns_values) { tess_device_release(ctx, v->val, v->nnz, tess_precision_bytes(v->precision)); }
     if (s->owns_plan && s->plan) { csr_ops_of(ctx)->free_plan(ctx, s->plan); }
     tess_host_release(ctx, s, 1, sizeof *s);
 }
@@ -68,7 +66,6 @@ static tess_status csr_build(const tess_matrix *assembled, const tess_storage_op
     csr_storage *from = assembled->storage, *s = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_storage_require_fp64_arithmetic(ctx, options, "CSR"));
     TESS_TRY(ensure_plan(ctx, from));
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *s, (void **)&s));
     memset(s, 0, sizeof *s);
@@ -95,8 +92,7 @@ static tess_status refresh_transpose(tess_context *ctx, csr_storage *s)
 {
     if (!s->transpose || s->transpose->values_version == s->values_version) { return TESS_SUCCESS; }
     s->transpose->values_version = s->values_version;
-    return csr_ops_of(ctx)->gather(ctx, s->view.nnz, s->view.val, s->transpose_source,
-                                   (double *)(uintptr_t)s->transpose->view.val);
+    return csr_ops_of(ctx)->gather(ctx, s->view.nnz, s->view.val, s->transpose_source, csr_own_values(s->transpose));
 }
 
 static tess_status csr_refresh(const tess_matrix *assembled, void *storage)
@@ -111,7 +107,7 @@ static tess_status csr_refresh(const tess_matrix *assembled, void *storage)
         return TESS_SUCCESS;
     }
     return ctx->backend->convert(ctx, s->view.nnz, TESS_PRECISION_FP64, from->view.val, s->view.precision,
-                                 (void *)(uintptr_t)s->view.val);
+                                 csr_own_values(s));
 }
 
 /* ---- transpose ---- */
@@ -261,8 +257,8 @@ static tess_status decode_offsets(const tess_matrix *a, const csr_view *v, int64
 
 static tess_status decode_values(const tess_matrix *a, const csr_view *v, double *val)
 {
-    const tess_value_array from = {(void *)(uintptr_t)v->val, v->precision, a->ctx->device == TESS_DEVICE_GPU};
-    const tess_value_array to = {val, TESS_PRECISION_FP64, false};
+    const tess_value_array from = {v->val, v->precision, a->ctx->device == TESS_DEVICE_GPU};
+    const tess_value_place to = {val, TESS_PRECISION_FP64, false};
 
     return tess_move_values(a->ctx, v->nnz, from, to);
 }
@@ -288,7 +284,19 @@ static int64_t csr_bytes(const tess_matrix *a)
 }
 
 const tess_format_ops csr_format = {
-    .format = TESS_FORMAT_CSR,
+    .can =
+        {
+            .description = "rows one after another",
+            .precisions = TESS_EVERY_PRECISION,
+            .gpu_precisions = TESS_EVERY_PRECISION,
+            .policies = TESS_WHOLE_POLICIES,
+            .granularities = 1U << TESS_GRANULARITY_MATRIX,
+            .granularity = TESS_GRANULARITY_MATRIX,
+            .arithmetics = 1U << TESS_ARITHMETIC_FP64,
+            .row_orders = 1U << TESS_ROW_ORDER_ORIGINAL,
+            .as_base = 1U << TESS_GRANULARITY_ROW | 1U << TESS_GRANULARITY_ENTRY | 1U << TESS_GRANULARITY_BLOCK,
+            .one_base = 1,
+        },
     .build = csr_build,
     .refresh = csr_refresh,
     .destroy = csr_destroy,
@@ -296,6 +304,4 @@ const tess_format_ops csr_format = {
     .spmv = csr_spmv,
     .decode = csr_decode,
     .bytes = csr_bytes,
-    .precisions = (1U << TESS_PRECISION_COUNT) - 1U,
-    .gpu_precisions = (1U << TESS_PRECISION_COUNT) - 1U,
 };

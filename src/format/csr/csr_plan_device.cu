@@ -419,7 +419,7 @@ __global__ static void merge_kernel(const csr_chunk *chunks, const part_counts c
 tess_status csr_prepare_parts(tess_context *ctx, int count, const csr_part *parts)
 {
     gpu_scope scope(ctx);
-    csr_plan *first = (csr_plan *)(uintptr_t)parts[0].plan;
+    csr_plan *first = parts[0].plan;
     part_counts counts = {};
     int64_t total = 0;
     tess_status status = TESS_SUCCESS;

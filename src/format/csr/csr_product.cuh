@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CSR products on the GPU, for csr_device.cu (a matrix of one precision) and csr_parts_device.cu (parts of several). Rows are
+ * CSR products on the GPU, for csr_stored_device.cu (a matrix of one precision) and csr_parts_device.cu (parts of several). Rows are
  * cut into chunks of about equal work (rows + nonzeros). A block takes a chunk: its columns and values come into shared memory
  * in whole stretches, while the block works on the chunk before. Then, by rows: groups of threads, as wide as the chunk's rows
  * are few, gather x and sum up a row each; neighbouring threads have neighbouring rows, and where those have neighbouring

@@ -32,14 +32,13 @@ static void dia_destroy(tess_context *ctx, void *storage)
 
 /* ---- building ---- */
 
-static tess_status check_options(tess_context *ctx, const tess_storage_options *o)
+static tess_status check_options(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_storage_options *o)
 {
+    (void)nrows;
+    (void)ncols;
     if (!(o->slices.max_padding == 0.0 || o->slices.max_padding >= 1.0)) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "1.0 allows none, 0 stands for the default",
                          "max_padding = %g entries per nonzero", o->slices.max_padding);
-    }
-    if (o->arithmetic != TESS_ARITHMETIC_FP64 && o->arithmetic != TESS_ARITHMETIC_FP32) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64 or fp32", "arithmetic number %d", (int)o->arithmetic);
     }
     return TESS_SUCCESS;
 }
@@ -148,7 +147,6 @@ tess_status dia_build_view(tess_context *ctx, const csr_view *rows, const tess_s
                   .arithmetic = options->arithmetic};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(check_options(ctx, options));
     TESS_TRY(find_diagonals(ctx, rows, options, &v));
     TESS_TRY(find_holes(ctx, rows, &v));
     TESS_TRY(fill(ctx, rows, &v));
@@ -226,7 +224,21 @@ static int64_t dia_bytes(const tess_matrix *a)
 }
 
 const tess_format_ops dia_format = {
-    .format = TESS_FORMAT_DIA,
+    .can =
+        {
+            .description = "diagonals",
+            .precisions = TESS_EVERY_PRECISION,
+            .gpu_precisions = TESS_EVERY_PRECISION,
+            .policies = TESS_WHOLE_POLICIES,
+            .granularities = 1U << TESS_GRANULARITY_MATRIX,
+            .granularity = TESS_GRANULARITY_MATRIX,
+            .arithmetics = TESS_EVERY_ARITHMETIC,
+            .row_orders = 1U << TESS_ROW_ORDER_ORIGINAL,
+            .as_base = 1U << TESS_GRANULARITY_ENTRY | 1U << TESS_GRANULARITY_BLOCK,
+            .pads = 1,
+        },
+    .role = TESS_ROLE_DIAGONALS,
+    .check_options = check_options,
     .build = dia_build,
     .refresh = dia_refresh,
     .destroy = dia_destroy,
@@ -234,6 +246,4 @@ const tess_format_ops dia_format = {
     .spmv = dia_spmv,
     .decode = dia_decode,
     .bytes = dia_bytes,
-    .precisions = (1U << TESS_PRECISION_COUNT) - 1U,
-    .gpu_precisions = (1U << TESS_PRECISION_COUNT) - 1U,
 };

@@ -52,8 +52,10 @@ static void ellr_destroy(tess_context *ctx, void *storage)
 
 /* ---- building ---- */
 
-static tess_status check_options(tess_context *ctx, const tess_storage_options *o)
+static tess_status check_options(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_storage_options *o)
 {
+    (void)nrows;
+    (void)ncols;
     if (!(o->slices.max_padding == 0.0 || o->slices.max_padding >= 1.0)) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "1.0 allows none, 0 stands for the default",
                          "max_padding = %g entries per nonzero", o->slices.max_padding);
@@ -62,9 +64,6 @@ static tess_status check_options(tess_context *ctx, const tess_storage_options *
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "1 keeps the order, 0 stands for the default",
                          "a sorting window of %lld rows is not between 1 and %d", (long long)o->slices.window,
                          (int)ELLR_LARGEST_WINDOW);
-    }
-    if (o->arithmetic != TESS_ARITHMETIC_FP64 && o->arithmetic != TESS_ARITHMETIC_FP32) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64 or fp32", "arithmetic number %d", (int)o->arithmetic);
     }
     return TESS_SUCCESS;
 }
@@ -195,7 +194,6 @@ tess_status ellr_build_view(tess_context *ctx, const csr_view *rows, const tess_
                    .exponent = rows->exponent};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(check_options(ctx, options));
     if (rows->row_ptr) {
         v.nslices = (rows->nrows + ELLR_SLICE - 1) / ELLR_SLICE;
         TESS_TRY(arrange(ctx, rows, options, &v));
@@ -279,7 +277,20 @@ static int64_t ellr_bytes(const tess_matrix *a)
 }
 
 const tess_format_ops ellr_format = {
-    .format = TESS_FORMAT_ELLR,
+    .can =
+        {
+            .description = "ELLPACK-R, all rows padded to the longest",
+            .precisions = TESS_EVERY_PRECISION,
+            .gpu_precisions = TESS_EVERY_PRECISION,
+            .policies = TESS_WHOLE_POLICIES,
+            .granularities = 1U << TESS_GRANULARITY_MATRIX,
+            .granularity = TESS_GRANULARITY_MATRIX,
+            .arithmetics = TESS_EVERY_ARITHMETIC,
+            .row_orders = 1U << TESS_ROW_ORDER_ORIGINAL,
+            .as_base = 1U << TESS_GRANULARITY_ROW | 1U << TESS_GRANULARITY_ENTRY | 1U << TESS_GRANULARITY_BLOCK,
+            .pads = 1,
+        },
+    .check_options = check_options,
     .build = ellr_build,
     .refresh = ellr_refresh,
     .destroy = ellr_destroy,
@@ -287,12 +298,25 @@ const tess_format_ops ellr_format = {
     .spmv = ellr_spmv,
     .decode = ellr_decode,
     .bytes = ellr_bytes,
-    .precisions = (1U << TESS_PRECISION_COUNT) - 1U,
-    .gpu_precisions = (1U << TESS_PRECISION_COUNT) - 1U,
 };
 
 const tess_format_ops sell_format = {
-    .format = TESS_FORMAT_SELL,
+    .can =
+        {
+            .description = "slices of 64 rows, each padded to its longest",
+            .precisions = TESS_EVERY_PRECISION,
+            .gpu_precisions = TESS_EVERY_PRECISION,
+            .policies = TESS_WHOLE_POLICIES,
+            .granularities = 1U << TESS_GRANULARITY_MATRIX,
+            .granularity = TESS_GRANULARITY_MATRIX,
+            .arithmetics = TESS_EVERY_ARITHMETIC,
+            .row_orders = 1U << TESS_ROW_ORDER_ORIGINAL,
+            .as_base = 1U << TESS_GRANULARITY_ROW | 1U << TESS_GRANULARITY_ENTRY | 1U << TESS_GRANULARITY_BLOCK,
+            .pads = 1,
+            .sorts_rows = 1,
+        },
+    .role = TESS_ROLE_SLICES,
+    .check_options = check_options,
     .build = ellr_build,
     .refresh = ellr_refresh,
     .destroy = ellr_destroy,
@@ -300,6 +324,4 @@ const tess_format_ops sell_format = {
     .spmv = ellr_spmv,
     .decode = ellr_decode,
     .bytes = ellr_bytes,
-    .precisions = (1U << TESS_PRECISION_COUNT) - 1U,
-    .gpu_precisions = (1U << TESS_PRECISION_COUNT) - 1U,
 };

@@ -3,6 +3,7 @@
 #ifndef TESS_FORMAT_ELLR_ELLR_PARTS_CUH
 #define TESS_FORMAT_ELLR_ELLR_PARTS_CUH
 
+#include "device/gpu/reduce.cuh"
 #include "device/gpu/storage_types.cuh"
 #include "format/ellr/ellr_product.cuh"
 

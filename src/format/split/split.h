@@ -53,6 +53,7 @@ typedef struct split_rows {
 
 /* What is made of the entries of a list: NULL is not wanted. */
 typedef struct split_target {
+    void *row_ptr; /* copy_layers, with_offsets: the view's, to be written */
     int32_t *col_ind;
     const int32_t *position_of; /* columns are renumbered through it; NULL: they stay */
     void *val;                  /* of the view's precision */
@@ -82,7 +83,7 @@ typedef struct split_ops {
     /* In layers: nnz[l] = entries of level l; it takes a wait. */
     tess_status (*count_layers)(tess_context *ctx, const split_source *source, int nlevels, int64_t *nnz);
     /* The same copy in layers, of all levels in one pass over the matrix: those of level l to the places that to[l].row_ptr says, or,
-       with_offsets, to their places from 0 on, which to[l].row_ptr then gets. Columns are wanted of all levels or of none, and so
+       with_offsets, to their places from 0 on, which target[l].row_ptr then gets. Columns are wanted of all levels or of none, and so
        are values. */
     tess_status (*copy_layers)(tess_context *ctx, const split_source *source, int nlevels, const csr_view *to,
                                const split_target *target, bool with_offsets);
@@ -96,14 +97,15 @@ typedef struct split_ops {
 typedef struct split_storage {
     tess_storage_options options;
     tess_assignment_summary summary;
-    tess_assignment *assignment; /* kept to renew values; its levels by row, entry or block */
-    bool owns_assignment;
+    const tess_assignment *assignment;  /* kept to renew values; its levels by row, entry or block */
+    tess_assignment *own_assignment;    /* the same, where it is not the caller's */
     bool composite, layered;            /* layered: parts are layers, each over all rows */
     tess_format base[SPLIT_MOST_PARTS]; /* of each part: csr of all or of none, dia of layers alone */
     split_order order;
     int16_t *exponent; /* by position; NULL: none is scaled */
     /* CSR. Split: parts own their arrays. Composite: they share row_ptr, col_ind and the copies. */
     csr_view whole;                  /* composite: all filled rows, values of level 0 */
+    void *values[SPLIT_MOST_PARTS];  /* split over csr: the values of each part, to be written */
     void *copies[TESS_MOST_LEVELS];  /* composite: nnz values for each level */
     csr_part part[SPLIT_MOST_PARTS]; /* in layers: one for each level, high to low */
     ellr_view slices[SPLIT_MOST_PARTS];

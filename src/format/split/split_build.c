@@ -78,7 +78,7 @@ tess_status split_make_offsets(tess_context *ctx, const split_storage *s, const 
 
     TESS_TRY(allocate_offsets(ctx, v, &row_ptr));
     /* An assignment made here counted this matrix: there is nothing to wait for. */
-    status = split_ops_of(ctx)->offsets(ctx, source, rows, v->row_ptr_bits, row_ptr, s->owns_assignment ? NULL : &nnz);
+    status = split_ops_of(ctx)->offsets(ctx, source, rows, v->row_ptr_bits, row_ptr, s->own_assignment ? NULL : &nnz);
     if (status == TESS_SUCCESS) { status = check_count(ctx, v->nnz, nnz); }
 cleanup:
     return status;
@@ -118,14 +118,13 @@ static tess_status build_split_csr(tess_context *ctx, split_storage *s, const sp
 {
     const split_shape shape = split_shape_of(s, p);
     csr_view *v = &s->part[p].view;
-    void *val = NULL;
     tess_status status = TESS_SUCCESS;
 
     *v = split_bare_view(s, &shape);
     if (shape.empty) { return TESS_SUCCESS; }
     TESS_TRY(split_make_offsets(ctx, s, source, &shape.rows, v));
-    status = make_entries(ctx, s, source, &shape.rows, v, true, split_is_scaled(s, shape.level), &val);
-    v->val = val;
+    status = make_entries(ctx, s, source, &shape.rows, v, true, split_is_scaled(s, shape.level), &s->values[p]);
+    v->val = s->values[p];
 cleanup:
     return status;
 }
@@ -136,7 +135,7 @@ static tess_status check_layers(tess_context *ctx, const split_storage *s, const
     int64_t found[TESS_MOST_LEVELS] = {0};
     tess_status status = TESS_SUCCESS;
 
-    if (s->owns_assignment) { return TESS_SUCCESS; }
+    if (s->own_assignment) { return TESS_SUCCESS; }
     TESS_TRY(split_ops_of(ctx)->count_layers(ctx, source, s->nparts, found));
     for (int l = 0; l < s->nparts; l++) {
         TESS_TRY(check_count(ctx, s->summary.nonzeros_at[l], found[l]));
@@ -156,12 +155,11 @@ static tess_status build_layers_csr(tess_context *ctx, split_storage *s, const s
     for (int p = 0; p < s->nparts; p++) {
         const split_shape shape = split_shape_of(s, p);
         csr_view *v = &s->part[p].view;
-        void *row_ptr = NULL, *val = NULL;
 
         *v = split_bare_view(s, &shape);
-        TESS_TRY(allocate_offsets(ctx, v, &row_ptr));
-        status = make_room(ctx, v, true, &val, &target[p]);
-        v->val = val;
+        TESS_TRY(allocate_offsets(ctx, v, &target[p].row_ptr));
+        status = make_room(ctx, v, true, &s->values[p], &target[p]);
+        v->val = s->values[p];
         if (status != TESS_SUCCESS) { goto cleanup; }
         to[p] = *v;
     }
@@ -196,7 +194,7 @@ static tess_status check_parts(tess_context *ctx, const split_storage *s)
     const int bits = s->whole.row_ptr_bits;
     tess_status status = TESS_SUCCESS;
 
-    for (int p = 0; p < s->nparts && !s->owns_assignment; p++) {
+    for (int p = 0; p < s->nparts && !s->own_assignment; p++) {
         const split_shape shape = split_shape_of(s, p);
         const int64_t end[2] = {shape.begin, shape.begin + shape.rows.count};
         int64_t place[2] = {0};
@@ -262,7 +260,7 @@ static tess_status refresh_layers(tess_context *ctx, const split_storage *s, con
 
     for (int p = 0; p < s->nparts; p++) {
         to[p] = s->part[p].view;
-        target[p].val = (void *)(uintptr_t)to[p].val;
+        target[p].val = s->values[p];
     }
     return split_ops_of(ctx)->copy_layers(ctx, source, s->nparts, to, target, false);
 }
@@ -284,7 +282,7 @@ static tess_status refresh_csr(tess_context *ctx, const split_storage *s, const 
         const bool scaled = split_is_scaled(s, shape.level);
 
         if (shape.empty) { continue; }
-        TESS_TRY(renew_values(ctx, source, &shape.rows, v, scaled, (void *)(uintptr_t)v->val));
+        TESS_TRY(renew_values(ctx, source, &shape.rows, v, scaled, s->values[p]));
     }
 cleanup:
     return status;
@@ -564,7 +562,7 @@ void split_release_parts(tess_context *ctx, split_storage *s)
 {
     if (s->layers) { csr_ops_of(ctx)->free_layers(ctx, s->layers); }
     for (int p = 0; p < s->nparts; p++) {
-        if (s->part[p].plan) { csr_ops_of(ctx)->free_plan(ctx, (csr_plan *)(uintptr_t)s->part[p].plan); }
+        if (s->part[p].plan) { csr_ops_of(ctx)->free_plan(ctx, s->part[p].plan); }
         if (!s->composite) { csr_release_view(ctx, &s->part[p].view); }
         for (int l = 0; l < s->summary.options.nlevels; l++) {
             ellr_release_values(ctx, &s->slices[p], precision_at(s, l), s->slice_copies[p][l]);

@@ -183,9 +183,7 @@ static tess_status copy_layers(tess_context *ctx, const split_source *source, in
     for (int l = 0; l < nlevels; l++) {
         const split_rows rows = {NULL, source->csr->nrows, l};
 
-        if (with_offsets) {
-            (void)offsets(ctx, source, &rows, to[l].row_ptr_bits, (void *)(uintptr_t)to[l].row_ptr, NULL);
-        }
+        if (with_offsets) { (void)offsets(ctx, source, &rows, to[l].row_ptr_bits, target[l].row_ptr, NULL); }
         (void)copy_entries(ctx, source, &rows, &to[l], &target[l]);
     }
     return TESS_SUCCESS;

@@ -79,8 +79,8 @@ static tess_status read_csr(tess_context *ctx, const decoder *d, int p)
 {
     const csr_view *v = &d->s->part[p].view;
     const char *val = (const char *)v->val + (size_t)first_value(d->s, p) * tess_precision_bytes(v->precision);
-    const tess_value_array from = {(void *)(uintptr_t)val, v->precision, ctx->device == TESS_DEVICE_GPU};
-    const tess_value_array to = {d->part, TESS_PRECISION_FP64, false};
+    const tess_value_array from = {val, v->precision, ctx->device == TESS_DEVICE_GPU};
+    const tess_value_place to = {d->part, TESS_PRECISION_FP64, false};
 
     return tess_move_values(ctx, v->nnz, from, to);
 }

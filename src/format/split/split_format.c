@@ -49,9 +49,9 @@ tess_status split_open_source(const split_storage *s, const tess_matrix *assembl
                           .level = s->assignment->level,
                           .exponent = s->assignment->exponent,
                           .without_diagonal = s->summary.options.without_diagonal != 0};
-    if (s->assignment->of_entry && s->owns_assignment) { /* the assignment has no other use for them */
-        out->own_level = s->assignment->of_entry;
-        s->assignment->of_entry = NULL;
+    if (s->own_assignment && s->own_assignment->of_entry) { /* the assignment has no other use for them */
+        out->own_level = s->own_assignment->of_entry;
+        s->own_assignment->of_entry = NULL;
         out->level = out->own_level;
     } else if (s->summary.options.granularity == TESS_GRANULARITY_BLOCK) {
         TESS_TRY(tess_device_allocate(ctx, csr->nnz, sizeof *out->own_level, (void **)&out->own_level));
@@ -71,81 +71,9 @@ void split_close_source(tess_context *ctx, split_source *source)
 
 /* ---- options ---- */
 
-/* A scale belongs to a row's values here, and by blocks a row has several. */
-static tess_status check_scales(const tess_matrix *a, const tess_storage_options *o, tess_granularity granularity)
-{
-    bool scaled = false;
-
-    for (int l = 0; l < o->policy.nlevels && l < TESS_MOST_LEVELS; l++) {
-        scaled = scaled || o->policy.level[l].scaled;
-    }
-    if (!scaled || granularity != TESS_GRANULARITY_BLOCK) { return TESS_SUCCESS; }
-    return tess_fail(a->ctx, TESS_UNSUPPORTED, "choose format tiles, or levels without scales",
-                     "format split of granularity block with a scaled level");
-}
-
 bool split_has_one_base(const tess_storage_options *o)
 {
     return o->split.low_base == TESS_FORMAT_CSR || o->split.low_base == o->split.base;
-}
-
-/* Products take all parts in one launch: chunks of CSR, or rows of slices and diagonals. */
-static tess_status check_bases(tess_context *ctx, const tess_storage_options *o, tess_granularity granularity)
-{
-    static const tess_format bases[] = {TESS_FORMAT_CSR, TESS_FORMAT_ELLR, TESS_FORMAT_SELL, TESS_FORMAT_DIA,
-                                        TESS_FORMAT_AUTO};
-    const tess_format asked[2] = {o->split.base, o->split.low_base};
-    bool diagonals = false;
-
-    for (int k = 0; k < 2; k++) {
-        bool known = false;
-
-        for (size_t b = 0; b < sizeof bases / sizeof bases[0]; b++) {
-            known = known || asked[k] == bases[b];
-        }
-        if (!known) {
-            return tess_fail(ctx, TESS_UNSUPPORTED, "csr, ellr, sell, dia or auto", "format %s over parts in format %s",
-                             tess_format_name(o->format), tess_format_name(asked[k]));
-        }
-        diagonals = diagonals || asked[k] == TESS_FORMAT_DIA;
-    }
-    if (!split_has_one_base(o) && (o->split.base == TESS_FORMAT_CSR || o->split.base == TESS_FORMAT_AUTO ||
-                                   o->split.low_base == TESS_FORMAT_AUTO)) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "ellr, sell and dia may differ; csr and auto are for all parts",
-                         "format %s over parts in formats %s and %s", tess_format_name(o->format),
-                         tess_format_name(o->split.base), tess_format_name(o->split.low_base));
-    }
-    if (diagonals && granularity == TESS_GRANULARITY_ROW) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "csr, ellr, sell or auto; dia is for granularity entry or block",
-                         "format %s by rows over parts in format dia", tess_format_name(o->format));
-    }
-    return TESS_SUCCESS;
-}
-
-static tess_status check_options(const tess_matrix *a, const tess_storage_options *o, tess_granularity granularity)
-{
-    tess_context *ctx = a->ctx;
-
-    if (granularity == TESS_GRANULARITY_MATRIX ||
-        (granularity != TESS_GRANULARITY_ROW && o->format != TESS_FORMAT_SPLIT)) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "split takes granularity row, entry or block, composite row",
-                         "format %s of granularity %s", tess_format_name(o->format),
-                         tess_granularity_name(granularity));
-    }
-    if (o->split.row_order != TESS_ROW_ORDER_ORIGINAL && o->split.row_order != TESS_ROW_ORDER_PERMUTED &&
-        o->split.row_order != TESS_ROW_ORDER_SYMMETRIC) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "row order number %d", (int)o->split.row_order);
-    }
-    if (o->split.row_order == TESS_ROW_ORDER_SYMMETRIC && a->nrows != a->ncols) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "a rectangular matrix can have its rows permuted alone",
-                         "a symmetric row order of a matrix of %lld rows and %lld columns", (long long)a->nrows,
-                         (long long)a->ncols);
-    }
-    if (o->arithmetic != TESS_ARITHMETIC_FP64 && o->arithmetic != TESS_ARITHMETIC_FP32) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64 or fp32", "arithmetic number %d", (int)o->arithmetic);
-    }
-    if (check_bases(ctx, o, granularity) != TESS_SUCCESS) { return ctx->error.status; }
-    return check_scales(a, o, granularity);
 }
 
 /* The caller's assignment, or one made by the policy of the options. */
@@ -155,22 +83,14 @@ static tess_status take_assignment(const tess_matrix *a, const tess_assignment *
     tess_status status = TESS_SUCCESS;
 
     if (given) {
-        if (given->ctx != a->ctx || given->nrows != a->nrows || given->nnz != a->nnz) {
-            return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "make the assignment from the matrix that is converted",
-                             "an assignment for %lld rows and %lld nonzeros, a matrix of %lld and %lld",
-                             (long long)given->nrows, (long long)given->nnz, (long long)a->nrows, (long long)a->nnz);
-        }
-        s->assignment = (tess_assignment *)(uintptr_t)given;
+        s->assignment = given;
     } else {
-        if (policy.granularity == TESS_GRANULARITY_MATRIX) { policy.granularity = TESS_GRANULARITY_ROW; }
-        TESS_TRY(check_options(a, &s->options, policy.granularity));
         policy.arithmetic = s->options.arithmetic;
-        TESS_TRY(tess_assignment_create_by_entry(a, &policy, &s->assignment));
-        s->owns_assignment = true;
+        TESS_TRY(tess_assignment_create_by_entry(a, &policy, &s->own_assignment));
+        s->assignment = s->own_assignment;
     }
     s->summary = s->assignment->summary;
     s->options.policy = s->summary.options;
-    status = check_options(a, &s->options, s->summary.options.granularity);
 cleanup:
     return status;
 }
@@ -257,7 +177,7 @@ static void split_destroy(tess_context *ctx, void *storage)
     tess_device_release(ctx, s->order.position_of, s->nrows, sizeof *s->order.position_of);
     tess_device_release(ctx, s->exponent, s->nrows, sizeof *s->exponent);
     tess_device_release(ctx, s->x_shadow, s->ncols, sizeof *s->x_shadow);
-    if (s->owns_assignment) { tess_assignment_destroy(s->assignment); }
+    tess_assignment_destroy(s->own_assignment);
     tess_host_release(ctx, s, 1, sizeof *s);
 }
 
@@ -322,7 +242,7 @@ tess_status tess_matrix_row_permutation(const tess_matrix *a, int32_t *perm)
 {
     const split_storage *s = a->storage;
 
-    if (a->format != TESS_FORMAT_SPLIT && a->format != TESS_FORMAT_COMPOSITE) {
+    if (!a->ops || !tess_in_set(a->ops->can.row_orders, TESS_ROW_ORDER_PERMUTED)) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "rows of other formats are in the matrix's order",
                          "the row permutation of a matrix in format %s", tess_format_name(a->format));
     }
@@ -345,6 +265,14 @@ static bool rounds_products(const tess_matrix *a)
     return ((const split_storage *)a->storage)->options.arithmetic != TESS_ARITHMETIC_FP64;
 }
 
+/* Entries in FP64 want vectors in FP64, and so do layers. */
+static bool takes_fp32(const tess_matrix *a)
+{
+    const split_storage *s = a->storage;
+
+    return !s->layered && s->summary.nonzeros_at[0] == 0;
+}
+
 static tess_format base_of(const tess_matrix *a, int level)
 {
     return split_level_base(a->storage, level);
@@ -353,8 +281,26 @@ static tess_format base_of(const tess_matrix *a, int level)
 enum { SPLIT_GPU_PRECISIONS = PRECISIONS_OF_BYTES(2) };
 
 const tess_format_ops split_format = {
-    .format = TESS_FORMAT_SPLIT,
-    .takes_parts = true,
+    .can =
+        {
+            .description = "parts by precision, each in a format of its own",
+            .shorthand = "pbp",
+            .precisions = TESS_EVERY_PRECISION,
+            .gpu_precisions = SPLIT_GPU_PRECISIONS,
+            .policies = TESS_EVERY_POLICY,
+            .granularities = 1U << TESS_GRANULARITY_ROW | 1U << TESS_GRANULARITY_ENTRY | 1U << TESS_GRANULARITY_BLOCK,
+            .granularity = TESS_GRANULARITY_ROW,
+            .scales = 1U << TESS_GRANULARITY_ROW,
+            .arithmetics = TESS_EVERY_ARITHMETIC,
+            .row_orders =
+                1U << TESS_ROW_ORDER_ORIGINAL | 1U << TESS_ROW_ORDER_PERMUTED | 1U << TESS_ROW_ORDER_SYMMETRIC,
+            .takes_parts = 1,
+            .takes_bases = 1,
+            .omits_diagonal = 1,
+            .rounds_products = 1,
+        },
+    .role = TESS_ROLE_PARTS,
+    .takes_fp32 = takes_fp32,
     .summary = summary_of,
     .rounds_products = rounds_products,
     .base_of = base_of,
@@ -365,14 +311,29 @@ const tess_format_ops split_format = {
     .spmv = split_spmv,
     .decode = split_decode,
     .bytes = split_bytes,
-    .precisions = (1U << TESS_PRECISION_COUNT) - 1U,
-    .gpu_precisions = SPLIT_GPU_PRECISIONS,
 };
 
 const tess_format_ops composite_format = {
-    .format = TESS_FORMAT_COMPOSITE,
-    .takes_parts = true,
-    .copies_levels = true,
+    .can =
+        {
+            .description = "one index structure with values in several precisions",
+            .precisions = TESS_EVERY_PRECISION,
+            .gpu_precisions = SPLIT_GPU_PRECISIONS,
+            .policies = TESS_EVERY_POLICY,
+            .granularities = 1U << TESS_GRANULARITY_ROW,
+            .granularity = TESS_GRANULARITY_ROW,
+            .scales = 1U << TESS_GRANULARITY_ROW,
+            .arithmetics = TESS_EVERY_ARITHMETIC,
+            .row_orders =
+                1U << TESS_ROW_ORDER_ORIGINAL | 1U << TESS_ROW_ORDER_PERMUTED | 1U << TESS_ROW_ORDER_SYMMETRIC,
+            .takes_parts = 1,
+            .takes_bases = 1,
+            .copies_levels = 1,
+            .omits_diagonal = 1,
+            .rounds_products = 1,
+        },
+    .role = TESS_ROLE_COPIES,
+    .takes_fp32 = takes_fp32,
     .summary = summary_of,
     .rounds_products = rounds_products,
     .base_of = base_of,
@@ -383,6 +344,4 @@ const tess_format_ops composite_format = {
     .spmv = split_spmv,
     .decode = split_decode,
     .bytes = split_bytes,
-    .precisions = (1U << TESS_PRECISION_COUNT) - 1U,
-    .gpu_precisions = SPLIT_GPU_PRECISIONS,
 };

@@ -149,7 +149,7 @@ __device__ static inline void store_offsets(const layer_targets &t, const int64_
 #pragma unroll
     for (int l = 0; l < LEVELS; l++) {
         if (!t.to[l].row_ptr) { continue; }
-        tess_row_offset_set((void *)t.to[l].row_ptr, t.to[l].row_ptr_bits, row,
+        tess_row_offset_set(t.target[l].row_ptr, t.to[l].row_ptr_bits, row,
                             place[l] + (at < 0 ? 0 : run.count_before(l, at)));
     }
 }

@@ -52,6 +52,7 @@ typedef struct tcki_rules {
 typedef struct tcki_storage {
     tcki_view view;
     tcki_rules rules;
+    char *record; /* view.record, to be written */
     int64_t counts[TESS_TCKI_FORMATS];
     double *sums; /* nrows: products whose y has to wait add up here; NULL where no product adds by atomics */
 } tcki_storage;

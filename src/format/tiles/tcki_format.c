@@ -66,7 +66,7 @@ tess_status tcki_build(tess_context *ctx, const tiles_source *source, const tile
                          (long long)units * TCKI_UNIT);
     }
     TESS_TRY(tess_device_allocate(ctx, units, TCKI_UNIT, (void **)&record));
-    v->record = record;
+    v->record = s->record = record;
     v->units = units;
     TESS_TRY(ctx->backend->zero(ctx, record, (size_t)units * TCKI_UNIT));
     TESS_TRY(backend->fill(ctx, source, v, record));
@@ -78,7 +78,7 @@ cleanup:
 /* Blocks keep their shapes, levels and scales. */
 tess_status tcki_refresh(tess_context *ctx, const tiles_source *source, const tcki_storage *s)
 {
-    return tcki_ops_of(ctx)->fill(ctx, source, &s->view, (char *)(uintptr_t)s->view.record);
+    return tcki_ops_of(ctx)->fill(ctx, source, &s->view, s->record);
 }
 
 void tcki_release(tess_context *ctx, tcki_storage *s)
@@ -88,7 +88,7 @@ void tcki_release(tess_context *ctx, tcki_storage *s)
     tess_device_release(ctx, v->row, v->nblocks, sizeof *v->row);
     tess_device_release(ctx, v->shape, v->nblocks, sizeof *v->shape);
     tess_device_release(ctx, v->start, v->nblocks + 1, sizeof *v->start);
-    tess_device_release(ctx, (void *)(uintptr_t)v->record, v->units, TCKI_UNIT);
+    tess_device_release(ctx, v->record, v->units, TCKI_UNIT);
     tess_device_release(ctx, s->sums, v->nrows, sizeof *s->sums);
 }
 
@@ -161,11 +161,13 @@ static void decode_block(decoder *d, int64_t block)
 }
 
 /* A copy of `count` elements in host memory. */
-static tess_status read_array(tess_context *ctx, const void *device, int64_t count, size_t size, void **out)
+static tess_status read_array(tess_context *ctx, const void *device, int64_t count, size_t size, const void **out)
 {
-    tess_status status = tess_host_allocate(ctx, count, size, out);
+    void *copy = NULL;
+    const tess_status status = tess_host_allocate(ctx, count, size, &copy);
 
-    return status == TESS_SUCCESS ? ctx->backend->download(ctx, *out, device, (size_t)count * size) : status;
+    *out = copy;
+    return status == TESS_SUCCESS ? ctx->backend->download(ctx, copy, device, (size_t)count * size) : status;
 }
 
 /* The view with host copies of its arrays; free_copies takes back what there is, however far it went. */
@@ -180,26 +182,26 @@ static tess_status copy_view(tess_context *ctx, const tcki_view *v, tcki_view *c
     copy->row = NULL;
     copy->shape = copy->start = NULL;
     copy->record = NULL;
-    TESS_TRY(read_array(ctx, v->first, v->nstrips + 1, sizeof *v->first, (void **)(uintptr_t)&copy->first));
-    TESS_TRY(read_array(ctx, v->column, v->nblocks, sizeof *v->column, (void **)(uintptr_t)&copy->column));
+    TESS_TRY(read_array(ctx, v->first, v->nstrips + 1, sizeof *v->first, (const void **)&copy->first));
+    TESS_TRY(read_array(ctx, v->column, v->nblocks, sizeof *v->column, (const void **)&copy->column));
     if (v->exponent) {
-        TESS_TRY(read_array(ctx, v->exponent, v->nblocks, sizeof *v->exponent, (void **)(uintptr_t)&copy->exponent));
+        TESS_TRY(read_array(ctx, v->exponent, v->nblocks, sizeof *v->exponent, (const void **)&copy->exponent));
     }
-    TESS_TRY(read_array(ctx, v->shape, v->nblocks, sizeof *v->shape, (void **)&copy->shape));
-    TESS_TRY(read_array(ctx, v->start, v->nblocks + 1, sizeof *v->start, (void **)&copy->start));
-    TESS_TRY(read_array(ctx, v->record, v->units, TCKI_UNIT, (void **)(uintptr_t)&copy->record));
+    TESS_TRY(read_array(ctx, v->shape, v->nblocks, sizeof *v->shape, (const void **)&copy->shape));
+    TESS_TRY(read_array(ctx, v->start, v->nblocks + 1, sizeof *v->start, (const void **)&copy->start));
+    TESS_TRY(read_array(ctx, v->record, v->units, TCKI_UNIT, (const void **)&copy->record));
 cleanup:
     return status;
 }
 
 static void free_copies(tess_context *ctx, tcki_view *copy)
 {
-    tess_host_release(ctx, (void *)(uintptr_t)copy->first, copy->nstrips + 1, sizeof *copy->first);
-    tess_host_release(ctx, (void *)(uintptr_t)copy->column, copy->nblocks, sizeof *copy->column);
-    tess_host_release(ctx, (void *)(uintptr_t)copy->exponent, copy->nblocks, sizeof *copy->exponent);
+    tess_host_release(ctx, copy->first, copy->nstrips + 1, sizeof *copy->first);
+    tess_host_release(ctx, copy->column, copy->nblocks, sizeof *copy->column);
+    tess_host_release(ctx, copy->exponent, copy->nblocks, sizeof *copy->exponent);
     tess_host_release(ctx, copy->shape, copy->nblocks, sizeof *copy->shape);
     tess_host_release(ctx, copy->start, copy->nblocks + 1, sizeof *copy->start);
-    tess_host_release(ctx, (void *)(uintptr_t)copy->record, copy->units, TCKI_UNIT);
+    tess_host_release(ctx, copy->record, copy->units, TCKI_UNIT);
 }
 
 tess_status tcki_decode(tess_context *ctx, const tcki_storage *s, const int64_t *row_ptr, int32_t *col_ind, double *val)

@@ -59,9 +59,10 @@ struct tcki_storage;
 typedef struct tiles_storage {
     tiles_view view;
     tess_layout layout;
-    struct tcki_storage *tcki;   /* kernel paper (tcki.h): what is stored, in place of start and record; else NULL */
-    tess_assignment *assignment; /* kept to renew values */
-    bool owns_assignment;
+    struct tcki_storage *tcki; /* kernel paper (tcki.h): what is stored, in place of start and record; else NULL */
+    char *record;              /* view.record, to be written */
+    const tess_assignment *assignment; /* kept to renew values */
+    tess_assignment *own_assignment;   /* the same, where it is not the caller's */
     tess_assignment_summary summary;
     int64_t longest; /* bytes of the longest strip */
 } tiles_storage;

@@ -33,9 +33,9 @@ static void tiles_destroy(tess_context *ctx, void *pointer)
         tcki_release(ctx, s->tcki);
         tess_host_release(ctx, s->tcki, 1, sizeof *s->tcki);
     }
-    if (v->record) { tess_device_release(ctx, (void *)(uintptr_t)v->record, v->units + SLACK_UNITS, TILES_UNIT); }
-    tess_device_release(ctx, (void *)(uintptr_t)v->start, v->nstrips + 1, sizeof *v->start);
-    if (s->owns_assignment) { tess_assignment_destroy(s->assignment); }
+    if (v->record) { tess_device_release(ctx, v->record, v->units + SLACK_UNITS, TILES_UNIT); }
+    tess_device_release(ctx, v->start, v->nstrips + 1, sizeof *v->start);
+    tess_assignment_destroy(s->own_assignment);
     tess_host_release(ctx, s, 1, sizeof *s);
 }
 
@@ -54,35 +54,37 @@ static tiles_source source_of(const tiles_storage *s, const tess_matrix *assembl
     return source;
 }
 
+static tess_status check_options(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_storage_options *o)
+{
+    const tess_papers_storage *papers = storage_papers(o);
+    const int rows = o->policy.block_rows ? o->policy.block_rows : 16;
+    const int cols = o->policy.block_cols ? o->policy.block_cols : 16;
+    const bool paper = papers->kernel == TESS_KERNEL_PAPER;
+    tcki_rules rules;
+
+    (void)nrows;
+    (void)ncols;
+    if (paper && papers->layout == TESS_LAYOUT_RESIDENT) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "kernel paper is for layout tcki", "layout resident with kernel paper");
+    }
+    if (papers->layout == TESS_LAYOUT_RESIDENT && (rows != 16 || cols != 16)) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "layout resident takes blocks of 16x16",
+                         "layout resident of blocks of %dx%d", rows, cols);
+    }
+    return paper ? tcki_rules_of(ctx, &papers->tcki_thresholds, rows * cols, &rules) : TESS_SUCCESS;
+}
+
 /* The caller's assignment, or one made by the policy of the options. */
 static tess_status take_assignment(const tess_matrix *a, const tess_storage_options *options,
                                    const tess_assignment *given, tiles_storage *s)
 {
-    tess_policy_options policy = options->policy;
     tess_status status = TESS_SUCCESS;
 
     if (given) {
-        if (given->ctx != a->ctx || given->nrows != a->nrows || given->nnz != a->nnz) {
-            return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "make the assignment from the matrix that is converted",
-                             "an assignment for %lld rows and %lld nonzeros, a matrix of %lld and %lld",
-                             (long long)given->nrows, (long long)given->nnz, (long long)a->nrows, (long long)a->nnz);
-        }
-        if (given->summary.options.granularity != TESS_GRANULARITY_BLOCK) {
-            return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "make the assignment with granularity block",
-                             "tiles from an assignment of granularity %s",
-                             tess_granularity_name(given->summary.options.granularity));
-        }
-        s->assignment = (tess_assignment *)(uintptr_t)given;
+        s->assignment = given;
     } else {
-        if (policy.granularity == TESS_GRANULARITY_MATRIX || policy.granularity == TESS_GRANULARITY_ROW) {
-            policy.granularity = TESS_GRANULARITY_BLOCK; /* both stand for the default */
-        }
-        if (policy.granularity != TESS_GRANULARITY_BLOCK) {
-            return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "tiles take granularity block", "tiles of granularity %s",
-                             tess_granularity_name(policy.granularity));
-        }
-        TESS_TRY(tess_assignment_create(a, &policy, &s->assignment));
-        s->owns_assignment = true;
+        TESS_TRY(tess_assignment_create(a, &options->policy, &s->own_assignment));
+        s->assignment = s->own_assignment;
     }
     s->summary = s->assignment->summary;
 cleanup:
@@ -126,25 +128,12 @@ static tess_status make_records(const tess_matrix *assembled, tiles_storage *s)
                          (long long)units * TILES_UNIT);
     }
     TESS_TRY(tess_device_allocate(ctx, units + SLACK_UNITS, TILES_UNIT, (void **)&record));
-    v->record = record;
+    v->record = s->record = record;
     v->units = units;
     TESS_TRY(ctx->backend->zero(ctx, record + units * TILES_UNIT, TILES_SLACK));
     TESS_TRY(backend->fill(ctx, &source, v, record));
 cleanup:
     return status;
-}
-
-static tess_status require_resident(tess_context *ctx, const tess_storage_options *options, const tiles_view *v)
-{
-    if (storage_papers(options)->layout != TESS_LAYOUT_RESIDENT) { return TESS_SUCCESS; }
-    if (storage_papers(options)->kernel == TESS_KERNEL_PAPER) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "kernel paper is for layout tcki", "layout resident with kernel paper");
-    }
-    if (v->rows != 16 || v->column_bits != 4) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "layout resident takes blocks of 16x16",
-                         "layout resident of blocks of %dx%d", v->rows, 1 << v->column_bits);
-    }
-    return TESS_SUCCESS;
 }
 
 /* Blocks as kernel paper stores them. */
@@ -172,17 +161,11 @@ static tess_status tiles_build(const tess_matrix *assembled, const tess_storage_
     tiles_storage *s = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_storage_require_fp64_arithmetic(ctx, options, "format tiles"));
-    if (options->split.row_order != TESS_ROW_ORDER_ORIGINAL) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "leave the row order (--row-order) original",
-                         "tiles with rows in another order");
-    }
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *s, (void **)&s));
     memset(s, 0, sizeof *s);
     TESS_TRY(take_assignment(assembled, options, assignment, s));
     s->view = bare_view(assembled, s);
     s->layout = papers->layout;
-    TESS_TRY(require_resident(ctx, options, &s->view));
     TESS_TRY(papers->kernel == TESS_KERNEL_PAPER ? make_blocks(assembled, &papers->tcki_thresholds, s)
                                                  : make_records(assembled, s));
     *out = s;
@@ -198,8 +181,7 @@ static tess_status tiles_refresh(const tess_matrix *assembled, void *storage)
     const tiles_source source = source_of(s, assembled);
 
     if (s->tcki) { return tcki_refresh(assembled->ctx, &source, s->tcki); }
-    return layout_ops_of(assembled->ctx, s->layout)
-        ->fill(assembled->ctx, &source, &s->view, (char *)(uintptr_t)s->view.record);
+    return layout_ops_of(assembled->ctx, s->layout)->fill(assembled->ctx, &source, &s->view, s->record);
 }
 
 /* ---- products ---- */
@@ -399,8 +381,23 @@ tess_layout tess_matrix_layout(const tess_matrix *a)
 }
 
 const tess_format_ops tiles_format = {
-    .format = TESS_FORMAT_TILES,
-    .takes_parts = true,
+    .can =
+        {
+            .description = "square blocks, each in a precision of its own",
+            .shorthand = "tcki",
+            .precisions = TESS_EVERY_PRECISION,
+            .gpu_precisions = TESS_EVERY_PRECISION,
+            .policies = TESS_EVERY_POLICY,
+            .granularities = 1U << TESS_GRANULARITY_BLOCK,
+            .granularity = TESS_GRANULARITY_BLOCK,
+            .scales = 1U << TESS_GRANULARITY_BLOCK,
+            .arithmetics = 1U << TESS_ARITHMETIC_FP64,
+            .row_orders = 1U << TESS_ROW_ORDER_ORIGINAL,
+            .takes_parts = 1,
+            .takes_papers = 1,
+        },
+    .role = TESS_ROLE_BLOCKS,
+    .check_options = check_options,
     .summary = summary_of,
     .build = tiles_build,
     .refresh = tiles_refresh,
@@ -409,6 +406,4 @@ const tess_format_ops tiles_format = {
     .spmv = tiles_spmv,
     .decode = tiles_decode,
     .bytes = tiles_bytes,
-    .precisions = (1U << TESS_PRECISION_COUNT) - 1U,
-    .gpu_precisions = (1U << TESS_PRECISION_COUNT) - 1U,
 };

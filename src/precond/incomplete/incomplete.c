@@ -124,8 +124,7 @@ static tess_storage_options resolve_squares(const tess_precond_options *o, tess_
 
     if (squares.precision == TESS_PRECISION_FP64) { squares.precision = storage; }
     if (squares.format == TESS_FORMAT_CSR && squares.policy.policy != TESS_POLICY_NONE) {
-        squares.format = TESS_FORMAT_TILES;
-        if (squares.policy.granularity == TESS_GRANULARITY_ROW) { squares.policy.granularity = TESS_GRANULARITY_BLOCK; }
+        squares.format = tess_format_in_role(TESS_ROLE_BLOCKS); /* which settles the granularity */
     }
     return squares;
 }
@@ -461,15 +460,11 @@ cleanup:
 
 /* ---- application ---- */
 
-static tess_status convert(const tess_incomplete *m, tess_operand from, tess_operand to, tess_loop_state *state)
+static tess_status convert(const tess_incomplete *m, tess_operand from, tess_precision to, void *out,
+                           tess_loop_state *state)
 {
-    const tess_fused op = {.op = TESS_FUSED_SCALE,
-                           .n = m->n,
-                           .x = from,
-                           .y = to,
-                           .result = (void *)(uintptr_t)to.data,
-                           .a = 1.0,
-                           .state = state};
+    const tess_fused op = {
+        .op = TESS_FUSED_SCALE, .n = m->n, .x = from, .y = {out, to}, .result = out, .a = 1.0, .state = state};
 
     return m->ctx->backend->fused(m->ctx, &op);
 }
@@ -496,9 +491,9 @@ tess_status incomplete_apply(const tess_incomplete *m, tess_precision vectors, c
                          "incomplete factors that failed");
     }
     if (vectors == TESS_PRECISION_FP64) { return solve(m, r, y, z, state); }
-    TESS_TRY(convert(m, (tess_operand){r, vectors}, (tess_operand){y, TESS_PRECISION_FP64}, state));
+    TESS_TRY(convert(m, (tess_operand){r, vectors}, TESS_PRECISION_FP64, y, state));
     TESS_TRY(solve(m, y, y, wide, state));
-    status = convert(m, (tess_operand){wide, TESS_PRECISION_FP64}, (tess_operand){z, vectors}, state);
+    status = convert(m, (tess_operand){wide, TESS_PRECISION_FP64}, vectors, z, state);
 cleanup:
     return status;
 }

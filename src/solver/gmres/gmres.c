@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/precision_traits.h"
-#include "format/split/split.h"
 #include "solver/gmres/arnoldi.h"
 #include "solver/solver.h"
 
@@ -116,26 +115,23 @@ static int copy_of(const tess_solver *s)
     const tess_matrix *m = solver_matrix(s);
     const tess_policy_options *assigned = NULL;
 
-    if (m->format != TESS_FORMAT_COMPOSITE) { return TESS_COPY_ASSIGNED; }
-    assigned = &((const split_storage *)m->storage)->summary.options;
+    if (!m->ops || !m->ops->can.copies_levels) { return TESS_COPY_ASSIGNED; }
+    assigned = &m->ops->summary(m)->options;
     for (int l = 0; l < assigned->nlevels; l++) {
         if (assigned->level[l].precision == s->options.gmres.inner.storage) { return TESS_COPY_LEVEL + l; }
     }
     return TESS_COPY_ASSIGNED;
 }
 
-/* Entries in FP64 want vectors in FP64: so do rows of a split matrix; so do splits by entries, and shells. */
+/* Some formats want vectors in FP64 for what they hold in FP64; so do shells. */
 static tess_precision vector_precision(const tess_solver *s)
 {
     const tess_matrix *m = solver_matrix(s);
-    const bool split = m->format == TESS_FORMAT_SPLIT || m->format == TESS_FORMAT_COMPOSITE;
-    const split_storage *stored = NULL;
 
     if (s->options.gmres.inner.arithmetic == TESS_ARITHMETIC_FP64 || !m->ops) { return TESS_PRECISION_FP64; }
     if (s->precond && s->precond->kind == TESS_PRECOND_SHELL) { return TESS_PRECISION_FP64; }
-    if (!split || copy_of(s) != TESS_COPY_ASSIGNED) { return TESS_PRECISION_FP32; }
-    stored = m->storage;
-    return stored->layered || stored->summary.nonzeros_at[0] > 0 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32;
+    if (!m->ops->takes_fp32 || copy_of(s) != TESS_COPY_ASSIGNED) { return TESS_PRECISION_FP32; }
+    return m->ops->takes_fp32(m) ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
 }
 
 static tess_precision lower_of(tess_precision p, tess_precision q)

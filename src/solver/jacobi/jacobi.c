@@ -8,8 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "format/split/split.h"
-
 /* The right-hand side is scaled so that entries of D^-1 b are at most about 1; the scale's square is a normal number. */
 enum { MOST_SCALE = 400 };
 
@@ -127,7 +125,7 @@ static tess_precision working_precision(const tess_solver *s)
 static void describe(const tess_solver *s, tess_solve_result *r)
 {
     const tess_jacobi *j = jacobi_of(s);
-    const tess_assignment_summary *summary = &((const split_storage *)j->main->stored->storage)->summary;
+    const tess_assignment_summary *summary = tess_matrix_assigned_to(j->main->stored);
 
     r->storage.matrix_bytes += s->original->nrows * (int64_t)sizeof(double); /* the diagonal */
     r->resident_bytes += sweep_bytes(j->main);
@@ -154,7 +152,7 @@ static tess_status choose_steps(jacobi_run *run)
     if (sweep_has_copy(j->main, TESS_PRECISION_FP64)) { return TESS_SUCCESS; }
     if (!j->fp64) {
         request.steps = fp64;
-        request.storage.format = TESS_FORMAT_COMPOSITE;
+        request.storage.format = tess_format_in_role(TESS_ROLE_COPIES);
         request.storage.policy.granularity = TESS_GRANULARITY_ROW;
         TESS_TRY(sweep_create(s->original, &request, &j->fp64));
         TESS_TRY(sweep_renew(j->fp64));

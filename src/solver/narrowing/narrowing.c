@@ -67,12 +67,12 @@ tess_status narrowing_setup(tess_solver *s)
     s->krylov.narrowing = w;
     p = &w->pass;
     ntiles = p->nsegments * p->nlevels;
-    TESS_TRY(tess_device_allocate(ctx, ntiles, sizeof *p->tiles, (void **)(uintptr_t)&p->tiles));
-    TESS_TRY(tess_device_allocate(ctx, 1, sizeof *p->bounds, (void **)(uintptr_t)&p->bounds));
+    TESS_TRY(tess_device_allocate(ctx, ntiles, sizeof *p->tiles, (void **)&p->tiles));
+    TESS_TRY(tess_device_allocate(ctx, 1, sizeof *p->bounds, (void **)&p->bounds));
     TESS_TRY(tess_device_allocate(ctx, p->nsegments, sizeof *p->segment, (void **)&p->segment));
     TESS_TRY(tess_device_allocate(ctx, p->nsegments, sizeof *p->use, (void **)&p->use));
     TESS_TRY(tess_device_allocate(ctx, NARROWING_COUNTS, sizeof *p->counts, (void **)&p->counts));
-    TESS_TRY(ctx->backend->zero(ctx, (void *)(uintptr_t)p->tiles, (size_t)ntiles * sizeof *p->tiles));
+    TESS_TRY(ctx->backend->zero(ctx, p->tiles, (size_t)ntiles * sizeof *p->tiles));
     status = narrowing_ops_of(ctx)->count_tiles(ctx, ((const tiles_storage *)s->stored->storage)->assignment, p);
 cleanup:
     return status;
@@ -84,8 +84,8 @@ void narrowing_destroy(tess_solver *s)
     narrowing_pass *p = w ? &w->pass : NULL;
 
     if (!w) { return; }
-    tess_device_release(s->ctx, (void *)(uintptr_t)p->tiles, p->nsegments * p->nlevels, sizeof *p->tiles);
-    tess_device_release(s->ctx, (void *)(uintptr_t)p->bounds, 1, sizeof *p->bounds);
+    tess_device_release(s->ctx, p->tiles, p->nsegments * p->nlevels, sizeof *p->tiles);
+    tess_device_release(s->ctx, p->bounds, 1, sizeof *p->bounds);
     tess_device_release(s->ctx, p->segment, p->nsegments, sizeof *p->segment);
     tess_device_release(s->ctx, p->use, p->nsegments, sizeof *p->use);
     tess_device_release(s->ctx, p->counts, NARROWING_COUNTS, sizeof *p->counts);
@@ -154,7 +154,7 @@ tess_status narrowing_start_cycle(tess_solver *s, double rhs_norm, double norm, 
         unit = factor * (o->rtol * rhs_norm / sqrt((double)s->krylov.n));
     }
     bounds = narrowing_bounds_of(w->active ? w->mode : TESS_NARROWING_OFF, ldexp(unit, -exponent));
-    status = s->ctx->backend->upload(s->ctx, (void *)(uintptr_t)w->pass.bounds, &bounds, sizeof bounds);
+    status = s->ctx->backend->upload(s->ctx, w->pass.bounds, &bounds, sizeof bounds);
 cleanup:
     return status;
 }

@@ -26,12 +26,12 @@ enum { NARROWING_BYPASSED = TESS_PRECISION_COUNT, NARROWING_COUNTS = TESS_PRECIS
 typedef struct narrowing_pass {
     int64_t n, nsegments;
     int nlevels;
-    unsigned precisions;            /* of level l in bits 4 l to 4 l + 3 */
-    const int32_t *tiles;           /* nlevels of each segment: tiles in its columns, by level */
-    const narrowing_bounds *bounds; /* of the cycle */
-    narrowing_segment *segment;     /* nsegments */
-    uint8_t *use;                   /* nsegments: out, for the product at hand */
-    uint64_t *counts;               /* NARROWING_COUNTS */
+    unsigned precisions;        /* of level l in bits 4 l to 4 l + 3 */
+    int32_t *tiles;             /* nlevels of each segment: tiles in its columns, by level */
+    narrowing_bounds *bounds;   /* of the cycle */
+    narrowing_segment *segment; /* nsegments */
+    uint8_t *use;               /* nsegments: out, for the product at hand */
+    uint64_t *counts;           /* NARROWING_COUNTS */
     bool for_good;
     int nproducts;
 } narrowing_pass;

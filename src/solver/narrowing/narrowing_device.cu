@@ -20,7 +20,7 @@ static tess_status count_tiles(tess_context *ctx, const tess_assignment *assignm
 
     if (grid->nblocks == 0) { return TESS_SUCCESS; }
     count_kernel<<<gpu_grid(ctx, grid->nblocks, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(
-        grid->nblocks, grid->column, assignment->level, p->nlevels, (int32_t *)(uintptr_t)p->tiles);
+        grid->nblocks, grid->column, assignment->level, p->nlevels, p->tiles);
     return gpu_check_launch(ctx, "counting tiles by columns");
 }
 

@@ -7,11 +7,10 @@
 static tess_status count_tiles(tess_context *ctx, const tess_assignment *assignment, const narrowing_pass *p)
 {
     const block_grid *grid = &assignment->grid;
-    int32_t *tiles = (int32_t *)(uintptr_t)p->tiles;
 
     (void)ctx;
     for (int64_t b = 0; b < grid->nblocks; b++) {
-        tiles[grid->column[b] * (int64_t)p->nlevels + (assignment->level ? assignment->level[b] : 0)] += 1;
+        p->tiles[grid->column[b] * (int64_t)p->nlevels + (assignment->level ? assignment->level[b] : 0)] += 1;
     }
     return TESS_SUCCESS;
 }

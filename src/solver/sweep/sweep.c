@@ -5,11 +5,11 @@
 #include <math.h>
 
 #include "format/csr/csr.h"
-#include "format/split/split.h"
 
-static const split_storage *parts_of(const tess_sweep *w)
+/* What the parts of the rows were assigned; NULL where x := A x takes any format. */
+static const tess_assignment_summary *parts_of(const tess_sweep *w)
 {
-    return w->stored && w->request.kind != TESS_UPDATE_NONE ? w->stored->storage : NULL;
+    return w->stored && w->request.kind != TESS_UPDATE_NONE ? tess_matrix_assigned_to(w->stored) : NULL;
 }
 
 static sweep_way way_of_assigned(const tess_sweep *w, const tess_assignment_summary *summary)
@@ -29,26 +29,26 @@ static sweep_way way_of_assigned(const tess_sweep *w, const tess_assignment_summ
 
 sweep_way sweep_way_of(const tess_sweep *w, int what)
 {
-    const split_storage *parts = parts_of(w);
+    const tess_assignment_summary *parts = parts_of(w);
     sweep_way way = {.reads_fp64 = true, .precision = TESS_PRECISION_FP64};
 
     if (!parts) { return way; }
-    if (what == TESS_MIXED) { return way_of_assigned(w, &parts->summary); }
+    if (what == TESS_MIXED) { return way_of_assigned(w, parts); }
     way.precision = (tess_precision)what;
     way.reads_fp64 = way.precision == TESS_PRECISION_FP64;
     way.reads_fp32 = !way.reads_fp64;
-    for (int l = 0; l < parts->summary.options.nlevels; l++) {
-        if (parts->summary.options.level[l].precision == way.precision) { way.copy = TESS_COPY_LEVEL + l; }
+    for (int l = 0; l < parts->options.nlevels; l++) {
+        if (parts->options.level[l].precision == way.precision) { way.copy = TESS_COPY_LEVEL + l; }
     }
     return way;
 }
 
 bool sweep_has_copy(const tess_sweep *w, tess_precision precision)
 {
-    const split_storage *parts = parts_of(w);
+    const tess_assignment_summary *parts = parts_of(w);
 
-    for (int l = 0; parts && parts->composite && l < parts->summary.options.nlevels; l++) {
-        if (parts->summary.options.level[l].precision == precision) { return true; }
+    for (int l = 0; parts && w->stored->ops->can.copies_levels && l < parts->options.nlevels; l++) {
+        if (parts->options.level[l].precision == precision) { return true; }
     }
     return !parts && precision == TESS_PRECISION_FP64;
 }
@@ -209,14 +209,14 @@ static int64_t value_bytes(const tess_assignment_summary *summary, int what)
 /* Columns and offsets as CSR has them. Read: rhs and scale, x in what the way reads; written: the same. */
 int64_t sweep_iteration_bytes(const tess_sweep *w, int what)
 {
-    const split_storage *parts = parts_of(w);
+    const tess_assignment_summary *parts = parts_of(w);
     const sweep_way way = sweep_way_of(w, what);
     int64_t vector = (way.reads_fp64 ? 8 : 0) + (way.reads_fp32 ? 4 : 0), nnz = 0;
     int64_t each = 2 * vector + (w->scale ? 8 : 0) + (w->rhs ? 8 : 0);
 
     if (!parts) { return tess_matrix_bytes(w->stored ? w->stored : w->original) + each * w->n; }
-    for (int l = 0; l < parts->summary.options.nlevels; l++) {
-        nnz += parts->summary.nonzeros_at[l];
+    for (int l = 0; l < parts->options.nlevels; l++) {
+        nnz += parts->nonzeros_at[l];
     }
-    return value_bytes(&parts->summary, what) + 4 * nnz + (each + (nnz < INT32_MAX ? 4 : 8)) * w->n;
+    return value_bytes(parts, what) + 4 * nnz + (each + (nnz < INT32_MAX ? 4 : 8)) * w->n;
 }

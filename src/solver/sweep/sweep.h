@@ -46,6 +46,9 @@ typedef struct tess_sweep {
     void *graphs[TESS_PRECISION_COUNT + 1];
 } tess_sweep;
 
+/* Whether the format has its rows and columns in the order of their precisions, and updates x in place of y: TESS_UPDATE_JACOBI and
+   TESS_UPDATE_STEP, with shadows. */
+bool sweep_takes_parts(tess_format format);
 /* The format that auto stands for: parts where something is mixed, each stored once if nothing else is asked for; else csr. */
 tess_format sweep_choose_format(const tess_storage_options *storage, const tess_step_list *steps);
 /* Spells out steps and storage: format composite (split where asked), symmetric order, no diagonal, the levels that the

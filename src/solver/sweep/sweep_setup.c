@@ -4,10 +4,23 @@
 #include <string.h>
 
 #include "format/csr/csr.h"
-#include "format/split/split.h"
 #include "solver/sweep/sweep.h"
 
 /* ---- what the request amounts to ---- */
+
+/* Whether products with rows and columns in the order of their precisions are there: iterations update x in place of y. */
+bool sweep_takes_parts(tess_format format)
+{
+    return tess_in_set(tess_format_can(format)->row_orders, TESS_ROW_ORDER_SYMMETRIC);
+}
+
+/* Whether the format of one precision may be that of the copies, in the order that its rows come in. */
+static bool is_base(tess_format format)
+{
+    const tess_format_capabilities *can = tess_format_can(format);
+
+    return tess_in_set(can->as_base, TESS_GRANULARITY_ROW) && !can->sorts_rows;
+}
 
 tess_format sweep_choose_format(const tess_storage_options *storage, const tess_step_list *steps)
 {
@@ -18,7 +31,7 @@ tess_format sweep_choose_format(const tess_storage_options *storage, const tess_
         pure = pure || steps->entry[i].what != TESS_MIXED;
     }
     if (!mixed) { return TESS_FORMAT_CSR; }
-    return pure ? TESS_FORMAT_COMPOSITE : TESS_FORMAT_SPLIT;
+    return tess_format_in_role(pure ? TESS_ROLE_COPIES : TESS_ROLE_PARTS);
 }
 
 static void default_steps(tess_sweep_request *r)
@@ -26,12 +39,12 @@ static void default_steps(tess_sweep_request *r)
     static const int three[] = {TESS_PRECISION_FP32, TESS_MIXED, TESS_PRECISION_FP64};
 
     if (r->steps.count != 0) { return; }
-    if (r->storage.format == TESS_FORMAT_COMPOSITE) {
+    if (tess_format_can(r->storage.format)->copies_levels) {
         for (int i = 0; i < 3; i++) {
             steps_append(&r->steps, three[i], 0);
         }
     } else {
-        steps_append(&r->steps, r->storage.format == TESS_FORMAT_SPLIT ? TESS_MIXED : (int)r->storage.precision, 0);
+        steps_append(&r->steps, sweep_takes_parts(r->storage.format) ? TESS_MIXED : (int)r->storage.precision, 0);
     }
 }
 
@@ -75,7 +88,7 @@ static tess_status choose_levels(tess_context *ctx, tess_sweep_request *r)
         policy->parameter = r->factor;
     }
     if (mixed) { tess_policy_default_levels(policy); }
-    if (r->storage.format == TESS_FORMAT_SPLIT) { return TESS_SUCCESS; }
+    if (!tess_format_can(r->storage.format)->copies_levels) { return TESS_SUCCESS; }
     for (int i = 0; i < r->steps.count; i++) {
         TESS_TRY(add_level(ctx, policy, r->steps.entry[i].what));
     }
@@ -85,17 +98,19 @@ cleanup:
 
 static tess_status check_format(tess_context *ctx, const tess_sweep_request *r)
 {
-    tess_format format = r->storage.format;
+    const tess_format format = r->storage.format, copies = tess_format_in_role(TESS_ROLE_COPIES);
+    const bool parts = sweep_takes_parts(format) && !tess_format_can(format)->copies_levels;
 
-    if (format != TESS_FORMAT_CSR && format != TESS_FORMAT_ELLR && format != TESS_FORMAT_SPLIT &&
-        format != TESS_FORMAT_COMPOSITE) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "csr, ellr, split or composite", "iterations by steps in format %s",
-                         tess_format_name(format));
+    if (!sweep_takes_parts(format) && !is_base(format)) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "csr, or a format whose rows and columns may be permuted alike",
+                         "iterations by steps in format %s", tess_format_name(format));
     }
-    for (int i = 0; i < r->steps.count && format == TESS_FORMAT_SPLIT; i++) {
+    for (int i = 0; i < r->steps.count && parts; i++) {
         if (r->steps.entry[i].what != TESS_MIXED) {
-            return tess_fail(ctx, TESS_UNSUPPORTED, "composite has copies in every precision",
-                             "a step in %s of a matrix in format split", tess_step_what_name(r->steps.entry[i].what));
+            return tess_fail(ctx, TESS_UNSUPPORTED, "choose a format with copies in every precision",
+                             "a step in %s of a matrix in format %s; format %s takes it",
+                             tess_step_what_name(r->steps.entry[i].what), tess_format_name(format),
+                             tess_format_name(copies));
         }
     }
     return TESS_SUCCESS;
@@ -110,9 +125,9 @@ tess_status sweep_resolve(tess_context *ctx, tess_sweep_request *r)
     TESS_TRY(steps_check(ctx, &r->steps));
     if (r->kind == TESS_UPDATE_NONE) { return tess_storage_require_fp64_arithmetic(ctx, o, "x := A x"); }
     TESS_TRY(check_format(ctx, r));
-    if (o->format == TESS_FORMAT_CSR || o->format == TESS_FORMAT_ELLR) {
+    if (is_base(o->format)) {
         o->split.base = o->format;
-        o->format = TESS_FORMAT_COMPOSITE;
+        o->format = tess_format_in_role(TESS_ROLE_COPIES);
     }
     o->split.row_order = TESS_ROW_ORDER_SYMMETRIC;
     o->policy.without_diagonal = 1;

@@ -5,7 +5,6 @@
 
 #include <tessera/timestep.h>
 
-#include "format/split/split.h"
 #include "matrix/storage_options.h"
 #include "solver/sweep/sweep.h"
 
@@ -36,7 +35,7 @@ void tess_timestep_options_init(tess_timestep_options *options)
     memset(options, 0, sizeof *options);
     options->size = sizeof *options;
     tess_storage_options_init(&options->storage);
-    options->storage.format = TESS_FORMAT_COMPOSITE;
+    options->storage.format = tess_format_in_role(TESS_ROLE_COPIES);
     options->storage.policy.policy = TESS_POLICY_MEAN_RANGE;
     options->storage.policy.parameter = default_factor;
     options->engine = TESS_ENGINE_AUTO;
@@ -75,7 +74,7 @@ static tess_format format_of(const tess_timestep_options *o)
 static tess_sweep_request request_of(const tess_timestep_options *o)
 {
     const tess_format format = format_of(o);
-    bool parts = format == TESS_FORMAT_SPLIT || format == TESS_FORMAT_COMPOSITE;
+    const bool parts = sweep_takes_parts(format);
     tess_sweep_request request = {.storage = o->storage,
                                   .steps = o->steps,
                                   .kind = parts || o->steps.count > 0 ? TESS_UPDATE_STEP : TESS_UPDATE_NONE,
@@ -154,7 +153,7 @@ static void describe(const tess_timestep *ts, tess_timestep_result *r)
         return;
     }
     r->matrix_bytes += w->n * (int64_t)sizeof(double); /* the diagonal */
-    summary = &((const split_storage *)matrix->storage)->summary;
+    summary = tess_matrix_assigned_to(matrix);
     for (int l = 0; l < summary->options.nlevels; l++) {
         r->nonzeros_per_precision[summary->options.level[l].precision] += summary->nonzeros_at[l];
     }

@@ -98,16 +98,20 @@ expect 2 spmv spd.mtx --policy mean-range
 err_has 'format split, composite or tiles'
 expect 2 solve spd.mtx --policy mean-range --format sell
 err_has 'format split, composite or tiles'
-for option in "levels fp64,bf16" "granularity entry" "block 16x32" allow-underflow; do
+for option in "levels fp64,bf16" "granularity entry" allow-underflow; do
     # shellcheck disable=SC2086
     expect 2 spmv spd.mtx --$option
-    err_has "${option%% *} is for --format split, composite or tiles, not csr"
+    err_has "\(--${option%% *}\) is for format split, composite or tiles, not csr"
+done
+for format in csr composite; do
+    expect 2 spmv spd.mtx --format $format --block 16x32
+    err_has "\(--block\) is for format split or tiles, not $format"
 done
 for option in "share 50" "base ellr" "row-order permuted"; do
     for format in csr tiles; do
         # shellcheck disable=SC2086
         expect 2 spmv spd.mtx --format $format --$option
-        err_has "${option%% *} is for --format split or composite, not $format"
+        err_has "\(--${option%% *}\) is for format split or composite, not $format"
     done
 done
 expect 2 spmv spd.mtx --format split --matrix-precision fp32

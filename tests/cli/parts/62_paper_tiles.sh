@@ -38,7 +38,7 @@ for command in info spmv "solve --solver cg" compare; do
     for format in csr ellr sell dia split composite pbp; do
         # shellcheck disable=SC2086
         expect 2 $command paper.mtx --format $format --kernel paper
-        err_has 'kernel paper is for --format tiles'
+        err_has "kernel paper \(--kernel\) is for format tiles, not ${format/pbp/split}"
     done
     # shellcheck disable=SC2086
     expect 2 $command paper.mtx --kernel paper

@@ -77,14 +77,14 @@ for bad in "levels fp64,fp16" "granularity entry" "granularity block" "block 32x
     "allow-underflow"; do
     # shellcheck disable=SC2086
     expect 2 spmv blocks.mtx --format auto --$bad
-    err_has "${bad%% *}: --format auto takes it with a --policy"
+    err_has "\(--${bad%% *}\): format auto takes it with a policy"
 done
 expect 2 spmv blocks.mtx --format auto --policy mean-3std --matrix-precision fp32
-err_has 'matrix-precision fp32: with a --policy --format auto has the precisions of --levels'
+err_has 'precision fp32: with a policy format auto has the precisions of --levels'
 expect 2 spmv blocks.mtx --format auto --policy mean-3std --granularity matrix
 err_has 'granularity matrix: --format auto takes row, entry or block'
 expect 2 spmv blocks.mtx --format auto --kernel paper
-err_has 'kernel paper is for --format tiles'
+err_has 'kernel paper .*: format auto takes it with a policy'
 expect 2 spmv blocks.mtx --format autos
 err_has "did you mean 'auto'"
 

@@ -91,7 +91,7 @@ err_has 'by block|takes matrix'
 expect 2 spmv lossless.mtx --policy lossless --matrix-precision fp16
 err_has 'precisions of --levels'
 expect 2 spmv lossless.mtx --policy lossless --block 16x32
-err_has 'block is for'
+err_has '[(]--block[)] is for format split or tiles'
 expect 2 spmv lossless.mtx --policy mean-range
 err_has 'format split, composite or tiles'
 expect 2 solve spd.mtx --solver jacobi --policy lossless --format csr

@@ -16,13 +16,13 @@ for command in info spmv "solve --solver cg"; do
     for format in csr ellr sell dia split composite pbp; do
         # shellcheck disable=SC2086
         expect 2 $command spd.mtx --format $format --layout resident
-        err_has 'layout resident is for --format tiles'
+        err_has "layout resident \(--layout\) is for format tiles, not ${format/pbp/split}"
     done
 done
 expect 2 spmv spd.mtx --format tiles --layout resident --kernel paper
-err_has 'kernel paper is for --layout tcki'
+err_has 'kernel paper is for layout tcki'
 expect 2 spmv spd.mtx --format tiles --layout resident --block 16x32
-err_has 'layout resident takes 16x16'
+err_has 'layout resident takes blocks of 16x16'
 expect 2 spmv spd.mtx --format tcki --layout resident
 err_has 'tcki is tiles, layout tcki'
 expect 2 spmv spd.mtx --format tiles --layout residents

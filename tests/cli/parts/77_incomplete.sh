@@ -78,7 +78,7 @@ for triangular in levels merged; do
     err_has 'is for triangles in blocks'
 done
 expect 2 solve spd.mtx --precond ilu0 --precond-format sell --precond-policy mean-range
-err_has 'precond-policy is for --precond-format split, composite, tiles or auto'
+err_has 'precond-policy is for --precond-format auto, split, composite or tiles, not sell'
 expect 2 solve spd.mtx --precond ilu0 --precond-levels fp64,fp16
 err_has 'precond-levels needs a --precond-policy'
 expect '2|3' solve spd.mtx --precond ilu0 --precond-precision fp32

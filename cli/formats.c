@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The formats that the library has, as options, help and messages speak of them: none is named here. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool cli_in_set(unsigned set, int value)
+{
+    return value >= 0 && value < 32 && (set >> value & 1U) != 0;
+}
+
+/* ---- capabilities ---- */
+
+static bool is_any(const tess_format_capabilities *can)
+{
+    return can->precisions != 0;
+}
+
+static bool is_whole(const tess_format_capabilities *can)
+{
+    return is_any(can) && !can->takes_parts;
+}
+
+bool cli_takes_parts(const tess_format_capabilities *can)
+{
+    return can->takes_parts != 0;
+}
+
+bool cli_copies_levels(const tess_format_capabilities *can)
+{
+    return can->copies_levels != 0;
+}
+
+bool cli_is_by_blocks(const tess_format_capabilities *can)
+{
+    return can->takes_parts && can->granularity == TESS_GRANULARITY_BLOCK;
+}
+
+bool cli_rounds_products(const tess_format_capabilities *can)
+{
+    return can->rounds_products != 0;
+}
+
+bool cli_takes_papers(const tess_format_capabilities *can)
+{
+    return can->takes_papers != 0;
+}
+
+bool cli_is_base(const tess_format_capabilities *can)
+{
+    return can->as_base != 0;
+}
+
+bool cli_may_differ(const tess_format_capabilities *can)
+{
+    return can->as_base != 0 && !can->one_base;
+}
+
+static bool is_base_of_rows(const tess_format_capabilities *can)
+{
+    return cli_in_set(can->as_base, TESS_GRANULARITY_ROW);
+}
+
+static bool is_base_of_layers(const tess_format_capabilities *can)
+{
+    return cli_is_base(can) && !is_base_of_rows(can);
+}
+
+static bool takes_bases(const tess_format_capabilities *can)
+{
+    return can->takes_bases != 0;
+}
+
+static bool permutes(const tess_format_capabilities *can)
+{
+    return cli_in_set(can->row_orders, TESS_ROW_ORDER_PERMUTED);
+}
+
+static bool pads(const tess_format_capabilities *can)
+{
+    return can->pads != 0;
+}
+
+static bool sorts_rows(const tess_format_capabilities *can)
+{
+    return can->sorts_rows != 0;
+}
+
+static bool takes_fp32_vectors(const tess_format_capabilities *can)
+{
+    return cli_in_set(can->arithmetics, TESS_ARITHMETIC_FP32) && !can->rounds_products;
+}
+
+tess_format cli_find_format(cli_capability has)
+{
+    for (int i = 0; i < tess_format_count(); i++) {
+        if (has(tess_format_can(tess_format_at(i)))) { return tess_format_at(i); }
+    }
+    return TESS_FORMAT_AUTO;
+}
+
+/* ---- lists ---- */
+
+/* "a, b or c" */
+static const char *join(const char *const *words, int count, const char *last, char *text, size_t size)
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (int i = 0; i < count && length < size; i++) {
+        const char *before = i == 0 ? "" : i == count - 1 ? last : ", ";
+        length += (size_t)snprintf(text + length, size - length, "%s%s", before, words[i]);
+    }
+    return text;
+}
+
+static int list_formats(cli_capability has, const char **words)
+{
+    int count = 0;
+    for (int i = 0; i < tess_format_count() && count < CLI_MOST_NAMES - 1; i++) {
+        if (has(tess_format_can(tess_format_at(i)))) { words[count++] = tess_format_name(tess_format_at(i)); }
+    }
+    words[count] = NULL;
+    return count;
+}
+
+int cli_list_formats(cli_capability has, const char **words)
+{
+    return list_formats(has, words);
+}
+
+const char *cli_formats_text(cli_capability has, const char *last, char *buffer, size_t size)
+{
+    const char *words[CLI_MOST_NAMES];
+    return join(words, list_formats(has, words), last, buffer, size);
+}
+
+const char *cli_granularities_text(tess_format format, char *buffer, size_t size)
+{
+    const char *words[32];
+    int count = 0;
+    for (int g = 0; g < 32; g++) {
+        if (cli_in_set(tess_format_can(format)->granularities, g)) {
+            words[count++] = tess_granularity_name((tess_granularity)g);
+        }
+    }
+    return join(words, count, " or ", buffer, size);
+}
+
+int cli_list_shorthands(const char **words)
+{
+    int count = 0;
+    for (int i = 0; i < tess_format_count() && count < CLI_MOST_NAMES; i++) {
+        const char *shorthand = tess_format_can(tess_format_at(i))->shorthand;
+        if (shorthand != NULL) { words[count++] = shorthand; }
+    }
+    return count;
+}
+
+tess_format cli_find_shorthand(const char *text)
+{
+    for (int i = 0; i < tess_format_count(); i++) {
+        const char *shorthand = tess_format_can(tess_format_at(i))->shorthand;
+        if (shorthand != NULL && strcmp(shorthand, text) == 0) { return tess_format_at(i); }
+    }
+    return TESS_FORMAT_AUTO;
+}
+
+/* ---- lists in help ---- */
+
+/* "csr: rows one after another; ..." */
+static const char *descriptions_text(char *buffer, size_t size)
+{
+    size_t length = 0;
+    for (int i = 0; i < tess_format_count() && length < size; i++) {
+        const tess_format format = tess_format_at(i);
+        length +=
+            (size_t)snprintf(buffer + length, size - length, "%s%s%s: %s", i == 0 ? "" : "; ", tess_format_name(format),
+                             format == TESS_FORMAT_CSR ? " (default)" : "", tess_format_can(format)->description);
+    }
+    return buffer;
+}
+
+/* "pbp: split by blocks, tcki: tiles by blocks" */
+static const char *shorthands_text(char *buffer, size_t size)
+{
+    size_t length = 0;
+    for (int i = 0; i < tess_format_count() && length < size; i++) {
+        const tess_format format = tess_format_at(i);
+        const char *shorthand = tess_format_can(format)->shorthand;
+        if (shorthand == NULL) { continue; }
+        length += (size_t)snprintf(buffer + length, size - length, "%s%s: %s by blocks", length == 0 ? "" : ", ",
+                                   shorthand, tess_format_name(format));
+    }
+    return buffer;
+}
+
+/* What {WORD} in an option's help stands for. */
+static const char *list_of(const char *word, size_t length, char *buffer, size_t size)
+{
+    static const struct {
+        const char *word;
+        cli_capability has;
+        const char *last;
+    } lists[] = {{"parts", cli_takes_parts, ", "},
+                 {"by-blocks", cli_is_by_blocks, ", "},
+                 {"whole", is_whole, ", "},
+                 {"pads", pads, ", "},
+                 {"sorts", sorts_rows, ", "},
+                 {"bases", cli_is_base, " or "},
+                 {"differ", cli_may_differ, ", "},
+                 {"layers", is_base_of_layers, ", "},
+                 {"takes-bases", takes_bases, ", "},
+                 {"permutes", permutes, ", "},
+                 {"fp32-vectors", takes_fp32_vectors, ", "},
+                 {"fp32-products", cli_rounds_products, ", "}};
+    const char *words[CLI_MOST_NAMES];
+    buffer[0] = '\0';
+    if (strncmp(word, "formats", length) == 0) { return descriptions_text(buffer, size); }
+    if (strncmp(word, "shorthands", length) == 0) { return shorthands_text(buffer, size); }
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        if (strlen(lists[i].word) == length && strncmp(lists[i].word, word, length) == 0) {
+            return join(words, list_formats(lists[i].has, words), lists[i].last, buffer, size);
+        }
+    }
+    return buffer;
+}
+
+char *cli_help_filter(int key, const char *text, void *input)
+{
+    enum { SIZE = 2048 };
+    char *filled = NULL;
+    size_t length = 0;
+    (void)key;
+    (void)input;
+    if (text == NULL || strchr(text, '{') == NULL) { return (char *)(uintptr_t)text; }
+    filled = calloc(SIZE, 1); /* argp frees it */
+    if (filled == NULL) { return (char *)(uintptr_t)text; }
+    while (*text != '\0' && length < SIZE - 1) {
+        char list[SIZE];
+        const size_t word = *text == '{' ? strcspn(text + 1, "}") : 0;
+        if (word > 0) {
+            length +=
+                (size_t)snprintf(filled + length, SIZE - length, "%s", list_of(text + 1, word, list, sizeof list));
+            text += word + 2;
+        } else {
+            filled[length++] = *text++;
+        }
+    }
+    return filled;
+}
+
+/* ---- what options amount to ---- */
+
+bool cli_takes_policy(tess_format format)
+{
+    return cli_takes_parts(tess_format_can(format));
+}
+
+bool cli_is_mixed(const tess_storage_options *options)
+{
+    return options->format == TESS_FORMAT_AUTO ? options->policy.policy != TESS_POLICY_NONE
+                                               : cli_takes_policy(options->format);
+}
+
+bool cli_is_lossless_whole(const tess_storage_options *options)
+{
+    return is_whole(tess_format_can(options->format)) && options->policy.policy == TESS_POLICY_LOSSLESS;
+}
+
+void cli_settle_granularity(tess_storage_options *options)
+{
+    const tess_format_capabilities *can = tess_format_can(options->format);
+    const bool read = can->takes_parts || cli_is_lossless_whole(options);
+    if (options->policy.granularity == TESS_GRANULARITY_ROW && read &&
+        !cli_in_set(can->granularities, TESS_GRANULARITY_ROW)) {
+        options->policy.granularity = can->granularity;
+    }
+}
+
+bool cli_storage_is_possible(const tess_storage_options *options)
+{
+    return cli_in_set(tess_format_can(options->format)->granularities, (int)options->policy.granularity);
+}
+
+tess_row_order cli_row_order(const tess_storage_options *options)
+{
+    return permutes(tess_format_can(options->format)) ? options->split.row_order : TESS_ROW_ORDER_ORIGINAL;
+}
+
+void cli_note_format(tess_format format, tess_storage_options *options)
+{
+    const tess_format_capabilities *can = tess_format_can(format);
+    if (options->format != TESS_FORMAT_AUTO) { return; }
+    options->format = format;
+    if (options->policy.granularity == TESS_GRANULARITY_MATRIX) {
+        options->policy.granularity = can->takes_parts ? can->granularity : TESS_GRANULARITY_ROW;
+    }
+}
+
+int cli_check_storage(tess_context *ctx, const tess_storage_options *options)
+{
+    tess_storage_options asked = *options;
+    if ((int)asked.precision < 0) { asked.precision = TESS_PRECISION_FP64; } /* compare: none is given */
+    if (cli_check_papers(ctx, options) != 0) { return CLI_USAGE; }
+    const tess_status status = tess_storage_options_check(ctx, -1, -1, &asked);
+    if (status == TESS_SUCCESS) { return 0; }
+    (void)cli_report_failure(ctx, status);
+    return CLI_USAGE;
+}
