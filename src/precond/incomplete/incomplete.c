@@ -54,7 +54,8 @@ static tess_status check_precision(tess_context *ctx, const tess_role_precision 
 
     if (!role->given) { return TESS_SUCCESS; }
     if (stores && role->arithmetic == TESS_ARITHMETIC_FP64) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_UNSUPPORTED, "fp64, or another precision of 16 bits or more with fp64 arithmetic",
+    return tess_fail(ctx, TESS_UNSUPPORTED,
+                     "fp64, fp32/fp64, or another storage of 16 bits or more with fp64 arithmetic",
                      "incomplete factors in precision %s with %s arithmetic", tess_precision_name(role->storage),
                      role->arithmetic == TESS_ARITHMETIC_FP64 ? "fp64" : "fp32");
 }
