@@ -20,7 +20,7 @@ for command in info spmv "solve --solver cg"; do
     done
 done
 expect 2 spmv spd.mtx --format tiles --layout resident --kernel paper
-err_has 'kernel paper is for layout tcki'
+err_has 'kernel paper is for layout grouped'
 expect 2 spmv spd.mtx --format tiles --layout resident --block 16x32
 err_has 'layout resident takes blocks of 16x16'
 expect 2 spmv spd.mtx --format tcki --layout resident
