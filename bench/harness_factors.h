@@ -28,7 +28,7 @@ typedef struct factors_variants {
 } factors_variants;
 
 /* Adds those of a comma-separated list of names and patterns (`cg-*`, `all`); false at a wrong one, which is copied to
-   *wrong. `triangular` is that of ours whose name says none. */
+ *wrong. `triangular` is that of ours whose name says none. */
 bool factors_variants_add(factors_variants *list, const char *names, tess_triangular triangular, char *wrong,
                           size_t wrong_size);
 
