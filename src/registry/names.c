@@ -126,7 +126,7 @@ static const tess_named_value phase_names[] = {{"other", TESS_PHASE_OTHER},
                                                {"refinement", TESS_PHASE_REFINEMENT},
                                                {NULL, 0}};
 static const tess_named_value layout_names[] = {
-    {"grouped", TESS_LAYOUT_GROUPED}, {"tcki", TESS_LAYOUT_GROUPED}, {"resident", TESS_LAYOUT_RESIDENT}, {NULL, 0}};
+    {"grouped", TESS_LAYOUT_GROUPED}, {"resident", TESS_LAYOUT_RESIDENT}, {NULL, 0}};
 static const tess_named_value kernel_names[] = {
     {"default", TESS_KERNEL_DEFAULT}, {"paper", TESS_KERNEL_PAPER}, {NULL, 0}};
 static const tess_named_value narrowing_names[] = {
@@ -537,6 +537,8 @@ const char *tess_layout_name(tess_layout layout)
 
 tess_status tess_layout_parse(const char *name, tess_layout *out)
 {
+    /* the command line's word, a contract */
+    if (name && strcasecmp(name, "tcki") == 0) { name = tess_layout_name(TESS_LAYOUT_GROUPED); }
     return value_of(layout_names, name, out);
 }
 
