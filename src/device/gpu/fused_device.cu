@@ -1,43 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fused vector operations on the GPU: the solvers' own passes, and the choice of all. */
 #include "device/gpu/fused_pass.cuh"
+#include "device/gpu/solver_pass.cuh"
 #include "device/gpu/storage_types.cuh"
 #include "device/gpu/wide_pass.cuh"
 
-/* The solvers' own passes: FP64, an element at a time. */
 template <tess_fused_op OP>
-struct solver_pass {
-    typedef double REAL;
-    static constexpr bool settled = false;
-    static constexpr int count = 1;
-    /* Blocks per multiprocessor: as many as fill it, and no more than registers allow at a time. */
-    static constexpr int blocks = OP == TESS_FUSED_BICGSTAB_UPDATE ? 5 : 8; /* that one reads six vectors */
-
-    __device__ static inline void begin(const tess_fused &)
-    {
-    }
-
-    template <int N>
-    __device__ static inline void run(const tess_fused &op, const tess_scalars &scalars, double (&dots)[N])
-    {
-        int64_t first = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
-
-        for (int64_t i = first; i < op.n; i += (int64_t)gridDim.x * GPU_BLOCK) {
-            apply_body<OP>(&op, scalars, i, dots);
-        }
-    }
-};
+static bool has_wide_pass(const tess_fused *op)
+{
+    return wide_shape<OP>::INPUTS > 0 && wide_fits<OP>(op);
+}
 
 template <tess_fused_op OP, int NDOTS>
 static tess_status launch_solver(tess_context *ctx, const tess_fused *op)
 {
     if constexpr (wide_shape<OP>::INPUTS > 0) {
-        if (wide_fits<OP>(op)) {
+        if (has_wide_pass<OP>(op)) {
             return op->scale ? launch_pass<wide_pass<OP, true>, NDOTS>(ctx, op)
                              : launch_pass<wide_pass<OP, false>, NDOTS>(ctx, op);
         }
     }
-    return launch_pass<solver_pass<OP>, NDOTS>(ctx, op);
+    return launch_pass<solver_pass<OP, false>, NDOTS>(ctx, op);
 }
 
 /* Whether an array can be read 16 bytes at a time, like those of the precision given. */
@@ -59,12 +42,21 @@ static tess_status launch_blas(tess_context *ctx, const tess_fused *op, bool rea
                           [&](auto stored) { return gpu_blas_packed<typename decltype(stored)::type>(ctx, op); });
 }
 
+/* Passes that have no reduction to finish, which is most of their code, lie where a solve in one kernel has no more to
+ * load. */
+static bool is_settled(tess_context *ctx, const tess_fused *op)
+{
+    return !is_deferred(ctx, op->state) || gpu_state_of(ctx)->pending.ndots == 0;
+}
+
 extern "C" tess_status gpu_fused(tess_context *ctx, const tess_fused *op)
 {
     switch (op->op) {
-#define TESS_FUSED(NAME, function, ndots) \
-    case TESS_FUSED_##NAME:               \
-        return launch_solver<TESS_FUSED_##NAME, ndots>(ctx, op);
+#define TESS_FUSED(NAME, function, ndots)                                   \
+    case TESS_FUSED_##NAME:                                                 \
+        return is_settled(ctx, op) && !has_wide_pass<TESS_FUSED_##NAME>(op) \
+                   ? gpu_fused_settled(ctx, op)                             \
+                   : launch_solver<TESS_FUSED_##NAME, ndots>(ctx, op);
 #define TESS_BLAS(NAME, function, operands, ndots) \
     case TESS_FUSED_##NAME:                        \
         return launch_blas(ctx, op, operands == 2, ndots == 0);

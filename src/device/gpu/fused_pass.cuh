@@ -42,6 +42,9 @@ cleanup:
     return status;
 }
 
+/* A solver's own pass where no reduction is pending (fused_settled_device.cu). */
+tess_status gpu_fused_settled(tess_context *ctx, const tess_fused *op);
+
 /* ---- BLAS operations ---- */
 
 /* Operands of one precision, whose type is STORAGE, all at multiples of 16 bytes (blas_stored_device.cu). */

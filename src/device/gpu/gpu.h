@@ -21,9 +21,9 @@
 #endif
 
 /*
- * A reduction whose partial sums lie in memory and whose scalar update has yet to run. While a loop is recorded,
- * kernels do not finish their reductions: the next kernel does, every block for itself. That is cheaper than waiting at
- * a kernel's end for its last block.
+ * A reduction whose partial sums lie in memory and whose scalar update has yet to run. Within a loop, kernels do not
+ * finish their reductions: the next kernel does, every block for itself. That is cheaper than waiting at a kernel's end
+ * for its last block.
  */
 typedef struct gpu_pending {
     const double *partials; /* ndots * count */
@@ -84,7 +84,8 @@ typedef struct gpu_state {
     const void *sharing[GPU_SHARING_KERNELS]; /* kernels that gpu_allow_shared knows; hashed by address */
     bool can_overlap;                         /* the device knows overlapped launches */
     bool recording;                           /* a loop is being recorded: its kernels may overlap */
-    /* While recording: what the next kernel must finish, and the two copies of the loop's state that take turns. */
+    /* Within a loop: its state, what the next kernel must finish, and the two copies of the state that take turns. */
+    tess_loop_state *deferring; /* NULL: not within a loop */
     gpu_pending pending;
     tess_loop_state *state_now, *state_next;
     bool upper_half;        /* which half of the partial sums' workspace the pending reduction lies in */

@@ -45,18 +45,28 @@ tess_status gpu_run_scalar_update(tess_context *ctx, tess_scalar_update scalar, 
     return gpu_launch_blocks(ctx, "a scalar update", scalar_update_kernel, 1U, 1U, 0, scalar, state);
 }
 
-/* The end of a recording, one block: finishes the last reduction, copies the state back and exchanges the mailbox's
- * values. True: go on. */
-__device__ static bool close_body(const loop_predicate &predicate, tess_loop_state *target,
-                                  volatile loop_mailbox *mailbox)
+/* The end of a body, one block: finishes the last reduction and copies the state back, by the first thread. */
+__device__ static void copy_state_back(const loop_predicate &predicate, tess_loop_state *target)
 {
     const tess_loop_state *state = predicate.state;
 
     GPU_WAIT_FOR_PREVIOUS();
     GPU_LET_NEXT_START();
     if (predicate.pending.ndots > 0) { state = finish_pending(predicate); }
+    if (threadIdx.x == 0 && state != target) { *target = *state; }
+}
+
+__global__ static void copy_back_kernel(const loop_predicate predicate, tess_loop_state *target)
+{
+    copy_state_back(predicate, target);
+}
+
+/* The end of a recording, one block: the end of a body, and the mailbox's values are exchanged. True: go on. */
+__device__ static bool close_body(const loop_predicate &predicate, tess_loop_state *target,
+                                  volatile loop_mailbox *mailbox)
+{
+    copy_state_back(predicate, target);
     if (threadIdx.x > 0) { return false; }
-    if (state != target) { *target = *state; }
     mailbox->iteration = target->iteration;
     mailbox->residual_norm = target->scale * target->residual_norm;
     mailbox->phase = target->phase;
@@ -126,15 +136,22 @@ extern "C" void gpu_release_graph(tess_context *ctx, void *graph)
     release_loop_graph(ctx, (loop_graph *)graph);
 }
 
+/* From here on kernels leave their reductions to those after them. */
+static void begin_deferring(gpu_state *state, tess_loop_state *own, tess_loop_state *other_state)
+{
+    state->deferring = own;
+    state->pending.ndots = 0;
+    state->state_now = own;
+    state->state_next = other_state;
+}
+
 static tess_status record_body(tess_context *ctx, const tess_loop *loop, const loop_graph *g, loop_condition condition)
 {
     gpu_state *state = gpu_state_of(ctx);
     tess_status status = TESS_SUCCESS;
 
     state->recording = true;
-    state->pending.ndots = 0;
-    state->state_now = loop->state;
-    state->state_next = g->other_state;
+    begin_deferring(state, loop->state, g->other_state);
     for (int u = 0; u < UNROLL && status == TESS_SUCCESS; u++) {
         status = loop->body(loop->solver);
     }
@@ -143,6 +160,7 @@ static tess_status record_body(tess_context *ctx, const tess_loop *loop, const l
                             make_predicate(ctx, loop->state, false), loop->state, g->device_mailbox, condition);
     }
     state->recording = false;
+    state->deferring = NULL;
     return status;
 }
 
@@ -301,12 +319,31 @@ cleanup:
     return status;
 }
 
+/* One body, after which the state is where the host reads it. */
+static tess_status run_body(tess_context *ctx, const tess_loop *loop, tess_loop_state *other_state)
+{
+    gpu_state *state = gpu_state_of(ctx);
+    tess_status status = TESS_SUCCESS;
+
+    begin_deferring(state, loop->state, other_state);
+    status = loop->body(loop->solver);
+    if (status == TESS_SUCCESS && (state->pending.ndots > 0 || state->state_now != loop->state)) {
+        status = gpu_launch(ctx, "the end of an iteration", copy_back_kernel, 1U, 0,
+                            make_predicate(ctx, loop->state, false), loop->state);
+    }
+    state->deferring = NULL;
+    state->pending.ndots = 0;
+    return status;
+}
+
 /* The plain engine: the host looks at the state after every iteration, of which it runs so many at most. */
 static tess_status run_plain(tess_context *ctx, tess_loop *loop, int64_t most)
 {
+    tess_loop_state *other_state = NULL;
     tess_status status = TESS_SUCCESS;
     bool cancel = false;
 
+    if (most > 0) { TESS_TRY(tess_device_allocate(ctx, 1, sizeof *other_state, (void **)&other_state)); }
     for (int64_t i = 0;; i++) {
         TESS_TRY(ctx->backend->download(ctx, &loop->result, loop->state, sizeof loop->result));
         if (loop->result.phase != TESS_LOOP_RUNNING || i == most) { break; }
@@ -322,9 +359,10 @@ static tess_status run_plain(tess_context *ctx, tess_loop *loop, int64_t most)
                 TESS_TRY(ctx->backend->upload(ctx, &loop->state->cancel, &yes, sizeof yes));
             }
         }
-        TESS_TRY(loop->body(loop->solver));
+        TESS_TRY(run_body(ctx, loop, other_state));
     }
 cleanup:
+    tess_device_release(ctx, other_state, 1, sizeof *other_state);
     return status;
 }
 
@@ -392,13 +430,39 @@ cleanup:
     return status;
 }
 
+static tess_status run_engine(tess_context *ctx, tess_loop *loop)
+{
+    switch (loop->engine) {
+    case TESS_ENGINE_GRAPH: return run_graph(ctx, loop);
+    case TESS_ENGINE_SINGLE_KERNEL: return run_single(ctx, loop);
+    default: return run_plain(ctx, loop, INT64_MAX);
+    }
+}
+
+/* The body of one loop may run another on the same context: a user's preconditioner that is a solver. Nothing of the
+   outer one is pending meanwhile. */
+static tess_status run_inner(tess_context *ctx, tess_loop *loop)
+{
+    gpu_state *state = gpu_state_of(ctx);
+    tess_loop_state *const outer = state->deferring;
+    loop_predicate predicate;
+    tess_status status = make_settled_predicate(ctx, outer, &predicate);
+    tess_loop_state *const now = state->state_now, *const next = state->state_next;
+
+    if (status != TESS_SUCCESS) { return status; }
+    state->deferring = NULL;
+    status = run_engine(ctx, loop);
+    state->deferring = outer;
+    state->state_now = now;
+    state->state_next = next;
+    return status;
+}
+
 extern "C" tess_status gpu_run_loop(tess_context *ctx, tess_loop *loop)
 {
     gpu_scope scope(ctx);
     int64_t kept = 0;
-    const tess_status status = loop->engine == TESS_ENGINE_GRAPH           ? run_graph(ctx, loop)
-                               : loop->engine == TESS_ENGINE_SINGLE_KERNEL ? run_single(ctx, loop)
-                                                                           : run_plain(ctx, loop, INT64_MAX);
+    const tess_status status = gpu_state_of(ctx)->deferring ? run_inner(ctx, loop) : run_engine(ctx, loop);
     const loop_graph *g = loop->engine == TESS_ENGINE_PLAIN ? NULL : (const loop_graph *)*loop->graph_slot;
 
     if (status != TESS_SUCCESS) { return status; }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reductions over a grid in a fixed order. Each block writes its partial sums. Outside a recorded loop the block that
- * comes last adds them all (always in the same order, whichever block it is), and a kernel of one thread runs the
- * scalar update; within one, the next kernel does both, every block for itself, before its own work. Steps are longer
- * than most kernels: no kernel has their code that does without.
+ * Reductions over a grid in a fixed order. Each block writes its partial sums. Within a loop the next kernel adds them
+ * all (always in the same order) and runs the scalar update, every block for itself, before its own work. Outside of
+ * one the block that comes last adds them, and a kernel of one thread runs the update. Updates are longer than most
+ * kernels: no kernel has their code that does without.
  */
 #ifndef TESS_BACKEND_GPU_REDUCE_CUH
 #define TESS_BACKEND_GPU_REDUCE_CUH
@@ -191,19 +191,19 @@ __device__ static inline void grid_reduce(REAL (&value)[N], const reduce_target 
     }
 }
 
-/* Whether `state` is that of the loop being recorded. */
-static inline bool is_recorded(const tess_context *ctx, const tess_loop_state *state)
+/* Whether `state` is that of the loop that runs or is recorded. */
+static inline bool is_deferred(const tess_context *ctx, const tess_loop_state *state)
 {
-    return state && gpu_state_of(ctx)->recording;
+    return state && gpu_state_of(ctx)->deferring == state;
 }
 
-/* The predicate of a kernel of the loop with `state`. While a loop is recorded it takes over the pending reduction. */
+/* The predicate of a kernel of the loop with `state`. Within the loop it takes over the pending reduction. */
 static inline loop_predicate make_predicate(tess_context *ctx, tess_loop_state *state, bool finishing)
 {
     gpu_state *gpu = gpu_state_of(ctx);
     loop_predicate predicate = {state, NULL, {NULL, 0, 0, TESS_SCALAR_NONE}, finishing, ctx->phase, ctx->clock};
 
-    if (!is_recorded(ctx, state)) { return predicate; }
+    if (!is_deferred(ctx, state)) { return predicate; }
     predicate.state = gpu->state_now;
     if (gpu->pending.ndots > 0) {
         predicate.pending = gpu->pending;
@@ -240,14 +240,14 @@ static inline tess_status make_settled_predicate(tess_context *ctx, tess_loop_st
     return make_settled_predicate(ctx, state, false, predicate);
 }
 
-/* Fills the target for a kernel of `blocks` blocks with ndots sums; call it after make_predicate. While a loop is
-   recorded the reduction becomes the pending one; partial sums then take turns between two halves of their workspace,
-   since the kernel still reads those of the one before. */
+/* Fills the target for a kernel of `blocks` blocks with ndots sums; call it after make_predicate. Within a loop the
+   reduction becomes the pending one; partial sums then take turns between two halves of their workspace, since the
+   kernel still reads those of the one before. What others reduce meanwhile leaves the pending one's half alone. */
 static inline tess_status prepare_reduction(tess_context *ctx, int64_t blocks, int ndots, tess_scalar_update scalar,
                                             tess_loop_state *state, reduce_target *target)
 {
     gpu_state *gpu = gpu_state_of(ctx);
-    bool deferred = is_recorded(ctx, state);
+    bool deferred = is_deferred(ctx, state);
     tess_status status = TESS_SUCCESS;
 
     target->ticket = deferred ? NULL : gpu->ticket;
@@ -257,9 +257,10 @@ static inline tess_status prepare_reduction(tess_context *ctx, int64_t blocks, i
     target->partials = NULL;
     if (ndots == 0) { return TESS_SUCCESS; }
     status = gpu_partials(ctx, blocks * ndots * 2, &target->partials);
-    if (status != TESS_SUCCESS || !deferred) { return status; }
+    if (status != TESS_SUCCESS) { return status; }
+    if (!gpu->upper_half) { target->partials += gpu->partials.bytes / (int64_t)(2 * sizeof(double)); }
+    if (!deferred) { return status; }
     gpu->upper_half = !gpu->upper_half;
-    if (gpu->upper_half) { target->partials += gpu->partials.bytes / (int64_t)(2 * sizeof(double)); }
     gpu->pending.partials = target->partials;
     gpu->pending.count = (unsigned)blocks;
     gpu->pending.ndots = ndots;

@@ -8,7 +8,7 @@
 #ifndef TESS_DENSE_WIDE_PASS_CUH
 #define TESS_DENSE_WIDE_PASS_CUH
 
-#include "device/gpu/reduce.cuh"
+#include "device/gpu/solver_pass.cuh"
 
 #include <tessera/storage.cuh> /* after the vendor's header: HIP declares memcpy for the device there */
 
@@ -16,7 +16,7 @@
    STREAMED_INPUTS, STREAMED_OUTPUTS: bits of those that are not kept in the cache. */
 template <tess_fused_op OP>
 struct wide_shape {
-    static constexpr int INPUTS = 0;
+    static constexpr int INPUTS = 0, OUTPUTS = 0;
 };
 
 /*
@@ -44,22 +44,6 @@ struct wide_tuning {
     static constexpr int DEPTH = 2;
     static constexpr int BLOCKS = 4;
 };
-
-template <tess_fused_op OP>
-__device__ static inline void apply_body(const tess_fused *op, tess_scalars scalars, int64_t i, double *dots)
-{
-    switch (OP) {
-#define TESS_FUSED(NAME, function, ndots) \
-    case TESS_FUSED_##NAME:               \
-        function(op, scalars, i, dots);   \
-        break;
-#define TESS_BLAS(NAME, function, operands, ndots)
-#include "base/fused.def"
-#undef TESS_BLAS
-#undef TESS_FUSED
-    default: break;
-    }
-}
 
 typedef tess::full_pack<double> wide_pair;
 

@@ -43,8 +43,9 @@ static inline matrix_argument make_matrix_argument(const csr_view *v, const csr_
 }
 
 /*
- * Where rows of a chunk begin, by offsets of 32 bits or of 64. A chunk has far fewer nonzeros than 2^32: the lower
- * words of offsets tell how far they are apart, and one kernel is enough for both.
+ * By rows: where rows of a chunk begin, by offsets of 32 bits or of 64. A chunk has far fewer nonzeros than 2^32: the
+ * lower words of offsets tell how far they are apart, and one kernel is enough for both. By nonzeros there are no
+ * registers to spare for that, and kernels know the type of offsets.
  */
 struct row_offsets {
     const uint32_t *word; /* of the first row */
@@ -219,8 +220,8 @@ __device__ static inline double sum_products(const double *products, int from, i
 }
 
 /* Sums up a chunk's rows from their products; those that are too long for a group wait for a wave. */
-template <typename FINISH>
-__device__ static inline void sum_uneven_rows(const row_offsets &offset, int rows, int group_log,
+template <typename OFFSET, typename FINISH>
+__device__ static inline void sum_uneven_rows(const OFFSET *offset, OFFSET begin, int rows, int group_log,
                                               const double *products, FINISH finish)
 {
     const row_groups by(group_log);
@@ -233,8 +234,8 @@ __device__ static inline void sum_uneven_rows(const row_offsets &offset, int row
         double sum;
 
         if (own) {
-            from = offset[r];
-            to = offset[r + 1];
+            from = (int)(offset[r] - begin);
+            to = (int)(offset[r + 1] - begin);
             own = to - from <= most;
             left_over = left_over || !own;
         }
@@ -243,7 +244,7 @@ __device__ static inline void sum_uneven_rows(const row_offsets &offset, int row
     }
     if (!__syncthreads_or(left_over)) { return; }
     for (int r = (int)threadIdx.x / GPU_WAVE; r < rows; r += WAVES) {
-        int from = offset[r], to = offset[r + 1];
+        int from = (int)(offset[r] - begin), to = (int)(offset[r + 1] - begin);
 
         if (to - from > most) {
             double sum = sum_products(products, from, to, lane, GPU_WAVE);
@@ -254,14 +255,14 @@ __device__ static inline void sum_uneven_rows(const row_offsets &offset, int row
 }
 
 /* Sum of nonzeros [begin, end) by a whole block, from memory; the result is in thread 0. */
-template <typename VALUE, typename FACTOR>
-__device__ static inline double block_row_sum(const matrix_argument &m, const FACTOR *x, int64_t begin, int64_t end)
+template <typename VALUE, typename OFFSET, typename FACTOR>
+__device__ static inline double block_row_sum(const matrix_argument &m, const FACTOR *x, OFFSET begin, OFFSET end)
 {
     const VALUE *val = (const VALUE *)m.val;
     double sum[1] = {0.0};
 
 #pragma unroll 4
-    for (int64_t k = begin + (int64_t)threadIdx.x; k < end; k += GPU_BLOCK) {
+    for (OFFSET k = begin + (OFFSET)threadIdx.x; k < end; k += GPU_BLOCK) {
         sum[0] += product_of(gpu_load_once(val + k), x[gpu_load_once(m.col_ind + k)]);
     }
     block_sum(sum);
@@ -290,10 +291,11 @@ __device__ static inline double split_row_sum(const split_rows_argument &split, 
 }
 
 /* The row at a chunk's end that is too long to be staged; the sum is in thread 0. */
-template <typename VALUE, typename FACTOR>
+template <typename VALUE, typename OFFSET, typename FACTOR>
 __device__ static inline double long_row_sum(const matrix_argument &m, const FACTOR *x, int64_t row)
 {
-    const int64_t begin = offset_of(m, row), end = offset_of(m, row + 1);
+    const OFFSET *row_ptr = (const OFFSET *)m.row_ptr;
+    OFFSET begin = row_ptr[row], end = row_ptr[row + 1];
     double sum = 0.0;
 
     if (end - begin <= SEGMENT) {
@@ -366,7 +368,7 @@ __device__ static __forceinline__ bool multiply_nonzeros(const matrix_argument &
 }
 
 /* A chunk by nonzeros. */
-template <typename VALUE, typename FACTOR, typename ENTER, typename FINISH>
+template <typename VALUE, typename OFFSET, typename FACTOR, typename ENTER, typename FINISH>
 __device__ static __forceinline__ bool stream_chunk(const csr_chunk &chunk, const matrix_argument &m, const FACTOR *x,
                                                     double *products, ENTER enter, FINISH finish)
 {
@@ -374,10 +376,10 @@ __device__ static __forceinline__ bool stream_chunk(const csr_chunk &chunk, cons
 
     if (!multiply_nonzeros<VALUE>(m, chunk.begin, chunk.staged, x, products, enter)) { return false; }
     __syncthreads();
-    sum_uneven_rows(row_offsets(offsets_from(m, chunk.first_row), m.offset_shift, start), chunk.short_rows,
-                    chunk.group_log, products, finish);
+    sum_uneven_rows((const OFFSET *)m.row_ptr + chunk.first_row, (OFFSET)start, chunk.short_rows, chunk.group_log,
+                    products, finish);
     if (chunk.short_rows < chunk.rows) {
-        double sum = long_row_sum<VALUE>(m, x, (int64_t)chunk.first_row + chunk.short_rows);
+        double sum = long_row_sum<VALUE, OFFSET>(m, x, (int64_t)chunk.first_row + chunk.short_rows);
 
         if (threadIdx.x == 0) { finish(chunk.short_rows, sum); }
     }

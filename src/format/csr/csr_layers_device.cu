@@ -23,15 +23,15 @@ struct layer_argument {
 };
 
 /* By nonzeros: where a block has the products of a layer's rows of the chunk. */
+template <typename OFFSET>
 struct placed_layer {
-    const char *offset; /* of the chunk's first row */
-    int64_t start;      /* the nonzero at the first place */
-    int offset_shift;
+    const OFFSET *offset; /* of the chunk's first row */
+    OFFSET start;         /* the nonzero at the first place */
     const double *products;
 
     __device__ inline int from(int r) const
     {
-        return row_offsets(offset, offset_shift, start)[r];
+        return (int)(offset[r] - start);
     }
 };
 
@@ -111,7 +111,8 @@ struct row_layers {
     /* ---- by nonzeros ---- */
 
     /* What a thread of a group adds up of row r; with a group of one, the whole of it. */
-    __device__ inline double add_placed(const placed_layer *placed, int r, int lane, int width) const
+    template <typename OFFSET>
+    __device__ inline double add_placed(const placed_layer<OFFSET> *placed, int r, int lane, int width) const
     {
         double sum = 0.0;
 
@@ -121,7 +122,8 @@ struct row_layers {
         return sum;
     }
 
-    __device__ inline int length_of(const placed_layer *placed, int r) const
+    template <typename OFFSET>
+    __device__ inline int length_of(const placed_layer<OFFSET> *placed, int r) const
     {
         int length = 0;
 
@@ -132,9 +134,9 @@ struct row_layers {
     }
 
     /* Rows that are too long for a group wait for a wave. */
-    template <int NDOTS>
-    __device__ inline void add_uneven_rows(const CHUNK &chunk, const placed_layer *placed, const tess_spmv_args &args,
-                                           double *dots) const
+    template <typename OFFSET, int NDOTS>
+    __device__ inline void add_uneven_rows(const CHUNK &chunk, const placed_layer<OFFSET> *placed,
+                                           const tess_spmv_args &args, double *dots) const
     {
         const row_groups by(chunk.group_log);
         const int most = by.width == GPU_WAVE ? INT_MAX : GROUP_STEPS * by.width, rows = chunk.short_rows;
@@ -161,7 +163,7 @@ struct row_layers {
     }
 
     /* The row at the chunk's end that is too long for its products to have places. */
-    template <int NDOTS>
+    template <typename OFFSET, int NDOTS>
     __device__ inline void add_long_row(int64_t row, const tess_spmv_args &args, double *dots) const
     {
         double sum = 0.0;
@@ -169,18 +171,18 @@ struct row_layers {
 #pragma unroll 1
         for (int l = 0; l < count; l++) {
             sum += with_part_types(layer[l].precision, args, [&](auto value, const auto *x) {
-                return long_row_sum<decltype(value)>(layer[l].m, x, row);
+                return long_row_sum<decltype(value), OFFSET>(layer[l].m, x, row);
             });
             __syncthreads(); /* the next layer's sum takes the same workspace */
         }
         if (threadIdx.x == 0) { finish<NDOTS>(args, row, sum, dots); }
     }
 
-    template <int NDOTS, typename ENTER>
+    template <typename OFFSET, int NDOTS, typename ENTER>
     __device__ inline bool stream(const CHUNK &chunk, const tess_spmv_args &args, double *products, ENTER enter,
                                   double *dots) const
     {
-        __shared__ placed_layer placed[MOST];
+        __shared__ placed_layer<OFFSET> placed[MOST];
         int place = 0;
 
 #pragma unroll 1
@@ -194,15 +196,15 @@ struct row_layers {
                 return false;
             }
             if (threadIdx.x == 0) {
-                placed[l] = {offsets_from(layer[l].m, chunk.first_row), chunk.begin[l] / GPU_WAVE * GPU_WAVE,
-                             layer[l].m.offset_shift, to};
+                placed[l] = {(const OFFSET *)layer[l].m.row_ptr + chunk.first_row,
+                             (OFFSET)(chunk.begin[l] / GPU_WAVE * GPU_WAVE), to};
             }
             place += layer_places(chunk.begin[l], chunk.staged[l]);
         }
         __syncthreads();
-        add_uneven_rows<NDOTS>(chunk, placed, args, dots);
+        add_uneven_rows<OFFSET, NDOTS>(chunk, placed, args, dots);
         if (chunk.short_rows < chunk.rows) {
-            add_long_row<NDOTS>((int64_t)chunk.first_row + chunk.short_rows, args, dots);
+            add_long_row<OFFSET, NDOTS>((int64_t)chunk.first_row + chunk.short_rows, args, dots);
         }
         __syncthreads();
         return true;
@@ -310,11 +312,11 @@ static tess_status launch_layers(tess_context *ctx, int count, const csr_view *l
         chunks.layout = make_layout(false, plan->places, 0, 0, 0, false);
     }
     if (args->reduction.ndots == 0) {
-        return launch_chunks<MATRIX, 0>(ctx, matrix, chunks, plan->by_rows, args, predicate);
+        return launch_chunks<MATRIX, 0>(ctx, matrix, chunks, plan->by_rows, layers->row_ptr_bits, args, predicate);
     }
     if constexpr (!STORES) {
         /* for one dot product as well: these kernels are long, and the sum of another costs little */
-        return launch_chunks<MATRIX, 2>(ctx, matrix, chunks, plan->by_rows, args, predicate);
+        return launch_chunks<MATRIX, 2>(ctx, matrix, chunks, plan->by_rows, layers->row_ptr_bits, args, predicate);
     }
 cleanup:
     return status;

@@ -47,7 +47,7 @@ __device__ static inline void finish_empty_rows(const part_argument &p, int32_t 
 }
 
 /* A chunk of a part by nonzeros, or of rows without any. */
-template <typename VALUE, bool STORES, int NDOTS, typename FACTOR, typename ENTER>
+template <typename VALUE, typename OFFSET, bool STORES, int NDOTS, typename FACTOR, typename ENTER>
 __device__ static __forceinline__ bool stream_part(const part_argument &p, const csr_chunk &chunk,
                                                    const tess_spmv_args &args, const FACTOR *x, double *products,
                                                    ENTER enter, double *dots)
@@ -59,7 +59,7 @@ __device__ static __forceinline__ bool stream_part(const part_argument &p, const
         finish_empty_rows<STORES, NDOTS>(p, chunk.first_row, chunk.rows, args, dots);
         return true;
     }
-    return stream_chunk<VALUE>(chunk, p.m, x, products, enter, [&](int r, double sum) {
+    return stream_chunk<VALUE, OFFSET>(chunk, p.m, x, products, enter, [&](int r, double sum) {
         finish_part_row<STORES, NDOTS>(p, args, chunk.first_row, r, map, sum, dots);
     });
 }
@@ -74,7 +74,7 @@ struct one_part {
     static constexpr int STREAM_BLOCKS = 5;
     part_argument p;
 
-    template <int NDOTS, typename ENTER>
+    template <typename OFFSET, int NDOTS, typename ENTER>
     __device__ inline bool stream(const csr_chunk &chunk, const tess_spmv_args &args, double *products, ENTER enter,
                                   double *dots) const
     {
@@ -85,7 +85,7 @@ struct one_part {
         } else {
             x = args.x;
         }
-        return stream_part<VALUE, STORES, NDOTS>(p, chunk, args, x, products, enter, dots);
+        return stream_part<VALUE, OFFSET, STORES, NDOTS>(p, chunk, args, x, products, enter, dots);
     }
 };
 
@@ -133,14 +133,14 @@ struct many_parts {
         });
     }
 
-    template <int NDOTS, typename ENTER>
+    template <typename OFFSET, int NDOTS, typename ENTER>
     __device__ inline bool stream(const csr_chunk &chunk, const tess_spmv_args &args, double *products, ENTER enter,
                                   double *dots) const
     {
         const part_argument &p = parts[chunk.part];
 
         return with_part_types(p.precision, args, [&](auto value, const auto *x) {
-            return stream_part<decltype(value), STORES, NDOTS>(p, chunk, args, x, products, enter, dots);
+            return stream_part<decltype(value), OFFSET, STORES, NDOTS>(p, chunk, args, x, products, enter, dots);
         });
     }
 };
@@ -157,7 +157,7 @@ static bool is_plain(int count, const csr_part *parts, const tess_spmv_args *arg
            (args->low_arithmetic == TESS_ARITHMETIC_FP64 || v->precision == TESS_PRECISION_FP64);
 }
 
-template <typename VALUE, typename FACTOR, bool STORES>
+template <typename VALUE, typename FACTOR, typename OFFSET, bool STORES>
 static tess_status launch_part(tess_context *ctx, const csr_plan *plan, bool beside, const part_argument &p,
                                const tess_spmv_args *args, const loop_predicate &predicate)
 {
@@ -165,11 +165,11 @@ static tess_status launch_part(tess_context *ctx, const csr_plan *plan, bool bes
     const chunks_argument<csr_chunk> chunks = {plan->chunk, plan->nchunks,
                                                make_layout(false, plan->places, 0, 0, 0, false), 0, beside};
 
-    return launch_nonzeros<one_part<VALUE, FACTOR, STORES>, 0>(ctx, matrix, chunks, args, predicate);
+    return launch_nonzeros<one_part<VALUE, FACTOR, STORES>, OFFSET, 0>(ctx, matrix, chunks, args, predicate);
 }
 
 /* One part by nonzeros, in a launch of its own, beside that of another part if there is one. */
-template <bool STORES>
+template <typename OFFSET, bool STORES>
 static tess_status launch_alone(tess_context *ctx, const csr_plan *plan, bool beside, const part_argument &p,
                                 const tess_spmv_args *args, const loop_predicate &predicate)
 {
@@ -179,9 +179,9 @@ static tess_status launch_alone(tess_context *ctx, const csr_plan *plan, bool be
         typedef typename decltype(stored)::type VALUE;
 
         if constexpr (sizeof(VALUE) < sizeof(double)) {
-            if (low) { return launch_part<VALUE, float, STORES>(ctx, plan, beside, p, args, predicate); }
+            if (low) { return launch_part<VALUE, float, OFFSET, STORES>(ctx, plan, beside, p, args, predicate); }
         }
-        return launch_part<VALUE, double, STORES>(ctx, plan, beside, p, args, predicate);
+        return launch_part<VALUE, double, OFFSET, STORES>(ctx, plan, beside, p, args, predicate);
     });
 }
 
@@ -189,6 +189,7 @@ template <bool STORES>
 static tess_status launch_parts(tess_context *ctx, int count, const csr_part *parts, const tess_spmv_args *args)
 {
     const csr_plan *first = parts[0].plan;
+    const int offset_bits = parts[0].view.row_ptr_bits;
     many_parts<STORES> matrix = {};
     chunks_argument<csr_chunk> chunks = {first->merged, first->nmerged, {}, 0, false};
     int places = 0, most_rows = 0;
@@ -221,17 +222,19 @@ static tess_status launch_parts(tess_context *ctx, int count, const csr_part *pa
     if (!by_rows && args->reduction.ndots == 0) {
         for (int p = 0; p < count; p++) {
             if (parts[p].plan->nchunks == 0) { continue; }
-            TESS_TRY((launch_alone<STORES>(ctx, parts[p].plan, beside, matrix.parts[p], args, predicate)));
+            TESS_TRY(
+                offset_bits == 32
+                    ? (launch_alone<int32_t, STORES>(ctx, parts[p].plan, beside, matrix.parts[p], args, predicate))
+                    : (launch_alone<int64_t, STORES>(ctx, parts[p].plan, beside, matrix.parts[p], args, predicate)));
             beside = true;
         }
         return TESS_SUCCESS;
     }
-    chunks.layout =
-        make_layout(by_rows, places, most_rows, offset_bytes(parts[0].view.row_ptr_bits == 64), value_bytes, has_map);
+    chunks.layout = make_layout(by_rows, places, most_rows, (size_t)offset_bits / 8, value_bytes, has_map);
     if (args->reduction.ndots == 0) { return launch_rows<many_parts<STORES>, 0>(ctx, matrix, chunks, args, predicate); }
     if constexpr (!STORES) {
         /* for one dot product as well: these kernels are long, and the sum of another costs little */
-        return launch_chunks<many_parts<false>, 2>(ctx, matrix, chunks, by_rows, args, predicate);
+        return launch_chunks<many_parts<false>, 2>(ctx, matrix, chunks, by_rows, offset_bits, args, predicate);
     }
 cleanup:
     return status;

@@ -174,7 +174,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
 }
 
 /* The same by nonzeros. */
-template <typename MATRIX, int NDOTS>
+template <typename MATRIX, typename OFFSET, int NDOTS>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, MATRIX::STREAM_BLOCKS)
     nonzeros_kernel(const MATRIX matrix, const chunks_argument<typename MATRIX::CHUNK> chunks,
                     const tess_spmv_args args, const loop_predicate predicate, const reduce_target target)
@@ -192,7 +192,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, MATRIX::STREAM_BLOCKS)
     block_chunks<MATRIX::TURNS> own(chunks.turning);
 
     for (int c; runs && (c = own.next()) < chunks.nchunks;) {
-        runs = matrix.template stream<NDOTS>(chunks.chunk[c], args, products, enter, dots);
+        runs = matrix.template stream<OFFSET, NDOTS>(chunks.chunk[c], args, products, enter, dots);
     }
     if (chunks.beside) { GPU_WAIT_FOR_PREVIOUS(); }
     if (NDOTS > 0 && runs) { grid_reduce(dots, target); }
@@ -270,22 +270,24 @@ static tess_status launch_rows(tess_context *ctx, const MATRIX &matrix,
 }
 
 /* By nonzeros; the predicate holds, and segments are summed. */
-template <typename MATRIX, int NDOTS>
+template <typename MATRIX, typename OFFSET, int NDOTS>
 static tess_status launch_nonzeros(tess_context *ctx, const MATRIX &matrix,
                                    const chunks_argument<typename MATRIX::CHUNK> &chunks, const tess_spmv_args *args,
                                    const loop_predicate &predicate)
 {
-    return launch_kernel(ctx, nonzeros_kernel<MATRIX, NDOTS>, MATRIX::STREAM_BLOCKS, matrix, chunks, NDOTS, args,
-                         predicate);
+    return launch_kernel(ctx, nonzeros_kernel<MATRIX, OFFSET, NDOTS>, MATRIX::STREAM_BLOCKS, matrix, chunks, NDOTS,
+                         args, predicate);
 }
 
+/* offset_bits: of the matrix, 32 or 64. */
 template <typename MATRIX, int NDOTS>
 static tess_status launch_chunks(tess_context *ctx, const MATRIX &matrix,
-                                 const chunks_argument<typename MATRIX::CHUNK> &chunks, bool by_rows,
+                                 const chunks_argument<typename MATRIX::CHUNK> &chunks, bool by_rows, int offset_bits,
                                  const tess_spmv_args *args, const loop_predicate &predicate)
 {
-    return by_rows ? launch_rows<MATRIX, NDOTS>(ctx, matrix, chunks, args, predicate)
-                   : launch_nonzeros<MATRIX, NDOTS>(ctx, matrix, chunks, args, predicate);
+    if (by_rows) { return launch_rows<MATRIX, NDOTS>(ctx, matrix, chunks, args, predicate); }
+    return offset_bits == 32 ? launch_nonzeros<MATRIX, int32_t, NDOTS>(ctx, matrix, chunks, args, predicate)
+                             : launch_nonzeros<MATRIX, int64_t, NDOTS>(ctx, matrix, chunks, args, predicate);
 }
 
 #endif

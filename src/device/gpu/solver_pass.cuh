@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The passes over vectors of the solvers' own on the GPU. */
+#ifndef TESS_DEVICE_GPU_SOLVER_PASS_CUH
+#define TESS_DEVICE_GPU_SOLVER_PASS_CUH
+
+#include "device/gpu/fused_pass.cuh"
+
+template <tess_fused_op OP>
+__device__ static inline void apply_body(const tess_fused *op, tess_scalars scalars, int64_t i, double *dots)
+{
+    switch (OP) {
+#define TESS_FUSED(NAME, function, ndots) \
+    case TESS_FUSED_##NAME:               \
+        function(op, scalars, i, dots);   \
+        break;
+#define TESS_BLAS(NAME, function, operands, ndots)
+#include "base/fused.def"
+#undef TESS_BLAS
+#undef TESS_FUSED
+    default: break;
+    }
+}
+
+/* The solvers' own passes: FP64, an element at a time. SETTLED: there is no pending reduction to finish. */
+template <tess_fused_op OP, bool SETTLED>
+struct solver_pass {
+    typedef double REAL;
+    static constexpr bool settled = SETTLED;
+    static constexpr int count = 1;
+    /* Blocks per multiprocessor: as many as fill it, and no more than registers allow at a time. */
+    static constexpr int blocks = OP == TESS_FUSED_BICGSTAB_UPDATE ? 5 : 8; /* that one reads six vectors */
+
+    __device__ static inline void begin(const tess_fused &)
+    {
+    }
+
+    template <int N>
+    __device__ static inline void run(const tess_fused &op, const tess_scalars &scalars, double (&dots)[N])
+    {
+        int64_t first = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x;
+
+        for (int64_t i = first; i < op.n; i += (int64_t)gridDim.x * GPU_BLOCK) {
+            apply_body<OP>(&op, scalars, i, dots);
+        }
+    }
+};
+
+#endif
