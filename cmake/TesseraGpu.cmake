@@ -87,8 +87,15 @@ elseif(NOT tess_cuda STREQUAL "OFF")
         tess_find_architectures(found)
         set(CMAKE_CUDA_ARCHITECTURES ${found} CACHE STRING "NVIDIA architectures to compile for")
     endif()
-    set(TESS_CUDA_COMPRESS balance CACHE STRING "How device code is compressed: size, balance, speed or none")
+    set(TESS_CUDA_COMPRESS balance CACHE STRING "How device code of the library is compressed: size, balance, speed or none")
     set_property(CACHE TESS_CUDA_COMPRESS PROPERTY STRINGS size balance speed none)
+    # A process decompresses a source's machine code when it first uses it, which takes longer than loading it: that of what most
+    # first set-ups and solves use stays as it is.
+    set(TESS_CUDA_UNCOMPRESSED "/device/gpu/(fused|fused_settled|loop|runtime)" "/csr_(device|plan_device|residual_device)"
+        "/(blas|block_jacobi|arnoldi|cg|bicgstab|csr|ellr)_stored_device_FP64" "/(arnoldi|block_jacobi|block_jacobi_build)_device"
+        "/single_kernel/plan_device" "/policy/" "/triangular/" "/incomplete_device" "/(tiles|ellr)_build_device"
+        "/tiles_strips16_device")
+    list(JOIN TESS_CUDA_UNCOMPRESSED "|" TESS_CUDA_UNCOMPRESSED)
     include(CheckLanguage)
     check_language(CUDA)
     if(CMAKE_CUDA_COMPILER)
@@ -201,6 +208,12 @@ function(tess_cuda_sources out)
             list(APPEND sources ${wrapper})
         endforeach()
     endforeach()
+    if(NOT TESS_CUDA_COMPRESS STREQUAL "none")
+        set(compressed ${sources})
+        list(FILTER compressed EXCLUDE REGEX "${TESS_CUDA_UNCOMPRESSED}")
+        set_source_files_properties(${compressed} PROPERTIES
+                                    COMPILE_OPTIONS "--compress-mode=${TESS_CUDA_COMPRESS};-Xfatbin=-compress-all")
+    endif()
     set(${out} ${sources} PARENT_SCOPE)
 endfunction()
 
@@ -225,11 +238,7 @@ endfunction()
 function(tess_cuda_options target)
     set_target_properties(${target} PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF
                           CUDA_VISIBILITY_PRESET hidden CUDA_RUNTIME_LIBRARY Static)
-    set(flags -Xcompiler=-Wall,-Wextra,-ffp-contract=off --extended-lambda --expt-relaxed-constexpr
-              --compress-mode=${TESS_CUDA_COMPRESS})
-    if(NOT TESS_CUDA_COMPRESS STREQUAL "none")
-        list(APPEND flags -Xfatbin=-compress-all)
-    endif()
+    set(flags -Xcompiler=-Wall,-Wextra,-ffp-contract=off --extended-lambda --expt-relaxed-constexpr)
     if(TESS_WERROR)
         list(APPEND flags -Werror=all-warnings -Xcompiler=-Werror)
     endif()
