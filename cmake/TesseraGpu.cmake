@@ -87,11 +87,11 @@ elseif(NOT tess_cuda STREQUAL "OFF")
         tess_find_architectures(found)
         set(CMAKE_CUDA_ARCHITECTURES ${found} CACHE STRING "NVIDIA architectures to compile for")
     endif()
-    set(TESS_CUDA_COMPRESS balance CACHE STRING "How device code of the library is compressed: size, balance, speed or none")
+    set(TESS_CUDA_COMPRESS size CACHE STRING "How device code of the library is compressed: size, balance, speed or none")
     set_property(CACHE TESS_CUDA_COMPRESS PROPERTY STRINGS size balance speed none)
     # A process decompresses a source's machine code when it first uses it, which takes longer than loading it: that of what most
     # first set-ups and solves use stays as it is.
-    set(TESS_CUDA_UNCOMPRESSED "/device/gpu/(fused|fused_settled|loop|runtime)" "/csr_(device|plan_device|residual_device)"
+    set(TESS_CUDA_UNCOMPRESSED "/device/gpu/(fused|fused_settled|loop|runtime)" "/csr_plan_device" "/matrix/assembled_device"
         "/(blas|block_jacobi|arnoldi|cg|bicgstab|csr|ellr)_stored_device_FP64" "/(arnoldi|block_jacobi|block_jacobi_build)_device"
         "/single_kernel/plan_device" "/policy/" "/triangular/" "/incomplete_device" "/(tiles|ellr)_build_device"
         "/tiles_strips16_device")

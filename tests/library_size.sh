@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# library_size.sh LIBRARY ARCHITECTURES: the shared library keeps within 25 MB with device code for one architecture, else within 50.
+# library_size.sh LIBRARY ARCHITECTURES: the shared library keeps within 25 MB with device code for one architecture,
+# else within 50.
 set -eu
 library=$1 architectures=$2
 case $architectures in
