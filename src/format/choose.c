@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What format auto stands for. What is asked for is never changed: of the formats that take it, the one that is read
- * fastest. Measured on one H200: docs/results/2026-11-22-h200-3063dad/block.txt. On a host of two cores slices take 1.4
- * to 2.5 times as long as CSR, and tiles 1.9 to 3.8 times, where split by rows takes 0.9 to 1.3 times
- * (docs/howto/choose-formats.md).
+ * fastest. Measured on one H200: docs/results/product.md. On a host of two cores slices take 1.4 to 2.5 times as long
+ * as CSR, and tiles 1.9 to 3.8 times, where split by rows takes 0.9 to 1.3 times (docs/howto/choose-formats.md).
  */
 #include "format/choose.h"
 
