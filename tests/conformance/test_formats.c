@@ -7,6 +7,7 @@
 #include <tessera/codec.h>
 
 #include "matrix/matrix.h"
+#include "support/formats.h"
 #include "support/product.h"
 #include "support/variants.h"
 
@@ -168,9 +169,19 @@ static tess_matrix *convert(const combination *c, const tess_matrix *assembled)
     return stored;
 }
 
-/* The magnitude from which rounding gives Inf (NaN in e4m3). */
-static const double overflow_from[TESS_PRECISION_COUNT] = {HUGE_VAL, 0x1.ffffffp127,  0x1.ffp127,
-                                                           65520.0,  464.0 + 0x1p-40, 61440.0};
+/* Whether rounding gives Inf (NaN in e4m3): beyond halfway from the largest value to the next, or there if it is odd.
+ */
+static bool overflows(tess_precision precision, double magnitude)
+{
+    for (int k = 0; k < SMALL_FORMATS; k++) {
+        const small_format *f = &small_formats[k];
+        const unsigned largest = format_special(f) - 1;
+        const double halfway = (format_grid(f, largest) + format_grid(f, largest + 1)) / 2.0;
+
+        if (f->precision == precision) { return magnitude > halfway || (magnitude == halfway && largest % 2 == 1); }
+    }
+    return magnitude >= (precision == TESS_PRECISION_FP32 ? 0x1.ffffffp127 : HUGE_VAL);
+}
 
 /* Half a unit in the last place, or half the smallest subnormal. */
 static double storage_bound(tess_precision precision, double value)
@@ -182,7 +193,7 @@ static double storage_bound(tess_precision precision, double value)
 /* Rounded to the precision's nearest value, or overflown. */
 static void check_stored(tess_precision precision, double held, double value)
 {
-    if (fabs(value) >= overflow_from[precision]) {
+    if (overflows(precision, fabs(value))) {
         assert_true(isfinite(held) == 0);
         return;
     }

@@ -342,7 +342,7 @@ void check_gemv_refusals(tess_context *ctx)
     bad.data = (char *)a.data + 1;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, CALL(&bad, &x, &y));
     bad = a;
-    bad.precision = (tess_precision)6;
+    bad.precision = (tess_precision)TESS_PRECISION_COUNT;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, CALL(&bad, &x, &y));
     bad = x;
     bad.nrows = 3;

@@ -533,7 +533,7 @@ static void wrong_precisions_are_refused(void **state)
     oracle_csr a = oracle_laplace2d(3);
     tess_context *ctx = open_cpu(1);
     tess_matrix *matrix = make_matrix(ctx, &a);
-    tess_precond_options storage = low_options(2, (tess_precision)6, TESS_ARITHMETIC_FP64);
+    tess_precond_options storage = low_options(2, (tess_precision)TESS_PRECISION_COUNT, TESS_ARITHMETIC_FP64);
     tess_precond_options arithmetic = low_options(1, TESS_PRECISION_FP32, (tess_arithmetic)2);
     tess_precond *m = NULL;
 
