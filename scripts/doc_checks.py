@@ -41,6 +41,7 @@ def blocks_of(text):
             while at < len(lines) and lines[at].strip() != match[1]:
                 at += 1
             found.append(Block(tuple(match[2].split()), tuple(lines[first:at]), first + 1, above))
+            above = ""
         elif lines[at].strip():
             above = lines[at].strip()
         at += 1

@@ -27,7 +27,7 @@ CLEAN = {
     "`[not](a-link)` and [site](https://example.org/x).\n\n"
     "```console\n$ tessera time\ntime 27 us set-up\nCPU, 1 thread\nend\n$ tessera fail\ntessera: no such file\n"
     "$ tessera time \\\n    | tail -n 2\n...\nend\n```\n\n```console gpu\n$ tessera none\nnothing\n```\n\n"
-    "<!-- file: examples/a.c -->\n```c\nint a;\n```\n",
+    "<!-- file: examples/a.c -->\n```c\nint a;\n```\n```sh\nother\n```\n",
     "docs/index.md": "# Index\n\n## The parts of a `page`\n\n[up](../README.md), [here](#index)\n\n```sh\n[no](link)\n```\n",
     "docs/a.svg": "",
     "examples/a.c": "/* SPDX-License-Identifier: Apache-2.0 */\nint a;\n",
@@ -86,7 +86,8 @@ class CheckDocs(unittest.TestCase):
         for lines, start in (
                 (("$ tessera time", "time 1 s set-up", "CPU, 4 threads"), "the command also prints 'end'"),
                 (("$ tessera time", "time 1 s set-up", "CPU, 4 threads", "end", "more"), "the command does not print"),
-                (("$ tessera time", "time 1 kB set-up", "CPU, 4 threads", "end"), "the document has 'time 1 kB set-up'"),
+                (("$ tessera time", "time 1 kB set-up", "CPU, 4 threads", "end"),
+                 "the document has 'time 1 kB set-up'"),
                 (("$ tessera time", "...", "start"), "the document has '...'"),
                 (("$ tessera crash",), "exit status"),
                 (("$ no-such-program",), "exit status 127")):
@@ -111,11 +112,13 @@ class CheckDocs(unittest.TestCase):
                            "docs/results/b.md": long}, "docs/b.md:1: style: 42 words in a sentence: Word word")
 
     def test_banned_words(self):
-        self.assert_found({"docs/b.md": "A short\nline `very`. It is very\nfast.\n"}, "docs/b.md:2: style: 'very': leave")
+        self.assert_found({"docs/b.md": "A short\nline `very`. It is very\nfast.\n"},
+                          "docs/b.md:2: style: 'very': leave")
 
     def test_shares(self):
         passive, active = "The file is read by it. ", "The tool reads it. "
-        self.assert_found({"docs/b.md": passive * 6 + active * 6}, "docs/b.md:1: style: 6 of 12 sentences have a passive")
+        self.assert_found({"docs/b.md": passive * 6 + active * 6},
+                          "docs/b.md:1: style: 6 of 12 sentences have a passive")
         self.assert_found({"docs/b.md": active * 10 + ("Word " + "word " * 25 + "end. ") * 2},
                           "docs/b.md:1: style: 2 of 12 sentences have more than 25 words")
 
