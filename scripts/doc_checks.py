@@ -232,7 +232,7 @@ PASSIVE = re.compile(
 def sentences_of(text):
     """(line, sentence) of the running text: no blocks, tables, headings or links' targets; an item of a list ends one."""
     plain = re.sub(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\([^)\s]*\)", lambda m: m[2] + "\n" * m[0].count("\n"), without_blocks(text))
-    plain = CODE.sub(lambda m: "code" + "\n" * m[0].count("\n"), plain)
+    plain = CODE.sub(lambda m: "Code" + "\n" * m[0].count("\n"), plain)
     paragraphs, current, first = [], [], 0
     for number, line in enumerate([*plain.split("\n"), ""], 1):
         bare = line.strip()
