@@ -18,7 +18,7 @@ class Finding:
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """A fenced block: the words after the fence, its lines, the line of the first of them, and the line above the fence."""
+    """A fenced block: the words after the fence, its lines, the number of the first, the line above the fence."""
 
     words: tuple
     lines: tuple
@@ -183,8 +183,8 @@ def first_difference(told, printed):
 
 
 def run_command(command, place, environment, seconds):
-    done = subprocess.run(["bash", "-c", command], cwd=place, env=environment, stdin=subprocess.DEVNULL, timeout=seconds,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    done = subprocess.run(["bash", "-c", command], cwd=place, env=environment, timeout=seconds, check=False,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return done.returncode, done.stdout.decode(errors="replace").split("\n")
 
 
@@ -225,13 +225,14 @@ class Style:
 
 PASSIVE = re.compile(
     r"\b(?:is|are|was|were|be|been|being)(?: (?:not|also|then|always|never|only|still|usually))?"
-    r" (?:[a-z]{2,}ed|made|done|built|read|written|taken|given|found|kept|held|known|left|chosen|seen|shown|sent|put|told|begun"
-    r"|meant|thrown|hidden|drawn|cut|split|lost|run|set|brought|led|laid|said)\b")
+    r" (?:[a-z]{2,}ed|made|done|built|read|written|taken|given|found|kept|held|known|left|chosen|seen|shown|sent|put"
+    r"|told|begun|meant|thrown|hidden|drawn|cut|split|lost|run|set|brought|led|laid|said)\b")
 
 
 def sentences_of(text):
-    """(line, sentence) of the running text: no blocks, tables, headings or links' targets; an item of a list ends one."""
-    plain = re.sub(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\([^)\s]*\)", lambda m: m[2] + "\n" * m[0].count("\n"), without_blocks(text))
+    """(line, sentence) of the running text: no blocks, tables, headings or targets of links; each list item apart."""
+    link = re.compile(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\([^)\s]*\)")
+    plain = link.sub(lambda m: m[1], without_blocks(text))
     plain = CODE.sub(lambda m: "Code" + "\n" * m[0].count("\n"), plain)
     paragraphs, current, first = [], [], 0
     for number, line in enumerate([*plain.split("\n"), ""], 1):
@@ -247,7 +248,7 @@ def sentences_of(text):
             first = number
         current.append(bare[item.end():] if item else bare)
     for line, paragraph in paragraphs:
-        for sentence in re.split(r"(?<=[.!?:;])(?:\*\*)? +(?=[\"'(*]*[A-Z0-9`])|(?<=;) +", paragraph):
+        for sentence in re.split(r"(?<=[.!?:;])(?:\*\*)? +(?=[\"'(*]*[A-Z0-9])|(?<=;) +", paragraph):
             if len(sentence.split()) > 1:
                 yield line, sentence
 

@@ -8,7 +8,8 @@
  *     tess_matrix_spmv(stored, TESS_OP_NONE, 1.0, x, 0.0, y);    y := A x
  *
  * An *assembled* matrix is CSR in FP64, with rows in ascending column order and without duplicates. Residuals are
- * verified against it. A *stored* matrix has a format and precisions of choice. Formats: docs/reference/formats.md.
+ * verified against it. A *stored* matrix has a format and precisions of choice. Formats: docs/concepts/formats.md, and
+ * exactly docs/reference/formats.md. Words such as level, base and shell: docs/glossary.md.
  */
 #ifndef TESSERA_MATRIX_H
 #define TESSERA_MATRIX_H
@@ -58,7 +59,7 @@ typedef struct tess_csr_arrays {
     const void *val;
     tess_precision val_precision;   /**< fp64 (0): double; fp32: float; ...: converted to FP64, which is exact */
     int row_ptr_bits, col_ind_bits; /**< 32: int32_t; 64: int64_t */
-    tess_memory where;
+    tess_memory where;              /**< of all three arrays */
     /** COPY takes any valid arrays, sorts rows and sums duplicates. BORROW reads the arrays in place while the matrix
         exists: in the memory of the context's device, with FP64 values, 32-bit column indices, and rows sorted without
         duplicates (checked). */
@@ -72,14 +73,14 @@ typedef struct tess_coo_arrays {
     const void *col_ind;
     const void *val;
     tess_precision val_precision; /**< as in tess_csr_arrays */
-    int index_bits;               /**< 32 or 64 */
-    tess_memory where;
+    int index_bits;               /**< of both index arrays: 32 or 64 */
+    tess_memory where;            /**< of all three arrays */
 } tess_coo_arrays;
 
 /**
- * An operator given by functions, which return 0 for success. @c apply computes y := A x or A^T x (it may fail for the
- * transpose) for FP64 arrays on the context's device, queued on the context's stream. @c diagonal writes the nrows
- * diagonal entries; it may be NULL, unless the preconditioner is Jacobi.
+ * An operator given by functions (a *shell*, as in PETSc), which return 0 for success. @c apply computes y := A x or
+ * A^T x (it may fail for the transpose) for FP64 arrays on the context's device, queued on the context's stream. @c
+ * diagonal writes the nrows diagonal entries; it may be NULL, unless the preconditioner is Jacobi.
  */
 typedef struct tess_shell_operator {
     int (*apply)(void *user, tess_operation operation, const double *x, double *y);
@@ -89,7 +90,7 @@ typedef struct tess_shell_operator {
 
 /** The order of the rows of y and of the elements of x, for a split or composite matrix. */
 typedef enum tess_row_order {
-    TESS_ROW_ORDER_ORIGINAL = 0, /**< x and y as in the assembled matrix (default): y is scattered, 4 bytes a row */
+    TESS_ROW_ORDER_ORIGINAL = 0, /**< x and y as in the assembled matrix (default); scattering y costs 4 bytes a row */
     TESS_ROW_ORDER_PERMUTED = 1, /**< y in the format's row order */
     TESS_ROW_ORDER_SYMMETRIC = 2 /**< x and y in the format's row order: rows and columns are permuted alike */
 } tess_row_order;
@@ -183,7 +184,7 @@ TESS_EXPORT tess_status tess_storage_options_check(tess_context *ctx, int64_t nr
                                                    const tess_storage_options *options);
 
 /**
- * Makes an assembled matrix from CSR arrays. Copied host arrays may be freed when the call returns.
+ * Makes an assembled matrix from CSR arrays (examples/c/solve.c). Copied host arrays may be freed after the call.
  * Cost: one pass over the arrays, and a sort of unsorted rows.
  * Errors: OUT_OF_RANGE (sizes, row_ptr not ascending, a column outside), INVALID_ARGUMENT, OUT_OF_MEMORY,
  * OUT_OF_DEVICE_MEMORY.

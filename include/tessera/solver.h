@@ -5,10 +5,12 @@
  *     tess_solver_create(a, NULL, &solver);            NULL: the default options
  *     tess_solve_result_init(&result);
  *     tess_solver_solve(solver, b, x, &result);        result.converged, result.reason, result.residual_norm
+ *     tess_solver_destroy(solver);                     before a is destroyed
  *
  * A solve may work in any precision. It always ends with the true residual b - A x of the original FP64 matrix, summed
  * in two words (compensated). The norm of that residual plus its rounding bound decides `converged`; nothing else does.
- * The methods: docs/reference/solvers.md. The verification: docs/reference/verification.md.
+ * The methods: docs/reference/solvers.md. The verification and its proof: docs/concepts/verification.md. Words such as
+ * cycle, guard and shell: docs/glossary.md. A program: examples/c/solve.c.
  */
 #ifndef TESSERA_SOLVER_H
 #define TESSERA_SOLVER_H
@@ -54,7 +56,8 @@ typedef enum tess_recurrence {
     TESS_RECURRENCE_STANDARD = 1,      /**< two reductions, one after the other (Hestenes and Stiefel 1952) */
     TESS_RECURRENCE_ONE_REDUCTION = 2, /**< only in results; request it by tess_papers_solve (papers.h) */
     /** One reduction an iteration: PR-CG of Chen and Carson, SIAM J. Sci. Comput. 42 (2020). It takes about as many
-        iterations as standard. The engines plain and graph gain nothing by it: they apply M twice an iteration. */
+        iterations as standard. The engines plain and graph gain nothing by it: they apply the preconditioner twice an
+        iteration. */
     TESS_RECURRENCE_PREDICT_AND_RECOMPUTE = 3
 } tess_recurrence;
 
@@ -79,7 +82,7 @@ typedef enum tess_reason {
     TESS_REASON_RUNNING = 0,              /**< the solve has not ended */
     TESS_REASON_RTOL = 2,                 /**< converged: relative tolerance met */
     TESS_REASON_ATOL = 3,                 /**< converged: absolute tolerance met */
-    TESS_REASON_HAPPY_BREAKDOWN = 7,      /**< converged: exact solution found at a breakdown */
+    TESS_REASON_HAPPY_BREAKDOWN = 7,      /**< converged: both tolerances are 0 and x is exact */
     TESS_REASON_ITERATIONS = -3,          /**< iteration limit reached */
     TESS_REASON_DIVERGENCE = -4,          /**< the residual grew beyond the divergence limit */
     TESS_REASON_BREAKDOWN = -5,           /**< the recurrence broke down */
@@ -239,22 +242,22 @@ typedef struct tess_storage_result {
  */
 typedef struct tess_solve_result {
     size_t size;   /**< sizeof(tess_solve_result) */
-    int converged; /**< 1 only if the true residual proves it */
+    int converged; /**< 1 if residual_norm + residual_bound <= tolerance; shell matrix: if residual_norm is */
     tess_reason reason;
     int64_t iterations; /**< total, repairs included */
     /** Residual replacements by the guard, plus rounds after the first of a scaled or reordered system. Restarts of
         GMRES with a full basis do not count. */
     int64_t refinements;
-    int escalated;                  /**< 1 if the guard raised a precision; the switch of gmres-fd does not count */
-    tess_solver_kind solver;        /**< the method used, never AUTO */
-    tess_engine engine;             /**< the engine used, never AUTO */
-    tess_scaling scale;             /**< as in the options */
-    tess_reordering reorder;        /**< as in the options */
-    double rhs_norm;                /**< ||b||_2 */
-    double tolerance;               /**< max(rtol ||b||, atol) */
-    double residual_norm;           /**< true ||b - A x||_2, compensated */
-    double relative_residual;       /**< residual_norm / ||b||; residual_norm itself if b = 0 */
-    double residual_bound;          /**< bound on the rounding error in residual_norm; NaN for a shell matrix */
+    int escalated;            /**< 1 if the guard raised a precision; the switch of gmres-fd does not count */
+    tess_solver_kind solver;  /**< the method used, never AUTO */
+    tess_engine engine;       /**< the engine used, never AUTO */
+    tess_scaling scale;       /**< as in the options */
+    tess_reordering reorder;  /**< as in the options */
+    double rhs_norm;          /**< ||b||_2 */
+    double tolerance;         /**< max(rtol ||b||, atol) */
+    double residual_norm;     /**< true ||b - A x||_2, compensated */
+    double relative_residual; /**< residual_norm / ||b||; residual_norm itself if b = 0 */
+    double residual_bound;    /**< bound on the rounding error of residual_norm; NaN (unknown) for a shell matrix */
     double estimated_residual_norm; /**< the method's own last value; with scale, times ||b|| / ||P_r D_r b|| */
     double estimated_relative_residual;
     const double *history;     /**< estimated residual norms at iterations 0, 1, ...; NaN if not measured */

@@ -28,7 +28,8 @@ CLEAN = {
     "```console\n$ tessera time\ntime 27 us set-up\nCPU, 1 thread\nend\n$ tessera fail\ntessera: no such file\n"
     "$ tessera time \\\n    | tail -n 2\n...\nend\n```\n\n```console gpu\n$ tessera none\nnothing\n```\n\n"
     "<!-- file: examples/a.c -->\n```c\nint a;\n```\n```sh\nother\n```\n",
-    "docs/index.md": "# Index\n\n## The parts of a `page`\n\n[up](../README.md), [here](#index)\n\n```sh\n[no](link)\n```\n",
+    "docs/index.md": "# Index\n\n## The parts of a `page`\n\n[up](../README.md), [here](#index)\n\n"
+    "```sh\n[no](link)\n```\n",
     "docs/a.svg": "",
     "examples/a.c": "/* SPDX-License-Identifier: Apache-2.0 */\nint a;\n",
 }
