@@ -26,7 +26,7 @@ CLEAN = {
     "README.md": "# Tool\n\nSee [the index](docs/index.md#the-parts-of-a-page) and ![a figure](docs/a.svg).\n"
     "`[not](a-link)` and [site](https://example.org/x).\n\n"
     "```console\n$ tessera time\ntime 27 us set-up\nCPU, 1 thread\nend\n$ tessera fail\ntessera: no such file\n"
-    "$ tessera time \\\n    | tail -n 2\n...\nend\n```\n\n```console gpu\n$ tessera none\nnothing\n```\n\n"
+    "$ tessera time \\\n    | tail -n 2\n...\nend\n```\n\n<!-- gpu -->\n```console\n$ tessera none\nnothing\n```\n\n"
     "<!-- file: examples/a.c -->\n```c\nint a;\n```\n```sh\nother\n```\n",
     "docs/index.md": "# Index\n\n## The parts of a `page`\n\n[up](../README.md), [here](#index)\n\n"
     "```sh\n[no](link)\n```\n",
@@ -80,7 +80,7 @@ class CheckDocs(unittest.TestCase):
 
     def test_copies(self):
         self.assert_found({"examples/a.c": "/* SPDX-License-Identifier: Apache-2.0 */\nint b;\n"},
-                          "README.md:26: copy: the block differs from examples/a.c")
+                          "README.md:27: copy: the block differs from examples/a.c")
         self.assert_found({"docs/b.md": "<!-- file: gone.c -->\n```c\n```\n"}, "docs/b.md:3: copy: there is no gone.c")
 
     def test_output(self):
@@ -95,9 +95,9 @@ class CheckDocs(unittest.TestCase):
             with self.subTest(lines=lines):
                 self.assert_found(self.console(*lines), f"docs/howto.md:3: console: {start}")
 
-    def test_words_after_a_fence(self):
-        self.assert_found({"docs/howto.md": "```console slow\n$ false\n```\n"},
-                          "docs/howto.md:1: console: what does 'slow' mean?")
+    def test_a_comment_is_for_the_next_block(self):
+        self.assert_found({"docs/howto.md": "<!-- gpu -->\n```console\n$ exit 127\n```\n```console\n$ exit 127\n```\n"},
+                          "docs/howto.md:6: console: exit status 127")
 
     def test_normal_lines(self):
         same = (("norm 1.994826e-08, bound -1.1e-22", "norm 2, bound 3.5"), ("6.34 MB/s", "1.2 GB/s"),
