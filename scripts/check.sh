@@ -106,6 +106,7 @@ check_cuda()
 
 echo "Tessera check: $jobs jobs, logs in $log_dir/"
 stage "layers, names, columns, paths" python3 scripts/check_layers.py
+stage "documents: links, sentences" python3 scripts/check_docs.py
 if $all; then stage "clang-format" bash scripts/format.sh --check; fi
 check_release
 check_sanitized

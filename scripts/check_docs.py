@@ -7,7 +7,7 @@ there is one, and 77 if --spelling finds no codespell (in CI that is a failure).
 
 A block ```console is run in a folder that has data/ and the tool as `tessera`, and its output is compared up to numbers
 and units. A line `...` stands for any lines. <!-- gpu --> or <!-- illustrative --> above a block says that it needs a
-GPU, or something else that a test has not: it is not run. <!-- file: NAME --> says that a block has the text of that file.
+GPU, or something else that a test has not: it is not run. <!-- file: NAME --> says that a block has the text of a file.
 """
 
 import argparse

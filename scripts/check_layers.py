@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Who may include whom, which names stay in which folder, the width of lines, the length of comments in public headers,
-the paths that documents name, and the links of Markdown pages.
+and the paths that documents name.
 
 The rules are the data of this file. Each finding is a line FILE:LINE: RULE: what is wrong and what would be right; the
 exit status is 1 while there is one.
@@ -180,8 +180,7 @@ def print_rules(rules):
     print("except the @file comment in:")
     for file, reason in rules.long_comments.items():
         print(f"  {file}: {reason}")
-    print(f"Paths in backticks exist in {rules.path_documents.pattern}")
-    print("Links and pictures of Markdown pages name files, folders and headings that exist")
+    print(f"Paths in backticks and links exist in {rules.path_documents.pattern}")
 
 
 def print_counts(rules, findings):

@@ -57,8 +57,7 @@ class Rules:
     generated: tuple
 
     def order(self):
-        names = [rule.rule for rule in self.names]
-        return ["include", "include-exceptions", *names, "columns", "comment", "path", "link"]
+        return ["include", "include-exceptions", *(rule.rule for rule in self.names), "columns", "comment", "path"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,15 +81,9 @@ class Tree:
                 self.paths.add(name)
         self.basenames = {name.rsplit("/", 1)[-1] for name in self.files}
         self.tops = {name.split("/")[0] for name in self.files if "/" in name}
-        self.anchors_by_page = {}
 
     def read(self, name):
         return (self.root / name).read_text(encoding="utf-8", errors="replace")
-
-    def anchors(self, page):
-        if page not in self.anchors_by_page:
-            self.anchors_by_page[page] = anchors_of(self.read(page))
-        return self.anchors_by_page[page]
 
 
 def list_files(root):
@@ -253,7 +246,7 @@ def check_comments(rules, path, text):
 
 # ---- paths in documents ----
 
-SPAN = re.compile(r"`([^`\n]+)`")
+SPAN = re.compile(r"`([^`\n]+)`|\]\(([^)\s]+)\)")
 PATH_LETTERS = re.compile(r"[A-Za-z0-9{][\w.{},*<>/-]*")
 
 
@@ -265,13 +258,17 @@ def is_path(rules, word, tops):
 
 
 def named_paths(rules, text, tops):
-    """(where, path) of each path in backticks."""
+    """(where, path) of each path in backticks and each link to a file."""
     for match in SPAN.finditer(text):
-        words = [re.sub(r":\d.*$", "", word.strip(",.;:()\"'")) for word in match.group(1).split()]
+        code, link = match.groups()
+        if link is not None:
+            words = [] if "://" in link or link.startswith(("#", "mailto:")) else [link.split("#")[0]]
+        else:
+            words = [re.sub(r":\d.*$", "", word.strip(",.;:()\"'")) for word in code.split()]
+            words = [word for word in words if is_path(rules, word, tops)]
         for word in words:
-            if is_path(rules, word, tops):
-                for name in expand_braces(word):
-                    yield match.start(), name
+            for name in expand_braces(word):
+                yield match.start(), name
 
 
 def expand_braces(name):
@@ -303,55 +300,6 @@ def check_paths(rules, path, text, tree):
             yield Finding("path", path, line_of(text, at), f"{name} does not exist")
 
 
-# ---- links of Markdown pages ----
-
-LINK = re.compile(r"\]\(<?([^)<>\s]+)>?(?:\s+\"[^\"]*\")?\)|^\[[^\]\n]+\]:\s+(\S+)", re.M)
-HEADING = re.compile(r"^ {0,3}#{1,6}\s+(.*?)\s*#*\s*$", re.M)
-ANCHOR = re.compile(r"<a\s+(?:id|name)=\"([^\"]+)\"")
-CODE = re.compile(r"^( {0,3})(```+|~~~+)[^\n]*\n.*?(?:^ {0,3}\2[^\n]*$|\Z)|(`+)(?:(?!\3).)+?\3", re.M | re.S)
-
-
-def without_code(text, keep_spans=False):
-    """Fenced blocks, and unless they are kept code spans, become blanks; lines keep their numbers."""
-    return CODE.sub(lambda m: m.group() if keep_spans and m.group(3) else re.sub(r"[^\n]", " ", m.group()), text)
-
-
-def anchor_of(heading):
-    """The anchor that a page of GitHub or GitLab gives a heading."""
-    words = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", heading)  # a link is called by its text
-    return re.sub(r"[^\w\- ]", "", words.strip().lower()).replace(" ", "-")
-
-
-def anchors_of(text):
-    """All anchors of a page; a heading that stands twice gets a number the second time."""
-    seen = collections.Counter()
-    anchors = set(ANCHOR.findall(text))
-    for match in HEADING.finditer(without_code(text, keep_spans=True)):
-        anchor = anchor_of(match.group(1))
-        anchors.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
-        seen[anchor] += 1
-    return anchors
-
-
-def links_of(text):
-    """(where, target) of each link and picture that does not leave the repository."""
-    for match in LINK.finditer(without_code(text)):
-        target = match.group(1) or match.group(2)
-        if not re.match(r"[a-z][a-z0-9+.-]*:|//", target, re.I):
-            yield match.start(), target
-
-
-def check_links(path, text, tree):
-    """Files and folders that a page links to exist, and so do the headings."""
-    for at, target in links_of(text):
-        name, _, anchor = target.partition("#")
-        file = os.path.normpath(os.path.join(os.path.dirname(path), name)) if name else path
-        if file != "." and file not in tree.paths:
-            yield Finding("link", path, line_of(text, at), f"{target}: {file} does not exist")
-        elif anchor and file.endswith(".md") and anchor not in tree.anchors(file):
-            yield Finding("link", path, line_of(text, at), f"{target}: {file} has no heading #{anchor}")
-
-
 # ---- all of it ----
 
 SOURCE = re.compile(r"\.(?:c|h|cu|cuh|cpp|def|inc)$")
@@ -364,8 +312,7 @@ def check_tree(rules, tree):
         source = SOURCE.search(path) and path.split("/")[0] in ("src", *rules.trees)
         wide = rules.wide_files.search(path) and not path.startswith(rules.wide_exempt)
         document = rules.path_documents.match(path)
-        page = path.endswith(".md")
-        if not (source or wide or document or page):
+        if not (source or wide or document):
             continue
         text = tree.read(path)
         if source:
@@ -377,8 +324,6 @@ def check_tree(rules, tree):
             findings += check_comments(rules, path, text)
         if document:
             findings += check_paths(rules, path, text, tree)
-        if page:
-            findings += check_links(path, text, tree)
     findings += check_exceptions(rules, used["include"])
     order = rules.order()
     return sorted(findings, key=lambda f: (order.index(f.rule), f.file, f.line)), used
