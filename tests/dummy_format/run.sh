@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Proves that a format is one folder and one line: a copy of the sources with src/format/coo/ from here and the line of
 # line.def in src/registry/formats.def builds, the conformance suite covers the format, and the command line knows it.
+# A solver and a preconditioner are added to the same copy, by ../dummy_solver/add.sh.
 # run.sh [WORK], a folder that a later run may use again; CMAKE_ARGS are added.
 set -eu
 export LC_ALL=C
@@ -35,6 +36,9 @@ diff -r "$root/src" "$tree/src" >"$work/diff" || true
 [ "$(grep -c '^[<>]' "$work/diff")" = 1 ] || die "the line is not all that changed"
 [ "$(grep -Ec '^(Only in|diff)' "$work/diff")" = 2 ] || die "more than a folder and a file differ"
 
+# a solver and a preconditioner likewise (docs/howto/add-a-solver.md)
+bash "$here/../dummy_solver/add.sh" "$tree"
+
 # shellcheck disable=SC2086 # options
 cmake -S "$tree" -B "$build" -DCMAKE_BUILD_TYPE=Debug -DTESS_CUDA=OFF -DTESS_BUILD_TESTS=ON -DTESS_BUILD_CLI=ON \
     -DTESS_WERROR=ON ${CMAKE_ARGS:-} >"$work/log" 2>&1 || fail_with log "configure"
@@ -59,4 +63,14 @@ tool compare gallery:laplace2d:8 --device cpu --repeat 1 || die "compare"
 has "$work/out" '^cpu +coo +e5m2'
 if tool spmv gallery:laplace2d:8 --format coo --levels fp64,fp32; then die "levels of a format with one precision"; fi
 has "$work/err" '[(]--levels[)] is for format split, composite or tiles, not coo'
+
+tool solve gallery:laplace2d:20 --device cpu --solver steepest --rtol 1e-6 || die "solve --solver steepest"
+has "$work/out" '^method +steepest, preconditioner none'
+tool solve gallery:laplace2d:20 --device cpu --solver steepest --precond ic0 --rtol 1e-6 || die "steepest with ic0"
+tool solve gallery:laplace2d:20 --device cpu --solver bicgstab --precond powers --rtol 1e-10 || die "--precond powers"
+if tool solve gallery:indefinite:20 --device cpu --solver steepest; then die "an indefinite matrix"; fi
+has "$work/out" 'indefinite_matrix, -10'
+if tool solve gallery:skew:20 --device cpu --solver bicgstab --precond powers; then die "no diagonal"; fi
+has "$work/out" 'precond_setup, -11'
+say "A solver and a preconditioner are a folder and three lines each: steepest and powers were built and run"
 say "A format is one folder and one line: coo was built, tested and listed"
