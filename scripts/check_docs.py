@@ -25,6 +25,8 @@ from layer_checks import list_files
 DOCUMENTS = re.compile(r".*\.md$")
 RUN = re.compile(r"README\.md$|docs/(?!results/|design-notes/).*\.md$")
 PROSE = re.compile(r"(?:README|CONTRIBUTING)\.md$|docs/(?!results/|design-notes/).*\.md$")
+# Documents whose sentences are not weighed yet, each with the reason.
+UNWEIGHED = {"docs/howto/benchmarks.md": "is written anew with the four benchmarks"}
 SPELLED = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs", "include", "cli", "src", "examples", "scripts",
            "data/README.md", "tests/emulator", "tests/unit")
 STYLE = doc_checks.Style(
@@ -81,7 +83,7 @@ def check_documents(root, tool):
         text = read(name)
         yield from doc_checks.check_links(name, text, places, read)
         yield from doc_checks.check_copies(name, text, places, read)
-        if PROSE.match(name):
+        if PROSE.match(name) and name not in UNWEIGHED:
             yield from doc_checks.check_style(name, text, STYLE)
         if tool and RUN.match(name):
             with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# add.sh TREE: adds the solver and the preconditioner of docs/howto/add-a-solver.md to a copy of the sources, a folder and
-# three lines each. tests/dummy_format/run.sh builds that copy and runs them.
+# add.sh TREE: adds the solver and the preconditioner of docs/howto/add-a-solver.md to a copy of the sources, a folder
+# and three lines each. tests/dummy_format/run.sh builds that copy and runs them.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$1"
@@ -17,7 +17,7 @@ mkdir src/solver/steepest src/precond/powers
 cp "$here/steepest.c" src/solver/steepest/
 cp "$here/powers.c" src/precond/powers/
 insert include/tessera/solver.h 'TESS_SOLVER_GMRES_FD = ' '    TESS_SOLVER_STEEPEST = 7 /**< steepest descent */'
-insert include/tessera/precond.h 'TESS_PRECOND_IC0 = ' '    TESS_PRECOND_POWERS = 6, /**< the diagonal rounded to powers of two */'
+insert include/tessera/precond.h 'TESS_PRECOND_IC0 = ' '    TESS_PRECOND_POWERS = 6, /**< powers of two */'
 sed -i -E 's|\{"gmres-fd", TESS_SOLVER_GMRES_FD\},|& {"steepest", TESS_SOLVER_STEEPEST},|
     s|\{"ic0", TESS_PRECOND_IC0\},|& {"powers", TESS_PRECOND_POWERS},|' src/registry/names.c
 echo 'SOLVER(steepest)' >>src/registry/solvers.def
