@@ -33,7 +33,7 @@ STYLE = doc_checks.Style(
     most_words=40,
     long_words=25,
     most_long=0.15,
-    most_passive=0.35,
+    most_passive=0.25,
     fewest_sentences=10,
     banned={
         r"\bthe same at all\b": "say 'the same at every ...'",
