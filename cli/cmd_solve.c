@@ -334,7 +334,7 @@ typedef struct solve_objects {
 
 static int exit_code_of(const tess_solve_result *result)
 {
-    if (result->converged) { return CLI_CONVERGED; }
+    if (result->verified) { return CLI_CONVERGED; }
     switch (result->reason) {
     case TESS_REASON_BREAKDOWN:
     case TESS_REASON_INDEFINITE_PRECOND:

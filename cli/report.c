@@ -75,8 +75,11 @@ static void print_outcome(const cli_solve_run *run)
         char schedule[CLI_SCHEDULE_TEXT];
         printf(" (%s)", cli_schedule_text(&r->jacobi.schedule, schedule, sizeof schedule));
     }
-    printf("\n%-17s %s%s (%s, %d)\n", "result", r->converged ? "" : "NOT CONVERGED: ", tess_reason_text(r->reason),
-           tess_reason_name(r->reason), (int)r->reason);
+    printf("\n%-17s %s%s (%s, %d)\n", "result",
+           r->verified    ? ""
+           : r->converged ? "NOT VERIFIED: "
+                          : "NOT CONVERGED: ",
+           tess_reason_text(r->reason), tess_reason_name(r->reason), (int)r->reason);
     if (run->detail[0] != '\0') { printf("%-17s %s\n", "", run->detail); }
     printf("%-17s %.6e relative, as the solver estimates it\n", "residual", r->estimated_relative_residual);
     printf("%-17s %.6e relative, TRUE; norm %.6e, rounding bound %.1e\n", "", r->relative_residual, r->residual_norm,
@@ -306,10 +309,10 @@ json_t *cli_solve_json(const cli_solve_run *run)
     char buffer[64];
     const tess_solve_result *r = run->result;
     json_t *root = json_pack(
-        "{ss ss so sI sI sb ss ss ss ss ss ss ss ss so si sb si}", "command", "solve", "version", tess_version(),
+        "{ss ss so sI sI sb sb ss ss ss ss ss ss ss ss so si sb si}", "command", "solve", "version", tess_version(),
         "matrix", cli_json_text(run->matrix->name), "n", (json_int_t)tess_matrix_nrows(run->matrix->a), "nnz",
-        (json_int_t)tess_matrix_nnz(run->matrix->a), "converged", r->converged, "reason", tess_reason_name(r->reason),
-        "solver", tess_solver_kind_name(r->solver), "precond",
+        (json_int_t)tess_matrix_nnz(run->matrix->a), "converged", r->converged, "verified", r->verified, "reason",
+        tess_reason_name(r->reason), "solver", tess_solver_kind_name(r->solver), "precond",
         cli_precond_text(&run->options->precond, buffer, sizeof buffer), "format", tess_format_name(r->storage.format),
         "matrix_precision", tess_precision_name(r->storage.precision), "policy",
         cli_takes_policy(r->storage.format) || cli_is_lossless_whole(&run->options->storage)

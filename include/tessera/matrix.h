@@ -81,11 +81,14 @@ typedef struct tess_coo_arrays {
  * An operator given by functions (a *shell*, as in PETSc), which return 0 for success. @c apply computes y := A x or
  * A^T x (it may fail for the transpose) for FP64 arrays on the context's device, queued on the context's stream. @c
  * diagonal writes the nrows diagonal entries; it may be NULL, unless the preconditioner is Jacobi.
+ * @c error_bound writes a bound on ||y - A x||_2 to *bound (on the host), where y is what @c apply computes from this x
+ * and A is the exact operator. Without it (NULL) a solve can converge, but its result is not verified.
  */
 typedef struct tess_shell_operator {
     int (*apply)(void *user, tess_operation operation, const double *x, double *y);
     int (*diagonal)(void *user, double *diagonal);
     void *user;
+    int (*error_bound)(void *user, const double *x, double *bound);
 } tess_shell_operator;
 
 /** The order of the rows of y and of the elements of x, for a split or composite matrix. */

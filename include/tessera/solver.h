@@ -242,22 +242,23 @@ typedef struct tess_storage_result {
  */
 typedef struct tess_solve_result {
     size_t size;   /**< sizeof(tess_solve_result) */
-    int converged; /**< 1 if residual_norm + residual_bound <= tolerance; shell matrix: if residual_norm is */
+    int converged; /**< 1 if residual_norm + residual_bound <= tolerance; shell without a bound: if residual_norm is */
+    int verified;  /**< 1 if that is proved: converged, and the bound is known */
     tess_reason reason;
     int64_t iterations; /**< total, repairs included */
     /** Residual replacements by the guard, plus rounds after the first of a scaled or reordered system. Restarts of
         GMRES with a full basis do not count. */
     int64_t refinements;
-    int escalated;            /**< 1 if the guard raised a precision; the switch of gmres-fd does not count */
-    tess_solver_kind solver;  /**< the method used, never AUTO */
-    tess_engine engine;       /**< the engine used, never AUTO */
-    tess_scaling scale;       /**< as in the options */
-    tess_reordering reorder;  /**< as in the options */
-    double rhs_norm;          /**< ||b||_2 */
-    double tolerance;         /**< max(rtol ||b||, atol) */
-    double residual_norm;     /**< true ||b - A x||_2, compensated */
-    double relative_residual; /**< residual_norm / ||b||; residual_norm itself if b = 0 */
-    double residual_bound;    /**< bound on the rounding error of residual_norm; NaN (unknown) for a shell matrix */
+    int escalated;                  /**< 1 if the guard raised a precision; the switch of gmres-fd does not count */
+    tess_solver_kind solver;        /**< the method used, never AUTO */
+    tess_engine engine;             /**< the engine used, never AUTO */
+    tess_scaling scale;             /**< as in the options */
+    tess_reordering reorder;        /**< as in the options */
+    double rhs_norm;                /**< ||b||_2 */
+    double tolerance;               /**< max(rtol ||b||, atol), rounded down */
+    double residual_norm;           /**< true ||b - A x||_2, compensated */
+    double relative_residual;       /**< residual_norm / ||b||; residual_norm itself if b = 0 */
+    double residual_bound;          /**< bound on the rounding error of residual_norm; NaN: unknown (shell) */
     double estimated_residual_norm; /**< the method's own last value; with scale, times ||b|| / ||P_r D_r b|| */
     double estimated_relative_residual;
     const double *history;     /**< estimated residual norms at iterations 0, 1, ...; NaN if not measured */
@@ -331,7 +332,7 @@ TESS_EXPORT void tess_solver_destroy(tess_solver *solver);
 /**
  * Computes the true residual norm, *norm = ||b - A x||_2, with products and sums in two words.
  * @param residual  receives b - A x; may be NULL; not the array of b or x
- * @param bound     *bound >= |*norm - exact value|; NaN for a shell matrix, whose rounding is unknown
+ * @param bound     *bound >= |*norm - exact value|; NaN for a shell matrix without error_bound
  * Errors: INVALID_ARGUMENT, DIMENSION_MISMATCH, memory.
  * Source: Ogita, Rump, Oishi, Accurate sum and dot product, SIAM J. Sci. Comput. 26 (2005), Algorithm 5.3 (Dot2).
  * docs/reference/verification.md

@@ -69,15 +69,28 @@ TESS_HD double two_word_value(two_word sum)
 #define TESS_U64 0x1p-53
 
 /*
- * Bound on |computed - exact| for a Dot2 of `length` products whose magnitudes add up to `magnitude`, with the computed
- * value `value` (Corollary 5.7 there: u |value| + gamma_length^2 magnitude, rounded up, and the smallest normal for
- * underflow in the products).
+ * What a product may add to the exact sum beyond its two words, as an error word: the second word of a product below
+ * LEAST_EXACT_PRODUCT may underflow, by 2^-1075 at most. Its share of two_word_bound is above that.
  */
-TESS_HD double dot2_bound(double length, double magnitude, double value)
-{
-    double gamma = length * TESS_U64 / (1.0 - length * TESS_U64);
+#define LEAST_EXACT_PRODUCT 0x1p-960
+#define UNDERFLOW_WORD 0x1p-1018
 
-    return (TESS_U64 * fabs(value) + 2.0 * gamma * gamma * magnitude) * (1.0 + 8.0 * TESS_U64) + length * 0x1p-1022;
+TESS_HD double two_word_underflow(double a, double b, double product)
+{
+    return fabs(product) < LEAST_EXACT_PRODUCT && a != 0.0 && b != 0.0 ? UNDERFLOW_WORD : 0.0;
+}
+
+/*
+ * Bound on |value - exact| for a sum in two words. `errors` is the computed sum of the magnitudes of all words that
+ * were added to `low`, by a chain of at most `additions` additions each. high and those words add up to the exact sum,
+ * so only the sum of the words (gamma_additions errors; twice, since `errors` is rounded too) and the last addition (u
+ * |value|) are inexact. It is 0 where every word was 0: the sum is exact then.
+ */
+TESS_HD double two_word_bound(double value, double errors, double additions)
+{
+    double gamma = additions * TESS_U64 / (1.0 - additions * TESS_U64);
+
+    return (TESS_U64 * fabs(value) + 2.0 * gamma * errors) * (1.0 + 8.0 * TESS_U64);
 }
 
 #endif

@@ -55,7 +55,7 @@ typedef struct tess_residual_norm {
     double bound;     /* sum of the squares of the rows' error bounds, scaled likewise */
     int exponent;     /* in: the scale to use */
     double magnitude; /* sum of the squares of the rows' |b_i| + sum |a_ij x_j|, scaled likewise; 0: unknown */
-    double rhs;       /* sum of the squares of b_i, scaled likewise */
+    double rhs;       /* sum of the squares of b_i in two words, rounded, scaled likewise */
 } tess_residual_norm;
 
 /* What a device supplies for assembled matrices besides products. */

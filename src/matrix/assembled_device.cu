@@ -9,13 +9,19 @@
 /* Blocks per multiprocessor of the residual pass. Rows with more entries than LONG_ROW are summed by their block. */
 enum { RESIDUAL_BLOCKS = 8, LONG_ROW = 4 * GPU_BLOCK };
 
-__device__ static inline two_word shuffle_two_word(two_word v, int distance)
-{
-    two_word other;
+/* Binary logarithm of the most parts that a row is summed in. */
+enum { MOST_JOINS = 10 };
+static_assert((1 << MOST_JOINS) >= GPU_BLOCK, "a row has a part for each thread of a block");
 
-    other.high = GPU_SHUFFLE_DOWN(v.high, distance, GPU_WAVE);
-    other.low = GPU_SHUFFLE_DOWN(v.low, distance, GPU_WAVE);
-    return other;
+__device__ static inline void join_shuffled(row_residual *r, int distance)
+{
+    row_residual other;
+
+    other.sum.high = GPU_SHUFFLE_DOWN(r->sum.high, distance, GPU_WAVE);
+    other.sum.low = GPU_SHUFFLE_DOWN(r->sum.low, distance, GPU_WAVE);
+    other.errors = GPU_SHUFFLE_DOWN(r->errors, distance, GPU_WAVE);
+    other.magnitude = GPU_SHUFFLE_DOWN(r->magnitude, distance, GPU_WAVE);
+    row_residual_join(r, &other);
 }
 
 /* The sums of all blocks have space in the memory that host and device share. */
@@ -40,8 +46,7 @@ __device__ static inline row_residual sum_long_row(int64_t begin, int64_t end, c
                                                    const double *val, double rhs, const double *x)
 {
     __shared__ row_residual of_thread[GPU_BLOCK];
-    const bool first = threadIdx.x == 0;
-    row_residual r = {{first ? rhs : 0.0, 0.0}, first ? fabs(rhs) : 0.0};
+    row_residual r = row_residual_start(threadIdx.x == 0 ? rhs : 0.0);
 
     for (int64_t k = begin + threadIdx.x; k < end; k += GPU_BLOCK) {
         row_residual_add(&r, val[k], x[col_ind[k]]);
@@ -50,12 +55,7 @@ __device__ static inline row_residual sum_long_row(int64_t begin, int64_t end, c
     of_thread[threadIdx.x] = r;
     __syncthreads();
     for (int half = GPU_BLOCK / 2; half > 0; half /= 2) {
-        if ((int)threadIdx.x < half) {
-            row_residual *sum = &of_thread[threadIdx.x];
-
-            two_word_add_pair(&sum->sum, sum[half].sum);
-            sum->magnitude += sum[half].magnitude;
-        }
+        if ((int)threadIdx.x < half) { row_residual_join(&of_thread[threadIdx.x], &of_thread[threadIdx.x + half]); }
         __syncthreads();
     }
     return of_thread[0];
@@ -76,14 +76,13 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
         int64_t i = base + group;
         int64_t begin = i < nrows ? (int64_t)row_ptr[i] : 0, end = i < nrows ? (int64_t)row_ptr[i + 1] : 0;
         const bool leads = i < nrows && lane == 0, is_long = end - begin > LONG_ROW;
-        row_residual r = {{leads ? b[i] : 0.0, 0.0}, leads ? fabs(b[i]) : 0.0};
+        row_residual r = row_residual_start(leads ? b[i] : 0.0);
 
         for (int64_t k = begin + lane; k < end && !is_long; k += width) {
             row_residual_add(&r, val[k], x[col_ind[k]]);
         }
         for (int distance = width / 2; distance > 0; distance /= 2) {
-            two_word_add_pair(&r.sum, shuffle_two_word(r.sum, distance));
-            r.magnitude += GPU_SHUFFLE_DOWN(r.magnitude, distance, GPU_WAVE);
+            join_shuffled(&r, distance);
         }
         if (__syncthreads_or(is_long)) {
             for (int64_t row = i - (int)threadIdx.x / width, one = 0; one < GPU_BLOCK / width && row < nrows;
@@ -97,7 +96,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
             }
         }
         if (leads) {
-            double value = two_word_value(r.sum), bound = dot2_bound((double)(end - begin + 1), r.magnitude, value);
+            double value = two_word_value(r.sum), bound = row_residual_bound(&r, end - begin, MOST_JOINS);
 
             if (residual) { residual[i] = value; }
             norm_add_row(&sums, value, bound, r.magnitude, b[i], scale);

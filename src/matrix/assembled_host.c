@@ -30,14 +30,14 @@ static double residual_of_row(const csr_view *v, const double *b, const double *
 {
     const double *val = v->val;
     int64_t begin = csr_offset(v, i), end = csr_offset(v, i + 1);
-    row_residual r = {{b[i], 0.0}, fabs(b[i])};
+    row_residual r = row_residual_start(b[i]);
     double value;
 
     for (int64_t k = begin; k < end; k++) {
         row_residual_add(&r, val[k], x[v->col_ind[k]]);
     }
     value = two_word_value(r.sum);
-    *bound = dot2_bound((double)(end - begin + 1), r.magnitude, value);
+    *bound = row_residual_bound(&r, end - begin, 0);
     *magnitude = r.magnitude;
     return value;
 }
@@ -46,7 +46,7 @@ static norm_sums residual_of_block(const csr_view *v, const double *b, const dou
                                    double scale)
 {
     int64_t end = (block + 1) * HOST_BLOCK < v->nrows ? (block + 1) * HOST_BLOCK : v->nrows;
-    norm_sums sums = {{0.0, 0.0}, 0.0, 0.0, 0.0};
+    norm_sums sums = {{0.0, 0.0}, 0.0, 0.0, {0.0, 0.0}};
 
     for (int64_t i = block * HOST_BLOCK; i < end; i++) {
         double bound = 0.0, magnitude = 0.0, value = residual_of_row(v, b, x, i, &bound, &magnitude);
@@ -64,7 +64,7 @@ static tess_status true_residual(const tess_matrix *assembled, const double *b, 
     const csr_view *v = &csr_of(assembled)->view;
     int64_t nblocks = (v->nrows + HOST_BLOCK - 1) / HOST_BLOCK;
     double scale = ldexp(1.0, -norm->exponent), *partials = NULL;
-    norm_sums all = {{0.0, 0.0}, 0.0, 0.0, 0.0}, *of_block = NULL;
+    norm_sums all = {{0.0, 0.0}, 0.0, 0.0, {0.0, 0.0}}, *of_block = NULL;
     tess_status status = host_partials(ctx, (int64_t)(sizeof all / sizeof *partials) * nblocks, &partials);
 
     if (status != TESS_SUCCESS) { return status; }

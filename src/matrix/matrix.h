@@ -56,6 +56,8 @@ void tess_host_matrix_release(tess_host_matrix *m);
 
 /* y := op(A) x through the user's function. */
 tess_status tess_matrix_apply_shell(const tess_matrix *a, tess_operation operation, const double *x, double *y);
+/* Of a shell with an error_bound: *bound is at least the norm of the error of A x as apply computes it. */
+tess_status tess_matrix_bound_shell(const tess_matrix *a, const double *x, double *bound);
 /* The diagonal of an assembled or shell matrix to an array on the device. */
 tess_status tess_matrix_raw_diagonal(const tess_matrix *a, double *diagonal);
 

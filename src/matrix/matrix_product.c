@@ -15,6 +15,18 @@ tess_status tess_matrix_apply_shell(const tess_matrix *a, tess_operation operati
     return call_shell(a, operation, x, y);
 }
 
+tess_status tess_matrix_bound_shell(const tess_matrix *a, const double *x, double *bound)
+{
+    int code = a->shell.error_bound(a->shell.user, x, bound);
+
+    if (code != 0) {
+        return tess_fail(a->ctx, TESS_CALLBACK, NULL, "the operator's error_bound function returned %d", code);
+    }
+    if (*bound >= 0.0) { return TESS_SUCCESS; }
+    return tess_fail(a->ctx, TESS_CALLBACK, "it is the norm of an error: zero or more",
+                     "the operator's error_bound function gave %g", *bound);
+}
+
 tess_status tess_spmv_require_fp64_vectors(const tess_matrix *a, const tess_spmv_args *args)
 {
     if (args->vectors == TESS_PRECISION_FP64) { return TESS_SUCCESS; }

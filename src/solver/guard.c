@@ -71,15 +71,13 @@ static bool is_finite(double v)
     return isfinite(v) != 0;
 }
 
-/* A residual of zero is a proof only where its bound is one: at the ends of the range products vanish or overflow. It
-   may exceed the tolerance (which may be zero) as long as it is below the rounding of b itself. */
+/* The bound decides, also of a norm that came out as 0. A user's operator without a bound is taken at its word, and the
+   result says that it is not verified. */
 bool meets_tolerance(const tess_solve_result *r, const true_residual *now)
 {
-    double norm = now->norm, bound = isnan(now->bound) ? 0.0 : now->bound;
+    const double most = now->norm + (now->bounded ? now->bound : 0.0);
 
-    if (!is_finite(norm) || !is_finite(bound) || !is_finite(r->rhs_norm)) { return false; }
-    if (norm == 0.0 && bound <= TESS_U64 * r->rhs_norm) { return true; }
-    return norm + bound <= r->tolerance || (norm == 0.0 && r->rhs_norm == 0.0);
+    return is_finite(most) && is_finite(r->rhs_norm) && most <= r->tolerance;
 }
 
 static tess_status verify_x(solve_run *run, const double *x, true_residual *out)
@@ -160,15 +158,13 @@ static tess_status start_run(solve_run *run, const tess_vector *b)
     tess_solve_result *r = run->result;
     tess_status status = TESS_SUCCESS;
 
-    r->rhs_norm = NAN;
-    if (s->original->ops) { /* ||b|| comes with the residual */
+    TESS_TRY(verify_x(run, run->x, &run->now)); /* ||b|| comes with it */
+    r->rhs_norm = run->now.rhs_norm;
+    r->tolerance = least_tolerance(&s->options, &run->now);
+    if (r->rhs_norm == 0.0) {
+        TESS_TRY(s->ctx->backend->zero(s->ctx, run->x, (size_t)b->n * sizeof(double)));
         TESS_TRY(verify_x(run, run->x, &run->now));
-        r->rhs_norm = run->now.rhs_norm;
     }
-    if (isnan(r->rhs_norm)) { TESS_TRY(tess_vector_norm2(b, TESS_ARITHMETIC_FP64, &r->rhs_norm)); }
-    r->tolerance = fmax(s->options.rtol * r->rhs_norm, s->options.atol);
-    if (r->rhs_norm == 0.0) { TESS_TRY(s->ctx->backend->zero(s->ctx, run->x, (size_t)b->n * sizeof(double))); }
-    if (r->rhs_norm == 0.0 || !s->original->ops) { TESS_TRY(verify_x(run, run->x, &run->now)); }
     r->estimated_residual_norm = run->now.norm;
     if (s->history_capacity > 0) {
         s->host_history[0] = run->now.norm;
@@ -520,6 +516,7 @@ void finish_result(const tess_solver *s, const true_residual *now, tess_reason r
     r->relative_residual = now->norm / scale;
     r->estimated_relative_residual = r->estimated_residual_norm / scale;
     r->converged = meets_tolerance(r, now);
+    r->verified = r->converged && now->bounded;
     r->reason = reason;
     if (!r->converged && reason > 0) { r->reason = TESS_REASON_FALSE_CONVERGENCE; } /* no success without proof */
     if (r->converged && r->tolerance == 0.0 && r->iterations > 0) {
@@ -579,7 +576,8 @@ tess_status tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector 
 
     if (status != TESS_SUCCESS) { return status; }
     tess_solve_result_init(&full);
+    result_return(&full, result); /* a call that fails leaves nothing of the one before */
     status = solve(s, b, x, &full);
-    result_return(&full, result);
+    if (status == TESS_SUCCESS) { result_return(&full, result); }
     return status;
 }

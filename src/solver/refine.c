@@ -98,11 +98,14 @@ static tess_status start_refinement(refinement *run)
     tess_papers_result_init(&run->s->papers_result);
     run->s->papers_result.narrowing = solve_options_narrowing(&s->options);
     describe_transformed(s, r);
-    TESS_TRY(tess_vector_norm2(run->b, TESS_ARITHMETIC_FP64, &r->rhs_norm));
-    r->tolerance = fmax(s->options.rtol * r->rhs_norm, s->options.atol);
-    if (r->rhs_norm == 0.0) { TESS_TRY(tess_vector_fill(run->x, 0.0)); }
-    TESS_TRY(find_unit(run));
     TESS_TRY(verify(run, run->x, &run->now));
+    r->rhs_norm = run->now.rhs_norm;
+    r->tolerance = least_tolerance(&s->options, &run->now);
+    TESS_TRY(find_unit(run));
+    if (r->rhs_norm == 0.0) {
+        TESS_TRY(tess_vector_fill(run->x, 0.0));
+        TESS_TRY(verify(run, run->x, &run->now));
+    }
     r->estimated_residual_norm = run->now.norm;
     if (s->history_capacity > 0) {
         s->host_history[0] = run->now.norm;

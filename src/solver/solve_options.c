@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "solver/solve_options.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/options.h"
@@ -45,11 +47,16 @@ tess_narrowing solve_options_narrowing(const tess_solve_options *options)
     return papers_of(options)->narrowing;
 }
 
+static bool is_tolerance(double v)
+{
+    return v >= 0.0 && isfinite(v);
+}
+
 static tess_status check_limits(tess_context *ctx, const tess_solve_options *o)
 {
-    if (!(o->rtol >= 0.0) || !(o->atol >= 0.0) || !(o->divergence_tolerance > 0.0) || o->max_iterations < 0 ||
+    if (!is_tolerance(o->rtol) || !is_tolerance(o->atol) || !(o->divergence_tolerance > 0.0) || o->max_iterations < 0 ||
         o->history_capacity < 0) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "tolerances and limits are not negative",
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "tolerances are finite, and neither they nor limits are negative",
                          "rtol %g, atol %g, divergence tolerance %g, %lld iterations, history of %lld", o->rtol,
                          o->atol, o->divergence_tolerance, (long long)o->max_iterations,
                          (long long)o->history_capacity);

@@ -23,22 +23,33 @@ static tess_status residual_pass(const tess_matrix *a, const double *b, const do
     return assembled_ops_of(a->ctx)->true_residual(a, b, x, residual, sums);
 }
 
+/* *at := the sums at that exponent: those of the pass without a scale, those there already, or another pass. */
+static tess_status pass_at(const tess_matrix *a, const double *b, const double *x, double *residual, int exponent,
+                           const tess_residual_norm *plain, tess_residual_norm *at)
+{
+    if (exponent == 0) { *at = *plain; }
+    return exponent == at->exponent ? TESS_SUCCESS : residual_pass(a, b, x, residual, exponent, at);
+}
+
+/* sqrt of a sum in two words: half an ulp from the sum's rounding, one from the root's. */
+#define ROOT_ERROR (4.0 * TESS_U64)
+
 /*
- * Norm and bound, each from a pass at a scale where its squares are in range: after cancellation the bound may be far
- * larger than the norm. The bound covers the rows' errors, the rounding of each row's square (in two words: far below
- * u) and of the square root.
+ * Norm, bound and ||b||, each from a pass at a scale where its squares are in range: after cancellation the bound may
+ * be far larger than the norm. The bound covers the rows' errors, the rounding of each row's square (in two words: far
+ * below u), of the square root and of the sum of norm and bound.
  */
 static tess_status residual_of_assembled(const tess_matrix *a, const double *b, const double *x, double *residual,
                                          true_residual *out)
 {
     tess_residual_norm plain, scaled;
-    int for_norm = 0, for_bound = 0;
+    int for_norm = 0, for_bound = 0, for_rhs = 0;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(residual_pass(a, b, x, residual, 0, &plain));
-    out->rhs_norm = tess_squares_are_whole(plain.rhs) ? sqrt(plain.rhs) : NAN;
     for_norm = fitting_exponent(plain.high);
     for_bound = fitting_exponent(plain.bound);
+    for_rhs = fitting_exponent(plain.rhs);
     scaled = plain;
     if (for_norm != 0) { TESS_TRY(residual_pass(a, b, x, residual, for_norm, &scaled)); }
     out->norm = ldexp(sqrt(scaled.high + scaled.low), scaled.exponent);
@@ -46,18 +57,41 @@ static tess_status residual_of_assembled(const tess_matrix *a, const double *b, 
     if (!tess_squares_are_whole(scaled.magnitude)) { scaled.magnitude = 0.0; }
     out->rounding =
         TESS_U64 * (plain.magnitude > 0.0 ? sqrt(plain.magnitude) : ldexp(sqrt(scaled.magnitude), scaled.exponent));
-    if (for_bound == 0) {
-        scaled = plain;
-    } else if (for_bound != for_norm) {
-        TESS_TRY(residual_pass(a, b, x, residual, for_bound, &scaled));
-    }
-    out->bound = ldexp(sqrt(scaled.bound) * (1.0 + 0x1p-40), scaled.exponent) + 4.0 * TESS_U64 * out->norm;
+    TESS_TRY(pass_at(a, b, x, residual, for_bound, &plain, &scaled));
+    out->bound = ldexp(sqrt(scaled.bound) * (1.0 + 0x1p-40), scaled.exponent) + ROOT_ERROR * out->norm;
+    out->bounded = true;
+    TESS_TRY(pass_at(a, b, x, residual, for_rhs, &plain, &scaled));
+    out->rhs_norm = ldexp(sqrt(scaled.rhs), scaled.exponent);
+    out->rhs_least = out->rhs_norm * (1.0 - ROOT_ERROR);
+cleanup:
+    return status;
+}
+
+/* ---- a user's operator ---- */
+
+/* Relative error of a norm of n squares, added in any order. */
+static double norm_error(int64_t n)
+{
+    return ((double)n + 8.0) * TESS_U64;
+}
+
+/* b - y is rounded once for each element, and its norm computed in FP64; the user bounds the error of y. */
+static tess_status bound_shell(const tess_matrix *a, const double *x, true_residual *out)
+{
+    double of_product = NAN;
+    tess_status status = TESS_SUCCESS;
+
+    out->bound = NAN;
+    out->bounded = a->shell.error_bound != NULL;
+    if (!out->bounded) { return TESS_SUCCESS; }
+    TESS_TRY(tess_matrix_bound_shell(a, x, &of_product));
+    out->bound = of_product + (TESS_U64 + norm_error(a->nrows)) * (1.0 + 0x1p-40) * out->norm;
 cleanup:
     return status;
 }
 
 static tess_status residual_of_shell(const tess_matrix *a, const double *b, const double *x, double *residual,
-                                     double *norm)
+                                     true_residual *out)
 {
     tess_fused subtract = {.op = TESS_FUSED_AXPBY,
                            .n = a->nrows,
@@ -69,9 +103,14 @@ static tess_status residual_of_shell(const tess_matrix *a, const double *b, cons
     tess_vector view = {.ctx = a->ctx, .n = a->nrows, .precision = TESS_PRECISION_FP64, .data = residual};
     tess_status status = TESS_SUCCESS;
 
+    out->rounding = 0.0;
+    TESS_TRY(a->ctx->backend->copy(a->ctx, residual, b, (size_t)a->nrows * sizeof *b));
+    TESS_TRY(tess_vector_norm2(&view, TESS_ARITHMETIC_FP64, &out->rhs_norm));
+    out->rhs_least = out->rhs_norm * fmax(1.0 - norm_error(a->nrows), 0.0);
     TESS_TRY(tess_matrix_apply_shell(a, TESS_OP_NONE, x, residual));
     TESS_TRY(a->ctx->backend->fused(a->ctx, &subtract));
-    status = tess_vector_norm2(&view, TESS_ARITHMETIC_FP64, norm);
+    TESS_TRY(tess_vector_norm2(&view, TESS_ARITHMETIC_FP64, &out->norm));
+    status = bound_shell(a, x, out);
 cleanup:
     return status;
 }
@@ -79,11 +118,14 @@ cleanup:
 tess_status verify_residual(const tess_matrix *a, const double *b, const double *x, double *residual,
                             true_residual *out)
 {
-    if (a->ops) { return residual_of_assembled(a, b, x, residual, out); }
-    out->bound = NAN;
-    out->rounding = 0.0;
-    out->rhs_norm = NAN;
-    return residual_of_shell(a, b, x, residual, &out->norm);
+    return a->ops ? residual_of_assembled(a, b, x, residual, out) : residual_of_shell(a, b, x, residual, out);
+}
+
+/* ---- tolerances ---- */
+
+double least_tolerance(const tess_solve_options *o, const true_residual *of_b)
+{
+    return fmax(nextafter(o->rtol * of_b->rhs_least, 0.0), o->atol);
 }
 
 tess_status tess_verify_residual(const tess_matrix *a, const tess_vector *b, const tess_vector *x,

@@ -310,7 +310,7 @@ static int apply_identity(void *user, tess_operation operation, const double *x,
 
 static tess_status shell_product(scene *s)
 {
-    const tess_shell_operator shell = {apply_identity, NULL, NULL};
+    const tess_shell_operator shell = {.apply = apply_identity};
     tess_matrix *made = NULL;
     tess_status status = tess_matrix_create_shell(s->ctx, SCENE_N, SCENE_N, &shell, &made);
 

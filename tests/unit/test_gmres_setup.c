@@ -83,7 +83,7 @@ static void operators_have_preconditioners_in_fp64(void **state)
     enum { N = 81 };
     static const tess_solver_kind solvers[] = {TESS_SOLVER_GMRES, TESS_SOLVER_GMRES_IR, TESS_SOLVER_GMRES_FD};
     oracle_csr a = oracle_convection2d(9, 4.0);
-    const tess_shell_operator shell = {multiply_oracle, NULL, &a};
+    const tess_shell_operator shell = {.apply = multiply_oracle, .user = &a};
     double *b = random_values(N, 3, -1.0, 1.0), x[N];
     tess_context *ctx = open_cpu(1);
     tess_matrix *m = NULL;
@@ -134,7 +134,7 @@ static void handles_begin_again_after_escalation(void **state)
 {
     enum { N = 12, RESTART = 7 };
     oracle_csr a = cyclic_shift(N);
-    const tess_shell_operator shell = {multiply_oracle, NULL, &a};
+    const tess_shell_operator shell = {.apply = multiply_oracle, .user = &a};
     const double b[N] = {1.0};
     tess_context *ctx = open_cpu(1);
     tess_matrix *matrices[2] = {make_matrix(ctx, &a), NULL};

@@ -210,7 +210,7 @@ static void functions_serve_as_matrices(void **state)
 {
     enum { N = 81 };
     oracle_csr a = oracle_convection2d(9, 4.0);
-    const tess_shell_operator shell = {multiply_oracle, NULL, &a};
+    const tess_shell_operator shell = {.apply = multiply_oracle, .user = &a};
     const tess_precond_options narrow = polynomial_options(3, TESS_PRECISION_FP32, TESS_ARITHMETIC_FP32);
     double *r = random_values(N, 3, -1.0, 1.0), z[N], exact[N];
     tess_context *ctx = open_cpu(1);

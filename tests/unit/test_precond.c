@@ -191,8 +191,8 @@ static int fail_with_three(void *user, double *diagonal)
 static void wrong_requests_are_refused(void **state)
 {
     size_t bytes = 4 * sizeof(double);
-    const tess_shell_operator bare = {identity_operator, NULL, &bytes};
-    const tess_shell_operator failing = {identity_operator, fail_with_three, &bytes};
+    const tess_shell_operator bare = {.apply = identity_operator, .user = &bytes};
+    const tess_shell_operator failing = {.apply = identity_operator, .diagonal = fail_with_three, .user = &bytes};
     const tess_shell_precond none = {NULL, NULL};
     const tess_precond_options jacobi = options_of(TESS_PRECOND_JACOBI, 1),
                                blocks = options_of(TESS_PRECOND_BLOCK_JACOBI, 2);

@@ -507,7 +507,7 @@ static void shells_have_low_diagonals(void **state)
     enum { N = 5 };
     const double diagonal[N] = {1.0, -0x1p-1000, 0x1p900, 3.0, 0.5}, r[N] = {1.0, 0x1p-980, 1.0, 1.0, -1.0};
     diagonal_operator d = {N, diagonal};
-    const tess_shell_operator shell = {multiply_diagonal, give_diagonal, &d};
+    const tess_shell_operator shell = {.apply = multiply_diagonal, .diagonal = give_diagonal, .user = &d};
     tess_context *ctx = open_cpu(1);
     tess_matrix *matrix = NULL;
     double z[N];

@@ -26,7 +26,7 @@ static int scale_by_index(void *user, tess_operation operation, const double *x,
 static void shells_multiply_and_report_failures(void **state)
 {
     shell_record record = {0, 0, false};
-    const tess_shell_operator shell = {scale_by_index, NULL, &record}, none = {NULL, NULL, NULL};
+    const tess_shell_operator shell = {.apply = scale_by_index, .user = &record}, none = {.apply = NULL};
     const tess_storage_options plain = {
         .size = sizeof(tess_storage_options), .format = TESS_FORMAT_CSR, .precision = TESS_PRECISION_FP64};
     const double x[4] = {1.0, 1.0, 2.0, 2.0}, y[4] = {1.0, 1.0, 1.0, 1.0};

@@ -347,7 +347,7 @@ static int apply_nothing(void *user, tess_operation operation, const double *x, 
 
 static void what_cannot_be_transformed_is_refused(void **state)
 {
-    const tess_shell_operator shell = {apply_nothing, NULL, NULL};
+    const tess_shell_operator shell = {.apply = apply_nothing};
     tess_solve_options options = transformed_options(TESS_SCALING_MAX_PRODUCT, TESS_REORDERING_NONE);
     oracle_csr a = oracle_tridiagonal(4, -1.0, 2.0, -1.0), zeros = oracle_tridiagonal(4, -1.0, 2.0, -1.0);
     tess_context *ctx = open_cpu(1);

@@ -37,7 +37,7 @@ static void dot2_stays_within_its_bound(void **state)
     (void)state;
     for (int trial = 0; trial < 3000; trial++) {
         two_word sum = {0.0, 0.0};
-        double magnitude = 0.0, value;
+        double magnitude = 0.0, errors = 0.0, value, bound;
         wide exact = 0;
 
         for (int k = 0; k < LENGTH; k++) {
@@ -47,14 +47,30 @@ static void dot2_stays_within_its_bound(void **state)
                 a = -(double)exact / b * (k % 2 ? 1.0 : 0.5);
             }
             exact += (wide)a * (wide)b;
+            errors += fabs(two_product(a, b).low) + fabs(two_sum(sum.high, a * b).low);
             two_word_add_product(&sum, a, b);
             magnitude += fabs(a * b);
         }
         value = two_word_value(sum);
-        assert_at_most(fabs((double)((wide)value - exact)), dot2_bound(LENGTH, magnitude, value));
-        tight += dot2_bound(LENGTH, magnitude, value) < 1e-20 * magnitude;
+        bound = two_word_bound(value, errors, 2 * LENGTH);
+        assert_at_most(fabs((double)((wide)value - exact)), bound);
+        tight += bound < 1e-20 * magnitude;
     }
     assert_true(tight > 0); /* the bound must say more than plain summation could */
+}
+
+/* Sums of which nothing is rounded have the bound 0; one word that is not 0 and the bound is not. */
+static void bound_of_an_exact_sum_is_zero(void **state)
+{
+    (void)state;
+    assert_true(two_word_bound(0.0, 0.0, 100.0) == 0.0);
+    assert_true(two_word_bound(0.0, 0x1p-200, 2.0) > 0.0);
+    assert_true(two_word_bound(1.0, 0.0, 2.0) >= TESS_U64);
+    /* what underflows in a product is below what its word adds to the bound */
+    assert_true(two_word_underflow(0x1p-600, 0x1.8p-475, 0.0) == UNDERFLOW_WORD);
+    assert_true(two_word_underflow(0.0, 0x1p-1074, 0.0) == 0.0);
+    assert_true(two_word_underflow(0x1p-480, 0x1p-480, 0x1p-960) == 0.0);
+    assert_true(two_word_bound(0.0, UNDERFLOW_WORD, 2.0) >= 0x1p-1074);
 }
 
 static void inverse_of_a_block(void **state)
@@ -107,9 +123,8 @@ static void singular_blocks_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(transformations_are_exact),
-        cmocka_unit_test(dot2_stays_within_its_bound),
-        cmocka_unit_test(inverse_of_a_block),
+        cmocka_unit_test(transformations_are_exact),     cmocka_unit_test(dot2_stays_within_its_bound),
+        cmocka_unit_test(bound_of_an_exact_sum_is_zero), cmocka_unit_test(inverse_of_a_block),
         cmocka_unit_test(singular_blocks_are_found),
     };
 

@@ -6,6 +6,7 @@
  * vectors or a basis below fp64 that is GMRES with iterative refinement (gmres-ir; Loe et al. 2021, Algorithm 2).
  * gmres-fd makes its first cycles, residuals between them included, in the inner precision (section III-C).
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/precision_traits.h"
@@ -374,8 +375,11 @@ cleanup:
 
 /* ---- gmres-fd ---- */
 
+/* Norms of x up to here leave its elements, and its products with a matrix of that size, in FP32's range. */
+#define LARGEST_LOW_NORM 0x1p100
+
 /* x, rounded to the vectors' precision, and its residual in that precision (from the matrix that is iterated with) take
-   the places of x and of krylov.r. */
+   the places of x and of krylov.r. An x beyond that precision's range stays as it is: *norm is NaN then. */
 static tess_status low_residual(tess_solver *s, const double *b, double *x, double *norm)
 {
     tess_krylov *k = &s->krylov;
@@ -389,8 +393,13 @@ static tess_status low_residual(tess_solver *s, const double *b, double *x, doub
                                  .a = 1.0,
                                  .b = -1.0};
     const tess_vector r = {.ctx = s->ctx, .n = k->n, .precision = TESS_PRECISION_FP64, .data = k->r};
+    const tess_vector iterate = {.ctx = s->ctx, .n = k->n, .precision = TESS_PRECISION_FP64, .data = x};
+    double size = 0.0;
     tess_status status = TESS_SUCCESS;
 
+    *norm = NAN;
+    TESS_TRY(tess_vector_norm2(&iterate, TESS_ARITHMETIC_FP64, &size));
+    if (!(size <= LARGEST_LOW_NORM)) { return TESS_SUCCESS; }
     TESS_TRY(backend->convert(s->ctx, k->n, TESS_PRECISION_FP64, x, k->vectors, low));
     TESS_TRY(backend->convert(s->ctx, k->n, k->vectors, low, TESS_PRECISION_FP64, x));
     TESS_TRY(s->ctx->backend->zero(s->ctx, k->state, sizeof *k->state)); /* products run in a loop's phase RUNNING */
