@@ -130,3 +130,33 @@ void check_limits_are_exact(tess_context *ctx, const oracle_csr *a, const double
         discard(&s);
     }
 }
+
+void check_repeats(tess_context *ctx, const oracle_csr *a, const tess_solve_options *options, int times)
+{
+    const int64_t n = a->nrows;
+    double *b = random_values(n, 3, -1.0, 1.0), *first = test_allocate(n, sizeof *first),
+           *x = test_allocate(n, sizeof *x);
+    tess_matrix *m = make_matrix(ctx, a);
+    int64_t iterations = 0;
+
+    for (int t = 0; t < times; t++) {
+        tess_solver *solver = NULL;
+        tess_solve_result result;
+
+        memset(x, 0, (size_t)n * sizeof *x);
+        assert_ok(ctx, tess_solver_create(m, options, &solver));
+        result = solve_with(solver, ctx, n, b, x);
+        tess_solver_destroy(solver);
+        if (t == 0) {
+            assert_true(result.iterations > 0);
+            iterations = result.iterations;
+            memcpy(first, x, (size_t)n * sizeof *x);
+        }
+        assert_int_equal(result.iterations, iterations);
+        assert_true(same_bits(x, first, n));
+    }
+    tess_matrix_destroy(m);
+    free(b);
+    free(first);
+    free(x);
+}

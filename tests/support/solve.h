@@ -45,4 +45,8 @@ void check_limits_are_exact(tess_context *ctx, const oracle_csr *a, const double
 /* Solves A x = b, b random, by both engines of a GPU: converged, honest, with the same bits. */
 void check_engines_agree(tess_context *gpu, const oracle_csr *a, tess_solve_options options);
 
+/* Set-up and solve of A x = b, b random, so many times: the first one's bits of x and number of iterations each time.
+ */
+void check_repeats(tess_context *ctx, const oracle_csr *a, const tess_solve_options *options, int times);
+
 #endif
