@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The true residual: within its own bound of the exact one, for cancelling, scaled and failed systems. */
+#include "base/two_word.h"
 #include "solver/verify.h"
 #include "support/product.h"
 
@@ -58,6 +59,47 @@ static void random_systems(void **state)
         check_residual(&a, b, x);
         oracle_free(&a);
         free(b);
+        free(x);
+    }
+}
+
+/* What the words that a row's sum loses add up to, entry by entry: each of them is in the bound. */
+static double words_of_row(const oracle_csr *a, const double *b, const double *x, int64_t i)
+{
+    double high = b[i], words = 0.0;
+
+    for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++) {
+        two_word product = two_product(-a->val[k], x[a->col_ind[k]]), sum = two_sum(high, product.high);
+
+        high = sum.high;
+        words += fabs(product.low) + fabs(sum.low);
+    }
+    return words;
+}
+
+static void every_entry_is_in_the_bound(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        const int64_t n = 3, per_row = 1 + (int64_t)(seed % 9);
+        oracle_csr a = oracle_random(n, 40, per_row, seed);
+        double b[3], *x = random_values(40, seed + 90, -1.0, 1.0), squares = 0.0;
+        wide product[3];
+        verified v;
+
+        oracle_multiply(&a, false, x, product, NULL);
+        for (int64_t i = 0; i < n; i++) { /* all that is left is rounding */
+            b[i] = (double)product[i];
+        }
+        for (int64_t i = 0; i < n; i++) {
+            const double length = (double)(a.row_ptr[i + 1] - a.row_ptr[i]);
+            const double of_row = 4.0 * length * U64 * words_of_row(&a, b, x, i); /* 2 gamma of 2 words an entry */
+
+            squares += of_row * of_row;
+        }
+        v = check_residual(&a, b, x);
+        assert_at_most(sqrt(squares) + 4.0 * U64 * v.norm, v.bound * (1.0 + 0x1p-30));
+        oracle_free(&a);
         free(x);
     }
 }
@@ -326,6 +368,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(norm_of_the_right_side_comes_along),
         cmocka_unit_test(random_systems),
+        cmocka_unit_test(every_entry_is_in_the_bound),
         cmocka_unit_test(cancelling_systems),
         cmocka_unit_test(massive_cancellation_within_rows),
         cmocka_unit_test(hilbert_systems),
