@@ -53,6 +53,7 @@ typedef struct known_options {
     const char *names[NAME_LIMIT];
     bool takes_value[NAME_LIMIT];
     int count;
+    const struct argp *argp; /* what they are the options of */
 } known_options;
 
 /* Edit distance in which a swap of neighbours counts once (optimal string alignment). */
@@ -99,7 +100,7 @@ const char *cli_nearest(const char *word, const char *const *candidates, int cou
 static void collect_options(const struct argp *argp, known_options *known)
 {
     for (const struct argp_option *o = argp->options; o != NULL && (o->name || o->key || o->doc || o->group); o++) {
-        if (o->name == NULL || known->count >= NAME_LIMIT) { continue; }
+        if (o->name == NULL || (o->flags & OPTION_DOC) != 0 || known->count >= NAME_LIMIT) { continue; }
         known->names[known->count] = o->name;
         known->takes_value[known->count++] = o->arg != NULL;
     }
@@ -108,26 +109,48 @@ static void collect_options(const struct argp *argp, known_options *known)
     }
 }
 
+static const char *const standard_options[] = {"help", "usage", "version"};
+
 static void add_standard_options(known_options *known)
 {
-    static const char *const standard[] = {"help", "usage", "version"};
     for (int i = 0; i < 3 && known->count < NAME_LIMIT; i++) {
-        known->names[known->count] = standard[i];
+        known->names[known->count] = standard_options[i];
         known->takes_value[known->count++] = false;
     }
 }
 
-/* Index of an option by its name or an abbreviation of it, -1 when there is none. Whether an abbreviation is
-   ambiguous is for getopt to say. */
-static int find_option(const known_options *known, const char *name, size_t length)
+/* --help, --usage and --version end the program. */
+static void take_standard_option(const struct argp *argp, const char *program, const char *name)
 {
-    int abbreviated = -1;
-    for (int i = 0; i < known->count; i++) {
+    if (strcmp(name, "help") == 0) {
+        cli_print_help(stdout, program, argp);
+    } else if (strcmp(name, "usage") == 0) {
+        cli_print_usage(stdout, program, argp);
+    } else if (strcmp(name, "version") == 0) {
+        cli_print_version(stdout);
+    } else {
+        return;
+    }
+    exit(cli_close_output(CLI_CONVERGED));
+}
+
+/* Index of an option by its name or an abbreviation of it, -1 when there is none. `other`, if not NULL, is a second
+   option that the abbreviation may stand for, or -1. */
+static int find_option(const known_options *known, const char *name, size_t length, int *other)
+{
+    int abbreviated = -1, second = -1;
+    for (int i = 0; i < known->count && length > 0; i++) {
         if (strncmp(known->names[i], name, length) != 0) { continue; }
-        if (strlen(known->names[i]) == length) { return i; }
+        if (strlen(known->names[i]) == length) {
+            abbreviated = i;
+            second = -1;
+            break;
+        }
+        second = abbreviated;
         abbreviated = i;
     }
-    return length > 0 ? abbreviated : -1;
+    if (other != NULL) { *other = second; }
+    return abbreviated;
 }
 
 static int refuse_option(const known_options *known, const char *argument, size_t name_length)
@@ -151,7 +174,7 @@ static int refuse_option(const known_options *known, const char *argument, size_
 
 static int refuse_short(const known_options *known, const char *argument, bool solver_synonyms)
 {
-    if (find_option(known, argument + 1, strlen(argument + 1)) >= 0) {
+    if (find_option(known, argument + 1, strlen(argument + 1), NULL) >= 0) {
         cli_error("unknown option '%s'; did you mean '-%s'?", argument, argument);
         return CLI_USAGE;
     }
@@ -205,7 +228,7 @@ static const char *translate_value(const char *petsc, const char *value)
 /* A PETSc option at argv[*i]; moves *i over its value. */
 static int take_synonym(const known_options *known, const synonym *s, int argc, char **argv, int *i, cli_arguments *out)
 {
-    if (s->ours != NULL && find_option(known, s->ours + 2, strlen(s->ours + 2)) < 0) {
+    if (s->ours != NULL && find_option(known, s->ours + 2, strlen(s->ours + 2), NULL) < 0) {
         cli_error("option '%s' (here '%s') is not available in this version of tessera", s->petsc, s->ours);
         return CLI_USAGE;
     }
@@ -240,7 +263,8 @@ static int choose_preset(const char *name, cli_arguments *out)
     if (nearest != NULL) {
         cli_error("unknown preset '%s'; did you mean '%s'?", name, nearest);
     } else {
-        cli_error("unknown preset '%s'; available: yang, tezcan-jacobi, loe", name);
+        char list[128];
+        cli_error("unknown preset '%s'; available: %s", name, cli_presets_text(false, list, sizeof list));
     }
     return CLI_USAGE;
 }
@@ -250,8 +274,15 @@ static int take_long(const known_options *known, int argc, char **argv, int *i, 
 {
     const char *name = argv[*i] + 2;
     size_t length = strcspn(name, "=");
-    int index = find_option(known, name, length);
+    int other = -1;
+    int index = find_option(known, name, length, &other);
     if (index < 0) { return refuse_option(known, name, length); }
+    if (other >= 0) {
+        cli_error("option '%.*s' is ambiguous; it may be '--%s' or '--%s'", (int)length + 2, argv[*i],
+                  known->names[other], known->names[index]);
+        return CLI_USAGE;
+    }
+    take_standard_option(known->argp, argv[0], known->names[index]);
     append(out, argv[*i]);
     const char *value = name[length] == '=' ? name + length + 1 : NULL;
     if (value == NULL && known->takes_value[index] && *i + 1 < argc) {
@@ -300,8 +331,9 @@ static int take_arguments(const known_options *known, int argc, char **argv, boo
             code = take_long(known, argc, argv, &i, out);
         } else if (s != NULL) {
             code = take_synonym(known, s, argc, argv, &i, out);
-        } else if (argument[0] == '-' && argument[1] != '\0' && strcmp(argument, "-V") != 0 &&
-                   strcmp(argument, "-?") != 0) {
+        } else if (strcmp(argument, "-?") == 0 || strcmp(argument, "-V") == 0) {
+            take_standard_option(known->argp, argv[0], argument[1] == 'V' ? "version" : "help");
+        } else if (argument[0] == '-' && argument[1] != '\0') {
             code = refuse_short(known, argument, solver_synonyms);
         } else {
             append(out, argv[i]);
@@ -315,7 +347,7 @@ static int take_arguments(const known_options *known, int argc, char **argv, boo
 int cli_arguments_prepare(const struct argp *argp, int argc, char **argv, bool solver_synonyms, cli_arguments *out)
 {
     enum { WORKSPACE = 16 }; /* for a preset's expansion and the closing NULL */
-    known_options known = {.count = 0};
+    known_options known = {.count = 0, .argp = argp};
     collect_options(argp, &known);
     add_standard_options(&known);
     *out = (cli_arguments){.argv = calloc((size_t)argc + WORKSPACE, sizeof(char *)),
@@ -325,6 +357,26 @@ int cli_arguments_prepare(const struct argp *argp, int argc, char **argv, bool s
     if (code == CLI_DEVICE) { cli_error("out of memory"); }
     if (code != 0) { cli_arguments_free(out); }
     return code;
+}
+
+void cli_arguments_parse(const struct argp *argp, const cli_arguments *arguments, void *input)
+{
+    argp_parse(argp, arguments->argc, arguments->argv, ARGP_NO_HELP, NULL, input);
+}
+
+const char *cli_presets_text(bool expanded, char *buffer, size_t size)
+{
+    const int count = (int)(sizeof presets / sizeof presets[0]);
+    size_t used = 0;
+    buffer[0] = '\0';
+    for (int i = 0; i < count && used < size; i++) {
+        const char *between = i == 0 ? "" : expanded ? "\n" : i == count - 1 ? " or " : ", ";
+        used += (size_t)snprintf(buffer + used, size - used, "%s%s", between, presets[i].name);
+        for (int k = 0; expanded && presets[i].options[k] != NULL && used < size; k++) {
+            used += (size_t)snprintf(buffer + used, size - used, "%s %s", k == 0 ? ":" : "", presets[i].options[k]);
+        }
+    }
+    return buffer;
 }
 
 void cli_arguments_free(cli_arguments *arguments)

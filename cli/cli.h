@@ -36,6 +36,38 @@ typedef struct cli_command {
 extern const cli_command cli_command_info, cli_command_spmv, cli_command_solve, cli_command_compare,
     cli_command_generate, cli_command_convert, cli_command_timestep;
 
+/* ---- help.c: --help and --usage ---- */
+
+/* The groups of options in help: `group` of argp_option. Within a group the numbers sort, up to nine above these. */
+enum {
+    CLI_GROUP_MAIN = 10,
+    CLI_GROUP_STOPPING = 20,
+    CLI_GROUP_PRECISION = 30,
+    CLI_GROUP_PRECOND = 40,
+    CLI_GROUP_METHOD = 50,
+    CLI_GROUP_OUTPUT = 60,
+    CLI_GROUP_DEVICE = 70,
+    CLI_GROUP_PAPERS = 80
+};
+/* The texts of --format and --policy: their defaults are not the same for every command. A command that has another
+   default repeats the option in its own table with the flag OPTION_DOC, which stands in help in place of the child's.
+ */
+#define CLI_FORMAT_HELP(standard)                                                                \
+    "how the matrix is stored (default " standard "):\n{formats}\nauto: chosen for the matrix\n" \
+    "{shorthands}; with policy mean-3std"
+#define CLI_POLICY_HELP(standard)                                               \
+    "which values go to a low precision (default " standard "):\n"              \
+    "none: no values\n"                                                         \
+    "fixed-range[:R]: magnitudes below R (default 1)\n"                         \
+    "mean-range[:F]: magnitudes below F times the mean (default 0.1)\n"         \
+    "mean-3std[:F]: below F (mean + 3 standard deviations) (default 0.5)\n"     \
+    "mean-3std:auto: the largest F, up to 0.5, that keeps 7 digits in 95 %\n"   \
+    "of the elements of y\n"                                                    \
+    "lossless[:E]: values that lose at most E, relative (default 0: nothing)\n" \
+    "lossless with {whole}: one precision for the whole matrix"
+void cli_print_help(FILE *stream, const char *program, const struct argp *argp);
+void cli_print_usage(FILE *stream, const char *program, const struct argp *argp);
+
 /* ---- arguments.c: what happens before argp sees the command line ---- */
 
 typedef struct cli_preset {
@@ -53,10 +85,15 @@ typedef struct cli_arguments {
 
 /*
  * Checks every option's name against `argp` (with the nearest name in the message), refuses those of later versions,
- * and, with `solver_synonyms`, translates PETSc's names and expands --preset. Returns 0 or CLI_USAGE, message printed.
+ * and, with `solver_synonyms`, translates PETSc's names and expands --preset. --help, --usage and --version print and
+ * end the program. Returns 0 or CLI_USAGE, message printed.
  */
 int cli_arguments_prepare(const struct argp *argp, int argc, char **argv, bool solver_synonyms, cli_arguments *out);
+/* Calls argp, whose own --help is off. */
+void cli_arguments_parse(const struct argp *argp, const cli_arguments *arguments, void *input);
 void cli_arguments_free(cli_arguments *arguments);
+/* "yang, tezcan-jacobi or loe", or each on a line of its own with the options that it stands for. */
+const char *cli_presets_text(bool expanded, char *buffer, size_t size);
 
 /* The candidate that resembles `word` most, or NULL when none is near. */
 const char *cli_nearest(const char *word, const char *const *candidates, int count);
@@ -143,6 +180,9 @@ const char *cli_format_text(tess_format format, bool chosen, char *buffer, size_
 /* Sets the program's name for messages ("tessera solve"). */
 void cli_set_name(const char *name);
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_print_version(FILE *stream);
+/* Flushes standard output. Returns `code`, or CLI_INPUT with a message where the output could not be written. */
+int cli_close_output(int code);
 /* Prints the last error of the context (NULL: the status alone) and returns the exit code that belongs to it. */
 int cli_report_failure(const tess_context *ctx, tess_status status);
 
@@ -195,8 +235,8 @@ const char *cli_granularities_text(tess_format format, char *buffer, size_t size
 /* Words that stand for a format by blocks with a policy, and the format; TESS_FORMAT_AUTO: of another word. */
 int cli_list_shorthands(const char **words);
 tess_format cli_find_shorthand(const char *text);
-/* Of argp: puts names of formats in place of {WORD} in the text of an option. */
-char *cli_help_filter(int key, const char *text, void *input);
+/* A text of help with lists in place of its {WORDS}: names of formats with a capability, of an enum, of presets. */
+const char *cli_fill_lists(const char *text, char *buffer, size_t size);
 bool cli_in_set(unsigned set, int value);
 
 bool cli_takes_policy(tess_format format);
@@ -239,9 +279,7 @@ void cli_add_policy_json(json_t *object, const tess_storage_options *options);
 
 /* ---- papers_options.c: what the papers' studies of tiles take ---- */
 
-/* --kernel --tcki-thresholds --layout; input: cli_storage_choice. Their group in the help of solve has --narrowing,
- * too. */
-enum { CLI_PAPERS_GROUP = 8 };
+/* --kernel --tcki-thresholds --layout; input: cli_storage_choice */
 extern const struct argp cli_papers_argp;
 /* What the options say of it; defaults where they point to nothing. */
 const tess_papers_storage *cli_papers(const tess_storage_options *options);

@@ -22,11 +22,18 @@ enum { KEY_X = 600, KEY_MAGNITUDE, KEY_REPEAT, KEY_SEED };
 enum { NOT_GIVEN = -1 };
 
 static const struct argp_option compare_argp_options[] = {
-    {"x", KEY_X, "FILE|ones|random:SEED|uniform:SEED", 0,
-     "the vector x (default: random:1); random: in (-1, 1), uniform: in (0, 1)", 0},
-    {"x-magnitude", KEY_MAGNITUDE, "M", 0, "x is multiplied by M (default 1)", 0},
-    {"repeat", KEY_REPEAT, "N", 0, "products that are timed for each row, after one that is not (default 21)", 0},
-    {"seed", KEY_SEED, "N", 0, "seed of a random x without one of its own (default 1)", 0},
+    {"x", KEY_X, "NAME|FILE", 0,
+     "the vector x (default random:1): ones, random[:SEED] in (-1, 1),\n"
+     "uniform[:SEED] in (0, 1), or a file",
+     CLI_GROUP_MAIN},
+    {"x-magnitude", KEY_MAGNITUDE, "M", 0, "multiply x by M (default 1)", CLI_GROUP_MAIN},
+    {"seed", KEY_SEED, "N", 0, "seed of random and uniform where --x gives none (default 1)", CLI_GROUP_MAIN},
+    {"repeat", KEY_REPEAT, "N", 0, "timed products of each row, after one that is not timed (default 21)",
+     CLI_GROUP_MAIN},
+    {"format", 0, "NAME", OPTION_DOC, CLI_FORMAT_HELP("all"), CLI_GROUP_PRECISION},
+    {"matrix-precision", 0, "P", OPTION_DOC, "storage precision (default all): {tess_precision}", CLI_GROUP_PRECISION},
+    {"device", 0, "NAME", OPTION_DOC, "auto, cpu, cuda or hip (default auto: the host, and a GPU if present)",
+     CLI_GROUP_DEVICE},
     {0}};
 
 static error_t parse_compare(int key, char *arg, struct argp_state *state)
@@ -60,23 +67,21 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child compare_children[] = {
-    {&cli_storage_argp, 0, "Storage (default: all there are):", 5},
-    {&cli_digits_argp, 0, "Accuracy in significant digits:", 5},
-    {&cli_device_argp, 0, "Device:", 6},
-    {&cli_host_argp, 0, "Threads and report:", 7},
-    {&cli_papers_argp, 0, "The papers' tiles, which auto never takes:", CLI_PAPERS_GROUP},
-    {0}};
+static const struct argp_child compare_children[] = {{&cli_storage_argp, 0, NULL, 0}, {&cli_digits_argp, 0, NULL, 0},
+                                                     {&cli_device_argp, 0, NULL, 0},  {&cli_host_argp, 0, NULL, 0},
+                                                     {&cli_papers_argp, 0, NULL, 0},  {0}};
 static const struct argp compare_argp = {
     .options = compare_argp_options,
     .parser = parse_compare,
     .args_doc = "MATRIX",
-    .doc =
-        "Times y = A x for each format and precision on the host and, where there is one, on the GPU, with the error "
-        "against the product of the FP64 matrix in extended precision. Formats that would store too much padding are "
-        "left out. --digits adds how many significant digits the elements of y have."
-        "\vMATRIX is a file (.mtx, .mtx.gz, .tess) or gallery:NAME[:ARG...]. --device cpu leaves the GPU out, "
-        "--device cuda asks for it. Products of cuSPARSE are compared in the benchmarks (make bench).",
+    .doc = "Times y = A x in each format and precision, on the host and on the GPU if there is one. Each row shows the "
+           "error against a product with the FP64 matrix in extended precision. Formats that would store too much "
+           "padding are left out.\n"
+           "MATRIX is a file (.mtx, .mtx.gz, .tess) or a model problem, gallery:NAME[:ARG...].\v"
+           "The benchmarks (make bench) compare with cuSPARSE.\n"
+           "\n"
+           "Example: compare csr in all precisions on the host.\n"
+           "  tessera compare gallery:laplace2d:200 --format csr --device cpu",
     .children = compare_children};
 
 typedef struct compare_row {
@@ -384,7 +389,7 @@ static int run_compare(int argc, char **argv)
     options.storage.precision = (tess_precision)NOT_GIVEN;
     int code = cli_arguments_prepare(&compare_argp, argc, argv, false, &arguments);
     if (code != 0) { return code; }
-    argp_parse(&compare_argp, arguments.argc, arguments.argv, 0, NULL, &options);
+    cli_arguments_parse(&compare_argp, &arguments, &options);
     if (!options.x.seeded) { options.x.seed = options.seed; }
     tess_context *ctx = NULL;
     comparison all = {.options = &options};

@@ -11,7 +11,9 @@ typedef struct convert_options {
 enum { KEY_SYMMETRIC = 600 };
 
 static const struct argp_option convert_argp_options[] = {
-    {"symmetric", KEY_SYMMETRIC, NULL, 0, "write the lower triangle of a symmetric matrix (Matrix Market)", 0}, {0}};
+    {"symmetric", KEY_SYMMETRIC, NULL, 0, "write only the lower triangle of a symmetric matrix (.mtx, .mtx.gz)",
+     CLI_GROUP_MAIN},
+    {0}};
 
 static error_t parse_convert(int key, char *arg, struct argp_state *state)
 {
@@ -37,13 +39,16 @@ static error_t parse_convert(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child convert_children[] = {{&cli_host_argp, 0, "Threads and report:", 7}, {0}};
+static const struct argp_child convert_children[] = {{&cli_host_argp, 0, NULL, 0}, {0}};
 static const struct argp convert_argp = {
     .options = convert_argp_options,
     .parser = parse_convert,
     .args_doc = "IN OUT",
-    .doc = "Reads a matrix and writes it in the format that the output's name says: .mtx and .mtx.gz (Matrix Market), "
-           ".tess (binary cache). The input's format is recognised by its first bytes.",
+    .doc = "Reads a matrix and writes it in the format that the name of OUT says: Matrix Market (.mtx, .mtx.gz) or the "
+           "binary cache (.tess). The first bytes of IN say what it is; IN may also be a model problem, "
+           "gallery:NAME[:ARG...].\v"
+           "Example: convert a matrix to the binary cache, which is read much faster.\n"
+           "  tessera convert A.mtx A.tess",
     .children = convert_children};
 
 static json_t *convert_json(const convert_options *options, const cli_matrix *matrix, double write_seconds)
@@ -82,7 +87,7 @@ static int run_convert(int argc, char **argv)
     convert_options options = {.input = NULL};
     int code = cli_arguments_prepare(&convert_argp, argc, argv, false, &arguments);
     if (code != 0) { return code; }
-    argp_parse(&convert_argp, arguments.argc, arguments.argv, 0, NULL, &options);
+    cli_arguments_parse(&convert_argp, &arguments, &options);
     tess_context *ctx = NULL;
     code = cli_check_output(options.host.json);
     if (code == 0) { code = cli_check_output(options.output); }

@@ -16,11 +16,12 @@ typedef struct generate_options {
 enum { KEY_OUTPUT = 600, KEY_LIST, KEY_SYMMETRIC, KEY_POINTS, KEY_INITIAL, WORD_LIMIT = 16 };
 
 static const struct argp_option generate_argp_options[] = {
-    {"output", KEY_OUTPUT, "FILE", 0, "where to write the matrix: .mtx, .mtx.gz, or .tess (binary cache)", 0},
-    {"symmetric", KEY_SYMMETRIC, NULL, 0, "write the lower triangle of a symmetric matrix", 0},
-    {"points", KEY_POINTS, "FILE", 0, "ventricle: write the cells' centres in mm, n by 3", 0},
-    {"initial", KEY_INITIAL, "FILE", 0, "ventricle: write an initial potential in mV", 0},
-    {"list", KEY_LIST, NULL, 0, "list the problems and their arguments", 0},
+    {"list", KEY_LIST, NULL, 0, "list the problems and their arguments", CLI_GROUP_MAIN},
+    {"output", KEY_OUTPUT, "FILE", 0, "where to write the matrix: .mtx, .mtx.gz or .tess (binary cache)",
+     CLI_GROUP_MAIN},
+    {"symmetric", KEY_SYMMETRIC, NULL, 0, "write only the lower triangle of a symmetric matrix", CLI_GROUP_MAIN},
+    {"points", KEY_POINTS, "FILE", 0, "ventricle: write the centres of the cells, n by 3, in mm", CLI_GROUP_OUTPUT},
+    {"initial", KEY_INITIAL, "FILE", 0, "ventricle: write an initial potential, in mV", CLI_GROUP_OUTPUT},
     {0}};
 
 static void check_words(struct argp_state *state, const generate_options *options)
@@ -57,13 +58,16 @@ static error_t parse_generate(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child generate_children[] = {{&cli_host_argp, 0, "Threads and report:", 7}, {0}};
+static const struct argp_child generate_children[] = {{&cli_host_argp, 0, NULL, 0}, {0}};
 static const struct argp generate_argp = {
     .options = generate_argp_options,
     .parser = parse_generate,
-    .args_doc = "NAME [ARG...]\n--list",
-    .doc = "Makes a model problem and writes it."
-           "\vNumbers below zero go after a double dash: tessera generate NAME --output A.mtx -- -1.",
+    .args_doc = "NAME [ARG...] --output FILE\n--list",
+    .doc = "Makes a model problem and writes it to a file. --list names the problems.\v"
+           "Arguments below zero go after a double dash: tessera generate NAME --output A.mtx -- -1\n"
+           "\n"
+           "Example: write a Laplacian on a grid of 300 by 300 points.\n"
+           "  tessera generate laplace2d 300 --output laplace.mtx",
     .children = generate_children};
 
 static json_t *list_json(void)
@@ -150,7 +154,7 @@ static int run_generate(int argc, char **argv)
     generate_options options = {.output = NULL};
     int code = cli_arguments_prepare(&generate_argp, argc, argv, false, &arguments);
     if (code != 0) { return code; }
-    argp_parse(&generate_argp, arguments.argc, arguments.argv, 0, NULL, &options);
+    cli_arguments_parse(&generate_argp, &arguments, &options);
     tess_context *ctx = NULL;
     code = cli_check_output(options.host.json);
     if (code == 0 && options.list) {

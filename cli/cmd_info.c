@@ -34,22 +34,21 @@ static error_t parse_info(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option info_own_options[] = {
-    {"plot", KEY_PLOT, "FILE.png", 0, "draw the matrix, coloured by the precision that each entry is assigned", 6},
+    {"plot", KEY_PLOT, "FILE.png", 0, "draw the matrix; colours show the precision of each entry", CLI_GROUP_OUTPUT},
     {0}};
 static const struct argp_child info_children[] = {
-    {&cli_storage_argp, 0, "A storage to try:", 5},
-    {&cli_host_argp, 0, "Threads and report:", 7},
-    {&cli_papers_argp, 0, "The papers' tiles, which auto never takes:", CLI_PAPERS_GROUP},
-    {0}};
+    {&cli_storage_argp, 0, NULL, 0}, {&cli_host_argp, 0, NULL, 0}, {&cli_papers_argp, 0, NULL, 0}, {0}};
 static const struct argp info_argp = {
     .options = info_own_options,
     .parser = parse_info,
     .args_doc = "MATRIX",
-    .doc = "Prints size, symmetry, diagonal, row lengths and value range of a matrix, the share of its nonzeros that "
-           "each precision stores exactly, the memory that each format takes, and a recommendation of solver. With "
-           "--format the matrix is stored in that way, and the report says what it takes or why that is refused. With "
-           "--policy it also says which part gets which precision."
-           "\vMATRIX is a file (.mtx, .mtx.gz, .tess) or gallery:NAME[:ARG...].",
+    .doc = "Describes a matrix: size, symmetry, diagonal, row lengths, range of values, the share of its nonzeros that "
+           "each precision stores exactly, memory, and a solver to try. With --format it also stores the matrix in "
+           "that way and reports the bytes, or why this is refused. With --policy it also reports which part gets "
+           "which precision.\n"
+           "MATRIX is a file (.mtx, .mtx.gz, .tess) or a model problem, gallery:NAME[:ARG...].\v"
+           "Example: describe a model problem, and what the policy lossless would store in low precisions.\n"
+           "  tessera info gallery:laplace2d:100 --policy lossless",
     .children = info_children};
 
 /* ---- memory of CSR in each precision ---- */
@@ -393,7 +392,7 @@ static int run_info(int argc, char **argv)
     options.choice.assigns = true;
     int code = cli_arguments_prepare(&info_argp, argc, argv, false, &arguments);
     if (code != 0) { return code; }
-    argp_parse(&info_argp, arguments.argc, arguments.argv, 0, NULL, &options);
+    cli_arguments_parse(&info_argp, &arguments, &options);
     tess_context *ctx = NULL;
     code = cli_check_output(options.host.json);
     if (code == 0) { code = cli_check_output(options.plot); }

@@ -47,74 +47,87 @@ enum {
 };
 
 static const struct argp_option solve_argp_options[] = {
-    {NULL, 0, NULL, 0, "Method:", 1},
-    {"solver", KEY_SOLVER, "auto|cg|bicgstab|gmres|gmres-ir|gmres-fd|jacobi", 0,
-     "default auto: CG for a symmetric matrix with a positive diagonal, else BiCGSTAB; gmres-ir: cycles in fp32, "
-     "residuals "
-     "in fp64; gmres-fd: all in fp32 up to --switch-at, then all in fp64",
-     1},
+    {"solver", KEY_SOLVER, "NAME", 0,
+     "{tess_solver_kind} (default auto)\n"
+     "auto: cg if A is symmetric with a positive diagonal, else bicgstab\n"
+     "gmres-ir: cycles in fp32, residuals in fp64\n"
+     "gmres-fd: all in fp32 up to --switch-at, then all in fp64",
+     CLI_GROUP_MAIN},
+    {"rhs", KEY_RHS, "NAME|FILE", 0,
+     "right-hand side b (default ones): ones, a-times-ones, a-times-ramp,\n"
+     "random[:SEED] in (-1, 1), uniform[:SEED] in (0, 1), or a file\n"
+     "a-times-ramp: A x with x_i = i / n",
+     CLI_GROUP_MAIN + 2},
+    {"seed", KEY_SEED, "N", 0, "seed of random and uniform where --rhs gives none (default 1)", CLI_GROUP_MAIN + 2},
+    {"initial-guess", KEY_GUESS, "FILE", 0, "x at the start (default: zero)", CLI_GROUP_MAIN + 2},
+    {"guard", KEY_GUARD, "NAME", 0,
+     "{tess_guard} (default repair)\n"
+     "when the estimate and the true residual disagree:\n"
+     "repair: go on in a higher precision; report: only say so",
+     CLI_GROUP_MAIN + 2},
+    {"rtol", KEY_RTOL, "R", 0, "relative tolerance (default 1e-5); 0 is allowed", CLI_GROUP_STOPPING},
+    {"atol", KEY_ATOL, "R", 0, "absolute tolerance (default 0)", CLI_GROUP_STOPPING},
+    {"max-iterations", KEY_MAX_ITERATIONS, "N", 0, "most iterations (default 10000)", CLI_GROUP_STOPPING},
+    {"divergence-tolerance", KEY_DTOL, "R", 0, "give up above R max(||b||, ||r0||) (default 1e10)", CLI_GROUP_STOPPING},
+    {"inner-precision", KEY_INNER, "P[/A]", 0,
+     "gmres: storage P and arithmetic A of a cycle, or auto\n"
+     "(default fp64/fp64; gmres-ir and gmres-fd: fp32/fp32)\n"
+     "P: matrix, basis and preconditioner; A, fp64 or fp32: vectors\n"
+     "auto: fp32/fp32 if matrix and basis take more than 48 MiB in fp64",
+     CLI_GROUP_PRECISION + 5},
+    {"basis-precision", KEY_BASIS, "P", 0, "gmres: storage of the Krylov basis (default: that of --inner-precision)",
+     CLI_GROUP_PRECISION + 5},
+    {"engine", KEY_ENGINE, "NAME", 0,
+     "{tess_engine} (default auto)\n"
+     "how iterations are launched; graph and single-kernel need a GPU\n"
+     "single-kernel: cg or bicgstab with precond none or jacobi, on a small\n"
+     "matrix in csr, or in tiles with --layout resident",
+     CLI_GROUP_METHOD},
+    {"scale", KEY_SCALE, "NAME", 0,
+     "{tess_scaling} (default none)\n"
+     "max-product: permute rows for the largest product on the diagonal,\n"
+     "then scale the diagonal to 1 and the rest to at most 1",
+     CLI_GROUP_METHOD},
+    {"reorder", KEY_REORDER, "NAME", 0, "{tess_reordering} (default none); rcm: reverse Cuthill-McKee",
+     CLI_GROUP_METHOD},
+    {"restart", KEY_RESTART, "M", 0, "gmres: vectors of a cycle (default 50)", CLI_GROUP_METHOD},
+    {"orthogonalization", KEY_ORTHOGONALIZATION, "NAME", 0,
+     "gmres: {tess_orthogonalization} (default cgs2-delayed)\n"
+     "two passes of classical Gram-Schmidt at once, or the second pass\n"
+     "together with the first of the next iteration",
+     CLI_GROUP_METHOD},
+    {"switch-at", KEY_SWITCH, "N", 0,
+     "gmres-fd: switch to fp64 at the first restart from iteration N on\n"
+     "(default: when fp32 makes no more progress)",
+     CLI_GROUP_METHOD},
+    {"recurrence", KEY_RECURRENCE, "NAME", 0,
+     "cg: {tess_recurrence}\n"
+     "(default auto)\n"
+     "standard: two reductions per iteration; the others: one\n"
+     "auto: predict-and-recompute in a single kernel, else standard\n"
+     "one-reduction: for studies of the papers; engines single-kernel, plain",
+     CLI_GROUP_METHOD},
     {"steps", KEY_SCHEDULE, "LIST", 0,
-     "jacobi: mixed and precisions, one after another, each with :N for N iterations (default fp32,mixed,fp64 for "
-     "composite, mixed for split, else --matrix-precision)",
-     1},
-    {"omega", KEY_OMEGA, "W", 0, "jacobi: weight of the update (default 1)", 1},
-    {"restart", KEY_RESTART, "M", 0, "gmres: vectors of a cycle (default 50)", 1},
-    {"inner-precision", KEY_INNER, "STORAGE[/ARITHMETIC]|auto", 0,
-     "gmres: what cycles are in: ARITHMETIC the vectors; STORAGE the matrix, the basis and the preconditioner, where "
-     "no "
-     "other option says so (default fp64/fp64; gmres-ir and gmres-fd: fp32/fp32); auto: fp32/fp32 where bytes count",
-     1},
-    {"basis-precision", KEY_BASIS, "P", 0,
-     "gmres: what the Krylov basis is stored in (default that of --inner-precision)", 1},
-    {"orthogonalization", KEY_ORTHOGONALIZATION, "cgs2|cgs2-delayed", 0,
-     "gmres: two passes of classical Gram-Schmidt at once, or (default) the second with the first of the next "
-     "iteration",
-     1},
-    {"switch-at", KEY_SWITCH, "ITERATION", 0,
-     "gmres-fd: to fp64 at the first restart from here on (default: when fp32 makes no more progress)", 1},
-    {"engine", KEY_ENGINE, "auto|plain|graph|single-kernel", 0,
-     "how the iterations are launched; graph and single-kernel need a GPU; single-kernel: cg and bicgstab, --precond "
-     "none or "
-     "jacobi, --format csr, or tiles with --layout resident, small matrices",
-     1},
-    {"recurrence", KEY_RECURRENCE, "auto|standard|predict-and-recompute|one-reduction", 0,
-     "cg: reductions of an iteration one after the other, or all at once (default auto: at once in a single kernel)",
-     1},
-    {"guard", KEY_GUARD, "repair|report", 0, "when estimate and true residual disagree: mend it (default) or say so",
-     1},
-    {"scale", KEY_SCALE, "none|max-product", 0,
-     "max-product: permute rows for the largest product on the diagonal, scale it to 1 and the rest to at most 1", 1},
-    {"reorder", KEY_REORDER, "none|rcm", 0, "rcm: reverse Cuthill-McKee of rows and columns alike", 1},
+     "jacobi: precisions and mixed, one after another, each with :N for\n"
+     "N iterations, such as fp32:100,mixed,fp64 (default for composite:\n"
+     "fp32,mixed,fp64; for split: mixed; else --matrix-precision)",
+     CLI_GROUP_METHOD},
+    {"omega", KEY_OMEGA, "W", 0, "jacobi: weight of the update (default 1)", CLI_GROUP_METHOD},
+    {"output", KEY_OUTPUT, "FILE", 0, "write x as a Matrix Market array", CLI_GROUP_OUTPUT},
+    {"history", KEY_HISTORY, "FILE", 0, "write the residual estimate of each iteration as CSV", CLI_GROUP_OUTPUT},
+    {"timings", KEY_TIMINGS, NULL, 0, "report where the time went", CLI_GROUP_OUTPUT},
+    {"monitor", KEY_MONITOR, NULL, 0, "print the residual estimate of each iteration to standard error",
+     CLI_GROUP_OUTPUT},
+    {"narrowing", KEY_NARROWING, "NAME", 0,
+     "cg, bicgstab: {tess_narrowing} (default off); needs --layout resident\n"
+     "multiply tiles in lower precisions, or skip them, where x is small\n"
+     "safe: within the tolerance; paper: by absolute bounds, permanently",
+     CLI_GROUP_PAPERS + 1},
     {"preset", KEY_PRESET, "NAME", 0,
-     "yang: --solver auto --precond none --rhs a-times-ones --rtol 1e-10 --atol 0 --max-iterations 1000 --guard "
-     "report; tezcan-jacobi: --solver jacobi --scale max-product --format composite --steps fp32,mixed,fp64 --policy "
-     "mean-range:0.1 "
-     "--share 99 --rhs a-times-ramp --rtol 0 --atol 0 --max-iterations 2000 --guard report; loe: --solver gmres --rhs "
-     "ones --rtol 1e-10 --atol 0 --restart 50 --orthogonalization cgs2 --max-iterations 100000 --guard report; options "
-     "that are given too "
-     "override it",
-     1},
-    {NULL, 0, NULL, 0, "Stopping, at ||b - A x|| <= max(rtol ||b||, atol):", 2},
-    {"rtol", KEY_RTOL, "R", 0, "relative tolerance (default 1e-5; 0 is allowed)", 2},
-    {"atol", KEY_ATOL, "R", 0, "absolute tolerance (default 0)", 2},
-    {"divergence-tolerance", KEY_DTOL, "R", 0, "give up above R max(||b||, ||r0||) (default 1e10)", 2},
-    {"max-iterations", KEY_MAX_ITERATIONS, "N", 0, "default 10000", 2},
-    {NULL, 0, NULL, 0, "Data:", 3},
-    {"rhs", KEY_RHS, "FILE|ones|a-times-ones|a-times-ramp|random:SEED|uniform:SEED", 0,
-     "right-hand side b (default ones); a-times-ramp: A x with x_i = i / n", 3},
-    {"initial-guess", KEY_GUESS, "FILE", 0, "x0 (default zero)", 3},
-    {"seed", KEY_SEED, "N", 0, "seed of a random b without one of its own (default 1)", 3},
-    {"output", KEY_OUTPUT, "FILE", 0, "write x as a Matrix Market array", 3},
-    {"history", KEY_HISTORY, "FILE", 0, "write the residual of each iteration as CSV", 3},
-    {"timings", KEY_TIMINGS, NULL, 0, "say where the time went", 3},
-    {"monitor", KEY_MONITOR, NULL, 0, "print the residual of each iteration to stderr", 3},
-    {NULL, 0, NULL, 0, "Methods of the papers' studies, which auto never takes:", CLI_PAPERS_GROUP},
-    {"narrowing", KEY_NARROWING, "off|paper|safe", 0,
-     "cg and bicgstab, --format tiles --layout resident: tiles that multiply small segments in lower precisions, or "
-     "not at all; safe: by the tolerance, paper: by absolute bounds and for good (default off)",
-     CLI_PAPERS_GROUP},
-    {"--recurrence one-reduction", 0, NULL, OPTION_DOC,
-     "cg: all reductions at once, and A p by a recurrence; engines single-kernel and plain", CLI_PAPERS_GROUP},
+     "measurement of a paper: {preset-names} (default: none)\n"
+     "options given as well override those of the preset\n"
+     "{presets}",
+     CLI_GROUP_PAPERS + 2},
     {0}};
 
 /* One of them is the papers'. */
@@ -300,24 +313,25 @@ static error_t parse_solve(int key, char *arg, struct argp_state *state)
     return code == ARGP_ERR_UNKNOWN ? parse_rest(key, arg, state, options) : code;
 }
 
-static const struct argp_child solve_children[] = {{&cli_precond_argp, 0, "Preconditioner:", 4},
-                                                   {&cli_storage_argp, 0, "Storage of the matrix:", 5},
-                                                   {&cli_device_argp, 0, "Device:", 6},
-                                                   {&cli_host_argp, 0, "Threads and report:", 7},
-                                                   {&cli_papers_argp, 0, NULL, 0},
-                                                   {0}};
+static const struct argp_child solve_children[] = {{&cli_precond_argp, 0, NULL, 0}, {&cli_storage_argp, 0, NULL, 0},
+                                                   {&cli_device_argp, 0, NULL, 0},  {&cli_host_argp, 0, NULL, 0},
+                                                   {&cli_papers_argp, 0, NULL, 0},  {0}};
 static const struct argp solve_argp = {
     .options = solve_argp_options,
     .parser = parse_solve,
     .args_doc = "MATRIX",
-    .doc = "Solves A x = b. The true residual of the FP64 matrix, with a bound on its rounding, decides whether the "
-           "solve has converged."
-           "\vMATRIX is a file (.mtx, .mtx.gz, .tess) or gallery:NAME[:ARG...].\n\n"
-           "PETSc's names are taken as well: -ksp_type cg|bcgs|gmres, -pc_type none|jacobi|bjacobi|ilu|icc, -ksp_rtol, "
-           "-ksp_atol, "
-           "-ksp_divtol, -ksp_max_it, -ksp_gmres_restart, -ksp_monitor_true_residual, -ksp_converged_reason.\n\n"
-           "Exit status: 0 converged and verified, 1 not converged, 2 usage, 3 input or format, 4 device or memory, "
-           "5 breakdown.",
+    .doc =
+        "Solves A x = b. The true residual of the FP64 matrix, with a bound on its rounding error, decides whether the "
+        "solve has converged.\n"
+        "MATRIX is a file (.mtx, .mtx.gz, .tess) or a model problem, gallery:NAME[:ARG...].\v"
+        "PETSc's names are accepted: -ksp_type cg|bcgs|gmres, -pc_type none|jacobi|bjacobi|ilu|icc, -ksp_rtol, "
+        "-ksp_atol, -ksp_divtol, -ksp_max_it, -ksp_gmres_restart, -ksp_monitor_true_residual, -ksp_converged_reason.\n"
+        "\n"
+        "Exit status: 0 converged and verified, 1 not converged, 2 usage, 3 input or format, 4 device or memory, 5 "
+        "breakdown.\n"
+        "\n"
+        "Example: solve to a relative residual of 1e-10 with a preconditioner, and write a report.\n"
+        "  tessera solve gallery:laplace2d:100 --precond jacobi --rtol 1e-10 --json report.json",
     .children = solve_children};
 
 /* ---- the solve ---- */
@@ -487,7 +501,7 @@ static int run_solve(int argc, char **argv)
     cli_storage_choice_init(&options.storage, &options.solve.storage);
     int code = cli_arguments_prepare(&solve_argp, argc, argv, true, &arguments);
     if (code != 0) { return code; }
-    argp_parse(&solve_argp, arguments.argc, arguments.argv, 0, NULL, &options);
+    cli_arguments_parse(&solve_argp, &arguments, &options);
     if (!options.rhs.seeded) { options.rhs.seed = options.seed; }
     code = solve(&options, arguments.preset);
     cli_arguments_free(&arguments);

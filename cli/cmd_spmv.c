@@ -16,10 +16,13 @@ typedef struct spmv_options {
 enum { KEY_X = 600, KEY_OUTPUT, KEY_REPEAT, KEY_SEED };
 
 static const struct argp_option spmv_argp_options[] = {
-    {"x", KEY_X, "FILE|ones|random:SEED|uniform:SEED", 0, "the vector x (default: ones)", 0},
-    {"output", KEY_OUTPUT, "FILE", 0, "write y as a Matrix Market array", 0},
-    {"repeat", KEY_REPEAT, "N", 0, "products that are timed, after one that is not (default 21)", 0},
-    {"seed", KEY_SEED, "N", 0, "seed of a random x without one of its own (default 1)", 0},
+    {"x", KEY_X, "NAME|FILE", 0,
+     "the vector x (default ones): ones, random[:SEED] in (-1, 1),\n"
+     "uniform[:SEED] in (0, 1), or a file",
+     CLI_GROUP_MAIN},
+    {"seed", KEY_SEED, "N", 0, "seed of random and uniform where --x gives none (default 1)", CLI_GROUP_MAIN},
+    {"repeat", KEY_REPEAT, "N", 0, "timed products, after one that is not timed (default 21)", CLI_GROUP_MAIN},
+    {"output", KEY_OUTPUT, "FILE", 0, "write y as a Matrix Market array", CLI_GROUP_OUTPUT},
     {0}};
 
 static error_t parse_spmv(int key, char *arg, struct argp_state *state)
@@ -45,18 +48,19 @@ static error_t parse_spmv(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child spmv_children[] = {
-    {&cli_storage_argp, 0, "Storage of the matrix:", 5},
-    {&cli_device_argp, 0, "Device:", 6},
-    {&cli_host_argp, 0, "Threads and report:", 7},
-    {&cli_papers_argp, 0, "The papers' tiles, which auto never takes:", CLI_PAPERS_GROUP},
-    {0}};
+static const struct argp_child spmv_children[] = {{&cli_storage_argp, 0, NULL, 0},
+                                                  {&cli_device_argp, 0, NULL, 0},
+                                                  {&cli_host_argp, 0, NULL, 0},
+                                                  {&cli_papers_argp, 0, NULL, 0},
+                                                  {0}};
 static const struct argp spmv_argp = {
     .options = spmv_argp_options,
     .parser = parse_spmv,
     .args_doc = "MATRIX",
-    .doc = "Computes y = A x, times it, and compares it with the product in extended precision on the host."
-           "\vMATRIX is a file (.mtx, .mtx.gz, .tess) or gallery:NAME[:ARG...].",
+    .doc = "Computes y = A x, times it, and compares y with a product in extended precision on the host.\n"
+           "MATRIX is a file (.mtx, .mtx.gz, .tess) or a model problem, gallery:NAME[:ARG...].\v"
+           "Example: time a product with the matrix stored in fp32.\n"
+           "  tessera spmv gallery:laplace2d:300 --matrix-precision fp32",
     .children = spmv_children};
 
 typedef struct spmv_run {
@@ -225,7 +229,7 @@ static int run_spmv(int argc, char **argv)
     cli_storage_choice_init(&options.choice, &options.storage);
     int code = cli_arguments_prepare(&spmv_argp, argc, argv, false, &arguments);
     if (code != 0) { return code; }
-    argp_parse(&spmv_argp, arguments.argc, arguments.argv, 0, NULL, &options);
+    cli_arguments_parse(&spmv_argp, &arguments, &options);
     if (!options.x.seeded) { options.x.seed = options.seed; }
     tess_context *ctx = NULL;
     spmv_run run = {.options = &options};

@@ -32,18 +32,29 @@ enum {
 };
 
 static const struct argp_option timestep_argp_options[] = {
-    {"count", KEY_COUNT, "N", 0, "number of time steps (default: what --steps names, else 1000)", 1},
-    {"initial", KEY_INITIAL, "FILE|ones|random:SEED|uniform:SEED", 0, "x at the beginning (default ones)", 1},
-    {"seed", KEY_SEED, "N", 0, "seed of a random x without one of its own (default 1)", 1},
+    {"count", KEY_COUNT, "N", 0, "number of time steps (default: as many as --steps names, else 1000)", CLI_GROUP_MAIN},
     {"steps", KEY_SCHEDULE, "LIST", 0,
-     "mixed and precisions, one after another, each with :N for N time steps, the others sharing the rest equally "
-     "(default mixed; --format csr, ellr, sell or dia without a list: plain products with the whole matrix)",
-     1},
-    {"engine", KEY_ENGINE, "auto|plain|graph", 0, "how the steps are launched; graph needs a GPU", 1},
-    {"compare", KEY_COMPARE, NULL, 0, "run FP64 too, and say by how much x differs", 1},
-    {"output", KEY_OUTPUT, "FILE", 0, "write the last x as a Matrix Market array", 2},
-    {"snapshots", KEY_SNAPSHOTS, "PREFIX", 0, "write x to PREFIX and the number of the step and .mtx", 2},
-    {"every", KEY_EVERY, "K", 0, "time steps between snapshots (default: a tenth of --count)", 2},
+     "precisions and mixed, one after another (default mixed), each with\n"
+     ":N for N time steps; the others share the rest equally\n"
+     "with {whole} the default is products with the whole matrix",
+     CLI_GROUP_MAIN},
+    {"initial", KEY_INITIAL, "NAME|FILE", 0,
+     "x at the beginning (default ones): ones, random[:SEED] in (-1, 1),\n"
+     "uniform[:SEED] in (0, 1), or a file",
+     CLI_GROUP_MAIN},
+    {"seed", KEY_SEED, "N", 0, "seed of random and uniform where --initial gives none (default 1)", CLI_GROUP_MAIN},
+    {"compare", KEY_COMPARE, NULL, 0, "run fp64 as well, and report the difference of x and the speed-up",
+     CLI_GROUP_MAIN},
+    {"format", 0, "NAME", OPTION_DOC, CLI_FORMAT_HELP("composite"), CLI_GROUP_PRECISION},
+    {"policy", 0, "NAME", OPTION_DOC, CLI_POLICY_HELP("mean-range:2"), CLI_GROUP_PRECISION + 1},
+    {"engine", KEY_ENGINE, "NAME", 0,
+     "auto, plain or graph (default auto): how steps are launched\n"
+     "graph needs a GPU",
+     CLI_GROUP_METHOD},
+    {"output", KEY_OUTPUT, "FILE", 0, "write the last x as a Matrix Market array", CLI_GROUP_OUTPUT},
+    {"snapshots", KEY_SNAPSHOTS, "PREFIX", 0, "write x at some steps, to PREFIX, the number of the step and .mtx",
+     CLI_GROUP_OUTPUT},
+    {"every", KEY_EVERY, "K", 0, "time steps between snapshots (default: a tenth of --count)", CLI_GROUP_OUTPUT},
     {0}};
 
 /* --count: what the steps name in all where each names its own, else 1000. A --count that contradicts them is refused.
@@ -124,21 +135,22 @@ static error_t parse_timestep(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child timestep_children[] = {
-    {&cli_storage_argp, 0, "Storage of the matrix (default composite):", 5},
-    {&cli_device_argp, 0, "Device:", 6},
-    {&cli_host_argp, 0, "Threads and report:", 7},
-    {&cli_papers_argp, 0, "The papers' tiles, which auto never takes:", CLI_PAPERS_GROUP},
-    {0}};
+static const struct argp_child timestep_children[] = {{&cli_storage_argp, 0, NULL, 0},
+                                                      {&cli_device_argp, 0, NULL, 0},
+                                                      {&cli_host_argp, 0, NULL, 0},
+                                                      {&cli_papers_argp, 0, NULL, 0},
+                                                      {0}};
 static const struct argp timestep_argp = {
     .options = timestep_argp_options,
     .parser = parse_timestep,
     .args_doc = "MATRIX",
     .doc = "Makes explicit time steps x := A x. The diagonal of A stays in FP64; the rest is multiplied in the "
-           "precisions of "
-           "the steps."
-           "\vMATRIX is a file (.mtx, .mtx.gz, .tess) or gallery:NAME[:ARG...].\n\n"
-           "Exit status: 0 done, 2 usage, 3 input or format, 4 device or memory, 5 NaN or Inf in x.",
+           "precisions of --steps.\n"
+           "MATRIX is a file (.mtx, .mtx.gz, .tess) or a model problem, gallery:NAME[:ARG...].\v"
+           "Exit status: 0 done, 2 usage, 3 input or format, 4 device or memory, 5 NaN or Inf in x.\n"
+           "\n"
+           "Example: make 1000 time steps in mixed precision, and compare with FP64.\n"
+           "  tessera timestep gallery:ventricle:2000 --compare",
     .children = timestep_children};
 
 /* ---- the run ---- */
@@ -370,7 +382,7 @@ static int run_timestep(int argc, char **argv)
     options.steps.storage.policy.parameter = 0.0;
     int code = cli_arguments_prepare(&timestep_argp, argc, argv, false, &arguments);
     if (code != 0) { return code; }
-    argp_parse(&timestep_argp, arguments.argc, arguments.argv, 0, NULL, &options);
+    cli_arguments_parse(&timestep_argp, &arguments, &options);
     if (!options.initial.seeded) { options.initial.seed = options.seed; }
     timestep_objects o = {.options = &options};
     code = cli_check_output(options.host.json);

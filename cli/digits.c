@@ -31,9 +31,13 @@ static error_t parse_digits(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option digits_options[] = {
     {"digits", KEY_DIGITS, NULL, 0,
-     "count the elements of y with 0, 1, ..., 7 and at least 8 significant digits; adds CSR all in fp32", 0},
-    {"reference", KEY_REFERENCE, "fp64|extended|both", 0,
-     "what digits are counted against (default fp64: the product of the FP64 matrix)", 0},
+     "count how many significant digits the elements of y have;\n"
+     "adds a row with matrix, x, y and products in fp32",
+     CLI_GROUP_MAIN + 1},
+    {"reference", KEY_REFERENCE, "NAME", 0,
+     "digits are counted against: fp64, extended or both (default fp64)\n"
+     "fp64: the product in FP64; extended: the product in extended precision",
+     CLI_GROUP_MAIN + 1},
     {0}};
 const struct argp cli_digits_argp = {.options = digits_options, .parser = parse_digits};
 

@@ -168,15 +168,14 @@ tess_format cli_find_shorthand(const char *text)
 
 /* ---- lists in help ---- */
 
-/* "csr: rows one after another; ..." */
+/* "csr: rows one after another", a line each */
 static const char *descriptions_text(char *buffer, size_t size)
 {
     size_t length = 0;
     for (int i = 0; i < tess_format_count() && length < size; i++) {
         const tess_format format = tess_format_at(i);
-        length +=
-            (size_t)snprintf(buffer + length, size - length, "%s%s%s: %s", i == 0 ? "" : "; ", tess_format_name(format),
-                             format == TESS_FORMAT_CSR ? " (default)" : "", tess_format_can(format)->description);
+        length += (size_t)snprintf(buffer + length, size - length, "%s%s: %s", i == 0 ? "" : "\n",
+                                   tess_format_name(format), tess_format_can(format)->description);
     }
     return buffer;
 }
@@ -195,8 +194,15 @@ static const char *shorthands_text(char *buffer, size_t size)
     return buffer;
 }
 
+/* "repair or report" of tess_guard */
+static const char *enum_text(const char *type, char *buffer, size_t size)
+{
+    const char *words[CLI_MAX_NAMES];
+    return join(words, cli_list_names(type, words), " or ", buffer, size);
+}
+
 /* What {WORD} in an option's help stands for. */
-static const char *list_of(const char *word, size_t length, char *buffer, size_t size)
+static const char *list_of(const char *word, char *buffer, size_t size)
 {
     static const struct {
         const char *word;
@@ -216,38 +222,35 @@ static const char *list_of(const char *word, size_t length, char *buffer, size_t
                  {"fp32-products", cli_rounds_products, ", "}};
     const char *words[CLI_MAX_NAMES];
     buffer[0] = '\0';
-    if (strncmp(word, "formats", length) == 0) { return descriptions_text(buffer, size); }
-    if (strncmp(word, "shorthands", length) == 0) { return shorthands_text(buffer, size); }
+    if (strcmp(word, "formats") == 0) { return descriptions_text(buffer, size); }
+    if (strcmp(word, "shorthands") == 0) { return shorthands_text(buffer, size); }
+    if (strcmp(word, "preset-names") == 0) { return cli_presets_text(false, buffer, size); }
+    if (strcmp(word, "presets") == 0) { return cli_presets_text(true, buffer, size); }
+    if (strncmp(word, "tess_", 5) == 0) { return enum_text(word, buffer, size); }
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-        if (strlen(lists[i].word) == length && strncmp(lists[i].word, word, length) == 0) {
+        if (strcmp(lists[i].word, word) == 0) {
             return join(words, list_formats(lists[i].has, words), lists[i].last, buffer, size);
         }
     }
     return buffer;
 }
 
-char *cli_help_filter(int key, const char *text, void *input)
+const char *cli_fill_lists(const char *text, char *buffer, size_t size)
 {
-    enum { SIZE = 2048 };
-    char *filled = NULL;
-    size_t length = 0;
-    (void)key;
-    (void)input;
-    if (text == NULL || strchr(text, '{') == NULL) { return (char *)(uintptr_t)text; }
-    filled = calloc(SIZE, 1); /* argp frees it */
-    if (filled == NULL) { return (char *)(uintptr_t)text; }
-    while (*text != '\0' && length < SIZE - 1) {
-        char list[SIZE];
-        const size_t word = *text == '{' ? strcspn(text + 1, "}") : 0;
-        if (word > 0) {
-            length +=
-                (size_t)snprintf(filled + length, SIZE - length, "%s", list_of(text + 1, word, list, sizeof list));
-            text += word + 2;
-        } else {
-            filled[length++] = *text++;
-        }
+    size_t used = 0;
+    buffer[0] = '\0';
+    while (*text != '\0' && used < size) {
+        char word[32], list[2048];
+        const size_t plain = strcspn(text, "{");
+        used += (size_t)snprintf(buffer + used, size - used, "%.*s", (int)plain, text);
+        text += plain;
+        if (*text != '{' || used >= size) { continue; }
+        const size_t length = strcspn(text + 1, "}");
+        snprintf(word, sizeof word, "%.*s", (int)length, text + 1);
+        used += (size_t)snprintf(buffer + used, size - used, "%s", list_of(word, list, sizeof list));
+        text += length + 2;
     }
-    return filled;
+    return buffer;
 }
 
 /* ---- what options amount to ---- */

@@ -9,22 +9,17 @@ typedef struct command_entry {
     const char *summary;
 } command_entry;
 
+/* In the order of need, as help lists them. */
 static const command_entry commands[] = {
-    {&cli_command_info, "facts about a matrix, memory per format, a recommendation of solver"},
-    {&cli_command_spmv, "y = A x, timed and checked"},
     {&cli_command_solve, "solve A x = b and prove the answer by its true residual"},
-    {&cli_command_timestep, "x := A x again and again, in low, mixed and full precision"},
-    {&cli_command_compare, "SpMV error, time and bytes of each precision on each device"},
-    {&cli_command_generate, "write a model problem"},
-    {&cli_command_convert, "between Matrix Market and the binary cache"},
+    {&cli_command_info, "describe a matrix: size, symmetry, memory in each precision, a solver to try"},
+    {&cli_command_spmv, "compute y = A x, time it and check it"},
+    {&cli_command_compare, "compare time, bytes and error of y = A x in each format and precision"},
+    {&cli_command_timestep, "compute x := A x again and again, in a schedule of precisions"},
+    {&cli_command_generate, "write a model problem to a file"},
+    {&cli_command_convert, "convert a matrix between Matrix Market and the binary cache"},
 };
 enum { COMMAND_COUNT = (int)(sizeof commands / sizeof commands[0]) };
-
-static void print_version(FILE *stream, struct argp_state *state)
-{
-    (void)state;
-    fprintf(stream, "tessera %s (GPU backend: %s)\n", tess_version(), tess_gpu_backend());
-}
 
 static void print_help(FILE *stream)
 {
@@ -35,12 +30,16 @@ static void print_help(FILE *stream)
         fprintf(stream, "  %-10s %s\n", commands[i].command->name, commands[i].summary);
     }
     fprintf(stream,
-            "  %-10s help on a command\n\n"
-            "A matrix is a file (.mtx, .mtx.gz, .tess) or gallery:NAME[:ARG...], made in place.\n"
-            "Results go to stdout, log and progress to stderr; TESSERA_LOG=debug|info|warn sets the log.\n\n"
-            "Exit status: 0 done (converged and verified), 1 not converged, 2 usage, 3 input or format,\n"
-            "4 device or memory, 5 breakdown.\n\n"
-            "'tessera COMMAND --help' lists a command's options; 'tessera --version' prints the version.\n",
+            "  %-10s print the options of a command, as 'tessera COMMAND --help' does\n\n"
+            "  --help     print this help\n"
+            "  --version  print the version and the GPU backend\n\n"
+            "A matrix is a file (.mtx, .mtx.gz, .tess) or a model problem, gallery:NAME[:ARG...].\n"
+            "Results go to standard output, log and progress to standard error.\n"
+            "TESSERA_LOG=warn, info or debug sets how much is logged (default warn).\n\n"
+            "Exit status: 0 done (solve: converged and verified), 1 not converged, 2 usage,\n"
+            "3 input or format, 4 device or memory, 5 breakdown.\n\n"
+            "Example: solve a model problem with 90000 unknowns by CG.\n"
+            "  tessera solve gallery:laplace2d:300 --solver cg\n",
             "help");
 }
 
@@ -106,7 +105,7 @@ static int dispatch(int argc, char **argv)
         return CLI_CONVERGED;
     }
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
-        print_version(stdout, NULL);
+        cli_print_version(stdout);
         return CLI_CONVERGED;
     }
     if (strcmp(word, "help") == 0) { return run_help(argc - 1, argv + 1); }
@@ -117,12 +116,6 @@ static int dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
     argp_err_exit_status = CLI_USAGE;
-    argp_program_version_hook = print_version;
     cli_set_name("tessera");
-    int code = dispatch(argc, argv);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        cli_error("cannot write to standard output");
-        if (code == CLI_CONVERGED) { code = CLI_INPUT; }
-    }
-    return code;
+    return cli_close_output(dispatch(argc, argv));
 }

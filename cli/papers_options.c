@@ -51,16 +51,20 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option papers_options[] = {
-    {"kernel", KEY_KERNEL, "default|paper", 0, "tiles: the library's design, or that of the paper as printed",
-     CLI_PAPERS_GROUP},
+    {"layout", KEY_LAYOUT, "NAME", 0,
+     "tiles: {tess_layout} (default grouped; tcki is the same)\n"
+     "grouped: blocks of one precision together\n"
+     "resident: 16x16 tiles, each by itself, which --narrowing needs",
+     CLI_GROUP_PAPERS},
+    {"kernel", KEY_KERNEL, "NAME", 0,
+     "tiles: {tess_kernel} (default default)\n"
+     "default: of this library; paper: TCKI as printed, with atomic additions",
+     CLI_GROUP_PAPERS},
     {"tcki-thresholds", KEY_TCKI, "D,TL,TU", 0,
-     "kernel paper: blocks are COO below density D, else ELL below the variation TL of their rows' lengths, HYB above "
-     "TU, CSR between (default 0.02,0.2,0.9)",
-     CLI_PAPERS_GROUP},
-    {"layout", KEY_LAYOUT, "grouped|resident", 0,
-     "tiles: blocks of one precision grouped (default; tcki is taken too), or 16x16 tiles each by itself, which solves "
-     "may narrow",
-     CLI_PAPERS_GROUP},
+     "kernel paper: formats of blocks (default 0.02,0.2,0.9)\n"
+     "COO below density D, else ELL below the variation TL of row lengths,\n"
+     "HYB above TU, CSR between",
+     CLI_GROUP_PAPERS},
     {0}};
 const struct argp cli_papers_argp = {.options = papers_options, .parser = parse_option};
 

@@ -139,32 +139,37 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option policy_options[] = {
-    {"granularity", KEY_GRANULARITY, "matrix|row|entry|block", 0,
-     "what has one precision (default row, for {by-blocks} block, for {whole} matrix)", 0},
-    {"policy", KEY_POLICY, "NAME", 0,
-     "none (default), fixed-range[:R]: magnitudes below R (1) may be low, mean-range[:F]: those below F (0.1) times "
-     "the mean, or mean-3std[:F]: those below F (0.5) times the mean and three standard deviations; mean-3std:auto: "
-     "the largest F up to 0.5 that leaves 95 % of the rows 7 digits; lossless[:E]: what keeps every bit, or loses up "
-     "to E of each value, is low, and what {whole} take",
-     0},
-    {"block", KEY_BLOCK, "16x16|16x32|32x16|32x32", 0, "granularity block: rows and columns of a block (default 16x16)",
-     0},
-    {"share", KEY_SHARE, "P|at-most-one", 0,
-     "percent of a row's values that must be in the range (default 99); at-most-one: all but one of up to 100", 0},
-    {"levels", KEY_LEVELS, "HIGH,..,LOW", 0,
-     "precisions to choose from (default fp64,fp32, for lossless fp64,fp32,fp16,fp8; up to four; P:scaled: over a "
-     "power "
-     "of two per row or block; fp8, for lossless: e4m3 or e5m2, whichever holds more)",
-     0},
-    {"allow-underflow", KEY_UNDERFLOW, NULL, 0, "values too small for a low precision keep nothing high", 0},
+    {"policy", KEY_POLICY, "NAME", 0, CLI_POLICY_HELP("none"), CLI_GROUP_PRECISION + 1},
+    {"levels", KEY_LEVELS, "LIST", 0,
+     "up to 4 precisions, high to low (default fp64,fp32;\n"
+     "lossless: fp64,fp32,fp16,fp8)\n"
+     "P:scaled: stored over a power of two per row or block\n"
+     "fp8, for lossless: e4m3 or e5m2, whichever stores more of the matrix",
+     CLI_GROUP_PRECISION + 1},
+    {"granularity", KEY_GRANULARITY, "NAME", 0,
+     "what shares a precision: {tess_granularity}\n"
+     "(default row; {by-blocks}: block; {whole}: matrix)",
+     CLI_GROUP_PRECISION + 1},
+    {"block", KEY_BLOCK, "SHAPE", 0, "16x16, 16x32, 32x16 or 32x32 rows and columns (default 16x16)",
+     CLI_GROUP_PRECISION + 1},
+    {"share", KEY_SHARE, "P", 0,
+     "percent of the values of a low row that must be in the range, or\n"
+     "at-most-one: all but one of up to 100 (default 99)",
+     CLI_GROUP_PRECISION + 1},
+    {"allow-underflow", KEY_UNDERFLOW, NULL, 0, "let values become 0 that are too small for a low precision",
+     CLI_GROUP_PRECISION + 1},
     {"base", KEY_BASE, "NAME[,LOW]", 0,
-     "{takes-bases}: format of the parts, {bases} (default csr), and of those below the highest level if another of "
-     "{differ}; {layers}: by entries and blocks; auto: what takes the fewest bytes",
-     0},
-    {"row-order", KEY_ROW_ORDER, "original|permuted|symmetric", 0,
-     "{permutes}: order of y, or of x and y (default original)", 0},
+     "{takes-bases}: format of the parts, {bases}, or auto\n"
+     "(default csr); LOW: parts below the highest level, if they differ:\n"
+     "{differ}\n"
+     "{layers}: by entries and blocks only; auto: what takes the fewest bytes",
+     CLI_GROUP_PRECISION + 2},
+    {"row-order", KEY_ROW_ORDER, "NAME", 0,
+     "{permutes}: {tess_row_order} (default original)\n"
+     "order of the rows of y (permuted), or of x and y (symmetric)",
+     CLI_GROUP_PRECISION + 2},
     {0}};
-const struct argp cli_policy_argp = {.options = policy_options, .parser = parse_option, .help_filter = cli_help_filter};
+const struct argp cli_policy_argp = {.options = policy_options, .parser = parse_option};
 
 void cli_note_sweep(tess_storage_options *options)
 {

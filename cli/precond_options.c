@@ -141,35 +141,43 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option precond_options[] = {
-    {"precond", KEY_PRECOND, "none|jacobi|block-jacobi[:K]|polynomial[:D]|ilu0|ic0", 0,
-     "default none; K rows in a diagonal block, 1 to 64 (default 8); the GMRES polynomial of degree D, 1 to 200 "
-     "(default 10); incomplete factors on the matrix's pattern, ic0 of its lower triangle",
-     0},
-    {"precond-precision", KEY_PRECISION, "STORAGE[/ARITHMETIC]", 0,
-     "what the preconditioner is stored and applied in (default fp64; with gmres that of --inner-precision); "
-     "block-jacobi: adaptive gives each block the lowest that its condition allows; ilu0, ic0: fp64, fp32/fp64, "
-     "bf16/fp64, fp16/fp64",
-     0},
-    {"polynomial-form", KEY_FORM, "roots|powers", 0, "how polynomial is evaluated (default roots)", 0},
-    {"triangular", KEY_TRIANGULAR, "auto|levels|blocks|merged", 0,
-     "ilu0, ic0: solve level by level; in recursive blocks: triangles of at most --leaf rows and square blocks; or by "
-     "levels merged into groups (default auto: blocks where --precond-format or --precond-policy is given, else merged "
-     "on a GPU, levels on the host)",
-     0},
-    {"factorization", KEY_FACTORIZATION, "auto|host|device", 0,
-     "ilu0, ic0: where the factors are computed: by one thread of the host, or by the device (default auto: by the "
-     "device, but of a GPU by its host where that takes less time)",
-     0},
-    {"leaf", KEY_LEAF, "N", 0, "blocks: most rows of a triangle that is not cut (default 4096)", 0},
+    {"precond", KEY_PRECOND, "NAME", 0,
+     "{tess_precond_kind} (default none)\n"
+     "block-jacobi:K: K rows in a diagonal block, 1 to 64 (default 8)\n"
+     "polynomial:D: the GMRES polynomial of degree D, 1 to 200 (default 10)\n"
+     "ilu0, ic0: incomplete factors on the pattern of A",
+     CLI_GROUP_MAIN + 1},
+    {"precond-precision", KEY_PRECISION, "P[/A]", 0,
+     "storage P and arithmetic A (default fp64; gmres: --inner-precision)\n"
+     "block-jacobi also takes adaptive: for each block the lowest precision\n"
+     "that its condition number allows\n"
+     "ilu0, ic0: fp64, fp32/fp64, bf16/fp64 or fp16/fp64",
+     CLI_GROUP_PRECOND},
+    {"polynomial-form", KEY_FORM, "NAME", 0, "how polynomial is evaluated: {tess_polynomial_form} (default roots)",
+     CLI_GROUP_PRECOND},
+    {"triangular", KEY_TRIANGULAR, "NAME", 0,
+     "ilu0, ic0: {tess_triangular} (default auto)\n"
+     "how triangles are solved: one level set after another, in recursive\n"
+     "blocks, or with level sets merged into groups\n"
+     "auto: blocks if --precond-format or --precond-policy is given, else\n"
+     "merged on a GPU and levels on the host",
+     CLI_GROUP_PRECOND},
+    {"factorization", KEY_FACTORIZATION, "NAME", 0,
+     "ilu0, ic0: {tess_factorization} (default auto)\n"
+     "who computes the factors: one thread of the host, or the device\n"
+     "auto: the device, or the host of a GPU where that takes less time",
+     CLI_GROUP_PRECOND},
+    {"leaf", KEY_LEAF, "N", 0, "triangular blocks: most rows of an uncut triangle (default 4096)", CLI_GROUP_PRECOND},
     {"precond-format", KEY_FORMAT, "NAME", 0,
-     "blocks: format of the square ones (default csr, in the storage of --precond-precision; {by-blocks} with a "
-     "policy)",
-     0},
-    {"precond-policy", KEY_POLICY, "NAME", 0, "blocks: what chooses precisions in square ones, as --policy", 0},
-    {"precond-levels", KEY_LEVELS, "HIGH,..,LOW", 0, "blocks: precisions to choose from, as --levels", 0},
+     "triangular blocks: format of the squares, as --format\n"
+     "(default csr; {by-blocks} with a policy)",
+     CLI_GROUP_PRECOND},
+    {"precond-policy", KEY_POLICY, "NAME", 0, "triangular blocks: as --policy, within squares (default none)",
+     CLI_GROUP_PRECOND},
+    {"precond-levels", KEY_LEVELS, "LIST", 0, "triangular blocks: as --levels, within squares (default fp64,fp32)",
+     CLI_GROUP_PRECOND},
     {0}};
-const struct argp cli_precond_argp = {
-    .options = precond_options, .parser = parse_option, .help_filter = cli_help_filter};
+const struct argp cli_precond_argp = {.options = precond_options, .parser = parse_option};
 
 /* ---- reports ---- */
 

@@ -26,8 +26,10 @@ static error_t parse_host(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option host_options[] = {
-    {"threads", KEY_THREADS, "N", 0, "OpenMP threads of the host (default: OMP_NUM_THREADS, else all cores)", 0},
-    {"json", KEY_JSON, "FILE", 0, "write the results as JSON; - is standard output, in place of the text", 0},
+    {"threads", KEY_THREADS, "N", 0, "OpenMP threads of the host (default: OMP_NUM_THREADS, else all cores)",
+     CLI_GROUP_DEVICE + 1},
+    {"json", KEY_JSON, "FILE", 0, "write the results as JSON; - is standard output, instead of the text",
+     CLI_GROUP_OUTPUT + 1},
     {0}};
 const struct argp cli_host_argp = {.options = host_options, .parser = parse_host};
 
@@ -47,8 +49,10 @@ static error_t parse_device(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-static const struct argp_option device_options[] = {
-    {"device", KEY_DEVICE, "NAME", 0, "auto, cpu or cuda (default auto: the GPU if there is one)", 0}, {0}};
+static const struct argp_option device_options[] = {{"device", KEY_DEVICE, "NAME", 0,
+                                                     "auto, cpu, cuda or hip (default auto: the GPU if there is one)",
+                                                     CLI_GROUP_DEVICE},
+                                                    {0}};
 const struct argp cli_device_argp = {.options = device_options, .parser = parse_device};
 
 /* A shorthand stands for a format by blocks with the policy of its paper, unless --policy says otherwise. */
@@ -119,21 +123,22 @@ static error_t parse_storage(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option storage_options[] = {
-    {"format", KEY_FORMAT, "NAME", 0, "{formats}; {shorthands}, with --policy mean-3std; auto: chosen for the matrix",
-     0},
-    {"matrix-precision", KEY_PRECISION, "P", 0, "precision the matrix is stored in (default fp64):" CLI_PRECISION_NAMES,
-     0},
-    {"max-padding", KEY_PADDING, "R", 0, "{pads}: the most entries stored per nonzero (default 3)", 0},
-    {"sell-window", KEY_WINDOW, "N", 0,
-     "{sorts}: rows sorted by length within N rows, 1 to 4096 (default 256; 1: not sorted)", 0},
-    {"arithmetic", KEY_ARITHMETIC, "fp64|fp32", 0,
-     "what products are computed in (default fp64); fp32: {fp32-vectors} in spmv, with vectors in fp32, and the low "
-     "parts of {fp32-products}",
-     0},
+    {"format", KEY_FORMAT, "NAME", 0, CLI_FORMAT_HELP("csr"), CLI_GROUP_PRECISION},
+    {"matrix-precision", KEY_PRECISION, "P", 0, "storage precision (default fp64): {tess_precision}",
+     CLI_GROUP_PRECISION},
+    {"max-padding", KEY_PADDING, "R", 0, "{pads}: most entries stored per nonzero (default 3)",
+     CLI_GROUP_PRECISION + 3},
+    {"sell-window", KEY_WINDOW, "N", 0, "{sorts}: sort rows by length within N rows, 1 to 4096 (default 256)",
+     CLI_GROUP_PRECISION + 3},
+    {"arithmetic", KEY_ARITHMETIC, "NAME", 0,
+     "precision of products and sums: {tess_arithmetic} (default fp64)\n"
+     "fp32: {fp32-vectors} in spmv, with vectors in fp32; or products of the\n"
+     "low parts of {fp32-products}",
+     CLI_GROUP_PRECISION + 2},
     {0}};
 static const struct argp_child storage_children[] = {{&cli_policy_argp, 0, NULL, 0}, {0}};
 const struct argp cli_storage_argp = {
-    .options = storage_options, .parser = parse_storage, .children = storage_children, .help_filter = cli_help_filter};
+    .options = storage_options, .parser = parse_storage, .children = storage_children};
 
 const char *cli_format_text(tess_format format, bool chosen, char *buffer, size_t size)
 {
@@ -168,6 +173,18 @@ void cli_error(const char *format, ...)
     vfprintf(stderr, format, list);
     fputc('\n', stderr);
     va_end(list);
+}
+
+void cli_print_version(FILE *stream)
+{
+    fprintf(stream, "tessera %s (GPU backend: %s)\n", tess_version(), tess_gpu_backend());
+}
+
+int cli_close_output(int code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) { return code; }
+    cli_error("cannot write to standard output");
+    return code == CLI_CONVERGED ? CLI_INPUT : code;
 }
 
 static int exit_code_of(tess_status status)
