@@ -354,7 +354,7 @@ int cli_arguments_prepare(const struct argp *argp, int argc, char **argv, bool s
                            .owned = calloc((size_t)argc + WORKSPACE, sizeof(char *))};
     int code = CLI_DEVICE;
     if (out->argv != NULL && out->owned != NULL) { code = take_arguments(&known, argc, argv, solver_synonyms, out); }
-    if (code == CLI_DEVICE) { cli_error("out of memory"); }
+    if (code == CLI_DEVICE) { cli_error("there is no memory for the command line"); }
     if (code != 0) { cli_arguments_free(out); }
     return code;
 }

@@ -52,14 +52,16 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
     case KEY_REPEAT: options->repeats = (int)cli_parse_integer(state, "repeat", arg, 1, 1000000); return 0;
     case KEY_SEED: options->seed = cli_parse_seed(state, "seed", arg); return 0;
     case ARGP_KEY_ARG:
-        if (state->arg_num > 0) { argp_error(state, "one matrix at a time, but there is also '%s'", arg); }
+        if (state->arg_num > 0) {
+            argp_error(state, "one matrix at a time is possible, but '%s' is a second one", arg);
+        }
         options->matrix = arg;
         return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "which matrix? Give a file or gallery:NAME"); return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "no matrix was given; name a file or gallery:NAME"); return 0;
     case ARGP_KEY_END:
         if (options->storage.arithmetic != TESS_ARITHMETIC_FP64 && !cli_is_mixed(&options->storage)) {
             char formats[64];
-            argp_error(state, "--arithmetic fp32 is for --format %s here; for others, see spmv",
+            argp_error(state, "compare takes --arithmetic fp32 only with --format %s; use spmv for other formats",
                        cli_formats_text(cli_rounds_products, " or ", formats, sizeof formats));
         }
         return 0;
@@ -223,7 +225,7 @@ static int measure_on_gpu(comparison *all)
     tess_context *ctx = NULL;
     tess_status status = tess_context_create(&gpu, &ctx);
     if (status == TESS_NO_DEVICE && all->options->device == TESS_DEVICE_AUTO) {
-        all->no_gpu = tess_has_gpu_backend() ? "none can be used here" : "this build has no GPU backend";
+        all->no_gpu = tess_has_gpu_backend() ? "no GPU can be used here" : "this build has no GPU backend";
         return CLI_CONVERGED;
     }
     if (status != TESS_SUCCESS) { return cli_report_failure(NULL, status); }

@@ -22,7 +22,9 @@ static error_t parse_convert(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT: state->child_inputs[0] = &options->host; return 0;
     case KEY_SYMMETRIC: options->symmetric = true; return 0;
     case ARGP_KEY_ARG:
-        if (state->arg_num > 1) { argp_error(state, "one input and one output, but there is also '%s'", arg); }
+        if (state->arg_num > 1) {
+            argp_error(state, "convert takes one input and one output, but '%s' is a third file", arg);
+        }
         if (state->arg_num == 0) {
             options->input = arg;
         } else {
@@ -30,9 +32,9 @@ static error_t parse_convert(int key, char *arg, struct argp_state *state)
         }
         return 0;
     case ARGP_KEY_END:
-        if (options->output == NULL) { argp_error(state, "an input and an output file are needed"); }
+        if (options->output == NULL) { argp_error(state, "convert needs an input and an output file"); }
         if (!cli_is_matrix_path(options->output)) {
-            argp_error(state, "the output '%s' must end in .mtx, .mtx.gz or .tess", options->output);
+            argp_error(state, "the name of the output, '%s', must end in .mtx, .mtx.gz or .tess", options->output);
         }
         return 0;
     default: return ARGP_ERR_UNKNOWN;

@@ -26,10 +26,10 @@ static const struct argp_option generate_argp_options[] = {
 
 static void check_words(struct argp_state *state, const generate_options *options)
 {
-    if (options->word_count == 0) { argp_error(state, "which problem? --list names them"); }
-    if (options->output == NULL) { argp_error(state, "--output FILE is missing"); }
+    if (options->word_count == 0) { argp_error(state, "no problem was given; --list names them"); }
+    if (options->output == NULL) { argp_error(state, "--output FILE is missing; it says where to write the matrix"); }
     if ((options->points != NULL || options->initial != NULL) && strcmp(options->words[0], "ventricle") != 0) {
-        argp_error(state, "--%s: only the problem ventricle has one, not '%s'",
+        argp_error(state, "--%s is for the problem ventricle, not for '%s'",
                    options->points != NULL ? "points" : "initial", options->words[0]);
     }
 }
@@ -48,7 +48,7 @@ static error_t parse_generate(int key, char *arg, struct argp_state *state)
     case KEY_LIST: options->list = true; return 0;
     case KEY_SYMMETRIC: options->symmetric = true; return 0;
     case ARGP_KEY_ARG:
-        if (options->word_count == WORD_LIMIT) { argp_error(state, "too many arguments, from '%s' on", arg); }
+        if (options->word_count == WORD_LIMIT) { argp_error(state, "there are too many arguments, from '%s' on", arg); }
         options->words[options->word_count++] = arg;
         return 0;
     case ARGP_KEY_END:

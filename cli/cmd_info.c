@@ -25,10 +25,12 @@ static error_t parse_info(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_PLOT: options->plot = cli_parse_output(state, "plot", arg); return 0;
     case ARGP_KEY_ARG:
-        if (state->arg_num > 0) { argp_error(state, "one matrix at a time, but there is also '%s'", arg); }
+        if (state->arg_num > 0) {
+            argp_error(state, "one matrix at a time is possible, but '%s' is a second one", arg);
+        }
         options->matrix = arg;
         return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "which matrix? Give a file or gallery:NAME"); return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "no matrix was given; name a file or gallery:NAME"); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -167,34 +169,35 @@ static recommendation recommend(const tess_matrix_analysis *f)
 {
     bool whole_diagonal = f->diagonal_missing == 0 && f->diagonal_zero == 0;
     if (f->nrows != f->ncols) {
-        return (recommendation){NULL, NULL, "the matrix is not square: no solver here applies"};
+        return (recommendation){NULL, NULL, "the matrix is not square, and every solver needs a square one"};
     }
     if (f->not_finite > 0) {
-        return (recommendation){NULL, NULL, "the matrix holds NaN or Inf: no solver can work with it"};
+        return (recommendation){NULL, NULL, "the matrix has NaN or Inf, which no solver can use"};
     }
-    if (f->empty_rows > 0) { return (recommendation){NULL, NULL, "the matrix has empty rows: it is singular"}; }
+    if (f->empty_rows > 0) { return (recommendation){NULL, NULL, "the matrix has empty rows, so it is singular"}; }
     if (f->numerically_symmetric == 1 && f->diagonal_positive == f->nrows) {
         bool dominant = f->diagonally_dominant_rows == f->nrows;
         return (recommendation){"cg", "jacobi",
-                                dominant ? "symmetric, positive diagonal, diagonally dominant: positive "
-                                           "(semi)definite, which is what CG needs"
-                                         : "symmetric with a positive diagonal, so it may be positive definite; CG "
-                                           "reports indefinite_matrix if it is not (then take bicgstab)"};
+                                dominant ? "symmetric, diagonally dominant and with a positive diagonal, so it is "
+                                           "positive (semi)definite, as CG needs"
+                                         : "symmetric with a positive diagonal, so it may be positive definite; if CG "
+                                           "reports indefinite_matrix, use bicgstab"};
     }
     if (f->numerically_symmetric == 1) {
-        return (recommendation){"bicgstab", whole_diagonal ? "jacobi" : "none",
-                                "symmetric, but the diagonal is not all positive, so it is not positive definite and "
-                                "CG does not apply"};
+        return (recommendation){
+            "bicgstab", whole_diagonal ? "jacobi" : "none",
+            "symmetric, but not positive definite, because the diagonal is not all positive; CG does not apply"};
     }
     if (f->skew_symmetric == 1) {
-        return (recommendation){"bicgstab", "none",
-                                "skew-symmetric: CG does not apply, and BiCGSTAB may break down on imaginary "
-                                "eigenvalues"};
+        return (recommendation){
+            "bicgstab", "none",
+            "skew-symmetric; CG does not apply, and BiCGSTAB may break down because the eigenvalues are imaginary"};
     }
-    return (recommendation){"bicgstab", whole_diagonal ? "jacobi" : "none",
-                            whole_diagonal
-                                ? "not symmetric: BiCGSTAB; the diagonal has no zero, so Jacobi costs little"
-                                : "not symmetric: BiCGSTAB; the diagonal has zeros or gaps, so Jacobi does not apply"};
+    return (recommendation){
+        "bicgstab", whole_diagonal ? "jacobi" : "none",
+        whole_diagonal
+            ? "not symmetric, so BiCGSTAB; the diagonal has no zeros, so Jacobi applies and costs little"
+            : "not symmetric, so BiCGSTAB; the diagonal has zeros or missing entries, so Jacobi does not apply"};
 }
 
 /* ---- text ---- */

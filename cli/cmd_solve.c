@@ -201,7 +201,7 @@ static void check_output_names(struct argp_state *state, const solve_options *op
     for (int i = 0; i < 3; i++) {
         for (int j = i + 1; j < 3; j++) {
             if (names[i] != NULL && names[j] != NULL && strcmp(names[i], names[j]) == 0) {
-                argp_error(state, "two outputs would go to '%s'", names[i]);
+                argp_error(state, "two outputs have the same name, '%s'; give each a name of its own", names[i]);
             }
         }
     }
@@ -219,7 +219,9 @@ static void complete_jacobi(struct argp_state *state, solve_options *options)
         }
         return;
     }
-    if (solve->precond.kind != TESS_PRECOND_NONE) { argp_error(state, "--solver jacobi takes no preconditioner"); }
+    if (solve->precond.kind != TESS_PRECOND_NONE) {
+        argp_error(state, "--solver jacobi takes no preconditioner; leave out --precond");
+    }
     bool mixed = cli_is_mixed(&solve->storage) && solve->jacobi.schedule.count == 0;
     for (int i = 0; i < solve->jacobi.schedule.count; i++) {
         mixed = mixed || solve->jacobi.schedule.entry[i].what == TESS_MIXED;
@@ -235,7 +237,7 @@ static void complete_jacobi(struct argp_state *state, solve_options *options)
     }
     if (cli_is_mixed(&solve->storage)) { cli_note_sweep(&solve->storage); }
     if (cli_is_lossless_whole(&solve->storage)) {
-        argp_error(state, "--policy lossless: --solver jacobi takes it with --format split, composite or auto");
+        argp_error(state, "--solver jacobi takes --policy lossless only with --format split, composite or auto");
     }
 }
 
@@ -297,10 +299,12 @@ static error_t parse_solve(int key, char *arg, struct argp_state *state)
         state->child_inputs[4] = &options->storage;
         return 0;
     case ARGP_KEY_ARG:
-        if (state->arg_num > 0) { argp_error(state, "one matrix at a time, but there is also '%s'", arg); }
+        if (state->arg_num > 0) {
+            argp_error(state, "one matrix at a time is possible, but '%s' is a second one", arg);
+        }
         options->matrix = arg;
         return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "which matrix? Give a file or gallery:NAME"); return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "no matrix was given; name a file or gallery:NAME"); return 0;
     case ARGP_KEY_END:
         check_output_names(state, options);
         complete_jacobi(state, options);
@@ -381,12 +385,13 @@ static int check_matrix(const solve_options *options, const solve_objects *o)
 {
     int64_t nrows = tess_matrix_nrows(o->matrix.a), ncols = tess_matrix_ncols(o->matrix.a);
     if (nrows != ncols) {
-        cli_error("%s: the matrix is %lld x %lld, and a solve needs a square one", options->matrix, (long long)nrows,
+        cli_error("%s: the matrix is %lld x %lld, but a solve needs a square one", options->matrix, (long long)nrows,
                   (long long)ncols);
         return CLI_INPUT;
     }
     if (needs_gpu(options->solve.engine) && tess_context_device(o->ctx) != TESS_DEVICE_GPU) {
-        cli_error("--engine %s needs a GPU, and there is none here", tess_engine_name(options->solve.engine));
+        cli_error("--engine %s needs a GPU, but none can be used here; choose --engine plain or auto",
+                  tess_engine_name(options->solve.engine));
         return CLI_DEVICE;
     }
     return CLI_CONVERGED;

@@ -68,10 +68,11 @@ static void complete_count(struct argp_state *state, timestep_options *o)
         named += (double)schedule->entry[i].iterations;
         all = all && schedule->entry[i].iterations > 0;
     }
-    if (o->count < 0 && named > 0x1p53) { argp_error(state, "--steps names %g time steps", named); }
+    if (o->count < 0 && named > 0x1p53) { argp_error(state, "--steps names %g time steps, which is too many", named); }
     if (o->count < 0) { o->count = all ? (int64_t)named : DEFAULT_COUNT; }
     if (named > (double)o->count || (all && named < (double)o->count)) {
-        argp_error(state, "--steps names %.0f time steps, but --count is %lld", named, (long long)o->count);
+        argp_error(state, "--steps names %.0f time steps, but --count is %lld; leave out one of them", named,
+                   (long long)o->count);
     }
 }
 
@@ -93,10 +94,10 @@ static void complete_options(struct argp_state *state, timestep_options *o)
     }
     if (cli_is_mixed(&o->steps.storage)) { cli_note_sweep(&o->steps.storage); }
     if (cli_is_lossless_whole(&o->steps.storage)) {
-        argp_error(state, "--policy lossless: time steps take it with --format split, composite or auto");
+        argp_error(state, "time steps take --policy lossless only with --format split, composite or auto");
     }
     complete_count(state, o);
-    if (o->every > 0 && o->snapshots == NULL) { argp_error(state, "--every is for --snapshots"); }
+    if (o->every > 0 && o->snapshots == NULL) { argp_error(state, "--every needs --snapshots"); }
     if (o->every == 0 && o->snapshots != NULL) { o->every = o->count < 10 ? 1 : o->count / 10; }
     if (o->steps.engine == TESS_ENGINE_GRAPH && o->device == TESS_DEVICE_CPU) {
         argp_error(state, "--engine graph needs a GPU, but --device cpu is given");
@@ -126,10 +127,12 @@ static error_t parse_timestep(int key, char *arg, struct argp_state *state)
     case KEY_SNAPSHOTS: o->snapshots = cli_parse_output(state, "snapshots", arg); return 0;
     case KEY_COMPARE: o->compare = true; return 0;
     case ARGP_KEY_ARG:
-        if (state->arg_num > 0) { argp_error(state, "one matrix at a time, but there is also '%s'", arg); }
+        if (state->arg_num > 0) {
+            argp_error(state, "one matrix at a time is possible, but '%s' is a second one", arg);
+        }
         o->matrix = arg;
         return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "which matrix? Give a file or gallery:NAME"); return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "no matrix was given; name a file or gallery:NAME"); return 0;
     case ARGP_KEY_END: complete_options(state, o); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -234,7 +237,7 @@ static int make_steps(timestep_objects *o)
     const timestep_options *options = o->options;
     int64_t n = tess_matrix_nrows(o->matrix.a);
     if (n != tess_matrix_ncols(o->matrix.a)) {
-        cli_error("%s: the matrix is %lld x %lld, and x := A x needs a square one", options->matrix, (long long)n,
+        cli_error("%s: the matrix is %lld x %lld, but x := A x needs a square one", options->matrix, (long long)n,
                   (long long)tess_matrix_ncols(o->matrix.a));
         return CLI_INPUT;
     }

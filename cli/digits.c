@@ -23,7 +23,7 @@ static error_t parse_digits(int key, char *arg, struct argp_state *state)
         options->leave_out[CLI_EXACT_EXTENDED] = word == CLI_EXACT_FP64;
         return 0;
     case ARGP_KEY_END:
-        if (options->reference_given && !options->wanted) { argp_error(state, "--reference is for --digits"); }
+        if (options->reference_given && !options->wanted) { argp_error(state, "--reference needs --digits"); }
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

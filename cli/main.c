@@ -66,7 +66,7 @@ static int refuse_command(const char *name)
     if (nearest != NULL) {
         cli_error("unknown %s '%s'; did you mean '%s'?", what, name, nearest);
     } else {
-        cli_error("unknown %s '%s'; 'tessera --help' lists what there is", what, name);
+        cli_error("unknown %s '%s'; 'tessera --help' lists the commands", what, name);
     }
     return CLI_USAGE;
 }

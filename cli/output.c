@@ -45,13 +45,15 @@ static int create_beside(const char *path, char **name)
     }
     mode_t mask = umask(0);
     umask(mask);
-    if (fchmod(descriptor, 0666 & ~mask) != 0) { cli_error("%s: permissions stay private", path); }
+    if (fchmod(descriptor, 0666 & ~mask) != 0) {
+        cli_error("%s: the permissions could not be set, so only you can read the file", path);
+    }
     return descriptor;
 }
 
 static int refuse_output(const char *path, int reason)
 {
-    cli_error("%s: cannot be written: %s", path, strerror(reason));
+    cli_error("%s: the file cannot be written: %s", path, strerror(reason));
     return CLI_INPUT;
 }
 
@@ -119,7 +121,7 @@ int cli_write_json(const char *path, json_t *root)
 {
     int code = CLI_DEVICE;
     if (root == NULL) {
-        cli_error("out of memory for the JSON report");
+        cli_error("there is no memory for the JSON report");
     } else {
         code = cli_write_file(path, dump_json, root);
     }

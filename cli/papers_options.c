@@ -35,7 +35,9 @@ static void parse_thresholds(struct argp_state *state, const char *text, tess_tc
         }
         at = end + 1;
     }
-    if (value[1] > value[2]) { argp_error(state, "--tcki-thresholds: in '%s' the second is above the third", text); }
+    if (value[1] > value[2]) {
+        argp_error(state, "--tcki-thresholds: in '%s' the second number is above the third", text);
+    }
     *out = (tess_tcki_thresholds){value[0], value[1], value[2]};
 }
 
@@ -76,7 +78,7 @@ int cli_check_papers(tess_context *ctx, const tess_storage_options *options)
     const tess_tcki_thresholds *t = &papers->tcki_thresholds;
     tess_storage_options asked; /* nothing but what belongs to the papers */
     if (papers->kernel != TESS_KERNEL_PAPER && (t->density != 0.0 || t->low != 0.0 || t->high != 0.0)) {
-        cli_error("--tcki-thresholds is for --kernel paper");
+        cli_error("--tcki-thresholds needs --kernel paper");
         return CLI_USAGE;
     }
     if (papers->kernel == TESS_KERNEL_DEFAULT && papers->layout == TESS_LAYOUT_GROUPED) { return 0; }

@@ -151,7 +151,7 @@ int cli_plot_assignment(const tess_matrix *a, const tess_assignment *assignment,
     tess_csr_view view = tess_matrix_csr_view(a);
     picture p = frame(view.nrows, view.ncols);
     if (p.width == 0 || p.height == 0) {
-        cli_error("%s: a matrix of %lld by %lld has no picture", plot->path, (long long)view.nrows,
+        cli_error("%s: a matrix of %lld by %lld has nothing to draw", plot->path, (long long)view.nrows,
                   (long long)view.ncols);
         return CLI_INPUT;
     }

@@ -27,7 +27,7 @@ void cli_parse_policy(struct argp_state *state, const char *option, const char *
         argp_error(state, "--%s: '%s' is not a number above 0%s", option, strchr(text, ':') + 1,
                    strcmp(name, "mean-3std") == 0 ? " or auto" : "");
     }
-    if (strcmp(name, "none") == 0) { argp_error(state, "--%s: none takes no parameter", option); }
+    if (strcmp(name, "none") == 0) { argp_error(state, "--%s: the policy none takes no parameter", option); }
     cli_parse_word(state, option, name, available, later);
 }
 
@@ -36,7 +36,7 @@ static void parse_share(struct argp_state *state, const char *text, tess_policy_
     policy->at_most_one = strcmp(text, "at-most-one") == 0;
     if (policy->at_most_one) { return; }
     policy->share = cli_parse_real(state, "share", text, 0.0, 100.0);
-    if (policy->share == 0.0) { argp_error(state, "--share: a share of 0 would ask for nothing"); }
+    if (policy->share == 0.0) { argp_error(state, "--share: give a percentage above 0 and at most 100"); }
 }
 
 void cli_parse_levels(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy)
@@ -50,7 +50,7 @@ void cli_parse_levels(struct argp_state *state, const char *option, const char *
     for (int l = 1; l < policy->nlevels; l++) {
         if (tess_precision_unit_roundoff(policy->level[l].precision) <=
             tess_precision_unit_roundoff(policy->level[l - 1].precision)) {
-            argp_error(state, "--%s: '%s' does not go from high to low", option, text);
+            argp_error(state, "--%s: '%s' does not go from high to low, as fp64,fp32 does", option, text);
         }
     }
 }
@@ -80,8 +80,8 @@ static void parse_base(struct argp_state *state, const char *text, tess_storage_
     }
     for (int k = 0; k < 2 && *base[0] != *base[1]; k++) {
         if (!cli_may_differ(tess_format_can(*base[k]))) {
-            argp_error(state, "--base: in '%s' %s is for all parts; %s may differ", text, tess_format_name(*base[k]),
-                       cli_formats_text(cli_may_differ, " and ", differ, sizeof differ));
+            argp_error(state, "--base: '%s' combines %s with another format, but only %s can be combined", text,
+                       tess_format_name(*base[k]), cli_formats_text(cli_may_differ, " and ", differ, sizeof differ));
         }
     }
 }
@@ -96,19 +96,19 @@ static void complete_granularity(struct argp_state *state, const cli_storage_cho
     if (options->format == TESS_FORMAT_AUTO) {
         if (!given) { options->policy.granularity = TESS_GRANULARITY_MATRIX; }
         if (given && options->policy.granularity == TESS_GRANULARITY_MATRIX) {
-            argp_error(state, "--granularity matrix: --format auto takes row, entry or block");
+            argp_error(state, "--granularity matrix does not fit --format auto, which takes row, entry or block");
         }
         return;
     }
     if (choice->assigns) { return; }
     cli_settle_granularity(options);
     if (given && parse_granularity(state, given) != options->policy.granularity) {
-        argp_error(state, "--granularity %s: the format is by %s", given,
+        argp_error(state, "--granularity %s does not fit the format, which is by %s", given,
                    tess_granularity_name(options->policy.granularity));
     }
     if (given && !choice->shorthand && cli_takes_policy(options->format) && !cli_storage_is_possible(options)) {
-        argp_error(state, "--granularity %s: --format %s takes %s", given, tess_format_name(options->format),
-                   cli_granularities_text(options->format, text, sizeof text));
+        argp_error(state, "--granularity %s does not fit --format %s, which takes %s", given,
+                   tess_format_name(options->format), cli_granularities_text(options->format, text, sizeof text));
     }
 }
 

@@ -90,16 +90,16 @@ static void settle_squares(struct argp_state *state, tess_precond_options *preco
     }
     if (policy && squares->format == TESS_FORMAT_CSR) { squares->format = cli_find_format(cli_is_by_blocks); }
     if (policy && !cli_is_mixed(squares)) {
-        argp_error(state, "--precond-policy is for --precond-format auto, %s, not %s",
+        argp_error(state, "--precond-policy needs --precond-format auto, %s, not %s",
                    cli_formats_text(cli_takes_parts, " or ", parts, sizeof parts), tess_format_name(squares->format));
     }
     if (option != NULL && strcmp(option, "precond-levels") == 0) {
-        argp_error(state, "--precond-levels needs a --precond-policy");
+        argp_error(state, "--precond-levels needs --precond-policy");
     }
     const bool whole = precond->incomplete.triangular == TESS_TRIANGULAR_LEVELS ||
                        precond->incomplete.triangular == TESS_TRIANGULAR_MERGED;
     if (whole && option != NULL && strncmp(option, "precond-", 8) == 0) {
-        argp_error(state, "--%s is for triangles in blocks: --triangular blocks or auto", option);
+        argp_error(state, "--%s needs --triangular blocks or auto", option);
     }
     if (precond->incomplete.triangular != TESS_TRIANGULAR_BLOCKS && option != NULL && strcmp(option, "leaf") == 0) {
         argp_error(state, "--leaf is for --triangular blocks");
@@ -114,7 +114,7 @@ static void check_precond(struct argp_state *state, tess_precond_options *precon
         argp_error(state, "--precond-precision adaptive is for --precond block-jacobi");
     }
     if (precond->role.given && precond->kind == TESS_PRECOND_NONE) {
-        argp_error(state, "--precond-precision needs a --precond");
+        argp_error(state, "--precond-precision needs --precond");
     }
     if (precond->polynomial.form != TESS_POLYNOMIAL_ROOTS && precond->kind != TESS_PRECOND_POLYNOMIAL) {
         argp_error(state, "--polynomial-form is for --precond polynomial");

@@ -63,6 +63,25 @@ static void print_setting(const cli_solve_run *run)
            o->atol, (long long)o->max_iterations);
 }
 
+/* What may help where a solve did not converge; NULL: nothing to say. A fixed run (no tolerance) ends as it should. */
+static const char *advice_of(const cli_solve_run *run)
+{
+    const bool fixed = run->options->rtol == 0.0 && run->options->atol == 0.0;
+    switch (run->result->reason) {
+    case TESS_REASON_ITERATIONS: return fixed ? NULL : "raise --max-iterations, or try a preconditioner (--precond)";
+    case TESS_REASON_DIVERGENCE: return "try another --solver, or a preconditioner (--precond)";
+    case TESS_REASON_BREAKDOWN: return "try another --solver, such as gmres";
+    case TESS_REASON_NONSYMMETRIC:
+    case TESS_REASON_INDEFINITE_MATRIX: return "use --solver bicgstab or gmres";
+    case TESS_REASON_INDEFINITE_PRECOND: return "try another --precond, or --solver bicgstab or gmres";
+    case TESS_REASON_NAN_OR_INF: return "look for NaN, Inf and huge values in the matrix ('tessera info') and in b";
+    case TESS_REASON_FALSE_CONVERGENCE: return "use --guard repair, a higher precision, or a larger --rtol";
+    case TESS_REASON_STAGNATION: return "use a higher precision, a preconditioner, or a larger --rtol";
+    case TESS_REASON_OVERFLOW: return "use a precision of wider range, such as bf16 or fp32, or --scale max-product";
+    default: return NULL;
+    }
+}
+
 static void print_outcome(const cli_solve_run *run)
 {
     const tess_solve_result *r = run->result;
@@ -84,6 +103,8 @@ static void print_outcome(const cli_solve_run *run)
     printf("%-17s %.6e relative, as the solver estimates it\n", "residual", r->estimated_relative_residual);
     printf("%-17s %.6e relative, TRUE; norm %.6e, rounding bound %.1e\n", "", r->relative_residual, r->residual_norm,
            r->residual_bound);
+    const char *advice = advice_of(run);
+    if (!r->converged && advice != NULL) { printf("%-17s %s\n", "advice", advice); }
 }
 
 static int64_t tile_products(const tess_papers_result *r)
@@ -99,14 +120,15 @@ static void print_narrowing(const tess_papers_result *r)
 {
     const int64_t products = tile_products(r);
     if (r->narrowing == TESS_NARROWING_OFF) { return; }
-    printf("%-17s %s: of %lld products of tiles %.3g %% passed over", "narrowing", tess_narrowing_name(r->narrowing),
+    printf("%-17s %s: of %lld products of tiles %.3g %% were skipped", "narrowing", tess_narrowing_name(r->narrowing),
            (long long)products, products > 0 ? 100.0 * (double)r->tile_products_bypassed / (double)products : 0.0);
     for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
         if (r->tile_products[p] == 0) { continue; }
         printf(", %s %.3g %%", tess_precision_name((tess_precision)p),
                100.0 * (double)r->tile_products[p] / (double)products);
     }
-    printf("%s\n", r->narrowing_misled ? "; it misled, and tiles were then used as stored" : "");
+    printf("%s\n",
+           r->narrowing_misled ? "; the residual estimate became wrong, and tiles were then used as stored" : "");
 }
 
 static void print_cost(const cli_solve_run *run)

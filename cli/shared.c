@@ -18,7 +18,7 @@ static error_t parse_host(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_THREADS: options->threads = (int)cli_parse_integer(state, "threads", arg, 1, 4096); return 0;
     case KEY_JSON:
-        if (arg[0] == '\0') { argp_error(state, "--json: empty file name"); }
+        if (arg[0] == '\0') { argp_error(state, "--json: the file name is empty"); }
         options->json = arg;
         return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -70,7 +70,7 @@ static void parse_format(struct argp_state *state, const char *text, cli_storage
         choice->options->format = meant;
         choice->options->policy.granularity = TESS_GRANULARITY_BLOCK;
     } else if (tess_format_parse(text, &choice->options->format) != TESS_SUCCESS) {
-        argp_error(state, "--format: '%s' is refused", text);
+        argp_error(state, "--format: '%s' cannot be used", text);
     }
 }
 
@@ -96,12 +96,13 @@ static void complete_storage(struct argp_state *state, cli_storage_choice *choic
     choice->chosen = choice->options->format == TESS_FORMAT_AUTO;
     if (!choice->shorthand) { return; }
     if (policy->granularity != TESS_GRANULARITY_BLOCK) {
-        argp_error(state, "--granularity %s: --format %s is %s by blocks", tess_granularity_name(policy->granularity),
-                   choice->shorthand, format);
+        argp_error(state, "--granularity %s does not fit --format %s, which is %s by blocks",
+                   tess_granularity_name(policy->granularity), choice->shorthand, format);
     }
     if (choice->papers.layout == TESS_LAYOUT_RESIDENT && cli_takes_papers(tess_format_can(choice->options->format))) {
-        argp_error(state, "--layout resident: --format %s is %s, layout grouped; give --format %s", choice->shorthand,
-                   format, format);
+        argp_error(state,
+                   "--layout resident does not fit --format %s, which is %s with layout grouped; give --format %s",
+                   choice->shorthand, format, format);
     }
     if (!choice->policy) { tess_policy_options_parse("mean-3std", policy); }
 }
@@ -183,7 +184,7 @@ void cli_print_version(FILE *stream)
 int cli_close_output(int code)
 {
     if (fflush(stdout) == 0 && !ferror(stdout)) { return code; }
-    cli_error("cannot write to standard output");
+    cli_error("the results cannot be written to standard output");
     return code == CLI_CONVERGED ? CLI_INPUT : code;
 }
 
@@ -247,7 +248,7 @@ int cli_open_context(tess_device device, int threads, cli_progress *progress, te
     tess_status status = tess_context_create(&options, out);
     if (status == TESS_SUCCESS) { return CLI_CONVERGED; }
     int code = cli_report_failure(NULL, status);
-    if (status == TESS_NO_DEVICE) { fprintf(stderr, "  no GPU can be used here; --device cpu works without one\n"); }
+    if (status == TESS_NO_DEVICE) { fprintf(stderr, "  use --device cpu, or a machine and a build with a GPU\n"); }
     return code;
 }
 
@@ -296,7 +297,7 @@ static int generate_in_place(tess_context *ctx, const char *text, tess_matrix **
     }
     int code = CLI_USAGE;
     if (rest != NULL) {
-        cli_error("too many arguments in '%s'", text);
+        cli_error("there are too many arguments in '%s'", text);
     } else {
         code = cli_generate(ctx, words[0], count - 1, words + 1, out);
     }
@@ -353,8 +354,8 @@ static int read_vector(tess_context *ctx, const char *path, const char *option, 
         return code;
     }
     if (tess_vector_size(*out) == n) { return CLI_CONVERGED; }
-    cli_error("%s: --%s has %lld values, the matrix needs %lld", path, option, (long long)tess_vector_size(*out),
-              (long long)n);
+    cli_error("%s: the file for --%s has %lld values, but the matrix needs %lld", path, option,
+              (long long)tess_vector_size(*out), (long long)n);
     return CLI_INPUT;
 }
 

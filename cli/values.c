@@ -117,7 +117,9 @@ int cli_parse_name(struct argp_state *state, const char *option, const char *tex
 
 const char *cli_parse_output(struct argp_state *state, const char *option, const char *text)
 {
-    if (text[0] == '\0' || strcmp(text, "-") == 0) { argp_error(state, "--%s: '%s' is not a file name", option, text); }
+    if (text[0] == '\0' || strcmp(text, "-") == 0) {
+        argp_error(state, "--%s: '%s' is not a file name; only --json takes - for standard output", option, text);
+    }
     return text;
 }
 
@@ -245,7 +247,7 @@ cli_vector_choice cli_parse_vector(struct argp_state *state, const char *option,
     } else if (parse_random(state, option, text, "uniform", &choice)) {
         choice.source = CLI_VECTOR_UNIFORM;
     } else if (text[0] == '\0') {
-        argp_error(state, "--%s: empty value", option);
+        argp_error(state, "--%s: the value is empty", option);
     }
     return choice;
 }

@@ -120,8 +120,9 @@ static tess_status allocate_checked(tess_context *ctx, int64_t count, size_t siz
     *out = bytes && scratch ? find_kept(ctx, whole) : NULL;
     if (bytes && !*out) { *out = allocate_host(ctx, whole); }
     if (!*out) {
-        return tess_fail(ctx, TESS_OUT_OF_MEMORY, "free memory, or solve a smaller system",
-                         "could not allocate %lld values of %zu bytes in host memory", (long long)count, size);
+        return tess_fail(ctx, TESS_OUT_OF_MEMORY, "solve a smaller system, or free memory",
+                         "host memory is exhausted: %lld values of %zu bytes could not be allocated", (long long)count,
+                         size);
     }
     ASAN_POISON_MEMORY_REGION((char *)*out + bytes, whole - bytes);
     if (ctx->device == TESS_DEVICE_CPU) { count_held(ctx, (int64_t)bytes); }
@@ -169,8 +170,9 @@ tess_status tess_device_allocate(tess_context *ctx, int64_t count, size_t size, 
     *out = bytes ? ctx->backend->allocate(ctx, bytes) : NULL;
     if (!*out) {
         return tess_fail(ctx, TESS_OUT_OF_DEVICE_MEMORY,
-                         "free device memory, choose another device, or store the matrix in a lower precision",
-                         "could not allocate %lld values of %zu bytes on %s (this context holds %lld bytes)",
+                         "store the matrix in a lower precision, choose another device, or free device memory",
+                         "device memory is exhausted: %lld values of %zu bytes could not be allocated on %s (this "
+                         "context holds %lld bytes)",
                          (long long)count, size, ctx->device_name, (long long)ctx->held_bytes);
     }
     count_held(ctx, (int64_t)bytes);

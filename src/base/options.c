@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-static const char hint[] = "its _init function sets it; are the program's headers newer than the library?";
+static const char hint[] = "call the _init function of the type; the program's headers may be newer than the library";
 
 tess_status result_require_size(tess_context *ctx, const char *type, size_t given, size_t size)
 {
     if (given >= sizeof given && given <= size) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_INVALID_ARGUMENT, hint, "%s.size is %zu, where this library knows up to %zu bytes", type,
-                     given, size);
+    return tess_fail(ctx, TESS_INVALID_ARGUMENT, hint,
+                     "%s.size is %zu, but this library knows a size of at most %zu bytes", type, given, size);
 }
 
 tess_status options_take(tess_context *ctx, const char *type, const void *given, void *full, size_t size)
@@ -29,16 +29,17 @@ tess_status options_take(tess_context *ctx, const char *type, const void *given,
 tess_status options_require_member(tess_context *ctx, const char *type, size_t given, size_t size)
 {
     if (given == size) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_INVALID_ARGUMENT, hint, "%s.size of a member is %zu, where this library knows %zu bytes",
-                     type, given, size);
+    return tess_fail(ctx, TESS_INVALID_ARGUMENT, hint,
+                     "a member of %s has size %zu, but this library knows a size of %zu bytes", type, given, size);
 }
 
 tess_status options_require_reserved(tess_context *ctx, const char *type, const int64_t reserved[OPTIONS_RESERVED])
 {
     for (int i = 0; i < OPTIONS_RESERVED; i++) {
         if (reserved[i] == 0) { continue; }
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "its _init function clears them; or update the library",
-                         "%s.reserved is not zero: an option of a later version", type);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT,
+                         "initialise the struct by its _init function, or update the library",
+                         "%s.reserved is not zero; it may hold an option of a later version", type);
     }
     return TESS_SUCCESS;
 }

@@ -42,11 +42,12 @@ static tess_status check_pair(const tess_vector *exact, const tess_vector *compu
 {
     if (!computed) { return TESS_INVALID_ARGUMENT; }
     if (!exact || !out) {
-        return tess_fail(computed->ctx, TESS_INVALID_ARGUMENT, NULL, "%s is NULL", exact ? "out" : "vector exact");
+        return tess_fail(computed->ctx, TESS_INVALID_ARGUMENT, "pass a pointer that is not NULL",
+                         "the argument %s is NULL", exact ? "out" : "vector exact");
     }
     if (exact->n != computed->n) {
-        return tess_fail(computed->ctx, TESS_DIMENSION_MISMATCH, NULL,
-                         "cannot count digits of %lld values against %lld exact ones", (long long)computed->n,
+        return tess_fail(computed->ctx, TESS_DIMENSION_MISMATCH, "compare vectors of the same length",
+                         "the computed vector has %lld values, but the exact one has %lld", (long long)computed->n,
                          (long long)exact->n);
     }
     return TESS_SUCCESS;

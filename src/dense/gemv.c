@@ -15,18 +15,20 @@ static tess_status check_shape(tess_context *ctx, const tess_dense_view *v, cons
     const long long nrows = (long long)v->nrows, ncols = (long long)v->ncols, ld = (long long)v->ld;
 
     if (v->nrows < 0 || v->ncols < 0) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "%s is %lld by %lld", role, nrows, ncols);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "sizes must be 0 or more", "%s has the size %lld by %lld", role,
+                         nrows, ncols);
     }
     if (v->ld < v->nrows) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "ld is the distance of two columns, in values",
-                         "%s has ld = %lld, less than its %lld rows", role, ld, nrows);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "ld is the distance from one column to the next, in values",
+                         "%s has ld = %lld, which is less than its %lld rows", role, ld, nrows);
     }
     if (v->ncols > 0 && v->ld > INT64_MAX / 16 / v->ncols) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "%s has %lld columns %lld values apart: too large", role,
-                         ncols, ld);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "split it into smaller views",
+                         "%s is too large: %lld columns with ld = %lld", role, ncols, ld);
     }
     if (tess_precision_bytes(v->precision) == 0) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "%s has the unknown precision %d", role, (int)v->precision);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use a value of tess_precision", "%s has the unknown precision %d",
+                         role, (int)v->precision);
     }
     return TESS_SUCCESS;
 }
@@ -35,13 +37,17 @@ static tess_status check_view(tess_context *ctx, const tess_dense_view *v, const
 {
     tess_status status = TESS_SUCCESS;
 
-    if (!v) { return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "%s is NULL", role); }
+    if (!v) { return tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass a view", "the view %s is NULL", role); }
     status = check_shape(ctx, v, role);
     if (status != TESS_SUCCESS || v->nrows == 0 || v->ncols == 0) { return status; }
-    if (!v->data) { return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "%s has no data (NULL)", role); }
+    if (!v->data) {
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "point its data to an array",
+                         "the view %s has no array: data is NULL", role);
+    }
     if ((uintptr_t)v->data % tess_precision_bytes(v->precision) != 0) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "%s begins at an address that is no multiple of %zu bytes",
-                         role, tess_precision_bytes(v->precision));
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "align the array to the size of its values",
+                         "the array of %s begins at an address that is not a multiple of %zu bytes", role,
+                         tess_precision_bytes(v->precision));
     }
     return TESS_SUCCESS;
 }
@@ -53,21 +59,22 @@ static tess_status check_together(tess_context *ctx, const tess_gemv_args *g)
     const int64_t in = transposed ? g->a.nrows : g->a.ncols, out = transposed ? g->a.ncols : g->a.nrows;
 
     if (g->x.nrows != in || g->y.nrows != out) {
-        return tess_fail(ctx, TESS_DIMENSION_MISMATCH, NULL,
+        return tess_fail(ctx, TESS_DIMENSION_MISMATCH,
+                         "X needs as many rows as op(A) has columns, Y as many as op(A) has rows",
                          "op(A) is %lld by %lld, but X has %lld rows and Y has %lld", (long long)out, (long long)in,
                          (long long)g->x.nrows, (long long)g->y.nrows);
     }
     if (g->x.ncols != g->y.ncols) {
-        return tess_fail(ctx, TESS_DIMENSION_MISMATCH, NULL, "X has %lld columns and Y has %lld", (long long)g->x.ncols,
-                         (long long)g->y.ncols);
+        return tess_fail(ctx, TESS_DIMENSION_MISMATCH, "pass views with the same number of columns",
+                         "X has %lld columns, but Y has %lld", (long long)g->x.ncols, (long long)g->y.ncols);
     }
     if (g->x.ncols > 2) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "call it for one or two columns at a time", "X and Y have %lld columns",
-                         (long long)g->x.ncols);
+        return tess_fail(ctx, TESS_UNSUPPORTED, "call tess_gemv for one or two columns at a time",
+                         "X and Y have %lld columns, but a product takes one or two", (long long)g->x.ncols);
     }
     if (g->y.column_scale) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "choose the scale first, and put it into alpha and beta",
-                         "Y has column scales, which a result cannot have");
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "put the scale into alpha and beta",
+                         "Y has column scales, but a result cannot have them");
     }
     return TESS_SUCCESS;
 }
@@ -79,10 +86,12 @@ tess_status tess_gemv(tess_context *ctx, tess_operation operation, double alpha,
     tess_status status = TESS_SUCCESS;
 
     if (operation != TESS_OP_NONE && operation != TESS_OP_TRANSPOSE) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "unknown operation %d", (int)operation);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use a value of tess_operation", "unknown operation %d",
+                         (int)operation);
     }
     if (arithmetic != TESS_ARITHMETIC_FP64 && arithmetic != TESS_ARITHMETIC_FP32) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "unknown arithmetic %d", (int)arithmetic);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use a value of tess_arithmetic", "unknown arithmetic %d",
+                         (int)arithmetic);
     }
     TESS_TRY(check_view(ctx, a, "A"));
     TESS_TRY(check_view(ctx, x, "X"));

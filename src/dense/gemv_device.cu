@@ -132,7 +132,8 @@ static tess_status multiply(tess_context *ctx, const tess_gemv_args *args)
     const int64_t blocks = task.plan.row_blocks * task.plan.column_ranges;
 
     if (blocks > INT32_MAX) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "split A into smaller views", "a dense product of %lld blocks",
+        return tess_fail(ctx, TESS_UNSUPPORTED, "split A into smaller views",
+                         "a dense product needs %lld blocks of threads, more than one launch can have",
                          static_cast<long long>(blocks));
     }
     if (task.plan.parts > 1) {

@@ -8,23 +8,25 @@ static tess_status check_view(tess_context *ctx, const tess_dense_view *v, const
 {
     const size_t bytes = v ? tess_precision_bytes(v->precision) : 0;
 
-    if (!v) { return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "%s is NULL", role); }
+    if (!v) { return tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass a view", "the view %s is NULL", role); }
     if (bytes == 0) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "%s has the unknown precision %d", role, (int)v->precision);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use a value of tess_precision", "%s has the unknown precision %d",
+                         role, (int)v->precision);
     }
     if (v->nrows < 0 || v->ncols < 0) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "%s is %lld by %lld", role, (long long)v->nrows,
-                         (long long)v->ncols);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "sizes must be 0 or more", "%s has the size %lld by %lld", role,
+                         (long long)v->nrows, (long long)v->ncols);
     }
     if (v->ld < v->nrows || (v->ncols > 0 && v->ld > INT64_MAX / 16 / v->ncols)) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "ld is the distance of two columns, in values",
-                         "%s has ld = %lld with %lld rows and %lld columns", role, (long long)v->ld,
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT,
+                         "ld is the distance from one column to the next, in values, and at least the number of rows",
+                         "%s has ld = %lld, which does not fit its %lld rows and %lld columns", role, (long long)v->ld,
                          (long long)v->nrows, (long long)v->ncols);
     }
     if (v->nrows == 0 || v->ncols == 0) { return TESS_SUCCESS; }
     if (!v->data || (uintptr_t)v->data % bytes != 0) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "%s has data at %p: not an array of %zu-byte values", role,
-                         v->data, bytes);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "point data to an array that is aligned to the size of its values",
+                         "%s has its data at %p, which cannot be an array of %zu-byte values", role, v->data, bytes);
     }
     return TESS_SUCCESS;
 }
@@ -32,13 +34,14 @@ static tess_status check_view(tess_context *ctx, const tess_dense_view *v, const
 static tess_status check_options(tess_context *ctx, const tess_trsv_options *options)
 {
     if (!options) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "all zero: lower, not transposed, FP64", "options are NULL");
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "a struct that is all zero means lower, not transposed, FP64",
+                         "the options of a triangular solve are NULL");
     }
     /* Each has the values 0 and 1. */
     if (((unsigned)options->triangle | (unsigned)options->operation | (unsigned)options->diagonal |
          (unsigned)options->arithmetic | (unsigned)options->inversion) > 1U) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL,
-                         "unknown option: triangle %d, operation %d, diagonal %d, arithmetic %d, inversion %d",
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use values of the enums in dense.h",
+                         "an option is unknown: triangle %d, operation %d, diagonal %d, arithmetic %d, inversion %d",
                          (int)options->triangle, (int)options->operation, (int)options->diagonal,
                          (int)options->arithmetic, (int)options->inversion);
     }
@@ -48,16 +51,18 @@ static tess_status check_options(tess_context *ctx, const tess_trsv_options *opt
 static tess_status check_together(tess_context *ctx, const tess_dense_view *a, const tess_dense_view *x)
 {
     if (a->nrows != a->ncols) {
-        return tess_fail(ctx, TESS_DIMENSION_MISMATCH, NULL, "the triangle's array is %lld by %lld, not square",
-                         (long long)a->nrows, (long long)a->ncols);
+        return tess_fail(ctx, TESS_DIMENSION_MISMATCH, "pass a square view",
+                         "the triangle T has the size %lld by %lld, but it must be square", (long long)a->nrows,
+                         (long long)a->ncols);
     }
     if (x->nrows != a->nrows || x->ncols != 1) {
-        return tess_fail(ctx, TESS_DIMENSION_MISMATCH, NULL, "T has %lld rows, but x is %lld by %lld",
-                         (long long)a->nrows, (long long)x->nrows, (long long)x->ncols);
+        return tess_fail(ctx, TESS_DIMENSION_MISMATCH, "pass x with as many rows as T and one column",
+                         "T has %lld rows, but x is %lld by %lld", (long long)a->nrows, (long long)x->nrows,
+                         (long long)x->ncols);
     }
     if (x->column_scale) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "multiply x by it first",
-                         "x has column scales, which a result cannot have");
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "multiply x by its scale first",
+                         "x has column scales, but a result cannot have them");
     }
     return TESS_SUCCESS;
 }

@@ -12,9 +12,13 @@ static size_t value_bytes(const tess_vector *v)
 
 static tess_status check_type(tess_context *ctx, int64_t n, tess_precision precision)
 {
-    if (n < 0) { return tess_fail(ctx, TESS_OUT_OF_RANGE, NULL, "a vector of %lld values", (long long)n); }
+    if (n < 0) {
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "a length is 0 or more, and its bytes must fit 64 bits",
+                         "a vector cannot have %lld values", (long long)n);
+    }
     if (tess_precision_bytes(precision) == 0) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "%d is no storage precision", (int)precision);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use a value of tess_precision", "unknown storage precision %d",
+                         (int)precision);
     }
     return TESS_SUCCESS;
 }
@@ -56,7 +60,8 @@ tess_status tess_vector_wrap(tess_context *ctx, int64_t n, tess_precision precis
 
     *out = NULL;
     if (!data && n > 0) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "a NULL array for a vector of %lld values", (long long)n);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass an array with as many values",
+                         "the array for a vector of %lld values is NULL", (long long)n);
     }
     status = make_vector(ctx, n, precision, out);
     if (status == TESS_SUCCESS) { (*out)->data = data; }
@@ -112,8 +117,8 @@ tess_status tess_vector_add_shadow(tess_vector *v, tess_precision precision)
     tess_status status = TESS_SUCCESS;
 
     if (v->precision != TESS_PRECISION_FP64 || precision != TESS_PRECISION_FP32) {
-        return tess_fail(v->ctx, TESS_UNSUPPORTED, "an fp64 vector takes an fp32 shadow",
-                         "a shadow in %s of a vector in %s", tess_precision_name(precision),
+        return tess_fail(v->ctx, TESS_UNSUPPORTED, "only a vector in fp64 takes a shadow, in fp32",
+                         "a shadow in %s cannot be added to a vector in %s", tess_precision_name(precision),
                          tess_precision_name(v->precision));
     }
     if (!v->shadow) { status = tess_device_allocate(v->ctx, v->n, sizeof(float), (void **)&v->shadow); }
@@ -157,7 +162,7 @@ static tess_status check_place(const tess_vector *v, tess_precision precision, t
 {
     if (where == TESS_MEMORY_DEVICE && v->ctx->device == TESS_DEVICE_CPU) {
         return tess_fail(v->ctx, TESS_INVALID_ARGUMENT, "pass TESS_MEMORY_HOST, or create the context on a GPU",
-                         "device memory was named in a context on the CPU");
+                         "the array is said to be in device memory, but the context is on the CPU");
     }
     return check_type(v->ctx, v->n, precision);
 }
@@ -187,14 +192,14 @@ tess_status tess_vector_get(const tess_vector *v, void *destination, tess_precis
 /* Checks that v is a vector of n values in ctx, in any precision. */
 static tess_status require_vector(tess_context *ctx, const tess_vector *v, int64_t n, const char *role)
 {
-    if (!v) { return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "vector %s is NULL", role); }
+    if (!v) { return tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass a vector", "vector %s is NULL", role); }
     if (v->ctx != ctx) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "create both in one context",
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "create all vectors and matrices of an operation in one context",
                          "vector %s belongs to another context", role);
     }
     if (v->n != n) {
-        return tess_fail(ctx, TESS_DIMENSION_MISMATCH, NULL, "vector %s has %lld values where %lld are needed", role,
-                         (long long)v->n, (long long)n);
+        return tess_fail(ctx, TESS_DIMENSION_MISMATCH, "pass a vector of the right length",
+                         "vector %s has %lld values, but %lld are needed", role, (long long)v->n, (long long)n);
     }
     return TESS_SUCCESS;
 }
@@ -206,8 +211,8 @@ tess_status tess_vector_require_in(tess_context *ctx, const tess_vector *v, int6
 
     if (status != TESS_SUCCESS) { return status; }
     if (v->precision != precision) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "copy it to a vector in that precision with tess_vector_copy",
-                         "vector %s is stored in %s where %s is needed", role, tess_precision_name(v->precision),
+        return tess_fail(ctx, TESS_UNSUPPORTED, "copy it to a vector of that precision by tess_vector_copy",
+                         "vector %s is stored in %s, but %s is needed", role, tess_precision_name(v->precision),
                          tess_precision_name(precision));
     }
     return TESS_SUCCESS;
@@ -275,9 +280,10 @@ tess_status tess_vector_copy(const tess_vector *x, tess_vector *y)
     tess_status status = TESS_SUCCESS;
 
     if (x->ctx != y->ctx || x->n != y->n) {
-        return tess_fail(y->ctx, x->n != y->n ? TESS_DIMENSION_MISMATCH : TESS_INVALID_ARGUMENT, NULL,
-                         "cannot copy a vector of %lld values to one of %lld (both must be of one context)",
-                         (long long)x->n, (long long)y->n);
+        return tess_fail(y->ctx, x->n != y->n ? TESS_DIMENSION_MISMATCH : TESS_INVALID_ARGUMENT,
+                         "both must have the same length and the same context",
+                         "a vector of %lld values cannot be copied to one of %lld values", (long long)x->n,
+                         (long long)y->n);
     }
     if (x == y) { return TESS_SUCCESS; }
     status = tess_move_values(y->ctx, y->n, from, to);
@@ -298,7 +304,8 @@ static tess_status begin_blas(const tess_vector *x, const tess_vector *y, tess_a
 
     if (status != TESS_SUCCESS) { return status; }
     if (arithmetic != TESS_ARITHMETIC_FP64 && arithmetic != TESS_ARITHMETIC_FP32) {
-        return tess_fail(y->ctx, TESS_INVALID_ARGUMENT, NULL, "%d is no arithmetic precision", (int)arithmetic);
+        return tess_fail(y->ctx, TESS_INVALID_ARGUMENT, "use a value of tess_arithmetic",
+                         "unknown arithmetic precision %d", (int)arithmetic);
     }
     op->n = y->n;
     op->x = operand_of(x);

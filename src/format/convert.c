@@ -11,8 +11,9 @@ tess_status tess_storage_require_fp64_arithmetic(tess_context *ctx, const tess_s
                                                  const char *purpose)
 {
     if (options->arithmetic == TESS_ARITHMETIC_FP64) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_UNSUPPORTED, "FP32 arithmetic is for products of ellr, sell and dia with FP32 vectors",
-                     "%s in arithmetic other than fp64", purpose);
+    return tess_fail(ctx, TESS_UNSUPPORTED,
+                     "leave the arithmetic fp64; fp32 is for products of ellr, sell and dia with fp32 vectors",
+                     "%s cannot compute in fp32 arithmetic", purpose);
 }
 
 /* The precision that the stored matrix goes by: where a policy decides, that of the highest level. */
@@ -93,14 +94,15 @@ tess_status tess_matrix_convert_assigned(const tess_matrix *a, const tess_storag
     if (status != TESS_SUCCESS) { return status; }
     if (chosen->format == TESS_FORMAT_AUTO) { chosen->format = tess_format_of_assignment(a, chosen, assignment); }
     if (!tess_format_takes_parts(chosen->format)) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "choose a format whose parts have precisions of their own",
-                         "an assignment for format %s", tess_format_name(chosen->format));
+        return tess_fail(a->ctx, TESS_UNSUPPORTED,
+                         "choose a format whose parts have precisions of their own, such as split, composite or tiles",
+                         "format %s has one precision and takes no assignment", tess_format_name(chosen->format));
     }
     if (assignment->ctx != a->ctx || assignment->nrows != a->nrows || assignment->nnz != a->nnz) {
-        return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "make the assignment from the matrix that is converted",
-                         "an assignment for %lld rows and %lld nonzeros, a matrix of %lld and %lld",
-                         (long long)assignment->nrows, (long long)assignment->nnz, (long long)a->nrows,
-                         (long long)a->nnz);
+        return tess_fail(
+            a->ctx, TESS_DIMENSION_MISMATCH, "make the assignment from the matrix that is converted",
+            "the assignment is for a matrix of %lld rows and %lld nonzeros, but this one has %lld and %lld",
+            (long long)assignment->nrows, (long long)assignment->nnz, (long long)a->nrows, (long long)a->nnz);
     }
     return convert(a, chosen, assignment, out);
 }

@@ -16,6 +16,7 @@ enum { MAX_WORDS = 32, TEXT = 192 };
 typedef struct word_list {
     const char *word[MAX_WORDS];
     int count;
+    const char *lead; /* begins the text; may be NULL */
     char text[TEXT];
 } word_list;
 
@@ -27,9 +28,8 @@ static void add_word(word_list *list, const char *word)
 /* "row, entry or block" */
 static const char *join(word_list *list, const char *last)
 {
-    size_t length = 0;
+    size_t length = (size_t)snprintf(list->text, sizeof list->text, "%s", list->lead ? list->lead : "");
 
-    list->text[0] = '\0';
     for (int i = 0; i < list->count && length < sizeof list->text; i++) {
         const char *before = i == 0 ? "" : i == list->count - 1 ? last : ", ";
 
@@ -70,6 +70,19 @@ static const char *list_formats(capability has, const char *last, word_list *lis
 static const char *formats_text(capability has, word_list *list)
 {
     return list_formats(has, " or ", list);
+}
+
+/* As a hint: "choose csr or ellr". */
+static const char *choose_format(capability has, word_list *list)
+{
+    list->lead = "choose ";
+    return formats_text(has, list);
+}
+
+static const char *choose_precision(unsigned set, word_list *list)
+{
+    list->lead = "choose ";
+    return precisions_text(set, list);
 }
 
 /* ---- capabilities ---- */
@@ -164,11 +177,11 @@ static tess_status check_format(tess_context *ctx, const tess_storage_options *o
     word_list list = {.count = 0};
 
     if (!is_any(can)) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, formats_text(is_any, &list), "format number %d", (int)o->format);
+        return tess_fail(ctx, TESS_UNSUPPORTED, choose_format(is_any, &list), "unknown format %d", (int)o->format);
     }
     if (tess_format_precisions(ctx, can) == 0) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, formats_text(is_on_gpu, &list),
-                         "format %s is for the host alone (--device cpu)", tess_format_name(o->format));
+        return tess_fail(ctx, TESS_UNSUPPORTED, choose_format(is_on_gpu, &list),
+                         "format %s is only for the host (--device cpu)", tess_format_name(o->format));
     }
     return TESS_SUCCESS;
 }
@@ -186,14 +199,13 @@ static tess_status check_levels(tess_context *ctx, const tess_storage_options *o
         const tess_precision precision = levels ? policy.level[l].precision : o->precision;
 
         if (!tess_in_set(tess_format_precisions(ctx, can), (int)precision)) {
-            return tess_fail(ctx, TESS_UNSUPPORTED, precisions_text(tess_format_precisions(ctx, can), &list),
-                             "format %s in %s on %s", tess_format_name(o->format), tess_precision_name(precision),
-                             ctx->backend->name);
+            return tess_fail(ctx, TESS_UNSUPPORTED, choose_precision(tess_format_precisions(ctx, can), &list),
+                             "format %s cannot store %s on %s", tess_format_name(o->format),
+                             tess_precision_name(precision), ctx->backend->name);
         }
         if (levels && policy.level[l].scaled && !tess_in_set(can->scales, (int)policy.granularity)) {
-            return tess_fail(ctx, TESS_UNSUPPORTED,
-                             "take levels without scales, or a format and granularity that have them",
-                             "format %s of granularity %s with a scaled level", tess_format_name(o->format),
+            return tess_fail(ctx, TESS_UNSUPPORTED, "choose levels without :scaled, or another format or granularity",
+                             "format %s with granularity %s has no scaled levels", tess_format_name(o->format),
                              tess_granularity_name(policy.granularity));
         }
     }
@@ -207,8 +219,8 @@ static tess_status check_granularity(tess_context *ctx, const tess_storage_optio
 
     if (!can->takes_parts && !is_lossless_whole(can, o)) { return TESS_SUCCESS; } /* it is not read */
     if (tess_in_set(can->granularities, (int)o->policy.granularity)) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "granularity %s: format %s takes %s",
-                     tess_granularity_name(o->policy.granularity), tess_format_name(o->format),
+    return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "format %s has no granularity %s; it takes %s",
+                     tess_format_name(o->format), tess_granularity_name(o->policy.granularity),
                      granularities_text(can->granularities, &list));
 }
 
@@ -217,11 +229,12 @@ static tess_status check_arithmetic(tess_context *ctx, const tess_storage_option
     word_list list = {.count = 0};
 
     if (!tess_in_set(TESS_EVERY_ARITHMETIC, (int)o->arithmetic)) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64 or fp32", "arithmetic number %d", (int)o->arithmetic);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use TESS_ARITHMETIC_FP64 or TESS_ARITHMETIC_FP32",
+                         "unknown arithmetic %d", (int)o->arithmetic);
     }
     if (tess_in_set(tess_format_can(o->format)->arithmetics, (int)o->arithmetic)) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_UNSUPPORTED, formats_text(computes_in_fp32, &list),
-                     "format %s in arithmetic other than fp64", tess_format_name(o->format));
+    return tess_fail(ctx, TESS_UNSUPPORTED, choose_format(computes_in_fp32, &list),
+                     "format %s has no fp32 arithmetic (--arithmetic)", tess_format_name(o->format));
 }
 
 /* Formats of one precision do not read the order. */
@@ -233,15 +246,16 @@ static tess_status check_row_order(tess_context *ctx, int64_t nrows, int64_t nco
     if (!can->takes_parts) { return TESS_SUCCESS; }
     if (o->split.row_order != TESS_ROW_ORDER_ORIGINAL && o->split.row_order != TESS_ROW_ORDER_PERMUTED &&
         o->split.row_order != TESS_ROW_ORDER_SYMMETRIC) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "row order number %d", (int)o->split.row_order);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use a value of tess_row_order", "unknown row order %d",
+                         (int)o->split.row_order);
     }
     if (!tess_in_set(can->row_orders, (int)o->split.row_order)) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, formats_text(permutes, &list),
-                         "format %s with rows in another order (--row-order)", tess_format_name(o->format));
+        return tess_fail(ctx, TESS_UNSUPPORTED, choose_format(permutes, &list),
+                         "format %s keeps the rows in their order (--row-order original)", tess_format_name(o->format));
     }
     if (o->split.row_order == TESS_ROW_ORDER_SYMMETRIC && nrows >= 0 && ncols >= 0 && nrows != ncols) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "a rectangular matrix can have its rows permuted alone",
-                         "a symmetric row order of a matrix of %lld rows and %lld columns", (long long)nrows,
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use --row-order permuted, which permutes the rows alone",
+                         "a symmetric row order needs a square matrix, but this one is %lld by %lld", (long long)nrows,
                          (long long)ncols);
     }
     return TESS_SUCCESS;
@@ -253,20 +267,20 @@ static tess_status check_papers(tess_context *ctx, const tess_storage_options *o
     word_list list = {.count = 0};
 
     if (storage_papers(o)->kernel != TESS_KERNEL_DEFAULT && storage_papers(o)->kernel != TESS_KERNEL_PAPER) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "TESS_KERNEL_DEFAULT or TESS_KERNEL_PAPER", "kernel %d",
-                         (int)storage_papers(o)->kernel);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use TESS_KERNEL_DEFAULT or TESS_KERNEL_PAPER",
+                         "unknown kernel %d", (int)storage_papers(o)->kernel);
     }
     if (storage_papers(o)->layout != TESS_LAYOUT_GROUPED && storage_papers(o)->layout != TESS_LAYOUT_RESIDENT) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "TESS_LAYOUT_GROUPED or TESS_LAYOUT_RESIDENT", "layout %d",
-                         (int)storage_papers(o)->layout);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use TESS_LAYOUT_GROUPED or TESS_LAYOUT_RESIDENT",
+                         "unknown layout %d", (int)storage_papers(o)->layout);
     }
     if (takes ||
         (storage_papers(o)->kernel == TESS_KERNEL_DEFAULT && storage_papers(o)->layout == TESS_LAYOUT_GROUPED)) {
         return TESS_SUCCESS;
     }
-    return tess_fail(ctx, TESS_UNSUPPORTED, formats_text(takes_papers, &list), "%s of format %s",
-                     storage_papers(o)->kernel == TESS_KERNEL_PAPER ? "kernel paper" : "layout resident",
-                     tess_format_name(o->format));
+    return tess_fail(ctx, TESS_UNSUPPORTED, choose_format(takes_papers, &list), "format %s has no %s",
+                     tess_format_name(o->format),
+                     storage_papers(o)->kernel == TESS_KERNEL_PAPER ? "kernel paper" : "layout resident");
 }
 
 /* ---- bases ---- */
@@ -290,14 +304,15 @@ static tess_status check_base(tess_context *ctx, const tess_storage_options *o, 
     word_list list = {.count = 0};
 
     if (base != TESS_FORMAT_AUTO && can->as_base == 0) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, formats_text(is_base, &list), "format %s over parts in format %s",
-                         tess_format_name(o->format), tess_format_name(base));
+        return tess_fail(ctx, TESS_UNSUPPORTED, choose_format(is_base, &list),
+                         "format %s cannot have parts in format %s (--base)", tess_format_name(o->format),
+                         tess_format_name(base));
     }
     if (base != TESS_FORMAT_AUTO && !tess_in_set(can->as_base, (int)granularity)) {
         return tess_fail(ctx, TESS_UNSUPPORTED, NULL,
-                         "format %s by %s over parts in format %s: %s is for granularity %s",
+                         "format %s by %s cannot have parts in format %s (--base), which needs granularity %s",
                          tess_format_name(o->format), plural[granularity], tess_format_name(base),
-                         tess_format_name(base), granularities_text(can->as_base, &list));
+                         granularities_text(can->as_base, &list));
     }
     return ops->check_options ? ops->check_options(ctx, -1, -1, o) : TESS_SUCCESS;
 }
@@ -315,11 +330,11 @@ static tess_status check_bases(tess_context *ctx, const tess_storage_options *o)
     if (!one && (is_for_all_parts(o->split.base) || is_for_all_parts(o->split.low_base))) {
         const tess_format alone = is_for_all_parts(o->split.base) ? o->split.base : o->split.low_base;
 
-        return tess_fail(ctx, TESS_UNSUPPORTED, NULL,
-                         "format %s over parts in formats %s and %s: %s is for all parts, and %s may differ",
-                         tess_format_name(o->format), tess_format_name(o->split.base),
-                         tess_format_name(o->split.low_base), tess_format_name(alone),
-                         list_formats(may_differ, " and ", &list));
+        return tess_fail(
+            ctx, TESS_UNSUPPORTED, NULL,
+            "format %s cannot have parts in both %s and %s (--base): %s is for all parts; only %s can be combined",
+            tess_format_name(o->format), tess_format_name(o->split.base), tess_format_name(o->split.low_base),
+            tess_format_name(alone), list_formats(may_differ, " and ", &list));
     }
 cleanup:
     return status;
@@ -460,7 +475,7 @@ static tess_status check_all_read(tess_context *ctx, const tess_storage_options 
 
     if (!tess_in_set(can->policies, (int)o->policy.policy)) {
         return tess_fail(ctx, TESS_UNSUPPORTED, NULL,
-                         "policy %s chooses among precisions, but format %s has one; format %s takes it (--format)",
+                         "policy %s chooses among several precisions, but format %s has one; choose --format %s",
                          tess_policy_name(o->policy.policy), tess_format_name(o->format),
                          formats_text(takes_parts, &list));
     }
@@ -469,9 +484,10 @@ static tess_status check_all_read(tess_context *ctx, const tess_storage_options 
                          formats_text(field->read, &list), tess_format_name(o->format));
     }
     if (o->precision != TESS_PRECISION_FP64 && (can->takes_parts || whole)) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "leave the matrix's precision (--matrix-precision) fp64",
-                         "precision %s: format %s has the precisions of --levels%s", tess_precision_name(o->precision),
-                         tess_format_name(o->format), whole ? " with policy lossless" : "");
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "leave --matrix-precision fp64, and choose --levels",
+                         "the precision %s is not used: format %s has the precisions of --levels%s",
+                         tess_precision_name(o->precision), tess_format_name(o->format),
+                         whole ? " with policy lossless" : "");
     }
     return TESS_SUCCESS;
 }
@@ -501,11 +517,11 @@ static tess_status check_auto(tess_context *ctx, int64_t nrows, int64_t ncols, c
     const char *unread = tess_storage_find_unread(tess_format_can(TESS_FORMAT_CSR), &o);
 
     if (o.policy.policy == TESS_POLICY_NONE && unread) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, NULL, "%s: format auto takes it with a policy (--policy)", unread);
+        return tess_fail(ctx, TESS_UNSUPPORTED, NULL, "%s needs a policy (--policy) with format auto", unread);
     }
     if (o.policy.policy != TESS_POLICY_NONE && o.precision != TESS_PRECISION_FP64) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "leave the matrix's precision (--matrix-precision) fp64",
-                         "precision %s: with a policy format auto has the precisions of --levels",
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "leave --matrix-precision fp64, and choose --levels",
+                         "the precision %s is not used: with a policy, format auto has the precisions of --levels",
                          tess_precision_name(o.precision));
     }
     o.format = tess_format_that_takes(ctx, &o);

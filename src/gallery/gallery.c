@@ -92,7 +92,8 @@ tess_status gallery_request_create(tess_context *ctx, const char *name, int narg
 
         snprintf(hint, sizeof hint, "expected: %s%s%s", name, gallery_entries[i].arguments[0] ? " " : "",
                  gallery_entries[i].arguments);
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, hint, "%s was given %d arguments", name, nargs);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, hint,
+                         "the model problem %s got %d arguments, which does not fit it", name, nargs);
     }
     *out = (gallery_request){ctx, name, gallery_entries[i].arguments, nargs, args};
     return TESS_SUCCESS;

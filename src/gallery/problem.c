@@ -16,8 +16,8 @@ static tess_status refuse(const gallery_request *request, tess_status status, in
     char hint[256];
 
     snprintf(hint, sizeof hint, "%s %s: %s is %s", request->name, request->usage, role, expected);
-    return tess_fail(request->ctx, status, hint, "%s: argument %d is '%s'", request->name, position + 1,
-                     request->args[position]);
+    return tess_fail(request->ctx, status, hint, "the model problem %s cannot use argument %d, '%s'", request->name,
+                     position + 1, request->args[position]);
 }
 
 tess_status gallery_integer(const gallery_request *request, int position, const char *role, int64_t least, int64_t most,
@@ -96,7 +96,7 @@ tess_status gallery_grid(const gallery_request *request, int dimensions, int64_t
     for (int d = 0; d < dimensions; d++) {
         if (counts[d] > TESS_MAX_ROWS / rows) {
             return tess_fail(request->ctx, TESS_OUT_OF_RANGE, "choose a smaller grid",
-                             "%s %s: the grid has more than %lld unknowns", request->name, request->args[0],
+                             "the model problem %s %s has more than %lld unknowns", request->name, request->args[0],
                              (long long)TESS_MAX_ROWS);
         }
         rows *= counts[d];

@@ -141,8 +141,8 @@ tess_status gallery_ventricle(const gallery_request *request, tess_matrix **out)
     TESS_TRY(read_options(request, &options));
     TESS_TRY(ventricle_create(ctx, &options, &v));
     a.step = stable_step(&v, ctx->threads);
-    tess_log(ctx, TESS_LOG_INFO, "ventricle: %lld by %lld by %lld hexahedra, time step %.6g ms", (long long)v.counts[0],
-             (long long)v.counts[1], (long long)v.counts[2], a.step);
+    tess_log(ctx, TESS_LOG_INFO, "ventricle: a grid of %lld by %lld by %lld hexahedra, time step %.6g ms",
+             (long long)v.counts[0], (long long)v.counts[1], (long long)v.counts[2], a.step);
     status = gallery_build(ctx, &(gallery_rows){v.cells, v.cells, ventricle_length, ventricle_fill, &a}, out);
 cleanup:
     ventricle_release(ctx, &v);

@@ -112,7 +112,7 @@ static tess_status checksum_parts(tess_context *ctx, const cache_part parts[PART
 
 static tess_status fail_corrupt(const cache_source *source, const char *what)
 {
-    return tess_fail_at(source->ctx, TESS_CORRUPT, source->name, 0, "make the cache again from the original file",
+    return tess_fail_at(source->ctx, TESS_CORRUPT, source->name, 0, "convert the original file to a cache again",
                         "the cache cannot be used: %s", what);
 }
 
@@ -129,8 +129,11 @@ static tess_status read_bytes(const cache_source *source, int64_t offset, void *
         ssize_t got = pread(source->descriptor, p, (size_t)(count < LARGEST_READ ? count : LARGEST_READ), offset);
 
         if (got < 0 && errno == EINTR) { continue; }
-        if (got < 0) { return tess_fail_at(source->ctx, TESS_IO, source->name, 0, NULL, "could not be read"); }
-        if (got == 0) { return fail_corrupt(source, "it was cut off while being read"); }
+        if (got < 0) {
+            return tess_fail_at(source->ctx, TESS_IO, source->name, 0, "check that the file is on a disk that works",
+                                "the file could not be read");
+        }
+        if (got == 0) { return fail_corrupt(source, "the file became shorter while it was read"); }
         p += got;
         offset += got;
         count -= got;
@@ -155,25 +158,25 @@ static tess_status read_cache_header(const cache_source *source, cache_header *h
 {
     tess_status status = TESS_SUCCESS;
 
-    if (source->bytes < (int64_t)sizeof *header) { return fail_corrupt(source, "the file is cut off in its header"); }
+    if (source->bytes < (int64_t)sizeof *header) { return fail_corrupt(source, "the file ends inside its header"); }
     status = read_bytes(source, 0, header, sizeof *header);
     if (status != TESS_SUCCESS) { return status; }
     if (memcmp(header->magic, tess_cache_magic, CACHE_MAGIC_BYTES) != 0) {
-        return fail_corrupt(source, "it is no cache file");
+        return fail_corrupt(source, "the file is not a cache");
     }
     if (header->byte_order != byte_order_mark) {
-        return fail_corrupt(source, "it was written on a machine of another byte order");
+        return fail_corrupt(source, "a machine with another byte order wrote it");
     }
     if (header->version != CACHE_VERSION) {
-        return tess_fail_at(source->ctx, TESS_CORRUPT, source->name, 0, "make the cache again from the original file",
-                            "the cache has version %lu; this library reads version %d", (unsigned long)header->version,
-                            CACHE_VERSION);
+        return tess_fail_at(source->ctx, TESS_CORRUPT, source->name, 0, "convert the original file to a cache again",
+                            "the cache has version %lu, but this library reads version %d",
+                            (unsigned long)header->version, CACHE_VERSION);
     }
     if (header->header_checksum != header_checksum(header)) {
-        return fail_corrupt(source, "the checksum of its header is wrong");
+        return fail_corrupt(source, "the checksum of the header is wrong");
     }
     if (expected_bytes(header) != source->bytes) {
-        return fail_corrupt(source, "its length does not agree with its header");
+        return fail_corrupt(source, "the length of the file does not agree with its header");
     }
     return TESS_SUCCESS;
 }
@@ -204,7 +207,7 @@ static tess_status check_structure(const cache_source *source, const tess_assemb
     }
     if (unsound > 0 || tess_row_offset(a->row_ptr, a->row_ptr_bits, 0) != 0 ||
         tess_row_offset(a->row_ptr, a->row_ptr_bits, a->nrows) != a->nnz) {
-        return fail_corrupt(source, "its rows are not those of an assembled matrix");
+        return fail_corrupt(source, "its rows are not in order, or have columns out of range");
     }
     return TESS_SUCCESS;
 }
@@ -235,8 +238,9 @@ static tess_status read_parts(const cache_source *source, const cache_header *he
     }
     status = checksum_parts(source->ctx, parts, sums);
     if (status != TESS_SUCCESS) { return status; }
-    return memcmp(sums, header->part_checksum, sizeof sums) == 0 ? TESS_SUCCESS
-                                                                 : fail_corrupt(source, "a checksum is wrong");
+    return memcmp(sums, header->part_checksum, sizeof sums) == 0
+               ? TESS_SUCCESS
+               : fail_corrupt(source, "the checksum of the data is wrong");
 }
 
 static tess_status read_cache(const cache_source *source, int64_t *ncols, tess_assembled *out)
@@ -273,12 +277,14 @@ tess_status tess_cache_read_file(tess_context *ctx, const char *path, int64_t *n
     tess_status status = TESS_SUCCESS;
 
     *out = (tess_assembled){0};
-    if (source.descriptor < 0) { return tess_fail_at(ctx, TESS_IO, path, 0, NULL, "cannot be opened"); }
+    if (source.descriptor < 0) {
+        return tess_fail_at(ctx, TESS_IO, path, 0, "check the path and the permissions", "the file cannot be opened");
+    }
     if (fstat(source.descriptor, &facts) == 0) {
         source.bytes = facts.st_size;
         status = read_cache(&source, ncols, out);
     } else {
-        status = tess_fail_at(ctx, TESS_IO, path, 0, NULL, "cannot be read");
+        status = tess_fail_at(ctx, TESS_IO, path, 0, "check the path and the permissions", "the file cannot be read");
     }
     close(source.descriptor);
     return status;
@@ -326,7 +332,8 @@ tess_status tess_matrix_write_cache(const tess_matrix *a, const char *path)
     tess_status status = TESS_SUCCESS;
 
     if (a->format == TESS_FORMAT_SHELL) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, NULL, "a matrix that is a function has no entries to write");
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "write an assembled matrix",
+                         "a shell matrix has no entries to write");
     }
     TESS_TRY(copy_arrays(a, &copy));
     list_parts(&copy, parts);

@@ -185,9 +185,11 @@ static tess_status fail_surplus(const body_reader *reader, const mtx_chunk *chun
         if (*p != '\n' && *p != '\r' && skip-- == 0) { break; }
         p = (const char *)memchr(p, '\n', (size_t)(chunk->end - p)) + 1;
     }
-    return tess_fail_at(reader->source->ctx, TESS_PARSE, reader->source->name, line, NULL,
-                        "'%s' after the last entry: line %lld announces %lld", mtx_quote(p, chunk->end, quoted),
-                        (long long)reader->header->size_line, (long long)reader->header->entries);
+    return tess_fail_at(reader->source->ctx, TESS_PARSE, reader->source->name, line,
+                        "correct the number of entries, or remove the surplus lines",
+                        "'%s' follows the last entry, but line %lld announces %lld entries",
+                        mtx_quote(p, chunk->end, quoted), (long long)reader->header->size_line,
+                        (long long)reader->header->entries);
 }
 
 static tess_status gather_chunks(body_reader *reader)
@@ -256,7 +258,7 @@ tess_status mtx_read_body(text_source *source, const mtx_header *header, mtx_ent
         TESS_TRY(read_window(&reader));
     }
     if (entries->count < header->entries) {
-        status = tess_fail_at(source->ctx, TESS_PARSE, source->name, source->line - 1, "the file may be cut off",
+        status = tess_fail_at(source->ctx, TESS_PARSE, source->name, source->line - 1, "the file may be incomplete",
                               "the file ends after %lld of the %lld entries that line %lld announces",
                               (long long)entries->count, (long long)header->entries, (long long)header->size_line);
     }

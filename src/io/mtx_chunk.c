@@ -171,20 +171,20 @@ tess_status mtx_fail_chunk(const text_source *source, const mtx_header *header, 
     switch (chunk->problem) {
     case MTX_ROW_RANGE:
         return tess_fail_at(ctx, TESS_OUT_OF_RANGE, source->name, line, "indices count from 1",
-                            "row index '%s' is outside 1 to %lld", quoted, (long long)header->nrows);
+                            "the row index '%s' is outside the range 1 to %lld", quoted, (long long)header->nrows);
     case MTX_COLUMN_RANGE:
         return tess_fail_at(ctx, TESS_OUT_OF_RANGE, source->name, line, "indices count from 1",
-                            "column index '%s' is outside 1 to %lld", quoted, (long long)header->ncols);
+                            "the column index '%s' is outside the range 1 to %lld", quoted, (long long)header->ncols);
     case MTX_SKEW_DIAGONAL:
-        return tess_fail_at(ctx, TESS_PARSE, source->name, line, NULL,
-                            "'%s' on the diagonal of a skew-symmetric matrix, where only 0 can stand", quoted);
+        return tess_fail_at(ctx, TESS_PARSE, source->name, line, "write 'general' in the banner, or remove the entry",
+                            "'%s' is on the diagonal of a skew-symmetric matrix, which can only hold 0", quoted);
     default:
         if (at_line_end(text)) {
-            return tess_fail_at(ctx, TESS_PARSE, source->name, line, NULL, "the line ends where %s",
+            return tess_fail_at(ctx, TESS_PARSE, source->name, line, NULL, "the line ends, but %s",
                                 expected[chunk->problem]);
         }
         return tess_fail_at(ctx, TESS_PARSE, source->name, line,
-                            *text == '%' ? "comments can stand before the size line only" : NULL, "'%s' where %s",
-                            quoted, expected[chunk->problem]);
+                            *text == '%' ? "comments (%) are allowed only before the size line" : NULL,
+                            "found '%s', but %s", quoted, expected[chunk->problem]);
     }
 }

@@ -77,7 +77,7 @@ static tess_status fail_word(const text_source *source, int64_t line, token word
 {
     char quoted[MTX_QUOTE_BYTES];
 
-    return tess_fail_at(source->ctx, TESS_PARSE, source->name, line, NULL, "'%s' where %s was expected",
+    return tess_fail_at(source->ctx, TESS_PARSE, source->name, line, NULL, "found '%s', but %s was expected",
                         mtx_quote(word.text, word.text + word.length, quoted), expected);
 }
 
@@ -100,11 +100,12 @@ static tess_status check_combination(const text_source *source, const mtx_header
     if (field == FIELD_COMPLEX || symmetry == SYMMETRY_HERMITIAN) {
         return tess_fail_at(source->ctx, TESS_UNSUPPORTED, source->name, 1,
                             "write real and imaginary parts as a real system of twice the size",
-                            "%s matrices are not supported: only real, integer and pattern ones are",
+                            "%s matrices are not supported, only real, integer and pattern ones",
                             field == FIELD_COMPLEX ? "complex" : "Hermitian");
     }
     if (field == FIELD_PATTERN && (!header->coordinate || symmetry == TESS_SYMMETRY_SKEW)) {
-        return tess_fail_at(source->ctx, TESS_PARSE, source->name, 1, NULL, "a pattern cannot be %s",
+        return tess_fail_at(source->ctx, TESS_PARSE, source->name, 1,
+                            "write 'real' in the banner, with a value for each entry", "a pattern cannot be %s",
                             header->coordinate ? "skew-symmetric" : "an array");
     }
     return TESS_SUCCESS;
@@ -121,10 +122,12 @@ static tess_status read_banner(text_source *source, mtx_header *header)
     if (status != TESS_SUCCESS) { return status; }
     count = line ? split_line(line, end, words) : 0;
     if (count == 0 || !token_is(words[0], "%%MatrixMarket")) {
-        return fail_word(source, 1, count ? words[0] : (token){"", 0}, "the banner '%%MatrixMarket matrix ...'");
+        return fail_word(source, 1, count ? words[0] : (token){"", 0},
+                         "the banner '%%MatrixMarket matrix ...' of a Matrix Market file");
     }
     if (count != 5) {
-        return tess_fail_at(source->ctx, TESS_PARSE, source->name, 1, "%%MatrixMarket matrix coordinate real general",
+        return tess_fail_at(source->ctx, TESS_PARSE, source->name, 1,
+                            "the banner is such as %%MatrixMarket matrix coordinate real general",
                             "the banner has %s than five words", count < 5 ? "fewer" : "more");
     }
     if (!token_is(words[1], "matrix")) { return fail_word(source, 1, words[1], "'matrix'"); }
@@ -160,8 +163,9 @@ static tess_status read_size(const text_source *source, int64_t line, token word
         sum = large ? sum : 10 * sum + digit;
     }
     if (large) {
-        return tess_fail_at(source->ctx, TESS_OUT_OF_RANGE, source->name, line, NULL, "%s is %s; the largest is %lld",
-                            what, mtx_quote(word.text, word.text + word.length, quoted), (long long)limit);
+        return tess_fail_at(source->ctx, TESS_OUT_OF_RANGE, source->name, line, "check the size line",
+                            "%s is %s, but at most %lld is possible", what,
+                            mtx_quote(word.text, word.text + word.length, quoted), (long long)limit);
     }
     *value = (int64_t)sum;
     return TESS_SUCCESS;
@@ -184,8 +188,8 @@ static tess_status check_plausible(const text_source *source, const mtx_header *
     int64_t remaining = text_source_remaining(source);
 
     if (remaining == INT64_MAX || header->entries <= remaining / smallest + 1) { return TESS_SUCCESS; }
-    return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line, "the file may be cut off",
-                        "%lld entries are announced, more than a file of %lld bytes can hold",
+    return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line, "the file may be incomplete",
+                        "the size line announces %lld entries, more than a file of %lld bytes can hold",
                         (long long)header->entries, (long long)source->stored_bytes);
 }
 
@@ -197,8 +201,9 @@ static tess_status read_sizes(const text_source *source, mtx_header *header, con
     int count = split_line(line, end, words), expected = header->coordinate ? 3 : 2;
 
     if (count != expected) {
-        return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line, NULL,
-                            "%d words where the size line should give %s", count,
+        return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line,
+                            "check the size line, the first line after the comments",
+                            "the size line has %d words, but it must give %s", count,
                             header->coordinate ? "rows, columns and entries" : "rows and columns");
     }
     for (int i = 0; i < expected; i++) {
@@ -208,9 +213,9 @@ static tess_status read_sizes(const text_source *source, mtx_header *header, con
         if (status != TESS_SUCCESS) { return status; }
     }
     if (header->symmetry != TESS_SYMMETRY_GENERAL && header->nrows != header->ncols) {
-        return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line, NULL,
-                            "%lld by %lld is not square, but the banner says %s", (long long)header->nrows,
-                            (long long)header->ncols,
+        return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line, "write 'general' in the banner",
+                            "the matrix is %lld by %lld, not square, but the banner says that it is %s",
+                            (long long)header->nrows, (long long)header->ncols,
                             header->symmetry == TESS_SYMMETRY_SKEW ? "skew-symmetric" : "symmetric");
     }
     if (!header->coordinate) { header->entries = array_entries(header); }
@@ -230,7 +235,7 @@ tess_status mtx_read_header(text_source *source, mtx_header *header)
         status = text_source_line(source, &line, &end, &header->size_line);
         if (status != TESS_SUCCESS) { break; }
         if (!line) {
-            return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line, "the file may be cut off",
+            return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line, "the file may be incomplete",
                                 "the file ends before its size line");
         }
         if (split_line(line, end, words) > 0 && *words[0].text != '%') { return read_sizes(source, header, line, end); }

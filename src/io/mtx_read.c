@@ -55,12 +55,11 @@ static tess_status check_triangles(const text_source *source, const mtx_header *
 {
     if (header->symmetry == TESS_SYMMETRY_GENERAL || upper == 0) { return TESS_SUCCESS; }
     if (lower > 0 && duplicates > 0) {
-        return tess_fail_at(
-            source->ctx, TESS_PARSE, source->name, header->size_line,
-            "give the lower triangle only, or say 'general' in the banner",
-            "%lld entries above and %lld on or below the diagonal of a symmetric file, with places given "
-            "twice",
-            (long long)upper, (long long)lower);
+        return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line,
+                            "write only the lower triangle, or 'general' in the banner",
+                            "the banner says symmetric, but the file has %lld entries above the diagonal and %lld "
+                            "others, and some positions occur twice",
+                            (long long)upper, (long long)lower);
     }
     tess_log(source->ctx, TESS_LOG_INFO, "%s: %lld entries above the diagonal of a symmetric file are mirrored",
              source->name, (long long)upper);
@@ -185,8 +184,9 @@ tess_status tess_matrix_read_memory(tess_context *ctx, const char *name, const v
 static tess_status check_vector_header(const text_source *source, const mtx_header *header)
 {
     if (header->ncols == 1) { return TESS_SUCCESS; }
-    return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line, "a vector is n by 1",
-                        "%lld by %lld where a vector was expected", (long long)header->nrows, (long long)header->ncols);
+    return tess_fail_at(source->ctx, TESS_PARSE, source->name, header->size_line, "a vector has n rows and 1 column",
+                        "the file holds an array of %lld by %lld, but a vector was expected", (long long)header->nrows,
+                        (long long)header->ncols);
 }
 
 /* Coordinates to places; what is given twice is summed in the order of the file, as in matrices. */

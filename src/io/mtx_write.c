@@ -83,8 +83,9 @@ static tess_status require_symmetric(tess_context *ctx, const listing *l)
         }
     }
     if (l->nrows == l->ncols && bad == l->nrows) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_INVALID_ARGUMENT, "write it as a general matrix",
-                     "the matrix is not symmetric: row %lld differs from its column", (long long)bad + 1);
+    return tess_fail(ctx, TESS_INVALID_ARGUMENT, "write it as a general matrix, without --symmetric",
+                     "the matrix is not symmetric: row %lld differs from the column of the same number",
+                     (long long)bad + 1);
 }
 
 static int64_t count_lower(const tess_context *ctx, const listing *l)
@@ -201,7 +202,7 @@ tess_status tess_matrix_write(const tess_matrix *a, const char *path, int symmet
     tess_status status = TESS_SUCCESS;
 
     if (a->format == TESS_FORMAT_SHELL) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, NULL, "a matrix that is a function has no entries to write");
+        return tess_fail(ctx, TESS_UNSUPPORTED, "write an assembled matrix", "a shell matrix has no entries to write");
     }
     TESS_TRY(allocate_listing(ctx, &l));
     TESS_TRY(tess_matrix_get_csr(a, l.row_ptr, l.col_ind, l.own_val));
@@ -222,8 +223,8 @@ tess_status tess_array_write(tess_context *ctx, const double *values, int64_t nr
     char header[128];
 
     if (nrows < 0 || ncols < 0 || (ncols > 0 && nrows > INT64_MAX / ncols)) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "an array of %lld by %lld values", (long long)nrows,
-                         (long long)ncols);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass sizes of 0 or more and an array",
+                         "an array of %lld by %lld values cannot be written", (long long)nrows, (long long)ncols);
     }
     snprintf(header, sizeof header, "%%%%MatrixMarket matrix array real general\n%lld %lld\n", (long long)nrows,
              (long long)ncols);

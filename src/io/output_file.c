@@ -39,7 +39,7 @@ static tess_status open_aside(output_file *file)
     struct timespec now;
 
     file->aside = malloc(capacity);
-    if (!file->aside) { return fail_errno(file, "cannot be written"); }
+    if (!file->aside) { return fail_errno(file, "the file cannot be written"); }
     clock_gettime(CLOCK_REALTIME, &now);
     for (int attempt = 0; attempt < NAME_ATTEMPTS && file->descriptor < 0; attempt++) {
         snprintf(file->aside, capacity, "%.*s.%s.%ld-%lx-%d", folder, file->target, file->target + folder,
@@ -47,7 +47,7 @@ static tess_status open_aside(output_file *file)
         file->descriptor = open(file->aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (file->descriptor < 0 && errno != EEXIST) { break; }
     }
-    return file->descriptor < 0 ? fail_errno(file, "cannot be written") : TESS_SUCCESS;
+    return file->descriptor < 0 ? fail_errno(file, "the file cannot be written") : TESS_SUCCESS;
 }
 
 static tess_status open_target(output_file *file)
@@ -57,13 +57,13 @@ static tess_status open_target(output_file *file)
 
     if (exists && S_ISDIR(facts.st_mode)) {
         errno = EISDIR;
-        return fail_errno(file, "cannot be written");
+        return fail_errno(file, "the file cannot be written");
     }
     file->target = exists ? realpath(file->name, NULL) : strdup(file->name);
-    if (!file->target) { return fail_errno(file, "cannot be written"); }
+    if (!file->target) { return fail_errno(file, "the file cannot be written"); }
     if (!exists || S_ISREG(facts.st_mode)) { return open_aside(file); }
     file->descriptor = open(file->target, O_WRONLY | O_CLOEXEC);
-    return file->descriptor < 0 ? fail_errno(file, "cannot be written") : TESS_SUCCESS;
+    return file->descriptor < 0 ? fail_errno(file, "the file cannot be written") : TESS_SUCCESS;
 }
 
 tess_status output_file_open(tess_context *ctx, const char *name, bool compress, output_file *file)
@@ -77,7 +77,8 @@ tess_status output_file_open(tess_context *ctx, const char *name, bool compress,
         if (file->compressed) {
             gzbuffer(file->compressed, GZIP_BUFFER);
         } else {
-            status = tess_fail_at(ctx, TESS_OUT_OF_MEMORY, name, 0, NULL, "no memory to compress");
+            status = tess_fail_at(ctx, TESS_OUT_OF_MEMORY, name, 0, "write an uncompressed file",
+                                  "there is no memory to compress the file");
         }
     }
     return status == TESS_SUCCESS ? status : output_file_close(file, status);
@@ -97,7 +98,7 @@ tess_status output_file_write(output_file *file, const void *bytes, size_t count
         ssize_t done = write_some(file, p, count < LARGEST_WRITE ? count : LARGEST_WRITE);
 
         if (done < 0 && errno == EINTR && !file->compressed) { continue; }
-        if (done < 0) { return fail_errno(file, "could not be written"); }
+        if (done < 0) { return fail_errno(file, "the file could not be written"); }
         p += done;
         count -= (size_t)done;
     }
@@ -114,9 +115,9 @@ tess_status output_file_close(output_file *file, tess_status status)
     } else if (opened) {
         code = close(file->descriptor);
     }
-    if (code != 0 && status == TESS_SUCCESS) { status = fail_errno(file, "could not be written"); }
+    if (code != 0 && status == TESS_SUCCESS) { status = fail_errno(file, "the file could not be written"); }
     if (file->aside && status == TESS_SUCCESS && rename(file->aside, file->target) != 0) {
-        status = fail_errno(file, "could not be put in place");
+        status = fail_errno(file, "the file could not be moved to its place");
     }
     if (file->aside && opened && status != TESS_SUCCESS) { unlink(file->aside); }
     free(file->aside);

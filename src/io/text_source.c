@@ -42,7 +42,7 @@ static int64_t read_descriptor(text_source *source, void *to, int64_t bytes)
     do {
         got = read(source->descriptor, to, (size_t)bytes);
     } while (got < 0 && errno == EINTR);
-    if (got < 0) { note_errno(source, "could not be read"); }
+    if (got < 0) { note_errno(source, "the file could not be read"); }
     return got;
 }
 
@@ -95,7 +95,7 @@ tess_status text_source_open_file(tess_context *ctx, const char *name, text_sour
     if (source->descriptor < 0) {
         bool absent = errno == ENOENT || errno == ENOTDIR;
 
-        note_errno(source, "cannot be opened");
+        note_errno(source, "the file cannot be opened");
         return tess_fail_at(ctx, absent ? TESS_NOT_FOUND : TESS_IO, name, 0,
                             absent ? "check the path" : "check the file's permissions", "%s", source->problem);
     }
@@ -157,7 +157,8 @@ tess_status text_source_begin(text_source *source)
     status = tess_host_allocate(source->ctx, INPUT_BYTES, 1, (void **)&source->input);
     if (status != TESS_SUCCESS) { return status; }
     if (inflateInit2(&source->stream, 15 + 16) != Z_OK) {
-        return tess_fail_at(source->ctx, TESS_OUT_OF_MEMORY, source->name, 0, NULL, "no memory to decompress");
+        return tess_fail_at(source->ctx, TESS_OUT_OF_MEMORY, source->name, 0, "decompress the file first",
+                            "there is no memory to decompress the file");
     }
     source->stream_open = true;
     return TESS_SUCCESS;
@@ -169,7 +170,7 @@ static bool refill_input(text_source *source)
     int64_t got = read_stored(source, source->input, INPUT_BYTES);
 
     if (got == 0 && !source->stream_between) {
-        note_problem(source, TESS_CORRUPT, "the compressed data ends too early", NULL);
+        note_problem(source, TESS_CORRUPT, "the compressed data ends too early; the file may be incomplete", NULL);
     }
     source->stream.next_in = source->input;
     source->stream.avail_in = got > 0 ? (uInt)got : 0;

@@ -133,11 +133,11 @@ tess_status tess_matrix_create_shell(tess_context *ctx, int64_t nrows, int64_t n
     *out = NULL;
     if (!shell || !shell->apply) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "set tess_shell_operator.apply",
-                         "a shell matrix without a function");
+                         "a shell matrix needs a function that applies it");
     }
     if (nrows < 0 || ncols < 0 || nrows > TESS_MAX_ROWS || ncols > TESS_MAX_ROWS) {
-        return tess_fail(ctx, TESS_OUT_OF_RANGE, NULL, "a shell matrix of %lld by %lld", (long long)nrows,
-                         (long long)ncols);
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "rows and columns number 0 to 2^31 - 1",
+                         "a shell matrix cannot have the size %lld by %lld", (long long)nrows, (long long)ncols);
     }
     status = tess_matrix_make(ctx, nrows, ncols, 0, out);
     if (status == TESS_SUCCESS) {
@@ -150,7 +150,7 @@ tess_status tess_matrix_create_shell(tess_context *ctx, int64_t nrows, int64_t n
 tess_status tess_matrix_require_assembled(const tess_matrix *a, const char *purpose)
 {
     if (a->ops && !a->original) { return TESS_SUCCESS; }
-    return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass the assembled matrix it was made from",
+    return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass the assembled matrix that it was made from",
                      "%s needs an assembled matrix, not %s", purpose, a->ops ? "a stored one" : "a shell");
 }
 
@@ -179,8 +179,8 @@ static tess_status borrow_values(tess_matrix *a, const void *val, tess_precision
 {
     if (precision != TESS_PRECISION_FP64 || !on_device) {
         return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "pass FP64 values in the memory of the context's device",
-                         "a borrowed matrix cannot borrow values in %s%s", tess_precision_name(precision),
-                         on_device ? "" : " from another memory");
+                         "a borrowed matrix cannot take values in %s%s", tess_precision_name(precision),
+                         on_device ? "" : " in another memory than the context's");
     }
     ((csr_storage *)a->storage)->view.val = val;
     return TESS_SUCCESS;
@@ -195,15 +195,16 @@ tess_status tess_matrix_update_values(tess_matrix *a, const void *val, tess_prec
 
     if (status != TESS_SUCCESS) { return status; }
     if (!a->keeps_order) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "create the matrix from sorted rows without duplicates",
-                         "the order of the caller's entries was lost when they were sorted");
+        return tess_fail(ctx, TESS_UNSUPPORTED, "create the matrix from rows that are sorted and have no duplicates",
+                         "the values cannot be updated: the matrix no longer knows the order of the caller's entries");
     }
     if (where == TESS_MEMORY_DEVICE && !on_gpu) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "device memory was named in a context on the CPU");
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass TESS_MEMORY_HOST, or create the context on a GPU",
+                         "the array is said to be in device memory, but the context is on the CPU");
     }
     if (tess_precision_bytes(precision) == 0) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "a tess_precision; 0 is fp64", "values in precision %d",
-                         (int)precision);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use a value of tess_precision; 0 is fp64",
+                         "unknown precision %d of values", (int)precision);
     }
     status = storage->owns_values ? take_values(a, csr_own_values(storage), val, precision, on_device)
                                   : borrow_values(a, val, precision, on_device);
@@ -258,8 +259,8 @@ tess_status tess_matrix_get_assignment(const tess_matrix *a, tess_assignment_sum
     const tess_assignment_summary *summary = tess_matrix_assigned_to(a);
 
     if (!summary) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "split, composite and tiles have one", "the assignment of format %s",
-                         a->ops ? tess_format_name(a->format) : "shell");
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "split, composite and tiles have one",
+                         "a matrix in format %s has no assignment", a->ops ? tess_format_name(a->format) : "shell");
     }
     *out = *summary;
     return TESS_SUCCESS;
@@ -340,11 +341,12 @@ tess_status tess_matrix_raw_diagonal(const tess_matrix *a, double *diagonal)
         int code = a->shell.diagonal(a->shell.user, diagonal);
 
         return code == 0 ? TESS_SUCCESS
-                         : tess_fail(a->ctx, TESS_CALLBACK, NULL, "the operator's diagonal function returned %d", code);
+                         : tess_fail(a->ctx, TESS_CALLBACK, "see what the function reports",
+                                     "the operator's diagonal function returned the error %d", code);
     }
     return tess_fail(a->ctx, TESS_UNSUPPORTED,
                      "give the operator a diagonal function, or choose another preconditioner",
-                     "the matrix has no diagonal to read");
+                     "the matrix has no diagonal that can be read");
 }
 
 /* ---- between contexts ---- */
@@ -393,7 +395,9 @@ tess_status tess_matrix_on_host(const tess_matrix *a, tess_host_matrix *out)
     options.threads = a->ctx->threads;
     if (!a->ctx->kept.enabled) { options.host_allocator = a->ctx->host_allocator; }
     status = tess_context_create(&options, &out->ctx);
-    if (status != TESS_SUCCESS) { return tess_fail(a->ctx, status, NULL, "could not create a context on the host"); }
+    if (status != TESS_SUCCESS) {
+        return tess_fail(a->ctx, status, NULL, "a context on the host could not be created");
+    }
     status = tess_matrix_copy_to(a, out->ctx, &out->copy);
     if (status != TESS_SUCCESS) {
         a->ctx->error = out->ctx->error;

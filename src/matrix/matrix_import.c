@@ -12,13 +12,13 @@ static bool in_device_memory(const tess_context *ctx, tess_memory where)
 static tess_status check_sizes(tess_context *ctx, int64_t nrows, int64_t ncols, int64_t nnz, tess_memory where)
 {
     if (nrows < 0 || ncols < 0 || nnz < 0 || nrows > TESS_MAX_ROWS || ncols > TESS_MAX_ROWS) {
-        return tess_fail(ctx, TESS_OUT_OF_RANGE, "rows and columns may number 0 to 2^31 - 1",
-                         "a matrix of %lld by %lld with %lld nonzeros", (long long)nrows, (long long)ncols,
-                         (long long)nnz);
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "rows and columns number 0 to 2^31 - 1, nonzeros 0 or more",
+                         "a matrix cannot have the size %lld by %lld with %lld nonzeros", (long long)nrows,
+                         (long long)ncols, (long long)nnz);
     }
     if (where == TESS_MEMORY_DEVICE && ctx->device == TESS_DEVICE_CPU) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "create the context on a GPU",
-                         "device memory was named in a context on the CPU");
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass TESS_MEMORY_HOST, or create the context on a GPU",
+                         "the arrays are said to be in device memory, but the context is on the CPU");
     }
     return TESS_SUCCESS;
 }
@@ -26,8 +26,8 @@ static tess_status check_sizes(tess_context *ctx, int64_t nrows, int64_t ncols, 
 static tess_status check_values(tess_context *ctx, tess_precision precision)
 {
     if (tess_precision_bytes(precision) > 0) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_INVALID_ARGUMENT, "a tess_precision; 0 is fp64", "values in precision %d",
-                     (int)precision);
+    return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use a value of tess_precision; 0 is fp64",
+                     "unknown precision %d of values", (int)precision);
 }
 
 static bool are_index_bits(int bits)
@@ -62,13 +62,14 @@ static tess_status check_offsets(tess_context *ctx, const tess_csr_arrays *a, co
     int bits = a->row_ptr_bits;
 
     if (index_at(row_ptr, bits, 0) != 0 || index_at(row_ptr, bits, a->nrows) != a->nnz) {
-        return tess_fail(ctx, TESS_OUT_OF_RANGE, "offsets start at 0 and end at nnz",
-                         "row_ptr runs from %lld to %lld where nnz is %lld", (long long)index_at(row_ptr, bits, 0),
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "row_ptr must begin with 0 and end with nnz",
+                         "row_ptr runs from %lld to %lld, but nnz is %lld", (long long)index_at(row_ptr, bits, 0),
                          (long long)index_at(row_ptr, bits, a->nrows), (long long)a->nnz);
     }
     for (int64_t i = 0; i < a->nrows; i++) {
         if (index_at(row_ptr, bits, i) > index_at(row_ptr, bits, i + 1)) {
-            return tess_fail(ctx, TESS_OUT_OF_RANGE, NULL, "row_ptr descends after row %lld", (long long)i);
+            return tess_fail(ctx, TESS_OUT_OF_RANGE, "row_ptr must not descend; rows count from 0",
+                             "row_ptr descends after row %lld", (long long)i);
         }
     }
     return TESS_SUCCESS;
@@ -82,8 +83,8 @@ static tess_status check_columns(tess_context *ctx, int64_t count, int64_t limit
 
         if (value < 0 || value >= limit) {
             return tess_fail(ctx, TESS_OUT_OF_RANGE, "indices count from 0",
-                             "entry %lld: %s index %lld outside [0, %lld)", (long long)k, what, (long long)value,
-                             (long long)limit);
+                             "entry %lld has the %s index %lld, outside the range [0, %lld)", (long long)k, what,
+                             (long long)value, (long long)limit);
         }
     }
     return TESS_SUCCESS;
@@ -180,10 +181,10 @@ static tess_status check_view(tess_context *ctx, const csr_view *view)
     tess_status status = backend->check(ctx, view, &bad_row);
 
     if (status != TESS_SUCCESS || bad_row < 0) { return status; }
-    return tess_fail(
-        ctx, TESS_OUT_OF_RANGE, "use TESS_COPY, which sorts rows and sums duplicates",
-        "row %lld of a borrowed matrix: offsets out of order, or columns unsorted, duplicate or out of range",
-        (long long)bad_row);
+    return tess_fail(ctx, TESS_OUT_OF_RANGE, "use TESS_COPY, which sorts rows and sums duplicates",
+                     "row %lld of a borrowed matrix has offsets out of order, or columns that are unsorted, duplicate "
+                     "or out of range",
+                     (long long)bad_row);
 }
 
 static tess_status borrow_csr(tess_context *ctx, const tess_csr_arrays *a, tess_matrix **out)
@@ -199,8 +200,9 @@ static tess_status borrow_csr(tess_context *ctx, const tess_csr_arrays *a, tess_
     tess_status status = TESS_SUCCESS;
 
     if (a->val_precision != TESS_PRECISION_FP64) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "use TESS_COPY, which converts them",
-                         "borrowed values in %s: assembled matrices are FP64", tess_precision_name(a->val_precision));
+        return tess_fail(ctx, TESS_UNSUPPORTED, "use TESS_COPY, which converts values",
+                         "a matrix cannot borrow values in %s, because assembled matrices are in FP64",
+                         tess_precision_name(a->val_precision));
     }
     if (a->col_ind_bits != 32 || (a->where == TESS_MEMORY_DEVICE) != (ctx->device == TESS_DEVICE_GPU)) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use TESS_COPY",

@@ -7,7 +7,8 @@ static tess_status call_shell(const tess_matrix *a, tess_operation operation, co
     int code = a->shell.apply(a->shell.user, operation, x, y);
 
     if (code == 0) { return TESS_SUCCESS; }
-    return tess_fail(a->ctx, TESS_CALLBACK, NULL, "the operator's apply function returned %d", code);
+    return tess_fail(a->ctx, TESS_CALLBACK, "see what the function reports",
+                     "the operator's apply function returned the error %d", code);
 }
 
 tess_status tess_matrix_apply_shell(const tess_matrix *a, tess_operation operation, const double *x, double *y)
@@ -31,8 +32,8 @@ tess_status tess_spmv_require_fp64_vectors(const tess_matrix *a, const tess_spmv
 {
     if (args->vectors == TESS_PRECISION_FP64) { return TESS_SUCCESS; }
     return tess_fail(a->ctx, TESS_UNSUPPORTED,
-                     "copy them to fp64 vectors, or store the matrix as csr, ellr, sell or dia",
-                     "a product of a matrix in format %s%s with fp32 vectors", tess_format_name(a->format),
+                     "copy the vectors to fp64, or store the matrix as csr, ellr, sell or dia",
+                     "a matrix in format %s%s cannot multiply fp32 vectors", tess_format_name(a->format),
                      args->operation == TESS_OP_TRANSPOSE ? ", transposed," : "");
 }
 
@@ -43,7 +44,7 @@ tess_status tess_spmv_of_original(const tess_matrix *a, const tess_spmv_args *ar
     if (status != TESS_SUCCESS) { return status; }
     if (!tess_matrix_is_exact(a)) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "multiply with the FP64 matrix",
-                         "a transposed product of a matrix stored in %s", tess_precision_name(a->precision));
+                         "a matrix stored in %s has no transposed product", tess_precision_name(a->precision));
     }
     return a->original->ops->spmv(a->original, args);
 }
@@ -82,7 +83,7 @@ static tess_status require_vectors(const tess_matrix *a, const tess_vector *x, i
     TESS_TRY(tess_vector_require_in(a->ctx, x, nin, *precision, "x"));
     TESS_TRY(tess_vector_require_in(a->ctx, y, nout, *precision, "y"));
     if (nin > 0 && x->data == y->data) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, NULL, "x and y of a product are the same array");
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "pass two vectors", "x and y of a product are the same array");
     }
 cleanup:
     return status;
@@ -125,11 +126,13 @@ tess_status tess_matrix_spmv_level(const tess_matrix *a, int level, double alpha
                                    tess_vector *y)
 {
     if (!a->ops || !a->ops->can.copies_levels) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "composite has copies in every precision",
-                         "a product at one level of a matrix in format %s", tess_format_name(a->format));
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use format composite, which stores all values at each level",
+                         "a matrix in format %s has no product at one precision level", tess_format_name(a->format));
     }
     if (level < 0 || level >= TESS_MAX_LEVELS) {
-        return tess_fail(a->ctx, TESS_OUT_OF_RANGE, NULL, "level %d of at most %d", level, (int)TESS_MAX_LEVELS);
+        return tess_fail(a->ctx, TESS_OUT_OF_RANGE, "levels count from 0",
+                         "precision level %d does not exist; a matrix has at most %d levels", level,
+                         (int)TESS_MAX_LEVELS);
     }
     return multiply(a, x, y, (tess_spmv_args){.alpha = alpha, .beta = beta, .copy = TESS_COPY_LEVEL + level});
 }

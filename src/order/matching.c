@@ -180,8 +180,8 @@ static tess_status match_rest(tess_context *ctx, search *s)
         find_path(s, (int32_t)i);
         bool found = s->shortest != UNREACHED;
         if ((!found && s->cut) || (found && !update_duals(s, (int32_t)i))) {
-            return tess_fail(ctx, TESS_OUT_OF_RANGE, "scale the matrix roughly first",
-                             "the scale factors of a matching would leave the range of FP64");
+            return tess_fail(ctx, TESS_OUT_OF_RANGE, "scale the rows and columns roughly first",
+                             "the scale factors of max-product would exceed the range of FP64");
         }
         if (found) {
             augment(s, (int32_t)i);

@@ -47,8 +47,10 @@ static tess_status take_logarithms(tess_context *ctx, const tess_csr_view *a, co
             double value = a->val[k];
 
             if (!isfinite(value)) {
-                return tess_fail(ctx, TESS_OUT_OF_RANGE, NULL, "the entry in row %lld, column %lld (from 0) is %g",
-                                 (long long)i, (long long)a->col_ind[k], value);
+                return tess_fail(
+                    ctx, TESS_OUT_OF_RANGE, "remove NaN and Inf from the matrix",
+                    "max-product needs finite values, but the entry in row %lld, column %lld (from 0) is %g",
+                    (long long)i, (long long)a->col_ind[k], value);
             }
             c->cost[k] = value == 0.0 ? ORDER_NO_COST : logarithm(value);
         }
@@ -132,8 +134,8 @@ static tess_status write_scales(tess_context *ctx, order_matching *m, const cost
         m->v[j] -= c->largest[j];
     }
     if (!find_shift(range_of(m->n, m->u), range_of(m->n, m->v), &shift)) {
-        return tess_fail(ctx, TESS_OUT_OF_RANGE, "scale the matrix roughly first",
-                         "the scale factors of the matching leave the range of FP64");
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "scale the rows and columns roughly first",
+                         "the scale factors of max-product exceed the range of FP64");
     }
     for (int64_t i = 0; i < m->n; i++) {
         if (row_scale) { row_scale[i] = power(m->u[i] + shift); }
@@ -153,7 +155,7 @@ static tess_status match_view(tess_context *ctx, const tess_csr_view *a, order_m
     m->column = a->col_ind;
     TESS_TRY(match_rows(ctx, m));
     if (m->count < m->n) {
-        return tess_fail(ctx, TESS_SINGULAR, "no order of the rows gives a diagonal without zeros",
+        return tess_fail(ctx, TESS_SINGULAR, "no order of the rows puts a nonzero in each place of the diagonal",
                          "the matrix is structurally singular: its structural rank is %lld of %lld",
                          (long long)m->count, (long long)m->n);
     }

@@ -49,7 +49,7 @@ void tess_assignment_destroy(tess_assignment *assignment)
 static tess_status require_assembled(const tess_matrix *a)
 {
     if (a->ops && !a->original) { return TESS_SUCCESS; }
-    return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass the assembled matrix it was made from",
+    return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass the assembled matrix that it was made from",
                      "an assignment of precisions needs an assembled matrix, not %s",
                      a->ops ? "a stored one" : "a shell");
 }
@@ -350,7 +350,7 @@ tess_status tess_assignment_get_blocks(const tess_assignment *assignment, int64_
 
     if (grid->rows == 0) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "make the assignment with granularity block",
-                         "the blocks of an assignment of granularity %s",
+                         "an assignment with granularity %s has no blocks",
                          tess_granularity_name(assignment->summary.options.granularity));
     }
     if (first) {
@@ -370,7 +370,7 @@ tess_status tess_assignment_measure_error(tess_assignment *assignment, const tes
     tess_status status = TESS_SUCCESS;
 
     if (a->ctx != ctx || a->nrows != assignment->nrows || a->nnz != assignment->nnz) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass the matrix that it was made for",
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass the matrix that the assignment was made for",
                          "the assignment was made for another matrix");
     }
     TESS_TRY(require_assembled(a));

@@ -250,7 +250,10 @@ static void fill_analysis(const tess_csr_view *a, const row_totals *t, tess_matr
 tess_status tess_matrix_analyze(const tess_matrix *a, tess_matrix_analysis *out)
 {
     if (a == NULL) { return TESS_INVALID_ARGUMENT; }
-    if (out == NULL) { return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, NULL, "no place for the analysis was given"); }
+    if (out == NULL) {
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "pass a struct for the result",
+                         "the result of the analysis has no place: the pointer is NULL");
+    }
     if (a->format == TESS_FORMAT_SHELL || a->original != NULL) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "analyse the matrix that it was made from",
                          "only an assembled matrix can be analysed");

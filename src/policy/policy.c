@@ -111,29 +111,29 @@ static tess_status check_levels(tess_context *ctx, const tess_policy_options *o)
 {
     if (o->choose_fp8 && (o->policy != TESS_POLICY_LOSSLESS || o->nlevels < 2 ||
                           tess_precision_bytes(o->level[o->nlevels - 1].precision) != 1)) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "name e4m3 or e5m2, or choose policy lossless",
-                         "the kind of fp8 is to be chosen with policy %s", tess_policy_name(o->policy));
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "name e4m3 or e5m2 in --levels, or choose policy lossless",
+                         "policy %s cannot choose the kind of fp8", tess_policy_name(o->policy));
     }
     if (o->policy == TESS_POLICY_LOSSLESS && o->level[0].precision != TESS_PRECISION_FP64) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "begin the levels with fp64",
-                         "policy lossless without level fp64");
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "begin --levels with fp64",
+                         "policy lossless needs the level fp64");
     }
     for (int l = 0; l < o->nlevels; l++) {
         const tess_precision_level *level = &o->level[l];
 
         if (tess_precision_bytes(level->precision) == 0) {
-            return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "level %d has precision number %d", l,
-                             (int)level->precision);
+            return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use a value of tess_precision",
+                             "level %d has the unknown precision %d", l, (int)level->precision);
         }
         if (l > 0 &&
             !(tess_precision_unit_roundoff(level->precision) > tess_precision_unit_roundoff(level[-1].precision))) {
-            return tess_fail(ctx, TESS_INVALID_ARGUMENT, "name them from high to low, such as fp64,fp32",
-                             "levels do not descend: %s comes after %s", tess_precision_name(level->precision),
-                             tess_precision_name(level[-1].precision));
+            return tess_fail(ctx, TESS_INVALID_ARGUMENT, "name the precisions from high to low, such as fp64,fp32",
+                             "the levels do not go from high to low: %s comes after %s",
+                             tess_precision_name(level->precision), tess_precision_name(level[-1].precision));
         }
         if (level->scaled && o->granularity != TESS_GRANULARITY_ROW && o->granularity != TESS_GRANULARITY_BLOCK) {
-            return tess_fail(ctx, TESS_UNSUPPORTED, "rows and blocks have scales (--granularity row or block)",
-                             "a scaled level with granularity %s", tess_granularity_name(o->granularity));
+            return tess_fail(ctx, TESS_UNSUPPORTED, "use --granularity row or block",
+                             "granularity %s has no scaled levels", tess_granularity_name(o->granularity));
         }
     }
     return TESS_SUCCESS;
@@ -147,12 +147,12 @@ static bool is_side(int side)
 static tess_status check_blocks(tess_context *ctx, const tess_policy_options *o)
 {
     if (!is_side(o->block_rows) || !is_side(o->block_cols)) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "16x16, 16x32, 32x16 or 32x32", "blocks of %d x %d", o->block_rows,
-                         o->block_cols);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use 16x16, 16x32, 32x16 or 32x32",
+                         "blocks cannot have %d x %d entries", o->block_rows, o->block_cols);
     }
     if (o->granularity == TESS_GRANULARITY_BLOCK && o->without_diagonal) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "granularity row or entry leaves the diagonal out",
-                         "granularity block without the diagonal");
+        return tess_fail(ctx, TESS_UNSUPPORTED, "use granularity row or entry",
+                         "granularity block cannot leave out the diagonal");
     }
     return TESS_SUCCESS;
 }
@@ -160,40 +160,42 @@ static tess_status check_blocks(tess_context *ctx, const tess_policy_options *o)
 static tess_status check_numbers(tess_context *ctx, const tess_policy_options *o)
 {
     if ((int)o->granularity < 0 || (int)o->granularity > TESS_GRANULARITY_BLOCK) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "granularity number %d", (int)o->granularity);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use a value of tess_granularity", "unknown granularity %d",
+                         (int)o->granularity);
     }
     if ((int)o->policy < 0 || (int)o->policy > TESS_POLICY_LOSSLESS) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "policy number %d", (int)o->policy);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use a value of tess_policy", "unknown policy %d", (int)o->policy);
     }
     if (o->granularity == TESS_GRANULARITY_MATRIX && o->policy != TESS_POLICY_NONE &&
         o->policy != TESS_POLICY_LOSSLESS) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT,
-                         "choose the matrix's precision with policy none or lossless, or granularity row",
-                         "policy %s with granularity matrix", tess_policy_name(o->policy));
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "choose policy none or lossless, or granularity row",
+                         "policy %s cannot choose one precision for the matrix (granularity matrix)",
+                         tess_policy_name(o->policy));
     }
     if (!(o->share > 0.0 && o->share <= 100.0)) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "percent of a row's values: above 0, at most 100", "share = %g",
-                         o->share);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give a percentage above 0 and at most 100",
+                         "the share (--share) of a row's values cannot be %g", o->share);
     }
     if (o->policy == TESS_POLICY_LOSSLESS && !(o->parameter >= 0.0 && o->parameter < 1.0)) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "at least 0 (bit-exact), below 1",
-                         "policy lossless with a loss of %g", o->parameter);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give a number from 0 (exact) to below 1",
+                         "policy lossless cannot allow a loss of %g", o->parameter);
     }
     if (o->policy != TESS_POLICY_NONE && o->policy != TESS_POLICY_LOSSLESS &&
         !(o->parameter > 0.0 && isfinite(o->parameter))) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "a finite number above 0", "policy %s with parameter %g",
-                         tess_policy_name(o->policy), o->parameter);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give a finite number above 0",
+                         "policy %s cannot have the parameter %g", tess_policy_name(o->policy), o->parameter);
     }
     if (o->choose_parameter && o->policy != TESS_POLICY_MEAN_3STD) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "policy mean-3std, or give the parameter",
-                         "policy %s with a parameter that is to be chosen", tess_policy_name(o->policy));
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use mean-3std:auto, or give the parameter",
+                         "policy %s cannot choose its parameter", tess_policy_name(o->policy));
     }
     if (o->arithmetic != TESS_ARITHMETIC_FP64 && o->arithmetic != TESS_ARITHMETIC_FP32) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64 or fp32", "arithmetic number %d", (int)o->arithmetic);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use TESS_ARITHMETIC_FP64 or TESS_ARITHMETIC_FP32",
+                         "unknown arithmetic %d", (int)o->arithmetic);
     }
     if (o->nlevels < 1 || o->nlevels > TESS_MAX_LEVELS) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "%d levels, and 1 to %d are known", o->nlevels,
-                         (int)TESS_MAX_LEVELS);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give fewer levels",
+                         "there are %d levels, but 1 to %d are possible", o->nlevels, (int)TESS_MAX_LEVELS);
     }
     return TESS_SUCCESS;
 }

@@ -45,11 +45,12 @@ static tess_status apply_shell(const tess_precond *m, tess_precision vectors, co
     (void)reduction;
     if (vectors != TESS_PRECISION_FP64) {
         return tess_fail(m->ctx, TESS_UNSUPPORTED, "use --inner-precision fp64",
-                         "a user's preconditioner of %s vectors", tess_precision_name(vectors));
+                         "a user's preconditioner cannot take %s vectors", tess_precision_name(vectors));
     }
     code = m->shell.apply(m->shell.user, r, z);
     if (code == 0) { return TESS_SUCCESS; }
-    return tess_fail(m->ctx, TESS_CALLBACK, NULL, "the preconditioner's apply function returned %d", code);
+    return tess_fail(m->ctx, TESS_CALLBACK, "see what the function reports",
+                     "the preconditioner's apply function returned the error %d", code);
 }
 
 static const tess_precond_ops precond_shell = {.kind = TESS_PRECOND_SHELL, .apply = apply_shell};
@@ -59,14 +60,16 @@ static const tess_precond_ops precond_shell = {.kind = TESS_PRECOND_SHELL, .appl
 static tess_status check_request(const tess_matrix *a, const tess_precond_options *options)
 {
     if (a->nrows != a->ncols) {
-        return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, NULL, "a preconditioner of a matrix of %lld by %lld",
-                         (long long)a->nrows, (long long)a->ncols);
+        return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "pass a square matrix",
+                         "a preconditioner needs a square matrix, but this one is %lld by %lld", (long long)a->nrows,
+                         (long long)a->ncols);
     }
     if (a->original) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass the assembled matrix", "a preconditioner of a stored matrix");
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass the assembled matrix that it was made from",
+                         "a preconditioner needs an assembled matrix, not a stored one");
     }
     if (!tess_find_precond(options->kind)) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "preconditioners: none, jacobi, block-jacobi, polynomial, ilu0, ic0",
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "choose none, jacobi, block-jacobi, polynomial, ilu0 or ic0",
                          "preconditioner %s cannot be made from a matrix", tess_precond_kind_name(options->kind));
     }
     return tess_find_precond(options->kind)->check(a, options);
@@ -119,7 +122,7 @@ tess_status tess_precond_create_shell(tess_context *ctx, int64_t n, const tess_s
     *out = NULL;
     if (!shell || !shell->apply) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "set tess_shell_precond.apply",
-                         "a shell preconditioner without a function");
+                         "a shell preconditioner needs a function that applies it");
     }
     status = make_precond(ctx, &precond_shell, n, out);
     if (status == TESS_SUCCESS) { (*out)->shell = *shell; }
@@ -187,7 +190,8 @@ tess_status tess_precond_apply(const tess_precond *m, const tess_vector *r, tess
     TESS_TRY(tess_vector_require(ctx, r, m->n, "r"));
     TESS_TRY(tess_vector_require(ctx, z, m->n, "z"));
     if (m->n > 0 && r->data == z->data) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "r and z of a preconditioner are the same array");
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass two vectors",
+                         "r and z of a preconditioner are the same array");
     }
     if (tess_precond_is_identity(m)) { return tess_vector_copy(r, z); }
     TESS_TRY(tess_precond_apply_fused(m, TESS_PRECISION_FP64, r->data, z->data, &none));
@@ -212,7 +216,7 @@ void tess_precond_blocks_per_precision(const tess_precond *m, int64_t counts[TES
 tess_status tess_precond_get_factors(const tess_precond *m, tess_precond_factors *out)
 {
     if (!m->ops->factors) {
-        return tess_fail(m->ctx, TESS_UNSUPPORTED, "ilu0 and ic0 have them", "the factors of preconditioner %s",
+        return tess_fail(m->ctx, TESS_UNSUPPORTED, "choose ilu0 or ic0", "preconditioner %s has no factors",
                          tess_precond_kind_name(m->kind));
     }
     m->ops->factors(m, out);

@@ -135,25 +135,26 @@ static const tess_named_value narrowing_names[] = {
 static const tess_named_value precision_names[] = {TESS_PRECISION_LIST(NAMED){NULL, 0}};
 #undef NAMED
 
-static const tess_named_value status_texts[] = {{"success", TESS_SUCCESS},
-                                                {"out of host memory", TESS_OUT_OF_MEMORY},
-                                                {"out of device memory", TESS_OUT_OF_DEVICE_MEMORY},
-                                                {"invalid argument", TESS_INVALID_ARGUMENT},
-                                                {"dimensions do not match", TESS_DIMENSION_MISMATCH},
-                                                {"size or index out of range", TESS_OUT_OF_RANGE},
-                                                {"not supported", TESS_UNSUPPORTED},
-                                                {"not found", TESS_NOT_FOUND},
-                                                {"input or output failed", TESS_IO},
-                                                {"malformed input", TESS_PARSE},
-                                                {"file is damaged or of another version", TESS_CORRUPT},
-                                                {"no usable device", TESS_NO_DEVICE},
-                                                {"the device runtime reported an error", TESS_DEVICE},
-                                                {"a user callback reported failure", TESS_CALLBACK},
-                                                {"a matrix, a diagonal block or entry is singular", TESS_SINGULAR},
-                                                {"internal error", TESS_INTERNAL},
-                                                {NULL, 0}};
+static const tess_named_value status_texts[] = {
+    {"success", TESS_SUCCESS},
+    {"out of host memory", TESS_OUT_OF_MEMORY},
+    {"out of device memory", TESS_OUT_OF_DEVICE_MEMORY},
+    {"invalid argument", TESS_INVALID_ARGUMENT},
+    {"dimensions do not match", TESS_DIMENSION_MISMATCH},
+    {"size or index out of range", TESS_OUT_OF_RANGE},
+    {"not supported", TESS_UNSUPPORTED},
+    {"not found", TESS_NOT_FOUND},
+    {"input or output failed", TESS_IO},
+    {"malformed input", TESS_PARSE},
+    {"the file is damaged or has another version", TESS_CORRUPT},
+    {"no usable device", TESS_NO_DEVICE},
+    {"the device runtime reported an error", TESS_DEVICE},
+    {"a user callback reported failure", TESS_CALLBACK},
+    {"a matrix, a diagonal block or a diagonal entry is singular", TESS_SINGULAR},
+    {"internal error", TESS_INTERNAL},
+    {NULL, 0}};
 static const tess_named_value reason_texts[] = {
-    {"the solve has not ended", TESS_REASON_RUNNING},
+    {"the solve is still running", TESS_REASON_RUNNING},
     {"converged: relative tolerance met", TESS_REASON_RTOL},
     {"converged: absolute tolerance met", TESS_REASON_ATOL},
     {"converged: exact solution found at a breakdown", TESS_REASON_HAPPY_BREAKDOWN},
@@ -165,10 +166,10 @@ static const tess_named_value reason_texts[] = {
     {"NaN or Inf appeared", TESS_REASON_NAN_OR_INF},
     {"the matrix is not positive definite", TESS_REASON_INDEFINITE_MATRIX},
     {"the preconditioner could not be set up", TESS_REASON_PRECOND_SETUP},
-    {"the estimate met the tolerance, the true residual does not", TESS_REASON_FALSE_CONVERGENCE},
+    {"the estimate met the tolerance, the true residual did not", TESS_REASON_FALSE_CONVERGENCE},
     {"no further progress in the working precision", TESS_REASON_STAGNATION},
     {"cancelled by the monitor", TESS_REASON_CANCELLED},
-    {"overflow in a low precision", TESS_REASON_OVERFLOW},
+    {"a value overflowed in a low precision", TESS_REASON_OVERFLOW},
     {NULL, 0}};
 
 static const struct {

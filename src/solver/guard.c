@@ -345,8 +345,8 @@ static tess_status go_on_in_fp64(solve_run *run)
     run->result->storage.exact = 1;
     s->krylov.matrix = s->original;
     drop_graph(s);
-    tess_log(s->ctx, TESS_LOG_INFO, "from %s to fp64 after %lld iterations", tess_precision_name(working_precision(s)),
-             (long long)run->result->iterations);
+    tess_log(s->ctx, TESS_LOG_INFO, "the solve goes on in fp64 instead of %s after %lld iterations",
+             tess_precision_name(working_precision(s)), (long long)run->result->iterations);
     return s->method->escalate ? s->method->escalate(s) : TESS_SUCCESS;
 }
 
@@ -468,7 +468,7 @@ static tess_status go_on(solve_run *run, const tess_loop_state *end, bool progre
     if (!*goes_on) { *reason = s->setup_reason; } /* a preconditioner that FP64 has not */
     if (!*goes_on || *reason == TESS_REASON_RUNNING) { return TESS_SUCCESS; }
     run->result->refinements += 1;
-    tess_log(s->ctx, TESS_LOG_DEBUG, "residual replaced after %lld iterations (%s): true %.3e, estimate %.3e",
+    tess_log(s->ctx, TESS_LOG_DEBUG, "residual replaced after %lld iterations (%s): true residual %.3e, estimate %.3e",
              (long long)run->result->iterations, tess_reason_name(*reason), run->now.norm,
              run->result->estimated_residual_norm);
 cleanup:
@@ -538,7 +538,7 @@ static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, t
     TESS_TRY(tess_vector_require(s->ctx, b, s->original->nrows, "b"));
     TESS_TRY(tess_vector_require(s->ctx, x, s->original->nrows, "x"));
     if (b->n > 0 && b->data == x->data) {
-        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, NULL, "b and x of a solve are the same array");
+        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "pass two vectors", "b and x of a solve are the same array");
     }
     if (s->transform) { return solve_transformed(s, b, x, result); }
     run.b = b->data;

@@ -278,8 +278,9 @@ static tess_status run_rounds(refinement *run, tess_reason *reason)
         if (accepted) { TESS_TRY(measure_progress(run, before, &progress)); }
         if (!may_refine(run, round, progress, reason)) { break; }
         run->result->refinements += 1;
-        tess_log(run->s->ctx, TESS_LOG_DEBUG, "original system: true residual %.3e after %lld iterations, refining",
-                 run->now.norm, (long long)run->result->iterations);
+        tess_log(run->s->ctx, TESS_LOG_DEBUG,
+                 "the true residual of the original system is %.3e after %lld iterations; it is refined", run->now.norm,
+                 (long long)run->result->iterations);
     }
 cleanup:
     return status;

@@ -56,9 +56,10 @@ static tess_status check_limits(tess_context *ctx, const tess_solve_options *o)
 {
     if (!is_tolerance(o->rtol) || !is_tolerance(o->atol) || !(o->divergence_tolerance > 0.0) || o->max_iterations < 0 ||
         o->history_capacity < 0) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "tolerances are finite, and neither they nor limits are negative",
-                         "rtol %g, atol %g, divergence tolerance %g, %lld iterations, history of %lld", o->rtol,
-                         o->atol, o->divergence_tolerance, (long long)o->max_iterations,
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "tolerances must be finite, and tolerances and limits not negative",
+                         "a tolerance or limit is negative or not finite: rtol %g, atol %g, divergence tolerance %g, "
+                         "%lld iterations, history of %lld",
+                         o->rtol, o->atol, o->divergence_tolerance, (long long)o->max_iterations,
                          (long long)o->history_capacity);
     }
     return TESS_SUCCESS;
@@ -69,10 +70,11 @@ static tess_status check_recurrence(tess_context *ctx, const tess_solve_options 
 {
     if (o->cg.recurrence == TESS_RECURRENCE_ONE_REDUCTION) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "set one_reduction of tess_papers_solve (papers.h)",
-                         "the recurrence one-reduction in tess_cg_options");
+                         "tess_cg_options does not take the recurrence one-reduction");
     }
     if (papers_of(o)->one_reduction && o->cg.recurrence != TESS_RECURRENCE_AUTO) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "leave it auto", "the recurrence %s beside one-reduction",
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "leave the recurrence auto",
+                         "the recurrence %s contradicts one_reduction of tess_papers_solve",
                          tess_recurrence_name(o->cg.recurrence));
     }
     return TESS_SUCCESS;

@@ -13,25 +13,28 @@
 static tess_status check_request(const tess_matrix *a, const tess_precond *m, const tess_solve_options *o)
 {
     if (a->nrows != a->ncols) {
-        return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "solvers need a square matrix", "a matrix of %lld by %lld",
-                         (long long)a->nrows, (long long)a->ncols);
+        return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "pass a square matrix",
+                         "a solver needs a square matrix, but this one is %lld by %lld", (long long)a->nrows,
+                         (long long)a->ncols);
     }
     if (a->original) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass the assembled matrix and options.storage",
-                         "a solver on a stored matrix");
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass the assembled matrix, and name the storage in options.storage",
+                         "a solver needs an assembled matrix, not a stored one");
     }
     if (m && (m->ctx != a->ctx || m->n != a->nrows)) {
-        return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, NULL,
-                         "the preconditioner is of another context or of %lld rows where the matrix has %lld",
-                         (long long)m->n, (long long)a->nrows);
+        return tess_fail(
+            a->ctx, TESS_DIMENSION_MISMATCH, "make the preconditioner from the same matrix",
+            "the preconditioner does not fit: it has another context, or %lld rows where the matrix has %lld",
+            (long long)m->n, (long long)a->nrows);
     }
     if ((o->engine == TESS_ENGINE_GRAPH || o->engine == TESS_ENGINE_SINGLE_KERNEL) &&
         a->ctx->device == TESS_DEVICE_CPU) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use --engine plain or auto, or a GPU", "the engine %s on the CPU",
-                         tess_engine_name(o->engine));
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use --engine plain or auto, or a GPU",
+                         "the engine %s does not run on the CPU", tess_engine_name(o->engine));
     }
     if (o->engine == TESS_ENGINE_GRAPH && (!a->ops || (m && m->kind == TESS_PRECOND_SHELL))) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use the plain engine", "the graph engine with a user's function");
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use --engine plain or auto",
+                         "the engine graph cannot call a user's function");
     }
     return TESS_SUCCESS;
 }
@@ -53,12 +56,12 @@ static tess_status check_recurrence(const tess_solver *s)
     if (asked == TESS_RECURRENCE_AUTO || asked == TESS_RECURRENCE_STANDARD) { return TESS_SUCCESS; }
     if (!s->method->with_recurrence) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --recurrence standard, or --solver cg",
-                         "the recurrence %s with %s", tess_recurrence_name(asked),
+                         "the recurrence %s is not available with %s", tess_recurrence_name(asked),
                          tess_solver_kind_name(s->method->kind));
     }
     if (s->options.engine == TESS_ENGINE_GRAPH && asked == TESS_RECURRENCE_ONE_REDUCTION) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --engine single-kernel or plain",
-                         "the recurrence one-reduction in the graph engine");
+                         "the recurrence one-reduction is not available in the engine graph");
     }
     return TESS_SUCCESS;
 }
@@ -133,8 +136,8 @@ static tess_status choose_method(tess_solver *s)
     }
     s->method = tess_find_method(kind);
     if (!s->method) {
-        return tess_fail(s->ctx, TESS_UNSUPPORTED, "solvers: cg, bicgstab, gmres, gmres-ir, gmres-fd, jacobi, auto",
-                         "solver %s", tess_solver_kind_name(kind));
+        return tess_fail(s->ctx, TESS_UNSUPPORTED, "choose auto, cg, bicgstab, gmres, gmres-ir, gmres-fd or jacobi",
+                         "unknown solver %s", tess_solver_kind_name(kind));
     }
     note_symmetry(s, symmetric);
 cleanup:
@@ -181,8 +184,8 @@ static tess_status require_original_order(tess_context *ctx, const tess_storage_
         o->format == TESS_FORMAT_AUTO || tess_in_set(tess_format_can(o->format)->row_orders, TESS_ROW_ORDER_PERMUTED);
 
     if (!permutes || o->split.row_order == TESS_ROW_ORDER_ORIGINAL) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_UNSUPPORTED, "leave row_order (--row-order) original; Jacobi permutes by itself",
-                     "a solve with rows in the order of their precisions");
+    return tess_fail(ctx, TESS_UNSUPPORTED, "leave --row-order original; Jacobi permutes by itself",
+                     "a solve cannot have rows in another order (--row-order)");
 }
 
 /* Format auto without a policy is CSR where the engine may be a single kernel: that gains more than fewer bytes do. */

@@ -169,12 +169,13 @@ static tess_status check_transform(const tess_solver *s, const tess_precond *giv
 
     if ((o->scale != TESS_SCALING_NONE && o->scale != TESS_SCALING_MAX_PRODUCT) ||
         (o->reorder != TESS_REORDERING_NONE && o->reorder != TESS_REORDERING_RCM)) {
-        return tess_fail(s->ctx, TESS_UNSUPPORTED, "scale: none, max-product; reorder: none, rcm",
-                         "scale %d, reorder %d", (int)o->scale, (int)o->reorder);
+        return tess_fail(s->ctx, TESS_UNSUPPORTED, "use values of tess_scaling and tess_reordering",
+                         "unknown scaling %d or reordering %d", (int)o->scale, (int)o->reorder);
     }
     if (given) {
-        return tess_fail(s->ctx, TESS_UNSUPPORTED, "name a preconditioner in the options",
-                         "a preconditioner of the matrix as it was, for a solve that reorders or scales it");
+        return tess_fail(
+            s->ctx, TESS_UNSUPPORTED, "name the preconditioner in the options of the solve",
+            "a solve that reorders or scales the matrix cannot use a preconditioner of the original matrix");
     }
     return TESS_SUCCESS;
 }

@@ -141,7 +141,8 @@ tess_status tess_verify_residual(const tess_matrix *a, const tess_vector *b, con
     if (residual) {
         TESS_TRY(tess_vector_require(a->ctx, residual, a->nrows, "residual"));
         if (a->nrows > 0 && (residual->data == b->data || residual->data == x->data)) {
-            return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, NULL, "the residual is written to the array of b or x");
+            return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "pass another vector for the residual",
+                             "the residual would overwrite b or x");
         }
     } else {
         TESS_TRY(tess_vector_create(a->ctx, a->nrows, TESS_PRECISION_FP64, &scratch));

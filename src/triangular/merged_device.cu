@@ -110,7 +110,8 @@ static tess_status solve(tess_context *ctx, const merged_view *v, const triangle
     tess_status status = TESS_SUCCESS;
 
     if (!kernel) {
-        return tess_fail(ctx, TESS_INTERNAL, nullptr, "storage precision %d", static_cast<int>(v->precision));
+        return tess_fail(ctx, TESS_INTERNAL, "this is an error of the library; please report it",
+                         "no kernel for triangles stored in precision %d", static_cast<int>(v->precision));
     }
     TESS_TRY(allow(ctx, kernel, v->blocks));
     task.records = v->records;

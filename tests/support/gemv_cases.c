@@ -330,7 +330,7 @@ void check_gemv_refusals(tess_context *ctx)
                  tess_gemv(ctx, TESS_OP_TRANSPOSE, 1.0, &a, &x, 0.0, &y, TESS_ARITHMETIC_FP64));
     bad.ld = 5;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, CALL(&bad, &x, &y));
-    assert_non_null(strstr(tess_context_last_error(ctx)->message, "A has ld = 5, less than its 6 rows"));
+    assert_non_null(strstr(tess_context_last_error(ctx)->message, "A has ld = 5, which is less than its 6 rows"));
     bad.ld = INT64_MAX / 2;
     assert_fails(ctx, TESS_INVALID_ARGUMENT, CALL(&bad, &x, &y));
     bad = a;

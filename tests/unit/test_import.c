@@ -245,7 +245,7 @@ static void borrowed_values_are_fp64(void **state)
     arrays.where = (tess_memory)where;
     arrays.ownership = TESS_BORROW;
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_create_csr(ctx, &arrays, &m));
-    assert_non_null(strstr(tess_context_last_error(ctx)->message, "borrowed values in fp32"));
+    assert_non_null(strstr(tess_context_last_error(ctx)->message, "borrow values in fp32"));
     assert_non_null(strstr(tess_context_last_error(ctx)->hint, "TESS_COPY"));
     assert_null(m);
     arrays.val = val;

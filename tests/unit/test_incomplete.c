@@ -321,7 +321,7 @@ static void hopeless_matrices_name_a_row(void **state)
     check_singular(&zeros, "row 12 has no usable pivot");
     check_singular(&not_finite, "first seen in row 9");
     not_finite.val[not_finite.row_ptr[8]] = (double)INFINITY;
-    check_singular(&not_finite, "not finite");
+    check_singular(&not_finite, "has NaN or Inf");
     zeros.val[zeros.row_ptr[20]] = (double)NAN; /* after a row that no shift mends */
     check_singular(&zeros, "first seen in row 21");
     oracle_free(&missing);

@@ -280,14 +280,14 @@ static void other_pairs_and_much_padding_are_refused(void **state)
     for (size_t k = 0; k < sizeof pairs / sizeof pairs[0]; k++) {
         o.split.base = pairs[k][0];
         o.split.low_base = pairs[k][1];
-        check_refused(m, &o, "over parts in formats");
+        check_refused(m, &o, "cannot have parts in both");
     }
     o.split.base = TESS_FORMAT_TILES;
     o.split.low_base = TESS_FORMAT_CSR;
-    check_refused(m, &o, "over parts in format tiles");
+    check_refused(m, &o, "cannot have parts in format tiles");
     o.split.base = TESS_FORMAT_DIA;
     o.policy.granularity = TESS_GRANULARITY_ROW;
-    check_refused(m, &o, "by rows over parts in format dia");
+    check_refused(m, &o, "by rows cannot have parts in format dia");
     o.policy.granularity = TESS_GRANULARITY_BLOCK;
     o.slices.max_padding = 0.0;
     check_refused(m, &o, "max_padding is 3");

@@ -225,7 +225,7 @@ static void what_is_not_read_is_refused(void **state)
     check_said(ctx, &o, TESS_UNSUPPORTED, "share (--share) is for format split or composite, not csr");
     o = options_of(TESS_FORMAT_CSR);
     o.policy.policy = TESS_POLICY_MEAN_RANGE;
-    check_said(ctx, &o, TESS_UNSUPPORTED, "format split, composite or tiles takes it");
+    check_said(ctx, &o, TESS_UNSUPPORTED, "choose --format split, composite or tiles");
     o = options_of(TESS_FORMAT_TILES);
     o.split.row_order = TESS_ROW_ORDER_PERMUTED;
     check_said(ctx, &o, TESS_UNSUPPORTED, "row_order (--row-order) is for format split or composite, not tiles");
@@ -236,7 +236,7 @@ static void what_is_not_read_is_refused(void **state)
     check_said(ctx, &o, TESS_UNSUPPORTED, "layout resident (--layout) is for format tiles, not split");
     o = options_of(TESS_FORMAT_AUTO);
     o.policy.allow_underflow = 1;
-    check_said(ctx, &o, TESS_UNSUPPORTED, "format auto takes it with a policy");
+    check_said(ctx, &o, TESS_UNSUPPORTED, "needs a policy (--policy) with format auto");
     tess_context_destroy(ctx);
 }
 
@@ -246,13 +246,13 @@ static void what_cannot_be_is_refused(void **state)
     tess_storage_options o = options_of((tess_format)77);
 
     (void)state;
-    check_said(ctx, &o, TESS_UNSUPPORTED, "format number 77");
+    check_said(ctx, &o, TESS_UNSUPPORTED, "unknown format 77");
     o = options_of(TESS_FORMAT_COMPOSITE);
     o.policy.granularity = TESS_GRANULARITY_BLOCK;
-    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "granularity block: format composite takes row");
+    check_said(ctx, &o, TESS_INVALID_ARGUMENT, "format composite has no granularity block; it takes row");
     o = options_of(TESS_FORMAT_TILES);
     o.arithmetic = TESS_ARITHMETIC_FP32;
-    check_said(ctx, &o, TESS_UNSUPPORTED, "format tiles in arithmetic other than fp64");
+    check_said(ctx, &o, TESS_UNSUPPORTED, "format tiles has no fp32 arithmetic");
     o = options_of(TESS_FORMAT_SPLIT);
     o.split.row_order = TESS_ROW_ORDER_SYMMETRIC;
     assert_ok(ctx, tess_storage_options_check(ctx, 5, 5, &o));

@@ -64,5 +64,6 @@ extern "C" tess_status gpu_fused(tess_context *ctx, const tess_fused *op)
 #undef TESS_BLAS
 #undef TESS_FUSED
     }
-    return tess_fail(ctx, TESS_INTERNAL, NULL, "vector operation %d", (int)op->op);
+    return tess_fail(ctx, TESS_INTERNAL, "this is an error of the library; please report it",
+                     "no kernel for vector operation %d", (int)op->op);
 }

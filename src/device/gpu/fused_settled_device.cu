@@ -12,6 +12,8 @@ tess_status gpu_fused_settled(tess_context *ctx, const tess_fused *op)
 #include "base/fused.def"
 #undef TESS_BLAS
 #undef TESS_FUSED
-    default: return tess_fail(ctx, TESS_INTERNAL, NULL, "vector operation %d", (int)op->op);
+    default:
+        return tess_fail(ctx, TESS_INTERNAL, "this is an error of the library; please report it",
+                         "no kernel for vector operation %d", (int)op->op);
     }
 }

@@ -13,7 +13,7 @@ tess_status gpu_check(tess_context *ctx, GPU(Error_t) error, const char *doing)
 
     if (error == GPU(Success)) { return TESS_SUCCESS; }
     (void)GPU(GetLastError)(); /* a failure that is not sticky must not meet the next call */
-    return tess_fail(ctx, status, NULL, "%s on %s: %s (%s)", doing, ctx->device_name, GPU(GetErrorString)(error),
+    return tess_fail(ctx, status, NULL, "%s failed on %s: %s (%s)", doing, ctx->device_name, GPU(GetErrorString)(error),
                      GPU(GetErrorName)(error));
 }
 
@@ -26,9 +26,10 @@ tess_status gpu_check_wait(tess_context *ctx, GPU(Error_t) error, const char *do
     *state->timed_out = 0;
     status = ctx->backend->zero(ctx, state->timeout.failure, sizeof *state->timeout.failure);
     if (status != TESS_SUCCESS) { return status; }
-    return tess_fail(ctx, TESS_DEVICE, "choose a preconditioner without triangular solves",
-                     "a block of a triangular solve or of incomplete factors waited %g s for another on %s",
-                     1e-9 * (double)state->timeout.nanoseconds, ctx->device_name);
+    return tess_fail(
+        ctx, TESS_DEVICE, "use a preconditioner without triangular solves, such as jacobi",
+        "a triangular solve or a factorization gave up: one block of threads waited %g s for another on %s",
+        1e-9 * (double)state->timeout.nanoseconds, ctx->device_name);
 }
 
 tess_status gpu_check_launch(tess_context *ctx, const char *kernel)

@@ -57,7 +57,8 @@ static inline tess_status gpu_by_storage(tess_context *ctx, tess_precision preci
     switch (precision) {
         TESS_PRECISION_LIST_WITH(STORAGE_CASE, use)
     }
-    return tess_fail(ctx, TESS_INTERNAL, NULL, "values stored in precision %d", (int)precision);
+    return tess_fail(ctx, TESS_INTERNAL, "this is an error of the library; please report it",
+                     "no kernel for values stored in precision %d", (int)precision);
 }
 #undef STORAGE_CASE
 

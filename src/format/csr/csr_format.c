@@ -220,7 +220,7 @@ static tess_status csr_spmv(const tess_matrix *a, const tess_spmv_args *args)
         TESS_TRY(tess_spmv_require_fp64_vectors(a, args));
         if (!tess_matrix_is_exact(a)) {
             return tess_fail(a->ctx, TESS_UNSUPPORTED, "multiply with the FP64 matrix",
-                             "a transposed product of a matrix stored in %s", tess_precision_name(a->precision));
+                             "a matrix stored in %s has no transposed product", tess_precision_name(a->precision));
         }
         own->values_version = source->values_version;
         if (!own->transpose) { TESS_TRY(make_transpose(source, own)); }

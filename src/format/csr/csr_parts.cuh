@@ -13,8 +13,8 @@ typedef storage_of_bytes_or_more<2> part_storage;
 static inline tess_status csr_check_part(tess_context *ctx, const csr_view *v)
 {
     if (tess_precision_bytes(v->precision) >= 2) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_UNSUPPORTED, "a precision of 16 bits or more", "parts stored in %s on a GPU",
-                     tess_precision_name(v->precision));
+    return tess_fail(ctx, TESS_UNSUPPORTED, "use levels of 16 bits or more, or --device cpu",
+                     "a GPU has no product for parts stored in %s", tess_precision_name(v->precision));
 }
 
 /* What use(a value, x) returns: x in FP64, or, with FP32 arithmetic below fp64, its shadow. */

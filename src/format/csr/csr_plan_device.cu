@@ -350,7 +350,8 @@ static tess_status create_plan(tess_context *ctx, const csr_view *v, csr_plan **
     tess_status status = TESS_SUCCESS;
 
     if ((v->nrows + v->nnz) / CHUNK_MIN >= INT_MAX - 1) {
-        return tess_fail(ctx, TESS_OUT_OF_RANGE, NULL, "%lld nonzeros are too many for one device", (long long)v->nnz);
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "use --device cpu, or split the matrix",
+                         "%lld nonzeros are too many for one device", (long long)v->nnz);
     }
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof **out, (void **)out));
     memset(*out, 0, sizeof **out);
@@ -431,7 +432,10 @@ tess_status csr_prepare_parts(tess_context *ctx, int count, const csr_part *part
         counts.chunks[p] = parts[p].plan->nchunks;
         total += parts[p].plan->nchunks;
     }
-    if (total >= INT_MAX) { return tess_fail(ctx, TESS_OUT_OF_RANGE, NULL, "too many nonzeros for one device"); }
+    if (total >= INT_MAX) {
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "use --device cpu, or split the matrix",
+                         "the matrix has too many nonzeros for one device");
+    }
     TESS_TRY(tess_device_allocate(ctx, total, sizeof *first->merged, (void **)&first->merged));
     first->nmerged = (int)total;
     for (int p = 0; p < count; p++) {

@@ -37,8 +37,8 @@ static tess_status check_options(tess_context *ctx, int64_t nrows, int64_t ncols
     (void)nrows;
     (void)ncols;
     if (!(o->slices.max_padding == 0.0 || o->slices.max_padding >= 1.0)) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "1.0 allows none, 0 stands for the default",
-                         "max_padding = %g entries per nonzero", o->slices.max_padding);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give 1 or more: 1 allows no padding; 0 stands for the default",
+                         "max_padding (--max-padding) is %g, but it must be 1 or more", o->slices.max_padding);
     }
     return TESS_SUCCESS;
 }
@@ -53,12 +53,12 @@ static tess_status check_padding(tess_context *ctx, const tess_storage_options *
     if (ratio > most) {
         return tess_fail(
             ctx, TESS_UNSUPPORTED, "choose csr, ellr or sell, or raise max_padding (--max-padding)",
-            "format dia would store %lld diagonals, %.4g entries per nonzero (%.0f for %lld), and max_padding is %g",
+            "format dia would store %lld diagonals, or %.4g entries per nonzero (%.0f for %lld), but max_padding is %g",
             (long long)v->ndiagonals, ratio, places, (long long)v->nnz, most);
     }
     if (v->ndiagonals > INT32_MAX) {
-        return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr", "format dia would store %lld diagonals",
-                         (long long)v->ndiagonals);
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr",
+                         "format dia would store %lld diagonals, which is too many", (long long)v->ndiagonals);
     }
     return TESS_SUCCESS;
 }
@@ -194,7 +194,7 @@ static tess_status dia_spmv(const tess_matrix *a, const tess_spmv_args *args)
 
     if (v->arithmetic == TESS_ARITHMETIC_FP32 && args->vectors != TESS_PRECISION_FP32) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass fp32 vectors, or convert the matrix with fp64 arithmetic",
-                         "a product in fp32 arithmetic with fp64 vectors");
+                         "a matrix with fp32 arithmetic cannot multiply fp64 vectors");
     }
     if (args->operation == TESS_OP_TRANSPOSE) { return tess_spmv_of_original(a, args); }
     return dia_ops_of(a->ctx)->spmv(a->ctx, v, args);

@@ -57,13 +57,13 @@ static tess_status check_options(tess_context *ctx, int64_t nrows, int64_t ncols
     (void)nrows;
     (void)ncols;
     if (!(o->slices.max_padding == 0.0 || o->slices.max_padding >= 1.0)) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "1.0 allows none, 0 stands for the default",
-                         "max_padding = %g entries per nonzero", o->slices.max_padding);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give 1 or more: 1 allows no padding; 0 stands for the default",
+                         "max_padding (--max-padding) is %g, but it must be 1 or more", o->slices.max_padding);
     }
     if (o->slices.window < 0 || o->slices.window > ELLR_LARGEST_WINDOW) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "1 keeps the order, 0 stands for the default",
-                         "a sorting window of %lld rows is not between 1 and %d", (long long)o->slices.window,
-                         (int)ELLR_LARGEST_WINDOW);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "1 keeps the order of the rows; 0 stands for the default",
+                         "the sorting window (--sell-window) is %lld rows, but it must be 1 to %d",
+                         (long long)o->slices.window, (int)ELLR_LARGEST_WINDOW);
     }
     return TESS_SUCCESS;
 }
@@ -92,7 +92,7 @@ static tess_status check_padding(tess_context *ctx, const tess_storage_options *
     return tess_fail(ctx, TESS_UNSUPPORTED,
                      ellr ? "choose sell or csr, or raise max_padding (--max-padding)"
                           : "choose csr, a wider window (--sell-window), or raise max_padding (--max-padding)",
-                     "format %s would store %.4g entries per nonzero (%lld for %lld), and max_padding is %g",
+                     "format %s would store %.4g entries per nonzero (%lld for %lld), but max_padding is %g",
                      tess_format_name(o->format), ratio, (long long)entries, (long long)v->nnz, most);
 }
 
@@ -131,7 +131,7 @@ static tess_status arrange(tess_context *ctx, const csr_view *csr, const tess_st
     if (made.permuted == 0) { release_order(ctx, v); }
     TESS_TRY(check_padding(ctx, o, v, made.entries));
     if (made.value_units > UINT32_MAX || made.column_units > UINT32_MAX) {
-        return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr", "format %s would store %lld entries",
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr", "format %s would store %lld entries, which is too many",
                          tess_format_name(o->format), (long long)made.value_units * ELLR_SLICE);
     }
     v->value_units = made.value_units;
@@ -244,7 +244,7 @@ static tess_status ellr_spmv(const tess_matrix *a, const tess_spmv_args *args)
 
     if (v->arithmetic == TESS_ARITHMETIC_FP32 && args->vectors != TESS_PRECISION_FP32) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass fp32 vectors, or convert the matrix with fp64 arithmetic",
-                         "a product in fp32 arithmetic with fp64 vectors");
+                         "a matrix with fp32 arithmetic cannot multiply fp64 vectors");
     }
     if (args->operation == TESS_OP_TRANSPOSE) { return tess_spmv_of_original(a, args); }
     return ellr_ops_of(a->ctx)->spmv(a->ctx, v, args);

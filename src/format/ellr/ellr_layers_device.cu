@@ -14,6 +14,8 @@ extern "C" tess_status ellr_gpu_spmv_layers(tess_context *ctx, int count, const 
     case 2: return ellr_multiply_layers<2>(ctx, layers, args);
     case 3: return ellr_multiply_layers<3>(ctx, layers, args);
     case 4: return ellr_multiply_layers<4>(ctx, layers, args);
-    default: return tess_fail(ctx, TESS_INTERNAL, NULL, "a product of %d layers", count);
+    default:
+        return tess_fail(ctx, TESS_INTERNAL, "this is an error of the library; please report it",
+                         "no kernel for a product of %d layers", count);
     }
 }

@@ -38,12 +38,13 @@ static inline tess_status ellr_check_parts(tess_context *ctx, int count, const e
                                            const tess_spmv_args *args)
 {
     if (count > ELLR_MAX_PARTS || !ellr_has_factors(count, views, args)) {
-        return tess_fail(ctx, TESS_INTERNAL, NULL, "a product of %d parts (%d is most) without the x that they need",
-                         count, (int)ELLR_MAX_PARTS);
+        return tess_fail(ctx, TESS_INTERNAL, "this is an error of the library; please report it",
+                         "a product of %d parts (at most %d) lacks the vectors that the parts need", count,
+                         (int)ELLR_MAX_PARTS);
     }
     if (args->vectors != TESS_PRECISION_FP64) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "pass fp64 vectors", "a product by parts with %s vectors",
-                         tess_precision_name(args->vectors));
+        return tess_fail(ctx, TESS_UNSUPPORTED, "pass fp64 vectors",
+                         "parts in slices or diagonals cannot multiply %s vectors", tess_precision_name(args->vectors));
     }
     return TESS_SUCCESS;
 }

@@ -57,7 +57,7 @@ static tess_status check_count(tess_context *ctx, int64_t assigned, int64_t foun
 {
     if (assigned == found) { return TESS_SUCCESS; }
     return tess_fail(ctx, TESS_INVALID_ARGUMENT, "make the assignment from the matrix that is converted",
-                     "the assignment counts %lld nonzeros where the matrix has %lld", (long long)assigned,
+                     "the assignment counts %lld nonzeros, but the matrix has %lld", (long long)assigned,
                      (long long)found);
 }
 

@@ -243,8 +243,8 @@ tess_status tess_matrix_row_permutation(const tess_matrix *a, int32_t *perm)
     const split_storage *s = a->storage;
 
     if (!a->ops || !tess_in_set(a->ops->can.row_orders, TESS_ROW_ORDER_PERMUTED)) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "rows of other formats are in the matrix's order",
-                         "the row permutation of a matrix in format %s", tess_format_name(a->format));
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "only split and composite by rows permute their rows",
+                         "a matrix in format %s has no row permutation", tess_format_name(a->format));
     }
     if (s->layered) {
         for (int64_t i = 0; i < s->nrows; i++) {

@@ -145,13 +145,15 @@ extern "C" tess_status split_gpu_spmv_layers(tess_context *ctx, int count, const
     bool slices = false;
 
     if (count > TESS_MAX_LEVELS || args->vectors != TESS_PRECISION_FP64) {
-        return tess_fail(ctx, TESS_INTERNAL, NULL, "a product of %d layers with %s vectors", count,
+        return tess_fail(ctx, TESS_INTERNAL, "this is an error of the library; please report it",
+                         "no kernel for a product of %d layers with %s vectors", count,
                          tess_precision_name(args->vectors));
     }
     all.count = count;
     for (int l = 0; l < count; l++) {
         if (!has_factors(layers[l], args)) {
-            return tess_fail(ctx, TESS_INTERNAL, NULL, "a product of layers without the x that they need");
+            return tess_fail(ctx, TESS_INTERNAL, "this is an error of the library; please report it",
+                             "a product of layers lacks the vectors that the layers need");
         }
         all.layer[l] = layers[l];
         slices = slices || !layers[l].in_diagonals;

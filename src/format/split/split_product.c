@@ -223,7 +223,8 @@ static tess_status provide_x(tess_context *ctx, const split_storage *s, const ch
         high = high || !takes_shadow;
     }
     if (high && !args->x) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "a product in FP64 of a vector that is there in FP32 alone");
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "pass an FP64 vector, or choose levels without fp64",
+                         "parts in FP64 cannot multiply a vector that is stored in FP32 only");
     }
     if (!low || args->x_shadow) { return TESS_SUCCESS; }
     args->x_shadow = s->x_shadow;
@@ -235,7 +236,8 @@ static tess_status adopt_fp32_vectors(const tess_matrix *a, const split_storage 
                                       tess_spmv_args *args)
 {
     if (args->beta != 0.0) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use FP64 vectors, or CSR", "a product added to a vector in FP32");
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use FP64 vectors, or format csr",
+                         "a mixed matrix cannot add its product to a vector in FP32");
     }
     for (int k = 0; k < chosen->count; k++) {
         if (has_entries(s, chosen, k) && !is_below_fp64(s, chosen, k)) {
@@ -255,11 +257,12 @@ static tess_status check_copy(const tess_matrix *a, const split_storage *s, int 
 {
     if (copy == TESS_COPY_ASSIGNED) { return TESS_SUCCESS; }
     if (!s->composite) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "composite has copies in every precision",
-                         "a product at one level of a matrix in format %s", tess_format_name(a->format));
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use format composite, which stores all values at each level",
+                         "a matrix in format %s has no product at one precision level", tess_format_name(a->format));
     }
     if (copy < TESS_COPY_LEVEL || copy >= TESS_COPY_LEVEL + s->summary.options.nlevels) {
-        return tess_fail(a->ctx, TESS_OUT_OF_RANGE, NULL, "level %d of %d", copy - TESS_COPY_LEVEL,
+        return tess_fail(a->ctx, TESS_OUT_OF_RANGE, "levels count from 0",
+                         "precision level %d does not exist; the matrix has %d levels", copy - TESS_COPY_LEVEL,
                          s->summary.options.nlevels);
     }
     return TESS_SUCCESS;
@@ -276,7 +279,7 @@ static tess_status multiply_transposed(const tess_matrix *a, const split_storage
     if (args->copy == TESS_COPY_ASSIGNED) { exact = exact && summary->nonzeros_at[0] == a->nnz; }
     if (!exact || (!s->layered && s->options.split.row_order != TESS_ROW_ORDER_ORIGINAL)) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "multiply with the FP64 matrix",
-                         "a transposed product of a matrix in format %s that is not all FP64 in its order",
+                         "a matrix in format %s has a transposed product only if it is all FP64 in the original order",
                          tess_format_name(a->format));
     }
     return a->original->ops->spmv(a->original, args);

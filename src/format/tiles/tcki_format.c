@@ -20,8 +20,9 @@ tess_status tcki_rules_of(tess_context *ctx, const tess_tcki_thresholds *thresho
     const double high = thresholds->high != 0.0 ? thresholds->high : 0.9;
 
     if (!is_threshold(density) || !is_threshold(low) || !is_threshold(high) || low > high) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "three numbers, none negative, the second up to the third",
-                         "thresholds %g,%g,%g of a block's format", density, low, high);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give three numbers, none negative, the second at most the third",
+                         "the thresholds %g,%g,%g (--tcki-thresholds) cannot choose a format for a block", density, low,
+                         high);
     }
     *rules = (tcki_rules){.fewest = density * (double)places, .low = low, .high = high};
     return TESS_SUCCESS;
@@ -62,7 +63,8 @@ tess_status tcki_build(tess_context *ctx, const tiles_source *source, const tile
     TESS_TRY(tess_device_allocate(ctx, v->nblocks + 1, sizeof *v->start, (void **)&v->start));
     TESS_TRY(backend->measure(ctx, source, &s->rules, v, s->counts, &units));
     if (units > (int64_t)UINT32_MAX) {
-        return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr", "format tiles with kernel paper would take %lld bytes",
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr",
+                         "format tiles with kernel paper would take %lld bytes, which is too many",
                          (long long)units * TCKI_UNIT);
     }
     TESS_TRY(tess_device_allocate(ctx, units, TCKI_UNIT, (void **)&record));

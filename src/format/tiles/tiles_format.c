@@ -65,12 +65,12 @@ static tess_status check_options(tess_context *ctx, int64_t nrows, int64_t ncols
     (void)nrows;
     (void)ncols;
     if (paper && papers->layout == TESS_LAYOUT_RESIDENT) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "kernel paper is for layout grouped",
-                         "layout resident with kernel paper");
+        return tess_fail(ctx, TESS_UNSUPPORTED, "use layout grouped, or kernel default",
+                         "kernel paper cannot use layout resident");
     }
     if (papers->layout == TESS_LAYOUT_RESIDENT && (rows != 16 || cols != 16)) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "layout resident takes blocks of 16x16",
-                         "layout resident of blocks of %dx%d", rows, cols);
+        return tess_fail(ctx, TESS_UNSUPPORTED, "use --block 16x16, or layout grouped",
+                         "layout resident cannot use blocks of %dx%d", rows, cols);
     }
     return paper ? tcki_rules_of(ctx, &papers->tcki_thresholds, rows * cols, &rules) : TESS_SUCCESS;
 }
@@ -125,7 +125,7 @@ static tess_status make_records(const tess_matrix *assembled, tiles_storage *s)
     v->start = start;
     TESS_TRY(backend->measure(ctx, &source, v, start, &units, &s->longest));
     if (units > (int64_t)UINT32_MAX) {
-        return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr", "format tiles would take %lld bytes",
+        return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr", "format tiles would take %lld bytes, which is too many",
                          (long long)units * TILES_UNIT);
     }
     TESS_TRY(tess_device_allocate(ctx, units + SLACK_UNITS, TILES_UNIT, (void **)&record));
@@ -203,7 +203,7 @@ static tess_status multiply_transposed(const tess_matrix *a, const tess_spmv_arg
     if (status != TESS_SUCCESS) { return status; }
     if (a->precision != TESS_PRECISION_FP64 || summary->nonzeros_at[0] != a->nnz) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "multiply with the FP64 matrix",
-                         "a transposed product of tiles below fp64");
+                         "tiles below fp64 have no transposed product");
     }
     return a->original->ops->spmv(a->original, args);
 }
@@ -364,8 +364,8 @@ tess_status tess_matrix_tcki_counts(const tess_matrix *a, int64_t counts[TESS_TC
     const tcki_storage *s = tiles_tcki(a);
 
     if (!s) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "convert to tiles with kernel paper",
-                         "blocks by format of a matrix that has none");
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "convert the matrix to tiles with kernel paper",
+                         "the matrix has no formats of blocks to count");
     }
     memcpy(counts, s->counts, sizeof s->counts);
     return TESS_SUCCESS;

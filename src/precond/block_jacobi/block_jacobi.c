@@ -17,17 +17,17 @@ tess_status block_jacobi_check(const tess_matrix *a, const tess_precond_options 
 
     if (options->kind == TESS_PRECOND_BLOCK_JACOBI &&
         (options->block_jacobi.block_size < 1 || options->block_jacobi.block_size > TESS_MAX_BLOCK_SIZE)) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "block sizes: 1 to 64", "blocks of %d rows",
-                         options->block_jacobi.block_size);
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "use 1 to 64 rows",
+                         "a diagonal block of block Jacobi cannot have %d rows", options->block_jacobi.block_size);
     }
     if (options->kind == TESS_PRECOND_BLOCK_JACOBI && !a->ops) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "use jacobi with a diagonal function, or a shell preconditioner",
-                         "block Jacobi of a shell matrix");
+                         "block Jacobi needs the entries of the matrix, but a shell matrix has none");
     }
     if (role->given && (tess_precision_bytes(role->storage) == 0 ||
                         (role->arithmetic != TESS_ARITHMETIC_FP64 && role->arithmetic != TESS_ARITHMETIC_FP32))) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "storage: fp64 to e5m2; arithmetic: fp64, fp32",
-                         "a preconditioner in precision %d with arithmetic %d", (int)role->storage,
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "use values of tess_precision and tess_arithmetic",
+                         "the preconditioner has the unknown precision %d or arithmetic %d", (int)role->storage,
                          (int)role->arithmetic);
     }
     return TESS_SUCCESS;

@@ -54,9 +54,8 @@ static tess_status check_precision(tess_context *ctx, const tess_role_precision 
 
     if (!role->given) { return TESS_SUCCESS; }
     if (stores && role->arithmetic == TESS_ARITHMETIC_FP64) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_UNSUPPORTED,
-                     "fp64, fp32/fp64, or another storage of 16 bits or more with fp64 arithmetic",
-                     "incomplete factors in precision %s with %s arithmetic", tess_precision_name(role->storage),
+    return tess_fail(ctx, TESS_UNSUPPORTED, "use fp64, fp32/fp64, bf16/fp64 or fp16/fp64",
+                     "incomplete factors cannot be stored in %s with %s arithmetic", tess_precision_name(role->storage),
                      role->arithmetic == TESS_ARITHMETIC_FP64 ? "fp64" : "fp32");
 }
 
@@ -64,12 +63,12 @@ static tess_status check_squares(tess_context *ctx, const tess_precond_options *
 {
     if ((o->incomplete.triangular == TESS_TRIANGULAR_LEVELS || o->incomplete.triangular == TESS_TRIANGULAR_MERGED) &&
         has_squares(&o->incomplete.squares)) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use triangular blocks or auto",
-                         "storage of square blocks, with triangles solved by levels");
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use --triangular blocks or auto",
+                         "only triangles in recursive blocks have squares with a storage of their own");
     }
     if (o->incomplete.squares.split.row_order != TESS_ROW_ORDER_ORIGINAL) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "leave the row order original",
-                         "square blocks with rows in another order");
+        return tess_fail(ctx, TESS_UNSUPPORTED, "leave the row order of the squares original",
+                         "the squares of triangles cannot have their rows in another order");
     }
     return tess_storage_require_fp64_arithmetic(ctx, &o->incomplete.squares, "square blocks of a triangle");
 }
@@ -80,19 +79,19 @@ tess_status incomplete_check(const tess_matrix *a, const tess_precond_options *o
 
     if (!a->ops) {
         return tess_fail(a->ctx, TESS_UNSUPPORTED, "use jacobi with a diagonal function, or a shell preconditioner",
-                         "incomplete factors of a shell matrix");
+                         "incomplete factors need the entries of the matrix, but a shell matrix has none");
     }
     if (strcmp(tess_triangular_name(o->incomplete.triangular), "?") == 0) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "auto, levels, blocks, merged", "way %d to solve triangles",
-                         (int)o->incomplete.triangular);
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "use auto, levels, blocks or merged",
+                         "unknown way %d to solve triangles", (int)o->incomplete.triangular);
     }
     if (strcmp(tess_factorization_name(o->incomplete.factorization), "?") == 0) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "auto, host, device", "place %d to compute factors",
-                         (int)o->incomplete.factorization);
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "use auto, host or device",
+                         "unknown place %d to compute factors", (int)o->incomplete.factorization);
     }
     if (o->incomplete.leaf < 1) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "from 1 on; 4096 is the default", "leaves of %lld rows",
-                         (long long)o->incomplete.leaf);
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "give 1 or more; the default is 4096",
+                         "a triangle of --leaf cannot have %lld rows", (long long)o->incomplete.leaf);
     }
     TESS_TRY(check_precision(a->ctx, &o->role));
     status = check_squares(a->ctx, o);
@@ -400,20 +399,21 @@ static tess_status judge(const tess_incomplete *m, const tess_incomplete_outcome
     uint64_t stored = 0;
 
     if (outcome->bad_row >= 0 && !outcome->finite) {
-        return tess_fail(m->ctx, TESS_SINGULAR, "mend the matrix",
-                         "%s: the matrix is not finite; first seen in row %lld", name_of(m),
+        return tess_fail(m->ctx, TESS_SINGULAR, "remove NaN and Inf from the matrix",
+                         "%s: the matrix has NaN or Inf, first seen in row %lld", name_of(m),
                          (long long)outcome->bad_row + 1);
     }
     if (outcome->bad_row >= 0) {
-        return tess_fail(m->ctx, TESS_SINGULAR, "choose another preconditioner, or --scale max-product",
-                         "%s: row %lld has no usable pivot, with shifts of the diagonal up to %g times itself either",
+        return tess_fail(m->ctx, TESS_SINGULAR, "choose another preconditioner, or try --scale max-product",
+                         "%s: row %lld has no usable pivot, even with the diagonal shifted by %g times itself",
                          name_of(m), (long long)outcome->bad_row + 1, m->shift);
     }
     tess_store(m->storage, &stored, 0, outcome->largest, TESS_OVERFLOW_INFINITY);
     if (!isfinite(tess_load(m->storage, &stored, 0))) {
-        return tess_fail(m->ctx, TESS_OUT_OF_RANGE, "store the factors in a precision of wider range",
-                         "%s: an entry of magnitude %g does not fit %s", name_of(m), outcome->largest,
-                         tess_precision_name(m->storage));
+        return tess_fail(m->ctx, TESS_OUT_OF_RANGE,
+                         "store the factors in a precision of wider range, such as bf16 or fp32",
+                         "%s: an entry of the factors has the magnitude %g, which does not fit %s", name_of(m),
+                         outcome->largest, tess_precision_name(m->storage));
     }
     return TESS_SUCCESS;
 }
@@ -439,7 +439,7 @@ tess_status incomplete_renew(tess_incomplete *m)
 
     m->usable = false;
     if (m->missing_row >= 0) {
-        return tess_fail(ctx, TESS_SINGULAR, "store it, as a zero if need be, or use --scale max-product",
+        return tess_fail(ctx, TESS_SINGULAR, "store it, even if it is zero, or use --scale max-product",
                          "%s: the diagonal entry of row %lld is missing", name_of(m), (long long)m->missing_row + 1);
     }
     if (m->by_host) {
@@ -455,7 +455,7 @@ tess_status incomplete_renew(tess_incomplete *m)
     m->usable = true;
     if (has_moved(m)) { m->revision += 1; }
     if (m->shift > 0.0) {
-        tess_log(ctx, TESS_LOG_INFO, "%s needed the diagonal shifted by %g times itself", name_of(m), m->shift);
+        tess_log(ctx, TESS_LOG_INFO, "%s: the diagonal is shifted by %g times itself", name_of(m), m->shift);
     }
 cleanup:
     triangle_values_release(ctx, &values);
@@ -492,8 +492,8 @@ tess_status incomplete_apply(const tess_incomplete *m, tess_precision vectors, c
 
     if (m->n == 0) { return TESS_SUCCESS; }
     if (!m->usable) {
-        return tess_fail(m->ctx, TESS_SINGULAR, "renew it with values that have them",
-                         "incomplete factors that failed");
+        return tess_fail(m->ctx, TESS_SINGULAR, "renew the preconditioner with values that have factors",
+                         "the preconditioner cannot be applied, because its factorization failed");
     }
     if (vectors == TESS_PRECISION_FP64) { return solve(m, r, y, z, state); }
     TESS_TRY(convert(m, (tess_operand){r, vectors}, TESS_PRECISION_FP64, y, state));

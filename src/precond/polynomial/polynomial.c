@@ -294,8 +294,8 @@ tess_status polynomial_apply(const tess_polynomial *p, tess_precision vectors, c
 
     if (p->n == 0) { return TESS_SUCCESS; }
     if (p->roots.count == 0) {
-        return tess_fail(p->ctx, TESS_SINGULAR, "renew it with values that have one",
-                         "a polynomial that was not found");
+        return tess_fail(p->ctx, TESS_SINGULAR, "renew the preconditioner with values that have a polynomial",
+                         "the preconditioner cannot be applied, because its polynomial was not found");
     }
     if (vectors != p->precision) { return apply_converted(p, vectors, r, z, state); }
     TESS_TRY(run_fused(
@@ -314,20 +314,22 @@ static tess_status check_polynomial(const tess_matrix *a, const tess_precond_opt
     const bool fp64 = role.storage == TESS_PRECISION_FP64 && role.arithmetic == TESS_ARITHMETIC_FP64;
 
     if (o->polynomial.degree < 1 || o->polynomial.degree > TESS_MAX_POLYNOMIAL_DEGREE) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "degrees: 1 to 200", "a polynomial of degree %d",
-                         o->polynomial.degree);
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "use a degree from 1 to 200",
+                         "a polynomial preconditioner cannot have the degree %d", o->polynomial.degree);
     }
     if (strcmp(tess_polynomial_form_name(o->polynomial.form), "?") == 0) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "roots, powers", "form %d of a polynomial",
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "use roots or powers", "unknown form %d of a polynomial",
                          (int)o->polynomial.form);
     }
     if (tess_precision_bytes(role.storage) == 0 ||
         (role.arithmetic != TESS_ARITHMETIC_FP64 && role.arithmetic != TESS_ARITHMETIC_FP32)) {
-        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, PRECISION_NAMES "; arithmetic: fp64, fp32",
-                         "a preconditioner in precision %d, arithmetic %d", (int)role.storage, (int)role.arithmetic);
+        return tess_fail(a->ctx, TESS_INVALID_ARGUMENT, "use values of tess_precision and tess_arithmetic",
+                         "the preconditioner has the unknown precision %d or arithmetic %d", (int)role.storage,
+                         (int)role.arithmetic);
     }
     if (!a->ops && !fp64) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use fp64/fp64", "a polynomial of a shell matrix below fp64");
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "use --precond-precision fp64/fp64",
+                         "a polynomial of a shell matrix cannot be below fp64");
     }
     return TESS_SUCCESS;
 }

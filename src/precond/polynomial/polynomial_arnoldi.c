@@ -76,7 +76,8 @@ static tess_status measure(const process *q, int k, double *norm)
     const tess_status status = tess_vector_norm2(&v, TESS_ARITHMETIC_FP64, norm);
 
     if (status != TESS_SUCCESS || isfinite(*norm)) { return status; }
-    return tess_fail(q->p->ctx, TESS_SINGULAR, "store the preconditioner in a precision whose range holds the matrix",
+    return tess_fail(q->p->ctx, TESS_SINGULAR,
+                     "store the preconditioner in a precision of wider range, such as bf16 or fp32",
                      "polynomial: products with the matrix give NaN or Inf");
 }
 

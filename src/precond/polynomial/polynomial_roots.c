@@ -54,7 +54,7 @@ static tess_status judge_lapack(tess_context *ctx, lapack_int info, bool *done)
 {
     *done = info == 0;
     if (info != LAPACK_WORK_MEMORY_ERROR && info != LAPACK_TRANSPOSE_MEMORY_ERROR) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_OUT_OF_MEMORY, NULL, "no memory for the roots of a polynomial");
+    return tess_fail(ctx, TESS_OUT_OF_MEMORY, "use a lower degree", "there is no memory for the roots of a polynomial");
 }
 
 static bool all_finite(const double *values, int count)

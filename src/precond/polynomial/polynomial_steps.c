@@ -100,8 +100,8 @@ static tess_status plan_powers(const tess_polynomial *p, polynomial_steps *steps
         const long double value = -c[k + 1] / sigma;
 
         if (!(fabsl(value) <= most)) {
-            status = tess_fail(p->ctx, TESS_OUT_OF_RANGE, "evaluate it by its roots (--polynomial-form roots)",
-                               "a polynomial of degree %d whose coefficients overflow", steps->count);
+            status = tess_fail(p->ctx, TESS_OUT_OF_RANGE, "use --polynomial-form roots",
+                               "the coefficients of a polynomial of degree %d overflow", steps->count);
             break;
         }
         if (k == 0) {

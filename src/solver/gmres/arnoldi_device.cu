@@ -98,9 +98,9 @@ static tess_status check_length(tess_context *ctx, const tess_arnoldi *a)
     const int64_t most = (gpu_state_of(ctx)->shared_bytes_per_block - kept - RESERVED_BYTES) / each;
 
     if (a->small.most <= most) { return TESS_SUCCESS; }
-    return tess_fail(ctx, TESS_UNSUPPORTED, "restart earlier, or use --device cpu",
-                     "a Krylov basis of %d vectors on this device, which has space for the sums of %lld", a->small.most,
-                     (long long)most);
+    return tess_fail(ctx, TESS_UNSUPPORTED, "use a smaller --restart, or --device cpu",
+                     "a Krylov basis of %d vectors is too large for this device, which has space for %lld",
+                     a->small.most, (long long)most);
 }
 
 static tess_status run(tess_context *ctx, const tess_arnoldi *a, tess_arnoldi_stage stage)

@@ -41,14 +41,16 @@ static int gmres_vectors(const tess_precond *m)
 static tess_status check_role(tess_context *ctx, const tess_role_precision *role, const char *name)
 {
     if ((int)role->storage < 0 || (int)role->storage >= TESS_PRECISION_COUNT) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, PRECISION_NAMES, "%s precision %d", name, (int)role->storage);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, PRECISION_NAMES, "the %s precision has the unknown storage %d",
+                         name, (int)role->storage);
     }
     if (role->arithmetic != TESS_ARITHMETIC_FP64 && role->arithmetic != TESS_ARITHMETIC_FP32) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64, fp32", "%s arithmetic %d", name, (int)role->arithmetic);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use fp64 or fp32",
+                         "the %s precision has the unknown arithmetic %d", name, (int)role->arithmetic);
     }
     if (role->storage == TESS_PRECISION_FP64 && role->arithmetic == TESS_ARITHMETIC_FP32) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "fp64/fp64, or a lower storage",
-                         "%s storage in fp64 with fp32 arithmetic", name);
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use fp64/fp64, or a lower storage",
+                         "the %s precision cannot be fp64/fp32", name);
     }
     return TESS_SUCCESS;
 }
@@ -71,12 +73,12 @@ static tess_status complete_options(tess_solver *s)
     tess_status status = TESS_SUCCESS;
 
     if (o->gmres.restart < 1) {
-        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "from 1 on; 50 is the default", "a restart after %d vectors",
-                         o->gmres.restart);
+        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "give 1 or more; the default is 50",
+                         "GMRES cannot restart after %d vectors", o->gmres.restart);
     }
     if (o->gmres.orthogonalization != TESS_ORTHOGONALIZATION_CGS2 &&
         o->gmres.orthogonalization != TESS_ORTHOGONALIZATION_CGS2_DELAYED) {
-        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "cgs2, cgs2-delayed", "orthogonalization %d",
+        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "use cgs2 or cgs2-delayed", "unknown orthogonalization %d",
                          (int)o->gmres.orthogonalization);
     }
     if (!o->gmres.inner.given) {

@@ -39,14 +39,16 @@ static tess_status check_options(const tess_solver *s)
     const tess_solve_options *o = &s->options;
 
     if (!s->original->ops) {
-        return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --solver bicgstab", "the Jacobi iteration of a shell matrix");
+        return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --solver bicgstab",
+                         "the Jacobi iteration needs the entries of the matrix, but a shell matrix has none");
     }
     if (s->precond || o->precond.kind != TESS_PRECOND_NONE) {
-        return tess_fail(s->ctx, TESS_UNSUPPORTED, "it is its own", "a preconditioner for the Jacobi iteration");
+        return tess_fail(s->ctx, TESS_UNSUPPORTED, "leave the preconditioner none",
+                         "the Jacobi iteration takes no preconditioner");
     }
     if (!(o->jacobi.omega > 0.0) || !isfinite(o->jacobi.omega)) {
-        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "above 0 and finite; 1 is the plain iteration", "omega = %g",
-                         o->jacobi.omega);
+        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "give a finite number above 0; 1 is the default",
+                         "the weight omega cannot be %g", o->jacobi.omega);
     }
     return TESS_SUCCESS;
 }

@@ -11,7 +11,7 @@
 
 static tess_status refuse(const tess_solver *s, const char *hint, const char *with)
 {
-    return tess_fail(s->ctx, TESS_UNSUPPORTED, hint, "narrowing %s with %s",
+    return tess_fail(s->ctx, TESS_UNSUPPORTED, hint, "narrowing %s is not available with %s",
                      tess_narrowing_name(solve_options_narrowing(&s->options)), with);
 }
 
@@ -21,14 +21,15 @@ static tess_status check(const tess_solver *s)
     const tess_narrowing mode = solve_options_narrowing(&s->options);
 
     if (mode != TESS_NARROWING_PAPER && mode != TESS_NARROWING_SAFE) {
-        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "off, paper or safe", "narrowing %d", (int)mode);
+        return tess_fail(s->ctx, TESS_INVALID_ARGUMENT, "use off, paper or safe", "unknown narrowing %d", (int)mode);
     }
     if (kind != TESS_SOLVER_CG && kind != TESS_SOLVER_BICGSTAB) {
         return refuse(s, "use --solver cg or bicgstab", tess_solver_kind_name(kind));
     }
     if (s->recurrence != TESS_RECURRENCE_STANDARD) {
-        return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --recurrence standard", "narrowing %s with the recurrence %s",
-                         tess_narrowing_name(mode), tess_recurrence_name(s->recurrence));
+        return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --recurrence standard",
+                         "narrowing %s is not available with the recurrence %s", tess_narrowing_name(mode),
+                         tess_recurrence_name(s->recurrence));
     }
     if (!s->stored || tess_matrix_layout(s->stored) != TESS_LAYOUT_RESIDENT) {
         return refuse(s, "store the matrix in --format tiles --layout resident",
@@ -162,7 +163,8 @@ cleanup:
 
 tess_status narrowing_stop(tess_solver *s)
 {
-    tess_log(s->ctx, TESS_LOG_INFO, "narrowing %s misled the solve: it goes on with tiles as they are stored",
+    tess_log(s->ctx, TESS_LOG_INFO,
+             "narrowing %s led to a wrong residual estimate; the solve goes on with tiles as they are stored",
              tess_narrowing_name(s->krylov.narrowing->mode));
     s->krylov.narrowing->active = false;
     return forget(s);

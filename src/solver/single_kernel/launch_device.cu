@@ -139,8 +139,8 @@ static tess_status launch(tess_context *ctx, const void *solver, loop_mailbox *m
     tess_status status = TESS_SUCCESS;
 
     if (!kernel) {
-        return tess_fail(ctx, TESS_INTERNAL, NULL, "a single kernel for values in precision %d",
-                         (int)k->matrix->precision);
+        return tess_fail(ctx, TESS_INTERNAL, "this is an error of the library; please report it",
+                         "no single kernel for values in precision %d", (int)k->matrix->precision);
     }
     TESS_TRY(allow(ctx, kernel, single->plan.cluster ? single->plan.blocks : 0));
     {
@@ -163,7 +163,8 @@ static tess_status failed(tess_context *ctx, const void *solver)
         /* Blocks may have gone apart: their numbers begin anew. */
         TESS_TRY(ctx->backend->zero(ctx, single->flags, (size_t)single_kernel_exchange_bytes(single)));
     }
-    status = tess_fail(ctx, TESS_DEVICE, "use --engine graph", "a block of a single kernel waited %g s for another",
+    status = tess_fail(ctx, TESS_DEVICE, "use --engine graph",
+                       "the single kernel gave up: one block of threads waited %g s for another",
                        1e-9 * (double)single->nanoseconds);
 cleanup:
     return status;
@@ -178,12 +179,14 @@ static tess_status find_limits(tess_context *, single_limits *)
 
 static tess_status launch(tess_context *ctx, const void *, loop_mailbox *, bool)
 {
-    return tess_fail(ctx, TESS_INTERNAL, NULL, "a single kernel where there is none");
+    return tess_fail(ctx, TESS_INTERNAL, "this is an error of the library; please report it",
+                     "this build has no single kernel");
 }
 
 static tess_status failed(tess_context *ctx, const void *)
 {
-    return tess_fail(ctx, TESS_INTERNAL, NULL, "a single kernel where there is none");
+    return tess_fail(ctx, TESS_INTERNAL, "this is an error of the library; please report it",
+                     "this build has no single kernel");
 }
 
 #endif

@@ -43,11 +43,11 @@ static const char *refusal(const tess_solver *s)
     const tess_matrix *m = solver_matrix(s);
 
     if (s->method->kind != TESS_SOLVER_CG && s->method->kind != TESS_SOLVER_BICGSTAB) {
-        return "solves with cg and bicgstab alone";
+        return "runs only cg and bicgstab";
     }
     if (!m->ops) { return "cannot call a user's function"; }
-    if (!is_readable(m)) { return "reads format csr in precisions of 16 bits or more, and tiles with layout resident"; }
-    if (krylov_precond_is_apart(s->precond)) { return "has no preconditioner but none and jacobi"; }
+    if (!is_readable(m)) { return "reads only csr in 16 bits or more, and tiles with layout resident"; }
+    if (krylov_precond_is_apart(s->precond)) { return "takes only the preconditioners none and jacobi"; }
     if (!single_plan_can_hold(m->nrows, m->nnz)) { return "has no room for a matrix of this size"; }
     return NULL;
 }
@@ -244,10 +244,10 @@ cleanup:
 static tess_status refuse(const tess_solver *s, bool asked, const char *why)
 {
     if (!asked) {
-        tess_log(s->ctx, TESS_LOG_DEBUG, "no single kernel: it %s", why);
+        tess_log(s->ctx, TESS_LOG_DEBUG, "the engine is not single-kernel, because it %s", why);
         return TESS_SUCCESS;
     }
-    return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --engine auto, graph or plain", "the single kernel %s", why);
+    return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --engine auto, graph or plain", "the engine single-kernel %s", why);
 }
 
 tess_status single_kernel_setup(tess_solver *s, bool asked)

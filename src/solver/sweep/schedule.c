@@ -70,14 +70,15 @@ tess_status tess_schedule_parse(const char *text, tess_precision_schedule *out)
 tess_status schedule_check(tess_context *ctx, const tess_precision_schedule *schedule)
 {
     if (schedule->count < 1 || schedule->count > TESS_MAX_SCHEDULE) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, NULL, "%d steps, and 1 to %d are taken", schedule->count,
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "give fewer entries",
+                         "the schedule (--steps) has %d entries, but 1 to %d are possible", schedule->count,
                          (int)TESS_MAX_SCHEDULE);
     }
     for (int i = 0; i < schedule->count; i++) {
         if (!is_what(schedule->entry[i].what) || schedule->entry[i].iterations < 0) {
-            return tess_fail(ctx, TESS_INVALID_ARGUMENT, "a precision or TESS_MIXED, and a count that is not negative",
-                             "step %d is number %d with %lld iterations", i + 1, schedule->entry[i].what,
-                             (long long)schedule->entry[i].iterations);
+            return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use a precision or TESS_MIXED, with 0 or more iterations",
+                             "entry %d of the schedule is the unknown precision %d or has a negative count, %lld",
+                             i + 1, schedule->entry[i].what, (long long)schedule->entry[i].iterations);
         }
     }
     return TESS_SUCCESS;

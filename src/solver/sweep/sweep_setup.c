@@ -63,8 +63,8 @@ static tess_status add_level(tess_context *ctx, tess_policy_options *policy, int
     if (tess_precision_bytes((tess_precision)what) == 1) { policy->choose_fp8 = 0; } /* the schedule has chosen */
     if (at < policy->nlevels && (int)policy->level[at].precision == what) { return TESS_SUCCESS; }
     if (policy->nlevels == TESS_MAX_LEVELS) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "name fewer precisions in steps and levels",
-                         "the steps and levels need more than %d precisions", (int)TESS_MAX_LEVELS);
+        return tess_fail(ctx, TESS_UNSUPPORTED, "name fewer precisions in --steps and --levels",
+                         "--steps and --levels together need more than %d precisions", (int)TESS_MAX_LEVELS);
     }
     for (int l = policy->nlevels; l > at; l--) {
         policy->level[l] = policy->level[l - 1];
@@ -104,13 +104,13 @@ static tess_status check_format(tess_context *ctx, const tess_sweep_request *r)
     const bool parts = sweep_takes_parts(format) && !tess_format_can(format)->copies_levels;
 
     if (!sweep_takes_parts(format) && !is_base(format)) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "csr, or a format whose rows and columns may be permuted alike",
-                         "iterations by steps in format %s", tess_format_name(format));
+        return tess_fail(ctx, TESS_UNSUPPORTED, "use csr, or a format whose rows and columns can be permuted together",
+                         "a schedule of precisions is not available in format %s", tess_format_name(format));
     }
     for (int i = 0; i < r->schedule.count && parts; i++) {
         if (r->schedule.entry[i].what != TESS_MIXED) {
-            return tess_fail(ctx, TESS_UNSUPPORTED, "choose a format with copies in every precision",
-                             "a step in %s of a matrix in format %s; format %s takes it",
+            return tess_fail(ctx, TESS_UNSUPPORTED, NULL,
+                             "--steps names %s, which a matrix in format %s does not have; format %s has it",
                              tess_schedule_entry_name(r->schedule.entry[i].what), tess_format_name(format),
                              tess_format_name(copies));
         }
@@ -329,7 +329,7 @@ tess_status sweep_renew(tess_sweep *w)
         TESS_TRY(ctx->backend->copy(ctx, w->scale, work, bytes));
     }
     if (bad >= 0) {
-        status = tess_fail(ctx, TESS_SINGULAR, "try --scale max-product, which moves large entries there",
+        status = tess_fail(ctx, TESS_SINGULAR, "try --scale max-product, which moves large entries to the diagonal",
                            "Jacobi: row %lld has no diagonal entry to divide by", (long long)bad + 1);
     }
     w->renewed = status == TESS_SUCCESS;

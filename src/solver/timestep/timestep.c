@@ -53,12 +53,13 @@ void tess_timestep_result_init(tess_timestep_result *result)
 static tess_status check_matrix(const tess_matrix *a)
 {
     if (!a->ops || a->original) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass the assembled matrix and options.storage",
-                         "time steps with %s matrix", a->ops ? "a stored" : "a shell");
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "pass the assembled matrix, and name the storage in options.storage",
+                         "time steps need an assembled matrix, not %s one", a->ops ? "a stored" : "a shell");
     }
     if (a->nrows != a->ncols) {
-        return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "x := A x needs a square matrix",
-                         "time steps with a matrix of %lld by %lld", (long long)a->nrows, (long long)a->ncols);
+        return tess_fail(a->ctx, TESS_DIMENSION_MISMATCH, "pass a square matrix",
+                         "time steps need a square matrix, but this one is %lld by %lld", (long long)a->nrows,
+                         (long long)a->ncols);
     }
     return TESS_SUCCESS;
 }
@@ -236,7 +237,8 @@ static tess_status run_steps(timestep_run *run, tess_vector *x, int64_t count)
 
     TESS_TRY(tess_vector_require(ctx, x, ts->sweep->n, "x"));
     if (count < 0 || run->every < 0) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "counts are not negative", "%lld time steps, a look every %lld",
+        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "counts must be 0 or more",
+                         "a count of time steps is negative: %lld steps, a call of the monitor every %lld",
                          (long long)count, (long long)run->every);
     }
     TESS_TRY(sweep_renew(ts->sweep));

@@ -33,7 +33,7 @@ err_has 'cut.mtx.gz'
 expect 3 solve wide.mtx
 err_has 'square'
 expect 3 solve spd.mtx --rhs b2.mtx
-err_has 'b2.mtx: --rhs has 2 values, the matrix needs 3'
+err_has 'b2.mtx: the file for --rhs has 2 values, but the matrix needs 3'
 expect 3 solve spd.mtx --rhs missing.mtx
 err_has 'missing.mtx'
 expect 3 solve spd.mtx --initial-guess b2.mtx
@@ -50,7 +50,7 @@ expect 2 info gallery:laplace2d:-4
 
 # where results cannot go: refused before the work starts
 expect 3 solve spd.mtx --json directory.mtx
-err_has 'directory.mtx: cannot be written'
+err_has 'directory.mtx: the file cannot be written'
 for option in json history output; do
     expect 3 solve spd.mtx --$option nowhere/file.mtx
     err_has 'nowhere/file.mtx'

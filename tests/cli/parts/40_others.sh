@@ -72,7 +72,7 @@ n=$(sed -n '2s/ .*//p' v.mtx)
 [ "$(sed -n 2p points.mtx) $(sed -n 2p potential.mtx)" = "$n 3 $n 1" ] && pass || fail "$(sed -n 2p points.mtx potential.mtx)"
 expect 0 spmv v.mtx --x potential.mtx
 expect 2 generate laplace2d 5 --output p.mtx --points points.mtx
-err_has 'only the problem ventricle'
+err_has '--points is for the problem ventricle'
 expect 2 generate ventricle 1000 --output p.mtx --initial -
 expect 3 generate ventricle 1000 --output p.mtx --initial none/u.mtx
 absent p.mtx

@@ -16,7 +16,7 @@ json solve.json 'j["format"] == "dia" and j["converged"]'
     awk 'BEGIN { for (j = 1; j <= 400; j++) { print 7, j, 1; if (j != 7) { print j, j, 2 } } }'
 } >arrow.mtx
 expect 3 spmv arrow.mtx --format dia
-err_has 'would store 400 diagonals, 200.3 entries per nonzero .160000 for 799., and max_padding is 3'
+err_has 'would store 400 diagonals, or 200.3 entries per nonzero .160000 for 799., but max_padding is 3'
 err_has 'csr, ellr or sell, or raise max_padding .--max-padding'
 expect 0 spmv arrow.mtx --format dia --max-padding 201 --repeat 1
 expect 0 info arrow.mtx --format dia --json info.json
@@ -34,7 +34,7 @@ json spmv.json 'j["arithmetic"] == "fp32" and j["componentwise_error"] <= j["com
 expect 3 solve spd.mtx --format dia --arithmetic fp32
 expect 3 solve spd.mtx --solver jacobi --format dia
 expect 2 solve spd.mtx --format split --base dia
-err_has 'dia is for granularity entry or block'
+err_has 'in format dia .--base., which needs granularity entry or block'
 
 expect 0 compare gallery:laplace2d:12 --device cpu --repeat 1 --format dia --matrix-precision e4m3 --json compare.json
 json compare.json '[r["format"] + r["matrix_precision"] for r in j["results"]] == ["diae4m3"]'

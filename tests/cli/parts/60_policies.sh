@@ -72,7 +72,7 @@ expect 0 info tall.mtx --policy fixed-range --plot map.png
 png map.png 'len(p) == 1200 and len(p[0]) == 2'
 png map.png 'p[0] == [high, high] and all(row == [low, white] for row in p[1:])'
 expect 3 info levels.mtx --plot no/such/map.png
-err_has 'no/such/map.png: cannot be written'
+err_has 'no/such/map.png: the file cannot be written'
 expect 3 info missing.mtx --plot map2.png
 absent map2.png
 expect 2 info levels.mtx --plot ''
@@ -119,7 +119,7 @@ err_has 'split has the precisions of --levels'
 expect 2 spmv spd.mtx --format split --granularity matrix
 err_has 'takes row, entry or block'
 expect 2 solve spd.mtx --solver jacobi --format composite --granularity entry
-err_has 'format composite takes row'
+err_has 'format composite, which takes row'
 for bad in "granularity rows" "policy mean" "policy mean-3std:0" "policy mean-3std:x" "block 16" "block 16x8" "block 16x16x16" "policy none:1" "policy mean-range:x" "policy fixed-range:-1" \
     "policy lossless:0" "policy lossless:x" "share 0" "share 101" "share most" "levels fp32,fp64" "levels fp64,fp33" \
     "levels fp64,fp32,fp16,bf16,e4m3" "levels fp64,fp8,e5m2" "base coo" "base csr,dia" "base auto,sell" "base dia,auto" "base dia,coo" "base ,dia" "base dia," "row-order none"; do

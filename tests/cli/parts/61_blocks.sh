@@ -52,9 +52,9 @@ done
 expect 0 info blocks.mtx --format tiles --policy mean-3std
 out_has 'storage +tiles fp64,fp32'
 expect 2 spmv blocks.mtx --format tiles --granularity entry
-err_has 'granularity entry: --format tiles takes block'
+err_has 'granularity entry does not fit --format tiles, which takes block'
 expect 2 spmv blocks.mtx --format composite --granularity block --policy mean-3std
-err_has "granularity block: --format composite takes row"
+err_has "granularity block does not fit --format composite, which takes row"
 expect 2 solve blocks.mtx --solver jacobi --format split --granularity block
 err_has 'granularity block'
 
@@ -70,9 +70,9 @@ for base in csr ellr sell dia ellr,sell dia,sell sell,dia; do
     json spmv.json 'j["options"]["base"] == "'"${base%,*}"'" and j["options"]["low_base"] == "'"${base#*,}"'"'
 done
 expect 2 spmv spd.mtx --format pbp --base csr,dia
-err_has 'csr is for all parts; ellr, sell and dia may differ'
+err_has 'combines csr with another format, but only ellr, sell and dia can be combined'
 expect 2 spmv spd.mtx --format pbp --base dia,auto
-err_has 'auto is for all parts'
+err_has 'combines auto with another format'
 expect 3 spmv gallery:randomspd:300:4 --format pbp --base dia
 err_has 'max_padding is 3'
 expect 0 solve spd.mtx --solver cg --format pbp --rtol 1e-10 --json pbp.json
@@ -85,15 +85,15 @@ json spmv.json '[j["options"][k] for k in ("policy", "granularity")] == ["fixed-
 expect 0 compare gallery:rowscale:16:50 --device cpu --repeat 1 --granularity block --policy mean-3std --json compare.json
 json compare.json '{"split", "tiles"} <= {r["format"] for r in j["results"]} and "composite" not in {r["format"] for r in j["results"]}'
 expect 2 spmv blocks.mtx --format pbp --levels fp64,fp16:scaled
-err_has 'granularity block with a scaled level'
+err_has 'granularity block has no scaled levels'
 # a granularity that was asked for is not put aside
 for bad in "--granularity row --format pbp" "--granularity row --format tiles" "--format tiles --granularity row"; do
     # shellcheck disable=SC2086
     expect 2 spmv blocks.mtx $bad
-    err_has 'granularity row: the format is by block'
+    err_has 'granularity row does not fit the format, which is by block'
 done
 expect 2 spmv blocks.mtx --format pbp --granularity row
-err_has 'pbp is split by blocks'
+err_has 'pbp, which is split by blocks'
 expect 0 spmv gallery:rowscale:16:50 --format pbp --format split --granularity row --json spmv.json
 json spmv.json 'j["options"]["granularity"] == "row"'
 

@@ -44,14 +44,14 @@ for command in info spmv "solve --solver cg" compare; do
     expect 2 $command paper.mtx --kernel paper
     # shellcheck disable=SC2086
     expect 2 $command paper.mtx --format tiles --tcki-thresholds 0.02,0.2,0.9
-    err_has 'tcki-thresholds is for --kernel paper'
+    err_has 'tcki-thresholds needs --kernel paper'
 done
 for bad in 1 0.02,0.2 0.02,0.2,0.9,1 0.02,0.2,x 0,0.2,0.9 -1,0.2,0.9 0.02,nan,0.9 0.02,0.2,inf ,,; do
     expect 2 spmv paper.mtx --format tiles --kernel paper --tcki-thresholds="$bad"
     err_has 'three numbers above 0'
 done
 expect 2 spmv paper.mtx --format tiles --kernel paper --tcki-thresholds 0.02,0.9,0.2
-err_has 'the second is above the third'
+err_has 'the second number is above the third'
 expect 2 spmv paper.mtx --format tiles --kernel papers
 expect 2 spmv paper.mtx --format tcki --granularity entry
-err_has 'tcki is tiles by blocks'
+err_has 'tcki, which is tiles by blocks'

@@ -78,14 +78,14 @@ for bad in "levels fp64,fp16" "granularity entry" "granularity block" "block 32x
     "allow-underflow"; do
     # shellcheck disable=SC2086
     expect 2 spmv blocks.mtx --format auto --$bad
-    err_has "\(--${bad%% *}\): format auto takes it with a policy"
+    err_has "\(--${bad%% *}\) needs a policy .--policy. with format auto"
 done
 expect 2 spmv blocks.mtx --format auto --policy mean-3std --matrix-precision fp32
-err_has 'precision fp32: with a policy format auto has the precisions of --levels'
+err_has 'precision fp32 is not used: with a policy, format auto has the precisions of --levels'
 expect 2 spmv blocks.mtx --format auto --policy mean-3std --granularity matrix
-err_has 'granularity matrix: --format auto takes row, entry or block'
+err_has 'granularity matrix does not fit --format auto, which takes row, entry or block'
 expect 2 spmv blocks.mtx --format auto --kernel paper
-err_has 'kernel paper .*: format auto takes it with a policy'
+err_has 'kernel paper .--kernel. needs a policy .--policy. with format auto'
 expect 2 spmv blocks.mtx --format autos
 err_has "did you mean 'auto'"
 

@@ -47,7 +47,7 @@ expect 0 solve spd.mtx --solver cg --format tiles --policy lossless --rtol 1e-12
 json tiles.json 'j["converged"] and j["nonzeros_per_precision"]["e4m3"] == 7 and sum(j["nonzeros_per_precision"].values()) == 7'
 
 expect 2 info lossless.mtx --policy lossless --levels fp32,fp16
-err_has 'without level fp64'
+err_has 'needs the level fp64'
 expect 2 info lossless.mtx --policy lossless:1
 expect 2 info lossless.mtx --policy mean-range --levels fp64,fp8
 err_has 'kind of fp8'
@@ -95,4 +95,4 @@ err_has '[(]--block[)] is for format split or tiles'
 expect 2 spmv lossless.mtx --policy mean-range
 err_has 'format split, composite or tiles'
 expect 2 solve spd.mtx --solver jacobi --policy lossless --format csr
-err_has 'solver jacobi takes it with'
+err_has 'solver jacobi takes --policy lossless only with'

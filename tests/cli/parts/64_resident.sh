@@ -20,9 +20,9 @@ for command in info spmv "solve --solver cg"; do
     done
 done
 expect 2 spmv spd.mtx --format tiles --layout resident --kernel paper
-err_has 'kernel paper is for layout grouped'
+err_has 'kernel paper cannot use layout resident'
 expect 2 spmv spd.mtx --format tiles --layout resident --block 16x32
-err_has 'layout resident takes blocks of 16x16'
+err_has 'use --block 16x16'
 expect 2 spmv spd.mtx --format tcki --layout resident
-err_has 'tcki is tiles, layout grouped'
+err_has 'tcki, which is tiles with layout grouped'
 expect 2 spmv spd.mtx --format tiles --layout residents

@@ -112,7 +112,7 @@ for x in uniform random; do
 done
 
 expect 2 compare spd.mtx --reference fp64
-err_has '--reference is for --digits'
+err_has '--reference needs --digits'
 expect 2 compare spd.mtx --digits --reference fp32
 err_has "unknown value 'fp32'.*did you mean 'fp64'"
 expect 2 compare spd.mtx --digits=7
@@ -125,6 +125,6 @@ err_has "--x: 'x' is not a seed"
 expect 2 compare spd.mtx --x uniform:-1
 expect 3 compare spd.mtx --x uniformly
 expect 2 compare spd.mtx --format csr --arithmetic fp32
-err_has '--arithmetic fp32 is for --format split or composite'
+err_has '--arithmetic fp32 only with --format split or composite'
 expect 2 spmv spd.mtx --digits
 err_has "unknown option '--digits'"

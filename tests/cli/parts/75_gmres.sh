@@ -54,7 +54,7 @@ err_has 'basis-precision'
 expect 2 solve spd.mtx --solver gmres --basis-precision fp61
 err_has "did you mean 'fp64'|did you mean 'fp16'"
 expect '2|3' solve spd.mtx --solver gmres-ir --basis-precision fp64
-err_has 'basis storage in fp64 with fp32 arithmetic'
+err_has 'the basis precision cannot be fp64/fp32'
 
 # preconditioners in their own precisions
 for solver in gmres gmres-ir bicgstab; do
@@ -143,7 +143,7 @@ done
 expect 2 solve spd.mtx --solver gmres --steps fp64
 err_has 'steps is for --solver jacobi'
 expect 2 solve spd.mtx --solver gmres --precond-precision fp32
-err_has '--precond-precision needs a --precond'
+err_has '--precond-precision needs --precond'
 for precond in none jacobi polynomial; do
     expect 2 solve spd.mtx --precond $precond --precond-precision adaptive
     err_has 'precond-precision adaptive is for --precond block-jacobi'

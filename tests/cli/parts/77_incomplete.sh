@@ -75,11 +75,11 @@ expect 2 solve spd.mtx --precond ilu0 --leaf 100
 err_has 'leaf is for --triangular blocks'
 for triangular in levels merged; do
     expect 2 solve spd.mtx --precond ilu0 --triangular $triangular --precond-policy mean-range
-    err_has 'is for triangles in blocks'
+    err_has 'needs --triangular blocks or auto'
 done
 expect 2 solve spd.mtx --precond ilu0 --precond-format sell --precond-policy mean-range
-err_has 'precond-policy is for --precond-format auto, split, composite or tiles, not sell'
+err_has 'precond-policy needs --precond-format auto, split, composite or tiles, not sell'
 expect 2 solve spd.mtx --precond ilu0 --precond-levels fp64,fp16
-err_has 'precond-levels needs a --precond-policy'
+err_has 'precond-levels needs --precond-policy'
 expect '2|3' solve spd.mtx --precond ilu0 --precond-precision fp32
 err_has 'fp32/fp64'
