@@ -155,7 +155,7 @@ static tess_status match_view(tess_context *ctx, const tess_csr_view *a, order_m
     m->column = a->col_ind;
     TESS_TRY(match_rows(ctx, m));
     if (m->count < m->n) {
-        return tess_fail(ctx, TESS_SINGULAR, "no order of the rows puts a nonzero in each place of the diagonal",
+        return tess_fail(ctx, TESS_SINGULAR, "look for missing entries, or leave out the scaling by max-product",
                          "the matrix is structurally singular: its structural rank is %lld of %lld",
                          (long long)m->count, (long long)m->n);
     }
