@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The options of CONVENTIONS that belong to parts which this version does not have. */
+/* Options of later versions, which are refused by name. */
 static const char *const later_options[] = {"reduction"};
 
 static const cli_preset presets[] = {
@@ -22,7 +22,7 @@ static const cli_preset presets[] = {
 };
 
 typedef struct synonym {
-    const char *petsc, *ours; /* ours NULL: accepted, says what the report says anyway */
+    const char *petsc, *ours; /* ours NULL: accepted without effect, because the report has the answer anyway */
     bool takes_value;
 } synonym;
 
@@ -39,7 +39,7 @@ static const synonym synonyms[] = {
 };
 enum { SYNONYM_COUNT = (int)(sizeof synonyms / sizeof synonyms[0]) };
 
-/* PETSc's values that are called otherwise here. */
+/* Values with another name in PETSc. */
 static const char *const value_synonyms[][3] = {
     {"-ksp_type", "bcgs", "bicgstab"},
     {"-pc_type", "bjacobi", "block-jacobi"},
@@ -53,7 +53,7 @@ typedef struct known_options {
     const char *names[NAME_LIMIT];
     bool takes_value[NAME_LIMIT];
     int count;
-    const struct argp *argp; /* what they are the options of */
+    const struct argp *argp; /* whose options these are */
 } known_options;
 
 /* Edit distance in which a swap of neighbours counts once (optimal string alignment). */
@@ -88,7 +88,7 @@ const char *cli_nearest(const char *word, const char *const *candidates, int cou
     int best = (limit < 2 ? 2 : limit) + 1;
     for (int i = 0; i < count; i++) {
         int distance = edit_distance(word, candidates[i]);
-        bool resembles = distance < (int)strlen(candidates[i]); /* something of it must be left */
+        bool resembles = distance < (int)strlen(candidates[i]); /* at least one letter must agree */
         if (resembles && distance < best) {
             best = distance;
             nearest = candidates[i];
@@ -298,7 +298,7 @@ static int take_long(const known_options *known, int argc, char **argv, int *i, 
     return is_preset && value != NULL ? choose_preset(value, out) : 0;
 }
 
-/* Puts the expansion before everything else, so that what the user writes overrides it. */
+/* Puts the expansion first, so that the user's own options override it. */
 static bool insert_preset(cli_arguments *out)
 {
     int added = 0;

@@ -19,7 +19,7 @@
 
 /* Exit codes: scripts rely on them. */
 enum {
-    CLI_CONVERGED = 0, /* also: the command did what it was asked to */
+    CLI_CONVERGED = 0, /* or: the command succeeded */
     CLI_NOT_CONVERGED = 1,
     CLI_USAGE = 2,
     CLI_INPUT = 3, /* input, format, or a file that cannot be written */
@@ -49,9 +49,8 @@ enum {
     CLI_GROUP_DEVICE = 70,
     CLI_GROUP_PAPERS = 80
 };
-/* The texts of --format and --policy: their defaults are not the same for every command. A command that has another
-   default repeats the option in its own table with the flag OPTION_DOC, which stands in help in place of the child's.
- */
+/* The texts of --format and --policy, whose defaults differ between commands. A command with another default repeats
+   the option in its own table with the flag OPTION_DOC; help then prints that text instead of the child's. */
 #define CLI_FORMAT_HELP(standard)                                                                \
     "how the matrix is stored (default " standard "):\n{formats}\nauto: chosen for the matrix\n" \
     "{shorthands}; with policy mean-3std"
@@ -80,7 +79,7 @@ typedef struct cli_arguments {
     char **argv; /* owned, and so are the strings listed in `owned` */
     char **owned;
     int owned_count;
-    const cli_preset *preset; /* NULL: none was asked for */
+    const cli_preset *preset; /* NULL: no preset */
 } cli_arguments;
 
 /*
@@ -106,12 +105,13 @@ uint64_t cli_parse_seed(struct argp_state *state, const char *option, const char
 /* Index of `text` in the list `available`; words in `later` are known but not in this version. Both end with NULL. */
 int cli_parse_word(struct argp_state *state, const char *option, const char *text, const char *const *available,
                    const char *const *later);
-/* The names of a public enum that one may ask for, ended by NULL: CLI_MAX_NAMES hold those of any. Their number. */
+/* Lists the names of a public enum that an option may have, ended by NULL; returns their number. CLI_MAX_NAMES are
+   enough for any enum. */
 enum { CLI_MAX_NAMES = 32 };
 int cli_list_names(const char *type, const char **words);
 /* The enumerator of that name, in either case. */
 int cli_parse_name(struct argp_state *state, const char *option, const char *text, const char *type);
-/* The name of an output file: refuses the empty one, and "-", which the JSON report alone knows. */
+/* The name of an output file. Refuses an empty name, and "-", which only the JSON report takes. */
 const char *cli_parse_output(struct argp_state *state, const char *option, const char *text);
 /* A precision of an option with that name. */
 tess_precision cli_parse_precision(struct argp_state *state, const char *option, const char *text);
@@ -159,29 +159,29 @@ typedef struct cli_host_options {
 } cli_host_options;
 extern const struct argp cli_host_argp;   /* --threads --json */
 extern const struct argp cli_device_argp; /* --device; input: tess_device */
-/* Where the options of storage go, and what they do not hold of the command line. */
+/* Where the options of storage go, with the facts about the command line that the options themselves do not hold. */
 typedef struct cli_storage_choice {
     tess_storage_options *options;
     tess_papers_storage papers; /* options->papers */
-    const char *granularity;    /* what --granularity says; NULL: it was not given */
-    const char *shorthand;      /* the one that --format gives; NULL: none */
+    const char *granularity;    /* the argument of --granularity; NULL: not given */
+    const char *shorthand;      /* the shorthand given to --format, such as pbp; NULL: none */
     bool policy;                /* --policy was given */
-    bool assigns; /* info without --format: a policy is for an assignment, and not for the default format */
-    bool chosen;  /* --format auto: options->format is what it came to, once that is known */
+    bool assigns;               /* info without --format: the policy is for the assignment only, not for the storage */
+    bool chosen;                /* --format auto was given; options->format is the chosen format once it is known */
 } cli_storage_choice;
-/* Before argp runs, and after the options' defaults were set, which get a pointer into the choice. */
+/* Call it before argp, and after setting the defaults of the options: these get a pointer into the choice. */
 void cli_storage_choice_init(cli_storage_choice *choice, tess_storage_options *options);
 /* --format --matrix-precision --max-padding --sell-window --arithmetic; input: cli_storage_choice */
 extern const struct argp cli_storage_argp;
 json_t *cli_storage_json(const tess_storage_options *options, bool chosen);
-/* "tiles", or "tiles (chosen)" where it is what --format auto came to. */
+/* "tiles", or "tiles (chosen)" if --format auto chose it. */
 const char *cli_format_text(tess_format format, bool chosen, char *buffer, size_t size);
 
 /* Sets the program's name for messages ("tessera solve"). */
 void cli_set_name(const char *name);
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_print_version(FILE *stream);
-/* Flushes standard output. Returns `code`, or CLI_INPUT with a message where the output could not be written. */
+/* Flushes standard output. Returns `code`, or CLI_INPUT with a message if the output could not be written. */
 int cli_close_output(int code);
 /* Prints the last error of the context (NULL: the status alone) and returns the exit code that belongs to it. */
 int cli_report_failure(const tess_context *ctx, tess_status status);
@@ -203,7 +203,7 @@ typedef struct cli_matrix {
 int cli_load_matrix(tess_context *ctx, const char *name, cli_matrix *out);
 /* A model problem; a wrong name or argument is a usage error. Returns an exit code, message printed. */
 int cli_generate(tess_context *ctx, const char *name, int nargs, const char *const *args, tess_matrix **out);
-/* A vector of n values; `a` is needed for a-times-ones alone. Returns an exit code, message printed. */
+/* A vector of n values. Only a-times-ones and a-times-ramp need `a`. Returns an exit code, message printed. */
 int cli_load_vector(tess_context *ctx, const cli_vector_choice *choice, const char *option, int64_t n,
                     const tess_matrix *a, tess_vector **out);
 /* Whether `path` ends as a matrix file does (.mtx, .mtx.gz, .tess). */
@@ -224,15 +224,16 @@ bool cli_is_by_blocks(const tess_format_capabilities *can);
 bool cli_rounds_products(const tess_format_capabilities *can);
 bool cli_takes_papers(const tess_format_capabilities *can);
 bool cli_is_base(const tess_format_capabilities *can);
-bool cli_may_differ(const tess_format_capabilities *can); /* as a base: from that of the other parts */
+bool cli_may_differ(const tess_format_capabilities *can); /* as a base: may differ from that of the other parts */
 /* The first format with a capability; TESS_FORMAT_AUTO: none. */
 tess_format cli_find_format(cli_capability has);
-/* The names of all: "split, composite or tiles" where `last` is " or "; or as a list, ended by NULL, of at most
-   CLI_MAX_NAMES. */
+/* The names of all such formats: "split, composite or tiles" if `last` is " or "; or as a list ended by NULL, of at
+   most CLI_MAX_NAMES. */
 const char *cli_formats_text(cli_capability has, const char *last, char *buffer, size_t size);
 int cli_list_formats(cli_capability has, const char **words);
 const char *cli_granularities_text(tess_format format, char *buffer, size_t size);
-/* Words that stand for a format by blocks with a policy, and the format; TESS_FORMAT_AUTO: of another word. */
+/* Shorthands such as pbp: a format by blocks with a policy. The second function returns TESS_FORMAT_AUTO for another
+   word. */
 int cli_list_shorthands(const char **words);
 tess_format cli_find_shorthand(const char *text);
 /* A text of help with lists in place of its {WORDS}: names of formats with a capability, of an enum, of presets. */
@@ -240,19 +241,19 @@ const char *cli_fill_lists(const char *text, char *buffer, size_t size);
 bool cli_in_set(unsigned set, int value);
 
 bool cli_takes_policy(tess_format format);
-/* Whether a policy decides the precisions: of format auto, where one is given. */
+/* Whether a policy decides the precisions. Format auto: whether a policy was given. */
 bool cli_is_mixed(const tess_storage_options *options);
-/* Whether policy lossless chooses the one precision that the format has. */
+/* Whether policy lossless chooses the precision of the whole matrix. */
 bool cli_is_lossless_whole(const tess_storage_options *options);
-/* The granularity that a format has where none is given. */
+/* Sets the format's default granularity if none was given. */
 void cli_settle_granularity(tess_storage_options *options);
 /* Whether the format takes the granularity. */
 bool cli_storage_is_possible(const tess_storage_options *options);
-/* --row-order where the format has one. */
+/* --row-order if the format has row orders, else original. */
 tess_row_order cli_row_order(const tess_storage_options *options);
-/* Puts the format that --format auto came to, and its granularity, where reports find them. */
+/* Replaces auto in the options by the chosen format and its granularity, for reports. */
 void cli_note_format(tess_format format, tess_storage_options *options);
-/* Options that do not fit the format are a usage error: 0 or CLI_USAGE, message printed. */
+/* Refuses options that do not fit the format: returns 0 or CLI_USAGE, message printed. */
 int cli_check_storage(tess_context *ctx, const tess_storage_options *options);
 
 /* ---- policy_options.c: precisions by policy ---- */
@@ -260,16 +261,17 @@ int cli_check_storage(tess_context *ctx, const tess_storage_options *options);
 /* --granularity --policy --block --share --levels --allow-underflow --base --row-order; input: cli_storage_choice. A
    child of cli_storage_argp. */
 extern const struct argp cli_policy_argp;
-/* `e4m3 (exact)`: the precision of a matrix that has one, and whether it holds every value below fp64. */
+/* "e4m3 (exact)": the precision of a matrix that has one. It says "exact" for a precision below fp64 that stores every
+   value exactly. */
 const char *cli_precision_text(tess_precision precision, bool exact, char *buffer, size_t size);
 /* A policy and its levels, of options with these names. */
 void cli_parse_policy(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy);
 void cli_parse_levels(struct argp_state *state, const char *option, const char *text, tess_policy_options *policy);
-/* What Jacobi and time steps make of split and composite whatever is asked, so that reports say it. */
+/* Jacobi and time steps always use these settings of split and composite; sets them for reports. */
 void cli_note_sweep(tess_storage_options *options);
 /* As cli_note_format, with the parameter and the base that were chosen for a stored matrix. */
 void cli_note_choices(const tess_matrix *stored, tess_storage_options *options);
-/* A line that says so; none where nothing was chosen. */
+/* Prints a line with the parameter, if the library chose it. */
 void cli_print_parameter(const tess_storage_options *options);
 const char *cli_levels_text(const tess_policy_options *options, char *buffer, size_t size);
 void cli_print_assignment(const tess_assignment_summary *summary, int64_t nrows);
@@ -281,13 +283,13 @@ void cli_add_policy_json(json_t *object, const tess_storage_options *options);
 
 /* --kernel --tcki-thresholds --layout; input: cli_storage_choice */
 extern const struct argp cli_papers_argp;
-/* What the options say of it; defaults where they point to nothing. */
+/* The papers' options; defaults if the pointer is NULL. */
 const tess_papers_storage *cli_papers(const tess_storage_options *options);
-/* The options above where the format or the kernel has none are a usage error: 0 or CLI_USAGE, message printed. Part of
+/* Refuses the options above if format or kernel do not have them: returns 0 or CLI_USAGE, message printed. Part of
    cli_check_storage. */
 int cli_check_papers(tess_context *ctx, const tess_storage_options *options);
 void cli_add_papers_json(json_t *object, const tess_storage_options *options);
-/* How many blocks a stored matrix has in each format, where it tells. */
+/* How many blocks of a stored matrix have each format, if the matrix has such blocks. */
 typedef struct cli_block_formats {
     bool known;
     int64_t count[TESS_TCKI_FORMATS];
@@ -301,7 +303,7 @@ json_t *cli_block_formats_json(const cli_block_formats *formats); /* null where 
 /* --precond --precond-precision --polynomial-form --triangular --leaf --precond-format --precond-policy
    --precond-levels; input: tess_precond_options */
 extern const struct argp cli_precond_argp;
-/* "block-jacobi:8"; written into `buffer` where it is no name */
+/* "block-jacobi:8"; uses `buffer` if the text is not a plain name */
 const char *cli_precond_text(const tess_precond_options *precond, char *buffer, size_t size);
 /* Adds the options but --precond to an object, --precond-precision as `role` says. */
 void cli_add_precond_json(json_t *object, const tess_precond_options *precond);
@@ -323,7 +325,7 @@ json_t *cli_plot_json(const cli_plot *plot, const tess_policy_options *options);
 
 /* Checks before the work starts that `path` can be written (NULL is fine). Returns 0 or CLI_INPUT, message printed. */
 int cli_check_output(const char *path);
-/* Writes a whole file aside and renames it; devices and pipes are written directly, "-" is stdout. */
+/* Writes a complete file under another name and renames it. Devices and pipes are written directly; "-" is stdout. */
 int cli_write_file(const char *path, int (*write)(FILE *file, const void *user), const void *user);
 int cli_write_json(const char *path, json_t *root); /* takes the reference to root */
 bool cli_text_wanted(const char *json_path);        /* false when the JSON itself goes to stdout */
@@ -337,7 +339,7 @@ const char *cli_seconds_text(double seconds, char *buffer, size_t size);
 struct cli_progress {
     bool terminal;  /* stderr is one: a line that overwrites itself */
     bool every;     /* --monitor: a line for each iteration */
-    bool line_open; /* something stands on the terminal's current line */
+    bool line_open; /* the terminal's current line has text */
     double rhs_norm;
     double first_residual;
     double next_seconds;
@@ -348,7 +350,7 @@ int cli_progress_monitor(void *user, const tess_progress *state);
 void cli_progress_end(cli_progress *progress);
 void cli_log(void *user, tess_log_level level, const char *message);
 tess_log_level cli_log_level(void);
-/* From here to cli_interrupt_off SIGINT asks the monitor to cancel; a second one ends the program. */
+/* Until cli_interrupt_off, SIGINT asks the monitor to cancel; a second SIGINT ends the program. */
 void cli_interrupt_on(void);
 void cli_interrupt_off(void);
 
@@ -372,8 +374,8 @@ typedef struct cli_timing {
     double median, fastest; /* seconds of one product */
     double bytes;           /* moved, by model */
 } cli_timing;
-/* y := A x, x and y in the order of the matrix: they are brought into that of the storage, and back, outside of the
- * times. */
+/* y := A x with x and y in the order of the matrix. They are permuted to the order of the storage, and back, outside
+   the measured time. */
 int cli_time_product(const tess_matrix *a, tess_row_order order, const tess_vector *x, tess_vector *y, int repeats,
                      cli_timing *out);
 
@@ -383,18 +385,18 @@ enum { CLI_EXACT_FP64, CLI_EXACT_EXTENDED, CLI_EXACT_COUNT };
 
 typedef struct cli_digits_options {
     bool wanted, reference_given, leave_out[CLI_EXACT_COUNT];
-} cli_digits_options;                     /* to begin with: against the FP64 product alone */
+} cli_digits_options;                     /* initially: only against the FP64 product */
 extern const struct argp cli_digits_argp; /* --digits --reference; input: cli_digits_options */
 
-/* What digits are counted against, on the host; NULL: not asked for. */
+/* The exact products that digits are counted against, on the host; NULL: not requested. */
 typedef struct cli_exact {
     tess_vector *y[CLI_EXACT_COUNT];
 } cli_exact;
 typedef struct cli_digits {
     tess_digit_counts counts[CLI_EXACT_COUNT];
 } cli_digits;
-/* `reference` is that of a and x, and is rounded to FP64. What is not asked for is not made; free it whatever comes
- * back. */
+/* `reference` is that of a and x; it is rounded to FP64. Creates only what was requested. Free it after a failure too.
+ */
 int cli_exact_create(const tess_matrix *a, const tess_vector *x, const cli_reference *reference,
                      const cli_digits_options *options, cli_exact *out);
 void cli_exact_free(cli_exact *exact);
@@ -408,7 +410,7 @@ json_t *cli_digits_json(const cli_exact *exact, const cli_digits *digits); /* nu
 typedef struct cli_solve_run {
     const cli_matrix *matrix;
     const tess_context *ctx;
-    const tess_solve_options *options; /* with the format that auto came to */
+    const tess_solve_options *options; /* with the format that auto chose */
     bool format_chosen;
     const tess_solve_result *result;
     const tess_papers_result *papers;

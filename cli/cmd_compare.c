@@ -104,8 +104,8 @@ typedef struct comparison {
     cli_exact exact;
     compare_row *rows; /* space for every storage on two devices */
     int count;
-    char gpu_name[256]; /* empty: no GPU took part */
-    const char *no_gpu; /* why not; NULL: it did */
+    char gpu_name[256]; /* empty: no GPU was used */
+    const char *no_gpu; /* why no GPU was used; NULL: one was */
 } comparison;
 
 static int measure(const tess_matrix *a, const tess_vector *x, tess_vector *y, const tess_storage_options *storage,
@@ -118,7 +118,7 @@ static int measure(const tess_matrix *a, const tess_vector *x, tess_vector *y, c
     bool chosen =
         (int)all->options->storage.format != NOT_GIVEN &&
         ((int)all->options->storage.precision != NOT_GIVEN || cli_is_mixed(storage) || cli_is_lossless_whole(storage));
-    if (status == TESS_UNSUPPORTED && !chosen) { return CLI_CONVERGED; } /* not among those there are */
+    if (status == TESS_UNSUPPORTED && !chosen) { return CLI_CONVERGED; } /* this device does not have it */
     if (status != TESS_SUCCESS) { return cli_report_failure(ctx, status); }
     *row = (compare_row){.device = cli_device_name(ctx),
                          .storage = *storage,
@@ -133,7 +133,7 @@ static int measure(const tess_matrix *a, const tess_vector *x, tess_vector *y, c
     return code;
 }
 
-/* A policy chooses the precisions: one row, left out where none was given. */
+/* A policy chooses the precisions: one row, or none without a policy. */
 static int measure_mixed(const tess_matrix *a, const tess_vector *x, tess_vector *y, tess_format format,
                          comparison *all)
 {
@@ -159,7 +159,7 @@ static int measure_precisions(const tess_matrix *a, const tess_vector *x, tess_v
         storage.precision = TESS_PRECISION_FP64;
         return measure(a, x, y, &storage, all);
     }
-    storage.policy.policy = TESS_POLICY_NONE; /* where no format was asked for it is for those that have parts */
+    storage.policy.policy = TESS_POLICY_NONE; /* without --format, the policy is only for formats in parts */
     for (int p = 0; p < TESS_PRECISION_COUNT && code == CLI_CONVERGED; p++) {
         storage.precision = (tess_precision)p;
         if (wanted == NOT_GIVEN || wanted == p) { code = measure(a, x, y, &storage, all); }
@@ -167,7 +167,7 @@ static int measure_precisions(const tess_matrix *a, const tess_vector *x, tess_v
     return code;
 }
 
-/* What digits are compared with (Zhao et al. 2024, Table 3): all of the matrix, x, y and the products in FP32. */
+/* The reference for digits (Zhao et al. 2024, Table 3): matrix, x, y and products all in FP32. */
 static int measure_single(const tess_matrix *a, const tess_vector *x, comparison *all)
 {
     tess_context *ctx = tess_matrix_context(a);
@@ -241,7 +241,7 @@ static int measure_on_gpu(comparison *all)
     return code;
 }
 
-/* "fp32/fp32" where vectors and products are in FP32 too. */
+/* "fp32/fp32" if vectors and products are in FP32 too. */
 static const char *precisions_text(const compare_row *row, char *buffer, size_t size)
 {
     const char *name = tess_precision_name(row->storage.precision);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tessera info: what a matrix is like, what it would take to store, and which solver to try. */
+/* tessera info: properties of a matrix, the storage it needs, and a solver to try. */
 #include "cli.h"
 
 #include <string.h>
@@ -64,14 +64,14 @@ static double csr_bytes(const tess_matrix_analysis *facts, tess_precision precis
 /* ---- the storage that was asked for ---- */
 
 typedef struct storage_trial {
-    tess_storage_options options; /* with the format that auto came to */
+    tess_storage_options options; /* with the format that auto chose */
     bool chosen;
     int64_t bytes;      /* -1: refused */
     const char *reason; /* why */
     cli_block_formats formats;
 } storage_trial;
 
-/* Formats pad as the matrix makes them: only storing it tells what it takes. */
+/* Padding depends on the matrix: only storing it tells how many bytes it takes. */
 static int try_storage(const tess_matrix *a, const info_options *options, storage_trial *out)
 {
     tess_matrix *stored = NULL;
@@ -210,7 +210,7 @@ static const char *yes_no(int value)
 static void print_file_facts(const tess_mtx_info *info)
 {
     static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
-    if (info->cache) { /* it keeps no header of the file that it was made from */
+    if (info->cache) { /* the cache does not keep the header of its source */
         printf("%-17s binary cache; %lld explicit zeros\n", "file", (long long)info->explicit_zeros);
         return;
     }

@@ -130,7 +130,7 @@ static const struct argp_option solve_argp_options[] = {
      CLI_GROUP_PAPERS + 2},
     {0}};
 
-/* One of them is the papers'. */
+/* One of the recurrences is an option of the papers. */
 static void parse_recurrence(struct argp_state *state, const char *text, solve_options *options)
 {
     const tess_recurrence asked = cli_parse_recurrence(state, text);
@@ -138,7 +138,7 @@ static void parse_recurrence(struct argp_state *state, const char *text, solve_o
     options->solve.cg.recurrence = options->papers.one_reduction ? TESS_RECURRENCE_AUTO : asked;
 }
 
-/* The options that stand in tess_solve_options. */
+/* The options that are fields of tess_solve_options. */
 static error_t parse_method(int key, char *arg, struct argp_state *state, tess_solve_options *solve)
 {
     switch (key) {
@@ -207,8 +207,8 @@ static void check_output_names(struct argp_state *state, const solve_options *op
     }
 }
 
-/* The policy that a mixed entry of the schedule of a stored matrix stands for is written out, so that reports name it.
- */
+/* If the schedule has a mixed entry and no policy was given, sets the policy that the library would use, so that
+   reports name it. */
 static void complete_jacobi(struct argp_state *state, solve_options *options)
 {
     tess_solve_options *solve = &options->solve;

@@ -81,15 +81,15 @@ static tess_precision arithmetic_precision(const spmv_options *options)
     return options->storage.arithmetic == TESS_ARITHMETIC_FP32 ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64;
 }
 
-/* Formats that round products alone keep FP64 vectors and sums. */
+/* Formats that only round products to FP32 keep FP64 vectors and sums. */
 static tess_precision vector_precision(const spmv_options *options)
 {
     return cli_rounds_products(tess_format_can(options->storage.format)) ? TESS_PRECISION_FP64
                                                                          : arithmetic_precision(options);
 }
 
-/* gamma(longest row + 2), the library's promise; FP32 products summed in FP64 add two roundings, of x and of the
- * product. */
+/* gamma(longest row + 2), as the library promises. FP32 products summed in FP64 add two roundings: of x and of the
+   product. */
 static double error_bound(int64_t longest_row, const spmv_options *options)
 {
     double ku = (double)(longest_row + 2) * tess_precision_unit_roundoff(vector_precision(options));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tessera timestep: x := A x, again and again, in precisions that change. */
+/* tessera timestep: computes x := A x repeatedly, in a schedule of precisions. */
 #include "cli.h"
 
 #include <math.h>
@@ -57,8 +57,8 @@ static const struct argp_option timestep_argp_options[] = {
     {"every", KEY_EVERY, "K", 0, "time steps between snapshots (default: a tenth of --count)", CLI_GROUP_OUTPUT},
     {0}};
 
-/* --count: what the steps name in all where each names its own, else 1000. A --count that contradicts them is refused.
- */
+/* Default of --count: the sum of the steps if each entry names a number, else 1000. A --count that contradicts the
+   steps is refused. */
 static void complete_count(struct argp_state *state, timestep_options *o)
 {
     const tess_precision_schedule *schedule = &o->steps.schedule;
@@ -169,7 +169,7 @@ typedef struct timestep_objects {
     double difference; /* ||x - x64|| / ||x64|| */
 } timestep_objects;
 
-/* What comes after the prefix has a fixed form: one name stands for all. */
+/* All names after the prefix have the same length, so checking one checks all. */
 static int check_snapshots(const char *prefix)
 {
     char *path = NULL;
@@ -381,7 +381,7 @@ static int run_timestep(int argc, char **argv)
     timestep_options options = {.initial = {.source = CLI_VECTOR_ONES}, .seed = 1, .count = -1};
     tess_timestep_options_init(&options.steps);
     cli_storage_choice_init(&options.storage, &options.steps.storage);
-    options.steps.storage.policy.policy = TESS_POLICY_NONE; /* until the options say what is mixed */
+    options.steps.storage.policy.policy = TESS_POLICY_NONE; /* until the options decide what is mixed */
     options.steps.storage.policy.parameter = 0.0;
     int code = cli_arguments_prepare(&timestep_argp, argc, argv, false, &arguments);
     if (code != 0) { return code; }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The formats that the library has, as options, help and messages speak of them: none is named here. */
+/* The formats of the library in options, help and messages. No format is named here: the code asks for capabilities. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -304,7 +304,7 @@ void cli_note_format(tess_format format, tess_storage_options *options)
 int cli_check_storage(tess_context *ctx, const tess_storage_options *options)
 {
     tess_storage_options asked = *options;
-    if ((int)asked.precision < 0) { asked.precision = TESS_PRECISION_FP64; } /* compare: none is given */
+    if ((int)asked.precision < 0) { asked.precision = TESS_PRECISION_FP64; } /* compare: no precision was given */
     if (cli_check_papers(ctx, options) != 0) { return CLI_USAGE; }
     const tess_status status = tess_storage_options_check(ctx, -1, -1, &asked);
     if (status == TESS_SUCCESS) { return 0; }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that appear whole or not at all, JSON values, numbers for people. */
+/* Files that are complete or absent, JSON values, numbers for people. */
 #include "cli.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ static bool is_stdout(const char *path)
     return strcmp(path, "-") == 0;
 }
 
-/* An existing device or pipe: written in place, for it cannot be renamed over. */
+/* An existing device or pipe. It is written in place, because a rename would replace it. */
 static bool is_special(const char *path)
 {
     struct stat facts;
@@ -27,7 +27,7 @@ static bool is_directory(const char *path)
     return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
 }
 
-/* A new file beside `path`, with the permissions that a plain creation would give. The caller frees the name. */
+/* A new file beside `path`, with the permissions of a newly created file. The caller frees the name. */
 static int create_beside(const char *path, char **name)
 {
     if (asprintf(name, "%s.XXXXXX", path) < 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of tiles that only the papers' studies take, and what reports say of them. */
+/* The options of tiles for studies of the papers, and their part of reports. */
 #include "cli.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ const tess_papers_storage *cli_papers(const tess_storage_options *options)
 
 /* ---- options ---- */
 
-/* D,TL,TU; 0 would stand for the default, and is refused. */
+/* Parses D,TL,TU. Refuses 0, which would mean the default. */
 static void parse_thresholds(struct argp_state *state, const char *text, tess_tcki_thresholds *out)
 {
     double value[3];
@@ -76,7 +76,7 @@ int cli_check_papers(tess_context *ctx, const tess_storage_options *options)
 {
     const tess_papers_storage *papers = cli_papers(options);
     const tess_tcki_thresholds *t = &papers->tcki_thresholds;
-    tess_storage_options asked; /* nothing but what belongs to the papers */
+    tess_storage_options asked; /* only what belongs to the papers */
     if (papers->kernel != TESS_KERNEL_PAPER && (t->density != 0.0 || t->low != 0.0 || t->high != 0.0)) {
         cli_error("--tcki-thresholds needs --kernel paper");
         return CLI_USAGE;
@@ -84,7 +84,7 @@ int cli_check_papers(tess_context *ctx, const tess_storage_options *options)
     if (papers->kernel == TESS_KERNEL_DEFAULT && papers->layout == TESS_LAYOUT_GROUPED) { return 0; }
     tess_storage_options_init(&asked);
     asked.papers = options->papers;
-    if ((int)options->format >= 0) { asked.format = options->format; } /* compare: none is given */
+    if ((int)options->format >= 0) { asked.format = options->format; } /* compare: no format was given */
     if (cli_is_mixed(options)) { asked.policy.policy = options->policy.policy; }
     asked.policy.granularity = TESS_GRANULARITY_MATRIX; /* open */
     asked.policy.block_rows = options->policy.block_rows;

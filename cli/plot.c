@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The longer side has at most MAX_PIXELS; small matrices have squares of several pixels, so that it has about
- * MIN_PIXELS. */
+/* The longer side has at most MAX_PIXELS. Small matrices are drawn with several pixels per entry, to about MIN_PIXELS.
+ */
 enum { MAX_PIXELS = 1200, MIN_PIXELS = 600 };
 
-/* By palette entry: paper, then the levels from high to low. The colours stay apart in all common kinds of colour
+/* Palette: paper, then the levels from high to low. These colours can be told apart with all common kinds of colour
    blindness (Okabe and Ito). */
 typedef struct plot_colour {
     const char *name;
@@ -52,7 +52,7 @@ static picture frame(int64_t nrows, int64_t ncols)
     return p;
 }
 
-/* The palette entry of the cell becomes that of the level, unless a higher precision (a lower entry) is there. */
+/* Sets the cell to the level's palette entry, unless the cell already has a higher precision (a lower entry). */
 static void mark_cell(const picture *p, int64_t row, int64_t col, png_byte entry)
 {
     int64_t down = row * p->cells_down / p->nrows, across = col * p->cells_across / p->ncols;
@@ -68,7 +68,7 @@ static int64_t row_start(const tess_csr_view *a, int64_t row)
     return a->row_ptr_bits == 64 ? ((const int64_t *)a->row_ptr)[row] : ((const int32_t *)a->row_ptr)[row];
 }
 
-/* Levels, and the grid that they are in where the items are blocks. */
+/* Levels, and the grid of blocks if the items are blocks. */
 typedef struct item_levels {
     tess_granularity granularity;
     int block_rows, block_cols;
@@ -118,7 +118,7 @@ static void draw(const picture *p, const tess_csr_view *a, const item_levels *g)
             if (g->granularity == TESS_GRANULARITY_ROW) { own = g->level[row]; }
             if (g->granularity == TESS_GRANULARITY_ENTRY) { own = g->level[k]; }
             if (g->first != NULL) {
-                while (g->column[block] < a->col_ind[k] / g->block_cols) { /* both ascend, and the block is there */
+                while (g->column[block] < a->col_ind[k] / g->block_cols) { /* both ascend, and the block exists */
                     block++;
                 }
                 own = g->level[block];

@@ -86,8 +86,8 @@ static void parse_base(struct argp_state *state, const char *text, tess_storage_
     }
 }
 
-/* Formats of one granularity have it unless another was asked for; format auto leaves it open (matrix) where none was.
- */
+/* Sets the format's granularity if none was given. Format auto without a granularity gets matrix, which leaves the
+   choice open. */
 static void complete_granularity(struct argp_state *state, const cli_storage_choice *choice)
 {
     tess_storage_options *options = choice->options;
@@ -192,6 +192,6 @@ void cli_note_choices(const tess_matrix *stored, tess_storage_options *options)
     if (summary.options.choose_fp8) {
         memcpy(options->policy.level, summary.options.level, sizeof options->policy.level);
         options->policy.nlevels = summary.options.nlevels;
-        options->policy.choose_fp8 = 0; /* it is chosen */
+        options->policy.choose_fp8 = 0; /* it has been chosen */
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options that choose precisions, and what an assignment amounts to, as text and JSON. */
+/* Policies and assignments as text and JSON. */
 #include "cli.h"
 
 #include <math.h>
@@ -106,7 +106,7 @@ static void print_level(const tess_assignment_summary *s, int l)
 typedef struct policy_bytes {
     double split, composite; /* row pointers over the rows that are not empty; composite < 0: there is none */
     double paper_split, paper_composite; /* Tezcan et al. 2022, Table I, for any number of levels */
-    double permutation;                  /* 4 bytes a row, where y is scattered to its original order */
+    double permutation;                  /* 4 bytes a row, to scatter y to its original order */
 } policy_bytes;
 
 /*

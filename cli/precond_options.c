@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of preconditioners, and what reports say of them. */
+/* The options of preconditioners, and their part of reports. */
 #include "cli.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ enum {
 
 /* ---- values ---- */
 
-/* What other options say of it stays. */
+/* Keeps what the other options of preconditioners have set. */
 static void parse_precond(struct argp_state *state, const char *text, tess_precond_options *precond)
 {
     const tess_precond_options parsed = cli_parse_precond(state, text);
@@ -61,7 +61,7 @@ static bool is_incomplete(tess_precond_kind kind)
     return kind == TESS_PRECOND_ILU0 || kind == TESS_PRECOND_IC0;
 }
 
-/* The first option of incomplete factors that is not at its default; NULL: none is. */
+/* The first option of incomplete factors that was changed from its default; NULL: none was. */
 static const char *find_triangular_option(const tess_precond_options *precond)
 {
     tess_precond_options defaults;
@@ -78,7 +78,7 @@ static const char *find_triangular_option(const tess_precond_options *precond)
     return precond->incomplete.factorization != defaults.incomplete.factorization ? "factorization" : NULL;
 }
 
-/* csr with a policy stands for the format by blocks. */
+/* With a policy, csr stands for the format by blocks. */
 static void settle_squares(struct argp_state *state, tess_precond_options *precond)
 {
     tess_storage_options *squares = &precond->incomplete.squares;

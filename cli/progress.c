@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t interrupted; /* the one thing that a signal handler can reach */
+static volatile sig_atomic_t interrupted; /* the only thing that the signal handler writes */
 
 static void note_interrupt(int number)
 {
@@ -20,7 +20,10 @@ void cli_interrupt_on(void)
 {
     struct sigaction action;
     memset(&action, 0, sizeof action);
-    if (sigaction(SIGINT, NULL, &action) == 0 && action.sa_handler == SIG_IGN) { return; } /* as a shell asked */
+    if (sigaction(SIGINT, NULL, &action) == 0 && action.sa_handler == SIG_IGN) {
+        return;
+    } /* the shell wants it ignored
+       */
     action.sa_handler = note_interrupt;
     action.sa_flags = (int)SA_RESETHAND; /* a second one ends the program */
     sigaction(SIGINT, &action, NULL);

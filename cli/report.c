@@ -11,7 +11,7 @@ static void print_preset(const cli_preset *preset)
     putchar('\n');
 }
 
-/* What cycles of GMRES began in. */
+/* The precisions of GMRES' first cycles. */
 static void print_roles(const tess_solve_options *o, const tess_solve_result *r)
 {
     char inner[32];
@@ -21,7 +21,7 @@ static void print_roles(const tess_solve_options *o, const tess_solve_result *r)
            o->gmres.restart, tess_orthogonalization_name(o->gmres.orthogonalization));
 }
 
-/* The storage of csr, and of what auto stands for, follows the inner precision of GMRES. */
+/* The storage of csr, and of the format that auto chose, follows the inner precision of GMRES. */
 static tess_precision stored_precision(const cli_solve_run *run)
 {
     const tess_solve_result *r = run->result;
@@ -63,7 +63,8 @@ static void print_setting(const cli_solve_run *run)
            o->atol, (long long)o->max_iterations);
 }
 
-/* What may help where a solve did not converge; NULL: nothing to say. A fixed run (no tolerance) ends as it should. */
+/* What may help after a solve that did not converge; NULL: no advice. A fixed run (no tolerance) ends at its limit as
+   intended. */
 static const char *advice_of(const cli_solve_run *run)
 {
     const bool fixed = run->options->rtol == 0.0 && run->options->atol == 0.0;
@@ -189,7 +190,7 @@ static json_t *storage_json(const tess_role_precision *role)
     return role->given ? json_string(tess_precision_name(role->storage)) : json_null();
 }
 
-/* What was not given is what the solver took. */
+/* For options that were not given: the values that the solver used. */
 static void add_roles_json(json_t *options, const tess_solve_options *o, const tess_solve_result *r)
 {
     json_object_set_new(options, "inner_precision",

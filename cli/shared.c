@@ -55,7 +55,7 @@ static const struct argp_option device_options[] = {{"device", KEY_DEVICE, "NAME
                                                     {0}};
 const struct argp cli_device_argp = {.options = device_options, .parser = parse_device};
 
-/* A shorthand stands for a format by blocks with the policy of its paper, unless --policy says otherwise. */
+/* A shorthand means a format by blocks with the policy of its paper, unless --policy is given. */
 static void parse_format(struct argp_state *state, const char *text, cli_storage_choice *choice)
 {
     const char *available[2 * CLI_MAX_NAMES + 1];
@@ -88,7 +88,7 @@ static tess_arithmetic parse_arithmetic(struct argp_state *state, const char *te
     return (tess_arithmetic)cli_parse_name(state, "arithmetic", text, "tess_arithmetic");
 }
 
-/* Once all has been read: the order of options does not matter. */
+/* Runs after all options, so that their order does not matter. */
 static void complete_storage(struct argp_state *state, cli_storage_choice *choice)
 {
     tess_policy_options *policy = &choice->options->policy;
@@ -269,7 +269,7 @@ void cli_print_device(const tess_context *ctx)
 
 static const char gallery_prefix[] = "gallery:";
 
-/* A wrong problem or argument is the command line's fault; a missing or bad file (replicate FILE K) is not. */
+/* A wrong problem or argument is a usage error; a missing or bad file (replicate FILE K) is an input error. */
 static int report_gallery_failure(const tess_context *ctx, tess_status status)
 {
     int code = cli_report_failure(ctx, status);
@@ -338,7 +338,8 @@ int cli_write_matrix(const tess_matrix *a, const char *path, bool symmetric)
         ends_with(path, ".tess") ? tess_matrix_write_cache(a, path) : tess_matrix_write(a, path, symmetric ? 1 : 0);
     if (status == TESS_SUCCESS) { return CLI_CONVERGED; }
     int code = cli_report_failure(tess_matrix_context(a), status);
-    return status == TESS_INVALID_ARGUMENT ? CLI_INPUT : code; /* --symmetric for a matrix that is not */
+    return status == TESS_INVALID_ARGUMENT ? CLI_INPUT : code; /* --symmetric was given for a matrix that is not
+                                                                  symmetric */
 }
 
 /* ---- vectors ---- */

@@ -150,7 +150,7 @@ typedef struct tess_format_capabilities {
     const char *description;      /**< a few words, for a list of formats */
     const char *shorthand;        /**< the command line's word for it by blocks with policy mean-3std, or NULL */
     unsigned precisions;          /**< set of tess_precision: what values are stored in on the host */
-    unsigned gpu_precisions;      /**< the same on a GPU; 0: the format is for the host alone */
+    unsigned gpu_precisions;      /**< the same on a GPU; 0: the format is only for the host */
     unsigned policies;            /**< set of tess_policy that may decide the precisions */
     unsigned granularities;       /**< set of tess_granularity by which they may decide */
     tess_granularity granularity; /**< the default one */

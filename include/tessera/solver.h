@@ -79,7 +79,7 @@ typedef enum tess_guard {
 
 /** Why a solve ended. Numbers and names are PETSc's where PETSc has one; -100 and below are ours. Never renumber. */
 typedef enum tess_reason {
-    TESS_REASON_RUNNING = 0,              /**< the solve has not ended */
+    TESS_REASON_RUNNING = 0,              /**< the solve is still running */
     TESS_REASON_RTOL = 2,                 /**< converged: relative tolerance met */
     TESS_REASON_ATOL = 3,                 /**< converged: absolute tolerance met */
     TESS_REASON_HAPPY_BREAKDOWN = 7,      /**< converged: both tolerances are 0 and x is exact */
@@ -91,10 +91,10 @@ typedef enum tess_reason {
     TESS_REASON_NAN_OR_INF = -9,          /**< NaN or Inf appeared */
     TESS_REASON_INDEFINITE_MATRIX = -10,  /**< the matrix is not positive definite */
     TESS_REASON_PRECOND_SETUP = -11,      /**< the preconditioner could not be set up */
-    TESS_REASON_FALSE_CONVERGENCE = -100, /**< the estimate met the tolerance, the true residual does not */
+    TESS_REASON_FALSE_CONVERGENCE = -100, /**< the estimate met the tolerance, the true residual did not */
     TESS_REASON_STAGNATION = -101,        /**< no further progress in the working precision */
     TESS_REASON_CANCELLED = -102,         /**< cancelled by the monitor */
-    TESS_REASON_OVERFLOW = -103           /**< overflow in a low precision */
+    TESS_REASON_OVERFLOW = -103           /**< a value overflowed in a low precision */
 } tess_reason;
 
 /**

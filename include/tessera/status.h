@@ -19,11 +19,11 @@ typedef enum tess_status {
     TESS_NOT_FOUND = 7,            /**< no such file or name */
     TESS_IO = 8,                   /**< reading or writing failed */
     TESS_PARSE = 9,                /**< malformed input */
-    TESS_CORRUPT = 10,             /**< a file is damaged or of another version */
+    TESS_CORRUPT = 10,             /**< a file is damaged or has another version */
     TESS_NO_DEVICE = 11,           /**< no usable device */
     TESS_DEVICE = 12,              /**< the device runtime reported an error */
     TESS_CALLBACK = 13,            /**< a user callback reported failure */
-    TESS_SINGULAR = 14,            /**< a matrix, a diagonal block or entry is singular */
+    TESS_SINGULAR = 14,            /**< a matrix, a diagonal block or a diagonal entry is singular */
     TESS_INTERNAL = 15             /**< an error of the library's own */
 } tess_status;
 
