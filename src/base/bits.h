@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exponents of doubles and powers of two, by their bits; the same on host and device. */
+/* Exponents of doubles, and powers of two, from their bits. The same on host and device. */
 #ifndef TESS_BASE_BITS_H
 #define TESS_BASE_BITS_H
 

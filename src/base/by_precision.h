@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call with the precision as a constant, for loops that are compiled once for each: host code's one switch on it. */
+/* Calls with the precision as a constant, for loops that are compiled once per precision. The only switch over
+   precisions in host code. */
 #ifndef TESS_BASE_BY_PRECISION_H
 #define TESS_BASE_BY_PRECISION_H
 
 #include <tessera/codec.h>
 
 /*
- * The statement function(precision, ...), where the function sees the precision as a constant. It does nothing for a
- * value outside the enum. Make the function static inline and always_inline, so that its tests of the precision fold.
+ * The statement function(precision, ...), in which the compiler knows the precision. It does nothing for a value
+ * outside the enum. Make the function static inline and always_inline, so that its tests of the precision fold away.
  */
 #define CALL_BY_PRECISION(precision, function, ...)                                   \
     do {                                                                              \

@@ -51,7 +51,7 @@ void tess_enter_phase(tess_context *ctx, tess_phase phase)
 
 /* ---- default host allocator ---- */
 
-/* Arrays of some huge pages ask for them: a fault for each small page takes longer than many a set-up computes. */
+/* Large arrays ask for huge pages: faulting in small pages takes longer than many a set-up computes. */
 enum { HOST_ALIGNMENT = 64, HUGE_PAGE = 2 << 20, HUGE_PAGES = 2 };
 
 static void *allocate_aligned(void *user, size_t bytes)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The context, errors, memory and phases, as the library's own sources see them. */
+/* The context, errors, memory and phases, for the library's own sources. */
 #ifndef TESS_BASE_CONTEXT_H
 #define TESS_BASE_CONTEXT_H
 
@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/* Host arrays that were released, the oldest first: memory that is known to the system already. */
+/* Released host arrays, oldest first. The system has mapped their memory already, so using them again is cheap. */
 enum { TESS_KEPT_ARRAYS = 64 };
 
 typedef struct tess_kept_array {
@@ -34,7 +34,7 @@ typedef struct tess_kept_arrays {
 } tess_kept_arrays;
 
 struct tess_context {
-    tess_device device; /* CPU or GPU */
+    tess_device device; /* of the CPU or of the GPU */
     const tess_backend *backend;
     const tess_backend *host; /* always the host backend */
     int threads;
@@ -49,8 +49,8 @@ struct tess_context {
     void *device_state;             /* the backend's own: stream, events, scratch */
     tess_loop_state *scratch_state; /* on the device: results of reductions outside loops */
     tess_phase_clock *clock;        /* on the device; NULL: time is not measured */
-    tess_phase phase;               /* of what is enqueued next */
-    struct tess_stages *stages;     /* base/stages.h; NULL: nothing is waited for */
+    tess_phase phase;               /* of the work that is enqueued next */
+    struct tess_stages *stages;     /* base/stages.h; NULL: no stages are recorded */
 };
 
 /* ---- errors and log ---- */
@@ -70,7 +70,7 @@ void tess_log(tess_context *ctx, tess_log_level level, const char *format, ...) 
         if (status != TESS_SUCCESS) { goto cleanup; } \
     } while (0)
 
-/* What is enqueued next belongs to `phase`. */
+/* Work that is enqueued from now on belongs to `phase`. */
 void tess_enter_phase(tess_context *ctx, tess_phase phase);
 
 /* ---- memory ---- */
@@ -79,12 +79,12 @@ void tess_enter_phase(tess_context *ctx, tess_phase phase);
    checked for overflow; count 0 gives a valid pointer. */
 tess_status tess_host_allocate(tess_context *ctx, int64_t count, size_t size, void **out);
 void tess_host_release(tess_context *ctx, const void *pointer, int64_t count, size_t size);
-/* Gives back the arrays that the context keeps. */
+/* Frees the arrays that the context keeps. */
 void tess_host_trim(tess_context *ctx);
 /* Memory of the context's device (host memory for a CPU context). */
 tess_status tess_device_allocate(tess_context *ctx, int64_t count, size_t size, void **out);
 void tess_device_release(tess_context *ctx, const void *pointer, int64_t count, size_t size);
-/* A copy of a host array on the device; to be released, also on failure. */
+/* A copy of a host array on the device. Release it, also after a failure. */
 tess_status tess_device_upload(tess_context *ctx, const void *host, int64_t count, size_t size, void **out);
 
 double tess_wall_seconds(void);

@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Readable bytes that must follow the text which tess_decimal_parse is given. */
+/* So many readable bytes must follow the text given to tess_decimal_parse. */
 #define TESS_DECIMAL_PADDING 8
 
-/* Longest text that tess_decimal_format writes. */
+/* The longest text that tess_decimal_format writes. */
 #define TESS_DECIMAL_LENGTH 32
 
 /*

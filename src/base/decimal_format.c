@@ -59,7 +59,7 @@ static bool scale_by_power(uint64_t mantissa, int binary, int exponent, uint64_t
     return true;
 }
 
-/* The C library's digits; whatever the locale writes as the point is passed over. */
+/* The C library's digits. The decimal point, which depends on the locale, is skipped. */
 static rounded_decimal round_with_printf(double magnitude)
 {
     char text[64];

@@ -11,10 +11,11 @@
 
 enum {
     DIGITS_IN_WORD = 19,     /* a uint64_t holds any number of 19 digits */
-    DIGITS_THAT_MATTER = 780 /* 767 decide how any decimal number rounds; later ones only whether they are all zero */
+    DIGITS_THAT_MATTER = 780 /* 767 digits decide how any decimal number rounds; of later digits only matters whether
+                                all are zero */
 };
 
-/* A decimal number as it stands in the text: digits, a point somewhere, times 10^exponent. */
+/* A decimal number as written: digits, a point somewhere, times 10^exponent. */
 typedef struct decimal_text {
     const char *digits, *end; /* digits and at most one point */
     int64_t exponent;         /* of the last digit */
@@ -73,7 +74,7 @@ static inline bool multiply_exactly(uint64_t digits, int64_t exponent, double *v
     return true;
 }
 
-/* The upper 128 bits of digits * 5^exponent; the second product is needed only when the first leaves a doubt. */
+/* The upper 128 bits of digits * 5^exponent. The second product is needed only if the first leaves a doubt. */
 static inline void multiply_by_power(uint64_t digits, int64_t exponent, uint64_t *high, uint64_t *low)
 {
     const uint64_t *power = powers_of_five[exponent - POWERS_OF_FIVE_FIRST];
@@ -215,7 +216,7 @@ static const char *parse_exponent(const char *letter, int64_t *exponent)
     if (*p == '-' || *p == '+') { p++; }
     if (!is_digit(*p)) { return letter; }
     for (; is_digit(*p); p++) {
-        /* saturates far outside FP64, however many digits the number has in front */
+        /* saturates far outside FP64's range, however many digits come before */
         if (value < INT64_C(1) << 50) { value = 10 * value + (*p - '0'); }
     }
     *exponent += negative ? -value : value;
@@ -239,7 +240,7 @@ const char *tess_decimal_parse(const char *text, double *value)
     bool negative = *text == '-';
     decimal_text number = {text + (*text == '-' || *text == '+'), NULL, 0};
     const char *p = number.digits;
-    uint64_t digits = 0; /* wraps round when there are more than 19: then it is not used */
+    uint64_t digits = 0; /* wraps round beyond 19 digits; then it is not used */
     int64_t count = 0;
 
     for (; is_digit(*p); p++) {

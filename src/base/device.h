@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a device offers everybody: memory, copies, fused passes over vectors, loops. src/device/ has one table for the
- * host and one for GPUs. What only one part of the library needs of a device (products of a format, triangular solves,
- * ...) stands in a table of that part, which src/registry/operations.def lists.
+ * What every part of the library may ask of a device: memory, copies, fused passes over vectors, loops. src/device/ has
+ * one table for the host and one for GPUs. What a single part needs of a device (products of a format, triangular
+ * solves, ...) is in a table of that part, listed in src/registry/operations.def.
  */
 #ifndef TESS_BASE_DEVICE_H
 #define TESS_BASE_DEVICE_H
@@ -28,7 +28,7 @@ struct tess_backend {
     tess_status (*open)(tess_context *ctx, const tess_context_options *options);
     void (*close)(tess_context *ctx);
     tess_status (*synchronize)(tess_context *ctx);
-    tess_status (*trim)(tess_context *ctx); /* frees what is kept for later use */
+    tess_status (*trim)(tess_context *ctx); /* frees the memory that is kept for later use */
     void *(*stream)(const tess_context *ctx);
     /* memory; sizes in bytes. upload and download are complete on return. */
     void *(*allocate)(tess_context *ctx, size_t bytes);
@@ -45,19 +45,20 @@ struct tess_backend {
     tess_status (*random)(tess_context *ctx, int64_t n, uint64_t seed, double low, double high, double *destination);
     /* loops */
     tess_status (*run_loop)(tess_context *ctx, tess_loop *loop);
-    /* `count` times body(user), which enqueues the same operations each time and neither waits nor reduces. A device
-       may record it once, for this and later calls that pass the same slot (NULL at first, freed by release_graph). */
+    /* Runs body(user) `count` times. The body enqueues the same operations each time, and neither waits nor reduces. A
+       device may record it once, for this call and later ones with the same slot (initially NULL, freed by
+       release_graph). */
     tess_status (*repeat)(tess_context *ctx, tess_status (*body)(void *user), void *user, int64_t count,
                           void **graph_slot);
     void (*release_graph)(tess_context *ctx, void *graph);
 };
 
-/* How long a block of threads waits for another at most: far above any wait of blocks that run, far below what a user
-   takes for a hang. */
+/* How long a block of threads waits for another at most. Far longer than any wait for a running block, far shorter than
+   a user takes for a hang. */
 #define TESS_WAIT_TIMEOUT_NANOSECONDS INT64_C(4000000000)
 
 extern const tess_backend tess_host_backend;
-/* The GPU of this build, or NULL. */
+/* The GPU backend of this build, or NULL. */
 const tess_backend *tess_gpu_backend_table(void);
 
 #ifdef __cplusplus

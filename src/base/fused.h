@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fused vector operations: each is one pass over its vectors, optionally with dot products and the scalar update that
- * follows from them. A backend has one driver that serves all of them; what happens to an element is one inline
- * function that host and device share (fused_bodies.h, blas_bodies.h).
+ * uses them. A backend has one driver for all of them. The operation on an element is one inline function, shared by
+ * host and device (fused_bodies.h, blas_bodies.h).
  */
 #ifndef TESS_DENSE_FUSED_H
 #define TESS_DENSE_FUSED_H
@@ -23,8 +23,8 @@ typedef enum tess_fused_op {
 #undef TESS_FUSED
 } tess_fused_op;
 
-/* Dot products of a freshly written vector y that an SpMV or a preconditioner carries along: dots[k] = (with[k], y);
-   with[k] == y gives (y, y). first is the index of the first result, so that an earlier one may stay. */
+/* Dot products of a newly written vector y that an SpMV or a preconditioner computes on the way: dots[k] = (with[k],
+   y); with[k] == y gives (y, y). first is the index of the first result, so that an earlier result can stay. */
 typedef struct tess_reduction {
     int ndots; /* 0: none; the update does not run then */
     const double *with[2];
@@ -32,7 +32,7 @@ typedef struct tess_reduction {
     tess_loop_state *state; /* NULL: not in a loop */
 } tess_reduction;
 
-/* A vector as the BLAS operations take it; all zero but for data: FP64. */
+/* A vector as the BLAS operations take it. All zero except data: FP64. */
 typedef struct tess_operand {
     const void *data;
     tess_precision precision;
@@ -41,8 +41,8 @@ typedef struct tess_operand {
 typedef struct tess_fused {
     tess_fused_op op;
     int64_t n;
-    /* BLAS operations: x, y and the result, which has y's precision and may be x or y itself. Arithmetic in FP32 gives
-       FP32 partial sums too; it has no place in a loop. */
+    /* BLAS operations: x, y and the result, which has y's precision and may be x or y itself. FP32 arithmetic also
+       gives FP32 partial sums; such an operation is not used in loops. */
     tess_operand x, y;
     void *result;
     tess_arithmetic arithmetic;
@@ -50,10 +50,10 @@ typedef struct tess_fused {
     double *out[2];
     const double *in[4];
     const double *scale; /* diagonal of a Jacobi preconditioner (its inverse), or NULL */
-    float *shadow;       /* low copy of the vector that the next SpMV multiplies, or NULL */
+    float *shadow;       /* low-precision copy of the vector that the next SpMV multiplies, or NULL */
     double a, b;         /* factors of the BLAS operations */
     tess_scalar_update scalar;
-    tess_loop_state *state; /* NULL: not in a loop (operations that need scalars of the loop may not) */
+    tess_loop_state *state; /* NULL: not in a loop (operations that need the loop's scalars must not have NULL) */
     bool finishing;         /* runs also in phase FINISHING */
 } tess_fused;
 

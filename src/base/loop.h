@@ -15,12 +15,12 @@ struct loop_mailbox;
 
 /*
  * A launch that runs a whole cycle by itself, in place of the loop's body. It reads loop->state and the vectors of
- * `solver`, and fills the mailbox (device/gpu/mailbox.h), whose address on the device it gets. watched: somebody looks
- * at the mailbox meanwhile.
+ * `solver`, and fills the mailbox (device/gpu/mailbox.h), whose device address it gets. watched: the host reads the
+ * mailbox meanwhile.
  */
 typedef struct tess_whole_loop {
     tess_status (*launch)(tess_context *ctx, const void *solver, struct loop_mailbox *mailbox, bool watched);
-    /* After mailbox->failed: makes the next launch possible, and says what happened. */
+    /* After mailbox->failed: makes the next launch possible, and reports the error. */
     tess_status (*failed)(tess_context *ctx, const void *solver);
 } tess_whole_loop;
 
@@ -32,12 +32,12 @@ typedef struct tess_loop {
     const tess_whole_loop *whole; /* NULL unless the engine is SINGLE_KERNEL */
     tess_loop_state *state;       /* on the device */
     double *history;              /* on the device; history_capacity values */
-    double *host_history;         /* copied out as the loop ends */
+    double *host_history;         /* copied out when the loop ends */
     int64_t history_capacity;
     tess_monitor monitor;
     void *monitor_user;
     double start_seconds;   /* wall clock at the start of the solve */
-    void **graph_slot;      /* where the device keeps the recorded loop between solves; NULL: none is kept */
+    void **graph_slot;      /* where the device keeps the recorded loop between solves; NULL: it keeps none */
     tess_loop_state result; /* out: the state at the end */
 } tess_loop;
 

@@ -16,7 +16,7 @@ enum { TESS_LOOP_RUNNING = 0, TESS_LOOP_FINISHING = 1, TESS_LOOP_STOPPED = 2 };
 enum { TESS_MAX_DOTS = 5 };
 
 typedef struct tess_loop_state {
-    double alpha, beta, omega, rho; /* as the method's papers name them */
+    double alpha, beta, omega, rho; /* names as in the method's papers */
     int32_t phase;                  /* with alpha, beta and omega in one cache line: every kernel reads the four */
     int32_t reason;                 /* tess_reason of the estimate */
     double dots[TESS_MAX_DOTS];     /* results of the last reduction */
@@ -27,11 +27,11 @@ typedef struct tess_loop_state {
     double divergence_limit;        /* give up above this */
     int64_t iteration;              /* counts over all cycles of one solve */
     int64_t max_iterations;
-    int32_t cancel;  /* set by the engine when the user asks for it */
-    uint32_t watch;  /* not 0: the loop ends where the residual norm stalls (loop_stalls) */
+    int32_t cancel;  /* set by the engine when the user cancels */
+    uint32_t watch;  /* not 0: the loop ends when the residual norm stalls (loop_stalls) */
     double *history; /* residual norms by iteration; may be NULL */
     int64_t history_capacity;
-    double scale; /* a power of two: the cycle works on 1/scale times its residual; histories and monitors see scale
+    double scale; /* a power of two: the cycle works on 1/scale times its residual; histories and monitors get scale
                      times residual_norm and tolerance */
 } tess_loop_state;
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host and device memory, checked for overflow and counted. */
+/* Host and device memory, with checks for overflow and counts of bytes. */
 #include <string.h>
 
 #include "base/context.h"
 #include "base/stages.h"
 
-/* The sanitizer hears of arrays that are kept, and of what is beyond the end of others: nobody may use it. */
+/* Tells the sanitizer about arrays that are kept, and about the space beyond the end of the others: using either is an
+   error. */
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)
 #define HAS_ADDRESS_SANITIZER
@@ -33,10 +34,10 @@ static void count_held(tess_context *ctx, int64_t bytes)
 
 /* ---- host arrays that a context keeps ---- */
 
-/* From MIN_KEPT bytes on, MAX_KEPT together. */
+/* Arrays from MIN_KEPT bytes are kept, MAX_KEPT bytes together. */
 enum { MIN_KEPT = 1 << 14, MAX_KEPT = 1 << 28, MAX_POOLED = 8 };
 
-/* What is allocated for so many bytes: arrays of nearly as many share a size, an eighth of it apart at most. */
+/* The size that is allocated for a request. Requests of nearly the same size share one, at most an eighth larger. */
 static size_t kept_size(const tess_context *ctx, size_t bytes)
 {
     size_t step = MIN_KEPT / MAX_POOLED;
@@ -48,7 +49,7 @@ static size_t kept_size(const tess_context *ctx, size_t bytes)
     return (bytes + step - 1) / step * step;
 }
 
-/* Forgets array i, whose memory is returned. */
+/* Removes array i from the list, because its memory is returned. */
 static void *take_kept(tess_context *ctx, int i)
 {
     tess_kept_arrays *k = &ctx->kept;
@@ -75,7 +76,7 @@ void tess_host_trim(tess_context *ctx)
     }
 }
 
-/* The last array of that size that was kept; NULL: none was. */
+/* The most recently kept array of that size; NULL: there is none. */
 static void *find_kept(tess_context *ctx, size_t bytes)
 {
     for (int i = ctx->kept.count - 1; i >= 0; i--) {
@@ -84,7 +85,7 @@ static void *find_kept(tess_context *ctx, size_t bytes)
     return NULL;
 }
 
-/* Keeps the array, where it is of a size to be kept: others go, the oldest first. */
+/* Keeps the array if its size qualifies. To make space, the oldest others are freed. */
 static bool keep(tess_context *ctx, void *memory, size_t bytes)
 {
     tess_kept_arrays *k = &ctx->kept;
@@ -101,7 +102,7 @@ static bool keep(tess_context *ctx, void *memory, size_t bytes)
 
 /* ---- host memory ---- */
 
-/* Bytes as kept_size has them. */
+/* Bytes, rounded as kept_size does. */
 static void *allocate_host(tess_context *ctx, size_t bytes)
 {
     const tess_allocator *a = &ctx->host_allocator;
@@ -112,7 +113,7 @@ static void *allocate_host(tess_context *ctx, size_t bytes)
     return a->allocate(a->user, bytes);
 }
 
-/* `scratch`: one that was kept will do. */
+/* `scratch`: a kept array may serve. */
 static tess_status allocate_checked(tess_context *ctx, int64_t count, size_t size, bool scratch, void **out)
 {
     const size_t bytes = checked_bytes(count, size), whole = kept_size(ctx, bytes);
@@ -148,7 +149,7 @@ tess_status tess_host_allocate(tess_context *ctx, int64_t count, size_t size, vo
     return allocate_checked(ctx, count, size, true, out);
 }
 
-/* Who releases an array may have it as one that is read: this ends its life, and nobody's data changes. */
+/* The releasing code may hold a const pointer to the array. The array's life ends here, so no const data changes. */
 static void *ended(const void *pointer)
 {
     return (void *)(uintptr_t)pointer;
@@ -161,7 +162,7 @@ void tess_host_release(tess_context *ctx, const void *pointer, int64_t count, si
 
 /* ---- device memory ---- */
 
-/* That of CPU contexts is new each time, so that it lies near the threads that write it first. */
+/* CPU contexts allocate new memory each time, so that it lies near the threads that write it first. */
 tess_status tess_device_allocate(tess_context *ctx, int64_t count, size_t size, void **out)
 {
     size_t bytes = checked_bytes(count, size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Row offsets are 32 bits wide where the nonzeros allow it, else 64. */
+/* Row offsets have 32 bits if the number of nonzeros allows, else 64. */
 #ifndef TESS_CORE_OFFSETS_H
 #define TESS_CORE_OFFSETS_H
 

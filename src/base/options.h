@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Public structs that begin with `size`: those of a caller whose headers are older are taken for what they are. */
+/* Public structs that begin with `size`: also accepts the shorter structs of callers with older headers. */
 #ifndef TESS_BASE_OPTIONS_H
 #define TESS_BASE_OPTIONS_H
 
 #include "base/context.h"
 
-/* Copies what the caller's struct has over the defaults in *full, which has `size` bytes; NULL: the defaults stay.
-   INVALID_ARGUMENT for a size of 0 or above that. `type` names the struct. */
+/* Copies the fields of the caller's struct over the defaults in *full, which has `size` bytes. NULL: the defaults stay.
+   INVALID_ARGUMENT for a size of 0 or above `size`. `type` names the struct. */
 tess_status options_take(tess_context *ctx, const char *type, const void *given, void *full, size_t size);
-/* A member that begins with `size` has the length that it has here, whatever the struct around it. */
+/* Checks a member that begins with `size`: it must have exactly this library's length, whatever struct contains it. */
 tess_status options_require_member(tess_context *ctx, const char *type, size_t given, size_t size);
-/* The words that later versions may name are zeros. */
+/* Checks that the words reserved for later versions are zero. */
 enum { OPTIONS_RESERVED = 4 };
 tess_status options_require_reserved(tess_context *ctx, const char *type, const int64_t reserved[OPTIONS_RESERVED]);
 
-/* Of a struct that the library fills: its size is that of this library or of an older one. */
+/* Checks the size of a struct that the library fills: this library's or an older one's. */
 tess_status result_require_size(tess_context *ctx, const char *type, size_t given, size_t size);
-/* Fills as much of it as the caller knows; its size stays. */
+/* Fills as much of the struct as the caller knows, and keeps its `size`. */
 void result_return(const void *full, void *result);
 
 #endif

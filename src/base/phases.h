@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time by phases, measured where the work is done. Each operation names its phase as it is enqueued (tess_enter_phase);
- * as it begins, the time since the operation before began goes to that one's phase: on the host at once, on a GPU by
- * the first thread of each kernel of a loop, with the device's clock. Nothing waits for it.
+ * Time by phases, measured where the work runs. Each operation names its phase when it is enqueued (tess_enter_phase).
+ * When the operation begins, the time since the previous one began is added to the previous phase: on the host at once,
+ * on a GPU by the first thread of each kernel of a loop, with the device's clock. Measuring waits for nothing.
  */
 #ifndef TESS_SOLVER_PHASES_H
 #define TESS_SOLVER_PHASES_H
@@ -13,7 +13,7 @@
 /* In the memory of the backend's device. Nanoseconds. */
 typedef struct tess_phase_clock {
     int64_t total[TESS_PHASE_COUNT];
-    int64_t last; /* when the present phase began; 0: none has */
+    int64_t last; /* when the present phase began; 0: no phase has begun */
     int32_t now;
 } tess_phase_clock;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a precision can hold, and what follows from it, for host and device: all of it from TESS_PRECISION_LIST. */
+/* Which numbers a precision can hold, and what follows from it, for host and device. Everything comes from
+   TESS_PRECISION_LIST. */
 #ifndef TESS_BASE_PRECISION_TRAITS_H
 #define TESS_BASE_PRECISION_TRAITS_H
 
@@ -13,7 +14,7 @@ typedef struct precision_traits {
     double largest;
 } precision_traits;
 
-/* Folds away where the precision is a constant. */
+/* Folds to a constant if the precision is one. */
 TESS_HD precision_traits precision_traits_of(tess_precision precision)
 {
     precision_traits traits = {0, 0, 0, 0, 0.0};
@@ -33,13 +34,13 @@ TESS_HD precision_traits precision_traits_of(tess_precision precision)
     return traits;
 }
 
-/* Whether the largest numbers are far below those of FP32: what is stored needs a scale, or may overflow. */
+/* Whether the largest numbers are far below those of FP32, so that stored values need a scale or may overflow. */
 TESS_HD bool precision_has_narrow_range(tess_precision precision)
 {
     return precision_traits_of(precision).emax < precision_traits_of(TESS_PRECISION_FP32).emax;
 }
 
-/* Of those with twice the bytes the one with the most digits; FP64 beyond. */
+/* Of the precisions with twice the bytes, the one with the most digits; FP64 if there is none. */
 TESS_HD tess_precision next_wider_precision(tess_precision precision)
 {
     const int bytes = 2 * precision_traits_of(precision).bytes;
@@ -56,7 +57,8 @@ TESS_HD tess_precision next_wider_precision(tess_precision precision)
     return wider;
 }
 
-/* The set (1 << precision each) of those whose values have at least so many bytes; a constant where `least` is one. */
+/* The set (bit 1 << precision) of the precisions whose values have at least `least` bytes; a constant if `least` is
+   one. */
 #define PRECISIONS_OF_BYTES(least) (0U TESS_PRECISION_LIST_WITH(PRECISIONS_OF_BYTES_BIT, least))
 #define PRECISIONS_OF_BYTES_BIT(least, NAME, value, name, type, ...) | (sizeof(type) >= (least) ? 1U << (value) : 0U)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counter-based random numbers: value i of stream `seed` depends on the two alone, so that every device and every
- * number of threads gives the same. The mixing function is SplitMix64's (Steele, Lea, Flood, OOPSLA 2014).
+ * Counter-based random numbers: value i of stream `seed` depends only on these two, so that every device and every
+ * number of threads gives the same values. The mixing function is that of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
  */
 #ifndef TESS_CORE_RANDOM_H
 #define TESS_CORE_RANDOM_H
@@ -29,7 +29,7 @@ TESS_HD double tess_random_uniform(uint64_t seed, uint64_t index)
     return ((double)(tess_random_bits(seed, index) >> 12) + 0.5) * 0x1p-52;
 }
 
-/* In (low, high), computed without a product that a compiler could contract with the sum. */
+/* In (low, high). No product is added to a sum, so that a compiler has nothing to contract. */
 TESS_HD double tess_random_in(uint64_t seed, uint64_t index, double low, double high)
 {
     double u = tess_random_uniform(seed, index);

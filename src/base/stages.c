@@ -6,7 +6,7 @@
 
 #include "base/context.h"
 
-/* The stage of this name; NULL: there is no space for another. */
+/* The stage of this name; NULL: there is no space for another stage. */
 static tess_stage *find_stage(tess_stages *record, const char *name)
 {
     int i = 0;

@@ -7,10 +7,10 @@
 #include "dense/vector.h"
 
 /*
- * With n >= 1 the condition |T - A| < 5 * 10^-n |T| is |T - A| * 2 * 10^(n - 1) - |T| < 0, whose factor is an integer.
- * One fma has the sign of that exactly: it rounds once, and a multiple of 2^-1074 cannot vanish in it. The difference
- * is exact too where it matters: for n >= 1 A must lie between T / 2 and 3 T / 2, where doubles subtract without error
- * (Sterbenz), and outside the rounded difference is still at least |T| / 2, or Inf, or NaN.
+ * For n >= 1 the condition |T - A| < 5 * 10^-n |T| is |T - A| * 2 * 10^(n - 1) - |T| < 0, with an integer factor. One
+ * fma has exactly the sign of this difference: it rounds once, and a multiple of 2^-1074 cannot vanish by rounding. The
+ * difference T - A is exact where it matters: for n >= 1, A must lie between T / 2 and 3 T / 2, where doubles subtract
+ * without error (Sterbenz). Outside, the rounded difference is still at least |T| / 2, or Inf, or NaN.
  */
 int tess_significant_digits(double exact, double computed)
 {
@@ -95,5 +95,6 @@ int tess_digits_accurate(const tess_digit_counts *counts)
 {
     int64_t all = count_all(counts, 0);
 
-    return all == 0 || 20 * (all - count_all(counts, TESS_ACCURATE_DIGITS)) < all; /* fewer than 5 % fall short */
+    return all == 0 || 20 * (all - count_all(counts, TESS_ACCURATE_DIGITS)) < all; /* less than 5 % of the elements are
+                                                                                      not accurate */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dense matrix-vector products: the checks before a backend gets one. */
+/* Dense matrix-vector products: the checks before a backend computes them. */
 #include "dense/gemv.h"
 
 #include "dense/vector.h"
@@ -9,7 +9,7 @@ tess_dense_view tess_dense_view_of(tess_vector *v)
     return (tess_dense_view){.nrows = v->n, .ncols = 1, .ld = v->n, .precision = v->precision, .data = v->data};
 }
 
-/* Sizes and precision: what can be said of a view before its array is looked at. */
+/* Sizes and precision: everything that can be checked without looking at the array. */
 static tess_status check_shape(tess_context *ctx, const tess_dense_view *v, const char *role)
 {
     const long long nrows = (long long)v->nrows, ncols = (long long)v->ncols, ld = (long long)v->ld;
@@ -52,7 +52,7 @@ static tess_status check_view(tess_context *ctx, const tess_dense_view *v, const
     return TESS_SUCCESS;
 }
 
-/* A, X and Y against each other; each is a right view by itself. */
+/* Checks A, X and Y against one another; each one is already checked by itself. */
 static tess_status check_together(tess_context *ctx, const tess_gemv_args *g)
 {
     const bool transposed = g->operation == TESS_OP_TRANSPOSE;

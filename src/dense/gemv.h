@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dense matrix-vector products as backends see them, and what host and device share of them. */
+/* Dense matrix-vector products for the backends, and what host and device share. */
 #ifndef TESS_DENSE_GEMV_H
 #define TESS_DENSE_GEMV_H
 
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* Y := alpha op(A) X + beta Y. The front end has checked the views; Y has 1 or 2 columns and at least one row. */
+/* Y := alpha op(A) X + beta Y. The views are checked; Y has 1 or 2 columns and at least one row. */
 typedef struct tess_gemv_args {
     tess_operation operation;
     tess_arithmetic arithmetic;
@@ -18,7 +18,7 @@ typedef struct tess_gemv_args {
     tess_dense_view a, x, y;
 } tess_gemv_args;
 
-/* What a device supplies. */
+/* The functions of a device. */
 typedef struct gemv_ops {
     tess_status (*gemv)(tess_context *ctx, const tess_gemv_args *args);
 } gemv_ops;
@@ -31,7 +31,7 @@ const gemv_ops *gemv_ops_of(const tess_context *ctx);
 }
 #endif
 
-/* Not transposed: what column j of A is multiplied by for column k of Y. In FP64; the caller rounds it once. */
+/* Not transposed: the factor of column j of A for column k of Y. In FP64; the caller rounds it once. */
 TESS_HD double gemv_coefficient(const tess_gemv_args *g, int64_t j, int k)
 {
     double value = g->alpha;
@@ -42,7 +42,7 @@ TESS_HD double gemv_coefficient(const tess_gemv_args *g, int64_t j, int k)
     return value;
 }
 
-/* Y(i, k) from the sum over op(A): of coefficient times A, or transposed of A times X as they are stored. */
+/* Y(i, k) from the sum over op(A). The sum is over coefficient times A, or, transposed, over A times X as stored. */
 TESS_HD void gemv_store(const tess_gemv_args *g, int64_t i, int k, double sum)
 {
     const int64_t at = i + k * g->y.ld;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Y := alpha A^T X + beta Y on a GPU. A block keeps X of its rows in shared memory, in the arithmetic precision. A
- thread
- * keeps the sums of a few columns in registers while it goes down the rows; the waves' sums meet in shared memory.
- Compiled for each precision of A by itself.
+ * thread keeps the sums of a few columns in registers while it goes down the rows; the waves then add their sums in
+ * shared memory. Compiled separately for each precision of A.
  */
 #include "dense/gemv_device.cuh"
 #include "device/gpu/storage_types.cuh"
@@ -13,20 +12,20 @@ namespace {
 
 enum {
     ROWS = GEMV_SHARED_X,
-    PANEL = 32, /* columns whose sums the waves bring together at once */
+    PANEL = 32, /* columns whose sums the waves add together at once */
     WAVES = GPU_BLOCK / GPU_WAVE,
-    IN_FLIGHT = 64, /* bytes of A a thread, in at most MAX_LOADS loads */
+    IN_FLIGHT = 64, /* bytes of A per thread, in at most MAX_LOADS loads */
     MAX_LOADS = 8
 };
 
-/* Columns whose sums a thread keeps at once. Decoding narrow storage to FP64 takes registers of its own. */
+/* Columns whose sums a thread keeps at once. Decoding narrow storage to FP64 needs additional registers. */
 template <typename S, typename T, int NV>
 constexpr int columns_at_once()
 {
     return (sizeof(S) < 4 && sizeof(T) == 8 ? 4 : 8) / NV;
 }
 
-/* Values of X that one load from shared memory brings: at most 16 bytes. */
+/* Values of X per load from shared memory: at most 16 bytes. */
 template <typename T, int V>
 constexpr int unit()
 {
@@ -36,9 +35,9 @@ constexpr int unit()
 }
 
 /*
- * Where the shared array has X of a block's row r. Thread t multiplies rows t V .. t V + V - 1 of every step of
- * GPU_BLOCK V rows; its values lie in units, and the units of neighbouring threads next to each other: no bank is asked
- * twice.
+ * The place of X(r) of a block's row r in the shared array. Thread t multiplies rows t V .. t V + V - 1 of every step
+ * of GPU_BLOCK V rows. Its values are stored in units, and units of neighbouring threads are adjacent, so that there
+ * are no bank conflicts.
  */
 template <typename T, int V>
 __device__ inline int place_of(int r)
@@ -62,7 +61,7 @@ __device__ inline void load_x_stored(const tess_dense_view &x, int64_t at, int c
     }
 }
 
-/* X of `count` rows from element `at` on into shared memory. */
+/* Copies `count` rows of X, from element `at` on, to shared memory. */
 template <typename T, int V>
 __device__ inline void load_x(const tess_dense_view &x, int64_t at, int count, T *to)
 {
@@ -72,7 +71,7 @@ __device__ inline void load_x(const tess_dense_view &x, int64_t at, int count, T
         count, to);
 }
 
-/* The thread's V values of X(:, k) in a step; step: its first row. */
+/* The V values of X(:, k) that the thread needs in a step; step: its first row. */
 template <typename T, int V>
 __device__ inline void load_factors(const T *x, int step, T (&factor)[V])
 {
@@ -115,7 +114,7 @@ __device__ inline void add_step(const tess::pack<S, V> (&packs)[N], const T *x, 
     }
 }
 
-/* Fewer than V rows, the last of A: row r and those after it. */
+/* The last rows of A, fewer than V: row r and those after it. */
 template <int N, typename S, typename T, int V, int NV>
 __device__ inline void add_ragged(const S *column, int64_t ld, const T *x, int r, int count, T (&sum)[NV * N])
 {
@@ -133,7 +132,7 @@ __device__ inline void add_ragged(const S *column, int64_t ld, const T *x, int r
     }
 }
 
-/* Steps whose loads of N columns are in flight together. */
+/* Steps whose loads of N columns are in flight at the same time. */
 template <typename S, int V, int N>
 constexpr int steps_ahead()
 {
@@ -143,8 +142,8 @@ constexpr int steps_ahead()
     return fewer > 1 ? fewer : 1;
 }
 
-/* Sums of N columns over the block's rows 0 .. count - 1, each wave its own share, to found[k * PANEL] and on. All
-   threads of a wave come here together. */
+/* Sums of N columns over the block's rows 0 .. count - 1. Each wave adds its own share, to found[k * PANEL] and on. All
+   threads of a wave must call it together. */
 template <int N, typename S, typename T, int V, int NV>
 __device__ inline void sum_columns(const S *column, int64_t ld, const T *x, int count, T *found)
 {
@@ -176,14 +175,14 @@ __device__ inline void sum_columns(const S *column, int64_t ld, const T *x, int 
     if constexpr (V > 1) { add_ragged<N, S, T, V, NV>(column, ld, x, step + own, count, sum); }
     {
         const T total = wave_sums<GPU_WAVE / 2>(sum, lane);
-        constexpr int SHARING = GPU_WAVE / (NV * N); /* threads that have the same sum */
+        constexpr int SHARING = GPU_WAVE / (NV * N); /* threads that share a sum */
         const int number = lane / SHARING;
 
         if (lane % SHARING == 0) { found[number / N * PANEL + number % N] = total; }
     }
 }
 
-/* `width` columns: N at once as long as there are, then half as many, and so on. */
+/* `width` columns: N at once while possible, then half as many, and so on. */
 template <int N, typename S, typename T, int V, int NV>
 __device__ inline void sum_panel(const S *column, int64_t ld, int width, const T *x, int count, T *found)
 {
@@ -203,7 +202,7 @@ __global__ void GPU_LAUNCH_BOUNDS(GPU_BLOCK, GEMV_BLOCKS) multiply_columns(const
     const int tile = static_cast<int>(blockIdx.x % tiles), range = static_cast<int>(blockIdx.x / tiles);
     const int64_t first_row = tile * plan.rows, ld = task.g.a.ld;
     const int64_t first_column = plan.columns * range;
-    /* Of the range; a memory that holds A has no space for 2^31 columns in one. */
+    /* Columns of the range. A memory that holds A has no space for 2^31 columns in one range. */
     const int columns = static_cast<int>(min(plan.columns, task.g.a.ncols - first_column));
     const int count = static_cast<int>(min(task.g.a.nrows - first_row, plan.rows));
     const int thread = static_cast<int>(threadIdx.x), wave = thread / GPU_WAVE;
@@ -221,7 +220,7 @@ __global__ void GPU_LAUNCH_BOUNDS(GPU_BLOCK, GEMV_BLOCKS) multiply_columns(const
         const S *column = static_cast<const S *>(task.g.a.data) + (first_column + begin) * ld + first_row;
 
         sum_panel<columns_at_once<S, T, NV>(), S, T, V, NV>(column, ld, width, x, count, found[turn][wave]);
-        /* The next panel goes to the other copy: a thread that is still adding here holds up nobody. */
+        /* The next panel uses the other copy, so that no thread waits for one that is still adding here. */
         __syncthreads();
         for (int e = thread; e < NV * PANEL; e += GPU_BLOCK) {
             const int k = e / PANEL, c = e % PANEL;
@@ -239,7 +238,7 @@ __global__ void GPU_LAUNCH_BOUNDS(GPU_BLOCK, GEMV_BLOCKS) multiply_columns(const
 
 template <typename S, typename T, int NV>
 struct columns_family {
-    /* 16 bytes, if that leaves at most 32 bytes of X to a thread at once. */
+    /* 16 bytes, if a thread then needs at most 32 bytes of X at once. */
     static constexpr int in_load = 16 / static_cast<int>(sizeof(S));
     static constexpr int in_x = 32 / (NV * static_cast<int>(sizeof(T)));
     static constexpr int width = in_load < in_x ? in_load : in_x;

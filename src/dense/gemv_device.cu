@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dense matrix-vector products on a GPU: the choice of kernel and plan, and the kernel that adds up parts. */
+/* Dense matrix-vector products on a GPU: chooses kernel and plan, and has the kernel that adds up parts. */
 #include "dense/gemv_device.cuh"
 #include "device/gpu/storage_types.cuh"
 
@@ -7,7 +7,7 @@ namespace {
 
 constexpr char DOING[] = "a dense product";
 
-/* Element i of column k from its parts; `LANES` neighbouring threads of a wave share an element. */
+/* Element i of column k from its parts. `LANES` neighbouring threads of a wave share an element. */
 template <typename T, int LANES>
 __global__ void add_parts(const gemv_task task)
 {
@@ -18,7 +18,7 @@ __global__ void add_parts(const gemv_task task)
 
     GPU_WAIT_FOR_PREVIOUS();
     GPU_LET_NEXT_START();
-    if (element >= task.g.y.nrows * task.g.y.ncols) { return; } /* whole groups of LANES threads leave */
+    if (element >= task.g.y.nrows * task.g.y.ncols) { return; } /* groups leave as a whole */
     const int k = element >= task.g.y.nrows ? 1 : 0;
     const int64_t i = element - k * task.g.y.nrows;
 
@@ -33,7 +33,7 @@ __global__ void add_parts(const gemv_task task)
     if (lane == 0) { gemv_store(&task.g, i, k, static_cast<double>(sum)); }
 }
 
-/* Transposed there are many parts of few elements: a wave for each. */
+/* Transposed, there are many parts and few elements: each element gets a wave. */
 auto parts_kernel(const tess_gemv_args &g) -> void (*)(const gemv_task)
 {
     const bool transposed = g.operation == TESS_OP_TRANSPOSE;
@@ -42,7 +42,7 @@ auto parts_kernel(const tess_gemv_args &g) -> void (*)(const gemv_task)
     return transposed ? add_parts<double, GPU_WAVE> : add_parts<double, 1>;
 }
 
-/* The second kernel may be started while the first drains; it waits for it before it reads. */
+/* The second kernel may start while the first drains. It waits for the first before it reads. */
 tess_status launch_parts(tess_context *ctx, const gemv_task &task)
 {
     const int64_t lanes = task.g.operation == TESS_OP_TRANSPOSE ? GPU_WAVE : 1;
@@ -58,10 +58,10 @@ tess_status launch_parts(tess_context *ctx, const gemv_task &task)
 /* ---- plans ---- */
 
 /*
- * Few columns: all threads along the rows. More columns: 4 groups of threads, so that a tile is small and the last ones
- * to run are done soon; 8 where even that leaves multiprocessors without work. Then columns are split into ranges until
- * there are blocks enough, as long as each group of threads has two batches of columns. With few columns a block takes
- * several tiles, one after another, so that it makes its coefficients once.
+ * Few columns: all threads work along the rows. More columns: 4 groups of threads, so that tiles are small and the last
+ * ones end early; 8 groups if even that leaves multiprocessors idle. Then columns are split into ranges until there are
+ * enough blocks, as long as each group of threads has two batches of columns. With few columns a block takes several
+ * tiles, one after another, so that it computes its coefficients once.
  */
 gemv_plan plan_rows(const tess_gemv_args &g, int width, int multiprocessors)
 {
@@ -86,8 +86,8 @@ gemv_plan plan_rows(const tess_gemv_args &g, int width, int multiprocessors)
 }
 
 /*
- * As few row tiles as give every multiprocessor its blocks, if column ranges are made short enough; a tile's rows are a
- * multiple of a step, up to what shared memory holds. Then as many column ranges as blocks are still missing.
+ * As few row tiles as give every multiprocessor its blocks, assuming short column ranges. The rows of a tile are a
+ * multiple of a step, up to the space in shared memory. Then as many column ranges as blocks are still missing.
  */
 gemv_plan plan_columns(const tess_gemv_args &g, int width, int multiprocessors)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dense matrix-vector products on the host. Tiles of A of a fixed shape; what several tiles add to one element of Y is
- * stored apart and added up in order, so that every number of threads gives the same bits.
+ * Dense matrix-vector products on the host. A is cut into tiles of a fixed shape. If several tiles add to one element
+ * of Y, their parts are stored separately and added in order, so that every number of threads gives the same bits.
  */
 #include <string.h>
 
@@ -25,7 +25,7 @@ static gemv_tiling make_tiling(const tess_gemv_args *g)
     gemv_tiling t;
     int64_t wanted = 0;
 
-    /* Transposed, each range of rows gives a part of every sum: a few long ranges. */
+    /* Transposed, each range of rows adds a part to every sum: a few long ranges. */
     t.rows = transposed ? divide_up(divide_up(g->a.nrows, GEMV_TILES), GEMV_ROWS) * GEMV_ROWS : GEMV_ROWS;
     t.rows = t.rows > 0 ? t.rows : GEMV_ROWS;
     t.row_tiles = clamp(divide_up(g->a.nrows, t.rows), 1, INT64_MAX);
@@ -49,8 +49,8 @@ static gemv_tile tile_of(const tess_gemv_args *g, const gemv_tiling *tiling, int
 }
 
 /*
- * Asks for the next columns' values in the same rows: a tile's columns are short streams, which hardware prefetchers
- * alone notice too late. Beyond the last column it asks for nothing that is used.
+ * Prefetches the next columns in the same rows: a tile's columns are short streams, which hardware prefetchers detect
+ * too late. Beyond the last column it prefetches addresses that are never used.
  */
 static inline __attribute__((always_inline)) void gemv_prefetch(tess_precision precision, int width, const void *a,
                                                                 int64_t at, int64_t ld)
@@ -83,7 +83,7 @@ static tess_status multiply(tess_context *ctx, const tess_gemv_args *args)
     const gemv_tiling tiling = make_tiling(args);
     double *parts = NULL;
 
-    /* Transposed, sums begin in the parts even where there is one. */
+    /* Transposed, sums are accumulated in the parts even if there is only one. */
     if (tiling.parts > 1 || args->operation == TESS_OP_TRANSPOSE) {
         tess_status status = host_partials(ctx, tiling.parts * args->y.nrows * args->y.ncols, &parts);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the host cuts a dense product into tiles: by its shape alone, so that sums do not depend on the number of
- * threads. */
+/* How the host cuts a dense product into tiles. This depends only on its shape, so that sums do not depend on the
+   number of threads. */
 #ifndef TESS_DENSE_GEMV_HOST_H
 #define TESS_DENSE_GEMV_HOST_H
 
@@ -8,10 +8,10 @@
 #include "device/host/host.h"
 
 enum {
-    GEMV_ROWS = 2048,   /* rows that a tile treats at once: their sums, or their part of X, stay in the L1 cache */
-    GEMV_COLUMNS = 256, /* coefficients that are made at once */
-    GEMV_FEWEST_COLUMNS = 64, /* in a tile, where there are as many */
-    GEMV_TILES = 64           /* wanted: enough for many threads, few enough that adding up parts costs nothing */
+    GEMV_ROWS = 2048,         /* rows that are computed at once: their sums, or their part of X, stay in the L1 cache */
+    GEMV_COLUMNS = 256,       /* coefficients that are computed at once */
+    GEMV_FEWEST_COLUMNS = 64, /* columns of a tile, if there are as many */
+    GEMV_TILES = 64           /* tiles wanted: enough for many threads, few enough that adding parts costs nothing */
 };
 
 typedef struct gemv_tiling {

@@ -26,7 +26,7 @@ static inline __attribute__((always_inline)) void NAMED(add_rows)(tess_precision
     }
 }
 
-/* The same a line of the cache at a time. */
+/* The same for a cache line at a time. */
 static inline __attribute__((always_inline)) void NAMED(add_body)(tess_precision precision, int width, const void *a,
                                                                   int64_t at, int64_t ld, int64_t rows, const REAL *c,
                                                                   REAL *restrict sum)
@@ -124,7 +124,7 @@ static void NAMED(add_some_columns)(const tess_gemv_args *g, const gemv_tile *ti
             c[k][j] = (REAL)gemv_coefficient(g, column + j, k);
         }
     }
-    for (j = 0; j < count;) { /* both vectors while the columns are in the cache */
+    for (j = 0; j < count;) { /* uses both vectors while the columns are in the cache */
         const int width = j + 4 <= count ? 4 : 1;
 
         for (int k = 0; k < nvec; k++) {

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Y := alpha A X + beta Y on a GPU. A thread keeps the sums of a few neighbouring rows in registers and goes through
- its
- * columns, one wide load each; the coefficients (alpha, scales and X together) come from shared memory.
- Compiled for each precision of A by itself.
+ * its columns, with one wide load each. The coefficients (alpha, scales and X together) are in shared memory. Compiled
+ * separately for each precision of A.
  */
 #include "dense/gemv_device.cuh"
 #include "device/gpu/storage_types.cuh"
 
 namespace {
 
-/* Coefficients in shared memory at once. */
+/* Coefficients that are in shared memory at once. */
 enum { COLUMNS = 512 };
 
-/* Columns in flight: 64 bytes a thread, 8 loads at most. */
+/* Columns in flight: 64 bytes per thread, at most 8 loads. */
 template <typename S, int V>
 constexpr int columns_in_flight()
 {
@@ -40,7 +39,7 @@ __device__ inline void add_column(const tess::pack<S, V> &from, int c, const T (
     }
 }
 
-/* The last columns of a range, fewer than 2 N: N of them if there are as many, then half as many, and so on. */
+/* The last columns of a range, fewer than 2 N: N of them if possible, then half as many, and so on. */
 template <int N, typename S, typename T, int V, int NV>
 __device__ inline void add_last_columns(const S *column, int64_t ld, int c, int end,
                                         const T (&coefficient)[NV][COLUMNS], T (&sum)[NV][V])
@@ -77,12 +76,12 @@ __device__ inline void add_columns(const S *rows, int64_t ld, int group, int gro
             add_column(packs[u], c + u, coefficient, sum);
         }
     }
-    if constexpr (N > 1) { /* one group is left with a batch that is not full */
+    if constexpr (N > 1) { /* one group has a batch that is not full */
         if (c < count) { add_last_columns<N / 2>(column, ld, c, count, coefficient, sum); }
     }
 }
 
-/* The same for a thread with fewer than V rows, the last of A. */
+/* The same for a thread with fewer than V rows: the last rows of A. */
 template <typename S, typename T, int V, int NV>
 __device__ inline void add_columns_ragged(const S *rows, int valid, int64_t ld, int group, int groups, int count,
                                           const T (&coefficient)[NV][COLUMNS], T (&sum)[NV][V])
@@ -101,7 +100,7 @@ __device__ inline void add_columns_ragged(const S *rows, int valid, int64_t ld, 
     }
 }
 
-/* Sums of a tile's rows over the block's groups of threads, group by group, and then out. */
+/* Adds the sums of a tile's rows over the block's groups of threads, group by group, and stores the result. */
 template <typename T, int V, int NV>
 __device__ inline void emit_rows(const gemv_task &task, int64_t first_row, int64_t part, const T (&sum)[NV][V])
 {
@@ -128,8 +127,8 @@ __device__ inline void emit_rows(const gemv_task &task, int64_t first_row, int64
     }
 }
 
-/* Coefficients for the columns from `begin` to the end of its range, or as many as there is space for; returns their
- * number. */
+/* Computes coefficients for the columns from `begin` to the end of the range, or as many as fit; returns their number.
+ */
 template <typename T, int NV>
 __device__ inline int stage_coefficients(const gemv_task &task, int64_t begin, T (&coefficient)[NV][COLUMNS])
 {
@@ -147,7 +146,8 @@ __device__ inline int stage_coefficients(const gemv_task &task, int64_t begin, T
     return count;
 }
 
-/* The rows of one tile times the columns of one range. Where all its coefficients fit, they are there already. */
+/* The rows of one tile times the columns of one range. If all its coefficients fit, they are already in shared memory.
+ */
 template <typename S, typename T, int V, int NV>
 __device__ inline void multiply_tile(const gemv_task &task, int tile, int range, T (&coefficient)[NV][COLUMNS])
 {
@@ -191,7 +191,7 @@ __global__ void GPU_LAUNCH_BOUNDS(GPU_BLOCK, GEMV_BLOCKS) multiply_rows(const ge
 
 template <typename S, typename T, int NV>
 struct rows_family {
-    /* 16 bytes, if that leaves at most 4 sums in all to a thread. */
+    /* 16 bytes, if a thread then has at most 4 sums. */
     static constexpr int in_load = 16 / static_cast<int>(sizeof(S));
     static constexpr int in_sums = 4 / NV;
     static constexpr int width = in_load < in_sums ? in_load : in_sums;

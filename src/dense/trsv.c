@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dense triangular solves: the checks before a backend gets one. */
+/* Dense triangular solves: the checks before a backend computes them. */
 #include "dense/trsv.h"
 
 #include "dense/vector.h"
@@ -37,7 +37,7 @@ static tess_status check_options(tess_context *ctx, const tess_trsv_options *opt
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "a struct that is all zero means lower, not transposed, FP64",
                          "the options of a triangular solve are NULL");
     }
-    /* Each has the values 0 and 1. */
+    /* Each of them has the values 0 and 1. */
     if (((unsigned)options->triangle | (unsigned)options->operation | (unsigned)options->diagonal |
          (unsigned)options->arithmetic | (unsigned)options->inversion) > 1U) {
         return tess_fail(ctx, TESS_INVALID_ARGUMENT, "use values of the enums in dense.h",

@@ -23,13 +23,13 @@ extern "C" {
 
 enum { TRSV_BLOCK = 64 };
 
-/* x := op(T)^-1 x. The front end has checked the views; n is at least 1. */
+/* x := op(T)^-1 x. The views are checked; n is at least 1. */
 typedef struct tess_trsv_args {
     tess_trsv_options options;
     tess_dense_view a, x;
 } tess_trsv_args;
 
-/* What a device supplies. */
+/* The functions of a device. */
 typedef struct trsv_ops {
     tess_status (*trsv)(tess_context *ctx, const tess_trsv_args *args);
 } trsv_ops;

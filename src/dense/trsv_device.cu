@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dense triangular solves on the GPU: their work space, and the choice of a kernel (trsv_stored_device.cu has them). */
+/* Dense triangular solves on the GPU: workspace and choice of a kernel (trsv_stored_device.cu has the kernels). */
 #include "dense/trsv_tiles.cuh"
 #include "device/gpu/storage_types.cuh"
 

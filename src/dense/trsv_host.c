@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dense triangular solves on the host: block after block, each through the inverse of its diagonal block; then its part
- * of the solution is taken out of all rows that are still to be solved. Every row of these gets its sums in the same
- * order whatever the number of threads.
+ * Dense triangular solves on the host, block after block. Each block is solved with the inverse of its diagonal block;
+ * then its part of the solution is subtracted from all rows that are still to be solved. Every row is summed in the
+ * same order, for any number of threads.
  */
 #include "dense/trsv.h"
 #include "device/host/host.h"
 
-/* Rows that a thread treats at once: their sums stay in the first-level cache. */
+/* Rows that a thread computes at once: their sums stay in the first-level cache. */
 enum { HOST_TRSV_ROWS = 256 };
 
 typedef struct trsv_args_in_order {
@@ -22,7 +22,7 @@ typedef struct trsv_tile {
     int64_t at, ld, rows, columns;
 } trsv_tile;
 
-/* Of a diagonal block, in the order of the solution; only the lower triangle counts. */
+/* The diagonal block in the order of the solution; only the lower triangle is used. */
 typedef struct trsv_inverse {
     double value[TRSV_BLOCK][TRSV_BLOCK];
 } trsv_inverse;

@@ -108,7 +108,7 @@ static void NAMED(update_rows)(const trsv_args_in_order *s, int64_t row, int64_t
     }
 }
 
-/* Takes x_I out of all rows that are still to be solved, begin .. end - 1. */
+/* Subtracts x_I from all rows that are still to be solved, begin .. end - 1. */
 static void NAMED(update)(const trsv_args_in_order *s, int threads, int64_t begin, int64_t end, int64_t first,
                           REAL *work)
 {

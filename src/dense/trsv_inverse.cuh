@@ -104,7 +104,8 @@ __device__ static inline void join_inverses(T (*l)[TRSV_PITCH])
     }
 }
 
-/* L, zero above its diagonal, becomes its inverse. All threads of the block; nobody else touches l meanwhile. */
+/* L, zero above its diagonal, becomes its inverse. All threads of the block call it; no other code may touch l
+   meanwhile. */
 template <typename T>
 __device__ static inline void invert_lower(T (*l)[TRSV_PITCH])
 {

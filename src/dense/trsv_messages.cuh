@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How blocks of a triangular solve tell each other parts of the solution. Every 8-byte word carries 32 bits of a value
- * and the number of the call, and words are written and read whole: a reader that finds this call's number has the
- * value, so neither fences nor flags nor a clearing pass are needed, and one trip through memory carries both.
+ * How blocks of a triangular solve exchange parts of the solution. Every 8-byte word holds 32 bits of a value and the
+ * number of the call. Words are written and read whole: a reader that finds the number of this call has the value. So
+ * no fences, flags or clearing passes are needed, and one trip through memory transfers both.
  */
 #ifndef TESS_DENSE_TRSV_MESSAGES_CUH
 #define TESS_DENSE_TRSV_MESSAGES_CUH
 
 #include "device/gpu/wait.cuh"
 
-/* What precedes the messages in their workspace. All zero before the first call; the last block of a call renews it. */
+/* Precedes the messages in their workspace. All zero before the first call; the last block of a call resets it. */
 struct solve_head {
     unsigned ticket; /* blocks that have begun */
     unsigned done;   /* blocks that have ended */
-    unsigned calls;  /* calls that have ended; never above UINT32_MAX - 1 */
+    unsigned calls;  /* calls that have ended; at most UINT32_MAX - 1 */
     unsigned unused;
 };
 
 /* A block's part in a call. */
 struct solve_turn {
-    unsigned step; /* of the blocks of the call, how many began before */
+    unsigned step; /* how many blocks of the call began before this one */
     unsigned call;
-    bool idle; /* a wait was too long: nothing is left to be done but to end */
+    bool idle; /* a wait timed out: the block only has to end */
 };
 
-/* All threads of a block begin with it: those that it will wait for have begun. */
+/* All threads of a block call this first. Then all blocks that they will wait for have begun. */
 __device__ static inline void take_turn(solve_head *head, const gpu_timeout &timeout, solve_turn *turn)
 {
     if (threadIdx.x == 0) {
@@ -35,8 +35,8 @@ __device__ static inline void take_turn(solve_head *head, const gpu_timeout &tim
     __syncthreads();
 }
 
-/* And end with it: the last block readies the workspace for the next call; once in 2^32 calls all numbers are
- * forgotten. */
+/* All threads call this last. The last block prepares the workspace for the next call; once in 2^32 calls it clears all
+   numbers. */
 __device__ static inline void end_turn(solve_head *head, void *messages, int64_t message_bytes, unsigned call)
 {
     __shared__ bool last;
@@ -56,7 +56,7 @@ __device__ static inline void end_turn(solve_head *head, void *messages, int64_t
     }
 }
 
-/* A value of the solution under way. */
+/* A value of the solution during the call. */
 template <typename T>
 struct message {
     static constexpr int WORDS = static_cast<int>(sizeof(T) / 4);
@@ -108,7 +108,7 @@ __device__ static inline void post_message(message<T> *to, T value, unsigned cal
     gpu_post(to->word, word);
 }
 
-/* Looks at N messages, `stride` apart, without waiting. */
+/* Reads N messages, `stride` apart, without waiting. */
 template <typename T, int N>
 __device__ static inline void peek_messages(const message<T> *from, int stride, message<T> (&to)[N])
 {
@@ -118,9 +118,9 @@ __device__ static inline void peek_messages(const message<T> *from, int stride, 
     }
 }
 
-/* Waits until all N messages are of this call; `seen` holds what an earlier look found. With a pause between looks (in
-   nanoseconds, 0: none), so that those who can wait leave the memory to those who cannot. After a wait that is too long
-   the values mean nothing. */
+/* Waits until all N messages are of this call; `seen` has the result of an earlier read. Between reads it pauses (in
+   nanoseconds; 0: not), so that blocks that can wait leave the memory to those that cannot. After a timeout the values
+   mean nothing. */
 template <typename T, int N>
 __device__ static inline void await_messages(const message<T> *from, int stride, unsigned call, unsigned pause,
                                              const gpu_timeout &timeout, message<T> (&seen)[N], T (&value)[N])

@@ -15,7 +15,7 @@
 
 enum {
     TRSV_PARTS = GPU_BLOCK / TRSV_BLOCK,             /* threads that share a row of a product from registers */
-    TRSV_PAIRS = TRSV_BLOCK / (2 * TRSV_PARTS),      /* pairs of columns each of them has */
+    TRSV_PAIRS = TRSV_BLOCK / (2 * TRSV_PARTS),      /* pairs of columns per thread */
     TRSV_EACH = TRSV_BLOCK * TRSV_BLOCK / GPU_BLOCK, /* elements of a tile per thread */
     TRSV_CHUNK = 16,                                 /* rows of L_(i-1) in shared memory at a time */
     TRSV_WAVES = GPU_BLOCK / GPU_WAVE
@@ -62,9 +62,8 @@ __device__ static inline int in_order(const solve_job &job, int local)
     return job.backward ? TRSV_BLOCK - 1 - local : local;
 }
 
-/* This thread's elements of the tile of A that begins at (row, column), as they are stored; 0 outside A. All loads are
-   on their way before the first is used. `below` keeps to elements under the diagonal (and on it), `unit` off the
-   diagonal. */
+/* The thread's elements of the tile of A that begins at (row, column), as stored; 0 outside A. All loads are issued
+   before the first is used. `below` loads only elements below and on the diagonal, `unit` only off the diagonal. */
 template <typename S, bool DIAGONAL>
 __device__ static inline void load_elements(const solve_job &job, int64_t row, int64_t column, bool transposed,
                                             S (&tile)[TRSV_EACH])
@@ -84,7 +83,7 @@ __device__ static inline void load_elements(const solve_job &job, int64_t row, i
     }
 }
 
-/* Puts the diagonal block down as a lower triangle, padded with the identity. */
+/* Stores the diagonal block as a lower triangle, padded with the identity. */
 template <typename S, typename I, bool TRANSPOSED>
 __device__ static inline void place_diagonal(const solve_job &job, int64_t first, const S (&tile)[TRSV_EACH],
                                              const double *scale, I (*d)[TRSV_PITCH])
@@ -177,7 +176,7 @@ __device__ static inline void fold(const solve_job &job, const S (&tile)[TRSV_EA
             }
         }
     }
-    __syncthreads(); /* the sums' workspace is the chunk's */
+    __syncthreads(); /* the workspace of the sums is that of the chunk */
 }
 
 /* This thread's part of a row times a vector in shared memory; elements right of column `last` count as absent. */
@@ -214,7 +213,7 @@ __device__ static inline void subtract_sums(const solve_job &job, solve_workspac
     workspace->right[in_order(job, local)] -= sum;
 }
 
-/* Tells the others x_i (not transposed times the column's scale, which is all they need of it), then stores it. */
+/* Sends x_i to the other blocks (transposed, they get it without the column's scale), then stores it. */
 template <typename T, bool TRANSPOSED>
 __device__ static inline void deliver(const solve_job &job, int64_t i, T x, T scale, unsigned call)
 {
@@ -222,8 +221,8 @@ __device__ static inline void deliver(const solve_job &job, int64_t i, T x, T sc
     if (i < job.n) { write_value(job.x_precision, job.x, i, x); }
 }
 
-/* FP64 storage keeps more of A in registers: one block on a multiprocessor has as many bytes on their way as two else.
- */
+/* FP64 storage keeps more of A in registers: one block per multiprocessor has as many bytes in flight as two of another
+   storage. */
 template <typename S, typename T, bool TRANSPOSED>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (sizeof(S) == 8 ? 1 : 2)) trsv_kernel(const solve_job job)
 {

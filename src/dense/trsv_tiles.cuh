@@ -16,7 +16,7 @@
 #include "dense/trsv_messages.cuh"
 #include "device/gpu/gpu.h"
 
-/* What the kernel gets. */
+/* The arguments of the kernel. */
 struct solve_job {
     int64_t n, ld;
     int blocks;
@@ -41,13 +41,13 @@ struct tile_shape {
     static_assert(RG <= GPU_WAVE && K >= 1, "sums over rows stay within a wave");
 };
 
-/* Rows or columns of the block that begins at `first` < n. */
+/* Number of rows or columns of the block that begins at `first` < n. */
 __device__ static inline int left_of(int64_t n, int64_t first)
 {
     return n - first < TRSV_BLOCK ? static_cast<int>(n - first) : static_cast<int>(TRSV_BLOCK);
 }
 
-/* This thread's part of the tile that begins at (row, column) of A; 0 outside A. */
+/* The thread's part of the tile that begins at (row, column) of A; 0 outside A. */
 template <typename S, bool TRANSPOSED>
 __device__ static inline void
 load_tile(const solve_job &job, int64_t row, int64_t column,
@@ -103,7 +103,7 @@ add_tile(const tess::pack<S, tile_shape<S, TRANSPOSED>::V> (&tile)[tile_shape<S,
 }
 
 /* Adds the threads' sums: total[l] for row (transposed: column) l of the block. `workspace` holds TRSV_BLOCK values per
-   wave; the result is in the first TRSV_BLOCK of it after the caller's barrier, in WAVES parts where WAVES > 1. */
+   wave; after the caller's barrier its first TRSV_BLOCK values are the result, in WAVES parts if WAVES > 1. */
 template <typename S, typename T, bool TRANSPOSED, int SUMS>
 __device__ static inline void gather_sums(T (&sum)[SUMS], T (*workspace)[TRSV_BLOCK])
 {
@@ -129,7 +129,7 @@ __device__ static inline void gather_sums(T (&sum)[SUMS], T (*workspace)[TRSV_BL
     }
 }
 
-/* Blocks of the solution that a thread block has in shared memory: what is added, and what comes next. */
+/* Blocks of the solution in a thread block's shared memory: the one that is multiplied and the next one. */
 template <typename T>
 struct solution_workspace {
     alignas(16) T block[2][TRSV_BLOCK];
@@ -198,8 +198,8 @@ class tile_stream {
     {
         if (threadIdx.x < TRSV_BLOCK) { peek_messages(message_ + first_of(step), 0, seen_); }
     }
-    /* All threads: the solution of that step is in its half of the workspace. Nobody reads that half any more: since
-       then all have been here for the other. */
+    /* All threads call it: the solution of that step is in its half of the workspace. No thread still reads that half,
+       because all have since been here for the other half. */
     __device__ void await(int step)
     {
         if (threadIdx.x < TRSV_BLOCK) {
@@ -210,7 +210,7 @@ class tile_stream {
         }
         __syncthreads();
     }
-    /* Blocks whose turn is far off look seldom. */
+    /* Blocks whose turn is far off read less often. */
     __device__ unsigned pause(int j) const
     {
         const int distance = step_ - j;

@@ -223,7 +223,7 @@ tess_status tess_vector_require(tess_context *ctx, const tess_vector *v, int64_t
     return tess_vector_require_in(ctx, v, n, TESS_PRECISION_FP64, role);
 }
 
-/* Runs an FP64 writer through a staging array where the vector is not FP64. */
+/* Runs an FP64 writer through a staging array if the vector is not FP64. */
 static tess_status write_fp64(tess_vector *v, tess_status (*write)(tess_vector *v, double *to, const void *arguments),
                               const void *arguments)
 {
@@ -297,7 +297,7 @@ static tess_operand operand_of(const tess_vector *v)
     return (tess_operand){v->data, v->precision};
 }
 
-/* An operation on x and y, which are checked; its result, if any, goes to y. */
+/* An operation on x and y, which are checked. Its result, if any, is stored in y. */
 static tess_status begin_blas(const tess_vector *x, const tess_vector *y, tess_arithmetic arithmetic, tess_fused *op)
 {
     tess_status status = require_vector(y->ctx, x, y->n, "x");
@@ -362,8 +362,8 @@ tess_status tess_vector_dot(const tess_vector *x, const tess_vector *y, tess_ari
     return status == TESS_SUCCESS ? tess_fused_dots(y->ctx, &op, 1, result) : status;
 }
 
-/* Sums of squares outside low .. high have lost digits to underflow, or may have overflowed: they are made once more
-   from values scaled by powers of two that bring every such sum back, whatever the length of the vector. */
+/* A sum of squares outside low .. high has lost digits to underflow or may have overflowed. It is then computed again
+   from values scaled by a power of two, which brings every such sum into range for any length. */
 typedef struct squares_range {
     double low, up, high, down;
 } squares_range;

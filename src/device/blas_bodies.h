@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each BLAS operation does to one element, in the arithmetic REAL; NAMED(f) is f's name for it. Included once per
- * arithmetic, so without a guard. x and y are decoded values; an operation adds to *sum what it sums, and returns what
- * it writes (0 where it writes nothing).
+ * Each BLAS operation on one element, in the arithmetic REAL; NAMED(f) is f's name for it. Included once per
+ * arithmetic, so without a guard. x and y are decoded values. An operation adds its term to *sum and returns the value
+ * to write (0 if it writes nothing).
  */
 
 /* x . y */
@@ -41,7 +41,7 @@ TESS_HD REAL NAMED(blas_scale)(REAL a, REAL b, REAL x, REAL y, REAL *sum)
     return a * x;
 }
 
-/* Whichever is wanted: `op` is a constant wherever this is inlined. */
+/* Chooses the operation; `op` is a constant wherever this is inlined. */
 TESS_HD REAL NAMED(apply_blas)(tess_fused_op op, REAL a, REAL b, REAL x, REAL y, REAL *sum)
 {
     switch (op) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each pass of the solvers does to element i. Scalars of the loop come by value; dots accumulate in FP64. */
+/* What each pass of the solvers computes for element i. Scalars of the loop are passed by value; dot products
+   accumulate in FP64. */
 #ifndef TESS_DENSE_FUSED_BODIES_H
 #define TESS_DENSE_FUSED_BODIES_H
 
@@ -54,7 +55,8 @@ TESS_HD void fused_cg_residual(const tess_fused *f, tess_scalars s, int64_t i, d
     dots[1] += r * apply_scale(f, i, r);
 }
 
-/* in = {z}, out = {x, p}: x += alpha p; p = D^-1 z + beta p. x waits for this pass because p is read here anyway. */
+/* in = {z}, out = {x, p}: x += alpha p; p = D^-1 z + beta p. The update of x waits for this pass because the pass reads
+   p anyway. */
 TESS_HD void fused_cg_direction(const tess_fused *f, tess_scalars s, int64_t i, double *dots)
 {
     double p = f->out[1][i];

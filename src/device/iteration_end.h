@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the scalar updates of all methods share: the end of an iteration and its tests. */
+/* Shared by the scalar updates of all methods: the end of an iteration and its tests. */
 #ifndef TESS_ITERATION_END_H
 #define TESS_ITERATION_END_H
 
@@ -9,7 +9,7 @@
 #include "base/loop_state.h"
 #include <tessera/export.h>
 
-/* True for anything but NaN and Inf; x - x is 0 exactly for finite x (no -ffast-math here). */
+/* True for all numbers but NaN and Inf; x - x is 0 exactly for finite x (compiled without -ffast-math). */
 TESS_HD int scalar_is_finite(double x)
 {
     return x - x == 0.0;
@@ -26,9 +26,9 @@ TESS_HD void loop_record(tess_loop_state *s)
     if (s->history && s->iteration < s->history_capacity) { s->history[s->iteration] = s->scale * s->residual_norm; }
 }
 
-/* The stall limit in iterations, those that have waited, and the lowest leading exponent of the residual norm so far,
-   in one word: a single kernel has the state in registers, and has none to spare. Exponents are compared by their last
-   bits. */
+/* In one word: the stall limit, the iterations without progress so far, and the lowest leading exponent of the residual
+   norm. One word, because a single kernel keeps the state in registers and has none to spare. Exponents are compared by
+   their last bits. */
 enum { WATCH_COUNT_BITS = 11, WATCH_COUNT = (1 << WATCH_COUNT_BITS) - 1, WATCH_EXPONENT = (1 << 10) - 1 };
 
 TESS_HD uint32_t stall_watch(uint32_t stall_limit, uint32_t waited, uint32_t exponent)
@@ -36,8 +36,8 @@ TESS_HD uint32_t stall_watch(uint32_t stall_limit, uint32_t waited, uint32_t exp
     return stall_limit | waited << WATCH_COUNT_BITS | (exponent & WATCH_EXPONENT) << (2 * WATCH_COUNT_BITS);
 }
 
-/* Whether the residual norm has not fallen below another power of two for too long; it need not fall in each iteration.
- */
+/* Whether the residual norm has not fallen below another power of two for too many iterations. It need not fall in each
+   iteration. */
 TESS_HD int loop_stalls(tess_loop_state *s)
 {
     const uint32_t stall_limit = s->watch & WATCH_COUNT, lowest = s->watch >> (2 * WATCH_COUNT_BITS);
@@ -52,9 +52,8 @@ TESS_HD int loop_stalls(tess_loop_state *s)
 }
 
 /*
- * Closes an iteration whose residual norm is known. stop_phase is FINISHING where a later operation of the same
- * iteration must still run. The reason RTOL stands for "the estimate met the tolerance"; which tolerance is decided on
- * the host.
+ * Ends an iteration whose residual norm is known. stop_phase is FINISHING if a later operation of the same iteration
+ * must still run. Here the reason RTOL means "the estimate met the tolerance"; the host decides which tolerance.
  */
 TESS_HD void loop_end_iteration(tess_loop_state *s, int stop_phase)
 {
@@ -73,7 +72,7 @@ TESS_HD void loop_end_iteration(tess_loop_state *s, int stop_phase)
     }
 }
 
-/* The same of an iteration of those methods that may multiply with narrowed tiles. */
+/* The same for methods that may multiply with narrowed tiles. */
 TESS_HD void loop_end_if_stalled(tess_loop_state *s, int stop_phase)
 {
     if (s->phase == TESS_LOOP_RUNNING && loop_stalls(s)) { loop_stop(s, stop_phase, TESS_REASON_STAGNATION); }

@@ -8,7 +8,7 @@
 #include "solver/cg/cg_scalars.h"
 #include <tessera/export.h>
 
-/* Those that passes over vectors and products end in. */
+/* The updates that passes over vectors and products end with. */
 TESS_HD void run_pass_update(tess_scalar_update scalar, tess_loop_state *state)
 {
     switch (scalar) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The passes of the BLAS operations on the GPU: what a thread loads at a time and how, the loop over a vector, and
- * launches. Operands that have one precision and lie at multiples of 16 bytes are read 16 bytes at a time
- * (packed_values); others four values at a time in whatever precision each has (quad_values), or, where an array is not
- * aligned for that, one (single_values).
+ * The passes of the BLAS operations on the GPU: loads per thread, the loop over a vector, and launches. Operands of one
+ * precision at multiples of 16 bytes are read 16 bytes at a time (packed_values). Others are read four values at a
+ * time, each in its own precision (quad_values), or, if an array is not aligned for that, one at a time
+ * (single_values).
  */
 #ifndef TESS_DENSE_BLAS_DEVICE_CUH
 #define TESS_DENSE_BLAS_DEVICE_CUH
 
-/* Loads and stores are plain ones, which stay coherent: results may overwrite operands. */
+/* Plain loads and stores, which stay coherent: results may overwrite operands. */
 #include "device/gpu/fused_pass.cuh"
 #include "device/gpu/storage_types.cuh"
 
@@ -65,7 +65,7 @@ struct packed_values {
     typedef tess::full_pack<STORAGE> raw;
     static constexpr int count = raw::count;
     static constexpr int piece = count < 8 ? count : 8; /* decoded at a time */
-    static constexpr int blocks = count <= 4 ? 5 : 4;   /* more values take more registers */
+    static constexpr int blocks = count <= 4 ? 5 : 4;   /* more values need more registers */
 
     template <bool READS_Y, bool WRITES>
     static constexpr int loads()
@@ -144,7 +144,7 @@ struct quad_values {
     {
         return is_multiple(data, count * tess_storage_bytes(precision));
     }
-    /* Loads are enqueued here and waited for in decode: several may be in flight. */
+    /* Loads are issued here, and decode() waits for them: several may be in flight. */
     __device__ static inline raw load(const tess_operand &from, int64_t i)
     {
         raw value = {};
@@ -216,7 +216,7 @@ struct quad_values {
     }
 };
 
-/* A value is decoded as it is loaded: one at a time, they are few. */
+/* A value is decoded when it is loaded, one at a time, because they are few. */
 struct single_values {
     typedef double raw;
     static constexpr int count = 1, piece = 1, blocks = 5;
@@ -349,7 +349,7 @@ static tess_status launch_arithmetic(tess_context *ctx, const tess_fused *op)
                                                   : launch_pass<blas_pass<OP, float, VALUES>, NDOTS>(ctx, op);
 }
 
-/* All of the operation's arrays can be read and written through VALUES. */
+/* Whether VALUES can read and write all arrays of the operation. */
 template <typename VALUES>
 static tess_status launch_blas_pass(tess_context *ctx, const tess_fused *op)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BLAS operations on the GPU whose operands have one precision. Compiled for each precision by itself. */
+/* BLAS operations on the GPU whose operands have one precision. Compiled separately for each precision. */
 #include "device/gpu/blas_device.cuh"
 #include "device/gpu/fused_pass.cuh"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fused vector operations on the GPU: the solvers' own passes, and the choice of all. */
+/* Fused vector operations on the GPU: the solvers' own passes, and the choice between all passes. */
 #include "device/gpu/fused_pass.cuh"
 #include "device/gpu/solver_pass.cuh"
 #include "device/gpu/storage_types.cuh"
@@ -23,7 +23,7 @@ static tess_status launch_solver(tess_context *ctx, const tess_fused *op)
     return launch_pass<solver_pass<OP, false>, NDOTS>(ctx, op);
 }
 
-/* Whether an array can be read 16 bytes at a time, like those of the precision given. */
+/* Whether an array can be read 16 bytes at a time, as arrays of the given precision. */
 static bool is_packed(const void *data, tess_precision precision, tess_precision of)
 {
     return precision == of && reinterpret_cast<uintptr_t>(data) % sizeof(uint4) == 0;
@@ -42,8 +42,8 @@ static tess_status launch_blas(tess_context *ctx, const tess_fused *op, bool rea
                           [&](auto stored) { return gpu_blas_packed<typename decltype(stored)::type>(ctx, op); });
 }
 
-/* Passes that have no reduction to finish, which is most of their code, lie where a solve in one kernel has no more to
- * load. */
+/* Passes without a pending reduction need far less code; in their own source they are all that a solve in one kernel
+   has to load. */
 static bool is_settled(tess_context *ctx, const tess_fused *op)
 {
     return !is_deferred(ctx, op->state) || gpu_state_of(ctx)->pending.ndots == 0;

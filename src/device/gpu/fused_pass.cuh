@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel of passes over vectors, instantiated per pass, and its launch. A pass is an operation's loop over its
- * vectors. */
+   vectors. */
 #ifndef TESS_DEVICE_GPU_FUSED_PASS_CUH
 #define TESS_DEVICE_GPU_FUSED_PASS_CUH
 
 #include "device/gpu/reduce.cuh"
 
-/* PASS::settled: a pending reduction is finished by a kernel before this one, which has no code for it. */
+/* PASS::settled: another kernel finishes the pending reduction first, so this one needs no code for it. */
 template <typename PASS, int NDOTS>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, PASS::blocks)
     fused_kernel(const tess_fused op, const loop_predicate predicate, const reduce_target target)
@@ -42,7 +42,7 @@ cleanup:
     return status;
 }
 
-/* A solver's own pass where no reduction is pending (fused_settled_device.cu). */
+/* A solver's own pass without a pending reduction (fused_settled_device.cu). */
 tess_status gpu_fused_settled(tess_context *ctx, const tess_fused *op);
 
 /* ---- BLAS operations ---- */

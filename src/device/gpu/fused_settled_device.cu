@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The solvers' own passes on the GPU where no reduction is pending. */
+/* The solvers' own passes on the GPU without a pending reduction. */
 #include "device/gpu/solver_pass.cuh"
 
 tess_status gpu_fused_settled(tess_context *ctx, const tess_fused *op)

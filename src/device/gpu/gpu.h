@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What GPU sources share: the vendor's names, the context's device state, errors, launches. */
+/* Shared by GPU sources: the vendor's names, the context's device state, errors, launches. */
 #ifndef TESS_BACKEND_GPU_GPU_H
 #define TESS_BACKEND_GPU_GPU_H
 
@@ -13,42 +13,42 @@
 
 #include "base/context.h"
 
-/* Of `capacity` bytes, those after the first `bytes` are nobody's from then on, in the stream's order: a device does
-   not see to it, an emulated one may. */
+/* Of `capacity` bytes, those after the first `bytes` are unused from now on, in the stream's order. A device does not
+   check this; an emulated one may. */
 #ifndef GPU_KEEP_WITHIN
 #define GPU_KEEP_WITHIN(pointer, bytes, capacity, stream) \
     ((void)(pointer), (void)(bytes), (void)(capacity), (void)(stream))
 #endif
 
 /*
- * A reduction whose partial sums lie in memory and whose scalar update has yet to run. Within a loop, kernels do not
- * finish their reductions: the next kernel does, every block for itself. That is cheaper than waiting at a kernel's end
- * for its last block.
+ * A reduction whose partial sums are in memory and whose scalar update has yet to run. Within a loop, kernels do not
+ * finish their own reductions: the next kernel does, in every block. This is cheaper than waiting for the last block at
+ * the end of a kernel.
  */
 typedef struct gpu_pending {
     const double *partials; /* ndots * count */
     unsigned count;
-    int ndots; /* 0: nothing is pending */
+    int ndots; /* 0: no reduction is pending */
     tess_scalar_update scalar;
 } gpu_pending;
 
 /* Threads of a block in all kernels here. */
 enum { GPU_BLOCK = 256, GPU_RETIRED_WORKSPACES = 64, GPU_SHARING_KERNELS = 64, GPU_MAX_POOLED = 256 };
 
-/* Bytes. Kernels read whole cache lines: no array of the library ends within one. */
+/* Bytes. Kernels read whole cache lines, so every array of the library ends with its cache line. */
 enum { GPU_ALLOCATION_UNIT = 128, GPU_MAPPED_BYTES = 1 << 16 };
 
-/* Host memory that the device can read and write: the addresses that each has for it. */
+/* Host memory that the device can read and write, with its address on each side. */
 typedef struct gpu_mapped {
     void *host, *device;
 } gpu_mapped;
 
-/* Mailboxes of loops that have ended are kept for those that begin. */
+/* Mailboxes of ended loops are kept for new loops. */
 enum { GPU_POOLED_MAILBOXES = 16 };
 
 /*
- * Device memory kept between calls. A larger workspace replaces a smaller one, which stays until the
- * context ends: recorded graphs may still use it. Each growth doubles, so that `retired` never fills.
+ * Device memory kept between calls. A larger workspace replaces a smaller one, which stays until the context ends
+ * because recorded graphs may still use it. Each growth doubles the size, so that `retired` never fills.
  */
 typedef struct gpu_workspace {
     void *memory;
@@ -58,8 +58,8 @@ typedef struct gpu_workspace {
     int nretired;
 } gpu_workspace;
 
-/* Released memory that is kept for the next who asks for as much: allocations take longer than kernels, and wait for
- * them. */
+/* Released memory, kept for the next request of the same size: allocations take longer than kernels, and wait for them.
+ */
 typedef struct gpu_pool {
     void *memory[GPU_MAX_POOLED]; /* the oldest first */
     size_t bytes[GPU_MAX_POOLED];
@@ -67,11 +67,11 @@ typedef struct gpu_pool {
     size_t held, limit; /* bytes */
 } gpu_pool;
 
-/* What a kernel gets whose blocks wait for one another (wait.cuh). */
+/* For kernels whose blocks wait for one another (wait.cuh). */
 typedef struct gpu_timeout {
-    int64_t nanoseconds; /* who waits longer gives up */
-    uint64_t *failure;   /* on the device: not 0 once somebody has */
-    int32_t *timed_out;  /* the same in mapped host memory, by its device address */
+    int64_t nanoseconds; /* after this time a waiting block gives up */
+    uint64_t *failure;   /* on the device: not 0 once a block has given up */
+    int32_t *timed_out;  /* the same in mapped host memory, with its device address */
 } gpu_timeout;
 
 typedef struct gpu_state {
@@ -80,27 +80,29 @@ typedef struct gpu_state {
     int64_t shared_bytes; /* shared memory of a multiprocessor */
     GPU(Stream_t) stream;
     bool owns_stream;
-    int64_t shared_bytes_per_block;           /* the most that a block may ask for */
-    const void *sharing[GPU_SHARING_KERNELS]; /* kernels that gpu_allow_shared knows; hashed by address */
-    bool can_overlap;                         /* the device knows overlapped launches */
+    int64_t shared_bytes_per_block;           /* the most that a block may request */
+    const void *sharing[GPU_SHARING_KERNELS]; /* kernels that gpu_allow_shared has set up; hashed by address */
+    bool can_overlap;                         /* the device supports overlapped launches */
     bool recording;                           /* a loop is being recorded: its kernels may overlap */
-    /* Within a loop: its state, what the next kernel must finish, and the two copies of the state that take turns. */
+    /* Within a loop: its state, the reduction that the next kernel must finish, and the two copies of the state, used
+       in turn. */
     tess_loop_state *deferring; /* NULL: not within a loop */
     gpu_pending pending;
     tess_loop_state *state_now, *state_next;
-    bool upper_half;        /* which half of the partial sums' workspace the pending reduction lies in */
+    bool upper_half;        /* which half of the partial sums' workspace the pending reduction uses */
     gpu_workspace partials; /* partial sums of reductions */
-    gpu_workspace parts;    /* of dense products: apart from the partial sums, which a recorded loop may still need */
+    gpu_workspace parts;    /* of dense products: separate from the partial sums, which a recorded loop may still need
+                             */
     gpu_workspace solves;   /* of triangular solves */
-    unsigned *ticket;       /* counts the blocks of a reduction that are done; 0 between kernels */
+    unsigned *ticket;       /* counts the blocks of a reduction that have finished; 0 between kernels */
     gpu_timeout timeout;
     volatile int32_t *timed_out; /* host address of timeout.timed_out */
-    gpu_mapped mapped;           /* GPU_MAPPED_BYTES for what is small and waited for */
+    gpu_mapped mapped;           /* GPU_MAPPED_BYTES, for small results that the host waits for */
     gpu_mapped mailbox[GPU_POOLED_MAILBOXES];
     int mailboxes;
     GPU(Stream_t) recorder; /* the stream that loops are recorded on; NULL before the first */
     gpu_pool pool;
-    int largest_cluster; /* of single kernels, in blocks; 0: not asked yet, which takes time */
+    int largest_cluster; /* of single kernels, in blocks; 0: not queried yet, because the query takes time */
 } gpu_state;
 
 static inline gpu_state *gpu_state_of(const tess_context *ctx)
@@ -132,15 +134,15 @@ class gpu_scope {
     int previous_, own_;
 };
 
-/* Records a runtime error with what was being done; SUCCESS for Success. */
+/* Records an error of the runtime and what was being done; SUCCESS for Success. */
 tess_status gpu_check(tess_context *ctx, GPU(Error_t) error, const char *doing);
-/* The same of a wait for the stream: an error too where a block has waited too long for another since the last one. */
+/* The same for a wait on the stream. A block that timed out since the last wait is an error too. */
 tess_status gpu_check_wait(tess_context *ctx, GPU(Error_t) error, const char *doing);
-/* The outcome of the launch just made. */
+/* The status of the launch just made. */
 tess_status gpu_check_launch(tess_context *ctx, const char *kernel);
 
-/* Lets a kernel's blocks have as much shared memory as the device has, and its multiprocessors share rather than cache:
-   to be called before launches that ask for more than the usual. Costs nothing the second time. */
+/* Lets a kernel's blocks use all shared memory of the device, and prefers shared memory to cache. Call it before
+   launches that need more than the default. It costs nothing the second time. */
 tess_status gpu_allow_shared(tess_context *ctx, const void *kernel);
 
 tess_status gpu_allocate_mapped(tess_context *ctx, size_t bytes, gpu_mapped *out);
@@ -148,13 +150,12 @@ tess_status gpu_allocate_mapped(tess_context *ctx, size_t bytes, gpu_mapped *out
 /* Space for `count` partial sums. */
 tess_status gpu_partials(tess_context *ctx, int64_t count, double **out);
 
-/* Workspace of `count` values for one function: parts of sums of dense products, counts of set-ups. */
+/* Workspace of `count` values for one function: parts of dense products' sums, counts of set-ups. */
 tess_status gpu_parts(tess_context *ctx, int64_t count, double **out);
-/* Makes workspace->memory at least `bytes` large. New memory is all zero if asked for; a loop that is being recorded
- * may not. */
+/* Makes workspace->memory at least `bytes` large. New memory is zero on request, but not while a loop is recorded. */
 tess_status gpu_workspace_reserve(tess_context *ctx, gpu_workspace *workspace, int64_t bytes, bool zeroed);
 
-/* Blocks for n elements, at most `per_multiprocessor` each. */
+/* Blocks for n elements, at most `per_multiprocessor` on each multiprocessor. */
 static inline unsigned gpu_grid(const tess_context *ctx, int64_t n, int per_multiprocessor)
 {
     int64_t needed = (n + GPU_BLOCK - 1) / GPU_BLOCK;
@@ -189,9 +190,9 @@ static inline tess_status gpu_launch(tess_context *ctx, const char *doing, void 
     return gpu_launch_blocks(ctx, doing, kernel, grid, GPU_BLOCK, shared, arguments...);
 }
 
-/* The same beside the kernel launched just before, where the device can: this one takes the multiprocessors that the
-   other no longer needs. Neither reads what the other writes; the other calls GPU_LET_NEXT_START once it may run, and
-   this one GPU_WAIT_FOR_PREVIOUS at its end: what comes next waits for both. */
+/* The same, beside the previous kernel if the device can: this kernel takes the multiprocessors that the previous one
+   no longer needs. Neither reads what the other writes. The previous kernel calls GPU_LET_NEXT_START when this one may
+   run, and this one calls GPU_WAIT_FOR_PREVIOUS at its end, so that the next kernel waits for both. */
 template <typename... PARAMETERS, typename... ARGUMENTS>
 static inline tess_status gpu_launch_beside(tess_context *ctx, const char *doing, void (*kernel)(PARAMETERS...),
                                             unsigned grid, size_t shared, const ARGUMENTS &...arguments)

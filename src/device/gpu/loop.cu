@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loops on the GPU. The graph engine records a few iterations once and repeats them on the device in a WHILE node (or,
- * without such nodes, by launching the recording again); nothing crosses to the host within an iteration. Progress goes
- * out, and the request to cancel comes in, through mapped host memory at each end of the recording.
+ * without such nodes, by launching the recording again). Nothing is transferred to the host within an iteration. At
+ * each end of the recording, progress and requests to cancel are exchanged through mapped host memory.
  */
 #include <string.h>
 #include <time.h>
@@ -10,8 +10,8 @@
 #include "device/gpu/mailbox.h"
 #include "device/gpu/reduce.cuh"
 
-/* Iterations per recording: the cost of the loop's own node is shared by this many. And those before there is a
-   recording: making one takes 0.4 ms, as much as 16 plain iterations lose, and solves of so few do without. */
+/* Iterations per recording: they share the cost of the loop's own node. And the iterations before there is a recording:
+   recording takes 0.4 ms, as much as 16 plain iterations cost more, and shorter solves need none. */
 enum { UNROLL = 8, PLAIN_FIRST = 8 };
 
 typedef struct loop_graph {
@@ -19,7 +19,7 @@ typedef struct loop_graph {
     GPU(GraphExec_t) executable;
     volatile loop_mailbox *mailbox; /* host address */
     loop_mailbox *device_mailbox;
-    tess_loop_state *other_state; /* takes turns with the loop's state while the body runs */
+    tess_loop_state *other_state; /* used in turn with the loop's state while the body runs */
     GPU(Event_t) done[2];
 } loop_graph;
 
@@ -45,7 +45,7 @@ tess_status gpu_run_scalar_update(tess_context *ctx, tess_scalar_update scalar, 
     return gpu_launch_blocks(ctx, "a scalar update", scalar_update_kernel, 1U, 1U, 0, scalar, state);
 }
 
-/* The end of a body, one block: finishes the last reduction and copies the state back, by the first thread. */
+/* The end of a body, one block: finishes the last reduction; the first thread copies the state back. */
 __device__ static void copy_state_back(const loop_predicate &predicate, tess_loop_state *target)
 {
     const tess_loop_state *state = predicate.state;
@@ -61,7 +61,7 @@ __global__ static void copy_back_kernel(const loop_predicate predicate, tess_loo
     copy_state_back(predicate, target);
 }
 
-/* The end of a recording, one block: the end of a body, and the mailbox's values are exchanged. True: go on. */
+/* The end of a recording, one block: the end of a body, and an exchange with the mailbox. True: continue. */
 __device__ static bool close_body(const loop_predicate &predicate, tess_loop_state *target,
                                   volatile loop_mailbox *mailbox)
 {
@@ -136,7 +136,7 @@ extern "C" void gpu_release_graph(tess_context *ctx, void *graph)
     release_loop_graph(ctx, (loop_graph *)graph);
 }
 
-/* From here on kernels leave their reductions to those after them. */
+/* From here on the next kernel finishes a kernel's reduction. */
 static void begin_deferring(gpu_state *state, tess_loop_state *own, tess_loop_state *other_state)
 {
     state->deferring = own;
@@ -164,7 +164,7 @@ static tess_status record_body(tess_context *ctx, const tess_loop *loop, const l
     return status;
 }
 
-/* Ends a recording whatever its outcome; `body_status` is that of the calls recorded. */
+/* Ends a recording in any case; `body_status` is that of the recorded calls. */
 static tess_status end_recording(tess_context *ctx, GPU(Stream_t) stream, tess_status body_status, GPU(Graph_t) * graph)
 {
     GPU(Error_t) error = GPU(StreamEndCapture)(stream, graph);
@@ -172,7 +172,7 @@ static tess_status end_recording(tess_context *ctx, GPU(Stream_t) stream, tess_s
     return body_status != TESS_SUCCESS ? body_status : gpu_check(ctx, error, "recording the loop");
 }
 
-/* The graph that the recording fills; with a WHILE node it is the node's body. */
+/* The graph that the recording fills: that of the WHILE node's body, if there is one. */
 static tess_status record_graph(tess_context *ctx, const tess_loop *loop, loop_graph *g, GPU(Stream_t) stream)
 {
     tess_status status = TESS_SUCCESS, body_status = TESS_SUCCESS;
@@ -219,7 +219,7 @@ cleanup:
     return status;
 }
 
-/* Where the host repeats the recording, it looks at the mailbox once the one before has ended. */
+/* If the host repeats the recording, it reads the mailbox after the previous one has ended. */
 static tess_status make_events(tess_context *ctx, loop_graph *g)
 {
     const int events = GPU_HAS_WHILE_NODE ? 0 : 2;
@@ -244,7 +244,7 @@ static tess_status find_recorder(tess_context *ctx, GPU(Stream_t) * out)
     return status;
 }
 
-/* Records on a stream of its own, since the user's may not allow it, with the context's stream set aside. */
+/* Records on a separate stream, because the user's may not allow it; the context's stream is set aside meanwhile. */
 static tess_status make_loop_graph(tess_context *ctx, const tess_loop *loop, loop_graph **out)
 {
     gpu_state *state = gpu_state_of(ctx);
@@ -277,7 +277,7 @@ static void tell_monitor(const tess_loop *loop, volatile loop_mailbox *mailbox, 
     if (loop->monitor(loop->monitor_user, &progress) != 0) { mailbox->cancel = 1; }
 }
 
-/* Waits for the stream; with a monitor, looks at the mailbox meanwhile. */
+/* Waits for the stream; with a monitor it reads the mailbox meanwhile. */
 static tess_status wait_for_loop(tess_context *ctx, const tess_loop *loop, volatile loop_mailbox *mailbox,
                                  double tolerance)
 {
@@ -319,7 +319,7 @@ cleanup:
     return status;
 }
 
-/* One body, after which the state is where the host reads it. */
+/* Runs one body. Afterwards the host can read the state. */
 static tess_status run_body(tess_context *ctx, const tess_loop *loop, tess_loop_state *other_state)
 {
     gpu_state *state = gpu_state_of(ctx);
@@ -336,7 +336,7 @@ static tess_status run_body(tess_context *ctx, const tess_loop *loop, tess_loop_
     return status;
 }
 
-/* The plain engine: the host looks at the state after every iteration, of which it runs so many at most. */
+/* The plain engine: the host reads the state after every iteration; it runs at most this many. */
 static tess_status run_plain(tess_context *ctx, tess_loop *loop, int64_t most)
 {
     tess_loop_state *other_state = NULL;
@@ -388,7 +388,7 @@ cleanup:
     return status;
 }
 
-/* The single kernel keeps but the mailbox between solves. */
+/* The single kernel keeps only the mailbox between solves. */
 static tess_status make_single_mailbox(tess_context *ctx, loop_graph **out)
 {
     loop_graph *g = NULL;
@@ -439,8 +439,8 @@ static tess_status run_engine(tess_context *ctx, tess_loop *loop)
     }
 }
 
-/* The body of one loop may run another on the same context: a user's preconditioner that is a solver. Nothing of the
-   outer one is pending meanwhile. */
+/* The body of one loop may run another loop on the same context: a user's preconditioner may be a solver. No reduction
+   of the outer loop is pending meanwhile. */
 static tess_status run_inner(tess_context *ctx, tess_loop *loop)
 {
     gpu_state *state = gpu_state_of(ctx);
@@ -466,7 +466,7 @@ extern "C" tess_status gpu_run_loop(tess_context *ctx, tess_loop *loop)
     const loop_graph *g = loop->engine == TESS_ENGINE_PLAIN ? NULL : (const loop_graph *)*loop->graph_slot;
 
     if (status != TESS_SUCCESS) { return status; }
-    /* A request to cancel may have come after the device's last look at it. */
+    /* A request to cancel may have come after the device's last read. */
     if (g && g->mailbox->cancel) { loop->result.cancel = 1; }
     kept = loop->result.iteration + 1 < loop->history_capacity ? loop->result.iteration + 1 : loop->history_capacity;
     return ctx->backend->download(ctx, loop->host_history, loop->history, (size_t)kept * sizeof(double));
@@ -474,11 +474,10 @@ extern "C" tess_status gpu_run_loop(tess_context *ctx, tess_loop *loop)
 
 /* ---- repetitions ---- */
 
-/* Bodies in a recording of `repeat`: the cost of launching it is shared by this many. Jacobi repeats 15 times between
- * checks. */
+/* Bodies in a recording of `repeat`, which share the cost of launching it. Jacobi repeats 15 times between checks. */
 enum { REPEAT_UNROLL = 15 };
 
-/* Bodies one after another; each kernel waits for the one before it. */
+/* Bodies one after another; each kernel waits for the previous one. */
 static tess_status repeat_plainly(tess_status (*body)(void *user), void *user, int64_t count)
 {
     tess_status status = TESS_SUCCESS;
@@ -512,7 +511,7 @@ cleanup:
     return status;
 }
 
-/* The first body runs as it is: what it allocates, it may not while it is recorded. */
+/* The first body runs without recording: it may allocate memory, which is not allowed while recording. */
 extern "C" tess_status gpu_repeat(tess_context *ctx, tess_status (*body)(void *user), void *user, int64_t count,
                                   void **graph_slot)
 {

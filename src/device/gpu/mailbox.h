@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a loop on the device and the host tell each other while it runs. */
+/* The words through which the device and the host exchange progress and cancellation of a running loop. */
 #ifndef TESS_BACKEND_GPU_MAILBOX_H
 #define TESS_BACKEND_GPU_MAILBOX_H
 
@@ -7,7 +7,7 @@
 
 #include "base/loop_state.h"
 
-/* The phase of a single kernel that has not reached its end; it need not, where there is nothing to do. */
+/* The phase of a single kernel that has not reached its end; it need not reach it if there is nothing to do. */
 enum { LOOP_NOT_ENDED = -1 };
 
 /* In mapped host memory. */
@@ -16,8 +16,8 @@ typedef struct loop_mailbox {
     double residual_norm;
     int32_t phase;
     int32_t cancel;      /* written by the host */
-    int32_t failed;      /* a block of a single kernel waited too long for another */
-    tess_loop_state end; /* of a single kernel: the state that it left, once phase is not LOOP_NOT_ENDED */
+    int32_t failed;      /* a block of a single kernel timed out */
+    tess_loop_state end; /* of a single kernel: its final state, once phase is not LOOP_NOT_ENDED */
 } loop_mailbox;
 
 #endif

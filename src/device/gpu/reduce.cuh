@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reductions over a grid in a fixed order. Each block writes its partial sums. Within a loop the next kernel adds them
- * all (always in the same order) and runs the scalar update, every block for itself, before its own work. Outside of
- * one the block that comes last adds them, and a kernel of one thread runs the update. Updates are longer than most
- * kernels: no kernel has their code that does without.
+ * Reductions over a grid in a fixed order. Each block writes its partial sums. Within a loop, every block of the next
+ * kernel adds them all (always in the same order) and runs the scalar update before its own work. Outside a loop, the
+ * last block adds them, and a kernel of one thread runs the update. Updates have more code than most kernels, so a
+ * kernel contains that code only if it needs it.
  */
 #ifndef TESS_BACKEND_GPU_REDUCE_CUH
 #define TESS_BACKEND_GPU_REDUCE_CUH
@@ -12,19 +12,19 @@
 #include "device/gpu/gpu.h"
 #include "device/run_scalar_update.h"
 
-/* What a reducing kernel gets as an argument. */
+/* The argument of a reducing kernel. */
 struct reduce_target {
     double *partials; /* ndots * gridDim.x */
     unsigned *ticket; /* NULL: the next kernel finishes the reduction */
     tess_loop_state *state;
     tess_scalar_update scalar;
-    int ndots; /* a kernel may be made for more */
+    int ndots; /* a kernel may be compiled for more */
 };
 
-/* What every kernel of a loop gets: the state, and a reduction to finish before it counts. */
+/* The argument of every kernel of a loop: the state, and a reduction to finish first. */
 struct loop_predicate {
     tess_loop_state *state;      /* NULL: not in a loop */
-    tess_loop_state *state_next; /* where the state goes when there is a reduction to finish */
+    tess_loop_state *state_next; /* where the state is stored if there is a reduction to finish */
     gpu_pending pending;
     bool finishing; /* the kernel runs also in phase FINISHING */
     tess_phase phase;
@@ -87,7 +87,7 @@ __device__ static inline void sum_partials(const double *partials, unsigned coun
 
 /*
  * Finishes the pending reduction: every block computes the same new state in its own memory, and the first one stores
- * it for the kernels to come. Where the kernel that should have left the sums was skipped, the phase FINISHING is over.
+ * it for later kernels. If the kernel that should have written the sums was skipped, the phase FINISHING is over.
  */
 __device__ static inline const tess_loop_state *finish_pending(const loop_predicate &predicate)
 {
@@ -95,8 +95,8 @@ __device__ static inline const tess_loop_state *finish_pending(const loop_predic
     __shared__ tess_loop_state local;
     double dots[2] = {0.0, 0.0};
 
-    /* Many threads copy the state while the partial sums are on their way: one alone would take longer than the sums.
-     */
+    /* Many threads copy the state while the partial sums are being loaded: a single thread would take longer than the
+       sums. */
     if (threadIdx.x < WORDS) { ((int64_t *)&local)[threadIdx.x] = ((const int64_t *)predicate.state)[threadIdx.x]; }
     if (predicate.pending.ndots == 2) {
         sum_partials(predicate.pending.partials, predicate.pending.count, dots);
@@ -127,8 +127,8 @@ __device__ static inline const tess_loop_state *finish_pending(const loop_predic
     return &local;
 }
 
-/* Waits for the kernel before (unless this one was launched beside it), brings the loop's state up to date (unless the
-   predicate is a settled one) and reads what kernels need of it. False: this kernel must not run. */
+/* Waits for the previous kernel (unless this one was launched beside it), updates the loop's state (unless the
+   predicate is settled) and reads the scalars that kernels need. False: this kernel must not run. */
 template <bool SETTLED>
 __device__ static inline bool loop_enter(const loop_predicate &predicate, bool reduces, tess_scalars *scalars,
                                          bool beside = false)
@@ -139,7 +139,7 @@ __device__ static inline bool loop_enter(const loop_predicate &predicate, bool r
     GPU_LET_NEXT_START();
     if (!state) { return true; }
     if (!SETTLED && predicate.pending.ndots > 0) { state = finish_pending(predicate); }
-    /* Cached loads: every wave reads this line, and the kernel before has finished with it. */
+    /* Cached loads: every wave reads this line, and the previous kernel has finished with it. */
     int phase = state->phase;
 
     scalars->alpha = state->alpha;
@@ -158,7 +158,7 @@ __device__ static inline bool loop_enter(const loop_predicate &predicate, bool r
     return false;
 }
 
-/* True in every thread of the block that is the last to get here. */
+/* True in every thread of the last block to arrive. */
 __device__ static inline bool is_last_block(unsigned *ticket)
 {
     __shared__ bool last;
@@ -168,8 +168,8 @@ __device__ static inline bool is_last_block(unsigned *ticket)
     return last;
 }
 
-/* All threads of all blocks call this once with their own sums: N, or the target's number if that is less. Sums in FP32
-   stay FP32, but in memory. */
+/* All threads of all blocks call this once with their own sums: N, or the target's number if that is less. FP32 sums
+   stay FP32, except in memory. */
 template <typename REAL, int N>
 __device__ static inline void grid_reduce(REAL (&value)[N], const reduce_target &target)
 {
@@ -191,7 +191,7 @@ __device__ static inline void grid_reduce(REAL (&value)[N], const reduce_target 
     }
 }
 
-/* Whether `state` is that of the loop that runs or is recorded. */
+/* Whether `state` belongs to the loop that runs or is recorded. */
 static inline bool is_deferred(const tess_context *ctx, const tess_loop_state *state)
 {
     return state && gpu_state_of(ctx)->deferring == state;
@@ -215,13 +215,13 @@ static inline loop_predicate make_predicate(tess_context *ctx, tess_loop_state *
     return predicate;
 }
 
-/* Launches a kernel that does nothing but finish the predicate's pending reduction (loop.cu). */
+/* Launches a kernel that only finishes the predicate's pending reduction (loop.cu). */
 tess_status gpu_settle(tess_context *ctx, const loop_predicate &predicate);
 /* Launches a kernel that runs the scalar update, unless the loop has ended (loop.cu). */
 tess_status gpu_run_scalar_update(tess_context *ctx, tess_scalar_update scalar, tess_loop_state *state);
 
-/* A predicate without a pending reduction, for kernels that have no registers to spare for one: where there is one, a
-   small kernel finishes it first. */
+/* A predicate without a pending reduction, for kernels that have no registers for one: a small kernel finishes the
+   reduction first. */
 static inline tess_status make_settled_predicate(tess_context *ctx, tess_loop_state *state, bool finishing,
                                                  loop_predicate *predicate)
 {
@@ -241,8 +241,8 @@ static inline tess_status make_settled_predicate(tess_context *ctx, tess_loop_st
 }
 
 /* Fills the target for a kernel of `blocks` blocks with ndots sums; call it after make_predicate. Within a loop the
-   reduction becomes the pending one; partial sums then take turns between two halves of their workspace, since the
-   kernel still reads those of the one before. What others reduce meanwhile leaves the pending one's half alone. */
+   reduction becomes the pending one. Partial sums then use two halves of their workspace in turn, because the kernel
+   still reads the previous sums. Other reductions meanwhile leave the pending one's half alone. */
 static inline tess_status prepare_reduction(tess_context *ctx, int64_t blocks, int ndots, tess_scalar_update scalar,
                                             tess_loop_state *state, reduce_target *target)
 {
@@ -268,7 +268,7 @@ static inline tess_status prepare_reduction(tess_context *ctx, int64_t blocks, i
     return TESS_SUCCESS;
 }
 
-/* After the launch that the target was for, of that status: runs the scalar update where no kernel to come does. */
+/* After the launch for the target, with its status: runs the scalar update if no later kernel does. */
 static inline tess_status end_reduction(tess_context *ctx, tess_status launched, const reduce_target &target)
 {
     if (launched != TESS_SUCCESS || !target.ticket || target.scalar == TESS_SCALAR_NONE) { return launched; }

@@ -12,7 +12,7 @@ tess_status gpu_check(tess_context *ctx, GPU(Error_t) error, const char *doing)
     tess_status status = error == GPU(ErrorMemoryAllocation) ? TESS_OUT_OF_DEVICE_MEMORY : TESS_DEVICE;
 
     if (error == GPU(Success)) { return TESS_SUCCESS; }
-    (void)GPU(GetLastError)(); /* a failure that is not sticky must not meet the next call */
+    (void)GPU(GetLastError)(); /* clears an error that is not sticky, so that the next call does not report it */
     return tess_fail(ctx, status, NULL, "%s failed on %s: %s (%s)", doing, ctx->device_name, GPU(GetErrorString)(error),
                      GPU(GetErrorName)(error));
 }
@@ -54,8 +54,8 @@ static tess_status choose_device(const tess_context_options *options, int *devic
     return *device < count ? TESS_SUCCESS : TESS_NO_DEVICE;
 }
 
-/* Bytes: below POOL_SMALL allocations are powers of two, below POOL_LARGE multiples of POOL_SMALL, above of that. One
-   byte in POOL_SHARE of the device may be spare. */
+/* Bytes. Below POOL_SMALL allocations are powers of two, below POOL_LARGE multiples of POOL_SMALL, above multiples of
+   POOL_LARGE. One byte in POOL_SHARE of the device may be unused. */
 enum { POOL_SMALL = 1 << 16, POOL_LARGE = 1 << 20, POOL_SHARE = 16 };
 
 tess_status gpu_allocate_mapped(tess_context *ctx, size_t bytes, gpu_mapped *out)
@@ -145,7 +145,7 @@ static void release_workspace(tess_context *ctx, gpu_workspace *workspace)
 
 /* ---- the pool ---- */
 
-/* What is allocated for so many bytes: few sizes, so that what is in the pool fits. */
+/* The size that is allocated for a request. There are few sizes, so that memory of the pool fits. */
 static size_t capacity_of(size_t bytes)
 {
     const size_t unit = bytes < POOL_LARGE ? POOL_SMALL : POOL_LARGE;
@@ -158,7 +158,7 @@ static size_t capacity_of(size_t bytes)
     return power;
 }
 
-/* What kernels may read of so many bytes. */
+/* The bytes that kernels may read for a request. */
 static size_t lines_of(size_t bytes)
 {
     return (bytes + GPU_ALLOCATION_UNIT - 1) / GPU_ALLOCATION_UNIT * GPU_ALLOCATION_UNIT;
@@ -177,7 +177,7 @@ static void *take_from_pool(gpu_pool *pool, int i)
     return memory;
 }
 
-/* Frees the oldest until `more` bytes have space. */
+/* Frees the oldest memory until `more` bytes fit. */
 static void shrink_pool(gpu_pool *pool, size_t more)
 {
     while (pool->count > 0 && (pool->count == GPU_MAX_POOLED || pool->held + more > pool->limit)) {
@@ -299,7 +299,7 @@ static void release_gpu(tess_context *ctx, void *pointer, size_t bytes)
         own->release(own->user, pointer, bytes);
     } else if (capacity > pool->limit) {
         (void)GPU(Free)(pointer);
-    } else { /* whoever gets it uses it after what is queued */
+    } else { /* a later owner uses it after the queued work */
         shrink_pool(pool, capacity);
         pool->memory[pool->count] = pointer;
         pool->bytes[pool->count] = capacity;
@@ -322,7 +322,7 @@ static tess_status transfer(tess_context *ctx, void *destination, const void *so
     return status == TESS_SUCCESS ? tess_stage_end(ctx, doing) : status;
 }
 
-/* What travels to the device as a kernel's argument, which nobody on the context's stream needs to wait for. */
+/* Data that travels to the device as a kernel's argument, so that nothing on the context's stream needs to wait. */
 struct small_bytes {
     unsigned char byte[512];
 };
@@ -355,8 +355,8 @@ __global__ static void __launch_bounds__(sizeof(small_bytes))
     if (threadIdx.x < count) { to[threadIdx.x] = from[threadIdx.x]; }
 }
 
-/* What is small goes through memory that the device can write to: the driver copies to others' memory in pieces of its
-   own, and a kernel follows another sooner than a copy does. */
+/* Small data goes through mapped memory that the device can write: the driver copies to other memory in pieces of its
+   own, and a kernel follows another kernel sooner than it follows a copy. */
 static tess_status download_gpu(tess_context *ctx, void *host, const void *device, size_t bytes)
 {
     static const char doing[] = "copying from the device";
@@ -467,7 +467,7 @@ static tess_status random_gpu(tess_context *ctx, int64_t n, uint64_t seed, doubl
     return gpu_check_launch(ctx, "filling a vector with random numbers");
 }
 
-/* A scaling by one between operands of different precisions. */
+/* A scaling by 1 converts between operands of different precisions. */
 static tess_status convert_gpu(tess_context *ctx, int64_t n, tess_precision from, const void *source, tess_precision to,
                                void *destination)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places from counts: sums over series of counts before each. Integers: no order shows. */
+/* Places from counts: sums of the counts before each. They are integers, so the result does not depend on the order. */
 #ifndef TESS_BACKEND_GPU_SCAN_CUH
 #define TESS_BACKEND_GPU_SCAN_CUH
 
@@ -10,8 +10,8 @@ enum {
     SCAN_SERIES = 5    /* most series at a time */
 };
 
-/* Turns `counts`, a series of `count` numbers for each block, into the sums of those before within a series, plus
-   base[series]. totals[series], where it is not NULL, receives the sum of a series and its base. Blocks of SCAN_BLOCK
+/* Turns `counts`, a series of `count` numbers for each block, into the sums of the numbers before each within a series,
+   plus base[series]. totals[series], if not NULL, receives the sum of a series and its base. Blocks have SCAN_BLOCK
    threads. */
 struct series_base {
     int64_t begin[SCAN_SERIES];

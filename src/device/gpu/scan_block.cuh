@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums over a block's threads before each. Integers: no order shows. */
+/* Sums over the preceding threads of a block. They are integers, so the result does not depend on the order. */
 #ifndef TESS_BACKEND_GPU_SCAN_BLOCK_CUH
 #define TESS_BACKEND_GPU_SCAN_BLOCK_CUH
 
 #include "device/gpu/gpu.h"
 
-/* Sum over the threads before this one; *total receives the sum over all. Every thread of the block takes part. */
+/* Sum over the threads before this one; *total receives the sum over all. All threads of the block call it. */
 template <int THREADS>
 __device__ static inline int64_t scan_block(int64_t value, int64_t *total)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The passes over vectors of the solvers' own on the GPU. */
+/* The solvers' own passes over vectors on the GPU. */
 #ifndef TESS_DEVICE_GPU_SOLVER_PASS_CUH
 #define TESS_DEVICE_GPU_SOLVER_PASS_CUH
 
@@ -21,14 +21,14 @@ __device__ static inline void apply_body(const tess_fused *op, tess_scalars scal
     }
 }
 
-/* The solvers' own passes: FP64, an element at a time. SETTLED: there is no pending reduction to finish. */
+/* The solvers' own passes: FP64, one element at a time. SETTLED: there is no pending reduction to finish. */
 template <tess_fused_op OP, bool SETTLED>
 struct solver_pass {
     typedef double REAL;
     static constexpr bool settled = SETTLED;
     static constexpr int count = 1;
-    /* Blocks per multiprocessor: as many as fill it, and no more than registers allow at a time. */
-    static constexpr int blocks = OP == TESS_FUSED_BICGSTAB_UPDATE ? 5 : 8; /* that one reads six vectors */
+    /* Blocks per multiprocessor: enough to fill it, and no more than registers allow at a time. */
+    static constexpr int blocks = OP == TESS_FUSED_BICGSTAB_UPDATE ? 5 : 8; /* this pass reads six vectors */
 
     __device__ static inline void begin(const tess_fused &)
     {

@@ -17,14 +17,14 @@
 #define STORAGE_TYPE(X, NAME, value, name, ...) X(tess::name, NAME)
 #define STORAGE_TYPES(X) TESS_PRECISION_LIST_WITH(STORAGE_TYPE, X)
 
-/* An argument that says which storage type is meant. */
+/* An argument that names the storage type. */
 template <typename STORAGE>
 struct storage_type {
     typedef STORAGE type;
     static constexpr tess_precision precision = tess::storage_traits<STORAGE>::precision;
 };
 
-/* Subsets of the storage types, for code that is not compiled for all: subset::has<type>. */
+/* Subsets of the storage types, for code that is compiled for some of them only: subset::has<type>. */
 struct every_storage {
     template <typename STORAGE>
     static constexpr bool has = true;
@@ -50,7 +50,7 @@ static inline RESULT gpu_by_storage(tess_precision precision, RESULT otherwise, 
     return otherwise;
 }
 
-/* The same where `use` returns a status: an error outside the subset. */
+/* The same if `use` returns a status: an error outside the subset. */
 template <typename SUBSET = every_storage, typename USE>
 static inline tess_status gpu_by_storage(tess_context *ctx, tess_precision precision, USE use)
 {
@@ -63,8 +63,9 @@ static inline tess_status gpu_by_storage(tess_context *ctx, tess_precision preci
 #undef STORAGE_CASE
 
 /*
- * In a kernel: what `use` returns for the storage type of `precision`, with the arguments; `otherwise` outside the
- * subset. Pass as arguments what a long function needs: nvcc allocates registers worse for what a lambda captures.
+ * In a kernel: returns the result of `use` for the storage type of `precision` and the arguments; `otherwise` outside
+ * the subset. Pass the variables of a long function as arguments: nvcc allocates registers worse for variables that a
+ * lambda captures.
  */
 #define STORAGE_CASE(use, NAME, value, name, ...)                                                                 \
     case TESS_PRECISION_##NAME:                                                                                   \
@@ -81,7 +82,7 @@ __device__ static __forceinline__ RESULT gpu_value_by_storage(tess_precision pre
     return otherwise;
 }
 
-/* The same for what returns nothing. */
+/* The same for functions without a result. */
 template <typename SUBSET = every_storage, typename USE, typename... ARGUMENTS>
 __device__ static __forceinline__ void gpu_call_by_storage(tess_precision precision, USE use, ARGUMENTS &&...arguments)
 {
@@ -92,10 +93,10 @@ __device__ static __forceinline__ void gpu_call_by_storage(tess_precision precis
 #undef STORAGE_CASE
 
 /*
- * STORED_TYPES(X), in sources *_stored_device.cu: X(type) for those that are compiled now. The CUDA build compiles
- * such a source once for each line of TESS_PRECISION_LIST (cmake/TesseraGpu.cmake): the device code of a source is
- * loaded as a whole when the first of its kernels is, and a process has use for one or two types. Other builds compile
- * it once, for all.
+ * STORED_TYPES(X), in sources *_stored_device.cu: X(type) for the types that are compiled now. The CUDA build compiles
+ * such a source once for each line of TESS_PRECISION_LIST (cmake/TesseraGpu.cmake). A process loads the device code of
+ * a source as a whole with its first kernel, and usually needs one or two types. Other builds compile it once, for all
+ * types.
  */
 #ifdef TESS_STORED_TYPE
 #define STORED_TYPES(X) X(TESS_STORED_TYPE)

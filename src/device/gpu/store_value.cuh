@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Storing in a precision that only the running kernel knows. */
+/* Storing in a precision that is known only when the kernel runs. */
 #ifndef TESS_BACKEND_GPU_STORE_VALUE_CUH
 #define TESS_BACKEND_GPU_STORE_VALUE_CUH
 
 #include "device/gpu/gpu.h"
 #include <tessera/codec.h>
 
-/* values[place], of a precision that most have or of another. */
+/* values[place], in the precision that most have or in another. */
 template <typename INDEX>
 __device__ static inline void store_value(tess_precision precision, void *values, INDEX place, double value)
 {

@@ -34,14 +34,14 @@ __device__ static inline int64_t gpu_nanoseconds(void)
 #define GPU_SHUFFLE_DOWN(value, distance, width) __shfl_down_sync(0xffffffffU, value, distance, width)
 #define GPU_SHUFFLE_UP(value, distance, width) __shfl_up_sync(0xffffffffU, value, distance, width)
 #define GPU_SHUFFLE_XOR(value, mask) __shfl_xor_sync(0xffffffffU, value, mask)
-/* A bit for each lane of the wave: those where `predicate` holds. All lanes take part. */
+/* A bit for each lane of the wave in which `predicate` holds. All lanes call it. */
 #define GPU_BALLOT(predicate) __ballot_sync(0xffffffffU, predicate)
-/* What lanes of the wave wrote to memory before, the others read after it. */
+/* After this call, lanes of the wave see what the others have written to memory. */
 #define GPU_SYNC_WAVE() __syncwarp()
-/* Extremes over the wave of a number that is not negative. All lanes take part. */
+/* Extremes over the wave of a nonnegative number. All lanes call it. */
 #define GPU_WAVE_MAX(value) ((int)__reduce_max_sync(0xffffffffU, (unsigned)(value)))
 #define GPU_WAVE_MIN(value) ((int)__reduce_min_sync(0xffffffffU, (unsigned)(value)))
-/* The sum, over 16 or 32 neighbouring threads, of numbers up to 2^10. All lanes of the wave take part. */
+/* The sum over 16 or 32 neighbouring threads of numbers up to 2^10. All lanes of the wave call it. */
 template <int GROUP>
 __device__ static inline int gpu_group_sum(int value)
 {
@@ -50,8 +50,8 @@ __device__ static inline int gpu_group_sum(int value)
     return (int)(__reduce_add_sync(0xffffffffU, (unsigned)value << shift) >> shift & 0xffffU);
 }
 
-/* The value, which the compiler no longer knows to be that: what follows from it is worked out again, not kept in
- * registers. */
+/* The same value, but the compiler does not know it: what depends on it is computed again rather than kept in
+   registers. */
 __device__ static inline uint32_t gpu_unknown(uint32_t value)
 {
     asm("" : "+r"(value));
@@ -71,8 +71,8 @@ __device__ static inline uint32_t gpu_unknown(uint32_t value)
 #endif
 
 /*
- * Overlapped launches (Hopper on): a kernel may start while the one before it drains, reads what no kernel of the loop
- * writes, and then waits for the other's results.
+ * Overlapped launches (Hopper and later): a kernel may start while the previous one drains. It reads only memory that
+ * no kernel of the loop writes, and then waits for the previous results.
  */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define GPU_LET_NEXT_START() asm volatile("griddepcontrol.launch_dependents;" ::: "memory")
@@ -83,8 +83,8 @@ __device__ static inline uint32_t gpu_unknown(uint32_t value)
 #endif
 #define GPU_OVERLAP_CAPABILITY 9
 
-/* Loads of what is read once per kernel and never written by it: they leave the first-level cache to others. Any plain
-   type of 1, 2, 4, 8 or 16 bytes. */
+/* Loads of data that a kernel reads once and never writes: they do not fill the first-level cache. Any plain type of 1,
+   2, 4, 8 or 16 bytes. */
 template <typename T>
 __device__ static inline T gpu_load_once(const T *pointer)
 {
@@ -121,7 +121,7 @@ __device__ static inline T gpu_load_once(const T *pointer)
     return value;
 }
 
-/* A plain type of as many bytes. */
+/* A plain type of the same size. */
 template <size_t BYTES>
 struct gpu_plain;
 template <>
@@ -145,8 +145,8 @@ struct gpu_plain<16> {
     typedef uint4 type;
 };
 
-/* Loads and stores of what nobody needs again before other things have been through the second-level cache: there it
-   goes first. Any plain type of 1, 2, 4, 8 or 16 bytes; the kernel may write what it loads. */
+/* Loads and stores of data that is not needed again before other data has passed through the second-level cache: it is
+   evicted first. Any plain type of 1, 2, 4, 8 or 16 bytes; the kernel may write what it loads. */
 template <typename T>
 __device__ static inline T gpu_load_streaming(const T *pointer)
 {
@@ -168,7 +168,7 @@ __device__ static inline void gpu_store_streaming(T *pointer, const T &value)
     __stcs((plain *)pointer, bits);
 }
 
-/* A plain store that compilers do not take apart. */
+/* A plain store that compilers do not split. */
 template <typename T>
 __device__ static inline void gpu_store_whole(T *pointer, const T &value)
 {
@@ -180,9 +180,9 @@ __device__ static inline void gpu_store_whole(T *pointer, const T &value)
 }
 
 /*
- * Copies of whole stretches into shared memory that run on their own (Hopper on): one thread asks for them, all wait
- * for the bytes that the arrival expects. Addresses and sizes are multiples of 16 bytes. Elsewhere GPU_HAS_BULK_COPY is
- * 0, and the threads of a block copy themselves.
+ * Asynchronous copies of contiguous data into shared memory (Hopper and later): one thread starts them, all threads
+ * wait for the bytes that the arrival expects. Addresses and sizes are multiples of 16 bytes. Without them
+ * GPU_HAS_BULK_COPY is 0, and the threads of a block copy.
  */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define GPU_HAS_BULK_COPY 1
@@ -192,8 +192,8 @@ __device__ static inline void gpu_store_whole(T *pointer, const T &value)
 
 typedef uint64_t gpu_arrival;
 
-/* Shared memory of a multiprocessor, the most that a block may ask for, and what its kernels' own variables take of it
- * at most. */
+/* Shared memory of a multiprocessor, the most that a block may request, and the most that static variables of the
+   kernels use. */
 #define GPU_SHARED_PER_MULTIPROCESSOR(properties) ((properties).sharedMemPerMultiprocessor)
 #define GPU_SHARED_PER_BLOCK(properties) ((properties).sharedMemPerBlockOptin)
 #define GPU_STATIC_SHARED 2048
@@ -204,14 +204,15 @@ __device__ static inline uint32_t gpu_shared_address(const void *pointer)
     return (uint32_t)__cvta_generic_to_shared(pointer);
 }
 
-/* By one thread, before a barrier of the block. */
+/* Called by one thread, before a barrier of the block. */
 __device__ static inline void gpu_arrival_create(gpu_arrival *arrival)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(gpu_shared_address(arrival)) : "memory");
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-/* By the thread that asks, first: how many bytes there will be; what other threads read before is read by then. */
+/* The thread that starts the copies calls this first, with the number of bytes. Reads by other threads before it are
+   complete. */
 __device__ static inline void gpu_arrival_expect(gpu_arrival *arrival, uint32_t bytes)
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -227,7 +228,7 @@ __device__ static inline void gpu_bulk_copy(void *to, const void *from, uint32_t
                  : "memory");
 }
 
-/* Waits until the arrival's bytes are there for the time whose number has this parity. */
+/* Waits for the arrival whose number has this parity. */
 __device__ static inline void gpu_arrival_wait(gpu_arrival *arrival, uint32_t parity)
 {
     uint32_t done;
@@ -245,7 +246,7 @@ __device__ static inline void gpu_arrival_wait(gpu_arrival *arrival, uint32_t pa
 }
 #endif
 
-/* Fetch-and-add that publishes the thread's earlier writes and sees those of the threads before it. */
+/* Fetch-and-add that publishes the thread's earlier writes and sees those of the threads that added before. */
 __device__ static inline unsigned gpu_count_up(unsigned *counter)
 {
     unsigned before;
@@ -260,8 +261,9 @@ __device__ static inline unsigned gpu_count_up(unsigned *counter)
     return before;
 }
 
-/* One or two words of a running kernel's other blocks: each 8-byte word is whole, and what is newest in device memory.
-   Two neighbouring words (16-byte aligned) travel together, but may be of different age. They order nothing else. */
+/* One or two words written by other blocks of a running kernel. Each 8-byte word is whole, and is the newest value in
+   device memory. Two neighbouring words (16-byte aligned) travel together, but may differ in age. They order no other
+   access. */
 template <int N>
 __device__ static inline void gpu_peek(const uint64_t *from, uint64_t (&word)[N])
 {
@@ -296,14 +298,16 @@ __device__ static inline void gpu_publish(uint64_t *to, uint64_t number)
 }
 
 /*
- * Kernels whose blocks wait for each other: all are resident at once, as a grid (a cooperative launch) or as one
- * cluster, which reads and writes the shared memory of its blocks (Hopper on). Elsewhere clusters are never launched.
+ * Kernels whose blocks wait for one another: all blocks are resident at once, as a grid (a cooperative launch) or as
+ * one cluster, whose blocks read and write one another's shared memory (Hopper and later). Clusters are never launched
+ * on other devices.
  */
 #define GPU_HAS_RESIDENT_GRIDS 1
 #define GPU_CLUSTER_CAPABILITY 9
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-/* All threads of all blocks; what they wrote before, to any block's shared memory, the others read after it. */
+/* All threads of all blocks call it. Afterwards all see the earlier writes of the others, also to any block's shared
+   memory. */
 __device__ static inline void gpu_cluster_barrier(void)
 {
     asm volatile("barrier.cluster.arrive.release;\n"
@@ -351,7 +355,7 @@ __device__ static inline void gpu_cluster_store(double *mine, unsigned, double v
 }
 #endif
 
-/* Of a launch with one attribute, which may be filled in afterwards. */
+/* Configuration of a launch with one attribute, which may be filled in later. */
 static inline cudaLaunchConfig_t gpu_launch_config(cudaLaunchAttribute *attribute, unsigned grid, unsigned block,
                                                    size_t shared, cudaStream_t stream)
 {
@@ -366,8 +370,7 @@ static inline cudaLaunchConfig_t gpu_launch_config(cudaLaunchAttribute *attribut
     return config;
 }
 
-/* cluster: one cluster of all blocks; else a cooperative launch, which fails where the blocks cannot all be resident.
- */
+/* cluster: one cluster of all blocks; else a cooperative launch, which fails if the blocks cannot all be resident. */
 template <typename PARAMETER>
 static inline void gpu_launch_resident(void (*kernel)(PARAMETER), bool cluster, unsigned grid, unsigned block,
                                        size_t shared, cudaStream_t stream, const PARAMETER &argument)
@@ -385,7 +388,7 @@ static inline void gpu_launch_resident(void (*kernel)(PARAMETER), bool cluster, 
     (void)cudaLaunchKernelEx(&config, kernel, argument); /* cudaGetLastError tells */
 }
 
-/* Whether a cluster of so many blocks can be resident. Beyond 8 the kernel must allow it first. */
+/* Whether a cluster of so many blocks can be resident. For more than 8 the kernel must allow it first. */
 template <typename PARAMETER>
 static inline bool gpu_cluster_fits(void (*kernel)(PARAMETER), unsigned blocks, unsigned threads, size_t shared)
 {
@@ -407,11 +410,11 @@ static inline cudaError_t gpu_allow_large_clusters(void (*kernel)(PARAMETER))
     return cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
 }
 
-/* What depends on this int is computed from here on, not ahead of a loop: for rare branches that would take registers.
- */
+/* What depends on this int is computed from here on, not hoisted out of a loop: for rare branches that would need
+   registers. */
 #define GPU_NOT_BEFORE(value) asm volatile("" : "+r"(value))
 
-/* Lets other waves run for about that long. */
+/* Lets other waves run for about so many nanoseconds. */
 #define GPU_PAUSE(nanoseconds) __nanosleep(nanoseconds)
 
 template <typename... PARAMETERS, typename... ARGUMENTS>

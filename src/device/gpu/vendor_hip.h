@@ -13,7 +13,7 @@ typedef uint64_t gpu_lanes; /* of a ballot */
 #define GPU_NAME "hip"
 #define GPU_WAVE 64 /* threads of a wave on CDNA */
 
-/* HIP's second bound counts waves of an execution unit, not blocks: it is left to the compiler. */
+/* HIP's second bound counts waves of an execution unit, not blocks; the compiler chooses. */
 #define GPU_LAUNCH_BOUNDS(threads, blocks) __launch_bounds__(threads)
 
 /* The device's clock, the same on all multiprocessors: 100 MHz. The compiler's pass for the host knows no such
@@ -57,8 +57,8 @@ __device__ static inline int gpu_wave_extreme(int value)
 }
 #define GPU_WAVE_MAX(value) gpu_wave_extreme<true>(value)
 #define GPU_WAVE_MIN(value) gpu_wave_extreme<false>(value)
-/* The value, which the compiler no longer knows to be that: what follows from it is worked out again, not kept in
- * registers. */
+/* The same value, but the compiler does not know it: what depends on it is computed again rather than kept in
+   registers. */
 __device__ static inline uint32_t gpu_unknown(uint32_t value)
 {
     asm("" : "+v"(value));
@@ -68,7 +68,7 @@ __device__ static inline uint32_t gpu_unknown(uint32_t value)
 #define GPU_COUNT_LANES(lanes) __popcll(lanes)
 #define GPU_LOAD_L2(pointer) __builtin_nontemporal_load(pointer)
 
-/* No overlapped launches. */
+/* HIP has no overlapped launches. */
 #define GPU_LET_NEXT_START() ((void)0)
 #define GPU_WAIT_FOR_PREVIOUS() ((void)0)
 #define GPU_OVERLAP_CAPABILITY 1000
@@ -130,7 +130,7 @@ __device__ static inline void gpu_store_whole(T *pointer, const T &value)
     *pointer = value;
 }
 
-/* No copies into shared memory that run on their own. */
+/* HIP has no asynchronous copies into shared memory. */
 #define GPU_HAS_BULK_COPY 0
 typedef uint64_t gpu_arrival;
 
@@ -143,8 +143,8 @@ __device__ static inline unsigned gpu_count_up(unsigned *counter)
     return __hip_atomic_fetch_add(counter, 1U, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_AGENT);
 }
 
-/* One or two words of a running kernel's other blocks: each 8-byte word is whole, and what is newest in device memory.
- */
+/* One or two words written by other blocks of a running kernel. Each 8-byte word is whole, and is the newest value in
+   device memory. */
 template <int N>
 __device__ static inline void gpu_peek(const uint64_t *from, uint64_t (&word)[N])
 {
@@ -161,11 +161,11 @@ __device__ static inline void gpu_post(uint64_t *to, const uint64_t (&word)[N])
     }
 }
 
-/* No kernels whose blocks wait for each other: nothing here could try them. */
+/* No kernels whose blocks wait for one another: there was no device to test them on. */
 #define GPU_HAS_RESIDENT_GRIDS 0
 
-/* What depends on this int is computed from here on, not ahead of a loop: for rare branches that would take registers.
- */
+/* What depends on this int is computed from here on, not hoisted out of a loop: for rare branches that would need
+   registers. */
 #define GPU_NOT_BEFORE(value) asm volatile("" : "+v"(value))
 
 /* Lets other waves run for a while. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waits for another block of the same kernel. Who is waited for has begun, so that waits end by themselves; should one
- * not, it ends by the clock, the others see that, and the host says so when it next waits for the stream. Barriers of
- * blocks and clusters and arrivals of bulk copies are not here: the device itself completes them.
+ * Waits for another block of the same kernel. That block has begun, so the wait normally ends by itself. If it does
+ * not, the wait ends by the clock, the other blocks see this, and the host reports it when it next waits for the
+ * stream. Barriers of blocks and clusters and arrivals of bulk copies are not here: the device completes them.
  */
 #ifndef TESS_BACKEND_GPU_WAIT_CUH
 #define TESS_BACKEND_GPU_WAIT_CUH
 
 #include "device/gpu/gpu.h"
 
-/* Looks in vain between two at the clock. */
+/* Vain reads between two looks at the clock. */
 enum { GPU_LOOKS_PER_CLOCK = 256 };
 
 /* How long a thread has waited. */
@@ -17,7 +17,7 @@ struct gpu_wait {
     unsigned looks = 0;
     int64_t began = 0;
 
-    /* After a look in vain. False: too long, or somebody has given up (*failure is not 0). */
+    /* Call after a vain read. False: it took too long, or another block has given up (*failure is not 0). */
     __device__ inline bool goes_on(int64_t nanoseconds, const uint64_t *failure)
     {
         uint64_t failed[1];
@@ -32,7 +32,7 @@ struct gpu_wait {
     }
 };
 
-/* The same, and if not, then everybody knows. */
+/* The same; when it gives up, it tells all other blocks. */
 __device__ static inline bool goes_on(const gpu_timeout &timeout, gpu_wait *wait)
 {
     const uint64_t yes[1] = {1};
@@ -43,7 +43,7 @@ __device__ static inline bool goes_on(const gpu_timeout &timeout, gpu_wait *wait
     return false;
 }
 
-/* Whether somebody gave up, in this kernel or in one before: what is computed now is for nothing. */
+/* Whether a block has given up, in this kernel or in an earlier one: results are then useless. */
 __device__ static inline bool has_failed(const gpu_timeout &timeout)
 {
     uint64_t failed[1];

@@ -5,7 +5,7 @@
 
 #include "device/gpu/gpu.h"
 
-/* The wave's sums of N values at once: each exchange halves the values that a thread keeps, until one is left, number
+/* The wave's sums of N values at once. Each exchange halves the values that a thread keeps, until one is left: number
    lane / (GPU_WAVE / N). */
 template <int DISTANCE, int N, typename T>
 __device__ static inline T wave_sums(const T (&value)[N], int lane)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The passes of CG that are all of its time but the products, on the GPU: two elements at a time in loads of 16 bytes,
- * the next ones on their way while the last are worked on, and the first before the scalars of the loop are known. What
- * is not read again before other vectors have been through the second-level cache leaves it first; what the next kernel
- * reads stays.
+ * The passes that take most of CG's time besides the products, on the GPU: two elements at a time in loads of 16 bytes.
+ * The next loads are in flight while the last are processed, and the first begin before the scalars of the loop are
+ * known. Data that is not read again before other vectors have passed through the second-level cache is evicted first;
+ * data that the next kernel reads stays.
  */
 #ifndef TESS_DENSE_WIDE_PASS_CUH
 #define TESS_DENSE_WIDE_PASS_CUH
@@ -20,26 +20,26 @@ struct wide_shape {
 };
 
 /*
- * What may be tried, here and in wide_tuning. BACKWARD: from the end of the vectors to their beginning, so that a pass
- * begins with what the one before it touched last: a product goes forward, and so does what follows it, since an order
- * of its own would change the rounding of its sums.
+ * Tuning parameters, here and in wide_tuning. BACKWARD: from the end of the vectors to their beginning, so that a pass
+ * begins with the data that the previous one touched last. A product goes forward, and so does the pass after it,
+ * because another order would change the rounding of its sums.
  */
 template <>
-struct wide_shape<TESS_FUSED_CG_RESIDUAL> { /* q is done with; r is read by the next kernel */
+struct wide_shape<TESS_FUSED_CG_RESIDUAL> { /* q is not needed any more; the next kernel reads r */
     static constexpr int INPUTS = 1, OUTPUTS = 1;
     static constexpr unsigned STREAMED_INPUTS = 1U, STREAMED_OUTPUTS = 0U;
     static constexpr bool BACKWARD = false;
 };
 
 template <>
-struct wide_shape<TESS_FUSED_CG_DIRECTION> { /* z and x are not read by the product that follows; p is */
+struct wide_shape<TESS_FUSED_CG_DIRECTION> { /* the following product reads p, but not z and x */
     static constexpr int INPUTS = 1, OUTPUTS = 2;
     static constexpr unsigned STREAMED_INPUTS = 1U, STREAMED_OUTPUTS = 1U;
     static constexpr bool BACKWARD = true;
 };
 
-/* DEPTH: loads of each vector that a thread has on their way. BLOCKS: blocks per multiprocessor that registers must
-   allow, and as many as there are. */
+/* DEPTH: loads of each vector that a thread has in flight. BLOCKS: blocks per multiprocessor, for which registers must
+   suffice. */
 struct wide_tuning {
     static constexpr int DEPTH = 2;
     static constexpr int BLOCKS = 4;
@@ -79,13 +79,13 @@ struct wide_pass {
 
     wide_pair in[shape::INPUTS][depth], out[shape::OUTPUTS][depth], scale[depth];
 
-    /* The place of pair `p` in the order of the pass. */
+    /* The position of pair `p` in the order of the pass. */
     __device__ static inline int64_t place_of(int64_t pairs, int64_t p)
     {
         return shape::BACKWARD ? pairs - 1 - p : p;
     }
 
-    /* Has slot u load pair p, if there is one. */
+    /* Slot u loads pair p, if there is one. */
     __device__ inline void load(const tess_fused &op, int u, int64_t pairs, int64_t p)
     {
         const int64_t at = place_of(pairs, p);
@@ -136,7 +136,7 @@ struct wide_pass {
         }
     }
 
-    /* What needs no scalars: after the kernel before, which has written some of the vectors. */
+    /* Work that needs no scalars; it comes after the previous kernel, which has written some of the vectors. */
     __device__ inline void begin(const tess_fused &op)
     {
         GPU_WAIT_FOR_PREVIOUS();
@@ -165,7 +165,7 @@ struct wide_pass {
     }
 };
 
-/* Whether all of the pass's vectors can be read in pairs, and it does nothing else. */
+/* Whether all vectors of the pass can be read in pairs, and the pass does nothing else. */
 template <tess_fused_op OP>
 static inline bool wide_fits(const tess_fused *op)
 {

@@ -49,7 +49,7 @@ static inline __attribute__((always_inline)) void NAMED(run_block)(tess_fused_op
                                                                    double *dots)
 {
     const bool in_place = tess_storage_bytes(f->y.precision) == sizeof(REAL);
-    /* FP32 storage is the commonest of the narrow ones: converted as it is used, it needs no space. */
+    /* FP32 storage is the most frequent narrow one: it is converted when used, without an array. */
     const bool narrow = WIDENS_FP32 && f->x.precision == TESS_PRECISION_FP32 &&
                         (operands == 1 || f->y.precision == TESS_PRECISION_FP32);
     REAL x_workspace[STRIP], y_workspace[STRIP], sums[LANES] = {0};

@@ -5,8 +5,8 @@
 
 #include <tessera/codec.h>
 
-/* Values that a BLAS operation decodes at a time, and its running sums: as many as eight vectors of two or two of
- * eight. */
+/* Values that a BLAS operation decodes at a time, and its running sums: as many as eight vectors of two doubles or two
+   of eight. */
 enum { STRIP = 256, LANES = 16 };
 
 #define REAL double
@@ -50,7 +50,7 @@ typedef void (*fused_block)(const tess_fused *op, tess_scalars scalars, int64_t 
 #undef TESS_BLAS
 #undef TESS_FUSED
 
-/* What runs an operation, by arithmetic; the solvers' passes have FP64 only. */
+/* The function that runs an operation, by arithmetic; the solvers' passes exist in FP64 only. */
 static const struct fused_entry {
     fused_block block[2];
     int ndots;
@@ -70,7 +70,7 @@ static tess_scalars read_scalars(const tess_loop_state *state)
     return state ? (tess_scalars){state->alpha, state->beta, state->omega} : none;
 }
 
-/* FP32 arithmetic adds up its partial sums in FP32 as well: one is left. */
+/* FP32 arithmetic also adds its partial sums in FP32: one is left. */
 static int64_t add_in_fp32(double *partials, int64_t count)
 {
     float sum = 0.0F;

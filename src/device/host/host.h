@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the host backend's parts share. */
+/* Shared by the parts of the host backend. */
 #ifndef TESS_BACKEND_HOST_HOST_H
 #define TESS_BACKEND_HOST_HOST_H
 
 #include "base/context.h"
 
-/* Elements per partial sum: fixed, so that sums do not depend on the number of threads. */
+/* Elements per partial sum. It is fixed, so that sums do not depend on the number of threads. */
 enum { HOST_BLOCK = 4096 };
-/* Loops with no more elements or nonzeros than this run on the calling thread: waking others would take longer. */
+/* Loops with no more elements or nonzeros than this run on the calling thread: waking other threads would take longer.
+ */
 enum { HOST_SERIAL_WORK = 16384 };
 
-/* Threads for so much work: one, or all. OpenMP's runtimes end threads for a smaller number and begin them again for a
-   larger one, which takes longer than those too many do. */
+/* Threads for so much work: one, or all. For a smaller number OpenMP's runtimes end threads and start them again later,
+   which takes longer than the surplus threads do. */
 static inline int host_threads_for(const tess_context *ctx, int64_t work)
 {
     return work > HOST_SERIAL_WORK ? ctx->threads : 1;
 }
 
 /*
- * Compiled a second time for wider vectors, where compiler, C library and processor let the program choose as it is
- * loaded. Results do not depend on it: sums have a fixed number of running sums, and nothing is contracted.
+ * Compiled a second time for wider vectors, if compiler, C library and processor can choose at load time. Results do
+ * not depend on it: the number of running sums is fixed, and nothing is contracted.
  */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -28,11 +29,11 @@ static inline int host_threads_for(const tess_context *ctx, int64_t work)
 #define HOST_CLONES
 #endif
 
-/* `count` values of an array from value `first` on, decoded: into `workspace`, or where they are if they need no
- * decoding. */
+/* Decodes `count` values of an array from value `first` on into `workspace`; returns the array itself if they need no
+   decoding. */
 const double *host_read_fp64(tess_operand from, int64_t first, int count, double *workspace);
 const float *host_read_fp32(tess_operand from, int64_t first, int count, float *workspace);
-/* The reverse: encodes `count` values to the places from `first` on. */
+/* The reverse: encodes `count` values, from place `first` on. */
 void host_write_fp64(tess_precision precision, void *to, int64_t first, int count, const double *values);
 void host_write_fp32(tess_precision precision, void *to, int64_t first, int count, const float *values);
 
@@ -44,7 +45,7 @@ tess_status host_partials(tess_context *ctx, int64_t count, double **out);
 void host_finish_reduction(const double *partials, int64_t count, int ndots, tess_scalar_update scalar,
                            tess_loop_state *state);
 
-/* Whether an operation must run in the loop's present phase; a skipped one completes the phase FINISHING. */
+/* Whether an operation must run in the loop's present phase. A skipped one completes the phase FINISHING. */
 bool host_enter(tess_loop_state *state, bool finishing, bool reduces);
 
 tess_status host_fused(tess_context *ctx, const tess_fused *op);

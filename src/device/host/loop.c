@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops on the host: the plain engine, and what reductions do when they end. */
+/* Loops on the host: the plain engine, and the ends of reductions. */
 #include <string.h>
 
 #include "device/host/host.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs of values between their storage precision and arithmetic, one loop for each precision. */
+/* Converts runs of values between their storage precision and the arithmetic, with one loop for each precision. */
 #include "device/host/host.h"
 
 #include <tessera/codec.h>
 
-enum { LINE = 64 }; /* bytes of a line of the cache */
+enum { LINE = 64 }; /* bytes of a cache line */
 
 typedef void (*read_function)(const void *from, int64_t first, int count, void *to);
 typedef void (*write_function)(void *to, int64_t first, int count, const void *from);
@@ -75,8 +75,7 @@ static const write_function writes_fp32[] = {TESS_PRECISION_LIST(WRITE_FP32)};
 #undef WRITE_FP64
 #undef WRITE_FP32
 
-/* Asks for the values that follow: hardware prefetchers lose a stream that is read in bursts, with work between them.
- */
+/* Prefetches the following values: hardware prefetchers lose a stream that is read in bursts with work in between. */
 static void prefetch_next(tess_operand from, int64_t first, int count)
 {
     size_t bytes = tess_storage_bytes(from.precision);
