@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What format auto stands for. What is asked for is never changed: of the formats that take it, the one that is read
- * fastest. Measured on one H200: docs/results/product.md. On a host of two cores slices take 1.4 to 2.5 times as long
- * as CSR, and tiles 1.9 to 3.8 times, where split by rows takes 0.9 to 1.3 times (docs/howto/choose-formats.md).
+ * The format that auto stands for. The library never changes a requested option: it chooses the fastest format that
+ * takes all of them. Measured on one H200: docs/results/product.md. On a host of two cores slices take 1.4 to 2.5 times
+ * as long as CSR, and tiles 1.9 to 3.8 times, where split by rows takes 0.9 to 1.3 times (docs/howto/choose-formats.md).
  */
 #include "format/choose.h"
 
 #include "format/fit.h"
 #include "policy/assignment.h"
 
-/* Entries stored per nonzero where slices are still worth it: they save 2 bytes of 4 + those of a value. Diagonals with
-   no more than that save all 4. */
+/* Up to so many entries stored per nonzero slices pay: they save 2 bytes of the 4 + those of a value. Diagonals save
+   all 4. */
 static const double most_padding = 1.15;
-/* Nonzeros per block from which tiles are: with fewer, what is stored for a block outweighs what its columns save. */
+/* From so many nonzeros per block on, tiles pay: with fewer, the data stored for a block outweighs the saving on
+   columns. */
 enum { MIN_NONZEROS = 4 };
 
-/* The matrix in a format that pads, unless it is not worth it: then *out is NULL. */
+/* The matrix in a format that pads, if this pays; else *out is NULL. */
 static tess_status try_padded(const tess_matrix *a, const tess_storage_options *options, tess_format format,
                               tess_matrix **out)
 {
@@ -28,7 +29,7 @@ static tess_status try_padded(const tess_matrix *a, const tess_storage_options *
     if (o.slices.max_padding == 0.0 || o.slices.max_padding > most_padding) { o.slices.max_padding = most_padding; }
     status = tess_matrix_convert(a, &o, out);
     if (status != TESS_UNSUPPORTED && status != TESS_OUT_OF_RANGE) { return status; }
-    a->ctx->error = before; /* that it is refused is no failure */
+    a->ctx->error = before; /* a refusal is not a failure */
     return TESS_SUCCESS;
 }
 
@@ -44,7 +45,7 @@ static bool fills_blocks(int64_t nnz, int64_t blocks)
     return blocks > 0 && nnz / MIN_NONZEROS >= blocks;
 }
 
-/* Policy none puts all blocks at one level: they are counted. */
+/* Policy none puts all blocks at one level; they are counted. */
 tess_status tess_blocks_are_full(const tess_matrix *a, const tess_policy_options *policy, bool *full)
 {
     const tess_policy_options blocks = {
@@ -57,7 +58,7 @@ tess_status tess_blocks_are_full(const tess_matrix *a, const tess_policy_options
     return status;
 }
 
-/* Whether the options ask for nothing that the format by blocks does not take. Granularity matrix leaves it open. */
+/* Whether the format by blocks takes all options. Granularity matrix leaves the choice open. */
 static bool blocks_take(const tess_storage_options *o)
 {
     const tess_format_capabilities *can = tess_format_can(tess_format_in_role(TESS_ROLE_BLOCKS));
@@ -67,8 +68,7 @@ static bool blocks_take(const tess_storage_options *o)
            tess_in_set(can->arithmetics, (int)o->arithmetic) && !tess_storage_find_unread(can, o);
 }
 
-/* Whether they ask for something that the format in parts does not take: the papers' tiles, a precision, scales by
-   blocks. */
+/* Whether an option does not fit the format in parts: the papers' tiles, a precision, scales by blocks. */
 static bool parts_refuse(const tess_context *ctx, const tess_storage_options *o)
 {
     const tess_format_capabilities *can = tess_format_can(tess_format_in_role(TESS_ROLE_PARTS));
@@ -108,13 +108,13 @@ tess_format tess_format_of_assignment(const tess_matrix *a, const tess_storage_o
     return tess_format_in_role(blocks ? TESS_ROLE_BLOCKS : TESS_ROLE_PARTS);
 }
 
-/* Diagonals in one precision that is lossless, where the options leave the granularity open and ask for nothing that
-   dia does not take: at most 1.15 values per nonzero and no index are fewer bytes than tiles have, also where these
-   have values in two precisions, next to each other in one that is lower. */
+/* Whether diagonals in one lossless precision are tried: if the options leave the granularity open and dia takes all of
+   them. At most 1.15 values per nonzero without indices are fewer bytes than tiles have. This holds even if tiles have
+   values in two precisions, the lower one next to that of the diagonals. */
 static tess_status try_lossless_diagonals(const tess_matrix *a, const tess_storage_options *o, tess_matrix **out)
 {
     const tess_format diagonals = tess_format_in_role(TESS_ROLE_DIAGONALS);
-    tess_storage_options whole = *o; /* what is for blocks alone does not matter to a matrix of one precision */
+    tess_storage_options whole = *o; /* options for blocks do not matter to a matrix in one precision */
     bool scaled = false;
 
     for (int l = 0; l < o->policy.nlevels && l < TESS_MAX_LEVELS; l++) {
@@ -130,7 +130,7 @@ static tess_status try_lossless_diagonals(const tess_matrix *a, const tess_stora
     return try_padded(a, o, diagonals, out);
 }
 
-/* The format for a policy, or, where that is diagonals, *out. */
+/* The format for a policy. If that is diagonals, *out is the matrix. */
 static tess_status choose_for_policy(const tess_matrix *a, tess_storage_options *o, tess_matrix **out)
 {
     const bool on_gpu = a->ctx->device == TESS_DEVICE_GPU;
@@ -159,7 +159,7 @@ tess_status tess_matrix_convert_chosen(const tess_matrix *a, const tess_storage_
     if (o.policy.policy != TESS_POLICY_NONE) {
         TESS_TRY(choose_for_policy(a, &o, out));
     } else if (o.arithmetic != TESS_ARITHMETIC_FP64) {
-        o.format = tess_format_in_role(TESS_ROLE_SLICES); /* csr has FP64 arithmetic alone */
+        o.format = tess_format_in_role(TESS_ROLE_SLICES); /* csr has only FP64 arithmetic */
     } else {
         const bool on_gpu = a->ctx->device == TESS_DEVICE_GPU;
 

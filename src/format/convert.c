@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From assembled matrices to stored ones, and new values for these. */
+/* Makes stored matrices from assembled ones, and renews their values. */
 #include <math.h>
 
 #include "format/choose.h"
@@ -16,7 +16,7 @@ tess_status tess_storage_require_fp64_arithmetic(tess_context *ctx, const tess_s
                      "%s cannot compute in fp32 arithmetic", purpose);
 }
 
-/* The precision that the stored matrix goes by: where a policy decides, that of the highest level. */
+/* The precision of the stored matrix; if a policy decides, that of the highest level. */
 static tess_precision precision_of(const tess_storage_options *options)
 {
     const tess_policy_options *policy = &options->policy;
@@ -25,7 +25,7 @@ static tess_precision precision_of(const tess_storage_options *options)
     return policy->nlevels > 0 ? policy->level[0].precision : TESS_PRECISION_FP64;
 }
 
-/* Builds what the options ask for; they name the format, and the precision of one that has but one. */
+/* Builds the matrix; the options name the format, and the precision of a format with one. */
 static tess_status build(tess_matrix *stored, const tess_storage_options *options, const tess_assignment *assignment)
 {
     const tess_matrix *a = stored->original;
@@ -46,7 +46,7 @@ cleanup:
     return status;
 }
 
-/* asked: of a format, not auto; an assignment's policy stands for its own. */
+/* options: with a format, not auto. The policy of a given assignment replaces theirs. */
 static tess_status convert(const tess_matrix *a, const tess_storage_options *asked, const tess_assignment *assignment,
                            tess_matrix **out)
 {
@@ -114,7 +114,7 @@ tess_status tess_matrix_refresh(tess_matrix *a)
     if (!a->original || a->values_version == a->original->values_version) { return TESS_SUCCESS; }
     TESS_TRY(a->ops->refresh(a->original, a->storage));
     if (tess_format_takes_parts(a->format)) {
-        a->loss = INFINITY; /* levels are those of the values before */
+        a->loss = INFINITY; /* the levels were chosen for the earlier values */
     } else {
         TESS_TRY(tess_matrix_find_loss(a->original, a->precision, a->accepted_loss, &a->loss));
     }

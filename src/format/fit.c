@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether storage options fit a format, asked of the formats' tables. */
+/* Whether storage options fit a format, decided by the formats' tables. */
 #include "format/fit.h"
 
 #include <stdio.h>
@@ -66,7 +66,7 @@ static const char *list_formats(capability has, const char *last, word_list *lis
     return join(list, last);
 }
 
-/* The names of the formats that have a capability: one of them, or all. */
+/* The names of the formats with a capability, joined by "or". */
 static const char *formats_text(capability has, word_list *list)
 {
     return list_formats(has, " or ", list);
@@ -152,7 +152,7 @@ unsigned tess_format_precisions(const tess_context *ctx, const tess_format_capab
     return ctx->device == TESS_DEVICE_GPU ? can->gpu_precisions : can->precisions;
 }
 
-/* Whether policy lossless chooses the one precision. */
+/* Whether policy lossless chooses the precision of the whole matrix. */
 static bool is_lossless_whole(const tess_format_capabilities *can, const tess_storage_options *o)
 {
     return !can->takes_parts && o->policy.policy == TESS_POLICY_LOSSLESS;
@@ -186,7 +186,7 @@ static tess_status check_format(tess_context *ctx, const tess_storage_options *o
     return TESS_SUCCESS;
 }
 
-/* Every precision that values may be stored in, and the scales of levels. */
+/* Checks every precision that values may be stored in, and the scales of levels. */
 static tess_status check_levels(tess_context *ctx, const tess_storage_options *o)
 {
     const tess_format_capabilities *can = tess_format_can(o->format);
@@ -237,7 +237,7 @@ static tess_status check_arithmetic(tess_context *ctx, const tess_storage_option
                      "format %s has no fp32 arithmetic (--arithmetic)", tess_format_name(o->format));
 }
 
-/* Formats of one precision do not read the order. */
+/* Formats of one precision ignore the order. */
 static tess_status check_row_order(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_storage_options *o)
 {
     const tess_format_capabilities *can = tess_format_can(o->format);
@@ -290,7 +290,7 @@ static bool is_for_all_parts(tess_format base)
     return base == TESS_FORMAT_AUTO || tess_format_can(base)->one_base;
 }
 
-/* One of the two formats that parts may be in; auto chooses by the bytes. */
+/* Checks one of the two formats that parts may have. For auto the library chooses by the bytes. */
 static tess_status check_base(tess_context *ctx, const tess_storage_options *o, tess_format base)
 {
     static const char *const plural[] = {[TESS_GRANULARITY_MATRIX] = "the matrix",
@@ -298,7 +298,7 @@ static tess_status check_base(tess_context *ctx, const tess_storage_options *o, 
                                          [TESS_GRANULARITY_ENTRY] = "entries",
                                          [TESS_GRANULARITY_BLOCK] = "blocks"};
     const tess_format_capabilities *can = tess_format_can(base);
-    const tess_granularity granularity = o->policy.granularity; /* the format has it */
+    const tess_granularity granularity = o->policy.granularity; /* the format has this granularity */
     const tess_format rules = base == TESS_FORMAT_AUTO ? tess_format_in_role(TESS_ROLE_SLICES) : base;
     const tess_format_ops *ops = tess_find_format(rules);
     word_list list = {.count = 0};
@@ -317,7 +317,7 @@ static tess_status check_base(tess_context *ctx, const tess_storage_options *o, 
     return ops->check_options ? ops->check_options(ctx, -1, -1, o) : TESS_SUCCESS;
 }
 
-/* Products take all parts in one launch: those of csr, or rows of slices and diagonals. */
+/* Products take all parts in one launch: either CSR parts, or parts in slices and diagonals. */
 static tess_status check_bases(tess_context *ctx, const tess_storage_options *o)
 {
     const bool one = o->split.low_base == TESS_FORMAT_CSR || o->split.low_base == o->split.base;
@@ -422,12 +422,12 @@ static bool gives_diagonal(const tess_storage_options *o, const tess_storage_opt
     return o->policy.without_diagonal != plain->policy.without_diagonal;
 }
 
-/* Options that some formats read, and what tells which. */
+/* Options that only some formats read, and the function that tells which formats do. */
 typedef struct optional_field {
     const char *name;
     bool (*given)(const tess_storage_options *o, const tess_storage_options *plain);
     capability read;
-    bool lossless; /* by formats of one precision too, with policy lossless */
+    bool lossless; /* formats of one precision also read it, with policy lossless */
 } optional_field;
 
 static const optional_field optional_fields[] = {
@@ -510,7 +510,7 @@ cleanup:
     return status;
 }
 
-/* What belongs to several precisions needs a policy, and what belongs to one none. */
+/* Options for several precisions need a policy; the option for one precision excludes a policy. */
 static tess_status check_auto(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_storage_options *options)
 {
     tess_storage_options o = *options;

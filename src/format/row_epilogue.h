@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every format does with the sum of a row: the value of y_i, and the dot products that go with it. Formats in
- * parts also have scales, updates and shadows: the second half.
+ * What every format does with the sum of a row: it computes y_i and the dot products of the epilogue. Formats in parts
+ * also have scales, updates and shadows: the second half.
  */
 #ifndef TESS_FORMAT_ROW_EPILOGUE_H
 #define TESS_FORMAT_ROW_EPILOGUE_H
@@ -18,7 +18,7 @@ TESS_HD double spmv_result(const tess_spmv_args *args, int64_t i, double product
     return args->alpha * product + args->beta * args->y[i];
 }
 
-/* Adds y_i to the dot products that the reduction asks for. */
+/* Adds y_i's terms to the dot products of the reduction. */
 TESS_HD void spmv_add_dots(const tess_reduction *reduction, const double *y, int64_t i, double value, double *dots)
 {
     for (int k = 0; k < reduction->ndots; k++) {
@@ -28,19 +28,19 @@ TESS_HD void spmv_add_dots(const tess_reduction *reduction, const double *y, int
 
 /* ---- rows of a part ---- */
 
-/* What the sum of row i is to be multiplied by: its values are stored over that. */
+/* The factor for the sum of row i: its values are stored over that number. */
 TESS_HD double part_row_scale(const int16_t *exponent, int64_t i)
 {
     return exponent ? tess_power_of_two(exponent[i]) : 1.0;
 }
 
-/* Element i of the vector that is multiplied, where rows and columns are numbered alike. */
+/* Element i of the multiplied vector, if rows and columns are numbered alike. */
 TESS_HD double spmv_previous(const tess_spmv_args *args, int64_t i)
 {
     return args->x ? args->x[i] : (double)args->x_shadow[i];
 }
 
-/* What an iteration makes of (A x)_i. Tezcan et al. 2022, Algorithm 1, line 4, and Algorithm 2, line 4. */
+/* The next element of an iteration, from (A x)_i. Tezcan et al. 2022, Algorithm 1, line 4, and Algorithm 2, line 4. */
 TESS_HD double spmv_updated(const tess_spmv_args *args, int64_t i, double product)
 {
     const tess_update *u = &args->update;
@@ -64,8 +64,8 @@ TESS_HD double spmv_finish_row(const tess_spmv_args *args, int64_t i, double pro
     return value;
 }
 
-/* Adds row i to the dot products: as many as the reduction has, at most `most`, which is a constant where that matters.
- */
+/* Adds row i to the dot products: as many as the reduction has, at most `most`, which is a constant in time-critical
+   callers. */
 TESS_HD void spmv_add_row_dots(const tess_spmv_args *args, int most, int64_t i, double value, double *dots)
 {
     if (most > 0 && args->update.kind == TESS_UPDATE_JACOBI) {
@@ -81,7 +81,7 @@ TESS_HD void spmv_add_row_dots(const tess_spmv_args *args, int most, int64_t i, 
 
 /* ---- FP32 vectors, and steps of a polynomial ---- */
 
-/* Element i of an array of FP32 or FP64; `fp32` is a constant where that matters. */
+/* Element i of an FP32 or FP64 array; `fp32` is a constant in time-critical callers. */
 TESS_HD double spmv_element(const void *array, bool fp32, int64_t i)
 {
     return fp32 ? (double)((const float *)array)[i] : ((const double *)array)[i];
@@ -108,7 +108,7 @@ TESS_HD float spmv_result_fp32(const tess_spmv_args *args, tess_arithmetic arith
     return (float)(args->alpha * product + args->beta * (double)args->y_fp32[i]);
 }
 
-/* Row i of a product in formats of one part, where vectors are FP32 or the update is POLYNOMIAL. */
+/* Row i of a product in formats of one part, for FP32 vectors or the update POLYNOMIAL. */
 TESS_HD void spmv_finish_step(const tess_spmv_args *args, bool fp32, int64_t i, double sum)
 {
     const tess_update *u = &args->update;
@@ -127,7 +127,7 @@ TESS_HD void spmv_finish_step(const tess_spmv_args *args, bool fp32, int64_t i, 
     }
 }
 
-/* Row i of a product in formats of one part, whatever the vectors and the update. */
+/* Row i of a product in formats of one part, for any vectors and update. */
 TESS_HD void spmv_finish_single(const tess_spmv_args *args, int64_t i, double sum, double *dots)
 {
     const bool fp32 = args->vectors == TESS_PRECISION_FP32;
@@ -144,8 +144,8 @@ TESS_HD void spmv_finish_single(const tess_spmv_args *args, int64_t i, double su
 
 #ifdef __cplusplus
 
-/* What formats of one part do, with at most a constant number of dot products, for device code: writes y_row and adds
- * it to them. */
+/* For device code, with a constant number of dot products: writes y_row and adds it to them. For formats of one part.
+ */
 template <int NDOTS>
 TESS_HD void finish_row(const tess_spmv_args &args, int64_t row, double sum, double *dots)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which kernel multiplies, for formats that have one for each precision of vectors and arithmetic, number of dot
- * products, and steps of a polynomial; and what such a kernel does with a sum.
+ * Chooses the kernel of a product, for formats that have a kernel for each precision of vectors and arithmetic, number
+ * of dot products, and steps of a polynomial; and stores a kernel's sums.
  *
  * FORMAT::launch<STORED, VECTOR, ARITHMETIC, NDOTS, STEP>(ctx, view, args) launches it. A view has `nrows`, `precision`
  * and `arithmetic`.
@@ -15,7 +15,7 @@
 
 /* ---- in the kernel ---- */
 
-/* y is written, FP64 with its dot products or FP32; STEP: a step of a polynomial. Rows past the end are left out. */
+/* Writes y, in FP64 with its dot products or in FP32; STEP: a step of a polynomial. Skips rows beyond the end. */
 template <typename VECTOR, int NDOTS, bool STEP, typename VIEW, typename ARITHMETIC>
 __device__ static inline void store_row(const VIEW &v, const tess_spmv_args &args, int64_t row, ARITHMETIC sum,
                                         double *dots)
@@ -30,7 +30,7 @@ __device__ static inline void store_row(const VIEW &v, const tess_spmv_args &arg
     }
 }
 
-/* Whether FP64 vectors of the epilogue can be read and written two elements at a time. */
+/* Whether the epilogue's FP64 vectors can be read and written two elements at a time. */
 __device__ static inline bool epilogue_has_pairs(const tess_spmv_args &args)
 {
     const uintptr_t places = (uintptr_t)args.y | (uintptr_t)args.reduction.with[0] | (uintptr_t)args.reduction.with[1];
@@ -38,8 +38,8 @@ __device__ static inline bool epilogue_has_pairs(const tess_spmv_args &args)
     return places % sizeof(tess::full_pack<double>) == 0;
 }
 
-/* Rows `row` and the next, `row` being even, as store_row has them, in stores of 16 bytes: half of a sector at a time
-   would be two writes of it. */
+/* Rows `row` (even) and row + 1, as store_row does, in stores of 16 bytes. Smaller stores would write each sector
+   twice. */
 template <int NDOTS>
 __device__ static inline void store_pair(const tess_spmv_args &args, int64_t row, const double *sum, double *dots)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The precision of formats that have one: as it was asked for, or the lowest that policy lossless finds for the matrix;
-   and whether it keeps every value. */
+/* The precision of formats with one: the requested one, or the lowest that policy lossless finds for the matrix; and
+   whether every value is stored exactly. */
 #include <math.h>
 
 #include "matrix/matrix.h"
@@ -10,7 +10,7 @@ bool tess_format_takes_parts(tess_format format)
     return tess_format_can(format)->takes_parts != 0;
 }
 
-/* The precision that a policy of granularity matrix comes to. */
+/* The precision that a policy of granularity matrix chooses. */
 static tess_status assign_whole(const tess_matrix *a, const tess_policy_options *policy, tess_precision *precision)
 {
     tess_assignment *assignment = NULL;
@@ -27,7 +27,7 @@ cleanup:
     return status;
 }
 
-/* Whether a precision keeps every value up to a relative loss. */
+/* Whether a precision stores every value up to a relative loss. */
 static tess_status keeps(const tess_matrix *a, tess_precision precision, double loss, bool *kept)
 {
     const tess_policy_options policy = {.granularity = TESS_GRANULARITY_MATRIX,
@@ -67,7 +67,7 @@ tess_status tess_matrix_choose_precision(const tess_matrix *a, const tess_storag
 
     *precision = options->precision;
     if (policy.policy != TESS_POLICY_LOSSLESS) { return tess_matrix_find_loss(a, *precision, 0.0, loss); }
-    policy.without_diagonal = 0; /* it is stored with the rest */
+    policy.without_diagonal = 0; /* it is stored with the other values */
     TESS_TRY(assign_whole(a, &policy, precision));
     *loss = 0.0;
     if (policy.parameter > 0.0) { status = tess_matrix_find_loss(a, *precision, policy.parameter, loss); }

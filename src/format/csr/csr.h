@@ -17,28 +17,27 @@ typedef struct csr_part {
 } csr_part;
 
 /*
- * The plan of a product by layers. Layers are 2 to TESS_MAX_LEVELS parts over all rows of a matrix and in their order,
- * of different precisions, without scales, each with offsets from 0; the matrix is their sum.
+ * The plan of a product by layers. There are 2 to TESS_MAX_LEVELS layers. Each has all rows of the matrix in their
+ * order, a precision of its own, no scales, and offsets from 0; the matrix is the sum of its layers.
  */
 typedef struct csr_layers csr_layers;
 
-/* What a device supplies for CSR. */
+/* The functions of a device for CSR. */
 typedef struct csr_ops {
-    /* Plans of `count` matrices, or of as many parts of one, at most TESS_MAX_LEVELS + 1; NULL all of them on failure.
-     */
+    /* Plans of `count` matrices, or of as many parts of one, at most TESS_MAX_LEVELS + 1. All are NULL on failure. */
     tess_status (*make_plans)(tess_context *ctx, int count, const csr_view *const *views, csr_plan **out);
     void (*free_plan)(tess_context *ctx, csr_plan *plan);
     tess_status (*spmv)(tess_context *ctx, const csr_view *view, const csr_plan *plan, const tess_spmv_args *args);
-    /* What products by parts need beyond the parts' plans, once these are made; NULL: nothing. It belongs to the first
-     * plan. */
+    /* Data that products by parts need in addition to the parts' plans, made after these; NULL: none. The first plan
+       owns it. */
     tess_status (*prepare_parts)(tess_context *ctx, int count, const csr_part *parts);
     /* The product of a matrix in parts, which own disjoint rows of y. All offsets have the same width. */
     tess_status (*spmv_parts)(tess_context *ctx, int count, const csr_part *parts, const tess_spmv_args *args);
     /* NULL on failure. */
     tess_status (*make_layers)(tess_context *ctx, int count, const csr_view *layers, csr_layers **out);
     void (*free_layers)(tess_context *ctx, csr_layers *plan);
-    /* The product of a matrix in layers, in one pass over its rows: sums go from layer to layer. All offsets have the
-     * same width. */
+    /* The product of a matrix in layers, in one pass over its rows: each sum goes through all layers. All offsets have
+       the same width. */
     tess_status (*spmv_layers)(tess_context *ctx, int count, const csr_view *layers, const csr_layers *plan,
                                const tess_spmv_args *args);
     /* values[k] = source[from[k]] for k < n */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a block of threads does with a chunk of a CSR matrix (csr_product.cuh): sums of its rows from shared memory, or
- * products of its nonzeros and then sums of them; long rows. Every sum has a fixed order.
+ * What a block of threads computes for a chunk of a CSR matrix (csr_product.cuh): sums of its rows from shared memory;
+ * or products of its nonzeros and then their sums; and sums of long rows. Every sum has a fixed order.
  */
 #ifndef TESS_FORMAT_CSR_CSR_CHUNK_SUMS_CUH
 #define TESS_FORMAT_CSR_CSR_CHUNK_SUMS_CUH
@@ -13,9 +13,9 @@
 #include "format/csr/csr_stage.cuh"
 #include "format/row_epilogue.h"
 
-enum { IN_FLIGHT = 8 /* elements of x that a thread asks for at once */ };
+enum { IN_FLIGHT = 8 /* elements of x that a thread loads at once */ };
 
-/* Rows longer than a segment, and their segments' sums. */
+/* Rows longer than a segment, and the sums of their segments. */
 struct split_rows_argument {
     int nsplit;
     const int32_t *split_row, *split_segment;
@@ -27,7 +27,7 @@ struct matrix_argument {
     const void *row_ptr;
     const int32_t *col_ind;
     const void *val;
-    int offset_shift; /* as row_offsets has it */
+    int offset_shift; /* as in row_offsets */
     split_rows_argument split;
 };
 
@@ -43,14 +43,14 @@ static inline matrix_argument make_matrix_argument(const csr_view *v, const csr_
 }
 
 /*
- * By rows: where rows of a chunk begin, by offsets of 32 bits or of 64. A chunk has far fewer nonzeros than 2^32: the
- * lower words of offsets tell how far they are apart, and one kernel is enough for both. By nonzeros there are no
- * registers to spare for that, and kernels know the type of offsets.
+ * By rows: where the rows of a chunk begin, by offsets of 32 or 64 bits. A chunk has far fewer than 2^32 nonzeros, so
+ * the lower words of offsets are enough for distances, and one kernel serves both widths. By nonzeros there are no
+ * registers for this; those kernels know the width at compile time.
  */
 struct row_offsets {
     const uint32_t *word; /* of the first row */
-    uint32_t begin;       /* what places are counted from: lower word */
-    int shift;            /* 2^shift words to an offset */
+    uint32_t begin;       /* origin of places: a lower word */
+    int shift;            /* an offset has 2^shift words */
 
     __device__ inline row_offsets(const void *first, int offset_shift, int64_t from)
         : word((const uint32_t *)first), begin((uint32_t)from), shift(offset_shift)
@@ -82,7 +82,7 @@ __device__ static inline int64_t offset_of(const matrix_argument &m, int64_t row
     return m.offset_shift ? ((const int64_t *)m.row_ptr)[row] : ((const int32_t *)m.row_ptr)[row];
 }
 
-/* The product of a stored value with an element of x, in the arithmetic of that element. */
+/* The product of a stored value and an element of x, in the arithmetic of that element. */
 template <typename VALUE>
 __device__ static inline double product_of(VALUE value, double factor)
 {
@@ -96,7 +96,7 @@ __device__ static inline double product_of(VALUE value, float factor)
     return (double)(tess::decode<float>(value) * factor);
 }
 
-/* How a chunk's rows are shared out among groups of threads. */
+/* How groups of threads share a chunk's rows. */
 struct row_groups {
     int width, lane, group, groups;
 
@@ -107,7 +107,7 @@ struct row_groups {
     }
 };
 
-/* Adds up what `width` neighbouring threads have; the result is in the first. All threads of a wave take part. */
+/* Adds the sums of `width` neighbouring threads; the result is in the first. All threads of a wave call it. */
 __device__ static inline double sum_group(double sum, int width)
 {
     for (int distance = width / 2; distance > 0; distance /= 2) {
@@ -116,7 +116,7 @@ __device__ static inline double sum_group(double sum, int width)
     return sum;
 }
 
-/* What a block knows of a chunk in one of its stages; in shared memory too. The last four are bytes from the stage's
+/* What a block knows of a chunk in one of its stages; in shared memory. The last four are bytes from the stage's
    beginning. */
 struct staged_chunk {
     int64_t begin;
@@ -125,9 +125,9 @@ struct staged_chunk {
 };
 
 /*
- * The products of a thread's elements of a row, `count` of them, WIDTH apart; there are `rest` elements in the row from
- * the first on. All elements of x that fit into registers are asked for before the first is used: for that, loads and
- * sums must not share conditions, since predicates are few; so the second asks for the same in another way.
+ * The products of a thread's elements of a row: `count` of them, WIDTH apart; from the first on the row has `rest`
+ * elements. All elements of x that fit into registers are loaded before the first is used. Loads and sums must not
+ * share conditions, because there are few predicates; so the sums test the same condition in another form.
  */
 template <int WIDTH, typename VALUE, typename FACTOR>
 __device__ static inline double sum_elements(const int32_t *column, const VALUE *value, const FACTOR *x, int count,
@@ -155,7 +155,7 @@ __device__ static inline double sum_elements(const int32_t *column, const VALUE 
     return sum;
 }
 
-/* WIDTH threads sum up a row. */
+/* WIDTH threads sum one row. */
 template <int WIDTH, typename VALUE, typename FACTOR, typename FINISH>
 __device__ static inline void sum_rows(const char *stage, const staged_chunk &chunk, int offset_shift, const FACTOR *x,
                                        FINISH finish)
@@ -179,7 +179,7 @@ __device__ static inline void sum_rows(const char *stage, const staged_chunk &ch
     }
 }
 
-/* A chunk by rows: groups of threads sum up a row each; `finish` takes each row's sum. */
+/* A chunk by rows: each group of threads sums one row; `finish` gets each row's sum. */
 template <typename VALUE, typename FACTOR, typename FINISH>
 __device__ static inline void sum_by_rows(const char *stage, const staged_chunk &chunk, int offset_shift,
                                           const FACTOR *x, FINISH finish)
@@ -194,14 +194,14 @@ __device__ static inline void sum_by_rows(const char *stage, const staged_chunk 
     }
 }
 
-/* Place of product k in shared memory: one place in 17 is skipped, so that rows of 8, 16 or 32 nonzeros do not all
+/* Place of product k in shared memory. One place in 17 is skipped, so that rows of 8, 16 or 32 nonzeros do not all
    start in the same bank. */
 __host__ __device__ static inline unsigned skewed(unsigned k)
 {
     return k + k / 16U;
 }
 
-/* What thread `lane` of `width` adds up of products [from, to). */
+/* The sum of thread `lane` of `width` over products [from, to). */
 __device__ static inline double add_products(const double *products, int from, int to, int lane, int width)
 {
     double sum = 0.0;
@@ -219,7 +219,7 @@ __device__ static inline double sum_products(const double *products, int from, i
     return sum_group(add_products(products, from, to, lane, width), width);
 }
 
-/* Sums up a chunk's rows from their products; those that are too long for a group wait for a wave. */
+/* Sums a chunk's rows from their products. Rows that are too long for a group are left for a wave. */
 template <typename OFFSET, typename FINISH>
 __device__ static inline void sum_uneven_rows(const OFFSET *offset, OFFSET begin, int rows, int group_log,
                                               const double *products, FINISH finish)
@@ -306,7 +306,7 @@ __device__ static inline double long_row_sum(const matrix_argument &m, const FAC
     return sum;
 }
 
-/* All threads: leaves value * x[column] of the nonzero at each place at products[skewed(place)], from `base` on. */
+/* All threads: stores value * x[column] of the nonzero at each place to products[skewed(place)], from `base` on. */
 template <typename VALUE>
 struct nonzero_batch {
     int32_t column[LOADS];
@@ -345,8 +345,9 @@ struct nonzero_batch {
 
 /*
  * The products of nonzeros `begin` to begin + count - 1. Places are counted from an aligned start, so that each wave's
- * loads are aligned; the first ones may belong to the chunk before: their products are made, and not used. `enter` is
- * called when the first loads are on their way; where it says no, nothing else happens and the result is false.
+ * loads are aligned. The first places may belong to the previous chunk; their products are computed but not used.
+ * `enter` is called when the first loads are in flight; if it returns false, nothing else happens and the result is
+ * false.
  */
 template <typename VALUE, typename FACTOR, typename ENTER>
 __device__ static __forceinline__ bool multiply_nonzeros(const matrix_argument &m, int64_t begin, int count,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CSR on the GPU: the choice of a product (csr_stored_device.cu has them), values, checks, and the tables. */
+/* CSR on the GPU: chooses a product (csr_stored_device.cu has the kernels), values, checks, and the tables. */
 #include <limits.h>
 
 #include "device/gpu/gpu.h"
@@ -31,7 +31,7 @@ static tess_status gather(tess_context *ctx, int64_t n, const double *source, co
     return gpu_check_launch(ctx, "copying matrix values");
 }
 
-/* Behind functions: a table that is visible outside would be emitted for the device as well by HIP. */
+/* Behind functions, because HIP would also emit a visible table for the device. */
 extern "C" const csr_ops *csr_gpu_ops(void)
 {
     static const csr_ops table = {csr_make_plans,    csr_free_plan,   spmv,

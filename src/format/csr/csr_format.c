@@ -87,7 +87,7 @@ cleanup:
     return status;
 }
 
-/* The transpose takes its values from the entries it was made of. */
+/* The entries that the transpose takes its values from. */
 static tess_status refresh_transpose(tess_context *ctx, csr_storage *s)
 {
     if (!s->transpose || s->transpose->values_version == s->values_version) { return TESS_SUCCESS; }
@@ -112,7 +112,7 @@ static tess_status csr_refresh(const tess_matrix *assembled, void *storage)
 
 /* ---- transpose ---- */
 
-/* Host arrays of a transpose in the making. */
+/* Host arrays of a transpose under construction. */
 typedef struct transpose_arrays {
     int64_t *row_ptr, *source, *own_ptr;
     int32_t *col_ind, *own_ind;
@@ -168,8 +168,8 @@ static void release_transpose(tess_context *ctx, const csr_view *v, transpose_ar
 }
 
 /*
- * Made on the host at the first transposed product, then kept: a product by scattering would need atomics, and with
- * them lose its fixed order of summation. Costs one more copy of the matrix, and 8 bytes per entry to renew it.
+ * Made on the host at the first transposed product, then kept. A product by scattering would need atomics, and its sums
+ * would have no fixed order. Costs one more copy of the matrix, and 8 bytes per entry to renew it.
  */
 static tess_status make_transpose(const tess_matrix *a, csr_storage *s)
 {
@@ -242,7 +242,7 @@ static tess_status decode_offsets(const tess_matrix *a, const csr_view *v, int64
     size_t bytes = (size_t)(v->nrows + 1) * offset_bytes(v);
     tess_status status = TESS_SUCCESS;
 
-    /* 32-bit offsets land in the upper half of the caller's array and are widened from the front. */
+    /* 32-bit offsets are copied to the upper half of the caller's array and widened from the front. */
     if (v->row_ptr_bits == 32) { narrow = (char *)row_ptr + bytes; }
     status = ctx->backend->download(ctx, narrow, v->row_ptr, bytes);
     if (status != TESS_SUCCESS || v->row_ptr_bits == 64) { return status; }

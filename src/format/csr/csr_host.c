@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CSR on the host. Rows are cut into chunks of about equal work (rows + nonzeros), independent of the number of
- * threads. A row longer than a segment is summed segment by segment; where few rows are that long, all threads sum
- * their segments beforehand. Either way each sum has the same order, so that the result has the same bits.
+ * threads. A row longer than a segment is summed segment by segment; if few rows are that long, all threads first sum
+ * their segments. Each sum has the same order either way, and so the same bits.
  */
 #include "format/csr/csr_host.h"
 #include "base/by_precision.h"
@@ -103,9 +103,9 @@ double csr_host_long_row_sum(const csr_view *v, const csr_plan *p, const tess_sp
 /* ---- products ---- */
 
 /*
- * What a chunk does besides y = A x: the common cases have no tests in their loop over rows. PART: of a matrix in
- * parts, with all that these may ask for; LOW_PART: the same with products in FP32. LOW: FP32 vectors; STEP: of a
- * polynomial, in FP64.
+ * What a chunk computes besides y = A x. The common cases have no tests in their loop over rows. PART: of a matrix in
+ * parts, with all its options; LOW_PART: the same with products in FP32. LOW: FP32 vectors; STEP: of a polynomial, in
+ * FP64.
  */
 typedef enum chunk_epilogue {
     GENERAL,
@@ -127,19 +127,19 @@ static chunk_epilogue epilogue_of(const tess_spmv_args *args)
     return args->reduction.ndots == 0 ? STORE : args->reduction.ndots == 1 ? STORE_DOT : STORE_DOT_TWO;
 }
 
-/* Nothing that plain products do not have. */
+/* The part has nothing that plain products do not have. */
 static bool is_plain(const csr_view *v, const tess_spmv_args *args)
 {
     return !v->exponent && args->update.kind == TESS_UPDATE_NONE && !args->y_shadow && args->reduction.ndots == 0;
 }
 
-/* The row of y that row i of a part is. */
+/* The row of y that belongs to row i of a part. */
 static inline __attribute__((always_inline)) int64_t target_of(const csr_view *v, int64_t i)
 {
     return v->row_of ? v->row_of[i] : v->row_shift + i;
 }
 
-/* Row i of a part; `plain` says once for all rows what is_plain does. */
+/* Row i of a part; `plain` is the result of is_plain, evaluated once for all rows. */
 static inline __attribute__((always_inline)) void finish_part_row(const csr_view *v, const tess_spmv_args *args,
                                                                   bool plain, int64_t i, double sum, double *dots)
 {
@@ -166,7 +166,7 @@ static inline __attribute__((always_inline)) void finish_row(const tess_spmv_arg
     if (epilogue == STORE_DOT_TWO) { dots[1] += sum * w[row]; }
 }
 
-/* One chunk of rows, and its dot products to `out`; the constants fold away in each instance. */
+/* One chunk of rows, and its dot products, to `out`. The constants fold away in each instance. */
 static inline __attribute__((always_inline)) void multiply_rows(const csr_view *view, const csr_plan *p,
                                                                 const tess_spmv_args *args, int64_t chunk, double *out,
                                                                 int bits, tess_precision precision,
@@ -270,7 +270,7 @@ static tess_status spmv(tess_context *ctx, const csr_view *v, const csr_plan *p,
 
 /* ---- products by parts ---- */
 
-/* Rows of an empty part that are a chunk. */
+/* Rows of an empty part per chunk. */
 static void finish_empty_rows(const csr_view *v, const tess_spmv_args *args, int64_t chunk, double *dots)
 {
     int64_t end = (chunk + 1) * CSR_CHUNK < v->nrows ? (chunk + 1) * CSR_CHUNK : v->nrows;

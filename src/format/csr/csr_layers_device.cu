@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products on the GPU of CSR matrices in layers (csr.h), in one launch. A chunk is a range of rows: what all layers
- * have of it is staged, or multiplied by nonzeros, together, and a group of threads adds up its row layer by layer, in
- * their order. A layer that has nothing in a chunk is not looked at there.
+ * Products on the GPU of CSR matrices in layers (csr.h), in one launch. A chunk is a range of rows. All layers' parts
+ * of it are staged, or multiplied by nonzeros, together; then a group of threads sums its row layer by layer, in their
+ * order. Layers without entries in a chunk are skipped there.
  */
 #include "format/csr/csr_parts.cuh"
 
@@ -11,7 +11,7 @@ template <int MOST>
 struct staged_layers {
     int64_t begin[MOST];
     int32_t first_row, rows, group_log;
-    int32_t offsets[MOST]; /* < 0: the layer has nothing here */
+    int32_t offsets[MOST]; /* < 0: the layer has no entries here */
     int32_t columns[MOST], values[MOST];
 };
 
@@ -22,7 +22,7 @@ struct layer_argument {
     int value_bytes;
 };
 
-/* By nonzeros: where a block has the products of a layer's rows of the chunk. */
+/* By nonzeros: where a block stores the products of a layer's rows of the chunk. */
 template <typename OFFSET>
 struct placed_layer {
     const OFFSET *offset; /* of the chunk's first row */
@@ -57,7 +57,7 @@ struct row_layers {
 
     /* ---- by rows ---- */
 
-    /* What a thread adds up of row r of a staged chunk. */
+    /* A thread's sum of row r of a staged chunk. */
     template <int WIDTH>
     __device__ inline double add_row(const char *stage, const STAGED &chunk, const tess_spmv_args &args, int l, int r,
                                      int lane) const
@@ -110,7 +110,7 @@ struct row_layers {
 
     /* ---- by nonzeros ---- */
 
-    /* What a thread of a group adds up of row r; with a group of one, the whole of it. */
+    /* The sum of a thread of a group for row r; for a group of one thread, the whole sum. */
     template <typename OFFSET>
     __device__ inline double add_placed(const placed_layer<OFFSET> *placed, int r, int lane, int width) const
     {
@@ -133,7 +133,7 @@ struct row_layers {
         return length;
     }
 
-    /* Rows that are too long for a group wait for a wave. */
+    /* Rows that are too long for a group are left for a wave. */
     template <typename OFFSET, int NDOTS>
     __device__ inline void add_uneven_rows(const CHUNK &chunk, const placed_layer<OFFSET> *placed,
                                            const tess_spmv_args &args, double *dots) const
@@ -173,7 +173,7 @@ struct row_layers {
             sum += with_part_types(layer[l].precision, args, [&](auto value, const auto *x) {
                 return long_row_sum<decltype(value), OFFSET>(layer[l].m, x, row);
             });
-            __syncthreads(); /* the next layer's sum takes the same workspace */
+            __syncthreads(); /* the next layer's sum uses the same workspace */
         }
         if (threadIdx.x == 0) { finish<NDOTS>(args, row, sum, dots); }
     }
@@ -187,7 +187,8 @@ struct row_layers {
 
 #pragma unroll 1
         for (int l = 0; l < count; l++) {
-            double *const to = products + skewed((unsigned)place); /* a multiple of the wave: places go on from there */
+            double *const to = products + skewed((unsigned)place); /* a multiple of the wave: the next places follow it
+                                                                    */
 
             if (!with_part_types(layer[l].precision, args, [&](auto value, const auto *x) {
                     return multiply_nonzeros<decltype(value)>(layer[l].m, chunk.begin[l], chunk.staged[l], x, to,
@@ -211,14 +212,14 @@ struct row_layers {
     }
 };
 
-/* An announced chunk arrives even where no layer has anything in it. */
+/* An announced chunk arrives even if no layer has entries in it. */
 template <int MOST>
 __device__ static inline bool is_staged(const staged_layers<MOST> &)
 {
     return true;
 }
 
-/* Stretches of one layer's arrays for a chunk; of no bytes where it has nothing there. */
+/* The parts of a layer's arrays for a chunk; empty if the layer has no entries there. */
 struct layer_stretches {
     const char *offset;
     const int32_t *column;
@@ -241,7 +242,7 @@ struct layer_stretches {
     }
 };
 
-/* As for chunks of one matrix (csr_product.cuh). Each layer's arrays follow those of the one before. */
+/* As for chunks of one matrix (csr_product.cuh). Each layer's arrays follow those of the previous layer. */
 template <typename MATRIX, int MOST>
 __device__ static inline void request_chunk(const MATRIX &matrix, const stage_layout &, const layer_chunk<MOST> &chunk,
                                             char *stage, staged_layers<MOST> *header, gpu_arrival *arrival)
@@ -315,7 +316,7 @@ static tess_status launch_layers(tess_context *ctx, int count, const csr_view *l
         return launch_chunks<MATRIX, 0>(ctx, matrix, chunks, plan->by_rows, layers->row_ptr_bits, args, predicate);
     }
     if constexpr (!STORES) {
-        /* for one dot product as well: these kernels are long, and the sum of another costs little */
+        /* also for one dot product: these kernels are long, and another sum costs little */
         return launch_chunks<MATRIX, 2>(ctx, matrix, chunks, plan->by_rows, layers->row_ptr_bits, args, predicate);
     }
 cleanup:

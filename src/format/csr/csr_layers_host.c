@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CSR matrices in layers on the host (csr.h): one pass over the rows. A run of rows goes through all layers, whose
- * loops know their precision, before its sums are finished: they stay in the first cache. Each sum has one order for
- * any number of threads.
+ * loops know their precision, before its sums are finished; so the sums stay in the first-level cache. Each sum has one
+ * order for any number of threads.
  */
 #include <string.h>
 
@@ -43,7 +43,7 @@ static int64_t work_before(int count, const csr_view *layers, int64_t i)
     return work;
 }
 
-/* First row with at least so much work before it. */
+/* First row before which there is at least so much work. */
 static int64_t find_row(int count, const csr_view *layers, int64_t target)
 {
     int64_t low = 0, high = layers->nrows;

@@ -7,7 +7,7 @@
 
 #include "format/csr/csr_stage.cuh"
 
-/* The layers as kernels see them. */
+/* The layers, as arguments of kernels. */
 template <typename OFFSET>
 struct layer_rows {
     int count;
@@ -28,7 +28,7 @@ struct layer_rows {
         return work;
     }
 
-    /* The first row from `low` to `high` with at least so much work before it. */
+    /* The first row from `low` to `high` before which there is at least so much work. */
     __device__ inline int64_t find(int64_t low, int64_t high, int64_t target) const
     {
         while (low < high) {
@@ -61,11 +61,13 @@ static layer_rows<OFFSET> make_rows(int count, const csr_view *layers)
 
 /* ---- measuring ---- */
 
-/* What measure_kernel counts. */
+/* The counts of measure_kernel. */
 struct layer_counts {
-    int split[TESS_MAX_LEVELS]; /* rows of a layer longer than SEGMENT, listed in any order */
-    int longest;                /* row of all layers together; TAIL_ROW + 1 for all that are longer than TAIL_ROW */
-    unsigned long long sampled, near; /* entries looked at, and those beside which the next row has a near column */
+    int split[TESS_MAX_LEVELS];       /* rows of a layer longer than SEGMENT, listed in any order */
+    int longest;                      /* longest row over all layers together; TAIL_ROW + 1 stands for all lengths above
+                                         TAIL_ROW */
+    unsigned long long sampled, near; /* entries that were examined, and those whose neighbour in the next row has a
+                                         near column */
 };
 
 /* Space for the lists of rows to split. */
@@ -120,7 +122,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     }
 }
 
-/* Brings a layer's rows to split to the host and back with their segments. */
+/* Copies a layer's rows to split to the host, and back with their segments. */
 static tess_status plan_long_rows(tess_context *ctx, csr_plan *p, const long_row *device_rows)
 {
     long_row *rows = NULL;
@@ -153,7 +155,7 @@ static tess_status measure(tess_context *ctx, const layer_rows<OFFSET> &rows, co
     words_needed = words;
     for (int l = 0; l < rows.count; l++) {
         lists.row[l] = (long_row *)(void *)(work + words_needed);
-        words_needed += layers[l].nnz / SEGMENT + 1; /* no more rows can be so long */
+        words_needed += layers[l].nnz / SEGMENT + 1; /* not more rows can be so long */
     }
     TESS_TRY(ctx->backend->zero(ctx, work, sizeof *counts));
     measure_kernel<<<gpu_grid(ctx, rows.nrows, 8), GPU_BLOCK, 0, gpu_stream_of(ctx)>>>(rows, stride, lists,
@@ -170,7 +172,7 @@ cleanup:
 
 /* ---- chunks ---- */
 
-/* What cut_kernel finds the most of: places of products, rows, bytes that are staged. */
+/* The maxima that cut_kernel finds: places of products, rows, staged bytes. */
 struct most_of_chunks {
     int places, rows, bytes;
 };
@@ -180,7 +182,7 @@ __global__ static void cut_kernel(const layer_rows<OFFSET> rows, int work, int n
                                   most_of_chunks *most)
 {
     const int64_t own = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x, c = min(own, (int64_t)nchunks - 1);
-    int64_t row, next = rows.nrows; /* every row is some work: the next chunk begins at most `work` rows on */
+    int64_t row, next = rows.nrows; /* every row counts as work: the next chunk begins at most `work` rows later */
     layer_chunk<MOST> chunk = {};
     int places = 0, bytes = 0;
 
@@ -203,7 +205,7 @@ __global__ static void cut_kernel(const layer_rows<OFFSET> rows, int work, int n
     }
     chunk.group_log = choose_group(chunk.rows);
     if (own < nchunks) { chunks[c] = chunk; }
-    places = GPU_WAVE_MAX(places); /* all chunks meet at three words */
+    places = GPU_WAVE_MAX(places); /* all chunks update the same three words */
     bytes = GPU_WAVE_MAX(bytes);
     row = GPU_WAVE_MAX(chunk.rows);
     if (threadIdx.x % GPU_WAVE == 0) {

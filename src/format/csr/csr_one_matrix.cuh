@@ -13,9 +13,9 @@ struct one_matrix {
     typedef const staged_chunk HELD;
     static constexpr bool TURNS = false, IS_FP32 = sizeof(VECTOR) == sizeof(float);
     static constexpr int STREAM_BLOCKS =
-        6; /* by nonzeros: resident blocks per multiprocessor that registers must allow */
+        6; /* by nonzeros: resident blocks per multiprocessor, for which registers must suffice */
     matrix_argument m;
-    bool stores; /* y is the sums, and nothing else is done with them */
+    bool stores; /* y is the plain sum, without further operations */
     bool steps;  /* of a polynomial */
 
     __host__ __device__ static inline const VECTOR *x_of(const tess_spmv_args &args)
@@ -81,7 +81,7 @@ template <typename VALUE>
 tess_status csr_multiply_wide(tess_context *ctx, const matrix_argument &m, const chunks_argument<csr_chunk> &chunks,
                               const tess_spmv_args *args, const loop_predicate &predicate);
 
-/* As launch_nonzeros has it, for the product that `args` ask for. */
+/* As launch_nonzeros, for the product that `args` describe. */
 template <typename VALUE, typename VECTOR, typename OFFSET, int NDOTS>
 static tess_status stream_matrix(tess_context *ctx, const matrix_argument &m, const chunks_argument<csr_chunk> &chunks,
                                  const tess_spmv_args *args, const loop_predicate &predicate)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What products of matrices in parts share on the GPU, whether the parts own their rows or are layers: the precisions
- * of parts. */
+/* Shared by products of matrices in parts on the GPU, whether the parts own their rows or are layers: the precisions of
+   parts. */
 #ifndef TESS_FORMAT_CSR_CSR_PARTS_CUH
 #define TESS_FORMAT_CSR_CSR_PARTS_CUH
 
 #include "device/gpu/storage_types.cuh"
 #include "format/csr/csr_product.cuh"
 
-/* The storage types that parts may have; which it is, is found where a block knows its chunk. */
+/* The storage types that parts may have. The type is found when a block knows its chunk. */
 typedef storage_of_bytes_or_more<2> part_storage;
 
 static inline tess_status csr_check_part(tess_context *ctx, const csr_view *v)
@@ -17,7 +17,7 @@ static inline tess_status csr_check_part(tess_context *ctx, const csr_view *v)
                      "a GPU has no product for parts stored in %s", tess_precision_name(v->precision));
 }
 
-/* What use(a value, x) returns: x in FP64, or, with FP32 arithmetic below fp64, its shadow. */
+/* The result of use(a value, x), with x in FP64, or, with FP32 arithmetic and values below fp64, with its shadow. */
 template <typename USE>
 __device__ static __forceinline__ auto with_part_types(tess_precision precision, const tess_spmv_args &args, USE use)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products on the GPU of CSR matrices in parts of several precisions (src/format/split): by rows one launch for all
-   parts, by nonzeros one for each, unless they end in dot products. */
+/* Products on the GPU of CSR matrices in parts of several precisions (src/format/split). By rows, one launch serves all
+   parts; by nonzeros, each part has a launch, unless the product ends in dot products. */
 #include "format/csr/csr_parts.cuh"
 
-/* A part, with what its rows need beyond a matrix of its own. */
+/* A part, with the data that its rows need in addition to those of a matrix. */
 struct part_argument {
     matrix_argument m;
     tess_precision precision;
@@ -13,14 +13,14 @@ struct part_argument {
     const int16_t *exponent;
 };
 
-/* The rows of y of a part's rows from `first_row` on; NULL where rows are only shifted. */
+/* The rows of y for a part's rows from `first_row` on; NULL if rows are only shifted. */
 __device__ static inline const int32_t *part_map(const part_argument &p, int32_t first_row)
 {
     return p.row_of ? p.row_of + first_row : NULL;
 }
 
-/* Row first_row + r of a part has this sum; row_of: where its map is, of rows from first_row on. STORES: y is the sums,
-   and nothing else is done with them; such kernels need fewer registers. */
+/* Stores the sum of row first_row + r of a part; row_of: its map, for rows from first_row on. STORES: y is the plain
+   sum, without further operations; such kernels need fewer registers. */
 template <bool STORES, int NDOTS>
 __device__ static inline void finish_part_row(const part_argument &p, const tess_spmv_args &args, int32_t first_row,
                                               int r, const int32_t *row_of, double sum, double *dots)
@@ -64,7 +64,7 @@ __device__ static __forceinline__ bool stream_part(const part_argument &p, const
     });
 }
 
-/* One part alone, by nonzeros: where types are known, registers allow more blocks. */
+/* A single part, by nonzeros: with known types, registers allow more blocks. */
 template <typename VALUE, typename FACTOR, bool STORES>
 struct one_part {
     typedef csr_chunk CHUNK;
@@ -147,7 +147,7 @@ struct many_parts {
 
 /* ---- launching ---- */
 
-/* Whether the only part is a matrix like any other, and the product too. */
+/* Whether there is one part that is a plain matrix, with a plain product. */
 static bool is_plain(int count, const csr_part *parts, const tess_spmv_args *args)
 {
     const csr_view *v = &parts[0].view;
@@ -233,7 +233,7 @@ static tess_status launch_parts(tess_context *ctx, int count, const csr_part *pa
     chunks.layout = make_layout(by_rows, places, most_rows, (size_t)offset_bits / 8, value_bytes, has_map);
     if (args->reduction.ndots == 0) { return launch_rows<many_parts<STORES>, 0>(ctx, matrix, chunks, args, predicate); }
     if constexpr (!STORES) {
-        /* for one dot product as well: these kernels are long, and the sum of another costs little */
+        /* also for one dot product: these kernels are long, and another sum costs little */
         return launch_chunks<many_parts<false>, 2>(ctx, matrix, chunks, by_rows, offset_bits, args, predicate);
     }
 cleanup:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan of CSR products on the GPU: how rows are cut into chunks (csr_plan_device.cu), for the kernels that follow
- * it. */
+/* The plan of CSR products on the GPU: how rows are cut into chunks (csr_plan_device.cu), for the kernels that use it.
+ */
 #ifndef TESS_FORMAT_CSR_CSR_PLAN_CUH
 #define TESS_FORMAT_CSR_CSR_PLAN_CUH
 
@@ -8,49 +8,51 @@
 #include "format/csr/csr.h"
 
 enum {
-    STAGES = 2,      /* chunks that a block has in shared memory: one is worked on, one is on its way */
+    STAGES = 2,      /* chunks in a block's shared memory: one is processed, one is being copied */
     CHUNK_MIN = 256, /* least work of a chunk, in rows + nonzeros */
-    /* Most work of a chunk taken by rows, with the row that reaches past its share: in FP64 CHUNK_BLOCKS blocks have
-       space for two such chunks each. */
+    /* Most work of a chunk by rows, with the row that reaches beyond its share: CHUNK_BLOCKS blocks have space for two
+       such chunks each in FP64. */
     CHUNK_MAX = 2240,
-    CHUNK_BLOCKS = 4,               /* by rows: resident blocks per multiprocessor that registers must allow */
+    CHUNK_BLOCKS = 4,               /* by rows: resident blocks per multiprocessor, for which registers must suffice */
     LOADS = 4,                      /* by nonzeros: nonzeros in flight per thread */
     CHUNK_PASS = LOADS * GPU_BLOCK, /* and per block */
-    GROUP_NONZEROS = 10,            /* nonzeros of a mean row that a thread may take; more threads share longer rows */
-    SMALL_BLOCKS = 2, /* chunks per multiprocessor for small matrices: more of them cost more in reductions */
-    TAIL_ROW = 256,   /* a row at a chunk's end with more nonzeros than this is not staged */
-    IRREGULARITY = 4, /* longest row over mean row from which a matrix is taken by nonzeros */
-    MAX_ROWS = 512,   /* rows of a chunk from which a matrix is taken by nonzeros */
-    GROUP_STEPS = 32, /* a row with more nonzeros per thread of a group than this goes to a wave */
+    GROUP_NONZEROS = 10,            /* nonzeros of a mean row for one thread; longer rows are shared by more threads */
+    SMALL_BLOCKS = 2,             /* chunks per multiprocessor for small matrices: more would cost more in reductions */
+    TAIL_ROW = 256,               /* a row at a chunk's end with more nonzeros than this is not staged */
+    IRREGULARITY = 4,             /* longest row over mean row, from which a matrix is processed by nonzeros */
+    MAX_ROWS = 512,               /* rows of a chunk from which a matrix is processed by nonzeros */
+    GROUP_STEPS = 32,             /* a row with more nonzeros per thread of a group than this is summed by a wave */
     WAVES = GPU_BLOCK / GPU_WAVE, /* waves of a block */
     SEGMENT = 8192,               /* nonzeros of a split row per block; rows longer than this are split */
-    ROWS_AT_ONCE = 4,             /* rows in flight per thread where they are measured */
-    SAMPLED_ROWS = 1024, /* rows that are at least looked at to see whether their neighbours' columns are near */
-    SAMPLE_STRIDE = 251, /* one row in so many at least; a prime: grids are often as wide as powers of two */
+    ROWS_AT_ONCE = 4,             /* rows in flight per thread when they are measured */
+    SAMPLED_ROWS = 1024,          /* rows examined, at least, to see whether neighbouring rows have near columns */
+    SAMPLE_STRIDE = 251, /* at least one row in so many; a prime, because the width of grids is often a power of two */
     NEAR_COLUMNS = 8,    /* how near */
-    /* One column in so many must be near for rows to be neighbours: of a matrix in two parts whose rows and columns are
-       permuted alike, half of them lie in the other part. */
+    /* One column in so many must be near for rows to be neighbours. In a matrix in two parts whose rows and columns are
+       permuted alike, half of the columns are in the other part. */
     NEAR_PART = 4
 };
 
-/* A chunk of rows: what a block works on at a time. */
+/* A chunk of rows: a block's unit of work. */
 struct csr_chunk {
     int64_t begin; /* its first nonzero */
     int32_t first_row, rows;
-    int32_t short_rows; /* rows but for one at the end that is too long to be staged */
+    int32_t short_rows; /* all rows, except one at the end that is too long to be staged */
     int32_t staged;     /* nonzeros of the short rows */
-    int32_t part;       /* of the matrix, where it has several */
-    int32_t group_log;  /* 2^group_log threads share a row: as many as a block has for each, up to a wave */
+    int32_t part;       /* of the matrix, if it has several */
+    int32_t group_log;  /* 2^group_log threads share a row: the block's threads divided among the rows, at most a wave
+                         */
 };
 
 struct csr_plan {
     int nchunks;
     csr_chunk *chunk;      /* nchunks */
-    int longest;           /* row, but for those longer than TAIL_ROW */
-    int places, most_rows; /* most nonzeros that a chunk stages, most rows that it has */
-    bool stages;  /* chunks fit into shared memory as they are: no row is too long, and rows are not too many */
-    bool by_rows; /* and it pays: rows are about as long, and neighbours have neighbouring columns: a thread or group
-                     gathers for a row; else threads gather for neighbouring nonzeros, whatever rows these belong to */
+    int longest;           /* longest row, except those longer than TAIL_ROW */
+    int places, most_rows; /* most nonzeros that a chunk stages, most rows of a chunk */
+    bool stages;  /* by rows is possible: chunks fit into shared memory, no row is too long, and rows are not too many
+                   */
+    bool by_rows; /* and by rows pays: rows have similar lengths, and neighbouring rows have near columns. By rows, a
+                     thread or group gathers for a row; else threads gather for neighbouring nonzeros of any rows */
     int nsplit;   /* rows longer than SEGMENT */
     int32_t *split_row;     /* nsplit, ascending */
     int32_t *split_segment; /* nsplit + 1: first segment of each */
@@ -63,18 +65,18 @@ struct csr_plan {
 
 /* ---- layers ---- */
 
-/* Kernels for few layers hold less of a chunk in registers than those for as many as there may be. */
+/* Kernels for few layers hold less of a chunk in registers than kernels for the most layers. */
 enum { FEW_LAYERS = 3 };
 static_assert((int)TESS_MAX_LEVELS > (int)FEW_LAYERS, "the two kinds of kernels");
 
-/* By rows: most work of a chunk of so many layers. Each of nine or twelve stretches may be longer than its array by two
- * lines. */
+/* By rows: most work of a chunk of so many layers. Each of nine or twelve copies may be two lines longer than its
+   array. */
 static inline int layers_chunk_most(int count)
 {
     return count <= FEW_LAYERS ? CHUNK_MAX - 160 : CHUNK_MAX - 240;
 }
 
-/* A chunk of rows of a matrix in up to MOST layers, all of them together. */
+/* A chunk of rows of a matrix in up to MOST layers. */
 template <int MOST>
 struct layer_chunk {
     int64_t begin[MOST];  /* of each layer: the first nonzero, */
@@ -86,10 +88,10 @@ struct layer_chunk {
 struct csr_layers {
     int count, nchunks;
     void *chunk;           /* layer_chunk of FEW_LAYERS or TESS_MAX_LEVELS */
-    int places, most_rows; /* by nonzeros: most places of products that a chunk takes; most rows that it has */
-    int stage_bytes;       /* by rows: most bytes that it stages */
+    int places, most_rows; /* by nonzeros: most places of products in a chunk, most rows of a chunk */
+    int stage_bytes;       /* by rows: most bytes that a chunk stages */
     bool by_rows;
-    csr_plan layer[TESS_MAX_LEVELS]; /* of each layer: its rows longer than SEGMENT, and no more */
+    csr_plan layer[TESS_MAX_LEVELS]; /* of each layer: only its rows longer than SEGMENT */
 };
 
 /* By nonzeros: the places that a layer takes of a chunk's products. */
@@ -112,11 +114,11 @@ struct long_row {
 
 /* Rows + nonzeros of a chunk. */
 int csr_choose_work(const tess_context *ctx, int64_t nrows, int64_t nnz, bool by_rows, int longest, int most);
-/* Sorts p->nsplit rows to split, and brings them and their segments to the device. */
+/* Sorts p->nsplit rows to split, and copies them and their segments to the device. */
 tess_status csr_plan_segments(tess_context *ctx, csr_plan *p, long_row *rows);
 void csr_free_segments(tess_context *ctx, const csr_plan *p);
 
-/* Whether the k-th column of a row is near that of the next. All loads at once. */
+/* Whether the k-th column of a row is near that of the next row. All loads are issued at once. */
 template <typename OFFSET>
 __device__ static inline void sample_row(const OFFSET *row_ptr, const int32_t *col_ind, int64_t i, unsigned *sampled,
                                          unsigned *near)
@@ -133,7 +135,7 @@ __device__ static inline void sample_row(const OFFSET *row_ptr, const int32_t *c
     }
 }
 
-/* log2 of the threads that share a row of a chunk of so many. */
+/* log2 of the number of threads that share a row of a chunk of so many rows. */
 __device__ static inline int32_t choose_group(int32_t rows)
 {
     int32_t group_log = 0;

@@ -39,9 +39,9 @@ __global__ static void cut_chunks_kernel(int64_t nrows, const OFFSET *row_ptr, i
     csr_chunk chunk = {};
 
     if (c >= nchunks) { return; }
-    origin = row_ptr[0]; /* a part of a matrix may begin amid its arrays */
+    origin = row_ptr[0]; /* a part of a matrix may begin in the middle of its arrays */
     row = find_row(0, nrows, row_ptr, origin + c * work);
-    next = nrows; /* every row is some work: the next chunk begins at most `work` rows on */
+    next = nrows; /* every row counts as work: the next chunk begins at most `work` rows later */
     if (c + 1 < nchunks) { next = find_row(row, min(row + work, nrows), row_ptr, origin + (c + 1) * work); }
     end = row_ptr[next];
     chunk.begin = row_ptr[row];
@@ -71,14 +71,15 @@ __global__ static void cut_empty_rows_kernel(int64_t nrows, int rows, int nchunk
     chunks[c] = chunk;
 }
 
-/* What row_lengths_kernel counts. */
+/* The counts of row_lengths_kernel. */
 struct row_counts {
     int split;   /* long rows, listed in any order */
-    int longest; /* length of the longest row; TAIL_ROW + 1 for all that are longer than TAIL_ROW */
-    unsigned long long sampled, near; /* entries looked at, and those beside which the next row has a near column */
+    int longest; /* length of the longest row; TAIL_ROW + 1 stands for all lengths above TAIL_ROW */
+    unsigned long long sampled, near; /* entries that were examined, and those whose neighbour in the next row has a
+                                         near column */
 };
 
-/* One row in `stride` is sampled: by a few threads of each block, so that no others wait for columns. */
+/* One row in `stride` is sampled, by a few threads of each block, so that the other threads wait for no columns. */
 template <typename OFFSET>
 __global__ static void __launch_bounds__(GPU_BLOCK)
     row_lengths_kernel(int64_t nrows, const OFFSET *row_ptr, const int32_t *col_ind, int64_t stride,
@@ -128,7 +129,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     }
 }
 
-/* Threads that share a row of mean length. */
+/* Number of threads that share a row of mean length. */
 static int group_width(double mean)
 {
     int width = 1;
@@ -140,10 +141,10 @@ static int group_width(double mean)
 }
 
 /*
- * Work of a chunk. By rows: as many rows of mean length as a block has groups of threads, a few less to have space for
- * shorter ones. By nonzeros: what fills two passes, with space for what alignment costs and for a last row that reaches
- * past its share, unless that takes more rows than the block has threads. A small matrix is cut into no more chunks
- * than it takes to use all multiprocessors.
+ * Work of a chunk. By rows: as many rows of mean length as a block has groups of threads, less a few, to leave space
+ * for shorter ones. By nonzeros: enough for two passes, less the cost of alignment and of a last row that reaches
+ * beyond its share, unless this takes more rows than the block has threads. A small matrix is cut into no more chunks
+ * than all multiprocessors need.
  */
 int csr_choose_work(const tess_context *ctx, int64_t nrows, int64_t nnz, bool by_rows, int longest, int most)
 {
@@ -196,11 +197,11 @@ cleanup:
 struct plan_draft {
     const csr_view *view;
     csr_plan *plan;
-    long_row *rows;   /* to split; on the host */
-    int64_t capacity; /* of rows: no more can be so long */
+    long_row *rows;   /* rows to split; on the host */
+    int64_t capacity; /* of rows: not more can be so long */
 };
 
-/* What was counted of a draft's rows, as far as the plan goes. */
+/* The counts of a draft's rows, as far as the plan needs them. */
 static tess_status take_counts(tess_context *ctx, plan_draft *draft, const row_counts &counts,
                                const long_row *device_rows)
 {
@@ -220,7 +221,7 @@ cleanup:
     return status;
 }
 
-/* Measures the rows, and brings those to split to the host. */
+/* Measures the rows, and copies those to split to the host. */
 static tess_status find_split_rows(tess_context *ctx, int count, plan_draft *drafts)
 {
     row_counts counts[TESS_MAX_LEVELS + 1] = {}, *device_counts = NULL;
@@ -309,7 +310,7 @@ tess_status csr_plan_segments(tess_context *ctx, csr_plan *p, long_row *rows)
     if (p->nsplit == 0) { return TESS_SUCCESS; }
     TESS_TRY(tess_host_allocate(ctx, p->nsplit, sizeof *row, (void **)&row));
     TESS_TRY(tess_host_allocate(ctx, p->nsplit + 1, sizeof *segment, (void **)&segment));
-    std::sort(rows, rows + p->nsplit, /* atomics listed them in any order */
+    std::sort(rows, rows + p->nsplit, /* the atomics listed them in any order */
               [](const long_row &a, const long_row &b) { return a.row < b.row; });
     segment[0] = 0;
     for (int r = 0; r < p->nsplit; r++) {
@@ -388,9 +389,8 @@ cleanup:
 
 /* ---- matrices in parts ---- */
 
-/* How many of `count` chunks come before chunk c of another part with `own` chunks, when both are spread evenly: those
-   whose place (2 k + 1) / count is below (2 c + 1) / own, and, for a part that comes earlier, those at the same place.
- */
+/* How many of `count` chunks come before chunk c of another part with `own` chunks, when both are spread evenly: the
+   chunks whose place (2 k + 1) / count is below (2 c + 1) / own, and, for an earlier part, those at the same place. */
 __device__ static inline int64_t chunks_before(int64_t c, int64_t own, int64_t count, bool earlier)
 {
     int64_t scaled = (2 * c + 1) * count;
@@ -403,7 +403,7 @@ struct part_counts {
     int parts;
 };
 
-/* Parts take turns, so that what they read of x at about the same time is about the same. */
+/* The chunks of parts alternate, so that the parts of x read at about the same time are about the same. */
 __global__ static void merge_kernel(const csr_chunk *chunks, const part_counts counts, int part, csr_chunk *merged)
 {
     int64_t c = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x, place = c;

@@ -5,10 +5,10 @@
 #include "device/host/host.h"
 #include "format/csr/csr_host.h"
 
-/* With that many long rows for each thread the chunks alone keep all threads busy. */
+/* With that many long rows for each thread, the chunks alone keep all threads busy. */
 enum { LONG_ROWS_PER_THREAD = 4 };
 
-/* First row i with offset(i) + i >= target, offsets counted from that of the first row. */
+/* First row i with offset(i) + i >= target, with offsets counted from that of the first row. */
 static int64_t find_row(const csr_view *v, int64_t target)
 {
     int64_t low = 0, high = v->nrows, first = csr_offset(v, 0);

@@ -19,7 +19,7 @@
 
 #include "format/csr/csr_chunk_sums.cuh"
 
-/* Whether y = A x is all that is asked for. */
+/* Whether the product is a plain y = A x. */
 static inline bool only_stores(const tess_spmv_args *args)
 {
     const bool fp32 = args->vectors == TESS_PRECISION_FP32;
@@ -49,19 +49,19 @@ static inline stage_layout make_layout(bool by_rows, int places, int most_rows, 
     return products;
 }
 
-/* Whether this thread asks for chunks: one of a block does where the device copies by itself, else all. */
+/* Whether this thread requests chunks: one thread of a block if the device copies asynchronously, else all. */
 __device__ static inline bool asks_for_chunks(void)
 {
     return !GPU_HAS_BULK_COPY || threadIdx.x == 0;
 }
 
-/* Whether there is anything to wait for. */
+/* Whether there is a copy to wait for. */
 __device__ static inline bool is_staged(const staged_chunk &chunk)
 {
     return chunk.offsets >= 0;
 }
 
-/* By the threads that ask for chunks: fills *header, and asks for the chunk. MATRIX says where its arrays are. */
+/* Called by the threads that request chunks: fills *header, and requests the chunk. MATRIX knows its arrays. */
 template <typename MATRIX>
 __device__ static inline void request_chunk(const MATRIX &matrix, const stage_layout &layout, const csr_chunk &chunk,
                                             char *stage, staged_chunk *header, gpu_arrival *arrival)
@@ -88,10 +88,10 @@ __device__ static inline void request_chunk(const MATRIX &matrix, const stage_la
 }
 
 /*
- * The chunks of a block, one of each round of as many chunks as there are blocks. TURNS: chunks of several parts
- * alternate, so a block's place in the round moves on each time, among `turning` neighbours, and the next `turning`
- * blocks, which share multiprocessors with these, are one place ahead: then no block has all of the part that takes
- * longest, and no multiprocessor has it at one time. turning = 0: places stay.
+ * The chunks of a block: one of each round, which has as many chunks as there are blocks. TURNS: chunks of several
+ * parts alternate. So a block's place in the round moves on each time, among `turning` neighbours, and the next
+ * `turning` blocks, which share multiprocessors with these, are one place ahead. Then no block has all chunks of the
+ * slowest part, and no multiprocessor has them at one time. turning = 0: places stay.
  */
 template <bool TURNS>
 class block_chunks {
@@ -117,21 +117,21 @@ class block_chunks {
     int begin_, place_, turning_;
 };
 
-/* By rows. MATRIX: one_matrix, the parts of csr_parts_device.cu, or the layers of csr_layers_device.cu. Of each kind of
-   matrix there are chunks (CHUNK), what a block knows of a staged one (STAGED), and how it holds that while it works on
-   it (HELD). */
+/* By rows. MATRIX: one_matrix, the parts of csr_parts_device.cu, or the layers of csr_layers_device.cu. Each kind of
+   matrix defines its chunks (CHUNK), what a block knows of a staged chunk (STAGED), and how it holds that while it
+   works (HELD). */
 template <typename MATRIX, int NDOTS>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
     rows_kernel(const MATRIX matrix, const chunks_argument<typename MATRIX::CHUNK> chunks, const tess_spmv_args args,
                 const loop_predicate predicate, const reduce_target target)
 {
     extern __shared__ __align__(
-        128) char stages[]; /* copies in bulk are slow unless both ends are at the same place of a line */
+        128) char stages[]; /* bulk copies are slow unless both ends have the same place in a line */
     __shared__ gpu_arrival arrivals[STAGES];
     __shared__ typename MATRIX::STAGED headers[STAGES];
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
     tess_scalars scalars;
-    uint32_t stage = 0, parities = 0; /* bit s: of the next arrival at stage s */
+    uint32_t stage = 0, parities = 0; /* bit s: parity of the next arrival at stage s */
     block_chunks<MATRIX::TURNS> own(chunks.turning);
     int coming[STAGES] = {own.next(), own.next()};
     bool runs;
@@ -145,7 +145,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
         }
     }
     __syncthreads();
-    /* No kernel of a loop writes what was fetched so far; x comes from the kernel before this one. */
+    /* No kernel of a loop writes the data that was requested so far; x comes from the previous kernel. */
     runs = loop_enter<true>(predicate, NDOTS > 0, &scalars);
     for (bool first = true; coming[0] < chunks.nchunks; first = false) {
         typename MATRIX::HELD chunk = headers[stage];
@@ -154,7 +154,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
         const bool asks = asks_for_chunks() && after < chunks.nchunks;
         typename MATRIX::CHUNK next = {};
 
-        if (asks) { next = chunks.chunk[after]; } /* here, so that nobody waits for it when it is asked for */
+        if (asks) { next = chunks.chunk[after]; } /* computed here, so that no thread waits for it later */
         if (is_staged(chunk)) {
             await_stage(&arrivals[stage], parities >> stage & 1U);
             parities ^= 1U << stage;
@@ -163,7 +163,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, CHUNK_BLOCKS)
             matrix.template work_on<NDOTS>(at, chunk, args, dots);
             __syncthreads();
             if (asks) { request_chunk<MATRIX>(matrix, chunks.layout, next, at, &headers[stage], &arrivals[stage]); }
-        } else if (!first) { /* what was on its way has arrived */
+        } else if (!first) { /* the requested chunk has arrived */
             return;
         }
         stage ^= 1U;
@@ -209,7 +209,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     tess_scalars scalars;
 
     if (!loop_enter<true>(predicate, false, &scalars)) { return; }
-    while (low < high) { /* the row that this segment belongs to */
+    while (low < high) { /* the row of this segment */
         int middle = (low + high + 1) / 2;
 
         if (split.split_segment[middle] <= segment) {
@@ -224,7 +224,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     if (threadIdx.x == 0) { segment_sum[segment] = sum; }
 }
 
-/* Launches a product over `chunks` by at most `most` blocks on a multiprocessor. */
+/* Launches a product over `chunks` with at most `most` blocks on a multiprocessor. */
 template <typename MATRIX>
 static tess_status launch_kernel(tess_context *ctx,
                                  void (*kernel)(const MATRIX, const chunks_argument<typename MATRIX::CHUNK>,
@@ -232,7 +232,7 @@ static tess_status launch_kernel(tess_context *ctx,
                                  int64_t most, const MATRIX &matrix, chunks_argument<typename MATRIX::CHUNK> chunks,
                                  int most_dots, const tess_spmv_args *args, const loop_predicate &predicate)
 {
-    enum { RESERVED_SHARED = 1280 }; /* bytes that each block takes besides */
+    enum { RESERVED_SHARED = 1280 }; /* additional bytes of each block */
     const gpu_state *state = gpu_state_of(ctx);
     size_t shared = (size_t)chunks.layout.all;
     int64_t resident = state->shared_bytes / ((int64_t)shared + RESERVED_SHARED);
@@ -257,7 +257,7 @@ cleanup:
     return status;
 }
 
-/* By rows; the predicate holds. */
+/* By rows; the caller has evaluated the predicate. */
 template <typename MATRIX, int NDOTS>
 static tess_status launch_rows(tess_context *ctx, const MATRIX &matrix,
                                const chunks_argument<typename MATRIX::CHUNK> &chunks, const tess_spmv_args *args,
@@ -269,7 +269,7 @@ static tess_status launch_rows(tess_context *ctx, const MATRIX &matrix,
     return launch_kernel(ctx, rows_kernel<MATRIX, NDOTS>, CHUNK_BLOCKS, matrix, chunks, NDOTS, args, predicate);
 }
 
-/* By nonzeros; the predicate holds, and segments are summed. */
+/* By nonzeros; the caller has evaluated the predicate, and segments are summed. */
 template <typename MATRIX, typename OFFSET, int NDOTS>
 static tess_status launch_nonzeros(tess_context *ctx, const MATRIX &matrix,
                                    const chunks_argument<typename MATRIX::CHUNK> &chunks, const tess_spmv_args *args,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chunks of a CSR matrix on their way into shared memory. Where the device copies stretches of memory by itself, one
- * thread asks for a chunk's offsets, columns and values, and the block goes on working until they are there; elsewhere
- * the block's threads copy them. Whole cache lines are copied, and every array keeps its place within a line: a copy
- * between different places of lines takes the device half as long again. So what is copied may begin and end up to LINE
- * - 1 bytes beyond what is needed.
+ * Copies chunks of a CSR matrix into shared memory. If the device copies asynchronously, one thread requests a chunk's
+ * offsets, columns and values, and the block goes on working until they arrive; else the block's threads copy them.
+ * Whole cache lines are copied, and every array keeps its place within a line, because a copy between different places
+ * takes the device half as long again. So the copied data may begin and end up to LINE - 1 bytes beyond the needed
+ * data.
  */
 #ifndef TESS_FORMAT_CSR_CSR_STAGE_CUH
 #define TESS_FORMAT_CSR_CSR_STAGE_CUH
@@ -13,8 +13,8 @@
 
 enum { BULK_UNIT = 16, LINE = GPU_ALLOCATION_UNIT }; /* bytes */
 
-/* How a block's shared memory is laid out: STAGES times offsets, columns, values, and the map of
-   rows to those of y, where there is one. Sizes in bytes; `all` is what a block has. */
+/* The layout of a block's shared memory: STAGES times offsets, columns, values, and the map of rows to rows of y, if
+   there is one. Sizes in bytes; `all` is the size for a block. */
 struct stage_layout {
     int offsets, columns, map, stage, all; /* map: where it begins */
 };
@@ -37,7 +37,7 @@ static inline stage_layout make_stage_layout(int places, int rows, size_t offset
     return layout;
 }
 
-/* Bytes by which `pointer` is past the beginning of its line. */
+/* Distance of `pointer` in bytes from the beginning of its line. */
 __device__ static inline uint32_t line_excess(const void *pointer)
 {
     return (uint32_t)((uintptr_t)pointer % LINE);
@@ -57,13 +57,13 @@ struct stage_stretch {
     }
 };
 
-/* Most bytes of a stretch for an array of that length. */
+/* Most bytes of a copy for an array of that length. */
 __host__ __device__ static inline int stretch_bytes(int64_t length)
 {
     return length > 0 ? (int)((length + 2 * LINE - 2) / LINE * LINE) : 0;
 }
 
-/* By one thread where the device copies by itself, else by all; as is the next. */
+/* Called by one thread if the device copies asynchronously, else by all; the same holds for the next function. */
 __device__ static inline void copy_stretch(char *to, const stage_stretch &from, gpu_arrival *arrival)
 {
 #if GPU_HAS_BULK_COPY
@@ -89,7 +89,7 @@ __device__ static inline void request_stage(char *stage, const stage_layout &lay
     copy_stretch(stage + layout.map, map, arrival);
 }
 
-/* Once, by all threads, before a barrier of the block. */
+/* Called once by all threads, before a barrier of the block. */
 __device__ static inline void create_arrivals(gpu_arrival *arrivals)
 {
 #if GPU_HAS_BULK_COPY
@@ -98,7 +98,7 @@ __device__ static inline void create_arrivals(gpu_arrival *arrivals)
             gpu_arrival_create(&arrivals[s]);
         }
     }
-    __syncwarp(); /* racecheck takes the creation for the wave's */
+    __syncwarp(); /* racecheck takes the creation for an access by the wave */
 #else
     (void)arrivals;
 #endif

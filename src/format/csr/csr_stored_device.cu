@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products on the GPU of a CSR matrix of one precision (csr_one_matrix.cuh), but for those by nonzeros with offsets of
-   64 bits. Compiled for each precision by itself. */
+/* Products on the GPU of a CSR matrix of one precision (csr_one_matrix.cuh), except those by nonzeros with offsets of
+   64 bits. Compiled separately for each precision. */
 #include "format/csr/csr_one_matrix.cuh"
 
 template <typename VALUE, typename VECTOR, int NDOTS>

@@ -8,21 +8,21 @@
 
 #include <tessera/codec.h>
 
-/* Entries that a row asks for ahead of their use: about 4 KiB of values. Hardware prefetchers alone leave a stream of
-   short rows far from the memory's bandwidth. */
+/* Entries that a row prefetches ahead of their use: about 4 KiB of values. Hardware prefetchers alone leave a stream of
+   short rows far below the memory's bandwidth. */
 enum { AHEAD = 512 };
 
 /* Rows up to this length are summed without a loop. */
 enum { SHORT = 7 };
 
-/* Entries of one row or segment; the precision, and whether products are in FP32, are constants wherever these
+/* Entries of one row or segment. The precision, and whether products are in FP32, are constants wherever these
    functions are inlined. */
 typedef struct csr_entries {
     const void *val;
     const int32_t *col_ind;
     const double *x;
     const float *x_shadow;
-    bool low; /* of x_shadow; products in FP32 but for values in FP64 */
+    bool low; /* of x_shadow; products in FP32, except for values in FP64 */
 } csr_entries;
 
 static inline __attribute__((always_inline)) double term(csr_entries e, tess_precision precision, int64_t k)
@@ -34,7 +34,7 @@ static inline __attribute__((always_inline)) double term(csr_entries e, tess_pre
     return tess_load(precision, e.val, k) * e.x[e.col_ind[k]];
 }
 
-/* Asks for the entries AHEAD of k; beyond the end of the arrays it asks for nothing that is used. */
+/* Prefetches the entries AHEAD of k. Beyond the end of the arrays it prefetches addresses that are never used. */
 static inline __attribute__((always_inline)) void prefetch(csr_entries e, tess_precision precision, int64_t k)
 {
     uintptr_t bytes = tess_storage_bytes(precision);

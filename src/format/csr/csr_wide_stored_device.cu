@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products by nonzeros on the GPU of a CSR matrix of one precision with offsets of 64 bits. Compiled for each precision
- * by itself. */
+/* Products by nonzeros on the GPU of a CSR matrix of one precision with offsets of 64 bits. Compiled separately for
+   each precision. */
 #include "format/csr/csr_one_matrix.cuh"
 
 template <typename VALUE>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building DIA on the GPU, and reading it back. Atomics here are of integers: no order shows. */
+/* Building DIA on the GPU, and decoding it. Atomics here are on integers, so the result does not depend on their order.
+ */
 #include "device/gpu/scan.cuh"
 #include "format/dia/dia_rows.h"
 
 /* ---- which diagonals there are ---- */
 
-/* A thread takes a row. Nearly all marks are there already: then a look is enough, and a stale one costs an atomic
- * alone. */
+/* One thread per row. Nearly all marks are set already, so that reading is enough; a stale read costs only an atomic.
+ */
 __global__ static void __launch_bounds__(GPU_BLOCK) mark_kernel(const csr_view csr, uint32_t *marks)
 {
     for (int64_t i = (int64_t)blockIdx.x * GPU_BLOCK + threadIdx.x; i < csr.nrows;
@@ -36,7 +37,7 @@ __device__ static inline uint32_t marks_at(int64_t words, const uint32_t *marks,
     return word < words ? marks[word] : 0;
 }
 
-/* Runs of as many words as a block has threads: counts[r] is how many marks run r has. */
+/* Runs of as many words as a block has threads: counts[r] is the number of marks of run r. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
     count_marks_kernel(int64_t words, const uint32_t *marks, int64_t *counts)
 {
@@ -47,7 +48,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     if (threadIdx.x == 0) { counts[blockIdx.x] = all; }
 }
 
-/* The same runs list their marks from the places of the runs on. */
+/* The same runs list their marks, from the places of the runs on. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
     list_marks_kernel(int64_t words, const uint32_t *marks, const int64_t *first, const dia_view v)
 {
@@ -62,8 +63,8 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     }
 }
 
-/* Places of the runs, in work space of the context's; total, on the device, receives how many marks there are. NULL:
- * not asked. */
+/* Places of the runs, in a workspace of the context; total, on the device, receives the number of marks. NULL: not
+   needed. */
 static tess_status place_runs(tess_context *ctx, int64_t words, const uint32_t *marks, int64_t nruns, int64_t **places,
                               int64_t *total)
 {
@@ -134,7 +135,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     }
 }
 
-/* The lanes of a wave are one or two words of rows; their first lanes write them. */
+/* The lanes of a wave are one or two words of rows; the first lane of each word writes it. */
 __global__ static void __launch_bounds__(GPU_BLOCK) fill_bitmaps_kernel(const csr_view csr, const dia_view v)
 {
     const int lane = (int)threadIdx.x % GPU_WAVE;

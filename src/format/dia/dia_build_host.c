@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building DIA on the host, and reading it back: a thread takes a run of rows, and goes through the diagonals with all
- * of them. */
+/* Building DIA on the host, and decoding it: a thread takes a run of rows, and goes through the diagonals with all of
+   them. */
 #include "device/host/host.h"
 #include "format/dia/dia_rows.h"
 
-/* Rows of a run: whole words of bitmaps, so that no two threads write one word. */
+/* Rows of a run: whole words of bitmaps, so that no two threads write the same word. */
 enum { RUN = 512 };
 
 typedef struct row_run {
@@ -39,7 +39,7 @@ tess_status dia_host_mark(tess_context *ctx, const csr_view *csr, uint32_t *mark
 
 #pragma omp atomic read
             seen = *word;
-            if (seen & bit) { continue; } /* as nearly always: a row's diagonals are those of the row before */
+            if (seen & bit) { continue; } /* the usual case: a row has the diagonals of the previous row */
 #pragma omp atomic update
             *word |= bit;
         }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DIA over a backend's functions: what is the same for all backends. */
+/* DIA over a backend's functions: the code that all backends share. */
 #include <string.h>
 
 #include "format/dia/dia_rows.h"
 #include "matrix/matrix.h"
 
-/* What zero stands for in tess_storage_options. */
+/* Defaults for zeros in tess_storage_options. */
 static const double default_max_padding = 3.0;
 
 static const dia_view *view_of(const tess_matrix *a)
@@ -43,7 +43,7 @@ static tess_status check_options(tess_context *ctx, int64_t nrows, int64_t ncols
     return TESS_SUCCESS;
 }
 
-/* Places of rows that exist, also those outside of the matrix: products look at all of them. */
+/* Places of existing rows, also those outside the matrix: products read all of them. */
 static tess_status check_padding(tess_context *ctx, const tess_storage_options *o, const dia_view *v)
 {
     double most = o->slices.max_padding == 0.0 ? default_max_padding : o->slices.max_padding;
@@ -63,7 +63,7 @@ static tess_status check_padding(tess_context *ctx, const tess_storage_options *
     return TESS_SUCCESS;
 }
 
-/* Which diagonals there are. */
+/* Finds the diagonals. */
 static tess_status find_diagonals(tess_context *ctx, const csr_view *csr, const tess_storage_options *o, dia_view *v)
 {
     const dia_ops *backend = dia_ops_of(ctx);
@@ -85,8 +85,7 @@ cleanup:
     return status;
 }
 
-/* Numbers those of the diagonals, which lie on the host, that do not have as many entries as places within the matrix.
- */
+/* Numbers the diagonals (on the host) that have fewer entries than places within the matrix. */
 static void number_bitmaps(dia_view *v, dia_diagonal *diagonal, const uint32_t *entries)
 {
     v->nbitmaps = 0;
@@ -97,7 +96,7 @@ static void number_bitmaps(dia_view *v, dia_diagonal *diagonal, const uint32_t *
     }
 }
 
-/* Which diagonals have holes. */
+/* Finds the diagonals with holes. */
 static tess_status find_holes(tess_context *ctx, const csr_view *csr, dia_view *v)
 {
     const int64_t count = v->ndiagonals;

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Products of DIA on the host: a block of rows at a time, diagonal after diagonal, in runs of neighbouring rows that
- * have an entry. All rows of a run are independent, so that loops over them vectorise, and each row adds its entries in
- * the order of its columns: the bits of a sequential sum, for any number of threads.
+ * have an entry. The rows of a run are independent, so that loops over them vectorise. Each row adds its entries in the
+ * order of its columns: the bits of a sequential sum, for any number of threads.
  */
 #include <string.h>
 
 #include "device/host/host.h"
 #include "format/dia/dia_rows.h"
 
-/* Rows of a block: its sums stay in the first cache. Its dot products are one partial sum. */
+/* Rows of a block: its sums stay in the first-level cache. Its dot products are one partial sum. */
 enum { BLOCK = DIA_HOST_ROWS };
 
 /* ---- runs of entries ---- */
 
-/* The bits of a word's rows from `row` on, at the positions of their rows. */
+/* The bits of a word for rows from `row` on, at the positions of these rows. */
 static uint32_t bits_from(const uint32_t *bitmap, int64_t row, uint32_t inverted)
 {
     return (bitmap[row / DIA_WORD] ^ inverted) & (UINT32_MAX << (row % DIA_WORD));
 }
 
-/* The first row from `row` on, before `end`, whose bit is set (inverted: is not); else `end`. */
+/* The first row from `row` on, before `end`, whose bit is set (inverted: is not set); else `end`. */
 static int64_t find_row(const uint32_t *bitmap, int64_t row, int64_t end, uint32_t inverted)
 {
     while (row < end) {
@@ -154,7 +154,7 @@ static void sum_block32(const dia_view *v, const tess_spmv_args *args, int64_t f
 
 /* ---- epilogue ---- */
 
-/* y of a block in FP64. The arguments are copied: what stores into y cannot change them, and the loop vectorises. */
+/* y of a block in FP64. The arguments are copied, so that stores to y cannot change them and the loop vectorises. */
 static void store_fp64(const tess_spmv_args *from, int64_t first, int count, const double *restrict sum, double *dots)
 {
     const tess_spmv_args args = *from;

@@ -15,9 +15,9 @@
 
 #include <tessera/storage.cuh> /* after the vendor's header: HIP declares memcpy for the device there */
 
-/* What may be tried. ROWS: rows of a thread, 1, 2 or 4, with ROWS values in at most 16 bytes. BATCH: diagonals in
-   flight, 4. STREAMED: values are the first to leave the second-level cache, so that vectors stay there for the kernels
-   around this one. */
+/* Tuning parameters. ROWS: rows of a thread, 1, 2 or 4, with ROWS values in at most 16 bytes. BATCH: diagonals in
+   flight, 4. STREAMED: values are evicted first from the second-level cache, so that vectors stay there for
+   neighbouring kernels. */
 struct diagonal_tuning {
     static constexpr int ROWS = 2;
     static constexpr int BATCH = 4;
@@ -34,8 +34,8 @@ __device__ static inline T load_diagonal_values(const T *from)
     }
 }
 
-/* A thread's rows, APART from each other. Next to each other they begin at a multiple of ROWS and their values come in
-   one load. Else a row that does not exist is loaded as the last one. */
+/* A thread's rows, APART from one another. Adjacent rows begin at a multiple of ROWS, and their values come in one
+   load. Otherwise, a row that does not exist is loaded as the last one. */
 template <int APART>
 struct diagonal_rows {
     static constexpr int ROWS = diagonal_tuning::ROWS;
@@ -69,7 +69,7 @@ struct diagonal_rows {
         }
     }
 
-    /* Bit r: row r has an entry on the diagonal, if it has the column. */
+    /* Bit r: row r has an entry on the diagonal, if its column exists. */
     __device__ inline uint32_t entries(const dia_view &v, dia_diagonal diagonal) const
     {
         if (diagonal.bitmap < 0) { return UINT32_MAX; }
@@ -89,8 +89,8 @@ struct diagonal_rows {
     }
 };
 
-/* COUNT diagonals from d on. Every place of a diagonal may be loaded, and x wherever the column exists: neither waits
-   for a bitmap. Products are made in PRODUCT and added in ARITHMETIC. */
+/* COUNT diagonals from d on. Every place of a diagonal may be loaded, and x wherever the column exists: no load waits
+   for a bitmap. Products are computed in PRODUCT and added in ARITHMETIC. */
 template <int COUNT, typename STORED, typename PRODUCT, int APART, typename VECTOR, typename ARITHMETIC>
 __device__ static inline void add_diagonals(const dia_view &v, int64_t d, diagonal_rows<APART> rows, const VECTOR *x,
                                             ARITHMETIC (&sum)[diagonal_tuning::ROWS])
@@ -112,7 +112,7 @@ __device__ static inline void add_diagonals(const dia_view &v, int64_t d, diagon
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             const int64_t column = rows.first + r * APART + diagonal[u].offset;
-            const bool within = (uint64_t)column < (uint64_t)v.ncols; /* negative columns are large numbers */
+            const bool within = (uint64_t)column < (uint64_t)v.ncols; /* negative columns become large numbers */
 
             if (within) { factor[u][r] = x[column]; }
             entries[u] &= ~((within ? 0U : 1U) << r);
@@ -130,7 +130,7 @@ __device__ static inline void add_diagonals(const dia_view &v, int64_t d, diagon
     }
 }
 
-/* All diagonals: full batches, then a rest of exactly as many as there are. */
+/* All diagonals: full batches, then one batch with exactly the rest. */
 template <typename STORED, typename PRODUCT, int APART, typename VECTOR, typename ARITHMETIC>
 __device__ static inline void sum_diagonals(const dia_view &v, diagonal_rows<APART> rows, const VECTOR *x,
                                             ARITHMETIC (&sum)[diagonal_tuning::ROWS])

@@ -59,7 +59,7 @@ TESS_HD int32_t dia_offset_of(int64_t nrows, int64_t mark)
     return (int32_t)(mark - (nrows - 1));
 }
 
-/* The entries of a CSR row that are left to take, as its diagonals come in ascending order. */
+/* The remaining entries of a CSR row, while its diagonals are visited in ascending order. */
 typedef struct dia_cursor {
     int64_t next, end; /* places in the CSR arrays */
 } dia_cursor;
@@ -75,7 +75,7 @@ TESS_HD dia_cursor dia_open_row(const csr_view *csr, int64_t row)
     return c;
 }
 
-/* Whether the row's next entry is on the diagonal; then the cursor goes past it. */
+/* Whether the row's next entry is on the diagonal; if so, the cursor moves past it. */
 TESS_HD bool dia_take(const csr_view *csr, int64_t row, int32_t offset, dia_cursor *c)
 {
     bool found = c->next < c->end && csr->col_ind[c->next] - row == offset;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of DIA on the GPU; dia_product.cuh has the method. A thread takes neighbouring rows, so that values come in
- * loads of ROWS entries and the threads of a wave fetch neighbouring values and neighbouring elements of x. Compiled
- * for each precision by itself.
+ * Products of DIA on the GPU; dia_product.cuh has the method. A thread takes neighbouring rows: values come in loads of
+ * ROWS entries, and the threads of a wave load neighbouring values and neighbouring elements of x. Compiled separately
+ * for each precision.
  */
 #include "format/dia/dia_product.cuh"
 #include "format/select_product.cuh"
 
 /*
- * What may be tried beside diagonal_tuning. BLOCK: threads of a block where each makes one pass over its rows, which
- * needs no reduction. THREADS: resident threads of a multiprocessor that registers must allow. With dot products blocks
- * have GPU_BLOCK threads, are as many as are resident, and make several passes.
+ * Tuning parameters besides diagonal_tuning. BLOCK: threads of a block that makes one pass over its rows, which needs
+ * no reduction. THREADS: resident threads of a multiprocessor, for which registers must suffice. With dot products,
+ * blocks have GPU_BLOCK threads, there are as many as are resident, and they make several passes.
  */
 struct tuning {
     static constexpr int ROWS = diagonal_tuning::ROWS;
@@ -35,7 +35,7 @@ __global__ static void GPU_LAUNCH_BOUNDS((shape<NDOTS>::BLOCK), (shape<NDOTS>::B
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
     tess_scalars scalars;
 
-    /* A block's threads stay together: all of them test the predicate, and all get to the reduction. */
+    /* A block's threads stay together: all evaluate the predicate, and all reach the reduction. */
     if (!loop_enter<true>(predicate, NDOTS > 0, &scalars)) { return; }
     for (int64_t begin = (int64_t)blockIdx.x * PASS; begin < v.nrows; begin += (int64_t)gridDim.x * PASS) {
         const int64_t row = begin + (int64_t)threadIdx.x * ROWS;

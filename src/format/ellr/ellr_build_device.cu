@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building ELLPACK-R and SELL-C-sigma on the GPU, and reading them back. Atomics here are of integers: no order shows.
- */
+/* Building ELLPACK-R and SELL-C-sigma on the GPU, and decoding them. Atomics here are on integers, so the result does
+   not depend on their order. */
 #include "device/gpu/scan.cuh"
 #include "format/ellr/ellr_rows.h"
 
-/* PLAIN_WINDOW: rows that a block measures where nothing is sorted. */
+/* PLAIN_WINDOW: rows that a block measures if nothing is sorted. */
 enum { PLAIN_WINDOW = 256, WINDOW_SLICES = ELLR_LARGEST_WINDOW / ELLR_SLICE };
 
-/* What the kernels leave for the host. */
+/* The kernels' results for the host. */
 struct ellr_totals {
     unsigned long long entries;
     int64_t units[2]; /* of values, of columns */
@@ -55,7 +55,7 @@ struct window_notes {
     int pays;
 };
 
-/* Place of row i in its window: after the longer ones, and after those of its length that come before it. */
+/* Place of row i in its window: after the longer rows, and after the earlier rows of its length. */
 __device__ static inline int rank_of(const window_notes &notes, int count, int i)
 {
     int own = notes.length[i], rank = 0;
@@ -66,7 +66,8 @@ __device__ static inline int rank_of(const window_notes &notes, int count, int i
     return rank;
 }
 
-/* All threads: reads the lengths of rows first .. first + count - 1, and the widths that they need in this order. */
+/* All threads: reads the lengths of rows first .. first + count - 1, and computes the widths that they need in this
+   order. */
 __device__ static inline void read_lengths(const csr_view &csr, int64_t first, int count, window_notes *notes)
 {
     for (int s = (int)threadIdx.x; s < count / ELLR_SLICE; s += GPU_BLOCK) {
@@ -84,7 +85,7 @@ __device__ static inline void read_lengths(const csr_view &csr, int64_t first, i
     __syncthreads();
 }
 
-/* All threads: whether the window is sorted; its order is in v.order then, which is all zero otherwise. */
+/* All threads: decides whether the window is sorted. If so, its order is in v.order, which is otherwise zero. */
 __device__ static inline bool sort_window(const ellr_view &v, int64_t first, int count, window_notes *notes)
 {
     for (int i = (int)threadIdx.x; i < count; i += GPU_BLOCK) {
@@ -111,7 +112,7 @@ __device__ static inline bool sort_window(const ellr_view &v, int64_t first, int
     return notes->pays;
 }
 
-/* A block takes a window: order and lengths of its positions, widths and flags of its slices. */
+/* One block per window: order and lengths of its positions, widths and flags of its slices. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
     arrange_kernel(const csr_view csr, const ellr_view v, int window, bool sorting, int common_width, bool uniform,
                    ellr_totals *totals)
@@ -147,7 +148,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     }
 }
 
-/* Places that a slice takes, in units of columns of values. */
+/* Places of a slice, in units of columns or of values. */
 struct slice_size {
     int64_t values, columns;
 };
@@ -160,7 +161,7 @@ __device__ static inline slice_size size_of(const ellr_view &v, int64_t s, int c
     return {width, ellr_has_wide_columns(slice) ? 2 * width : width};
 }
 
-/* Runs of as many slices as a block has threads: what run r takes goes to counts[r] and counts[nruns + r]. */
+/* Runs of as many slices as a block has threads: the places of run r go to counts[r] and counts[nruns + r]. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
     count_places_kernel(const ellr_view v, int common_width, int64_t nruns, int64_t *counts)
 {
@@ -176,7 +177,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     }
 }
 
-/* The same runs take their places from those of the runs. */
+/* The same runs compute the slices' places from those of the runs. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
     place_slices_kernel(const ellr_view v, int common_width, int64_t nruns, const int64_t *first)
 {
@@ -192,7 +193,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     }
 }
 
-/* Places of all slices; totals[0] and [1], on the device, receive what all of them take of values and of columns. */
+/* Places of all slices; totals[0] and [1], on the device, receive the totals of values and of columns. */
 static tess_status place_slices(tess_context *ctx, const ellr_view *v, int common_width, int64_t *totals)
 {
     GPU(Stream_t) stream = gpu_stream_of(ctx);

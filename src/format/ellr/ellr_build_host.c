@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building ELLPACK-R and SELL-C-sigma on the host, and reading them back. */
+/* Building ELLPACK-R and SELL-C-sigma on the host, and decoding them. */
 #include <stdlib.h>
 
 #include "device/host/host.h"
@@ -29,7 +29,7 @@ static int compare_keys(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Sorts the window that begins at position `first` where that pays; otherwise its order stays. */
+/* Sorts the window that begins at position `first` if this pays; otherwise it keeps its order. */
 static bool sort_window(const csr_view *csr, const ellr_view *v, int64_t first, int64_t count)
 {
     uint64_t key[ELLR_LARGEST_WINDOW];

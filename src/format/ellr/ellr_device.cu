@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ELLPACK-R and SELL-C-sigma on the GPU: the choice of a product, and the tables. */
+/* ELLPACK-R and SELL-C-sigma on the GPU: chooses a product, and has the tables. */
 #include "device/gpu/gpu.h"
 #include "device/gpu/storage_types.cuh"
 #include "format/ellr/ellr.h"
@@ -16,13 +16,13 @@ static tess_status spmv(tess_context *ctx, const ellr_view *v, const tess_spmv_a
                           [&](auto stored) { return ellr_multiply<typename decltype(stored)::type>(ctx, v, args); });
 }
 
-/* Products need nothing beyond the build. */
+/* Products need no preparation. */
 static tess_status prepare(tess_context *, const ellr_view *)
 {
     return TESS_SUCCESS;
 }
 
-/* Behind functions: a table that is visible outside would be emitted for the device as well by HIP. */
+/* Behind functions, because HIP would also emit a visible table for the device. */
 extern "C" const ellr_ops *ellr_gpu_ops(void)
 {
     static const ellr_ops table = {ellr_gpu_longest_row,

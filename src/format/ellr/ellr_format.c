@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ELLPACK-R and SELL-C-sigma over a backend's functions: what is the same for all backends. */
+/* ELLPACK-R and SELL-C-sigma over a backend's functions: the code that all backends share. */
 #include <math.h>
 #include <string.h>
 
 #include "format/ellr/ellr.h"
 #include "matrix/matrix.h"
 
-/* What zero stands for in tess_storage_options. */
+/* Defaults for zeros in tess_storage_options. */
 static const double default_max_padding = 3.0;
 enum { DEFAULT_WINDOW = 256 };
 
@@ -96,8 +96,8 @@ static tess_status check_padding(tess_context *ctx, const tess_storage_options *
                      tess_format_name(o->format), ratio, (long long)entries, (long long)v->nnz, most);
 }
 
-/* Slices of one width cost padding, and save a kernel the look at each slice: taken where they cost less than a
- * hundredth. */
+/* Slices of one width cost padding, and a kernel need not read their headers: used if the padding is below a hundredth.
+ */
 static bool uniform_pays(const ellr_view *v, const tess_storage_options *o, int32_t longest)
 {
     const double ratio = v->nnz > 0 ? (double)longest * (double)v->nrows / (double)v->nnz : INFINITY;
@@ -105,7 +105,7 @@ static bool uniform_pays(const ellr_view *v, const tess_storage_options *o, int3
     return ratio <= 1.01 && ratio <= most_padding(o);
 }
 
-/* Lengths, order and the slices' places. */
+/* Lengths, order and places of the slices. */
 static tess_status arrange(tess_context *ctx, const csr_view *csr, const tess_storage_options *o, ellr_view *v)
 {
     const ellr_ops *backend = ellr_ops_of(ctx);
@@ -148,7 +148,7 @@ static tess_status make_columns(tess_context *ctx, const csr_view *rows, ellr_vi
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_device_allocate(ctx, words, sizeof(int16_t), &v->column));
-    /* what pads is never multiplied, but should be the same on every run */
+    /* padding is never multiplied, but should be the same on every run */
     TESS_TRY(ctx->backend->zero(ctx, v->column, (size_t)words * sizeof(int16_t)));
     TESS_TRY(ellr_ops_of(ctx)->fill_columns(ctx, rows, v));
 cleanup:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Products of ELLPACK-R and SELL-C-sigma on the host: GROUP neighbouring rows of a slice at once up to their common
- * length, then each row's rest. A row's entries are added in their order, so that the result has the same bits for any
- * number of threads.
+ * length, then the rest of each row. A row's entries are added in their order, so that the result has the same bits for
+ * any number of threads.
  */
 #include <math.h>
 #include <string.h>
@@ -11,10 +11,10 @@
 #include "format/ellr/ellr_rows.h"
 #include "format/row_epilogue.h"
 
-/* Slices that a thread takes together; their dot products are one partial sum. */
+/* Slices per task; their dot products are one partial sum. */
 enum { GROUP = 8, CHUNK = 8 };
 
-/* What an instance is made for; a constant wherever the functions below are inlined. */
+/* What an instance is compiled for; constants wherever the functions below are inlined. */
 typedef struct product_kind {
     tess_precision stored, vectors;
     tess_arithmetic arithmetic;
@@ -31,7 +31,7 @@ typedef struct row_group {
     int64_t row[GROUP]; /* of y */
     int32_t length[GROUP];
     int32_t common; /* length of the shortest */
-    int64_t ahead;  /* from an entry to its like in the next slice, if both are as wide */
+    int64_t ahead;  /* from an entry to the same entry of the next slice, if both have the same width */
 } row_group;
 
 /* Column of entry k of row `lane`. */
@@ -44,8 +44,8 @@ static inline __attribute__((always_inline)) int64_t column_of(const row_group *
     return (kind.permuted ? g->row[lane] : g->row[0] + ellr_rank_at(lane)) + g->col[place];
 }
 
-/* Asks for the next slice's entries: hardware prefetchers alone leave many short streams far from the memory's
-   bandwidth. Beyond the end of the arrays it asks for nothing that is used. */
+/* Prefetches the next slice's entries: hardware prefetchers alone leave many short streams far below the memory's
+   bandwidth. Beyond the end of the arrays it prefetches addresses that are never used. */
 static inline __attribute__((always_inline)) void prefetch(const row_group *g, product_kind kind, int64_t k)
 {
     uintptr_t place = (uintptr_t)(g->first + k * ELLR_SLICE + g->ahead) * tess_storage_bytes(kind.stored);
@@ -55,7 +55,7 @@ static inline __attribute__((always_inline)) void prefetch(const row_group *g, p
     __builtin_prefetch((const void *)((uintptr_t)g->col + column), 0, 3);
 }
 
-/* Values are decoded apart from their use, so that the compiler may decode several at once. */
+/* Values are decoded separately from their use, so that the compiler may decode several at once. */
 static inline __attribute__((always_inline)) void sum_group64(const row_group *g, product_kind kind, const void *x,
                                                               double *out)
 {
@@ -160,7 +160,7 @@ static inline __attribute__((always_inline)) void sum_slice(const ellr_view *v, 
     }
 }
 
-/* The same for whichever columns and order the slice has; absolute columns need no rows. */
+/* The same for any columns and order of the slice; absolute columns need no rows. */
 static inline __attribute__((always_inline)) void sum_any_slice(const ellr_view *v, int64_t s, const void *x,
                                                                 product_kind kind, double *sum)
 {
@@ -198,7 +198,7 @@ static bool is_low(const ellr_view *v, const tess_spmv_args *args)
     return args->low_arithmetic == TESS_ARITHMETIC_FP32 && v->precision != TESS_PRECISION_FP64;
 }
 
-/* And the x that it takes. */
+/* The same, with the x that the arithmetic needs. */
 static slice_function select_slice_function(const ellr_view *v, const tess_spmv_args *args, const void **x)
 {
 #define SLICE_ROW(NAME, ...) {sum_##NAME, sum_##NAME##_vectors32, sum_##NAME##_arithmetic32, sum_##NAME##_low},
@@ -301,7 +301,7 @@ static tess_status spmv(tess_context *ctx, const ellr_view *v, const tess_spmv_a
 
 /* ---- products by parts ---- */
 
-/* Rows of an empty part that a thread takes together: as many as of slices. */
+/* Rows of an empty part per task: as many as of slices. */
 static int64_t part_chunks(const ellr_view *v)
 {
     return v->slice ? chunks_of(v) : (v->nrows + CHUNK * ELLR_SLICE - 1) / (CHUNK * ELLR_SLICE);

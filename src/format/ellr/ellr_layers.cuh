@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The product of a matrix in layers on the GPU (ellr.h), each layer slices of its own precision over all rows: one
- * launch. A thread takes the same positions of every layer, which are the same rows, and its sums go from layer to
- * layer. Where the rows' entries are is looked up for all layers before the first is multiplied.
+ * The product of a matrix in layers on the GPU (ellr.h), each layer with slices of its own precision over all rows: one
+ * launch. A thread takes the same positions of every layer, which are the same rows, and each sum goes through all
+ * layers. The places of the rows' entries are looked up for all layers before the first is multiplied.
  */
 #ifndef TESS_FORMAT_ELLR_ELLR_LAYERS_CUH
 #define TESS_FORMAT_ELLR_ELLR_LAYERS_CUH
@@ -14,7 +14,7 @@ struct layer_arguments {
     ellr_view view[LAYERS];
 };
 
-/* Fewer threads than for parts: what there is to know of all layers' rows takes registers. */
+/* Fewer threads than for parts: the data of all layers' rows needs registers. */
 template <int NDOTS>
 struct layers_shape {
     static constexpr int ROWS = tuning<double, double>::ROWS;
@@ -24,7 +24,8 @@ struct layers_shape {
     static constexpr int BATCH = NDOTS == 0 ? 6 : 8; /* entries in flight, at most */
 };
 
-/* Adds the products of the layers from number FIRST on: not by a loop, which AMD's compiler does not unroll. */
+/* Adds the products of the layers from number FIRST on. A recursion, because AMD's compiler does not unroll a loop
+   here. */
 template <bool LOW, int BATCH, int FIRST, int LAYERS, int ROWS>
 __device__ static inline void sum_layers(const layer_arguments<LAYERS> &layers,
                                          const thread_rows<any_value, ROWS> (&rows)[LAYERS], const tess_spmv_args &args,
@@ -59,7 +60,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(layers_shape<NDOTS>::BLOCK, layers_shap
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
     bool entered = false;
 
-    /* A block's threads stay together: all of them test the predicate, and all get to the reduction. */
+    /* A block's threads stay together: all evaluate the predicate, and all reach the reduction. */
     for (int pass = (int)blockIdx.x; pass < passes; pass += (int)gridDim.x) {
         const int64_t position = (int64_t)pass * PASS + (int64_t)threadIdx.x * ROWS;
         thread_rows<any_value, ROWS> rows[LAYERS];
@@ -70,7 +71,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(layers_shape<NDOTS>::BLOCK, layers_shap
         for (int l = 0; l < LAYERS; l++) {
             if (position < end) { rows[l].find(layers.view[l], position); }
         }
-        /* No kernel of a loop writes what was fetched so far; x comes from the kernel before this one. */
+        /* No kernel of a loop writes the data loaded so far; x comes from the previous kernel. */
         if (!entered && !loop_enter<true>(predicate, NDOTS > 0, &scalars)) { return; }
         entered = true;
         if (position >= end) { continue; }
@@ -83,7 +84,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(layers_shape<NDOTS>::BLOCK, layers_shap
 
 /* ---- launching ---- */
 
-/* Which kernel multiplies, and in what shape. */
+/* Chooses the kernel and its shape. */
 template <int LAYERS, int NDOTS, bool LOW>
 struct by_layers {
     typedef layers_shape<NDOTS> blocks;
@@ -116,7 +117,7 @@ cleanup:
     return status;
 }
 
-/* Kernels for two dot products are those for one as well: they are long, and the sum of another costs little. */
+/* Kernels for two dot products also serve one: they are long, and another sum costs little. */
 template <int LAYERS, bool LOW, template <int, int, bool> class BY>
 static tess_status select_dots(tess_context *ctx, const ellr_view *views, const tess_spmv_args *args)
 {
@@ -131,7 +132,7 @@ static tess_status select_arithmetic(tess_context *ctx, const ellr_view *views, 
                                                         : select_dots<LAYERS, false, by_layers>(ctx, views, args);
 }
 
-/* For as many layers (ellr_layers_2_device.cu and so on). */
+/* For so many layers (ellr_layers_2_device.cu and so on). */
 template <int LAYERS>
 tess_status ellr_multiply_layers(tess_context *ctx, const ellr_view *views, const tess_spmv_args *args);
 

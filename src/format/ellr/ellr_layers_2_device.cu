@@ -5,9 +5,9 @@
 /* ---- two layers of short rows ---- */
 
 /*
- * The default levels, FP32 below FP64, in FP64 arithmetic: types are known, and where the rows of a thread have no more
- * than these entries in each layer, all loads of both layers are on their way before the first is used. Sums have the
- * order, and the bits, of layers_kernel.
+ * The default levels, FP32 below FP64, in FP64 arithmetic. The types are known at compile time. If the rows of a thread
+ * have no more than these entries in each layer, all loads of both layers are in flight before the first is used. Sums
+ * have the order, and the bits, of layers_kernel.
  */
 template <int NDOTS>
 struct pair_shape : layers_shape<NDOTS> {
@@ -99,7 +99,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(pair_shape<NDOTS>::BLOCK, pair_shape<ND
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
     bool entered = false;
 
-    /* A block's threads stay together: all of them test the predicate, and all get to the reduction. */
+    /* A block's threads stay together: all evaluate the predicate, and all reach the reduction. */
     for (int pass = (int)blockIdx.x; pass < passes; pass += (int)gridDim.x) {
         const int64_t position = (int64_t)pass * PASS + (int64_t)threadIdx.x * ROWS;
         thread_rows<float, ROWS> low;
@@ -111,7 +111,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(pair_shape<NDOTS>::BLOCK, pair_shape<ND
             low.find(layers.view[0], position);
             high.find(layers.view[1], position);
         }
-        /* No kernel of a loop writes what was fetched so far; x comes from the kernel before this one. */
+        /* No kernel of a loop writes the data loaded so far; x comes from the previous kernel. */
         if (!entered && !loop_enter<true>(predicate, NDOTS > 0, &scalars)) { return; }
         entered = true;
         if (position >= end) { continue; }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The choice of a product of slices in layers on the GPU (ellr_layers.cuh). */
+/* Chooses a product of slices in layers on the GPU (ellr_layers.cuh). */
 #include "format/ellr/ellr_layers.cuh"
 
 extern "C" tess_status ellr_gpu_spmv_layers(tess_context *ctx, int count, const ellr_view *layers,

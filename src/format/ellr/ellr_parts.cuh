@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What products of several slices share on the GPU, whether these are parts that own their rows or layers. */
+/* Shared by products of several slices on the GPU, whether these are parts that own their rows or layers. */
 #ifndef TESS_FORMAT_ELLR_ELLR_PARTS_CUH
 #define TESS_FORMAT_ELLR_ELLR_PARTS_CUH
 
@@ -7,7 +7,7 @@
 #include "device/gpu/storage_types.cuh"
 #include "format/ellr/ellr_product.cuh"
 
-/* Sums of rows; LOW: of those that are stored below FP64 in FP32 products of the rounded x. */
+/* Sums of rows; LOW: rows stored below FP64 use FP32 products with the rounded x. */
 template <bool LOW, int BATCH, int ROWS>
 __device__ static inline void sum_part_rows(tess_precision precision, const thread_rows<any_value, ROWS> &rows,
                                             const tess_spmv_args &args, double (&sum)[ROWS])
@@ -23,7 +23,7 @@ __device__ static inline void sum_part_rows(tess_precision precision, const thre
     });
 }
 
-/* Each part needs the x that it multiplies: FP64, or what it was rounded to. */
+/* Each part needs its x: in FP64, or rounded. */
 static inline bool ellr_has_factors(int count, const ellr_view *views, const tess_spmv_args *args)
 {
     for (int p = 0; p < count; p++) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The product of a matrix in parts on the GPU, each part slices of its own precision: one launch. A block takes BLOCK *
- * ROWS positions of one part, finds which by its place (parts take turns, so that what they read of x is read at about
- * the same time), and switches over the part's precision: all its threads go the same way. ellr_product.cuh has the
- * method; the shape is that of a part in FP64, which needs the most registers. What there is to know of a part besides
- * takes some: without dot products, where blocks are many, fewer entries are in flight than in one view.
+ * The product of a matrix in parts on the GPU, each part with slices of its own precision: one launch. A block takes
+ * BLOCK * ROWS positions of one part, which it finds by its place (the parts' blocks alternate, so that parts of x are
+ * read by all at about the same time), and switches over the part's precision: all its threads take the same branch.
+ * ellr_product.cuh has the method; the shape is that of a part in FP64, which needs the most registers. The additional
+ * data of a part needs registers too: without dot products, where there are many blocks, fewer entries are in flight
+ * than for one view.
  */
 #include "format/ellr/ellr_parts.cuh"
 
@@ -21,7 +22,7 @@ struct parts_shape : shape<NDOTS, double, double> {
     static constexpr int BATCH = NDOTS == 0 ? 6 : 8; /* at most */
 };
 
-/* Rows of a part: as they are found in its slices, then as rows of y. */
+/* Rows of a part: first as in its slices, then as rows of y. */
 template <int ROWS>
 struct part_rows : thread_rows<any_value, ROWS> {
     int exponent[ROWS]; /* of the scale */
@@ -45,7 +46,7 @@ struct part_rows : thread_rows<any_value, ROWS> {
         map(v);
     }
 
-    /* Rows that do not exist get a negative length; their number is one that columns can be relative to. */
+    /* Rows that do not exist get a negative length; columns can be relative to their number. */
     __device__ inline void map(const ellr_view &v)
     {
 #pragma unroll
@@ -68,7 +69,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(parts_shape<NDOTS>::BLOCK, parts_shape<
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
     bool entered = false;
 
-    /* A block's threads stay together: all of them test the predicate, and all get to the reduction. */
+    /* A block's threads stay together: all evaluate the predicate, and all reach the reduction. */
     for (int pass = (int)blockIdx.x; pass < parts.passes; pass += (int)gridDim.x) {
         const ellr_turn turn = ellr_turn_of(&parts.turns, pass);
         const ellr_view &v = parts.view[turn.part];
@@ -79,7 +80,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(parts_shape<NDOTS>::BLOCK, parts_shape<
         tess_scalars scalars;
 
         if (inside) { rows.find_in(v, position); }
-        /* No kernel of a loop writes what was fetched so far; x comes from the kernel before this one. */
+        /* No kernel of a loop writes the data loaded so far; x comes from the previous kernel. */
         if (!entered && !loop_enter<true>(predicate, NDOTS > 0, &scalars)) { return; }
         entered = true;
         if (!inside) { continue; }
@@ -130,7 +131,7 @@ cleanup:
     return status;
 }
 
-/* Kernels for two dot products are those for one as well: they are long, and the sum of another costs little. */
+/* Kernels for two dot products also serve one: they are long, and another sum costs little. */
 template <bool LOW>
 static tess_status select_kernel(tess_context *ctx, int count, const ellr_view *views, const tess_spmv_args *args)
 {
@@ -138,7 +139,7 @@ static tess_status select_kernel(tess_context *ctx, int count, const ellr_view *
                                       : launch<2, LOW>(ctx, count, views, args);
 }
 
-/* Whether the only part is a matrix like any other, and the product too. */
+/* Whether there is one part that is a plain matrix, with a plain product. */
 static bool is_plain(int count, const ellr_view *views, const tess_spmv_args *args)
 {
     const ellr_view *v = &views[0];

@@ -19,11 +19,11 @@
 #include <tessera/storage.cuh> /* after the vendor's header: HIP declares memcpy for the device there */
 
 /*
- * What may be tried, in one place. ROWS: positions of a thread, 1, 2 or 4, with ROWS values in at most 16 bytes. BATCH:
+ * Tuning parameters, in one place. ROWS: positions of a thread, 1, 2 or 4, with ROWS values in at most 16 bytes. BATCH:
  * entries of a row in flight, up to 8; WIDE_BATCH: the same with 32-bit columns. THREADS: resident threads of a
- * multiprocessor that registers must allow. BLOCK: threads of a block where each makes one pass over its positions,
- * which needs no reduction: small blocks make space for the next one sooner. With dot products blocks have GPU_BLOCK
- * threads, are as many as are resident, and make several passes. Conversions to FP64 take registers of their own: then
+ * multiprocessor, for which registers must suffice. BLOCK: threads of a block that makes one pass over its positions,
+ * which needs no reduction: small blocks make space for the next one sooner. With dot products, blocks have GPU_BLOCK
+ * threads, there are as many as are resident, and they make several passes. Conversions to FP64 need registers: then
  * fewer entries in more threads are better.
  */
 template <typename STORED, typename VECTOR>
@@ -46,7 +46,7 @@ struct shape {
         (ONE_PASS ? tuning<STORED, VECTOR>::THREADS : tuning<STORED, VECTOR>::THREADS_WITH_DOTS) / BLOCK;
 };
 
-/* Stands for a type of values that is known at run time only. */
+/* Stands for a type of values that is known only at run time. */
 struct any_value;
 
 /* Where value i of the view is. */
@@ -118,11 +118,11 @@ template <typename STORED, typename COLUMN, int ROWS>
 struct entry_cursor {
     const STORED *val;
     const COLUMN *col;
-    int base[ROWS]; /* what stored columns are relative to */
-    int left[ROWS]; /* entries of each row from here on; not positive beyond its end */
+    int base[ROWS]; /* origin of the stored columns */
+    int left[ROWS]; /* remaining entries of each row; not positive beyond its end */
 };
 
-/* The next COUNT entries of each row; those beyond its end are neither multiplied nor added. Products are made in
+/* The next COUNT entries of each row; entries beyond its end are neither multiplied nor added. Products are computed in
    PRODUCT and added in ARITHMETIC. */
 template <int COUNT, typename PRODUCT, typename STORED, typename COLUMN, typename VECTOR, typename ARITHMETIC, int ROWS>
 __device__ static inline void multiply_entries(const entry_cursor<STORED, COLUMN, ROWS> &at, const VECTOR *x,
@@ -159,7 +159,7 @@ __device__ static inline void multiply_entries(const entry_cursor<STORED, COLUMN
     }
 }
 
-/* All entries of a thread's rows: full batches, then a rest of exactly as many as there are. */
+/* All entries of a thread's rows: full batches, then one batch with exactly the rest. */
 template <int BATCH, typename PRODUCT, typename STORED, typename COLUMN, typename VECTOR, typename ARITHMETIC, int ROWS>
 __device__ static inline void multiply_rows(entry_cursor<STORED, COLUMN, ROWS> at, int width, const VECTOR *x,
                                             ARITHMETIC (&sum)[ROWS])
@@ -174,7 +174,7 @@ __device__ static inline void multiply_rows(entry_cursor<STORED, COLUMN, ROWS> a
             at.left[r] -= BATCH;
         }
     }
-    switch (width) { /* less than BATCH: the compiler drops the cases that are not */
+    switch (width) { /* less than BATCH: the compiler drops the impossible cases */
     case 1: multiply_entries<1, PRODUCT>(at, x, sum); break;
     case 2: multiply_entries<BATCH >= 3 ? 2 : 1, PRODUCT>(at, x, sum); break;
     case 3: multiply_entries<BATCH >= 4 ? 3 : 1, PRODUCT>(at, x, sum); break;
@@ -186,8 +186,8 @@ __device__ static inline void multiply_rows(entry_cursor<STORED, COLUMN, ROWS> a
     }
 }
 
-/* The sums of a thread's rows. STORED: of the values, also where FOUND_AS is any_value; at most MOST entries in flight.
- */
+/* The sums of a thread's rows. STORED: the type of the values, even if FOUND_AS is any_value; at most MOST entries in
+   flight. */
 template <typename STORED, typename PRODUCT, int MOST = 8, typename FOUND_AS, typename VECTOR, typename ARITHMETIC,
           int ROWS>
 __device__ static inline void sum_rows(const thread_rows<FOUND_AS, ROWS> &rows, const VECTOR *x,

@@ -38,7 +38,7 @@ TESS_HD int32_t ellr_length(const ellr_view *v, int64_t position)
     return v->length_bits == 8 ? ((const uint8_t *)v->length)[position] : ((const int32_t *)v->length)[position];
 }
 
-/* Which of its slice's rows, in their order, is at a position: the two halves alternate. */
+/* Which of its slice's rows, in their order, has this position: the two halves alternate. */
 TESS_HD int64_t ellr_rank_at(int64_t position)
 {
     int64_t lane = position % ELLR_SLICE;
@@ -54,7 +54,7 @@ TESS_HD int64_t ellr_position_of(int64_t rank)
     return rank - place + place % (ELLR_SLICE / 2) * 2 + place / (ELLR_SLICE / 2);
 }
 
-/* The row at a position; beyond the last row: a number that is no row. */
+/* The row at a position; beyond the last row, a number that is not a row. */
 TESS_HD int64_t ellr_row_at(const ellr_view *v, bool permuted, int64_t position)
 {
     return permuted ? position + v->order[position] : ellr_rank_at(position);
@@ -65,7 +65,7 @@ TESS_HD int64_t ellr_row(const ellr_view *v, ellr_slice s, int64_t position)
     return ellr_row_at(v, ellr_is_permuted(s), position);
 }
 
-/* The row of y that row i of the view is; of a row that does not exist: some number that columns can be relative to. */
+/* The row of y for row i of the view; for a row that does not exist, some number that columns can be relative to. */
 TESS_HD int64_t ellr_target(const ellr_view *v, int64_t i)
 {
     if (v->row_of) { return v->row_of[i < v->nrows ? i : v->nrows - 1]; }
@@ -96,15 +96,15 @@ TESS_HD int64_t ellr_csr_target(const csr_view *csr, int64_t i)
     return csr->row_shift + i;
 }
 
-/* Entries of a row; of rows that do not exist: 0. */
+/* Entries of a row; 0 for rows that do not exist. */
 TESS_HD int32_t ellr_csr_length(const csr_view *csr, int64_t i)
 {
     return i < csr->nrows ? (int32_t)(ellr_csr_offset(csr, i + 1) - ellr_csr_offset(csr, i)) : 0;
 }
 
 /*
- * The column that pads a row: its last one, so that padding fetches no more of x than the row does; of an empty row, or
- * one that does not exist, some column that does. Kernels may fetch that element of x, and never multiply it.
+ * The column that pads a row: its last one, so that padding loads no more of x than the row does. For an empty row, or
+ * one that does not exist, it is some existing column. Kernels may load that element of x, and never multiply it.
  */
 TESS_HD int64_t ellr_padding_column(const csr_view *csr, int64_t i)
 {
@@ -116,7 +116,8 @@ TESS_HD int64_t ellr_padding_column(const csr_view *csr, int64_t i)
     return target < csr->ncols ? target : csr->ncols - 1;
 }
 
-/* Whether all columns of a row fit into 16 bits relative to its row of y. Where they ascend the ends tell. */
+/* Whether all columns of a row fit into 16 bits relative to its row of y. If they ascend, the first and the last tell.
+ */
 TESS_HD bool ellr_is_narrow(const csr_view *csr, int64_t i)
 {
     int64_t last = ellr_padding_column(csr, i), first = last, target = ellr_csr_target(csr, i);
@@ -132,7 +133,7 @@ TESS_HD bool ellr_is_narrow(const csr_view *csr, int64_t i)
     return first - target >= INT16_MIN && last - target <= INT16_MAX;
 }
 
-/* A window is sorted only where that saves a sixteenth of its entries: a row out of its order costs a look-up. */
+/* A window is sorted only if this saves a sixteenth of its entries: a row out of order costs a look-up. */
 TESS_HD bool ellr_sorting_pays(int64_t width_in_order, int64_t width_sorted)
 {
     return 16 * width_sorted <= 15 * width_in_order;
@@ -147,7 +148,7 @@ TESS_HD void ellr_set_length(const ellr_view *v, int64_t position, int32_t lengt
     }
 }
 
-/* Columns of the row at a position, and those that pad it. */
+/* Columns of the row at a position, with its padding. */
 TESS_HD void ellr_fill_row_columns(const csr_view *csr, const ellr_view *v, int64_t position)
 {
     ellr_slice s = v->slice[position / ELLR_SLICE];
@@ -183,7 +184,8 @@ TESS_HD void ellr_fill_row_values(const csr_view *csr, const ellr_view *v, int64
     }
 }
 
-/* The row at a position to its place in CSR arrays, counted from the first row's entries; either may be NULL. */
+/* Copies the row at a position to its place in CSR arrays, counted from the first row's entries; either array may be
+   NULL. */
 TESS_HD void ellr_decode_row(const csr_view *csr, const ellr_view *v, int64_t position, int32_t *col_ind, double *val)
 {
     ellr_slice s = v->slice[position / ELLR_SLICE];
@@ -200,8 +202,8 @@ TESS_HD void ellr_decode_row(const csr_view *csr, const ellr_view *v, int64_t po
 
 /* ---- parts that take turns ---- */
 
-/* The passes over several parts in turns: as evenly as their numbers allow. Part p takes share[p] / 2^32 of the passes
-   that the parts before it leave. */
+/* Distributes passes over several parts evenly, in turn. Part p takes share[p] / 2^32 of the passes that earlier parts
+   leave. */
 typedef struct ellr_turns {
     uint64_t share[ELLR_MAX_PARTS];
 } ellr_turns;
@@ -219,14 +221,14 @@ static inline ellr_turns ellr_make_turns(const int passes[ELLR_MAX_PARTS])
     for (int p = 0; p < ELLR_MAX_PARTS; p++) {
         left += (uint64_t)passes[p];
     }
-    for (int p = 0; p < ELLR_MAX_PARTS; p++) { /* rounded up: no more than one in 2^32 passes too many */
+    for (int p = 0; p < ELLR_MAX_PARTS; p++) { /* rounded up: at most one pass in 2^32 too many */
         turns.share[p] = left > 0 ? (((uint64_t)passes[p] << 32) + left - 1) / left : 0;
         left -= (uint64_t)passes[p];
     }
     return turns;
 }
 
-/* Pass `pass` of all: part p takes those at which the whole part of pass * share rises. */
+/* Pass `pass` of all: part p takes the passes at which the whole part of pass * share rises. */
 TESS_HD ellr_turn ellr_turn_of(const ellr_turns *turns, int pass)
 {
     ellr_turn turn = {0, pass};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of ELLPACK-R and SELL-C-sigma on the GPU; ellr_product.cuh has the method. Compiled for each precision by
- * itself. */
+/* Products of ELLPACK-R and SELL-C-sigma on the GPU; ellr_product.cuh has the method. Compiled separately for each
+   precision. */
 #include "format/ellr/ellr_product.cuh"
 #include "format/select_product.cuh"
 
@@ -14,7 +14,7 @@ __global__ static void GPU_LAUNCH_BOUNDS((shape<NDOTS, STORED, VECTOR>::BLOCK), 
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
     bool entered = false;
 
-    /* A block's threads stay together: all of them test the predicate, and all get to the reduction. */
+    /* A block's threads stay together: all evaluate the predicate, and all reach the reduction. */
     for (int64_t begin = (int64_t)blockIdx.x * PASS; begin < positions; begin += (int64_t)gridDim.x * PASS) {
         int64_t position = begin + (int64_t)threadIdx.x * ROWS;
         thread_rows<STORED, ROWS> rows;
@@ -22,7 +22,7 @@ __global__ static void GPU_LAUNCH_BOUNDS((shape<NDOTS, STORED, VECTOR>::BLOCK), 
         tess_scalars scalars;
 
         if (position < positions) { rows.find(v, position); }
-        /* No kernel of a loop writes what was fetched so far; x comes from the kernel before this one. */
+        /* No kernel of a loop writes the data loaded so far; x comes from the previous kernel. */
         if (!entered && !loop_enter<true>(predicate, NDOTS > 0, &scalars)) { return; }
         entered = true;
         if (position >= positions) { continue; }
