@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small and awkward matrices: Hilbert, arrow, and tridiagonal ones with one thing wrong each. */
+/* Small and awkward matrices: Hilbert, arrow, and tridiagonal ones with one defect each. */
 #include "gallery/problem.h"
 
 typedef enum adversary_kind {
@@ -99,7 +99,7 @@ static void adversary_fill(const void *problem, int64_t row, int32_t *col, doubl
 static tess_status make_adversary(const gallery_request *request, adversary_kind kind, tess_matrix **out)
 {
     adversary a = {kind, 1};
-    /* A dense matrix beyond this has more than 2^31 entries. */
+    /* A larger dense matrix has more than 2^31 entries. */
     int64_t most = kind == ADVERSARY_HILBERT ? 46340 : TESS_MAX_ROWS;
     tess_status status = gallery_integer(request, 0, "N", 1, most, &a.n);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of model problems and the way from a name to its maker. */
+/* The list of model problems, and the function for each name. */
 #include <string.h>
 
 #include "gallery/problem.h"
@@ -30,7 +30,7 @@ const tess_gallery_entry *tess_gallery_list(size_t *count)
     return gallery_entries;
 }
 
-/* Levenshtein's distance; names longer than NAME_LENGTH count by their first part. */
+/* Levenshtein distance; of names longer than NAME_LENGTH only the first part counts. */
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t row[NAME_LENGTH + 1], n = strnlen(a, NAME_LENGTH), m = strnlen(b, NAME_LENGTH);

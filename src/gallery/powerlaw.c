@@ -16,7 +16,7 @@ typedef struct attachment {
     int32_t *in_source; /* edges: the younger neighbours of each node, ascending */
 } attachment;
 
-/* Node v brings its share of the edges, at most one to each older node; what is over goes to the next. */
+/* Node v brings its share of the edges, at most one to each older node; the rest goes to the next node. */
 static void share_edges(attachment *g)
 {
     int64_t base = g->n > 1 ? g->edges / (g->n - 1) : 0, rest = g->n > 1 ? g->edges % (g->n - 1) : 0, owed = 0;
@@ -34,8 +34,8 @@ static void share_edges(attachment *g)
 }
 
 /*
- * A random end of the edges before number `before`, or any older node while there are none. Three draws in four take
- * the end at the older node: degrees then fall off with an exponent of 1 + 4/3, as in webs and social graphs.
+ * A random end of the edges before number `before`, or any older node while there are none. Three of four draws take
+ * the end at the older node: degrees then decay with an exponent of 1 + 4/3, as in webs and social graphs.
  */
 static int32_t draw_end(const attachment *g, uint64_t draw, int64_t before, int64_t v)
 {
@@ -59,7 +59,8 @@ static void sort_ascending(int32_t *list, int64_t length)
     }
 }
 
-/* Ends of the edges that node v brings: distinct, drawn again when taken, the next free node after many draws. */
+/* Ends of the edges that node v brings: distinct. A taken end is drawn again; after many draws the next free node is
+   used. */
 static void attach_node(attachment *g, int64_t v, uint64_t *draw, int32_t *taken_by)
 {
     enum { TRIES = 64 };

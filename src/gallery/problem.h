@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the gallery's problems share: a request with its arguments, and matrices built row by row. */
+/* Shared by the gallery's problems: a request with its arguments, and matrices built row by row. */
 #ifndef TESS_GALLERY_PROBLEM_H
 #define TESS_GALLERY_PROBLEM_H
 
@@ -32,25 +32,25 @@ tess_status gallery_request_create(tess_context *ctx, const char *name, int narg
 typedef tess_status (*gallery_maker)(const gallery_request *request, tess_matrix **out);
 
 /*
- * Argument `position` (from 0) as an integer in [least, most] or as a finite number; `role` names it in errors. An
- * argument that is not there leaves *out, the default, alone. Errors: INVALID_ARGUMENT; OUT_OF_RANGE above `most`.
+ * Argument `position` (from 0) as an integer in [least, most] or as a finite number; `role` names it in errors. Without
+ * the argument *out, the default, stays. Errors: INVALID_ARGUMENT; OUT_OF_RANGE above `most`.
  */
 tess_status gallery_integer(const gallery_request *request, int position, const char *role, int64_t least, int64_t most,
                             int64_t *out);
 tess_status gallery_real(const gallery_request *request, int position, const char *role, double least, double most,
                          double *out);
 
-/* Argument `position` as the index of a word in `words`, which NULL ends. */
+/* Argument `position` as the index of a word in `words`, which ends with NULL. */
 tess_status gallery_word(const gallery_request *request, int position, const char *role, const char *const *words,
                          int *out);
 
-/* Sizes N [NY [NZ]] of a grid from the arguments; counts[0 .. dimensions). Later ones default to N. Their product times
+/* Sizes N [NY [NZ]] of a grid from the arguments; counts[0 .. dimensions). NY and NZ default to N. Their product times
    `unknowns_per_point` must be a possible number of rows. */
 tess_status gallery_grid(const gallery_request *request, int dimensions, int64_t unknowns_per_point, int64_t *counts);
 
 /* ---- matrices, row by row ---- */
 
-/* Says how long each row is and writes it in ascending column order; called from many threads. */
+/* Returns the length of each row and writes it in ascending column order. Many threads call it. */
 typedef struct gallery_rows {
     int64_t nrows, ncols;
     int64_t (*length)(const void *problem, int64_t row);
@@ -66,7 +66,7 @@ tess_status gallery_adopt(tess_context *ctx, int64_t nrows, int64_t ncols, int64
 
 /* ---- random numbers ---- */
 
-/* A seed of its own for each use of a problem's seed. */
+/* A different seed for each use of a problem's seed. */
 static inline uint64_t gallery_stream(int64_t seed, uint64_t use)
 {
     return tess_random_bits((uint64_t)seed, use);

@@ -86,7 +86,7 @@ static tess_status start_square(const gallery_request *request, tess_stencil *s)
     gallery_request size = *request;
     tess_status status;
 
-    size.nargs = 1; /* what follows N is no size here */
+    size.nargs = 1; /* the argument after N is not a size here */
     status = gallery_grid(&size, 2, 1, counts);
     if (status == TESS_SUCCESS) { start_stencil(s, counts); }
     return status;
@@ -228,7 +228,8 @@ tess_status gallery_recirc2d(const gallery_request *request, tess_matrix **out)
 
 /* ---- scaled rows ---- */
 
-/* Smallest share of rows that stays high: with none, every value would be below a tenth of their own mean. */
+/* The smallest share of rows that stays high: without high rows, every value would be below a tenth of their own mean.
+ */
 #define MIN_HIGH_SHARE 0x1p-13
 
 /*

@@ -63,7 +63,7 @@ TESS_HD int stencil_row_length(const tess_stencil *s, int64_t row)
     return length;
 }
 
-/* How many of 0 .. c - 1 stay inside 0 .. n - 1 when moved by `step`, -1, 0 or 1. */
+/* How many of 0 .. c - 1 stay inside 0 .. n - 1 after a move by `step`, -1, 0 or 1. */
 TESS_HD int64_t stencil_kept(int64_t c, int step, int64_t n)
 {
     int64_t last = step > 0 && c > n - 1 ? n - 1 : c;

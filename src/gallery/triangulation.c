@@ -13,7 +13,7 @@
  */
 #define MOVE 0.2
 
-/* Flips must gain more than this over rounding (coordinates have a unit of 1), so that they come to an end. */
+/* A flip must gain more than rounding can cause (coordinates have a unit of 1), so that flipping ends. */
 #define FLIP_GAIN 1e-9
 
 /* ---- grid ---- */
@@ -229,7 +229,7 @@ static int64_t flip_edge(triangulation *mesh, int64_t t, int i)
     return u;
 }
 
-/* Passes over the triangles that changed, until none does. */
+/* Passes over the changed triangles, until none changes. */
 static void flip_all(triangulation *mesh, unsigned char *changed)
 {
     int64_t flips = 0;

@@ -34,7 +34,7 @@ typedef struct cache_header {
 
 _Static_assert(sizeof(cache_header) == 64, "the header's layout is part of the file format");
 
-/* Where the bytes of a cache are. */
+/* The source of a cache's bytes. */
 typedef struct cache_source {
     tess_context *ctx;
     const char *name;
@@ -80,7 +80,7 @@ static uint32_t header_checksum(const cache_header *header)
     return checksum_of((const unsigned char *)header, (int64_t)offsetof(cache_header, header_checksum));
 }
 
-/* The three parts, and their sizes. */
+/* The three parts, with their sizes. */
 typedef struct cache_part {
     void *data;
     int64_t bytes;
@@ -141,7 +141,7 @@ static tess_status read_bytes(const cache_source *source, int64_t offset, void *
     return TESS_SUCCESS;
 }
 
-/* Bytes that a file with these sizes has; -1 when the sizes make no sense. */
+/* Bytes of a file with these sizes; -1 if the sizes make no sense. */
 static int64_t expected_bytes(const cache_header *header)
 {
     int64_t offset_bytes = header->row_ptr_bits / 8;
@@ -195,7 +195,7 @@ static bool row_is_sound(const tess_assembled *a, int64_t ncols, int64_t row)
     return true;
 }
 
-/* A checksum says that the file is as written, not that what was written is a matrix. */
+/* A checksum proves that the file is as written, not that it holds a valid matrix. */
 static tess_status check_structure(const cache_source *source, const tess_assembled *a, int64_t ncols)
 {
     int threads = tess_io_threads(source->ctx, a->nnz > a->nrows ? a->nnz : a->nrows);

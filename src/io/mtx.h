@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of reading Matrix Market text: header, entries of one stretch of lines, the whole body. */
+/* The parts of a reader of Matrix Market text: header, entries of one stretch of lines, the whole body. */
 #ifndef TESS_IO_MTX_H
 #define TESS_IO_MTX_H
 
@@ -11,7 +11,7 @@
 #include "io/text_source.h"
 #include "matrix/assemble.h"
 
-/* What banner and size line say. */
+/* The contents of banner and size line. */
 typedef struct mtx_header {
     bool coordinate, pattern, integer;
     tess_symmetry symmetry;
@@ -26,7 +26,7 @@ typedef struct mtx_entries {
     double *val;
 } mtx_entries;
 
-/* What a line should have had. */
+/* The text that a line should have had. */
 typedef enum mtx_problem {
     MTX_FINE = 0,
     MTX_ROW_NUMBER,
@@ -39,7 +39,7 @@ typedef enum mtx_problem {
     MTX_SKEW_DIAGONAL
 } mtx_problem;
 
-/* A stretch of whole lines and where its entries go. */
+/* A stretch of whole lines, and the place for its entries. */
 typedef struct mtx_chunk {
     const char *text, *end;
     int64_t first_line; /* number of the line at `text` */
@@ -51,7 +51,7 @@ typedef struct mtx_chunk {
     const char *problem_line, *problem_text; /* the line and the place in it */
 } mtx_chunk;
 
-/* Reads up to and with the size line. Errors PARSE, UNSUPPORTED, OUT_OF_RANGE, and those of the source. */
+/* Reads up to and including the size line. Errors PARSE, UNSUPPORTED, OUT_OF_RANGE, and those of the source. */
 tess_status mtx_read_header(text_source *source, mtx_header *header);
 
 /* Entries of a chunk; at most chunk->lines of them. Stops at the first problem. */
@@ -60,7 +60,7 @@ void mtx_parse_chunk(const mtx_header *header, mtx_chunk *chunk, const mtx_entri
 /* Reports the problem of a chunk. */
 tess_status mtx_fail_chunk(const text_source *source, const mtx_header *header, const mtx_chunk *chunk);
 
-/* Reads all that follows the header. *upper counts entries above the diagonal. On failure nothing is held. */
+/* Reads everything after the header. *upper counts entries above the diagonal. On failure nothing is held. */
 tess_status mtx_read_body(text_source *source, const mtx_header *header, mtx_entries *entries, int64_t *upper);
 void mtx_entries_release(tess_context *ctx, mtx_entries *entries);
 

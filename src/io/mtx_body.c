@@ -16,7 +16,7 @@ typedef struct body_reader {
     text_source *source;
     const mtx_header *header;
     mtx_entries *entries;
-    chunk_list now, next; /* of the window in hand, and of the one that is being fetched */
+    chunk_list now, next; /* of the current window, and of the one that is being fetched */
     int64_t chunk_capacity;
     int64_t upper;
 } body_reader;
@@ -57,7 +57,7 @@ void mtx_entries_release(tess_context *ctx, mtx_entries *entries)
     *entries = (mtx_entries){0};
 }
 
-/* All at once where the size of the file vouches for the header, else a first guess that grows. */
+/* All at once if the size of the file confirms the header, else a first guess that grows. */
 static int64_t first_capacity(const text_source *source, const mtx_header *header)
 {
     int64_t guess = source->stored_bytes < 0 ? 1 << 20 : source->stored_bytes / FIRST_GUESS_BYTES + 1;
@@ -120,7 +120,8 @@ static void cut_chunks(const char *text, const char *text_end, chunk_list *list)
     }
 }
 
-/* Lines per chunk tell where its entries go and the number of its first line. Returns the lines of the window. */
+/* From the lines of each chunk follow the place of its entries and the number of its first line. Returns the lines of
+   the window. */
 static int64_t place_chunks(body_reader *reader)
 {
     int64_t first_line = reader->source->line, at = reader->entries->count;
@@ -159,7 +160,7 @@ static void parse_chunks(body_reader *reader)
     }
 }
 
-/* Blank lines leave gaps between the chunks' entries: later ones move up. */
+/* Blank lines leave gaps between the chunks' entries: later entries move up. */
 static void close_gap(mtx_entries *entries, const mtx_chunk *chunk)
 {
     size_t count = (size_t)chunk->count;
@@ -210,7 +211,7 @@ static tess_status gather_chunks(body_reader *reader)
     return TESS_SUCCESS;
 }
 
-/* Parses the window in hand and makes the next one current. */
+/* Parses the current window and makes the next one current. */
 static tess_status read_window(body_reader *reader)
 {
     text_source *source = reader->source;
@@ -230,7 +231,7 @@ static tess_status read_window(body_reader *reader)
 
 /* ---- the body ---- */
 
-/* Lists for the chunks of a full window; what the header left of the first one is the first in hand. */
+/* Lists for the chunks of a full window. The first current window is what the header left of the first one. */
 static tess_status begin_body(body_reader *reader)
 {
     text_source *source = reader->source;

@@ -5,7 +5,7 @@
 #include "base/decimal.h"
 #include "io/mtx.h"
 
-/* What differs between the kinds of file; constant in each caller, so that the tests fold away. */
+/* The differences between kinds of file; constant in each caller, so that the tests fold away. */
 typedef struct line_kind {
     bool coordinate, pattern, integer;
 } line_kind;
@@ -35,7 +35,7 @@ static inline const char *note(mtx_chunk *chunk, mtx_problem problem, const char
     return NULL;
 }
 
-/* An index from 1 to limit, stored from 0. Reading stops where the number is beyond any limit. */
+/* An index from 1 to limit, stored from 0. Reading stops once the number is beyond any limit. */
 static inline const char *parse_index(const char *p, int64_t limit, int32_t *index)
 {
     uint64_t value = 0;
@@ -48,7 +48,7 @@ static inline const char *parse_index(const char *p, int64_t limit, int32_t *ind
     return value >= 1 && value <= (uint64_t)limit ? p : p - 1;
 }
 
-/* Tells apart the ways in which an index can be wrong; NULL and a note when it is. */
+/* Distinguishes the ways in which an index can be wrong; NULL and a note if it is. */
 static inline const char *read_index(mtx_chunk *chunk, const char *p, int64_t limit, int32_t *index, mtx_problem number,
                                      mtx_problem range)
 {

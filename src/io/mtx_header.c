@@ -180,7 +180,7 @@ static int64_t array_entries(const mtx_header *header)
     return header->symmetry == TESS_SYMMETRY_SYMMETRIC ? n * (n + 1) / 2 : n * (n - 1) / 2;
 }
 
-/* A file of this many bytes cannot hold more entries: refuses before memory is asked for. */
+/* Checks that a file of this many bytes can hold the entries, before memory is requested. */
 static tess_status check_plausible(const text_source *source, const mtx_header *header)
 {
     /* "1 1\n", "1 1 1\n" or "1\n" */

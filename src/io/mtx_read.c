@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading matrices and vectors: which kind of file it is, its entries, and what is made of them. */
+/* Reads matrices and vectors: recognises the kind of file, reads its entries, and assembles them. */
 #include <string.h>
 
 #include "io/cache.h"
@@ -49,7 +49,7 @@ static int64_t count_zeros(const tess_context *ctx, const double *val, int64_t c
 
 /* ---- matrices ---- */
 
-/* A symmetric file that gives some places above and below the diagonal would have their values summed. */
+/* A symmetric file that gives some positions above and below the diagonal: their values would be summed. */
 static tess_status check_triangles(const text_source *source, const mtx_header *header, int64_t upper, int64_t lower,
                                    int64_t duplicates)
 {
@@ -189,7 +189,7 @@ static tess_status check_vector_header(const text_source *source, const mtx_head
                         (long long)header->ncols);
 }
 
-/* Coordinates to places; what is given twice is summed in the order of the file, as in matrices. */
+/* Stores coordinates in their places. Values of the same place are summed in the order of the file, as for matrices. */
 static tess_status spread_entries(tess_context *ctx, const mtx_header *header, const mtx_entries *entries,
                                   tess_vector *vector)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that appear whole or not at all; see output_file.h. */
+/* Files that are complete or absent; see output_file.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static tess_status fail_errno(output_file *file, const char *what)
                         absent ? "check that the directory exists" : NULL, "%s: %s", what, reason);
 }
 
-/* The target's directory and name with a mark that no other writer uses, opened for writing. */
+/* Opens a file in the target's directory, under the target's name with a suffix that no other writer uses. */
 static tess_status open_aside(output_file *file)
 {
     size_t capacity = strlen(file->target) + 64;

@@ -16,7 +16,7 @@ enum {
     WINDOW_SMALLEST = 1 << 22,
     WINDOW_LARGEST = 1 << 26,
     FIRST_WINDOW_SHARE = 8, /* the first window is fetched by one thread alone: small, then each doubles */
-    DEFLATE_RATIO = 1032    /* deflate cannot do better: 258 bytes by two bits */
+    DEFLATE_RATIO = 1032    /* deflate cannot do better: 258 bytes from two bits */
 };
 
 /* ---- bytes as stored ---- */
@@ -189,7 +189,7 @@ static int64_t inflate_some(text_source *source, char *to, int64_t bytes)
 
         if (stream->avail_in == 0 && !refill_input(source)) { return 0; }
         if (source->stream_between) {
-            /* what follows the last member, such as padding by zeros, is no text */
+            /* data after the last member, such as zero padding, is not text */
             if (*stream->next_in != 0x1f) { return 0; }
             source->stream_between = false;
             inflateReset(stream);
@@ -216,7 +216,7 @@ int64_t text_source_remaining(const text_source *source)
 
 /* ---- windows ---- */
 
-/* The last text may lack its newline or have blank lines after it: it is made to end in one newline. */
+/* The last text may lack its newline or end with blank lines: it is made to end in one newline. */
 static int64_t trim_end(char *buffer, int64_t bytes)
 {
     while (bytes > 0 && strchr(" \t\r\n", buffer[bytes - 1]) && buffer[bytes - 1] != '\0') {
@@ -275,7 +275,7 @@ tess_status text_source_advance(text_source *source)
         return tess_fail_at(source->ctx, source->problem_status, source->name,
                             source->problem_status == TESS_PARSE ? source->line : 0, NULL, "%s", source->problem);
     }
-    /* The line that was cut opens the window after this one, in the buffer whose text is done with. */
+    /* The line that was cut begins the next window, in the other buffer. */
     bytes = source->fetched_end - source->fetched_text;
     source->filled -= bytes;
     source->text = source->fetched_text;

@@ -19,7 +19,7 @@ typedef struct text_source {
 
     /* the window: [text, end) are whole lines, the last ends in '\n'; TEXT_PADDING bytes after it are readable */
     const char *text, *end;
-    int64_t line; /* number of the first line at `text`, from 1; whoever moves `text` keeps it in step */
+    int64_t line; /* number of the first line at `text`, from 1; code that moves `text` keeps it in step */
 
     /* where bytes come from */
     int descriptor; /* -1 for memory */
@@ -33,13 +33,13 @@ typedef struct text_source {
 
     /* two buffers that take turns */
     char *buffer[2];
-    int64_t capacity, window;               /* space of each buffer; how much of it the next window takes */
+    int64_t capacity, window;               /* size of each buffer; how much of it the next window uses */
     int64_t filled;                         /* bytes in the buffer that comes next */
     const char *fetched_text, *fetched_end; /* the next window, once fetched; empty after a problem */
     int next;
     bool fetched, exhausted;
 
-    /* a failure while fetching, kept until the window is asked for: fetching may run beside other threads */
+    /* a failure while fetching, kept until the window is requested, because fetching may run beside other threads */
     tess_status problem_status;
     char problem[128];
 } text_source;
@@ -62,7 +62,7 @@ void text_source_fetch(text_source *source);
 /* One line without its end ('\n' or "\r\n") and its number; *line = NULL at the end of the text. */
 tess_status text_source_line(text_source *source, const char **line, const char **line_end, int64_t *number);
 
-/* Bytes of text that are still to come, at most; INT64_MAX when that is not known. */
+/* Upper bound of the bytes of text still to come; INT64_MAX if unknown. */
 int64_t text_source_remaining(const text_source *source);
 
 #endif

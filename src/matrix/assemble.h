@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* What a triangle given as entries stands for; the values are those of tess_mtx_info. */
+/* The meaning of a triangle given as entries; the values are those of tess_mtx_info. */
 typedef enum tess_symmetry {
     TESS_SYMMETRY_GENERAL = 0,
     TESS_SYMMETRY_SYMMETRIC = 1,
@@ -52,14 +52,14 @@ tess_status tess_assemble_coo(tess_context *ctx, int64_t nrows, int64_t ncols, i
                               const int32_t *col, const double *val, tess_assembled *out);
 
 /*
- * The same for CSR with rows in any order: col_ind and val are sorted and summed in place and, where no duplicate was
- * found, handed on. All three arrays must come from tess_host_allocate (nrows + 1, nnz, nnz values) and are taken, also
- * on failure.
+ * The same for CSR with rows in any order: col_ind and val are sorted and summed in place and, if there is no
+ * duplicate, used for the result. All three arrays must come from tess_host_allocate (nrows + 1, nnz, nnz values). The
+ * function takes them, also on failure.
  */
 tess_status tess_assemble_csr(tess_context *ctx, int64_t nrows, int64_t nnz, int64_t *row_ptr, int32_t *col_ind,
                               double *val, tess_assembled *out);
 
-/* Threads worth waking for so many entries or rows; results never depend on it. */
+/* Number of threads that is worth waking for so many entries or rows; results never depend on it. */
 static inline int tess_io_threads(const tess_context *ctx, int64_t items)
 {
     int64_t useful = items / 4096 + 1;
@@ -67,7 +67,7 @@ static inline int tess_io_threads(const tess_context *ctx, int64_t items)
     return useful < ctx->threads ? (int)useful : ctx->threads;
 }
 
-/* Gives the arrays back to the context; for a caller that fails between assembling and adopting. */
+/* Returns the arrays to the context, for a caller that fails between assembling and adopting. */
 void tess_assembled_release(tess_context *ctx, tess_assembled *assembled);
 
 #ifdef __cplusplus

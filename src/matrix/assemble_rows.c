@@ -6,7 +6,7 @@
 #include "matrix/assemble.h"
 
 enum {
-    ROWS_AT_ONCE = 512, /* a thread's share of rows */
+    ROWS_AT_ONCE = 512, /* rows per task */
     SHORT_ROW = 24,     /* sorted by insertion */
     LONG_ROW = 1 << 16  /* sorted one after another, so that the work space stays small */
 };
@@ -192,7 +192,7 @@ static tess_status allocate_offsets(tess_context *ctx, const rows *r, tess_assem
     return TESS_SUCCESS;
 }
 
-/* Copies the rows without the gaps that duplicates left. */
+/* Copies the rows without the gaps that duplicates leave. */
 static tess_status compact(tess_context *ctx, const rows *r, tess_assembled *out)
 {
     tess_status status = tess_host_allocate(ctx, out->nnz, sizeof *out->col_ind, (void **)&out->col_ind);

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* What a kernel sees: arrays in the memory of the backend that runs it. */
+/* The view for kernels: arrays in the memory of the backend that runs it. */
 typedef struct csr_view {
     int64_t nrows, ncols, nnz;
     const void *row_ptr; /* nrows + 1 offsets of row_ptr_bits */
@@ -25,9 +25,9 @@ typedef struct csr_view {
     int row_ptr_bits; /* 32 or 64 */
     tess_precision precision;
     /*
-     * Where the view is a part of a matrix that is stored in a row order of its own (src/format/split): the row of y of
-     * each row, and what its stored values are over. A part may begin amid the arrays it shares with others: row_ptr[0]
-     * > 0 then. row_ptr NULL: all rows are empty.
+     * For a part of a matrix that is stored in a row order of its own (src/format/split): the row of y of each row, and
+     * the scales of its values. A part may begin in the middle of arrays that it shares: then row_ptr[0] > 0. row_ptr
+     * NULL: all rows are empty.
      */
     const int32_t *row_of; /* NULL: row i is row_shift + i of y */
     int64_t row_shift;
@@ -35,21 +35,21 @@ typedef struct csr_view {
     bool unsorted;           /* columns were renumbered, and do not ascend within a row */
 } csr_view;
 
-/* The plan of the SpMV, made once per pattern by the format (format/csr/csr.h): what is run where. */
+/* The plan of the SpMV, which the format makes once per pattern (format/csr/csr.h). */
 typedef struct csr_plan csr_plan;
 
 /* A CSR matrix on one context's device. */
 typedef struct csr_storage {
     csr_view view;
-    bool owns_index, owns_values; /* whether row_ptr and col_ind, or val, are freed with it */
+    bool owns_index, owns_values; /* whether row_ptr and col_ind, or val, are freed with the matrix */
     csr_plan *plan;               /* of the pattern; NULL until it is needed */
     bool owns_plan;
     struct csr_storage *transpose; /* made at the first transposed product; NULL before */
-    int64_t *transpose_source;     /* on the device: entry of val behind each entry of the transpose */
-    uint64_t values_version;       /* of the original's values that are stored here */
+    int64_t *transpose_source;     /* on the device: the entry of val for each entry of the transpose */
+    uint64_t values_version;       /* values of the original that are stored here */
 } csr_storage;
 
-/* What the true-residual pass returns: ||b - A x||^2 in two words and the sum of squared row error bounds. */
+/* The result of the true-residual pass: ||b - A x||^2 in two words and the sum of squared row error bounds. */
 typedef struct tess_residual_norm {
     double high, low; /* sum of the squares of 2^-exponent (b - A x)_i */
     double bound;     /* sum of the squares of the rows' error bounds, scaled likewise */
@@ -58,7 +58,7 @@ typedef struct tess_residual_norm {
     double rhs;       /* sum of the squares of b_i in two words, rounded, scaled likewise */
 } tess_residual_norm;
 
-/* What a device supplies for assembled matrices besides products. */
+/* The functions of a device for assembled matrices, besides products. */
 typedef struct assembled_ops {
     /* Missing entries are 0. */
     tess_status (*diagonal)(const tess_matrix *assembled, double *diagonal);
@@ -80,7 +80,7 @@ tess_status tess_matrix_from_view(tess_context *ctx, const csr_view *view, bool 
 /* Assembled matrix on the device from host arrays, which stay the caller's. */
 tess_status tess_matrix_upload_csr(tess_context *ctx, const csr_view *host, tess_matrix **out);
 
-/* The values of storage that owns them, to be written: its view shows them to be read. */
+/* The values of storage that owns them, for writing: its view has them as const. */
 static inline void *csr_own_values(csr_storage *s)
 {
     return (void *)(uintptr_t)s->view.val;

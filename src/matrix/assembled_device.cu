@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What solvers ask of an assembled matrix on the GPU besides products: its true residual in two words, its diagonal. */
+/* Functions of assembled matrices on the GPU besides products: the true residual in two words, the diagonal. */
 #include <limits.h>
 
 #include "device/gpu/reduce.cuh"
@@ -24,10 +24,10 @@ __device__ static inline void join_shuffled(row_residual *r, int distance)
     row_residual_join(r, &other);
 }
 
-/* The sums of all blocks have space in the memory that host and device share. */
+/* The sums of all blocks fit into the memory that host and device share. */
 enum { MAX_RESIDUAL_BLOCKS = GPU_MAPPED_BYTES / sizeof(norm_sums) };
 
-/* Adds up over a block in a fixed order; the result is in thread 0. */
+/* Adds over a block in a fixed order; the result is in thread 0. */
 __device__ static inline void add_over_block(norm_sums *sums)
 {
     __shared__ norm_sums of_thread[GPU_BLOCK];
@@ -41,7 +41,7 @@ __device__ static inline void add_over_block(norm_sums *sums)
     *sums = of_thread[0];
 }
 
-/* One row by all threads of a block, in a fixed order; every thread gets it. */
+/* One row by all threads of a block, in a fixed order; every thread gets the result. */
 __device__ static inline row_residual sum_long_row(int64_t begin, int64_t end, const int32_t *col_ind,
                                                    const double *val, double rhs, const double *x)
 {
@@ -51,7 +51,7 @@ __device__ static inline row_residual sum_long_row(int64_t begin, int64_t end, c
     for (int64_t k = begin + threadIdx.x; k < end; k += GPU_BLOCK) {
         row_residual_add(&r, val[k], x[col_ind[k]]);
     }
-    __syncthreads(); /* the row before has been taken */
+    __syncthreads(); /* all threads have read the previous row */
     of_thread[threadIdx.x] = r;
     __syncthreads();
     for (int half = GPU_BLOCK / 2; half > 0; half /= 2) {
@@ -61,7 +61,7 @@ __device__ static inline row_residual sum_long_row(int64_t begin, int64_t end, c
     return of_thread[0];
 }
 
-/* Groups of `width` threads take a row each; every block leaves its sums. */
+/* Groups of `width` threads take a row each; every block stores its sums. */
 template <typename OFFSET>
 __global__ static void __launch_bounds__(GPU_BLOCK)
     residual_kernel(int64_t nrows, const OFFSET *row_ptr, const int32_t *col_ind, const double *val, const double *b,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table that a storage format fills (src/format/), and the product that all formats share. */
+/* The table of a storage format (src/format/), and the product that all formats share. */
 #ifndef TESS_MATRIX_FORMAT_H
 #define TESS_MATRIX_FORMAT_H
 
@@ -14,13 +14,12 @@
 extern "C" {
 #endif
 
-/* What becomes of a row's sum in place of alpha, beta and residual: an iteration that writes the next vector at once.
- */
+/* The use of a row's sum instead of alpha, beta and residual: an iteration that writes the next vector directly. */
 typedef enum tess_update_kind {
     TESS_UPDATE_NONE = 0,
     TESS_UPDATE_JACOBI,    /* y_i = x_i + omega ((rhs_i - sum) scale_i - x_i); omega = 1: (rhs_i - sum) scale_i */
     TESS_UPDATE_TIME_STEP, /* y_i = sum + scale_i x_i */
-    TESS_UPDATE_POLYNOMIAL /* y_i = alpha sum + beta base_i; total_i = total_i + gamma y_i. CSR alone */
+    TESS_UPDATE_POLYNOMIAL /* y_i = alpha sum + beta base_i; total_i = total_i + gamma y_i. Only CSR */
 } tess_update_kind;
 
 typedef struct tess_update {
@@ -37,14 +36,14 @@ typedef struct tess_update {
     double gamma;
 } tess_update;
 
-/* Which of a composite matrix's copies are multiplied: those assigned to the rows, or level k - 1 throughout. */
+/* Which copy of a composite matrix is multiplied: for each row the assigned one, or level k - 1 for all rows. */
 enum { TESS_COPY_ASSIGNED = 0, TESS_COPY_LEVEL = 1 };
 
 /* A matrix-vector product with its epilogue, for arrays on the backend's device. */
 typedef struct tess_spmv_args {
     tess_operation operation;
     const double *x;
-    const float *x_shadow; /* NULL unless the format asks for one */
+    const float *x_shadow; /* NULL unless the format needs one */
     double *y;
     tess_precision vectors; /* FP32: x_fp32 and y_fp32 stand for x and y, with neither residual nor reduction */
     const float *x_fp32;
@@ -52,24 +51,24 @@ typedef struct tess_spmv_args {
     double alpha, beta;       /* y = alpha A x + beta y; beta = 0: y is not read */
     const double *residual;   /* non-NULL: y = residual - A x instead */
     tess_reduction reduction; /* dot products with the new y, then a scalar update */
-    tess_update update; /* x is the vector before, at the rows of y; but for POLYNOMIAL split and composite alone */
+    tess_update update; /* x is the vector before, at the rows of y; only split and composite, except for POLYNOMIAL */
     const uint8_t *segments; /* tiles of layout resident: how each block column is used (policy/narrowing_rules.h);
                                 NULL: as stored */
-    /* The rest: split and composite formats alone. */
+    /* The rest is only for split and composite formats. */
     float *y_shadow; /* non-NULL: y is written here too, rounded; y may be NULL then */
     /* FP32: rows stored below fp64 multiply with x_shadow in FP32 and sum up in FP64 */
     tess_arithmetic low_arithmetic;
     int copy; /* TESS_COPY_ASSIGNED, or TESS_COPY_LEVEL + level */
 } tess_spmv_args;
 
-/* What the library takes a format for by itself, where a caller leaves it open. One format has each role. */
+/* The formats that the library chooses when the caller leaves the choice open. Each role belongs to one format. */
 typedef enum tess_format_role {
     TESS_ROLE_NONE = 0,
     TESS_ROLE_DIAGONALS, /* auto: matrices of few diagonals */
     TESS_ROLE_SLICES,    /* auto, and base auto: rows of like lengths */
-    TESS_ROLE_BLOCKS,    /* auto, and square blocks of triangles: a policy by blocks */
-    TESS_ROLE_PARTS,     /* auto, and steps of mixed precision: any other policy */
-    TESS_ROLE_COPIES     /* steps each in a precision of its own */
+    TESS_ROLE_BLOCKS,    /* auto, and squares of triangles: a policy by blocks */
+    TESS_ROLE_PARTS,     /* auto, and schedules with mixed entries: any other policy */
+    TESS_ROLE_COPIES     /* schedules in which each entry has a precision */
 } tess_format_role;
 
 enum {
@@ -81,7 +80,7 @@ enum {
         TESS_WHOLE_POLICIES | 1 << TESS_POLICY_FIXED_RANGE | 1 << TESS_POLICY_MEAN_RANGE | 1 << TESS_POLICY_MEAN_3STD
 };
 
-/* Whether a set of tess_format_capabilities has an enumerator; any number may be asked for. */
+/* Whether a set of tess_format_capabilities contains an enumerator; accepts any number. */
 static inline bool tess_in_set(unsigned set, int value)
 {
     return value >= 0 && value < 32 && (set >> value & 1U) != 0;

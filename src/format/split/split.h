@@ -25,16 +25,16 @@ extern "C" {
 
 enum { SPLIT_MAX_PARTS = TESS_MAX_LEVELS + 1 };
 
-/* What the builder's functions work on: which entries of the assembled matrix go where. */
+/* The input of the builder's functions: which entries of the assembled matrix go where. */
 typedef struct split_source {
     const csr_view *csr;     /* assembled, FP64 */
-    const uint8_t *level;    /* of rows; in layers, of entries */
+    const uint8_t *level;    /* levels of rows; in layers, of entries */
     uint8_t *own_level;      /* by blocks: made of the blocks' levels, freed with the source; else NULL */
     const int16_t *exponent; /* of rows of the assembled matrix; NULL: none */
     bool without_diagonal;
 } split_source;
 
-/* The order of rows. All arrays on the context's device. */
+/* The order of rows. All arrays are on the context's device. */
 typedef struct split_order {
     int64_t nrows, filled; /* filled: rows with entries */
     int64_t begin[SPLIT_MAX_PARTS +
@@ -44,15 +44,15 @@ typedef struct split_order {
     int32_t *position_of; /* its inverse; NULL unless columns are renumbered */
 } split_order;
 
-/* Builds by level (row-wise) or by layers. `rows` lists `count` rows of the assembled matrix; NULL: all, in their
- * order. */
+/* Builds by level (row-wise) or by layers. `rows` lists `count` rows of the assembled matrix; NULL: all rows, in their
+   order. */
 typedef struct split_rows {
     const int32_t *rows;
     int64_t count;
     int entry_level; /* in layers: only entries of this level, of all rows; -1: all entries of the row */
 } split_rows;
 
-/* What is made of the entries of a list: NULL is not wanted. */
+/* The arrays to make from the entries of a list; NULL: not this one. */
 typedef struct split_target {
     void *row_ptr; /* copy_layers, with_offsets: the view's, to be written */
     int32_t *col_ind;
@@ -68,34 +68,34 @@ typedef struct split_layer {
     dia_view diagonals;
 } split_layer;
 
-/* What a backend supplies to build, and to multiply layers of which some are diagonals. Arrays are on the context's
- * device. */
+/* The functions of a backend that build, and that multiply layers of which some are diagonals. Arrays are on the
+   context's device. */
 typedef struct split_ops {
-    /* level[k] of each entry: that of its block, `of_block` in the grid's order; TESS_LEVEL_NONE where the grid has
-     * none. */
+    /* level[k] of each entry: that of its block, `of_block` in the grid's order; TESS_LEVEL_NONE if the grid has none.
+     */
     tess_status (*spread)(tess_context *ctx, const csr_view *csr, const block_grid *grid, const uint8_t *of_block,
                           uint8_t *level);
-    /* row_of by level, stable; begin and filled are known from the assignment. position_of too, where it is not NULL.
-     */
+    /* row_of sorted by level, stable; begin and filled are known from the assignment. Also position_of, if it is not
+       NULL. */
     tess_status (*order)(tess_context *ctx, const split_source *source, int nlevels, const split_order *order);
-    /* row_ptr[count + 1] of view->row_ptr_bits from 0, for the listed rows; *nnz its last, unless nnz is NULL: it takes
-     * a wait. */
+    /* row_ptr[count + 1] of view->row_ptr_bits from 0, for the listed rows. *nnz is its last element; computing it
+       waits for the device, so nnz may be NULL. */
     tess_status (*offsets)(tess_context *ctx, const split_source *source, const split_rows *rows, int row_ptr_bits,
                            void *row_ptr, int64_t *nnz);
-    /* Columns and values of the listed rows, in the order of the assembled row, to the places that to->row_ptr says. */
+    /* Columns and values of the listed rows, in the order of the assembled row, to the places in to->row_ptr. */
     tess_status (*copy)(tess_context *ctx, const split_source *source, const split_rows *rows, const csr_view *to,
                         const split_target *target);
-    /* In layers: nnz[l] = entries of level l; it takes a wait. */
+    /* In layers: nnz[l] = entries of level l. Waits for the device. */
     tess_status (*count_layers)(tess_context *ctx, const split_source *source, int nlevels, int64_t *nnz);
-    /* The same copy in layers, of all levels in one pass over the matrix: those of level l to the places that
-       to[l].row_ptr says, or, with_offsets, to their places from 0 on, which target[l].row_ptr then gets. Columns are
-       wanted of all levels or of none, and so are values. */
+    /* The same copy in layers, of all levels in one pass over the matrix: entries of level l go to the places in
+       to[l].row_ptr. With with_offsets they go to places from 0 on, and target[l].row_ptr gets these. Columns are
+       copied for all levels or for none, and so are values. */
     tess_status (*copy_layers)(tess_context *ctx, const split_source *source, int nlevels, const csr_view *to,
                                const split_target *target, bool with_offsets);
     /* exponent[i] of the listed rows. */
     tess_status (*exponents)(tess_context *ctx, const split_source *source, const split_rows *rows, int16_t *exponent);
-    /* 1 to TESS_MAX_LEVELS layers over all rows in their order, with all that split formats may ask for: one launch,
-       one pass over the rows. Sums go from layer to layer. */
+    /* 1 to TESS_MAX_LEVELS layers over all rows in their order, with all that split formats may need: one launch, one
+       pass over the rows. Each sum goes through all layers. */
     tess_status (*spmv_layers)(tess_context *ctx, int count, const split_layer *layers, const tess_spmv_args *args);
 } split_ops;
 
@@ -105,7 +105,7 @@ typedef struct split_storage {
     const tess_assignment *assignment; /* kept to renew values; its levels by row, entry or block */
     tess_assignment *own_assignment;   /* the same, where it is not the caller's */
     bool composite, layered;           /* layered: parts are layers, each over all rows */
-    tess_format base[SPLIT_MAX_PARTS]; /* of each part: csr of all or of none, dia of layers alone */
+    tess_format base[SPLIT_MAX_PARTS]; /* of each part: csr for all parts or for none, dia only in layers */
     split_order order;
     int16_t *exponent; /* by position; NULL: none is scaled */
     /* CSR. Split: parts own their arrays. Composite: they share row_ptr, col_ind and the copies. */
@@ -118,17 +118,17 @@ typedef struct split_storage {
     void *slice_copies[SPLIT_MAX_PARTS][TESS_MAX_LEVELS]; /* composite over ellr: values of part p at level l */
     int nparts;
     int64_t nrows, ncols;
-    /* Made by prepare, where products may need them. */
+    /* Made by prepare, if products may need them. */
     bool prepared;
-    float *x_shadow;    /* ncols: x rounded, for products in FP32 with a vector that has no shadow */
-    csr_layers *layers; /* over csr: the plan of those layers that have entries, where these are several */
+    float *x_shadow;    /* ncols values: x rounded, for products in FP32 with a vector that has no shadow */
+    csr_layers *layers; /* over csr: the plan of the layers with entries, if there are several */
 } split_storage;
 
-/* The base of a level's part; of the lowest level for one below it. */
+/* The base of a level's part. For a level beyond the last, that of the last. */
 tess_format split_level_base(const split_storage *s, int level);
 
 /* Both formats over a backend's functions, in split_format.c. */
-/* The same with an assignment of the caller's, which is borrowed; NULL: made from options->policy. */
+/* The same with an assignment of the caller, which is borrowed; NULL: made from options->policy. */
 tess_status split_refresh(const tess_matrix *assembled, void *storage);
 tess_status split_prepare(const tess_matrix *a);
 tess_status split_spmv(const tess_matrix *a, const tess_spmv_args *args);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of split and composite storage: their arrays made, renewed, released. */
+/* The parts of split and composite storage: makes, renews and frees their arrays. */
 #include <string.h>
 
 #include "base/offsets.h"
@@ -20,12 +20,15 @@ bool split_scatters(const split_storage *s)
 
     if (s->layered || s->options.split.row_order != TESS_ROW_ORDER_ORIGINAL) { return false; }
     for (int p = 0; p < order->nparts; p++) {
-        if (order->begin[p] == 0 && order->begin[p + 1] == order->nrows) { return false; } /* nothing has moved */
+        if (order->begin[p] == 0 && order->begin[p + 1] == order->nrows) {
+            return false;
+        } /* the arrays have not moved
+           */
     }
     return true;
 }
 
-/* All offsets of a matrix have the same width: kernels take all parts at once. */
+/* All offsets of a matrix have the same width, because kernels take all parts at once. */
 static int offset_bits(const split_storage *s)
 {
     int64_t nnz = 0;
@@ -77,14 +80,14 @@ tess_status split_make_offsets(tess_context *ctx, const split_storage *s, const 
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(allocate_offsets(ctx, v, &row_ptr));
-    /* An assignment made here counted this matrix: there is nothing to wait for. */
+    /* An assignment made here counted this matrix, so there is no need to wait for the device. */
     status = split_ops_of(ctx)->offsets(ctx, source, rows, v->row_ptr_bits, row_ptr, s->own_assignment ? NULL : &nnz);
     if (status == TESS_SUCCESS) { status = check_count(ctx, v->nnz, nnz); }
 cleanup:
     return status;
 }
 
-/* Space for the values of v's rows, and for columns at v->col_ind where asked. */
+/* Space for the values of v's rows, and for columns at v->col_ind on request. */
 static tess_status make_workspace(tess_context *ctx, csr_view *v, bool with_columns, void **val, split_target *target)
 {
     tess_status status = TESS_SUCCESS;
@@ -99,7 +102,7 @@ cleanup:
     return status;
 }
 
-/* Values of v's rows, and columns to v->col_ind where asked. */
+/* Values of v's rows, and columns to v->col_ind on request. */
 static tess_status make_entries(tess_context *ctx, const split_storage *s, const split_source *source,
                                 const split_rows *rows, csr_view *v, bool with_columns, bool scaled, void **val)
 {
@@ -129,7 +132,7 @@ cleanup:
     return status;
 }
 
-/* Whether layers have the nonzeros that an assignment of the caller's counts; one made here counted this matrix. */
+/* Whether layers have the nonzeros that the caller's assignment counts. An assignment made here counted this matrix. */
 static tess_status check_layers(tess_context *ctx, const split_storage *s, const split_source *source)
 {
     int64_t found[TESS_MAX_LEVELS] = {0};
@@ -179,7 +182,7 @@ static split_shape whole_shape(const split_storage *s)
     return shape;
 }
 
-/* The view that values of copy `level` are made for. */
+/* The view for the values of copy `level`. */
 static csr_view copy_view(const split_storage *s, int level)
 {
     csr_view v = s->whole;
@@ -188,7 +191,7 @@ static csr_view copy_view(const split_storage *s, int level)
     return v;
 }
 
-/* Whether the parts of a composite have the nonzeros that an assignment of the caller's counts for them. */
+/* Whether the parts of a composite have the nonzeros that the caller's assignment counts for them. */
 static tess_status check_parts(tess_context *ctx, const split_storage *s)
 {
     const int bits = s->whole.row_ptr_bits;
@@ -290,8 +293,8 @@ cleanup:
 
 /* ---- slices and diagonals ---- */
 
-/* A part's rows with FP64 values, which slices and diagonals are made of; columns only where asked. Released by the
- * caller. */
+/* A part's rows with FP64 values, from which slices and diagonals are made; columns only on request. The caller
+   releases them. */
 static tess_status make_rows(tess_context *ctx, const split_storage *s, const split_source *source, int p,
                              bool with_columns, csr_view *out)
 {
@@ -311,8 +314,8 @@ cleanup:
 }
 
 /*
- * Entries that slices of part p may store for each nonzero: as asked; of a layer with less than an equal share of the
- * nonzeros, as many as that share may store, so that a few scattered entries do not keep the rest from slices.
+ * Entries that slices of part p may store per nonzero: as in the options. A layer with less than an equal share of the
+ * nonzeros may store as many as that share, so that a few scattered entries do not exclude slices for the rest.
  */
 static double slices_padding(const split_storage *s, int p)
 {
@@ -328,7 +331,7 @@ static double slices_padding(const split_storage *s, int p)
            share / (double)shape.nnz;
 }
 
-/* Slices of part p, made of its rows; of a composite the values of every level too. */
+/* Slices of part p, made of its rows; for a composite, the values of every level too. */
 static tess_status build_slices(tess_context *ctx, split_storage *s, const csr_view *part_rows, int p)
 {
     const split_shape shape = split_shape_of(s, p);
@@ -336,7 +339,8 @@ static tess_status build_slices(tess_context *ctx, split_storage *s, const csr_v
         .format = s->base[p],
         .precision = precision_at(s, shape.level),
         .slices.max_padding = slices_padding(s, p),
-        .slices.window = s->layered ? 1 : s->options.slices.window}; /* layers have the same rows at the same places */
+        .slices.window = s->layered ? 1 : s->options.slices.window}; /* layers have the same rows at the same positions
+                                                                      */
     const csr_view rows = *part_rows;
     csr_view own = rows;
     tess_status status = TESS_SUCCESS;
@@ -360,7 +364,7 @@ static tess_status build_diagonals(tess_context *ctx, split_storage *s, const cs
     return dia_build_view(ctx, rows, &options, &s->diagonals[p]);
 }
 
-/* Part p in a base that the options ask for. */
+/* Part p in the base that the options name. */
 static tess_status build_rows(tess_context *ctx, split_storage *s, const split_source *source, int p)
 {
     csr_view rows;
@@ -417,8 +421,8 @@ cleanup:
 
 /* ---- all bases ---- */
 
-/* One base for the highest level, one for those below it. Row-wise, parts begin with the lowest, and empty rows come
- * last. */
+/* One base for the highest level, one for the levels below it. Row-wise, parts begin with the lowest level, and empty
+   rows come last. */
 static void set_bases(split_storage *s, tess_format high, tess_format low)
 {
     for (int p = 0; p < SPLIT_MAX_PARTS; p++) {
@@ -443,8 +447,8 @@ cleanup:
     return status;
 }
 
-/* What the parts would take in CSR: an offset more than rows for each, or for all of a composite; a column for each
- * entry. */
+/* Bytes of the parts in CSR: rows + 1 offsets for each part, or for all parts of a composite together; a column for
+   each entry. */
 static int64_t csr_parts_bytes(const split_storage *s)
 {
     const int64_t offset = offset_bits(s) / 8;
@@ -463,7 +467,7 @@ static int64_t csr_parts_bytes(const split_storage *s)
     return bytes;
 }
 
-/* The fewest bytes that slices of a layer may take: values, columns of 16 bits, lengths. */
+/* The fewest bytes of a layer in slices: values, columns of 16 bits, lengths. */
 static int64_t least_slices_bytes(const split_storage *s, int p)
 {
     const split_shape shape = split_shape_of(s, p);
@@ -471,7 +475,7 @@ static int64_t least_slices_bytes(const split_storage *s, int p)
     return shape.nnz * (int64_t)(sizeof(int16_t) + tess_precision_bytes(precision_at(s, p))) + shape.rows.count;
 }
 
-/* Diagonals of layer p, where these take fewer bytes than slices may; else there are none, and that is no failure. */
+/* Diagonals of layer p, if they take fewer bytes than slices may; otherwise none, which is not a failure. */
 static tess_status try_diagonals(tess_context *ctx, split_storage *s, const csr_view *rows, int p)
 {
     const tess_error before = ctx->error;
@@ -504,8 +508,8 @@ cleanup:
     return status;
 }
 
-/* Builds diagonals and slices, and CSR in their place where slices are refused for their padding or all take no fewer
- * bytes. */
+/* Builds diagonals and slices. Builds CSR instead if slices are refused for their padding, or if all parts together
+   take no fewer bytes than CSR. */
 static tess_status build_in_smallest_bases(tess_context *ctx, split_storage *s, const split_source *source)
 {
     const tess_error before = ctx->error;
@@ -517,7 +521,7 @@ static tess_status build_in_smallest_bases(tess_context *ctx, split_storage *s, 
     }
     if (status == TESS_SUCCESS && split_parts_bytes(s) < csr_parts_bytes(s)) { return TESS_SUCCESS; }
     if (status != TESS_SUCCESS && status != TESS_UNSUPPORTED) { return status; }
-    ctx->error = before; /* that slices are refused is no failure */
+    ctx->error = before; /* refused slices are not a failure */
     split_release_parts(ctx, s);
     memset(s->slices, 0, sizeof s->slices);
     memset(s->slice_copies, 0, sizeof s->slice_copies);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the builders of split storage on the GPU share: what they read, places within a run, entries on their way. */
+/* Shared by the builders of split storage on the GPU: their input, places within a run, entries in flight. */
 #ifndef TESS_FORMAT_SPLIT_SPLIT_BUILD_CUH
 #define TESS_FORMAT_SPLIT_SPLIT_BUILD_CUH
 
@@ -15,10 +15,10 @@ enum {
     BLOCKS_PER_MULTIPROCESSOR = 8
 };
 
-/* What the builder's functions read, as kernel arguments. */
+/* The input of the builder's functions, as kernel arguments. */
 struct device_source {
     csr_view csr;
-    split_source source; /* source.csr points into host memory: with_csr() mends that */
+    split_source source; /* source.csr points into host memory; with_csr() replaces it */
     split_rows rows;
 
     __device__ inline split_source with_csr() const
@@ -38,8 +38,7 @@ static inline device_source make_source(const split_source *source, const split_
     return s;
 }
 
-/* An offset from its 32-bit words: where its width chose between two loads, each would be waited for before the next
- * begins. */
+/* An offset from its 32-bit words. With a branch between two loads, each would be waited for before the next begins. */
 __device__ static inline int64_t load_offset(const void *row_ptr, int bits, int64_t i)
 {
     const int32_t *word = (const int32_t *)row_ptr + (bits == 64 ? 2 * i : i);
@@ -49,7 +48,7 @@ __device__ static inline int64_t load_offset(const void *row_ptr, int bits, int6
     return (int64_t)((uint64_t)(uint32_t)high << 32 | low);
 }
 
-/* split_span_of by such loads. */
+/* split_span_of with such loads. */
 __device__ static inline split_span load_span(const device_source &s, int64_t i)
 {
     const int64_t row = split_row(&s.rows, i);
@@ -61,9 +60,9 @@ __device__ static inline split_span load_span(const device_source &s, int64_t i)
 /* ---- sums within a block ---- */
 
 /*
- * The threads of a block hold RUN_ROUNDS things each, of series 0 to SERIES - 1 or of none (-1), in the order of rounds
- * and of threads within a round. In shared memory: by round and wave, which lanes have one of a series, and how many of
- * it come before.
+ * The threads of a block hold RUN_ROUNDS items each, of series 0 to SERIES - 1 or of none (-1), in the order of rounds
+ * and of threads within a round. In shared memory, by round and wave: which lanes have an item of a series, and how
+ * many items come before.
  */
 template <int SERIES>
 struct run_counts {
@@ -71,7 +70,7 @@ struct run_counts {
     int before[SERIES][COUNTS], all[SERIES];
     gpu_lanes same[SERIES][COUNTS];
 
-    /* Things of a series before place `place` of the run. */
+    /* Items of a series before place `place` of the run. */
     __device__ inline int count_before(int series, int place) const
     {
         const gpu_lanes earlier = ((gpu_lanes)1 << place % GPU_WAVE) - 1;
@@ -80,7 +79,7 @@ struct run_counts {
     }
 };
 
-/* rank[round] becomes how many of the same series come before. Every thread of the block takes part; a barrier must
+/* Sets rank[round] to the number of earlier items of the same series. All threads of the block call it; a barrier must
    come before `run` is used again. */
 template <int SERIES>
 __device__ static inline void rank_in_run(const int (&series)[RUN_ROUNDS], int (&rank)[RUN_ROUNDS],
@@ -133,7 +132,7 @@ struct copied_entries {
     double value[COPIES];
 };
 
-/* Entries from[c] of the assembled matrix, where they are not negative: all loads at once. */
+/* Entries from[c] of the assembled matrix, if not negative: all loads at once. */
 __device__ static inline void load_entries(const csr_view &csr, const split_target &target,
                                            const int64_t (&from)[COPIES], copied_entries *e)
 {
@@ -153,7 +152,7 @@ __device__ static inline void load_entries(const csr_view &csr, const split_targ
 extern "C" tess_status split_gpu_count_layers(tess_context *ctx, const split_source *source, int nlevels, int64_t *nnz);
 extern "C" tess_status split_gpu_copy_layers(tess_context *ctx, const split_source *source, int nlevels,
                                              const csr_view *to, const split_target *target, bool with_offsets);
-/* Of one level, to the places that to->row_ptr says. */
+/* Entries of one level, to the places in to->row_ptr. */
 extern "C" tess_status split_gpu_copy_layer(tess_context *ctx, const split_source *source, int level,
                                             const csr_view *to, const split_target *target);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Building split and composite storage on the GPU. Rows are placed by counting: runs of rows are counted by block, one
- * block turns counts into places, and blocks place their rows in order. Every row and entry has one place: no order of
- * threads shows.
+ * Building split and composite storage on the GPU. Rows are placed by counting: blocks count runs of rows, one block
+ * turns the counts into places, and blocks place their rows in order. Every row and entry has one place, so the result
+ * does not depend on the order of threads.
  */
 #include "device/gpu/scan.cuh"
 #include "device/gpu/storage_types.cuh"
@@ -32,7 +32,7 @@ __device__ static inline void read_parts(const split_source &source, int nlevels
     }
 }
 
-/* PARTS: those of the levels and that of empty rows, or more. */
+/* PARTS: the levels' parts and that of empty rows, or more. */
 template <int PARTS>
 __global__ static void __launch_bounds__(GPU_BLOCK)
     count_parts_kernel(const split_source source, int nlevels, int64_t nrows, int64_t nruns, int64_t *counts)
@@ -153,7 +153,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     if (threadIdx.x == 0) { counts[blockIdx.x] = total; }
 }
 
-/* A thread takes neighbouring rows of a run: one scan is enough. */
+/* A thread takes neighbouring rows of a run, so that one scan is enough. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
     place_entries_kernel(int64_t count, int row_ptr_bits, void *row_ptr, const int64_t *first)
 {
@@ -211,10 +211,10 @@ __device__ static inline void store_entry(const split_target &target, int64_t pl
 
 /* Neighbouring rows of a list, one for each thread of a block. */
 struct row_tile {
-    int64_t place[GPU_BLOCK + 1]; /* of each row's first entry; last, past them all */
-    int64_t shift[GPU_BLOCK];     /* from a place to the entry that goes there */
-    int64_t gap[GPU_BLOCK];       /* place from which on that is one entry further: the diagonal's is left out */
-    double inverse[GPU_BLOCK];    /* of the row's scale, where values are scaled */
+    int64_t place[GPU_BLOCK + 1]; /* of each row's first entry; the last is the end */
+    int64_t shift[GPU_BLOCK];     /* from a place to the entry stored there */
+    int64_t gap[GPU_BLOCK];       /* from this place on, one entry further, because the diagonal's is left out */
+    double inverse[GPU_BLOCK];    /* of the row's scale, if values are scaled */
 };
 
 /* All threads of a block. */
@@ -236,7 +236,7 @@ __device__ static inline void load_tile(const device_source &s, const csr_view &
     __syncthreads();
 }
 
-/* The row of a tile that has a place: the last one that begins there or before. */
+/* The row of a place in a tile: the last row that begins there or before. */
 __device__ static inline int find_place(const row_tile &tile, int64_t place)
 {
     int row = 0;
@@ -248,7 +248,8 @@ __device__ static inline int find_place(const row_tile &tile, int64_t place)
     return row;
 }
 
-/* A block takes rows whose entries go to neighbouring places; threads share these, however long the rows are. */
+/* A block takes rows whose entries go to neighbouring places; its threads share these entries, however long the rows
+   are. */
 template <tess_precision PRECISION>
 __global__ static void __launch_bounds__(GPU_BLOCK)
     copy_rows_kernel(const device_source s, const csr_view to, const split_target target)
@@ -317,7 +318,7 @@ static tess_status exponents(tess_context *ctx, const split_source *source, cons
     return gpu_check_launch(ctx, "copying exponents");
 }
 
-/* Behind functions: a table that is visible outside would be emitted for the device as well by HIP. */
+/* Behind functions, because HIP would also emit a visible table for the device. */
 extern "C" const split_ops *split_gpu_ops(void)
 {
     static const split_ops table = {

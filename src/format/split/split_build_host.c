@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building split and composite storage on the host. Every row or entry has one place: no order of threads shows. */
+/* Building split and composite storage on the host. Every row or entry has one place, so the result does not depend on
+   the order of threads. */
 #include <string.h>
 
 #include "base/offsets.h"
@@ -7,7 +8,7 @@
 #include "format/split/split.h"
 #include "format/split/split_rows.h"
 
-/* Rows that are counted together. */
+/* Rows of a run, which are counted together. */
 enum { RUN = 4096 };
 
 static int64_t runs_of(int64_t count)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Split and composite storage back on the host, in the order of the assembled matrix. */
+/* Decodes split and composite storage on the host, to the order of the assembled matrix. */
 #include <string.h>
 
 #include "format/split/split_parts.h"
 #include "matrix/matrix.h"
 #include "policy/rules.h"
 
-/* Host copies of what says where values go, and the values of one part. */
+/* Host copies of the arrays that say where values go, and the values of one part. */
 typedef struct decoder {
     const split_storage *s;
     split_source source;
@@ -30,7 +30,7 @@ static void close_decoder(tess_context *ctx, decoder *d)
     tess_host_release(ctx, d->part, d->nnz, sizeof *d->part);
 }
 
-/* A host copy of `count` elements on the device; NULL of NULL. */
+/* A host copy of `count` elements of a device array; NULL for NULL. */
 static tess_status fetch(tess_context *ctx, const void *device, int64_t count, size_t size, void **out)
 {
     tess_status status = TESS_SUCCESS;
@@ -63,7 +63,7 @@ cleanup:
     return status;
 }
 
-/* Where part p of a composite begins among the values. */
+/* Where part p of a composite begins in the values. */
 static int64_t first_value(const split_storage *s, int p)
 {
     int64_t first = 0;
@@ -85,7 +85,7 @@ static tess_status read_csr(tess_context *ctx, const decoder *d, int p)
     return tess_move_values(ctx, v->nnz, from, to);
 }
 
-/* The same from slices, which their own decoding frees of scales, or from diagonals. */
+/* The same from slices, whose decoding removes the scales, or from diagonals. */
 static tess_status read_rows(const tess_matrix *a, const decoder *d, int p)
 {
     tess_context *ctx = a->ctx;
@@ -107,7 +107,7 @@ static bool keeps(const decoder *d, int p, int64_t row, int64_t k)
     return !(d->col_ind && d->col_ind[k] == row);
 }
 
-/* The part's values to their places. */
+/* Copies the part's values to their places. */
 static void place_values(const decoder *d, int p, double *val)
 {
     const split_shape shape = split_shape_of(d->s, p);
@@ -130,7 +130,7 @@ static tess_status decode_values(const tess_matrix *a, double *val)
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(open_decoder(a, &d));
-    memset(val, 0, (size_t)a->nnz * sizeof *val); /* what is left out */
+    memset(val, 0, (size_t)a->nnz * sizeof *val); /* an entry that is left out */
     for (int p = 0; p < d.s->nparts; p++) {
         if (split_shape_of(d.s, p).nnz == 0) { continue; }
         TESS_TRY(split_is_csr(d.s) ? read_csr(a->ctx, &d, p) : read_rows(a, &d, p));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Split and composite storage over a backend's functions: options, the order of rows, what is freed and counted. */
+/* Split and composite storage over a backend's functions: options, the order of rows, freeing, bytes. */
 #include <string.h>
 
 #include "base/precision_traits.h"
@@ -49,7 +49,7 @@ tess_status split_open_source(const split_storage *s, const tess_matrix *assembl
                           .level = s->assignment->level,
                           .exponent = s->assignment->exponent,
                           .without_diagonal = s->summary.options.without_diagonal != 0};
-    if (s->own_assignment && s->own_assignment->of_entry) { /* the assignment has no other use for them */
+    if (s->own_assignment && s->own_assignment->of_entry) { /* the assignment does not need them otherwise */
         out->own_level = s->own_assignment->of_entry;
         s->own_assignment->of_entry = NULL;
         out->level = out->own_level;
@@ -183,13 +183,13 @@ static void split_destroy(tess_context *ctx, void *storage)
 
 /* ---- bytes: Tezcan et al. 2022, Table I, for any number of levels ---- */
 
-/* Offsets and columns of a matrix of nrows rows. */
+/* Bytes of the offsets and columns of a matrix of nrows rows. */
 static int64_t index_bytes(const csr_view *v)
 {
     return (v->nrows + 1) * (int64_t)(v->row_ptr_bits / 8) + v->nnz * (int64_t)sizeof *v->col_ind;
 }
 
-/* All copies of `count` values in a composite. */
+/* Bytes of all copies of `count` values in a composite. */
 static int64_t copies_bytes(const split_storage *s, int64_t count)
 {
     int64_t bytes = 0;
@@ -215,7 +215,7 @@ int64_t split_parts_bytes(const split_storage *s)
     for (int p = 0; p < s->nparts; p++) {
         const csr_view *v = &s->part[p].view;
 
-        bytes += slices_bytes(s, &s->slices[p]) + dia_view_bytes(&s->diagonals[p]); /* 0 but of the part's base */
+        bytes += slices_bytes(s, &s->slices[p]) + dia_view_bytes(&s->diagonals[p]); /* 0 except for the part's base */
         if (!s->composite && v->row_ptr) {
             bytes += index_bytes(v) + v->nnz * (int64_t)tess_precision_bytes(v->precision);
         }
@@ -230,7 +230,7 @@ static int64_t split_bytes(const tess_matrix *a)
     int64_t bytes = split_parts_bytes(s);
 
     if (s->layered) { return bytes; }
-    bytes += (int64_t)(s->summary.options.nlevels - 1) * (int64_t)sizeof(int32_t); /* where levels meet */
+    bytes += (int64_t)(s->summary.options.nlevels - 1) * (int64_t)sizeof(int32_t); /* where two levels meet */
     if (split_scatters(s)) { bytes += s->nrows * (int64_t)sizeof *s->order.row_of; }
     if (s->exponent) { bytes += s->nrows * (int64_t)sizeof *s->exponent; }
     return bytes;
@@ -265,7 +265,7 @@ static bool rounds_products(const tess_matrix *a)
     return ((const split_storage *)a->storage)->options.arithmetic != TESS_ARITHMETIC_FP64;
 }
 
-/* Entries in FP64 want vectors in FP64, and so do layers. */
+/* Entries in FP64 need FP64 vectors, and so do layers. */
 static bool takes_fp32(const tess_matrix *a)
 {
     const split_storage *s = a->storage;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Building split storage in layers on the GPU. Blocks take neighbouring rows. What each has of each level is counted,
- * counts become places by one scan, and in one pass over the matrix entries go to their places; those of a level in a
- * block's rows are neighbours. A row's offsets follow from how many entries of each level come before its first in the
- * run that has it.
+ * Building split storage in layers on the GPU. Blocks take neighbouring rows. They count the entries of each level, one
+ * scan turns the counts into places, and one pass over the matrix copies the entries to their places; the entries of a
+ * level in a block's rows are neighbours. A row's offsets follow from the number of entries of each level before its
+ * first, within its run.
  */
 #include "device/gpu/scan.cuh"
 #include "format/split/split_build.cuh"
 
-/* Where the entries of each level go; those of a level without offsets go nowhere. */
+/* Where the entries of each level go; entries of a level without offsets are not copied. */
 struct layer_targets {
     csr_view to[TESS_MAX_LEVELS];
     split_target target[TESS_MAX_LEVELS];
     split_target wanted;  /* of any entry: that of a level that goes somewhere */
-    const int64_t *first; /* by level, of the entries of each block; NULL: to[].row_ptr is there, and says so */
+    const int64_t *first; /* levels by entry, from those of the blocks; NULL: to[].row_ptr exists and tells */
     int64_t nblocks;
 };
 
-/* Blocks of GPU_BLOCK rows, with one place more than there are rows: where the last row ends. */
+/* Blocks of GPU_BLOCK rows, with one place more than there are rows: the end of the last row. */
 static int64_t blocks_of(const split_source *source)
 {
     return source->csr->nrows / GPU_BLOCK + 1;
@@ -25,7 +25,7 @@ static int64_t blocks_of(const split_source *source)
 
 /* ---- counting ---- */
 
-/* Of each level in each block's rows, to counts[level * nblocks + block]. */
+/* The number of entries of each level in each block's rows, to counts[level * nblocks + block]. */
 template <int LEVELS>
 __global__ static void __launch_bounds__(GPU_BLOCK)
     count_layers_kernel(const device_source s, int nlevels, int64_t nblocks, int64_t *counts)
@@ -59,8 +59,8 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     }
 }
 
-/* *first: by level, how many entries come before those of each block's rows; *totals: of each level. In work space that
-   the next who asks for it gets. */
+/* *first: by level, the number of entries before each block's rows; *totals: of each level. In a workspace that the
+   next request reuses. */
 static tess_status place_layers(tess_context *ctx, const split_source *source, int nlevels, int64_t **first,
                                 int64_t **totals)
 {
@@ -100,7 +100,7 @@ cleanup:
 
 /* ---- copying ---- */
 
-/* ALL: every level goes somewhere, so that entries are loaded before their level is known. */
+/* ALL: every level is copied, so that entries are loaded before their level is known. */
 template <int LEVELS, bool ALL>
 __device__ static inline void load_run(const device_source &s, const layer_targets &t, int64_t first, int64_t end,
                                        int (&series)[COPIES], copied_entries *e)
@@ -142,8 +142,8 @@ __device__ static inline void store_run(const layer_targets &t, const int64_t (&
     }
 }
 
-/* The thread's row begins at place `at` of the run; at < 0: after all of the block's entries, of which no run is left.
- */
+/* Stores the offsets of the thread's row, which begins at place `at` of the run; at < 0: after all entries of the
+   block, when no run is left. */
 template <int LEVELS>
 __device__ static inline void store_offsets(const layer_targets &t, const int64_t (&place)[LEVELS], int64_t row, int at,
                                             const run_counts<LEVELS> &run)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The product of a matrix in layers on the GPU of which some are diagonals (split.h): one launch. A thread takes its
- * rows through all layers, lowest level first. Where there are diagonals alone these are neighbouring rows; beside
- * slices they are those of a slice's two lanes, half a slice apart: the threads of a wave fetch neighbouring values of
- * a diagonal all the same.
+ * The product on the GPU of a matrix in layers of which some are diagonals (split.h): one launch. A thread takes its
+ * rows through all layers, lowest level first. If all layers are diagonals, these are neighbouring rows; with slices
+ * they are the rows of a slice's two lanes, half a slice apart. Either way the threads of a wave load neighbouring
+ * values of a diagonal.
  */
 #include "device/gpu/storage_types.cuh"
 #include "format/dia/dia_product.cuh"
@@ -15,8 +15,8 @@ struct split_layers {
     split_layer layer[TESS_MAX_LEVELS];
 };
 
-/* What may be tried: threads of a block, which makes one pass unless there are dot products; resident threads of a
-   multiprocessor that registers must allow; entries of slices in flight, at most. */
+/* Tuning parameters: threads of a block, which makes one pass unless there are dot products; resident threads of a
+   multiprocessor, for which registers must suffice; entries of slices in flight, at most. */
 template <bool SLICES, int NDOTS>
 struct layers_shape {
     static constexpr bool ONE_PASS = NDOTS == 0;
@@ -26,7 +26,7 @@ struct layers_shape {
     static constexpr int BATCH = 6;
 };
 
-/* LOW: diagonals that are stored below FP64 in FP32 products of the rounded x. */
+/* LOW: diagonals stored below FP64 use FP32 products with the rounded x. */
 template <bool LOW, int APART>
 __device__ static inline void sum_layer_diagonals(const dia_view &v, diagonal_rows<APART> rows,
                                                   const tess_spmv_args &args, double (&sum)[diagonal_tuning::ROWS])
@@ -55,7 +55,7 @@ __global__ static void GPU_LAUNCH_BOUNDS((layers_shape<SLICES, NDOTS>::BLOCK), (
     tess_scalars scalars;
 
     static_assert(ROWS == 2, "the two lanes of a slice whose rows are half of it apart");
-    /* A block's threads stay together: all of them test the predicate, and all get to the reduction. */
+    /* A block's threads stay together: all evaluate the predicate, and all reach the reduction. */
     if (!loop_enter<true>(predicate, NDOTS > 0, &scalars)) { return; }
     for (int pass = (int)blockIdx.x; pass < passes; pass += (int)gridDim.x) {
         const int64_t position = (int64_t)pass * blocks::PASS + (int64_t)threadIdx.x * ROWS;
@@ -110,7 +110,7 @@ cleanup:
     return status;
 }
 
-/* Kernels for two dot products are those for one as well: they are long, and the sum of another costs little. */
+/* Kernels for two dot products also serve one: they are long, and another sum costs little. */
 template <bool SLICES, bool LOW>
 static tess_status select_dots(tess_context *ctx, const split_layers *layers, int64_t nrows, const tess_spmv_args *args)
 {
@@ -126,7 +126,7 @@ static tess_status select_arithmetic(tess_context *ctx, const split_layers *laye
                                                         : select_dots<SLICES, false>(ctx, layers, nrows, args);
 }
 
-/* Each layer needs the x that it multiplies: FP64, or what it was rounded to. */
+/* Each layer needs its x: in FP64, or rounded. */
 static bool has_factors(const split_layer &layer, const tess_spmv_args *args)
 {
     const tess_precision precision = layer.in_diagonals ? layer.diagonals.precision : layer.slices.precision;

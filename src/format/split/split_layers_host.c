@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Layers in slices and diagonals on the host (split.h): one pass over the rows. A block of rows goes through all layers
- * before its sums are finished: they stay in the first cache. Each sum has one order for any number of threads.
+ * before its sums are finished, so that the sums stay in the first-level cache. Each sum has one order for any number
+ * of threads.
  */
 #include "device/host/host.h"
 #include "format/ellr/ellr_rows.h"
 #include "format/row_epilogue.h"
 #include "format/split/split.h"
 
-/* Rows of a block, whole slices of them; their dot products are one partial sum. */
+/* Rows of a block, in whole slices; their dot products are one partial sum. */
 enum { BLOCK = 8 * ELLR_SLICE };
 
 _Static_assert((int)BLOCK <= (int)DIA_HOST_ROWS, "rows that both bases add up at a time");

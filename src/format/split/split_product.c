@@ -5,7 +5,7 @@
 
 /* ---- plans ---- */
 
-/* Of all parts at a time. Empty rows need a plan only where parts are prepared together. */
+/* Prepares all parts at once. Empty rows need a plan only if parts are prepared together. */
 static tess_status make_plans(tess_context *ctx, split_storage *s)
 {
     const csr_ops *backend = csr_ops_of(ctx);
@@ -31,7 +31,7 @@ static tess_status make_plans(tess_context *ctx, split_storage *s)
 
 /* ---- what is multiplied ---- */
 
-/* The parts of a product, as CSR or in other bases. */
+/* The parts of a product, in CSR or in other bases. */
 typedef struct chosen_parts {
     int count;
     bool any_diagonals;
@@ -71,7 +71,7 @@ static void choose(const split_storage *s, int p, int level, chosen_parts *chose
     chosen->part[chosen->count++] = part;
 }
 
-/* All parts that have rows, or one that has none: a product has an end to announce even so. */
+/* Adds all parts that have rows; if none has, adds one, because a product must announce its end. */
 static void choose_by_rows(const split_storage *s, int copy, chosen_parts *chosen)
 {
     open_choice(chosen);
@@ -91,7 +91,7 @@ static bool has_entries(const split_storage *s, const chosen_parts *chosen, int 
     return (layer->in_diagonals ? layer->diagonals.nnz : layer->slices.nnz) > 0;
 }
 
-/* The layers that have entries, lowest level first; the lowest where none has. */
+/* The layers with entries, lowest level first; if none has entries, the lowest. */
 static void choose_layers(const split_storage *s, chosen_parts *chosen)
 {
     open_choice(chosen);
@@ -103,7 +103,7 @@ static void choose_layers(const split_storage *s, chosen_parts *chosen)
 
 /* ---- preparing what is multiplied ---- */
 
-/* What is multiplied together unless a copy is asked for. */
+/* The parts that are multiplied together, unless the caller wants one copy. */
 static void choose_assigned(const split_storage *s, chosen_parts *chosen)
 {
     if (s->layered) {
@@ -113,7 +113,7 @@ static void choose_assigned(const split_storage *s, chosen_parts *chosen)
     }
 }
 
-/* Whether parts are added up; else they own their rows. */
+/* Whether the parts' products are added; else the parts own their rows. */
 static bool adds_up(const split_storage *s, const chosen_parts *chosen)
 {
     return s->layered && chosen->count > 1;
@@ -207,8 +207,8 @@ static tess_status multiply(tess_context *ctx, const split_storage *s, const cho
 /* ---- products ---- */
 
 /*
- * x for products in FP32: the caller's shadow, or x rounded into a workspace of the format's own. A caller may have a
- * shadow alone where no part needs more.
+ * x for products in FP32: the caller's shadow, or x rounded into a workspace of the format. The caller may pass only a
+ * shadow if no part needs more.
  */
 static tess_status provide_x(tess_context *ctx, const split_storage *s, const chosen_parts *chosen,
                              tess_spmv_args *args)
@@ -231,7 +231,7 @@ static tess_status provide_x(tess_context *ctx, const split_storage *s, const ch
     return ctx->backend->convert(ctx, s->ncols, TESS_PRECISION_FP64, args->x, TESS_PRECISION_FP32, s->x_shadow);
 }
 
-/* FP32 vectors are the shadows of vectors that are not there: parts in FP64 have none, and nothing is added to them. */
+/* FP32 vectors are passed as shadows without an FP64 vector. Parts in FP64 cannot use them, and beta must be 0. */
 static tess_status adopt_fp32_vectors(const tess_matrix *a, const split_storage *s, const chosen_parts *chosen,
                                       tess_spmv_args *args)
 {
@@ -268,7 +268,7 @@ static tess_status check_copy(const tess_matrix *a, const split_storage *s, int 
     return TESS_SUCCESS;
 }
 
-/* The transpose of the FP64 matrix holds the very values that are stored here, if all are FP64 and in their places. */
+/* The transpose of the FP64 matrix holds exactly the values stored here, if all are FP64 and in their places. */
 static tess_status multiply_transposed(const tess_matrix *a, const split_storage *s, const tess_spmv_args *args)
 {
     const tess_assignment_summary *summary = &s->summary;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rows and entries of the assembled matrix a part takes, for builders on host and device. */
+/* The rows and entries of the assembled matrix that belong to a part, for builders on host and device. */
 #ifndef TESS_FORMAT_SPLIT_SPLIT_ROWS_H
 #define TESS_FORMAT_SPLIT_SPLIT_ROWS_H
 
@@ -9,7 +9,7 @@
 #include "format/split/split.h"
 #include "policy/rules.h"
 
-/* The part of a row of a level: from the lowest, empty rows last. */
+/* The part for rows of a level: the lowest level first, empty rows last. */
 TESS_HD int split_part_of(int level, int nlevels)
 {
     return level == TESS_LEVEL_NONE ? nlevels : nlevels - 1 - level;
@@ -43,7 +43,7 @@ TESS_HD bool split_keeps_all(const split_source *source, const split_rows *rows)
     return rows->entry_level < 0 && !source->without_diagonal;
 }
 
-/* Whether it takes entry k of row `row`. Left-out entries have no level. */
+/* Whether it takes entry k of row `row`. Entries that are left out have no level. */
 TESS_HD bool split_keeps(const split_source *source, const split_rows *rows, int64_t row, int64_t k)
 {
     if (rows->entry_level >= 0) { return source->level[k] == rows->entry_level; }

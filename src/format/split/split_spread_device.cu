@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Levels of entries from those of their blocks on the GPU. The entries of a block row are neighbours, and its blocks
- * are sorted by column: an entry needs to know its block row, and not its row. A wave takes a block row, brings the
- * columns and levels of its blocks to shared memory, and its threads search there; where there are too many blocks for
- * that, in memory.
+ * Levels of entries from those of their blocks, on the GPU. The entries of a block row are neighbours, and its blocks
+ * are sorted by column, so an entry needs only its block row, not its row. A wave takes a block row and copies the
+ * columns and levels of its blocks to shared memory, where its threads search. If there are too many blocks for that,
+ * they search in memory.
  */
 #include "device/gpu/gpu.h"
 #include "format/split/split_rows.h"
@@ -11,8 +11,8 @@
 enum {
     WAVES = GPU_BLOCK / GPU_WAVE,
     BLOCKS_PER_MULTIPROCESSOR = 8,
-    ENTRIES = 4, /* of a thread that are loaded before the first is used */
-    MOST = 64    /* blocks of a block row that are brought; a power of two */
+    ENTRIES = 4, /* entries of a thread that are loaded before the first is used */
+    MOST = 64    /* blocks of a block row that are copied; a power of two */
 };
 
 struct spread_task {
@@ -22,19 +22,19 @@ struct spread_task {
     uint8_t *level;
 };
 
-/* A wave's block row, in shared memory; columns past the last are INT32_MAX. */
+/* A wave's block row, in shared memory; columns beyond the last are INT32_MAX. */
 struct brought_blocks {
     int32_t column[MOST];
     uint8_t level[MOST];
 };
 
-/* Where the entries of a block row begin; past the last one: where they end. */
+/* Where the entries of a block row begin; beyond the last one, where they end. */
 __device__ static inline int64_t block_row_start(const spread_task &t, int64_t block_row)
 {
     return tess_row_offset(t.csr.row_ptr, t.csr.row_ptr_bits, min(block_row * t.grid.rows, t.csr.nrows));
 }
 
-/* The level of the block of the column, among those from `low` to before `high`. Every entry has a block. */
+/* The level of the block of the column, among the blocks from `low` to before `high`. Every entry has a block. */
 __device__ static inline uint8_t level_in_memory(const spread_task &t, int64_t low, int64_t high, int32_t column)
 {
     while (low + 1 < high) {
@@ -71,7 +71,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK) spread_kernel(const spread_t
         const int64_t first = t.grid.first[row], last = t.grid.first[row + 1], end = block_row_start(t, row + 1);
         const bool brought = last - first <= MOST;
 
-        GPU_SYNC_WAVE(); /* the blocks before have been used */
+        GPU_SYNC_WAVE(); /* all lanes have used the previous blocks */
         for (int b = lane; b < MOST && brought; b += GPU_WAVE) {
             blocks.column[b] = first + b < last ? t.grid.column[first + b] : INT32_MAX;
             blocks.level[b] = first + b < last ? t.of_block[first + b] : (uint8_t)0;

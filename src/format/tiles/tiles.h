@@ -38,12 +38,13 @@ extern "C" {
 
 enum {
     TILES_UNIT = 16,   /* bytes: block rows begin at multiples of it */
-    TILES_SLACK = 256, /* bytes after the last record that may be read; what is there does not matter */
-    TILES_SLOTS = 16,  /* no group has more; by the block's columns: 15 or 7, so that a row's entries are below 256 */
-    TILES_SIDE = 32    /* no block has more rows or columns */
+    TILES_SLACK = 256, /* bytes that may be read after the last record; their values do not matter */
+    TILES_SLOTS = 16,  /* the most slots of a group: 15 or 7, by the block's columns, so that a row's entries are below
+                          256 */
+    TILES_SIDE = 32    /* the most rows or columns of a block */
 };
 
-/* What a kernel sees: arrays in the memory of the backend that runs it. */
+/* The view for kernels: arrays in the memory of the backend that runs it. */
 typedef struct tiles_view {
     int64_t nrows, ncols, nnz, nblock_rows;
     int rows, column_bits; /* rows of a block; its columns are 1 << column_bits */
@@ -60,15 +61,15 @@ struct tcki_storage;
 typedef struct tiles_storage {
     tiles_view view;
     tess_layout layout;
-    struct tcki_storage *tcki; /* kernel paper (tcki.h): what is stored, in place of start and record; else NULL */
-    char *record;              /* view.record, to be written */
+    struct tcki_storage *tcki;         /* kernel paper (tcki.h): its storage, in place of start and record; else NULL */
+    char *record;                      /* view.record, to be written */
     const tess_assignment *assignment; /* kept to renew values */
-    tess_assignment *own_assignment;   /* the same, where it is not the caller's */
+    tess_assignment *own_assignment;   /* the same, if it is not the caller's */
     tess_assignment_summary summary;
     int64_t longest; /* bytes of the longest block row */
 } tiles_storage;
 
-/* What a builder works on. */
+/* The input of a builder. */
 typedef struct tiles_source {
     const csr_view *csr; /* assembled, FP64 */
     const block_grid *grid;
@@ -77,21 +78,21 @@ typedef struct tiles_source {
     bool scaled[TESS_MAX_LEVELS];
 } tiles_source;
 
-/* What a backend supplies. */
+/* The functions of a backend. */
 typedef struct tiles_ops {
-    /* Fills start, nblock_rows + 1 places from 0, in units; *units is the last, *longest the most bytes of a block row.
-     */
+    /* Fills start, nblock_rows + 1 places from 0, in units; *units is the last, *longest the bytes of the longest block
+       row. */
     tess_status (*measure)(tess_context *ctx, const tiles_source *source, const tiles_view *v, uint32_t *start,
                            int64_t *units, int64_t *longest);
-    /* Writes the records; bytes that pad are 0. */
+    /* Writes the records; padding bytes are 0. */
     tess_status (*fill)(tess_context *ctx, const tiles_source *source, const tiles_view *v, char *record);
-    /* Whatever products need beyond that, so that none allocates. */
+    /* Prepares everything else that products need, so that products allocate nothing. */
     tess_status (*prepare)(tess_context *ctx, const tiles_view *v);
     /* longest: bytes of the longest block row */
     tess_status (*spmv)(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args);
 } tiles_ops;
 
-/* NULL: the matrix is not of tiles with kernel paper. */
+/* NULL if the matrix is not tiles with kernel paper. */
 const struct tcki_storage *tiles_tcki(const tess_matrix *a);
 
 extern const tiles_ops tiles_host_ops;

@@ -19,12 +19,12 @@
 
 enum {
     WAVES = GPU_BLOCK / GPU_WAVE,
-    BLOCKS = 3 /* resident blocks per multiprocessor that registers must allow */
+    BLOCKS = 3 /* resident blocks per multiprocessor, for which registers must suffice */
 };
 
-/* What becomes of the sums. */
+/* How the sums are used. */
 struct block_rows_output {
-    bool stores; /* y is the sums, and nothing else is done with them */
+    bool stores; /* y is the plain sum, without further operations */
     bool steps;  /* of a polynomial */
 };
 
@@ -49,7 +49,7 @@ __device__ static inline void finish(const tess_spmv_args &args, const block_row
     }
 }
 
-/* All block rows of a stretch; `records` is where block row 0's record is. */
+/* All block rows of a stretch; block row 0's record is at `records`. */
 template <typename BLOCK_ROWS, bool STAGED, typename VECTOR, int NDOTS>
 __device__ static __forceinline__ void work_on(const tiles_view &v, const block_rows_plan &plan, int32_t first,
                                                const stretch &own, const char *records, const tess_spmv_args &args,
@@ -92,7 +92,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, BLOCKS)
     stretch own, coming, after;
     double dots[NDOTS > 0 ? NDOTS : 1] = {};
     tess_scalars scalars;
-    uint32_t parities = 0; /* bit s: of the next arrival at stage s */
+    uint32_t parities = 0; /* bit s: parity of the next arrival at stage s */
     bool runs;
 
     own.find(v, plan, first);
@@ -107,7 +107,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, BLOCKS)
 #endif
     own.request(v, plan, first, own_stages, &arrivals[wave][0]);
     if (doubled) { coming.request(v, plan, first + step, own_stages + plan.capacity, &arrivals[wave][1]); }
-    /* No kernel of a loop writes what was fetched so far; x comes from the kernel before this one. */
+    /* No kernel of a loop writes the data loaded so far; x comes from the previous kernel. */
     runs = loop_enter<true>(predicate, NDOTS > 0, &scalars);
     for (int stage = 0; first < nblock_rows; first += step, stage ^= doubled ? 1 : 0) {
         char *const at = own_stages + stage * plan.capacity;
@@ -128,7 +128,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, BLOCKS)
             } else {
                 coming.request(v, plan, first + step, at, &arrivals[wave][stage]);
             }
-        } else if (stage == 1 || !doubled) { /* what was on its way has arrived */
+        } else if (stage == 1 || !doubled) { /* the requested records have arrived */
             return;
         }
         own = coming;
@@ -144,11 +144,12 @@ static int64_t mean_block_row(const tiles_view *v)
     return v->units * TILES_UNIT / v->nblock_rows;
 }
 
-/* Bytes of shared memory that each block takes besides its stages. */
+/* Additional bytes of shared memory for each block, besides its stages. */
 enum { RESERVED_SHARED = 2048 };
 
-/* at_once: block rows that a wave takes at once. As many blocks are resident as registers allow, if stages have space
-   then: for most block rows where several are taken, for the longest where one is, since those are what work is. */
+/* at_once: block rows that a wave takes at once. As many blocks are resident as registers allow, if the stages then
+   have space: for most block rows if a wave takes several, for the longest if it takes one, because the longest are
+   most of the work. */
 static block_rows_plan make_plan(const gpu_state *state, const tiles_view *v, int64_t longest, int at_once)
 {
     enum { SURROUNDINGS = 2 * LINE + TILES_SLACK }; /* of a stretch, in its stage */
@@ -212,7 +213,7 @@ cleanup:
     return status;
 }
 
-/* Kernels for two dot products are those for one as well: they are long, and the sum of another costs little. */
+/* Kernels for two dot products also serve one: they are long, and another sum costs little. */
 template <typename BLOCK_ROWS>
 static tess_status multiply_block_rows(tess_context *ctx, const tiles_view *v, int64_t longest,
                                        const tess_spmv_args *args)

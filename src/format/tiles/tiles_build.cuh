@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the builders of block rows on the GPU share: their source as an argument, records on their way to where they
- * belong. */
+/* Shared by the builders of block rows on the GPU: their input as an argument, and copies of records to their places.
+ */
 #ifndef TESS_FORMAT_TILES_TILES_BUILD_CUH
 #define TESS_FORMAT_TILES_TILES_BUILD_CUH
 
@@ -9,7 +9,7 @@
 
 enum { FILL_BLOCK = 128 /* threads of a block that makes records: shared memory has space for their block rows */ };
 
-/* What the kernels get by value: a source whose parts are in host memory. */
+/* The kernels' argument by value: a source whose parts are in host memory. */
 struct source_argument {
     tiles_source source;
     csr_view csr;
@@ -30,7 +30,7 @@ __device__ static inline tiles_source source_in(const source_argument &argument)
     return source;
 }
 
-/* The first entry from `low` on, below `high`, whose column is not below `column`; `high` where there is none. */
+/* The first entry from `low` on, below `high`, whose column is at least `column`; `high` if there is none. */
 __device__ static inline int64_t find_column(const int32_t *col_ind, int64_t low, int64_t high, int64_t column)
 {
     while (low < high) {
@@ -45,16 +45,16 @@ __device__ static inline int64_t find_column(const int32_t *col_ind, int64_t low
     return low;
 }
 
-/* A block row's record as the threads of a group make it: in shared memory where there is space, since single bytes and
-   values are slow to write to memory, and copied from there as a whole. It is all zero to begin with: some bytes pad.
- */
+/* A block row's record while the threads of a group make it. It is in shared memory if there is space, because single
+   bytes and values are slow to write to memory, and copied to memory as a whole. It begins as zeros, because some bytes
+   are padding. */
 template <int ROWS>
 struct record_place {
     char *record; /* where it is made */
     uint4 *target;
-    int units; /* to be copied; 0: it is made where it belongs */
+    int units; /* bytes to copy; 0: it is made in its place */
 
-    /* All lanes of the wave take part. */
+    /* All lanes of the wave call it. */
     __device__ inline record_place(const tiles_view &v, char *records, bool has, int64_t block_row, char *stage,
                                    int capacity, int lane)
         : record(records), target(NULL), units(0)
@@ -80,12 +80,12 @@ struct record_place {
         for (int i = lane; i < units; i += ROWS) {
             target[i] = ((const uint4 *)(const void *)record)[i];
         }
-        GPU_SYNC_WAVE(); /* the workspace may be used again */
+        GPU_SYNC_WAVE(); /* all lanes are done with the workspace */
     }
 };
 
-/* Bytes in which each of `groups` makes a record: for most block rows, if two blocks are resident then. own: bytes of
-   shared memory that a block has besides. */
+/* Bytes for a record of each of `groups` groups: enough for most block rows, if two blocks are then resident. own:
+   other bytes of shared memory of a block. */
 static inline int record_capacity(tess_context *ctx, const tiles_view *v, int groups, int own)
 {
     enum { RESIDENT = 2 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Building tiles on the GPU. Atomics here are of integers: no order shows. */
+/* Building tiles on the GPU. Atomics here are on integers, so the result does not depend on their order. */
 #include "base/offsets.h"
 #include "device/gpu/store_value.cuh"
 #include "format/tiles/tiles_build.cuh"
@@ -9,7 +9,7 @@ enum { COPIES = 4 /* entries of a thread that are loaded before the first is use
 
 /* ---- runs ---- */
 
-/* What a lane knows of its block of a run, and all lanes of the headers. Lanes from `nblocks` on have none. */
+/* What a lane knows of its block of a run, and all lanes know of the headers. Lanes from `nblocks` on have no block. */
 struct lane_block {
     int32_t column;
     int entries, level, slot; /* level < 0: no block */
@@ -30,8 +30,8 @@ __device__ static inline lane_block find_block(const tiles_source &source, const
     return own;
 }
 
-/* Header of the group of level l; 0 where there is none. Sets the slot of lanes that have a block in it. All lanes take
- * part. */
+/* Header of the group of level l; 0 if there is none. Sets the slot of lanes that have a block in it. All lanes call
+   it. */
 template <int ROWS>
 __device__ static inline uint32_t make_header(const tiles_lanes<ROWS> &at, lane_block *own, int l, int32_t diagonal,
                                               bool scaled)
@@ -47,7 +47,7 @@ __device__ static inline uint32_t make_header(const tiles_lanes<ROWS> &at, lane_
 
 /* ---- places ---- */
 
-/* units[block_row]: what each takes. */
+/* units[block_row]: units of each block row. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
     measure_kernel(const source_argument argument, const tiles_view v, uint32_t *units, block_row_totals *totals)
 {
@@ -99,7 +99,7 @@ extern "C" tess_status tiles_gpu_measure(tess_context *ctx, const tiles_source *
 
 /* ---- records ---- */
 
-/* A run's blocks, for the lanes of a group, and where the groups of its levels are. */
+/* A run's blocks, for the lanes of a group, and the places of its levels' groups. */
 struct run_blocks {
     int32_t column[TILES_SLOTS];
     int16_t exponent[TILES_SLOTS];
@@ -113,7 +113,7 @@ struct row_cursor {
     int64_t next, end;
 };
 
-/* The block, from `block` on, that the entry is in. */
+/* The block of the entry, from `block` on. */
 __device__ static inline int block_of(const run_blocks &run, int32_t block_column, int block)
 {
     while (run.column[block] < block_column) {
@@ -155,7 +155,7 @@ __device__ static inline int64_t count_entries(const csr_view &csr, const tiles_
     return at.next + count;
 }
 
-/* Writes the lane's entries; place[l] is that of its first of level l. */
+/* Writes the lane's entries; place[l] is the place of its first entry of level l. */
 __device__ static inline void write_entries(const csr_view &csr, const tiles_view &v, const run_blocks &run,
                                             unsigned scaled, row_cursor row, int (&place)[TESS_MAX_LEVELS],
                                             char *record)
@@ -196,7 +196,7 @@ __device__ static inline void write_entries(const csr_view &csr, const tiles_vie
     }
 }
 
-/* A run while its record is made: what the lane has of it, and what the group shares. */
+/* A run while its record is made: the lane's part, and the part that the group shares. */
 template <int ROWS>
 struct open_run {
     const tiles_lanes<ROWS> at;
@@ -213,8 +213,8 @@ struct open_run {
     {
     }
 
-    /* Headers of the groups of run `number` of a block row with these blocks; `run` gets what lanes ask of blocks. All
-       lanes of the wave take part. */
+    /* Headers of the groups of run `number` of a block row with these blocks; `run` gets the data that lanes need of
+       blocks. All lanes of the wave call it. */
     __device__ inline void open(int64_t first, int64_t last, int number)
     {
         own = find_block(source, v, first, last, number, at.lane);
@@ -243,9 +243,8 @@ struct open_run {
         if (source.scaled[l]) { ((int16_t *)(void *)(record + g.exponents))[own.slot] = run.exponent[at.lane]; }
     }
 
-    /* Places the groups from byte `end` of the record on and writes what they have besides entries; returns where the
-       last ends. The lane has length[l] entries of level l, of which the first gets place[l]. All lanes of the wave
-       take part. */
+    /* Places the groups from byte `end` of the record on and writes everything except entries; returns where the last
+       ends. The lane has length[l] entries of level l; the first gets place[l]. All lanes of the wave call it. */
     __device__ inline uint32_t place_groups(char *record, int number, int nruns, uint32_t end,
                                             const int (&length)[TESS_MAX_LEVELS], int (&place)[TESS_MAX_LEVELS]) const
     {
@@ -337,7 +336,7 @@ __global__ static void __launch_bounds__(FILL_BLOCK)
 template <int ROWS>
 static tess_status launch_fill(tess_context *ctx, const tiles_source *source, const tiles_view *v, char *record)
 {
-    enum { OWN = 4096 /* bytes of shared memory that a block has besides */ };
+    enum { OWN = 4096 /* other bytes of shared memory of a block */ };
     const int capacity = record_capacity(ctx, v, FILL_BLOCK / ROWS, OWN);
     const unsigned grid = (unsigned)((v->nblock_rows * ROWS + FILL_BLOCK - 1) / FILL_BLOCK);
     const size_t shared = (size_t)capacity * (FILL_BLOCK / ROWS);

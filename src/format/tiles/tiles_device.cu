@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tiles in layout grouped times a vector on the GPU: the choice of a kernel, and the tables. */
+/* Tiles in layout grouped times a vector on the GPU: chooses a kernel, and has the tables. */
 #include "device/gpu/gpu.h"
 #include "format/tiles/tiles_device.cuh"
 
-enum { LONG_BLOCK_ROW = 3072 /* bytes of a mean block row from which a wave takes one block row, two threads a row */ };
+enum {
+    LONG_BLOCK_ROW = 3072 /* bytes of a mean block row from which on a wave takes one block row, with two threads per
+                             row */
+};
 
-/* Levels in FP64 and FP32, and few entries in a row: what both need is fetched at once. */
+/* Levels are FP64 and FP32, and rows have few entries: the data of both levels is loaded at once. */
 static bool takes_pairs(const tiles_view *v)
 {
     enum { FEW = 12 };
@@ -24,13 +27,13 @@ static tess_status spmv(tess_context *ctx, const tiles_view *v, int64_t longest,
     return tiles_multiply_16(ctx, v, longest, args, takes_pairs(v));
 }
 
-/* Products need nothing beyond the build. */
+/* Products need no preparation. */
 static tess_status prepare(tess_context *, const tiles_view *)
 {
     return TESS_SUCCESS;
 }
 
-/* Behind functions: a table that is visible outside would be emitted for the device as well by HIP. */
+/* Behind functions, because HIP would also emit a visible table for the device. */
 extern "C" const tiles_ops *tiles_gpu_ops(void)
 {
     static const tiles_ops table = {tiles_gpu_measure, tiles_gpu_fill, prepare, spmv};

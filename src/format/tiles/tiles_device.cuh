@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the builder and the products of tiles on the GPU share: the lanes of a block row, x; how products hand block
- * rows out. */
+/* Shared by the builder and the products of tiles on the GPU: the lanes of a block row, x, and the distribution of
+   block rows. */
 #ifndef TESS_FORMAT_TILES_TILES_DEVICE_CUH
 #define TESS_FORMAT_TILES_TILES_DEVICE_CUH
 
@@ -19,13 +19,13 @@ struct tiles_lanes {
     {
     }
 
-    /* The part of a ballot that is the group's. */
+    /* The part of a ballot that belongs to the group. */
     __device__ inline uint32_t group_part(gpu_lanes ballot) const
     {
         return (uint32_t)(ballot >> shift) & (ROWS == 32 ? 0xffffffffU : (1U << (ROWS % 32)) - 1U);
     }
 
-    /* Sum over the lanes before this one. All lanes of the wave take part. */
+    /* Sum over the lanes before this one. All lanes of the wave call it. */
     __device__ inline int before(int own) const
     {
         int sum = own;
@@ -46,7 +46,7 @@ struct tiles_lanes {
     }
 };
 
-/* The vector that is multiplied, in its precision. */
+/* The multiplied vector, in its precision. */
 template <typename VECTOR>
 __device__ static inline const VECTOR *vector_of(const tess_spmv_args &args)
 {
@@ -57,17 +57,17 @@ __device__ static inline const VECTOR *vector_of(const tess_spmv_args &args)
     }
 }
 
-/* How block rows are handed out, and what the view says of levels: four bits for each from the lowest on, as groups
-   stand, since arguments are slow to index. */
+/* The distribution of block rows, and the view's levels: four bits for each from the lowest on, in the order of groups,
+   because arguments are slow to index. */
 struct block_rows_plan {
-    int block_rows; /* of a stretch, a multiple of those that a wave takes at once */
+    int block_rows; /* of a stretch, a multiple of the block rows that a wave takes at once */
     int stages;
     int capacity; /* bytes of a stage; 0: nothing is staged */
     unsigned precisions, value_bytes;
 };
 
-/* Products by block rows of 16 rows, pairs: whose levels are FP64 and FP32 and whose rows have few entries; by long
- * ones; of 32 rows. */
+/* Products by block rows of 16 rows; of those, pairs, whose levels are FP64 and FP32 and whose rows have few entries;
+   by long ones; by block rows of 32 rows. */
 tess_status tiles_multiply_16(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args,
                               bool pairs);
 tess_status tiles_multiply_long(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args);

@@ -137,7 +137,7 @@ cleanup:
     return status;
 }
 
-/* Blocks as kernel paper stores them. */
+/* Blocks as stored by kernel paper. */
 static tess_status make_blocks(const tess_matrix *assembled, const tess_tcki_thresholds *thresholds, tiles_storage *s)
 {
     tess_context *ctx = assembled->ctx;
@@ -175,7 +175,7 @@ cleanup:
     return status;
 }
 
-/* Blocks keep their levels and scales; the records have the same places. */
+/* Blocks keep their levels and scales, so that the records keep their places. */
 static tess_status tiles_refresh(const tess_matrix *assembled, void *storage)
 {
     tiles_storage *s = storage;
@@ -194,7 +194,7 @@ static tess_status tiles_prepare(const tess_matrix *a)
     return s->tcki ? tcki_prepare(a->ctx, s->tcki) : layout_ops_of(a->ctx, s->layout)->prepare(a->ctx, &s->view);
 }
 
-/* The transpose of the assembled matrix holds the very values that are stored here, if all are in FP64. */
+/* The transpose of the assembled matrix holds exactly the values stored here, if all are in FP64. */
 static tess_status multiply_transposed(const tess_matrix *a, const tess_spmv_args *args)
 {
     const tess_assignment_summary *summary = &storage_of(a)->summary;
@@ -232,7 +232,7 @@ static int by_column(const void *left, const void *right)
     return (a->column > b->column) - (a->column < b->column);
 }
 
-/* Adds the entries of a group to those of their rows: `taken` of each row so far. */
+/* Adds the entries of a group to those of their rows: `taken` counts those of each row so far. */
 static void decode_group(const tiles_view *v, int64_t block_row, const char *record, uint32_t header,
                          const tiles_group *g, tess_precision precision, tiles_entry *const *row, int *taken)
 {
@@ -274,7 +274,7 @@ static void decode_block_row(const tiles_view *v, int64_t block_row, const char 
     }
 }
 
-/* Host copies of what is decoded. */
+/* Host copies of the arrays to decode. */
 typedef struct tiles_copy {
     uint32_t *start;
     char *record;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A block row's rows as the threads of a wave add them up: entries of a row in flight, groups, two groups at once, and
- * all runs of a block row, whose record is in shared or device memory.
+ * How the threads of a wave sum a block row's rows: entries of a row in flight, groups, two groups at once, and all
+ * runs of a block row, whose record is in shared or device memory.
  */
 #ifndef TESS_FORMAT_TILES_TILES_GROUP_CUH
 #define TESS_FORMAT_TILES_TILES_GROUP_CUH
@@ -17,7 +17,7 @@ struct group_row {
     int first, count;
 };
 
-/* What the entries of a group refer to. base: of the slot that is the lane's; 1 << column_bits columns from there on.
+/* Columns and scale of a group's slots. base: first column of the lane's slot; 1 << column_bits columns from there on.
  */
 template <typename VALUE, typename VECTOR>
 struct group_source {
@@ -29,7 +29,7 @@ struct group_source {
     int column_bits;
 };
 
-/* Entries of a thread's row, on their way. */
+/* Entries of a thread's row, in flight. */
 template <int COUNT, typename VALUE, typename VECTOR>
 struct row_entries {
     unsigned index[COUNT];
@@ -38,9 +38,9 @@ struct row_entries {
 };
 
 /*
- * Loads COUNT entries of a thread's row, from number k on. FULL: every thread of the wave has as many. Else a thread
- * reads on beyond its own, what other rows have or whatever is there, so that all loads are on their way before the
- * first is used; an index that means nothing is brought to a column that x has. All lanes take part.
+ * Loads COUNT entries of a thread's row, from number k on. FULL: every thread of the wave has as many. Otherwise a
+ * thread reads beyond its own entries, so that all loads are in flight before the first is used; an index without
+ * meaning is replaced by a column that x has. All lanes call it.
  */
 template <int COUNT, bool FULL, int SPLIT, typename VALUE, typename VECTOR>
 __device__ static inline void load_entries(const group_source<VALUE, VECTOR> &g, const group_row &row, int k,
@@ -68,7 +68,7 @@ __device__ static inline void load_entries(const group_source<VALUE, VECTOR> &g,
     }
 }
 
-/* Adds the products of those that are the row's. All lanes take part. */
+/* Adds the products of the row's own entries. All lanes call it. */
 template <int COUNT, bool FULL, bool SCALED, typename VALUE, typename VECTOR>
 __device__ static inline double sum_entries(const group_source<VALUE, VECTOR> &g, const group_row &row, int k,
                                             const row_entries<COUNT, VALUE, VECTOR> &e, double sum)
@@ -94,7 +94,7 @@ __device__ static inline double add_entries(const group_source<VALUE, VECTOR> &g
     return sum_entries<COUNT, FULL, SCALED>(g, row, k, e, sum);
 }
 
-/* A group as a wave works on it: `least` and `most` are the fewest and most entries that a thread of the wave has. */
+/* A group as a wave processes it: `least` and `most` are the fewest and most entries of a thread of the wave. */
 template <typename VALUE, typename VECTOR>
 struct open_group {
     group_source<VALUE, VECTOR> source;
@@ -102,8 +102,8 @@ struct open_group {
     int least, most;
 };
 
-/* The sum of all entries of a thread's row, from number k on. What is not staged is for block rows that are much longer
-   than others, or for devices that stage nothing: few cases will do. */
+/* The sum of all entries of a thread's row, from number k on. Records that are not staged belong to exceptionally long
+   block rows, or to devices that stage nothing; for them few cases are enough. */
 template <bool STAGED, bool SCALED, int SPLIT, typename VALUE, typename VECTOR>
 __device__ static inline double add_row(const open_group<VALUE, VECTOR> &g, int k, double sum)
 {
@@ -131,7 +131,7 @@ __device__ static inline double add_row(const open_group<VALUE, VECTOR> &g, int 
     return sum;
 }
 
-/* header 0: there is no group, for this lane's block row. All lanes take part. */
+/* header 0: there is no group for this lane's block row. All lanes call it. */
 template <int ROWS, int SPLIT, typename VALUE, typename VECTOR>
 __device__ static inline void open(const tiles_view &v, const tiles_lanes<ROWS> &at, const char *record,
                                    uint32_t header, const tiles_group &g, int32_t diagonal, const VECTOR *x,
@@ -155,7 +155,7 @@ __device__ static inline void open(const tiles_view &v, const tiles_lanes<ROWS> 
     open->most = GPU_WAVE_MAX(open->row.count);
 }
 
-/* Adds the group's products to the row's sum. All lanes take part. */
+/* Adds the group's products to the row's sum. All lanes call it. */
 template <bool STAGED, typename VALUE, typename VECTOR, int ROWS, int SPLIT>
 __device__ static inline double add_group(const tiles_view &v, const tiles_lanes<ROWS> &at, const char *record,
                                           uint32_t header, const tiles_group &g, int32_t diagonal, const VECTOR *x,
@@ -165,7 +165,7 @@ __device__ static inline double add_group(const tiles_view &v, const tiles_lanes
     open_group<VALUE, VECTOR> group;
 
     open<ROWS, SPLIT>(v, at, record, header, g, diagonal, x, &group);
-    /* Never of FP64, and of what is below FP32 almost always. */
+    /* Whether the level may have scales: FP64 never has, levels below FP32 almost always have. */
     if (sizeof(VALUE) < sizeof(float) || (sizeof(VALUE) == sizeof(float) && GPU_BALLOT(tiles_is_scaled(header)))) {
         if (slot < tiles_slots(header) && tiles_is_scaled(header)) {
             group.source.scale = tess_power_of_two(tiles_slot_exponent(record, &g, slot));
@@ -207,8 +207,8 @@ struct group_pair {
     }
 };
 
-/* Adds the products of a run's two groups, none of them scaled: as with add_any_group, but what both need is on its way
-   at once. For rows of few entries: what others have beyond comes last, and begins anew. All lanes take part. */
+/* Adds the products of a run's two groups, none of them scaled, as add_any_group does, but with the data of both in
+   flight at once. For rows of few entries: longer rows start again for the rest. All lanes call it. */
 template <typename VECTOR, int ROWS>
 __device__ static inline double add_pair(const tiles_view &v, const tiles_lanes<ROWS> &at, const char *record,
                                          const group_pair &pair, int32_t diagonal, const VECTOR *x, double sum)
@@ -245,7 +245,7 @@ __device__ static inline double add_pair(const tiles_view &v, const tiles_lanes<
 }
 
 /* The sum of the lane's row of its block row (SPLIT: its part of it), whose record is in shared or device memory. All
-   lanes of the wave take part; `has`: the lane has a block row. PAIRS: levels are in FP64 and FP32, and rows have few
+   lanes of the wave call it; `has`: the lane has a block row. PAIRS: levels are FP64 and FP32, and rows have few
    entries. */
 template <bool STAGED, bool PAIRS, typename VECTOR, int ROWS, int SPLIT>
 __device__ static __forceinline__ double sum_row(const tiles_view &v, const block_rows_plan &plan,

@@ -99,14 +99,14 @@ static tess_status measure(tess_context *ctx, const tiles_source *source, const 
     return TESS_SUCCESS;
 }
 
-/* The entries of a group, row by row: where each is in the matrix, and its slot. */
+/* The entries of a group, row by row: the place of each in the matrix, and its slot. */
 typedef struct group_entries {
     uint8_t length[TILES_SIDE];
     uint8_t slot[TILES_SIDE][LONGEST_ROW + 1];
     int64_t entry[TILES_SIDE][LONGEST_ROW + 1];
 } group_entries;
 
-/* Takes the entries of the run's blocks off the rows; cursor[r] is the next entry of row r. */
+/* Removes the entries of the run's blocks from the rows; cursor[r] is the next entry of row r. */
 static void gather_groups(const tiles_source *source, const tiles_view *v, int64_t block_row, const tiles_run *run,
                           int64_t *cursor, group_entries *groups)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the layouts of tiles share on the host: products block row by block row. */
+/* Shared by the layouts of tiles on the host: products block row by block row. */
 #ifndef TESS_FORMAT_TILES_TILES_HOST_H
 #define TESS_FORMAT_TILES_TILES_HOST_H
 
 #include "format/tiles/tiles.h"
 
-/* A layout's block rows. sum: sums of all rows of a block row, given x, in FP32 or FP64. */
+/* The block rows of a layout. sum: sums of all rows of a block row, given x, in FP32 or FP64. */
 typedef struct tiles_block_rows {
     const void *view;
     void (*sum)(const void *view, int64_t block_row, const void *x, bool fp32, double *sum);
@@ -20,19 +20,19 @@ tess_status tiles_host_prepare(tess_context *ctx, int64_t nblock_rows);
  */
 int64_t tiles_host_place_block_rows(const tiles_view *v, uint32_t *start, int64_t *longest);
 
-/* A block row's record, all zero: some of its bytes pad. */
+/* A block row's record, all zero, because some of its bytes are padding. */
 char *tiles_host_open_record(const tiles_view *v, int64_t block_row, char *records);
 
-/* Where the entries of a block row's rows begin: what builders walk along. */
+/* Where the entries of a block row's rows begin; builders advance these. */
 void tiles_host_open_block_row(const csr_view *csr, int64_t block_row, int rows, int64_t *cursor);
 
-/* A block's entries: where those of each row begin in the matrix, and how many they are. */
+/* A block's entries: where those of each row begin in the matrix, and their numbers. */
 typedef struct block_entries {
     int64_t at[TILES_SIDE];
     int length[TILES_SIDE];
 } block_entries;
 
-/* Takes the entries in that block column off the block row's rows; cursor[r] is the next entry of row r. */
+/* Removes the entries in that block column from the block row's rows; cursor[r] is the next entry of row r. */
 block_entries tiles_host_take_block(const csr_view *csr, int64_t block_row, int rows, int column_bits, int32_t column,
                                     int64_t *cursor);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where block rows and runs of tiles begin, from what each takes, on the GPU. */
+/* Where block rows and runs of tiles begin, from the space of each, on the GPU. */
 #ifndef TESS_FORMAT_TILES_TILES_PLACES_CUH
 #define TESS_FORMAT_TILES_TILES_PLACES_CUH
 
 #include "device/gpu/scan.cuh"
 #include "format/tiles/tiles.h"
 
-/* Stretches of as many numbers as a block has threads: what stretch r adds up to goes to counts[r]. */
+/* Stretches of as many numbers as a block has threads: the sum of stretch r goes to counts[r]. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
     count_units_kernel(const uint32_t *units, int64_t count, int64_t *counts)
 {
@@ -17,7 +17,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     if (threadIdx.x == 0) { counts[blockIdx.x] = all; }
 }
 
-/* The same stretches take their places from those of the stretches; start[count] is where the last ends. */
+/* The same stretches compute their places from the sums; start[count] is where the last ends. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
     place_units_kernel(uint32_t *start, int64_t count, const int64_t *first, const int64_t *total)
 {
@@ -59,8 +59,8 @@ struct block_row_totals {
     unsigned long long longest; /* units */
 };
 
-/* Places of block rows: launch(totals) enqueues what writes the units of each to `start` and those of the longest to
-   the totals, which are cleared. *longest: in bytes. */
+/* Places of block rows. launch(totals) enqueues the kernel that writes the units of each to `start` and those of the
+   longest to the totals, which are cleared. *longest: in bytes. */
 template <typename LAUNCH>
 static inline tess_status place_block_rows(tess_context *ctx, int64_t nblock_rows, uint32_t *start, int64_t *units,
                                            int64_t *longest, LAUNCH launch)

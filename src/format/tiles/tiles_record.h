@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a block row's record is laid out, for builders and products on host and device: headers, and where things are in
- * a group. */
+/* The layout of a block row's record, for builders and products on host and device: headers, and places in a group. */
 #ifndef TESS_FORMAT_TILES_TILES_RECORD_H
 #define TESS_FORMAT_TILES_TILES_RECORD_H
 
@@ -39,7 +38,7 @@ TESS_HD bool tiles_is_scaled(uint32_t header)
     return (header & TILES_SCALED) != 0;
 }
 
-/* Slots of a group: as many as one byte of index has space for, less one. */
+/* Slots of a group: as many as one byte of index can count, less one. */
 TESS_HD int tiles_slots_of(int column_bits)
 {
     return (1 << (8 - column_bits)) - 1;
@@ -65,7 +64,7 @@ typedef struct tiles_group {
     uint32_t slots, exponents, ends, index, values, end;
 } tiles_group;
 
-/* Bytes of a row's end: entries of the group in the block row's rows up to and with this one. */
+/* Bytes of a row's end: the number of entries of the group in the block row's rows up to and including this one. */
 TESS_HD uint32_t tiles_end_bytes(uint32_t header)
 {
     return tiles_entries(header) < 256 ? 1U : 2U;
@@ -87,7 +86,7 @@ TESS_HD tiles_group tiles_group_at(uint32_t header, uint32_t at, int rows, int v
     return g;
 }
 
-/* The block column that narrow slots of a block row are counted from. */
+/* The block column that a block row's narrow slots are relative to. */
 TESS_HD int32_t tiles_diagonal_column(const tiles_view *v, int64_t block_row)
 {
     return (int32_t)(block_row * v->rows >> v->column_bits);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stretches: the records of a few block rows, which come into shared memory in one copy, while the wave works on those
- * before. What does not fit a stage is read from memory.
+ * Stretches: the records of a few block rows, which are copied to shared memory at once while the wave works on the
+ * previous ones. A stretch that does not fit a stage is read from memory.
  */
 #ifndef TESS_FORMAT_TILES_TILES_STRETCH_CUH
 #define TESS_FORMAT_TILES_TILES_STRETCH_CUH
@@ -9,16 +9,16 @@
 #include "format/tiles/tiles_device.cuh"
 
 enum {
-    MAX_STAGES = 2,      /* stretches that a wave has in shared memory: one is worked on, one may be on its way */
+    MAX_STAGES = 2,      /* stretches of a wave in shared memory: one is processed, one may be in flight */
     MAX_BLOCK_ROWS = 16, /* of a stretch */
     LINE = GPU_ALLOCATION_UNIT
 };
 
-/* A wave's stretch of block rows: where their records begin. Lane j has that of block row j, up to the one after the
- * last. */
+/* A wave's stretch of block rows: where their records begin. Lane j has the beginning of block row j, up to the one
+   after the last. */
 struct stretch {
     uint32_t start;
-    bool staged; /* its records come to shared memory */
+    bool staged; /* its records are copied to shared memory */
 
     /* first: its first block row; from nblock_rows on there is none. */
     __device__ inline void find(const tiles_view &v, const block_rows_plan &plan, int32_t first)
@@ -35,7 +35,7 @@ struct stretch {
         return GPU_SHUFFLE(start, block_row, GPU_WAVE);
     }
 
-    /* Sends for its records, from the beginning of a line (of `record`, which begins with one), if they fit a stage. */
+    /* Requests its records, from the beginning of a line (of `record`, which begins with one), if they fit a stage. */
     __device__ inline void request(const tiles_view &v, const block_rows_plan &plan, int32_t first, char *stage,
                                    gpu_arrival *arrival)
     {
@@ -58,7 +58,7 @@ struct stretch {
 #endif
     }
 
-    /* Where block row 0's record is, once what was sent for has arrived. parities: of the next arrival at each stage.
+    /* Where block row 0's record is, once the requested copy has arrived. parities: of the next arrival at each stage.
      */
     __device__ inline void await(gpu_arrival *arrival, uint32_t *parities, int stage) const
     {
