@@ -90,22 +90,22 @@ static inline bool tess_in_set(unsigned set, int value)
 typedef struct tess_format_ops {
     tess_format_capabilities can;
     tess_format_role role;
-    /* What the capabilities do not say of options that fit them; NULL: nothing. nrows, ncols: -1 where they are not
-       known. The granularity is settled. Also asked of the bases of parts. */
+    /* Checks what the capabilities do not say about options that fit them; NULL: nothing. nrows, ncols: -1 if unknown.
+       The granularity is settled. Also called for the bases of parts. */
     tess_status (*check_options)(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_storage_options *options);
-    /* Of a format that takes parts: what they were assigned. */
+    /* For a format that takes parts: their assignment. */
     const tess_assignment_summary *(*summary)(const tess_matrix *a);
-    bool (*rounds_products)(const tess_matrix *a); /* products of what is low are rounded to FP32; NULL: never */
+    bool (*rounds_products)(const tess_matrix *a); /* products of low values are rounded to FP32; NULL: never */
     bool (*takes_fp32)(const tess_matrix *a);      /* products with FP32 vectors; NULL: always */
     tess_format (*base_of)(const tess_matrix *a, int level); /* the format of a level's part; NULL: its own */
-    /* Builds from an assembled matrix (CSR, same context) by options that fit. assignment: of the caller's, borrowed,
-       made of this matrix; NULL: by options->policy, where the format takes parts. */
+    /* Builds from an assembled matrix (CSR, same context) by options that fit. assignment: the caller's, borrowed, made
+       from this matrix; NULL: by options->policy, if the format takes parts. */
     tess_status (*build)(const tess_matrix *assembled, const tess_storage_options *options,
                          const tess_assignment *assignment, void **storage);
     /* New values from the assembled matrix into an existing storage. */
     tess_status (*refresh)(const tess_matrix *assembled, void *storage);
     void (*destroy)(tess_context *ctx, void *storage);
-    /* Whatever products need beyond build, so that none allocates; may be called again. */
+    /* Prepares everything else that products need, so that products allocate nothing; may be called again. */
     tess_status (*prepare)(const tess_matrix *a);
     tess_status (*spmv)(const tess_matrix *a, const tess_spmv_args *args);
     /* Host arrays of the stored nonzeros in CSR order, decoded to FP64; any may be NULL. */
@@ -113,7 +113,7 @@ typedef struct tess_format_ops {
     int64_t (*bytes)(const tess_matrix *a);
 } tess_format_ops;
 
-/* The table of a format, or NULL; the format that has a role (registry/formats.c). */
+/* The table of a format, or NULL; the format of a role (registry/formats.c). */
 const tess_format_ops *tess_find_format(tess_format format);
 tess_format tess_format_in_role(tess_format_role role);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices: what does not depend on where the entries came from (see matrix_import.c for that). Products
+/* Matrices: the functions that do not depend on where the entries came from (matrix_import.c has the others). Products
    are in matrix_product.c. */
 #include <math.h>
 #include <string.h>
@@ -156,7 +156,7 @@ tess_status tess_matrix_require_assembled(const tess_matrix *a, const char *purp
 
 /* ---- values ---- */
 
-/* Values of the caller to the matrix's own, which they have the type of or are converted to. */
+/* Copies the caller's values to the matrix's own, converting them if their precision differs. */
 static tess_status take_values(tess_matrix *a, double *own, const void *val, tess_precision precision, bool on_device)
 {
     tess_context *ctx = a->ctx;
@@ -219,7 +219,7 @@ const tess_assignment_summary *tess_matrix_assigned_to(const tess_matrix *a)
     return a->ops && a->ops->summary ? a->ops->summary(a) : NULL;
 }
 
-/* Whether no nonzero is below FP64. */
+/* Whether every nonzero is stored in FP64. */
 static bool is_fp64_throughout(const tess_assignment_summary *summary)
 {
     for (int l = 0; l < summary->options.nlevels; l++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices as the library's own sources see them. */
+/* Matrices, for the library's own sources. */
 #ifndef TESS_MATRIX_MATRIX_H
 #define TESS_MATRIX_MATRIX_H
 
@@ -18,18 +18,18 @@ struct tess_matrix {
     const tess_format_ops *ops;  /* NULL for a shell */
     void *storage;               /* the format's own, on the context's device */
     const tess_matrix *original; /* what this was converted from (borrowed); NULL for an assembled matrix or a shell */
-    bool keeps_order;            /* update_values may take the caller's order */
+    bool keeps_order;            /* update_values may use the caller's order */
     uint64_t values_version;     /* counts update_values */
-    double loss; /* the most that a value loses in storage, relatively; Inf: unknown. Of parts: beyond what their policy
+    double loss; /* the largest relative error of a stored value; Inf: unknown. For parts: beyond what their policy
                     allows */
-    double accepted_loss; /* what `loss` was looked for up to */
+    double accepted_loss; /* the bound up to which `loss` was searched */
     tess_shell_operator shell;
 };
 
 /*
- * Assembled matrix from host arrays that the library allocated with tess_host_allocate; they are taken, also on
- * failure. row_ptr has nrows + 1 entries, int32_t when nnz < 2^31 (row_ptr_bits 32), else int64_t; rows sorted, no
- * duplicates: the caller vouches for both. On a GPU context the arrays go to the device and are freed.
+ * Assembled matrix from host arrays that the library allocated with tess_host_allocate. The function takes them, also
+ * on failure. row_ptr has nrows + 1 entries: int32_t if nnz < 2^31 (row_ptr_bits 32), else int64_t. Rows must be sorted
+ * and without duplicates; this is not checked. On a GPU context the arrays go to the device and are freed.
  */
 tess_status tess_matrix_adopt_csr(tess_context *ctx, int64_t nrows, int64_t ncols, int64_t nnz, void *row_ptr,
                                   int row_ptr_bits, int32_t *col_ind, double *val, tess_matrix **out);
@@ -38,7 +38,7 @@ tess_status tess_matrix_adopt_csr(tess_context *ctx, int64_t nrows, int64_t ncol
 tess_status tess_matrix_adopt_device_csr(tess_context *ctx, int64_t nrows, int64_t ncols, int64_t nnz, void *row_ptr,
                                          int row_ptr_bits, int32_t *col_ind, double *val, tess_matrix **out);
 
-/* A matrix without storage, of FP64, to be completed. */
+/* A matrix without storage, in FP64, to be completed by the caller. */
 tess_status tess_matrix_make(tess_context *ctx, int64_t nrows, int64_t ncols, int64_t nnz, tess_matrix **out);
 /* UNSUPPORTED for a stored matrix or a shell; the error names the purpose. */
 tess_status tess_matrix_require_assembled(const tess_matrix *a, const char *purpose);
@@ -46,11 +46,11 @@ tess_status tess_matrix_require_assembled(const tess_matrix *a, const char *purp
 /* An assembled matrix on the host: the matrix itself, or a copy in a CPU context of its own. */
 typedef struct tess_host_matrix {
     const tess_matrix *matrix;
-    tess_matrix *copy; /* NULL: there is none */
+    tess_matrix *copy; /* NULL: there is no copy */
     tess_context *ctx; /* of the copy */
 } tess_host_matrix;
 
-/* Release it whatever comes back. */
+/* Release it also after a failure. */
 tess_status tess_matrix_on_host(const tess_matrix *a, tess_host_matrix *out);
 void tess_host_matrix_release(tess_host_matrix *m);
 
@@ -61,31 +61,29 @@ tess_status tess_matrix_bound_shell(const tess_matrix *a, const double *x, doubl
 /* The diagonal of an assembled or shell matrix to an array on the device. */
 tess_status tess_matrix_raw_diagonal(const tess_matrix *a, double *diagonal);
 
-/* What formats and solvers that know FP64 arithmetic or FP64 vectors alone answer to the others. */
+/* The error of formats and solvers that have only FP64 arithmetic or FP64 vectors. */
 tess_status tess_storage_require_fp64_arithmetic(tess_context *ctx, const tess_storage_options *options,
                                                  const char *purpose);
 tess_status tess_spmv_require_fp64_vectors(const tess_matrix *a, const tess_spmv_args *args);
-/* A transposed product by the matrix that a stored one was made from: it holds the very values, if the other is exact.
- */
+/* A transposed product by the matrix that a stored one was made from. If the stored one is exact, both hold the same
+   values. */
 tess_status tess_spmv_of_original(const tess_matrix *a, const tess_spmv_args *args);
 
 /* Renews a stored matrix whose original has new values. */
 tess_status tess_matrix_refresh(tess_matrix *a);
-/* What the parts of split and composite, or tiles, were assigned; NULL for other formats. */
+/* The assignment of split, composite or tiles; NULL for other formats. */
 const tess_assignment_summary *tess_matrix_assigned_to(const tess_matrix *a);
-/* The most that storage changes a value by, relatively, where that is known; else, and where parts are multiplied in
- * FP32, Inf. */
+/* The largest relative change of a value by storage, if known; otherwise, or if parts are multiplied in FP32, Inf. */
 double tess_matrix_bounded_loss(const tess_matrix *a);
 
-/* Whether a policy decides the precisions of the format's parts; else the matrix has one, which policy lossless may
- * choose. */
+/* Whether a policy decides the precisions of the format's parts; otherwise the matrix has one, which policy lossless
+   may choose. */
 bool tess_format_takes_parts(tess_format format);
-/* The precision of a format that has one, by options->precision or policy lossless, and what it loses, as in
- * tess_matrix. */
+/* The precision of a format with one, by options->precision or policy lossless, and its loss, as in tess_matrix. */
 tess_status tess_matrix_choose_precision(const tess_matrix *a, const tess_storage_options *options,
                                          tess_precision *precision, double *loss);
-/* What a precision loses of the values of an assembled matrix: 0 or the accepted loss where they keep to that, else
- * Inf. */
+/* The loss of a precision for the values of an assembled matrix: 0 or the accepted loss if they keep to it, else Inf.
+ */
 tess_status tess_matrix_find_loss(const tess_matrix *a, tess_precision precision, double accepted, double *loss);
 
 #ifdef __cplusplus

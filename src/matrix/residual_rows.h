@@ -7,8 +7,8 @@
 #include "matrix/assembled.h"
 #include <tessera/export.h>
 
-/* The residual of one row in the making: b_i - sum a_ij x_j in two words, the magnitudes of all that was added to the
-   second word (two_word_bound), and |b_i| + sum |a_ij x_j|. */
+/* A row's residual while it is summed: b_i - sum a_ij x_j in two words, the magnitudes of everything that was added to
+   the second word (two_word_bound), and |b_i| + sum |a_ij x_j|. */
 typedef struct row_residual {
     two_word sum;
     double errors, magnitude;
@@ -50,14 +50,14 @@ TESS_HD double row_residual_bound(const row_residual *r, int64_t length, int joi
     return two_word_bound(two_word_value(r->sum), r->errors, 2.0 * (double)(length + joins));
 }
 
-/* Sums of scaled squares over rows: of the residual, of its bound, of what row_residual.magnitude is, of b. */
+/* Sums of scaled squares over rows: of the residual, of its bound, of row_residual.magnitude, of b. */
 typedef struct norm_sums {
     two_word squares;
     double bounds, magnitudes;
     two_word rhs;
 } norm_sums;
 
-/* What one row adds. */
+/* The terms of one row. */
 TESS_HD void norm_add_row(norm_sums *sums, double value, double bound, double magnitude, double rhs, double scale)
 {
     double v = scale * value, e = scale * bound, m = scale * magnitude, b = scale * rhs;
@@ -76,7 +76,7 @@ TESS_HD void norm_add(norm_sums *sums, const norm_sums *more)
     two_word_add_pair(&sums->rhs, more->rhs);
 }
 
-/* What a pass returns of the sums over all rows. */
+/* The result of a pass, from the sums over all rows. */
 static inline void norm_return(const norm_sums *sums, tess_residual_norm *norm)
 {
     norm->high = sums->squares.high;

@@ -6,22 +6,22 @@
 #include "order/order.h"
 
 #define UNREACHED INT64_MAX
-/* Where a column is, unless it is in the heap. SETTLED: its distance is final. */
+/* The state of a column that is not in the heap. SETTLED: its distance is final. */
 enum { NOT_QUEUED = -1, SETTLED = -2 };
 
 /* Dijkstra's search from an unmatched row. A path alternates between entries that are not matched and, at no cost, the
    matched entry of the column it came to. */
 typedef struct search {
     order_matching *m;
-    int64_t *distance;  /* n, of a column */
-    int32_t *came_from; /* n, of a column: the row before it on its path */
-    int32_t *place;     /* n, of a column: in the heap, or NOT_QUEUED or SETTLED */
+    int64_t *distance;  /* n, by column */
+    int32_t *came_from; /* n, by column: the row before it on its path */
+    int32_t *place;     /* n, by column: its place in the heap, or NOT_QUEUED or SETTLED */
     int32_t *heap;      /* n columns, the nearest first */
     int32_t *settled;   /* n columns in the order of their distance; those from `next` on are still to be followed */
     int64_t heap_count, settled_count, next;
     int64_t shortest; /* distance of the nearest unmatched column found so far */
     int32_t sink;     /* that column */
-    bool cut;         /* something lay beyond ORDER_MAX_DUAL */
+    bool cut;         /* a value was beyond ORDER_MAX_DUAL */
 } search;
 
 /* ---- the heap ---- */
@@ -80,7 +80,7 @@ static void reach(search *s, int32_t column, int32_t row, int64_t d, int64_t bas
     s->came_from[column] = row;
     if (s->place[column] != NOT_QUEUED) {
         rise(s, s->place[column], column);
-    } else if (d == base) { /* nothing can be nearer: past the heap */
+    } else if (d == base) { /* no column can be nearer than the heap's first */
         settle(s, column);
     } else {
         rise(s, s->heap_count++, column);
@@ -104,7 +104,7 @@ static void scan_row(search *s, int32_t row, int64_t base)
     }
 }
 
-/* Finds the nearest unmatched column; s->shortest stays UNREACHED where there is none. */
+/* Finds the nearest unmatched column; s->shortest stays UNREACHED if there is none. */
 static void find_path(search *s, int32_t source)
 {
     int32_t row = source;
@@ -171,8 +171,8 @@ static void forget(search *s)
     }
 }
 
-/* A search that fails leaves its columns settled: no later path leads through them (Hungarian trees), and a singular
-   matrix costs one pass more, not one for each row. */
+/* A search that fails leaves its columns settled: no later path leads through them (Hungarian trees). A singular matrix
+   then costs one more pass in all, not one per row. */
 static tess_status match_rest(tess_context *ctx, search *s)
 {
     for (int64_t i = 0; i < s->m->n; i++) {
@@ -228,7 +228,8 @@ static bool is_tight(const order_matching *m, int64_t row, int64_t k)
     return m->cost[k] != ORDER_NO_COST && m->cost[k] == m->u[row] + m->v[m->column[k]];
 }
 
-/* Pairs `row` with an unmatched column at reduced cost zero, looking from entry *probe on; columns only get fewer. */
+/* Pairs `row` with an unmatched column at reduced cost zero, from entry *probe on. Unmatched columns only become fewer.
+ */
 static bool pair_directly(order_matching *m, int64_t row, int64_t *probe)
 {
     for (int64_t k = *probe; k < m->first[row + 1]; k++) {

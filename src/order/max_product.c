@@ -21,7 +21,7 @@ typedef struct costs {
     int64_t *largest; /* n: the largest logarithm of a column */
 } costs;
 
-/* log2 |a| to the nearest unit; the exponent apart, so that it costs no digits. */
+/* log2 |a| to the nearest unit. The exponent is separate, so that it costs no digits. */
 static int64_t logarithm(double a)
 {
     int exponent = 0;
@@ -113,7 +113,8 @@ static range range_of(int64_t n, const int64_t *log)
     return r;
 }
 
-/* Rows times 2^shift and columns times 2^-shift scale alike: the least shift that makes all factors normal numbers. */
+/* Multiplying rows by 2^shift and columns by 2^-shift gives the same scaling: the least shift for which all factors are
+   normal numbers. */
 static bool find_shift(range rows, range columns, int64_t *shift)
 {
     int64_t least = MIN_EXPONENT * LOG_ONE, most = MAX_EXPONENT * LOG_ONE;

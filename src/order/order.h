@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the orderings share: the matrix on the host, and the matching behind tess_order_max_product. */
+/* Shared by the orderings: the matrix on the host, and the matching behind tess_order_max_product. */
 #ifndef TESS_ORDER_ORDER_H
 #define TESS_ORDER_ORDER_H
 
@@ -9,7 +9,7 @@
 
 /* ---- input.c ---- */
 
-/* The rows of an assembled matrix on the host, whatever context it is of. */
+/* The rows of an assembled matrix on the host, whatever its context. */
 typedef struct order_input {
     tess_context *ctx; /* the matrix's own: work space and errors */
     tess_csr_view view;
@@ -29,7 +29,7 @@ tess_status order_rcm_of_pattern(tess_context *ctx, const tess_csr_view *a, int3
 
 /* ---- matching.c ---- */
 
-/* An entry that is not there. */
+/* The cost of an absent entry. */
 #define ORDER_NO_COST INT64_MAX
 /* Costs lie in 0 .. ORDER_MAX_COST; duals and distances may grow to ORDER_MAX_DUAL in magnitude. A sum of one cost and
    three of the others still fits int64_t. */
@@ -49,9 +49,9 @@ typedef struct order_matching {
 } order_matching;
 
 /*
- * Fills column_of, row_of, u, v and count. With count == n the assignment costs least, and the duals prove it:
- * u[i] + v[j] <= cost of entry (i, j), with equality where j = column_of[i]. Otherwise count is the structural rank,
- * and the duals mean nothing. Errors: OUT_OF_RANGE (duals beyond ORDER_MAX_DUAL), memory.
+ * Fills column_of, row_of, u, v and count. With count == n the assignment has the least cost, and the duals prove it:
+ * u[i] + v[j] <= cost of entry (i, j), with equality if j = column_of[i]. Otherwise count is the structural rank, and
+ * the duals mean nothing. Errors: OUT_OF_RANGE (duals beyond ORDER_MAX_DUAL), memory.
  */
 tess_status match_rows(tess_context *ctx, order_matching *m);
 

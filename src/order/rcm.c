@@ -6,7 +6,7 @@
 #include "base/offsets.h"
 #include "order/order.h"
 
-/* An undirected graph as rows of neighbours; a node may be its own neighbour, which no step below minds. */
+/* An undirected graph as rows of neighbours. A node may be its own neighbour; no step below minds. */
 typedef struct graph {
     int64_t n;
     const int64_t *first;
@@ -18,7 +18,7 @@ typedef struct graph {
 typedef struct pattern {
     int64_t *first, *transposed_first; /* n + 1 */
     int32_t *transposed;               /* nnz */
-    int32_t *joined;                   /* joined_count; NULL while A's own pattern serves */
+    int32_t *joined;                   /* joined_count; NULL if A's own pattern is used */
     int64_t joined_count;
 } pattern;
 
@@ -128,7 +128,7 @@ typedef struct levels {
     int64_t last_level; /* where the last one begins in the queue */
 } levels;
 
-/* Level structure from `root`; `visit[v]` becomes `stamp`, and nodes with visit[v] < 0 are out of bounds. */
+/* Level structure from `root`. `visit[v]` becomes `stamp`; nodes with visit[v] < 0 are excluded. */
 static levels search_levels(const graph *g, int32_t root, int32_t stamp, int32_t *visit, int32_t *queue)
 {
     levels l = {1, 0, 0};
@@ -155,7 +155,7 @@ static levels search_levels(const graph *g, int32_t root, int32_t stamp, int32_t
     return l;
 }
 
-/* George and Liu: from the last level's node of least degree, as long as the levels get more. */
+/* George and Liu: start again from the last level's node of least degree, as long as the number of levels grows. */
 static int32_t find_pseudo_peripheral(const graph *g, int32_t start, int32_t *visit, int32_t *queue)
 {
     int32_t root = start, stamp = 0;

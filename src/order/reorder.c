@@ -6,7 +6,7 @@
 #include "matrix/assemble.h"
 #include "order/order.h"
 
-/* What happens to the entries; NULL: nothing. `column_place` is the inverse of the column permutation. */
+/* The changes to the entries; NULL: none. `column_place` is the inverse of the column permutation. */
 typedef struct reordering {
     const int32_t *row_perm, *column_place;
     const double *row_scale, *col_scale;
@@ -29,8 +29,8 @@ static tess_status invert(tess_context *ctx, int64_t n, const int32_t *perm, int
     return TESS_SUCCESS;
 }
 
-/* a u v without overflow or underflow in between: significands and exponents apart where the plain product is not safe.
- */
+/* a u v without overflow or underflow in between: significands and exponents are multiplied separately if the plain
+   product is not safe. */
 static double scale_value(double a, double u, double v)
 {
     int ea = 0, eu = 0, ev = 0;
@@ -41,7 +41,7 @@ static double scale_value(double a, double u, double v)
     return ldexp(once, ea + eu + ev);
 }
 
-/* Row `row` of A as it will be, not yet sorted. */
+/* Row `row` of A with its new columns and values, not yet sorted. */
 static void fill_row(const tess_csr_view *a, const reordering *r, int64_t row, int32_t *col, double *val)
 {
     int64_t from = tess_row_offset(a->row_ptr, a->row_ptr_bits, row);

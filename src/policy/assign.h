@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the makers of assignments on host and device share: what passes take and leave, what becomes of an item. */
+/* Shared by the assignments on host and device: input and output of the passes, and the level of an item. */
 #ifndef TESS_POLICY_ASSIGN_H
 #define TESS_POLICY_ASSIGN_H
 
@@ -12,22 +12,23 @@
 extern "C" {
 #endif
 
-/* What is to be made. */
+/* The assignment to make. */
 typedef struct assign_task {
     csr_view csr;
     policy_rules rules;
     tess_policy policy;
     double parameter;
-    tess_arithmetic arithmetic; /* of products; read by count_inaccurate alone */
-    const uint8_t *skip;        /* by entry: not 0 for entries that are left out; NULL: none is */
-    int whole;                  /* granularity matrix: the level of all, once it is known */
+    tess_arithmetic arithmetic; /* arithmetic of products; only count_inaccurate reads it */
+    const uint8_t *skip;        /* by entry: not 0 for entries that are left out; NULL: none is left out */
+    int whole;                  /* granularity matrix: the level of all entries, once it is known */
     uint8_t *level;             /* by row or entry; NULL: not wanted, or granularity matrix */
     int16_t *exponent;          /* by row; NULL: no level is scaled */
-    block_grid grid; /* granularity block: its sides; for what follows `assign` all of it, and level and exponent are by
-                        block */
+    block_grid grid; /* granularity block: its sides. For the functions after `assign`, the whole grid; level and
+                        exponent are then by block */
 } assign_task;
 
-/* What is counted: by level from these places on, and empty rows. Sums of integers: no order shows. */
+/* The counters: by level from these places on, and empty rows. They are integers, so the result does not depend on the
+   order. */
 enum {
     ASSIGN_ITEMS = 0,
     ASSIGN_NONZEROS = TESS_MAX_LEVELS,
@@ -36,29 +37,30 @@ enum {
     ASSIGN_COUNTS
 };
 
-/* What the passes leave for the host. */
+/* The results of the passes for the host. */
 typedef struct assign_totals {
     double mean, std;
     policy_ranges ranges;
     unsigned long long count[ASSIGN_COUNTS];
-    unsigned long long long_rows; /* the device's own: rows or block rows left to another kernel */
+    unsigned long long long_rows; /* for the device: number of rows or block rows left to another kernel */
     int64_t nblocks;
 } assign_totals;
 
-/* What a backend supplies; arrays are in its memory. */
+/* The functions of a backend; arrays are in its memory. */
 typedef struct assign_ops {
     /* skip[k] = TESS_LEVEL_NONE for the diagonal's entries, 0 for the others */
     tess_status (*mark_diagonal)(tess_context *ctx, const csr_view *csr, uint8_t *skip);
     /* Fills level and exponent. */
     tess_status (*assign)(tess_context *ctx, const assign_task *task, assign_totals *totals);
     /* Granularity block: allocates and fills grid, level and, if a level is scaled, exponent of `out`, whose grid has
-       its sides; of_entry too, where out->by_entry asks for it and it costs no pass of its own. On failure what has
-       been allocated stays there. */
+       its sides. Also of_entry, if out->by_entry requests it and it needs no pass of its own. After a failure the
+       allocated arrays stay there. */
     tess_status (*assign_blocks)(tess_context *ctx, const assign_task *task, tess_assignment *out,
                                  assign_totals *totals);
-    /* The largest relative error of what is stored, from level and exponent (task->level NULL: level `whole`). */
+    /* The largest relative error of a stored value, from level and exponent (task->level NULL: level `whole`). */
     tess_status (*measure)(tess_context *ctx, const assign_task *task, double *largest);
-    /* From the same: rows whose products fall short, for each of the random vectors of policy/choice.h. */
+    /* From the same: the number of rows whose products have too few digits, for each of the random vectors of
+       policy/choice.h. */
     tess_status (*count_inaccurate)(tess_context *ctx, const assign_task *task, int rounds,
                                     unsigned long long *inaccurate);
 } assign_ops;
@@ -107,16 +109,16 @@ TESS_HD int64_t assign_find_diagonal(const csr_view *csr, int64_t row)
     return low < end && csr->col_ind[low] == row ? low : -1;
 }
 
-/* What became of an item. */
+/* The level and scale of an item. */
 typedef struct assign_outcome {
     int level; /* TESS_LEVEL_NONE for an empty row */
     int exponent;
-    int scaled_level; /* what the exponent is for */
+    int scaled_level; /* the level that the exponent is for */
     int32_t nonzeros;
 } assign_outcome;
 
-/* The level that a row's exponent is for: its own, or, where that has no scales, the lowest that has: composites keep
-   copies of all rows at all levels. */
+/* The level that a row's exponent is for: the row's own; if that has no scales, the lowest level that has, because
+   composites keep copies of all rows at all levels. */
 TESS_HD int assign_scaled_level(const policy_rules *rules, int level)
 {
     int lowest = level;
@@ -143,7 +145,7 @@ TESS_HD assign_outcome assign_row(const assign_task *task, int bound, int64_t ro
     return o;
 }
 
-/* The level, below `bound`, of an entry that is not left out; lossless as for item_add. */
+/* The level, below `bound`, of an entry that is not left out; lossless as in item_add. */
 TESS_HD int assign_entry_level(const assign_task *task, int bound, bool lossless, const policy_ranges *ranges,
                                double value)
 {
@@ -153,7 +155,7 @@ TESS_HD int assign_entry_level(const assign_task *task, int bound, bool lossless
     return policy_level(&task->rules, bound, &s);
 }
 
-/* What becomes of a block. */
+/* The level and scale of a block. */
 TESS_HD assign_outcome assign_block(const policy_rules *rules, int bound, const item_statistics *s)
 {
     int level = policy_level(rules, bound, s);
@@ -162,7 +164,7 @@ TESS_HD assign_outcome assign_block(const policy_rules *rules, int bound, const 
     return o;
 }
 
-/* The block of entry k, which its grid has. */
+/* The block of entry k, which its grid contains. */
 TESS_HD int64_t assign_find_block(const assign_task *task, int64_t row, int64_t k)
 {
     const block_grid *grid = &task->grid;
@@ -181,9 +183,9 @@ TESS_HD int64_t assign_find_block(const assign_task *task, int64_t row, int64_t 
     return low;
 }
 
-/* Where an entry is stored. */
+/* How an entry is stored. */
 typedef struct assign_place {
-    int level; /* TESS_LEVEL_NONE for one that is left out */
+    int level; /* TESS_LEVEL_NONE for an entry that is left out */
     int exponent;
 } assign_place;
 
@@ -203,7 +205,7 @@ TESS_HD assign_place assign_place_of(const assign_task *task, int64_t row, int64
     return place;
 }
 
-/* The error of entry k in row `row` as stored; 0 for one that is left out. */
+/* The relative error of entry k in row `row` as stored; 0 for an entry that is left out. */
 TESS_HD double assign_error(const assign_task *task, int64_t row, int64_t k)
 {
     const assign_place place = assign_place_of(task, row, k);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Assignments on the GPU. The mean and the ranges stay on the device for the passes after them; one download at the end
- * brings everything to the host. Atomics here are of integers: no order shows.
+ * Assignments on the GPU. The mean and the ranges stay on the device for later passes; one download at the end brings
+ * everything to the host. Atomics here are on integers, so the result does not depend on their order.
  */
 #include "policy/assign_device.cuh"
 
 enum {
-    GROUP_MEAN = 7,  /* entries of a mean row that a thread may take; more threads share longer rows */
-    MAX_GROUP = 32,  /* threads for a row, on a device with wider waves too */
-    LONG_STEPS = 64, /* a row with more entries for each of its threads goes to a kernel that gives it a block */
-    STAGED = 2048,   /* values that a block has in shared memory: a seventh more than its rows of mean length have */
-    STAGE_GAP = 16,  /* values after which there is a gap: threads some power of two apart meet in no bank */
+    GROUP_MEAN = 7,  /* entries of a mean row for one thread; longer rows are shared by more threads */
+    MAX_GROUP = 32,  /* threads per row, also on a device with wider waves */
+    LONG_STEPS = 64, /* a row with more entries per thread is left to a kernel that gives it a block */
+    STAGED = 2048,   /* values in a block's shared memory: a seventh more than its rows have at mean length */
+    STAGE_GAP = 16,  /* a gap follows each such number of values, so that threads a power of two apart use different
+                        banks */
     BATCH = 4,       /* entries in flight per thread where each has a level of its own */
-    ROW_BLOCKS = 5,  /* blocks per multiprocessor that stage rows: as many as registers allow at once */
+    ROW_BLOCKS = 5,  /* blocks per multiprocessor that stage rows: as many as registers allow */
     BLOCKS_PER_MULTIPROCESSOR = 8
 };
 
@@ -41,7 +42,7 @@ static tess_status mark_diagonal(tess_context *ctx, const csr_view *csr, uint8_t
 
 /* ---- levels of rows ---- */
 
-/* Statistics of entries start, start + step, ... below end; value(k) is that of entry k. */
+/* Statistics of entries start, start + step, ... below end; value(k) is the value of entry k. */
 template <bool SKIPS, bool LOSSLESS, typename VALUE>
 __device__ static inline item_statistics look_at_entries(const uint8_t *skip, const policy_ranges &ranges,
                                                          unsigned start, unsigned end, unsigned step, VALUE value)
@@ -55,7 +56,7 @@ __device__ static inline item_statistics look_at_entries(const uint8_t *skip, co
     return s;
 }
 
-/* The same with entries counted from entry `origin`. Whether any are left out is asked once, not for each. */
+/* The same with entries counted from entry `origin`. Whether entries are left out is tested once, not for each. */
 template <bool LOSSLESS, typename VALUE>
 __device__ static inline item_statistics look_at(const assign_task &task, const policy_ranges &ranges, int64_t origin,
                                                  unsigned start, unsigned end, unsigned step, VALUE value)
@@ -64,7 +65,8 @@ __device__ static inline item_statistics look_at(const assign_task &task, const 
                      : look_at_entries<false, LOSSLESS>(NULL, ranges, start, end, step, value);
 }
 
-/* Rows that a block takes together: where their entries begin and end, and where those of the thread's own row do. */
+/* Rows that a block processes together: where their entries begin and end, and where those of the thread's own row do.
+ */
 struct row_tile {
     int64_t begin, end, own_begin, own_end;
 };
@@ -90,7 +92,7 @@ __device__ static inline unsigned staged_place(unsigned k)
     return k + k / STAGE_GAP;
 }
 
-/* Brings `count` values, at most STAGED, to shared memory. All threads of a block. */
+/* Copies `count` values, at most STAGED, to shared memory. All threads of a block call it. */
 __device__ static inline void stage_values(const double *from, int count, double *staged)
 {
     double value[STAGED / GPU_BLOCK];
@@ -107,8 +109,8 @@ __device__ static inline void stage_values(const double *from, int count, double
     }
 }
 
-/* 2^group_log threads take a row, one where it is ALONE; offsets are read a tile ahead. Where rows are too long for a
-   stage, their threads read memory. */
+/* 2^group_log threads share a row, one if it is ALONE; offsets are read a tile ahead. If rows are too long for a stage,
+   their threads read memory. */
 template <typename KNOWN, bool ALONE>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
     assign_rows_kernel(const assign_task task, int group_log, int32_t *long_row, assign_totals *totals)
@@ -160,7 +162,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
     add_counts(own, totals);
 }
 
-/* A block takes a row of those that were left. */
+/* A block takes one of the rows that were left. */
 template <typename KNOWN>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, ROW_BLOCKS)
     assign_long_rows_kernel(const assign_task task, const int32_t *long_row, assign_totals *totals)
@@ -210,7 +212,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK) assign_entries_kernel(const 
             int64_t k = first + i * GPU_BLOCK + threadIdx.x;
 
             taken[i] =
-                k < task.csr.nnz && !assign_skips(task.skip, k); /* the level of what is skipped says so already */
+                k < task.csr.nnz && !assign_skips(task.skip, k); /* the level of a skipped entry already says so */
             value[i] = taken[i] ? assign_value(&task.csr, k) : 0.0;
         }
 #pragma unroll
@@ -228,7 +230,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK) assign_entries_kernel(const 
 
 /* ---- all of it ---- */
 
-/* log2 of the threads that share a row. */
+/* log2 of the number of threads that share a row. */
 static int choose_group(const csr_view *csr)
 {
     const double mean = (double)csr->nnz / (double)csr->nrows;
@@ -292,7 +294,7 @@ cleanup:
 
 /* ---- the error of what is stored ---- */
 
-/* Magnitudes are ordered as their bits are. A wave takes a row. */
+/* Magnitudes are ordered as their bits are. One wave per row. */
 __global__ static void __launch_bounds__(GPU_BLOCK) measure_kernel(const assign_task task, unsigned long long *largest)
 {
     int64_t step = (int64_t)gridDim.x * (GPU_BLOCK / GPU_WAVE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the passes over rows, entries and blocks share: ranges, counts, statistics of neighbouring threads. */
+/* Shared by the passes over rows, entries and blocks: ranges, counts, statistics of neighbouring threads. */
 #ifndef TESS_POLICY_ASSIGN_DEVICE_CUH
 #define TESS_POLICY_ASSIGN_DEVICE_CUH
 
@@ -8,7 +8,7 @@
 
 /* ---- what kernels know of a policy ---- */
 
-/* Kernels that know how few levels there are, and whether the policy is lossless, leave out what others need. */
+/* Kernels that know the number of levels, and whether the policy is lossless, leave out the code of other cases. */
 template <int MOST, bool DIGITS>
 struct known_policy {
     static constexpr int LEVELS = MOST;
@@ -25,9 +25,9 @@ static inline tess_status with_known_policy(const policy_rules &rules, USE use)
 
 /* ---- ranges ---- */
 
-/* Words of 8 bytes that magnitudes_launch takes from `totals` on. */
+/* Words of 8 bytes that magnitudes_launch uses from `totals` on. */
 int64_t magnitudes_words(const assign_task *task);
-/* Clears totals, on the device, and finds mean, std and ranges; waits for nothing. */
+/* Clears totals, on the device, and finds mean, std and ranges, without waiting. */
 tess_status magnitudes_launch(tess_context *ctx, const assign_task *task, assign_totals *totals);
 
 /* ---- blocks ---- */
@@ -40,7 +40,7 @@ tess_status choice_count_gpu(tess_context *ctx, const assign_task *task, int rou
 
 /* ---- counts ---- */
 
-/* What one thread has counted so far: of each level, and of rows without entries. No thread sees 2^32 entries. */
+/* The counts of one thread so far: of each level, and of rows without entries. No thread sees 2^32 entries. */
 template <int LEVELS>
 struct thread_counts {
     unsigned items[LEVELS], nonzeros[LEVELS], scaled[LEVELS], empty;
@@ -58,7 +58,7 @@ __device__ static inline void count_in_thread(thread_counts<LEVELS> *own, const 
     }
 }
 
-/* Sums over the wave of what all its threads counted, added to counters in memory. */
+/* Sums over the wave of all its threads' counts, added to counters in memory. */
 __device__ static inline void add_wave(unsigned long long *counter, unsigned long long value)
 {
 #pragma unroll
@@ -68,7 +68,7 @@ __device__ static inline void add_wave(unsigned long long *counter, unsigned lon
     if (threadIdx.x % GPU_WAVE == 0 && value > 0) { atomicAdd(counter, value); }
 }
 
-/* All threads of a block. */
+/* All threads of a block call it. */
 template <int LEVELS>
 __device__ static inline void add_counts(const thread_counts<LEVELS> &own, assign_totals *totals)
 {
@@ -104,7 +104,7 @@ __device__ static inline void item_join(item_statistics *s, const item_statistic
     s->largest = other.largest > s->largest ? other.largest : s->largest;
 }
 
-/* The statistics of `group` neighbouring threads, in the first of them. All threads of the wave take part. */
+/* The statistics of `group` neighbouring threads together, in the first of them. All threads of the wave call it. */
 template <int LEVELS>
 __device__ static inline void join_group(item_statistics *s, int group)
 {

@@ -45,7 +45,7 @@ static void assign_one_entry(const assign_task *task, const policy_ranges *range
 {
     int level;
 
-    if (assign_skips(task->skip, k)) { return; } /* its level says so already */
+    if (assign_skips(task->skip, k)) { return; } /* its level already says so */
     level = assign_entry_level(task, TESS_MAX_LEVELS, task->rules.lossless, ranges, assign_value(&task->csr, k));
     task->level[k] = (uint8_t)level;
     count[ASSIGN_ITEMS + level] += 1;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Assignments over a backend's passes: what is the same for all backends. */
+/* Assignments over a backend's passes: the code that all backends share. */
 #include <math.h>
 #include <string.h>
 
 #include "policy/choice.h"
 
-/* Levels that the array holds. */
+/* Number of levels in the array. */
 static int64_t level_count(const tess_assignment *assignment)
 {
     switch (assignment->summary.options.granularity) {
@@ -70,8 +70,8 @@ static assign_task task_of(const tess_assignment *assignment, const tess_matrix 
 }
 
 /*
- * Where the diagonal is left out: marks its entries in the levels, if those are by entry, else in an array of its own
- * (*own, to be released by the caller), and has the task skip them.
+ * If the diagonal is left out: marks its entries in the levels, if those are by entry, else in an array of its own
+ * (*own, which the caller releases), and lets the task skip them.
  */
 static tess_status skip_diagonal(const tess_assignment *assignment, assign_task *task, uint8_t **own)
 {
@@ -91,7 +91,7 @@ cleanup:
     return status;
 }
 
-/* All at one level. */
+/* Puts everything at one level. */
 static void gather_nonzeros(int64_t nonzeros[TESS_MAX_LEVELS], int level)
 {
     int64_t all = 0;
@@ -123,7 +123,7 @@ static void fill_summary(tess_assignment *assignment, const assign_totals *total
     s->largest_relative_error = -1.0;
 }
 
-/* Arrays that are as long as the matrix says, and what goes into them. */
+/* Allocates the arrays, with lengths from the matrix, and fills them. */
 static tess_status make_levels(tess_assignment *assignment, const tess_matrix *a, assign_totals *totals)
 {
     tess_context *ctx = assignment->ctx;
@@ -148,7 +148,7 @@ cleanup:
     return status;
 }
 
-/* The first of the levels with rows; the last where there are none. */
+/* The first of the levels with rows; the last if there are none. */
 static int highest_level(int nlevels, const assign_totals *totals)
 {
     int level = 0;
@@ -159,7 +159,7 @@ static int highest_level(int nlevels, const assign_totals *totals)
     return level;
 }
 
-/* Whether level l, which is not the first, takes all rows. */
+/* Whether level l, not the first, takes all rows. */
 static tess_status takes_all(const tess_assignment *assignment, const tess_matrix *a, int l, bool *all)
 {
     tess_assignment one = *assignment;
@@ -174,8 +174,8 @@ static tess_status takes_all(const tess_assignment *assignment, const tess_matri
 }
 
 /*
- * Granularity matrix: the lowest level that takes all rows. It is none below the highest that a row needs; but that may
- * not take other rows (fp16 has bits that bf16 has not, and less of a range): then those above it are looked at.
+ * Granularity matrix: the lowest level that takes all rows. It is none below the highest level that a row needs. That
+ * level may not take other rows (fp16 has more bits than bf16, but less range); then the levels above it are tried.
  */
 static tess_status make_whole(tess_assignment *assignment, const tess_matrix *a, assign_totals *totals)
 {
@@ -225,7 +225,7 @@ cleanup:
     return status;
 }
 
-/* Whether what has been made keeps products accurate: policy/choice.h. */
+/* Whether the assignment keeps products accurate: policy/choice.h. */
 static tess_status judge(const tess_assignment *assignment, const tess_matrix *a, bool *accurate)
 {
     const int rounds = choice_rounds(a->nrows);
@@ -242,7 +242,7 @@ cleanup:
     return status;
 }
 
-/* Makes it with one F after another, until products are accurate or the last is made. */
+/* Makes the assignment with one F after another, until products are accurate or the last F is used. */
 static tess_status make_chosen(tess_assignment *assignment, const tess_matrix *a)
 {
     tess_assignment_summary *s = &assignment->summary;
@@ -254,7 +254,7 @@ static tess_status make_chosen(tess_assignment *assignment, const tess_matrix *a
         release_arrays(assignment);
         s->options.parameter = choice_parameter(k);
         TESS_TRY(make(assignment, a));
-        /* Levels only rise while ranges shrink: where as much is at each as before, nothing has changed. */
+        /* Levels only rise while ranges shrink: equal counts at each level mean that nothing has changed. */
         if (k < CHOICE_HALVINGS && memcmp(before, s->nonzeros_at, sizeof before) != 0) {
             TESS_TRY(judge(assignment, a, &accurate));
         }
@@ -264,7 +264,8 @@ cleanup:
     return status;
 }
 
-/* Makes it with e4m3 and with e5m2 at the lowest level; keeps the one that has more entries there, e4m3 of equals. */
+/* Makes the assignment with e4m3 and with e5m2 at the lowest level, and keeps the one with more entries there; e4m3 if
+   equal. */
 static tess_status make_either_fp8(tess_assignment *assignment, const tess_matrix *a)
 {
     const int lowest = assignment->summary.options.nlevels - 1;

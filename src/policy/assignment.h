@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An assignment as builders of formats see it. */
+/* An assignment, for the builders of formats. */
 #ifndef TESS_POLICY_ASSIGNMENT_H
 #define TESS_POLICY_ASSIGNMENT_H
 
@@ -18,18 +18,17 @@ enum { TESS_LEVEL_NONE = 255 };
 /* All arrays are on the context's device. */
 struct tess_assignment {
     tess_context *ctx;
-    int64_t nrows, nnz; /* of the matrix it was made for */
+    int64_t nrows, nnz; /* of the matrix that it was made for */
     tess_assignment_summary summary;
     /* By row, by entry in the matrix's order, or by block in the grid's; granularity matrix: NULL, all at level
      * `whole`. */
     uint8_t *level;
     int whole;
-    /* By row or block: of the scale, values are stored over 2^exponent; NULL: nothing is scaled. A row's is that of the
-       lowest scaled level where its own has none; a block's is 0 then. */
+    /* By row or block: values are stored over 2^exponent; NULL: nothing is scaled. A row whose level has no scales has
+       the exponent for the lowest scaled level; a block has 0 then. */
     int16_t *exponent;
     block_grid grid; /* granularity block; else all zero */
-    /* Granularity block: levels by entry too, where they are asked for and a backend has them at no cost; a builder may
-     * take the array. */
+    /* Granularity block: levels by entry too, if requested and free for the backend; a builder may take the array. */
     bool by_entry;
     uint8_t *of_entry;
 };
@@ -38,7 +37,7 @@ struct tess_assignment {
 tess_status tess_assignment_create_by_entry(const tess_matrix *a, const tess_policy_options *options,
                                             tess_assignment **out);
 
-/* options with every default spelled out, or INVALID_ARGUMENT. */
+/* Returns the options with every default written out, or INVALID_ARGUMENT. */
 tess_status tess_policy_resolve(tess_context *ctx, const tess_policy_options *options, tess_policy_options *resolved);
 
 #ifdef __cplusplus

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The blocks of a matrix that hold entries: what granularity block and all layouts of tiles have in common (Zhao et al.
- * 2024, section 3.1.1; Yang et al. 2024, section III-B). Rows and columns are cut at multiples of a block's sides; the
- * last block row and column may be cut off by the matrix. Entries of a block are in no array of the grid: builders walk
- * the rows.
+ * The blocks of a matrix that hold entries: used by granularity block and all layouts of tiles (Zhao et al. 2024,
+ * section 3.1.1; Yang et al. 2024, section III-B). Rows and columns are cut at multiples of a block's sides; the matrix
+ * may cut off the last block row and column. The grid does not list a block's entries: builders walk the rows.
  */
 #ifndef TESS_POLICY_BLOCK_GRID_H
 #define TESS_POLICY_BLOCK_GRID_H
@@ -25,7 +24,7 @@ typedef struct block_grid {
     uint16_t *count; /* nblocks: entries of each block, 1 to rows * cols */
 } block_grid;
 
-/* No block column is as large. */
+/* Above every block column. */
 #define BLOCK_GRID_NO_COLUMN INT32_MAX
 
 /* log2 of a side. */
@@ -34,11 +33,11 @@ TESS_HD int block_grid_shift(int side)
     return side == 32 ? 5 : 4;
 }
 
-/* Where the number of a matrix's rows is known: nblock_rows, and space for first. */
+/* When the number of rows is known: sets nblock_rows, and allocates first. */
 tess_status block_grid_allocate_rows(tess_context *ctx, int64_t nrows, block_grid *grid);
-/* Where nblocks is known: space for column and count. */
+/* When nblocks is known: allocates column and count. */
 tess_status block_grid_allocate_blocks(tess_context *ctx, int64_t nblocks, block_grid *grid);
-/* The arrays; NULL ones are none. */
+/* Frees the arrays; NULL is allowed. */
 void block_grid_release(tess_context *ctx, block_grid *grid);
 
 #ifdef __cplusplus

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The grid of blocks and the levels of its blocks on the GPU. One pass over the entries leaves a word for each block,
- * at the places of the block row's entries: there are no more blocks than entries. Once the blocks are counted they
- * move to their places. Atomics here are of integers: no order shows.
+ * The grid of blocks and the levels of its blocks on the GPU. One pass over the entries stores a word for each block,
+ * at the places of the block row's entries: there are at most as many blocks as entries. Once the blocks are counted,
+ * the words move to their places. Atomics here are on integers, so the result does not depend on their order.
  */
 #include "device/gpu/scan.cuh"
 #include "policy/block_grid_rows.cuh"
 
 enum {
     WINDOW = 4 * GPU_BLOCK, /* block columns that a block of threads looks at together */
-    ROW_BLOCKS = 5,         /* blocks of threads per multiprocessor for short block rows: as many as registers allow, */
+    ROW_BLOCKS = 5,         /* blocks of threads per multiprocessor for short block rows (as many as registers allow),
+                             */
     LONG_BLOCKS = 4         /* and for long ones */
 };
 
 /* ---- long block rows: a block of threads, WINDOW block columns at a time ---- */
 
-/* First place from `low` on, at most `high`, whose block column is not below `column`. */
+/* First place from `low` on, at most `high`, whose block column is at least `column`. */
 __device__ static inline int64_t find_column(const csr_view &csr, int shift, int64_t low, int64_t high, int32_t column)
 {
     while (low < high) {
@@ -30,13 +31,13 @@ __device__ static inline int64_t find_column(const csr_view &csr, int shift, int
     return low;
 }
 
-/* The rows of a block row: where the window's entries begin, where they end, and where the row does. */
+/* The rows of a block row: where the window's entries begin and end, and where the row ends. */
 typedef struct window_rows {
     int64_t at[32], stop[32], end[32];
     int32_t least[32];
 } window_rows;
 
-/* The first block column of what is left. All threads of the block. */
+/* The first block column of the remaining entries. All threads of the block call it. */
 __device__ static inline int32_t find_least(const csr_view &csr, int shift, int nrows, window_rows *rows)
 {
     const int i = (int)threadIdx.x;
@@ -52,7 +53,7 @@ __device__ static inline int32_t find_least(const csr_view &csr, int shift, int 
     return least;
 }
 
-/* Adds the entries of the block columns from `column` on that the window has. All threads of the block. */
+/* Adds the entries of the window's block columns, from `column` on. All threads of the block call it. */
 template <typename KNOWN, bool SCALED>
 __device__ static inline void fill_window(const assign_task &task, const value_judge<KNOWN, SCALED> &judge, int shift,
                                           int nrows, int32_t column, window_rows *rows, block_slots<WINDOW, SCALED> *w)
@@ -78,8 +79,8 @@ __device__ static inline void fill_window(const assign_task &task, const value_j
     __syncthreads();
 }
 
-/* Leaves the words of the window's blocks and, in its slots, their levels; returns how many there are. All threads of
- * the block. */
+/* Stores the words of the window's blocks and, in its slots, their levels; returns the number of blocks. All threads of
+   the block call it. */
 template <int LEVELS, bool SCALED>
 __device__ static inline int32_t drain_window(const policy_rules &rules, block_slots<WINDOW, SCALED> *w, int32_t column,
                                               uint64_t *word, thread_counts<LEVELS> *own)
@@ -105,7 +106,7 @@ __device__ static inline int32_t drain_window(const policy_rules &rules, block_s
     return (int32_t)total;
 }
 
-/* Goes past the window's entries, which get their levels where these are wanted. All threads of the block. */
+/* Moves past the window's entries, and stores their levels on request. All threads of the block call it. */
 template <bool SCALED>
 __device__ static inline void leave_window(const csr_view &csr, int shift, int nrows, int32_t column, window_rows *rows,
                                            const block_slots<WINDOW, SCALED> &w, uint8_t *of_entry)
@@ -175,7 +176,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     if (own <= grid.nblock_rows) { grid.first[own] = base + place; }
     __syncthreads();
     for (int64_t b = threadIdx.x; b < total; b += GPU_BLOCK) {
-        int low = 0, high = CHUNK - 1; /* the last block row that begins at b or before: empty ones before it do too */
+        int low = 0, high = CHUNK - 1; /* the last block row that begins at b or before: earlier empty ones do too */
         uint64_t word;
 
         while (low < high) {
@@ -220,7 +221,7 @@ static tess_status launch_known(tess_context *ctx, const assign_task *task, cons
                                            : launch_pass<KNOWN, false>(ctx, task, scratch, totals);
 }
 
-/* Ranges, words, counts and sums of counts, in the order of the stream; then the one wait. */
+/* Ranges, words, counts and sums of counts, in the order of the stream; then the only wait. */
 static tess_status find_blocks(tess_context *ctx, const assign_task *task, const grid_scratch &scratch,
                                assign_totals *totals, assign_totals *out)
 {
@@ -239,7 +240,7 @@ cleanup:
     return status;
 }
 
-/* The arrays at their size, and their contents, which nobody waits for. */
+/* The arrays at their final size, and their contents, without a wait. */
 static tess_status move_blocks(tess_context *ctx, const assign_task *task, const grid_scratch &scratch,
                                const assign_totals *totals, tess_assignment *out)
 {

@@ -7,7 +7,7 @@
 
 enum { MAX_BLOCK_ROWS = 32 };
 
-/* What is left of the rows of a block row, and the block column that comes next in each. */
+/* The remaining entries of a block row's rows, and the next block column of each. */
 typedef struct block_cursors {
     const csr_view *csr;
     int nrows, shift;
@@ -45,7 +45,7 @@ static int32_t next_column(const block_cursors *c)
     return least;
 }
 
-/* Goes past the entries of a block; adds them to s, unless that is NULL, by the ranges of the task. */
+/* Moves past the entries of a block; adds them to s, unless that is NULL, by the ranges of the task. */
 static void take_block(block_cursors *c, int32_t column, const assign_task *task, const policy_ranges *ranges,
                        item_statistics *s)
 {
@@ -92,7 +92,7 @@ static void fill_block_row(const assign_task *task, const policy_ranges *ranges,
     }
 }
 
-/* The grid's shape: a first walk that only counts. */
+/* The grid's shape: a first pass that only counts. */
 static tess_status shape_grid(tess_context *ctx, const assign_task *task, block_grid *grid)
 {
     const bool parallel = task->csr.nnz > HOST_SERIAL_WORK;

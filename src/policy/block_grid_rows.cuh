@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Block rows on the GPU, a wave for each. Threads take the entries as they lie in memory, whichever row they are in:
- * block columns that hold entries are bits of a window in shared memory, and how many bits come before one is its
- * block's number, so that nothing is sorted. What the entries of a block say together is added up in shared memory.
+ * Block rows on the GPU, one wave for each. Threads take the entries as they lie in memory, whatever their row. Block
+ * columns with entries are bits of a window in shared memory, and the number of bits before one is its block's number,
+ * so that nothing is sorted. The statistics of a block's entries are combined in shared memory.
  */
 #ifndef TESS_POLICY_BLOCK_GRID_ROWS_CUH
 #define TESS_POLICY_BLOCK_GRID_ROWS_CUH
@@ -11,18 +11,18 @@
 
 enum {
     CHUNK = GPU_BLOCK,     /* block rows whose blocks move together */
-    LONG_BLOCK_ROW = 4096, /* entries; block rows with more go to a kernel that gives them a block of threads */
+    LONG_BLOCK_ROW = 4096, /* entries; longer block rows are left to a kernel that gives them a block of threads */
     WORDS = 256,           /* a wave's window: 32 block columns each */
-    SLOTS = 128,           /* blocks of a window that a wave works on together */
+    SLOTS = 128,           /* blocks of a window that a wave processes together */
     AT_ONCE = 4            /* entries of a thread that are loaded before the first is used */
 };
 
-/* What the passes share; words apart, all in one array. */
+/* Shared by the passes; separate ranges of words in one array. */
 typedef struct grid_scratch {
-    uint64_t *word;    /* nnz: a block row's words begin where its entries do */
+    uint64_t *word;    /* nnz: a block row's words begin at the place of its entries */
     int32_t *count;    /* nblock_rows: blocks in each */
     int64_t *chunk;    /* nchunks: blocks in each CHUNK of block rows, then those before it */
-    int32_t *long_row; /* block rows that were left */
+    int32_t *long_row; /* block rows that were left to the other kernel */
     uint8_t *of_entry; /* nnz: levels; NULL: not wanted */
     int64_t nblock_rows, nchunks;
 } grid_scratch;
@@ -66,8 +66,8 @@ __device__ static inline int16_t exponent_of(uint64_t word)
 
 /* ---- what the entries of a block say together ---- */
 
-/* Without scales a level takes the block when it takes all its entries, so that a flag for each level tells; an
-   exponent takes the extremes, which are ordered as their bits are. In shared memory. */
+/* In shared memory. Without scales a level takes the block if it takes all its entries, so a flag for each level is
+   enough. An exponent needs the extremes, which are ordered as their bits are. */
 template <int COUNT, bool SCALED>
 struct block_slots {
     unsigned count[COUNT]; /* with the flags below; at last the level */
@@ -77,7 +77,7 @@ struct block_slots {
 enum {
     COUNT_MASK = 0xffff,
     FLAG_NOT_FINITE = 1 << 16,
-    FLAG_LEVEL = 1 << 16 /* times 2^level: does not take it, or out of range */
+    FLAG_LEVEL = 1 << 16 /* times 2^level: the level does not take it, or it is out of range */
 };
 
 template <int COUNT, bool SCALED>
@@ -92,7 +92,8 @@ __device__ static inline void clear_slot(block_slots<COUNT, SCALED> *slots, int 
     }
 }
 
-/* What a value says of its block. Without scales two comparisons tell whether a level takes it, unless digits count. */
+/* What a value adds to its block. Without scales, two comparisons tell whether a level takes it, unless digits count.
+ */
 template <typename KNOWN, bool SCALED>
 struct value_judge {
     static constexpr bool BY_SPAN = !SCALED && !KNOWN::LOSSLESS;
@@ -104,13 +105,13 @@ struct value_judge {
     {
         if constexpr (BY_SPAN) {
 #pragma unroll
-            for (int l = 1; l < KNOWN::LEVELS; l++) { /* a level that is not there refuses nothing */
+            for (int l = 1; l < KNOWN::LEVELS; l++) { /* a level that does not exist refuses nothing */
                 span[l] = l < rules.nlevels ? policy_span_of(&rules, &ranges, l) : policy_span{1, UINT64_MAX};
             }
         }
     }
 
-    /* Flags; of NaN and Inf too where there are scales, with the value's part in the extremes. */
+    /* Flags, also of NaN and Inf if there are scales, with the value's part in the extremes. */
     __device__ inline unsigned flags_of(double value, item_statistics *s) const
     {
         unsigned flags = 0;
@@ -146,7 +147,7 @@ __device__ static inline void add_to_slot(block_slots<COUNT, SCALED> *slots, int
     if (flags != 0) { atomicOr(&slots->count[i], flags); }
 }
 
-/* Of what is outside it tells whether there is any: what a rule for every value asks. */
+/* Whether any value is outside; enough for a rule about every value. */
 template <int LEVELS, int COUNT, bool SCALED>
 __device__ static inline assign_outcome judge_slot(const block_slots<COUNT, SCALED> &slots, int i,
                                                    const policy_rules &rules)
@@ -181,8 +182,8 @@ __device__ static inline assign_outcome judge_slot(const block_slots<COUNT, SCAL
 /* Block columns from `base` on, in shared memory. */
 template <bool SCALED>
 struct wave_window {
-    uint32_t bits[WORDS];   /* those that hold entries */
-    uint16_t before[WORDS]; /* how many of them are in words before */
+    uint32_t bits[WORDS];   /* bits of the columns that hold entries */
+    uint16_t before[WORDS]; /* number of bits in earlier words */
     int32_t column[SLOTS];
     block_slots<SLOTS, SCALED> slots;
 };
@@ -203,7 +204,7 @@ struct block_row_entries {
     }
 };
 
-/* Extremes of the block columns past `past`. least: BLOCK_GRID_NO_COLUMN where there is none. All lanes take part. */
+/* Extremes of the block columns beyond `past`. least: BLOCK_GRID_NO_COLUMN if there is none. All lanes call it. */
 struct column_span {
     int32_t least, most;
 
@@ -225,7 +226,7 @@ struct column_span {
     }
 };
 
-/* Sets the bits of the block columns from `base` on that hold entries. All lanes take part. */
+/* Sets the bits of the block columns with entries, from `base` on. All lanes call it. */
 template <bool SCALED>
 __device__ static inline void mark_columns(const block_row_entries &entries, int lane, int32_t base, int nwords,
                                            wave_window<SCALED> &window)
@@ -252,12 +253,13 @@ __device__ static inline void mark_columns(const block_row_entries &entries, int
     GPU_SYNC_WAVE();
 }
 
-/* Numbers the window's blocks, as far as there are slots, which are cleared; returns how many there are, with those
-   beyond. All lanes take part. */
+/* Numbers the window's blocks, as far as there are slots, and clears these; returns the number of blocks, also those
+   without a slot. All lanes call it. */
 template <bool SCALED>
 __device__ static inline int number_blocks(int lane, int32_t base, int nwords, wave_window<SCALED> &window)
 {
-    const int run = (nwords + GPU_WAVE - 1) / GPU_WAVE | 1; /* words of a lane: odd, so that lanes meet in no bank */
+    const int run = (nwords + GPU_WAVE - 1) / GPU_WAVE | 1; /* words of a lane: an odd number, so that lanes use
+                                                               different banks */
     const int first = min(lane * run, nwords), last = min(first + run, nwords);
     int own = 0, place;
 
@@ -286,7 +288,7 @@ __device__ static inline int number_blocks(int lane, int32_t base, int nwords, w
     return total;
 }
 
-/* The number of an entry's block: at least SLOTS where it is not in the window, or has no slot there. */
+/* The number of an entry's block; at least SLOTS if it is not in the window, or has no slot. */
 template <bool SCALED>
 __device__ static inline int slot_of(const wave_window<SCALED> &window, int nwords, unsigned offset)
 {
@@ -294,7 +296,7 @@ __device__ static inline int slot_of(const wave_window<SCALED> &window, int nwor
     return window.before[offset / 32] + __popc(window.bits[offset / 32] & ((1U << offset % 32) - 1U));
 }
 
-/* Adds the entries to their blocks. All lanes take part. */
+/* Adds the entries to their blocks. All lanes call it. */
 template <typename KNOWN, bool SCALED>
 __device__ static inline void add_entries(const assign_task &task, const value_judge<KNOWN, SCALED> &judge,
                                           const block_row_entries &entries, int lane, int32_t base, int nwords,
@@ -323,7 +325,7 @@ __device__ static inline void add_entries(const assign_task &task, const value_j
     GPU_SYNC_WAVE();
 }
 
-/* The levels of the entries whose blocks have slots. All lanes take part. */
+/* The levels of the entries whose blocks have slots. All lanes call it. */
 template <bool SCALED>
 __device__ static inline void spread_levels(const block_row_entries &entries, int lane, int32_t base, int nwords,
                                             const wave_window<SCALED> &window, uint8_t *of_entry)
@@ -341,8 +343,8 @@ __device__ static inline void spread_levels(const block_row_entries &entries, in
     }
 }
 
-/* The words of the block row's blocks, and their entries' levels where wanted; returns how many blocks there are. All
- * lanes take part. */
+/* Stores the words of the block row's blocks, and on request their entries' levels; returns the number of blocks. All
+   lanes call it. */
 template <typename KNOWN, bool SCALED>
 __device__ static inline int assign_block_row(const assign_task &task, const value_judge<KNOWN, SCALED> &judge,
                                               const block_row_entries &entries, int lane, const grid_scratch &scratch,

@@ -21,10 +21,10 @@ extern "C" {
 
 enum {
     CHOICE_LANES = 16,
-    CHOICE_VECTORS = 4,     /* x looked at in one round: two in (0, 1), and the same two spread over (-1, 1) */
+    CHOICE_VECTORS = 4,     /* random vectors per round: two in (0, 1), and the same two stretched to (-1, 1) */
     CHOICE_MAX_ROUNDS = 16, /* fewer for more rows than CHOICE_ROWS / CHOICE_MAX_ROUNDS, */
-    CHOICE_ROWS = 32768,    /* so that about so many rows are looked at, and each at least in one round */
-    CHOICE_HALVINGS = 24,   /* of the paper's F, to below a rounding of FP32; then DBL_MIN */
+    CHOICE_ROWS = 32768,    /* so that about this many rows are examined in total, and each in at least one round */
+    CHOICE_HALVINGS = 24,   /* of the paper's F, down to less than a rounding error of FP32; then DBL_MIN */
     CHOICE_COUNTS = CHOICE_VECTORS * CHOICE_MAX_ROUNDS
 };
 
@@ -41,7 +41,7 @@ static inline double choice_parameter(int k)
     return k < CHOICE_HALVINGS ? ldexp(0.5, -k) : DBL_MIN;
 }
 
-/* Few rows need many vectors: there a single row decides between 95 % and less. */
+/* Few rows need many vectors, because a single row decides between 95 % and less. */
 static inline int choice_rounds(int64_t nrows)
 {
     int64_t rounds = nrows > 0 ? CHOICE_ROWS / nrows : 0;
@@ -49,7 +49,7 @@ static inline int choice_rounds(int64_t nrows)
     return rounds < 1 ? 1 : rounds < CHOICE_MAX_ROUNDS ? (int)rounds : (int)CHOICE_MAX_ROUNDS;
 }
 
-/* Whether with each x fewer than 5 % of the rows fall short, as tess_digits_accurate has it. */
+/* Whether with each x fewer than 5 % of the rows have too few digits, as tess_digits_accurate decides. */
 static inline bool choice_suffices(int64_t nrows, int rounds, const unsigned long long *inaccurate)
 {
     bool suffices = true;
@@ -62,7 +62,8 @@ static inline bool choice_suffices(int64_t nrows, int rounds, const unsigned lon
 
 /* ---- what backends supply ---- */
 
-/* inaccurate[round * CHOICE_VECTORS + i] = rows that fall short with vector i of that round; CHOICE_COUNTS numbers. */
+/* inaccurate[round * CHOICE_VECTORS + i] = number of rows with too few digits, for vector i of that round;
+   CHOICE_COUNTS numbers. */
 tess_status choice_count_host(tess_context *ctx, const assign_task *task, int rounds, unsigned long long *inaccurate);
 
 #ifdef __cplusplus
@@ -78,7 +79,7 @@ TESS_HD choice_sums choice_start(void)
     return s;
 }
 
-/* Element `column` of the vectors of a round. No compiler can contract anything here into another number. */
+/* Element `column` of the vectors of a round. A compiler has nothing to contract here. */
 TESS_HD void choice_vectors(int round, int32_t column, double *x)
 {
     const uint64_t bits = tess_random_bits((uint64_t)round, (uint64_t)column);
@@ -92,8 +93,8 @@ TESS_HD void choice_vectors(int round, int32_t column, double *x)
 }
 
 /*
- * Adds entry k of row `row`: a x to the values; to the errors (stored(a) - a) x, or, where products are made in FP32 of
- * x rounded to FP32, what comes out of that, less a x. FP64 has no error.
+ * Adds entry k of row `row`: a x to the values; to the errors (stored(a) - a) x, or, if products are in FP32 of x
+ * rounded to FP32, the computed product less a x. FP64 has no error.
  */
 TESS_HD void choice_add(const assign_task *task, int round, int64_t row, int64_t k, choice_sums *s)
 {
@@ -130,8 +131,8 @@ TESS_HD void choice_join(choice_sums *s, const choice_sums *other)
     }
 }
 
-/* Whether vector i of a round leaves the row fewer than 7 digits. What is not finite without any error is not made
- * worse. */
+/* Whether the row has fewer than 7 digits with vector i of a round. A row that is not finite even without errors counts
+   as accurate. */
 TESS_HD bool choice_falls_short(const choice_sums *s, int i)
 {
     const double value = fabs(s->value[i]), error = fabs(s->error[i]);

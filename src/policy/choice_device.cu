@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows that an assignment leaves with fewer than 7 significant digits, counted on the GPU. */
+/* Counts the rows that have fewer than 7 significant digits with an assignment, on the GPU. */
 #include "policy/assign_device.cuh"
 #include "policy/choice.h"
 
 enum { TOGETHER = GPU_BLOCK / CHOICE_LANES /* rows of a block of threads */, BLOCKS_PER_MULTIPROCESSOR = 6 };
 
-/* The lanes of a row, in the order that the header prescribes; the result is in the first. All threads of the wave. */
+/* Adds the lanes of a row in the order that the header prescribes; the result is in the first. All threads of the wave
+   call it. */
 __device__ static inline void join_lanes(choice_sums *own)
 {
 #pragma unroll
@@ -21,7 +22,7 @@ __device__ static inline void join_lanes(choice_sums *own)
     }
 }
 
-/* Atomics are of integers: no order shows. */
+/* Atomics are on integers, so the result does not depend on their order. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
     count_inaccurate_kernel(const assign_task task, int rounds, unsigned long long *inaccurate)
 {
@@ -39,7 +40,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
         const int64_t start = there ? assign_row_start(&task.csr, row) : 0;
         const int64_t end = there ? assign_row_start(&task.csr, row + 1) : 0;
 
-        for (int round = 0; round < rounds; round++) { /* as often for all threads */
+        for (int round = 0; round < rounds; round++) { /* the same count for all threads */
             choice_sums own = choice_start();
 
             for (int64_t k = start + lane; k < end; k += CHOICE_LANES) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows that an assignment leaves with fewer than 7 significant digits, counted on the host. */
+/* Counts the rows that have fewer than 7 significant digits with an assignment, on the host. */
 #include <string.h>
 
 #include "device/host/host.h"

@@ -36,8 +36,8 @@ TESS_HD magnitude_sum magnitude_start(void)
     return s;
 }
 
-/* What an entry adds: its magnitude if that is finite, and else nothing. Adding 0 changes no word. On bits, where a
-   comparison of integers is no branch. */
+/* The term of an entry: its magnitude if that is finite, else 0. Adding 0 changes no word. Works on bits, because a
+   comparison of integers needs no branch. */
 TESS_HD double magnitude_of(double value)
 {
     const int64_t infinity = INT64_C(0x7ff) << 52;
@@ -46,7 +46,7 @@ TESS_HD double magnitude_of(double value)
     return tess_double_of_bits((uint64_t)(bits & -(int64_t)(bits < infinity)));
 }
 
-/* a * b, and no compiler fuses it with what it is added to: it is fused already. */
+/* a * b, computed so that no compiler fuses it with a later sum. */
 TESS_HD double magnitude_product(double a, double b)
 {
     return fma(a, b, 0.0);
@@ -61,7 +61,7 @@ TESS_HD void magnitude_add_square(two_word *sum, double a)
     sum->low += fma(a, a, -square);
 }
 
-/* The unit for squares of what is at most `largest`, and what magnitudes are multiplied by before they are squared. */
+/* The unit for squares of magnitudes up to `largest`, and the factor for magnitudes before they are squared. */
 TESS_HD int magnitude_unit(double largest)
 {
     return (largest >= 0x1p-300) + (largest >= 0x1p300) - 1;
@@ -79,7 +79,7 @@ TESS_HD void magnitude_raise_unit(magnitude_sum *s)
     s->unit += 1;
 }
 
-/* Of all but the squares. */
+/* Of everything except the squares. */
 TESS_HD void magnitude_join(magnitude_sum *s, const magnitude_sum *other)
 {
     two_word_add_pair(&s->sum, other->sum);
@@ -99,15 +99,15 @@ TESS_HD void magnitude_join_squares(magnitude_sum *s, const magnitude_sum *other
     two_word_add_pair(&s->squares, o.squares);
 }
 
-/* A sum that overflows is Inf: what is a tenth of it does not fit into a lower precision anyway. */
+/* A sum that overflows is Inf; a tenth of its largest term does not fit into a lower precision anyway. */
 TESS_HD double magnitude_mean(const magnitude_sum *s)
 {
     if (s->count == 0) { return 0.0; }
     return s->sum.high < (double)INFINITY ? two_word_value(s->sum) / (double)s->count : (double)INFINITY;
 }
 
-/* n std^2 = sum a^2 - (sum a)^2 / n. A difference that rounding may have made is 0: equal magnitudes have no deviation.
- */
+/* n std^2 = sum a^2 - (sum a)^2 / n. A difference that rounding alone may have caused counts as 0: equal magnitudes
+   have no deviation. */
 TESS_HD double magnitude_std(const magnitude_sum *s)
 {
     double scale = magnitude_scale(s->unit), n = (double)s->count, quotient, rest, variance;
@@ -127,7 +127,7 @@ TESS_HD double magnitude_std(const magnitude_sum *s)
 
 /* ---- ranges ---- */
 
-/* Whether a policy's range is in terms of the matrix's magnitudes. */
+/* Whether a policy's range depends on the matrix's magnitudes. */
 TESS_HD bool magnitude_is_asked(tess_policy policy)
 {
     return policy == TESS_POLICY_MEAN_RANGE || policy == TESS_POLICY_MEAN_3STD;

@@ -30,7 +30,7 @@ __device__ static inline void join(magnitude_sum *s, const magnitude_sum &other)
     if (SQUARES) { magnitude_join_squares(s, &other); }
 }
 
-/* All threads of a block, in the order that the header prescribes; the result is in thread 0. */
+/* All threads of a block call it; adds in the order that the header prescribes. The result is in thread 0. */
 template <bool SQUARES>
 __device__ static inline void join_lanes(magnitude_sum *own)
 {
@@ -53,7 +53,7 @@ __device__ static inline void join_lanes(magnitude_sum *own)
     }
 }
 
-/* The squares of what a lane has of a tile. */
+/* The squares of a lane's entries of a tile. */
 __device__ static inline void add_squares(const double (&value)[MAGNITUDE_STEPS], magnitude_sum *own)
 {
     double largest = 0.0, scale;
@@ -99,7 +99,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     }
 }
 
-/* One block: the sum over the tiles, then what the passes after it need. */
+/* One block: the sum over the tiles, then the values that later passes need. */
 template <bool SQUARES>
 __global__ static void __launch_bounds__(GPU_BLOCK)
     find_ranges_kernel(const assign_task task, int64_t ntiles, const magnitude_sum *tile, assign_totals *totals)

@@ -16,7 +16,7 @@ static magnitude_sum join_lanes(magnitude_sum *lane)
     return lane[0];
 }
 
-/* Lanes side by side, so that the compiler can add many at once. */
+/* Lanes side by side, so that the compiler can vectorise their additions. */
 typedef struct magnitude_lanes {
     double high[MAGNITUDE_LANES], low[MAGNITUDE_LANES];
     int64_t count[MAGNITUDE_LANES];
@@ -38,7 +38,7 @@ HOST_CLONES static void add_to_lanes(magnitude_lanes *lanes, const double *value
     }
 }
 
-/* Once the scales are known. */
+/* When the scales are known. */
 HOST_CLONES static void add_squares_to_lanes(magnitude_lanes *lanes, const double *value, int count)
 {
     for (int j = 0; j < count; j++) {
@@ -51,7 +51,7 @@ HOST_CLONES static void add_squares_to_lanes(magnitude_lanes *lanes, const doubl
     }
 }
 
-/* Values from entry k on, at most one for each lane, without those that are left out. */
+/* Values from entry k on, at most one for each lane, except those that are left out. */
 static const double *lane_values(const assign_task *task, int64_t k, int count, double *workspace)
 {
     const double *value = (const double *)task->csr.val + k;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts about an assembled matrix: symmetry, diagonal, rows, range of values, what each precision stores exactly. */
+/* Facts about an assembled matrix: symmetry, diagonal, rows, range of values, exact storage in each precision. */
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -47,10 +47,9 @@ static uint64_t bits_of(double value)
 }
 
 /*
- * Adds 1 to exact[p] for every precision p that holds the value, as tess_precision_holds does, from its bits alone:
- * with largest exponent `high` and last significant bit at 2^low, p holds it when low >= max(high, emin) - (digits - 1)
- * and the magnitude does not exceed the largest one of p. Subnormal doubles lie far below every
- * other precision.
+ * Adds 1 to exact[p] for every precision p that holds the value, as tess_precision_holds does, from its bits alone.
+ * With largest exponent `high` and last significant bit at 2^low, p holds it if low >= max(high, emin) - (digits - 1)
+ * and the magnitude is at most the largest one of p. Subnormal doubles are far below every other precision.
  */
 static inline void count_exact(double value, int64_t *exact)
 {
@@ -98,7 +97,7 @@ static int64_t find_entry(const tess_csr_view *a, int64_t row, int32_t column)
     return low < row_start(a, row + 1) && a->col_ind[low] == column ? low : -1;
 }
 
-/* An entry that is absent counts as zero for the numerical symmetries; zeros of either sign are equal. */
+/* An absent entry counts as zero for the numerical symmetries; zeros of either sign are equal. */
 static void compare_with_mirror(const tess_csr_view *a, int64_t row, int64_t k, row_totals *t)
 {
     double value = a->val[k], mirror = 0.0;
@@ -178,7 +177,7 @@ static void add_totals(row_totals *sum, const row_totals *t)
     sum->skew_symmetric = sum->skew_symmetric && t->skew_symmetric;
 }
 
-/* Each thread keeps its own totals, which are added up at the end: no lock, which would be shared by all contexts. */
+/* Each thread has its own totals, which are added at the end. A lock would be shared by all contexts. */
 static tess_status scan_rows(tess_context *ctx, const tess_csr_view *a, row_totals *total)
 {
     row_totals *partials = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names, defaults and checks of granularities, policies and levels, and the rules that they amount to. */
+/* Names, defaults and checks of granularities, policies and levels, and the rules that follow from them. */
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -25,7 +25,7 @@ void tess_policy_options_init(tess_policy_options *o)
 
 /* ---- texts ---- */
 
-/* All of the text as a number above 0 and finite. */
+/* The whole text as a finite number above 0. */
 static bool parse_parameter(const char *text, double *out)
 {
     char padded[64 + TESS_DECIMAL_PADDING] = {0};
@@ -62,7 +62,7 @@ tess_status tess_policy_options_parse(const char *text, tess_policy_options *out
     return TESS_SUCCESS;
 }
 
-/* The first `length` characters as a precision, perhaps with `:scaled`; of fp8 as e4m3, for which *either stands. */
+/* The first `length` characters as a precision, perhaps with `:scaled`. fp8 gives e4m3 and sets *either. */
 static bool parse_level(const char *text, size_t length, tess_precision_level *out, bool *either)
 {
     char word[32] = "", *suffix = NULL;
@@ -231,8 +231,8 @@ cleanup:
 
 /* ---- rules ---- */
 
-/* The largest magnitude that is rounded to `largest`, half a spacing 2^half below the next: ties go to even, and that
-   is the next where it is a power of two. */
+/* The largest magnitude that rounds to `largest`: half a spacing, 2^half, below the next number. Ties go to even, which
+   is the next number if it is a power of two. */
 static double largest_rounded_to(double largest, int half)
 {
     const double middle = largest + ldexp(1.0, half), next = middle + ldexp(1.0, half);

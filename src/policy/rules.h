@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules of the policies, for host and device alike: from the statistics of an item to its level and scale. */
+/* The rules of the policies, for host and device: from the statistics of an item to its level and scale. */
 #ifndef TESS_POLICY_RULES_H
 #define TESS_POLICY_RULES_H
 
@@ -16,24 +16,24 @@
 extern "C" {
 #endif
 
-/* What a precision can take. */
+/* The numbers that a precision can store. */
 typedef struct policy_limits {
-    double largest;  /* finite magnitude; for policy lossless one that is rounded to it */
-    double smallest; /* normal number; for policy lossless number; 0 for fp64, where everything fits */
-    /* A scaled row's largest magnitude comes to lie in [2^scaled_top, 2^(scaled_top + 1)): no rounding overflows, and
-       what is small finds most space; of bf16 and fp32 half the range stays free for products in FP32. */
+    double largest;  /* largest finite magnitude; for policy lossless the largest one that is rounded to it */
+    double smallest; /* smallest normal number; for policy lossless smallest number; 0 for fp64, where everything fits
+                      */
+    /* A scaled row's largest magnitude is in [2^scaled_top, 2^(scaled_top + 1)): no rounding overflows, and small
+       values have the most space. For bf16 and fp32 half the range stays free for products in FP32. */
     int scaled_top;
 } policy_limits;
 
-/* A policy in numbers, without the matrix's range. Level 0 takes what no other may have. */
+/* A policy in numbers, without the matrix's range. Level 0 takes the items that no other level may have. */
 typedef struct policy_rules {
     int nlevels;                                             /* 1 for policy none */
-    bool entries, every_value, at_most_one, allow_underflow; /* every_value: of an item must be inside */
+    bool entries, every_value, at_most_one, allow_underflow; /* every_value: all values of an item must be inside */
     bool lossless;
     bool scaled[TESS_MAX_LEVELS];
     double share;
-    double ratio[TESS_MAX_LEVELS]; /* of a level's range to that of level 1; that of level 0 is not used; see
-                                      policy_ranges */
+    double ratio[TESS_MAX_LEVELS]; /* of a level's range to that of level 1; level 0's is not used; see policy_ranges */
     policy_limits limits[TESS_MAX_LEVELS];
     tess_precision precision[TESS_MAX_LEVELS];
 } policy_rules;
@@ -45,11 +45,11 @@ policy_rules tess_policy_rules(const tess_policy_options *resolved);
 }
 #endif
 
-/* Where the values of each level must lie: magnitudes below range[l]; for policy lossless their significands as
-   integers, so that range[l] is 2^(significand bits). */
+/* The range of each level: magnitudes below range[l]; for policy lossless significands as integers, so that range[l] is
+   2^(significand bits). */
 typedef struct policy_ranges {
     double range[TESS_MAX_LEVELS];
-    double loss; /* policy lossless: the relative one that a value may suffer */
+    double loss; /* policy lossless: the relative error that a value may have */
 } policy_ranges;
 
 /* range: r, or the loss. */
@@ -78,17 +78,16 @@ TESS_HD bool policy_has_scales(const policy_rules *rules)
     return scaled;
 }
 
-/* What policy lossless looks at in a magnitude: odd * unit, the number with the fewest significant bits that is near
- * enough to it. */
+/* The part of a magnitude that policy lossless needs: odd * unit, the number with the fewest significant bits that is
+   near enough. */
 typedef struct policy_digits {
     double odd, unit; /* an odd integer of up to 53 bits; a power of two */
 } policy_digits;
 
 /*
- * Of a finite magnitude above 0: the number with the fewest bits in magnitude * [1 - loss, 1 + loss], for a loss
- * below 1. With m the significand as an integer of 53 bits and B = floor(loss m) that is the multiple of the largest
- * power of two in [m - B, m + B]: there is one only, and that power is the highest bit in which m - B - 1 and m + B
- * differ.
+ * For a finite magnitude above 0: the number with the fewest bits in magnitude * [1 - loss, 1 + loss], for a loss below
+ * 1. With m the significand as an integer of 53 bits and B = floor(loss m) it is the multiple of the largest power of
+ * two in [m - B, m + B]. There is only one, and that power is the highest bit in which m - B - 1 and m + B differ.
  */
 TESS_HD policy_digits policy_digits_of(double magnitude, double loss)
 {
@@ -109,13 +108,14 @@ TESS_HD policy_digits policy_digits_of(double magnitude, double loss)
     return d;
 }
 
-/* What a policy looks at in an item. */
+/* The statistics of an item that a policy needs. */
 typedef struct item_statistics {
     int32_t count;                    /* entries */
-    int32_t outside[TESS_MAX_LEVELS]; /* of the range of each level but the first; NaN and Inf always */
+    int32_t outside[TESS_MAX_LEVELS]; /* values outside the range of each level but the first; NaN and Inf always count
+                                       */
     int32_t not_finite;
-    double smallest, largest; /* magnitudes of entries that are finite and not zero; Inf and 0 where there is none; for
-                                 policy lossless the smallest unit in place of the smallest magnitude */
+    double smallest, largest; /* extremes of magnitudes that are finite and not zero; Inf and 0 if there are none; for
+                                 policy lossless the smallest unit instead of the smallest magnitude */
 } item_statistics;
 
 TESS_HD item_statistics item_start(void)
@@ -125,7 +125,7 @@ TESS_HD item_statistics item_start(void)
     return s;
 }
 
-/* What is added for a value: `measure` is what ranges are for. */
+/* Adds a value: `measure` is the number that ranges are compared with. */
 TESS_HD void item_add_measured(item_statistics *s, const policy_ranges *r, bool finite, double measure, double smallest,
                                double largest)
 {
@@ -138,7 +138,7 @@ TESS_HD void item_add_measured(item_statistics *s, const policy_ranges *r, bool 
     s->smallest = smallest < s->smallest ? smallest : s->smallest;
 }
 
-/* lossless: the policy's; a constant where compilers are to leave the other case out. */
+/* lossless: the policy's; a constant where the compiler should drop the other case. */
 TESS_HD void item_add(item_statistics *s, const policy_ranges *r, bool lossless, double value)
 {
     double magnitude = fabs(value);
@@ -147,7 +147,7 @@ TESS_HD void item_add(item_statistics *s, const policy_ranges *r, bool lossless,
     if (lossless) {
         policy_digits d = policy_digits_of(counts ? magnitude : 1.0, r->loss);
 
-        double odd = d.unit < (double)INFINITY ? d.odd : (double)INFINITY; /* not what rounding takes beyond FP64 */
+        double odd = d.unit < (double)INFINITY ? d.odd : (double)INFINITY; /* not beyond FP64 by rounding */
 
         item_add_measured(s, r, finite, counts ? odd : 0.0, counts ? d.unit : (double)INFINITY,
                           counts ? magnitude : 0.0);
@@ -156,8 +156,8 @@ TESS_HD void item_add(item_statistics *s, const policy_ranges *r, bool lossless,
     }
 }
 
-/* Whether magnitudes over 2^exponent are within a precision's normal numbers, or, for policy lossless, units within its
- * numbers. */
+/* Whether magnitudes over 2^exponent are within a precision's normal numbers; for policy lossless, whether units are
+   within its numbers. */
 TESS_HD bool policy_has_range(const policy_limits *limits, const item_statistics *s, int exponent)
 {
     double scale = tess_power_of_two(-exponent);
@@ -165,8 +165,8 @@ TESS_HD bool policy_has_range(const policy_limits *limits, const item_statistics
     return s->largest * scale <= limits->largest && s->smallest * scale >= limits->smallest;
 }
 
-/* The exponent of the scale of an item at level l: 0 where its values have space as they are. 2^exponent and its
-   inverse are normal numbers in FP64. */
+/* The exponent of the scale of an item at level l: 0 if its values fit unscaled. 2^exponent and its inverse are normal
+   numbers in FP64. */
 TESS_HD int policy_exponent(const policy_rules *rules, int l, const item_statistics *s)
 {
     int exponent;
@@ -177,7 +177,7 @@ TESS_HD int policy_exponent(const policy_rules *rules, int l, const item_statist
     return exponent < -1022 ? -1022 : exponent > 1022 ? 1022 : exponent;
 }
 
-/* Whether an item's values over 2^exponent fit level l. Without a scale they do when each by itself does. */
+/* Whether an item's values over 2^exponent fit level l. Without a scale, each value must fit by itself. */
 TESS_HD bool policy_fits_at(const policy_rules *rules, int l, const item_statistics *s, int exponent)
 {
     const policy_limits *limits = &rules->limits[l];
@@ -192,8 +192,8 @@ TESS_HD bool policy_fits(const policy_rules *rules, int l, const item_statistics
     return policy_fits_at(rules, l, s, policy_exponent(rules, l, s));
 }
 
-/* Magnitudes that level l without a scale takes, by any policy but lossless, where every value must be inside: as bits,
-   which are ordered as they are, those below `end`, and of these 0 and what is not below `begin`. */
+/* Magnitudes that level l takes without a scale, by any policy but lossless, if every value must be inside. As bits,
+   which are ordered as the magnitudes are: those below `end`, and of these 0 and those from `begin` on. */
 typedef struct policy_span {
     uint64_t begin, end;
 } policy_span;
@@ -218,7 +218,7 @@ TESS_HD bool policy_span_takes(const policy_span *span, double value)
 
 /*
  * Whether enough of an item is inside. With a whole number of percent both products are integers below 2^53, so the
- * comparison is exact; another share is taken as the double that it is, and rounds share * count once.
+ * comparison is exact. Another share is a double, and share * count is rounded once.
  */
 TESS_HD bool policy_is_inside(const policy_rules *rules, int l, const item_statistics *s)
 {
@@ -230,8 +230,8 @@ TESS_HD bool policy_is_inside(const policy_rules *rules, int l, const item_stati
     return percent >= rules->share * count;
 }
 
-/* The lowest level that takes the item. Levels are below `bound`: where compilers know it, they compute no more than
- * that. */
+/* The lowest level that takes the item. Levels are below `bound`: if compilers know it, they compute no more than that.
+ */
 TESS_HD int policy_level(const policy_rules *rules, int bound, const item_statistics *s)
 {
     for (int l = bound - 1; l > 0; l--) {
@@ -240,7 +240,7 @@ TESS_HD int policy_level(const policy_rules *rules, int bound, const item_statis
     return 0;
 }
 
-/* |a - stored(a)| / |a| at a level; 0 for what is zero or not finite, Inf for what overflows. */
+/* |a - stored(a)| / |a| at a level; 0 for values that are zero or not finite, Inf for values that overflow. */
 TESS_HD double policy_relative_error(tess_precision precision, int exponent, double value)
 {
     double code = 0.0, stored, error;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of a preconditioner of a caller's, with what they point to. */
+/* The caller's options of a preconditioner, copied together with the data that they point to. */
 #ifndef TESS_PRECOND_PRECOND_OPTIONS_H
 #define TESS_PRECOND_PRECOND_OPTIONS_H
 
 #include "matrix/storage_options.h"
 
-/* A caller's options, or the defaults where they are NULL; the pointer in them leads to *papers. INVALID_ARGUMENT for
-   sizes and reserved words. */
+/* Copies a caller's options, or the defaults if they are NULL; the pointer in the copy leads to *papers.
+   INVALID_ARGUMENT for sizes and reserved words. */
 tess_status precond_options_take(tess_context *ctx, const tess_precond_options *given, tess_precond_options *out,
                                  tess_papers_storage *papers);
 /* The same for options that are a member of others. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names of the public enums: a table each, in the order of the header. tests/unit/test_names.c compares the two. */
+/* The names of the public enums: a table for each, in the order of the header. tests/unit/test_names.c compares the
+   two. */
 #include <stdbool.h>
 #include <string.h>
 #include <strings.h>
@@ -538,7 +539,7 @@ const char *tess_layout_name(tess_layout layout)
 
 tess_status tess_layout_parse(const char *name, tess_layout *out)
 {
-    /* the command line's word, a contract */
+    /* the name on the command line, which scripts rely on */
     if (name && strcasecmp(name, "tcki") == 0) { name = tess_layout_name(TESS_LAYOUT_GROUPED); }
     return value_of(layout_names, name, out);
 }

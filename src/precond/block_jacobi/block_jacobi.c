@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Jacobi and block Jacobi: memory and set-up. Blocks of one precision lie at equal distances. Adaptive ones (Anzt et
- * al., CPE 31 (2019)) are inverted twice: for their condition numbers, and, once their places are known, to be stored.
+ * Jacobi and block Jacobi: memory and set-up. Blocks of one precision lie at equal distances. Adaptive blocks (Anzt et
+ * al., CPE 31 (2019)) are inverted twice: first for their condition numbers, then, when their places are known, to be
+ * stored.
  */
 #include "precond/block_jacobi/block_jacobi.h"
 
@@ -65,7 +66,7 @@ tess_status block_jacobi_open(const tess_matrix *a, const tess_precond_options *
     m->storage = role->given ? role->storage : adaptive ? TESS_PRECISION_FP16 : TESS_PRECISION_FP64;
     m->arithmetic = role->given ? role->arithmetic : TESS_ARITHMETIC_FP64;
     if (adaptive && (m->block_size == 1 || m->storage == TESS_PRECISION_FP64)) {
-        m->storage = choose_block_precision(m->storage, 1.0); /* for all of them: blocks of one row have condition 1 */
+        m->storage = choose_block_precision(m->storage, 1.0); /* for all blocks: blocks of one row have condition 1 */
         adaptive = false;
     }
     nblocks = block_count(m);
@@ -85,8 +86,8 @@ cleanup:
 
 /* ---- adaptive precision ---- */
 
-/* Makes m->inverse as long as blocks of these precisions are, and writes to `places` (on the host) where they begin and
- * end. */
+/* Allocates m->inverse for blocks of these precisions, and writes to `places` (on the host) where they begin and end.
+ */
 static tess_status reserve_blocks(tess_context *ctx, tess_block_diagonal *m, const uint8_t *precisions, char **places)
 {
     const int64_t nblocks = block_count(m);
@@ -137,7 +138,7 @@ cleanup:
     return status;
 }
 
-/* The blocks in use stay as they are until there is memory for the next. */
+/* The blocks in use stay as they are until there is memory for the new ones. */
 static tess_status choose_precisions(const tess_matrix *a, tess_block_diagonal *m)
 {
     const int64_t nblocks = block_count(m);

@@ -10,29 +10,29 @@ extern "C" {
 #endif
 
 /* Diagonal blocks of a block Jacobi preconditioner: their inverses, one after another, column-major.
-   precond/block_jacobi/block_storage.h reads it. */
+   precond/block_jacobi/block_storage.h has the layout. */
 typedef struct tess_block_diagonal {
     int64_t n;
-    int block_size;             /* the last block may be smaller; it is filled up with zeros */
-    tess_precision storage;     /* of all blocks; adaptive: the lowest that one may have */
-    tess_arithmetic arithmetic; /* of the products */
+    int block_size;             /* the last block may be smaller; it is padded with zeros */
+    tess_precision storage;     /* of all blocks; adaptive: the lowest one allowed */
+    tess_arithmetic arithmetic; /* arithmetic of the products */
     void *inverse;
     int64_t bytes;       /* of inverse */
-    int16_t *exponents;  /* a block is stored over 2^exponent; NULL: as it is */
+    int16_t *exponents;  /* a block is stored over 2^exponent; NULL: without a scale */
     uint8_t *precisions; /* adaptive: of each block; else NULL */
     char **places; /* adaptive: where each block begins, a multiple of 8 bytes, and where the last ends; else NULL.
-                      Recorded loops read them from here, so that `inverse` may move. */
+                      Recorded loops read the places from here, so that `inverse` may move. */
     int64_t counts[TESS_PRECISION_COUNT]; /* blocks in each precision */
 } tess_block_diagonal;
 
-/* What a pass over the blocks does with their inverses: choose the precisions by their condition, or store them. */
+/* What a pass over the blocks does with their inverses: chooses the precisions by their condition, or stores them. */
 typedef enum tess_block_stage { TESS_BLOCKS_JUDGE, TESS_BLOCKS_STORE } tess_block_stage;
 
 /* precond/block_jacobi/block_jacobi_build_device.cu */
 tess_status gpu_block_jacobi_build(const tess_matrix *assembled, const tess_block_diagonal *blocks,
                                    tess_block_stage stage, int64_t *singular_row);
 
-/* What a device supplies. */
+/* The functions of a device. */
 typedef struct block_jacobi_ops {
     /* The first row without a usable pivot, or -1, goes to singular_row. */
     tess_status (*build)(const tess_matrix *assembled, const tess_block_diagonal *blocks, tess_block_stage stage,
@@ -48,9 +48,10 @@ const block_jacobi_ops *block_jacobi_ops_of(const tess_context *ctx);
 
 /* Whether the options are possible. */
 tess_status block_jacobi_check(const tess_matrix *a, const tess_precond_options *options);
-/* Memory for the blocks of `a`; Jacobi is block Jacobi with blocks of one row. To be closed, also on failure. */
+/* Memory for the blocks of `a`; Jacobi is block Jacobi with blocks of one row. Close it, also after a failure. */
 tess_status block_jacobi_open(const tess_matrix *a, const tess_precond_options *options, tess_block_diagonal *m);
-/* The inverses of the blocks of `a` as it is now. *singular_row: the first row without a usable pivot, or -1. */
+/* The inverses of the blocks of `a` with its present values. *singular_row: the first row without a usable pivot, or
+   -1. */
 tess_status block_jacobi_compute(const tess_matrix *a, tess_block_diagonal *m, int64_t *singular_row);
 void block_jacobi_close(tess_context *ctx, tess_block_diagonal *m);
 int64_t block_jacobi_bytes(const tess_block_diagonal *m);

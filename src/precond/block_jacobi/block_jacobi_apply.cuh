@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel of block Jacobi on the GPU. Inverses are read once, and their bytes are the time that it takes: a block of
- * threads copies a tile, some neighbouring diagonal blocks, to shared memory as it lies, in words of 16 bytes, and r
- * beside it. There each thread sums up a few rows, or a part of their columns; then each thread adds the parts of a row
- * and writes z.
+ * The kernel of block Jacobi on the GPU. Inverses are read once, and the time is that of reading them. A block of
+ * threads copies a tile, which is some neighbouring diagonal blocks, to shared memory in words of 16 bytes, and r with
+ * it. Each thread then sums a few rows, or a part of their columns; at last each thread adds the parts of a row and
+ * writes z.
  */
 #ifndef TESS_PRECOND_BLOCK_JACOBI_APPLY_CUH
 #define TESS_PRECOND_BLOCK_JACOBI_APPLY_CUH
@@ -12,8 +12,8 @@
 #include "device/gpu/storage_types.cuh"
 #include "precond/block_jacobi/block_storage.h"
 
-/* Bytes and rows of a tile at most (a block that is larger is a tile); blocks on a multiprocessor; columns of a part at
- * least. */
+/* Most bytes and rows of a tile (a larger diagonal block is a tile by itself); blocks on a multiprocessor; fewest
+   columns of a part. */
 enum { TILE_BYTES = 16384, TILE_ROWS = 1024, APPLY_BLOCKS = 8, PART_COLUMNS = 4, WORD = 16 };
 
 struct apply_task {
@@ -48,7 +48,7 @@ __device__ static inline T read_row(const apply_task &task, int64_t row)
                                                : static_cast<T>(static_cast<const float *>(task.r)[row]);
 }
 
-/* The scale is applied in FP64: the sum over it may be out of FP32's range. */
+/* The scale is applied in FP64: the sum times it may be out of FP32's range. */
 template <typename T>
 __device__ static inline void write_row(const apply_task &task, int64_t row, int64_t block, T sum, double (&dots)[2])
 {
@@ -139,7 +139,8 @@ __device__ static inline void add_columns(const S *rows, int k, const T *x, int 
     }
 }
 
-/* Neighbouring diagonal blocks begin with different columns: theirs may all lie in the same banks. */
+/* Neighbouring diagonal blocks begin with different columns, because the same columns might all be in the same banks.
+ */
 template <typename BLOCKS, typename T>
 __device__ static inline void sum_tile(const apply_task &task, const open_tile<T> &t)
 {
@@ -189,7 +190,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK) apply_blocks(const apply_tas
 
         __syncthreads();
         sum_tile<BLOCKS>(task, t);
-        __syncthreads(); /* the next tile overwrites inverses and x, which no thread reads from here on */
+        __syncthreads(); /* no thread reads inverses and x from here on, so that the next tile may overwrite them */
         write_tile(task, t, dots);
     }
     reduce_dots(task, dots);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Set-up of block Jacobi on the GPU: a group of threads inverts a block in shared memory, a thread for each row.
+ * Set-up of block Jacobi on the GPU: a group of threads inverts a block in shared memory, one thread per row.
  * Operations and their order are those of invert_block.h, and nothing is contracted: host and device give the same
  * bits.
  */
@@ -12,7 +12,7 @@
 
 namespace {
 
-/* Threads of a block of the grid; a group is as many as the next power of two from the block size on. */
+/* Threads of a block of the grid. A group has the next power of two from the block size on. */
 enum { SETUP_THREADS = 64, SETUP_BLOCKS = 16 };
 
 struct setup_task {
@@ -23,8 +23,8 @@ struct setup_task {
     unsigned long long *first_bad;
 };
 
-/* A block in shared memory, column-major, and what its group shares. The leading dimension is odd: neither the threads'
-   rows nor their columns fall on one bank. */
+/* A block in shared memory, column-major, and the data that its group shares. The leading dimension is odd, so that the
+   threads' rows and columns use different banks. */
 struct open_block {
     double *a;
     double *workspace; /* a value of each thread of the group */
@@ -33,7 +33,7 @@ struct open_block {
     int k, ld, lane;
 };
 
-/* Rows past the end are those of the identity. */
+/* Rows beyond the end are those of the identity. */
 template <typename OFFSET>
 __device__ void extract_row(const setup_task &task, const open_block &o, int64_t block)
 {
@@ -75,7 +75,7 @@ __device__ double norm_1(const open_block &o, int rows)
     return group_largest(o, o.lane < rows ? column_sum(o.a, o.ld, rows, o.lane) : 0.0);
 }
 
-/* Every thread finds it for itself: the reads of a group go to one place at a time. */
+/* Every thread computes it for itself: the reads of a group are of one place at a time. */
 __device__ int find_pivot(const open_block &o, int s)
 {
     const double *column = o.a + o.ld * s;
@@ -93,7 +93,8 @@ __device__ int find_pivot(const open_block &o, int s)
     return pivot;
 }
 
-/* Exchanges rows s and pivot in the thread's column, and divides the new row s by the pivot, which becomes 1 before. */
+/* Exchanges rows s and pivot in the thread's column, and divides the new row s by the pivot, which is first replaced by
+   1. */
 __device__ void exchange_and_divide(const open_block &o, int s, int pivot, double value)
 {
     double *column = o.a + o.ld * o.lane;
@@ -116,7 +117,7 @@ __device__ void eliminate_row(const open_block &o, int s)
     }
 }
 
-/* Undoes the exchanges of rows in the thread's row of the inverse, and looks for what is not finite there. */
+/* Undoes the exchanges of rows in the thread's row of the inverse, and looks for values there that are not finite. */
 __device__ void finish_row(const open_block &o)
 {
     double *row = o.a + o.lane;
@@ -195,7 +196,7 @@ __device__ open_block open_shared(const setup_task &task, double *blocks)
             static_cast<int>(threadIdx.x) - at};
 }
 
-/* The block of one group of threads; one past the end takes part in what all threads do. */
+/* The block of one group of threads. A group beyond the end takes part in the barriers only. */
 template <typename OFFSET>
 __device__ void build_block(const setup_task &task, const open_block &o, int64_t block)
 {

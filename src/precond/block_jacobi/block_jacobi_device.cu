@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Block Jacobi on the GPU: the choice of a kernel (block_jacobi_apply.cuh) and of its tiles; inverses of several
- * precisions. */
+/* Block Jacobi on the GPU: chooses a kernel (block_jacobi_apply.cuh) and its tiles; inverses of several precisions. */
 #include "precond/block_jacobi/block_jacobi_apply.cuh"
 
 struct many_precisions {
@@ -36,8 +35,8 @@ static apply_choice choose_kernel(const tess_block_diagonal &m)
     });
 }
 
-/* Tiles of TILE_BYTES; smaller ones where multiprocessors would have less than two each. Threads that a tile has no
-   rows for share columns. Returns the shared memory's bytes. */
+/* Tiles of TILE_BYTES; smaller ones if multiprocessors would otherwise have less than two each. Threads for which a
+   tile has no rows share columns. Returns the bytes of shared memory. */
 static size_t plan_tiles(const tess_context *ctx, int rows_of_thread, apply_task *task)
 {
     const tess_block_diagonal *m = &task->m;

@@ -10,7 +10,7 @@
 
 /* ---- set-up ---- */
 
-/* Copies diagonal block number `block` to `a`; rows past the end are those of the identity. */
+/* Copies diagonal block number `block` to `a`; rows beyond the end are those of the identity. */
 static void extract_block(const csr_view *v, int64_t block, int k, double *a)
 {
     const double *val = v->val;
@@ -220,7 +220,7 @@ static void apply_batch(const block_task *task, int64_t first, int count, double
     }
 }
 
-/* Blocks in a batch: adaptive ones go one by one. */
+/* Blocks in a batch: adaptive ones are processed one by one. */
 static int batch_of(const tess_block_diagonal *m)
 {
     const int k = m->block_size, by_values = BATCH_VALUES / (k * k), by_rows = BATCH_ROWS / k;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Block Jacobi on the GPU with inverses of one precision. Compiled for each precision by itself. */
+/* Block Jacobi on the GPU with inverses of one precision. Compiled separately for each precision. */
 #include "precond/block_jacobi/block_jacobi_apply.cuh"
 
 /* Where a diagonal block lies in the tile, and the sums of V of its rows. */
@@ -33,7 +33,7 @@ __global__ static void __launch_bounds__(GPU_BLOCK) apply_diagonal(const apply_t
     reduce_dots(task, dots);
 }
 
-/* Narrow values are read from shared memory several at once, where columns are a multiple of that. */
+/* Narrow values are read from shared memory several at once, if the columns are a multiple of that number. */
 template <typename S, typename T>
 static apply_choice choose_width(int k)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How diagonal blocks are stored: where, in which precision and over which scale; the same on host and device. */
+/* The storage of diagonal blocks: places, precisions and scales; the same on host and device. */
 #ifndef TESS_PRECOND_BLOCK_STORAGE_H
 #define TESS_PRECOND_BLOCK_STORAGE_H
 
@@ -34,7 +34,7 @@ TESS_HD tess_precision block_precision(const tess_block_diagonal *m, int64_t blo
     return m->precisions ? (tess_precision)m->precisions[block] : m->storage;
 }
 
-/* Rows that are the matrix's; the last block may have fewer. */
+/* Number of rows in the matrix; the last block may have fewer. */
 TESS_HD int block_rows(const tess_block_diagonal *m, int64_t block)
 {
     const int64_t left = m->n - block * m->block_size;
@@ -48,8 +48,8 @@ TESS_HD double block_scale(const tess_block_diagonal *m, int64_t block)
 }
 
 /*
- * The exponent of the scale for entries up to `largest`. Precisions with more range than fp16 are scaled like it: sums
- * in FP32 arithmetic stay in range then. 2^exponent and its inverse are normal numbers.
+ * The exponent of the scale for entries up to `largest`. Precisions with more range than fp16 are scaled as fp16 is, so
+ * that sums in FP32 arithmetic stay in range. 2^exponent and its inverse are normal numbers.
  */
 TESS_HD int block_exponent(tess_precision precision, double largest)
 {

@@ -11,13 +11,13 @@
 #include "precond/precond.h"
 #include "triangular/leaf.h"
 
-/* Shifts that are tried after none: FIRST_SHIFT, twice that, ... (Manteuffel; doubled as in HSL's MI28). */
+/* Shifts that are tried after none: FIRST_SHIFT, then twice the last, ... (Manteuffel; doubling as in HSL's MI28). */
 #define FIRST_SHIFT 1e-3
 enum { MAX_SHIFTS = 24 };
-/* Of attempts that are made at once, together. */
+/* Attempts that are made at once. */
 #define ATTEMPT_BYTES (INT64_C(256) << 20)
-/* What factors take in nanoseconds, about: on a host each product and each entry; on a GPU each level set, and at all.
- */
+/* Approximate cost of factors in nanoseconds: on a host for each product and each entry; on a GPU for each level set,
+   and a fixed part. */
 enum { HOST_PRODUCT = 2, HOST_ENTRY = 4, DEVICE_LEVEL_SET = 4000, DEVICE_CALLS = 150000 };
 
 struct tess_incomplete {
@@ -26,11 +26,11 @@ struct tess_incomplete {
     int64_t n;
     bool cholesky;
     tess_precision storage;
-    int64_t missing_row; /* without a diagonal entry: there can be no factors; or -1 */
+    int64_t missing_row; /* the first row without a diagonal entry, for which there are no factors; or -1 */
     bool usable;
     double shift;
-    bool by_host;               /* one thread of the host computes the factors, as rows lie */
-    incomplete_pattern pattern; /* where it does */
+    bool by_host;               /* one thread of the host computes the factors, row after row */
+    incomplete_pattern pattern; /* on the host, if it computes the factors */
     int64_t *diagonal;          /* else on the device: n places */
     level_schedule schedule;    /* of the elimination */
     int32_t *order;             /* else its rows, on the device */
@@ -38,7 +38,7 @@ struct tess_incomplete {
     double *inverse;   /* D^-1 */
     double *work[2];   /* n values each */
     uint64_t moves;    /* of both triangles, at the last set-up */
-    uint64_t revision; /* counts set-ups whose memory may have moved */
+    uint64_t revision; /* counts set-ups that may have moved memory */
 };
 
 /* ---- options ---- */
@@ -117,20 +117,20 @@ void incomplete_destroy(tess_incomplete *m)
     tess_host_release(m->ctx, m, 1, sizeof *m);
 }
 
-/* What square blocks are stored in, all options resolved. */
+/* The storage of square blocks, with all options resolved. */
 static tess_storage_options resolve_squares(const tess_precond_options *o, tess_precision storage)
 {
     tess_storage_options squares = o->incomplete.squares;
 
     if (squares.precision == TESS_PRECISION_FP64) { squares.precision = storage; }
     if (squares.format == TESS_FORMAT_CSR && squares.policy.policy != TESS_POLICY_NONE) {
-        squares.format = tess_format_in_role(TESS_ROLE_BLOCKS); /* which settles the granularity */
+        squares.format = tess_format_in_role(TESS_ROLE_BLOCKS); /* this settles the granularity */
     }
     return squares;
 }
 
-/* Whether one attempt takes the host less time; products of ILU(0) are with the upper parts of the rows that a row
-   needs, those of IC(0) with what is shorter. */
+/* Whether one attempt takes the host less time. ILU(0) multiplies with the upper parts of the rows that a row needs,
+   IC(0) with the shorter row of each pair. */
 static bool host_is_sooner(const tess_incomplete *m, const incomplete_pattern *p, const triangle_pattern *lower)
 {
     int64_t left = DEVICE_LEVEL_SET * m->schedule.level_sets + DEVICE_CALLS - HOST_ENTRY * p->nnz; /* nanoseconds */
@@ -156,7 +156,7 @@ static bool chooses_host(const tess_incomplete *m, tess_factorization where, con
     return m->ctx->device == TESS_DEVICE_GPU && host_is_sooner(m, p, lower);
 }
 
-/* What a factorization on the device needs. */
+/* Prepares a factorization on the device. */
 static tess_status upload_schedule(tess_incomplete *m, const incomplete_pattern *p)
 {
     tess_status status = TESS_SUCCESS;
@@ -190,7 +190,7 @@ static tess_status make_triangles(tess_incomplete *m, const incomplete_pattern *
     TESS_TRY(triangle_create(ctx, &lower, &of_lower, &m->lower));
     status = triangle_create(ctx, &upper, &options, &m->upper);
 cleanup:
-    if (m->by_host) { level_sets_release(ctx, &m->schedule); } /* one thread goes through the rows as they lie */
+    if (m->by_host) { level_sets_release(ctx, &m->schedule); } /* one thread takes the rows in their order */
     incomplete_release_triangle(ctx, &lower);
     incomplete_release_triangle(ctx, &upper);
     return status;
@@ -250,8 +250,8 @@ static const char *name_of(const tess_incomplete *m)
     return m->cholesky ? "IC(0)" : "ILU(0)";
 }
 
-/* Space for the attempts that are made at once, where factors are computed; D^-1 of one alone goes where it is to be.
- */
+/* Space for the attempts that are made at once, in the memory that computes the factors. D^-1 of a single attempt goes
+   to its final place. */
 typedef struct attempt_workspace {
     int attempts;
     double *lu, *inverse; /* inverse: NULL for one attempt of the device */
@@ -301,7 +301,7 @@ cleanup:
     return status;
 }
 
-/* For fewer where there is no space for as many. */
+/* Tries a smaller number of attempts if there is no space for as many. */
 static tess_status make_some_workspace(const tess_incomplete *m, int *attempts, attempt_workspace *workspace)
 {
     tess_status status = make_workspace(m, *attempts, workspace);
@@ -313,7 +313,7 @@ static tess_status make_some_workspace(const tess_incomplete *m, int *attempts, 
     return status;
 }
 
-/* A GPU makes several attempts in the time of one, where they are small; threads of the host, one each. */
+/* A GPU makes several attempts in the time of one if they are small; threads of the host make one each. */
 static int attempts_at_once(const tess_incomplete *m)
 {
     const int64_t bytes = (m->matrix->nnz + 2 * m->n) * (int64_t)sizeof(double),
@@ -353,7 +353,7 @@ static tess_incomplete_job first_job(const tess_incomplete *m, const level_run *
                                  .nruns = m->by_host ? 1 : m->schedule.nruns};
 }
 
-/* D^-1 of the attempt that came out, where it is to be. */
+/* Copies D^-1 of the successful attempt to its final place. */
 static tess_status take_inverse(const tess_incomplete *m, const attempt_workspace *workspace, int k)
 {
     const tess_backend *backend = m->ctx->backend;
@@ -364,8 +364,8 @@ static tess_status take_inverse(const tess_incomplete *m, const attempt_workspac
                       : backend->copy(m->ctx, m->inverse, inverse, bytes);
 }
 
-/* Tries no shift, then one after another; the last outcome is in `outcome`, its factors in *lu, which is in the
- * workspace. */
+/* Tries no shift, then one shift after another. The last outcome is in `outcome`, its factors in *lu, which is in the
+   workspace. */
 static tess_status factor(tess_incomplete *m, attempt_workspace *workspace, double **lu,
                           tess_incomplete_outcome *outcome)
 {
@@ -533,7 +533,7 @@ uint64_t incomplete_revision(const tess_incomplete *m)
     return m->revision;
 }
 
-/* What the elimination needs, where that is on the context's device. */
+/* The input of the elimination, if that runs on the context's device. */
 static int64_t schedule_bytes(const tess_incomplete *m)
 {
     const incomplete_pattern *p = &m->pattern;

@@ -24,26 +24,26 @@ enum { TESS_MAX_ATTEMPTS = 8 };
 typedef struct tess_incomplete_job {
     int64_t n;
     bool cholesky;           /* IC(0): entries right of the diagonal are neither read nor written */
-    double shift;            /* of the diagonal, over its magnitudes */
-    int attempts;            /* at once, with that shift, twice that, ...: 1 to TESS_MAX_ATTEMPTS */
-    bool has_retry;          /* other attempts follow: what a bad row leaves behind does not matter */
+    double shift;            /* relative to the diagonal's magnitudes */
+    int attempts;            /* attempts made at once, with that shift, twice that, ...: 1 to TESS_MAX_ATTEMPTS */
+    bool has_retry;          /* other attempts follow: after a bad row the results do not matter */
     const int64_t *diagonal; /* n: places of the diagonal entries among the matrix's */
-    const int32_t *order;    /* n: rows, those that a row needs before it; NULL, on the host: as they lie */
+    const int32_t *order;    /* n: rows, each after those that it needs; NULL, on the host: in their order */
     const level_run *runs;   /* of the host */
     int64_t nruns;
     double *lu;      /* of each attempt the matrix's entries: those of L and U beside the ones on their diagonals */
     double *inverse; /* of each n: D^-1 */
 } tess_incomplete_job;
 
-/* Of the first attempt without a bad row, or else of the last. */
+/* Of the first attempt without a bad row; if all have one, of the last attempt. */
 typedef struct tess_incomplete_outcome {
-    int64_t bad_row; /* the first that is not finite, or else without a usable pivot; -1: none */
-    double largest;  /* magnitude in lu, where no row is bad */
+    int64_t bad_row; /* the first row that is not finite, or else that has no usable pivot; -1: none */
+    double largest;  /* the largest magnitude in lu, if no row is bad */
     int attempt;
-    bool finite; /* whether the matrix is, where that was looked at */
+    bool finite; /* whether the matrix is finite, if this was checked */
 } tess_incomplete_outcome;
 
-/* What a device supplies. */
+/* The functions of a device. */
 typedef struct incomplete_ops {
     tess_status (*factor)(const tess_matrix *assembled, const tess_incomplete_job *job, tess_incomplete_outcome *out);
 } incomplete_ops;
@@ -54,26 +54,27 @@ const incomplete_ops *incomplete_ops_of(const tess_context *ctx);
 
 typedef struct tess_incomplete tess_incomplete;
 
-/* Whether the options are possible. */
+/* Checks the options. */
 tess_status incomplete_check(const tess_matrix *a, const tess_precond_options *options);
-/* With SINGULAR *out is made all the same: later values may have factors. */
+/* After SINGULAR *out exists too: later values may have factors. */
 tess_status incomplete_create(const tess_matrix *a, const tess_precond_options *options, tess_incomplete **out);
-/* The factors of the matrix's present values; the analysis stays. SINGULAR, OUT_OF_RANGE: there are none. */
+/* Computes the factors of the matrix's present values; the analysis stays. After SINGULAR or OUT_OF_RANGE there are
+   none. */
 tess_status incomplete_renew(tess_incomplete *m);
-/* z := M^-1 r, r and z apart; vectors of that precision, FP64 or FP32. `state`: of the loop that this is part of, or
- * NULL. */
+/* z := M^-1 r; r and z are distinct and have that precision, FP64 or FP32. `state`: of the loop that calls it, or NULL.
+ */
 tess_status incomplete_apply(const tess_incomplete *m, tess_precision vectors, const void *r, void *z,
                              tess_loop_state *state);
-/* The shift of the present factors, over the diagonal's magnitudes; 0: none. */
+/* The shift of the present factors, relative to the diagonal's magnitudes; 0: none. */
 double incomplete_shift(const tess_incomplete *m);
 void incomplete_describe(const tess_incomplete *m, tess_precond_factors *out);
-/* Changes with what a recorded application has become out of date by. */
+/* Changes when a recorded application becomes out of date. */
 uint64_t incomplete_revision(const tess_incomplete *m);
 /* Bytes on the device. */
 int64_t incomplete_bytes(const tess_incomplete *m);
 void incomplete_destroy(tess_incomplete *m);
 
-/* As incomplete_ops.factor, with all arrays on the host. Attempts, where there are several, are shared by threads. */
+/* As incomplete_ops.factor, with all arrays on the host. Several attempts are shared by threads. */
 void incomplete_factor_on_host(const csr_view *v, const tess_incomplete_job *job, int threads,
                                tess_incomplete_outcome *out);
 
@@ -87,11 +88,11 @@ typedef struct incomplete_pattern {
     int64_t *diagonal; /* n */
 } incomplete_pattern;
 
-/* *missing_row: the first row without a diagonal entry, or -1. To be released, also on failure. */
+/* *missing_row: the first row without a diagonal entry, or -1. Release the pattern, also after a failure. */
 tess_status incomplete_read_pattern(const tess_matrix *a, incomplete_pattern *p, int64_t *missing_row);
 void incomplete_release_pattern(tess_context *ctx, incomplete_pattern *p);
-/* The entries left or right of the diagonal; `transposed`: right of it those of the left, mirrored. To be released with
-   incomplete_release_triangle, also on failure. */
+/* The entries left or right of the diagonal; `transposed`: right of it the mirrored entries of the left. Release it by
+   incomplete_release_triangle, also after a failure. */
 tess_status incomplete_take_lower(tess_context *ctx, const incomplete_pattern *p, triangle_pattern *out);
 tess_status incomplete_take_upper(tess_context *ctx, const incomplete_pattern *p, triangle_pattern *out);
 tess_status incomplete_mirror(tess_context *ctx, const triangle_pattern *lower, triangle_pattern *out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Incomplete factors on the GPU in one kernel: a wave takes a row and waits for those that it needs. Blocks take rows
- * in the order of the level sets, by a ticket, so that those they wait for have begun. Sums have a fixed order: the
- * same bits on every run.
+ * Incomplete factors on the GPU in one kernel: a wave takes a row and waits for the rows that it needs. Blocks take
+ * rows in the order of the level sets, by a ticket, so that the rows they wait for have begun. Sums have a fixed order:
+ * the same bits on every run.
  */
 #include <limits.h>
 
@@ -17,11 +17,11 @@ namespace {
 
 enum { FACTOR_WAVES = GPU_BLOCK / GPU_WAVE, FACTOR_BLOCKS = 8 };
 
-/* What rows find out, in device memory. */
+/* The results of all rows, in device memory. */
 struct factor_report {
     unsigned long long bad_row;    /* ULLONG_MAX: none */
     unsigned long long largest;    /* the bits of a double */
-    unsigned long long not_finite; /* the first row that is not; ULLONG_MAX: none */
+    unsigned long long not_finite; /* the first row that is not finite; ULLONG_MAX: none */
     unsigned ticket;
 };
 
@@ -31,10 +31,10 @@ struct factor_task {
     uint64_t *done; /* 1 for rows that others may read */
     factor_report *report;
     gpu_timeout timeout;
-    bool has_retry; /* another attempt follows: rows are left as they are once one of them is bad */
+    bool has_retry; /* another attempt follows: after the first bad row, rows are left as they are */
 };
 
-/* A row in the hands of a wave. */
+/* A row that a wave processes. */
 struct open_row {
     int64_t row, begin, diagonal, end;
     int lane;
@@ -53,7 +53,7 @@ __device__ inline double wave_total(double value, int lane)
     return wave_sums<GPU_WAVE / 2>(one, lane);
 }
 
-/* After a wait that is too long the rows mean nothing. */
+/* After a timeout the rows mean nothing. */
 __device__ inline void wait_for(const factor_task &task, int32_t row)
 {
     uint64_t word[1];
@@ -138,7 +138,7 @@ __device__ inline double eliminate_symmetric_row(const factor_task &task, const 
     return pivot;
 }
 
-/* What attempt k of them all works on. */
+/* The data of attempt k. */
 __device__ inline factor_task task_of(const factor_task &all, int k)
 {
     factor_task task = all;
@@ -152,7 +152,7 @@ __device__ inline factor_task task_of(const factor_task &all, int k)
     return task;
 }
 
-/* The same for all threads of a wave: others may find a bad row meanwhile. */
+/* The same for all threads of a wave: other waves may find a bad row meanwhile. */
 __device__ inline bool has_failed(const factor_task &task)
 {
     const volatile factor_report *report = task.report;
@@ -190,7 +190,7 @@ __device__ inline open_row open_wave_row(const factor_task &task, int64_t row)
             static_cast<int>(threadIdx.x) % GPU_WAVE};
 }
 
-/* Attempts take turns: each waits most of the time. */
+/* Attempts alternate, because each waits most of the time. */
 __global__ void __launch_bounds__(GPU_BLOCK) factor_rows(const factor_task all)
 {
     __shared__ unsigned turn;
@@ -211,8 +211,8 @@ __global__ void __launch_bounds__(GPU_BLOCK) factor_rows(const factor_task all)
     }
 }
 
-/* The row's entries of L and U with ones on the diagonals. Returns this thread's largest magnitude; not below Inf where
-   one is not finite. */
+/* The row's entries of L and U with ones on the diagonals. Returns this thread's largest magnitude; Inf or NaN if one
+   is not finite. */
 __device__ inline double normalise_row(const factor_task &task, const open_row &r)
 {
     const tess_incomplete_job &job = task.job;

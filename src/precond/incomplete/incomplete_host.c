@@ -12,7 +12,7 @@ typedef struct factor_task {
     const csr_view *v;
 } factor_task;
 
-/* What a thread finds out: the first rows without a usable pivot and not finite; INT64_MAX: none. */
+/* The results of a thread: the first row without a usable pivot and the first that is not finite; INT64_MAX: none. */
 typedef struct factor_report {
     int64_t bad_row, not_finite;
 } factor_report;
@@ -30,7 +30,7 @@ static double open_row(const factor_task *task, int64_t begin, int64_t end)
     return sum;
 }
 
-/* Subtracts l times the upper part of row j from the row's entries at..end - 1: those that it has. */
+/* Subtracts l times the upper part of row j from the row's entries at..end - 1, in the pattern of the row. */
 static void subtract_row(const factor_task *task, double l, int64_t j, int64_t at, int64_t end)
 {
     const int32_t *col = task->v->col_ind;
@@ -58,15 +58,14 @@ static double eliminate_row(const factor_task *task, int64_t i, int64_t begin, i
     return job->lu[job->diagonal[i]];
 }
 
-/* The product of entries a..a_end - 1 and b..b_end - 1 of two rows in ascending order of the columns that they share.
- */
+/* The product of entries a..a_end - 1 and b..b_end - 1 of two rows over their common columns, in ascending order. */
 static double multiply_rows(const factor_task *task, int64_t a, int64_t a_end, int64_t b, int64_t b_end)
 {
     const int32_t *col = task->v->col_ind;
     const double *lu = task->job->lu;
     double sum = 0.0;
 
-    if (a_end - a > b_end - b) { return multiply_rows(task, b, b_end, a, a_end); } /* the shorter one is gone through */
+    if (a_end - a > b_end - b) { return multiply_rows(task, b, b_end, a, a_end); } /* the shorter one is traversed */
     for (; a < a_end; a++) {
         b = incomplete_advance(col, b, b_end, col[a]);
         if (b == b_end) { break; }
@@ -107,7 +106,7 @@ static void factor_row(const factor_task *task, int64_t i, factor_report *report
     job->inverse[i] = 1.0 / (job->cholesky ? sqrt(pivot) : pivot);
 }
 
-/* Whether the row is finite, no more. */
+/* Only checks whether the row is finite. */
 static void look_at_row(const factor_task *task, int64_t i, factor_report *report)
 {
     const double *val = task->v->val;
@@ -120,8 +119,7 @@ static void look_at_row(const factor_task *task, int64_t i, factor_report *repor
     if (!(sum <= DBL_MAX) && i < report->not_finite) { report->not_finite = i; }
 }
 
-/* The row's entries of L and U with ones on the diagonals. Returns the largest magnitude, Inf where one is not finite.
- */
+/* The row's entries of L and U with ones on the diagonals. Returns the largest magnitude, Inf if one is not finite. */
 static double normalise_row(const factor_task *task, int64_t i)
 {
     const tess_incomplete_job *job = task->job;
@@ -162,7 +160,7 @@ static void normalise(const factor_task *task, int threads, tess_incomplete_outc
     out->bad_row = bad_row;
 }
 
-/* The rows of a run. Once one is bad, a job with a retry wants to know of others whether they are finite, no more. */
+/* The rows of a run. After a bad row, a job with a retry only checks whether the other rows are finite. */
 static void factor_run(const factor_task *task, level_run run, int threads, factor_report *all)
 {
     const tess_incomplete_job *job = task->job;
@@ -202,7 +200,7 @@ static tess_incomplete_outcome attempt(const csr_view *v, const tess_incomplete_
     return out;
 }
 
-/* What attempt k works on. */
+/* The data of attempt k. */
 static tess_incomplete_job job_of(const tess_incomplete_job *all, int64_t nnz, int k)
 {
     tess_incomplete_job job = *all;
@@ -219,7 +217,7 @@ void incomplete_factor_on_host(const csr_view *v, const tess_incomplete_job *job
                                tess_incomplete_outcome *out)
 {
     tess_incomplete_outcome each[TESS_MAX_ATTEMPTS];
-    int good = job->attempts; /* the first that is known to serve */
+    int good = job->attempts; /* the first attempt that is known to succeed */
 
     if (job->attempts == 1) {
         *out = attempt(v, job, threads);

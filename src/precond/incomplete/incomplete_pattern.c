@@ -35,7 +35,7 @@ void incomplete_release_pattern(tess_context *ctx, incomplete_pattern *p)
     tess_host_release(ctx, p->diagonal, p->n, sizeof *p->diagonal);
 }
 
-/* Entries of a triangle's arrays; known before row_ptr is. */
+/* Number of entries of a triangle; known before row_ptr is. */
 static int64_t entries_of(const triangle_pattern *t)
 {
     return t->row_ptr ? t->row_ptr[t->n] : 0;
@@ -50,7 +50,7 @@ void incomplete_release_triangle(tess_context *ctx, triangle_pattern *t)
     tess_host_release(ctx, t->row_ptr, t->n + 1, sizeof *t->row_ptr);
 }
 
-/* Row offsets are there; columns and sources get their memory. */
+/* Row offsets exist; allocates columns and sources. */
 static tess_status allocate_entries(tess_context *ctx, triangle_pattern *t)
 {
     const int64_t nnz = entries_of(t);
@@ -95,7 +95,7 @@ tess_status incomplete_take_upper(tess_context *ctx, const incomplete_pattern *p
     return take_side(ctx, p, true, out);
 }
 
-/* Rows of the transpose fill up in ascending order of columns, as rows are visited in order. */
+/* Rows of the transpose fill in ascending order of columns, because rows are visited in order. */
 tess_status incomplete_mirror(tess_context *ctx, const triangle_pattern *lower, triangle_pattern *t)
 {
     const int64_t n = lower->n, nnz = entries_of(lower);

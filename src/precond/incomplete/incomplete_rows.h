@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What host and device share of the elimination of a row: pivots, shifts, where an entry is. */
+/* Shared by the elimination of a row on host and device: pivots, shifts, places of entries. */
 #ifndef TESS_PRECOND_INCOMPLETE_ROWS_H
 #define TESS_PRECOND_INCOMPLETE_ROWS_H
 
@@ -11,12 +11,13 @@
 #include "base/device.h"
 #include "precond/incomplete/incomplete.h"
 
-/* A pivot no larger than this times what it is compared with is rounding: about PETSc's 100 unit roundoffs. */
+/* A pivot of at most this times the magnitude that it is compared with is rounding error: about PETSc's 100 unit
+   roundoffs. */
 #define INCOMPLETE_PIVOT 0x1p-45
 
 /*
- * The diagonal entry with the shift: that much of its own magnitude away from zero (IC: upwards). `sum` is of the
- * magnitudes of the row; it takes the place of a diagonal entry that is zero beside it.
+ * The diagonal entry with the shift: moved away from zero by that share of its own magnitude (IC: upwards). `sum` is
+ * the sum of the row's magnitudes; it replaces a diagonal entry that is zero in comparison.
  */
 TESS_HD double incomplete_diagonal(const tess_incomplete_job *job, double entry, double sum)
 {
@@ -26,8 +27,8 @@ TESS_HD double incomplete_diagonal(const tess_incomplete_job *job, double entry,
     return job->cholesky || entry >= 0.0 ? entry + job->shift * unit : entry - job->shift * unit;
 }
 
-/* Whether a pivot serves: its inverse is a number too. ILU compares it with the row's magnitudes, IC with the diagonal.
- */
+/* Whether a pivot is usable; its inverse must be a number too. ILU compares it with the row's magnitudes, IC with the
+   diagonal. */
 TESS_HD bool incomplete_accepts(const tess_incomplete_job *job, double pivot, double diagonal, double sum)
 {
     const bool large = job->cholesky ? pivot > INCOMPLETE_PIVOT * fabs(diagonal) : fabs(pivot) > INCOMPLETE_PIVOT * sum;
@@ -35,7 +36,7 @@ TESS_HD bool incomplete_accepts(const tess_incomplete_job *job, double pivot, do
     return large && fabs(pivot) <= DBL_MAX && fabs(1.0 / pivot) <= DBL_MAX;
 }
 
-/* The first of col[at] .. col[end - 1], which ascend, that is not below `column`: by steps that double, then by halves.
+/* The first of col[at] .. col[end - 1], which ascend, that is at least `column`: by doubling steps, then by bisection.
  */
 TESS_HD int64_t incomplete_advance(const int32_t *col, int64_t at, int64_t end, int32_t column)
 {

@@ -82,7 +82,7 @@ cleanup:
     return status;
 }
 
-/* Columns of slices take half the bytes of CSR's: where rows are of like lengths. */
+/* Columns of slices take half the bytes of CSR's, if rows have similar lengths. */
 static tess_status make_copy(tess_polynomial *p, tess_precision storage)
 {
     tess_storage_options options;
@@ -100,7 +100,7 @@ cleanup:
     return status;
 }
 
-/* Whatever products need, so that none allocates. */
+/* Prepares everything that products need, so that products allocate nothing. */
 static tess_status prepare(tess_polynomial *p, tess_precision storage)
 {
     tess_status status = TESS_SUCCESS;
@@ -158,7 +158,7 @@ int64_t polynomial_bytes(const tess_polynomial *p)
 
 /* ---- products ---- */
 
-/* Fills in where x and y are. */
+/* Fills in the addresses of x and y. */
 static void set_vectors(tess_spmv_args *args, tess_precision precision, const void *x, void *y)
 {
     args->vectors = precision;
@@ -181,7 +181,7 @@ tess_status polynomial_multiply(const tess_polynomial *p, const void *x, void *y
     return matrix->ops->spmv(matrix, &args);
 }
 
-/* What a step reads and writes; y may be NULL in the last. */
+/* The vectors that a step reads and writes; y may be NULL in the last. */
 typedef struct step_vectors {
     const void *x, *base;
     void *y, *total;
@@ -196,7 +196,7 @@ static tess_status run_fused(const tess_polynomial *p, const step_vectors *v, te
     return p->ctx->backend->fused(p->ctx, &op);
 }
 
-/* A step in passes of its own, for an operator that has a product alone. FP64. */
+/* A step in separate passes, for an operator that has only a product. FP64. */
 static tess_status run_shell_step(const tess_polynomial *p, const polynomial_step *s, const step_vectors *v)
 {
     void *y = v->y ? v->y : p->product;
@@ -241,8 +241,7 @@ static tess_status run_scalar_update(const tess_polynomial *p, const polynomial_
 
 /* ---- application ---- */
 
-/* All products; v->x, v->total and v->state are set, the result of the last one goes to `wide` where that is not NULL.
- */
+/* All products; v->x, v->total and v->state are set. The result of the last one goes to `wide` if that is not NULL. */
 static tess_status run_steps(const tess_polynomial *p, double *wide, step_vectors v)
 {
     const void *before = v.x;
@@ -264,8 +263,8 @@ cleanup:
     return status;
 }
 
-/* A polynomial whose vectors have another precision than the caller's: casts in the passes before the products and in
-   the last product, or, to lower precision, after it. */
+/* A polynomial whose vectors have another precision than the caller's: casts before the products, and in the last
+   product or, to lower precision, after it. */
 static tess_status apply_converted(const tess_polynomial *p, tess_precision vectors, const void *r, void *z,
                                    tess_loop_state *state)
 {

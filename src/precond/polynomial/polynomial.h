@@ -25,8 +25,8 @@ typedef struct polynomial_roots {
 } polynomial_roots;
 
 /*
- * One product: y = alpha A x + beta base, total += gamma y. x is the y of the step before (r in the first), base is x;
- * where `closes_pair` base is the x of the step before. The last step writes no y.
+ * One product: y = alpha A x + beta base, total += gamma y. x is the y of the previous step (r in the first), base is
+ * x; if `closes_pair`, base is the x of the previous step. The last step writes no y.
  */
 typedef struct polynomial_step {
     double alpha, beta, gamma;
@@ -44,16 +44,16 @@ typedef struct tess_polynomial {
     tess_context *ctx;
     int64_t n;
     const tess_matrix *matrix; /* assembled or shell; borrowed */
-    tess_matrix *copy;         /* what is multiplied instead, where it is stored in a lower precision */
+    tess_matrix *copy;         /* the matrix that is multiplied instead, if it is stored in a lower precision */
     int degree;
     tess_polynomial_form form;
     uint64_t seed;
     tess_precision precision; /* of the vectors: FP64 or FP32 */
-    polynomial_roots roots;   /* none: there is no polynomial */
+    polynomial_roots roots;   /* empty: there is no polynomial */
     polynomial_steps steps;
     void *work[2], *total; /* n values each */
     void *product;         /* n values, for an operator given by a function; else NULL */
-    uint64_t revision;     /* counts set-ups: what was recorded with the numbers of another is out of date */
+    uint64_t revision;     /* counts set-ups, so that recordings with older numbers are known to be out of date */
 } tess_polynomial;
 
 /* Arnoldi's process: H is (steps + 1) by steps, column-major with columns `ld` apart; h is zero below its last row. */
@@ -63,17 +63,16 @@ typedef struct polynomial_arnoldi {
 } polynomial_arnoldi;
 
 /*
- * Sets up a polynomial for a matrix with rows and columns alike; options are checked. With SINGULAR *out is made all
- * the same: later values may have a polynomial.
+ * Sets up a polynomial for a square matrix; options are checked. After SINGULAR *out exists too: later values may have
+ * a polynomial.
  */
 tess_status polynomial_create(const tess_matrix *a, const tess_precond_options *options, tess_polynomial **out);
 /* Finds the polynomial of the matrix's present values. */
 tess_status polynomial_renew(tess_polynomial *p);
-/* z := p(A) r; r and z have the precision `vectors`, FP64 or FP32. `state`: of the loop that this is part of, or NULL.
- */
+/* z := p(A) r; r and z have the precision `vectors`, FP64 or FP32. `state`: of the loop that calls it, or NULL. */
 tess_status polynomial_apply(const tess_polynomial *p, tess_precision vectors, const void *r, void *z,
                              tess_loop_state *state);
-/* Bytes on the device that are its own. */
+/* Bytes on the device that it owns. */
 int64_t polynomial_bytes(const tess_polynomial *p);
 void polynomial_destroy(tess_polynomial *p);
 
@@ -81,26 +80,26 @@ void polynomial_destroy(tess_polynomial *p);
 tess_status polynomial_multiply(const tess_polynomial *p, const void *x, void *y);
 
 /*
- * Up to `most` steps, fewer where the space is invariant; arnoldi->h has space for them. Errors: SINGULAR (NaN or Inf),
- * memory, and those of the product.
+ * Up to `most` steps, fewer if the space becomes invariant; arnoldi->h has space for them. Errors: SINGULAR (NaN or
+ * Inf), memory, and those of the product.
  */
 tess_status polynomial_run_arnoldi(const tess_polynomial *p, int most, polynomial_arnoldi *arnoldi);
 
 /*
- * The harmonic Ritz values of the most steps that give finite ones, none of them rounding, in modified Leja order;
- * `workspace` has at least arnoldi->steps entries. `precision` is that of the process. Errors: SINGULAR (there are
- * none), memory.
+ * The harmonic Ritz values of the most steps for which all are finite and none is rounding error, in modified Leja
+ * order; `workspace` has at least arnoldi->steps entries. `precision` is that of the process. Errors: SINGULAR (there
+ * are none), memory.
  */
 tess_status polynomial_find_roots(tess_context *ctx, const polynomial_arnoldi *arnoldi, tess_precision precision,
                                   polynomial_roots *roots);
-/* Modified Leja order: each root is the farthest in the product of distances from those before; conjugates stay
- * together. */
+/* Modified Leja order: each root has the largest product of distances to the roots before it; conjugates stay together.
+ */
 void polynomial_order_roots(polynomial_roots *roots);
 /* Adds copies of roots with a steep product to roots in order; roots->root may move. */
 tess_status polynomial_add_roots(tess_context *ctx, tess_precision precision, polynomial_roots *roots);
 /* log10 of prod_{i != k} |1 - theta_k / theta_i|, conjugates counted. */
 double polynomial_steepness(const polynomial_roots *roots, int k);
-/* How many roots there are, conjugates counted. */
+/* Number of roots, conjugates counted. */
 int polynomial_count_roots(const polynomial_roots *roots);
 
 /* The steps of either form; `capacity` has space for polynomial_count_roots. Errors: OUT_OF_RANGE (coefficients). */

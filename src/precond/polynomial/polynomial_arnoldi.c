@@ -12,8 +12,8 @@
 
 /* Columns begin at multiples of this many values. */
 enum { COLUMN_UNIT = 256 };
-/* What is left of a product after two projections is rounding where its norm is below this many roundoffs of the
- * product's. */
+/* The rest of a product after two projections is rounding error if its norm is below this many roundoffs of the
+   product's. */
 #define INVARIANT_ROUNDOFFS 16.0
 
 typedef struct process {
@@ -81,7 +81,7 @@ static tess_status measure(const process *q, int k, double *norm)
                      "polynomial: products with the matrix give NaN or Inf");
 }
 
-/* Column k + 1 from column k, and column k of H to h; *invariant where nothing is left of it. */
+/* Column k + 1 from column k, and column k of H to h; *invariant if nothing is left of the new column. */
 static tess_status advance(const process *q, int k, double *h, double *workspace, bool *invariant)
 {
     const double roundoff = tess_precision_unit_roundoff(q->p->precision);

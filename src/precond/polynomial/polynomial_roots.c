@@ -7,13 +7,12 @@
 
 #include "precond/polynomial/polynomial.h"
 
-/* A root below this many roundoffs of ||H|| is rounding: the matrix is singular on the space. */
+/* A root below this many roundoffs of ||H|| is rounding error: the matrix is singular on the space. */
 #define MIN_ROUNDOFFS 4.0
-/* A root above this times ||H|| is on its way to infinity, where GMRES stagnates; it would take the digits of the
- * others. */
+/* A root above this times ||H|| tends to infinity, where GMRES stagnates; it would cost the digits of the others. */
 #define LARGEST_ROOT 0x1p20
-/* Embree, Loe, Morgan 2021: a root is added where its product exceeds 10^4, and one more for each 14 digits; in FP32 a
-   copy is good for 6. */
+/* Embree, Loe, Morgan 2021: a root is added if its product exceeds 10^4, and one more for each 14 digits; in FP32 a
+   copy gains 6 digits. */
 #define STEEP_DIGITS 4.0
 #define COPY_DIGITS_FP64 14.0
 #define COPY_DIGITS_FP32 6.0
@@ -150,7 +149,7 @@ tess_status polynomial_find_roots(tess_context *ctx, const polynomial_arnoldi *a
 
     roots->count = 0;
     TESS_TRY(allocate_workspace(ctx, &workspace));
-    for (; m > 0; m--) { /* a step less is a polynomial too */
+    for (; m > 0; m--) { /* a polynomial with one step less is valid too */
         TESS_TRY(find_ritz_values(ctx, arnoldi, m, &workspace, &found));
         if (found && are_roots(&workspace, m, hessenberg_norm(arnoldi, m), roundoff)) { break; }
     }
@@ -246,7 +245,7 @@ double polynomial_steepness(const polynomial_roots *roots, int k)
     return sum;
 }
 
-/* How often root k is to be there again. */
+/* The number of copies to add of root k. */
 static int copies_of(const polynomial_roots *roots, int k, tess_precision precision)
 {
     const double digits = precision == TESS_PRECISION_FP64 ? COPY_DIGITS_FP64 : COPY_DIGITS_FP32;
@@ -279,7 +278,7 @@ static void place_roots(const polynomial_roots *roots, tess_precision precision,
     }
 }
 
-/* By place; those of the same place keep their order. */
+/* By place; roots of the same place keep their order. */
 static void sort_places(placed_root *placed, int count)
 {
     for (int i = 1; i < count; i++) {

@@ -10,7 +10,7 @@ static double magnitude_of(polynomial_root a)
     return hypot(a.re, a.im);
 }
 
-/* What the total gets of prod at once, before a root's own products. */
+/* The part of prod that the total gets at once, before a root's own products. */
 static double share_of(const polynomial_roots *roots, int k)
 {
     return k < roots->count && !(roots->root[k].im > 0.0) ? 1.0 / roots->root[k].re : 0.0;
@@ -86,7 +86,7 @@ static double choose_scale(const polynomial_roots *roots)
     return ldexp(1.0, exponent - 1);
 }
 
-/* p(A) r = -1 / sigma sum c_{k+1} (A / sigma)^k r, a power at a time. */
+/* p(A) r = -1 / sigma sum c_{k+1} (A / sigma)^k r, one power at a time. */
 static tess_status plan_powers(const tess_polynomial *p, polynomial_steps *steps)
 {
     const double sigma = choose_scale(&p->roots), most = p->precision == TESS_PRECISION_FP64 ? DBL_MAX : FLT_MAX;
