@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a result says before the solve: sizes, precisions, what will run. */
+/* Fills the facts of a result that are known before the solve: sizes, precisions, method and engine. */
 #include <string.h>
 
 #include "solver/narrowing/narrowing.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A solve: cycles of a Krylov method, each for a correction d to x, each judged by the true residual of the original
- * FP64 matrix. With the guard on `repair`, a cycle whose estimate was wrong or that broke down is followed by another
- * from the true residual (residual replacement), in FP64 when a lower precision made no progress.
+ * A solve consists of cycles of a Krylov method. Each computes a correction d to x, and the true residual of the
+ * original FP64 matrix judges it. With the guard on `repair`, a cycle whose estimate was wrong or that broke down is
+ * followed by another from the true residual (residual replacement), in FP64 if a lower precision made no progress.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,33 +18,35 @@
 #include "solver/transform.h"
 #include "solver/verify.h"
 
-/* A cycle must bring the true residual down by at least this share of what it was asked for to count as progress; so
-   many cycles in a row may fail to. */
+/* To count as progress, a cycle must reduce the true residual by at least this share of its goal. This many cycles in a
+   row may fail to. */
 #define PROGRESS_SHARE 0.5
-/* A cycle that ended because its basis was full counts as progress if the residual fell by more than rounding: slow as
-   it may be, that is how restarted methods go. */
+/* A cycle that ended with a full basis counts as progress if the residual fell by more than rounding: restarted methods
+   may be slow. */
 #define RESTART_FACTOR (1.0 - 0x1p-20)
 enum { FRUITLESS_CYCLES = 3 };
-/* A residual within this factor of what the rounding of x itself costs is as good as FP64 gives. */
+/* A residual within this factor of the rounding error of x itself is as good as FP64 gives. */
 #define STAGNATION_FACTOR 64.0
-/* A cycle whose residual norm is outside 2^-300 .. 2^300 works on it scaled by a power of two, so that no inner product
-   over- or underflows. The exponent is held to where both the scale and its inverse are normal. */
+/* A cycle whose residual norm is outside 2^-300 .. 2^300 works on the residual scaled by a power of two, so that no
+   inner product overflows or underflows. The exponent is limited so that the scale and its inverse are normal numbers.
+   */
 enum { UNSCALED_EXPONENT = 300, MAX_EXPONENT = 1000 };
-/* The loop stops this much below the tolerance, so that the last rounding of the estimate costs no repair. */
+/* The loop stops this much below the tolerance, so that the last rounding of the estimate needs no repair. */
 #define STOP_SHARE 0.999
-/* A cycle on a matrix of lower precision asks for no larger reduction than this many unit roundoffs of that precision,
-   nor than LARGEST_REDUCTION: beyond it the estimate is about the perturbed matrix only. It always asks for progress.
- */
+/* A cycle on a matrix of lower precision aims at a reduction of at most this many unit roundoffs of that precision, and
+   at most LARGEST_REDUCTION: beyond it the estimate is only about the perturbed matrix. It always aims at some
+   progress. */
 #define REDUCTION_ROUNDOFFS 8.0
 #define LARGEST_REDUCTION 0x1p-17
 #define SMALLEST_REDUCTION (0.5 * PROGRESS_SHARE)
-/* A narrowed cycle whose residual norm has not fallen below another power of two for so many iterations has stalled:
+/* A narrowed cycle has stalled if its residual norm has not fallen below another power of two for so many iterations:
    four times the rows, up to this many or a share of the solve's limit. CG without narrowing on 32 symmetric matrices
    of 48 to 17,361 rows, to 1e-10 in 10,000 iterations, took up to 3.1 times the rows to halve it, and up to 1,023
-   iterations, but for 2,800 on ex9 and ex33. */
+   iterations, except 2,800 on ex9 and ex33. */
 enum { STALL_PASSES = 4, MIN_STALL_LIMIT = 100, MAX_STALL_LIMIT = 2000, STALL_SHARES = 4 };
 _Static_assert((int)MAX_STALL_LIMIT <= (int)WATCH_COUNT, "it has so many bits");
-/* Values that storage changes by no more than this are as good as FP64's: about what a sum of a few products loses. */
+/* Values that storage changes by no more than this are as good as in FP64: about the loss of a sum of a few products.
+ */
 #define NEGLIGIBLE_LOSS 0x1p-49
 
 typedef struct solve_run {
@@ -54,11 +56,11 @@ typedef struct solve_run {
     tess_solve_result *result;
     double start;
     true_residual now; /* of x; the residual itself is in krylov.r */
-    double norm;       /* of krylov.r: the same, but for low residuals */
-    double goal;       /* the norm that the present cycle is to reach */
+    double norm;       /* norm of krylov.r: the same, except for low residuals */
+    double goal;       /* the norm that the present cycle must reach */
     bool low_residuals;
     int fruitless;
-    bool may_stall; /* no cycle stalls any more: one did with nothing narrowed */
+    bool may_stall; /* stalls do not end cycles any more: one stalled without narrowing */
     bool low_precision, began_low;
     tess_guard guard; /* a fixed run is never repaired */
     int exponent;     /* the present cycle works on 2^-exponent times the residual */
@@ -71,8 +73,8 @@ static bool is_finite(double v)
     return isfinite(v) != 0;
 }
 
-/* The bound decides, also of a norm that came out as 0. A user's operator without a bound is taken at its word, and the
-   result says that it is not verified. */
+/* The bound decides, also if the computed norm is 0. A user's operator without a bound is trusted, and the result says
+   that it is not verified. */
 bool meets_tolerance(const tess_solve_result *r, const true_residual *now)
 {
     const double most = now->norm + (now->bounded ? now->bound : 0.0);
@@ -94,7 +96,7 @@ static void drop_graph(tess_solver *s)
     s->graph = NULL;
 }
 
-/* What was recorded holds pointers and numbers that may be others now. */
+/* Discards recordings, whose pointers and numbers may be out of date. */
 static void drop_stale_graph(tess_solver *s)
 {
     const void *values = csr_of(s->original)->view.val;
@@ -128,7 +130,7 @@ cleanup:
     return status;
 }
 
-/* The lowest precision that values of a matrix are in; FP64 where they are all the original's. */
+/* The lowest precision of a matrix's values; FP64 if all values are stored exactly. */
 static tess_precision lowest_precision(const tess_matrix *m)
 {
     const tess_assignment_summary *summary = tess_matrix_assigned_to(m);
@@ -146,7 +148,7 @@ tess_precision solver_lowest_precision(const tess_solver *s)
     return lowest_precision(solver_matrix(s));
 }
 
-/* The precision that cycles work in until they are escalated. */
+/* The precision of cycles until an escalation. */
 static tess_precision working_precision(const tess_solver *s)
 {
     return s->method->working_precision ? s->method->working_precision(s) : solver_lowest_precision(s);
@@ -182,7 +184,7 @@ cleanup:
 
 /* ---- one cycle ---- */
 
-/* Whether what the preconditioner is given must be within FP32's range. */
+/* Whether the input of the preconditioner must be within FP32's range. */
 static bool has_fp32_precond(const tess_solver *s)
 {
     const tess_precond *m = s->krylov.precond;
@@ -190,9 +192,9 @@ static bool has_fp32_precond(const tess_solver *s)
     return m && m->role.given && m->role.arithmetic == TESS_ARITHMETIC_FP32;
 }
 
-/* Scales the residual where its norm asks for it; exact but for entries that vanish beside the norm. A method with
-   vectors of its own, of low precision perhaps, always gets it near 1, and so does one with a preconditioner in FP32.
- */
+/* Scales the residual if its norm requires it; exact, except for entries that vanish beside the norm. Methods with
+   vectors of their own, perhaps in low precision, always get it near 1, and so do methods with a preconditioner in
+   FP32. */
 static tess_status scale_residual(solve_run *run)
 {
     tess_krylov *k = &run->s->krylov;
@@ -212,7 +214,7 @@ static tess_status scale_residual(solve_run *run)
 
 static double low_precision_reduction(const tess_solver *s)
 {
-    /* of methods without vectors in a precision of their own */
+    /* for methods without vectors in a precision of their own */
     const bool negligible =
         !s->method->working_precision && tess_matrix_bounded_loss(solver_matrix(s)) <= NEGLIGIBLE_LOSS;
     double roundoff = tess_precision_unit_roundoff(working_precision(s));
@@ -221,7 +223,7 @@ static double low_precision_reduction(const tess_solver *s)
     return fmin(fmax(REDUCTION_ROUNDOFFS * roundoff, LARGEST_REDUCTION), SMALLEST_REDUCTION);
 }
 
-/* How the loop sees that it stalls; 0: it does not look, where nothing is narrowed or no other tiles would follow. */
+/* The loop's stall limit; 0: no limit, if nothing is narrowed or there are no other tiles to continue with. */
 static uint32_t watch_of(const solve_run *run, double norm)
 {
     const int64_t passes = STALL_PASSES * run->s->original->nrows,
@@ -298,7 +300,7 @@ static tess_status run_loop(solve_run *run, tess_loop_state *end)
     return status;
 }
 
-/* x + d is judged before it replaces x: after a breakdown or divergence the better of the two stays. */
+/* x + d is judged before it replaces x. After a breakdown or divergence the better of the two is kept. */
 static tess_status judge_cycle(solve_run *run, tess_reason reason, bool *progress)
 {
     tess_solver *s = run->s;
@@ -326,7 +328,7 @@ static tess_status judge_cycle(solve_run *run, tess_reason reason, bool *progres
         run->now = next;
         status = backend->copy(s->ctx, run->x, s->candidate, bytes);
     } else {
-        status = verify_x(run, run->x, &run->now); /* brings the residual of x back */
+        status = verify_x(run, run->x, &run->now); /* restores the residual of x */
     }
     run->norm = run->now.norm;
 cleanup:
@@ -365,7 +367,7 @@ cleanup:
     return status;
 }
 
-/* Between cycles with residuals in low precision: the next one, or the end of them. */
+/* Between cycles with residuals in low precision: starts the next one, or ends them. */
 static tess_status replace_low_residual(solve_run *run, tess_reason reason, bool progress)
 {
     const tess_solve_options *o = &run->s->options;
@@ -386,7 +388,7 @@ cleanup:
     return status;
 }
 
-/* After a cycle with the guard on `report`: only a basis that was full is no end. */
+/* After a cycle with the guard on `report`: the solve continues only if the basis was full. */
 static bool may_restart(const tess_method *method, tess_reason *reason, bool progress)
 {
     if (*reason == TESS_REASON_RTOL) {
@@ -416,8 +418,8 @@ static bool may_repair(solve_run *run, tess_reason *reason, bool progress)
     return false;
 }
 
-/* A narrowed cycle that got nowhere, that stalled or that should have been the last was misled. One that stalled with
-   nothing narrowed was not: then it is the matrix, and no later cycle is asked to be faster. */
+/* A narrowed cycle was misled if it made no progress, stalled, or should have been the last. If one stalled with
+   nothing narrowed, the matrix is the cause, and later cycles have no stall limit. */
 static tess_status find_misled(solve_run *run, tess_reason reason, bool progress, bool *misled)
 {
     const bool last = run->goal <= STOP_SHARE * run->result->tolerance;
@@ -444,13 +446,13 @@ static tess_status go_on(solve_run *run, const tess_loop_state *end, bool progre
     *goes_on = false;
     if (end->cancel && repair) {
         *reason = TESS_REASON_CANCELLED;
-    }                           /* whatever else ended the loop, the request stands */
-    if (run->now.norm == 0.0) { /* nothing is left to correct, and nothing is proved */
+    }                           /* a request to cancel holds, whatever else ended the loop */
+    if (run->now.norm == 0.0) { /* the residual is zero, but without a proof */
         *reason = TESS_REASON_STAGNATION;
         return TESS_SUCCESS;
     }
     if (run->result->iterations >= s->options.max_iterations && repair) {
-        /* The estimate met the tolerance with the last iteration, and none is left to mend it. */
+        /* The estimate met the tolerance in the last iteration, and none is left for a repair. */
         if (*reason == TESS_REASON_RTOL) { *reason = TESS_REASON_ITERATIONS; }
         return TESS_SUCCESS;
     }
@@ -460,12 +462,12 @@ static tess_status go_on(solve_run *run, const tess_loop_state *end, bool progre
     }
     TESS_TRY(find_misled(run, *reason, progress, &misled));
     if (misled) { TESS_TRY(narrowing_stop(run->s)); }
-    /* The next cycle is another: without narrowing, or without a stall limit. */
+    /* The next cycle differs: without narrowing, or without a stall limit. */
     progress = progress || misled || (run->begin.watch != 0 && *reason == TESS_REASON_STAGNATION);
     if (!may_repair(run, reason, progress)) { return TESS_SUCCESS; }
     if (repair && !progress && run->low_precision) { TESS_TRY(escalate(run)); }
     *goes_on = s->setup_reason == TESS_REASON_RUNNING;
-    if (!*goes_on) { *reason = s->setup_reason; } /* a preconditioner that FP64 has not */
+    if (!*goes_on) { *reason = s->setup_reason; } /* the problem of the preconditioner does not exist in FP64 */
     if (!*goes_on || *reason == TESS_REASON_RUNNING) { return TESS_SUCCESS; }
     run->result->refinements += 1;
     tess_log(s->ctx, TESS_LOG_DEBUG, "residual replaced after %lld iterations (%s): true residual %.3e, estimate %.3e",
@@ -499,7 +501,7 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
         TESS_TRY(go_on(run, &end, progress, reason, &goes_on));
     }
 cleanup:
-    /* What was recorded for other arrays. */
+    /* Discards recordings made for other arrays. */
     if (run->low_precision != run->began_low || run->result->escalated) { drop_graph(s); }
     return status;
 }
@@ -518,7 +520,7 @@ void finish_result(const tess_solver *s, const true_residual *now, tess_reason r
     r->converged = meets_tolerance(r, now);
     r->verified = r->converged && now->bounded;
     r->reason = reason;
-    if (!r->converged && reason > 0) { r->reason = TESS_REASON_FALSE_CONVERGENCE; } /* no success without proof */
+    if (!r->converged && reason > 0) { r->reason = TESS_REASON_FALSE_CONVERGENCE; } /* no success without a proof */
     if (r->converged && r->tolerance == 0.0 && r->iterations > 0) {
         r->reason = TESS_REASON_HAPPY_BREAKDOWN;
     } else if (r->converged) {

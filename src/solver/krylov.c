@@ -12,7 +12,7 @@ tess_status krylov_fused(const tess_krylov *k, tess_fused op)
     return k->ctx->backend->fused(k->ctx, &op);
 }
 
-/* segments: what tiles are used at, by block column; NULL: as they are. */
+/* segments: how tiles are used, by block column; NULL: as stored. */
 static tess_status multiply(const tess_krylov *k, const double *x, double *y, tess_reduction reduction,
                             const uint8_t *segments)
 {
@@ -43,7 +43,7 @@ tess_status krylov_narrowed_spmv(const tess_krylov *k, int product, const double
     const narrowing_pass *pass = k->narrowing ? &k->narrowing->pass : NULL;
     tess_status status = TESS_SUCCESS;
 
-    /* The guard has gone up to the original: it has no tiles. */
+    /* The guard has changed to the original, which has no tiles. */
     if (!pass || tess_matrix_layout(k->matrix) != TESS_LAYOUT_RESIDENT) { return krylov_spmv(k, x, y, reduction); }
     tess_enter_phase(k->ctx, TESS_PHASE_SPMV);
     status = narrowing_ops_of(k->ctx)->mark(k->ctx, pass, x, product, k->state);

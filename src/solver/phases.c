@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clock of a solve: when it runs, and what its result says of it. */
+/* The clock of a solve: when it runs, and its results. */
 #include "base/phases.h"
 
 #include "solver/solver.h"
@@ -16,7 +16,7 @@ tess_status solver_pause_clock(const tess_solver *s)
     return s->clock ? s->ctx->backend->zero(s->ctx, &s->clock->last, sizeof s->clock->last) : TESS_SUCCESS;
 }
 
-/* What no phase of the loops has is `other`, but for the time between loops. */
+/* Time that belongs to no phase of the loops is `other`; time between loops has a phase of its own. */
 tess_status solver_stop_clock(const tess_solver *s, double refinement_seconds, tess_solve_result *r)
 {
     tess_context *ctx = s->ctx;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A solve by way of a transformed system: rounds of iterative refinement. Each round solves B y = P_r D_r (b - A x)
- * from y = 0 and adds D_c P_c^T y to x; the true residual of the original system decides. One round is the rule; more
- * follow where the transformed system met its tolerance and the original one has not.
+ * from y = 0 and adds D_c P_c^T y to x. The true residual of the original system decides. One round is usual; more
+ * follow if the transformed system met its tolerance and the original one did not.
  */
 #include <math.h>
 
@@ -11,17 +11,16 @@
 #include "solver/transform.h"
 #include "solver/transform_parts.h"
 
-/* A round must at least halve the true residual, or else that of the transformed system, which weighs rows otherwise.
- */
+/* A round must at least halve the true residual or that of the transformed system, which weights rows differently. */
 #define PROGRESS_FACTOR 0.5
 enum { MAX_ROUNDS = 10 };
-/* A residual within this factor of what the rounding of x itself costs is as good as FP64 gives. */
+/* A residual within this factor of the rounding error of x itself is as good as FP64 gives. */
 #define STAGNATION_FACTOR 64.0
-/* Later rounds ask the transformed system for this share of the reduction that the original one still needs, and for no
-   larger reduction than SMALLEST_GOAL at once. */
+/* Later rounds ask the transformed system for this share of the reduction that the original one still needs, and for a
+   reduction of at most SMALLEST_GOAL at once. */
 #define ROUND_SHARE 0.1
 #define SMALLEST_GOAL 1e-8
-/* Residuals are brought to about 1 by a power of two, held to where its inverse is normal. */
+/* Residuals are scaled to about 1 by a power of two, whose exponent is limited so that its inverse is normal. */
 enum { MAX_EXPONENT = 1000 };
 
 typedef struct refinement {
@@ -60,7 +59,7 @@ static tess_status verify(refinement *run, const tess_vector *x, true_residual *
     return verify_residual(run->s->original, run->b->data, x->data, run->t->residual->data, out);
 }
 
-/* ||b|| / ||c||, or 1 where there is no such number. */
+/* ||b|| / ||c||, or 1 if there is no such number. */
 static tess_status find_unit(refinement *run)
 {
     double mapped = 0.0;
@@ -117,7 +116,7 @@ cleanup:
 
 /* ---- one round ---- */
 
-/* What the caller's monitor sees: iterations of all rounds, norms in the original's units. */
+/* The monitor gets iterations of all rounds, and norms in the original's units. */
 static int forward_progress(void *user, const tess_progress *progress)
 {
     refinement *run = user;
@@ -197,8 +196,8 @@ cleanup:
     return status;
 }
 
-/* x + D_c P_c^T y is judged before it replaces x. A correction that the transformed system calls good is taken even
-   where the residual norm rises for once; so is an iterate that the caller wants as it is. */
+/* x + D_c P_c^T y is judged before it replaces x. A correction that converged in the transformed system is taken even
+   if the residual norm rises once; so is that of a round that reached the iteration limit or was cancelled. */
 static tess_status judge_round(refinement *run, const tess_solve_result *inner, bool *accepted)
 {
     solver_transform *t = run->t;
@@ -219,7 +218,7 @@ cleanup:
     return status;
 }
 
-/* Prepares the next round's right-hand side, and finds whether the last one was of use. */
+/* Prepares the next round's right-hand side, and checks whether the last one helped. */
 static tess_status measure_progress(refinement *run, double norm_before, bool *progress)
 {
     double mapped_before = run->mapped;
@@ -242,7 +241,7 @@ static bool may_refine(const refinement *run, int round, bool useful, tess_reaso
         return false;
     }
     if (!solved && *reason != TESS_REASON_STAGNATION && *reason != TESS_REASON_FALSE_CONVERGENCE) { return false; }
-    if (run->now.norm == 0.0) { /* nothing is left to correct, and nothing is proved */
+    if (run->now.norm == 0.0) { /* the residual is zero, but without a proof */
         *reason = TESS_REASON_STAGNATION;
         return false;
     }
@@ -286,7 +285,7 @@ cleanup:
     return status;
 }
 
-/* What is done around the inner solves is refinement. */
+/* Time outside the inner solves belongs to refinement. */
 static void add_rest(tess_solve_result *r)
 {
     double rest = r->solve_seconds;

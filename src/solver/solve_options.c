@@ -65,7 +65,7 @@ static tess_status check_limits(tess_context *ctx, const tess_solve_options *o)
     return TESS_SUCCESS;
 }
 
-/* What the papers' wing alone may ask for is asked for there. */
+/* Refuses values that only the papers' options may request. */
 static tess_status check_recurrence(tess_context *ctx, const tess_solve_options *o)
 {
     if (o->cg.recurrence == TESS_RECURRENCE_ONE_REDUCTION) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Set-up of a solver: choice of method and engine, preconditioner, work space. */
+/* Set-up of a solver: choice of method and engine, preconditioner, workspace. */
 #include "solver/solver.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ static tess_status check_request(const tess_matrix *a, const tess_precond *m, co
     return TESS_SUCCESS;
 }
 
-/* The engine of all methods that a single kernel does not run. */
+/* The engine of all methods that do not run in a single kernel. */
 static tess_engine launching_engine(const tess_solver *s)
 {
     bool recordable = s->original->ops && !(s->precond && s->precond->kind == TESS_PRECOND_SHELL);
@@ -66,7 +66,7 @@ static tess_status check_recurrence(const tess_solver *s)
     return TESS_SUCCESS;
 }
 
-/* The engine and, for it, the recurrence. */
+/* The engine and the recurrence for it. */
 static tess_status choose_engine(tess_solver *s)
 {
     const tess_engine asked = s->options.engine;
@@ -121,7 +121,7 @@ static void note_symmetry(tess_solver *s, bool symmetric)
     s->asymmetric_error = s->ctx->error;
 }
 
-/* AUTO takes CG for a symmetric matrix with positive diagonal; a method that needs symmetry is refused without it. */
+/* AUTO takes CG for a symmetric matrix with positive diagonal. Without symmetry a method that needs it is refused. */
 static tess_status choose_method(tess_solver *s)
 {
     const tess_matrix *a = s->original;
@@ -188,7 +188,7 @@ static tess_status require_original_order(tess_context *ctx, const tess_storage_
                      "a solve cannot have rows in another order (--row-order)");
 }
 
-/* Format auto without a policy is CSR where the engine may be a single kernel: that gains more than fewer bytes do. */
+/* Format auto without a policy is CSR if the engine may be a single kernel: this gains more than fewer bytes do. */
 static tess_status settle_format(const tess_solver *s, tess_storage_options *o)
 {
     const tess_engine engine = s->options.engine;
@@ -197,7 +197,7 @@ static tess_status settle_format(const tess_solver *s, tess_storage_options *o)
 
     if (o->format != TESS_FORMAT_AUTO || o->policy.policy != TESS_POLICY_NONE) { return TESS_SUCCESS; }
     if (engine != TESS_ENGINE_AUTO && engine != TESS_ENGINE_SINGLE_KERNEL) { return TESS_SUCCESS; }
-    if (tess_precision_bytes(o->precision) < 2) { return TESS_SUCCESS; } /* the kernel reads no 8 bits */
+    if (tess_precision_bytes(o->precision) < 2) { return TESS_SUCCESS; } /* the kernel does not read 8 bits */
     TESS_TRY(single_kernel_expects(s, engine == TESS_ENGINE_SINGLE_KERNEL, &expects));
     if (expects) { o->format = TESS_FORMAT_CSR; }
 cleanup:
@@ -213,14 +213,14 @@ tess_status solver_setup_storage(tess_solver *s)
     TESS_TRY(tess_storage_require_fp64_arithmetic(s->ctx, &o, "a solve"));
     TESS_TRY(require_original_order(s->ctx, &o));
     if (!a->ops) { return TESS_SUCCESS; }
-    TESS_TRY(a->ops->prepare(a)); /* the guard may go up to it within a loop */
+    TESS_TRY(a->ops->prepare(a)); /* the guard may change to it within a loop */
     TESS_TRY(settle_format(s, &o));
     if (o.format == TESS_FORMAT_CSR && o.precision == TESS_PRECISION_FP64 && o.policy.policy != TESS_POLICY_LOSSLESS) {
         return TESS_SUCCESS;
     }
     TESS_TRY(tess_matrix_convert(a, &o, &s->stored));
     if (s->stored->format == TESS_FORMAT_CSR && s->stored->precision == TESS_PRECISION_FP64) {
-        tess_matrix_destroy(s->stored); /* format auto came to what is there */
+        tess_matrix_destroy(s->stored); /* format auto has become the format of what exists */
         s->stored = NULL;
         return TESS_SUCCESS;
     }
@@ -251,7 +251,7 @@ tess_status solver_change_vectors(tess_solver *s, tess_precision precision)
 
     if (k->vectors != precision) { release_vectors(s); }
     k->vectors = precision;
-    for (int i = 0; i < s->nvectors; i++) { /* some may be there, where there was no memory for all the last time */
+    for (int i = 0; i < s->nvectors; i++) { /* after an earlier lack of memory, some vectors may exist */
         if (k->v[i]) { continue; }
         TESS_TRY(tess_device_allocate(s->ctx, k->n, tess_precision_bytes(precision), &k->v[i]));
     }

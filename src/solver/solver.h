@@ -13,59 +13,60 @@ typedef struct solver_transform solver_transform;
 struct tess_solver {
     tess_context *ctx;
     const tess_matrix *original; /* assembled or shell; borrowed */
-    tess_matrix *stored;         /* the matrix that is iterated with, where it is another */
+    tess_matrix *stored;         /* the matrix of the iterations, if it is another */
     tess_precond *own_precond;
     const tess_precond *precond;
     tess_solve_options options;
-    solve_papers papers;              /* what options.papers and those of its members lead to */
+    solve_papers papers;              /* the data that options.papers and those of its members point to */
     tess_papers_result papers_result; /* of the last solve */
     const tess_method *method;
     tess_engine engine;
     tess_recurrence recurrence;
-    bool asymmetric;             /* the method needs symmetry, and the matrix has none */
-    uint64_t probed_version;     /* of the values that this was found for */
-    tess_reason setup_reason;    /* RUNNING, or why no solve can work */
+    bool asymmetric;             /* the method needs symmetry, which the matrix does not have */
+    uint64_t probed_version;     /* of the values for which this was found */
+    tess_reason setup_reason;    /* RUNNING, or the reason why no solve can work */
     tess_error asymmetric_error; /* details */
     tess_error setup_error;
     tess_krylov krylov;
-    double *candidate; /* x + d under examination */
+    double *candidate; /* x + d while it is judged */
     int nvectors;
     double *history, *host_history;
     int64_t history_capacity;
-    tess_phase_clock *clock;  /* on the device; NULL: time is not measured by phases */
+    tess_phase_clock *clock;  /* on the device; NULL: phases are not measured */
     void *graph;              /* the recorded loop */
-    const void *graph_values; /* what it was recorded for, */
-    uint64_t graph_revision;  /* and of which preconditioner */
+    const void *graph_values; /* the arrays that it was recorded for, */
+    uint64_t graph_revision;  /* and the preconditioner */
     double setup_seconds;
-    solver_transform *transform; /* non-NULL: it does the work, and of the rest only options and host_history serve */
-    void *own;                   /* the method's own, where it has set-up of its own */
+    solver_transform *transform; /* non-NULL: it does the work; of the other fields only options and host_history are
+                                    used */
+    void *own;                   /* data of a method with a set-up of its own */
 };
 
-/* For a method that needs symmetry: finds out whether the matrix has it, once per version of its values. */
+/* For a method that needs symmetry: finds out whether the matrix is symmetric, once per version of its values. */
 tess_status check_symmetry(tess_solver *s);
 
-/* The matrix in the storage that the options name. */
+/* Makes the matrix in the storage that the options name. */
 tess_status solver_setup_storage(tess_solver *s);
-/* Krylov vectors in this precision: the contents of those in another are lost. */
+/* Krylov vectors in this precision. Contents of vectors in another precision are lost. */
 tess_status solver_change_vectors(tess_solver *s, tess_precision precision);
-/* The solver's own preconditioner, if any, in another precision. */
+/* Makes the solver's own preconditioner, if any, in another precision. */
 tess_status solver_change_precond(tess_solver *s, tess_role_precision role);
-/* The matrix that the solver iterates with at first. */
+/* The matrix of the first iterations. */
 const tess_matrix *solver_matrix(const tess_solver *s);
 
-/* The lowest precision that values of it are in. */
+/* The lowest precision of its values. */
 tess_precision solver_lowest_precision(const tess_solver *s);
 
-/* Fills a result with what is known before the solve. */
+/* Fills a result with the facts known before the solve. */
 void describe_solver(const tess_solver *s, tess_solve_result *r);
 /* Whether a true residual proves convergence to r->tolerance. */
 bool meets_tolerance(const tess_solve_result *r, const true_residual *now);
-/* Fills in what is known after the solve, and decides `converged` and the reason. */
+/* Fills in the facts known after the solve, and decides `converged` and the reason. */
 void finish_result(const tess_solver *s, const true_residual *now, tess_reason reason, double start,
                    tess_solve_result *r);
 
-/* The clock of phases, where the options ask for one (phases.c): it starts with a solve, what is between two loops is
-   no phase of theirs, and at the end the result gets the times; solve_seconds stands there by then. */
+/* The clock of phases, if the options request it (phases.c). It starts with a solve; time between two loops belongs to
+   no phase of the loops; at the end the result gets the times. solve_seconds is set by then. */
 tess_status solver_start_clock(tess_solver *s);
 tess_status solver_pause_clock(const tess_solver *s);
 tess_status solver_stop_clock(const tess_solver *s, double refinement_seconds, tess_solve_result *r);

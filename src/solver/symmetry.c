@@ -6,12 +6,12 @@
 
 /*
  * For random u, v with independent entries of variance 1/3, u'(A - A')v has standard deviation ||A - A'||_F / 3, and
- * ||A v|| is near ||A||_F / sqrt(3). The ratio of the two measures the relative asymmetry; rounding adds about
- * sqrt(n) u to it, and the threshold lies far above that for n < 2^31 and far below any asymmetry that CG would feel.
+ * ||A v|| is near ||A||_F / sqrt(3). The ratio of the two measures the relative asymmetry. Rounding adds about sqrt(n)
+ * u to it; the threshold is far above that for n < 2^31, and far below any asymmetry that disturbs CG.
  */
 #define ASYMMETRY_LIMIT 1e-9
 
-/* w = A v; (u, w) and ||w||, by one pass unless the squares leave their range. */
+/* w = A v; (u, w) and ||w||, in one pass unless the squares leave their range. */
 static tess_status product(const tess_matrix *a, const tess_vector *u, const tess_vector *v, tess_vector *w,
                            double *dot, double *norm)
 {
@@ -52,7 +52,7 @@ tess_status probe_symmetry(const tess_matrix *a, bool *symmetric)
     TESS_TRY(tess_vector_create(a->ctx, a->nrows, TESS_PRECISION_FP64, &v));
     TESS_TRY(tess_vector_create(a->ctx, a->nrows, TESS_PRECISION_FP64, &w));
     TESS_TRY(products(a, u, v, w, &asymmetry));
-    /* NaN and Inf in the matrix are for the solve to report, under their own reason. */
+    /* The solve reports NaN and Inf in the matrix, with their own reason. */
     *symmetric = !(asymmetry > ASYMMETRY_LIMIT);
 cleanup:
     tess_vector_destroy(u);

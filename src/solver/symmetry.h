@@ -5,7 +5,7 @@
 #include "matrix/matrix.h"
 
 /* Whether a square assembled matrix is symmetric to about nine digits, by two products with random vectors. A matrix
-   with an asymmetric part below 1e-9 of its Frobenius norm passes. */
+   whose asymmetric part is below 1e-9 of its Frobenius norm passes. */
 tess_status probe_symmetry(const tess_matrix *a, bool *symmetric);
 
 #endif

@@ -46,7 +46,7 @@ static void release_order(tess_context *ctx, system_order *o)
     tess_host_release(ctx, o->col_scale, o->n, sizeof *o->col_scale);
 }
 
-/* Reverse Cuthill-McKee of *matrix, which is replaced, joined to the order so far. */
+/* Reverse Cuthill-McKee of *matrix, which is replaced, combined with the order so far. */
 static tess_status apply_rcm(system_order *o, tess_matrix **matrix)
 {
     tess_context *ctx = (*matrix)->ctx;
@@ -55,7 +55,7 @@ static tess_status apply_rcm(system_order *o, tess_matrix **matrix)
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(tess_host_allocate(ctx, o->n, sizeof *rows, (void **)&rows));
-    TESS_TRY(tess_order_rcm(*matrix, o->columns)); /* the columns kept their order until now */
+    TESS_TRY(tess_order_rcm(*matrix, o->columns)); /* the columns have kept their order until now */
     TESS_TRY(tess_matrix_reorder_symmetric(*matrix, o->columns, &reordered));
     memcpy(rows, o->rows, (size_t)o->n * sizeof *rows);
     for (int64_t i = 0; i < o->n; i++) {
@@ -68,7 +68,7 @@ cleanup:
     return status;
 }
 
-/* The matrix with value[i] (1 where that is NULL) in row i and column[i]. */
+/* The matrix with value[i] (1 if that is NULL) in row i and column[i]. */
 static tess_status make_map(tess_context *ctx, int64_t n, const int32_t *column, const double *value, tess_matrix **out)
 {
     tess_csr_arrays arrays = {.nrows = n,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a transformed solve consists of: set-up in transform.c, solves in refine.c. */
+/* The parts of a transformed solve: set-up in transform.c, solves in refine.c. */
 #ifndef TESS_SOLVER_TRANSFORM_PARTS_H
 #define TESS_SOLVER_TRANSFORM_PARTS_H
 
 #include "solver/solver.h"
 
 struct solver_transform {
-    uint64_t values_version;   /* of the original's values that the rest was made from; 0: there is no rest */
+    uint64_t values_version;   /* revision of the original's values that the other parts were made from; 0: there are
+                                  none */
     tess_matrix *matrix;       /* B */
     tess_matrix *to_rows;      /* c = to_rows b */
     tess_matrix *from_columns; /* x = from_columns y */
@@ -14,10 +15,10 @@ struct solver_transform {
     tess_vector *residual;     /* b - A x */
     tess_vector *rhs;          /* of the system for the correction */
     tess_vector *correction;   /* its solution */
-    tess_vector *candidate;    /* x and the correction, under examination */
+    tess_vector *candidate;    /* x and the correction, while it is judged */
 };
 
-/* Brings the system up to date after tess_matrix_update_values: all of it, because other values match otherwise. */
+/* Renews the system after tess_matrix_update_values: all of it, because other values have another matching. */
 tess_status renew_system(const tess_solver *s);
 
 #endif

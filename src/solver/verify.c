@@ -9,7 +9,7 @@
 #include "solver/verify.h"
 
 /* The exponent of a scale that brings a sum of squares into range: squares overflow from 2^512 on and vanish below
-   2^-537, residuals reach from 2^-1074 to 2^1024. 0: it is in range as it is (or NaN). */
+   2^-537, and residuals range from 2^-1074 to 2^1024. 0: no scale is needed (or NaN). */
 static int fitting_exponent(double squares)
 {
     return tess_squares_are_whole(squares) || isnan(squares) ? 0 : squares > 1.0 ? 600 : -800;
@@ -35,9 +35,9 @@ static tess_status pass_at(const tess_matrix *a, const double *b, const double *
 #define ROOT_ERROR (4.0 * TESS_U64)
 
 /*
- * Norm, bound and ||b||, each from a pass at a scale where its squares are in range: after cancellation the bound may
- * be far larger than the norm. The bound covers the rows' errors, the rounding of each row's square (in two words: far
- * below u), of the square root and of the sum of norm and bound.
+ * Norm, bound and ||b||, each from a pass with a scale for which its squares are in range: after cancellation the bound
+ * may be far larger than the norm. The bound covers the rows' errors, the rounding of each row's square (in two words:
+ * far below u), of the square root and of the sum of norm and bound.
  */
 static tess_status residual_of_assembled(const tess_matrix *a, const double *b, const double *x, double *residual,
                                          true_residual *out)

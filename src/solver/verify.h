@@ -6,17 +6,17 @@
 
 #include <tessera/solver.h>
 
-/* What a verification finds about x. */
+/* The result of a verification of x. */
 typedef struct true_residual {
     double norm;      /* ||b - A x|| */
     double bound;     /* on the error of the norm; NaN: unknown */
-    bool bounded;     /* the bound is known: what follows from it is proved */
-    double rounding;  /* u || |A| |x| + |b| ||: about what rounding x costs; 0: unknown */
+    bool bounded;     /* the bound is known, so that conclusions from it are proved */
+    double rounding;  /* u || |A| |x| + |b| ||: about the rounding error of x; 0: unknown */
     double rhs_norm;  /* ||b|| */
-    double rhs_least; /* the exact ||b|| is no less */
+    double rhs_least; /* a lower bound of the exact ||b|| */
 } true_residual;
 
-/* tess_verify_residual on raw arrays of the device; `a` is assembled or a shell; residual is written. */
+/* tess_verify_residual on arrays of the device; `a` is assembled or a shell; residual is written. */
 tess_status verify_residual(const tess_matrix *a, const double *b, const double *x, double *residual,
                             true_residual *out);
 /* max(rtol ||b||, atol) of the exact ||b||, or less by a few roundings. */

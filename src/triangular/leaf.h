@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A triangle that is solved level set by level set, as backends see it: a whole one, or a leaf of one in recursive
- * blocks. */
+/* A triangle that is solved level set by level set: a whole triangle, or a leaf of recursive blocks. For the backends.
+ */
 #ifndef TESS_TRIANGULAR_LEAF_H
 #define TESS_TRIANGULAR_LEAF_H
 
@@ -12,8 +12,8 @@
 
 #include "base/loop_state.h"
 
-/* Positions begin .. end - 1 of a schedule, on the host: rows of one level set, to be shared by threads, or rows for
- * one thread. */
+/* Positions begin .. end - 1 of a schedule, on the host: rows of one level set that threads share, or rows for one
+   thread. */
 typedef struct level_run {
     int64_t begin, end;
     bool shared;
@@ -21,31 +21,31 @@ typedef struct level_run {
 
 /*
  * Rows and columns first .. first + n - 1 of a triangle with ones on its diagonal, which are not stored. Position p of
- * the schedule is row row[p]; its entries are row_ptr[p] .. row_ptr[p + 1] - 1, their columns ascend. Rows that a row
- * needs have earlier positions. Arrays are on the device of the context, but for `runs`.
+ * the schedule is row row[p]; its entries are row_ptr[p] .. row_ptr[p + 1] - 1, with ascending columns. A row comes
+ * after the rows that it needs. Arrays are on the context's device, except `runs`.
  */
 typedef struct triangle_leaf {
     int64_t first, n, nnz;
-    int64_t level_sets; /* rows of a level set do not need each other */
+    int64_t level_sets; /* the rows are of one level set */
     int32_t *row;       /* n */
     void *row_ptr;      /* n + 1 offsets of row_ptr_bits */
     int row_ptr_bits;   /* 32 or 64 */
     int32_t *col_ind;   /* nnz, counted from the first column of the whole triangle */
     void *val;          /* nnz values of `precision` */
-    int64_t *source;    /* nnz: where the values come from */
-    level_run *runs;    /* nruns, on the host; of CPU contexts */
+    int64_t *source;    /* nnz: the sources of the values */
+    level_run *runs;    /* nruns, on the host; only for CPU contexts */
     int64_t nruns;
-    void *workspace; /* the backend's own for solves; NULL on the host */
+    void *workspace; /* the backend's plan for solves; NULL on the host */
     int64_t workspace_bytes;
     tess_precision precision;
 } triangle_leaf;
 
-/* x := T^-1 b on the leaf's rows; x before them holds the solution already. b may be x. FP64 vectors of the whole
- * triangle. */
+/* x := T^-1 b on the leaf's rows; earlier elements of x hold the solution already. b may be x. FP64 vectors of the
+   whole triangle. */
 typedef struct triangle_args {
     const double *b;
     double *x;
-    const double *scale; /* with it also scaled_i = scale_i x_i; scaled is neither b nor x */
+    const double *scale; /* also computes scaled_i = scale_i x_i; scaled is neither b nor x */
     double *scaled;
     tess_loop_state *state; /* NULL: not in a loop */
 } triangle_args;
@@ -54,9 +54,9 @@ typedef struct triangle_args {
 extern "C" {
 #endif
 
-/* What a device supplies. */
+/* The functions of a device. */
 typedef struct triangle_ops {
-    /* What solves need beyond the leaf's arrays, once these are made. */
+    /* The plan for solves, made when the leaf's arrays exist. */
     tess_status (*prepare)(tess_context *ctx, triangle_leaf *leaf);
     tess_status (*solve)(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args);
 } triangle_ops;

@@ -7,13 +7,13 @@
 #include "device/host/host.h"
 #include "triangular/leaf.h"
 
-/* Rows of a level set are counted here, then their places. */
+/* First the number of rows of each level set, then their places. */
 typedef struct level_set_work {
     int64_t first, end;
     int32_t *level_set; /* of each row, from 0 */
-    int64_t *place;     /* of each level set: where its rows begin; one more than there may be level sets */
+    int64_t *place;     /* where each level set's rows begin; one more than there may be level sets */
     int64_t *work;      /* rows and entries of each level set */
-    bool each;          /* every level set is a run of its own */
+    bool each;          /* every level set is a run */
 } level_set_work;
 
 void level_sets_release(tess_context *ctx, level_schedule *s)
@@ -71,7 +71,7 @@ static bool is_shared(const tess_context *ctx, const level_set_work *w, int64_t 
     return ctx->threads > 1 && w->work[level_set] > HOST_SERIAL_WORK;
 }
 
-/* Runs of the level sets; `runs` may be NULL. Returns how many there are. */
+/* Runs of the level sets; `runs` may be NULL. Returns their number. */
 static int64_t list_runs(const tess_context *ctx, const level_set_work *w, int64_t level_sets, level_run *runs)
 {
     int64_t count = 0;
@@ -90,7 +90,8 @@ static int64_t list_runs(const tess_context *ctx, const level_set_work *w, int64
     return count;
 }
 
-/* A schedule of one run for one thread goes through the rows as they lie: their entries and x are near each other. */
+/* A schedule of one run for one thread keeps the rows in their order, because their entries and x are then near one
+   another. */
 static void order_rows(const triangle_pattern *p, level_set_work *w, level_schedule *s)
 {
     const bool by_level_set = s->nruns > 1 || (s->nruns == 1 && s->runs[0].shared);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A triangular solve by one block of threads, level set after level set with a barrier between them: where level sets
- * have few entries, that takes less time than news from one multiprocessor to another. The solution's newest values are
- * in shared memory. Rows are read ahead: where they lie two level sets ahead, entries one level set ahead.
+ * A triangular solve by one block of threads, level set after level set with a barrier in between. If level sets have
+ * few entries, this is faster than communication between multiprocessors. The newest values of the solution are in
+ * shared memory. Data of rows is read ahead: places two level sets ahead, entries one level set ahead.
  */
 #ifndef TESS_TRIANGULAR_LEVEL_SETS_DEVICE_CUH
 #define TESS_TRIANGULAR_LEVEL_SETS_DEVICE_CUH
@@ -13,14 +13,14 @@
 #include "triangular/leaf.h"
 
 enum {
-    LEVEL_SETS_BLOCK = 1024, /* threads at most */
-    NARROW_WORK = 6144,      /* rows and entries of a level set on average, up to which one block is the faster */
+    LEVEL_SETS_BLOCK = 1024, /* most threads */
+    NARROW_WORK = 6144,      /* mean rows and entries of a level set, up to which one block is faster */
     ENTRIES_PER_LANE = 4,    /* of a row, about */
     HELD = 4,                /* entries that a thread reads ahead */
-    MAX_NEAR = 16384         /* values in shared memory at most */
+    MAX_NEAR = 16384         /* most values in shared memory */
 };
 
-/* What both kernels see of a leaf. */
+/* The arguments of both kernels about a leaf. */
 struct leaf_rows {
     int64_t n;
     const int32_t *row;
@@ -56,8 +56,8 @@ static inline int group_width(const triangle_leaf *leaf)
     return width;
 }
 
-/* Threads of the block that takes all level sets: as many as one of twice the mean size needs, since each costs time in
- * every level set. */
+/* Threads of the block that processes all level sets: as many as a level set of twice the mean size needs, because each
+   thread costs time in every level set. */
 static inline int level_sets_threads(const triangle_leaf *leaf)
 {
     int threads = 2 * GPU_WAVE;
@@ -86,7 +86,7 @@ static inline int near_values(int64_t shared_bytes, int64_t n)
     return near;
 }
 
-/* Sums over groups in a fixed order; the result is in the first thread. All threads of the wave take part. */
+/* Sums over groups in a fixed order; the result is in the first thread. All threads of the wave call it. */
 __device__ static inline double sum_of_group(double value, int width)
 {
     for (int distance = width / 2; distance > 0; distance /= 2) {
@@ -101,7 +101,7 @@ __device__ static inline void write_solution(const triangle_args &args, int32_t 
     if (args.scaled) { args.scaled[row] = args.scale[row] * value; }
 }
 
-/* Where a row lies; begin counts this thread's entries. */
+/* The place of a row; begin counts this thread's entries. */
 struct row_place {
     int position; /* below 0: none */
     int32_t row;
@@ -120,7 +120,7 @@ __device__ static inline row_place find_row(const leaf_rows &rows, int position,
     return r;
 }
 
-/* What is read of a row before its inputs are there. */
+/* The data of a row that is read before its inputs exist. */
 template <typename S>
 struct row_held {
     row_place place;
@@ -193,7 +193,7 @@ __global__ static void __launch_bounds__(LEVEL_SETS_BLOCK) solve_level_sets(cons
     tess_scalars scalars;
 
     if (!loop_enter<true>(task.predicate, false, &scalars)) { return; }
-    /* level set l is bound[0] .. bound[1] - 1; those behind them are of the level sets to come */
+    /* level set l is bound[0] .. bound[1] - 1; the later bounds are of the following level sets */
     int bound[4];
     TESS_UNROLL
     for (int i = 0; i < 4; i++) {
@@ -208,7 +208,7 @@ __global__ static void __launch_bounds__(LEVEL_SETS_BLOCK) solve_level_sets(cons
         const row_place after = find_row(task.rows, bound[2] + group, bound[3]);
         row_held<S> held = {};
 
-        /* A wave without a row does nothing. */
+        /* A wave without a row has nothing to do. */
         if (bound[1] + first_group < bound[2]) { held = hold_row<S>(task.rows, next); }
         if (bound[0] + first_group < bound[1]) { solve_held(task, now, first_near, near_workspace); }
         for (int p = bound[0] + groups; p < bound[1]; p += groups) { /* p does not depend on the thread */

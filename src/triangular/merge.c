@@ -8,62 +8,62 @@
 
 #include "device/host/host.h"
 
-/* Level sets are merged in chunks, apart from each other: so many at most, of so many level sets at least. Rewritten
-   rows have so many times the entries of the rows as they were at most. */
+/* Level sets are merged in separate chunks: at most so many, of at least so many level sets. Rewritten rows have at
+   most so many times their original entries. */
 enum { MAX_CHUNKS = 16, LEVEL_SETS_OF_CHUNK = 64, MAX_FILL = 12 };
-/* Threads have a chunk each where level sets have fewer rows than this for every chunk: they would wait for one another
-   longer than a level set takes. Else they share the rows of a level set, so many at a time. */
+/* Each thread has a chunk if level sets have fewer rows than this per chunk: threads that shared rows would wait for
+   one another longer than a level set takes. Otherwise they share the rows of a level set, this many at a time. */
 enum { ROWS_TO_SHARE = 64, ROWS_AT_ONCE = 8 };
-/* Rows at hand get their places once they have more entries than this. */
+/* Current rows get their places once they have more entries than this. */
 enum { ENTRIES_AT_HAND = 4096 };
-/* A pass is read while the next one begins, and the one after that is cleared. */
+/* While a pass begins, the previous one is still read; the next one is cleared. */
 enum { PASSES = 3 };
 
-/* What all chunks read. */
+/* Shared by all chunks, read only. */
 typedef struct merge_task {
     const triangle_pattern *p;
     const double *val;
     const merge_rule *rule;
     const int32_t *level_set; /* of each row */
     const int32_t *place;     /* of each row: its position */
-    const int64_t *plain;     /* level sets + 1: entries of the level sets before as they are, with those of b */
-    int64_t longest;          /* of the rows' entries: more than this no row may have */
+    const int64_t *plain;     /* level sets + 1: original entries of the earlier level sets, counting those of b */
+    int64_t longest;          /* the most entries that a row may have */
     bool keep;
 } merge_task;
 
-/* A level set's rows on their way: what threads that share them have taken. */
+/* The state of a level set while threads share its rows. */
 typedef struct merge_pass {
     int64_t rows, entries;
     int failed;
 } merge_pass;
 
-/* One thread, or all those that share rows. */
+/* One thread, or all threads that share rows. */
 typedef struct merge_team {
     bool shares;
     merge_pass pass[PASSES];
 } merge_team;
 
-/* What a thread has for itself: a row, or some, before they have a place among all. */
+/* A thread's workspace: one row or several, before they have a place among all rows. */
 typedef struct merge_worker {
     merge_team *team;
     unsigned passes;
-    bool first;    /* of the team: clears passes */
-    int32_t *slot; /* n + rows of the chunk: where a row has an index, counted from its start */
+    bool first;    /* one thread of the team: it clears passes */
+    int32_t *slot; /* n + rows of the chunk: the place of an index in the row, counted from its start */
     int32_t *index;
     double *val;
-    int64_t used, limit; /* entries; those where the row at hand ends */
+    int64_t used, limit; /* number of entries, and where those of the current row end */
     double growth, largest;
 } merge_worker;
 
-/* A chunk at work; threads that share its rows have one each, all the same. */
+/* The state of a chunk; threads that share its rows have equal copies. */
 typedef struct merge_chunk {
     const merge_task *task;
     merged_rows *m;
     int64_t first, end;  /* level sets */
     int64_t group;       /* first level set of the open group */
-    int64_t used, limit; /* entries: those written, and those that the level set may have */
-    int64_t most, last;  /* where the open group's end: MAX_FILL times its entries as they were; and the chunk's */
-    double cost;         /* of the open group: its step and the entries more */
+    int64_t used, limit; /* number of entries: written, and allowed for the level set */
+    int64_t most, last;  /* limits: for the open group, MAX_FILL times its original entries; and for the chunk */
+    double cost;         /* of the open group: its step and its additional entries */
 } merge_chunk;
 
 void merge_release(tess_context *ctx, merged_rows *m)
@@ -150,7 +150,7 @@ static bool add_row(const merge_chunk *c, merge_worker *h, int64_t start, double
     return true;
 }
 
-/* Whether a row of the open group, written from `start` on, keeps to the rule; `before`: its magnitudes as it was. */
+/* Whether a row of the open group, written from `start` on, keeps to the rule; `before`: its original magnitudes. */
 static bool judge_row(const merge_rule *rule, merge_worker *h, int64_t start, double before, bool limited)
 {
     double after = 0.0;
@@ -158,7 +158,7 @@ static bool judge_row(const merge_rule *rule, merge_worker *h, int64_t start, do
     for (int64_t k = start; k < h->used; k++) {
         after += fabs(h->val[k]);
     }
-    if (!(after <= DBL_MAX)) { after = (double)INFINITY; } /* what is no number stays the most */
+    if (!(after <= DBL_MAX)) { after = (double)INFINITY; } /* NaN stays the largest */
     if (limited && (!(after / before <= rule->growth && after <= rule->largest) || h->used - start > rule->longest)) {
         return false;
     }
@@ -167,8 +167,7 @@ static bool judge_row(const merge_rule *rule, merge_worker *h, int64_t start, do
     return true;
 }
 
-/* Rewrites the row at a position, which then begins at m->start of all that the thread has at hand. False: it grows too
- * much. */
+/* Rewrites the row at a position, which then begins at m->start in the thread's workspace. False: it grows too much. */
 static bool rewrite_row(const merge_chunk *c, merge_worker *h, int64_t position, bool limited)
 {
     const merge_task *t = c->task;
@@ -195,7 +194,7 @@ static bool rewrite_row(const merge_chunk *c, merge_worker *h, int64_t position,
     return !merged || judge_row(t->rule, h, start, before, limited);
 }
 
-/* Gives the rows at hand, at positions begin .. end - 1, a place among all. False: there is none. */
+/* Gives the current rows, at positions begin .. end - 1, a place among all rows. False: there is no space. */
 static bool place_rows(const merge_chunk *c, merge_worker *h, merge_pass *pass, int64_t begin, int64_t end)
 {
     merged_rows *m = c->m;
@@ -216,7 +215,7 @@ static bool place_rows(const merge_chunk *c, merge_worker *h, merge_pass *pass, 
     return true;
 }
 
-/* Rewrites the rows at positions begin .. end - 1. False: there is no place for them, or they grow too much. */
+/* Rewrites the rows at positions begin .. end - 1. False: there is no space, or they grow too much. */
 static bool rewrite_rows(const merge_chunk *c, merge_worker *h, merge_pass *pass, int64_t begin, int64_t end,
                          bool limited)
 {
@@ -288,7 +287,8 @@ static bool rewrite_level_set(merge_chunk *c, merge_worker *h, int64_t level_set
 
 /* ---- groups ---- */
 
-/* Lets the open group have the level set too, if that costs no more than its level sets cost on average. */
+/* Adds the level set to the open group, if the group then costs no more per level set than its level sets do on
+   average. */
 static bool join(merge_chunk *c, merge_worker *h, int64_t level_set, int64_t plain)
 {
     const int64_t used = c->used, most = c->most + MAX_FILL * plain;
@@ -331,7 +331,8 @@ static void merge_chunk_level_sets(merge_chunk c, merge_worker *h)
     }
 }
 
-/* Chunks have about the same number of entries each. Returns how many there are; `first`: of each, and the end. */
+/* Chunks have about the same number of entries each. Returns their number; `first`: the beginning of each, and the end.
+ */
 static int cut_chunks(const merge_task *t, const merged_rows *m, int64_t *first)
 {
     const int64_t total = t->plain[m->level_sets], most = m->level_sets / LEVEL_SETS_OF_CHUNK;
@@ -345,7 +346,7 @@ static int cut_chunks(const merge_task *t, const merged_rows *m, int64_t *first)
     return chunks;
 }
 
-/* Rows of the chunk that has most. */
+/* Rows of the longest chunk. */
 static int64_t widest_chunk(const merged_rows *m, const int64_t *first, int chunks)
 {
     int64_t widest = 0;
@@ -382,7 +383,7 @@ static merge_chunk make_chunk(const merge_task *t, merged_rows *m, int64_t first
                          .last = MAX_FILL * t->plain[end]};
 }
 
-/* The workspace of threads: slots, and rows at hand. */
+/* The workspace of threads: slots, and current rows. */
 typedef struct merge_workspace {
     int64_t places, taken; /* one for each thread that has work */
     int64_t slots, entries;
@@ -425,7 +426,7 @@ static merge_worker take_worker(merge_workspace *d, merge_team *team)
     return h;
 }
 
-/* Chunks that `first` tells of, by threads: one each, or all of them one after another. */
+/* Distributes the chunks of `first` among threads: one each, or all of them one after another to a team. */
 static void merge_chunks(const merge_task *t, const int64_t *first, int chunks, bool shares, int threads,
                          merge_workspace *workspace, merged_rows *m)
 {
@@ -479,8 +480,7 @@ static void number_rows(const triangle_pattern *p, const merged_rows *m, int32_t
     }
 }
 
-/* The most entries that a row may have at hand: as it was, or as the rule has it, or, with groups that stay, as it is.
- */
+/* The most entries of a current row: the original number, or the rule's, or, if groups stay, the present number. */
 static int64_t longest_row(const triangle_pattern *p, const merged_rows *m, const merge_rule *rule, bool keep)
 {
     int64_t longest = rule->longest < 2 * m->n ? rule->longest : 2 * m->n;

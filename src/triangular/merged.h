@@ -12,26 +12,26 @@
 
 #include "triangular/leaf.h"
 
-/* Lanes of a slice; records that a block has space for at a time; blocks at most; bytes at whose multiples records
-   begin, in memory and in shared memory, and parts of records. */
+/* Lanes of a slice; records that a block has space for at a time; most blocks; alignment in bytes of records, in memory
+   and in shared memory, and of their parts. */
 enum { MERGED_LANES = 32, MERGED_SLOTS = 8, MERGED_MAX_BLOCKS = 16, MERGED_LINE = 128, MERGED_UNIT = 16 };
 
-/* What a device has for it. */
+/* The limits of a device. */
 typedef struct merged_limits {
-    int blocks;           /* that may work together; 0: none can */
+    int blocks;           /* blocks that may work together; 0: none */
     int64_t shared_bytes; /* of a block */
 } merged_limits;
 
-/* A record begins with it; then come the slices' offsets (uint16_t; the last is where they end), in 32 entries, values
- * and indices. */
+/* The head of a record. Then come the slices' offsets (uint16_t; the last is their end), in units of 32 entries, then
+   values and indices. */
 typedef struct merged_record {
     uint32_t bytes, ahead; /* of this record, and of the one MERGED_SLOTS later */
-    uint32_t first;        /* place of its first row among the block's */
+    uint32_t first;        /* place of its first row among the block's rows */
     uint32_t rows;
     uint32_t val_at, index_at; /* bytes from the record's beginning */
     uint16_t slices;
     uint8_t shift;
-    uint8_t last; /* whether it ends its group: all blocks wait for each other */
+    uint8_t last; /* whether it ends its group: all blocks then wait for one another */
     uint32_t unused;
 } merged_record;
 
@@ -39,12 +39,12 @@ typedef struct merged_record {
 typedef struct merged_stream {
     int64_t begin; /* bytes */
     uint32_t records, rows;
-    uint32_t bytes[MERGED_SLOTS]; /* of the first ones */
+    uint32_t bytes[MERGED_SLOTS]; /* of the first records */
 } merged_stream;
 
 /*
- * An index is a place of a block: x of its row number i has place i, b has place `local` + i. It has 16 bits where
- * there is one block, or else 32: the block's number in the upper half. Arrays are on the device of the context.
+ * An index is a place of a block: x of its row number i has place i, b has place `local` + i. With one block it has 16
+ * bits, else 32, with the block's number in the upper half. Arrays are on the context's device.
  */
 typedef struct merged_view {
     int64_t n, groups;
@@ -57,14 +57,14 @@ typedef struct merged_view {
     int64_t record_bytes;
     merged_stream *streams; /* blocks */
     int32_t *row;           /* blocks * local: rows of the triangle */
-    double *workspace;      /* of CPU contexts: blocks * 2 * local places */
+    double *workspace;      /* only for CPU contexts: blocks * 2 * local places */
 } merged_view;
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* What a device supplies. */
+/* The functions of a device. */
 typedef struct merged_ops {
     tess_status (*limits)(tess_context *ctx, merged_limits *limits);
     /* args as for a leaf */

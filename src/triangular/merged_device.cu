@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Merged triangles on the GPU: what the device has for them, and launches. */
+/* Merged triangles on the GPU: the device's limits, and launches. */
 #include "triangular/leaf.h"
 #include "triangular/merged.h"
 #include "triangular/merged_device.cuh"
@@ -52,7 +52,7 @@ cleanup:
     return status;
 }
 
-/* The largest cluster of blocks that have all the shared memory there is; 1: there are no clusters. */
+/* The largest cluster of blocks with all the shared memory of the device; 1: there are no clusters. */
 tess_status find_cluster(tess_context *ctx, int *blocks)
 {
     *blocks = 1;

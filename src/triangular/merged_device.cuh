@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Merged triangles on the GPU: one block of threads, or one cluster, takes record after record. Records come into
- * shared memory MERGED_SLOTS ahead; b and x are there for the whole solve, in a cluster each block's rows in its own.
- * After a group's last record all blocks wait for each other; what they need of the next one's entries is in registers
- * by then.
+ * Merged triangles on the GPU: one block of threads, or one cluster, processes record after record. Records are copied
+ * to shared memory MERGED_SLOTS ahead; b and x are there for the whole solve, in a cluster each block's rows in its
+ * own. After a group's last record all blocks wait for one another; by then the data that they need of the next
+ * record's entries is in registers.
  */
 #ifndef TESS_TRIANGULAR_MERGED_DEVICE_CUH
 #define TESS_TRIANGULAR_MERGED_DEVICE_CUH
@@ -15,7 +15,7 @@
 
 enum {
     MERGED_THREADS = 512,
-    MERGED_TEAMS = MERGED_THREADS / MERGED_LANES /* slices that a block works on at a time */
+    MERGED_TEAMS = MERGED_THREADS / MERGED_LANES /* slices that a block processes at a time */
 };
 
 struct merged_task {
@@ -32,7 +32,7 @@ static inline __host__ __device__ int64_t merged_slots_at(int64_t local)
     return (2 * local * static_cast<int64_t>(sizeof(double)) + MERGED_LINE - 1) / MERGED_LINE * MERGED_LINE;
 }
 
-/* How blocks find b and x, and wait for each other; HELD: entries of a lane whose b or x it asks for together. */
+/* How blocks access b and x, and wait for one another. HELD: entries of a lane whose b or x are requested together. */
 template <bool CLUSTER>
 struct merged_team;
 
@@ -69,7 +69,7 @@ struct merged_team<true> {
 #endif
 
 #if GPU_HAS_BULK_COPY
-/* Records one after another, each in shared memory in its time. */
+/* Records one after another, each in shared memory when it is needed. */
 class merged_reader {
   public:
     __device__ merged_reader(const merged_task &task, const merged_stream &stream, char *slots, gpu_arrival *arrivals)
@@ -86,20 +86,20 @@ class merged_reader {
         __syncthreads();
     }
 
-    /* Record q, whole. */
+    /* Record q, complete. */
     __device__ inline const char *await(uint32_t q)
     {
         gpu_arrival_wait(arrivals_ + q % MERGED_SLOTS, q / MERGED_SLOTS % 2);
         return slots_ + static_cast<int>(q % MERGED_SLOTS) * slot_bytes_;
     }
 
-    /* After a barrier behind record q, whose `ahead` is given. */
+    /* After a barrier behind record q, with its `ahead`. */
     __device__ inline void proceed(uint32_t q, uint32_t ahead)
     {
         if (threadIdx.x == 0 && ahead > 0) { fetch(q, ahead); }
     }
 
-    /* Nothing is on its way to a block that has ended. */
+    /* No copy is in flight to a block that has ended. */
     __device__ inline void drain(uint32_t records)
     {
         for (uint32_t q = 0; q < MERGED_SLOTS && q < records; q++) {
@@ -123,7 +123,7 @@ class merged_reader {
     int slot_bytes_;
 };
 #else
-/* Records one after another, where they are. */
+/* Records one after another, in device memory. */
 class merged_reader {
   public:
     __device__ merged_reader(const merged_task &task, const merged_stream &stream, char *, gpu_arrival *)
@@ -157,7 +157,7 @@ template <typename S, typename TEAM>
 struct merged_slice {
     const S *val;
     const typename TEAM::index *index;
-    int more; /* entries from those held on */
+    int more; /* entries from the first one not held */
     S held_val[TEAM::HELD];
     typename TEAM::index held_index[TEAM::HELD];
 
@@ -212,7 +212,7 @@ struct merged_slice {
     }
 };
 
-/* The slice's rows, x among the block's; all lanes of the team take part. */
+/* The slice's rows, with x among the block's values; all lanes of the team call it. */
 template <typename S, typename TEAM>
 __device__ static inline void solve_slice(const char *record, int slice, merged_slice<S, TEAM> *held, double *vectors)
 {
@@ -227,7 +227,7 @@ __device__ static inline void solve_slice(const char *record, int slice, merged_
     if ((lane & (width - 1)) == 0 && row < static_cast<int>(head->rows)) { vectors[head->first + row] = sum; }
 }
 
-/* b to shared memory, or x from there. */
+/* Copies b to shared memory, or x from there. */
 __device__ static inline void load_right_side(const merged_task &task, const int32_t *row, int rows, double *vectors)
 {
 #pragma unroll 4
@@ -259,7 +259,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(MERGED_THREADS, 1) solve_merged(const m
     const int32_t *row = task.row + static_cast<int64_t>(blockIdx.x) * task.local;
     tess_scalars scalars;
 
-    const merged_stream stream = task.streams[blockIdx.x]; /* no kernel of a loop writes it, or the records */
+    const merged_stream stream = task.streams[blockIdx.x]; /* no kernel of a loop writes this or the records */
     merged_reader reader(task, stream, merged_workspace + merged_slots_at(task.local), arrivals);
     merged_slice<S, team> held;
 

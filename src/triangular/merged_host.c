@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Merged triangles on the host: one thread goes through the records group by group, and adds up as lanes of a GPU do.
- */
+/* Merged triangles on the host: one thread processes the records group by group, and adds as the lanes of a GPU do. */
 #include "base/by_precision.h"
 #include "device/host/host.h"
 #include "triangular/leaf.h"
 #include "triangular/merged.h"
 
-/* What an H200 has: the host takes the same records. */
+/* The limits of an H200: the host uses the same records. */
 enum { BLOCKS = 16, SHARED_BYTES = 230400 };
 
 static tess_status limits(tess_context *ctx, merged_limits *limits)
@@ -28,7 +27,7 @@ static const merged_record *head_of(const host_record *r)
     return (const merged_record *)r->at;
 }
 
-/* Where an index points to. */
+/* The element that an index refers to. */
 static int64_t place_of(const host_record *r, int64_t entry)
 {
     const merged_view *v = r->v;
@@ -68,7 +67,7 @@ static inline __attribute__((always_inline)) void solve_slice(tess_precision pre
     }
     for (int distance = width / 2; distance > 0; distance /= 2) {
         for (int lane = 0; lane + distance < MERGED_LANES; lane++) {
-            sum[lane] += sum[lane + distance]; /* those that count are not yet changed */
+            sum[lane] += sum[lane + distance]; /* the entries that matter have not changed yet */
         }
     }
     for (int lane = 0; lane < MERGED_LANES; lane += width) {

@@ -8,14 +8,13 @@
 #include "base/by_precision.h"
 #include "device/host/host.h"
 
-/* Slices that a block works on at a time, and cycles: of 32 entries where all of these are busy, of one where few are,
-   and of a halving of a sum. They choose how many lanes rows have. */
+/* Slices that a block processes at a time, and cycles: of 32 entries if all of these are busy, of one entry if few are,
+   and of halving a sum. They decide how many lanes rows have. */
 enum { SLICES_AT_ONCE = 16, BUSY_CYCLES = 8, IDLE_CYCLES = 12, SUM_CYCLES = 24, MAX_SHIFT = 5 };
 enum { LONGEST_RECORD = 32768 };
 /* Blocks' shares of groups that a thread writes at a time. */
 enum { CELLS_AT_ONCE = 8 };
-/* Entries of rewritten rows for each of a row as it was, about: threads are worth their waking from as much work on as
- * elsewhere. */
+/* Entries of rewritten rows per original entry, about: more threads pay from the usual amount of work on. */
 enum { USUAL_FILL = 4 };
 
 static int64_t round_up(int64_t bytes, int64_t unit)
@@ -28,7 +27,7 @@ int64_t merged_shared_bytes(int64_t local, int64_t slot_bytes)
     return round_up(2 * local * (int64_t)sizeof(double), MERGED_LINE) + MERGED_SLOTS * slot_bytes;
 }
 
-/* Bytes of a slot where vectors leave that much; 0: none. */
+/* Bytes of a slot, if vectors leave that much; 0: none. */
 static int64_t slot_capacity(int64_t shared_bytes, int64_t local)
 {
     const int64_t capacity = (shared_bytes - merged_shared_bytes(local, 0)) / MERGED_SLOTS / MERGED_LINE * MERGED_LINE;
@@ -46,7 +45,7 @@ static int64_t offset_bytes(int64_t slices)
     return round_up((slices + 1) * (int64_t)sizeof(uint16_t), MERGED_UNIT);
 }
 
-/* A record of so many slices with so many entries a lane together. */
+/* Bytes of a record with so many slices that have so many entries per lane together. */
 static int64_t bytes_of_record(const merged_layout *l, int64_t slices, int64_t lengths)
 {
     return round_up((int64_t)sizeof(merged_record) + offset_bytes(slices) +
@@ -94,7 +93,7 @@ static int64_t slices_of(int64_t rows, int shift)
     return ((rows << shift) + MERGED_LANES - 1) / MERGED_LANES;
 }
 
-/* Entries of each lane in slice s of a group: what its first row, the longest, needs. */
+/* Entries of each lane in slice s of a group: the number that its first row, the longest, needs. */
 static int64_t slice_length(const merged_layout *l, int64_t g, int64_t s, int shift)
 {
     const int64_t first = l->rows->begin[g] + s * (MERGED_LANES >> shift);
@@ -102,7 +101,7 @@ static int64_t slice_length(const merged_layout *l, int64_t g, int64_t s, int sh
     return (l->rows->length[l->position[first]] + (1 << shift) - 1) >> shift;
 }
 
-/* What a group costs with 2^shift lanes a row. */
+/* The cost of a group with 2^shift lanes per row. */
 static int64_t cost_of_shift(const merged_layout *l, int64_t g, int shift)
 {
     const int64_t slices = slices_of(group_rows(l, g), shift);
@@ -132,8 +131,8 @@ static int best_shift(const merged_layout *l, int64_t g)
     return best;
 }
 
-/* Positions of a group by falling length, those of a length in their order; `count` has a place for each length and one
- * more. */
+/* Positions of a group by falling length; positions of equal length keep their order. `count` has a place for each
+   length and one more. */
 static void sort_rows(merged_layout *l, int64_t g, int64_t longest, int64_t *count)
 {
     const merged_rows *m = l->rows;
@@ -150,8 +149,8 @@ static void sort_rows(merged_layout *l, int64_t g, int64_t longest, int64_t *cou
     }
 }
 
-/* Gives each row its block and its number there; blocks have as many rows as `taken` tells. Slices go round the blocks.
- */
+/* Gives each row its block and its number there; `taken` counts the rows of each block. Slices are dealt to the blocks
+   in turn. */
 static void place_rows(merged_layout *l, int64_t g, int64_t *taken)
 {
     const int64_t per_slice = MERGED_LANES >> l->group[g].shift, end = l->rows->begin[g + 1];
@@ -206,11 +205,11 @@ cleanup:
 
 /* ---- records ---- */
 
-/* Some of a block's slices of a group: those that one record takes. */
+/* Part of a block's slices of a group: those in one record. */
 typedef struct layout_piece {
     int64_t group;
     int block;
-    int64_t slice, end; /* every blocks-th; end: the first that is not among them */
+    int64_t slice, end; /* every blocks-th slice; end: the first one after it */
     int64_t slices, lengths;
 } layout_piece;
 
@@ -245,7 +244,7 @@ static bool is_last(const merged_layout *l, const layout_piece *p)
     return p->end >= slices_of(group_rows(l, p->group), l->group[p->group].shift);
 }
 
-/* Sizes of all records. A slice that no record has space for: it does not fit. */
+/* Sizes of all records. A slice that is too long for any record does not fit. */
 static void measure_records(merged_layout *l)
 {
     for (int b = 0; b < l->blocks; b++) {
@@ -269,14 +268,14 @@ static void measure_records(merged_layout *l)
     }
 }
 
-/* Entries on their way into a record. */
+/* The entries of a record while it is written. */
 typedef struct record_writer {
     const merged_layout *l;
     char *val, *index;
 } record_writer;
 
-/* A lane of a slice: its entries are next, next + 2^shift, .. below `last`; `own` is the index of what there is not, 0
-   times b of the lane's row, or of the slice's first where the lane has none. */
+/* A lane of a slice: its entries are next, next + 2^shift, .. below `last`. `own` is the index for missing entries: 0
+   times b of the lane's row, or of the slice's first row if the lane has none. */
 typedef struct layout_lane {
     int64_t next, last;
     uint32_t own;
@@ -340,7 +339,7 @@ static void write_slice_as(const record_writer *w, const layout_piece *piece, in
     CALL_BY_PRECISION(w->l->precision, write_slice, w, piece, s, at, length);
 }
 
-/* Numbers of a piece's rows among the block's. */
+/* Numbers of a piece's rows among the block's rows. */
 static void count_rows(const merged_layout *l, const layout_piece *piece, merged_record *head)
 {
     const int64_t per_slice = MERGED_LANES >> l->group[piece->group].shift, rows = group_rows(l, piece->group);
@@ -382,7 +381,7 @@ static int64_t write_record(const merged_layout *l, const layout_piece *piece, c
     return head.bytes;
 }
 
-/* The records of a group that are a block's. */
+/* A block's records of a group. */
 static void write_cell(const merged_layout *l, int64_t g, int block)
 {
     layout_piece piece = open_pieces(l, g, block);
@@ -394,7 +393,8 @@ static void write_cell(const merged_layout *l, int64_t g, int block)
     } while (!is_last(l, &piece));
 }
 
-/* Tells records the length of those MERGED_SLOTS later, and streams that of their first ones. */
+/* Writes into each record the length of the record MERGED_SLOTS later, and into streams the lengths of the first ones.
+ */
 static void look_ahead(const merged_layout *l, merged_stream *stream)
 {
     char *before[MERGED_SLOTS] = {NULL}, *record = l->records + stream->begin;

@@ -11,19 +11,18 @@
 #include "format/csr/csr.h"
 #include "triangular/merged_layout.h"
 
-/* Level sets are left as they are, for all multiprocessors of the device to share, where there are no more than this,
-   or where they have more entries on average for each block here: these would take longer than a level set does there.
- */
+/* Level sets are not merged, but shared by all multiprocessors of the device, if there are no more than this, or if
+   they have more entries on average for each block here: then they would take longer here than there. */
 enum { FEW_LEVEL_SETS = 16, WIDE_LEVEL_SET = 4096 };
-/* Fewer entries than this, with those of b, are one block's: its steps cost less. */
+/* With fewer entries than this, counting those of b, one block takes everything: its steps cost less. */
 enum { ENTRIES_OF_ONE_BLOCK = 50000 };
-/* What a step costs, in entries that one block multiplies in that time, and more for every block. */
+/* Cost of a step, in entries that one block multiplies in that time, and the addition for every block. */
 enum { STEP_ENTRIES = 2000, STEP_ENTRIES_OF_BLOCK = 600 };
-/* Magnitudes of a rewritten row may add up to so many times those of the row as it was: what products lose, in units of
-   rounding. Below FP32 it is the matrix that they would change. */
+/* The magnitudes of a rewritten row may add up to so many times those of the original row: the loss of products, in
+   units of rounding. Below FP32 this would be an error of the matrix. */
 #define MAX_GROWTH 1e3
 #define MAX_GROWTH_OF_HALVES 8.0
-/* Bytes of a slot at least, where the number of blocks is chosen. */
+/* The least bytes of a slot, when the number of blocks is chosen. */
 enum { SHORT_SLOT = 4096 };
 
 struct merged_triangle {
@@ -65,7 +64,7 @@ void merged_destroy(merged_triangle *t)
 
 /* ---- blocks ---- */
 
-/* Rows of a block where there are n and so many blocks: about as many each. */
+/* Rows of a block, for n rows and so many blocks: about the same number each. */
 static int64_t rows_of_block(int64_t n, int blocks)
 {
     const int64_t even = (n + blocks - 1) / blocks;
@@ -78,7 +77,7 @@ static bool fits_device(const merged_limits *limits, int64_t n, int blocks)
     return merged_shared_bytes(rows_of_block(n, blocks), SHORT_SLOT) <= limits->shared_bytes;
 }
 
-/* One block for little work, else as many as there can be; 0: too many rows. */
+/* One block for little work, else as many as possible; 0: too many rows. */
 static int choose_blocks(const merged_limits *limits, int64_t n, int64_t entries)
 {
     if (limits->blocks < 1) { return 0; }

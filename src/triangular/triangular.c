@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sparse triangular solves: the cut into blocks, values, the order of the solution; merged level sets, which have files
- * of their own. */
+/* Sparse triangular solves: the cut into blocks, values, the order of the solution. Merged level sets are in files of
+   their own. */
 #include "triangular/triangular.h"
 
 #include <string.h>
@@ -9,19 +9,20 @@
 #include "matrix/storage_options.h"
 #include "triangular/merged_triangle.h"
 
-/* Halves begin at multiples of this many rows, so that blocks of tiles and aligned loads of x do. */
+/* Halves begin at multiples of this many rows, so that blocks of tiles and aligned loads of x do too. */
 enum { ALIGNMENT = 64 };
-/* A triangle with no more level sets is a leaf, however long it is: its level sets have rows enough for all threads. */
+/* A triangle with no more level sets than this is a leaf, however long it is: its level sets have enough rows for all
+   threads. */
 enum { FEW_LEVEL_SETS = 16 };
 
-/* Rows first .. of x minus the block times x from column `column` on. */
+/* Rows first .. of x minus the square times x from column `column` on. */
 typedef struct triangle_square {
     int64_t row, column;
-    tess_matrix *assembled, *stored; /* stored: NULL before the first values, and where assembled serves */
+    tess_matrix *assembled, *stored; /* stored: NULL before the first values, and if assembled is used */
     int64_t *source;                 /* on the device */
 } triangle_square;
 
-/* One of the two: assembled is NULL where it is a leaf. */
+/* One of the two. assembled is NULL for a leaf. */
 typedef struct triangle_piece {
     triangle_leaf leaf;
     triangle_square square;
@@ -36,8 +37,8 @@ struct sparse_triangle {
     storage_request squares;
     triangle_piece *pieces; /* in the order of the solution */
     int64_t npieces, capacity;
-    merged_triangle *merged; /* NULL: pieces are */
-    uint64_t moves;          /* before it became pieces */
+    merged_triangle *merged; /* NULL: the pieces are used */
+    uint64_t moves;          /* number of moves before it became pieces */
 };
 
 /* ---- memory ---- */
@@ -78,7 +79,7 @@ void triangle_destroy(sparse_triangle *t)
     tess_host_release(t->ctx, t, 1, sizeof *t);
 }
 
-/* An empty piece at the end. */
+/* Adds an empty piece at the end. */
 static tess_status add_piece(sparse_triangle *t, triangle_piece **out)
 {
     const int64_t capacity = t->capacity > 0 ? 2 * t->capacity : 1;
@@ -100,7 +101,7 @@ static tess_status add_piece(sparse_triangle *t, triangle_piece **out)
 
 /* ---- rows of a part ---- */
 
-/* Columns begin .. end - 1 of some rows, on the host: row i of them is row[i], or begins with `first_row`. */
+/* Columns begin .. end - 1 of some rows, on the host: row i of them is row[i], or first_row + i. */
 typedef struct part_rows {
     const int32_t *row; /* NULL: consecutive */
     int64_t first_row, n, begin, end, nnz;
@@ -160,7 +161,7 @@ cleanup:
 
 /* ---- leaves and squares ---- */
 
-/* Offsets in place, half as wide. */
+/* Narrows the offsets in place to half their width. */
 static void narrow_offsets(int64_t *row_ptr, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
@@ -204,7 +205,7 @@ cleanup:
     return status;
 }
 
-/* Rows row .. row_end - 1 by columns column .. column_end - 1; none where it would be empty. */
+/* Rows row .. row_end - 1 by columns column .. column_end - 1; none if it would be empty. */
 static tess_status add_square(sparse_triangle *t, const triangle_pattern *p, int64_t row, int64_t row_end,
                               int64_t column, int64_t column_end)
 {
@@ -233,8 +234,8 @@ cleanup:
     return status;
 }
 
-/* Lu et al. 2020, the recursive block algorithm: the triangle that others need, the square beside it, the other
- * triangle. */
+/* Lu et al. 2020, the recursive block algorithm: the triangle that the others need, the square beside it, the other
+   triangle. */
 static tess_status cut(sparse_triangle *t, const triangle_pattern *p, int64_t first, int64_t end)
 {
     const int64_t half = ((end - first) / 2 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, middle = first + half;
@@ -315,7 +316,7 @@ static bool is_plain(const tess_storage_options *o)
     return o->format == TESS_FORMAT_CSR && o->precision == TESS_PRECISION_FP64;
 }
 
-/* In the format of the options, or csr where that would pad too much: square blocks may be all but empty. */
+/* In the format of the options, or in csr if that would pad too much: squares may be almost empty. */
 static tess_status store_square(const tess_matrix *a, tess_storage_options options, tess_matrix **out)
 {
     const bool pads = tess_format_can(options.format)->pads != 0;
@@ -326,7 +327,7 @@ static tess_status store_square(const tess_matrix *a, tess_storage_options optio
     return tess_matrix_convert(a, &options, out);
 }
 
-/* A policy sees the first values; later ones are stored in the precisions that it gave to these. */
+/* A policy sees the first values; later values are stored in the precisions that it chose then. */
 static tess_status fill_square(const sparse_triangle *t, triangle_square *s, const double *values)
 {
     tess_context *ctx = t->ctx;
@@ -343,7 +344,7 @@ cleanup:
     return status;
 }
 
-/* Where the rewritten rows do not fit, the triangle is one leaf from then on. */
+/* If the rewritten rows do not fit, the triangle is one leaf from then on. */
 static tess_status fill_merged(sparse_triangle *t, const triangle_values *values)
 {
     bool fits = false;
@@ -353,7 +354,7 @@ static tess_status fill_merged(sparse_triangle *t, const triangle_values *values
     if (fits) { goto cleanup; }
     status = cut(t, merged_pattern(t->merged), 0, t->n);
     if (status != TESS_SUCCESS) {
-        release_pieces(t); /* a later set-up begins anew */
+        release_pieces(t); /* a later set-up starts again */
         goto cleanup;
     }
     t->moves = merged_moves(t->merged) + 1;
@@ -394,7 +395,7 @@ static tess_status copy_vector(const sparse_triangle *t, const triangle_args *ar
     return t->ctx->backend->fused(t->ctx, &copy);
 }
 
-/* x := x - S x on the rows of the block */
+/* x := x - S x on the rows of the square */
 static tess_status subtract_square(const triangle_square *s, const triangle_args *args)
 {
     const tess_matrix *m = s->stored ? s->stored : s->assembled;

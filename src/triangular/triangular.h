@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sparse triangular solves with a triangle that has ones on its diagonal. By level sets, as one leaf; by level sets
- * that are merged into groups (merge.h); or in recursive blocks: a triangle is halved into two triangles and the square
- * block beside them, as long as it has more rows than a leaf may have and more than a few level sets. Leaves are solved
- * by level sets, square blocks are matrices of the library, multiplied in the precisions that their storage options or
- * policy give them. Source: Lu, Niu, Liu, Efficient block algorithms for parallel sparse triangular solve, ICPP (2020);
- * Yang et al. 2024, section III-C.
+ * Sparse triangular solves with a triangle that has ones on its diagonal: by level sets, as one leaf; by merged level
+ * sets (merge.h); or in recursive blocks. There a triangle is halved into two triangles and the square beside them, as
+ * long as it has more rows than a leaf may have and more than a few level sets. Leaves are solved by level sets.
+ * Squares are matrices of the library, multiplied in the precisions of their storage options or policy. Source: Lu,
+ * Niu, Liu, Efficient block algorithms for parallel sparse triangular solve, ICPP (2020); Yang et al. 2024, section
+ * III-C.
  */
 #ifndef TESS_TRIANGULAR_TRIANGULAR_H
 #define TESS_TRIANGULAR_TRIANGULAR_H
@@ -17,30 +17,30 @@ typedef struct sparse_triangle sparse_triangle;
 
 typedef struct triangle_options {
     bool blocks;                         /* recursive blocks, else one leaf */
-    bool merged;                         /* merged level sets where they fit the device, else one leaf */
+    bool merged;                         /* merged level sets if they fit the device, else one leaf */
     int64_t leaf;                        /* blocks: most rows of a leaf */
     tess_precision precision;            /* of the values in leaves */
-    const tess_storage_options *squares; /* blocks: how square blocks are stored */
-    const level_schedule *level_sets;    /* merged: of all rows, where they are known and each is a run */
+    const tess_storage_options *squares; /* blocks: how squares are stored */
+    const level_schedule *level_sets;    /* merged: level sets of all rows, if they are known and each is a run */
 } triangle_options;
 
 typedef struct triangle_facts {
-    int64_t level_sets; /* one after another, of all leaves */
-    int64_t groups;     /* the same, or the groups that they were merged into */
+    int64_t level_sets; /* level sets, one after another, of all leaves */
+    int64_t groups;     /* the same, or the groups of merged level sets */
     int64_t leaves, squares, nonzeros, square_nonzeros;
-    int64_t entries; /* that a solve multiplies: nonzeros, or those of rewritten rows */
-    uint64_t moves;  /* changes with the memory that merged level sets are in */
+    int64_t entries; /* entries that a solve multiplies: nonzeros, or those of rewritten rows */
+    uint64_t moves;  /* changes with the memory of merged level sets */
 } triangle_facts;
 
 tess_status triangle_values_upload(tess_context *ctx, triangle_values *v);
 void triangle_values_release(tess_context *ctx, triangle_values *v);
 
-/* The structure alone. Where the pattern is kept its arrays are taken, and *p is empty; else they stay the caller's. */
+/* Only the structure. If the pattern is kept, its arrays are taken and *p is empty; else they stay the caller's. */
 tess_status triangle_create(tess_context *ctx, triangle_pattern *p, const triangle_options *options,
                             sparse_triangle **out);
-/* Takes the values; they are uploaded where they are needed on the device. */
+/* Sets the values, and uploads them if they are needed on the device. */
 tess_status triangle_fill(sparse_triangle *t, triangle_values *values);
-/* All of x; args as for a leaf. */
+/* Solves for all of x; args as for a leaf. */
 tess_status triangle_solve(const sparse_triangle *t, triangle_args args);
 triangle_facts triangle_describe(const sparse_triangle *t);
 /* Bytes on the device. */

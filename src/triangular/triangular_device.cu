@@ -75,7 +75,7 @@ struct waiting_task {
     loop_predicate predicate;
 };
 
-/* Messages that a thread looks at together. */
+/* Messages that a thread reads together. */
 enum { LOOK = 4 };
 
 /* A thread's part of a row: entries next, next + width, ... */
@@ -84,7 +84,7 @@ struct waiting_part {
     double sum;
 };
 
-/* Adds up entries in their order as far as their messages are there. */
+/* Adds entries in their order, as far as their messages have arrived. */
 template <typename S>
 __device__ inline void advance(const waiting_task &task, unsigned call, waiting_part *part)
 {
@@ -108,7 +108,7 @@ __device__ inline void advance(const waiting_task &task, unsigned call, waiting_
     }
 }
 
-/* Whether the predicate holds in all threads of the caller's group; all threads of the wave take part. */
+/* Whether the predicate holds in all threads of the caller's group; all threads of the wave call it. */
 __device__ inline bool all_of_group(bool predicate, int width)
 {
     const gpu_lanes lanes = GPU_BALLOT(predicate);
@@ -118,7 +118,7 @@ __device__ inline bool all_of_group(bool predicate, int width)
     return (lanes >> first & mask) == mask;
 }
 
-/* Threads of a wave go round together: none waits for another of its own wave. */
+/* Threads of a wave loop together: none waits for another of its own wave. */
 template <typename S>
 __global__ void __launch_bounds__(GPU_BLOCK) solve_waiting(const waiting_task task)
 {

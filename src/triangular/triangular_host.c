@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Triangular solves on the host: a row is one thread's, and its sum has the order of its columns. */
+/* Triangular solves on the host: one thread computes a row, in the order of its columns. */
 #include "base/by_precision.h"
 #include "base/offsets.h"
 #include "device/host/host.h"
@@ -38,7 +38,7 @@ static void solve_rows(const solve_task *task, int64_t begin, int64_t end)
     CALL_BY_PRECISION(task->leaf->precision, solve_stored_rows, task, begin, end);
 }
 
-/* Rows that a thread takes at a time from a level set. */
+/* Rows of a level set that a thread takes at a time. */
 enum { ROWS = 256 };
 
 static tess_status solve(tess_context *ctx, const triangle_leaf *leaf, const triangle_args *args)

@@ -34,7 +34,7 @@ static tess_status start_bicgstab(tess_krylov *k)
     TESS_TRY(backend->zero(k->ctx, k->v[V], bytes));
     if (k->attempt == 0) { /* r~ = r, the usual choice */
         TESS_TRY(backend->copy(k->ctx, shadow, k->r, bytes));
-    } else { /* that choice broke down without progress: another r~ */
+    } else { /* that choice broke down without progress: choose another r~ */
         TESS_TRY(backend->random(k->ctx, k->n, (uint64_t)k->attempt, -1.0, 1.0, shadow));
     }
     TESS_TRY(krylov_fused(

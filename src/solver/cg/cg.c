@@ -2,9 +2,9 @@
 /*
  * Preconditioned conjugate gradients (Hestenes and Stiefel 1952; Saad, Iterative Methods for Sparse Linear Systems, 2nd
  * ed. 2003, Algorithm 9.1) in three passes: q = A p with (p, q); r -= alpha q with (r, r), (r, z); x and p together.
- * And the variant that predicts and recomputes (Chen and Carson, SIAM J. Sci. Comput. 42 (2020), PR-CG): beta is known
- * with alpha, by one pass more that a single kernel joins with the first, and (r, z) is computed anew for the next
- * iteration. Here (q, M^-1 q) must be in range, which a single kernel sees to (cg_product_scale).
+ * And the variant predict-and-recompute (Chen and Carson, SIAM J. Sci. Comput. 42 (2020), PR-CG): beta is known with
+ * alpha, at the cost of one more pass, which a single kernel joins with the first; and (r, z) is computed anew for the
+ * next iteration. Here (q, M^-1 q) must be in range; a single kernel takes care of this (cg_product_scale).
  */
 #include "solver/cg/cg.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the recurrences of CG share. */
+/* Shared by the recurrences of CG. */
 #ifndef TESS_SOLVER_CG_CG_H
 #define TESS_SOLVER_CG_CG_H
 
@@ -8,8 +8,8 @@
 extern const tess_method tess_method_cg;   /* two reductions an iteration */
 extern const tess_method cg_one_reduction; /* all inner products at once */
 
-/* r -= alpha A p, z = M^-1 r where that is a pass of its own; beta, unless it was predicted, and the end of the
- * iteration. */
+/* r -= alpha A p, and z = M^-1 r if that is a pass of its own; beta, unless it was predicted, and the end of the
+   iteration. */
 tess_status cg_close_iteration(const tess_krylov *k, const double *q, double *z, bool predicted);
 
 #endif

@@ -37,8 +37,8 @@ TESS_HD void update_cg_alpha(tess_loop_state *s)
 
 /*
  * dots = {(z, A z)}: alpha = rho / ((z, A z) - beta rho / alpha_old), since (p, A p) is that difference (Chronopoulos
- * and Gear 1989, section 4). Here beta^2 (p, A p)_old, which is the same and waits for no division. beta = 0 makes the
- * first direction z.
+ * and Gear 1989, section 4). Here beta^2 (p, A p)_old, which is equal and needs no division. beta = 0 makes the first
+ * direction z.
  */
 TESS_HD void update_cg_alpha_at_once(tess_loop_state *s)
 {
@@ -88,14 +88,14 @@ TESS_HD void update_cg_at_once(tess_loop_state *s)
 
 /* ---- predict and recompute (Chen and Carson 2020, PR-CG) ---- */
 
-/* A power of two and its inverse; 1 and 1 where one of them would not be normal. */
+/* A power of two and its inverse; 1 and 1 if one of them would not be normal. */
 typedef struct cg_scale {
     double factor, inverse;
 } cg_scale;
 
 /*
- * What A p is multiplied by in sums that go with its square, so that they stay in range whatever ||A|| is: about the
- * last alpha, and 1 in the first iteration of a cycle, whose sums may be lost: then the second direction is z.
+ * The factor of A p in sums with its square, which keeps them in range for any ||A||: about the last alpha. It is 1 in
+ * the first iteration of a cycle, whose sums may be lost; then the second direction is z.
  */
 TESS_HD cg_scale cg_product_scale(const tess_loop_state *s)
 {
@@ -113,9 +113,9 @@ TESS_HD cg_scale cg_product_scale(const tess_loop_state *s)
 }
 
 /*
- * beta from what (r, z) will be after r -= alpha A p, and w = M^-1 A p: (r, z) - 2 alpha (r, w) + alpha^2 (A p, w).
- * `step` is alpha over the factor that A p and w have in the sums. Where rounding has left nothing of it the next
- * direction is z.
+ * beta from the value that (r, z) will have after r -= alpha A p, with w = M^-1 A p: (r, z) - 2 alpha (r, w) + alpha^2
+ * (A p, w). `step` is alpha over the factor of A p and w in the sums. If rounding has left nothing of the value, the
+ * next direction is z.
  */
 TESS_HD void cg_predict(tess_loop_state *s, double step, double product_squared, double product_residual)
 {
@@ -124,13 +124,13 @@ TESS_HD void cg_predict(tess_loop_state *s, double step, double product_squared,
     s->beta = predicted > 0.0 && scalar_is_finite(predicted) ? predicted / s->rho : 0.0;
 }
 
-/* dots = {(A p, w), (r, w)}, alpha being known. */
+/* dots = {(A p, w), (r, w)}; alpha is known. */
 TESS_HD void update_cg_predict(tess_loop_state *s)
 {
     cg_predict(s, s->alpha, s->dots[0], s->dots[1]);
 }
 
-/* The end of an iteration that goes on with the beta that was predicted; dots as for update_cg_beta. */
+/* The end of an iteration with the predicted beta; dots as for update_cg_beta. */
 TESS_HD void update_cg_recompute(tess_loop_state *s)
 {
     cg_end(s, s->dots[0], s->dots[1]);
@@ -143,9 +143,9 @@ TESS_HD void update_cg_recompute_split(tess_loop_state *s)
 }
 
 /*
- * dots = {(p, A p), (A p, w), (r, w), (r, r), (r, z)}, A p and w times cg_product_scale but for the first. alpha and
- * beta; the end of the iteration that r is the residual of is update_cg_close_at_once, which needs none of these: two
- * threads take both at the same time.
+ * dots = {(p, A p), (A p, w), (r, w), (r, r), (r, z)}, with A p and w times cg_product_scale except in the first. alpha
+ * and beta. The end of the iteration whose residual is r is update_cg_close_at_once, which needs none of these: two
+ * threads run both at the same time.
  */
 TESS_HD void update_cg_predict_at_once(tess_loop_state *s)
 {

@@ -38,29 +38,29 @@
 extern "C" {
 #endif
 
-/* In the order of `norms`: of w as the product gave it, after the first pass, after the second. */
+/* In the order of `norms`: of w as the product, after the first pass, after the second. */
 enum { ARNOLDI_WHOLE, ARNOLDI_ONCE, ARNOLDI_TWICE, ARNOLDI_NORMS };
 
-/* What the delayed way carries from one iteration to the next. */
+/* The values that the delayed method carries from one iteration to the next. */
 enum { ARNOLDI_ALPHA, ARNOLDI_NU, ARNOLDI_WHOLE_BEFORE, ARNOLDI_CARRIED };
 
 /* The small problem. `most` is the restart length m. */
 typedef struct arnoldi_small {
     int most;
-    int32_t *last;          /* columns of H that are closed; CGS2: vectors 0 .. *last are there */
-    int32_t *stored;        /* delayed: vectors that are there */
+    int32_t *last;          /* number of closed columns of H; CGS2: vectors 0 .. *last exist */
+    int32_t *stored;        /* delayed: number of vectors */
     double *first, *second; /* most + 1: coefficients of the two passes, of the stored columns times their scales */
-    double *remove;         /* 2 most: the same of the columns as they are stored: second (or either), first */
+    double *remove;         /* 2 most: the same for the columns as stored: second (or either), first */
     double *norms;          /* ARNOLDI_NORMS squares; delayed: ||u||^2, (u, w), ||w||^2 */
     double *scale;          /* most + 1 */
-    double *unit;           /* most + 1: vector k is unit[k] times what `vector` held when k was the newest */
+    double *unit;           /* most + 1: vector k is unit[k] times the contents of `vector` when k was the newest */
     double *r;              /* columns of the triangle, column j from j (j + 1) / 2 on */
     double *cosine, *sine;  /* most: rotations */
     double *g;              /* most + 1: the rotated right-hand side; |g[*last]| is the residual's norm */
     double *y;              /* most: the solution */
     /* delayed: */
     double *h;                            /* columns of H, column j from j (j + 3) / 2 on */
-    double *first_before, *second_before; /* most + 1: of the iteration before */
+    double *first_before, *second_before; /* most + 1: of the previous iteration */
     double *carried;                      /* ARNOLDI_CARRIED */
 } arnoldi_small;
 
@@ -68,27 +68,27 @@ typedef struct tess_arnoldi {
     int64_t n, ld; /* rows, and from one column to the next */
     bool delayed;
     tess_precision precision; /* of the basis */
-    tess_precision vectors;   /* of vector and w, FP64 or FP32: what everything but sums over rows is computed in too */
+    tess_precision vectors;   /* of vector and w, FP64 or FP32: everything except sums over rows is computed in it too
+                               */
     void *basis;              /* ld by most + 1, column-major */
-    void *vector; /* CGS2: the newest basis vector over its unit, unrounded; delayed: u. What is multiplied next */
+    void *vector; /* CGS2: the newest basis vector over its unit, unrounded; delayed: u. The next vector to multiply */
     void *w;      /* A M^-1 vector; CGS2: orthogonalised in place */
     const double *residual; /* START */
-    void *sum;              /* COMBINE: where the combination goes */
+    void *sum;              /* COMBINE: destination of the combination */
     tess_precision sum_precision;
     arnoldi_small small;
     tess_loop_state *state;
 } tess_arnoldi;
 
 typedef enum tess_arnoldi_stage {
-    TESS_ARNOLDI_CHECK, /* whether the device can do with a basis of that length; reads n, small.most and delayed alone
-                         */
+    TESS_ARNOLDI_CHECK, /* whether the device can handle a basis of that length; reads only n, small.most and delayed */
     TESS_ARNOLDI_START, /* from `residual`, of norm state->residual_norm */
-    TESS_ARNOLDI_STEP,  /* w gives the next vector; the residual's estimate is brought up to date; the iteration ends */
+    TESS_ARNOLDI_STEP,  /* computes the next vector from w, updates the residual estimate, and ends the iteration */
     TESS_ARNOLDI_COMBINE /* sum := V y with the y that minimises the residual over the vectors so far; runs in any phase
                           */
 } tess_arnoldi_stage;
 
-/* What a device supplies. */
+/* The functions of a device. */
 typedef struct arnoldi_ops {
     tess_status (*run)(tess_context *ctx, const tess_arnoldi *a, tess_arnoldi_stage stage);
 } arnoldi_ops;

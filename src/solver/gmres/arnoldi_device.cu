@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Arnoldi's process on the GPU: the sweeps of arnoldi_host.c over the basis. A thread keeps its rows of w in registers
- * and goes through the columns; sums over rows go from waves to shared memory, from blocks to memory, and a kernel of
- * one block for each column adds them up in their order. What a thread computes is in the precision of the vectors,
- * FP32 or FP64; sums over rows of different waves are in FP64. The second sweep of CGS2 subtracts the first projection
- * and makes the second: what a thread has read of its rows it keeps in shared memory for that, as long as there is
- * space, so that the basis is read three times and not four.
+ * and goes through the columns. Sums over rows go from waves to shared memory and from blocks to memory; a kernel of
+ * one block for each column adds them in order. Threads compute in the precision of the vectors, FP32 or FP64; sums
+ * over rows of different waves are in FP64. The second sweep of CGS2 subtracts the first projection and computes the
+ * second. A thread keeps the rows that it has read in shared memory for that, as far as there is space, so that the
+ * basis is read three times and not four.
  */
 #include "solver/gmres/arnoldi_small.cuh"
 
@@ -90,7 +90,7 @@ cleanup:
     return status;
 }
 
-/* Sums take shared memory in proportion to the basis. */
+/* Sums need shared memory in proportion to the basis. */
 static tess_status check_length(tess_context *ctx, const tess_arnoldi *a)
 {
     const int64_t each = (a->delayed ? 2 : 1) * WAVES * (int64_t)sizeof(double);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arnoldi's process on the host, by blocks of rows and, within them, strips that stay in the cache. Sums are in FP64
-   whatever the vectors are. CGS2 in three sweeps over the basis: the second subtracts the first projection and makes
-   the second while a strip is in the cache. Delayed in two. */
+   for any vectors. CGS2 takes three sweeps over the basis: the second subtracts the first projection and computes the
+   second while a strip is in the cache. The delayed method takes two. */
 #include <string.h>
 
 #include "device/host/host.h"
@@ -28,7 +28,7 @@ static void read_vector(const tess_arnoldi *a, const void *vector, const strip *
     if (from != to) { memcpy(to, from, (size_t)t->count * sizeof *to); }
 }
 
-/* Column k := values, times the power of two that columns are stored over. */
+/* Column k := values, times the power of two for stored columns. */
 static void write_column(const tess_arnoldi *a, int k, strip *t, const double *values)
 {
     const double power = ldexp(1.0, arnoldi_exponent(a->precision));
@@ -69,7 +69,7 @@ HOST_CLONES static void subtract(const double *column, double coefficient, int c
 
 /* ---- sweeps ---- */
 
-/* A pass over the rows: `work` does a strip, and adds to its sums, number k of which is sums[k * nblocks]. */
+/* A pass over the rows: `work` processes a strip and adds to its sums; sum k is sums[k * nblocks]. */
 typedef struct sweep {
     const tess_arnoldi *a;
     int columns;
@@ -201,7 +201,7 @@ cleanup:
 
 /* ---- CGS2 ---- */
 
-/* Coefficients of vectors from the sums of a projection, and those of the columns as they are stored. */
+/* Coefficients of vectors from the sums of a projection, and the coefficients of the columns as stored. */
 static void take_coefficients(const sweep *s, int from, double *coefficients, double *remove)
 {
     for (int k = 0; k < s->columns; k++) {
@@ -313,7 +313,7 @@ cleanup:
 
 /* ---- stages ---- */
 
-/* The residual over its norm, where the process begins. */
+/* The residual over its norm, the start of the process. */
 static void begin(const sweep *s, strip *t, double *sums)
 {
     const tess_arnoldi *a = s->a;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a thread does with its rows of the Krylov basis and of vectors: loads, projections, corrections, and the sums
-   that a block leaves of them. */
+/* A thread's work on its rows of the Krylov basis and of vectors: loads, projections, corrections, and the sums of a
+   block. */
 #ifndef TESS_SOLVER_GMRES_ARNOLDI_ROWS_CUH
 #define TESS_SOLVER_GMRES_ARNOLDI_ROWS_CUH
 
@@ -10,23 +10,23 @@
 #include "solver/gmres/hessenberg.h"
 
 enum {
-    ROW_BYTES = 8, /* of a column that a thread takes at once, but for ... */
-    MAX_ROWS = 4,  /* ... no more than these */
+    ROW_BYTES = 8, /* bytes of a column that a thread processes at once, but ... */
+    MAX_ROWS = 4,  /* ... at most so many values */
     ONCE = 8,      /* columns at once */
     WAVES = GPU_BLOCK / GPU_WAVE,
-    KEPT_BYTES = 100 * 1024, /* shared memory for rows that are read again, so that two blocks fit */
+    KEPT_BYTES = 100 * 1024, /* shared memory for rows that are read again, chosen so that two blocks fit */
     SWEEP_BLOCKS = 4,
     KEEP_BLOCKS = 2,      /* on a multiprocessor */
-    RESERVED_BYTES = 2048 /* of shared memory, for what kernels have besides */
+    RESERVED_BYTES = 2048 /* shared memory for everything else in a kernel */
 };
 
-/* Of CGS2; of the delayed process; the start of either. */
+/* Of CGS2; of the delayed method; the start of either. */
 enum sweep_kind { PROJECT, CORRECT, APPEND, COMBINE, PROJECT_BOTH, FINISH_BOTH, BEGIN };
 
 /* A sweep, as a kernel argument. */
 struct sweep_task {
     tess_arnoldi a;
-    int kept;         /* CORRECT: columns whose rows stay in shared memory */
+    int kept;         /* CORRECT: number of columns whose rows stay in shared memory */
     double *partials; /* [column][block]; last the square of w. Both: of u, of w; squares of u, (u, w), squares of w */
 };
 
@@ -41,7 +41,7 @@ constexpr int rows_of_thread()
     return rows_of_bytes((int)sizeof(S));
 }
 
-/* Blocks on a multiprocessor for kernels that keep two sums for each of ONCE columns: what registers allow. */
+/* Blocks on a multiprocessor for kernels that keep two sums for each of ONCE columns: as many as registers allow. */
 constexpr int blocks_of_both(int storage_bytes, int vector_bytes)
 {
     return SWEEP_BLOCKS - (vector_bytes == 8 ? 1 : 0) - (storage_bytes < 4 ? 1 : 0);
@@ -50,7 +50,7 @@ constexpr int blocks_of_both(int storage_bytes, int vector_bytes)
 template <typename S>
 using row_pack = tess::pack<S, rows_of_thread<S>()>;
 
-/* The tile's rows of a thread, out of a vector of n values; 0 past its end. */
+/* The tile's rows of a thread, from a vector of n values; 0 beyond its end. */
 template <typename C, int V>
 __device__ static inline void load_rows(const void *vector, int64_t row, int64_t n, C (&w)[V])
 {
@@ -94,7 +94,7 @@ __device__ static inline void store_rows(void *vector, int64_t row, int64_t n, c
 
 /*
  * Packs of ONCE columns at a time: calls use(k, pack) for each of the first `columns` columns, in order, when all loads
- * of the ONCE are on their way; and finish(k0) after each ONCE. fetch(k, column): where column k comes from.
+ * of the ONCE are issued; and finish(k0) after each ONCE. fetch(k, column): where column k is loaded from.
  */
 template <typename S, typename FETCH, typename USE, typename FINISH>
 __device__ static inline void each_column(const S *column, int64_t ld, int columns, FETCH fetch, USE use, FINISH finish)
@@ -115,8 +115,8 @@ __device__ static inline void each_column(const S *column, int64_t ld, int colum
     }
 }
 
-/* w -= the first `columns` columns times their coefficients. keep: packs of the first `kept` columns go there,
- * GPU_BLOCK apart. */
+/* w -= the first `columns` columns times their coefficients. keep: packs of the first `kept` columns are stored there,
+   GPU_BLOCK apart. */
 template <typename S, typename C, int V>
 __device__ static inline void subtract_columns(const S *column, int64_t ld, const double *coefficient, int columns,
                                                C (&w)[V], row_pack<S> *keep, int kept)
@@ -143,7 +143,7 @@ __device__ static inline void subtract_columns(const S *column, int64_t ld, cons
 template <typename C, int N>
 __device__ static inline void add_wave_sums(const C (&sum)[N], int k0, int columns, int stride, double *found)
 {
-    constexpr int SHARING = GPU_WAVE / N; /* threads that have the same sum */
+    constexpr int SHARING = GPU_WAVE / N; /* threads that share a sum */
     const int lane = (int)threadIdx.x % GPU_WAVE;
     const C total = wave_sums<GPU_WAVE / 2>(sum, lane);
     const int which = lane / SHARING, k = k0 + which % ONCE;
@@ -225,7 +225,7 @@ __device__ static inline void subtract_both(const S *column, int64_t ld, const d
         [](int) {});
 }
 
-/* A column's rows from values, times the power of two that columns are stored over. */
+/* A column's rows from values, times the power of two for stored columns. */
 template <typename S, typename C, int V>
 __device__ static inline void store_column(const tess_arnoldi &a, int k, int64_t row, const C (&w)[V])
 {
@@ -239,7 +239,7 @@ __device__ static inline void store_column(const tess_arnoldi &a, int k, int64_t
     *(row_pack<S> *)(void *)((S *)a.basis + k * a.ld + row) = tess::encode_pack<S>(stored, TESS_OVERFLOW_INFINITY);
 }
 
-/* The sum over `count` values' squares, in all threads of the block. */
+/* The sum of the squares of `count` values, in all threads of the block. */
 __device__ static inline double sum_of_squares(const double *values, int count)
 {
     __shared__ double result;
@@ -254,13 +254,13 @@ __device__ static inline double sum_of_squares(const double *values, int count)
     return result;
 }
 
-/* What the next vector is divided by. All threads of the block. */
+/* The divisor of the next vector. All threads of the block call it. */
 __device__ static inline double find_divisor(const arnoldi_small &small, int columns)
 {
     return arnoldi_divisor(small.norms[ARNOLDI_ONCE], sum_of_squares(small.second, columns));
 }
 
-/* This block's sums over its waves, and `square`s, where collect_kernel finds them. */
+/* This block's sums over its waves, and those of `square`, stored where collect_kernel reads them. */
 template <int N>
 __device__ static inline void leave_sums(const sweep_task &task, int columns, const double *found, double (&square)[N])
 {

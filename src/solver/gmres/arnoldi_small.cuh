@@ -76,7 +76,7 @@ __device__ static inline void copy_values(double *to, const double *from, int co
     }
 }
 
-/* The end of an iteration of CGS2, by one block: the small problem's new column is worked on in shared memory. */
+/* The end of an iteration of CGS2, by one block, which processes the small problem's new column in shared memory. */
 __global__ static void __launch_bounds__(GPU_BLOCK)
     close_kernel(const sweep_task task, const loop_predicate predicate, unsigned blocks)
 {
@@ -108,9 +108,9 @@ __global__ static void __launch_bounds__(GPU_BLOCK)
     }
 }
 
-enum { ENTRY_THREADS = 4 /* that share an entry of the column that is closed */ };
+enum { ENTRY_THREADS = 4 /* threads that share an entry of the closed column */ };
 
-/* Delayed: the entries of column k - 1 of H, into `column`, which is shared, and into the matrix. */
+/* Delayed: the entries of column k - 1 of H, to `column`, which is in shared memory, and to the matrix. */
 __device__ static inline void find_entries(const arnoldi_small &small, int k, double *column)
 {
     const int lane = (int)threadIdx.x % ENTRY_THREADS;
@@ -133,8 +133,8 @@ __device__ static inline void find_entries(const arnoldi_small &small, int k, do
     }
 }
 
-/* What one thread needs at the end of an iteration, brought into shared memory by many: it would wait for each by
- * itself. */
+/* Values that one thread needs at the end of an iteration. Many threads copy them to shared memory, because one thread
+   would wait for each separately. */
 struct close_data {
     tess_loop_state state;
     double norms[ARNOLDI_NORMS], carried[ARNOLDI_CARRIED];

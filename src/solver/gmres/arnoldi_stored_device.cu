@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sweeps of Arnoldi's process over a basis of one precision (arnoldi_device.cu says what they are). Compiled for
-   each precision by itself. */
+/* The sweeps of Arnoldi's process over a basis of one precision (arnoldi_device.cu describes them). Compiled separately
+   for each precision. */
 #include "solver/gmres/arnoldi_rows.cuh"
 
-/* A sweep of CGS2 or the last one: KIND says what it does with its rows of w, of the type C. Coefficients of stored
-   columns are in small.remove, COMBINE's in small.y. */
+/* A sweep of CGS2 or the last one: KIND is the operation on its rows of w, of the type C. Coefficients of stored
+   columns are in small.remove, those of COMBINE in small.y. */
 template <typename S, typename C, sweep_kind KIND>
 __global__ static void GPU_LAUNCH_BOUNDS(GPU_BLOCK, (KIND == CORRECT ? KEEP_BLOCKS : SWEEP_BLOCKS))
     sweep_kernel(const sweep_task task, const loop_predicate predicate)
@@ -190,7 +190,7 @@ static tess_status launch_kind(tess_context *ctx, sweep_kind kind, const sweep_t
     return TESS_INTERNAL;
 }
 
-/* Vectors beside a basis in FP64 are in FP64. */
+/* With a basis in FP64, vectors are in FP64. */
 template <typename S>
 tess_status arnoldi_sweep(tess_context *ctx, sweep_kind kind, tess_precision vectors, const sweep_task &task,
                           unsigned grid, const loop_predicate &predicate)

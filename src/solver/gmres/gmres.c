@@ -14,14 +14,14 @@
 #include "solver/solver.h"
 
 enum { VECTOR, W, PRECONDITIONED };
-/* Columns begin at multiples of this many values: of what a wave takes, whatever their precision. */
+/* Columns begin at multiples of this many values, which a wave processes in any precision. */
 enum { COLUMN_UNIT = 256 };
 /* For options.inner_auto. */
 enum { SMALL_BYTES = 48 << 20 };
 
 typedef struct tess_gmres {
     tess_arnoldi arnoldi;
-    double *numbers; /* of the small problem */
+    double *numbers; /* memory of the small problem */
     int64_t nnumbers;
     int copy; /* of a composite matrix */
 } tess_gmres;
@@ -55,7 +55,7 @@ static tess_status check_role(tess_context *ctx, const tess_role_precision *role
     return TESS_SUCCESS;
 }
 
-/* Of matrix and basis in FP64: what is small stays in caches, and is bound by launches. */
+/* Of matrix and basis in FP64: small ones stay in caches, and launches take the time. */
 static bool is_small(const tess_solver *s)
 {
     const int64_t n = s->original->nrows, most = n < s->options.gmres.restart ? n : s->options.gmres.restart;
@@ -64,7 +64,7 @@ static bool is_small(const tess_solver *s)
     return matrix + n * (most + 1) * (int64_t)sizeof(double) <= SMALL_BYTES;
 }
 
-/* The precisions that options leave open. */
+/* Settles the precisions that options leave open. */
 static tess_status complete_options(tess_solver *s)
 {
     tess_solve_options *o = &s->options;
@@ -107,12 +107,12 @@ static tess_status complete_options(tess_solver *s)
         matrix->precision = o->gmres.inner.storage;
     }
     TESS_TRY(check_role(s->ctx, &o->gmres.inner, "inner"));
-    status = check_role(s->ctx, &o->gmres.basis, "basis"); /* the preconditioner's is for it to judge */
+    status = check_role(s->ctx, &o->gmres.basis, "basis"); /* the preconditioner checks its own */
 cleanup:
     return status;
 }
 
-/* Of a composite's copies: that in the inner precision, if there is one. */
+/* Of a composite's copies: the one in the inner precision, if there is one. */
 static int copy_of(const tess_solver *s)
 {
     const tess_matrix *m = solver_matrix(s);
@@ -126,7 +126,7 @@ static int copy_of(const tess_solver *s)
     return TESS_COPY_ASSIGNED;
 }
 
-/* Some formats want vectors in FP64 for what they hold in FP64; so do shells. */
+/* Some formats need FP64 vectors for their values in FP64; so do shells. */
 static tess_precision vector_precision(const tess_solver *s)
 {
     const tess_matrix *m = solver_matrix(s);
@@ -142,7 +142,7 @@ static tess_precision lower_of(tess_precision p, tess_precision q)
     return tess_precision_unit_roundoff(p) > tess_precision_unit_roundoff(q) ? p : q;
 }
 
-/* Not what a preconditioner is stored in: it is as linear as its arithmetic makes it. */
+/* Not the storage of a preconditioner: its linearity depends only on its arithmetic. */
 static tess_precision working_precision(const tess_solver *s)
 {
     const tess_solve_options *o = &s->options;
@@ -168,7 +168,7 @@ static void release_basis(tess_context *ctx, tess_arnoldi *a)
     a->basis = NULL;
 }
 
-/* Shares `numbers` out among the arrays of the small problem; without space for them, says how much they need. */
+/* Distributes `numbers` among the arrays of the small problem; if there is no space, returns how many are needed. */
 static int64_t place_numbers(arnoldi_small *small, double *numbers)
 {
     const int64_t most = small->most, packed = most * (most + 1) / 2;
@@ -266,7 +266,7 @@ cleanup:
     return status;
 }
 
-/* A basis below the precision of the vectors goes up to that; false where it is there. */
+/* Raises a basis below the precision of the vectors to that precision; false if it has it already. */
 static tess_status widen(tess_solver *s, bool *widened)
 {
     const tess_arnoldi *a = &gmres_of(s)->arnoldi;
@@ -275,7 +275,7 @@ static tess_status widen(tess_solver *s, bool *widened)
     return *widened ? work_in(s, s->krylov.vectors, s->krylov.vectors) : TESS_SUCCESS;
 }
 
-/* Cycles go on with the FP64 matrix: all else follows. */
+/* Cycles continue with the FP64 matrix; all other precisions follow. */
 static tess_status escalate(tess_solver *s)
 {
     tess_status status = work_in(s, TESS_PRECISION_FP64, TESS_PRECISION_FP64);
@@ -284,7 +284,7 @@ static tess_status escalate(tess_solver *s)
     return solver_change_precond(s, (tess_role_precision){1, TESS_PRECISION_FP64, TESS_ARITHMETIC_FP64});
 }
 
-/* Before each solve: what an escalation changed comes back. */
+/* Before each solve: undoes the changes of an escalation. */
 static tess_status renew(tess_solver *s)
 {
     tess_status status = work_in(s, s->options.gmres.basis.storage, vector_precision(s));
@@ -380,8 +380,8 @@ cleanup:
 /* Norms of x up to here leave its elements, and its products with a matrix of that size, in FP32's range. */
 #define LARGEST_LOW_NORM 0x1p100
 
-/* x, rounded to the vectors' precision, and its residual in that precision (from the matrix that is iterated with) take
-   the places of x and of krylov.r. An x beyond that precision's range stays as it is: *norm is NaN then. */
+/* x, rounded to the vectors' precision, and its residual in that precision (with the matrix of the iterations) replace
+   x and krylov.r. An x beyond that precision's range does not change; *norm is then NaN. */
 static tess_status low_residual(tess_solver *s, const double *b, double *x, double *norm)
 {
     tess_krylov *k = &s->krylov;

@@ -12,21 +12,21 @@
 #include "device/iteration_end.h"
 #include "solver/gmres/arnoldi.h"
 
-/* What is left of a product after two projections is rounding where its norm is below this many roundoffs of the
+/* The rest of a product after two projections is rounding error if its norm is below this many roundoffs of the
    product's: the space is invariant. */
 #define ARNOLDI_ROUNDOFFS 0x1p-50
-/* The estimate of a norm is no smaller than this times the norm before: below, it is rounding. */
+/* The estimate of a norm is at least this times the previous norm: a smaller one is rounding error. */
 #define ARNOLDI_MIN_SHARE 0x1p-26
 
-/* Power of two that columns are stored times: entries of a vector of norm 1 are at most 1, and small as a rule. 0 where
-   the range is that of FP32 or more. */
+/* The power of two for stored columns: entries of a vector of norm 1 are at most 1, and usually small. 0 if the range
+   is at least that of FP32. */
 TESS_HD int arnoldi_exponent(tess_precision precision)
 {
     return precision_has_narrow_range(precision) ? precision_traits_of(precision).emax - 1 : 0;
 }
 
-/* What the vector after the second pass is divided by before it is stored: about its norm, never zero where it is not.
-   Squares: of the norm before that pass, of what it takes away. */
+/* The divisor of a vector after the second pass, before it is stored: about its norm, and zero only if the norm is.
+   Squares: of the norm before that pass, of the part that the pass removes. */
 TESS_HD double arnoldi_divisor(double once, double removed)
 {
     const double least = ARNOLDI_MIN_SHARE * sqrt(once), twice = once - removed;
@@ -57,9 +57,10 @@ TESS_HD double arnoldi_length(double x, double y)
 }
 
 /*
- * Closes column j of the triangle: `column` holds H's first j + 1 entries, with `next` below them. Its rotations, the
- * residual's estimate, the tests of the loop. least: a column of this length is rounding. The loop stops with reason
- * RUNNING when the basis is full, and with BREAKDOWN where the column adds nothing: it is left out then.
+ * Closes column j of the triangle: `column` holds H's first j + 1 entries, with `next` below them. Computes its
+ * rotations, the residual estimate, and the tests of the loop. least: a column of this length is rounding error. The
+ * loop stops with reason RUNNING when the basis is full, and with BREAKDOWN if the column adds nothing; the column is
+ * then left out.
  */
 TESS_HD void arnoldi_close_column(const arnoldi_small *a, int j, double *column, double next, double least,
                                   tess_loop_state *s)
@@ -89,7 +90,7 @@ TESS_HD void arnoldi_close_column(const arnoldi_small *a, int j, double *column,
     if (s->phase == TESS_LOOP_RUNNING && j + 1 == a->most) { loop_stop(s, TESS_LOOP_STOPPED, TESS_REASON_RUNNING); }
 }
 
-/* CGS2: closes an iteration. divisor: what the new vector was stored over; power: arnoldi_exponent. */
+/* CGS2: closes an iteration. divisor: what the new vector was divided by; power: arnoldi_exponent. */
 TESS_HD void arnoldi_close(const arnoldi_small *a, double divisor, int power, tess_loop_state *s)
 {
     const int j = *a->last;
@@ -124,18 +125,18 @@ TESS_HD double arnoldi_delayed_term(const arnoldi_small *a, int i, int l)
     return i <= l + 1 ? a->h[(int64_t)l * (l + 3) / 2 + i] * a->second_before[l] : 0.0;
 }
 
-/* Squares that differ by less than this share of them are equal but for rounding. */
+/* Squares that differ by less than this share are equal up to rounding. */
 #define ARNOLDI_SQUARE_ROUNDOFFS 0x1p-44
 
-/* ||u - Q s||; 0 where that is rounding. The second square: of s. */
+/* ||u - Q s||; 0 if that is rounding error. The second square: of s. */
 TESS_HD double arnoldi_delayed_alpha(const arnoldi_small *a, double removed)
 {
     const double square = a->norms[0], left = square - removed;
 
-    return left > ARNOLDI_SQUARE_ROUNDOFFS * square ? sqrt(left) : left - left; /* NaN and Inf stay */
+    return left > ARNOLDI_SQUARE_ROUNDOFFS * square ? sqrt(left) : left - left; /* NaN and Inf are kept */
 }
 
-/* What stands below column k - 1 of H, for column k - 1 to be closed with; *least: see arnoldi_close_column. */
+/* The entry below column k - 1 of H, for closing that column; *least: see arnoldi_close_column. */
 TESS_HD double arnoldi_delayed_next(const arnoldi_small *a, double alpha, double *least)
 {
     const double next = a->carried[ARNOLDI_NU] * alpha / a->carried[ARNOLDI_ALPHA];
@@ -144,8 +145,8 @@ TESS_HD double arnoldi_delayed_next(const arnoldi_small *a, double alpha, double
     return next <= *least ? 0.0 : next;
 }
 
-/* The rest of iteration k: the coefficient of q, what the next u is divided by, and what the next iteration needs of
-   this one. The sums: of second times first, of the squares of first. */
+/* The rest of iteration k: the coefficient of q, the divisor of the next u, and the values that the next iteration
+   needs. The sums: of second times first, of the squares of first. */
 TESS_HD void arnoldi_continue_delayed(const arnoldi_small *a, int k, double alpha, double cross, double removed,
                                       int power, tess_loop_state *s)
 {

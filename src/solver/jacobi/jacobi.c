@@ -53,7 +53,7 @@ static tess_status check_options(const tess_solver *s)
     return TESS_SUCCESS;
 }
 
-/* A diagonal that cannot be inverted is for the next solve to report. */
+/* The next solve reports a diagonal that cannot be inverted. */
 static tess_status renew(tess_solver *s)
 {
     tess_jacobi *j = jacobi_of(s);
@@ -139,7 +139,7 @@ static void describe(const tess_solver *s, tess_solve_result *r)
 
 /* ---- a cycle ---- */
 
-/* This cycle's schedule and what it runs on: after an escalation, FP64 alone. */
+/* This cycle's schedule and the sweep that runs it; after an escalation, only FP64. */
 static tess_status choose_schedule(jacobi_run *run)
 {
     static const tess_precision_schedule fp64 = {1, {{TESS_PRECISION_FP64, 0}}};
@@ -165,7 +165,7 @@ cleanup:
     return status;
 }
 
-/* b := 2^-e r, so that neither D^-1 b nor the iterates leave the range of FP32 where that can be had. */
+/* b := 2^-e r, so that neither D^-1 b nor the iterates leave the range of FP32, if possible. */
 static tess_status load(jacobi_run *run)
 {
     const tess_krylov *k = &run->s->krylov;
@@ -198,7 +198,7 @@ static tess_status run_cycle(tess_solver *s, tess_loop *loop)
     bool again = s->krylov.attempt > 0 && run.j->diverged;
     tess_status status = TESS_SUCCESS;
 
-    if (again) { /* from the same x: it would diverge as before */
+    if (again) { /* from the same x it would diverge again */
         jacobi_end(&run, TESS_REASON_DIVERGENCE);
         return TESS_SUCCESS;
     }

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The schedule of a Jacobi cycle: of fixed lengths, or each until it has done what it can. */
+/* The schedule of a Jacobi cycle: entries of fixed length, or each until it makes no more progress. */
 #include <math.h>
 
 #include "solver/jacobi/jacobi.h"
 
 /*
  * With a tolerance the residual is measured this often. Measuring reads one vector more than the iteration does and
- * waits for the device, some microseconds: a thirty-second of that is lost in the noise, and up to 31 iterations too
- * many are made.
+ * waits for the device, some microseconds: a thirty-second of that is negligible, and at most 31 iterations too many
+ * are made.
  */
 enum { CHECK_EVERY = 32 };
-/* A fixed run with a monitor shows up there this often. */
+/* A fixed run with a monitor calls it this often. */
 enum { REPORT_EVERY = 256 };
 /*
- * An entry other than the last ends where its residual is down to this many unit roundoffs of its lowest precision,
- * relative to the cycle's first: the residual of A d = r in that precision is off by u |A| |d| >= u ||r||, so that more
- * is not to be had.
+ * An entry other than the last ends when its residual is down to this many unit roundoffs of its lowest precision,
+ * relative to the cycle's first: the residual of A d = r in that precision is off by u |A| |d| >= u ||r||, so that no
+ * more can be gained.
  */
 #define FLOOR_ROUNDOFFS 8.0
-/* It also ends where it stalls: STALL_LIMIT checks in a row have not brought the least residual down by this factor. */
+/* It also ends when it stalls: STALL_LIMIT checks in a row have not reduced the least residual by this factor. */
 #define STALL_FACTOR (1.0 - 0x1p-12)
 enum { STALL_LIMIT = 3 };
-/* The last entry stagnates where LAST_STALL_LIMIT checks in a row found no lesser residual at all, once the residual is
-   well below the cycle's first: on the way there it may stand still or rise, as for triangular matrices. */
+/* The last entry stagnates when LAST_STALL_LIMIT checks in a row find no smaller residual, once the residual is well
+   below the cycle's first. Before that it may stand still or rise, as for triangular matrices. */
 enum { LAST_STALL_LIMIT = 8 };
 #define WELL_BELOW 0x1p-10
 
@@ -38,7 +38,7 @@ static void count_iterations(jacobi_run *run, int index, int64_t count)
     }
 }
 
-/* Iterates without a look at the residual. */
+/* Iterates without measuring the residual. */
 static tess_status iterate(jacobi_run *run, int index, int64_t count)
 {
     tess_loop *loop = run->loop;
@@ -50,7 +50,7 @@ static tess_status iterate(jacobi_run *run, int index, int64_t count)
     return sweep_run(run->w, run->schedule->entry[index].what, count);
 }
 
-/* One iteration, which measures the iterate before it: entry `iteration` of the history. */
+/* One iteration, which also measures the previous iterate: entry `iteration` of the history. */
 static tess_status measure(jacobi_run *run, int index)
 {
     tess_loop *loop = run->loop;
@@ -86,7 +86,7 @@ void jacobi_end(jacobi_run *run, tess_reason reason)
 
 /* ---- a fixed run ---- */
 
-/* In pieces where a monitor wants to know. */
+/* In pieces, if a monitor must be called. */
 static tess_status run_piecewise(jacobi_run *run, int index, int64_t count)
 {
     int64_t piece = run->loop->monitor ? REPORT_EVERY : count;
@@ -101,7 +101,7 @@ cleanup:
     return status;
 }
 
-/* The very last iteration carries the run's only measurement. */
+/* The last iteration has the run's only measurement. */
 tess_status jacobi_run_fixed(jacobi_run *run)
 {
     tess_loop_state *state = run->state;
@@ -140,7 +140,7 @@ static void note(jacobi_trend *trend, double norm, double factor)
     trend->least = fmin(trend->least, norm);
 }
 
-/* Whether an entry that is not the last has done what it can. One that diverges in its precision may not in a higher.
+/* Whether an entry, not the last, makes no more progress. One that diverges in its precision may not in a higher one.
  */
 static bool entry_is_done(jacobi_run *run, int index, jacobi_trend *trend)
 {
@@ -152,7 +152,7 @@ static bool entry_is_done(jacobi_run *run, int index, jacobi_trend *trend)
            state->residual_norm <= state->tolerance;
 }
 
-/* Whether the last entry has come to its end. */
+/* Whether the last entry has ended. */
 static bool last_is_done(jacobi_run *run, jacobi_trend *trend)
 {
     const tess_loop_state *state = run->state;
@@ -166,8 +166,8 @@ static bool last_is_done(jacobi_run *run, jacobi_trend *trend)
     return state->phase != TESS_LOOP_RUNNING;
 }
 
-/* After a measurement: whether the entry is over. An entry that lost the iterate to Inf, or diverged, leaves zero to
- * the next. */
+/* After a measurement: whether the entry has ended. An entry whose iterate became Inf or that diverged leaves zero to
+   the next. */
 static tess_status judge(jacobi_run *run, int index, jacobi_trend *trend, bool *over)
 {
     tess_loop_state *state = run->state;
@@ -199,7 +199,7 @@ static tess_status run_entry(jacobi_run *run, int index)
     while (!over) {
         int64_t left = state->max_iterations - state->iteration;
 
-        TESS_TRY(measure(run, index)); /* what the entry before it left, at first */
+        TESS_TRY(measure(run, index)); /* initially the result of the previous entry */
         tell_monitor(run);
         TESS_TRY(judge(run, index, &trend, &over));
         if (over) { break; }

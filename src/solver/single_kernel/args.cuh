@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a kernel that runs a whole cycle gets, and the kernels by name. */
+/* The arguments of a kernel that runs a whole cycle, and the kernels by name. */
 #ifndef TESS_SOLVER_SINGLE_KERNEL_ARGS_CUH
 #define TESS_SOLVER_SINGLE_KERNEL_ARGS_CUH
 
@@ -14,11 +14,11 @@ struct single_args {
     single_layout at;
     bool resident;
     const void *val; /* nnz values in the kernel's precision, in CSR order */
-    /* Or tiles, and where the record of each block row begins; what is narrowed of them, where something is. */
+    /* Or tiles, and where the record of each block row begins; their narrowing, if there is any. */
     const char *record;
     const uint32_t *tile_start;
     narrowing_pass narrowing;
-    /* r and, of CG, the first direction p = z as the method's start left them; d is written at the end. */
+    /* r and, for CG, the first direction p = z from the method's start; d is written at the end. */
     const double *r, *p, *shadow;
     const double *scale; /* the diagonal preconditioner; NULL: none */
     double *d;
@@ -26,12 +26,12 @@ struct single_args {
     uint64_t *exchange, *slots, *flags;
     int64_t nanoseconds;
     loop_mailbox *mailbox;
-    bool watched; /* somebody reads the mailbox while the kernel runs */
+    bool watched; /* the host reads the mailbox while the kernel runs */
 };
 
 typedef void (*single_function)(single_args);
 
-/* On CSR rows whose type is STORED; NULL: not in this precision, or not with this method. */
+/* On CSR rows with values of type STORED; NULL: not in this precision, or not with this method. */
 template <typename STORED>
 single_function single_cg_rows(single_method method, bool cluster);
 template <typename STORED>
@@ -42,7 +42,7 @@ single_function single_cg_one_reduction_tiles(bool cluster);
 single_function single_cg_tiles_function(single_method method, bool narrowed, bool cluster);
 single_function single_bicgstab_tiles_function(bool narrowed, bool cluster);
 
-/* The storage types that there are kernels for. */
+/* The storage types that have kernels. */
 typedef storage_of_bytes_or_more<2> single_storage;
 
 #endif

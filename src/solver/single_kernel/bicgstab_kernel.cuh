@@ -6,9 +6,9 @@
 #include "solver/single_kernel/block.cuh"
 
 /*
- * Three exchanges an iteration: D^-1 v with (r~, v); D^-1 t with (t, s), (t, t); (r, r), (r~, r) alone. r^ = D^-1 r,
- * which becomes s^ in between, p^ and v^ = D^-1 v are kept at all columns, and every block applies the same updates to
- * them.
+ * Three exchanges an iteration: D^-1 v with (r~, v); D^-1 t with (t, s), (t, t); (r, r), (r~, r) without a vector. r^ =
+ * D^-1 r, which becomes s^ in between, p^ and v^ = D^-1 v are kept at all columns, and every block applies the same
+ * updates to them.
  */
 template <typename ROWS, typename TEAM>
 __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) bicgstab_kernel(const __grid_constant__ single_args a)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A block of a single kernel: its rows, its vectors, its team, and what begins and ends a cycle. */
+/* A block of a single kernel: its rows, its vectors, its team, and the begin and end of a cycle. */
 #ifndef TESS_SOLVER_SINGLE_KERNEL_BLOCK_CUH
 #define TESS_SOLVER_SINGLE_KERNEL_BLOCK_CUH
 
@@ -12,10 +12,10 @@ struct single_block {
     TEAM team;
     ROWS rows;
     int first, count; /* own rows */
-    int columns, own; /* columns, and where that of the first row is among them */
+    int columns, own; /* columns, and the place of the first row's column among them */
     int32_t *source;  /* where the elements at the columns are fetched from */
 
-    /* Element i at own rows or columns: every thread has its own, the same ones in each of these loops. */
+    /* Element i at own rows or columns: each thread has its own elements, the same ones in each of these loops. */
     template <typename EACH>
     __device__ void each_row(EACH each) const
     {
@@ -24,7 +24,7 @@ struct single_block {
         }
     }
 
-    /* each(l, i): i is the row of column l, or -1 where that is another block's. */
+    /* each(l, i): i is the row of column l, or -1 if that row is another block's. */
     template <typename EACH>
     __device__ void each_column(EACH each) const
     {
@@ -84,8 +84,8 @@ struct single_block {
         multiply_rows(rows, x, done);
     }
 
-    /* What product 0 or 1 of the iteration, the next, multiplies, as each thread has written it. The caller has a
-     * barrier in between. */
+    /* The vector of product 0 or 1 of the iteration, the next, as each thread has written it. The caller has a barrier
+       in between. */
     __device__ void mark(const double *x, int product) const
     {
         if constexpr (ROWS::NARROWED) { mark_segments(rows, a.narrowing, x, columns, product); }
@@ -102,9 +102,9 @@ struct single_block {
     }
 
     /*
-     * After an exchange, at all columns. `vector` was published: own(i) is what was published of own row i, as each has
-     * it by itself; others' is fetched, of each thread's first columns while the sums were added up. sync: each(l, i,
-     * element).
+     * After an exchange, at all columns. `vector` was published: own(i) is the published element of own row i, which
+     * each thread has; others are fetched, those of each thread's first columns while the sums were added. sync:
+     * each(l, i, element).
      */
     struct halo {
         typename TEAM::peeked first[TEAM::AHEAD];
@@ -171,13 +171,13 @@ struct single_block {
         }
     }
 
-    /* Where there is nothing to do. */
+    /* If there is nothing to do. */
     __device__ void leave() const
     {
         each_row([&](int i) { a.d[first + i] = 0.0; });
     }
 
-    /* d is copied back, and by the first block the state. All threads. */
+    /* Copies d back, and, in the first block, the state. All threads. */
     __device__ void end(const double *d)
     {
         each_row([&](int i) { a.d[first + i] = d[i]; });
@@ -209,8 +209,8 @@ __device__ static inline void copy_state(const single_args &a, tess_loop_state *
     *block_status = {a.state->iteration, 0, 0};
 }
 
-/* Rows and state in shared memory. No thread has passed a barrier of its team when another block's memory is touched.
- */
+/* Copies rows and state to shared memory. No thread has passed a barrier of its team when another block's memory is
+   accessed. */
 template <typename ROWS, typename TEAM>
 __device__ static inline single_block<ROWS, TEAM> open_block(const single_args &a, char *shared, tess_loop_state *state,
                                                              single_block_status *block_status)
@@ -232,7 +232,7 @@ __device__ static inline single_block<ROWS, TEAM> open_block(const single_args &
     return block;
 }
 
-/* A kernel's own variables in shared memory, and its block. */
+/* A kernel's static variables in shared memory, and its block. */
 #define SINGLE_OPEN_BLOCK(ROWS, TEAM, a)                    \
     extern __shared__ double2 single_shared[];              \
     __shared__ tess_loop_state single_state[SINGLE_STATES]; \

@@ -69,8 +69,8 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_kernel(const __gr
 /* ---- predict and recompute ---- */
 
 /*
- * One exchange an iteration: s = A p with (p, s), (s, D^-1 s), (r, D^-1 s), (r, r) and, where there is a D (SCALED),
- * (r, z), s times cg_product_scale in the second and third. r, p and D^-1 are kept at all columns, and every block
+ * One exchange an iteration: s = A p with (p, s), (s, D^-1 s), (r, D^-1 s), (r, r) and, if there is a D (SCALED), (r,
+ * z), with s times cg_product_scale in the second and third. r, p and D^-1 are kept at all columns, and every block
  * applies r -= alpha s, p = z + beta p to them. z = D^-1 r is not kept.
  */
 template <bool SCALED, typename ROWS, typename TEAM>
@@ -81,7 +81,7 @@ __global__ static void GPU_LAUNCH_BOUNDS(SINGLE_THREADS, 1) cg_recomputing_kerne
     double *d = block.vector(0), *s = block.vector(1);
     const tess_loop_state *state = block.team.state;
     typename decltype(block)::halo ahead;
-    bool closes = false; /* an iteration has been before */
+    bool closes = false; /* this is not the first iteration */
 
     block.gather(a.r, r);
     block.gather(a.p, p);

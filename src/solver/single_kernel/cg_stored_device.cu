@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conjugate gradients in one kernel on CSR rows of one precision. Compiled for each precision by itself. */
+/* Conjugate gradients in one kernel on CSR rows of one precision. Compiled separately for each precision. */
 #include "device/gpu/gpu.h"
 
 #if GPU_HAS_RESIDENT_GRIDS

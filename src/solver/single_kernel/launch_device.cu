@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the device has for single kernels, and their launch. */
+/* The device's limits for single kernels, and their launch. */
 #include "device/gpu/gpu.h"
 #include "device/gpu/mailbox.h"
 #include "solver/single_kernel/single_kernel.h"
@@ -29,8 +29,8 @@ static single_function bicgstab_function(tess_precision precision, bool cluster)
 /* Blocks of a cluster on any device that has clusters. */
 enum { PORTABLE_CLUSTER = 8 };
 
-/* The largest cluster of blocks with all the shared memory that there is: 16 where the kernel may have more than 8,
- * else 8. */
+/* The largest cluster of blocks with all the shared memory of the device: 16 if the kernel may have more than 8, else
+   8. */
 static int largest_cluster(int64_t shared_bytes)
 {
     const single_function kernel = single_cg_rows<double>(SINGLE_CG, true);
@@ -90,7 +90,7 @@ static single_function function_of(const single_kernel *single, const tess_matri
                                      : cg_function(method, m->precision, cluster);
 }
 
-/* Values as k->matrix has them now: the guard may have gone up from tiles to the original. */
+/* The present values of k->matrix: the guard may have changed from tiles to the original. */
 static void find_values(const tess_krylov *k, single_args *a)
 {
     if (!single_kernel_reads_tiles(k->matrix)) {
@@ -104,7 +104,7 @@ static void find_values(const tess_krylov *k, single_args *a)
     if (k->narrowing) { a->narrowing = k->narrowing->pass; }
 }
 
-/* The vectors where the method's start has left them: of CG, p is the first of its own; of BiCGSTAB, r~ is. */
+/* The vectors as the method's start leaves them: for CG, p is the first of its own; for BiCGSTAB, r~ is. */
 static single_args args_of(const tess_krylov *k, loop_mailbox *mailbox, bool watched)
 {
     const single_kernel *single = k->single;
@@ -160,7 +160,7 @@ static tess_status failed(tess_context *ctx, const void *solver)
     tess_status status = TESS_SUCCESS;
 
     if (!single->plan.cluster) {
-        /* Blocks may have gone apart: their numbers begin anew. */
+        /* Blocks may disagree about the numbers, which therefore start again. */
         TESS_TRY(ctx->backend->zero(ctx, single->flags, (size_t)single_kernel_exchange_bytes(single)));
     }
     status = tess_fail(ctx, TESS_DEVICE, "use --engine graph",

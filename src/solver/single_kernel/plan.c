@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans of single-kernel solves: blocks of rows, the columns that each needs, and where shared memory has what. */
+/* Plans of single-kernel solves: blocks of rows, the columns that each needs, and the layout of shared memory. */
 #include "solver/single_kernel/plan.h"
 
 #include <string.h>
@@ -7,22 +7,22 @@
 #include "format/tiles/tiles.h"
 #include "matrix/matrix.h"
 
-/* 132 multiprocessors' shared memory holds no more by far; the arrays of a plan are 32 bits. */
+/* The shared memory of 132 multiprocessors holds far less than this; the arrays of a plan have 32 bits. */
 enum { MAX_ROWS = 1 << 20, MAX_ENTRIES = 1 << 22 };
-/* A cluster's block is best kept to half as many rows as it has threads, and sixteen entries for each thread. */
+/* A cluster's block is fastest with half as many rows as it has threads, and sixteen entries per thread. */
 enum { BUSY_ROWS = SINGLE_THREADS / 2, BUSY_ENTRIES = 16 * SINGLE_THREADS };
-/* Of the largest cluster a block may have two rows for each thread, and more entries where exchanges are many. */
+/* In the largest cluster a block may have two rows per thread, and more entries for methods with many exchanges. */
 enum {
     MAX_ROWS_EACH = 2 * SINGLE_THREADS,
     MAX_ENTRIES_CG = 20 * SINGLE_THREADS,
     MAX_ENTRIES_BICGSTAB = 32 * SINGLE_THREADS
 };
-/* A block of a grid with fewer rows costs the barrier more than it saves. */
+/* With fewer rows in a block, a grid's barrier costs more than it saves. */
 enum { MIN_ROWS = 16 };
 enum { WORD = 64 };
 
-/* Vectors of each method: copies at all columns, those at own rows (the diagonal of the preconditioner is one of
-   either), and those that one exchange takes. */
+/* Vectors of each method: copies at all columns, vectors at own rows (the diagonal of the preconditioner is one of
+   either), and vectors that one exchange transfers. */
 static const struct {
     int copies, vectors, exchanged;
 } method_vectors[] = {[SINGLE_CG] = {1, 4, 1},
@@ -37,8 +37,8 @@ int single_windows(single_method method)
 }
 
 /*
- * Rows and entries of a block, on average, up to which each method is expected to gain over the engine graph. To be
- * measured: these are what shared memory holds about, so that residence decides alone.
+ * Rows and entries of a block, on average, up to which each method is expected to be faster than the engine graph. Not
+ * measured yet: these are about the capacity of shared memory, so that residence alone decides.
  */
 typedef struct gain_bounds {
     int64_t rows, entries;
@@ -92,7 +92,7 @@ int single_grid_blocks(const single_limits *limits, int64_t n)
 
 /* ---- rows ---- */
 
-/* Where a block that begins with run u of rows would be cut. */
+/* The end of a block that begins with run u of rows. */
 static single_cut cut_before(const single_plan *p, const single_shape *shape, int64_t u)
 {
     const int32_t row = (int32_t)single_run_begin(p->n, p->run, u);
@@ -110,7 +110,7 @@ static int64_t weight_before(const single_cut *cut)
     return single_weight(cut->row, cut->entry, cut->tiles);
 }
 
-/* Block b begins at the first run of rows where those before it weigh as much as its share. */
+/* Block b begins at the first run of rows for which the previous runs weigh as much as its share. */
 static void divide_rows(const single_plan *p, const single_shape *shape, single_cut *cut)
 {
     const int64_t runs = single_runs(p->n, p->run);
@@ -126,8 +126,8 @@ static void divide_rows(const single_plan *p, const single_shape *shape, single_
     }
 }
 
-/* As many threads for a row as it has entries on the average, as long as there are threads for all rows. Of tiles half
-   a wave has the rows of a block row, and looks at as many headers at a time: more than that many do not share them. */
+/* As many threads for a row as it has entries on average, if there are threads for all rows. For tiles, half a wave has
+   the rows of a block row, and reads as many headers at a time; more lanes would not share them. */
 static int choose_lanes(const single_plan *p)
 {
     const int most = p->run > 1 ? SINGLE_TILE : 32;
@@ -299,7 +299,7 @@ int64_t single_take(int64_t *bytes, int64_t count, int64_t size)
     return begin;
 }
 
-/* Of the block's own, in CSR order or in tiles. */
+/* Bytes of the block's own entries, in CSR order or in tiles. */
 static void place_rows(const single_plan *p, const single_contents *what, single_layout *l)
 {
     const bool tiles = what->value_bytes == 0;

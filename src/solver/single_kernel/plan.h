@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who owns what while one kernel runs a whole solve. Each block owns a stretch of rows, balanced by entries, and keeps
- * a copy of the multiplied vector at every column that its rows have: the columns of its own rows and those of others'
- * (its halo). Blocks exchange products, not multiplied vectors: each applies the same update to its copies, so that
- * copies have the same bits everywhere, and the exchange needs no barrier beside that of the sums. README.md has the
- * picture.
+ * Which block owns what while one kernel runs a whole solve. Each block owns a stretch of rows, balanced by entries,
+ * and keeps a copy of the multiplied vector at every column that its rows have: the columns of its own rows and those
+ * of other blocks (its halo). Blocks exchange products, not multiplied vectors: each applies the same update to its
+ * copies, so that copies have the same bits everywhere, and the exchange needs no barrier besides that of the sums.
+ * README.md has a picture.
  */
 #ifndef TESS_SOLVER_SINGLE_KERNEL_PLAN_H
 #define TESS_SOLVER_SINGLE_KERNEL_PLAN_H
@@ -22,8 +22,8 @@
 extern "C" {
 #endif
 
-/* Threads of a block; blocks of a grid and of a cluster at most; sums that travel with an arrival, those and a
-   cancellation; the same in messages of a grid, two in each, and how many copies of them it posts. */
+/* Threads of a block; most blocks of a grid and of a cluster; sums that travel with an arrival, without and with a
+   cancellation; messages of a grid for these, two for each; and the number of copies of each message. */
 enum {
     SINGLE_THREADS = 512,
     SINGLE_MAX_BLOCKS = 160,
@@ -44,22 +44,23 @@ typedef enum single_method {
     SINGLE_BICGSTAB /* three */
 } single_method;
 
-/* What a device has for such a kernel. */
+/* The limits of a device for such a kernel. */
 typedef struct single_limits {
-    int blocks;           /* that are resident at once, one on a multiprocessor; 0: none can be */
-    int cluster_blocks;   /* the largest cluster that can be launched; 0: none can */
+    int blocks;           /* blocks that are resident at once, one on a multiprocessor; 0: none */
+    int cluster_blocks;   /* the largest cluster that can be launched; 0: none */
     int64_t shared_bytes; /* of a block */
 } single_limits;
 
-/* Rows and columns of tiles come in runs of so many: block rows and segments. */
+/* Rows and columns of tiles come in runs of this length: block rows and segments. */
 enum { SINGLE_TILE = NARROWING_SEGMENT };
 
-/* How a matrix is to be divided. */
+/* How to divide a matrix. */
 typedef struct single_shape {
     int blocks;
     bool cluster;
-    /* Of tiles in layout resident, a place for each block row and one more: how many tiles are before it, and where its
-       record begins (tiles_view.start), where the plan is made. NULL: rows stand in CSR order, each by itself. */
+    /* For tiles in layout resident, nblock_rows + 1 numbers: how many tiles come before each block row, and where its
+       record begins (tiles_view.start), in the memory where the plan is made. NULL: rows are in CSR order, each by
+       itself. */
     const int64_t *tiles;
     const uint32_t *start;
     int64_t ntiles;
@@ -68,7 +69,7 @@ typedef struct single_shape {
 typedef struct single_plan {
     bool cluster; /* one cluster of all blocks (perhaps one), which exchanges through its shared memory; else a grid */
     int blocks;
-    int run;   /* rows and columns of a block come in runs of so many: 1, or SINGLE_TILE */
+    int run;   /* rows and columns of a block come in runs of this length: 1, or SINGLE_TILE */
     int lanes; /* threads that share a row, a power of two */
     int32_t n, nnz;
     int32_t most_rows, most_columns, most_entries; /* of a block */
@@ -76,19 +77,19 @@ typedef struct single_plan {
     int32_t *row_ptr;                              /* n + 1 */
     int32_t *row_begin;                            /* blocks + 1: the rows of block b */
     int32_t *column_begin;                         /* blocks + 1: its columns, in `column` */
-    int32_t *own;                                  /* blocks: where its first row's column is among its columns */
+    int32_t *own;                                  /* blocks: the place of its first row's column among its columns */
     int32_t *column;                               /* ascending within a block */
-    uint16_t *place;                               /* nnz: where an entry's column is among those of its block */
+    uint16_t *place;                               /* nnz: the place of an entry's column among those of its block */
     int64_t column_capacity;                       /* of `column` as allocated */
-    void *memory;                                  /* on a device: where all arrays but `column` are; else NULL */
+    void *memory;                                  /* on a device: the memory of all arrays but `column`; else NULL */
     int64_t memory_bytes;
 } single_plan;
 
-/* The order and number of entries that a plan can be made for. */
+/* The largest order and number of entries of a plan. */
 bool single_plan_can_hold(int64_t n, int64_t nnz);
 
-/* Whether shared memory has space for vectors and so many bytes of entries, but for the copies of vectors at others'
-   columns: without that, no plan needs to be made to see that not all is resident. */
+/* Whether shared memory has space for vectors and so many bytes of entries, without the copies of vectors at others'
+   columns. If not, not everything can be resident, and no plan is needed to know this. */
 bool single_may_be_resident(const single_limits *limits, int64_t n, int64_t bytes, single_method method);
 
 /* Whether a plan of that many blocks is expected to be faster than the engine graph: the bounds of `gains` in plan.c,
@@ -96,25 +97,26 @@ bool single_may_be_resident(const single_limits *limits, int64_t n, int64_t byte
 bool single_may_gain(int64_t n, int64_t nnz, int blocks, bool cluster, single_method method);
 
 /*
- * The rule by which size chooses: a cluster where rows and entries are few for each of its blocks, else a grid; and
- * the fewest blocks that are busy. 0 blocks: no plan of this kind. Measured costs of barriers: 0.2 to 0.3 us in a
- * cluster, 1.0 us in a grid.
+ * The choice by size: a cluster if rows and entries are few for each of its blocks, else a grid; and the fewest blocks
+ * that are busy. 0 blocks: no plan of this kind. Measured costs of barriers: 0.2 to 0.3 us in a cluster, 1.0 us in a
+ * grid.
  */
 int single_cluster_blocks(const single_limits *limits, int64_t n, int64_t nnz, single_method method);
 int single_grid_blocks(const single_limits *limits, int64_t n);
 
 /*
- * A plan of that shape, of host arrays in CSR order. plan->blocks is 0 where a block would have more columns than a
- * place can say. Backends make the same of a matrix (`single_plan` of tess_backend), to the bit. One of tiles serves
+ * A plan of that shape, of host arrays in CSR order. plan->blocks is 0 if a block would have more columns than a place
+ * can count. Backends make the same plan of a matrix (`plan` of single_kernel_ops), to the bit. A plan of tiles serves
  * rows in CSR order too.
  */
 tess_status single_plan_make(tess_context *ctx, int64_t n, const int64_t *row_ptr, const int32_t *col_ind,
                              const single_shape *shape, single_plan *plan);
-/* Frees the arrays that were allocated on the host; on a device. */
+/* Frees the arrays that were allocated on the host or on a device. */
 void single_plan_free(tess_context *ctx, single_plan *plan);
 void single_plan_release(tess_context *ctx, single_plan *plan);
 
-/* What a row weighs, in entries: its sums and vectors; a tile: its header, opened for each of its rows. */
+/* The weight of a row, in entries: its sums and vectors. The weight of a tile: its header, which each of its rows
+   opens. */
 enum { SINGLE_ROW_WEIGHT = 16, SINGLE_TILE_WEIGHT = 16 };
 
 /* The weight of the first rows, which have so many entries and tiles. */
@@ -123,13 +125,13 @@ TESS_HD int64_t single_weight(int64_t rows, int64_t entries, int64_t tiles)
     return entries + SINGLE_ROW_WEIGHT * rows + SINGLE_TILE_WEIGHT * tiles;
 }
 
-/* Runs of rows. */
+/* Number of runs of rows. */
 TESS_HD int64_t single_runs(int64_t n, int run)
 {
     return (n + run - 1) / run;
 }
 
-/* The first row of run u; n after the last. */
+/* The first row of run u; n beyond the last. */
 TESS_HD int64_t single_run_begin(int64_t n, int run, int64_t u)
 {
     return u * run < n ? u * run : n;
@@ -146,14 +148,14 @@ TESS_HD int64_t single_columns_before(const single_cut *cut, int run)
     return cut->row + (run > 1 ? (int64_t)run * cut->tiles : (int64_t)cut->entry);
 }
 
-/* What follows from the cuts of all blocks and the end of the last: maxima and lanes. False: a block has more columns
-   than a place can say. */
+/* The rest of the plan, from the cuts of all blocks and the end of the last: maxima and lanes. False: a block has more
+   columns than a place can count. */
 bool single_plan_settle(single_plan *plan, const single_cut *cut);
 
-/* The place of an array of `count` elements after *bytes, which it is added to: a multiple of 16. */
+/* The place of an array of `count` elements after *bytes, which grows by its size: a multiple of 16. */
 int64_t single_take(int64_t *bytes, int64_t count, int64_t size);
 
-/* Where a block's shared memory has what; bytes from its beginning. */
+/* The layout of a block's shared memory, in bytes from its beginning. */
 typedef struct single_layout {
     int64_t copies;  /* of vectors at all columns: most_columns doubles each */
     int64_t vectors; /* at own rows: most_rows doubles each */
@@ -165,27 +167,27 @@ typedef struct single_layout {
     int64_t bytes;
 } single_layout;
 
-/* Vectors that exchanges write by turns: one or two at a time, each twice. */
+/* Vectors that exchanges write in turn: one or two at a time, each twice. */
 int single_windows(single_method method);
 
-/* Rows of a block in CSR order that are far longer than others are summed by all of its waves: of those longer than
-   this share of its entries there are fewer than so many. */
+/* Rows of a block in CSR order that are far longer than the others are summed by all of its waves: there are fewer than
+   this many rows longer than this share of its entries. */
 enum { SINGLE_LONG_ROWS = 16 };
 
-/* A segment of the columns of a block: what it has seen, how its tiles are used, and how often they were used so in
- * this launch. */
+/* A segment of a block's columns: its history, how its tiles are used, and how often they were used so in this launch.
+ */
 typedef struct single_segment {
     narrowing_segment seen;
     uint8_t use;
     uint32_t uses[NARROWING_LEVELS + 1];
 } single_segment;
 
-/* What shared memory has to hold. */
+/* What shared memory must hold. */
 typedef struct single_contents {
     single_method method;
     int value_bytes; /* of entries in CSR order; 0: tiles */
-    bool narrowed;   /* tiles are, by segments */
-    bool resident;   /* the entries are there too */
+    bool narrowed;   /* tiles are narrowed by segments */
+    bool resident;   /* the entries are in shared memory too */
 } single_contents;
 
 single_layout single_shared_layout(const single_plan *plan, const single_contents *what);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plan of a single kernel, made on the GPU: a thread block for each block of the plan marks its columns as bits in
- * shared memory, and the place of a column is the number of bits before it. The same arrays as those of
- * single_plan_make.
+ * The plan of a single kernel, made on the GPU. A thread block for each block of the plan marks its columns as bits in
+ * shared memory; the place of a column is the number of bits before it. The arrays equal those of single_plan_make.
  */
 #include "base/offsets.h"
 #include "device/gpu/scan_block.cuh"
@@ -17,13 +16,13 @@ struct plan_task {
     single_plan plan;
     single_shape shape;
     single_cut *cut; /* blocks + 1 */
-    int32_t *column; /* those of a block from single_columns_before of its cut on */
+    int32_t *column; /* those of a block, from single_columns_before of its cut on */
     int words;       /* of WORD_COLUMNS columns */
 };
 
 /* ---- rows ---- */
 
-/* Where a block that begins with run u of rows would be cut. */
+/* The end of a block that begins with run u of rows. */
 __device__ static inline single_cut cut_before(const plan_task &t, int64_t u)
 {
     single_cut cut = {};
@@ -45,8 +44,8 @@ __device__ static inline int64_t weight_before(const plan_task &t, int64_t u)
                          t.shape.tiles ? t.shape.tiles[u] : 0);
 }
 
-/* With which run of rows block b begins, or the last one ends. All threads of a wave take part: each looks at one run
-   of an interval. */
+/* The run of rows with which block b begins, or the last one ends. All threads of a wave call it: each reads one run of
+   an interval. */
 __device__ static inline int64_t find_first_run(const plan_task &t, int b)
 {
     const int64_t runs = single_runs(t.plan.n, t.plan.run), share = weight_before(t, runs) * b / t.plan.blocks;
@@ -72,7 +71,7 @@ struct column_set {
     uint16_t *before; /* columns before those of a word */
     int words;
     int run;
-    uint32_t last; /* the columns of the last word that there are */
+    uint32_t last; /* the last word has fewer columns */
 
     __device__ inline void clear() const
     {
@@ -81,7 +80,7 @@ struct column_set {
         }
     }
 
-    /* Adds the run that the column is in. */
+    /* Adds the run that contains the column. */
     __device__ inline void add(int32_t column) const
     {
         const int w = column / WORD_COLUMNS;
@@ -99,7 +98,7 @@ struct column_set {
         return (uint16_t)(before[w] + __popc(bits[w] & ((1U << column % WORD_COLUMNS) - 1U)));
     }
 
-    /* Counts the columns before each word, and lists all of them. Returns how many they are. */
+    /* Counts the columns before each word, and lists all of them. Returns their number. */
     __device__ inline int32_t list(int32_t *column) const
     {
         const int run = (words + PLAN_BLOCK - 1) / PLAN_BLOCK;
@@ -209,7 +208,7 @@ cleanup:
     return status;
 }
 
-/* Space for what place_kernel leaves to join_columns_kernel: the cuts, then columns. */
+/* Space for the data that place_kernel passes to join_columns_kernel: the cuts, then columns. */
 static tess_status find_workspace(tess_context *ctx, plan_task *t)
 {
     const single_cut end = {t->plan.n, t->plan.nnz, (int32_t)t->shape.ntiles, 0, 0};
@@ -245,7 +244,7 @@ extern "C" tess_status gpu_single_plan(const tess_matrix *assembled, const singl
     t.words = (t.plan.n - 1) / WORD_COLUMNS + 1;
     shared = (size_t)t.words * (sizeof(uint32_t) + sizeof(uint16_t));
     *plan = {};
-    /* Where that is too much, vectors are too: 256 blocks have place for n of them in 48 bytes each at least. */
+    /* If that is too much, so are the vectors: 256 blocks have space for n columns in at least 48 bytes each. */
     if ((int64_t)shared > gpu_state_of(ctx)->shared_bytes_per_block - GPU_STATIC_SHARED) { return TESS_SUCCESS; }
     TESS_TRY(allocate_plan(ctx, &t.plan));
     TESS_TRY(find_workspace(ctx, &t));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A block's rows in CSR order: who brings them into shared memory, and their product with a vector there. */
+/* A block's rows in CSR order: their copy to shared memory, and their product with a vector there. */
 #ifndef TESS_SOLVER_SINGLE_KERNEL_ROWS_CUH
 #define TESS_SOLVER_SINGLE_KERNEL_ROWS_CUH
 
@@ -9,10 +9,10 @@
 /* Entries of a thread that stay in its registers: the first ones of its part of its first row. */
 enum { SINGLE_HELD = 6 };
 
-/* Entries that a thread may have of one row, whatever the share of its block's. */
+/* Entries that a thread may have of one row, whatever the share of its block's entries. */
 enum { SINGLE_USUAL_ENTRIES = 32 };
 
-/* Columns are by their place among the block's. Values and places are in shared or in device memory. */
+/* Columns are given by their place among the block's. Values and places are in shared or in device memory. */
 template <typename STORED>
 struct csr_rows {
     static constexpr bool NARROWED = false;
@@ -20,10 +20,10 @@ struct csr_rows {
     const uint16_t *place;
     const int32_t *offset; /* count + 1, from 0 */
     int count, lanes;
-    int longest, longs;      /* rows with more entries are summed by all waves; how many these are */
+    int longest, longs;      /* rows with more entries are summed by all waves; the number of these rows */
     const int32_t *long_row; /* which, ascending */
     double *part;            /* SINGLE_WAVES of each */
-    int held;                /* how many entries are in registers */
+    int held;                /* number of entries in registers */
     STORED held_value[SINGLE_HELD];
     int held_place[SINGLE_HELD];
 
@@ -38,7 +38,7 @@ __device__ static inline void copy_in(T *to, const T *from, int count)
     }
 }
 
-/* Takes this thread's first entries into registers; none of its own memory needs to be there yet. */
+/* Loads this thread's first entries into registers; the block's shared memory need not be filled yet. */
 template <typename STORED>
 __device__ static inline void hold_entries(const single_args &a, int first, csr_rows<STORED> *rows)
 {
@@ -61,8 +61,8 @@ __device__ static inline void hold_entries(const single_args &a, int first, csr_
     }
 }
 
-/* Lists the rows of this block with more than `longest` entries, and returns how many. The caller has a barrier before
- * it reads the list. */
+/* Lists the rows of this block with more than `longest` entries, and returns their number. The caller has a barrier
+   before it reads the list. */
 __device__ static inline int list_long_rows(const int32_t *row_ptr, int count, int longest, int32_t *list)
 {
     __shared__ int longs;
@@ -73,7 +73,7 @@ __device__ static inline int list_long_rows(const int32_t *row_ptr, int count, i
         if (row_ptr[i + 1] - row_ptr[i] > longest) { list[atomicAdd(&longs, 1)] = i; }
     }
     __syncthreads();
-    if (threadIdx.x == 0) { /* in the same order each time: so are the sums */
+    if (threadIdx.x == 0) { /* always in the same order, so that the sums are too */
         for (int k = 1; k < longs; k++) {
             for (int j = k; j > 0 && list[j - 1] > list[j]; j--) {
                 const int32_t later = list[j - 1];
@@ -86,7 +86,7 @@ __device__ static inline int list_long_rows(const int32_t *row_ptr, int count, i
     return longs;
 }
 
-/* Brings the rows of this block in. The caller has a barrier before it uses them. */
+/* Copies the rows of this block. The caller has a barrier before it uses them. */
 template <typename STORED>
 __device__ inline csr_rows<STORED> csr_rows<STORED>::bring(const single_args &a, char *shared)
 {
@@ -130,7 +130,7 @@ __device__ static inline double sum_held(const csr_rows<STORED> &a, const double
     return sum;
 }
 
-/* The rows that multiply_rows leaves: each wave sums its share of them, and a thread for each row adds these. */
+/* The rows that multiply_rows leaves: each wave sums its share of them, and a thread for each row adds these sums. */
 template <typename STORED, typename DONE>
 __device__ static inline void multiply_long_rows(const csr_rows<STORED> &a, const double *x, DONE done)
 {
@@ -146,7 +146,7 @@ __device__ static inline void multiply_long_rows(const csr_rows<STORED> &a, cons
             int place[TOGETHER];
 
 #pragma unroll
-            for (int j = 0; j < TOGETHER; j++) { /* all on their way at once: they may come from device memory */
+            for (int j = 0; j < TOGETHER; j++) { /* all loads at once: they may be from device memory */
                 const int k = at + j * SINGLE_THREADS;
 
                 value[j] = k < end ? a.val[k] : STORED();
@@ -173,8 +173,7 @@ __device__ static inline void multiply_long_rows(const csr_rows<STORED> &a, cons
     }
 }
 
-/* done(i, (A x)_i) for each row, by one thread, which is the same for a row in every product. x: at the block's
- * columns. */
+/* done(i, (A x)_i) for each row, by one thread, the same one in every product. x: at the block's columns. */
 template <typename STORED, typename DONE>
 __device__ static inline void multiply_rows(const csr_rows<STORED> &a, const double *x, DONE done)
 {

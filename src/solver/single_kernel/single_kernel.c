@@ -7,11 +7,11 @@
 #include "format/tiles/tiles.h"
 #include "solver/solver.h"
 
-/* Bytes of entries that the heaviest block may read from device memory in each product without being asked to: from the
-   second-level cache, by itself, in about a microsecond. */
+/* Bytes of entries that the heaviest block may read from device memory in each product without a request by name: it
+   reads them from the second-level cache, alone, in about a microsecond. */
 enum { MAX_STREAMED = 128 << 10 };
 
-/* A double as it travels in a grid: numbers beside its halves (dense/trsv_messages.cuh). */
+/* A double in transit in a grid: its halves with numbers (dense/trsv_messages.cuh). */
 enum { LETTER_WORDS = 2 };
 
 static int64_t slot_words(const single_plan *p)
@@ -19,7 +19,7 @@ static int64_t slot_words(const single_plan *p)
     return LETTER_WORDS * 2 * SINGLE_COPIES * SINGLE_MESSAGES * (int64_t)p->blocks;
 }
 
-/* Of a grid: its flags, slots and vectors under way. */
+/* Memory of a grid: its flags, slots and vectors in transit. */
 static int64_t exchange_words(const single_plan *p, single_method method)
 {
     return p->cluster ? 0 : SINGLE_FLAGS + slot_words(p) + LETTER_WORDS * single_windows(method) * (int64_t)p->n;
@@ -37,7 +37,7 @@ static bool is_readable(const tess_matrix *m)
     return single_kernel_reads_tiles(m) || (m->format == TESS_FORMAT_CSR && tess_precision_bytes(m->precision) > 1);
 }
 
-/* What is in the way, whatever the size; NULL: nothing. */
+/* What prevents a single kernel, whatever the size; NULL: nothing does. */
 static const char *refusal(const tess_solver *s)
 {
     const tess_matrix *m = solver_matrix(s);
@@ -52,7 +52,7 @@ static const char *refusal(const tess_solver *s)
     return NULL;
 }
 
-/* What the kernel runs. */
+/* The method of the kernel. */
 static single_method method_for(const tess_solver *s)
 {
     const bool narrowed = solve_options_narrowing(&s->options) != TESS_NARROWING_OFF;
@@ -108,12 +108,12 @@ static bool fits(const tess_solver *s, const single_limits *limits, const single
 
     const single_contents original = single_kernel_contents(method_for(s), s->original, false, false);
 
-    /* The guard may go up to the original, whose entries can be streamed. */
+    /* The guard may change to the original, whose entries can be read from device memory. */
     return single_shared_layout(plan, &what).bytes <= limits->shared_bytes &&
            single_shared_layout(plan, &original).bytes <= limits->shared_bytes;
 }
 
-/* With entries read from device memory: few of them, or asked for. */
+/* With entries read from device memory: allowed if they are few, or if requested by name. */
 static bool may_stream(const tess_solver *s, const single_limits *limits, bool asked, const single_plan *plan)
 {
     const int64_t entry = (int64_t)(tess_precision_bytes(solver_matrix(s)->precision) + sizeof(uint16_t));
@@ -138,8 +138,8 @@ single_shape single_kernel_shape(const tess_matrix *m)
     return shape;
 }
 
-/* A cluster where it holds all, else a grid that does, else either with entries streamed; plan->blocks is 0 where none
- * will do. */
+/* A cluster if it holds everything, else a grid that does, else either with entries read from device memory;
+   plan->blocks is 0 if none is possible. */
 static tess_status find_plan(const tess_solver *s, const single_limits *limits, bool asked, single_plan *plan)
 {
     const tess_matrix *m = s->original;
@@ -222,7 +222,7 @@ int64_t single_kernel_bytes(const single_kernel *k)
 
 /* ---- set-up ---- */
 
-/* The plan is taken. */
+/* Takes the plan. */
 static tess_status make_single(tess_solver *s, const single_limits *limits, single_plan *plan)
 {
     single_kernel *k = NULL;

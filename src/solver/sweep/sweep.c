@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Iterations of a sweep, and the ways of its vectors in and out. */
+/* Iterations of a sweep, and the copies of its vectors in and out. */
 #include "solver/sweep/sweep.h"
 
 #include <math.h>
 
 #include "format/csr/csr.h"
 
-/* What the parts of the rows were assigned; NULL where x := A x takes any format. */
+/* The assignment of the rows' parts; NULL if x := A x takes any format. */
 static const tess_assignment_summary *parts_of(const tess_sweep *w)
 {
     return w->stored && w->request.kind != TESS_UPDATE_NONE ? tess_matrix_assigned_to(w->stored) : NULL;
@@ -82,7 +82,7 @@ tess_status sweep_load_rhs(tess_sweep *w, const double *b)
     return reorder(w, w->row_at, b, w->rhs);
 }
 
-/* Brings the iterate into the vectors that a way reads. */
+/* Copies the iterate to the vectors that an entry of the schedule reads. */
 static tess_status provide(tess_sweep *w, const sweep_way *way)
 {
     const tess_backend *backend = w->ctx->backend;
@@ -118,7 +118,7 @@ typedef struct sweep_pass {
 } sweep_pass;
 
 /* One iteration: product, update and both copies of the new vector in one pass (Algorithm 1, lines 3 to 5). With `all`
-   it is written in both precisions, else in those that the way reads. */
+   it is written in both precisions, else in those that the entry reads. */
 static tess_status iterate(const sweep_pass *pass, bool all, tess_loop_state *measure)
 {
     tess_sweep *w = pass->w;
@@ -206,7 +206,7 @@ static int64_t value_bytes(const tess_assignment_summary *summary, int what)
     return bytes;
 }
 
-/* Columns and offsets as CSR has them. Read: rhs and scale, x in what the way reads; written: the same. */
+/* Bytes of columns and offsets as in CSR. Read: rhs and scale, x in the entry's precision; written: the same. */
 int64_t sweep_iteration_bytes(const tess_sweep *w, int what)
 {
     const tess_assignment_summary *parts = parts_of(w);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Set-up of sweeps: what the schedule asks of the storage, the order of rows, the diagonal. */
+/* Set-up of sweeps: the storage that the schedule needs, the order of rows, the diagonal. */
 #include <math.h>
 #include <string.h>
 
@@ -8,14 +8,13 @@
 
 /* ---- what the request amounts to ---- */
 
-/* Whether products with rows and columns in the order of their precisions are there: iterations update x in place of y.
- */
+/* Whether products with rows and columns in the order of their precisions exist: iterations update x instead of y. */
 bool sweep_takes_parts(tess_format format)
 {
     return tess_in_set(tess_format_can(format)->row_orders, TESS_ROW_ORDER_SYMMETRIC);
 }
 
-/* Whether the format of one precision may be that of the copies, in the order that its rows come in. */
+/* Whether the format in one precision may be that of the copies, with its rows in their order. */
 static bool is_base(tess_format format)
 {
     const tess_format_capabilities *can = tess_format_can(format);
@@ -49,7 +48,7 @@ static void default_schedule(tess_sweep_request *r)
     }
 }
 
-/* Adds a precision in its place from high to low, if it is not there. */
+/* Inserts a precision from high to low, if it is not in the list. */
 static tess_status add_level(tess_context *ctx, tess_policy_options *policy, int what)
 {
     double roundoff = 0.0;
@@ -60,7 +59,7 @@ static tess_status add_level(tess_context *ctx, tess_policy_options *policy, int
     while (at < policy->nlevels && tess_precision_unit_roundoff(policy->level[at].precision) < roundoff) {
         at++;
     }
-    if (tess_precision_bytes((tess_precision)what) == 1) { policy->choose_fp8 = 0; } /* the schedule has chosen */
+    if (tess_precision_bytes((tess_precision)what) == 1) { policy->choose_fp8 = 0; } /* the schedule decides */
     if (at < policy->nlevels && (int)policy->level[at].precision == what) { return TESS_SUCCESS; }
     if (policy->nlevels == TESS_MAX_LEVELS) {
         return tess_fail(ctx, TESS_UNSUPPORTED, "name fewer precisions in --steps and --levels",
@@ -75,7 +74,7 @@ static tess_status add_level(tess_context *ctx, tess_policy_options *policy, int
     return TESS_SUCCESS;
 }
 
-/* The levels of the policy where an entry of the schedule is mixed, and those of its other entries. */
+/* The levels of the policy if an entry of the schedule is mixed, and the precisions of its other entries. */
 static tess_status choose_levels(tess_context *ctx, tess_sweep_request *r)
 {
     tess_policy_options *policy = &r->storage.policy;
@@ -280,7 +279,7 @@ int64_t sweep_bytes(const tess_sweep *w)
 
 /* ---- the diagonal ---- */
 
-/* D := D^-1 on the host; the first row that has none, -1 where all have one. */
+/* D := D^-1 on the host; the first row without an inverse, -1 if there is none. */
 static int64_t invert(double *diagonal, int64_t n, int *largest_exponent)
 {
     double largest = 0.0;

@@ -8,10 +8,10 @@
 #include "matrix/storage_options.h"
 #include "solver/sweep/sweep.h"
 
-/* The mean range that section IV takes for these matrices. */
+/* The mean range that section IV uses for these matrices. */
 static const double default_factor = 2.0;
-/* x of a norm outside 2^-60 .. 2^60 is scaled by a power of two on its way in and out, so that its copy in FP32 has
- * space. */
+/* An x with a norm outside 2^-60 .. 2^60 is scaled by a power of two on its way in and out, so that its FP32 copy stays
+   in range. */
 enum { UNSCALED_EXPONENT = 60, MAX_EXPONENT = 1000 };
 
 struct tess_timestep {
@@ -64,7 +64,7 @@ static tess_status check_matrix(const tess_matrix *a)
     return TESS_SUCCESS;
 }
 
-/* Format auto without schedule and policy is left to the conversion: plain products take any format. */
+/* Format auto without schedule and policy is left to the conversion: plain products work in any format. */
 static tess_format format_of(const tess_timestep_options *o)
 {
     const bool open = o->schedule.count == 0 && o->storage.policy.policy == TESS_POLICY_NONE;
@@ -180,7 +180,7 @@ cleanup:
     return status;
 }
 
-/* The present x in its own order and scale, and whether it is finite. */
+/* The present x in its original order and scale, and whether it is finite. */
 static tess_status store(timestep_run *run, tess_vector *x)
 {
     double norm = 0.0;
