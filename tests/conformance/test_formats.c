@@ -464,7 +464,7 @@ static void solves_are_verified(const combination *c)
     }
 }
 
-/* x and y in the matrix's own order are what the tests after the first two are written for. */
+/* The tests after the first two expect x and y in the matrix's own order. */
 static void run_combination(const combination *c)
 {
     shapes(c);
@@ -476,7 +476,7 @@ static void run_combination(const combination *c)
     solves_are_verified(c);
 }
 
-/* What a format does not store on a device it says. */
+/* A format refuses a precision that it does not store on a device. */
 static void refuses(const combination *c)
 {
     oracle_csr a = make_one_by_one();
@@ -586,7 +586,7 @@ static void every_combination_on_the_cpu(void **state)
     tess_context_destroy(ctx);
 }
 
-/* Nothing but the device is asked, so that the context may say that it is one. */
+/* Only the device is read, so the context may claim to be a GPU's. */
 static void formats_for_the_host_are_refused_on_a_gpu(void **state)
 {
     tess_context *ctx = open_cpu(1);

@@ -104,7 +104,7 @@ struct wave {
     alignas(SLOT) unsigned char slot[2][WAVE * SLOT];
 };
 
-// What runs on a stack of its own: a thread of a block, or the host's thread that runs the block.
+// A fiber, with a stack of its own: a thread of a block, or the host's thread that runs the block.
 struct lane {
     context::fiber self; // while another one runs
     const void *bottom = nullptr;
@@ -407,7 +407,7 @@ class crew {
 
 __thread crew *own_crew;
 
-// Threads of the host with a crew each, for whoever launches.
+// Threads of the host with a crew each, for whichever thread launches.
 class crews {
   public:
     ~crews()

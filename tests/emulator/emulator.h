@@ -33,7 +33,7 @@ namespace emulator {
 
 enum { WAVE = 32 };
 
-/* What the device has. */
+/* The emulated device's limits. */
 enum {
     MAX_THREADS = 1024,
     MULTIPROCESSORS = 8,
@@ -80,7 +80,8 @@ void *dynamic_shared();
 void *shared_of_block(const void *own, unsigned rank);
 /* Gives the wave a value of at most 16 bytes; those of all lanes, 16 bytes apart, until the next but one exchange. */
 const unsigned char *exchange(const void *value, size_t bytes);
-/* A look at what another thread may write: the second in a row at the same place yields first. */
+/* A read of a word that another thread may write. The second read in a row of the same word first yields to the other
+   threads. */
 void look(const void *at);
 int64_t nanoseconds();
 
@@ -102,8 +103,8 @@ struct kernel_launch {
 void enqueue_kernel(const launch_shape &shape, std::function<void()> body);
 void run_kernel(const kernel_launch &launch); /* to its end */
 
-/* What KERNEL<<<grid, block, shared, stream>>>(ARGUMENTS) becomes (translate.py): arguments are copied at the launch.
- */
+/* The result of translating KERNEL<<<grid, block, shared, stream>>>(ARGUMENTS) (translate.py): arguments are copied at
+   the launch. */
 template <typename CALL>
 struct prepared {
     launch_shape shape;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of a GPU's runtime for the emulated one, which do what those of the same name behind cuda do. */
+/* The runtime functions of the emulated GPU. They do what the functions of the same name after "cuda" do. */
 #ifndef TESS_EMULATOR_RUNTIME_H
 #define TESS_EMULATOR_RUNTIME_H
 

@@ -24,7 +24,7 @@ struct emulator_recording {
     std::vector<std::function<void()>> work;
 };
 
-// A stream: what is queued runs in its order on a thread of its own.
+// A stream: queued work runs in order on a thread of its own.
 struct emulator_queue {
     emulator_queue() : thread([this] { serve(); })
     {
@@ -207,7 +207,7 @@ emulatedError_t emulatedFuncSetAttribute(const void *, emulatedFuncAttribute, in
 
 emulatedError_t emulatedMallocBytes(void **pointer, size_t bytes)
 {
-    // The size is not rounded up: what lies beyond is nobody's.
+    // The size is not rounded up, so that an access beyond it is an error.
     *pointer = nullptr;
     if (bytes > emulator::MEMORY || posix_memalign(pointer, 256, bytes > 0 ? bytes : 1) != 0) {
         return fails(emulatedErrorMemoryAllocation);
@@ -216,7 +216,7 @@ emulatedError_t emulatedMallocBytes(void **pointer, size_t bytes)
     return emulatedSuccess;
 }
 
-// In its turn: what is queued may still use the memory as it was.
+// In stream order, because queued work may still use the memory.
 void emulatedKeepWithin(void *pointer, size_t bytes, size_t capacity, emulatedStream_t stream)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -325,7 +325,7 @@ emulatedError_t emulatedGraphExecDestroy(emulatedGraphExec_t executable)
     return emulatedSuccess;
 }
 
-// An event: what had been queued before it was recorded is over once its stream is.
+// An event: the work queued before its recording is complete once its stream has passed it.
 emulatedError_t emulatedEventCreateWithFlags(emulatedEvent_t *event, unsigned)
 {
     *event = new emulator_event();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The emulated GPU under the names that GPU sources use (device/gpu/vendor_cuda.h has their meanings): what a Hopper
- * device has. */
+/* The emulated GPU under the names that GPU sources use (device/gpu/vendor_cuda.h explains them), with the features of
+   a Hopper device. */
 #ifndef TESS_EMULATOR_VENDOR_EMULATED_H
 #define TESS_EMULATOR_VENDOR_EMULATED_H
 
@@ -123,7 +123,7 @@ static inline typename std::common_type<T, U>::type max(T a, U b)
     return (common)a < (common)b ? (common)b : (common)a;
 }
 
-/* Atomics on words by compare-and-exchange; what was there before. */
+/* Atomics on words by compare-and-exchange; they return the old value. */
 template <typename T, typename CHANGE>
 static inline T emulated_change(T *at, CHANGE change)
 {

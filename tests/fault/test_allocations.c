@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The k-th allocation fails, for k = 0, 1, 2, ... until the call succeeds: after every failure the status says so, the
- * context has a message, all memory is back, and the context still works. On the host, and on the device where there is
+ * The k-th allocation fails, for k = 0, 1, 2, ... until the call succeeds. After every failure the status says so, the
+ * context has a message, all memory is freed, and the context still works. On the host, and on the device if there is
  * one.
  */
 #include <unistd.h>
@@ -41,7 +41,7 @@ static void close_scene(scene *s)
     oracle_free(&s->unsymmetric);
 }
 
-/* The context does what it did before. */
+/* The context works as before. */
 static void assert_usable(scene *s)
 {
     double dot = 0.0;

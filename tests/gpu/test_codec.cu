@@ -175,7 +175,7 @@ static void check_floats(uint32_t first, device_array<Storage> &codes)
     assert_int_equal(wrong, 0);
 }
 
-/* Types of 8 or 16 bits alone: what others take of a float is no code. */
+/* Only types of 8 or 16 bits: the other types have no codes. */
 template <typename Storage>
 static void check_stretches()
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What solvers ask of products with DIA on the GPU: the tests of the host. */
+/* Products with DIA as solvers use them, on the GPU: the tests of the host. */
 #define TESTS_ON_GPU
 #include "../unit/test_dia_products.c" /* the same tests, in another context */
 

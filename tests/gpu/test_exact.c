@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices that one precision stores as they are, on the GPU: the tests of the host. */
+/* Matrices that one precision stores exactly, on the GPU: the tests of the host. */
 #define TESTS_ON_GPU
 #include "../unit/test_exact.c" /* the same tests, in another context */
 

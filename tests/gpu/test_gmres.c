@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GMRES on the GPU: both engines bit for bit, the host's answers, every basis, bases longer than what a block keeps of
- * them. */
+/* GMRES on the GPU: both engines bit for bit, the host's answers, every basis precision, bases longer than a block's
+   shared memory holds. */
 #include "support/solve.h"
 
 static tess_context *gpu = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Released device memory: kept for the next who asks for as much, and given back when asked for. */
+/* Released device memory: kept for the next request of the same size, and freed on request. */
 #include <cuda_runtime.h>
 
 extern "C" {
@@ -41,7 +41,7 @@ static void released_memory_is_used_again(void **state)
     assert_ptr_equal(use_and_release(1 << 21), other);
 }
 
-/* Small arrays too: giving one back to the device would wait for what is queued. */
+/* Small arrays too: freeing one on the device would wait for queued work. */
 static void small_memory_is_used_again(void **state)
 {
     const void *first = use_and_release(1000), *other;
@@ -68,7 +68,7 @@ static void trim_gives_it_back(void **state)
     tess_vector_destroy(held);
 }
 
-/* What is queued on memory that is released still happens, before its next owner's work. */
+/* Work queued on released memory still runs, before the next owner's work. */
 static void work_on_released_memory_is_done_first(void **state)
 {
     enum { N = 1 << 22, ROUNDS = 20 };

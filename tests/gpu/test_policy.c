@@ -95,7 +95,7 @@ static void check_same(const tess_matrix *host, const tess_matrix *device, const
     tess_assignment_destroy(d);
 }
 
-/* Values of all magnitudes, and what is none. */
+/* Values of all magnitudes, and NaN and Inf. */
 static void make_wild(oracle_csr *a, uint64_t seed)
 {
     double *exponent = random_values(a->nnz, seed, -40.0, 40.0);
@@ -183,7 +183,7 @@ static void check_block_options(const oracle_csr *a)
     tess_context_destroy(cpu);
 }
 
-/* Policy lossless at all granularities, for matrices whose values have few bits, and a little more than few. */
+/* Policy lossless at all granularities, for matrices whose values have few bits, and slightly more than few. */
 static void check_lossless_options(oracle_csr *a, double noise)
 {
     const tess_policy_options all[] = {options_of(TESS_GRANULARITY_ROW, "lossless", "fp64,fp32,fp16,fp8"),
@@ -237,7 +237,7 @@ static void deviations_are_those_of_the_host(void **state)
 }
 
 /* Blocks at all edges, full ones, block rows without any, more blocks than a wave's window has slots or columns for,
-   block rows that a block of threads takes. */
+   and block rows for a whole block of threads. */
 static void blocks_are_those_of_the_host(void **state)
 {
     oracle_csr all[] = {oracle_open(0, 0),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Block Jacobi on the GPU: what it stores is the host's to the bit, what it computes with that is within the rounding
- * of the sums; solves with low precisions by both engines, and through new values that change the precisions.
+ * Block Jacobi on the GPU: it stores the same bits as the host, and its results are within the rounding of the sums.
+ * Solves with low precisions by both engines, also after new values that change the precisions.
  */
 #include <tessera/codec.h>
 
@@ -67,7 +67,7 @@ static void destroy_twins(twins *t)
     tess_context_destroy(t->cpu);
 }
 
-/* A copy of what the GPU has, on the host; NULL for NULL. */
+/* A copy of a device array on the host; NULL for NULL. */
 static void *fetch(const void *device, int64_t bytes)
 {
     void *host = device ? test_allocate(bytes, 1) : NULL;
@@ -148,7 +148,7 @@ static void names_the_singular_row(void **state)
 
 /* ---- application ---- */
 
-/* magnitude = |M^-1| |r| with what is stored. */
+/* magnitude = |M^-1| |r| with the stored values. */
 static void bound_products(const tess_block_diagonal *m, const double *r, double *magnitude)
 {
     for (int64_t b = 0; b < block_count(m); b++) {

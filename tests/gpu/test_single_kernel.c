@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whole solves in one kernel: against the plain engine for many sizes, precisions and both exchanges; limits,
- * breakdowns, NaN, history, cancellation; what it refuses, and where auto goes then.
+ * Whole solves in one kernel: compared with the plain engine for many sizes, precisions and both exchanges; limits,
+ * breakdowns, NaN, history, cancellation; refused requests, and the engine that auto takes then.
  */
 #include "solver/single_kernel/single_kernel.h"
 #include "solver/solver.h"
@@ -39,7 +39,7 @@ static oracle_csr scattered(int64_t n, bool holes)
     return a;
 }
 
-/* x and the iterations of an engine are the plain one's, but for the order of summation. */
+/* x and the iterations equal those of the plain engine, except for the order of summation. */
 static void check_against_plain(const oracle_csr *a, tess_solve_options options, const char *what)
 {
     double *b = random_values(a->nrows, 3, -1.0, 1.0);
@@ -85,7 +85,7 @@ static tess_storage_options stored_as(int which)
     return options;
 }
 
-/* What there is to solve with. */
+/* The systems to solve. */
 typedef struct solve_way {
     const char *name;
     tess_solver_kind kind;
@@ -261,8 +261,8 @@ static oracle_csr banded(int64_t n)
     return a;
 }
 
-/* Rows that do not fit into shared memory are read from device memory, where that was asked for: 232 KB of values for
- * each of 132 blocks. */
+/* Rows that do not fit into shared memory are read from device memory if the engine is requested by name: 232 KB of
+   values for each of 132 blocks. */
 static void large_matrices_are_streamed(void **state)
 {
     oracle_csr a = banded(60000);

@@ -271,7 +271,7 @@ static int cancel_where_told(void *user, const tess_progress *progress)
     return *static_cast<const bool *>(user) && progress->iteration >= 20;
 }
 
-/* What is cancelled or at its limit leaves nothing behind. */
+/* A cancelled solve, or one at its limit, leaves nothing behind. */
 static void a_cancelled_solve_leaves_nothing(void **state)
 {
     static const int64_t edges[] = {40, 132};

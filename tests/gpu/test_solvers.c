@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Solves on the GPU: the graph engine against the plain one bit for bit, against the host, through new values, growth
- * of work space, cancellation, the user's stream, several contexts, and the caller's current device left alone.
+ * Solves on the GPU: the graph engine equals the plain one bit for bit and agrees with the host; new values, growth of
+ * workspace, cancellation, the user's stream, several contexts; the caller's current device does not change.
  */
 #include <cuda_runtime_api.h>
 
@@ -60,7 +60,7 @@ static void engines_agree_bit_for_bit(void **state)
     }
 }
 
-/* A fixed number of iterations is exactly that, whatever the unrolling of the recorded loop. */
+/* A fixed number of iterations is exact, whatever the unrolling of the recorded loop. */
 static void iteration_limits_are_exact(void **state)
 {
     oracle_csr a = oracle_laplace2d(40);
@@ -440,7 +440,7 @@ static void current_device_is_left_alone(void **state)
     free(b);
 }
 
-/* A device that has no space for a vector says so and goes on. */
+/* A device without space for a vector reports it, and the context stays usable. */
 static void failed_device_allocation_leaves_the_context_usable(void **state)
 {
     oracle_csr a = oracle_laplace2d(20);

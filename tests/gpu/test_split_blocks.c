@@ -5,8 +5,8 @@
 
 enum { SIDE = 1200, KINDS = 32 };
 
-/* Small integers, these over 2^10, and times 2^12, by squares of 16. Taken by rows as it is; by nonzeros with columns
- * far apart. */
+/* Small integers, these over 2^10, and times 2^12, in squares of 16 by 16. By rows as it is; by nonzeros with columns
+   far apart. */
 static oracle_csr make_large(bool scattered)
 {
     static const double scale[3] = {1.0, 0x1p-10, 0x1p12};
@@ -32,7 +32,7 @@ static tess_storage_options kind_of(int kind)
     return o;
 }
 
-/* y, and its dot product with itself, of -0.5 A x + 2 y: all exact, the dot product but for its additions. */
+/* y = -0.5 A x + 2 y, and its dot product with itself: all exact, except for the additions of the dot product. */
 static void check_large(tess_context *ctx, const oracle_csr *a, const tess_matrix *stored, const double *x)
 {
     double *y = test_allocate(a->nrows, sizeof *y), *out = test_allocate(a->nrows, sizeof *out), sum = 0.0;

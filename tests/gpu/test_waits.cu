@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Blocks that wait for others which never answer: a solve among rows that need each other, one whose first block never
- * begins, factors in an order that cannot be. Each ends by the clock with an error, and what comes next is right.
+ * begins, factors in an impossible order. Each ends by the clock with an error, and the next call is right.
  */
 #include "dense/trsv_messages.cuh"
 #include "device/gpu/gpu.h"
@@ -15,7 +15,7 @@ extern "C" {
 
 static tess_context *gpu = nullptr;
 
-/* Nanoseconds that a block waits here: far above what any wait of these small problems takes. */
+/* Nanoseconds that a block waits here: far longer than any wait of these small problems takes. */
 static const int64_t timeout = INT64_C(50000000);
 
 static void *to_device(const void *host, size_t bytes)
@@ -27,7 +27,7 @@ static void *to_device(const void *host, size_t bytes)
     return memory;
 }
 
-/* What was launched has failed; the call after that does not. */
+/* The launched kernel has failed; the next call does not. */
 static void check_failed()
 {
     assert_fails(gpu, TESS_DEVICE, tess_context_synchronize(gpu));
@@ -101,7 +101,7 @@ static void rows_in_a_circle_end_by_the_clock(void **state)
     for (int turn = 0; turn < 3; turn++) {
         put_columns(leaf, true);
         assert_ok(gpu, triangle_ops_of(gpu)->solve(gpu, &leaf, &args));
-        assert_ok(gpu, triangle_ops_of(gpu)->solve(gpu, &leaf, &args)); /* does nothing, and waits for nobody */
+        assert_ok(gpu, triangle_ops_of(gpu)->solve(gpu, &leaf, &args)); /* does nothing, and waits for no other block */
         check_failed();
         put_columns(leaf, false);
         assert_ok(gpu, triangle_ops_of(gpu)->solve(gpu, &leaf, &args));
@@ -166,7 +166,7 @@ static void blocks_that_never_begin_are_given_up(void **state)
 
         assert_ok(gpu, gpu->backend->upload(gpu, &head->ticket, &ticket, sizeof ticket));
         solve_ones(a, N, x);
-        solve_ones(a, N, x); /* does nothing, and waits for nobody */
+        solve_ones(a, N, x); /* does nothing, and waits for no other block */
         check_failed();
         solve_ones(a, N, x);
         check_ones(x, N);

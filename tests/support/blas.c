@@ -20,7 +20,7 @@ static double gamma_in(tess_arithmetic arithmetic, double k)
     return ku / (1.0 - ku);
 }
 
-/* What the arithmetic sees of a value. */
+/* A value as the arithmetic sees it. */
 static double seen(tess_arithmetic arithmetic, double value)
 {
     return arithmetic == TESS_ARITHMETIC_FP64 ? value : (double)(float)value;
@@ -66,7 +66,7 @@ enum { STRETCH = 1024 };
 typedef struct exact_sums {
     wide dot, square;
     double magnitude;
-    double slack; /* what a stretch's rounding may change, over the magnitude */
+    double slack; /* effect of rounding over a stretch, relative to the magnitude */
 } exact_sums;
 
 static exact_sums sum_up(const blas_case *c, const double *x, const double *y)

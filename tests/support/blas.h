@@ -20,9 +20,9 @@ void check_blas(tess_context *ctx, const blas_case *c);
 void check_blas_combinations(tess_context *ctx);
 /* Set, get and copy between all pairs of precisions: the codec's bits. */
 void check_conversions(tess_context *ctx);
-/* Norms whose squares leave the range of the arithmetic; NaN and Inf; overflow of what is written. */
+/* Norms whose squares leave the range of the arithmetic; NaN and Inf; overflow of results. */
 void check_blas_range(tess_context *ctx);
-/* An FP32 shadow follows what AXPBY and SCAL write. */
+/* An FP32 shadow is updated by AXPBY and SCAL. */
 void check_blas_shadows(tess_context *ctx);
 
 #endif

@@ -56,7 +56,7 @@ static void check_magnitudes(const oracle_csr *a, const tess_assignment_summary 
 
 /* ---- blocks ---- */
 
-/* What a walk over all entries says of one place of the grid. */
+/* Facts about one place of the grid, from a pass over all entries. */
 typedef struct place {
     int64_t count;
     double value[32 * 32];
@@ -182,7 +182,7 @@ static got_blocks fetch_blocks(tess_context *ctx, const tess_assignment *made)
     return g;
 }
 
-/* What all blocks together must amount to. */
+/* The totals over all blocks. */
 typedef struct block_sums {
     int64_t items[TESS_MAX_LEVELS], nonzeros[TESS_MAX_LEVELS], scaled[TESS_MAX_LEVELS];
 } block_sums;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Granularity block held against a search through the whole matrix, on whatever device the context has. */
+/* Granularity block, compared with a search through the whole matrix, on any device. */
 #ifndef TESS_TESTS_SUPPORT_BLOCKS_H
 #define TESS_TESTS_SUPPORT_BLOCKS_H
 
@@ -10,7 +10,8 @@ void oracle_magnitudes(const oracle_csr *a, wide *mean, wide *std);
 
 /* Rounded to a significand of so many bits. */
 double shortened(double value, int bits);
-/* Significands of 2 to 24 bits and exponents near 0 for most parts of a matrix: what policy lossless stores low. */
+/* Significands of 2 to 24 bits and exponents near 0 in most parts of a matrix: policy lossless stores these in low
+   precisions. */
 void shorten_values(oracle_csr *a);
 
 /* Makes the assignment of blocks and checks all that it holds. Returns its summary, with the largest error. */

@@ -14,7 +14,7 @@
 typedef struct small_format {
     tess_precision precision;
     int exponent_bits, fraction_bits;
-    bool has_infinity; /* e4m3: the top exponent is ordinary but for its last pattern, NaN */
+    bool has_infinity; /* e4m3: the top exponent is ordinary, except that its last pattern is NaN */
     unsigned nan;      /* the code of the quiet NaN */
 } small_format;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Model problems as tests name them, in one line of text, and what tests ask about their entries. */
+/* Model problems by their name in one line of text, and facts about their entries. */
 #ifndef TESS_TESTS_SUPPORT_GALLERY_H
 #define TESS_TESTS_SUPPORT_GALLERY_H
 

@@ -5,7 +5,7 @@
 
 #include "matrix/matrix.h"
 
-/* An array on the context's device and what it was filled with. */
+/* An array on the context's device, and the values that it was filled with. */
 typedef struct operand {
     tess_dense_view view;
     unsigned char *host; /* with `offset` values before the view's first one */
@@ -247,7 +247,7 @@ static void check_shapes(tess_context *ctx, gemv_case c, int *turn)
         for (int ragged = 0; ragged < 2; ragged++) {
             gemv_case varied = vary(c, (*turn)++);
 
-            /* columns that all begin where wide loads may, and columns of which none does */
+            /* columns that all allow wide loads, and columns of which none does */
             varied.ld_extra = ragged ? 1 + c.nrows % 2 : 15 - (c.nrows + 15) % 16;
             varied.offset = ragged ? 1 : 0;
             check_gemv(ctx, &varied);

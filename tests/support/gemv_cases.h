@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dense matrix-vector products held against wide arithmetic, on whatever device the context has. */
+/* Dense matrix-vector products, compared with wide arithmetic, on any device. */
 #ifndef TESS_TESTS_SUPPORT_GEMV_CASES_H
 #define TESS_TESTS_SUPPORT_GEMV_CASES_H
 

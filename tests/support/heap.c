@@ -5,7 +5,7 @@
 
 enum { ALIGNMENT = 256 };
 
-/* Sizes of what is held, to check releases against; a list, since tests hold few allocations at a time. */
+/* Sizes of the allocations that are held, to check releases. A list, because tests hold few allocations at a time. */
 typedef struct block {
     struct block *next;
     heap *owner;
@@ -32,7 +32,7 @@ static void *allocate(void *user, size_t bytes)
     if (h->calls++ == h->fail_at) { return NULL; }
     pointer = take(h, bytes);
     if (!pointer) { return NULL; }
-    /* What was there before must not matter. */
+    /* Earlier contents must not matter. */
     if (!h->beneath.allocate) { memset(pointer, 0xa5, bytes); }
     note = malloc(sizeof *note);
     assert_non_null(note);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An allocator that counts what is held and fails where a test wants it to. */
+/* An allocator that counts held memory and fails where a test requests it. */
 #ifndef TESS_TESTS_SUPPORT_HEAP_H
 #define TESS_TESTS_SUPPORT_HEAP_H
 
@@ -8,10 +8,10 @@
 #include <tessera/context.h>
 
 typedef struct heap {
-    int64_t calls;   /* allocations asked for since the counter was set to 0 */
+    int64_t calls;   /* allocations since the counter was set to 0 */
     int64_t fail_at; /* the call with this number, counted from 0, fails; -1: none does */
     int64_t live, live_bytes;
-    int64_t wrong_releases; /* with another size than was asked for, or of what is not held */
+    int64_t wrong_releases; /* releases with a wrong size, or of memory that is not held */
     tess_allocator beneath; /* where device memory comes from; all zero: host memory */
 } heap;
 

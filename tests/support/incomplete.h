@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Incomplete factors as the library computes them, and what must hold of them and of solves with them, in wide
- * arithmetic. */
+/* Incomplete factors as the library computes them, and the properties of them and of solves with them, in wide
+   arithmetic. */
 #ifndef TESS_TESTS_SUPPORT_INCOMPLETE_H
 #define TESS_TESTS_SUPPORT_INCOMPLETE_H
 
@@ -38,16 +38,16 @@ void round_factors(test_factors *f, tess_precision precision);
 void free_factors(test_factors *f);
 
 /*
- * What makes them ILU(0) or IC(0): M agrees with `a` on its pattern (IC: on its lower triangle), within the rounding of
- * the elimination: gamma(longest row + 8) (I + |lower|) |D| (I + |upper|).
+ * The definition of ILU(0) or IC(0): M agrees with `a` on its pattern (IC: on its lower triangle), within the rounding
+ * of the elimination: gamma(longest row + 8) (I + |lower|) |D| (I + |upper|).
  */
 void check_on_pattern(const oracle_csr *a, bool cholesky, const test_factors *f);
-/* M z = r within the rounding of two triangular solves; `relative`: what storage adds to each entry of the factors. */
+/* M z = r within the rounding of two triangular solves; `relative`: the error of each stored entry of the factors. */
 void check_factor_solution(const test_factors *f, const double *r, const double *z, double relative);
 /*
- * The same for merged level sets, whose rows are rewritten by substitution, in the largest magnitude: a rewritten row's
- * magnitudes, and what its rounding becomes in the rows after it, are at most those of (I - |lower|)^-1. `relative`:
- * what storage adds to each entry of the rewritten rows.
+ * The same for merged level sets, whose rows are rewritten by substitution, in the largest magnitude. A rewritten row's
+ * magnitudes, and the effect of its rounding on later rows, are at most those of (I - |lower|)^-1. `relative`: the
+ * error of each stored entry of the rewritten rows.
  */
 void check_merged_solution(const test_factors *f, const double *r, const double *z, double relative);
 

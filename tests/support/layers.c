@@ -67,7 +67,7 @@ oracle_csr make_layer_scatter(int64_t nrows, int64_t ncols, int magnitudes)
     return a;
 }
 
-/* y of `stored`, with nothing asked for but the product. */
+/* y of `stored`, by a plain product. */
 double *layer_product(const tess_matrix *stored, const double *x)
 {
     double *y = test_allocate(stored->nrows + 1, sizeof *y);

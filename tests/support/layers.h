@@ -21,7 +21,7 @@ oracle_csr make_layer_band(int64_t nrows, int64_t ncols, int magnitudes);
 /* The same with columns anywhere. */
 oracle_csr make_layer_scatter(int64_t nrows, int64_t ncols, int magnitudes);
 
-/* y of `stored`, with nothing asked for but the product. The caller frees it. */
+/* y of `stored`, by a plain product. The caller frees it. */
 double *layer_product(const tess_matrix *stored, const double *x);
 
 #endif

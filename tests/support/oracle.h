@@ -54,7 +54,7 @@ oracle_csr oracle_with_empty_rows(int64_t n);
 /* A diagonal matrix of the n values. */
 oracle_csr oracle_diagonal(int64_t n, const double *values);
 oracle_csr oracle_copy(const oracle_csr *a);
-/* The values rounded to FP32 (what FP32 storage holds). */
+/* The values rounded to FP32, as FP32 storage does. */
 void oracle_round_to_fp32(oracle_csr *a);
 
 /* product[i] = (op(A) x)_i; magnitude[i] = (|op(A)| |x|)_i, may be NULL. */

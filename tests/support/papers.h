@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What papers.h offers, for options to point to. */
+/* Structs of papers.h, for options to point to. */
 #ifndef TESS_TESTS_SUPPORT_PAPERS_H
 #define TESS_TESTS_SUPPORT_PAPERS_H
 
@@ -12,7 +12,7 @@ const tess_papers_storage *papers_tiles(tess_kernel kernel, tess_layout layout);
 
 extern const tess_papers_solve papers_one_reduction;
 const tess_papers_solve *papers_narrowing(tess_narrowing mode);
-/* Asks for a recurrence where it is asked for. */
+/* Requests a recurrence in the place where its option is. */
 void ask_recurrence(tess_solve_options *options, tess_recurrence recurrence);
 
 #endif

@@ -122,7 +122,7 @@ static double frobenius(int64_t n, const double *t)
     return sqrt(sum);
 }
 
-/* What becomes of y = alpha A x + beta base; returns the norm of the magnitudes of what is summed. */
+/* Computes y = alpha A x + beta base; returns the norm of the magnitudes of the sum's terms. */
 static double step_forward(const oracle_csr *a, double alpha, const double *x, double beta, const double *base,
                            double *y)
 {
@@ -141,7 +141,7 @@ static double step_forward(const oracle_csr *a, double alpha, const double *x, d
     return sqrt(sum);
 }
 
-/* Magnitudes of what each root computes: of prod after it, and of y within a pair. */
+/* Magnitudes of the results of each root: of prod after it, and of y within a pair. */
 static void measure_steps(const oracle_csr *a, const polynomial_roots *roots, const double *r, double *of_prod,
                           double *of_y, double *of_total)
 {
@@ -181,8 +181,7 @@ double roots_error_bound(const oracle_csr *a, const polynomial_roots *roots, con
     densify(a, dense);
     measure_steps(a, roots, r, of_prod, of_y, &of_total);
     memset(tail, 0,
-           (size_t)size *
-               sizeof *tail); /* how an error in prod after root k reaches the total: not at all at the end */
+           (size_t)size * sizeof *tail); /* the effect on the total of an error in prod after root k; none at the end */
     for (int k = count - 1; k >= 0; k--) {
         const polynomial_root theta = roots->root[k];
         const double s = hypot(theta.re, theta.im);
@@ -200,8 +199,7 @@ double roots_error_bound(const oracle_csr *a, const polynomial_roots *roots, con
         }
         memcpy(tail, next, (size_t)size * sizeof *tail);
     }
-    /* the total takes a rounding of its sum and one of what is added in each of its additions; r may have been rounded
-     */
+    /* each addition to the total rounds the sum and the added term; r may have been rounded */
     bound += (2.0 * polynomial_count_roots(roots) + 2.0) * u * of_total;
     bound += u * (double)oracle_norm2(r, n) * frobenius(n, tail);
     free(dense);

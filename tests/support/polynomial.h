@@ -10,13 +10,13 @@
 tess_precond_options polynomial_options(int degree, tess_precision storage, tess_arithmetic arithmetic);
 tess_precond *make_polynomial(const tess_matrix *m, const tess_precond_options *options);
 
-/* What a polynomial preconditioner keeps. */
+/* The internal data of a polynomial preconditioner. */
 static inline const tess_polynomial *polynomial_of(const tess_precond *m)
 {
     return m->own;
 }
 
-/* p(A) r in wide complex arithmetic, root after root, `a` being what is multiplied. */
+/* p(A) r in wide complex arithmetic, root after root; `a` is the multiplied matrix. */
 void evaluate_roots(const oracle_csr *a, const polynomial_roots *roots, const double *r, double *z);
 
 /*

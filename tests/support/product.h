@@ -19,7 +19,7 @@ void check_product(const tess_matrix *m, const oracle_csr *stored, tess_operatio
 void check_product_of(const tess_matrix *m, const oracle_csr *stored, tess_operation operation, double alpha,
                       const double *x, double beta, const double *y);
 
-/* What m holds, decoded, as a matrix of the oracle's. */
+/* The decoded values of m, as a matrix of the oracle. */
 oracle_csr decode_matrix(const tess_matrix *m);
 
 #endif

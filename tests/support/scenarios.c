@@ -211,7 +211,7 @@ static tess_status convert_to_resident_tiles(scene *s)
                                                   .policy = {.granularity = TESS_GRANULARITY_BLOCK}});
 }
 
-/* Without a policy, with one, and what decides between formats. */
+/* Without a policy, with one, and the choice between formats. */
 static tess_status convert_to_chosen(scene *s)
 {
     const tess_storage_options plain = {.size = sizeof(tess_storage_options),
@@ -304,7 +304,7 @@ static int apply_identity(void *user, tess_operation operation, const double *x,
     (void)user;
     (void)operation;
     (void)x;
-    (void)y; /* arrays of the device: what is in y stays */
+    (void)y; /* arrays of the device: y keeps its contents */
     return 0;
 }
 

@@ -7,7 +7,7 @@
 
 enum { SCENE_N = 64 }; /* rows of its matrices */
 
-/* What every scenario starts from, made without failures. */
+/* Objects that every scenario starts from, made without failures. */
 typedef struct scene {
     tess_context *ctx;
     oracle_csr a, unsymmetric;
@@ -17,7 +17,7 @@ typedef struct scene {
     char path[64];
 } scene;
 
-/* A call under test. It undoes what it did when it succeeds. */
+/* A call under test. If it succeeds, it undoes its effects. */
 typedef tess_status (*scenario)(scene *s);
 
 typedef struct named_scenario {

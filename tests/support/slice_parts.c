@@ -3,7 +3,7 @@
 
 #include "policy/rules.h"
 
-/* Places of col_ind and val before a part's own; what is there must never be used. */
+/* Places of col_ind and val before a part's own; their contents must never be used. */
 enum { PLACES_BEFORE = 5 };
 
 static void *copy_to_device(tess_context *ctx, const void *host, int64_t count, size_t size)
@@ -116,7 +116,7 @@ typedef struct parts_scene {
     tess_context *ctx;
     slice_part part[PARTS];
     ellr_view view[PARTS];
-    oracle_csr stored;                      /* what the parts hold */
+    oracle_csr stored;                      /* the contents of the parts */
     double *x, *y, *residual, *rhs, *scale; /* host */
     double *out;                            /* host: y afterwards */
     float *out_shadow;
@@ -239,7 +239,7 @@ static tess_spmv_args epilogue(const parts_scene *t, int k)
     return args;
 }
 
-/* What y_i should be, and the sum of the magnitudes that its rounding errors are relative to. */
+/* The exact y_i, and the sum of magnitudes that its rounding errors are relative to. */
 static wide expected_value(const parts_scene *t, const tess_spmv_args *args, int64_t i, double *size)
 {
     const wide sum = t->product[i];
@@ -340,7 +340,7 @@ static void check_scene(const parts_scene *t)
             if (ndots > 0) { args.reduction.state = t->ctx->scratch_state; }
             check_epilogue(t, args);
         }
-        if (args.y_shadow) { /* the next vector in FP32 alone */
+        if (args.y_shadow) { /* the next vector only in FP32 */
             args.reduction = (tess_reduction){.ndots = 0};
             args.y = NULL;
             check_epilogue(t, args);

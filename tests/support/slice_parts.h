@@ -29,7 +29,7 @@ void free_part(slice_part *part);
 int64_t part_offset(const slice_part *part, int64_t i);
 /* Row of the matrix that row i of the part is. */
 int64_t part_target(const slice_part *part, int64_t i);
-/* What place k of row i holds at a precision, free of the scale. */
+/* The value at place k of row i in a precision, without the scale. */
 double part_value(const slice_part *part, tess_precision precision, bool scaled, int64_t i, int64_t k);
 
 /* Products of matrices in four parts, of several precisions and one of them empty, with every epilogue. */

@@ -23,13 +23,13 @@ tess_solve_result solve_once(tess_context *ctx, const oracle_csr *a, const tess_
                              double *x);
 
 /*
- * Whatever the result says must be true of x in wide arithmetic: the residual norm within its bound, and `converged`
- * only where the tolerance is met (to the rounding of the tolerance itself).
+ * Checks the result's claims about x in wide arithmetic: the residual norm within its bound, and `converged` only if
+ * the tolerance is met (to the rounding of the tolerance itself).
  */
 void check_honest(const oracle_csr *a, const double *b, const double *x, const tess_solve_options *options,
                   const tess_solve_result *result);
 
-/* What is left of one solve, by a handle that is gone; result.history is no longer valid. */
+/* The results of one solve by a handle that is destroyed; result.history is no longer valid. */
 typedef struct solved {
     double *x, *history;
     tess_solve_result result;

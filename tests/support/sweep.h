@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Naive iterations in FP64, and what their low-precision relatives may differ by. */
+/* Naive iterations in FP64, and bounds on the error of their low-precision versions. */
 #ifndef TESS_TESTS_SUPPORT_SWEEP_H
 #define TESS_TESTS_SUPPORT_SWEEP_H
 

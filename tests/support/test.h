@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every test includes: cmocka with its prerequisites, the public interface, and the shared fixtures. */
+/* Included by every test: cmocka with its prerequisites, the public interface, and the shared fixtures. */
 #ifndef TESS_TESTS_SUPPORT_TEST_H
 #define TESS_TESTS_SUPPORT_TEST_H
 
@@ -21,7 +21,7 @@
 #include "support/oracle.h"
 #include "support/papers.h"
 
-/* What a test program returns when the machine lacks what it needs. */
+/* The exit code of a test program when the machine lacks something that it needs. */
 enum { TEST_SKIPPED = 77 };
 
 /* Fails with the library's own words where a call does not succeed. */
@@ -64,9 +64,9 @@ static inline tess_context *open_device(int threads)
 }
 
 /*
- * What main of a test program that needs a GPU returns: opens a context in *gpu (NULL: the tests open their own), runs
- * the array of tests (of these the ones whose names match TESSERA_TESTS, where it is set; none is a failure), closes
- * the context. TEST_SKIPPED, with a line that says so, where this build or machine has no GPU.
+ * The return value of main in a test program that needs a GPU. Opens a context in *gpu (NULL: the tests open their
+ * own), runs the array of tests (those whose names match TESSERA_TESTS, if it is set; no match is a failure), closes
+ * the context. Returns TEST_SKIPPED, with a line that says so, if this build or machine has no GPU.
  */
 #define run_gpu_tests(tests, gpu) run_group_on_gpu(#tests, tests, sizeof(tests) / sizeof((tests)[0]), gpu)
 int run_group_on_gpu(const char *name, const struct CMUnitTest *tests, size_t count, tess_context **gpu);

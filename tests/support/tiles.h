@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of tiles share, whichever kernel and layout the tiles are for. */
+/* Shared by the tests of tiles, for any kernel and layout. */
 #ifndef TESS_TESTS_SUPPORT_TILES_H
 #define TESS_TESTS_SUPPORT_TILES_H
 
@@ -17,7 +17,7 @@ tess_storage_options resident_lossless(const char *levels);
 /* As tess_matrix_convert, which must succeed. */
 tess_matrix *convert_tiles(const tess_matrix *assembled, const tess_storage_options *options);
 
-/* `count` elements of what tiles store, on the host; for the caller to free. */
+/* `count` elements of an array of stored tiles, on the host; the caller frees them. */
 void *read_tiles(const tess_matrix *stored, const void *from, int64_t count, size_t size);
 
 /* Where block rows begin, in units, and the records, on the host; not of kernel paper. */
@@ -38,7 +38,7 @@ void free_tiles_records(tiles_records *r);
 tess_matrix *make_small_tiled(tess_context *ctx);
 /* A block row of hundreds of blocks, empty rows and block rows, a last column far out. */
 oracle_csr make_far_matrix(void);
-/* Matrices to build tiles of: few and many entries in a block, long rows, none at all, many blocks. */
+/* Matrices to make tiles of: few and many entries in a block, long rows, no entries, many blocks. */
 enum { TILES_MATRICES = 6 };
 void make_tiles_matrices(oracle_csr matrices[TILES_MATRICES]);
 
@@ -54,7 +54,7 @@ void check_tiles(tess_context *ctx, const oracle_csr *a, const tess_storage_opti
 /* Which tiles. */
 typedef struct tiles_kind {
     tess_kernel kernel;
-    tess_layout layout; /* resident: of blocks of 16x16 alone */
+    tess_layout layout; /* resident: only of blocks of 16x16 */
 } tiles_kind;
 
 /* All four shapes of blocks, sizes that are no multiples of them, blocks with few and with many entries. */

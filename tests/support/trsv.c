@@ -7,7 +7,7 @@
 #include "dense/trsv.h"
 #include "matrix/matrix.h"
 
-/* A triangle as it is stored, and its values. */
+/* A stored triangle, and its values. */
 typedef struct triangle {
     int64_t n, ld, offset;
     tess_precision storage;
@@ -125,9 +125,9 @@ static double gamma_with(double u, double k)
 }
 
 /*
- * Sums over the columns of op(T) for each row: the residual b - op(T) x in 80-bit arithmetic (its own rounding, n
- * 2^-64, is 2^-11 of the smallest bound here); before[i], the magnitudes |op(T)||x| of blocks other than the row's own;
- * and storage[i], |op(T)| times what rounding x to its storage can change.
+ * Sums over the columns of op(T) for each row. The residual b - op(T) x in 80-bit arithmetic; its own rounding, n
+ * 2^-64, is 2^-11 of the smallest bound here. before[i]: the magnitudes |op(T)||x| of blocks other than the row's own.
+ * storage[i]: |op(T)| times the change of x by rounding to its storage.
  */
 typedef struct row_sums {
     long double *residual;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Storage whose precisions a policy decides in many variants, and what a test needs to judge what they store. */
+/* Storage in many variants whose precisions a policy decides, and the means to judge it. */
 #ifndef TESS_TESTS_SUPPORT_VARIANTS_H
 #define TESS_TESTS_SUPPORT_VARIANTS_H
 
@@ -17,7 +17,7 @@ extern const policy_variant policy_variants[POLICY_VARIANTS];
 
 /* The options with every default of the policy that the library would fill in for these formats. */
 tess_policy_options policy_of(const tess_storage_options *storage);
-/* The level that the policy gives to each entry of an assembled matrix; 255 for what is left out. */
+/* The level that the policy gives to each entry of an assembled matrix; 255 for entries that are left out. */
 uint8_t *levels_of_entries(const tess_matrix *assembled, const oracle_csr *a, const tess_policy_options *policy);
 /* The matrix that products of a stored one are with, given the values it holds: rows, or rows and columns, in its
  * order. */

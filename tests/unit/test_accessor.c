@@ -134,7 +134,7 @@ static void adding_reads_and_writes(void **state)
     assert_int_equal(data[23], 0x4000);
 }
 
-/* scale[row], scale[column], scale[row][column], one scale: each multiplies what is stored. */
+/* scale[row], scale[column], scale[row][column], one scale: each multiplies the stored value. */
 static void scales_vary_as_the_mask_says(void **state)
 {
     static const double scale[12] = {1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0};

@@ -95,7 +95,7 @@ static void check_reference()
     tess::range<tess::reduced_row_major<2, Arithmetic, const Storage>> readable(shape(2, 3),
                                                                                 static_cast<const Storage *>(memory));
 
-    Arithmetic given = (a(0, 1) = Arithmetic(1.2)); // what is stored, as with numbers
+    Arithmetic given = (a(0, 1) = Arithmetic(1.2)); // the stored value, as for numbers
     assert_true(given == tess::decode<Arithmetic>(tess::encode<Storage>(Arithmetic(1.2))));
     assert_true(readable(0, 1) == given);
     a(1, 2) = 2;

@@ -234,7 +234,7 @@ static void a_value_at_lambda_is_outside(void **state)
     }
 }
 
-/* Values of all magnitudes, and what is none. */
+/* Values of all magnitudes, and NaN and Inf. */
 static void make_wild(oracle_csr *a, uint64_t seed, double spread)
 {
     double *exponent = random_values(a->nnz, seed, -spread, spread);
@@ -278,7 +278,7 @@ static void blocks_are_those_of_a_search(void **state)
     }
 }
 
-/* A block that does not fit as it is has a power of two: that of its level, and none at a level without. */
+/* A block that does not fit unscaled has a power of two for its level; a level without scales has none. */
 static void blocks_that_do_not_fit_have_a_scale(void **state)
 {
     static const int16_t expected[] = {0, 31 - 14, 0};
@@ -326,7 +326,7 @@ static void errors_are_those_of_blocks(void **state)
 
 /* ---- mean and standard deviation ---- */
 
-/* By hand: magnitudes 1, 3, 8, 8 have mean 5 and variance 9.5; what is zero or not finite is none of them. */
+/* By hand: magnitudes 1, 3, 8, 8 have mean 5 and variance 9.5; values that are zero or not finite do not count. */
 static void mean_and_deviation_by_hand(void **state)
 {
     const double values[] = {1.0, -3.0, 0.0, -0.0, 8.0, NAN, -8.0, (double)INFINITY};
@@ -457,8 +457,8 @@ static void composites_refuse_blocks(void **state)
     tess_context_destroy(ctx);
 }
 
-/* What every value of a block must pass, by a range and by the numbers of the level's precision, as the span of bits
- * that devices ask. */
+/* The condition on every value of a block, by a range and by the limits of the level's precision, as the span of bits
+   that devices test. */
 static void check_span(const policy_rules *rules, double range, double value)
 {
     const policy_ranges ranges = policy_ranges_of(rules, range);

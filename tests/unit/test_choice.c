@@ -114,7 +114,7 @@ static bool is_accurate(const oracle_csr *a, const tess_matrix *m, const tess_po
     return accurate;
 }
 
-/* What an assignment must have chosen: the first candidate that is accurate. */
+/* The parameter that an assignment must have chosen: the first candidate that is accurate. */
 static double expected_parameter(const oracle_csr *a, const tess_matrix *m, const tess_policy_options *o)
 {
     for (int k = 1; k <= 24; k++) {
@@ -139,7 +139,7 @@ static double check_choice(const oracle_csr *a, const tess_policy_options *o)
         if (threads == 1) { chosen = expected_parameter(a, m, o); }
         assert_true(s.options.parameter == chosen);
         assert_true(s.options.choose_parameter != 0);
-        /* what was chosen is what is given then */
+        /* the chosen parameter is then given */
         s.options.choose_parameter = 0;
         assert_ok(ctx, tess_assignment_create(m, &s.options, &again));
         assert_memory_equal(again->summary.nonzeros_at, made->summary.nonzeros_at, sizeof s.nonzeros_at);
@@ -205,7 +205,7 @@ static void is_the_first_that_is_accurate(void **state)
     assert_true(kinds[0] > 5 && kinds[1] > 5 && kinds[2] > 2);
 }
 
-/* What every level holds needs no other F than the paper's. */
+/* If every level holds all values, no other F than the paper's is needed. */
 static void exact_values_keep_the_largest(void **state)
 {
     oracle_csr a = oracle_laplace2d(30);

@@ -162,7 +162,7 @@ static void random_bits_are_encoded(void **state)
     }
 }
 
-/* What the header promises in words. */
+/* The promises of the header. */
 static void overflow_is_as_documented(void **state)
 {
     const tess_overflow inf = TESS_OVERFLOW_INFINITY, sat = TESS_OVERFLOW_SATURATE;
@@ -233,7 +233,8 @@ static void fp32_rounds_once(void **state)
     free(values);
 }
 
-/* What encoding needs of it: a later rounding to a small format equals one rounding. Covered above; here the sign. */
+/* The property that encoding needs: a later rounding to a small format equals one rounding. Covered above; here the
+   sign. */
 static void nan_keeps_its_sign(void **state)
 {
     double plus = tess_double_of_bits(0x7ff8000000000000), minus = tess_double_of_bits(0xfff8000000000000);
@@ -246,7 +247,7 @@ static void nan_keeps_its_sign(void **state)
     assert_true(isnan(tess_fp32_from_double(minus, TESS_OVERFLOW_SATURATE)));
 }
 
-/* Element 2 of five, by each function; its neighbours stay as they are. */
+/* Element 2 of five, by each function; its neighbours do not change. */
 static void elements_are_loaded_and_stored(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contexts: options, allocators, the last error, what is returned when a context goes. */
+/* Contexts: options, allocators, the last error, memory that is freed with a context. */
 #include <omp.h>
 
 #include "support/heap.h"

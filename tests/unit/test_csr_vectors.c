@@ -222,7 +222,7 @@ static tess_spmv_args arguments_of(const bench *b, const product_case *c)
     return args;
 }
 
-/* What vectors hold before each product. */
+/* The contents of the vectors before each product. */
 static void restore(const bench *b)
 {
     write_side(b->ctx, b->n, b->fp32, (side *)(uintptr_t)&b->y);
@@ -388,7 +388,7 @@ static void what_is_not_read_does_not_count(void **state)
 
 /* ---- split and composite by rows ---- */
 
-/* Both formats over both bases; all rows are low, but for those above the range. */
+/* Both formats over both bases; all rows are low, except those above the range. */
 static tess_storage_options by_rows(int kind, tess_precision low, double range)
 {
     return (tess_storage_options){.size = sizeof(tess_storage_options),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Significant digits: boundaries, the ends of the range, what is not finite, the histogram and the verdict. */
+/* Significant digits: boundaries, the ends of the range, NaN and Inf, the histogram and the verdict. */
 #include "support/test.h"
 
 enum { MOST = TESS_MAX_DIGITS };

@@ -272,7 +272,7 @@ static void every_variant_multiplies(void **state)
     tess_context_destroy(ctx);
 }
 
-/* Rows that are far from any column of a tall matrix: what pads them must still be a column. */
+/* Rows that are far from any column of a tall matrix: their padding must still be a column. */
 static void padding_of_tall_matrices_is_a_column(void **state)
 {
     tess_context *ctx = open_cpu(1);
@@ -306,7 +306,7 @@ static void padding_of_tall_matrices_is_a_column(void **state)
     oracle_free(&a);
 }
 
-/* [1, 2^-24] times ones is 1 in FP32 and more in FP64, whatever the vectors are stored in. */
+/* [1, 2^-24] times ones is 1 in FP32 and more in FP64, whatever the storage of the vectors. */
 static void arithmetic_is_what_was_asked_for(void **state)
 {
     tess_context *ctx = open_cpu(1);

@@ -11,7 +11,7 @@ static bool fits(const slice_part *part, int64_t i, int64_t k)
     return distance >= -32768 && distance <= 32767;
 }
 
-/* The row at position p: its length, columns, values and what pads it. */
+/* The row at position p: its length, columns, values and padding. */
 static void check_position(const slice_part *part, const ellr_view *v, int64_t p)
 {
     ellr_slice s = v->slice[p / 64];
@@ -106,7 +106,7 @@ static void slices_hold_the_listed_rows(void **state)
     tess_context_destroy(ctx);
 }
 
-/* A row whose ends are near it, and whose middle is not: only a look at all columns tells. */
+/* A row whose ends are near it and whose middle is not: only a look at all columns finds this. */
 static void unsorted_columns_are_all_looked_at(void **state)
 {
     static const int32_t row_ptr[] = {0, 3}, columns[] = {5, 40000, 6};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices in one precision that stores every value as it is: which precision policy lossless takes, and that a solve
-   knows. tests/gpu/test_exact.c runs the same tests on a GPU. */
+/* Matrices in one precision that stores every value exactly: the choice of policy lossless, and its use by a solve.
+   tests/gpu/test_exact.c runs the same tests on a GPU. */
 #include "matrix/matrix.h"
 #include "support/product.h"
 #include "support/solve.h"
@@ -21,7 +21,7 @@ static tess_storage_options lossless(tess_format format, const char *policy, con
     return o;
 }
 
-/* n rows with one entry each, on the diagonal: 1, but for `first` in the first row and `last` in the last. */
+/* n rows with one entry each, on the diagonal: 1, except `first` in the first row and `last` in the last. */
 static oracle_csr diagonal_of(int64_t n, double first, double last)
 {
     oracle_csr a = oracle_open(n, n);
@@ -54,7 +54,7 @@ static void the_lowest_that_holds_all_is_taken(void **state)
         {1.0, 2047.0, "lossless", "fp64,fp32,fp16,bf16", TESS_PRECISION_FP16, true},
         {0x1p100, 2047.0, "lossless", "fp64,fp16,bf16", TESS_PRECISION_FP64, true},
         {1.0, 1.0 + 0x1p-52, "lossless:1e-15", NULL, TESS_PRECISION_E4M3, false},
-        {1.0, 6.0, "lossless:1e-15", NULL, TESS_PRECISION_E4M3, true}, /* nothing is lost, whatever may be */
+        {1.0, 6.0, "lossless:1e-15", NULL, TESS_PRECISION_E4M3, true}, /* nothing is lost, whatever loss is allowed */
     };
     tess_context *ctx = open_device(2);
 
@@ -182,8 +182,7 @@ static void new_values_are_looked_at(void **state)
     tess_context_destroy(ctx);
 }
 
-/* The levels of tiles are those of the values before: nothing is known of new ones, and the solve mends what they lose.
- */
+/* The levels of tiles are those of the earlier values: new ones may lose digits, and the solve repairs this. */
 static void new_values_of_tiles_are_mended(void **state)
 {
     tess_context *ctx = open_device(2);
@@ -221,8 +220,8 @@ static void new_values_of_tiles_are_mended(void **state)
     tess_context_destroy(ctx);
 }
 
-/* Parts and tiles that come to FP64 throughout hold every value, whatever the policy; and the diagonal counts in one
- * precision. */
+/* Parts and tiles that end up in FP64 throughout hold every value under any policy; and the diagonal counts in one
+   precision. */
 static void what_is_fp64_is_exact(void **state)
 {
     static const tess_format in_parts[] = {TESS_FORMAT_SPLIT, TESS_FORMAT_TILES};

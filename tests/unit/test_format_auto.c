@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Format auto: what it comes to, on both sides of each threshold, and that it changes nothing else.
+/* Format auto: its choices on both sides of each threshold, and that it changes nothing else.
    tests/gpu/test_format_auto.c runs the same tests on a GPU. */
 #include "format/choose.h"
 #include "matrix/matrix.h"
@@ -36,7 +36,7 @@ static oracle_csr make_padded(int longer)
     return a;
 }
 
-/* 64 x ncols: blocks of 16 x 16 on the diagonal, each with 4 entries, but for `missing` of them in all. */
+/* 64 x ncols: blocks of 16 x 16 on the diagonal, each with 4 entries, of which `missing` are left out in all. */
 static oracle_csr make_blocks(int64_t ncols, int missing)
 {
     oracle_csr a = oracle_open(64, ncols);
@@ -48,7 +48,7 @@ static oracle_csr make_blocks(int64_t ncols, int missing)
     return a;
 }
 
-/* What the options come to for a matrix; the product is right, and no error is left behind. */
+/* The chosen format for a matrix; the product is right, and no error is left behind. */
 static tess_format format_for(tess_context *ctx, const oracle_csr *a, const tess_storage_options *options)
 {
     tess_matrix *m = make_matrix(ctx, a), *stored = NULL;
@@ -162,7 +162,7 @@ static void diagonals_are_taken_where_they_pad_little(void **state)
     tess_context_destroy(ctx);
 }
 
-/* CSR has FP64 arithmetic alone: slices, whatever pays, up to the padding that is allowed. */
+/* CSR has only FP64 arithmetic: slices are chosen, whether they pay or not, up to the allowed padding. */
 static void fp32_arithmetic_takes_slices(void **state)
 {
     tess_context *ctx = open_device(2);
@@ -213,7 +213,7 @@ static void tiles_are_taken_where_blocks_are_full(void **state)
     tess_context_destroy(ctx);
 }
 
-/* What a stored matrix was assigned by. */
+/* The granularity of a stored matrix's assignment. */
 static tess_granularity granularity_for(tess_context *ctx, const oracle_csr *a, const tess_storage_options *options)
 {
     tess_matrix *m = make_matrix(ctx, a), *stored = NULL;
@@ -435,7 +435,7 @@ static void time_steps_take_it(void **state)
     static const struct {
         const char *policy, *schedule;
         tess_format format;
-    } cases[] = {{"none", NULL, TESS_FORMAT_AUTO}, /* plain products in what the matrix is best in */
+    } cases[] = {{"none", NULL, TESS_FORMAT_AUTO}, /* plain products in the best format for the matrix */
                  {"none", "mixed", TESS_FORMAT_SPLIT},
                  {"mean-range:2", NULL, TESS_FORMAT_SPLIT},
                  {"mean-range:2", "mixed,fp64", TESS_FORMAT_COMPOSITE}};

@@ -11,11 +11,11 @@ static const int64_t lengths[] = {0, 1, 2, 3, 31, 512, 513, 65535, MOST};
 enum { LENGTHS = sizeof lengths / sizeof *lengths };
 static const double alpha = 0.5, beta = 0.25;
 
-/* A vector on the device, `shift` doubles from where its memory begins, with EDGE of them behind it that nobody writes.
- */
+/* A vector on the device, `shift` doubles from the beginning of its memory, followed by EDGE doubles that must not be
+   written. */
 typedef struct device_values {
     double *memory, *data;
-    double *host; /* what it holds */
+    double *host; /* its expected contents */
     int64_t n;
 } device_values;
 
@@ -37,7 +37,7 @@ static device_values make_values(tess_context *ctx, int64_t n, int shift, int se
     return v;
 }
 
-/* Checks what is on the device against v->host, and frees both. */
+/* Compares the vector on the device with v->host, and frees both. */
 static void check_values(tess_context *ctx, device_values *v)
 {
     double *now = test_allocate(v->n + EDGE, sizeof *now);

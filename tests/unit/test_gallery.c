@@ -278,7 +278,7 @@ static void wrong_arguments_are_refused(void **state)
     tess_context_destroy(ctx);
 }
 
-/* The k-th allocation fails, for k = 0, 1, ...: the error says so, and nothing is left behind. */
+/* The k-th allocation fails, for k = 0, 1, ...: the error says so, and all memory is freed. */
 static void check_failures(const char *request)
 {
     heap h = {.fail_at = -1};

@@ -99,7 +99,7 @@ static void indefinite_problem_is_not_positive_definite(void **state)
     oracle_free(&a);
 }
 
-/* Away from the clamped face a translation costs nothing, whatever the coefficients. */
+/* Away from the clamped face a translation needs no force, whatever the coefficients. */
 static void elasticity_leaves_translations_alone(void **state)
 {
     oracle_csr a = generate_problem("elasticity3d 5 3", 2);

@@ -200,7 +200,7 @@ static void hilbert_matrices_are_judged_honestly(void **state)
     free(b);
 }
 
-/* Sums are added in a fixed order, whatever the threads; one handle serves several right-hand sides. */
+/* Sums are added in a fixed order for any number of threads; one handle serves several right-hand sides. */
 static void bits_do_not_depend_on_threads(void **state)
 {
     enum { N = 90 * 90 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What GMRES calls converged is: polynomials of high degree in FP32; any magnitude; sizes at the ends; wrong options.
- */
+/* If GMRES reports convergence, the solve has converged: polynomials of high degree in FP32; any magnitude; extreme
+   sizes; wrong options. */
 #include "support/gallery.h"
 #include "support/solve.h"
 
@@ -53,8 +53,8 @@ static void high_degrees_in_fp32_are_judged_honestly(void **state)
     tess_context_destroy(ctx);
 }
 
-/* What is given to a preconditioner in FP32 is brought into its range: a right-hand side and a power of two times it
-   have the same cycles. */
+/* The input of a preconditioner in FP32 is scaled into its range: a right-hand side and a power of two times it have
+   the same cycles. */
 static void fp32_preconditioners_serve_any_magnitude(void **state)
 {
     enum { N = 20 * 20 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GMRES in several precisions on the CPU: cycles below FP64, low bases, what cycles ask for, the switch of gmres-fd. */
+/* GMRES in several precisions on the CPU: cycles below FP64, low bases, the goals of cycles, the switch of gmres-fd. */
 #include "support/solve.h"
 
 static const tess_role_precision inner_roles[] = {
@@ -10,8 +10,8 @@ static const tess_role_precision inner_roles[] = {
 };
 enum { ROLES = sizeof inner_roles / sizeof *inner_roles };
 
-/* Whatever cycles are in, the answer is that of FP64; a right-hand side and a power of two times it have the same
- * cycles. */
+/* Whatever the precision of cycles, the answer is that of FP64; a right-hand side and a power of two times it have the
+   same cycles. */
 static void refinement_reaches_fp64(void **state)
 {
     enum { N = 40 * 40 };
@@ -109,7 +109,8 @@ static void refinement_that_is_reported_looks_at_restarts(void **state)
     free(x);
 }
 
-/* A basis is stored in what the options name, whatever the vectors are in; the memory reported is the memory taken. */
+/* A basis is stored in the precision that the options name, whatever the vectors' precision; the reported memory is the
+   memory used. */
 static void bases_take_the_bytes_of_their_precision(void **state)
 {
     enum { N = 20 * 20, LD = 512, RESTART = 30 }; /* columns begin at multiples of 256 values */
@@ -204,8 +205,8 @@ static int64_t iterations_to(tess_context *ctx, const oracle_csr *a, const doubl
     return result.iterations;
 }
 
-/* A cycle in low precision asks for what that can give, 2^-17 or 8 roundoffs, though its basis has space for more:
-   there the residual is replaced. It takes as many iterations as FP64 takes to that residual, up to half a unit
+/* A cycle in low precision aims at what that precision can give, 2^-17 or 8 roundoffs, even if its basis has space for
+   more: there the residual is replaced. It takes as many iterations as FP64 takes to that residual, up to half a unit
    roundoff: a sixteenth of it. */
 static void low_cycles_ask_for_what_they_can_give(void **state)
 {
@@ -298,7 +299,7 @@ static void first_in_fp32_then_in_fp64(void **state)
         if (k == 0) {
             assert_int_equal(result.reason, TESS_REASON_ITERATIONS);
             low = result.relative_residual;
-            assert_true(low > 0x1p-24 && low < 1e-4); /* x alone is rounded to FP32 */
+            assert_true(low > 0x1p-24 && low < 1e-4); /* only x is rounded to FP32 */
         } else {
             assert_int_equal(result.reason, TESS_REASON_RTOL);
             assert_int_equal(result.storage.precision, TESS_PRECISION_FP64);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GMRES: what its set-up refuses and fills in, what a handle keeps from one solve to the next. */
+/* GMRES: the options that its set-up refuses and fills in, and the data that a handle keeps from one solve to the next.
+ */
 #include "base/device.h"
 #include "matrix/matrix.h"
 #include "solver/gmres/arnoldi.h"
@@ -77,7 +78,7 @@ static int multiply_oracle(void *user, tess_operation operation, const double *x
     return 0;
 }
 
-/* Products with them are of FP64 vectors alone: so are preconditioners, unless something else is asked for. */
+/* They multiply only FP64 vectors, and so do preconditioners, unless the options say otherwise. */
 static void operators_have_preconditioners_in_fp64(void **state)
 {
     enum { N = 81 };
@@ -102,7 +103,7 @@ static void operators_have_preconditioners_in_fp64(void **state)
         result = solve_with(solver, ctx, N, b, x);
         assert_int_equal(result.reason, TESS_REASON_RTOL);
         assert_int_equal(result.gmres.inner.storage, k == 0 ? TESS_PRECISION_FP64 : TESS_PRECISION_FP32);
-        assert_true(isnan(result.residual_bound)); /* what an operator rounds is not known */
+        assert_true(isnan(result.residual_bound)); /* the rounding of an operator is not known */
         result.residual_bound = 1e-14 * result.rhs_norm;
         check_honest(&a, b, x, &options, &result);
         tess_solver_destroy(solver);

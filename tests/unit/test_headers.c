@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public headers: numbers stay what programs were built with, and texts are there for any number. Names:
- * test_names.c. */
+/* The public headers: numbers do not change, because programs were built with them, and every number has a text. Names:
+   test_names.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

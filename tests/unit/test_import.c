@@ -52,7 +52,7 @@ static void take_back(int where, void *memory, int64_t count, size_t size)
     }
 }
 
-/* Values in a precision; the others become what these hold. */
+/* Values in a precision; the others are rounded to it. */
 static void *narrow_values(tess_precision precision, double *val, int64_t count)
 {
     void *low = test_allocate(count + 1, tess_precision_bytes(precision));

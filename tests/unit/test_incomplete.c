@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ILU(0) and IC(0): their factors against what defines them, solves with them, shifts, new values, refusals. */
+/* ILU(0) and IC(0): their factors against their definitions, solves with them, shifts, new values, refusals. */
 #include "support/incomplete.h"
 
 static const tess_precond_kind kinds[] = {TESS_PRECOND_ILU0, TESS_PRECOND_IC0};
@@ -145,7 +145,7 @@ static void fill_in_is_dropped(void **state)
     oracle_free(&a);
 }
 
-/* M of IC(0) is symmetric to the bit in what is stored: (M^-1 u, v) = (u, M^-1 v) to rounding in low precision too. */
+/* The stored M of IC(0) is symmetric to the bit: (M^-1 u, v) = (u, M^-1 v) to rounding, in low precision too. */
 static void ic_is_symmetric(void **state)
 {
     static const tess_precision storage[] = {TESS_PRECISION_FP64, TESS_PRECISION_FP32, TESS_PRECISION_BF16,
@@ -322,7 +322,7 @@ static void hopeless_matrices_name_a_row(void **state)
     check_singular(&not_finite, "first seen in row 9");
     not_finite.val[not_finite.row_ptr[8]] = (double)INFINITY;
     check_singular(&not_finite, "has NaN or Inf");
-    zeros.val[zeros.row_ptr[20]] = (double)NAN; /* after a row that no shift mends */
+    zeros.val[zeros.row_ptr[20]] = (double)NAN; /* after a row that no shift repairs */
     check_singular(&zeros, "first seen in row 21");
     oracle_free(&missing);
     oracle_free(&zeros);
@@ -506,7 +506,7 @@ static void small_systems(void **state)
     oracle_free(&one);
 }
 
-/* By the device, whose level sets threads of a CPU context share; a GPU leaves what is little to its host. */
+/* By the device: threads of a CPU context share level sets; a GPU leaves small matrices to its host. */
 static void auto_leaves_little_to_the_host(void **state)
 {
     oracle_csr a = oracle_laplace2d(12);

@@ -57,13 +57,13 @@ static void fewer_iterations_than_with_jacobi(void **state)
         if (cases[c].symmetric) {
             const int64_t ic = iterations_with(&a, cases[c].solver, TESS_PRECOND_IC0);
 
-            assert_true(ic <= ilu + 2 && ilu <= ic + 2); /* the same M but for rounding */
+            assert_true(ic <= ilu + 2 && ilu <= ic + 2); /* the same M except for rounding */
         }
         oracle_free(&a);
     }
 }
 
-/* Solvers in every precision, blocks in every way: all converge, and say what they took. */
+/* Solvers in every precision, triangles solved in every way: all converge, and report what they used. */
 static void every_solver_takes_them(void **state)
 {
     static const tess_solver_kind solvers[] = {TESS_SOLVER_CG, TESS_SOLVER_BICGSTAB, TESS_SOLVER_GMRES,

@@ -178,7 +178,7 @@ static void test_unsorted_csr(void **state)
     tess_context_destroy(ctx);
 }
 
-/* Each allocation fails in turn: the status says so and nothing stays held. */
+/* Each allocation fails in turn: the status says so and all memory is freed. */
 static void test_failing_allocations(void **state)
 {
     const int32_t row[] = {1, 0, 1, 1}, col[] = {1, 0, 0, 1};

@@ -62,7 +62,7 @@ static tess_status read_image(tess_context *ctx, const image *im, tess_matrix **
     return tess_matrix_read_memory(ctx, "the-cache", im->bytes, im->count, m, NULL);
 }
 
-/* Makes the checksums right again after a change, so that what lies behind them is tested. */
+/* Corrects the checksums after a change, so that the checks behind them are tested. */
 static void sign(image *im, const oracle_csr *a)
 {
     size_t sizes[] = {(size_t)(a->nrows + 1) * 4, (size_t)a->nnz * 4, (size_t)a->nnz * 8};
@@ -191,7 +191,7 @@ static void test_version_and_byte_order(void **state)
     oracle_free(&a);
 }
 
-/* Sizes that the file does not have: refused, and nothing of that size is asked for. */
+/* Sizes that the file does not have: refused, without an allocation of that size. */
 static void test_sizes_are_checked_first(void **state)
 {
     const int64_t sizes[] = {-1, INT64_C(1) << 31, INT64_C(1) << 40, INT64_MAX, 15};
@@ -221,7 +221,7 @@ static void set_int(image *im, size_t at, int32_t value)
     memcpy(im->bytes + at, &value, sizeof value);
 }
 
-/* Right checksums over what is no assembled matrix. */
+/* Correct checksums over data that is not an assembled matrix. */
 static void test_structure_is_checked(void **state)
 {
     oracle_csr a = oracle_laplace2d(4);

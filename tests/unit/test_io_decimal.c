@@ -221,7 +221,7 @@ static void test_fortran_exponents(void **state)
     assert_true(isnan(parse_padded("NaN", &read)) && read == 3);
 }
 
-/* Where a number ends, and what is none. */
+/* Where a number ends, and texts that are not numbers. */
 static void test_ends_and_refusals(void **state)
 {
     ptrdiff_t read = 0;

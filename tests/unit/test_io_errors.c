@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the reader refuses: status, line, the offending text and what was expected, each time. */
+/* Files that the reader refuses: status, line, the offending text and the expected one, each time. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #define COO "%%MatrixMarket matrix coordinate real general\n"
 #define SYM "%%MatrixMarket matrix coordinate real symmetric\n"
 
-/* A text, what it must be refused with, and words that the message must hold. */
+/* A text, the expected refusal, and words that the message must contain. */
 typedef struct refusal {
     const char *text;
     tess_status status;
@@ -192,7 +192,7 @@ static void test_line_in_a_large_file(void **state)
     free(text);
 }
 
-/* What the header claims is not allocated before the file has vouched for it. */
+/* Sizes that the header claims are not allocated before the file confirms them. */
 static void test_claims_are_not_allocated(void **state)
 {
     const char *texts[] = {COO "2 2 2000000000\n1 1 1\n", "%%MatrixMarket matrix array real general\n60000 60000\n1\n"};

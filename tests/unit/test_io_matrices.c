@@ -39,7 +39,7 @@ static void check_round_trip(tess_context *ctx, const tess_matrix *m, const char
     unlink(path);
 }
 
-/* Two readings with one and two threads must agree with each other and with what is known. */
+/* Two readings, with one and two threads, must agree with each other and with the known facts. */
 static void check_file(const char *path, int64_t nrows, int64_t ncols, int64_t nnz)
 {
     tess_context *one = open_cpu(1), *two = open_cpu(2);

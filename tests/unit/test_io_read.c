@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the reader accepts, and what it makes of it. */
+/* Files that the reader accepts, and the matrices that result. */
 #include <unistd.h>
 #include <zlib.h>
 
 #include "support/heap.h"
 #include "support/test.h"
 
-/* What is expected of a matrix: dimensions and its entries row by row. */
+/* The expected matrix: dimensions and its entries row by row. */
 typedef struct expectation {
     int64_t nrows, ncols, nnz;
     const int64_t *row_ptr;
@@ -127,7 +127,7 @@ static void test_symmetric(void **state)
     check_text("%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n3 2 2\n2 1 -1\n1 1 4\n", &symmetric_3, NULL);
 }
 
-/* The upper triangle, or some of each, is mirrored as well: what it means is beyond doubt. */
+/* The upper triangle, or a mixture of both, is mirrored as well, because its meaning is clear. */
 static void test_upper_triangle(void **state)
 {
     (void)state;
@@ -214,7 +214,7 @@ static void test_large_symmetric_array(void **state)
     free(val);
 }
 
-/* Values that are not finite are values here: a solver says what it thinks of them. */
+/* Values that are not finite are accepted here; a solver reports them. */
 static void test_values_that_are_not_finite(void **state)
 {
     const char *text = "%%MatrixMarket matrix coordinate real general\n1 3 3\n1 1 nan\n1 2 -Inf\n1 3 1e999\n";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing matrices and vectors: read back bit for bit, symmetric form, gzip, files that appear whole or not at all. */
+/* Writing matrices and vectors: read back bit for bit, symmetric form, gzip, files that are complete or absent. */
 #include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -280,7 +280,7 @@ static void test_targets_that_cannot_be_written(void **state)
     oracle_free(&a);
 }
 
-/* A full device: the write fails, and an older file stays as it was. */
+/* A full device: the write fails, and an older file does not change. */
 static void test_full_device(void **state)
 {
     oracle_csr a = oracle_laplace2d(20);

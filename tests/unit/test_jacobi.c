@@ -89,7 +89,7 @@ static void fp64_iterates_are_those_of_a_naive_loop(void **state)
     free(b);
 }
 
-/* In FP32 a product rounds its value, x and itself, and x again as it is kept: 4 u |D^-1| |R| |x| an iteration. */
+/* In FP32 a product rounds its value, x and itself, and x again when it is stored: 4 u |D^-1| |R| |x| an iteration. */
 static void check_low_iterates(tess_context *ctx, const oracle_csr *a, const double *b, tess_solve_options options)
 {
     for (int64_t k = 1; k <= 41; k += 10) {

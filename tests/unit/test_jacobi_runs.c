@@ -50,7 +50,7 @@ static void check_convergence(tess_context *ctx, const oracle_csr *a, const requ
 
     options.storage.policy.granularity = c->granularity;
     options.storage.slices.max_padding = 100.0;
-    options.rtol = 1e-11; /* below what FP32 gives at once */
+    options.rtol = 1e-11; /* below the accuracy of FP32 at once */
     options.max_iterations = 10000;
     result = solve_once(ctx, a, &options, b, x);
     assert_int_equal(result.reason, TESS_REASON_RTOL);
@@ -84,7 +84,7 @@ static void dominant_systems_converge(void **state)
     tess_context_destroy(ctx);
 }
 
-/* Its residual keeps its size for n iterations and then is zero: no stagnation, whatever it looks like. */
+/* Its residual stays the same for n iterations and then is zero: this is not stagnation. */
 static void a_triangular_system_is_given_its_time(void **state)
 {
     oracle_csr a = oracle_tridiagonal(600, -1.0, 1.0, 0.0);
@@ -129,7 +129,7 @@ static void low_precisions_do_most_of_the_work(void **state)
     free(x);
 }
 
-/* A schedule of FP32 alone ends near 1e-7; the rest is the guard's, in FP32 again as long as that helps. */
+/* A schedule with only FP32 ends near 1e-7; the guard does the rest, again in FP32 as long as that helps. */
 static void the_guard_mends_what_low_precisions_leave(void **state)
 {
     oracle_csr a = uneven_matrix();

@@ -97,7 +97,7 @@ static void check_values_with_losses(tess_precision precision, const double *val
     }
 }
 
-/* Every code of 8 and 16 bits, every midpoint, and what is beside them. */
+/* Every code of 8 and 16 bits, every midpoint, and their neighbours. */
 static void values_are_kept_as_the_codec_says(void **state)
 {
     (void)state;
@@ -122,7 +122,7 @@ static void values_are_kept_as_fp32_says(void **state)
     free(values);
 }
 
-/* All sizes, subnormal doubles too; significands of all lengths, and what is a little off them. */
+/* All sizes, subnormal doubles too; significands of all lengths, and values slightly off them. */
 static void random_values_are_kept_as_the_codec_says(void **state)
 {
     enum { COUNT = 60000 };
@@ -145,7 +145,7 @@ static void random_values_are_kept_as_the_codec_says(void **state)
     free(values);
 }
 
-/* The loss of a value, and the doubles beside it: what is met exactly will do. */
+/* The loss of a value, and the doubles beside it: a loss that is met exactly is allowed. */
 static void a_loss_is_met_to_the_last_bit(void **state)
 {
     static const double values[] = {1.0 + 0x1p-30, 3.0 - 0x1p-40, 1.1, 0x1.fffffffffffffp3, 0x1.0000000000001p-20};
@@ -240,7 +240,8 @@ static void one_value_keeps_a_row_high(void **state)
     assert_int_equal(level_of_row(300, values, &o, NULL), 0);
 }
 
-/* A power of two brings what is short enough into fp8; not what is too far apart, or lies too low for FP64 to scale. */
+/* A power of two brings short significands into fp8, except magnitudes that are too far apart or too small for FP64 to
+   scale. */
 static void scales_make_rows_exact(void **state)
 {
     static const struct {
@@ -293,7 +294,7 @@ static void fp8_is_what_holds_more(void **state)
 
 /* ---- formats ---- */
 
-/* Integers of 1 to 24 bits and one of 40 here and there, so that all sums with small integers are exact. */
+/* Integers of 1 to 24 bits and a few of 40, so that all sums with small integers are exact. */
 static oracle_csr integer_matrix(int64_t n, uint64_t seed)
 {
     oracle_csr a = oracle_random(n, n, 7, seed);
@@ -407,7 +408,7 @@ static void check_stored(const products *p, const tess_matrix *stored)
     oracle_free(&held);
 }
 
-/* What is stored is the matrix; sums that are exact are those of FP64, whatever their order. */
+/* The stored values are the matrix; exact sums are those of FP64 in any order. */
 static void no_format_changes_a_bit(void **state)
 {
     enum { N = 500 };
@@ -434,7 +435,7 @@ static void no_format_changes_a_bit(void **state)
     close_products(&p);
 }
 
-/* Row by row the order of a sum is that of FP64 whatever the rows' levels: any x will do. */
+/* Row by row, the order of a sum is that of FP64 for any levels of the rows: any x will do. */
 static void products_by_rows_have_the_bits_of_fp64(void **state)
 {
     enum { N = 800 };

@@ -9,8 +9,8 @@
 #include "support/test.h"
 
 /*
- * What tess_order_max_product documents. In units of u = 2^-53: rounding log2 to 2^-48 moves a value by at most
- * 2^-49 ln 2 < 11.1 u, a faithful log2 adds 1, the two factors' exp2 2 each; the products here are exact enough.
+ * The promises of tess_order_max_product. In units of u = 2^-53: rounding log2 to 2^-48 moves a value by at most 2^-49
+ * ln 2 < 11.1 u, a faithful log2 adds 1, the two factors' exp2 2 each; the products here are exact enough.
  */
 #define TOLERANCE 0x1p-48
 
@@ -203,7 +203,7 @@ static void small_matrices_agree_with_all_permutations(void **state)
 
 /* ---- duals ---- */
 
-/* On the integers themselves: feasible, and tight on the matching, with no tolerance at all. */
+/* On the integers themselves: feasible, and tight on the matching, without any tolerance. */
 static void duals_are_feasible_and_tight(void **state)
 {
     enum { N = 120, PER_ROW = 6 };
@@ -297,8 +297,8 @@ static void one_and_none(void **state)
     tess_context_destroy(ctx);
 }
 
-/* Magnitudes from 1e-300 to 1e300 within one row; and what needs factors on both sides, because its inverse is no
- * number. */
+/* Magnitudes from 1e-300 to 1e300 within one row; and rows that need factors on both sides, because the inverse of one
+   factor is no number. */
 static void values_of_any_size_are_matched(void **state)
 {
     tess_context *ctx = open_cpu(1);
@@ -382,7 +382,7 @@ static void powers_of_two_are_near(void **state)
 
 /* ---- matrices of others ---- */
 
-/* Matches where that is possible; counts what happened. */
+/* Matches if possible; counts the outcomes. */
 static void match_file(tess_context *ctx, const char *path, int64_t largest, int *matched, int *singular)
 {
     tess_matrix *t = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices from the caller's arrays: index widths, order and duplicates, what is refused, new values, conversion. */
+/* Matrices from the caller's arrays: index widths, order and duplicates, refusals, new values, conversion. */
 #include "support/product.h"
 
 /* 3 by 4:  1 . 2 .   in unsorted rows, with (2, 3) given twice
@@ -91,7 +91,7 @@ static void coo_of_both_widths_is_sorted_and_summed(void **state)
     tess_context_destroy(ctx);
 }
 
-/* Duplicates are summed in the order of the entries, whatever the number of threads. */
+/* Duplicates are summed in the order of the entries, for any number of threads. */
 static void duplicates_are_summed_in_order(void **state)
 {
     enum { N = 40000 };

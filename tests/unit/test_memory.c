@@ -63,7 +63,7 @@ static void arrays_serve_again(void **state)
     close_keeping(&f);
 }
 
-/* No array is an eighth larger than was asked for, nor may one be smaller. */
+/* An array is at most an eighth larger than requested, and never smaller. */
 static void sizes_are_near(void **state)
 {
     fixture f;
@@ -83,7 +83,7 @@ static void sizes_are_near(void **state)
     close_keeping(&f);
 }
 
-/* What objects own lies where its threads wrote it first. */
+/* Memory of objects lies near the threads that wrote it first. */
 static void device_arrays_are_new(void **state)
 {
     fixture f;
@@ -179,7 +179,7 @@ static void they_go_before_memory_is_out(void **state)
     close_keeping(&f);
 }
 
-/* A trim by the user; and what is kept counts as released. */
+/* A trim by the user; and kept memory counts as released. */
 static void a_trim_gives_them_back(void **state)
 {
     fixture f;
@@ -198,7 +198,7 @@ static void a_trim_gives_them_back(void **state)
     close_keeping(&f);
 }
 
-/* A caller's own allocator hears of each release, with the size that was asked for. */
+/* A caller's own allocator gets each release, with the requested size. */
 static void callers_allocators_keep_for_themselves(void **state)
 {
     heap h = {.fail_at = -1};

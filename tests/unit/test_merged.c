@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Triangular solves by merged level sets: the groups, the rewritten rows, blocks and records, storage, new values, what
- * does not fit. */
+/* Triangular solves by merged level sets: the groups, the rewritten rows, blocks and records, storage, new values,
+   triangles that do not fit. */
 #include "support/gallery.h"
 #include "support/incomplete.h"
 #include "triangular/merged_layout.h"
@@ -77,7 +77,7 @@ static void merged_level_sets_solve_the_same_system(void **state)
     }
 }
 
-/* Rows of all lengths, some with hundreds of entries, and rows that nobody needs. */
+/* Rows of all lengths, some with hundreds of entries, and rows that no other row needs. */
 static void rows_of_all_lengths(void **state)
 {
     oracle_csr random = random_dominant(700, 12, false, 3), tip = arrow(300, true), last = arrow(300, false);
@@ -388,7 +388,7 @@ static void groups_stay_while_they_serve(void **state)
     check_update(ctx, matrix, m, &calm, &third);
     assert_int_equal(third.lower_groups, second.lower_groups);
     tess_precond_destroy(m);
-    /* host memory, which a GPU's context does not count, went back by the sizes that it was asked for */
+    /* host memory, which a GPU's context does not count, was released with the requested sizes */
     if (ctx->device == TESS_DEVICE_CPU) { assert_int_equal(ctx->held_bytes, held); }
     tess_matrix_destroy(matrix);
     tess_context_destroy(ctx);

@@ -262,7 +262,7 @@ static void enumerators_have_names_that_parse_back(void **state)
     assert_int_equal(count, ENUM_COUNT);
 }
 
-/* What counts enumerators agrees with them. */
+/* The counts of enumerators agree with the enums. */
 static void counts_are_those_of_the_names(void **state)
 {
     const tess_named_value *formats = tess_enum_names("tess_format");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Structs that begin with `size`: callers of other versions, words that are reserved, and what options point to. */
+/* Structs that begin with `size`: callers of other versions, reserved words, and the data that options point to. */
 #include "support/solve.h"
 #include "support/tiles.h"
 
@@ -87,7 +87,7 @@ static void members_have_their_size(void **state)
     assert_null(solver);
 }
 
-/* An older caller's struct ends before `timings`: what lies behind it is not the caller's, and is not read. */
+/* An older caller's struct ends before `timings`: the memory behind it is not the caller's, and is not read. */
 static void older_options_are_completed(void **state)
 {
     tess_solve_options solve;
@@ -197,7 +197,7 @@ static void spoil(void *memory, size_t size)
     memset(memory, 0xee, size);
 }
 
-/* Preconditioner, storage and narrowing, asked for by structs that are gone when the solver works. */
+/* Preconditioner, storage and narrowing, requested by structs that no longer exist when the solver works. */
 static void the_papers_options_are_copied(void **state)
 {
     tess_papers_storage *squares = test_allocate(1, sizeof *squares), *storage = test_allocate(1, sizeof *storage);
@@ -293,7 +293,7 @@ static void one_reduction_is_asked_for_by_its_own_struct(void **state)
     free(x);
 }
 
-/* Whatever the policy, granularity and levels: nothing of papers.h is chosen. */
+/* For any policy, granularity and levels: nothing of papers.h is chosen. */
 static void auto_chooses_none_of_it(void **state)
 {
     static const char *const policies[] = {"none", "fixed-range:1", "mean-3std", "lossless", "lossless:1e-15"};

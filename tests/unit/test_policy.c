@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Policies rule by rule on the CPU: ranges, shares, what fits, scales, levels by row and by entry. */
+/* Policies rule by rule on the CPU: ranges, shares, values that fit, scales, levels by row and by entry. */
 #include <float.h>
 
 #include "matrix/matrix.h"
@@ -115,7 +115,7 @@ static void one_outlier_as_in_the_published_code(void **state)
     assert_int_equal(level_of(200, out, 3, &o), 0);
 }
 
-/* The range of mean-range is the factor times the mean over what is finite and not zero. */
+/* The range of mean-range is the factor times the mean over values that are finite and not zero. */
 static void the_mean_leaves_zeros_and_what_is_not_finite_out(void **state)
 {
     const double values[] = {1.0, -3.0, 0.0, -0.0, 8.0, NAN, (double)INFINITY};
@@ -191,7 +191,7 @@ static void rows_that_do_not_fit_have_a_scale(void **state)
 {
     const tess_policy_options plain = options_of("fixed-range:1e300", "fp64,fp16");
     const tess_policy_options scaled = options_of("fixed-range:1e300", "fp64,fp16:scaled");
-    /* fits as it is; too large; too small; too far apart, but for a copy; at the limits of what may be apart */
+    /* fits unscaled; too large; too small; too far apart, except for a copy; at the limits of the distance */
     const double pairs[5][2] = {{1.0, 2.0}, {1e9, 3e9}, {1e-9, 2e-9}, {1e-9, 1.0}, {0x1p20, 0x1.8p48}};
     static const int plain_level[] = {1, 0, 0, 0, 0}, scaled_level[] = {1, 1, 1, 0, 1};
     static const int exponent[] = {0, 31 - 14, -29 - 14, 0 - 14, 48 - 14};
@@ -218,12 +218,12 @@ static void rows_that_do_not_fit_have_a_scale(void **state)
     assert_true(r.summary.scaled[1]);
     assert_true(r.summary.largest_relative_error > 0.0);
     assert_at_most(r.summary.largest_relative_error, 0x1p-11);
-    a.val[8] = 0x1p19; /* 2^-15 of what is stored: a subnormal */
+    a.val[8] = 0x1p19; /* 2^-15 of the stored value: a subnormal */
     assert_int_equal(assign(&a, &scaled).level[4], 0);
     oracle_free(&a);
 }
 
-/* Without a row that needs one there are no exponents at all. */
+/* Without a row that needs one there are no exponents. */
 static void scales_that_nothing_needs_are_not_kept(void **state)
 {
     tess_context *ctx = open_cpu(1);
@@ -242,7 +242,7 @@ static void scales_that_nothing_needs_are_not_kept(void **state)
     tess_context_destroy(ctx);
 }
 
-/* Whatever the magnitude, exponents are such that 2^e and 2^-e are normal and nothing overflows. */
+/* For any magnitude, exponents are such that 2^e and 2^-e are normal and nothing overflows. */
 static void scales_reach_all_of_fp64(void **state)
 {
     static const char *const levels[] = {"fp64,fp32:scaled", "fp64,bf16:scaled", "fp64,fp16:scaled", "fp64,e4m3:scaled",
@@ -268,7 +268,7 @@ static void scales_reach_all_of_fp64(void **state)
 
 /* ---- levels, granularities ---- */
 
-/* fp16 holds what is below r 2^-13; zeros go as low as they can. */
+/* fp16 holds values below r 2^-13; zeros get the lowest level possible. */
 static void the_third_level_has_a_range_of_its_own(void **state)
 {
     const double values[] = {1.0, nextafter(1.0, 0.0), 0x1p-13, nextafter(0x1p-13, 0.0), 0x1p-14, 0x1p-15, 0.0};

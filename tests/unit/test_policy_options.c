@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of policies: names, defaults, what is refused. */
+/* Options of policies: names, defaults, refusals. */
 #include "matrix/matrix.h"
 #include "policy/assignment.h"
 #include "support/test.h"

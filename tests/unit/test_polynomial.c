@@ -5,7 +5,7 @@
 #include "support/product.h"
 #include "support/solve.h"
 
-/* What a polynomial multiplies with. */
+/* The operators that a polynomial multiplies with. */
 static oracle_csr multiplied_matrix(const tess_precond *m)
 {
     return decode_matrix(polynomial_of(m)->copy ? polynomial_of(m)->copy : m->matrix);

@@ -81,7 +81,7 @@ static void whole_spaces_give_the_inverse(void **state)
     free(r);
 }
 
-/* An eigenvalue 0 is no root: the polynomial is that of fewer steps, and inverts roughly what can be. */
+/* An eigenvalue 0 is no root: the polynomial has fewer steps, and roughly inverts the rest. */
 static void singular_matrices_keep_the_other_roots(void **state)
 {
     enum { N = 6 };

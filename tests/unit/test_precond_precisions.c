@@ -106,8 +106,8 @@ typedef struct reference {
     double *exact, *magnitude; /* B^-1 r, |B^-1| |r| */
 } reference;
 
-/* Entries of the inverses are at most 1: what is too small for the storage is below half its smallest number times the
- * scale. */
+/* Entries of the inverses are at most 1: a value that is too small for the storage is below half its smallest number
+   times the scale. */
 static void check_storage(const reference *f, tess_precision storage, tess_arithmetic arithmetic,
                           tess_precision vectors)
 {
@@ -240,7 +240,7 @@ static void threads_do_not_change_bits(void **state)
 
 enum { ADAPTIVE_BLOCKS = 7, ADAPTIVE_N = 2 * ADAPTIVE_BLOCKS - 1 };
 
-/* Blocks diag(4, 4 / c) of these condition numbers; of the last block there is the first row alone. */
+/* Blocks diag(4, 4 / c) of these condition numbers; the last block has only its first row. */
 static const double conditions[ADAPTIVE_BLOCKS] = {1.0, 16.0, 32.0, 128.0, 256.0, 0x1p20, 0x1p21};
 
 static oracle_csr adaptive_matrix(bool reversed)
@@ -254,7 +254,7 @@ static oracle_csr adaptive_matrix(bool reversed)
     return oracle_diagonal(ADAPTIVE_N, diagonal);
 }
 
-/* And that each block takes its bytes (a multiple of 8) and 11 more, but for those that may all be in fp64 only. */
+/* And that each block takes its bytes (a multiple of 8) and 11 more, except those that may be only in fp64. */
 static void check_counts(const tess_precond *m, const int64_t *expected)
 {
     const bool fp64 = expected[TESS_PRECISION_FP64] == ADAPTIVE_BLOCKS;

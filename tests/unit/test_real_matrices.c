@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * No false convergence on real matrices: the small ones of class spd with CG and of class unsym with BiCGSTAB, at three
- * tolerances, each claim checked in wide arithmetic; and what policy lossless stores of all small ones. Skipped visibly
- * where the matrices are not there.
+ * tolerances, with each claim checked in wide arithmetic; and policy lossless on all small ones. Skipped visibly if the
+ * matrices are absent.
  */
 #include "support/product.h"
 #include "support/solve.h"
 
 enum { LARGEST = 3000, MAX_NONZEROS = 60000, ITERATIONS = 600 };
 
-/* What one pass over the manifest counts. */
+/* The counts of one pass over the manifest. */
 typedef struct tally {
     int matrices, solves, converged;
 } tally;
@@ -114,7 +114,8 @@ static void no_false_convergence(void **state)
 
 /* ---- policy lossless ---- */
 
-/* What tiles hold is the matrix, to the loss; of no loss every bit. Returns whether anything is below FP64. */
+/* The values in tiles are the matrix up to the loss; with loss 0, every bit. Returns whether any value is below FP64.
+ */
 static bool check_lossless(tess_context *ctx, const char *path, const char *policy)
 {
     tess_storage_options o;

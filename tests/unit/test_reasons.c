@@ -240,7 +240,7 @@ static void indefinite_preconditioner(void **state)
     assert_fails(ctx, TESS_CALLBACK, tess_solver_solve(solver, vb, vx, &result));
     assert_non_null(strstr(tess_context_last_error(ctx)->message, "42"));
     code = 0;
-    assert_ok(ctx, tess_solver_solve(solver, vb, vx, &result)); /* z is what it was: anything but a crash */
+    assert_ok(ctx, tess_solver_solve(solver, vb, vx, &result)); /* z has its old contents: anything except a crash */
     tess_vector_destroy(vb);
     tess_vector_destroy(vx);
     tess_solver_destroy(solver);
@@ -369,7 +369,7 @@ static void overflowing_norms_are_no_convergence(void **state)
     oracle_free(&a);
 }
 
-/* A right-hand side of 1e-200, where (r, r) underflows: whatever the reason, no claim that is not true. */
+/* A right-hand side of 1e-200, for which (r, r) underflows: whatever the reason, no false claim. */
 static void extreme_scales_are_answered_honestly(void **state)
 {
     static const double scales[] = {1e-310, 1e-200, 1e-160, 1e-100, 1e100, 1e150, 1e160, 1e300};

@@ -10,7 +10,7 @@ typedef struct scaled_case {
     int matrix_exponent, rhs_exponent;
 } scaled_case;
 
-/* What one solve of the scaled system came to; x and history unscaled again. */
+/* The result of one solve of the scaled system; x and history without the scale. */
 typedef struct scaled_outcome {
     tess_solve_result result;
     double x[N], first, last;
@@ -205,7 +205,7 @@ static void raised_limits_keep_the_history_in_its_room(void **state)
     free(b);
 }
 
-/* A tolerance below what rounding x costs: the estimate meets it, no x does, and the reason says which of the two. */
+/* A tolerance below the rounding error of x: the estimate meets it, no x does, and the reason says which of the two. */
 static void tolerance_below_rounding_is_stagnation(void **state)
 {
     oracle_csr a = oracle_laplace2d(20);
@@ -235,7 +235,7 @@ static void tolerance_below_rounding_is_stagnation(void **state)
     free(b);
 }
 
-/* An FP32 matrix meets what its cycle asks at some iteration; a limit just there must not read as success. */
+/* A cycle with an FP32 matrix meets its goal at some iteration; a limit just there must not count as success. */
 static void estimate_met_at_the_limit_is_no_success(void **state)
 {
     tess_context *ctx = open_cpu(1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of single-kernel solves needs no GPU: the rule by size, plans, shared memory, and its recurrences of CG in
- * passes. */
+/* The parts of single-kernel solves that need no GPU: the rule by size, plans, shared memory, and its recurrences of CG
+   in passes. */
 #include "solver/cg/cg_scalars.h"
 #include "solver/single_kernel/single_kernel.h"
 #include "support/solve.h"
@@ -91,7 +91,7 @@ static int64_t heaviest(const single_shape *shape, const single_plan *p)
     return most;
 }
 
-/* Runs of rows and columns are whole, but for the last of the matrix. */
+/* Runs of rows and columns are complete, except the last of the matrix. */
 static void check_runs(const single_plan *p, int b, const int32_t *column, int32_t count)
 {
     assert_int_equal(p->row_begin[b] % p->run == 0 || p->row_begin[b] == p->n, true);
@@ -101,7 +101,7 @@ static void check_runs(const single_plan *p, int b, const int32_t *column, int32
     assert_true(count % p->run == 0 || column[count - 1] == p->n - 1);
 }
 
-/* A block's columns ascend, hold its own rows in one run, and are what its entries say. */
+/* A block's columns ascend, hold its own rows in one run, and are those of its entries. */
 static void check_block(const oracle_csr *a, const single_shape *shape, const single_plan *p, int b)
 {
     const int32_t first = p->row_begin[b], end = p->row_begin[b + 1];
@@ -263,7 +263,7 @@ static tess_solve_options cg_by(tess_recurrence recurrence, tess_precond_kind pr
     return options;
 }
 
-/* The same method in exact arithmetic: as many iterations but for the last few roundings, and the same verified answer.
+/* The same method in exact arithmetic: as many iterations, up to the last few roundings, and the same verified answer.
  */
 static void recurrences_are_conjugate_gradients(void **state)
 {
@@ -300,8 +300,7 @@ static void recurrences_are_conjugate_gradients(void **state)
 
 /*
  * With a condition of 1e4, where rounding counts, prediction takes few more iterations than the standard recurrence (at
- * most an eighth on 24 matrices that it was tried on; a quarter is what is asked of it), and fewer than the recurrence
- * for A p.
+ * most an eighth on 24 tested matrices; the test allows a quarter), and fewer than the recurrence for A p.
  */
 static void prediction_costs_few_iterations(void **state)
 {
@@ -341,7 +340,7 @@ static void prediction_costs_few_iterations(void **state)
     free(x);
 }
 
-/* All of these numbers and what follows from them are exact. */
+/* All of these numbers and the results computed from them are exact. */
 static void predicted_scalars_are_those_of_the_equations(void **state)
 {
     const tess_loop_state before = {.rho = 2.0, .divergence_limit = 1e300, .max_iterations = 9};
@@ -388,14 +387,14 @@ static void predicted_scalars_are_those_of_the_equations(void **state)
     s.dots[1] = HUGE_VAL;
     update_cg_predict_at_once(&s);
     assert_true(s.beta == 0.0);
-    for (int e = -1074; e <= 1023; e++) { /* any step, of which a few at the ends are left alone */
+    for (int e = -1074; e <= 1023; e++) { /* any step; a few at the ends are left out */
         const cg_scale scale = cg_product_scale(&(tess_loop_state){.alpha = ldexp(1.0, e)});
         const bool fits = e >= -1022 && e <= 1022;
 
         assert_true(scale.factor == (fits ? ldexp(1.0, e) : 1.0) && scale.factor * scale.inverse == 1.0);
         assert_true(!fits || cg_product_scale(&(tess_loop_state){.alpha = ldexp(1.75, e)}).factor == scale.factor);
     }
-    /* in passes: the sums come one after another, and beta stays as predicted */
+    /* in passes: the sums come one after another, and beta keeps its predicted value */
     s = before;
     s.dots[0] = 4.0;
     update_cg_alpha(&s);
@@ -419,8 +418,8 @@ static void predicted_scalars_are_those_of_the_equations(void **state)
 }
 
 /*
- * Replacement keeps the recurrence's residual at the true one: they differ by what the iterations since then have
- * rounded. Each rounds x and r by a few u (|A| |x| + |b|), with ||A|| <= 8 here.
+ * Replacement keeps the recurrence's residual at the true one: they differ by the rounding errors of the iterations
+ * since then. Each rounds x and r by a few u (|A| |x| + |b|), with ||A|| <= 8 here.
  */
 static void replacement_keeps_the_estimate_true(void **state)
 {

@@ -407,7 +407,7 @@ static void fp32_storage_reaches_fp64_accuracy_by_repair(void **state)
     free(b);
 }
 
-/* Values beyond a precision's range break the cycle in it; the solve ends in FP64 and says so. */
+/* Values beyond a precision's range break the cycle in it; the solve ends in FP64 and reports this. */
 static void overflow_of_low_precisions_escalates(void **state)
 {
     double diagonal[3] = {1e100, 1.0, 2.0}, b[3] = {1e100, 1.0, 1.0};

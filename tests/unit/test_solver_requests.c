@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Solves with functions of the user's, what is refused, and systems of no rows. */
+/* Solves with the user's functions, refused requests, and systems without rows. */
 #include "support/solve.h"
 
 static int apply_tridiagonal(void *user, tess_operation operation, const double *x, double *y)

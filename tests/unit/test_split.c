@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Split and composite storage: bytes, row orders, copies, what is refused. Products in general are in conformance,
-   those of iterations in test_split_products.c. */
+/* Split and composite storage: bytes, row orders, copies, refusals. Products in general are in conformance, those of
+   iterations in test_split_products.c. */
 #include "matrix/matrix.h"
 #include "support/product.h"
 #include "support/variants.h"
@@ -314,7 +314,7 @@ static void check_renewed(tess_context *ctx, tess_storage_options o)
     tess_assignment *assignment = NULL;
     oracle_csr held, expected;
 
-    /* levels stay, so values change within what keeps them */
+    /* levels stay, so the new values keep to them */
     assert_ok(ctx, tess_assignment_create(m, &o.policy, &assignment));
     for (int64_t k = 0; k < a.nnz; k++) {
         a.val[k] *= 0.7;
@@ -367,7 +367,7 @@ static void the_diagonal_may_be_left_out(void **state)
     tess_matrix *m = make_matrix(ctx, &a);
 
     (void)state;
-    for (int64_t i = 0; i < a.nrows; i++) { /* what is to be held, in the place of what the matrix was made of */
+    for (int64_t i = 0; i < a.nrows; i++) { /* the expected values, in place of those that the matrix was made of */
         for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
             a.val[k] = a.col_ind[k] == i ? 0.0 : a.val[k];
         }

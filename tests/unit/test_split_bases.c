@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Split storage in layers over slices and diagonals, each base beside each: layouts, bytes, products, new values, what
-   is refused. tests/gpu/test_split_bases.c runs the same tests on a GPU. */
+/* Split storage in layers over slices and diagonals, each base beside each: layouts, bytes, products, new values,
+   refusals. tests/gpu/test_split_bases.c runs the same tests on a GPU. */
 #include "format/split/split.h"
 #include "matrix/matrix.h"
 #include "support/layers.h"
@@ -73,7 +73,7 @@ static void check_layout(const tess_matrix *stored, const oracle_csr *a, const u
     assert_int_equal(tess_matrix_low_base(stored), s->options.split.low_base);
 }
 
-/* Products within their bound; what is held is what CSR holds. */
+/* Products within their bound; the stored values are those of CSR. */
 static void check_pairs(tess_context *ctx, const oracle_csr *a, tess_granularity granularity, const char *levels,
                         const int *side)
 {
@@ -177,8 +177,8 @@ static void all_bases_agree_on_exact_sums(void **state)
     oracle_free(&a);
 }
 
-/* What pads a slice or a diagonal is multiplied by nothing: NaN and Inf in x reach the rows that have an entry there,
- * and no other. */
+/* The padding of a slice or a diagonal is never multiplied: NaN and Inf in x reach only the rows that have an entry
+   there. */
 static void what_is_no_entry_is_not_multiplied(void **state)
 {
     tess_context *ctx = open_device(2);
@@ -307,7 +307,7 @@ static void other_pairs_and_much_padding_are_refused(void **state)
     tess_context_destroy(ctx);
 }
 
-/* One large entry every 40 rows of a tridiagonal matrix: slices of them alone are nearly all padding. */
+/* One large entry every 40 rows of a tridiagonal matrix: slices of these entries are nearly all padding. */
 static void few_scattered_entries_may_be_padded(void **state)
 {
     enum { N = 1600, APART = 40 };
@@ -340,7 +340,7 @@ static void few_scattered_entries_may_be_padded(void **state)
     tess_context_destroy(ctx);
 }
 
-/* What stands here, for a GPU too. */
+/* The tests of this file, also for a GPU. */
 #define SPLIT_BASE_TESTS                                                                                               \
     cmocka_unit_test(every_base_stands_beside_every_other), cmocka_unit_test(all_bases_agree_on_exact_sums),           \
         cmocka_unit_test(what_is_no_entry_is_not_multiplied), cmocka_unit_test(new_values_take_the_places_of_the_old), \

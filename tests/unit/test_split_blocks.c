@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Split storage in layers, by blocks and by entries: what each layer holds, bytes, products in one pass, what is
-   refused. Zhao et al. 2024, section 3.2.1. tests/gpu/test_split_blocks.c runs the same tests on a GPU. */
+/* Split storage in layers, by blocks and by entries: contents of each layer, bytes, products in one pass, refusals.
+   Zhao et al. 2024, section 3.2.1. tests/gpu/test_split_blocks.c runs the same tests on a GPU. */
 #include "format/split/split.h"
 #include "matrix/matrix.h"
 #include "support/layers.h"
@@ -202,7 +202,7 @@ static void an_empty_layer_does_not_show(void **state)
         tess_matrix *m = NULL, *stored[2] = {NULL, NULL};
         double *x = random_values(a.ncols, 6, -1.0, 1.0), *y[2];
 
-        for (int64_t k = 0; k < a.nnz; k++) { /* what is low is below both ranges: 1, and 2^-16 */
+        for (int64_t k = 0; k < a.nnz; k++) { /* low values are below both ranges: 1, and 2^-16 */
             a.val[k] = ldexp(floor(ldexp(a.val[k], 6)), fabs(a.val[k]) < 1.0 ? -40 : 0);
         }
         m = make_matrix(ctx, &a);
@@ -225,7 +225,7 @@ static void an_empty_layer_does_not_show(void **state)
     tess_context_destroy(ctx);
 }
 
-/* All low, all high, nothing at all, no rows: one layer with entries is a matrix like any other. */
+/* All low, all high, no entries, no rows: one layer with entries is a plain matrix. */
 static void one_layer_or_none_is_enough(void **state)
 {
     static const char *const policies[] = {"fixed-range:1e9", "fixed-range:1e-30"};
@@ -382,8 +382,7 @@ static void scaled_blocks_and_composites_are_refused(void **state)
     tess_context_destroy(ctx);
 }
 
-/* The bases that are chosen: their bytes and values are those of these bases asked for, and no fewer are those of csr
- * or sell. */
+/* The chosen bases: their bytes and values are those of these bases when named, and csr or sell take no fewer bytes. */
 static tess_format check_chosen_base(const tess_matrix *m, const tess_storage_options *options)
 {
     static const tess_format bases[] = {TESS_FORMAT_CSR, TESS_FORMAT_SELL};
@@ -454,7 +453,7 @@ static void the_base_of_fewer_bytes_is_chosen(void **state)
     tess_context_destroy(ctx);
 }
 
-/* What stands here, for a GPU too. */
+/* The tests of this file, also for a GPU. */
 #define SPLIT_BLOCK_TESTS                                                                                        \
     cmocka_unit_test(entries_are_where_their_blocks_are), cmocka_unit_test(bytes_are_those_of_table_two),        \
         cmocka_unit_test(fp32_products_are_of_low_blocks_alone), cmocka_unit_test(an_empty_layer_does_not_show), \

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What iterations ask of products with split and composite storage: updates, residuals, shadows, FP32 products.
+/* Products with split and composite storage as iterations use them: updates, residuals, shadows, FP32 products.
    tests/gpu/test_split_products.c runs the same tests on a GPU. */
 #include "matrix/matrix.h"
 #include "support/blocks.h"
 #include "support/product.h"
 #include "support/variants.h"
 
-/* One stored matrix, what it multiplies with in its own order, and vectors of host and device. */
+/* One stored matrix, the values that it multiplies with in its own order, and vectors of host and device. */
 typedef struct bench {
     tess_context *ctx;
     const policy_variant *variant;
@@ -208,7 +208,7 @@ static void check_step(const bench *b)
     free(y);
 }
 
-/* The next vector in FP32 alone: y is not touched. */
+/* The next vector only in FP32: y does not change. */
 static void check_shadow_alone(const bench *b)
 {
     double *y = test_allocate(b->n, sizeof *y), *kept = test_allocate(b->n, sizeof *kept);
@@ -401,7 +401,7 @@ static void fp32_products_are_within_their_bound(void **state)
     tess_context_destroy(ctx);
 }
 
-/* Where all rows are low a vector may be there in FP32 alone; where one is not, that is refused. */
+/* If all rows are low, a vector may exist only in FP32; if one is not, this is refused. */
 static void a_vector_may_be_there_in_fp32_alone(void **state)
 {
     tess_context *ctx = open_device(2);
@@ -483,7 +483,7 @@ static void the_number_of_threads_does_not_show(void **state)
     }
 }
 
-/* What the other tests stand on. */
+/* The basis of the other tests. */
 static void all_variants_have_rows_at_all_levels(void **state)
 {
     tess_context *ctx = open_device(2);
@@ -510,7 +510,7 @@ static void all_variants_have_rows_at_all_levels(void **state)
     tess_context_destroy(ctx);
 }
 
-/* Both formats over both bases in both arithmetics; what lies in (-range, range) is low. */
+/* Both formats over both bases in both arithmetics; values in (-range, range) are low. */
 enum { STORAGE_KINDS = 8 };
 static tess_storage_options storage_kind(int kind, double range)
 {
@@ -549,7 +549,7 @@ static void a_sum_is_not_rounded_to_fp32(void **state)
     tess_context_destroy(ctx);
 }
 
-/* What stands here, for a GPU too. */
+/* The tests of this file, also for a GPU. */
 #define SPLIT_PRODUCT_TESTS                                                                                        \
     cmocka_unit_test(all_variants_have_rows_at_all_levels), cmocka_unit_test(the_number_of_threads_does_not_show), \
         cmocka_unit_test(updates_write_the_next_vector), cmocka_unit_test(other_epilogues_see_the_whole_sum),      \

@@ -164,7 +164,7 @@ static void products_have_the_same_bits_for_any_threads(void **state)
     }
 }
 
-/* With beta = 0 what was in y must not matter. */
+/* With beta = 0 the old contents of y must not matter. */
 static void nan_in_y_does_not_survive_beta_zero(void **state)
 {
     oracle_csr a = oracle_tridiagonal(100, -1.0, 2.0, -1.0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times of stages: what is counted where, what is left out. */
+/* Times of stages: the work that each counts, and stages that are left out. */
 #include "base/stages.h"
 
 #include "matrix/matrix.h"

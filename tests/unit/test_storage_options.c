@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What formats say of themselves, and whether options fit one: the conversion gives the same answer. */
+/* The capabilities of formats, and whether options fit one: the conversion gives the same answer. */
 #include "support/test.h"
 #include "support/variants.h"
 
@@ -110,7 +110,7 @@ static void defaults_fit_every_format(void **state)
     tess_context_destroy(ctx);
 }
 
-/* Everything that one field may be at, over every format: what is said to fit is stored, or pads too much. */
+/* Every value of one field, over every format: options that are said to fit can be stored, or pad too much. */
 enum { FIELDS = 12, VALUES = 6 };
 
 static bool set_field(tess_storage_options *o, int field, int value)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tiles: the records of block rows, what they hold, products by block rows. The conformance suite has the rest. */
+/* Tiles: the records of block rows, their contents, products by block rows. The conformance suite has the rest. */
 #include "support/product.h"
 #include "support/test.h"
 #include "support/tiles.h"
@@ -136,9 +136,9 @@ static void long_and_wide_block_rows_hold(void **state)
 /* ---- long block rows ---- */
 
 /*
- * So many bytes of a mean block row that a row has two threads on a GPU. There the number of block rows is such that
- * whoever takes block rows takes several, the last time not all. Widths: a stage for a block row; every 37th block row
- * is too long for any.
+ * As many bytes of a mean block row as give each row two threads on a GPU. The number of block rows is such that each
+ * team takes several there, except the last time. Widths: a stage for a block row; every 37th block row is too long for
+ * any.
  */
 enum { LONG_MEAN = 6144 };
 typedef struct long_block_rows {
@@ -387,7 +387,7 @@ static void what_cannot_be_is_refused(void **state)
     tess_context_destroy(ctx);
 }
 
-/* What stands here, for a GPU too. */
+/* The tests of this file, also for a GPU. */
 #define TILES_TESTS                                                                                               \
     cmocka_unit_test(records_are_laid_out_as_documented), cmocka_unit_test(every_shape_holds_its_levels),         \
         cmocka_unit_test(scales_and_three_levels_hold), cmocka_unit_test(long_and_wide_block_rows_hold),          \

@@ -64,7 +64,7 @@ static void matching_finds_the_diagonal(void **state)
     free(rhs);
 }
 
-/* Rows and columns scaled over 12 orders of magnitude: the solver alone does not get there. */
+/* Rows and columns scaled over 12 orders of magnitude: without a transform the solver does not converge. */
 static void wide_range_is_scaled_away(void **state)
 {
     oracle_csr a = oracle_convection2d(K, 1.0), b = disguised(&a, 3, 10.0, true);

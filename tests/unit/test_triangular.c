@@ -266,7 +266,7 @@ static void leaves_round_their_values(void **state)
     free(z);
 }
 
-/* What an application on raw arrays leaves in z, whose values were all 9 before. */
+/* The contents of z after an application on plain arrays; all values were 9 before. */
 static void apply_raw(tess_context *ctx, const tess_precond *m, tess_precision vectors, int32_t phase, const double *r,
                       double *z)
 {

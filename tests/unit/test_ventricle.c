@@ -109,7 +109,7 @@ static void steps_conserve_and_keep_signs(void **state)
             assert_true(a.val[k] > 0.0 && a.val[k] < 1.0);
             sum += a.val[k];
             if (j == i) { smallest = fmin(smallest, a.val[k]); }
-            /* what i gives to j is what j gives to i: both from the same T, with three roundings each */
+            /* the flow from i to j equals that from j to i: both from the same T, with three roundings each */
             if (j != i) {
                 double given = v.volume[i] * a.val[k], taken = v.volume[j] * entry(&a, j, i);
 
@@ -254,7 +254,7 @@ static tess_status make_all(tess_context *ctx, double *xyz)
     return status;
 }
 
-/* The k-th allocation fails, for k = 0, 1, ...: the error says so, and nothing is left behind. */
+/* The k-th allocation fails, for k = 0, 1, ...: the error says so, and all memory is freed. */
 static void failed_allocations_are_reported_and_leave_nothing(void **state)
 {
     heap h = {.fail_at = -1};
