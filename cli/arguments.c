@@ -88,7 +88,7 @@ const char *cli_nearest(const char *word, const char *const *candidates, int cou
     int best = (limit < 2 ? 2 : limit) + 1;
     for (int i = 0; i < count; i++) {
         int distance = edit_distance(word, candidates[i]);
-        bool resembles = distance < (int)strlen(candidates[i]); /* at least one letter must agree */
+        bool resembles = distance < (int)strlen(candidates[i]); /* at least one character must agree */
         if (resembles && distance < best) {
             best = distance;
             nearest = candidates[i];

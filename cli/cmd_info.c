@@ -123,7 +123,7 @@ static json_t *storage_json(const storage_trial *trial)
 /* ---- the precisions that a policy assigns ---- */
 
 typedef struct info_assignment {
-    tess_assignment *assignment; /* NULL: none was asked for */
+    tess_assignment *assignment; /* NULL: no assignment */
     tess_assignment_summary summary;
     cli_plot plot; /* path NULL: none */
 } info_assignment;

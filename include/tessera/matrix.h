@@ -132,8 +132,10 @@ typedef struct tess_storage_options {
     size_t size;              /**< sizeof(tess_storage_options) */
     tess_format format;       /**< TESS_FORMAT_AUTO: the library chooses (tess_matrix_convert) */
     tess_precision precision; /**< of all values, if no policy decides */
-    /** Arithmetic of products and sums (fp64). fp32: ellr, sell, dia take FP32 vectors; split, composite multiply in
-        FP32 what is below fp64 and sum in FP64; others refuse it. docs/reference/formats.md, "Arithmetic". */
+    /**
+     * Arithmetic of products and sums (fp64). fp32: ellr, sell, dia take FP32 vectors; split, composite multiply values
+     * below fp64 in FP32 and sum in FP64; other formats refuse it. docs/reference/formats.md, "Arithmetic".
+     */
     tess_arithmetic arithmetic;
     /** split, composite, tiles: decides all precisions. csr, ellr, sell, dia: only lossless is read, with granularity
         matrix (or row, the default); it chooses the one precision, and new values are stored in the same. In both cases

@@ -136,7 +136,7 @@ static inline bool round_product(uint64_t digits, int64_t exponent, double *valu
     return true;
 }
 
-/* strtod on the digits alone: without a point in the text no locale matters. */
+/* strtod on the digits without a point, so that no locale matters. */
 static double round_with_strtod(const decimal_text *number)
 {
     char buffer[DIGITS_THAT_MATTER + 32];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dense triangular solves as backends see them, and the order in which host and device solve.
+ * Dense triangular solves for the backends, and the order in which host and device solve.
  *
  * The triangle is cut into blocks of TRSV_BLOCK rows at multiples of TRSV_BLOCK, so that an aligned array has aligned
- * blocks. Blocks are solved one after another, the first to last or the last to first; step p solves block p counted
- * that way. Within a block the same holds for its rows. In that order every case is a lower triangle L: below, L(r, c)
- * is what remains to be subtracted from row r once x_c is known, r > c. With the operation NONE L's rows are A's rows,
- * transposed A's columns.
+ * blocks. Blocks are solved one after another, from the first to the last or from the last to the first; step p solves
+ * block p in that order. The rows within a block follow the same order. In this order every case is a lower triangle L:
+ * below, L(r, c), r > c, is the factor of x_c that is subtracted from row r. With the operation NONE, L's rows are A's
+ * rows; transposed, they are A's columns.
  */
 #ifndef TESS_DENSE_TRSV_H
 #define TESS_DENSE_TRSV_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Dense triangular solves on the GPU in one kernel, after Hogg, A fast dense triangular solve in CUDA, SIAM J. Sci.
- * Comput. 35 (2013), section 3, and one step further. A thread block takes the next block row from a ticket, so that
- * those it waits for have begun. With D the diagonal block and L_j the tiles left of it, it computes x_i in the order
+ * Comput. 35 (2013), section 3, with one step more. A thread block takes the next block row from a ticket, so that the
+ * blocks it waits for have begun. With D the diagonal block and L_j the tiles left of it, it computes x_i in the order
  *   Y = D^-1, W = Y L_(i-1)                                  while others solve
- *   c = Y (b_i - sum of L_j x_j over j < i - 1)              as the x_j come, tiles read ahead
+ *   c = Y (b_i - sum of L_j x_j over j < i - 1)              as the x_j arrive, with tiles read ahead
  *   x_i = c - W x_(i-1)
- * so that from one block of the solution to the next there is a single product of 64 by 64, from registers. Sums have a
- * fixed order: the bits are the same on every run. Compiled for each precision of A by itself.
+ * so that between two blocks of the solution there is only one product of 64 by 64, from registers. Sums have a fixed
+ * order: the bits are the same on every run. Compiled separately for each precision of A.
  */
 #include "dense/trsv_inverse.cuh"
 #include "dense/trsv_tiles.cuh"

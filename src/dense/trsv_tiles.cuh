@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tiles left of the diagonal in a triangular solve's block row: how a thread block reads one and multiplies it by
- * the part of the solution that belongs to it.
+ * The tiles left of the diagonal in a block row of a triangular solve: how a thread block reads a tile and multiplies
+ * it by its part of the solution.
  *
  * Thread t holds packs of V neighbouring rows (of A) from K columns: rows V (t mod RG) ..., columns t / RG + CG k. Not
- * transposed, rows of A belong to sums and columns to the solution; transposed the other way round. Either way a thread
- * adds its own sums over all tiles, and they meet those of other threads once, at the end.
+ * transposed, rows of A belong to sums and columns to the solution; transposed, the other way round. Either way a
+ * thread adds its own sums over all tiles; the threads' sums are added once, at the end.
  */
 #ifndef TESS_DENSE_TRSV_TILES_CUH
 #define TESS_DENSE_TRSV_TILES_CUH
@@ -136,11 +136,11 @@ struct solution_workspace {
 };
 
 /*
- * A thread's sums over the tiles of steps 0 .. step - 2, in that order. Two tiles are on their way while it waits for
- * the solution of a third. The last tile is left for finish(), so that the caller can get ready in the meantime.
+ * A thread's sums over the tiles of steps 0 .. step - 2, in that order. Two tiles are in flight while it waits for the
+ * solution of a third. The last tile is left for finish(), so that the caller can prepare meanwhile.
  *
- * TRSV_BLOCK threads look for one message each and share what they find: all blocks look at the same few lines of the
- * cache, and were every thread to look for itself, those lines would be the bottleneck.
+ * TRSV_BLOCK threads read one message each and share the result. All blocks read the same few cache lines; if every
+ * thread read for itself, these lines would be the bottleneck.
  */
 template <typename S, typename T, bool TRANSPOSED>
 class tile_stream {

@@ -9,10 +9,10 @@
 #include "format/fit.h"
 #include "policy/assignment.h"
 
-/* Up to so many entries stored per nonzero slices pay: they save 2 bytes of the 4 + those of a value. Diagonals save
-   all 4. */
+/* Slices pay up to this number of entries stored per nonzero: they save 2 bytes of the 4 + those of a value. Diagonals
+   save all 4. */
 static const double most_padding = 1.15;
-/* From so many nonzeros per block on, tiles pay: with fewer, the data stored for a block outweighs the saving on
+/* Tiles pay from this number of nonzeros per block on: with fewer, the data stored for a block outweighs the saving on
    columns. */
 enum { MIN_NONZEROS = 4 };
 

@@ -5,9 +5,8 @@
  *
  * The conductivity is that of the monodomain equation without reaction, D = d_t I + (d_l - d_t) f f^T with the fibre f.
  * The flux between two cells is approximated from their two values: T_ij = |S| / (h_i / k_i + h_j / k_j), where S is
- * the face, k = n^T D n along its normal and h = 3 V / (4 |S|) a cell's height above it. What flows along a face is
- * neglected, so that A is a time step of a plausible, conservative diffusion, but one that does not converge to D as
- * cells shrink.
+ * the face, k = n^T D n along its normal and h = 3 V / (4 |S|) a cell's height above it. The flux along a face is
+ * neglected. So A is a time step of a plausible, conservative diffusion, which does not converge to D as cells shrink.
  */
 #include "gallery/ventricle.h"
 

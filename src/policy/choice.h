@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether an assignment keeps products accurate, for host and device alike: what options.choose_parameter goes by.
+ * Whether an assignment keeps products accurate, for host and device: the criterion of options.choose_parameter.
  *
- * For seeded random x each row adds up its part of y = A x and of E x in FP64, E being what storage (and products in
- * FP32) do to the entries. A row is accurate when |E x| < 5 * 10^-7 |A x|: 7 significant digits (Zhao et al. 2024, eqs.
- * (2), (3)). All devices get the same bits, not only the same counts: lane j of a row adds up its entries j, j +
- * CHOICE_LANES, ... with fma; then lanes j and j + h become one, for h = CHOICE_LANES / 2 down to 1.
+ * For seeded random x each row computes its part of y = A x and of E x in FP64; E is the change of the entries by
+ * storage (and by products in FP32). A row is accurate if |E x| < 5 * 10^-7 |A x|: 7 significant digits (Zhao et al.
+ * 2024, eqs. (2), (3)). All devices get the same bits, and so the same counts: lane j of a row adds its entries j, j +
+ * CHOICE_LANES, ... with fma; then lanes j and j + h are added, for h = CHOICE_LANES / 2 down to 1.
  */
 #ifndef TESS_POLICY_CHOICE_H
 #define TESS_POLICY_CHOICE_H

@@ -11,14 +11,14 @@ extern "C" {
 #endif
 
 /*
- * Two words throughout and one order everywhere, so that all devices get the same doubles: tiles of MAGNITUDE_TILE
- * entries; lane j of a tile adds up its entries j, j + MAGNITUDE_LANES, ...; then lanes j and j + h become one, for h =
- * LANES / 2 down to 1. The tiles' sums are added up in the same manner.
+ * All sums are in two words and in one order, so that all devices get the same doubles. A tile has MAGNITUDE_TILE
+ * entries. Lane j of a tile adds its entries j, j + MAGNITUDE_LANES, ...; then lanes j and j + h are added, for h =
+ * LANES / 2 down to 1. The tiles' sums are added in the same manner.
  *
- * The standard deviation comes from the sum of squares of the same pass: what cancels is lost from 106 bits, not
- * from 53. Squares are added up in one of three units, as in Blue, A portable Fortran program to find the Euclidean
- * norm of a vector, ACM TOMS 4 (1978): that of the largest magnitude. None overflows, and what underflows is too small
- * to matter. A lane of a tile has one unit; where two meet, the smaller changes.
+ * The standard deviation comes from the sum of squares of the same pass: cancellation loses digits from 106 bits, not
+ * from 53. Squares are added in one of three units, that of the largest magnitude, as in Blue, A portable Fortran
+ * program to find the Euclidean norm of a vector, ACM TOMS 4 (1978). None overflows, and squares that underflow are too
+ * small to matter. A lane of a tile has one unit; when two units meet, the smaller is converted.
  */
 enum { MAGNITUDE_LANES = 256, MAGNITUDE_TILE = 4096, MAGNITUDE_STEPS = MAGNITUDE_TILE / MAGNITUDE_LANES };
 

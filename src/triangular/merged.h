@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A triangle whose level sets are merged into groups (merge.h), as backends see it: records, each what one block of
- * threads does in one step. Blocks work together, as one cluster on a GPU; each keeps b and x of its own rows in its
- * shared memory.
+ * A triangle whose level sets are merged into groups (merge.h), for the backends. A record is the work of one block of
+ * threads in one step. Blocks work together, as one cluster on a GPU; each keeps b and x of its own rows in its shared
+ * memory.
  *
- * A row's entries are shared by 2^shift neighbouring lanes of 32: entry e is the e / 2^shift-th of lane e % 2^shift.
- * Rows of 32 lanes are a slice; all its lanes have as many entries, some of them zeros.
+ * A row's entries are shared by 2^shift neighbouring lanes of 32: entry e is number e / 2^shift of lane e % 2^shift.
+ * Rows of 32 lanes are a slice; all its lanes have the same number of entries, some of them zeros.
  */
 #ifndef TESS_TRIANGULAR_MERGED_H
 #define TESS_TRIANGULAR_MERGED_H

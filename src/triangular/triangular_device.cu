@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Triangular solves on the GPU, one kernel a leaf. A row is some neighbouring threads' ("a group"), its sum has a fixed
- * order, and the solution is known by positions of the schedule, so that rows of a level set lie side by side.
+ * Triangular solves on the GPU, one kernel per leaf. A few neighbouring threads ("a group") compute a row, with a sum
+ * in a fixed order. The solution is stored by positions of the schedule, so that rows of a level set are adjacent.
  *
- * Level sets of few entries: one block of threads takes level set after level set (level_sets_device.cuh). Others: a
- * group waits for each of its row's inputs, which come as messages (dense/trsv_messages.cuh), as Liu, Li, Hogg, Duff,
- * Vinter, Euro-Par (2016) wait for flags. Blocks take rows in the order of positions, by a ticket, so that those they
- * wait for have begun.
+ * For level sets of few entries one block of threads takes level set after level set (level_sets_device.cuh). Otherwise
+ * a group waits for each of its row's inputs, which come as messages (dense/trsv_messages.cuh); Liu, Li, Hogg, Duff,
+ * Vinter, Euro-Par (2016) wait for flags. Blocks take rows in the order of positions, by a ticket, so that the rows
+ * they wait for have begun.
  */
 #include "triangular/level_sets_device.cuh"
 

@@ -86,7 +86,7 @@ __global__ static void close_body_kernel(const loop_predicate predicate, tess_lo
     if (threadIdx.x == 0 && !more) { cudaGraphSetConditional(condition, 0U); }
 }
 #else
-typedef int loop_condition; /* the host looks at the mailbox */
+typedef int loop_condition; /* the host reads the mailbox */
 
 __global__ static void close_body_kernel(const loop_predicate predicate, tess_loop_state *target, loop_mailbox *mailbox,
                                          loop_condition condition)

@@ -171,7 +171,7 @@ __device__ static inline void gpu_post(uint64_t *to, const uint64_t (&word)[N])
 /* Lets other waves run for a while. */
 #define GPU_PAUSE(nanoseconds) ((void)(nanoseconds), __builtin_amdgcn_s_sleep(4))
 
-/* No WHILE node: the recorded body is launched again and again, one launch ahead of the host's look at its phase. */
+/* No WHILE node: the recorded body is launched again and again, one launch ahead of the host's read of its phase. */
 #define GPU_HAS_WHILE_NODE 0
 
 #define GPU_HOST_ALLOC_MAPPED(pointer, bytes) hipHostMalloc(pointer, bytes, hipHostMallocMapped)

@@ -9,7 +9,7 @@
 
 #include "device/gpu/gpu.h"
 
-/* Vain reads between two looks at the clock. */
+/* Vain reads between two reads of the clock. */
 enum { GPU_LOOKS_PER_CLOCK = 256 };
 
 /* How long a thread has waited. */

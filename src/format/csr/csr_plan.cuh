@@ -69,8 +69,8 @@ struct csr_plan {
 enum { FEW_LAYERS = 3 };
 static_assert((int)TESS_MAX_LEVELS > (int)FEW_LAYERS, "the two kinds of kernels");
 
-/* By rows: most work of a chunk of so many layers. Each of nine or twelve copies may be two lines longer than its
-   array. */
+/* By rows: most work of a chunk, by the number of its layers. Each of nine or twelve copies may be two lines longer
+   than its array. */
 static inline int layers_chunk_most(int count)
 {
     return count <= FEW_LAYERS ? CHUNK_MAX - 160 : CHUNK_MAX - 240;
@@ -135,7 +135,7 @@ __device__ static inline void sample_row(const OFFSET *row_ptr, const int32_t *c
     }
 }
 
-/* log2 of the number of threads that share a row of a chunk of so many rows. */
+/* log2 of the number of threads that share a row, by the number of a chunk's rows. */
 __device__ static inline int32_t choose_group(int32_t rows)
 {
     int32_t group_log = 0;

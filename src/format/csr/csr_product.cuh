@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CSR products on the GPU, for csr_stored_device.cu (a matrix of one precision) and csr_parts_device.cu (parts of
- * several). Rows are cut into chunks of about equal work (rows + nonzeros). A block takes a chunk: its columns and
- * values come into shared memory in whole stretches, while the block works on the chunk before. Then, by rows: groups
- * of threads, as wide as the chunk's rows are few, gather x and sum up a row each; neighbouring threads have
- * neighbouring rows, and where those have neighbouring columns, as in stencils and bands, a wave fetches stretches of
- * x. Or by nonzeros, for all other matrices: threads gather x for neighbouring nonzeros, whatever the rows' lengths,
- * leave the products in shared memory, and groups and waves sum up the rows from there. A row of more than TAIL_ROW
- * nonzeros at a chunk's end is summed by the block from memory, or, where it is longer than a segment, by several
- * blocks beforehand. Every sum has a fixed order.
+ * several).
  *
- * Staging runs of rows in shared memory is the idea of CSR-Stream (Greathouse and Daga, SC 2014), cutting by rows +
- * nonzeros that of merge-based CSR (Merrill and Garland, SC 2016), here without rows shared between blocks; groups of 1
- * to 32 threads for a row are CSR-Vector's (Bell and Garland, SC 2009).
+ * Rows are cut into chunks of about equal work (rows + nonzeros). A block takes a chunk; its columns and values are
+ * copied to shared memory while the block works on the previous chunk. The chunk is then processed by rows or by
+ * nonzeros. By rows: groups of threads, wider if the chunk has fewer rows, gather x and sum one row each. Neighbouring
+ * threads have neighbouring rows; if these have neighbouring columns, as in stencils and bands, a wave loads contiguous
+ * parts of x. By nonzeros, for all other matrices: threads gather x for neighbouring nonzeros, whatever the lengths of
+ * rows, and store the products in shared memory, where groups and waves sum the rows. A row of more than TAIL_ROW
+ * nonzeros at a chunk's end is summed by the block from memory; if it is longer than a segment, several blocks sum it
+ * beforehand. Every sum has a fixed order.
+ *
+ * Staging runs of rows in shared memory is the idea of CSR-Stream (Greathouse and Daga, SC 2014). Cutting by rows +
+ * nonzeros is that of merge-based CSR (Merrill and Garland, SC 2016), here without rows shared between blocks. Groups
+ * of 1 to 32 threads for a row are those of CSR-Vector (Bell and Garland, SC 2009).
  */
 #ifndef TESS_FORMAT_CSR_CSR_PRODUCT_CUH
 #define TESS_FORMAT_CSR_CSR_PRODUCT_CUH

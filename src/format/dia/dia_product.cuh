@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rows of diagonals times a vector on the GPU, for the kernels of one view and of several layers. A thread takes ROWS
- * rows; diagonals come in batches whose loads are all on their way before the first is used. Each row is added up by
- * one thread in the order of its columns: no shared memory, no barrier, the same bits always.
+ * rows. Diagonals come in batches, whose loads are all issued before the first is used. One thread sums a row, in the
+ * order of its columns: no shared memory, no barrier, always the same bits.
  *
- * Bell, Garland, Implementing sparse matrix-vector multiplication on throughput-oriented processors, SC 2009,
- * section 4.1; Zhao et al. 2024, section 2.1.
+ * Bell, Garland, Implementing sparse matrix-vector multiplication on throughput-oriented processors, SC 2009, section
+ * 4.1; Zhao et al. 2024, section 2.1.
  */
 #ifndef TESS_FORMAT_DIA_DIA_PRODUCT_CUH
 #define TESS_FORMAT_DIA_DIA_PRODUCT_CUH

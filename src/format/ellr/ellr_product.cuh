@@ -2,9 +2,9 @@
 /*
  * Rows of slices times a vector on the GPU, for the kernels of one view and of several parts. A thread takes ROWS
  * neighbouring positions of a slice, so that values and columns come in loads of ROWS entries. Entries come in batches
- * whose number is a constant of the code, so that all their loads are on their way, unconditionally, before the first
- * is used: also loads of padding, which is not multiplied. Each row is added up by one thread in the order of its
- * entries: no shared memory, no barrier, the same bits always.
+ * of a constant size. All loads of a batch are issued unconditionally before the first is used, also loads of padding,
+ * which is not multiplied. One thread sums a row, in the order of its entries: no shared memory, no barrier, always the
+ * same bits.
  *
  * Bell, Garland, Implementing sparse matrix-vector multiplication on throughput-oriented processors, SC 2009 (ELL);
  * Vazquez et al. 2011 (ELLPACK-R); Kreutzer et al. 2014 (SELL-C-sigma); Gruetzmacher et al. 2021, section 4.4

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Split and composite storage (Tezcan et al. 2022): a short list of parts, each of one precision: all CSR, or each in
- * slices (ELLPACK-R, SELL-C-sigma) or, in layers, in diagonals.
+ * Split and composite storage (Tezcan et al. 2022): a short list of parts, each of one precision. All parts are CSR, or
+ * each is in slices (ELLPACK-R, SELL-C-sigma) or, in layers, in diagonals.
  *
- * Row-wise: rows stand at positions, by level from the lowest precision to the highest, in their order within a level;
+ * Row-wise: rows have positions, by level from the lowest precision to the highest, in their order within a level;
  * empty rows come last. Split: each level's rows are a matrix of their own (row_ptr from 0, columns, values).
- * Composite: one row_ptr and one array of columns for all, and a full copy of the values for each level; parts are
- * ranges of its rows. Last comes a part of empty rows, without arrays, where there are any.
+ * Composite: there is one row_ptr and one array of columns for all rows, and a full copy of the values for each level;
+ * parts are ranges of its rows. If there are empty rows, they are the last part, which has no arrays.
  *
  * In layers (split by entries or blocks): each level is a matrix over all rows, in their order, with the entries of
- * that level, or of the blocks of that level; products add them up row by row.
+ * that level, or of the blocks of that level. Products add them row by row.
  */
 #ifndef TESS_FORMAT_SPLIT_SPLIT_H
 #define TESS_FORMAT_SPLIT_SPLIT_H

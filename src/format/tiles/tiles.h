@@ -3,22 +3,22 @@
  * Tiles: a matrix stored block row by block row, on the grid of src/policy/block_grid.h, each block in a precision of
  * its own. Layout resident is in resident_record.h; it has the same view.
  *
- * Layout grouped (Zhao et al. 2024, section 3.2.2). The blocks of a block row are taken in *runs* of up to TILES_SLOTS;
- * the blocks of a run that have the same level are a *group*, and the entries of a group are stored together, so that
- * tiny blocks cost no more than their column. A block row is one record in a stream of bytes; `start` says where, in
+ * Layout grouped (Zhao et al. 2024, section 3.2.2). The blocks of a block row form *runs* of up to TILES_SLOTS blocks.
+ * The blocks of a run that have the same level are a *group*. The entries of a group are stored together, so that tiny
+ * blocks cost no more than their column. A block row is one record in a stream of bytes; `start` has its place, in
  * units of TILES_UNIT bytes:
  *
- *   u32 number of runs
- *   u32 header of each group: for each run, from the lowest level to the highest; 0 where there is none (tiles_header)
- *   groups, one after another, each at a multiple of 4 bytes:
- *     i16 or i32  block column of each of its slots; i16: less that of the block row's diagonal
+ *   u32  number of runs
+ *   u32  header of each group, for each run from the lowest level to the highest; 0: no group (tiles_header)
+ *   then the groups, one after another, each at a multiple of 4 bytes:
+ *     i16 or i32  block column of each of its slots; i16: relative to that of the block row's diagonal
  *     i16         exponent of each slot, if the level is scaled: values are stored over 2^exponent
- *     u8 or u16   for each row of the block row, the entries in rows up to it; u8: if the group has less than 256
- * entries u8          of each entry: slot << column_bits | column in the block value       of each entry, at a multiple
- * of their size
+ *     u8 or u16   for each row of the block row, the number of entries up to that row (u8: below 256 entries)
+ *     u8          of each entry: slot << column_bits | column in the block
+ *     value       of each entry, at a multiple of their size
  *
- * Entries stand row by row, in the order of their columns. A thread takes a row and knows from the row before where its
- * entries begin: no row index is stored, no entry is padded, and each element of y has one owner.
+ * Entries are stored row by row, in the order of their columns. A thread takes a row and knows from the previous row
+ * where its entries begin: no row index is stored, no entry is padded, and each element of y has one owner.
  */
 #ifndef TESS_FORMAT_TILES_TILES_H
 #define TESS_FORMAT_TILES_TILES_H

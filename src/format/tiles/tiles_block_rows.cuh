@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tiles times a vector on the GPU, whatever the layout: how waves take block rows. A block row has a thread for each
- * row, or two where block rows are long; a wave has one or two block rows. The records of a few block rows at a time
- * come into shared memory in one stretch, while the wave works on those before; waves do not wait for each other. What
- * does not fit there is read from memory. Every row is added up by one thread, or by two whose sums are added, in a
- * fixed order.
+ * Tiles times a vector on the GPU, for any layout: how waves take block rows. A block row has a thread for each row, or
+ * two if block rows are long; a wave has one or two block rows. The records of a few block rows at a time are copied to
+ * shared memory while the wave works on the previous ones; waves do not wait for one another. Records that do not fit
+ * are read from memory. One thread sums a row, or two threads whose sums are added, in a fixed order.
  *
- * BLOCK_ROWS is a layout's: ROWS, SPLIT (threads of a row), and
+ * BLOCK_ROWS is defined by a layout: ROWS, SPLIT (threads of a row), and
  *   template <bool STAGED, typename VECTOR>
  *   static double sum(view, plan, lanes, has, block_row, record, args), the sum of the lane's row, or its part of it
  */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Incomplete factors on the pattern of the matrix: ILU(0) and IC(0). Both are kept as M = L D U with ones on the
- * diagonals of L and U; IC(0) has U = L^T. Ratios take the place of entries, so that low precisions hold them whatever
- * the scale of A, and stored values of U are those of L^T to the bit where M is symmetric.
+ * Incomplete factors on the pattern of the matrix: ILU(0) and IC(0). Both are stored as M = L D U with ones on the
+ * diagonals of L and U; IC(0) has U = L^T. The stored entries are ratios, so that low precisions hold them for any
+ * scale of A. If M is symmetric, the stored values of U equal those of L^T to the bit.
  *
  * incomplete.c: analysis, shifts, application; incomplete_pattern.c: the patterns of L and U; incomplete_rows.h: the
- * elimination of a row; incomplete_host.c and incomplete_device.cu: of all.
+ * elimination of a row; incomplete_host.c and incomplete_device.cu: the elimination of all rows.
  */
 #ifndef TESS_PRECOND_INCOMPLETE_H
 #define TESS_PRECOND_INCOMPLETE_H

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arnoldi's process with a basis that may be stored in a lower precision than it is computed in, and the small
- * least-squares problem that goes with it, as a backend sees them. Everything lies in the memory of the backend's
- * device: how many vectors there are is read there, so that an iteration is the same sequence of operations whatever
- * their number.
+ * Arnoldi's process, for the backends, with a basis that may be stored in a lower precision than it is computed in, and
+ * the small least-squares problem of GMRES. Everything is in the memory of the backend's device, also the number of
+ * vectors, so that an iteration is always the same sequence of operations.
  *
- * Orthogonal by two passes of classical Gram-Schmidt, in one of two ways.
+ * The basis is made orthogonal by two passes of classical Gram-Schmidt, in one of two ways.
  *
- * CGS2: w = A M^-1 v_j is projected, corrected and projected, corrected. Basis vector k is scale[k] times its stored
- * column. Columns are stored as they come out of the second pass, over an estimate of their norm that is known before
- * it (Pythagoras), and for precisions of few exponent bits times a power of two; the norm itself comes out of the same
- * pass and goes into scale[k].
+ * CGS2: w = A M^-1 v_j is projected, corrected, projected and corrected again. Basis vector k is scale[k] times its
+ * stored column. The second pass stores a column, divided by an estimate of its norm that is known before (Pythagoras),
+ * and in precisions of few exponent bits times a power of two. The same pass computes the norm, which goes into
+ * scale[k].
  *
- * Delayed: the second pass of a vector goes with the first one of the next, so that an iteration has one reduction and
- * two passes over the basis (Bielich, Langou, Thomas, Swirydowicz, Yamazaki, Boman, Low-synch Gram-Schmidt with delayed
- * reorthogonalization for Krylov solvers, Parallel Computing 112 (2022)). What is multiplied, u, has had one pass: with
- * the finished columns Q, s = Q^T u, alpha = ||u - Q s||, q = (u - Q s) / alpha, and w = A M^-1 u, the next u is (w - Q
- * (Q^T w) - q (q^T w)) / nu. The column of H that belongs to q is known one iteration later: see hessenberg.h. A cycle
- * of m vectors has m + 1 iterations, the last of which closes column m and adds nothing.
+ * Delayed: the second pass of a vector is joined with the first pass of the next, so that an iteration has one
+ * reduction and two passes over the basis (Bielich, Langou, Thomas, Swirydowicz, Yamazaki, Boman, Low-synch
+ * Gram-Schmidt with delayed reorthogonalization for Krylov solvers, Parallel Computing 112 (2022)). The multiplied
+ * vector u has had one pass. With the finished columns Q, s = Q^T u, alpha = ||u - Q s||, q = (u - Q s) / alpha and w =
+ * A M^-1 u, the next u is (w - Q (Q^T w) - q (q^T w)) / nu. The column of H that belongs to q is known one iteration
+ * later: see hessenberg.h. A cycle of m vectors has m + 1 iterations; the last closes column m and adds no vector.
  *
  * Compressed bases: Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Compressed basis GMRES on high-performance GPUs,
  * IJHPCA 37 (2023).

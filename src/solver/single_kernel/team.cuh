@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the blocks of a single kernel work together: exchange of vectors, and a barrier that carries sums. Both take
- * turns between two places: a block that writes one has seen all others arrive after they read it last.
+ * How the blocks of a single kernel work together: exchange of vectors, and a barrier that carries sums. Both use two
+ * places in turn: when a block writes one place, it has seen all others arrive after they last read it.
  */
 #ifndef TESS_SOLVER_SINGLE_KERNEL_TEAM_CUH
 #define TESS_SOLVER_SINGLE_KERNEL_TEAM_CUH
@@ -11,13 +11,13 @@
 #include "device/gpu/wave_sums.cuh"
 #include "solver/single_kernel/args.cuh"
 
-/* Iterations between two looks at the mailbox, which is far away. */
+/* Iterations between two reads of the mailbox, which is far away. */
 enum { SINGLE_MAILBOX_EVERY = 64 };
 
-/* Copies of the loop's state, and waves that make a scalar update with the sums: each has its own. */
+/* Copies of the loop's state, one for each wave that runs a scalar update with the sums. */
 enum { SINGLE_STATES = 2 };
 
-/* Waves of a block; lanes of the first waves that share sum k of N, which are k * LANES and those after it. */
+/* Waves of a block; lanes of the first waves that share sum k of N, which are LANES lanes from k * LANES on. */
 enum { SINGLE_WAVES = SINGLE_THREADS / GPU_WAVE };
 
 template <int N>
@@ -31,10 +31,10 @@ static_assert(SINGLE_MAX_SUMS <= 8, "lanes for each sum");
 static_assert(SINGLE_MAX_PAIRS * SINGLE_MAX_READERS < SINGLE_WAVES, "a wave is left for the cancellation");
 
 /*
- * Two sums as blocks of a grid tell them each other: in each word the lowest bits of the sum give way to those of the
- * arrival's number. Places take turns by the parity of that number, over all launches, and no pair is left out by more
- * than two arrivals in a row: what a place held before is of two or four arrivals earlier, or nothing yet, so that
- * three bits tell it apart. A sum has 49 bits, more than its own rounding leaves.
+ * Two sums as blocks of a grid exchange them. In each word the lowest bits of the sum are replaced by those of the
+ * arrival's number. Places alternate by the parity of that number, over all launches, and no pair is left out in more
+ * than two arrivals in a row. So the old contents of a place are of two or four arrivals earlier, or empty, and three
+ * bits are enough to tell. A sum has 49 bits, more than its own rounding leaves.
  */
 struct sum_message {
     static constexpr uint64_t NUMBER = 7;
@@ -60,7 +60,7 @@ __device__ static inline void post_sums(sum_message *to, double first, double se
     gpu_post(to->word, word);
 }
 
-/* The sums of N rows of a table that is SINGLE_WAVES wide, by one wave: that of row k is in its lanes. */
+/* The sums of N rows of a table that is SINGLE_WAVES wide, by one wave: the sum of row k is in its lanes. */
 template <int N>
 __device__ static inline double sum_table(const double *table)
 {
@@ -80,7 +80,8 @@ __device__ static inline double sum_table(const double *table)
     return total;
 }
 
-/* The block's sums of N values of each thread, by the first waves, so many: sum k is in its lanes. All threads. */
+/* The block's sums of N values of each thread, by as many of the first waves as needed: sum k is in its lanes. All
+   threads. */
 template <int N>
 __device__ static inline double block_totals(const double (&value)[N], int waves)
 {
@@ -100,13 +101,13 @@ __device__ static inline double block_totals(const double (&value)[N], int waves
     return wave < waves ? sum_table<N>(table) : 0.0;
 }
 
-/* What a block makes with the sums: a scalar update; and another that needs nothing of it, where it ends an iteration,
- * at the same time. */
+/* What a block computes from the sums: a scalar update; and, at the same time, another one that does not depend on it,
+   if it ends an iteration. */
 struct single_updates {
     tess_scalar_update scalar, beside;
     bool ends;
 
-    /* Waves whose first threads take them. */
+    /* Waves whose first threads run the updates. */
     __device__ int takers() const
     {
         return beside == TESS_SCALAR_NONE ? 1 : SINGLE_STATES;
@@ -118,14 +119,14 @@ __device__ static inline single_updates one_update(tess_scalar_update scalar)
     return {scalar, TESS_SCALAR_NONE, false};
 }
 
-/* Of a block, in shared memory. */
+/* Data of a block, in shared memory. */
 struct single_block_status {
     int64_t begun;   /* iterations before this launch */
-    int failed;      /* a wait was too long */
-    int cancel_seen; /* block 0: the host asks to cancel */
+    int failed;      /* a wait timed out */
+    int cancel_seen; /* block 0: the host has requested a cancellation */
 };
 
-/* What all teams have. `shared` is the block's dynamic shared memory, `state` its own copies of the loop's. */
+/* Shared by all teams. `shared` is the block's dynamic shared memory, `state` its own copies of the loop's state. */
 struct single_team {
     const single_args &a;
     char *shared;
@@ -138,7 +139,7 @@ struct single_team {
         return (double *)(shared + a.at.sums);
     }
 
-    /* By one thread: makes update number k with the sums of all blocks. */
+    /* By one thread: runs update number k with the sums of all blocks. */
     template <int N>
     __device__ __forceinline__ void finish(int k, tess_scalar_update scalar, const double (&dots)[N], bool cancelled)
     {
@@ -155,7 +156,7 @@ struct single_team {
         if (blockIdx.x == 0 && a.watched && now.iteration % SINGLE_MAILBOX_EVERY == 0) { exchange_mailbox(state + k); }
     }
 
-    /* By the first thread of a wave, of which the first two make updates. */
+    /* By the first thread of a wave; the first two waves run updates. */
     template <int N>
     __device__ void take(int wave, const single_updates &updates, const double (&dots)[N], bool cancelled)
     {
@@ -166,7 +167,7 @@ struct single_team {
         }
     }
 
-    /* A state that ends no iterations stays at its first and writes no mailbox. */
+    /* A state that ends no iterations keeps its number of iterations and writes no mailbox. */
     __device__ void exchange_mailbox(const tess_loop_state *now)
     {
         volatile loop_mailbox *mailbox = a.mailbox;
@@ -177,13 +178,13 @@ struct single_team {
         if (mailbox->cancel) { block_status->cancel_seen = 1; }
     }
 
-    /* After a sync, in all threads: RUNNING where it is so for each update. */
+    /* After a sync, in all threads: RUNNING if it is so after each update. */
     __device__ int phase_after(const single_updates &updates) const
     {
         return updates.beside == TESS_SCALAR_NONE ? state[0].phase : state[0].phase | state[1].phase;
     }
 
-    /* Both states in one. */
+    /* Combines both states in one. */
     __device__ tess_loop_state end_state() const
     {
         tess_loop_state end = state[0];
@@ -203,13 +204,14 @@ struct single_team {
 };
 
 /*
- * Blocks all over the device, by messages (dense/trsv_messages.cuh) in device memory, numbered by arrivals: who finds
- * the number has the value, so that neither fences nor flags stand between those who write and those who read.
+ * Blocks all over the device. They communicate by messages (dense/trsv_messages.cuh) in device memory, with the numbers
+ * of arrivals: a reader that finds the number has the value, so that no fences or flags are needed between writers and
+ * readers.
  */
 struct grid_team : single_team {
     using peeked = message<double>;
 
-    /* Columns of a thread whose elements are on their way while sums are added up; and at once after them. */
+    /* Columns of a thread whose elements are in flight while sums are added; and columns at once after that. */
     static constexpr int AHEAD = 2, TOGETHER = 1;
 
     unsigned arrival; /* number of the last one */
@@ -220,7 +222,7 @@ struct grid_team : single_team {
         turn = (int)((arrival + 1) & 1);
     }
 
-    /* Where a column's element is found. */
+    /* Where to find a column's element. */
     __device__ int32_t source(int32_t column) const
     {
         return column;
@@ -231,13 +233,13 @@ struct grid_team : single_team {
         return (message<double> *)a.exchange + ((int64_t)(2 * vector + turn_of) * a.plan.n + i);
     }
 
-    /* Element `row` of the block's own, for the others to fetch after the next sync. */
+    /* Publishes element `row` of the block for the others, which read it after the next sync. */
     __device__ void publish(int vector, int32_t first, int row, double value)
     {
         post_message(place(turn, vector, first + row), value, arrival + 1);
     }
 
-    /* Looks until what it sees is current; what comes after too long a wait means nothing. */
+    /* Reads until the value is current; after a timeout it means nothing. */
     template <typename MESSAGE, typename CURRENT>
     __device__ void await(const MESSAGE *from, MESSAGE *seen, CURRENT current)
     {
@@ -254,7 +256,7 @@ struct grid_team : single_team {
         }
     }
 
-    /* Of the last sync: looks without waiting; the same element, once it is there. */
+    /* Of the last sync: reads without waiting; the same element, once it has arrived. */
     __device__ message<double> peek(int vector, int32_t from) const
     {
         message<double> seen;
@@ -276,13 +278,13 @@ struct grid_team : single_team {
         return open(place(turn ^ 1, vector, from), peeked);
     }
 
-    /* Pair k of block b. Of several copies, so that not all look at one place. */
+    /* Pair k of block b. There are several copies, so that not all blocks read one place. */
     __device__ sum_message *slot(int turn_of, int copy, int k, int b) const
     {
         return (sum_message *)a.slots + (((turn_of * SINGLE_COPIES + copy) * SINGLE_MESSAGES + k) * a.plan.blocks + b);
     }
 
-    /* The cancellation that block 0 saw: not each launch has one, so that it needs all of the number. */
+    /* The cancellation that block 0 has seen. Not every launch has one, so it needs all bits of the number. */
     __device__ message<double> *cancel_slot(int turn_of, int copy) const
     {
         return (message<double> *)slot(turn_of, copy, SINGLE_MAX_PAIRS, 0);
@@ -309,8 +311,8 @@ struct grid_team : single_team {
         return open(from, seen);
     }
 
-    /* Posts sum k of the block, which lanes of the first wave have from k * LANES on, and block 0 its cancellation. By
-     * the first wave. */
+    /* Posts sum k of the block, which the lanes of the first wave from k * LANES on hold, and, in block 0, its
+       cancellation. By the first wave. */
     template <int N>
     __device__ void post(double total, int lane)
     {
@@ -330,17 +332,17 @@ struct grid_team : single_team {
         }
     }
 
-    /* All threads, with their shares of N sums; updates are made in every block alike. `ahead` is called once the
-     * others have been read, and what it peeks at is on its way meanwhile. Returns the phase. */
+    /* All threads call it with their shares of N sums; every block runs the same updates. `ahead` is called once the
+       others' sums are read, and its loads are in flight meanwhile. Returns the phase. */
     template <int N, typename AHEAD>
     __device__ __forceinline__ int sync(double (&value)[N], const single_updates &updates, AHEAD ahead)
     {
         constexpr int PAIRS = (N + 1) / 2;
         const int lane = (int)threadIdx.x % GPU_WAVE, wave = (int)threadIdx.x / GPU_WAVE;
-        const int waves = (a.plan.blocks + GPU_WAVE - 1) / GPU_WAVE; /* that read a pair */
+        const int waves = (a.plan.blocks + GPU_WAVE - 1) / GPU_WAVE; /* threads that read a pair */
         const int pair = wave / waves, b = wave % waves * GPU_WAVE + lane;
         const double total = block_totals(value, 1);
-        double *table = sums(); /* two of every wave; the last reads the cancellation alone */
+        double *table = sums(); /* two threads of every wave; the last thread reads only the cancellation */
         double part[2] = {0.0, 0.0};
 
         arrival += 1;
@@ -375,14 +377,14 @@ struct grid_team : single_team {
         return phase_after(updates);
     }
 
-    /* All blocks have arrived as often, but where a wait was too long: then the host has numbers begin anew. */
+    /* All blocks have arrived equally often, unless a wait timed out: then the host restarts the numbers. */
     __device__ void end()
     {
         if (blockIdx.x == 0 && threadIdx.x == 0) { a.flags[SINGLE_FLAG_LAST] = arrival; }
     }
 };
 
-/* The blocks of one cluster, through their shared memory; one block alone has no others to wait for. */
+/* The blocks of one cluster, through their shared memory; a single block waits for no others. */
 struct cluster_team : single_team {
     struct peeked {
         double value;
@@ -438,7 +440,7 @@ struct cluster_team : single_team {
         return seen.value;
     }
 
-    /* Row k of the present turn's table: sum k of each block; k = SINGLE_MAX_SUMS: its cancellation. */
+    /* Row k of the current table: sum k of each block; k = SINGLE_MAX_SUMS: its cancellation. */
     __device__ double *slot(int k) const
     {
         return sums() + (turn * SINGLE_SLOT + k) * SINGLE_MAX_CLUSTER;
