@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The format that auto stands for. The library never changes a requested option: it chooses the fastest format that
- * takes all of them. Measured on one H200: docs/results/product.md. On a host of two cores slices take 1.4 to 2.5 times
- * as long as CSR, and tiles 1.9 to 3.8 times, where split by rows takes 0.9 to 1.3 times (docs/howto/choose-formats.md).
+ * takes all of them. Measured on one H200: docs/results/product.md. On a host of two cores slices take 1.4 to 2.5
+ * times as long as CSR, and tiles 1.9 to 3.8 times, where split by rows takes 0.9 to 1.3 times (docs/howto/choose-
+ * formats.md).
  */
 #include "format/choose.h"
 
