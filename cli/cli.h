@@ -60,7 +60,7 @@ enum {
     "fixed-range[:R]: magnitudes below R (default 1)\n"                         \
     "mean-range[:F]: magnitudes below F times the mean (default 0.1)\n"         \
     "mean-3std[:F]: below F (mean + 3 standard deviations) (default 0.5)\n"     \
-    "mean-3std:auto: the largest F, up to 0.5, that keeps 7 digits in 95 %\n"   \
+    "mean-3std:auto: the largest F, up to 0.5, that keeps 7 digits in 95 % "    \
     "of the elements of y\n"                                                    \
     "lossless[:E]: values that lose at most E, relative (default 0: nothing)\n" \
     "lossless with {whole}: one precision for the whole matrix"

@@ -23,7 +23,7 @@ enum { NOT_GIVEN = -1 };
 
 static const struct argp_option compare_argp_options[] = {
     {"x", KEY_X, "NAME|FILE", 0,
-     "the vector x (default random:1): ones, random[:SEED] in (-1, 1),\n"
+     "the vector x (default random:1): ones, random[:SEED] in (-1, 1), "
      "uniform[:SEED] in (0, 1), or a file",
      CLI_GROUP_MAIN},
     {"x-magnitude", KEY_MAGNITUDE, "M", 0, "multiply x by M (default 1)", CLI_GROUP_MAIN},

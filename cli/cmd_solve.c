@@ -54,7 +54,7 @@ static const struct argp_option solve_argp_options[] = {
      "gmres-fd: all in fp32 up to --switch-at, then all in fp64",
      CLI_GROUP_MAIN},
     {"rhs", KEY_RHS, "NAME|FILE", 0,
-     "right-hand side b (default ones): ones, a-times-ones, a-times-ramp,\n"
+     "right-hand side b (default ones): ones, a-times-ones, a-times-ramp, "
      "random[:SEED] in (-1, 1), uniform[:SEED] in (0, 1), or a file\n"
      "a-times-ramp: A x with x_i = i / n",
      CLI_GROUP_MAIN + 2},
@@ -62,15 +62,14 @@ static const struct argp_option solve_argp_options[] = {
     {"initial-guess", KEY_GUESS, "FILE", 0, "x at the start (default: zero)", CLI_GROUP_MAIN + 2},
     {"guard", KEY_GUARD, "NAME", 0,
      "{tess_guard} (default repair)\n"
-     "when the estimate and the true residual disagree:\n"
-     "repair: go on in a higher precision; report: only say so",
+     "if the estimate and the true residual disagree, repair goes on in a higher precision; report only says so",
      CLI_GROUP_MAIN + 2},
     {"rtol", KEY_RTOL, "R", 0, "relative tolerance (default 1e-5); 0 is allowed", CLI_GROUP_STOPPING},
     {"atol", KEY_ATOL, "R", 0, "absolute tolerance (default 0)", CLI_GROUP_STOPPING},
     {"max-iterations", KEY_MAX_ITERATIONS, "N", 0, "most iterations (default 10000)", CLI_GROUP_STOPPING},
     {"divergence-tolerance", KEY_DTOL, "R", 0, "give up above R max(||b||, ||r0||) (default 1e10)", CLI_GROUP_STOPPING},
     {"inner-precision", KEY_INNER, "P[/A]", 0,
-     "gmres: storage P and arithmetic A of a cycle, or auto\n"
+     "gmres: storage P and arithmetic A of a cycle, or auto "
      "(default fp64/fp64; gmres-ir and gmres-fd: fp32/fp32)\n"
      "P: matrix, basis and preconditioner; A, fp64 or fp32: vectors\n"
      "auto: fp32/fp32 if matrix and basis take more than 48 MiB in fp64",
@@ -80,12 +79,12 @@ static const struct argp_option solve_argp_options[] = {
     {"engine", KEY_ENGINE, "NAME", 0,
      "{tess_engine} (default auto)\n"
      "how iterations are launched; graph and single-kernel need a GPU\n"
-     "single-kernel: cg or bicgstab with precond none or jacobi, on a small\n"
+     "single-kernel: cg or bicgstab with precond none or jacobi, on a small "
      "matrix in csr, or in tiles with --layout resident",
      CLI_GROUP_METHOD},
     {"scale", KEY_SCALE, "NAME", 0,
      "{tess_scaling} (default none)\n"
-     "max-product: permute rows for the largest product on the diagonal,\n"
+     "max-product: permute rows for the largest product on the diagonal, "
      "then scale the diagonal to 1 and the rest to at most 1",
      CLI_GROUP_METHOD},
     {"reorder", KEY_REORDER, "NAME", 0, "{tess_reordering} (default none); rcm: reverse Cuthill-McKee",
@@ -93,23 +92,22 @@ static const struct argp_option solve_argp_options[] = {
     {"restart", KEY_RESTART, "M", 0, "gmres: vectors of a cycle (default 50)", CLI_GROUP_METHOD},
     {"orthogonalization", KEY_ORTHOGONALIZATION, "NAME", 0,
      "gmres: {tess_orthogonalization} (default cgs2-delayed)\n"
-     "two passes of classical Gram-Schmidt at once, or the second pass\n"
+     "two passes of classical Gram-Schmidt at once, or the second pass "
      "together with the first of the next iteration",
      CLI_GROUP_METHOD},
     {"switch-at", KEY_SWITCH, "N", 0,
-     "gmres-fd: switch to fp64 at the first restart from iteration N on\n"
+     "gmres-fd: switch to fp64 at the first restart from iteration N on "
      "(default: when fp32 makes no more progress)",
      CLI_GROUP_METHOD},
     {"recurrence", KEY_RECURRENCE, "NAME", 0,
-     "cg: {tess_recurrence}\n"
-     "(default auto)\n"
-     "standard: two reductions per iteration; the others: one\n"
+     "{tess_recurrence} (default auto)\n"
+     "for cg; standard: two reductions per iteration; the others: one\n"
      "auto: predict-and-recompute in a single kernel, else standard\n"
      "one-reduction: for studies of the papers; engines single-kernel, plain",
      CLI_GROUP_METHOD},
     {"steps", KEY_SCHEDULE, "LIST", 0,
-     "jacobi: precisions and mixed, one after another, each with :N for\n"
-     "N iterations, such as fp32:100,mixed,fp64 (default for composite:\n"
+     "jacobi: precisions and mixed, one after another, each with :N for "
+     "N iterations, such as fp32:100,mixed,fp64 (default for composite: "
      "fp32,mixed,fp64; for split: mixed; else --matrix-precision)",
      CLI_GROUP_METHOD},
     {"omega", KEY_OMEGA, "W", 0, "jacobi: weight of the update (default 1)", CLI_GROUP_METHOD},

@@ -17,7 +17,7 @@ enum { KEY_X = 600, KEY_OUTPUT, KEY_REPEAT, KEY_SEED };
 
 static const struct argp_option spmv_argp_options[] = {
     {"x", KEY_X, "NAME|FILE", 0,
-     "the vector x (default ones): ones, random[:SEED] in (-1, 1),\n"
+     "the vector x (default ones): ones, random[:SEED] in (-1, 1), "
      "uniform[:SEED] in (0, 1), or a file",
      CLI_GROUP_MAIN},
     {"seed", KEY_SEED, "N", 0, "seed of random and uniform where --x gives none (default 1)", CLI_GROUP_MAIN},

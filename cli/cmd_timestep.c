@@ -34,12 +34,12 @@ enum {
 static const struct argp_option timestep_argp_options[] = {
     {"count", KEY_COUNT, "N", 0, "number of time steps (default: as many as --steps names, else 1000)", CLI_GROUP_MAIN},
     {"steps", KEY_SCHEDULE, "LIST", 0,
-     "precisions and mixed, one after another (default mixed), each with\n"
+     "precisions and mixed, one after another (default mixed), each with "
      ":N for N time steps; the others share the rest equally\n"
      "with {whole} the default is products with the whole matrix",
      CLI_GROUP_MAIN},
     {"initial", KEY_INITIAL, "NAME|FILE", 0,
-     "x at the beginning (default ones): ones, random[:SEED] in (-1, 1),\n"
+     "x at the beginning (default ones): ones, random[:SEED] in (-1, 1), "
      "uniform[:SEED] in (0, 1), or a file",
      CLI_GROUP_MAIN},
     {"seed", KEY_SEED, "N", 0, "seed of random and uniform where --initial gives none (default 1)", CLI_GROUP_MAIN},

@@ -31,7 +31,7 @@ static error_t parse_digits(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option digits_options[] = {
     {"digits", KEY_DIGITS, NULL, 0,
-     "count how many significant digits the elements of y have;\n"
+     "count how many significant digits the elements of y have; "
      "adds a row with matrix, x, y and products in fp32",
      CLI_GROUP_MAIN + 1},
     {"reference", KEY_REFERENCE, "NAME", 0,

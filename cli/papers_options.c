@@ -64,7 +64,7 @@ static const struct argp_option papers_options[] = {
      CLI_GROUP_PAPERS},
     {"tcki-thresholds", KEY_TCKI, "D,TL,TU", 0,
      "kernel paper: formats of blocks (default 0.02,0.2,0.9)\n"
-     "COO below density D, else ELL below the variation TL of row lengths,\n"
+     "COO below density D, else ELL below the variation TL of row lengths, "
      "HYB above TU, CSR between",
      CLI_GROUP_PAPERS},
     {0}};

@@ -141,26 +141,26 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp_option policy_options[] = {
     {"policy", KEY_POLICY, "NAME", 0, CLI_POLICY_HELP("none"), CLI_GROUP_PRECISION + 1},
     {"levels", KEY_LEVELS, "LIST", 0,
-     "up to 4 precisions, high to low (default fp64,fp32;\n"
+     "up to 4 precisions, high to low (default fp64,fp32; "
      "lossless: fp64,fp32,fp16,fp8)\n"
      "P:scaled: stored over a power of two per row or block\n"
      "fp8, for lossless: e4m3 or e5m2, whichever stores more of the matrix",
      CLI_GROUP_PRECISION + 1},
     {"granularity", KEY_GRANULARITY, "NAME", 0,
-     "what shares a precision: {tess_granularity}\n"
+     "what shares a precision: {tess_granularity} "
      "(default row; {by-blocks}: block; {whole}: matrix)",
      CLI_GROUP_PRECISION + 1},
     {"block", KEY_BLOCK, "SHAPE", 0, "16x16, 16x32, 32x16 or 32x32 rows and columns (default 16x16)",
      CLI_GROUP_PRECISION + 1},
     {"share", KEY_SHARE, "P", 0,
-     "percent of the values of a low row that must be in the range, or\n"
+     "percent of the values of a low row that must be in the range, or "
      "at-most-one: all but one of up to 100 (default 99)",
      CLI_GROUP_PRECISION + 1},
     {"allow-underflow", KEY_UNDERFLOW, NULL, 0, "let values become 0 that are too small for a low precision",
      CLI_GROUP_PRECISION + 1},
     {"base", KEY_BASE, "NAME[,LOW]", 0,
-     "{takes-bases}: format of the parts, {bases}, or auto\n"
-     "(default csr); LOW: parts below the highest level, if they differ:\n"
+     "{takes-bases}: format of the parts, {bases}, or auto "
+     "(default csr); LOW: parts below the highest level, if they differ: "
      "{differ}\n"
      "{layers}: by entries and blocks only; auto: what takes the fewest bytes",
      CLI_GROUP_PRECISION + 2},

@@ -149,7 +149,7 @@ static const struct argp_option precond_options[] = {
      CLI_GROUP_MAIN + 1},
     {"precond-precision", KEY_PRECISION, "P[/A]", 0,
      "storage P and arithmetic A (default fp64; gmres: --inner-precision)\n"
-     "block-jacobi also takes adaptive: for each block the lowest precision\n"
+     "block-jacobi also takes adaptive: for each block the lowest precision "
      "that its condition number allows\n"
      "ilu0, ic0: fp64, fp32/fp64, bf16/fp64 or fp16/fp64",
      CLI_GROUP_PRECOND},
@@ -157,19 +157,19 @@ static const struct argp_option precond_options[] = {
      CLI_GROUP_PRECOND},
     {"triangular", KEY_TRIANGULAR, "NAME", 0,
      "ilu0, ic0: {tess_triangular} (default auto)\n"
-     "how triangles are solved: one level set after another, in recursive\n"
+     "how triangles are solved: one level set after another, in recursive "
      "blocks, or with level sets merged into groups\n"
-     "auto: blocks if --precond-format or --precond-policy is given, else\n"
+     "auto: blocks if --precond-format or --precond-policy is given, else "
      "merged on a GPU and levels on the host",
      CLI_GROUP_PRECOND},
     {"factorization", KEY_FACTORIZATION, "NAME", 0,
      "ilu0, ic0: {tess_factorization} (default auto)\n"
-     "who computes the factors: one thread of the host, or the device\n"
+     "where factors are computed: by one thread of the host, or by the device\n"
      "auto: the device, or the host of a GPU where that takes less time",
      CLI_GROUP_PRECOND},
     {"leaf", KEY_LEAF, "N", 0, "triangular blocks: most rows of an uncut triangle (default 4096)", CLI_GROUP_PRECOND},
     {"precond-format", KEY_FORMAT, "NAME", 0,
-     "triangular blocks: format of the squares, as --format\n"
+     "triangular blocks: format of the squares, as --format "
      "(default csr; {by-blocks} with a policy)",
      CLI_GROUP_PRECOND},
     {"precond-policy", KEY_POLICY, "NAME", 0, "triangular blocks: as --policy, within squares (default none)",

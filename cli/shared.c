@@ -133,7 +133,7 @@ static const struct argp_option storage_options[] = {
      CLI_GROUP_PRECISION + 3},
     {"arithmetic", KEY_ARITHMETIC, "NAME", 0,
      "precision of products and sums: {tess_arithmetic} (default fp64)\n"
-     "fp32: {fp32-vectors} in spmv, with vectors in fp32; or products of the\n"
+     "fp32: {fp32-vectors} in spmv, with vectors in fp32; or products of the "
      "low parts of {fp32-products}",
      CLI_GROUP_PRECISION + 2},
     {0}};

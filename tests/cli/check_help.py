@@ -68,13 +68,13 @@ def check_lines(command, text, width):
                   label + ": text is not in its column")
 
 
-def check_unbroken(command, text):
-    """At full width only the lists of options that presets stand for are broken."""
-    preset = False
-    for line in text.splitlines():
-        if line.startswith("  --"):
-            preset = line.startswith("  --preset")
-        check(preset or not line.startswith(" " * (TEXT_COLUMN + 2)), f"{command} --help: '{line}' is a broken line")
+def check_filled(command, text, width):
+    """A line of an entry is broken only if the next word does not fit."""
+    lines = text.splitlines()
+    for line, following in zip(lines, lines[1:]):
+        if following.startswith(" " * (TEXT_COLUMN + 2)):
+            word = following.split()[0]
+            check(len(line) + 1 + len(word) > width, f"{command} --help at {width} columns: '{line}' ends too early")
 
 
 def check_options(tool, command, text):
@@ -152,8 +152,9 @@ def main():
         check(result.returncode == 0 and result.stderr == "", f"{command} --help ends with {result.returncode}")
         check(result.stdout == run([tool, "help", command]).stdout, f"help {command} is not {command} --help")
         for width in (64, 80, WIDEST, 200):
-            check_lines(command, run([tool, command, "--help"], width).stdout, min(width, WIDEST))
-        check_unbroken(command, result.stdout)
+            text = run([tool, command, "--help"], width).stdout
+            check_lines(command, text, min(width, WIDEST))
+            check_filled(command, text, min(width, WIDEST))
         seen |= check_options(tool, command, result.stdout)
         check_defaults(command, result.stdout)
         check_example(tool, command, result.stdout)
