@@ -21,11 +21,12 @@ tess_status tess_matrix_bound_shell(const tess_matrix *a, const double *x, doubl
     int code = a->shell.error_bound(a->shell.user, x, bound);
 
     if (code != 0) {
-        return tess_fail(a->ctx, TESS_CALLBACK, NULL, "the operator's error_bound function returned %d", code);
+        return tess_fail(a->ctx, TESS_CALLBACK, "see what the function reports",
+                         "the operator's error_bound function returned the error %d", code);
     }
     if (*bound >= 0.0) { return TESS_SUCCESS; }
-    return tess_fail(a->ctx, TESS_CALLBACK, "it is the norm of an error: zero or more",
-                     "the operator's error_bound function gave %g", *bound);
+    return tess_fail(a->ctx, TESS_CALLBACK, "give the norm of an error, 0 or more",
+                     "the operator's error_bound function gave the bound %g", *bound);
 }
 
 tess_status tess_spmv_require_fp64_vectors(const tess_matrix *a, const tess_spmv_args *args)

@@ -56,11 +56,11 @@ static tess_status check_limits(tess_context *ctx, const tess_solve_options *o)
 {
     if (!is_tolerance(o->rtol) || !is_tolerance(o->atol) || !(o->divergence_tolerance > 0.0) || o->max_iterations < 0 ||
         o->history_capacity < 0) {
-        return tess_fail(ctx, TESS_INVALID_ARGUMENT, "tolerances must be finite, and tolerances and limits not negative",
-                         "a tolerance or limit is negative or not finite: rtol %g, atol %g, divergence tolerance %g, "
-                         "%lld iterations, history of %lld",
-                         o->rtol, o->atol, o->divergence_tolerance, (long long)o->max_iterations,
-                         (long long)o->history_capacity);
+        return tess_fail(
+            ctx, TESS_INVALID_ARGUMENT, "tolerances must be finite, and tolerances and limits not negative",
+            "a tolerance or limit is negative or not finite: rtol %g, atol %g, divergence tolerance %g, "
+            "%lld iterations, history of %lld",
+            o->rtol, o->atol, o->divergence_tolerance, (long long)o->max_iterations, (long long)o->history_capacity);
     }
     return TESS_SUCCESS;
 }
