@@ -1,21 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The solvers of this build: solvers.def has the list. */
-#include "solver/krylov.h"
+#include "solver/extension.h"
 
 #define SOLVER(name) extern const tess_method tess_method_##name;
+#define EXTENSION(name) extern const tess_solver_extension tess_extension_##name;
 #include "registry/solvers.def"
-#undef SOLVER
 
 #define SOLVER(name) &tess_method_##name,
 static const tess_method *const methods[] = {
 #include "registry/solvers.def"
     NULL};
-#undef SOLVER
+
+#define EXTENSION(name) &tess_extension_##name,
+static const tess_solver_extension *const extensions[] = {
+#include "registry/solvers.def"
+    NULL};
 
 const tess_method *tess_find_method(tess_solver_kind kind)
 {
     for (const tess_method *const *m = methods; *m; m++) {
         if ((*m)->kind == kind) { return *m; }
+    }
+    return NULL;
+}
+
+const tess_solver_extension *tess_find_extension(const tess_solve_options *options)
+{
+    for (const tess_solver_extension *const *e = extensions; *e; e++) {
+        if ((*e)->is_asked_for(options)) { return *e; }
     }
     return NULL;
 }

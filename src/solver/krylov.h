@@ -9,7 +9,7 @@
 enum { TESS_MAX_KRYLOV_VECTORS = 6 };
 
 struct single_kernel;
-struct solver_narrowing;
+struct tess_solver_extension;
 
 /* One Krylov process for A d = r: it updates the correction d and the residual r. */
 typedef struct tess_krylov {
@@ -21,11 +21,13 @@ typedef struct tess_krylov {
     void *v[TESS_MAX_KRYLOV_VECTORS]; /* the method's own */
     tess_precision vectors;           /* what they are in */
     tess_loop_state *state;
-    int attempt;                        /* counts cycles that made no progress: a method may start differently */
-    void *own;                          /* what the method keeps besides */
-    int64_t iterated;                   /* iterations that were enqueued in this cycle, for methods that count them */
-    struct single_kernel *single;       /* NULL: the engine is another */
-    struct solver_narrowing *narrowing; /* NULL: tiles are used as they are */
+    int attempt;                  /* counts cycles that made no progress: a method may start differently */
+    void *own;                    /* what the method keeps besides */
+    int64_t iterated;             /* iterations that were enqueued in this cycle, for methods that count them */
+    struct single_kernel *single; /* NULL: the engine is another */
+    /* What takes part in the solve beside the method, and what that keeps (solver/extension.h); NULL: nothing. */
+    const struct tess_solver_extension *extension;
+    void *extended;
 } tess_krylov;
 
 /*
@@ -70,9 +72,9 @@ const tess_method *tess_find_method(tess_solver_kind kind);
 
 /* y = A x, then dots with y, if any, and the scalar update. */
 tess_status krylov_spmv(const tess_krylov *k, const double *x, double *y, tess_reduction reduction);
-/* The same for product 0 or 1 of an iteration, which narrows tiles where the solve does. */
-tess_status krylov_narrowed_spmv(const tess_krylov *k, int product, const double *x, double *y,
-                                 tess_reduction reduction);
+/* The same for product 0 or 1 of an iteration, which the solve's extension may change. */
+tess_status krylov_iteration_spmv(const tess_krylov *k, int product, const double *x, double *y,
+                                  tess_reduction reduction);
 /* A fused operation with the loop's state filled in. */
 tess_status krylov_fused(const tess_krylov *k, tess_fused op);
 /* z = M^-1 r by the preconditioner's own pass. */

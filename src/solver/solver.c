@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "solver/narrowing/narrowing.h"
+#include "solver/extension.h"
 #include "solver/single_kernel/single_kernel.h"
 #include "solver/symmetry.h"
 #include "solver/transform.h"
@@ -320,7 +320,7 @@ void tess_solver_destroy(tess_solver *s)
     if (s->graph) { ctx->backend->release_graph(ctx, s->graph); }
     if (s->method && s->method->destroy) { s->method->destroy(s); }
     single_kernel_destroy(ctx, s->krylov.single);
-    narrowing_destroy(s);
+    if (s->krylov.extension) { s->krylov.extension->destroy(s); }
     release_vectors(s);
     tess_device_release(ctx, s->krylov.d, n, sizeof(double));
     tess_device_release(ctx, s->krylov.r, n, sizeof(double));
@@ -339,12 +339,13 @@ static tess_status setup_plain(tess_solver *s, const tess_precond *given)
 {
     tess_status status = TESS_SUCCESS;
 
+    s->krylov.extension = tess_find_extension(&s->options);
     TESS_TRY(choose_method(s));
     if (s->method->complete_options) { TESS_TRY(s->method->complete_options(s)); }
     TESS_TRY(setup_precond(s, given));
     TESS_TRY(s->method->setup ? s->method->setup(s) : solver_setup_storage(s));
     TESS_TRY(choose_engine(s));
-    TESS_TRY(narrowing_setup(s));
+    if (s->krylov.extension) { TESS_TRY(s->krylov.extension->setup(s)); }
     status = allocate_vectors(s);
 cleanup:
     return status;

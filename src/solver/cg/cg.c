@@ -89,7 +89,7 @@ static tess_status iterate(const tess_krylov *k, bool predicts)
 
     /* q = A p; alpha = rho / (p, q) */
     TESS_TRY(
-        krylov_narrowed_spmv(k, 0, p, q, (tess_reduction){.ndots = 1, .with = {p}, .scalar = TESS_SCALAR_CG_ALPHA}));
+        krylov_iteration_spmv(k, 0, p, q, (tess_reduction){.ndots = 1, .with = {p}, .scalar = TESS_SCALAR_CG_ALPHA}));
     if (predicts) { TESS_TRY(predict(k, q)); }
     /* r -= alpha q; beta = (r, z)_new / (r, z) */
     TESS_TRY(cg_close_iteration(k, q, z, predicts));

@@ -3,16 +3,20 @@
 #include "solver/narrowing/narrowing.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "base/options.h"
 #include "format/tiles/tiles.h"
+#include "solver/extension.h"
 #include "solver/solver.h"
 
 static tess_status refuse(const tess_solver *s, const char *hint, const char *with)
 {
     return tess_fail(s->ctx, TESS_UNSUPPORTED, hint, "narrowing %s with %s",
                      tess_narrowing_name(solve_options_narrowing(&s->options)), with);
+}
+
+static bool is_asked_for(const tess_solve_options *options)
+{
+    return solve_options_narrowing(options) != TESS_NARROWING_OFF;
 }
 
 static tess_status check(const tess_solver *s)
@@ -52,7 +56,7 @@ static narrowing_pass pass_of(const tess_solver *s)
     return p;
 }
 
-tess_status narrowing_setup(tess_solver *s)
+static tess_status setup(tess_solver *s)
 {
     tess_context *ctx = s->ctx;
     solver_narrowing *w = NULL;
@@ -60,11 +64,10 @@ tess_status narrowing_setup(tess_solver *s)
     int64_t ntiles = 0;
     tess_status status = TESS_SUCCESS;
 
-    if (solve_options_narrowing(&s->options) == TESS_NARROWING_OFF) { return TESS_SUCCESS; }
     TESS_TRY(check(s));
     TESS_TRY(tess_host_allocate(ctx, 1, sizeof *w, (void **)&w));
     *w = (solver_narrowing){.mode = solve_options_narrowing(&s->options), .pass = pass_of(s)};
-    s->krylov.narrowing = w;
+    s->krylov.extended = w;
     p = &w->pass;
     ntiles = p->nsegments * p->nlevels;
     TESS_TRY(tess_device_allocate(ctx, ntiles, sizeof *p->tiles, (void **)&p->tiles));
@@ -78,9 +81,9 @@ cleanup:
     return status;
 }
 
-void narrowing_destroy(tess_solver *s)
+static void destroy(tess_solver *s)
 {
-    solver_narrowing *w = s->krylov.narrowing;
+    solver_narrowing *w = narrowing_of(&s->krylov);
     narrowing_pass *p = w ? &w->pass : NULL;
 
     if (!w) { return; }
@@ -92,9 +95,9 @@ void narrowing_destroy(tess_solver *s)
     tess_host_release(s->ctx, w, 1, sizeof *w);
 }
 
-int64_t narrowing_bytes(const solver_narrowing *w)
+static int64_t bytes(const tess_solver *s)
 {
-    const narrowing_pass *p = &w->pass;
+    const narrowing_pass *p = &narrowing_of(&s->krylov)->pass;
     const int64_t segment = (int64_t)(sizeof *p->segment + sizeof *p->use) + p->nlevels * (int64_t)sizeof *p->tiles;
 
     return p->nsegments * segment + (int64_t)(sizeof *p->bounds + NARROWING_COUNTS * sizeof *p->counts);
@@ -104,17 +107,16 @@ int64_t narrowing_bytes(const solver_narrowing *w)
 
 static tess_status forget(const tess_solver *s)
 {
-    const narrowing_pass *p = &s->krylov.narrowing->pass;
+    const narrowing_pass *p = &narrowing_of(&s->krylov)->pass;
 
     return s->ctx->backend->zero(s->ctx, p->segment, (size_t)p->nsegments * sizeof *p->segment);
 }
 
-tess_status narrowing_start(tess_solver *s)
+static tess_status start(tess_solver *s)
 {
-    solver_narrowing *w = s->krylov.narrowing;
+    solver_narrowing *w = narrowing_of(&s->krylov);
     tess_status status = TESS_SUCCESS;
 
-    if (!w) { return TESS_SUCCESS; }
     w->active = true;
     TESS_TRY(s->ctx->backend->zero(s->ctx, w->pass.counts, NARROWING_COUNTS * sizeof *w->pass.counts));
     status = forget(s);
@@ -141,15 +143,14 @@ cleanup:
     return status;
 }
 
-tess_status narrowing_start_cycle(tess_solver *s, double rhs_norm, double norm, int exponent)
+static tess_status start_cycle(tess_solver *s, double rhs_norm, double norm, int exponent)
 {
-    solver_narrowing *w = s->krylov.narrowing;
+    solver_narrowing *w = narrowing_of(&s->krylov);
     const tess_solve_options *o = &s->options;
     double unit = o->atol > 0.0 ? o->atol : o->rtol, factor = 1.0; /* the paper's eps is an absolute number */
     narrowing_bounds bounds;
     tess_status status = TESS_SUCCESS;
 
-    if (!w) { return TESS_SUCCESS; }
     if (w->mode == TESS_NARROWING_SAFE) {
         TESS_TRY(precond_factor(s, ldexp(norm, -exponent), &factor));
         unit = factor * (o->rtol * rhs_norm / sqrt((double)s->krylov.n));
@@ -160,22 +161,22 @@ cleanup:
     return status;
 }
 
-tess_status narrowing_stop(tess_solver *s)
+static tess_status stop(tess_solver *s)
 {
     tess_log(s->ctx, TESS_LOG_INFO, "narrowing %s misled the solve: it goes on with tiles as they are stored",
-             tess_narrowing_name(s->krylov.narrowing->mode));
-    s->krylov.narrowing->active = false;
+             tess_narrowing_name(narrowing_of(&s->krylov)->mode));
+    narrowing_of(&s->krylov)->active = false;
     return forget(s);
 }
 
-bool narrowing_is_active(const tess_solver *s)
+static bool is_active(const tess_solver *s)
 {
-    return s->krylov.narrowing && s->krylov.narrowing->active;
+    return narrowing_of(&s->krylov)->active;
 }
 
-tess_status narrowing_acts(const tess_solver *s, bool *acts)
+static tess_status finds_narrowed(const tess_solver *s, bool *acts)
 {
-    const narrowing_pass *p = &s->krylov.narrowing->pass;
+    const narrowing_pass *p = &narrowing_of(&s->krylov)->pass;
     narrowing_segment *segment = NULL;
     tess_status status = TESS_SUCCESS;
 
@@ -191,15 +192,26 @@ cleanup:
     return status;
 }
 
-tess_status narrowing_report(tess_solver *s)
+static tess_status before_product(const tess_krylov *k, int product, const double *x, const uint8_t **segments)
 {
-    const solver_narrowing *w = s->krylov.narrowing;
+    const narrowing_pass *p = &narrowing_of(k)->pass;
+    tess_status status = TESS_SUCCESS;
+
+    /* The guard has gone up to the original: it has no tiles. */
+    if (tess_matrix_layout(k->matrix) != TESS_LAYOUT_RESIDENT) { return TESS_SUCCESS; }
+    tess_enter_phase(k->ctx, TESS_PHASE_SPMV);
+    status = narrowing_ops_of(k->ctx)->mark(k->ctx, p, x, product, k->state);
+    *segments = p->use;
+    return status;
+}
+
+static tess_status report(tess_solver *s)
+{
+    const solver_narrowing *w = narrowing_of(&s->krylov);
     tess_papers_result *r = &s->papers_result;
     uint64_t counts[NARROWING_COUNTS];
     tess_status status = TESS_SUCCESS;
 
-    tess_papers_result_init(r);
-    if (!w) { return TESS_SUCCESS; }
     r->narrowing = w->mode;
     TESS_TRY(s->ctx->backend->download(s->ctx, counts, w->pass.counts, sizeof counts));
     for (int k = 0; k < TESS_PRECISION_COUNT; k++) {
@@ -211,7 +223,12 @@ cleanup:
     return status;
 }
 
-void narrowing_add_report(const tess_papers_result *inner, tess_papers_result *sum)
+static void start_sum(tess_solver *s)
+{
+    s->papers_result.narrowing = solve_options_narrowing(&s->options);
+}
+
+static void add_report(const tess_papers_result *inner, tess_papers_result *sum)
 {
     for (int p = 0; p < TESS_PRECISION_COUNT; p++) {
         sum->tile_products[p] += inner->tile_products[p];
@@ -220,16 +237,16 @@ void narrowing_add_report(const tess_papers_result *inner, tess_papers_result *s
     sum->narrowing_misled = sum->narrowing_misled || inner->narrowing_misled;
 }
 
-void tess_papers_result_init(tess_papers_result *result)
-{
-    memset(result, 0, sizeof *result);
-    result->size = sizeof *result;
-}
-
-tess_status tess_solver_papers_result(const tess_solver *s, tess_papers_result *result)
-{
-    const tess_status status = result_require_size(s->ctx, "tess_papers_result", result->size, sizeof *result);
-
-    if (status == TESS_SUCCESS) { result_return(&s->papers_result, result); }
-    return status;
-}
+const tess_solver_extension tess_extension_narrowing = {.is_asked_for = is_asked_for,
+                                                        .setup = setup,
+                                                        .destroy = destroy,
+                                                        .bytes = bytes,
+                                                        .start = start,
+                                                        .start_cycle = start_cycle,
+                                                        .before_product = before_product,
+                                                        .is_active = is_active,
+                                                        .acts = finds_narrowed,
+                                                        .stop = stop,
+                                                        .report = report,
+                                                        .start_sum = start_sum,
+                                                        .add_report = add_report};

@@ -13,12 +13,11 @@
 #include "matrix/matrix.h"
 #include "policy/assignment.h"
 #include "policy/narrowing_rules.h"
+#include "solver/krylov.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-struct tess_solver;
 
 /* Products of tiles, by the precision that they were made in; NARROWING_BYPASSED: passed over. */
 enum { NARROWING_BYPASSED = TESS_PRECISION_COUNT, NARROWING_COUNTS = TESS_PRECISION_COUNT + 1 };
@@ -75,24 +74,11 @@ TESS_HD void narrowing_count(const narrowing_pass *p, int64_t segment, int use, 
     }
 }
 
-/* Sets up s->krylov.narrowing where the options ask for it. UNSUPPORTED: not with this method, recurrence, format or
- * layout. */
-tess_status narrowing_setup(struct tess_solver *s);
-void narrowing_destroy(struct tess_solver *s);
-/* Of its arrays on the device. */
-int64_t narrowing_bytes(const solver_narrowing *w);
-/* Before each solve: nothing is narrowed yet, nothing counted. */
-tess_status narrowing_start(struct tess_solver *s);
-/* Before each cycle, whose residual stands in krylov.r, of that norm, over 2^exponent. */
-tess_status narrowing_start_cycle(struct tess_solver *s, double rhs_norm, double norm, int exponent);
-/* The cycle that has ended was misled: from now on tiles are used as they are stored. */
-tess_status narrowing_stop(struct tess_solver *s);
-/* Whether the cycle that has ended might be narrowed; whether some segment's tiles were when it ended. */
-bool narrowing_is_active(const struct tess_solver *s);
-tess_status narrowing_acts(const struct tess_solver *s, bool *acts);
-tess_status narrowing_report(struct tess_solver *s);
-/* Adds the report of an inner solve. */
-void narrowing_add_report(const tess_papers_result *inner, tess_papers_result *sum);
+/* That of a solve which has it. */
+static inline solver_narrowing *narrowing_of(const tess_krylov *k)
+{
+    return (solver_narrowing *)k->extended;
+}
 
 #ifdef __cplusplus
 }

@@ -101,14 +101,14 @@ static void find_values(const tess_krylov *k, single_args *a)
 
     a->record = view->record;
     a->tile_start = view->start;
-    if (k->narrowing) { a->narrowing = k->narrowing->pass; }
+    if (k->extension) { a->narrowing = narrowing_of(k)->pass; }
 }
 
 /* The vectors where the method's start has left them: of CG, p is the first of its own; of BiCGSTAB, r~ is. */
 static single_args args_of(const tess_krylov *k, loop_mailbox *mailbox, bool watched)
 {
     const single_kernel *single = k->single;
-    single_contents what = single_kernel_contents(single->method, k->matrix, k->narrowing != NULL, true);
+    single_contents what = single_kernel_contents(single->method, k->matrix, k->extension != NULL, true);
     single_args a = {};
 
     a.plan = single->plan;
@@ -135,7 +135,7 @@ static tess_status launch(tess_context *ctx, const void *solver, loop_mailbox *m
 {
     const tess_krylov *k = (const tess_krylov *)solver;
     const single_kernel *single = k->single;
-    const single_function kernel = function_of(single, k->matrix, k->narrowing != NULL);
+    const single_function kernel = function_of(single, k->matrix, k->extension != NULL);
     tess_status status = TESS_SUCCESS;
 
     if (!kernel) {

@@ -55,14 +55,12 @@ static const char *refusal(const tess_solver *s)
 /* What the kernel runs. */
 static single_method method_for(const tess_solver *s)
 {
-    const bool narrowed = solve_options_narrowing(&s->options) != TESS_NARROWING_OFF;
-
     if (s->method->kind == TESS_SOLVER_BICGSTAB) { return SINGLE_BICGSTAB; }
     switch (solve_options_recurrence(&s->options)) {
     case TESS_RECURRENCE_STANDARD: return SINGLE_CG;
     case TESS_RECURRENCE_ONE_REDUCTION: return SINGLE_CG_ONE_REDUCTION;
     case TESS_RECURRENCE_AUTO:
-        if (narrowed) { return SINGLE_CG; }
+        if (s->krylov.extension) { return SINGLE_CG; }
         break;
     case TESS_RECURRENCE_PREDICT_AND_RECOMPUTE: break;
     }
@@ -103,8 +101,8 @@ single_contents single_kernel_contents(single_method method, const tess_matrix *
 
 static bool fits(const tess_solver *s, const single_limits *limits, const single_plan *plan, bool resident)
 {
-    const single_contents what = single_kernel_contents(
-        method_for(s), solver_matrix(s), solve_options_narrowing(&s->options) != TESS_NARROWING_OFF, resident);
+    const single_contents what =
+        single_kernel_contents(method_for(s), solver_matrix(s), s->krylov.extension != NULL, resident);
 
     const single_contents original = single_kernel_contents(method_for(s), s->original, false, false);
 
