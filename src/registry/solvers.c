@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The solvers of this build: solvers.def has the list. */
+/* The solvers of this build, and what takes part in solves: solvers.def and papers.def have the lists. */
 #include "solver/extension.h"
 
 #define SOLVER(name) extern const tess_method tess_method_##name;
-#define EXTENSION(name) extern const tess_solver_extension tess_extension_##name;
 #include "registry/solvers.def"
+#undef SOLVER
+#define EXTENSION(name) extern const tess_solver_extension tess_extension_##name;
+#include "registry/papers.def"
 
 #define SOLVER(name) &tess_method_##name,
 static const tess_method *const methods[] = {
 #include "registry/solvers.def"
     NULL};
+#undef SOLVER
 
 #define EXTENSION(name) &tess_extension_##name,
 static const tess_solver_extension *const extensions[] = {
-#include "registry/solvers.def"
+#include "registry/papers.def"
     NULL};
 
 const tess_method *tess_find_method(tess_solver_kind kind)

@@ -10,7 +10,7 @@
 
 #include "solver/krylov.h"
 
-/* A table, listed in registry/solvers.def. What it keeps is krylov.extended. */
+/* A table, listed in registry/papers.def. What it keeps is krylov.extended. */
 typedef struct tess_solver_extension {
     bool (*is_asked_for)(const tess_solve_options *options);
     /* When method, matrix, engine and recurrence are known. UNSUPPORTED: not with these. */

@@ -36,7 +36,7 @@ typedef struct blocks {
 
 static blocks read_blocks(const tess_matrix *stored)
 {
-    const tcki_view *v = &tiles_tcki(stored)->view;
+    const tcki_view *v = &tcki_of(stored)->view;
 
     return (blocks){.nblocks = v->nblocks,
                     .units = v->units,

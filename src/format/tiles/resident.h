@@ -6,6 +6,8 @@
 #ifndef TESS_FORMAT_TILES_RESIDENT_H
 #define TESS_FORMAT_TILES_RESIDENT_H
 
+#include <tessera/papers.h>
+
 #include "format/tiles/tiles.h"
 
 #ifdef __cplusplus

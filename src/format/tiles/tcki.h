@@ -18,6 +18,8 @@
 #ifndef TESS_FORMAT_TILES_TCKI_H
 #define TESS_FORMAT_TILES_TCKI_H
 
+#include <tessera/papers.h>
+
 #include "format/tiles/tiles.h"
 
 #ifdef __cplusplus
@@ -50,6 +52,7 @@ typedef struct tcki_rules {
 } tcki_rules;
 
 typedef struct tcki_storage {
+    tiles_storage tiles; /* without records */
     tcki_view view;
     tcki_rules rules;
     char *record; /* view.record, to be written */
@@ -69,18 +72,8 @@ typedef struct tcki_ops {
     tess_status (*spmv)(tess_context *ctx, const tcki_view *v, double *sums, const tess_spmv_args *args);
 } tcki_ops;
 
-/* The rules of the options, for a block of so many places; INVALID_ARGUMENT for thresholds that are none. */
-tess_status tcki_rules_of(tess_context *ctx, const tess_tcki_thresholds *thresholds, int places, tcki_rules *rules);
-/* `like`: sizes, levels and blocks. What has been made when it fails, tcki_release frees. */
-tess_status tcki_build(tess_context *ctx, const tiles_source *source, const tiles_view *like, tcki_storage *s);
-tess_status tcki_refresh(tess_context *ctx, const tiles_source *source, const tcki_storage *s);
-void tcki_release(tess_context *ctx, tcki_storage *s);
-tess_status tcki_prepare(tess_context *ctx, const tcki_storage *s);
-tess_status tcki_spmv(tess_context *ctx, const tcki_storage *s, const tess_spmv_args *args);
-/* row_ptr: of the host; col_ind or val may be NULL. */
-tess_status tcki_decode(tess_context *ctx, const tcki_storage *s, const int64_t *row_ptr, int32_t *col_ind,
-                        double *val);
-int64_t tcki_bytes(const tcki_storage *s);
+/* NULL: the matrix is not of tiles with kernel paper. */
+const tcki_storage *tcki_of(const tess_matrix *a);
 
 extern const tcki_ops tcki_host_ops;
 const tcki_ops *tcki_gpu_ops(void);

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tiles with kernel paper over a backend's functions: thresholds, building, renewing, decoding. */
+/* Tiles with kernel paper over a backend's functions: options, building, renewing, decoding. */
 #include <string.h>
 
 #include "format/tiles/tcki_record.h"
 #include "matrix/matrix.h"
+#include "matrix/storage_options.h"
+
+extern const tess_format_ops tiles_tcki_format;
+
+const tcki_storage *tcki_of(const tess_matrix *a)
+{
+    return a->ops == &tiles_tcki_format ? a->storage : NULL;
+}
 
 /* ---- thresholds ---- */
 
@@ -12,7 +20,8 @@ static bool is_threshold(double value)
     return value >= 0.0; /* not NaN */
 }
 
-tess_status tcki_rules_of(tess_context *ctx, const tess_tcki_thresholds *thresholds, int places, tcki_rules *rules)
+/* The rules of the options, for a block of so many places; INVALID_ARGUMENT for thresholds that are none. */
+static tess_status rules_of(tess_context *ctx, const tess_tcki_thresholds *thresholds, int places, tcki_rules *rules)
 {
     /* Zhao et al. 2024, section 3.2.2 */
     const double density = thresholds->density != 0.0 ? thresholds->density : 0.02;
@@ -25,6 +34,27 @@ tess_status tcki_rules_of(tess_context *ctx, const tess_tcki_thresholds *thresho
     }
     *rules = (tcki_rules){.fewest = density * (double)places, .low = low, .high = high};
     return TESS_SUCCESS;
+}
+
+static bool is_asked_for(const tess_storage_options *options)
+{
+    return storage_papers(options)->kernel == TESS_KERNEL_PAPER;
+}
+
+static tess_status check_options(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_storage_options *o)
+{
+    const tess_papers_storage *papers = storage_papers(o);
+    const int rows = o->policy.block_rows ? o->policy.block_rows : 16;
+    const int cols = o->policy.block_cols ? o->policy.block_cols : 16;
+    tcki_rules rules;
+
+    (void)nrows;
+    (void)ncols;
+    if (papers->layout == TESS_LAYOUT_RESIDENT) {
+        return tess_fail(ctx, TESS_UNSUPPORTED, "kernel paper is for layout grouped",
+                         "layout resident with kernel paper");
+    }
+    return rules_of(ctx, &papers->tcki_thresholds, rows * cols, &rules);
 }
 
 /* ---- building ---- */
@@ -48,7 +78,7 @@ static tcki_view view_of(const tiles_source *source, const tiles_view *like)
     return v;
 }
 
-tess_status tcki_build(tess_context *ctx, const tiles_source *source, const tiles_view *like, tcki_storage *s)
+static tess_status make_blocks(tess_context *ctx, const tiles_source *source, tcki_storage *s)
 {
     const tcki_ops *backend = tcki_ops_of(ctx);
     tcki_view *v = &s->view;
@@ -56,7 +86,7 @@ tess_status tcki_build(tess_context *ctx, const tiles_source *source, const tile
     int64_t units = 0;
     tess_status status = TESS_SUCCESS;
 
-    *v = view_of(source, like);
+    *v = view_of(source, &s->tiles.view);
     TESS_TRY(tess_device_allocate(ctx, v->nblocks, sizeof *v->row, (void **)&v->row));
     TESS_TRY(tess_device_allocate(ctx, v->nblocks, sizeof *v->shape, (void **)&v->shape));
     TESS_TRY(tess_device_allocate(ctx, v->nblocks + 1, sizeof *v->start, (void **)&v->start));
@@ -75,14 +105,9 @@ cleanup:
     return status;
 }
 
-/* Blocks keep their shapes, levels and scales. */
-tess_status tcki_refresh(tess_context *ctx, const tiles_source *source, const tcki_storage *s)
+static void tcki_destroy(tess_context *ctx, void *storage)
 {
-    return tcki_ops_of(ctx)->fill(ctx, source, &s->view, s->record);
-}
-
-void tcki_release(tess_context *ctx, tcki_storage *s)
-{
+    tcki_storage *s = storage;
     tcki_view *v = &s->view;
 
     tess_device_release(ctx, v->row, v->nblocks, sizeof *v->row);
@@ -90,21 +115,59 @@ void tcki_release(tess_context *ctx, tcki_storage *s)
     tess_device_release(ctx, v->start, v->nblocks + 1, sizeof *v->start);
     tess_device_release(ctx, v->record, v->units, TCKI_UNIT);
     tess_device_release(ctx, s->sums, v->nrows, sizeof *s->sums);
+    tiles_free(ctx, &s->tiles, sizeof *s);
 }
 
-tess_status tcki_prepare(tess_context *ctx, const tcki_storage *s)
+static tess_status build(const tess_matrix *assembled, const tess_storage_options *options,
+                         const tess_assignment *assignment, void **out)
 {
-    return tcki_ops_of(ctx)->prepare(ctx, &s->view);
+    tess_context *ctx = assembled->ctx;
+    tiles_storage *tiles = NULL;
+    tcki_storage *s = NULL;
+    tiles_source source;
+    int places = 0;
+    tess_status status = TESS_SUCCESS;
+
+    status = tiles_begin(assembled, options, assignment, sizeof *s, &tiles);
+    s = (tcki_storage *)(void *)tiles; /* it begins with it */
+    if (status != TESS_SUCCESS) { goto cleanup; }
+    source = tiles_source_of(tiles, assembled);
+    places = tiles->view.rows << tiles->view.column_bits;
+    TESS_TRY(rules_of(ctx, &storage_papers(options)->tcki_thresholds, places, &s->rules));
+    TESS_TRY(make_blocks(ctx, &source, s));
+    *out = s;
+cleanup:
+    if (status != TESS_SUCCESS && s) { tcki_destroy(ctx, s); }
+    return status;
 }
 
-tess_status tcki_spmv(tess_context *ctx, const tcki_storage *s, const tess_spmv_args *args)
+/* Blocks keep their shapes, levels and scales. */
+static tess_status refresh(const tess_matrix *assembled, void *storage)
 {
-    return tcki_ops_of(ctx)->spmv(ctx, &s->view, s->sums, args);
+    tcki_storage *s = storage;
+    const tiles_source source = tiles_source_of(&s->tiles, assembled);
+
+    return tcki_ops_of(assembled->ctx)->fill(assembled->ctx, &source, &s->view, s->record);
 }
 
-int64_t tcki_bytes(const tcki_storage *s)
+/* ---- products ---- */
+
+static tess_status prepare(const tess_matrix *a)
 {
-    const tcki_view *v = &s->view;
+    return tcki_ops_of(a->ctx)->prepare(a->ctx, &tcki_of(a)->view);
+}
+
+static tess_status spmv(const tess_matrix *a, const tess_spmv_args *args)
+{
+    const tcki_storage *s = tcki_of(a);
+
+    if (args->operation == TESS_OP_TRANSPOSE) { return tiles_multiply_transposed(a, args); }
+    return tcki_ops_of(a->ctx)->spmv(a->ctx, &s->view, s->sums, args);
+}
+
+static int64_t bytes(const tess_matrix *a)
+{
+    const tcki_view *v = &tcki_of(a)->view;
     const int64_t block = (int64_t)(sizeof *v->row + sizeof *v->column + sizeof *v->shape + sizeof *v->start) +
                           (v->exponent ? (int64_t)sizeof *v->exponent : 0);
 
@@ -204,7 +267,9 @@ static void free_copies(tess_context *ctx, tcki_view *copy)
     tess_host_release(ctx, copy->record, copy->units, TCKI_UNIT);
 }
 
-tess_status tcki_decode(tess_context *ctx, const tcki_storage *s, const int64_t *row_ptr, int32_t *col_ind, double *val)
+/* row_ptr: of the host; col_ind or val may be NULL. */
+static tess_status decode_blocks(tess_context *ctx, const tcki_storage *s, const int64_t *row_ptr, int32_t *col_ind,
+                                 double *val)
 {
     tcki_view copy;
     decoder d = {.view = &copy, .col_ind = col_ind, .val = val};
@@ -221,3 +286,41 @@ tess_status tcki_decode(tess_context *ctx, const tcki_storage *s, const int64_t 
     free_copies(ctx, &copy);
     return status;
 }
+
+static tess_status decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val)
+{
+    tiles_copy copy = {0};
+    tess_status status = TESS_SUCCESS;
+
+    TESS_TRY(tiles_copy_make(a, false, row_ptr, &copy));
+    if (col_ind || val) { status = decode_blocks(a->ctx, tcki_of(a), copy.row_ptr, col_ind, val); }
+cleanup:
+    tiles_copy_free(a, &copy);
+    return status;
+}
+
+tess_status tess_matrix_tcki_counts(const tess_matrix *a, int64_t counts[TESS_TCKI_FORMATS])
+{
+    const tcki_storage *s = tcki_of(a);
+
+    if (!s) {
+        return tess_fail(a->ctx, TESS_UNSUPPORTED, "convert to tiles with kernel paper",
+                         "blocks by format of a matrix that has none");
+    }
+    memcpy(counts, s->counts, sizeof s->counts);
+    return TESS_SUCCESS;
+}
+
+const tess_format_ops tiles_tcki_format = {
+    .can = TILES_CAPABILITIES,
+    .is_asked_for = is_asked_for,
+    .check_options = check_options,
+    .summary = tiles_summary,
+    .build = build,
+    .refresh = refresh,
+    .destroy = tcki_destroy,
+    .prepare = prepare,
+    .spmv = spmv,
+    .decode = decode,
+    .bytes = bytes,
+};
