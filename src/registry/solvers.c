@@ -3,8 +3,9 @@
 #include "solver/extension.h"
 
 #define SOLVER(name) extern const tess_method tess_method_##name;
+#define RECURRENCE(name) extern const tess_method tess_recurrence_##name;
 #include "registry/solvers.def"
-#undef SOLVER
+#define RECURRENCE(name) extern const tess_method tess_recurrence_##name;
 #define EXTENSION(name) extern const tess_solver_extension tess_extension_##name;
 #include "registry/papers.def"
 
@@ -12,7 +13,13 @@
 static const tess_method *const methods[] = {
 #include "registry/solvers.def"
     NULL};
-#undef SOLVER
+
+#define RECURRENCE(name) &tess_recurrence_##name,
+static const tess_method *const recurrences[] = {
+#include "registry/solvers.def"
+#define RECURRENCE(name) &tess_recurrence_##name,
+#include "registry/papers.def"
+    NULL};
 
 #define EXTENSION(name) &tess_extension_##name,
 static const tess_solver_extension *const extensions[] = {
@@ -23,6 +30,14 @@ const tess_method *tess_find_method(tess_solver_kind kind)
 {
     for (const tess_method *const *m = methods; *m; m++) {
         if ((*m)->kind == kind) { return *m; }
+    }
+    return NULL;
+}
+
+const tess_method *tess_find_recurrence(tess_solver_kind kind, tess_recurrence recurrence)
+{
+    for (const tess_method *const *m = recurrences; *m; m++) {
+        if ((*m)->kind == kind && (*m)->recurrence == recurrence) { return *m; }
     }
     return NULL;
 }

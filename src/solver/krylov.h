@@ -38,10 +38,10 @@ typedef struct tess_method tess_method;
 struct tess_method {
     tess_solver_kind kind;
     bool needs_symmetry;
-    bool has_recurrence;    /* results say which it is */
-    bool counts_iterations; /* of a cycle, as it enqueues them: no recording can repeat them */
-    const tess_method *(*with_recurrence)(tess_recurrence recurrence); /* NULL: there is but one */
-    bool restarts_judge; /* with the guard on `report` no estimate ends a cycle: true residuals alone decide */
+    bool has_recurrence;        /* results say which it is */
+    bool counts_iterations;     /* of a cycle, as it enqueues them: no recording can repeat them */
+    tess_recurrence recurrence; /* AUTO: the one that the method has where none is asked for */
+    bool restarts_judge;        /* with the guard on `report` no estimate ends a cycle: true residuals alone decide */
     int (*vectors)(const tess_precond *m);
     tess_status (*complete_options)(tess_solver *s); /* first of all: what options leave open; NULL: nothing */
     tess_status (*start)(tess_krylov *k);
@@ -67,8 +67,9 @@ struct tess_method {
     tess_status (*low_residual)(tess_solver *s, const double *b, double *x, double *norm);
 };
 
-/* The method of that kind, or NULL (registry/solvers.c). */
+/* In registry/solvers.c: the method of that kind; the one of that kind with another recurrence. NULL: there is none. */
 const tess_method *tess_find_method(tess_solver_kind kind);
+const tess_method *tess_find_recurrence(tess_solver_kind kind, tess_recurrence recurrence);
 
 /* y = A x, then dots with y, if any, and the scalar update. */
 tess_status krylov_spmv(const tess_krylov *k, const double *x, double *y, tess_reduction reduction);

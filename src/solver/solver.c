@@ -51,7 +51,7 @@ static tess_status check_recurrence(const tess_solver *s)
     const tess_recurrence asked = solve_options_recurrence(&s->options);
 
     if (asked == TESS_RECURRENCE_AUTO || asked == TESS_RECURRENCE_STANDARD) { return TESS_SUCCESS; }
-    if (!s->method->with_recurrence) {
+    if (!tess_find_recurrence(s->method->kind, asked)) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --recurrence standard, or --solver cg",
                          "the recurrence %s with %s", tess_recurrence_name(asked),
                          tess_solver_kind_name(s->method->kind));
@@ -68,6 +68,7 @@ static tess_status choose_engine(tess_solver *s)
 {
     const tess_engine asked = s->options.engine;
     const tess_recurrence recurrence = solve_options_recurrence(&s->options);
+    const tess_method *other = NULL;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(check_recurrence(s));
@@ -82,7 +83,8 @@ static tess_status choose_engine(tess_solver *s)
     if (s->method->has_recurrence) {
         s->recurrence = recurrence == TESS_RECURRENCE_AUTO ? TESS_RECURRENCE_STANDARD : recurrence;
     }
-    if (s->method->with_recurrence) { s->method = s->method->with_recurrence(s->recurrence); }
+    other = tess_find_recurrence(s->method->kind, s->recurrence);
+    if (other) { s->method = other; }
     s->engine = launching_engine(s);
 cleanup:
     return status;

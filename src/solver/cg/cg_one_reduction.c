@@ -78,10 +78,11 @@ cleanup:
     return status;
 }
 
-const tess_method cg_one_reduction = {.kind = TESS_SOLVER_CG,
-                                      .needs_symmetry = true,
-                                      .has_recurrence = true,
-                                      .counts_iterations = true,
-                                      .vectors = one_reduction_vectors,
-                                      .start = start_one_reduction,
-                                      .iterate = iterate_one_reduction};
+const tess_method tess_recurrence_cg_one_reduction = {.kind = TESS_SOLVER_CG,
+                                                      .recurrence = TESS_RECURRENCE_ONE_REDUCTION,
+                                                      .needs_symmetry = true,
+                                                      .has_recurrence = true,
+                                                      .counts_iterations = true,
+                                                      .vectors = one_reduction_vectors,
+                                                      .start = start_one_reduction,
+                                                      .iterate = iterate_one_reduction};
