@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The solvers of this build, and what takes part in solves: solvers.def and papers.def have the lists. */
 #include "solver/extension.h"
+#include "solver/single_kernel/single_kernel.h"
 
 #define SOLVER(name) extern const tess_method tess_method_##name;
 #define RECURRENCE(name) extern const tess_method tess_recurrence_##name;
 #include "registry/solvers.def"
 #define RECURRENCE(name) extern const tess_method tess_recurrence_##name;
+#define SINGLE_ROWS(name) extern const single_rows single_rows_##name;
 #define EXTENSION(name) extern const tess_solver_extension tess_extension_##name;
 #include "registry/papers.def"
 
@@ -18,6 +20,11 @@ static const tess_method *const methods[] = {
 static const tess_method *const recurrences[] = {
 #include "registry/solvers.def"
 #define RECURRENCE(name) &tess_recurrence_##name,
+#include "registry/papers.def"
+    NULL};
+
+#define SINGLE_ROWS(name) &single_rows_##name,
+static const single_rows *const rows_of_single_kernels[] = {
 #include "registry/papers.def"
     NULL};
 
@@ -46,6 +53,14 @@ const tess_solver_extension *tess_find_extension(const tess_solve_options *optio
 {
     for (const tess_solver_extension *const *e = extensions; *e; e++) {
         if ((*e)->is_asked_for(options)) { return *e; }
+    }
+    return NULL;
+}
+
+const single_rows *single_rows_of(const tess_matrix *m)
+{
+    for (const single_rows *const *r = rows_of_single_kernels; *r; r++) {
+        if ((*r)->reads(m)) { return *r; }
     }
     return NULL;
 }

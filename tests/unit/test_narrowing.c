@@ -8,8 +8,8 @@
 #include "support/variants.h"
 
 #include "matrix/matrix.h"
+#include "papers/narrowing/narrowing.h"
 #include "solver/extension.h"
-#include "solver/narrowing/narrowing.h"
 #include "solver/solver.h"
 
 /* ---- the rules ---- */

@@ -7,8 +7,8 @@
 #include "support/tiles.h"
 #include "support/variants.h"
 
-#include "format/tiles/tcki_record.h"
 #include "matrix/matrix.h"
+#include "papers/tiles/tcki_record.h"
 
 static const tess_precision_level fp32 = {TESS_PRECISION_FP32, 0};
 

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a kernel that runs a whole cycle gets, and the kernels by name. */
+/* What a kernel that runs a whole cycle gets, and those of this folder by name. */
 #ifndef TESS_SOLVER_SINGLE_KERNEL_ARGS_CUH
 #define TESS_SOLVER_SINGLE_KERNEL_ARGS_CUH
 
 #include "device/gpu/gpu.h"
 #include "device/gpu/mailbox.h"
 #include "device/gpu/storage_types.cuh" /* after the vendor's header: HIP declares memcpy for the device there */
-#include "solver/narrowing/narrowing.h"
 #include "solver/single_kernel/single_kernel.h"
+
+/* Of what single_rows need, at most. */
+enum { SINGLE_ROWS_BYTES = 96 };
 
 struct single_args {
     single_plan plan; /* on the device */
     single_layout at;
     bool resident;
     const void *val; /* nnz values in the kernel's precision, in CSR order */
-    /* Or tiles, and where the record of each block row begins; what is narrowed of them, where something is. */
-    const char *record;
-    const uint32_t *tile_start;
-    narrowing_pass narrowing;
+    /* Or what single_rows need, an object of their own. */
+    alignas(8) unsigned char rows[SINGLE_ROWS_BYTES];
     /* r and, of CG, the first direction p = z as the method's start left them; d is written at the end. */
     const double *r, *p, *shadow;
     const double *scale; /* the diagonal preconditioner; NULL: none */
@@ -29,18 +29,11 @@ struct single_args {
     bool watched; /* somebody reads the mailbox while the kernel runs */
 };
 
-typedef void (*single_function)(single_args);
-
 /* On CSR rows whose type is STORED; NULL: not in this precision, or not with this method. */
 template <typename STORED>
 single_function single_cg_rows(single_method method, bool cluster);
 template <typename STORED>
 single_function single_bicgstab_rows(bool cluster);
-single_function single_cg_one_reduction(tess_precision precision, bool cluster);
-single_function single_cg_one_reduction_tiles(bool cluster);
-/* For tiles, narrowed or not; NULL: not with this method. */
-single_function single_cg_tiles_function(single_method method, bool narrowed, bool cluster);
-single_function single_bicgstab_tiles_function(bool narrowed, bool cluster);
 
 /* The storage types that there are kernels for. */
 typedef storage_of_bytes_or_more<2> single_storage;
