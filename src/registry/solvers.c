@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The solvers of this build, and what takes part in solves: solvers.def and papers.def have the lists. */
+/* The solvers of this build, and what takes part in solves: solvers.def, recurrences.def and papers.def have the lists.
+ */
 #include "solver/extension.h"
 #include "solver/single_kernel/single_kernel.h"
 
 #define SOLVER(name) extern const tess_method tess_method_##name;
 #define RECURRENCE(name) extern const tess_method tess_recurrence_##name;
-#include "registry/solvers.def"
-#define RECURRENCE(name) extern const tess_method tess_recurrence_##name;
 #define SINGLE_ROWS(name) extern const single_rows single_rows_##name;
 #define EXTENSION(name) extern const tess_solver_extension tess_extension_##name;
-#include "registry/papers.def"
+#include "registry/recurrences.def"
+#include "registry/solvers.def"
+
+#include "registry/papers.def" /* it undefines its macros */
+#undef SOLVER
 
 #define SOLVER(name) &tess_method_##name,
 static const tess_method *const methods[] = {
 #include "registry/solvers.def"
     NULL};
+#undef SOLVER
 
 #define RECURRENCE(name) &tess_recurrence_##name,
 static const tess_method *const recurrences[] = {
-#include "registry/solvers.def"
-#define RECURRENCE(name) &tess_recurrence_##name,
+#include "registry/recurrences.def"
+
 #include "registry/papers.def"
     NULL};
 
