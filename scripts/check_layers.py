@@ -62,6 +62,18 @@ NAMES = (
         trees=("src", "cli"),
     ),
     NameRule(
+        "papers-name",
+        words=("narrowing_", "NARROWING_", "resident_", "RESIDENT", "tcki_", "TCKI_", "ONE_REDUCTION", "KERNEL_PAPER"),
+        pattern=re.compile(
+            r"\b(?:narrowing|NARROWING|RESIDENT|TCKI|ONE_REDUCTION)_\w+|\bresident_(?!bytes\b)\w+"
+            r"|\btcki_(?!thresholds\b)\w+|\bTESS_(?:LAYOUT_RESIDENT|KERNEL_PAPER|NARROWING_\w+|TCKI_\w+)\b"
+        ),
+        home=("src/papers/", "src/registry/"),
+        sentence="only src/registry names what is in src/papers: ask by a table of registry/papers.def",
+        trees=("src",),
+        exceptions={"src/format/fit.c": "compares the options of papers.h with what a format can do, like all others"},
+    ),
+    NameRule(
         "precision-switch",
         words=("case TESS_PRECISION_", "switch"),
         pattern=re.compile(r"\bcase TESS_PRECISION_|\bswitch\s*\((?:[^()]|\([^()]*\))*precision\b"),

@@ -60,7 +60,7 @@ static tess_status convert(const tess_matrix *a, const tess_storage_options *ask
     TESS_TRY(tess_matrix_make(a->ctx, a->nrows, a->ncols, a->nnz, &stored));
     stored->format = options.format;
     stored->precision = precision_of(&options);
-    stored->ops = tess_find_format(options.format);
+    stored->ops = tess_find_storage(&options);
     stored->original = a;
     stored->values_version = a->values_version;
     TESS_TRY(build(stored, &options, assignment));

@@ -342,7 +342,7 @@ cleanup:
 
 tess_status tess_storage_fits(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_storage_options *o)
 {
-    const tess_format_ops *ops = tess_find_format(o->format);
+    const tess_format_ops *ops = tess_find_storage(o);
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(check_format(ctx, o));

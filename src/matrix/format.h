@@ -51,10 +51,9 @@ typedef struct tess_spmv_args {
     double alpha, beta;       /* y = alpha A x + beta y; beta = 0: y is not read */
     const double *residual;   /* non-NULL: y = residual - A x instead */
     tess_reduction reduction; /* dot products with the new y, then a scalar update */
-    tess_update update; /* x is the vector before, at the rows of y; only split and composite, except for POLYNOMIAL */
-    const uint8_t *segments; /* tiles of layout resident: how each block column is used (policy/narrowing_rules.h);
-                                NULL: as stored */
-    /* The rest is only for split and composite formats. */
+    tess_update update; /* x is the vector before, at the rows of y; but for POLYNOMIAL split and composite alone */
+    const uint8_t *segments; /* how each block column is used, from a solve's extension; NULL: as stored */
+    /* The rest: split and composite formats alone. */
     float *y_shadow; /* non-NULL: y is written here too, rounded; y may be NULL then */
     /* FP32: rows stored below fp64 multiply with x_shadow in FP32 and sum up in FP64 */
     tess_arithmetic low_arithmetic;
@@ -90,8 +89,10 @@ static inline bool tess_in_set(unsigned set, int value)
 typedef struct tess_format_ops {
     tess_format_capabilities can;
     tess_format_role role;
-    /* Checks what the capabilities do not say about options that fit them; NULL: nothing. nrows, ncols: -1 if unknown.
-       The granularity is settled. Also called for the bases of parts. */
+    /* Of another way to store the format (FORMAT_VARIANT in registry/papers.def): whether the options want it. */
+    bool (*is_asked_for)(const tess_storage_options *options);
+    /* What the capabilities do not say of options that fit them; NULL: nothing. nrows, ncols: -1 where they are not
+       known. The granularity is settled. Also asked of the bases of parts. */
     tess_status (*check_options)(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_storage_options *options);
     /* For a format that takes parts: their assignment. */
     const tess_assignment_summary *(*summary)(const tess_matrix *a);
@@ -113,8 +114,11 @@ typedef struct tess_format_ops {
     int64_t (*bytes)(const tess_matrix *a);
 } tess_format_ops;
 
-/* The table of a format, or NULL; the format of a role (registry/formats.c). */
+/* In registry/formats.c: the table of a format, or NULL; that by which the options store it; the format that has a
+ * role.
+ */
 const tess_format_ops *tess_find_format(tess_format format);
+const tess_format_ops *tess_find_storage(const tess_storage_options *options);
 tess_format tess_format_in_role(tess_format_role role);
 
 #ifdef __cplusplus

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The storage formats of this build: formats.def has the list. */
+/* The storage formats of this build: formats.def has the list, papers.def other ways to store some of them. */
 #include "matrix/format.h"
 
 #define FORMAT(name, number) extern const tess_format_ops name##_format;
 #include "registry/formats.def"
 #undef FORMAT
+#define FORMAT_VARIANT(format, name) extern const tess_format_ops name##_format;
+#include "registry/papers.def"
 
 static const struct {
     tess_format format;
@@ -15,6 +17,14 @@ static const struct {
 #undef FORMAT
 };
 
+#define FORMAT_VARIANT(format, name) {(format), &name##_format},
+static const struct {
+    tess_format format;
+    const tess_format_ops *ops;
+} variants[] = {
+#include "registry/papers.def"
+};
+
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 const tess_format_ops *tess_find_format(tess_format format)
@@ -23,6 +33,14 @@ const tess_format_ops *tess_find_format(tess_format format)
         if (formats[i].format == format) { return formats[i].ops; }
     }
     return NULL;
+}
+
+const tess_format_ops *tess_find_storage(const tess_storage_options *options)
+{
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        if (variants[i].format == options->format && variants[i].ops->is_asked_for(options)) { return variants[i].ops; }
+    }
+    return tess_find_format(options->format);
 }
 
 tess_format tess_format_in_role(tess_format_role role)

@@ -2,7 +2,8 @@
 /* Fills the facts of a result that are known before the solve: sizes, precisions, method and engine. */
 #include <string.h>
 
-#include "solver/narrowing/narrowing.h"
+#include "base/options.h"
+#include "solver/extension.h"
 #include "solver/single_kernel/single_kernel.h"
 #include "solver/solver.h"
 
@@ -36,6 +37,20 @@ void tess_solve_result_init(tess_solve_result *result)
     result->size = sizeof *result;
 }
 
+void tess_papers_result_init(tess_papers_result *result)
+{
+    memset(result, 0, sizeof *result);
+    result->size = sizeof *result;
+}
+
+tess_status tess_solver_papers_result(const tess_solver *s, tess_papers_result *result)
+{
+    const tess_status status = result_require_size(s->ctx, "tess_papers_result", result->size, sizeof *result);
+
+    if (status == TESS_SUCCESS) { result_return(&s->papers_result, result); }
+    return status;
+}
+
 void describe_solver(const tess_solver *s, tess_solve_result *r)
 {
     const tess_matrix *a = s->original, *m = solver_matrix(s);
@@ -60,6 +75,6 @@ void describe_solver(const tess_solver *s, tess_solve_result *r)
     r->history = s->host_history;
     if (s->method->bytes) { r->resident_bytes += s->method->bytes(s); }
     if (s->krylov.single) { r->resident_bytes += single_kernel_bytes(s->krylov.single); }
-    if (s->krylov.narrowing) { r->resident_bytes += narrowing_bytes(s->krylov.narrowing); }
+    if (s->krylov.extension) { r->resident_bytes += s->krylov.extension->bytes(s); }
     if (s->method->describe) { s->method->describe(s, r); }
 }

@@ -12,7 +12,7 @@
 #include "base/two_word.h"
 #include "device/iteration_end.h"
 #include "format/csr/csr.h"
-#include "solver/narrowing/narrowing.h"
+#include "solver/extension.h"
 #include "solver/single_kernel/single_kernel.h"
 #include "solver/solver.h"
 #include "solver/transform.h"
@@ -39,10 +39,10 @@ enum { UNSCALED_EXPONENT = 300, MAX_EXPONENT = 1000 };
 #define REDUCTION_ROUNDOFFS 8.0
 #define LARGEST_REDUCTION 0x1p-17
 #define SMALLEST_REDUCTION (0.5 * PROGRESS_SHARE)
-/* A narrowed cycle has stalled if its residual norm has not fallen below another power of two for so many iterations:
-   four times the rows, up to this many or a share of the solve's limit. CG without narrowing on 32 symmetric matrices
-   of 48 to 17,361 rows, to 1e-10 in 10,000 iterations, took up to 3.1 times the rows to halve it, and up to 1,023
-   iterations, except 2,800 on ex9 and ex33. */
+/* A cycle with an extension has stalled if its residual norm has not fallen below another power of two for so many
+   iterations: four times the rows, up to this many or a share of the solve's limit. CG without an extension on 32
+   symmetric matrices of 48 to 17,361 rows, to 1e-10 in 10,000 iterations, took up to 3.1 times the rows to halve it,
+   and up to 1,023 iterations, except 2,800 on ex9 and ex33. */
 enum { STALL_PASSES = 4, MIN_STALL_LIMIT = 100, MAX_STALL_LIMIT = 2000, STALL_SHARES = 4 };
 _Static_assert((int)MAX_STALL_LIMIT <= (int)WATCH_COUNT, "it has so many bits");
 /* Values that storage changes by no more than this are as good as in FP64: about the loss of a sum of a few products.
@@ -60,7 +60,7 @@ typedef struct solve_run {
     double goal;       /* the norm that the present cycle must reach */
     bool low_residuals;
     int fruitless;
-    bool may_stall; /* stalls do not end cycles any more: one stalled without narrowing */
+    bool may_stall; /* stalls do not end cycles any more: one stalled with no product changed */
     bool low_precision, began_low;
     tess_guard guard; /* a fixed run is never repaired */
     int exponent;     /* the present cycle works on 2^-exponent times the residual */
@@ -80,6 +80,12 @@ bool meets_tolerance(const tess_solve_result *r, const true_residual *now)
     const double most = now->norm + (now->bounded ? now->bound : 0.0);
 
     return is_finite(most) && is_finite(r->rhs_norm) && most <= r->tolerance;
+}
+
+/* Whether something beside the method may have misled the present cycle. */
+static bool is_extended(const tess_solver *s)
+{
+    return s->krylov.extension && s->krylov.extension->is_active(s);
 }
 
 static tess_status verify_x(solve_run *run, const double *x, true_residual *out)
@@ -223,14 +229,14 @@ static double low_precision_reduction(const tess_solver *s)
     return fmin(fmax(REDUCTION_ROUNDOFFS * roundoff, LARGEST_REDUCTION), SMALLEST_REDUCTION);
 }
 
-/* The loop's stall limit; 0: no limit, if nothing is narrowed or there are no other tiles to continue with. */
+/* The loop's stall limit; 0: no limit, if no product is changed or there are no others to continue with. */
 static uint32_t watch_of(const solve_run *run, double norm)
 {
     const int64_t passes = STALL_PASSES * run->s->original->nrows,
                   share = run->s->options.max_iterations / STALL_SHARES;
     int64_t stall_limit = passes < MAX_STALL_LIMIT ? passes : (int64_t)MAX_STALL_LIMIT;
 
-    if (run->may_stall || run->guard != TESS_GUARD_REPAIR || !narrowing_is_active(run->s)) { return 0; }
+    if (run->may_stall || run->guard != TESS_GUARD_REPAIR || !is_extended(run->s)) { return 0; }
     stall_limit = share < stall_limit ? share : stall_limit;
     stall_limit = stall_limit > MIN_STALL_LIMIT ? stall_limit : (int64_t)MIN_STALL_LIMIT;
     return stall_watch((uint32_t)stall_limit, 0, (uint32_t)tess_leading_exponent(norm));
@@ -267,7 +273,7 @@ static tess_status start_cycle(solve_run *run)
     TESS_TRY(s->ctx->backend->upload(s->ctx, k->state, &state, sizeof state));
     /* A single kernel writes all of d. */
     if (!k->single) { TESS_TRY(s->ctx->backend->zero(s->ctx, k->d, (size_t)k->n * sizeof(double))); }
-    TESS_TRY(narrowing_start_cycle(s, r->rhs_norm, run->norm, run->exponent));
+    if (k->extension) { TESS_TRY(k->extension->start_cycle(s, r->rhs_norm, run->norm, run->exponent)); }
     status = s->method->start(k);
 cleanup:
     return status;
@@ -418,17 +424,17 @@ static bool may_repair(solve_run *run, tess_reason *reason, bool progress)
     return false;
 }
 
-/* A narrowed cycle was misled if it made no progress, stalled, or should have been the last. If one stalled with
-   nothing narrowed, the matrix is the cause, and later cycles have no stall limit. */
+/* A cycle with an extension was misled if it made no progress, stalled, or should have been the last. If one stalled
+   with no product changed, the matrix is the cause, and later cycles have no stall limit. */
 static tess_status find_misled(solve_run *run, tess_reason reason, bool progress, bool *misled)
 {
     const bool last = run->goal <= STOP_SHARE * run->result->tolerance;
     tess_status status = TESS_SUCCESS;
 
-    *misled = run->guard == TESS_GUARD_REPAIR && narrowing_is_active(run->s) && (last || !progress) &&
+    *misled = run->guard == TESS_GUARD_REPAIR && is_extended(run->s) && (last || !progress) &&
               reason != TESS_REASON_ITERATIONS && reason != TESS_REASON_CANCELLED;
     if (run->begin.watch != 0 && reason == TESS_REASON_STAGNATION) {
-        TESS_TRY(narrowing_acts(run->s, misled));
+        TESS_TRY(run->s->krylov.extension->acts(run->s, misled));
         run->may_stall = !*misled;
     }
 cleanup:
@@ -461,8 +467,8 @@ static tess_status go_on(solve_run *run, const tess_loop_state *end, bool progre
         return replace_low_residual(run, *reason, progress);
     }
     TESS_TRY(find_misled(run, *reason, progress, &misled));
-    if (misled) { TESS_TRY(narrowing_stop(run->s)); }
-    /* The next cycle differs: without narrowing, or without a stall limit. */
+    if (misled) { TESS_TRY(s->krylov.extension->stop(run->s)); }
+    /* The next cycle differs: without the extension, or without a stall limit. */
     progress = progress || misled || (run->begin.watch != 0 && *reason == TESS_REASON_STAGNATION);
     if (!may_repair(run, reason, progress)) { return TESS_SUCCESS; }
     if (repair && !progress && run->low_precision) { TESS_TRY(escalate(run)); }
@@ -484,7 +490,7 @@ static tess_status run_cycles(solve_run *run, tess_reason *reason)
     tess_status status = TESS_SUCCESS;
 
     s->krylov.matrix = solver_matrix(s);
-    TESS_TRY(narrowing_start(s));
+    if (s->krylov.extension) { TESS_TRY(s->krylov.extension->start(s)); }
     *reason = TESS_REASON_ITERATIONS;
     while (goes_on && run->result->iterations < s->options.max_iterations) {
         tess_loop_state end;
@@ -563,7 +569,8 @@ static tess_status solve(tess_solver *s, const tess_vector *b, tess_vector *x, t
     }
     TESS_TRY(tess_vector_refresh_shadow(x));
     TESS_TRY(s->ctx->backend->synchronize(s->ctx));
-    TESS_TRY(narrowing_report(s));
+    tess_papers_result_init(&s->papers_result);
+    if (s->krylov.extension) { TESS_TRY(s->krylov.extension->report(s)); }
     finish_result(s, &run.now, reason, run.start, result);
     status = solver_stop_clock(s, run.refinement_seconds, result);
 cleanup:

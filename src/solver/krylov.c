@@ -2,7 +2,7 @@
 /* Building blocks of Krylov methods over the backend. */
 #include "solver/krylov.h"
 
-#include "solver/narrowing/narrowing.h"
+#include "solver/extension.h"
 
 tess_status krylov_fused(const tess_krylov *k, tess_fused op)
 {
@@ -12,7 +12,7 @@ tess_status krylov_fused(const tess_krylov *k, tess_fused op)
     return k->ctx->backend->fused(k->ctx, &op);
 }
 
-/* segments: how tiles are used, by block column; NULL: as stored. */
+/* segments: as in tess_spmv_args. */
 static tess_status multiply(const tess_krylov *k, const double *x, double *y, tess_reduction reduction,
                             const uint8_t *segments)
 {
@@ -37,17 +37,16 @@ tess_status krylov_spmv(const tess_krylov *k, const double *x, double *y, tess_r
     return multiply(k, x, y, reduction, NULL);
 }
 
-tess_status krylov_narrowed_spmv(const tess_krylov *k, int product, const double *x, double *y,
-                                 tess_reduction reduction)
+tess_status krylov_iteration_spmv(const tess_krylov *k, int product, const double *x, double *y,
+                                  tess_reduction reduction)
 {
-    const narrowing_pass *pass = k->narrowing ? &k->narrowing->pass : NULL;
+    const uint8_t *segments = NULL;
     tess_status status = TESS_SUCCESS;
 
-    /* The guard has changed to the original, which has no tiles. */
-    if (!pass || tess_matrix_layout(k->matrix) != TESS_LAYOUT_RESIDENT) { return krylov_spmv(k, x, y, reduction); }
-    tess_enter_phase(k->ctx, TESS_PHASE_SPMV);
-    status = narrowing_ops_of(k->ctx)->mark(k->ctx, pass, x, product, k->state);
-    return status == TESS_SUCCESS ? multiply(k, x, y, reduction, pass->use) : status;
+    if (k->extension) { TESS_TRY(k->extension->before_product(k, product, x, &segments)); }
+    status = multiply(k, x, y, reduction, segments);
+cleanup:
+    return status;
 }
 
 tess_status krylov_precondition(const tess_krylov *k, const double *r, double *z, tess_reduction reduction)

@@ -9,7 +9,7 @@
 enum { TESS_MAX_KRYLOV_VECTORS = 6 };
 
 struct single_kernel;
-struct solver_narrowing;
+struct tess_solver_extension;
 
 /* One Krylov process for A d = r: it updates the correction d and the residual r. */
 typedef struct tess_krylov {
@@ -21,11 +21,13 @@ typedef struct tess_krylov {
     void *v[TESS_MAX_KRYLOV_VECTORS]; /* data of the method */
     tess_precision vectors;           /* precision of the vectors */
     tess_loop_state *state;
-    int attempt;                        /* counts cycles without progress: a method may then start differently */
-    void *own;                          /* state that the method keeps between cycles */
-    int64_t iterated;                   /* iterations that were enqueued in this cycle, for methods that count them */
-    struct single_kernel *single;       /* NULL: another engine runs */
-    struct solver_narrowing *narrowing; /* NULL: tiles are used as stored */
+    int attempt;                  /* counts cycles without progress: a method may then start differently */
+    void *own;                    /* state that the method keeps between cycles */
+    int64_t iterated;             /* iterations that were enqueued in this cycle, for methods that count them */
+    struct single_kernel *single; /* NULL: another engine runs */
+    /* An extension that takes part in the solve, and its state (solver/extension.h); NULL: none. */
+    const struct tess_solver_extension *extension;
+    void *extended;
 } tess_krylov;
 
 /*
@@ -36,11 +38,10 @@ typedef struct tess_method tess_method;
 struct tess_method {
     tess_solver_kind kind;
     bool needs_symmetry;
-    bool has_recurrence;    /* the variant, for results */
-    bool counts_iterations; /* the operations of an iteration depend on its number, so that no recording can repeat them
-                             */
-    const tess_method *(*with_recurrence)(tess_recurrence recurrence); /* NULL: there is only one */
-    bool restarts_judge; /* with the guard on `report` no estimate ends a cycle: only true residuals decide */
+    bool has_recurrence;        /* results report the variant */
+    bool counts_iterations;     /* its operations depend on the iteration's number, so that no recording repeats them */
+    tess_recurrence recurrence; /* AUTO: the method's default variant */
+    bool restarts_judge;        /* with the guard on `report` no estimate ends a cycle: only true residuals decide */
     int (*vectors)(const tess_precond *m);
     tess_status (*complete_options)(tess_solver *s); /* called first: settles the options left open; NULL: nothing to
                                                         settle */
@@ -68,15 +69,16 @@ struct tess_method {
     tess_status (*low_residual)(tess_solver *s, const double *b, double *x, double *norm);
 };
 
-/* The method of that kind, or NULL (registry/solvers.c). */
+/* In registry/solvers.c: the method of that kind; the one of that kind with another recurrence. NULL: there is none. */
 const tess_method *tess_find_method(tess_solver_kind kind);
+const tess_method *tess_find_recurrence(tess_solver_kind kind, tess_recurrence recurrence);
 
 /* y = A x, then dots with y, if any, and the scalar update. */
 tess_status krylov_spmv(const tess_krylov *k, const double *x, double *y, tess_reduction reduction);
-/* The same for product 0 or 1 of an iteration, with narrowed tiles if the solve narrows them. */
-tess_status krylov_narrowed_spmv(const tess_krylov *k, int product, const double *x, double *y,
-                                 tess_reduction reduction);
-/* A fused operation, with the loop's state filled in. */
+/* The same for product 0 or 1 of an iteration, which the solve's extension may change. */
+tess_status krylov_iteration_spmv(const tess_krylov *k, int product, const double *x, double *y,
+                                  tess_reduction reduction);
+/* A fused operation with the loop's state filled in. */
 tess_status krylov_fused(const tess_krylov *k, tess_fused op);
 /* z = M^-1 r by the preconditioner's own pass. */
 tess_status krylov_precondition(const tess_krylov *k, const double *r, double *z, tess_reduction reduction);

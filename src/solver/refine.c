@@ -6,7 +6,7 @@
  */
 #include <math.h>
 
-#include "solver/narrowing/narrowing.h"
+#include "solver/extension.h"
 #include "solver/sweep/schedule.h"
 #include "solver/transform.h"
 #include "solver/transform_parts.h"
@@ -36,6 +36,7 @@ typedef struct refinement {
     int exponent;      /* the present round works on 2^-exponent times the residual */
     int64_t before;    /* iterations of the rounds before it */
     bool cancelled;
+    const tess_solver_extension *extension; /* of the inner solves; NULL: none */
 } refinement;
 
 /* rhs := P_r D_r 2^-exponent v and *mapped := ||P_r D_r v||; v, of norm `norm`, is scaled in place. */
@@ -95,7 +96,7 @@ static tess_status start_refinement(refinement *run)
 
     TESS_TRY(renew_system(s));
     tess_papers_result_init(&run->s->papers_result);
-    run->s->papers_result.narrowing = solve_options_narrowing(&s->options);
+    if (run->extension) { run->extension->start_sum(run->s); }
     describe_transformed(s, r);
     TESS_TRY(verify(run, run->x, &run->now));
     r->rhs_norm = run->now.rhs_norm;
@@ -159,7 +160,7 @@ static void add_results(refinement *run, const tess_solve_result *inner)
 
     take_history(run, inner);
     r->iterations += inner->iterations;
-    narrowing_add_report(&run->t->inner->papers_result, &run->s->papers_result);
+    if (run->extension) { run->extension->add_report(&run->t->inner->papers_result, &run->s->papers_result); }
     r->refinements += inner->refinements;
     schedule_add(&r->jacobi.schedule, &inner->jacobi.schedule);
     r->timed = inner->timed;
@@ -298,8 +299,14 @@ static void add_rest(tess_solve_result *r)
 
 tess_status solve_transformed(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
 {
-    refinement run = {
-        .s = s, .t = s->transform, .b = b, .x = x, .result = result, .start = tess_wall_seconds(), .unit = 1.0};
+    refinement run = {.s = s,
+                      .t = s->transform,
+                      .b = b,
+                      .x = x,
+                      .result = result,
+                      .start = tess_wall_seconds(),
+                      .unit = 1.0,
+                      .extension = tess_find_extension(&s->options)};
     tess_reason reason = TESS_REASON_RUNNING;
     tess_status status = TESS_SUCCESS;
 

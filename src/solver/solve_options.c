@@ -42,11 +42,6 @@ tess_recurrence solve_options_recurrence(const tess_solve_options *options)
     return papers_of(options)->one_reduction ? TESS_RECURRENCE_ONE_REDUCTION : options->cg.recurrence;
 }
 
-tess_narrowing solve_options_narrowing(const tess_solve_options *options)
-{
-    return papers_of(options)->narrowing;
-}
-
 static bool is_tolerance(double v)
 {
     return v >= 0.0 && isfinite(v);

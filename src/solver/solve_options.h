@@ -19,7 +19,5 @@ tess_status solve_options_take(tess_context *ctx, const tess_solve_options *give
 tess_status solve_options_take_limits(tess_context *ctx, const tess_solve_options *given, tess_solve_options *out);
 /* The requested recurrence. */
 tess_recurrence solve_options_recurrence(const tess_solve_options *options);
-/* The requested narrowing. */
-tess_narrowing solve_options_narrowing(const tess_solve_options *options);
 
 #endif

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "solver/narrowing/narrowing.h"
+#include "solver/extension.h"
 #include "solver/single_kernel/single_kernel.h"
 #include "solver/symmetry.h"
 #include "solver/transform.h"
@@ -54,7 +54,7 @@ static tess_status check_recurrence(const tess_solver *s)
     const tess_recurrence asked = solve_options_recurrence(&s->options);
 
     if (asked == TESS_RECURRENCE_AUTO || asked == TESS_RECURRENCE_STANDARD) { return TESS_SUCCESS; }
-    if (!s->method->with_recurrence) {
+    if (!tess_find_recurrence(s->method->kind, asked)) {
         return tess_fail(s->ctx, TESS_UNSUPPORTED, "use --recurrence standard, or --solver cg",
                          "the recurrence %s is not available with %s", tess_recurrence_name(asked),
                          tess_solver_kind_name(s->method->kind));
@@ -71,6 +71,7 @@ static tess_status choose_engine(tess_solver *s)
 {
     const tess_engine asked = s->options.engine;
     const tess_recurrence recurrence = solve_options_recurrence(&s->options);
+    const tess_method *other = NULL;
     tess_status status = TESS_SUCCESS;
 
     TESS_TRY(check_recurrence(s));
@@ -85,7 +86,8 @@ static tess_status choose_engine(tess_solver *s)
     if (s->method->has_recurrence) {
         s->recurrence = recurrence == TESS_RECURRENCE_AUTO ? TESS_RECURRENCE_STANDARD : recurrence;
     }
-    if (s->method->with_recurrence) { s->method = s->method->with_recurrence(s->recurrence); }
+    other = tess_find_recurrence(s->method->kind, s->recurrence);
+    if (other) { s->method = other; }
     s->engine = launching_engine(s);
 cleanup:
     return status;
@@ -323,7 +325,7 @@ void tess_solver_destroy(tess_solver *s)
     if (s->graph) { ctx->backend->release_graph(ctx, s->graph); }
     if (s->method && s->method->destroy) { s->method->destroy(s); }
     single_kernel_destroy(ctx, s->krylov.single);
-    narrowing_destroy(s);
+    if (s->krylov.extension) { s->krylov.extension->destroy(s); }
     release_vectors(s);
     tess_device_release(ctx, s->krylov.d, n, sizeof(double));
     tess_device_release(ctx, s->krylov.r, n, sizeof(double));
@@ -342,12 +344,13 @@ static tess_status setup_plain(tess_solver *s, const tess_precond *given)
 {
     tess_status status = TESS_SUCCESS;
 
+    s->krylov.extension = tess_find_extension(&s->options);
     TESS_TRY(choose_method(s));
     if (s->method->complete_options) { TESS_TRY(s->method->complete_options(s)); }
     TESS_TRY(setup_precond(s, given));
     TESS_TRY(s->method->setup ? s->method->setup(s) : solver_setup_storage(s));
     TESS_TRY(choose_engine(s));
-    TESS_TRY(narrowing_setup(s));
+    if (s->krylov.extension) { TESS_TRY(s->krylov.extension->setup(s)); }
     status = allocate_vectors(s);
 cleanup:
     return status;

@@ -114,6 +114,12 @@ class CheckLayers(unittest.TestCase):
                           "cli/main.c:1: format-name: TESS_FORMAT_SPLIT: only",
                           "src/solver/solver.h:2: format-name: TESS_F")
 
+    def test_name_of_what_is_in_papers(self):
+        text = "\nint64_t resident_bytes;\nresident_ops_of(ctx);\nif (layout == TESS_LAYOUT_RESIDENT) {\n"
+        self.assert_found({"src/solver/solver.h": text, "src/papers/study.c": text, "cli/main.c": text},
+                          "src/solver/solver.h:3: papers-name: resident_ops_of: only src/registry",
+                          "src/solver/solver.h:4: papers-name: TESS_LAYOUT_RESIDENT: only src/registry")
+
     def test_switch_on_a_precision(self):
         cases = "switch (f(v)->precision) {\n/* */\ncase TESS_PRECISION_FP64: return;\n" + "\n" * 6
         self.assert_found({"src/solver/solver.h": cases + "#define CASE(NAME) case TESS_PRECISION_##NAME:\n"},

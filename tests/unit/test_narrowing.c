@@ -8,7 +8,8 @@
 #include "support/variants.h"
 
 #include "matrix/matrix.h"
-#include "solver/narrowing/narrowing.h"
+#include "papers/narrowing/narrowing.h"
+#include "solver/extension.h"
 #include "solver/solver.h"
 
 /* ---- the rules ---- */
@@ -271,12 +272,12 @@ static void check_passes(tess_solver *solver, tess_narrowing mode, const tess_po
 {
     enum { ROUNDS = 7 };
     tess_context *ctx = solver->ctx;
-    const narrowing_pass *p = &solver->krylov.narrowing->pass;
+    const narrowing_pass *p = &narrowing_of(&solver->krylov)->pass;
     expected_passes e = {.pass = p, .bounds = narrowing_bounds_of(mode, 1.0)};
     uint64_t found[NARROWING_COUNTS];
 
     assert_int_equal(p->for_good, mode == TESS_NARROWING_PAPER);
-    assert_ok(ctx, narrowing_start(solver));
+    assert_ok(ctx, solver->krylov.extension->start(solver));
     assert_ok(ctx, ctx->backend->upload(ctx, p->bounds, &e.bounds, sizeof e.bounds));
     e.segment = test_allocate(p->nsegments, sizeof *e.segment);
     memset(e.segment, 0, (size_t)p->nsegments * sizeof *e.segment);

@@ -6,8 +6,8 @@
 #include "support/tiles.h"
 #include "support/variants.h"
 
-#include "format/tiles/resident_record.h"
 #include "matrix/matrix.h"
+#include "papers/tiles/resident_record.h"
 
 static const tess_precision_level fp32 = {TESS_PRECISION_FP32, 0};
 static const tiles_kind resident = {.layout = TESS_LAYOUT_RESIDENT};

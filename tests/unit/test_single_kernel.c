@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of single-kernel solves that need no GPU: the rule by size, plans, shared memory, and its recurrences of CG
    in passes. */
+#include "papers/single_kernel/tile_rows.h"
 #include "solver/cg/cg_scalars.h"
 #include "solver/single_kernel/single_kernel.h"
 #include "support/solve.h"
@@ -224,9 +225,9 @@ static void shared_memory_is_laid_out_without_overlap(void **state)
     (void)state;
     for (int method = SINGLE_CG; method <= SINGLE_BICGSTAB; method++) {
         static const int64_t copies[] = {1, 2, 2, 3, 3}, vectors[] = {4, 6, 2, 2, 6}, windows[] = {2, 4, 2, 2, 2};
-        const single_contents all = {(single_method)method, 4, false, true},
-                              vectors_alone = {all.method, 4, false, false};
-        const single_contents tiles = {all.method, 0, true, true};
+        const single_contents all = {(single_method)method, 4, true, 0, 0},
+                              vectors_alone = {all.method, 4, false, 0, 0};
+        const single_contents tiles = {all.method, 0, true, (int)sizeof(narrowing_bounds), (int)sizeof(single_segment)};
         const single_layout in = single_shared_layout(&p, &all), out = single_shared_layout(&p, &vectors_alone);
         const single_layout t = single_shared_layout(&p, &tiles);
 
@@ -245,10 +246,10 @@ static void shared_memory_is_laid_out_without_overlap(void **state)
         assert_true(t.columns - t.values >= 41 * 16);
         assert_true(t.offsets - t.columns >= 77 * 4);
         assert_true(t.parts - t.offsets >= 4 * 4);
-        assert_true(t.bounds - t.parts >= SINGLE_THREADS / 2 * 8); /* 16 sums of each wave */
-        assert_true(t.segments - t.bounds >= (int64_t)sizeof(narrowing_bounds));
+        assert_true(t.own - t.parts >= SINGLE_THREADS / 2 * 8); /* 16 sums of each wave */
+        assert_true(t.segments - t.own >= (int64_t)sizeof(narrowing_bounds));
         assert_true(t.bytes - t.segments >= 5 * (int64_t)sizeof(single_segment));
-        assert_int_equal((t.parts | t.bounds | t.segments) % 16, 0);
+        assert_int_equal((t.parts | t.own | t.segments) % 16, 0);
     }
 }
 

@@ -7,8 +7,8 @@
 #include "support/tiles.h"
 #include "support/variants.h"
 
-#include "format/tiles/tcki_record.h"
 #include "matrix/matrix.h"
+#include "papers/tiles/tcki_record.h"
 
 static const tess_precision_level fp32 = {TESS_PRECISION_FP32, 0};
 
@@ -36,7 +36,7 @@ typedef struct blocks {
 
 static blocks read_blocks(const tess_matrix *stored)
 {
-    const tcki_view *v = &tiles_tcki(stored)->view;
+    const tcki_view *v = &tcki_of(stored)->view;
 
     return (blocks){.nblocks = v->nblocks,
                     .units = v->units,

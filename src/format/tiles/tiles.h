@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tiles: a matrix stored block row by block row, on the grid of src/policy/block_grid.h, each block in a precision of
- * its own. Layout resident is in resident_record.h; it has the same view.
+ * its own. Other ways to store tiles are in src/papers/tiles/; they begin with the same storage.
  *
  * Layout grouped (Zhao et al. 2024, section 3.2.2). The blocks of a block row form *runs* of up to TILES_SLOTS blocks.
  * The blocks of a run that have the same level are a *group*. The entries of a group are stored together, so that tiny
@@ -25,8 +25,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#include <tessera/papers.h>
 
 #include "format/csr/csr.h"
 #include "policy/assignment.h"
@@ -56,12 +54,8 @@ typedef struct tiles_view {
     int64_t units; /* of record: start[nblock_rows] */
 } tiles_view;
 
-struct tcki_storage;
-
 typedef struct tiles_storage {
     tiles_view view;
-    tess_layout layout;
-    struct tcki_storage *tcki;         /* kernel paper (tcki.h): its storage, in place of start and record; else NULL */
     char *record;                      /* view.record, to be written */
     const tess_assignment *assignment; /* kept to renew values */
     tess_assignment *own_assignment;   /* the same, if it is not the caller's */
@@ -92,8 +86,41 @@ typedef struct tiles_ops {
     tess_status (*spmv)(tess_context *ctx, const tiles_view *v, int64_t longest, const tess_spmv_args *args);
 } tiles_ops;
 
-/* NULL if the matrix is not tiles with kernel paper. */
-const struct tcki_storage *tiles_tcki(const tess_matrix *a);
+/* ---- for other ways to store tiles ---- */
+
+#define TILES_CAPABILITIES                                                                                         \
+    {                                                                                                              \
+        .description = "square blocks, each in a precision of its own", .shorthand = "tcki",                       \
+        .precisions = TESS_EVERY_PRECISION, .gpu_precisions = TESS_EVERY_PRECISION, .policies = TESS_EVERY_POLICY, \
+        .granularities = 1U << TESS_GRANULARITY_BLOCK, .granularity = TESS_GRANULARITY_BLOCK,                      \
+        .scales = 1U << TESS_GRANULARITY_BLOCK, .arithmetics = 1U << TESS_ARITHMETIC_FP64,                         \
+        .row_orders = 1U << TESS_ROW_ORDER_ORIGINAL, .takes_parts = 1, .takes_papers = 1,                          \
+    }
+
+/* Allocates `size` bytes that begin with a tiles_storage, of the caller's assignment or one made by the options'
+   policy; nothing is stored yet. When it fails, *out is NULL or for tiles_free. */
+tess_status tiles_begin(const tess_matrix *assembled, const tess_storage_options *options,
+                        const tess_assignment *assignment, size_t size, tiles_storage **out);
+void tiles_free(tess_context *ctx, tiles_storage *s, size_t size);
+tiles_source tiles_source_of(const tiles_storage *s, const tess_matrix *assembled);
+/* Measures and fills the records. */
+tess_status tiles_make_records(const tess_matrix *assembled, const tiles_ops *ops, tiles_storage *s);
+tess_status tiles_multiply_transposed(const tess_matrix *a, const tess_spmv_args *args);
+const tess_assignment_summary *tiles_summary(const tess_matrix *a);
+int64_t tiles_record_bytes(const tess_matrix *a);
+
+/* Host copies of what is decoded. */
+typedef struct tiles_copy {
+    int64_t *row_ptr;
+    uint32_t *start;
+    char *record; /* these two: NULL unless records are asked for */
+} tiles_copy;
+
+/* row_ptr: gets the same, unless NULL. Also when it fails, tiles_copy_free releases what there is. */
+tess_status tiles_copy_make(const tess_matrix *a, bool records, int64_t *row_ptr, tiles_copy *copy);
+void tiles_copy_free(const tess_matrix *a, tiles_copy *copy);
+
+/* ---- this one ---- */
 
 extern const tiles_ops tiles_host_ops;
 const tiles_ops *tiles_gpu_ops(void);

@@ -3,45 +3,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/tiles/resident.h"
-#include "format/tiles/tcki.h"
 #include "format/tiles/tiles_record.h"
 #include "matrix/matrix.h"
-#include "matrix/storage_options.h"
 #include "policy/rules.h"
 
 enum { SLACK_UNITS = TILES_SLACK / TILES_UNIT };
-
-extern const tess_format_ops tiles_format;
-
-static const tiles_ops *layout_ops_of(const tess_context *ctx, tess_layout layout)
-{
-    return layout == TESS_LAYOUT_RESIDENT ? resident_ops_of(ctx) : tiles_ops_of(ctx);
-}
 
 static const tiles_storage *storage_of(const tess_matrix *a)
 {
     return a->storage;
 }
 
-static void tiles_destroy(tess_context *ctx, void *pointer)
+void tiles_free(tess_context *ctx, tiles_storage *s, size_t size)
 {
-    tiles_storage *s = pointer;
     tiles_view *v = &s->view;
 
-    if (s->tcki) {
-        tcki_release(ctx, s->tcki);
-        tess_host_release(ctx, s->tcki, 1, sizeof *s->tcki);
-    }
     if (v->record) { tess_device_release(ctx, v->record, v->units + SLACK_UNITS, TILES_UNIT); }
     tess_device_release(ctx, v->start, v->nblock_rows + 1, sizeof *v->start);
     tess_assignment_destroy(s->own_assignment);
-    tess_host_release(ctx, s, 1, sizeof *s);
+    tess_host_release(ctx, s, 1, size);
+}
+
+static void tiles_destroy(tess_context *ctx, void *pointer)
+{
+    tiles_free(ctx, pointer, sizeof(tiles_storage));
 }
 
 /* ---- building ---- */
 
-static tiles_source source_of(const tiles_storage *s, const tess_matrix *assembled)
+tiles_source tiles_source_of(const tiles_storage *s, const tess_matrix *assembled)
 {
     tiles_source source = {.csr = &csr_of(assembled)->view,
                            .grid = &s->assignment->grid,
@@ -52,27 +42,6 @@ static tiles_source source_of(const tiles_storage *s, const tess_matrix *assembl
         source.scaled[l] = s->assignment->exponent && s->summary.options.level[l].scaled != 0;
     }
     return source;
-}
-
-static tess_status check_options(tess_context *ctx, int64_t nrows, int64_t ncols, const tess_storage_options *o)
-{
-    const tess_papers_storage *papers = storage_papers(o);
-    const int rows = o->policy.block_rows ? o->policy.block_rows : 16;
-    const int cols = o->policy.block_cols ? o->policy.block_cols : 16;
-    const bool paper = papers->kernel == TESS_KERNEL_PAPER;
-    tcki_rules rules;
-
-    (void)nrows;
-    (void)ncols;
-    if (paper && papers->layout == TESS_LAYOUT_RESIDENT) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "use layout grouped, or kernel default",
-                         "kernel paper cannot use layout resident");
-    }
-    if (papers->layout == TESS_LAYOUT_RESIDENT && (rows != 16 || cols != 16)) {
-        return tess_fail(ctx, TESS_UNSUPPORTED, "use --block 16x16, or layout grouped",
-                         "layout resident cannot use blocks of %dx%d", rows, cols);
-    }
-    return paper ? tcki_rules_of(ctx, &papers->tcki_thresholds, rows * cols, &rules) : TESS_SUCCESS;
 }
 
 /* The caller's assignment, or one made by the policy of the options. */
@@ -110,11 +79,26 @@ static tiles_view bare_view(const tess_matrix *a, const tiles_storage *s)
     return v;
 }
 
-static tess_status make_records(const tess_matrix *assembled, tiles_storage *s)
+tess_status tiles_begin(const tess_matrix *assembled, const tess_storage_options *options,
+                        const tess_assignment *assignment, size_t size, tiles_storage **out)
+{
+    tiles_storage *s = NULL;
+    tess_status status = TESS_SUCCESS;
+
+    *out = NULL;
+    TESS_TRY(tess_host_allocate(assembled->ctx, 1, size, (void **)&s));
+    memset(s, 0, size);
+    *out = s;
+    TESS_TRY(take_assignment(assembled, options, assignment, s));
+    s->view = bare_view(assembled, s);
+cleanup:
+    return status;
+}
+
+tess_status tiles_make_records(const tess_matrix *assembled, const tiles_ops *ops, tiles_storage *s)
 {
     tess_context *ctx = assembled->ctx;
-    const tiles_ops *backend = layout_ops_of(ctx, s->layout);
-    const tiles_source source = source_of(s, assembled);
+    const tiles_source source = tiles_source_of(s, assembled);
     tiles_view *v = &s->view;
     uint32_t *start = NULL;
     char *record = NULL;
@@ -123,7 +107,7 @@ static tess_status make_records(const tess_matrix *assembled, tiles_storage *s)
 
     TESS_TRY(tess_device_allocate(ctx, v->nblock_rows + 1, sizeof *start, (void **)&start));
     v->start = start;
-    TESS_TRY(backend->measure(ctx, &source, v, start, &units, &s->longest));
+    TESS_TRY(ops->measure(ctx, &source, v, start, &units, &s->longest));
     if (units > (int64_t)UINT32_MAX) {
         return tess_fail(ctx, TESS_OUT_OF_RANGE, "choose csr", "format tiles would take %lld bytes, which is too many",
                          (long long)units * TILES_UNIT);
@@ -132,24 +116,7 @@ static tess_status make_records(const tess_matrix *assembled, tiles_storage *s)
     v->record = s->record = record;
     v->units = units;
     TESS_TRY(ctx->backend->zero(ctx, record + units * TILES_UNIT, TILES_SLACK));
-    TESS_TRY(backend->fill(ctx, &source, v, record));
-cleanup:
-    return status;
-}
-
-/* Blocks as stored by kernel paper. */
-static tess_status make_blocks(const tess_matrix *assembled, const tess_tcki_thresholds *thresholds, tiles_storage *s)
-{
-    tess_context *ctx = assembled->ctx;
-    const tiles_source source = source_of(s, assembled);
-    tcki_rules rules;
-    tess_status status = TESS_SUCCESS;
-
-    TESS_TRY(tcki_rules_of(ctx, thresholds, s->view.rows << s->view.column_bits, &rules));
-    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *s->tcki, (void **)&s->tcki));
-    memset(s->tcki, 0, sizeof *s->tcki);
-    s->tcki->rules = rules;
-    status = tcki_build(ctx, &source, &s->view, s->tcki);
+    TESS_TRY(ops->fill(ctx, &source, v, record));
 cleanup:
     return status;
 }
@@ -157,21 +124,14 @@ cleanup:
 static tess_status tiles_build(const tess_matrix *assembled, const tess_storage_options *options,
                                const tess_assignment *assignment, void **out)
 {
-    tess_context *ctx = assembled->ctx;
-    const tess_papers_storage *papers = storage_papers(options);
     tiles_storage *s = NULL;
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_host_allocate(ctx, 1, sizeof *s, (void **)&s));
-    memset(s, 0, sizeof *s);
-    TESS_TRY(take_assignment(assembled, options, assignment, s));
-    s->view = bare_view(assembled, s);
-    s->layout = papers->layout;
-    TESS_TRY(papers->kernel == TESS_KERNEL_PAPER ? make_blocks(assembled, &papers->tcki_thresholds, s)
-                                                 : make_records(assembled, s));
+    TESS_TRY(tiles_begin(assembled, options, assignment, sizeof *s, &s));
+    TESS_TRY(tiles_make_records(assembled, tiles_ops_of(assembled->ctx), s));
     *out = s;
 cleanup:
-    if (status != TESS_SUCCESS && s) { tiles_destroy(ctx, s); }
+    if (status != TESS_SUCCESS && s) { tiles_destroy(assembled->ctx, s); }
     return status;
 }
 
@@ -179,23 +139,20 @@ cleanup:
 static tess_status tiles_refresh(const tess_matrix *assembled, void *storage)
 {
     tiles_storage *s = storage;
-    const tiles_source source = source_of(s, assembled);
+    const tiles_source source = tiles_source_of(s, assembled);
 
-    if (s->tcki) { return tcki_refresh(assembled->ctx, &source, s->tcki); }
-    return layout_ops_of(assembled->ctx, s->layout)->fill(assembled->ctx, &source, &s->view, s->record);
+    return tiles_ops_of(assembled->ctx)->fill(assembled->ctx, &source, &s->view, s->record);
 }
 
 /* ---- products ---- */
 
 static tess_status tiles_prepare(const tess_matrix *a)
 {
-    const tiles_storage *s = storage_of(a);
-
-    return s->tcki ? tcki_prepare(a->ctx, s->tcki) : layout_ops_of(a->ctx, s->layout)->prepare(a->ctx, &s->view);
+    return tiles_ops_of(a->ctx)->prepare(a->ctx, &storage_of(a)->view);
 }
 
 /* The transpose of the assembled matrix holds exactly the values stored here, if all are in FP64. */
-static tess_status multiply_transposed(const tess_matrix *a, const tess_spmv_args *args)
+tess_status tiles_multiply_transposed(const tess_matrix *a, const tess_spmv_args *args)
 {
     const tess_assignment_summary *summary = &storage_of(a)->summary;
     tess_status status = tess_spmv_require_fp64_vectors(a, args);
@@ -212,9 +169,8 @@ static tess_status tiles_spmv(const tess_matrix *a, const tess_spmv_args *args)
 {
     const tiles_storage *s = storage_of(a);
 
-    if (args->operation == TESS_OP_TRANSPOSE) { return multiply_transposed(a, args); }
-    if (s->tcki) { return tcki_spmv(a->ctx, s->tcki, args); }
-    return layout_ops_of(a->ctx, s->layout)->spmv(a->ctx, &s->view, s->longest, args);
+    if (args->operation == TESS_OP_TRANSPOSE) { return tiles_multiply_transposed(a, args); }
+    return tiles_ops_of(a->ctx)->spmv(a->ctx, &s->view, s->longest, args);
 }
 
 /* ---- back to the host ---- */
@@ -274,34 +230,41 @@ static void decode_block_row(const tiles_view *v, int64_t block_row, const char 
     }
 }
 
-/* Host copies of the arrays to decode. */
-typedef struct tiles_copy {
-    uint32_t *start;
-    char *record;
-    int64_t *row_ptr;
-    tiles_entry *entry;
-} tiles_copy;
-
-static void decode_resident(const tiles_view *v, const tiles_copy *copy, int32_t *col_ind, double *val)
+tess_status tiles_copy_make(const tess_matrix *a, bool records, int64_t *row_ptr, tiles_copy *copy)
 {
-    for (int64_t block_row = 0; block_row < v->nblock_rows; block_row++) {
-        int64_t next[TILES_SIDE] = {0};
+    const tiles_view *v = &storage_of(a)->view;
+    tess_context *ctx = a->ctx;
+    tess_status status = TESS_SUCCESS;
 
-        for (int r = 0; r < v->rows && block_row * v->rows + r < v->nrows; r++) {
-            next[r] = copy->row_ptr[block_row * v->rows + r];
-        }
-        resident_decode_block_row(copy->record + (int64_t)copy->start[block_row] * TILES_UNIT, next, col_ind, val);
-    }
+    TESS_TRY(tess_host_allocate(ctx, v->nrows + 1, sizeof *copy->row_ptr, (void **)&copy->row_ptr));
+    TESS_TRY(a->original->ops->decode(a->original, copy->row_ptr, NULL, NULL));
+    if (row_ptr) { memcpy(row_ptr, copy->row_ptr, (size_t)(v->nrows + 1) * sizeof *row_ptr); }
+    if (!records) { return TESS_SUCCESS; }
+    TESS_TRY(tess_host_allocate(ctx, v->nblock_rows + 1, sizeof *copy->start, (void **)&copy->start));
+    TESS_TRY(tess_host_allocate(ctx, v->units, TILES_UNIT, (void **)&copy->record));
+    TESS_TRY(ctx->backend->download(ctx, copy->start, v->start, (size_t)(v->nblock_rows + 1) * sizeof *copy->start));
+    TESS_TRY(ctx->backend->download(ctx, copy->record, v->record, (size_t)v->units * TILES_UNIT));
+cleanup:
+    return status;
 }
 
-static void decode_all(const tiles_view *v, const tiles_copy *copy, int32_t *col_ind, double *val)
+void tiles_copy_free(const tess_matrix *a, tiles_copy *copy)
+{
+    const tiles_view *v = &storage_of(a)->view;
+
+    tess_host_release(a->ctx, copy->row_ptr, v->nrows + 1, sizeof *copy->row_ptr);
+    tess_host_release(a->ctx, copy->start, v->nblock_rows + 1, sizeof *copy->start);
+    tess_host_release(a->ctx, copy->record, v->units, TILES_UNIT);
+}
+
+static void decode_all(const tiles_view *v, const tiles_copy *copy, tiles_entry *entry, int32_t *col_ind, double *val)
 {
     for (int64_t block_row = 0; block_row < v->nblock_rows; block_row++) {
         tiles_entry *row[TILES_SIDE];
         int64_t first = block_row * v->rows, last = first + v->rows < v->nrows ? first + v->rows : v->nrows;
 
         for (int64_t i = first; i < last; i++) {
-            row[i - first] = copy->entry + copy->row_ptr[i];
+            row[i - first] = entry + copy->row_ptr[i];
         }
         decode_block_row(v, block_row, copy->record + (int64_t)copy->start[block_row] * TILES_UNIT, row);
         for (int64_t i = first; i < last; i++) {
@@ -309,102 +272,51 @@ static void decode_all(const tiles_view *v, const tiles_copy *copy, int32_t *col
         }
     }
     for (int64_t k = 0; k < v->nnz; k++) {
-        if (col_ind) { col_ind[k] = copy->entry[k].column; }
-        if (val) { val[k] = copy->entry[k].value; }
+        if (col_ind) { col_ind[k] = entry[k].column; }
+        if (val) { val[k] = entry[k].value; }
     }
 }
 
 static tess_status tiles_decode(const tess_matrix *a, int64_t *row_ptr, int32_t *col_ind, double *val)
 {
     const tiles_view *v = &storage_of(a)->view;
-    tess_context *ctx = a->ctx;
+    const bool entries = col_ind || val;
+    tiles_entry *entry = NULL;
     tiles_copy copy = {0};
     tess_status status = TESS_SUCCESS;
 
-    TESS_TRY(tess_host_allocate(ctx, v->nrows + 1, sizeof *copy.row_ptr, (void **)&copy.row_ptr));
-    TESS_TRY(a->original->ops->decode(a->original, copy.row_ptr, NULL, NULL));
-    if (row_ptr) { memcpy(row_ptr, copy.row_ptr, (size_t)(v->nrows + 1) * sizeof *row_ptr); }
-    if (storage_of(a)->tcki) {
-        if (col_ind || val) { status = tcki_decode(ctx, storage_of(a)->tcki, copy.row_ptr, col_ind, val); }
-    } else if (col_ind || val) {
-        TESS_TRY(tess_host_allocate(ctx, v->nblock_rows + 1, sizeof *copy.start, (void **)&copy.start));
-        TESS_TRY(tess_host_allocate(ctx, v->units, TILES_UNIT, (void **)&copy.record));
-        TESS_TRY(ctx->backend->download(ctx, copy.start, v->start, (size_t)(v->nblock_rows + 1) * sizeof *copy.start));
-        TESS_TRY(ctx->backend->download(ctx, copy.record, v->record, (size_t)v->units * TILES_UNIT));
-        if (storage_of(a)->layout == TESS_LAYOUT_RESIDENT) {
-            decode_resident(v, &copy, col_ind, val);
-        } else {
-            TESS_TRY(tess_host_allocate(ctx, v->nnz, sizeof *copy.entry, (void **)&copy.entry));
-            decode_all(v, &copy, col_ind, val);
-        }
+    TESS_TRY(tiles_copy_make(a, entries, row_ptr, &copy));
+    if (entries) {
+        TESS_TRY(tess_host_allocate(a->ctx, v->nnz, sizeof *entry, (void **)&entry));
+        decode_all(v, &copy, entry, col_ind, val);
     }
 cleanup:
-    tess_host_release(ctx, copy.row_ptr, v->nrows + 1, sizeof *copy.row_ptr);
-    tess_host_release(ctx, copy.start, v->nblock_rows + 1, sizeof *copy.start);
-    tess_host_release(ctx, copy.record, v->units, TILES_UNIT);
-    tess_host_release(ctx, copy.entry, v->nnz, sizeof *copy.entry);
+    tiles_copy_free(a, &copy);
+    tess_host_release(a->ctx, entry, v->nnz, sizeof *entry);
     return status;
 }
 
-static int64_t tiles_bytes(const tess_matrix *a)
+int64_t tiles_record_bytes(const tess_matrix *a)
 {
     const tiles_view *v = &storage_of(a)->view;
 
-    if (storage_of(a)->tcki) { return tcki_bytes(storage_of(a)->tcki); }
     return v->units * TILES_UNIT + (v->nblock_rows + 1) * (int64_t)sizeof *v->start;
 }
 
-const tcki_storage *tiles_tcki(const tess_matrix *a)
-{
-    return a->ops == &tiles_format ? storage_of(a)->tcki : NULL;
-}
-
-tess_status tess_matrix_tcki_counts(const tess_matrix *a, int64_t counts[TESS_TCKI_FORMATS])
-{
-    const tcki_storage *s = tiles_tcki(a);
-
-    if (!s) {
-        return tess_fail(a->ctx, TESS_UNSUPPORTED, "convert the matrix to tiles with kernel paper",
-                         "the matrix has no formats of blocks to count");
-    }
-    memcpy(counts, s->counts, sizeof s->counts);
-    return TESS_SUCCESS;
-}
-
-static const tess_assignment_summary *summary_of(const tess_matrix *a)
+const tess_assignment_summary *tiles_summary(const tess_matrix *a)
 {
     return &storage_of(a)->summary;
 }
 
-tess_layout tess_matrix_layout(const tess_matrix *a)
-{
-    return a->original && a->ops == &tiles_format ? storage_of(a)->layout : TESS_LAYOUT_GROUPED;
-}
-
 const tess_format_ops tiles_format = {
-    .can =
-        {
-            .description = "square blocks, each in a precision of its own",
-            .shorthand = "tcki",
-            .precisions = TESS_EVERY_PRECISION,
-            .gpu_precisions = TESS_EVERY_PRECISION,
-            .policies = TESS_EVERY_POLICY,
-            .granularities = 1U << TESS_GRANULARITY_BLOCK,
-            .granularity = TESS_GRANULARITY_BLOCK,
-            .scales = 1U << TESS_GRANULARITY_BLOCK,
-            .arithmetics = 1U << TESS_ARITHMETIC_FP64,
-            .row_orders = 1U << TESS_ROW_ORDER_ORIGINAL,
-            .takes_parts = 1,
-            .takes_papers = 1,
-        },
+    .can = TILES_CAPABILITIES,
     .role = TESS_ROLE_BLOCKS,
-    .check_options = check_options,
-    .summary = summary_of,
+    .summary = tiles_summary,
     .build = tiles_build,
     .refresh = tiles_refresh,
     .destroy = tiles_destroy,
     .prepare = tiles_prepare,
     .spmv = tiles_spmv,
     .decode = tiles_decode,
-    .bytes = tiles_bytes,
+    .bytes = tiles_record_bytes,
 };

@@ -56,14 +56,14 @@ static tess_status iterate_bicgstab(void *krylov)
         k, (tess_fused){.op = TESS_FUSED_BICGSTAB_DIRECTION, .in = {k->r, v}, .out = {p, p_hat}, .scale = scale}));
     if (apart) { TESS_TRY(krylov_precondition(k, p, p_hat, (tess_reduction){0})); }
     /* v = A p^; alpha = rho / (r~, v) */
-    TESS_TRY(krylov_narrowed_spmv(
+    TESS_TRY(krylov_iteration_spmv(
         k, 0, p_hat, v, (tess_reduction){.ndots = 1, .with = {k->v[SHADOW]}, .scalar = TESS_SCALAR_BICGSTAB_ALPHA}));
     /* s = r - alpha v, kept in r; s^ = M^-1 s */
     TESS_TRY(
         krylov_fused(k, (tess_fused){.op = TESS_FUSED_BICGSTAB_HALF, .in = {v}, .out = {k->r, s_h}, .scale = scale}));
     if (apart) { TESS_TRY(krylov_precondition(k, k->r, s_h, (tess_reduction){0})); }
     /* t = A s^; omega = (t, s) / (t, t) */
-    TESS_TRY(krylov_narrowed_spmv(
+    TESS_TRY(krylov_iteration_spmv(
         k, 1, s_h, t, (tess_reduction){.ndots = 2, .with = {k->r, t}, .scalar = TESS_SCALAR_BICGSTAB_OMEGA}));
     /* d += alpha p^ + omega s^; r = s - omega t; rho = (r~, r) */
     TESS_TRY(krylov_fused(k, (tess_fused){.op = TESS_FUSED_BICGSTAB_UPDATE,

@@ -89,7 +89,7 @@ static tess_status iterate(const tess_krylov *k, bool predicts)
 
     /* q = A p; alpha = rho / (p, q) */
     TESS_TRY(
-        krylov_narrowed_spmv(k, 0, p, q, (tess_reduction){.ndots = 1, .with = {p}, .scalar = TESS_SCALAR_CG_ALPHA}));
+        krylov_iteration_spmv(k, 0, p, q, (tess_reduction){.ndots = 1, .with = {p}, .scalar = TESS_SCALAR_CG_ALPHA}));
     if (predicts) { TESS_TRY(predict(k, q)); }
     /* r -= alpha q; beta = (r, z)_new / (r, z) */
     TESS_TRY(cg_close_iteration(k, q, z, predicts));
@@ -116,31 +116,17 @@ static int recomputing_vectors(const tess_precond *m)
     return tess_precond_is_identity(m) ? 2 : 3;
 }
 
-static const tess_method *with_recurrence(tess_recurrence recurrence);
-
 const tess_method tess_method_cg = {.kind = TESS_SOLVER_CG,
                                     .needs_symmetry = true,
                                     .has_recurrence = true,
-                                    .with_recurrence = with_recurrence,
                                     .vectors = cg_vectors,
                                     .start = start_cg,
                                     .iterate = iterate_cg};
 
-static const tess_method recomputing = {.kind = TESS_SOLVER_CG,
-                                        .needs_symmetry = true,
-                                        .has_recurrence = true,
-                                        .with_recurrence = with_recurrence,
-                                        .vectors = recomputing_vectors,
-                                        .start = start_cg,
-                                        .iterate = iterate_recomputing};
-
-static const tess_method *with_recurrence(tess_recurrence recurrence)
-{
-    switch (recurrence) {
-    case TESS_RECURRENCE_ONE_REDUCTION: return &cg_one_reduction;
-    case TESS_RECURRENCE_PREDICT_AND_RECOMPUTE: return &recomputing;
-    case TESS_RECURRENCE_AUTO:
-    case TESS_RECURRENCE_STANDARD: break;
-    }
-    return &tess_method_cg;
-}
+const tess_method tess_recurrence_cg_recomputing = {.kind = TESS_SOLVER_CG,
+                                                    .needs_symmetry = true,
+                                                    .has_recurrence = true,
+                                                    .recurrence = TESS_RECURRENCE_PREDICT_AND_RECOMPUTE,
+                                                    .vectors = recomputing_vectors,
+                                                    .start = start_cg,
+                                                    .iterate = iterate_recomputing};

@@ -5,8 +5,7 @@
 
 #include "solver/krylov.h"
 
-extern const tess_method tess_method_cg;   /* two reductions an iteration */
-extern const tess_method cg_one_reduction; /* all inner products at once */
+extern const tess_method tess_method_cg; /* two reductions an iteration */
 
 /* r -= alpha A p, and z = M^-1 r if that is a pass of its own; beta, unless it was predicted, and the end of the
    iteration. */

@@ -3,8 +3,8 @@
 #ifndef TESS_SOLVER_SINGLE_KERNEL_BLOCK_CUH
 #define TESS_SOLVER_SINGLE_KERNEL_BLOCK_CUH
 
+#include "solver/single_kernel/rows.cuh"
 #include "solver/single_kernel/team.cuh"
-#include "solver/single_kernel/tile_rows.cuh"
 
 template <typename ROWS, typename TEAM>
 struct single_block {
@@ -88,7 +88,7 @@ struct single_block {
        in between. */
     __device__ void mark(const double *x, int product) const
     {
-        if constexpr (ROWS::NARROWED) { mark_segments(rows, a.narrowing, x, columns, product); }
+        if constexpr (ROWS::LOOKS_AT_X) { rows.look(a, x, columns, product); }
     }
 
     __device__ void publish(int vector, int i, double value)
@@ -191,7 +191,7 @@ struct single_block {
             a.mailbox->iteration = final_state.iteration;
             a.mailbox->phase = final_state.phase;
         }
-        if constexpr (ROWS::NARROWED) { save_segments(rows, a.narrowing, first, own); }
+        if constexpr (ROWS::LOOKS_AT_X) { rows.save(a, first, own); }
         if (threadIdx.x == 0 && team.block_status->failed) { a.mailbox->failed = 1; }
         team.end();
     }

@@ -5,7 +5,6 @@
 #include "solver/single_kernel/single_kernel.h"
 
 #include "format/csr/csr.h"
-#include "format/tiles/tiles.h"
 #include "solver/krylov.h"
 
 #if GPU_HAS_RESIDENT_GRIDS
@@ -14,7 +13,6 @@
 
 static single_function cg_function(single_method method, tess_precision precision, bool cluster)
 {
-    if (method == SINGLE_CG_ONE_REDUCTION) { return single_cg_one_reduction(precision, cluster); }
     return gpu_by_storage(precision, single_function(nullptr), [&](auto stored) {
         return single_cg_rows<typename decltype(stored)::type>(method, cluster);
     });
@@ -77,38 +75,33 @@ cleanup:
     return status;
 }
 
-static single_function function_of(const single_kernel *single, const tess_matrix *m, bool narrowed)
+/* The guard may have gone up from rows that are read otherwise to the original. */
+static single_function function_of(const tess_krylov *k)
 {
-    const single_method method = single->method;
-    const bool cluster = single->plan.cluster;
+    const single_method method = k->single->method;
+    const bool cluster = k->single->plan.cluster;
+    const tess_precision precision = k->matrix->precision;
+    const single_function other = single_more_ops_of(k->ctx)->function(k, method, cluster);
 
-    if (single_kernel_reads_tiles(m)) {
-        return method == SINGLE_BICGSTAB ? single_bicgstab_tiles_function(narrowed, cluster)
-                                         : single_cg_tiles_function(method, narrowed, cluster);
-    }
-    return method == SINGLE_BICGSTAB ? bicgstab_function(m->precision, cluster)
-                                     : cg_function(method, m->precision, cluster);
+    if (other || single_rows_of(k->matrix)) { return other; }
+    return method == SINGLE_BICGSTAB ? bicgstab_function(precision, cluster) : cg_function(method, precision, cluster);
 }
 
-/* The present values of k->matrix: the guard may have changed from tiles to the original. */
+/* Values as k->matrix has them now. */
 static void find_values(const tess_krylov *k, single_args *a)
 {
-    if (!single_kernel_reads_tiles(k->matrix)) {
+    if (single_rows_of(k->matrix)) {
+        single_more_ops_of(k->ctx)->add_args(k, a);
+    } else {
         a->val = csr_of(k->matrix)->view.val;
-        return;
     }
-    const tiles_view *view = &((const tiles_storage *)k->matrix->storage)->view;
-
-    a->record = view->record;
-    a->tile_start = view->start;
-    if (k->narrowing) { a->narrowing = k->narrowing->pass; }
 }
 
 /* The vectors as the method's start leaves them: for CG, p is the first of its own; for BiCGSTAB, r~ is. */
 static single_args args_of(const tess_krylov *k, loop_mailbox *mailbox, bool watched)
 {
     const single_kernel *single = k->single;
-    single_contents what = single_kernel_contents(single->method, k->matrix, k->narrowing != NULL, true);
+    single_contents what = single_kernel_contents(single->method, k->matrix, k->extension != NULL, true);
     single_args a = {};
 
     a.plan = single->plan;
@@ -135,7 +128,7 @@ static tess_status launch(tess_context *ctx, const void *solver, loop_mailbox *m
 {
     const tess_krylov *k = (const tess_krylov *)solver;
     const single_kernel *single = k->single;
-    const single_function kernel = function_of(single, k->matrix, k->narrowing != NULL);
+    const single_function kernel = function_of(k);
     tess_status status = TESS_SUCCESS;
 
     if (!kernel) {

@@ -304,7 +304,7 @@ static void place_rows(const single_plan *p, const single_contents *what, single
 {
     const bool tiles = what->value_bytes == 0;
     const int64_t entries = what->resident ? p->most_entries : 0, units = what->resident ? p->most_units : 0;
-    const int64_t segments = what->narrowed ? single_runs(p->most_columns, SINGLE_TILE) : 0;
+    const int64_t segments = what->run_bytes > 0 ? single_runs(p->most_columns, SINGLE_TILE) : 0;
     const int64_t offset = (int64_t)sizeof(int32_t);
 
     l->values = tiles ? single_take(&l->bytes, units, TILES_UNIT) : single_take(&l->bytes, entries, what->value_bytes);
@@ -312,8 +312,8 @@ static void place_rows(const single_plan *p, const single_contents *what, single
     l->offsets = single_take(&l->bytes, single_runs(p->most_rows, tiles ? SINGLE_TILE : 1) + 1, offset);
     l->places = single_take(&l->bytes, tiles ? 0 : entries, (int64_t)sizeof(uint16_t));
     l->parts = single_take(&l->bytes, !tiles || p->lanes > 2 ? SINGLE_THREADS / 2 : 0, (int64_t)sizeof(double));
-    l->bounds = single_take(&l->bytes, what->narrowed ? 1 : 0, (int64_t)sizeof(narrowing_bounds));
-    l->segments = single_take(&l->bytes, segments, (int64_t)sizeof(single_segment));
+    l->own = single_take(&l->bytes, 1, what->block_bytes);
+    l->segments = single_take(&l->bytes, segments, what->run_bytes);
 }
 
 single_layout single_shared_layout(const single_plan *p, const single_contents *what)

@@ -16,8 +16,6 @@
 #include <tessera/export.h>
 #include <tessera/status.h>
 
-#include "policy/narrowing_rules.h"
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -51,16 +49,15 @@ typedef struct single_limits {
     int64_t shared_bytes; /* of a block */
 } single_limits;
 
-/* Rows and columns of tiles come in runs of this length: block rows and segments. */
-enum { SINGLE_TILE = NARROWING_SEGMENT };
+/* Rows and columns of tiles come in runs of so many: block rows and segments. */
+enum { SINGLE_TILE = 16 };
 
 /* How to divide a matrix. */
 typedef struct single_shape {
     int blocks;
     bool cluster;
-    /* For tiles in layout resident, nblock_rows + 1 numbers: how many tiles come before each block row, and where its
-       record begins (tiles_view.start), in the memory where the plan is made. NULL: rows are in CSR order, each by
-       itself. */
+    /* Of rows in tiles, a place for each block row and one more: how many tiles are before it, and where its record
+       begins (tiles_view.start), where the plan is made. NULL: rows stand in CSR order, each by itself. */
     const int64_t *tiles;
     const uint32_t *start;
     int64_t ntiles;
@@ -163,7 +160,7 @@ typedef struct single_layout {
     int64_t sums;
     int64_t values, columns, offsets, places; /* of tiles: records, and where each begins */
     int64_t parts;                            /* sums of rows that several waves share */
-    int64_t bounds, segments;                 /* of tiles that are narrowed: narrowing_bounds; single_segment */
+    int64_t own, segments;                    /* block_bytes, and run_bytes of each run of columns */
     int64_t bytes;
 } single_layout;
 
@@ -174,20 +171,13 @@ int single_windows(single_method method);
    this many rows longer than this share of its entries. */
 enum { SINGLE_LONG_ROWS = 16 };
 
-/* A segment of a block's columns: its history, how its tiles are used, and how often they were used so in this launch.
- */
-typedef struct single_segment {
-    narrowing_segment seen;
-    uint8_t use;
-    uint32_t uses[NARROWING_LEVELS + 1];
-} single_segment;
-
-/* What shared memory must hold. */
+/* What shared memory has to hold. */
 typedef struct single_contents {
     single_method method;
     int value_bytes; /* of entries in CSR order; 0: tiles */
-    bool narrowed;   /* tiles are narrowed by segments */
-    bool resident;   /* the entries are in shared memory too */
+    bool resident;   /* the entries are there too */
+    /* What the kernel keeps besides: of its block, and of each run of the block's columns. */
+    int block_bytes, run_bytes;
 } single_contents;
 
 single_layout single_shared_layout(const single_plan *plan, const single_contents *what);

@@ -15,7 +15,7 @@ enum { SINGLE_USUAL_ENTRIES = 32 };
 /* Columns are given by their place among the block's. Values and places are in shared or in device memory. */
 template <typename STORED>
 struct csr_rows {
-    static constexpr bool NARROWED = false;
+    static constexpr bool LOOKS_AT_X = false; /* of others: look(), before each product, and save(), at the end */
     const STORED *val;
     const uint16_t *place;
     const int32_t *offset; /* count + 1, from 0 */

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "format/tiles/tiles.h"
 #include "solver/solver.h"
 
 /* Bytes of entries that the heaviest block may read from device memory in each product without a request by name: it
@@ -27,14 +26,9 @@ static int64_t exchange_words(const single_plan *p, single_method method)
 
 /* ---- whether ---- */
 
-bool single_kernel_reads_tiles(const tess_matrix *m)
-{
-    return tess_matrix_layout(m) == TESS_LAYOUT_RESIDENT;
-}
-
 static bool is_readable(const tess_matrix *m)
 {
-    return single_kernel_reads_tiles(m) || (m->format == TESS_FORMAT_CSR && tess_precision_bytes(m->precision) > 1);
+    return single_rows_of(m) || (m->format == TESS_FORMAT_CSR && tess_precision_bytes(m->precision) > 1);
 }
 
 /* What prevents a single kernel, whatever the size; NULL: nothing does. */
@@ -55,14 +49,12 @@ static const char *refusal(const tess_solver *s)
 /* The method of the kernel. */
 static single_method method_for(const tess_solver *s)
 {
-    const bool narrowed = solve_options_narrowing(&s->options) != TESS_NARROWING_OFF;
-
     if (s->method->kind == TESS_SOLVER_BICGSTAB) { return SINGLE_BICGSTAB; }
     switch (solve_options_recurrence(&s->options)) {
     case TESS_RECURRENCE_STANDARD: return SINGLE_CG;
     case TESS_RECURRENCE_ONE_REDUCTION: return SINGLE_CG_ONE_REDUCTION;
     case TESS_RECURRENCE_AUTO:
-        if (narrowed) { return SINGLE_CG; }
+        if (s->krylov.extension) { return SINGLE_CG; }
         break;
     case TESS_RECURRENCE_PREDICT_AND_RECOMPUTE: break;
     }
@@ -86,25 +78,26 @@ static bool may_be_resident(const tess_solver *s, const single_limits *limits)
     const tess_matrix *m = solver_matrix(s);
     const int64_t entry = (int64_t)(tess_precision_bytes(m->precision) + sizeof(uint16_t));
     const int64_t bytes =
-        single_kernel_reads_tiles(m) ? tess_matrix_bytes(m) : m->nrows * (int64_t)sizeof(int32_t) + m->nnz * entry;
+        single_rows_of(m) ? tess_matrix_bytes(m) : m->nrows * (int64_t)sizeof(int32_t) + m->nnz * entry;
 
     return single_may_be_resident(limits, m->nrows, bytes, method_for(s));
 }
 
-single_contents single_kernel_contents(single_method method, const tess_matrix *m, bool narrowed, bool resident)
+single_contents single_kernel_contents(single_method method, const tess_matrix *m, bool extended, bool resident)
 {
-    const bool tiles = single_kernel_reads_tiles(m);
+    const single_rows *rows = single_rows_of(m);
 
     return (single_contents){.method = method,
-                             .value_bytes = tiles ? 0 : (int)tess_precision_bytes(m->precision),
-                             .narrowed = tiles && narrowed,
-                             .resident = resident};
+                             .value_bytes = rows ? 0 : (int)tess_precision_bytes(m->precision),
+                             .resident = resident,
+                             .block_bytes = rows && extended ? rows->block_bytes : 0,
+                             .run_bytes = rows && extended ? rows->run_bytes : 0};
 }
 
 static bool fits(const tess_solver *s, const single_limits *limits, const single_plan *plan, bool resident)
 {
-    const single_contents what = single_kernel_contents(
-        method_for(s), solver_matrix(s), solve_options_narrowing(&s->options) != TESS_NARROWING_OFF, resident);
+    const single_contents what =
+        single_kernel_contents(method_for(s), solver_matrix(s), s->krylov.extension != NULL, resident);
 
     const single_contents original = single_kernel_contents(method_for(s), s->original, false, false);
 
@@ -117,7 +110,7 @@ static bool fits(const tess_solver *s, const single_limits *limits, const single
 static bool may_stream(const tess_solver *s, const single_limits *limits, bool asked, const single_plan *plan)
 {
     const int64_t entry = (int64_t)(tess_precision_bytes(solver_matrix(s)->precision) + sizeof(uint16_t));
-    const bool little = !single_kernel_reads_tiles(solver_matrix(s)) && plan->most_entries * entry <= MAX_STREAMED;
+    const bool little = !single_rows_of(solver_matrix(s)) && plan->most_entries * entry <= MAX_STREAMED;
 
     return (little || (asked && !plan->cluster)) && fits(s, limits, plan, false);
 }
@@ -126,16 +119,9 @@ static bool may_stream(const tess_solver *s, const single_limits *limits, bool a
 
 single_shape single_kernel_shape(const tess_matrix *m)
 {
-    single_shape shape = {.tiles = NULL};
+    const single_rows *rows = single_rows_of(m);
 
-    if (single_kernel_reads_tiles(m)) {
-        const tiles_storage *tiles = m->storage;
-
-        shape.tiles = tiles->assignment->grid.first;
-        shape.start = tiles->view.start;
-        shape.ntiles = tiles->assignment->grid.nblocks;
-    }
-    return shape;
+    return rows ? rows->shape(m) : (single_shape){.tiles = NULL};
 }
 
 /* A cluster if it holds everything, else a grid that does, else either with entries read from device memory;

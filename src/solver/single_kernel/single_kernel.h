@@ -6,16 +6,14 @@
 #ifndef TESS_SOLVER_SINGLE_KERNEL_H
 #define TESS_SOLVER_SINGLE_KERNEL_H
 
-#include "matrix/matrix.h"
+#include "solver/krylov.h"
 #include "solver/single_kernel/plan.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-struct tess_solver;
-
-/* The device's functions for such kernels; NULL on the host. */
+/* Where a device has such kernels; NULL on the host. */
 typedef struct single_kernel_ops {
     tess_status (*limits)(tess_context *ctx, single_limits *limits);
     /* As single_plan_make, on the device, for an order that single_plan_can_hold accepts. */
@@ -25,14 +23,35 @@ typedef struct single_kernel_ops {
 
 const single_kernel_ops *single_kernel_gpu_ops(void);
 const single_kernel_ops *single_kernel_ops_of(const tess_context *ctx);
+
+/* How single kernels read a matrix that is not in CSR order: a table, listed in registry/papers.def. */
+typedef struct single_rows {
+    bool (*reads)(const tess_matrix *m);
+    single_shape (*shape)(const tess_matrix *m);
+    int block_bytes, run_bytes; /* as in single_contents, in a solve with an extension; in others 0 */
+} single_rows;
+
+/* NULL: in CSR order (registry/solvers.c). */
+const single_rows *single_rows_of(const tess_matrix *m);
+
+/* A kernel that runs a whole cycle (args.cuh). */
+struct single_args;
+typedef void (*single_function)(struct single_args);
+
+/* Kernels beside those of this folder: for single_rows, and for recurrences that it has none for. */
+typedef struct single_more_ops {
+    single_function (*function)(const tess_krylov *k, single_method method, bool cluster); /* NULL: none */
+    void (*add_args)(const tess_krylov *k, struct single_args *args); /* what single_rows of k->matrix need */
+} single_more_ops;
+
+const single_more_ops *single_more_gpu_ops(void);
+const single_more_ops *single_more_ops_of(const tess_context *ctx);
+
 /* solver/single_kernel/plan_device.cu */
 tess_status gpu_single_plan(const tess_matrix *assembled, const single_shape *shape, single_plan *plan);
 
-/* Iterations of the one-reduction recurrence between two replacements of r by b - A x and of s by A p. */
-enum { SINGLE_REPLACE_EVERY = 50 };
-
-/* Of a grid: the numbers of arrivals continue from launch to launch, and LAST is the last number used; FAILED is not 0
-   once a wait timed out. */
+/* Of a grid: arrivals are numbered on from launch to launch, LAST being the last launch's last; FAILED is not 0 once a
+ * wait was too long. */
 enum { SINGLE_FLAG_LAST, SINGLE_FLAG_FAILED, SINGLE_FLAGS };
 
 /* Made once for all solves. Arrays are on the device, also those of the plan. */
@@ -52,17 +71,15 @@ typedef struct single_kernel {
  * whatever their number. Otherwise they are read from there if they are few; else s->krylov.single stays NULL, as it
  * does if a single kernel is impossible.
  */
-tess_status single_kernel_setup(struct tess_solver *s, bool asked);
+tess_status single_kernel_setup(tess_solver *s, bool asked);
 void single_kernel_destroy(tess_context *ctx, single_kernel *single);
-/* Whether a single kernel is likely for the present matrix, before a plan is made: by size, or if it is requested by
-   name. */
-tess_status single_kernel_expects(const struct tess_solver *s, bool asked, bool *expects);
-/* Whether a kernel reads it as tiles; how it is divided, except for the number of blocks; what shared memory must hold.
- */
-bool single_kernel_reads_tiles(const tess_matrix *m);
+/* Whether one is likely to be set up for the matrix as it is, before any plan is made: by size, or where it is asked
+ * for by name. */
+tess_status single_kernel_expects(const tess_solver *s, bool asked, bool *expects);
+/* How the matrix is divided, but for the number of blocks; what shared memory has to hold for it. */
 single_shape single_kernel_shape(const tess_matrix *m);
-single_contents single_kernel_contents(single_method method, const tess_matrix *m, bool narrowed, bool resident);
-/* How the method continues from one iteration to the next. */
+single_contents single_kernel_contents(single_method method, const tess_matrix *m, bool extended, bool resident);
+/* How the method goes on from one iteration to the next. */
 tess_recurrence single_kernel_recurrence(single_method method);
 /* Bytes from `flags` on: everything through which blocks of a grid communicate. All zero before the first launch, and
    again after one that failed. */
