@@ -32,7 +32,7 @@ bench:
 	@bash scripts/setup.sh build
 	cmake --preset release -DTESS_BUILD_BENCH=ON
 	cmake --build $(RELEASE) -j $(JOBS)
-	$(RELEASE)/bench/bench_spmv $(BENCH_OPTIONS)
+	$(RELEASE)/bench/bench_product $(BENCH_OPTIONS)
 	@echo "Benchmarks: $$(ls $(RELEASE)/bench/bench_* | tr '\n' ' ')(each with --help)"
 
 install: all

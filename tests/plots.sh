@@ -5,7 +5,7 @@ set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 for python in python3 /usr/bin/python3; do
     if "$python" -c 'import matplotlib' 2>/dev/null; then
-        exec "$python" "$root/scripts/plot.py" --self-test "$root/tests/plots"
+        exec "$python" "$root/bench/report.py" plot --self-test "$root/tests/plots"
     fi
 done
 echo "SKIPPED: needs python3 with matplotlib (Debian: python3-matplotlib)"

@@ -30,7 +30,7 @@ CLEAN = {
     "src/solver/solver.h": "",
     "cli/main.c": '#include "cli.h"\n#include <tessera/matrix.h>\n',
     "cli/cli.h": "",
-    "bench/bench_spmv.c": '#include "format/csr/csr.h"\ncudaMalloc(&p, 8); case TESS_FORMAT_TILES:\n',
+    "bench/product/formats.c": '#include "format/csr/csr.h"\ncudaMalloc(&p, 8); case TESS_FORMAT_TILES:\n',
     "tests/unit/test_csr.c": '#include "support/test.h"\n#include "format/csr/csr.h"\n',
     "tests/support/test.h": "",
     "docs/results/raw/log.md": WIDE + "\n",
@@ -88,8 +88,8 @@ class CheckLayers(unittest.TestCase):
                           "cli/main.c:1: include: includes src/format/csr/csr.h; cli may include its own")
 
     def test_include_of_tests_by_benchmarks(self):
-        self.assert_found({"bench/bench_spmv.c": '#include "../tests/support/test.h"\n'},
-                          "bench/bench_spmv.c:1: include: includes tests/support/test.h;")
+        self.assert_found({"bench/product/formats.c": '#include "../tests/support/test.h"\n'},
+                          "bench/product/formats.c:1: include: includes tests/support/test.h;")
 
     def test_include_of_nothing(self):
         self.assert_found({"cli/cli.h": '\n\n#include "lost.h"\n'}, 'cli/cli.h:3: include: "lost.h" is no file')

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Restarted GMRES on cuSPARSE and cuBLAS. All of an iteration is enqueued at once; its coefficients come to the host in
+ * one copy, where the rotations are made while the device scales the new vector.
+ */
+#include <type_traits>
+
+#include "papers/gmres_peer_parts.cuh"
+
+namespace {
+
+constexpr size_t blas_workspace_bytes = size_t(32) << 20; /* what cuBLAS recommends for Hopper */
+constexpr int64_t column_unit = 64;                       /* columns of the basis begin at multiples of this */
+constexpr int most_stalled = 20;                          /* cycles without a new least residual before it gives up */
+
+} // namespace
+
+struct bench_gmres_handles {
+    cusparseHandle_t sparse = nullptr;
+    cublasHandle_t blas = nullptr;
+    cudaStream_t stream = nullptr;
+    void *workspace = nullptr;
+};
+
+struct bench_gmres {
+    virtual ~bench_gmres() = default;
+    virtual void solve(const double *b, double *x, const bench_gmres_limits &limits, bench_gmres_result *out) = 0;
+    virtual void multiply_once() = 0;
+    int64_t held = 0, matrix_bytes = 0;
+};
+
+namespace {
+
+enum { MARKS = 7 }; /* events of an iteration: its start, and the end of each of six operations */
+
+/* Cycles in T, x and residuals in R. */
+template <typename T, typename R>
+class gmres : public bench_gmres {
+  public:
+    gmres(bench_gmres_handles *h, const tess_matrix *a, int restart);
+    void solve(const double *b, double *x, const bench_gmres_limits &limits, bench_gmres_result *out) override;
+    void multiply_once() override
+    {
+        inner_.run(T(1), column(0), T(0), column(1));
+    }
+
+  private:
+    static constexpr bool mixed = !std::is_same_v<T, R>, narrow = std::is_same_v<R, float>;
+
+    T *column(int j) const
+    {
+        return basis_.get() + static_cast<size_t>(j) * static_cast<size_t>(ld_);
+    }
+    void allocate();
+    void make_products();
+    void start(const double *b, double *x);
+    void find_residual();
+    double residual_norm();
+    void iterate(double norm, const bench_gmres_limits &limits, bench_gmres_result *out);
+    void run_cycle(double norm, double tolerance, const bench_gmres_limits &limits, bench_gmres_result *out);
+    void enqueue_step(int j, bool profile);
+    double close_step(int j);
+    void add_times(bench_gmres_result *out);
+    void correct();
+    void mark(int which, bool profile)
+    {
+        if (profile) { TRY(cudaEventRecord(marks_[which].get(), h_->stream)); }
+    }
+
+    bench_gmres_handles *h_;
+    const csr_view view_;
+    int64_t n_, ld_;
+    int m_;
+    device_array<T> basis_, coefficients_, y_, correction_;
+    device_array<R> residual_, norm_, own_b_, own_x_;
+    device_array<float> low_values_;
+    pinned_array<T> on_host_, y_host_;
+    product<T> inner_;
+    product<R> outer_; /* of residuals, where T is another type */
+    event ready_, marks_[MARKS];
+    rotations small_;
+    std::vector<double> history_;
+    const R *b_ = nullptr;
+    R *x_ = nullptr;
+};
+
+/* ---- set-up ---- */
+
+template <typename T, typename R>
+gmres<T, R>::gmres(bench_gmres_handles *h, const tess_matrix *a, int restart) : h_(h), view_(csr_of(a)->view)
+{
+    n_ = view_.nrows;
+    m_ = static_cast<int>(std::max<int64_t>(std::min<int64_t>(restart, n_), 1));
+    ld_ = (n_ + column_unit - 1) / column_unit * column_unit;
+    if (view_.row_ptr_bits != 32) { throw failure{"the baseline takes fewer than 2^31 nonzeros"}; }
+    allocate();
+    make_products();
+    ready_.create(cudaEventDisableTiming);
+    for (event &mark : marks_) {
+        mark.create(cudaEventDefault);
+    }
+    TRY(cudaStreamSynchronize(h_->stream));
+}
+
+template <typename T, typename R>
+void gmres<T, R>::allocate()
+{
+    const size_t n = static_cast<size_t>(n_), m = static_cast<size_t>(m_);
+
+    basis_.allocate(static_cast<size_t>(ld_) * (m + 1), &held);
+    coefficients_.allocate(2 * m + 2, &held); /* of both passes, the norm, its inverse */
+    on_host_.allocate(2 * m + 1);
+    y_.allocate(m, &held);
+    y_host_.allocate(m);
+    residual_.allocate(n, &held);
+    norm_.allocate(1, &held);
+    if constexpr (mixed) { correction_.allocate(n, &held); }
+    if constexpr (narrow) {
+        own_b_.allocate(n, &held);
+        own_x_.allocate(n, &held);
+    }
+    matrix_bytes = view_.nnz * 12 + 4 * (n_ + 1);
+    if constexpr (std::is_same_v<T, float>) {
+        low_values_.allocate(static_cast<size_t>(view_.nnz), &held);
+        scale_into(h_->stream, view_.nnz, 1.0, static_cast<const double *>(view_.val), low_values_.get());
+        matrix_bytes += 4 * view_.nnz;
+    }
+}
+
+template <typename T, typename R>
+void gmres<T, R>::make_products()
+{
+    if constexpr (std::is_same_v<T, float>) {
+        inner_.create(h_->sparse, view_, low_values_.get(), column(0), column(1), &held);
+    } else {
+        inner_.create(h_->sparse, view_, static_cast<const T *>(view_.val), column(0), column(1), &held);
+    }
+    /* both vectors of its descriptors are set before each product */
+    if constexpr (mixed) {
+        outer_.create(h_->sparse, view_, static_cast<const R *>(view_.val), residual_.get(), residual_.get(), &held);
+    }
+}
+
+/* ---- residuals ---- */
+
+/* x = 0, r = b */
+template <typename T, typename R>
+void gmres<T, R>::start(const double *b, double *x)
+{
+    const size_t bytes = static_cast<size_t>(n_) * sizeof(R);
+
+    if constexpr (narrow) {
+        scale_into(h_->stream, n_, 1.0, b, own_b_.get());
+        b_ = own_b_.get();
+        x_ = own_x_.get();
+    } else {
+        b_ = b;
+        x_ = x;
+    }
+    TRY(cudaMemsetAsync(x_, 0, bytes, h_->stream));
+    TRY(cudaMemcpyAsync(residual_.get(), b_, bytes, cudaMemcpyDeviceToDevice, h_->stream));
+    history_.clear();
+}
+
+/* r = b - A x */
+template <typename T, typename R>
+void gmres<T, R>::find_residual()
+{
+    TRY(cudaMemcpyAsync(residual_.get(), b_, static_cast<size_t>(n_) * sizeof(R), cudaMemcpyDeviceToDevice,
+                        h_->stream));
+    if constexpr (mixed) {
+        outer_.run(R(-1), x_, R(1), residual_.get());
+    } else {
+        inner_.run(R(-1), x_, R(1), residual_.get());
+    }
+}
+
+template <typename T, typename R>
+double gmres<T, R>::residual_norm()
+{
+    R norm = R(0);
+
+    norm_into(h_->blas, n_, residual_.get(), norm_.get());
+    TRY(cudaMemcpyAsync(&norm, norm_.get(), sizeof norm, cudaMemcpyDeviceToHost, h_->stream));
+    TRY(cudaStreamSynchronize(h_->stream));
+    return static_cast<double>(norm);
+}
+
+/* ---- a cycle ---- */
+
+/* w = A v_j, two passes of classical Gram-Schmidt, and the norm; then the host may go on, and w is scaled. */
+template <typename T, typename R>
+void gmres<T, R>::enqueue_step(int j, bool profile)
+{
+    const int64_t columns = j + 1;
+    T *w = column(j + 1), *first = coefficients_.get(), *second = first + columns, *norm = second + columns;
+
+    mark(0, profile);
+    inner_.run(T(1), column(j), T(0), w);
+    mark(1, profile);
+    gemv(h_->blas, CUBLAS_OP_T, n_, columns, 1.0, basis_.get(), ld_, w, 0.0, first);
+    mark(2, profile);
+    gemv(h_->blas, CUBLAS_OP_N, n_, columns, -1.0, basis_.get(), ld_, first, 1.0, w);
+    mark(3, profile);
+    gemv(h_->blas, CUBLAS_OP_T, n_, columns, 1.0, basis_.get(), ld_, w, 0.0, second);
+    mark(4, profile);
+    gemv(h_->blas, CUBLAS_OP_N, n_, columns, -1.0, basis_.get(), ld_, second, 1.0, w);
+    mark(5, profile);
+    norm_into(h_->blas, n_, w, norm);
+    mark(6, profile);
+    TRY(cudaMemcpyAsync(on_host_.get(), first, static_cast<size_t>(2 * columns + 1) * sizeof(T), cudaMemcpyDeviceToHost,
+                        h_->stream));
+    TRY(cudaEventRecord(ready_.get(), h_->stream));
+    invert_kernel<<<1, 1, 0, h_->stream>>>(norm, norm + 1);
+    TRY(cudaGetLastError());
+    scale_by(h_->blas, n_, norm + 1, w);
+}
+
+/* The small problem's column j; returns the residual's estimate. */
+template <typename T, typename R>
+double gmres<T, R>::close_step(int j)
+{
+    const size_t columns = static_cast<size_t>(j) + 1;
+    std::vector<double> h(columns);
+
+    TRY(cudaEventSynchronize(ready_.get()));
+    for (size_t k = 0; k < columns; k++) {
+        h[k] = static_cast<double>(on_host_.get()[k]) + static_cast<double>(on_host_.get()[columns + k]);
+    }
+    return small_.close(std::move(h), static_cast<double>(on_host_.get()[2 * columns]));
+}
+
+template <typename T, typename R>
+void gmres<T, R>::add_times(bench_gmres_result *out)
+{
+    static const bench_gmres_part part_of[MARKS - 1] = {BENCH_GMRES_PRODUCT, BENCH_GMRES_PROJECT,  BENCH_GMRES_SUBTRACT,
+                                                        BENCH_GMRES_PROJECT, BENCH_GMRES_SUBTRACT, BENCH_GMRES_NORM};
+
+    for (int k = 0; k + 1 < MARKS; k++) {
+        float milliseconds = 0.0F;
+
+        TRY(cudaEventElapsedTime(&milliseconds, marks_[k].get(), marks_[k + 1].get()));
+        out->part_seconds[part_of[k]] += 1e-3 * static_cast<double>(milliseconds);
+    }
+}
+
+/* x += V y */
+template <typename T, typename R>
+void gmres<T, R>::correct()
+{
+    const std::vector<double> y = small_.solution();
+    const int64_t columns = static_cast<int64_t>(y.size());
+
+    std::copy(y.begin(), y.end(), y_host_.get());
+    TRY(cudaMemcpyAsync(y_.get(), y_host_.get(), y.size() * sizeof(T), cudaMemcpyHostToDevice, h_->stream));
+    if constexpr (mixed) {
+        gemv(h_->blas, CUBLAS_OP_N, n_, columns, 1.0, basis_.get(), ld_, y_.get(), 0.0, correction_.get());
+        add_kernel<<<blocks_for(n_), kernel_threads, 0, h_->stream>>>(n_, correction_.get(), x_);
+        TRY(cudaGetLastError());
+    } else {
+        gemv(h_->blas, CUBLAS_OP_N, n_, columns, 1.0, basis_.get(), ld_, y_.get(), 1.0, x_);
+    }
+}
+
+template <typename T, typename R>
+void gmres<T, R>::run_cycle(double norm, double tolerance, const bench_gmres_limits &limits, bench_gmres_result *out)
+{
+    const int64_t most = std::min<int64_t>(m_, limits.max_iterations - out->iterations);
+
+    small_.start(m_, norm);
+    scale_into(h_->stream, n_, 1.0 / norm, residual_.get(), column(0));
+    for (int j = 0; j < most; j++) {
+        double estimate = 0.0;
+
+        enqueue_step(j, limits.profile);
+        estimate = close_step(j);
+        if (limits.profile) { add_times(out); }
+        out->iterations += 1;
+        history_.push_back(estimate);
+        if (!std::isfinite(estimate) || estimate <= tolerance) { break; }
+    }
+    correct();
+    out->cycles += 1;
+}
+
+template <typename T, typename R>
+void gmres<T, R>::iterate(double norm, const bench_gmres_limits &limits, bench_gmres_result *out)
+{
+    const double tolerance = limits.rtol * norm;
+    double least = norm;
+    int stalled = 0;
+    const char *reason = nullptr;
+
+    history_.push_back(norm);
+    while (!reason) {
+        out->claimed = norm <= tolerance;
+        reason = !std::isfinite(norm)                       ? "nan_or_inf"
+                 : out->claimed                             ? "rtol"
+                 : out->iterations >= limits.max_iterations ? "iterations"
+                 : stalled >= most_stalled                  ? "stagnation"
+                                                            : nullptr;
+        if (reason) { break; }
+        run_cycle(norm, tolerance, limits, out);
+        find_residual();
+        norm = residual_norm();
+        stalled = norm < least ? 0 : stalled + 1;
+        least = std::min(least, norm);
+    }
+    snprintf(out->reason, sizeof out->reason, "%s", reason);
+}
+
+template <typename T, typename R>
+void gmres<T, R>::solve(const double *b, double *x, const bench_gmres_limits &limits, bench_gmres_result *out)
+{
+    *out = bench_gmres_result();
+    start(b, x);
+    iterate(residual_norm(), limits, out);
+    if constexpr (narrow) { scale_into(h_->stream, n_, 1.0, x_, x); }
+    TRY(cudaStreamSynchronize(h_->stream));
+    out->history = history_.data();
+    out->history_length = static_cast<int64_t>(history_.size());
+}
+
+void open_handles(bench_gmres_handles *h, tess_context *ctx)
+{
+    h->stream = static_cast<cudaStream_t>(tess_context_stream(ctx));
+    TRY(cusparseCreate(&h->sparse));
+    TRY(cusparseSetStream(h->sparse, h->stream));
+    TRY(cublasCreate(&h->blas));
+    TRY(cublasSetStream(h->blas, h->stream));
+    TRY(cudaMalloc(&h->workspace, blas_workspace_bytes));
+    TRY(cublasSetWorkspace(h->blas, h->workspace, blas_workspace_bytes));
+}
+
+} // namespace
+
+/* ---- interface ---- */
+
+extern "C" bench_gmres_handles *bench_gmres_open(tess_context *ctx, char *reason, size_t reason_size)
+{
+    bench_gmres_handles *h = new bench_gmres_handles;
+
+    if (guarded(reason, reason_size, [&] { open_handles(h, ctx); })) { return h; }
+    bench_gmres_close(h);
+    return nullptr;
+}
+
+extern "C" void bench_gmres_close(bench_gmres_handles *h)
+{
+    if (!h) { return; }
+    if (h->sparse) { cusparseDestroy(h->sparse); }
+    if (h->blas) { cublasDestroy(h->blas); }
+    cudaFree(h->workspace);
+    delete h;
+}
+
+extern "C" bench_gmres *bench_gmres_create(bench_gmres_handles *handles, const tess_matrix *a, bench_gmres_kind kind,
+                                           int restart, char *reason, size_t reason_size)
+{
+    bench_gmres *s = nullptr;
+    const bool made = guarded(reason, reason_size, [&] {
+        switch (kind) {
+        case BENCH_GMRES_FP64: s = new gmres<double, double>(handles, a, restart); break;
+        case BENCH_GMRES_IR: s = new gmres<float, double>(handles, a, restart); break;
+        default: s = new gmres<float, float>(handles, a, restart); break;
+        }
+    });
+
+    return made ? s : nullptr;
+}
+
+extern "C" void bench_gmres_destroy(bench_gmres *s)
+{
+    delete s;
+}
+
+extern "C" bool bench_gmres_solve(bench_gmres *s, const double *b, double *x, const bench_gmres_limits *limits,
+                                  bench_gmres_result *out)
+{
+    char reason[BENCH_GMRES_REASON];
+    const bool done = guarded(reason, sizeof reason, [&] { s->solve(b, x, *limits, out); });
+
+    if (!done) { snprintf(out->reason, sizeof out->reason, "%s", reason); }
+    return done;
+}
+
+extern "C" int64_t bench_gmres_bytes(const bench_gmres *s)
+{
+    return s->held;
+}
+
+extern "C" int64_t bench_gmres_matrix_bytes(const bench_gmres *s)
+{
+    return s->matrix_bytes;
+}
+
+extern "C" tess_status bench_gmres_product(void *user, int)
+{
+    char reason[BENCH_GMRES_REASON];
+
+    return guarded(reason, sizeof reason, [&] { static_cast<bench_gmres *>(user)->multiply_once(); }) ? TESS_SUCCESS
+                                                                                                      : TESS_DEVICE;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuSPARSE's SpMV on the very arrays that the matrix holds: the baseline of SpMV benchmarks. */
+#ifndef TESS_BENCH_PEERS_CUSPARSE_PRODUCTS_H
+#define TESS_BENCH_PEERS_CUSPARSE_PRODUCTS_H
+
+#include "harness/harness.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum bench_cusparse_kind {
+    BENCH_CUSPARSE_CSR = 0,      /* CUSPARSE_SPMV_ALG_DEFAULT */
+    BENCH_CUSPARSE_CSR_ALG2 = 1, /* CUSPARSE_SPMV_CSR_ALG2: the deterministic one */
+    BENCH_CUSPARSE_SELL = 2,     /* sliced ELLPACK, slices of 32 rows */
+    BENCH_CUSPARSE_KINDS = 3
+} bench_cusparse_kind;
+
+typedef struct bench_cusparse bench_cusparse;
+
+const char *bench_cusparse_name(bench_cusparse_kind kind);
+
+/*
+ * SpMV in `precision` (FP64 or FP32: values, vectors and arithmetic) for `pairs` pairs of device vectors x[k], y[k].
+ * Work space and cusparseSpMV_preprocess are done here, outside of what is timed; *setup_seconds is what they took (for
+ * SELL without the building of the format, which runs on the host). UNSUPPORTED with a reason where cuSPARSE or the
+ * memory does not allow it.
+ */
+tess_status bench_cusparse_create(const tess_matrix *a, const bench_csr *host, bench_cusparse_kind kind,
+                                  tess_precision precision, int pairs, void *const *x, void *const *y,
+                                  bench_cusparse **out, double *setup_seconds, char *reason, size_t reason_size);
+void bench_cusparse_destroy(bench_cusparse *s);
+/* From now on y += A x; reading y is not in bench_cusparse_bytes. */
+void bench_cusparse_add(bench_cusparse *s);
+/* A bench_call: user is the bench_cusparse, y[k % pairs] = A x[k % pairs]. */
+tess_status bench_cusparse_call(void *user, int k);
+/* Bytes of the format's arrays and vectors, padding included: what this contestant has to move. */
+int64_t bench_cusparse_bytes(const bench_cusparse *s);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records of products. */
+#include <math.h>
+
+#include "product/trial.h"
+
+bench_record bench_trial_record(const bench_trial *t, const bench_contestant *c, const bench_outcome *o)
+{
+    return (bench_record){.matrix = t->which->name,
+                          .nrows = t->host.nrows,
+                          .ncols = t->host.ncols,
+                          .nnz = t->host.nnz,
+                          .contestant = c->name,
+                          .ours = c->ours,
+                          .precision = tess_precision_name(c->storage.precision),
+                          .of = "product",
+                          .time = o->time,
+                          .bytes = (double)o->bytes,
+                          .setup_seconds = o->setup_seconds,
+                          .in_cache = t->rotation.in_cache};
+}
+
+json_t *bench_trial_row(const bench_trial *t, const bench_contestant *c, const bench_outcome *o,
+                        const bench_record *record)
+{
+    const bool fp32 = c->ours ? c->storage.arithmetic == TESS_ARITHMETIC_FP32 : c->vectors == TESS_PRECISION_FP32;
+    json_t *row = bench_record_row(t->run, record);
+
+    json_object_set_new(row, "vectors", json_string(tess_precision_name(c->vectors)));
+    json_object_set_new(row, "arithmetic", json_string(fp32 ? "fp32" : "fp64"));
+    json_object_set_new(row, "vector_pairs", json_integer(t->rotation.pairs));
+    bench_set_real(row, "first_setup_seconds", o->first_setup_seconds > 0.0 ? o->first_setup_seconds : NAN);
+    bench_set_real(row, "error_over_bound", o->error);
+    return row;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A x = b: time per iteration and to a verified tolerance, against the same methods on cuSPARSE and cuBLAS. */
+#include "harness/study.h"
+#include "papers/papers.h" /* GMRES: most of its code is that of a paper's studies */
+#include "solve/solve.h"
+
+int main(int argc, char **argv)
+{
+    static const bench_study studies[] = {
+        {"krylov", "goals,large,endurance,iterations",
+         "CG and BiCGSTAB without preconditioner, against cuSPARSE and cuBLAS", study_krylov},
+        {"factors", "goals,spd,unsym", "CG with IC(0) and BiCGSTAB with ILU(0), against cuSPARSE and cuBLAS",
+         study_factors},
+        {"gmres", "goals,degrees,large,unsym", "GMRES in several precisions, against cuSPARSE and cuBLAS", study_gmres},
+        {"verify", NULL, "false convergences over the real matrices", study_verify},
+        {"first-use", NULL, "what a fresh process waits for", study_first_use},
+    };
+
+    return bench_main(argc, argv, "Solves of linear systems.", studies, (int)(sizeof studies / sizeof *studies));
+}

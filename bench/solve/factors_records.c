@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records of solves with incomplete factors. */
+#include <math.h>
+
+#include "solve/factors.h"
+
+static bool is_timed(const factors_outcome *o)
+{
+    return o->run.timed || o->from_solve;
+}
+
+static const char *state_of(const factors_outcome *o)
+{
+    return o->run.verified ? "verified" : o->run.claimed ? "FALSE" : o->run.reason ? o->run.reason : "";
+}
+
+/* Products, vectors' passes and applications; the factors' values and indices are read once an application. */
+static double iteration_bytes(const bench_problem *p, const factors_outcome *o)
+{
+    const int64_t n = p->host.nrows, product = bench_spmv_bytes(n, n, p->host.nnz, 8);
+    const int64_t application = o->bytes + 16 * n;
+
+    if (o->variant->solver == TESS_SOLVER_CG) { return (double)(product + application + 8 * 9 * n); }
+    return (double)(2 * (product + application) + 8 * 15 * n);
+}
+
+static void add_solve(json_t *row, const bench_contest_outcome *r)
+{
+    bench_set_time(row, "end_to_end_seconds", &r->end_to_end);
+    json_object_set_new(row, "claimed", json_boolean(r->claimed));
+    json_object_set_new(row, "verified", json_boolean(r->verified));
+    json_object_set_new(row, "solved", json_boolean(r->verified));
+    json_object_set_new(row, "reason", json_string(r->reason));
+    bench_set_real(row, "precond_setup_seconds", r->precond_seconds);
+}
+
+static void add_facts(json_t *row, const factors_outcome *o)
+{
+    json_object_set_new(row, "precond_bytes", json_integer(o->bytes));
+    if (!o->incomplete) { return; }
+    json_object_set_new(row, "shift", json_real(o->facts.shift));
+    if (o->variant->theirs) {
+        json_object_set_new(row, "factors", json_string(o->made_by));
+        return;
+    }
+    json_object_set_new(row, "factorization", json_string(tess_factorization_name(o->facts.factorization)));
+    json_object_set_new(row, "lower_levels", json_integer(o->facts.lower_level_sets));
+    json_object_set_new(row, "upper_levels", json_integer(o->facts.upper_level_sets));
+    json_object_set_new(row, "lower_steps", json_integer(o->facts.lower_groups));
+    json_object_set_new(row, "upper_steps", json_integer(o->facts.upper_groups));
+    json_object_set_new(row, "entries", json_integer(o->facts.entries));
+    json_object_set_new(row, "leaves", json_integer(o->facts.leaves));
+    json_object_set_new(row, "squares", json_integer(o->facts.squares));
+}
+
+static json_t *describe(const bench_problem *p, const factors_outcome *o, const bench_record *record)
+{
+    json_t *row = bench_record_row(p->run, record);
+
+    json_object_set_new(row, "solver", json_string(tess_solver_kind_name(o->variant->solver)));
+    json_object_set_new(row, "precond", json_string(tess_precond_kind_name(o->variant->precond.kind)));
+    if (o->refused) { return row; }
+    json_object_set_new(row, "seconds_from",
+                        json_string(o->run.timed ? "two fixed runs" : "the solve by its iterations"));
+    json_object_set_new(row, "runs", json_pack("[I, I]", (json_int_t)o->run.from, (json_int_t)o->run.to));
+    bench_set_real(row, "application_seconds", o->apply_seconds > 0.0 ? o->apply_seconds : NAN);
+    if (o->run.solved) { add_solve(row, &o->run); }
+    add_facts(row, o);
+    return row;
+}
+
+void factors_report(const bench_problem *p, const char *matrix, const factors_outcome *o)
+{
+    const tess_precond_options *m = &o->variant->precond;
+    const double bytes = iteration_bytes(p, o);
+    const bench_record record = {.matrix = matrix,
+                                 .nrows = p->host.nrows,
+                                 .ncols = p->host.ncols,
+                                 .nnz = p->host.nnz,
+                                 .contestant = o->variant->name,
+                                 .ours = !o->variant->theirs,
+                                 .precision =
+                                     tess_precision_name(m->role.given ? m->role.storage : TESS_PRECISION_FP64),
+                                 .of = "iteration",
+                                 .time = is_timed(o) ? o->run.iteration : (bench_time){.samples = 0},
+                                 .bytes = bytes,
+                                 .setup_seconds = o->run.setup.median,
+                                 .solved = o->run.solved,
+                                 .iterations = o->run.iterations,
+                                 .true_residual = o->run.true_relative,
+                                 .in_cache = bytes <= (double)p->run->cache_bytes,
+                                 .refused = o->refused ? o->why : NULL};
+
+    bench_record_add(p->run, &record, describe(p, o, &record), "M^-1 %.2f us, %s%s", 1e6 * o->apply_seconds,
+                     o->from_solve ? "time of the solve by its iterations, " : "", state_of(o));
+}

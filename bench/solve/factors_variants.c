@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contestants of the study factors by their names. */
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "solve/factors.h"
+
+/* What `all` and patterns choose from, after cg or bicgstab; other combinations are run by their names. */
+static const char *const known[] = {"cg-jacobi",
+                                    "cg-ic0",
+                                    "cg-ic0-fp32",
+                                    "cg-ic0-fp16",
+                                    "cg-ic0-blocks",
+                                    "cg-ic0-fp32-blocks",
+                                    "cg-ic0-merged",
+                                    "cg-ic0-fp32-merged",
+                                    "cg-ic0-fp16-merged",
+                                    "cg-ic0-host",
+                                    "cg-ic0-device",
+                                    "cg-cu-ic0",
+                                    "cg-cu-ic0-device",
+                                    "cg-cu-ic0-graph",
+                                    "bicgstab-jacobi",
+                                    "bicgstab-ilu0",
+                                    "bicgstab-ilu0-fp32",
+                                    "bicgstab-ilu0-fp16",
+                                    "bicgstab-ilu0-blocks",
+                                    "bicgstab-ilu0-merged",
+                                    "bicgstab-ilu0-fp32-merged",
+                                    "bicgstab-ilu0-fp16-merged",
+                                    "bicgstab-ilu0-host",
+                                    "bicgstab-ilu0-device",
+                                    "bicgstab-cu-ilu0",
+                                    "bicgstab-ilu0-fp32-blocks",
+                                    "bicgstab-cu-ilu0-device",
+                                    "bicgstab-cu-ilu0-graph"};
+
+static bool parse_detail(const char *word, factors_variant *v)
+{
+    if (v->theirs) {
+        v->which = strcmp(word, "graph") == 0 ? BENCH_THEIRS_GRAPH : BENCH_THEIRS_DEVICE;
+        return strcmp(word, "graph") == 0 || strcmp(word, "device") == 0;
+    }
+    if (tess_precision_parse(word, &v->precond.role.storage) == TESS_SUCCESS) {
+        v->precond.role.given = 1;
+        v->precond.role.arithmetic = TESS_ARITHMETIC_FP64;
+        return true;
+    }
+    return v->precond.kind != TESS_PRECOND_JACOBI &&
+           (tess_triangular_parse(word, &v->precond.incomplete.triangular) == TESS_SUCCESS ||
+            tess_factorization_parse(word, &v->precond.incomplete.factorization) == TESS_SUCCESS);
+}
+
+static bool parse_words(char *text, tess_triangular triangular, factors_variant *v)
+{
+    char *rest = NULL, *word = strtok_r(text, "-", &rest);
+
+    if (!word || tess_solver_kind_parse(word, &v->solver) != TESS_SUCCESS) { return false; }
+    if (v->solver != TESS_SOLVER_CG && v->solver != TESS_SOLVER_BICGSTAB) { return false; }
+    word = strtok_r(NULL, "-", &rest);
+    v->theirs = word && strcmp(word, "cu") == 0;
+    v->which = v->theirs ? BENCH_THEIRS_HOST : BENCH_OURS_GRAPH;
+    if (v->theirs) { word = strtok_r(NULL, "-", &rest); }
+    if (!word || tess_precond_options_parse(word, &v->precond) != TESS_SUCCESS) { return false; }
+    if (v->precond.kind != TESS_PRECOND_ILU0 && v->precond.kind != TESS_PRECOND_IC0 &&
+        (v->theirs || v->precond.kind != TESS_PRECOND_JACOBI)) {
+        return false;
+    }
+    v->precond.incomplete.triangular = triangular; /* the kind began the options anew */
+    while ((word = strtok_r(NULL, "-", &rest)) != NULL) {
+        if (!parse_detail(word, v)) { return false; }
+    }
+    return true;
+}
+
+static bool add_one(factors_variants *list, const char *name, tess_triangular triangular)
+{
+    factors_variant v = {.theirs = false};
+    char text[FACTORS_NAME];
+
+    for (int i = 0; i < list->count; i++) {
+        if (strcmp(list->items[i].name, name) == 0) { return true; }
+    }
+    if (list->count == FACTORS_MAX_VARIANTS || strlen(name) >= sizeof text) { return false; }
+    snprintf(v.name, sizeof v.name, "%s", name);
+    snprintf(text, sizeof text, "%s", name);
+    tess_precond_options_init(&v.precond);
+    if (!parse_words(text, triangular, &v)) { return false; }
+    list->items[list->count++] = v;
+    return true;
+}
+
+/* A name, or a pattern of known ones. */
+static bool add_named(factors_variants *list, const char *name, tess_triangular triangular)
+{
+    bool found = false;
+
+    if (strcmp(name, "all") == 0) { name = "*"; }
+    if (!strpbrk(name, "*?[")) { return add_one(list, name, triangular); }
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (fnmatch(name, known[i], 0) == 0) { found = add_one(list, known[i], triangular) || found; }
+    }
+    return found;
+}
+
+bool factors_variants_add(factors_variants *list, const char *names, tess_triangular triangular, char *wrong,
+                          size_t wrong_size)
+{
+    const char *at = names;
+
+    while (*at != '\0') {
+        const size_t length = strcspn(at, ",");
+
+        snprintf(wrong, wrong_size, "%.*s", (int)length, at);
+        if (!add_named(list, wrong, triangular)) { return false; }
+        at += length + (at[length] == ',');
+    }
+    return true;
+}
