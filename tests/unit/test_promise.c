@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What `converged` and `verified` promise, where it is easily broken: operators without a bound, norms that come out as
    0, tolerances at the last bit, calls that fail, the ends of FP64's range, and the bits of one solve after another. */
+#include "solver/solver.h"
 #include "support/solve.h"
 
 enum { N = 64 };
@@ -238,6 +239,47 @@ static void tolerances_are_finite_numbers(void **state)
     oracle_free(&a);
 }
 
+/* Whatever ended the loop, no reason of success stands beside a residual that is above the tolerance or not finite. */
+static void no_reason_of_success_without_proof(void **state)
+{
+    static const tess_reason good[] = {TESS_REASON_RTOL, TESS_REASON_ATOL, TESS_REASON_HAPPY_BREAKDOWN};
+    static const tess_reason bad[] = {TESS_REASON_ITERATIONS, TESS_REASON_BREAKDOWN, TESS_REASON_STAGNATION};
+    static const true_residual unproved[] = {{.norm = 1.0, .bound = 0.0, .bounded = true},
+                                             {.norm = 0.0, .bound = 1.0, .bounded = true},
+                                             {.norm = 1.0, .bound = (double)NAN, .bounded = false},
+                                             {.norm = (double)NAN, .bound = 0.0, .bounded = true}};
+    const true_residual proved = {.norm = 0.25, .bound = 0x1p-60, .bounded = true};
+    const tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    oracle_csr a = oracle_laplace2d(4);
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *m = make_matrix(ctx, &a);
+    tess_solver *solver = NULL;
+
+    (void)state;
+    assert_ok(ctx, tess_solver_create(m, &options, &solver));
+    for (int k = 0; k < 3; k++) {
+        tess_solve_result r;
+
+        tess_solve_result_init(&r);
+        r.rhs_norm = 1.0;
+        r.tolerance = 0.5;
+        for (int u = 0; u < 4; u++) {
+            finish_result(solver, &unproved[u], good[k], 0.0, &r);
+            assert_int_equal(r.reason, TESS_REASON_FALSE_CONVERGENCE);
+            assert_true(r.converged == 0 && r.verified == 0);
+            finish_result(solver, &unproved[u], bad[k], 0.0, &r);
+            assert_int_equal(r.reason, bad[k]);
+            assert_true(r.converged == 0 && r.verified == 0);
+        }
+        finish_result(solver, &proved, k == 0 ? bad[k] : good[k], 0.0, &r);
+        assert_true(r.reason > 0 && r.converged == 1 && r.verified == 1);
+    }
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
 /* A call that fails, before or within the solve, leaves nothing of the result of the one before. */
 static void a_call_that_fails_clears_the_result(void **state)
 {
@@ -348,6 +390,7 @@ int main(void)
         cmocka_unit_test(a_zero_of_rounded_products_is_no_proof),
         cmocka_unit_test(tolerances_are_rounded_down),
         cmocka_unit_test(tolerances_are_finite_numbers),
+        cmocka_unit_test(no_reason_of_success_without_proof),
         cmocka_unit_test(a_call_that_fails_clears_the_result),
         cmocka_unit_test(right_sides_of_any_size_are_solved),
         cmocka_unit_test(matrices_of_any_size_end_honestly),
