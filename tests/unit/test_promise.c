@@ -96,6 +96,35 @@ static void a_bound_of_the_user_decides(void **state)
     assert_at_most(0.25, result.residual_bound);
 }
 
+/* b - y is rounded once for each element and the norm in N squares, of which its root halves the error: that much is
+   added to the user's bound at least, and no more than four times as much. */
+static void a_bound_of_the_user_is_added_to_sharply(void **state)
+{
+    sloppy s = {.error = 0.25};
+    const tess_shell_operator shell = {.apply = apply_sloppily, .user = &s, .error_bound = say_bound};
+    double *b = random_values(N, 1, 0.5, 1.0), *x = random_values(N, 2, -1.0, 1.0), norm = 0.0, bound = 0.0;
+    tess_context *ctx = open_cpu(1);
+    tess_vector *vb = make_vector(ctx, N, b), *vx = make_vector(ctx, N, x);
+    tess_matrix *m = NULL;
+
+    (void)state;
+    assert_ok(ctx, tess_matrix_create_shell(ctx, N, N, &shell, &m));
+    for (int k = 0; k < 3; k++) {
+        const double least = (N / 2.0 + 1.0) * U64;
+
+        s.bound = k == 0 ? 0.0 : ldexp(1.0, -30 * k);
+        assert_ok(ctx, tess_verify_residual(m, vb, vx, NULL, &norm, &bound));
+        assert_at_most(s.bound + least * norm, bound);
+        assert_at_most(bound, (s.bound + 4.0 * least * norm) * (1.0 + 4.0 * U64));
+    }
+    tess_vector_destroy(vb);
+    tess_vector_destroy(vx);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    free(b);
+    free(x);
+}
+
 static void a_bound_that_fails_is_an_error(void **state)
 {
     static int (*const bad[])(void *, const double *, double *) = {say_nothing, say_bound};
@@ -385,6 +414,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_without_a_bound_are_not_verified),
         cmocka_unit_test(a_bound_of_the_user_decides),
+        cmocka_unit_test(a_bound_of_the_user_is_added_to_sharply),
         cmocka_unit_test(a_bound_that_fails_is_an_error),
         cmocka_unit_test(a_norm_of_zero_needs_its_bound),
         cmocka_unit_test(a_zero_of_rounded_products_is_no_proof),

@@ -427,6 +427,10 @@ static void zero_residual_by_underflow_is_no_proof(void **state)
     assert_int_equal(result.converged, 0);
     assert_int_equal(result.reason, TESS_REASON_STAGNATION); /* nothing is left to correct */
     assert_int_equal(result.iterations, 0);
+    options.max_iterations = 0; /* no limit is what ended it */
+    result = solve_once(ctx, &a, &options, b, x);
+    assert_int_equal(result.converged, 0);
+    assert_int_equal(result.reason, TESS_REASON_STAGNATION);
     tess_context_destroy(ctx);
     oracle_free(&a);
 }
