@@ -102,7 +102,8 @@ static void a_bound_of_the_user_is_added_to_sharply(void **state)
 {
     sloppy s = {.error = 0.25};
     const tess_shell_operator shell = {.apply = apply_sloppily, .user = &s, .error_bound = say_bound};
-    double *b = random_values(N, 1, 0.5, 1.0), *x = random_values(N, 2, -1.0, 1.0), norm = 0.0, bound = 0.0;
+    double *b = random_values(N, 1, 0.5, 1.0), *x = random_values(N, 2, -1.0, 1.0), r[N];
+    const double rhs_norm = (double)oracle_norm2(b, N);
     tess_context *ctx = open_cpu(1);
     tess_vector *vb = make_vector(ctx, N, b), *vx = make_vector(ctx, N, x);
     tess_matrix *m = NULL;
@@ -111,11 +112,15 @@ static void a_bound_of_the_user_is_added_to_sharply(void **state)
     assert_ok(ctx, tess_matrix_create_shell(ctx, N, N, &shell, &m));
     for (int k = 0; k < 3; k++) {
         const double least = (N / 2.0 + 1.0) * U64;
+        true_residual v;
 
         s.bound = k == 0 ? 0.0 : ldexp(1.0, -30 * k);
-        assert_ok(ctx, tess_verify_residual(m, vb, vx, NULL, &norm, &bound));
-        assert_at_most(s.bound + least * norm, bound);
-        assert_at_most(bound, (s.bound + 4.0 * least * norm) * (1.0 + 4.0 * U64));
+        assert_ok(ctx, verify_residual(m, tess_vector_data(vb), tess_vector_data(vx), r, &v));
+        assert_true(v.bounded);
+        assert_at_most(s.bound + least * v.norm, v.bound);
+        assert_at_most(v.bound, (s.bound + 4.0 * least * v.norm) * (1.0 + 4.0 * U64));
+        assert_at_most(v.rhs_least, rhs_norm * (1.0 - U64)); /* ||b|| is rounded likewise, and down */
+        assert_at_most(rhs_norm * (1.0 - 4.0 * least), v.rhs_least);
     }
     tess_vector_destroy(vb);
     tess_vector_destroy(vx);
