@@ -286,6 +286,60 @@ static void shifts_do_not_depend_on_scale(void **state)
     }
 }
 
+/* A pivot of 2^-42 beside a row of magnitude 2 is a number, one of 2^-47 is what rounding leaves of 1 - 1. */
+static void small_pivots_are_told_from_rounding(void **state)
+{
+    oracle_csr small = two_by_two(1.0, 1.0, 1.0, 1.0 + 0x1p-42), rounding = two_by_two(1.0, 1.0, 1.0, 1.0 + 0x1p-47);
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        assert_true(shift_of(&small, kinds[k]) == 0.0);
+        assert_true(shift_of(&rounding, kinds[k]) == 1e-3);
+    }
+    oracle_free(&small);
+    oracle_free(&rounding);
+}
+
+/* A shift moves a diagonal entry away from zero, whatever its sign: -A has the L and U of A, and -D. */
+static void shifts_keep_the_sign(void **state)
+{
+    oracle_csr a = two_by_two(1.0, 1.0, 1.0, 1.0), negative = two_by_two(-1.0, -1.0, -1.0, -1.0);
+    tess_context *ctx = open_device(1);
+    tess_matrix *of_a = make_matrix(ctx, &a), *of_negative = make_matrix(ctx, &negative);
+    test_factors f = factor_matrix(of_a, false, 0.25), g = factor_matrix(of_negative, false, 0.25);
+
+    (void)state;
+    assert_true(shift_of(&negative, TESS_PRECOND_ILU0) == 1e-3);
+    assert_true(f.lower.val[0] == 0.8 && g.lower.val[0] == 0.8);
+    assert_true(f.upper.val[0] == g.upper.val[0]);
+    for (int i = 0; i < 2; i++) {
+        assert_true(f.inverse[i] == -g.inverse[i]);
+    }
+    free_factors(&f);
+    free_factors(&g);
+    tess_matrix_destroy(of_a);
+    tess_matrix_destroy(of_negative);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    oracle_free(&negative);
+}
+
+/* 2^-1030 stands alone in its row, but its inverse is beyond FP64: the pivot needs a shift until it is above 2^-1024.
+ */
+static void inverses_of_pivots_do_not_overflow(void **state)
+{
+    const double tiny[] = {0x1p-1030, -0x1p-1030};
+
+    (void)state;
+    for (int t = 0; t < 2; t++) {
+        oracle_csr a = oracle_diagonal(1, &tiny[t]);
+
+        assert_true(shift_of(&a, TESS_PRECOND_ILU0) == 65.536); /* 1e-3 2^16, the first above 63 */
+        if (tiny[t] > 0.0) { assert_true(shift_of(&a, TESS_PRECOND_IC0) == 65.536); }
+        oracle_free(&a);
+    }
+}
+
 static void check_singular(const oracle_csr *a, const char *words)
 {
     tess_context *ctx = open_device(2);
@@ -539,7 +593,10 @@ static void auto_leaves_little_to_the_host(void **state)
         cmocka_unit_test(shifts_do_not_depend_on_scale), cmocka_unit_test(hopeless_matrices_name_a_row),               \
         cmocka_unit_test(update_follows_the_values), cmocka_unit_test(wrong_requests_are_refused),                     \
         cmocka_unit_test(names_are_known), cmocka_unit_test(small_systems),                                            \
-        cmocka_unit_test(auto_leaves_little_to_the_host), BY_HOST(factors_agree_on_the_pattern),                       \
+        cmocka_unit_test(auto_leaves_little_to_the_host), cmocka_unit_test(small_pivots_are_told_from_rounding),       \
+        cmocka_unit_test(shifts_keep_the_sign), cmocka_unit_test(inverses_of_pivots_do_not_overflow),                  \
+        BY_HOST(small_pivots_are_told_from_rounding), BY_HOST(shifts_keep_the_sign),                                   \
+        BY_HOST(inverses_of_pivots_do_not_overflow), BY_HOST(factors_agree_on_the_pattern),                            \
         BY_HOST(exact_without_fill_in), BY_HOST(fill_in_is_dropped), BY_HOST(ic_is_symmetric),                         \
         BY_HOST(shifts_mend_pivots), BY_HOST(shifts_do_not_depend_on_scale), BY_HOST(hopeless_matrices_name_a_row),    \
         BY_HOST(update_follows_the_values), BY_HOST(wrong_requests_are_refused), BY_HOST(small_systems)

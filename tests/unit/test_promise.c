@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What `converged` and `verified` promise, where it is easily broken: operators without a bound, norms that come out as
    0, tolerances at the last bit, calls that fail, the ends of FP64's range, and the bits of one solve after another. */
+#include "solver/solver.h"
 #include "support/solve.h"
 
 enum { N = 64 };
@@ -93,6 +94,40 @@ static void a_bound_of_the_user_decides(void **state)
     assert_int_equal(result.converged, 0);
     assert_int_equal(result.verified, 0);
     assert_at_most(0.25, result.residual_bound);
+}
+
+/* b - y is rounded once for each element and the norm in N squares, of which its root halves the error: that much is
+   added to the user's bound at least, and no more than four times as much. */
+static void a_bound_of_the_user_is_added_to_sharply(void **state)
+{
+    sloppy s = {.error = 0.25};
+    const tess_shell_operator shell = {.apply = apply_sloppily, .user = &s, .error_bound = say_bound};
+    double *b = random_values(N, 1, 0.5, 1.0), *x = random_values(N, 2, -1.0, 1.0), r[N];
+    const double rhs_norm = (double)oracle_norm2(b, N);
+    tess_context *ctx = open_cpu(1);
+    tess_vector *vb = make_vector(ctx, N, b), *vx = make_vector(ctx, N, x);
+    tess_matrix *m = NULL;
+
+    (void)state;
+    assert_ok(ctx, tess_matrix_create_shell(ctx, N, N, &shell, &m));
+    for (int k = 0; k < 3; k++) {
+        const double least = (N / 2.0 + 1.0) * U64;
+        true_residual v;
+
+        s.bound = k == 0 ? 0.0 : ldexp(1.0, -30 * k);
+        assert_ok(ctx, verify_residual(m, tess_vector_data(vb), tess_vector_data(vx), r, &v));
+        assert_true(v.bounded);
+        assert_at_most(s.bound + least * v.norm, v.bound);
+        assert_at_most(v.bound, (s.bound + 4.0 * least * v.norm) * (1.0 + 4.0 * U64));
+        assert_at_most(v.rhs_least, rhs_norm * (1.0 - U64)); /* ||b|| is rounded likewise, and down */
+        assert_at_most(rhs_norm * (1.0 - 4.0 * least), v.rhs_least);
+    }
+    tess_vector_destroy(vb);
+    tess_vector_destroy(vx);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    free(b);
+    free(x);
 }
 
 static void a_bound_that_fails_is_an_error(void **state)
@@ -238,6 +273,47 @@ static void tolerances_are_finite_numbers(void **state)
     oracle_free(&a);
 }
 
+/* Whatever ended the loop, no reason of success stands beside a residual that is above the tolerance or not finite. */
+static void no_reason_of_success_without_proof(void **state)
+{
+    static const tess_reason good[] = {TESS_REASON_RTOL, TESS_REASON_ATOL, TESS_REASON_HAPPY_BREAKDOWN};
+    static const tess_reason bad[] = {TESS_REASON_ITERATIONS, TESS_REASON_BREAKDOWN, TESS_REASON_STAGNATION};
+    static const true_residual unproved[] = {{.norm = 1.0, .bound = 0.0, .bounded = true},
+                                             {.norm = 0.0, .bound = 1.0, .bounded = true},
+                                             {.norm = 1.0, .bound = (double)NAN, .bounded = false},
+                                             {.norm = (double)NAN, .bound = 0.0, .bounded = true}};
+    const true_residual proved = {.norm = 0.25, .bound = 0x1p-60, .bounded = true};
+    const tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    oracle_csr a = oracle_laplace2d(4);
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *m = make_matrix(ctx, &a);
+    tess_solver *solver = NULL;
+
+    (void)state;
+    assert_ok(ctx, tess_solver_create(m, &options, &solver));
+    for (int k = 0; k < 3; k++) {
+        tess_solve_result r;
+
+        tess_solve_result_init(&r);
+        r.rhs_norm = 1.0;
+        r.tolerance = 0.5;
+        for (int u = 0; u < 4; u++) {
+            finish_result(solver, &unproved[u], good[k], 0.0, &r);
+            assert_int_equal(r.reason, TESS_REASON_FALSE_CONVERGENCE);
+            assert_true(r.converged == 0 && r.verified == 0);
+            finish_result(solver, &unproved[u], bad[k], 0.0, &r);
+            assert_int_equal(r.reason, bad[k]);
+            assert_true(r.converged == 0 && r.verified == 0);
+        }
+        finish_result(solver, &proved, k == 0 ? bad[k] : good[k], 0.0, &r);
+        assert_true(r.reason > 0 && r.converged == 1 && r.verified == 1);
+    }
+    tess_solver_destroy(solver);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
 /* A call that fails, before or within the solve, leaves nothing of the result of the one before. */
 static void a_call_that_fails_clears_the_result(void **state)
 {
@@ -343,11 +419,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operators_without_a_bound_are_not_verified),
         cmocka_unit_test(a_bound_of_the_user_decides),
+        cmocka_unit_test(a_bound_of_the_user_is_added_to_sharply),
         cmocka_unit_test(a_bound_that_fails_is_an_error),
         cmocka_unit_test(a_norm_of_zero_needs_its_bound),
         cmocka_unit_test(a_zero_of_rounded_products_is_no_proof),
         cmocka_unit_test(tolerances_are_rounded_down),
         cmocka_unit_test(tolerances_are_finite_numbers),
+        cmocka_unit_test(no_reason_of_success_without_proof),
         cmocka_unit_test(a_call_that_fails_clears_the_result),
         cmocka_unit_test(right_sides_of_any_size_are_solved),
         cmocka_unit_test(matrices_of_any_size_end_honestly),

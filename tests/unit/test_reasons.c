@@ -369,6 +369,32 @@ static void overflowing_norms_are_no_convergence(void **state)
     oracle_free(&a);
 }
 
+/* Nor must a residual of 2e306, which is finite, count as less than that tolerance of Inf. */
+static void finite_residuals_beside_infinite_norms_prove_nothing(void **state)
+{
+    oracle_csr a = oracle_tridiagonal(4, 0.0, 1.0, 0.0);
+    double b[4] = {1.7e308, 1.7e308, 1.7e308, 1.7e308};
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        double x[4] = {1.69e308, 1.69e308, 1.69e308, 1.69e308};
+        tess_solve_options options = solve_options(k % 2 == 0 ? TESS_SOLVER_GMRES : TESS_SOLVER_BICGSTAB);
+        tess_solve_result result;
+
+        options.scale = k < 2 ? TESS_SCALING_NONE : TESS_SCALING_MAX_PRODUCT;
+        result = solve_once(ctx, &a, &options, b, x);
+        assert_int_equal(result.converged, 0);
+        assert_int_equal(result.verified, 0);
+        assert_int_equal(result.reason, TESS_REASON_NAN_OR_INF);
+        assert_int_equal(result.iterations, 0);
+        assert_at_most(fabs(result.residual_norm - 2e306), 1e300);
+        assert_true(x[0] == 1.69e308 && x[3] == 1.69e308);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+}
+
 /* A right-hand side of 1e-200, for which (r, r) underflows: whatever the reason, no false claim. */
 static void extreme_scales_are_answered_honestly(void **state)
 {
@@ -532,6 +558,7 @@ int main(void)
         cmocka_unit_test(nan_in_vectors_leaves_no_trace),
         cmocka_unit_test(nan_in_the_matrix_leaves_no_trace),
         cmocka_unit_test(overflowing_norms_are_no_convergence),
+        cmocka_unit_test(finite_residuals_beside_infinite_norms_prove_nothing),
         cmocka_unit_test(extreme_scales_are_answered_honestly),
         cmocka_unit_test(precond_setup_fails_at_the_solve),
         cmocka_unit_test(precond_recovers_with_the_values),

@@ -174,6 +174,53 @@ static void one_request_to_cancel_is_enough(void **state)
     free(b);
 }
 
+static int cancel_at(void *user, const tess_progress *progress)
+{
+    return progress->iteration >= *(const int64_t *)user;
+}
+
+/* Who cancels, or limits the iterations, gets the iterate as it is, also where its residual is larger than the first:
+   CG lessens the error's energy norm, not the residual. */
+static void cancelled_iterates_are_taken_as_they_are(void **state)
+{
+    double *b = random_values(N, 3, -1.0, 1.0), diagonal[N];
+    tess_solve_options options = solve_options(TESS_SOLVER_CG);
+    tess_context *ctx = open_cpu(1);
+    int risen = 0;
+    oracle_csr a;
+    solved whole;
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        diagonal[i] = pow(10.0, 6.0 * i / N);
+    }
+    a = oracle_diagonal(N, diagonal);
+    options.max_iterations = 40;
+    whole = solve_here(ctx, &a, &options, b);
+    for (int64_t k = 1; k < whole.result.history_length - 1; k++) {
+        double x[N] = {0.0}, limited[N] = {0.0};
+        tess_solve_options cancelled = options, fixed = options;
+        tess_solve_result result;
+
+        if (whole.history[k] <= whole.history[0]) { continue; }
+        cancelled.monitor = cancel_at;
+        cancelled.monitor_user = &k;
+        result = solve_once(ctx, &a, &cancelled, b, x);
+        assert_int_equal(result.reason, TESS_REASON_CANCELLED);
+        fixed.max_iterations = result.iterations;
+        check_honest(&a, b, x, &options, &result);
+        result = solve_once(ctx, &a, &fixed, b, limited);
+        assert_int_equal(result.reason, TESS_REASON_ITERATIONS);
+        assert_true(same_bits(x, limited, N) && x[0] != 0.0);
+        risen += result.residual_norm > result.rhs_norm;
+    }
+    assert_true(risen > 0);
+    discard(&whole);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+}
+
 /* The history was sized for fewer iterations than later solves may take. */
 static void raised_limits_keep_the_history_in_its_room(void **state)
 {
@@ -235,6 +282,107 @@ static void tolerance_below_rounding_is_stagnation(void **state)
     free(b);
 }
 
+/* The first estimate of `history` that is no larger than `norm`. */
+static int64_t first_below(const double *history, int64_t length, double norm)
+{
+    int64_t k = 0;
+
+    while (k < length && history[k] > norm) {
+        k += 1;
+    }
+    return k;
+}
+
+/* The loop goes on to 0.999 of the tolerance: an estimate just below the tolerance itself may be a rounding too low. */
+static void loops_stop_a_little_below_the_tolerance(void **state)
+{
+    oracle_csr a = oracle_laplace2d(20);
+    double *b = random_values(N, 3, -1.0, 1.0);
+    tess_context *ctx = open_cpu(1);
+
+    (void)state;
+    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+        tess_solve_options options = solve_options((tess_solver_kind)kind);
+        solved whole = solve_here(ctx, &a, &options, b);
+        int64_t tried = 0;
+
+        options.rtol = 0.0;
+        for (int64_t k = 1; k < whole.result.history_length; k += 3) {
+            double x[N] = {0.0};
+            const int64_t length = whole.result.history_length;
+            int64_t stop;
+            tess_solve_result result;
+
+            options.atol = whole.history[k] / 0.9995;
+            stop = first_below(whole.history, length, 0.999 * options.atol);
+            if (first_below(whole.history, length, options.atol) < k || stop == length) { continue; }
+            result = solve_once(ctx, &a, &options, b, x);
+            assert_int_equal(result.reason, TESS_REASON_ATOL);
+            assert_int_equal(result.iterations, stop);
+            tried += stop > k;
+        }
+        assert_true(tried > 5);
+        discard(&whole);
+    }
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+}
+
+/* Another vector at each application, whatever r is. */
+static int apply_noise(void *user, const double *r, double *z)
+{
+    uint64_t *seed = user;
+
+    (void)r;
+    for (int i = 0; i < 20; i++) {
+        z[i] = oracle_uniform(seed, -1.0, 1.0);
+    }
+    return 0;
+}
+
+/* With such a preconditioner GMRES' estimate falls to nothing and x stays. Of a residual of 1e-6 that is no rounding
+   of x; of one that is, it is. */
+static void estimates_of_nothing_are_false_convergence(void **state)
+{
+    uint64_t seed = 5;
+    const tess_shell_precond noise = {.apply = apply_noise, .user = &seed};
+    oracle_csr a = oracle_tridiagonal(20, -1.0, 3.0, -1.0);
+    double *exact = random_values(20, 3, 0.5, 1.0), b[20], x[20];
+    wide product[20];
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *m = make_matrix(ctx, &a);
+    tess_precond *p = NULL;
+    tess_solver *solver = NULL;
+    tess_solve_options options = solve_options(TESS_SOLVER_GMRES);
+
+    (void)state;
+    oracle_multiply(&a, false, exact, product, NULL);
+    for (int i = 0; i < 20; i++) {
+        b[i] = (double)product[i];
+    }
+    options.rtol = 1e-18;
+    assert_ok(ctx, tess_precond_create_shell(ctx, 20, &noise, &p));
+    assert_ok(ctx, tess_solver_create_with_precond(m, p, &options, &solver));
+    for (int k = 0; k < 2; k++) {
+        tess_solve_result result;
+
+        memcpy(x, exact, sizeof x);
+        x[7] += k == 0 ? 1e-6 : 0.0;
+        result = solve_with(solver, ctx, 20, b, x);
+        assert_int_equal(result.converged, 0);
+        assert_int_equal(result.reason, k == 0 ? TESS_REASON_FALSE_CONVERGENCE : TESS_REASON_STAGNATION);
+        assert_at_most(result.estimated_residual_norm, result.tolerance);
+        assert_at_most(result.residual_norm, k == 0 ? 4e-6 : 1e-15);
+    }
+    tess_solver_destroy(solver);
+    tess_precond_destroy(p);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(exact);
+}
+
 /* A cycle with an FP32 matrix meets its goal at some iteration; a limit just there must not count as success. */
 static void estimate_met_at_the_limit_is_no_success(void **state)
 {
@@ -277,7 +425,12 @@ static void zero_residual_by_underflow_is_no_proof(void **state)
     (void)state;
     result = solve_once(ctx, &a, &options, b, x);
     assert_int_equal(result.converged, 0);
-    assert_true(result.reason < 0);
+    assert_int_equal(result.reason, TESS_REASON_STAGNATION); /* nothing is left to correct */
+    assert_int_equal(result.iterations, 0);
+    options.max_iterations = 0; /* no limit is what ended it */
+    result = solve_once(ctx, &a, &options, b, x);
+    assert_int_equal(result.converged, 0);
+    assert_int_equal(result.reason, TESS_REASON_STAGNATION);
     tess_context_destroy(ctx);
     oracle_free(&a);
 }
@@ -290,8 +443,11 @@ int main(void)
         cmocka_unit_test(powers_of_two_change_nothing),
         cmocka_unit_test(symmetry_follows_the_values),
         cmocka_unit_test(one_request_to_cancel_is_enough),
+        cmocka_unit_test(cancelled_iterates_are_taken_as_they_are),
         cmocka_unit_test(raised_limits_keep_the_history_in_its_room),
         cmocka_unit_test(tolerance_below_rounding_is_stagnation),
+        cmocka_unit_test(loops_stop_a_little_below_the_tolerance),
+        cmocka_unit_test(estimates_of_nothing_are_false_convergence),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,6 +105,33 @@ static void every_small_size_works(void **state)
     tess_context_destroy(ctx);
 }
 
+/* A system of no rows is solved by no iteration, also where b and x are one vector: they share no element. */
+static void no_rows_are_solved(void **state)
+{
+    oracle_csr none = oracle_open(0, 0);
+    tess_context *ctx = open_cpu(1);
+    tess_matrix *m = make_matrix(ctx, &none);
+    tess_vector *v = make_zeros(ctx, 0);
+
+    (void)state;
+    for (int kind = TESS_SOLVER_CG; kind <= TESS_SOLVER_BICGSTAB; kind++) {
+        const tess_solve_options options = solve_options((tess_solver_kind)kind);
+        tess_solver *solver = NULL;
+        tess_solve_result result;
+
+        tess_solve_result_init(&result);
+        assert_ok(ctx, tess_solver_create(m, &options, &solver));
+        assert_ok(ctx, tess_solver_solve(solver, v, v, &result));
+        assert_int_equal(result.verified, 1);
+        assert_int_equal(result.iterations, 0);
+        tess_solver_destroy(solver);
+    }
+    tess_vector_destroy(v);
+    tess_matrix_destroy(m);
+    tess_context_destroy(ctx);
+    oracle_free(&none);
+}
+
 static void threads_do_not_change_a_bit(void **state)
 {
     oracle_csr a = oracle_laplace2d(90);
@@ -487,6 +514,7 @@ int main(void)
         cmocka_unit_test(cg_agrees_with_a_dense_solve),
         cmocka_unit_test(bicgstab_agrees_with_a_dense_solve),
         cmocka_unit_test(every_small_size_works),
+        cmocka_unit_test(no_rows_are_solved),
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(many_right_hand_sides_equal_separate_solves),
         cmocka_unit_test(new_values_are_solved_with),

@@ -119,6 +119,21 @@ static void bounds_go_where_the_paper_says(void **state)
     tess_context_destroy(ctx);
 }
 
+/* A length is common among the rows if a third of them have it: of blocks of 18 rows 6 are enough, of 16 and 32 it
+   takes 6 and 11. */
+static void a_third_of_the_rows_is_enough(void **state)
+{
+    (void)state;
+    for (int rows = 1; rows <= TILES_SIDE; rows++) {
+        for (int count = 0; count <= rows; count++) {
+            assert_int_equal(tcki_is_common(count, rows), (wide)count / rows >= (wide)1 / 3 - 1e-6);
+        }
+    }
+    assert_true(tcki_is_common(6, 18) && !tcki_is_common(5, 18));
+    assert_true(tcki_is_common(6, 16) && !tcki_is_common(5, 16));
+    assert_true(tcki_is_common(11, 32) && !tcki_is_common(10, 32));
+}
+
 /* As many entries as a block has space for, and ends of rows that need two bytes. */
 static void full_blocks_hold(void **state)
 {
@@ -549,14 +564,15 @@ static void a_large_matrix_holds(void **state)
 }
 
 /* What stands here, for a GPU too. */
-#define TCKI_TESTS                                                                                            \
-    cmocka_unit_test(bounds_go_where_the_paper_says), cmocka_unit_test(full_blocks_hold),                     \
-        cmocka_unit_test(every_block_has_the_papers_format), cmocka_unit_test(coo_is_laid_out_as_documented), \
-        cmocka_unit_test(ell_is_laid_out_as_documented), cmocka_unit_test(csr_is_laid_out_as_documented),     \
-        cmocka_unit_test(hyb_is_laid_out_as_documented), cmocka_unit_test(every_shape_holds_its_levels),      \
-        cmocka_unit_test(scales_and_three_levels_hold), cmocka_unit_test(long_and_empty_block_rows_hold),     \
-        cmocka_unit_test(new_values_keep_formats_and_levels), cmocka_unit_test(what_pads_does_not_count),     \
-        cmocka_unit_test(what_cannot_be_is_refused), cmocka_unit_test(a_large_matrix_holds)
+#define TCKI_TESTS                                                                                              \
+    cmocka_unit_test(bounds_go_where_the_paper_says), cmocka_unit_test(a_third_of_the_rows_is_enough),          \
+        cmocka_unit_test(full_blocks_hold), cmocka_unit_test(every_block_has_the_papers_format),                \
+        cmocka_unit_test(coo_is_laid_out_as_documented), cmocka_unit_test(ell_is_laid_out_as_documented),       \
+        cmocka_unit_test(csr_is_laid_out_as_documented), cmocka_unit_test(hyb_is_laid_out_as_documented),       \
+        cmocka_unit_test(every_shape_holds_its_levels), cmocka_unit_test(scales_and_three_levels_hold),         \
+        cmocka_unit_test(long_and_empty_block_rows_hold), cmocka_unit_test(new_values_keep_formats_and_levels), \
+        cmocka_unit_test(what_pads_does_not_count), cmocka_unit_test(what_cannot_be_is_refused),                \
+        cmocka_unit_test(a_large_matrix_holds)
 
 #ifndef TESTS_ON_GPU
 int main(void)

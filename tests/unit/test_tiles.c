@@ -133,6 +133,36 @@ static void long_and_wide_block_rows_hold(void **state)
     tess_context_destroy(ctx);
 }
 
+/* Narrow slots reach 32,767 block columns to the right of the diagonal and 32,768 to the left, and no farther. */
+static void slots_are_narrow_as_far_as_16_bits_reach(void **state)
+{
+    const tess_storage_options options = tiles_of(16, 16, 4.0, TESS_PRECISION_FP64, fp32);
+    tess_context *ctx = open_device(1);
+
+    (void)state;
+    assert_true(tiles_fits_narrow(100 + 32767, 100) && tiles_fits_narrow(0, 32768));
+    assert_false(tiles_fits_narrow(100 + 32768, 100) || tiles_fits_narrow(0, 32769));
+    assert_false(tiles_fits_narrow(INT32_MAX, 0) || tiles_fits_narrow(0, INT32_MAX));
+    for (int64_t column = 32767; column <= 32768; column++) {
+        oracle_csr a = oracle_open(1, 16 * 32769);
+        tess_matrix *assembled, *stored;
+        tiles_records r;
+
+        oracle_push(&a, 16 * column, 0.5);
+        oracle_end_row(&a, 0);
+        assembled = make_matrix(ctx, &a);
+        stored = convert_tiles(assembled, &options);
+        r = read_tiles_records(stored);
+        assert_int_equal(tiles_is_wide(((const uint32_t *)at(&r, 0, 0))[1]), column > 32767);
+        check_tiles(ctx, &a, &options);
+        free_tiles_records(&r);
+        tess_matrix_destroy(stored);
+        tess_matrix_destroy(assembled);
+        oracle_free(&a);
+    }
+    tess_context_destroy(ctx);
+}
+
 /* ---- long block rows ---- */
 
 /*
@@ -391,6 +421,7 @@ static void what_cannot_be_is_refused(void **state)
 #define TILES_TESTS                                                                                               \
     cmocka_unit_test(records_are_laid_out_as_documented), cmocka_unit_test(every_shape_holds_its_levels),         \
         cmocka_unit_test(scales_and_three_levels_hold), cmocka_unit_test(long_and_wide_block_rows_hold),          \
+        cmocka_unit_test(slots_are_narrow_as_far_as_16_bits_reach),                                               \
         cmocka_unit_test(long_block_rows_are_multiplied_exactly), cmocka_unit_test(new_values_keep_their_levels), \
         cmocka_unit_test(what_is_not_read_does_not_count), cmocka_unit_test(what_cannot_be_is_refused)
 

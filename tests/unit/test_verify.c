@@ -104,6 +104,49 @@ static void every_entry_is_in_the_bound(void **state)
     }
 }
 
+/* What rounding x costs, u || |A| |x| + |b| ||, is of every entry of every row: to the rounding of its own sums. */
+static void rounding_of_x_is_of_every_entry(void **state)
+{
+    const int64_t n = 300;
+
+    (void)state;
+    for (int exponent = -400; exponent <= 400; exponent += 400) {
+        oracle_csr a = oracle_random(n, n, 6, 5);
+        double *b = random_values(n, 1, -1.0, 1.0), *x = random_values(n, 2, -1.0, 1.0);
+        double *magnitude = test_allocate(n, sizeof *magnitude), *r = test_allocate(n, sizeof *r);
+        wide *product = test_allocate(n, sizeof *product), squares = 0;
+        tess_context *ctx = open_cpu(2);
+        true_residual found;
+        double exact;
+
+        for (int64_t i = 0; i < n; i++) {
+            b[i] = ldexp(b[i], exponent);
+            x[i] = ldexp(x[i], exponent);
+        }
+        oracle_multiply(&a, false, x, product, magnitude);
+        for (int64_t i = 0; i < n; i++) {
+            const wide row = (wide)magnitude[i] + wide_abs((wide)b[i]);
+
+            squares += row * row;
+        }
+        exact = (double)((wide)U64 * wide_sqrt(squares));
+        tess_matrix *m = make_matrix(ctx, &a);
+        tess_vector *vb = make_vector(ctx, n, b), *vx = make_vector(ctx, n, x);
+        assert_ok(ctx, verify_residual(m, tess_vector_data(vb), tess_vector_data(vx), r, &found));
+        assert_at_most(fabs(found.rounding - exact), gamma_of((double)(oracle_longest_row(&a, false) + n + 4)) * exact);
+        tess_vector_destroy(vb);
+        tess_vector_destroy(vx);
+        tess_matrix_destroy(m);
+        tess_context_destroy(ctx);
+        oracle_free(&a);
+        free(b);
+        free(x);
+        free(magnitude);
+        free(r);
+        free(product);
+    }
+}
+
 /* b is A x rounded: all of the residual is what plain FP64 arithmetic cannot see. */
 static void cancelling_systems(void **state)
 {
@@ -369,6 +412,7 @@ int main(void)
         cmocka_unit_test(norm_of_the_right_side_comes_along),
         cmocka_unit_test(random_systems),
         cmocka_unit_test(every_entry_is_in_the_bound),
+        cmocka_unit_test(rounding_of_x_is_of_every_entry),
         cmocka_unit_test(cancelling_systems),
         cmocka_unit_test(massive_cancellation_within_rows),
         cmocka_unit_test(hilbert_systems),

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rounds of refinement around an inner solver that says what the test wants: what is taken from it, and when they end.
+ */
+#include "solver/solver.h"
+#include "support/solve.h"
+
+enum { N = 16 };
+
+/* What the solver of the transformed system does: y := share rhs + noise, and says so. */
+static struct {
+    bool scripted;
+    double share, noise;
+    tess_reason reason;
+    int converged, calls;
+} inner;
+
+tess_status __real_tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result);
+tess_status __wrap_tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result);
+
+tess_status __wrap_tess_solver_solve(tess_solver *s, const tess_vector *b, tess_vector *x, tess_solve_result *result)
+{
+    const double *rhs = tess_vector_data((tess_vector *)(uintptr_t)b);
+    double *y = tess_vector_data(x);
+
+    if (s->transform || !inner.scripted) { return __real_tess_solver_solve(s, b, x, result); }
+    for (int i = 0; i < N; i++) {
+        y[i] = inner.share * rhs[i] + (i % 2 == 0 ? inner.noise : -inner.noise);
+    }
+    inner.calls += 1;
+    result->iterations = 1;
+    result->converged = inner.converged;
+    result->reason = inner.reason;
+    return TESS_SUCCESS;
+}
+
+/* Powers of two on the diagonal: scaled, it is the identity, and `share` of 1 solves it exactly. */
+static oracle_csr powers_of_two(void)
+{
+    double diagonal[N];
+
+    for (int i = 0; i < N; i++) {
+        diagonal[i] = ldexp(1.0, i % 5 - 2);
+    }
+    return oracle_diagonal(N, diagonal);
+}
+
+/* Starts from a solution that is wrong by `error` in every other element. */
+static tess_solve_result refine(double rtol, double error, double *start, double *x)
+{
+    tess_solve_options options = solve_options(TESS_SOLVER_GMRES);
+    oracle_csr a = powers_of_two();
+    double *b = random_values(N, 3, 1.0, 2.0);
+    tess_context *ctx = open_cpu(1);
+    tess_solve_result result;
+
+    options.scale = TESS_SCALING_MAX_PRODUCT;
+    options.rtol = rtol;
+    for (int i = 0; i < N; i++) {
+        start[i] = x[i] = b[i] / a.val[i] * (i % 2 == 0 ? 1.0 + error : 1.0);
+    }
+    inner.scripted = true;
+    inner.calls = 0;
+    result = solve_once(ctx, &a, &options, b, x);
+    inner.scripted = false;
+    check_honest(&a, b, x, &options, &result);
+    tess_context_destroy(ctx);
+    oracle_free(&a);
+    free(b);
+    return result;
+}
+
+/* A correction that makes x worse is taken from an inner solver that converged, or that ran out of iterations, alone;
+   one that is not finite from none. */
+static void worse_corrections_are_left(void **state)
+{
+    static const tess_reason reasons[] = {TESS_REASON_BREAKDOWN, TESS_REASON_STAGNATION, TESS_REASON_DIVERGENCE,
+                                          TESS_REASON_NAN_OR_INF, TESS_REASON_FALSE_CONVERGENCE};
+    double start[N], x[N];
+    tess_solve_result result;
+
+    (void)state;
+    inner.share = 0.0;
+    inner.converged = 0;
+    for (size_t k = 0; k < sizeof reasons / sizeof *reasons; k++) {
+        inner.reason = reasons[k];
+        inner.noise = 1000.0;
+        result = refine(1e-10, 1e-6, start, x);
+        assert_true(same_bits(x, start, N));
+        assert_int_equal(result.converged, 0);
+        assert_int_equal(inner.calls, 1);
+    }
+    inner.reason = TESS_REASON_ITERATIONS;
+    result = refine(1e-10, 1e-6, start, x);
+    assert_at_most(1e-3, result.residual_norm); /* it was some 1e-5 */
+    assert_int_equal(result.reason, TESS_REASON_ITERATIONS);
+    inner.noise = (double)NAN;
+    result = refine(1e-10, 1e-6, start, x);
+    assert_true(same_bits(x, start, N));
+}
+
+/* What makes x better is taken whatever the reason, and goes on as far as it leads. */
+static void better_corrections_are_taken(void **state)
+{
+    double start[N], x[N];
+    tess_solve_result result;
+
+    (void)state;
+    inner.share = 1.0;
+    inner.noise = 0.0;
+    inner.converged = 0;
+    inner.reason = TESS_REASON_BREAKDOWN;
+    result = refine(1e-10, 1e-6, start, x);
+    assert_int_equal(result.converged, 1);
+    assert_int_equal(inner.calls, 1);
+    assert_int_equal(result.refinements, 0);
+}
+
+/* Nine tenths of what is left with each round: 10 rounds at most. */
+static void ten_rounds_are_made(void **state)
+{
+    double start[N], x[N];
+
+    (void)state;
+    inner.share = 0.9;
+    inner.noise = 0.0;
+    inner.converged = 1;
+    inner.reason = TESS_REASON_RTOL;
+    for (int digits = 1; digits <= 12; digits++) {
+        /* the start is right but for a residual of `error` ||b||, with 1/2 < error < 1 */
+        const tess_solve_result result = refine(pow(10.0, -digits), 1.0, start, x);
+        const int rounds = digits < 10 ? digits : 10;
+
+        assert_int_equal(result.converged, digits <= 10);
+        assert_int_equal(inner.calls, rounds);
+        assert_int_equal(result.refinements, rounds - 1);
+        assert_int_equal(result.reason, digits <= 10 ? TESS_REASON_RTOL : TESS_REASON_FALSE_CONVERGENCE);
+    }
+}
+
+/* An inner solver that says it converged and did nothing: false convergence of a residual that is no rounding of x,
+   stagnation of one that is. */
+static void empty_success_is_false_convergence(void **state)
+{
+    double start[N], x[N];
+    tess_solve_result result;
+
+    (void)state;
+    inner.share = inner.noise = 0.0;
+    inner.converged = 1;
+    inner.reason = TESS_REASON_RTOL;
+    for (int exponent = -36; exponent <= -4; exponent += 8) { /* 64 roundings of x are some 2^-46 */
+        result = refine(1e-20, ldexp(1.0, exponent), start, x);
+        assert_int_equal(result.reason, TESS_REASON_FALSE_CONVERGENCE);
+        assert_int_equal(inner.calls, 1);
+    }
+    result = refine(1e-20, 0x1p-52, start, x);
+    assert_int_equal(result.reason, TESS_REASON_STAGNATION);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(worse_corrections_are_left),
+        cmocka_unit_test(better_corrections_are_taken),
+        cmocka_unit_test(ten_rounds_are_made),
+        cmocka_unit_test(empty_success_is_false_convergence),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The scalar updates of the methods by themselves: where an iteration goes on, and where it breaks down. */
+#include "solver/bicgstab/bicgstab_scalars.h"
+#include "support/test.h"
+
+/* A loop within an iteration, far from every limit. */
+static tess_loop_state running(void)
+{
+    return (tess_loop_state){.phase = TESS_LOOP_RUNNING,
+                             .alpha = 1.5,
+                             .omega = 0.25,
+                             .rho = 2.0,
+                             .shadow_norm = 8.0,
+                             .divergence_limit = HUGE_VAL,
+                             .max_iterations = 1000,
+                             .scale = 1.0};
+}
+
+/* Two vectors of 53 bits whose inner product is below u times their norms may as well be orthogonal; above that the
+   product counts, and beta = (rho_new / rho) (alpha / omega). */
+static void bicgstab_breaks_down_where_rho_is_rounding(void **state)
+{
+    (void)state;
+    for (int sign = -1; sign <= 1; sign += 2) {
+        for (int exponent = -60; exponent <= 0; exponent += 2) { /* norms 8 and 4: rho of 2^exponent times 32 */
+            const double rho = sign * ldexp(32.0, exponent);
+            tess_loop_state s = running();
+
+            s.dots[0] = 16.0;
+            s.dots[1] = rho;
+            update_bicgstab_beta(&s);
+            assert_int_equal(s.iteration, 1);
+            assert_true(s.residual_norm == 4.0);
+            if (exponent < -53) {
+                assert_int_equal(s.phase, TESS_LOOP_STOPPED);
+                assert_int_equal(s.reason, TESS_REASON_BREAKDOWN);
+            } else {
+                assert_int_equal(s.phase, TESS_LOOP_RUNNING);
+                assert_true(s.beta == rho / 2.0 * 6.0 && s.rho == rho);
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bicgstab_breaks_down_where_rho_is_rounding),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
