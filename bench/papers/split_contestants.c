@@ -96,6 +96,7 @@ void bench_split_options_init(bench_split_options *o)
 {
     memset(o, 0, sizeof *o);
     tess_policy_options_init(&o->rows);
+    (void)tess_precision_levels_parse("fp64,fp32", &o->rows); /* the models of bytes and errors read the levels */
     o->rows.policy = TESS_POLICY_MEAN_RANGE;
     o->rows.parameter = 0.1;
     o->entries = o->rows;

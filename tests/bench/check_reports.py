@@ -190,6 +190,8 @@ def check_others():
     split = load("split")
     check(all(r["residual_over_bound"] <= 1 for r in split["results"]), "residuals are within their bounds")
     check(rows_of(split, contestant="split-row")[0]["precision"] == "fp64,fp32", "precisions of split")
+    check(rows_of(split, contestant="split-row-shadow")[0]["low_share"] > 0.2, "the policy of split leaves rows low")
+    check(rows_of(split, contestant="split-row-shadow")[0]["residual_over_bound"] > 0, "products of low rows round")
     block = load("block")
     check(all(sum(r["elements_by_digits"]) == r["nrows"] for r in rows_of(block, of="product")), "elements by digits")
     check(adds_up(rows_of(block, of="stage", contestant="tiles")), "stages of blocks")

@@ -53,7 +53,7 @@ papers direction --study krylov:direction "${small[@]}"
 papers setup --study krylov:setup "${one[@]}"
 papers memory --study krylov:memory "${one[@]}"
 papers limit --study krylov:papers --max-iterations 5 "${one[@]}"
-papers split --study split "${one[@]}"
+papers split --study split --matrix gallery:rowscale:12:25
 papers block --study block:goals,setup "${one[@]}"
 papers jacobi --study jacobi "${one[@]}"
 papers timestep --study timestep --cells 2000 --order natural
