@@ -337,6 +337,9 @@ static void history_and_limits(void **state)
         result = solve_with(solver, ctx, 400, b, x);
         assert_int_equal(result.history_length, 0);
         assert_true(result.converged);
+        result = solve_with(solver, ctx, 400, b, x); /* x is there: nothing is iterated, and nothing kept either */
+        assert_int_equal(result.iterations, 0);
+        assert_int_equal(result.history_length, 0);
         tess_solver_destroy(solver);
     }
     tess_matrix_destroy(m);
