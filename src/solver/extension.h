@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What may take part in a solve beside its method: it looks at each product before it is made, and has a say in where
- * cycles begin and what follows one that got nowhere. A solve has one at most. Its recurrence is the standard one.
+ * A solver extension changes the products of a method. It is called before each cycle and before each product, and the
+ * guard stops it if it misleads a cycle. A solve has one extension at most, and then uses the standard recurrence.
  */
 #ifndef TESS_SOLVER_EXTENSION_H
 #define TESS_SOLVER_EXTENSION_H
@@ -10,32 +10,32 @@
 
 #include "solver/krylov.h"
 
-/* A table, listed in registry/papers.def. What it keeps is krylov.extended. */
+/* The table of an extension, listed in registry/papers.def. Its state is krylov.extended. */
 typedef struct tess_solver_extension {
     bool (*is_asked_for)(const tess_solve_options *options);
-    /* When method, matrix, engine and recurrence are known. UNSUPPORTED: not with these. */
+    /* Called when method, matrix, engine and recurrence are known. UNSUPPORTED: the extension cannot use these. */
     tess_status (*setup)(tess_solver *s);
-    void (*destroy)(tess_solver *s);        /* what setup has made, however far it went */
-    int64_t (*bytes)(const tess_solver *s); /* of its arrays on the device */
+    void (*destroy)(tess_solver *s);        /* also after a setup that failed */
+    int64_t (*bytes)(const tess_solver *s); /* bytes of its arrays on the device */
     /* Before each solve. */
     tess_status (*start)(tess_solver *s);
-    /* Before each cycle, whose residual is in krylov.r, of that norm, over 2^exponent. */
+    /* Before each cycle. krylov.r has the residual divided by 2^exponent; `norm` is the norm of the residual. */
     tess_status (*start_cycle)(tess_solver *s, double rhs_norm, double norm, int exponent);
-    /* Before product 0 or 1 of an iteration, with x: what the format's product gets as `segments`. */
+    /* Before product 0 or 1 of an iteration, with x: sets the `segments` argument of the format's product. */
     tess_status (*before_product)(const tess_krylov *k, int product, const double *x, const uint8_t **segments);
-    /* Whether it may have changed products of the cycle that has ended, and whether it did at its end. */
+    /* Whether it may have changed products of the last cycle, and whether it changed products at the end of it. */
     bool (*is_active)(const tess_solver *s);
     tess_status (*acts)(const tess_solver *s, bool *acts);
-    /* It misled the cycle that has ended: it changes nothing more in this solve. */
+    /* Called if it misled the last cycle: it changes nothing more in this solve. */
     tess_status (*stop)(tess_solver *s);
-    /* After a solve: s->papers_result, which was cleared. */
+    /* After a solve: fills s->papers_result, which was cleared. */
     tess_status (*report)(tess_solver *s);
-    /* Of a solve by inner solves: what its result says before the first, and a report that is added. */
+    /* For a solve that consists of inner solves: initialises its report, and adds the report of an inner solve. */
     void (*start_sum)(tess_solver *s);
     void (*add_report)(const tess_papers_result *inner, tess_papers_result *sum);
 } tess_solver_extension;
 
-/* The one that the options ask for, or NULL (registry/solvers.c). */
+/* The extension that the options request, or NULL (registry/solvers.c). */
 const tess_solver_extension *tess_find_extension(const tess_solve_options *options);
 
 #endif
