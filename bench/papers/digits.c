@@ -156,6 +156,7 @@ static void run_matrix(const digits_run *r, const bench_case *which)
         return;
     }
     if (tess_matrix_nrows(a) != tess_matrix_ncols(a)) {
+        bench_skip(r->run, which->name, "is not square");
         tess_matrix_destroy(a);
         return;
     }
