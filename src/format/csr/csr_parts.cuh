@@ -35,6 +35,24 @@ __device__ static __forceinline__ auto with_part_types(tess_precision precision,
     });
 }
 
+/* The same with the arithmetic known at compile time. */
+template <bool LOW, typename USE>
+__device__ static __forceinline__ auto with_part_types(tess_precision precision, const tess_spmv_args &args, USE use)
+{
+    typedef decltype(use(double(), args.x)) RESULT;
+
+    if (tess_storage_bytes(precision) < 2) { __builtin_unreachable(); } /* csr_check_part */
+    return gpu_value_by_storage<part_storage>(precision, RESULT(), [&](auto stored) {
+        typedef typename decltype(stored)::type VALUE;
+
+        if constexpr (LOW && sizeof(VALUE) < sizeof(double)) {
+            return use(VALUE(), args.x_shadow);
+        } else {
+            return use(VALUE(), args.x);
+        }
+    });
+}
+
 /* ---- rows longer than a segment ---- */
 
 template <typename VALUE>

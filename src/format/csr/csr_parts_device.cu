@@ -89,8 +89,9 @@ struct one_part {
     }
 };
 
-/* The parts together. */
-template <bool STORES>
+/* The parts together. LOW: FP32 arithmetic for values below fp64, known at compile time, since a kernel with both
+   spills registers. */
+template <bool STORES, bool LOW>
 struct many_parts {
     typedef csr_chunk CHUNK;
     typedef staged_chunk STAGED;
@@ -125,7 +126,7 @@ struct many_parts {
             finish_empty_rows<STORES, NDOTS>(p, chunk.first_row, chunk.rows, args, dots);
             return;
         }
-        (void)with_part_types(p.precision, args, [&](auto value, const auto *x) {
+        (void)with_part_types<LOW>(p.precision, args, [&](auto value, const auto *x) {
             sum_by_rows<decltype(value)>(stage, chunk, p.m.offset_shift, x, [&](int r, double sum) {
                 finish_part_row<STORES, NDOTS>(p, args, chunk.first_row, r, map, sum, dots);
             });
@@ -139,7 +140,7 @@ struct many_parts {
     {
         const part_argument &p = parts[chunk.part];
 
-        return with_part_types(p.precision, args, [&](auto value, const auto *x) {
+        return with_part_types<LOW>(p.precision, args, [&](auto value, const auto *x) {
             return stream_part<decltype(value), OFFSET, STORES, NDOTS>(p, chunk, args, x, products, enter, dots);
         });
     }
@@ -185,12 +186,12 @@ static tess_status launch_alone(tess_context *ctx, const csr_plan *plan, bool be
     });
 }
 
-template <bool STORES>
+template <bool STORES, bool LOW>
 static tess_status launch_parts(tess_context *ctx, int count, const csr_part *parts, const tess_spmv_args *args)
 {
     const csr_plan *first = parts[0].plan;
     const int offset_bits = parts[0].view.row_ptr_bits;
-    many_parts<STORES> matrix = {};
+    many_parts<STORES, LOW> matrix = {};
     chunks_argument<csr_chunk> chunks = {first->merged, first->nmerged, {}, 0, false};
     int places = 0, most_rows = 0;
     int64_t nnz = 0, nnz_by_rows = 0;
@@ -231,13 +232,24 @@ static tess_status launch_parts(tess_context *ctx, int count, const csr_part *pa
         return TESS_SUCCESS;
     }
     chunks.layout = make_layout(by_rows, places, most_rows, (size_t)offset_bits / 8, value_bytes, has_map);
-    if (args->reduction.ndots == 0) { return launch_rows<many_parts<STORES>, 0>(ctx, matrix, chunks, args, predicate); }
+    if (args->reduction.ndots == 0) {
+        return launch_rows<many_parts<STORES, LOW>, 0>(ctx, matrix, chunks, args, predicate);
+    }
     if constexpr (!STORES) {
         /* also for one dot product: these kernels are long, and another sum costs little */
-        return launch_chunks<many_parts<false>, 2>(ctx, matrix, chunks, by_rows, offset_bits, args, predicate);
+        return launch_chunks<many_parts<false, LOW>, 2>(ctx, matrix, chunks, by_rows, offset_bits, args, predicate);
     }
 cleanup:
     return status;
+}
+
+template <bool LOW>
+static tess_status launch_any(tess_context *ctx, int count, const csr_part *parts, const tess_spmv_args *args)
+{
+    const bool stores = only_stores(args) && args->reduction.ndots == 0;
+
+    return stores ? launch_parts<true, LOW>(ctx, count, parts, args)
+                  : launch_parts<false, LOW>(ctx, count, parts, args);
 }
 
 tess_status csr_spmv_parts(tess_context *ctx, int count, const csr_part *parts, const tess_spmv_args *args)
@@ -250,6 +262,6 @@ tess_status csr_spmv_parts(tess_context *ctx, int count, const csr_part *parts, 
 
         if (status != TESS_SUCCESS) { return status; }
     }
-    if (only_stores(args) && args->reduction.ndots == 0) { return launch_parts<true>(ctx, count, parts, args); }
-    return launch_parts<false>(ctx, count, parts, args);
+    if (args->low_arithmetic == TESS_ARITHMETIC_FP32) { return launch_any<true>(ctx, count, parts, args); }
+    return launch_any<false>(ctx, count, parts, args);
 }
