@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # readme.sh PROGRAMS OUT [PART..]: all records behind the README's table of results, and the table. PROGRAMS is the
 # folder of the benchmark programs, OUT gets the records (JSON), what was printed, and readme.md. Parts: product, cg,
-# gmres, factors, blocks, dense, others; default all. TESS_BENCH_OPTIONS go to every program (--quick: a trial; --cache DIR).
-# A part that is interrupted leaves its records; run it again alone. Exit code 1 where a part or the table failed.
+# gmres, factors, blocks, dense, others; default all. TESS_BENCH_OPTIONS go to every program (--quick: a trial;
+# --cache DIR). A part that is interrupted leaves its records; run it again alone. Exit code 1 where a part or the
+# table failed.
 set -u
 programs=$(realpath "${1:?usage: readme.sh PROGRAMS OUT [PART..]}")
 out=${2:?usage: readme.sh PROGRAMS OUT [PART..]}

@@ -56,6 +56,7 @@ class gmres : public bench_gmres {
         return basis_.get() + static_cast<size_t>(j) * static_cast<size_t>(ld_);
     }
     void allocate();
+    void count_matrix(const bench_cusparse *product, size_t width);
     void choose_pairs();
     void start(const double *b, double *x);
     void find_residual();
@@ -131,9 +132,20 @@ void gmres<T, R>::allocate()
         own_b_.allocate(n, &held);
         own_x_.allocate(n, &held);
     }
-    matrix_bytes = bench_cusparse_bytes(inner_) - 2 * n_ * static_cast<int64_t>(sizeof(T));
-    if (mixed) { matrix_bytes += bench_cusparse_bytes(outer_) - 2 * n_ * static_cast<int64_t>(sizeof(R)); }
-    held += matrix_bytes;
+    for (bench_cusparse *product : {inner_, mixed ? outer_ : nullptr}) {
+        if (product) { count_matrix(product, product == inner_ ? sizeof(T) : sizeof(R)); }
+    }
+}
+
+/* A product in CSR has the matrix's arrays, but for values in FP32. */
+template <typename T, typename R>
+void gmres<T, R>::count_matrix(const bench_cusparse *product, size_t width)
+{
+    const int64_t bytes = bench_cusparse_bytes(product) - 2 * n_ * static_cast<int64_t>(width);
+    const bool csr = bench_cusparse_kind_of(product) <= BENCH_CUSPARSE_CSR_ALG2;
+
+    matrix_bytes += bytes;
+    held += !csr ? bytes : width == sizeof(float) ? 4 * view_.nnz : 0;
 }
 
 /* One GEMM reads the basis once, two GEMV read it twice, and are sometimes faster: by their times, in the middle of a

@@ -67,7 +67,7 @@ bool bench_gmres_solve(bench_gmres *s, const double *b, double *x, const bench_g
                        bench_gmres_result *out);
 /* What it allocated on the device. */
 int64_t bench_gmres_bytes(const bench_gmres *s);
-/* Indices once, and the values in all precisions that it reads. */
+/* Of its products, vectors left out. */
 int64_t bench_gmres_matrix_bytes(const bench_gmres *s);
 
 /* cuSPARSE's kind of product in cycles. */

@@ -91,7 +91,8 @@ def line_of(title, values, without):
     worst, best = min(values, key=lambda v: v[1]), max(values, key=lambda v: v[1])
     count = f"{len(values)} of {len(values) + sum(without.values())}"
     left_out = "; ".join(f"{number_}: {reason}" for reason, number_ in without.items()) or "none"
-    return f"| {title} | {geometric(ratios):.3g} | {worst[1]:.3g} {worst[0]} | {best[1]:.3g} {best[0]} | {count} | {left_out} |"
+    return (f"| {title} | {geometric(ratios):.3g} | {worst[1]:.3g} {worst[0]} | {best[1]:.3g} {best[0]} | {count} "
+            f"| {left_out} |")
 
 
 def against_plain(reports, study_set):
@@ -166,7 +167,7 @@ def main(paths):
         head = report.head
         failed = head.get("failures", 0)
         bad += failed
-        print(f"- {path}: {head['program']}, {report.study}, commit {head['commit']}, {head['date']}, {head['device']}, "
-              f"{len(report.records)} records, {len(head['skipped'])} skipped, {failed} failed"
+        print(f"- {path}: {head['program']}, {report.study}, commit {head['commit']}, {head['date']}, "
+              f"{head['device']}, {len(report.records)} records, {len(head['skipped'])} skipped, {failed} failed"
               + (", quick: a trial, not a result" if head["quick"] else ""))
     return 1 if bad else 0
