@@ -6,6 +6,7 @@
     report.py goals.json --contestant 'csr;auto;cu-*'    only these lines
     report.py goals.json --json summary.json             means and goals as JSON too
     report.py plot speedup formats.json -o out/speedup   a picture: see report.py plot --help
+    report.py readme FOLDER/*.json                       the README's table, from what bench/readme.sh wrote
 
 Goals are read from bench/goals.json. The exit code is 1 where a run reports a failure or a false convergence; goals
 that are not reached do not change it.
@@ -19,7 +20,7 @@ sys.dont_write_bytecode = True  # nothing beside the sources
 FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(FOLDER), str(FOLDER / "papers")]
 
-from reporting import goals, records, tables
+from reporting import goals, readme, records, tables
 
 
 def parse(arguments):
@@ -37,6 +38,8 @@ def main(arguments):
     if arguments[:1] == ["plot"]:
         import plots  # needs matplotlib
         return plots.main(arguments[1:])
+    if arguments[:1] == ["readme"]:
+        return readme.main(arguments[1:])
     options = parse(arguments)
     wanted = goals.load(options.goals)
     summary, bad = [], False

@@ -321,7 +321,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const char doc[] =
     "Times GMRES to a verified tolerance.\v"
-    "Contestants: cu-fp64, cu-ir, cu-fp32 (cuSPARSE and cuBLAS); fp64, ir, fd, fp32 (ours; fp32 is fd that never "
+    "Contestants: cu-fp64, cu-ir, cu-fp32 (cuSPARSE and cuBLAS), with -delayed for one reduction; fp64, ir, fd, fp32 "
+    "(ours; fp32 is fd that never "
     "switches), "
     "then any of -basis-P, -inner-P, -precond-P with P a precision, -delayed, and after fd the iteration of the "
     "switch: ir-basis-fp16-delayed, fd-200.\n"

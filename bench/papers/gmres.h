@@ -13,9 +13,9 @@ enum { GMRES_MAX_SAMPLES = 64, GMRES_MAX_VARIANTS = 48, GMRES_NAME = 64 };
 /* ---- contestants (gmres_variants.c) ---- */
 
 /*
- * A contestant is its name: cu-fp64, cu-ir or cu-fp32 (cuSPARSE and cuBLAS); or fp64, ir, fd or fp32 (ours; fp32 is fd
- * that never switches), then any of -basis-P, -inner-P, -precond-P with P a precision, -cgs2, and for fd the iteration
- * of the switch.
+ * A contestant is its name: cu-fp64, cu-ir or cu-fp32 (cuSPARSE and cuBLAS), with -delayed for one reduction; or fp64,
+ * ir, fd or fp32 (ours; fp32 is fd that never switches), then any of -basis-P, -inner-P, -precond-P with P a precision,
+ * -cgs2, and for fd the iteration of the switch.
  */
 typedef struct gmres_variant {
     char name[GMRES_NAME];
@@ -90,6 +90,7 @@ typedef struct gmres_outcome {
     double model_bytes;
     tess_format format;
     tess_precision matrix_precision;
+    const char *product; /* theirs: cuSPARSE's kind of product; else NULL */
     bool escalated, profiled;
     double profiled_seconds; /* ours: of the solve that was profiled */
     double part_seconds[BENCH_GMRES_PARTS];

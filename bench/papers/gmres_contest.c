@@ -56,7 +56,9 @@ tess_status gmres_problem_make(bench_run *run, const tess_matrix *a, const bench
     if (status == TESS_SUCCESS) { status = tess_vector_create(run->ctx, n, TESS_PRECISION_FP64, &out->b); }
     if (status == TESS_SUCCESS) { status = tess_vector_create(run->ctx, n, TESS_PRECISION_FP64, &out->x); }
     if (status == TESS_SUCCESS) { status = make_rhs(out, rhs); }
-    if (run->gpu && baseline) { out->handles = bench_gmres_open(run->ctx, out->no_baseline, sizeof out->no_baseline); }
+    if (run->gpu && baseline) {
+        out->handles = bench_gmres_open(a, &out->host, out->no_baseline, sizeof out->no_baseline);
+    }
     return status;
 }
 
@@ -267,6 +269,7 @@ static void take_theirs(const gmres_problem *p, const gmres_settings *s, const b
     o->estimated_relative =
         r->history_length > 0 && r->history[0] > 0.0 ? r->history[r->history_length - 1] / r->history[0] : 0.0;
     o->matrix_bytes = bench_gmres_matrix_bytes(solver);
+    o->product = bench_gmres_product_name(solver);
     o->resident_bytes = o->peak_bytes =
         bench_gmres_bytes(solver) + bench_spmv_bytes(p->host.nrows, p->host.ncols, p->host.nnz, 8);
     o->format = TESS_FORMAT_CSR;
@@ -315,16 +318,20 @@ static bool solve_theirs(const gmres_problem *p, const gmres_settings *s, bench_
 
 static void run_theirs(const gmres_problem *p, const gmres_settings *s, gmres_outcome *o)
 {
+    const bool delayed = o->variant->orthogonalization == TESS_ORTHOGONALIZATION_CGS2_DELAYED;
     char reason[BENCH_GMRES_REASON];
     bench_gmres *solver = NULL;
     bench_time time;
-    double start = bench_wall_seconds();
+    double start = 0.0;
 
     if (!p->handles || s->precond_options.kind != TESS_PRECOND_NONE) {
         refuse(o, TESS_UNSUPPORTED, p->handles ? "the baseline has no preconditioner" : p->no_baseline);
         return;
     }
-    solver = bench_gmres_create(p->handles, p->a, o->variant->kind, s->restart, reason, sizeof reason);
+    if (bench_gmres_choose(p->handles, o->variant->kind, reason, sizeof reason)) {
+        start = bench_wall_seconds();
+        solver = bench_gmres_create(p->handles, o->variant->kind, delayed, s->restart, reason, sizeof reason);
+    }
     if (!solver) {
         refuse(o, TESS_UNSUPPORTED, reason);
         return;

@@ -27,7 +27,7 @@ static precisions precisions_of(const gmres_variant *v, bool low)
     const int plain = low ? 4 : 8;
     precisions p = {.matrix = plain, .vector = plain, .basis = plain, .precond = plain, .precond_vector = plain};
 
-    p.sweeps = v->theirs ? 4 : v->orthogonalization == TESS_ORTHOGONALIZATION_CGS2_DELAYED ? 2 : 3;
+    p.sweeps = v->orthogonalization == TESS_ORTHOGONALIZATION_CGS2_DELAYED ? 2 : v->theirs ? 4 : 3;
     if (v->theirs) { return p; }
     if (low || v->solver == TESS_SOLVER_GMRES) {
         p.matrix = storage_bytes(&v->inner, plain);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Restarted GMRES on cuSPARSE and cuBLAS. All of an iteration is enqueued at once; its coefficients come to the host in
- * one copy, where the rotations are made while the device scales the new vector.
+ * one copy, where the rotations are made while the device updates the new vectors.
  */
 #include <type_traits>
 
@@ -11,15 +11,18 @@ namespace {
 
 constexpr size_t blas_workspace_bytes = size_t(32) << 20; /* what cuBLAS recommends for Hopper */
 constexpr int64_t column_unit = 64;                       /* columns of the basis begin at multiples of this */
+constexpr int pair_calls = 3;                             /* of a way that is timed */
 constexpr int most_stalled = 20;                          /* cycles without a new least residual before it gives up */
 
 } // namespace
 
 struct bench_gmres_handles {
-    cusparseHandle_t sparse = nullptr;
     cublasHandle_t blas = nullptr;
     cudaStream_t stream = nullptr;
     void *workspace = nullptr;
+    const tess_matrix *a = nullptr;
+    const bench_csr *host = nullptr;
+    bench_cusparse *product[2] = {}; /* the fastest in FP64, FP32; once they are wanted */
 };
 
 struct bench_gmres {
@@ -27,6 +30,7 @@ struct bench_gmres {
     virtual void solve(const double *b, double *x, const bench_gmres_limits &limits, bench_gmres_result *out) = 0;
     virtual void multiply_once() = 0;
     int64_t held = 0, matrix_bytes = 0;
+    const char *product_name = "";
 };
 
 namespace {
@@ -37,11 +41,11 @@ enum { MARKS = 7 }; /* events of an iteration: its start, and the end of each of
 template <typename T, typename R>
 class gmres : public bench_gmres {
   public:
-    gmres(bench_gmres_handles *h, const tess_matrix *a, int restart);
+    gmres(bench_gmres_handles *h, bool delayed, int restart);
     void solve(const double *b, double *x, const bench_gmres_limits &limits, bench_gmres_result *out) override;
     void multiply_once() override
     {
-        inner_.run(T(1), column(0), T(0), column(1));
+        multiply(inner_, 1.0, column(0), 0.0, column(1));
     }
 
   private:
@@ -52,13 +56,18 @@ class gmres : public bench_gmres {
         return basis_.get() + static_cast<size_t>(j) * static_cast<size_t>(ld_);
     }
     void allocate();
-    void make_products();
+    void count_matrix(const bench_cusparse *product, size_t width);
+    void choose_pairs();
     void start(const double *b, double *x);
     void find_residual();
     double residual_norm();
     void iterate(double norm, const bench_gmres_limits &limits, bench_gmres_result *out);
     void run_cycle(double norm, double tolerance, const bench_gmres_limits &limits, bench_gmres_result *out);
     void enqueue_step(int j, bool profile);
+    void enqueue_delayed(int j, bool last, bool profile);
+    void project_pair(int64_t columns, bool together);
+    void subtract_pair(int64_t columns, bool together);
+    void run_delayed(int64_t most, double tolerance, const bench_gmres_limits &limits, bench_gmres_result *out);
     double close_step(int j);
     void add_times(bench_gmres_result *out);
     void correct();
@@ -71,14 +80,16 @@ class gmres : public bench_gmres {
     const csr_view view_;
     int64_t n_, ld_;
     int m_;
+    const bool delayed_;
+    bool together_[2] = {false, false}; /* a pair of vectors by one GEMM: its projections, its subtractions */
     device_array<T> basis_, coefficients_, y_, correction_;
     device_array<R> residual_, norm_, own_b_, own_x_;
     device_array<float> low_values_;
     pinned_array<T> on_host_, y_host_;
-    product<T> inner_;
-    product<R> outer_; /* of residuals, where T is another type */
+    bench_cusparse *inner_, *outer_; /* of cycles, and of residuals */
     event ready_, marks_[MARKS];
     rotations small_;
+    delayed_columns columns_;
     std::vector<double> history_;
     const R *b_ = nullptr;
     R *x_ = nullptr;
@@ -87,14 +98,16 @@ class gmres : public bench_gmres {
 /* ---- set-up ---- */
 
 template <typename T, typename R>
-gmres<T, R>::gmres(bench_gmres_handles *h, const tess_matrix *a, int restart) : h_(h), view_(csr_of(a)->view)
+gmres<T, R>::gmres(bench_gmres_handles *h, bool delayed, int restart)
+    : h_(h), view_(csr_of(h->a)->view), delayed_(delayed), inner_(h->product[sizeof(T) == 8 ? 0 : 1]),
+      outer_(h->product[sizeof(R) == 8 ? 0 : 1])
 {
     n_ = view_.nrows;
     m_ = static_cast<int>(std::max<int64_t>(std::min<int64_t>(restart, n_), 1));
     ld_ = (n_ + column_unit - 1) / column_unit * column_unit;
-    if (view_.row_ptr_bits != 32) { throw failure{"the baseline takes fewer than 2^31 nonzeros"}; }
+    product_name = bench_cusparse_name(bench_cusparse_kind_of(inner_));
     allocate();
-    make_products();
+    if (delayed_) { choose_pairs(); }
     ready_.create(cudaEventDisableTiming);
     for (event &mark : marks_) {
         mark.create(cudaEventDefault);
@@ -108,8 +121,8 @@ void gmres<T, R>::allocate()
     const size_t n = static_cast<size_t>(n_), m = static_cast<size_t>(m_);
 
     basis_.allocate(static_cast<size_t>(ld_) * (m + 1), &held);
-    coefficients_.allocate(2 * m + 2, &held); /* of both passes, the norm, its inverse */
-    on_host_.allocate(2 * m + 1);
+    coefficients_.allocate(2 * m + 2, &held); /* of both passes or vectors, the norm, its inverse or two scalars */
+    on_host_.allocate(2 * m + 2);
     y_.allocate(m, &held);
     y_host_.allocate(m);
     residual_.allocate(n, &held);
@@ -119,25 +132,49 @@ void gmres<T, R>::allocate()
         own_b_.allocate(n, &held);
         own_x_.allocate(n, &held);
     }
-    matrix_bytes = view_.nnz * 12 + 4 * (n_ + 1);
-    if constexpr (std::is_same_v<T, float>) {
-        low_values_.allocate(static_cast<size_t>(view_.nnz), &held);
-        scale_into(h_->stream, view_.nnz, 1.0, static_cast<const double *>(view_.val), low_values_.get());
-        matrix_bytes += 4 * view_.nnz;
+    for (bench_cusparse *product : {inner_, mixed ? outer_ : nullptr}) {
+        if (product) { count_matrix(product, product == inner_ ? sizeof(T) : sizeof(R)); }
     }
 }
 
+/* A product in CSR has the matrix's arrays, but for values in FP32. */
 template <typename T, typename R>
-void gmres<T, R>::make_products()
+void gmres<T, R>::count_matrix(const bench_cusparse *product, size_t width)
 {
-    if constexpr (std::is_same_v<T, float>) {
-        inner_.create(h_->sparse, view_, low_values_.get(), column(0), column(1), &held);
-    } else {
-        inner_.create(h_->sparse, view_, static_cast<const T *>(view_.val), column(0), column(1), &held);
-    }
-    /* both vectors of its descriptors are set before each product */
-    if constexpr (mixed) {
-        outer_.create(h_->sparse, view_, static_cast<const R *>(view_.val), residual_.get(), residual_.get(), &held);
+    const int64_t bytes = bench_cusparse_bytes(product) - 2 * n_ * static_cast<int64_t>(width);
+    const bool csr = bench_cusparse_kind_of(product) <= BENCH_CUSPARSE_CSR_ALG2;
+
+    matrix_bytes += bytes;
+    held += !csr ? bytes : width == sizeof(float) ? 4 * view_.nnz : 0;
+}
+
+/* One GEMM reads the basis once, two GEMV read it twice, and are sometimes faster: by their times, in the middle of a
+ * cycle. It is part of the set-up. */
+template <typename T, typename R>
+void gmres<T, R>::choose_pairs()
+{
+    const int64_t columns = m_ / 2 + 1;
+    event from, to;
+
+    from.create(cudaEventDefault);
+    to.create(cudaEventDefault);
+    TRY(cudaMemsetAsync(basis_.get(), 0, static_cast<size_t>(ld_) * static_cast<size_t>(m_ + 1) * sizeof(T),
+                        h_->stream));
+    for (int which = 0; which < 2; which++) {
+        float milliseconds[2] = {};
+
+        for (int call = -2; call < 2; call++) { /* below 0: warm-up */
+            const bool together = call % 2 != 0;
+
+            TRY(cudaEventRecord(from.get(), h_->stream));
+            for (int k = 0; k < pair_calls; k++) {
+                which == 0 ? project_pair(columns, together) : subtract_pair(columns, together);
+            }
+            TRY(cudaEventRecord(to.get(), h_->stream));
+            TRY(cudaEventSynchronize(to.get()));
+            TRY(cudaEventElapsedTime(&milliseconds[together ? 1 : 0], from.get(), to.get()));
+        }
+        together_[which] = milliseconds[1] < milliseconds[0];
     }
 }
 
@@ -168,11 +205,7 @@ void gmres<T, R>::find_residual()
 {
     TRY(cudaMemcpyAsync(residual_.get(), b_, static_cast<size_t>(n_) * sizeof(R), cudaMemcpyDeviceToDevice,
                         h_->stream));
-    if constexpr (mixed) {
-        outer_.run(R(-1), x_, R(1), residual_.get());
-    } else {
-        inner_.run(R(-1), x_, R(1), residual_.get());
-    }
+    multiply(outer_, -1.0, x_, 1.0, residual_.get());
 }
 
 template <typename T, typename R>
@@ -196,7 +229,7 @@ void gmres<T, R>::enqueue_step(int j, bool profile)
     T *w = column(j + 1), *first = coefficients_.get(), *second = first + columns, *norm = second + columns;
 
     mark(0, profile);
-    inner_.run(T(1), column(j), T(0), w);
+    multiply(inner_, 1.0, column(j), 0.0, w);
     mark(1, profile);
     gemv(h_->blas, CUBLAS_OP_T, n_, columns, 1.0, basis_.get(), ld_, w, 0.0, first);
     mark(2, profile);
@@ -230,12 +263,72 @@ double gmres<T, R>::close_step(int j)
     return small_.close(std::move(h), static_cast<double>(on_host_.get()[2 * columns]));
 }
 
+/* Coefficients of the vectors `columns` - 1 and `columns` over the basis up to the former, one after another. */
+template <typename T, typename R>
+void gmres<T, R>::project_pair(int64_t columns, bool together)
+{
+    T *const pair = column(static_cast<int>(columns) - 1), *const out = coefficients_.get();
+
+    if (together) {
+        gemm(h_->blas, CUBLAS_OP_T, columns, n_, 1.0, basis_.get(), ld_, pair, ld_, 0.0, out, columns);
+    } else {
+        gemv(h_->blas, CUBLAS_OP_T, n_, columns, 1.0, basis_.get(), ld_, pair, 0.0, out);
+        gemv(h_->blas, CUBLAS_OP_T, n_, columns, 1.0, basis_.get(), ld_, pair + ld_, 0.0, out + columns);
+    }
+}
+
+/* The pair less its parts along the basis before it. */
+template <typename T, typename R>
+void gmres<T, R>::subtract_pair(int64_t columns, bool together)
+{
+    T *const pair = column(static_cast<int>(columns) - 1), *const h = coefficients_.get();
+
+    if (columns == 1) { return; }
+    if (together) {
+        gemm(h_->blas, CUBLAS_OP_N, n_, columns - 1, -1.0, basis_.get(), ld_, h, columns, 1.0, pair, ld_);
+    } else {
+        gemv(h_->blas, CUBLAS_OP_N, n_, columns - 1, -1.0, basis_.get(), ld_, h, 1.0, pair);
+        gemv(h_->blas, CUBLAS_OP_N, n_, columns - 1, -1.0, basis_.get(), ld_, h + columns, 1.0, pair + ld_);
+    }
+}
+
+/* w = v_j, not normalised yet: u = A w, one reduction for both; then v_j is finished, and v_{j+1} has its first pass.
+ * The last step of a cycle only holds w against the basis. */
+template <typename T, typename R>
+void gmres<T, R>::enqueue_delayed(int j, bool last, bool profile)
+{
+    const int64_t columns = j + 1, count = last ? columns : 2 * columns;
+    T *const h = coefficients_.get(), *const scalars = h + 2 * m_, *const w = column(j);
+
+    mark(0, profile);
+    if (!last) { multiply(inner_, 1.0, w, 0.0, column(j + 1)); }
+    mark(1, profile);
+    if (last) {
+        gemv(h_->blas, CUBLAS_OP_T, n_, columns, 1.0, basis_.get(), ld_, w, 0.0, h);
+    } else {
+        project_pair(columns, together_[0]);
+    }
+    mark(2, profile);
+    TRY(cudaMemcpyAsync(on_host_.get(), h, static_cast<size_t>(count) * sizeof(T), cudaMemcpyDeviceToHost, h_->stream));
+    TRY(cudaEventRecord(ready_.get(), h_->stream));
+    if (!last) {
+        delay_kernel<<<1, 32, 0, h_->stream>>>(j, h, scalars);
+        subtract_pair(columns, together_[1]);
+        finish_pair_kernel<<<blocks_for(n_), kernel_threads, 0, h_->stream>>>(n_, scalars, w, column(j + 1));
+        TRY(cudaGetLastError());
+    }
+    for (int k = 3; k < MARKS; k++) {
+        mark(k, profile);
+    }
+}
+
 template <typename T, typename R>
 void gmres<T, R>::add_times(bench_gmres_result *out)
 {
     static const bench_gmres_part part_of[MARKS - 1] = {BENCH_GMRES_PRODUCT, BENCH_GMRES_PROJECT,  BENCH_GMRES_SUBTRACT,
                                                         BENCH_GMRES_PROJECT, BENCH_GMRES_SUBTRACT, BENCH_GMRES_NORM};
 
+    TRY(cudaEventSynchronize(marks_[MARKS - 1].get()));
     for (int k = 0; k + 1 < MARKS; k++) {
         float milliseconds = 0.0F;
 
@@ -262,6 +355,28 @@ void gmres<T, R>::correct()
     }
 }
 
+/* Column j - 1 is known after step j. */
+template <typename T, typename R>
+void gmres<T, R>::run_delayed(int64_t most, double tolerance, const bench_gmres_limits &limits, bench_gmres_result *out)
+{
+    std::vector<double> h;
+    double alpha = 0.0;
+
+    columns_.start();
+    for (int j = 0; j <= most; j++) {
+        double estimate = 0.0;
+
+        enqueue_delayed(j, j == most, limits.profile);
+        TRY(cudaEventSynchronize(ready_.get()));
+        if (limits.profile) { add_times(out); }
+        if (!columns_.step(on_host_.get(), j == most, &h, &alpha)) { continue; }
+        estimate = small_.close(h, alpha);
+        out->iterations += 1;
+        history_.push_back(estimate);
+        if (!std::isfinite(estimate) || estimate <= tolerance) { break; }
+    }
+}
+
 template <typename T, typename R>
 void gmres<T, R>::run_cycle(double norm, double tolerance, const bench_gmres_limits &limits, bench_gmres_result *out)
 {
@@ -269,7 +384,8 @@ void gmres<T, R>::run_cycle(double norm, double tolerance, const bench_gmres_lim
 
     small_.start(m_, norm);
     scale_into(h_->stream, n_, 1.0 / norm, residual_.get(), column(0));
-    for (int j = 0; j < most; j++) {
+    if (delayed_) { run_delayed(most, tolerance, limits, out); }
+    for (int j = 0; j < most && !delayed_; j++) {
         double estimate = 0.0;
 
         enqueue_step(j, limits.profile);
@@ -321,11 +437,9 @@ void gmres<T, R>::solve(const double *b, double *x, const bench_gmres_limits &li
     out->history_length = static_cast<int64_t>(history_.size());
 }
 
-void open_handles(bench_gmres_handles *h, tess_context *ctx)
+void open_handles(bench_gmres_handles *h)
 {
-    h->stream = static_cast<cudaStream_t>(tess_context_stream(ctx));
-    TRY(cusparseCreate(&h->sparse));
-    TRY(cusparseSetStream(h->sparse, h->stream));
+    h->stream = static_cast<cudaStream_t>(tess_context_stream(tess_matrix_context(h->a)));
     TRY(cublasCreate(&h->blas));
     TRY(cublasSetStream(h->blas, h->stream));
     TRY(cudaMalloc(&h->workspace, blas_workspace_bytes));
@@ -336,11 +450,14 @@ void open_handles(bench_gmres_handles *h, tess_context *ctx)
 
 /* ---- interface ---- */
 
-extern "C" bench_gmres_handles *bench_gmres_open(tess_context *ctx, char *reason, size_t reason_size)
+extern "C" bench_gmres_handles *bench_gmres_open(const tess_matrix *a, const bench_csr *host, char *reason,
+                                                 size_t reason_size)
 {
     bench_gmres_handles *h = new bench_gmres_handles;
 
-    if (guarded(reason, reason_size, [&] { open_handles(h, ctx); })) { return h; }
+    h->a = a;
+    h->host = host;
+    if (guarded(reason, reason_size, [&] { open_handles(h); })) { return h; }
     bench_gmres_close(h);
     return nullptr;
 }
@@ -348,21 +465,38 @@ extern "C" bench_gmres_handles *bench_gmres_open(tess_context *ctx, char *reason
 extern "C" void bench_gmres_close(bench_gmres_handles *h)
 {
     if (!h) { return; }
-    if (h->sparse) { cusparseDestroy(h->sparse); }
+    bench_cusparse_destroy(h->product[0]);
+    bench_cusparse_destroy(h->product[1]);
     if (h->blas) { cublasDestroy(h->blas); }
     cudaFree(h->workspace);
     delete h;
 }
 
-extern "C" bench_gmres *bench_gmres_create(bench_gmres_handles *handles, const tess_matrix *a, bench_gmres_kind kind,
-                                           int restart, char *reason, size_t reason_size)
+extern "C" bool bench_gmres_choose(bench_gmres_handles *h, bench_gmres_kind kind, char *reason, size_t reason_size)
+{
+    const bool wanted[2] = {kind != BENCH_GMRES_FP32, kind != BENCH_GMRES_FP64};
+    bool good = true;
+
+    for (int low = 0; low < 2; low++) {
+        double seconds = 0.0;
+
+        if (!wanted[low] || h->product[low]) { continue; }
+        h->product[low] = bench_cusparse_choose(h->a, h->host, low ? TESS_PRECISION_FP32 : TESS_PRECISION_FP64,
+                                                &seconds, reason, reason_size);
+        good = good && h->product[low];
+    }
+    return good;
+}
+
+extern "C" bench_gmres *bench_gmres_create(bench_gmres_handles *h, bench_gmres_kind kind, bool delayed, int restart,
+                                           char *reason, size_t reason_size)
 {
     bench_gmres *s = nullptr;
     const bool made = guarded(reason, reason_size, [&] {
         switch (kind) {
-        case BENCH_GMRES_FP64: s = new gmres<double, double>(handles, a, restart); break;
-        case BENCH_GMRES_IR: s = new gmres<float, double>(handles, a, restart); break;
-        default: s = new gmres<float, float>(handles, a, restart); break;
+        case BENCH_GMRES_FP64: s = new gmres<double, double>(h, delayed, restart); break;
+        case BENCH_GMRES_IR: s = new gmres<float, double>(h, delayed, restart); break;
+        default: s = new gmres<float, float>(h, delayed, restart); break;
         }
     });
 
@@ -392,6 +526,11 @@ extern "C" int64_t bench_gmres_bytes(const bench_gmres *s)
 extern "C" int64_t bench_gmres_matrix_bytes(const bench_gmres *s)
 {
     return s->matrix_bytes;
+}
+
+extern "C" const char *bench_gmres_product_name(const bench_gmres *s)
+{
+    return s->product_name;
 }
 
 extern "C" tess_status bench_gmres_product(void *user, int)

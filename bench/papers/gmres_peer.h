@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Restarted GMRES made of cuSPARSE and cuBLAS calls: the baseline of bench_gmres. Two passes of classical Gram-Schmidt
- * by four GEMV, x0 = 0, no preconditioner; the true residual decides at each restart. A failure is told, it does not
- * end the program.
+ * by four GEMV, or one reduction where the second pass is delayed. The product is cuSPARSE's fastest for the matrix.
+ * Memory is allocated anew for each solver, as ours is: neither has a pool (the context is trimmed). x0 = 0, no
+ * preconditioner; the true residual decides at each restart. A failure is told, it does not end the program.
  */
 #ifndef TESS_BENCH_PAPERS_GMRES_PEER_H
 #define TESS_BENCH_PAPERS_GMRES_PEER_H
@@ -50,12 +51,14 @@ typedef struct bench_gmres_result {
 typedef struct bench_gmres bench_gmres;
 typedef struct bench_gmres_handles bench_gmres_handles;
 
-/* Library handles and cuBLAS's work space, made once; NULL on failure. */
-bench_gmres_handles *bench_gmres_open(tess_context *ctx, char *reason, size_t reason_size);
+/* Library handles and cuBLAS's work space, made once for a matrix, which is borrowed; NULL on failure. */
+bench_gmres_handles *bench_gmres_open(const tess_matrix *a, const bench_csr *host, char *reason, size_t reason_size);
 void bench_gmres_close(bench_gmres_handles *handles);
 
-/* Set-up for one matrix; NULL with a reason on failure. */
-bench_gmres *bench_gmres_create(bench_gmres_handles *handles, const tess_matrix *a, bench_gmres_kind kind, int restart,
+/* The products that solvers of this kind want, once for all of them: nobody's set-up. False: there is none. */
+bool bench_gmres_choose(bench_gmres_handles *handles, bench_gmres_kind kind, char *reason, size_t reason_size);
+/* Set-up, after bench_gmres_choose; NULL with a reason on failure. */
+bench_gmres *bench_gmres_create(bench_gmres_handles *handles, bench_gmres_kind kind, bool delayed, int restart,
                                 char *reason, size_t reason_size);
 void bench_gmres_destroy(bench_gmres *s);
 
@@ -64,9 +67,11 @@ bool bench_gmres_solve(bench_gmres *s, const double *b, double *x, const bench_g
                        bench_gmres_result *out);
 /* What it allocated on the device. */
 int64_t bench_gmres_bytes(const bench_gmres *s);
-/* Indices once, and the values in all precisions that it reads. */
+/* Of its products, vectors left out. */
 int64_t bench_gmres_matrix_bytes(const bench_gmres *s);
 
+/* cuSPARSE's kind of product in cycles. */
+const char *bench_gmres_product_name(const bench_gmres *s);
 /* A bench_call: user is the bench_gmres; one product of a cycle's matrix with the basis' first column. */
 tess_status bench_gmres_product(void *user, int k);
 

@@ -17,6 +17,7 @@
 
 #include "format/csr/csr.h"
 #include "papers/gmres_peer.h"
+#include "peers/cusparse_products.h"
 
 namespace {
 
@@ -168,6 +169,47 @@ __global__ void invert_kernel(const T *value, T *inverse)
     *inverse = T(1) / *value;
 }
 
+/*
+ * Of the delayed second pass, with coefficients s, w.w and t, w.u of w and u = A w over a basis of `count` vectors:
+ * out[0] = 1 / alpha, out[1] = (w.u - s.t) / alpha, where alpha^2 = w.w - s.s. alpha 0 ends the cycle.
+ */
+template <typename T>
+__global__ void delay_kernel(int count, const T *first, T *out)
+{
+    const T *second = first + count + 1;
+    double ss = 0.0, st = 0.0;
+
+    for (int k = static_cast<int>(threadIdx.x); k < count; k += warpSize) {
+        ss += static_cast<double>(first[k]) * static_cast<double>(first[k]);
+        st += static_cast<double>(first[k]) * static_cast<double>(second[k]);
+    }
+    for (int step = warpSize / 2; step > 0; step /= 2) {
+        ss += __shfl_xor_sync(0xffffffffu, ss, step);
+        st += __shfl_xor_sync(0xffffffffu, st, step);
+    }
+    if (threadIdx.x == 0) {
+        const double square = static_cast<double>(first[count]) - ss, inverse = square > 0.0 ? rsqrt(square) : 0.0;
+
+        out[0] = static_cast<T>(inverse);
+        out[1] = static_cast<T>((static_cast<double>(second[count]) - st) * inverse);
+    }
+}
+
+/* q = w / alpha in place of w, u := (u - c q) / alpha */
+template <typename T>
+__global__ void finish_pair_kernel(int64_t n, const T *scalars, T *w, T *u)
+{
+    const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
+    const T inverse = scalars[0], c = scalars[1];
+
+    for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
+        const T q = inverse * w[i];
+
+        w[i] = q;
+        u[i] = inverse * (u[i] - c * q);
+    }
+}
+
 unsigned blocks_for(int64_t n)
 {
     return static_cast<unsigned>(std::min<int64_t>((n + kernel_threads - 1) / kernel_threads, 8192));
@@ -223,61 +265,29 @@ void scale_by(cublasHandle_t h, int64_t n, const float *on_device, float *x)
     TRY(cublasSscal_64(h, n, on_device, x, 1));
 }
 
-/* ---- cuSPARSE ---- */
-
-template <typename T>
-constexpr cudaDataType data_type()
+void gemm(cublasHandle_t h, cublasOperation_t op, int64_t rows, int64_t inner, double alpha, const double *a,
+          int64_t ld, const double *b, int64_t ldb, double beta, double *c, int64_t ldc)
 {
-    return sizeof(T) == 8 ? CUDA_R_64F : CUDA_R_32F;
+    TRY(cublasSetPointerMode(h, CUBLAS_POINTER_MODE_HOST));
+    TRY(cublasDgemm_64(h, op, CUBLAS_OP_N, rows, 2, inner, &alpha, a, ld, b, ldb, &beta, c, ldc));
 }
 
-/* y := alpha A x + beta y with A's values in T; the indices are those of the view. */
-template <typename T>
-class product {
-  public:
-    product() = default;
-    product(const product &) = delete;
-    product &operator=(const product &) = delete;
-    ~product()
-    {
-        if (from_) { cusparseDestroyDnVec(from_); }
-        if (to_) { cusparseDestroyDnVec(to_); }
-        if (matrix_) { cusparseDestroySpMat(matrix_); }
-    }
+void gemm(cublasHandle_t h, cublasOperation_t op, int64_t rows, int64_t inner, double alpha, const float *a, int64_t ld,
+          const float *b, int64_t ldb, double beta, float *c, int64_t ldc)
+{
+    const float first = static_cast<float>(alpha), second = static_cast<float>(beta);
 
-    /* x and y: vectors of the right size, for the descriptors only */
-    void create(cusparseHandle_t sparse, const csr_view &v, const T *values, T *x, T *y, int64_t *held)
-    {
-        size_t bytes = 0;
+    TRY(cublasSetPointerMode(h, CUBLAS_POINTER_MODE_HOST));
+    TRY(cublasSgemm_64(h, op, CUBLAS_OP_N, rows, 2, inner, &first, a, ld, b, ldb, &second, c, ldc));
+}
 
-        sparse_ = sparse;
-        TRY(cusparseCreateDnVec(&from_, v.ncols, x, data_type<T>()));
-        TRY(cusparseCreateDnVec(&to_, v.nrows, y, data_type<T>()));
-        TRY(cusparseCreateCsr(&matrix_, v.nrows, v.ncols, v.nnz, const_cast<void *>(v.row_ptr),
-                              const_cast<int32_t *>(v.col_ind), const_cast<T *>(values), CUSPARSE_INDEX_32I,
-                              CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, data_type<T>()));
-        TRY(cusparseSpMV_bufferSize(sparse_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_, from_, &zero_, to_,
-                                    data_type<T>(), CUSPARSE_SPMV_ALG_DEFAULT, &bytes));
-        buffer_.allocate(bytes, held);
-        TRY(cusparseSpMV_preprocess(sparse_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_, from_, &zero_, to_,
-                                    data_type<T>(), CUSPARSE_SPMV_ALG_DEFAULT, buffer_.get()));
-    }
+/* ---- cuSPARSE ---- */
 
-    void run(T alpha, const T *x, T beta, T *y)
-    {
-        TRY(cusparseDnVecSetValues(from_, const_cast<T *>(x)));
-        TRY(cusparseDnVecSetValues(to_, y));
-        TRY(cusparseSpMV(sparse_, CUSPARSE_OPERATION_NON_TRANSPOSE, &alpha, matrix_, from_, &beta, to_, data_type<T>(),
-                         CUSPARSE_SPMV_ALG_DEFAULT, buffer_.get()));
-    }
-
-  private:
-    cusparseHandle_t sparse_ = nullptr;
-    cusparseSpMatDescr_t matrix_ = nullptr;
-    cusparseDnVecDescr_t from_ = nullptr, to_ = nullptr;
-    device_array<char> buffer_;
-    T one_ = T(1), zero_ = T(0);
-};
+/* y := alpha A x + beta y in the product's precision */
+void multiply(bench_cusparse *product, double alpha, const void *x, double beta, void *y)
+{
+    if (bench_cusparse_multiply(product, alpha, x, beta, y) != TESS_SUCCESS) { throw failure{"cusparseSpMV failed"}; }
+}
 
 /* ---- the small least-squares problem, on the host in FP64 ---- */
 
@@ -331,6 +341,65 @@ class rotations {
   private:
     std::vector<double> cosine_, sine_, g_;
     std::vector<std::vector<double>> columns_;
+};
+
+/*
+ * H of a cycle whose second pass is delayed: column j - 1 is known once w, its unnormalised last vector, has been held
+ * against the basis before it (s = Q^T w). The column of q_j = (w - Q s) / alpha then follows from t = Q^T u, u = A w,
+ * since A Q = (Q, q_j) H: no product of q_j itself.
+ */
+class delayed_columns {
+  public:
+    void start()
+    {
+        columns_.clear();
+        pending_.clear();
+    }
+
+    /* s, w.w and, unless `last`, t, w.u. False: there is no column yet; else it and alpha, its last entry. */
+    template <typename T>
+    bool step(const T *first, bool last, std::vector<double> *column, double *alpha)
+    {
+        const size_t j = pending_.size();
+        const T *second = first + j + 1;
+        double square = static_cast<double>(first[j]), c = last ? 0.0 : static_cast<double>(second[j]);
+
+        for (size_t k = 0; k < j; k++) {
+            square -= static_cast<double>(first[k]) * static_cast<double>(first[k]);
+            if (!last) { c -= static_cast<double>(first[k]) * static_cast<double>(second[k]); }
+        }
+        *alpha = square > 0.0 || std::isnan(square) ? std::sqrt(square) : 0.0;
+        for (size_t k = 0; k < j; k++) {
+            pending_[k] += static_cast<double>(first[k]);
+        }
+        *column = pending_;
+        if (j > 0) { columns_.push_back(pending_), columns_.back().push_back(*alpha); }
+        if (!last) { begin_next(first, second, c, *alpha); }
+        return j > 0;
+    }
+
+  private:
+    /* (t - H s) / alpha, then c / alpha^2 - s_{j-1} */
+    template <typename T>
+    void begin_next(const T *s, const T *t, double c, double alpha)
+    {
+        const size_t j = columns_.size();
+        const double inverse = alpha > 0.0 ? 1.0 / alpha : 0.0;
+
+        pending_.assign(t, t + j);
+        for (size_t k = 0; k < j; k++) {
+            for (size_t i = 0; i < std::min(j, k + 2); i++) {
+                pending_[i] -= columns_[k][i] * static_cast<double>(s[k]);
+            }
+        }
+        for (double &entry : pending_) {
+            entry *= inverse;
+        }
+        pending_.push_back(c * inverse * inverse - (j > 0 ? static_cast<double>(s[j - 1]) : 0.0));
+    }
+
+    std::vector<std::vector<double>> columns_; /* of H, with the entry below the diagonal */
+    std::vector<double> pending_;              /* the column that awaits its second pass */
 };
 
 } // namespace

@@ -47,6 +47,7 @@ static void add_solve(json_t *row, const gmres_outcome *o)
     bench_set_real(row, "seconds_per_iteration", o->solve_time.median / (double)o->iterations);
     json_object_set_new(row, "format", json_string(tess_format_name(o->format)));
     json_object_set_new(row, "matrix_precision", json_string(tess_precision_name(o->matrix_precision)));
+    if (o->product) { json_object_set_new(row, "product", json_string(o->product)); }
     json_object_set_new(row, "matrix_bytes", json_integer(o->matrix_bytes));
     json_object_set_new(row, "resident_bytes", json_integer(o->resident_bytes));
     json_object_set_new(row, "peak_device_bytes", json_integer(o->peak_bytes));

@@ -13,7 +13,7 @@
 #define FINER "gallery:laplace3d:200"
 
 #define BOTH "fp64,ir"
-#define FOUR "cu-fp64,cu-ir,fp64,ir"
+#define FOUR "cu-fp64,cu-fp64-delayed,cu-ir,cu-ir-delayed,fp64,ir"
 #define PLACEMENTS "fp64,fp64-precond-fp32,ir"
 #define RESTARTS "25,50,100,150,200,300,400"
 #define COMPRESSED \

@@ -8,11 +8,29 @@
 #include "papers/gmres.h"
 
 /* What `all` and patterns choose from; other combinations are run by their names. */
-static const char *const known[] = {
-    "cu-fp64",         "cu-ir", "fp64",    "fp64-cgs2",         "fp64-basis-fp32",   "fp64-basis-bf16",
-    "fp64-basis-fp16", "ir",    "ir-cgs2", "ir-basis-bf16",     "ir-basis-fp16",     "ir-inner-bf16",
-    "ir-inner-fp16",   "auto",  "fd-500",  "fp64-precond-fp32", "fp64-precond-fp16", "ir-precond-bf16",
-    "ir-precond-fp16", "fp32",  "cu-fp32"};
+static const char *const known[] = {"cu-fp64",
+                                    "cu-ir",
+                                    "cu-fp64-delayed",
+                                    "cu-ir-delayed",
+                                    "fp64",
+                                    "fp64-cgs2",
+                                    "fp64-basis-fp32",
+                                    "fp64-basis-bf16",
+                                    "fp64-basis-fp16",
+                                    "ir",
+                                    "ir-cgs2",
+                                    "ir-basis-bf16",
+                                    "ir-basis-fp16",
+                                    "ir-inner-bf16",
+                                    "ir-inner-fp16",
+                                    "auto",
+                                    "fd-500",
+                                    "fp64-precond-fp32",
+                                    "fp64-precond-fp16",
+                                    "ir-precond-bf16",
+                                    "ir-precond-fp16",
+                                    "fp32",
+                                    "cu-fp32"};
 
 static bool parse_base(const char *word, gmres_variant *v)
 {
@@ -66,8 +84,10 @@ static bool parse_words(char *text, gmres_variant *v)
     }
     if (!word || !parse_base(word, v)) { return false; }
     while ((word = strtok_r(NULL, "-", &rest)) != NULL) {
-        if (v->theirs) { return false; }
-        if (strcmp(word, "cgs2") == 0) {
+        if (v->theirs) {
+            if (strcmp(word, "delayed") != 0) { return false; }
+            v->orthogonalization = TESS_ORTHOGONALIZATION_CGS2_DELAYED;
+        } else if (strcmp(word, "cgs2") == 0) {
             v->orthogonalization = TESS_ORTHOGONALIZATION_CGS2;
         } else if (isdigit((unsigned char)word[0]) && v->solver == TESS_SOLVER_GMRES_FD) {
             v->switch_at = strtoll(word, NULL, 10);

@@ -4,7 +4,7 @@
 #include "solve/krylov.h"
 
 #define PAPER "csr,csr-single,tiles-*,resident-*"
-#define BASELINES ",cu-host,cu-graph"
+#define BASELINES ",cu-*"
 
 static const krylov_row rows[] = {
     {.part = "papers", .set = "papers", .contestants = PAPER BASELINES, .what = KRYLOV_SOLVES | KRYLOV_HISTORIES},
@@ -21,17 +21,17 @@ static const krylov_row rows[] = {
      .what = KRYLOV_TIMES | KRYLOV_SOLVES},
     {.part = "shares",
      .set = "papers",
-     .contestants = "csr,csr-single,tiles-*,resident-*,cu-host,cu-graph",
+     .contestants = "csr,csr-single,tiles-*,resident-*" BASELINES,
      .special = krylov_shares},
     {.part = "shares",
      .set = "spd",
      .solver = TESS_SOLVER_CG,
-     .contestants = "csr,cu-host,cu-graph",
+     .contestants = "csr" BASELINES,
      .special = krylov_shares},
     {.part = "shares",
      .set = "unsym",
      .solver = TESS_SOLVER_BICGSTAB,
-     .contestants = "csr,cu-host,cu-graph",
+     .contestants = "csr" BASELINES,
      .special = krylov_shares},
     {.part = "direction", .set = "papers", .solver = TESS_SOLVER_CG, .special = krylov_direction},
     {.part = "setup", .set = "papers", .contestants = PAPER, .special = krylov_setup},

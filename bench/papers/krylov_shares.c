@@ -53,7 +53,7 @@ static tess_status measure_theirs(bench_contest *c, iteration_parts *t)
 
     if (status != TESS_SUCCESS) { return status; }
     t->all = runs.median / (double)done;
-    bench_krylov_time_parts(p->handles, p->a, c->solver, tess_vector_data_const(p->b), seconds);
+    bench_krylov_time_parts(p->handles, c->solver, tess_vector_data_const(p->b), seconds);
     t->spmv = seconds[BENCH_KRYLOV_SPMV];
     t->dot = seconds[BENCH_KRYLOV_DOT];
     t->axpy = seconds[BENCH_KRYLOV_AXPY];

@@ -6,9 +6,9 @@
 
 #include "papers/gmres_peer.h"
 
-bench_gmres_handles *bench_gmres_open(tess_context *ctx, char *reason, size_t reason_size)
+bench_gmres_handles *bench_gmres_open(const tess_matrix *a, const bench_csr *host, char *reason, size_t reason_size)
 {
-    (void)ctx;
+    (void)a, (void)host;
     snprintf(reason, reason_size, "needs CUDA");
     return NULL;
 }
@@ -18,10 +18,23 @@ void bench_gmres_close(bench_gmres_handles *handles)
     (void)handles;
 }
 
-bench_gmres *bench_gmres_create(bench_gmres_handles *handles, const tess_matrix *a, bench_gmres_kind kind, int restart,
+bool bench_gmres_choose(bench_gmres_handles *handles, bench_gmres_kind kind, char *reason, size_t reason_size)
+{
+    (void)handles, (void)kind;
+    snprintf(reason, reason_size, "needs CUDA");
+    return false;
+}
+
+const char *bench_gmres_product_name(const bench_gmres *s)
+{
+    (void)s;
+    return "";
+}
+
+bench_gmres *bench_gmres_create(bench_gmres_handles *handles, bench_gmres_kind kind, bool delayed, int restart,
                                 char *reason, size_t reason_size)
 {
-    (void)handles, (void)a, (void)kind, (void)restart;
+    (void)handles, (void)kind, (void)delayed, (void)restart;
     snprintf(reason, reason_size, "needs CUDA");
     return NULL;
 }

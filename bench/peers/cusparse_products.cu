@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuSPARSE SpMV: CSR with two algorithms, and sliced ELLPACK. */
+/* cuSPARSE SpMV: CSR with two algorithms, sliced ELLPACK and blocks of three sizes each; the fastest for a matrix. */
 #include <cusparse.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <vector>
@@ -10,78 +11,28 @@
 #include "format/csr/csr.h"
 #include "harness/cuda_check.h"
 #include "peers/cusparse_products.h"
+#include "peers/graph.cuh"
+#include "peers/host_formats.cuh"
 
 namespace {
 
-constexpr int slice_rows = 32;
-constexpr int64_t most_padding = 8; /* padded entries per nonzero beyond which SELL is no contestant */
+constexpr int trial_calls = 20; /* products in a graph that is timed */
 const double one64 = 1.0, zero64 = 0.0;
 const float one32 = 1.0F, zero32 = 0.0F;
 
-cusparseSpMVAlg_t algorithm_of(bench_cusparse_kind kind)
-{
-    switch (kind) {
-    case BENCH_CUSPARSE_CSR_ALG2: return CUSPARSE_SPMV_CSR_ALG2;
-    case BENCH_CUSPARSE_SELL: return CUSPARSE_SPMV_SELL_ALG1;
-    default: return CUSPARSE_SPMV_ALG_DEFAULT;
-    }
-}
-
-/* Sliced ELLPACK on the host: slices column-major, padding with column -1 as cuSPARSE wants it. */
-struct sell_arrays {
-    std::vector<int32_t> offsets, columns;
-    std::vector<double> values;
+struct kind_facts {
+    const char *name;
+    cusparseSpMVAlg_t algorithm;
+    int slice, block; /* rows; 0: none */
 };
 
-int64_t measure_slices(const bench_csr *a, std::vector<int64_t> &offsets)
-{
-    int64_t slices = (a->nrows + slice_rows - 1) / slice_rows;
+const kind_facts facts[BENCH_CUSPARSE_KINDS] = {
+    {"cusparse-csr", CUSPARSE_SPMV_ALG_DEFAULT, 0, 0},      {"cusparse-csr-alg2", CUSPARSE_SPMV_CSR_ALG2, 0, 0},
+    {"cusparse-sell", CUSPARSE_SPMV_SELL_ALG1, 32, 0},      {"cusparse-sell-128", CUSPARSE_SPMV_SELL_ALG1, 128, 0},
+    {"cusparse-sell-256", CUSPARSE_SPMV_SELL_ALG1, 256, 0}, {"cusparse-bsr-2", CUSPARSE_SPMV_ALG_DEFAULT, 0, 2},
+    {"cusparse-bsr-3", CUSPARSE_SPMV_ALG_DEFAULT, 0, 3},    {"cusparse-bsr-4", CUSPARSE_SPMV_ALG_DEFAULT, 0, 4}};
 
-    offsets.assign(static_cast<size_t>(slices) + 1, 0);
-    for (int64_t s = 0; s < slices; s++) {
-        int64_t width = 0;
-
-        for (int64_t i = s * slice_rows; i < std::min(a->nrows, (s + 1) * slice_rows); i++) {
-            width = std::max(width, a->row_ptr[i + 1] - a->row_ptr[i]);
-        }
-        offsets[static_cast<size_t>(s) + 1] = offsets[static_cast<size_t>(s)] + width * slice_rows;
-    }
-    return offsets[static_cast<size_t>(slices)];
-}
-
-void fill_slices(const bench_csr *a, sell_arrays *sell)
-{
-    int64_t slices = static_cast<int64_t>(sell->offsets.size()) - 1;
-
-#pragma omp parallel for schedule(static)
-    for (int64_t s = 0; s < slices; s++) {
-        for (int64_t i = s * slice_rows; i < std::min(a->nrows, (s + 1) * slice_rows); i++) {
-            int64_t place = sell->offsets[static_cast<size_t>(s)] + (i - s * slice_rows);
-
-            for (int64_t k = a->row_ptr[i]; k < a->row_ptr[i + 1]; k++, place += slice_rows) {
-                sell->columns[static_cast<size_t>(place)] = a->col_ind[k];
-                sell->values[static_cast<size_t>(place)] = a->val[k];
-            }
-        }
-    }
-}
-
-bool build_sell(const bench_csr *a, sell_arrays *sell, char *reason, size_t reason_size)
-{
-    std::vector<int64_t> offsets;
-    int64_t padded = measure_slices(a, offsets);
-
-    if (padded > most_padding * std::max<int64_t>(a->nnz, 1) || padded >= INT32_MAX) {
-        std::snprintf(reason, reason_size, "padding: %.1f entries per nonzero",
-                      static_cast<double>(padded) / static_cast<double>(a->nnz));
-        return false;
-    }
-    sell->offsets.assign(offsets.begin(), offsets.end());
-    sell->columns.assign(static_cast<size_t>(padded), -1);
-    sell->values.assign(static_cast<size_t>(padded), 0.0);
-    fill_slices(a, sell);
-    return true;
-}
+/* ---- on the device ---- */
 
 std::vector<float> rounded(const double *values, size_t count)
 {
@@ -108,7 +59,7 @@ struct bench_cusparse {
     cusparseSpMatDescr_t matrix = nullptr;
     std::vector<cusparseDnVecDescr_t> x, y;
     bench_cusparse_kind kind = BENCH_CUSPARSE_CSR;
-    void *buffer = nullptr, *sell_offsets = nullptr, *sell_columns = nullptr, *values = nullptr;
+    void *buffer = nullptr, *offsets = nullptr, *columns = nullptr, *values = nullptr;
     tess_precision precision = TESS_PRECISION_FP64;
     int64_t bytes = 0;
 
@@ -140,40 +91,63 @@ struct bench_cusparse {
 
 extern "C" const char *bench_cusparse_name(bench_cusparse_kind kind)
 {
-    static const char *const names[] = {"cusparse-csr", "cusparse-csr-alg2", "cusparse-sell"};
+    return facts[kind].name;
+}
 
-    return names[kind];
+/* On the arrays that the matrix holds, but for values in FP32. */
+static void make_csr(bench_cusparse *s, const csr_view &v, const bench_csr *host)
+{
+    if (!s->fp64()) { s->values = upload(rounded(host->val, static_cast<size_t>(host->nnz))); }
+    BENCH_CUSPARSE_CHECK(cusparseCreateCsr(&s->matrix, v.nrows, v.ncols, v.nnz, const_cast<void *>(v.row_ptr),
+                                           const_cast<int32_t *>(v.col_ind),
+                                           s->fp64() ? const_cast<void *>(v.val) : s->values, CUSPARSE_INDEX_32I,
+                                           CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type()));
+    s->bytes = bench_spmv_bytes(v.nrows, v.ncols, v.nnz, static_cast<int>(s->value_bytes())) -
+               (8 - s->value_bytes()) * (v.ncols + v.nrows);
+}
+
+static void make_other(bench_cusparse *s, const csr_view &v, const host_arrays &built)
+{
+    const int slice = facts[s->kind].slice, block = facts[s->kind].block;
+    const int64_t entries = static_cast<int64_t>(built.values.size());
+
+    s->offsets = upload(built.offsets);
+    s->columns = upload(built.columns);
+    s->values = s->fp64() ? upload(built.values) : upload(rounded(built.values.data(), built.values.size()));
+    s->bytes = entries * s->value_bytes() + static_cast<int64_t>(built.columns.size() + built.offsets.size()) * 4 +
+               s->value_bytes() * (v.ncols + v.nrows);
+    if (slice > 0) {
+        BENCH_CUSPARSE_CHECK(cusparseCreateSlicedEll(&s->matrix, v.nrows, v.ncols, v.nnz, entries, slice, s->offsets,
+                                                     s->columns, s->values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                                                     CUSPARSE_INDEX_BASE_ZERO, s->type()));
+    } else {
+        BENCH_CUSPARSE_CHECK(cusparseCreateBsr(&s->matrix, v.nrows / block, v.ncols / block, entries / (block * block),
+                                               block, block, s->offsets, s->columns, s->values, CUSPARSE_INDEX_32I,
+                                               CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type(),
+                                               CUSPARSE_ORDER_ROW));
+    }
 }
 
 static bool make_matrix(bench_cusparse *s, const tess_matrix *a, const bench_csr *host, char *reason,
                         size_t reason_size)
 {
+    const kind_facts &k = facts[s->kind];
     const csr_view &v = csr_of(a)->view;
-    sell_arrays sell;
+    host_arrays built;
 
     if (v.row_ptr_bits != 32) {
         std::snprintf(reason, reason_size, "more than 2^31 nonzeros");
         return false;
     }
-    if (s->kind != BENCH_CUSPARSE_SELL) {
-        if (!s->fp64()) { s->values = upload(rounded(host->val, static_cast<size_t>(host->nnz))); }
-        BENCH_CUSPARSE_CHECK(cusparseCreateCsr(&s->matrix, v.nrows, v.ncols, v.nnz, const_cast<void *>(v.row_ptr),
-                                               const_cast<int32_t *>(v.col_ind),
-                                               s->fp64() ? const_cast<void *>(v.val) : s->values, CUSPARSE_INDEX_32I,
-                                               CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type()));
-        s->bytes = bench_spmv_bytes(v.nrows, v.ncols, v.nnz, static_cast<int>(s->value_bytes())) -
-                   (8 - s->value_bytes()) * (v.ncols + v.nrows);
+    if (k.slice == 0 && k.block == 0) {
+        make_csr(s, v, host);
         return true;
     }
-    if (!build_sell(host, &sell, reason, reason_size)) { return false; }
-    s->sell_offsets = upload(sell.offsets);
-    s->sell_columns = upload(sell.columns);
-    s->values = s->fp64() ? upload(sell.values) : upload(rounded(sell.values.data(), sell.values.size()));
-    s->bytes = static_cast<int64_t>(sell.values.size()) * (4 + s->value_bytes()) +
-               static_cast<int64_t>(sell.offsets.size()) * 4 + s->value_bytes() * (v.ncols + v.nrows);
-    BENCH_CUSPARSE_CHECK(cusparseCreateSlicedEll(
-        &s->matrix, v.nrows, v.ncols, v.nnz, static_cast<int64_t>(sell.values.size()), slice_rows, s->sell_offsets,
-        s->sell_columns, s->values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type()));
+    if (k.slice > 0 ? !build_slices(host, k.slice, &built, reason, reason_size)
+                    : !build_blocks(host, k.block, &built, reason, reason_size)) {
+        return false;
+    }
+    make_other(s, v, built);
     return true;
 }
 
@@ -181,13 +155,13 @@ static bool make_matrix(bench_cusparse *s, const tess_matrix *a, const bench_csr
 static bool prepare(bench_cusparse *s, char *reason, size_t reason_size)
 {
     size_t bytes = 0;
-    cusparseSpMVAlg_t algorithm = algorithm_of(s->kind);
+    cusparseSpMVAlg_t algorithm = facts[s->kind].algorithm;
     cusparseStatus_t status = cusparseSpMV_bufferSize(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, s->one(), s->matrix,
                                                       s->x[0], s->zero(), s->y[0], s->type(), algorithm, &bytes);
 
     if (status == CUSPARSE_STATUS_SUCCESS) {
         BENCH_CUDA_CHECK(cudaMalloc(&s->buffer, std::max<size_t>(bytes, 16)));
-        if (s->kind != BENCH_CUSPARSE_SELL) {
+        if (facts[s->kind].slice == 0) {
             status = cusparseSpMV_preprocess(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, s->one(), s->matrix, s->x[0],
                                              s->zero(), s->y[0], s->type(), algorithm, s->buffer);
             /* an algorithm without a preprocessing step runs without it */
@@ -244,8 +218,8 @@ extern "C" void bench_cusparse_destroy(bench_cusparse *s)
     if (s->matrix) { cusparseDestroySpMat(s->matrix); }
     cusparseDestroy(s->handle);
     cudaFree(s->buffer);
-    cudaFree(s->sell_offsets);
-    cudaFree(s->sell_columns);
+    cudaFree(s->offsets);
+    cudaFree(s->columns);
     cudaFree(s->values);
     delete s;
 }
@@ -255,17 +229,80 @@ extern "C" void bench_cusparse_add(bench_cusparse *s)
     s->adds = true;
 }
 
+static tess_status multiply(bench_cusparse *s, const void *alpha, size_t pair, const void *beta)
+{
+    const cusparseStatus_t status =
+        cusparseSpMV(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha, s->matrix, s->x[pair], beta, s->y[pair],
+                     s->type(), facts[s->kind].algorithm, s->buffer);
+
+    return status == CUSPARSE_STATUS_SUCCESS ? TESS_SUCCESS : TESS_DEVICE;
+}
+
 extern "C" tess_status bench_cusparse_call(void *user, int k)
 {
     bench_cusparse *s = static_cast<bench_cusparse *>(user);
-    size_t pair = static_cast<size_t>(k) % s->x.size();
-    cusparseStatus_t status = cusparseSpMV(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, s->one(), s->matrix, s->x[pair],
-                                           s->beta(), s->y[pair], s->type(), algorithm_of(s->kind), s->buffer);
 
-    return status == CUSPARSE_STATUS_SUCCESS ? TESS_SUCCESS : TESS_DEVICE;
+    return multiply(s, s->one(), static_cast<size_t>(k) % s->x.size(), s->beta());
+}
+
+extern "C" tess_status bench_cusparse_multiply(bench_cusparse *s, double alpha, const void *x, double beta, void *y)
+{
+    const float alpha32 = static_cast<float>(alpha), beta32 = static_cast<float>(beta);
+
+    BENCH_CUSPARSE_CHECK(cusparseDnVecSetValues(s->x[0], const_cast<void *>(x)));
+    BENCH_CUSPARSE_CHECK(cusparseDnVecSetValues(s->y[0], y));
+    return s->fp64() ? multiply(s, &alpha, 0, &beta) : multiply(s, &alpha32, 0, &beta32);
+}
+
+extern "C" bench_cusparse_kind bench_cusparse_kind_of(const bench_cusparse *s)
+{
+    return s->kind;
 }
 
 extern "C" int64_t bench_cusparse_bytes(const bench_cusparse *s)
 {
     return s->bytes;
+}
+
+/* ---- the fastest ---- */
+
+/* Seconds of a product; infinite where it fails or cannot be captured. */
+static double time_products(bench_cusparse *s)
+{
+    cudaGraphExec_t graph = nullptr;
+
+    if (bench_cusparse_call(s, 0) != TESS_SUCCESS) { return INFINITY; }
+    BENCH_CUDA_CHECK(cudaStreamSynchronize(s->stream));
+    graph = bench_record(s->stream, trial_calls, [&] { return bench_cusparse_call(s, 0) == TESS_SUCCESS; });
+    return graph ? bench_time_graph(s->stream, graph) / trial_calls : INFINITY;
+}
+
+extern "C" bench_cusparse *bench_cusparse_choose(const tess_matrix *a, const bench_csr *host, tess_precision precision,
+                                                 double *seconds, char *reason, size_t reason_size)
+{
+    const double start = bench_wall_seconds();
+    const size_t bytes = static_cast<size_t>(std::max(host->nrows, host->ncols)) * sizeof(double);
+    double least = INFINITY, setup = 0.0;
+    void *x = nullptr, *y = nullptr;
+    bench_cusparse *best = nullptr;
+
+    BENCH_CUDA_CHECK(cudaMalloc(&x, bytes));
+    BENCH_CUDA_CHECK(cudaMalloc(&y, bytes));
+    BENCH_CUDA_CHECK(cudaMemset(x, 0, bytes));
+    for (int kind = 0; kind < BENCH_CUSPARSE_KINDS; kind++) {
+        bench_cusparse *s = nullptr;
+        double time = INFINITY;
+
+        if (bench_cusparse_create(a, host, static_cast<bench_cusparse_kind>(kind), precision, 1, &x, &y, &s, &setup,
+                                  reason, reason_size) == TESS_SUCCESS) {
+            time = time_products(s);
+        }
+        if (time < least) { std::swap(best, s); }
+        least = std::min(least, time);
+        bench_cusparse_destroy(s);
+    }
+    cudaFree(x);
+    cudaFree(y);
+    *seconds = bench_wall_seconds() - start;
+    return best;
 }

@@ -3,12 +3,12 @@
 #define DISABLE_CUSPARSE_DEPRECATED /* its incomplete factorizations are, and have no successor */
 #include <cusparse.h>
 
-#include <algorithm>
 #include <cstdio>
 
 #include "format/csr/csr.h"
 #include "harness/cuda_check.h"
 #include "peers/factors.h"
+#include "peers/graph.cuh"
 
 namespace {
 
@@ -26,6 +26,7 @@ struct triangle {
 } // namespace
 
 struct bench_cufactors {
+    bench_krylov_handles *handles = nullptr; /* whose memory it takes */
     cusparseHandle_t sparse = nullptr;
     cudaStream_t stream = nullptr;
     bool cholesky = false;
@@ -86,7 +87,7 @@ int factor(bench_cufactors *s)
     BENCH_CUSPARSE_CHECK(calls.create(&calls.info));
     BENCH_CUSPARSE_CHECK(
         calls.measure(s->sparse, n, nnz, general, s->values, s->rows(), s->columns(), calls.info, &bytes));
-    BENCH_CUDA_CHECK(cudaMalloc(&buffer, static_cast<size_t>(std::max(bytes, 16))));
+    buffer = bench_krylov_allocate(s->handles, static_cast<size_t>(bytes));
     BENCH_CUSPARSE_CHECK(
         calls.analyse(s->sparse, n, nnz, general, s->values, s->rows(), s->columns(), calls.info, policy, buffer));
     /* a missing diagonal entry is found by the analysis, a zero one by the factorization */
@@ -97,7 +98,7 @@ int factor(bench_cufactors *s)
     }
     calls.destroy(calls.info);
     cusparseDestroyMatDescr(general);
-    cudaFree(buffer);
+    bench_krylov_release(s->handles, buffer);
     return row + 1;
 }
 
@@ -141,7 +142,7 @@ static void make_triangle(bench_cufactors *s, triangle *t, cusparseFillMode_t fi
     BENCH_CUSPARSE_CHECK(cusparseSpSV_createDescr(&t->analysis));
     BENCH_CUSPARSE_CHECK(cusparseSpSV_bufferSize(s->sparse, t->operation, &one, t->matrix, x, y, CUDA_R_64F,
                                                  CUSPARSE_SPSV_ALG_DEFAULT, t->analysis, &t->bytes));
-    BENCH_CUDA_CHECK(cudaMalloc(&t->buffer, std::max<size_t>(t->bytes, 16)));
+    t->buffer = bench_krylov_allocate(s->handles, t->bytes);
     BENCH_CUSPARSE_CHECK(cusparseSpSV_analysis(s->sparse, t->operation, &one, t->matrix, x, y, CUDA_R_64F,
                                                CUSPARSE_SPSV_ALG_DEFAULT, t->analysis, t->buffer));
 }
@@ -159,11 +160,11 @@ static void make_triangles(bench_cufactors *s)
     }
 }
 
-static void free_triangle(triangle *t)
+static void free_triangle(bench_cufactors *s, triangle *t)
 {
     if (t->analysis) { cusparseSpSV_destroyDescr(t->analysis); }
     if (t->matrix) { cusparseDestroySpMat(t->matrix); }
-    cudaFree(t->buffer);
+    bench_krylov_release(s->handles, t->buffer);
 }
 
 /* ---- set-up ---- */
@@ -171,7 +172,8 @@ static void free_triangle(triangle *t)
 /* `from` and `to` get the addresses of each call; until then the values, at least one in a row, stand for them. */
 static void make_vectors(bench_cufactors *s)
 {
-    BENCH_CUDA_CHECK(cudaMalloc(&s->between, static_cast<size_t>(s->v.nrows) * sizeof(double)));
+    s->between =
+        static_cast<double *>(bench_krylov_allocate(s->handles, static_cast<size_t>(s->v.nrows) * sizeof(double)));
     BENCH_CUSPARSE_CHECK(cusparseCreateDnVec(&s->middle, s->v.nrows, s->between, CUDA_R_64F));
     for (cusparseDnVecDescr_t *vector : {&s->from, &s->to}) {
         BENCH_CUSPARSE_CHECK(cusparseCreateDnVec(vector, s->v.nrows, s->values, CUDA_R_64F));
@@ -186,6 +188,7 @@ extern "C" bench_cufactors *bench_cufactors_create(bench_krylov_handles *handles
     const size_t bytes = static_cast<size_t>(tess_matrix_nnz(a)) * sizeof(double);
     int row = 0;
 
+    s->handles = handles;
     s->sparse = static_cast<cusparseHandle_t>(bench_krylov_sparse(handles));
     s->stream = static_cast<cudaStream_t>(tess_context_stream(tess_matrix_context(a)));
     s->cholesky = kind == TESS_PRECOND_IC0;
@@ -195,7 +198,7 @@ extern "C" bench_cufactors *bench_cufactors_create(bench_krylov_handles *handles
         bench_cufactors_destroy(s);
         return nullptr;
     }
-    BENCH_CUDA_CHECK(cudaMalloc(&s->values, bytes));
+    s->values = static_cast<double *>(bench_krylov_allocate(handles, bytes));
     BENCH_CUDA_CHECK(cudaMemcpyAsync(s->values, values, bytes, cudaMemcpyDeviceToDevice, s->stream));
     row = factor(s);
     if (row > 0) {
@@ -212,13 +215,13 @@ extern "C" bench_cufactors *bench_cufactors_create(bench_krylov_handles *handles
 extern "C" void bench_cufactors_destroy(bench_cufactors *s)
 {
     if (!s) { return; }
-    free_triangle(&s->lower);
-    free_triangle(&s->upper);
+    free_triangle(s, &s->lower);
+    free_triangle(s, &s->upper);
     for (cusparseDnVecDescr_t vector : {s->from, s->middle, s->to}) {
         if (vector) { cusparseDestroyDnVec(vector); }
     }
-    cudaFree(s->values);
-    cudaFree(s->between);
+    bench_krylov_release(s->handles, s->values);
+    bench_krylov_release(s->handles, s->between);
     delete s;
 }
 
@@ -255,20 +258,13 @@ extern "C" void bench_cufactors_apply(void *user, const double *r, double *z)
 /* After an application outside of a capture: that one loads the kernels. */
 static bool try_capture(bench_cufactors *s, const double *r, double *z)
 {
-    cudaGraph_t graph = nullptr;
     cudaGraphExec_t run = nullptr;
-    bool good = false;
 
     bench_cufactors_apply(s, r, z);
     BENCH_CUDA_CHECK(cudaStreamSynchronize(s->stream));
-    BENCH_CUDA_CHECK(cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeThreadLocal));
-    good = apply(s, r, z) == CUSPARSE_STATUS_SUCCESS;
-    good = cudaStreamEndCapture(s->stream, &graph) == cudaSuccess && good;
-    good = good && cudaGraphInstantiate(&run, graph, 0) == cudaSuccess;
+    run = bench_record(s->stream, 1, [&] { return apply(s, r, z) == CUSPARSE_STATUS_SUCCESS; });
     if (run) { cudaGraphExecDestroy(run); }
-    if (graph) { cudaGraphDestroy(graph); }
-    cudaGetLastError(); /* a capture that failed leaves one */
-    return good;
+    return run != nullptr;
 }
 
 /* A property of the library: one trial serves all. */

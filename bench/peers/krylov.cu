@@ -1,28 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CG and BiCGSTAB on cuSPARSE and cuBLAS: host scalars, device scalars, and a recorded graph. */
+/* CG and BiCGSTAB on cuSPARSE and cuBLAS, scalars on the device: call by call, and as recorded graphs. */
 #include <cublas_v2.h>
 #include <cusparse.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
-#include "format/csr/csr.h"
 #include "harness/cuda_check.h"
+#include "peers/cusparse_products.h"
+#include "peers/graph.cuh"
 #include "peers/krylov.h"
 
 namespace {
 
 constexpr size_t blas_workspace_bytes = size_t(32) << 20; /* what cuBLAS recommends for Hopper */
-const double one = 1.0, zero = 0.0;
+constexpr int64_t column = 512; /* of vectors as matrices for geam; vectors begin at multiples of it */
 
-/* Scalars on the device, by place in one array. */
-enum scalar { ONE, RHO, RHO_NEW, ALPHA, MINUS_ALPHA, BETA, OMEGA, MINUS_OMEGA, PQ, TS, TT, RR, SCALARS };
+/* Scalars on the device, by place in one array; neighbours are the coefficients or the results of one GEMV. */
+enum scalar {
+    ONE,
+    MINUS_BETA_OMEGA,
+    OMEGA,
+    ALPHA,
+    TS,
+    TT,
+    RR,
+    RHO_NEW,
+    RHO,
+    MINUS_ALPHA,
+    BETA,
+    MINUS_OMEGA,
+    PQ,
+    SCALARS
+};
 
 /*
- * Vectors: CG uses R, P and Q (= A p); BiCGSTAB also T and SHADOW, with s = r - alpha v in the place of r. With a
- * preconditioner Z is M^-1 r in CG and M^-1 p in BiCGSTAB, Y is M^-1 s.
+ * Vectors, in one array: CG uses R, P and Q (= A p); BiCGSTAB also T and SHADOW, with s = r - alpha v in the place of
+ * r. With a preconditioner Z is M^-1 r in CG and M^-1 p in BiCGSTAB, Y is M^-1 s.
  */
-enum vector_place { R, P, Q, T, SHADOW, Z, Y, VECTORS };
+enum vector_place { R, P, Q, T, SHADOW, Y, Z, VECTORS };
+
+/* How cuBLAS updates vectors: a call each (dot, axpy, scal); or several in a geam or a GEMV of two columns; or dot
+ * products too, in a transposed one. */
+enum updates { SEPARATE, FUSED, FUSED_DOTS, UPDATES };
+const char *const names_of_updates[UPDATES] = {"separate", "fused", "fused, with dots"};
 
 /* `numerator`: RHO_NEW (r.z) with a preconditioner, else RR. */
 __global__ void update_start(double *s, scalar numerator)
@@ -52,6 +74,7 @@ __global__ void update_omega(double *s)
 __global__ void bicgstab_update_beta(double *s)
 {
     s[BETA] = s[RHO_NEW] / s[RHO] * (s[ALPHA] / s[OMEGA]);
+    s[MINUS_BETA_OMEGA] = -s[BETA] * s[OMEGA];
     s[RHO] = s[RHO_NEW];
 }
 
@@ -61,46 +84,312 @@ struct bench_krylov_handles {
     cusparseHandle_t sparse = nullptr;
     cublasHandle_t blas = nullptr;
     cudaStream_t stream = nullptr;
+    cudaMemPool_t pool = nullptr;
     void *workspace = nullptr;
-    bool loaded[2] = {}; /* kernels of CG, BiCGSTAB: loaded by running them once, which a capture must not do */
+    double *on_host = nullptr; /* r.r, pinned */
+    int64_t n = 0;
+    bench_cusparse *product = nullptr;
+    double choice_seconds = 0.0;
+    updates way[2] = {SEPARATE, SEPARATE}; /* of CG, BiCGSTAB */
 };
 
 struct bench_krylov {
     bench_krylov_handles *h = nullptr;
     tess_solver_kind solver = TESS_SOLVER_CG;
-    bench_krylov_variant variant = BENCH_HOST_SCALARS;
+    updates way = SEPARATE;
     bench_krylov_precond precond = {};
-    int n = 0;
-    cusparseSpMatDescr_t matrix = nullptr;
-    cusparseDnVecDescr_t descriptor[VECTORS] = {};
-    double *vector[VECTORS] = {};
-    double *x = nullptr, *own_x = nullptr; /* the graph works on own_x: its addresses are fixed */
+    int stride = 1; /* iterations in the graph, and between looks at the residual */
+    int64_t n = 0, ld = 0;
+    double *vectors = nullptr, *x = nullptr, *own_x = nullptr; /* graphs work on own_x: its addresses are fixed */
     double *scalars = nullptr;
-    void *buffer = nullptr;
     cudaGraphExec_t graph = nullptr;
-    double rho = 0.0, rr = 0.0; /* host scalars */
+
+    bool cg() const
+    {
+        return solver == TESS_SOLVER_CG;
+    }
+    double *at(vector_place place) const
+    {
+        return vectors + place * ld;
+    }
+    /* The scalar that becomes CG's rho. */
+    scalar rho() const
+    {
+        return precond.apply && cg() ? RHO_NEW : RR;
+    }
 };
 
-extern "C" bench_krylov_handles *bench_krylov_open(tess_context *ctx)
+/* ---- building blocks ---- */
+
+static void multiply(bench_krylov *s, vector_place from, vector_place to)
+{
+    if (bench_cusparse_multiply(s->h->product, 1.0, s->at(from), 0.0, s->at(to)) != TESS_SUCCESS) {
+        bench_die("the baseline's product failed");
+    }
+}
+
+static void dot(bench_krylov *s, vector_place a, vector_place b, scalar result)
+{
+    BENCH_CUBLAS_CHECK(cublasDdot_64(s->h->blas, s->n, s->at(a), 1, s->at(b), 1, s->scalars + result));
+}
+
+static void axpy(bench_krylov *s, scalar alpha, const double *a, double *b)
+{
+    BENCH_CUBLAS_CHECK(cublasDaxpy_64(s->h->blas, s->n, s->scalars + alpha, a, 1, b, 1));
+}
+
+static void scale(bench_krylov *s, scalar alpha, vector_place a)
+{
+    BENCH_CUBLAS_CHECK(cublasDscal_64(s->h->blas, s->n, s->scalars + alpha, s->at(a), 1));
+}
+
+/* results, a pair of scalars := (first, second)^T x */
+static void dot_pair(bench_krylov *s, vector_place first, vector_place second, vector_place x, scalar results)
+{
+    const double *c = s->scalars;
+
+    if (s->way != FUSED_DOTS) {
+        dot(s, first, x, results);
+        dot(s, second, x, static_cast<scalar>(results + 1));
+        return;
+    }
+    /* beta is 0, for which GEMV does not read its result: no NaN of an earlier one stays */
+    BENCH_CUBLAS_CHECK(cublasDgemv_64(s->h->blas, CUBLAS_OP_T, s->n, 2, c + ONE, s->at(first), (second - first) * s->ld,
+                                      s->at(x), 1, c + SCALARS, s->scalars + results, 1));
+}
+
+/* y := (first, second) coefficients + beta y, where the coefficients are a pair of scalars */
+static void add_pair(bench_krylov *s, vector_place first, vector_place second, scalar coefficients, scalar beta,
+                     double *y)
+{
+    const double *c = s->scalars;
+
+    BENCH_CUBLAS_CHECK(cublasDgemv_64(s->h->blas, CUBLAS_OP_N, s->n, 2, c + ONE, s->at(first), (second - first) * s->ld,
+                                      c + coefficients, 1, c + beta, y, 1));
+}
+
+/* p := z + beta p */
+static void turn(bench_krylov *s, vector_place z)
+{
+    const double *c = s->scalars;
+
+    if (s->way == SEPARATE) {
+        scale(s, BETA, P);
+        axpy(s, ONE, s->at(z), s->at(P));
+        return;
+    }
+    BENCH_CUBLAS_CHECK(cublasDgeam_64(s->h->blas, CUBLAS_OP_N, CUBLAS_OP_N, column, s->ld / column, c + ONE, s->at(z),
+                                      column, c + BETA, s->at(P), column, s->at(P), column));
+}
+
+/* Where M^-1 times a vector is: in `to`, without a preconditioner where it was. */
+static vector_place precondition(bench_krylov *s, vector_place from, vector_place to)
+{
+    if (!s->precond.apply) { return from; }
+    s->precond.apply(s->precond.user, s->at(from), s->at(to));
+    return to;
+}
+
+/* ---- one iteration ---- */
+
+static void iterate_cg(bench_krylov *s)
+{
+    vector_place z = R;
+
+    multiply(s, P, Q);
+    dot(s, P, Q, PQ);
+    update_alpha<<<1, 1, 0, s->h->stream>>>(s->scalars);
+    axpy(s, ALPHA, s->at(P), s->x);
+    axpy(s, MINUS_ALPHA, s->at(Q), s->at(R));
+    z = precondition(s, R, Z);
+    if (z == R) {
+        dot(s, R, R, RR);
+    } else {
+        dot_pair(s, R, Z, R, RR);
+    }
+    cg_update_beta<<<1, 1, 0, s->h->stream>>>(s->scalars, s->rho());
+    turn(s, z);
+}
+
+/* x := x + alpha y + omega z; p := r + beta (p - omega v), before which r loses omega t */
+static void update_bicgstab(bench_krylov *s, vector_place y, vector_place z)
+{
+    if (s->way == SEPARATE) {
+        axpy(s, ALPHA, s->at(y), s->x);
+        axpy(s, OMEGA, s->at(z), s->x);
+    } else {
+        add_pair(s, z, y, OMEGA, ONE, s->x); /* omega and alpha are neighbours */
+    }
+    axpy(s, MINUS_OMEGA, s->at(T), s->at(R));
+    dot_pair(s, R, SHADOW, R, RR);
+    bicgstab_update_beta<<<1, 1, 0, s->h->stream>>>(s->scalars);
+    if (s->way == SEPARATE) {
+        axpy(s, MINUS_OMEGA, s->at(Q), s->at(P));
+        turn(s, R);
+    } else {
+        add_pair(s, R, Q, ONE, BETA, s->at(P)); /* 1 and -beta omega are neighbours */
+    }
+}
+
+static void iterate_bicgstab(bench_krylov *s)
+{
+    const vector_place y = precondition(s, P, Z);
+    vector_place z = R;
+
+    multiply(s, y, Q);
+    dot(s, SHADOW, Q, PQ);
+    update_alpha<<<1, 1, 0, s->h->stream>>>(s->scalars);
+    axpy(s, MINUS_ALPHA, s->at(Q), s->at(R));
+    z = precondition(s, R, Y);
+    multiply(s, z, T);
+    dot_pair(s, R, T, T, TS);
+    update_omega<<<1, 1, 0, s->h->stream>>>(s->scalars);
+    update_bicgstab(s, y, z);
+}
+
+static void iterate(bench_krylov *s)
+{
+    s->cg() ? iterate_cg(s) : iterate_bicgstab(s);
+}
+
+/* ---- set-up ---- */
+
+static cudaGraphExec_t record(bench_krylov *s, int count)
+{
+    cudaGraphExec_t graph = nullptr;
+
+    s->x = s->own_x;
+    iterate(s); /* loads the kernels, which a capture must not do; what it leaves is no number */
+    BENCH_CUDA_CHECK(cudaMemsetAsync(s->scalars, 0, (SCALARS + 1) * sizeof(double), s->h->stream));
+    BENCH_CUDA_CHECK(cudaStreamSynchronize(s->h->stream));
+    graph = bench_record(s->h->stream, count, [&] {
+        iterate(s);
+        return true;
+    });
+    if (!graph) { bench_die("the baseline's iteration cannot be recorded"); }
+    return graph;
+}
+
+static void allocate(bench_krylov *s, bool with_x)
+{
+    const size_t each = static_cast<size_t>(s->ld) * sizeof(double);
+    const size_t count = s->precond.apply ? VECTORS : s->cg() ? Q + 1 : SHADOW + 1;
+
+    /* zeros: vectors are read up to a multiple of `column`, and one scalar more stays 0 */
+    s->vectors = static_cast<double *>(bench_krylov_allocate(s->h, count * each));
+    s->scalars = static_cast<double *>(bench_krylov_allocate(s->h, (SCALARS + 1) * sizeof(double)));
+    BENCH_CUDA_CHECK(cudaMemsetAsync(s->vectors, 0, count * each, s->h->stream));
+    BENCH_CUDA_CHECK(cudaMemsetAsync(s->scalars, 0, (SCALARS + 1) * sizeof(double), s->h->stream));
+    if (with_x) { s->own_x = static_cast<double *>(bench_krylov_allocate(s->h, each)); }
+}
+
+static bench_krylov *create(bench_krylov_handles *h, tess_solver_kind solver, updates way, bench_krylov_variant variant,
+                            bench_krylov_precond precond)
+{
+    bench_krylov *s = new bench_krylov;
+
+    s->h = h;
+    s->solver = solver;
+    s->way = way;
+    s->precond = precond;
+    s->n = h->n;
+    s->ld = (h->n + column - 1) / column * column;
+    s->stride = variant == BENCH_CUDA_GRAPH ? BENCH_KRYLOV_STRIDE : 1;
+    allocate(s, variant != BENCH_PLAIN_CALLS);
+    if (variant != BENCH_PLAIN_CALLS) { s->graph = record(s, s->stride); }
+    return s;
+}
+
+extern "C" bench_krylov *bench_krylov_create(bench_krylov_handles *h, tess_solver_kind solver,
+                                             bench_krylov_variant variant, bench_krylov_precond precond)
+{
+    return create(h, solver, h->way[solver == TESS_SOLVER_CG ? 0 : 1], variant, precond);
+}
+
+extern "C" void bench_krylov_destroy(bench_krylov *s)
+{
+    if (!s) { return; }
+    if (s->graph) { cudaGraphExecDestroy(s->graph); }
+    bench_krylov_release(s->h, s->vectors);
+    bench_krylov_release(s->h, s->scalars);
+    bench_krylov_release(s->h, s->own_x);
+    delete s;
+}
+
+/* ---- handles ---- */
+
+/* Memory that is freed stays at hand, as in our context. */
+static void open_pool(bench_krylov_handles *h)
+{
+    uint64_t threshold = UINT64_MAX;
+    int device = 0;
+
+    BENCH_CUDA_CHECK(cudaGetDevice(&device));
+    BENCH_CUDA_CHECK(cudaDeviceGetDefaultMemPool(&h->pool, device));
+    BENCH_CUDA_CHECK(cudaMemPoolSetAttribute(h->pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+}
+
+/* The fastest way to update vectors, by the time of a graph of iterations; what they compute with does not matter. */
+static updates choose_updates(bench_krylov_handles *h, tess_solver_kind solver)
+{
+    double least = INFINITY;
+    updates best = SEPARATE;
+
+    for (int way = SEPARATE; way < UPDATES; way++) {
+        bench_krylov *s = create(h, solver, static_cast<updates>(way), BENCH_CUDA_GRAPH, bench_krylov_precond{});
+        const double seconds = bench_time_graph(h->stream, s->graph);
+
+        s->graph = nullptr; /* its time destroyed it */
+        if (seconds < least) { best = s->way; }
+        least = std::min(least, seconds);
+        bench_krylov_destroy(s);
+    }
+    return best;
+}
+
+static void choose(bench_krylov_handles *h, const tess_matrix *a, const bench_csr *host)
+{
+    const double start = bench_wall_seconds();
+    char reason[160];
+    double seconds = 0.0;
+
+    h->product = bench_cusparse_choose(a, host, TESS_PRECISION_FP64, &seconds, reason, sizeof reason);
+    if (!h->product) { bench_die("the cuSPARSE baseline has no product: %s", reason); }
+    h->way[0] = choose_updates(h, TESS_SOLVER_CG);
+    h->way[1] = choose_updates(h, TESS_SOLVER_BICGSTAB);
+    BENCH_CUDA_CHECK(cudaStreamSynchronize(h->stream));
+    h->choice_seconds = bench_wall_seconds() - start;
+}
+
+extern "C" bench_krylov_handles *bench_krylov_open(const tess_matrix *a, const bench_csr *host)
 {
     bench_krylov_handles *h = new bench_krylov_handles;
 
-    h->stream = static_cast<cudaStream_t>(tess_context_stream(ctx));
+    h->stream = static_cast<cudaStream_t>(tess_context_stream(tess_matrix_context(a)));
+    h->n = tess_matrix_nrows(a);
     BENCH_CUSPARSE_CHECK(cusparseCreate(&h->sparse));
     BENCH_CUSPARSE_CHECK(cusparseSetStream(h->sparse, h->stream));
     BENCH_CUBLAS_CHECK(cublasCreate(&h->blas));
     BENCH_CUBLAS_CHECK(cublasSetStream(h->blas, h->stream));
     BENCH_CUDA_CHECK(cudaMalloc(&h->workspace, blas_workspace_bytes));
     BENCH_CUBLAS_CHECK(cublasSetWorkspace(h->blas, h->workspace, blas_workspace_bytes));
+    BENCH_CUBLAS_CHECK(cublasSetPointerMode(h->blas, CUBLAS_POINTER_MODE_DEVICE));
+    BENCH_CUDA_CHECK(cudaMallocHost(&h->on_host, sizeof *h->on_host));
+    open_pool(h);
+    choose(h, a, host);
     return h;
 }
 
 extern "C" void bench_krylov_close(bench_krylov_handles *h)
 {
     if (!h) { return; }
+    bench_cusparse_destroy(h->product);
     cusparseDestroy(h->sparse);
     cublasDestroy(h->blas);
     cudaFree(h->workspace);
+    cudaFreeHost(h->on_host);
+    cudaStreamSynchronize(h->stream);
+    cudaMemPoolTrimTo(h->pool, 0);
     delete h;
 }
 
@@ -109,319 +398,73 @@ extern "C" void *bench_krylov_sparse(bench_krylov_handles *h)
     return h->sparse;
 }
 
-/* ---- building blocks; scalars on the host or on the device by the handle's pointer mode ---- */
-
-static void multiply(bench_krylov *s, vector_place from, vector_place to)
+extern "C" void *bench_krylov_allocate(bench_krylov_handles *h, size_t bytes)
 {
-    BENCH_CUSPARSE_CHECK(cusparseSpMV(s->h->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, s->matrix,
-                                      s->descriptor[from], &zero, s->descriptor[to], CUDA_R_64F,
-                                      CUSPARSE_SPMV_ALG_DEFAULT, s->buffer));
+    void *memory = nullptr;
+
+    BENCH_CUDA_CHECK(cudaMallocAsync(&memory, std::max<size_t>(bytes, 16), h->stream));
+    return memory;
 }
 
-static void dot(bench_krylov *s, vector_place a, vector_place b, double *result)
+extern "C" void bench_krylov_release(bench_krylov_handles *h, void *memory)
 {
-    BENCH_CUBLAS_CHECK(cublasDdot(s->h->blas, s->n, s->vector[a], 1, s->vector[b], 1, result));
+    if (memory) { BENCH_CUDA_CHECK(cudaFreeAsync(memory, h->stream)); }
 }
 
-static void axpy(bench_krylov *s, const double *alpha, const double *a, double *b)
+extern "C" void bench_krylov_describe(const bench_krylov_handles *h, tess_solver_kind solver, json_t *row)
 {
-    BENCH_CUBLAS_CHECK(cublasDaxpy(s->h->blas, s->n, alpha, a, 1, b, 1));
-}
+    const updates way = h->way[solver == TESS_SOLVER_CG ? 0 : 1];
 
-static void scale(bench_krylov *s, const double *alpha, double *a)
-{
-    BENCH_CUBLAS_CHECK(cublasDscal(s->h->blas, s->n, alpha, a, 1));
-}
-
-/* Where M^-1 times a vector is: in `to`, without a preconditioner where it was. */
-static vector_place precondition(bench_krylov *s, vector_place from, vector_place to)
-{
-    if (!s->precond.apply) { return from; }
-    s->precond.apply(s->precond.user, s->vector[from], s->vector[to]);
-    return to;
-}
-
-/* The scalar that becomes CG's rho. */
-static scalar rho_of(const bench_krylov *s)
-{
-    return s->precond.apply ? RHO_NEW : RR;
-}
-
-/* ---- one iteration ---- */
-
-static void cg_on_host(bench_krylov *s)
-{
-    double pq = 0.0, rho = 0.0, alpha = 0.0, minus = 0.0, beta = 0.0;
-    vector_place z = R;
-
-    multiply(s, P, Q);
-    dot(s, P, Q, &pq);
-    alpha = s->rho / pq;
-    minus = -alpha;
-    axpy(s, &alpha, s->vector[P], s->x);
-    axpy(s, &minus, s->vector[Q], s->vector[R]);
-    dot(s, R, R, &s->rr);
-    z = precondition(s, R, Z);
-    rho = s->rr;
-    if (z != R) { dot(s, R, z, &rho); }
-    beta = rho / s->rho;
-    s->rho = rho;
-    scale(s, &beta, s->vector[P]);
-    axpy(s, &one, s->vector[z], s->vector[P]);
-}
-
-static void cg_on_device(bench_krylov *s)
-{
-    double *c = s->scalars;
-    vector_place z = R;
-
-    multiply(s, P, Q);
-    dot(s, P, Q, c + PQ);
-    update_alpha<<<1, 1, 0, s->h->stream>>>(c);
-    axpy(s, c + ALPHA, s->vector[P], s->x);
-    axpy(s, c + MINUS_ALPHA, s->vector[Q], s->vector[R]);
-    dot(s, R, R, c + RR);
-    z = precondition(s, R, Z);
-    if (z != R) { dot(s, R, z, c + RHO_NEW); }
-    cg_update_beta<<<1, 1, 0, s->h->stream>>>(c, rho_of(s));
-    scale(s, c + BETA, s->vector[P]);
-    axpy(s, c + ONE, s->vector[z], s->vector[P]);
-}
-
-static void bicgstab_on_host(bench_krylov *s)
-{
-    double rv = 0.0, ts = 0.0, tt = 0.0, rho = 0.0, alpha = 0.0, omega = 0.0, beta = 0.0, minus = 0.0;
-    const vector_place y = precondition(s, P, Z);
-    vector_place z = R;
-
-    multiply(s, y, Q);
-    dot(s, SHADOW, Q, &rv);
-    alpha = s->rho / rv;
-    minus = -alpha;
-    axpy(s, &minus, s->vector[Q], s->vector[R]);
-    z = precondition(s, R, Y);
-    multiply(s, z, T);
-    dot(s, T, R, &ts);
-    dot(s, T, T, &tt);
-    omega = ts / tt;
-    axpy(s, &alpha, s->vector[y], s->x);
-    axpy(s, &omega, s->vector[z], s->x);
-    minus = -omega;
-    axpy(s, &minus, s->vector[T], s->vector[R]);
-    dot(s, SHADOW, R, &rho);
-    dot(s, R, R, &s->rr);
-    beta = rho / s->rho * (alpha / omega);
-    s->rho = rho;
-    axpy(s, &minus, s->vector[Q], s->vector[P]);
-    scale(s, &beta, s->vector[P]);
-    axpy(s, &one, s->vector[R], s->vector[P]);
-}
-
-static void bicgstab_on_device(bench_krylov *s)
-{
-    double *c = s->scalars;
-    const vector_place y = precondition(s, P, Z);
-    vector_place z = R;
-
-    multiply(s, y, Q);
-    dot(s, SHADOW, Q, c + PQ);
-    update_alpha<<<1, 1, 0, s->h->stream>>>(c);
-    axpy(s, c + MINUS_ALPHA, s->vector[Q], s->vector[R]);
-    z = precondition(s, R, Y);
-    multiply(s, z, T);
-    dot(s, T, R, c + TS);
-    dot(s, T, T, c + TT);
-    update_omega<<<1, 1, 0, s->h->stream>>>(c);
-    axpy(s, c + ALPHA, s->vector[y], s->x);
-    axpy(s, c + OMEGA, s->vector[z], s->x);
-    axpy(s, c + MINUS_OMEGA, s->vector[T], s->vector[R]);
-    dot(s, SHADOW, R, c + RHO_NEW);
-    dot(s, R, R, c + RR);
-    bicgstab_update_beta<<<1, 1, 0, s->h->stream>>>(c);
-    axpy(s, c + MINUS_OMEGA, s->vector[Q], s->vector[P]);
-    scale(s, c + BETA, s->vector[P]);
-    axpy(s, c + ONE, s->vector[R], s->vector[P]);
-}
-
-static void iterate(bench_krylov *s)
-{
-    bool host = s->variant == BENCH_HOST_SCALARS;
-
-    if (s->solver == TESS_SOLVER_CG) {
-        host ? cg_on_host(s) : cg_on_device(s);
-    } else {
-        host ? bicgstab_on_host(s) : bicgstab_on_device(s);
-    }
-}
-
-/* ---- set-up ---- */
-
-/* BENCH_KRYLOV_STRIDE times what `enqueue` does, ready to be launched. */
-template <typename F>
-static cudaGraphExec_t record(bench_krylov *s, F enqueue)
-{
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t out = nullptr;
-
-    BENCH_CUDA_CHECK(cudaStreamBeginCapture(s->h->stream, cudaStreamCaptureModeThreadLocal));
-    for (int i = 0; i < BENCH_KRYLOV_STRIDE; i++) {
-        enqueue();
-    }
-    BENCH_CUDA_CHECK(cudaStreamEndCapture(s->h->stream, &graph));
-    BENCH_CUDA_CHECK(cudaGraphInstantiate(&out, graph, 0));
-    BENCH_CUDA_CHECK(cudaGraphUpload(out, s->h->stream));
-    BENCH_CUDA_CHECK(cudaGraphDestroy(graph));
-    return out;
-}
-
-static void record_graph(bench_krylov *s)
-{
-    bool *loaded = &s->h->loaded[s->solver == TESS_SOLVER_CG ? 0 : 1];
-
-    s->x = s->own_x;
-    if (!*loaded || s->precond.apply) { /* what a preconditioner loads depends on its matrix */
-        iterate(s);
-        BENCH_CUDA_CHECK(cudaStreamSynchronize(s->h->stream));
-        *loaded = true;
-    }
-    s->graph = record(s, [&] { iterate(s); });
-}
-
-static void make_matrix(bench_krylov *s, const tess_matrix *a)
-{
-    const csr_view &v = csr_of(a)->view;
-    size_t bytes = 0;
-
-    if (v.row_ptr_bits != 32) { bench_die("the cuSPARSE baseline takes fewer than 2^31 nonzeros"); }
-    BENCH_CUSPARSE_CHECK(cusparseCreateCsr(
-        &s->matrix, v.nrows, v.ncols, v.nnz, const_cast<void *>(v.row_ptr), const_cast<int32_t *>(v.col_ind),
-        const_cast<void *>(v.val), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
-    BENCH_CUSPARSE_CHECK(cusparseSpMV_bufferSize(s->h->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, s->matrix,
-                                                 s->descriptor[P], &zero, s->descriptor[Q], CUDA_R_64F,
-                                                 CUSPARSE_SPMV_ALG_DEFAULT, &bytes));
-    BENCH_CUDA_CHECK(cudaMalloc(&s->buffer, std::max<size_t>(bytes, 16)));
-    BENCH_CUSPARSE_CHECK(cusparseSpMV_preprocess(s->h->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, s->matrix,
-                                                 s->descriptor[P], &zero, s->descriptor[Q], CUDA_R_64F,
-                                                 CUSPARSE_SPMV_ALG_DEFAULT, s->buffer));
-}
-
-static bool needs_vector(const bench_krylov *s, int place)
-{
-    const bool cg = s->solver == TESS_SOLVER_CG;
-
-    if (place == Z || place == Y) { return s->precond.apply && !(cg && place == Y); }
-    return !cg || place <= Q;
-}
-
-extern "C" bench_krylov *bench_krylov_create(bench_krylov_handles *handles, const tess_matrix *a,
-                                             tess_solver_kind solver, bench_krylov_variant variant,
-                                             bench_krylov_precond precond)
-{
-    bench_krylov *s = new bench_krylov;
-    size_t bytes = static_cast<size_t>(tess_matrix_nrows(a)) * sizeof(double);
-    cublasPointerMode_t mode = variant == BENCH_HOST_SCALARS ? CUBLAS_POINTER_MODE_HOST : CUBLAS_POINTER_MODE_DEVICE;
-
-    s->h = handles;
-    s->solver = solver;
-    s->variant = variant;
-    s->precond = precond;
-    s->n = static_cast<int>(tess_matrix_nrows(a));
-    for (int i = 0; i < VECTORS; i++) {
-        if (!needs_vector(s, i)) { continue; }
-        BENCH_CUDA_CHECK(cudaMalloc(&s->vector[i], bytes));
-        BENCH_CUSPARSE_CHECK(cusparseCreateDnVec(&s->descriptor[i], s->n, s->vector[i], CUDA_R_64F));
-    }
-    BENCH_CUDA_CHECK(cudaMalloc(&s->scalars, SCALARS * sizeof(double)));
-    make_matrix(s, a);
-    BENCH_CUBLAS_CHECK(cublasSetPointerMode(handles->blas, mode));
-    if (variant == BENCH_CUDA_GRAPH) {
-        BENCH_CUDA_CHECK(cudaMalloc(&s->own_x, bytes));
-        record_graph(s);
-    }
-    return s;
-}
-
-extern "C" void bench_krylov_destroy(bench_krylov *s)
-{
-    if (!s) { return; }
-    if (s->graph) { cudaGraphExecDestroy(s->graph); }
-    for (int i = 0; i < VECTORS; i++) {
-        if (s->descriptor[i]) { cusparseDestroyDnVec(s->descriptor[i]); }
-        cudaFree(s->vector[i]);
-    }
-    cusparseDestroySpMat(s->matrix);
-    cudaFree(s->buffer);
-    cudaFree(s->scalars);
-    cudaFree(s->own_x);
-    delete s;
+    json_object_set_new(row, "product", json_string(bench_cusparse_name(bench_cusparse_kind_of(h->product))));
+    json_object_set_new(row, "updates", json_string(names_of_updates[way]));
+    json_object_set_new(row, "choice_seconds", json_real(h->choice_seconds));
 }
 
 /* ---- solving ---- */
 
-/* CG with a preconditioner: p = z = M^-1 r, rho = r.z */
-static void start_preconditioned(bench_krylov *s, double *rho)
-{
-    precondition(s, R, P);
-    dot(s, R, P, rho);
-}
-
-/* x = 0, r = p = b, rho = r.r */
+/* x = 0, r = p = b, rho = r.r; CG with a preconditioner: p = M^-1 r, rho = r.p */
 static void start(bench_krylov *s, const double *b)
 {
-    size_t bytes = static_cast<size_t>(s->n) * sizeof(double);
-    bool preconditioned = s->precond.apply && s->solver == TESS_SOLVER_CG;
+    const size_t bytes = static_cast<size_t>(s->n) * sizeof(double);
 
     BENCH_CUDA_CHECK(cudaMemsetAsync(s->x, 0, bytes, s->h->stream));
     for (vector_place place : {R, P, SHADOW}) {
-        if (s->vector[place]) {
-            BENCH_CUDA_CHECK(cudaMemcpyAsync(s->vector[place], b, bytes, cudaMemcpyDeviceToDevice, s->h->stream));
-        }
+        if (place == SHADOW && s->cg()) { continue; }
+        BENCH_CUDA_CHECK(cudaMemcpyAsync(s->at(place), b, bytes, cudaMemcpyDeviceToDevice, s->h->stream));
     }
-    if (s->variant == BENCH_HOST_SCALARS) {
-        dot(s, R, R, &s->rr);
-        s->rho = s->rr;
-        if (preconditioned) { start_preconditioned(s, &s->rho); }
-    } else {
-        dot(s, R, R, s->scalars + RR);
-        if (preconditioned) { start_preconditioned(s, s->scalars + RHO_NEW); }
-        update_start<<<1, 1, 0, s->h->stream>>>(s->scalars, preconditioned ? RHO_NEW : RR);
+    dot(s, R, R, RR);
+    if (s->rho() == RHO_NEW) {
+        precondition(s, R, P);
+        dot(s, R, P, RHO_NEW);
     }
+    update_start<<<1, 1, 0, s->h->stream>>>(s->scalars, s->rho());
 }
 
 static double residual_norm(bench_krylov *s)
 {
-    double rr = s->rr;
-
-    if (s->variant != BENCH_HOST_SCALARS) {
-        BENCH_CUDA_CHECK(cudaMemcpyAsync(&rr, s->scalars + RR, sizeof rr, cudaMemcpyDeviceToHost, s->h->stream));
-        BENCH_CUDA_CHECK(cudaStreamSynchronize(s->h->stream));
-    }
-    return std::sqrt(rr);
+    BENCH_CUDA_CHECK(
+        cudaMemcpyAsync(s->h->on_host, s->scalars + RR, sizeof(double), cudaMemcpyDeviceToHost, s->h->stream));
+    BENCH_CUDA_CHECK(cudaStreamSynchronize(s->h->stream));
+    return std::sqrt(*s->h->on_host);
 }
 
 extern "C" int64_t bench_krylov_solve(bench_krylov *s, const double *b, double *x, double tolerance,
                                       int64_t max_iterations)
 {
-    int stride = s->variant == BENCH_HOST_SCALARS ? 1 : BENCH_KRYLOV_STRIDE;
-    size_t bytes = static_cast<size_t>(s->n) * sizeof(double);
+    const size_t bytes = static_cast<size_t>(s->n) * sizeof(double);
     int64_t done = 0;
 
-    /* the pointer mode is the handle's, which solvers share */
-    BENCH_CUBLAS_CHECK(cublasSetPointerMode(s->h->blas, s->variant == BENCH_HOST_SCALARS ? CUBLAS_POINTER_MODE_HOST
-                                                                                         : CUBLAS_POINTER_MODE_DEVICE));
     s->x = s->graph ? s->own_x : x;
     start(s, b);
     while (done < max_iterations) {
         if (s->graph) {
             BENCH_CUDA_CHECK(cudaGraphLaunch(s->graph, s->h->stream));
         } else {
-            for (int i = 0; i < stride; i++) {
-                iterate(s);
-            }
+            iterate(s);
         }
-        done += stride;
+        done += s->stride;
         if (tolerance > 0.0) {
-            double norm = residual_norm(s);
+            const double norm = residual_norm(s);
 
             if (norm <= tolerance || std::isnan(norm)) { break; }
         }
@@ -433,82 +476,57 @@ extern "C" int64_t bench_krylov_solve(bench_krylov *s, const double *b, double *
 
 /* ---- parts of an iteration ---- */
 
-/* The calls of one kind, as cg_on_device and bicgstab_on_device make them, with factors that hardly change a value, but
-   none that a call could skip. */
+/* The calls of one kind, as iterations make them, with factors that hardly change a value, but none that a call could
+   skip. */
 static void enqueue_part(bench_krylov *s, bench_krylov_part part)
 {
-    const bool cg = s->solver == TESS_SOLVER_CG;
-    double *c = s->scalars;
-
     switch (part) {
     case BENCH_KRYLOV_SPMV:
         multiply(s, P, Q);
-        if (!cg) { multiply(s, R, T); }
+        if (!s->cg()) { multiply(s, R, T); }
         break;
     case BENCH_KRYLOV_DOT:
-        dot(s, P, Q, c + PQ);
-        dot(s, R, R, c + RR);
-        if (cg) { break; }
-        dot(s, T, R, c + TS);
-        dot(s, T, T, c + TT);
-        dot(s, SHADOW, R, c + RHO_NEW);
+        dot(s, P, Q, PQ);
+        dot(s, R, R, RR);
+        if (s->cg()) { break; }
+        dot(s, T, R, TS);
+        dot(s, T, T, TT);
+        dot(s, SHADOW, R, RHO_NEW);
         break;
     default:
-        axpy(s, c + ALPHA, s->vector[P], s->own_x);
-        axpy(s, c + ALPHA, s->vector[Q], s->vector[R]);
-        scale(s, c + BETA, s->vector[P]);
-        axpy(s, c + ALPHA, s->vector[R], s->vector[P]);
-        if (cg) { break; }
-        axpy(s, c + ALPHA, s->vector[R], s->own_x);
-        axpy(s, c + ALPHA, s->vector[T], s->vector[R]);
-        axpy(s, c + ALPHA, s->vector[Q], s->vector[P]);
+        axpy(s, ALPHA, s->at(P), s->own_x);
+        axpy(s, ALPHA, s->at(Q), s->at(R));
+        scale(s, BETA, P);
+        axpy(s, ALPHA, s->at(R), s->at(P));
+        if (s->cg()) { break; }
+        axpy(s, ALPHA, s->at(R), s->own_x);
+        axpy(s, ALPHA, s->at(T), s->at(R));
+        axpy(s, ALPHA, s->at(Q), s->at(P));
         break;
     }
 }
 
-/* Seconds of one launch, the median of several. */
-static double time_graph(bench_krylov *s, cudaGraphExec_t graph)
+extern "C" void bench_krylov_time_parts(bench_krylov_handles *h, tess_solver_kind solver, const double *b,
+                                        double seconds[BENCH_KRYLOV_PARTS])
 {
-    constexpr int count = 9;
-    double samples[count];
-    cudaEvent_t marks[2];
-
-    for (cudaEvent_t &mark : marks) {
-        BENCH_CUDA_CHECK(cudaEventCreate(&mark));
-    }
-    for (int k = -1; k < count; k++) { /* -1: warm-up */
-        float milliseconds = 0.0f;
-
-        BENCH_CUDA_CHECK(cudaEventRecord(marks[0], s->h->stream));
-        BENCH_CUDA_CHECK(cudaGraphLaunch(graph, s->h->stream));
-        BENCH_CUDA_CHECK(cudaEventRecord(marks[1], s->h->stream));
-        BENCH_CUDA_CHECK(cudaEventSynchronize(marks[1]));
-        BENCH_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, marks[0], marks[1]));
-        samples[k < 0 ? 0 : k] = 1e-3 * static_cast<double>(milliseconds);
-    }
-    for (cudaEvent_t mark : marks) {
-        cudaEventDestroy(mark);
-    }
-    return bench_time_of_samples(samples, count, 1).median;
-}
-
-extern "C" void bench_krylov_time_parts(bench_krylov_handles *handles, const tess_matrix *a, tess_solver_kind solver,
-                                        const double *b, double seconds[BENCH_KRYLOV_PARTS])
-{
-    bench_krylov *s = bench_krylov_create(handles, a, solver, BENCH_CUDA_GRAPH, bench_krylov_precond{});
+    bench_krylov *s = create(h, solver, SEPARATE, BENCH_CUDA_GRAPH, bench_krylov_precond{});
     const double small = 0x1p-60, below_one = 1.0 - 0x1p-53;
 
     s->x = s->own_x;
     start(s, b);
     multiply(s, P, Q);
-    if (solver != TESS_SOLVER_CG) { multiply(s, R, T); }
+    if (!s->cg()) { multiply(s, R, T); }
+    BENCH_CUDA_CHECK(cudaStreamSynchronize(h->stream));
     BENCH_CUDA_CHECK(cudaMemcpy(s->scalars + ALPHA, &small, sizeof small, cudaMemcpyHostToDevice));
     BENCH_CUDA_CHECK(cudaMemcpy(s->scalars + BETA, &below_one, sizeof below_one, cudaMemcpyHostToDevice));
     for (int part = 0; part < BENCH_KRYLOV_PARTS; part++) {
-        cudaGraphExec_t graph = record(s, [&] { enqueue_part(s, static_cast<bench_krylov_part>(part)); });
+        cudaGraphExec_t graph = bench_record(h->stream, BENCH_KRYLOV_STRIDE, [&] {
+            enqueue_part(s, static_cast<bench_krylov_part>(part));
+            return true;
+        });
 
-        seconds[part] = time_graph(s, graph) / BENCH_KRYLOV_STRIDE;
-        cudaGraphExecDestroy(graph);
+        if (!graph) { bench_die("the baseline's calls cannot be recorded"); }
+        seconds[part] = bench_time_graph(h->stream, graph) / BENCH_KRYLOV_STRIDE;
     }
     bench_krylov_destroy(s);
 }

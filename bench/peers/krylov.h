@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CG and BiCGSTAB made of cuSPARSE and cuBLAS calls, as NVIDIA's samples do it: the baseline of solver benchmarks.
- * FP64, x0 = 0, no true residual at the end. BiCGSTAB is preconditioned from the right.
+ * CG and BiCGSTAB made of cuSPARSE and cuBLAS calls: the baseline of solver benchmarks. Scalars stay on the device. The
+ * product and the way to update vectors are the fastest of several, by measurement. FP64, x0 = 0, no true residual at
+ * the end. BiCGSTAB is preconditioned from the right.
  */
 #ifndef TESS_BENCH_PEERS_KRYLOV_H
 #define TESS_BENCH_PEERS_KRYLOV_H
@@ -13,13 +14,13 @@ extern "C" {
 #endif
 
 typedef enum bench_krylov_variant {
-    BENCH_HOST_SCALARS = 0,   /* cublasDdot to the host, which computes alpha and beta */
-    BENCH_DEVICE_SCALARS = 1, /* scalars stay on the device; the residual is read every ten iterations */
-    BENCH_CUDA_GRAPH = 2,     /* the same, ten iterations recorded as one CUDA graph */
+    BENCH_PLAIN_CALLS = 0, /* no graph; the residual is read at each iteration */
+    BENCH_CUDA_GRAPH = 1,  /* ten iterations recorded as one CUDA graph; it is read after each graph */
+    BENCH_SHORT_GRAPH = 2, /* one iteration, and read at each: for short solves */
     BENCH_KRYLOV_VARIANTS = 3
 } bench_krylov_variant;
 
-/* Iterations of the variants without host scalars come in multiples of this. */
+/* Iterations in the long graph. */
 enum { BENCH_KRYLOV_STRIDE = 10 };
 
 /* Enqueues z := M^-1 r on the context's stream; r and z, apart, are n doubles on the device. `apply` NULL: no
@@ -32,15 +33,24 @@ typedef struct bench_krylov_precond {
 typedef struct bench_krylov bench_krylov;
 typedef struct bench_krylov_handles bench_krylov_handles;
 
-/* Library handles and cuBLAS's work space, made once: like our context they belong to no one matrix. */
-bench_krylov_handles *bench_krylov_open(tess_context *ctx);
+/*
+ * What counts as nobody's set-up: library handles, cuBLAS's work space, and for this matrix the chosen product (with
+ * its arrays, work space and preprocessing) and updates. Memory of solvers comes from CUDA's pool, as ours comes from
+ * the context's. Ends the program where cuSPARSE has no product for the matrix.
+ */
+bench_krylov_handles *bench_krylov_open(const tess_matrix *a, const bench_csr *host);
 void bench_krylov_close(bench_krylov_handles *handles);
 /* Their cusparseHandle_t, for preconditioners. */
 void *bench_krylov_sparse(bench_krylov_handles *handles);
+/* Memory on the device, from the pool. */
+void *bench_krylov_allocate(bench_krylov_handles *handles, size_t bytes);
+void bench_krylov_release(bench_krylov_handles *handles, void *memory);
+/* What was chosen, of CG or BiCGSTAB, and how long choosing took. */
+void bench_krylov_describe(const bench_krylov_handles *handles, tess_solver_kind solver, json_t *row);
 
-/* Set-up for one matrix: descriptors, SpMV work space and preprocessing, vectors, and the recorded graph. */
-bench_krylov *bench_krylov_create(bench_krylov_handles *handles, const tess_matrix *a, tess_solver_kind solver,
-                                  bench_krylov_variant variant, bench_krylov_precond precond);
+/* Set-up for the handles' matrix: vectors, and the recorded graph. */
+bench_krylov *bench_krylov_create(bench_krylov_handles *handles, tess_solver_kind solver, bench_krylov_variant variant,
+                                  bench_krylov_precond precond);
 void bench_krylov_destroy(bench_krylov *s);
 
 /*
@@ -58,11 +68,11 @@ typedef enum bench_krylov_part {
 } bench_krylov_part;
 
 /*
- * Seconds that the calls of each kind take in one iteration, as their kernels run one after another in a CUDA graph of
- * calls of that kind alone: nothing waits for the host. `b` lies on the device.
+ * Seconds that the calls of each kind take in one iteration with separate updates, as their kernels run one after
+ * another in a CUDA graph of calls of that kind alone: nothing waits for the host. `b` lies on the device.
  */
-void bench_krylov_time_parts(bench_krylov_handles *handles, const tess_matrix *a, tess_solver_kind solver,
-                             const double *b, double seconds[BENCH_KRYLOV_PARTS]);
+void bench_krylov_time_parts(bench_krylov_handles *handles, tess_solver_kind solver, const double *b,
+                             double seconds[BENCH_KRYLOV_PARTS]);
 
 #ifdef __cplusplus
 }

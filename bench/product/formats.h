@@ -5,7 +5,7 @@
 
 #include "product/trial.h"
 
-enum { BENCH_FORMATS = 16 /* that may be named */, BENCH_MAX_CONTESTANTS = 10 * BENCH_FORMATS + 8 };
+enum { BENCH_FORMATS = 16 /* that may be named */, BENCH_MAX_CONTESTANTS = 10 * BENCH_FORMATS + 16 };
 
 typedef struct formats_options {
     tess_format formats[BENCH_FORMATS];

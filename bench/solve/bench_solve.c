@@ -7,7 +7,7 @@
 int main(int argc, char **argv)
 {
     static const bench_study studies[] = {
-        {"krylov", "goals,large,endurance,iterations",
+        {"krylov", "models,goals,large,endurance,iterations",
          "CG and BiCGSTAB without preconditioner, against cuSPARSE and cuBLAS", study_krylov},
         {"factors", "goals,spd,unsym", "CG with IC(0) and BiCGSTAB with ILU(0), against cuSPARSE and cuBLAS",
          study_factors},

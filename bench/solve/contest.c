@@ -12,14 +12,6 @@
 #include "peers/krylov.h"
 #endif
 
-const char *bench_contestant_name(bench_contestant which)
-{
-    static const char *const names[BENCH_CONTESTANTS] = {"tessera-graph", "tessera-plain", "cu-host-scalars",
-                                                         "cu-device-scalars", "cu-graph"};
-
-    return names[which];
-}
-
 bool bench_contestant_is_ours(bench_contestant which)
 {
     return which <= BENCH_OURS_PLAIN;
@@ -47,9 +39,6 @@ tess_status bench_problem_make(bench_run *run, const tess_matrix *a, bench_probl
     if (status == TESS_SUCCESS) { status = tess_vector_create(run->ctx, n, TESS_PRECISION_FP64, &out->b); }
     if (status == TESS_SUCCESS) { status = tess_vector_create(run->ctx, n, TESS_PRECISION_FP64, &out->x); }
     if (status == TESS_SUCCESS) { status = bench_problem_set_rhs(out, 1); }
-#ifdef BENCH_CUDA
-    if (run->gpu) { out->handles = bench_krylov_open(run->ctx); }
-#endif
     return status;
 }
 
@@ -190,11 +179,13 @@ static tess_status run_ours(bench_contest *c, double rtol, int64_t max_iteration
 #ifdef BENCH_CUDA
 static tess_status open_theirs(bench_contest *c)
 {
-    const bench_problem *p = c->problem;
-    const bench_krylov_variant variant = (bench_krylov_variant)(c->which - BENCH_THEIRS_HOST);
-    const double start = bench_wall_seconds();
+    bench_problem *p = c->problem;
+    const bench_krylov_variant variant = (bench_krylov_variant)(c->which - BENCH_THEIRS_PLAIN);
     bench_krylov_precond precond = {0};
+    double start = 0.0;
 
+    if (!p->handles) { p->handles = bench_krylov_open(p->a, &p->host); } /* no time counts of a first opening */
+    start = bench_wall_seconds();
     if (c->precond.kind != TESS_PRECOND_NONE) {
         c->factors = bench_cufactors_create(p->handles, p->a, c->precond.kind, tess_vector_data_const(c->shifted),
                                             c->refusal, sizeof c->refusal);
@@ -202,12 +193,12 @@ static tess_status open_theirs(bench_contest *c)
         precond = (bench_krylov_precond){bench_cufactors_apply, c->factors};
         c->precond_seconds = bench_wall_seconds() - start;
     }
-    if (variant == BENCH_CUDA_GRAPH && c->factors &&
+    if (variant != BENCH_PLAIN_CALLS && c->factors &&
         !bench_cufactors_recordable(c->factors, tess_vector_data_const(p->b), tess_vector_data(p->x))) {
         snprintf(c->refusal, sizeof c->refusal, "not capturable: cusparseSpSV_solve fails within a graph");
         return TESS_UNSUPPORTED;
     }
-    c->theirs = bench_krylov_create(p->handles, p->a, c->solver, variant, precond);
+    c->theirs = bench_krylov_create(p->handles, c->solver, variant, precond);
     return tess_context_synchronize(p->run->ctx);
 }
 
@@ -268,6 +259,16 @@ tess_status bench_contest_precondition(void *user, int k)
     }
 #endif
     return tess_precond_apply(c->m, c->problem->b, c->problem->x);
+}
+
+void bench_contest_describe(const bench_problem *problem, bench_contestant which, tess_solver_kind solver, json_t *row)
+{
+    if (bench_contestant_is_ours(which)) { return; }
+#ifdef BENCH_CUDA
+    if (problem->handles) { bench_krylov_describe(problem->handles, solver, row); }
+#else
+    (void)problem, (void)solver, (void)row;
+#endif
 }
 
 int64_t bench_contest_precond_bytes(const bench_contest *c)

@@ -8,9 +8,9 @@
 typedef enum bench_contestant {
     BENCH_OURS_GRAPH = 0,
     BENCH_OURS_PLAIN = 1,
-    BENCH_THEIRS_HOST = 2,
-    BENCH_THEIRS_DEVICE = 3,
-    BENCH_THEIRS_GRAPH = 4,
+    BENCH_THEIRS_PLAIN = 2, /* from here on as in bench_krylov_variant */
+    BENCH_THEIRS_GRAPH = 3,
+    BENCH_THEIRS_SHORT_GRAPH = 4,
     BENCH_CONTESTANTS = 5
 } bench_contestant;
 
@@ -22,11 +22,11 @@ typedef struct bench_problem {
     tess_vector *b, *x;
     double *host_b, *host_x;
     double rhs_norm;
-    struct bench_krylov_handles *handles; /* NULL without CUDA */
+    struct bench_krylov_handles *handles; /* theirs, from the first that is opened on; else NULL */
 } bench_problem;
 
 typedef struct bench_contest {
-    const bench_problem *problem;
+    bench_problem *problem;
     tess_solver_kind solver;
     bench_contestant which;
     tess_engine engine;                  /* of BENCH_OURS_GRAPH, where another is asked for in its place */
@@ -52,7 +52,6 @@ typedef struct bench_contest {
     char refusal[160]; /* why bench_contest_open was UNSUPPORTED for theirs */
 } bench_contest;
 
-const char *bench_contestant_name(bench_contestant which);
 bool bench_contestant_is_ours(bench_contestant which);
 /* Whether this build and device have it. */
 bool bench_contestant_runs(const bench_run *run, bench_contestant which);
@@ -77,6 +76,8 @@ tess_status bench_contest_run(bench_contest *c, double rtol, int64_t max_iterati
 void bench_contest_close(bench_contest *c);
 /* A bench_call: user is an open bench_contest with a preconditioner; x := M^-1 b. */
 tess_status bench_contest_precondition(void *user, int k);
+/* What theirs chose on the problem (a product, updates), into the record's row; ours add nothing. */
+void bench_contest_describe(const bench_problem *problem, bench_contestant which, tess_solver_kind solver, json_t *row);
 /* Bytes on the device that are the preconditioner's. */
 int64_t bench_contest_precond_bytes(const bench_contest *c);
 /* Why the last solve ended. */

@@ -95,7 +95,7 @@ static tess_status measure(const session *s, bench_contest *c, factors_outcome *
     return status;
 }
 
-static void run_variant(session *s, const bench_problem *p, const char *matrix, factors_outcome *o)
+static void run_variant(session *s, bench_problem *p, const char *matrix, factors_outcome *o)
 {
     const factors_variant *v = o->variant;
     bench_contest c = {
@@ -153,7 +153,7 @@ static void report_stages(session *s, const bench_problem *p, const char *matrix
 
 /* ---- one matrix ---- */
 
-static void run_solver(session *s, const bench_problem *p, const char *matrix, tess_solver_kind solver)
+static void run_solver(session *s, bench_problem *p, const char *matrix, tess_solver_kind solver)
 {
     for (int i = 0; i < s->variants.count; i++) {
         const factors_variant *v = &s->variants.items[i];
@@ -176,7 +176,7 @@ static void run_solver(session *s, const bench_problem *p, const char *matrix, t
     }
 }
 
-static void run_solvers(session *s, const bench_problem *p, const bench_case *which)
+static void run_solvers(session *s, bench_problem *p, const bench_case *which)
 {
     const bool spd = strcmp(which->class_name, "spd") == 0;
     bool symmetric = spd;
@@ -261,8 +261,8 @@ static const char doc[] =
     "Times solves with incomplete factors.\v"
     "Contestants: SOLVER-PRECOND of ours, SOLVER one of cg and bicgstab, PRECOND one of jacobi, ilu0 and ic0, then any "
     "of a precision of the factors, levels, blocks or merged, host or device: cg-ic0-fp32-blocks; and "
-    "SOLVER-cu-PRECOND of cuSPARSE and cuBLAS, with scalars on the host, or with -device or -graph. Symmetric matrices "
-    "run CG, those that are not known to be definite "
+    "SOLVER-cu-PRECOND of cuSPARSE and cuBLAS, scalars on the device: call by call, or with -graph or -short as a CUDA "
+    "graph of ten iterations or of one. Symmetric matrices run CG, those that are not known to be definite "
     "BiCGSTAB.\n"
     "A time is that of an iteration: the difference of two fixed runs over that of their iterations, or the time of "
     "the solve by its iterations, where the method ends before such runs. M^-1 is one application. The report has the "

@@ -65,6 +65,7 @@ static json_t *describe(const bench_problem *p, const factors_outcome *o, const 
     json_object_set_new(row, "runs", json_pack("[I, I]", (json_int_t)o->run.from, (json_int_t)o->run.to));
     bench_set_real(row, "application_seconds", o->apply_seconds > 0.0 ? o->apply_seconds : NAN);
     if (o->run.solved) { add_solve(row, &o->run); }
+    bench_contest_describe(p, o->variant->theirs ? o->variant->which : BENCH_OURS_PLAIN, o->variant->solver, row);
     add_facts(row, o);
     return row;
 }

@@ -19,8 +19,8 @@ static const char *const known[] = {"cg-jacobi",
                                     "cg-ic0-host",
                                     "cg-ic0-device",
                                     "cg-cu-ic0",
-                                    "cg-cu-ic0-device",
                                     "cg-cu-ic0-graph",
+                                    "cg-cu-ic0-short",
                                     "bicgstab-jacobi",
                                     "bicgstab-ilu0",
                                     "bicgstab-ilu0-fp32",
@@ -33,14 +33,14 @@ static const char *const known[] = {"cg-jacobi",
                                     "bicgstab-ilu0-device",
                                     "bicgstab-cu-ilu0",
                                     "bicgstab-ilu0-fp32-blocks",
-                                    "bicgstab-cu-ilu0-device",
-                                    "bicgstab-cu-ilu0-graph"};
+                                    "bicgstab-cu-ilu0-graph",
+                                    "bicgstab-cu-ilu0-short"};
 
 static bool parse_detail(const char *word, factors_variant *v)
 {
     if (v->theirs) {
-        v->which = strcmp(word, "graph") == 0 ? BENCH_THEIRS_GRAPH : BENCH_THEIRS_DEVICE;
-        return strcmp(word, "graph") == 0 || strcmp(word, "device") == 0;
+        v->which = strcmp(word, "graph") == 0 ? BENCH_THEIRS_GRAPH : BENCH_THEIRS_SHORT_GRAPH;
+        return strcmp(word, "graph") == 0 || strcmp(word, "short") == 0;
     }
     if (tess_precision_parse(word, &v->precond.role.storage) == TESS_SUCCESS) {
         v->precond.role.given = 1;
@@ -60,7 +60,7 @@ static bool parse_words(char *text, tess_triangular triangular, factors_variant 
     if (v->solver != TESS_SOLVER_CG && v->solver != TESS_SOLVER_BICGSTAB) { return false; }
     word = strtok_r(NULL, "-", &rest);
     v->theirs = word && strcmp(word, "cu") == 0;
-    v->which = v->theirs ? BENCH_THEIRS_HOST : BENCH_OURS_GRAPH;
+    v->which = v->theirs ? BENCH_THEIRS_PLAIN : BENCH_OURS_GRAPH;
     if (v->theirs) { word = strtok_r(NULL, "-", &rest); }
     if (!word || tess_precond_options_parse(word, &v->precond) != TESS_SUCCESS) { return false; }
     if (v->precond.kind != TESS_PRECOND_ILU0 && v->precond.kind != TESS_PRECOND_IC0 &&

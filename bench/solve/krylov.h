@@ -37,7 +37,7 @@ bool krylov_variant_runs(const bench_run *run, const krylov_variant *v, tess_sol
 /* How its matrix is stored. */
 void krylov_variant_storage(const krylov_variant *v, tess_storage_options *out);
 /* A contest with it, closed; `storage` stays with the caller. */
-bench_contest krylov_variant_contest(const krylov_variant *v, const bench_problem *p, tess_solver_kind solver,
+bench_contest krylov_variant_contest(const krylov_variant *v, bench_problem *p, tess_solver_kind solver,
                                      const tess_storage_options *storage);
 
 /* ---- the parts (krylov_rows.c; those of the papers in papers/krylov_rows.c) ---- */

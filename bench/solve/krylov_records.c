@@ -129,6 +129,7 @@ static json_t *describe(const krylov_session *s, const krylov_outcome *o, const 
     bench_set_real(row, "product_seconds", product_seconds);
     if (o->run.solved) { add_solve(row, o); }
     if (krylov_variant_is_ours(o->variant)) { add_facts(row, &o->result); }
+    bench_contest_describe(s->problem, o->variant->which, s->solver, row);
     if (o->papers.narrowing != TESS_NARROWING_OFF) { add_narrowing(row, &o->papers); }
     return row;
 }

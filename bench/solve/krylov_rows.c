@@ -6,9 +6,14 @@
     "gallery:laplace2d:32,gallery:laplace2d:64,gallery:laplace2d:128,gallery:laplace2d:181,gallery:laplace2d:256"
 #define OURS "csr,auto,csr-single*,tiles-1e-15,resident-1e-15*,resident-narrowing,resident-narrowing-single"
 #define EVERY "csr,auto,csr-single*,tiles-*,resident-*"
-#define BASELINES ",cu-host,cu-graph"
+#define BASELINES ",cu-*"
 
 const krylov_row krylov_rows[] = {
+    {.part = "models",
+     .set = "models",
+     .matrices = LAPLACIANS ",gallery:laplace3d:150",
+     .contestants = "csr,auto" BASELINES,
+     .what = KRYLOV_TIMES | KRYLOV_SOLVES},
     {.part = "goals",
      .set = "laplace2d",
      .matrices = LAPLACIANS,
@@ -30,7 +35,7 @@ const krylov_row krylov_rows[] = {
      .set = "large-symmetric",
      .solver = TESS_SOLVER_CG,
      .contestants = "csr,auto,auto-lossless,sell,sell-lossless,dia,dia-lossless,tiles-1e-15,resident-1e-15,"
-                    "resident-narrowing,cu-graph",
+                    "resident-narrowing" BASELINES,
      .what = KRYLOV_TIMES | KRYLOV_SOLVES | KRYLOV_PRODUCT | KRYLOV_EVERYWHERE},
     {.part = "goals,endurance",
      .set = "laplace2d",

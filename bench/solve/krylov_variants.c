@@ -41,9 +41,9 @@ static const krylov_variant known[] = {
     SINGLE(.name = "resident-narrowing-single", RESIDENT, .policy = "lossless:1e-15", .narrowing = TESS_NARROWING_SAFE),
     SINGLE(.name = "resident-narrowing-paper-single", RESIDENT, .policy = "lossless:1e-15",
            .narrowing = TESS_NARROWING_PAPER),
-    {.name = "cu-host", .which = BENCH_THEIRS_HOST},
-    {.name = "cu-device", .which = BENCH_THEIRS_DEVICE},
+    {.name = "cu-plain", .which = BENCH_THEIRS_PLAIN},
     {.name = "cu-graph", .which = BENCH_THEIRS_GRAPH},
+    {.name = "cu-short-graph", .which = BENCH_THEIRS_SHORT_GRAPH},
 };
 enum { KNOWN = sizeof known / sizeof *known };
 
@@ -93,7 +93,7 @@ void krylov_variant_storage(const krylov_variant *v, tess_storage_options *out)
     if (tess_policy_options_parse(v->policy, &out->policy) != TESS_SUCCESS) { bench_die("no policy '%s'", v->policy); }
 }
 
-bench_contest krylov_variant_contest(const krylov_variant *v, const bench_problem *p, tess_solver_kind solver,
+bench_contest krylov_variant_contest(const krylov_variant *v, bench_problem *p, tess_solver_kind solver,
                                      const tess_storage_options *storage)
 {
     bench_contest c = {.problem = p,

@@ -117,4 +117,6 @@ if [ "$lines" -ne 7 ]; then
     exit 1
 fi
 
+python3 "$root/bench/report.py" readme formats.json goals.json factors.json gmres.json >readme.md
+
 python3 "$root/tests/bench/check_reports.py" "$root"
