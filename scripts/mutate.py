@@ -4,6 +4,7 @@
 
     python3 scripts/mutate.py --known                      the faults of tests/mutation/known.tsv
     python3 scripts/mutate.py --sample 1 --limit 30        30 random ones of the files in tests/mutation/tests.tsv
+    python3 scripts/mutate.py --sample 1 --per-file 20 --workers 14    20 of each file, on a machine of 16 cores
     python3 scripts/mutate.py --files src/solver/guard.c   all of one file
 
 The generator is universalmutator (PyPI, pure Python): its rules work on lines of text, so headers that are inlined into
@@ -11,7 +12,7 @@ many objects are changed in all of them, and gcc, which the tests run with, comp
 plugin of clang's exact version and changes one object file at a time; Debian 12 does not have it.
 
 Everything happens in build/mutate (a copy of the tracked files, a build of its own, the results), so the checkout stays
-as it is. A run that is interrupted goes on where it stopped: results.jsonl holds what is done, by the text of the line.
+as it is. Workers have a copy and a build each, and take every so many mutants. A run that is interrupted goes on where it stopped: results.jsonl holds what is done, by the text of the line.
 --again tries survivors anew, --fresh all.
 Outcomes: `invalid` does not compile, `same` compiles to the same objects, `killed`, `survived`.
 """
@@ -22,6 +23,7 @@ import contextlib
 import difflib
 import hashlib
 import json
+import multiprocessing
 import os
 import pathlib
 import random
@@ -35,7 +37,8 @@ import venv
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "mutate"
-SOURCE, BUILD, RESULTS = WORK / "source", WORK / "build", WORK / "results.jsonl"
+RESULTS = WORK / "results.jsonl"
+SOURCE, BUILD = WORK / "source", WORK / "build"  # of this process: a worker has its own
 MATRICES = ROOT.parent / "shared" / "matrices"
 TABLES = ROOT / "tests" / "mutation"
 GENERATOR, RULES = "universalmutator==1.14.1", ["universal.rules", "c_like.rules", "c.rules"]
@@ -111,18 +114,18 @@ def digest_of_library():
 
 
 class Suite:
-    """The tests: which there are, and how long each takes without a fault."""
+    """The tests that `choice` names to ctest, and how long each takes without a fault."""
 
-    def __init__(self, jobs):
+    def __init__(self, jobs, choice):
         self.jobs = jobs
         self.seconds = {}
-        kept = WORK / "seconds.json"
-        version = digest_of_library() + hashlib.sha256(
+        kept = BUILD.parent / "seconds.json"
+        version = " ".join(choice) + digest_of_library() + hashlib.sha256(
             b"".join(p.read_bytes() for p in sorted((SOURCE / "tests").rglob("*.c")))).hexdigest()
         if kept.is_file() and (found := json.loads(kept.read_text()))["version"] == version:
             self.seconds = found["seconds"]
             return
-        status, output = self.ctest(["-E", UNRELATED], None)
+        status, output = self.ctest(choice, None)
         for name, seconds in re.findall(r"Test +#\d+: (\S+) \.+.*?([\d.]+) sec", output):
             self.seconds[name] = float(seconds)
         if status != 0:
@@ -276,7 +279,45 @@ def choose(options, table):
     mutants = [m for name in options.files or table for m in mutants_of(generator, name)]
     if options.sample is not None:
         random.Random(options.sample).shuffle(mutants)
+    if options.per_file:
+        by_file = collections.defaultdict(list)
+        for mutant in mutants:
+            by_file[mutant.file].append(mutant)
+        mutants = [m for some in by_file.values() for m in some[:options.per_file]]
     return mutants[:options.limit] if options.limit else mutants
+
+
+def try_mutants(mutants, done, options, table):
+    """Adds the results of those that are not done to RESULTS, line by line."""
+    prepare(options.jobs)
+    patterns = {table.get(mutant.file, "unit") for mutant in mutants}
+    choice = ["-R", "|".join(sorted(patterns))] if options.first else ["-E", UNRELATED]
+    suite, unchanged = Suite(options.jobs, choice), digest_of_library()
+    with RESULTS.open("a") as out:
+        for number, mutant in enumerate(mutants, 1):
+            result = done.get(key_of(mutant))
+            if result and not (options.again and result["outcome"] == "survived"):
+                continue
+            began = time.monotonic()
+            outcome, by = judge(mutant, table.get(mutant.file, "unit"), suite, unchanged, options.first)
+            result = {"mutant": mutant, "outcome": outcome, "by": by, "seconds": time.monotonic() - began}
+            out.write(json.dumps(result) + "\n")
+            out.flush()
+            print(f"{number}/{len(mutants)} {mutant.file}:{mutant.line} {outcome} {by} "
+                  f"({result['seconds']:.0f} s): {mutant.new.strip()}", file=sys.stderr)
+
+
+def start_worker(number, mutants, done, options, table):
+    """A process with a copy and a build of its own."""
+    def work():
+        global SOURCE, BUILD
+        SOURCE, BUILD = (WORK / f"worker-{number}" / name for name in ("source", "build"))
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit("interrupted"))
+        try_mutants(mutants, done, options, table)
+
+    process = multiprocessing.get_context("fork").Process(target=work, daemon=True)  # ends with this one
+    process.start()
+    return process
 
 
 def main():
@@ -285,6 +326,8 @@ def main():
     parser.add_argument("--known", action="store_true", help="the faults of tests/mutation/known.tsv")
     parser.add_argument("--sample", type=int, metavar="SEED", help="in random order")
     parser.add_argument("--limit", type=int, metavar="N", help="no more than so many")
+    parser.add_argument("--per-file", type=int, metavar="N", help="no more than so many of each file")
+    parser.add_argument("--workers", type=int, default=1, help="processes with a build each (1)")
     parser.add_argument("--first", action="store_true", help="only the tests of tests.tsv: survivors need another look")
     parser.add_argument("--again", action="store_true", help="forget what survived before, and try it again")
     parser.add_argument("--fresh", action="store_true", help="forget all earlier results")
@@ -295,20 +338,17 @@ def main():
     WORK.mkdir(parents=True, exist_ok=True)
     mutants = choose(options, table)
     done = {} if options.fresh else read_results()
-    prepare(options.jobs)
-    suite, unchanged, results = Suite(options.jobs), digest_of_library(), []
-    with RESULTS.open("a") as out:
-        for number, mutant in enumerate(mutants, 1):
-            result = done.get(key_of(mutant))
-            if not result or (options.again and result["outcome"] == "survived"):
-                began = time.monotonic()
-                outcome, by = judge(mutant, table.get(mutant.file, "unit"), suite, unchanged, options.first)
-                result = {"mutant": mutant, "outcome": outcome, "by": by, "seconds": time.monotonic() - began}
-                out.write(json.dumps(result) + "\n")
-                out.flush()
-                print(f"{number}/{len(mutants)} {mutant.file}:{mutant.line} {outcome} {by} "
-                      f"({result['seconds']:.0f} s): {mutant.new.strip()}", file=sys.stderr)
-            results.append(result)
+    if options.workers == 1:
+        try_mutants(mutants, done, options, table)
+    else:
+        shares = [mutants[w::options.workers] for w in range(options.workers)]
+        workers = [start_worker(w, share, done, options, table) for w, share in enumerate(shares) if share]
+        for worker in workers:
+            worker.join()
+        if any(worker.exitcode for worker in workers):
+            print("a worker failed: the report lacks what it had to do", file=sys.stderr)
+    done = read_results()
+    results = [done[key_of(m)] for m in mutants if key_of(m) in done]
     report(results)
     bad = ("survived", "invalid", "same") if options.known else ("survived",)  # a known fault is one
     return 1 if any(r["outcome"] in bad for r in results) else 0
