@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # check.sh [all]: what must hold before a change goes in (make check). all (make check-all, continuous integration): what takes
-# longer as well: tests with the label `long`, CUDA, HIP, clang-tidy. Ends with "N passed, N failed[, N skipped]".
+# longer as well: tests with the label `long`, races, coverage, CUDA, HIP, clang-tidy. Ends with "N passed, N failed[, N skipped]".
 set -u
 cd "$(dirname "$0")/.." || exit 1
 case "${1:-}" in
@@ -16,6 +16,7 @@ bash scripts/setup.sh $packages || exit 1
 # shellcheck source=scripts/stages.sh
 . scripts/stages.sh
 if $all; then selection=(); else selection=(-LE long); fi
+LEAST_BRANCHES=90 # percent
 
 # build PRESET OPTION...: in build/PRESET
 build()
@@ -92,6 +93,27 @@ check_emulated()
     test_stage "emulated GPU ($sanitizers): tests" build/emulated -L quick
 }
 
+# Races between threads: programs with four threads each, of which ThreadSanitizer follows every access.
+check_threads()
+{
+    stage "threads (clang, TSan, Archer): build" build_threads || return
+    test_stage "threads (clang, TSan, Archer): tests" build/tsan -L threads
+}
+
+build_threads()
+{
+    cmake --preset tsan && cmake --build build/tsan -j "$jobs" --target threads
+}
+
+# Branches of src/ and cli/ that tests take both ways. The tests may not leave profiles of another build behind.
+check_coverage()
+{
+    rm -rf build/coverage/profiles
+    stage "coverage (clang): build" build coverage || return
+    test_stage "coverage (clang): tests" build/coverage -LE long
+    stage "coverage: branches of src/, cli/" bash scripts/coverage.sh build/coverage "$LEAST_BRANCHES"
+}
+
 # Compiled once, with all that is asked of it; what needs a device says so.
 check_cuda()
 {
@@ -112,6 +134,8 @@ check_release
 check_sanitized
 check_emulated
 if $all; then
+    check_threads
+    check_coverage
     stage "a format is a folder and a line" bash tests/dummy_format/run.sh
     check_cuda
     stage "HIP (AMD): compile and link" build hip -DTESS_WERROR=ON

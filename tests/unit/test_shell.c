@@ -55,6 +55,11 @@ static void shells_multiply_and_report_failures(void **state)
     assert_fails(ctx, TESS_UNSUPPORTED, tess_matrix_update_values(m, x, TESS_PRECISION_FP64, TESS_MEMORY_HOST));
     assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_create_shell(ctx, 4, 4, &none, &refused));
     assert_fails(ctx, TESS_OUT_OF_RANGE, tess_matrix_create_shell(ctx, -4, 4, &shell, &refused));
+    assert_fails(ctx, TESS_OUT_OF_RANGE, tess_matrix_create_shell(ctx, 4, -4, &shell, &refused));
+    assert_fails(ctx, TESS_OUT_OF_RANGE, tess_matrix_create_shell(ctx, INT64_C(1) << 31, 4, &shell, &refused));
+    assert_fails(ctx, TESS_OUT_OF_RANGE, tess_matrix_create_shell(ctx, 4, INT64_C(1) << 31, &shell, &refused));
+    assert_fails(ctx, TESS_INVALID_ARGUMENT, tess_matrix_create_shell(ctx, 4, 4, NULL, &refused));
+    assert_null(refused);
     assert_int_equal(tess_matrix_nnz(m), 0);
     assert_int_equal(tess_matrix_format(m), TESS_FORMAT_SHELL);
     tess_vector_destroy(vx);
