@@ -62,7 +62,7 @@ static tess_status judge(const krylov_session *s, const bench_contest *c, krylov
     return TESS_SUCCESS;
 }
 
-/* Of each b the time of a solve that is set up; one that does not end there takes for ever. */
+/* Of each b the time of a solve that is set up; one that does not end there has infinite time. */
 static tess_status time_sides(const krylov_session *s, bench_contest *c, krylov_outcome *o)
 {
     const int sides = s->row->five_sides ? KRYLOV_SEEDS : 1, samples = sides > 1 || is_large(s) ? 1 : SAMPLES;
