@@ -97,7 +97,8 @@ def print_head(report, path):
     head = report.head
     ceilings = ", ".join(f"{name.removesuffix('_gbs')} {rate:.1f} GB/s" for name, rate in head.get("bandwidth",
                                                                                                   {}).items())
-    print(f"{path}: {head['program']}, study {report.study}, tessera {head['version']} ({head['commit']}), "
+    print(f"{path}: {head['program']}, study {report.study}, "
+          f"{'' if head['program'] == 'others.py' else 'tessera '}{head['version']} ({head['commit']}), "
           f"{head['device']}, {head['date']}" + (", quick: a trial, not a result" if head["quick"] else ""))
     print(f"measured: {ceilings}" if ceilings else "no bandwidth was measured")
 
