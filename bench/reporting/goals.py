@@ -12,11 +12,19 @@ def load(path):
     """Goals with their measures in place of the measures' names."""
     with open(path, encoding="utf-8") as file:
         all_ = json.load(file)
-    for goal in all_["goals"]:
+    goals = flatten({"goals": all_["goals"]}, {"where": {}})
+    for goal in goals:
         goal.setdefault("text", goal.get("measure"))
         if "measure" in goal:
             goal["measure"] = all_["measures"][goal["measure"]]
-    return all_["goals"]
+    return goals
+
+
+def flatten(group, above):
+    """The goals of a group, which have what the group says of all of them."""
+    own = {**above, **group, "where": {**above["where"], **group.get("where", {})}}
+    members = own.pop("goals", None)
+    return [own] if members is None else [goal for member in members for goal in flatten(member, own)]
 
 
 def fits(record, key, wanted):
