@@ -113,11 +113,8 @@ static void report(const dense_trial *t, const bench_time *time, const char *the
         snprintf(name, sizeof name, "%s on %s", arithmetic_name(t->arithmetic), tess_precision_name(t->storage));
     }
     row = bench_record_row(t->run, &record);
-    json_object_set_new(row, "operation", json_string(t->operation->name));
-    json_object_set_new(row, "n", json_integer(t->n));
-    json_object_set_new(row, "arithmetic", json_string(arithmetic_name(t->arithmetic)));
-    json_object_set_new(row, "library", json_string(theirs ? theirs : "tessera"));
-    json_object_set_new(row, "operand_sets", json_integer(t->sets));
+    bench_set(row, "{s:s, s:I, s:s, s:s, s:i}", "operation", t->operation->name, "n", (json_int_t)t->n, "arithmetic",
+              arithmetic_name(t->arithmetic), "library", theirs ? theirs : "tessera", "operand_sets", t->sets);
     bench_set_real(row, "error_over_bound", error);
     bench_record_add(t->run, &record, row, "%s", "");
 }

@@ -290,9 +290,8 @@ static void begin(session *s, const bench_options *options)
     const own_options *own = s->own;
 
     bench_begin(&s->run, options, "factors", true);
-    json_object_set_new(s->run.root, "rtol", json_real(own->rtol));
-    json_object_set_new(s->run.root, "max_iterations", json_integer(own->most_iterations));
-    json_object_set_new(s->run.root, "triangular", json_string(tess_triangular_name(own->triangular)));
+    bench_set(s->run.root, "{s:f, s:I, s:s}", "rtol", own->rtol, "max_iterations", (json_int_t)own->most_iterations,
+              "triangular", tess_triangular_name(own->triangular));
 }
 
 int study_factors(int argc, char **argv, const char *parts)
