@@ -8,7 +8,7 @@
     report.py plot speedup formats.json -o out/speedup   a picture: see report.py plot --help
     report.py readme FOLDER/*.json                       the README's table, from what bench/readme.sh wrote
 
-Goals are read from bench/goals.json. The exit code is 1 where a run reports a failure or a false convergence; goals
+Goals are read from bench/goals.json and bench/papers/goals.json. The exit code is 1 where a run reports a failure or a false convergence; goals
 that are not reached do not change it.
 """
 import argparse
@@ -18,6 +18,7 @@ import sys
 
 sys.dont_write_bytecode = True  # nothing beside the sources
 FOLDER = pathlib.Path(__file__).resolve().parent
+GOALS = (FOLDER / "goals.json", FOLDER / "papers" / "goals.json")
 sys.path[:0] = [str(FOLDER), str(FOLDER / "papers")]
 
 from reporting import goals, readme, records, tables
@@ -28,7 +29,7 @@ def parse(arguments):
     parser.add_argument("input", nargs="+", help="JSON of a benchmark")
     parser.add_argument("--contestant", help="names and patterns, with semicolons (default: all)")
     parser.add_argument("--matrix", help="names and patterns, with semicolons (default: all)")
-    parser.add_argument("--goals", default=FOLDER / "goals.json", help="another file of goals")
+    parser.add_argument("--goals", help="another file of goals")
     parser.add_argument("--json", help="write means and goals to this file")
     parser.add_argument("--brief", action="store_true", help="means and goals, without the table of all records")
     return parser.parse_args(arguments)
@@ -41,7 +42,7 @@ def main(arguments):
     if arguments[:1] == ["readme"]:
         return readme.main(arguments[1:])
     options = parse(arguments)
-    wanted = goals.load(options.goals)
+    wanted = goals.load(*([options.goals] if options.goals else GOALS))
     summary, bad = [], False
     for path in options.input:
         report = records.load(path)

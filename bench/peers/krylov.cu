@@ -415,9 +415,8 @@ extern "C" void bench_krylov_describe(const bench_krylov_handles *h, tess_solver
 {
     const updates way = h->way[solver == TESS_SOLVER_CG ? 0 : 1];
 
-    json_object_set_new(row, "product", json_string(bench_cusparse_name(bench_cusparse_kind_of(h->product))));
-    json_object_set_new(row, "updates", json_string(names_of_updates[way]));
-    json_object_set_new(row, "choice_seconds", json_real(h->choice_seconds));
+    bench_set(row, "{s:s, s:s, s:f}", "product", bench_cusparse_name(bench_cusparse_kind_of(h->product)), "updates",
+              names_of_updates[way], "choice_seconds", h->choice_seconds);
 }
 
 /* ---- solving ---- */

@@ -27,6 +27,18 @@ bool bench_contestant_runs(const bench_run *run, bench_contestant which)
 #endif
 }
 
+tess_matrix *bench_problem_load(bench_run *run, const bench_case *which)
+{
+    tess_matrix *a = NULL;
+    char reason[640];
+    const tess_status status = bench_case_load(run->ctx, run->options, which, &a, reason, sizeof reason);
+
+    if (status == TESS_SUCCESS && tess_matrix_nrows(a) == tess_matrix_ncols(a)) { return a; }
+    bench_skip(run, which->name, status != TESS_SUCCESS ? reason : "not square");
+    tess_matrix_destroy(a);
+    return NULL;
+}
+
 tess_status bench_problem_make(bench_run *run, const tess_matrix *a, bench_problem *out)
 {
     int64_t n = tess_matrix_nrows(a);

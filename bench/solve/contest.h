@@ -56,6 +56,8 @@ bool bench_contestant_is_ours(bench_contestant which);
 /* Whether this build and device have it. */
 bool bench_contestant_runs(const bench_run *run, bench_contestant which);
 
+/* The case's matrix; NULL, with a line in the report, where it cannot be had or is not square. */
+tess_matrix *bench_problem_load(bench_run *run, const bench_case *which);
 /* b uniform in (-1, 1); `a` is borrowed. */
 tess_status bench_problem_make(bench_run *run, const tess_matrix *a, bench_problem *out);
 /* Another b: A times a vector of ones (seed 0), or uniform in (-1, 1). */

@@ -193,15 +193,10 @@ static void run_solvers(session *s, bench_problem *p, const bench_case *which)
 static void run_case(session *s, const bench_case *which)
 {
     bench_problem p = {0};
-    tess_matrix *a = NULL;
-    char reason[640];
-    tess_status status = bench_case_load(s->run.ctx, s->run.options, which, &a, reason, sizeof reason);
+    tess_matrix *a = bench_problem_load(&s->run, which);
+    tess_status status = TESS_SUCCESS;
 
-    if (status != TESS_SUCCESS || tess_matrix_nrows(a) != tess_matrix_ncols(a)) {
-        bench_skip(&s->run, which->name, status != TESS_SUCCESS ? reason : "not square");
-        tess_matrix_destroy(a);
-        return;
-    }
+    if (!a) { return; }
     status = bench_problem_make(&s->run, a, &p);
     if (status == TESS_SUCCESS) {
         run_solvers(s, &p, which);

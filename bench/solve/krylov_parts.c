@@ -44,16 +44,11 @@ static void run_problem(krylov_session *s)
 static void run_matrix(krylov_session *s, const bench_case *which)
 {
     bench_problem p = {0};
-    tess_matrix *a = NULL;
-    char reason[640];
-    tess_status status = bench_case_load(s->run.ctx, s->run.options, which, &a, reason, sizeof reason);
+    tess_matrix *a = bench_problem_load(&s->run, which);
+    tess_status status = TESS_SUCCESS;
 
     s->matrix = which->name;
-    if (status != TESS_SUCCESS || tess_matrix_nrows(a) != tess_matrix_ncols(a)) {
-        bench_skip(&s->run, which->name, status != TESS_SUCCESS ? reason : "not square");
-        tess_matrix_destroy(a);
-        return;
-    }
+    if (!a) { return; }
     status = choose_solver(s->row, a, which->class_name, &s->solver);
     if (status == TESS_SUCCESS && s->solver == TESS_SOLVER_AUTO) {
         bench_skip(&s->run, which->name, "cg: nonsymmetric");
