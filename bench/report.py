@@ -21,6 +21,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 GOALS = (FOLDER / "goals.json", FOLDER / "papers" / "goals.json")
 sys.path[:0] = [str(FOLDER), str(FOLDER / "papers")]
 
+import paper_tables
 from reporting import goals, readme, records, tables
 
 
@@ -46,6 +47,8 @@ def main(arguments):
     summary, bad = [], False
     for path in options.input:
         report = records.load(path)
+        if report.study == "roofline":
+            paper_tables.add_balance(report)
         report.keep(options.contestant, options.matrix)
         tables.print_head(report, path)
         if not options.brief:

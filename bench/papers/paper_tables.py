@@ -6,6 +6,8 @@ from reporting.records import number
 
 # By study, as those of reporting/tables.py: title, width, digits, key, factor.
 COLUMNS = {
+    "gmres": [("restart", 8, 0, "restart", 1.0), ("refin.", 7, 0, "refinements", 1.0),
+              ("us/it", 10, 2, "seconds_per_iteration", 1e6), ("peak MB", 8, 0, "peak_device_bytes", 1e-6)],
     "split": [("% low", 7, 1, "low_share", 100.0),
               ("of bound", 9, 3, "residual_over_bound", 1.0), ("first us", 12, 2, "first_setup_seconds", 1e6)],
     "block": [("% low bl", 9, 1, "low_blocks", 100.0), ("% low nz", 9, 1, "low_nonzeros", 100.0),
@@ -27,6 +29,7 @@ COLUMNS = {
 BASE = "csr-fp64;ellr-fp64"
 # Title, measure.
 RATIOS = {
+    "gmres": [("iter / fp64", {"kind": "ratio", "key": "iterations", "over": "fp64"})],
     "split": [("residual", {"kind": "value", "key": "relative_residual"}),
               ("of bytes", {"kind": "of_bytes", "over": BASE}), ("in A x", {"kind": "setup", "over": BASE})],
     "block": [("of bytes", {"kind": "of_bytes", "over": "csr-fp64"}),
@@ -38,6 +41,32 @@ RATIOS = {
     "digits": [("of 0.5", {"kind": "ratio", "key": "bytes", "over": "mean-3std:0.5"})],
     "accuracy": [("less by", {"kind": "speedup", "key": "unrounded.mean", "over": "fp32 on {precision}"})],
 }
+
+
+def add_balance(report):
+    """Rooflines: operations over those at which memory and arithmetic take the same time, and the share of the peak."""
+    peaks = report.head.get("peak", {})
+    read = report.head.get("bandwidth", {}).get("read_gbs", 0.0)
+    for record in report.records:
+        peak = peaks.get(f"{record.get('arithmetic')}_gflops", 0.0)
+        width = number(record, "bytes") / number(record, "values")
+        if peak > 0 and read > 0 and record.get("ops_per_value"):
+            record["ops_over_balance"] = record["ops_per_value"] / (peak * width / read)
+            record["share_of_peak"] = record["gflops"] / peak
+
+
+def classes_of(report, record):
+    """Classes of matrices that have means of their own."""
+    if report.study == "block" and record.get("blocky"):
+        return ["blocky"]
+    if report.study == "lossless" and record["nonzeros_per_tile"] >= 4.0:
+        return ["4 nonzeros a tile"]
+    if report.study == "split":
+        ends = (0.5, 1.0, 2.5, 5.0, math.inf)
+        lower = max((end for end in (0.0, *ends) if end <= record["density"]), default=0.0)
+        upper = min(end for end in ends if end > record["density"])
+        return [f"density {lower:g} to {upper:g}"]
+    return []
 
 
 def print_precisions(report):

@@ -21,8 +21,6 @@ OWN_COLUMNS = {
                 ("both us", 12, 2, "end_to_end_seconds.median", 1e6), ("M MB", 8, 2, "precond_bytes", 1e-6),
                 ("steps L", 8, 0, "lower_steps", 1.0), ("steps U", 8, 0, "upper_steps", 1.0),
                 ("shift", 7, 3, "shift", 1.0)],
-    "gmres": [("restart", 8, 0, "restart", 1.0), ("refin.", 7, 0, "refinements", 1.0),
-              ("us/it", 10, 2, "seconds_per_iteration", 1e6), ("peak MB", 8, 0, "peak_device_bytes", 1e-6)],
     **paper_tables.COLUMNS,
     "first-use": [("matrix us", 10, 1, "matrix_seconds", 1e6), ("solve us", 10, 1, "solve_seconds.median", 1e6)],
 }
@@ -39,7 +37,6 @@ def own_ratios(study):
         "krylov": solves + both + [("iter / csr", {"kind": "ratio", "key": "iterations", "over": "csr",
                                                    "verified": True}), ("in A x", {"kind": "setup"})],
         "factors": [("both x cu", speedup("end_to_end_seconds.median", "cg-cu-*;bicgstab-cu-*", True))],
-        "gmres": [("iter / fp64", {"kind": "ratio", "key": "iterations", "over": "fp64"})],
         "formats": [("in A x", {"kind": "setup", "over": "csr-fp64"})],
         **paper_tables.RATIOS,
     }.get(study, [])
@@ -126,16 +123,7 @@ def groups_of(report, record):
         return [record["operation"]]
     if report.study == "krylov" and not record["part"] and record["nrows"] <= SMALL:
         return ["all", f"n <= {SMALL:,}"]
-    if report.study == "block" and record.get("blocky"):
-        return ["all", "blocky"]
-    if report.study == "lossless" and record["nonzeros_per_tile"] >= 4.0:
-        return ["all", "4 nonzeros a tile"]
-    if report.study == "split":
-        ends = (0.5, 1.0, 2.5, 5.0, math.inf)
-        lower = max((end for end in (0.0, *ends) if end <= record["density"]), default=0.0)
-        upper = min(end for end in ends if end > record["density"])
-        return ["all", f"density {lower:g} to {upper:g}"]
-    return ["all"]
+    return ["all"] + paper_tables.classes_of(report, record)
 
 
 def means_wanted(report):

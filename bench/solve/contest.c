@@ -291,6 +291,14 @@ int64_t bench_contest_precond_bytes(const bench_contest *c)
     return c->m ? tess_precond_bytes(c->m) : 0;
 }
 
+void bench_contest_explain(const bench_contest *c, tess_status status, char *why, size_t size)
+{
+    const tess_error *error = tess_context_last_error(c->problem->run->ctx);
+    const char *detail = c->refusal[0] != '\0' ? c->refusal : error ? error->message : "";
+
+    snprintf(why, size, "%s: %s", tess_status_text(status), detail);
+}
+
 const char *bench_contest_reason(const bench_contest *c)
 {
     if (bench_contestant_is_ours(c->which)) { return tess_reason_name(c->reason); }

@@ -82,6 +82,8 @@ tess_status bench_contest_precondition(void *user, int k);
 void bench_contest_describe(const bench_problem *problem, bench_contestant which, tess_solver_kind solver, json_t *row);
 /* Bytes on the device that are the preconditioner's. */
 int64_t bench_contest_precond_bytes(const bench_contest *c);
+/* Why it did not open, or run. */
+void bench_contest_explain(const bench_contest *c, tess_status status, char *why, size_t size);
 /* Why the last solve ended. */
 const char *bench_contest_reason(const bench_contest *c);
 

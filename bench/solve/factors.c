@@ -36,16 +36,10 @@ typedef struct session {
 
 /* ---- one contestant ---- */
 
-static void refuse(factors_outcome *o, const session *s, const bench_contest *c, tess_status status)
+static void refuse(factors_outcome *o, const bench_contest *c, tess_status status)
 {
-    const tess_error *error = tess_context_last_error(s->run.ctx);
-
     o->refused = true;
-    if (c->refusal[0] != '\0') {
-        snprintf(o->why, sizeof o->why, "%s", c->refusal);
-    } else {
-        snprintf(o->why, sizeof o->why, "%s: %s", tess_status_text(status), error ? error->message : "");
-    }
+    bench_contest_explain(c, status, o->why, sizeof o->why);
 }
 
 /* The shift that our factors of this kind need: the baseline factors the same matrix. */
@@ -108,11 +102,11 @@ static void run_variant(session *s, bench_problem *p, const char *matrix, factor
     c.shifted = values;
     if (status == TESS_SUCCESS) { status = bench_contest_open(&c); }
     if (status != TESS_SUCCESS) {
-        refuse(o, s, &c, status);
+        refuse(o, &c, status);
     } else {
         status = measure(s, &c, o);
         if (status != TESS_SUCCESS) {
-            refuse(o, s, &c, status);
+            refuse(o, &c, status);
             bench_fault(&s->run, matrix, v->name, status);
         }
     }
