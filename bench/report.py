@@ -8,8 +8,8 @@
     report.py plot speedup formats.json -o out/speedup   a picture: see report.py plot --help
     report.py readme FOLDER/*.json                       the README's table, from what bench/readme.sh wrote
 
-Goals are read from bench/goals.json and bench/papers/goals.json. The exit code is 1 where a run reports a failure or a false convergence; goals
-that are not reached do not change it.
+Goals are read from bench/goals.json and bench/papers/goals.json. The exit code is 1 where a run reports a failure or a
+false convergence; goals that are not reached do not change it.
 """
 import argparse
 import json
